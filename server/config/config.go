@@ -1,0 +1,226 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// What Set and Delete refuse; the texts are CouchDB's (config:validate_config_update).
+var (
+	ErrSection   = errors.New("Invalid configuration section") //nolint:staticcheck // wire text
+	ErrKey       = errors.New("Invalid configuration key")     //nolint:staticcheck // wire text
+	ErrValue     = errors.New("Invalid configuration value")   //nolint:staticcheck // wire text
+	ErrUnknown   = errors.New("unknown_config_value")
+	ErrProtected = errors.New("Config section blacklisted for modification over HTTP API.") //nolint:staticcheck // wire text
+)
+
+// protected are the sections the API must not change (chttpd_node, couch_util:check_config_blacklist).
+var protected = map[string]bool{
+	"daemons": true, "external": true, "httpd_design_handlers": true, "httpd_db_handlers": true,
+	"httpd_global_handlers": true, "native_query_servers": true, "os_daemons": true, "query_servers": true,
+}
+
+// Config is the live configuration. All methods are safe for concurrent use; reads take no lock.
+type Config struct {
+	mu          sync.Mutex // serialises changes
+	files       []string   // read in order, the last one is written
+	current     atomic.Pointer[values]
+	subscribers []func()
+}
+
+// Load reads the files in order; later ones win. Missing files are empty. With no files nothing is ever persisted.
+func Load(files ...string) (*Config, error) {
+	c := &Config{files: files}
+	v, err := c.readFiles()
+	if err != nil {
+		return nil, err
+	}
+	c.current.Store(&v)
+	return c, nil
+}
+
+func (c *Config) readFiles() (values, error) {
+	v := make(values)
+	for _, name := range c.files {
+		text, err := os.ReadFile(name)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = readINI(v, text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("config file %s: %w", name, err)
+		}
+	}
+	return v, nil
+}
+
+// Subscribe registers f to run after every change, in the goroutine of the change. Call it before the configuration is shared.
+func (c *Config) Subscribe(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.subscribers = append(c.subscribers, f)
+}
+
+// Get returns a value that a file or the API set; defaults do not count.
+func (c *Config) Get(section, key string) (string, bool) {
+	v, ok := (*c.current.Load())[section][key]
+	return v, ok
+}
+
+// String returns the value, or the table's default.
+func (c *Config) String(section, key string) string {
+	if v, ok := c.Get(section, key); ok {
+		return v
+	}
+	return defaults[section][key]
+}
+
+// Int returns the value as an integer; the table's default when it is none; unlimited for "infinity" as value or default.
+func (c *Config) Int(section, key string, unlimited int64) int64 {
+	for _, v := range []string{c.String(section, key), defaults[section][key]} {
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+			return n
+		}
+		if v == "infinity" {
+			return unlimited
+		}
+	}
+	return 0
+}
+
+// Bool returns whether the value is true; the table's default when it is neither true nor false.
+func (c *Config) Bool(section, key string) bool {
+	switch c.String(section, key) {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	return defaults[section][key] == "true"
+}
+
+// Section returns a copy of what is set in a section.
+func (c *Config) Section(section string) map[string]string {
+	return maps.Clone((*c.current.Load())[section])
+}
+
+// All returns a copy of everything that is set.
+func (c *Config) All() map[string]map[string]string {
+	return (*c.current.Load()).clone()
+}
+
+// Set stores a value, trimmed of white space, and returns the one it replaced ("" if none). With persist the last file is
+// changed as well.
+func (c *Config) Set(section, key, value string, persist bool) (string, error) {
+	if err := checkNames(section, key); err != nil {
+		return "", err
+	}
+	if !validValue(value) {
+		return "", ErrValue
+	}
+	value = strings.TrimSpace(value)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old, _ := c.Get(section, key)
+	if persist {
+		if err := c.editFile(section, key, &value); err != nil {
+			return "", err
+		}
+	}
+	next := (*c.current.Load()).clone()
+	next.set(section, key, value)
+	c.publish(next)
+	return old, nil
+}
+
+// Delete removes a value and returns it; ErrUnknown when there is none. With persist the last file loses its line; a value
+// that any file still sets is back at once.
+func (c *Config) Delete(section, key string, persist bool) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old, ok := c.Get(section, key)
+	if !ok {
+		return "", ErrUnknown
+	}
+	if persist {
+		if err := c.editFile(section, key, nil); err != nil {
+			return "", err
+		}
+	}
+	files, err := c.readFiles()
+	if err != nil {
+		return "", err
+	}
+	next := (*c.current.Load()).clone()
+	if v, set := files[section][key]; set {
+		next.set(section, key, v)
+	} else {
+		next.remove(section, key)
+	}
+	c.publish(next)
+	return old, nil
+}
+
+// Reload makes memory what the files say.
+func (c *Config) Reload() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, err := c.readFiles()
+	if err != nil {
+		return err
+	}
+	c.publish(v)
+	return nil
+}
+
+// Protected reports whether the API must not change the section.
+func Protected(section string) bool { return protected[section] }
+
+func (c *Config) publish(v values) {
+	c.current.Store(&v)
+	for _, f := range c.subscribers {
+		f()
+	}
+}
+
+func (c *Config) editFile(section, key string, value *string) error {
+	if len(c.files) == 0 {
+		return nil
+	}
+	name := c.files[len(c.files)-1]
+	text, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return writeFile(name, editINI(text, section, key, value))
+}
+
+func checkNames(section, key string) error {
+	if strings.ContainsAny(section, "[]") || !validValue(section) {
+		return ErrSection
+	}
+	if strings.ContainsAny(key, "[]") || !validValue(key) {
+		return ErrKey
+	}
+	return nil
+}
+
+// validValue allows printable ASCII, blank, tab and UTF-8 characters none of whose bytes lies in 80-9F, as CouchDB's byte-wise
+// check does (config:validate_value).
+func validValue(s string) bool {
+	for i := 0; i < len(s); i++ {
+		b := s[i]
+		if b != '\t' && (b < 0x20 || (b >= 0x7f && b <= 0x9f)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,112 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestLayersAndPersistence(t *testing.T) {
+	dir := t.TempDir()
+	first, last := filepath.Join(dir, "default.ini"), filepath.Join(dir, "local.ini")
+	require.NoError(t, os.WriteFile(first, []byte("[log]\nlevel = debug ; loud\n[a]\nx=1=2\n"), 0o600))
+	c, err := Load(first, last)
+	require.NoError(t, err)
+	require.Equal(t, "debug", c.String("log", "level"))
+	require.Equal(t, "1=2", c.String("a", "x"))
+	require.Equal(t, "8000000", c.String("couchdb", "max_document_size"))
+	_, listed := c.Get("couchdb", "max_document_size")
+	require.False(t, listed)
+
+	var seen string
+	c.Subscribe(func() { seen = c.String("log", "level") })
+	old, err := c.Set("log", "level", " info ", true)
+	require.NoError(t, err)
+	require.Equal(t, "debug", old)
+	require.Equal(t, "info", seen)
+	old, err = c.Set("a", "m", "memory", false)
+	require.NoError(t, err)
+	require.Empty(t, old)
+
+	again, err := Load(first, last)
+	require.NoError(t, err)
+	require.Equal(t, "info", again.String("log", "level"))
+	_, set := again.Get("a", "m")
+	require.False(t, set)
+
+	old, err = c.Delete("log", "level", true)
+	require.NoError(t, err)
+	require.Equal(t, "info", old)
+	require.Equal(t, "debug", c.String("log", "level"), "the first file still sets it")
+	_, err = c.Delete("a", "nope", true)
+	require.ErrorIs(t, err, ErrUnknown)
+	require.NoError(t, c.Reload())
+	_, set = c.Get("a", "m")
+	require.False(t, set)
+}
+
+func TestRefusedNamesAndValues(t *testing.T) {
+	c, err := Load()
+	require.NoError(t, err)
+	for _, bad := range []struct {
+		section, key, value string
+		want                error
+	}{
+		{"a]", "k]", "v", ErrSection}, {"a", "k[", "v", ErrKey}, {"a", "k\n", "v", ErrKey},
+		{"a", "k", "x\ny", ErrValue}, {"a", "k", "€", ErrValue}, {"a", "k", "\x7f", ErrValue},
+	} {
+		_, err := c.Set(bad.section, bad.key, bad.value, false)
+		require.ErrorIs(t, err, bad.want)
+	}
+	_, err = c.Set("a b", "k/=;:", "ä\tx", false)
+	require.NoError(t, err)
+}
+
+func TestTypedGetters(t *testing.T) {
+	c, err := Load()
+	require.NoError(t, err)
+	require.EqualValues(t, 8000000, c.Int("couchdb", "max_document_size", -1))
+	require.EqualValues(t, -1, c.Int("chttpd", "max_uri_length", -1))
+	_, _ = c.Set("cluster", "q", "many", false)
+	require.EqualValues(t, 2, c.Int("cluster", "q", -1))
+	_, _ = c.Set("chttpd", "allow_jsonp", "yes", false)
+	require.False(t, c.Bool("chttpd", "allow_jsonp"))
+}
+
+// TestEditKeepsOtherLines: an edit is read back, and changes nothing else, comments included.
+func TestEditKeepsOtherLines(t *testing.T) {
+	name := rapid.StringMatching(`[a-z][a-z0-9_]{0,5}`)
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte("; head\n[one]\n; about x\nx = 1\n\n[two]\ny = 2\n")
+		want := values{"one": {"x": "1"}, "two": {"y": "2"}}
+		for range rapid.IntRange(1, 8).Draw(t, "edits") {
+			section, key := rapid.SampledFrom([]string{"one", "two", "three"}).Draw(t, "section"), name.Draw(t, "key")
+			value := rapid.StringMatching(`[a-z0-9{}=,.:-]{1,10}`).Draw(t, "value")
+			if rapid.Bool().Draw(t, "delete") {
+				text = editINI(text, section, key, nil)
+				want.remove(section, key)
+			} else {
+				text = editINI(text, section, key, &value)
+				want.set(section, key, value)
+			}
+		}
+		got := make(values)
+		require.NoError(t, readINI(got, text))
+		require.Equal(t, want, got)
+		require.Contains(t, string(text), "; head\n")
+		require.Contains(t, string(text), "; about x\n")
+	})
+}
+
+func FuzzReadINI(f *testing.F) {
+	f.Add("[a]\nb = c ; d\n; e\n[f]\ng=h=i\n")
+	f.Add("= x\n[\n]")
+	f.Fuzz(func(t *testing.T, text string) {
+		_ = readINI(make(values), []byte(text))
+		v := "v"
+		_ = editINI([]byte(text), "s", "k", &v)
+	})
+}

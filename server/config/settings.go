@@ -1,0 +1,67 @@
+package config
+
+// Setting is one known setting: where it lives, what it is when nothing sets it, and what it does.
+type Setting struct {
+	Section, Key, Default, Doc string
+}
+
+// Settings is the table of the settings this server reads. Unknown settings may be set and read back; they have no effect.
+var Settings = []Setting{
+	{"admins", "", "", "Server admins: name = password. A clear password is replaced by its salted hash."},
+	{"attachments", "compressible_types", "text/*, application/javascript, application/json, application/xml", "Content types of attachments that are stored compressed."},
+	{"attachments", "compression_level", "8", "zlib level for compressible attachments, 1 to 9; 0 stores them as they are."},
+	{"chttpd", "admin_only_all_dbs", "true", "Whether _all_dbs and _dbs_info are for server admins only."},
+	{"chttpd", "allow_jsonp", "false", "Whether the query parameter callback wraps answers as JavaScript."},
+	{"chttpd", "bind_address", "127.0.0.1", "Address the server listens on."},
+	{"chttpd", "changes_timeout", "60000", "Longest wait of a _changes feed without heartbeat, in milliseconds."},
+	{"chttpd", "decode_plus_to_space", "true", "Whether + in a path means a space."},
+	{"chttpd", "max_db_number_for_dbs_info_req", "100", "Most names in one POST _dbs_info."},
+	{"chttpd", "max_http_request_size", "4294967296", "Largest request body in bytes; standalone attachments are not limited by it."},
+	{"chttpd", "max_uri_length", "infinity", "Longest request URI in bytes, query included."},
+	{"chttpd", "port", "5984", "TCP port the server listens on."},
+	{"chttpd", "require_valid_user", "false", "Whether every request needs a user."},
+	{"chttpd", "require_valid_user_except_for_up", "false", "The same, but /_up stays open."},
+	{"chttpd", "WWW-Authenticate", "", "Value of the WWW-Authenticate header of 401 answers; empty sends none."},
+	{"chttpd", "x_forwarded_host", "X-Forwarded-Host", "Request header that overrides Host in absolute URLs."},
+	{"chttpd", "x_forwarded_proto", "X-Forwarded-Proto", "Request header that names the scheme of absolute URLs."},
+	{"chttpd", "x_forwarded_ssl", "X-Forwarded-Ssl", "Request header that says on when the scheme is https."},
+	{"chttpd_auth", "authentication_redirect", "/_utils/session.html", "Where a browser without credentials is sent."},
+	{"chttpd_auth", "iterations", "600000", "PBKDF2 iterations for new passwords."},
+	{"chttpd_auth", "secret", "", "Key of session cookies and proxy tokens."},
+	{"cluster", "n", "3", "Copies of each shard that a new database asks for (shown only)."},
+	{"cluster", "q", "2", "Shards that a new database says it has."},
+	{"couchdb", "default_security", "admin_only", "Who may use a new database: admin_only, admin_local or everyone."},
+	{"couchdb", "maintenance_mode", "false", "What /_up says: true and nolb answer 404."},
+	{"couchdb", "max_attachment_size", "1073741824", "Largest attachment in bytes, or infinity."},
+	{"couchdb", "max_document_id_length", "infinity", "Longest document id in bytes that is accepted on writes."},
+	{"couchdb", "max_document_size", "8000000", "Largest document body in bytes."},
+	{"couchdb", "max_partition_size", "10737418240", "Largest partition in bytes of document bodies; 0 is no limit."},
+	{"couchdb", "single_node", "false", "Accepted for CouchDB's ini files; this server always starts complete."},
+	{"couchdb", "users_db_security_editable", "false", "Whether the _security of _users may be changed."},
+	{"couchdb", "uuid", "", "Identity of the server in GET / and in replication ids."},
+	{"csp", "attachments_enable", "true", "Whether attachments carry a Content-Security-Policy header."},
+	{"csp", "attachments_header_value", "sandbox", "Content-Security-Policy of attachments."},
+	{"csp", "utils_enable", "true", "Whether files below _utils carry a Content-Security-Policy header."},
+	{"log", "format", "slog", "Lines of the access log: slog (key=value) or couchdb."},
+	{"log", "level", "info", "Least important level that is logged."},
+	{"purge", "max_document_id_number", "100", "Most documents in one _purge."},
+	{"purge", "max_revisions_number", "1000", "Most revisions in one _purge."},
+	{"query_server_config", "partition_query_limit", "268435456", "Most rows of a partitioned query."},
+	{"query_server_config", "query_limit", "268435456", "Most rows of a query."},
+	{"uuids", "algorithm", "sequential", "How ids are made: sequential, random, utc_random or utc_id."},
+	{"uuids", "max_count", "1000", "Most ids in one _uuids request."},
+	{"uuids", "utc_id_suffix", "", "Text after the time in ids of the algorithm utc_id."},
+	{"vendor", "name", "The Apache Software Foundation", "Vendor shown by GET /."},
+}
+
+// defaults is Settings by section and key.
+var defaults = func() map[string]map[string]string {
+	m := make(map[string]map[string]string)
+	for _, s := range Settings {
+		if m[s.Section] == nil {
+			m[s.Section] = make(map[string]string)
+		}
+		m[s.Section][s.Key] = s.Default
+	}
+	return m
+}()
