@@ -1,0 +1,103 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"sync/atomic"
+)
+
+// Conn is one client connection below net/http.
+type Conn struct {
+	net.Conn
+	awaitsHead atomic.Bool
+	badTarget  atomic.Bool
+	notFound   atomic.Bool
+}
+
+type listener struct{ net.Listener }
+
+// Listen wraps a listener so that its connections follow the package's rules. The server must be given Configure too.
+func Listen(l net.Listener) net.Listener { return listener{l} }
+
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	wc := &Conn{Conn: c}
+	wc.awaitsHead.Store(true)
+	return wc, nil
+}
+
+type contextKey struct{}
+
+// Configure sets the hooks of srv that the wrapped connections need, and switches off what net/http would answer itself.
+func Configure(srv *http.Server) {
+	srv.DisableGeneralOptionsHandler = true
+	srv.ConnState = func(c net.Conn, state http.ConnState) {
+		if wc, ok := c.(*Conn); ok {
+			wc.awaitsHead.Store(state == http.StateIdle || state == http.StateNew)
+		}
+	}
+	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx, contextKey{}, c)
+	}
+}
+
+// FromContext returns the connection of a request's context; nil when the request did not come through Listen.
+func FromContext(ctx context.Context) *Conn {
+	c, _ := ctx.Value(contextKey{}).(*Conn)
+	return c
+}
+
+// TakeBadTarget reports, once for each request, whether its target had a percent sign that begins no escape.
+func (c *Conn) TakeBadTarget() bool {
+	return c != nil && c.badTarget.Load() && c.badTarget.Swap(false)
+}
+
+// NotFound announces that the next answer's status is 404, whose reason phrase differs. Call it before WriteHeader.
+func (c *Conn) NotFound() {
+	if c != nil {
+		c.notFound.Store(true)
+	}
+}
+
+// Read looks at request heads as they pass.
+func (c *Conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && c.awaitsHead.Load() {
+		bad, ended := fixHead(p[:n])
+		if bad {
+			c.badTarget.Store(true)
+		}
+		if ended {
+			c.awaitsHead.Store(false)
+		}
+	}
+	return n, err
+}
+
+var (
+	goNotFound     = []byte("HTTP/1.1 404 Not Found\r\n")
+	erlangNotFound = []byte(" 404 Object Not Found\r\n")
+	goMalformed    = [][]byte{
+		[]byte("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"),
+		[]byte("HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n431 Request Header"),
+	}
+	malformed = []byte("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\nServer: MochiWeb/1.0 (Any of you quaids got a smint?)\r\n\r\n")
+)
+
+// Write passes answers on, with the status line of announced 404s and of net/http's own refusals replaced.
+func (c *Conn) Write(p []byte) (int, error) {
+	if c.notFound.Load() && c.notFound.Swap(false) && len(p) > len(goNotFound) && bytes.Equal(p[8:len(goNotFound)], goNotFound[8:]) {
+		_, err := c.Conn.Write(append(append(append(make([]byte, 0, len(p)+16), p[:8]...), erlangNotFound...), p[len(goNotFound):]...))
+		return len(p), err
+	}
+	if bytes.HasPrefix(p, goMalformed[0]) || bytes.HasPrefix(p, goMalformed[1]) {
+		_, err := c.Conn.Write(malformed)
+		return len(p), err
+	}
+	return c.Conn.Write(p)
+}

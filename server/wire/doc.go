@@ -1,0 +1,15 @@
+// Package wire makes net/http speak the HTTP dialect of CouchDB's server (MochiWeb) where net/http answers on its own,
+// before any handler runs, or writes what a handler cannot choose.
+//
+// Map: conn.go wraps a connection · head.go looks at the head of a request before net/http parses it.
+//
+// What differs, and how it is done:
+//  1. A percent sign that begins no escape makes net/http refuse the request. The sign is replaced, in place, in the request
+//     line, and BadTarget tells the handler.
+//  2. An Expect header other than 100-continue makes net/http answer 417. CouchDB ignores it: the name is spoilt in place.
+//  3. What net/http finds malformed it answers with a text; MochiWeb answers 400 with an empty body.
+//  4. The reason phrase of 404 is Erlang's, "Object Not Found".
+//
+// Invariants: framing is net/http's alone: bytes are overwritten, never added or removed, and only while the connection waits
+// for the head of a request (as told by net/http's own connection states), and only before the empty line that ends the head.
+package wire

@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// exchange sends raw bytes to a server with the given handler and returns all it answered.
+func exchange(t *testing.T, h http.HandlerFunc, raw string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	srv := &http.Server{Handler: h}
+	Configure(srv)
+	go srv.Serve(Listen(l))
+	t.Cleanup(func() { srv.Close() })
+	c, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = io.WriteString(c, raw)
+	require.NoError(t, err)
+	require.NoError(t, c.(*net.TCPConn).CloseWrite())
+	answer, err := io.ReadAll(bufio.NewReader(c))
+	require.NoError(t, err)
+	return string(answer)
+}
+
+func TestBrokenEscapeReachesTheHandler(t *testing.T) {
+	var bad []bool
+	h := func(w http.ResponseWriter, r *http.Request) {
+		bad = append(bad, FromContext(r.Context()).TakeBadTarget())
+		w.WriteHeader(http.StatusOK)
+	}
+	exchange(t, h, "GET /db/%zz HTTP/1.1\r\nHost: x\r\n\r\n")
+	exchange(t, h, "GET /db/a?x=% HTTP/1.1\r\nHost: x\r\n\r\n")
+	exchange(t, h, "GET /db/%41?x=%2B HTTP/1.1\r\nHost: x\r\n\r\n")
+	exchange(t, h, "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 19\r\n\r\nGET /%zz HTTP/1.1\r\n")
+	require.Equal(t, []bool{true, true, false, false}, bad)
+}
+
+func TestBodiesAreNeverTouched(t *testing.T) {
+	body := "GET /%zz HTTP/1.1\r\nExpect: x\r\n\r\n"
+	var got []byte
+	h := func(w http.ResponseWriter, r *http.Request) { got, _ = io.ReadAll(r.Body) }
+	exchange(t, h, "POST /a HTTP/1.1\r\nHost: x\r\nExpect: nonsense\r\nContent-Length: 33\r\n\r\n"+body)
+	require.Equal(t, body, string(got))
+}
+
+func TestExpect(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }
+	got := exchange(t, h, "POST / HTTP/1.1\r\nHost: x\r\nExpect: something\r\nContent-Length: 2\r\n\r\nhi")
+	require.True(t, strings.HasPrefix(got, "HTTP/1.1 200 OK"), got)
+	got = exchange(t, h, "POST / HTTP/1.1\r\nHost: x\r\nexpect: 100-Continue\r\nContent-Length: 2\r\n\r\nhi")
+	require.True(t, strings.HasPrefix(got, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK"), got)
+}
+
+func TestReasonPhraseAndMalformedRequests(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		FromContext(r.Context()).NotFound()
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, "HTTP/1.1 404 Not Found\r\n")
+	}
+	got := exchange(t, h, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.True(t, strings.HasPrefix(got, "HTTP/1.1 404 Object Not Found\r\n"), got)
+	require.True(t, strings.HasSuffix(got, "\r\n\r\nHTTP/1.1 404 Not Found\r\n"), got)
+	got = exchange(t, h, "nonsense\r\n\r\n")
+	require.True(t, strings.HasPrefix(got, "HTTP/1.1 400 Bad Request\r\n") && strings.Contains(got, "MochiWeb"), got)
+}
+
+func FuzzFixHead(f *testing.F) {
+	f.Add([]byte("GET /%zz HTTP/1.1\r\nExpect: x\r\n\r\n%zz"))
+	f.Add([]byte("\nexpect:"))
+	f.Fuzz(func(t *testing.T, p []byte) {
+		was := bytes.Clone(p)
+		fixHead(p)
+		if i := bytes.Index(was, []byte("\r\n\r\n")); i >= 0 && !bytes.Equal(p[i:], was[i:]) {
+			t.Fatal("bytes after the head changed")
+		}
+	})
+}
