@@ -1,0 +1,35 @@
+// Package conformance holds the server to what a real Apache CouchDB 3.5.0 answered.
+//
+// The scenarios in testdata are wire transcripts: HTTP requests together with CouchDB's own answers, byte for byte.
+// The package replays them on a running server and gives each step a verdict (exact, json or differs). It talks to the
+// server over HTTP only, as clients do; nothing of the server's packages is imported here.
+//
+// Tour:
+//
+//	scenario.go   the transcript format: files, scenarios, steps, recorded answers
+//	members.go    JSON objects whose member order survives a round trip
+//	run.go        performing the steps of one scenario: variables, saves, background requests, waiting
+//	wire.go       one raw HTTP exchange, so that odd requests reach the server as they are written
+//	pattern.go    the regular expressions of scenarios
+//	normalize.go  the only list of what is volatile in an answer, and the verdict
+//	jsonvalue.go  equality of JSON values
+//	replay.go     replaying, recording and comparing a whole scenario
+//	known.go      expected failures and scenarios that wait for a feature
+//	target.go     the server under test: a child process on a chosen engine, or a URL
+//	report.go     counts by file
+//	cmd/transcripts  records, replays and compares from the command line
+//
+// The tests: conformance_test.go replays everything, wire_test.go has one test for each wire rule that real clients
+// depend on (W1 …), kivik_*_test.go drives the server through the kivik client.
+//
+// Invariants:
+//
+//  1. A scenario has no branches: it is data. What may differ between two runs is named in normalize.go or in the
+//     step's own masks, nowhere else.
+//  2. A step that differs is an error unless known/differs.txt names it with a reason; a step named there that agrees
+//     is an error too, so the list cannot rot.
+//  3. A scenario is left out only if known/waiting.txt names it and what it waits for. Removing the line switches it on.
+//  4. Each scenario uses database names of its own, so scenarios may run at the same time. Files whose scenarios change
+//     the server itself (Isolated) get a fresh server and run one after the other.
+//  5. Recording changes nothing in a file but the "expect" members.
+package conformance
