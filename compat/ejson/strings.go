@@ -1,0 +1,57 @@
+package ejson
+
+import (
+	"unicode/utf8"
+)
+
+const upperHex = "0123456789ABCDEF"
+
+// shortEscape holds the letter of the two-character escapes CouchDB prints, 0 for bytes without one.
+var shortEscape = [256]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
+
+// AppendString appends s as a JSON string with CouchDB's escaping: `"`, `\` and bytes below 0x20 only; bytes that are no
+// UTF-8 become U+FFFD.
+func AppendString[T string | []byte](dst []byte, s T) []byte {
+	dst = append(dst, '"')
+	done := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= 0x20 && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			dst = append(dst, s[done:i]...)
+			dst = appendEscape(dst, c)
+			i++
+			done = i
+			continue
+		}
+		r, size := decodeRune(s[i:min(i+utf8.UTFMax, len(s))])
+		if r == utf8.RuneError && size == 1 {
+			dst = append(dst, s[done:i]...)
+			dst = append(dst, "\uFFFD"...)
+			done = i + 1
+		}
+		i += size
+	}
+	dst = append(dst, s[done:]...)
+	return append(dst, '"')
+}
+
+func decodeRune[T string | []byte](s T) (rune, int) {
+	switch s := any(s).(type) {
+	case string:
+		return utf8.DecodeRuneInString(s)
+	case []byte:
+		return utf8.DecodeRune(s)
+	}
+	return utf8.RuneError, 1
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	if e := shortEscape[c]; e != 0 {
+		return append(dst, '\\', e)
+	}
+	return append(dst, '\\', 'u', '0', '0', upperHex[c>>4], upperHex[c&15])
+}

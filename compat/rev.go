@@ -1,0 +1,130 @@
+package compat
+
+import (
+	"cmp"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// Rev identifies a revision of a document: its depth and its hash. Hash holds 16 raw bytes where the text had 32 hex
+// digits, else the bytes of the text; a text of 16 bytes is therefore the same as the hex of its bytes, as in CouchDB.
+// The zero Rev means "no revision". Revs are comparable with ==.
+type Rev struct {
+	Pos  int64
+	Hash string
+}
+
+// RevPath is a revision with its ancestors, newest first, as in `_revisions`: IDs[i] is the hash at depth Start-i.
+// Without IDs there is no revision.
+type RevPath struct {
+	Start int64
+	IDs   []string
+}
+
+// Rev is the newest revision of the path, the zero Rev if there is none.
+func (p RevPath) Rev() Rev {
+	if len(p.IDs) == 0 {
+		return Rev{}
+	}
+	return Rev{Pos: p.Start, Hash: p.IDs[0]}
+}
+
+// IsZero tells whether r means "no revision".
+func (r Rev) IsZero() bool { return r == Rev{} }
+
+// ParseRev reads `<integer>-<rest>` as couch_doc:parse_rev does: the integer as Erlang reads it (a sign, leading zeros),
+// split at the first dash. The error is ErrInvalidRev. An integer beyond 64 bits is refused too, where CouchDB would
+// take it.
+func ParseRev(s string) (Rev, error) {
+	digits, rest, found := strings.Cut(s, "-")
+	if !found {
+		return Rev{}, ErrInvalidRev
+	}
+	pos, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return Rev{}, ErrInvalidRev
+	}
+	hash, ok := ParseRevHash(rest)
+	if !ok {
+		return Rev{}, ErrInvalidRev
+	}
+	return Rev{Pos: pos, Hash: hash}, nil
+}
+
+// ParseRevHash turns the text of a revision's hash into what Rev.Hash holds; ok is false for 32 bytes that are not a
+// hexadecimal integer (couch_doc:parse_revid). Erlang's integers may begin with a sign, so these may too.
+func ParseRevHash(s string) (hash string, ok bool) {
+	if len(s) != 32 {
+		return s, true
+	}
+	var text [32]byte
+	var raw [16]byte
+	copy(text[:], s)
+	sign := text[0]
+	if sign == '+' || sign == '-' {
+		text[0] = '0'
+	}
+	if _, err := hex.Decode(raw[:], text[:]); err != nil {
+		return "", false
+	}
+	if sign == '-' {
+		negate(&raw)
+	}
+	return string(raw[:]), true
+}
+
+// negate is two's complement, as <<N:128>> of a negative N.
+func negate(raw *[16]byte) {
+	carry := 1
+	for i := len(raw) - 1; i >= 0; i-- {
+		v := int(^raw[i]) + carry
+		raw[i] = byte(v)
+		carry = v >> 8
+	}
+}
+
+// Compare orders revisions by depth, then by the bytes of the hash.
+func (r Rev) Compare(o Rev) int {
+	if c := cmp.Compare(r.Pos, o.Pos); c != 0 {
+		return c
+	}
+	return strings.Compare(r.Hash, o.Hash)
+}
+
+// String is the wire form, `1-967a00dff5e02add41819138abb3284d`.
+func (r Rev) String() string {
+	var buf [64]byte
+	return string(r.Append(buf[:0]))
+}
+
+// Append appends the wire form to dst.
+func (r Rev) Append(dst []byte) []byte {
+	dst = strconv.AppendInt(dst, r.Pos, 10)
+	dst = append(dst, '-')
+	return AppendRevHash(dst, r.Hash)
+}
+
+// AppendRevHash appends the text of a hash: hex for 16 bytes, else the bytes (couch_doc:revid_to_str).
+func AppendRevHash(dst []byte, hash string) []byte {
+	if len(hash) != 16 {
+		return append(dst, hash...)
+	}
+	const digits = "0123456789abcdef"
+	for i := 0; i < len(hash); i++ {
+		dst = append(dst, digits[hash[i]>>4], digits[hash[i]&15])
+	}
+	return dst
+}
+
+// AppendJSON appends the wire form as a JSON string.
+func (r Rev) AppendJSON(dst []byte) []byte {
+	if len(r.Hash) == 16 {
+		dst = append(dst, '"')
+		dst = r.Append(dst)
+		return append(dst, '"')
+	}
+	return ejson.AppendString(dst, r.String())
+}

@@ -1,0 +1,92 @@
+package compat
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+)
+
+func TestParseRev(t *testing.T) {
+	tests := []struct{ in, out string }{
+		{"1-967a00dff5e02add41819138abb3284d", "1-967a00dff5e02add41819138abb3284d"},
+		{"1-967A00DFF5E02ADD41819138ABB3284D", "1-967a00dff5e02add41819138abb3284d"},
+		{"+1-abc", "1-abc"},
+		{"007-x-y-z", "7-x-y-z"},
+		{"1-", "1-"},
+		{"0-1", "0-1"},
+		{"2-0123456789abcdef", "2-30313233343536373839616263646566"},
+		{"2-+0000000000000000000000000000001", "2-00000000000000000000000000000001"},
+		{"2--0000000000000000000000000000001", "2-ffffffffffffffffffffffffffffffff"},
+	}
+	for _, tt := range tests {
+		r, err := ParseRev(tt.in)
+		if err != nil || r.String() != tt.out {
+			t.Errorf("ParseRev(%q) = %v, %v; want %s", tt.in, r, err, tt.out)
+		}
+	}
+	for _, in := range []string{"", "1", "-1", "-1-a", "a-b", "1.0-a", " 1-a", "1_0-a", "1-zz7a00dff5e02add41819138abb3284d", "99999999999999999999-a"} {
+		if _, err := ParseRev(in); !errors.Is(err, ErrInvalidRev) || !errors.Is(err, KindBadRequest) {
+			t.Errorf("ParseRev(%q): %v", in, err)
+		}
+	}
+}
+
+func TestRevCompare(t *testing.T) {
+	ascending := []Rev{{-1, "a"}, {0, ""}, {1, ""}, {1, "a"}, {1, "aa"}, {1, "b"}, {2, "\x00"}, {10, "a"}}
+	for i, a := range ascending {
+		for j, b := range ascending {
+			want := 0
+			if i < j {
+				want = -1
+			} else if i > j {
+				want = 1
+			}
+			if got := a.Compare(b); got != want {
+				t.Errorf("Compare(%v, %v) = %d", a, b, got)
+			}
+		}
+	}
+}
+
+func TestRevAppendJSON(t *testing.T) {
+	for rev, want := range map[Rev]string{
+		{1, "0123456789abcdef"}: `"1-30313233343536373839616263646566"`,
+		{2, "a\"b"}:             `"2-a\"b"`,
+		{3, ""}:                 `"3-"`,
+	} {
+		if got := string(rev.AppendJSON(nil)); got != want {
+			t.Errorf("AppendJSON(%v) = %s, want %s", rev, got, want)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	err := fmt.Errorf("put: %w", Errorf(KindConflict, "Document update %s.", "conflict"))
+	if !errors.Is(err, KindConflict) || !errors.Is(err, ErrConflict) || errors.Is(err, KindNotFound) || errors.Is(err, ErrMissing) {
+		t.Errorf("errors.Is of %v", err)
+	}
+	e, ok := AsError(err)
+	if !ok || e.Status() != 409 || e.Word() != "conflict" || e.Reason != "Document update conflict." {
+		t.Errorf("AsError = %v, %v", e, ok)
+	}
+	if e, ok := AsError(KindNoDatabase); !ok || e.Status() != 404 || e.Reason != "Database does not exist." {
+		t.Errorf("AsError of a kind = %v, %v", e, ok)
+	}
+	if _, ok := AsError(errors.New("x")); ok {
+		t.Error("AsError of a foreign error")
+	}
+	if e := MethodNotAllowed("GET,HEAD"); e.Status() != 405 || e.Reason != "Only GET,HEAD allowed" || e.Allow != "GET,HEAD" {
+		t.Errorf("MethodNotAllowed = %+v", e)
+	}
+	if e := Named(KindForbidden, "custom", "no"); e.Word() != "custom" || e.Status() != 403 {
+		t.Errorf("Named = %+v", e)
+	}
+	for k := Kind(0); k < kindCount; k++ {
+		if k.Status() < 400 || k.Word() == "" {
+			t.Errorf("kind %d has no row", k)
+		}
+	}
+	if Kind(200).Status() != 500 {
+		t.Error("unknown kind")
+	}
+}
