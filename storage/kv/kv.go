@@ -32,7 +32,8 @@ type Store interface {
 }
 
 // ReadTx reads from one snapshot (in a Tx: the snapshot overlaid with the transaction's own writes).
-// It must not be used by two goroutines at once, nor after its function returned.
+// It must not be used by two goroutines at once, nor after its function returned. Byte slices handed to it may be reused
+// by the caller as soon as the call returns.
 type ReadTx interface {
 	// Get returns the value of key. The value may be read until the transaction function returns and must not be
 	// modified. A missing key is (nil, nil); a present, empty value is a non-nil empty slice.
@@ -42,7 +43,9 @@ type ReadTx interface {
 	GetMany(keys [][]byte) ([][]byte, error)
 
 	// Range iterates over begin <= key < end in ascending or descending order. The read starts at once, so several ranges
-	// opened before the first is drained overlap on an engine across a network. The caller closes the iterator.
+	// opened before the first is drained overlap on an engine across a network. The caller closes the iterator. In a Tx
+	// the iterator sees the writes made before the call; of those made later in the part not yet read it may see some.
+	// What conflicts is what was read: up to the last row, or the whole range when the iterator came to its end.
 	Range(begin, end []byte, opts RangeOptions) Iterator
 
 	// Snapshot returns the same reader whose reads add no conflict ranges. In a View it returns itself.
@@ -55,7 +58,7 @@ type ReadTx interface {
 	SizeEstimate(begin, end []byte) (int64, error)
 }
 
-// Tx is a read-write transaction. Byte slices handed to it may be reused by the caller as soon as the call returns.
+// Tx is a read-write transaction.
 // Errors of writes (a key too large, …) are kept and returned by Update.
 type Tx interface {
 	ReadTx
@@ -69,11 +72,11 @@ type Tx interface {
 
 	// SetVersionstampedKey sets key, whose 10 bytes at offset are replaced by the commit's transaction version (8 bytes
 	// commit version, 2 bytes order in the batch). The 2-byte user part, if any, follows and is the caller's.
-	// The key cannot be read in the transaction that writes it: reads that would meet it fail with ErrUnreadable
-	// only when they name a key or range below prefix key[:offset].
+	// The key cannot be read in the transaction that writes it, since it is not known yet: reads of keys that begin with
+	// key[:offset] fail with ErrUnreadable, ranges when they come to the first such key.
 	SetVersionstampedKey(key []byte, offset int, value []byte)
 
-	// SetVersionstampedValue is SetVersionstampedKey for 10 bytes at offset of the value.
+	// SetVersionstampedValue is SetVersionstampedKey for 10 bytes at offset of the value; the key cannot be read.
 	SetVersionstampedValue(key []byte, value []byte, offset int)
 
 	// AddReadConflictRange makes the commit fail (and fn run again) if a key in begin <= key < end was written since the snapshot.
@@ -155,4 +158,8 @@ var (
 	ErrCorrupt       = errors.New("kv: store is corrupt")
 	ErrFormat        = errors.New("kv: store was written by a newer version")
 	ErrInvalidRange  = errors.New("kv: range begins after its end")
+
+	// ErrInvalidOperation is of a call that no state of the store makes right: an unknown atomic operation, a
+	// versionstamp that does not fit at its offset.
+	ErrInvalidOperation = errors.New("kv: invalid operation")
 )

@@ -1,0 +1,115 @@
+package txn
+
+import (
+	"bytes"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// stampedKeys holds the versionstamped keys of a transaction, grouped by what precedes the versionstamp: a transaction
+// that writes thousands of them has only a few such prefixes.
+type stampedKeys struct {
+	groups []stampedGroup
+}
+
+type stampedGroup struct {
+	span KeyRange // all keys that begin with the prefix; no End when there is no key behind them
+	keys []stampedKey
+}
+
+// stampedKey is a key whose 10 bytes behind the prefix wait for the commit.
+type stampedKey struct {
+	key    []byte
+	offset int
+	value  []byte
+	clears []KeyRange // later range clears that may or may not meet the final key
+}
+
+func (s *stampedKeys) empty() bool { return len(s.groups) == 0 }
+
+func (s *stampedKeys) add(k stampedKey) {
+	prefix := k.key[:k.offset]
+	for i := range s.groups {
+		if bytes.Equal(s.groups[i].span.Begin, prefix) {
+			s.groups[i].keys = append(s.groups[i].keys, k)
+			return
+		}
+	}
+	s.groups = append(s.groups, stampedGroup{
+		span: KeyRange{Begin: prefix, End: prefixEnd(prefix)},
+		keys: []stampedKey{k},
+	})
+}
+
+// clearRange drops the keys that r surely covers and notes r at those that it may cover.
+func (s *stampedKeys) clearRange(r KeyRange) {
+	groups := s.groups[:0]
+	for _, g := range s.groups {
+		switch {
+		case !g.overlaps(r):
+		case bytes.Compare(r.Begin, g.span.Begin) <= 0 && g.span.End != nil && bytes.Compare(g.span.End, r.End) <= 0:
+			continue
+		default:
+			for i := range g.keys {
+				g.keys[i].clears = append(g.keys[i].clears, r)
+			}
+		}
+		groups = append(groups, g)
+	}
+	s.groups = groups
+}
+
+func (g *stampedGroup) overlaps(r KeyRange) bool {
+	return bytes.Compare(g.span.Begin, r.End) < 0 && (g.span.End == nil || bytes.Compare(r.Begin, g.span.End) < 0)
+}
+
+// unreadable tells whether a read of key could meet a versionstamped key.
+func (s *stampedKeys) unreadable(key []byte) bool {
+	for i := range s.groups {
+		if bytes.HasPrefix(key, s.groups[i].span.Begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// clip cuts r to the part that can be read, in the direction of the read, before a versionstamped key could be met, and
+// tells whether it did cut.
+func (s *stampedKeys) clip(r KeyRange, reverse bool) (KeyRange, bool) {
+	cut := false
+	for i := range s.groups {
+		g := &s.groups[i]
+		if !g.overlaps(r) {
+			continue
+		}
+		cut = true
+		if reverse {
+			r.Begin = r.End
+			if g.span.End != nil && bytes.Compare(g.span.End, r.End) < 0 {
+				r.Begin = g.span.End
+			}
+		} else if bytes.Compare(g.span.Begin, r.Begin) > 0 {
+			r.End = g.span.Begin
+		} else {
+			r.End = r.Begin
+		}
+	}
+	return r, cut
+}
+
+// final returns the key with the versionstamp in place.
+func (k *stampedKey) final(a *arena, stamp []byte) []byte {
+	key := a.copy(k.key)
+	copy(key[k.offset:k.offset+kv.VersionstampSize], stamp)
+	return key
+}
+
+// clearedLater tells whether a range clear after the write covers the final key.
+func (k *stampedKey) clearedLater(final []byte) bool {
+	for _, r := range k.clears {
+		if r.Contains(final) {
+			return true
+		}
+	}
+	return false
+}
