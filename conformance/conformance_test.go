@@ -1,0 +1,233 @@
+package conformance
+
+import (
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	engineNames = flag.String("engines", "", "the engines to replay on, with commas between (default: all)")
+	reportPath  = flag.String("report", "", "also write the counts to this file")
+	runWaiting  = flag.Bool("waiting", false, "replay also the scenarios that wait for a feature, and say which of them could be switched on")
+)
+
+// parallelScenarios is how many scenarios run at the same time; many of them only wait for a feed.
+const parallelScenarios = "12"
+
+var report Report
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", parallelScenarios); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	stopShared()
+	RemoveBinary()
+	if err := writeReport(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func writeReport() error {
+	if testing.Verbose() {
+		report.Write(os.Stdout)
+	}
+	if *reportPath == "" {
+		return nil
+	}
+	f, err := os.Create(*reportPath)
+	if err != nil {
+		return err
+	}
+	report.Write(f)
+	return f.Close()
+}
+
+// TestConformance replays every scenario that does not wait for a feature on every engine. With COUCHDB_URL set it
+// replays on that server instead, which must be one that nobody else uses.
+func TestConformance(t *testing.T) {
+	files := loadFiles(t)
+	known := loadKnown(t)
+	if target := os.Getenv("COUCHDB_URL"); target != "" {
+		u, err := url.Parse(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replayFiles(t, u.Host, files, known, func(*testing.T) string { return u.Host })
+		return
+	}
+	for _, engine := range chosenEngines(t) {
+		t.Run(engine.Name, func(t *testing.T) {
+			replayFiles(t, engine.Name, files, known, func(t *testing.T) string { return startServer(t, engine).Addr })
+		})
+	}
+}
+
+// replayFiles replays each file on the server that start gives for it.
+func replayFiles(t *testing.T, target string, files []*File, known *Known, start func(*testing.T) string) {
+	for _, f := range files {
+		active := slices.DeleteFunc(slices.Clone(f.Scenarios), func(sc *Scenario) bool {
+			return known.Waiting(f.Area, sc.Name) != "" && !*runWaiting
+		})
+		report.Add(target, f.Area, Count{Waiting: len(f.Scenarios) - len(active)})
+		if len(active) == 0 {
+			continue
+		}
+		t.Run(f.Area, func(t *testing.T) {
+			if os.Getenv("COUCHDB_URL") == "" {
+				t.Parallel()
+			}
+			addr := start(t)
+			for _, sc := range active {
+				t.Run(sc.Name, func(t *testing.T) {
+					if !Isolated(f.Area) {
+						t.Parallel()
+					}
+					replayScenario(t, target, addr, f.Area, sc, known)
+				})
+			}
+		})
+	}
+}
+
+func replayScenario(t *testing.T, target, addr, area string, sc *Scenario, known *Known) {
+	results, err := Replay(t.Context(), addr, sc)
+	if err != nil {
+		t.Error(err)
+	}
+	waiting := known.Waiting(area, sc.Name)
+	var count Count
+	for _, r := range results {
+		reason := known.Differs(area, sc.Name, r.Step)
+		count.Add(r.Verdict, reason != "")
+		switch {
+		case waiting != "":
+		case r.Verdict == Differs && reason == "":
+			t.Errorf("%s/%s%s", area, sc.Name, r.Diff())
+		case r.Verdict != Differs && reason != "":
+			t.Errorf("%s/%s#%d agrees now: remove it from known/differs.txt", area, sc.Name, r.Step)
+		}
+	}
+	if waiting != "" && count.Differs == 0 {
+		t.Logf("%s/%s agrees: it need not wait for %s", area, sc.Name, waiting)
+	}
+	report.Add(target, area, count)
+}
+
+// TestKnownListsNameSomething fails on entries of the known lists that name no scenario or step.
+func TestKnownListsNameSomething(t *testing.T) {
+	for _, err := range loadKnown(t).Check(loadFiles(t)) {
+		t.Error(err)
+	}
+}
+
+// TestFilesRoundTrip holds the recorder to changing nothing but recorded answers: reading and writing a file gives the
+// same bytes.
+func TestFilesRoundTrip(t *testing.T) {
+	for _, path := range transcriptPaths(t) {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Parse(src)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if f.Area+".json" != filepath.Base(path) {
+			t.Errorf("%s is of area %q", path, f.Area)
+		}
+		for _, sc := range f.Scenarios {
+			for _, st := range sc.Steps {
+				if st.Judged() {
+					st.SetExpect(st.Expect)
+				}
+			}
+		}
+		text, err := f.Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(text) != string(src) {
+			t.Errorf("%s changes when it is read and written", path)
+		}
+	}
+}
+
+func transcriptPaths(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", "*.json"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no transcripts: %v", err)
+	}
+	return paths
+}
+
+func loadFiles(t *testing.T) []*File {
+	t.Helper()
+	var files []*File
+	for _, path := range transcriptPaths(t) {
+		f, err := Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+func loadKnown(t *testing.T) *Known {
+	t.Helper()
+	known, err := LoadKnown("known")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return known
+}
+
+func chosenEngines(t *testing.T) []Engine {
+	t.Helper()
+	if *engineNames == "" {
+		return Engines
+	}
+	var chosen []Engine
+	for name := range strings.SplitSeq(*engineNames, ",") {
+		i := slices.IndexFunc(Engines, func(e Engine) bool { return e.Name == name })
+		if i < 0 {
+			t.Fatalf("there is no engine %q", name)
+		}
+		chosen = append(chosen, Engines[i])
+	}
+	return chosen
+}
+
+// startServer runs a fresh server for the test and stops it at the test's end.
+func startServer(t *testing.T, engine Engine) *Server {
+	t.Helper()
+	s, err := engine.Start(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("the server's output:\n%s", lastLines(s.Log(), 60))
+		}
+	})
+	return s
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(text, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

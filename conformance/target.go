@@ -1,0 +1,198 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Engine is a way to run the server under test.
+type Engine struct {
+	Name string
+	args []string
+}
+
+// Engines are the ways a server is put under test: the embedded engine and the in-memory one, which is held to
+// FoundationDB's limits (sizes, five seconds of reading) so that code that only works on one machine shows on one
+// machine; both with each layout of document bodies.
+var Engines = []Engine{
+	{"pebble-packed", []string{"--engine=pebble", "--layout=packed"}},
+	{"pebble-exploded", []string{"--engine=pebble", "--layout=exploded"}},
+	{"memory-packed", []string{"--engine=memory", "--limits=fdb", "--layout=packed"}},
+	{"memory-exploded", []string{"--engine=memory", "--limits=fdb", "--layout=exploded"}},
+}
+
+const (
+	startLimit = 20 * time.Second
+	stopLimit  = 20 * time.Second
+)
+
+// binary builds the server once for this process. SETTEE_BINARY names one that is built already (one with the race
+// detector, say).
+var binary = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("SETTEE_BINARY"); path != "" {
+		return filepath.Abs(path)
+	}
+	dir, err := os.MkdirTemp("", "settee-conformance-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "settee")
+	out, err := exec.Command("go", "build", "-o", path, "github.com/settee-db/settee/cmd/settee").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building the server: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// RemoveBinary removes what starting servers left behind. Tests call it at their end.
+func RemoveBinary() {
+	if os.Getenv("SETTEE_BINARY") == "" {
+		if path, err := binary(); err == nil {
+			_ = os.RemoveAll(filepath.Dir(path))
+		}
+	}
+}
+
+// Server is a running server under test. Its methods must not be called at the same time.
+type Server struct {
+	Addr string // host:port
+
+	engine Engine
+	dir    string
+	env    []string
+	cmd    *exec.Cmd
+	exited chan struct{}
+	log    *syncBuffer
+}
+
+// Start runs a server on the engine with its data in dir and waits until it answers. It has the administrator AdminName.
+// env are further settings, as "NAME=value".
+func (e Engine) Start(ctx context.Context, dir string, env ...string) (*Server, error) {
+	addr, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Addr: addr, engine: e, dir: dir, env: env, log: &syncBuffer{}}
+	return s, s.Restart(ctx)
+}
+
+// Restart runs the server again, on the same address and data, after Stop or Kill.
+func (s *Server) Restart(ctx context.Context) error {
+	path, err := binary()
+	if err != nil {
+		return err
+	}
+	s.cmd = exec.Command(path, append([]string{"serve", "--listen=" + s.Addr, "--data=" + s.dir}, s.engine.args...)...)
+	s.cmd.Env = append(os.Environ(), "COUCHDB_USER="+AdminName, "COUCHDB_PASSWORD="+AdminPassword)
+	s.cmd.Env = append(s.cmd.Env, s.env...)
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	s.exited = make(chan struct{})
+	go func(cmd *exec.Cmd, exited chan struct{}) {
+		_ = cmd.Wait() // how it ended shows in the log
+		close(exited)
+	}(s.cmd, s.exited)
+	if err := s.waitUp(ctx); err != nil {
+		s.Kill()
+		return fmt.Errorf("%w; the server's output:\n%s", err, s.log)
+	}
+	return nil
+}
+
+func (s *Server) waitUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+"/_up", nil)
+		if err != nil {
+			return err
+		}
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-s.exited:
+			return errors.New("the server ended before it answered")
+		case <-ctx.Done():
+			return errors.New("the server did not answer in time")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// URL is the server's root without the last slash.
+func (s *Server) URL() string { return "http://" + s.Addr }
+
+// Stop asks the server to end and waits until it has.
+func (s *Server) Stop() error {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended already
+	select {
+	case <-s.exited:
+	case <-time.After(stopLimit):
+		s.Kill()
+		return fmt.Errorf("the server did not end in %s; its output:\n%s", stopLimit, s.log)
+	}
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		return fmt.Errorf("the server ended with status %d; its output:\n%s", code, s.log)
+	}
+	return nil
+}
+
+// Kill ends the server at once, as a crash would.
+func (s *Server) Kill() {
+	_ = s.cmd.Process.Kill() // fails if it has ended already
+	<-s.exited
+}
+
+// Log is what the server has printed.
+func (s *Server) Log() string { return s.log.String() }
+
+// freeAddress returns a loopback address nobody listens on at the moment.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// Isolated tells whether a file's scenarios change the server itself (its settings, users, locked accounts), so that
+// they need a fresh server and must run one after the other.
+func Isolated(area string) bool {
+	return strings.HasSuffix(area, "-config") || strings.HasPrefix(area, "config-") || strings.HasPrefix(area, "auth-")
+}
+
+// syncBuffer is a buffer that two writers and a reader may use at the same time.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
