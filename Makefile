@@ -1,0 +1,109 @@
+# Every target says what it does in the comment behind it; `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+GO ?= go
+BIN := bin/settee
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# What can be set on the command line.
+ARGS ?=
+URL_A ?= http://127.0.0.1:5984
+URL_B ?=
+COUCHDB_URL ?=
+FILES ?=
+ENGINES ?=
+FUZZTIME ?= 60s
+CRASH_ROUNDS ?= 20
+RACE_PACKAGES ?= ./...
+TEST_TIMEOUT ?= 9m
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.1
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+# Declarations of FoundationDB's C API, enough to type-check the binding where the client is not installed.
+FDB_INCLUDE ?= $(CURDIR)/.ci/fdb/include
+
+TRANSCRIPTS := $(GO) run ./conformance/cmd/transcripts
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## (.*)/  make \1|\2/' | column -t -s '|'
+
+.PHONY: build
+build: ## build bin/settee
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/settee
+
+.PHONY: run
+run: build ## build, and serve http://127.0.0.1:5984 with the data in ./data (ARGS= further options)
+	$(BIN) serve --bind 127.0.0.1 --port 5984 --data ./data $(ARGS)
+
+.PHONY: test
+test: ## the whole Go test suite
+	$(GO) test -timeout $(TEST_TIMEOUT) ./...
+
+.PHONY: test-race
+test-race: ## the same under the race detector (RACE_PACKAGES=)
+	$(GO) test -race -timeout 30m $(RACE_PACKAGES)
+
+.PHONY: test-clients
+test-clients: build ## PouchDB and nano in Node against a real server process (COUCHDB_URL= for another server)
+	cd test-clients && npm ci --ignore-scripts --no-audit --no-fund && \
+		SETTEE_BINARY=$(CURDIR)/$(BIN) COUCHDB_URL=$(COUCHDB_URL) npm test
+
+.PHONY: conformance
+conformance: ## replay CouchDB's transcripts and print the counts (ENGINES=, COUCHDB_URL=)
+	@COUCHDB_URL=$(COUCHDB_URL) $(GO) test -count=1 ./conformance -run TestConformance \
+		-engines '$(ENGINES)' -report $(CURDIR)/conformance.txt || failed=1; \
+	cat conformance.txt; exit $${failed:-0}
+
+.PHONY: conformance-waiting
+conformance-waiting: ## say which scenarios that wait for a feature would pass now
+	@$(GO) test -count=1 -v ./conformance -run TestConformance -waiting -engines pebble-packed | grep 'need not wait' || true
+
+.PHONY: record
+record: ## record transcripts from a real CouchDB (COUCHDB_URL= FILES=conformance/testdata/x.json)
+	$(if $(COUCHDB_URL),,$(error COUCHDB_URL is not set))
+	$(TRANSCRIPTS) record $(COUCHDB_URL) $(FILES)
+
+.PHONY: compare
+compare: ## run scenarios side by side on URL_A and on a real CouchDB and print the differences (COUCHDB_URL= FILES=)
+	$(if $(COUCHDB_URL),,$(error COUCHDB_URL is not set))
+	$(TRANSCRIPTS) compare $(URL_A) $(COUCHDB_URL) $(or $(FILES),conformance/testdata/*.json)
+
+.PHONY: bench
+bench: build ## the benchmark's workloads on URL_A, alternately with URL_B if given
+	$(BIN) bench $(URL_A) $(URL_B) $(ARGS)
+
+.PHONY: fuzz
+fuzz: ## every fuzzer for FUZZTIME each
+	.ci/fuzz $(FUZZTIME)
+
+.PHONY: crash
+crash: ## kill the server under load, CRASH_ROUNDS times, and check that no acknowledged write is lost
+	CRASH_ROUNDS=$(CRASH_ROUNDS) $(GO) test -count=1 -timeout 60m -run 'Crash' ./conformance ./storage/...
+
+.PHONY: vet
+vet: ## go vet, also of the code behind the build tag fdb
+	$(GO) vet ./...
+	@if [ -e $(FDB_INCLUDE)/foundationdb/fdb_c.h ]; then \
+		echo "$(GO) vet -tags fdb ./..."; CGO_CFLAGS='-I$(FDB_INCLUDE)' $(GO) vet -tags fdb ./...; \
+	else echo 'go vet -tags fdb: no declarations in $(FDB_INCLUDE), left out'; fi
+
+.PHONY: lint
+lint: vet ## go vet, staticcheck and golangci-lint, at pinned versions
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) run $(GOLANGCI) run ./...
+
+.PHONY: fmt
+fmt: ## gofmt all files
+	gofmt -l -w $$(git ls-files '*.go')
+
+.PHONY: docker
+docker: ## build the container image settee:VERSION
+	docker build --build-arg VERSION=$(VERSION) -t settee:$(VERSION) .
+
+.PHONY: clean
+clean: ## remove what was built; ./data stays
+	rm -rf bin conformance.txt test-clients/node_modules

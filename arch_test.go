@@ -1,0 +1,222 @@
+// Package settee holds the rules of the tree's architecture as tests: arrows point down, engines stay behind the store
+// contract, every package says what it is, files stay small enough to read.
+package settee
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/settee-db/settee/"
+
+// maxLines is the length from which on a file surely has a second subject.
+const maxLines = 600
+
+// rooms are the layers of the tree with the rooms each may import besides itself. A package belongs to the room with the
+// longest matching path.
+var rooms = map[string][]string{
+	"compat":      {},
+	"storage/kv":  {},
+	"storage":     {"compat", "storage/kv"},
+	"views":       {"compat", "storage", "storage/kv"},
+	"mango":       {"compat", "storage", "storage/kv", "views"},
+	"eventing":    {"compat", "storage", "storage/kv", "views"},
+	"replication": {"compat", "storage", "storage/kv"},
+	"server":      {"compat", "storage", "storage/kv", "views", "mango", "eventing", "replication"},
+	"cmd":         {"compat", "storage", "storage/kv", "views", "mango", "eventing", "replication", "server"},
+	"conformance": {}, // talks to the running server only
+}
+
+// engines are the packages that only cmd may name, and tests.
+var engines = []string{"storage/kv/pebblekv", "storage/kv/fdbkv", "storage/kv/memkv", "storage/kv/faultkv"}
+
+// engineLibraries are the foreign modules behind the engines, with the room that may import them.
+var engineLibraries = map[string]string{
+	"github.com/cockroachdb/pebble":  "storage/kv/pebblekv",
+	"github.com/apple/foundationdb/": "storage/kv/fdbkv",
+}
+
+// forbidden are imports that a room must not have outside tests.
+var forbidden = map[string][]string{
+	"compat":     {"net", "net/http", "os", "os/exec"},
+	"storage/kv": {"net/http", "encoding/json"},
+	"storage":    {"net/http"},
+	"views":      {"net/http"},
+	"mango":      {"net/http"},
+}
+
+// noEncodingJSON are the rooms that work on documents: there encoding/json would lose member order and number forms.
+// jsonAllowed are the files that use it on structures of our own, with the reason.
+var noEncodingJSON = []string{"compat", "storage", "views", "mango"}
+
+var jsonAllowed = map[string]string{}
+
+// source is one Go file of the tree.
+type source struct {
+	path    string // with slashes, from the root
+	dir     string
+	test    bool
+	imports []string
+	file    *ast.File
+	lines   int
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, src := range sources(t) {
+		from := roomOf(src.dir)
+		if from == "" {
+			continue
+		}
+		for _, imp := range src.imports {
+			local, ok := strings.CutPrefix(imp, modulePath)
+			if !ok {
+				continue
+			}
+			to := roomOf(local)
+			if to == "" {
+				t.Errorf("%s imports %s, which is in no room of the architecture", src.path, local)
+			} else if to != from && !slices.Contains(rooms[from], to) && !(src.test && isEngine(local)) {
+				t.Errorf("%s imports %s: an arrow from %s to %s points up", src.path, local, from, to)
+			}
+		}
+	}
+}
+
+func TestOnlyCmdNamesAnEngine(t *testing.T) {
+	for _, src := range sources(t) {
+		room := roomOf(src.dir)
+		for _, imp := range src.imports {
+			local, _ := strings.CutPrefix(imp, modulePath)
+			if isEngine(local) && !src.test && room != "cmd" && room != "storage/kv" {
+				t.Errorf("%s names the engine %s", src.path, local)
+			}
+			for library, home := range engineLibraries {
+				if strings.HasPrefix(imp, library) && src.dir != home && !strings.HasPrefix(src.dir, home+"/") {
+					t.Errorf("%s imports %s, which belongs to %s", src.path, imp, home)
+				}
+			}
+		}
+	}
+}
+
+func TestForbiddenImports(t *testing.T) {
+	for _, src := range sources(t) {
+		if src.test {
+			continue
+		}
+		room := roomOf(src.dir)
+		for _, imp := range src.imports {
+			if slices.Contains(forbidden[room], imp) {
+				t.Errorf("%s imports %s, which has no place in %s", src.path, imp, room)
+			}
+			if imp == "encoding/json" && slices.Contains(noEncodingJSON, room) && jsonAllowed[src.path] == "" {
+				t.Errorf("%s uses encoding/json: documents go through compat/ejson", src.path)
+			}
+		}
+	}
+	for file := range jsonAllowed {
+		if _, err := os.Stat(filepath.FromSlash(file)); err != nil {
+			t.Errorf("jsonAllowed names %s: %v", file, err)
+		}
+	}
+}
+
+func TestCompatStartsNoGoroutine(t *testing.T) {
+	for _, src := range sources(t) {
+		if roomOf(src.dir) != "compat" || src.test {
+			continue
+		}
+		ast.Inspect(src.file, func(n ast.Node) bool {
+			if _, ok := n.(*ast.GoStmt); ok {
+				t.Errorf("%s starts a goroutine", src.path)
+			}
+			return true
+		})
+	}
+}
+
+func TestEveryPackageHasAComment(t *testing.T) {
+	documented := map[string]bool{}
+	for _, src := range sources(t) {
+		if path.Base(src.path) == "doc.go" && src.file.Doc != nil {
+			documented[src.dir] = true
+		}
+	}
+	for _, src := range sources(t) {
+		if !src.test && !documented[src.dir] {
+			t.Errorf("%s has no doc.go with a package comment", src.dir)
+			documented[src.dir] = true
+		}
+	}
+}
+
+func TestFilesStaySmall(t *testing.T) {
+	for _, src := range sources(t) {
+		if src.lines > maxLines {
+			t.Errorf("%s has %d lines, more than %d", src.path, src.lines, maxLines)
+		}
+	}
+}
+
+// sources parses every Go file of the tree, whatever its build tags.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if base := d.Name(); base == "testdata" || base == "node_modules" || base == "data" || len(base) > 1 && base[0] == '.' {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		src := source{path: filepath.ToSlash(name), file: file, test: strings.HasSuffix(name, "_test.go")}
+		src.dir = path.Dir(src.path)
+		src.lines = fset.File(file.Package).LineCount()
+		for _, spec := range file.Imports {
+			imp, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			src.imports = append(src.imports, imp)
+		}
+		all = append(all, src)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// roomOf returns the room that a package belongs to, "" if none.
+func roomOf(dir string) string {
+	best := ""
+	for room := range rooms {
+		if (dir == room || strings.HasPrefix(dir, room+"/")) && len(room) > len(best) {
+			best = room
+		}
+	}
+	return best
+}
+
+func isEngine(dir string) bool { return slices.Contains(engines, dir) }
