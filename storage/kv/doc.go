@@ -1,8 +1,9 @@
 // Package kv is the store contract: what settee asks of an ordered, transactional key-value store, shaped after
 // FoundationDB because the harder engine sets the rules.
 //
-// Map: kv.go the contract and its errors · tuple.go order-preserving tuples · contract.go a wrapper that checks the
-// contract and counts operations · limits.go a wrapper that enforces FoundationDB's limits on any engine.
+// Map: kv.go the contract and its errors · keys.go successors of keys · tuple.go order-preserving tuples, of any form,
+// tuple_append.go and tuple_read.go for keys of a known form · contract.go a wrapper that checks the contract and counts
+// operations · limits.go a wrapper that enforces FoundationDB's limits on any engine.
 // Engines: memkv (the reference model), pebblekv (embedded, the default), fdbkv (FoundationDB, build tag fdb),
 // faultkv (injects faults into any engine). kvtest holds the suite that each engine runs.
 //

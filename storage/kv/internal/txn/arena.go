@@ -1,5 +1,7 @@
 package txn
 
+import "github.com/settee-db/settee/storage/kv"
+
 // arena keeps copies of keys and values in large chunks. Its slices stay valid as long as somebody holds them.
 type arena struct {
 	free []byte // the unused rest of the current chunk, as capacity
@@ -34,6 +36,6 @@ func (a *arena) copy(b []byte) []byte {
 
 // point copies key as the range of this one key: [key, key+\x00), in one piece of memory.
 func (a *arena) point(key []byte) KeyRange {
-	b := append(append(a.reserve(len(key)+1), key...), 0)
+	b := kv.AppendKeyAfter(a.reserve(len(key)+1), key)
 	return KeyRange{Begin: b[:len(key):len(key)], End: b}
 }

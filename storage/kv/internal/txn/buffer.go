@@ -15,8 +15,9 @@ type buffer struct {
 	entries *btree.BTreeG[*Write]
 	cleared RangeSet
 	stamped stampedKeys
-	probe   Write  // for lookups in entries, without an allocation
-	gen     uint64 // grows with each write; iterators see by it that they must look again
+	probe   Write          // for lookups in entries, without an allocation
+	hint    btree.PathHint // where the last lookup ended: often, what follows is near
+	gen     uint64         // grows with each write; iterators see by it that they must look again
 	scratch []*Write
 }
 
@@ -45,7 +46,7 @@ func (b *buffer) find(key []byte) *Write {
 		return nil
 	}
 	b.probe.Key = key
-	e, _ := b.entries.Get(&b.probe)
+	e, _ := b.entries.GetHint(&b.probe, &b.hint)
 	return e
 }
 
@@ -61,7 +62,7 @@ func (b *buffer) touch(key []byte) *Write {
 	}
 	b.slab = append(b.slab, Write{Key: b.arena.copy(key), Known: cleared})
 	e := &b.slab[len(b.slab)-1]
-	b.entries.Set(e)
+	b.entries.SetHint(e, &b.hint)
 	return e
 }
 

@@ -25,18 +25,6 @@ func (r KeyRange) IsPoint() bool {
 	return len(r.End) == n+1 && r.End[n] == 0 && bytes.Equal(r.End[:n], r.Begin)
 }
 
-// prefixEnd returns the first key behind all keys that begin with prefix; nil when there is none.
-func prefixEnd(prefix []byte) []byte {
-	for i := len(prefix) - 1; i >= 0; i-- {
-		if prefix[i] != 0xff {
-			end := bytes.Clone(prefix[:i+1])
-			end[i]++
-			return end
-		}
-	}
-	return nil
-}
-
 // RangeSet is a set of keys: disjoint ranges in order. The zero value is empty.
 type RangeSet struct {
 	ranges []KeyRange

@@ -36,7 +36,7 @@ func (s *stampedKeys) add(k stampedKey) {
 		}
 	}
 	s.groups = append(s.groups, stampedGroup{
-		span: KeyRange{Begin: prefix, End: prefixEnd(prefix)},
+		span: KeyRange{Begin: prefix, End: kv.PrefixEnd(prefix)},
 		keys: []stampedKey{k},
 	})
 }

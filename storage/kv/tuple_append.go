@@ -1,0 +1,143 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/big"
+	"math/bits"
+)
+
+// maxIntBytes is the length of the longest integer that a tuple can hold.
+const maxIntBytes = 255
+
+// AppendNil appends the element nil. In a nested tuple use AppendNestedNil.
+func AppendNil(dst []byte) []byte { return append(dst, codeNil) }
+
+// AppendBytes appends a byte string.
+func AppendBytes(dst, b []byte) []byte {
+	dst = append(dst, codeBytes)
+	for {
+		i := bytes.IndexByte(b, 0)
+		if i < 0 {
+			return append(append(dst, b...), 0)
+		}
+		dst = append(append(dst, b[:i+1]...), escape)
+		b = b[i+1:]
+	}
+}
+
+// AppendString appends a text.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, codeString)
+	for i := 0; i < len(s); i++ {
+		if s[i] == 0 {
+			dst = append(append(dst, s[:i+1]...), escape)
+			s, i = s[i+1:], -1
+		}
+	}
+	return append(append(dst, s...), 0)
+}
+
+// AppendText is AppendString for a text in bytes.
+func AppendText(dst, text []byte) []byte {
+	at := len(dst)
+	dst = AppendBytes(dst, text)
+	dst[at] = codeString
+	return dst
+}
+
+// OpenNested begins a nested tuple, whose elements are appended next, and which CloseNested ends.
+func OpenNested(dst []byte) []byte { return append(dst, codeNested) }
+
+// AppendNestedNil appends the element nil within a nested tuple.
+func AppendNestedNil(dst []byte) []byte { return append(dst, codeNil, escape) }
+
+// CloseNested ends what OpenNested began.
+func CloseNested(dst []byte) []byte { return append(dst, 0) }
+
+// AppendInt appends an integer.
+func AppendInt(dst []byte, n int64) []byte {
+	if n >= 0 {
+		return AppendUint(dst, uint64(n))
+	}
+	return appendNegative(dst, -uint64(n))
+}
+
+// AppendUint appends an integer.
+func AppendUint(dst []byte, n uint64) []byte {
+	size := (bits.Len64(n) + 7) / 8
+	dst = append(dst, byte(codeZero+size))
+	return appendLast(dst, n, size)
+}
+
+// appendNegative appends the integer -magnitude, which is not zero.
+func appendNegative(dst []byte, magnitude uint64) []byte {
+	size := (bits.Len64(magnitude) + 7) / 8
+	dst = append(dst, byte(codeZero-size))
+	return appendLast(dst, ^magnitude, size)
+}
+
+// appendLast appends the low size bytes of n, big-endian.
+func appendLast(dst []byte, n uint64, size int) []byte {
+	var buf [8]byte
+	binary.BigEndian.PutUint64(buf[:], n)
+	return append(dst, buf[8-size:]...)
+}
+
+// AppendBigInt appends an integer of any size up to 255 bytes; a larger one counts as the largest (smallest) such integer,
+// so that the order stays right.
+func AppendBigInt(dst []byte, n *big.Int) []byte {
+	size := (n.BitLen() + 7) / 8
+	if size <= 8 {
+		magnitude := new(big.Int).Abs(n).Uint64()
+		if n.Sign() < 0 {
+			return appendNegative(dst, magnitude)
+		}
+		return AppendUint(dst, magnitude)
+	}
+	magnitude := n.Bytes()
+	if size > maxIntBytes {
+		size, magnitude = maxIntBytes, bytes.Repeat([]byte{0xff}, maxIntBytes)
+	}
+	if n.Sign() > 0 {
+		return append(append(dst, codeBigPositive, byte(size)), magnitude...)
+	}
+	dst = append(dst, codeBigNegative, ^byte(size))
+	for _, b := range magnitude {
+		dst = append(dst, ^b)
+	}
+	return dst
+}
+
+// AppendDouble appends a float64. -0 sorts before 0, a NaN before or behind all numbers, by its sign.
+func AppendDouble(dst []byte, f float64) []byte {
+	n := math.Float64bits(f)
+	if n>>63 == 0 {
+		n |= 1 << 63
+	} else {
+		n = ^n
+	}
+	return binary.BigEndian.AppendUint64(append(dst, codeDouble), n)
+}
+
+// AppendBool appends a boolean; false sorts before true.
+func AppendBool(dst []byte, b bool) []byte {
+	if b {
+		return append(dst, codeTrue)
+	}
+	return append(dst, codeFalse)
+}
+
+// AppendVersionstamp appends a versionstamp.
+func AppendVersionstamp(dst []byte, v Versionstamp) []byte {
+	return append(append(dst, codeVersionstamp), v[:]...)
+}
+
+// AppendVersionstampHole appends a versionstamp that the commit fills in, with its user part, and returns the offset for
+// [Tx.SetVersionstampedKey] or [Tx.SetVersionstampedValue].
+func AppendVersionstampHole(dst []byte, user uint16) (b []byte, offset int) {
+	v := Versionstamp{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+	binary.BigEndian.PutUint16(v[VersionstampSize:], user)
+	return AppendVersionstamp(dst, v), len(dst) + 1
+}
