@@ -5,14 +5,12 @@ func AppendKeyAfter(dst, key []byte) []byte {
 	return append(append(dst, key...), 0)
 }
 
-// PrefixEnd returns the first key behind all keys that begin with prefix; nil when there is none, because prefix holds
-// nothing but \xff.
-func PrefixEnd(prefix []byte) []byte {
+// AppendPrefixEnd appends the first key behind all keys that begin with prefix to dst. There is none for a prefix of
+// nothing but \xff: then it returns nil.
+func AppendPrefixEnd(dst, prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xff {
-			end := append([]byte(nil), prefix[:i+1]...)
-			end[i]++
-			return end
+			return append(append(dst, prefix[:i]...), prefix[i]+1)
 		}
 	}
 	return nil

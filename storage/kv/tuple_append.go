@@ -15,36 +15,25 @@ const maxIntBytes = 255
 func AppendNil(dst []byte) []byte { return append(dst, codeNil) }
 
 // AppendBytes appends a byte string.
-func AppendBytes(dst, b []byte) []byte {
-	dst = append(dst, codeBytes)
-	for {
-		i := bytes.IndexByte(b, 0)
-		if i < 0 {
-			return append(append(dst, b...), 0)
-		}
-		dst = append(append(dst, b[:i+1]...), escape)
-		b = b[i+1:]
-	}
+func AppendBytes[T ~string | ~[]byte](dst []byte, b T) []byte {
+	return appendEscaped(append(dst, codeBytes), b)
 }
 
 // AppendString appends a text.
-func AppendString(dst []byte, s string) []byte {
-	dst = append(dst, codeString)
-	for i := 0; i < len(s); i++ {
-		if s[i] == 0 {
-			dst = append(append(dst, s[:i+1]...), escape)
-			s, i = s[i+1:], -1
-		}
-	}
-	return append(append(dst, s...), 0)
+func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
+	return appendEscaped(append(dst, codeString), s)
 }
 
-// AppendText is AppendString for a text in bytes.
-func AppendText(dst, text []byte) []byte {
-	at := len(dst)
-	dst = AppendBytes(dst, text)
-	dst[at] = codeString
-	return dst
+// appendEscaped appends s with its zero bytes escaped, and the zero byte that ends it.
+func appendEscaped[T ~string | ~[]byte](dst []byte, s T) []byte {
+	from := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] == 0 {
+			dst = append(append(dst, s[from:i+1]...), escape)
+			from = i + 1
+		}
+	}
+	return append(append(dst, s[from:]...), 0)
 }
 
 // OpenNested begins a nested tuple, whose elements are appended next, and which CloseNested ends.

@@ -36,7 +36,7 @@ func (s *stampedKeys) add(k stampedKey) {
 		}
 	}
 	s.groups = append(s.groups, stampedGroup{
-		span: KeyRange{Begin: prefix, End: kv.PrefixEnd(prefix)},
+		span: KeyRange{Begin: prefix, End: kv.AppendPrefixEnd(nil, prefix)},
 		keys: []stampedKey{k},
 	})
 }
