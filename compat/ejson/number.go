@@ -1,0 +1,134 @@
+package ejson
+
+import (
+	"bytes"
+	"math"
+	"math/big"
+	"strconv"
+)
+
+// shortNumber is the size of jiffy's number buffer: longer texts, and those whose strtod reports ERANGE, take another way.
+const shortNumber = 32
+
+// maxFloatDigits is the length from which on an integer, sign included, is surely beyond the doubles.
+const maxFloatDigits = 311
+
+// smallestNormal is the smallest double that is not subnormal.
+const smallestNormal = 0x1p-1022
+
+// parseDouble converts a number with a point or an exponent as jiffy does; ok is false for what it calls malformed.
+// See jiffy's dec_number (decoder.c) and finish_decode (jiffy.erl).
+func parseDouble(text []byte) (f float64, ok bool) {
+	fraction := bytes.IndexByte(text, '.') >= 0
+	last := text[len(text)-1]
+	dangling := last == '+' || last == '-' // an exponent without digits
+	if len(text) < shortNumber {
+		decimal := text
+		if dangling {
+			decimal = text[:len(text)-2]
+		}
+		f, err := strconv.ParseFloat(string(decimal), 64)
+		tiny := math.Abs(f) < smallestNormal && !isZero(decimal)
+		if err == nil && !tiny {
+			return f, true
+		}
+	}
+	if dangling {
+		return 0, false
+	}
+	if !fraction {
+		return parseIntegerWithExponent(text)
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	return f, err == nil
+}
+
+// isZero tells whether all digits before the exponent are 0.
+func isZero(text []byte) bool {
+	for _, c := range text {
+		if c >= '1' && c <= '9' {
+			return false
+		}
+		if c|0x20 == 'e' {
+			return true
+		}
+	}
+	return true
+}
+
+// parseIntegerWithExponent is jiffy's bignum_e: double(integer) * pow(10, exponent), each step rounded.
+func parseIntegerWithExponent(text []byte) (f float64, ok bool) {
+	e := bytes.IndexAny(text, "eE")
+	if e > maxFloatDigits {
+		return 0, false
+	}
+	exponent, err := strconv.ParseInt(string(text[e+1:]), 10, 32)
+	if err != nil {
+		exponent = math.MaxInt32
+		if text[e+1] == '-' {
+			exponent = math.MinInt32
+		}
+	}
+	power, err := strconv.ParseFloat("1e"+strconv.FormatInt(exponent, 10), 64)
+	if err != nil {
+		return 0, false
+	}
+	if exponent == 23 || exponent == 210 {
+		// The two powers of ten that the C library of the real server does not round to the nearest double.
+		power = math.Nextafter(power, math.Inf(1))
+	}
+	n, ok := new(big.Int).SetString(string(text[:e]), 10)
+	if !ok {
+		return 0, false
+	}
+	f = erlangFloat(n) * power
+	return f, !math.IsInf(f, 0) && !math.IsNaN(f)
+}
+
+// erlangFloat converts an integer as Erlang's big_to_double: 64 bits at a time, rounding each time.
+func erlangFloat(n *big.Int) float64 {
+	var magnitude big.Int
+	magnitude.Abs(n)
+	var buf [8]byte
+	raw := magnitude.Bytes()
+	f := 0.0
+	for len(raw) > 0 {
+		head := (len(raw)-1)%8 + 1
+		clear(buf[:])
+		copy(buf[8-head:], raw[:head])
+		raw = raw[head:]
+		var word uint64
+		for _, b := range buf {
+			word = word<<8 | uint64(b)
+		}
+		f = f*0x1p64 + float64(word)
+	}
+	if n.Sign() < 0 {
+		return -f
+	}
+	return f
+}
+
+// AppendFloat appends f, which must be finite, as CouchDB prints doubles: the shortest decimal that reads as f, with `.0`
+// if there is neither point nor exponent, in exponent form outside 1e-6 <= |f| < 1e21; -0.0 is `0.0`.
+func AppendFloat(dst []byte, f float64) []byte {
+	abs := math.Abs(f)
+	if abs == 0 {
+		return append(dst, "0.0"...)
+	}
+	start := len(dst)
+	if abs >= 1e-6 && abs < 1e21 {
+		dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
+		if bytes.IndexByte(dst[start:], '.') < 0 {
+			dst = append(dst, ".0"...)
+		}
+		return dst
+	}
+	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
+	// Go writes at least two digits of the exponent, CouchDB one.
+	if n := len(dst); dst[n-2] == '0' && (dst[n-3] == '-' || dst[n-3] == '+') {
+		dst[n-2] = dst[n-1]
+		dst = dst[:n-1]
+	}
+	return dst
+}

@@ -1,0 +1,90 @@
+package ejson
+
+import (
+	"errors"
+	"sync"
+)
+
+// Kind is the kind of a JSON value. Int and Double are told apart by the text: a number with a point or an exponent is a
+// Double.
+type Kind uint8
+
+// The kinds. Invalid is that of the zero Value.
+const (
+	Invalid Kind = iota
+	Null
+	Bool
+	Int
+	Double
+	String
+	Array
+	Object
+)
+
+// The errors of Parse.
+var (
+	ErrSyntax   = errors.New("ejson: malformed JSON")
+	ErrTooLarge = errors.New("ejson: text of 4 GiB or more")
+)
+
+// node flags
+const (
+	flagCanonical = 1 << iota // the source bytes are what AppendJSON prints
+	flagEscaped               // a string with a backslash
+	flagRange                 // a double beyond the range
+)
+
+// node is one value on the tape; see the package's invariants.
+type node struct {
+	start, end uint32 // source bytes, quotes and brackets included
+	span       uint32 // nodes of the subtree, this one included
+	count      uint32 // members or elements
+	kind       Kind
+	flags      uint8
+}
+
+// frame is a container that is still open while parsing.
+type frame struct {
+	node  uint32
+	dirty uint32 // Parser.dirty when it was opened
+}
+
+// Parser holds a tape and the memory to build it. The Values of a Parse are valid until the next Parse or Release of the
+// same Parser, and as long as the source is not modified; they can be read by several goroutines. Parse itself is for
+// one goroutine at a time. The zero Parser is ready for use.
+type Parser struct {
+	src   []byte
+	nodes []node
+	open  []frame
+	// dirty counts what made the source differ from the canonical text so far; a container is canonical if the count
+	// did not move between its brackets.
+	dirty uint32
+	// outOfRange tells that a node with flagRange was put on the tape. jiffy finds such numbers only after it has
+	// dropped members of equal name, so a text is refused only if one is left in the end.
+	outOfRange bool
+	keys       []keyRef
+	slots      []uint32
+}
+
+// maxPooledNodes bounds the memory a pooled Parser keeps (20 bytes a node).
+const maxPooledNodes = 1 << 16
+
+var parsers = sync.Pool{New: func() any { return new(Parser) }}
+
+// AcquireParser takes a Parser from a pool; give it back with Release.
+func AcquireParser() *Parser { return parsers.Get().(*Parser) }
+
+// Release returns p to the pool. Neither p nor the Values of its last Parse may be used afterwards.
+func (p *Parser) Release() {
+	if cap(p.nodes) > maxPooledNodes || cap(p.open) > maxPooledNodes || cap(p.keys) > maxPooledNodes {
+		return
+	}
+	p.src = nil
+	parsers.Put(p)
+}
+
+// Parse is Parser.Parse with memory of its own, for values that live on.
+func Parse(src []byte) (Value, error) {
+	p := &Parser{nodes: make([]node, 0, len(src)/12+4)}
+	return p.Parse(src)
+}
