@@ -1,0 +1,49 @@
+// Package storage keeps databases, documents, revision trees, attachments and change feeds in an ordered transactional
+// key-value store. It knows CouchDB's document model, and nothing of HTTP or JavaScript.
+//
+// # Model of a database
+//
+// A database is a record (name -> [record]) that gives it a short key prefix; below the prefix each kind of data has its own
+// subspace (keyspace.go has all keys and value formats). A document is the set of its leaf revisions:
+//
+//	REVS     one entry per leaf: its line of ancestors, sizes; the winner's also has the document's sequence
+//	DOCS     one entry per leaf that has a body: metadata, attachments, the body in the database's layout
+//	HISTORY  bodies of replaced revisions, until compaction
+//	ALL_DOCS the ids of documents whose winner is not deleted, with the winner
+//	CHANGES  every document at the sequence of its last update
+//
+// The keys of DOCS and REVS are (id, not deleted, depth, hash), so the winning revision sorts last: reading the current body of
+// a document is the database record and one reverse range read.
+//
+// # File tour
+//
+//	store.go, record.go, database.go    the store, database records, create/delete/list/info
+//	keyspace.go, value*.go              keys and values
+//	tx.go, stats.go                     a transaction on one database, its atomic counters
+//	document.go, read.go                documents as they are read; winner, by revision, open_revs
+//	update.go, batch.go, edit.go, flush.go  writes: API, transactions of a batch, one document's edits, what is stored of them
+//	alldocs.go, rank.go                 lists of ids, and the counted skip list behind their offset
+//	local.go, purge.go, security.go     _local documents, _purge, the security object
+//	changes.go, seqblocks.go, notify.go the changes feed, its counts, wake-ups
+//	attachments.go                      attachment bytes
+//	exploded.go, body.go                body layouts
+//	compact.go, check.go                compaction, the check of the invariants below
+//	hooks.go                            what higher layers plug in: validation, indexes inside the document's transaction
+//	revtree/                            the revision tree, without any I/O
+//
+// # Invariants (checked by Check)
+//
+//  1. Every leaf has exactly one REVS entry; the one that sorts last is the winner, and only it carries a sequence.
+//  2. A leaf that is not deleted has a DOCS entry; a deleted one has one only if it has a body other than {} or attachments.
+//     DOCS has no other entries.
+//  3. ALL_DOCS holds an id if and only if the winner is not deleted, with that winner.
+//  4. CHANGES holds each document with a leaf exactly once, at the winner's sequence.
+//  5. doc_count is the number of entries in ALL_DOCS, doc_del_count that of documents with only deleted leaves.
+//  6. The counts of each rank level add up to the number of rows below (rank.go); those of the sequence blocks to the rows of
+//     CHANGES (seqblocks.go).
+//  7. The reference count of an attachment is the number of DOCS and HISTORY entries that name it.
+//  8. Nothing reads a counter on the write path, and writers of different documents share no read key but the database's
+//     record (which only creation, deletion and changes of settings write).
+//  9. A document changes in one transaction, all of it: leaves, bodies, lists, counters, indexes of higher layers.
+//  10. Bytes handed to callbacks are valid until the callback returns; bytes in returned values belong to the caller.
+package storage

@@ -1,0 +1,80 @@
+package storage
+
+import (
+	"github.com/settee-db/settee/compat"
+)
+
+// Document is one revision of a document as it is stored.
+type Document struct {
+	ID      string
+	Rev     compat.Rev
+	Deleted bool
+	// Body is the canonical JSON object without special members, at least `{}`.
+	Body []byte
+	// Attachments are in document order; their Source is SourceStored and their Ref leads to the bytes.
+	Attachments []compat.Attachment
+
+	// The rest is filled as OpenOptions ask.
+
+	Revs             compat.RevPath // cut to the database's revs_limit
+	RevsInfo         []RevInfo      // the winner's line, newest first
+	Conflicts        []compat.Rev   // other leaves that are not deleted, in the order of winners
+	DeletedConflicts []compat.Rev
+	LocalSeq         uint64 // the number of the document's sequence
+}
+
+// RevStatus says what is left of a revision.
+type RevStatus uint8
+
+const (
+	RevMissing   RevStatus = iota // known as an ancestor, its body is not stored
+	RevAvailable                  // can be read
+	RevDeleted                    // can be read and is a tombstone
+)
+
+// String is CouchDB's word in _revs_info.
+func (s RevStatus) String() string {
+	switch s {
+	case RevAvailable:
+		return "available"
+	case RevDeleted:
+		return "deleted"
+	}
+	return "missing"
+}
+
+// RevInfo is one entry of _revs_info.
+type RevInfo struct {
+	Rev    compat.Rev
+	Status RevStatus
+}
+
+// OpenOptions choose the revision and what is read besides the body. The zero value reads the winner with its body.
+type OpenOptions struct {
+	// Rev asks for this revision instead of the winner: a leaf, or an ancestor whose body is still stored.
+	Rev compat.Rev
+	// Deleted accepts a deleted winner, which is otherwise the error compat.ErrDeleted.
+	Deleted bool
+
+	Revs             bool // Document.Revs
+	RevsInfo         bool
+	Conflicts        bool
+	DeletedConflicts bool
+	LocalSeq         bool
+	// NoBody leaves Body nil; attachments are still read.
+	NoBody bool
+}
+
+// OpenRevsOptions ask for several revisions of one document.
+type OpenRevsOptions struct {
+	Revs   []compat.Rev
+	All    bool // all leaves instead of Revs
+	Latest bool // for a revision that has descendants, their leaves instead of it
+	Open   OpenOptions
+}
+
+// RevResult is one revision asked for: the document, or nil where it is missing.
+type RevResult struct {
+	Rev compat.Rev
+	Doc *Document
+}

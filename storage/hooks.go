@@ -1,0 +1,58 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Validator decides about document writes inside the document's transaction (validate_doc_update functions).
+type Validator interface {
+	// Prepare returns the check in force for the database in the transaction tx, nil if there is none. It must read in tx
+	// whatever the answer depends on, or a key that changes with it, so that a new design document and a document write
+	// are ordered. It is called once for each run of a transaction that writes documents.
+	Prepare(ctx context.Context, tx *Tx) (ValidateFunc, error)
+}
+
+// ValidateFunc accepts (nil) or refuses (a compat.Error with forbidden, unauthorized, …) a new revision; the user is in ctx.
+// parent is the revision it replaces, nil for a new document; its body may be absent if it is known only as an ancestor.
+type ValidateFunc func(ctx context.Context, edit *Document, parent *Document) error
+
+// Indexer maintains data that must change together with the documents (interactive indexes).
+type Indexer interface {
+	// Prepare returns the function to be called for every changed document in tx, nil if there is none; see Validator.Prepare.
+	Prepare(ctx context.Context, tx *Tx) (IndexFunc, error)
+}
+
+// IndexFunc is called once for a document whose winner changed, after its keys were written. before and after are the
+// winners, nil where there was or is none that is not deleted. An error rolls the transaction back.
+type IndexFunc func(ctx context.Context, tx *Tx, id string, before, after *Document) error
+
+// Tx is a running transaction on one database as hooks see it. It is valid during the call only.
+type Tx struct{ t *dbTx }
+
+// KV is the store's transaction.
+func (x *Tx) KV() kv.Tx { return x.t.tx }
+
+// Name is the name of the database.
+func (x *Tx) Name() string { return x.t.name }
+
+// AppendPrefix appends the key prefix of one of the subspaces that belong to higher layers (TagViews, TagMango, TagEventing,
+// TagJobs).
+func (x *Tx) AppendPrefix(dst []byte, tag Tag) []byte { return x.t.keys.sub(dst, tag) }
+
+// Hooks are the Store's connections to higher layers; nil members are not called.
+type Hooks struct {
+	Validator Validator
+	Indexer   Indexer
+	// MaxPartitionSize is the setting couchdb/max_partition_size in bytes; <= 0 or nil: no limit. It may change at any time.
+	MaxPartitionSize func() int64
+}
+
+// EditResult is the outcome of one edit of Update.
+type EditResult struct {
+	ID  string
+	Rev compat.Rev    // of a stored edit the new revision, of a refused one the revision that was sent
+	Err *compat.Error // nil: stored
+}

@@ -1,0 +1,184 @@
+package storage
+
+import (
+	"fmt"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// The key space. Keys are FoundationDB tuples, so that other tools can read them; values are described at their codecs.
+//
+//	(rootMeta)                              format of the store and its uuid                      value_meta: store.go
+//	(rootDBs, name)                         database record                                       record.go
+//	(rootNextPrefix)                        next database prefix, 8 bytes little-endian           database.go
+//	(rootJobs, …)                           jobs of higher layers
+//	(prefix, TagX, …)                       a database, prefix >= firstPrefix:
+//
+//	TagSecurity                             security object, JSON                                 security.go
+//	TagStats, stat                          counter, 8 bytes little-endian                        stats.go
+//	TagAllDocs, id                          winner: depth, hash                                   valuedoc.go
+//	TagChanges + 13 bytes of seq            deleted, leaf count, winner, id                       valuedoc.go
+//	TagRevs, id, not deleted, depth, hash   leaf record                                           valuerevs.go
+//	TagDocs, id, not deleted, depth, hash   entry: attachments and body                           body.go
+//	TagDocs, …, chunk (int)                 further bytes of a large packed entry                 body.go
+//	TagDocs, …, path …                      values of an exploded body                            exploded.go
+//	TagHistory, id, depth, hash [, chunk]   entry of a replaced revision, always packed           body.go
+//	TagLocal, id [, chunk]                  local document: revision number, body                 local.go
+//	TagAtt, attachment id (16 bytes), chunk attachment bytes                                      attachments.go
+//	TagAttRefs, attachment id               reference count, 8 bytes little-endian                attachments.go
+//	TagAttPending, attachment id            lease of an upload not yet claimed                    attachments.go
+//	TagPurges + 13 bytes of seq             id, revisions asked to purge                          purge.go
+//	TagPartStats, partition, stat           counter, 8 bytes little-endian                        stats.go
+//	TagRankIDs, level, id                   count, 8 bytes little-endian                          rank.go
+//	TagSeqBlocks, …                         blocks of the sequence index                          seqblocks.go
+//	TagLastSeq                              13 bytes of seq, of the last update                   tx.go
+//	TagPurgeSeq                             13 bytes of seq, of the last purge                    purge.go
+//	TagViews, TagMango, TagEventing, TagJobs  of higher layers (Tx.AppendPrefix)
+const (
+	rootMeta = iota
+	rootDBs
+	rootNextPrefix
+	rootJobs
+
+	// firstPrefix is the first database's prefix; the tuple integers below are tags of the root.
+	firstPrefix = 32
+)
+
+// Tag names a subspace of a database.
+type Tag int64
+
+// The subspaces. Numbers are on disk: never change or reuse one.
+const (
+	TagSecurity   Tag = 1
+	TagStats      Tag = 2
+	TagAllDocs    Tag = 3
+	TagChanges    Tag = 4
+	TagRevs       Tag = 5
+	TagDocs       Tag = 6
+	TagHistory    Tag = 7
+	TagLocal      Tag = 8
+	TagAtt        Tag = 9
+	TagAttRefs    Tag = 10
+	TagAttPending Tag = 11
+	TagPurges     Tag = 12
+	TagPartStats  Tag = 13
+	TagRankIDs    Tag = 14
+	TagSeqBlocks  Tag = 15
+	TagLastSeq    Tag = 16
+	TagPurgeSeq   Tag = 17
+	TagViews      Tag = 32
+	TagMango      Tag = 33
+	TagEventing   Tag = 34
+	TagJobs       Tag = 35
+)
+
+// maxEntry is the number of bytes stored in one value; what is longer is cut into chunks. It leaves room below
+// FoundationDB's 100,000 for what later formats may add.
+const maxEntry = 90_000
+
+func rootKey(tag int64) []byte { return kv.AppendInt(nil, tag) }
+
+func dbRecordKey(name string) []byte { return kv.AppendString(kv.AppendInt(nil, rootDBs), name) }
+
+func parseDBRecordKey(key []byte) (string, error) {
+	_, rest, err := kv.ReadInt(key)
+	if err != nil {
+		return "", err
+	}
+	name, _, err := kv.ReadString(rest)
+	return name, err
+}
+
+// space is the key prefix of one database. Its methods append keys to dst.
+type space string
+
+func newSpace(prefix int64) space { return space(kv.AppendInt(nil, prefix)) }
+
+func (s space) sub(dst []byte, tag Tag) []byte { return kv.AppendInt(append(dst, s...), int64(tag)) }
+
+func (s space) stat(dst []byte, n stat) []byte {
+	return kv.AppendInt(s.sub(dst, TagStats), int64(n))
+}
+
+func (s space) partStat(dst []byte, partition string, n stat) []byte {
+	return kv.AppendInt(kv.AppendString(s.sub(dst, TagPartStats), partition), int64(n))
+}
+
+func (s space) allDocs(dst []byte, id string) []byte {
+	return kv.AppendString(s.sub(dst, TagAllDocs), id)
+}
+
+// seqKey is a key of TagChanges or TagPurges; the 10 bytes that a commit fills in are at seqStampOffset.
+func (s space) seqKey(dst []byte, tag Tag, seq Seq) []byte { return append(s.sub(dst, tag), seq[:]...) }
+
+// seqStampOffset is where the versionstamp begins in a key made by seqKey.
+func (s space) seqStampOffset(key []byte) int { return len(key) - len(Seq{}) + 1 }
+
+// doc is the common prefix of a document's keys in TagRevs, TagDocs and TagHistory.
+func (s space) doc(dst []byte, tag Tag, id string) []byte {
+	return kv.AppendString(s.sub(dst, tag), id)
+}
+
+// leaf is the key of a leaf in TagRevs or TagDocs.
+func (s space) leaf(dst []byte, tag Tag, id string, deleted bool, rev compat.Rev) []byte {
+	dst = kv.AppendBool(s.doc(dst, tag, id), !deleted)
+	return kv.AppendBytes(kv.AppendInt(dst, rev.Pos), rev.Hash)
+}
+
+func (s space) history(dst []byte, id string, rev compat.Rev) []byte {
+	return kv.AppendBytes(kv.AppendInt(s.doc(dst, TagHistory, id), rev.Pos), rev.Hash)
+}
+
+func (s space) local(dst []byte, id string) []byte { return kv.AppendString(s.sub(dst, TagLocal), id) }
+
+func (s space) attachment(dst []byte, tag Tag, ref string) []byte {
+	return kv.AppendBytes(s.sub(dst, tag), ref)
+}
+
+func (s space) rank(dst []byte, tag Tag, level int) []byte {
+	return kv.AppendInt(s.sub(dst, tag), int64(level))
+}
+
+// parseLeafKey reads what follows the document's prefix in a key of TagRevs or TagDocs; rest is a chunk number or a path.
+func parseLeafKey(suffix []byte) (deleted bool, rev compat.Rev, rest []byte, err error) {
+	live, rest, err := kv.ReadBool(suffix)
+	if err != nil {
+		return false, compat.Rev{}, nil, corrupt("leaf key", err)
+	}
+	rev, rest, err = parseRevKey(rest)
+	return !live, rev, rest, err
+}
+
+// parseRevKey reads (depth, hash).
+func parseRevKey(suffix []byte) (compat.Rev, []byte, error) {
+	pos, rest, err := kv.ReadInt(suffix)
+	if err != nil {
+		return compat.Rev{}, nil, corrupt("revision key", err)
+	}
+	hash, rest, err := kv.ReadBytes(rest)
+	if err != nil {
+		return compat.Rev{}, nil, corrupt("revision key", err)
+	}
+	return compat.Rev{Pos: pos, Hash: string(hash)}, rest, nil
+}
+
+// parseSeqKey reads the sequence at the end of a key of TagChanges or TagPurges.
+func parseSeqKey(key []byte) (seq Seq, err error) {
+	if len(key) < len(seq) {
+		return seq, corrupt("sequence key", nil)
+	}
+	copy(seq[:], key[len(key)-len(seq):])
+	return seq, nil
+}
+
+// keyRange gives begin and end of all keys that begin with prefix.
+func keyRange(prefix []byte) (begin, end []byte) { return prefix, kv.AppendPrefixEnd(nil, prefix) }
+
+// corrupt reports stored bytes that no code of ours writes.
+func corrupt(what string, err error) error {
+	if err == nil {
+		return fmt.Errorf("storage: malformed %s: %w", what, kv.ErrCorrupt)
+	}
+	return fmt.Errorf("storage: malformed %s: %v: %w", what, err, kv.ErrCorrupt)
+}

@@ -1,0 +1,86 @@
+package storage
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Options configure Open.
+type Options struct {
+	// KV is the store underneath. The Store does not close it.
+	KV kv.Store
+	// Layout is that of databases created without one; LayoutDefault means LayoutPacked.
+	Layout Layout
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Store is a set of databases in one key-value store. It is safe for concurrent use; several Stores, in several processes,
+// may share a kv.Store that allows it.
+type Store struct {
+	kv     kv.Store
+	layout Layout
+	now    func() time.Time
+	hooks  Hooks
+	limits kv.Limits
+	uuid   [16]byte
+}
+
+// storeFormat is the version of the whole key space.
+const storeFormat = 1
+
+// Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if a newer version
+// wrote the store.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	s := &Store{kv: o.KV, layout: o.Layout, now: o.Now, limits: o.KV.Limits()}
+	if s.layout == LayoutDefault {
+		s.layout = LayoutPacked
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if err := s.openMeta(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// openMeta reads or writes (rootMeta) = format byte, uuid of the store.
+func (s *Store) openMeta(ctx context.Context) error {
+	_, err := s.kv.Update(ctx, func(tx kv.Tx) error {
+		value, err := tx.Get(rootKey(rootMeta))
+		switch {
+		case err != nil:
+			return err
+		case value == nil:
+			s.uuid = newUUID()
+			tx.Set(rootKey(rootMeta), append([]byte{storeFormat}, s.uuid[:]...))
+			return nil
+		case len(value) != 1+len(s.uuid):
+			return corrupt("store format", nil)
+		case value[0] != storeFormat:
+			return kv.ErrFormat
+		}
+		copy(s.uuid[:], value[1:])
+		return nil
+	})
+	return err
+}
+
+// SetHooks connects higher layers. It must be called before the first write.
+func (s *Store) SetHooks(h Hooks) { s.hooks = h }
+
+// UUID is the identity of the store, made when it was first opened.
+func (s *Store) UUID() [16]byte { return s.uuid }
+
+// DB gives a handle on a database, whether it exists or not.
+func (s *Store) DB(name string) *DB { return &DB{store: s, name: name} }
+
+// newUUID makes a random identity.
+func newUUID() (u [16]byte) {
+	rand.Read(u[:]) // never fails
+	return u
+}

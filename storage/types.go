@@ -1,0 +1,143 @@
+package storage
+
+import (
+	"time"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// Layout is the way bodies are stored.
+type Layout uint8
+
+const (
+	LayoutDefault  Layout = iota // the store's default
+	LayoutPacked                 // the canonical JSON text in one value, or in chunks where it is large
+	LayoutExploded               // one entry per value of the JSON tree
+)
+
+// Seq is a sequence: incarnation (1 byte) and versionstamp (12 bytes); the zero Seq is before all others.
+type Seq [13]byte
+
+// UpdateSeq is a sequence with the number it has on the wire: T minus the rows of the feed after it, where T counts the
+// updates ever made.
+type UpdateSeq struct {
+	N   uint64
+	Seq Seq
+}
+
+// CreateOptions are the settings that a database keeps for life. Q and N are only shown (one settee has no shards).
+type CreateOptions struct {
+	Partitioned bool
+	Layout      Layout
+	Q, N        int
+}
+
+// Info is what GET /db shows.
+type Info struct {
+	Name           string
+	UUID           [16]byte
+	Created        time.Time
+	Partitioned    bool
+	Layout         Layout
+	Q, N           int
+	DocCount       int64
+	DocDelCount    int64
+	UpdateSeq      UpdateSeq
+	PurgeSeq       UpdateSeq
+	SizeFile       int64 // estimated bytes on disk
+	SizeExternal   int64 // of the leaves' bodies by couch_ejson_size, and of their attachments
+	SizeActive     int64 // bytes of the leaves' records, bodies and attachments as stored
+	CompactRunning bool
+}
+
+// PartitionInfo is what GET /db/_partition/p shows.
+type PartitionInfo struct {
+	DocCount, DocDelCount    int64
+	SizeActive, SizeExternal int64
+}
+
+// UpdateOptions say how Update treats the documents.
+type UpdateOptions struct {
+	// Replicated is new_edits=false: the documents come with their lines of revisions, which are merged into the trees.
+	Replicated bool
+}
+
+// Bound is one end of a range of ids. The zero Bound is open.
+type Bound struct {
+	ID        string
+	Set       bool
+	Exclusive bool
+}
+
+// Namespace restricts a list of ids.
+type Namespace uint8
+
+const (
+	NamespaceAll Namespace = iota
+	NamespaceDesign
+)
+
+// RangeOptions are the options of lists of ids. Start is where the listing begins: with Descending the upper end.
+type RangeOptions struct {
+	Start, End  Bound
+	Descending  bool
+	Skip, Limit int64 // Limit < 0: none
+	Namespace   Namespace
+	IncludeDocs bool
+	Conflicts   bool // with IncludeDocs
+	WithSeq     bool // fill ListHeader.UpdateSeq
+}
+
+// ListHeader precedes the rows of a list.
+type ListHeader struct {
+	Total     int64 // rows of the namespace
+	Offset    int64 // rows before the first one, skipped ones included
+	UpdateSeq UpdateSeq
+}
+
+// ListRow is one row of a list of ids. It is valid until the callback returns.
+type ListRow struct {
+	ID      string
+	Found   bool // false only where keys were asked for: no such document
+	Rev     compat.Rev
+	Deleted bool      // only where keys were asked for
+	Doc     *Document // with IncludeDocs, unless deleted
+}
+
+// IDRevs names revisions of one document.
+type IDRevs struct {
+	ID   string
+	Revs []compat.Rev
+}
+
+// RevsDiff is the answer to IDRevs: the revisions that are not in the tree, and leaves that could be their ancestors.
+type RevsDiff struct {
+	ID                string
+	Missing           []compat.Rev // ascending; in the order asked for if the document is unknown
+	PossibleAncestors []compat.Rev // in the order of winners
+}
+
+// ChangesOptions select rows of the changes feed.
+type ChangesOptions struct {
+	Since       Seq // only rows after it, whatever the direction
+	Descending  bool
+	Limit       int64 // < 0: none
+	AllLeaves   bool  // style=all_docs: Change.Revs has all leaves
+	IncludeDocs bool
+	Conflicts   bool // with IncludeDocs
+}
+
+// Change is one row of the changes feed. It is valid until the callback returns.
+type Change struct {
+	Seq     UpdateSeq
+	ID      string
+	Deleted bool
+	Revs    []compat.Rev // the winner first; with AllLeaves then the live leaves and the deleted ones, each in descending order
+	Doc     *Document    // with IncludeDocs; the winner, a tombstone too
+}
+
+// ChangesEnd tells where a scan of the changes feed ended.
+type ChangesEnd struct {
+	Last    UpdateSeq // of the last row seen, or of the start
+	Pending int64     // rows after it
+}
