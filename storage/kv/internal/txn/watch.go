@@ -97,5 +97,12 @@ func (w *Watches) Notify(r KeyRange) {
 	})
 }
 
+// Empty tells that no key is watched, so that nobody needs Notify now.
+func (w *Watches) Empty() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.keys.Len() == 0
+}
+
 // Close ends all watches, also later ones that would have to wait, with kv.ErrClosed.
 func (w *Watches) Close() { w.once.Do(func() { close(w.closed) }) }
