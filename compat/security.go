@@ -1,0 +1,90 @@
+package compat
+
+import (
+	"slices"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// Security is what a database's _security object says about access. The zero Security lets server admins in and, as members
+// without names and roles, everybody else.
+type Security struct {
+	admins, members access
+}
+
+type access struct{ names, roles []string }
+
+// DefaultSecurity is the _security of a new database (couchdb/default_security=admin_only).
+const DefaultSecurity = `{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}`
+
+// ErrSecurity is the answer to a _security object that is not valid (fabric:set_security).
+var ErrSecurity = &Error{Kind: KindError, Reason: "no_majority"}
+
+// ParseSecurity reads a _security object: admins and members (readers, if members is absent) are objects, their names and
+// roles lists of strings (couch_db:validate_security_object). The error is ErrSecurity, or ErrNotAnObject.
+func ParseSecurity(v ejson.Value) (Security, error) {
+	var s Security
+	if v.Kind() != ejson.Object {
+		return s, ErrNotAnObject
+	}
+	members, ok := v.Get("members")
+	if !ok {
+		members, ok = v.Get("readers")
+	}
+	if ok && !s.members.parse(members) {
+		return Security{}, ErrSecurity
+	}
+	if admins, ok := v.Get("admins"); ok && !s.admins.parse(admins) {
+		return Security{}, ErrSecurity
+	}
+	return s, nil
+}
+
+func (a *access) parse(v ejson.Value) bool {
+	if v.Kind() != ejson.Object {
+		return false
+	}
+	return parseStrings(v, "names", &a.names) && parseStrings(v, "roles", &a.roles)
+}
+
+func parseStrings(v ejson.Value, name string, out *[]string) bool {
+	list, ok := v.Get(name)
+	if !ok {
+		return true
+	}
+	if list.Kind() != ejson.Array {
+		return false
+	}
+	for e := range list.Elements() {
+		if e.Kind() != ejson.String {
+			return false
+		}
+		*out = append(*out, e.Text())
+	}
+	return true
+}
+
+// allows tells whether a user is in the list; name "" is nobody.
+func (a *access) allows(name string, roles []string) bool {
+	for _, r := range roles {
+		if r == "_admin" || slices.Contains(a.roles, r) {
+			return true
+		}
+	}
+	return name != "" && slices.Contains(a.names, name)
+}
+
+// IsAdmin tells whether a user is an admin of the database; server admins are.
+func (s *Security) IsAdmin(name string, roles []string) bool { return s.admins.allows(name, roles) }
+
+// CheckMember returns nil for users who may use the database, KindUnauthorized for nobody and KindForbidden for others
+// (couch_db:check_is_member). A database without member names and roles is open to all.
+func (s *Security) CheckMember(name string, roles []string) error {
+	if s.IsAdmin(name, roles) || (len(s.members.names) == 0 && len(s.members.roles) == 0) || s.members.allows(name, roles) {
+		return nil
+	}
+	if name == "" {
+		return NewError(KindUnauthorized, KindUnauthorized.row().reason)
+	}
+	return NewError(KindForbidden, KindForbidden.row().reason)
+}

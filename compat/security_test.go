@@ -1,0 +1,58 @@
+package compat
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+func parseSecurity(t *testing.T, text string) (Security, error) {
+	t.Helper()
+	v, err := ejson.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ParseSecurity(v)
+}
+
+func TestSecurityMembers(t *testing.T) {
+	admin, user := []string{"_admin"}, []string{"staff"}
+	for _, c := range []struct {
+		text  string
+		name  string
+		roles []string
+		want  error
+	}{
+		{`{}`, "", nil, nil},
+		{`{"members":{"names":[],"roles":[]}}`, "", nil, nil},
+		{DefaultSecurity, "", nil, KindUnauthorized},
+		{DefaultSecurity, "bob", user, KindForbidden},
+		{DefaultSecurity, "root", admin, nil},
+		{`{"members":{"roles":["staff"]}}`, "bob", user, nil},
+		{`{"members":{"names":["bob"]}}`, "bob", nil, nil},
+		{`{"members":{"names":[""]}}`, "", nil, KindUnauthorized},
+		{`{"admins":{"names":["bob"]},"members":{"names":["eve"]}}`, "bob", nil, nil},
+		{`{"readers":{"names":["eve"]}}`, "bob", nil, KindForbidden},
+		{`{"members":{},"readers":{"names":["eve"]}}`, "bob", nil, nil},
+	} {
+		s, err := parseSecurity(t, c.text)
+		if err != nil {
+			t.Fatalf("%s: %v", c.text, err)
+		}
+		if err := s.CheckMember(c.name, c.roles); !errors.Is(err, c.want) {
+			t.Errorf("%s %q: %v, want %v", c.text, c.name, err, c.want)
+		}
+	}
+}
+
+func TestSecurityRefused(t *testing.T) {
+	for _, text := range []string{`{"admins":1}`, `{"members":{"names":"x"}}`, `{"readers":{"roles":[1]}}`} {
+		if _, err := parseSecurity(t, text); err != ErrSecurity {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := parseSecurity(t, `[]`); err != ErrNotAnObject {
+		t.Error(err)
+	}
+}
