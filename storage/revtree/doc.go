@@ -8,7 +8,7 @@
 // belong to one tree of the forest if they begin at the same depth with the same hash. What couch_key_tree does on nodes is
 // done on lines, with the same outcome.
 //
-// Invariants:
+// Invariants (after Merge only once Stem ran):
 //  1. No two leaves have the same revision.
 //  2. No line is a part of another line of the same tree.
 //  3. All lines of one tree of the forest begin at its root.

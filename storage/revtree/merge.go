@@ -25,8 +25,8 @@ type Result struct {
 
 // Merge adds a line to the tree and returns the tree, which may share memory with t (couch_key_tree:merge). The line is
 // merged into the first tree of the forest, in the order of roots, that has the same node where the two begin to overlap;
-// if there is none it becomes a tree of its own. Where that would make a second leaf of the same revision, which only
-// contradicting histories can do, the line is dropped.
+// if there is none it becomes a tree of its own. That can make a second leaf of a revision, or a leaf that is an inner node
+// of another tree; Stem joins them.
 func Merge(t Tree, n Leaf) (Tree, Result) {
 	byRoot := t.lines()
 	for len(byRoot) > 0 {
@@ -39,9 +39,6 @@ func Merge(t Tree, n Leaf) (Tree, Result) {
 			return t.mergeInto(group, base, n)
 		}
 		byRoot = byRoot[size:]
-	}
-	if t.Leaf(n.Rev) >= 0 {
-		return t, Result{Outcome: Known}
 	}
 	outcome := NewBranch
 	if len(t) == 0 {
@@ -112,14 +109,11 @@ func (t Tree) mergeInto(group []int, base int, n Leaf) (Tree, Result) {
 			extends = i
 		}
 	}
-	switch {
-	case t.Leaf(n.Rev) >= 0:
-	case extends >= 0:
+	if extends >= 0 {
 		t[extends] = n
 		res.Outcome = NewLeaf
-	default:
-		t = append(t, n)
-		res.Outcome = NewBranch
+		return t, res
 	}
-	return t, res
+	res.Outcome = NewBranch
+	return append(t, n), res
 }

@@ -6,14 +6,24 @@ import (
 )
 
 // Stem cuts the lines so that of every branch the newest limit revisions stay; an older one stays as long as a shorter branch
-// needs it (couch_key_tree:stem). It changes t and tells whether it cut anything. limit must be at least 1.
-func Stem(t Tree, limit int64) bool {
+// needs it. Where two trees of the forest have a revision in common, as happens when the part of the history between two
+// stemmed fragments arrives, it joins them instead (couch_key_tree:stem). It may change t and returns the tree. limit must
+// be at least 1.
+func Stem(t Tree, limit int64) Tree {
+	if len(t) > 1 && t.hasDuplicates() {
+		return repair(t, limit)
+	}
+	cutLines(t, limit)
+	return t
+}
+
+func cutLines(t Tree, limit int64) {
 	long := false
 	for i := range t {
 		long = long || int64(len(t[i].Ancestors)) >= limit
 	}
 	if !long {
-		return false
+		return
 	}
 	starts := make([]int64, len(t))
 	for i := range t {
@@ -30,23 +40,16 @@ func Stem(t Tree, limit int64) bool {
 			}
 		}
 	}
-	cut := false
 	for i := range t {
 		if keep := t[i].Rev.Pos - starts[i]; keep < int64(len(t[i].Ancestors)) {
 			t[i].Ancestors = slices.Clip(t[i].Ancestors[:keep])
-			cut = true
 		}
 	}
-	return cut
 }
 
-// Repair joins trees of the forest that have a revision in common, as happens when the part of the history between two stemmed
-// fragments arrives: the lines are cut to limit and merged anew (couch_key_tree:repair_tree). Leaves that turn out to be inner
-// nodes vanish. It may change t and returns the tree; without common revisions that is t as it was.
-func Repair(t Tree, limit int64) Tree {
-	if len(t) < 2 || !t.hasDuplicates() {
-		return t
-	}
+// repair cuts the lines to limit and merges them anew (couch_key_tree:repair_tree). Leaves that turn out to be inner nodes
+// vanish, and so does one of two leaves of the same revision that contradicting histories leave apart.
+func repair(t Tree, limit int64) Tree {
 	for i := range t {
 		if int64(len(t[i].Ancestors)) >= limit {
 			t[i].Ancestors = slices.Clip(t[i].Ancestors[:limit-1])
@@ -66,7 +69,11 @@ func Repair(t Tree, limit int64) Tree {
 	})
 	joined := make(Tree, 0, len(t))
 	for _, l := range t {
-		joined, _ = Merge(joined, l)
+		twin := joined.Leaf(l.Rev)
+		var res Result
+		if joined, res = Merge(joined, l); twin >= 0 && res.Outcome != Known {
+			joined = slices.Delete(joined, twin, twin+1)
+		}
 	}
 	return joined
 }
