@@ -1,0 +1,239 @@
+package compat
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// TestParseDocumentErrors has the answers of a CouchDB 3.5.0.
+func TestParseDocumentErrors(t *testing.T) {
+	huge := "1" + strings.Repeat("0", 320)
+	rules := DocRules{IDs: IDRules{MaxLength: 20}, MaxSize: 100, MaxAttachmentSize: 10, Terms: true}
+	tests := []struct{ text, want string }{
+		{`[]`, "bad_request: Document must be a JSON object"},
+		{`"x"`, "bad_request: Document must be a JSON object"},
+		{`{"_id":5}`, "illegal_docid: Document id must be a string"},
+		{`{"_id":""}`, "illegal_docid: Document id must not be empty"},
+		{`{"_id":"_x"}`, "illegal_docid: Only reserved document ids may start with underscore."},
+		{`{"_id":"aaaaaaaaaaaaaaaaaaaaa"}`, "illegal_docid: Document id is too long"},
+		{`{"_rev":null}`, "bad_request: Invalid rev format"},
+		{`{"_rev":1}`, "bad_request: Invalid rev format"},
+		{`{"_rev":""}`, "bad_request: Invalid rev format"},
+		{`{"\u005fid":"q","\u005frev":"x"}`, "bad_request: Invalid rev format"},
+		{`{"_foo":1}`, "doc_validation: Bad special document member: _foo"},
+		{`{"_":1}`, "doc_validation: Bad special document member: _"},
+		{`{"_x\u00e9":1}`, "doc_validation: Bad special document member: _xé"},
+		{`{"_deleted":null}`, "doc_validation: Bad special document member: _deleted"},
+		{`{"_deleted":1}`, "doc_validation: Bad special document member: _deleted"},
+		{`{"_attachments":[]}`, "doc_validation: Bad special document member: _attachments"},
+		{`{"_revisions":[]}`, "doc_validation: Bad special document member: _revisions"},
+		{`{"_revisions":{}}`, "doc_validation: _revisions.start isn't an integer."},
+		{`{"_revisions":{"start":1.0,"ids":["a"]}}`, "doc_validation: _revisions.start isn't an integer."},
+		{`{"_revisions":{"start":1}}`, "doc_validation: _revisions.ids isn't a array."},
+		{`{"_revisions":{"start":1,"ids":[1]}}`, "doc_validation: RevId isn't a string"},
+		{`{"_revisions":{"start":1,"ids":["zz7a00dff5e02add41819138abb3284d"]}}`, "doc_validation: RevId isn't a valid hexadecimal"},
+		{`{"_foo":1,"_id":5}`, "doc_validation: Bad special document member: _foo"},
+		{`{"_id":5,"_foo":1}`, "illegal_docid: Document id must be a string"},
+		{`{"n":` + huge + `,"_foo":1}`, "doc_validation: Bad special document member: _foo"},
+		{`{"n":` + huge + `,"_id":"a"}`, "unknown_error: badarith"},
+		{`{"_id":"a","n":"` + strings.Repeat("x", 93) + `"}`, "document_too_large: a"},
+		{`{"n":"` + strings.Repeat("x", 93) + `"}`, "document_too_large"},
+		{`{"_attachments":{"f":{}}}`, "bad_request: Invalid attachment data for f"},
+		{`{"_attachments":{"f":{"data":"aGk"}}}`, "bad_request: Invalid attachment data for f"},
+		{`{"_attachments":{"f":{"data":"aGk=x"}}}`, "bad_request: Invalid attachment data for f"},
+		{`{"_attachments":{"f":{"data":"a-k="}}}`, "bad_request: Invalid attachment data for f"},
+		{`{"_attachments":{"f":{"data":null}}}`, "bad_request: Invalid attachment data for f"},
+		{`{"_attachments":{"f":{"data":"aGk=","content_type":5}}}`, "unknown_error: function_clause"},
+		{`{"_attachments":{"f":{"stub":true,"digest":"md5-zz"}}}`, "unknown_error: function_clause"},
+		{`{"_attachments":{"f":{"stub":true,"encoding":"zzq"}}}`, "unknown_error: badarg"},
+		{`{"_attachments":{"f":{"stub":true,"encoding":5}}}`, "unknown_error: badarg"},
+		{`{"_attachments":{"f":{"follows":true,"length":11}}}`, "attachment_too_large: f"},
+		{`{"_attachments":{"f":{"data":"aGVsbG9oZWxsb2hlbGxv"}}}`, "attachment_too_large: f"},
+	}
+	for _, tt := range tests {
+		if _, err := parseText(t, tt.text, rules); err == nil || err.Error() != tt.want {
+			t.Errorf("%.80s: %v, want %s", tt.text, err, tt.want)
+		}
+	}
+	partitioned := DocRules{IDs: IDRules{Partitioned: true}}
+	if _, err := parseText(t, `{"_id":"a"}`, partitioned); err == nil || err.Error() != "illegal_docid: Doc id must be of form partition:id" {
+		t.Error(err)
+	}
+	if _, err := parseText(t, `{}`, partitioned); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestParseDocumentBody(t *testing.T) {
+	tests := []struct {
+		text, body string
+		size       int64
+	}{
+		{`{}`, `{}`, 2},
+		{`{"_id":"a","_rev":"1-a","_deleted":false,"_revs_info":1,"_local_seq":1,"_conflicts":1,"_deleted_conflicts":1}`, `{}`, 2},
+		{`{"a":1}`, `{"a":1}`, 7},
+		{`{"b":1,"_id":"x", "a" : [ 1, 2.50 ], "_access":["x"]}`, `{"b":1,"a":[1,2.5],"_access":["x"]}`, 35},
+		{`{"_replication_state":"s","_replication_state_time":"t","_replication_state_reason":"r","_replication_id":"i","_replication_stats":{}}`,
+			`{"_replication_state":"s","_replication_state_time":"t","_replication_state_reason":"r","_replication_id":"i","_replication_stats":{}}`, 134},
+		{`{"\u0061_":1,"\u00e9":"\/"}`, `{"a_":1,"é":"/"}`, 17},
+	}
+	for _, tt := range tests {
+		d, err := parseText(t, tt.text, DocRules{})
+		if err != nil {
+			t.Errorf("%s: %v", tt.text, err)
+			continue
+		}
+		if string(d.Body.JSON) != tt.body || d.Body.Size != tt.size || d.Body.Term != nil {
+			t.Errorf("%s: body %s, size %d, want %s, %d", tt.text, d.Body.JSON, d.Body.Size, tt.body, tt.size)
+		}
+	}
+}
+
+func TestParseDocumentSpecials(t *testing.T) {
+	tests := []struct {
+		text string
+		revs RevPath
+	}{
+		{`{}`, RevPath{}},
+		{`{"_rev":"3-x"}`, RevPath{3, []string{"x"}}},
+		{`{"_rev":"3-x","_revisions":{"start":5,"ids":["a","b"]}}`, RevPath{5, []string{"a", "b"}}},
+		{`{"_revisions":{"start":5,"ids":["a","b"]},"_rev":"bad"}`, RevPath{5, []string{"a", "b"}}},
+		{`{"_revisions":{"start":0,"ids":[]},"_rev":"1-a"}`, RevPath{1, []string{"a"}}},
+		{`{"_revisions":{"start":-1,"ids":["a"]}}`, RevPath{-1, []string{"a"}}},
+	}
+	for _, tt := range tests {
+		d, err := parseText(t, tt.text, DocRules{})
+		if err != nil {
+			t.Errorf("%s: %v", tt.text, err)
+			continue
+		}
+		if d.Revs.Start != tt.revs.Start || strings.Join(d.Revs.IDs, " ") != strings.Join(tt.revs.IDs, " ") {
+			t.Errorf("%s: %v", tt.text, d.Revs)
+		}
+		if (d.RequireRev() == nil) == (len(tt.revs.IDs) == 0) {
+			t.Errorf("%s: RequireRev = %v", tt.text, d.RequireRev())
+		}
+	}
+	d, err := parseText(t, `{"_deleted":true,"_id":"\u0061b"}`, DocRules{})
+	if err != nil || !d.Deleted || d.ID != "ab" || !d.HasID {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestParseAttachments(t *testing.T) {
+	d, err := parseText(t, `{"_attachments":{
+		"inline":{"data":"aGk=","content_type":"text/plain","digest":"md5-zz","length":"x","revpos":3},
+		"stub":{"stub":true,"revpos":2,"digest":"md5-SfaKXIST7CwL9ImCHCH8Ow==","length":5},
+		"bare":{"stub":true,"content_type":5},
+		"follows":{"follows":true,"length":7,"encoding":"gzip","encoded_length":3,"content_type":"a/b"},
+		"number":1,
+		"odd":{"stub":"true","data":"","revpos":"x"}}}`, DocRules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Attachments) != 5 || !d.HasStubs() {
+		t.Fatalf("%+v", d.Attachments)
+	}
+	inline, stub, bare, follows, odd := d.Attachments[0], d.Attachments[1], d.Attachments[2], d.Attachments[3], d.Attachments[4]
+	if inline.Source != SourceInline || string(inline.Data) != "hi" || inline.Type != "text/plain" || inline.HasDigest || inline.Length != 2 || inline.RevPos != 3 {
+		t.Errorf("inline %+v", inline)
+	}
+	if stub.Source != SourceStub || stub.RevPos != 2 || !stub.HasRevPos || !stub.HasDigest || stub.Digest[0] != 0x49 || stub.Length != 5 || stub.EncodedLength != 5 {
+		t.Errorf("stub %+v", stub)
+	}
+	if bare.Source != SourceStub || bare.HasRevPos || bare.HasDigest || bare.Length != -1 {
+		t.Errorf("bare %+v", bare)
+	}
+	if follows.Source != SourceFollows || follows.Length != 7 || follows.EncodedLength != 3 || follows.Encoding != EncodingGzip {
+		t.Errorf("follows %+v", follows)
+	}
+	if odd.Source != SourceInline || odd.Type != DefaultContentType || odd.RevPos != -1 || len(odd.Data) != 0 {
+		t.Errorf("odd %+v", odd)
+	}
+	if err := d.ValidateAttachmentNames(); err != nil {
+		t.Error(err)
+	}
+	d.Attachments[4].Name = "_x"
+	if err := d.ValidateAttachmentNames(); err == nil {
+		t.Error("_x is accepted")
+	}
+}
+
+func FuzzParseDocument(f *testing.F) {
+	for _, seed := range []string{
+		`{"_id":"a","_rev":"1-a","v":[1,2.5,{"x":null}],"_deleted":true}`,
+		`{"_revisions":{"start":2,"ids":["967a00dff5e02add41819138abb3284d","x"]},"_attachments":{"f":{"data":"aGk=","content_type":"a/b"},"g":{"stub":true}}}`,
+		`{"_access":[],"a":1,"a":2,"\u005fid":"é"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		v, err := ejson.Parse(text)
+		if err != nil {
+			return
+		}
+		d, err := ParseDocument(v, DocRules{Terms: true})
+		if err != nil {
+			if _, ok := AsError(err); !ok {
+				t.Errorf("%v has no wire form", err)
+			}
+			return
+		}
+		body, err := ejson.Parse(d.Body.JSON)
+		if err != nil || !body.Canonical() && len(d.Body.JSON) > 2 {
+			t.Fatalf("body %q: %v", d.Body.JSON, err)
+		}
+		if size, err := body.EncodedSize(); err != nil || size != d.Body.Size {
+			t.Errorf("size %d, want %d, %v", d.Body.Size, size, err)
+		}
+		if term := body.AppendTerm(nil); !bytes.Equal(term, d.Body.Term) {
+			t.Errorf("term %x, want %x", d.Body.Term, term)
+		}
+		checkRendering(t, d)
+	})
+}
+
+// checkRendering renders what was parsed, parses it again and compares.
+func checkRendering(t *testing.T, d *Document) {
+	view := DocumentView{ID: "id", Rev: d.Rev(), Body: d.Body.JSON, Deleted: d.Deleted, Revisions: d.Revs}
+	if d.HasID {
+		view.ID = d.ID
+	}
+	for i := range d.Attachments {
+		view.Attachments = append(view.Attachments, AttachmentView{Attachment: &d.Attachments[i], Form: FormData, Content: d.Attachments[i].Data})
+	}
+	text := AppendDocument(nil, &view)
+	v, err := ejson.Parse(text)
+	if err != nil || !v.Canonical() {
+		t.Fatalf("rendered %q: %v", text, err)
+	}
+	again, err := ParseDocument(v, DocRules{})
+	if err != nil {
+		t.Fatalf("rendered %q: %v", text, err)
+	}
+	if again.ID != view.ID || again.Rev() != d.Rev() || again.Deleted != d.Deleted || !bytes.Equal(again.Body.JSON, d.Body.JSON) || len(again.Attachments) != len(d.Attachments) {
+		t.Errorf("%q is %+v, was %+v", text, again, d)
+	}
+}
+
+func BenchmarkParseDocument(b *testing.B) {
+	text := []byte(`{"_id":"mydoc","_rev":"3-967a00dff5e02add41819138abb3284d","type":"post","title":"A title","tags":["a","b","c"],"n":3,"rating":4.5,"author":{"name":"x","mail":"x@example.com"},"text":"` + strings.Repeat("lorem ipsum dolor sit amet ", 28) + `"}`)
+	p := ejson.AcquireParser()
+	defer p.Release()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		v, err := p.Parse(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		d, err := ParseDocument(v, DocRules{Terms: true, MaxSize: 8_000_000})
+		if err != nil {
+			b.Fatal(err)
+		}
+		NewRev(d.Rev(), d.Deleted, d.Body.Term, nil)
+	}
+}
