@@ -1,0 +1,13 @@
+// Package kvtest is the suite that each engine of the store contract passes, alone and inside the wrappers.
+//
+// Map: run.go the list of tests, and what they are written with · order.go, writes.go, iterators.go reading and writing
+// in one transaction · conflicts.go what conflicts with what · isolation.go anomalies under concurrency · atomic.go ·
+// stamps.go versionstamps · watches.go · lifecycle.go errors, contexts, closing, limits · metamorphic.go, history.go one
+// random history on the reference model and on the engine · linear.go linearizability of concurrent histories.
+//
+// Invariants:
+//
+//	V1 A test holds on every engine: it asks for what the contract promises, not for what an engine happens to do.
+//	V2 Transactions are interleaved by running one inside the function of another, so that order is no matter of timing.
+//	V3 Randomness comes from one seed, which a failure prints and KVTEST_SEED sets.
+package kvtest
