@@ -1,0 +1,192 @@
+package pebblekv
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/settee-db/settee/storage/kv/internal/txn"
+)
+
+// maxGroupBytes bounds what one sync carries, so that small transactions do not wait long behind large ones.
+const maxGroupBytes = 4 << 20
+
+// committer takes requests in groups to the disk. One goroutine (run) checks a group, applies it and hands it on; another
+// (settle) waits for its sync, publishes it and answers. So the next group is prepared while one syncs.
+type committer struct {
+	db       *pebble.DB
+	queue    *queue
+	builder  builder
+	maxGroup int
+	version  uint64     // of the last group applied
+	waiting  []*request // postponed by the last group
+	flying   chan *group
+	space    *spaceGuard
+	failure  *failure
+	watches  *txn.Watches
+	publish  func(*snapshot)
+	stats    *stats
+	done     chan struct{} // closed when both goroutines have ended
+}
+
+// start begins to commit above version.
+func (c *committer) start() {
+	c.flying = make(chan *group)
+	c.done = make(chan struct{})
+	go c.settle()
+	go c.run()
+}
+
+// stop commits what is queued and ends the goroutines. After a failure of the store it does not wait for those that
+// Pebble may hold for good.
+func (c *committer) stop() {
+	c.queue.close()
+	select {
+	case <-c.done:
+	case <-c.failure.failed:
+	}
+}
+
+// run builds and applies group after group.
+func (c *committer) run() {
+	defer close(c.flying)
+	var taken []*request
+	for c.failure.get() == nil {
+		var open bool
+		taken = append(taken[:0], c.waiting...)
+		c.waiting = c.waiting[:0]
+		if taken, open = c.queue.take(taken, c.maxGroup, maxGroupBytes, len(taken) == 0); !open {
+			return
+		}
+		g, err := c.build(taken)
+		if err != nil {
+			c.failure.fail(err, true)
+			return
+		}
+		clear(taken)
+		select {
+		case c.flying <- g:
+		case <-c.failure.failed:
+		}
+	}
+}
+
+// build makes a group of the taken requests and applies it. An error means that Pebble is in an unknown state.
+func (c *committer) build(taken []*request) (*group, error) {
+	g := &group{version: c.version + 1, began: time.Now()}
+	if err := c.space.check(); err != nil {
+		for _, q := range taken {
+			g.failed = append(g.failed, failed{q, err})
+		}
+		return g, nil
+	}
+	g.batch = c.db.NewBatch()
+	c.builder.group = g
+	c.builder.conflicts.rotate()
+	for _, q := range taken {
+		verdict, err := c.builder.admit(q)
+		switch verdict {
+		case conflicting:
+			g.conflicts = append(g.conflicts, q)
+		case postponed:
+			c.waiting = append(c.waiting, q)
+		case unreadable:
+			g.failed = append(g.failed, failed{q, err})
+		case accepted:
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	c.stats.postponed.Add(uint64(len(c.waiting)))
+	if len(g.accepted) == 0 {
+		g.batch.Close()
+		g.batch = nil
+		c.builder.fold.abandon()
+		return g, nil
+	}
+	if err := c.builder.finish(); err != nil {
+		return nil, err
+	}
+	if err := c.apply(g); err != nil {
+		return nil, err
+	}
+	c.version = g.version
+	return g, nil
+}
+
+// apply hands the batch to Pebble's log and memtable, and takes the snapshot of the state after it.
+func (c *committer) apply(g *group) (err error) {
+	// Pebble panics when it cannot write to its log or start a new one.
+	defer func() {
+		if p := recover(); p != nil {
+			cause, ok := p.(error)
+			if !ok {
+				cause = fmt.Errorf("%v", p)
+			}
+			err = fmt.Errorf("pebblekv: commit: %w", cause)
+		}
+	}()
+	if err := c.db.ApplyNoSyncWait(g.batch, pebble.Sync); err != nil {
+		return err
+	}
+	g.snapshot = newSnapshot(c.db, g.version)
+	return nil
+}
+
+// settle waits for the sync of group after group, publishes the state and answers.
+func (c *committer) settle() {
+	defer close(c.done)
+	for g := range c.flying {
+		if g.batch != nil {
+			if err := g.batch.SyncWait(); err != nil {
+				c.failure.fail(err, false)
+				return
+			}
+			c.stats.synced(len(g.accepted), time.Since(g.began))
+			c.publish(g.snapshot)
+			g.batch.Close()
+			c.notify(g)
+		}
+		c.answer(g)
+	}
+}
+
+// answer tells all requests of a settled group what became of them. Conflicts are told after the publication, so that
+// the next attempt reads what this one conflicted with.
+func (c *committer) answer(g *group) {
+	c.stats.conflicts.Add(uint64(len(g.conflicts)))
+	for _, q := range g.accepted {
+		q.done <- outcome{}
+	}
+	for _, q := range g.conflicts {
+		q.done <- outcome{conflict: true}
+	}
+	for _, f := range g.failed {
+		f.request.done <- outcome{err: f.err}
+	}
+}
+
+// notify wakes the watches of what the group wrote.
+func (c *committer) notify(g *group) {
+	if c.watches.Empty() {
+		return
+	}
+	var end []byte
+	notifyRun := func(r *run) {
+		for i := range r.keys {
+			end = append(append(end[:0], r.keys[i].key...), 0)
+			c.watches.Notify(txn.KeyRange{Begin: end[:len(end)-1], End: end})
+		}
+		for i := range r.ranges {
+			c.watches.Notify(txn.KeyRange{Begin: []byte(r.ranges[i].begin), End: []byte(r.ranges[i].end)})
+		}
+	}
+	for _, q := range g.accepted {
+		notifyRun(&q.writes)
+	}
+	for i := range g.stamped {
+		notifyRun(&g.stamped[i])
+	}
+}

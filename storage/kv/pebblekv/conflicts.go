@@ -1,0 +1,138 @@
+package pebblekv
+
+import (
+	"hash/maphash"
+	"time"
+)
+
+// The window of commits that a transaction can be checked against. Two generations are kept, so the window is one to
+// two generations long; a generation ends when it is long and old enough, or too long in any case.
+const (
+	generationKeys    = 100_000
+	generationMaxKeys = 400_000
+	generationAge     = 5 * time.Second
+)
+
+// maxRun bounds the keys of a merged run: merging further would cost the committer more than looking at some runs more.
+const maxRun = 4096
+
+// conflictSet knows what was written lately, so that the committer can tell whether a transaction's reads still hold.
+// Single keys are looked up by hash; ranges in sorted runs, of which only those younger than the transaction's snapshot
+// are looked at. Only the committer uses it.
+type conflictSet struct {
+	seed      maphash.Seed
+	current   generation
+	previous  generation
+	floor     uint64 // what was written at or below this version is forgotten
+	maxKeys   int
+	scratch   []*run
+	clock     func() time.Time
+	startedAt time.Time // of the current generation
+}
+
+// generation is what was written in one part of the window.
+type generation struct {
+	keys   map[uint64]uint64 // hash of key → commit version
+	runs   []run             // oldest first
+	size   int
+	newest uint64
+}
+
+func newConflictSet(seed maphash.Seed, floor uint64, maxKeys int) *conflictSet {
+	c := &conflictSet{seed: seed, floor: floor, maxKeys: maxKeys, clock: time.Now}
+	c.current = generation{keys: map[uint64]uint64{}, newest: floor}
+	c.previous = generation{newest: floor}
+	c.startedAt = c.clock()
+	return c
+}
+
+// checkable tells whether everything written above version since is still known.
+func (c *conflictSet) checkable(since uint64) bool { return since >= c.floor }
+
+// conflicts tells whether one of the reads met a write above version since.
+func (c *conflictSet) conflicts(reads *readSet, since uint64) bool {
+	if !c.checkable(since) {
+		return true
+	}
+	young := c.youngRuns(since)
+	for i, hash := range reads.hashes {
+		if c.keyWritten(hash, reads.keys[i], since, young) {
+			return true
+		}
+	}
+	for _, r := range reads.ranges {
+		for _, y := range young {
+			if y.written(r.begin, r.end, since) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keyUnchanged tells whether key is surely what it was at version since.
+func (c *conflictSet) keyUnchanged(key string, since uint64) bool {
+	return c.checkable(since) && !c.keyWritten(maphash.String(c.seed, key), key, since, c.youngRuns(since))
+}
+
+func (c *conflictSet) keyWritten(hash uint64, key string, since uint64, young []*run) bool {
+	if c.current.keys[hash] > since || c.previous.keys[hash] > since {
+		return true
+	}
+	for _, r := range young {
+		if r.newestRange > since && r.keyWrittenIn(key, since) {
+			return true
+		}
+	}
+	return false
+}
+
+// youngRuns returns the runs that hold a version above since. The slice is good until the next call.
+func (c *conflictSet) youngRuns(since uint64) []*run {
+	c.scratch = c.scratch[:0]
+	for _, g := range []*generation{&c.current, &c.previous} {
+		for i := len(g.runs) - 1; i >= 0 && g.runs[i].newest > since; i-- {
+			c.scratch = append(c.scratch, &g.runs[i])
+		}
+	}
+	return c.scratch
+}
+
+// add notes what an accepted transaction wrote. hashes are those of r's keys; versions never fall from call to call.
+func (c *conflictSet) add(r run, hashes []uint64) {
+	if r.len() == 0 {
+		return
+	}
+	g := &c.current
+	for _, hash := range hashes {
+		g.keys[hash] = r.newest
+	}
+	g.size += r.len()
+	g.newest = r.newest
+	// Runs double in length from young to old, so each key is merged only a few times.
+	for n := len(g.runs); n > 0; n = len(g.runs) {
+		last := &g.runs[n-1]
+		if last.len() > 2*r.len() || last.len()+r.len() > maxRun {
+			break
+		}
+		r = mergeRuns(last, &r)
+		g.runs = g.runs[:n-1]
+	}
+	g.runs = append(g.runs, r)
+}
+
+// rotate forgets the older half of the window when the younger one is complete. The committer calls it between groups.
+func (c *conflictSet) rotate() {
+	size := c.current.size
+	if size < c.maxKeys {
+		return
+	}
+	now := c.clock()
+	if size < generationMaxKeys && c.maxKeys == generationKeys && now.Sub(c.startedAt) < generationAge {
+		return
+	}
+	c.floor = c.previous.newest
+	c.previous = c.current
+	c.current = generation{keys: map[uint64]uint64{}, newest: c.previous.newest}
+	c.startedAt = now
+}

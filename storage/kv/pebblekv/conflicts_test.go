@@ -1,0 +1,129 @@
+package pebblekv
+
+import (
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestConflictSet compares the conflict set with a list of all writes.
+func TestConflictSet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := maphash.MakeSeed()
+		key := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint(rapid.IntRange(100, 160).Draw(t, "key")) })
+		span := rapid.Custom(func(t *rapid.T) readRange {
+			r := readRange{key.Draw(t, "begin"), key.Draw(t, "end")}
+			return readRange{min(r.begin, r.end), max(r.begin, r.end) + "\x00"}
+		})
+		set := newConflictSet(seed, 10, rapid.IntRange(5, 500).Draw(t, "window"))
+		now := time.Unix(0, 0)
+		set.clock = func() time.Time { return now }
+		var model []run
+		version := uint64(10)
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			now = now.Add(time.Second)
+			if rapid.Bool().Draw(t, "new group") {
+				version++
+				set.rotate()
+			}
+			if rapid.IntRange(0, 2).Draw(t, "write") > 0 && version > 10 {
+				r := drawRun(t, key, span)
+				r.setVersion(version)
+				var hashes []uint64
+				for _, k := range r.keys {
+					hashes = append(hashes, maphash.String(seed, k.key))
+				}
+				model = append(model, r)
+				set.add(r, hashes)
+				continue
+			}
+			reads := &readSet{
+				keys:   rapid.SliceOfN(key, 0, 3).Draw(t, "keys"),
+				ranges: rapid.SliceOfN(span, 0, 2).Draw(t, "ranges"),
+			}
+			for _, k := range reads.keys {
+				reads.hashes = append(reads.hashes, maphash.String(seed, k))
+			}
+			since := rapid.Uint64Range(10, version).Draw(t, "since")
+			want := since < set.floor || modelConflicts(model, reads, since)
+			if got := set.conflicts(reads, since); got != want {
+				t.Fatalf("reads %+v since %d: conflict %t, want %t; written %+v", reads, since, got, want, model)
+			}
+		}
+	})
+}
+
+func drawRun(t *rapid.T, key *rapid.Generator[string], span *rapid.Generator[readRange]) run {
+	var r run
+	keys := rapid.SliceOfN(key, 0, 8).Draw(t, "written keys")
+	slices.Sort(keys)
+	for _, k := range slices.Compact(keys) {
+		r.keys = append(r.keys, writtenKey{key: k})
+	}
+	for _, s := range rapid.SliceOfN(span, 0, 2).Draw(t, "written ranges") {
+		r.ranges = append(r.ranges, writtenRange{begin: s.begin, end: s.end})
+	}
+	r.ranges = uniteRanges(r.ranges)
+	return r
+}
+
+func modelConflicts(model []run, reads *readSet, since uint64) bool {
+	for _, r := range model {
+		if r.newest <= since {
+			continue
+		}
+		for _, w := range r.keys {
+			if slices.Contains(reads.keys, w.key) {
+				return true
+			}
+			for _, s := range reads.ranges {
+				if s.begin <= w.key && w.key < s.end {
+					return true
+				}
+			}
+		}
+		for _, w := range r.ranges {
+			for _, k := range reads.keys {
+				if w.begin <= k && k < w.end {
+					return true
+				}
+			}
+			for _, s := range reads.ranges {
+				if s.begin < w.end && w.begin < s.end {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// BenchmarkConflictSet checks and adds transactions of 20 keys and a range, as the committer does.
+func BenchmarkConflictSet(b *testing.B) {
+	seed := maphash.MakeSeed()
+	set := newConflictSet(seed, 0, generationKeys)
+	n := 0
+	for b.Loop() {
+		n++
+		version := uint64(n/64 + 1)
+		reads := &readSet{}
+		w := run{}
+		var hashes []uint64
+		for k := range 20 {
+			key := fmt.Sprintf("%02d/doc-%08d", k, n*7919%10_000_000)
+			w.keys = append(w.keys, writtenKey{key: key})
+			h := maphash.String(seed, key)
+			hashes = append(hashes, h)
+			reads.keys, reads.hashes = append(reads.keys, key), append(reads.hashes, h)
+		}
+		reads.ranges = append(reads.ranges, readRange{w.keys[3].key, w.keys[3].key + "\xff"})
+		set.conflicts(reads, max(version, 3)-3)
+		w.setVersion(version)
+		set.add(w, hashes)
+		set.rotate()
+	}
+}

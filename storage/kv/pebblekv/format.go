@@ -1,0 +1,111 @@
+package pebblekv
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// formatVersion is the version of this package's own layout of the directory. It grows when an older settee must not
+// open what a newer one wrote.
+const formatVersion = 1
+
+// formatFile holds formatVersion in decimal. It is a file of its own, and not a key, so that it is read before Pebble
+// replays logs or raises its own format.
+const formatFile = "SETTEE-FORMAT"
+
+// pebbleFormat is the version of Pebble's files. Raising it needs no migration, but older binaries cannot open the
+// directory afterwards.
+const pebbleFormat = pebble.FormatTableFormatV6
+
+// reservedPrefix begins the engine's own keys: no other key may be at or above it.
+var reservedPrefix = []byte("\xff\xff")
+
+// versionKey holds the commit version of the last group, 8 bytes big-endian.
+var versionKey = []byte("\xff\xff/version")
+
+// checkFormat refuses a directory that a newer settee wrote, and marks a new one.
+func checkFormat(fsys vfs.FS, dir string) error {
+	name := fsys.PathJoin(dir, formatFile)
+	file, err := fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return createFormat(fsys, dir, name)
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return err
+	}
+	version, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 32)
+	if err != nil {
+		return fmt.Errorf("%w: %s: not a format version: %q", kv.ErrCorrupt, name, text)
+	}
+	if version > formatVersion {
+		return fmt.Errorf("%w: %s is of format %d, this binary knows up to %d", kv.ErrFormat, dir, version, formatVersion)
+	}
+	desc, err := pebble.Peek(dir, fsys)
+	if err != nil {
+		return err
+	}
+	if desc.Exists && desc.FormatMajorVersion > pebble.FormatNewest {
+		return fmt.Errorf("%w: %s is of Pebble format %d", kv.ErrFormat, dir, desc.FormatMajorVersion)
+	}
+	return nil
+}
+
+// createFormat marks a new directory. The mark is in place before Pebble writes anything.
+func createFormat(fsys vfs.FS, dir, name string) error {
+	desc, err := pebble.Peek(dir, fsys)
+	if err != nil {
+		return err
+	}
+	if desc.Exists {
+		return fmt.Errorf("%w: %s is missing, but there is data", kv.ErrCorrupt, name)
+	}
+	temporary := name + ".tmp"
+	file, err := fsys.Create(temporary, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write([]byte(strconv.Itoa(formatVersion) + "\n"))
+	err = errors.Join(err, file.Sync())
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := fsys.Rename(temporary, name); err != nil {
+		return err
+	}
+	parent, err := fsys.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(parent.Sync(), parent.Close())
+}
+
+// readVersion returns the commit version of the last group; 0 in a new store.
+func readVersion(db *pebble.DB) (uint64, error) {
+	value, closer, err := db.Get(versionKey)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, translate(err)
+	}
+	defer closer.Close()
+	if len(value) != 8 {
+		return 0, fmt.Errorf("%w: commit version of %d bytes", kv.ErrCorrupt, len(value))
+	}
+	return binary.BigEndian.Uint64(value), nil
+}

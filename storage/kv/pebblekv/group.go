@@ -1,0 +1,164 @@
+package pebblekv
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/internal/txn"
+)
+
+// group is the transactions that are committed together, in order, with one version, one batch and one sync.
+type group struct {
+	version   uint64
+	batch     *pebble.Batch
+	accepted  []*request
+	stamped   []run // versionstamped keys written
+	conflicts []*request
+	failed    []failed
+	snapshot  *snapshot // the state after the group; nil when nothing was accepted
+	began     time.Time
+}
+
+// failed is a request that could not be evaluated.
+type failed struct {
+	request *request
+	err     error
+}
+
+// verdict is what becomes of a request that meets a group.
+type verdict int
+
+const (
+	accepted verdict = iota
+	conflicting
+	postponed  // its order within the group cannot be kept by one batch: it leads the next group
+	unreadable // a value that it needs cannot be read
+)
+
+// builder makes groups. Only the committer uses it.
+type builder struct {
+	conflicts *conflictSet
+	fold      *folder
+	group     *group
+}
+
+// admit checks q against all that was written since its snapshot and, if it can, adds its effects to the group. Its
+// error is about q alone if q is unreadable; otherwise the group is spoilt.
+func (b *builder) admit(q *request) (verdict, error) {
+	if !q.reads.empty() && b.conflicts.conflicts(&q.reads, q.since) {
+		return conflicting, nil
+	}
+	if b.mustWait(q) {
+		return postponed, nil
+	}
+	for _, w := range q.atomics {
+		// Before anything is written: a key that cannot be read must not leave half a transaction in the batch.
+		if _, err := b.fold.load(w.Key); err != nil {
+			return unreadable, err
+		}
+	}
+	g := b.group
+	binary.BigEndian.PutUint64(q.stamp[:8], g.version)
+	binary.BigEndian.PutUint16(q.stamp[8:10], uint16(len(g.accepted)))
+	if err := b.write(q); err != nil {
+		return accepted, err
+	}
+	q.writes.setVersion(g.version)
+	b.conflicts.add(q.writes, q.hashes)
+	g.accepted = append(g.accepted, q)
+	return accepted, nil
+}
+
+// mustWait tells whether q mixes badly with the group. Folded values are written at the end of the batch: so a key with
+// an atomic operation in the group must not be written plainly in it, neither before nor after.
+func (b *builder) mustWait(q *request) bool {
+	for _, w := range q.atomics {
+		if !b.fold.isOpen(w.Key) && !b.conflicts.keyUnchanged(string(w.Key), b.group.version-1) {
+			return true
+		}
+	}
+	if len(b.fold.open) == 0 {
+		return false
+	}
+	for _, r := range q.tx.Cleared() {
+		if b.fold.anyOpen(r) {
+			return true
+		}
+	}
+	wait := false
+	q.tx.Writes(func(w *txn.Write) bool {
+		wait = w.Known && b.fold.isOpen(w.Key)
+		return !wait
+	})
+	return wait
+}
+
+// write adds the effects of q to the batch and to the folder. It fails only when the batch has no room, which ends the
+// store's writing: the batch is not committed then.
+func (b *builder) write(q *request) error {
+	batch, stamp := b.group.batch, q.stamp[:kv.VersionstampSize]
+	for _, r := range q.tx.Cleared() {
+		if err := batch.DeleteRange(r.Begin, clip(r.End), nil); err != nil {
+			return err
+		}
+	}
+	var err error
+	q.tx.Writes(func(w *txn.Write) bool {
+		if !w.Known {
+			c := b.fold.counters[string(w.Key)]
+			c.value = w.Eval(c.value, stamp)
+			return true
+		}
+		if value := w.Eval(nil, stamp); value != nil {
+			err = batch.Set(w.Key, value, nil)
+		} else {
+			err = batch.Delete(w.Key, nil)
+		}
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	return b.writeStamped(q, stamp)
+}
+
+func (b *builder) writeStamped(q *request, stamp []byte) error {
+	var keys []string
+	var err error
+	q.tx.Stamped(stamp, func(key, value []byte) {
+		if err == nil {
+			err = b.group.batch.Set(key, value, nil)
+			keys = append(keys, string(key))
+		}
+	})
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	hashes := make([]uint64, len(keys))
+	for i, key := range keys {
+		hashes[i] = maphash.String(b.conflicts.seed, key)
+	}
+	r := stampedRun(keys)
+	r.setVersion(b.group.version)
+	b.conflicts.add(r, hashes)
+	b.group.stamped = append(b.group.stamped, r)
+	return nil
+}
+
+// finish completes the batch of a group that accepted something.
+func (b *builder) finish() error {
+	g := b.group
+	if err := b.fold.close(g.batch, g.version); err != nil {
+		return err
+	}
+	var version [8]byte
+	binary.BigEndian.PutUint64(version[:], g.version)
+	return g.batch.Set(versionKey, version[:], nil)
+}

@@ -1,0 +1,91 @@
+package pebblekv
+
+import (
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Histogram counts values by powers of two: Buckets[i] holds those below 2^i and not below 2^(i-1).
+type Histogram struct {
+	Count   uint64
+	Sum     uint64
+	Max     uint64
+	Buckets [32]uint64
+}
+
+func (h *Histogram) add(value uint64) {
+	h.Count++
+	h.Sum += value
+	h.Max = max(h.Max, value)
+	h.Buckets[min(bits.Len64(value), len(h.Buckets)-1)]++
+}
+
+// Metrics are the numbers of a store since it was opened, and its size now.
+type Metrics struct {
+	GroupSize   Histogram // transactions per group; Count is the number of groups, Sum that of committed transactions
+	SyncLatency Histogram // microseconds from building a group until it was durable
+
+	Conflicts     uint64 // commits refused because a read did not hold; each was run again
+	Postponed     uint64 // transactions moved to the next group for the sake of order
+	CounterHits   uint64 // atomic operations whose current value was remembered
+	CounterMisses uint64 // those that read it from the store
+
+	BlockCacheHits   int64
+	BlockCacheMisses int64
+	BlockCacheBytes  int64  // in use, of Options.CacheSize; memtables are in it, too
+	MemTableBytes    uint64 // in memory, not yet in tables
+	DiskBytes        uint64 // all files: tables, logs, what waits to be deleted
+	TableBytes       int64
+	LogBytes         uint64
+	Tables           int64
+	ReadAmp          int // tables and memtables that a read may have to look at
+	Compactions      int64
+	Flushes          int64
+	WriteAmp         float64 // bytes written to tables per byte flushed or logged, by Pebble's own count
+}
+
+// stats are the counters behind Metrics.
+type stats struct {
+	conflicts atomic.Uint64
+	postponed atomic.Uint64
+
+	mu        sync.Mutex
+	groupSize Histogram
+	latency   Histogram
+}
+
+func (s *stats) synced(transactions int, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.groupSize.add(uint64(transactions))
+	s.latency.add(uint64(took.Microseconds()))
+}
+
+// Metrics returns the numbers of the store; the zero value once it is closed.
+func (s *Store) Metrics() Metrics {
+	if !s.gate.enter() {
+		return Metrics{}
+	}
+	defer s.gate.leave()
+	m := Metrics{
+		Conflicts:     s.stats.conflicts.Load(),
+		Postponed:     s.stats.postponed.Load(),
+		CounterHits:   s.committer.builder.fold.hits.Load(),
+		CounterMisses: s.committer.builder.fold.misses.Load(),
+	}
+	s.stats.mu.Lock()
+	m.GroupSize, m.SyncLatency = s.stats.groupSize, s.stats.latency
+	s.stats.mu.Unlock()
+	if s.failure.get() != nil {
+		return m // Pebble may hold its lock for good
+	}
+	p := s.db.Metrics()
+	m.BlockCacheHits, m.BlockCacheMisses, m.BlockCacheBytes = p.BlockCache.Hits, p.BlockCache.Misses, p.BlockCache.Size
+	m.MemTableBytes, m.DiskBytes, m.LogBytes = p.MemTable.Size, p.DiskSpaceUsage(), p.WAL.PhysicalSize
+	total := p.Total()
+	m.TableBytes, m.Tables, m.ReadAmp, m.WriteAmp = total.TablesSize, total.TablesCount, p.ReadAmp(), total.WriteAmp()
+	m.Compactions, m.Flushes = p.Compact.Count, p.Flush.Count
+	return m
+}

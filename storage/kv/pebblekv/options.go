@@ -1,0 +1,110 @@
+package pebblekv
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Options are what can be chosen when a store is opened; zero fields get the defaults.
+type Options struct {
+	// CacheSize bounds the memory for blocks of tables and for memtables, in bytes; default 96 MiB.
+	CacheSize int64
+	// MemTableSize is how much is gathered in memory before a table is written, in bytes; default 16 MiB. Up to three
+	// such pieces exist while tables are written.
+	MemTableSize int
+	// MaxOpenFiles bounds the open tables; default 500.
+	MaxOpenFiles int
+	// MaxGroup bounds the transactions that share a sync; default 4096, at most 65,535.
+	MaxGroup int
+	// MinFreeSpace is how much must be free on the device for commits to be taken, in bytes; default 128 MiB. Tables are
+	// rewritten in this room.
+	MinFreeSpace uint64
+	// Log gets Pebble's messages; default slog.Default().
+	Log *slog.Logger
+
+	fs           vfs.FS // tests use other file systems
+	conflictKeys int    // tests use short windows
+}
+
+// blockSize is a compromise: larger blocks compress better, smaller ones make single reads cheaper.
+const blockSize = 8 << 10
+
+// flushDelay is how long a range clear may stay in memory before a flush lets the space be reclaimed.
+const flushDelay = 10 * time.Second
+
+// compression is cheap in the upper levels, whose tables are rewritten soon, and thorough in the last two, where nearly
+// all data rests.
+var compression = pebble.DBCompressionSettings{Name: "settee", Levels: [...]*block.CompressionProfile{
+	block.FastestCompression, block.FastestCompression, block.FastestCompression, block.FastestCompression,
+	block.FastestCompression, block.BalancedCompression, block.BalancedCompression,
+}}
+
+func (o Options) withDefaults() Options {
+	if o.CacheSize <= 0 {
+		o.CacheSize = 96 << 20
+	}
+	if o.MemTableSize <= 0 {
+		o.MemTableSize = 16 << 20
+	}
+	if o.MaxOpenFiles <= 0 {
+		o.MaxOpenFiles = 500
+	}
+	if o.MaxGroup <= 0 {
+		o.MaxGroup = 4096
+	}
+	o.MaxGroup = min(o.MaxGroup, 1<<16-1) // the order in a group has two bytes
+	if o.MinFreeSpace == 0 {
+		o.MinFreeSpace = 128 << 20
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.fs == nil {
+		o.fs = vfs.Default
+	}
+	if o.conflictKeys <= 0 {
+		o.conflictKeys = generationKeys
+	}
+	return o
+}
+
+// pebbleOptions are Pebble's settings, for documents of about a kilobyte among many small keys.
+func (o Options) pebbleOptions() *pebble.Options {
+	p := &pebble.Options{
+		FormatMajorVersion:          pebbleFormat,
+		CacheSize:                   o.CacheSize,
+		MaxOpenFiles:                o.MaxOpenFiles,
+		MemTableSize:                uint64(o.MemTableSize),
+		MemTableStopWritesThreshold: 4,
+		// Few sublevels in L0 keep the hot reverse range reads cheap; writes are never stopped for them.
+		L0CompactionThreshold: 2,
+		L0StopWritesThreshold: 1000,
+		LBaseMaxBytes:         64 << 20,
+		FlushDelayDeleteRange: flushDelay,
+		FlushDelayRangeKey:    flushDelay,
+		MaxManifestFileSize:   16 << 20,
+		BytesPerSync:          512 << 10,
+	}
+	p.CompactionConcurrencyRange = func() (int, int) { return 1, 2 }
+	// Reads do not trigger compactions: winners are looked up all over the key space, and each of those looks like a
+	// reason to compact.
+	p.Experimental.ReadSamplingMultiplier = -1
+	p.Experimental.L0CompactionConcurrency = 4
+	p.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return compression })
+	for i := range p.Levels {
+		l := &p.Levels[i]
+		l.BlockSize = blockSize
+		l.IndexBlockSize = 64 << 10
+		// The last level holds nine tenths of the keys; a filter there costs memory for reads that mostly hit.
+		if i < len(p.Levels)-1 {
+			l.FilterPolicy = bloom.FilterPolicy(10)
+			l.FilterType = pebble.TableFilter
+		}
+	}
+	return p
+}

@@ -1,0 +1,163 @@
+package pebblekv
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"strings"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/internal/txn"
+)
+
+// request is a transaction on its way to the committer. What can be worked out without the other transactions is
+// worked out here, by the transaction's own goroutine.
+type request struct {
+	tx      *txn.Tx
+	since   uint64 // version of the snapshot it read
+	reads   readSet
+	writes  run          // without versionstamped keys, version not set
+	hashes  []uint64     // of writes.keys
+	atomics []*txn.Write // the writes that need the current value
+	size    int          // about the bytes it adds to a group
+	retried bool         // goes before those that were not
+
+	stamp kv.Versionstamp // once it is accepted
+	done  chan outcome    // gets the one answer
+}
+
+// outcome is the committer's answer.
+type outcome struct {
+	err      error
+	conflict bool // run it again
+}
+
+// readSet is what a transaction read: single keys with their hashes, and ranges.
+type readSet struct {
+	keys   []string
+	hashes []uint64
+	ranges []readRange
+}
+
+type readRange struct{ begin, end string }
+
+func (s *readSet) empty() bool { return len(s.keys) == 0 && len(s.ranges) == 0 }
+
+// newRequest prepares tx, which is finished and not read-only.
+func newRequest(tx *txn.Tx, since uint64, seed maphash.Seed) (*request, error) {
+	if tx.Size() > maxTransaction {
+		return nil, fmt.Errorf("%w: %d bytes", kv.ErrTooLarge, tx.Size())
+	}
+	q := &request{tx: tx, since: since, size: tx.Size(), done: make(chan outcome, 1)}
+	q.collectReads(seed)
+	q.collectWrites(seed)
+	if err := q.checkReserved(); err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// collectReads copies the read conflicts in one piece of memory.
+func (q *request) collectReads(seed maphash.Seed) {
+	reads := q.tx.Reads()
+	size, points := 0, 0
+	for _, r := range reads {
+		size += len(r.Begin)
+		if isPoint(r) {
+			points++
+		} else {
+			size += len(r.End)
+		}
+	}
+	text := packer{}
+	text.b.Grow(size)
+	q.reads.keys = make([]string, 0, points)
+	q.reads.hashes = make([]uint64, 0, points)
+	q.reads.ranges = make([]readRange, 0, len(reads)-points)
+	for _, r := range reads {
+		if isPoint(r) {
+			q.reads.keys = append(q.reads.keys, text.add(r.Begin))
+			q.reads.hashes = append(q.reads.hashes, maphash.Bytes(seed, r.Begin))
+			continue
+		}
+		q.reads.ranges = append(q.reads.ranges, readRange{text.add(r.Begin), text.add(r.End)})
+	}
+}
+
+// collectWrites copies what other transactions can conflict with. The copies outlive the transaction, in the conflict
+// set, so they must not hold on to its values.
+func (q *request) collectWrites(seed maphash.Seed) {
+	cleared, explicit := q.tx.Cleared(), q.tx.ExplicitWriteConflicts()
+	size, keys := 0, 0
+	q.tx.Writes(func(w *txn.Write) bool {
+		size, keys = size+len(w.Key), keys+1
+		if !w.Known {
+			q.atomics = append(q.atomics, w)
+		}
+		return true
+	})
+	for _, ranges := range [][]txn.KeyRange{cleared, explicit} {
+		for _, r := range ranges {
+			size += len(r.Begin) + len(r.End)
+		}
+	}
+	text := packer{}
+	text.b.Grow(size)
+	q.writes.keys = make([]writtenKey, 0, keys)
+	q.hashes = make([]uint64, 0, keys)
+	q.tx.Writes(func(w *txn.Write) bool {
+		q.writes.keys = append(q.writes.keys, writtenKey{key: text.add(w.Key)})
+		q.hashes = append(q.hashes, maphash.Bytes(seed, w.Key))
+		return true
+	})
+	for _, ranges := range [][]txn.KeyRange{cleared, explicit} {
+		for _, r := range ranges {
+			q.writes.ranges = append(q.writes.ranges, writtenRange{begin: text.add(r.Begin), end: text.add(r.End)})
+		}
+	}
+	if len(explicit) > 0 {
+		q.writes.ranges = uniteRanges(q.writes.ranges)
+	}
+}
+
+// checkReserved refuses writes of the engine's own keys.
+func (q *request) checkReserved() error {
+	var stamp [kv.VersionstampSize]byte
+	highest := ""
+	if n := len(q.writes.keys); n > 0 {
+		highest = q.writes.keys[n-1].key
+	}
+	q.tx.Stamped(stamp[:], func(key, _ []byte) {
+		if string(key) > highest {
+			highest = string(key)
+		}
+	})
+	if highest >= string(reservedPrefix) {
+		return fmt.Errorf("%w: keys from %q on are reserved", kv.ErrInvalidOperation, reservedPrefix)
+	}
+	return nil
+}
+
+// stampedRun returns the final versionstamped keys, for the conflict set.
+func stampedRun(keys []string) run {
+	r := run{keys: make([]writtenKey, len(keys))}
+	for i, key := range keys {
+		r.keys[i].key = key
+	}
+	return r
+}
+
+// isPoint tells whether r holds exactly one key.
+func isPoint(r txn.KeyRange) bool {
+	n := len(r.Begin)
+	return len(r.End) == n+1 && r.End[n] == 0 && bytes.Equal(r.End[:n], r.Begin)
+}
+
+// packer makes strings that share one piece of memory, whose size is known beforehand.
+type packer struct{ b strings.Builder }
+
+func (p *packer) add(s []byte) string {
+	start := p.b.Len()
+	p.b.Write(s)
+	return p.b.String()[start:]
+}

@@ -1,0 +1,99 @@
+package pebblekv
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// maxIdleIterators bounds the iterators that a snapshot keeps for the next readers.
+const maxIdleIterators = 8
+
+// snapshot is a state of the store that transactions share. It is closed when it has been replaced and the last of them
+// has ended.
+type snapshot struct {
+	db      *pebble.DB
+	view    *pebble.Snapshot
+	version uint64
+	refs    atomic.Int64 // one for being current, one per transaction
+
+	// Iterators are worth keeping: opening one costs several times a seek. They hold on to tables and memtables, so they
+	// are dropped when the snapshot is replaced, and when Pebble has rewritten files.
+	mu       sync.Mutex
+	idle     []*pebble.Iterator
+	replaced bool
+}
+
+func newSnapshot(db *pebble.DB, version uint64) *snapshot {
+	s := &snapshot{db: db, view: db.NewSnapshot(), version: version}
+	s.refs.Store(1)
+	return s
+}
+
+// retain adds a reference unless the last one is gone.
+func (s *snapshot) retain() bool {
+	for {
+		n := s.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if s.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// release drops a reference.
+func (s *snapshot) release() {
+	if s.refs.Add(-1) == 0 {
+		s.view.Close()
+	}
+}
+
+// replace tells that the snapshot is no longer current, and drops that reference.
+func (s *snapshot) replace() {
+	s.mu.Lock()
+	s.replaced = true
+	s.mu.Unlock()
+	s.dropIdle()
+	s.release()
+}
+
+// dropIdle closes the kept iterators.
+func (s *snapshot) dropIdle() {
+	s.mu.Lock()
+	idle := s.idle
+	s.idle = nil
+	s.mu.Unlock()
+	for _, it := range idle {
+		it.Close()
+	}
+}
+
+// iterator returns an iterator over lower <= key < upper.
+func (s *snapshot) iterator(lower, upper []byte) (*pebble.Iterator, error) {
+	s.mu.Lock()
+	if n := len(s.idle); n > 0 {
+		it := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		s.mu.Unlock()
+		it.SetBounds(lower, upper)
+		return it, nil
+	}
+	s.mu.Unlock()
+	return s.view.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+}
+
+// keep takes back an iterator that has met no error.
+func (s *snapshot) keep(it *pebble.Iterator) {
+	s.mu.Lock()
+	if !s.replaced && len(s.idle) < maxIdleIterators {
+		s.idle = append(s.idle, it)
+		it = nil
+	}
+	s.mu.Unlock()
+	if it != nil {
+		it.Close()
+	}
+}

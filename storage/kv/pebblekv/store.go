@@ -1,0 +1,174 @@
+package pebblekv
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/internal/txn"
+)
+
+// maxTransaction is the size in bytes of the largest transaction: what Pebble can take in one batch, with some room.
+const maxTransaction = 1 << 30
+
+// Store is the embedded kv.Store. Open returns one. All methods are safe for concurrent use.
+type Store struct {
+	db        *pebble.DB
+	lock      *pebble.Lock
+	gate      *gate
+	current   atomic.Pointer[snapshot]
+	committer *committer
+	space     *spaceGuard
+	failure   *failure
+	watches   *txn.Watches
+	seed      maphash.Seed
+	stats     stats
+}
+
+var _ kv.Store = (*Store)(nil)
+
+var transactions = sync.Pool{New: func() any { return txn.New(nil) }}
+
+// View implements kv.Store.
+func (s *Store) View(ctx context.Context, fn func(kv.ReadTx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !s.gate.enter() {
+		return kv.ErrClosed
+	}
+	defer s.gate.leave()
+	r := newReader(ctx, s.snapshot())
+	defer r.close()
+	return fn(r.view)
+}
+
+// Update implements kv.Store. A ctx that ends before the commit is handed to the committer ends Update; after that the
+// outcome, which is certain and soon, is waited for. When the engine itself fails under a commit (see failure), the
+// error does not tell whether the commit will be there when the store is opened again.
+func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
+	if !s.gate.enter() {
+		return kv.Versionstamp{}, kv.ErrClosed
+	}
+	defer s.gate.leave()
+	for attempt := 0; ; attempt++ {
+		if err := ctx.Err(); err != nil {
+			return kv.Versionstamp{}, err
+		}
+		stamp, again, err := s.attempt(ctx, fn, attempt)
+		if !again {
+			return stamp, err
+		}
+	}
+}
+
+// attempt runs fn once and commits what it wrote; again tells that a read did not hold.
+func (s *Store) attempt(ctx context.Context, fn func(kv.Tx) error, attempt int) (stamp kv.Versionstamp, again bool, err error) {
+	t := transactions.Get().(*txn.Tx)
+	since, err := s.execute(ctx, t, fn)
+	if err != nil || t.ReadOnly() {
+		transactions.Put(t)
+		return stamp, false, err
+	}
+	q, err := newRequest(t, since, s.seed)
+	if err == nil {
+		err = s.writable()
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		transactions.Put(t)
+		return stamp, false, err
+	}
+	q.retried = attempt > 0
+	s.committer.queue.put(q)
+	select {
+	case o := <-q.done:
+		transactions.Put(t)
+		if o.err != nil || o.conflict {
+			return stamp, o.conflict, o.err
+		}
+		return q.stamp, false, nil
+	case <-s.failure.failed:
+	}
+	select {
+	case o := <-q.done: // answered before the failure
+		if o.err == nil && !o.conflict {
+			return q.stamp, false, nil
+		}
+	default:
+	}
+	return stamp, false, s.failure.err // t may still be in the committer's hands
+}
+
+// execute runs fn on the current snapshot, whose version it returns. The snapshot is not needed for the commit.
+func (s *Store) execute(ctx context.Context, t *txn.Tx, fn func(kv.Tx) error) (uint64, error) {
+	r := newReader(ctx, s.snapshot())
+	defer r.close()
+	t.Reset(r)
+	since := r.Version()
+	err := fn(t)
+	if finishErr := t.Finish(); err == nil {
+		err = finishErr
+	}
+	return since, err
+}
+
+// writable returns why a commit cannot be taken now, or nil.
+func (s *Store) writable() error {
+	if err := s.failure.get(); err != nil {
+		return err
+	}
+	return s.space.refusal()
+}
+
+// snapshot returns the current snapshot with a reference for the caller.
+func (s *Store) snapshot() *snapshot {
+	for {
+		if current := s.current.Load(); current.retain() {
+			return current
+		}
+	}
+}
+
+// publish makes the state after a group the current one.
+func (s *Store) publish(next *snapshot) { s.current.Swap(next).replace() }
+
+// Watch implements kv.Store.
+func (s *Store) Watch(ctx context.Context, key, seen []byte) error {
+	return s.watches.Wait(ctx, key, seen, func(key []byte) (value []byte, err error) {
+		err = s.View(ctx, func(tx kv.ReadTx) error {
+			value, err = tx.Get(key)
+			value = cloneValue(value)
+			return err
+		})
+		return value, err
+	})
+}
+
+// Limits implements kv.Store: there are none to plan with. A transaction of more than a gibibyte is refused.
+func (s *Store) Limits() kv.Limits { return kv.Limits{} }
+
+// Close implements kv.Store.
+func (s *Store) Close() error {
+	s.watches.Close()
+	s.space.release()
+	if !s.gate.close() {
+		return kv.ErrClosed
+	}
+	s.committer.stop()
+	if err := s.failure.get(); err != nil && s.failure.stuck {
+		return err // Pebble cannot be closed; the lock stays until the process ends, for its goroutines may still write
+	}
+	s.current.Load().replace()
+	err := s.db.Close()
+	if lockErr := s.lock.Close(); err == nil {
+		err = lockErr
+	}
+	return translate(err)
+}
