@@ -19,6 +19,9 @@ const smallestNormal = 0x1p-1022
 // parseDouble converts a number with a point or an exponent as jiffy does; ok is false for what it calls malformed.
 // See jiffy's dec_number (decoder.c) and finish_decode (jiffy.erl).
 func parseDouble(text []byte) (f float64, ok bool) {
+	if f, ok := parsePlainDouble(text); ok {
+		return f, true
+	}
 	fraction := bytes.IndexByte(text, '.') >= 0
 	last := text[len(text)-1]
 	dangling := last == '+' || last == '-' // an exponent without digits
@@ -41,6 +44,39 @@ func parseDouble(text []byte) (f float64, ok bool) {
 	}
 	f, err := strconv.ParseFloat(string(text), 64)
 	return f, err == nil
+}
+
+var smallPowers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
+// parsePlainDouble converts numbers without exponent of at most 15 digits: a quotient of two integers that doubles hold
+// exactly, so the division rounds as it should. ok is false for all others.
+func parsePlainDouble(text []byte) (f float64, ok bool) {
+	if len(text) > 1+15+1 {
+		return 0, false
+	}
+	digits := text
+	if text[0] == '-' {
+		digits = text[1:]
+	}
+	if len(digits) > 15+1 {
+		return 0, false
+	}
+	n, places := 0, 0
+	for i, c := range digits {
+		if c == '.' {
+			places = len(digits) - 1 - i
+			continue
+		}
+		if c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	f = float64(n) / smallPowers[places]
+	if text[0] == '-' {
+		f = -f
+	}
+	return f, true
 }
 
 // isZero tells whether all digits before the exponent are 0.

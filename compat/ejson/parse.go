@@ -116,7 +116,8 @@ func (p *Parser) skipBlanks(i int) int {
 
 func (p *Parser) push(kind Kind, i int) {
 	p.open = append(p.open, frame{node: uint32(len(p.nodes)), dirty: p.dirty})
-	p.nodes = append(p.nodes, node{start: uint32(i), kind: kind})
+	n := p.next()
+	n.start, n.end, n.span, n.count, n.kind, n.flags = uint32(i), 0, 0, 0, kind, 0
 }
 
 // pop closes the innermost container, whose text ends before end.
@@ -202,5 +203,17 @@ func (p *Parser) leaf(start, end int, kind Kind, flags uint8) {
 	if flags&flagCanonical == 0 {
 		p.dirty++
 	}
-	p.nodes = append(p.nodes, node{start: uint32(start), end: uint32(end), span: 1, kind: kind, flags: flags})
+	n := p.next()
+	n.start, n.end, n.span, n.count, n.kind, n.flags = uint32(start), uint32(end), 1, 0, kind, flags
+}
+
+// next lengthens the tape by one node, whose content is left from before. (An append of a struct literal is slower: it
+// is built elsewhere first.)
+func (p *Parser) next() *node {
+	at := len(p.nodes)
+	if at == cap(p.nodes) {
+		p.nodes = append(p.nodes, node{})
+	}
+	p.nodes = p.nodes[:at+1]
+	return &p.nodes[at]
 }

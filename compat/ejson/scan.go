@@ -58,15 +58,30 @@ func scanString(src []byte, i int) (end int, flags uint8) {
 			}
 			i += size
 		case c >= utf8.RuneSelf:
-			r, size := utf8.DecodeRune(src[i:])
-			if r == utf8.RuneError && size == 1 {
+			if i = runeRun(src, i); i < 0 {
 				return -1, 0
 			}
-			i += size
 		default:
 			return -1, 0
 		}
 	}
+}
+
+// runeRun returns the place behind the characters beyond ASCII that begin at i, -1 if one is not UTF-8.
+func runeRun(src []byte, i int) int {
+	for i < len(src) && src[i] >= utf8.RuneSelf {
+		// Most are three bytes long: from U+1000 to U+CFFF no further condition holds.
+		if i+2 < len(src) && src[i] >= 0xE1 && src[i] <= 0xEC && src[i+1]&0xC0 == 0x80 && src[i+2]&0xC0 == 0x80 {
+			i += 3
+			continue
+		}
+		r, size := utf8.DecodeRune(src[i:])
+		if r == utf8.RuneError && size == 1 {
+			return -1
+		}
+		i += size
+	}
+	return i
 }
 
 // scanEscape reads the escape at the beginning of s: the character, the bytes it takes (0 if malformed), and whether

@@ -116,6 +116,9 @@ func (p *Parser) appendTermScalar(dst []byte, n *node) []byte {
 }
 
 func appendTermInteger(dst, text []byte) []byte {
+	if len(text) == 1 {
+		return append(dst, tagSmallInt, text[0]-'0')
+	}
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		return AppendTermInt(dst, n)
 	}
