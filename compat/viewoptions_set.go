@@ -1,0 +1,199 @@
+package compat
+
+import (
+	"strings"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+func (o *ViewOptions) setQuery(q Query) error {
+	for i := range q {
+		if err := o.set(q[i].Name, optionValue{text: q[i].Value}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *ViewOptions) setBody(body ejson.Value) error {
+	for name, value := range body.Members() {
+		if err := o.set(name.Text(), optionValue{text: value.Text(), json: value}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set reads one option (couch_mrview_http:parse_param). Unknown names are ignored.
+func (o *ViewOptions) set(name string, v optionValue) (err error) {
+	switch name {
+	case "key", "keys", "startkey", "start_key", "endkey", "end_key":
+		return o.setKey(name, v)
+	case "startkey_docid", "start_key_doc_id":
+		o.StartKeyDocID = v.plain()
+	case "endkey_docid", "end_key_doc_id":
+		o.EndKeyDocID = v.plain()
+	case "limit":
+		o.Limit, err = v.natural()
+	case "skip":
+		o.Skip, err = v.natural()
+	case "group_level":
+		o.groupLevel, err = v.natural()
+	case "stale", "stable", "update":
+		return o.setUpdate(name, v)
+	case "partition":
+		o.Partition = v.plain()
+		return ValidatePartition(*o.Partition)
+	default:
+		return o.setBoolean(name, v)
+	}
+	return err
+}
+
+func (o *ViewOptions) setKey(name string, v optionValue) error {
+	key := v.json
+	if key.Kind() == ejson.Invalid {
+		var err error
+		if key, err = parseOptionJSON(v.text); err != nil {
+			return err
+		}
+	}
+	switch name {
+	case "startkey", "start_key":
+		o.StartKey = key
+	case "endkey", "end_key":
+		o.EndKey = key
+	case "key":
+		o.StartKey, o.EndKey = key, key
+	case "keys":
+		if key.Kind() != ejson.Array || key.Len() != 1 {
+			o.Keys = key
+			break
+		}
+		for element := range key.Elements() {
+			o.StartKey, o.EndKey = element, element
+		}
+	}
+	return nil
+}
+
+func (o *ViewOptions) setUpdate(name string, v optionValue) error {
+	switch word := v.word(); {
+	case name == "stale" && word == "ok":
+		o.Stable, o.Update = true, UpdateNever
+	case name == "stale" && word == "update_after":
+		o.Stable, o.Update = true, UpdateLazy
+	case name == "stable" && (word == "true" || word == "false"):
+		o.Stable = word == "true"
+	case name == "update" && word == "true":
+		o.Update = UpdateFirst
+	case name == "update" && word == "false":
+		o.Update = UpdateNever
+	case name == "update" && word == "lazy":
+		o.Update = UpdateLazy
+	default:
+		return NewError(KindQueryParse, "Invalid value for `"+name+"`.")
+	}
+	return nil
+}
+
+func (o *ViewOptions) setBoolean(name string, v optionValue) error {
+	switch name {
+	case "reduce", "group", "conflicts", "descending", "inclusive_end", "include_docs", "attachments", "att_encoding_info", "update_seq", "sorted":
+	default:
+		return nil
+	}
+	b, err := v.boolean()
+	if err != nil {
+		return err
+	}
+	switch name {
+	case "reduce":
+		o.Reduce = optBool(b)
+	case "group":
+		o.group = optBool(b)
+	case "conflicts":
+		o.Conflicts = optBool(b)
+	case "descending":
+		o.Descending = b
+	case "inclusive_end":
+		o.InclusiveEnd = b
+	case "include_docs":
+		o.IncludeDocs = b
+	case "attachments": // false does not undo an earlier true
+		o.Attachments = o.Attachments || b
+	case "att_encoding_info":
+		o.AttEncodingInfo = o.AttEncodingInfo || b
+	case "update_seq":
+		o.UpdateSeq = b
+	case "sorted":
+		o.Sorted = b
+	}
+	return nil
+}
+
+// optionValue is the value of an option: the text of a query, or JSON of a body.
+type optionValue struct {
+	text string      // of the query, or of a JSON string
+	json ejson.Value // of kind Invalid for a query
+}
+
+// isText tells whether v is text rather than another kind of JSON.
+func (v optionValue) isText() bool {
+	return v.json.Kind() == ejson.Invalid || v.json.Kind() == ejson.String
+}
+
+// word is the text, or true or false for a JSON boolean, or "" for other JSON.
+func (v optionValue) word() string {
+	if v.json.Kind() == ejson.Bool {
+		return string(v.json.Raw())
+	}
+	return v.text
+}
+
+// plain is the value as couch_util:to_binary makes it.
+func (v optionValue) plain() *string {
+	text := v.text
+	if !v.isText() {
+		text = erlangTerm(v.json)
+	}
+	return &text
+}
+
+func (v optionValue) boolean() (bool, error) {
+	if b, ok := v.json.Bool(); ok {
+		return b, nil
+	}
+	if !v.isText() {
+		return false, NewError(KindQueryParse, "Invalid boolean parameter: "+erlangTerm(v.json))
+	}
+	switch strings.ToLower(v.text) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, NewError(KindQueryParse, "Invalid boolean parameter: "+erlangString(v.text))
+}
+
+// natural is a number from 0 on; text of a body is not taken for one.
+func (v optionValue) natural() (int64, error) {
+	text, shown := "", ""
+	switch v.json.Kind() {
+	case ejson.Invalid:
+		text, shown = v.text, erlangString(v.text)
+	case ejson.Int:
+		text = string(v.json.Raw())
+		shown = text
+	default:
+		shown = erlangTerm(v.json)
+	}
+	n, ok := erlangInteger(text)
+	switch {
+	case !ok:
+		return 0, NewError(KindQueryParse, "Invalid value for integer: "+shown)
+	case n < 0:
+		return 0, NewError(KindQueryParse, "Invalid value for positive integer: "+shown)
+	}
+	return n, nil
+}
