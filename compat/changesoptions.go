@@ -1,0 +1,202 @@
+package compat
+
+import (
+	"math"
+	"strings"
+	"time"
+)
+
+// Feed is the kind of a changes feed.
+type Feed string
+
+// The feeds; `live` is another word for continuous in _changes.
+const (
+	FeedNormal      Feed = "normal"
+	FeedLongpoll    Feed = "longpoll"
+	FeedContinuous  Feed = "continuous"
+	FeedEventSource Feed = "eventsource"
+)
+
+// parseFeed knows the feeds by their names.
+func parseFeed(name string) (f Feed, ok bool) {
+	switch f := Feed(name); f {
+	case FeedNormal, FeedLongpoll, FeedContinuous, FeedEventSource:
+		return f, true
+	}
+	return "", false
+}
+
+// MaxChangesLimit is the number of rows of a changes feed without `limit`; seq_interval counts down from it.
+const MaxChangesLimit = 1000000000000000
+
+// Style tells which revisions a row of a changes feed lists.
+type Style uint8
+
+// The styles.
+const (
+	StyleMainOnly Style = iota // the winner
+	StyleAllDocs               // all leaves
+)
+
+// The errors of changes options. The last three stand for crashes of the real server (500 badarg).
+var (
+	errChangesFeed       = NewError(KindBadRequest, "Supported `feed` types: normal, continuous, live, longpoll, eventsource")
+	errHeartbeatNumber   = NewError(KindBadRequest, "Invalid heartbeat value. Expecting a positive integer value (in milliseconds).")
+	errHeartbeatPositive = NewError(KindBadRequest, "The heartbeat value should be a positive integer (in milliseconds).")
+	errSeqInterval       = NewError(KindBadRequest, "invalid_seq_interval")
+	errChangesLimit      = NewError(KindBadRequest, "Invalid limit value. Expecting an integer.")
+	errChangesTimeout    = NewError(KindBadRequest, "Invalid timeout value. Expecting an integer value (in milliseconds).")
+	errChangesStyle      = NewError(KindBadRequest, "Supported `style` values: main_only, all_docs")
+)
+
+// ChangesOptions are the query options of _changes (#changes_args). Names ignore case, values do not; the last of
+// several equal ones counts.
+type ChangesOptions struct {
+	Feed            string // as sent, `live` replaced; CheckFeed makes a Feed of it
+	Since           string // as sent, "0" if absent; see ParseSince. Descending feeds do not look at it.
+	Limit           int64  // rows; MaxChangesLimit if absent or negative
+	Descending      bool
+	Style           Style
+	IncludeDocs     bool
+	Conflicts       bool
+	Attachments     bool
+	AttEncodingInfo bool
+	Filter          string // as sent; see ParseFilter
+	SeqInterval     int64  // a row carries its seq if the rows still allowed are a multiple of it; 0 always
+
+	wait feedWait
+}
+
+// ParseChangesOptions reads the query of _changes. lastEventID is the Last-Event-ID header, "" if absent; it counts for
+// feed=eventsource only, and there beats `since`. The feed and the filter are not checked yet: CouchDB looks at the
+// filter before the feed (chttpd_db:parse_changes_query).
+func ParseChangesOptions(q Query, lastEventID string) (*ChangesOptions, error) {
+	o := &ChangesOptions{Feed: string(FeedNormal), Since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}}
+	for i := range q {
+		if err := o.set(strings.ToLower(q[i].Name), q[i].Value); err != nil {
+			return nil, err
+		}
+	}
+	if o.Feed == string(FeedEventSource) && lastEventID != "" {
+		o.Since = lastEventID
+	}
+	return o, nil
+}
+
+func (o *ChangesOptions) set(name, value string) error {
+	switch name {
+	case "feed":
+		o.Feed = value
+		if value == "live" {
+			o.Feed = string(FeedContinuous)
+		}
+	case "since", "last-event-id":
+		o.Since = value
+	case "filter":
+		o.Filter = value
+	case "style":
+		return o.setStyle(value)
+	case "limit", "timeout", "heartbeat", "seq_interval":
+		return o.setNumber(name, value)
+	}
+	if value != "true" {
+		return nil
+	}
+	switch name {
+	case "descending":
+		o.Descending = true
+	case "include_docs":
+		o.IncludeDocs = true
+	case "conflicts":
+		o.Conflicts = true
+	case "attachments":
+		o.Attachments = true
+	case "att_encoding_info":
+		o.AttEncodingInfo = true
+	}
+	return nil
+}
+
+func (o *ChangesOptions) setStyle(value string) error {
+	switch value {
+	case "main_only":
+		o.Style = StyleMainOnly
+	case "all_docs":
+		o.Style = StyleAllDocs
+	default:
+		return errChangesStyle
+	}
+	return nil
+}
+
+func (o *ChangesOptions) setNumber(name, value string) error {
+	n, ok := erlangInteger(value)
+	switch name {
+	case "limit":
+		if !ok {
+			return errChangesLimit
+		}
+		o.Limit = n
+		if n < 0 {
+			o.Limit = MaxChangesLimit
+		}
+	case "timeout":
+		if !ok {
+			return errChangesTimeout
+		}
+		o.wait.timeout = max(n, 0)
+	case "heartbeat":
+		switch {
+		case value == "true":
+			n = -1
+		case !ok:
+			return errHeartbeatNumber
+		case n <= 0:
+			return errHeartbeatPositive
+		}
+		o.wait.heartbeat = n
+	case "seq_interval":
+		if !ok || n <= 0 {
+			return errSeqInterval
+		}
+		o.SeqInterval = n
+	}
+	return nil
+}
+
+// CheckFeed gives the feed.
+func (o *ChangesOptions) CheckFeed() (Feed, error) {
+	f, ok := parseFeed(o.Feed)
+	if !ok {
+		return "", errChangesFeed
+	}
+	return f, nil
+}
+
+// Wait tells how long a feed waits for the next change, and whether it then sends a heartbeat and goes on, or ends.
+// limit is chttpd/changes_timeout: the default of both, and their maximum (couch_changes:get_changes_timeout).
+func (o *ChangesOptions) Wait(limit time.Duration) (d time.Duration, heartbeat bool) {
+	return o.wait.resolve(limit)
+}
+
+// feedWait holds the options `heartbeat` and `timeout`, in milliseconds.
+type feedWait struct {
+	heartbeat int64 // 0 off, -1 `true`
+	timeout   int64 // -1 absent
+}
+
+func (w feedWait) resolve(limit time.Duration) (d time.Duration, heartbeat bool) {
+	switch {
+	case w.heartbeat < 0:
+		return limit, true
+	case w.heartbeat > 0:
+		return min(milliseconds(w.heartbeat), limit), true
+	case w.timeout < 0:
+		return limit, false
+	}
+	return min(milliseconds(w.timeout), limit), false
+}
+
+func milliseconds(n int64) time.Duration {
+	return time.Duration(min(n, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+}
