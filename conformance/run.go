@@ -227,7 +227,7 @@ func (r *Run) save(answer *Answer, saves []Save) error {
 	for _, s := range saves {
 		spec, expr, hasExpr := strings.Cut(s.Spec, "~")
 		part, path, _ := strings.Cut(spec, ".")
-		value := ""
+		var value string
 		switch {
 		case part == "header":
 			value = answer.Headers[strings.ToLower(path)]

@@ -86,6 +86,7 @@ func (r *request) read(in *bufio.Reader) (*Answer, error) {
 			return nil, err
 		}
 		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -153,7 +154,7 @@ func TestW14_AcceptMultipart(t *testing.T) {
 	got := map[string]string{}
 	for {
 		part, err := parts.NextRawPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -16,8 +16,9 @@ var errDiffers = errors.New("some steps differ")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "transcripts:", err)
 		os.Exit(1)
 	}
@@ -35,7 +36,7 @@ type tool struct {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("usage: transcripts record|replay|compare [-only NAME] [-json] URL [REFERENCE] FILE...")
+		return errors.New("usage: transcripts record|replay|compare [-only NAME] [-json] URL [REFERENCE] FILE…")
 	}
 	t := &tool{}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
