@@ -2,8 +2,9 @@
 // FoundationDB because the harder engine sets the rules.
 //
 // Map: kv.go the contract and its errors · keys.go successors of keys · tuple.go order-preserving tuples, of any form,
-// tuple_append.go and tuple_read.go for keys of a known form · contract.go a wrapper that checks the contract and counts
-// operations · limits.go a wrapper that enforces FoundationDB's limits on any engine.
+// tuple_append.go and tuple_read.go for keys of a known form. Wrappers of any engine: contract.go, contract_iterator.go,
+// contract_writer.go check the contract · count.go counts operations · limits.go enforces FoundationDB's limits ·
+// gate.go what wrappers that make reads fail are built with. internal/txn is what the embedded engines share.
 // Engines: memkv (the reference model), pebblekv (embedded, the default), fdbkv (FoundationDB, build tag fdb),
 // faultkv (injects faults into any engine). kvtest holds the suite that each engine runs.
 //

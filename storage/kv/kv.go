@@ -14,8 +14,9 @@ type Store interface {
 
 	// Update runs fn in a serialisable transaction and commits what it wrote, durably, before it returns. fn is run again
 	// when its reads conflict with another commit, when the transaction became too old, and when the outcome of the commit
-	// was unknown and turned out not to have happened; so fn must be free of side effects beyond the transaction. An error
-	// from fn rolls back and is returned as it is. The returned Versionstamp is the commit's (user part 0); it is zero
+	// was unknown and turned out not to have happened; so fn must be free of side effects beyond the transaction. A
+	// transaction that becomes too old again and again fails with [ErrTooOld] in the end. An error from fn rolls back and
+	// is returned as it is, unless it came from a read that was too old. The returned Versionstamp is the commit's (user part 0); it is zero
 	// when fn wrote nothing.
 	Update(ctx context.Context, fn func(Tx) error) (Versionstamp, error)
 
@@ -59,10 +60,13 @@ type ReadTx interface {
 }
 
 // Tx is a read-write transaction.
-// Errors of writes (a key too large, …) are kept and returned by Update.
 type Tx interface {
 	ReadTx
+	Writer
+}
 
+// Writer is the writing side of a Tx. Errors of writes (a key too large, …) are kept and returned by Update.
+type Writer interface {
 	Set(key, value []byte)
 	Clear(key []byte)
 	ClearRange(begin, end []byte)
