@@ -81,4 +81,6 @@ type Attachment struct {
 	Encoding      Encoding
 	Source        Source
 	Data          []byte // SourceInline: the decoded bytes
+	// Ref is the store's own handle of the bytes of a SourceStored attachment, opaque to all others.
+	Ref string
 }
