@@ -7,7 +7,11 @@
 //   - render.go: [DocumentView], a document as it goes to the wire
 //   - names.go: names of databases, documents, partitions, attachments
 //   - seq.go: sequences, `N-opaque`
+//   - path.go, query.go, range.go, accept.go, mediatype.go, *options*.go: the grammar of requests
+//   - multipart*.go, related.go, form.go: bodies in parts
+//   - security.go, uuid.go, erlang.go, dict.go: what their names say
 //   - ejson: ordered JSON, parsed, printed and turned into Erlang terms as CouchDB does it
+//   - zgzip: gzip streams with zlib's own bytes
 //
 // Invariants:
 //  1. The same edit gives the same revision id as CouchDB 3.5 (NewRev).
