@@ -1,0 +1,215 @@
+package compat
+
+import (
+	"reflect"
+	"testing"
+	"time"
+)
+
+func TestChangesOptions(t *testing.T) {
+	defaults := func() *ChangesOptions {
+		return &ChangesOptions{Feed: "normal", Since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}}
+	}
+	for query, change := range map[string]func(*ChangesOptions){
+		"":                              func(*ChangesOptions) {},
+		"LIMIT=1&Feed=live":             func(o *ChangesOptions) { o.Limit, o.Feed = 1, "continuous" },
+		"limit=-1&limit=0":              func(o *ChangesOptions) { o.Limit = 0 },
+		"limit=0&limit=-5":              func(*ChangesOptions) {},
+		"since=1-a&last-event-id=2-b":   func(o *ChangesOptions) { o.Since = "2-b" },
+		"descending=TRUE&include_docs=": func(*ChangesOptions) {},
+		"descending=true&descending=x":  func(o *ChangesOptions) { o.Descending = true },
+		"include_docs=true&conflicts=true&attachments=true&att_encoding_info=true": func(o *ChangesOptions) {
+			o.IncludeDocs, o.Conflicts, o.Attachments, o.AttEncodingInfo = true, true, true, true
+		},
+		"style=all_docs&filter=d/f&seq_interval=10": func(o *ChangesOptions) { o.Style, o.Filter, o.SeqInterval = StyleAllDocs, "d/f", 10 },
+		"feed=foo": func(o *ChangesOptions) { o.Feed = "foo" },
+	} {
+		want := defaults()
+		change(want)
+		got, err := ParseChangesOptions(ParseQuery(query), "9-z")
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, %v", query, got, err)
+		}
+	}
+	for header, want := range map[string]string{"9-z": "9-z", "": "1-a"} {
+		if o, err := ParseChangesOptions(ParseQuery("feed=eventsource&since=1-a"), header); err != nil || o.Since != want {
+			t.Errorf("Last-Event-ID %q: since %q, %v", header, o.Since, err)
+		}
+	}
+}
+
+func TestChangesErrors(t *testing.T) {
+	for query, want := range map[string]string{
+		"seq_interval=0":                 "bad_request invalid_seq_interval",
+		"seq_interval=":                  "bad_request invalid_seq_interval",
+		"heartbeat=0":                    "bad_request The heartbeat value should be a positive integer (in milliseconds).",
+		"heartbeat=-5":                   "bad_request The heartbeat value should be a positive integer (in milliseconds).",
+		"heartbeat=x":                    "bad_request Invalid heartbeat value. Expecting a positive integer value (in milliseconds).",
+		"heartbeat=false&seq_interval=0": "bad_request Invalid heartbeat value. Expecting a positive integer value (in milliseconds).",
+		"heartbeat=1.5":                  "bad_request Invalid heartbeat value. Expecting a positive integer value (in milliseconds).",
+		"limit=x":                        "bad_request Invalid limit value. Expecting an integer.",
+		"limit=":                         "bad_request Invalid limit value. Expecting an integer.",
+		"timeout=x":                      "bad_request Invalid timeout value. Expecting an integer value (in milliseconds).",
+		"style=x":                        "bad_request Supported `style` values: main_only, all_docs",
+	} {
+		if _, err := ParseChangesOptions(ParseQuery(query), ""); message(err) != want {
+			t.Errorf("%s: got %v", query, err)
+		}
+	}
+}
+
+func TestFeeds(t *testing.T) {
+	for _, name := range []string{"normal", "longpoll", "continuous", "eventsource"} {
+		o, err := ParseChangesOptions(ParseQuery("feed="+name), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := o.CheckFeed(); err != nil || string(f) != name {
+			t.Errorf("%s: got %s, %v", name, f, err)
+		}
+	}
+	for _, name := range []string{"", "foo", "Continuous"} {
+		o, err := ParseChangesOptions(ParseQuery("feed="+name), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.CheckFeed(); message(err) != "bad_request Supported `feed` types: normal, continuous, live, longpoll, eventsource" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestFeedWait(t *testing.T) {
+	const limit = time.Minute
+	for query, want := range map[string]struct {
+		d         time.Duration
+		heartbeat bool
+	}{
+		"":                             {limit, false},
+		"timeout=500":                  {500 * time.Millisecond, false},
+		"timeout=-1":                   {0, false},
+		"timeout=99999999999999999999": {limit, false},
+		"heartbeat=true&timeout=500":   {limit, true},
+		"heartbeat=1000":               {time.Second, true},
+		"heartbeat=9999999999":         {limit, true},
+	} {
+		o, err := ParseChangesOptions(ParseQuery(query), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, heartbeat := o.Wait(limit); d != want.d || heartbeat != want.heartbeat {
+			t.Errorf("%s: got %v %v", query, d, heartbeat)
+		}
+	}
+}
+
+func TestParseFilter(t *testing.T) {
+	for query, want := range map[string]ChangesFilter{
+		"":                         {},
+		"filter=/":                 {},
+		"filter=_doc_ids":          {Builtin: "_doc_ids"},
+		"filter=_selector":         {Builtin: "_selector"},
+		"filter=_design":           {Builtin: "_design"},
+		"filter=_view&view=/d//v/": {Builtin: "_view", Design: "d", Function: "v"},
+		"filter=d/f":               {Design: "d", Function: "f"},
+		"filter=d/a%252Fb":         {Design: "d", Function: "a/b"},
+	} {
+		q := ParseQuery(query)
+		o, err := ParseChangesOptions(q, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := o.ParseFilter(q, true); err != nil || got != want {
+			t.Errorf("%s: got %+v, %v", query, got, err)
+		}
+	}
+	const form = "bad_request `filter` must be of the form `designname/filtername`"
+	for query, want := range map[string]string{
+		"filter=d":                    form,
+		"filter=d/f/x":                form,
+		"filter=_nope":                "bad_request unknown builtin filter name",
+		"filter=_design/f/all":        "bad_request unknown builtin filter name",
+		"filter=_view":                "bad_request `view` filter parameter is not provided.",
+		"filter=_view&view=/":         "bad_request `view` must be of the form `designname/viewname`",
+		"filter=_view&view=d":         "bad_request `view` must be of the form `designname/viewname`",
+		"filter=_view&view=&view=d/v": "bad_request `view` filter parameter is not provided.",
+	} {
+		q := ParseQuery(query)
+		o, err := ParseChangesOptions(q, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.ParseFilter(q, true); message(err) != want {
+			t.Errorf("%s: got %v", query, err)
+		}
+	}
+}
+
+func TestFilterDocIDs(t *testing.T) {
+	const bad = "bad_request `doc_ids` filter parameter is not a list of doc ids."
+	for _, test := range []struct{ query, body, err string }{
+		{`doc_ids=["a","b","a"]`, "", ""},
+		{"", `{"doc_ids":["a","b","a"]}`, ""},
+		{"", "", bad},
+		{`doc_ids=["a"]`, "{}", bad},
+		{`doc_ids="a"`, "", bad},
+		{`doc_ids=["a",null]`, "", bad},
+		{"doc_ids=x", "", "bad_request invalid UTF-8 JSON"},
+		{"", `{"doc_ids":{}}`, bad},
+	} {
+		ids, err := FilterDocIDs(ParseQuery(test.query), mustParse(t, test.body))
+		if message(err) != test.err || (err == nil && !reflect.DeepEqual(ids, []string{"a", "b", "a"})) {
+			t.Errorf("%s %s: got %q, %v", test.query, test.body, ids, err)
+		}
+	}
+}
+
+func TestDBUpdatesOptions(t *testing.T) {
+	o, err := ParseDBUpdatesOptions(ParseQuery("feed=longpoll&feed=x&limit=5&LIMIT=x&since=1-a&descending=true&timeout=7&heartbeat=false"))
+	want := &DBUpdatesOptions{Feed: "longpoll", Since: "1-a", Limit: 5, Descending: true, wait: feedWait{timeout: 7}}
+	if err != nil || !reflect.DeepEqual(o, want) {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	if d, heartbeat := o.Wait(time.Minute); d != 7*time.Millisecond || heartbeat {
+		t.Error(d, heartbeat)
+	}
+	if f, err := o.CheckFeed(); err != nil || f != FeedLongpoll {
+		t.Error(f, err)
+	}
+	for _, query := range []string{"limit=-1", "limit=", "heartbeat=x", "timeout=1.5"} {
+		if _, err := ParseDBUpdatesOptions(ParseQuery(query)); message(err) != "bad_request invalid_integer" {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	o, err = ParseDBUpdatesOptions(ParseQuery("feed=live&heartbeat=true"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, heartbeat := o.Wait(time.Minute); !heartbeat {
+		t.Error("no heartbeat")
+	}
+	if _, err := o.CheckFeed(); message(err) != "bad_request Supported `feed` types: normal, continuous, longpoll, eventsource" {
+		t.Error(err)
+	}
+}
+
+func FuzzChangesOptions(f *testing.F) {
+	f.Add("feed=live&since=now&heartbeat=true&limit=1&filter=a/b&style=all_docs&seq_interval=3")
+	f.Fuzz(func(t *testing.T, query string) {
+		q := ParseQuery(query)
+		if o, err := ParseChangesOptions(q, ""); err == nil {
+			if d, _ := o.Wait(time.Minute); o.Limit < 0 || o.SeqInterval < 0 || d < 0 || d > time.Minute {
+				t.Fatalf("%+v", o)
+			}
+			_, _ = o.CheckFeed()
+			_, _ = o.ParseFilter(q, true)
+		} else if _, ok := AsError(err); !ok {
+			t.Fatalf("not an Error: %v", err)
+		}
+		if o, err := ParseDBUpdatesOptions(q); err == nil {
+			if d, _ := o.Wait(time.Minute); o.Limit < 0 || d < 0 || d > time.Minute {
+				t.Fatalf("%+v", o)
+			}
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package compat
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+func TestDocOptions(t *testing.T) {
+	a, b := Rev{Pos: 1, Hash: "a"}, Rev{Pos: 2, Hash: "b"}
+	for query, want := range map[string]DocOptions{
+		"":                {},
+		"rev=1-a&rev=2-b": {Rev: b, HasRev: true},
+		"attachments=true&attachments=false&revs=TRUE&unknown=1": {Attachments: true},
+		"meta=true":                           {RevsInfo: true, Conflicts: true, DeletedConflicts: true},
+		"open_revs=all":                       {OpenRevsAll: true},
+		`open_revs=["1-a","2-b"]&latest=true`: {OpenRevs: []Rev{a, b}, Latest: true},
+		`open_revs=all&open_revs=[]`:          {OpenRevs: []Rev{}},
+		`atts_since=["1-a"]`:                  {AttsSince: []Rev{a}, HasAttsSince: true, Attachments: true},
+		`atts_since=[]`:                       {AttsSince: []Rev{}, HasAttsSince: true, Attachments: true},
+		"new_edits=false&new_edits=x":         {NewEditsFalse: true},
+		"new_edits=false&new_edits=true":      {},
+		"revs=true&revs_info=true&conflicts=true&deleted=true&deleted_conflicts=true&local_seq=true&att_encoding_info=true": {
+			Revs: true, RevsInfo: true, Conflicts: true, Deleted: true, DeletedConflicts: true, LocalSeq: true, AttEncodingInfo: true,
+		},
+	} {
+		if got, err := ParseDocOptions(ParseQuery(query)); err != nil || !reflect.DeepEqual(*got, want) {
+			t.Errorf("%s: got %+v, %v", query, got, err)
+		}
+	}
+	for query, want := range map[string]string{
+		"rev=x&rev=1-a":       "bad_request Invalid rev format",
+		"rev=":                "bad_request Invalid rev format",
+		"open_revs=x":         "bad_request invalid UTF-8 JSON",
+		"open_revs=":          "bad_request invalid UTF-8 JSON",
+		`open_revs="1-a"`:     "bad_request Invalid list of revisions",
+		"open_revs=[1]":       "bad_request Invalid rev format",
+		`atts_since=["x"]`:    "bad_request Invalid rev format",
+		"atts_since={}":       "bad_request Invalid list of revisions",
+		"atts_since={}&rev=x": "bad_request Invalid list of revisions",
+	} {
+		if _, err := ParseDocOptions(ParseQuery(query)); message(err) != want {
+			t.Errorf("%s: got %v", query, err)
+		}
+	}
+}
+
+func TestBulkGetOptions(t *testing.T) {
+	o, err := ParseBulkGetOptions(ParseQuery("revs=true&latest=true&attachments=true"))
+	if err != nil || !o.Revs || !o.Latest || !o.Attachments {
+		t.Errorf("%+v, %v", o, err)
+	}
+	for _, name := range []string{"rev", "open_revs", "new_edits", "w", "atts_since"} {
+		_, err := ParseBulkGetOptions(ParseQuery("revs=true&" + name + "=1-a"))
+		if message(err) != `bad_request "`+name+`" query parameter is not acceptable` {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestRequestRev(t *testing.T) {
+	const (
+		fromQuery = "bad_request Document rev from request body and query string have different values"
+		fromEtag  = "bad_request Document rev and etag have different values"
+		invalid   = "bad_request Invalid rev format"
+	)
+	for _, test := range []struct{ body, query, ifMatch, want, err string }{
+		{"", "", "", "", ""},
+		{"", "rev=1-a&rev=2-b", "", "1-a", ""},
+		{"", "", `"1-a"`, "1-a", ""},
+		{"", "", "1-a", "1-a", ""},
+		{"", "rev=1-a", `"01-a"`, "1-a", ""},
+		{"", "rev=1-a", `"2-b"`, "", fromEtag},
+		{"", "rev=x", `"2-b"`, "", invalid},
+		{"", "", "*", "", invalid},
+		{"", "", `W/"1-a"`, "", invalid},
+		{"1-a", "", "", "1-a", ""},
+		{"1-a", "rev=1-a", "1-a", "1-a", ""},
+		{"1-a", "rev=2-b", "", "", fromQuery},
+		{"1-a", "rev=2-b", "x", "", fromQuery},
+		{"1-a", "", "2-b", "", fromEtag},
+		{"1-a", "", "x", "", invalid},
+	} {
+		d := &Document{}
+		if test.body != "" {
+			rev, err := ParseRev(test.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Revs = RevPath{Start: rev.Pos, IDs: []string{rev.Hash}}
+		}
+		err := d.SetRequestRev(ParseQuery(test.query), test.ifMatch)
+		got := ""
+		if len(d.Revs.IDs) > 0 {
+			got = d.Rev().String()
+		}
+		if message(err) != test.err || (err == nil && got != test.want) {
+			t.Errorf("%+v: got %q, %v", test, got, err)
+		}
+	}
+}
+
+func TestQuorumAndBatch(t *testing.T) {
+	if n, ok, err := Quorum(ParseQuery("w=2&w=x"), "w"); n != 2 || !ok || err != nil {
+		t.Error(n, ok, err)
+	}
+	if _, ok, err := Quorum(ParseQuery("r=2"), "w"); ok || err != nil {
+		t.Error(ok, err)
+	}
+	if _, _, err := Quorum(ParseQuery("w="), "w"); err != ErrBadArg {
+		t.Error(err)
+	}
+	for query, want := range map[string]bool{"batch=ok": true, "batch=OK": false, "batch=x&batch=ok": false, "": false} {
+		if BatchOK(ParseQuery(query)) != want {
+			t.Error(query)
+		}
+	}
+}
+
+func TestParseDestination(t *testing.T) {
+	for header, want := range map[string]string{
+		"x":           "x ",
+		"a%2Fb+c":     "a/b c ",
+		"x?rev=1-a":   "x 1-a",
+		"x?any=2-b":   "x 2-b",
+		"_design%2Fd": "_design/d ",
+		"/x":          "/x ",
+	} {
+		id, rev, err := ParseDestination(header, true)
+		text := ""
+		if !rev.IsZero() {
+			text = rev.String()
+		}
+		if got := id + " " + text; err != nil || got != want {
+			t.Errorf("%s: got %q, %v", header, got, err)
+		}
+	}
+	for header, want := range map[string]string{
+		"":            "bad_request Destination header is mandatory for COPY.",
+		"http://h/x":  "bad_request Destination URL must be relative.",
+		"https://h/x": "bad_request Destination URL must be relative.",
+		"x?rev=x":     "bad_request Invalid rev format",
+		"x?rev":       "bad_request Invalid rev format",
+	} {
+		if _, _, err := ParseDestination(header, true); message(err) != want {
+			t.Errorf("%s: got %v", header, err)
+		}
+	}
+}
+
+func FuzzDocOptions(f *testing.F) {
+	f.Add(`rev=1-a&open_revs=["1-a"]&atts_since=[]&new_edits=false`, `"1-a"`, "x?rev=1-b")
+	f.Fuzz(func(t *testing.T, query, ifMatch, destination string) {
+		q := ParseQuery(query)
+		_, err := ParseDocOptions(q)
+		_, err2 := ParseBulkGetOptions(q)
+		_, _, err3 := RequestRev(q, ifMatch)
+		_, _, err4 := ParseDestination(destination, true)
+		_, err5 := ParseRevs(ejson.Value{})
+		for _, err := range []error{err, err2, err3, err4, err5} {
+			if _, ok := AsError(err); err != nil && !ok {
+				t.Fatalf("not an Error: %v", err)
+			}
+		}
+	})
+}
