@@ -7,14 +7,7 @@
 //   - render.go: [DocumentView], a document as it goes to the wire
 //   - names.go: names of databases, documents, partitions, attachments
 //   - seq.go: sequences, `N-opaque`
-//   - path.go, query.go, mediatype.go: request targets, query strings and headers with parameters
-//   - docoptions.go, viewoptions*.go, changesoptions.go, changesfilter.go, dbupdates.go: the options of requests
-//   - erlang.go: integers and values as Erlang reads and prints them in messages
-//   - accept.go, range.go: what a client takes
-//   - multipart.go, related.go: multipart bodies as they come; multipart_write.go: as they go; form.go: form uploads
-//   - uuid.go: [UUIDs]
-//   - zgzip: gzip with zlib's own bytes
-//   - path.go, query.go, range.go, accept.go, mediatype.go, *options*.go: the grammar of requests
+//   - path.go, query.go, range.go, accept.go, mediatype.go, *options*.go, changesfilter.go, dbupdates.go: the grammar of requests
 //   - multipart*.go, related.go, form.go: bodies in parts
 //   - security.go, uuid.go, erlang.go, dict.go: what their names say
 //   - ejson: ordered JSON, parsed, printed and turned into Erlang terms as CouchDB does it
