@@ -47,3 +47,17 @@ func unquoteParam(s string) string {
 	}
 	return string(out)
 }
+
+// TypeListed tells whether a content type is among patterns such as `text/*` or `application/json`: without regard to case, with
+// or without parameters (couch_db:compressible_att_type).
+func TypeListed(contentType string, patterns []string) bool {
+	name, _, _ := strings.Cut(contentType, ";")
+	name = strings.ToLower(strings.TrimSpace(name))
+	for _, pattern := range patterns {
+		pattern = strings.ToLower(pattern)
+		if main, all := strings.CutSuffix(pattern, "*"); name == pattern || (all && len(name) > len(main) && strings.HasPrefix(name, main)) {
+			return true
+		}
+	}
+	return false
+}

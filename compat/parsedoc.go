@@ -230,3 +230,17 @@ func (b *bodyBuilder) finish(body *Body) error {
 	}
 	return nil
 }
+
+// NewBody makes the Body of a stored canonical object, for an edit that takes over what is stored.
+func NewBody(json []byte) (Body, error) {
+	v, err := ejson.Parse(json)
+	if err != nil {
+		return Body{}, ErrInvalidJSON
+	}
+	builder := newBodyBuilder(len(json), true)
+	for key, value := range v.Members() {
+		builder.add(key, value)
+	}
+	var body Body
+	return body, builder.finish(&body)
+}
