@@ -37,6 +37,9 @@ const (
 	stopLimit  = 20 * time.Second
 )
 
+// buildDir is the directory binary has built the server in, "" if it has not.
+var buildDir string
+
 // binary builds the server once for this process. SETTEE_BINARY names one that is built already (one with the race
 // detector, say).
 var binary = sync.OnceValues(func() (string, error) {
@@ -47,6 +50,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	buildDir = dir
 	path := filepath.Join(dir, "settee")
 	out, err := exec.Command("go", "build", "-o", path, "github.com/settee-db/settee/cmd/settee").CombinedOutput()
 	if err != nil {
@@ -55,12 +59,10 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// RemoveBinary removes what starting servers left behind. Tests call it at their end.
+// RemoveBinary removes what was built to start servers. A test process calls it at its end, when no server runs.
 func RemoveBinary() {
-	if os.Getenv("SETTEE_BINARY") == "" {
-		if path, err := binary(); err == nil {
-			_ = os.RemoveAll(filepath.Dir(path))
-		}
+	if buildDir != "" {
+		_ = os.RemoveAll(buildDir)
 	}
 }
 
