@@ -42,6 +42,10 @@ func (x *Tx) Name() string { return x.t.name }
 // TagJobs).
 func (x *Tx) AppendPrefix(dst []byte, tag Tag) []byte { return x.t.keys.sub(dst, tag) }
 
+// Open reads the current revision of a document as the transaction sees it. Documents that the same request is about to
+// change are seen as they were before.
+func (x *Tx) Open(id string) (*Document, error) { return x.t.openWinner(id, OpenOptions{}) }
+
 // Hooks are the Store's connections to higher layers; nil members are not called.
 type Hooks struct {
 	Validator Validator

@@ -110,10 +110,10 @@ func (s space) allDocs(dst []byte, id string) []byte {
 }
 
 // seqKey is a key of TagChanges or TagPurges; the 10 bytes that a commit fills in are at seqStampOffset.
-func (s space) seqKey(dst []byte, tag Tag, seq Seq) []byte { return append(s.sub(dst, tag), seq[:]...) }
+func (s space) seqKey(dst []byte, tag Tag, seq Seq) []byte { return appendSeq(s.sub(dst, tag), seq) }
 
 // seqStampOffset is where the versionstamp begins in a key made by seqKey.
-func (s space) seqStampOffset(key []byte) int { return len(key) - len(Seq{}) + 1 }
+func (s space) seqStampOffset(key []byte) int { return len(key) - seqSize + 1 }
 
 // doc is the common prefix of a document's keys in TagRevs, TagDocs and TagHistory.
 func (s space) doc(dst []byte, tag Tag, id string) []byte {
@@ -150,6 +150,16 @@ func parseLeafKey(suffix []byte) (deleted bool, rev compat.Rev, rest []byte, err
 	return !live, rev, rest, err
 }
 
+// parseHistoryKey reads what follows TagHistory in a key; rest is a chunk number.
+func parseHistoryKey(suffix []byte) (id string, rev compat.Rev, rest []byte, err error) {
+	id, rest, err = kv.ReadString(suffix)
+	if err != nil {
+		return "", rev, nil, corrupt("history key", err)
+	}
+	rev, rest, err = parseRevKey(rest)
+	return id, rev, rest, err
+}
+
 // parseRevKey reads (depth, hash).
 func parseRevKey(suffix []byte) (compat.Rev, []byte, error) {
 	pos, rest, err := kv.ReadInt(suffix)
@@ -163,17 +173,29 @@ func parseRevKey(suffix []byte) (compat.Rev, []byte, error) {
 	return compat.Rev{Pos: pos, Hash: string(hash)}, rest, nil
 }
 
-// parseSeqKey reads the sequence at the end of a key of TagChanges or TagPurges.
-func parseSeqKey(key []byte) (seq Seq, err error) {
-	if len(key) < len(seq) {
-		return seq, corrupt("sequence key", nil)
+// seqSize is the length of a sequence in keys and values: incarnation and versionstamp.
+const seqSize = 1 + len(Seq{}.Versionstamp)
+
+func appendSeq(dst []byte, seq Seq) []byte {
+	return append(append(dst, seq.Incarnation), seq.Versionstamp[:]...)
+}
+
+// parseSeq reads the sequence that b ends with: b is a value, or a key of TagChanges or TagPurges.
+func parseSeq(b []byte) (seq Seq, err error) {
+	if len(b) < seqSize {
+		return seq, corrupt("sequence", nil)
 	}
-	copy(seq[:], key[len(key)-len(seq):])
+	b = b[len(b)-seqSize:]
+	seq.Incarnation = b[0]
+	copy(seq.Versionstamp[:], b[1:])
 	return seq, nil
 }
 
-// keyRange gives begin and end of all keys that begin with prefix.
-func keyRange(prefix []byte) (begin, end []byte) { return prefix, kv.AppendPrefixEnd(nil, prefix) }
+// children gives begin and end of the tuple key and of all keys that extend it by further elements. (A range of all keys
+// with the prefix would be wrong: an element that ends in the key may go on with an escaped zero byte in another one.)
+func children(key []byte) (begin, end []byte) {
+	return key, append(key[:len(key):len(key)], 0xff)
+}
 
 // corrupt reports stored bytes that no code of ours writes.
 func corrupt(what string, err error) error {

@@ -16,17 +16,23 @@ type Options struct {
 	Layout Layout
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Compaction says when databases are compacted without being asked.
+	Compaction CompactionPolicy
+	// Manual leaves out all periodic tasks: automatic compaction, collection of attachments, _db_updates.
+	Manual bool
 }
 
 // Store is a set of databases in one key-value store. It is safe for concurrent use; several Stores, in several processes,
 // may share a kv.Store that allows it.
 type Store struct {
-	kv     kv.Store
-	layout Layout
-	now    func() time.Time
-	hooks  Hooks
-	limits kv.Limits
-	uuid   [16]byte
+	kv         kv.Store
+	layout     Layout
+	now        func() time.Time
+	hooks      Hooks
+	limits     kv.Limits
+	uuid       [16]byte
+	compaction CompactionPolicy
+	bg         background
 }
 
 // storeFormat is the version of the whole key space.
@@ -35,7 +41,7 @@ const storeFormat = 1
 // Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if a newer version
 // wrote the store.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{kv: o.KV, layout: o.Layout, now: o.Now, limits: o.KV.Limits()}
+	s := &Store{kv: o.KV, layout: o.Layout, now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction}
 	if s.layout == LayoutDefault {
 		s.layout = LayoutPacked
 	}
@@ -45,7 +51,15 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := s.openMeta(ctx); err != nil {
 		return nil, err
 	}
+	s.bg.start(s, o.Manual)
 	return s, nil
+}
+
+// Close ends the background tasks, after the last events of _db_updates were written, and all listeners. It does not close the
+// kv.Store.
+func (s *Store) Close() error {
+	s.bg.stop()
+	return nil
 }
 
 // openMeta reads or writes (rootMeta) = format byte, uuid of the store.

@@ -2,6 +2,9 @@ package storage
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
@@ -35,7 +38,12 @@ type dbTx struct {
 	// removedSeqs are the sequences of rows taken out of TagChanges, addedSeqs counts the rows put in.
 	removedSeqs []Seq
 	addedSeqs   int64
-	updated     bool // an update was made even if no row was added (a purge)
+	// ids are changes of TagAllDocs, put off since the ranks are counted on what was there before.
+	ids     []idChange
+	ranks   rankBatch
+	atts    attachmentRefs
+	scratch []byte
+	ctx     context.Context
 }
 
 // maxOrders is how many sequences one transaction can give out: the user part of a versionstamp has two bytes.
@@ -67,27 +75,51 @@ func (db *DB) view(ctx context.Context, fn func(*dbRead) error) error {
 	})
 }
 
+// viewOn is view for reads that can go on with a new snapshot: when a snapshot has become too old for the store, fn is called
+// again and starts over or goes on where it was. Only a store that gives nothing but snapshots too old ends it.
+func (db *DB) viewOn(ctx context.Context, fn func(*dbRead) error) error {
+	const maxFailures = 10
+	lifetime := time.Duration(db.store.limits.ReadTime) * time.Millisecond
+	for failures := 0; ; {
+		began := time.Now()
+		err := db.view(ctx, fn)
+		if !errors.Is(err, kv.ErrTooOld) || ctx.Err() != nil {
+			return err
+		}
+		if failures++; lifetime > 0 && time.Since(began) > lifetime/2 {
+			failures = 0
+		}
+		if failures == maxFailures {
+			return err
+		}
+	}
+}
+
 // update runs fn in a transaction on the database, again when it conflicts: fn must not change anything outside that it does
 // not set anew in each run.
 func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
+	changed := false
 	_, err := db.store.kv.Update(ctx, func(tx kv.Tx) error {
-		t := dbTx{tx: tx}
+		t := dbTx{tx: tx, ctx: ctx}
 		if err := t.open(tx, db.name); err != nil {
 			return err
 		}
 		if err := fn(&t); err != nil {
 			return err
 		}
+		changed = t.orders > 0
 		return t.finish()
 	})
+	if err == nil && changed {
+		db.store.touched(db.name, eventUpdated)
+	}
 	return err
 }
 
 // nextSeq gives out the next sequence of this transaction, whose versionstamp bytes the commit fills in.
 func (t *dbTx) nextSeq() Seq {
-	var s Seq
-	s[0] = t.rec.incarnation
-	s[11], s[12] = byte(t.orders>>8), byte(t.orders)
+	s := Seq{Incarnation: t.rec.incarnation}
+	binary.BigEndian.PutUint16(s.Versionstamp[kv.VersionstampSize:], t.orders)
 	t.orders++
 	return s
 }
@@ -125,14 +157,44 @@ func (t *dbTx) partition(id string) *statDelta {
 	return p
 }
 
-// finish writes what was collected: counters, the sequence index's counts, the last sequence.
+// idChange is a key of TagAllDocs to be set, or cleared if value is nil.
+type idChange struct{ key, value []byte }
+
+// listID sets the winner of a document in TagAllDocs; a nil value takes the document out.
+func (t *dbTx) listID(id string, winner []byte) {
+	t.ids = append(t.ids, idChange{t.keys.allDocs(nil, id), winner})
+}
+
+// rankID counts a document that comes into TagAllDocs (1) or goes out of it (-1).
+func (t *dbTx) rankID(id string, delta int64) {
+	if delta != 0 {
+		t.ranks.add(kv.AppendString(nil, id), delta)
+	}
+}
+
+// finish writes what was collected: ids and their ranks, the sequence index's counts, attachments' reference counts, counters,
+// the last sequence.
 func (t *dbTx) finish() error {
-	if t.orders > 0 || t.updated {
-		last := Seq{0: t.rec.incarnation}
-		if n := t.orders; n > 0 {
-			last[11], last[12] = byte((n-1)>>8), byte(n-1)
+	if err := t.ranks.apply(t.tx, t.idRanks()); err != nil {
+		return err
+	}
+	for _, c := range t.ids {
+		if c.value == nil {
+			t.tx.Clear(c.key)
+		} else {
+			t.tx.Set(c.key, c.value)
 		}
-		t.tx.SetVersionstampedValue(t.keys.sub(nil, TagLastSeq), last[:], 1)
+	}
+	if err := t.finishSeqBlocks(); err != nil {
+		return err
+	}
+	if err := t.finishAttachments(); err != nil {
+		return err
+	}
+	if t.orders > 0 {
+		last := Seq{Incarnation: t.rec.incarnation}
+		binary.BigEndian.PutUint16(last.Versionstamp[kv.VersionstampSize:], t.orders-1)
+		t.tx.SetVersionstampedValue(t.keys.sub(nil, TagLastSeq), appendSeq(nil, last), 1)
 	}
 	t.stats[statUpdates] += t.addedSeqs
 	t.stats.flush(t.tx, t.keys.stat)

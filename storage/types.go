@@ -15,8 +15,8 @@ const (
 	LayoutExploded               // one entry per value of the JSON tree
 )
 
-// Seq is a sequence: incarnation (1 byte) and versionstamp (12 bytes); the zero Seq is before all others.
-type Seq [13]byte
+// Seq is the place of a change in a database's feed; see compat.Seq.
+type Seq = compat.Seq
 
 // UpdateSeq is a sequence with the number it has on the wire: T minus the rows of the feed after it, where T counts the
 // updates ever made.

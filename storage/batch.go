@@ -1,0 +1,159 @@
+package storage
+
+import (
+	"github.com/settee-db/settee/compat"
+)
+
+// editWindow is how many documents of a batch are read together: their reads overlap on a store across a network.
+const editWindow = 64
+
+// batch is one run of the transaction that stores a part of a request.
+type batch struct {
+	db      *DB
+	t       *dbTx
+	mode    editMode
+	index   IndexFunc
+	docs    []*compat.Document
+	results []EditResult
+	full    map[string]bool // partitions at their limit, by name; false: looked up and not full
+	edits   [editWindow]docEdit
+}
+
+// prepare asks the hooks for what is in force.
+func (b *batch) prepare() (err error) {
+	hooks := &b.db.store.hooks
+	if hooks.Validator != nil {
+		if b.mode.validate, err = hooks.Validator.Prepare(b.t.ctx, &Tx{b.t}); err != nil {
+			return err
+		}
+		b.mode.checked = b.mode.checked || b.mode.validate != nil
+	}
+	if hooks.Indexer != nil {
+		b.index, err = hooks.Indexer.Prepare(b.t.ctx, &Tx{b.t})
+	}
+	return err
+}
+
+// run edits the documents of a window.
+func (b *batch) run(groups []editGroup) error {
+	edits := b.edits[:len(groups)]
+	if err := b.load(groups, edits); err != nil {
+		return err
+	}
+	for n, g := range groups {
+		e := &edits[n]
+		var err error
+		if e.partitionFull, err = b.partitionFull(g.id); err != nil {
+			return err
+		}
+		for _, i := range g.edits {
+			if b.results[i], err = e.apply(&b.mode, b.docs[i]); err != nil {
+				return err
+			}
+		}
+		if err := e.flush(b.index); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load reads the leaves of all documents, and then the entries of those leaves that are going to be replaced.
+func (b *batch) load(groups []editGroup, edits []docEdit) error {
+	scans := make([]leafScan, len(groups))
+	for n, g := range groups {
+		scans[n] = b.t.scanLeaves(g.id)
+	}
+	var wanted []*leafRecord
+	var owners []*docEdit
+	for n, g := range groups {
+		leaves, err := scans[n].read()
+		if err != nil {
+			for _, s := range scans[n+1:] {
+				s.it.Close()
+			}
+			return err
+		}
+		edits[n].start(g.id, b.t, leaves)
+		for _, i := range g.edits {
+			if l := replacedBy(leaves, b.docs[i], b.mode.replicated); l != nil && l.stored {
+				wanted, owners = append(wanted, l), append(owners, &edits[n])
+			}
+		}
+	}
+	return b.loadEntries(wanted, owners)
+}
+
+// replacedBy guesses the stored leaf that an edit replaces; nil is always right, and only costs a later read.
+func replacedBy(leaves []leafRecord, doc *compat.Document, replicated bool) *leafRecord {
+	ids := doc.Revs.IDs
+	if replicated && len(ids) > 0 {
+		ids = ids[1:]
+	}
+	if len(ids) == 0 || len(leaves) == 0 {
+		return nil
+	}
+	parent := compat.Rev{Pos: doc.Revs.Start, Hash: ids[0]}
+	if replicated {
+		parent.Pos--
+	}
+	for i := range leaves {
+		if leaves[i].Rev == parent {
+			return &leaves[i]
+		}
+	}
+	return nil
+}
+
+// loadEntries reads the entries of leaves in one round trip.
+func (b *batch) loadEntries(leaves []*leafRecord, owners []*docEdit) error {
+	if len(leaves) == 0 {
+		return nil
+	}
+	keys := make([][]byte, len(leaves))
+	for i, l := range leaves {
+		keys[i] = b.t.keys.leaf(nil, TagDocs, owners[i].id, l.Deleted, l.Rev)
+	}
+	values, err := b.t.r.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	for i, l := range leaves {
+		if values[i] == nil {
+			return corrupt("leaf without its entry", nil)
+		}
+		e, err := b.t.entryOf(keys[i], values[i])
+		if err != nil {
+			return err
+		}
+		owners[i].remember(l.Rev, &e)
+	}
+	return nil
+}
+
+// partitionFull tells whether the document's partition has reached couchdb/max_partition_size. The size is read without a
+// conflict: CouchDB, too, lets the writes through that cross the limit.
+func (b *batch) partitionFull(id string) (bool, error) {
+	limit := b.db.store.hooks.MaxPartitionSize
+	if limit == nil || !b.t.rec.partitioned || b.mode.replicated {
+		return false, nil
+	}
+	name, ok := partitionOf(id)
+	size := limit()
+	if !ok || size <= 0 {
+		return false, nil
+	}
+	full, known := b.full[name]
+	if known {
+		return full, nil
+	}
+	sizes, err := readCounters(b.t.r.Snapshot(), [][]byte{b.t.keys.partStat(nil, name, statExternal)})
+	if err != nil {
+		return false, err
+	}
+	if b.full == nil {
+		b.full = make(map[string]bool)
+	}
+	b.full[name] = sizes[0] >= size
+	return b.full[name], nil
+}

@@ -1,0 +1,34 @@
+package storage
+
+import "github.com/settee-db/settee/compat"
+
+// claim makes a new entry a holder of its attachments. Those that came with the write are written, or taken over from an upload;
+// their Ref is set in atts. doc tells which ones are the parent's (stubs): they are only shared.
+func (e *docEdit) claim(w *revWrite) error {
+	for i := range w.atts {
+		a := &w.atts[i]
+		if w.doc.Attachments[i].Source != compat.SourceStub {
+			if err := e.t.takeOver(a); err != nil {
+				return err
+			}
+		}
+		e.t.shareAttachment(a.Ref)
+	}
+	return nil
+}
+
+// takeOver makes sure that an attachment's bytes are in the store.
+func (t *dbTx) takeOver(a *compat.Attachment) error {
+	if a.Ref == "" {
+		a.Ref, a.Data = t.putAttachment(a.Data), nil
+		return nil
+	}
+	return t.claimAttachment(a.Ref)
+}
+
+// release ends what claim began, for an entry that goes away.
+func (t *dbTx) release(atts []compat.Attachment) {
+	for i := range atts {
+		t.releaseAttachment(atts[i].Ref)
+	}
+}

@@ -1,0 +1,183 @@
+package storage
+
+import (
+	"context"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Create makes an empty database; compat.ErrFileExists if there is one of that name. The name is taken as it is.
+func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error {
+	_, err := s.kv.Update(ctx, func(tx kv.Tx) error {
+		key := dbRecordKey(name)
+		value, err := tx.Get(key)
+		if err != nil {
+			return err
+		}
+		if value != nil {
+			return compat.ErrFileExists
+		}
+		prefix, err := nextPrefix(tx)
+		if err != nil {
+			return err
+		}
+		rec := s.newRecord(prefix, o)
+		tx.Set(key, rec.encode())
+		// Even an empty database has a last sequence, which `since=now` and wake-ups begin with.
+		tx.SetVersionstampedValue(newSpace(prefix).sub(nil, TagLastSeq), appendSeq(nil, Seq{Incarnation: rec.incarnation}), 1)
+		return nil
+	})
+	if err == nil {
+		s.touched(name, eventCreated)
+	}
+	return err
+}
+
+// firstIncarnation is that of databases that were never moved from another store.
+const firstIncarnation = 1
+
+func (s *Store) newRecord(prefix int64, o CreateOptions) *record {
+	layout := o.Layout
+	if layout == LayoutDefault {
+		layout = s.layout
+	}
+	return &record{
+		uuid:             newUUID(),
+		prefix:           prefix,
+		created:          s.now().Truncate(time.Microsecond).UTC(),
+		partitioned:      o.Partitioned,
+		layout:           layout,
+		incarnation:      firstIncarnation,
+		revsLimit:        defaultRevsLimit,
+		purgedInfosLimit: defaultPurgedInfosLimit,
+		q:                int64(o.Q),
+		n:                int64(o.N),
+	}
+}
+
+// nextPrefix gives out a database prefix; none is used twice, so a late reader of a deleted database never sees another one.
+func nextPrefix(tx kv.Tx) (int64, error) {
+	key := rootKey(rootNextPrefix)
+	value, err := tx.Get(key)
+	if err != nil {
+		return 0, err
+	}
+	prefix := max(counter(value), firstPrefix)
+	putCounter(tx, key, prefix+1)
+	return prefix, nil
+}
+
+// Delete removes a database with all it holds; compat.ErrNoDatabase if there is none.
+func (s *Store) Delete(ctx context.Context, name string) error {
+	_, err := s.kv.Update(ctx, func(tx kv.Tx) error {
+		var d dbRead
+		if err := d.open(tx, name); err != nil {
+			return err
+		}
+		tx.Clear(dbRecordKey(name))
+		tx.ClearRange(children([]byte(d.keys)))
+		return nil
+	})
+	if err == nil {
+		s.touched(name, eventDeleted)
+	}
+	return err
+}
+
+// AllDBs calls fn for the names of the databases in the range, in byte order. Of o only the range, the direction, Skip and Limit
+// count.
+func (s *Store) AllDBs(ctx context.Context, o RangeOptions, fn func(name string) error) error {
+	prefix := rootKey(rootDBs)
+	begin, end := o.keys(prefix)
+	skip, left := o.Skip, o.Limit
+	return s.kv.View(ctx, func(r kv.ReadTx) error {
+		it := r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending})
+		defer it.Close()
+		for left != 0 && it.Next() {
+			if skip > 0 {
+				skip--
+				continue
+			}
+			name, err := parseDBRecordKey(it.Key())
+			if err != nil {
+				return err
+			}
+			if err := fn(name); err != nil {
+				return err
+			}
+			left--
+		}
+		return it.Err()
+	})
+}
+
+// Exists tells whether there is a database of that name.
+func (db *DB) Exists(ctx context.Context) (bool, error) {
+	err := db.viewOn(ctx, func(*dbRead) error { return nil })
+	if err == compat.ErrNoDatabase {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Info reads what GET /db shows, all from one snapshot.
+func (db *DB) Info(ctx context.Context) (*Info, error) {
+	var info *Info
+	err := db.viewOn(ctx, func(d *dbRead) (err error) {
+		info, err = d.info()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	info.CompactRunning = db.compactRunning()
+	return info, nil
+}
+
+func (d *dbRead) info() (*Info, error) {
+	counts, err := d.stats(statDocCount, statDelCount, statExternal, statActive, statPurges)
+	if err != nil {
+		return nil, err
+	}
+	seq, err := d.updateSeq()
+	if err != nil {
+		return nil, err
+	}
+	purge := UpdateSeq{N: uint64(counts[4])}
+	if value, err := d.r.Get(d.keys.sub(nil, TagPurgeSeq)); err != nil {
+		return nil, err
+	} else if value != nil {
+		if purge.Seq, err = parseSeq(value); err != nil {
+			return nil, err
+		}
+	}
+	begin, end := children([]byte(d.keys))
+	file, err := d.r.SizeEstimate(begin, end)
+	if err != nil {
+		return nil, err
+	}
+	return &Info{
+		Name: d.name, UUID: d.rec.uuid, Created: d.rec.created, Partitioned: d.rec.partitioned, Layout: d.rec.layout,
+		Q: int(d.rec.q), N: int(d.rec.n), DocCount: counts[0], DocDelCount: counts[1], UpdateSeq: seq, PurgeSeq: purge,
+		SizeFile: file, SizeExternal: counts[2], SizeActive: counts[3],
+	}, nil
+}
+
+// PartitionInfo reads the counters of a partition; one without documents has zeros.
+func (db *DB) PartitionInfo(ctx context.Context, partition string) (*PartitionInfo, error) {
+	var info *PartitionInfo
+	err := db.viewOn(ctx, func(d *dbRead) error {
+		var keys [][]byte
+		for _, n := range [...]stat{statDocCount, statDelCount, statActive, statExternal} {
+			keys = append(keys, d.keys.partStat(nil, partition, n))
+		}
+		counts, err := readCounters(d.r, keys)
+		if err == nil {
+			info = &PartitionInfo{DocCount: counts[0], DocDelCount: counts[1], SizeActive: counts[2], SizeExternal: counts[3]}
+		}
+		return err
+	})
+	return info, err
+}

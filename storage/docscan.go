@@ -1,0 +1,207 @@
+package storage
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// winnerScan walks over TagDocs and gives the winner of each document that has one that is not deleted. That needs no other
+// subspace: the winner's entry is the last one of its document.
+type winnerScan struct {
+	it      kv.Iterator
+	prefix  int
+	reverse bool
+	pushed  bool // the iterator's current row has not been looked at
+
+	current []byte // id that is being read; reverse: whose winner is known
+	leaf    []byte // key of the entry that chunks or exploded belong to
+	chunks  [][]byte
+	values  explodedBody
+	body    []byte
+}
+
+func (d *dbRead) scanWinners(o *RangeOptions) *winnerScan {
+	prefix := d.keys.sub(nil, TagDocs)
+	begin, end := o.keys(prefix)
+	return &winnerScan{
+		it:      d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending}),
+		prefix:  len(prefix),
+		reverse: o.Descending,
+	}
+}
+
+func (s *winnerScan) step() bool {
+	if s.pushed {
+		s.pushed = false
+		return true
+	}
+	return s.it.Next()
+}
+
+// next gives the next winner, nil at the end. It is valid until the next call.
+func (s *winnerScan) next() (*Document, error) {
+	if s.reverse {
+		return s.previousWinner()
+	}
+	for {
+		doc, err := s.nextDocument()
+		if err != nil || doc == nil || !doc.Deleted {
+			return doc, err
+		}
+	}
+}
+
+// nextDocument reads the entries of one document and gives the last one, nil at the end.
+func (s *winnerScan) nextDocument() (*Document, error) {
+	var doc *Document
+	for s.step() {
+		key := s.it.Key()
+		id, rest, err := kv.ReadText(key[s.prefix:])
+		if err != nil {
+			return nil, corrupt("entry's key", err)
+		}
+		if doc != nil && !bytes.Equal(id, s.current) {
+			s.pushed = true
+			return doc, nil
+		}
+		deleted, rev, _, err := parseLeafKey(rest)
+		if err != nil {
+			return nil, err
+		}
+		if doc == nil {
+			s.current = append(s.current[:0], id...)
+			doc = &Document{ID: string(id)}
+		}
+		doc.Rev, doc.Deleted = rev, deleted
+		if err := s.readForward(doc); err != nil {
+			return nil, err
+		}
+	}
+	return doc, s.it.Err()
+}
+
+// readForward reads the entry at the iterator and what is below it.
+func (s *winnerScan) readForward(doc *Document) error {
+	e, head, err := parseEntry(s.it.Value())
+	if err != nil {
+		return err
+	}
+	if head.format == entryInline {
+		s.body = append(s.body[:0], e.body...)
+		doc.Body, doc.Attachments = s.body, e.atts
+		return nil
+	}
+	s.leaf = append(s.leaf[:0], s.it.Key()...)
+	s.forget()
+	for s.it.Next() {
+		if !isChild(s.it.Key(), s.leaf) {
+			s.pushed = true
+			break
+		}
+		if err := s.collect(head.format == entryExploded); err != nil {
+			return err
+		}
+	}
+	if err := s.it.Err(); err != nil {
+		return err
+	}
+	return s.assemble(doc, e, head)
+}
+
+// isChild tells whether key extends the tuple parent by further elements.
+func isChild(key, parent []byte) bool {
+	return len(key) > len(parent) && key[len(parent)] != behindID && bytes.HasPrefix(key, parent)
+}
+
+func (s *winnerScan) forget() {
+	s.chunks = s.chunks[:0]
+	s.values.reset()
+}
+
+// collect keeps a row below the entry s.leaf.
+func (s *winnerScan) collect(exploded bool) error {
+	if exploded {
+		return s.values.add(s.it.Key()[len(s.leaf):], s.it.Value())
+	}
+	s.chunks = append(s.chunks, bytes.Clone(s.it.Value()))
+	return nil
+}
+
+// assemble makes body and attachments of what was collected.
+func (s *winnerScan) assemble(doc *Document, e entry, head entryHead) (err error) {
+	if head.format == entryExploded {
+		s.body, err = s.values.appendJSON(s.body[:0])
+		doc.Body, doc.Attachments = s.body, e.atts
+		return err
+	}
+	if s.reverse {
+		slices.Reverse(s.chunks)
+	}
+	payload := bytes.Join(s.chunks, nil)
+	if len(payload) != head.length {
+		return corrupt("chunks", nil)
+	}
+	doc.Attachments, doc.Body, err = parsePayload(payload, head.flags)
+	return err
+}
+
+// previousWinner is next for a descending scan: a document's last entry comes first, but what is below an entry comes before
+// it.
+func (s *winnerScan) previousWinner() (*Document, error) {
+	for s.step() {
+		key := s.it.Key()
+		id, rest, err := kv.ReadText(key[s.prefix:])
+		if err != nil {
+			return nil, corrupt("entry's key", err)
+		}
+		if s.current != nil && bytes.Equal(id, s.current) {
+			continue
+		}
+		deleted, rev, below, err := parseLeafKey(rest)
+		if err != nil {
+			return nil, err
+		}
+		own := key[:len(key)-len(below)]
+		if len(below) > 0 {
+			if err := s.collectBefore(own, below); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		s.current = append(s.current[:0], id...)
+		doc, err := s.readBackward(string(id), rev, deleted)
+		if err != nil || !deleted {
+			return doc, err
+		}
+	}
+	return nil, s.it.Err()
+}
+
+// collectBefore keeps a row of an entry whose own key, and so its format, is still to come: chunk numbers are integers, paths
+// begin with a member's name.
+func (s *winnerScan) collectBefore(own, below []byte) error {
+	if !bytes.Equal(s.leaf, own) {
+		s.leaf = append(s.leaf[:0], own...)
+		s.forget()
+	}
+	return s.collect(kv.PeekKind(below) != kv.KindInt)
+}
+
+func (s *winnerScan) readBackward(id string, rev compat.Rev, deleted bool) (*Document, error) {
+	doc := &Document{ID: id, Rev: rev, Deleted: deleted}
+	e, head, err := parseEntry(s.it.Value())
+	if err != nil {
+		return nil, err
+	}
+	if head.format == entryInline {
+		doc.Body, doc.Attachments = e.body, e.atts
+		return doc, nil
+	}
+	if !bytes.Equal(s.leaf, s.it.Key()) {
+		s.forget()
+	}
+	return doc, s.assemble(doc, e, head)
+}

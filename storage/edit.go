@@ -1,0 +1,231 @@
+package storage
+
+import (
+	"context"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/revtree"
+)
+
+// docEdit is a document that a transaction changes: its leaves as stored, its tree with the edits so far.
+type docEdit struct {
+	id     string
+	t      *dbTx
+	before []leafRecord
+	tree   revtree.Tree
+	// writes are the revisions that edits brought, with their bodies.
+	writes map[compat.Rev]*revWrite
+	// old are entries of stored leaves that were read so far.
+	old map[compat.Rev]*entry
+	// partitionFull refuses edits that make the document larger.
+	partitionFull bool
+}
+
+// revWrite is a revision to be stored.
+type revWrite struct {
+	doc  *compat.Document
+	atts []compat.Attachment
+}
+
+// editMode is what the edits of one request have in common.
+type editMode struct {
+	ctx        context.Context
+	replicated bool
+	// checked is set where couch_db:before_docs_update looks at the stored documents before it merges: if a validation
+	// function exists, or a document of the request has attachments or is a design document. Then an unknown parent is a
+	// conflict, an edit cannot build on another one of the same request, and replicated inner revisions are ignored.
+	checked  bool
+	validate ValidateFunc
+}
+
+func (e *docEdit) start(id string, t *dbTx, before []leafRecord) {
+	*e = docEdit{id: id, t: t, before: before, tree: treeOf(before)}
+}
+
+// apply makes one edit. The result's error is the client's; err ends the transaction.
+func (e *docEdit) apply(m *editMode, doc *compat.Document) (res EditResult, err error) {
+	if m.replicated {
+		return e.replicate(m, doc)
+	}
+	return e.interactive(m, doc)
+}
+
+func refused(doc *compat.Document, err *compat.Error) EditResult {
+	return EditResult{ID: doc.ID, Rev: doc.Rev(), Err: err}
+}
+
+// interactive is an edit with new_edits=true (couch_db_updater:merge_rev_tree).
+func (e *docEdit) interactive(m *editMode, doc *compat.Document) (EditResult, error) {
+	var parent *Document
+	if m.checked {
+		var ok bool
+		var err error
+		if parent, ok, err = e.parentOf(doc); err != nil || !ok {
+			return refused(doc, compat.ErrConflict), err
+		}
+	}
+	atts, err := e.resolveStubs(doc, parent)
+	if err != nil {
+		return EditResult{}, err
+	}
+	for i := range atts {
+		if doc.Attachments[i].Source != compat.SourceStub {
+			atts[i].RevPos = doc.Revs.Start + 1
+		}
+	}
+	if m.validate != nil {
+		edit := &Document{ID: e.id, Rev: doc.Rev(), Deleted: doc.Deleted, Body: doc.Body.JSON, Attachments: atts, Revs: doc.Revs}
+		if err := m.validate(m.ctx, edit, parent); err != nil {
+			return refusal(doc, err)
+		}
+	}
+	leaf, ok := e.newLeaf(doc, atts)
+	if !ok {
+		return refused(doc, compat.ErrConflict), nil
+	}
+	tree, merged := revtree.Merge(slices.Clone(e.tree), leaf)
+	if merged.Outcome != revtree.NewLeaf {
+		return refused(doc, compat.ErrConflict), nil
+	}
+	if e.partitionFull && e.grows(doc) {
+		return refused(doc, compat.PartitionOverflow(e.id)), nil
+	}
+	e.tree = tree
+	e.write(leaf.Rev, doc, atts)
+	return EditResult{ID: doc.ID, Rev: leaf.Rev}, nil
+}
+
+// refusal turns what a validation function returned into a result, or into the transaction's error if it is no answer.
+func refusal(doc *compat.Document, err error) (EditResult, error) {
+	if ce, ok := compat.AsError(err); ok {
+		return refused(doc, ce), nil
+	}
+	return EditResult{}, err
+}
+
+// newLeaf makes the line of an interactive edit; ok is false for a conflict that needs no look at the tree.
+func (e *docEdit) newLeaf(doc *compat.Document, atts []compat.Attachment) (leaf revtree.Leaf, ok bool) {
+	if e.tree.Deleted() {
+		// Only a document without a revision recreates; it continues the winning tombstone.
+		if len(doc.Revs.IDs) > 0 || doc.Deleted {
+			return leaf, false
+		}
+		tombstone := e.tree[e.tree.Winner()].Rev
+		rev := compat.RecreatedRev(tombstone, doc.Body.Term, len(atts))
+		return revtree.Leaf{Rev: rev, Ancestors: []string{tombstone.Hash}, Tag: newTag}, true
+	}
+	hashed := make([]compat.RevAttachment, len(atts))
+	for i := range atts {
+		hashed[i] = compat.RevAttachment{Name: atts[i].Name, Type: atts[i].Type, MD5: atts[i].Digest}
+	}
+	rev := compat.NewRev(doc.Rev(), doc.Deleted, doc.Body.Term, hashed)
+	return revtree.Leaf{Rev: rev, Deleted: doc.Deleted, Ancestors: doc.Revs.IDs, Tag: newTag}, true
+}
+
+// newTag marks leaves that are not stored yet.
+const newTag = -1
+
+func (e *docEdit) write(rev compat.Rev, doc *compat.Document, atts []compat.Attachment) {
+	if e.writes == nil {
+		e.writes = make(map[compat.Rev]*revWrite, 1)
+	}
+	e.writes[rev] = &revWrite{doc: doc, atts: atts}
+}
+
+// parentOf finds the stored leaf that an edit replaces, nil for a new or recreated document; ok is false for a conflict
+// (couch_db:prep_and_validate_update).
+func (e *docEdit) parentOf(doc *compat.Document) (parent *Document, ok bool, err error) {
+	rev := doc.Rev()
+	if len(doc.Revs.IDs) == 0 {
+		return nil, len(e.before) == 0 || e.deletedBefore(), nil
+	}
+	for i := range e.before {
+		if l := &e.before[i]; l.Rev == rev {
+			old, err := e.stored(l)
+			if err != nil {
+				return nil, false, err
+			}
+			parent = newDocument(e.id, l.Rev, l.Deleted, *old)
+			parent.Revs = e.t.visibleRevs(l, l.Rev)
+			return parent, true, nil
+		}
+	}
+	if len(e.before) == 0 && doc.HasStubs() {
+		_, err := e.resolveStubs(doc, nil)
+		return nil, false, err
+	}
+	return nil, false, nil
+}
+
+func (e *docEdit) deletedBefore() bool {
+	return len(e.before) > 0 && e.before[len(e.before)-1].Deleted
+}
+
+// stored reads the entry of a stored leaf, once.
+func (e *docEdit) stored(l *leafRecord) (*entry, error) {
+	if old := e.old[l.Rev]; old != nil {
+		return old, nil
+	}
+	old := &entry{body: emptyBody}
+	if l.stored {
+		read, found, err := e.t.readEntry(e.t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev))
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			return nil, corrupt("leaf without its entry", nil)
+		}
+		*old = read
+	}
+	e.remember(l.Rev, old)
+	return old, nil
+}
+
+func (e *docEdit) remember(rev compat.Rev, old *entry) {
+	if e.old == nil {
+		e.old = make(map[compat.Rev]*entry, 1)
+	}
+	e.old[rev] = old
+}
+
+// resolveStubs gives a document's attachments with the stubs replaced by those of the parent of the same name
+// (couch_doc:merge_stubs). The error, compat.MissingStub, fails the whole request.
+func (e *docEdit) resolveStubs(doc *compat.Document, parent *Document) ([]compat.Attachment, error) {
+	if len(doc.Attachments) == 0 {
+		return nil, nil
+	}
+	atts := slices.Clone(doc.Attachments)
+	for i := range atts {
+		a := &atts[i]
+		if a.Source != compat.SourceStub {
+			continue
+		}
+		found := -1
+		if parent != nil {
+			found = slices.IndexFunc(parent.Attachments, func(p compat.Attachment) bool {
+				return p.Name == a.Name && (!a.HasRevPos || a.RevPos == p.RevPos)
+			})
+		}
+		if found < 0 {
+			return nil, compat.MissingStub(e.id, a.Name)
+		}
+		*a = parent.Attachments[found]
+	}
+	return atts, nil
+}
+
+// grows tells whether an edit makes the document larger than the leaf it replaces (couch_db_updater:is_overflowed).
+func (e *docEdit) grows(doc *compat.Document) bool {
+	if compat.IsDesignID(e.id) {
+		return false
+	}
+	size := externalSize(doc.Body.Size, doc.Attachments)
+	rev := doc.Rev()
+	for i := range e.before {
+		if e.before[i].Rev == rev || doc.Revs.IDs == nil && i == len(e.before)-1 {
+			return size > e.before[i].external
+		}
+	}
+	return true
+}

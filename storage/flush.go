@@ -1,0 +1,315 @@
+package storage
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/revtree"
+)
+
+// flush writes what the edits made of the document; nothing, and no sequence is taken, if that is what is stored already.
+func (e *docEdit) flush(index IndexFunc) error {
+	if len(e.writes) == 0 && len(e.tree) == len(e.before) && !e.linesChanged() {
+		return nil
+	}
+	e.tree = revtree.Stem(e.tree, e.t.rec.revsLimit)
+	inner, err := e.innerWrites()
+	if err != nil {
+		return err
+	}
+	if len(inner) == 0 && !e.leavesChanged() && !e.linesChanged() {
+		return nil
+	}
+	if err := e.keepReplaced(); err != nil {
+		return err
+	}
+	for _, rev := range inner {
+		w := e.writes[rev]
+		if err := e.claim(w); err != nil {
+			return err
+		}
+		if err := e.putHistory(rev, w.doc.Deleted, w.atts, w.body()); err != nil {
+			return err
+		}
+	}
+	if err := e.dropStemmed(); err != nil {
+		return err
+	}
+	after, err := e.putLeaves()
+	if err != nil {
+		return err
+	}
+	e.putLists(after)
+	if index != nil {
+		return e.callIndex(index, after)
+	}
+	return nil
+}
+
+func (w *revWrite) body() []byte {
+	if len(w.doc.Body.JSON) == 0 {
+		return emptyBody
+	}
+	return w.doc.Body.JSON
+}
+
+func (e *docEdit) leafBefore(rev compat.Rev) *leafRecord {
+	for i := range e.before {
+		if e.before[i].Rev == rev {
+			return &e.before[i]
+		}
+	}
+	return nil
+}
+
+func (e *docEdit) leavesChanged() bool {
+	return len(e.tree) != len(e.before) ||
+		slices.ContainsFunc(e.tree, func(l revtree.Leaf) bool { return e.leafBefore(l.Rev) == nil })
+}
+
+// linesChanged tells whether the line of a leaf that stays has grown or was cut.
+func (e *docEdit) linesChanged() bool {
+	return slices.ContainsFunc(e.tree, func(l revtree.Leaf) bool {
+		old := e.leafBefore(l.Rev)
+		return old != nil && !slices.Equal(old.Ancestors, l.Ancestors)
+	})
+}
+
+// innerWrites are revisions that came with a body and are ancestors now: replaced by another edit of the same request, or known
+// so far without a body.
+func (e *docEdit) innerWrites() ([]compat.Rev, error) {
+	var inner []compat.Rev
+	for rev := range e.writes {
+		if e.tree.Leaf(rev) >= 0 || e.tree.Find(rev) < 0 || e.leafBefore(rev) != nil {
+			continue
+		}
+		value, err := e.t.r.Get(e.t.keys.history(nil, e.id, rev))
+		if err != nil {
+			return nil, err
+		}
+		if value == nil {
+			inner = append(inner, rev)
+		}
+	}
+	slices.SortFunc(inner, compat.Rev.Compare)
+	return inner, nil
+}
+
+// keepReplaced moves the bodies of leaves that are leaves no more to TagHistory.
+func (e *docEdit) keepReplaced() error {
+	for i := range e.before {
+		l := &e.before[i]
+		if e.tree.Leaf(l.Rev) >= 0 {
+			continue
+		}
+		old, err := e.stored(l)
+		if err != nil {
+			return err
+		}
+		if e.tree.Find(l.Rev) < 0 {
+			e.t.release(old.atts)
+		} else if err := e.putHistory(l.Rev, l.Deleted, old.atts, old.body); err != nil {
+			return err
+		}
+		e.clearLeaf(l, old.spread)
+	}
+	return nil
+}
+
+// clearLeaf removes a leaf's record and entry.
+func (e *docEdit) clearLeaf(l *leafRecord, spread bool) {
+	t := e.t
+	t.tx.Clear(t.keys.leaf(nil, TagRevs, e.id, l.Deleted, l.Rev))
+	if l.stored {
+		t.clearEntry(t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev), spread)
+	}
+	e.count(l, -1)
+}
+
+// count adds a leaf's sizes to the counters, or takes them off.
+func (e *docEdit) count(l *leafRecord, sign int64) {
+	e.t.stats[statExternal] += sign * l.external
+	e.t.stats[statActive] += sign * l.active
+	if p := e.t.partition(e.id); p != nil {
+		p[statExternal] += sign * l.external
+		p[statActive] += sign * l.active
+	}
+}
+
+// putHistory stores the body of a revision that is no leaf.
+func (e *docEdit) putHistory(rev compat.Rev, deleted bool, atts []compat.Attachment, body []byte) error {
+	var flags byte
+	if deleted {
+		flags = entryDeleted
+	}
+	size, err := e.t.putEntry(e.t.keys.history(nil, e.id, rev), LayoutPacked, flags, atts, body)
+	e.t.stats[statHistory] += size
+	e.t.stats[statHistoryRows]++
+	return err
+}
+
+// dropStemmed removes the bodies of ancestors that were cut off.
+func (e *docEdit) dropStemmed() error {
+	for i := range e.before {
+		l := &e.before[i]
+		for pos := l.Start(); pos < l.Rev.Pos; pos++ {
+			hash, _ := l.At(pos)
+			rev := compat.Rev{Pos: pos, Hash: hash}
+			if e.tree.Find(rev) >= 0 {
+				break
+			}
+			if err := e.t.dropHistory(e.id, rev); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dropHistory removes a replaced revision's body, if it is stored.
+func (t *dbTx) dropHistory(id string, rev compat.Rev) error {
+	key := t.keys.history(nil, id, rev)
+	old, found, err := t.readEntry(key)
+	if err != nil || !found {
+		return err
+	}
+	t.forgetEntry(key, &old)
+	return nil
+}
+
+// forgetEntry removes an entry of TagHistory that was read in the transaction.
+func (t *dbTx) forgetEntry(key []byte, old *entry) {
+	t.release(old.atts)
+	t.clearEntry(key, old.spread)
+	t.stats[statHistory] -= old.size
+	t.stats[statHistoryRows]--
+}
+
+// putLeaves writes the leaves and returns them, the winner first.
+func (e *docEdit) putLeaves() ([]leafRecord, error) {
+	t := e.t
+	e.tree.Sort()
+	after := make([]leafRecord, len(e.tree))
+	for i := range after {
+		l := &after[i]
+		l.Leaf = e.tree[i]
+		old := e.leafBefore(l.Rev)
+		if old != nil {
+			l.stored, l.external, l.active = old.stored, old.external, old.active
+		} else if err := e.putBody(l); err != nil {
+			return nil, err
+		}
+		l.winner = i == 0
+		if !l.winner && old != nil && !old.winner && slices.Equal(old.Ancestors, l.Ancestors) {
+			continue
+		}
+		key := t.keys.leaf(nil, TagRevs, e.id, l.Deleted, l.Rev)
+		if !l.winner {
+			t.tx.Set(key, l.encode(nil))
+			continue
+		}
+		l.seq = t.nextSeq()
+		t.tx.SetVersionstampedValue(key, l.encode(nil), leafSeqOffset)
+	}
+	return after, nil
+}
+
+// putBody stores a new leaf's body and attachments.
+func (e *docEdit) putBody(l *leafRecord) error {
+	w := e.writes[l.Rev]
+	body := w.body()
+	l.external = externalSize(w.doc.Body.Size, w.atts)
+	if err := e.claim(w); err != nil {
+		return err
+	}
+	var size int64
+	if l.stored = !l.Deleted || len(w.atts) > 0 || !bytes.Equal(body, emptyBody); l.stored {
+		var err error
+		key := e.t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev)
+		if size, err = e.t.putEntry(key, e.t.rec.layout, 0, w.atts, body); err != nil {
+			return err
+		}
+	}
+	l.active = size + int64(len(l.Ancestors))*16 + attachmentBytes(w.atts)
+	e.count(l, 1)
+	return nil
+}
+
+// externalSize is what a leaf adds to the external size of a database.
+func externalSize(body int64, atts []compat.Attachment) int64 {
+	return max(body, int64(len(emptyBody))) + attachmentBytes(atts)
+}
+
+func attachmentBytes(atts []compat.Attachment) int64 {
+	var n int64
+	for i := range atts {
+		n += max(atts[i].EncodedLength, 0)
+	}
+	return n
+}
+
+// putLists writes what lists and feeds show of the document: TagAllDocs, TagChanges and the counts of documents. after is
+// empty if all leaves were purged.
+func (e *docEdit) putLists(after []leafRecord) {
+	t := e.t
+	var wasLive, isLive, wasDeleted, isDeleted int64
+	if n := len(e.before); n > 0 {
+		t.removeChange(e.before[n-1].seq)
+		wasLive = 1
+		if e.deletedBefore() {
+			wasLive, wasDeleted = 0, 1
+		}
+	}
+	if len(after) > 0 {
+		winner := &after[0]
+		isLive = 1
+		if winner.Deleted {
+			isLive, isDeleted = 0, 1
+		}
+		row := changeValue{id: e.id, winner: winner.Rev, deleted: winner.Deleted, leaves: len(after)}
+		t.addChange(winner.seq, row.encode(nil))
+		if isLive == 1 {
+			t.listID(e.id, encodeWinner(nil, winner.Rev))
+		}
+	}
+	if wasLive == 1 && isLive == 0 {
+		t.listID(e.id, nil)
+	}
+	t.rankID(e.id, isLive-wasLive)
+	t.stats[statDocCount] += isLive - wasLive
+	t.stats[statDelCount] += isDeleted - wasDeleted
+	if p := t.partition(e.id); p != nil {
+		p[statDocCount] += isLive - wasLive
+		p[statDelCount] += isDeleted - wasDeleted
+	}
+}
+
+// callIndex tells the index function about the winner before and after.
+func (e *docEdit) callIndex(index IndexFunc, after []leafRecord) error {
+	var was, is *Document
+	if n := len(e.before); n > 0 && !e.deletedBefore() {
+		l := &e.before[n-1]
+		old, err := e.stored(l)
+		if err != nil {
+			return err
+		}
+		was = newDocument(e.id, l.Rev, false, *old)
+	}
+	if len(after) > 0 && !after[0].Deleted {
+		l := &after[0]
+		if w := e.writes[l.Rev]; w != nil && e.leafBefore(l.Rev) == nil {
+			is = &Document{ID: e.id, Rev: l.Rev, Body: w.body(), Attachments: w.atts}
+		} else {
+			old, err := e.stored(e.leafBefore(l.Rev))
+			if err != nil {
+				return err
+			}
+			is = newDocument(e.id, l.Rev, false, *old)
+		}
+	}
+	if was == nil && is == nil {
+		return nil
+	}
+	return index(e.t.ctx, &Tx{e.t}, e.id, was, is)
+}

@@ -1,0 +1,81 @@
+package storage
+
+import (
+	"bytes"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// The keys of lists are a subspace's prefix and an id; a document's keys in TagDocs go on behind that. behindID is what follows
+// all of them.
+const behindID = 0xff
+
+// keys gives the range of keys that the options choose below prefix.
+func (o *RangeOptions) keys(prefix []byte) (begin, end []byte) {
+	low, high := o.Start, o.End
+	if o.Descending {
+		low, high = high, low
+	}
+	begin = low.key(prefix, low.Exclusive)
+	if !low.Set {
+		begin = prefix
+	}
+	_, end = children(prefix)
+	if high.Set {
+		end = high.key(prefix, !high.Exclusive)
+	}
+	if bytes.Compare(begin, end) > 0 {
+		end = begin
+	}
+	return begin, end
+}
+
+// key is the bound's key, or the end of all keys with its id.
+func (b Bound) key(prefix []byte, behind bool) []byte {
+	key := kv.AppendString(prefix[:len(prefix):len(prefix)], b.ID)
+	if behind {
+		key = append(key, behindID)
+	}
+	return key
+}
+
+// The namespace of design documents: from `_design/` up to, but without, `_design0`.
+const designEnd = "_design0"
+
+// clamp restricts the range to the namespace.
+func (o *RangeOptions) clamp() {
+	if o.Namespace != NamespaceDesign {
+		return
+	}
+	low, high := &o.Start, &o.End
+	if o.Descending {
+		low, high = high, low
+	}
+	if !low.Set || low.ID < compat.DesignPrefix {
+		*low = Bound{ID: compat.DesignPrefix, Set: true}
+	}
+	if !high.Set || high.ID >= designEnd {
+		*high = Bound{ID: designEnd, Set: true, Exclusive: true}
+	}
+	if low.ID >= designEnd { // behind all design documents: an empty range there
+		*low, *high = Bound{ID: designEnd, Set: true}, Bound{ID: designEnd, Set: true, Exclusive: true}
+	}
+	if high.ID < compat.DesignPrefix {
+		*low, *high = Bound{ID: compat.DesignPrefix, Set: true}, Bound{ID: compat.DesignPrefix, Set: true, Exclusive: true}
+	}
+}
+
+// take counts a row that is about to be shown or skipped and moves the range behind it, so that a list can be continued in a
+// new snapshot. It tells whether to show the row.
+func (o *RangeOptions) take(id string) bool {
+	o.Start = Bound{ID: id, Set: true, Exclusive: true}
+	if o.Skip > 0 {
+		o.Skip--
+		return false
+	}
+	if o.Limit > 0 {
+		o.Limit--
+	}
+	return true
+}

@@ -1,0 +1,162 @@
+package storage
+
+import (
+	"context"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Purge removes leaves for good: no tombstone is left, and ancestors that only they had go with them. It answers, in the order
+// of the requests, which of the revisions were leaves and are gone, ascending. All of it happens in one transaction. The update
+// sequence moves on even if nothing was there to purge.
+func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
+	var purged []IDRevs
+	err := db.update(ctx, func(t *dbTx) error {
+		b := batch{db: db, t: t, mode: editMode{ctx: ctx}}
+		if err := b.prepare(); err != nil {
+			return err
+		}
+		purged = make([]IDRevs, len(requests))
+		t.stats[statUpdates]++
+		for begin, ids := 0, mergeRequests(requests); begin < len(ids); begin++ {
+			if err := t.purgeDoc(ids[begin], requests, purged, b.index); err != nil {
+				return err
+			}
+		}
+		return t.notePurges(requests)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return purged, nil
+}
+
+// mergeRequests groups the requests by document, since a document changes once in a transaction.
+func mergeRequests(requests []IDRevs) [][]int {
+	at := make(map[string]int)
+	var groups [][]int
+	for i := range requests {
+		n, ok := at[requests[i].ID]
+		if !ok {
+			n = len(groups)
+			at[requests[i].ID] = n
+			groups = append(groups, nil)
+		}
+		groups[n] = append(groups[n], i)
+	}
+	return groups
+}
+
+// purgeDoc carries out the requests for one document.
+func (t *dbTx) purgeDoc(group []int, requests, purged []IDRevs, index IndexFunc) error {
+	id := requests[group[0]].ID
+	leaves, err := t.leaves(id)
+	if err != nil {
+		return err
+	}
+	var e docEdit
+	e.start(id, t, leaves)
+	for _, i := range group {
+		purged[i] = IDRevs{ID: id}
+		for _, rev := range requests[i].Revs {
+			if n := e.tree.Leaf(rev); n >= 0 {
+				e.tree = slices.Delete(e.tree, n, n+1)
+				purged[i].Revs = append(purged[i].Revs, rev)
+			}
+		}
+		slices.SortFunc(purged[i].Revs, compat.Rev.Compare)
+	}
+	if len(e.tree) == len(leaves) {
+		return nil
+	}
+	if err := e.dropUnreachable(); err != nil {
+		return err
+	}
+	return e.flush(index)
+}
+
+// dropUnreachable removes the bodies of ancestors that no leaf has any more.
+func (e *docEdit) dropUnreachable() error {
+	kept, err := e.t.historyStatus(e.id)
+	if err != nil {
+		return err
+	}
+	for rev := range kept {
+		if e.tree.Find(rev) < 0 {
+			if err := e.t.dropHistory(e.id, rev); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// notePurges remembers the requests. A value of TagPurges: id (with varint length), then each revision likewise.
+func (t *dbTx) notePurges(requests []IDRevs) error {
+	for i := range requests {
+		value := appendText(nil, requests[i].ID)
+		revs := slices.Clone(requests[i].Revs)
+		slices.SortFunc(revs, compat.Rev.Compare)
+		for _, rev := range revs {
+			value = appendText(value, string(encodeWinner(nil, rev)))
+		}
+		if len(value) > maxEntry {
+			return compat.NewError(compat.KindBadRequest, "Exceeded maximum number of revisions.")
+		}
+		seq := t.nextSeq()
+		key := t.keys.seqKey(nil, TagPurges, seq)
+		t.tx.SetVersionstampedKey(key, t.keys.seqStampOffset(key), value)
+		t.tx.SetVersionstampedValue(t.keys.sub(nil, TagPurgeSeq), appendSeq(nil, seq), 1)
+	}
+	t.stats[statPurges] += int64(len(requests))
+	return nil
+}
+
+// PurgedInfos lists the purge requests that are remembered, each once, ordered by id, then by revisions.
+func (db *DB) PurgedInfos(ctx context.Context) ([]IDRevs, error) {
+	var infos []IDRevs
+	err := db.viewOn(ctx, func(d *dbRead) error {
+		infos = nil
+		begin, end := children(d.keys.sub(nil, TagPurges))
+		it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
+		defer it.Close()
+		for it.Next() {
+			info, err := parsePurge(it.Value())
+			if err != nil {
+				return err
+			}
+			infos = append(infos, info)
+		}
+		return it.Err()
+	})
+	slices.SortFunc(infos, compareIDRevs)
+	return slices.CompactFunc(infos, func(a, b IDRevs) bool { return compareIDRevs(a, b) == 0 }), err
+}
+
+func compareIDRevs(a, b IDRevs) int {
+	if a.ID != b.ID {
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	}
+	return slices.CompareFunc(a.Revs, b.Revs, compat.Rev.Compare)
+}
+
+func parsePurge(value []byte) (IDRevs, error) {
+	r := valueReader{b: value}
+	info := IDRevs{ID: r.text()}
+	for len(r.b) > 0 {
+		rev, err := parseWinner(r.bytes())
+		if err != nil {
+			return info, err
+		}
+		info.Revs = append(info.Revs, rev)
+	}
+	if r.bad {
+		return info, corrupt("purge", nil)
+	}
+	return info, nil
+}

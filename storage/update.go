@@ -1,0 +1,132 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Update stores documents and returns one result for each, in order. Documents are stored one by one, each whole or not at all;
+// as many as fit share a transaction. Of several edits of one document in a request the first that fits wins, and a later one
+// may build on it. Sequences are given out in byte order of the ids.
+//
+// Interactive edits need Body.Term. Attachments are SourceStored, as Uploads returns them, or SourceStub; a stub without its
+// counterpart (compat.MissingStub) and an unknown upload fail the request as a whole. Ids are taken as they are.
+func (db *DB) Update(ctx context.Context, docs []*compat.Document, o UpdateOptions) ([]EditResult, error) {
+	results := make([]EditResult, len(docs))
+	groups, locals := groupEdits(docs)
+	mode := editMode{ctx: ctx, replicated: o.Replicated, checked: needsCheck(docs)}
+	for len(groups) > 0 {
+		size := db.store.batchSize(groups, docs)
+		done, err := db.updateBatch(ctx, mode, groups[:size], docs, results)
+		if errors.Is(err, kv.ErrTooLarge) && size == 1 {
+			err = nil
+			done = 1
+			for _, i := range groups[0].edits {
+				results[i] = refused(docs[i], compat.NewError(compat.KindDocumentTooLarge, docs[i].ID))
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		groups = groups[done:]
+	}
+	if len(locals) > 0 {
+		if err := db.updateLocals(ctx, locals, docs, results); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// editGroup are the edits of one document in a request, as indexes.
+type editGroup struct {
+	id    string
+	edits []int
+}
+
+// groupEdits collects the edits of each document, in byte order of the ids, and those of local documents.
+func groupEdits(docs []*compat.Document) (groups []editGroup, locals []int) {
+	order := make([]int, 0, len(docs))
+	for i, doc := range docs {
+		if compat.IsLocalID(doc.ID) {
+			locals = append(locals, i)
+		} else {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(docs[a].ID, docs[b].ID) })
+	groups = make([]editGroup, 0, len(order))
+	for begin := 0; begin < len(order); {
+		end := begin + 1
+		for end < len(order) && docs[order[end]].ID == docs[order[begin]].ID {
+			end++
+		}
+		groups = append(groups, editGroup{docs[order[begin]].ID, order[begin:end]})
+		begin = end
+	}
+	return groups, locals
+}
+
+// needsCheck tells whether a document of the request makes CouchDB look at the stored ones first (see editMode.checked).
+func needsCheck(docs []*compat.Document) bool {
+	return slices.ContainsFunc(docs, func(doc *compat.Document) bool {
+		return !compat.IsLocalID(doc.ID) && (len(doc.Attachments) > 0 || compat.IsDesignID(doc.ID))
+	})
+}
+
+const (
+	// maxBatchBytes bounds the memory of one transaction where the store has no limit of its own.
+	maxBatchBytes = 64 << 20
+	// editOverhead is about what a document's keys, conflict ranges and list entries take in a transaction.
+	editOverhead = 1500
+)
+
+// batchSize is how many of the groups probably fit one transaction; at least 1.
+func (s *Store) batchSize(groups []editGroup, docs []*compat.Document) int {
+	budget := maxBatchBytes
+	if limit := s.limits.TransactionSize; limit > 0 {
+		budget = limit / 2
+	}
+	for n, g := range groups {
+		for _, i := range g.edits {
+			doc := docs[i]
+			budget -= editOverhead + 8*len(doc.ID) + len(doc.Body.JSON) + 20*len(doc.Revs.IDs)
+			for a := range doc.Attachments {
+				budget -= 200 + len(doc.Attachments[a].Name) + len(doc.Attachments[a].Data)
+			}
+		}
+		if n > 0 && budget < 0 || n == maxOrders {
+			return n
+		}
+	}
+	return len(groups)
+}
+
+// updateBatch stores the documents of the groups in one transaction, or fewer of them if it grows too large, and returns how
+// many it stored.
+func (db *DB) updateBatch(ctx context.Context, mode editMode, groups []editGroup, docs []*compat.Document, results []EditResult) (done int, err error) {
+	err = db.update(ctx, func(t *dbTx) error {
+		b := batch{db: db, t: t, mode: mode, docs: docs, results: results}
+		done = 0
+		if err := b.prepare(); err != nil {
+			return err
+		}
+		for done < len(groups) {
+			if limit := db.store.limits.TransactionSize; done > 0 && limit > 0 && t.tx.Size() > limit/2 {
+				return nil
+			}
+			window := groups[done:min(done+editWindow, len(groups))]
+			if err := b.run(window); err != nil {
+				return err
+			}
+			done += len(window)
+		}
+		return nil
+	})
+	return done, err
+}

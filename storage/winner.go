@@ -1,0 +1,211 @@
+package storage
+
+import (
+	"bytes"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// lastEntry reads the entry in TagDocs that sorts last: the winner's, unless the winner is a tombstone without a body.
+// found is false if the document has no entry.
+func (d *dbRead) lastEntry(id string) (rev compat.Rev, deleted, found bool, e entry, err error) {
+	prefix := d.keys.doc(make([]byte, 0, 64), TagDocs, id)
+	begin, end := children(prefix)
+	it := d.r.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
+	defer it.Close()
+	if !it.Next() {
+		return rev, false, false, e, it.Err()
+	}
+	key := it.Key()
+	deleted, rev, rest, err := parseLeafKey(key[len(prefix):])
+	if err != nil {
+		return rev, deleted, false, e, err
+	}
+	if len(rest) == 0 {
+		var head entryHead
+		e, head, err = parseEntry(it.Value())
+		if err != nil || head.format == entryInline {
+			e.body = bytes.Clone(e.body) // the iterator's memory ends with it
+			return rev, deleted, true, e, err
+		}
+	}
+	own := bytes.Clone(key[:len(key)-len(rest)])
+	e, found, err = d.readEntry(own)
+	if err == nil && !found {
+		err = corrupt("entry without its own key", nil)
+	}
+	return rev, deleted, found, e, err
+}
+
+// openWinner reads the current revision. The body of the result belongs to the caller.
+func (d *dbRead) openWinner(id string, o OpenOptions) (*Document, error) {
+	if o.needsTree() {
+		leaves, err := d.leaves(id)
+		if err != nil {
+			return nil, err
+		}
+		return d.openWinnerOf(id, leaves, o)
+	}
+	rev, deleted, found, e, err := d.lastEntry(id)
+	if err != nil {
+		return nil, err
+	}
+	if found && !deleted {
+		return newDocument(id, rev, false, e), nil
+	}
+	leaves, err := d.leaves(id)
+	if err != nil {
+		return nil, err
+	}
+	return d.openWinnerOf(id, leaves, o)
+}
+
+// needsTree tells whether the leaves have to be read.
+func (o *OpenOptions) needsTree() bool {
+	return o.Revs || o.RevsInfo || o.Conflicts || o.DeletedConflicts || o.LocalSeq
+}
+
+func (d *dbRead) openWinnerOf(id string, leaves []leafRecord, o OpenOptions) (*Document, error) {
+	if len(leaves) == 0 {
+		return nil, compat.ErrMissing
+	}
+	winner := &leaves[len(leaves)-1]
+	if winner.Deleted && !o.Deleted {
+		return nil, compat.ErrDeleted
+	}
+	doc, err := d.openLeaf(id, winner, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.RevsInfo {
+		if doc.RevsInfo, err = d.revsInfo(id, winner); err != nil {
+			return nil, err
+		}
+	}
+	for i := len(leaves) - 2; i >= 0; i-- { // descending, live ones first
+		switch l := &leaves[i]; {
+		case l.Deleted && o.DeletedConflicts:
+			doc.DeletedConflicts = append(doc.DeletedConflicts, l.Rev)
+		case !l.Deleted && o.Conflicts:
+			doc.Conflicts = append(doc.Conflicts, l.Rev)
+		}
+	}
+	if o.LocalSeq {
+		if doc.LocalSeq, err = d.seqNumber(winner.seq); err != nil {
+			return nil, err
+		}
+	}
+	return doc, nil
+}
+
+// openLeaf reads a leaf.
+func (d *dbRead) openLeaf(id string, l *leafRecord, o OpenOptions) (*Document, error) {
+	e := entry{body: emptyBody}
+	if l.stored {
+		var err error
+		var found bool
+		e, found, err = d.readEntry(d.keys.leaf(nil, TagDocs, id, l.Deleted, l.Rev))
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			return nil, corrupt("leaf without its entry", nil)
+		}
+	}
+	e.body = bytes.Clone(e.body)
+	doc := newDocument(id, l.Rev, l.Deleted, e)
+	if o.Revs {
+		doc.Revs = d.visibleRevs(l, l.Rev)
+	}
+	return doc, nil
+}
+
+// visibleRevs is the line from rev to the root, cut to revs_limit as CouchDB does when it reads (couch_db:make_doc).
+func (d *dbRead) visibleRevs(l *leafRecord, rev compat.Rev) compat.RevPath {
+	path := l.PathTo(rev)
+	if limit := d.rec.revsLimit; int64(len(path.IDs)) > limit {
+		path.IDs = path.IDs[:limit]
+	}
+	return path
+}
+
+func newDocument(id string, rev compat.Rev, deleted bool, e entry) *Document {
+	return &Document{ID: id, Rev: rev, Deleted: deleted, Body: e.body, Attachments: e.atts}
+}
+
+// revsInfo tells what is left of each revision of a leaf's line.
+func (d *dbRead) revsInfo(id string, l *leafRecord) ([]RevInfo, error) {
+	infos := make([]RevInfo, 1, 1+len(l.Ancestors))
+	infos[0] = RevInfo{Rev: l.Rev, Status: RevAvailable}
+	if l.Deleted {
+		infos[0].Status = RevDeleted
+	}
+	kept, err := d.historyStatus(id)
+	if err != nil {
+		return nil, err
+	}
+	for i, hash := range l.Ancestors {
+		rev := compat.Rev{Pos: l.Rev.Pos - 1 - int64(i), Hash: hash}
+		infos = append(infos, RevInfo{Rev: rev, Status: kept[rev]})
+	}
+	return infos, nil
+}
+
+// historyStatus lists the replaced revisions whose bodies are stored.
+func (d *dbRead) historyStatus(id string) (map[compat.Rev]RevStatus, error) {
+	prefix := d.keys.doc(nil, TagHistory, id)
+	begin, end := children(prefix)
+	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	kept := make(map[compat.Rev]RevStatus)
+	for it.Next() {
+		rev, rest, err := parseRevKey(it.Key()[len(prefix):])
+		if err != nil {
+			return nil, err
+		}
+		if len(rest) > 0 {
+			continue
+		}
+		e, _, err := parseEntry(it.Value())
+		if err != nil {
+			return nil, err
+		}
+		kept[rev] = RevAvailable
+		if e.deleted {
+			kept[rev] = RevDeleted
+		}
+	}
+	return kept, it.Err()
+}
+
+// openAncestor reads a replaced revision, nil if its body is gone.
+func (d *dbRead) openAncestor(id string, rev compat.Rev) (*Document, error) {
+	e, found, err := d.readEntry(d.keys.history(nil, id, rev))
+	if err != nil || !found {
+		return nil, err
+	}
+	e.body = bytes.Clone(e.body)
+	return newDocument(id, rev, e.deleted, e), nil
+}
+
+// openRevOf reads any revision of a document, nil if it is missing.
+func (d *dbRead) openRevOf(id string, leaves []leafRecord, rev compat.Rev, o OpenOptions) (*Document, error) {
+	for i := range leaves {
+		if leaves[i].Rev == rev {
+			return d.openLeaf(id, &leaves[i], o)
+		}
+	}
+	for i := range leaves {
+		l := &leaves[i]
+		if !l.Has(rev) {
+			continue
+		}
+		doc, err := d.openAncestor(id, rev)
+		if doc != nil && o.Revs {
+			doc.Revs = d.visibleRevs(l, rev)
+		}
+		return doc, err
+	}
+	return nil, nil
+}
