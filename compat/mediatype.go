@@ -55,7 +55,7 @@ func TypeListed(contentType string, patterns []string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
 	for _, pattern := range patterns {
 		pattern = strings.ToLower(pattern)
-		if main, all := strings.CutSuffix(pattern, "*"); name == pattern || (all && len(name) > len(main) && strings.HasPrefix(name, main)) {
+		if main, all := strings.CutSuffix(pattern, "*"); name == pattern || (all && strings.HasPrefix(name, main)) {
 			return true
 		}
 	}
