@@ -20,7 +20,7 @@ CRASH_ROUNDS ?= 20
 RACE_PACKAGES ?= ./...
 TEST_TIMEOUT ?= 9m
 
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.1
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Declarations of FoundationDB's C API, enough to type-check the binding where the client is not installed.
 FDB_INCLUDE ?= $(CURDIR)/.ci/fdb/include
@@ -91,9 +91,12 @@ vet: ## go vet, also of the code behind the build tag fdb
 		echo "$(GO) vet -tags fdb ./..."; CGO_CFLAGS='-I$(FDB_INCLUDE)' $(GO) vet -tags fdb ./...; \
 	else echo 'go vet -tags fdb: no declarations in $(FDB_INCLUDE), left out'; fi
 
-.PHONY: lint
-lint: vet ## go vet, staticcheck and golangci-lint, at pinned versions
+.PHONY: staticcheck
+staticcheck: ## staticcheck at its pinned version
 	$(GO) run $(STATICCHECK) ./...
+
+.PHONY: lint
+lint: vet staticcheck ## go vet, staticcheck and golangci-lint, at pinned versions
 	$(GO) run $(GOLANGCI) run ./...
 
 .PHONY: fmt

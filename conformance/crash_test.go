@@ -204,10 +204,9 @@ func (w *crashWriter) send(ctx context.Context, method, path string, content any
 		known.uncertain = true
 		w.docs[id] = known
 	}
-	kind, text := "application/octet-stream", ""
-	if s, ok := content.(string); ok {
-		text = s
-	} else {
+	kind := "application/octet-stream"
+	text, isText := content.(string)
+	if !isText {
 		encoded, err := json.Marshal(content)
 		if err != nil {
 			return err
