@@ -21,10 +21,10 @@ import (
 //   - find the boundary before the row with a snapshot read, declare a conflict with boundaries that are made between it and the
 //     row, and add to its count atomically. Two writers conflict only if one of them makes a boundary between.
 //   - that make a boundary count the rows it takes over with ordinary reads, which conflict with every writer of such a row.
-const (
-	rankLevels = 3
-	rankFan    = 64
-)
+const rankLevels = 3
+
+// rankFan is a variable for tests: the heights of stored keys depend on it.
+var rankFan uint64 = 64
 
 // rankIndex is one rank index: rows are the keys below base, boundaries of level n the keys below level(n).
 type rankIndex struct {
