@@ -30,6 +30,7 @@ var Settings = []Setting{
 	{"chttpd_auth", "secret", "", "Key of session cookies and proxy tokens."},
 	{"cluster", "n", "3", "Copies of each shard that a new database asks for (shown only)."},
 	{"cluster", "q", "2", "Shards that a new database says it has."},
+	{"couchdb", "changes_doc_ids_optimization_threshold", "1000", "Up to this many ids of filter=_doc_ids are looked up instead of scanning the feed."},
 	{"couchdb", "default_security", "admin_only", "Who may use a new database: admin_only, admin_local or everyone."},
 	{"couchdb", "maintenance_mode", "false", "What /_up says: true and nolb answer 404."},
 	{"couchdb", "max_attachment_size", "1073741824", "Largest attachment in bytes, or infinity."},

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/config"
+)
+
+// prepareAdmin makes sure that there is an administrator and that no password is stored in clear. COUCHDB_USER and
+// COUCHDB_PASSWORD name one; without any, the first start makes one up and prints its password once.
+func prepareAdmin(c *config.Config, out io.Writer) error {
+	for name, stored := range c.Section("admins") {
+		if !server.IsHashed(stored) {
+			if err := setAdmin(c, name, stored); err != nil {
+				return err
+			}
+		}
+	}
+	if secret := os.Getenv("COUCHDB_SECRET"); secret != "" {
+		if _, err := c.Set("chttpd_auth", "secret", secret, false); err != nil {
+			return fmt.Errorf("COUCHDB_SECRET: %w", err)
+		}
+	}
+	name, password := os.Getenv("COUCHDB_USER"), os.Getenv("COUCHDB_PASSWORD")
+	if name != "" && password != "" {
+		if stored, ok := c.Get("admins", name); ok && server.CheckPassword(password, stored) {
+			return nil
+		}
+		return setAdmin(c, name, password)
+	}
+	if len(c.Section("admins")) > 0 {
+		return nil
+	}
+	password = rand.Text()
+	if err := setAdmin(c, "admin", password); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "Created the administrator \"admin\" with the password %s\nIt is not shown again. COUCHDB_USER and COUCHDB_PASSWORD set another one.\n", password)
+	return err
+}
+
+// setAdmin stores the password's hash in the last ini file.
+func setAdmin(c *config.Config, name, password string) error {
+	hash, err := server.HashPassword(password, int(c.Int("chttpd_auth", "iterations", 600000)))
+	if err != nil {
+		return err
+	}
+	if _, err := c.Set("admins", name, hash, true); err != nil {
+		return fmt.Errorf("administrator %q: %w", name, err)
+	}
+	return nil
+}

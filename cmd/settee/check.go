@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/settee-db/settee/storage"
+)
+
+func checkCommand() *cobra.Command {
+	var o appOptions
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Check the databases in a data directory that no server uses",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return check(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	addStoreFlags(cmd, &o)
+	return cmd
+}
+
+// check verifies what storage/doc.go promises about every database, and prints each violation.
+func check(ctx context.Context, o appOptions, out, progress io.Writer) (err error) {
+	store, err := openEngine(o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(progress), progressbar.OptionSetDescription("checking"),
+		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	violations, err := storage.Check(ctx, store, func(done, total int64) {
+		bar.ChangeMax64(total)
+		_ = bar.Set64(done) // a terminal that cannot be written to does not stop the check
+	})
+	_ = bar.Finish()
+	if err != nil {
+		return err
+	}
+	for _, v := range violations {
+		fmt.Fprintln(out, v)
+	}
+	if n := len(violations); n > 0 {
+		return fmt.Errorf("%d violations", n)
+	}
+	fmt.Fprintln(out, "no violations")
+	return nil
+}

@@ -1,0 +1,11 @@
+package main
+
+import (
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// The memory engine keeps nothing: it is for tests and trials.
+func init() {
+	engines["memory"] = func(string) (kv.Store, error) { return memkv.New(), nil }
+}

@@ -1,0 +1,15 @@
+package main
+
+import (
+	"log/slog"
+	"path/filepath"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/pebblekv"
+)
+
+func init() {
+	engines["pebble"] = func(dir string) (kv.Store, error) {
+		return pebblekv.Open(filepath.Join(dir, "pebble"), pebblekv.Options{Log: slog.Default()})
+	}
+}

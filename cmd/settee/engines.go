@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// opener opens an engine's store for a data directory.
+type opener func(dir string) (kv.Store, error)
+
+// engines are those of this build; each registers itself in its own file.
+var engines = map[string]opener{}
+
+func engineNames() []string { return slices.Sorted(maps.Keys(engines)) }
+
+// limits are the sets of limits an engine can be held to.
+var limits = map[string]kv.Limits{"fdb": kv.FDBLimits}
+
+// openEngine opens the engine's store, held to the named limits if any.
+func openEngine(o appOptions) (kv.Store, error) {
+	open, ok := engines[o.engine]
+	if !ok {
+		return nil, fmt.Errorf("unknown engine %q, this build has %s", o.engine, strings.Join(engineNames(), ", "))
+	}
+	held, ok := limits[o.limits]
+	if o.limits != "" && !ok {
+		return nil, fmt.Errorf("unknown limits %q", o.limits)
+	}
+	store, err := open(o.dataDir)
+	if err == nil && ok {
+		store = kv.WithLimits(store, held, time.Now)
+	}
+	return store, err
+}

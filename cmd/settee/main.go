@@ -1,0 +1,47 @@
+// Command settee is a CouchDB-compatible document database in one binary.
+//
+// Map: main.go the command line · serve.go, check.go its commands · wire.go composes store, storage and server ·
+// engine_*.go the storage engines of this build · admin.go the first administrator · configfiles.go which ini files are read.
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settee-db/settee/server"
+)
+
+// version is set by the linker.
+var version = "development"
+
+func main() {
+	if err := rootCommand().Execute(); err != nil {
+		fmt.Fprintln(os.Stderr, "settee:", err)
+		os.Exit(1)
+	}
+}
+
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "settee",
+		Short:         "A CouchDB-compatible document database in one binary",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(serveCommand(), checkCommand(), versionCommand())
+	return root
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		Run: func(cmd *cobra.Command, _ []string) {
+			fmt.Fprintf(cmd.OutOrStdout(), "settee %s (CouchDB %s, %s)\n", version, server.Version, runtime.Version())
+		},
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settee-db/settee/server/config"
+)
+
+// drainTime is how long requests may go on after the signal to stop.
+const drainTime = 15 * time.Second
+
+type serveOptions struct {
+	appOptions
+	bind, listen string
+	port         int
+}
+
+func serveCommand() *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the databases in a data directory over HTTP",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return serve(ctx, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.bind, "bind", "", "address to listen on (default: chttpd/bind_address, 127.0.0.1)")
+	f.IntVar(&o.port, "port", 0, "port to listen on (default: chttpd/port, 5984)")
+	f.StringVar(&o.listen, "listen", "", "address and port in one, host:port")
+	addStoreFlags(cmd, &o.appOptions)
+	f.StringVar(&o.layout, "layout", "", "how new databases store documents: packed or exploded")
+	f.StringSliceVar(&o.configFiles, "config", nil, "ini files, later ones win; changes are written to the last (default: local.ini in the data directory)")
+	return cmd
+}
+
+// addStoreFlags adds the flags that name a store.
+func addStoreFlags(cmd *cobra.Command, o *appOptions) {
+	cmd.Flags().StringVar(&o.dataDir, "data", "./data", "data directory")
+	cmd.Flags().StringVar(&o.engine, "engine", "pebble", "storage engine: "+strings.Join(engineNames(), ", "))
+	cmd.Flags().StringVar(&o.limits, "limits", "", "hold the engine to another one's limits: fdb")
+}
+
+// serve runs until ctx ends: then feeds end, requests in flight finish, and the store is closed.
+func serve(ctx context.Context, o serveOptions) error {
+	level := new(slog.LevelVar)
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	slog.SetDefault(log)
+	a, err := openApp(ctx, o.appOptions, log)
+	if err != nil {
+		return err
+	}
+	setLevel := func() { level.Set(logLevel(a.config.String("log", "level"))) }
+	setLevel()
+	a.config.Subscribe(setLevel)
+	listener, err := net.Listen("tcp", o.address(a.config))
+	if err != nil {
+		return closeAfter(a, err)
+	}
+	log.Info("listening", "address", listener.Addr().String(), "engine", o.engine, "data", o.dataDir)
+	failed := make(chan error, 1)
+	go func() { failed <- a.server.Serve(listener) }()
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+		log.Info("stopping")
+		drain, cancel := context.WithTimeout(context.Background(), drainTime)
+		defer cancel()
+		err = a.server.Shutdown(drain)
+	}
+	return closeAfter(a, err)
+}
+
+func closeAfter(a *app, err error) error {
+	if cerr := a.close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func (o serveOptions) address(c *config.Config) string {
+	if o.listen != "" {
+		return o.listen
+	}
+	host, port := c.String("chttpd", "bind_address"), c.String("chttpd", "port")
+	if o.bind != "" {
+		host = o.bind
+	}
+	if o.port != 0 {
+		port = strconv.Itoa(o.port)
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// logLevel maps CouchDB's levels to slog's.
+func logLevel(name string) slog.Level {
+	switch name {
+	case "debug":
+		return slog.LevelDebug
+	case "warning", "warn":
+		return slog.LevelWarn
+	case "error", "err", "critical", "crit", "alert", "emergency", "emerg":
+		return slog.LevelError
+	case "none":
+		return slog.LevelError + 100
+	}
+	return slog.LevelInfo
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// This file is the only place that composes the packages.
+
+// systemDatabases exist from the first start.
+var systemDatabases = []string{"_users", "_replicator", "_global_changes"}
+
+// app is a composed server.
+type app struct {
+	kv     kv.Store
+	store  *storage.Store
+	config *config.Config
+	server *server.Server
+}
+
+// appOptions are what the command line chooses.
+type appOptions struct {
+	engine, dataDir, layout, limits string
+	configFiles                     []string
+}
+
+var layouts = map[string]storage.Layout{"": storage.LayoutDefault, "packed": storage.LayoutPacked, "exploded": storage.LayoutExploded}
+
+// openApp opens the store and puts the server on top of it. The caller closes the app.
+func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) {
+	layout, ok := layouts[o.layout]
+	if !ok {
+		return nil, fmt.Errorf("unknown layout %q: packed or exploded", o.layout)
+	}
+	if err := os.MkdirAll(o.dataDir, 0o750); err != nil {
+		return nil, err
+	}
+	a := &app{}
+	var err error
+	if a.config, err = loadConfig(o.dataDir, o.configFiles); err != nil {
+		return nil, err
+	}
+	if err = prepareAdmin(a.config, os.Stderr); err != nil {
+		return nil, err
+	}
+	if a.kv, err = openEngine(o); err != nil {
+		return nil, err
+	}
+	if a.store, err = storage.Open(ctx, storage.Options{KV: a.kv, Layout: layout}); err != nil {
+		return nil, errors.Join(err, a.kv.Close())
+	}
+	if err = createSystemDatabases(ctx, a.store); err == nil {
+		a.store.SetHooks(storage.Hooks{MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) }})
+		a.server, err = server.New(server.Options{Store: a.store, Config: a.config, Log: log})
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+func createSystemDatabases(ctx context.Context, s *storage.Store) error {
+	for _, name := range systemDatabases {
+		exists, err := s.DB(name).Exists(ctx)
+		if err == nil && !exists {
+			err = s.Create(ctx, name, storage.CreateOptions{Q: 2, N: 1})
+		}
+		if err != nil {
+			return fmt.Errorf("database %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (a *app) close() error { return errors.Join(a.store.Close(), a.kv.Close()) }

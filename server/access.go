@@ -1,0 +1,129 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+)
+
+var (
+	errNotServerAdmin = compat.NewError(compat.KindUnauthorized, "You are not a server admin.")
+	errNotMetrics     = compat.NewError(compat.KindUnauthorized, "You are not a server admin or read-only metrics user")
+	errNotSignedIn    = compat.NewError(compat.KindUnauthorized, "You are not an authenticated user")
+	errNotDBAdmin     = compat.NewError(compat.KindUnauthorized, "You are not a server or db admin.")
+)
+
+// authorize applies the access rule of the route. For routes of a database it makes sure, for everyone but server admins,
+// that the database exists; for those the database's own operations say so (see databaseFirst).
+func (c *Call) authorize(access Access) error {
+	if c.db != nil {
+		access = systemAccess(c.Segment(0), c.Segment(1), access)
+	}
+	if c.user.IsAdmin() {
+		return nil
+	}
+	switch access {
+	case Anyone:
+		return nil
+	case SignedIn:
+		if c.user.Name == "" {
+			return errNotSignedIn
+		}
+	case Metrics:
+		if !c.user.HasRole("_metrics") {
+			return errNotMetrics
+		}
+	case Lister:
+		if c.set.adminOnlyAllDBs {
+			return errNotServerAdmin
+		}
+	case ServerAdmin:
+		return errNotServerAdmin
+	case Member, DatabaseAdmin:
+		return c.authorizeDB(access)
+	}
+	return nil
+}
+
+// systemAccess tightens the rule for names with a leading underscore: only _users and _replicator are open to members, and
+// of those neither listing nor feed (chttpd_auth_request:authorize_request_int).
+func systemAccess(db, second string, access Access) Access {
+	if db == "" || db[0] != '_' {
+		return access
+	}
+	if (db != "_users" && db != "_replicator") || second == "_all_docs" || second == "_changes" {
+		return ServerAdmin
+	}
+	return access
+}
+
+// authorizeDB reads the database's _security.
+func (c *Call) authorizeDB(access Access) error {
+	rules, err := c.security()
+	if err != nil {
+		return err
+	}
+	if err := rules.CheckMember(c.user.Name, c.user.Roles); err != nil {
+		return err
+	}
+	if access == DatabaseAdmin && !rules.IsAdmin(c.user.Name, c.user.Roles) {
+		return errNotDBAdmin
+	}
+	return nil
+}
+
+// security reads and parses the database's _security.
+func (c *Call) security() (compat.Security, error) {
+	object, err := c.db.Security(c.Context())
+	if err != nil {
+		return compat.Security{}, err
+	}
+	c.dbKnown = true
+	if object == nil {
+		object = []byte(compat.DefaultSecurity)
+	}
+	v, err := c.parser().Parse(object)
+	if err != nil {
+		return compat.Security{}, err
+	}
+	return compat.ParseSecurity(v)
+}
+
+// databaseFirst lets "Database does not exist." win over the error of a request to a database nobody has looked at yet.
+func (c *Call) databaseFirst(err error) error {
+	if c.db == nil || c.dbKnown || !c.authorized || errors.Is(err, compat.KindNoDatabase) {
+		return err
+	}
+	if missing := c.RequireDB(); missing != nil {
+		return missing
+	}
+	return err
+}
+
+// unauthorized answers a 401 (chttpd:error_headers): the client's own WWW-Authenticate text is echoed, else the configured
+// one is sent, else a browser goes to the login page.
+func (c *Call) unauthorized(e *compat.Error) error {
+	value := c.Header("X-CouchDB-WWW-Authenticate")
+	if value == "" {
+		value = c.set.wwwAuthenticate
+	}
+	if value == "" && c.set.requireUser {
+		value = `Basic realm="server"`
+	}
+	status := http.StatusUnauthorized
+	switch accept := c.accept(); {
+	case value != "":
+		c.SetHeader(headerWWWAuth, value)
+	case c.set.loginPage != "" && !c.set.requireUserButUp && accept.WantsLoginPage():
+		path, _, _ := strings.Cut(c.r.RequestURI, "?")
+		if decoded, err := url.PathUnescape(path); err == nil {
+			path = decoded
+		}
+		c.SetHeader("Location", c.baseURL()+c.set.loginPage+"?return="+compat.EncodeURL(path)+"&reason="+compat.EncodeURL(e.Reason))
+		status = http.StatusFound
+	}
+	return c.errorBody(status, e)
+}

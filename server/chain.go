@@ -1,0 +1,200 @@
+package server
+
+import (
+	"encoding/hex"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// chain is what every request passes, the outermost first. Authorisation and the route itself follow in dispatch.
+var chain = []func(Handler) Handler{
+	observe,
+	answerErrors,
+	limitHead,
+	parseTarget,
+	readOptions,
+	authenticate,
+}
+
+// compose puts the chain around the last handler.
+func compose(h Handler) Handler {
+	for i := len(chain) - 1; i >= 0; i-- {
+		h = chain[i](h)
+	}
+	return h
+}
+
+// observe counts and logs the request.
+func observe(next Handler) Handler {
+	return func(c *Call) error {
+		begin := time.Now()
+		c.id = requestID(c.Header(headerRequestID))
+		c.srv.stats.begin(c.r.Method)
+		defer func() {
+			took := time.Since(begin)
+			c.srv.stats.end(c.status, took, c.body.read, c.sent)
+			c.logAccess(took)
+		}()
+		return next(c)
+	}
+}
+
+// requestID takes the client's id if it is at most 36 of 0-9a-zA-Z-_, else makes one of 10 hex digits.
+func requestID(given string) string {
+	if given != "" && len(given) <= 36 {
+		for i := 0; i < len(given); i++ {
+			b := given[i]
+			if !(b-'0' < 10 || (b|0x20)-'a' < 26 || b == '-' || b == '_') {
+				given = ""
+				break
+			}
+		}
+		if given != "" {
+			return given
+		}
+	}
+	n := rand.Uint64()
+	raw := [5]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24), byte(n >> 32)}
+	return hex.EncodeToString(raw[:])
+}
+
+// answerErrors turns errors and panics of what follows into answers.
+func answerErrors(next Handler) Handler {
+	return func(c *Call) (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = c.recovered(v)
+			}
+		}()
+		if err := next(c); err != nil {
+			return c.fail(c.databaseFirst(err))
+		}
+		return nil
+	}
+}
+
+// The head of a request: MochiWeb's limits.
+const (
+	maxLine    = 8192
+	maxHeaders = 1000
+)
+
+// limitHead refuses a request line or header line above 8192 bytes and more than 1000 headers: 400, empty, closed.
+func limitHead(next Handler) Handler {
+	return func(c *Call) error {
+		count, long := 0, len(c.r.Method)+len(c.r.RequestURI)+len(" HTTP/1.1\r\n")+1 > maxLine
+		for name, values := range c.r.Header {
+			count += len(values)
+			for _, v := range values {
+				long = long || len(name)+len(v)+len(": \r\n") > maxLine
+			}
+		}
+		if !long && count <= maxHeaders {
+			return next(c)
+		}
+		c.w.Header()["Connection"] = closeValue
+		c.w.Header()["Content-Length"] = zeroValue
+		c.w.Header()["Server"] = []string{"MochiWeb/1.0 (Any of you quaids got a smint?)"}
+		c.status = http.StatusBadRequest
+		c.w.WriteHeader(c.status)
+		return nil
+	}
+}
+
+var errBadCallback = compat.NewError(compat.KindBadRequest, "invalid_callback")
+
+// parseTarget splits and decodes path and query.
+func parseTarget(next Handler) Handler {
+	return func(c *Call) error {
+		target := c.r.RequestURI
+		if int64(len(target)) > c.set.maxURILength {
+			return compat.ErrURITooLong
+		}
+		if c.conn.TakeBadTarget() {
+			return compat.ErrURLEncoding
+		}
+		if target == "" || target[0] != '/' { // absolute form
+			target = c.r.URL.EscapedPath()
+			if c.r.URL.RawQuery != "" {
+				target += "?" + c.r.URL.RawQuery
+			}
+		}
+		if err := compat.CheckURLEncoding(target); err != nil {
+			return err
+		}
+		path, query := compat.SplitTarget(target)
+		c.segments = compat.PathParts(path, c.set.plusIsSpace)
+		c.query = compat.ParseQuery(query)
+		return next(c)
+	}
+}
+
+// readOptions looks at what shapes the request and its answer: method override, JSONP, Prefer.
+func readOptions(next Handler) Handler {
+	return func(c *Call) error {
+		c.method = c.r.Method
+		if c.method == http.MethodPost {
+			switch m := c.Header("X-HTTP-Method-Override"); m {
+			case "GET", "HEAD", "PUT", "DELETE", "TRACE", "CONNECT", "COPY":
+				c.method = m
+			}
+		}
+		c.minimal = strings.EqualFold(c.Header("Prefer"), "return=minimal")
+		if c.set.allowJSONP {
+			name, _ := c.query.First("callback")
+			for i := 0; i < len(name); i++ {
+				if b := name[i]; !(b-'0' < 10 || (b|0x20)-'a' < 26 || strings.IndexByte("_.[]", b) >= 0) {
+					return errBadCallback
+				}
+			}
+			c.callback = name
+		}
+		return next(c)
+	}
+}
+
+// authenticate finds the user; wrong credentials end the request.
+func authenticate(next Handler) Handler {
+	return func(c *Call) error {
+		if err := c.authenticate(); err != nil {
+			return err
+		}
+		return next(c)
+	}
+}
+
+// dispatch finds the route, applies its access rule and runs its handler.
+func dispatch(c *Call) error {
+	e := c.srv.routes.find(c.segments)
+	if e == nil {
+		return compat.ErrMissing
+	}
+	if e.inDB {
+		c.db = c.srv.store.DB(c.segments[0])
+	}
+	access := e.access
+	if r := e.route(c.method); r != nil {
+		access = r.Access
+	}
+	if err := c.authorize(access); err != nil {
+		return err
+	}
+	c.authorized = true
+	return c.run(e)
+}
+
+// run calls the endpoint's handler for the request's method.
+func (c *Call) run(e *endpoint) error {
+	switch r := e.route(c.method); {
+	case r == nil:
+		return compat.MethodNotAllowed(e.allow)
+	case r.Handle == nil:
+		return compat.NewError(compat.KindNotImplemented, "This server does not have "+e.pattern+" yet.")
+	default:
+		return r.Handle(c)
+	}
+}

@@ -1,0 +1,27 @@
+// Package server speaks CouchDB's HTTP protocol over a storage.Store.
+//
+// # The way of a request
+//
+// wire (sub-package) lets through what net/http would refuse by itself; echo hands the request to serve (server.go), which
+// makes a Call (call.go) and runs it through the chain (chain.go): observe, answer errors, limits of the head, path and query,
+// options, authentication; then dispatch finds the route (routes.go: the table; router.go: its tree), applies the access rule
+// (access.go) and runs the handler. Answers leave through respond.go (whole bodies, errors) and stream.go (lists, feeds), which
+// share headers.go; bodies come in through request.go.
+//
+// # Handlers
+//
+//	root.go, node.go, statsnode.go, reshard.go   the server and the node
+//	dbs.go, dbsettings.go, maintenance.go        databases
+//	alldocs.go, partition.go                     lists of documents
+//
+// auth.go checks credentials, settings.go holds the parsed configuration (sub-package config), stats.go the counters.
+//
+// # Invariants
+//
+//  1. routes.go is the only list of endpoints: routing, Allow headers, access and docs/api-coverage.md are made from it.
+//  2. Every answer goes through startHeaders, every error through fail.
+//  3. Nothing of a stream is sent before its buffer is full or flushed, so that early errors are ordinary answers.
+//  4. A Call is used by one goroutine, and not after its handler returned.
+//  5. "Database does not exist." wins over every error but those of authorisation.
+//  6. A request sees one state of the settings, that of its begin.
+package server

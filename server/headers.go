@@ -1,0 +1,91 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// Version is the CouchDB release this server answers as.
+const Version = "3.5.0"
+
+// Header values that never change are shared slices: net/http does not modify them.
+var (
+	serverValue         = []string{"CouchDB/" + Version + " (Erlang OTP/25)"}
+	mustRevalidateValue = []string{"must-revalidate"}
+	jsonValue           = []string{"application/json"}
+	closeValue          = []string{"close"}
+	zeroValue           = []string{"0"}
+	bodyTimeZero        = []string{"0"}
+)
+
+// The names below are written as CouchDB spells them; net/http would change their case in Header.Set.
+const (
+	headerETag      = "ETag"
+	headerRequestID = "X-Couch-Request-ID"
+	headerBodyTime  = "X-CouchDB-Body-Time"
+	headerWWWAuth   = "WWW-Authenticate"
+)
+
+// minimalHeaders are those that Prefer: return=minimal keeps (chttpd_prefer_header). Date and Connection belong to HTTP.
+var minimalHeaders = map[string]bool{
+	"Cache-Control": true, "Content-Length": true, "Content-Range": true, "Content-Type": true, "ETag": true, "Server": true,
+	"Transfer-Encoding": true, "Vary": true, "Date": true, "Connection": true,
+}
+
+// SetHeader sets a response header, keeping the name's case.
+func (c *Call) SetHeader(name, value string) { c.w.Header()[name] = []string{value} }
+
+// DropHeader removes a response header set before.
+func (c *Call) DropHeader(name string) { delete(c.w.Header(), name) }
+
+// dateCache holds the Date header of the running second.
+type dateCache struct{ current atomic.Pointer[dated] }
+
+type dated struct {
+	second int64
+	value  []string
+}
+
+func (d *dateCache) header(now time.Time) []string {
+	second := now.Unix()
+	if cur := d.current.Load(); cur != nil && cur.second == second {
+		return cur.value
+	}
+	next := &dated{second, []string{now.UTC().Format(http.TimeFormat)}}
+	d.current.Store(next)
+	return next.value
+}
+
+// startHeaders writes status and headers; length is the body's, -1 where it is not known.
+func (c *Call) startHeaders(status int, length int64) {
+	h := c.w.Header()
+	h["Server"] = serverValue
+	h["Date"] = c.srv.dates.header(time.Now())
+	h[headerRequestID] = []string{c.id}
+	h[headerBodyTime] = c.body.timeHeader()
+	switch {
+	case length >= 0:
+		h["Content-Length"] = []string{strconv.FormatInt(length, 10)}
+	case c.IsHead():
+		h["Content-Length"] = zeroValue // where GET would be chunked
+	default:
+		delete(h, "Content-Length")
+	}
+	if c.body.unread() || !c.r.ProtoAtLeast(1, 1) {
+		h["Connection"] = closeValue
+	}
+	if c.minimal {
+		for name := range h {
+			if !minimalHeaders[name] {
+				delete(h, name)
+			}
+		}
+	}
+	if status == http.StatusNotFound {
+		c.conn.NotFound()
+	}
+	c.status = status
+	c.w.WriteHeader(status)
+}

@@ -1,0 +1,81 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+var (
+	errPartitionRequest = compat.NewError(compat.KindBadRequest, "invalid_partition_req")
+	errNotPartitioned   = compat.NewError(compat.KindBadRequest, "database is not partitioned")
+	errPartitionTwice   = compat.NewError(compat.KindBadRequest, "Conflicting value for `partition` in query string")
+)
+
+func partitionIncomplete(*Call) error { return errPartitionRequest }
+
+func getPartition(c *Call) error {
+	name := c.Segment(2)
+	if err := compat.ValidatePartition(name); err != nil {
+		return err
+	}
+	db, err := c.db.Info(c.Context())
+	if err != nil {
+		return err
+	}
+	if !db.Partitioned {
+		return errNotPartitioned
+	}
+	info, err := c.db.PartitionInfo(c.Context(), name)
+	if err != nil {
+		return err
+	}
+	b := ejson.AppendString([]byte(`{"db_name":`), db.Name)
+	b = strconv.AppendInt(append(b, `,"sizes":{"active":`...), info.SizeActive, 10)
+	b = strconv.AppendInt(append(b, `,"external":`...), info.SizeExternal, 10)
+	b = ejson.AppendString(append(b, `},"partition":`...), name)
+	b = strconv.AppendInt(append(b, `,"doc_count":`...), info.DocCount, 10)
+	b = strconv.AppendInt(append(b, `,"doc_del_count":`...), info.DocDelCount, 10)
+	return c.JSON(http.StatusOK, append(b, '}'))
+}
+
+// refusePartitionPost refuses POST as other methods are refused, but looks at the name first (chttpd_db:handle_partition_req).
+func refusePartitionPost(c *Call) error {
+	if name := c.Segment(2); name[0] == '_' {
+		return compat.ValidatePartition(name)
+	}
+	return compat.MethodNotAllowed("GET")
+}
+
+// inPartition serves what may be asked of one partition as the same request on the database with ?partition=.
+func inPartition(c *Call) error {
+	info, err := c.db.Info(c.Context())
+	if err != nil {
+		return err
+	}
+	if !info.Partitioned {
+		return errNotPartitioned
+	}
+	name := c.Segment(2)
+	if err := compat.ValidatePartition(name); err != nil {
+		return err
+	}
+	if given, ok := c.query.First("partition"); ok && given != name {
+		return errPartitionTwice
+	}
+	rest := c.segments[3:]
+	switch rest[0] {
+	case "_all_docs", "_find", "_explain", "_index":
+	case "_design":
+		if len(rest) < 3 || rest[2] == "" || rest[2][0] != '_' {
+			return compat.ErrMissing
+		}
+	default:
+		return compat.ErrMissing
+	}
+	c.segments = append([]string{c.segments[0]}, rest...)
+	c.query = append(c.query, compat.Param{Name: "partition", Value: name})
+	return c.run(c.srv.routes.find(c.segments))
+}

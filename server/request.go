@@ -1,0 +1,181 @@
+package server
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// requestBody wraps the request's body: it knows whether all of it was read and how long that took.
+type requestBody struct {
+	r     io.ReadCloser
+	ended bool
+	read  int64
+	took  time.Duration
+}
+
+func newRequestBody(r *http.Request) *requestBody {
+	return &requestBody{r: r.Body, ended: r.Body == nil || r.Body == http.NoBody}
+}
+
+// Read implements io.Reader.
+func (b *requestBody) Read(p []byte) (int, error) {
+	begin := time.Now()
+	n, err := b.r.Read(p)
+	b.took += time.Since(begin)
+	b.read += int64(n)
+	if err != nil {
+		b.ended = true
+	}
+	return n, err
+}
+
+// unread tells whether bytes of the body may be left on the connection.
+func (b *requestBody) unread() bool { return !b.ended }
+
+func (b *requestBody) timeHeader() []string {
+	if ms := b.took.Milliseconds(); ms > 0 {
+		return []string{strconv.FormatInt(ms, 10)}
+	}
+	return bodyTimeZero
+}
+
+var (
+	errNotGzip       = compat.NewError(compat.KindBadRequest, "Request body is not properly gzipped.")
+	errNotJSONType   = compat.NewError(compat.KindBadContentType, "Content-Type must be application/json")
+	errBodyTruncated = compat.NewError(compat.KindBadRequest, "the request body ended early")
+)
+
+// RequireJSON refuses requests whose Content-Type is not exactly application/json before any semicolon
+// (chttpd:validate_ctype).
+func (c *Call) RequireJSON() error {
+	for _, part := range strings.Split(c.Header("Content-Type"), ";") {
+		if part != "" { // string:tokens: a leading semicolon is fine
+			if part == "application/json" {
+				return nil
+			}
+			break
+		}
+	}
+	return errNotJSONType
+}
+
+// HasBody tells whether the request has a body, even an empty chunked one.
+func (c *Call) HasBody() bool { return c.r.ContentLength != 0 || len(c.r.TransferEncoding) > 0 }
+
+// BodyReader streams the request's body as sent.
+func (c *Call) BodyReader() io.Reader {
+	return c.body
+}
+
+// ReadBody reads the whole body, decompressed, within chttpd/max_http_request_size.
+func (c *Call) ReadBody() ([]byte, error) {
+	limit := c.set.maxRequestSize
+	if c.r.ContentLength > limit {
+		return nil, compat.ErrRequestTooLarge
+	}
+	var raw []byte
+	var err error
+	if n := c.r.ContentLength; n >= 0 {
+		raw = make([]byte, n)
+		_, err = io.ReadFull(c.body, raw)
+		if err == nil {
+			c.body.ended = true
+		}
+	} else {
+		raw, err = readLimited(c.body, limit)
+	}
+	if err != nil {
+		return nil, bodyError(err)
+	}
+	encodings, set := c.r.Header["Content-Encoding"]
+	if !set || encodings[0] == "identity" {
+		return raw, nil
+	}
+	if encodings[0] != "gzip" {
+		return nil, compat.NewError(compat.KindBadContentType, encodings[0]+" is not a supported content encoding.")
+	}
+	return gunzip(raw, limit)
+}
+
+func gunzip(raw []byte, limit int64) ([]byte, error) {
+	z, err := gzip.NewReader(bufio.NewReader(strings.NewReader(string(raw))))
+	if err != nil {
+		return nil, errNotGzip
+	}
+	out, err := readLimited(z, limit)
+	if errors.Is(err, compat.ErrRequestTooLarge) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, errNotGzip
+	}
+	return out, nil
+}
+
+// readLimited reads to the end, or fails with ErrRequestTooLarge when there are more than limit bytes.
+func readLimited(r io.Reader, limit int64) ([]byte, error) {
+	if limit < 1<<62 {
+		limit++
+	}
+	out, err := io.ReadAll(io.LimitReader(r, limit))
+	if err == nil && int64(len(out)) == limit {
+		return nil, compat.ErrRequestTooLarge
+	}
+	return out, err
+}
+
+// bodyError keeps errors with a wire meaning; all others say that the client broke off or framed the body wrongly.
+func bodyError(err error) error {
+	if e, ok := compat.AsError(err); ok {
+		return e
+	}
+	return errBodyTruncated
+}
+
+// parser lends a parser until the end of the request. One value at a time lives in it.
+func (c *Call) parser() *ejson.Parser {
+	if c.json == nil {
+		c.json = ejson.AcquireParser()
+	}
+	return c.json
+}
+
+// JSONBody parses the body; ErrInvalidJSON for an empty or broken one. The value is valid until the handler returns or
+// parses another.
+func (c *Call) JSONBody() (ejson.Value, error) {
+	raw, err := c.ReadBody()
+	if err != nil {
+		return ejson.Value{}, err
+	}
+	v, err := c.parser().Parse(raw)
+	if err != nil {
+		return ejson.Value{}, compat.ErrInvalidJSON
+	}
+	return v, nil
+}
+
+// JSONObject is JSONBody for endpoints that take an object.
+func (c *Call) JSONObject() (ejson.Value, error) {
+	v, err := c.JSONBody()
+	if err == nil && v.Kind() != ejson.Object {
+		err = compat.ErrNotAnObject
+	}
+	return v, err
+}
+
+// JSONRequest is RequireJSON and JSONObject in CouchDB's order, as most POST endpoints have it.
+func (c *Call) JSONRequest() (ejson.Value, error) {
+	if err := c.RequireJSON(); err != nil {
+		return ejson.Value{}, err
+	}
+	return c.JSONObject()
+}

@@ -1,0 +1,133 @@
+package server
+
+import (
+	"net/http"
+	"sort"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// features are what GET / announces; clients look for them before they use partitions or the scheduler.
+const features = `["access-ready","partitioned","pluggable-storage-engines","reshard","scheduler"]`
+
+// gitSHA is what GET / shows as the revision of the source; the version it belongs to is CouchDB's.
+const gitSHA = "settee"
+
+func getWelcome(c *Call) error {
+	b := append([]byte(nil), `{"couchdb":"Welcome","version":"`+Version+`","git_sha":"`+gitSHA+`","uuid":`...)
+	b = ejson.AppendString(b, c.srv.uuid())
+	b = append(b, `,"features":`+features+`,"vendor":`...)
+	return c.JSON(http.StatusOK, append(c.appendVendor(b), '}'))
+}
+
+// appendVendor appends the settings of the section vendor, keys sorted.
+func (c *Call) appendVendor(b []byte) []byte {
+	vendor := c.srv.config.Section("vendor")
+	if _, set := vendor["name"]; !set {
+		if vendor == nil {
+			vendor = make(map[string]string, 1)
+		}
+		vendor["name"] = c.srv.config.String("vendor", "name")
+	}
+	return appendStrings(b, vendor)
+}
+
+// appendStrings appends a JSON object of strings, keys sorted bytewise.
+func appendStrings(b []byte, m map[string]string) []byte {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	b = append(b, '{')
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(ejson.AppendString(b, name), ':')
+		b = ejson.AppendString(b, m[name])
+	}
+	return append(b, '}')
+}
+
+func getUp(c *Call) error {
+	if mode := c.set.maintenance; mode == "true" || mode == "nolb" {
+		status := mode
+		if mode == "true" {
+			status = "maintenance_mode"
+		}
+		return c.JSON(http.StatusNotFound, append(ejson.AppendString([]byte(`{"status":`), status), '}'))
+	}
+	return c.JSON(http.StatusOK, []byte(`{"status":"ok","seeds":{}}`))
+}
+
+func getUUIDs(c *Call) error {
+	count, err := compat.UUIDCount(c.query, c.set.maxUUIDs)
+	if err != nil {
+		return err
+	}
+	b := append(make([]byte, 0, 16+35*count), `{"uuids":[`...)
+	for i := range count {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = ejson.AppendString(b, c.set.uuids.Next())
+	}
+	b = append(b, "]}"...)
+	c.SetETag(contentTag(b))
+	c.SetHeader("Cache-Control", "no-cache")
+	c.SetHeader("Expires", "Mon, 01 Jan 1990 00:00:00 GMT")
+	c.SetHeader("Pragma", "no-cache")
+	return c.JSON(http.StatusOK, b)
+}
+
+// utilsPolicy is the Content-Security-Policy of the web interface's files.
+const utilsPolicy = "child-src 'self' data: blob:; default-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; frame-src https://blog.couchdb.org;"
+
+// utilsPage stands where the web interface will be installed.
+const utilsPage = "<!doctype html>\n<title>settee</title>\n<p>This server has no web interface installed. Its API is at <a href=\"/\">/</a>.\n"
+
+func getUtils(c *Call) error {
+	if len(c.segments) == 1 && c.r.URL.Path != "/_utils/" {
+		return c.Redirect(http.StatusMovedPermanently, c.baseURL()+"/_utils/")
+	}
+	c.SetHeader("Cache-Control", "private, must-revalidate")
+	if c.srv.config.Bool("csp", "utils_enable") {
+		c.SetHeader("Content-Security-Policy", utilsPolicy)
+	}
+	switch c.Rest(1) {
+	case "", "index.html", "session.html":
+		c.SetHeader("Content-Type", "text/html")
+		return c.Bytes(http.StatusOK, []byte(utilsPage))
+	}
+	c.SetHeader("Content-Type", "text/plain")
+	return c.Bytes(http.StatusNotFound, []byte("Not found.\n"))
+}
+
+func getFavicon(c *Call) error {
+	c.SetHeader("Cache-Control", "public, max-age=31536000")
+	c.SetHeader("Expires", time.Now().UTC().AddDate(1, 0, 0).Format(http.TimeFormat))
+	c.SetHeader("Content-Type", "text/plain")
+	return c.Bytes(http.StatusNotFound, []byte("Not found.\n"))
+}
+
+// getActiveTasks lists background work; nothing of what exists so far runs long enough to be listed.
+func getActiveTasks(c *Call) error { return c.JSON(http.StatusOK, []byte("[]")) }
+
+func getMembership(c *Call) error {
+	return c.JSON(http.StatusOK, []byte(`{"all_nodes":["`+NodeName+`"],"cluster_nodes":["`+NodeName+`"]}`))
+}
+
+// postReloadQueryServers has nothing to forget: JavaScript is compiled for each design document's revision.
+func postReloadQueryServers(c *Call) error {
+	if err := c.RequireJSON(); err != nil {
+		return err
+	}
+	return c.OK(http.StatusOK)
+}
+
+// notFound answers what CouchDB answers below known endpoints: 404 missing.
+func notFound(*Call) error { return compat.ErrMissing }

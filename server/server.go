@@ -1,0 +1,123 @@
+package server
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/wire"
+	"github.com/settee-db/settee/storage"
+)
+
+// NodeName is the name of the only node; clients see it in shard maps and below /_node.
+const NodeName = "couchdb@127.0.0.1"
+
+// Options are what a Server works with.
+type Options struct {
+	Store  *storage.Store
+	Config *config.Config
+	Log    *slog.Logger
+}
+
+// Server answers CouchDB's HTTP protocol over a store. Its methods are safe for concurrent use.
+type Server struct {
+	store    *storage.Store
+	config   *config.Config
+	log      *slog.Logger
+	settings atomic.Pointer[settings]
+	routes   *node
+	handle   Handler
+	calls    sync.Pool
+	auth     *authenticator
+	stats    *stats
+	dates    dateCache
+	reshard  reshardState
+	started  time.Time
+	echo     *echo.Echo
+	stopping chan struct{}
+	stopOnce sync.Once
+}
+
+// New prepares a server; Serve starts it.
+func New(o Options) (*Server, error) {
+	auth, err := newAuthenticator()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		store: o.Store, config: o.Config, log: o.Log, auth: auth, stats: newStats(), started: time.Now(),
+		routes: newRouter(routes), handle: compose(dispatch), stopping: make(chan struct{}),
+	}
+	s.calls.New = func() any { return new(Call) }
+	s.settings.Store(readSettings(o.Config, nil))
+	o.Config.Subscribe(func() { s.settings.Store(readSettings(o.Config, s.settings.Load())) })
+	s.echo = s.newEcho()
+	return s, nil
+}
+
+func (s *Server) newEcho() *echo.Echo {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	// Paths follow CouchDB's rules, which echo's router does not know: the table in routes.go is asked before it.
+	e.Pre(func(echo.HandlerFunc) echo.HandlerFunc { return s.serve })
+	e.HTTPErrorHandler = func(err error, c echo.Context) { s.log.Error("unanswered", "error", err) }
+	wire.Configure(e.Server)
+	e.Server.ReadHeaderTimeout = time.Minute
+	e.Server.IdleTimeout = 10 * time.Minute
+	return e
+}
+
+// Stopping is closed when the server is about to stop: feeds end their answers then.
+func (s *Server) Stopping() <-chan struct{} { return s.stopping }
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+
+// Serve answers connections of l until Shutdown.
+func (s *Server) Serve(l net.Listener) error {
+	s.echo.Listener = wire.Listen(l)
+	if err := s.echo.Server.Serve(s.echo.Listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Shutdown ends feeds at once, lets other requests finish until ctx ends, and stops listening.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stopOnce.Do(func() { close(s.stopping) })
+	return s.echo.Shutdown(ctx)
+}
+
+// serve runs one request through the chain.
+func (s *Server) serve(ec echo.Context) error {
+	c := s.calls.Get().(*Call)
+	r := ec.Request()
+	*c = Call{
+		srv: s, set: s.settings.Load(), echo: ec, r: r, w: ec.Response(), conn: wire.FromContext(r.Context()),
+		body: newRequestBody(r),
+	}
+	err := s.handle(c)
+	if c.json != nil {
+		c.json.Release()
+	}
+	s.calls.Put(c)
+	return err
+}
+
+// uuid is the identity of the server: the configured one, else the store's.
+func (s *Server) uuid() string {
+	if id, ok := s.config.Get("couchdb", "uuid"); ok {
+		return id
+	}
+	id := s.store.UUID()
+	return hex.EncodeToString(id[:])
+}

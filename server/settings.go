@@ -1,0 +1,119 @@
+package server
+
+import (
+	"math"
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/server/config"
+)
+
+// settings are the values of the configuration that requests need, parsed once for each change of the configuration.
+type settings struct {
+	maxRequestSize      int64
+	maxURILength        int64
+	maxDocumentSize     int64
+	maxAttachmentSize   int64
+	maxDocIDLength      int64
+	maxPartitionSize    int64
+	maxDBsInfo          int64
+	maxPurgeIDs         int64
+	maxPurgeRevs        int64
+	maxLookedUpIDs      int64 // of filter=_doc_ids; more make the feed scan
+	maxUUIDs            int64
+	changesTimeout      int64 // milliseconds
+	queryLimit          int64
+	partitionQueryLimit int64
+	shards              int64
+	compressionLevel    int64
+	compressible        []string
+	allowJSONP          bool
+	adminOnlyAllDBs     bool
+	plusIsSpace         bool
+	requireUser         bool
+	requireUserButUp    bool
+	usersSecurity       bool
+	wwwAuthenticate     string
+	loginPage           string
+	forwardedHost       string
+	forwardedProto      string
+	forwardedSSL        string
+	maintenance         string
+	uuids               *compat.UUIDs
+	uuidKind            compat.UUIDOptions
+	defaultSecurity     string
+	attachmentCSP       string // "" when switched off
+	couchLog            bool
+	admins              map[string]string
+}
+
+// readSettings parses the configuration; old are the settings before, whose id generator goes on if it is the same kind.
+func readSettings(c *config.Config, old *settings) *settings {
+	s := &settings{
+		maxRequestSize:      c.Int("chttpd", "max_http_request_size", math.MaxInt64),
+		maxURILength:        c.Int("chttpd", "max_uri_length", math.MaxInt64),
+		maxDocumentSize:     c.Int("couchdb", "max_document_size", math.MaxInt64),
+		maxAttachmentSize:   c.Int("couchdb", "max_attachment_size", math.MaxInt64),
+		maxDocIDLength:      c.Int("couchdb", "max_document_id_length", math.MaxInt64),
+		maxPartitionSize:    c.Int("couchdb", "max_partition_size", math.MaxInt64),
+		maxDBsInfo:          c.Int("chttpd", "max_db_number_for_dbs_info_req", math.MaxInt64),
+		maxPurgeIDs:         c.Int("purge", "max_document_id_number", math.MaxInt64),
+		maxPurgeRevs:        c.Int("purge", "max_revisions_number", math.MaxInt64),
+		maxLookedUpIDs:      c.Int("couchdb", "changes_doc_ids_optimization_threshold", math.MaxInt64),
+		maxUUIDs:            c.Int("uuids", "max_count", math.MaxInt64),
+		changesTimeout:      c.Int("chttpd", "changes_timeout", math.MaxInt64),
+		queryLimit:          c.Int("query_server_config", "query_limit", math.MaxInt64),
+		partitionQueryLimit: c.Int("query_server_config", "partition_query_limit", math.MaxInt64),
+		shards:              c.Int("cluster", "q", 2),
+		compressionLevel:    c.Int("attachments", "compression_level", 9),
+		compressible:        splitList(c.String("attachments", "compressible_types")),
+		allowJSONP:          c.Bool("chttpd", "allow_jsonp"),
+		adminOnlyAllDBs:     c.Bool("chttpd", "admin_only_all_dbs"),
+		plusIsSpace:         c.Bool("chttpd", "decode_plus_to_space"),
+		requireUser:         c.Bool("chttpd", "require_valid_user"),
+		requireUserButUp:    c.Bool("chttpd", "require_valid_user_except_for_up"),
+		usersSecurity:       c.Bool("couchdb", "users_db_security_editable"),
+		wwwAuthenticate:     c.String("chttpd", "WWW-Authenticate"),
+		loginPage:           c.String("chttpd_auth", "authentication_redirect"),
+		forwardedHost:       c.String("chttpd", "x_forwarded_host"),
+		forwardedProto:      c.String("chttpd", "x_forwarded_proto"),
+		forwardedSSL:        c.String("chttpd", "x_forwarded_ssl"),
+		maintenance:         c.String("couchdb", "maintenance_mode"),
+		defaultSecurity:     c.String("couchdb", "default_security"),
+		couchLog:            c.String("log", "format") == "couchdb",
+		admins:              c.Section("admins"),
+	}
+	if c.Bool("csp", "attachments_enable") {
+		s.attachmentCSP = c.String("csp", "attachments_header_value")
+	}
+	s.uuidKind = compat.UUIDOptions{Algorithm: compat.UUIDAlgorithm(c.String("uuids", "algorithm")), Suffix: c.String("uuids", "utc_id_suffix")}
+	s.setUUIDs(old)
+	return s
+}
+
+// setUUIDs makes the generator of document ids; an unknown algorithm keeps the old one.
+func (s *settings) setUUIDs(old *settings) {
+	if old != nil && old.uuidKind.Algorithm == s.uuidKind.Algorithm && old.uuidKind.Suffix == s.uuidKind.Suffix {
+		s.uuids = old.uuids
+		return
+	}
+	var err error
+	if s.uuids, err = compat.NewUUIDs(s.uuidKind); err != nil {
+		if old != nil {
+			s.uuids = old.uuids
+			return
+		}
+		s.uuids, _ = compat.NewUUIDs(compat.UUIDOptions{})
+	}
+}
+
+// splitList splits at commas and drops blanks.
+func splitList(s string) []string {
+	var out []string
+	for _, part := range strings.Split(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
