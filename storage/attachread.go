@@ -1,0 +1,87 @@
+package storage
+
+import (
+	"context"
+	"io"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/zgzip"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// AttachmentRange selects what ReadAttachment writes. The zero value with To -1 is all of it as stored.
+type AttachmentRange struct {
+	From, To int64 // of the stored bytes, To exclusive; To < 0: to the end
+	// Gunzip decodes what is stored with gzip; From and To must then select all.
+	Gunzip bool
+}
+
+// ReadAttachment writes the bytes of an attachment of a stored document to w, in one snapshot where the store has no time limit
+// for that, and without holding more than a chunk in memory. The error is compat.ErrMissing if the bytes are gone (the document
+// was replaced and compacted, or purged, since it was read).
+func (db *DB) ReadAttachment(ctx context.Context, att *compat.Attachment, o AttachmentRange, w io.Writer) error {
+	if o.To < 0 || o.To > att.EncodedLength {
+		o.To = att.EncodedLength
+	}
+	if o.Gunzip && att.Encoding == compat.EncodingGzip {
+		return db.gunzip(ctx, att, w)
+	}
+	return db.copyAttachment(ctx, att.Ref, max(o.From, 0), o.To, w)
+}
+
+// copyAttachment writes the bytes [from, to).
+func (db *DB) copyAttachment(ctx context.Context, ref string, from, to int64, w io.Writer) error {
+	return db.viewOn(ctx, func(d *dbRead) error {
+		prefix := d.keys.attachment(nil, TagAtt, ref)
+		_, end := children(prefix)
+		n := from / maxEntry
+		it := d.r.Range(kv.AppendInt(prefix[:len(prefix):len(prefix)], n), end, kv.RangeOptions{})
+		defer it.Close()
+		for ; from < to && it.Next(); n++ {
+			number, _, err := kv.ReadInt(it.Key()[len(prefix):])
+			if err != nil {
+				return corrupt("attachment chunk", err)
+			}
+			chunk := it.Value()
+			chunk = chunk[:min(int64(len(chunk)), to-n*maxEntry)]
+			if number != n || int64(len(chunk)) <= from-n*maxEntry {
+				return corrupt("attachment: chunks with gaps", nil)
+			}
+			written, err := w.Write(chunk[from-n*maxEntry:])
+			from += int64(written)
+			if err != nil {
+				return err
+			}
+		}
+		if err := it.Err(); err != nil {
+			return err
+		}
+		if from < to {
+			return compat.ErrMissing
+		}
+		return nil
+	})
+}
+
+// gunzip writes the decoded bytes.
+func (db *DB) gunzip(ctx context.Context, att *compat.Attachment, w io.Writer) error {
+	encoded, stored := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		stored.CloseWithError(db.copyAttachment(ctx, att.Ref, 0, att.EncodedLength, stored))
+	}()
+	err := decode(encoded, w)
+	encoded.CloseWithError(err) // ends the copying if the decoder stopped early
+	<-done
+	return err
+}
+
+func decode(encoded io.Reader, w io.Writer) error {
+	r, err := zgzip.NewReader(encoded)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, r)
+	return err
+}

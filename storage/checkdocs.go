@@ -1,0 +1,325 @@
+package storage
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// docsCheck is the first phase: the documents in the order of their ids, in four subspaces at once.
+type docsCheck struct {
+	begun bool
+	last  string // the last document that was checked
+	sums  statDelta
+	parts map[string]*statDelta
+	refs  map[string]*attachmentUse
+}
+
+// attachmentUse is what the entries say of an attachment.
+type attachmentUse struct {
+	count  int64
+	length int64 // stored bytes
+	digest [16]byte
+	id     string // a document that names it
+}
+
+// idStream reads one subspace whose keys begin with a document's id.
+type idStream struct {
+	it     kv.Iterator
+	prefix int
+	ok     bool
+	id     string
+	key    []byte // the part of the key behind the id
+}
+
+func (d *dbRead) idStream(tag Tag, after string, begun bool) *idStream {
+	prefix := d.keys.sub(nil, tag)
+	begin, end := children(prefix)
+	if begun {
+		_, begin = children(d.keys.doc(nil, tag, after))
+	}
+	return &idStream{it: d.r.Range(begin, end, kv.RangeOptions{}), prefix: len(prefix)}
+}
+
+// next moves to the next row.
+func (s *idStream) next() (err error) {
+	if s.ok = s.it.Next(); !s.ok {
+		return s.it.Err()
+	}
+	if s.id, s.key, err = kv.ReadString(s.it.Key()[s.prefix:]); err != nil {
+		err = corrupt("document key", err)
+	}
+	return err
+}
+
+// docRows is what is stored of one document.
+type docRows struct {
+	id      string
+	leaves  []leafRecord
+	docs    []revEntry
+	history []revEntry
+	listed  []byte // value of TagAllDocs, nil if there is none
+	stray   []string
+}
+
+// revEntry is an entry with its key.
+type revEntry struct {
+	rev     compat.Rev
+	deleted bool // of the key in TagDocs, or the flag in TagHistory
+	e       entry
+	broken  bool // its body is no JSON object
+}
+
+// checkDocs checks invariants 1 to 4 of every document, and sums up what the counters have to say.
+func (c *dbCheck) checkDocs(d *dbRead) error {
+	var streams [4]*idStream
+	for i, tag := range [...]Tag{TagRevs, TagDocs, TagHistory, TagAllDocs} {
+		streams[i] = d.idStream(tag, c.docs.last, c.docs.begun)
+		defer streams[i].it.Close()
+		if err := streams[i].next(); err != nil {
+			return err
+		}
+	}
+	for {
+		doc := docRows{}
+		found := false
+		for _, s := range streams {
+			if s.ok && (!found || s.id < doc.id) {
+				doc.id, found = s.id, true
+			}
+		}
+		if !found {
+			return nil
+		}
+		if err := doc.read(d, streams); err != nil {
+			return err
+		}
+		if err := c.checkDoc(d, &doc); err != nil {
+			return err
+		}
+		c.docs.last, c.docs.begun = doc.id, true
+		if len(doc.leaves) > 0 {
+			c.store.done++
+			c.store.progress(c.store.done, max(c.store.total, c.store.done))
+		}
+		if len(c.store.violations) > maxViolations {
+			return errEnoughViolations
+		}
+	}
+}
+
+// read takes the document's rows from the streams.
+func (doc *docRows) read(d *dbRead, streams [4]*idStream) error {
+	revs, docs, history, all := streams[0], streams[1], streams[2], streams[3]
+	for revs.ok && revs.id == doc.id {
+		l, err := parseLeaf(revs.key, revs.it.Value())
+		if err != nil {
+			doc.stray = append(doc.stray, "leaf: "+err.Error())
+		} else {
+			doc.leaves = append(doc.leaves, l)
+		}
+		if err := revs.next(); err != nil {
+			return err
+		}
+	}
+	if err := doc.readEntries(d, docs, &doc.docs, parseLeafKey); err != nil {
+		return err
+	}
+	historyKey := func(key []byte) (bool, compat.Rev, []byte, error) {
+		rev, rest, err := parseRevKey(key)
+		return false, rev, rest, err
+	}
+	if err := doc.readEntries(d, history, &doc.history, historyKey); err != nil {
+		return err
+	}
+	for i := range doc.history {
+		doc.history[i].deleted = doc.history[i].e.deleted
+	}
+	if all.ok && all.id == doc.id {
+		doc.listed = append([]byte{}, all.it.Value()...)
+		return all.next()
+	}
+	return nil
+}
+
+// readEntries takes the document's entries from a stream.
+func (doc *docRows) readEntries(d *dbRead, s *idStream, entries *[]revEntry, parse func([]byte) (bool, compat.Rev, []byte, error)) error {
+	var own []byte // key of the last entry
+	spread := false
+	for s.ok && s.id == doc.id {
+		deleted, rev, rest, err := parse(s.key)
+		key := s.it.Key()
+		switch {
+		case err != nil:
+			doc.stray = append(doc.stray, err.Error())
+		case len(rest) == 0:
+			own = bytes.Clone(key)
+			e, err := d.entryOf(own, s.it.Value())
+			if err != nil && !isCorrupt(err) {
+				return err
+			}
+			if err != nil {
+				doc.stray = append(doc.stray, rev.String()+": "+err.Error())
+			}
+			spread = e.spread || err != nil
+			broken := err != nil || !isObject(e.body)
+			e.body = nil // the memory is the store's
+			*entries = append(*entries, revEntry{rev, deleted, e, broken})
+		case !spread || !bytes.Equal(own, key[:len(key)-len(rest)]):
+			doc.stray = append(doc.stray, "a part of no entry of "+rev.String())
+		}
+		if err := s.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isObject(body []byte) bool {
+	p := ejson.AcquireParser()
+	defer p.Release()
+	v, err := p.Parse(body)
+	return err == nil && v.Kind() == ejson.Object
+}
+
+// checkDoc checks one document. Only its last step changes what is kept, so that it can be repeated.
+func (c *dbCheck) checkDoc(d *dbRead, doc *docRows) error {
+	n := len(doc.leaves)
+	var row []byte
+	if n > 0 {
+		var err error
+		if row, err = d.r.Get(d.keys.seqKey(nil, TagChanges, doc.leaves[n-1].seq)); err != nil {
+			return err
+		}
+	}
+	for _, detail := range doc.stray {
+		c.violation(2, doc.id, "%s", detail)
+	}
+	c.checkLeaves(doc)
+	c.checkEntries(doc)
+	if n > 0 {
+		winner := &doc.leaves[n-1]
+		want := changeValue{id: doc.id, winner: winner.Rev, deleted: winner.Deleted, leaves: n}
+		if !bytes.Equal(row, want.encode(nil)) {
+			c.violation(4, doc.id, "its row of the changes feed is missing or differs")
+		}
+	}
+	switch live := n > 0 && !doc.leaves[n-1].Deleted; {
+	case live && !bytes.Equal(doc.listed, encodeWinner(nil, doc.leaves[n-1].Rev)):
+		c.violation(3, doc.id, "not in the list of documents with its winner")
+	case !live && doc.listed != nil:
+		c.violation(3, doc.id, "in the list of documents, but it has no live leaf")
+	}
+	c.sumUp(d, doc)
+	return nil
+}
+
+// checkLeaves checks the revision tree.
+func (c *dbCheck) checkLeaves(doc *docRows) {
+	for i := range doc.leaves {
+		l := &doc.leaves[i]
+		if last := i == len(doc.leaves)-1; l.winner != last {
+			c.violation(1, doc.id, "leaf %s: carries a sequence: %v, is the winner: %v", l.Rev, l.winner, last)
+		}
+		for j := range doc.leaves {
+			if i != j && doc.leaves[j].Has(l.Rev) {
+				c.violation(1, doc.id, "leaf %s is also an ancestor", l.Rev)
+			}
+		}
+	}
+}
+
+// checkEntries checks that exactly the right revisions have entries.
+func (c *dbCheck) checkEntries(doc *docRows) {
+	stored := 0
+	for i := range doc.leaves {
+		l := &doc.leaves[i]
+		if l.stored {
+			stored++
+		}
+		has := false
+		for j := range doc.docs {
+			e := &doc.docs[j]
+			has = has || e.rev == l.Rev && e.deleted == l.Deleted
+		}
+		if has != l.stored {
+			c.violation(2, doc.id, "leaf %s: says it has an entry: %v, has one: %v", l.Rev, l.stored, has)
+		} else if !has && !l.Deleted {
+			c.violation(2, doc.id, "leaf %s has no entry", l.Rev)
+		}
+	}
+	if stored != len(doc.docs) {
+		c.violation(2, doc.id, "%d entries for %d leaves that have one", len(doc.docs), stored)
+	}
+	for _, list := range [...][]revEntry{doc.docs, doc.history} {
+		for i := range list {
+			if list[i].broken {
+				c.violation(2, doc.id, "the body of %s is no JSON object", list[i].rev)
+			}
+		}
+	}
+	for i := range doc.history {
+		rev := doc.history[i].rev
+		known := false
+		for j := range doc.leaves {
+			known = known || doc.leaves[j].Rev != rev && doc.leaves[j].Has(rev)
+		}
+		if !known {
+			c.violation(13, doc.id, "the replaced revision %s is no ancestor of a leaf", rev)
+		}
+	}
+}
+
+// sumUp adds the document to what the counters have to say.
+func (c *dbCheck) sumUp(d *dbRead, doc *docRows) {
+	s := &c.docs
+	var own statDelta
+	if n := len(doc.leaves); n > 0 && doc.leaves[n-1].Deleted {
+		own[statDelCount]++
+	} else if n > 0 {
+		own[statDocCount]++
+	}
+	for i := range doc.leaves {
+		own[statExternal] += doc.leaves[i].external
+		own[statActive] += doc.leaves[i].active
+	}
+	if name, ok := partitionOf(doc.id); ok && d.rec.partitioned {
+		if s.parts == nil {
+			s.parts = make(map[string]*statDelta)
+		}
+		if s.parts[name] == nil {
+			s.parts[strings.Clone(name)] = new(statDelta)
+		}
+		s.parts[name].add(&own)
+	}
+	for i := range doc.history {
+		own[statHistory] += doc.history[i].e.size
+		own[statHistoryRows]++
+	}
+	s.sums.add(&own)
+	for _, list := range [...][]revEntry{doc.docs, doc.history} {
+		for i := range list {
+			for j := range list[i].e.atts {
+				a := &list[i].e.atts[j]
+				use := s.refs[a.Ref]
+				if use == nil {
+					use = &attachmentUse{length: a.EncodedLength, digest: a.Digest, id: doc.id}
+					s.refs[a.Ref] = use
+				}
+				use.count++
+				if use.length != a.EncodedLength || use.digest != a.Digest {
+					c.violation(7, doc.id, "attachment %q of %s differs from another with the same bytes", a.Name, list[i].rev)
+				}
+			}
+		}
+	}
+}
+
+func (d *statDelta) add(other *statDelta) {
+	for i, n := range other {
+		d[i] += n
+	}
+}

@@ -1,0 +1,219 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+func isCorrupt(err error) bool { return errors.Is(err, kv.ErrCorrupt) }
+
+// feedCheck is the phase of the changes feed and its blocks.
+type feedCheck struct {
+	cursor []byte
+	seqs   [seqLevels]blockCount
+	tails  seqTails
+	last   Seq
+	begun  bool
+}
+
+// blockCount compares the blocks of one level with the rows, both in their order.
+type blockCount struct {
+	begins []Seq
+	counts []int64 // as stored
+	rows   []int64 // as found
+	before int64   // rows before the first block
+}
+
+// checkFeed checks that each row of the changes feed is that of a document's winner, and counts the rows of each block.
+func (c *dbCheck) checkFeed(d *dbRead) error {
+	f := &c.feed
+	if !f.begun {
+		if err := f.readBlocks(d); err != nil {
+			return err
+		}
+		f.begun = true
+	}
+	return walk(d, d.keys.sub(nil, TagChanges), &f.cursor, func(suffix, value []byte) error {
+		seq, err := parseSeq(suffix)
+		if err != nil || len(suffix) != seqSize {
+			c.violation(4, "", "a key of the changes feed is no sequence")
+			return nil
+		}
+		row, err := parseChange(value)
+		if err != nil {
+			c.violation(4, "", "%v", err)
+			return nil
+		}
+		leaves, err := d.leaves(row.id)
+		if err != nil && !isCorrupt(err) {
+			return err
+		}
+		if n := len(leaves); n == 0 || leaves[n-1].seq != seq {
+			c.violation(4, row.id, "a row of the changes feed at %x that is not its last update", seq)
+		}
+		f.last = seq
+		for level := range f.seqs {
+			f.seqs[level].count(seq)
+		}
+		return nil
+	})
+}
+
+func (f *feedCheck) readBlocks(d *dbRead) error {
+	value, err := d.r.Get(d.keys.seqTails(nil))
+	if err != nil {
+		return err
+	}
+	if f.tails, err = parseSeqTails(value); err != nil {
+		return err
+	}
+	for level := range f.seqs {
+		b := blockCount{}
+		var cursor []byte
+		err := walk(d, d.keys.seqLevel(nil, level), &cursor, func(suffix, value []byte) error {
+			begin, err := parseSeq(suffix)
+			b.begins, b.counts = append(b.begins, begin), append(b.counts, counter(value))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		b.rows = make([]int64, len(b.begins))
+		f.seqs[level] = b
+	}
+	return nil
+}
+
+// count notes a row.
+func (b *blockCount) count(seq Seq) {
+	n, found := slices.BinarySearchFunc(b.begins, seq, compareSeqs)
+	if found {
+		n++
+	}
+	if n == 0 {
+		b.before++
+		return
+	}
+	b.rows[n-1]++
+}
+
+// checkBlocks compares the counts of the blocks with the rows found.
+func (c *dbCheck) checkBlocks(d *dbRead) error {
+	f := &c.feed
+	for level := range f.seqs {
+		b := &f.seqs[level]
+		if b.before > 0 {
+			c.violation(6, "", "%d rows of the changes feed before the first block of level %d", b.before, level+1)
+		}
+		for i, begin := range b.begins {
+			if b.counts[i] != b.rows[i] {
+				c.violation(6, "", "sequence block %x of level %d: count %d, rows %d", begin, level+1, b.counts[i], b.rows[i])
+			}
+		}
+		if n := len(b.begins); n > 0 && b.begins[n-1] != f.tails[level] {
+			c.violation(6, "", "the last sequence block of level %d begins at %x, not at %x", level+1, b.begins[n-1], f.tails[level])
+		}
+	}
+	end, err := d.updateSeq()
+	if err != nil {
+		return err
+	}
+	if compareSeqs(f.last, end.Seq) > 0 {
+		c.violation(14, "", "the last sequence %x is before the row at %x", end.Seq, f.last)
+	}
+	if rows := c.docs.sums[statDocCount] + c.docs.sums[statDelCount]; int64(end.N) < rows {
+		c.violation(14, "", "%d updates, but %d documents", end.N, rows)
+	}
+	return nil
+}
+
+// ranksCheck is the phase of the counts over TagAllDocs.
+type ranksCheck struct {
+	cursor []byte
+	begun  bool
+	levels [rankLevels + 1]rankCount // [0] is unused
+}
+
+// rankCount compares the boundaries of one level with the rows.
+type rankCount struct {
+	keys   [][]byte
+	counts []int64
+	rows   []int64
+	before int64 // rows before the first boundary
+	first  int64 // count of the empty boundary
+	at     int   // boundaries passed
+}
+
+// checkRanks checks the counts and the boundaries of each rank level.
+func (c *dbCheck) checkRanks(d *dbRead) error {
+	x := d.idRanks()
+	if !c.ranks.begun {
+		if err := c.ranks.read(d, x); err != nil {
+			return err
+		}
+		c.ranks.begun = true
+	}
+	err := walk(d, x.base, &c.ranks.cursor, func(key, _ []byte) error {
+		for n := 1; n <= rankLevels; n++ {
+			if !c.ranks.levels[n].count(key) && rankHeight(key) >= n {
+				c.violation(6, "", "%q is no boundary of rank level %d", key, n)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for n := 1; n <= rankLevels; n++ {
+		l := &c.ranks.levels[n]
+		if l.before != l.first {
+			c.violation(6, "", "rank level %d begins with the count %d, rows %d", n, l.first, l.before)
+		}
+		for i := range l.keys {
+			if l.counts[i] != l.rows[i] {
+				c.violation(6, "", "rank level %d at %q: count %d, rows %d", n, l.keys[i], l.counts[i], l.rows[i])
+			}
+			if rankHeight(l.keys[i]) < n {
+				c.violation(6, "", "rank level %d has %q, which does not reach it", n, l.keys[i])
+			}
+		}
+	}
+	return nil
+}
+
+func (r *ranksCheck) read(d *dbRead, x *rankIndex) error {
+	for n := 1; n <= rankLevels; n++ {
+		l := rankCount{}
+		var cursor []byte
+		err := walk(d, x.level[n], &cursor, func(key, value []byte) error {
+			if len(key) == 0 {
+				l.first = counter(value)
+				return nil
+			}
+			l.keys, l.counts = append(l.keys, bytes.Clone(key)), append(l.counts, counter(value))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		l.rows = make([]int64, len(l.keys))
+		r.levels[n] = l
+	}
+	return nil
+}
+
+// count notes a row, in ascending order, and tells whether it is a boundary.
+func (l *rankCount) count(key []byte) (boundary bool) {
+	for l.at < len(l.keys) && bytes.Compare(l.keys[l.at], key) <= 0 {
+		l.at++
+	}
+	if l.at == 0 {
+		l.before++
+		return false
+	}
+	l.rows[l.at-1]++
+	return bytes.Equal(l.keys[l.at-1], key)
+}

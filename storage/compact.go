@@ -1,0 +1,196 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Compaction forgets the bodies of replaced revisions (TagHistory), the attachments that only they name, and the oldest purge
+// requests. Nothing else ever piles up in a database. It runs beside writers: each entry is removed in a transaction that reads it, and the removal of one
+// entry conflicts with nothing but another removal of it.
+
+// CompactionPolicy says when a database is compacted without being asked (CouchDB's smoosh). The zero value is the default.
+type CompactionPolicy struct {
+	// Off leaves it to Compact and StartCompact.
+	Off bool
+	// MinHistory is the least size of the replaced revisions, in bytes; 0 means 1 MiB.
+	MinHistory int64
+	// Ratio is that of all data to live data from which on a database is compacted; 0 means 2: replaced revisions take more
+	// than live ones.
+	Ratio float64
+}
+
+const (
+	defaultMinHistory      = 1 << 20
+	defaultCompactionRatio = 2
+
+	// compactEvery is the pause between two looks at the databases that were written to.
+	compactEvery = time.Minute
+	// compactBatch is how many entries are removed in one transaction.
+	compactBatch = 256
+)
+
+// due tells whether a database with so many bytes in replaced and in live revisions is to be compacted.
+func (p CompactionPolicy) due(history, active int64) bool {
+	if p.MinHistory == 0 {
+		p.MinHistory = defaultMinHistory
+	}
+	if p.Ratio == 0 {
+		p.Ratio = defaultCompactionRatio
+	}
+	return !p.Off && history >= p.MinHistory && float64(history+active) > p.Ratio*float64(active)
+}
+
+// compactions are the running compactions of this process.
+type compactions struct {
+	mu      sync.Mutex
+	running map[string]int // by database
+}
+
+func (c *compactions) add(name string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running[name] += n; c.running[name] == 0 {
+		delete(c.running, name)
+	}
+}
+
+// compactRunning is Info.CompactRunning.
+func (db *DB) compactRunning() bool {
+	c := &db.store.bg.compactions
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running[db.name] > 0
+}
+
+// StartCompact compacts the database in the background, unless this process is at it already. The error is
+// compat.ErrNoDatabase if there is none.
+func (db *DB) StartCompact(ctx context.Context) error {
+	if err := db.view(ctx, func(*dbRead) error { return nil }); err != nil {
+		return err
+	}
+	if !db.compactRunning() {
+		c := &db.store.bg.compactions
+		c.add(db.name, 1) // here, so that Info shows it when StartCompact has returned
+		task := func(ctx context.Context) {
+			defer c.add(db.name, -1)
+			_ = db.compact(ctx) // what is left is removed by the next compaction
+		}
+		if !db.store.bg.run(task) {
+			c.add(db.name, -1)
+			return kv.ErrClosed
+		}
+	}
+	return nil
+}
+
+// Compact removes the bodies of the revisions that were replaced before it began, and returns when that is done.
+func (db *DB) Compact(ctx context.Context) error {
+	c := &db.store.bg.compactions
+	c.add(db.name, 1)
+	defer c.add(db.name, -1)
+	return db.compact(ctx)
+}
+
+func (db *DB) compact(ctx context.Context) error {
+	var cursor []byte // the last key of the batch before, without the database's prefix
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		keys, err := db.historyKeys(ctx, cursor)
+		if err != nil {
+			return err
+		}
+		if len(keys) == 0 {
+			return db.update(ctx, (*dbTx).forgetPurges)
+		}
+		err = db.update(ctx, func(t *dbTx) error { return t.forget(keys) })
+		if err != nil {
+			return err
+		}
+		cursor = keys[len(keys)-1]
+	}
+}
+
+// historyKeys lists some keys of entries in TagHistory after cursor, without the prefix of the subspace.
+func (db *DB) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, err error) {
+	err = db.viewOn(ctx, func(d *dbRead) error {
+		keys = keys[:0]
+		prefix := d.keys.sub(nil, TagHistory)
+		begin, end := children(prefix)
+		if cursor != nil {
+			_, begin = children(concat(prefix, cursor))
+		}
+		it := d.r.Range(begin, end, kv.RangeOptions{})
+		defer it.Close()
+		for len(keys) < compactBatch && it.Next() {
+			suffix := it.Key()[len(prefix):]
+			_, _, chunk, err := parseHistoryKey(suffix)
+			if err != nil {
+				return err
+			}
+			if len(chunk) == 0 {
+				keys = append(keys, bytes.Clone(suffix))
+			}
+		}
+		return it.Err()
+	})
+	return keys, err
+}
+
+// forget removes entries of TagHistory; those that are gone already are passed over.
+func (t *dbTx) forget(suffixes [][]byte) error {
+	keys := make([][]byte, len(suffixes))
+	for i, suffix := range suffixes {
+		keys[i] = concat(t.keys.sub(nil, TagHistory), suffix)
+	}
+	values, err := t.tx.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	for i, value := range values {
+		if value == nil {
+			continue
+		}
+		old, err := t.entryOf(keys[i], value)
+		if err != nil {
+			return err
+		}
+		t.forgetEntry(keys[i], &old)
+	}
+	return nil
+}
+
+// forgetPurges removes the oldest purge requests above purged_infos_limit.
+func (t *dbTx) forgetPurges() error {
+	begin, end := children(t.keys.sub(nil, TagPurges))
+	it := t.tx.Range(begin, end, kv.RangeOptions{Reverse: true})
+	defer it.Close()
+	for n := int64(0); it.Next(); n++ {
+		if n == t.rec.purgedInfosLimit {
+			t.tx.ClearRange(begin, kv.AppendKeyAfter(nil, it.Key()))
+			break
+		}
+	}
+	return it.Err()
+}
+
+// compactAutomatically compacts the databases that were written to since the last call and need it.
+func (s *Store) compactAutomatically(ctx context.Context) {
+	for _, name := range s.bg.events.takeUpdated() {
+		db := s.DB(name)
+		var sizes []int64
+		err := db.view(ctx, func(d *dbRead) (err error) {
+			sizes, err = d.stats(statHistory, statActive)
+			return err
+		})
+		if err == nil && s.compaction.due(sizes[0], sizes[1]) {
+			_ = db.Compact(ctx) // tried again after the next write
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Wake-ups. Every write sets TagLastSeq of its database, creation too, so one watch of that key tells of every update and of the
+// deletion. One goroutine for each database with listeners watches it and fans out: a waiting listener is a channel receive.
+//
+// No update is missed: the watch begins with a value that was read before any listener that relies on it was registered, or with
+// the value after which it woke all of them. An update that is already seen may wake a listener once more.
+
+// hubs are the databases that have listeners.
+type hubs struct {
+	mu   sync.Mutex
+	open map[string]*hub
+}
+
+// hub fans the updates of one database out.
+type hub struct {
+	db        *DB
+	listeners int // guarded by hubs.mu
+	stop      context.CancelFunc
+	ready     chan struct{} // closed when uuid is set, or err
+	uuid      [16]byte
+
+	mu      sync.Mutex
+	updates uint64        // how often listeners were woken
+	changed chan struct{} // closed at the next update, then replaced
+	err     error         // set when the hub has ended
+}
+
+// Listener tells of the updates of one database. Its methods are not for concurrent use, but Close may be called at any time.
+type Listener struct {
+	hub   *hub
+	seen  uint64 // updates of the hub that Wait has reported, and those before Listen
+	close sync.Once
+}
+
+// closedChan is what C returns when Wait would not wait.
+var closedChan = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// Listen registers for the updates of the database. Updates committed after it returned are reported by the listener, so
+// listen first and read then. The error is compat.ErrNoDatabase if there is none. The caller closes the listener.
+func (db *DB) Listen(ctx context.Context) (*Listener, error) {
+	for {
+		l := &Listener{hub: db.store.bg.join(db)}
+		err := l.begin(ctx)
+		if err == nil {
+			return l, nil
+		}
+		l.Close()
+		if !errors.Is(err, errStaleHub) {
+			return nil, err
+		}
+	}
+}
+
+// errStaleHub: the hub watches an earlier database of the name and has not noticed yet.
+var errStaleHub = errors.New("storage: database was created anew")
+
+func (l *Listener) begin(ctx context.Context) error {
+	h := l.hub
+	select {
+	case <-h.ready:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	h.mu.Lock()
+	l.seen = h.updates
+	err := h.err
+	h.mu.Unlock()
+	now, _, _, readErr := h.read(ctx)
+	if readErr != nil {
+		return readErr
+	}
+	if now != h.uuid || errors.Is(err, compat.KindNoDatabase) {
+		h.db.store.bg.leave(h)
+		return errStaleHub
+	}
+	return err
+}
+
+// join registers one more listener at the database's hub, which is begun if there is none.
+func (b *background) join(db *DB) *hub {
+	b.hubs.mu.Lock()
+	defer b.hubs.mu.Unlock()
+	h := b.hubs.open[db.name]
+	if h == nil {
+		ctx, stop := context.WithCancel(b.ctx)
+		h = &hub{db: db, stop: stop, ready: make(chan struct{}), changed: make(chan struct{})}
+		b.hubs.open[db.name] = h
+		watch := func(context.Context) {
+			h.end(h.watch(ctx))
+			b.leave(h)
+		}
+		if !b.run(watch) {
+			h.end(kv.ErrClosed)
+		}
+	}
+	h.listeners++
+	return h
+}
+
+// leave forgets a hub that has ended.
+func (b *background) leave(h *hub) {
+	b.hubs.mu.Lock()
+	defer b.hubs.mu.Unlock()
+	if b.hubs.open[h.db.name] == h {
+		delete(b.hubs.open, h.db.name)
+	}
+}
+
+// Close ends the listener.
+func (l *Listener) Close() {
+	l.close.Do(func() {
+		b := &l.hub.db.store.bg
+		b.hubs.mu.Lock()
+		defer b.hubs.mu.Unlock()
+		l.hub.listeners--
+		if l.hub.listeners == 0 {
+			l.hub.stop()
+			if b.hubs.open[l.hub.db.name] == l.hub {
+				delete(b.hubs.open, l.hub.db.name)
+			}
+		}
+	})
+}
+
+// Wait returns nil as soon as there was an update since Listen or since the last Wait that returned nil, whatever it updated
+// and at most once for each update. The errors are compat.ErrNoDatabase when the database was deleted (even if there is one of
+// that name again), kv.ErrClosed when the Store was closed, or ctx's.
+func (l *Listener) Wait(ctx context.Context) error {
+	for {
+		pending, changed, err := l.look()
+		if pending || err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// C returns a channel that is closed when Wait would not wait; for use in a select, followed by Wait.
+func (l *Listener) C() <-chan struct{} {
+	h := l.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil || h.updates != l.seen {
+		return closedChan
+	}
+	return h.changed
+}
+
+// look takes an update that was not reported yet.
+func (l *Listener) look() (pending bool, changed <-chan struct{}, err error) {
+	h := l.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil {
+		return false, nil, h.err
+	}
+	pending = h.updates != l.seen
+	l.seen = h.updates
+	return pending, h.changed, nil
+}
+
+// watch wakes the listeners at every update until ctx ends or the database is gone.
+func (h *hub) watch(ctx context.Context) error {
+	uuid, key, seen, err := h.read(ctx)
+	if err != nil {
+		return err
+	}
+	h.uuid = uuid
+	close(h.ready)
+	for {
+		if err := h.db.store.kv.Watch(ctx, key, seen); err != nil {
+			return err
+		}
+		now, _, value, err := h.read(ctx)
+		if err != nil {
+			return err
+		}
+		if now != uuid {
+			return compat.ErrNoDatabase
+		}
+		if bytes.Equal(value, seen) { // a write that changed nothing, or a watch that ended early
+			continue
+		}
+		seen = value
+		h.wake(nil)
+	}
+}
+
+// read tells which database has the name now, and its key and value to watch.
+func (h *hub) read(ctx context.Context) (uuid [16]byte, key, value []byte, err error) {
+	err = h.db.view(ctx, func(d *dbRead) error {
+		uuid, key = d.rec.uuid, d.keys.sub(nil, TagLastSeq)
+		v, err := d.r.Get(key)
+		if v != nil {
+			value = bytes.Clone(v)
+		}
+		return err
+	})
+	return uuid, key, value, err
+}
+
+// end wakes the listeners for the last time.
+func (h *hub) end(err error) {
+	h.stop()
+	if h.db.store.bg.ctx.Err() != nil {
+		err = kv.ErrClosed
+	}
+	h.wake(err)
+	select {
+	case <-h.ready:
+	default:
+		close(h.ready)
+	}
+}
+
+func (h *hub) wake(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.err = err
+	h.updates++
+	close(h.changed)
+	h.changed = make(chan struct{})
+}

@@ -1,0 +1,275 @@
+package storage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// The sequence index can tell how many rows of the changes feed come after a sequence, which gives `pending` and the number
+// in front of every sequence, without a counter that writers would have to read.
+//
+// The feed is cut into blocks, and those into blocks of the second level. A block has the key (TagSeqBlocks, level) + the 13
+// bytes of the sequence where it begins, the first one the zero Seq; its value is the number of rows from there to the next
+// block, 8 bytes little-endian. (TagSeqBlocks, 0) holds where the last block of the first level begins, and behind it that
+// of the second unless they are the same; absent: both begin at the zero Seq.
+//
+//   - New rows always come at the end, so only the last block grows. A writer reads where it begins, with a conflict, and adds
+//     to its count atomically: writers conflict only when one of them begins a new block.
+//   - Where older blocks begin never changes, so the block of a row that goes away is found by a snapshot read.
+//   - An older block without rows stays so: it is removed, and the block before it covers its range.
+const seqLevels = 2
+
+// seqBlockRows is the number of rows from which on a new block begins, seqBlockFan that of blocks of the second level, in
+// blocks of the first. They are variables for tests.
+var (
+	seqBlockRows int64 = 1024
+	seqBlockFan  int64 = 128
+)
+
+const (
+	// seqSample: one write in so many looks whether the last block is full.
+	seqSample = 16
+	// seqNearlyEmpty is the count from which on it is tried to remove an old block. It is more than 1 since the count read is
+	// not that of the moment when the write commits.
+	seqNearlyEmpty = 64
+)
+
+// seqTails are the sequences where the last block of each level begins.
+type seqTails [seqLevels]Seq
+
+func (s space) seqTails(dst []byte) []byte { return kv.AppendInt(s.sub(dst, TagSeqBlocks), 0) }
+
+func (s space) seqLevel(dst []byte, level int) []byte {
+	return kv.AppendInt(s.sub(dst, TagSeqBlocks), int64(level+1))
+}
+
+func (s space) seqBlock(dst []byte, level int, begin Seq) []byte {
+	return appendSeq(s.seqLevel(dst, level), begin)
+}
+
+func compareSeqs(a, b Seq) int {
+	if a.Incarnation != b.Incarnation {
+		return int(a.Incarnation) - int(b.Incarnation)
+	}
+	return bytes.Compare(a.Versionstamp[:], b.Versionstamp[:])
+}
+
+func parseSeqTails(value []byte) (tails seqTails, err error) {
+	switch len(value) {
+	case 0:
+		return tails, nil
+	case seqSize:
+		tails[0], err = parseSeq(value)
+		tails[1] = tails[0]
+		return tails, err
+	case 2 * seqSize:
+		if tails[0], err = parseSeq(value[:seqSize]); err == nil {
+			tails[1], err = parseSeq(value[seqSize:])
+		}
+		return tails, err
+	}
+	return tails, corrupt("sequence blocks", nil)
+}
+
+// finishSeqBlocks counts the rows that the transaction put into TagChanges and took out of it.
+func (t *dbTx) finishSeqBlocks() error {
+	if t.addedSeqs == 0 && len(t.removedSeqs) == 0 {
+		return nil
+	}
+	value, err := t.tx.Get(t.keys.seqTails(nil))
+	if err != nil {
+		return err
+	}
+	tails, err := parseSeqTails(value)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(t.removedSeqs, compareSeqs)
+	split, err := t.seqSplits(tails)
+	if err != nil {
+		return err
+	}
+	for level := range seqLevels {
+		if err := t.countSeqs(level, tails[level], level < split); err != nil {
+			return err
+		}
+	}
+	if split > 0 {
+		t.moveSeqTails(tails, split)
+	}
+	return nil
+}
+
+// seqSplits tells on how many levels a new block begins with this transaction.
+func (t *dbTx) seqSplits(tails seqTails) (levels int, err error) {
+	if rand.Int64N(seqSample) >= t.addedSeqs {
+		return 0, nil
+	}
+	full := seqBlockRows
+	for level := range seqLevels {
+		value, err := t.tx.Snapshot().Get(t.keys.seqBlock(nil, level, tails[level]))
+		if err != nil {
+			return 0, err
+		}
+		if counter(value)+t.addedSeqs <= full {
+			return level, nil
+		}
+		full *= seqBlockFan
+	}
+	return seqLevels, nil
+}
+
+// countSeqs adds the transaction's rows to the counts of one level.
+func (t *dbTx) countSeqs(level int, tail Seq, split bool) error {
+	older := t.removedSeqs
+	for len(older) > 0 && compareSeqs(older[len(older)-1], tail) >= 0 {
+		older = older[:len(older)-1]
+	}
+	delta := int64(len(older) - len(t.removedSeqs))
+	for len(older) > 0 {
+		var err error
+		if older, err = t.uncountSeqs(level, older); err != nil {
+			return err
+		}
+	}
+	if split { // after the reads: a key with a versionstamp to come makes its range unreadable
+		key := t.keys.seqBlock(nil, level, Seq{Incarnation: t.rec.incarnation})
+		t.tx.SetVersionstampedKey(key, t.keys.seqStampOffset(key), counterBytes(t.addedSeqs))
+	} else {
+		delta += t.addedSeqs
+	}
+	if delta != 0 {
+		addCounter(t.tx, t.keys.seqBlock(nil, level, tail), delta)
+	}
+	return nil
+}
+
+// uncountSeqs takes the last of the sequences, and others of the same block, out of the block's count, and returns the rest.
+func (t *dbTx) uncountSeqs(level int, seqs []Seq) ([]Seq, error) {
+	begin := t.keys.seqLevel(nil, level)
+	end := kv.AppendKeyAfter(nil, appendSeq(begin, seqs[len(seqs)-1]))
+	it := t.tx.Snapshot().Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
+	defer it.Close()
+	if !it.Next() {
+		if err := it.Err(); err != nil {
+			return nil, err
+		}
+		return nil, corrupt("sequence blocks: none for a row", nil)
+	}
+	first, err := parseSeq(it.Key())
+	if err != nil {
+		return nil, err
+	}
+	rest := seqs
+	for len(rest) > 0 && compareSeqs(rest[len(rest)-1], first) >= 0 {
+		rest = rest[:len(rest)-1]
+	}
+	removed := int64(len(seqs) - len(rest))
+	addCounter(t.tx, it.Key(), -removed)
+	if counter(it.Value())-removed < seqNearlyEmpty {
+		t.tx.Atomic(kv.CompareAndClear, it.Key(), counterBytes(0))
+	}
+	return rest, nil
+}
+
+// moveSeqTails lets new blocks begin with this transaction on the first levels.
+func (t *dbTx) moveSeqTails(tails seqTails, levels int) {
+	value := appendSeq(nil, Seq{Incarnation: t.rec.incarnation})
+	if levels < seqLevels {
+		value = appendSeq(value, tails[1])
+	}
+	t.tx.SetVersionstampedValue(t.keys.seqTails(nil), value, 1)
+}
+
+func counterBytes(n int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
+
+// rowsAfter is the number of rows of the changes feed after seq.
+func (d *dbRead) rowsAfter(seq Seq) (int64, error) {
+	if seq == (Seq{}) {
+		counts, err := d.stats(statDocCount, statDelCount)
+		if err != nil {
+			return 0, err
+		}
+		return counts[0] + counts[1], nil
+	}
+	total, end := int64(0), Seq{}
+	for level := seqLevels - 1; level >= 0; level-- {
+		n, first, err := d.blocksAfter(level, seq, end)
+		if err != nil {
+			return 0, err
+		}
+		total += n
+		if first != (Seq{}) {
+			end = first
+		}
+	}
+	n, _, err := d.countRows(seq, end, 0)
+	return total + n, err
+}
+
+// blocksAfter sums the counts of the blocks of one level that begin after seq and before end (if end is not zero), and tells
+// where the first of them begins.
+func (d *dbRead) blocksAfter(level int, seq, end Seq) (n int64, first Seq, err error) {
+	prefix := d.keys.seqLevel(nil, level)
+	it := d.r.Snapshot().Range(d.seqRange(prefix, seq, end, kv.RangeOptions{WantAll: true}))
+	defer it.Close()
+	for it.Next() {
+		if first == (Seq{}) {
+			if first, err = parseSeq(it.Key()); err != nil {
+				return 0, first, err
+			}
+		}
+		n += counter(it.Value())
+	}
+	return n, first, it.Err()
+}
+
+// countRows counts the rows after seq and before end (if end is not zero) one by one, up to a limit if that is not 0.
+func (d *dbRead) countRows(seq, end Seq, limit int) (n int64, complete bool, err error) {
+	prefix := d.keys.sub(nil, TagChanges)
+	it := d.r.Snapshot().Range(d.seqRange(prefix, seq, end, kv.RangeOptions{WantAll: true, Limit: limit}))
+	defer it.Close()
+	for it.Next() {
+		n++
+	}
+	return n, limit == 0 || n < int64(limit), it.Err()
+}
+
+// seqRange is the range of keys with a prefix and sequences after one and before another, or all if that is zero.
+func (d *dbRead) seqRange(prefix []byte, after, end Seq, o kv.RangeOptions) (from, to []byte, opts kv.RangeOptions) {
+	from = kv.AppendKeyAfter(nil, appendSeq(prefix[:len(prefix):len(prefix)], after))
+	if _, to = children(prefix); end != (Seq{}) {
+		to = appendSeq(prefix[:len(prefix):len(prefix)], end)
+	}
+	return from, to, o
+}
+
+// updateSeq is the end of the changes feed.
+func (d *dbRead) updateSeq() (UpdateSeq, error) {
+	values, err := d.r.GetMany([][]byte{d.keys.stat(nil, statUpdates), d.keys.sub(nil, TagLastSeq)})
+	if err != nil {
+		return UpdateSeq{}, err
+	}
+	u := UpdateSeq{N: uint64(counter(values[0]))}
+	if values[1] != nil {
+		u.Seq, err = parseSeq(values[1])
+	}
+	return u, err
+}
+
+// seqNumber is the number that the sequence of a row has on the wire.
+func (d *dbRead) seqNumber(seq Seq) (uint64, error) {
+	after, err := d.rowsAfter(seq)
+	if err != nil {
+		return 0, err
+	}
+	counts, err := d.stats(statUpdates)
+	if err != nil {
+		return 0, err
+	}
+	return uint64(counts[0] - after), nil
+}
