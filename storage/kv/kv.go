@@ -5,7 +5,8 @@ import (
 	"errors"
 )
 
-// Store is an ordered, transactional key-value store. All methods are safe for concurrent use.
+// Store is an ordered, transactional key-value store. All methods are safe for concurrent use. Keys sort below \xff, which
+// may end a range: engines keep what is beyond for themselves.
 type Store interface {
 	// View runs fn once on one consistent snapshot of the store. Nothing fn has read may be kept after it returns.
 	// On an engine with a read time limit (Limits.ReadTime) a long fn sees [ErrTooOld] from its reads; View does not
@@ -16,8 +17,8 @@ type Store interface {
 	// when its reads conflict with another commit, when the transaction became too old, and when the outcome of the commit
 	// was unknown and turned out not to have happened; so fn must be free of side effects beyond the transaction. A
 	// transaction that becomes too old again and again fails with [ErrTooOld] in the end. An error from fn rolls back and
-	// is returned as it is, unless it came from a read that was too old. The returned Versionstamp is the commit's (user part 0); it is zero
-	// when fn wrote nothing.
+	// is returned as it is, unless it came from a read that was too old. The returned Versionstamp is the commit's (user
+	// part 0); it is zero when fn wrote nothing, not even a write conflict range.
 	Update(ctx context.Context, fn func(Tx) error) (Versionstamp, error)
 
 	// Watch blocks until the value of key differs from seen (nil: the key is absent), and returns nil; or until ctx ends,
@@ -46,7 +47,8 @@ type ReadTx interface {
 	// Range iterates over begin <= key < end in ascending or descending order. The read starts at once, so several ranges
 	// opened before the first is drained overlap on an engine across a network. The caller closes the iterator. In a Tx
 	// the iterator sees the writes made before the call; of those made later in the part not yet read it may see some.
-	// What conflicts is what was read: up to the last row, or the whole range when the iterator came to its end.
+	// What conflicts is at least what was read: up to the last row, or the whole range when the iterator came to its end;
+	// with a Limit that was reached it is exactly that.
 	Range(begin, end []byte, opts RangeOptions) Iterator
 
 	// Snapshot returns the same reader whose reads add no conflict ranges. In a View it returns itself.

@@ -47,6 +47,21 @@ func testLostUpdate(t *testing.T, s *store) {
 	s.expect("n", fmt.Sprint(workers*each))
 }
 
+// A conflict is found however many commits came after the one that caused it.
+func testConflictLongAgo(t *testing.T, s *store) {
+	for _, key := range []string{"read", "other"} {
+		runs := s.runs(func(tx kv.Tx) { get(t, tx, "read") }, func(kv.Tx) {
+			s.set(key, "new")
+			for i := range 40 {
+				s.set(fmt.Sprint("unrelated", i), "")
+			}
+		}, true)
+		if again := runs > 1; again != (key == "read") {
+			t.Errorf("write of %q: ran %d times", key, runs)
+		}
+	}
+}
+
 // Two transactions that each read what the other writes do not both commit on what they read.
 func testWriteSkew(t *testing.T, s *store) {
 	s.set("a", "1", "b", "1")

@@ -37,6 +37,7 @@ var tests = []struct {
 	{"IteratorsAtOnce", testIteratorsAtOnce, true},
 	{"WritesDuringIteration", testWritesDuringIteration, true},
 	{"Conflicts", testConflicts, false},
+	{"ConflictLongAgo", testConflictLongAgo, false},
 	{"LostUpdate", testLostUpdate, true},
 	{"WriteSkew", testWriteSkew, false},
 	{"SnapshotStays", testSnapshotStays, true},

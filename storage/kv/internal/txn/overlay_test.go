@@ -160,17 +160,17 @@ func TestWritesDuringIteration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := memkv.New()
 		untouched := map[string]bool{}
-		_, err := store.Update(context.Background(), func(tx kv.Tx) error {
-			for _, k := range rapid.SliceOf(genKey()).Draw(t, "keys") {
+		put := func(tx kv.Tx, name string) {
+			for _, k := range rapid.SliceOf(genKey()).Draw(t, name) {
 				tx.Set([]byte(k), []byte(k))
 				untouched[k] = true
 			}
-			return nil
-		})
-		if err != nil {
+		}
+		if _, err := store.Update(context.Background(), func(tx kv.Tx) error { put(tx, "stored"); return nil }); err != nil {
 			t.Fatal(err)
 		}
-		_, err = store.Update(context.Background(), func(tx kv.Tx) error {
+		_, err := store.Update(context.Background(), func(tx kv.Tx) error {
+			put(tx, "written")
 			tx.Set([]byte("~"), nil) // so that there is an overlay from the start
 			reverse := rapid.Bool().Draw(t, "reverse")
 			it := tx.Range(nil, []byte("d"), kv.RangeOptions{Reverse: reverse})
