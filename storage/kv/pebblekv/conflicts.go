@@ -6,10 +6,10 @@ import (
 )
 
 // The window of commits that a transaction can be checked against. Two generations are kept, so the window is one to
-// two generations long; a generation ends when it is long and old enough, or too long in any case.
+// two generations long. A generation ends when it has generationMaxKeys, or after generationAge if it is worth it.
 const (
-	generationKeys    = 100_000
-	generationMaxKeys = 400_000
+	generationMinKeys = 20_000
+	generationMaxKeys = 200_000
 	generationAge     = 5 * time.Second
 )
 
@@ -24,6 +24,7 @@ type conflictSet struct {
 	current   generation
 	previous  generation
 	floor     uint64 // what was written at or below this version is forgotten
+	minKeys   int
 	maxKeys   int
 	scratch   []*run
 	clock     func() time.Time
@@ -38,8 +39,8 @@ type generation struct {
 	newest uint64
 }
 
-func newConflictSet(seed maphash.Seed, floor uint64, maxKeys int) *conflictSet {
-	c := &conflictSet{seed: seed, floor: floor, maxKeys: maxKeys, clock: time.Now}
+func newConflictSet(seed maphash.Seed, floor uint64) *conflictSet {
+	c := &conflictSet{seed: seed, floor: floor, minKeys: generationMinKeys, maxKeys: generationMaxKeys, clock: time.Now}
 	c.current = generation{keys: map[uint64]uint64{}, newest: floor}
 	c.previous = generation{newest: floor}
 	c.startedAt = c.clock()
@@ -123,12 +124,9 @@ func (c *conflictSet) add(r run, hashes []uint64) {
 
 // rotate forgets the older half of the window when the younger one is complete. The committer calls it between groups.
 func (c *conflictSet) rotate() {
-	size := c.current.size
-	if size < c.maxKeys {
-		return
-	}
 	now := c.clock()
-	if size < generationMaxKeys && c.maxKeys == generationKeys && now.Sub(c.startedAt) < generationAge {
+	old := c.current.size >= c.minKeys && now.Sub(c.startedAt) >= generationAge
+	if !old && c.current.size < c.maxKeys {
 		return
 	}
 	c.floor = c.previous.newest

@@ -19,7 +19,9 @@ func TestConflictSet(t *testing.T) {
 			r := readRange{key.Draw(t, "begin"), key.Draw(t, "end")}
 			return readRange{min(r.begin, r.end), max(r.begin, r.end) + "\x00"}
 		})
-		set := newConflictSet(seed, 10, rapid.IntRange(5, 500).Draw(t, "window"))
+		set := newConflictSet(seed, 10)
+		set.minKeys = rapid.IntRange(5, 500).Draw(t, "window")
+		set.maxKeys = 2 * set.minKeys
 		now := time.Unix(0, 0)
 		set.clock = func() time.Time { return now }
 		var model []run
@@ -105,7 +107,7 @@ func modelConflicts(model []run, reads *readSet, since uint64) bool {
 // BenchmarkConflictSet checks and adds transactions of 20 keys and a range, as the committer does.
 func BenchmarkConflictSet(b *testing.B) {
 	seed := maphash.MakeSeed()
-	set := newConflictSet(seed, 0, generationKeys)
+	set := newConflictSet(seed, 0)
 	n := 0
 	for b.Loop() {
 		n++

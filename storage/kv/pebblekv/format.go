@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -55,12 +56,21 @@ func checkFormat(fsys vfs.FS, dir string) error {
 	if version > formatVersion {
 		return fmt.Errorf("%w: %s is of format %d, this binary knows up to %d", kv.ErrFormat, dir, version, formatVersion)
 	}
-	desc, err := pebble.Peek(dir, fsys)
-	if err != nil {
+	return checkPebbleFormat(fsys, dir)
+}
+
+// checkPebbleFormat refuses what a newer Pebble wrote; Pebble's own error for it cannot be told from others.
+func checkPebbleFormat(fsys vfs.FS, dir string) error {
+	text, err := atomicfs.ReadMarker(fsys, dir, "format-version")
+	if err != nil || text == "" {
 		return err
 	}
-	if desc.Exists && desc.FormatMajorVersion > pebble.FormatNewest {
-		return fmt.Errorf("%w: %s is of Pebble format %d", kv.ErrFormat, dir, desc.FormatMajorVersion)
+	version, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%w: %s: not a Pebble format: %q", kv.ErrCorrupt, dir, text)
+	}
+	if version > uint64(pebble.FormatNewest) {
+		return fmt.Errorf("%w: %s is of Pebble format %d", kv.ErrFormat, dir, version)
 	}
 	return nil
 }
@@ -87,11 +97,32 @@ func createFormat(fsys vfs.FS, dir, name string) error {
 	if err := fsys.Rename(temporary, name); err != nil {
 		return err
 	}
-	parent, err := fsys.OpenDir(dir)
+	return syncDir(fsys, dir)
+}
+
+// makeDir creates dir and what is missing above it, durably: a log is not safe in a directory that a crash may remove.
+func makeDir(fsys vfs.FS, dir string) error {
+	_, err := fsys.Stat(dir)
+	parent := fsys.PathDir(dir)
+	if !errors.Is(err, fs.ErrNotExist) || parent == dir {
+		return err
+	}
+	if err := makeDir(fsys, parent); err != nil {
+		return err
+	}
+	if err := fsys.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return syncDir(fsys, parent)
+}
+
+// syncDir makes the entries of a directory durable.
+func syncDir(fsys vfs.FS, dir string) error {
+	d, err := fsys.OpenDir(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(parent.Sync(), parent.Close())
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // readVersion returns the commit version of the last group; 0 in a new store.

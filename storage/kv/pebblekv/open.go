@@ -17,7 +17,7 @@ import (
 // space for the log.
 func Open(dir string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
-	if err := opts.fs.MkdirAll(dir, 0o755); err != nil {
+	if err := makeDir(opts.fs, dir); err != nil {
 		return nil, translate(err)
 	}
 	lock, err := pebble.LockDirectory(dir, opts.fs)
@@ -90,7 +90,10 @@ func openPebble(dir string, p *pebble.Options, f *failure) (*pebble.DB, error) {
 }
 
 func (s *Store) newCommitter(version uint64, opts Options) *committer {
-	conflicts := newConflictSet(s.seed, version, opts.conflictKeys)
+	conflicts := newConflictSet(s.seed, version)
+	if opts.conflictKeys > 0 {
+		conflicts.maxKeys = opts.conflictKeys
+	}
 	return &committer{
 		db:       s.db,
 		queue:    newQueue(),
@@ -107,11 +110,6 @@ func (s *Store) newCommitter(version uint64, opts Options) *committer {
 
 // listener reports what Pebble does in the background. Pebble may hold its lock during the calls.
 func (s *Store) listener(log *slog.Logger) *pebble.EventListener {
-	dropIterators := func() {
-		if current := s.current.Load(); current != nil {
-			go current.dropIdle() // not here: closing may need the lock
-		}
-	}
 	l := &pebble.EventListener{
 		BackgroundError: func(err error) {
 			s.space.noticed(err)
@@ -123,8 +121,9 @@ func (s *Store) listener(log *slog.Logger) *pebble.EventListener {
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 			log.Warn("pebble: writes wait for flushes or compactions", "reason", info.Reason)
 		},
-		FlushEnd:      func(pebble.FlushInfo) { dropIterators() },
-		CompactionEnd: func(pebble.CompactionInfo) { dropIterators() },
+		// In goroutines of their own, because closing an iterator may need Pebble's lock.
+		FlushEnd:      func(pebble.FlushInfo) { go s.dropIdle() },
+		CompactionEnd: func(pebble.CompactionInfo) { go s.dropIdle() },
 	}
 	l.EnsureDefaults(nil)
 	return l

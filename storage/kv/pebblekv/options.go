@@ -67,9 +67,6 @@ func (o Options) withDefaults() Options {
 	if o.fs == nil {
 		o.fs = vfs.Default
 	}
-	if o.conflictKeys <= 0 {
-		o.conflictKeys = generationKeys
-	}
 	return o
 }
 

@@ -139,6 +139,17 @@ func (s *Store) snapshot() *snapshot {
 // publish makes the state after a group the current one.
 func (s *Store) publish(next *snapshot) { s.current.Swap(next).replace() }
 
+// dropIdle lets go of files that Pebble has rewritten but idle iterators still hold.
+func (s *Store) dropIdle() {
+	if !s.gate.enter() {
+		return
+	}
+	defer s.gate.leave()
+	if current := s.current.Load(); current != nil { // nil while the store is opened
+		current.dropIdle()
+	}
+}
+
 // Watch implements kv.Store.
 func (s *Store) Watch(ctx context.Context, key, seen []byte) error {
 	return s.watches.Wait(ctx, key, seen, func(key []byte) (value []byte, err error) {

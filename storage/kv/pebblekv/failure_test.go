@@ -1,0 +1,293 @@
+package pebblekv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// troubledFS is a file system whose disk can be full, and whose files can fail.
+type troubledFS struct {
+	vfs.FS
+	free    atomic.Int64 // what GetDiskUsage says
+	full    atomic.Bool  // writes fail with ENOSPC, half way
+	failing atomic.Value // string: the syncs of files with this in their names fail with EIO
+	met     atomic.Int32 // failures
+}
+
+func newTroubledFS() *troubledFS {
+	f := &troubledFS{FS: vfs.NewMem()}
+	f.free.Store(1 << 40)
+	f.failing.Store("")
+	return f
+}
+
+func (f *troubledFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: uint64(f.free.Load())}, nil
+}
+
+func (f *troubledFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if f.full.Load() {
+		f.met.Add(1)
+		return nil, &os.PathError{Op: "open", Path: name, Err: syscall.ENOSPC}
+	}
+	file, err := f.FS.Create(name, category)
+	if err != nil {
+		return nil, err
+	}
+	return &troubledFile{File: file, fs: f, name: name}, nil
+}
+
+func (f *troubledFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.ReuseForWrite(oldname, newname, category)
+	if err != nil {
+		return nil, err
+	}
+	return &troubledFile{File: file, fs: f, name: newname}, nil
+}
+
+type troubledFile struct {
+	vfs.File
+	fs   *troubledFS
+	name string
+}
+
+func (f *troubledFile) Write(p []byte) (int, error) {
+	if f.fs.full.Load() {
+		f.fs.met.Add(1)
+		n, _ := f.File.Write(p[:len(p)/2])
+		return n, &os.PathError{Op: "write", Path: f.name, Err: syscall.ENOSPC}
+	}
+	return f.File.Write(p)
+}
+
+func (f *troubledFile) fails() error {
+	if part := f.fs.failing.Load().(string); part != "" && strings.Contains(filepath.Base(f.name), part) {
+		f.fs.met.Add(1)
+		return &os.PathError{Op: "sync", Path: f.name, Err: syscall.EIO}
+	}
+	return nil
+}
+
+func (f *troubledFile) Sync() error     { return errors.Join(f.fails(), f.File.Sync()) }
+func (f *troubledFile) SyncData() error { return errors.Join(f.fails(), f.File.SyncData()) }
+
+func openTroubled(t *testing.T, disk *troubledFS) *Store {
+	t.Helper()
+	s, err := Open("/store", Options{fs: disk, Log: silent, MinFreeSpace: 1 << 20, MemTableSize: 256 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func setKey(s kv.Store, key, value string) error {
+	_, err := s.Update(context.Background(), func(tx kv.Tx) error {
+		tx.Set([]byte(key), []byte(value))
+		return nil
+	})
+	return err
+}
+
+func expectKey(t *testing.T, s kv.Store, key, want string) {
+	t.Helper()
+	err := s.View(context.Background(), func(tx kv.ReadTx) error {
+		got, err := tx.Get([]byte(key))
+		if string(got) != want {
+			t.Errorf("%q = %q, want %q", key, got, want)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !cond(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// TestReserve: commits are refused before the disk is full; reads go on, and commits as soon as there is space.
+func TestReserve(t *testing.T) {
+	disk := newTroubledFS()
+	s := openTroubled(t, disk)
+	defer s.Close()
+	if err := setKey(s, "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	disk.free.Store(1<<20 - 1)
+	if err := setKey(s, "a", "2"); !errors.Is(err, kv.ErrFull) {
+		t.Errorf("on a full disk: %v", err)
+	}
+	expectKey(t, s, "a", "1")
+	disk.free.Store(1 << 20)
+	if err := setKey(s, "a", "3"); err != nil {
+		t.Error(err)
+	}
+	expectKey(t, s, "a", "3")
+}
+
+// TestFull: the disk is full without a warning. What is under way waits, what comes later is refused, reads go on; with
+// space everything goes on, and what was reported as done is there after a restart.
+func TestFull(t *testing.T) {
+	disk := newTroubledFS()
+	s := openTroubled(t, disk)
+	if err := setKey(s, "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	disk.full.Store(true)
+	done := make(chan error, 1)
+	go func() { done <- setKey(s, "waits", "x") }()
+	eventually(t, "the log meets the full disk", func() bool { return s.space.waiting.Load() > 0 })
+	if err := setKey(s, "a", "2"); !errors.Is(err, kv.ErrFull) {
+		t.Errorf("on a full disk: %v", err)
+	}
+	expectKey(t, s, "a", "1")
+	expectKey(t, s, "waits", "")
+	select {
+	case err := <-done:
+		t.Errorf("the commit did not wait: %v", err)
+	default:
+	}
+	disk.full.Store(false)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := setKey(s, "a", "3"); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	s = openTroubled(t, disk)
+	defer s.Close()
+	expectKey(t, s, "a", "3")
+	expectKey(t, s, "waits", "x")
+}
+
+// TestFullTables: memtables cannot be flushed. Nothing breaks, and the flush succeeds later.
+func TestFullTables(t *testing.T) {
+	disk := newTroubledFS()
+	s := openTroubled(t, disk)
+	defer s.Close()
+	if err := setKey(s, "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	disk.full.Store(true)
+	flushed := make(chan error, 1)
+	go func() { flushed <- s.db.Flush() }()
+	eventually(t, "the flush meets the full disk", func() bool { return disk.met.Load() > 2 })
+	expectKey(t, s, "a", "1")
+	disk.full.Store(false)
+	if err := <-flushed; err != nil {
+		t.Error(err)
+	}
+	eventually(t, "commits go on", func() bool { return setKey(s, "a", "2") == nil })
+	expectKey(t, s, "a", "2")
+}
+
+// TestFullClose: a store can be closed while the disk is full.
+func TestFullClose(t *testing.T) {
+	disk := newTroubledFS()
+	s := openTroubled(t, disk)
+	if err := setKey(s, "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	disk.full.Store(true)
+	done := make(chan error, 1)
+	go func() { done <- setKey(s, "b", "2") }()
+	eventually(t, "the log meets the full disk", func() bool { return s.space.waiting.Load() > 0 })
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	if err := <-done; !errors.Is(err, kv.ErrFull) {
+		t.Errorf("the commit that was under way: %v", err)
+	}
+	if err := <-closed; err == nil {
+		t.Error("Close says that all is well")
+	}
+}
+
+// TestFullOpen: a store whose disk is full does not hang when it is opened.
+func TestFullOpen(t *testing.T) {
+	disk := newTroubledFS()
+	s := openTroubled(t, disk)
+	if err := errors.Join(setKey(s, "a", "1"), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	disk.full.Store(true)
+	if _, err := Open("/store", Options{fs: disk, Log: silent}); !errors.Is(err, kv.ErrFull) {
+		t.Errorf("open on a full disk: %v", err)
+	}
+}
+
+// TestLogFails: the log cannot be synced. Commits fail from then on, reads go on, and after the store was opened again
+// everything is there that was acknowledged.
+func TestLogFails(t *testing.T) {
+	disk := newTroubledFS()
+	s := openTroubled(t, disk)
+	for i := range 10 {
+		if err := setKey(s, fmt.Sprint("key", i), "1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	disk.failing.Store(".log")
+	for range 3 {
+		if err := setKey(s, "key0", "2"); !errors.Is(err, syscall.EIO) {
+			t.Errorf("with a log that fails: %v", err)
+		}
+	}
+	expectKey(t, s, "key0", "1")
+	if err := s.Close(); err == nil {
+		t.Error("Close says that all is well")
+	}
+	disk.failing.Store("")
+	s = openTroubled(t, disk)
+	defer s.Close()
+	for i := 1; i < 10; i++ {
+		expectKey(t, s, fmt.Sprint("key", i), "1")
+	}
+	if err := setKey(s, "key0", "3"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestManifestFails: Pebble declares an error fatal. The process lives on, and reads.
+func TestManifestFails(t *testing.T) {
+	disk := newTroubledFS()
+	s := openTroubled(t, disk)
+	if err := setKey(s, "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	disk.failing.Store("MANIFEST")
+	if _, err := s.db.AsyncFlush(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the failure is noticed", func() bool { return s.failure.get() != nil })
+	if err := setKey(s, "a", "2"); err == nil {
+		t.Error("committed without a manifest")
+	}
+	expectKey(t, s, "a", "1")
+	if m := s.Metrics(); m.GroupSize.Count != 1 {
+		t.Errorf("metrics %+v", m)
+	}
+	if err := s.Close(); err == nil {
+		t.Error("Close says that all is well")
+	}
+}
