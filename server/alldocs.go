@@ -205,7 +205,7 @@ func clampToPartition(r *storage.RangeOptions, partition string) {
 func (w *listWriter) header(h storage.ListHeader, withOffset bool) error {
 	b := strconv.AppendInt(append(w.s.Buffer(), `{"total_rows":`...), h.Total, 10)
 	if withOffset {
-		b = strconv.AppendInt(append(b, `,"offset":`...), h.Offset, 10)
+		b = strconv.AppendInt(append(b, `,"offset":`...), min(h.Offset, h.Total), 10)
 	} else {
 		b = append(b, `,"offset":null`...)
 	}

@@ -197,6 +197,9 @@ func getDBsInfo(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if c.NotModified(contentTag([]byte(strings.Join(names, ",")))) {
+		return nil
+	}
 	return c.infos(len(names), func(i int) (string, []byte) { return names[i], nil }, true)
 }
 

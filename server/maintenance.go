@@ -46,6 +46,9 @@ func postSyncShards(c *Call) error {
 	return c.OK(http.StatusAccepted)
 }
 
+// syncShardsPath refuses every method, POST too (mem3_httpd:handle_sync_req).
+func syncShardsPath(*Call) error { return compat.MethodNotAllowed("POST") }
+
 func postEnsureFullCommit(c *Call) error {
 	if err := c.RequireJSON(); err != nil {
 		return err
@@ -58,7 +61,8 @@ func postEnsureFullCommit(c *Call) error {
 	return c.JSON(http.StatusCreated, append(b, `"}`...))
 }
 
-func postTempView(*Call) error {
+// tempView is gone, whatever the method.
+func tempView(*Call) error {
 	return compat.NewError(compat.KindGone, "Temporary views are not supported in CouchDB")
 }
 

@@ -24,14 +24,7 @@ func getWelcome(c *Call) error {
 
 // appendVendor appends the settings of the section vendor, keys sorted.
 func (c *Call) appendVendor(b []byte) []byte {
-	vendor := c.srv.config.Section("vendor")
-	if _, set := vendor["name"]; !set {
-		if vendor == nil {
-			vendor = make(map[string]string, 1)
-		}
-		vendor["name"] = c.srv.config.String("vendor", "name")
-	}
-	return appendStrings(b, vendor)
+	return appendStrings(b, c.srv.config.Section("vendor"))
 }
 
 // appendStrings appends a JSON object of strings, keys sorted bytewise.

@@ -80,7 +80,7 @@ func (s *Stream) Close() error {
 		if n := len(s.buf); n > 0 && s.buf[n-1] == '\n' {
 			s.buf = s.buf[:n-1]
 		}
-		s.buf = append(s.buf, ");\n"...)
+		s.buf, s.script = append(s.buf, ");\n"...), false
 	}
 	return ignoreGone(s.send())
 }

@@ -14,5 +14,7 @@ func loadConfig(dataDir string, files []string) (*config.Config, error) {
 	if len(files) == 0 {
 		files = []string{filepath.Join(dataDir, localFile)}
 	}
-	return config.Load(files...)
+	stock := config.Stock()
+	stock["couchdb"]["database_dir"], stock["couchdb"]["view_index_dir"] = dataDir, dataDir
+	return config.Load(stock, files...)
 }

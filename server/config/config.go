@@ -29,14 +29,16 @@ var protected = map[string]bool{
 // Config is the live configuration. All methods are safe for concurrent use; reads take no lock.
 type Config struct {
 	mu          sync.Mutex // serialises changes
-	files       []string   // read in order, the last one is written
+	stock       values
+	files       []string // read in order, the last one is written
 	current     atomic.Pointer[values]
 	subscribers []func()
 }
 
-// Load reads the files in order; later ones win. Missing files are empty. With no files nothing is ever persisted.
-func Load(files ...string) (*Config, error) {
-	c := &Config{files: files}
+// Load reads the files in order over the stock values; later ones win. Missing files are empty. With no files nothing is
+// ever persisted.
+func Load(stock map[string]map[string]string, files ...string) (*Config, error) {
+	c := &Config{stock: values(stock).clone(), files: files}
 	v, err := c.readFiles()
 	if err != nil {
 		return nil, err
@@ -46,7 +48,7 @@ func Load(files ...string) (*Config, error) {
 }
 
 func (c *Config) readFiles() (values, error) {
-	v := make(values)
+	v := c.stock.clone()
 	for _, name := range c.files {
 		text, err := os.ReadFile(name)
 		if errors.Is(err, os.ErrNotExist) {

@@ -13,7 +13,7 @@ func TestLayersAndPersistence(t *testing.T) {
 	dir := t.TempDir()
 	first, last := filepath.Join(dir, "default.ini"), filepath.Join(dir, "local.ini")
 	require.NoError(t, os.WriteFile(first, []byte("[log]\nlevel = debug ; loud\n[a]\nx=1=2\n"), 0o600))
-	c, err := Load(first, last)
+	c, err := Load(nil, first, last)
 	require.NoError(t, err)
 	require.Equal(t, "debug", c.String("log", "level"))
 	require.Equal(t, "1=2", c.String("a", "x"))
@@ -31,7 +31,7 @@ func TestLayersAndPersistence(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, old)
 
-	again, err := Load(first, last)
+	again, err := Load(nil, first, last)
 	require.NoError(t, err)
 	require.Equal(t, "info", again.String("log", "level"))
 	_, set := again.Get("a", "m")
@@ -49,7 +49,7 @@ func TestLayersAndPersistence(t *testing.T) {
 }
 
 func TestRefusedNamesAndValues(t *testing.T) {
-	c, err := Load()
+	c, err := Load(nil)
 	require.NoError(t, err)
 	for _, bad := range []struct {
 		section, key, value string
@@ -66,7 +66,7 @@ func TestRefusedNamesAndValues(t *testing.T) {
 }
 
 func TestTypedGetters(t *testing.T) {
-	c, err := Load()
+	c, err := Load(nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 8000000, c.Int("couchdb", "max_document_size", -1))
 	require.EqualValues(t, -1, c.Int("chttpd", "max_uri_length", -1))

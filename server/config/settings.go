@@ -52,7 +52,21 @@ var Settings = []Setting{
 	{"uuids", "algorithm", "sequential", "How ids are made: sequential, random, utc_random or utc_id."},
 	{"uuids", "max_count", "1000", "Most ids in one _uuids request."},
 	{"uuids", "utc_id_suffix", "", "Text after the time in ids of the algorithm utc_id."},
-	{"vendor", "name", "The Apache Software Foundation", "Vendor shown by GET /."},
+}
+
+// Stock returns the values that a stock CouchDB's own ini file sets, so that they are listed and clients find them, as far as
+// they are true of this server. The caller adds what it knows of the place it runs in.
+func Stock() map[string]map[string]string {
+	return map[string]map[string]string{
+		"chttpd_auth":      {"hash_algorithms": "sha256, sha"},
+		"couch_httpd_auth": {"authentication_db": "_users"},
+		"couchdb":          {"single_node": "true"},
+		"couchdb_engines":  {"couch": "couch_bt_engine"},
+		"feature_flags":    {"partitioned||*": "true"},
+		"indexers":         {"couch_mrview": "true"},
+		"log":              {"level": "info", "writer": "stderr"},
+		"vendor":           {"name": "The Apache Software Foundation"},
+	}
 }
 
 // defaults is Settings by section and key.
