@@ -155,7 +155,7 @@ func (d *Document) setRevisions(value ejson.Value) error {
 
 // RequireRev is the check of writes with new_edits=false (chttpd_db:validate_revs).
 func (d *Document) RequireRev() error {
-	if len(d.Revs.IDs) == 0 && d.Revs.Start == 0 {
+	if len(d.Revs.IDs) == 0 {
 		return NewError(KindBadRequest, "When `new_edits: false`, the document needs `_rev` or `_revisions` specified")
 	}
 	return nil

@@ -163,20 +163,11 @@ func (c *Call) purgeRequests(v ejson.Value) ([]storage.IDRevs, error) {
 	requests := make([]storage.IDRevs, 0, v.Len())
 	total := int64(0)
 	for id, list := range v.Members() {
-		if list.Kind() != ejson.Array {
-			return nil, compat.ErrFunctionClause
+		revs, err := compat.ParseRevs(list)
+		if err != nil {
+			return nil, err
 		}
-		r := storage.IDRevs{ID: id.Text(), Revs: make([]compat.Rev, 0, list.Len())}
-		for e := range list.Elements() {
-			if e.Kind() != ejson.String {
-				return nil, compat.ErrInvalidRev
-			}
-			rev, err := compat.ParseRev(e.Text())
-			if err != nil {
-				return nil, err
-			}
-			r.Revs = append(r.Revs, rev)
-		}
+		r := storage.IDRevs{ID: id.Text(), Revs: revs}
 		total += int64(len(r.Revs))
 		requests = append(requests, r)
 	}

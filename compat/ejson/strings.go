@@ -10,8 +10,9 @@ const upperHex = "0123456789ABCDEF"
 var shortEscape = [256]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 // AppendString appends s as a JSON string with CouchDB's escaping: `"`, `\` and bytes below 0x20 only; bytes that are no
-// UTF-8 become U+FFFD.
+// UTF-8 become U+FFFD (repairUTF8).
 func AppendString[T string | []byte](dst []byte, s T) []byte {
+	begin := len(dst)
 	dst = append(dst, '"')
 	done := 0
 	for i := 0; i < len(s); {
@@ -29,9 +30,7 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 		}
 		r, size := decodeRune(s[i:min(i+utf8.UTFMax, len(s))])
 		if r == utf8.RuneError && size == 1 {
-			dst = append(dst, s[done:i]...)
-			dst = append(dst, "\uFFFD"...)
-			done = i + 1
+			return AppendString(dst[:begin], repairUTF8([]byte(s)))
 		}
 		i += size
 	}

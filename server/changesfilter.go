@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
+
+// changesFilter chooses how the feed is scanned.
+func (c *Call) changesFilter(o *compat.ChangesOptions, body ejson.Value) (scanFunc, error) {
+	filter, err := o.ParseFilter(c.query, c.set.plusIsSpace)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case filter.Builtin == "_doc_ids":
+		ids, err := compat.FilterDocIDs(c.query, body)
+		if err != nil {
+			return nil, err
+		}
+		return c.scanIDs(o, ids), nil
+	case filter.Builtin == "_design":
+		return c.scan(o, c.db.ChangesDesign), nil
+	case filter.Builtin == "_selector":
+		return nil, compat.NewError(compat.KindNotImplemented, "the filter _selector comes with Mango queries")
+	case filter.Function != "":
+		if _, err := c.db.Open(c.Context(), compat.DesignPrefix+filter.Design, storage.OpenOptions{NoBody: true}); err != nil {
+			return nil, err
+		}
+		return nil, compat.NewError(compat.KindNotImplemented, "filter functions come with views")
+	}
+	return c.scan(o, c.db.Changes), nil
+}
+
+func (c *Call) storageOptions(o *compat.ChangesOptions, since storage.Seq, limit int64) storage.ChangesOptions {
+	return storage.ChangesOptions{
+		Since: since, Limit: limit, Descending: o.Descending, AllLeaves: o.Style == compat.StyleAllDocs,
+		IncludeDocs: o.IncludeDocs, Conflicts: o.Conflicts,
+	}
+}
+
+// changesSource is one of storage's scans of the feed.
+type changesSource func(context.Context, storage.ChangesOptions, func(*storage.Change) error) (storage.ChangesEnd, error)
+
+// scan is a scan without a filter of ours.
+func (c *Call) scan(o *compat.ChangesOptions, source changesSource) scanFunc {
+	return func(since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error) {
+		return source(c.Context(), c.storageOptions(o, since, limit), row)
+	}
+}
+
+// scanIDs looks the documents up where they are few, else scans the feed for them.
+func (c *Call) scanIDs(o *compat.ChangesOptions, ids []string) scanFunc {
+	if int64(len(ids)) <= c.set.maxLookedUpIDs {
+		return func(since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error) {
+			return c.db.ChangesByID(c.Context(), ids, c.storageOptions(o, since, limit), row)
+		}
+	}
+	wanted := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	return func(since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error) {
+		opts := c.storageOptions(o, since, -1)
+		if limit == 0 {
+			opts.Limit = 0
+		}
+		return c.db.Changes(c.Context(), opts, func(ch *storage.Change) error {
+			if !wanted[ch.ID] {
+				return nil
+			}
+			if err := row(ch); err != nil {
+				return err
+			}
+			if limit--; limit == 0 {
+				return storage.ErrStop
+			}
+			return nil
+		})
+	}
+}
