@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -67,16 +68,23 @@ func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 	return s, nil
 }
 
-// openPebble opens the database. Where Pebble declares an error fatal, its goroutine stops for good and the open fails.
+// openPebble opens the database. Pebble may not come back from it: its goroutine stops where an error is declared fatal,
+// and waits while tables cannot be written. Then f has failed, and so does the open.
 func openPebble(dir string, p *pebble.Options, f *failure) (*pebble.DB, error) {
 	type opened struct {
 		db  *pebble.DB
 		err error
 	}
-	result := make(chan opened, 1)
+	result := make(chan opened)
 	go func() {
 		db, err := pebble.Open(dir, p)
-		result <- opened{db, err}
+		select {
+		case result <- opened{db, err}:
+		case <-f.failed:
+			if err == nil {
+				db.Close() // which releases the directory, too
+			}
+		}
 	}()
 	select {
 	case o := <-result:
@@ -112,6 +120,9 @@ func (s *Store) newCommitter(version uint64, opts Options) *committer {
 func (s *Store) listener(log *slog.Logger) *pebble.EventListener {
 	l := &pebble.EventListener{
 		BackgroundError: func(err error) {
+			if errno := syscall.Errno(0); errors.As(err, &errno) && !s.space.armed.Load() {
+				s.failure.fail(err, true) // an open that waited for space could wait for ever
+			}
 			s.space.noticed(err)
 			log.Error("pebble: background error", "err", translate(err))
 		},
