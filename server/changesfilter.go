@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -16,6 +17,9 @@ func (c *Call) changesFilter(o *compat.ChangesOptions, body ejson.Value) (scanFu
 	}
 	switch {
 	case filter.Builtin == "_doc_ids":
+		if c.method == http.MethodPost && body.Kind() == ejson.Invalid {
+			return nil, compat.ErrInvalidJSON // a POST without a body; the query is not looked at
+		}
 		ids, err := compat.FilterDocIDs(c.query, body)
 		if err != nil {
 			return nil, err
@@ -26,12 +30,35 @@ func (c *Call) changesFilter(o *compat.ChangesOptions, body ejson.Value) (scanFu
 	case filter.Builtin == "_selector":
 		return nil, compat.NewError(compat.KindNotImplemented, "the filter _selector comes with Mango queries")
 	case filter.Function != "":
-		if _, err := c.db.Open(c.Context(), compat.DesignPrefix+filter.Design, storage.OpenOptions{NoBody: true}); err != nil {
+		member := "filters"
+		if filter.Builtin == "_view" {
+			member = "views"
+		}
+		if err := c.designMember(filter.Design, member, filter.Function); err != nil {
 			return nil, err
 		}
 		return nil, compat.NewError(compat.KindNotImplemented, "filter functions come with views")
 	}
 	return c.scan(o, c.db.Changes), nil
+}
+
+// designMember checks that a design document has a member of an object (couch_util:get_nested_json_value).
+func (c *Call) designMember(name, object, member string) error {
+	d, err := c.db.Open(c.Context(), compat.DesignPrefix+name, storage.OpenOptions{})
+	if err != nil {
+		return err
+	}
+	v, err := ejson.Parse(d.Body)
+	if err != nil {
+		return err
+	}
+	for _, key := range [...]string{object, member} {
+		var found bool
+		if v, found = v.Get(key); !found {
+			return compat.NewError(compat.KindNotFound, "missing json key: "+key)
+		}
+	}
+	return nil
 }
 
 func (c *Call) storageOptions(o *compat.ChangesOptions, since storage.Seq, limit int64) storage.ChangesOptions {
