@@ -54,6 +54,7 @@ func openStore(t testing.TB, store kv.Store, layout Layout) *Store {
 	must(t, err)
 	t.Cleanup(func() {
 		must(t, s.Close())
+		checkStore(t, store)
 		must(t, store.Close())
 	})
 	return s
