@@ -36,6 +36,9 @@ func (i *rangeIterator) open(r *reader, begin, end []byte, opts kv.RangeOptions)
 	if end = clip(end); bytes.Compare(begin, end) >= 0 {
 		return
 	}
+	if len(begin) == 0 {
+		begin = nil // no bound: see getEmptyKey
+	}
 	it, err := r.iterator(begin, end)
 	if err != nil {
 		i.err = translate(err)
