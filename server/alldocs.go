@@ -81,7 +81,10 @@ func allDocsQueries(c *Call) error {
 		return err
 	}
 	s := c.Stream(http.StatusOK)
-	separator := "{\"results\":[\r\n"
+	if _, err := s.WriteString(`{"results":[`); err != nil {
+		return err
+	}
+	separator := "\r\n"
 	for _, o := range lists {
 		if _, err := s.WriteString(separator); err != nil {
 			return err
@@ -90,9 +93,6 @@ func allDocsQueries(c *Call) error {
 			return err
 		}
 		separator = ",\r\n"
-	}
-	if len(lists) == 0 {
-		s.Commit(append(s.Buffer(), separator...))
 	}
 	if _, err := s.WriteString("\r\n]}\n"); err != nil {
 		return err

@@ -83,17 +83,18 @@ const (
 	maxHeaders = 1000
 )
 
-// limitHead refuses a request line or header line above 8192 bytes and more than 1000 headers: 400, empty, closed.
+// limitHead refuses a request line above 8192 bytes, a header line of 8192 or 1000 headers: 400, empty, closed.
 func limitHead(next Handler) Handler {
 	return func(c *Call) error {
-		count, long := 0, len(c.r.Method)+len(c.r.RequestURI)+len(" HTTP/1.1\r\n")+1 > maxLine
+		count, long := 1, len(c.r.Method)+len(c.r.RequestURI)+len(" HTTP/1.1\r\n")+1 > maxLine
 		for name, values := range c.r.Header {
 			count += len(values)
 			for _, v := range values {
-				long = long || len(name)+len(v)+len(": \r\n") > maxLine
+				long = long || len(name)+len(v)+len(": \r\n") >= maxLine
 			}
 		}
-		if !long && count <= maxHeaders {
+		if !long && count < maxHeaders { // Host is not among the headers
+
 			return next(c)
 		}
 		c.w.Header()["Connection"] = closeValue
@@ -116,6 +117,9 @@ func parseTarget(next Handler) Handler {
 		}
 		if c.conn.TakeBadTarget() {
 			return compat.ErrURLEncoding
+		}
+		if target == "*" {
+			panic(http.ErrAbortHandler) // CouchDB closes the connection without a word
 		}
 		if target == "" || target[0] != '/' { // absolute form
 			target = c.r.URL.EscapedPath()

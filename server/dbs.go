@@ -177,11 +177,14 @@ func getAllDBs(c *Call) error {
 	if err != nil {
 		return err
 	}
-	b = append(b, ']')
 	if c.NotModified(contentTag(b)) {
 		return nil
 	}
-	return c.JSON(http.StatusOK, b)
+	s := c.Stream(http.StatusOK)
+	if _, err := s.Write(append(b, "]\n"...)); err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 func getDBsInfo(c *Call) error {

@@ -16,6 +16,7 @@ var (
 	mustRevalidateValue = []string{"must-revalidate"}
 	jsonValue           = []string{"application/json"}
 	closeValue          = []string{"close"}
+	chunkedValue        = []string{"chunked"}
 	zeroValue           = []string{"0"}
 	bodyTimeZero        = []string{"0"}
 )
@@ -72,6 +73,7 @@ func (c *Call) startHeaders(status int, length int64) {
 		h["Content-Length"] = zeroValue // where GET would be chunked
 	default:
 		delete(h, "Content-Length")
+		h["Transfer-Encoding"] = chunkedValue // else net/http would count a short body; dropped for HTTP/1.0
 	}
 	if c.body.unread() || !c.r.ProtoAtLeast(1, 1) {
 		h["Connection"] = closeValue

@@ -6,12 +6,10 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-var errMissingBody = compat.NewError(compat.KindBadRequest, "Missing request body")
-
 // postReplicate makes the checks of POST /_replicate. The body comes first, whatever the method and the user
 // (chttpd_misc:handle_replicate_req).
 func postReplicate(c *Call) error {
-	if !c.HasBody() {
+	if !c.HasBody() && c.method != http.MethodPost {
 		return errMissingBody
 	}
 	if c.user.Name == "" {

@@ -51,6 +51,7 @@ func (b *requestBody) timeHeader() []string {
 var (
 	errNotGzip       = compat.NewError(compat.KindBadRequest, "Request body is not properly gzipped.")
 	errNotJSONType   = compat.NewError(compat.KindBadContentType, "Content-Type must be application/json")
+	errMissingBody   = compat.NewError(compat.KindBadRequest, "Missing request body")
 	errBodyTruncated = compat.NewError(compat.KindBadRequest, "the request body ended early")
 )
 
@@ -152,6 +153,9 @@ func (c *Call) parser() *ejson.Parser {
 // JSONBody parses the body; ErrInvalidJSON for an empty or broken one. The value is valid until the handler returns or
 // parses another.
 func (c *Call) JSONBody() (ejson.Value, error) {
+	if !c.HasBody() && c.r.Header["Content-Length"] == nil {
+		return ejson.Value{}, errMissingBody
+	}
 	raw, err := c.ReadBody()
 	if err != nil {
 		return ejson.Value{}, err

@@ -97,14 +97,14 @@ func getUtils(c *Call) error {
 		return c.Bytes(http.StatusOK, []byte(utilsPage))
 	}
 	c.SetHeader("Content-Type", "text/plain")
-	return c.Bytes(http.StatusNotFound, []byte("Not found.\n"))
+	return c.Bytes(http.StatusNotFound, []byte("Not found."))
 }
 
 func getFavicon(c *Call) error {
 	c.SetHeader("Cache-Control", "public, max-age=31536000")
 	c.SetHeader("Expires", time.Now().UTC().AddDate(1, 0, 0).Format(http.TimeFormat))
 	c.SetHeader("Content-Type", "text/plain")
-	return c.Bytes(http.StatusNotFound, []byte("Not found.\n"))
+	return c.Bytes(http.StatusNotFound, []byte("Not found."))
 }
 
 // getActiveTasks lists background work; nothing of what exists so far runs long enough to be listed.
