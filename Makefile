@@ -16,7 +16,7 @@ COUCHDB_URL ?=
 FILES ?=
 ENGINES ?=
 FUZZTIME ?= 60s
-CRASH_ROUNDS ?= 20
+CRASH_ROUNDS ?= 200
 RACE_PACKAGES ?= ./...
 TEST_TIMEOUT ?= 9m
 
@@ -81,8 +81,8 @@ fuzz: ## every fuzzer for FUZZTIME each
 	.ci/fuzz $(FUZZTIME)
 
 .PHONY: crash
-crash: ## kill the server under load, CRASH_ROUNDS times, and check that no acknowledged write is lost
-	CRASH_ROUNDS=$(CRASH_ROUNDS) $(GO) test -count=1 -timeout 60m -run 'Crash' ./conformance ./storage/...
+crash: ## kill the server and the store under load, CRASH_ROUNDS times each, and check that no acknowledged write is lost
+	SETTEE_CRASH_ROUNDS=$(CRASH_ROUNDS) $(GO) test -v -count=1 -timeout 180m -run Crash ./conformance ./storage/kv/pebblekv
 
 .PHONY: vet
 vet: ## go vet, also of the code behind the build tag fdb

@@ -18,6 +18,7 @@ type client struct {
 
 // reply is an answer that was read to its end.
 type reply struct {
+	asked  string // method and path
 	Status int
 	Header http.Header
 	Body   string
@@ -54,8 +55,8 @@ func (c *client) newDatabase(query string) string {
 	return name
 }
 
-// open sends a request and returns the answer with its body still to be read. A body makes the request one of
-// application/json; headers are names and values in turn.
+// open sends a request that accepts JSON and returns the answer with its body still to be read. A body makes the request
+// one of application/json; headers are names and values in turn.
 func (c *client) open(method, path, body string, headers ...string) *http.Response {
 	c.t.Helper()
 	var in io.Reader
@@ -67,6 +68,7 @@ func (c *client) open(method, path, body string, headers ...string) *http.Respon
 		c.t.Fatal(err)
 	}
 	req.SetBasicAuth(AdminName, AdminPassword)
+	req.Header.Set("Accept", "application/json")
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -88,14 +90,14 @@ func (c *client) do(method, path, body string, headers ...string) reply {
 	if err != nil {
 		c.t.Fatalf("%s %s: %v", method, path, err)
 	}
-	return reply{resp.StatusCode, resp.Header, string(data)}
+	return reply{method + " " + path, resp.StatusCode, resp.Header, string(data)}
 }
 
 // want fails the test unless the answer has the status, and returns the answer.
 func (c *client) want(status int, r reply) reply {
 	c.t.Helper()
 	if r.Status != status {
-		c.t.Fatalf("status %d instead of %d: %s", r.Status, status, r.Body)
+		c.t.Fatalf("%s: status %d instead of %d: %s", r.asked, r.Status, status, r.Body)
 	}
 	return r
 }
