@@ -16,12 +16,12 @@ func getDBUpdates(c *Call) error {
 	if err != nil {
 		return err
 	}
-	db := c.srv.store.DB(storage.GlobalChanges)
-	last, err := db.LastSeq(c.Context())
+	kind, err := o.CheckFeed()
 	if err != nil {
 		return err
 	}
-	kind, err := o.CheckFeed()
+	db := c.srv.store.DB(storage.GlobalChanges)
+	last, err := db.LastSeq(c.Context())
 	if err != nil {
 		return err
 	}
