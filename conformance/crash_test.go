@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,6 +31,14 @@ func crashRounds(t *testing.T) int {
 	return rounds
 }
 
+// crashData is the data directory: SETTEE_CRASH_DATA, which must not exist and stays, or one that goes with the test.
+func crashData(t *testing.T) string {
+	if dir := os.Getenv("SETTEE_CRASH_DATA"); dir != "" {
+		return dir
+	}
+	return t.TempDir()
+}
+
 // TestCrash kills the server while writers are at work, over and over on the same data. After each kill the store must
 // pass the server's own check, and the restarted server must show every acknowledged write, each unanswered one wholly or
 // not at all, and nothing else, in all its indexes alike (crashverify_test.go). A follower reads the changes feed across
@@ -39,7 +48,7 @@ func TestCrash(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	dir := t.TempDir()
+	dir := crashData(t)
 	s, err := Engines[0].Start(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
@@ -109,16 +118,10 @@ func checkData(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(path, "check", "--data", dir).CombinedOutput(); err != nil {
-		t.Fatalf("check: %v\n%s", err, shorten(string(out)))
+	check := exec.Command(path, "check", "--data", dir)
+	var violations, log strings.Builder // what is on stderr before the error is the progress
+	check.Stdout, check.Stderr = &violations, &log
+	if err := check.Run(); err != nil {
+		t.Fatalf("check: %v\n%s…\n%s", err, violations.String()[:min(4000, violations.Len())], log.String()[max(0, log.Len()-400):])
 	}
-}
-
-// shorten cuts a text for a message.
-func shorten(s string) string {
-	const most = 4000
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
 }
