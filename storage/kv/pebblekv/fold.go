@@ -24,6 +24,7 @@ type folder struct {
 	conflicts *conflictSet
 	counters  map[string]*counter
 	open      []*counter // the keys of the current group
+	stored    []byte     // scratch
 	hits      atomic.Uint64
 	misses    atomic.Uint64
 }
@@ -88,7 +89,8 @@ func (f *folder) load(key []byte) (*counter, error) {
 
 // read returns the newest value of key, durable or not: what is applied is durable before this group is.
 func (f *folder) read(key []byte) ([]byte, error) {
-	value, closer, err := f.db.Get(key)
+	f.stored = appendStored(f.stored[:0], key)
+	value, closer, err := f.db.Get(f.stored)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
 	}
@@ -114,9 +116,9 @@ func (f *folder) close(batch *pebble.Batch, version uint64) error {
 		var err error
 		switch {
 		case c.value != nil && (c.base == nil || !bytes.Equal(c.value, c.base)):
-			err = batch.Set([]byte(c.key), c.value, nil)
+			err = batchSet(batch, c.key, c.value)
 		case c.value == nil && c.base != nil:
-			err = batch.Delete([]byte(c.key), nil)
+			err = batchDelete(batch, c.key)
 		}
 		if err != nil {
 			return err

@@ -28,12 +28,6 @@ const formatFile = "SETTEE-FORMAT"
 // directory afterwards.
 const pebbleFormat = pebble.FormatTableFormatV6
 
-// reservedPrefix begins the engine's own keys: no other key may be at or above it.
-var reservedPrefix = []byte("\xff\xff")
-
-// versionKey holds the commit version of the last group, 8 bytes big-endian.
-var versionKey = []byte("\xff\xff/version")
-
 // checkFormat refuses a directory that a newer settee wrote, and marks a new one.
 func checkFormat(fsys vfs.FS, dir string) error {
 	name := fsys.PathJoin(dir, formatFile)

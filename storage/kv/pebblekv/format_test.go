@@ -1,6 +1,7 @@
 package pebblekv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -214,51 +215,39 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// TestReserved: the engine's own keys can be neither read nor written.
-func TestReserved(t *testing.T) {
+// TestOwnKeys: the engine's own keys are out of reach, and none of the callers' keys is special.
+func TestOwnKeys(t *testing.T) {
 	s, err := Open(t.TempDir(), Options{Log: silent})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := setKey(s, "\xff\xfe", "x"); err != nil {
-		t.Error(err)
-	}
-	stamped := append([]byte("\xff\xff"), make([]byte, kv.VersionstampSize)...)
-	for name, write := range map[string]func(kv.Tx){
-		"set":           func(tx kv.Tx) { tx.Set(versionKey, nil) },
-		"clear":         func(tx kv.Tx) { tx.Clear([]byte("\xff\xff")) },
-		"atomic":        func(tx kv.Tx) { tx.Atomic(kv.Add, versionKey, []byte{1}) },
-		"versionstamps": func(tx kv.Tx) { tx.SetVersionstampedKey(stamped, 2, nil) },
-	} {
-		_, err := s.Update(context.Background(), func(tx kv.Tx) error { write(tx); return nil })
-		if !errors.Is(err, kv.ErrInvalidOperation) {
-			t.Errorf("%s: %v", name, err)
+	want := map[string][]byte{}
+	for _, key := range []string{"", "\x00", string(versionKey), "\x01", "\xfe\xff", "\xff", "\xff\xff\xff"} {
+		if err := setKey(s, key, "of "+key); err != nil {
+			t.Error(err)
 		}
+		want[key] = []byte("of " + key)
 	}
-	mustUpdate(t, s, func(tx kv.Tx) error { tx.ClearRange([]byte("a"), []byte("\xff\xff\xff\xff")); return nil })
-	if v, err := readVersion(s.db); v == 0 || err != nil {
-		t.Errorf("version %d, %v", v, err)
-	}
-	err = s.View(context.Background(), func(tx kv.ReadTx) error {
-		for _, begin := range []string{"", "\xff\xff", "\xff\xff/v"} {
-			for _, reverse := range []bool{false, true} {
-				it := tx.Range([]byte(begin), []byte("\xff\xff\xff"), kv.RangeOptions{Reverse: reverse})
-				if it.Next() {
-					t.Errorf("range from %q: %q", begin, it.Key())
-				}
-				if err := it.Close(); err != nil {
-					return err
-				}
+	for _, reverse := range []bool{false, true} {
+		got := map[string][]byte{}
+		err = s.View(context.Background(), func(tx kv.ReadTx) error {
+			it := tx.Range(nil, []byte("\xff\xff\xff\xff"), kv.RangeOptions{Reverse: reverse})
+			for it.Next() {
+				got[string(it.Key())] = bytes.Clone(it.Value())
 			}
+			return it.Close()
+		})
+		if fmt.Sprint(got) != fmt.Sprint(want) || err != nil {
+			t.Errorf("rows %q, want %q: %v", got, want, err)
 		}
-		v, err := tx.Get(versionKey)
-		if v != nil {
-			t.Errorf("version key: %x", v)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
+	}
+	for key, value := range want {
+		expectKey(t, s, key, string(value))
+	}
+	mustUpdate(t, s, func(tx kv.Tx) error { tx.ClearRange(nil, []byte("\xff\xff\xff\xff")); return nil })
+	compareRows(t, s, map[string][]byte{})
+	if v, err := readVersion(s.db); v != uint64(len(want)+1) || err != nil {
+		t.Errorf("version %d, %v", v, err)
 	}
 }

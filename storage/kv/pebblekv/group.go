@@ -103,7 +103,7 @@ func (b *builder) mustWait(q *request) bool {
 func (b *builder) write(q *request) error {
 	batch, stamp := b.group.batch, q.stamp[:kv.VersionstampSize]
 	for _, r := range q.tx.Cleared() {
-		if err := batch.DeleteRange(r.Begin, clip(r.End), nil); err != nil {
+		if err := batchDeleteRange(batch, r.Begin, r.End); err != nil {
 			return err
 		}
 	}
@@ -115,9 +115,9 @@ func (b *builder) write(q *request) error {
 			return true
 		}
 		if value := w.Eval(nil, stamp); value != nil {
-			err = batch.Set(w.Key, value, nil)
+			err = batchSet(batch, w.Key, value)
 		} else {
-			err = batch.Delete(w.Key, nil)
+			err = batchDelete(batch, w.Key)
 		}
 		return err == nil
 	})
@@ -132,7 +132,7 @@ func (b *builder) writeStamped(q *request, stamp []byte) error {
 	var err error
 	q.tx.Stamped(stamp, func(key, value []byte) {
 		if err == nil {
-			err = b.group.batch.Set(key, value, nil)
+			err = batchSet(b.group.batch, key, value)
 			keys = append(keys, string(key))
 		}
 	})

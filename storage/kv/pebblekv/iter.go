@@ -1,8 +1,6 @@
 package pebblekv
 
 import (
-	"bytes"
-
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -33,13 +31,7 @@ func (i *rangeIterator) open(r *reader, begin, end []byte, opts kv.RangeOptions)
 	if i.err = r.cancelled(); i.err != nil {
 		return
 	}
-	if end = clip(end); bytes.Compare(begin, end) >= 0 {
-		return
-	}
-	if len(begin) == 0 {
-		begin = nil // no bound: see getEmptyKey
-	}
-	it, err := r.iterator(begin, end)
+	it, err := r.rangeOver(begin, end)
 	if err != nil {
 		i.err = translate(err)
 		return
@@ -109,7 +101,7 @@ func (i *rangeIterator) Key() []byte {
 	if i.it == nil {
 		return nil
 	}
-	return i.it.Key()
+	return i.it.Key()[1:] // behind userSpace
 }
 
 // Value implements kv.Iterator.

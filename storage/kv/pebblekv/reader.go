@@ -1,7 +1,6 @@
 package pebblekv
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -22,6 +21,8 @@ type reader struct {
 	ranges []*rangeIterator // all that were handed out, for reuse by the next transaction
 	used   int              // how many of ranges belong to this transaction
 	values []byte           // room for the values of Get
+	lower  []byte           // scratch, for stored keys
+	upper  []byte
 }
 
 // maxKeptValues bounds the room for values that a pooled reader keeps.
@@ -84,18 +85,13 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 	if err := r.cancelled(); err != nil {
 		return nil, err
 	}
-	if bytes.Compare(key, reservedPrefix) >= 0 {
-		return nil, nil
-	}
-	if len(key) == 0 {
-		return r.getEmptyKey()
-	}
-	it, err := r.iterator(nil, reservedPrefix)
+	r.lower = appendStored(r.lower[:0], key)
+	it, err := r.iterator(nil, nil)
 	if err != nil {
 		return nil, translate(err)
 	}
 	var value []byte
-	if it.SeekPrefixGE(key) {
+	if it.SeekPrefixGE(r.lower) {
 		value, err = it.ValueAndErr()
 		value = r.copy(value)
 	}
@@ -106,17 +102,7 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 	return value, nil
 }
 
-// getEmptyKey is Get of the empty key, which Pebble stores but, in builds with its own checks, does not seek.
-func (r *reader) getEmptyKey() ([]byte, error) {
-	it := r.Range(nil, []byte{0}, kv.RangeOptions{})
-	defer it.Close()
-	if !it.Next() {
-		return nil, it.Err()
-	}
-	return r.copy(it.Value()), nil
-}
-
-// iterator returns an iterator over lower <= key < upper: the transaction's, or one of the snapshot.
+// iterator returns an iterator over the stored keys lower <= key < upper: the transaction's, or one of the snapshot.
 func (r *reader) iterator(lower, upper []byte) (*pebble.Iterator, error) {
 	if it := r.spare; it != nil {
 		r.spare = nil
@@ -124,6 +110,12 @@ func (r *reader) iterator(lower, upper []byte) (*pebble.Iterator, error) {
 		return it, nil
 	}
 	return r.snap.iterator(lower, upper)
+}
+
+// rangeOver returns an iterator over begin <= key < end.
+func (r *reader) rangeOver(begin, end []byte) (*pebble.Iterator, error) {
+	r.lower, r.upper = appendStored(r.lower[:0], begin), appendStored(r.upper[:0], end)
+	return r.iterator(r.lower, r.upper)
 }
 
 // giveBack keeps an iterator that has met no error for the next read.
@@ -164,17 +156,6 @@ func (r *reader) Range(begin, end []byte, opts kv.RangeOptions) kv.Iterator {
 
 // SizeEstimate implements txn.Snapshot. What is still only in memory and the log is not counted.
 func (r *reader) SizeEstimate(begin, end []byte) (int64, error) {
-	if end = clip(end); bytes.Compare(begin, end) >= 0 {
-		return 0, nil
-	}
-	size, err := r.snap.db.EstimateDiskUsage(begin, end)
+	size, err := r.snap.db.EstimateDiskUsage(appendStored(nil, begin), appendStored(nil, end))
 	return int64(size), translate(err)
-}
-
-// clip cuts the end of a range to where the engine's own keys begin.
-func clip(end []byte) []byte {
-	if bytes.Compare(end, reservedPrefix) > 0 {
-		return reservedPrefix
-	}
-	return end
 }

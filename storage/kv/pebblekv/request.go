@@ -51,9 +51,6 @@ func newRequest(tx *txn.Tx, since uint64, seed maphash.Seed) (*request, error) {
 	q := &request{tx: tx, since: since, size: tx.Size(), done: make(chan outcome, 1)}
 	q.collectReads(seed)
 	q.collectWrites(seed)
-	if err := q.checkReserved(); err != nil {
-		return nil, err
-	}
 	return q, nil
 }
 
@@ -118,24 +115,6 @@ func (q *request) collectWrites(seed maphash.Seed) {
 	if len(explicit) > 0 {
 		q.writes.ranges = uniteRanges(q.writes.ranges)
 	}
-}
-
-// checkReserved refuses writes of the engine's own keys.
-func (q *request) checkReserved() error {
-	var stamp [kv.VersionstampSize]byte
-	highest := ""
-	if n := len(q.writes.keys); n > 0 {
-		highest = q.writes.keys[n-1].key
-	}
-	q.tx.Stamped(stamp[:], func(key, _ []byte) {
-		if string(key) > highest {
-			highest = string(key)
-		}
-	})
-	if highest >= string(reservedPrefix) {
-		return fmt.Errorf("%w: keys from %q on are reserved", kv.ErrInvalidOperation, reservedPrefix)
-	}
-	return nil
 }
 
 // stampedRun returns the final versionstamped keys, for the conflict set.
