@@ -1,0 +1,269 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	limitsUser = "bench"
+	upLimit    = 20 * time.Second
+	upPoll     = 20 * time.Millisecond
+	downLimit  = 20 * time.Second
+)
+
+// RawStore is the store below the server, without the server.
+type RawStore interface {
+	// Commit writes the pairs in one batch and returns when they are durable.
+	Commit(keys, values [][]byte) error
+	Close() error
+}
+
+// Limits compares a server with the limits it cannot pass: what net/http can answer with the same bytes, and what its
+// store can write in the same batches.
+type Limits struct {
+	Options        // A and B are not used
+	Dir     string // for the data, removed at the end
+
+	// Serve returns the command of the server, not started, on a data directory and an address; it has the named
+	// administrator.
+	Serve func(dir, listen, user, password string) *exec.Cmd
+	// Bare returns a command that calls ServeBare with its standard input.
+	Bare func(listen string) *exec.Cmd
+	// Raw opens the bare store in a directory.
+	Raw func(dir string) (RawStore, error)
+}
+
+// Run starts what is compared, runs the workloads and ends it all.
+func (l *Limits) Run(ctx context.Context) (_ *Report, err error) {
+	dir, err := os.MkdirTemp(l.Dir, "settee-limits-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	size := fullSizes
+	if l.Quick {
+		size = quickSizes
+	}
+	server, err := l.startServer(ctx, filepath.Join(dir, "server"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, server.stop()) }()
+	a, err := newSession(ctx, server.target, newDocuments(), nil, size, "limits-")
+	if err != nil {
+		return nil, err
+	}
+	if err := fillReadDB(ctx, a); err != nil {
+		return nil, err
+	}
+	bare, err := l.startBare(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, bare.stop()) }()
+	b, err := newSession(ctx, bare.target, a.docs, nil, size, a.prefix)
+	if err != nil {
+		return nil, err
+	}
+	b.made = []string{readDB} // it answers as if it had it
+	return l.compare(ctx, a, b, filepath.Join(dir, "raw"))
+}
+
+func (l *Limits) compare(ctx context.Context, a, b *session, rawDir string) (*Report, error) {
+	r := &runner{options: l.Options, sessions: []*session{a, b}, peak: make([]int64, 2)}
+	report, err := r.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gets := []*workload{getDocuments("get-1", 1), getDocuments("get-64", 64)}
+	for _, w := range gets {
+		w.about += "; B is net/http with a constant answer"
+	}
+	if err := r.all(ctx, gets, report); err != nil {
+		return nil, err
+	}
+	raw, err := l.Raw(rawDir)
+	if err != nil {
+		return nil, err
+	}
+	r.sessions[1] = &session{target: &Target{Name: "raw store", PID: os.Getpid()}, docs: a.docs, size: a.size}
+	err = r.all(ctx, []*workload{bulkOrRaw(r.sessions[1], raw)}, report)
+	report.Machine.LoadAtEnd = loadAverage()
+	return report, errors.Join(err, raw.Close())
+}
+
+// bulkOrRaw is _bulk_docs on A; on the session raw the same documents go straight to the store.
+func bulkOrRaw(raw *session, store RawStore) *workload {
+	const name = "bulk-docs"
+	next := counters{}
+	return &workload{
+		name: name, unit: "docs/s", about: "_bulk_docs of 1,000 documents; B is the store, written in the same batches with sync",
+		prepare: func(ctx context.Context, s *session) error {
+			if s == raw {
+				return nil
+			}
+			return s.create(ctx, name)
+		},
+		round: func(ctx context.Context, s *session, p plan) (sample, error) {
+			if s == raw {
+				return writeRaw(ctx, s, store, next.of(s), p.duration)
+			}
+			return s.bulk(ctx, name, 1, next.of(s), p.duration)
+		},
+	}
+}
+
+// writeRaw writes batches of documents to the store for a time.
+func writeRaw(ctx context.Context, s *session, store RawStore, next *atomic.Int64, d time.Duration) (sample, error) {
+	m, err := startMeter(s.target)
+	if err != nil {
+		return sample{}, err
+	}
+	keys, values := make([][]byte, s.size.bulk), make([][]byte, s.size.bulk)
+	out := sample{latency: &histogram{}}
+	start := time.Now()
+	for time.Since(start) < d && ctx.Err() == nil {
+		begin := time.Now()
+		for i := range keys {
+			n := next.Add(1)
+			keys[i], values[i] = appendID(keys[i][:0], n), s.docs.body(n)
+		}
+		if err := store.Commit(keys, values); err != nil {
+			return out, err
+		}
+		out.latency.add(time.Since(begin))
+		out.units += int64(len(keys))
+	}
+	out.value = float64(out.units) / time.Since(start).Seconds()
+	out.used, err = m.stop()
+	return out, err
+}
+
+// child is a process that serves for this run.
+type child struct {
+	cmd    *exec.Cmd
+	target *Target
+	stdin  io.WriteCloser // nil: it is ended by a signal
+	exited chan error
+}
+
+func (l *Limits) startServer(ctx context.Context, dir string) (*child, error) {
+	addr, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	password := fmt.Sprintf("%x", time.Now().UnixNano())
+	c := &child{cmd: l.Serve(dir, addr, limitsUser, password)}
+	u := url.URL{Scheme: "http", Host: addr, User: url.UserPassword(limitsUser, password)}
+	return c, c.start(ctx, u, nil)
+}
+
+// startBare starts the server that always gives the other one's answer for the first document.
+func (l *Limits) startBare(ctx context.Context, a *session) (*child, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+a.target.Addr+a.db(readDB)+"/"+string(appendID(nil, 0)), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", a.target.Auth)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	answer := bareAnswer{Header: resp.Header}
+	answer.Header.Del("Date") // net/http sets its own
+	if answer.Body, err = io.ReadAll(resp.Body); err != nil {
+		return nil, err
+	}
+	addr, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{cmd: l.Bare(addr)}
+	stdin, err := c.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.stdin = stdin
+	if err := c.start(ctx, url.URL{Scheme: "http", Host: addr, User: url.UserPassword(limitsUser, "same length of head")}, answer); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// start runs the command, hands it the input if any, and waits until it answers.
+func (c *child) start(ctx context.Context, u url.URL, input any) error {
+	if err := c.cmd.Start(); err != nil {
+		return err
+	}
+	c.exited = make(chan error, 1)
+	go func() { c.exited <- c.cmd.Wait() }()
+	var err error
+	if input != nil {
+		err = json.NewEncoder(c.stdin).Encode(input)
+	}
+	if err == nil {
+		err = waitUp(ctx, u.Host)
+	}
+	if err == nil {
+		c.target, err = ParseTarget("", u.String())
+	}
+	if err != nil {
+		return errors.Join(err, c.stop())
+	}
+	c.target.Name, c.target.PID = filepath.Base(c.cmd.Path), c.cmd.Process.Pid
+	return nil
+}
+
+// stop ends the process and waits for that.
+func (c *child) stop() error {
+	if c.stdin != nil {
+		c.stdin.Close()
+	} else {
+		_ = c.cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended
+	}
+	select {
+	case err := <-c.exited:
+		return err
+	case <-time.After(downLimit):
+		_ = c.cmd.Process.Kill()
+		return fmt.Errorf("%s did not end in %s", c.cmd, downLimit)
+	}
+}
+
+func waitUp(ctx context.Context, addr string) error {
+	for end := time.Now().Add(upLimit); time.Now().Before(end); {
+		resp, err := http.Get("http://" + addr + "/_up")
+		if err == nil {
+			resp.Body.Close()
+			return nil
+		}
+		if err := sleep(ctx, upPoll); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s does not answer", addr)
+}
+
+// freeAddress returns a loopback address nobody listens on at the moment.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}

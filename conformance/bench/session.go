@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// sizes are how much the workloads move; a smoke run has smaller ones.
+type sizes struct {
+	documents       int64 // in the database that is read
+	diskDocuments   int64 // in the database whose disk use is measured
+	bulk            int   // documents of a _bulk_docs request
+	bulkGet         int   // ids of a _bulk_get request
+	feeds           int
+	smallAttachment int // bytes
+	largeAttachment int
+	attachmentBytes int64 // uploaded at most in a round
+}
+
+var fullSizes = sizes{documents: 20_000, diskDocuments: 100_000, bulk: 1000, bulkGet: 200, feeds: 5000,
+	smallAttachment: 256 << 10, largeAttachment: 64 << 20, attachmentBytes: 256 << 20}
+
+var quickSizes = sizes{documents: 2000, diskDocuments: 5000, bulk: 1000, bulkGet: 200, feeds: 500,
+	smallAttachment: 256 << 10, largeAttachment: 16 << 20, attachmentBytes: 32 << 20}
+
+// session is a run's dealings with one server. Its methods are not safe for concurrent use.
+type session struct {
+	target  *Target
+	docs    *documents
+	blob    []byte // what attachments are cut from
+	size    sizes
+	prefix  string   // of the names of all databases of the run
+	control *conn    // for what is not measured
+	made    []string // databases that exist
+}
+
+func newSession(ctx context.Context, t *Target, docs *documents, blob []byte, size sizes, prefix string) (*session, error) {
+	control, err := dial(ctx, t, bufferLarge)
+	if err != nil {
+		return nil, fmt.Errorf("server %s: %w", t.Name, err)
+	}
+	control.keep = true
+	return &session{target: t, docs: docs, blob: blob, size: size, prefix: prefix, control: control}, nil
+}
+
+// request sends a request outside the measured time and returns the body of the answer, valid until the next call.
+func (s *session) request(ctx context.Context, method, path string, body []byte, want int) ([]byte, error) {
+	if s.control.nc != nil {
+		if err := s.control.limit(requestLimit); err != nil {
+			return nil, err
+		}
+	}
+	_, err := s.control.do(ctx, &request{method: method, path: []byte(path), body: body}, want)
+	return s.control.body, err
+}
+
+// db is the path of a database of this run.
+func (s *session) db(name string) string { return "/" + s.prefix + name }
+
+func (s *session) create(ctx context.Context, name string) error {
+	if _, err := s.request(ctx, "PUT", s.db(name), nil, 201); err != nil {
+		return err
+	}
+	s.made = append(s.made, name)
+	return nil
+}
+
+func (s *session) drop(ctx context.Context, name string) error {
+	i := slices.Index(s.made, name)
+	if i < 0 {
+		return nil
+	}
+	if _, err := s.request(ctx, "DELETE", s.db(name), nil, 200); err != nil {
+		return err
+	}
+	s.made = slices.Delete(s.made, i, i+1)
+	return nil
+}
+
+// fill creates a database with count documents, ids 0 to count-1, unless it exists.
+func (s *session) fill(ctx context.Context, name string, count int64) error {
+	if slices.Contains(s.made, name) {
+		return nil
+	}
+	if err := s.create(ctx, name); err != nil {
+		return err
+	}
+	var body []byte
+	for first := int64(0); first < count; first += int64(s.size.bulk) {
+		n := min(count-first, int64(s.size.bulk))
+		body = s.docs.appendBulk(body[:0], first, int(n))
+		answer, err := s.request(ctx, "POST", s.db(name)+"/_bulk_docs", body, 201)
+		if err != nil {
+			return err
+		}
+		if stored := int64(bytes.Count(answer, []byte(`"ok":true`))); stored != n {
+			return fmt.Errorf("server %s stored %d of %d documents", s.target.Name, stored, n)
+		}
+	}
+	return nil
+}
+
+// close deletes what is left of the run, also after it was cancelled.
+func (s *session) close(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	var first error
+	for _, name := range slices.Clone(s.made) {
+		if err := s.drop(ctx, name); first == nil {
+			first = err
+		}
+	}
+	s.control.close()
+	return first
+}
