@@ -32,7 +32,7 @@ func compose(h Handler) Handler {
 func observe(next Handler) Handler {
 	return func(c *Call) error {
 		begin := time.Now()
-		c.id = requestID(c.Header(headerRequestID))
+		c.id = requestID(c.Header("X-Couch-Request-Id"))
 		c.srv.stats.begin(c.r.Method)
 		defer func() {
 			took := time.Since(begin)
@@ -70,10 +70,14 @@ func answerErrors(next Handler) Handler {
 				err = c.recovered(v)
 			}
 		}()
-		if err := next(c); err != nil {
-			return c.fail(c.databaseFirst(err))
+		err = next(c)
+		switch {
+		case err == nil:
+			return nil
+		case c.status == 0:
+			err = c.databaseFirst(err)
 		}
-		return nil
+		return c.fail(err)
 	}
 }
 
@@ -142,7 +146,7 @@ func readOptions(next Handler) Handler {
 	return func(c *Call) error {
 		c.method = c.r.Method
 		if c.method == http.MethodPost {
-			switch m := c.Header("X-HTTP-Method-Override"); m {
+			switch m := c.Header("X-Http-Method-Override"); m {
 			case "GET", "HEAD", "PUT", "DELETE", "TRACE", "CONNECT", "COPY":
 				c.method = m
 			}

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"bufio"
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -83,17 +83,7 @@ func (c *Call) ReadBody() ([]byte, error) {
 	if c.r.ContentLength > limit {
 		return nil, compat.ErrRequestTooLarge
 	}
-	var raw []byte
-	var err error
-	if n := c.r.ContentLength; n >= 0 {
-		raw = make([]byte, n)
-		_, err = io.ReadFull(c.body, raw)
-		if err == nil {
-			c.body.ended = true
-		}
-	} else {
-		raw, err = readLimited(c.body, limit)
-	}
+	raw, err := c.readRaw(limit)
 	if err != nil {
 		return nil, bodyError(err)
 	}
@@ -107,8 +97,24 @@ func (c *Call) ReadBody() ([]byte, error) {
 	return gunzip(raw, limit)
 }
 
+// maxTrusted is how much memory a Content-Length alone gets; for more the bytes have to come.
+const maxTrusted = 1 << 20
+
+func (c *Call) readRaw(limit int64) ([]byte, error) {
+	n := c.r.ContentLength
+	if n < 0 || n > maxTrusted {
+		return readLimited(c.body, limit)
+	}
+	raw := make([]byte, n)
+	_, err := io.ReadFull(c.body, raw)
+	if err == nil {
+		c.body.ended = true
+	}
+	return raw, err
+}
+
 func gunzip(raw []byte, limit int64) ([]byte, error) {
-	z, err := gzip.NewReader(bufio.NewReader(strings.NewReader(string(raw))))
+	z, err := gzip.NewReader(bytes.NewReader(raw))
 	if err != nil {
 		return nil, errNotGzip
 	}

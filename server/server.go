@@ -109,6 +109,7 @@ func (s *Server) serve(ec echo.Context) error {
 	if c.json != nil {
 		c.json.Release()
 	}
+	*c = Call{} // the pool keeps no request alive
 	s.calls.Put(c)
 	return err
 }

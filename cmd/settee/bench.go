@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"regexp"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/settee-db/settee/conformance/bench"
+	"github.com/settee-db/settee/storage/kv/pebblekv/barepebble"
+)
+
+// benchOptions are the flags of bench.
+type benchOptions struct {
+	seconds      float64
+	rounds       int
+	quick        bool
+	only         string
+	pidA, pidB   int
+	dataA, dataB string
+	jsonFile     string
+	limits       bool
+	limitsDir    string
+	bare         string
+}
+
+func benchCommand() *cobra.Command {
+	var o benchOptions
+	cmd := &cobra.Command{
+		Use:   "bench URL_A [URL_B] | bench --limits",
+		Short: "Measure a server, alternately with another one: speed, memory, disk",
+		Long: "Measure a server, alternately with another one (settee or CouchDB): speed, memory, disk.\n" +
+			"URLs are http://user:password@host:port. The databases made for it are deleted at the end.",
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return o.run(ctx, args, cmd)
+		},
+	}
+	f := cmd.Flags()
+	f.Float64Var(&o.seconds, "seconds", 2, "how long a round of a workload takes on a server")
+	f.IntVar(&o.rounds, "rounds", 5, "rounds that count, besides one to warm up")
+	f.BoolVar(&o.quick, "quick", false, "small databases and short rounds, to see whether it works (unless given: --seconds 0.3 --rounds 1)")
+	f.StringVar(&o.only, "only", "", "regular expression of the workloads to run")
+	f.IntVar(&o.pidA, "pid-a", 0, "process of server A (default: found by the port, on this machine)")
+	f.IntVar(&o.pidB, "pid-b", 0, "process of server B")
+	f.StringVar(&o.dataA, "data-a", "", "data directory of server A, for its disk use")
+	f.StringVar(&o.dataB, "data-b", "", "data directory of server B")
+	f.StringVar(&o.jsonFile, "json", "", "write the whole report to this file as well (-: to the output instead of the table)")
+	f.BoolVar(&o.limits, "limits", false, "start a server and compare it with net/http and Pebble alone")
+	f.StringVar(&o.limitsDir, "limits-dir", "", "where --limits puts its data for the time of the run (default: the system's temporary directory)")
+	f.StringVar(&o.bare, "bare", "", "serve a constant answer on this address")
+	_ = f.MarkHidden("bare") // fails for unknown flags only
+	return cmd
+}
+
+func (o benchOptions) run(ctx context.Context, args []string, cmd *cobra.Command) error {
+	if o.bare != "" {
+		return bench.ServeBare(ctx, o.bare, cmd.InOrStdin())
+	}
+	if o.limits != (len(args) == 0) {
+		return errors.New("name one or two servers, or none with --limits")
+	}
+	options := bench.Options{Quick: o.quick, Rounds: o.rounds, Progress: cmd.ErrOrStderr()}
+	if o.quick && !cmd.Flags().Changed("seconds") {
+		o.seconds = 0.3
+	}
+	if o.quick && !cmd.Flags().Changed("rounds") {
+		options.Rounds = 1
+	}
+	if o.seconds <= 0 || options.Rounds < 1 {
+		return errors.New("--seconds and --rounds must be positive")
+	}
+	options.Duration = time.Duration(o.seconds * float64(time.Second))
+	if o.only != "" {
+		var err error
+		if options.Only, err = regexp.Compile(o.only); err != nil {
+			return err
+		}
+	}
+	report, err := o.measure(ctx, options, args)
+	if report != nil {
+		err = errors.Join(err, o.write(report, cmd.OutOrStdout()))
+	}
+	return err
+}
+
+func (o benchOptions) measure(ctx context.Context, options bench.Options, args []string) (*bench.Report, error) {
+	if o.limits {
+		return o.againstLimits(ctx, options)
+	}
+	for i, rawURL := range args {
+		name, pid, data, to := "A", o.pidA, o.dataA, &options.A
+		if i == 1 {
+			name, pid, data, to = "B", o.pidB, o.dataB, &options.B
+		}
+		t, err := bench.ParseTarget(name, rawURL)
+		if err != nil {
+			return nil, err
+		}
+		if t.DataDir = data; pid != 0 {
+			t.PID = pid
+		}
+		*to = t
+	}
+	return bench.Run(ctx, options)
+}
+
+// againstLimits runs this program as the server and as the bare one.
+func (o benchOptions) againstLimits(ctx context.Context, options bench.Options) (*bench.Report, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	l := &bench.Limits{
+		Options: options,
+		Dir:     o.limitsDir,
+		Serve: func(dir, listen, user, password string) *exec.Cmd {
+			c := exec.Command(self, "serve", "--data", dir, "--listen", listen)
+			c.Env = append(os.Environ(), "COUCHDB_USER="+user, "COUCHDB_PASSWORD="+password)
+			return c
+		},
+		Bare: func(listen string) *exec.Cmd { return exec.Command(self, "bench", "--bare", listen) },
+		Raw:  func(dir string) (bench.RawStore, error) { return barepebble.Open(dir) },
+	}
+	return l.Run(ctx)
+}
+
+func (o benchOptions) write(report *bench.Report, out io.Writer) error {
+	if o.jsonFile == "-" {
+		return report.WriteJSON(out)
+	}
+	err := report.WriteTable(out)
+	if o.jsonFile == "" {
+		return err
+	}
+	file, cerr := os.Create(o.jsonFile)
+	if cerr != nil {
+		return errors.Join(err, cerr)
+	}
+	err = errors.Join(err, report.WriteJSON(file), file.Close())
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server"
+)
+
+func TestFirstStartMakesAnAdministrator(t *testing.T) {
+	t.Setenv("COUCHDB_USER", "")
+	t.Setenv("COUCHDB_PASSWORD", "")
+	dir := t.TempDir()
+	c, err := loadConfig(dir, nil)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, prepareAdmin(c, &out))
+	password := regexp.MustCompile(`the password (\S+)`).FindStringSubmatch(out.String())[1]
+	text, err := os.ReadFile(filepath.Join(dir, localFile))
+	require.NoError(t, err)
+	require.NotContains(t, string(text), password)
+
+	again, err := loadConfig(dir, nil)
+	require.NoError(t, err)
+	out.Reset()
+	require.NoError(t, prepareAdmin(again, &out))
+	require.Empty(t, out.String(), "shown once")
+	stored, _ := again.Get("admins", "admin")
+	require.True(t, server.CheckPassword(password, stored))
+}
+
+func TestEnvironmentAndClearPasswords(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "my.ini")
+	require.NoError(t, os.WriteFile(file, []byte("; mine\n[chttpd_auth]\niterations = 10\n[admins]\nanna = clear\n"), 0o600))
+	t.Setenv("COUCHDB_USER", "root")
+	t.Setenv("COUCHDB_PASSWORD", "pass word")
+	t.Setenv("COUCHDB_SECRET", "s")
+	c, err := loadConfig(dir, []string{file})
+	require.NoError(t, err)
+	require.NoError(t, prepareAdmin(c, io.Discard))
+	require.Equal(t, "s", c.String("chttpd_auth", "secret"))
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "; mine\n")
+	require.NotContains(t, string(text), "clear")
+	require.NotContains(t, string(text), "pass word")
+	again, err := loadConfig(dir, []string{file})
+	require.NoError(t, err)
+	for name, password := range map[string]string{"anna": "clear", "root": "pass word"} {
+		stored, _ := again.Get("admins", name)
+		require.True(t, server.CheckPassword(password, stored), name)
+	}
+}
+
+func TestUnknownEngineLayoutAndLimits(t *testing.T) {
+	_, err := openEngine(appOptions{engine: "nosuch"})
+	require.ErrorContains(t, err, "pebble")
+	_, err = openEngine(appOptions{engine: "memory", limits: "nosuch"})
+	require.Error(t, err)
+	_, err = openApp(context.Background(), appOptions{engine: "memory", layout: "nosuch", dataDir: t.TempDir()}, nil)
+	require.ErrorContains(t, err, "layout")
+}
+
+// TestServeEndsFeedsAndKeepsData: an open feed ends at the stop, and what was acknowledged is there after a restart.
+func TestServeEndsFeedsAndKeepsData(t *testing.T) {
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "secret")
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, localFile), []byte("[chttpd_auth]\niterations = 10\n[log]\nlevel = none\n"), 0o600))
+	base, stop := startServe(t, dir)
+	require.Equal(t, 201, request(t, "PUT", base+"/db", ""))
+	require.Equal(t, 201, request(t, "PUT", base+"/db/a", "{}"))
+	feed := make(chan int, 1)
+	go func() { feed <- request(t, "GET", base+"/db/_changes?feed=longpoll&since=now", "") }()
+	time.Sleep(200 * time.Millisecond)
+	stop()
+	require.Equal(t, 200, <-feed)
+
+	base, stop = startServe(t, dir)
+	require.Equal(t, 200, request(t, "GET", base+"/db/a", ""))
+	stop()
+	var out bytes.Buffer
+	require.NoError(t, check(context.Background(), appOptions{engine: "pebble", dataDir: dir}, &out, io.Discard))
+	require.Equal(t, "no violations\n", out.String())
+}
+
+// startServe runs serve on a free port until stop is called.
+func startServe(t *testing.T, dir string) (base string, stop func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().String()
+	require.NoError(t, l.Close())
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, serveOptions{appOptions: appOptions{engine: "pebble", dataDir: dir}, listen: address}) }()
+	base = "http://" + address
+	require.Eventually(t, func() bool {
+		r, err := http.Get(base + "/_up")
+		if err == nil {
+			r.Body.Close()
+		}
+		return err == nil
+	}, 10*time.Second, 20*time.Millisecond)
+	return base, func() {
+		cancel()
+		require.NoError(t, <-ended)
+	}
+}
+
+// request sends a request of the admin and returns the status.
+func request(t *testing.T, method, url, body string) int {
+	r, err := http.NewRequest(method, url, bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	r.SetBasicAuth("admin", "secret")
+	w, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Error(fmt.Errorf("%s %s: %w", method, url, err))
+		return 0
+	}
+	defer w.Body.Close()
+	_, err = io.Copy(io.Discard, w.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return w.StatusCode
+}
