@@ -80,15 +80,18 @@ func (l *Listener) begin(ctx context.Context) error {
 	l.seen = h.updates
 	err := h.err
 	h.mu.Unlock()
+	if err != nil && !errors.Is(err, compat.KindNoDatabase) {
+		return err
+	}
 	now, _, _, readErr := h.read(ctx)
 	if readErr != nil {
 		return readErr
 	}
-	if now != h.uuid || errors.Is(err, compat.KindNoDatabase) {
+	if err != nil || now != h.uuid {
 		h.db.store.bg.leave(h)
 		return errStaleHub
 	}
-	return err
+	return nil
 }
 
 // join registers one more listener at the database's hub, which is begun if there is none.
@@ -105,6 +108,7 @@ func (b *background) join(db *DB) *hub {
 			b.leave(h)
 		}
 		if !b.run(watch) {
+			delete(b.hubs.open, db.name)
 			h.end(kv.ErrClosed)
 		}
 	}
