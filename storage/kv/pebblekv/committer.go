@@ -20,7 +20,7 @@ type committer struct {
 	builder  builder
 	maxGroup int
 	version  uint64     // of the last group applied
-	waiting  []*request // postponed by the last group
+	waiting  []*request // lead the next group
 	flying   chan *group
 	space    *spaceGuard
 	failure  *failure
@@ -68,6 +68,12 @@ func (c *committer) run() {
 		select {
 		case c.flying <- g:
 		case <-c.failure.failed:
+			return
+		}
+		if g.turn != nil {
+			if q := g.turn.turn.wait(c.failure.failed); q != nil {
+				c.waiting = append([]*request{q}, c.waiting...)
+			}
 		}
 	}
 }
@@ -84,12 +90,18 @@ func (c *committer) build(taken []*request) (*group, error) {
 	g.batch = c.db.NewBatch()
 	c.builder.group = g
 	c.builder.conflicts.rotate()
-	for _, q := range taken {
+	for i, q := range taken {
+		if q.turn != nil {
+			g.turn = q
+			c.waiting = append(c.waiting, taken[i+1:]...)
+			break
+		}
 		verdict, err := c.builder.admit(q)
 		switch verdict {
 		case conflicting:
 			g.conflicts = append(g.conflicts, q)
 		case postponed:
+			c.stats.postponed.Add(1)
 			c.waiting = append(c.waiting, q)
 		case unreadable:
 			g.failed = append(g.failed, failed{q, err})
@@ -99,7 +111,6 @@ func (c *committer) build(taken []*request) (*group, error) {
 			}
 		}
 	}
-	c.stats.postponed.Add(uint64(len(c.waiting)))
 	if len(g.accepted) == 0 {
 		g.batch.Close()
 		g.batch = nil
@@ -162,6 +173,9 @@ func (c *committer) answer(g *group) {
 	}
 	for _, q := range g.conflicts {
 		q.done <- outcome{conflict: true}
+	}
+	if g.turn != nil {
+		g.turn.done <- outcome{}
 	}
 	for _, f := range g.failed {
 		f.request.done <- outcome{err: f.err}

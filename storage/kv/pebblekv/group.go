@@ -20,6 +20,7 @@ type group struct {
 	stamped   []run // versionstamped keys written
 	conflicts []*request
 	failed    []failed
+	turn      *request  // gets its turn after the group
 	snapshot  *snapshot // the state after the group; nil when nothing was accepted
 	began     time.Time
 }

@@ -10,6 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/internal/txn"
@@ -205,6 +208,50 @@ func TestNoStarvation(t *testing.T) {
 	if runs > 20*40 {
 		t.Errorf("%d runs for 20 commits", runs)
 	}
+}
+
+// TestSlowTransaction: one whose function takes much longer than a group gets through as well, and one that cannot, since
+// it waits for another commit, does not stop the store.
+func TestSlowTransaction(t *testing.T) {
+	s, err := Open(t.TempDir(), Options{Log: silent, fs: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var stop atomic.Bool
+	var quick sync.WaitGroup
+	for range 4 {
+		quick.Go(func() {
+			for !stop.Load() {
+				mustUpdate(t, s, func(tx kv.Tx) error { tx.Set([]byte("hot"), nil); return nil })
+			}
+		})
+	}
+	slow := func(during func()) (runs int) {
+		mustUpdate(t, s, func(tx kv.Tx) error {
+			runs++
+			_, err := tx.Get([]byte("hot"))
+			during()
+			tx.Set([]byte("hot"), []byte("slow"))
+			return err
+		})
+		return runs
+	}
+	if runs := slow(func() { time.Sleep(20 * time.Millisecond) }); runs > starvingAfter+1 {
+		t.Errorf("ran %d times", runs)
+	}
+	stop.Store(true)
+	quick.Wait()
+	runs := 0
+	slow(func() {
+		if runs++; runs <= starvingAfter+1 {
+			mustUpdate(t, s, func(tx kv.Tx) error { tx.Set([]byte("hot"), []byte("nested")); return nil })
+		}
+	})
+	if runs != starvingAfter+2 {
+		t.Errorf("ran %d times", runs)
+	}
+	expectKey(t, s, "hot", "slow")
 }
 
 // TestQueue: those that run again go first, and a group is bounded in number and bytes.

@@ -21,6 +21,7 @@ type request struct {
 	atomics []*txn.Write // the writes that need the current value
 	size    int          // about the bytes it adds to a group
 	retried bool         // goes before those that were not
+	turn    *turn        // not a transaction but the wish for a turn
 
 	stamp kv.Versionstamp // once it is accepted
 	done  chan outcome    // gets the one answer

@@ -68,42 +68,70 @@ func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionsta
 
 // attempt runs fn once and commits what it wrote; again tells that a read did not hold.
 func (s *Store) attempt(ctx context.Context, fn func(kv.Tx) error, attempt int) (stamp kv.Versionstamp, again bool, err error) {
+	var turn *turn
+	if attempt >= starvingAfter {
+		if turn, err = s.takeTurn(); err != nil {
+			return stamp, false, err
+		}
+		defer turn.end(nil)
+	}
 	t := transactions.Get().(*txn.Tx)
-	since, err := s.execute(ctx, t, fn)
-	if err != nil || t.ReadOnly() {
-		transactions.Put(t)
-		return stamp, false, err
-	}
-	q, err := newRequest(t, since, s.seed)
-	if err == nil {
-		err = s.writable()
-	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
+	q, err := s.prepare(ctx, t, fn)
+	if q == nil {
 		transactions.Put(t)
 		return stamp, false, err
 	}
 	q.retried = attempt > 0
-	s.committer.queue.put(q)
+	if turn == nil || !turn.end(q) {
+		s.committer.queue.put(q)
+	}
+	o, answered := s.await(q)
+	if answered {
+		transactions.Put(t) // otherwise it may still be in the committer's hands
+	}
+	if o.err != nil || o.conflict {
+		return stamp, o.conflict, o.err
+	}
+	return q.stamp, false, nil
+}
+
+// takeTurn waits until all commits that were before it are settled and the committer does nothing more.
+func (s *Store) takeTurn() (*turn, error) {
+	wish := &request{turn: newTurn(), retried: true, done: make(chan outcome, 1)}
+	s.committer.queue.put(wish)
+	o, _ := s.await(wish)
+	return wish.turn, o.err
+}
+
+// prepare runs fn and makes a request of what it wrote; nil if there is nothing to commit.
+func (s *Store) prepare(ctx context.Context, t *txn.Tx, fn func(kv.Tx) error) (*request, error) {
+	since, err := s.execute(ctx, t, fn)
+	if err != nil || t.ReadOnly() {
+		return nil, err
+	}
+	if err := s.writable(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return newRequest(t, since, s.seed)
+}
+
+// await waits for the committer's answer to q, or for the failure of the store, which leaves it open whether q was
+// committed.
+func (s *Store) await(q *request) (o outcome, answered bool) {
 	select {
-	case o := <-q.done:
-		transactions.Put(t)
-		if o.err != nil || o.conflict {
-			return stamp, o.conflict, o.err
-		}
-		return q.stamp, false, nil
+	case o = <-q.done:
+		return o, true
 	case <-s.failure.failed:
 	}
 	select {
-	case o := <-q.done: // answered before the failure
-		if o.err == nil && !o.conflict {
-			return q.stamp, false, nil
-		}
+	case o = <-q.done: // before the failure
+		return o, true
 	default:
+		return outcome{err: s.failure.err}, false
 	}
-	return stamp, false, s.failure.err // t may still be in the committer's hands
 }
 
 // execute runs fn on the current snapshot, whose version it returns. The snapshot is not needed for the commit.
