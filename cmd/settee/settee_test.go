@@ -105,7 +105,9 @@ func startServe(t *testing.T, dir string) (base string, stop func()) {
 	require.NoError(t, l.Close())
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, serveOptions{appOptions: appOptions{engine: "pebble", dataDir: dir}, listen: address}) }()
+	go func() {
+		ended <- serve(ctx, serveOptions{appOptions: appOptions{engine: "pebble", dataDir: dir}, listen: address})
+	}()
 	base = "http://" + address
 	require.Eventually(t, func() bool {
 		r, err := http.Get(base + "/_up")
