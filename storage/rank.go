@@ -17,14 +17,32 @@ import (
 // rankFan level 2, and so on. On each level the boundaries (keys that reach it, and the empty key before all) hold the number
 // of rows from there up to the next boundary. A boundary stays when its row is deleted; its count falls.
 //
-// Writers of rows:
-//   - find the boundary before the row with a snapshot read, declare a conflict with boundaries that are made between it and the
-//     row, and add to its count atomically. Two writers conflict only if one of them makes a boundary between.
-//   - that make a boundary count the rows it takes over with ordinary reads, which conflict with every writer of such a row.
+// A writer finds the boundary before its row with a snapshot read, declares a conflict with boundaries that are made between it
+// and the row, and adds to its count atomically: two writers conflict only if one of them makes a boundary between.
+//
+// To make a boundary would take a count of the rows that it takes over, which conflicts with all their writers. So it begins
+// open: it counts only changes made after it, and the rows it found stay in the count of the boundary before. Sums over whole
+// stretches from one boundary that is not open to the next are right at any time, and nothing else is read. Later a writer
+// that comes upon an open boundary settles it: the rows between it and the next boundary, less its own count, both in one
+// snapshot, are what it found when it was made, a number that does not change any more; it is moved over atomically. Only
+// other settlers of the same stretch conflict with that (rank_settle.go).
+//
+// The count is 8 bytes little-endian; openMark is added to it while the boundary is open.
 const rankLevels = 3
 
 // rankFan is a variable for tests: the heights of stored keys depend on it.
-var rankFan uint64 = 64
+var rankFan uint64 = 128
+
+const openMark = 1 << 62
+
+// parseRank takes the mark off a stored count.
+func parseRank(value []byte) (count int64, open bool) {
+	count = counter(value)
+	if count >= openMark/2 {
+		return count - openMark, true
+	}
+	return count, false
+}
 
 // rankIndex is one rank index: rows are the keys below base, boundaries of level n the keys below level(n).
 type rankIndex struct {
@@ -53,30 +71,44 @@ func rankHeight(key []byte) int {
 
 // rowsBefore counts the rows with keys < key; key is a row's key without the base.
 func (x *rankIndex) rowsBefore(r kv.ReadTx, key []byte) (int64, error) {
+	return x.rowsBetween(r, rankLevels, nil, key)
+}
+
+// rowsBetween counts the rows with from <= row < to with the help of levels up to n; from is empty or a settled boundary of all
+// these levels, a nil to is behind all rows.
+func (x *rankIndex) rowsBetween(r kv.ReadTx, n int, from, to []byte) (int64, error) {
 	var total int64
-	from := []byte{} // the boundary before key on the level above
-	for n := rankLevels; n >= 1; n-- {
-		sum, last, err := x.sumBefore(r, n, from, key)
+	for ; n >= 1; n-- {
+		sum, last, err := x.sumStretches(r, n, from, to)
 		if err != nil {
 			return 0, err
 		}
 		total += sum
 		from = last
 	}
-	rows, err := countKeys(r, x.base, from, key)
+	rows, err := countKeys(r, x.base, from, to)
 	return total + rows, err
 }
 
-// sumBefore adds up the counts of the boundaries b of a level with from <= b < key, except the last of them, which it returns.
-func (x *rankIndex) sumBefore(r kv.ReadTx, n int, from, key []byte) (sum int64, last []byte, err error) {
+// sumStretches adds up the counts on level n from the boundary from up to the last settled boundary before to, which it
+// returns.
+func (x *rankIndex) sumStretches(r kv.ReadTx, n int, from, to []byte) (sum int64, last []byte, err error) {
 	last = from
-	var pending int64
-	it := r.Range(concat(x.level[n], from), concat(x.level[n], key), kv.RangeOptions{WantAll: true})
+	var stretch int64 // since last
+	_, end := children(x.level[n])
+	if to != nil {
+		end = concat(x.level[n], to)
+	}
+	it := r.Range(concat(x.level[n], from), end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for it.Next() {
-		sum += pending
-		pending = counter(it.Value())
-		last = bytes.Clone(it.Key()[len(x.level[n]):])
+		count, open := parseRank(it.Value())
+		if !open {
+			sum += stretch
+			stretch = 0
+			last = bytes.Clone(it.Key()[len(x.level[n]):])
+		}
+		stretch += count
 	}
 	return sum, last, it.Err()
 }
@@ -127,135 +159,99 @@ func (b *rankBatch) apply(tx kv.Tx, x *rankIndex) error {
 	return nil
 }
 
-// applyLevel groups the rows by the boundary before them on level n.
+// applyLevel groups the rows by the boundary before them on level n. All is read before anything is written.
 func (b *rankBatch) applyLevel(tx kv.Tx, snap kv.ReadTx, x *rankIndex, n int) error {
-	rows := b.rows
-	for len(rows) > 0 {
-		bound, next, size, err := x.segment(tx, snap, n, rows)
+	type segment struct {
+		bound []byte
+		rows  []rankRow
+	}
+	var segments []segment
+	for rows := b.rows; len(rows) > 0; {
+		bound, size, err := x.segment(tx, snap, n, rows)
 		if err != nil {
 			return err
 		}
-		if err := x.applySegment(tx, n, bound, next, rows[:size]); err != nil {
-			return err
-		}
+		segments = append(segments, segment{bound, rows[:size]})
 		rows = rows[size:]
+	}
+	for _, s := range segments {
+		x.applySegment(tx, n, s.bound, s.rows)
 	}
 	return nil
 }
 
-// segment finds the stored boundary before the first of the sorted rows on level n, the next one, and how many of the rows lie
-// between. next is nil at the end of the level; it is looked up only if it matters: for several rows or a new boundary.
-func (x *rankIndex) segment(tx kv.Tx, snap kv.ReadTx, n int, rows []rankRow) (bound, next []byte, size int, err error) {
+// segment finds the stored boundary before the first of the sorted rows on level n, and how many of the rows come before the
+// next one.
+func (x *rankIndex) segment(tx kv.Tx, snap kv.ReadTx, n int, rows []rankRow) (bound []byte, size int, err error) {
 	level := x.level[n]
-	first := concat(level, rows[0].key)
-	afterFirst := kv.AppendKeyAfter(nil, first)
-	bound, err = edgeKey(snap, level, afterFirst, true)
+	behind := kv.AppendKeyAfter(nil, concat(level, rows[0].key))
+	bound, open, err := x.lastBoundary(snap, n, behind)
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, 0, err
+	}
+	if open {
+		if err := x.settle(tx, snap, n, bound); err != nil {
+			return nil, 0, err
+		}
+	}
+	size = 1
+	if len(rows) > 1 {
+		next, err := nextBoundary(snap, level, behind)
+		if err != nil {
+			return nil, 0, err
+		}
+		size, _ = slices.BinarySearchFunc(rows, next, func(r rankRow, next []byte) int {
+			if next == nil {
+				return -1
+			}
+			return bytes.Compare(r.key, next)
+		})
 	}
 	after := concat(level, bound)
 	if bound != nil {
 		after = append(after, 0)
 	}
-	if len(rows) == 1 && rankHeight(rows[0].key) < n {
-		tx.AddReadConflictRange(after, afterFirst)
-		return bound, nil, 1, nil
-	}
-	next, err = edgeKey(snap, level, afterFirst, false)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	size, _ = slices.BinarySearchFunc(rows, next, func(r rankRow, next []byte) int {
-		if next == nil {
-			return -1
-		}
-		return bytes.Compare(r.key, next)
-	})
-	last := rows[size-1].key
-	conflictEnd := kv.AppendKeyAfter(nil, concat(level, last))
-	if slices.ContainsFunc(rows[:size], func(r rankRow) bool { return rankHeight(r.key) >= n }) {
-		conflictEnd = kv.AppendPrefixEnd(nil, level)
-		if next != nil {
-			conflictEnd = concat(level, next)
-		}
-	}
-	tx.AddReadConflictRange(after, conflictEnd)
-	return bound, next, size, nil
+	tx.AddReadConflictRange(after, kv.AppendKeyAfter(nil, concat(level, rows[size-1].key)))
+	return bound, size, nil
 }
 
-// edgeKey finds the last key below prefix that is before at (reverse), or the first one from at on; nil if there is none. The
-// empty boundary need not be stored and is nil as well.
-func edgeKey(r kv.ReadTx, prefix, at []byte, reverse bool) ([]byte, error) {
-	begin, end := at, kv.AppendPrefixEnd(nil, prefix)
-	if reverse {
-		begin, end = prefix, at
-	}
-	it := r.Range(begin, end, kv.RangeOptions{Limit: 1, Reverse: reverse})
+// lastBoundary finds the last boundary of level n whose stored key is before a key; nil is the empty one, which need not be
+// stored.
+func (x *rankIndex) lastBoundary(r kv.ReadTx, n int, before []byte) (bound []byte, open bool, err error) {
+	it := r.Range(x.level[n], before, kv.RangeOptions{Limit: 1, Reverse: true})
 	defer it.Close()
-	if !it.Next() || len(it.Key()) == len(prefix) {
+	if !it.Next() || len(it.Key()) == len(x.level[n]) {
+		return nil, false, it.Err()
+	}
+	_, open = parseRank(it.Value())
+	return bytes.Clone(it.Key()[len(x.level[n]):]), open, it.Err()
+}
+
+// nextBoundary finds the first boundary whose stored key is not before from; nil if there is none.
+func nextBoundary(r kv.ReadTx, level, from []byte) ([]byte, error) {
+	_, end := children(level)
+	it := r.Range(from, end, kv.RangeOptions{Limit: 1})
+	defer it.Close()
+	if !it.Next() {
 		return nil, it.Err()
 	}
-	return bytes.Clone(it.Key()[len(prefix):]), it.Err()
+	return bytes.Clone(it.Key()[len(level):]), it.Err()
 }
 
-// applySegment adds the rows, which all lie in [bound, next) on level n, and makes boundaries of those that reach the level and
-// are none yet.
-func (x *rankIndex) applySegment(tx kv.Tx, n int, bound, next []byte, rows []rankRow) error {
-	var total int64
-	for i := range rows {
-		total += rows[i].delta
-	}
-	// Going down from next: behind are the rows of this transaction, storedEnd those of earlier ones, from end to next.
-	end, behind, storedEnd := next, int64(0), int64(0)
+// applySegment adds the rows, which all lie between two boundaries of level n, and opens boundaries at those that reach the
+// level and are none yet.
+func (x *rankIndex) applySegment(tx kv.Tx, n int, bound []byte, rows []rankRow) {
+	var behind int64 // rows from here up to the next boundary
 	for i := len(rows) - 1; i >= 0; i-- {
 		behind += rows[i].delta
-		key := rows[i].key
-		if rankHeight(key) < n || bytes.Equal(key, bound) {
-			continue
+		if key := rows[i].key; rankHeight(key) >= n && !bytes.Equal(key, bound) {
+			putCounter(tx, concat(x.level[n], key), openMark+behind)
+			behind = 0
 		}
-		stored, err := x.storedRows(tx, n-1, key, end, next)
-		if err != nil {
-			return err
-		}
-		if n == 1 {
-			stored += storedEnd
-		}
-		count := behind + stored - storedEnd
-		putCounter(tx, concat(x.level[n], key), count)
-		total -= count
-		end, behind, storedEnd = key, 0, stored
 	}
-	if total != 0 {
-		addCounter(tx, concat(x.level[n], bound), total)
+	if behind != 0 {
+		addCounter(tx, concat(x.level[n], bound), behind)
 	}
-	return nil
-}
-
-// storedRows counts rows as they were before this transaction, with reads that conflict. On level 0 those with from <= key < to;
-// above, those with from <= key < next, where next is a boundary of level n+1 or nil.
-func (x *rankIndex) storedRows(tx kv.Tx, n int, from, to, next []byte) (int64, error) {
-	if n == 0 {
-		return countKeys(tx, x.base, from, to)
-	}
-	begin, end := concat(x.level[n], from), kv.AppendPrefixEnd(nil, x.level[n])
-	if next != nil {
-		end = concat(x.level[n], next)
-	}
-	first := next
-	var sum int64
-	it := tx.Range(begin, end, kv.RangeOptions{WantAll: true})
-	defer it.Close()
-	for i := 0; it.Next(); i++ {
-		if i == 0 {
-			first = bytes.Clone(it.Key()[len(x.level[n]):])
-		}
-		sum += counter(it.Value())
-	}
-	if err := it.Err(); err != nil {
-		return 0, err
-	}
-	below, err := x.storedRows(tx, n-1, from, first, first)
-	return sum + below, err
 }
 
 func putCounter(tx kv.Tx, key []byte, n int64) {

@@ -1,0 +1,74 @@
+package storage
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// cost is what one call asked of the store.
+type cost struct{ gets, getManys, ranges, rows, sets, clears, atomics, commits int64 }
+
+// TestCosts holds down what each call asks of the store. A higher number here is a slower settee: change it only on purpose.
+func TestCosts(t *testing.T) {
+	count := kv.NewCounting(memkv.New())
+	s := openStore(t, count, LayoutPacked)
+	must(t, s.Create(t.Context(), "db", CreateOptions{}))
+	db := s.DB("db")
+	for i := range 300 {
+		put(t, db, fmt.Sprintf("doc-%03d", i), "", `{"n":1}`)
+	}
+	measure := func(what string, call func(), want cost) {
+		t.Helper()
+		count.Reset()
+		call()
+		c := count.Counts()
+		got := cost{c.Gets, c.GetManys, c.Ranges, c.Rows, c.Sets, c.Clears + c.RangeClears, c.Atomics, c.Commits}
+		if got.gets -= want.gets; got.gets >= 0 && got.gets <= 2 {
+			got.gets = 0 // a write in 16 looks how full the sequence index's last blocks are
+		}
+		if want.gets = 0; got != want {
+			t.Errorf("%s: %+v, want %+v", what, got, want)
+		}
+	}
+	var rev string
+	measure("new document", func() { rev = put(t, db, "doc-100a", "", `{"n":1}`) },
+		cost{gets: 2, ranges: 4, rows: 3, sets: 5, atomics: 9, commits: 1})
+	measure("update", func() { rev = put(t, db, "doc-100a", rev, `{"n":2}`) },
+		cost{gets: 3, getManys: 1, ranges: 1, rows: 1, sets: 6, clears: 3, atomics: 4, commits: 1})
+	measure("read", func() { show(t, db, "doc-100a") },
+		cost{gets: 1, ranges: 1, rows: 1})
+	measure("read an old revision", func() { open(t, db, "doc-100a", OpenOptions{Rev: path(t, rev).Rev()}) },
+		cost{gets: 2, ranges: 1, rows: 1})
+	measure("delete", func() { remove(t, db, "doc-100a", rev) },
+		cost{gets: 3, getManys: 1, ranges: 4, rows: 4, sets: 4, clears: 4, atomics: 10, commits: 1})
+	measure("conflict", func() { put(t, db, "doc-100", "", `{}`) },
+		cost{gets: 1, ranges: 1, rows: 1})
+	measure("local document", func() { put(t, db, "_local/a", "", `{}`) },
+		cost{gets: 1, sets: 1, clears: 1, commits: 1})
+	measure("info", func() { _, _ = db.Info(t.Context()) },
+		cost{gets: 9, getManys: 2})
+	measure("page of ids", func() { list(t, db, RangeOptions{Limit: 20, Start: at("doc-150")}) },
+		cost{gets: 2, getManys: 1, ranges: 5, rows: 27})
+	measure("page of documents", func() { list(t, db, RangeOptions{Limit: 20, IncludeDocs: true, Start: at("doc-150")}) },
+		cost{gets: 2, getManys: 1, ranges: 5, rows: 28})
+	bulk := func(prefix string, revs []string) []string {
+		var docs []*compat.Document
+		for i := range 1000 {
+			rev := ""
+			if revs != nil {
+				rev = revs[i]
+			}
+			docs = append(docs, doc(t, fmt.Sprintf("%s-%04d", prefix, i), rev, `{"n":1}`))
+		}
+		return update(t, db, UpdateOptions{}, docs...)
+	}
+	var revs []string
+	measure("1000 new documents", func() { revs = bulk("new", nil) },
+		cost{gets: 4, ranges: 1006, rows: 3, sets: 4009, atomics: 8, commits: 1})
+	measure("1000 updates", func() { bulk("new", revs) },
+		cost{gets: 1004, getManys: 16, ranges: 1000, rows: 1000, sets: 5003, clears: 3000, atomics: 5, commits: 1})
+}
