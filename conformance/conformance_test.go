@@ -220,14 +220,6 @@ func startServer(t *testing.T, engine Engine) *Server {
 		if err := s.Stop(); err != nil {
 			t.Error(err)
 		}
-		if t.Failed() {
-			t.Logf("the server's output:\n%s", lastLines(s.Log(), 60))
-		}
 	})
 	return s
-}
-
-func lastLines(text string, n int) string {
-	lines := strings.Split(text, "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

@@ -109,7 +109,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	}(s.cmd, s.exited)
 	if err := s.waitUp(ctx); err != nil {
 		s.Kill()
-		return fmt.Errorf("%w; the server's output:\n%s", err, s.log)
+		return fmt.Errorf("%w; the server's output:\n%s", err, s.log.tail())
 	}
 	return nil
 }
@@ -148,10 +148,10 @@ func (s *Server) Stop() error {
 	case <-s.exited:
 	case <-time.After(stopLimit):
 		s.Kill()
-		return fmt.Errorf("the server did not end in %s; its output:\n%s", stopLimit, s.log)
+		return fmt.Errorf("the server did not end in %s; its output:\n%s", stopLimit, s.log.tail())
 	}
 	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
-		return fmt.Errorf("the server ended with status %d; its output:\n%s", code, s.log)
+		return fmt.Errorf("the server ended with status %d; its output:\n%s", code, s.log.tail())
 	}
 	return nil
 }
@@ -161,9 +161,6 @@ func (s *Server) Kill() {
 	_ = s.cmd.Process.Kill() // fails if it has ended already
 	<-s.exited
 }
-
-// Log is what the server has printed.
-func (s *Server) Log() string { return s.log.String() }
 
 // freeAddress returns a loopback address nobody listens on at the moment.
 func freeAddress() (string, error) {
@@ -193,8 +190,11 @@ func (b *syncBuffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-func (b *syncBuffer) String() string {
+// tail returns the last lines.
+func (b *syncBuffer) tail() string {
+	const lines = 60
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.buf.String()
+	all := strings.Split(b.buf.String(), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
