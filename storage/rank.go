@@ -207,11 +207,7 @@ func (x *rankIndex) segment(tx kv.Tx, snap kv.ReadTx, n int, rows []rankRow) (bo
 			return bytes.Compare(r.key, next)
 		})
 	}
-	after := concat(level, bound)
-	if bound != nil {
-		after = append(after, 0)
-	}
-	tx.AddReadConflictRange(after, kv.AppendKeyAfter(nil, concat(level, rows[size-1].key)))
+	tx.AddReadConflictRange(kv.AppendKeyAfter(nil, concat(level, bound)), kv.AppendKeyAfter(nil, concat(level, rows[size-1].key)))
 	return bound, size, nil
 }
 
