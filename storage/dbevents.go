@@ -27,8 +27,8 @@ const (
 	eventBatch = 100
 	// eventTries: a batch that meets conflicts (another process writes the same documents) is tried again so often.
 	eventTries = 4
-	// lastEvents bounds the time that closing the Store spends on the events still to be written.
-	lastEvents = 5 * time.Second
+	// eventTimeout bounds the time of writing events, for which closing the Store waits.
+	eventTimeout = 5 * time.Second
 )
 
 type dbEvent uint8
@@ -129,14 +129,10 @@ func (l *eventLog) takeUpdated() []string {
 // recordEvents writes events until ctx ends, then those that are left.
 func (s *Store) recordEvents(ctx context.Context) {
 	l := &s.bg.events
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-l.first:
 		case <-ctx.Done():
-			rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastEvents)
-			defer cancel()
-			s.writeEvents(rest)
-			return
 		}
 		select {
 		case <-l.urgent:
@@ -145,11 +141,14 @@ func (s *Store) recordEvents(ctx context.Context) {
 		}
 		s.writeEvents(ctx)
 	}
+	s.writeEvents(ctx)
 }
 
 // writeEvents writes what the log holds. Events that cannot be written are dropped: there is no database for them, or the store
 // fails, which its writers will hear.
 func (s *Store) writeEvents(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
+	defer cancel()
 	for batch := range slices.Chunk(s.bg.events.take(), eventBatch) {
 		for range eventTries {
 			rest, err := s.writeEventDocs(ctx, batch)

@@ -24,10 +24,11 @@
 //	update.go, batch.go, edit.go, flush.go  writes: API, transactions of a batch, one document's edits, what is stored of them
 //	alldocs.go, rank.go                 lists of ids, and the counted skip list behind their offset
 //	local.go, purge.go, security.go     _local documents, _purge, the security object
-//	changes.go, seqblocks.go, notify.go the changes feed, its counts, wake-ups
-//	attachments.go                      attachment bytes
-//	exploded.go, body.go                body layouts
-//	compact.go, check.go                compaction, the check of the invariants below
+//	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
+//	attach*.go                          attachment bytes: uploads, references, reads, collection
+//	body.go, exploded.go, imploded.go   body layouts
+//	compact.go, check*.go               compaction, the check of the invariants below
+//	background.go, dbevents.go          what a Store does beside its calls; the documents behind _db_updates
 //	hooks.go                            what higher layers plug in: validation, indexes inside the document's transaction
 //	revtree/                            the revision tree, without any I/O
 //
@@ -41,9 +42,17 @@
 //  5. doc_count is the number of entries in ALL_DOCS, doc_del_count that of documents with only deleted leaves.
 //  6. The counts of each rank level add up to the number of rows below (rank.go); those of the sequence blocks to the rows of
 //     CHANGES (seqblocks.go).
-//  7. The reference count of an attachment is the number of DOCS and HISTORY entries that name it.
-//  8. Nothing reads a counter on the write path, and writers of different documents share no read key but the database's
+//  7. The reference count of an attachment is the number of DOCS and HISTORY entries that name it; its bytes are there, whole and
+//     with its digest. Other bytes belong to an upload with a pending marker, which has no count.
+//  8. Nothing reads a counter with a conflict on the write path, and writers of different documents share no read key but the database's
 //     record (which only creation, deletion and changes of settings write).
 //  9. A document changes in one transaction, all of it: leaves, bodies, lists, counters, indexes of higher layers.
 //  10. Bytes handed to callbacks are valid until the callback returns; bytes in returned values belong to the caller.
+//  11. Every key below the root tags belongs to one database, whose record has its prefix; no prefix is used twice.
+//  12. Local documents, purge requests and the security object are whole.
+//  13. HISTORY holds only ancestors of leaves, and the counters of it say how many, with how many bytes.
+//  14. The last sequence is at or after the last row of CHANGES; there are at least as many updates as documents.
+//  15. The sizes of a database and of its partitions are the sums of those of its leaves.
+//
+// (8 to 10 are about code; Check looks at what is stored.)
 package storage

@@ -1,0 +1,101 @@
+package storage
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+func TestCompaction(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *DB) {
+		var old []string
+		for i := range 8 {
+			rev := ""
+			for n := range 30 {
+				rev = put(t, db, fmt.Sprint("doc", i), rev, fmt.Sprintf(`{"n":%d,"filler":%q}`, n, strings.Repeat("x", 100)))
+				if n == 20 {
+					old = append(old, rev)
+				}
+			}
+		}
+		for i, rev := range old {
+			open(t, db, fmt.Sprint("doc", i), OpenOptions{Rev: parsedRev(t, rev)})
+		}
+		must(t, db.Compact(t.Context()))
+		for i, rev := range old {
+			_, err := db.Open(t.Context(), fmt.Sprint("doc", i), OpenOptions{Rev: parsedRev(t, rev)})
+			wantError(t, err, compat.ErrMissing)
+			d := open(t, db, fmt.Sprint("doc", i), OpenOptions{RevsInfo: true})
+			if len(d.RevsInfo) != 30 || d.RevsInfo[1].Status != RevMissing {
+				t.Errorf("doc%d: %v", i, d.RevsInfo)
+			}
+		}
+		must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+			sizes, err := d.stats(statHistory, statHistoryRows)
+			want(t, "history", sizes, []int64{0, 0})
+			return err
+		}))
+	})
+}
+
+// TestCompactionForgetsPurges: requests above the limit are forgotten, the oldest first.
+func TestCompactionForgetsPurges(t *testing.T) {
+	db := newTestDB(t, CreateOptions{})
+	must(t, db.SetPurgedInfosLimit(t.Context(), 3))
+	for i := range 7 {
+		_, err := db.Purge(t.Context(), []IDRevs{{ID: fmt.Sprint("doc", i), Revs: []compat.Rev{{Pos: 1, Hash: "x"}}}})
+		must(t, err)
+	}
+	must(t, db.Compact(t.Context()))
+	infos, err := db.PurgedInfos(t.Context())
+	must(t, err)
+	var ids []string
+	for _, info := range infos {
+		ids = append(ids, info.ID)
+	}
+	want(t, "remembered", ids, []string{"doc4", "doc5", "doc6"})
+}
+
+func TestAutomaticCompaction(t *testing.T) {
+	k := memkv.New()
+	defer k.Close()
+	s, err := Open(t.Context(), Options{KV: k, Compaction: CompactionPolicy{MinHistory: 3000}})
+	must(t, err)
+	defer s.Close()
+	must(t, s.Create(t.Context(), "db", CreateOptions{}))
+	db := s.DB("db")
+	history := func() (rows int64) {
+		must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+			n, err := d.stats(statHistoryRows)
+			rows = n[0]
+			return err
+		}))
+		return rows
+	}
+	rev := ""
+	for i := range 3 {
+		rev = put(t, db, "doc", rev, fmt.Sprintf(`{"n":%d,"s":%q}`, i, strings.Repeat("x", 200)))
+	}
+	s.compactAutomatically(t.Context())
+	want(t, "replaced revisions below the threshold", history(), 2)
+	for i := range 20 {
+		rev = put(t, db, "doc", rev, fmt.Sprintf(`{"n":%d,"s":%q}`, i, strings.Repeat("x", 200)))
+	}
+	s.compactAutomatically(t.Context())
+	want(t, "replaced revisions", history(), 0)
+	wantError(t, s.DB("none").StartCompact(t.Context()), compat.ErrNoDatabase)
+	must(t, db.StartCompact(t.Context()))
+	for range 1000 {
+		info, err := db.Info(t.Context())
+		must(t, err)
+		if !info.CompactRunning {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Error("compaction does not end")
+}

@@ -1,0 +1,131 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// openWithTasks opens a store with its periodic tasks.
+func openWithTasks(t *testing.T, k kv.Store) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Options{KV: k})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	return s
+}
+
+// events lists the events in the order of the feed.
+func events(t *testing.T, s *Store) (ids []string) {
+	t.Helper()
+	_, err := s.DB(GlobalChanges).Changes(context.Background(), ChangesOptions{Limit: -1}, func(c *Change) error {
+		ids = append(ids, c.ID)
+		return nil
+	})
+	must(t, err)
+	return ids
+}
+
+// waitForEvent waits until an event is in the feed.
+func waitForEvent(t *testing.T, s *Store, id string) {
+	t.Helper()
+	for range 1000 {
+		if slices.Contains(events(t, s), id) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("no %q among %v", id, events(t, s))
+}
+
+func TestEvents(t *testing.T) {
+	k := memkv.New()
+	defer k.Close()
+	s := openWithTasks(t, k)
+	must(t, s.Create(t.Context(), GlobalChanges, CreateOptions{}))
+	began := time.Now()
+	must(t, s.Create(t.Context(), "db", CreateOptions{}))
+	waitForEvent(t, s, "created:db")
+	if late := time.Since(began); late > eventPause {
+		t.Errorf("a creation takes %v", late)
+	}
+	db := s.DB("db")
+	for i := range 100 {
+		put(t, db, fmt.Sprint("doc", i), "", `{}`)
+	}
+	waitForEvent(t, s, "updated:db")
+	if d := open(t, s.DB(GlobalChanges), "updated:db", OpenOptions{}); d.Rev.Pos > 10 {
+		t.Errorf("%d revisions for 100 updates", d.Rev.Pos)
+	}
+	must(t, s.Delete(t.Context(), "db"))
+	waitForEvent(t, s, "deleted:db")
+	must(t, s.Create(t.Context(), "last", CreateOptions{}))
+	must(t, s.Close())
+	all := events(t, s)
+	slices.Sort(all)
+	want(t, "events after closing", all, []string{"created:db", "created:last", "deleted:db", "updated:db"})
+	checkStore(t, k)
+}
+
+// TestEventsWithoutTheirDatabase: nothing is kept, and nothing fails.
+func TestEventsWithoutTheirDatabase(t *testing.T) {
+	k := memkv.New()
+	defer k.Close()
+	s := openWithTasks(t, k)
+	must(t, s.Create(t.Context(), "db", CreateOptions{}))
+	put(t, s.DB("db"), "doc", "", `{}`)
+	must(t, s.Close())
+	_, err := s.DB(GlobalChanges).Exists(t.Context())
+	must(t, err)
+	if rest := s.bg.events.take(); len(rest) > 0 {
+		t.Errorf("left: %v", rest)
+	}
+}
+
+// TestEventsOfTwoStores: processes that share a store write the same documents.
+func TestEventsOfTwoStores(t *testing.T) {
+	k := memkv.New()
+	defer k.Close()
+	a, b := openWithTasks(t, k), openWithTasks(t, k)
+	must(t, a.Create(t.Context(), GlobalChanges, CreateOptions{}))
+	for i := range 20 {
+		name := fmt.Sprint("db", i)
+		must(t, a.Create(t.Context(), name, CreateOptions{}))
+		must(t, b.Delete(t.Context(), name))
+		must(t, b.Create(t.Context(), name, CreateOptions{}))
+	}
+	must(t, a.Close())
+	must(t, b.Close())
+	if n := len(events(t, a)); n != 40 {
+		t.Errorf("%d documents, want 40", n)
+	}
+}
+
+// TestEventsNeverFailWriters: a store that refuses the writes of events is the events' own trouble.
+func TestEventsNeverFailWriters(t *testing.T) {
+	k := memkv.New()
+	defer k.Close()
+	s := openWithTasks(t, k)
+	must(t, s.Create(t.Context(), GlobalChanges, CreateOptions{}))
+	must(t, s.Create(t.Context(), "db", CreateOptions{}))
+	s.SetHooks(Hooks{Validator: refuseEvents{}})
+	for i := range 10 {
+		put(t, s.DB("db"), fmt.Sprint("doc", i), "", `{}`)
+	}
+}
+
+type refuseEvents struct{}
+
+// Prepare implements Validator.
+func (refuseEvents) Prepare(_ context.Context, tx *Tx) (ValidateFunc, error) {
+	if tx.Name() == GlobalChanges {
+		return nil, errors.New("no events")
+	}
+	return func(context.Context, *Document, *Document) error { return nil }, nil
+}
