@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 
@@ -128,92 +127,4 @@ func (c *dbCheck) checkBlocks(d *dbRead) error {
 		c.violation(14, "", "%d updates, but %d documents", end.N, rows)
 	}
 	return nil
-}
-
-// ranksCheck is the phase of the counts over TagAllDocs.
-type ranksCheck struct {
-	cursor []byte
-	begun  bool
-	levels [rankLevels + 1]rankCount // [0] is unused
-}
-
-// rankCount compares the boundaries of one level with the rows.
-type rankCount struct {
-	keys   [][]byte
-	counts []int64
-	rows   []int64
-	before int64 // rows before the first boundary
-	first  int64 // count of the empty boundary
-	at     int   // boundaries passed
-}
-
-// checkRanks checks the counts and the boundaries of each rank level.
-func (c *dbCheck) checkRanks(d *dbRead) error {
-	x := d.idRanks()
-	if !c.ranks.begun {
-		if err := c.ranks.read(d, x); err != nil {
-			return err
-		}
-		c.ranks.begun = true
-	}
-	err := walk(d, x.base, &c.ranks.cursor, func(key, _ []byte) error {
-		for n := 1; n <= rankLevels; n++ {
-			if !c.ranks.levels[n].count(key) && rankHeight(key) >= n {
-				c.violation(6, "", "%q is no boundary of rank level %d", key, n)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for n := 1; n <= rankLevels; n++ {
-		l := &c.ranks.levels[n]
-		if l.before != l.first {
-			c.violation(6, "", "rank level %d begins with the count %d, rows %d", n, l.first, l.before)
-		}
-		for i := range l.keys {
-			if l.counts[i] != l.rows[i] {
-				c.violation(6, "", "rank level %d at %q: count %d, rows %d", n, l.keys[i], l.counts[i], l.rows[i])
-			}
-			if rankHeight(l.keys[i]) < n {
-				c.violation(6, "", "rank level %d has %q, which does not reach it", n, l.keys[i])
-			}
-		}
-	}
-	return nil
-}
-
-func (r *ranksCheck) read(d *dbRead, x *rankIndex) error {
-	for n := 1; n <= rankLevels; n++ {
-		l := rankCount{}
-		var cursor []byte
-		err := walk(d, x.level[n], &cursor, func(key, value []byte) error {
-			if len(key) == 0 {
-				l.first = counter(value)
-				return nil
-			}
-			l.keys, l.counts = append(l.keys, bytes.Clone(key)), append(l.counts, counter(value))
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		l.rows = make([]int64, len(l.keys))
-		r.levels[n] = l
-	}
-	return nil
-}
-
-// count notes a row, in ascending order, and tells whether it is a boundary.
-func (l *rankCount) count(key []byte) (boundary bool) {
-	for l.at < len(l.keys) && bytes.Compare(l.keys[l.at], key) <= 0 {
-		l.at++
-	}
-	if l.at == 0 {
-		l.before++
-		return false
-	}
-	l.rows[l.at-1]++
-	return bytes.Equal(l.keys[l.at-1], key)
 }

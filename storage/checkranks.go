@@ -1,0 +1,95 @@
+package storage
+
+import "bytes"
+
+// ranksCheck is the phase of the counts over TagAllDocs.
+type ranksCheck struct {
+	cursor []byte
+	begun  bool
+	levels [rankLevels + 1]rankCount // [0] is unused
+}
+
+// rankCount compares the boundaries of one level with the rows.
+type rankCount struct {
+	// The boundaries; the first one is the empty key before all.
+	keys   [][]byte
+	counts []int64
+	open   []bool  // the count is right only together with those before, from one that is not open on
+	rows   []int64 // found from each boundary to the next
+	at     int     // the boundary before the row at hand
+}
+
+// checkRanks checks the counts and the boundaries of each rank level.
+func (c *dbCheck) checkRanks(d *dbRead) error {
+	x := d.idRanks()
+	if !c.ranks.begun {
+		if err := c.ranks.read(d, x); err != nil {
+			return err
+		}
+		c.ranks.begun = true
+	}
+	err := walk(d, x.base, &c.ranks.cursor, func(key, _ []byte) error {
+		for n := 1; n <= rankLevels; n++ {
+			if !c.ranks.levels[n].count(key) && rankHeight(key) >= n {
+				c.violation(6, "", "%q is no boundary of rank level %d", key, n)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for n := 1; n <= rankLevels; n++ {
+		c.checkRankLevel(n, &c.ranks.levels[n])
+	}
+	return nil
+}
+
+func (c *dbCheck) checkRankLevel(n int, l *rankCount) {
+	for i := 0; i < len(l.keys); {
+		first, count, rows := i, int64(0), int64(0)
+		for ; i == first || i < len(l.keys) && l.open[i]; i++ {
+			count += l.counts[i]
+			rows += l.rows[i]
+		}
+		if count != rows {
+			c.violation(6, "", "rank level %d at %q, %d boundaries: count %d, rows %d", n, l.keys[first], i-first, count, rows)
+		}
+	}
+	for _, key := range l.keys[1:] {
+		if rankHeight(key) < n {
+			c.violation(6, "", "rank level %d has %q, which does not reach it", n, key)
+		}
+	}
+}
+
+func (r *ranksCheck) read(d *dbRead, x *rankIndex) error {
+	for n := 1; n <= rankLevels; n++ {
+		l := rankCount{keys: [][]byte{{}}, counts: []int64{0}, open: []bool{false}}
+		var cursor []byte
+		err := walk(d, x.level[n], &cursor, func(key, value []byte) error {
+			count, open := parseRank(value)
+			if len(key) == 0 {
+				l.counts[0] = count
+				return nil
+			}
+			l.keys, l.counts, l.open = append(l.keys, bytes.Clone(key)), append(l.counts, count), append(l.open, open)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		l.rows = make([]int64, len(l.keys))
+		r.levels[n] = l
+	}
+	return nil
+}
+
+// count notes a row, in ascending order, and tells whether it is a boundary.
+func (l *rankCount) count(key []byte) (boundary bool) {
+	for l.at+1 < len(l.keys) && bytes.Compare(l.keys[l.at+1], key) <= 0 {
+		l.at++
+	}
+	l.rows[l.at]++
+	return bytes.Equal(l.keys[l.at], key)
+}
