@@ -1,5 +1,10 @@
 package txn
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Sink receives the effects of a transaction, in an order in which they can be applied.
 type Sink interface {
 	ClearRange(begin, end []byte)
@@ -47,10 +52,21 @@ func (t *Tx) Stamped(stamp []byte, yield func(key, value []byte)) {
 	for _, g := range t.buf.stamped.groups {
 		for i := range g.keys {
 			if key := g.keys[i].final(&t.buf.arena, stamp); !g.keys[i].clearedLater(key) {
-				yield(key, g.keys[i].value)
+				yield(key, g.keys[i].Value)
 			}
 		}
 	}
+}
+
+// StampedKeys returns the versionstamped keys in the order written, for an engine that leaves the stamp to its store. The
+// slice is the caller's, the keys are the Tx's.
+func (t *Tx) StampedKeys() []StampedKey {
+	var all []StampedKey
+	for _, g := range t.buf.stamped.groups {
+		all = append(all, g.keys...)
+	}
+	slices.SortFunc(all, func(a, b StampedKey) int { return cmp.Compare(a.order, b.order) })
+	return all
 }
 
 // WriteConflicts returns what transactions that read it conflict with: the keys written and the explicit ranges. In no

@@ -121,5 +121,5 @@ func (b *buffer) setStampedValue(key, value []byte, offset int) {
 
 func (b *buffer) setStampedKey(key []byte, offset int, value []byte) {
 	b.gen++
-	b.stamped.add(stampedKey{key: b.arena.copy(key), offset: offset, value: b.arena.copy(value)})
+	b.stamped.add(StampedKey{Key: b.arena.copy(key), Offset: offset, Value: b.arena.copy(value), order: b.gen})
 }

@@ -14,21 +14,23 @@ type stampedKeys struct {
 
 type stampedGroup struct {
 	span KeyRange // all keys that begin with the prefix; no End when there is no key behind them
-	keys []stampedKey
+	keys []StampedKey
 }
 
-// stampedKey is a key whose 10 bytes behind the prefix wait for the commit.
-type stampedKey struct {
-	key    []byte
-	offset int
-	value  []byte
-	clears []KeyRange // later range clears that may or may not meet the final key
+// StampedKey is a key whose 10 bytes at Offset wait for the commit.
+type StampedKey struct {
+	Key    []byte
+	Offset int
+	Value  []byte
+	Clears []KeyRange // later range clears, in order, that may or may not meet the final key
+
+	order uint64 // grows from write to write
 }
 
 func (s *stampedKeys) empty() bool { return len(s.groups) == 0 }
 
-func (s *stampedKeys) add(k stampedKey) {
-	prefix := k.key[:k.offset]
+func (s *stampedKeys) add(k StampedKey) {
+	prefix := k.Key[:k.Offset]
 	for i := range s.groups {
 		if bytes.Equal(s.groups[i].span.Begin, prefix) {
 			s.groups[i].keys = append(s.groups[i].keys, k)
@@ -37,7 +39,7 @@ func (s *stampedKeys) add(k stampedKey) {
 	}
 	s.groups = append(s.groups, stampedGroup{
 		span: KeyRange{Begin: prefix, End: kv.AppendPrefixEnd(nil, prefix)},
-		keys: []stampedKey{k},
+		keys: []StampedKey{k},
 	})
 }
 
@@ -51,7 +53,7 @@ func (s *stampedKeys) clearRange(r KeyRange) {
 			continue
 		default:
 			for i := range g.keys {
-				g.keys[i].clears = append(g.keys[i].clears, r)
+				g.keys[i].Clears = append(g.keys[i].Clears, r)
 			}
 		}
 		groups = append(groups, g)
@@ -98,15 +100,15 @@ func (s *stampedKeys) clip(r KeyRange, reverse bool) (KeyRange, bool) {
 }
 
 // final returns the key with the versionstamp in place.
-func (k *stampedKey) final(a *arena, stamp []byte) []byte {
-	key := a.copy(k.key)
-	copy(key[k.offset:k.offset+kv.VersionstampSize], stamp)
+func (k *StampedKey) final(a *arena, stamp []byte) []byte {
+	key := a.copy(k.Key)
+	copy(key[k.Offset:k.Offset+kv.VersionstampSize], stamp)
 	return key
 }
 
 // clearedLater tells whether a range clear after the write covers the final key.
-func (k *stampedKey) clearedLater(final []byte) bool {
-	for _, r := range k.clears {
+func (k *StampedKey) clearedLater(final []byte) bool {
+	for _, r := range k.Clears {
 		if r.Contains(final) {
 			return true
 		}

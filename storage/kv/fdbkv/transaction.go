@@ -1,0 +1,88 @@
+//go:build fdb
+
+package fdbkv
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/apple/foundationdb/bindings/go/src/fdb"
+)
+
+// readTimeout is how long a transaction may wait for its snapshot and its reads. It is longer than a snapshot lives, so
+// that a transaction outlasts a recovery of the cluster, and shorter than clients wait for an answer.
+const readTimeout = 20 * time.Second
+
+// transaction is a FoundationDB transaction that is cancelled when a context ends. The zero value of leave means that it
+// follows no context now.
+type transaction struct {
+	fdb.Transaction
+	store *Store
+	leave func() bool
+	lost  bool // cancelled, perhaps still being cancelled: not to be used again
+}
+
+// take returns a transaction in its initial state. The caller releases it.
+func (s *Store) take() (*transaction, error) {
+	if tr, ok := s.transactions.Get().(*transaction); ok {
+		return tr, nil
+	}
+	tr, err := s.db.CreateTransaction()
+	if err != nil {
+		return nil, contractError(context.Background(), err)
+	}
+	return &transaction{Transaction: tr, store: s}, nil
+}
+
+// release ends the transaction and keeps it for others: the binding frees one only when the garbage collector finds it.
+func (t *transaction) release() {
+	t.unfollow()
+	if !t.lost {
+		t.Reset()
+		t.store.transactions.Put(t)
+	}
+}
+
+// follow makes ctx cancel the transaction when it ends.
+func (t *transaction) follow(ctx context.Context) { t.leave = context.AfterFunc(ctx, t.Cancel) }
+
+// unfollow ends follow; false when the transaction is lost.
+func (t *transaction) unfollow() bool {
+	if t.leave != nil {
+		t.lost = !t.leave()
+		t.leave = nil
+	}
+	return !t.lost
+}
+
+// begin takes the snapshot. It fails with an error of FoundationDB.
+func (t *transaction) begin(ctx context.Context) (*snapshot, error) {
+	options := t.Options()
+	if err := errors.Join(options.SetReadYourWritesDisable(), options.SetTimeout(readTimeout.Milliseconds())); err != nil {
+		return nil, err
+	}
+	version, err := t.GetReadVersion().Get()
+	if err != nil {
+		return nil, err
+	}
+	return &snapshot{tr: t.Transaction, ctx: ctx, space: t.store.space, version: uint64(version)}, nil
+}
+
+// retry prepares the transaction for another attempt after it failed with err, an error of FoundationDB, and waits as
+// long as FoundationDB finds right. It returns the contract's error when there shall be no other attempt.
+func (t *transaction) retry(ctx context.Context, err error) error {
+	var failed fdb.Error
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !errors.As(err, &failed):
+		return err
+	case failed.Code == codeTimedOut: // for FoundationDB the end, but only the time for reading was limited
+		t.Reset()
+		return nil
+	case t.OnError(failed).Get() != nil:
+		return contractError(ctx, err)
+	}
+	return ctx.Err()
+}

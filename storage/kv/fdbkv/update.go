@@ -1,0 +1,107 @@
+//go:build fdb
+
+package fdbkv
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/internal/txn"
+)
+
+// maxLate is how often a transaction that becomes too old is run.
+const maxLate = 3
+
+// Update implements kv.Store. It returns only with the outcome known: while the cluster is out of reach with a commit under
+// way, it waits.
+func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
+	if err := s.enter(ctx); err != nil {
+		return kv.Versionstamp{}, err
+	}
+	defer s.running.Done()
+	t, err := s.take()
+	if err != nil {
+		return kv.Versionstamp{}, err
+	}
+	defer t.release()
+	marker := s.markers.take()
+	defer s.markers.release(marker)
+	for late := 0; ; {
+		stamp, failed, err := s.attempt(ctx, t, marker, fn)
+		if failed == nil {
+			return stamp, err
+		}
+		if isLate(failed) {
+			if late++; late == maxLate {
+				return kv.Versionstamp{}, contractError(ctx, failed)
+			}
+		}
+		if err := t.retry(ctx, failed); err != nil {
+			return kv.Versionstamp{}, err
+		}
+	}
+}
+
+// attempt runs fn once and commits. failed is what FoundationDB failed with, and the transaction left nothing; err is
+// Update's result.
+func (s *Store) attempt(ctx context.Context, t *transaction, m *marker, fn func(kv.Tx) error) (stamp kv.Versionstamp, failed, err error) {
+	t.follow(ctx)
+	defer t.unfollow()
+	snap, failed := t.begin(ctx)
+	if failed != nil {
+		return stamp, failed, nil
+	}
+	overlay, ok := s.overlays.Get().(*txn.Tx)
+	if !ok {
+		overlay = txn.New(snap)
+	}
+	defer s.overlays.Put(overlay)
+	overlay.Reset(snap)
+	err = fn(tx{reads{overlay, snap}, overlay})
+	invalid := overlay.Finish()
+	switch {
+	case !t.unfollow() && (err == nil || snap.failed != nil):
+		return stamp, nil, ctx.Err()
+	case snap.failed != nil: // whatever fn made of it
+		return stamp, snap.failed, nil
+	case err != nil:
+		return stamp, nil, err
+	case invalid != nil:
+		return stamp, nil, invalid
+	case overlay.ReadOnly():
+		return stamp, nil, nil
+	}
+	return s.commit(t, m, overlay)
+}
+
+// commit sends the transaction and finds out what became of it.
+func (s *Store) commit(t *transaction, m *marker, overlay *txn.Tx) (stamp kv.Versionstamp, failed, err error) {
+	if err := s.fill(t.Transaction, overlay); err != nil {
+		return stamp, nil, err
+	}
+	if err := m.mark(t.Transaction); err != nil {
+		return stamp, err, nil
+	}
+	if err := t.Options().SetTimeout(0); err != nil { // from here on time must not make the outcome unknown
+		return stamp, err, nil
+	}
+	versionstamp := t.GetVersionstamp()
+	failed = s.send(t.Transaction)
+	if failed == nil {
+		if engine, err := versionstamp.Get(); err == nil {
+			copy(stamp[:], engine)
+			return stamp, nil, nil
+		}
+	} else if !isUnknown(failed) {
+		return stamp, failed, nil
+	}
+	stamp, committed, err := m.outcome()
+	switch {
+	case err != nil:
+		return stamp, nil, fmt.Errorf("fdbkv: a commit's outcome stays unknown: %w", err)
+	case committed:
+		return stamp, nil, nil
+	}
+	return stamp, failed, nil
+}
