@@ -23,7 +23,7 @@ TEST_TIMEOUT ?= 9m
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Declarations of FoundationDB's C API, enough to type-check the binding where the client is not installed.
-FDB_INCLUDE ?= $(CURDIR)/.ci/fdb/include
+FDB_INCLUDE ?= $(CURDIR)/storage/kv/fdbkv/include
 
 TRANSCRIPTS := $(GO) run ./conformance/cmd/transcripts
 
