@@ -84,15 +84,17 @@ func (t *dbTx) putExploded(key []byte, flags byte, atts []compat.Attachment, bod
 	if len(value) > maxEntry {
 		return 0, false, nil
 	}
-	size = int64(len(value))
+	values := uint64(0)
 	ok, err = explodeBody(key, body, func(key, value []byte) {
 		t.tx.Set(key, value)
 		size += int64(len(value))
+		values++
 	})
 	if ok {
+		value = binary.AppendUvarint(value, values)
 		t.tx.Set(key, value)
 	}
-	return size, ok, err
+	return size + int64(len(value)), ok, err
 }
 
 // clearEntry removes an entry.
@@ -113,8 +115,15 @@ func parseEntry(value []byte) (e entry, head entryHead, err error) {
 	head = entryHead{format: value[0], flags: value[1]}
 	e = entry{deleted: head.flags&entryDeleted != 0, size: int64(len(value)), spread: head.format != entryInline}
 	switch head.format {
-	case entryInline, entryExploded:
+	case entryInline:
 		e.atts, e.body, err = parsePayload(value[2:], head.flags)
+	case entryExploded:
+		r := valueReader{}
+		e.atts, r.b, err = parsePayload(value[2:], head.flags)
+		head.length = int(min(r.uvarint(), 1<<40))
+		if err == nil && (r.bad || len(r.b) > 0) {
+			err = corrupt("entry", nil)
+		}
 	case entryChunked:
 		length, n := binary.Uvarint(value[2:])
 		if n <= 0 || length > 1<<40 {
@@ -130,14 +139,14 @@ func parseEntry(value []byte) (e entry, head entryHead, err error) {
 // entryHead is what an entry's own value says about the rest.
 type entryHead struct {
 	format, flags byte
-	length        int // chunked: of the payload
+	length        int // chunked: of the payload, exploded: number of values
 }
 
 // finishEntry reads what is below the key of an entry that is not inline. rows is positioned behind the entry's own key and is
 // drained up to the end of the entry's keys, which all begin with the first keyLen bytes of the entry's key.
 func finishEntry(e *entry, head entryHead, rows kv.Iterator, keyLen int) error {
 	if head.format == entryExploded {
-		return e.implode(rows, keyLen)
+		return e.implode(rows, keyLen, head.length)
 	}
 	payload, err := joinChunks(rows, head.length)
 	if err != nil {
@@ -149,7 +158,7 @@ func finishEntry(e *entry, head entryHead, rows kv.Iterator, keyLen int) error {
 }
 
 // implode reads an exploded body.
-func (e *entry) implode(rows kv.Iterator, keyLen int) error {
+func (e *entry) implode(rows kv.Iterator, keyLen, values int) error {
 	var b explodedBody
 	for rows.Next() {
 		if err := b.add(rows.Key()[keyLen:], rows.Value()); err != nil {
@@ -161,7 +170,7 @@ func (e *entry) implode(rows kv.Iterator, keyLen int) error {
 		return err
 	}
 	var err error
-	e.body, err = b.appendJSON(nil)
+	e.body, err = b.appendBody(nil, values)
 	return err
 }
 

@@ -133,7 +133,7 @@ func (s *winnerScan) collect(exploded bool) error {
 // assemble makes body and attachments of what was collected.
 func (s *winnerScan) assemble(doc *Document, e entry, head entryHead) (err error) {
 	if head.format == entryExploded {
-		s.body, err = s.values.appendJSON(s.body[:0])
+		s.body, err = s.values.appendBody(s.body[:0], head.length)
 		doc.Body, doc.Attachments = s.body, e.atts
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 //	value   = format, flags, rest
 //	inline  rest = payload
 //	chunked rest = varint length of the payload, which is in chunks below the key
-//	exploded rest = payload without body, whose values are below the key
+//	exploded rest = payload with, instead of the body, the varint number of its values, which are below the key
 //	payload = [attachments, if flagged], JSON text to the end
 //	attachments = varint count, each: name, type, ref (each with varint length), digest (16), encoding, signed varints
 //	          revpos, length, encoded length

@@ -58,6 +58,14 @@ func (b *explodedBody) add(path, value []byte) error {
 	return nil
 }
 
+// appendBody appends the canonical text of a whole body that was exploded into so many values.
+func (b *explodedBody) appendBody(dst []byte, values int) ([]byte, error) {
+	if len(b.rows) != values || b.first != 0 {
+		return dst, corrupt("exploded body: values are missing", nil)
+	}
+	return b.appendJSON(dst)
+}
+
 // appendJSON appends the canonical text of what was added: that of the value itself if its path is empty, else of the
 // container around all of it, `{}` if there is nothing.
 func (b *explodedBody) appendJSON(dst []byte) ([]byte, error) {

@@ -1,0 +1,258 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// fullStore has something in every subspace.
+func fullStore(t *testing.T, layout Layout) (*Store, *DB) {
+	t.Helper()
+	smallSeqBlocks(t)
+	s, err := Open(t.Context(), Options{KV: memkv.New(), Layout: layout, Manual: true})
+	must(t, err)
+	t.Cleanup(func() {
+		must(t, s.Close())
+		must(t, s.kv.Close())
+	})
+	must(t, s.Create(t.Context(), "db", CreateOptions{}))
+	must(t, s.Create(t.Context(), "parts", CreateOptions{Partitioned: true}))
+	put(t, s.DB("parts"), "p:doc", "", `{"in":"a partition"}`)
+	db := s.DB("db")
+	for i := range 400 {
+		put(t, db, fmt.Sprint("filler", i), "", `{"a":{"b":[1,2]}}`)
+	}
+	rev := put(t, db, "doc", "", `{"a":1}`)
+	rev = put(t, db, "doc", rev, `{"a":2,"b":{"c":[]}}`)
+	put(t, db, "doc", rev, `{"a":3}`)
+	replicate(t, db, "conflict", "1-aaaaaaaaaaaaaaaa", "1-bbbbbbbbbbbbbbbb", "1-cccccccccccccccc!")
+	remove(t, db, "gone", put(t, db, "gone", "", `{}`))
+	replicate(t, db, "tomb", "1-aaaaaaaaaaaaaaaa!")
+	u := db.Uploads()
+	putAtts(t, db, "atts", "", upload(t, u, "big", noise(200_000), nil), upload(t, u, "small", noise(100), nil))
+	upload(t, db.Uploads(), "pending", noise(100_000), nil)
+	put(t, db, "_local/x", "", `{"local":true}`)
+	_, err = db.Purge(t.Context(), []IDRevs{{ID: "purged", Revs: []compat.Rev{{Pos: 1, Hash: "x"}}}})
+	must(t, err)
+	must(t, db.SetSecurity(t.Context(), []byte(`{"admins":{}}`)))
+	checkStore(t, s.kv)
+	return s, db
+}
+
+// damage is one change to what is stored.
+type damage struct {
+	invariant int
+	database  string
+	change    func(t *testing.T, tx kv.Tx, d *dbRead)
+}
+
+// firstKey is the first key below a prefix, or the last one.
+func firstKey(t *testing.T, tx kv.Tx, prefix []byte, last bool) (key, value []byte) {
+	t.Helper()
+	begin, end := children(prefix)
+	it := tx.Range(begin, end, kv.RangeOptions{Reverse: last, Limit: 1})
+	defer it.Close()
+	if !it.Next() {
+		t.Fatalf("nothing below %q", prefix)
+	}
+	return bytes.Clone(it.Key()), bytes.Clone(it.Value())
+}
+
+// clearFirst and clearLast remove a key of a subspace, addTo adds to a counter, and so on.
+func clearFirst(tag Tag) func(*testing.T, kv.Tx, *dbRead) {
+	return func(t *testing.T, tx kv.Tx, d *dbRead) {
+		key, _ := firstKey(t, tx, d.keys.sub(nil, tag), false)
+		tx.Clear(key)
+	}
+}
+
+func clearLast(tag Tag) func(*testing.T, kv.Tx, *dbRead) {
+	return func(t *testing.T, tx kv.Tx, d *dbRead) {
+		key, _ := firstKey(t, tx, d.keys.sub(nil, tag), true)
+		tx.Clear(key)
+	}
+}
+
+func garbleFirst(tag Tag) func(*testing.T, kv.Tx, *dbRead) {
+	return func(t *testing.T, tx kv.Tx, d *dbRead) {
+		key, _ := firstKey(t, tx, d.keys.sub(nil, tag), false)
+		tx.Set(key, []byte("\xffgarbage"))
+	}
+}
+
+func addTo(key func(d *dbRead) []byte, n int64) func(*testing.T, kv.Tx, *dbRead) {
+	return func(_ *testing.T, tx kv.Tx, d *dbRead) { addCounter(tx, key(d), n) }
+}
+
+func statKey(n stat) func(*dbRead) []byte {
+	return func(d *dbRead) []byte { return d.keys.stat(nil, n) }
+}
+
+var damages = map[string]damage{
+	"leaf lost": {2, "db", clearFirst(TagRevs)},
+	"winner lost": {1, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
+		key, _ := firstKey(t, tx, d.keys.doc(nil, TagRevs, "conflict"), true)
+		tx.Clear(key)
+	}},
+	"leaf garbled": {2, "db", garbleFirst(TagRevs)},
+	"second winner": {1, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
+		prefix := d.keys.doc(nil, TagRevs, "conflict")
+		_, winner := firstKey(t, tx, prefix, true)
+		loser, _ := firstKey(t, tx, prefix, false)
+		tx.Set(loser, winner)
+	}},
+	"leaf that is an ancestor": {1, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
+		_, winner := firstKey(t, tx, d.keys.doc(nil, TagRevs, "doc"), true)
+		suffix, _ := firstKey(t, tx, d.keys.doc(nil, TagRevs, "doc"), true)
+		l, err := parseLeaf(suffix[len(d.keys.doc(nil, TagRevs, "doc")):], winner)
+		must(t, err)
+		parent := compat.Rev{Pos: l.Rev.Pos - 1, Hash: l.Ancestors[0]}
+		l.winner, l.Ancestors = false, nil
+		tx.Set(d.keys.leaf(nil, TagRevs, "doc", false, parent), l.encode(nil))
+	}},
+	"entry lost":      {2, "db", clearLast(TagDocs)},
+	"entry garbled":   {2, "db", garbleFirst(TagDocs)},
+	"entry of nobody": {2, "db", copyLeaf(TagDocs, "doc", "nobody")},
+	"not listed":      {3, "db", clearFirst(TagAllDocs)},
+	"listed wrongly":  {3, "db", garbleFirst(TagAllDocs)},
+	"listed but gone": {3, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
+		tx.Set(d.keys.allDocs(nil, "gone"), encodeWinner(nil, compat.Rev{Pos: 1, Hash: "x"}))
+	}},
+	"change lost":       {4, "db", clearFirst(TagChanges)},
+	"change garbled":    {4, "db", garbleFirst(TagChanges)},
+	"change twice":      {4, "db", copyFirstChange},
+	"doc_count":         {5, "db", addTo(statKey(statDocCount), 1)},
+	"doc_del_count":     {5, "db", addTo(statKey(statDelCount), -1)},
+	"block count":       {6, "db", addTo(func(d *dbRead) []byte { return d.keys.seqBlock(nil, 0, Seq{}) }, 1)},
+	"block count above": {6, "db", addTo(func(d *dbRead) []byte { return d.keys.seqBlock(nil, 1, Seq{}) }, 1)},
+	"tail":              {6, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.keys.seqTails(nil)) }},
+	"block lost": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
+		key, _ := firstKey(t, tx, d.keys.seqLevel(nil, 0), false)
+		tx.Clear(key)
+	}},
+	"rank":          {6, "db", addTo(func(d *dbRead) []byte { return d.idRanks().level[1] }, 5)},
+	"boundary lost": {6, "db", clearLast(TagRankIDs)},
+	"count of attachment": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
+		key, _ := firstKey(t, tx, d.keys.sub(nil, TagAttRefs), false)
+		addCounter(tx, key, 1)
+	}},
+	"count lost":       {7, "db", clearFirst(TagAttRefs)},
+	"count of nothing": {7, "db", addTo(func(d *dbRead) []byte { return d.keys.attachment(nil, TagAttRefs, "nothing") }, 1)},
+	"bytes lost":       {7, "db", clearFirst(TagAtt)},
+	"bytes garbled":    {7, "db", garbleFirst(TagAtt)},
+	"bytes of nobody": {7, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
+		tx.Set(kv.AppendInt(d.keys.attachment(nil, TagAtt, "nobody"), 0), []byte("x"))
+	}},
+	"pending lost":         {7, "db", clearFirst(TagAttPending)},
+	"pending and counted":  {7, "db", addTo(func(d *dbRead) []byte { return d.keys.attachment(nil, TagAttPending, attachmentOf(d)) }, 1)},
+	"history of nobody":    {13, "db", copyLeaf(TagHistory, "doc", "nobody")},
+	"history lost":         {13, "db", clearFirst(TagHistory)},
+	"history size":         {13, "db", addTo(statKey(statHistory), 7)},
+	"local garbled":        {12, "db", garbleFirst(TagLocal)},
+	"security garbled":     {12, "db", garbleFirst(TagSecurity)},
+	"purge garbled":        {12, "db", garbleFirst(TagPurges)},
+	"purges uncounted":     {12, "db", addTo(statKey(statPurges), -1)},
+	"last sequence":        {14, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.keys.sub(nil, TagLastSeq)) }},
+	"updates":              {14, "db", addTo(statKey(statUpdates), -400)},
+	"external size":        {15, "db", addTo(statKey(statExternal), 1)},
+	"active size":          {15, "db", addTo(statKey(statActive), 1)},
+	"partition":            {15, "parts", addTo(func(d *dbRead) []byte { return d.keys.partStat(nil, "p", statDocCount) }, 1)},
+	"partition of nothing": {15, "parts", addTo(func(d *dbRead) []byte { return d.keys.partStat(nil, "q", statActive) }, 1)},
+	"record garbled":       {11, "db", func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Set(dbRecordKey("db"), []byte("?")) }},
+	"record lost":          {11, "", func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Clear(dbRecordKey("db")) }},
+	"two of a prefix":      {11, "twin", func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Set(dbRecordKey("twin"), d.rec.encode()) }},
+	"key of nobody":        {11, "", func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Set(newSpace(1000).stat(nil, 0), nil) }},
+}
+
+// copyLeaf stores what a document's last key in a subspace holds for another document, too.
+func copyLeaf(tag Tag, from, to string) func(*testing.T, kv.Tx, *dbRead) {
+	return func(t *testing.T, tx kv.Tx, d *dbRead) {
+		prefix := d.keys.doc(nil, tag, from)
+		key, _ := firstKey(t, tx, prefix, false)
+		_, value := firstKey(t, tx, d.keys.doc(nil, TagHistory, from), false)
+		tx.Set(append(d.keys.doc(nil, tag, to), key[len(prefix):]...), value)
+	}
+}
+
+func copyFirstChange(t *testing.T, tx kv.Tx, d *dbRead) {
+	key, value := firstKey(t, tx, d.keys.sub(nil, TagChanges), false)
+	key[len(key)-1]++
+	tx.Set(key, value)
+}
+
+// attachmentOf is the id of a stored attachment.
+func attachmentOf(d *dbRead) string {
+	doc, err := d.openWinner("atts", OpenOptions{})
+	if err != nil {
+		panic(err)
+	}
+	return doc.Attachments[0].Ref
+}
+
+// TestCheckFindsDamage damages each subspace by hand.
+func TestCheckFindsDamage(t *testing.T) {
+	for name, c := range damages {
+		for _, layout := range []Layout{LayoutPacked, LayoutExploded} {
+			t.Run(name, func(t *testing.T) {
+				s, _ := fullStore(t, layout)
+				database := c.database
+				if database != "parts" {
+					database = "db"
+				}
+				must(t, s.DB(database).update(context.Background(), func(tx *dbTx) error {
+					c.change(t, tx.tx, &tx.dbRead)
+					return nil
+				}))
+				violations, err := Check(t.Context(), s.kv, nil)
+				must(t, err)
+				found := slices.ContainsFunc(violations, func(v Violation) bool { return v.Invariant == c.invariant && v.Database == c.database })
+				if !found {
+					t.Errorf("want a violation of %d in %q, got %v", c.invariant, c.database, violations)
+				}
+			})
+		}
+	}
+}
+
+// TestCheckOutlivesSnapshots: a check that takes longer than a snapshot lives goes on, and progress comes to its end.
+func TestCheckOutlivesSnapshots(t *testing.T) {
+	s, _ := fullStore(t, LayoutExploded)
+	k := &agingStore{Store: s.kv, reads: 1500}
+	var last, total int64
+	violations, err := Check(t.Context(), k, func(done, of int64) {
+		if done < last || of < done {
+			t.Errorf("progress from %d to %d of %d", last, done, of)
+		}
+		last, total = done, of
+	})
+	must(t, err)
+	for _, v := range violations {
+		t.Error(v)
+	}
+	if last != total || last != 406 || k.aged.Load() == 0 {
+		t.Errorf("%d of %d documents, %d snapshots ended", last, total, k.aged.Load())
+	}
+}
+
+// TestCheckEnds: a store that is wrong throughout is not described in full.
+func TestCheckEnds(t *testing.T) {
+	s, db := fullStore(t, LayoutPacked)
+	for i := range maxViolations {
+		must(t, db.update(t.Context(), func(tx *dbTx) error {
+			tx.tx.Set(tx.keys.allDocs(nil, fmt.Sprint("nobody", i)), []byte("?"))
+			return nil
+		}))
+	}
+	violations, err := Check(t.Context(), s.kv, nil)
+	must(t, err)
+	if len(violations) < maxViolations || len(violations) > maxViolations+100 {
+		t.Errorf("%d violations", len(violations))
+	}
+}
