@@ -65,6 +65,8 @@ func (c *Call) formDocument(id string, form *compat.DocForm, rules compat.DocRul
 	return editOf(stored)
 }
 
+var errDuplicateAttachments = compat.NewError(compat.KindBadRequest, "Duplicate attachments")
+
 func (c *Call) writeForm(uploads *storage.Uploads, d *compat.Document, files []compat.FormFile) (compat.Rev, error) {
 	if err := c.checkWriteQuorum(); err != nil {
 		return compat.Rev{}, err
@@ -73,6 +75,9 @@ func (c *Call) writeForm(uploads *storage.Uploads, d *compat.Document, files []c
 	for _, file := range files {
 		if err := compat.ValidateAttachmentName(file.Name); err != nil {
 			return compat.Rev{}, err
+		}
+		if findAttachment(added, file.Name) != nil {
+			return compat.Rev{}, errDuplicateAttachments
 		}
 		att, err := uploads.Add(c.Context(), storage.Upload{
 			Name: file.Name, Type: file.Type, Compress: c.compression(file.Type),

@@ -35,32 +35,32 @@ func (db *DB) AllDocs(ctx context.Context, o RangeOptions, header func(ListHeade
 func (d *dbRead) listHeader(o *RangeOptions) (h ListHeader, err error) {
 	prefix := d.keys.sub(nil, TagAllDocs)
 	before := func(key []byte) (int64, error) { return d.idRanks().rowsBefore(d.r, key[len(prefix):]) }
-	var first, behind int64 // of the namespace
-	if o.Namespace == NamespaceDesign {
-		if first, err = before(kv.AppendString(prefix[:len(prefix):len(prefix)], compat.DesignPrefix)); err == nil {
-			behind, err = before(kv.AppendString(prefix[:len(prefix):len(prefix)], designEnd))
-		}
-	} else {
-		var counts []int64
-		if counts, err = d.stats(statDocCount); err == nil {
-			behind = counts[0]
-		}
-	}
+	counts, err := d.stats(statDocCount)
 	if err != nil {
 		return h, err
 	}
-	h.Total = behind - first
-	if o.Start.Set {
+	h.Total = counts[0]
+	if o.Namespace == NamespaceDesign {
+		first, err := before(kv.AppendString(prefix[:len(prefix):len(prefix)], compat.DesignPrefix))
+		if err != nil {
+			return h, err
+		}
+		behind, err := before(kv.AppendString(prefix[:len(prefix):len(prefix)], designEnd))
+		if err != nil {
+			return h, err
+		}
+		h.Total = behind - first
+	}
+	if o.Start.Set { // the offset counts the rows of the whole database, whatever the namespace
 		begin, end := o.keys(prefix)
 		if o.Descending {
 			begin = end
 		}
-		rows, err := before(begin)
-		if err != nil {
+		if h.Offset, err = before(begin); err != nil {
 			return h, err
 		}
-		if h.Offset = rows - first; o.Descending {
-			h.Offset = behind - rows
+		if o.Descending {
+			h.Offset = counts[0] - h.Offset
 		}
 	}
 	h.Offset = min(h.Offset+o.Skip, h.Total)

@@ -56,7 +56,7 @@ func TestAllDocs(t *testing.T) {
 		want(t, "inverted", list(t, db, RangeOptions{Limit: -1, Start: at("b"), End: at("a")}), "4/6")
 		want(t, "design", list(t, db, RangeOptions{Limit: -1, Namespace: NamespaceDesign}), "0/2 _design/x _design/y")
 		want(t, "design range", list(t, db, RangeOptions{Limit: -1, Namespace: NamespaceDesign, Start: at("_design/y"), End: at("b")}), "1/2 _design/y")
-		want(t, "design descending", list(t, db, RangeOptions{Limit: -1, Namespace: NamespaceDesign, Descending: true, Start: at("b")}), "0/2 _design/y _design/x")
+		want(t, "design descending", list(t, db, RangeOptions{Limit: -1, Namespace: NamespaceDesign, Descending: true, Start: at("b")}), "2/2 _design/y _design/x")
 		docs := RangeOptions{Limit: -1, IncludeDocs: true, Conflicts: true, Start: at("a")}
 		want(t, "documents", list(t, db, docs), `2/6 a{"id":"a"} a`+"\x00"+`{"id":"a"} b{"rev":"2-x,y"}!2-w!1-`+
 			hexRev(t, db, "b")+` d{"id":"d"}`)

@@ -70,7 +70,7 @@ func (e *docEdit) interactive(m *editMode, doc *compat.Document) (EditResult, er
 		return EditResult{}, err
 	}
 	for i := range atts {
-		if doc.Attachments[i].Source != compat.SourceStub {
+		if !atts[i].HasRevPos { // new; those taken over from a stored revision keep theirs
 			atts[i].RevPos = doc.Revs.Start + 1
 		}
 	}
@@ -81,8 +81,11 @@ func (e *docEdit) interactive(m *editMode, doc *compat.Document) (EditResult, er
 		}
 	}
 	leaf, ok := e.newLeaf(doc, atts)
-	if !ok {
-		return refused(doc, compat.ErrConflict), nil
+	if ok && len(e.tree) == 0 && len(doc.Revs.IDs) > 0 {
+		ok, err = e.t.written()
+	}
+	if err != nil || !ok {
+		return refused(doc, compat.ErrConflict), err
 	}
 	tree, merged := revtree.Merge(slices.Clone(e.tree), leaf)
 	if merged.Outcome != revtree.NewLeaf {
@@ -94,6 +97,13 @@ func (e *docEdit) interactive(m *editMode, doc *compat.Document) (EditResult, er
 	e.tree = tree
 	e.write(leaf.Rev, doc, atts)
 	return EditResult{ID: doc.ID, Rev: leaf.Rev}, nil
+}
+
+// written tells whether the database was ever written to. An edit of an unknown revision of an unknown document is a conflict in
+// one that was not, and makes a revision below a missing parent in all others: couch_db_updater's fold over an empty tree.
+func (t *dbTx) written() (bool, error) {
+	counts, err := readCounters(t.tx.Snapshot(), [][]byte{t.keys.stat(nil, statUpdates)})
+	return err != nil || counts[0] > 0, err
 }
 
 // refusal turns what a validation function returned into a result, or into the transaction's error if it is no answer.

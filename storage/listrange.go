@@ -25,8 +25,11 @@ func (o *RangeOptions) keys(prefix []byte) (begin, end []byte) {
 	if high.Set {
 		end = high.key(prefix, !high.Exclusive)
 	}
-	if bytes.Compare(begin, end) > 0 {
-		end = begin
+	if bytes.Compare(begin, end) > 0 { // nothing; the end that the listing would begin at stays
+		if o.Descending {
+			return end, end
+		}
+		return begin, begin
 	}
 	return begin, end
 }

@@ -1,6 +1,9 @@
 package storage
 
-import "strings"
+import (
+	"context"
+	"strings"
+)
 
 // partitionOf is the partition of a document in a partitioned database; design documents have none.
 func partitionOf(id string) (string, bool) {
@@ -9,4 +12,10 @@ func partitionOf(id string) (string, bool) {
 	}
 	name, _, ok := strings.Cut(id, ":")
 	return name, ok
+}
+
+// Partitioned tells whether the ids of the database name partitions.
+func (db *DB) Partitioned(ctx context.Context) (bool, error) {
+	rec, err := db.record(ctx)
+	return rec.partitioned, err
 }

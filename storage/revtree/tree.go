@@ -20,8 +20,11 @@ type Leaf struct {
 // Tree is the set of a document's leaves, in any order. The zero Tree is a document that does not exist.
 type Tree []Leaf
 
-// FromPath makes a leaf of a line as it comes from the wire; path must have a revision.
+// FromPath makes a leaf of a line as it comes from the wire; of a path without revisions the zero revision.
 func FromPath(path compat.RevPath, deleted bool, tag int) Leaf {
+	if len(path.IDs) == 0 {
+		return Leaf{Deleted: deleted, Tag: tag}
+	}
 	return Leaf{Rev: path.Rev(), Deleted: deleted, Ancestors: path.IDs[1:], Tag: tag}
 }
 
