@@ -16,6 +16,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -394,5 +395,53 @@ func TestUploadCosts(t *testing.T) {
 			t.Errorf("%d bytes took %d transactions, want %d", size, got, commits)
 		}
 		must(t, u.Discard(t.Context()))
+	}
+}
+
+// TestUploadFailsAnywhere: whichever transaction fails, documents that were acknowledged have their bytes, and the rest is
+// collected.
+func TestUploadFailsAnywhere(t *testing.T) {
+	for call := 1; call <= 16; call++ {
+		now := time.Unix(1_700_000_000, 0)
+		inner := memkv.New()
+		s, err := Open(t.Context(), Options{KV: inner, Manual: true, Now: func() time.Time { return now }})
+		must(t, err)
+		must(t, s.Create(t.Context(), "db", CreateOptions{}))
+		s.kv = faultkv.New(inner, faultkv.Script(map[int]faultkv.Outcome{call: faultkv.Full}))
+		db := s.DB("db")
+		acknowledged := map[string][]byte{}
+		for i := range 4 {
+			id, data := fmt.Sprint("doc", i), noise(uploadBatch+i)
+			u := db.Uploads()
+			att, err := u.Add(t.Context(), Upload{Name: "a", Length: -1}, bytes.NewReader(data))
+			if err == nil {
+				edit := docOf(id, compat.Rev{}, `{}`)
+				edit.Attachments = []compat.Attachment{att}
+				if _, err = db.Update(t.Context(), []*compat.Document{edit}, UpdateOptions{}); err == nil {
+					acknowledged[id] = data
+				}
+			}
+			if err != nil {
+				wantError(t, err, kv.ErrFull)
+				if i%2 == 0 {
+					must(t, u.Discard(t.Context()))
+				}
+			}
+		}
+		checkStore(t, inner)
+		now = now.Add(2 * uploadLease)
+		s.kv = inner
+		_, err = s.CollectAttachments(t.Context())
+		must(t, err)
+		for id, data := range acknowledged {
+			wantAtt(t, db, id, "", "a", data)
+		}
+		chunks, refs, pending := attKeys(t, db)
+		if refs != len(acknowledged) || pending != 0 || chunks < refs*10 || chunks > refs*11 {
+			t.Errorf("call %d: %d chunks, %d counts, %d pending for %d documents", call, chunks, refs, pending, len(acknowledged))
+		}
+		checkStore(t, inner)
+		must(t, s.Close())
+		must(t, inner.Close())
 	}
 }
