@@ -19,6 +19,7 @@ const readTimeout = 20 * time.Second
 type transaction struct {
 	fdb.Transaction
 	store *Store
+	born  time.Time // when FoundationDB began to count its time
 	leave func() bool
 	lost  bool // cancelled, perhaps still being cancelled: not to be used again
 }
@@ -32,16 +33,21 @@ func (s *Store) take() (*transaction, error) {
 	if err != nil {
 		return nil, contractError(context.Background(), err)
 	}
-	return &transaction{Transaction: tr, store: s}, nil
+	return &transaction{Transaction: tr, store: s, born: time.Now()}, nil
 }
 
 // release ends the transaction and keeps it for others: the binding frees one only when the garbage collector finds it.
 func (t *transaction) release() {
 	t.unfollow()
 	if !t.lost {
-		t.Reset()
+		t.reset()
 		t.store.transactions.Put(t)
 	}
+}
+
+func (t *transaction) reset() {
+	t.Reset()
+	t.born = time.Now()
 }
 
 // follow makes ctx cancel the transaction when it ends.
@@ -58,8 +64,8 @@ func (t *transaction) unfollow() bool {
 
 // begin takes the snapshot. It fails with an error of FoundationDB.
 func (t *transaction) begin(ctx context.Context) (*snapshot, error) {
-	options := t.Options()
-	if err := errors.Join(options.SetReadYourWritesDisable(), options.SetTimeout(readTimeout.Milliseconds())); err != nil {
+	options, timeout := t.Options(), time.Since(t.born)+readTimeout
+	if err := errors.Join(options.SetReadYourWritesDisable(), options.SetTimeout(timeout.Milliseconds())); err != nil {
 		return nil, err
 	}
 	version, err := t.GetReadVersion().Get()
@@ -79,7 +85,7 @@ func (t *transaction) retry(ctx context.Context, err error) error {
 	case !errors.As(err, &failed):
 		return err
 	case failed.Code == codeTimedOut: // for FoundationDB the end, but only the time for reading was limited
-		t.Reset()
+		t.reset()
 		return nil
 	case t.OnError(failed).Get() != nil:
 		return contractError(ctx, err)
