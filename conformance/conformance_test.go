@@ -67,6 +67,7 @@ func TestConformance(t *testing.T) {
 	}
 	for _, engine := range chosenEngines(t) {
 		t.Run(engine.Name, func(t *testing.T) {
+			t.Parallel()
 			replayFiles(t, engine.Name, files, known, func(t *testing.T) string { return startServer(t, engine).Addr })
 		})
 	}

@@ -92,7 +92,12 @@ func TestKivikDBUpdates(t *testing.T) {
 		wantStatus(t, http.StatusPreconditionFailed, err)
 	}
 	name := databaseName(t)
-	// the driver's default is feed=continuous&since=now
+	// The driver's default is feed=continuous&since=now. It reads the first event before it returns.
+	created := make(chan error, 1)
+	go func() {
+		time.Sleep(300 * time.Millisecond)
+		created <- client.CreateDB(ctx, name)
+	}()
 	updates := client.DBUpdates(ctx, kivik.Param("timeout", 20_000))
 	defer updates.Close()
 	must(t, updates.Err())
@@ -108,7 +113,7 @@ func TestKivikDBUpdates(t *testing.T) {
 		}
 		t.Fatalf("no event %q: %v", event, updates.Err())
 	}
-	must(t, client.CreateDB(ctx, name))
+	must(t, <-created)
 	await("created")
 	put(t, client.DB(name), "doc", body{})
 	await("updated")
