@@ -44,7 +44,10 @@ type changesScan struct {
 	given bool  // end.Last is a row given to fn
 	end   ChangesEnd
 
-	change Change // the row given to fn
+	// What is given to fn, valid until it returns.
+	change Change
+	doc    Document
+	key    []byte // scratch
 }
 
 // scan gives the rows that one snapshot has after those given before.
@@ -172,7 +175,8 @@ func (c *changesScan) open(d *dbRead, row *changeValue) (*Document, error) {
 	if c.o.Conflicts && row.leaves > 1 {
 		return d.openWinner(row.id, OpenOptions{Deleted: true, Conflicts: true})
 	}
-	e, found, err := d.readEntry(d.keys.leaf(nil, TagDocs, row.id, row.deleted, row.winner))
+	c.key = d.keys.leaf(c.key[:0], TagDocs, row.id, row.deleted, row.winner)
+	e, found, err := d.readEntry(c.key)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +186,8 @@ func (c *changesScan) open(d *dbRead, row *changeValue) (*Document, error) {
 		}
 		e.body = emptyBody
 	}
-	return newDocument(row.id, row.winner, row.deleted, e), nil
+	c.doc = Document{ID: row.id, Rev: row.winner, Deleted: row.deleted, Body: e.body, Attachments: e.atts}
+	return &c.doc, nil
 }
 
 // ChangesByID is Changes for the documents with the given ids, which are looked up: rows in the order of the feed, two for an id

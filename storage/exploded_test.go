@@ -62,12 +62,13 @@ func TestExplodeRestoresAnyBody(t *testing.T) {
 	})
 }
 
-type failer interface {
+// failure is what tests, fuzz tests and property tests have in common.
+type failure interface {
 	Fatalf(string, ...any)
 	Errorf(string, ...any)
 }
 
-func checkExploded(t failer, body []byte) {
+func checkExploded(t failure, body []byte) {
 	pairs, ok := explodePairs(t, []byte("entry"), body)
 	if !ok {
 		t.Fatalf("does not fit: %.100s", body)
