@@ -17,9 +17,13 @@ func (e *docEdit) claim(w *revWrite) error {
 	return nil
 }
 
-// takeOver makes sure that an attachment's bytes are in the store.
+// takeOver makes sure that an attachment's bytes are in the store. One whose bytes never came (it was to follow, and nothing
+// did) fails as in CouchDB.
 func (t *dbTx) takeOver(a *compat.Attachment) error {
 	if a.Ref == "" {
+		if int64(len(a.Data)) != a.EncodedLength {
+			return compat.ErrFunctionClause
+		}
 		a.Ref, a.Data = t.putAttachment(a.Data), nil
 		return nil
 	}
