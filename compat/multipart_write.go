@@ -68,11 +68,13 @@ func WriteRelated(w io.Writer, boundary string, json []byte, parts []AttachmentP
 	return m.err
 }
 
+// appendHeader writes the part's headers. The name goes in as it is, as in CouchDB, but for what would begin another header:
+// readers take names from the document, not from here.
 func (p *AttachmentPart) appendHeader(dst []byte) []byte {
 	dst = append(dst, "\r\nContent-Disposition: attachment; filename=\""...)
-	dst = append(dst, p.Name...)
+	dst = appendInLine(dst, p.Name)
 	dst = append(dst, "\"\r\nContent-Type: "...)
-	dst = append(dst, p.Type...)
+	dst = appendInLine(dst, p.Type)
 	dst = append(dst, "\r\nContent-Length: "...)
 	dst = strconv.AppendInt(dst, p.Length, 10)
 	if p.Encoding != EncodingIdentity {
@@ -80,6 +82,18 @@ func (p *AttachmentPart) appendHeader(dst []byte) []byte {
 		dst = append(dst, p.Encoding.String()...)
 	}
 	return append(dst, "\r\n\r\n"...)
+}
+
+// appendInLine appends text with carriage returns and line feeds as blanks, so that it stays one line.
+func appendInLine(dst []byte, text string) []byte {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '\r' || c == '\n' {
+			c = ' '
+		}
+		dst = append(dst, c)
+	}
+	return dst
 }
 
 // maxBufferedText is the size up to which a JSON text is joined with the headers around it.

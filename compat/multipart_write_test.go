@@ -42,6 +42,18 @@ func TestWriteRelated(t *testing.T) {
 	}
 }
 
+// What the client chose cannot begin another header of a part.
+func TestPartHeadersStayLines(t *testing.T) {
+	parts := []AttachmentPart{textPart("a\r\nX-Evil: 1\r\n\r\nb", "text/plain\nX-Evil: 2", EncodingIdentity, "hello")}
+	want := "--C\r\nContent-Type: application/json\r\n\r\n{}\r\n--C" +
+		"\r\nContent-Disposition: attachment; filename=\"a  X-Evil: 1    b\"\r\nContent-Type: text/plain X-Evil: 2" +
+		"\r\nContent-Length: 5\r\n\r\nhello\r\n--C--"
+	var out bytes.Buffer
+	if err := WriteRelated(&out, "C", []byte("{}"), parts); err != nil || out.String() != want {
+		t.Errorf("got %q, %v", out.String(), err)
+	}
+}
+
 func TestWriteRelatedChecksLengths(t *testing.T) {
 	part := textPart("f", "image/x", EncodingIdentity, "hello")
 	part.Length++

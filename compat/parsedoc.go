@@ -132,7 +132,7 @@ func (d *Document) setRevisions(value ejson.Value) error {
 	startValue, _ := value.Get("start")
 	ids, _ := value.Get("ids")
 	start, ok := startValue.Int()
-	if !ok {
+	if !ok || !validPos(start) {
 		return NewError(KindDocValidation, "_revisions.start isn't an integer.")
 	}
 	if ids.Kind() != ejson.Array {

@@ -35,8 +35,14 @@ func (p RevPath) Rev() Rev {
 // IsZero tells whether r means "no revision".
 func (r Rev) IsZero() bool { return r == Rev{} }
 
+// MaxRevPos is the greatest depth that is read, and with a minus sign the least. It leaves room: neither edits nor ancestors
+// can overflow a depth.
+const MaxRevPos = 1 << 62
+
+func validPos(pos int64) bool { return -MaxRevPos <= pos && pos <= MaxRevPos }
+
 // ParseRev reads `<integer>-<rest>` as couch_doc:parse_rev does: the integer as Erlang reads it (a sign, leading zeros),
-// split at the first dash. The error is ErrInvalidRev. An integer beyond 64 bits is refused too, where CouchDB would
+// split at the first dash. The error is ErrInvalidRev. An integer beyond MaxRevPos is refused too, where CouchDB would
 // take it.
 func ParseRev(s string) (Rev, error) {
 	digits, rest, found := strings.Cut(s, "-")
@@ -44,7 +50,7 @@ func ParseRev(s string) (Rev, error) {
 		return Rev{}, ErrInvalidRev
 	}
 	pos, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
+	if err != nil || !validPos(pos) {
 		return Rev{}, ErrInvalidRev
 	}
 	hash, ok := ParseRevHash(rest)
