@@ -128,16 +128,46 @@ func gunzip(raw []byte, limit int64) ([]byte, error) {
 	return out, nil
 }
 
-// readLimited reads to the end, or fails with ErrRequestTooLarge when there are more than limit bytes.
+// The parts that readLimited reads: the first is small, each is twice the one before.
+const (
+	firstPart = 4 << 10
+	lastPart  = 8 << 20
+)
+
+// readLimited reads to the end, or fails with ErrRequestTooLarge when there are more than limit bytes. It holds twice the
+// bytes at its end, where a buffer that grows would have thrown away several times as many.
 func readLimited(r io.Reader, limit int64) ([]byte, error) {
-	if limit < 1<<62 {
-		limit++
+	var parts [][]byte
+	var total int64
+	for size := firstPart; ; size = min(2*size, lastPart) {
+		part, err := readPart(r, size)
+		if total += int64(len(part)); total > limit {
+			return nil, compat.ErrRequestTooLarge
+		}
+		parts = append(parts, part)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	out, err := io.ReadAll(io.LimitReader(r, limit))
-	if err == nil && int64(len(out)) == limit {
-		return nil, compat.ErrRequestTooLarge
+	if len(parts) == 1 {
+		return parts[0], nil
 	}
-	return out, err
+	return bytes.Join(parts, nil), nil
+}
+
+// readPart reads size bytes, or fewer and the error that ended them.
+func readPart(r io.Reader, size int) (part []byte, err error) {
+	part = make([]byte, size)
+	n := 0
+	for n < size && err == nil {
+		var more int
+		more, err = r.Read(part[n:])
+		n += more
+	}
+	return part[:n], err
 }
 
 // bodyError keeps errors with a wire meaning; all others say that the client broke off or framed the body wrongly.

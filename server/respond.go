@@ -117,11 +117,13 @@ func (c *Call) fail(err error) error {
 	return c.errorBody(e.Status(), e)
 }
 
-// unexpected logs an error that has no wire meaning and makes the client's part of it.
+// unexpected logs an error that has no wire meaning and makes the client's part of it. Where the client is gone there is none:
+// the connection is closed, as CouchDB does with requests that break off.
 func (c *Call) unexpected(err error) *compat.Error {
-	if !isGone(c, err) {
-		c.srv.log.Error("internal error", "request", c.id, "method", c.r.Method, "path", c.r.RequestURI, "error", err)
+	if isGone(c, err) {
+		panic(http.ErrAbortHandler)
 	}
+	c.srv.log.Error("internal error", "request", c.id, "method", c.r.Method, "path", c.r.RequestURI, "error", err)
 	return compat.NewError(compat.KindUnknown, err.Error())
 }
 

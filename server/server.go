@@ -101,8 +101,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (s *Server) serve(ec echo.Context) error {
 	c := s.calls.Get().(*Call)
 	r := ec.Request()
+	conn := wire.FromContext(r.Context())
+	conn.Begin()
 	*c = Call{
-		srv: s, set: s.settings.Load(), echo: ec, r: r, w: ec.Response(), conn: wire.FromContext(r.Context()),
+		srv: s, set: s.settings.Load(), echo: ec, r: r, w: ec.Response(), conn: conn,
 		body: newRequestBody(r),
 	}
 	err := s.handle(c)

@@ -12,6 +12,7 @@ import (
 type Conn struct {
 	net.Conn
 	awaitsHead atomic.Bool
+	handled    atomic.Bool // the request in flight has reached a handler
 	badTarget  atomic.Bool
 	notFound   atomic.Bool
 }
@@ -38,7 +39,11 @@ func Configure(srv *http.Server) {
 	srv.DisableGeneralOptionsHandler = true
 	srv.ConnState = func(c net.Conn, state http.ConnState) {
 		if wc, ok := c.(*Conn); ok {
-			wc.awaitsHead.Store(state == http.StateIdle || state == http.StateNew)
+			waits := state == http.StateIdle || state == http.StateNew
+			wc.awaitsHead.Store(waits)
+			if waits {
+				wc.handled.Store(false)
+			}
 		}
 	}
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
@@ -50,6 +55,13 @@ func Configure(srv *http.Server) {
 func FromContext(ctx context.Context) *Conn {
 	c, _ := ctx.Value(contextKey{}).(*Conn)
 	return c
+}
+
+// Begin says that a request has reached its handler: what is written from now on is the handler's, and passes as it is.
+func (c *Conn) Begin() {
+	if c != nil {
+		c.handled.Store(true)
+	}
 }
 
 // TakeBadTarget reports, once for each request, whether its target had a percent sign that begins no escape.
@@ -82,10 +94,8 @@ func (c *Conn) Read(p []byte) (int, error) {
 var (
 	goNotFound     = []byte("HTTP/1.1 404 Not Found\r\n")
 	erlangNotFound = []byte(" 404 Object Not Found\r\n")
-	goMalformed    = [][]byte{
-		[]byte("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"),
-		[]byte("HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n431 Request Header"),
-	}
+	// What net/http answers by itself has just these headers, whatever the status.
+	goRefusal = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 	malformed = []byte("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\nServer: MochiWeb/1.0 (Any of you quaids got a smint?)\r\n\r\n")
 )
 
@@ -95,9 +105,15 @@ func (c *Conn) Write(p []byte) (int, error) {
 		_, err := c.Conn.Write(append(append(append(make([]byte, 0, len(p)+16), p[:8]...), erlangNotFound...), p[len(goNotFound):]...))
 		return len(p), err
 	}
-	if bytes.HasPrefix(p, goMalformed[0]) || bytes.HasPrefix(p, goMalformed[1]) {
+	if !c.handled.Load() && isRefusal(p) {
 		_, err := c.Conn.Write(malformed)
 		return len(p), err
 	}
 	return c.Conn.Write(p)
+}
+
+// isRefusal tells net/http's own answers to requests that reach no handler.
+func isRefusal(p []byte) bool {
+	line := bytes.IndexByte(p, '\r')
+	return line > 0 && bytes.HasPrefix(p, []byte("HTTP/1.1 ")) && bytes.HasPrefix(p[line:], goRefusal)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -72,6 +73,38 @@ func TestReasonPhraseAndMalformedRequests(t *testing.T) {
 	require.True(t, strings.HasSuffix(got, "\r\n\r\nHTTP/1.1 404 Not Found\r\n"), got)
 	got = exchange(t, h, "nonsense\r\n\r\n")
 	require.True(t, strings.HasPrefix(got, "HTTP/1.1 400 Bad Request\r\n") && strings.Contains(got, "MochiWeb"), got)
+}
+
+// Content that looks like net/http's own refusal is content, wherever it stands in a write.
+func TestContentIsNoRefusal(t *testing.T) {
+	content := strings.Repeat("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request", 2000)
+	h := func(w http.ResponseWriter, r *http.Request) {
+		FromContext(r.Context()).Begin()
+		w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+		http.NewResponseController(w).Flush()
+		io.WriteString(w, content)
+	}
+	for range 2 { // the flag is that of one request
+		got := exchange(t, h, "GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n")
+		require.Equal(t, 2, strings.Count(got, content))
+		require.True(t, strings.HasSuffix(got, string(malformed)), got[len(got)-300:])
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	h := func(http.ResponseWriter, *http.Request) { t.Error("handled") }
+	for name, raw := range map[string]string{
+		"no host":            "GET / HTTP/1.1\r\n\r\n",
+		"encoding":           "GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: odd\r\n\r\n",
+		"version":            "GET / HTTP/3.0\r\nHost: x\r\n\r\n",
+		"two lengths":        "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+		"blank before colon": "GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n",
+		"control character":  "GET / HTTP/1.1\r\nHost: x\r\nA: b\x00\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, string(malformed), exchange(t, h, raw))
+		})
+	}
 }
 
 func FuzzFixHead(f *testing.F) {
