@@ -73,7 +73,7 @@ compare: ## run scenarios side by side on URL_A and on a real CouchDB and print 
 	$(TRANSCRIPTS) compare $(URL_A) $(COUCHDB_URL) $(or $(FILES),conformance/testdata/*.json)
 
 .PHONY: bench
-bench: build ## the benchmark's workloads on URL_A, alternately with URL_B if given
+bench: build ## the benchmark's workloads on URL_A, alternately with URL_B if given (URL_A= ARGS=--limits: against net/http and Pebble)
 	$(BIN) bench $(URL_A) $(URL_B) $(ARGS)
 
 .PHONY: fuzz

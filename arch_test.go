@@ -32,8 +32,10 @@ var rooms = map[string][]string{
 	"eventing":    {"compat", "storage", "storage/kv", "views"},
 	"replication": {"compat", "storage", "storage/kv"},
 	"server":      {"compat", "storage", "storage/kv", "views", "mango", "eventing", "replication"},
-	"cmd":         {"compat", "storage", "storage/kv", "views", "mango", "eventing", "replication", "server"},
+	"cmd":         {"compat", "storage", "storage/kv", "views", "mango", "eventing", "replication", "server", "conformance/bench"},
 	"conformance": {}, // talks to the running server only
+	// So does the benchmark, which is a command of the binary for those who want to measure theirs.
+	"conformance/bench": {},
 }
 
 // engines are the packages that only cmd may name, and tests.

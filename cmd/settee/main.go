@@ -1,6 +1,6 @@
 // Command settee is a CouchDB-compatible document database in one binary.
 //
-// Map: main.go the command line · serve.go, check.go its commands · wire.go composes store, storage and server ·
+// Map: main.go the command line · serve.go, check.go, bench.go its commands · wire.go composes store, storage and server ·
 // engine_*.go the storage engines of this build · admin.go the first administrator · configfiles.go which ini files are read.
 package main
 
@@ -31,7 +31,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), checkCommand(), versionCommand())
+	root.AddCommand(serveCommand(), checkCommand(), benchCommand(), versionCommand())
 	return root
 }
 

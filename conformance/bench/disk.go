@@ -12,8 +12,7 @@ import (
 
 const (
 	diskPoll    = 500 * time.Millisecond
-	diskSteady  = 6 * time.Second  // as long unchanged, a directory counts as settled
-	diskAtMost  = 45 * time.Second // then it is measured as it is
+	diskAtMost  = 45 * time.Second // then it is measured, settled or not
 	diskChanged = 64 << 10         // a smaller change is none, in bytes
 )
 
@@ -44,8 +43,8 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// settledDiskUsage waits until the directory does not change any more and returns its size.
-func settledDiskUsage(ctx context.Context, dir string) (int64, error) {
+// settledDiskUsage waits until the directory has not changed for a time and returns its size.
+func settledDiskUsage(ctx context.Context, dir string, steady time.Duration) (int64, error) {
 	start := time.Now()
 	last, since := int64(-1), start
 	for {
@@ -56,7 +55,7 @@ func settledDiskUsage(ctx context.Context, dir string) (int64, error) {
 		if last < 0 || max(now-last, last-now) > diskChanged {
 			last, since = now, time.Now()
 		}
-		if time.Since(since) >= diskSteady || time.Since(start) >= diskAtMost {
+		if time.Since(since) >= steady || time.Since(start) >= diskAtMost {
 			return now, nil
 		}
 		select {

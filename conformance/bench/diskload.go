@@ -38,7 +38,7 @@ func diskSize() *workload {
 			if err := s.compact(ctx, name); err != nil {
 				return sample{}, err
 			}
-			after, err := settledDiskUsage(ctx, s.target.DataDir)
+			after, err := settledDiskUsage(ctx, s.target.DataDir, s.size.diskSteady)
 			return sample{value: float64(after-before) / megabyte}, err
 		},
 	}

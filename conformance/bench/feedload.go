@@ -16,8 +16,6 @@ const (
 	dialers = 64
 	// parkLimit bounds how long feeds may take until they wait.
 	parkLimit = time.Minute
-	// settleTime is waited before memory is looked at, and before feeds are woken.
-	settleTime = 2 * time.Second
 )
 
 // feeds are open longpolls.
@@ -151,7 +149,7 @@ func feedMemory() *workload {
 				return sample{}, err
 			}
 			defer f.close()
-			if err := sleep(ctx, settleTime); err != nil {
+			if err := sleep(ctx, s.size.settle); err != nil {
 				return sample{}, err
 			}
 			after, err := usageOf(s.target.PID)
@@ -184,7 +182,7 @@ func feedWake(databases int, name string) *workload {
 				return sample{}, err
 			}
 			defer f.close()
-			if err := sleep(ctx, settleTime/4); err != nil {
+			if err := sleep(ctx, s.size.settle/4); err != nil {
 				return sample{}, err
 			}
 			m, err := startMeter(s.target)

@@ -53,10 +53,7 @@ func (l *Limits) Run(ctx context.Context) (_ *Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	size := fullSizes
-	if l.Quick {
-		size = quickSizes
-	}
+	size := l.sizes()
 	server, err := l.startServer(ctx, filepath.Join(dir, "server"))
 	if err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func (r *runner) begin(ctx context.Context) (*Report, error) {
 // finish notes what the servers used.
 func (r *runner) finish(ctx context.Context, report *Report) error {
 	report.Machine.LoadAtEnd = loadAverage()
-	if err := sleep(ctx, restTime); err != nil {
+	if err := sleep(ctx, r.sessions[0].size.rest); err != nil {
 		return err
 	}
 	for i, s := range r.sessions {

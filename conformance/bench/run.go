@@ -9,12 +9,6 @@ import (
 	"time"
 )
 
-// pause lets a server come to rest before the other one is measured.
-const pause = 200 * time.Millisecond
-
-// restTime is waited at the end before memory at rest is measured.
-const restTime = 5 * time.Second
-
 // Options are what a run does.
 type Options struct {
 	A, B     *Target // B may be nil
@@ -34,19 +28,24 @@ type runner struct {
 
 // Run runs the workloads on both servers in turn. It deletes the databases it made, also when ctx ends. The report is
 // complete only if the error is nil.
-func Run(ctx context.Context, o Options) (_ *Report, err error) {
-	size := fullSizes
+func Run(ctx context.Context, o Options) (*Report, error) { return run(ctx, o, o.sizes()) }
+
+func (o Options) sizes() sizes {
 	if o.Quick {
-		size = quickSizes
+		return quickSizes
 	}
+	return fullSizes
+}
+
+func run(ctx context.Context, o Options, size sizes) (_ *Report, err error) {
 	docs, blob := newDocuments(), newBlob(size.largeAttachment+size.smallAttachment)
 	r := &runner{options: o}
-	run := fmt.Sprintf("bench-%x-", time.Now().UnixNano())
+	prefix := fmt.Sprintf("bench-%x-", time.Now().UnixNano())
 	for _, t := range []*Target{o.A, o.B} {
 		if t == nil {
 			continue
 		}
-		s, err := newSession(ctx, t, docs, blob, size, run+fmt.Sprint(len(r.sessions))+"-")
+		s, err := newSession(ctx, t, docs, blob, size, prefix+fmt.Sprint(len(r.sessions))+"-")
 		if err != nil {
 			return nil, errors.Join(err, r.close(ctx))
 		}
@@ -104,7 +103,7 @@ func (r *runner) workload(ctx context.Context, w *workload) (_ *Result, err erro
 	}
 	for round := first; round <= last; round++ {
 		for i, s := range r.sessions {
-			if err := sleep(ctx, pause); err != nil {
+			if err := sleep(ctx, s.size.pause); err != nil {
 				return nil, err
 			}
 			out, err := w.round(ctx, s, plan{round: round, duration: r.options.Duration})

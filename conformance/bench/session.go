@@ -5,9 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 )
 
-// sizes are how much the workloads move; a smoke run has smaller ones.
+// sizes are how much the workloads move and how long they wait; a smoke run has smaller ones.
 type sizes struct {
 	documents       int64 // in the database that is read
 	diskDocuments   int64 // in the database whose disk use is measured
@@ -17,13 +18,24 @@ type sizes struct {
 	smallAttachment int // bytes
 	largeAttachment int
 	attachmentBytes int64 // uploaded at most in a round
+	waits
+}
+
+// waits are times in which nothing is measured.
+type waits struct {
+	pause      time.Duration // between two rounds, so that a server comes to rest before the other one is measured
+	settle     time.Duration // before the memory of feeds is looked at
+	diskSteady time.Duration // as long unchanged, a data directory counts as settled
+	rest       time.Duration // at the end, before memory at rest is looked at
 }
 
 var fullSizes = sizes{documents: 20_000, diskDocuments: 100_000, bulk: 1000, bulkGet: 200, feeds: 5000,
-	smallAttachment: 256 << 10, largeAttachment: 64 << 20, attachmentBytes: 256 << 20}
+	smallAttachment: 256 << 10, largeAttachment: 64 << 20, attachmentBytes: 256 << 20,
+	waits: waits{pause: 200 * time.Millisecond, settle: 2 * time.Second, diskSteady: 6 * time.Second, rest: 5 * time.Second}}
 
 var quickSizes = sizes{documents: 2000, diskDocuments: 5000, bulk: 1000, bulkGet: 200, feeds: 500,
-	smallAttachment: 256 << 10, largeAttachment: 16 << 20, attachmentBytes: 32 << 20}
+	smallAttachment: 256 << 10, largeAttachment: 16 << 20, attachmentBytes: 32 << 20,
+	waits: waits{pause: 50 * time.Millisecond, settle: time.Second, diskSteady: 2 * time.Second, rest: time.Second}}
 
 // session is a run's dealings with one server. Its methods are not safe for concurrent use.
 type session struct {

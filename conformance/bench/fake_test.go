@@ -1,0 +1,176 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// fake answers what the workloads ask as CouchDB would, from memory.
+type fake struct {
+	mu       sync.Mutex
+	dbs      map[string]*fakeDB
+	requests int
+}
+
+type fakeDB struct {
+	docs        map[string]*fakeDoc
+	attachments map[string][]byte
+	changed     chan struct{} // closed by the next change
+}
+
+type fakeDoc struct {
+	rev  int
+	body string // of members, without _id and _rev
+}
+
+func startFake(t *testing.T) (*fake, *Target) {
+	t.Helper()
+	f := &fake{dbs: map[string]*fakeDB{}}
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	target, err := ParseTarget("A", "http://bench:secret@"+server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, target
+}
+
+func (d *fakeDB) put(id string, members map[string]json.RawMessage) int {
+	doc := d.docs[id]
+	if doc == nil {
+		doc = &fakeDoc{}
+		d.docs[id] = doc
+	}
+	var rev string
+	_ = json.Unmarshal(members["_rev"], &rev)
+	if doc.rev > 0 && rev != fmt.Sprintf("%d-x", doc.rev) {
+		return 0
+	}
+	delete(members, "_id")
+	delete(members, "_rev")
+	text, _ := json.Marshal(members)
+	doc.rev, doc.body = doc.rev+1, strings.TrimPrefix(string(text), "{")
+	close(d.changed)
+	d.changed = make(chan struct{})
+	return doc.rev
+}
+
+func (d *fakeDB) get(id string) string {
+	return fmt.Sprintf(`{"_id":%q,"_rev":"%d-x",%s`, id, d.docs[id].rev, d.docs[id].body)
+}
+
+func (d *fakeDB) ids() []string {
+	var ids []string
+	for id := range d.docs {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requests++
+	if user, password, _ := r.BasicAuth(); user != "bench" || password != "secret" {
+		http.Error(w, "{}", http.StatusUnauthorized)
+		return
+	}
+	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	body, _ := io.ReadAll(r.Body)
+	db := f.dbs[path[0]]
+	switch {
+	case path[0] == "":
+		fmt.Fprintln(w, `{"couchdb":"Welcome"}`)
+	case len(path) == 1:
+		f.database(w, r.Method, path[0])
+	case db == nil:
+		http.Error(w, "no such database", http.StatusNotFound)
+	case len(path) == 3 && r.Method == "PUT":
+		db.attachments[path[1]] = body
+		w.WriteHeader(http.StatusCreated)
+	case len(path) == 3:
+		_, _ = w.Write(db.attachments[path[1]])
+	case path[1] == "_changes" && r.URL.Query().Get("feed") == "longpoll":
+		f.longpoll(w, r, db)
+	case strings.HasPrefix(path[1], "_"):
+		db.special(w, path[1], body, r.URL.Query().Has("include_docs"))
+	case r.Method == "PUT":
+		var members map[string]json.RawMessage
+		if json.Unmarshal(body, &members) != nil || db.put(path[1], members) == 0 {
+			w.WriteHeader(http.StatusConflict)
+			return
+		}
+		w.WriteHeader(http.StatusCreated)
+	default:
+		fmt.Fprintln(w, db.get(path[1]))
+	}
+}
+
+func (f *fake) database(w http.ResponseWriter, method, name string) {
+	switch method {
+	case "PUT":
+		f.dbs[name] = &fakeDB{docs: map[string]*fakeDoc{}, attachments: map[string][]byte{}, changed: make(chan struct{})}
+		w.WriteHeader(http.StatusCreated)
+	case "DELETE":
+		delete(f.dbs, name)
+	default:
+		fmt.Fprintln(w, `{"compact_running":false}`)
+	}
+}
+
+func (f *fake) longpoll(w http.ResponseWriter, r *http.Request, db *fakeDB) {
+	fmt.Fprintln(w, `{"results":[`)
+	w.(http.Flusher).Flush()
+	changed := db.changed
+	f.mu.Unlock()
+	select {
+	case <-changed:
+	case <-r.Context().Done():
+	}
+	f.mu.Lock()
+	fmt.Fprintln(w, `{"seq":1,"changes":[]}],"last_seq":1}`)
+}
+
+func (d *fakeDB) special(w http.ResponseWriter, name string, body []byte, include bool) {
+	var in struct {
+		Keys []string
+		Docs []map[string]json.RawMessage
+	}
+	_ = json.Unmarshal(body, &in)
+	switch name {
+	case "_compact":
+		w.WriteHeader(http.StatusAccepted)
+	case "_bulk_docs":
+		w.WriteHeader(http.StatusCreated)
+		for _, doc := range in.Docs {
+			var id string
+			_ = json.Unmarshal(doc["_id"], &id)
+			fmt.Fprintf(w, `{"ok":%t}`, d.put(id, doc) > 0)
+		}
+	case "_bulk_get":
+		for _, doc := range in.Docs {
+			var id string
+			_ = json.Unmarshal(doc["id"], &id)
+			fmt.Fprint(w, d.get(id))
+		}
+	default:
+		ids := in.Keys
+		if ids == nil {
+			ids = d.ids()
+		}
+		for _, id := range ids {
+			fmt.Fprintf(w, `{"id":%q,"value":{"rev":"%d-x"}}`+"\n", id, d.docs[id].rev)
+			if include {
+				fmt.Fprint(w, d.get(id))
+			}
+		}
+	}
+}
