@@ -250,6 +250,15 @@ func TestChangesRows(t *testing.T) {
 		if err != nil || seen != 1 || end.Pending != 2 || end.Last != rows[0].seq {
 			t.Errorf("stopped after %d rows: %+v, %v", seen, end, err)
 		}
+		beyond := Seq{Incarnation: 0xff, Versionstamp: [12]byte{0xff}}
+		rows2, end := readChanges(t, db, ChangesOptions{Since: beyond, Limit: -1})
+		if len(rows2) != 0 || end.Pending != 0 || end.Last.Seq != beyond {
+			t.Errorf("since a sequence that was never given out: %v, %+v", rows2, end)
+		}
+		rows2, end = readChanges(t, db, ChangesOptions{Since: beyond, Limit: -1, Descending: true})
+		if len(rows2) != 0 || end.Pending != 0 {
+			t.Errorf("the same descending: %v, %+v", rows2, end)
+		}
 		checkDesignChanges(t, db, rows[0])
 		if _, err := db.store.DB("none").Changes(t.Context(), ChangesOptions{}, nil); !errors.Is(err, compat.KindNoDatabase) {
 			t.Errorf("no database: %v", err)

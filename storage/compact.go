@@ -30,8 +30,9 @@ const (
 
 	// compactEvery is the pause between two looks at the databases that were written to.
 	compactEvery = time.Minute
-	// compactBatch is how many entries are removed in one transaction.
+	// compactBatch and compactBytes bound what is removed in one transaction: entries, and their size.
 	compactBatch = 256
+	compactBytes = 4 << 20
 )
 
 // due tells whether a database with so many bytes in replaced and in live revisions is to be compacted.
@@ -128,7 +129,8 @@ func (db *DB) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, er
 		}
 		it := d.r.Range(begin, end, kv.RangeOptions{})
 		defer it.Close()
-		for len(keys) < compactBatch && it.Next() {
+		for size := 0; len(keys) < compactBatch && size < compactBytes && it.Next(); {
+			size += len(it.Value())
 			suffix := it.Key()[len(prefix):]
 			_, _, chunk, err := parseHistoryKey(suffix)
 			if err != nil {

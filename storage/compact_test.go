@@ -42,6 +42,22 @@ func TestCompaction(t *testing.T) {
 	})
 }
 
+// TestCompactionOfLargeBodies: entries in several chunks, more of them than fit one transaction of the compaction.
+func TestCompactionOfLargeBodies(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *DB) {
+		rev := ""
+		for i := range 14 {
+			rev = put(t, db, "doc", rev, fmt.Sprintf(`{"n":%d,"s":%q}`, i, strings.Repeat("x", 500_000)))
+		}
+		must(t, db.Compact(t.Context()))
+		must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+			rows, err := countKeys(d.r, d.keys.sub(nil, TagHistory), nil, nil)
+			want(t, "keys of replaced revisions", rows, 0)
+			return err
+		}))
+	})
+}
+
 // TestCompactionForgetsPurges: requests above the limit are forgotten, the oldest first.
 func TestCompactionForgetsPurges(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})

@@ -242,7 +242,8 @@ func (d *dbRead) countRows(seq, end Seq, limit int) (n int64, complete bool, err
 // seqRange is the range of keys with a prefix and sequences after one and before another, or all if that is zero.
 func (d *dbRead) seqRange(prefix []byte, after, end Seq, o kv.RangeOptions) (from, to []byte, opts kv.RangeOptions) {
 	from = kv.AppendKeyAfter(nil, appendSeq(prefix[:len(prefix):len(prefix)], after))
-	if _, to = children(prefix); end != (Seq{}) {
+	to = kv.AppendPrefixEnd(nil, prefix) // not children: a client's sequence may begin with any byte
+	if end != (Seq{}) {
 		to = appendSeq(prefix[:len(prefix):len(prefix)], end)
 	}
 	return from, to, o
