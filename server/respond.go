@@ -12,6 +12,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // This file is the only place where bodies and errors leave the server.
@@ -120,6 +121,9 @@ func (c *Call) fail(err error) error {
 // unexpected logs an error that has no wire meaning and makes the client's part of it. Where the client is gone there is none:
 // the connection is closed, as CouchDB does with requests that break off.
 func (c *Call) unexpected(err error) *compat.Error {
+	if errors.Is(err, kv.ErrFull) {
+		return compat.NewError(compat.KindInsufficientStorage, "no space left on the device")
+	}
 	if isGone(c, err) {
 		panic(http.ErrAbortHandler)
 	}

@@ -1,0 +1,22 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// TestUnexpectedErrors: a full disk has a status of its own; what has no wire meaning is a 500.
+func TestUnexpectedErrors(t *testing.T) {
+	c := &Call{srv: newTestServer(t), r: httptest.NewRequest("GET", "/", nil)}
+	if e := c.unexpected(fmt.Errorf("commit: %w", kv.ErrFull)); e.Kind != compat.KindInsufficientStorage || e.Status() != 507 {
+		t.Errorf("a full disk answers %d %v", e.Status(), e)
+	}
+	if e := c.unexpected(errors.New("broken")); e.Status() != 500 || e.Reason != "broken" {
+		t.Errorf("an internal error answers %d %v", e.Status(), e)
+	}
+}
