@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -33,8 +34,9 @@ var Engines = []Engine{
 }
 
 const (
-	startLimit = 20 * time.Second
-	stopLimit  = 20 * time.Second
+	startLimit    = 20 * time.Second
+	stopLimit     = 20 * time.Second
+	startAttempts = 5
 )
 
 // buildDir is the directory binary has built the server in, "" if it has not.
@@ -81,12 +83,18 @@ type Server struct {
 // Start runs a server on the engine with its data in dir and waits until it answers. It has the administrator AdminName.
 // env are further settings, as "NAME=value".
 func (e Engine) Start(ctx context.Context, dir string, env ...string) (*Server, error) {
-	addr, err := freeAddress()
-	if err != nil {
-		return nil, err
+	for attempt := 1; ; attempt++ {
+		addr, err := freeAddress()
+		if err != nil {
+			return nil, err
+		}
+		s := &Server{Addr: addr, engine: e, dir: dir, env: env, log: &syncBuffer{}}
+		err = s.Restart(ctx)
+		// another process may have taken the address meanwhile
+		if err == nil || !strings.Contains(s.log.tail(), "address already in use") || attempt == startAttempts {
+			return s, err
+		}
 	}
-	s := &Server{Addr: addr, engine: e, dir: dir, env: env, log: &syncBuffer{}}
-	return s, s.Restart(ctx)
 }
 
 // Restart runs the server again, on the same address and data, after Stop or Kill.
@@ -124,7 +132,7 @@ func (s *Server) waitUp(ctx context.Context) error {
 		}
 		if resp, err := http.DefaultClient.Do(req); err == nil {
 			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
+			if resp.StatusCode == http.StatusOK && !s.hasExited() {
 				return nil
 			}
 		}
@@ -135,6 +143,16 @@ func (s *Server) waitUp(ctx context.Context) error {
 			return errors.New("the server did not answer in time")
 		case <-time.After(10 * time.Millisecond):
 		}
+	}
+}
+
+// hasExited tells whether the process has ended: then it was not this server that answered.
+func (s *Server) hasExited() bool {
+	select {
+	case <-s.exited:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -162,14 +180,27 @@ func (s *Server) Kill() {
 	<-s.exited
 }
 
+// Servers listen below the range that the system takes the ports of outgoing connections from, of which a replay makes
+// thousands: an address that is free now is then still free when the server has started.
+const (
+	firstPort = 10_000
+	ports     = 20_000
+)
+
+// handedOut counts the ports that freeAddress has tried. It starts at another place in each process and does not come
+// back to a port soon.
+var handedOut atomic.Uint32
+
 // freeAddress returns a loopback address nobody listens on at the moment.
 func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	const spread = 7919 // so that neighbouring processes begin far apart
+	for range ports {
+		addr := fmt.Sprintf("127.0.0.1:%d", firstPort+(uint32(os.Getpid())*spread+handedOut.Add(1))%ports)
+		if l, err := net.Listen("tcp", addr); err == nil {
+			return addr, l.Close()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	return "", errors.New("no port is free")
 }
 
 // Isolated tells whether a file's scenarios change the server itself (its settings, users, locked accounts), so that
