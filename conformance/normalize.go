@@ -126,8 +126,7 @@ func Judge(want, got *Answer, st *Step) Verdict {
 		return Exact
 	}
 	// The real server crashed on this input: any clear error is as good.
-	crashed := want.Status == http.StatusInternalServerError && bytes.Contains(want.Body, []byte(`"ref":`))
-	if crashed && got.Status >= 400 && got.Status <= 500 {
+	if want.isCrash() && got.Status >= 400 && got.Status <= 500 {
 		return JSON
 	}
 	if want.Status != got.Status || !want.isText() || !got.isText() {
@@ -140,6 +139,11 @@ func Judge(want, got *Answer, st *Step) Verdict {
 		return Exact
 	}
 	return JSON
+}
+
+// isCrash tells whether the answer is that of a handler that crashed.
+func (a *Answer) isCrash() bool {
+	return a.Status == http.StatusInternalServerError && bytes.Contains(a.Body, []byte(`"ref":`))
 }
 
 func setOf(names ...string) map[string]bool {

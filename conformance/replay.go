@@ -14,6 +14,12 @@ type StepResult struct {
 	Got     *Answer
 }
 
+// Agrees tells whether the answer is as good as the recorded one: the same bytes, or a clear error where the real server
+// crashed. The same JSON in other bytes is not enough, for clients that cut streams into lines or take the first member.
+func (s *StepResult) Agrees() bool {
+	return s.Verdict == Exact || s.Verdict == JSON && s.Want.isCrash()
+}
+
 // Diff shows what was wanted and what came.
 func (s *StepResult) Diff() string {
 	return fmt.Sprintf("#%d %s: %s\n  want %s\n  got  %s", s.Step, s.Label, s.Verdict, s.Want, s.Got)
