@@ -11,7 +11,8 @@
 //   - stringkey.go: weights to keys
 //   - elements.go: characters to weights
 //   - table.go: reading the table; root.bin: the table itself
-//   - internal/gentable: makes root.bin
+//
+// The command tools/collationtable makes root.bin.
 //
 // Invariants:
 //  1. bytes.Compare(AppendKey(nil, a), AppendKey(nil, b)) == Compare(a, b), and no key of a value is a proper prefix of another
@@ -28,4 +29,4 @@
 // The table is made of a data file of ICU and CLDR under the Unicode licence, see UNICODE-LICENSE.
 package collate
 
-//go:generate go run ./internal/gentable -in FractionalUCA.txt -out root.bin
+//go:generate go run ../../tools/collationtable -in FractionalUCA.txt -out root.bin

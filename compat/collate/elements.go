@@ -1,6 +1,6 @@
 package collate
 
-// The first bytes of weights that are computed. internal/gentable uses hanLead, too.
+// The first bytes of weights that are computed. tools/collationtable uses hanLead, too.
 const (
 	hanLead        = 0x7e
 	unassignedLead = 0xe4

@@ -75,7 +75,7 @@ type table struct {
 // combining are the canonical combining classes of the first and the last character of a character's decomposition.
 type combining struct{ first, last uint8 }
 
-// tableReader reads what internal/gentable wrote.
+// tableReader reads what tools/collationtable wrote.
 type tableReader struct {
 	b       []byte
 	last    rune

@@ -1,11 +1,3 @@
-// Command gentable makes root.bin, the table of package collate, of FractionalUCA.txt: the root collation as ICU builds it.
-//
-//	go run ./internal/gentable -in FractionalUCA.txt -out root.bin
-//
-// The file is part of CLDR (common/uca) and of ICU's source (source/data/unidata); the one used is ICU 72.1's. It names all
-// characters with weights but for Hangul syllables, which are their Jamo, and ideographs, which it lists by radical and stroke; those get weights of three bytes here.
-//
-// The table is compressed with DEFLATE. In it, numbers are varints; see writer for the order of its sections.
 package main
 
 import (
