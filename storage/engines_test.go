@@ -67,7 +67,14 @@ func newTestDB(t testing.TB, o CreateOptions) *DB {
 	return s.DB("db")
 }
 
-func must(t testing.TB, err error) {
+// tester is what a test and a property test have in common.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}
+
+func must(t tester, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +82,7 @@ func must(t testing.TB, err error) {
 }
 
 // doc makes a document; rev is the newest revision and, after commas, the hashes of its ancestors.
-func doc(t testing.TB, id, rev, body string) *compat.Document {
+func doc(t tester, id, rev, body string) *compat.Document {
 	t.Helper()
 	v, err := ejson.Parse([]byte(body))
 	must(t, err)
@@ -162,14 +169,14 @@ func wantError(t testing.TB, err error, want error) {
 	}
 }
 
-func want(t testing.TB, what string, got, want any) {
+func want(t tester, what string, got, want any) {
 	t.Helper()
 	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
 		t.Errorf("%s:\n got %s\nwant %s", what, g, w)
 	}
 }
 
-func path(t testing.TB, rev string) compat.RevPath {
+func path(t tester, rev string) compat.RevPath {
 	t.Helper()
 	if rev == "" {
 		return compat.RevPath{}

@@ -8,12 +8,11 @@ import (
 	"github.com/settee-db/settee/storage/revtree"
 )
 
-// flush writes what the edits made of the document; nothing, and no sequence is taken, if that is what is stored already.
+// flush writes what the edits made of the document; nothing, and no sequence is taken, if that is what is stored already. As in
+// CouchDB, even a refused edit cuts the lines to a limit that was lowered.
 func (e *docEdit) flush(index IndexFunc) error {
-	if len(e.writes) == 0 && len(e.tree) == len(e.before) && !e.linesChanged() {
-		return nil
-	}
 	e.tree = revtree.Stem(e.tree, e.t.rec.revsLimit)
+	e.keepFlags()
 	inner, err := e.innerWrites()
 	if err != nil {
 		return err
@@ -45,6 +44,15 @@ func (e *docEdit) flush(index IndexFunc) error {
 		return e.callIndex(index, after)
 	}
 	return nil
+}
+
+// keepFlags makes stored leaves stay what they are, should the same revision have come again with another flag.
+func (e *docEdit) keepFlags() {
+	for i := range e.tree {
+		if old := e.leafBefore(e.tree[i].Rev); old != nil {
+			e.tree[i].Deleted = old.Deleted
+		}
+	}
 }
 
 func (w *revWrite) body() []byte {
@@ -157,7 +165,10 @@ func (e *docEdit) dropStemmed() error {
 			hash, _ := l.At(pos)
 			rev := compat.Rev{Pos: pos, Hash: hash}
 			if e.tree.Find(rev) >= 0 {
-				break
+				if len(e.tree) == 1 {
+					break // and so are all below
+				}
+				continue // a branch may keep a root although the line above another leaf was cut in between
 			}
 			if err := e.t.dropHistory(e.id, rev); err != nil {
 				return err

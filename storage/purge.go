@@ -19,12 +19,16 @@ func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
 			return err
 		}
 		purged = make([]IDRevs, len(requests))
-		t.stats[statUpdates]++
-		for begin, ids := 0, mergeRequests(requests); begin < len(ids); begin++ {
-			if err := t.purgeDoc(ids[begin], requests, purged, b.index); err != nil {
+		// CouchDB counts every leaf that a purged document still has as an update, or the request if there is none.
+		var renumbered int64
+		for _, group := range mergeRequests(requests) {
+			left, err := t.purgeDoc(group, requests, purged, b.index)
+			if err != nil {
 				return err
 			}
+			renumbered += int64(left)
 		}
+		t.stats[statUpdates] += max(renumbered, 1) - t.addedSeqs
 		return t.notePurges(requests)
 	})
 	if err != nil {
@@ -49,12 +53,12 @@ func mergeRequests(requests []IDRevs) [][]int {
 	return groups
 }
 
-// purgeDoc carries out the requests for one document.
-func (t *dbTx) purgeDoc(group []int, requests, purged []IDRevs, index IndexFunc) error {
+// purgeDoc carries out the requests for one document. left is the number of leaves that stay if the document changed.
+func (t *dbTx) purgeDoc(group []int, requests, purged []IDRevs, index IndexFunc) (left int, err error) {
 	id := requests[group[0]].ID
 	leaves, err := t.leaves(id)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var e docEdit
 	e.start(id, t, leaves)
@@ -69,12 +73,12 @@ func (t *dbTx) purgeDoc(group []int, requests, purged []IDRevs, index IndexFunc)
 		slices.SortFunc(purged[i].Revs, compat.Rev.Compare)
 	}
 	if len(e.tree) == len(leaves) {
-		return nil
+		return 0, nil
 	}
 	if err := e.dropUnreachable(); err != nil {
-		return err
+		return 0, err
 	}
-	return e.flush(index)
+	return len(e.tree), e.flush(index)
 }
 
 // dropUnreachable removes the bodies of ancestors that no leaf has any more.

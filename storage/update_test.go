@@ -45,8 +45,6 @@ func TestUnknownParent(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		want(t, "in a database never written to", put(t, db, "a", "1-abc", `{"v":1}`), "conflict")
 		put(t, db, "other", "", `{}`)
-		want(t, "in a database never written to", put(t, db, "a", "1-abc", `{"v":1}`), "conflict")
-		put(t, db, "z", "", `{}`)
 		want(t, "create with a rev", put(t, db, "a", "1-abc", `{"v":1}`), "2-faee4c0d7be6f35f158e17bb137f693c")
 		d := open(t, db, "a", OpenOptions{RevsInfo: true})
 		want(t, "parent", d.RevsInfo[1].Status, "missing")

@@ -1,0 +1,60 @@
+package storage
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/revtree"
+)
+
+// FuzzValues feeds every parser of stored values: they may fail but not panic, and what they accept is written back the same.
+func FuzzValues(f *testing.F) {
+	rec := record{prefix: 40, q: 2, n: 1, revsLimit: 1000, purgedInfosLimit: 1000, partitioned: true}
+	leaf := leafRecord{Leaf: revtree.Leaf{Ancestors: []string{"0123456789abcdef"}}, winner: true, stored: true, external: 7, active: 8}
+	odd := leafRecord{Leaf: revtree.Leaf{Ancestors: []string{"a", ""}}}
+	change := changeValue{id: "a", winner: compat.Rev{Pos: 3, Hash: "x"}, deleted: true, leaves: 2}
+	atts := []compat.Attachment{{Name: "n", Type: "t", Ref: "r", RevPos: 1, Length: 2, EncodedLength: -1}}
+	for _, seed := range [][]byte{
+		nil, rec.encode(), leaf.encode(nil), odd.encode(nil), change.encode(nil), encodeWinner(nil, change.winner),
+		appendPayload([]byte{entryInline, entryHasAtts}, atts, emptyBody), {entryChunked, 0, 9}, {localInline, 1, '1', '{', '}'},
+		appendText(appendText(nil, "id"), string(encodeWinner(nil, change.winner))),
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if r, err := parseRecord(b); err == nil {
+			if again, err := parseRecord(r.encode()); err != nil || again != r {
+				t.Errorf("record %+v, then %+v, %v", r, again, err)
+			}
+		}
+		key := space("").leaf(nil, TagRevs, "", false, compat.Rev{Pos: 2, Hash: "h"})
+		suffix := key[len(space("").doc(nil, TagRevs, "")):]
+		if l, err := parseLeaf(suffix, b); err == nil {
+			again, err := parseLeaf(suffix, l.encode(nil))
+			if err != nil || !bytes.Equal(again.encode(nil), l.encode(nil)) {
+				t.Errorf("leaf %+v, then %+v, %v", l, again, err)
+			}
+		}
+		if c, err := parseChange(b); err == nil {
+			if again, err := parseChange(c.encode(nil)); err != nil || again != c {
+				t.Errorf("change %+v, then %+v, %v", c, again, err)
+			}
+		}
+		if e, head, err := parseEntry(b); err == nil && head.format == entryInline {
+			again, body, err := parsePayload(appendPayload(nil, e.atts, e.body), head.flags)
+			if err != nil || !bytes.Equal(body, e.body) || len(again) != len(e.atts) {
+				if len(e.atts) > 0 || head.flags&entryHasAtts == 0 {
+					t.Errorf("entry of %d attachments and %q, then %d and %q, %v", len(e.atts), e.body, len(again), body, err)
+				}
+			}
+		}
+		_, _ = parseWinner(b)
+		_, _ = parsePurge(b)
+		_, _, _, _, _ = parseLocal(b)
+		_, _, _, _ = parseLeafKey(b)
+		_, _, _ = parseRevKey(b)
+		_, _ = parseSeq(b)
+		_, _ = parseDBRecordKey(b)
+	})
+}
