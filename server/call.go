@@ -38,6 +38,7 @@ type Call struct {
 	sent       int64         // bytes of body
 	callback   string        // JSONP function, "" for none
 	minimal    bool          // Prefer: return=minimal
+	preflight  bool          // the answer is a preflight's
 }
 
 // Context ends when the client goes away or the server stops.
@@ -95,14 +96,10 @@ func (c *Call) Link(segments ...string) string {
 
 // baseURL is scheme://host as the client sees it (couch_httpd:absolute_uri): forwarding headers win over Host.
 func (c *Call) baseURL() string {
-	host := c.Header(c.set.forwardedHost)
-	if host == "" {
-		host = c.r.Host
-	}
 	scheme := "http"
 	switch {
 	case c.Header(c.set.forwardedSSL) == "on", c.Header(c.set.forwardedProto) == "https", c.r.TLS != nil:
 		scheme = "https"
 	}
-	return scheme + "://" + host
+	return scheme + "://" + c.clientHost()
 }

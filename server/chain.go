@@ -17,6 +17,7 @@ var chain = []func(Handler) Handler{
 	limitHead,
 	parseTarget,
 	readOptions,
+	answerPreflight,
 	authenticate,
 }
 

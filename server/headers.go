@@ -78,6 +78,8 @@ func (c *Call) startHeaders(status int, length int64) {
 	if c.body.unread() || !c.r.ProtoAtLeast(1, 1) {
 		h["Connection"] = closeValue
 	}
+	c.addCORS(h)
+	c.addFrameOptions(h)
 	if c.minimal {
 		for name := range h {
 			if !minimalHeaders[name] {

@@ -55,6 +55,12 @@ func (c *Call) Empty(status int) error {
 	return nil
 }
 
+// noContent answers 204.
+func (c *Call) noContent() error {
+	c.startHeaders(http.StatusNoContent, 0)
+	return nil
+}
+
 // script answers as JSONP: the closing parenthesis takes the place of the final line feed.
 func (c *Call) script(status int, body []byte) error {
 	c.w.Header()["Content-Type"] = []string{"application/javascript"}

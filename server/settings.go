@@ -45,6 +45,8 @@ type settings struct {
 	attachmentCSP       string // "" when switched off
 	couchLog            bool
 	admins              map[string]string
+	cors                *corsSettings // nil when off
+	frames              *frameOptions // nil when off
 }
 
 // readSettings parses the configuration; old are the settings before, whose id generator goes on if it is the same kind.
@@ -82,6 +84,8 @@ func readSettings(c *config.Config, old *settings) *settings {
 		defaultSecurity:     c.String("couchdb", "default_security"),
 		couchLog:            c.String("log", "format") == "couchdb",
 		admins:              c.Section("admins"),
+		cors:                readCORS(c),
+		frames:              readFrameOptions(c),
 	}
 	if c.Bool("csp", "attachments_enable") {
 		s.attachmentCSP = c.String("csp", "attachments_header_value")

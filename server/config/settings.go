@@ -14,6 +14,8 @@ var Settings = []Setting{
 	{"chttpd", "allow_jsonp", "false", "Whether the query parameter callback wraps answers as JavaScript."},
 	{"chttpd", "bind_address", "127.0.0.1", "Address the server listens on."},
 	{"chttpd", "changes_timeout", "60000", "Longest wait of a _changes feed without heartbeat, in milliseconds."},
+	{"chttpd", "enable_cors", "false", "Whether the section cors is in force."},
+	{"chttpd", "enable_xframe_options", "false", "Whether answers carry X-Frame-Options, by the section x_frame_options."},
 	{"chttpd", "decode_plus_to_space", "true", "Whether + in a path means a space."},
 	{"chttpd", "max_db_number_for_dbs_info_req", "100", "Most names in one POST _dbs_info."},
 	{"chttpd", "max_http_request_size", "4294967296", "Largest request body in bytes; standalone attachments are not limited by it."},
@@ -30,6 +32,12 @@ var Settings = []Setting{
 	{"chttpd_auth", "secret", "", "Key of session cookies and proxy tokens."},
 	{"cluster", "n", "3", "Copies of each shard that a new database asks for (shown only)."},
 	{"cluster", "q", "2", "Shards that a new database says it has."},
+	{"cors", "credentials", "false", "Whether browsers may send cookies and credentials from other origins."},
+	{"cors", "exposed_headers", "accept-ranges, etag, server, x-couch-request-id, x-couch-update-newrev, x-couchdb-body-time", "Headers of answers that pages may read. All keys of this section may stand in a section cors:HOST as well, which goes first for requests to that host."},
+	{"cors", "headers", "accept, accept-language, authorization, content-length, content-range, content-type, destination, expires, if-match, last-modified, origin, pragma, x-couch-full-commit, x-couch-id, x-couch-persist, x-couchdb-www-authenticate, x-http-method-override, x-requested-with, x-couchdb-vhost-path", "Request headers that pages may send."},
+	{"cors", "max_age", "600", "How long browsers may remember a preflight, in seconds."},
+	{"cors", "methods", "CONNECT, COPY, DELETE, GET, HEAD, OPTIONS, POST, PUT, TRACE", "Methods that pages may use."},
+	{"cors", "origins", "", "Origins whose pages may use the server, separated by commas; * is all."},
 	{"couchdb", "changes_doc_ids_optimization_threshold", "1000", "Up to this many ids of filter=_doc_ids are looked up instead of scanning the feed."},
 	{"couchdb", "default_security", "admin_only", "Who may use a new database: admin_only, admin_local or everyone."},
 	{"couchdb", "maintenance_mode", "false", "What /_up says: true and nolb answer 404."},
@@ -52,6 +60,8 @@ var Settings = []Setting{
 	{"uuids", "algorithm", "sequential", "How ids are made: sequential, random, utc_random or utc_id."},
 	{"uuids", "max_count", "1000", "Most ids in one _uuids request."},
 	{"uuids", "utc_id_suffix", "", "Text after the time in ids of the algorithm utc_id."},
+	{"x_frame_options", "hosts", "", "Addresses of this server (http://host:port) at which answers may be framed; * is all."},
+	{"x_frame_options", "same_origin", "false", "Whether pages of this server may frame answers."},
 }
 
 // Stock returns the values that a stock CouchDB's own ini file sets, so that they are listed and clients find them, as far as

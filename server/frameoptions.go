@@ -1,0 +1,36 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/settee-db/settee/server/config"
+)
+
+// frameOptions say which pages may show answers in a frame (chttpd_xframe_options). A nil *frameOptions sets no header.
+type frameOptions struct {
+	sameOrigin bool
+	hosts      []string
+}
+
+func readFrameOptions(c *config.Config) *frameOptions {
+	if !c.Bool("chttpd", "enable_xframe_options") {
+		return nil
+	}
+	return &frameOptions{sameOrigin: c.Bool("x_frame_options", "same_origin"), hosts: splitList(c.String("x_frame_options", "hosts"))}
+}
+
+// addFrameOptions sets X-Frame-Options: SAMEORIGIN, the server's own address if it is a listed host, else DENY.
+func (c *Call) addFrameOptions(h http.Header) {
+	o := c.set.frames
+	if o == nil {
+		return
+	}
+	value := "DENY"
+	if o.sameOrigin {
+		value = "SAMEORIGIN"
+	} else if host := c.baseURL(); slices.Equal(o.hosts, []string{"*"}) || slices.Contains(o.hosts, host) {
+		value = "ALLOW-FROM " + host
+	}
+	h["X-Frame-Options"] = []string{value}
+}
