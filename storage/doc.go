@@ -18,12 +18,17 @@
 // # File tour
 //
 //	store.go, record.go, database.go    the store, database records, create/delete/list/info
-//	keyspace.go, value*.go              keys and values
+//	keyspace.go, partition.go           keys
+//	entry.go, leafrecord.go             values: attachments and bodies; leaves, winners, changes
 //	tx.go, stats.go                     a transaction on one database, its atomic counters
-//	document.go, read.go                documents as they are read; winner, by revision, open_revs
-//	update.go, batch.go, edit.go, flush.go  writes: API, transactions of a batch, one document's edits, what is stored of them
-//	alldocs.go, rank.go                 lists of ids, and the counted skip list behind their offset
-//	local.go, purge.go, security.go     _local documents, _purge, the security object
+//	types.go, document.go               options and results
+//	read.go, winner.go, openpath.go     documents as they are read: by revision, open_revs, the winner, parts of one
+//	update.go, batch.go                 writes: the API, the transactions of a request
+//	edit.go, replicate.go               what an edit or a replicated line does to a document's tree
+//	flush.go, claims.go                 what is stored of that
+//	alldocs.go, listrange.go, docscan.go  lists of ids, with documents
+//	rank.go, ranksettle.go              the counted skip list behind their offset
+//	local.go, purge.go, settings.go     _local documents, _purge, limits and the security object
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
 //	body.go, exploded.go, imploded.go   body layouts
@@ -45,7 +50,8 @@
 //  7. The reference count of an attachment is the number of DOCS and HISTORY entries that name it; its bytes are there, whole and
 //     with its digest. Other bytes belong to an upload with a pending marker, which has no count.
 //  8. Nothing reads a counter with a conflict on the write path, and writers of different documents share no read key but the database's
-//     record (which only creation, deletion and changes of settings write).
+//     record (which only creation, deletion and changes of settings write) and the tail of the sequence index (which one write in
+//     about a thousand moves).
 //  9. A document changes in one transaction, all of it: leaves, bodies, lists, counters, indexes of higher layers.
 //  10. Bytes handed to callbacks are valid until the callback returns; bytes in returned values belong to the caller.
 //  11. Every key below the root tags belongs to one database, whose record has its prefix; no prefix is used twice.

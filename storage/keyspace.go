@@ -9,7 +9,7 @@ import (
 
 // The key space. Keys are FoundationDB tuples, so that other tools can read them; values are described at their codecs.
 //
-//	(rootMeta)                              format of the store and its uuid                      value_meta: store.go
+//	(rootMeta)                              format of the store and its uuid                      store.go
 //	(rootDBs, name)                         database record                                       record.go
 //	(rootNextPrefix)                        next database prefix, 8 bytes little-endian           database.go
 //	(rootJobs, …)                           jobs of higher layers
@@ -17,9 +17,9 @@ import (
 //
 //	TagSecurity                             security object, JSON                                 security.go
 //	TagStats, stat                          counter, 8 bytes little-endian                        stats.go
-//	TagAllDocs, id                          winner: depth, hash                                   valuedoc.go
-//	TagChanges + 13 bytes of seq            deleted, leaf count, winner, id                       valuedoc.go
-//	TagRevs, id, not deleted, depth, hash   leaf record                                           valuerevs.go
+//	TagAllDocs, id                          winner: depth, hash                                   leafrecord.go
+//	TagChanges + 13 bytes of seq            deleted, leaf count, winner, id                       leafrecord.go
+//	TagRevs, id, not deleted, depth, hash   leaf record                                           leafrecord.go
 //	TagDocs, id, not deleted, depth, hash   entry: attachments and body                           body.go
 //	TagDocs, …, chunk (int)                 further bytes of a large packed entry                 body.go
 //	TagDocs, …, path …                      values of an exploded body                            exploded.go
@@ -95,7 +95,15 @@ type space string
 
 func newSpace(prefix int64) space { return space(kv.AppendInt(nil, prefix)) }
 
-func (s space) sub(dst []byte, tag Tag) []byte { return kv.AppendInt(append(dst, s...), int64(tag)) }
+func (s space) sub(dst []byte, tag Tag) []byte {
+	if dst == nil {
+		dst = make([]byte, 0, usualKey)
+	}
+	return kv.AppendInt(append(dst, s...), int64(tag))
+}
+
+// usualKey is a length that most keys stay below.
+const usualKey = 96
 
 func (s space) stat(dst []byte, n stat) []byte {
 	return kv.AppendInt(s.sub(dst, TagStats), int64(n))

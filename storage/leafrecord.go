@@ -2,6 +2,7 @@ package storage
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
@@ -45,7 +46,7 @@ func (l *leafRecord) encode(dst []byte) []byte {
 			flags |= leafOdd
 		}
 	}
-	dst = append(dst, leafFormat, flags)
+	dst = append(slices.Grow(dst, 40+17*len(l.Ancestors)), leafFormat, flags)
 	if l.winner {
 		dst = appendSeq(dst, l.seq)
 	}
@@ -155,7 +156,7 @@ func treeOf(leaves []leafRecord) revtree.Tree {
 // The value of TagAllDocs: the winner, depth as a signed varint, then the hash.
 
 func encodeWinner(dst []byte, rev compat.Rev) []byte {
-	return append(binary.AppendVarint(dst, rev.Pos), rev.Hash...)
+	return append(binary.AppendVarint(slices.Grow(dst, 4+len(rev.Hash)), rev.Pos), rev.Hash...)
 }
 
 func parseWinner(value []byte) (compat.Rev, error) {
@@ -181,6 +182,7 @@ func (c *changeValue) encode(dst []byte) []byte {
 	if c.deleted {
 		flags = 1
 	}
+	dst = slices.Grow(dst, 10+len(c.winner.Hash)+len(c.id))
 	dst = binary.AppendUvarint(append(dst, flags), uint64(c.leaves))
 	dst = appendText(binary.AppendVarint(dst, c.winner.Pos), c.winner.Hash)
 	return append(dst, c.id...)

@@ -25,7 +25,7 @@ import (
 // stretches from one boundary that is not open to the next are right at any time, and nothing else is read. Later a writer
 // that comes upon an open boundary settles it: the rows between it and the next boundary, less its own count, both in one
 // snapshot, are what it found when it was made, a number that does not change any more; it is moved over atomically. Only
-// other settlers of the same stretch conflict with that (rank_settle.go).
+// other settlers of the same stretch conflict with that (ranksettle.go).
 //
 // The count is 8 bytes little-endian; openMark is added to it while the boundary is open.
 const rankLevels = 3
