@@ -97,11 +97,13 @@ func (m *markers) release(last *marker) {
 	}
 }
 
-// mark makes tr write the marker for a new attempt.
+// mark makes tr write the marker for a new attempt, in such a way that outcome can keep it from committing: the conflict
+// comes first, as FoundationDB leaves out conflicts over what a transaction has written itself.
 func (m *marker) mark(tr fdb.Transaction) error {
 	m.attempt++
+	err := tr.AddReadConflictKey(m.key)
 	m.set(tr, m.attempt)
-	return tr.AddReadConflictKey(m.key) // so that outcome can keep it from committing
+	return err
 }
 
 func (m *marker) set(tr fdb.Transaction, attempt uint64) {
