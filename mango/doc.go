@@ -1,0 +1,29 @@
+// Package mango holds CouchDB's query language: selectors, which say whether a document passes, and lists of fields, which
+// say what of it is shown. The order of values it compares with is compat/collate's.
+//
+//   - selector.go: Selector, parsing and printing; node.go: the tree of conditions
+//   - operators.go: operators and their arguments (mango_selector:norm_ops/1)
+//   - normalise.go: field names and negations pushed down to operators (norm_fields, norm_negations)
+//   - match.go, matchlists.go: whether a document passes (mango_selector:match/3)
+//   - path.go: field names with dots (mango_util:parse_field, mango_doc:get_field)
+//   - regex.go: $regex; prefix.go: $beginsWith
+//   - fields.go: projection (mango_fields, mango_doc:set_field)
+//   - errors.go, term.go: what clients are told
+//
+// Invariants:
+//  1. A Selector and a Fields are immutable after parsing, own their memory and may be used by several goroutines.
+//  2. Parsing the text of a Selector gives the same Selector.
+//  3. A field that is missing, or lies behind a scalar, fails every condition, negated ones too; but for $exists:false where the
+//     object that would have it is there.
+//  4. A condition that cannot be tested is an error, except inside $elemMatch, $allMatch and $keyMapMatch, where it is false.
+//  5. Matching takes time linear in the document, whatever a $regex says: there is no backtracking.
+//
+// Differences to CouchDB, all in $regex and in what its defects do:
+//   - Patterns are RE2's (package regexp) over bytes, as PCRE without its Unicode mode. Lookaround, back references, atomic
+//     groups, possessive quantifiers, conditions, \K, \G and recursion are refused as patterns that do not compile; so are counts
+//     above 1000. `.` and classes count a byte of UTF-8 as a character, \w, \s, \h, \Z, \e, \N and \R and a `$` before the last line feed
+//     are PCRE's, \b and POSIX classes know ASCII only.
+//   - A list of fields that names a member below another one it names, ["a", "a.0"], shows the outer one as it is; CouchDB
+//     fails or puts elements in wrong places.
+//   - Selectors are refused beyond maxDepth levels.
+package mango

@@ -1,0 +1,117 @@
+package mango
+
+import (
+	"math/big"
+	"regexp"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// op is what a node of a selector does.
+type op uint8
+
+const (
+	opField op = iota // kids[0] holds for the field name
+	opAnd
+	opOr
+	opNot
+	opNor
+	opElemMatch
+	opAllMatch
+	opKeyMapMatch
+	opDefault // a full text search; arg is the argument of $text, or of $default itself where raw
+	opLt
+	opLte
+	opEq
+	opNe
+	opGte
+	opGt
+	opIn
+	opNin
+	opAll
+	opExists
+	opType
+	opMod
+	opRegex
+	opBeginsWith
+	opSize
+)
+
+// opNames are the operators as they are printed; opField has none.
+var opNames = [...]string{
+	opAnd: "$and", opOr: "$or", opNot: "$not", opNor: "$nor", opElemMatch: "$elemMatch", opAllMatch: "$allMatch",
+	opKeyMapMatch: "$keyMapMatch", opDefault: "$default", opLt: "$lt", opLte: "$lte", opEq: "$eq", opNe: "$ne", opGte: "$gte", opGt: "$gt",
+	opIn: "$in", opNin: "$nin", opAll: "$all", opExists: "$exists", opType: "$type", opMod: "$mod", opRegex: "$regex",
+	opBeginsWith: "$beginsWith", opSize: "$size",
+}
+
+// node is a condition: in CouchDB's terms an object of one member, whose name is the field or the operator.
+type node struct {
+	op   op
+	name string // of opField
+	path path   // of opField
+	// kids are the arguments of $and, $or and $nor, and the one of the other operators that take conditions, and of opField.
+	kids []*node
+	arg  ejson.Value // of all other operators
+	raw  bool        // opDefault: arg stands in place of {"$text": …}
+
+	// What matching needs of arg.
+	text     string         // $type, $beginsWith
+	size     int            // $size, -1 for a number no list can have
+	exists   bool           // $exists
+	pattern  *regexp.Regexp // $regex
+	modulus  *big.Int       // $mod
+	residue  *big.Int
+	smallMod bool // both fit in 64 bits
+}
+
+// isList tells whether the argument is a list of conditions.
+func (n *node) isList() bool { return n.op == opAnd || n.op == opOr || n.op == opNor }
+
+// appendJSON prints the node as an object.
+func (n *node) appendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	if n.op == opField {
+		dst = ejson.AppendString(dst, n.name)
+	} else {
+		dst = ejson.AppendString(dst, opNames[n.op])
+	}
+	dst = append(dst, ':')
+	switch {
+	case n.isList():
+		dst = append(dst, '[')
+		for i, kid := range n.kids {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = kid.appendJSON(dst)
+		}
+		dst = append(dst, ']')
+	case len(n.kids) == 1:
+		dst = n.kids[0].appendJSON(dst)
+	case n.op == opExists:
+		// A negation changes what was said.
+		if n.exists {
+			dst = append(dst, "true"...)
+		} else {
+			dst = append(dst, "false"...)
+		}
+	case n.op == opDefault && !n.raw:
+		dst = append(n.arg.AppendJSON(append(dst, `{"$text":`...)), '}')
+	default:
+		dst = n.arg.AppendJSON(dst)
+	}
+	return append(dst, '}')
+}
+
+// appendTerm prints an opDefault as Erlang's ~w does.
+func (n *node) appendTerm(dst []byte) []byte {
+	dst = append(appendBinary(append(dst, "{[{"...), opNames[n.op]), ',')
+	if n.raw {
+		dst = appendTerm(dst, n.arg)
+	} else {
+		dst = append(appendBinary(append(dst, "{[{"...), "$text"), ',')
+		dst = append(appendTerm(dst, n.arg), "}]}"...)
+	}
+	return append(dst, "}]}"...)
+}

@@ -1,0 +1,92 @@
+package mango
+
+import (
+	"strings"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// path is a field name in parts. An invalid one is only noticed when it is used.
+type path struct {
+	name  string
+	parts []string
+	valid bool
+}
+
+// parsePath splits a name at its dots. A backslash in front keeps a dot in its part; all backslashes are then dropped. No part
+// may be empty (mango_util:parse_field/1).
+func parsePath(name string) path {
+	p := path{name: name, valid: true}
+	escaped := strings.Contains(name, `\`)
+	start := 0
+	for i := 0; i <= len(name); i++ {
+		if i < len(name) && (name[i] != '.' || escaped && i > 0 && name[i-1] == '\\') {
+			continue
+		}
+		part := name[start:i]
+		start = i + 1
+		if part == "" {
+			p.valid = false
+		}
+		p.parts = append(p.parts, strings.ReplaceAll(part, `\`, ""))
+	}
+	return p
+}
+
+// found says how a look-up ended.
+type found uint8
+
+const (
+	foundValue   found = iota
+	foundNothing       // the last object reached has no such member
+	foundBadPath       // a scalar, or no such element of an array
+)
+
+// get looks the field up (mango_doc:get_field/2): parts are names of members, or in arrays numbers from 0.
+func (p *path) get(v ejson.Value) (ejson.Value, found, error) {
+	if !p.valid {
+		return v, foundBadPath, errInvalidFieldName(p.name)
+	}
+	for _, part := range p.parts {
+		switch v.Kind() {
+		case ejson.Object:
+			member, ok := v.Get(part)
+			if !ok {
+				return v, foundNothing, nil
+			}
+			v = member
+		case ejson.Array:
+			element, ok := elementAt(v, part)
+			if !ok {
+				return v, foundBadPath, nil
+			}
+			v = element
+		default:
+			return v, foundBadPath, nil
+		}
+	}
+	return v, foundValue, nil
+}
+
+// elementAt finds the element whose number is written as list_to_integer/1 reads it: a sign and digits.
+func elementAt(array ejson.Value, text string) (ejson.Value, bool) {
+	negative := strings.HasPrefix(text, "-")
+	if negative || strings.HasPrefix(text, "+") {
+		text = text[1:]
+	}
+	index := 0
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return ejson.Value{}, false
+		}
+		index = min(index*10+int(text[i]-'0'), array.Len())
+	}
+	if text == "" || index >= array.Len() || negative && index > 0 {
+		return ejson.Value{}, false
+	}
+	children := array.Children()
+	for range index {
+		children.Next()
+	}
+	return children.Next()
+}

@@ -1,0 +1,314 @@
+package mango
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/settee-db/settee/compat/collate"
+	"github.com/settee-db/settee/compat/ejson"
+	"pgregory.net/rapid"
+)
+
+func parsed(t testing.TB, text string) ejson.Value {
+	t.Helper()
+	v, err := ejson.Parse([]byte(text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+func TestMatch(t *testing.T) {
+	doc := parsed(t, `{"_id":"x","n":7,"big":100000000000000000000,"s":"\u00c9t\u00e9\n","l":[1,{"_id":5}],"o":{"a.b":1,"c":null},"e":"e\u0301"}`)
+	for text, want := range map[string]bool{
+		`{}`:                     true,
+		`{"n":{"$mod":[-4,3]}}`:  true,
+		`{"big":{"$mod":[7,2]}}`: true,
+		`{"big":{"$mod":[100000000000000000001,100000000000000000000]}}`: true,
+		`{"o.a\\.b":1}`:                             true,
+		`{"o":{"a\\.b":1,"c":null}}`:                true,
+		`{"l.+1._id":5}`:                            true,
+		`{"l.-1":{"$exists":false}}`:                false,
+		`{"n.x":{"$exists":false}}`:                 false,
+		`{"o.d":{"$exists":false}}`:                 true,
+		`{"o.d":{"$not":{"$eq":1}}}`:                false,
+		`{"l":{"$elemMatch":{"_id":{"$lt":"a"}}}}`:  true,
+		`{"l":{"$elemMatch":{"$mod":[0,0]}}}`:       false,
+		`{"l":{"$elemMatch":{"$nor":[{"$eq":1}]}}}`: false,
+		`{"s":{"$regex":"t..$"}}`:                   true, // é is two bytes, and a line feed may follow
+		`{"s":{"$regex":"^\\w\\W"}}`:                true, // as Latin-1: Ã and a control character
+		`{"s":{"$regex":"[\\h[:alpha:]\\d]"}}`:      true,
+		`{"s":{"$regex":"\\Qt\\E"}}`:                true,
+		`{"e":{"$beginsWith":"e"}}`:                 false,
+		`{"e":{"$eq":"\u00e9"}}`:                    true,
+		`{"_id":{"$in":["x"]}}`:                     true,
+		`{"o":{"$keyMapMatch":{"$regex":"^c"}}}`:    true,
+	} {
+		s, err := ParseSelector(parsed(t, text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got, err := s.Match(doc); got != want || err != nil {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{`{"a..b":1}`, `{"n":{"$mod":[0,1]}}`} {
+		s, err := ParseSelector(parsed(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Match(doc); err == nil {
+			t.Errorf("%s: no error", text)
+		}
+	}
+}
+
+func TestOnlyMeta(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{}`: true, `{"_id":"a"}`: true, `{"$or":[{"_id":"a"},{"_deleted":true}]}`: true, `{"_id":{"$not":{"$regex":"^_design/"}}}`: true,
+		`{"a":1}`: false, `{"_id":"a","b":1}`: false, `{"$and":[{"$eq":1}]}`: false, `{"_id.x":1}`: false,
+	} {
+		s, err := ParseSelector(parsed(t, text))
+		if err != nil || s.OnlyMeta() != want {
+			t.Errorf("%s: %v, %v", text, s.OnlyMeta(), err)
+		}
+	}
+}
+
+func TestDeepSelector(t *testing.T) {
+	deep := strings.Repeat(`{"$not":`, 100000) + `{"a":1}` + strings.Repeat(`}`, 100000)
+	if _, err := ParseSelector(parsed(t, deep)); err != errTooDeep {
+		t.Errorf("%v", err)
+	}
+	value := strings.Repeat(`[`, 100000) + strings.Repeat(`]`, 100000)
+	if _, err := ParseSelector(parsed(t, `{"a":{"$mod":`+value+`}}`)); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestTerm(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":1,"é":[]}`: `{[{<<97>>,1},{<<195,169>>,[]}]}`, `{}`: `{[]}`, `[1,"b",{}]`: `[1,<<98>>,{[]}]`, `""`: `<<>>`, `null`: `null`,
+		`{"a":{"b":[true,null]},"c":{}}`: `{[{<<97>>,{[{<<98>>,[true,null]}]}},{<<99>>,{[]}}]}`,
+		`1e22`:                           `1.0e22`, `1e-7`: `1.0e-7`, `100.0`: `100.0`, `1000.0`: `1.0e3`, `0.001`: `0.001`, `0.00001`: `1.0e-5`, `0.0001`: `0.0001`,
+		`1.5`: `1.5`, `123456.789`: `123456.789`, `-0.5`: `-0.5`, `0.0`: `0.0`, `9007199254740992.0`: `9.007199254740992e15`, `1.25e-3`: `0.00125`,
+		`12345678.0`: `12345678.0`, `100000000000000000000`: `100000000000000000000`,
+	} {
+		if got := term(parsed(t, text)); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestFields(t *testing.T) {
+	doc := parsed(t, `{"_id":"x","a":[1,{"b":2}],"o":{"p":{"q":1},"r":2.0},"d.e":3}`)
+	for list, want := range map[string]string{
+		`[]`: string(doc.AppendJSON(nil)), `["o.r","_id","nope"]`: `{"o":{"r":2.0},"_id":"x"}`, `["a.1.b","a.0","a.7"]`: `{"a":{"1":{"b":2},"0":1}}`,
+		`["o","o.r"]`: `{"o":{"p":{"q":1},"r":2.0}}`, `["o.r","o"]`: `{"o":{"p":{"q":1},"r":2.0}}`, `["a","a.1"]`: `{"a":[1,{"b":2}]}`, `["d\\.e"]`: `{"d.e":3}`, `["nope"]`: `{}`,
+	} {
+		f, err := ParseFields(parsed(t, list))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := f.AppendJSON(nil, doc); string(got) != want || err != nil {
+			t.Errorf("%s: %s, %v, want %s", list, got, err, want)
+		}
+	}
+	for list, want := range map[string]string{`[1]`: "Invalid JSON for field spec: 1", `{}`: "Fields must be an array of strings, not: {[]}"} {
+		if _, err := ParseFields(parsed(t, list)); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v", list, err)
+		}
+	}
+	f, _ := ParseFields(parsed(t, `["a..b"]`))
+	if _, err := f.AppendJSON(nil, doc); err == nil {
+		t.Error("no error")
+	}
+}
+
+var values = []string{`null`, `false`, `true`, `-1`, `0`, `1`, `1.0`, `2`, `""`, `"a"`, `"A"`, `"é"`, `[]`, `[1]`, `["a",1]`, `{}`, `{"x":1}`}
+
+// anyCondition is a selector whose fields are a and b.
+func anyCondition(depth int) *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		if depth == 0 || rapid.Bool().Draw(t, "leaf") {
+			value := rapid.SampledFrom(values).Draw(t, "value")
+			field := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "field")
+			o := rapid.SampledFrom([]string{"$lt", "$lte", "$eq", "$ne", "$gte", "$gt", "$in", "$nin", "$exists"}).Draw(t, "op")
+			switch o {
+			case "$in", "$nin":
+				value = "[" + value + "," + rapid.SampledFrom(values).Draw(t, "second") + "]"
+			case "$exists":
+				value = "true"
+			}
+			return `{"` + field + `":{"` + o + `":` + value + `}}`
+		}
+		o := rapid.SampledFrom([]string{"$and", "$or", "$nor", "$not"}).Draw(t, "op")
+		first := anyCondition(depth-1).Draw(t, "first")
+		if o == "$not" {
+			return `{"$not":` + first + `}`
+		}
+		return `{"` + o + `":[` + first + `,` + anyCondition(depth-1).Draw(t, "second") + `]}`
+	})
+}
+
+// naive evaluates a condition of anyCondition as it reads, for a document that has both fields.
+func naive(condition, doc ejson.Value) bool {
+	for name, arg := range condition.Members() {
+		results := []bool{}
+		for e := range arg.Elements() {
+			results = append(results, naive(e, doc))
+		}
+		switch name.Text() {
+		case "$and":
+			return results[0] && results[1]
+		case "$or":
+			return results[0] || results[1]
+		case "$nor":
+			return !results[0] && !results[1]
+		case "$not":
+			return !naive(arg, doc)
+		default:
+			value, _ := doc.Get(name.Text())
+			return naiveValue(arg, value)
+		}
+	}
+	return false
+}
+
+func naiveValue(condition, value ejson.Value) bool {
+	for o, arg := range condition.Members() {
+		order := collate.Compare(value, arg)
+		switch o.Text() {
+		case "$lt":
+			return order < 0
+		case "$lte":
+			return order <= 0
+		case "$eq":
+			return order == 0
+		case "$ne":
+			return order != 0
+		case "$gte":
+			return order >= 0
+		case "$gt":
+			return order > 0
+		case "$in":
+			return naiveIn(value, arg)
+		case "$nin":
+			return !naiveIn(value, arg)
+		}
+	}
+	return true
+}
+
+func naiveIn(value, list ejson.Value) bool {
+	in := false
+	for e := range list.Elements() {
+		if value.Kind() != ejson.Array {
+			in = in || collate.Compare(value, e) == 0
+		}
+		for element := range value.Elements() {
+			in = in || collate.Compare(element, e) == 0
+		}
+	}
+	return in
+}
+
+// TestMatchIsNaive: the normal form means what was written, negations included.
+func TestMatchIsNaive(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		text := anyCondition(3).Draw(rt, "selector")
+		doc := parsed(t, `{"a":`+rapid.SampledFrom(values).Draw(rt, "a")+`,"b":`+rapid.SampledFrom(values).Draw(rt, "b")+`}`)
+		s, err := ParseSelector(parsed(t, text))
+		if err != nil {
+			rt.Fatalf("%s: %v", text, err)
+		}
+		got, err := s.Match(doc)
+		if want := naive(parsed(t, text), doc); got != want || err != nil {
+			rt.Fatalf("%s on %s: %v, want %v, %v; normal form %s", text, doc.Raw(), got, want, err, s.AppendJSON(nil))
+		}
+	})
+}
+
+// FuzzSelector: nothing panics, and a normal form is its own normal form.
+func FuzzSelector(f *testing.F) {
+	for _, text := range []string{
+		`{"a":1,"b.c":{"$gt":1,"$lt":{"x":[]}}}`, `{"$not":{"$or":[{"a":{"$in":[1]}},{"b":{"$exists":false}}]}}`, `{"a":{"$elemMatch":{"$not":{"$gt":1},"b":2}}}`,
+		`{"$nor":[{"a":{"$regex":"^[a\\w]$"}},{"a":{"$all":[[1]]}}]}`, `{"$text":"x","a":{"$allMatch":{"$mod":[2,0]}}}`, `{"a":{"$keyMapMatch":{"$beginsWith":"é"}}}`,
+	} {
+		f.Add([]byte(text), []byte(`{"a":[1,2,{"b":2}],"b":{"c":2},"é":"e\u0301"}`))
+	}
+	f.Fuzz(func(t *testing.T, selector, document []byte) {
+		v, err := ejson.Parse(selector)
+		if err != nil || v.Kind() != ejson.Object {
+			return
+		}
+		s, err := ParseSelector(v)
+		if err != nil {
+			return
+		}
+		normal := s.AppendJSON(nil)
+		again, err := ParseSelector(parsed(t, string(normal)))
+		if err != nil || string(again.AppendJSON(nil)) != string(normal) {
+			t.Fatalf("%s becomes %s, %v", normal, again.AppendJSON(nil), err)
+		}
+		doc, err := ejson.Parse(document)
+		if err != nil {
+			return
+		}
+		x, errX := s.Match(doc)
+		y, errY := again.Match(doc)
+		if x != y || (errX == nil) != (errY == nil) {
+			t.Fatalf("%s: %v %v, its normal form %v %v", selector, x, errX, y, errY)
+		}
+	})
+}
+
+// FuzzFields: nothing panics, and what is shown is JSON.
+func FuzzFields(f *testing.F) {
+	f.Add([]byte(`["a","a.0","b\\.c",".",""]`), []byte(`{"a":[1],"b.c":{"d":1}}`))
+	f.Fuzz(func(t *testing.T, list, document []byte) {
+		v, err := ejson.Parse(list)
+		if err != nil {
+			return
+		}
+		fields, err := ParseFields(v)
+		if err != nil {
+			return
+		}
+		doc, err := ejson.Parse(document)
+		if err != nil {
+			return
+		}
+		if shown, err := fields.AppendJSON(nil, doc); err == nil {
+			parsed(t, string(shown))
+		}
+	})
+}
+
+func BenchmarkMatch(b *testing.B) {
+	doc := []byte(`{"_id":"0123456789abcdef","_rev":"1-53bb45222f0ad689b97e55700b6c2819","type":"order","customer":{"name":"Ada Lovelace","city":"London"},"total":129.5,"tags":["new","paid"],"created":"2024-05-17T12:00:00Z"}`)
+	for name, text := range map[string]string{
+		"equal":  `{"type":"order"}`,
+		"nested": `{"customer.city":"London","total":{"$gt":100},"tags":{"$elemMatch":{"$eq":"paid"}}}`,
+		"regex":  `{"created":{"$regex":"^2024-0[1-6]"}}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			s, err := ParseSelector(parsed(b, text))
+			if err != nil {
+				b.Fatal(err)
+			}
+			var p ejson.Parser
+			b.ReportAllocs()
+			for b.Loop() {
+				v, err := p.Parse(doc)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if ok, err := s.Match(v); !ok || err != nil {
+					b.Fatal(ok, err)
+				}
+			}
+		})
+	}
+}
