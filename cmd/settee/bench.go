@@ -47,7 +47,7 @@ func benchCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.Float64Var(&o.seconds, "seconds", 2, "how long a round of a workload takes on a server")
+	f.Float64Var(&o.seconds, "seconds", 1.5, "how long a round of a workload takes on a server")
 	f.IntVar(&o.rounds, "rounds", 5, "rounds that count, besides one to warm up")
 	f.BoolVar(&o.quick, "quick", false, "small databases and short rounds, to see whether it works (unless given: --seconds 0.3 --rounds 1)")
 	f.StringVar(&o.only, "only", "", "regular expression of the workloads to run")

@@ -85,6 +85,7 @@ func (l *Limits) compare(ctx context.Context, a, b *session, rawDir string) (*Re
 	if err != nil {
 		return nil, err
 	}
+	report.Servers[1].Welcome = "a constant answer; for bulk-docs: the store, in this process"
 	gets := []*workload{getDocuments("get-1", 1), getDocuments("get-64", 64)}
 	for _, w := range gets {
 		w.about += "; B is net/http with a constant answer"
@@ -165,7 +166,7 @@ func (l *Limits) startServer(ctx context.Context, dir string) (*child, error) {
 	password := fmt.Sprintf("%x", time.Now().UnixNano())
 	c := &child{cmd: l.Serve(dir, addr, limitsUser, password)}
 	u := url.URL{Scheme: "http", Host: addr, User: url.UserPassword(limitsUser, password)}
-	return c, c.start(ctx, u, nil)
+	return c, c.start(ctx, "server", u, nil)
 }
 
 // startBare starts the server that always gives the other one's answer for the first document.
@@ -195,14 +196,14 @@ func (l *Limits) startBare(ctx context.Context, a *session) (*child, error) {
 		return nil, err
 	}
 	c.stdin = stdin
-	if err := c.start(ctx, url.URL{Scheme: "http", Host: addr, User: url.UserPassword(limitsUser, "same length of head")}, answer); err != nil {
+	if err := c.start(ctx, "net/http", url.URL{Scheme: "http", Host: addr, User: url.UserPassword(limitsUser, "same length of head")}, answer); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
 // start runs the command, hands it the input if any, and waits until it answers.
-func (c *child) start(ctx context.Context, u url.URL, input any) error {
+func (c *child) start(ctx context.Context, name string, u url.URL, input any) error {
 	if err := c.cmd.Start(); err != nil {
 		return err
 	}
@@ -216,12 +217,12 @@ func (c *child) start(ctx context.Context, u url.URL, input any) error {
 		err = waitUp(ctx, u.Host)
 	}
 	if err == nil {
-		c.target, err = ParseTarget("", u.String())
+		c.target, err = ParseTarget(name, u.String())
 	}
 	if err != nil {
 		return errors.Join(err, c.stop())
 	}
-	c.target.Name, c.target.PID = filepath.Base(c.cmd.Path), c.cmd.Process.Pid
+	c.target.PID = c.cmd.Process.Pid
 	return nil
 }
 

@@ -139,7 +139,11 @@ func (r *Report) costs(w io.Writer) error {
 	return t.Flush()
 }
 
+// totals are known of processes on this machine, and not of --limits.
 func (r *Report) totals(w io.Writer) error {
+	if r.Servers[0].EndRSS == 0 {
+		return nil
+	}
 	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "whole run\tCPU seconds\tRSS at start\thighest RSS\tRSS at the end\tdata directory at the end")
