@@ -60,20 +60,14 @@ func (b *batch) run(groups []editGroup) error {
 
 // load reads the leaves of all documents, and then the entries of those leaves that are going to be replaced.
 func (b *batch) load(groups []editGroup, edits []docEdit) error {
-	scans := make([]leafScan, len(groups))
-	for n, g := range groups {
-		scans[n] = b.t.scanLeaves(g.id)
+	all, err := b.t.leavesOf(groups)
+	if err != nil {
+		return err
 	}
 	var wanted []*leafRecord
 	var owners []*docEdit
 	for n, g := range groups {
-		leaves, err := scans[n].read()
-		if err != nil {
-			for _, s := range scans[n+1:] {
-				s.it.Close()
-			}
-			return err
-		}
+		leaves := all[n]
 		edits[n].start(g.id, b.t, leaves)
 		for _, i := range g.edits {
 			if l := replacedBy(leaves, b.docs[i], b.mode.replicated); l != nil && l.stored {

@@ -68,7 +68,7 @@ func TestCosts(t *testing.T) {
 	}
 	var revs []string
 	measure("1000 new documents", func() { revs = bulk("new", nil) },
-		cost{gets: 4, ranges: 1006, rows: 3, sets: 4009, atomics: 8, commits: 1})
+		cost{gets: 4, ranges: 22, rows: 3, sets: 4009, atomics: 8, commits: 1})
 	measure("1000 updates", func() { bulk("new", revs) },
-		cost{gets: 1004, getManys: 16, ranges: 1000, rows: 1000, sets: 5003, clears: 3000, atomics: 5, commits: 1})
+		cost{gets: 1004, getManys: 16, ranges: 16, rows: 1000, sets: 5003, clears: 3000, atomics: 5, commits: 1})
 }
