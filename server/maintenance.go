@@ -88,7 +88,7 @@ func getShards(c *Call) error {
 			b = append(b, ',')
 		}
 		first, last := shardRange(i, info.Q)
-		b = fmt.Appendf(b, `"%08x-%08x":["%s"]`, first, last, NodeName)
+		b = fmt.Appendf(b, `"%08x-%08x":["%s"]`, first, last, c.srv.node)
 	}
 	return c.JSON(http.StatusOK, append(b, "}}"...))
 }
@@ -108,7 +108,7 @@ func getShard(c *Call) error {
 	sum := crc32.ChecksumIEEE([]byte(key))
 	i := min(int(uint64(sum)/(uint64(1<<32)/uint64(info.Q))), info.Q-1)
 	first, last := shardRange(i, info.Q)
-	return c.JSON(http.StatusOK, fmt.Appendf(nil, `{"range":"%08x-%08x","nodes":["%s"]}`, first, last, NodeName))
+	return c.JSON(http.StatusOK, fmt.Appendf(nil, `{"range":"%08x-%08x","nodes":["%s"]}`, first, last, c.srv.node))
 }
 
 // requireDesignDoc makes sure that a design document exists.

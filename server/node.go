@@ -2,8 +2,10 @@ package server
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +19,7 @@ var errNodePath = compat.NewError(compat.KindBadRequest, "Incomplete path to _no
 
 // checkNode accepts _local and the node's own name.
 func (c *Call) checkNode() error {
-	if name := c.Segment(1); name != "_local" && name != NodeName {
+	if name := c.Segment(1); name != "_local" && name != c.srv.node {
 		return compat.NewError(compat.KindNotFound, "no such node: "+name)
 	}
 	return nil
@@ -31,7 +33,7 @@ func nodeSelf(c *Call) error {
 		return err
 	}
 	if c.Segment(1) == "_local" {
-		return c.JSON(http.StatusOK, []byte(`{"name":"`+NodeName+`"}`))
+		return c.JSON(http.StatusOK, []byte(`{"name":"`+c.srv.node+`"}`))
 	}
 	b := ejson.AppendString([]byte(`{"couchdb":"Welcome","uuid":`), c.srv.uuid())
 	b = append(b, `,"version":"`+Version+`","vendor":`...)
@@ -51,12 +53,12 @@ func getConfig(c *Call) error {
 	}
 	all := c.srv.config.All()
 	b := []byte{'{'}
-	for section, values := range all {
+	for _, section := range slices.Sorted(maps.Keys(all)) {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
 		b = append(ejson.AppendString(b, section), ':')
-		b = appendStrings(b, values)
+		b = appendStrings(b, all[section])
 	}
 	return c.JSON(http.StatusOK, append(b, '}'))
 }

@@ -124,19 +124,19 @@ func getReshardJobs(c *Call) error {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = j.appendJSON(b)
+		b = j.appendJSON(b, c.srv.node)
 	}
 	return c.JSON(http.StatusOK, append(b, "]}"...))
 }
 
-func (j *reshardJob) appendJSON(b []byte) []byte {
+func (j *reshardJob) appendJSON(b []byte, node string) []byte {
 	const layout = "2006-01-02T15:04:05Z"
 	b = ejson.AppendString(append(b, `{"id":`...), j.id)
 	b = ejson.AppendString(append(b, `,"type":"split","source":`...), j.source)
 	b = ejson.AppendString(append(b, `,"target":[`...), j.targets[0])
 	b = ejson.AppendString(append(b, ','), j.targets[1])
 	started, updated := j.started.UTC().Format(layout), j.updated.UTC().Format(layout)
-	return append(b, `],"job_state":"`+j.state+`","split_state":"`+j.state+`","state_info":{},"node":"`+NodeName+
+	return append(b, `],"job_state":"`+j.state+`","split_state":"`+j.state+`","state_info":{},"node":"`+node+
 		`","start_time":"`+started+`","update_time":"`+updated+`","history":[{"ts":"`+started+`","type":"new","detail":null},{"ts":"`+
 		updated+`","type":"`+j.state+`","detail":null}]}`...)
 }
@@ -168,7 +168,7 @@ func postReshardJobs(c *Call) error {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, `{"ok":true,"id":"`+j.id+`","node":"`+NodeName+`","shard":`...)
+		b = append(b, `{"ok":true,"id":"`+j.id+`","node":"`+c.srv.node+`","shard":`...)
 		b = append(ejson.AppendString(b, j.source), '}')
 	}
 	return c.JSON(http.StatusCreated, append(b, ']'))
@@ -182,7 +182,7 @@ func (c *Call) splitRequest(v ejson.Value) (splitRequest, error) {
 		if node.Kind() != ejson.String {
 			return refuse("Invalid `node`")
 		}
-		if node.Text() != NodeName {
+		if node.Text() != c.srv.node {
 			return refuse("`node` is not a valid node name")
 		}
 	}
@@ -321,7 +321,7 @@ func (c *Call) withJob(f func(r *reshardState, i int) error) error {
 }
 
 func getReshardJob(c *Call) error {
-	return c.withJob(func(r *reshardState, i int) error { return c.JSON(http.StatusOK, r.jobs[i].appendJSON(nil)) })
+	return c.withJob(func(r *reshardState, i int) error { return c.JSON(http.StatusOK, r.jobs[i].appendJSON(nil, c.srv.node)) })
 }
 
 func deleteReshardJob(c *Call) error {

@@ -111,7 +111,7 @@ func getFavicon(c *Call) error {
 func getActiveTasks(c *Call) error { return c.JSON(http.StatusOK, []byte("[]")) }
 
 func getMembership(c *Call) error {
-	return c.JSON(http.StatusOK, []byte(`{"all_nodes":["`+NodeName+`"],"cluster_nodes":["`+NodeName+`"]}`))
+	return c.JSON(http.StatusOK, []byte(`{"all_nodes":["`+c.srv.node+`"],"cluster_nodes":["`+c.srv.node+`"]}`))
 }
 
 // postReloadQueryServers has nothing to forget: JavaScript is compiled for each design document's revision.

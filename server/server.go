@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,14 +20,17 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// NodeName is the name of the only node; clients see it in shard maps and below /_node.
+// NodeName is the name of the only node unless Options say another; clients see it in shard maps and below /_node.
 const NodeName = "couchdb@127.0.0.1"
+
+var nodePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+@[A-Za-z0-9._:-]+$`)
 
 // Options are what a Server works with.
 type Options struct {
 	Store  *storage.Store
 	Config *config.Config
 	Log    *slog.Logger
+	Node   string // name of the node, NodeName if empty
 }
 
 // Server answers CouchDB's HTTP protocol over a store. Its methods are safe for concurrent use.
@@ -33,6 +38,7 @@ type Server struct {
 	store    *storage.Store
 	config   *config.Config
 	log      *slog.Logger
+	node     string
 	settings atomic.Pointer[settings]
 	routes   *node
 	handle   Handler
@@ -56,6 +62,12 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		store: o.Store, config: o.Config, log: o.Log, auth: auth, stats: newStats(), started: time.Now(),
 		routes: newRouter(routes), handle: compose(dispatch), stopping: make(chan struct{}),
+	}
+	if s.node = o.Node; s.node == "" {
+		s.node = NodeName
+	}
+	if !nodePattern.MatchString(s.node) {
+		return nil, fmt.Errorf("bad name of a node: %q", s.node)
 	}
 	s.calls.New = func() any { return new(Call) }
 	s.settings.Store(readSettings(o.Config, nil))

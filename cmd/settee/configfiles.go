@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/settee-db/settee/server/config"
 )
@@ -9,12 +11,36 @@ import (
 // localFile is the ini file in the data directory that changes over HTTP are written to when no file is named.
 const localFile = "local.ini"
 
-// loadConfig reads the named ini files, or the data directory's own. The last one receives changes.
-func loadConfig(dataDir string, files []string) (*config.Config, error) {
-	if len(files) == 0 {
-		files = []string{filepath.Join(dataDir, localFile)}
+// loadConfig reads the named ini files and directories of them; without any those that COUCHDB_INI_FILES names, without that
+// the data directory's own. The last file receives changes. Where the command line does not choose the data directory,
+// couchdb/database_dir does.
+func loadConfig(o *appOptions) (*config.Config, error) {
+	paths := o.configFiles
+	if len(paths) == 0 {
+		paths = strings.Fields(os.Getenv("COUCHDB_INI_FILES"))
 	}
-	stock := config.Stock()
-	stock["couchdb"]["database_dir"], stock["couchdb"]["view_index_dir"] = dataDir, dataDir
-	return config.Load(stock, files...)
+	if len(paths) == 0 {
+		paths = []string{filepath.Join(o.dataDir, localFile)}
+	}
+	c, err := config.Load(config.Stock(), paths...)
+	if err != nil {
+		return nil, err
+	}
+	if dir, ok := c.Get("couchdb", "database_dir"); ok && !o.dataChosen {
+		o.dataDir = dir
+	}
+	c.AddStock("couchdb", "database_dir", o.dataDir)
+	c.AddStock("couchdb", "view_index_dir", o.dataDir)
+	return c, nil
+}
+
+// nodeName is the name of the node: couchdb@ and what NODENAME says, as in CouchDB's image.
+func nodeName() string {
+	if host := os.Getenv("NODENAME"); host != "" {
+		if strings.Contains(host, "@") {
+			return host
+		}
+		return "couchdb@" + host
+	}
+	return ""
 }

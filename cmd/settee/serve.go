@@ -34,6 +34,7 @@ func serveCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			o.dataChosen = cmd.Flags().Changed("data")
 			return serve(ctx, o)
 		},
 	}
@@ -43,7 +44,7 @@ func serveCommand() *cobra.Command {
 	f.StringVar(&o.listen, "listen", "", "address and port in one, host:port")
 	addStoreFlags(cmd, &o.appOptions)
 	f.StringVar(&o.layout, "layout", "", "how new databases store documents: packed or exploded")
-	f.StringSliceVar(&o.configFiles, "config", nil, "ini files, later ones win; changes are written to the last (default: local.ini in the data directory)")
+	f.StringSliceVar(&o.configFiles, "config", nil, "ini files and directories of them, later ones win; changes are written to the last file (default: COUCHDB_INI_FILES, else local.ini in the data directory)")
 	return cmd
 }
 
@@ -101,6 +102,9 @@ func (o serveOptions) address(c *config.Config) string {
 	}
 	if o.port != 0 {
 		port = strconv.Itoa(o.port)
+	}
+	if host == "any" {
+		host = ""
 	}
 	return net.JoinHostPort(host, port)
 }

@@ -22,7 +22,7 @@ func TestFirstStartMakesAnAdministrator(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "")
 	t.Setenv("COUCHDB_PASSWORD", "")
 	dir := t.TempDir()
-	c, err := loadConfig(dir, nil)
+	c, err := loadConfig(&appOptions{dataDir: dir, dataChosen: true})
 	require.NoError(t, err)
 	var out bytes.Buffer
 	require.NoError(t, prepareAdmin(c, &out))
@@ -31,7 +31,7 @@ func TestFirstStartMakesAnAdministrator(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(text), password)
 
-	again, err := loadConfig(dir, nil)
+	again, err := loadConfig(&appOptions{dataDir: dir, dataChosen: true})
 	require.NoError(t, err)
 	out.Reset()
 	require.NoError(t, prepareAdmin(again, &out))
@@ -47,7 +47,7 @@ func TestEnvironmentAndClearPasswords(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "root")
 	t.Setenv("COUCHDB_PASSWORD", "pass word")
 	t.Setenv("COUCHDB_SECRET", "s")
-	c, err := loadConfig(dir, []string{file})
+	c, err := loadConfig(&appOptions{dataDir: dir, dataChosen: true, configFiles: []string{file}})
 	require.NoError(t, err)
 	require.NoError(t, prepareAdmin(c, io.Discard))
 	require.Equal(t, "s", c.String("chttpd_auth", "secret"))
@@ -56,7 +56,7 @@ func TestEnvironmentAndClearPasswords(t *testing.T) {
 	require.Contains(t, string(text), "; mine\n")
 	require.NotContains(t, string(text), "clear")
 	require.NotContains(t, string(text), "pass word")
-	again, err := loadConfig(dir, []string{file})
+	again, err := loadConfig(&appOptions{dataDir: dir, dataChosen: true, configFiles: []string{file}})
 	require.NoError(t, err)
 	for name, password := range map[string]string{"anna": "clear", "root": "pass word"} {
 		stored, _ := again.Get("admins", name)

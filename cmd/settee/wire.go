@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,6 +30,7 @@ type app struct {
 // appOptions are what the command line chooses.
 type appOptions struct {
 	engine, dataDir, layout, limits string
+	dataChosen                      bool // dataDir was given, so it wins over couchdb/database_dir
 	configFiles                     []string
 }
 
@@ -40,12 +42,12 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if !ok {
 		return nil, fmt.Errorf("unknown layout %q: packed or exploded", o.layout)
 	}
-	if err := os.MkdirAll(o.dataDir, 0o750); err != nil {
-		return nil, err
-	}
 	a := &app{}
 	var err error
-	if a.config, err = loadConfig(o.dataDir, o.configFiles); err != nil {
+	if a.config, err = loadConfig(&o); err != nil {
+		return nil, err
+	}
+	if err = os.MkdirAll(o.dataDir, 0o750); err != nil {
 		return nil, err
 	}
 	if err = prepareAdmin(a.config, os.Stderr); err != nil {
@@ -57,9 +59,11 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if a.store, err = storage.Open(ctx, storage.Options{KV: a.kv, Layout: layout}); err != nil {
 		return nil, errors.Join(err, a.kv.Close())
 	}
+	id := a.store.UUID()
+	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))
 	if err = createSystemDatabases(ctx, a.store); err == nil {
 		a.store.SetHooks(storage.Hooks{MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) }})
-		a.server, err = server.New(server.Options{Store: a.store, Config: a.config, Log: log})
+		a.server, err = server.New(server.Options{Store: a.store, Config: a.config, Log: log, Node: nodeName()})
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.close())

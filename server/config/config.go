@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,15 +31,16 @@ var protected = map[string]bool{
 type Config struct {
 	mu          sync.Mutex // serialises changes
 	stock       values
-	files       []string // read in order, the last one is written
+	paths       []string // ini files and directories of them, read in order
+	written     string   // the last ini file, which receives changes; "" where there is none
 	current     atomic.Pointer[values]
 	subscribers []func()
 }
 
-// Load reads the files in order over the stock values; later ones win. Missing files are empty. With no files nothing is
-// ever persisted.
-func Load(stock map[string]map[string]string, files ...string) (*Config, error) {
-	c := &Config{stock: values(stock).clone(), files: files}
+// Load reads the ini files in order over the stock values; later ones win. A path that is a directory stands for its *.ini files
+// in the order of their names (config:maybe_expand_dirs). Missing files are empty. With no file nothing is ever persisted.
+func Load(stock map[string]map[string]string, paths ...string) (*Config, error) {
+	c := &Config{stock: values(stock).clone(), paths: paths}
 	v, err := c.readFiles()
 	if err != nil {
 		return nil, err
@@ -49,7 +51,14 @@ func Load(stock map[string]map[string]string, files ...string) (*Config, error) 
 
 func (c *Config) readFiles() (values, error) {
 	v := c.stock.clone()
-	for _, name := range c.files {
+	files, err := expand(c.paths)
+	if err != nil {
+		return nil, err
+	}
+	if c.written = ""; len(files) > 0 {
+		c.written = files[len(files)-1]
+	}
+	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
@@ -62,6 +71,46 @@ func (c *Config) readFiles() (values, error) {
 		}
 	}
 	return v, nil
+}
+
+// expand puts the ini files of a directory in its place.
+func expand(paths []string) ([]string, error) {
+	var files []string
+	for _, path := range paths {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			files = append(files, path)
+			continue
+		}
+		entries, err := os.ReadDir(path) // sorted
+		if err != nil {
+			return nil, fmt.Errorf("config directory: %w", err)
+		}
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".ini") && !e.IsDir() {
+				files = append(files, filepath.Join(path, e.Name()))
+			}
+		}
+	}
+	return files, nil
+}
+
+// AddStock adds a stock value that was not known at Load. Call it before the configuration is shared.
+func (c *Config) AddStock(section, key, value string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stock.set(section, key, value)
+	if _, ok := c.Get(section, key); !ok {
+		next := (*c.current.Load()).clone()
+		next.set(section, key, value)
+		c.current.Store(&next)
+	}
+}
+
+// File returns the ini file that receives changes, "" where nothing is persisted.
+func (c *Config) File() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.written
 }
 
 // Subscribe registers f to run after every change, in the goroutine of the change. Call it before the configuration is shared.
@@ -194,15 +243,14 @@ func (c *Config) publish(v values) {
 }
 
 func (c *Config) editFile(section, key string, value *string) error {
-	if len(c.files) == 0 {
+	if c.written == "" {
 		return nil
 	}
-	name := c.files[len(c.files)-1]
-	text, err := os.ReadFile(name)
+	text, err := os.ReadFile(c.written)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return writeFile(name, editINI(text, section, key, value))
+	return writeFile(c.written, editINI(text, section, key, value))
 }
 
 func checkNames(section, key string) error {

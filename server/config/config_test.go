@@ -110,3 +110,43 @@ func FuzzReadINI(f *testing.F) {
 		_ = editINI([]byte(text), "s", "k", &v)
 	})
 }
+
+// TestDirectories: a directory stands for its ini files, and the last of them receives changes, even if it cannot be replaced.
+func TestDirectories(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o640))
+		return path
+	}
+	local := write("local.ini", "[a]\nk=1\nl=1\n")
+	write("local.d/20-b.ini", "[a]\nk=3\n")
+	write("local.d/10-a.ini", "[a]\nk=2\n")
+	write("local.d/notes.txt", "[a]\nk=9\n")
+	c, err := Load(nil, local, filepath.Join(dir, "local.d"))
+	require.NoError(t, err)
+	require.Equal(t, "3", c.String("a", "k"))
+	require.Equal(t, filepath.Join(dir, "local.d", "20-b.ini"), c.File())
+	_, err = c.Set("a", "k", "4", true)
+	require.NoError(t, err)
+	info, err := os.Stat(c.File())
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o640), info.Mode().Perm())
+
+	last := write("local.d/30-c.ini", "")
+	require.NoError(t, c.Reload())
+	require.Equal(t, last, c.File())
+	require.Equal(t, "4", c.String("a", "k"))
+}
+
+func TestAddStock(t *testing.T) {
+	c, err := Load(nil)
+	require.NoError(t, err)
+	_, _ = c.Set("couchdb", "uuid", "mine", false)
+	c.AddStock("couchdb", "uuid", "stock")
+	require.Equal(t, "mine", c.String("couchdb", "uuid"))
+	_, err = c.Delete("couchdb", "uuid", false)
+	require.NoError(t, err)
+	require.Equal(t, "stock", c.String("couchdb", "uuid"))
+}

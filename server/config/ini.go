@@ -129,18 +129,33 @@ func trimBlank(lines []string) []string {
 	return lines
 }
 
-// writeFile replaces a file in one step, so that a crash leaves the old or the new text. It may hold password hashes and the
-// cookie secret: only the owner can read it.
+// writeFile replaces a file in one step, so that a crash leaves the old or the new text. A file that cannot be replaced, as one
+// that a container mounts by itself, is overwritten. It may hold password hashes and the cookie secret: only the owner can read a
+// new one; an existing one keeps its mode.
 func writeFile(path string, text []byte) error {
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
+	mode := os.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
+			return nil
+		}
+	}
+	if replaceFile(path, text, mode) == nil {
 		return nil
 	}
+	return os.WriteFile(path, text, mode)
+}
+
+func replaceFile(path string, text []byte, mode os.FileMode) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".config-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(tmp.Name())
 	if _, err = tmp.Write(text); err == nil {
+		err = tmp.Chmod(mode)
+	}
+	if err == nil {
 		err = tmp.Sync()
 	}
 	if cerr := tmp.Close(); err == nil {

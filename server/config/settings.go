@@ -64,17 +64,22 @@ var Settings = []Setting{
 	{"x_frame_options", "same_origin", "false", "Whether pages of this server may frame answers."},
 }
 
-// Stock returns the values that a stock CouchDB's own ini file sets, so that they are listed and clients find them, as far as
-// they are true of this server. The caller adds what it knows of the place it runs in.
+// Stock returns the values that a stock CouchDB's own ini file sets, so that they are listed and clients find them. The caller adds
+// what it knows of the place it runs in.
 func Stock() map[string]map[string]string {
 	return map[string]map[string]string{
+		"chttpd":           {"bind_address": "127.0.0.1", "port": "5984"},
 		"chttpd_auth":      {"hash_algorithms": "sha256, sha"},
 		"couch_httpd_auth": {"authentication_db": "_users"},
 		"couchdb":          {"single_node": "true"},
 		"couchdb_engines":  {"couch": "couch_bt_engine"},
 		"feature_flags":    {"partitioned||*": "true"},
+		"httpd":            {"bind_address": "127.0.0.1", "port": "5986"},
 		"indexers":         {"couch_mrview": "true"},
 		"log":              {"level": "info", "writer": "stderr"},
+		"nouveau":          {"url": "http://127.0.0.1:5987"},
+		"prometheus":       {"additional_port": "false", "bind_address": "127.0.0.1", "port": "17986"},
+		"smoosh":           {"state_dir": "./data"},
 		"vendor":           {"name": "The Apache Software Foundation"},
 	}
 }
