@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ type client struct {
 	t    *testing.T
 	base string
 	http *http.Client
+	late bool // used in cleanups, where the test's context has ended
 }
 
 // reply is an answer that was read to its end.
@@ -63,7 +65,11 @@ func (c *client) open(method, path, body string, headers ...string) *http.Respon
 	if body != "" {
 		in = strings.NewReader(body)
 	}
-	req, err := http.NewRequestWithContext(c.t.Context(), method, c.base+path, in)
+	ctx := c.t.Context()
+	if c.late {
+		ctx = context.WithoutCancel(ctx)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, in)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -79,7 +79,8 @@ func statField(t *testing.T, path string, field int) int {
 }
 
 // settles waits until the server is back at no more than some goroutines and descriptors above what it had before.
-func settles(t *testing.T, c *client, s *Server, before usage, slack int) usage {
+func settles(c *client, s *Server, before usage, slack int) usage {
+	t := c.t
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for {
