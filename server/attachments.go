@@ -21,7 +21,7 @@ func getAttachment(c *Call) error {
 		return err
 	}
 	rev := q.Rev
-	d, err := c.db.Open(c.Context(), c.DocID(), storage.OpenOptions{Rev: rev, Deleted: q.Deleted, NoBody: true})
+	d, err := c.open(c.DocID(), storage.OpenOptions{Rev: rev, Deleted: q.Deleted, NoBody: true})
 	if err != nil {
 		return c.missingIn(c.DocID(), err)
 	}
@@ -210,6 +210,9 @@ func (c *Call) attachmentTarget(check func(*storage.Document) error) (*compat.Do
 	if len(results) == 0 || results[0].Doc == nil {
 		return nil, compat.ErrMissingRev
 	}
+	if err := c.shown(results[0].Doc); err != nil {
+		return nil, err
+	}
 	if err := check(results[0].Doc); err != nil {
 		return nil, err
 	}
@@ -218,7 +221,7 @@ func (c *Call) attachmentTarget(check func(*storage.Document) error) (*compat.Do
 
 func (c *Call) newAttachmentTarget(id string, check func(*storage.Document) error) (*compat.Document, error) {
 	if c.method == http.MethodDelete {
-		d, err := c.db.Open(c.Context(), id, storage.OpenOptions{NoBody: true})
+		d, err := c.open(id, storage.OpenOptions{NoBody: true})
 		if err != nil {
 			return nil, c.missingIn(id, err)
 		}

@@ -1,22 +1,12 @@
 package server
 
 import (
-	"crypto/pbkdf2"
-	"crypto/rand"
-	"crypto/sha1"
-	"crypto/sha256"
-	"crypto/sha512"
-	"crypto/subtle"
-	"encoding/base64"
-	"encoding/hex"
-	"hash"
+	"net"
 	"slices"
-	"strconv"
-	"strings"
-
-	lru "github.com/hashicorp/golang-lru/v2"
+	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/server/auth"
 )
 
 // Principal is who makes a request. The zero value is nobody.
@@ -32,139 +22,37 @@ func (p Principal) IsAdmin() bool { return p.HasRole("_admin") }
 // HasRole tells whether the principal has a role.
 func (p Principal) HasRole(role string) bool { return slices.Contains(p.Roles, role) }
 
+// authHandler is one way to identify a user. try sets c.user and returns true, leaves the request to the next handler (false), or
+// ends it.
+type authHandler struct {
+	name string
+	try  func(c *Call) (bool, error)
+}
+
+// authHandlers are the handlers by the first word of CouchDB's names.
+var authHandlers = map[string]func(c *Call) (bool, error){
+	"cookie": cookieHandler, "default": basicHandler, "proxy": proxyHandler, "jwt": tokenHandler,
+}
+
 var (
-	errBadBasic = compat.NewError(compat.KindBadRequest, "Authorization header has invalid base64 value")
-	errBadLogin = compat.NewError(compat.KindUnauthorized, "Name or password is incorrect.")
+	errAuthRequired = compat.NewError(compat.KindUnauthorized, "Authentication required.")
+	errConflicted   = compat.NewError(compat.KindUnauthorized, "User document conflicts must be resolved before the document is used for authentication purposes.")
 )
-
-// authenticator checks credentials. Checked ones are remembered, so that the slow hash is computed once for each password.
-type authenticator struct {
-	verified *lru.Cache[[32]byte, struct{}]
-	key      [32]byte // of the process; makes the cache's keys useless elsewhere
-}
-
-// verifiedLimit bounds the memory of checked credentials.
-const verifiedLimit = 4096
-
-func newAuthenticator() (*authenticator, error) {
-	cache, err := lru.New[[32]byte, struct{}](verifiedLimit)
-	if err != nil {
-		return nil, err
-	}
-	a := &authenticator{verified: cache}
-	_, err = rand.Read(a.key[:])
-	return a, err
-}
-
-// basic reads an Authorization header. ok is false when it holds no credentials.
-func basicCredentials(header string) (name, password string, ok bool, err error) {
-	encoded, found := strings.CutPrefix(header, "Basic ")
-	if !found {
-		return "", "", false, nil
-	}
-	raw, err := base64.StdEncoding.DecodeString(strings.Trim(encoded, " \t"))
-	if err != nil {
-		return "", "", false, errBadBasic
-	}
-	name, password, found = strings.Cut(string(raw), ":")
-	if !found || (name == "_" && password == "_") {
-		return "", "", false, nil
-	}
-	return name, password, true, nil
-}
-
-// verify compares a password with a stored hash of [admins].
-func (a *authenticator) verify(password, stored string) bool {
-	h := sha256.New()
-	h.Write(a.key[:])
-	h.Write([]byte(stored))
-	h.Write([]byte{0})
-	h.Write([]byte(password))
-	var key [32]byte
-	h.Sum(key[:0])
-	if _, ok := a.verified.Get(key); ok {
-		return true
-	}
-	if !CheckPassword(password, stored) {
-		return false
-	}
-	a.verified.Add(key, struct{}{})
-	return true
-}
-
-var hashes = map[string]func() hash.Hash{
-	"sha": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
-}
-
-// CheckPassword compares a password with a stored one. It knows CouchDB's forms: -pbkdf2:PRF-KEY,SALT,ITERATIONS, -pbkdf2-KEY,SALT,ITERATIONS (sha1),
-// -hashed-SHA1,SALT, and the clear password.
-func CheckPassword(password, stored string) bool {
-	if rest, ok := strings.CutPrefix(stored, "-hashed-"); ok {
-		want, salt, _ := strings.Cut(rest, ",")
-		sum := sha1.Sum([]byte(password + salt))
-		return equal(hex.EncodeToString(sum[:]), want)
-	}
-	prf := "sha"
-	rest, ok := strings.CutPrefix(stored, "-pbkdf2-")
-	if !ok {
-		if rest, ok = strings.CutPrefix(stored, "-pbkdf2:"); !ok {
-			return equal(password, stored)
-		}
-		prf, rest, _ = strings.Cut(rest, "-")
-	}
-	parts := strings.Split(rest, ",")
-	newHash := hashes[prf]
-	if len(parts) != 3 || newHash == nil {
-		return false
-	}
-	iterations, err := strconv.Atoi(parts[2])
-	if err != nil || iterations < 1 {
-		return false
-	}
-	derived, err := pbkdf2.Key(newHash, password, []byte(parts[1]), iterations, len(parts[0])/2)
-	return err == nil && equal(hex.EncodeToString(derived), parts[0])
-}
-
-func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
-
-// HashPassword makes the form in which [admins] keeps a password (couch_passwords:hash_admin_password).
-func HashPassword(password string, iterations int) (string, error) {
-	var raw [16]byte
-	if _, err := rand.Read(raw[:]); err != nil {
-		return "", err
-	}
-	salt := hex.EncodeToString(raw[:])
-	derived, err := pbkdf2.Key(sha256.New, password, []byte(salt), iterations, sha256.Size)
-	if err != nil {
-		return "", err
-	}
-	return "-pbkdf2:sha256-" + hex.EncodeToString(derived) + "," + salt + "," + strconv.Itoa(iterations), nil
-}
-
-// IsHashed tells a stored hash from a clear password.
-func IsHashed(stored string) bool {
-	return strings.HasPrefix(stored, "-pbkdf2:") || strings.HasPrefix(stored, "-pbkdf2-") || strings.HasPrefix(stored, "-hashed-")
-}
 
 // authenticate finds out who makes the request; wrong credentials end it.
 func (c *Call) authenticate() error {
-	header := c.Header("Authorization")
-	if header == "" {
-		return c.requireUser()
-	}
-	name, password, ok, err := basicCredentials(header)
-	if err != nil || !ok {
-		if err == nil {
-			err = c.requireUser()
+	for i := range c.set.auth.handlers {
+		h := &c.set.auth.handlers[i]
+		found, err := h.try(c)
+		if err != nil {
+			return err
 		}
-		return err
+		if found {
+			c.user.Handler = h.name
+			return nil
+		}
 	}
-	stored, isAdmin := c.set.admins[name]
-	if !isAdmin || !c.srv.auth.verify(password, stored) {
-		return errBadLogin
-	}
-	c.user = Principal{Name: name, Roles: []string{"_admin"}, Handler: "default"}
-	return nil
+	return c.requireUser()
 }
 
 // requireUser refuses nobody when chttpd/require_valid_user says so; only POST /_session (and /_up) are let through.
@@ -176,5 +64,147 @@ func (c *Call) requireUser() error {
 	if len(c.segments) == 1 && (first == "_session" && c.method == "POST" || first == "_up" && c.set.requireUserButUp) {
 		return nil
 	}
-	return compat.NewError(compat.KindUnauthorized, "Authentication required.")
+	return errAuthRequired
+}
+
+// basicHandler reads Authorization: Basic. Unknown names are refused without counting them (couch_httpd_auth:default_authentication_handler).
+func basicHandler(c *Call) (bool, error) {
+	header := c.Header("Authorization")
+	if header == "" {
+		return false, nil
+	}
+	name, password, ok, err := auth.Basic(header)
+	if err != nil || !ok {
+		return false, err
+	}
+	u, err := c.findUser(name)
+	if err != nil {
+		return false, err
+	}
+	if u == nil || u.TOTP != nil {
+		return false, auth.ErrBadLogin
+	}
+	if ok, err = c.checkPassword(name, password, u); err != nil {
+		return false, err
+	}
+	if !ok {
+		return false, auth.ErrBadLogin
+	}
+	c.user = Principal{Name: name, Roles: u.Roles}
+	return true, nil
+}
+
+// findUser finds a server admin, a user of the users database, or one who is both: then the document adds roles and its password does
+// not count (chttpd_auth_cache:get_user_creds). It is nil for unknown names.
+func (c *Call) findUser(name string) (*auth.User, error) {
+	u, err := c.srv.users.find(c.Context(), c.set.auth.usersDB, name)
+	if err != nil {
+		return nil, err
+	}
+	if u != nil && u.Conflicted && !c.set.auth.conflictedDocs {
+		return nil, errConflicted
+	}
+	if admin := c.set.auth.admins[name]; admin != nil {
+		if u == nil {
+			return admin, nil
+		}
+		return admin.WithRoles(u.Roles), nil
+	}
+	return u, nil
+}
+
+// checkPassword checks a password, and has an outdated hash rewritten in the background. u is nil for an unknown name.
+func (c *Call) checkPassword(name, password string, u *auth.User) (bool, error) {
+	ok, warn, err := c.srv.verifier.Verify(c.Context(), c.peer(), name, password, u, &c.set.auth.rules)
+	switch {
+	case err != nil:
+		if err == error(auth.ErrLocked) {
+			c.srv.log.Warn("login refused: locked after too many failures", "request", c.id, "user", name, "peer", c.peer())
+		}
+		return false, err
+	case warn:
+		c.srv.log.Warn("too many failed logins", "request", c.id, "user", name, "peer", c.peer())
+	}
+	if !ok {
+		c.srv.log.Warn("login failed", "request", c.id, "user", name, "peer", c.peer())
+		return false, nil
+	}
+	if c.set.auth.upgrade && u.Outdated(c.set.auth.hashing) {
+		c.srv.users.upgrade(c.set.auth, name, password)
+	}
+	return true, nil
+}
+
+// peer is the address of the client without its port.
+func (c *Call) peer() string {
+	host, _, err := net.SplitHostPort(c.r.RemoteAddr)
+	if err != nil {
+		return c.r.RemoteAddr
+	}
+	return host
+}
+
+// cookieHandler reads the session cookie. One that cannot be read ends the request; one that is not valid is as none.
+func cookieHandler(c *Call) (bool, error) {
+	header := c.Header("Cookie")
+	if header == "" {
+		return false, nil
+	}
+	value := auth.CookieValue(header)
+	if value == "" {
+		return false, nil
+	}
+	s, err := auth.ParseSession(value)
+	if err != nil {
+		return false, err
+	}
+	set := c.set.auth
+	if set.secret == "" {
+		return false, nil
+	}
+	u, err := c.findUser(s.Name)
+	if err != nil || u == nil {
+		return false, err
+	}
+	key := set.secret + u.Salt
+	left, ok := s.Left(key, set.algorithms, set.cookie.Timeout, time.Now())
+	if !ok {
+		return false, nil
+	}
+	c.user = Principal{Name: s.Name, Roles: u.Roles}
+	if left < set.cookie.Timeout*9/10 {
+		c.renewKey = key
+	}
+	return true, nil
+}
+
+// proxyHandler believes the headers of a proxy that has identified the user, with a token if proxy_use_secret asks for one
+// (couch_httpd_auth:proxy_auth_user). An empty name, which CouchDB takes for a user, is nobody.
+func proxyHandler(c *Call) (bool, error) {
+	set := c.set.auth
+	name := c.Header(set.proxyUser)
+	if name == "" {
+		return false, nil
+	}
+	if set.proxySecret && set.secret != "" && !auth.ProxyToken(c.Header(set.proxyToken), name, set.secret, set.algorithms) {
+		return false, nil
+	}
+	c.user = Principal{Name: name, Roles: []string{}}
+	if c.hasHeader(set.proxyRoles) {
+		c.user.Roles = auth.SplitRoles(c.Header(set.proxyRoles))
+	}
+	return true, nil
+}
+
+// tokenHandler reads Authorization: Bearer, a JSON web token.
+func tokenHandler(c *Call) (bool, error) {
+	header := c.Header("Authorization")
+	if header == "" {
+		return false, nil
+	}
+	name, roles, ok, err := auth.Token(header, &c.set.auth.tokens, time.Now())
+	if ok {
+		c.user = Principal{Name: name, Roles: roles}
+	}
+	return ok, err
 }

@@ -156,7 +156,7 @@ func (c *Call) writeAll(docs []*compat.Document, replicated bool) ([]storage.Edi
 			return nil, err
 		}
 	}
-	results, err := c.db.Update(c.Context(), docs, storage.UpdateOptions{Replicated: replicated})
+	results, err := c.updateDocs(docs, replicated)
 	if err != nil {
 		discard()
 		return nil, err

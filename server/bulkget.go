@@ -156,7 +156,11 @@ func (c *Call) bulkGet(entries []bulkGetEntry, row func(e *bulkGetEntry, results
 			}
 			next++
 			c.srv.stats.read(len(results))
-			return row(&entries[place[i]], results)
+			e := &entries[place[i]]
+			if refusal := c.shownAll(results); refusal != nil {
+				e.rev, e.err, results = []byte(`"undefined"`), refusal, nil
+			}
+			return row(e, results)
 		})
 		if err != nil {
 			return err

@@ -30,6 +30,7 @@ type Call struct {
 	segments   []string // decoded path
 	query      compat.Query
 	user       Principal
+	renewKey   string        // signs the new cookie of a session that gets old, "" if it is not
 	authorized bool          // the route's access rule was passed
 	db         *storage.DB   // nil outside /{db}
 	dbKnown    bool          // the database was seen to exist
@@ -82,6 +83,9 @@ func (c *Call) Attachment() string {
 
 // Header returns the first value of a request header.
 func (c *Call) Header(name string) string { return c.r.Header.Get(name) }
+
+// hasHeader tells whether a request header is there, empty or not.
+func (c *Call) hasHeader(name string) bool { return len(c.r.Header.Values(name)) > 0 }
 
 // Link returns the absolute URL of a path below the server, as Location headers have it. Each segment is escaped.
 func (c *Call) Link(segments ...string) string {

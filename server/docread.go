@@ -67,7 +67,7 @@ func (c *Call) openDoc(id string, q *compat.DocOptions) (*storage.Document, erro
 		// A revision asked for by name is shown without what only the document's tree knows.
 		o = storage.OpenOptions{Rev: q.Rev, Revs: o.Revs}
 	}
-	d, err := c.db.Open(c.Context(), id, o)
+	d, err := c.open(id, o)
 	return d, c.missingIn(id, err)
 }
 
@@ -247,6 +247,11 @@ func getOpenRevs(c *Call, q *compat.DocOptions) error {
 	})
 	if err != nil {
 		return c.missingIn(c.DocID(), err)
+	}
+	for i := range results {
+		if err := c.shown(results[i].Doc); err != nil {
+			return err
+		}
 	}
 	// What belongs to the document and not to a revision is not shown here.
 	only := compat.DocOptions{Revs: q.Revs, Attachments: q.Attachments, AttEncodingInfo: q.AttEncodingInfo,

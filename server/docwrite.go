@@ -107,7 +107,7 @@ func (c *Call) write(d *compat.Document, replicated bool) (compat.Rev, error) {
 }
 
 func (c *Call) update(d *compat.Document, replicated bool) (compat.Rev, error) {
-	results, err := c.db.Update(c.Context(), []*compat.Document{d}, storage.UpdateOptions{Replicated: replicated})
+	results, err := c.updateDocs([]*compat.Document{d}, replicated)
 	if err != nil {
 		return compat.Rev{}, err
 	}
@@ -208,7 +208,7 @@ func (c *Call) accepted() bool {
 // deleteDoc serves DELETE /{db}/{id}. The document is looked for before its revision is read.
 func deleteDoc(c *Call) error {
 	id := c.DocID()
-	if _, err := c.db.Open(c.Context(), id, storage.OpenOptions{NoBody: true}); err != nil {
+	if _, err := c.open(id, storage.OpenOptions{NoBody: true}); err != nil {
 		return c.missingIn(id, err)
 	}
 	rules, err := c.docRules()
@@ -290,7 +290,7 @@ func copyDoc(c *Call) error {
 	if err := compat.ValidateDocID(target, rules.IDs); err != nil {
 		return err
 	}
-	d, err := c.db.Open(c.Context(), c.DocID(), storage.OpenOptions{Rev: source})
+	d, err := c.open(c.DocID(), storage.OpenOptions{Rev: source})
 	if err != nil {
 		return c.missingIn(c.DocID(), err)
 	}

@@ -58,7 +58,7 @@ func (c *Call) formDocument(id string, form *compat.DocForm, rules compat.DocRul
 	if err != nil {
 		return nil, err
 	}
-	stored, err := c.db.Open(c.Context(), id, storage.OpenOptions{Rev: rev})
+	stored, err := c.open(id, storage.OpenOptions{Rev: rev})
 	if err != nil {
 		return nil, err
 	}

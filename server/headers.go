@@ -80,6 +80,7 @@ func (c *Call) startHeaders(status int, length int64) {
 	}
 	c.addCORS(h)
 	c.addFrameOptions(h)
+	c.renewSession()
 	if c.minimal {
 		for name := range h {
 			if !minimalHeaders[name] {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
 )
 
@@ -97,8 +98,8 @@ func putConfigKey(c *Call) error {
 		return err
 	}
 	value := strings.Trim(v.Text(), " \t\r\n")
-	if section == "admins" && !IsHashed(value) {
-		if value, err = HashPassword(value, int(c.srv.config.Int("chttpd_auth", "iterations", 600000))); err != nil {
+	if section == "admins" && !auth.IsHashed(value) {
+		if value, err = auth.HashAdmin(value, c.set.auth.hashing); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"
@@ -43,7 +44,9 @@ type Server struct {
 	routes   *node
 	handle   Handler
 	calls    sync.Pool
-	auth     *authenticator
+	verifier *auth.Verifier
+	users    *userDirectory
+	secretMu sync.Mutex // while the cookie secret is made
 	stats    *stats
 	dates    dateCache
 	reshard  reshardState
@@ -55,12 +58,13 @@ type Server struct {
 
 // New prepares a server; Serve starts it.
 func New(o Options) (*Server, error) {
-	auth, err := newAuthenticator()
+	verifier := auth.NewVerifier()
+	users, err := newUserDirectory(o.Store, verifier, o.Log)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{
-		store: o.Store, config: o.Config, log: o.Log, auth: auth, stats: newStats(), started: time.Now(),
+		store: o.Store, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: newStats(), started: time.Now(),
 		routes: newRouter(routes), handle: compose(dispatch), stopping: make(chan struct{}),
 	}
 	if s.node = o.Node; s.node == "" {
@@ -71,7 +75,11 @@ func New(o Options) (*Server, error) {
 	}
 	s.calls.New = func() any { return new(Call) }
 	s.settings.Store(readSettings(o.Config, nil))
-	o.Config.Subscribe(func() { s.settings.Store(readSettings(o.Config, s.settings.Load())) })
+	o.Config.Subscribe(func() {
+		s.settings.Store(readSettings(o.Config, s.settings.Load()))
+		users.configChanged()
+	})
+	users.running.Go(func() { users.watch(func() *authSettings { return s.settings.Load().auth }) })
 	s.echo = s.newEcho()
 	return s, nil
 }
@@ -106,7 +114,9 @@ func (s *Server) Serve(l net.Listener) error {
 // Shutdown ends feeds at once, lets other requests finish until ctx ends, and stops listening.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopOnce.Do(func() { close(s.stopping) })
-	return s.echo.Shutdown(ctx)
+	err := s.echo.Shutdown(ctx)
+	s.users.close()
+	return err
 }
 
 // serve runs one request through the chain.

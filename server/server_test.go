@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -19,12 +20,13 @@ import (
 // newTestServer starts a server over an empty memory store with the admin admin:secret.
 func newTestServer(t testing.TB) *Server {
 	t.Helper()
-	store, err := storage.Open(context.Background(), storage.Options{KV: memkv.New()})
-	require.NoError(t, err)
-	t.Cleanup(func() { store.Close() })
 	c, err := config.Load(config.Stock())
 	require.NoError(t, err)
-	hash, err := HashPassword("secret", 10)
+	store, err := storage.Open(context.Background(), storage.Options{KV: memkv.New()})
+	require.NoError(t, err)
+	store.SetHooks(storage.Hooks{Validator: NewValidator(c)})
+	t.Cleanup(func() { store.Close() })
+	hash, err := auth.HashAdmin("secret", auth.Hashing{Scheme: auth.SchemePBKDF2, PRF: "sha256", Iterations: 10})
 	require.NoError(t, err)
 	_, err = c.Set("admins", "admin", hash, false)
 	require.NoError(t, err)

@@ -44,7 +44,7 @@ type settings struct {
 	defaultSecurity     string
 	attachmentCSP       string // "" when switched off
 	couchLog            bool
-	admins              map[string]string
+	auth                *authSettings
 	cors                *corsSettings // nil when off
 	frames              *frameOptions // nil when off
 }
@@ -75,15 +75,15 @@ func readSettings(c *config.Config, old *settings) *settings {
 		requireUser:         c.Bool("chttpd", "require_valid_user"),
 		requireUserButUp:    c.Bool("chttpd", "require_valid_user_except_for_up"),
 		usersSecurity:       c.Bool("couchdb", "users_db_security_editable"),
-		wwwAuthenticate:     c.String("chttpd", "WWW-Authenticate"),
-		loginPage:           c.String("chttpd_auth", "authentication_redirect"),
+		wwwAuthenticate:     chttpdValue(c, "WWW-Authenticate"),
+		loginPage:           authValue(c, "authentication_redirect"),
 		forwardedHost:       c.String("chttpd", "x_forwarded_host"),
 		forwardedProto:      c.String("chttpd", "x_forwarded_proto"),
 		forwardedSSL:        c.String("chttpd", "x_forwarded_ssl"),
 		maintenance:         c.String("couchdb", "maintenance_mode"),
 		defaultSecurity:     c.String("couchdb", "default_security"),
 		couchLog:            c.String("log", "format") == "couchdb",
-		admins:              c.Section("admins"),
+		auth:                readAuthSettings(c),
 		cors:                readCORS(c),
 		frames:              readFrameOptions(c),
 	}

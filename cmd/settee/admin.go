@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
 )
 
@@ -14,7 +15,7 @@ import (
 // COUCHDB_PASSWORD name one; without any, the first start makes one up and prints its password once.
 func prepareAdmin(c *config.Config, out io.Writer) error {
 	for name, stored := range c.Section("admins") {
-		if !server.IsHashed(stored) {
+		if !auth.IsHashed(stored) {
 			if err := setAdmin(c, name, stored); err != nil {
 				return err
 			}
@@ -27,7 +28,7 @@ func prepareAdmin(c *config.Config, out io.Writer) error {
 	}
 	name, password := os.Getenv("COUCHDB_USER"), os.Getenv("COUCHDB_PASSWORD")
 	if name != "" && password != "" {
-		if stored, ok := c.Get("admins", name); ok && server.CheckPassword(password, stored) {
+		if stored, ok := c.Get("admins", name); ok && auth.CheckAdmin(password, stored) {
 			return nil
 		}
 		return setAdmin(c, name, password)
@@ -45,7 +46,7 @@ func prepareAdmin(c *config.Config, out io.Writer) error {
 
 // setAdmin stores the password's hash in the last ini file.
 func setAdmin(c *config.Config, name, password string) error {
-	hash, err := server.HashPassword(password, int(c.Int("chttpd_auth", "iterations", 600000)))
+	hash, err := auth.HashAdmin(password, server.ReadHashing(c))
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/auth"
 )
 
 func TestFirstStartMakesAnAdministrator(t *testing.T) {
@@ -37,7 +37,7 @@ func TestFirstStartMakesAnAdministrator(t *testing.T) {
 	require.NoError(t, prepareAdmin(again, &out))
 	require.Empty(t, out.String(), "shown once")
 	stored, _ := again.Get("admins", "admin")
-	require.True(t, server.CheckPassword(password, stored))
+	require.True(t, auth.CheckAdmin(password, stored))
 }
 
 func TestEnvironmentAndClearPasswords(t *testing.T) {
@@ -60,7 +60,7 @@ func TestEnvironmentAndClearPasswords(t *testing.T) {
 	require.NoError(t, err)
 	for name, password := range map[string]string{"anna": "clear", "root": "pass word"} {
 		stored, _ := again.Get("admins", name)
-		require.True(t, server.CheckPassword(password, stored), name)
+		require.True(t, auth.CheckAdmin(password, stored), name)
 	}
 }
 

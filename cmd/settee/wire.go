@@ -62,7 +62,13 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	id := a.store.UUID()
 	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))
 	if err = createSystemDatabases(ctx, a.store); err == nil {
-		a.store.SetHooks(storage.Hooks{MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) }})
+		a.store.SetHooks(storage.Hooks{
+			MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
+			Validator:        server.NewValidator(a.config),
+		})
+		err = server.EnsureAuthDesign(ctx, a.store.DB(a.config.String("chttpd_auth", "authentication_db")))
+	}
+	if err == nil {
 		a.server, err = server.New(server.Options{Store: a.store, Config: a.config, Log: log, Node: nodeName()})
 	}
 	if err != nil {

@@ -1,0 +1,32 @@
+package auth
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// The refusals of logins.
+var (
+	ErrBadBasic = compat.NewError(compat.KindBadRequest, "Authorization header has invalid base64 value")
+	ErrBadLogin = compat.NewError(compat.KindUnauthorized, "Name or password is incorrect.")
+)
+
+// Basic reads an Authorization header (couch_httpd_auth:basic_name_pw). ok is false when it holds no credentials; the error is
+// ErrBadBasic.
+func Basic(header string) (name, password string, ok bool, err error) {
+	encoded, found := strings.CutPrefix(header, "Basic ")
+	if !found {
+		return "", "", false, nil
+	}
+	raw, err := base64.StdEncoding.DecodeString(strings.Trim(encoded, " \t"))
+	if err != nil {
+		return "", "", false, ErrBadBasic
+	}
+	name, password, found = strings.Cut(string(raw), ":")
+	if !found || (name == "_" && password == "_") {
+		return "", "", false, nil
+	}
+	return name, password, true, nil
+}

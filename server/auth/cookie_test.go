@@ -1,0 +1,97 @@
+package auth
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSession(t *testing.T) {
+	begin := time.Unix(0x6B0102BD, 0)
+	value := NewSession("jö:hn", "secretsalt", "sha256", begin)
+	_, err := ParseSession(value + "=")
+	require.Equal(t, error(ErrMalformedCookie), err)
+	value = NewSession("jöhn", "secretsalt", "sha256", begin)
+	s, err := ParseSession(value)
+	require.NoError(t, err)
+	require.Equal(t, "jöhn", s.Name)
+	const timeout = 10 * time.Minute
+	left, ok := s.Left("secretsalt", []string{"sha", "sha256"}, timeout, begin.Add(time.Minute))
+	require.True(t, ok)
+	require.Equal(t, 9*time.Minute, left)
+	for name, at := range map[string]time.Time{"expired": begin.Add(timeout)} {
+		_, ok = s.Left("secretsalt", []string{"sha256"}, timeout, at)
+		require.False(t, ok, name)
+	}
+	_, ok = s.Left("othersalt", []string{"sha256"}, timeout, begin)
+	require.False(t, ok)
+	_, ok = s.Left("secretsalt", []string{"sha"}, timeout, begin)
+	require.False(t, ok)
+}
+
+func TestAlgorithms(t *testing.T) {
+	require.Equal(t, []string{"sha256", "sha"}, Algorithms("sha256, sha"))
+	require.Equal(t, []string{"sha256"}, Algorithms("nonsense"))
+}
+
+func TestSetCookie(t *testing.T) {
+	now := time.Date(2026, 11, 21, 2, 32, 29, 0, time.UTC)
+	o := CookieOptions{Timeout: 10 * time.Minute, Persistent: true}
+	require.Equal(t, "AuthSession=v; Version=1; Expires=Sat, 21-Nov-2026 02:42:29 GMT; Max-Age=600; Path=/; HttpOnly", o.SetCookie("v", now))
+	o = CookieOptions{Domain: "d", SameSite: "LAX", Secure: true}
+	require.Equal(t, "AuthSession=; Version=1; Secure; Domain=d; Path=/; HttpOnly; SameSite=Lax", o.SetCookie("", now))
+}
+
+func TestCookieValue(t *testing.T) {
+	for header, want := range map[string]string{
+		"AuthSession=x":                "x",
+		`a=b; AuthSession="x"; c`:      "x",
+		"authsession=x":                "",
+		"":                             "",
+		"XAuthSession=y;AuthSession=z": "z",
+	} {
+		require.Equal(t, want, CookieValue(header), header)
+	}
+}
+
+func FuzzCookie(f *testing.F) {
+	f.Add("AuthSession=" + NewSession("name", "key", "sha", time.Unix(1, 0)))
+	f.Add("AuthSession=!!!; x")
+	f.Fuzz(func(t *testing.T, header string) {
+		s, err := ParseSession(CookieValue(header))
+		if err != nil {
+			return
+		}
+		if strings.Contains(s.Name, ":") {
+			t.Fatal(s.Name)
+		}
+		if _, ok := s.Left("a key nobody knows", []string{"sha", "sha256"}, time.Hour, time.Unix(1, 0)); ok {
+			t.Fatal("forged")
+		}
+	})
+}
+
+func BenchmarkSessions(b *testing.B) {
+	now := time.Now()
+	cookies := make([]string, 10000)
+	for i := range cookies {
+		cookies[i] = NewSession(fmt.Sprintf("user%d", i), "secret"+fmt.Sprint(i), "sha256", now)
+	}
+	algorithms := Algorithms("sha256, sha")
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		n := i % len(cookies)
+		i++
+		s, err := ParseSession(cookies[n])
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, ok := s.Left("secret"+fmt.Sprint(n), algorithms, time.Hour, now); !ok {
+			b.Fatal("refused")
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package auth
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/require"
+)
+
+func pemText(t testing.TB, key any) string {
+	t.Helper()
+	der, err := x509.MarshalPKIXPublicKey(key)
+	require.NoError(t, err)
+	text := string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+	return strings.ReplaceAll(text, "\n", `\n`)
+}
+
+func signed(t testing.TB, method jwt.SigningMethod, kid string, key any, claims jwt.MapClaims) string {
+	t.Helper()
+	token := jwt.NewWithClaims(method, claims)
+	if kid != "" {
+		token.Header["kid"] = kid
+	}
+	text, err := token.SignedString(key)
+	require.NoError(t, err)
+	return "Bearer " + text
+}
+
+func TestTokens(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	ecKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	secret := []byte("a secret of some length")
+	r := &TokenRules{
+		Keys: ParseKeys(map[string]string{
+			"hmac:_default": base64.StdEncoding.EncodeToString(secret), "hmac:bad": "!", "rsa:r": pemText(t, &rsaKey.PublicKey),
+			"ec:e": pemText(t, &ecKey.PublicKey), "rsa:e": pemText(t, &ecKey.PublicKey), "ec:none": "x",
+		}),
+		Claims: ParseClaims("exp"), RolesName: "_couchdb.roles",
+	}
+	good := jwt.MapClaims{"sub": "joe", "exp": 2e9, "_couchdb.roles": []string{"a"}}
+	for name, token := range map[string]string{
+		"hmac": signed(t, jwt.SigningMethodHS256, "", secret, good),
+		"rsa":  signed(t, jwt.SigningMethodRS384, "r", rsaKey, good),
+		"ec":   signed(t, jwt.SigningMethodES256, "e", ecKey, good),
+	} {
+		user, roles, ok, err := Token(token, r, now)
+		require.NoError(t, err, name)
+		require.True(t, ok, name)
+		require.Equal(t, "joe", user)
+		require.Equal(t, []string{"a"}, roles)
+	}
+	for _, c := range []struct{ token, reason string }{
+		{signed(t, jwt.SigningMethodHS256, "", []byte("other"), good), "Bad HMAC"},
+		{signed(t, jwt.SigningMethodHS256, "bad", secret, good), "Not a valid key"},
+		{signed(t, jwt.SigningMethodRS256, "e", rsaKey, good), "not an RSA public key"},
+		{signed(t, jwt.SigningMethodES256, "none", ecKey, good), "Not a valid key"},
+		{signed(t, jwt.SigningMethodES256, "r", ecKey, good), "Unknown kid"},
+		// The public key of another algorithm is no secret of HMAC.
+		{signed(t, jwt.SigningMethodHS256, "r", []byte(pemText(t, &rsaKey.PublicKey)), good), "Unknown kid"},
+		{signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"sub": "joe"}), "Missing exp claim"},
+		{signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"sub": "joe", "exp": "soon"}), "Invalid exp claim"},
+		{signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"sub": "joe", "exp": 5}), "exp not in future"},
+		{signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"exp": 2e9}), "Token missing sub claim."},
+		{signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"sub": 1, "exp": 2e9}), "Invalid sub claim"},
+		{signed(t, jwt.SigningMethodNone, "", jwt.UnsafeAllowNoneSignatureType, good), "Invalid alg header parameter"},
+		{"Bearer a.b", "Malformed token"},
+	} {
+		_, _, ok, err := Token(c.token, r, now)
+		require.False(t, ok)
+		require.ErrorContains(t, err, c.reason)
+	}
+	r.RolesPath = ParsePath(`realm.my\.roles`)
+	_, roles, _, err := Token(signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"sub": "joe", "exp": 2e9, "realm": map[string]any{"my.roles": "a, b"}}), r, now)
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b"}, roles)
+	r.Claims = ParseClaims("!")
+	_, _, _, err = Token("Bearer a.b.c", r, now)
+	require.Equal(t, error(errMisconfigured), err)
+}
+
+func TestParseClaims(t *testing.T) {
+	require.Equal(t, map[string]string{"exp": "", "iss": "me too"}, ParseClaims(`exp, {iss, "me too"}`).names)
+	require.Empty(t, ParseClaims("").names)
+}
+
+func FuzzToken(f *testing.F) {
+	f.Add("Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJqb2UifQ.xx")
+	f.Add("Bearer e30.e30.x")
+	r := &TokenRules{Keys: ParseKeys(map[string]string{"hmac:_default": "YQ=="}), RolesName: "roles"}
+	f.Fuzz(func(t *testing.T, header string) {
+		if _, _, ok, err := Token(header, r, time.Unix(1, 0)); ok && err != nil {
+			t.Fatal("both")
+		}
+	})
+}
+
+func FuzzKeys(f *testing.F) {
+	f.Add("rsa:x", "-----BEGIN PUBLIC KEY-----\\nMA==\\n-----END PUBLIC KEY-----\\n")
+	f.Add("hmac:", "YQ==")
+	f.Fuzz(func(t *testing.T, name, key string) { ParseKeys(map[string]string{name: key}) })
+}

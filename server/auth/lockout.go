@@ -1,0 +1,83 @@
+package auth
+
+import (
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// LockoutMode says what happens after too many failures.
+type LockoutMode uint8
+
+const (
+	LockoutOff LockoutMode = iota
+	LockoutWarn
+	LockoutEnforce
+)
+
+// LockoutRules are the settings of section chttpd_auth_lockout.
+type LockoutRules struct {
+	Mode      LockoutMode
+	Threshold int64
+	Objects   int           // how many counters are kept
+	Lifetime  time.Duration // of a counter, from its first failure
+}
+
+// ErrLocked refuses a login, right or wrong, after too many wrong ones.
+var ErrLocked = compat.NewError(compat.KindForbidden, "Account is temporarily locked due to multiple authentication failures")
+
+// attempt names a counter. The salt is part of it: a new password is a new account.
+type attempt struct{ peer, name, salt string }
+
+type failures struct {
+	count int64
+	since time.Time
+}
+
+// lockout counts failed logins (couch_auth_lockout). Success does not reset a counter; time does.
+type lockout struct {
+	mu     sync.Mutex
+	counts *lru.Cache[attempt, failures]
+	now    func() time.Time
+}
+
+// defaultObjects is CouchDB's max_objects.
+const defaultObjects = 10000
+
+func newLockout() *lockout {
+	counts, err := lru.New[attempt, failures](defaultObjects)
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	return &lockout{counts: counts, now: time.Now}
+}
+
+// reached tells whether the account has failed too often.
+func (l *lockout) reached(a attempt, r LockoutRules) bool {
+	if r.Mode == LockoutOff {
+		return false
+	}
+	f, ok := l.counts.Get(a)
+	return ok && f.count >= r.Threshold && l.now().Sub(f.since) < r.Lifetime
+}
+
+// add counts a failure.
+func (l *lockout) add(a attempt, r LockoutRules) {
+	if r.Mode == LockoutOff {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.Objects > 0 {
+		l.counts.Resize(r.Objects)
+	}
+	f, ok := l.counts.Get(a)
+	if now := l.now(); !ok || now.Sub(f.since) >= r.Lifetime {
+		f = failures{since: now}
+	}
+	f.count++
+	l.counts.Add(a, f)
+}

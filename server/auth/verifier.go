@@ -1,0 +1,112 @@
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// Rules are the settings a check of a password follows.
+type Rules struct {
+	Limits  Limits
+	Lockout LockoutRules
+}
+
+// Verifier checks passwords. It remembers right ones, so that the slow hash is computed once for each; wrong ones stay slow,
+// and are counted. It is safe for concurrent use.
+type Verifier struct {
+	known   *lru.Cache[[32]byte, struct{}]
+	key     [32]byte // of the process; what is remembered means nothing elsewhere
+	gate    *gate
+	lockout *lockout
+}
+
+// knownLimit bounds the memory of passwords that were right.
+const knownLimit = 16384
+
+// NewVerifier returns a Verifier that knows nothing yet.
+func NewVerifier() *Verifier {
+	known, err := lru.New[[32]byte, struct{}](knownLimit)
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	v := &Verifier{known: known, gate: newGate(), lockout: newLockout()}
+	rand.Read(v.key[:])
+	return v
+}
+
+// Verify tells whether the password is the user's. A nil user is an unknown name, which counts as a failure. warn is set when
+// the account would be locked but the rules only warn. The error is ErrLocked, one of the hash's limits, or ctx's.
+func (v *Verifier) Verify(ctx context.Context, peer, name, password string, u *User, r *Rules) (ok, warn bool, err error) {
+	a := attempt{peer: peer, name: name}
+	if u != nil {
+		a.salt = u.Salt
+	}
+	if v.lockout.reached(a, r.Lockout) {
+		if r.Lockout.Mode == LockoutEnforce {
+			return false, false, ErrLocked
+		}
+		warn = true
+	}
+	if u != nil {
+		ok, err = v.check(ctx, peer, password, u, r.Limits)
+	}
+	if !ok && err == nil {
+		v.lockout.add(a, r.Lockout)
+	}
+	return ok, warn, err
+}
+
+func (v *Verifier) check(ctx context.Context, peer, password string, u *User, l Limits) (bool, error) {
+	key := v.fingerprint(password, u)
+	if v.known.Contains(key) {
+		v.known.Get(key)
+		return true, nil
+	}
+	if err := u.allowed(l); err != nil {
+		return false, err
+	}
+	leave, err := v.gate.enter(ctx, peer)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	if v.known.Contains(key) { // the same login was checked while this one waited
+		return true, nil
+	}
+	ok, err := u.check(password)
+	if ok && err == nil {
+		v.known.Add(key, struct{}{})
+	}
+	return ok, err
+}
+
+// Do runs f, which computes a hash for the peer, within the bounds of all hashes.
+func (v *Verifier) Do(ctx context.Context, peer string, f func() error) error {
+	leave, err := v.gate.enter(ctx, peer)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return f()
+}
+
+// fingerprint stands for a password together with the stored hash it is checked against: whatever changes in the hash makes
+// it another one.
+func (v *Verifier) fingerprint(password string, u *User) (out [32]byte) {
+	h := hmac.New(sha256.New, v.key[:])
+	var buf [256]byte
+	b := buf[:0]
+	for _, s := range [...]string{u.Name, u.Scheme, u.PRF, u.Salt, u.Key} {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	b = binary.AppendVarint(b, u.Iterations)
+	b = append(b, password...)
+	h.Write(b)
+	h.Sum(out[:0])
+	return out
+}

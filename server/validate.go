@@ -1,0 +1,125 @@
+package server
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/storage"
+)
+
+// writer is who writes documents, in the context of a write. Writes without one are the server's own and pass.
+type writer struct {
+	user    Principal
+	dbAdmin bool
+	designs bool // design documents are written
+}
+
+type writerKey struct{}
+
+// writerContext names the call's user to the validator.
+func (c *Call) writerContext(docs []*compat.Document) (context.Context, error) {
+	w := &writer{user: c.user}
+	for _, d := range docs {
+		w.designs = w.designs || compat.IsDesignID(d.ID)
+	}
+	if c.user.IsAdmin() {
+		w.dbAdmin = true
+	} else if w.designs || c.isUsersDB() {
+		var err error
+		if w.dbAdmin, err = c.isDBAdmin(); err != nil {
+			return nil, err
+		}
+	}
+	return context.WithValue(c.Context(), writerKey{}, w), nil
+}
+
+// validator is the storage.Validator of the server: a list of rules, each of which says for a transaction whether it is in force.
+type validator struct{ rules []rule }
+
+// rule returns its check for a transaction, nil if it is not in force.
+type rule func(ctx context.Context, tx *storage.Tx) (storage.ValidateFunc, error)
+
+// NewValidator returns the checks of document writes, to be given to the store's hooks.
+func NewValidator(c *config.Config) storage.Validator {
+	return validator{[]rule{
+		designRule,
+		func(ctx context.Context, tx *storage.Tx) (storage.ValidateFunc, error) {
+			if tx.Name() != c.String("chttpd_auth", "authentication_db") {
+				return nil, nil
+			}
+			return checkUser, nil
+		},
+	}}
+}
+
+// Prepare implements storage.Validator.
+func (v validator) Prepare(ctx context.Context, tx *storage.Tx) (storage.ValidateFunc, error) {
+	var active []storage.ValidateFunc
+	for _, r := range v.rules {
+		check, err := r(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		if check != nil {
+			active = append(active, check)
+		}
+	}
+	switch len(active) {
+	case 0:
+		return nil, nil
+	case 1:
+		return active[0], nil
+	}
+	return func(ctx context.Context, edit, parent *storage.Document) error {
+		for _, check := range active {
+			if err := check(ctx, edit, parent); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+const needsDBAdmin = "You are not a db or server admin."
+
+// designRule lets only admins of the database write design documents (couch_db:validate_doc_update).
+func designRule(ctx context.Context, _ *storage.Tx) (storage.ValidateFunc, error) {
+	w, _ := ctx.Value(writerKey{}).(*writer)
+	if w == nil || !w.designs || w.dbAdmin {
+		return nil, nil
+	}
+	return func(_ context.Context, edit, _ *storage.Document) error {
+		switch {
+		case !compat.IsDesignID(edit.ID):
+			return nil
+		case w.user.Name == "":
+			return compat.NewError(compat.KindUnauthorized, needsDBAdmin)
+		}
+		return compat.NewError(compat.KindForbidden, needsDBAdmin)
+	}, nil
+}
+
+// checkUser is the check of user documents. Design documents are not subject to it, as none are to validation functions.
+func checkUser(ctx context.Context, edit, parent *storage.Document) error {
+	if compat.IsDesignID(edit.ID) {
+		return nil
+	}
+	w := auth.Writer{ServerAdmin: true, DBAdmin: true}
+	if from, _ := ctx.Value(writerKey{}).(*writer); from != nil {
+		w = auth.Writer{Name: from.user.Name, ServerAdmin: from.user.IsAdmin(), DBAdmin: from.dbAdmin}
+	}
+	doc, err := ejson.Parse(edit.Body)
+	if err != nil {
+		return err
+	}
+	var old ejson.Value
+	if parent != nil {
+		if old, err = ejson.Parse(parent.Body); err != nil {
+			return err
+		}
+	}
+	return auth.CheckUserDoc(edit.ID, edit.Deleted, doc, old, w)
+}
