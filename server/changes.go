@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -20,7 +21,7 @@ func changes(c *Call) error {
 	if err != nil {
 		return err
 	}
-	scan, err := c.changesFilter(o, body)
+	filter, err := c.changesFilter(o, body)
 	if err != nil {
 		return err
 	}
@@ -32,8 +33,8 @@ func changes(c *Call) error {
 	if err != nil {
 		return err
 	}
-	f := &changesFeed{c: c, db: c.db, kind: kind, scan: scan, descending: o.Descending, limit: o.Limit, left: o.Limit, last: since,
-		interval: o.SeqInterval, appendRow: c.changeRow(o)}
+	f := &changesFeed{c: c, db: c.db, kind: kind, scan: filter.scan, descending: o.Descending, limit: o.Limit, left: o.Limit, last: since,
+		interval: o.SeqInterval, appendRow: c.changeRow(o, filter.fields)}
 	f.wait, f.heartbeat = o.Wait(time.Duration(c.set.changesTimeout) * time.Millisecond)
 	return f.serve()
 }
@@ -240,8 +241,8 @@ func appendRowSeq(b []byte, ch *storage.Change, withSeq bool) []byte {
 	return appendSeq(b, ch.Seq)
 }
 
-// changeRow prints rows of _changes.
-func (c *Call) changeRow(o *compat.ChangesOptions) func([]byte, *storage.Change, bool) ([]byte, error) {
+// changeRow prints rows of _changes. Of documents it shows the fields, all if they are nil.
+func (c *Call) changeRow(o *compat.ChangesOptions, fields *mango.Fields) func([]byte, *storage.Change, bool) ([]byte, error) {
 	view := &compat.DocOptions{Attachments: o.Attachments, AttEncodingInfo: o.AttEncodingInfo}
 	return func(b []byte, ch *storage.Change, withSeq bool) ([]byte, error) {
 		b = appendRowSeq(append(b, `{"seq":`...), ch, withSeq)
@@ -255,7 +256,13 @@ func (c *Call) changeRow(o *compat.ChangesOptions) func([]byte, *storage.Change,
 				if err != nil {
 					return b, err
 				}
+				start := len(b)
 				b = compat.AppendDocument(b, doc)
+				if fields != nil {
+					if b, err = appendFields(b, start, fields); err != nil {
+						return b, err
+					}
+				}
 			}
 		}
 		return append(b, '}'), nil

@@ -6,40 +6,51 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
 )
 
+// feedFilter is what a filter makes of a feed: how it is scanned, and the fields that are shown of documents, nil for all.
+type feedFilter struct {
+	scan   scanFunc
+	fields *mango.Fields
+}
+
 // changesFilter chooses how the feed is scanned.
-func (c *Call) changesFilter(o *compat.ChangesOptions, body ejson.Value) (scanFunc, error) {
+func (c *Call) changesFilter(o *compat.ChangesOptions, body ejson.Value) (feedFilter, error) {
 	filter, err := o.ParseFilter(c.query, c.set.plusIsSpace)
 	if err != nil {
-		return nil, err
+		return feedFilter{}, err
 	}
 	switch {
 	case filter.Builtin == "_doc_ids":
 		if c.method == http.MethodPost && body.Kind() == ejson.Invalid {
-			return nil, compat.ErrInvalidJSON // a POST without a body; the query is not looked at
+			return feedFilter{}, compat.ErrInvalidJSON // a POST without a body; the query is not looked at
 		}
 		ids, err := compat.FilterDocIDs(c.query, body)
 		if err != nil {
-			return nil, err
+			return feedFilter{}, err
 		}
-		return c.scanIDs(o, ids), nil
+		return feedFilter{scan: c.scanIDs(o, ids)}, nil
 	case filter.Builtin == "_design":
-		return c.scan(o, c.db.ChangesDesign), nil
+		return feedFilter{scan: c.scan(o, c.db.ChangesDesign)}, nil
 	case filter.Builtin == "_selector":
-		return nil, compat.NewError(compat.KindNotImplemented, "the filter _selector comes with Mango queries")
+		f, fields, err := c.selectorFilter(o, body)
+		if err != nil {
+			return feedFilter{}, err
+		}
+		return feedFilter{scan: c.scanPassing(f.options, f.passes), fields: fields}, nil
 	case filter.Function != "":
 		member := "filters"
 		if filter.Builtin == "_view" {
 			member = "views"
 		}
 		if err := c.designMember(filter.Design, member, filter.Function); err != nil {
-			return nil, err
+			return feedFilter{}, err
 		}
-		return nil, compat.NewError(compat.KindNotImplemented, "filter functions come with views")
+		return feedFilter{}, compat.NewError(compat.KindNotImplemented, "filter functions come with views")
 	}
-	return c.scan(o, c.db.Changes), nil
+	return feedFilter{scan: c.scan(o, c.db.Changes)}, nil
 }
 
 // designMember checks that a design document has a member of an object (couch_util:get_nested_json_value).
@@ -89,14 +100,20 @@ func (c *Call) scanIDs(o *compat.ChangesOptions, ids []string) scanFunc {
 	for _, id := range ids {
 		wanted[id] = true
 	}
+	options := func(since storage.Seq, limit int64) storage.ChangesOptions { return c.storageOptions(o, since, limit) }
+	return c.scanPassing(options, func(ch *storage.Change) (bool, error) { return wanted[ch.ID], nil })
+}
+
+// scanPassing scans the whole feed for rows that pass.
+func (c *Call) scanPassing(options func(since storage.Seq, limit int64) storage.ChangesOptions, passes func(*storage.Change) (bool, error)) scanFunc {
 	return func(since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error) {
-		opts := c.storageOptions(o, since, -1)
+		opts := options(since, -1)
 		if limit == 0 {
 			opts.Limit = 0
 		}
 		return c.db.Changes(c.Context(), opts, func(ch *storage.Change) error {
-			if !wanted[ch.ID] {
-				return nil
+			if ok, err := passes(ch); !ok || err != nil {
+				return err
 			}
 			if err := row(ch); err != nil {
 				return err
