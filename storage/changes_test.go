@@ -15,9 +15,9 @@ import (
 
 // smallSeqBlocks makes blocks so small that a test has many of them on both levels.
 func smallSeqBlocks(t *testing.T) {
-	rows, fan := seqBlockRows, seqBlockFan
-	seqBlockRows, seqBlockFan = 8, 4
-	t.Cleanup(func() { seqBlockRows, seqBlockFan = rows, fan })
+	rows, fan, own := seqBlockRows, seqBlockFan, seqOwnRows
+	seqBlockRows, seqBlockFan, seqOwnRows = 8, 4, 3
+	t.Cleanup(func() { seqBlockRows, seqBlockFan, seqOwnRows = rows, fan, own })
 }
 
 // seenChange is a row of the feed, kept.

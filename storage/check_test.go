@@ -132,7 +132,7 @@ var damages = map[string]damage{
 	"doc_del_count":     {5, "db", addTo(statKey(statDelCount), -1)},
 	"block count":       {6, "db", addTo(func(d *dbRead) []byte { return d.keys.seqBlock(nil, 0, Seq{}) }, 1)},
 	"block count above": {6, "db", addTo(func(d *dbRead) []byte { return d.keys.seqBlock(nil, 1, Seq{}) }, 1)},
-	"tail":              {6, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.keys.seqTails(nil)) }},
+	"tail":              {6, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.keys.seqTail(nil, 0)) }},
 	"block lost": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		key, _ := firstKey(t, tx, d.keys.seqLevel(nil, 0), false)
 		tx.Clear(key)

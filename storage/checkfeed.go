@@ -62,17 +62,14 @@ func (c *dbCheck) checkFeed(d *dbRead) error {
 }
 
 func (f *feedCheck) readBlocks(d *dbRead) error {
-	value, err := d.r.Get(d.keys.seqTails(nil))
-	if err != nil {
-		return err
-	}
-	if f.tails, err = parseSeqTails(value); err != nil {
-		return err
-	}
 	for level := range f.seqs {
+		var err error
+		if f.tails[level], err = d.keys.readSeqTail(d.r, level); err != nil {
+			return err
+		}
 		b := blockCount{}
 		var cursor []byte
-		err := walk(d, d.keys.seqLevel(nil, level), &cursor, func(suffix, value []byte) error {
+		err = walk(d, d.keys.seqLevel(nil, level), &cursor, func(suffix, value []byte) error {
 			begin, err := parseSeq(suffix)
 			b.begins, b.counts = append(b.begins, begin), append(b.counts, counter(value))
 			return err

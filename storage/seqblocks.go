@@ -14,20 +14,21 @@ import (
 //
 // The feed is cut into blocks, and those into blocks of the second level. A block has the key (TagSeqBlocks, level) + the 13
 // bytes of the sequence where it begins, the first one the zero Seq; its value is the number of rows from there to the next
-// block, 8 bytes little-endian. (TagSeqBlocks, 0) holds where the last block of the first level begins, and behind it that
-// of the second unless they are the same; absent: both begin at the zero Seq.
+// block, 8 bytes little-endian. (TagSeqBlocks, 0, level) holds where the last block of a level begins; absent: at the zero Seq.
 //
 //   - New rows always come at the end, so only the last block grows. A writer reads where it begins, with a conflict, and adds
 //     to its count atomically: writers conflict only when one of them begins a new block.
+//   - A large batch begins a block of its own without asking where the last one begins, so that such batches do not conflict.
 //   - Where older blocks begin never changes, so the block of a row that goes away is found by a snapshot read.
 //   - An older block without rows stays so: it is removed, and the block before it covers its range.
 const seqLevels = 2
 
 // seqBlockRows is the number of rows from which on a new block begins, seqBlockFan that of blocks of the second level, in
-// blocks of the first. They are variables for tests.
+// blocks of the first. A transaction with seqOwnRows rows begins a block of its own. They are variables for tests.
 var (
 	seqBlockRows int64 = 1024
 	seqBlockFan  int64 = 128
+	seqOwnRows   int64 = 256
 )
 
 const (
@@ -41,7 +42,9 @@ const (
 // seqTails are the sequences where the last block of each level begins.
 type seqTails [seqLevels]Seq
 
-func (s space) seqTails(dst []byte) []byte { return kv.AppendInt(s.sub(dst, TagSeqBlocks), 0) }
+func (s space) seqTail(dst []byte, level int) []byte {
+	return kv.AppendInt(kv.AppendInt(s.sub(dst, TagSeqBlocks), 0), int64(level))
+}
 
 func (s space) seqLevel(dst []byte, level int) []byte {
 	return kv.AppendInt(s.sub(dst, TagSeqBlocks), int64(level+1))
@@ -58,21 +61,13 @@ func compareSeqs(a, b Seq) int {
 	return bytes.Compare(a.Versionstamp[:], b.Versionstamp[:])
 }
 
-func parseSeqTails(value []byte) (tails seqTails, err error) {
-	switch len(value) {
-	case 0:
-		return tails, nil
-	case seqSize:
-		tails[0], err = parseSeq(value)
-		tails[1] = tails[0]
-		return tails, err
-	case 2 * seqSize:
-		if tails[0], err = parseSeq(value[:seqSize]); err == nil {
-			tails[1], err = parseSeq(value[seqSize:])
-		}
-		return tails, err
+// readSeqTail reads where the last block of a level begins.
+func (s space) readSeqTail(r kv.ReadTx, level int) (tail Seq, err error) {
+	value, err := r.Get(s.seqTail(nil, level))
+	if err != nil || value == nil {
+		return tail, err
 	}
-	return tails, corrupt("sequence blocks", nil)
+	return parseSeq(value)
 }
 
 // finishSeqBlocks counts the rows that the transaction put into TagChanges and took out of it.
@@ -80,16 +75,20 @@ func (t *dbTx) finishSeqBlocks() error {
 	if t.addedSeqs == 0 && len(t.removedSeqs) == 0 {
 		return nil
 	}
-	value, err := t.tx.Get(t.keys.seqTails(nil))
-	if err != nil {
-		return err
-	}
-	tails, err := parseSeqTails(value)
-	if err != nil {
-		return err
+	own := t.addedSeqs >= seqOwnRows
+	var tails seqTails
+	for level := range tails {
+		var r kv.ReadTx = t.tx
+		if own && level == 0 {
+			r = t.tx.Snapshot() // rows before the snapshot are where it says, whatever follows
+		}
+		var err error
+		if tails[level], err = t.keys.readSeqTail(r, level); err != nil {
+			return err
+		}
 	}
 	slices.SortFunc(t.removedSeqs, compareSeqs)
-	split, err := t.seqSplits(tails)
+	split, err := t.seqSplits(tails, own)
 	if err != nil {
 		return err
 	}
@@ -98,19 +97,23 @@ func (t *dbTx) finishSeqBlocks() error {
 			return err
 		}
 	}
-	if split > 0 {
-		t.moveSeqTails(tails, split)
+	for level := range split {
+		t.tx.SetVersionstampedValue(t.keys.seqTail(nil, level), appendSeq(nil, Seq{Incarnation: t.rec.incarnation}), 1)
 	}
 	return nil
 }
 
-// seqSplits tells on how many levels a new block begins with this transaction.
-func (t *dbTx) seqSplits(tails seqTails) (levels int, err error) {
-	if rand.Int64N(seqSample) >= t.addedSeqs {
+// seqSplits tells on how many levels a new block begins with this transaction; own is the choice of one on the first.
+func (t *dbTx) seqSplits(tails seqTails, own bool) (levels int, err error) {
+	if !own && rand.Int64N(seqSample) >= t.addedSeqs {
 		return 0, nil
 	}
 	full := seqBlockRows
 	for level := range seqLevels {
+		if own && level == 0 {
+			full *= seqBlockFan
+			continue
+		}
 		value, err := t.tx.Snapshot().Get(t.keys.seqBlock(nil, level, tails[level]))
 		if err != nil {
 			return 0, err
@@ -174,15 +177,6 @@ func (t *dbTx) uncountSeqs(level int, seqs []Seq) ([]Seq, error) {
 		t.tx.Atomic(kv.CompareAndClear, it.Key(), counterBytes(0))
 	}
 	return rest, nil
-}
-
-// moveSeqTails lets new blocks begin with this transaction on the first levels.
-func (t *dbTx) moveSeqTails(tails seqTails, levels int) {
-	value := appendSeq(nil, Seq{Incarnation: t.rec.incarnation})
-	if levels < seqLevels {
-		value = appendSeq(value, tails[1])
-	}
-	t.tx.SetVersionstampedValue(t.keys.seqTails(nil), value, 1)
 }
 
 func counterBytes(n int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
