@@ -18,12 +18,12 @@
 //  4. A condition that cannot be tested is an error, except inside $elemMatch, $allMatch and $keyMapMatch, where it is false.
 //  5. Matching takes time linear in the document, whatever a $regex says: there is no backtracking.
 //
-// Differences to CouchDB, all in $regex and in what its defects do:
+// Differences to CouchDB:
 //   - Patterns are RE2's (package regexp) over bytes, as PCRE without its Unicode mode. Lookaround, back references, atomic
-//     groups, possessive quantifiers, conditions, \K, \G and recursion are refused as patterns that do not compile; so are counts
-//     above 1000. `.` and classes count a byte of UTF-8 as a character, \w, \s, \h, \Z, \e, \N and \R and a `$` before the last line feed
-//     are PCRE's, \b and POSIX classes know ASCII only.
+//     groups, possessive quantifiers, conditions, \K, \G and recursion are refused as patterns that do not compile; so are
+//     counts above 1000. Bytes of UTF-8 count as characters of Latin-1; \w, \s, \h, \Z, \e, \N and \R and a `$` before the last
+//     line feed are PCRE's, while \b and POSIX classes know ASCII only.
 //   - A list of fields that names a member below another one it names, ["a", "a.0"], shows the outer one as it is; CouchDB
-//     fails or puts elements in wrong places.
+//     fails or puts elements in wrong places. Objects in such a list are refused at once, where CouchDB fails later.
 //   - Selectors are refused beyond maxDepth levels.
 package mango

@@ -1,6 +1,7 @@
 package mango
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -78,7 +79,7 @@ func TestOnlyMeta(t *testing.T) {
 
 func TestDeepSelector(t *testing.T) {
 	deep := strings.Repeat(`{"$not":`, 100000) + `{"a":1}` + strings.Repeat(`}`, 100000)
-	if _, err := ParseSelector(parsed(t, deep)); err != errTooDeep {
+	if _, err := ParseSelector(parsed(t, deep)); !errors.Is(err, errTooDeep) {
 		t.Errorf("%v", err)
 	}
 	value := strings.Repeat(`[`, 100000) + strings.Repeat(`]`, 100000)
