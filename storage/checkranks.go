@@ -1,6 +1,9 @@
 package storage
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // ranksCheck is the phase of the counts over TagAllDocs.
 type ranksCheck struct {
@@ -14,6 +17,7 @@ type rankCount struct {
 	// The boundaries; the first one is the empty key before all.
 	keys   [][]byte
 	counts []int64
+	marks  [][]byte
 	open   []bool  // the count is right only together with those before, from one that is not open on
 	rows   []int64 // found from each boundary to the next
 	at     int     // the boundary before the row at hand
@@ -56,6 +60,9 @@ func (c *dbCheck) checkRankLevel(n int, l *rankCount) {
 			c.violation(6, "", "rank level %d at %q, %d boundaries: count %d, rows %d", n, l.keys[first], i-first, count, rows)
 		}
 	}
+	if !slices.EqualFunc(l.marks, l.keys[1:], bytes.Equal) {
+		c.violation(6, "", "rank level %d has %d marks for %d boundaries, or others", n, len(l.marks), len(l.keys)-1)
+	}
 	for _, key := range l.keys[1:] {
 		if rankHeight(key) < n {
 			c.violation(6, "", "rank level %d has %q, which does not reach it", n, key)
@@ -74,6 +81,14 @@ func (r *ranksCheck) read(d *dbRead, x *rankIndex) error {
 				return nil
 			}
 			l.keys, l.counts, l.open = append(l.keys, bytes.Clone(key)), append(l.counts, count), append(l.open, open)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		cursor = nil
+		err = walk(d, x.mark[n], &cursor, func(key, _ []byte) error {
+			l.marks = append(l.marks, bytes.Clone(key))
 			return nil
 		})
 		if err != nil {

@@ -31,6 +31,7 @@ import (
 //	TagPurges + 13 bytes of seq             id, revisions asked to purge                          purge.go
 //	TagPartStats, partition, stat           counter, 8 bytes little-endian                        stats.go
 //	TagRankIDs, level, id                   count, 8 bytes little-endian                          rank.go
+//	TagRankIDs, levels + level, id          mark of a boundary, empty                             rank.go
 //	TagSeqBlocks, …                         blocks of the sequence index                          seqblocks.go
 //	TagLastSeq                              13 bytes of seq, of the last update                   tx.go
 //	TagPurgeSeq                             13 bytes of seq, of the last purge                    purge.go

@@ -27,7 +27,9 @@ import (
 // snapshot, are what it found when it was made, a number that does not change any more; it is moved over atomically. Only
 // other settlers of the same stretch conflict with that (ranksettle.go).
 //
-// The count is 8 bytes little-endian; openMark is added to it while the boundary is open.
+// The count is 8 bytes little-endian; openMark is added to it while the boundary is open. A boundary has a second key, a mark
+// that is never rewritten: a backward read that looks for the boundary before a row must not land on counts, since a store that
+// keeps versions walks over all those of a count that every writer adds to.
 const rankLevels = 3
 
 // rankFan is a variable for tests: the heights of stored keys depend on it.
@@ -44,16 +46,17 @@ func parseRank(value []byte) (count int64, open bool) {
 	return count, false
 }
 
-// rankIndex is one rank index: rows are the keys below base, boundaries of level n the keys below level(n).
+// rankIndex is one rank index: rows are the keys below base, counts of level n the keys below level[n], marks those below mark[n].
 type rankIndex struct {
-	base  []byte
-	level [rankLevels + 1][]byte // [0] is unused
+	base        []byte
+	level, mark [rankLevels + 1][]byte // [0] is unused
 }
 
 func (d *dbRead) idRanks() *rankIndex {
 	x := &rankIndex{base: d.keys.sub(nil, TagAllDocs)}
 	for n := 1; n <= rankLevels; n++ {
 		x.level[n] = d.keys.rank(nil, TagRankIDs, n)
+		x.mark[n] = d.keys.rank(nil, TagRankIDs, rankLevels+n)
 	}
 	return x
 }
@@ -184,8 +187,7 @@ func (b *rankBatch) applyLevel(tx kv.Tx, snap kv.ReadTx, x *rankIndex, n int) er
 // next one.
 func (x *rankIndex) segment(tx kv.Tx, snap kv.ReadTx, n int, rows []rankRow) (bound []byte, size int, err error) {
 	level := x.level[n]
-	behind := kv.AppendKeyAfter(nil, concat(level, rows[0].key))
-	bound, open, err := x.lastBoundary(snap, n, behind)
+	bound, open, err := x.lastBoundary(snap, n, rows[0].key)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -196,7 +198,7 @@ func (x *rankIndex) segment(tx kv.Tx, snap kv.ReadTx, n int, rows []rankRow) (bo
 	}
 	size = 1
 	if len(rows) > 1 {
-		next, err := nextBoundary(snap, level, behind)
+		next, err := nextBoundary(snap, level, kv.AppendKeyAfter(nil, concat(level, rows[0].key)))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -211,16 +213,18 @@ func (x *rankIndex) segment(tx kv.Tx, snap kv.ReadTx, n int, rows []rankRow) (bo
 	return bound, size, nil
 }
 
-// lastBoundary finds the last boundary of level n whose stored key is before a key; nil is the empty one, which need not be
-// stored.
-func (x *rankIndex) lastBoundary(r kv.ReadTx, n int, before []byte) (bound []byte, open bool, err error) {
-	it := r.Range(x.level[n], before, kv.RangeOptions{Limit: 1, Reverse: true})
+// lastBoundary finds the last boundary of level n at or before a row; nil is the empty one, which need not be stored.
+func (x *rankIndex) lastBoundary(r kv.ReadTx, n int, row []byte) (bound []byte, open bool, err error) {
+	behind := kv.AppendKeyAfter(nil, concat(x.mark[n], row))
+	it := r.Range(x.mark[n], behind, kv.RangeOptions{Limit: 1, Reverse: true})
 	defer it.Close()
-	if !it.Next() || len(it.Key()) == len(x.level[n]) {
+	if !it.Next() {
 		return nil, false, it.Err()
 	}
-	_, open = parseRank(it.Value())
-	return bytes.Clone(it.Key()[len(x.level[n]):]), open, it.Err()
+	bound = bytes.Clone(it.Key()[len(x.mark[n]):])
+	count, err := r.Get(concat(x.level[n], bound))
+	_, open = parseRank(count)
+	return bound, open, err
 }
 
 // nextBoundary finds the first boundary whose stored key is not before from; nil if there is none.
@@ -242,6 +246,7 @@ func (x *rankIndex) applySegment(tx kv.Tx, n int, bound []byte, rows []rankRow) 
 		behind += rows[i].delta
 		if key := rows[i].key; rankHeight(key) >= n && !bytes.Equal(key, bound) {
 			putCounter(tx, concat(x.level[n], key), openMark+behind)
+			tx.Set(concat(x.mark[n], key), nil)
 			behind = 0
 		}
 	}
