@@ -132,6 +132,9 @@ func reloadConfig(c *Call) error {
 	if err := c.srv.config.Reload(); err != nil {
 		return compat.NewError(compat.KindBadRequest, err.Error())
 	}
+	if err := HashAdmins(c.srv.config); err != nil {
+		return err
+	}
 	return c.OK(http.StatusOK)
 }
 

@@ -321,7 +321,9 @@ func (c *Call) withJob(f func(r *reshardState, i int) error) error {
 }
 
 func getReshardJob(c *Call) error {
-	return c.withJob(func(r *reshardState, i int) error { return c.JSON(http.StatusOK, r.jobs[i].appendJSON(nil, c.srv.node)) })
+	return c.withJob(func(r *reshardState, i int) error {
+		return c.JSON(http.StatusOK, r.jobs[i].appendJSON(nil, c.srv.node))
+	})
 }
 
 func deleteReshardJob(c *Call) error {

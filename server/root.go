@@ -3,7 +3,6 @@ package server
 import (
 	"net/http"
 	"sort"
-	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -74,37 +73,6 @@ func getUUIDs(c *Call) error {
 	c.SetHeader("Expires", "Mon, 01 Jan 1990 00:00:00 GMT")
 	c.SetHeader("Pragma", "no-cache")
 	return c.JSON(http.StatusOK, b)
-}
-
-// utilsPolicy is the Content-Security-Policy of the web interface's files.
-const utilsPolicy = "child-src 'self' data: blob:; default-src 'self'; img-src 'self' data:; font-src 'self'; " +
-	"script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; frame-src https://blog.couchdb.org;"
-
-// utilsPage stands where the web interface will be installed.
-const utilsPage = "<!doctype html>\n<title>settee</title>\n<p>This server has no web interface installed. Its API is at <a href=\"/\">/</a>.\n"
-
-func getUtils(c *Call) error {
-	if len(c.segments) == 1 && c.r.URL.Path != "/_utils/" {
-		return c.Redirect(http.StatusMovedPermanently, c.baseURL()+"/_utils/")
-	}
-	c.SetHeader("Cache-Control", "private, must-revalidate")
-	if c.srv.config.Bool("csp", "utils_enable") {
-		c.SetHeader("Content-Security-Policy", utilsPolicy)
-	}
-	switch c.Rest(1) {
-	case "", "index.html", "session.html":
-		c.SetHeader("Content-Type", "text/html")
-		return c.Bytes(http.StatusOK, []byte(utilsPage))
-	}
-	c.SetHeader("Content-Type", "text/plain")
-	return c.Bytes(http.StatusNotFound, []byte("Not found."))
-}
-
-func getFavicon(c *Call) error {
-	c.SetHeader("Cache-Control", "public, max-age=31536000")
-	c.SetHeader("Expires", time.Now().UTC().AddDate(1, 0, 0).Format(http.TimeFormat))
-	c.SetHeader("Content-Type", "text/plain")
-	return c.Bytes(http.StatusNotFound, []byte("Not found."))
 }
 
 // getActiveTasks lists background work; nothing of what exists so far runs long enough to be listed.

@@ -73,7 +73,8 @@ var routes = []Route{
 	{"GET", "/_membership", ServerAdmin, getMembership, plain, "Nodes of the cluster."},
 	{"POST", "/_reload_query_servers", ServerAdmin, postReloadQueryServers, plain, "Forget compiled JavaScript."},
 	{"GET", "/_db_updates", ServerAdmin, getDBUpdates, plain, "Feed of created, updated and deleted databases."},
-	{"GET,POST", "/_cluster_setup", ServerAdmin, nil, plain, "Set-up of a cluster."},
+	{"GET", "/_cluster_setup", ServerAdmin, getClusterSetup, plain, "State of the set-up."},
+	{"POST", "/_cluster_setup", ServerAdmin, postClusterSetup, plain, "Set up a single node."},
 	{"*", "/_replicate", Anyone, postReplicate, unfinished, "Transient replications."},
 	{"GET,HEAD", "/_scheduler/jobs", ServerAdmin, nil, plain, "Running replications."},
 	{"GET,HEAD", "/_scheduler/jobs/{job}", ServerAdmin, nil, plain, "One running replication."},
@@ -97,7 +98,8 @@ var routes = []Route{
 	{"GET", "/_node/{node}/_system", Metrics, getSystem, plain, "Memory, processes and queues."},
 	{"GET", "/_node/{node}/_versions", ServerAdmin, getVersions, plain, "Versions of JavaScript, run-time system and collation."},
 	{"GET", "/_node/{node}/_smoosh/status", ServerAdmin, getSmooshStatus, plain, "Automatic compaction."},
-	{"POST", "/_node/{node}/_restart", ServerAdmin, nil, plain, "Restart of the node: use the service manager."},
+	{"POST", "/_node/{node}/_restart", ServerAdmin, postRestart, plain, "Refused: use the service manager."},
+	{"GET", "/_node/{node}/_pprof/{profile}", ServerAdmin, getProfile, plain, "Profile of the process; not in CouchDB."},
 	{"*", "/_node/{node}/{rest...}", ServerAdmin, nodeUnknown, plain, "Everything else on a node is missing."},
 
 	// Resharding

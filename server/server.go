@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"regexp"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,7 @@ type Options struct {
 	Config *config.Config
 	Log    *slog.Logger
 	Node   string // name of the node, NodeName if empty
+	Web    string // directory of the web interface, none if empty or missing
 }
 
 // Server answers CouchDB's HTTP protocol over a store. Its methods are safe for concurrent use.
@@ -40,6 +42,7 @@ type Server struct {
 	config   *config.Config
 	log      *slog.Logger
 	node     string
+	web      *os.Root // the web interface, nil without one
 	settings atomic.Pointer[settings]
 	routes   *node
 	handle   Handler
@@ -72,6 +75,9 @@ func New(o Options) (*Server, error) {
 	}
 	if !nodePattern.MatchString(s.node) {
 		return nil, fmt.Errorf("bad name of a node: %q", s.node)
+	}
+	if s.web, err = openWeb(o.Web); err != nil {
+		return nil, fmt.Errorf("web interface: %w", err)
 	}
 	s.calls.New = func() any { return new(Call) }
 	s.settings.Store(readSettings(o.Config, nil))

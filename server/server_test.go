@@ -22,6 +22,12 @@ func newTestServer(t testing.TB) *Server {
 	t.Helper()
 	c, err := config.Load(config.Stock())
 	require.NoError(t, err)
+	return newTestServerWith(t, c, "")
+}
+
+// newTestServerWith is newTestServer with a configuration and a directory of the web interface.
+func newTestServerWith(t testing.TB, c *config.Config, web string) *Server {
+	t.Helper()
 	store, err := storage.Open(context.Background(), storage.Options{KV: memkv.New()})
 	require.NoError(t, err)
 	store.SetHooks(storage.Hooks{Validator: NewValidator(c)})
@@ -30,7 +36,7 @@ func newTestServer(t testing.TB) *Server {
 	require.NoError(t, err)
 	_, err = c.Set("admins", "admin", hash, false)
 	require.NoError(t, err)
-	s, err := New(Options{Store: store, Config: c, Log: slog.New(slog.DiscardHandler)})
+	s, err := New(Options{Store: store, Config: c, Log: slog.New(slog.DiscardHandler), Web: web})
 	require.NoError(t, err)
 	return s
 }

@@ -14,12 +14,8 @@ import (
 // prepareAdmin makes sure that there is an administrator and that no password is stored in clear. COUCHDB_USER and
 // COUCHDB_PASSWORD name one; without any, the first start makes one up and prints its password once.
 func prepareAdmin(c *config.Config, out io.Writer) error {
-	for name, stored := range c.Section("admins") {
-		if !auth.IsHashed(stored) {
-			if err := setAdmin(c, name, stored); err != nil {
-				return err
-			}
-		}
+	if err := server.HashAdmins(c); err != nil {
+		return err
 	}
 	if secret := os.Getenv("COUCHDB_SECRET"); secret != "" {
 		if _, err := c.Set("chttpd_auth", "secret", secret, false); err != nil {
@@ -28,8 +24,8 @@ func prepareAdmin(c *config.Config, out io.Writer) error {
 	}
 	name, password := os.Getenv("COUCHDB_USER"), os.Getenv("COUCHDB_PASSWORD")
 	if name != "" && password != "" {
-		if stored, ok := c.Get("admins", name); ok && auth.CheckAdmin(password, stored) {
-			return nil
+		if _, ok := c.Get("admins", name); ok {
+			return nil // as in CouchDB's image, the environment does not change a password
 		}
 		return setAdmin(c, name, password)
 	}

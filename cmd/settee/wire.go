@@ -31,6 +31,7 @@ type app struct {
 type appOptions struct {
 	engine, dataDir, layout, limits string
 	dataChosen                      bool // dataDir was given, so it wins over couchdb/database_dir
+	webDir                          string
 	configFiles                     []string
 }
 
@@ -69,7 +70,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		err = server.EnsureAuthDesign(ctx, a.store.DB(a.config.String("chttpd_auth", "authentication_db")))
 	}
 	if err == nil {
-		a.server, err = server.New(server.Options{Store: a.store, Config: a.config, Log: log, Node: nodeName()})
+		a.server, err = server.New(server.Options{Store: a.store, Config: a.config, Log: log, Node: nodeName(), Web: o.webDir})
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.close())

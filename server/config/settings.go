@@ -82,6 +82,7 @@ var Settings = []Setting{
 	{"jwt_auth", "roles_claim_name", "_couchdb.roles", "Claim with the roles."},
 	{"jwt_auth", "roles_claim_path", "", "Path of the claim with the roles, names with dots between; wins over roles_claim_name."},
 	{"jwt_keys", "", "", "Keys of JSON web tokens: hmac:KID = base64, rsa:KID and ec:KID = PEM with \\n for line ends; KID _default without kid."},
+	{"csp", "utils_header_value", "", "Content-Security-Policy of files below _utils; empty is CouchDB's own."},
 	{"log", "format", "slog", "Lines of the access log: slog (key=value) or couchdb."},
 	{"log", "level", "info", "Least important level that is logged."},
 	{"purge", "max_document_id_number", "100", "Most documents in one _purge."},

@@ -1,0 +1,145 @@
+package server
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/server/config"
+)
+
+// TestClusterSetup walks through what installers ask: LiveSync's script, Fauxton's set-up page, the Helm chart's job.
+func TestClusterSetup(t *testing.T) {
+	s := newTestServer(t)
+	expect(t, do(s, "GET", "/_cluster_setup", ""), 200, `{"state":"single_node_enabled"}`+"\n")
+	expect(t, do(s, "GET", "/_cluster_setup", "", "Authorization", ""), 401, `{"error":"unauthorized","reason":"You are not a server admin."}`+"\n")
+	const enable = `{"action":"enable_single_node","username":"eve","password":"apple","bind_address":"0.0.0.0","port":5984,"singlenode":true}`
+	expect(t, do(s, "POST", "/_cluster_setup", enable), 201, "{\"ok\":true}\n")
+	stored, _ := s.config.Get("admins", "eve")
+	require.True(t, auth.CheckAdmin("apple", stored))
+	for _, name := range setupDatabases {
+		exists, err := s.store.DB(name).Exists(context.Background())
+		require.NoError(t, err)
+		require.True(t, exists, name)
+	}
+	expect(t, do(s, "POST", "/_cluster_setup", enable), 400, `{"error":"bad_request","reason":"Cluster is already finished"}`+"\n")
+	expect(t, do(s, "POST", "/_cluster_setup", `{"action":"finish_cluster","ensure_dbs_exist":["more"]}`), 201, "{\"ok\":true}\n")
+	expect(t, do(s, "POST", "/_cluster_setup", `{"action":"add_node"}`), 400, `{"error":"bad_request","reason":"Cluster is not enabled."}`+"\n")
+	expect(t, do(s, "POST", "/_cluster_setup", `{}`), 400, `{"error":"bad_request","reason":"Invalid Action'"}`+"\n")
+	require.Equal(t, 403, do(s, "POST", "/_node/_local/_restart", "").Code)
+}
+
+func TestSetupStates(t *testing.T) {
+	c, err := config.Load(nil)
+	require.NoError(t, err)
+	state := func(complete bool, changes ...string) string {
+		for i := 0; i < len(changes); i += 3 {
+			_, err := c.Set(changes[i], changes[i+1], changes[i+2], false)
+			require.NoError(t, err)
+		}
+		return setupState(c, complete)
+	}
+	require.Equal(t, "cluster_disabled", state(true))
+	require.Equal(t, "cluster_enabled", state(false, "chttpd", "bind_address", "0.0.0.0"))
+	require.Equal(t, "cluster_finished", state(true))
+	require.Equal(t, "single_node_disabled", state(false, "cluster", "n", "1"))
+	require.Equal(t, "single_node_enabled", state(true))
+	require.Equal(t, "single_node_enabled", state(false, "couchdb", "single_node", "true"))
+}
+
+// TestLiveSyncSetup sends what Obsidian LiveSync's set-up script and its server check send.
+func TestLiveSyncSetup(t *testing.T) {
+	s := newTestServer(t)
+	w := do(s, "GET", "/_up", "")
+	require.Contains(t, w.Body.String(), `"status":"ok"`)
+	settings := [][3]string{
+		{"chttpd", "require_valid_user", "true"}, {"chttpd_auth", "require_valid_user", "true"},
+		{"httpd", "WWW-Authenticate", `Basic realm="couchdb"`}, {"httpd", "enable_cors", "true"}, {"chttpd", "enable_cors", "true"},
+		{"chttpd", "max_http_request_size", "4294967296"}, {"couchdb", "max_document_size", "50000000"},
+		{"cors", "credentials", "true"}, {"cors", "origins", "app://obsidian.md,capacitor://localhost,http://localhost"},
+	}
+	for _, set := range settings {
+		body := string(appendJSONString(set[2]))
+		require.Equal(t, 200, do(s, "PUT", "/_node/_local/_config/"+set[0]+"/"+set[1], body).Code, set)
+	}
+	w = do(s, "GET", "/_node/_local/_config", "", "Origin", "app://obsidian.md")
+	require.Equal(t, 200, w.Code)
+	require.Equal(t, "app://obsidian.md", w.Header().Get("Access-Control-Allow-Origin"))
+	for _, section := range []string{"admins", "chttpd", "chttpd_auth", "couchdb", "cors", "httpd"} {
+		require.Contains(t, w.Body.String(), `"`+section+`":{`)
+	}
+	for _, set := range settings {
+		expect(t, do(s, "GET", "/_node/_local/_config/"+set[0]+"/"+set[1], ""), 200, string(appendJSONString(set[2]))+"\n")
+	}
+	w = do(s, "GET", "/", "", "Authorization", "")
+	require.Equal(t, 401, w.Code, "a valid user is required at once")
+	require.Equal(t, []string{`Basic realm="couchdb"`}, w.Header()[headerWWWAuth])
+	w = do(s, "OPTIONS", "/vault/_bulk_docs", "", "Authorization", "", "Origin", "capacitor://localhost", "Access-Control-Request-Method", "POST",
+		"Access-Control-Request-Headers", "authorization,content-type")
+	require.Equal(t, 204, w.Code)
+	require.EqualValues(t, 50000000, s.settings.Load().maxDocumentSize)
+	expect(t, do(s, "PUT", "/vault", ""), 201, "{\"ok\":true}\n")
+}
+
+// TestReloadHashesAdmins: a clear password that somebody wrote into the file does not stay there.
+func TestReloadHashesAdmins(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "local.ini")
+	require.NoError(t, os.WriteFile(file, []byte("[admins]\nadmin = secret\n[chttpd_auth]\niterations = 10\n"), 0o600))
+	c, err := config.Load(config.Stock(), file)
+	require.NoError(t, err)
+	require.NoError(t, HashAdmins(c))
+	s := newTestServerWith(t, c, "")
+	require.NoError(t, os.WriteFile(file, []byte("[admins]\nadmin = secret\nanna = clear\n[chttpd_auth]\niterations = 10\n"), 0o600))
+	expect(t, do(s, "POST", "/_node/_local/_config/_reload", "{}"), 200, "{\"ok\":true}\n")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "clear")
+	stored, _ := c.Get("admins", "anna")
+	require.True(t, auth.CheckAdmin("clear", stored))
+}
+
+func TestWebInterface(t *testing.T) {
+	s := newTestServer(t)
+	require.Contains(t, do(s, "GET", "/_utils/", "").Body.String(), "make fauxton")
+	dir := t.TempDir()
+	outside := filepath.Join(dir, "secret.txt")
+	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o600))
+	root := filepath.Join(dir, "web")
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "js"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "index.html"), []byte("<p>hi"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "js", "a.js"), []byte("1"), 0o600))
+	require.NoError(t, os.Symlink(outside, filepath.Join(root, "link.txt")))
+	c, err := config.Load(config.Stock())
+	require.NoError(t, err)
+	s = newTestServerWith(t, c, root)
+	w := do(s, "GET", "/_utils/", "", "Authorization", "")
+	expect(t, w, 200, "<p>hi")
+	require.Equal(t, "text/html", w.Header().Get("Content-Type"))
+	require.Equal(t, "private, must-revalidate", w.Header().Get("Cache-Control"))
+	require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'self'")
+	require.Equal(t, 304, do(s, "GET", "/_utils/index.html", "", "Authorization", "", "If-Modified-Since", w.Header().Get("Last-Modified")).Code)
+	w = do(s, "GET", "/_utils/js/a.js", "", "Authorization", "")
+	require.Equal(t, "application/javascript", w.Header().Get("Content-Type"))
+	for _, name := range []string{"..%2Fsecret.txt", "js/..%2F..%2Fsecret.txt", "link.txt", "js", "none", "%00", "%2Fetc%2Fpasswd", "../secret.txt"} {
+		w := do(s, "GET", "/_utils/"+name, "", "Authorization", "")
+		require.Equal(t, 404, w.Code, name)
+		require.NotContains(t, w.Body.String(), "secret.txt:", name)
+	}
+	setConfig(t, s, "chttpd", "require_valid_user", "true")
+	require.Equal(t, 401, do(s, "GET", "/_utils/", "", "Authorization", "").Code)
+}
+
+func appendJSONString(s string) []byte {
+	b := []byte{'"'}
+	for i := 0; i < len(s); i++ {
+		if s[i] == '"' {
+			b = append(b, '\\')
+		}
+		b = append(b, s[i])
+	}
+	return append(b, '"')
+}
