@@ -36,8 +36,10 @@ const (
 	uploadLease = time.Hour
 )
 
-// errUploadExpired is of a document whose attachments were collected before it was written.
-var errUploadExpired = compat.NewError(compat.KindInternal, "attachment upload expired")
+// errUploadExpired is of a document whose attachments are gone before it is written: an upload was collected, the document they
+// were to be shared with was replaced or purged, or the database was created anew. As in a conflict, the client has to begin
+// again with what is there now.
+var errUploadExpired = compat.NewError(compat.KindConflict, "Attachments of the document are gone.")
 
 // Upload describes the bytes of one attachment.
 type Upload struct {

@@ -246,7 +246,7 @@ func TestAttachmentReferences(t *testing.T) {
 		d := doc(t, "late", "", `{}`)
 		d.Attachments = []compat.Attachment{gone}
 		_, err = db.Update(t.Context(), []*compat.Document{d}, UpdateOptions{})
-		wantError(t, err, compat.KindInternal)
+		wantError(t, err, compat.KindConflict)
 	})
 }
 
@@ -272,9 +272,9 @@ func TestUploadLeases(t *testing.T) {
 	d := doc(t, "late", "", `{}`)
 	d.Attachments = []compat.Attachment{abandoned}
 	_, err = db.Update(t.Context(), []*compat.Document{d}, UpdateOptions{})
-	wantError(t, err, compat.KindInternal)
+	wantError(t, err, compat.KindConflict)
 	_, err = lost.Add(t.Context(), Upload{Length: -1}, bytes.NewReader(noise(100_000)))
-	wantError(t, err, compat.KindInternal)
+	wantError(t, err, compat.KindConflict)
 	now = now.Add(24 * time.Hour)
 	n, err = s.CollectAttachments(t.Context())
 	must(t, err)
@@ -287,10 +287,14 @@ func TestUploadLeases(t *testing.T) {
 func TestUploadAndDeletedDatabase(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
 	u := db.Uploads()
-	upload(t, u, "a", noise(100_000), nil)
+	streamed := upload(t, u, "a", noise(100_000), nil)
 	must(t, db.store.Delete(t.Context(), "db"))
 	must(t, db.store.Create(t.Context(), "db", CreateOptions{}))
-	_, err := u.Add(t.Context(), Upload{Length: -1}, bytes.NewReader(noise(100_000)))
+	d := doc(t, "doc", "", `{}`)
+	d.Attachments = []compat.Attachment{streamed}
+	_, err := db.Update(t.Context(), []*compat.Document{d}, UpdateOptions{})
+	wantError(t, err, compat.KindConflict)
+	_, err = u.Add(t.Context(), Upload{Length: -1}, bytes.NewReader(noise(100_000)))
 	wantError(t, err, compat.ErrNoDatabase)
 	must(t, u.Discard(t.Context()))
 	wantAttKeys(t, db, 0, 0, 0)
