@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
 )
 
 var (
@@ -41,6 +42,11 @@ func (c *Call) authorize(access Access) error {
 			return errNotServerAdmin
 		}
 	case ServerAdmin:
+		if c.inOpenSystemDB() {
+			if err := c.authorizeDB(Member); err != nil {
+				return err
+			}
+		}
 		return errNotServerAdmin
 	case Member, DatabaseAdmin:
 		return c.authorizeDB(access)
@@ -51,13 +57,19 @@ func (c *Call) authorize(access Access) error {
 // systemAccess tightens the rule for names with a leading underscore: only _users and _replicator are open to members, and
 // of those neither listing nor feed (chttpd_auth_request:authorize_request_int).
 func systemAccess(db, second string, access Access) Access {
-	if db == "" || db[0] != '_' {
+	if db == "" || db[0] != '_' || (db == "_stats" && second == "") { // _stats was an endpoint once, now it is missing for all
 		return access
 	}
 	if (db != "_users" && db != "_replicator") || second == "_all_docs" || second == "_changes" {
 		return ServerAdmin
 	}
 	return access
+}
+
+// inOpenSystemDB tells requests to what is in _users and _replicator, where CouchDB asks for a member first.
+func (c *Call) inOpenSystemDB() bool {
+	first, second := c.Segment(0), c.Segment(1)
+	return (first == "_users" || first == "_replicator") && second != "" && second != "_all_docs" && second != "_changes"
 }
 
 // authorizeDB reads the database's _security.
@@ -75,21 +87,31 @@ func (c *Call) authorizeDB(access Access) error {
 	return nil
 }
 
-// security reads and parses the database's _security.
-func (c *Call) security() (compat.Security, error) {
+// security reads and parses the database's _security, once for a call.
+func (c *Call) security() (*compat.Security, error) {
+	if c.rules != nil {
+		return c.rules, nil
+	}
 	object, err := c.db.Security(c.Context())
 	if err != nil {
-		return compat.Security{}, err
+		return nil, err
 	}
 	c.dbKnown = true
 	if object == nil {
 		object = []byte(compat.DefaultSecurity)
 	}
-	v, err := c.parser().Parse(object)
+	p := ejson.AcquireParser() // the call's own may hold the body
+	defer p.Release()
+	v, err := p.Parse(object)
 	if err != nil {
-		return compat.Security{}, err
+		return nil, err
 	}
-	return compat.ParseSecurity(v)
+	rules, err := compat.ParseSecurity(v)
+	if err != nil {
+		return nil, err
+	}
+	c.rules = &rules
+	return c.rules, nil
 }
 
 // databaseFirst lets "Database does not exist." win over the error of a request to a database nobody has looked at yet.
@@ -117,7 +139,7 @@ func (c *Call) unauthorized(e *compat.Error) error {
 	switch accept := c.accept(); {
 	case value != "":
 		c.SetHeader(headerWWWAuth, value)
-	case c.set.loginPage != "" && !c.set.requireUserButUp && accept.WantsLoginPage():
+	case c.set.loginPage != "" && accept.WantsLoginPage():
 		path, _, _ := strings.Cut(c.r.RequestURI, "?")
 		if decoded, err := url.PathUnescape(path); err == nil {
 			path = decoded

@@ -172,7 +172,7 @@ func cookieHandler(c *Call) (bool, error) {
 		return false, nil
 	}
 	c.user = Principal{Name: s.Name, Roles: u.Roles}
-	if left < set.cookie.Timeout*9/10 {
+	if left < set.cookie.Timeout/10*9 {
 		c.renewKey = key
 	}
 	return true, nil

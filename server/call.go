@@ -30,16 +30,17 @@ type Call struct {
 	segments   []string // decoded path
 	query      compat.Query
 	user       Principal
-	renewKey   string        // signs the new cookie of a session that gets old, "" if it is not
-	authorized bool          // the route's access rule was passed
-	db         *storage.DB   // nil outside /{db}
-	dbKnown    bool          // the database was seen to exist
-	json       *ejson.Parser // see parser
-	status     int           // of the answer, 0 before it
-	sent       int64         // bytes of body
-	callback   string        // JSONP function, "" for none
-	minimal    bool          // Prefer: return=minimal
-	preflight  bool          // the answer is a preflight's
+	renewKey   string           // signs the new cookie of a session that gets old, "" if it is not
+	rules      *compat.Security // of db, once they were read
+	authorized bool             // the route's access rule was passed
+	db         *storage.DB      // nil outside /{db}
+	dbKnown    bool             // the database was seen to exist
+	json       *ejson.Parser    // see parser
+	status     int              // of the answer, 0 before it
+	sent       int64            // bytes of body
+	callback   string           // JSONP function, "" for none
+	minimal    bool             // Prefer: return=minimal
+	preflight  bool             // the answer is a preflight's
 }
 
 // Context ends when the client goes away or the server stops.
