@@ -1,13 +1,24 @@
-# settee's image, with the conventions of CouchDB's own: user 5984, data in /opt/couchdb/data, API on 5984, log on stderr,
-# sh and curl inside for health checks that need credentials.
+# settee's image, with the conventions of CouchDB's own: user 5984, data in /opt/couchdb/data, ini files in /opt/couchdb/etc, API on
+# 5984, log on stderr, sh and curl inside for health checks that need credentials. ENGINE=fdb adds the engine for FoundationDB.
+
+FROM node:22-bookworm-slim AS web
+COPY docker/fetch-fauxton.sh /fetch-fauxton.sh
+RUN sh /fetch-fauxton.sh /fauxton
 
 FROM golang:1.26-bookworm AS build
+ARG ENGINE=pebble
+ARG FDB_VERSION=7.3.63
+RUN if [ "$ENGINE" = fdb ]; then \
+      curl -fsSLo /tmp/fdb.deb "https://github.com/apple/foundationdb/releases/download/${FDB_VERSION}/foundationdb-clients_${FDB_VERSION}-1_amd64.deb" \
+      && dpkg -i /tmp/fdb.deb && mkdir -p /out/lib && cp /usr/lib/libfdb_c.so /out/lib/; \
+    else mkdir -p /out/lib; fi
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=unknown
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/settee ./cmd/settee
+RUN if [ "$ENGINE" = fdb ]; then export CGO_ENABLED=1 tags=fdb; else export CGO_ENABLED=0 tags=; fi \
+ && go build -trimpath -tags "$tags" -ldflags "-s -w -X main.version=${VERSION}" -o /out/settee ./cmd/settee
 
 FROM debian:bookworm-slim
 RUN apt-get update \
@@ -15,21 +26,26 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && groupadd --gid 5984 --system couchdb \
  && useradd --uid 5984 --gid 5984 --system --home-dir /opt/couchdb --shell /bin/bash couchdb \
- && install -d -o couchdb -g couchdb -m 0755 /opt/couchdb /opt/couchdb/data
+ && install -d -o couchdb -g couchdb -m 0755 /opt/couchdb /opt/couchdb/data /opt/couchdb/etc /opt/couchdb/etc/default.d /opt/couchdb/etc/local.d
 
+COPY --from=build /out/lib/ /usr/lib/
 COPY --from=build /out/settee /usr/local/bin/settee
+COPY --from=web /fauxton /opt/couchdb/share/www
+COPY --chown=5984:5984 docker/10-docker-default.ini /opt/couchdb/etc/default.d/
 COPY --chmod=0755 docker/docker-entrypoint.sh /docker-entrypoint.sh
 
-USER 5984:5984
+# The chart mounts its own files over default.d: what the server must know is in the environment as well.
+ENV COUCHDB_FAUXTON_DOCROOT=/opt/couchdb/share/www
 WORKDIR /opt/couchdb
 VOLUME /opt/couchdb/data
-EXPOSE 5984
+# 4369 and 9100 are CouchDB's for clusters; nothing listens there
+EXPOSE 5984 4369 9100
 
 # /_up answers 404 in maintenance mode, which --fail makes unhealthy: load balancers drain on it.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
-  CMD curl --fail --silent --show-error --output /dev/null http://127.0.0.1:5984/_up || exit 1
+  CMD curl --fail --silent --show-error --output /dev/null ${COUCHDB_USER:+-u "$COUCHDB_USER:$COUCHDB_PASSWORD"} http://127.0.0.1:5984/_up || exit 1
 
-# settee ends on SIGTERM after it has answered running requests.
+# settee ends on SIGTERM after it has answered running requests. The entry point gives up root for the user couchdb.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["tini", "--", "/docker-entrypoint.sh"]
-CMD ["settee"]
+CMD ["/opt/couchdb/bin/couchdb"]

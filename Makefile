@@ -37,7 +37,11 @@ build: ## build bin/settee
 
 .PHONY: run
 run: build ## build, and serve http://127.0.0.1:5984 with the data in ./data (ARGS= further options)
-	$(BIN) serve --bind 127.0.0.1 --port 5984 --data ./data $(ARGS)
+	$(BIN) serve --bind 127.0.0.1 --port 5984 --data ./data $(if $(wildcard bin/fauxton/index.html),--fauxton-dir bin/fauxton) $(ARGS)
+
+.PHONY: fauxton
+fauxton: ## fetch the web interface from npm into bin/fauxton; `make run` serves it (FAUXTON_VERSION=)
+	docker/fetch-fauxton.sh bin/fauxton
 
 .PHONY: test
 test: ## the whole Go test suite
