@@ -29,7 +29,7 @@ import (
 // The first bytes of a request, up to uploadMemory, take no transaction of their own: they travel in Attachment.Data and are
 // written with the document.
 const (
-	uploadMemory = 64 << 10
+	uploadMemory = 512 << 10
 	// uploadBatch is how much of an upload is held in memory and written in one transaction: whole chunks.
 	uploadBatch = 10 * maxEntry
 	// uploadLease is how long an upload may go without a sign of life. Each transaction of the request renews it.

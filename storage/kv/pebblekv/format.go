@@ -26,7 +26,7 @@ const formatFile = "SETTEE-FORMAT"
 
 // pebbleFormat is the version of Pebble's files. Raising it needs no migration, but older binaries cannot open the
 // directory afterwards.
-const pebbleFormat = pebble.FormatTableFormatV6
+const pebbleFormat = pebble.FormatValueSeparation
 
 // checkFormat refuses a directory that a newer settee wrote, and marks a new one.
 func checkFormat(fsys vfs.FS, dir string) error {

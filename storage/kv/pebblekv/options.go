@@ -37,6 +37,11 @@ const blockSize = 8 << 10
 // flushDelay is how long a range clear may stay in memory before a flush lets the space be reclaimed.
 const flushDelay = 10 * time.Second
 
+// separation keeps large values, such as chunks of attachments, in files of their own, so that compactions do not rewrite them.
+var separation = pebble.ValueSeparationPolicy{
+	Enabled: true, MinimumSize: 8 << 10, MaxBlobReferenceDepth: 10, RewriteMinimumAge: 5 * time.Minute, TargetGarbageRatio: 0.2,
+}
+
 // compression is cheap in the upper levels, whose tables are rewritten soon, and thorough in the last two, where nearly
 // all data rests.
 var compression = pebble.DBCompressionSettings{Name: "settee", Levels: [...]*block.CompressionProfile{
@@ -79,7 +84,7 @@ func (o Options) pebbleOptions() *pebble.Options {
 		MemTableSize:                uint64(o.MemTableSize),
 		MemTableStopWritesThreshold: 4,
 		// Few sublevels in L0 keep the hot reverse range reads cheap; writes are never stopped for them.
-		L0CompactionThreshold: 2,
+		L0CompactionThreshold: 4,
 		L0StopWritesThreshold: 1000,
 		LBaseMaxBytes:         64 << 20,
 		FlushDelayDeleteRange: flushDelay,
@@ -87,6 +92,7 @@ func (o Options) pebbleOptions() *pebble.Options {
 		MaxManifestFileSize:   16 << 20,
 		BytesPerSync:          512 << 10,
 	}
+	p.Experimental.ValueSeparationPolicy = func() pebble.ValueSeparationPolicy { return separation }
 	p.CompactionConcurrencyRange = func() (int, int) { return 1, 2 }
 	// Reads do not trigger compactions: winners are looked up all over the key space, and each of those looks like a
 	// reason to compact.
