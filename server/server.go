@@ -97,8 +97,11 @@ func (s *Server) newEcho() *echo.Echo {
 	e.Pre(func(echo.HandlerFunc) echo.HandlerFunc { return s.serve })
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.log.Error("unanswered", "error", err) }
 	wire.Configure(e.Server)
-	e.Server.ReadHeaderTimeout = time.Minute
-	e.Server.IdleTimeout = 10 * time.Minute
+	for _, server := range []*http.Server{e.Server, e.TLSServer} {
+		server.ReadHeaderTimeout = time.Minute
+		server.IdleTimeout = 10 * time.Minute
+		server.DisableGeneralOptionsHandler = true
+	}
 	return e
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/config"
 )
 
@@ -72,8 +75,11 @@ func serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return closeAfter(a, err)
 	}
+	failed := make(chan error, 2)
+	if err := serveTLS(a, o, failed, log); err != nil {
+		return closeAfter(a, errors.Join(err, listener.Close()))
+	}
 	log.Info("listening", "address", listener.Addr().String(), "engine", o.engine, "data", o.dataDir)
-	failed := make(chan error, 1)
 	go func() { failed <- a.server.Serve(listener) }()
 	select {
 	case err = <-failed:
@@ -84,6 +90,28 @@ func serve(ctx context.Context, o serveOptions) error {
 		err = a.server.Shutdown(drain)
 	}
 	return closeAfter(a, err)
+}
+
+// serveTLS starts HTTPS where ssl/enable asks for it.
+func serveTLS(a *app, o serveOptions, failed chan<- error, log *slog.Logger) error {
+	if !a.config.Bool("ssl", "enable") {
+		return nil
+	}
+	t, err := server.TLSConfig(a.config)
+	if err != nil {
+		return fmt.Errorf("ssl: %w", err)
+	}
+	host, _, err := net.SplitHostPort(o.address(a.config))
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, a.config.String("ssl", "port")))
+	if err != nil {
+		return err
+	}
+	log.Info("listening", "address", listener.Addr().String(), "tls", true)
+	go func() { failed <- a.server.ServeTLS(listener, t) }()
+	return nil
 }
 
 func closeAfter(a *app, err error) error {

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// writeCertificate writes a self-signed certificate of 127.0.0.1 with a serial number.
+func writeCertificate(t *testing.T, cert, key string, serial int64) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "settee"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	require.NoError(t, err)
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), 0o600))
+}
+
+// TestTLS: HTTP/2 by default, HTTP/1.1 where asked for, and a renewed certificate without a restart.
+func TestTLS(t *testing.T) {
+	s := newTestServer(t)
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	_, err := TLSConfig(s.config)
+	require.Error(t, err, "no certificate")
+	writeCertificate(t, cert, key, 1)
+	setConfig(t, s, "ssl", "cert_file", cert)
+	setConfig(t, s, "ssl", "key_file", key)
+	config, err := TLSConfig(s.config)
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- s.ServeTLS(l, config) }()
+	get := func(h2 bool) *http.Response {
+		client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: h2, DisableKeepAlives: true,
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+		r, err := client.Get("https://" + l.Addr().String() + "/_up")
+		require.NoError(t, err)
+		r.Body.Close()
+		require.Equal(t, 200, r.StatusCode)
+		return r
+	}
+	r := get(true)
+	require.Equal(t, 2, r.ProtoMajor)
+	require.EqualValues(t, 1, r.TLS.PeerCertificates[0].SerialNumber.Int64())
+	require.Equal(t, 1, get(false).ProtoMajor)
+	require.NoError(t, os.WriteFile(key, nil, 0o600), "a half-written pair keeps the old one in use")
+	time.Sleep(certificateAge + 50*time.Millisecond)
+	require.EqualValues(t, 1, get(false).TLS.PeerCertificates[0].SerialNumber.Int64())
+	writeCertificate(t, cert, key, 2)
+	time.Sleep(certificateAge + 50*time.Millisecond)
+	require.EqualValues(t, 2, get(false).TLS.PeerCertificates[0].SerialNumber.Int64())
+	_, err = tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11})
+	require.Error(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	require.NoError(t, s.Shutdown(ctx))
+	require.NoError(t, <-done)
+}
