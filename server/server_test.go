@@ -30,8 +30,14 @@ func newTestServerWith(t testing.TB, c *config.Config, web string) *Server {
 	t.Helper()
 	store, err := storage.Open(context.Background(), storage.Options{KV: memkv.New()})
 	require.NoError(t, err)
-	store.SetHooks(storage.Hooks{Validator: NewValidator(c)})
 	t.Cleanup(func() { store.Close() })
+	return newTestServerOn(t, store, c, web)
+}
+
+// newTestServerOn is newTestServerWith on a store, which the caller closes.
+func newTestServerOn(t testing.TB, store *storage.Store, c *config.Config, web string) *Server {
+	t.Helper()
+	store.SetHooks(storage.Hooks{Validator: NewValidator(c)})
 	hash, err := auth.HashAdmin("secret", auth.Hashing{Scheme: auth.SchemePBKDF2, PRF: "sha256", Iterations: 10})
 	require.NoError(t, err)
 	_, err = c.Set("admins", "admin", hash, false)

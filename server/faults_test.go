@@ -1,0 +1,161 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/faultkv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// faults are what every run of a transaction has to reckon with, and now and then a full disk.
+var faults = faultkv.Rates{
+	Conflict: 0.2, UnknownAborted: 0.1, UnknownCommitted: 0.1, TooOld: 0.05, TooOldRead: 0.01, Full: 0.01, MaxDelay: 200 * time.Microsecond,
+}
+
+// newFaultyServer is newTestServer over a store in which everything happens that may. It is checked at the test's end.
+func newFaultyServer(t *testing.T, seed uint64) *Server {
+	t.Helper()
+	engine := memkv.New()
+	faulty := faultkv.New(engine, faultkv.Random(seed, faults))
+	var store *storage.Store
+	var err error
+	for store == nil { // opening may meet the full disk
+		if store, err = storage.Open(context.Background(), storage.Options{KV: faulty}); err != nil {
+			require.ErrorIs(t, err, kv.ErrFull)
+		}
+	}
+	t.Cleanup(func() {
+		require.NoError(t, store.Close())
+		violations, err := storage.Check(context.Background(), engine, nil)
+		require.NoError(t, err)
+		require.Empty(t, violations)
+	})
+	c, err := config.Load(config.Stock())
+	require.NoError(t, err)
+	return newTestServerOn(t, store, c, "")
+}
+
+// insist repeats a request until the disk has room.
+func insist(s *Server, method, target, body string, headers ...string) (status int, answer string) {
+	for {
+		w := do(s, method, target, body, headers...)
+		if w.Code < 500 {
+			return w.Code, w.Body.String()
+		}
+	}
+}
+
+// Over a store that fails at random, an answer is still the truth: what was accepted is there once, what was refused is not.
+func TestAnswersAreTrueUnderFaults(t *testing.T) {
+	s := newFaultyServer(t, 1)
+	status, _ := insist(s, "PUT", "/db", "")
+	require.Contains(t, []int{http.StatusCreated}, status)
+	insist(s, "PUT", "/db/counter", `{"n":0}`)
+	var accepted, failed atomic.Int64
+	var group sync.WaitGroup
+	deadline := time.Now().Add(time.Second)
+	for worker := range 8 {
+		group.Go(func() {
+			for i := 0; time.Now().Before(deadline); i++ {
+				var doc struct {
+					Rev string `json:"_rev"`
+					N   int64
+				}
+				w := do(s, "GET", "/db/counter", "")
+				if w.Code != http.StatusOK || json.Unmarshal(w.Body.Bytes(), &doc) != nil {
+					continue
+				}
+				switch code := do(s, "PUT", "/db/counter", fmt.Sprintf(`{"_rev":%q,"n":%d}`, doc.Rev, doc.N+1)).Code; {
+				case code == http.StatusCreated:
+					accepted.Add(1)
+				case code >= 500:
+					failed.Add(1)
+				case code != http.StatusConflict:
+					t.Errorf("status %d", code)
+				}
+				own := fmt.Sprintf("/db/own-%d-%d", worker, i)
+				wasCreated := do(s, "PUT", own, `{}`).Code == http.StatusCreated
+				if status, _ := insist(s, "GET", own, ""); (status == http.StatusOK) != wasCreated {
+					t.Errorf("%s: created %t, status %d", own, wasCreated, status)
+				}
+			}
+		})
+	}
+	group.Wait()
+	_, body := insist(s, "GET", "/db/counter", "")
+	require.Contains(t, body, fmt.Sprintf(`"n":%d`, accepted.Load()))
+	t.Logf("%d accepted, %d failed", accepted.Load(), failed.Load())
+	require.Positive(t, accepted.Load())
+}
+
+// Everything at once over a store that fails at random: the store passes its check (newFaultyServer), no request panics.
+func TestEverythingUnderFaults(t *testing.T) {
+	for seed := range uint64(3) {
+		s := newFaultyServer(t, seed)
+		insist(s, "PUT", "/db", "")
+		var group sync.WaitGroup
+		deadline := time.Now().Add(500 * time.Millisecond)
+		for worker := range uint64(8) {
+			group.Go(func() {
+				for random := rand.New(rand.NewPCG(seed, worker)); time.Now().Before(deadline); {
+					method, target, body := anyRequest(s, random)
+					if w := do(s, method, target, body, "Destination", "d0"); strings.Contains(w.Body.String(), "see the log for request") {
+						t.Errorf("panic: %s %s", method, target)
+					}
+				}
+			})
+		}
+		group.Wait()
+	}
+}
+
+// anyRequest makes a request of one of a few documents.
+func anyRequest(s *Server, random *rand.Rand) (method, target, body string) {
+	id := fmt.Sprintf("d%d", random.IntN(5))
+	var doc struct {
+		Rev string `json:"_rev"`
+	}
+	rev := ""
+	if json.Unmarshal(do(s, "GET", "/db/"+id, "").Body.Bytes(), &doc) == nil && doc.Rev != "" {
+		rev = "?rev=" + doc.Rev
+	}
+	target = "/db/" + id + rev
+	switch random.IntN(12) {
+	case 0, 1, 2:
+		return "PUT", target, fmt.Sprintf(`{"n":%d}`, random.IntN(1000))
+	case 3:
+		return "DELETE", target, ""
+	case 4:
+		return "PUT", "/db/" + id + "/a" + rev, strings.Repeat("attachment", random.IntN(20_000))
+	case 5:
+		return "POST", "/db/_purge", fmt.Sprintf(`{%q:[%q]}`, id, doc.Rev)
+	case 6:
+		return "POST", "/db/_compact", `{}`
+	case 7:
+		return "POST", "/db/_bulk_docs", fmt.Sprintf(`{"new_edits":false,"docs":[{"_id":%q,"_rev":"%d-%016x"}]}`, id, 1+random.IntN(4), random.Uint64())
+	case 8:
+		return "PUT", "/db/_revs_limit", fmt.Sprint(1 + random.IntN(5))
+	case 9:
+		return "GET", "/db/_changes?include_docs=true&style=all_docs", ""
+	case 10:
+		return "COPY", "/db/" + id, ""
+	}
+	if random.IntN(4) == 0 {
+		return "DELETE", "/db", ""
+	}
+	return "PUT", "/db", ""
+}
