@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
@@ -51,6 +52,7 @@ type Server struct {
 	users    *userDirectory
 	secretMu sync.Mutex // while the cookie secret is made
 	stats    *stats
+	metrics  *prometheus.Registry
 	dates    dateCache
 	reshard  reshardState
 	started  time.Time
@@ -79,6 +81,7 @@ func New(o Options) (*Server, error) {
 	if s.web, err = openWeb(o.Web); err != nil {
 		return nil, fmt.Errorf("web interface: %w", err)
 	}
+	s.metrics = newMetrics(s)
 	s.calls.New = func() any { return new(Call) }
 	s.settings.Store(readSettings(o.Config, nil))
 	o.Config.Subscribe(func() {
@@ -146,6 +149,9 @@ func (s *Server) serve(ec echo.Context) error {
 	s.calls.Put(c)
 	return err
 }
+
+// uptime is how long the server has run, in seconds.
+func (s *Server) uptime() float64 { return time.Since(s.started).Seconds() }
 
 // uuid is the identity of the server: the configured one, else the store's.
 func (s *Server) uuid() string {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/settee-db/settee/compat/ejson"
 )
@@ -116,34 +115,3 @@ func (st *stat) appendValue(b []byte) []byte {
 
 // appendNumber appends a double as JSON.
 func appendNumber(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'g', 6, 64) }
-
-// getPrometheus answers the counters in Prometheus' text form, with CouchDB's names: couchdb_ and the path, counters with _total.
-func getPrometheus(c *Call) error {
-	if err := c.checkNode(); err != nil {
-		return err
-	}
-	var b []byte
-	for _, st := range c.srv.stats.all {
-		name := "couchdb_" + strings.Join(st.path, "_")
-		kind := st.kind
-		switch kind {
-		case "counter":
-			name += "_total"
-		case "histogram":
-			name, kind = name+"_seconds", "summary"
-		}
-		b = append(b, "\n# HELP "+name+" "+st.desc+"\n# TYPE "+name+" "+kind+"\n"...)
-		if st.samples == nil {
-			b = append(strconv.AppendInt(append(b, name+" "...), st.n.Load(), 10), '\n')
-			continue
-		}
-		values, count, sum := st.samples.sorted()
-		for _, p := range percentiles {
-			b = append(appendNumber(append(b, name+`{quantile="`+strconv.FormatFloat(p.rank, 'g', -1, 64)+`"} `...), percentile(values, p.rank)/1000), '\n')
-		}
-		b = append(appendNumber(append(b, name+"_sum "...), sum/1000), '\n')
-		b = append(strconv.AppendInt(append(b, name+"_count "...), int64(count), 10), '\n')
-	}
-	c.SetHeader("Content-Type", "text/plain; version=2.0")
-	return c.Bytes(http.StatusOK, b)
-}
