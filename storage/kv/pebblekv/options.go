@@ -12,9 +12,9 @@ import (
 
 // Options are what can be chosen when a store is opened; zero fields get the defaults.
 type Options struct {
-	// CacheSize bounds the memory for blocks of tables and for memtables, in bytes; default 96 MiB.
+	// CacheSize bounds the memory for blocks of tables and for memtables, in bytes; default 40 MiB.
 	CacheSize int64
-	// MemTableSize is how much is gathered in memory before a table is written, in bytes; default 16 MiB. Up to three
+	// MemTableSize is how much is gathered in memory before a table is written, in bytes; default 8 MiB. Up to three
 	// such pieces exist while tables are written.
 	MemTableSize int
 	// MaxOpenFiles bounds the open tables; default 500.
@@ -51,10 +51,10 @@ var compression = pebble.DBCompressionSettings{Name: "settee", Levels: [...]*blo
 
 func (o Options) withDefaults() Options {
 	if o.CacheSize <= 0 {
-		o.CacheSize = 96 << 20
+		o.CacheSize = 40 << 20
 	}
 	if o.MemTableSize <= 0 {
-		o.MemTableSize = 16 << 20
+		o.MemTableSize = 8 << 20
 	}
 	if o.MaxOpenFiles <= 0 {
 		o.MaxOpenFiles = 500
