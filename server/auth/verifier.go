@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -97,16 +96,12 @@ func (v *Verifier) Do(ctx context.Context, peer string, f func() error) error {
 
 // fingerprint stands for a password together with the stored hash it is checked against: whatever changes in the hash makes
 // it another one.
-func (v *Verifier) fingerprint(password string, u *User) (out [32]byte) {
-	h := hmac.New(sha256.New, v.key[:])
-	var buf [256]byte
-	b := buf[:0]
+func (v *Verifier) fingerprint(password string, u *User) [32]byte {
+	var buf [320]byte
+	b := append(buf[:0], v.key[:]...)
 	for _, s := range [...]string{u.Name, u.Scheme, u.PRF, u.Salt, u.Key} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
 	b = binary.AppendVarint(b, u.Iterations)
-	b = append(b, password...)
-	h.Write(b)
-	h.Sum(out[:0])
-	return out
+	return sha256.Sum256(append(b, password...))
 }

@@ -1,0 +1,156 @@
+package server
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/auth"
+)
+
+// openServer has an open database with one document, and users joe0, joe1, … with the password p.
+func openServer(t testing.TB, users int) *Server {
+	s := newTestServer(t)
+	for key, value := range map[string]string{"iterations": "1", "secret": "a secret"} {
+		_, err := s.config.Set("chttpd_auth", key, value, false)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 201, do(s, "PUT", "/_users", "").Code)
+	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
+	require.Equal(t, 200, do(s, "PUT", "/db/_security", "{}").Code)
+	require.Equal(t, 201, do(s, "PUT", "/db/doc", `{"a":1}`).Code)
+	for i := range users {
+		name := fmt.Sprint("joe", i)
+		require.Equal(t, 201, do(s, "PUT", "/_users/org.couchdb.user:"+name, `{"name":"`+name+`","type":"user","roles":["r"],"password":"p"}`).Code)
+	}
+	return s
+}
+
+func basic(name, password string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password))
+}
+
+// BenchmarkGetAs reads a document as nobody and with the kinds of credentials: what logins add to a request.
+func BenchmarkGetAs(b *testing.B) {
+	s := openServer(b, 1)
+	u, err := s.users.find(context.Background(), "_users", "joe0")
+	require.NoError(b, err)
+	cookie := auth.NewSession("joe0", "a secret"+u.Salt, "sha256", time.Now())
+	for _, c := range []struct{ name, header, value string }{
+		{"nobody", "X", "x"}, {"basic", "Authorization", basic("joe0", "p")}, {"cookie", "Cookie", "AuthSession=" + cookie},
+		{"admin", "Authorization", basic("admin", "secret")},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r := httptest.NewRequest("GET", "/db/doc", nil)
+				r.Header.Set(c.header, c.value)
+				w := httptest.NewRecorder()
+				s.ServeHTTP(w, r)
+				if w.Code != 200 {
+					b.Fatal(w.Code, w.Body)
+				}
+			}
+		})
+	}
+}
+
+// TestLoginFloodLeavesOthersAlone measures reads while twenty clients try wrong passwords. The time of a read must not double; since
+// test machines are busy with other things too, the best of a few tries counts.
+func TestLoginFloodLeavesOthersAlone(t *testing.T) {
+	s := openServer(t, 1)
+	_, err := s.config.Set("chttpd_auth_lockout", "mode", "off", false)
+	require.NoError(t, err)
+	_, err = s.config.Set("chttpd_auth", "iterations", "600000", false)
+	require.NoError(t, err)
+	require.Equal(t, 201, do(s, "PUT", "/_users/org.couchdb.user:slow", `{"name":"slow","type":"user","roles":[],"password":"p"}`).Code)
+	quiet, flooded := time.Duration(0), time.Hour
+	for range 5 {
+		quiet = max(quiet, medianRead(t, s))
+		stop := flood(s)
+		time.Sleep(20 * time.Millisecond)
+		flooded = min(flooded, medianRead(t, s))
+		stop()
+		if flooded <= 2*quiet {
+			break
+		}
+	}
+	t.Logf("median of a read: %s, in a flood of wrong passwords %s", quiet, flooded)
+	require.LessOrEqual(t, flooded, 2*quiet)
+}
+
+// medianRead is the median time of a document's read by a user who has logged in before.
+func medianRead(t *testing.T, s *Server) time.Duration {
+	const reads = 2000
+	times := make([]time.Duration, reads)
+	for i := range times {
+		r := httptest.NewRequest("GET", "/db/doc", nil)
+		r.Header.Set("Authorization", basic("joe0", "p"))
+		w := httptest.NewRecorder()
+		begin := time.Now()
+		s.ServeHTTP(w, r)
+		times[i] = time.Since(begin)
+		require.Equal(t, 200, w.Code)
+	}
+	slices.Sort(times)
+	return times[reads/2]
+}
+
+// flood tries wrong passwords from several addresses until stop is called.
+func flood(s *Server) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				r := httptest.NewRequest("GET", "/db/doc", nil).WithContext(ctx)
+				r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", i%4)
+				r.Header.Set("Authorization", basic("slow", fmt.Sprint("wrong", n)))
+				func() {
+					defer func() { _ = recover() }() // a request whose client has gone breaks its connection
+					s.ServeHTTP(httptest.NewRecorder(), r)
+				}()
+			}
+		})
+	}
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// TestManySessions: ten thousand users with a cookie each.
+func TestManySessions(t *testing.T) {
+	const users = 10000
+	s := newTestServer(t)
+	_, err := s.config.Set("chttpd_auth", "secret", "a secret", false)
+	require.NoError(t, err)
+	require.Equal(t, 201, do(s, "PUT", "/_users", "").Code)
+	docs := make([]byte, 0, 200*users)
+	docs = append(docs, `{"docs":[`...)
+	for i := range users {
+		if i > 0 {
+			docs = append(docs, ',')
+		}
+		docs = fmt.Appendf(docs, `{"_id":"org.couchdb.user:joe%d","name":"joe%d","type":"user","roles":[],"salt":"s%d"}`, i, i, i)
+	}
+	require.Equal(t, 201, do(s, "POST", "/_users/_bulk_docs", string(append(docs, "]}"...))).Code)
+	for round := range 2 {
+		begin := time.Now()
+		for i := range users {
+			r := httptest.NewRequest("GET", "/_session", nil)
+			r.Header.Set("Cookie", "AuthSession="+auth.NewSession(fmt.Sprint("joe", i), fmt.Sprint("a secrets", i), "sha256", time.Now()))
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			require.Contains(t, w.Body.String(), fmt.Sprintf(`"name":"joe%d"`, i))
+		}
+		t.Logf("round %d: %s for each of %d cookies", round, time.Since(begin)/users, users)
+	}
+}
