@@ -32,6 +32,15 @@ func TestSession(t *testing.T) {
 	require.False(t, ok)
 }
 
+// The cookies that the recordings have of a real CouchDB with this secret and salt come out byte for byte.
+func TestSessionAsCouchDBSignsIt(t *testing.T) {
+	at := time.Unix(0x6B0102BD, 0)
+	require.Equal(t, "Z29sZGVuLmNvb2tpZS51c2VyOjZCMDEwMkJEOhZsDYXMo_qLnvgrudzJaaw-Li6aLraBRMy61zgTQ6_J",
+		NewSession("golden.cookie.user", "golden-secret"+"salt", "sha256", at))
+	require.Equal(t, "Z29sZGVuLmNvb2tpZS51c2VyOjZCMDEwMkJEOpxeCFL2Rlm3S_3p5EuNO6BHLSLb",
+		NewSession("golden.cookie.user", "golden-secret"+"salt", "sha", at))
+}
+
 func TestAlgorithms(t *testing.T) {
 	require.Equal(t, []string{"sha256", "sha"}, Algorithms("sha256, sha"))
 	require.Equal(t, []string{"sha256"}, Algorithms("nonsense"))
