@@ -257,8 +257,7 @@ func (r *Run) save(answer *Answer, saves []Save) error {
 
 // jsonPath returns the text of the value that path leads to: a string's content, else the JSON text.
 func jsonPath(src []byte, path []string) (string, bool) {
-	var v any
-	if json.Unmarshal(src, &v) != nil {
+	if !json.Valid(src) {
 		return "", false
 	}
 	at := json.RawMessage(src)
