@@ -56,3 +56,29 @@ func TestSecurityRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func FuzzSecurity(f *testing.F) {
+	f.Add(DefaultSecurity, "joe", "a")
+	f.Add(`{"readers":{"names":["joe"]},"admins":{"roles":[]}}`, "joe", "_admin")
+	f.Add(`{"members":[]}`, "", "")
+	f.Fuzz(func(t *testing.T, text, name, role string) {
+		v, err := ejson.Parse([]byte(text))
+		if err != nil {
+			return
+		}
+		s, err := ParseSecurity(v)
+		if err != nil {
+			return
+		}
+		roles := []string{role}
+		if s.IsAdmin(name, roles) && s.CheckMember(name, roles) != nil {
+			t.Fatal("an admin who is no member")
+		}
+		if s.CheckMember("", []string{"_admin"}) != nil {
+			t.Fatal("a server admin is refused")
+		}
+		if err := s.CheckMember("", nil); err == nil && s.CheckMember(name, roles) != nil {
+			t.Fatal("open to nobody, but not to everybody")
+		}
+	})
+}

@@ -254,6 +254,9 @@ func (w *listWriter) doc(b []byte, r *storage.ListRow) ([]byte, error) {
 	if r.Doc == nil || r.Deleted {
 		return append(b, "null"...), nil
 	}
+	if err := w.c.shown(r.Doc); err != nil {
+		return nil, err
+	}
 	view, err := w.c.docView(r.Doc, &compat.DocOptions{Attachments: w.o.Attachments, AttEncodingInfo: w.o.AttEncodingInfo})
 	if err != nil {
 		return nil, err

@@ -1,8 +1,9 @@
 package server
 
 import (
-	"net"
+	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/settee-db/settee/compat"
@@ -135,14 +136,24 @@ func (c *Call) checkPassword(name, password string, u *auth.User) (bool, error) 
 	return true, nil
 }
 
-// peer is the address of the client without its port.
+// peer is the address of the client without its port. Behind a proxy of the local network it is the one that the proxy names
+// (mochiweb_request:get(peer)), so that one client cannot lock an account for all.
 func (c *Call) peer() string {
-	host, _, err := net.SplitHostPort(c.r.RemoteAddr)
+	addr, err := netip.ParseAddrPort(c.r.RemoteAddr)
 	if err != nil {
 		return c.r.RemoteAddr
 	}
-	return host
+	if ip := addr.Addr().Unmap(); ip.IsLoopback() || ip.IsPrivate() {
+		hops := strings.Split(c.Header("X-Forwarded-For"), ",")
+		if last := strings.TrimSpace(hops[len(hops)-1]); last != "" && len(last) <= maxPeer {
+			return last
+		}
+	}
+	return addr.Addr().String()
 }
+
+// maxPeer bounds what a proxy may name: an IPv6 address with its zone.
+const maxPeer = 64
 
 // cookieHandler reads the session cookie. One that cannot be read ends the request; one that is not valid is as none.
 func cookieHandler(c *Call) (bool, error) {

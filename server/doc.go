@@ -14,7 +14,12 @@
 //	dbs.go, dbsettings.go, maintenance.go        databases
 //	alldocs.go, partition.go                     lists of documents
 //
-// auth.go checks credentials, settings.go holds the parsed configuration (sub-package config), stats.go the counters.
+//	session.go                                   /_session
+//
+// auth.go runs the authentication handlers (sub-package auth knows passwords, cookies and tokens), userdirectory.go finds users and
+// remembers them, peruser.go follows the users database. users.go is what happens to user documents on their way in and out,
+// validate.go the rules that the store applies inside a document's transaction. settings.go and authsettings.go hold the parsed
+// configuration (sub-package config), stats.go the counters.
 //
 // # Invariants
 //
@@ -24,4 +29,6 @@
 //  4. A Call is used by one goroutine, and not after its handler returned.
 //  5. "Database does not exist." wins over every error but those of authorisation.
 //  6. A request sees one state of the settings, that of its begin.
+//  7. Documents are written through Call.updateDocs alone, which names the writer to the validator, and shown only after Call.open or
+//     Call.shown, which hide user documents.
 package server

@@ -64,12 +64,13 @@ type Server struct {
 // New prepares a server; Serve starts it.
 func New(o Options) (*Server, error) {
 	verifier := auth.NewVerifier()
-	users, err := newUserDirectory(o.Store, verifier, o.Log)
+	stats := newStats()
+	users, err := newUserDirectory(o.Store, verifier, stats, o.Log)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{
-		store: o.Store, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: newStats(), started: time.Now(),
+		store: o.Store, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(),
 		routes: newRouter(routes), handle: compose(dispatch), stopping: make(chan struct{}),
 	}
 	if s.node = o.Node; s.node == "" {

@@ -19,6 +19,7 @@ import (
 type userDirectory struct {
 	store    *storage.Store
 	verifier *auth.Verifier
+	stats    *stats
 	log      *slog.Logger
 
 	mu         sync.Mutex
@@ -38,13 +39,13 @@ type userKey struct{ db, name string }
 // knownUsers bounds the memory of the directory.
 const knownUsers = 16384
 
-func newUserDirectory(store *storage.Store, verifier *auth.Verifier, log *slog.Logger) (*userDirectory, error) {
+func newUserDirectory(store *storage.Store, verifier *auth.Verifier, stats *stats, log *slog.Logger) (*userDirectory, error) {
 	known, err := lru.New[userKey, *auth.User](knownUsers)
 	if err != nil {
 		return nil, err
 	}
 	d := &userDirectory{
-		store: store, verifier: verifier, log: log, known: known,
+		store: store, verifier: verifier, stats: stats, log: log, known: known,
 		upgrading: make(map[string]bool), nudge: make(chan struct{}, 1),
 	}
 	d.ctx, d.stop = context.WithCancel(context.Background())
@@ -61,8 +62,10 @@ func (d *userDirectory) close() {
 func (d *userDirectory) find(ctx context.Context, db, name string) (*auth.User, error) {
 	key := userKey{db, name}
 	if u, ok := d.known.Get(key); ok {
+		d.stats.add("couchdb.auth_cache_hits", 1)
 		return u, nil
 	}
+	d.stats.add("couchdb.auth_cache_misses", 1)
 	d.mu.Lock()
 	generation := d.generation
 	d.mu.Unlock()

@@ -35,7 +35,7 @@ var Settings = []Setting{
 	{"chttpd_auth", "cookie_domain", "", "Domain of session cookies; empty is the host alone."},
 	{"chttpd_auth", "hash_algorithms", "sha256, sha", "Hash functions of cookies and proxy tokens; the first signs, all verify."},
 	{"chttpd_auth", "iterations", "600000", "PBKDF2 iterations for new passwords."},
-	{"chttpd_auth", "max_iterations", "1000000000", "Most PBKDF2 iterations of a stored password that are computed."},
+	{"chttpd_auth", "max_iterations", "10000000", "Most PBKDF2 iterations of a stored password that are computed (CouchDB: 1000000000, minutes for a login)."},
 	{"chttpd_auth", "min_iterations", "1", "Fewest PBKDF2 iterations of a stored password that count."},
 	{"chttpd_auth", "password_regexp", "", "What new passwords must match: an Erlang list of regular expressions or {expression, reason}."},
 	{"chttpd_auth", "password_scheme", "pbkdf2", "How new passwords are stored: pbkdf2 or simple."},
