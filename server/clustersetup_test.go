@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -77,7 +78,7 @@ func TestLiveSyncSetup(t *testing.T) {
 	}
 	w = do(s, "GET", "/", "", "Authorization", "")
 	require.Equal(t, 401, w.Code, "a valid user is required at once")
-	require.Equal(t, []string{`Basic realm="couchdb"`}, w.Header()[headerWWWAuth])
+	require.Equal(t, []string{`Basic realm="couchdb"`}, rawHeader(w, headerWWWAuth))
 	w = do(s, "OPTIONS", "/vault/_bulk_docs", "", "Authorization", "", "Origin", "capacitor://localhost", "Access-Control-Request-Method", "POST",
 		"Access-Control-Request-Headers", "authorization,content-type")
 	require.Equal(t, 204, w.Code)
@@ -142,4 +143,9 @@ func appendJSONString(s string) []byte {
 		b = append(b, s[i])
 	}
 	return append(b, '"')
+}
+
+// rawHeader reads a header under the name it was set with, which net/http's functions would change.
+func rawHeader(w interface{ Header() http.Header }, name string) []string {
+	return map[string][]string(w.Header())[name]
 }

@@ -30,9 +30,9 @@ type reshardState struct {
 
 // reshardJob is one split of one shard.
 type reshardJob struct {
-	id, source, state, reason string
-	targets                   [2]string
-	started, updated          time.Time
+	id, source, state string
+	targets           [2]string
+	started, updated  time.Time
 }
 
 // find returns the index of a job, -1 if there is none.

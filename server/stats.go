@@ -80,11 +80,6 @@ func (s *stats) read(n int) { s.reads.n.Add(int64(n)) }
 // written counts documents that were written.
 func (s *stats) written(n int) { s.writes.n.Add(int64(n)) }
 
-// feedOpened and feedClosed count the feeds that are open.
-func (s *stats) feedOpened() { s.add("couchdb.httpd.clients_requesting_changes", 1) }
-
-func (s *stats) feedClosed() { s.add("couchdb.httpd.clients_requesting_changes", -1) }
-
 // begin counts a request.
 func (s *stats) begin(method string) {
 	s.total.n.Add(1)

@@ -140,8 +140,8 @@ func TestBatchesFitTransactions(t *testing.T) {
 	want(t, "one that is too large", update(t, db, UpdateOptions{}, doc(t, "small", "", `{}`), tooLarge), "[1-967a00dff5e02add41819138abb3284d document_too_large]")
 }
 
-// onlyOdd refuses documents whose n is even, and records the winners' changes.
-type onlyOdd struct{ changes *[]string }
+// onlyOdd refuses documents whose n is even.
+type onlyOdd struct{}
 
 func (h onlyOdd) Prepare(context.Context, *Tx) (ValidateFunc, error) {
 	return func(_ context.Context, edit, parent *Document) error {

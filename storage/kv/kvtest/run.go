@@ -208,12 +208,6 @@ func seeded(t testing.TB) (*rand.Rand, uint64) {
 	return rand.New(rand.NewPCG(seed, 0)), seed
 }
 
-// stampAt reads the versionstamp's engine part from b.
-func stampAt(b []byte, offset int) (stamp [kv.VersionstampSize]byte) {
-	copy(stamp[:], b[offset:])
-	return stamp
-}
-
 // compareStamps orders versionstamps by what the engine filled in.
 func compareStamps(a, b kv.Versionstamp) int {
 	return bytes.Compare(a[:kv.VersionstampSize], b[:kv.VersionstampSize])
