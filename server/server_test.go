@@ -132,7 +132,7 @@ func TestStatisticsMove(t *testing.T) {
 	expect(t, do(s, "GET", "/_node/_local/_stats/couchdb/httpd_request_methods/PUT/value", ""), 200, "1\n")
 	expect(t, do(s, "GET", "/_node/_local/_stats/couchdb/httpd_status_codes/201/value", ""), 200, "1\n")
 	expect(t, do(s, "GET", "/_node/_local/_stats/nosuch", ""), 200, "null\n")
-	require.Contains(t, do(s, "GET", "/_node/_local/_prometheus", "").Body.String(), "couchdb_httpd_status_codes_201_total 1\n")
+	require.Contains(t, do(s, "GET", "/_node/_local/_prometheus", "").Body.String(), "couchdb_httpd_status_codes{code=\"201\"} 1\n")
 }
 
 // TestPanicsAreAnswered: a bug costs one request, not the server.
