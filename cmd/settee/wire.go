@@ -62,11 +62,11 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	}
 	id := a.store.UUID()
 	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))
+	a.store.SetHooks(storage.Hooks{ // before the system databases, whose creation is written to _global_changes meanwhile
+		MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
+		Validator:        server.NewValidator(a.config),
+	})
 	if err = createSystemDatabases(ctx, a.store); err == nil {
-		a.store.SetHooks(storage.Hooks{
-			MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
-			Validator:        server.NewValidator(a.config),
-		})
 		err = server.EnsureAuthDesign(ctx, a.store.DB(a.config.String("chttpd_auth", "authentication_db")))
 	}
 	if err == nil {
