@@ -102,6 +102,9 @@ func FuzzResponse(f *testing.F) {
 		if got.length > int64(len(text)) || got.length != int64(len(p.body)) {
 			t.Fatalf("%d bytes of body, %d kept, from %d bytes", got.length, len(p.body), len(text))
 		}
+		if bytes.Count(text, []byte("\n")) != bytes.Count(text, []byte("\r\n")) {
+			return // net/http also takes bare line feeds as ends of lines; no server that is measured sends them in its head
+		}
 		resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), nil)
 		if err != nil || resp.StatusCode/100 == 1 {
 			return // it is stricter, and hands interim responses on
