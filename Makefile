@@ -56,6 +56,11 @@ test-clients: build ## PouchDB and nano in Node against a real server process (C
 	cd test-clients && npm ci --ignore-scripts --no-audit --no-fund && \
 		SETTEE_BINARY=$(CURDIR)/$(BIN) COUCHDB_URL=$(COUCHDB_URL) npm test
 
+.PHONY: test-browser
+test-browser: build fauxton ## Fauxton in Chromium against a real server process (apt-get install chromium; SCREENSHOTS=directory)
+	cd test-clients/browser && npm ci --ignore-scripts --no-audit --no-fund && \
+		SETTEE_BINARY=$(CURDIR)/$(BIN) COUCHDB_FAUXTON_DOCROOT=$(CURDIR)/bin/fauxton npm test
+
 .PHONY: conformance
 conformance: ## replay CouchDB's transcripts and print the counts (ENGINES=, COUCHDB_URL=)
 	@COUCHDB_URL=$(COUCHDB_URL) $(GO) test -count=1 ./conformance -run TestConformance \

@@ -39,6 +39,14 @@ func TestPreflightNeedsNoCredentials(t *testing.T) {
 	require.Equal(t, "app://obsidian.md", w.Header().Get("Access-Control-Allow-Origin"), "errors carry the headers too")
 }
 
+// TestCORSInOldSection: Fauxton 1.2 writes enable_cors into the section httpd, where CouchDB still reads it.
+func TestCORSInOldSection(t *testing.T) {
+	s := newTestServer(t)
+	setConfig(t, s, "httpd", "enable_cors", "true")
+	setConfig(t, s, "cors", "origins", "*")
+	require.Equal(t, "http://a.example", do(s, "GET", "/", "", "Origin", "http://a.example").Header().Get("Access-Control-Allow-Origin"))
+}
+
 func TestFrameOptions(t *testing.T) {
 	s := newTestServer(t)
 	frames := func() string { return do(s, "GET", "/", "").Header().Get("X-Frame-Options") }

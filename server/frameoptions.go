@@ -14,7 +14,7 @@ type frameOptions struct {
 }
 
 func readFrameOptions(c *config.Config) *frameOptions {
-	if !c.Bool("chttpd", "enable_xframe_options") {
+	if chttpdValue(c, "enable_xframe_options") != "true" {
 		return nil
 	}
 	return &frameOptions{sameOrigin: c.Bool("x_frame_options", "same_origin"), hosts: splitList(c.String("x_frame_options", "hosts"))}
