@@ -1,0 +1,163 @@
+// Fauxton, CouchDB's web interface, in Chromium: log in, databases, documents, attachments, permissions, configuration. Any error in
+// the browser's console and any answer of 400 or more fails the test. With SCREENSHOTS set, pictures go to that directory.
+import { after, before, test } from 'node:test'
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { chromium } from 'playwright-core'
+import { startServer } from '../lib/server.js'
+
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const NAME = 'tour'
+
+let server, base, browser, page
+const errors = []
+
+before(async () => {
+  assert.ok(existsSync(CHROMIUM), `${CHROMIUM} is missing: apt-get install chromium`)
+  server = await startServer()
+  const url = new URL(server.url)
+  base = `${url.protocol}//${url.host}`
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
+  page = await browser.newPage({ viewport: { width: 1200, height: 720 } })
+  page.setDefaultTimeout(10_000)
+  page.on('dialog', dialog => dialog.accept()) // whether an edited document may be left
+  page.on('console', message => { if (message.type() === 'error') errors.push(`console: ${message.text()}`) })
+  page.on('pageerror', error => errors.push(`page: ${error.message}`))
+  page.on('response', r => { if (r.status() >= 400) errors.push(`${r.status()} ${r.request().method()} ${r.url()}`) })
+})
+
+after(async () => {
+  await browser?.close()
+  await server?.stop()
+})
+
+// Opens a page of the interface afresh: what the one before had open or unsaved does not follow.
+async function open (where) {
+  await page.goto('about:blank')
+  await page.goto(`${base}/_utils/#${where}`)
+}
+
+async function picture (name) {
+  if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`) })
+}
+
+// Asks the server directly, as the administrator.
+async function api (path, options) {
+  const r = await fetch(base + path, { ...options, headers: { authorization: 'Basic ' + btoa('admin:password'), 'content-type': 'application/json' } })
+  return r.json()
+}
+
+// Waits until check(answer) holds.
+async function until (path, check) {
+  for (let i = 0; i < 100; i++) {
+    const answer = await api(path)
+    if (check(answer)) return answer
+    await page.waitForTimeout(100)
+  }
+  assert.fail(`${path}: ${JSON.stringify(await api(path))}`)
+}
+
+// Writes a text into the document editor, in place of what is there, and saves it.
+async function saveDocument (text) {
+  await page.evaluate(text => globalThis.document.querySelector('.ace_editor').env.editor.setValue(text, 1), text)
+  await page.click('.save-doc')
+  await settled()
+}
+
+// Waits until Fauxton has seen its answers: it fails when the page is left before.
+async function settled () {
+  await page.waitForLoadState('networkidle')
+  await page.waitForTimeout(700)
+}
+
+async function openDocument (id) {
+  await open(`/database/${NAME}/${id}`)
+  await page.waitForFunction(id => globalThis.document.querySelector('.ace_editor')?.env?.editor.getValue().includes(`"${id}"`), id)
+}
+
+test('log in', async () => {
+  await open('')
+  await page.fill('#username', 'admin')
+  await page.fill('#password', 'password')
+  await picture('login')
+  await page.click('[type=submit]')
+  await page.waitForSelector('.add-new-database-btn')
+  await page.waitForSelector('text=_replicator')
+})
+
+test('create a database', async () => {
+  await page.click('.add-new-database-btn')
+  await page.fill('#js-new-database-name', NAME)
+  await page.click('#non-partitioned-db')
+  await page.click('#js-create-database')
+  await page.waitForFunction(name => globalThis.location.hash.includes(`database/${name}/_all_docs`), NAME)
+  assert.equal((await api(`/${NAME}`)).db_name, NAME)
+})
+
+test('create and edit a document', async () => {
+  await open(`/database/${NAME}/_new`)
+  await page.waitForSelector('.ace_editor')
+  await saveDocument('{"_id": "first", "value": 1}')
+  await until(`/${NAME}/first`, doc => doc.value === 1)
+  await openDocument('first')
+  const doc = await api(`/${NAME}/first`)
+  await saveDocument(JSON.stringify({ ...doc, value: 2 }, null, 2))
+  await until(`/${NAME}/first`, doc => doc.value === 2)
+  await openDocument('first')
+  await picture('document')
+})
+
+test('upload an attachment', async () => {
+  await openDocument('first')
+  await page.click('.panel-button.upload')
+  await page.setInputFiles('input[name="_attachments"]', { name: 'hello.txt', mimeType: 'text/plain', buffer: Buffer.from('hello') })
+  await page.click('#upload-btn')
+  const doc = await until(`/${NAME}/first`, doc => doc._attachments)
+  assert.equal(doc._attachments['hello.txt'].length, 5)
+  await settled()
+})
+
+test('delete a document', async () => {
+  await api(`/${NAME}/second`, { method: 'PUT', body: '{}' })
+  await openDocument('second')
+  await page.click('button[title="Delete"]')
+  await page.click('.modal-dialog .btn-primary')
+  await until(`/${NAME}/second`, doc => doc.reason === 'deleted')
+  await settled()
+  await open(`/database/${NAME}/_all_docs`)
+  await page.waitForSelector('text=first')
+  await picture('documents')
+})
+
+test('change permissions', async () => {
+  await open(`/database/${NAME}/permissions`)
+  await page.fill('input[placeholder="Username"] >> nth=1', 'anna')
+  await page.click('button:has-text("Add User") >> nth=1')
+  await settled()
+  const security = await until(`/${NAME}/_security`, s => s.members?.names?.includes('anna'))
+  assert.deepEqual(security.admins.roles, ['_admin'])
+  await picture('permissions')
+})
+
+test('configuration and CORS', async () => {
+  const { all_nodes: [node] } = await api('/_membership')
+  await open(`_config/${node}`)
+  await page.waitForSelector('text=The Apache Software Foundation')
+  await picture('config')
+  await open(`_config/${node}/cors`)
+  await page.click('text=Enable CORS')
+  await until('/_node/_local/_config/httpd/enable_cors', value => value === 'true')
+})
+
+test('databases, tasks and account', async () => {
+  for (const [where, text] of [['_all_dbs', NAME], ['activetasks', 'Active Tasks'], ['changePassword', 'Password']]) {
+    await open(where)
+    await page.waitForSelector(`text=${text}`)
+  }
+  await open('_all_dbs')
+  await page.waitForSelector(`text=${NAME}`)
+  await picture('databases')
+})
+
+test('no error in the console', () => assert.deepEqual(errors, []))
