@@ -259,27 +259,27 @@ func TestUploadLeases(t *testing.T) {
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
 	lost, slow := db.Uploads(), db.Uploads()
-	abandoned := upload(t, lost, "a", noise(100_000), nil)
-	first := upload(t, slow, "b", noise(100_001), nil)
+	abandoned := upload(t, lost, "a", noise(uploadMemory+3), nil)
+	first := upload(t, slow, "b", noise(uploadMemory+1), nil)
 	now = now.Add(uploadLease / 2)
-	second := upload(t, slow, "c", noise(100_002), nil) // renews the first one's lease, too
+	second := upload(t, slow, "c", noise(uploadMemory+2), nil) // renews the first one's lease, too
 	now = now.Add(uploadLease/2 + time.Second)
 	n, err := s.CollectAttachments(t.Context())
 	must(t, err)
 	want(t, "collected", n, 1)
 	putAtts(t, db, "slow", "", first, second)
-	wantAtt(t, db, "slow", "", "b", noise(100_001))
+	wantAtt(t, db, "slow", "", "b", noise(uploadMemory+1))
 	d := doc(t, "late", "", `{}`)
 	d.Attachments = []compat.Attachment{abandoned}
 	_, err = db.Update(t.Context(), []*compat.Document{d}, UpdateOptions{})
 	wantError(t, err, compat.KindConflict)
-	_, err = lost.Add(t.Context(), Upload{Length: -1}, bytes.NewReader(noise(100_000)))
+	_, err = lost.Add(t.Context(), Upload{Length: -1}, bytes.NewReader(noise(uploadMemory+3)))
 	wantError(t, err, compat.KindConflict)
 	now = now.Add(24 * time.Hour)
 	n, err = s.CollectAttachments(t.Context())
 	must(t, err)
 	want(t, "collected", n, 0)
-	wantAtt(t, db, "slow", "", "c", noise(100_002))
+	wantAtt(t, db, "slow", "", "c", noise(uploadMemory+2))
 	checkStore(t, s.kv)
 }
 
@@ -287,14 +287,14 @@ func TestUploadLeases(t *testing.T) {
 func TestUploadAndDeletedDatabase(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
 	u := db.Uploads()
-	streamed := upload(t, u, "a", noise(100_000), nil)
+	streamed := upload(t, u, "a", noise(uploadMemory+3), nil)
 	must(t, db.store.Delete(t.Context(), "db"))
 	must(t, db.store.Create(t.Context(), "db", CreateOptions{}))
 	d := doc(t, "doc", "", `{}`)
 	d.Attachments = []compat.Attachment{streamed}
 	_, err := db.Update(t.Context(), []*compat.Document{d}, UpdateOptions{})
 	wantError(t, err, compat.KindConflict)
-	_, err = u.Add(t.Context(), Upload{Length: -1}, bytes.NewReader(noise(100_000)))
+	_, err = u.Add(t.Context(), Upload{Length: -1}, bytes.NewReader(noise(uploadMemory+3)))
 	wantError(t, err, compat.ErrNoDatabase)
 	must(t, u.Discard(t.Context()))
 	wantAttKeys(t, db, 0, 0, 0)
@@ -305,7 +305,7 @@ func TestUploadCosts(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
 	counting := kv.NewCounting(db.store.kv)
 	db.store.kv = counting
-	for size, commits := range map[int]int64{1000: 0, 100_000: 1, uploadBatch: 1, 2*uploadBatch + 1: 3} {
+	for size, commits := range map[int]int64{1000: 0, uploadMemory: 0, uploadMemory + 1: 1, uploadBatch: 1, 2*uploadBatch + 1: 3} {
 		counting.Reset()
 		u := db.Uploads()
 		upload(t, u, "a", noise(size), nil)

@@ -37,7 +37,7 @@ func fullStore(t *testing.T, layout Layout) (*Store, *DB) {
 	replicate(t, db, "tomb", "1-aaaaaaaaaaaaaaaa!")
 	u := db.Uploads()
 	putAtts(t, db, "atts", "", upload(t, u, "big", noise(200_000), nil), upload(t, u, "small", noise(100), nil))
-	upload(t, db.Uploads(), "pending", noise(100_000), nil)
+	upload(t, db.Uploads(), "pending", noise(uploadMemory+1), nil)
 	put(t, db, "_local/x", "", `{"local":true}`)
 	_, err = db.Purge(t.Context(), []IDRevs{{ID: "purged", Revs: []compat.Rev{{Pos: 1, Hash: "x"}}}})
 	must(t, err)
