@@ -21,6 +21,7 @@
 //
 // The tests: conformance_test.go replays everything, wire_*_test.go have one test for each wire rule that real clients
 // depend on (W1 …), kivik_*_test.go drive the server through the kivik client, crash*_test.go kill it under load,
+// hostile*_test.go and slow_test.go abuse it, contend_test.go and scale_test.go crowd it (SETTEE_SCALE=full: the promised numbers),
 // harness_test.go holds the replayer itself to its rules. All but the replay and the crashes share one server
 // (shared_test.go); with COUCHDB_URL set they run on that one, so that the tests can be checked against the original.
 //
