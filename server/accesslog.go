@@ -20,7 +20,8 @@ func (c *Call) logAccess(took time.Duration) {
 		if user == "" {
 			user = "undefined"
 		}
-		log.Info(fmt.Sprintf("%s %s %s %s %s %s %d ok %d", c.id, c.r.Host, peer, user, c.r.Method, c.r.RequestURI, c.status, took.Milliseconds()))
+		log.LogAttrs(context.Background(), slog.LevelInfo, fmt.Sprintf("%s %s %s %s %s %d ok %d", c.r.Host, peer, user, c.r.Method, c.r.RequestURI,
+			c.status, took.Milliseconds()), slog.String(requestKey, c.id))
 		return
 	}
 	log.LogAttrs(context.Background(), slog.LevelInfo, "request", slog.String("id", c.id), slog.String("peer", peer), slog.String("user", user),

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -62,13 +63,20 @@ func addStoreFlags(cmd *cobra.Command, o *appOptions) {
 // serve runs until ctx ends: then feeds end, requests in flight finish, and the store is closed.
 func serve(ctx context.Context, o serveOptions) error {
 	level := new(slog.LevelVar)
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	var couchLines atomic.Bool
+	log := slog.New(server.FormatLog{
+		Couch: server.NewCouchLog(os.Stderr, level, nodeName()), Plain: slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}),
+		UseCouch: couchLines.Load,
+	})
 	slog.SetDefault(log)
 	a, err := openApp(ctx, o.appOptions, log)
 	if err != nil {
 		return err
 	}
-	setLevel := func() { level.Set(logLevel(a.config.String("log", "level"))) }
+	setLevel := func() {
+		level.Set(logLevel(a.config.String("log", "level")))
+		couchLines.Store(a.config.String("log", "format") == "couchdb")
+	}
 	setLevel()
 	a.config.Subscribe(setLevel)
 	listener, err := net.Listen("tcp", o.address(a.config))
