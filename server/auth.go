@@ -190,14 +190,15 @@ func cookieHandler(c *Call) (bool, error) {
 }
 
 // proxyHandler believes the headers of a proxy that has identified the user, with a token if proxy_use_secret asks for one
-// (couch_httpd_auth:proxy_auth_user). An empty name, which CouchDB takes for a user, is nobody.
+// (couch_httpd_auth:proxy_auth_user). An empty name, which CouchDB takes for a user, is nobody; and where a token is asked for but no
+// secret is set, nobody is believed, whereas CouchDB believes everybody.
 func proxyHandler(c *Call) (bool, error) {
 	set := c.set.auth
 	name := c.Header(set.proxyUser)
 	if name == "" {
 		return false, nil
 	}
-	if set.proxySecret && set.secret != "" && !auth.ProxyToken(c.Header(set.proxyToken), name, set.secret, set.algorithms) {
+	if set.proxySecret && (set.secret == "" || !auth.ProxyToken(c.Header(set.proxyToken), name, set.secret, set.algorithms)) {
 		return false, nil
 	}
 	c.user = Principal{Name: name, Roles: []string{}}

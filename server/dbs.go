@@ -75,16 +75,13 @@ func putDB(c *Call) error {
 	if err := c.srv.store.Create(c.Context(), name, options); err != nil {
 		return err
 	}
-	if err := c.applyDefaultSecurity(); err != nil {
-		return err
-	}
 	c.SetHeader("Location", c.Link(name))
 	return c.OK(http.StatusCreated)
 }
 
 // createOptions reads n, q, placement, engine, partitioned and this server's own layout.
 func (c *Call) createOptions() (storage.CreateOptions, error) {
-	o := storage.CreateOptions{N: 1, Q: int(c.set.shards)}
+	o := storage.CreateOptions{N: 1, Q: int(c.set.shards), Security: c.defaultSecurity()}
 	var n int
 	if err := c.positive("n", &n); err != nil {
 		return o, err
@@ -141,13 +138,13 @@ func validPlacement(text string) bool {
 	return true
 }
 
-// applyDefaultSecurity stores couchdb/default_security where it opens the database; without a stored object a database is
-// closed (compat.DefaultSecurity).
-func (c *Call) applyDefaultSecurity() error {
+// defaultSecurity is couchdb/default_security where it opens the database; without a stored object a database is closed
+// (compat.DefaultSecurity).
+func (c *Call) defaultSecurity() []byte {
 	if mode := c.set.defaultSecurity; mode != "everyone" && mode != "admin_local" {
 		return nil
 	}
-	return c.db.SetSecurity(c.Context(), []byte("{}"))
+	return []byte("{}")
 }
 
 func deleteDB(c *Call) error {

@@ -126,16 +126,12 @@ func (d *userDirectory) syncDatabase(ctx context.Context, p *peruserSettings, us
 		}
 		return nil
 	}
-	db := d.store.DB(name)
 	if !deleted {
-		err := compat.ValidateDatabaseName(name)
-		if err == nil {
-			err = d.store.Create(ctx, name, storage.CreateOptions{Q: p.q, N: 1})
-		}
-		if err != nil && !errors.Is(err, compat.KindFileExists) {
+		if err := d.createFor(ctx, p, name, user); err == nil || !errors.Is(err, compat.KindFileExists) {
 			return err
 		}
 	}
+	db := d.store.DB(name)
 	object, err := db.Security(ctx)
 	if errors.Is(err, compat.KindNoDatabase) {
 		return nil
@@ -154,6 +150,19 @@ func (d *userDirectory) syncDatabase(ctx context.Context, p *peruserSettings, us
 		return db.SetSecurity(ctx, next)
 	}
 	return nil
+}
+
+// createFor makes a user's database, which the user may use from its first moment.
+func (d *userDirectory) createFor(ctx context.Context, p *peruserSettings, name, user string) error {
+	if err := compat.ValidateDatabaseName(name); err != nil {
+		return err
+	}
+	v, err := ejson.Parse([]byte(compat.DefaultSecurity))
+	if err != nil {
+		return err
+	}
+	security, _ := withMember(v, user, true)
+	return d.store.Create(ctx, name, storage.CreateOptions{Q: p.q, N: 1, Security: security})
 }
 
 // withMember returns a security object with the user added to the names of admins and members, or removed from them.

@@ -27,7 +27,11 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error 
 		tx.Set(key, rec.encode())
 		// Even an empty database has a last sequence, which `since=now` and wake-ups begin with.
 		tx.SetVersionstampedValue(newSpace(prefix).sub(nil, TagLastSeq), appendSeq(nil, Seq{Incarnation: rec.incarnation}), 1)
-		return nil
+		if o.Security == nil {
+			return nil
+		}
+		t := dbTx{dbRead: dbRead{r: tx, rec: *rec, keys: newSpace(prefix), name: name}, tx: tx, ctx: ctx}
+		return t.setSecurity(o.Security)
 	})
 	if err == nil {
 		s.touched(name, eventCreated)

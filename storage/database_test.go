@@ -66,6 +66,17 @@ func TestStoreKeepsItsIdentity(t *testing.T) {
 	wantError(t, err, kv.ErrFormat)
 }
 
+func TestCreateWithSecurity(t *testing.T) {
+	onStores(t, func(t *testing.T, s *Store) {
+		for name, object := range map[string]string{"small": `{}`, "large": `{"x":"` + strings.Repeat("n", 200_000) + `"}`} {
+			must(t, s.Create(t.Context(), name, CreateOptions{Security: []byte(object)}))
+			got, err := s.DB(name).Security(t.Context())
+			must(t, err)
+			want(t, name, string(got) == object, true)
+		}
+	})
+}
+
 func TestSettings(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		object, err := db.Security(t.Context())

@@ -76,10 +76,12 @@ func (d *dbRead) security() ([]byte, error) {
 
 // SetSecurity replaces the security object, which is stored as it is.
 func (db *DB) SetSecurity(ctx context.Context, object []byte) error {
-	return db.update(ctx, func(t *dbTx) error {
-		key := t.keys.sub(nil, TagSecurity)
-		t.clearEntry(key, true)
-		_, err := t.putEntry(key, LayoutPacked, 0, nil, object)
-		return err
-	})
+	return db.update(ctx, func(t *dbTx) error { return t.setSecurity(object) })
+}
+
+func (t *dbTx) setSecurity(object []byte) error {
+	key := t.keys.sub(nil, TagSecurity)
+	t.clearEntry(key, true)
+	_, err := t.putEntry(key, LayoutPacked, 0, nil, object)
+	return err
 }

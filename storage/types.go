@@ -30,6 +30,8 @@ type CreateOptions struct {
 	Partitioned bool
 	Layout      Layout
 	Q, N        int
+	// Security is the security object it begins with, nil for none. A database is never seen without it.
+	Security []byte
 }
 
 // Info is what GET /db shows.
