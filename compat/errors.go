@@ -122,6 +122,7 @@ type Error struct {
 	Reason string // the `reason` member, exactly
 	Name   string // the `error` member where it is not the kind's own word; else ""
 	Allow  string // KindMethodNotAllowed: the Allow header, `GET,HEAD`
+	Ref    bool   // the answer carries a `ref` number, as those of KindUnknown: what CouchDB met on a shard or in a worker process
 }
 
 // The errors that carry nothing of the request.
@@ -161,6 +162,13 @@ func Errorf(k Kind, format string, args ...any) *Error {
 // Named makes an error with the status of k and an `error` word of its own, as a validation function, a JavaScript
 // function or Mango gives it.
 func Named(k Kind, name, reason string) *Error { return &Error{Kind: k, Name: name, Reason: reason} }
+
+// WithRef returns e as an error whose answer carries a `ref` number.
+func (e *Error) WithRef() *Error {
+	with := *e
+	with.Ref = true
+	return &with
+}
 
 // MethodNotAllowed makes the 405 whose Allow header and reason list the methods, written as `GET,HEAD`
 // (chttpd:send_method_not_allowed).

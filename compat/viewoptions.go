@@ -62,6 +62,8 @@ type ViewOptions struct {
 	Stable          bool
 	Update          ViewUpdate
 	Partition       *string // valid as a name; nil if absent
+	// Bookmark is this project's own option: nil if absent, "" or "nil" for a first page, else where the page before ended.
+	Bookmark *string
 
 	// GroupLevel is set by the checks: 0 no grouping, GroupExact, or a number of array elements.
 	GroupLevel int64

@@ -41,6 +41,8 @@ func (o *ViewOptions) set(name string, v optionValue) (err error) {
 		o.groupLevel, err = v.natural()
 	case "stale", "stable", "update":
 		return o.setUpdate(name, v)
+	case "bookmark":
+		o.Bookmark = v.plain()
 	case "partition":
 		o.Partition = v.plain()
 		return ValidatePartition(*o.Partition)

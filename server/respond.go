@@ -143,7 +143,7 @@ func (c *Call) errorBody(status int, e *compat.Error) error {
 	b = ejson.AppendString(b, e.Word())
 	b = append(b, `,"reason":`...)
 	b = ejson.AppendString(b, e.Reason)
-	if e.Kind == compat.KindUnknown {
+	if e.Kind == compat.KindUnknown || e.Ref {
 		ref := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(e.Reason))), 10)
 		c.SetHeader("X-Couch-Stack-Hash", ref)
 		b = append(append(b, `,"ref":`...), ref...)
