@@ -3,6 +3,8 @@ package compat
 import (
 	"errors"
 	"fmt"
+
+	"github.com/settee-db/settee/compat/ejson"
 )
 
 // Kind says what went wrong in CouchDB's terms. It fixes the HTTP status, the `error` word of the answer and the reason
@@ -121,8 +123,18 @@ type Error struct {
 	Kind   Kind
 	Reason string // the `reason` member, exactly
 	Name   string // the `error` member where it is not the kind's own word; else ""
-	Allow  string // KindMethodNotAllowed: the Allow header, `GET,HEAD`
+	Allow  string // KindMethodNotAllowed: the Allow header, `GET,HEAD`; "" for none
 	Ref    bool   // the answer carries a `ref` number, as those of KindUnknown: what CouchDB met on a shard or in a worker process
+	// ReasonJSON is the `reason` member where a JavaScript function gave one that is no text, as JSON; Reason describes it.
+	ReasonJSON string
+}
+
+// AppendReason appends the value of the `reason` member as JSON.
+func (e *Error) AppendReason(dst []byte) []byte {
+	if e.ReasonJSON != "" {
+		return append(dst, e.ReasonJSON...)
+	}
+	return ejson.AppendString(dst, e.Reason)
 }
 
 // The errors that carry nothing of the request.

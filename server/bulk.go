@@ -210,7 +210,7 @@ func appendFailure(b []byte, id string, rev compat.Rev, withRev bool, e *compat.
 		b = rev.AppendJSON(append(b, `,"rev":`...))
 	}
 	b = ejson.AppendString(append(b, `,"error":`...), e.Word())
-	b = ejson.AppendString(append(b, `,"reason":`...), e.Reason)
+	b = e.AppendReason(append(b, `,"reason":`...))
 	return append(b, '}')
 }
 

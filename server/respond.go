@@ -118,7 +118,7 @@ func (c *Call) fail(err error) error {
 	if e.Kind == compat.KindUnauthorized {
 		return c.unauthorized(e)
 	}
-	if e.Kind == compat.KindMethodNotAllowed {
+	if e.Kind == compat.KindMethodNotAllowed && e.Allow != "" {
 		c.SetHeader("Allow", e.Allow)
 	}
 	return c.errorBody(e.Status(), e)

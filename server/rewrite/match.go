@@ -1,0 +1,171 @@
+package rewrite
+
+import (
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// binding is a variable with its value, or a member of the new query.
+type binding struct {
+	name  string
+	value value
+}
+
+func lookUp(list []binding, name string) (value, bool) {
+	for i := range list {
+		if list[i].name == name {
+			return list[i].value, true
+		}
+	}
+	return value{}, false
+}
+
+// Target finds the first rule for a method ("GET" for HEAD) and a path, the segments behind `_rewrite`, and returns the
+// relative path with its query that the rule leads to; compat.ErrMissing if no rule fits (chttpd_rewrite:do_rewrite).
+func Target(rules []Rule, method string, path []string, query compat.Query) (string, error) {
+	given := make([]binding, len(query))
+	for i, p := range query {
+		v, err := queryValue(p)
+		if err != nil {
+			return "", err
+		}
+		given[i] = binding{p.Name, v}
+	}
+	for i := range rules {
+		r := &rules[i]
+		if r.method != star && r.method != method {
+			continue
+		}
+		if rest, bound, ok := bind(r.from, path); ok {
+			return r.target(rest, append(bound, given...))
+		}
+	}
+	return "", compat.ErrMissing
+}
+
+// bind matches a path; bound are the variables, the last one first, rest is what the star stands for.
+func bind(from []segment, path []string) (rest []string, bound []binding, ok bool) {
+	for {
+		switch {
+		case len(from) == 0 && len(path) == 0:
+			return nil, bound, true
+		case len(from) == 1 && from[0].star():
+			return path, bound, true
+		case len(from) == 0 || len(path) == 0:
+			return nil, nil, false
+		case from[0].variable:
+			bound = append([]binding{{from[0].text, value{text: path[0]}}}, bound...)
+		case from[0].text != path[0]:
+			return nil, nil, false
+		}
+		from, path = from[1:], path[1:]
+	}
+}
+
+// target builds the relative path of a rule that fits. The query begins with the rule's members; then comes, in reverse order,
+// what was bound and the rule does not set.
+func (r *Rule) target(rest []string, bound []binding) (string, error) {
+	query := make([]binding, 0, len(r.query)+len(bound))
+	for i := len(r.query) - 1; i >= 0; i-- { // the last of equal names is found first
+		query = append(query, binding{r.query[i].name, r.replace(r.query[i].value, bound)})
+	}
+	var passed []binding
+	for _, b := range bound {
+		if _, set := lookUp(query, b.name); !set {
+			passed = append(passed, b)
+		}
+	}
+	all := append(passed, query...)
+	var out strings.Builder
+	if err := r.writePath(&out, rest, all); err != nil {
+		return "", err
+	}
+	if err := writeQuery(&out, all); err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+func (r *Rule) writePath(out *strings.Builder, rest []string, all []binding) error {
+	write := func(part string) {
+		if out.Len() > 0 {
+			out.WriteByte('/')
+		}
+		out.WriteString(quotePlus(part))
+	}
+	for _, s := range r.to {
+		switch {
+		case s.star():
+			for _, part := range rest {
+				write(part)
+			}
+			return nil
+		case !s.variable:
+			write(s.text)
+		default:
+			part := "undefined"
+			if v, bound := lookUp(all, s.text); bound {
+				var ok bool
+				if part, ok = v.bytes(); !ok {
+					return compat.ErrBadArg
+				}
+			}
+			write(part)
+		}
+	}
+	return nil
+}
+
+func writeQuery(out *strings.Builder, all []binding) error {
+	separator := byte('?')
+	for i := len(all) - 1; i >= 0; i-- {
+		b := &all[i]
+		if b.name == star {
+			continue
+		}
+		text, ok := "", true
+		if isJSONOption(b.name) {
+			text = string(b.value.appendJSON(nil))
+		} else if text, ok = b.value.bytes(); !ok {
+			return compat.ErrBadArg
+		}
+		out.WriteByte(separator)
+		out.WriteString(quotePlus(b.name) + "=" + quotePlus(text))
+		separator = '&'
+	}
+	return nil
+}
+
+// replace puts variables into a value of the rule's query: a text, or the elements of an array.
+func (r *Rule) replace(v ejson.Value, bound []binding) value {
+	switch v.Kind() {
+	case ejson.String:
+		if text := v.Text(); text == star {
+			return r.variable(star, v, bound)
+		} else if name, ok := strings.CutPrefix(text, ":"); ok {
+			return r.variable(name, v, bound)
+		}
+	case ejson.Array:
+		list := value{kind: listValue, list: make([]value, 0, v.Len())}
+		for e := range v.Elements() {
+			element := jsonValue(e)
+			if name, ok := strings.CutPrefix(e.Text(), ":"); ok && e.Kind() == ejson.String {
+				element = r.variable(name, e, bound)
+			}
+			list.list = append(list.list, element)
+		}
+		return list
+	}
+	return jsonValue(v)
+}
+
+func (r *Rule) variable(name string, otherwise ejson.Value, bound []binding) value {
+	v, ok := lookUp(bound, name)
+	if !ok {
+		v = jsonValue(otherwise)
+	}
+	format, _ := compat.Query(r.formats).First(name)
+	return formatted(v, format)
+}
