@@ -172,8 +172,8 @@ func (c *changesScan) give(d *dbRead, seq UpdateSeq, row *changeValue) error {
 
 // open reads the document of a row. Its body is valid as long as the snapshot is.
 func (c *changesScan) open(d *dbRead, row *changeValue) (*Document, error) {
-	if c.o.Conflicts && row.leaves > 1 {
-		return d.openWinner(row.id, OpenOptions{Deleted: true, Conflicts: true})
+	if (c.o.Conflicts || c.o.DeletedConflicts) && row.leaves > 1 {
+		return d.openWinner(row.id, OpenOptions{Deleted: true, Conflicts: c.o.Conflicts, DeletedConflicts: c.o.DeletedConflicts})
 	}
 	c.key = d.keys.leaf(c.key[:0], TagDocs, row.id, row.deleted, row.winner)
 	e, found, err := d.readEntry(c.key)

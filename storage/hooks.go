@@ -29,6 +29,13 @@ type Indexer interface {
 // winners, nil where there was or is none that is not deleted. An error rolls the transaction back.
 type IndexFunc func(ctx context.Context, tx *Tx, id string, before, after *Document) error
 
+// PurgeIndexer is an Indexer that has to know of documents that are purged altogether: no row of the changes feed tells of them.
+type PurgeIndexer interface {
+	Indexer
+	// Purged is called in the transaction that purges the last leaves of the documents.
+	Purged(ctx context.Context, tx *Tx, ids []string) error
+}
+
 // Tx is a running transaction on one database as hooks see it. It is valid during the call only.
 type Tx struct{ t *dbTx }
 

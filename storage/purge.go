@@ -21,12 +21,21 @@ func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
 		purged = make([]IDRevs, len(requests))
 		// CouchDB counts every leaf that a purged document still has as an update, or the request if there is none.
 		var renumbered int64
+		var gone []string
 		for _, group := range mergeRequests(requests) {
-			left, err := t.purgeDoc(group, requests, purged, b.index)
+			left, changed, err := t.purgeDoc(group, requests, purged, b.index)
 			if err != nil {
 				return err
 			}
 			renumbered += int64(left)
+			if changed && left == 0 {
+				gone = append(gone, requests[group[0]].ID)
+			}
+		}
+		if p, ok := db.store.hooks.Indexer.(PurgeIndexer); ok && len(gone) > 0 {
+			if err := p.Purged(ctx, &Tx{t}, gone); err != nil {
+				return err
+			}
 		}
 		t.stats[statUpdates] += max(renumbered, 1) - t.addedSeqs
 		return t.notePurges(requests)
@@ -54,11 +63,11 @@ func mergeRequests(requests []IDRevs) [][]int {
 }
 
 // purgeDoc carries out the requests for one document. left is the number of leaves that stay if the document changed.
-func (t *dbTx) purgeDoc(group []int, requests, purged []IDRevs, index IndexFunc) (left int, err error) {
+func (t *dbTx) purgeDoc(group []int, requests, purged []IDRevs, index IndexFunc) (left int, changed bool, err error) {
 	id := requests[group[0]].ID
 	leaves, err := t.leaves(id)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	var e docEdit
 	e.start(id, t, leaves)
@@ -73,12 +82,12 @@ func (t *dbTx) purgeDoc(group []int, requests, purged []IDRevs, index IndexFunc)
 		slices.SortFunc(purged[i].Revs, compat.Rev.Compare)
 	}
 	if len(e.tree) == len(leaves) {
-		return 0, nil
+		return 0, false, nil
 	}
 	if err := e.dropUnreachable(); err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	return len(e.tree), e.flush(index)
+	return len(e.tree), true, e.flush(index)
 }
 
 // dropUnreachable removes the bodies of ancestors that no leaf has any more.

@@ -127,6 +127,8 @@ type ChangesOptions struct {
 	AllLeaves   bool  // style=all_docs: Change.Revs has all leaves
 	IncludeDocs bool
 	Conflicts   bool // with IncludeDocs
+	// DeletedConflicts fills Document.DeletedConflicts, with IncludeDocs.
+	DeletedConflicts bool
 }
 
 // Change is one row of the changes feed. It is valid until the callback returns.

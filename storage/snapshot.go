@@ -1,0 +1,163 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Snapshot is one consistent read of a database for layers that keep data of their own beside the documents. It is valid until
+// the function it was given to returns, and must not be used by two goroutines at once. Its reads fail with kv.ErrTooOld on a
+// store that limits the age of snapshots.
+type Snapshot struct{ d *dbRead }
+
+// View runs fn once on a snapshot of the database; compat.ErrNoDatabase if there is none.
+func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) error {
+	return db.view(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
+}
+
+// Transact runs fn in a serialisable transaction on the subspaces of higher layers; see kv.Store.Update. It conflicts with the
+// deletion of the database; compat.ErrNoDatabase if there is none.
+func (db *DB) Transact(ctx context.Context, fn func(*Tx) error) error {
+	return db.update(ctx, func(t *dbTx) error { return fn(&Tx{t}) })
+}
+
+// Snapshot gives the database as the transaction reads it: with the higher layers' writes, without those of documents that are
+// still to come in the same request.
+func (x *Tx) Snapshot() *Snapshot { return &Snapshot{&x.t.dbRead} }
+
+// KV is the store's snapshot.
+func (s *Snapshot) KV() kv.ReadTx { return s.d.r }
+
+// Name is the name of the database.
+func (s *Snapshot) Name() string { return s.d.name }
+
+// UUID tells a database from another one that had the name before.
+func (s *Snapshot) UUID() [16]byte { return s.d.rec.uuid }
+
+// Partitioned tells the kind of the database.
+func (s *Snapshot) Partitioned() bool { return s.d.rec.partitioned }
+
+// AppendPrefix appends the key prefix of a subspace of a higher layer; see Tx.AppendPrefix.
+func (s *Snapshot) AppendPrefix(dst []byte, tag Tag) []byte { return s.d.keys.sub(dst, tag) }
+
+// LastSeq is the sequence of the last update.
+func (s *Snapshot) LastSeq() (Seq, error) { return s.seqAt(TagLastSeq) }
+
+// LastPurge is the sequence of the last purge, the zero Seq if there was none.
+func (s *Snapshot) LastPurge() (Seq, error) { return s.seqAt(TagPurgeSeq) }
+
+func (s *Snapshot) seqAt(tag Tag) (Seq, error) {
+	value, err := s.d.r.Get(s.d.keys.sub(nil, tag))
+	if err != nil || value == nil {
+		return Seq{}, err
+	}
+	return parseSeq(value)
+}
+
+// Purges is the number of purge requests ever made.
+func (s *Snapshot) Purges() (int64, error) {
+	counts, err := s.d.stats(statPurges)
+	if err != nil {
+		return 0, err
+	}
+	return counts[0], nil
+}
+
+// Number is the number that a sequence has on the wire; 0 for the zero Seq.
+func (s *Snapshot) Number(seq Seq) (uint64, error) {
+	if seq == (Seq{}) {
+		return 0, nil
+	}
+	return s.d.seqNumber(seq)
+}
+
+// Pending is the number of rows of the feed after a sequence.
+func (s *Snapshot) Pending(seq Seq) (int64, error) { return s.d.rowsAfter(seq) }
+
+// Changes is DB.Changes on this snapshot alone. Documents' bodies are valid as long as the snapshot.
+func (s *Snapshot) Changes(o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
+	c := changesScan{o: o, fn: fn, left: o.Limit}
+	err := c.scan(s.d)
+	if err == ErrStop {
+		err = nil
+	}
+	return c.end, err
+}
+
+// Open reads a document; see DB.Open.
+func (s *Snapshot) Open(id string, o OpenOptions) (*Document, error) { return s.d.openDoc(id, o) }
+
+// DocRef names a document, and a revision of it unless Rev is zero.
+type DocRef struct {
+	ID  string
+	Rev compat.Rev
+}
+
+// OpenMany reads many documents in two round trips: the winners, or the revisions named. Of missing documents and revisions,
+// and of deleted winners, the Document is nil. Bodies are valid as long as the snapshot.
+func (s *Snapshot) OpenMany(refs []DocRef) ([]*Document, error) {
+	docs := make([]*Document, len(refs))
+	if err := s.openWinners(refs, docs); err != nil {
+		return nil, err
+	}
+	for i := range refs {
+		if refs[i].Rev.IsZero() && !compat.IsLocalID(refs[i].ID) {
+			continue
+		}
+		doc, err := s.d.openDoc(refs[i].ID, OpenOptions{Rev: refs[i].Rev})
+		if e, ok := compat.AsError(err); ok && e.Kind == compat.KindNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		docs[i] = doc
+	}
+	return docs, nil
+}
+
+// openWinners fills in the winners that are not deleted, of those refs that ask for them.
+func (s *Snapshot) openWinners(refs []DocRef, docs []*Document) error {
+	at := make([]int, 0, len(refs))
+	keys := make([][]byte, 0, len(refs))
+	for i := range refs {
+		if refs[i].Rev.IsZero() && !compat.IsLocalID(refs[i].ID) {
+			at = append(at, i)
+			keys = append(keys, s.d.keys.allDocs(nil, refs[i].ID))
+		}
+	}
+	winners, err := s.d.r.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	live, revs := at[:0], make([]compat.Rev, 0, len(at))
+	keys = keys[:0]
+	for n, i := range at {
+		if winners[n] == nil {
+			continue
+		}
+		rev, err := parseWinner(winners[n])
+		if err != nil {
+			return err
+		}
+		live, revs = append(live, i), append(revs, rev)
+		keys = append(keys, s.d.keys.leaf(nil, TagDocs, refs[i].ID, false, rev))
+	}
+	entries, err := s.d.r.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	for n, i := range live {
+		if entries[n] == nil {
+			return corrupt("winner without its entry", nil)
+		}
+		e, err := s.d.entryOf(keys[n], entries[n])
+		if err != nil {
+			return err
+		}
+		docs[i] = newDocument(refs[i].ID, revs[n], false, e)
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package views
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+)
+
+// Sink takes the answer to a query. Its methods are called from one goroutine; an error ends the query and is returned as it is.
+type Sink interface {
+	// Head comes once, before all rows. h is valid until it returns.
+	Head(h *Head) error
+	// Rows takes the next rows, at least one. They and s are valid until it returns. s is the snapshot that the rows were read
+	// in, for documents to go with them. If it returns kv.ErrTooOld (from reads of s), it must not have used the rows: they
+	// come again with a newer snapshot.
+	Rows(s *storage.Snapshot, rows []Row) error
+}
+
+// Head is what comes before the rows.
+type Head struct {
+	Type      compat.ViewType
+	TotalRows int64             // map queries: rows of the whole view
+	Offset    int64             // map queries: as CouchDB counts it
+	UpdateSeq storage.UpdateSeq // with update_seq: where the rows of the view last changed
+}
+
+// Row is one row of an answer. The bytes must not be modified.
+type Row struct {
+	ID    []byte        // document id, as text; nil in rows of a reduce query
+	Key   []byte        // JSON as it goes to the client
+	Value []byte        // JSON likewise
+	Err   *compat.Error // reduce: shown instead of the value (key is null then)
+}
+
+// Definition is one view of a design document as a Language sees it.
+type Definition struct {
+	Map     []byte // JSON of the member `map`
+	Options []byte // JSON of the view's `options`, nil if absent
+}
+
+// Language makes map functions that run inside the process, for design documents with that `language`.
+type Language interface {
+	// Compile is called for each view; an error is that of every query of the view.
+	Compile(def Definition) (Mapper, error)
+}
+
+// Mapper is one map function. It is safe for concurrent use.
+type Mapper interface {
+	// Map calls emit for each row of a document, which is not deleted. key and value are JSON and may be reused once emit
+	// returns. An error drops the document's rows and is shown in the index's errors.
+	Map(doc *storage.Document, emit func(key, value []byte)) error
+}
+
+// MapError is a document whose map function failed; it has no rows in that index.
+type MapError struct {
+	ID      string
+	Message string
+}
+
+// Info is what GET /db/_design/d/_info shows.
+type Info struct {
+	Name           string // of the design document without `_design/`
+	Signature      [16]byte
+	Language       string
+	UpdateSeq      storage.UpdateSeq // the lowest of its indexes
+	PurgeSeq       uint64
+	UpdatesPending int64
+	SizeFile       int64 // estimated bytes on disk
+	SizeExternal   int64 // of keys and values as JSON
+	SizeActive     int64 // of the rows as stored
+	UpdaterRunning bool
+	CompactRunning bool
+	WaitingClients int
+	WaitingCommit  bool
+}
+
+// Task is a running build, as _active_tasks shows it.
+type Task struct {
+	Database     string
+	DesignDoc    string // with `_design/`
+	Started      int64  // seconds since 1970
+	Updated      int64
+	ChangesDone  int64
+	TotalChanges int64
+}
+
+// Progress is the percentage done, 0 to 100.
+func (t *Task) Progress() int64 {
+	if t.TotalChanges <= 0 {
+		return 0
+	}
+	return min(100, t.ChangesDone*100/t.TotalChanges)
+}
+
+// Scan asks for the rows of an index in a range of places. A place is the key of a JSON value (collate.AppendKey), or that
+// with a document id (AppendPlace); the zero Scan is all rows.
+type Scan struct {
+	Partition  string // required if the index is partitioned
+	Start, End []byte // rows at or after Start and before End, also with Descending; nil is open
+	Descending bool
+	Docs       bool // read the documents as well
+}
+
+// ScanRow is one row of an index. It is valid until the callback returns.
+type ScanRow struct {
+	Row
+	Doc *storage.Document // with Scan.Docs; nil if the document is gone
+}
+
+// ScanFunc takes a row; storage.ErrStop ends the scan without an error.
+type ScanFunc func(row *ScanRow) error
+
+var _ storage.Indexer = (*Views)(nil)
+
+// JavaScript runs map functions in worker processes; views/js has it.
+type JavaScript interface {
+	// CheckMap and CheckReduce compile a function as on save; errors are CouchDB's (*compat.Error) but for the name of the view.
+	CheckMap(ctx context.Context, source string) error
+	CheckReduce(ctx context.Context, source string) error
+}
