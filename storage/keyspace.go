@@ -12,7 +12,7 @@ import (
 //	(rootMeta)                              format of the store and its uuid                      store.go
 //	(rootDBs, name)                         database record                                       record.go
 //	(rootNextPrefix)                        next database prefix, 8 bytes little-endian           database.go
-//	(rootJobs, …)                           jobs of higher layers
+//	(rootJobs, …)                           the queue of background jobs                  jobs/
 //	(prefix, TagX, …)                       a database, prefix >= firstPrefix:
 //
 //	TagSecurity                             security object, JSON                                 security.go
@@ -79,6 +79,9 @@ const (
 const maxEntry = 90_000
 
 func rootKey(tag int64) []byte { return kv.AppendInt(nil, tag) }
+
+// JobsPrefix is the key prefix of the queue of background jobs (package storage/jobs).
+func JobsPrefix() []byte { return rootKey(rootJobs) }
 
 func dbRecordKey(name string) []byte { return kv.AppendString(kv.AppendInt(nil, rootDBs), name) }
 

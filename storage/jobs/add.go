@@ -1,0 +1,129 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Add adds a job, or is content with the one of that name that waits or runs; a finished one waits again. The ticket is for
+// Wait.
+func (q *Queue) Add(ctx context.Context, s Spec) (Ticket, error) { return q.add(ctx, s, time.Now()) }
+
+func (q *Queue) add(ctx context.Context, s Spec, now time.Time) (ticket Ticket, err error) {
+	_, err = q.kv.Update(ctx, func(tx kv.Tx) error {
+		ticket, err = q.addTx(tx, s, now)
+		return err
+	})
+	return ticket, err
+}
+
+// AddTx is Add inside a transaction of the caller: the job exists if and only if it commits.
+func (q *Queue) AddTx(tx kv.Tx, s Spec) (Ticket, error) { return q.addTx(tx, s, time.Now()) }
+
+func (q *Queue) addTx(tx kv.Tx, s Spec, now time.Time) (Ticket, error) {
+	if len(s.Data) > maxData {
+		return Ticket{}, ErrTooLarge
+	}
+	before, err := q.keys.read(tx, s.Type, s.ID)
+	if err != nil {
+		return Ticket{}, err
+	}
+	t := transaction{q.keys, tx}
+	due := max(s.At.UnixMilli(), now.UnixMilli())
+	ticket := Ticket{Type: s.Type, ID: s.ID}
+	switch {
+	case before == nil:
+		after := &record{state: Pending, birth: newToken(), request: 1, due: due, added: now.UnixMilli(), data: s.Data}
+		t.change(s.Type, s.ID, nil, after)
+		ticket.birth, ticket.request = after.birth, after.request
+	case before.state == Running:
+		ticket.birth, ticket.request = before.birth, t.addRunning(s, before)
+	default:
+		ticket.birth, ticket.request = before.birth, t.addIdle(s, before, due)
+	}
+	return ticket, nil
+}
+
+// addRunning asks for one more run if that is wanted and was not yet asked for.
+func (t *transaction) addRunning(s Spec, r *record) (request uint64) {
+	if !s.Again {
+		return r.serving
+	}
+	if r.request > r.serving && bytes.Equal(r.data, s.Data) {
+		return r.request
+	}
+	r.request, r.data = r.serving+1, s.Data
+	t.note(s.Type, s.ID, r)
+	return r.request
+}
+
+// addIdle makes a finished job wait again, or one that waits run earlier. The pause after a failure stays.
+func (t *transaction) addIdle(s Spec, before *record, due int64) (request uint64) {
+	after := *before
+	if before.state == Finished {
+		after.state, after.due, after.data = Pending, due, s.Data
+		after.failures, after.result, after.err = 0, nil, ""
+		after.request = before.done + 1
+	} else {
+		if before.failures == 0 {
+			after.due = min(before.due, due)
+		}
+		if s.Again {
+			after.data = s.Data
+		}
+		if after.due == before.due && bytes.Equal(after.data, before.data) {
+			return before.request
+		}
+	}
+	t.change(s.Type, s.ID, before, &after)
+	return after.request
+}
+
+// Remove removes a job whatever its state; a running one is told by its context. It is no error if there is none.
+func (q *Queue) Remove(ctx context.Context, typ, id string) error {
+	_, err := q.kv.Update(ctx, func(tx kv.Tx) error { return q.RemoveTx(tx, typ, id) })
+	return err
+}
+
+// RemoveTx is Remove inside a transaction of the caller.
+func (q *Queue) RemoveTx(tx kv.Tx, typ, id string) error {
+	before, err := q.keys.read(tx, typ, id)
+	if before == nil || err != nil {
+		return err
+	}
+	(&transaction{q.keys, tx}).change(typ, id, before, nil)
+	return nil
+}
+
+// Wait waits until the run that the ticket is for has ended with the job finished, and gives the job as it is then: finished, or
+// waiting for a run that was asked for since. The error is ErrNotFound if the job was removed, or finished and forgotten.
+func (q *Queue) Wait(ctx context.Context, t Ticket) (*Job, error) {
+	key := q.keys.job(t.Type, t.ID)
+	for {
+		var seen []byte
+		var r *record
+		err := q.kv.View(ctx, func(tx kv.ReadTx) error {
+			value, err := tx.Get(key)
+			if value == nil || err != nil {
+				return err
+			}
+			seen = bytes.Clone(value)
+			r, err = parseRecord(seen)
+			return err
+		})
+		switch {
+		case err != nil:
+			return nil, err
+		case r == nil || r.birth != t.birth:
+			return nil, ErrNotFound
+		case r.done >= t.request:
+			return r.job(t.Type, t.ID, nil), nil
+		}
+		if err := q.kv.Watch(ctx, key, seen); err != nil {
+			return nil, err
+		}
+	}
+}

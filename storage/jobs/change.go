@@ -1,0 +1,60 @@
+package jobs
+
+import (
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// transaction is one on the jobs of a queue. All writes of its keys are in this file.
+type transaction struct {
+	keys
+	kv.Tx
+}
+
+// read gives the record of a job, nil if there is none.
+func (k keys) read(tx kv.ReadTx, typ, id string) (*record, error) {
+	value, err := tx.Get(k.job(typ, id))
+	if value == nil || err != nil {
+		return nil, err
+	}
+	return parseRecord(value)
+}
+
+// change writes the job's next state. before is the record as it was read in this transaction, nil if there was none; after
+// is nil to remove the job.
+func (t *transaction) change(typ, id string, before, after *record) {
+	if before != nil {
+		t.leave(typ, id, before)
+	}
+	if after == nil {
+		t.Clear(t.job(typ, id))
+		return
+	}
+	t.Set(t.job(typ, id), after.append(nil))
+	switch after.state {
+	case Pending:
+		t.Set(t.due(typ, after.due, id), []byte{})
+		t.SetVersionstampedValue(t.news(typ), make([]byte, kv.VersionstampSize), 0)
+	case Running:
+		t.Set(t.lease(typ, id), (&lease{run: after.run, updated: after.began}).append(nil))
+	case Finished:
+		if after.due != 0 {
+			t.Set(t.due(typ, after.due, id), []byte{})
+		}
+	}
+}
+
+// leave clears what the state has besides the record.
+func (t *transaction) leave(typ, id string, before *record) {
+	switch {
+	case before.state == Running:
+		t.Clear(t.lease(typ, id))
+	case before.state == Pending || before.due != 0:
+		t.Clear(t.due(typ, before.due, id))
+	}
+}
+
+// note changes the record of a running job whose run goes on.
+func (t *transaction) note(typ, id string, r *record) { t.Set(t.job(typ, id), r.append(nil)) }
+
+// renew writes a lease of a running job; the caller has compared the token of its record in this transaction.
+func (t *transaction) renew(typ, id string, l *lease) { t.Set(t.lease(typ, id), l.append(nil)) }

@@ -1,0 +1,39 @@
+// Package jobs is a durable queue of background work in the store: index builds, replications, clean-up. Several processes on
+// one store share it.
+//
+// A job is named by its type and an id, and there is one of each name at most: to add one that waits already changes nothing.
+// A [Queue] runs the jobs of the types it has handlers for. While a handler runs, its job is leased: the queue renews the lease,
+// and what a dead process held is queued again. Every run has a token of its own; a handler's transactions check it
+// ([Run.Check]), so that a worker that lost its job without noticing cannot commit.
+//
+// # Keys, below the prefix of the queue
+//
+//	(keyJob, type, id)      record: state, token of the run, requests, data, result        record.go
+//	(keyDue, type, ms, id)  empty; when a waiting job runs, or a finished one is forgotten
+//	(keyLease, type, id)    lease of a running job: token, beat, progress                  record.go
+//	(keyNews, type)         versionstamp, set whenever a job of the type begins to wait
+//
+// # File tour
+//
+//	types.go           what callers see: Spec, Job, Ticket, Type, errors
+//	record.go, keys.go codecs
+//	change.go          the one place that writes a job's keys: from one state to the next
+//	add.go             add, remove, look up, list, wait for the end
+//	queue.go           a queue: open, handle a type, close
+//	accept.go          a worker takes the next job
+//	run.go, outcome.go a running job: token, progress, heartbeat; what becomes of it
+//	sweep.go           jobs of dead workers
+//
+// # Invariants (TestModel checks 1 to 4 after every step)
+//
+//  1. A waiting job has exactly one entry in keyDue, at its due time, and no lease.
+//  2. A running job has a lease with the token of its record, and no entry in keyDue.
+//  3. A finished job has no lease, and an entry in keyDue only if it is to be forgotten some day.
+//  4. Nothing else is stored; a job's token is never used again, not even for a later job of the same name.
+//  5. The record changes when the state does, and not with heartbeats or progress: who watches it or checks the token is not disturbed.
+//  6. To accept a job reads at most acceptWindow entries, however many wait; adding one reads its record only and conflicts with
+//     nobody who deals with other jobs.
+//  7. Leases are judged by the clock of who judges: a lease is dead when it was seen unchanged for Options.Lease. Clocks that differ
+//     only shift the times of scheduled jobs.
+//  8. No waiting is by polling but for the sweep over the leases, which a queue that has the store to itself does without.
+package jobs

@@ -1,0 +1,80 @@
+package jobs
+
+import (
+	"fmt"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// The subspaces. Numbers are on disk: never change or reuse one.
+const (
+	keyJob   = 0
+	keyDue   = 1
+	keyLease = 2
+	keyNews  = 3
+)
+
+// keys makes the keys of a queue below its prefix.
+type keys string
+
+func (k keys) sub(tag int64) []byte {
+	return kv.AppendInt(append(make([]byte, 0, 64), k...), tag)
+}
+
+func (k keys) job(typ, id string) []byte {
+	return kv.AppendString(kv.AppendString(k.sub(keyJob), typ), id)
+}
+
+func (k keys) lease(typ, id string) []byte {
+	return kv.AppendString(kv.AppendString(k.sub(keyLease), typ), id)
+}
+
+func (k keys) due(typ string, ms int64, id string) []byte {
+	return kv.AppendString(kv.AppendInt(kv.AppendString(k.sub(keyDue), typ), ms), id)
+}
+
+func (k keys) news(typ string) []byte { return kv.AppendString(k.sub(keyNews), typ) }
+
+// ofType is the range of all keys of a subspace with the type, or of the whole subspace if typ is empty.
+func (k keys) ofType(tag int64, typ string) (begin, end []byte) {
+	begin = k.sub(tag)
+	if typ != "" {
+		begin = kv.AppendString(begin, typ)
+	}
+	return begin, append(begin[:len(begin):len(begin)], 0xff)
+}
+
+// parseName reads type and id from a key of keyJob or keyLease.
+func (k keys) parseName(key []byte) (typ, id string, err error) {
+	_, rest, err := kv.ReadInt(key[min(len(k), len(key)):])
+	if err != nil {
+		return "", "", corrupt("key", err)
+	}
+	if typ, rest, err = kv.ReadString(rest); err != nil {
+		return "", "", corrupt("key", err)
+	}
+	if id, _, err = kv.ReadString(rest); err != nil {
+		return "", "", corrupt("key", err)
+	}
+	return typ, id, nil
+}
+
+// parseDue reads time and id from a key of keyDue with this type.
+func (k keys) parseDue(typ string, key []byte) (ms int64, id string, err error) {
+	begin, _ := k.ofType(keyDue, typ)
+	ms, rest, err := kv.ReadInt(key[min(len(begin), len(key)):])
+	if err != nil {
+		return 0, "", corrupt("due key", err)
+	}
+	if id, _, err = kv.ReadString(rest); err != nil {
+		return 0, "", corrupt("due key", err)
+	}
+	return ms, id, nil
+}
+
+func corrupt(what string, err error) error {
+	if err == nil {
+		return fmt.Errorf("jobs: malformed %s: %w", what, kv.ErrCorrupt)
+	}
+	return fmt.Errorf("jobs: malformed %s: %v: %w", what, err, kv.ErrCorrupt)
+}

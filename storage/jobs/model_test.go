@@ -1,0 +1,288 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/faultkv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// modelJob is what the model knows of a job.
+type modelJob struct {
+	state                  State
+	due                    int64
+	request, serving, done uint64
+	failures               int
+	data                   string
+	run                    *Run // while running: who has it
+	beat                   uint64
+	unseen                 time.Duration // since when the lease is unchanged in the eyes of the sweeper
+	seen                   bool
+}
+
+// model holds the jobs of a type and the workers that have lost theirs.
+type model struct {
+	jobs map[string]*modelJob
+	lost []*Run
+	now  time.Time
+}
+
+// TestModel takes random steps on a store that fails at random and compares with a model after each.
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		rates := faultkv.Rates{Conflict: 0.15, UnknownAborted: 0.1, UnknownCommitted: 0.1, TooOld: 0.05}
+		store := faultkv.New(memkv.New(), faultkv.Random(rapid.Uint64().Draw(rt, "seed"), rates))
+		defer store.Close()
+		q := &Queue{keys: "\x15\x03", kv: store, lease: 10 * time.Second}
+		typ := &Type{Name: "t", Backoff: backoff, MaxFailures: 3, Keep: time.Minute}
+		s := sweeper{queue: q, seen: map[string]sighting{}}
+		m := &model{jobs: map[string]*modelJob{}, now: time.Now()}
+		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+			m.step(rt, q, typ, &s)
+			m.compare(rt, q)
+		}
+	})
+}
+
+func (m *model) step(t *rapid.T, q *Queue, typ *Type, s *sweeper) {
+	id := rapid.SampledFrom([]string{"a", "b", "c\x00"}).Draw(t, "id")
+	job := m.jobs[id]
+	switch rapid.IntRange(0, 8).Draw(t, "op") {
+	case 0, 1:
+		m.add(t, q, id)
+	case 2, 3:
+		m.take(t, q, typ)
+	case 4:
+		if job != nil && job.state == Running {
+			m.end(t, id, job)
+		}
+	case 5:
+		must(t, q.Remove(t.Context(), "t", id))
+		if job != nil && job.run != nil {
+			m.lost = append(m.lost, job.run)
+		}
+		delete(m.jobs, id)
+	case 6:
+		if job != nil && job.state == Running {
+			job.beat++
+			must(t, job.run.renew(t.Context(), job.beat))
+			job.seen = false
+		}
+	case 7:
+		d := time.Duration(rapid.IntRange(0, 6000).Draw(t, "ms")) * time.Millisecond
+		m.now = m.now.Add(d)
+		for _, j := range m.jobs {
+			j.unseen += d
+		}
+	case 8:
+		must(t, s.pass(t.Context(), m.now))
+		m.swept()
+	}
+	for _, r := range m.lost {
+		if err := r.renew(t.Context(), 99); !errors.Is(err, ErrLost) {
+			t.Fatalf("a worker that lost %q can commit: %v", r.ID, err)
+		}
+		if err := r.finish(t.Context(), nil, nil, false, m.now); !errors.Is(err, ErrLost) {
+			t.Fatalf("a worker that lost %q can finish: %v", r.ID, err)
+		}
+	}
+}
+
+func (m *model) add(t *rapid.T, q *Queue, id string) {
+	spec := Spec{Type: "t", ID: id, Data: []byte(rapid.SampledFrom([]string{"x", "y"}).Draw(t, "data"))}
+	spec.Again = rapid.Bool().Draw(t, "again")
+	spec.At = m.now.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "delay")) * time.Second)
+	ticket, err := q.add(t.Context(), spec, m.now)
+	must(t, err)
+	job := m.jobs[id]
+	due := spec.At.UnixMilli()
+	switch {
+	case job == nil:
+		job = &modelJob{state: Pending, due: due, request: 1, data: string(spec.Data)}
+		m.jobs[id] = job
+	case job.state == Pending:
+		if job.failures == 0 {
+			job.due = min(job.due, due)
+		}
+		if spec.Again {
+			job.data = string(spec.Data)
+		}
+	case job.state == Running:
+		if spec.Again {
+			job.request, job.data = job.serving+1, string(spec.Data)
+		}
+	case job.state == Finished:
+		*job = modelJob{state: Pending, due: due, request: job.done + 1, serving: job.serving, done: job.done, data: string(spec.Data)}
+	}
+	expected := job.request
+	if job.state == Running && !spec.Again {
+		expected = job.serving
+	}
+	if ticket.request != expected {
+		t.Fatalf("ticket for request %d, want %d", ticket.request, expected)
+	}
+}
+
+// take lets a worker take the first job that is due.
+func (m *model) take(t *rapid.T, q *Queue, typ *Type) {
+	seen, err := q.look(t.Context(), "t", m.now)
+	must(t, err)
+	due := 0
+	for _, j := range m.jobs {
+		if j.due != 0 && j.due <= m.now.UnixMilli() {
+			due++
+		}
+	}
+	if due != len(seen.due) {
+		t.Fatalf("%d jobs are due, %d found", due, len(seen.due))
+	}
+	if due == 0 {
+		return
+	}
+	e := seen.due[0]
+	run, err := q.take(t.Context(), typ, e, m.now)
+	must(t, err)
+	job := m.jobs[e.id]
+	if job.state == Finished {
+		if run != nil {
+			t.Fatalf("a finished job runs")
+		}
+		delete(m.jobs, e.id)
+		return
+	}
+	if run == nil || string(run.Data) != job.data || run.Failures != job.failures {
+		t.Fatalf("took %+v, want %+v", run, job)
+	}
+	if second, err := q.take(t.Context(), typ, e, m.now); second != nil || err != nil {
+		t.Fatalf("a second worker has the job too (%v)", err)
+	}
+	*job = modelJob{state: Running, request: job.request, serving: job.request, done: job.done, failures: job.failures, data: job.data, run: run}
+}
+
+// end ends a run in one of the ways there are.
+func (m *model) end(t *rapid.T, id string, job *modelJob) {
+	how := rapid.SampledFrom([]string{"ok", "fail", "permanent", "later", "forget", "closing"}).Draw(t, "end")
+	again := job.request > job.serving
+	at := m.now.Add(2 * time.Second)
+	errs := map[string]error{
+		"fail": errors.New("f"), "permanent": fmt.Errorf("x: %w", Permanent(errors.New("p"))), "later": Later(at),
+		"forget": ErrForget, "closing": errors.New("c"),
+	}
+	must(t, job.run.finish(t.Context(), []byte("r"), errs[how], how == "closing", m.now))
+	m.lost = append(m.lost, job.run)
+	job.run, job.beat, job.unseen, job.seen = nil, 0, 0, false
+	job.state, job.due = Pending, m.now.UnixMilli()
+	switch how {
+	case "closing":
+		return
+	case "later":
+		job.failures = 0
+		if !again {
+			job.due = at.UnixMilli()
+		}
+		return
+	case "fail":
+		if job.failures++; job.failures < 3 {
+			job.due = m.now.Add(backoff(job.failures)).UnixMilli()
+			return
+		}
+	case "permanent":
+		job.failures++
+	default:
+		job.failures = 0
+	}
+	job.done = job.serving
+	switch {
+	case again:
+		job.failures = 0
+	case how == "forget":
+		delete(m.jobs, id)
+	default:
+		job.state, job.due = Finished, m.now.Add(time.Minute).UnixMilli()
+	}
+}
+
+// swept queues again what the sweeper has seen unchanged for a lease.
+func (m *model) swept() {
+	for _, j := range m.jobs {
+		switch {
+		case j.state != Running:
+		case !j.seen:
+			j.seen, j.unseen = true, 0
+		case j.unseen >= 10*time.Second:
+			m.lost = append(m.lost, j.run)
+			j.state, j.run, j.beat, j.seen = Pending, nil, 0, false
+			j.failures++
+			j.due = m.now.UnixMilli()
+			if j.failures > 1 {
+				j.due = m.now.Add(backoff(j.failures - 1)).UnixMilli()
+			}
+		}
+	}
+}
+
+// compare reads every key and holds invariants 1 to 4 and the model against them.
+func (m *model) compare(t *rapid.T, q *Queue) {
+	want := map[string]string{}
+	for id, j := range m.jobs {
+		if j.state == Running {
+			want[string(q.keys.lease("t", id))] = "lease"
+		}
+		if j.due != 0 {
+			want[string(q.keys.due("t", j.due, id))] = "due"
+		}
+		want[string(q.keys.job("t", id))] = fmt.Sprint(j.state, j.due, j.request, j.done, j.failures, j.data)
+	}
+	got := map[string]string{}
+	must(t, q.kv.View(t.Context(), func(tx kv.ReadTx) error {
+		it := tx.Range(nil, []byte{0xff}, kv.RangeOptions{})
+		defer it.Close()
+		for it.Next() {
+			key, rest := string(it.Key()), it.Key()[len(q.keys):]
+			tag, _, err := kv.ReadInt(rest)
+			must(t, err)
+			switch tag {
+			case keyJob:
+				r, err := parseRecord(it.Value())
+				must(t, err)
+				got[key] = fmt.Sprint(r.state, r.due, r.request, r.done, r.failures, string(r.data))
+			case keyDue:
+				got[key] = "due"
+			case keyLease:
+				l, err := parseLease(it.Value())
+				must(t, err)
+				got[key] = "lease"
+				_, id, err := q.keys.parseName(it.Key())
+				must(t, err)
+				if job := m.jobs[id]; job == nil || job.run == nil || job.run.token != l.run {
+					t.Fatalf("the lease of %q is another run's", id)
+				}
+			}
+		}
+		return it.Err()
+	}))
+	if len(got) != len(want) {
+		t.Fatalf("stored %q, want %q", got, want)
+	}
+	for key, value := range want {
+		if got[key] != value {
+			t.Fatalf("%q: %q, want %q", key, got[key], value)
+		}
+	}
+}
+
+func must(t interface {
+	Helper()
+	Fatal(...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,113 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Options configure Open.
+type Options struct {
+	KV kv.Store
+	// Prefix is of all keys of the queue: storage.JobsPrefix.
+	Prefix []byte
+	// Lease is how long a job stays with a worker that gives no sign of life; 0 means 30 seconds. All queues on a store should
+	// have the same.
+	Lease time.Duration
+	// Exclusive says that no other queue runs jobs of this store: whatever runs when the queue is opened was held by a dead process
+	// and is queued again at once, and no heartbeats are written.
+	Exclusive bool
+	// Owner names this process in Job.Owner.
+	Owner string
+	// Log is told of failures; nil means slog.Default.
+	Log *slog.Logger
+}
+
+// Queue adds, runs and lists jobs. It is safe for concurrent use.
+type Queue struct {
+	keys      keys
+	kv        kv.Store
+	lease     time.Duration
+	exclusive bool
+	owner     string
+	log       *slog.Logger
+
+	ctx    context.Context // ends with ErrClosed
+	cancel context.CancelCauseFunc
+	mu     sync.Mutex
+	types  map[string]bool
+	closed bool
+	tasks  sync.WaitGroup
+}
+
+// retryEvery is the pause after the store has failed.
+const retryEvery = time.Second
+
+// Open makes a queue ready for use. It runs nothing before Handle.
+func Open(ctx context.Context, o Options) (*Queue, error) {
+	q := &Queue{
+		keys: keys(o.Prefix), kv: o.KV, lease: o.Lease, exclusive: o.Exclusive, owner: o.Owner, log: o.Log,
+		types: make(map[string]bool),
+	}
+	if q.lease <= 0 {
+		q.lease = 30 * time.Second
+	}
+	if q.log == nil {
+		q.log = slog.Default()
+	}
+	if q.exclusive {
+		if err := q.requeueAll(ctx); err != nil {
+			return nil, err
+		}
+	}
+	q.ctx, q.cancel = context.WithCancelCause(context.Background())
+	if !q.exclusive {
+		q.tasks.Go(q.sweep)
+	}
+	return q, nil
+}
+
+// Handle begins to run the jobs of a type. The error is ErrClosed after Close; a type can be handled once.
+func (q *Queue) Handle(t Type) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.closed:
+		return ErrClosed
+	case q.types[t.Name]:
+		return fmt.Errorf("jobs: type %q is handled already", t.Name)
+	}
+	t.Workers = max(t.Workers, 1)
+	if t.Backoff == nil {
+		t.Backoff = backoff
+	}
+	q.types[t.Name] = true
+	q.tasks.Go(func() { q.dispatch(&t) })
+	return nil
+}
+
+// Close tells the running handlers to end and waits for them. Their jobs wait again, for the next process.
+func (q *Queue) Close() error {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.cancel(ErrClosed)
+	q.tasks.Wait()
+	return nil
+}
+
+// sleep pauses; false if the queue is closing.
+func (q *Queue) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-q.ctx.Done():
+		return false
+	}
+}

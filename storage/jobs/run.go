@@ -1,0 +1,188 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Run is a job in the hands of its handler.
+type Run struct {
+	ID       string
+	Data     []byte
+	Failures int // runs in a row that failed before this one
+	Began    time.Time
+
+	queue *Queue
+	typ   *Type
+	token token
+	key   []byte // of the record
+	dirty chan struct{}
+
+	mu       sync.Mutex
+	progress []byte
+}
+
+// progressEvery is how often a run writes its progress at most.
+const progressEvery = 500 * time.Millisecond
+
+// Check makes a transaction of the handler part of the run: it fails with ErrLost, and does not commit, if the job is not this
+// worker's any more. It reads one key, which does not change while the job runs but for requests to run again.
+func (r *Run) Check(tx kv.Tx) error {
+	value, err := tx.Get(r.key)
+	if err != nil {
+		return err
+	}
+	if !r.holds(value) {
+		return ErrLost
+	}
+	return nil
+}
+
+// holds tells whether the record is still that of the run.
+func (r *Run) holds(value []byte) bool {
+	const begin = 2 + tokenSize // format, state, birth
+	return len(value) >= begin+tokenSize && State(value[1]) == Running && bytes.Equal(value[begin:begin+tokenSize], r.token[:])
+}
+
+// Progress shows others what the run is at, as JSON. It costs little: what comes too fast is not written. The bytes belong to
+// the run afterwards. Longer values than 30,000 bytes are not shown.
+func (r *Run) Progress(json []byte) {
+	if len(json) > maxData {
+		return
+	}
+	r.mu.Lock()
+	r.progress = json
+	r.mu.Unlock()
+	select {
+	case r.dirty <- struct{}{}:
+	default:
+	}
+}
+
+// work runs the handler with its lease renewed and writes what became of the job.
+func (r *Run) work() {
+	ctx, cancel := context.WithCancelCause(r.queue.ctx)
+	var tenders sync.WaitGroup
+	tenders.Go(func() { r.renewals(ctx, cancel) })
+	tenders.Go(func() { r.guard(ctx, cancel) })
+	result, err := r.call(ctx)
+	lost := errors.Is(context.Cause(ctx), ErrLost)
+	cancel(nil)
+	tenders.Wait()
+	if !lost {
+		r.settle(result, err)
+	}
+}
+
+// call runs the handler; a panic of it is a failure of the job only.
+func (r *Run) call(ctx context.Context) (result []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.queue.log.Error("jobs: handler panicked", "type", r.typ.Name, "id", r.ID, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("jobs: handler panicked: %v", p)
+		}
+	}()
+	result, err = r.typ.Run(ctx, r)
+	if err == nil && len(result) > maxData {
+		err = Permanent(ErrTooLarge)
+	}
+	return result, err
+}
+
+// guard ends the run when the job is taken away from it.
+func (r *Run) guard(ctx context.Context, cancel context.CancelCauseFunc) {
+	for {
+		var seen []byte
+		err := r.queue.kv.View(ctx, func(tx kv.ReadTx) error {
+			value, err := tx.Get(r.key)
+			if value != nil {
+				seen = bytes.Clone(value)
+			}
+			return err
+		})
+		if err == nil && !r.holds(seen) {
+			cancel(ErrLost)
+			return
+		}
+		if err == nil {
+			err = r.queue.kv.Watch(ctx, r.key, seen)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			r.queue.sleep(retryEvery)
+		}
+	}
+}
+
+// renewals writes progress and heartbeats. A worker that could not do so for the time of a lease gives up: another one may have
+// the job by now.
+func (r *Run) renewals(ctx context.Context, cancel context.CancelCauseFunc) {
+	every := r.queue.lease / 3
+	beat := time.NewTimer(every)
+	defer beat.Stop()
+	if r.queue.exclusive {
+		beat.Stop()
+	}
+	renewed := time.Now()
+	for n := uint64(1); ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+		case <-r.dirty:
+		}
+		err := r.renew(ctx, n)
+		now := time.Now()
+		switch {
+		case err == nil:
+			renewed = now
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, ErrLost), !r.queue.exclusive && now.Sub(renewed) >= r.queue.lease:
+			cancel(ErrLost)
+			return
+		default:
+			r.queue.log.Warn("jobs: cannot renew a lease", "type", r.typ.Name, "id", r.ID, "error", err)
+		}
+		if !r.queue.exclusive {
+			beat.Reset(every)
+		}
+		if !pause(ctx, min(progressEvery, every)) {
+			return
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (r *Run) renew(ctx context.Context, beat uint64) error {
+	r.mu.Lock()
+	l := lease{run: r.token, beat: beat, updated: time.Now().UnixMilli(), progress: r.progress}
+	r.mu.Unlock()
+	_, err := r.queue.kv.Update(ctx, func(tx kv.Tx) error {
+		if err := r.Check(tx); err != nil {
+			return err
+		}
+		(&transaction{r.queue.keys, tx}).renew(r.typ.Name, r.ID, &l)
+		return nil
+	})
+	return err
+}

@@ -1,0 +1,115 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// sighting is a lease as it was seen last.
+type sighting struct {
+	value []byte
+	since time.Time // seen with this value
+	round uint64
+}
+
+// sweeper finds leases that nobody renews.
+type sweeper struct {
+	queue *Queue
+	seen  map[string]sighting // by key
+	round uint64
+}
+
+// sweepPage is how many leases are read in one transaction.
+const sweepPage = 500
+
+// sweep looks for dead workers until the queue closes.
+func (q *Queue) sweep() {
+	s := sweeper{queue: q, seen: make(map[string]sighting)}
+	for q.sleep(q.lease / 2) {
+		if err := s.pass(q.ctx, time.Now()); err != nil && q.ctx.Err() == nil {
+			q.log.Warn("jobs: cannot look for dead workers", "error", err)
+		}
+	}
+}
+
+// pass reads all leases and queues those jobs again whose lease has been the same for too long.
+func (s *sweeper) pass(ctx context.Context, now time.Time) error {
+	s.round++
+	err := s.queue.leases(ctx, func(key, value []byte) error {
+		last, known := s.seen[string(key)]
+		if !known || !bytes.Equal(last.value, value) {
+			last = sighting{value: value, since: now}
+		}
+		last.round = s.round
+		s.seen[string(key)] = last
+		if now.Sub(last.since) < s.queue.lease {
+			return nil
+		}
+		return s.queue.requeue(ctx, key, value, now)
+	})
+	for key, last := range s.seen {
+		if last.round != s.round {
+			delete(s.seen, key)
+		}
+	}
+	return err
+}
+
+// requeueAll queues all running jobs again.
+func (q *Queue) requeueAll(ctx context.Context) error {
+	now := time.Now()
+	return q.leases(ctx, func(key, value []byte) error { return q.requeue(ctx, key, value, now) })
+}
+
+// leases calls fn for every lease; key and value are fn's to keep.
+func (q *Queue) leases(ctx context.Context, fn func(key, value []byte) error) error {
+	begin, end := q.keys.ofType(keyLease, "")
+	for {
+		var rows [][2][]byte
+		err := q.kv.View(ctx, func(tx kv.ReadTx) error {
+			rows = nil
+			it := tx.Range(begin, end, kv.RangeOptions{Limit: sweepPage, WantAll: true})
+			defer it.Close()
+			for it.Next() {
+				rows = append(rows, [2][]byte{bytes.Clone(it.Key()), bytes.Clone(it.Value())})
+			}
+			return it.Err()
+		})
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if err := fn(row[0], row[1]); err != nil {
+				return err
+			}
+		}
+		if len(rows) < sweepPage {
+			return nil
+		}
+		begin = kv.AppendKeyAfter(nil, rows[len(rows)-1][0])
+	}
+}
+
+// requeue takes a job from its dead worker, if its lease is still the one that was seen.
+func (q *Queue) requeue(ctx context.Context, key, seen []byte, now time.Time) error {
+	typ, id, err := q.keys.parseName(key)
+	if err != nil {
+		return err
+	}
+	_, err = q.kv.Update(ctx, func(tx kv.Tx) error {
+		value, err := tx.Get(key)
+		if err != nil || !bytes.Equal(value, seen) {
+			return err
+		}
+		before, err := q.keys.read(tx, typ, id)
+		if err != nil || before == nil {
+			return err
+		}
+		(&transaction{q.keys, tx}).change(typ, id, before, before.crashed(now))
+		return nil
+	})
+	return err
+}
