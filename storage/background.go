@@ -27,7 +27,6 @@ func (b *background) start(s *Store, manual bool) {
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.manual = manual
 	b.hubs.open = make(map[string]*hub)
-	b.compactions.running = make(map[string]int)
 	b.events.init()
 	if manual {
 		return

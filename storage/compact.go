@@ -3,7 +3,6 @@ package storage
 import (
 	"bytes"
 	"context"
-	"sync"
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -46,27 +45,6 @@ func (p CompactionPolicy) due(history, active int64) bool {
 	return !p.Off && history >= p.MinHistory && float64(history+active) > p.Ratio*float64(active)
 }
 
-// compactions are the running compactions of this process.
-type compactions struct {
-	mu      sync.Mutex
-	running map[string]int // by database
-}
-
-func (c *compactions) add(name string, n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.running[name] += n; c.running[name] == 0 {
-		delete(c.running, name)
-	}
-}
-
-// compactRunning is Info.CompactRunning.
-func (db *DB) compactRunning() bool {
-	c := &db.store.bg.compactions
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.running[db.name] > 0
-}
 
 // StartCompact compacts the database in the background, unless this process is at it already. The error is
 // compat.ErrNoDatabase if there is none.
@@ -76,13 +54,13 @@ func (db *DB) StartCompact(ctx context.Context) error {
 	}
 	if !db.compactRunning() {
 		c := &db.store.bg.compactions
-		c.add(db.name, 1) // here, so that Info shows it when StartCompact has returned
+		run := c.begin(db.name) // here, so that Info shows it when StartCompact has returned
 		task := func(ctx context.Context) {
-			defer c.add(db.name, -1)
-			_ = db.compact(ctx) // what is left is removed by the next compaction
+			defer c.end(run)
+			_ = db.compact(ctx, run) // what is left is removed by the next compaction
 		}
 		if !db.store.bg.run(task) {
-			c.add(db.name, -1)
+			c.end(run)
 			return kv.ErrClosed
 		}
 	}
@@ -92,12 +70,22 @@ func (db *DB) StartCompact(ctx context.Context) error {
 // Compact removes the bodies of the revisions that were replaced before it began, and returns when that is done.
 func (db *DB) Compact(ctx context.Context) error {
 	c := &db.store.bg.compactions
-	c.add(db.name, 1)
-	defer c.add(db.name, -1)
-	return db.compact(ctx)
+	run := c.begin(db.name)
+	defer c.end(run)
+	return db.compact(ctx, run)
 }
 
-func (db *DB) compact(ctx context.Context) error {
+func (db *DB) compact(ctx context.Context, run *compaction) error {
+	err := db.view(ctx, func(d *dbRead) error {
+		rows, err := d.stats(statHistoryRows)
+		if err == nil {
+			run.total.Store(rows[0])
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	var cursor []byte // the last key of the batch before, without the database's prefix
 	for {
 		if err := ctx.Err(); err != nil {
@@ -115,6 +103,7 @@ func (db *DB) compact(ctx context.Context) error {
 			return err
 		}
 		cursor = keys[len(keys)-1]
+		run.advance(int64(len(keys)))
 	}
 }
 

@@ -27,12 +27,13 @@
 //	edit.go, replicate.go               what an edit or a replicated line does to a document's tree
 //	flush.go, claims.go                 what is stored of that
 //	alldocs.go, listrange.go, docscan.go  lists of ids, with documents
-//	rank.go, ranksettle.go              the counted skip list behind their offset
+//	rank.go, rank/                      the counted skip list behind their offset
 //	local.go, purge.go, settings.go     _local documents, _purge, limits and the security object
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
 //	body.go, exploded.go, imploded.go   body layouts
-//	compact.go, check*.go               compaction, the check of the invariants below
+//	compact.go, compactions.go          compaction; what is running of it
+//	check*.go                           the check of the invariants below
 //	background.go, dbevents.go          what a Store does beside its calls; the documents behind _db_updates
 //	hooks.go                            what higher layers plug in: validation, indexes inside the document's transaction
 //	revtree/                            the revision tree, without any I/O
