@@ -34,7 +34,10 @@ func (db *DB) AllDocs(ctx context.Context, o RangeOptions, header func(ListHeade
 // listHeader counts the rows before the range with the rank index.
 func (d *dbRead) listHeader(o *RangeOptions) (h ListHeader, err error) {
 	prefix := d.keys.sub(nil, TagAllDocs)
-	before := func(key []byte) (int64, error) { return d.idRanks().rowsBefore(d.r, key[len(prefix):]) }
+	before := func(key []byte) (int64, error) {
+		w, err := d.idRanks().Before(d.r, key[len(prefix):])
+		return w.Rows, err
+	}
 	counts, err := d.stats(statDocCount)
 	if err != nil {
 		return h, err

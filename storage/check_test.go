@@ -137,7 +137,7 @@ var damages = map[string]damage{
 		key, _ := firstKey(t, tx, d.keys.seqLevel(nil, 0), false)
 		tx.Clear(key)
 	}},
-	"rank":          {6, "db", addTo(func(d *dbRead) []byte { return d.idRanks().level[1] }, 5)},
+	"rank":          {6, "db", addTo(func(d *dbRead) []byte { return d.idRanks().Levels[0] }, 5)},
 	"boundary lost": {6, "db", clearLast(TagRankIDs)},
 	"count of attachment": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		key, _ := firstKey(t, tx, d.keys.sub(nil, TagAttRefs), false)

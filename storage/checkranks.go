@@ -3,6 +3,8 @@ package storage
 import (
 	"bytes"
 	"slices"
+
+	"github.com/settee-db/settee/storage/rank"
 )
 
 // ranksCheck is the phase of the counts over TagAllDocs.
@@ -32,9 +34,9 @@ func (c *dbCheck) checkRanks(d *dbRead) error {
 		}
 		c.ranks.begun = true
 	}
-	err := walk(d, x.base, &c.ranks.cursor, func(key, _ []byte) error {
+	err := walk(d, x.Rows, &c.ranks.cursor, func(key, _ []byte) error {
 		for n := 1; n <= rankLevels; n++ {
-			if !c.ranks.levels[n].count(key) && rankHeight(key) >= n {
+			if !c.ranks.levels[n].count(key) && x.Height(key) >= n {
 				c.violation(6, "", "%q is no boundary of rank level %d", key, n)
 			}
 		}
@@ -64,18 +66,19 @@ func (c *dbCheck) checkRankLevel(n int, l *rankCount) {
 		c.violation(6, "", "rank level %d has %d marks for %d boundaries, or others", n, len(l.marks), len(l.keys)-1)
 	}
 	for _, key := range l.keys[1:] {
-		if rankHeight(key) < n {
+		if rank.Height(key, rankLevels, rankFan) < n {
 			c.violation(6, "", "rank level %d has %q, which does not reach it", n, key)
 		}
 	}
 }
 
-func (r *ranksCheck) read(d *dbRead, x *rankIndex) error {
+func (r *ranksCheck) read(d *dbRead, x *rank.Index) error {
 	for n := 1; n <= rankLevels; n++ {
 		l := rankCount{keys: [][]byte{{}}, counts: []int64{0}, open: []bool{false}}
 		var cursor []byte
-		err := walk(d, x.level[n], &cursor, func(key, value []byte) error {
-			count, open := parseRank(value)
+		err := walk(d, x.Levels[n-1], &cursor, func(key, value []byte) error {
+			weight, open := rank.Parse(value)
+			count := weight.Rows
 			if len(key) == 0 {
 				l.counts[0] = count
 				return nil
@@ -87,7 +90,7 @@ func (r *ranksCheck) read(d *dbRead, x *rankIndex) error {
 			return err
 		}
 		cursor = nil
-		err = walk(d, x.mark[n], &cursor, func(key, _ []byte) error {
+		err = walk(d, x.Marks[n-1], &cursor, func(key, _ []byte) error {
 			l.marks = append(l.marks, bytes.Clone(key))
 			return nil
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/rank"
 )
 
 // withRankFan makes boundaries as frequent as one key in fan.
@@ -27,22 +28,22 @@ func checkRanks(t *testing.T, db *DB, ids []string) {
 		x := d.idRanks()
 		for i, id := range ids {
 			for k, key := range [][]byte{kv.AppendString(nil, id), append(kv.AppendString(nil, id), behindID)} {
-				got, err := x.rowsBefore(d.r, key)
+				got, err := x.Before(d.r, key)
 				if err != nil {
 					return err
 				}
-				if got != int64(i+k) {
-					t.Errorf("rank of %q: %d, want %d", id, got, i+k)
+				if got.Rows != int64(i+k) {
+					t.Errorf("rank of %q: %d, want %d", id, got.Rows, i+k)
 				}
 			}
 		}
 		for n := 1; n <= rankLevels; n++ {
-			begin, end := children(x.level[n])
+			begin, end := children(x.Levels[n-1])
 			it := d.r.Range(begin, end, kv.RangeOptions{})
 			var sum int64
 			for it.Next() {
-				count, _ := parseRank(it.Value())
-				sum += count
+				weight, _ := rank.Parse(it.Value())
+				sum += weight.Rows
 			}
 			if err := it.Close(); err != nil {
 				return err
@@ -152,8 +153,23 @@ func BenchmarkRank(b *testing.B) {
 	key := kv.AppendString(nil, "077777")
 	for b.Loop() {
 		must(b, db.view(context.Background(), func(d *dbRead) error {
-			_, err := d.idRanks().rowsBefore(d.r, key)
+			_, err := d.idRanks().Before(d.r, key)
 			return err
 		}))
 	}
+}
+
+// countKeys counts the keys base+k with from <= k < to; a nil to is open.
+func countKeys(r kv.ReadTx, base, from, to []byte) (int64, error) {
+	end := kv.AppendPrefixEnd(nil, base)
+	if to != nil {
+		end = concat(base, to)
+	}
+	it := r.Range(concat(base, from), end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	var rows int64
+	for it.Next() {
+		rows++
+	}
+	return rows, it.Err()
 }

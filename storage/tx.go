@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/rank"
 )
 
 // DB is a handle on the database of that name, whether it exists or not. It holds no state and is safe for concurrent use.
@@ -40,7 +41,7 @@ type dbTx struct {
 	addedSeqs   int64
 	// ids are changes of TagAllDocs, put off since the ranks are counted on what was there before.
 	ids     []idChange
-	ranks   rankBatch
+	ranks   rank.Batch
 	atts    attachmentRefs
 	scratch []byte
 	ctx     context.Context
@@ -168,14 +169,14 @@ func (t *dbTx) listID(id string, winner []byte) {
 // rankID counts a document that comes into TagAllDocs (1) or goes out of it (-1).
 func (t *dbTx) rankID(id string, delta int64) {
 	if delta != 0 {
-		t.ranks.add(kv.AppendString(nil, id), delta)
+		t.ranks.Add(kv.AppendString(nil, id), rank.Weight{Rows: delta})
 	}
 }
 
 // finish writes what was collected: ids and their ranks, the sequence index's counts, attachments' reference counts, counters,
 // the last sequence.
 func (t *dbTx) finish() error {
-	if err := t.ranks.apply(t.tx, t.idRanks()); err != nil {
+	if err := t.ranks.Apply(t.tx, t.idRanks(), nil); err != nil {
 		return err
 	}
 	for _, c := range t.ids {

@@ -1,0 +1,85 @@
+package rank
+
+import (
+	"bytes"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Options describe a rank index. The prefixes must not be modified later.
+type Options struct {
+	Rows   []byte   // the prefix of the rows
+	Levels [][]byte // prefix of the weights of each level, from level 1 on
+	Marks  [][]byte // prefix of the marks of each level
+	Fan    uint64   // one key of a level in so many reaches the next; at least 2
+
+	// Weigh gives what a row is worth besides being counted; nil: rows are only counted, and weights take 8 bytes instead of
+	// 32. The key comes without the prefix.
+	Weigh func(key, value []byte) (Weight, error)
+}
+
+// Index is one rank index. It has no state of its own and is safe for concurrent use.
+type Index struct{ Options }
+
+// New returns the index that the options describe.
+func New(o Options) *Index { return &Index{o} }
+
+// Height is the number of levels that a row's key reaches.
+func (x *Index) Height(key []byte) int { return Height(key, len(x.Levels), x.Fan) }
+
+// Height is the number of levels, at most levels, that a key reaches.
+func Height(key []byte, levels int, fan uint64) int {
+	h := xxhash.Sum64(key)
+	n := 0
+	for n < levels && h%fan == 0 {
+		h /= fan
+		n++
+	}
+	return n
+}
+
+func (x *Index) wide() bool { return x.Weigh != nil }
+
+// level is the prefix of the weights of level n, which begins with 1; mark that of its marks.
+func (x *Index) level(n int) []byte { return x.Levels[n-1] }
+func (x *Index) mark(n int) []byte  { return x.Marks[n-1] }
+
+// rowsEnd is where a range of rows up to a key ends; nil is behind all rows.
+func (x *Index) rowsEnd(to []byte) []byte { return rangeEnd(x.Rows, to) }
+
+func rangeEnd(prefix, to []byte) []byte {
+	if to == nil {
+		return kv.AppendPrefixEnd(nil, prefix)
+	}
+	return concat(prefix, to)
+}
+
+func concat(a, b []byte) []byte { return append(append(make([]byte, 0, len(a)+len(b)+1), a...), b...) }
+
+// lastBoundary finds the last boundary of level n at or before a row; nil is the empty one, which need not be stored.
+func (x *Index) lastBoundary(r kv.ReadTx, n int, row []byte) (bound []byte, open bool, err error) {
+	mark := x.mark(n)
+	behind := kv.AppendKeyAfter(nil, concat(mark, row))
+	it := r.Range(mark, behind, kv.RangeOptions{Limit: 1, Reverse: true})
+	defer it.Close()
+	if !it.Next() {
+		return nil, false, it.Err()
+	}
+	bound = bytes.Clone(it.Key()[len(mark):])
+	value, err := r.Get(concat(x.level(n), bound))
+	_, open = Parse(value)
+	return bound, open, err
+}
+
+// NextBoundary finds the first boundary of level n behind a row; nil if there is none.
+func (x *Index) NextBoundary(r kv.ReadTx, n int, row []byte) ([]byte, error) {
+	mark := x.mark(n)
+	it := r.Range(kv.AppendKeyAfter(nil, concat(mark, row)), rangeEnd(mark, nil), kv.RangeOptions{Limit: 1})
+	defer it.Close()
+	if !it.Next() {
+		return nil, it.Err()
+	}
+	return bytes.Clone(it.Key()[len(mark):]), it.Err()
+}
