@@ -34,6 +34,7 @@
 //	body.go, exploded.go, imploded.go   body layouts
 //	compact.go, compactions.go          compaction; what is running of it
 //	check*.go                           the check of the invariants below
+//	metrics.go                          what a Store counts, for Prometheus
 //	background.go, dbevents.go          what a Store does beside its calls; the documents behind _db_updates
 //	hooks.go                            what higher layers plug in: validation, indexes inside the document's transaction
 //	revtree/                            the revision tree, without any I/O

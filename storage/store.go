@@ -33,6 +33,7 @@ type Store struct {
 	uuid       [16]byte
 	compaction CompactionPolicy
 	bg         background
+	metrics    metrics
 }
 
 // storeFormat is the version of the whole key space.
@@ -41,7 +42,7 @@ const storeFormat = 1
 // Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if a newer version
 // wrote the store.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{kv: o.KV, layout: o.Layout, now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction}
+	s := &Store{kv: o.KV, layout: o.Layout, now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction, metrics: newMetrics()}
 	if s.layout == LayoutDefault {
 		s.layout = LayoutPacked
 	}

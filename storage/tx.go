@@ -100,7 +100,7 @@ func (db *DB) viewOn(ctx context.Context, fn func(*dbRead) error) error {
 // not set anew in each run.
 func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 	changed := false
-	_, err := db.store.kv.Update(ctx, func(tx kv.Tx) error {
+	err := db.store.write(ctx, func(tx kv.Tx) error {
 		t := dbTx{tx: tx, ctx: ctx}
 		if err := t.open(tx, db.name); err != nil {
 			return err
