@@ -23,6 +23,7 @@
 //	accept.go          a worker takes the next job
 //	run.go, outcome.go a running job: token, progress, heartbeat; what becomes of it
 //	sweep.go           jobs of dead workers
+//	metrics.go         what a queue counts, for Prometheus
 //
 // # Invariants (TestModel checks 1 to 4 after every step)
 //

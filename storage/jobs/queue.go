@@ -35,6 +35,7 @@ type Queue struct {
 	exclusive bool
 	owner     string
 	log       *slog.Logger
+	metrics   metrics
 
 	ctx    context.Context // ends with ErrClosed
 	cancel context.CancelCauseFunc
@@ -51,7 +52,7 @@ const retryEvery = time.Second
 func Open(ctx context.Context, o Options) (*Queue, error) {
 	q := &Queue{
 		keys: keys(o.Prefix), kv: o.KV, lease: o.Lease, exclusive: o.Exclusive, owner: o.Owner, log: o.Log,
-		types: make(map[string]bool),
+		types: make(map[string]bool), metrics: newMetrics(),
 	}
 	if q.lease <= 0 {
 		q.lease = 30 * time.Second

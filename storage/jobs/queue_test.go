@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -78,7 +80,26 @@ func TestResultAndError(t *testing.T) {
 		if err := q.Handle(Type{Name: "t"}); err == nil {
 			t.Error("a type was handled twice")
 		}
+		if got := outcomes(t, q); got != "done=4 failed=3 later=1 " {
+			t.Error(got)
+		}
 	})
+}
+
+// outcomes shows the counter of ended runs.
+func outcomes(t *testing.T, q *Queue) (text string) {
+	r := prometheus.NewRegistry()
+	r.MustRegister(q)
+	families, err := r.Gather()
+	must(t, err)
+	for _, f := range families {
+		if f.GetName() == "settee_jobs_ended_total" {
+			for _, m := range f.Metric {
+				text += fmt.Sprintf("%s=%v ", m.Label[0].GetValue(), m.Counter.GetValue())
+			}
+		}
+	}
+	return text
 }
 
 // A run that began before Add(Again) is not enough for who added.

@@ -69,6 +69,7 @@ func (r *Run) Progress(json []byte) {
 // work runs the handler with its lease renewed and writes what became of the job.
 func (r *Run) work() {
 	ctx, cancel := context.WithCancelCause(r.queue.ctx)
+	r.queue.metrics.running.WithLabelValues(r.typ.Name).Inc()
 	var tenders sync.WaitGroup
 	tenders.Go(func() { r.renewals(ctx, cancel) })
 	tenders.Go(func() { r.guard(ctx, cancel) })
@@ -76,6 +77,7 @@ func (r *Run) work() {
 	lost := errors.Is(context.Cause(ctx), ErrLost)
 	cancel(nil)
 	tenders.Wait()
+	r.queue.metrics.end(r.typ.Name, time.Since(r.Began), lost, err)
 	if !lost {
 		r.settle(result, err)
 	}
