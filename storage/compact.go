@@ -45,7 +45,6 @@ func (p CompactionPolicy) due(history, active int64) bool {
 	return !p.Off && history >= p.MinHistory && float64(history+active) > p.Ratio*float64(active)
 }
 
-
 // StartCompact compacts the database in the background, unless this process is at it already. The error is
 // compat.ErrNoDatabase if there is none.
 func (db *DB) StartCompact(ctx context.Context) error {
