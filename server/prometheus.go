@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -97,7 +98,9 @@ func (st *stat) promSummary(name string) prometheus.Metric {
 }
 
 // newMetrics makes the registry that _prometheus shows: CouchDB's statistics, uptime, and those of the Go process.
-func newMetrics(s *Server) *prometheus.Registry {
+//
+// Other packages' collectors come on top; their names begin with settee_.
+func newMetrics(s *Server, others []prometheus.Collector) (*prometheus.Registry, error) {
 	r := prometheus.NewRegistry()
 	r.MustRegister(s.stats, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "couchdb_uptime_seconds", Help: "couchdb uptime"}, s.uptime),
@@ -106,7 +109,12 @@ func newMetrics(s *Server) *prometheus.Registry {
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "couchdb_erlang_io_sent_bytes_total", Help: "bytes of bodies of answers"},
 			func() float64 { return float64(s.stats.sent.Load()) }),
 	)
-	return r
+	for _, other := range others {
+		if err := r.Register(other); err != nil {
+			return nil, fmt.Errorf("metrics: %w", err)
+		}
+	}
+	return r, nil
 }
 
 // getPrometheus answers the metrics in Prometheus' text form.

@@ -75,9 +75,6 @@ func getUUIDs(c *Call) error {
 	return c.JSON(http.StatusOK, b)
 }
 
-// getActiveTasks lists background work; nothing of what exists so far runs long enough to be listed.
-func getActiveTasks(c *Call) error { return c.JSON(http.StatusOK, []byte("[]")) }
-
 func getMembership(c *Call) error {
 	return c.JSON(http.StatusOK, []byte(`{"all_nodes":["`+c.srv.node+`"],"cluster_nodes":["`+c.srv.node+`"]}`))
 }

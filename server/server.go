@@ -21,6 +21,7 @@ import (
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 )
 
 // NodeName is the name of the only node unless Options say another; clients see it in shard maps and below /_node.
@@ -35,11 +36,16 @@ type Options struct {
 	Log    *slog.Logger
 	Node   string // name of the node, NodeName if empty
 	Web    string // directory of the web interface, none if empty or missing
+	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
+	Jobs *jobs.Queue
+	// Metrics are what _prometheus shows besides the server's own.
+	Metrics []prometheus.Collector
 }
 
 // Server answers CouchDB's HTTP protocol over a store. Its methods are safe for concurrent use.
 type Server struct {
 	store    *storage.Store
+	jobs     *jobs.Queue
 	config   *config.Config
 	log      *slog.Logger
 	node     string
@@ -70,7 +76,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		store: o.Store, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(),
+		store: o.Store, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(),
 		routes: newRouter(routes), handle: compose(dispatch), stopping: make(chan struct{}),
 	}
 	if s.node = o.Node; s.node == "" {
@@ -82,7 +88,9 @@ func New(o Options) (*Server, error) {
 	if s.web, err = openWeb(o.Web); err != nil {
 		return nil, fmt.Errorf("web interface: %w", err)
 	}
-	s.metrics = newMetrics(s)
+	if s.metrics, err = newMetrics(s, o.Metrics); err != nil {
+		return nil, err
+	}
 	s.calls.New = func() any { return new(Call) }
 	s.settings.Store(readSettings(o.Config, nil))
 	o.Config.Subscribe(func() {

@@ -8,9 +8,12 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -23,6 +26,7 @@ var systemDatabases = []string{"_users", "_replicator", "_global_changes"}
 type app struct {
 	kv     kv.Store
 	store  *storage.Store
+	jobs   *jobs.Queue
 	config *config.Config
 	server *server.Server
 }
@@ -60,6 +64,9 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if a.store, err = storage.Open(ctx, storage.Options{KV: a.kv, Layout: layout}); err != nil {
 		return nil, errors.Join(err, a.kv.Close())
 	}
+	if a.jobs, err = openJobs(ctx, a.kv, o.engine, log); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
 	id := a.store.UUID()
 	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))
 	a.store.SetHooks(storage.Hooks{ // before the system databases, whose creation is written to _global_changes meanwhile
@@ -70,7 +77,9 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		err = server.EnsureAuthDesign(ctx, a.store.DB(a.config.String("chttpd_auth", "authentication_db")))
 	}
 	if err == nil {
-		a.server, err = server.New(server.Options{Store: a.store, Config: a.config, Log: log, Node: nodeName(), Web: o.webDir})
+		a.server, err = server.New(server.Options{
+			Store: a.store, Jobs: a.jobs, Config: a.config, Log: log, Node: nodeName(), Web: o.webDir, Metrics: a.collectors(),
+		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.close())
@@ -91,4 +100,29 @@ func createSystemDatabases(ctx context.Context, s *storage.Store) error {
 	return nil
 }
 
-func (a *app) close() error { return errors.Join(a.store.Close(), a.kv.Close()) }
+// sharedEngines are those whose store other processes may have open at the same time.
+var sharedEngines = map[string]bool{"fdb": true}
+
+func openJobs(ctx context.Context, store kv.Store, engine string, log *slog.Logger) (*jobs.Queue, error) {
+	return jobs.Open(ctx, jobs.Options{
+		KV: store, Prefix: storage.JobsPrefix(), Exclusive: !sharedEngines[engine], Owner: nodeName(), Log: log,
+	})
+}
+
+// collectors are the parts that have numbers for Prometheus.
+func (a *app) collectors() []prometheus.Collector {
+	list := []prometheus.Collector{a.store, a.jobs}
+	if engine, ok := a.kv.(prometheus.Collector); ok {
+		list = append(list, engine)
+	}
+	return list
+}
+
+// close ends the jobs, then the store that they work on.
+func (a *app) close() error {
+	var err error
+	if a.jobs != nil {
+		err = a.jobs.Close()
+	}
+	return errors.Join(err, a.store.Close(), a.kv.Close())
+}

@@ -1,0 +1,124 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
+)
+
+// maxTasks bounds what _active_tasks lists of the jobs.
+const maxTasks = 1000
+
+// task is an entry of _active_tasks: its members with their JSON, besides those that every task has.
+type task struct {
+	node    string
+	pid     string
+	members map[string]string
+}
+
+// getActiveTasks lists background work, sorted as couch_task_status and chttpd_misc:handle_task_status_req do: the jobs whose
+// handlers tell what they are at, on all processes, and the compactions of this one.
+func getActiveTasks(c *Call) error {
+	tasks, err := c.srv.runningJobs(c.Context())
+	if err != nil {
+		return err
+	}
+	for _, run := range c.srv.store.Compactions() {
+		tasks = append(tasks, c.srv.compactionTask(run))
+	}
+	slices.SortFunc(tasks, func(a, b task) int {
+		return strings.Compare(a.node+"\x00"+a.pid, b.node+"\x00"+b.pid)
+	})
+	b := []byte{'['}
+	for i, t := range tasks {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = t.append(b)
+	}
+	return c.JSON(http.StatusOK, append(b, ']'))
+}
+
+// append appends the task: node, pid and status first, then the other members by name.
+func (t *task) append(b []byte) []byte {
+	b = ejson.AppendString(append(b, `{"node":`...), t.node)
+	b = ejson.AppendString(append(b, `,"pid":`...), t.pid)
+	b = append(b, `,"process_status":"waiting"`...)
+	names := make([]string, 0, len(t.members))
+	for name := range t.members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		b = append(ejson.AppendString(append(b, ','), name), ':')
+		b = append(b, t.members[name]...)
+	}
+	return append(b, '}')
+}
+
+func (t *task) setTimes(began, updated time.Time) {
+	t.members["started_on"] = strconv.FormatInt(began.Unix(), 10)
+	t.members["updated_on"] = strconv.FormatInt(max(updated.Unix(), began.Unix()), 10)
+}
+
+// runningJobs are the jobs whose progress is an object with a type: that is what the task shows.
+func (s *Server) runningJobs(ctx context.Context) (tasks []task, err error) {
+	if s.jobs == nil {
+		return nil, nil
+	}
+	running, err := s.jobs.Running(ctx, "", maxTasks)
+	if err != nil {
+		return nil, err
+	}
+	for i := range running {
+		if t, ok := s.jobTask(&running[i]); ok {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, nil
+}
+
+func (s *Server) jobTask(job *jobs.Job) (task, bool) {
+	v, err := ejson.Parse(job.Progress)
+	if err != nil || v.Kind() != ejson.Object {
+		return task{}, false
+	}
+	if _, ok := v.Get("type"); !ok {
+		return task{}, false
+	}
+	t := task{node: job.Owner, pid: pidOf(binary.BigEndian.Uint32(job.Run[:])), members: make(map[string]string)}
+	if t.node == "" {
+		t.node = s.node
+	}
+	for name, value := range v.Members() {
+		t.members[name.Text()] = string(value.AppendJSON(nil))
+	}
+	t.setTimes(job.Began, job.Updated)
+	return t, true
+}
+
+// compactionTask is what couch_bt_engine_compactor reports.
+func (s *Server) compactionTask(run storage.Compaction) task {
+	progress := int64(0)
+	if run.Total > 0 {
+		progress = min(run.Done*100/run.Total, 100)
+	}
+	t := task{node: s.node, pid: pidOf(uint32(run.Began.UnixMicro())), members: map[string]string{
+		"type": `"database_compaction"`, "phase": `"document_copy"`, "database": string(ejson.AppendString(nil, run.Database)),
+		"progress": strconv.FormatInt(progress, 10), "changes_done": strconv.FormatInt(run.Done, 10),
+		"total_changes": strconv.FormatInt(run.Total, 10),
+	}}
+	t.setTimes(run.Began, run.Updated)
+	return t
+}
+
+// pidOf is a process id in Erlang's form; a run keeps its own.
+func pidOf(n uint32) string { return "<0." + strconv.Itoa(100+int(n%30000)) + ".0>" }

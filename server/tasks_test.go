@@ -1,0 +1,51 @@
+package server
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// TestActiveTasks: a job shows what its handler tells, in CouchDB's order; one that tells nothing is not shown.
+func TestActiveTasks(t *testing.T) {
+	s := newTestServer(t)
+	require.Equal(t, "[]\n", do(s, "GET", "/_active_tasks", "").Body.String())
+	kv := memkv.New()
+	defer kv.Close()
+	q, err := jobs.Open(t.Context(), jobs.Options{KV: kv, Prefix: storage.JobsPrefix(), Exclusive: true, Owner: "n@h"})
+	require.NoError(t, err)
+	defer q.Close()
+	s.jobs = q
+	told := make(chan struct{})
+	run := func(ctx context.Context, r *jobs.Run) ([]byte, error) {
+		if r.ID == "a" {
+			r.Progress([]byte(`{"type":"indexer","database":"db","design_document":"_design/d","progress":50,"changes_done":1,"total_changes":2}`))
+		}
+		close(told)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	require.NoError(t, q.Handle(jobs.Type{Name: "index", Run: run}))
+	_, err = q.Add(t.Context(), jobs.Spec{Type: "index", ID: "a"})
+	require.NoError(t, err)
+	<-told
+	told = make(chan struct{})
+	_, err = q.Add(t.Context(), jobs.Spec{Type: "index", ID: "b"})
+	require.NoError(t, err)
+	pattern := `^\[{"node":"n@h","pid":"<0\.\d+\.0>","process_status":"waiting","changes_done":1,"database":"db","design_document":"_design/d",` +
+		`"progress":50,"started_on":\d+,"total_changes":2,"type":"indexer","updated_on":\d+}\]\n$`
+	require.Eventually(t, func() bool { return len(do(s, "GET", "/_active_tasks", "").Body.String()) > 10 }, 5e9, 1e7)
+	require.Regexp(t, pattern, do(s, "GET", "/_active_tasks", "").Body.String())
+}
+
+func TestCompactionTask(t *testing.T) {
+	s := newTestServer(t)
+	task := s.compactionTask(storage.Compaction{Database: "db", Done: 3, Total: 4})
+	require.Regexp(t, `^{"node":"couchdb@127.0.0.1","pid":"<0\.\d+\.0>","process_status":"waiting","changes_done":3,"database":"db",`+
+		`"phase":"document_copy","progress":75,"started_on":-?\d+,"total_changes":4,"type":"database_compaction","updated_on":-?\d+}$`, string(task.append(nil)))
+}
