@@ -200,6 +200,11 @@ func dispatch(c *Call) error {
 func (c *Call) run(e *endpoint) error {
 	switch r := e.route(c.method); {
 	case r == nil:
+		if e.action {
+			if err := c.requireDesignDoc(c.Segment(2)); err != nil {
+				return err
+			}
+		}
 		return compat.MethodNotAllowed(e.allow)
 	case r.Handle == nil:
 		return compat.NewError(compat.KindNotImplemented, "This server does not have "+e.pattern+" yet.")

@@ -189,9 +189,12 @@ var routes = []Route{
 	{"PUT", "/{db}/_design/{name}/{attachment...}", Member, putAttachment, plain, "Write an attachment of a design document."},
 
 	// Views and functions of design documents
-	{"GET", "/{db}/_design/{name}/_info", Member, nil, plain, "State of a view group."},
-	{"GET,POST,HEAD", "/{db}/_design/{name}/_view/{view}", Member, nil, plain, "Rows of a view."},
-	{"POST", "/{db}/_design/{name}/_view/{view}/queries", Member, nil, plain, "Several queries of a view at once."},
+	{"GET", "/{db}/_design/{name}/_info", Member, getDesignInfo, plain, "State of a view group."},
+	{"GET,POST,HEAD", "/{db}/_design/{name}/_view/{view}", Member, queryView, plain, "Rows of a view."},
+	{"POST", "/{db}/_design/{name}/_view/{view}/queries", Member, queryViewMany, plain, "Several queries of a view at once."},
+	{"*", "/{db}/_design/{name}/_view", Member, refuseView, plain, "Needs the name of a view."},
+	{"*", "/{db}/_design/{name}/_view/{view}/{rest...}", Member, refuseView, plain, "Refused for every method."},
+	{"GET", "/{db}/_design/{name}/_view_errors/{view}", Member, getViewErrors, plain, "Documents for which the map function of a view failed; not in CouchDB."},
 	{"*", "/{db}/_design/{name}/_show/{show}/{id...}", Member, nil, plain, "A document through a show function."},
 	{"*", "/{db}/_design/{name}/_show/{show}", Member, nil, plain, "A show function without document."},
 	{"GET,POST,HEAD", "/{db}/_design/{name}/_list/{list}/{view...}", Member, nil, plain, "A view through a list function."},

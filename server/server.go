@@ -22,6 +22,7 @@ import (
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/views"
 )
 
 // NodeName is the name of the only node unless Options say another; clients see it in shard maps and below /_node.
@@ -32,6 +33,7 @@ var nodePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+@[A-Za-z0-9._:-]+$`)
 // Options are what a Server works with.
 type Options struct {
 	Store  *storage.Store
+	Views  *views.Views
 	Config *config.Config
 	Log    *slog.Logger
 	Node   string // name of the node, NodeName if empty
@@ -46,6 +48,7 @@ type Options struct {
 type Server struct {
 	store    *storage.Store
 	jobs     *jobs.Queue
+	views    *views.Views
 	config   *config.Config
 	log      *slog.Logger
 	node     string
@@ -76,7 +79,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		store: o.Store, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(),
+		store: o.Store, views: o.Views, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(),
 		routes: newRouter(routes), handle: compose(dispatch), stopping: make(chan struct{}),
 	}
 	if s.node = o.Node; s.node == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/views"
 )
 
 // newTestServer starts a server over an empty memory store with the admin admin:secret.
@@ -37,12 +38,15 @@ func newTestServerWith(t testing.TB, c *config.Config, web string) *Server {
 // newTestServerOn is newTestServerWith on a store, which the caller closes.
 func newTestServerOn(t testing.TB, store *storage.Store, c *config.Config, web string) *Server {
 	t.Helper()
-	store.SetHooks(storage.Hooks{Validator: NewValidator(c)})
+	v, err := views.Open(views.Options{Store: store})
+	require.NoError(t, err)
+	t.Cleanup(func() { v.Close() })
+	store.SetHooks(storage.Hooks{Validator: NewValidator(c), Indexer: v})
 	hash, err := auth.HashAdmin("secret", auth.Hashing{Scheme: auth.SchemePBKDF2, PRF: "sha256", Iterations: 10})
 	require.NoError(t, err)
 	_, err = c.Set("admins", "admin", hash, false)
 	require.NoError(t, err)
-	s, err := New(Options{Store: store, Config: c, Log: slog.New(slog.DiscardHandler), Web: web})
+	s, err := New(Options{Store: store, Views: v, Config: c, Log: slog.New(slog.DiscardHandler), Web: web})
 	require.NoError(t, err)
 	return s
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views"
 )
 
 // This file is the only place that composes the packages.
@@ -27,6 +28,7 @@ type app struct {
 	kv     kv.Store
 	store  *storage.Store
 	jobs   *jobs.Queue
+	views  *views.Views
 	config *config.Config
 	server *server.Server
 }
@@ -67,18 +69,22 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if a.jobs, err = openJobs(ctx, a.kv, o.engine, log); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
+	if a.views, err = views.Open(views.Options{Store: a.store}); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
 	id := a.store.UUID()
 	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))
 	a.store.SetHooks(storage.Hooks{ // before the system databases, whose creation is written to _global_changes meanwhile
 		MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
 		Validator:        server.NewValidator(a.config),
+		Indexer:          a.views,
 	})
 	if err = createSystemDatabases(ctx, a.store); err == nil {
 		err = server.EnsureAuthDesign(ctx, a.store.DB(a.config.String("chttpd_auth", "authentication_db")))
 	}
 	if err == nil {
 		a.server, err = server.New(server.Options{
-			Store: a.store, Jobs: a.jobs, Config: a.config, Log: log, Node: nodeName(), Web: o.webDir, Metrics: a.collectors(),
+			Store: a.store, Views: a.views, Jobs: a.jobs, Config: a.config, Log: log, Node: nodeName(), Web: o.webDir, Metrics: a.collectors(),
 		})
 	}
 	if err != nil {
@@ -118,11 +124,14 @@ func (a *app) collectors() []prometheus.Collector {
 	return list
 }
 
-// close ends the jobs, then the store that they work on.
+// close ends what works on the store, then the store.
 func (a *app) close() error {
 	var err error
+	if a.views != nil {
+		err = a.views.Close()
+	}
 	if a.jobs != nil {
-		err = a.jobs.Close()
+		err = errors.Join(err, a.jobs.Close())
 	}
 	return errors.Join(err, a.store.Close(), a.kv.Close())
 }
