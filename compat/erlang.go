@@ -41,6 +41,9 @@ func erlangString(s string) string {
 // maxTermDepth bounds the recursion of appendErlangTerm; deeper levels print as `...`.
 const maxTermDepth = 60
 
+// ErlangTerm prints a JSON value as io_lib's ~p prints the term jiffy makes of it, on one line.
+func ErlangTerm(v ejson.Value) string { return erlangTerm(v) }
+
 // erlangTerm prints a JSON value as io_lib's ~p prints the term jiffy makes of it: strings are binaries, objects
 // {[{Key,Value},…]}. Lines are not broken.
 func erlangTerm(v ejson.Value) string { return string(appendErlangTerm(nil, v, 0)) }

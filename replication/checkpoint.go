@@ -1,0 +1,267 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// maxHistory is how many sessions a checkpoint remembers.
+const maxHistory = 50
+
+// checkpointer reads and writes the checkpoints of a replication: equal _local documents at both ends.
+type checkpointer struct {
+	run        *Run
+	id         string // of the documents
+	sourceRev  string
+	targetRev  string
+	sourceBody []byte   // the document found at the source, "{}" for none
+	history    [][]byte // entries of the sessions before this one, newest first
+	start      Sequence
+	startStats Stats
+	committed  Sequence // "" before anything was copied in this session
+	written    []byte   // body of the last checkpoint, nil before the first
+	sourceTime string   // instance_start_time
+	targetTime string
+}
+
+// find reads the checkpoints at both ends, older versions of their ids as well, and decides where to begin
+// (couch_replicator_scheduler_job:find_and_migrate_logs, compare_replication_logs).
+func (c *checkpointer) find(ctx context.Context) error {
+	c.id = "_local/" + c.run.spec.ID.Base
+	source, err := c.findLog(ctx, c.run.source)
+	if err != nil {
+		return err
+	}
+	target, err := c.findLog(ctx, c.run.target)
+	if err != nil {
+		return err
+	}
+	c.sourceRev, c.targetRev, c.sourceBody = source.Rev, target.Rev, source.Body
+	s, err := ejson.Parse(source.Body)
+	if err != nil {
+		return err
+	}
+	t, err := ejson.Parse(target.Body)
+	if err != nil {
+		return err
+	}
+	c.compare(s, t)
+	return nil
+}
+
+func (c *checkpointer) findLog(ctx context.Context, p Peer) (*LocalDocument, error) {
+	for version := IDVersion; version >= 1; version-- {
+		id := c.id
+		if version < IDVersion {
+			id = "_local/" + c.run.spec.baseID(c.run.set, version, c.run.filterCode)
+		}
+		doc, err := p.OpenLocal(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if doc == nil {
+			continue
+		}
+		if version < IDVersion {
+			doc.Rev = ""
+			if c.run.spec.Options.UseCheckpoints {
+				if doc.Rev, err = p.PutLocal(ctx, c.id, *doc); err != nil && !errors.Is(err, errConflict) {
+					return nil, err
+				}
+			}
+		}
+		return doc, nil
+	}
+	return &LocalDocument{Body: []byte("{}")}, nil
+}
+
+// compare finds the newest session that both sides know.
+func (c *checkpointer) compare(source, target ejson.Value) {
+	c.start = FirstSequence
+	s, hasS := source.Get("session_id")
+	t, hasT := target.Get("session_id")
+	if hasS == hasT && (!hasS || s.Text() == t.Text()) {
+		if seq, ok := source.Get("source_last_seq"); ok {
+			c.start = Sequence(seq.AppendJSON(nil))
+		}
+		c.remember(elements(source, "history"))
+		return
+	}
+	sh, th := elements(source, "history"), elements(target, "history")
+	known := func(id string, entries []ejson.Value) bool {
+		return id != "" && slices.ContainsFunc(entries, func(e ejson.Value) bool { return memberText(e, "session_id") == id })
+	}
+	for len(sh) > 0 && len(th) > 0 {
+		if known(memberText(sh[0], "session_id"), th) {
+			c.found(sh)
+			return
+		}
+		if known(memberText(th[0], "session_id"), sh[1:]) {
+			c.found(th)
+			return
+		}
+		sh, th = sh[1:], th[1:]
+	}
+}
+
+// found begins after the first entry.
+func (c *checkpointer) found(entries []ejson.Value) {
+	if seq, ok := entries[0].Get("recorded_seq"); ok {
+		c.start = Sequence(seq.AppendJSON(nil))
+	}
+	c.remember(entries[1:])
+}
+
+func (c *checkpointer) remember(entries []ejson.Value) {
+	if len(entries) > 0 {
+		c.startStats = historyStats(entries[0])
+	}
+	for _, e := range entries {
+		c.history = append(c.history, e.AppendJSON(nil))
+	}
+}
+
+// elements are the objects in a list.
+func elements(v ejson.Value, name string) []ejson.Value {
+	list, _ := v.Get(name)
+	if list.Kind() != ejson.Array {
+		return nil
+	}
+	var out []ejson.Value
+	for e := range list.Elements() {
+		if e.Kind() == ejson.Object {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// save writes a checkpoint at a sequence up to which everything is written (couch_replicator_scheduler_job:do_checkpoint).
+func (c *checkpointer) save(ctx context.Context, through Sequence) error {
+	if !c.run.spec.Options.UseCheckpoints {
+		c.written = []byte(`{"use_checkpoints":false}`)
+		c.committed = through
+		c.run.commit(through)
+		return nil
+	}
+	if through == c.committed {
+		return nil
+	}
+	if err := c.commit(ctx); err != nil {
+		return err
+	}
+	body := c.body(through, time.Now())
+	var err error
+	if c.sourceRev, err = c.put(ctx, c.run.source, c.sourceRev, body, "source"); err != nil {
+		return err
+	}
+	if c.targetRev, err = c.put(ctx, c.run.target, c.targetRev, body, "target"); err != nil {
+		return err
+	}
+	c.committed, c.written = through, body
+	c.run.commit(through)
+	return nil
+}
+
+// commit makes both ends durable, and fails if one of the databases was created anew.
+func (c *checkpointer) commit(ctx context.Context) error {
+	type result struct {
+		start string
+		err   error
+	}
+	source := make(chan result, 1)
+	go func() {
+		start, err := c.run.source.Commit(ctx)
+		source <- result{start, err}
+	}()
+	targetTime, targetErr := c.run.target.Commit(ctx)
+	s := <-source
+	switch {
+	case targetErr != nil:
+		return checkpointFailure("Failure on target commit: ", targetErr)
+	case s.err != nil:
+		return checkpointFailure("Failure on source commit: ", s.err)
+	}
+	changed := ""
+	switch sameSource, sameTarget := sameTime(c.sourceTime, s.start), sameTime(c.targetTime, targetTime); {
+	case sameSource && sameTarget:
+		return nil
+	case sameSource:
+		changed = "target"
+	case sameTarget:
+		changed = "source"
+	default:
+		changed = "source and target"
+	}
+	return pairFailure("checkpoint_commit_failure", "instance_start_time on "+changed+" database has changed since last checkpoint.")
+}
+
+// sameTime compares instance_start_times; "0" is that of versions of CouchDB that have none.
+func sameTime(a, b string) bool { return a == b || a == `"0"` || b == `"0"` }
+
+func checkpointFailure(text string, err error) error {
+	var f *Failure
+	if errors.As(err, &f) {
+		return pairFailure("checkpoint_commit_failure", text+f.Text())
+	}
+	return err
+}
+
+func (c *checkpointer) put(ctx context.Context, p Peer, rev string, body []byte, side string) (string, error) {
+	got, err := p.PutLocal(ctx, c.id, LocalDocument{Rev: rev, Body: body})
+	if errors.Is(err, errConflict) {
+		// An attempt whose answer was lost may have written it.
+		if doc, openErr := p.OpenLocal(ctx, c.id); openErr == nil && doc != nil && string(doc.Body) == string(body) {
+			return doc.Rev, nil
+		}
+		err = pairFailure("conflict", "conflict")
+	}
+	if err != nil {
+		return "", checkpointFailure("Error updating the "+side+" checkpoint document: ", err)
+	}
+	return got, nil
+}
+
+// body is the checkpoint's document.
+func (c *checkpointer) body(through Sequence, now time.Time) []byte {
+	started := c.run.spec.Begun.UTC().Format(http.TimeFormat)
+	ended := now.UTC().Format(http.TimeFormat)
+	stats := c.run.counters.snapshot()
+	b := append([]byte(`{"session_id":"`), c.run.session...)
+	b = append(append(b, `","source_last_seq":`...), through...)
+	b = strconv.AppendInt(append(b, `,"replication_id_version":`...), IDVersion, 10)
+	if c.run.spec.Options.DocIDs != nil {
+		b = append(append(b, `,"start_time":"`...), started...)
+		b = append(append(append(b, `","end_time":"`...), ended...), `",`...)
+		b = stats.appendDocs(b)
+	}
+	b = append(append(b, `,"history":[{"session_id":"`...), c.run.session...)
+	b = append(append(b, `","start_time":"`...), started...)
+	b = append(append(b, `","end_time":"`...), ended...)
+	b = append(append(b, `","start_last_seq":`...), c.start...)
+	b = append(append(b, `,"end_last_seq":`...), through...)
+	b = append(append(append(b, `,"recorded_seq":`...), through...), ',')
+	b = append(stats.appendHistory(b), '}')
+	for _, entry := range c.history[:min(len(c.history), maxHistory-1)] {
+		b = append(append(b, ','), entry...)
+	}
+	return append(b, "]}"...)
+}
+
+// result is what the replication tells at its end: the last checkpoint, or that there was nothing to do with the one before.
+func (c *checkpointer) result() []byte {
+	if c.written != nil {
+		return c.written
+	}
+	b := []byte(`{"no_changes":true`)
+	if len(c.sourceBody) > len("{}") {
+		return append(append(b, ','), c.sourceBody[1:]...)
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,139 @@
+package replication
+
+import (
+	"errors"
+	"strings"
+)
+
+// Failure ends a replication. It has the form of the Erlang term that CouchDB's replicator exits with, because that is what
+// clients are shown.
+type Failure struct {
+	Tag    string // first element of the tuple
+	Reason string // of a pair with a text: the text
+	Term   string // of any other term: what ~p prints; Reason is empty then
+	Inner  string // of a pair whose second element is no text: that, printed
+	Start  bool   // the replication could not begin
+}
+
+// Error implements error.
+func (f *Failure) Error() string { return f.Summary() }
+
+// Text is the whole term.
+func (f *Failure) Text() string {
+	if f.Term != "" {
+		return f.Term
+	}
+	return tupleTerm(f.Tag, string(appendBinaryTerm(nil, f.Reason)))
+}
+
+// Summary is what the scheduler shows as reason of a crash (couch_replicator_scheduler:crash_reason_json).
+func (f *Failure) Summary() string {
+	switch {
+	case f.Term != "":
+		return f.Term
+	case f.Start:
+		return f.Tag + ": " + f.Reason
+	}
+	return f.Reason
+}
+
+// pairFailure is {Tag, <<"Reason">>}.
+func pairFailure(tag, reason string) *Failure { return &Failure{Tag: tag, Reason: reason} }
+
+// termFailure is {Tag, Elements…}; the elements are printed terms.
+func termFailure(tag string, elements ...string) *Failure {
+	return &Failure{Tag: tag, Term: tupleTerm(tag, elements...)}
+}
+
+// What peers tell the pipeline.
+var (
+	errConflict    = errors.New("checkpoint conflict")
+	errMissingDoc  = errors.New("revision is missing at the source")
+	errMissingStub = errors.New("target lacks an attachment of a stub")
+	errTooLarge    = errors.New("request is too large for the target")
+)
+
+// maxBackoff is the failure of a peer that answers 429 for too long.
+var maxBackoff = &Failure{Tag: "max_backoff", Term: "max_backoff"}
+
+// startFailure makes of a failure the one that is told when it happened before the copying
+// (couch_replicator_scheduler_job:replication_start_error).
+func startFailure(err error) error {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	g := *f
+	g.Start = true
+	switch {
+	case f.Tag == "unauthorized":
+		g.Reason = "unauthorized to access or create database " + f.Reason
+	case f.Tag == "db_not_found":
+		g.Reason = "could not open " + f.Reason
+	}
+	var h *httpFailure
+	if errors.As(err, &h) {
+		switch {
+		case h.code != 0:
+			return &Failure{Tag: "http_error_code", Start: true,
+				Term: tupleTerm("http_error_code", intTerm(h.code), string(appendBinaryTerm(nil, h.method+" "+h.url)))}
+		case h.nxdomain:
+			return &Failure{Tag: "nxdomain", Reason: "could not resolve " + h.url, Start: true}
+		}
+	}
+	return &g
+}
+
+// httpFailure is a request that failed for good: {http_request_failed, Method, URL, Cause}.
+type httpFailure struct {
+	method, url string
+	code        int    // status of the last answer, 0 for none
+	nxdomain    bool   // the host's name is unknown
+	cause       string // printed term
+	err         error
+}
+
+// Error implements error.
+func (h *httpFailure) Error() string { return h.failure().Term }
+
+// Unwrap gives the same as a Failure, and what caused it.
+func (h *httpFailure) Unwrap() []error {
+	if h.err == nil {
+		return []error{h.failure()}
+	}
+	return []error{h.failure(), h.err}
+}
+
+func (h *httpFailure) failure() *Failure {
+	return termFailure("http_request_failed", stringTerm(h.method), stringTerm(h.url), h.causeTerm())
+}
+
+func (h *httpFailure) causeTerm() string {
+	if h.code != 0 {
+		return "{error,{code," + intTerm(h.code) + "}}"
+	}
+	return "{error," + h.cause + "}"
+}
+
+// causeTerm prints a network error as ibrowse tells it.
+func causeTerm(err error) (term string, nxdomain bool) {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "no such host"):
+		return "{error,{conn_failed,{error,nxdomain}}}", true
+	case strings.Contains(text, "connection refused"):
+		return "{error,{conn_failed,{error,econnrefused}}}", false
+	case strings.Contains(text, "no route to host"):
+		return "{error,{conn_failed,{error,ehostunreach}}}", false
+	case errors.Is(err, errInactive):
+		return "{error,req_timedout}", false
+	case isAddressError(err):
+		return "{error,{conn_failed,{error,eacces}}}", false
+	}
+	return "{error,connection_closed}", false
+}
+
+func isAddressError(err error) bool {
+	var a *AddressError
+	return errors.As(err, &a)
+}

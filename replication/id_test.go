@@ -1,0 +1,44 @@
+package replication
+
+import (
+	"testing"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// TestIDs holds ids of a real CouchDB 3.5.0 with the uuid below.
+func TestIDs(t *testing.T) {
+	set := DefaultSettings()
+	set.UUID = "00112233445566778899aabbccddeeff"
+	set.NormalizeSelector = func(ejson.Value) ([]byte, error) {
+		return []byte(`{"$and":[{"b":{"$eq":1}},{"a":{"$gt":2}}]}`), nil
+	}
+	for _, c := range []struct{ source, more, id string }{
+		{`"http://u:p@src.invalid:5984/db"`, ``, "d3bdf3d7ab905de9c764d1d70a9d660d+continuous"},
+		{`"http://u:other@src.invalid:5984/db/"`, ``, "d3bdf3d7ab905de9c764d1d70a9d660d+continuous"},
+		{`{"url":"http://src.invalid:5984/db","auth":{"basic":{"username":"u","password":"x"}}}`, ``, "d3bdf3d7ab905de9c764d1d70a9d660d+continuous"},
+		{`"http://src.invalid:5984/db"`, ``, "016b3d1dd70bd950c89be4f144a86f69+continuous"},
+		{`"https://src.invalid/db"`, ``, "016b3d1dd70bd950c89be4f144a86f69+continuous"},
+		{`"http://src.invalid:5985/db"`, ``, "f8e6761631f74827c2c55455ffb4349c+continuous"},
+		{`"http://u:p@src.invalid:5984/db"`, `,"create_target":true`, "d3bdf3d7ab905de9c764d1d70a9d660d+continuous+create_target"},
+		{`"http://u:p@src.invalid:5984/db"`, `,"doc_ids":["b","a","a"]`, "45a27d3f521e6e6848dbf7255b60454e+continuous"},
+		{`"http://u:p@src.invalid:5984/db"`, `,"doc_ids":["a%20b"]`, "d70d0a4792ce7a0edb32c6df078c7162+continuous"},
+		{`"http://u:p@src.invalid:5984/db"`, `,"selector":{"b":1,"a":{"$gt":2}}`, "40e924e050c01e8e6e1fd92202a3b60d+continuous"},
+		{`"http://u:p@src.invalid:5984/db"`, `,"filter":"_view","query_params":{"view":"d/v","x":"1"}`, "3c8c94c51fe484dbd86e9672bc6d6454+continuous"},
+		{`"http://u:p@src.invalid:5984/db"`, `,"winning_revs_only":true`, "344a1dd0f906d5d4fcd02323e756ad40+continuous"},
+		{`"http://u:p@src.invalid:5984/db"`, `,"winning_revs_only":false,"since_seq":5`, "d3bdf3d7ab905de9c764d1d70a9d660d+continuous"},
+	} {
+		doc, err := ejson.Parse([]byte(`{"source":` + c.source + `,"target":"http://tgt.invalid:5984/db2","continuous":true` + c.more + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ParseSpec(doc, &set)
+		if err != nil {
+			t.Errorf("%s%s: %v", c.source, c.more, err)
+			continue
+		}
+		if s.SetID(&set, ""); s.ID.String() != c.id {
+			t.Errorf("%s%s: id %s, not %s", c.source, c.more, s.ID, c.id)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package replication
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+var (
+	errStreamSyntax = errors.New("the answer is not the JSON that was expected")
+	errItemTooLarge = errors.New("an element of the answer is too large")
+)
+
+// objectStream cuts a stream of JSON into objects without holding more than one of them: the elements of an array, or the
+// objects of a stream that follow each other. It looks at quotes and brackets only; the objects are parsed by others.
+type objectStream struct {
+	r     io.Reader
+	buf   []byte
+	pos   int // unread bytes are buf[pos:]
+	limit int // bytes of one object
+	array bool
+	err   error
+}
+
+func newObjectStream(r io.Reader, limit int) *objectStream {
+	return &objectStream{r: r, limit: limit, buf: make([]byte, 0, 32<<10)}
+}
+
+// enter skips to the array that is the member name of the object the stream consists of. Members before it are skipped.
+func (s *objectStream) enter(name string) error {
+	if err := s.expect('{'); err != nil {
+		return err
+	}
+	for {
+		c, err := s.peek()
+		if err != nil {
+			return err
+		}
+		if c == ',' {
+			s.pos++
+			continue
+		}
+		if c != '"' {
+			return errStreamSyntax
+		}
+		key, err := s.value()
+		if err != nil {
+			return err
+		}
+		found := string(key) == `"`+name+`"`
+		if err := s.expect(':'); err != nil {
+			return err
+		}
+		if found {
+			s.array = true
+			return s.expect('[')
+		}
+		if _, err := s.value(); err != nil {
+			return err
+		}
+	}
+}
+
+// next gives the next object, valid until the following call; io.EOF at the end of the array or of the stream.
+func (s *objectStream) next() ([]byte, error) {
+	for {
+		c, err := s.peek()
+		if err == io.ErrUnexpectedEOF && !s.array {
+			return nil, io.EOF
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case c == '{':
+			return s.value()
+		case c == ',' && s.array:
+			s.pos++
+		case c == ']' && s.array:
+			s.pos++
+			return nil, io.EOF
+		default:
+			return nil, errStreamSyntax
+		}
+	}
+}
+
+// rest gives the members after the array as the text of an object.
+func (s *objectStream) rest() ([]byte, error) {
+	out := []byte{'{'}
+	for {
+		c, err := s.peek()
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case c == '}':
+			s.pos++
+			return append(out, '}'), nil
+		case c == ',' && len(out) == 1:
+			s.pos++
+			continue
+		case c == ',' || c == ':':
+			s.pos++
+			out = append(out, c)
+			continue
+		}
+		v, err := s.value()
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, v...); len(out) > s.limit {
+			return nil, errItemTooLarge
+		}
+	}
+}
+
+// peek skips blanks; the error at the end of the stream is io.ErrUnexpectedEOF.
+func (s *objectStream) peek() (byte, error) {
+	for {
+		for ; s.pos < len(s.buf); s.pos++ {
+			switch c := s.buf[s.pos]; c {
+			case ' ', '\t', '\r', '\n':
+			default:
+				return c, nil
+			}
+		}
+		if err := s.fill(s.pos); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (s *objectStream) expect(want byte) error {
+	c, err := s.peek()
+	if err != nil {
+		return err
+	}
+	if c != want {
+		return errStreamSyntax
+	}
+	s.pos++
+	return nil
+}
+
+// value gives the JSON value that begins at pos.
+func (s *objectStream) value() ([]byte, error) {
+	i, depth, quoted := s.pos, 0, false
+	for {
+		if i >= len(s.buf) {
+			if i-s.pos > s.limit {
+				return nil, errItemTooLarge
+			}
+			i -= s.pos
+			if err := s.fill(s.pos); err != nil {
+				return nil, err
+			}
+			i += s.pos
+			continue
+		}
+		if quoted {
+			j := bytes.IndexAny(s.buf[i:], "\"\\")
+			switch {
+			case j < 0:
+				i = len(s.buf)
+			case s.buf[i+j] == '\\':
+				i += j + 2
+			default:
+				i += j + 1
+				if quoted = false; depth == 0 {
+					return s.take(i), nil
+				}
+			}
+			continue
+		}
+		switch s.buf[i] {
+		case '"':
+			quoted = true
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return s.take(i), nil // the end of a bare value
+			}
+			if depth--; depth == 0 {
+				return s.take(i + 1), nil
+			}
+		case ',', ':', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return s.take(i), nil
+			}
+		}
+		i++
+	}
+}
+
+func (s *objectStream) take(end int) []byte {
+	v := s.buf[s.pos:end]
+	s.pos = end
+	return v
+}
+
+// fill reads more behind the bytes from keep on, which move to the front of the buffer.
+func (s *objectStream) fill(keep int) error {
+	if s.err != nil {
+		return s.err
+	}
+	if keep > 0 {
+		n := copy(s.buf, s.buf[keep:])
+		s.buf, s.pos = s.buf[:n], s.pos-keep
+	}
+	if len(s.buf) == cap(s.buf) {
+		grown := make([]byte, len(s.buf), 2*cap(s.buf))
+		copy(grown, s.buf)
+		s.buf = grown
+	}
+	for range 100 {
+		n, err := s.r.Read(s.buf[len(s.buf):cap(s.buf)])
+		s.buf = s.buf[:len(s.buf)+n]
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		s.err = err
+		if n > 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.err = io.ErrNoProgress
+	return s.err
+}

@@ -1,0 +1,86 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// feedPause keeps a feed that ends again and again without a row from becoming a storm of requests.
+const feedPause = 200 * time.Millisecond
+
+// readChanges follows the source's changes: to their end, or for as long as the session lives. Where a feed breaks off, it
+// goes on behind the last row (couch_replicator_changes_reader).
+func (r *Run) readChanges(ctx context.Context, b *batcher) error {
+	defer close(b.rows)
+	since, left, wait := r.points.start, r.spec.Options.Retries, firstWait
+	for {
+		begun, rows := time.Now(), 0
+		last, err := r.source.Changes(ctx, ChangesRequest{Since: since, Options: &r.spec.Options}, func(row ChangeRow) error {
+			rows++
+			if row.ID == "" {
+				return nil // very old servers could have such a document; nobody can read it
+			}
+			if limit := r.set.MaxDocumentIDSize; limit > 0 && len(row.ID) > limit {
+				r.log("document is not replicated: its id is too long", "replication", r.spec.ID.String(), "document", row.ID[:64])
+				r.counters.failures.Add(1)
+				return nil
+			}
+			if err := b.put(ctx, row); err != nil {
+				return &callbackError{err}
+			}
+			since = row.Seq
+			return nil
+		})
+		if rows > 0 {
+			left, wait = r.spec.Options.Retries, firstWait
+		}
+		var callback *callbackError
+		var failure *Failure
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.As(err, &callback):
+			return callback.err
+		case err == nil && !r.spec.Options.Continuous:
+			return nil
+		case err == nil:
+			if last != "" && last != since {
+				if err := b.put(ctx, ChangeRow{Seq: last}); err != nil {
+					return err
+				}
+				since = last
+			}
+			if rows == 0 && time.Since(begun) < feedPause {
+				if err := sleep(ctx, feedPause); err != nil {
+					return err
+				}
+			}
+			continue
+		case errors.As(err, &failure) && failure == maxBackoff:
+			return err
+		}
+		if left--; left < 0 || isAddressError(err) {
+			return changesFailure(err)
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+		wait = min(2*wait, longestWait)
+	}
+}
+
+// changesFailure is what the job tells of a feed that failed for good (couch_replicator_scheduler_job:handle_info).
+func changesFailure(err error) error {
+	var failure *Failure
+	var h *httpFailure
+	switch {
+	case errors.As(err, &h) && h.code != 0:
+		return termFailure("changes_req_failed", intTerm(h.code))
+	case errors.As(err, &h):
+		return termFailure("changes_req_failed", h.cause)
+	case errors.As(err, &failure):
+		return err
+	}
+	return termFailure("changes_reader_died", stringTerm(err.Error()))
+}

@@ -1,0 +1,211 @@
+package replication
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Run is one session of a replication: from the checkpoint to the end of the source's changes, or until it is stopped.
+type Run struct {
+	spec       *Spec
+	set        *Settings
+	source     Peer
+	target     Peer
+	filterCode string
+	session    string
+	counters   counters
+	points     checkpointer
+	log        func(msg string, args ...any)
+
+	mu        sync.Mutex
+	through   progress // what is done
+	committed Sequence // the last checkpoint, FirstSequence or the start before it
+
+	pendingMu    sync.Mutex
+	pendingAt    time.Time
+	pending      int64
+	pendingKnown bool
+
+	// Started is called when the copying begins; it may be nil.
+	Started func()
+}
+
+// progress follows batches that end in any order.
+type progress struct {
+	done    map[int]Sequence // batches that ended before an earlier one
+	next    int              // the first that has not ended
+	through Sequence         // end of the one before; "" at first
+	highest Sequence         // of the last batch that ended
+	top     int
+}
+
+// NewRun prepares a session. before are the counters of the job's earlier sessions. log takes what an operator should know.
+func NewRun(spec *Spec, set *Settings, source, target Peer, filterCode string, before Stats, log func(msg string, args ...any)) *Run {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	r := &Run{spec: spec, set: set, source: source, target: target, filterCode: filterCode, session: hex.EncodeToString(id[:]), log: log}
+	r.points.run = r
+	r.counters.set(before)
+	r.through.done = make(map[int]Sequence)
+	return r
+}
+
+// ErrStopped is the cause with which a context stops a session that is to go on later: what is done is checkpointed.
+var ErrStopped = errors.New("stopped")
+
+// lastWords is the time that a stopped session has to write its checkpoint.
+const lastWords = 10 * time.Second
+
+// Do runs the session. The result is the JSON object of the last checkpoint as _replicate answers it, without "ok".
+func (r *Run) Do(ctx context.Context) (result []byte, err error) {
+	if err := r.begin(ctx); err != nil {
+		return nil, startFailure(err)
+	}
+	if r.Started != nil {
+		r.Started()
+	}
+	err = r.copy(ctx)
+	through := r.throughSeq()
+	switch {
+	case err == nil && through != "":
+		err = r.points.save(ctx, through)
+	case errors.Is(err, ErrStopped) && through != "":
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		if saveErr := r.points.save(last, through); saveErr != nil {
+			r.log("last checkpoint of a stopped replication failed", "replication", r.spec.ID.String(), "error", saveErr)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.points.result(), nil
+}
+
+// begin opens both ends and finds the checkpoint.
+func (r *Run) begin(ctx context.Context) error {
+	if err := r.source.Open(ctx, false, nil); err != nil {
+		return err
+	}
+	o := &r.spec.Options
+	if err := r.target.Open(ctx, o.CreateTarget, o.CreateParams); err != nil {
+		return err
+	}
+	source, err := r.source.Info(ctx)
+	if err != nil {
+		return err
+	}
+	target, err := r.target.Info(ctx)
+	if err != nil {
+		return err
+	}
+	c := &r.points
+	c.sourceTime, c.targetTime = source.InstanceStart, target.InstanceStart
+	if err := c.find(ctx); err != nil {
+		return err
+	}
+	r.counters.set(r.counters.snapshot().atLeast(c.startStats))
+	if o.SinceSeq != "" {
+		c.start = o.SinceSeq
+	}
+	r.commit(c.start)
+	return nil
+}
+
+// copy runs reader and workers, and writes checkpoints in between.
+func (r *Run) copy(parent context.Context) error {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	var group sync.WaitGroup
+	fail := func(err error) {
+		if err != nil {
+			cancel(err)
+		}
+	}
+	batches := newBatcher(r.spec.Options.BatchSize)
+	group.Go(func() { fail(r.readChanges(ctx, batches)) })
+	group.Go(func() { batches.run(ctx) })
+	workers := max(r.spec.Options.WorkerProcesses, 1)
+	for range workers {
+		group.Go(func() { fail(newWorker(r).work(ctx, batches)) })
+	}
+	ended := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(ended)
+	}()
+	ticker := time.NewTicker(r.spec.Options.CheckpointInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ended:
+			return context.Cause(ctx)
+		case <-ticker.C:
+			if through := r.throughSeq(); through != "" {
+				if err := r.points.save(ctx, through); err != nil && ctx.Err() == nil {
+					fail(err)
+				}
+			}
+		}
+	}
+}
+
+// commit notes the sequence of a checkpoint.
+func (r *Run) commit(seq Sequence) {
+	r.mu.Lock()
+	r.committed = seq
+	r.mu.Unlock()
+}
+
+// done notes the end of a batch.
+func (r *Run) done(n int, end Sequence) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := &r.through
+	if n >= p.top {
+		p.top, p.highest = n, end
+	}
+	p.done[n] = end
+	for {
+		seq, ok := p.done[p.next]
+		if !ok {
+			return
+		}
+		delete(p.done, p.next)
+		p.through = seq
+		p.next++
+	}
+}
+
+// throughSeq is the sequence up to which everything is written, "" before anything is.
+func (r *Run) throughSeq() Sequence {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.through.through
+}
+
+// Progress tells where the session stands. The count of pending changes is asked of the source at most once in the
+// connection timeout.
+func (r *Run) Progress(ctx context.Context) Progress {
+	r.mu.Lock()
+	p := Progress{Stats: r.counters.snapshot(), Checkpointed: r.committed, Source: r.through.highest, Through: r.through.through}
+	if p.Through == "" {
+		p.Through = r.committed
+	}
+	r.mu.Unlock()
+	if p.Source == "" {
+		p.Source = FirstSequence
+	}
+	r.pendingMu.Lock()
+	defer r.pendingMu.Unlock()
+	if r.pendingAt.IsZero() || time.Since(r.pendingAt) > r.spec.Options.Timeout {
+		r.pending, r.pendingKnown = r.source.Pending(ctx, p.Source)
+		r.pendingAt = time.Now()
+	}
+	p.Pending, p.PendingKnown = r.pending, r.pendingKnown
+	return p
+}

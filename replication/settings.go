@@ -1,0 +1,61 @@
+package replication
+
+import (
+	"crypto/tls"
+	"time"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// Settings are the configuration of replications: the section replicator, and what else of the server counts. They are
+// values of one moment; the functions may be called at any time.
+type Settings struct {
+	UUID     string // of the server (couchdb/uuid), part of every replication id
+	HostName string // part of the ids of versions 1 and 2
+	Port     int    // httpd/port, part of the ids of version 2
+
+	// Defaults of options.
+	WorkerProcesses    int
+	BatchSize          int
+	Connections        int
+	Timeout            time.Duration // connection_timeout
+	Retries            int
+	UseCheckpoints     bool
+	UseBulkGet         bool
+	CheckpointInterval time.Duration
+
+	EndpointProtocols []string
+	ProxyProtocols    []string
+	MaxDocumentIDSize int           // bytes, 0 for any
+	MissingDocRetry   time.Duration // wait before a revision that was announced but not found is asked for again
+	RequestTimeout    time.Duration // of a whole request other than _changes, 0 for none
+	SessionAuth       bool          // try _session before Basic
+	SessionRefresh    time.Duration // of cookies without Max-Age
+	TLS               *tls.Config   // for https endpoints, nil for the library's
+	Guard             *Guard        // nil: any address
+
+	// Scheduler.
+	MaxJobs         int
+	MaxChurn        int
+	MaxHistory      int
+	Interval        time.Duration
+	StartupJitter   time.Duration
+	HealthThreshold time.Duration
+	UpdateDocs      bool // write triggered and error into replicator documents
+
+	// NormalizeSelector gives a Mango selector's normal form as JSON.
+	NormalizeSelector func(ejson.Value) ([]byte, error)
+}
+
+// DefaultSettings are CouchDB's defaults.
+func DefaultSettings() Settings {
+	return Settings{
+		Port:            5984,
+		WorkerProcesses: 4, BatchSize: 500, Connections: 20, Timeout: 30 * time.Second, Retries: 5,
+		UseCheckpoints: true, UseBulkGet: true, CheckpointInterval: 30 * time.Second,
+		EndpointProtocols: []string{"http", "https"}, ProxyProtocols: []string{"http", "https", "socks5"},
+		MissingDocRetry: 2 * time.Second, SessionAuth: true, SessionRefresh: 550 * time.Second,
+		MaxJobs: 500, MaxChurn: 20, MaxHistory: 20, Interval: time.Minute, StartupJitter: 5 * time.Second, HealthThreshold: 2 * time.Minute,
+		NormalizeSelector: func(v ejson.Value) ([]byte, error) { return v.AppendJSON(nil), nil },
+	}
+}

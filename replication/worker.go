@@ -1,0 +1,325 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// worker copies batches: it asks the target which revisions it lacks, reads them at the source and writes them
+// (couch_replicator_worker).
+type worker struct {
+	run      *Run
+	bulkGet  ratio // of documents that _bulk_get cannot give
+	revsDiff ratio // of revisions that the target lacks
+
+	mu   sync.Mutex
+	out  [][]byte // documents without attachments, to be written together
+	size int
+}
+
+// ratio is a moving average of failures, which tells whether a request is worth while (couch_replicator_worker:attempt_fetch).
+type ratio struct {
+	average, limit, decay float64
+	last                  time.Time
+}
+
+// ratioRetry is how often a request is made although it does not seem worth while.
+const ratioRetry = 37 * time.Second
+
+func (r *ratio) worthwhile() bool { return r.average <= r.limit || time.Since(r.last) > ratioRetry }
+
+func (r *ratio) update(successes, attempts int) {
+	share := 0.0
+	if attempts > 0 {
+		share = float64(attempts-successes) / float64(attempts)
+	}
+	r.average += r.decay * (share - r.average)
+	r.last = time.Now()
+}
+
+// maxBulk is the size from which on documents are written, in bytes.
+const maxBulk = 512 << 10
+
+func newWorker(r *Run) *worker {
+	now := time.Now()
+	return &worker{run: r, bulkGet: ratio{limit: 0.5, decay: 0.25, last: now}, revsDiff: ratio{limit: 0.95, decay: 0.4, last: now}}
+}
+
+// work copies batches until there are no more.
+func (w *worker) work(ctx context.Context, b *batcher) error {
+	for {
+		select {
+		case next, open := <-b.batches:
+			if !open {
+				return nil
+			}
+			if err := w.process(ctx, next); err != nil {
+				return err
+			}
+			w.run.done(next.n, next.end)
+			b.release(next.size)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// process copies one batch.
+func (w *worker) process(ctx context.Context, b *batch) error {
+	wanted, err := w.missing(ctx, b.rows)
+	if err != nil || len(wanted) == 0 {
+		return err
+	}
+	slices.SortFunc(wanted, func(a, b Wanted) int {
+		if c := strings.Compare(a.ID, b.ID); c != 0 {
+			return c
+		}
+		return a.Rev.Compare(b.Rev)
+	})
+	single := make([]Wanted, 0, 8)
+	bulk := wanted[:0]
+	for _, v := range wanted {
+		if compat.IsDesignID(v.ID) {
+			single = append(single, v)
+		} else {
+			bulk = append(bulk, v)
+		}
+	}
+	rest, err := w.getBulk(ctx, bulk)
+	if err != nil {
+		return err
+	}
+	if err := w.fetchAll(ctx, append(single, rest...)); err != nil {
+		return err
+	}
+	return w.flush(ctx)
+}
+
+// missing asks the target what it lacks. Where it lacked nearly everything of late, it is not asked.
+func (w *worker) missing(ctx context.Context, rows []ChangeRow) ([]Wanted, error) {
+	asked := make([]IDRevs, 0, len(rows))
+	place := make(map[string]int, len(rows))
+	count := 0
+	for i := range rows {
+		row := &rows[i]
+		if len(row.Revs) == 0 {
+			continue
+		}
+		count += len(row.Revs)
+		if at, again := place[row.ID]; again {
+			for _, rev := range row.Revs {
+				if !slices.Contains(asked[at].Revs, rev) {
+					asked[at].Revs = append(asked[at].Revs, rev)
+				}
+			}
+			continue
+		}
+		place[row.ID] = len(asked)
+		asked = append(asked, IDRevs{row.ID, row.Revs})
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	var wanted []Wanted
+	if w.revsDiff.worthwhile() {
+		missing, err := w.run.target.RevsDiff(ctx, asked)
+		if err != nil {
+			return nil, err
+		}
+		unrelated := 0
+		for _, m := range missing {
+			for _, rev := range m.Revs {
+				wanted = append(wanted, Wanted{m.ID, rev, m.Ancestors})
+				if len(m.Ancestors) == 0 {
+					unrelated++
+				}
+			}
+		}
+		w.revsDiff.update(count-unrelated, count)
+	} else {
+		for _, a := range asked {
+			for _, rev := range a.Revs {
+				wanted = append(wanted, Wanted{a.ID, rev, nil})
+			}
+		}
+	}
+	w.run.counters.checked.Add(int64(count))
+	w.run.counters.found.Add(int64(len(wanted)))
+	return wanted, nil
+}
+
+// getBulk reads documents without attachments together, and returns those that have to be fetched one by one.
+func (w *worker) getBulk(ctx context.Context, wanted []Wanted) (rest []Wanted, err error) {
+	if len(wanted) == 0 || !w.run.spec.Options.UseBulkGet || !w.bulkGet.worthwhile() {
+		return wanted, nil
+	}
+	got := make([]bool, len(wanted))
+	successes := 0
+	err = w.run.source.BulkGet(ctx, wanted, func(i int, doc []byte) error {
+		got[i] = true
+		successes++
+		return w.add(ctx, slices.Clone(doc))
+	})
+	if err != nil && !errors.Is(err, errBulkGet) {
+		return nil, err
+	}
+	w.run.counters.bulkDocs.Add(int64(successes))
+	w.run.counters.bulkAttempts.Add(int64(len(wanted)))
+	w.bulkGet.update(successes, len(wanted))
+	for i := range wanted {
+		if !got[i] {
+			rest = append(rest, wanted[i])
+		}
+	}
+	return rest, nil
+}
+
+// fetchAll reads documents one by one, several at once.
+func (w *worker) fetchAll(parent context.Context, wanted []Wanted) error {
+	if len(wanted) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	var group sync.WaitGroup
+	next := make(chan Wanted)
+	for range min(len(wanted), max(w.run.spec.Options.Connections, 1)) {
+		group.Go(func() {
+			for v := range next {
+				if err := w.fetch(ctx, v); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for _, v := range wanted {
+		select {
+		case next <- v:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	close(next)
+	group.Wait()
+	return context.Cause(ctx)
+}
+
+// hasStubs tells whether a document names attachments that do not come with it.
+func hasStubs(json []byte) bool {
+	p := ejson.AcquireParser()
+	defer p.Release()
+	v, err := p.Parse(json)
+	if err != nil || v.Kind() != ejson.Object {
+		return false
+	}
+	atts, ok := v.Get("_attachments")
+	return ok && atts.Len() > 0
+}
+
+// fetch copies one revision. What was announced but is missing is asked for once more.
+func (w *worker) fetch(ctx context.Context, v Wanted) error {
+	take := func(d *Document) error { return w.take(ctx, d) }
+	err := w.run.source.Fetch(ctx, v, take)
+	switch {
+	case errors.Is(err, errMissingDoc) || errors.Is(err, errMissingStub):
+		w.run.log("document is fetched again", "replication", w.run.spec.ID.String(), "document", v.ID, "reason", err)
+		if err := retryMissing(ctx, w.run.set); err != nil {
+			return err
+		}
+		v.Ancestors = nil
+		if err = w.run.source.Fetch(ctx, v, take); errors.Is(err, errMissingDoc) {
+			return termFailure("worker_died", "missing_doc")
+		}
+		if errors.Is(err, errMissingStub) {
+			return termFailure("worker_died", "missing_stub")
+		}
+	}
+	return err
+}
+
+// take writes a document that came by itself: at once if it has attachments or is a design document.
+func (w *worker) take(ctx context.Context, d *Document) error {
+	if len(d.Attachments) == 0 && !compat.IsDesignID(d.ID) && !hasStubs(d.JSON) {
+		return w.add(ctx, d.JSON)
+	}
+	w.run.counters.read.Add(1)
+	err := w.run.target.Put(ctx, d)
+	var refused *Refusal
+	switch {
+	case err == nil:
+		w.run.counters.written.Add(1)
+		return nil
+	case errors.As(err, &refused):
+		w.refused(refused)
+		return nil
+	case errors.Is(err, errMissingStub):
+		w.run.counters.read.Add(-1)
+	}
+	return err
+}
+
+func (w *worker) refused(r *Refusal) {
+	w.run.counters.failures.Add(1)
+	w.run.log("document is not replicated: the target refuses it", "replication", w.run.spec.ID.String(),
+		"document", r.ID, "revision", r.Rev, "error", r.Word, "reason", r.Reason)
+}
+
+// add puts a document with the others that are written together.
+func (w *worker) add(ctx context.Context, doc []byte) error {
+	w.run.counters.read.Add(1)
+	w.mu.Lock()
+	w.out = append(w.out, doc)
+	w.size += len(doc)
+	var full [][]byte
+	if w.size > maxBulk {
+		full, w.out, w.size = w.out, nil, 0
+	}
+	w.mu.Unlock()
+	return w.write(ctx, full)
+}
+
+func (w *worker) flush(ctx context.Context) error {
+	w.mu.Lock()
+	rest := w.out
+	w.out, w.size = nil, 0
+	w.mu.Unlock()
+	return w.write(ctx, rest)
+}
+
+// write writes documents together, the last first as CouchDB does; what is too large is halved.
+func (w *worker) write(ctx context.Context, docs [][]byte) error {
+	if len(docs) == 0 {
+		return nil
+	}
+	slices.Reverse(docs)
+	refused, err := w.run.target.BulkWrite(ctx, docs)
+	switch {
+	case errors.Is(err, errTooLarge) && len(docs) == 1:
+		w.run.counters.failures.Add(1)
+		w.run.log("document is not replicated: it is too large for the target", "replication", w.run.spec.ID.String(), "bytes", len(docs[0]))
+		return nil
+	case errors.Is(err, errTooLarge):
+		slices.Reverse(docs)
+		half := len(docs) / 2
+		if err := w.write(ctx, docs[:half]); err != nil {
+			return err
+		}
+		return w.write(ctx, docs[half:])
+	case err != nil:
+		return err
+	}
+	for i := range refused {
+		w.refused(&refused[i])
+	}
+	w.run.counters.written.Add(int64(len(docs) - len(refused)))
+	return nil
+}
