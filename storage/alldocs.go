@@ -31,6 +31,15 @@ func (db *DB) AllDocs(ctx context.Context, o RangeOptions, header func(ListHeade
 	})
 }
 
+// AllDocs is DB.AllDocs on this snapshot alone and without a header. In a transaction it conflicts with changes to what it read.
+func (s *Snapshot) AllDocs(o RangeOptions, row func(*ListRow) error) error {
+	o.clamp()
+	if o.IncludeDocs {
+		return s.d.listDocs(&o, row)
+	}
+	return s.d.listIDs(&o, row)
+}
+
 // listHeader counts the rows before the range with the rank index.
 func (d *dbRead) listHeader(o *RangeOptions) (h ListHeader, err error) {
 	prefix := d.keys.sub(nil, TagAllDocs)

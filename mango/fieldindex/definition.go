@@ -1,0 +1,106 @@
+package fieldindex
+
+import (
+	"slices"
+
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Language is the language of design documents that define indexes, Member the member that does.
+const (
+	Language = "query"
+	Member   = "auto"
+)
+
+// Definition is one index over all fields, as a design document has it.
+type Definition struct {
+	DesignDoc string // its id
+	Name      string
+	Exclude   [][]string // paths that are not indexed, nor anything below them
+}
+
+// ParseDefinitions reads those of a design document, in its order. What is malformed defines nothing.
+func ParseDefinitions(id string, body ejson.Value, split func(field string) ([]string, bool)) []Definition {
+	language, _ := body.Get("language")
+	auto, _ := body.Get(Member)
+	if !language.TextIs(Language) || auto.Kind() != ejson.Object {
+		return nil
+	}
+	var list []Definition
+	for name, v := range auto.Members() {
+		if v.Kind() != ejson.Object {
+			continue
+		}
+		d := Definition{DesignDoc: id, Name: name.Text()}
+		exclude, _ := v.Get("exclude")
+		for field := range exclude.Elements() {
+			if parts, ok := split(field.Text()); ok {
+				d.Exclude = append(d.Exclude, parts)
+			}
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// Covers tells whether documents' values at a path, and at an element of the array there, are entries.
+func (d *Definition) Covers(path []string) bool {
+	if len(path) == 0 || len(path) > MaxDepth || len(appendPath(nil, path)) > maxPath {
+		return false
+	}
+	return !slices.ContainsFunc(d.Exclude, func(e []string) bool {
+		return len(e) <= len(path) && slices.Equal(e, path[:len(e)])
+	})
+}
+
+func (d *Definition) excluded() [][]byte {
+	keys := make([][]byte, len(d.Exclude))
+	for i, path := range d.Exclude {
+		keys[i] = appendPath(nil, path)
+	}
+	return keys
+}
+
+func (d *Definition) equal(o *Definition) bool {
+	return d.DesignDoc == o.DesignDoc && d.Name == o.Name && slices.EqualFunc(d.Exclude, o.Exclude, slices.Equal)
+}
+
+// appendDefinition and readDefinition are the form in the registry: tuples.
+func appendDefinition(dst []byte, d *Definition) []byte {
+	dst = kv.AppendString(kv.AppendString(dst, d.DesignDoc), d.Name)
+	dst = kv.AppendInt(dst, int64(len(d.Exclude)))
+	for _, path := range d.Exclude {
+		dst = kv.AppendBytes(dst, appendPath(nil, path))
+	}
+	return dst
+}
+
+func readDefinition(src []byte) (d Definition, rest []byte, err error) {
+	if d.DesignDoc, rest, err = kv.ReadString(src); err != nil {
+		return d, nil, err
+	}
+	if d.Name, rest, err = kv.ReadString(rest); err != nil {
+		return d, nil, err
+	}
+	var count int64
+	if count, rest, err = kv.ReadInt(rest); err != nil {
+		return d, nil, err
+	}
+	for range count {
+		var path []byte
+		if path, rest, err = kv.ReadBytes(rest); err != nil {
+			return d, nil, err
+		}
+		var parts []string
+		for len(path) > 0 {
+			var part string
+			if part, path, err = kv.ReadString(path); err != nil {
+				return d, nil, err
+			}
+			parts = append(parts, part)
+		}
+		d.Exclude = append(d.Exclude, parts)
+	}
+	return d, rest, nil
+}

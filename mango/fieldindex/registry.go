@@ -1,0 +1,109 @@
+package fieldindex
+
+import (
+	"slices"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// registry is the list of a database's indexes. It is one value, which every writer of documents reads.
+type registry struct {
+	next    uint64 // number of the next index
+	indexes []registered
+}
+
+type registered struct {
+	Definition
+	number  uint64
+	version string
+	ready   bool
+}
+
+// current tells whether the rows, as far as there are any, are what this program writes.
+func (r *registered) current() bool { return r.version == Version }
+
+// append encodes: next, then for each index its definition, number, version, ready.
+func (r *registry) append(dst []byte) []byte {
+	dst = kv.AppendUint(dst, r.next)
+	for i := range r.indexes {
+		x := &r.indexes[i]
+		dst = kv.AppendUint(appendDefinition(dst, &x.Definition), x.number)
+		dst = kv.AppendBool(kv.AppendString(dst, x.version), x.ready)
+	}
+	return dst
+}
+
+func parseRegistry(src []byte) (*registry, error) {
+	r := new(registry)
+	if len(src) == 0 {
+		return r, nil
+	}
+	next, rest, err := kv.ReadInt(src)
+	for err == nil && len(rest) > 0 {
+		var x registered
+		if x.Definition, rest, err = readDefinition(rest); err != nil {
+			break
+		}
+		var number int64
+		if number, rest, err = kv.ReadInt(rest); err != nil {
+			break
+		}
+		if x.version, rest, err = kv.ReadString(rest); err != nil {
+			break
+		}
+		x.number = uint64(number)
+		if x.ready, rest, err = kv.ReadBool(rest); err == nil {
+			r.indexes = append(r.indexes, x)
+		}
+	}
+	if err != nil {
+		return nil, corrupt("registry")
+	}
+	r.next = uint64(next)
+	return r, nil
+}
+
+// replace makes the indexes of one design document be those defined now. An index that stays as it was keeps its rows. It gives
+// the numbers of those that are gone; changed tells whether the registry has to be written.
+func (r *registry) replace(designDoc string, now []Definition) (gone []uint64, changed bool) {
+	var kept []registered
+	for _, x := range r.indexes {
+		same := func(d Definition) bool { return d.equal(&x.Definition) }
+		if x.DesignDoc == designDoc && !slices.ContainsFunc(now, same) {
+			gone = append(gone, x.number)
+			continue
+		}
+		kept = append(kept, x)
+	}
+	changed = len(gone) > 0
+	r.indexes = kept
+	for _, d := range now {
+		if !slices.ContainsFunc(kept, func(x registered) bool { return x.equal(&d) }) {
+			r.indexes = append(r.indexes, registered{Definition: d, number: r.next, version: Version})
+			r.next++
+			changed = true
+		}
+	}
+	return gone, changed
+}
+
+// upgrade gives indexes of another version new numbers, to be built anew.
+func (r *registry) upgrade() (gone []uint64) {
+	for i := range r.indexes {
+		if x := &r.indexes[i]; !x.current() {
+			gone = append(gone, x.number)
+			x.number, x.version, x.ready = r.next, Version, false
+			r.next++
+		}
+	}
+	return gone
+}
+
+func (r *registry) find(number uint64) *registered {
+	for i := range r.indexes {
+		if r.indexes[i].number == number {
+			return &r.indexes[i]
+		}
+	}
+	return nil
+}
