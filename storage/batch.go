@@ -23,10 +23,15 @@ type batch struct {
 func (b *batch) prepare() (err error) {
 	hooks := &b.db.store.hooks
 	if hooks.Validator != nil {
-		if b.mode.validate, err = hooks.Validator.Prepare(b.t.ctx, &Tx{b.t}); err != nil {
+		if b.mode.each, err = hooks.Validator.Prepare(b.t.ctx, &Tx{b.t}); err != nil {
 			return err
 		}
-		b.mode.checked = b.mode.checked || b.mode.validate != nil
+		if v, ok := hooks.Validator.(BatchValidator); ok {
+			if b.mode.many, err = v.PrepareBatch(b.t.ctx, &Tx{b.t}); err != nil {
+				return err
+			}
+		}
+		b.mode.checked = b.mode.checked || b.mode.each != nil || b.mode.many != nil
 	}
 	if hooks.Indexer != nil {
 		b.index, err = hooks.Indexer.Prepare(b.t.ctx, &Tx{b.t})
@@ -40,14 +45,23 @@ func (b *batch) run(groups []editGroup) error {
 	if err := b.load(groups, edits); err != nil {
 		return err
 	}
+	first, err := b.validateFirst(groups, edits)
+	if err != nil {
+		return err
+	}
 	for n, g := range groups {
 		e := &edits[n]
-		var err error
 		if e.partitionFull, err = b.partitionFull(g.id); err != nil {
 			return err
 		}
-		for _, i := range g.edits {
-			if b.results[i], err = e.apply(&b.mode, b.docs[i]); err != nil {
+		for k, i := range g.edits {
+			v := &first[n]
+			if k > 0 { // it may build on the one before
+				if v, err = b.validateNext(e, b.docs[i]); err != nil {
+					return err
+				}
+			}
+			if b.results[i], err = e.apply(&b.mode, b.docs[i], v); err != nil {
 				return err
 			}
 		}
@@ -56,6 +70,29 @@ func (b *batch) run(groups []editGroup) error {
 		}
 	}
 	return nil
+}
+
+// validateFirst checks the first edit of each document of a window, all at once.
+func (b *batch) validateFirst(groups []editGroup, edits []docEdit) ([]validatedEdit, error) {
+	checked := make([]validatedEdit, len(groups))
+	docs, views := make([]*compat.Document, len(groups)), make([]*validatedEdit, len(groups))
+	for n, g := range groups {
+		doc := b.docs[g.edits[0]]
+		var err error
+		if checked[n], err = edits[n].check(&b.mode, doc); err != nil {
+			return nil, err
+		}
+		docs[n], views[n] = doc, &checked[n]
+	}
+	return checked, b.mode.validate(docs, views)
+}
+
+func (b *batch) validateNext(e *docEdit, doc *compat.Document) (*validatedEdit, error) {
+	v, err := e.check(&b.mode, doc)
+	if err != nil {
+		return nil, err
+	}
+	return &v, b.mode.validate([]*compat.Document{doc}, []*validatedEdit{&v})
 }
 
 // load reads the leaves of all documents, and then the entries of those leaves that are going to be replaced.

@@ -35,51 +35,62 @@ type editMode struct {
 	// checked is set where couch_db:before_docs_update looks at the stored documents before it merges: if a validation
 	// function exists, or a document of the request has attachments or is a design document. Then an unknown parent is a
 	// conflict, an edit cannot build on another one of the same request, and replicated inner revisions are ignored.
-	checked  bool
-	validate ValidateFunc
+	checked bool
+	each    ValidateFunc
+	many    ValidateBatchFunc
 }
 
 func (e *docEdit) start(id string, t *dbTx, before []leafRecord) {
 	*e = docEdit{id: id, t: t, before: before, tree: treeOf(before)}
 }
 
-// apply makes one edit. The result's error is the client's; err ends the transaction.
-func (e *docEdit) apply(m *editMode, doc *compat.Document) (res EditResult, err error) {
+// check looks for what an edit replaces, and decides what needs no validation; err ends the transaction.
+func (e *docEdit) check(m *editMode, doc *compat.Document) (validatedEdit, error) {
 	if m.replicated {
-		return e.replicate(m, doc)
+		return e.checkReplicated(m, doc)
 	}
-	return e.interactive(m, doc)
+	return e.checkInteractive(m, doc)
+}
+
+// apply makes an edit that was checked and validated. The result's error is the client's; err ends the transaction.
+func (e *docEdit) apply(m *editMode, doc *compat.Document, v *validatedEdit) (EditResult, error) {
+	switch {
+	case v.decided:
+		return v.result, nil
+	case m.replicated:
+		return e.replicate(doc, v)
+	}
+	return e.interactive(doc, v)
 }
 
 func refused(doc *compat.Document, err *compat.Error) EditResult {
 	return EditResult{ID: doc.ID, Rev: doc.Rev(), Err: err}
 }
 
-// interactive is an edit with new_edits=true (couch_db_updater:merge_rev_tree).
-func (e *docEdit) interactive(m *editMode, doc *compat.Document) (EditResult, error) {
-	var parent *Document
+func (e *docEdit) checkInteractive(m *editMode, doc *compat.Document) (v validatedEdit, err error) {
+	v.rev = doc.Rev()
 	if m.checked {
 		var ok bool
-		var err error
-		if parent, ok, err = e.parentOf(doc); err != nil || !ok {
-			return refused(doc, compat.ErrConflict), err
+		if v.parent, ok, err = e.parentOf(doc); err != nil || !ok {
+			v.decide(refused(doc, compat.ErrConflict))
+			return v, err
 		}
 	}
-	atts, err := e.resolveStubs(doc, parent)
-	if err != nil {
-		return EditResult{}, err
+	if v.atts, err = e.resolveStubs(doc, v.parent); err != nil {
+		return v, err
 	}
+	return v, nil
+}
+
+// interactive is an edit with new_edits=true (couch_db_updater:merge_rev_tree).
+func (e *docEdit) interactive(doc *compat.Document, v *validatedEdit) (EditResult, error) {
+	atts := v.atts
 	for i := range atts {
 		if !atts[i].HasRevPos { // new; those taken over from a stored revision keep theirs
 			atts[i].RevPos = doc.Revs.Start + 1
 		}
 	}
-	if m.validate != nil {
-		edit := &Document{ID: e.id, Rev: doc.Rev(), Deleted: doc.Deleted, Body: doc.Body.JSON, Attachments: atts, Revs: doc.Revs}
-		if err := m.validate(m.ctx, edit, parent); err != nil {
-			return refusal(doc, err)
-		}
-	}
+	var err error
 	leaf, ok := e.newLeaf(doc, atts)
 	if ok && len(e.tree) == 0 && len(doc.Revs.IDs) > 0 {
 		ok, err = e.t.written()
@@ -104,14 +115,6 @@ func (e *docEdit) interactive(m *editMode, doc *compat.Document) (EditResult, er
 func (t *dbTx) written() (bool, error) {
 	counts, err := readCounters(t.tx.Snapshot(), [][]byte{t.keys.stat(nil, statUpdates)})
 	return err != nil || counts[0] > 0, err
-}
-
-// refusal turns what a validation function returned into a result, or into the transaction's error if it is no answer.
-func refusal(doc *compat.Document, err error) (EditResult, error) {
-	if ce, ok := compat.AsError(err); ok {
-		return refused(doc, ce), nil
-	}
-	return EditResult{}, err
 }
 
 // newLeaf makes the line of an interactive edit; ok is false for a conflict that needs no look at the tree.

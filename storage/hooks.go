@@ -19,6 +19,20 @@ type Validator interface {
 // parent is the revision it replaces, nil for a new document; its body may be absent if it is known only as an ancestor.
 type ValidateFunc func(ctx context.Context, edit *Document, parent *Document) error
 
+// BatchValidator is a Validator with a second check, which comes after the one of Prepare and sees many documents at once: one that has
+// to cross to another process.
+type BatchValidator interface {
+	Validator
+	// PrepareBatch is Prepare for the second check.
+	PrepareBatch(ctx context.Context, tx *Tx) (ValidateBatchFunc, error)
+}
+
+// ValidateBatchFunc is a ValidateFunc for several documents: it returns a verdict for each, nil to accept it. err ends the transaction.
+type ValidateBatchFunc func(ctx context.Context, edits []ValidatedEdit) (verdicts []error, err error)
+
+// ValidatedEdit is a new revision with the one it replaces; see ValidateFunc.
+type ValidatedEdit struct{ Edit, Parent *Document }
+
 // Indexer maintains data that must change together with the documents (interactive indexes).
 type Indexer interface {
 	// Prepare returns the function to be called for every changed document in tx, nil if there is none; see Validator.Prepare.

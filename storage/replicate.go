@@ -7,37 +7,32 @@ import (
 	"github.com/settee-db/settee/storage/revtree"
 )
 
-// replicate merges a line of revisions (new_edits=false). Nothing is a conflict; what the tree has already is ignored.
-func (e *docEdit) replicate(m *editMode, doc *compat.Document) (EditResult, error) {
-	done := EditResult{ID: doc.ID, Rev: doc.Rev()}
+// checkReplicated finds the ancestor of a line of revisions (new_edits=false), and drops what the tree has already.
+func (e *docEdit) checkReplicated(m *editMode, doc *compat.Document) (v validatedEdit, err error) {
 	leaf := revtree.FromPath(doc.Revs, doc.Deleted, newTag)
-	tree, _ := revtree.Merge(slices.Clone(e.tree), leaf)
-	var parent *Document
+	v.rev = leaf.Rev
 	if m.checked && len(e.before) > 0 {
+		tree, _ := revtree.Merge(slices.Clone(e.tree), leaf)
 		if slices.ContainsFunc(e.before, func(l leafRecord) bool { return l.Rev == leaf.Rev }) || tree.Leaf(leaf.Rev) < 0 {
-			return done, nil
+			v.decide(EditResult{ID: doc.ID, Rev: doc.Rev()})
+			return v, nil
 		}
-		var err error
-		if parent, err = e.nearestAncestor(tree, leaf.Rev); err != nil {
-			return done, err
-		}
-	}
-	atts, err := e.resolveStubs(doc, parent)
-	if err != nil {
-		return done, err
-	}
-	if m.validate != nil {
-		edit := &Document{ID: e.id, Rev: leaf.Rev, Deleted: doc.Deleted, Body: doc.Body.JSON, Attachments: atts, Revs: doc.Revs}
-		if err := m.validate(m.ctx, edit, parent); err != nil {
-			return refusal(doc, err)
+		if v.parent, err = e.nearestAncestor(tree, leaf.Rev); err != nil {
+			return v, err
 		}
 	}
-	known := e.tree.Leaf(leaf.Rev) >= 0
-	e.tree = tree
+	v.atts, err = e.resolveStubs(doc, v.parent)
+	return v, err
+}
+
+// replicate merges a line of revisions. Nothing is a conflict; what the tree has already is ignored.
+func (e *docEdit) replicate(doc *compat.Document, v *validatedEdit) (EditResult, error) {
+	known := e.tree.Leaf(v.rev) >= 0
+	e.tree, _ = revtree.Merge(slices.Clone(e.tree), revtree.FromPath(doc.Revs, doc.Deleted, newTag))
 	if !known {
-		e.write(leaf.Rev, doc, atts)
+		e.write(v.rev, doc, v.atts)
 	}
-	return done, nil
+	return EditResult{ID: doc.ID, Rev: doc.Rev()}, nil
 }
 
 // nearestAncestor reads the newest revision above rev on its line whose body is stored, nil if there is none

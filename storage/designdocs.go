@@ -1,0 +1,55 @@
+package storage
+
+import (
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// AppendDesignStamp appends a text that differs whenever the design documents of the database do: which there are, or one's current
+// revision. It costs a range read of a row for each design document. In a transaction whatever is made of the text is ordered with
+// writes of design documents; those of the transaction itself do not show.
+func (x *Tx) AppendDesignStamp(dst []byte) ([]byte, error) {
+	err := x.designRows(func(key, winner []byte) error {
+		dst = append(append(dst, key...), winner...)
+		return nil
+	})
+	return dst, err
+}
+
+// DesignDocs lists the design documents that AppendDesignStamp tells of, in order of their ids.
+func (x *Tx) DesignDocs() (list []DocRef, err error) {
+	err = x.designRows(func(key, winner []byte) error {
+		id, _, err := kv.ReadString(key)
+		if err != nil {
+			return corrupt("list of ids", err)
+		}
+		rev, err := parseWinner(winner)
+		list = append(list, DocRef{ID: id, Rev: rev})
+		return err
+	})
+	return list, err
+}
+
+// designRows calls row for each design document with its key behind the prefix of TagAllDocs.
+func (x *Tx) designRows(row func(key, winner []byte) error) error {
+	prefix := x.t.keys.sub(nil, TagAllDocs)
+	o := RangeOptions{Namespace: NamespaceDesign, Limit: -1}
+	o.clamp()
+	begin, end := o.keys(prefix)
+	it := x.t.tx.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	for it.Next() {
+		if err := row(it.Key()[len(prefix):], it.Value()); err != nil {
+			return err
+		}
+	}
+	return it.Err()
+}
+
+// OpenDesign reads a revision that DesignDocs listed.
+func (x *Tx) OpenDesign(ref DocRef) (*Document, error) {
+	return x.t.openWinner(ref.ID, OpenOptions{})
+}
+
+// Security is the database's security object as the transaction sees it; nil if it was never set (compat.DefaultSecurity is in force
+// then).
+func (x *Tx) Security() ([]byte, error) { return x.t.security() }
