@@ -28,6 +28,25 @@ func ParseFields(v ejson.Value) (*Fields, error) {
 // All tells whether whole documents are shown.
 func (f *Fields) All() bool { return len(f.paths) == 0 }
 
+// names are the fields as they were given.
+func (f *Fields) names() []string {
+	names := make([]string, len(f.paths))
+	for i := range f.paths {
+		names[i] = f.paths[i].name
+	}
+	return names
+}
+
+// check returns the error of the first name that cannot be read, which every document meets.
+func (f *Fields) check() error {
+	for i := range f.paths {
+		if !f.paths[i].valid {
+			return errInvalidFieldName(f.paths[i].name)
+		}
+	}
+	return nil
+}
+
 // AppendJSON appends what is shown of a document: the fields it has in the order asked for, those of nested objects in objects
 // built anew, where elements of arrays become members (mango_fields:extract/2). The error is that of a name that cannot be
 // read.

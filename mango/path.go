@@ -33,17 +33,17 @@ func parsePath(name string) path {
 	return p
 }
 
-// found says how a look-up ended.
-type found uint8
+// lookup says how a look-up ended.
+type lookup uint8
 
 const (
-	foundValue   found = iota
-	foundNothing       // the last object reached has no such member
-	foundBadPath       // a scalar, or no such element of an array
+	foundValue   lookup = iota
+	foundNothing        // the last object reached has no such member
+	foundBadPath        // a scalar, or no such element of an array
 )
 
 // get looks the field up (mango_doc:get_field/2): parts are names of members, or in arrays numbers from 0.
-func (p *path) get(v ejson.Value) (ejson.Value, found, error) {
+func (p *path) get(v ejson.Value) (ejson.Value, lookup, error) {
 	if !p.valid {
 		return v, foundBadPath, errInvalidFieldName(p.name)
 	}

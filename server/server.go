@@ -63,11 +63,13 @@ type Server struct {
 	stats    *stats
 	metrics  *prometheus.Registry
 	dates    dateCache
-	reshard  reshardState
-	started  time.Time
-	echo     *echo.Echo
-	stopping chan struct{}
-	stopOnce sync.Once
+	// indexLists are the databases' Mango indexes as they were parsed.
+	indexLists indexCache
+	reshard    reshardState
+	started    time.Time
+	echo       *echo.Echo
+	stopping   chan struct{}
+	stopOnce   sync.Once
 }
 
 // New prepares a server; Serve starts it.

@@ -24,6 +24,8 @@ type settings struct {
 	changesTimeout      int64 // milliseconds
 	queryLimit          int64
 	partitionQueryLimit int64
+	mangoLimit          int64 // of _find where the request has none
+	mangoScanWarning    int64 // documents read for one result from which on _find warns, 0 for never
 	shards              int64
 	compressionLevel    int64
 	compressible        []string
@@ -66,6 +68,8 @@ func readSettings(c *config.Config, old *settings) *settings {
 		changesTimeout:      c.Int("chttpd", "changes_timeout", math.MaxInt64),
 		queryLimit:          c.Int("query_server_config", "query_limit", 0),
 		partitionQueryLimit: c.Int("query_server_config", "partition_query_limit", 0),
+		mangoLimit:          c.Int("mango", "default_limit", math.MaxInt64),
+		mangoScanWarning:    c.Int("mango", "index_scan_warning_threshold", 0),
 		shards:              c.Int("cluster", "q", 2),
 		compressionLevel:    c.Int("attachments", "compression_level", 9),
 		compressible:        splitList(c.String("attachments", "compressible_types")),

@@ -85,6 +85,8 @@ var Settings = []Setting{
 	{"csp", "utils_header_value", "", "Content-Security-Policy of files below _utils; empty is CouchDB's own."},
 	{"log", "format", "slog", "Lines of the log: slog (key=value) or couchdb."},
 	{"log", "level", "info", "Least important level that is logged: debug, info, notice, warning, error, none."},
+	{"mango", "default_limit", "25", "Most documents of a Mango query that names no limit."},
+	{"mango", "index_scan_warning_threshold", "10", "Documents read for each result from which on a Mango query warns; 0 for never."},
 	{"purge", "max_document_id_number", "100", "Most documents in one _purge."},
 	{"purge", "max_revisions_number", "1000", "Most revisions in one _purge."},
 	{"query_server_config", "partition_query_limit", "infinity", "Most rows of a partitioned query."},

@@ -1,0 +1,21 @@
+package mango
+
+import (
+	"context"
+)
+
+// count counts the documents that pass the selector, wherever the page begins and ends: the plan runs once more, without a limit.
+func (p *Plan) count(ctx context.Context, src *Source) (int64, error) {
+	req := *p.req
+	req.limit, req.skip, req.Bookmark, req.Count = number{n: 1<<63 - 1}, number{}, "", false
+	req.Fields = onlyID
+	all := *p
+	all.req = &req
+	a, err := all.Find(ctx, src, func([]byte) error { return nil })
+	if err != nil {
+		return 0, err
+	}
+	return a.Stats.Results, nil
+}
+
+var onlyID = &Fields{paths: []path{parsePath("_id")}}

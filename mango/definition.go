@@ -1,0 +1,256 @@
+package mango
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// Definition is a checked request to create an index.
+type Definition struct {
+	DDoc string // with prefix
+	Name string
+
+	partitioned *bool  // as asked for, nil if it was not
+	given       []byte // the definition as it was sent
+	fields      Sort
+	filter      *Selector
+}
+
+// ParseDefinition reads the body of POST /db/_index, an object (mango_opts:validate_idx_create/1, mango_idx:new/2,
+// mango_idx_view:validate_new/2).
+func ParseDefinition(body ejson.Value) (*Definition, error) {
+	m := newMembers(body)
+	given, _ := m.require("index")
+	kind, name, ddoc, w := "json", "", "", number{n: 2, text: "2"}
+	m.text("type", false, &kind)
+	hasName := m.text("name", true, &name)
+	hasDDoc := m.text("ddoc", true, &ddoc)
+	m.integer("w", true, &w)
+	d := &Definition{Name: name, DDoc: DesignID(ddoc), given: given.AppendJSON(nil)}
+	if v, ok := m.take("partitioned"); ok {
+		partitioned, isBool := v.Bool()
+		if d.partitioned = &partitioned; !isBool {
+			m.err = errNoClause("mango_opts", "invalid_partitioned_value", v)
+		}
+	}
+	if err := m.finish(); err != nil {
+		return nil, err
+	}
+	switch kind {
+	case "json":
+	case "text", "nouveau":
+		return nil, compat.Named(compat.KindServiceUnavailable, "required index service unavailable", kind)
+	default:
+		return nil, compat.Named(compat.KindBadRequest, "invalid_index", "Invalid type for index: "+kind)
+	}
+	generated := generatedName(body, given, kind, w)
+	if !hasName {
+		d.Name = generated
+	}
+	if !hasDDoc {
+		d.DDoc = DesignID(generated)
+	}
+	return d, d.read(given)
+}
+
+// read checks the definition itself.
+func (d *Definition) read(given ejson.Value) error {
+	if given.Kind() != ejson.Object {
+		return compat.Named(compat.KindBadRequest, "invalid_index", "JSON indexes must be an object, not: "+term(given))
+	}
+	m := newMembers(given)
+	d.filter = new(Selector)
+	if v, ok := m.require("fields"); ok {
+		d.fields, m.err = parseSort(v)
+	}
+	if v, ok := m.take("partial_filter_selector"); ok {
+		d.filter = m.selector(v)
+	}
+	return m.finish()
+}
+
+// generatedName is the name of an index without one: the SHA-1 of {Definition, Options} in Erlang's external term format
+// (mango_idx:gen_name/2). Options are sorted by name, which they are here.
+func generatedName(body, given ejson.Value, kind string, w number) string {
+	option := func(dst []byte, name, absent string) []byte {
+		dst = ejson.AppendTermAtom(ejson.AppendTermTuple(dst, 2), name)
+		if v, ok := body.Get(name); ok {
+			return v.AppendTerm(dst)
+		}
+		return ejson.AppendTermAtom(dst, absent)
+	}
+	b := ejson.AppendTermTuple([]byte{131}, 2)
+	b = ejson.AppendTermList(given.AppendTerm(b), 6)
+	b = option(b, "ddoc", "auto_name")
+	b = given.AppendTerm(ejson.AppendTermAtom(ejson.AppendTermTuple(b, 2), "def"))
+	b = option(b, "name", "auto_name")
+	b = option(b, "partitioned", "db_default")
+	b = ejson.AppendTermBinary(ejson.AppendTermAtom(ejson.AppendTermTuple(b, 2), "type"), kind)
+	b = ejson.AppendTermAtom(ejson.AppendTermTuple(b, 2), "w")
+	if v, ok := body.Get("w"); ok {
+		b = v.AppendTerm(b)
+	} else {
+		b = ejson.AppendTermInt(b, w.n)
+	}
+	sum := sha1.Sum(ejson.AppendTermNil(b))
+	return hex.EncodeToString(sum[:])
+}
+
+// AddTo returns the body of the design document with the index, nil if nothing changes. exists tells that there is such a
+// document, which is not deleted; body is its body (mango_idx:add/2).
+func (d *Definition) AddTo(body ejson.Value, exists bool) ([]byte, error) {
+	if !exists {
+		body, _ = ejson.Parse([]byte(`{"language":"query"}`))
+	} else if err := CheckLanguage(body); err != nil {
+		return nil, err
+	}
+	views, _ := body.Get("views")
+	changed, err := ejson.Parse(d.appendView(nil))
+	if err != nil {
+		return nil, err
+	}
+	list := appendWith(nil, views, d.Name, changed.AppendJSON(nil))
+	next := appendWith(nil, body, "views", list)
+	switch old := partitionedOption(body); {
+	case old == d.partitionedJSON():
+	case exists:
+		return nil, compat.Named(compat.KindBadRequest, "invalid_partitioned_option",
+			"Requested partitioned option does not match existing value on design document "+d.DDoc)
+	default:
+		next = append(next[:len(next)-1], `,"options":{"partitioned":`...)
+		next = append(append(next, d.partitionedJSON()...), "}}"...)
+	}
+	if exists && slices.Equal(next, body.AppendJSON(nil)) {
+		return nil, nil
+	}
+	return next, nil
+}
+
+// partitionedJSON is the option as asked for, "" if it was not.
+func (d *Definition) partitionedJSON() string {
+	switch {
+	case d.partitioned == nil:
+		return ""
+	case *d.partitioned:
+		return "true"
+	}
+	return "false"
+}
+
+func partitionedOption(body ejson.Value) string {
+	options, _ := body.Get("options")
+	if options.Kind() != ejson.Object {
+		return ""
+	}
+	v, ok := options.Get("partitioned")
+	if !ok {
+		return ""
+	}
+	return string(v.AppendJSON(nil))
+}
+
+// CheckLanguage refuses design documents of another language, or of none (mango_util:check_lang/1).
+func CheckLanguage(body ejson.Value) error {
+	language, ok := body.Get("language")
+	if ok && language.Kind() == ejson.String && language.TextIs(Language) {
+		return nil
+	}
+	found := "false"
+	if ok {
+		found = string(append(append(append(appendBinary([]byte{'{'}, "language"), ','), term(language)...), '}'))
+	}
+	return compat.Named(compat.KindBadRequest, "invalid_ddoc_lang", "Existing design doc has an invalid language: "+found)
+}
+
+func (d *Definition) appendView(dst []byte) []byte {
+	dst = d.fields.appendJSON(append(dst, `{"map":{"fields":`...))
+	dst = d.filter.AppendJSON(append(dst, `,"partial_filter_selector":`...))
+	dst = append(append(dst, `},"reduce":"_count","options":{"def":`...), d.given...)
+	return append(dst, "}}"...)
+}
+
+// RemoveFrom returns the body of the design document without the index. empty tells that nothing is left but the language, so
+// that the document can go (mango_idx:delete/4). exists is as for AddTo.
+func RemoveFrom(body ejson.Value, exists bool, name string) (next []byte, empty bool, err error) {
+	missing := compat.Named(compat.KindNotFound, "invalid_index", "JSON index "+name+" not found in this design doc.")
+	if !exists {
+		return nil, false, missing
+	}
+	if err := CheckLanguage(body); err != nil {
+		return nil, false, err
+	}
+	views, _ := body.Get("views")
+	if _, ok := views.Get(name); views.Kind() != ejson.Object || !ok {
+		return nil, false, missing
+	}
+	if views.Len() == 1 {
+		next = appendWithout(nil, body, "views")
+	} else {
+		next = appendWith(nil, body, "views", appendWithout(nil, views, name))
+	}
+	return next, string(next) == `{"language":"query"}`, nil
+}
+
+// appendWith appends an object with a member set: in its old place, else at the end. What is no object counts as an empty one.
+func appendWith(dst []byte, object ejson.Value, name string, value []byte) []byte {
+	dst = append(dst, '{')
+	separator, found := "", false
+	for key, old := range object.Members() {
+		dst = append(key.AppendJSON(append(dst, separator...)), ':')
+		if key.TextIs(name) {
+			dst, found = append(dst, value...), true
+		} else {
+			dst = old.AppendJSON(dst)
+		}
+		separator = ","
+	}
+	if !found {
+		dst = append(ejson.AppendString(append(dst, separator...), name), ':')
+		dst = append(dst, value...)
+	}
+	return append(dst, '}')
+}
+
+func appendWithout(dst []byte, object ejson.Value, name string) []byte {
+	dst = append(dst, '{')
+	separator := ""
+	for key, value := range object.Members() {
+		if key.TextIs(name) {
+			continue
+		}
+		dst = append(key.AppendJSON(append(dst, separator...)), ':')
+		dst = value.AppendJSON(dst)
+		separator = ","
+	}
+	return append(dst, '}')
+}
+
+// ParseBulkDelete reads the body of POST /db/_index/_bulk_delete, an object: the ids in order, with prefix. An id that CouchDB
+// takes but fails on is "" (mango_opts:validate_bulk_delete/1).
+func ParseBulkDelete(body ejson.Value) (ids []string, err error) {
+	m := newMembers(body)
+	if v, ok := m.require("docids"); ok {
+		if v.Kind() != ejson.Array {
+			m.err = compat.Named(compat.KindBadRequest, "invalid_bulk_docs", "Bulk Delete requires an array of non-null docids. Docids: "+term(v))
+		}
+		for e := range v.Elements() {
+			if m.err != nil {
+				break
+			}
+			if _, m.err = parseUseIndex(e); e.IsNull() {
+				m.err = nil
+			}
+			id := ""
+			if e.Kind() == ejson.String {
+				id = DesignID(e.Text())
+			}
+			ids = append(ids, id)
+		}
+	}
+	m.integer("w", true, new(number))
+	return ids, m.finish()
+}

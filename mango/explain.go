@@ -1,0 +1,233 @@
+package mango
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// AppendExplain appends the answer of _explain, without a line feed (mango_cursor:explain/1).
+func (p *Plan) AppendExplain(dst []byte, db string) []byte {
+	r := p.req
+	dst = ejson.AppendString(append(dst, `{"dbname":`...), db)
+	if p.index == nil {
+		dst = append(dst, `,"index":null`...)
+	} else {
+		dst = p.index.AppendJSON(append(dst, `,"index":`...))
+	}
+	dst = appendBool(append(dst, `,"partitioned":`...), p.partitioned)
+	dst = r.Selector.AppendJSON(append(dst, `,"selector":`...))
+	dst = r.appendJSON(append(dst, `,"opts":`...))
+	dst = append(append(dst, `,"limit":`...), r.limit.text...)
+	dst = append(append(dst, `,"skip":`...), r.skip.text...)
+	dst = appendStrings(append(dst, `,"fields":`...), r.Fields.names())
+	dst = p.appendCandidates(append(dst, `,"index_candidates":`...))
+	dst = r.Selector.appendHints(append(dst, `,"selector_hints":`...))
+	if p.index != nil {
+		dst = p.appendArguments(dst)
+	}
+	return append(dst, '}')
+}
+
+// appendArguments appends what CouchDB asks of the view, and whether documents are needed (mango_cursor_view:explain/1).
+func (p *Plan) appendArguments(dst []byte) []byte {
+	r := p.req
+	covering := p.Covering()
+	dst = appendBool(append(dst, `,"mrargs":{"include_docs":`...), !covering && r.r.n == 1)
+	dst = append(dst, `,"view_type":"map","reduce":false,"partition":`...)
+	if r.Partition == "" {
+		dst = append(dst, "null"...)
+	} else {
+		dst = ejson.AppendString(dst, r.Partition)
+	}
+	start, end := p.appendStart(nil), p.appendEnd(nil)
+	direction := "fwd"
+	if r.Sort.Descending {
+		start, end, direction = end, start, "rev"
+	}
+	dst = append(append(dst, `,"start_key":`...), start...)
+	dst = append(append(dst, `,"end_key":`...), end...)
+	dst = append(append(dst, `,"direction":"`...), direction...)
+	dst = appendBool(append(dst, `","stable":`...), r.StaleOK || r.Stable)
+	dst = appendBool(append(dst, `,"update":`...), r.Update && !r.StaleOK)
+	if r.Conflicts {
+		dst = append(dst, `,"conflicts":true`...)
+	} else {
+		dst = append(dst, `,"conflicts":"undefined"`...)
+	}
+	return appendBool(append(dst, `},"covering":`...), covering)
+}
+
+const maxKey = `"<MAX>"`
+
+// appendStart appends the lower end of the range: the bounds of the leading columns that have one (mango_idx_view:start_key/1).
+func (p *Plan) appendStart(dst []byte) []byte {
+	if p.Nothing() {
+		return append(dst, "null"...)
+	}
+	if p.index.Kind == KindAllDocs {
+		switch {
+		case len(p.ranges) == 0:
+			return append(dst, "null"...)
+		case p.ranges[0].low.Kind() == ejson.Invalid:
+			return append(dst, `""`...)
+		}
+		return p.ranges[0].low.AppendJSON(dst)
+	}
+	dst = append(dst, '[')
+	for i := range p.ranges {
+		if p.ranges[i].low.Kind() == ejson.Invalid {
+			break
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = p.ranges[i].low.AppendJSON(dst)
+	}
+	return append(dst, ']')
+}
+
+// appendEnd appends the upper end (mango_idx_view:end_key/1).
+func (p *Plan) appendEnd(dst []byte) []byte {
+	if p.Nothing() {
+		return append(dst, "null"...)
+	}
+	if p.index.Kind == KindAllDocs {
+		if len(p.ranges) == 0 || p.ranges[0].high.Kind() == ejson.Invalid {
+			return append(dst, maxKey...)
+		}
+		return p.ranges[0].high.AppendJSON(dst)
+	}
+	dst = append(dst, '[')
+	for i := range p.ranges {
+		if p.ranges[i].high.Kind() == ejson.Invalid {
+			break
+		}
+		dst = append(p.ranges[i].high.AppendJSON(dst), ',')
+	}
+	return append(append(dst, maxKey...), ']')
+}
+
+// appendHints appends which fields an index could help with. Those an index can serve are cut at a colon, as CouchDB does for the
+// types that text indexes put there (mango_cursor:extract_selector_hints/1).
+func (s *Selector) appendHints(dst []byte) []byte {
+	var indexable []string
+	for _, name := range s.indexable() {
+		name, _, _ = strings.Cut(name, ":")
+		indexable = append(indexable, name)
+	}
+	slices.Sort(indexable)
+	indexable = slices.Compact(indexable)
+	others := slices.DeleteFunc(s.fields(), func(name string) bool { return slices.Contains(indexable, name) })
+	slices.Sort(others)
+	others = slices.Compact(others)
+	dst = appendStrings(append(dst, `[{"type":"json","indexable_fields":`...), indexable)
+	dst = appendStrings(append(dst, `,"unindexable_fields":`...), others)
+	return append(dst, "}]"...)
+}
+
+// verdict is what _explain says of an index that was not chosen.
+type verdict struct {
+	usable  bool
+	reason  string
+	ranking int
+}
+
+// add takes one more finding into account: of several reasons the first stays, rankings add up
+// (mango_cursor:enhance_candidates/2).
+func (v *verdict) add(usable bool, reason string, ranking int) {
+	v.usable = v.usable && usable
+	if v.reason == "" {
+		v.reason = reason
+	}
+	v.ranking += ranking
+}
+
+func (p *Plan) appendCandidates(dst []byte) []byte {
+	ranks := p.groupRanks()
+	candidates := slices.Clone(p.candidates)
+	slices.SortFunc(candidates, func(a, b candidate) int { return -compareIndexes(a.index, b.index) })
+	dst = append(dst, '[')
+	separator := ""
+	for i := range candidates {
+		c := &candidates[i]
+		if c.index == p.index {
+			continue
+		}
+		v := p.verdict(c, ranks)
+		dst = c.index.AppendJSON(append(append(dst, separator...), `{"index":`...))
+		dst = appendBool(append(dst, `,"analysis":{"usable":`...), v.usable)
+		dst = ejson.AppendString(append(dst, `,"reasons":[{"name":`...), v.reason)
+		dst = strconv.AppendInt(append(dst, `}],"ranking":`...), int64(v.ranking), 10)
+		dst = append(dst, `,"covering":`...)
+		if c.index.Kind == KindAllDocs {
+			dst = append(dst, "null"...)
+		} else {
+			dst = appendBool(dst, c.index.covers(p.req.Fields, nil))
+		}
+		dst = append(dst, "}}"...)
+		separator = ","
+	}
+	return append(dst, ']')
+}
+
+// ranks are the rankings of the groups of indexes that dropped out, from the last to the first.
+type ranks struct{ kind, excluded, unusable, scope, partial int }
+
+// groupRanks numbers the groups: each begins one behind the one before if that has members.
+func (p *Plan) groupRanks() (r ranks) {
+	more := func(rank int, in func(c *candidate) bool) int {
+		if slices.ContainsFunc(p.candidates, func(c candidate) bool { return in(&c) }) {
+			rank++
+		}
+		return rank
+	}
+	r.kind = max(1, len(p.ranked))
+	r.excluded = more(r.kind, p.isOfOtherKind)
+	r.unusable = more(r.excluded, isExcluded)
+	r.scope = more(r.unusable, isUnusable)
+	r.partial = more(r.scope, isOutOfScope)
+	return r
+}
+
+func (p *Plan) isOfOtherKind(c *candidate) bool { return c.chosen && c.index.Kind != p.index.Kind }
+
+func isExcluded(c *candidate) bool   { return c.usable() && !c.chosen }
+func isUnusable(c *candidate) bool   { return c.scope && c.global && c.reason != "" }
+func isOutOfScope(c *candidate) bool { return !c.index.Filter && !c.scope }
+
+// verdict goes through the groups in CouchDB's order (mango_cursor:extract_candidate_indexes/1).
+func (p *Plan) verdict(c *candidate, r ranks) verdict {
+	v := verdict{usable: true}
+	if c.index.Filter {
+		v.add(false, reasonPartial, r.partial)
+	}
+	if isOutOfScope(c) {
+		v.add(false, reasonScope, r.scope)
+	}
+	if isUnusable(c) {
+		v.add(false, c.reason, r.unusable)
+	}
+	if isExcluded(c) {
+		v.add(true, reasonExcluded, r.excluded)
+	}
+	if c.chosen && p.isOfOtherKind(c) {
+		v.add(true, reasonKind, r.kind)
+	}
+	for i := range p.ranked {
+		if p.ranked[i].index != c.index {
+			continue
+		}
+		switch {
+		case p.ranked[i].distance > 0:
+			v.add(true, reasonLessOverlap, i)
+		case len(c.index.Columns) > len(p.index.Columns):
+			v.add(true, reasonTooManyFields, i)
+		default:
+			v.add(true, reasonAlphabetically, i)
+		}
+	}
+	return v
+}

@@ -1,0 +1,153 @@
+package mango
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// Kind is a kind of index. Where several indexes can answer a query, those of a lower kind are preferred (mango_cursor's list of
+// cursor modules).
+type Kind uint8
+
+// The kinds.
+const (
+	KindJSON    Kind = iota // a view of a design document of language "query"
+	KindAllDocs             // the documents by id
+)
+
+var kindNames = [...]string{KindJSON: "json", KindAllDocs: "special"}
+
+// String is the type as clients see it.
+func (k Kind) String() string { return kindNames[k] }
+
+// Index is an index of a database as queries see it. It is immutable.
+type Index struct {
+	DDoc        string // "_design/…"; "" for KindAllDocs
+	Name        string // of the view
+	Kind        Kind
+	Partitioned bool
+	Columns     []string
+	Filter      bool // it holds only some documents, so it is used where a query names it
+
+	def []byte // the definition as listings show it
+}
+
+// AllDocs is the index that every database has.
+var AllDocs = &Index{Name: "_all_docs", Kind: KindAllDocs, Columns: []string{"_id"}, def: []byte(`{"fields":[{"_id":"asc"}]}`)}
+
+// Language is the `language` of design documents that hold indexes.
+const Language = "query"
+
+// IndexesOf returns the indexes of a design document; id has the prefix. What is no definition of one is passed over
+// (mango_idx_view:from_ddoc/1).
+func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
+	language, _ := body.Get("language")
+	views, _ := body.Get("views")
+	if language.Kind() != ejson.String || !language.TextIs(Language) || views.Kind() != ejson.Object {
+		return nil
+	}
+	partitioned := partitionedDB
+	if options, ok := body.Get("options"); ok {
+		if v, _ := options.Get("partitioned"); v.Kind() == ejson.Bool {
+			partitioned, _ = v.Bool()
+		}
+	}
+	var found []*Index
+	for name, view := range views.Members() {
+		definition, _ := view.Get("map")
+		fields, _ := definition.Get("fields")
+		options, _ := view.Get("options")
+		if fields.Kind() != ejson.Object || options.Kind() != ejson.Object {
+			continue
+		}
+		ix := &Index{DDoc: id, Name: name.Text(), Kind: KindJSON, Partitioned: partitioned, def: appendDefinition(nil, definition)}
+		for column := range fields.Members() {
+			ix.Columns = append(ix.Columns, column.Text())
+		}
+		ix.Filter = partialFilter(definition).Kind() != ejson.Invalid
+		found = append(found, ix)
+	}
+	return found
+}
+
+// partialFilter is the selector that documents of an index pass, no value if all do. Old indexes have it as `selector`
+// (mango_idx:get_partial_filter_selector/1).
+func partialFilter(definition ejson.Value) ejson.Value {
+	filter, ok := definition.Get("partial_filter_selector")
+	if !ok {
+		filter, _ = definition.Get("selector")
+	}
+	if filter.Kind() == ejson.Object && filter.Len() == 0 {
+		return ejson.Value{}
+	}
+	return filter
+}
+
+// appendDefinition appends a definition as listings show it: fields as a list, a filter only if it is one
+// (mango_idx_view:def_to_json/1).
+func appendDefinition(dst []byte, definition ejson.Value) []byte {
+	dst = append(dst, '{')
+	separator := ""
+	for name, value := range definition.Members() {
+		if name.TextIs("partial_filter_selector") && value.Kind() == ejson.Object && value.Len() == 0 {
+			continue
+		}
+		dst = append(name.AppendJSON(append(dst, separator...)), ':')
+		separator = ","
+		if !name.TextIs("fields") {
+			dst = value.AppendJSON(dst)
+			continue
+		}
+		dst = append(dst, '[')
+		inner := ""
+		for field, direction := range value.Members() {
+			dst = append(append(field.AppendJSON(append(append(dst, inner...), '{')), ':'), direction.Raw()...)
+			dst = append(dst, '}')
+			inner = ","
+		}
+		dst = append(dst, ']')
+	}
+	return append(dst, '}')
+}
+
+// AppendJSON appends the index as _index and _explain show it.
+func (ix *Index) AppendJSON(dst []byte) []byte {
+	if ix.Kind == KindAllDocs {
+		dst = append(dst, `{"ddoc":null,"name":`...)
+	} else {
+		dst = append(ejson.AppendString(append(dst, `{"ddoc":`...), ix.DDoc), `,"name":`...)
+	}
+	dst = ejson.AppendString(dst, ix.Name)
+	dst = append(append(append(dst, `,"type":"`...), ix.Kind.String()...), '"')
+	if ix.Kind != KindAllDocs {
+		dst = appendBool(append(dst, `,"partitioned":`...), ix.Partitioned)
+	}
+	return append(append(append(dst, `,"def":`...), ix.def...), '}')
+}
+
+// compareIndexes orders by design document and name; the one of all documents comes first.
+func compareIndexes(a, b *Index) int {
+	return cmp.Or(-cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.DDoc, b.DDoc), cmp.Compare(a.Name, b.Name))
+}
+
+// SortIndexes brings indexes into the order of listings.
+func SortIndexes(list []*Index) { slices.SortFunc(list, compareIndexes) }
+
+// belongs tells whether the index is the one, or among those, that use_index names.
+func (ix *Index) belongs(use []string) bool {
+	if len(use) == 0 || ix.Kind == KindAllDocs {
+		return false
+	}
+	return ix.DDoc == DesignID(use[0]) && (len(use) == 1 || ix.Name == use[1])
+}
+
+// DesignID is the id of a design document that is named with or without its prefix.
+func DesignID(name string) string {
+	if compat.IsDesignID(name) {
+		return name
+	}
+	return compat.DesignPrefix + name
+}

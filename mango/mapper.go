@@ -1,0 +1,113 @@
+package mango
+
+import (
+	"sync"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views"
+)
+
+// Views is the language of design documents that hold indexes, for package views: a view's map member is the definition of its
+// index.
+type Views struct{}
+
+// Compile implements views.Language.
+func (Views) Compile(d views.Definition) (views.Mapper, error) { return newMapper(d.Map) }
+
+// mapper makes the one row of a document: its key are the values of the columns, its value is null. A document that lacks one, is
+// a design document or does not pass the filter has no row (mango_native_proc:get_index_entries/2).
+type mapper struct {
+	columns                     []path
+	filter                      *Selector
+	columnsPicker, filterPicker picker
+}
+
+func newMapper(definition []byte) (*mapper, error) {
+	v, err := ejson.Parse(definition)
+	if err != nil {
+		return nil, err
+	}
+	fields, _ := v.Get("fields")
+	if fields.Kind() != ejson.Object {
+		return nil, compat.NewError(compat.KindUnknown, "badmatch")
+	}
+	m := &mapper{filter: new(Selector)}
+	for name := range fields.Members() {
+		m.columns = append(m.columns, parsePath(name.Text()))
+	}
+	if filter := partialFilter(v); filter.Kind() != ejson.Invalid {
+		if filter.Kind() != ejson.Object {
+			return nil, compat.ErrFunctionClause
+		}
+		if m.filter, err = ParseSelector(filter); err != nil {
+			return nil, err
+		}
+	}
+	m.columnsPicker = newPicker(m.columns)
+	m.filterPicker = m.filter.picker()
+	return m, nil
+}
+
+// mapScratch is memory for one document.
+type mapScratch struct {
+	parser ejson.Parser
+	text   []byte
+	key    []byte
+}
+
+var mapScratches = sync.Pool{New: func() any { return new(mapScratch) }}
+
+// Map implements views.Mapper.
+func (m *mapper) Map(d *storage.Document, emit func(key, value []byte)) error {
+	if compat.IsDesignID(d.ID) {
+		return nil
+	}
+	s := mapScratches.Get().(*mapScratch)
+	defer mapScratches.Put(s)
+	if !m.filter.Empty() {
+		if passes, err := s.match(m.filter, &m.filterPicker, d); !passes || err != nil {
+			return err
+		}
+	}
+	s.text = m.columnsPicker.append(s.text[:0], d)
+	v, err := s.parser.Parse(s.text)
+	if err != nil {
+		return err
+	}
+	s.key = append(s.key[:0], '[')
+	for i := range m.columns {
+		value, how, err := m.columns[i].get(v)
+		if how != foundValue || err != nil {
+			return err
+		}
+		if i > 0 {
+			s.key = append(s.key, ',')
+		}
+		s.key = value.AppendJSON(s.key)
+	}
+	s.key = append(s.key, ']')
+	emit(s.key, null)
+	return nil
+}
+
+var null = []byte("null")
+
+// match tells whether a document passes, reading what p picks of it.
+func (s *mapScratch) match(selector *Selector, p *picker, d *storage.Document) (bool, error) {
+	s.text = p.append(s.text[:0], d)
+	v, err := s.parser.Parse(s.text)
+	if err != nil {
+		return false, err
+	}
+	return selector.Match(v)
+}
+
+// picker picks what the selector looks at.
+func (s *Selector) picker() picker {
+	if s.root == nil {
+		return picker{}
+	}
+	return newPicker(s.root.paths(nil))
+}

@@ -1,0 +1,194 @@
+package mango
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
+
+// picker reads of documents only what is asked for: the members of some names. Most of a body is passed over unread, which is
+// what makes a scan of all documents fast.
+type picker struct {
+	whole   bool     // everything is asked for
+	special bool     // some name begins with an underscore
+	names   [][]byte // as they stand in canonical JSON, quotes included
+}
+
+// newPicker makes a picker of the members that fields, given by their paths, are in. A field without a name is the document.
+func newPicker(paths []path) picker {
+	var p picker
+	for i := range paths {
+		switch {
+		case !paths[i].valid && paths[i].name != "":
+			continue // it is an error, whatever the document
+		case paths[i].name == "":
+			return picker{whole: true}
+		}
+		name := ejson.AppendString(nil, paths[i].parts[0])
+		p.special = p.special || name[1] == '_'
+		if !slices.ContainsFunc(p.names, func(have []byte) bool { return bytes.Equal(have, name) }) {
+			p.names = append(p.names, name)
+		}
+	}
+	return p
+}
+
+// paths are the fields that a selector looks at.
+func (n *node) paths(list []path) []path {
+	if n.op == opField {
+		return append(list, n.path)
+	}
+	switch n.op {
+	case opAnd, opOr, opNot, opNor:
+		for _, kid := range n.kids {
+			list = kid.paths(list)
+		}
+		return list
+	case opDefault:
+		return list
+	}
+	return append(list, path{valid: true}) // an operator on the document itself
+}
+
+func (p *picker) wants(name []byte) bool {
+	for _, have := range p.names {
+		if bytes.Equal(have, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// append appends an object with the members that are asked for, as a client would see them.
+func (p *picker) append(dst []byte, d *storage.Document) []byte {
+	if p.whole {
+		return appendDocument(dst, d)
+	}
+	dst = append(dst, '{')
+	empty := len(dst)
+	if p.special {
+		dst = p.appendSpecial(dst, d)
+	}
+	body := d.Body
+	for at := 1; at < len(body)-1; {
+		nameEnd := stringEnd(body, at)
+		valueEnd := valueEnd(body, nameEnd+1)
+		if p.wants(body[at:nameEnd]) {
+			if len(dst) > empty {
+				dst = append(dst, ',')
+			}
+			dst = append(dst, body[at:valueEnd]...)
+		}
+		at = valueEnd + 1
+	}
+	return append(dst, '}')
+}
+
+// appendSpecial appends the members that are not in the body.
+func (p *picker) appendSpecial(dst []byte, d *storage.Document) []byte {
+	begin := len(dst)
+	member := func(name string) bool {
+		if !p.wants([]byte(name)) {
+			return false
+		}
+		if len(dst) > begin {
+			dst = append(dst, ',')
+		}
+		dst = append(append(dst, name...), ':')
+		return true
+	}
+	if member(`"_id"`) {
+		dst = ejson.AppendString(dst, d.ID)
+	}
+	if member(`"_rev"`) {
+		dst = d.Rev.AppendJSON(dst)
+	}
+	if d.Conflicts != nil && member(`"_conflicts"`) {
+		dst = compat.AppendRevs(dst, d.Conflicts)
+	}
+	if len(d.Attachments) > 0 && member(`"_attachments"`) {
+		dst = append(dst, '{')
+		views := stubs(d)
+		for i := range views {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(ejson.AppendString(dst, views[i].Name), ':')
+			dst = views[i].AppendJSON(dst)
+		}
+		dst = append(dst, '}')
+	}
+	return dst
+}
+
+// appendDocument appends a document as answers show it: with attachments as stubs.
+func appendDocument(dst []byte, d *storage.Document) []byte {
+	return compat.AppendDocument(dst, &compat.DocumentView{
+		ID: d.ID, Rev: d.Rev, Body: d.Body, Deleted: d.Deleted, Conflicts: d.Conflicts, Attachments: stubs(d),
+	})
+}
+
+func stubs(d *storage.Document) []compat.AttachmentView {
+	if len(d.Attachments) == 0 {
+		return nil
+	}
+	views := make([]compat.AttachmentView, len(d.Attachments))
+	for i := range d.Attachments {
+		views[i].Attachment = &d.Attachments[i]
+	}
+	return views
+}
+
+// valueEnd is where the JSON value ends that begins at i, in canonical text. Where the text is not JSON it is some place behind i.
+func valueEnd(text []byte, i int) int {
+	if i >= len(text) {
+		return len(text)
+	}
+	switch text[i] {
+	case '"':
+		return stringEnd(text, i)
+	case '{', '[':
+	default:
+		for i < len(text) && text[i] != ',' && text[i] != '}' && text[i] != ']' {
+			i++
+		}
+		return i
+	}
+	for depth := 0; i < len(text); {
+		switch text[i] {
+		case '"':
+			i = stringEnd(text, i)
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+		i++
+	}
+	return len(text)
+}
+
+// stringEnd is where the string ends that begins at i: behind the first quote with an even number of backslashes before it.
+func stringEnd(text []byte, i int) int {
+	for i++; i < len(text); {
+		quote := bytes.IndexByte(text[i:], '"')
+		if quote < 0 {
+			return len(text)
+		}
+		i += quote
+		backslashes := 0
+		for text[i-1-backslashes] == '\\' {
+			backslashes++
+		}
+		if i++; backslashes%2 == 0 {
+			return i
+		}
+	}
+	return len(text)
+}

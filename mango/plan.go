@@ -1,0 +1,180 @@
+package mango
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// Plan is how a request is answered: which index is read, and what of it.
+type Plan struct {
+	req         *Request
+	index       *Index // nil only in plans for _explain: no index can be used
+	ranges      []fieldRange
+	partitioned bool // the database is
+	// What led to it, for _explain.
+	candidates []candidate
+	ranked     []ranked // the indexes of the winner's kind, best first
+}
+
+// candidate is an index of the database with how far it came.
+type candidate struct {
+	index  *Index
+	scope  bool   // it is in the scope of the query
+	global bool   // it holds all documents, or the query names it
+	reason string // why it is not usable, "" if it is
+	chosen bool   // it is left after use_index
+}
+
+func (c *candidate) usable() bool { return c.scope && c.global && c.reason == "" }
+
+// ranked is an index with the ranges of its leading columns.
+type ranked struct {
+	index    *Index
+	prefix   []fieldRange
+	distance int // fields with a range that are not in the prefix
+}
+
+// NewPlan chooses the index for a request among those of the database, AllDocs included, as CouchDB does (mango_cursor:create/4).
+// With explain a plan without an index is no error.
+func NewPlan(req *Request, indexes []*Index, partitionedDB, explain bool) (*Plan, error) {
+	p := &Plan{req: req, partitioned: partitionedDB}
+	usable := 0
+	for _, ix := range indexes {
+		c := candidate{index: ix, global: !ix.Filter || ix.belongs(req.UseIndex)}
+		c.scope = ix.Kind == KindAllDocs || ix.Partitioned == (req.Partition != "")
+		if c.scope && c.global {
+			c.reason = ix.unusable(req.Selector, req.Sort.Fields)
+		}
+		if c.usable() {
+			usable++
+		}
+		p.candidates = append(p.candidates, c)
+	}
+	if usable == 0 && !explain {
+		return nil, p.sortError()
+	}
+	if err := p.obeyUser(usable); err != nil {
+		return nil, err
+	}
+	p.choose()
+	return p, nil
+}
+
+func (p *Plan) sortError() error {
+	scope := ""
+	switch {
+	case p.partitioned && p.req.Partition != "":
+		scope = "partitioned "
+	case p.partitioned:
+		scope = "global "
+	}
+	return compat.Named(compat.KindBadRequest, "no_usable_index", "No "+scope+"index exists for this sort, try indexing by the sort fields.")
+}
+
+// obeyUser leaves the usable indexes that use_index names, or all if it names none and the request may fall back.
+func (p *Plan) obeyUser(usable int) error {
+	named := func(c *candidate) bool { return c.usable() && c.index.belongs(p.req.UseIndex) }
+	use := p.req.UseIndex
+	if !slices.ContainsFunc(p.candidates, func(c candidate) bool { return named(&c) }) {
+		if !p.req.AllowFallback && (len(use) > 0 || usable < 2) {
+			return errInvalidIndex(use)
+		}
+		named = (*candidate).usable
+	}
+	for i := range p.candidates {
+		c := &p.candidates[i]
+		c.chosen = named(c)
+	}
+	return nil
+}
+
+func errInvalidIndex(use []string) error {
+	reason := "You must specify an index with the `use_index` parameter."
+	if len(use) > 0 {
+		reason = indexName(use) + " specified by `use_index` could not be found or it is not suitable."
+	}
+	return compat.Named(compat.KindBadRequest, "invalid_index", reason)
+}
+
+// indexName is use_index as messages have it.
+func indexName(use []string) string {
+	name := DesignID(use[0])
+	if len(use) == 2 {
+		name += ", " + use[1]
+	}
+	return name
+}
+
+// choose ranks the indexes of the preferred kind: fewest ranges that it cannot use, fewest columns, first by name
+// (mango_cursor_view:choose_best_index/1).
+func (p *Plan) choose() {
+	ranges := p.req.Selector.ranges()
+	for kind := KindJSON; kind <= KindAllDocs && len(p.ranked) == 0; kind++ {
+		for _, c := range p.candidates {
+			if c.chosen && c.index.Kind == kind {
+				p.ranked = append(p.ranked, rank(c.index, ranges))
+			}
+		}
+	}
+	if len(p.ranked) == 0 {
+		return
+	}
+	slices.SortStableFunc(p.ranked, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(len(a.index.Columns), len(b.index.Columns)), compareIndexes(a.index, b.index))
+	})
+	p.index, p.ranges = p.ranked[0].index, p.ranked[0].prefix
+}
+
+func rank(ix *Index, ranges []fieldRange) ranked {
+	r := ranked{index: ix}
+	for _, column := range ix.Columns {
+		i := slices.IndexFunc(ranges, func(f fieldRange) bool { return f.field == column })
+		if i < 0 {
+			break
+		}
+		r.prefix = append(r.prefix, ranges[i])
+	}
+	r.distance = len(ranges) - len(r.prefix)
+	return r
+}
+
+// Nothing tells whether the answer is empty whatever documents there are (mango_cursor:maybe_noop_range/2).
+func (p *Plan) Nothing() bool {
+	if root := p.req.Selector.root; root != nil && (root.op == opAnd || root.op == opOr) && len(root.kids) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(p.ranges, func(r fieldRange) bool { return r.impossible() })
+}
+
+// Index is the index that is read.
+func (p *Plan) Index() *Index { return p.index }
+
+// covers tells whether an index has all of some fields (mango_idx_view:covers/2); all of a document it never has.
+func (ix *Index) covers(fields *Fields, more []string) bool {
+	if ix.Kind == KindAllDocs || fields.All() {
+		return false
+	}
+	has := func(name string) bool { return name == "_id" || slices.Contains(ix.Columns, name) }
+	for i := range fields.paths {
+		if !has(fields.paths[i].name) {
+			return false
+		}
+	}
+	for _, name := range more {
+		if !has(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// Covering tells whether the index alone answers the query, without the documents.
+func (p *Plan) Covering() bool { return p.index.covers(p.req.Fields, p.req.Selector.fields()) }
+
+// WantsStats tells whether the answer shows what the query cost.
+func (p *Plan) WantsStats() bool { return p.req.ExecutionStats }
+
+// WantsCount tells whether the answer has the number of all documents that pass.
+func (p *Plan) WantsCount() bool { return p.req.Count }

@@ -1,0 +1,95 @@
+package mango
+
+import (
+	"errors"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
+
+// errNoPartitions is for a query of a partition where there are none (couch_mrview_util:validate_all_docs_args/2).
+var errNoPartitions = compat.NewError(compat.KindQueryParse, "`partition` parameter is not supported on this db")
+
+// readAllDocs reads the documents by id. Ids are compared as bytes, and come after all other values.
+func (f *finder) readAllDocs() error {
+	if f.plan.req.Partition != "" && !f.plan.partitioned {
+		return errNoPartitions
+	}
+	o, some := f.idRange()
+	if !some {
+		return nil
+	}
+	return f.scanDocs(o, func(d *storage.Document) error { return f.take(&found{id: []byte(d.ID), doc: d}) })
+}
+
+// scanDocs reads the documents in a range of ids.
+func (f *finder) scanDocs(o storage.RangeOptions, fn func(*storage.Document) error) error {
+	o.Limit, o.IncludeDocs, o.Conflicts = -1, true, f.plan.req.Conflicts && !f.quorum
+	err := f.src.DB.AllDocs(f.ctx, o, func(storage.ListHeader) error { return nil }, func(r *storage.ListRow) error {
+		if o.Conflicts && len(r.Doc.Conflicts) == 0 {
+			r.Doc.Conflicts = nil
+		}
+		return fn(r.Doc)
+	})
+	if errors.Is(err, storage.ErrStop) {
+		return nil
+	}
+	return err
+}
+
+// idRange is the range of ids of a plan on all documents; some is false if there is none in it.
+func (f *finder) idRange() (o storage.RangeOptions, some bool) {
+	var low, high storage.Bound
+	if ranges := f.plan.ranges; len(ranges) > 0 {
+		low, _ = idBound(ranges[0].low)
+		if high, some = idBound(ranges[0].high); !some {
+			return o, false
+		}
+	}
+	o.Descending = f.plan.req.Sort.Descending
+	if f.from != nil {
+		from, _ := idBound(f.from.key)
+		from.Exclusive = true
+		switch {
+		case !o.Descending:
+			low = from
+		case from.Set:
+			high = from
+		default:
+			return o, false
+		}
+	}
+	f.clamp(&low, &high)
+	o.Start, o.End = low, high
+	if o.Descending {
+		o.Start, o.End = high, low
+	}
+	return o, true
+}
+
+// clamp cuts a range to the partition of the query.
+func (f *finder) clamp(low, high *storage.Bound) {
+	partition := f.plan.req.Partition
+	if partition == "" {
+		return
+	}
+	if first := partition + ":"; !low.Set || low.ID < first {
+		*low = storage.Bound{ID: first, Set: true}
+	}
+	if last := partition + ";"; !high.Set || high.ID >= last {
+		*high = storage.Bound{ID: last, Set: true, Exclusive: true}
+	}
+}
+
+// idBound makes a bound of a value. One that is no string lies below all ids: as a lower bound it is open, as an upper one it
+// leaves nothing.
+func idBound(v ejson.Value) (b storage.Bound, some bool) {
+	switch v.Kind() {
+	case ejson.Invalid:
+		return b, true
+	case ejson.String:
+		return storage.Bound{ID: v.Text(), Set: true}, true
+	}
+	return b, false
+}

@@ -1,0 +1,122 @@
+package mango
+
+import (
+	"bytes"
+
+	"github.com/settee-db/settee/compat/collate"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views"
+)
+
+// highest is a byte that follows the keys of all values.
+const highest = 0xff
+
+// keyRange is the range of collate keys of a plan on a view: from start on, before end.
+func (p *Plan) keyRange() (start, end []byte) {
+	for i := range p.ranges {
+		if p.ranges[i].low.Kind() == ejson.Invalid {
+			break
+		}
+		start = appendColumn(start, p.ranges[i].low)
+	}
+	for i := range p.ranges {
+		if p.ranges[i].high.Kind() == ejson.Invalid {
+			break
+		}
+		end = appendColumn(end, p.ranges[i].high)
+	}
+	if start == nil {
+		start = appendColumn(nil, ejson.Value{})
+	}
+	if end == nil {
+		end = appendColumn(nil, ejson.Value{})
+	}
+	return start, append(end, highest)
+}
+
+// appendColumn appends one more value to the key of an array that has no end yet; no value begins an empty one.
+func appendColumn(dst []byte, v ejson.Value) []byte {
+	if len(dst) == 0 {
+		key := collate.AppendKey(dst, emptyArray)
+		dst = key[:len(key)-1]
+	}
+	if v.Kind() == ejson.Invalid {
+		return dst
+	}
+	return collate.AppendKey(dst, v)
+}
+
+var emptyArray, _ = ejson.Parse([]byte("[]"))
+
+// readView reads the rows of a JSON index. As long as it is being built, documents are read instead.
+func (f *finder) readView() error {
+	p := f.plan
+	start, end := p.keyRange()
+	descending := p.req.Sort.Descending
+	var fromKey []byte
+	if f.from != nil {
+		fromKey = collate.AppendKey(nil, f.from.key)
+		if beyond := bytes.Compare(fromKey, end) >= 0; beyond && !descending {
+			return errBeyondEnd(descending)
+		}
+		if before := bytes.Compare(fromKey, start) < 0; before && descending {
+			return errBeyondEnd(descending)
+		}
+	}
+	if f.src.Views == nil {
+		return f.readUnbuilt(start, end, fromKey)
+	}
+	ix, err := f.src.Views.Index(f.ctx, f.src.DB, p.index.DDoc, p.index.Name)
+	if err != nil {
+		return err
+	}
+	ready, err := ix.Ready(f.ctx)
+	if err != nil {
+		return err
+	}
+	if !ready {
+		return f.readUnbuilt(start, end, fromKey)
+	}
+	scan := views.Scan{Partition: p.req.Partition, Start: start, End: end, Descending: descending, Docs: !f.covering}
+	if fromKey != nil {
+		if descending {
+			scan.End = views.AppendPlace(nil, fromKey, f.from.id)
+		} else {
+			scan.Start = views.AppendPlace(nil, fromKey, f.from.id)
+		}
+	}
+	return ix.Scan(f.ctx, scan, func(r *views.ScanRow) error {
+		if scan.Docs && r.Doc == nil {
+			return nil
+		}
+		if f.from != nil && !descending && f.stats.Keys+f.keys == 0 && string(r.ID) == f.from.id && f.isFrom(r.Key) {
+			return nil
+		}
+		if err := f.addConflicts(r.Doc); err != nil {
+			return err
+		}
+		return f.take(&found{id: r.ID, key: r.Key, doc: r.Doc})
+	})
+}
+
+// isFrom tells whether a row is that of the bookmark.
+func (f *finder) isFrom(key []byte) bool {
+	v, err := ejson.Parse(key)
+	return err == nil && collate.Compare(v, f.from.key) == 0
+}
+
+// addConflicts reads the conflicts of a document where they are to be shown.
+func (f *finder) addConflicts(d *storage.Document) error {
+	if d == nil || !f.plan.req.Conflicts || f.quorum {
+		return nil
+	}
+	with, err := f.src.DB.Open(f.ctx, d.ID, storage.OpenOptions{Rev: d.Rev, Conflicts: true, NoBody: true})
+	if err != nil {
+		return err
+	}
+	if d.Conflicts = with.Conflicts; len(d.Conflicts) == 0 {
+		d.Conflicts = nil
+	}
+	return nil
+}

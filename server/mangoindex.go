@@ -1,0 +1,208 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango"
+)
+
+// listIndexes serves GET /{db}/_index.
+func listIndexes(c *Call) error {
+	limit, skip, err := c.indexListRange()
+	if err != nil {
+		return err
+	}
+	list, _, err := c.indexes()
+	if err != nil {
+		return err
+	}
+	b := strconv.AppendInt([]byte(`{"total_rows":`), int64(len(list)), 10)
+	b = append(b, `,"indexes":[`...)
+	list = list[min(skip, int64(len(list))):]
+	for i, ix := range list[:min(limit, int64(len(list)))] {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = ix.AppendJSON(b)
+	}
+	return c.JSON(http.StatusOK, append(b, "]}"...))
+}
+
+var errIndexListRange = compat.Named(compat.KindUnknown, "invalid_list_index_params", "Index parameter ranges: limit > 1, skip > 0")
+
+// indexListRange reads limit and skip (mango_httpd:parse_index_param/2).
+func (c *Call) indexListRange() (limit, skip int64, err error) {
+	limit = 1<<63 - 1
+	for _, p := range []struct {
+		name  string
+		least int64
+		value *int64
+	}{{"limit", 1, &limit}, {"skip", 0, &skip}} {
+		text, ok := c.query.First(p.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) || n < p.least {
+			return 0, 0, errIndexListRange
+		}
+		*p.value = n
+	}
+	return limit, skip, nil
+}
+
+// createIndex serves POST /{db}/_index.
+func createIndex(c *Call) error {
+	request, err := c.JSONRequest()
+	if err != nil {
+		return err
+	}
+	if err := c.RequireDB(); err != nil {
+		return err
+	}
+	definition, err := mango.ParseDefinition(request)
+	if err != nil {
+		return err
+	}
+	d, body, exists, err := c.openDesign(definition.DDoc)
+	if err != nil {
+		return err
+	}
+	if exists {
+		if err := mango.CheckLanguage(body); err != nil {
+			return err
+		}
+	}
+	rules, err := c.docRules()
+	if err != nil {
+		return err
+	}
+	if err := compat.ValidateDocID(definition.DDoc, rules.IDs); err != nil {
+		return err
+	}
+	next, err := definition.AddTo(body, exists)
+	if err != nil {
+		return err
+	}
+	result := "exists"
+	if next != nil {
+		refused, err := c.writeDesign(definition.DDoc, d, next, false)
+		if err != nil {
+			return err
+		}
+		if refused != nil {
+			return errSavingDesign(refused)
+		}
+		result = "created"
+	}
+	b := append(append([]byte(`{"result":"`), result...), `","id":`...)
+	b = ejson.AppendString(b, definition.DDoc)
+	b = ejson.AppendString(append(b, `,"name":`...), definition.Name)
+	return c.JSON(http.StatusOK, append(b, '}'))
+}
+
+// errSavingDesign is the answer to a refused design document (mango_error:info/2).
+func errSavingDesign(refused *compat.Error) error {
+	reason := "Unknown error while saving the design document: " + refused.Word()
+	if refused.Kind == compat.KindConflict {
+		reason = "Encountered a conflict while saving the design document."
+	}
+	return compat.Named(compat.KindUnknown, "error_saving_ddoc", reason)
+}
+
+// deleteIndex serves DELETE /{db}/_index/{ddoc}/{type}/{name}, with or without _design/ before the first.
+func deleteIndex(c *Call) error {
+	parts := c.segments[2:]
+	if len(parts) == 4 {
+		parts = []string{compat.DesignPrefix + parts[1], parts[2], parts[3]}
+	}
+	ddoc, kind, name := mango.DesignID(parts[0]), parts[1], parts[2]
+	list, _, err := c.indexes()
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(list, func(ix *mango.Index) bool { return ix.DDoc == ddoc && ix.Kind.String() == kind && ix.Name == name }) {
+		return compat.ErrMissing
+	}
+	if err := c.removeIndex(ddoc, name); err != nil {
+		return err
+	}
+	return c.OK(http.StatusOK)
+}
+
+// removeIndex removes an index from its design document, and the document if nothing else is in it.
+func (c *Call) removeIndex(ddoc, name string) error {
+	d, body, exists, err := c.openDesign(ddoc)
+	if err != nil {
+		return err
+	}
+	next, empty, err := mango.RemoveFrom(body, exists, name)
+	if err != nil {
+		return err
+	}
+	if empty {
+		next = []byte("{}")
+	}
+	refused, err := c.writeDesign(ddoc, d, next, empty)
+	if err == nil && refused != nil {
+		err = errSavingDesign(refused)
+	}
+	return err
+}
+
+// bulkDeleteIndexes serves POST /{db}/_index/_bulk_delete: all indexes of some design documents. The results are in reverse
+// order, as in CouchDB.
+func bulkDeleteIndexes(c *Call) error {
+	body, err := c.JSONRequest()
+	if err != nil {
+		return err
+	}
+	ids, err := mango.ParseBulkDelete(body)
+	if err != nil {
+		return err
+	}
+	list, _, err := c.indexes()
+	if err != nil {
+		return err
+	}
+	var success, fail [][]byte
+	for _, id := range ids {
+		if id == "" {
+			return compat.ErrBadArg
+		}
+		b := ejson.AppendString([]byte(`{"id":`), id)
+		found := false
+		for _, ix := range list {
+			if ix.DDoc != id {
+				continue
+			}
+			found = true
+			if err := c.removeIndex(id, ix.Name); err != nil {
+				return err
+			}
+		}
+		if found {
+			success = append(success, append(b, `,"ok":true}`...))
+		} else {
+			fail = append(fail, append(b, `,"error":"not_found"}`...))
+		}
+	}
+	b := appendReversed([]byte(`{"success":[`), success)
+	b = appendReversed(append(b, `],"fail":[`...), fail)
+	return c.JSON(http.StatusOK, append(b, "]}"...))
+}
+
+func appendReversed(b []byte, parts [][]byte) []byte {
+	for i, part := range slices.Backward(parts) {
+		b = append(b, part...)
+		if i > 0 {
+			b = append(b, ',')
+		}
+	}
+	return b
+}

@@ -1,0 +1,141 @@
+package server
+
+import (
+	"crypto/sha256"
+	"sync"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/storage"
+)
+
+// indexCache keeps the parsed indexes of databases. An entry counts as long as the design documents have the same revisions: that
+// is looked up for each query, so that a new index is seen at once, on every server of a store.
+type indexCache struct {
+	mu      sync.Mutex
+	entries map[string]*indexList
+}
+
+// maxCachedLists bounds the memory of the cache; when it is full it begins anew.
+const maxCachedLists = 1000
+
+// indexList is the indexes of one database.
+type indexList struct {
+	designs     [sha256.Size]byte // of the database's identity and the revisions of its design documents
+	partitioned bool
+	indexes     []*mango.Index
+}
+
+func (l *indexCache) get(db string, designs [sha256.Size]byte) *indexList {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.entries[db]; e != nil && e.designs == designs {
+		return e
+	}
+	return nil
+}
+
+func (l *indexCache) put(db string, e *indexList) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.entries == nil || len(l.entries) >= maxCachedLists {
+		l.entries = make(map[string]*indexList)
+	}
+	l.entries[db] = e
+}
+
+// indexes lists the indexes of the database, that of all documents first, and tells whether it is partitioned.
+func (c *Call) indexes() ([]*mango.Index, bool, error) {
+	designs, partitioned, err := c.designRevisions()
+	if err != nil {
+		return nil, false, err
+	}
+	cache := &c.srv.indexLists
+	list := cache.get(c.db.Name(), designs)
+	if list == nil {
+		list = &indexList{designs: designs, partitioned: partitioned}
+		if list.indexes, err = c.readIndexes(partitioned); err != nil {
+			return nil, false, err
+		}
+		cache.put(c.db.Name(), list)
+	}
+	return list.indexes, list.partitioned, nil
+}
+
+// designRevisions is a hash of all that the list of indexes depends on.
+func (c *Call) designRevisions() (sum [sha256.Size]byte, partitioned bool, err error) {
+	var text []byte
+	err = c.db.View(c.Context(), func(s *storage.Snapshot) error {
+		uuid := s.UUID()
+		text, partitioned = append(text, uuid[:]...), s.Partitioned()
+		return nil
+	})
+	if err != nil {
+		return sum, false, err
+	}
+	err = c.eachDesign(false, func(r *storage.ListRow) error {
+		text = append(append(text, r.ID...), 0)
+		text = append(r.Rev.Append(text), 0)
+		return nil
+	})
+	return sha256.Sum256(text), partitioned, err
+}
+
+func (c *Call) eachDesign(docs bool, row func(*storage.ListRow) error) error {
+	o := storage.RangeOptions{Namespace: storage.NamespaceDesign, Limit: -1, IncludeDocs: docs}
+	return c.db.AllDocs(c.Context(), o, func(storage.ListHeader) error { return nil }, row)
+}
+
+func (c *Call) readIndexes(partitioned bool) ([]*mango.Index, error) {
+	list := []*mango.Index{mango.AllDocs}
+	p := ejson.AcquireParser()
+	defer p.Release()
+	err := c.eachDesign(true, func(r *storage.ListRow) error {
+		body, err := p.Parse(r.Doc.Body)
+		if err != nil {
+			return err
+		}
+		list = append(list, mango.IndexesOf(r.ID, body, partitioned)...)
+		return nil
+	})
+	mango.SortIndexes(list)
+	return list, err
+}
+
+// openDesign reads a design document whose views are to be changed; exists is false for a missing or deleted one. The value
+// belongs to the caller.
+func (c *Call) openDesign(id string) (d *storage.Document, body ejson.Value, exists bool, err error) {
+	d, err = c.db.Open(c.Context(), id, storage.OpenOptions{})
+	if e, ok := compat.AsError(err); ok && e.Kind == compat.KindNotFound {
+		return nil, body, false, nil
+	}
+	if err != nil {
+		return nil, body, false, err
+	}
+	body, err = ejson.Parse(d.Body)
+	return d, body, true, err
+}
+
+// writeDesign stores a design document; d is the revision it replaces, nil for a new one. refused is what the document was
+// refused for.
+func (c *Call) writeDesign(id string, d *storage.Document, body []byte, deleted bool) (refused *compat.Error, err error) {
+	edit := &compat.Document{ID: id, HasID: true}
+	if d != nil {
+		if edit, err = editOf(d); err != nil {
+			return nil, err
+		}
+	}
+	if edit.Body, err = compat.NewBody(body); err != nil {
+		return nil, err
+	}
+	edit.Deleted = deleted
+	results, err := c.updateDocs([]*compat.Document{edit}, false)
+	if e, ok := compat.AsError(err); ok && e.Kind != compat.KindNoDatabase {
+		return e, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return results[0].Err, nil
+}
