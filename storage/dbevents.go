@@ -73,6 +73,9 @@ func (l *eventLog) init() {
 
 // touched notes an event of a database after its commit.
 func (s *Store) touched(name string, event dbEvent) {
+	if event == eventUpdated && s.hooks.Updated != nil {
+		s.hooks.Updated(name)
+	}
 	if s.bg.manual {
 		return
 	}

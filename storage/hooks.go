@@ -73,6 +73,8 @@ type Hooks struct {
 	Indexer   Indexer
 	// MaxPartitionSize is the setting couchdb/max_partition_size in bytes; <= 0 or nil: no limit. It may change at any time.
 	MaxPartitionSize func() int64
+	// Updated is called after each commit of this Store that changed documents of a database. It has to return at once.
+	Updated func(name string)
 }
 
 // EditResult is the outcome of one edit of Update.

@@ -29,6 +29,7 @@ type app struct {
 	store  *storage.Store
 	jobs   *jobs.Queue
 	views  *views.Views
+	warmer *server.Warmer
 	config *config.Config
 	server *server.Server
 }
@@ -72,12 +73,14 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if a.views, err = views.Open(views.Options{Store: a.store}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
+	a.warmer = server.NewWarmer(server.WarmerOptions{Store: a.store, Views: a.views, Config: a.config, Log: log})
 	id := a.store.UUID()
 	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))
 	a.store.SetHooks(storage.Hooks{ // before the system databases, whose creation is written to _global_changes meanwhile
 		MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
 		Validator:        server.NewValidator(a.config),
 		Indexer:          a.views,
+		Updated:          a.warmer.Changed,
 	})
 	if err = createSystemDatabases(ctx, a.store); err == nil {
 		err = server.EnsureAuthDesign(ctx, a.store.DB(a.config.String("chttpd_auth", "authentication_db")))
@@ -127,6 +130,9 @@ func (a *app) collectors() []prometheus.Collector {
 // close ends what works on the store, then the store.
 func (a *app) close() error {
 	var err error
+	if a.warmer != nil {
+		a.warmer.Close()
+	}
 	if a.views != nil {
 		err = a.views.Close()
 	}
