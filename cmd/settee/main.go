@@ -8,12 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/views/js"
 )
 
 // version is set by the linker.
 var version = "development"
 
 func main() {
+	js.RunWorkerIfAsked()
 	if err := rootCommand().Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "settee:", err)
 		os.Exit(1)

@@ -1,0 +1,153 @@
+package js
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// slack is what the deadline of a document may be off: a worker that works through many documents reports at least so
+// often, and each report starts the time anew.
+const slack = 250 * time.Millisecond
+
+// logsPerCall bounds what one call passes to Options.Log.
+const logsPerCall = 100
+
+// digest names a source in the cache of the workers.
+type digest [16]byte
+
+func digestOf(source []byte) digest {
+	sum := sha256.Sum256(source)
+	return digest(sum[:16])
+}
+
+// request is one crossing to a worker: a command with its payload, and what may be asked meanwhile.
+type request struct {
+	tenant  string
+	command command
+	payload []byte
+	// program is what the worker keeps between calls; source gives it (or other digests named in the payload) to a worker
+	// that does not have it.
+	program digest
+	source  func(digest) []byte
+	// chunk takes parts of the result as they come, in order; the payload is its own. An error ends the call.
+	chunk func(payload []byte) error
+	// answer answers what the worker asks (rows of a list). An error ends the call.
+	answer func(payload []byte) ([]byte, error)
+}
+
+var errTooMuch = compat.Named(compat.KindUnknown, "os_process_error", "OS process gave back too much.")
+
+// do sends the request to a worker and gives its result. Errors: *compat.Error for what a function threw and for
+// os_process_error; the error of ctx, chunk or answer.
+func (p *Pool) do(ctx context.Context, r *request) ([]byte, error) {
+	w, err := p.acquire(ctx, r.tenant, r.program)
+	if err != nil {
+		return nil, err
+	}
+	result, err, broken := p.converse(ctx, w, r)
+	if broken {
+		own := err
+		err = w.failure(ctx, err, p.opts.Memory)
+		if errors.Is(own, errStop{}) {
+			err = errors.Unwrap(own)
+		} else if ctx.Err() == nil {
+			p.blame(r.tenant)
+		}
+		p.release(r.tenant, nil)
+		return nil, err
+	}
+	w.program = r.program
+	p.release(r.tenant, w)
+	return result, err
+}
+
+// errStop wraps an error of the caller that makes the worker useless, because it is in the middle of a call.
+type errStop struct{ cause error }
+
+// Error implements error.
+func (e errStop) Error() string { return e.cause.Error() }
+
+// Unwrap gives the caller's error.
+func (e errStop) Unwrap() error { return e.cause }
+
+// Is makes every errStop match.
+func (e errStop) Is(target error) bool {
+	_, ok := target.(errStop)
+	return ok
+}
+
+// converse runs one call on a worker; broken means that the worker cannot be used again and err is why.
+func (p *Pool) converse(ctx context.Context, w *process, r *request) (result []byte, err error, broken bool) {
+	defer w.watch(ctx)()
+	timeout := time.Duration(p.timeout.Load()) + slack
+	if err := w.send(ctx, timeout, frameCall, []byte{byte(r.command)}, r.payload); err != nil {
+		return nil, err, true
+	}
+	logs, size := 0, int64(0)
+	for {
+		f, err := w.receive(ctx, timeout)
+		if err != nil {
+			return nil, err, true
+		}
+		if size += int64(len(f.payload)); size > p.opts.MaxResult {
+			return nil, errStop{errTooMuch}, true
+		}
+		switch f.kind {
+		case frameResult:
+			return f.payload, nil, false
+		case frameFail:
+			return nil, decodeError(f.payload), false
+		case frameChunk:
+			err = r.take(f.payload)
+		case frameAsk:
+			var answer []byte
+			if answer, err = r.reply(f.payload); err == nil {
+				err = w.send(ctx, timeout, frameAnswer, answer)
+			}
+		case frameSource:
+			err = w.send(ctx, timeout, frameAnswer, r.sourceOf(f.payload))
+		case frameLog:
+			if logs++; logs <= logsPerCall && p.opts.Log != nil {
+				p.opts.Log(r.tenant, string(f.payload))
+			}
+		default:
+			err = errFrame
+		}
+		if err != nil {
+			return nil, err, true
+		}
+	}
+}
+
+func (r *request) take(payload []byte) error {
+	if r.chunk == nil {
+		return errFrame
+	}
+	if err := r.chunk(payload); err != nil {
+		return errStop{err}
+	}
+	return nil
+}
+
+func (r *request) reply(payload []byte) ([]byte, error) {
+	if r.answer == nil {
+		return nil, errFrame
+	}
+	answer, err := r.answer(payload)
+	if err != nil {
+		return nil, errStop{err}
+	}
+	return answer, nil
+}
+
+// sourceOf is what a worker wants to have; empty if the caller does not know it, which the worker takes as a failure.
+func (r *request) sourceOf(key []byte) []byte {
+	if len(key) != len(digest{}) || r.source == nil {
+		return nil
+	}
+	return r.source(digest(key))
+}

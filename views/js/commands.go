@@ -1,0 +1,16 @@
+package js
+
+// The commands of the protocol. Each has its caller's side and its worker's side in a file of its own.
+const (
+	commandCheck command = iota + 1
+	commandMap
+	commandReduce
+)
+
+func commandTable() map[command]handler {
+	return map[command]handler{
+		commandCheck:  runCheck,
+		commandMap:    runMap,
+		commandReduce: runReduce,
+	}
+}

@@ -1,0 +1,206 @@
+package js
+
+import (
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/parser"
+	"github.com/dop251/goja/token"
+	"github.com/dop251/goja/unistring"
+)
+
+// compiled is a source that is ready to run in any realm, or the reason why it is none.
+type compiled struct {
+	refusal string // the error as toSource() shows it; the rest is empty then
+	name    string // unique in the process; stack frames carry it
+	program *goja.Program
+	tree    *ast.Program
+	nodes   map[place][]ast.Node // by the place that goja reports for errors; made at the first error
+}
+
+// translateName is the hidden name of the function that every catch clause calls first, so that caught errors have the
+// texts that CouchDB's engine gives them. No identifier of a source can be spelt so.
+const translateName = unistring.String("\x00translate")
+
+var compiledCount atomic.Int64
+
+// compile parses and compiles a text. The parser must not follow source maps: they name files.
+func compile(text string) *compiled {
+	c := &compiled{name: "u" + strconv.FormatInt(compiledCount.Add(1), 10)}
+	tree, err := parser.ParseFile(nil, c.name, text, 0, parser.WithDisableSourceMaps)
+	if err != nil {
+		return &compiled{refusal: syntaxError(err, text)}
+	}
+	walk(tree, translateCatch)
+	program, err := goja.CompileAST(tree, false)
+	if err != nil {
+		return &compiled{refusal: syntaxError(err, text)}
+	}
+	c.tree, c.program = tree, program
+	return c
+}
+
+// translateCatch makes a catch clause pass what it caught through translateName.
+func translateCatch(node ast.Node) {
+	c, ok := node.(*ast.CatchStatement)
+	if !ok || c.Parameter == nil {
+		return
+	}
+	at := c.Body.LeftBrace
+	call := func(name unistring.String) ast.Expression {
+		return &ast.CallExpression{
+			Callee:           &ast.Identifier{Name: translateName, Idx: at},
+			LeftParenthesis:  at,
+			ArgumentList:     []ast.Expression{&ast.Identifier{Name: name, Idx: at}},
+			RightParenthesis: at,
+		}
+	}
+	var first ast.Statement
+	if id, ok := c.Parameter.(*ast.Identifier); ok {
+		first = &ast.ExpressionStatement{Expression: call(id.Name)}
+	} else {
+		// catch ({message}) …: the pattern takes the translated error apart.
+		const caught = unistring.String("\x00caught")
+		first = &ast.LexicalDeclaration{
+			Idx: at, Token: token.LET,
+			List: []*ast.Binding{{Target: c.Parameter, Initializer: call(caught)}},
+		}
+		c.Parameter = &ast.Identifier{Name: caught, Idx: at}
+	}
+	c.Body.List = append([]ast.Statement{first}, c.Body.List...)
+}
+
+var nodeType = reflect.TypeFor[ast.Node]()
+
+// walk calls visit for every node below root, root first.
+func walk(root ast.Node, visit func(ast.Node)) {
+	seen := map[any]bool{}
+	var descend func(v reflect.Value)
+	descend = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Interface:
+			if !v.IsNil() {
+				descend(v.Elem())
+			}
+		case reflect.Pointer:
+			if v.IsNil() || v.Type() == reflect.TypeFor[*file.File]() || seen[v.Interface()] {
+				return
+			}
+			seen[v.Interface()] = true
+			if v.Type().Implements(nodeType) {
+				visit(v.Interface().(ast.Node))
+			}
+			descend(v.Elem())
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if f := v.Type().Field(i); f.IsExported() && f.Name != "DeclarationList" {
+					descend(v.Field(i))
+				}
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				descend(v.Index(i))
+			}
+		}
+	}
+	descend(reflect.ValueOf(root))
+}
+
+// syntaxError shows an error of goja's parser or compiler as CouchDB's engine words it, with its line.
+func syntaxError(err error, text string) string {
+	message, line, column := err.Error(), 1, 1
+	var list parser.ErrorList
+	var single *parser.Error
+	var compiling *goja.CompilerSyntaxError
+	switch {
+	case errors.As(err, &list) && len(list) > 0:
+		message, line, column = list[0].Message, list[0].Position.Line, list[0].Position.Column
+	case errors.As(err, &single):
+		message, line, column = single.Message, single.Position.Line, single.Position.Column
+	case errors.As(err, &compiling):
+		message = compiling.Message
+		if compiling.File != nil {
+			line = compiling.File.Position(compiling.Offset).Line
+		}
+	}
+	return "(new SyntaxError(" + quoteSource(syntaxText(message, text, line, column)) + `, "<unknown>", ` + strconv.Itoa(line) + "))"
+}
+
+// syntaxText words a syntax error as SpiderMonkey does, as far as goja's message tells what happened.
+func syntaxText(message, text string, line, column int) string {
+	if name, ok := between(message, "Identifier '", "' has already been declared"); ok {
+		return "redeclaration of " + declaredAs(text, name) + " " + name
+	}
+	got, ok := strings.CutPrefix(message, "Unexpected token ")
+	if !ok {
+		switch {
+		case message == "Unexpected end of input":
+			return "expected expression, got end of script"
+		case message == "Unexpected identifier":
+			return "unexpected token: identifier"
+		case strings.HasPrefix(message, "Illegal return"):
+			return "return not in function"
+		case strings.HasPrefix(message, "Illegal break"):
+			return "unlabeled break must be inside loop or switch"
+		case strings.HasPrefix(message, "Illegal continue"):
+			return "continue must be inside loop"
+		case strings.Contains(message, "egular expression"):
+			return "unterminated regular expression literal"
+		}
+		return message
+	}
+	if got == "(" && strings.HasSuffix(strings.TrimRight(before(text, line, column), " *"), "function") {
+		return "function statement requires a name"
+	}
+	switch got {
+	case "ILLEGAL":
+		return "illegal character"
+	case "end of input":
+		return "expected expression, got end of script"
+	case "string":
+		return "unexpected token: string literal"
+	case "number":
+		return "unexpected token: numeric literal"
+	}
+	return "expected expression, got '" + got + "'"
+}
+
+// before is the text of a line up to a column.
+func before(text string, line, column int) string {
+	for ; line > 1; line-- {
+		_, rest, ok := strings.Cut(text, "\n")
+		if !ok {
+			return ""
+		}
+		text = rest
+	}
+	return text[:min(max(column-1, 0), len(text))]
+}
+
+// declaredAs is the keyword of the first declaration of a name.
+func declaredAs(text, name string) string {
+	first, keyword := len(text), "let"
+	for _, k := range []string{"let", "const", "class", "function", "var"} {
+		if i := strings.Index(text, k+" "+name); i >= 0 && i < first {
+			first, keyword = i, k
+		}
+	}
+	if keyword == "class" {
+		return "let"
+	}
+	return keyword
+}
+
+func between(s, prefix, suffix string) (string, bool) {
+	rest, ok := strings.CutPrefix(s, prefix)
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(rest, suffix)
+}

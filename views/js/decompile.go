@@ -1,0 +1,185 @@
+package js
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+)
+
+// place is where goja says that an error happened.
+type place struct{ line, column int }
+
+// nodesAt gives the nodes that can fail at a place: goja reports member accesses at the member's name or bracket, calls at
+// their parenthesis and everything else at its start.
+func (c *compiled) nodesAt(at place) []ast.Node {
+	if c.nodes == nil {
+		c.nodes = map[place][]ast.Node{}
+		walk(c.tree, func(n ast.Node) {
+			idx := n.Idx0()
+			switch n := n.(type) {
+			case *ast.DotExpression:
+				idx = n.Identifier.Idx
+			case *ast.BracketExpression:
+				idx = n.LeftBracket
+			case *ast.CallExpression:
+				idx = n.LeftParenthesis
+			case *ast.Program:
+				return
+			}
+			if idx <= 0 {
+				return
+			}
+			p := c.tree.File.Position(int(idx) - 1)
+			key := place{p.Line, p.Column}
+			c.nodes[key] = append(c.nodes[key], n)
+		})
+	}
+	return c.nodes[at]
+}
+
+// expressionText writes an expression as SpiderMonkey's errors name it.
+func expressionText(e ast.Expression) string {
+	switch e := e.(type) {
+	case *ast.Identifier:
+		if e.Name == "undefined" {
+			return "undefined"
+		}
+		return e.Name.String()
+	case *ast.ThisExpression:
+		return "this"
+	case *ast.NullLiteral:
+		return "null"
+	case *ast.BooleanLiteral:
+		return e.Literal
+	case *ast.NumberLiteral:
+		return e.Literal
+	case *ast.StringLiteral:
+		return quoteSource(e.Value.String())
+	case *ast.RegExpLiteral:
+		return e.Literal
+	case *ast.ArrayLiteral:
+		if len(e.Value) == 0 {
+			return "[]"
+		}
+		return "[...]"
+	case *ast.DotExpression:
+		return expressionText(e.Left) + "." + e.Identifier.Name.String()
+	case *ast.BracketExpression:
+		return expressionText(e.Left) + memberText(e.Member)
+	case *ast.CallExpression:
+		return expressionText(e.Callee) + argumentsText(e.ArgumentList)
+	case *ast.NewExpression:
+		return "(new " + expressionText(e.Callee) + argumentsText(e.ArgumentList) + ")"
+	case *ast.SequenceExpression:
+		if len(e.Sequence) > 0 {
+			return expressionText(e.Sequence[len(e.Sequence)-1])
+		}
+	case *ast.UnaryExpression:
+		if e.Operator.String() == "void" {
+			return "(void 0)"
+		}
+	case *ast.SpreadElement:
+		return expressionText(e.Expression)
+	}
+	return "(intermediate value)"
+}
+
+func argumentsText(list []ast.Expression) string {
+	if len(list) == 0 {
+		return "()"
+	}
+	return "(...)"
+}
+
+func memberText(member ast.Expression) string {
+	if s, ok := member.(*ast.StringLiteral); ok {
+		name := s.Value.String()
+		if isIdentifier(name) {
+			return "." + name
+		}
+		return "['" + strings.ReplaceAll(name, "'", `\'`) + "']"
+	}
+	return "[" + expressionText(member) + "]"
+}
+
+func isIdentifier(name string) bool {
+	for i, c := range name {
+		if c != '_' && c != '$' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// firstParameter is the name of the first parameter of the function that a program evaluates to, for currentValue.
+func firstParameter(tree *ast.Program) string {
+	if tree == nil {
+		return ""
+	}
+	for i := len(tree.Body) - 1; i >= 0; i-- {
+		statement, ok := tree.Body[i].(*ast.ExpressionStatement)
+		if !ok {
+			continue
+		}
+		var list *ast.ParameterList
+		switch f := statement.Expression.(type) {
+		case *ast.FunctionLiteral:
+			list = f.ParameterList
+		case *ast.ArrowFunctionLiteral:
+			list = f.ParameterList
+		}
+		if list != nil && len(list.List) > 0 {
+			if id, ok := list.List[0].Target.(*ast.Identifier); ok {
+				return id.Name.String()
+			}
+		}
+		return ""
+	}
+	return ""
+}
+
+// isNull tells whether the value of an expression, known to be null or undefined, is null: goja's errors do not say. It
+// looks into the document that the function was given, and knows what the functions of regular expressions give.
+func (s *sandbox) isNull(e ast.Expression) bool {
+	if call, ok := e.(*ast.CallExpression); ok {
+		if dot, ok := call.Callee.(*ast.DotExpression); ok {
+			name := dot.Identifier.Name.String()
+			return name == "match" || name == "exec" || name == "getPrototypeOf"
+		}
+		return false
+	}
+	if _, ok := e.(*ast.NullLiteral); ok {
+		return true
+	}
+	v := s.currentValue(e)
+	return v != nil && goja.IsNull(v)
+}
+
+// currentValue is the value of a path that starts at the document, nil if it is unknown. It calls no code of the user:
+// documents have no getters.
+func (s *sandbox) currentValue(e ast.Expression) goja.Value {
+	switch e := e.(type) {
+	case *ast.Identifier:
+		if s.parameter != "" && e.Name.String() == s.parameter {
+			return s.document
+		}
+	case *ast.DotExpression:
+		return memberOf(s.currentValue(e.Left), e.Identifier.Name.String())
+	case *ast.BracketExpression:
+		switch m := e.Member.(type) {
+		case *ast.StringLiteral:
+			return memberOf(s.currentValue(e.Left), m.Value.String())
+		case *ast.NumberLiteral:
+			return memberOf(s.currentValue(e.Left), m.Literal)
+		}
+	}
+	return nil
+}
+
+func memberOf(v goja.Value, name string) goja.Value {
+	if o, ok := v.(*goja.Object); ok {
+		return o.Get(name)
+	}
+	return nil
+}

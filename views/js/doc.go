@@ -1,0 +1,27 @@
+// Package js runs the JavaScript of design documents in worker processes, so that it can neither stop nor starve nor
+// exhaust the server.
+//
+// A worker is the same binary started again (RunWorkerIfAsked), with a bound on its memory that the kernel keeps, without
+// files, environment or any way out but two pipes. goja executes the functions there. The server's side is a Pool: it
+// starts workers when there is work, kills those that exceed their time, and gives each tenant its share of them.
+//
+// Files: pool.go (who gets a worker), process.go (a worker as the server sees it), call.go (one crossing), wire.go (frames
+// and payloads), worker.go (the other side); commands.go lists the commands, each has a file for either side (map.go and
+// map_worker.go, reduce.go and reduce_worker.go, design*.go). In the worker: source.go and compile.go make programs of
+// sources, sandbox.go and prelude.js are the realm that a function sees, values.go takes JSON in and out, translate.go,
+// decompile.go, jsonerror.go, quote.go and thrown.go make CouchDB's texts of goja's errors.
+//
+// # Invariants
+//
+//  1. A process runs one call at a time. A call that breaks off (time, memory, crash, the caller's end) kills its process;
+//     its call gets os_process_error, no other call notices.
+//  2. The time of a call starts anew with each frame of the worker; a worker sends one at least every 250 ms between
+//     documents, so the bound is for one document or one function call, as os_process_timeout is in CouchDB.
+//  3. A tenant holds at most Options.PerTenant workers, one if a call of it was killed lately, so that others find one free.
+//  4. A sandbox (realm) belongs to one function. Sandboxes of map and reduce functions live for one call; programs, which
+//     hold no state, are shared by all.
+//  5. Sources cross once: workers keep them under their digest and ask if they have not got one. Caches are bounded.
+//  6. What a worker sends is not trusted: frames and results have a largest size, payloads are checked while decoding.
+//  7. The texts of answers are CouchDB's: sources are parsed by esprima and printed by escodegen as there, errors of goja are
+//     reworded. docs/compatibility.md lists what differs.
+package js

@@ -1,0 +1,55 @@
+package js
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMain(m *testing.M) {
+	RunWorkerIfAsked()
+	os.Exit(m.Run())
+}
+
+func newTestPool(t testing.TB, opts Options) *Pool {
+	t.Helper()
+	p := NewPool(opts)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// mapOne gives the rows of one function for documents as one text: key:value|key:value.
+func mapText(t testing.TB, p *Pool, source, lib string, docs ...string) (string, error) {
+	t.Helper()
+	var texts [][]byte
+	for _, d := range docs {
+		texts = append(texts, []byte(d))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	results, _, err := p.Map(ctx, NewMapProgram("db", []string{source}, []byte(lib)), texts)
+	if err != nil {
+		return "", err
+	}
+	out := ""
+	for _, r := range results {
+		require.Len(t, r, 1)
+		if r[0].Err != "" {
+			out += "!" + r[0].Err
+		}
+		for _, row := range r[0].Rows {
+			out += string(row.Key) + ":" + string(row.Value) + "|"
+		}
+	}
+	return out, nil
+}
+
+func TestMap(t *testing.T) {
+	p := newTestPool(t, Options{})
+	got, err := mapText(t, p, "function(doc){ emit(doc._id, doc.n); emit([doc.n, 'é'], null) }", "", `{"_id":"a","n":1}`, `{"_id":"b","n":12345678901234567890}`)
+	require.NoError(t, err)
+	require.Equal(t, `"a":1|[1,"é"]:null|"b":12345678901234567000|[12345678901234567000,"é"]:null|`, got)
+}

@@ -1,0 +1,119 @@
+package js
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// MapProgram is a list of map functions that run over the same documents. It is immutable once used, and cheap to use
+// again and again: workers keep what they compiled.
+type MapProgram struct {
+	Tenant string   // who shares workers fairly with others: the name of the database
+	Maps   []string // sources
+	Lib    []byte   // JSON of `views.lib`, for require(); nil without
+
+	encoded []byte
+	key     digest
+}
+
+// NewMapProgram makes a program of map functions.
+func NewMapProgram(tenant string, maps []string, lib []byte) *MapProgram {
+	var e encoder
+	e.bytes(lib)
+	e.uint(uint64(len(maps)))
+	for _, m := range maps {
+		e.string(m)
+	}
+	return &MapProgram{Tenant: tenant, Maps: maps, Lib: lib, encoded: e.b, key: digestOf(e.b)}
+}
+
+// Emitted is one row that a map function emitted: JSON as CouchDB stores and prints it.
+type Emitted struct {
+	Key, Value []byte
+}
+
+// MapResult is what one map function made of one document.
+type MapResult struct {
+	Rows []Emitted
+	Err  string // the exception that dropped the document's rows, as CouchDB logs it; "" without
+}
+
+// DocResult is what the functions of a program made of one document, in the order of MapProgram.Maps.
+type DocResult []MapResult
+
+// MapStats count what a call of Map met.
+type MapStats struct {
+	Inexact int // integers beyond 2^53 in the documents, which JavaScript cannot hold exactly
+}
+
+// Map runs the functions of a program over documents, given as JSON with _id, _rev and the rest, in order. Variables that a
+// function forgets to declare live from document to document, and no longer than the call. An error stands for the whole
+// call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function that does not compile,
+// os_process_error for time and memory.
+func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, MapStats, error) {
+	var e encoder
+	e.b = append(e.b, program.key[:]...)
+	e.list(docs)
+	results := make([]DocResult, 0, len(docs))
+	decode := func(payload []byte) error {
+		d := decoder{b: payload}
+		for len(d.b) > 0 {
+			results = append(results, decodeDocResult(&d))
+		}
+		return d.err
+	}
+	end, err := p.do(ctx, &request{
+		tenant: program.Tenant, command: commandMap, payload: e.b, program: program.key,
+		source: func(digest) []byte { return program.encoded },
+		chunk:  decode,
+	})
+	if err != nil {
+		return nil, MapStats{}, err
+	}
+	d := decoder{b: end}
+	stats := MapStats{Inexact: int(d.uint())}
+	if d.err != nil || len(results) != len(docs) {
+		return nil, MapStats{}, compat.NewError(compat.KindInternal, errFrame.Error())
+	}
+	return results, stats, nil
+}
+
+func encodeMapResult(e *encoder, rows []Emitted, failure string) {
+	e.string(failure)
+	e.uint(uint64(len(rows)))
+	for _, r := range rows {
+		e.bytes(r.Key)
+		e.bytes(r.Value)
+	}
+}
+
+func decodeDocResult(d *decoder) DocResult {
+	result := make(DocResult, d.count())
+	for i := range result {
+		result[i].Err = d.string()
+		n := d.count()
+		if n == 0 || d.err != nil {
+			continue
+		}
+		rows := make([]Emitted, n)
+		for j := range rows {
+			rows[j] = Emitted{Key: d.bytes(), Value: d.bytes()}
+		}
+		result[i].Rows = rows
+	}
+	return result
+}
+
+// CheckMap compiles a map function as CouchDB does when a design document is saved. The error's reason is without
+// "Compilation of the map function in the 'v' view failed: ", which the caller puts before those of kind
+// KindCompilationError.
+func (p *Pool) CheckMap(ctx context.Context, tenant, source string) error {
+	_, err := p.do(ctx, &request{tenant: tenant, command: commandCheck, payload: []byte(source)})
+	return err
+}
+
+// CheckReduce compiles a reduce function likewise.
+func (p *Pool) CheckReduce(ctx context.Context, tenant, source string) error {
+	return p.CheckMap(ctx, tenant, source)
+}

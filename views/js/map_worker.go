@@ -1,0 +1,216 @@
+package js
+
+import (
+	"errors"
+
+	"github.com/dop251/goja"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// mapProgram is a MapProgram in a worker.
+type mapProgram struct {
+	maps []string
+	root []byte // what require() starts from
+}
+
+func decodeMapProgram(source []byte) (*mapProgram, error) {
+	d := decoder{b: source}
+	lib := d.bytes()
+	p := &mapProgram{maps: make([]string, d.count())}
+	for i := range p.maps {
+		p.maps[i] = d.string()
+	}
+	p.root = libRoot(lib)
+	return p, d.err
+}
+
+// libRoot is the design document as require() sees it in map functions: views.lib alone.
+func libRoot(lib []byte) []byte {
+	if len(lib) == 0 {
+		lib = []byte("null")
+	}
+	return append(append([]byte(`{"views":{"lib":`), lib...), "}}"...)
+}
+
+// runCheck compiles one function, which is the payload.
+func runCheck(w *worker, payload []byte) ([]byte, error) {
+	s, err := w.newSandbox(libRoot(nil))
+	if err != nil {
+		return nil, err
+	}
+	_, _, err = s.function(string(payload))
+	return nil, err
+}
+
+// mapFunction is one function of a program in its sandbox.
+type mapFunction struct {
+	*sandbox
+	call goja.Callable
+	this goja.Value
+	rows []emission
+	out  []Emitted
+	text []byte
+}
+
+// emission is a row as it was emitted; objects are written out when the function has returned, as in CouchDB.
+type emission struct{ key, value goja.Value }
+
+func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
+	s, err := w.newSandbox(p.root)
+	if err != nil {
+		return nil, err
+	}
+	object, call, err := s.function(p.maps[at])
+	if err != nil {
+		return nil, err
+	}
+	f := &mapFunction{sandbox: s, call: call}
+	// `this` is the list of the functions that run together; the others live in sandboxes of their own.
+	list := make([]any, len(p.maps))
+	for i := range list {
+		list[i] = object
+	}
+	f.this = s.vm.NewArray(list...)
+	s.emit = func(key, value goja.Value) { f.rows = append(f.rows, emission{key, value}) }
+	return f, nil
+}
+
+// runMap runs a program over documents: payload is its digest and the list of documents; each chunk holds the results of
+// some documents, the result the number of inexact integers.
+func runMap(w *worker, payload []byte) ([]byte, error) {
+	if len(payload) < len(digest{}) {
+		return nil, errFrame
+	}
+	key := digest(payload[:len(digest{})])
+	program, err := kept(w, key, decodeMapProgram)
+	if err != nil {
+		return nil, err
+	}
+	d := decoder{b: payload[len(digest{}):]}
+	docs := d.list()
+	if d.err != nil {
+		return nil, d.err
+	}
+	functions := make([]*mapFunction, len(program.maps))
+	for i := range functions {
+		if functions[i], err = w.newMapFunction(program, i); err != nil {
+			return nil, err
+		}
+	}
+	var e encoder
+	for _, doc := range docs {
+		if err := mapDocument(&e, functions, doc); err != nil {
+			return nil, err
+		}
+		if len(e.b) >= 256<<10 || w.due() {
+			if err := w.chunk(e.b); err != nil {
+				return nil, err
+			}
+			e.b = e.b[:0]
+		}
+	}
+	if len(e.b) > 0 {
+		if err := w.chunk(e.b); err != nil {
+			return nil, err
+		}
+	}
+	inexact := 0
+	for _, f := range functions[:min(1, len(functions))] {
+		inexact += f.inexact
+	}
+	var end encoder
+	end.uint(uint64(inexact))
+	return end.b, nil
+}
+
+// kept gives what a command keeps for a source, and gets the source from the caller if there is nothing.
+func kept[T any](w *worker, key digest, decode func([]byte) (T, error)) (T, error) {
+	if v, ok := w.kept.Get(key); ok {
+		if t, ok := v.(T); ok {
+			return t, nil
+		}
+	}
+	source, err := w.source(key)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	t, err := decode(source)
+	if err == nil {
+		w.kept.Add(key, t)
+	}
+	return t, err
+}
+
+func mapDocument(e *encoder, functions []*mapFunction, doc []byte) error {
+	e.uint(uint64(len(functions)))
+	if len(functions) == 0 {
+		return nil
+	}
+	parsed, err := functions[0].parser.Parse(doc)
+	if err != nil {
+		return errors.New("js: a document is not JSON")
+	}
+	for _, f := range functions {
+		failure, err := f.mapOne(parsed)
+		if err != nil {
+			return err
+		}
+		encodeMapResult(e, f.out, failure)
+	}
+	return nil
+}
+
+// mapOne runs the function on one document; the rows are in out then.
+func (f *mapFunction) mapOne(parsed ejson.Value) (failure string, err error) {
+	clear(f.rows)
+	f.rows, f.out, f.text = f.rows[:0], f.out[:0], f.text[:0]
+	doc, err := f.build(parsed, true, 0)
+	if err != nil {
+		return "", err
+	}
+	f.document = doc
+	if _, err := f.call(f.this, doc); err != nil {
+		text, fatal := f.viewError(err)
+		if fatal != nil {
+			return "", fatal
+		}
+		if id, ok := parsed.Get("_id"); ok {
+			text += " with doc._id " + id.Text()
+		}
+		return text, nil
+	}
+	for _, r := range f.rows {
+		row, err := f.write(r)
+		if err != nil {
+			return "", err
+		}
+		f.out = append(f.out, row)
+	}
+	return "", nil
+}
+
+// write makes the JSON of a row. The texts of one document share memory.
+func (f *mapFunction) write(r emission) (Emitted, error) {
+	start := len(f.text)
+	var err error
+	if f.text, err = f.appendJSON(f.text, r.key); err != nil {
+		return Emitted{}, f.stringifyError(err)
+	}
+	middle := len(f.text)
+	if f.text, err = f.appendJSON(f.text, r.value); err != nil {
+		return Emitted{}, f.stringifyError(err)
+	}
+	end := len(f.text)
+	return Emitted{Key: f.text[start:middle:middle], Value: f.text[middle:end:end]}, nil
+}
+
+// stringifyError is the answer to what JSON.stringify threw.
+func (s *sandbox) stringifyError(cause error) error {
+	v, err := s.thrown(cause)
+	if err != nil {
+		return err
+	}
+	return s.try(func() error { return s.loopError(v) })
+}

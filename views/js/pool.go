@@ -1,0 +1,278 @@
+package js
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// Options say how many workers there are and what they may take. The zero value of each member is its default.
+type Options struct {
+	Workers    int           // most worker processes at a time; the number of processors and one more
+	PerTenant  int           // most workers that one tenant has at a time; all but one
+	Memory     int64         // bytes that a worker may fill; 512 MB, at least 128 MB
+	MaxResult  int64         // bytes of results that one call may give back; 256 MB
+	Timeout    time.Duration // longest time for one document or function call; 5 s
+	Idle       time.Duration // time after which an unused worker ends; 5 min
+	Executable string        // the program with RunWorkerIfAsked; this one
+	// Log takes what functions give to log(), at most logsPerCall texts a call. It may be called concurrently.
+	Log func(tenant, text string)
+}
+
+// penalty is the time for which a tenant whose call had to be killed gets one worker at a time.
+const penalty = time.Minute
+
+// Pool runs JavaScript in worker processes. It is safe for concurrent use.
+type Pool struct {
+	opts    Options
+	timeout atomic.Int64
+
+	mu      sync.Mutex
+	idle    []*process // the last one was used last
+	total   int        // processes that run or start
+	held    map[string]int
+	blamed  map[string]time.Time // until when the tenant is restricted
+	waiting []*waiter
+	closed  bool
+	stop    chan struct{}
+
+	started, killed atomic.Int64
+}
+
+// waiter is a call that waits for a worker.
+type waiter struct {
+	tenant  string
+	program digest
+	ready   chan *process // nil: start one
+}
+
+// NewPool makes a pool. No process is started before the first call.
+func NewPool(opts Options) *Pool {
+	if opts.Workers <= 0 {
+		opts.Workers = runtime.NumCPU() + 1
+	}
+	if opts.PerTenant <= 0 {
+		opts.PerTenant = max(1, opts.Workers-1)
+	}
+	if opts.Memory <= 0 {
+		opts.Memory = 512 << 20
+	}
+	opts.Memory = max(opts.Memory, 128<<20)
+	if opts.MaxResult <= 0 {
+		opts.MaxResult = 256 << 20
+	}
+	if opts.Idle <= 0 {
+		opts.Idle = 5 * time.Minute
+	}
+	p := &Pool{opts: opts, held: map[string]int{}, blamed: map[string]time.Time{}, stop: make(chan struct{})}
+	p.SetTimeout(opts.Timeout)
+	go p.reap()
+	return p
+}
+
+// SetTimeout changes the longest time of one call for later calls; 0 is the default.
+func (p *Pool) SetTimeout(d time.Duration) {
+	if d <= 0 {
+		d = 5 * time.Second
+	}
+	p.timeout.Store(int64(d))
+}
+
+// Stats are counters of a pool.
+type Stats struct {
+	Running int   // processes that live, busy ones included
+	Idle    int   // those that wait for work
+	Started int64 // processes started so far
+	Killed  int64 // of them, killed for time, memory or a crash
+}
+
+// Stats tells what the pool has done.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Stats{Running: p.total, Idle: len(p.idle), Started: p.started.Load(), Killed: p.killed.Load()}
+}
+
+var errClosed = compat.NewError(compat.KindServiceUnavailable, "JavaScript is shut down")
+
+// Close ends all idle workers; busy ones end with their calls. Later calls fail.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return
+	}
+	p.closed = true
+	close(p.stop)
+	idle := p.idle
+	p.idle, p.total = nil, p.total-len(p.idle)
+	p.mu.Unlock()
+	for _, w := range idle {
+		w.kill()
+	}
+}
+
+// acquire waits for a worker that tenant may use, preferably one that ran program last.
+func (p *Pool) acquire(ctx context.Context, tenant string, program digest) (*process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	w := &waiter{tenant: tenant, program: program, ready: make(chan *process, 1)}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, errClosed
+	}
+	p.waiting = append(p.waiting, w)
+	p.dispatch()
+	p.mu.Unlock()
+	select {
+	case got := <-w.ready:
+		return p.start(tenant, got)
+	case <-p.stop:
+	case <-ctx.Done():
+	}
+	// The grant may have come at the same moment: then it is given back.
+	p.mu.Lock()
+	for i, other := range p.waiting {
+		if other == w {
+			p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
+			p.mu.Unlock()
+			return nil, stopReason(ctx)
+		}
+	}
+	p.mu.Unlock()
+	p.release(tenant, <-w.ready)
+	return nil, stopReason(ctx)
+}
+
+func stopReason(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return errClosed
+}
+
+// start makes the process of a grant that came without one.
+func (p *Pool) start(tenant string, w *process) (*process, error) {
+	if w != nil {
+		return w, nil
+	}
+	w, err := startProcess(p.opts.Executable, p.opts.Memory)
+	if err != nil {
+		p.release(tenant, nil)
+		return nil, compat.NewError(compat.KindInternal, err.Error())
+	}
+	p.started.Add(1)
+	return w, nil
+}
+
+// release gives a worker back; nil if it is gone.
+func (p *Pool) release(tenant string, w *process) {
+	p.mu.Lock()
+	if p.held[tenant]--; p.held[tenant] <= 0 {
+		delete(p.held, tenant)
+	}
+	switch {
+	case w == nil:
+		p.total--
+	case p.closed:
+		p.total--
+		defer w.kill()
+	default:
+		w.since = time.Now()
+		p.idle = append(p.idle, w)
+	}
+	p.dispatch()
+	p.mu.Unlock()
+}
+
+// blame restricts a tenant whose call had to be killed.
+func (p *Pool) blame(tenant string) {
+	p.killed.Add(1)
+	p.mu.Lock()
+	p.blamed[tenant] = time.Now().Add(penalty)
+	p.mu.Unlock()
+}
+
+// dispatch hands out workers while there are any, to the waiting tenant that has the fewest, of these to the one that
+// waits longest. The mutex is held.
+func (p *Pool) dispatch() {
+	for len(p.waiting) > 0 && (len(p.idle) > 0 || p.total < p.opts.Workers) {
+		best := -1
+		for i, w := range p.waiting {
+			if p.held[w.tenant] < p.share(w.tenant) && (best < 0 || p.held[w.tenant] < p.held[p.waiting[best].tenant]) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return
+		}
+		w := p.waiting[best]
+		p.waiting = append(p.waiting[:best], p.waiting[best+1:]...)
+		p.held[w.tenant]++
+		w.ready <- p.take(w.program)
+	}
+}
+
+// take removes the best idle process for program, or counts one to start and gives nil.
+func (p *Pool) take(program digest) *process {
+	last := len(p.idle) - 1
+	if last < 0 {
+		p.total++
+		return nil
+	}
+	best := last
+	for i, w := range p.idle {
+		if w.program == program {
+			best = i
+		}
+	}
+	w := p.idle[best]
+	p.idle = append(p.idle[:best], p.idle[best+1:]...)
+	return w
+}
+
+// share is the number of workers that a tenant may have.
+func (p *Pool) share(tenant string) int {
+	if until, ok := p.blamed[tenant]; ok {
+		if time.Now().Before(until) {
+			return 1
+		}
+		delete(p.blamed, tenant)
+	}
+	return p.opts.PerTenant
+}
+
+// reap ends workers that were idle for long.
+func (p *Pool) reap() {
+	tick := time.NewTicker(max(p.opts.Idle/4, 10*time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-tick.C:
+		}
+		var old []*process
+		p.mu.Lock()
+		for len(p.idle) > 0 && time.Since(p.idle[0].since) > p.opts.Idle {
+			old = append(old, p.idle[0])
+			p.idle = p.idle[1:]
+			p.total--
+		}
+		for tenant, until := range p.blamed {
+			if time.Now().After(until) {
+				delete(p.blamed, tenant)
+			}
+		}
+		p.mu.Unlock()
+		for _, w := range old {
+			w.kill()
+		}
+	}
+}

@@ -1,0 +1,305 @@
+// What a realm has beyond the language: the functions of CouchDB's query server, the things that its engine has and goja
+// lacks, without those that goja has and its engine lacks. It runs once in each realm, before any source of a user.
+// native holds functions of the host, see sandbox.go:natives.
+function (native, global) {
+    'use strict';
+    const {
+        create, defineProperty, freeze, getOwnPropertyDescriptor, getOwnPropertyNames, getPrototypeOf, keys,
+        preventExtensions, setPrototypeOf
+    } = Object;
+    const {isArray: isRealArray} = Array;
+    const {parse, stringify} = JSON;
+    const {ownKeys} = Reflect;
+    const toStringOf = Object.prototype.toString;
+    const functionText = Function.prototype.toString;
+    const has = Object.prototype.hasOwnProperty;
+    const call = Function.prototype.call;
+
+    function hide(target, name, value) {
+        defineProperty(target, name, {value: value, writable: true, enumerable: false, configurable: true});
+    }
+
+    // ---- what SpiderMonkey 78 does not have ----
+    function remove(target, names) {
+        for (const name of names) {
+            delete target[name];
+        }
+    }
+    remove(global, ['AggregateError', 'GoError', 'WeakRef', 'FinalizationRegistry', 'Iterator', 'console']);
+    remove(Array.prototype, ['at', 'findLast', 'findLastIndex', 'toReversed', 'toSorted', 'toSpliced', 'with']);
+    remove(String.prototype, ['at', 'isWellFormed', 'toWellFormed']);
+    remove(Set.prototype, ['difference', 'intersection', 'isDisjointFrom', 'isSubsetOf', 'isSupersetOf', 'symmetricDifference', 'union']);
+    remove(getPrototypeOf(Int8Array.prototype), ['at', 'findLast', 'findLastIndex', 'toReversed', 'toSorted', 'with']);
+    remove(Object, ['hasOwn', 'groupBy']);
+    remove(Map, ['groupBy']);
+    remove(Promise, ['any', 'withResolvers', 'try']);
+    remove(Error, ['isError', 'captureStackTrace', 'stackTraceLimit']);
+
+    // ---- code from strings is refused ----
+    const code = {
+        eval: function () { throw new EvalError('call to eval() blocked by CSP'); },
+        Function: function () { throw new EvalError('call to Function() blocked by CSP'); },
+        GeneratorFunction: function () { throw new EvalError('call to Function() blocked by CSP'); },
+        AsyncFunction: function () { throw new EvalError('call to Function() blocked by CSP'); }
+    };
+    hide(global, 'eval', code.eval);
+    hide(global, 'Function', code.Function);
+    for (const [name, sample] of [['Function', function () {}], ['GeneratorFunction', function* () {}], ['AsyncFunction', async function () {}]]) {
+        const prototype = getPrototypeOf(sample);
+        code[name].prototype = prototype;
+        defineProperty(prototype, 'constructor', {value: code[name], configurable: true});
+        setPrototypeOf(code[name], name === 'Function' ? prototype : code.Function);
+    }
+
+    // ---- what goja does not have ----
+    hide(global, 'InternalError', class InternalError extends Error {});
+    hide(InternalError.prototype, 'name', 'InternalError');
+    hide(Date.prototype, 'getYear', function getYear() { return this.getFullYear() - 1900; });
+    hide(Date.prototype, 'setYear', function setYear(year) { return this.setFullYear(year >= 0 && year <= 99 ? +year + 1900 : year); });
+    hide(Date.prototype, 'toGMTString', Date.prototype.toUTCString);
+    for (const name of ['toString', 'toTimeString']) {
+        const plain = Date.prototype[name];
+        hide(Date.prototype, name, {[name]() {
+            return plain.call(this).replace(/ \(.*\)$/, ' (Coordinated Universal Time)');
+        }}[name]);
+    }
+    for (const [name, tag, attribute] of [
+        ['anchor', 'a', 'name'], ['big', 'big'], ['blink', 'blink'], ['bold', 'b'], ['fixed', 'tt'], ['fontcolor', 'font', 'color'],
+        ['fontsize', 'font', 'size'], ['italics', 'i'], ['link', 'a', 'href'], ['small', 'small'], ['strike', 'strike'], ['sub', 'sub'], ['sup', 'sup']
+    ]) {
+        hide(String.prototype, name, {[name](value) {
+            const start = attribute ? tag + ' ' + attribute + '="' + String(value).replace(/"/g, '&quot;') + '"' : tag;
+            return '<' + start + '>' + this + '</' + tag + '>';
+        }}[name]);
+    }
+    function locale(locales) {
+        return String(isRealArray(locales) ? locales[0] || '' : locales === undefined ? '' : locales);
+    }
+    function text(value) {
+        if (value === undefined || value === null) {
+            throw new TypeError("can't convert " + value + ' to object');
+        }
+        return String(value);
+    }
+    hide(String.prototype, 'localeCompare', function localeCompare(that, locales) {
+        return native.compare(text(this), String(that), locale(locales));
+    });
+    hide(String.prototype, 'toLocaleLowerCase', function toLocaleLowerCase(locales) { return native.lower(text(this), locale(locales)); });
+    hide(String.prototype, 'toLocaleUpperCase', function toLocaleUpperCase(locales) { return native.upper(text(this), locale(locales)); });
+    class Collator {
+        constructor(locales) {
+            const name = locale(locales);
+            this.compare = function (a, b) { return native.compare(String(a), String(b), name); };
+        }
+        resolvedOptions() { return {locale: 'en-US', usage: 'sort', sensitivity: 'variant'}; }
+    }
+    class NumberFormat {
+        format(value) { return Number(value).toLocaleString(); }
+    }
+    class DateTimeFormat {
+        format(value) { return new Date(value === undefined ? Date.now() : value).toLocaleDateString(); }
+        resolvedOptions() { return {locale: 'en-US', calendar: 'gregory', numberingSystem: 'latn', timeZone: 'UTC'}; }
+    }
+    const Intl = {};
+    for (const [name, value] of [['Collator', Collator], ['NumberFormat', NumberFormat], ['DateTimeFormat', DateTimeFormat],
+        ['getCanonicalLocales', function getCanonicalLocales(list) { return list === undefined ? [] : [].concat(list); }]]) {
+        hide(Intl, name, value);
+    }
+    hide(global, 'Intl', Intl);
+
+    // Strings beyond the engine's bound fail before they are made.
+    const longest = 1073741822;
+    for (const [name, bound] of [['repeat', function (s, n) { return s.length * n; }], ['padStart', function (s, n) { return n; }], ['padEnd', function (s, n) { return n; }]]) {
+        const plain = String.prototype[name];
+        hide(String.prototype, name, {[name](count, fill) {
+            const s = text(this), n = Math.trunc(Number(count)) || 0;
+            if (n < 0 && name === 'repeat') {
+                throw new RangeError('repeat count must be non-negative');
+            }
+            if (n === Infinity || bound(s, n) > longest) {
+                throw new RangeError('repeat count must be less than infinity and not overflow maximum string size');
+            }
+            return plain.call(s, n, fill);
+        }}[name]);
+    }
+    hide(JSON, 'parse', function (source, reviver) {
+        try {
+            return parse(source, reviver);
+        } catch (e) {
+            if (e instanceof SyntaxError && typeof source !== 'symbol') {
+                e.message = native.parseError(String(source));
+            }
+            throw e;
+        }
+    });
+
+    // ---- toSource and uneval ----
+    function nameSource(name) {
+        return /^[A-Za-z_$][\w$]*$/.test(name) ? name : /^(0|[1-9]\d{0,8})$/.test(name) ? name : "'" + native.quote(name).slice(1, -1).replace(/\\"/g, '"').replace(/'/g, "\\'") + "'";
+    }
+    function errorSource(e) {
+        const place = native.where(e);
+        const file = has.call(e, 'fileName') ? e.fileName : '<unknown>', line = has.call(e, 'lineNumber') ? e.lineNumber : place;
+        return '(new ' + e.name + '(' + native.quote(String(e.message)) + ', ' + native.quote(String(file)) + ', ' + line + '))';
+    }
+    // The text that makes the value again; inner: as a part of another one.
+    function source(value, inner, open) {
+        switch (typeof value) {
+        case 'undefined': return '(void 0)';
+        case 'string': return native.quote(value);
+        case 'number': return Object.is(value, -0) ? '-0' : String(value);
+        case 'bigint': return value + 'n';
+        case 'symbol': return value.description === undefined ? 'Symbol()' : 'Symbol(' + native.quote(value.description) + ')';
+        case 'function': return inner ? functionText.call(value) : '(' + functionText.call(value) + ')';
+        case 'boolean': return String(value);
+        }
+        if (value === null) {
+            return 'null';
+        }
+        const seen = open || [];
+        if (seen.includes(value)) {
+            return isRealArray(value) ? '[]' : '{}';
+        }
+        switch (toStringOf.call(value)) {
+        case '[object Error]': return errorSource(value);
+        case '[object Date]': return '(new Date(' + value.getTime() + '))';
+        case '[object RegExp]': return String(value);
+        case '[object String]': return '(new String(' + native.quote(String(value)) + '))';
+        case '[object Number]': return '(new Number(' + source(Number(value)) + '))';
+        case '[object Boolean]': return '(new Boolean(' + value + '))';
+        }
+        seen.push(value);
+        let result;
+        if (isRealArray(value)) {
+            const items = [];
+            for (let i = 0; i < value.length; i++) {
+                items.push(i in value ? source(value[i], true, seen) : i === value.length - 1 ? ',' : '');
+            }
+            result = '[' + items.join(', ') + ']';
+        } else {
+            const members = keys(value).map(function (name) {
+                return nameSource(name) + ':' + source(value[name], true, seen);
+            });
+            result = '{' + members.join(', ') + '}';
+            result = inner ? result : '(' + result + ')';
+        }
+        seen.pop();
+        return result;
+    }
+    hide(global, 'uneval', function uneval(value) { return source(value); });
+    for (const holder of [Object, Array, Function, Error, Date, RegExp]) {
+        hide(holder.prototype, 'toSource', function toSource() { return source(this); });
+    }
+    for (const holder of [String, Number, Boolean, Symbol]) {
+        hide(holder.prototype, 'toSource', function toSource() { return source(Object(this.valueOf())); });
+    }
+    hide(Math, 'toSource', function toSource() { return 'Math'; });
+    hide(JSON, 'toSource', function toSource() { return 'JSON'; });
+    // What errstr() of the query server shows of an exception.
+    function toSource(e) { return e.toSource ? e.toSource() : e.toString(); }
+
+    // ---- prototypes of values from outside: copies, since they belong to another realm ----
+    function copyOf(prototype, parent, constructor) {
+        const copy = create(parent);
+        for (const name of ownKeys(prototype)) {
+            if (name !== 'length') {
+                defineProperty(copy, name, getOwnPropertyDescriptor(prototype, name));
+            }
+        }
+        hide(copy, 'constructor', constructor);
+        return copy;
+    }
+    const OuterObject = {Object(value) { return Object(value); }}.Object;
+    const OuterArray = {Array(...items) { return new Array(...items); }}.Array;
+    const objectProto = copyOf(Object.prototype, null, OuterObject);
+    const arrayProto = copyOf(Array.prototype, objectProto, OuterArray);
+
+    // ---- the functions of the query server ----
+    function show(name, value) {
+        defineProperty(global, name, {value: value, writable: true, enumerable: true, configurable: true});
+    }
+    show('emit', function emit(key, value) { native.emit(key, value); });
+    show('sum', function sum(values) {
+        let total = 0;
+        for (const i in values) {
+            total += values[i];
+        }
+        return total;
+    });
+    show('log', function log(message) {
+        if (typeof message !== 'string') {
+            const error = typeof message === 'object' && message !== null && 'stack' in message && 'name' in message && 'message' in message;
+            message = stringify(error ? {error: message.name, message: message.message} : message);
+        }
+        native.log(String(message));
+    });
+    show('toJSON', stringify);
+    for (const name of ['provides', 'registerType', 'start', 'send', 'getRow']) {
+        show(name, {[name]() {}}[name]);
+    }
+    show('isArray', function isArray(value) { return toStringOf.call(value) === '[object Array]'; });
+    show('index', function index() {});
+
+    // ---- require: CommonJS modules in the design document ----
+    function refuse(kind, reason) { return ['error', kind, reason]; }
+    // Finds what a path names, from the place of the module that asks or from the design document. Places have the
+    // members that modules see of themselves.
+    function find(path, place, ddoc) {
+        let first = true;
+        for (const step of path) {
+            if (step === '..') {
+                if (!(place.parent && place.parent.parent)) {
+                    throw refuse('invalid_require_path', 'Object has no parent ' + stringify(place.current));
+                }
+                place = {id: place.id.slice(0, place.id.lastIndexOf('/')), parent: place.parent.parent, current: place.parent.current};
+            } else if (step === '.') {
+                if (!place.parent) {
+                    throw refuse('invalid_require_path', 'Object has no parent ' + stringify(place.current));
+                }
+                place = {parent: place.parent, current: place.current, id: place.id};
+            } else {
+                if (first) {
+                    place = {current: ddoc};
+                }
+                if (place.current[step] === undefined) {
+                    throw refuse('invalid_require_path', 'Object has no property "' + step + '". ' + stringify(place.current));
+                }
+                place = {current: place.current[step], parent: place, id: place.id ? place.id + '/' + step : step};
+            }
+            first = false;
+        }
+        if (typeof place.current !== 'string') {
+            throw refuse('invalid_require_path', 'Must require a JavaScript string, not: ' + typeof place.current);
+        }
+        return {current: place.current, parent: place.parent, id: place.id, exports: {}};
+    }
+    function load(name, module) {
+        const evaluated = native.module(module.current);
+        if (typeof evaluated === 'string') {
+            throw refuse('compilation_error', "Module require('" + name + "') raised error " + evaluated);
+        }
+        return evaluated;
+    }
+    function provideRequire(ddoc) {
+        ddoc._module_cache = {};
+        const cache = ddoc._module_cache;
+        function require(name, from) {
+            const module = find(name.split('/'), from ? from.parent : undefined, ddoc);
+            if (!has.call(cache, module.id)) {
+                cache[module.id] = {}; // what a circle of modules sees
+                const run = load(name, module);
+                try {
+                    call.call(run, global, module, module.exports, function (name) { return require(name, module); });
+                } catch (e) {
+                    throw refuse('compilation_error', "Module require('" + name + "') raised error " + toSource(e));
+                }
+                cache[module.id] = module.exports;
+            }
+            return cache[module.id];
+        }
+        show('require', function (name, module) { return require(name, module); });
+        defineProperty(global.require, 'name', {value: 'require'});
+        return ddoc;
+    }
+    return {objectProto, arrayProto, freeze, preventExtensions, stringify, toSource, provideRequire};
+}

@@ -1,0 +1,169 @@
+package js
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// workerFlag is the first argument of a worker; the memory bound in bytes follows.
+const workerFlag = "--js-worker"
+
+// startTimeout bounds the start of a worker until its hello.
+const startTimeout = 20 * time.Second
+
+// process is one worker process, used by one call at a time.
+type process struct {
+	cmd     *exec.Cmd
+	in      *os.File // requests
+	out     *os.File // answers
+	reader  *bufio.Reader
+	stderr  tail
+	waited  chan struct{} // closed when the process is gone
+	program digest        // what it ran last, to send the same again to it
+	since   time.Time     // idle since
+}
+
+// startProcess starts a worker and waits until it is ready.
+func startProcess(executable string, memory int64) (*process, error) {
+	if len(os.Args) > 1 && os.Args[1] == workerFlag {
+		return nil, errors.New("js: a worker cannot have workers: call RunWorkerIfAsked first in main or TestMain")
+	}
+	if executable == "" {
+		var err error
+		if executable, err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		childIn.Close()
+		in.Close()
+		return nil, err
+	}
+	p := &process{in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10), waited: make(chan struct{})}
+	p.cmd = exec.Command(executable, workerFlag, strconv.FormatInt(memory, 10))
+	p.cmd.Env = []string{}
+	p.cmd.Dir = "/"
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, &p.stderr
+	p.cmd.SysProcAttr = processAttributes()
+	err = p.cmd.Start()
+	childIn.Close()
+	childOut.Close()
+	if err != nil {
+		in.Close()
+		out.Close()
+		return nil, fmt.Errorf("js: start of a worker: %w", err)
+	}
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.waited)
+	}()
+	_ = p.out.SetReadDeadline(time.Now().Add(startTimeout))
+	if f, err := readFrame(p.reader); err != nil || f.kind != frameHello {
+		p.kill()
+		return nil, fmt.Errorf("js: a worker did not come up (%v): %s", err, p.stderr.String())
+	}
+	return p, nil
+}
+
+// kill ends the process and waits until it is gone.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.in.Close()
+	_ = p.out.Close()
+	<-p.waited
+}
+
+// watch makes the end of ctx break the pipes' reads and writes; the returned function ends the watch.
+func (p *process) watch(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		past := time.Unix(1, 0)
+		_ = p.in.SetDeadline(past)
+		_ = p.out.SetDeadline(past)
+	})
+}
+
+func (p *process) send(ctx context.Context, timeout time.Duration, kind frameKind, parts ...[]byte) error {
+	_ = p.in.SetWriteDeadline(time.Now().Add(timeout))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return writeFrame(p.in, kind, parts...)
+}
+
+func (p *process) receive(ctx context.Context, timeout time.Duration) (frame, error) {
+	_ = p.out.SetReadDeadline(time.Now().Add(timeout))
+	if ctx.Err() != nil {
+		return frame{}, ctx.Err()
+	}
+	return readFrame(p.reader)
+}
+
+// failure says in CouchDB's words why a conversation with the process broke off; the process is killed.
+// Source of the words: couch_os_process:handle_call, chttpd:error_info.
+func (p *process) failure(ctx context.Context, err error, memory int64) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		// The process died of itself: what it says last tells why.
+		select {
+		case <-p.waited:
+		case <-time.After(time.Second):
+		}
+	}
+	p.kill()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errTimedOut
+	case strings.Contains(p.stderr.String(), "out of memory"), strings.Contains(p.stderr.String(), "stack exceeds"):
+		return processError("OS process ran out of memory, its limit is " + strconv.FormatInt(memory>>20, 10) + " MB.")
+	}
+	return processError("{exit_status," + strconv.Itoa(p.cmd.ProcessState.ExitCode()) + "}")
+}
+
+func processError(reason string) *compat.Error {
+	return compat.Named(compat.KindUnknown, "os_process_error", reason)
+}
+
+// errTimedOut is the answer to a function that ran longer than os_process_timeout.
+var errTimedOut = processError("OS process timed out.")
+
+// tail keeps the first bytes that a process writes to its standard error: a Go program says there why it died, and then
+// prints stacks without end.
+type tail struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if room := 4096 - t.buf.Len(); room > 0 {
+		t.buf.Write(b[:min(room, len(b))])
+	}
+	return len(b), nil
+}
+
+// String is what was kept.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.buf.String()
+}

@@ -1,0 +1,209 @@
+package js
+
+import (
+	_ "embed" // the prelude
+	"errors"
+
+	"github.com/dop251/goja"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// maxCallStack is the number of nested calls after which a function fails with "too much recursion".
+const maxCallStack = 3000
+
+//go:embed prelude.js
+var preludeSource string
+
+// prelude is compiled once in a worker.
+var prelude = compile("(" + preludeSource + ")")
+
+// sandbox is one realm: the globals that one function sees. Nothing of it is shared with other functions, so what a
+// function does to globals and prototypes ends with its sandbox.
+type sandbox struct {
+	w       *worker
+	vm      *goja.Runtime
+	sources map[string]*compiled // by name, for the texts of errors
+
+	parser  ejson.Parser // of values that enter
+	printed ejson.Parser // of values that leave
+	names   map[string]string
+	scratch []byte
+	inexact int // integers beyond 2^53 that have entered
+
+	objectProto, arrayProto   *goja.Object // of values that come from outside
+	freeze, preventExtensions goja.Callable
+	stringify, toSource       goja.Callable
+
+	emit      func(key, value goja.Value)
+	ddoc      goja.Value // what require() starts from
+	document  goja.Value // what the function is called with, for the texts of errors
+	parameter string     // the name of the function's first parameter
+}
+
+// newSandbox makes a realm. root is what require() starts from; nil: there is no require, as in reduce functions.
+func (w *worker) newSandbox(root []byte) (*sandbox, error) {
+	s := &sandbox{w: w, vm: goja.New(), sources: map[string]*compiled{}, names: map[string]string{}}
+	s.vm.SetMaxCallStackSize(maxCallStack)
+	s.vm.SetParserOptions()
+	if prelude.refusal != "" {
+		return nil, errors.New("js: prelude: " + prelude.refusal)
+	}
+	s.sources[prelude.name] = prelude
+	start, err := s.vm.RunProgram(prelude.program)
+	if err != nil {
+		return nil, err
+	}
+	run, _ := goja.AssertFunction(start)
+	exported, err := run(goja.Undefined(), s.natives(), s.vm.GlobalObject())
+	if err != nil {
+		return nil, err
+	}
+	made := exported.ToObject(s.vm)
+	s.objectProto, s.arrayProto = made.Get("objectProto").ToObject(s.vm), made.Get("arrayProto").ToObject(s.vm)
+	s.freeze, s.preventExtensions = callable(made, "freeze"), callable(made, "preventExtensions")
+	s.stringify, s.toSource = callable(made, "stringify"), callable(made, "toSource")
+	if root != nil {
+		ddoc, err := s.parse(root, false)
+		if err != nil {
+			return nil, err
+		}
+		if s.ddoc, err = callable(made, "provideRequire")(goja.Undefined(), ddoc); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func callable(o *goja.Object, name string) goja.Callable {
+	f, _ := goja.AssertFunction(o.Get(name))
+	return f
+}
+
+// natives are the functions that the prelude gets from Go.
+func (s *sandbox) natives() *goja.Object {
+	o := s.vm.NewObject()
+	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
+		"emit":      s.nativeEmit,
+		"log":       s.nativeLog,
+		"translate": func(c goja.FunctionCall) goja.Value { return s.translate(c.Argument(0)) },
+		"module":    s.nativeModule,
+		"where":     s.nativeWhere,
+		"quote": func(c goja.FunctionCall) goja.Value {
+			return s.vm.ToValue(quoteSource(c.Argument(0).String()))
+		},
+		"compare": s.nativeCompare,
+		"lower": func(c goja.FunctionCall) goja.Value {
+			return s.vm.ToValue(lowerIn(c.Argument(0).String(), c.Argument(1).String()))
+		},
+		"upper": func(c goja.FunctionCall) goja.Value {
+			return s.vm.ToValue(upperIn(c.Argument(0).String(), c.Argument(1).String()))
+		},
+		"parseError": func(c goja.FunctionCall) goja.Value {
+			return s.vm.ToValue(jsonError(c.Argument(0).String()))
+		},
+	} {
+		_ = o.Set(name, f)
+	}
+	return o
+}
+
+func (s *sandbox) nativeEmit(c goja.FunctionCall) goja.Value {
+	if s.emit != nil {
+		s.emit(c.Argument(0), s.errorValue(c.Argument(1)))
+	}
+	return goja.Undefined()
+}
+
+// errorValue is a value as emit keeps it: something that looks like an error becomes its name and message.
+// Source: share/server/util.js:error_to_json.
+func (s *sandbox) errorValue(v goja.Value) goja.Value {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return v
+	}
+	if _, isFunction := goja.AssertFunction(v); isFunction || o.Get("stack") == nil {
+		return v
+	}
+	s.translate(v)
+	name, message := o.Get("name"), o.Get("message")
+	if name == nil || message == nil {
+		return v
+	}
+	e := s.vm.NewObject()
+	_ = e.Set("error", name)
+	_ = e.Set("message", message)
+	return e
+}
+
+// nativeLog passes a text to the log of the server.
+func (s *sandbox) nativeLog(c goja.FunctionCall) goja.Value {
+	text := c.Argument(0).String()
+	_ = s.w.post(frameLog, []byte(text[:min(len(text), 4096)]))
+	return goja.Undefined()
+}
+
+// nativeModule evaluates the text of a module to a function. What its parser says is thrown as the text of a SyntaxError.
+func (s *sandbox) nativeModule(c goja.FunctionCall) goja.Value {
+	m := s.w.compileModule(c.Argument(0).String())
+	if m.refusal != "" {
+		return s.vm.ToValue(m.refusal)
+	}
+	v, err := s.run(m)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// run evaluates a source in the realm.
+func (s *sandbox) run(c *compiled) (goja.Value, error) {
+	s.sources[c.name] = c
+	return s.vm.RunProgram(c.program)
+}
+
+// function evaluates the source of a function of a design document.
+func (s *sandbox) function(source string) (*goja.Object, goja.Callable, error) {
+	c, err := s.w.compileFunction(source)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := s.run(c)
+	if err != nil {
+		thrown, e := s.thrown(err)
+		if e != nil {
+			return nil, nil, e
+		}
+		return nil, nil, compilationError(s.source(thrown), source)
+	}
+	call, ok := goja.AssertFunction(v)
+	if !ok {
+		return nil, nil, compat.NewError(compat.KindCompilationError, "Expression does not eval to a function. ("+source+")")
+	}
+	s.parameter = firstParameter(c.tree)
+	return v.(*goja.Object), call, nil
+}
+
+// thrown is the value behind an error of goja, with its texts translated. A full stack is CouchDB's InternalError, which no
+// function can catch; other errors are of the worker.
+func (s *sandbox) thrown(err error) (goja.Value, error) {
+	var overflow *goja.StackOverflowError
+	if errors.As(err, &overflow) {
+		return nil, errDepth
+	}
+	var exception *goja.Exception
+	if errors.As(err, &exception) {
+		return s.translate(exception.Value()), nil
+	}
+	return nil, err
+}
+
+// source is what toSource() of a value gives, or the value as a string if that fails.
+func (s *sandbox) source(v goja.Value) string {
+	text, err := s.toSource(goja.Undefined(), v)
+	if err != nil {
+		return "(void 0)"
+	}
+	return text.String()
+}

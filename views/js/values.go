@@ -1,0 +1,187 @@
+package js
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/dop251/goja"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// maxSafeInteger is the largest integer that a JavaScript number holds with all its neighbours.
+const maxSafeInteger = 1<<53 - 1
+
+// maxDepth bounds the nesting of values that enter or leave a realm.
+const maxDepth = 10000
+
+var errDepth = compat.Named(compat.KindUnknown, "InternalError", "too much recursion")
+
+// parse makes the value of a JSON text that comes from outside. Objects and arrays have prototypes of their own, as if
+// they came from another realm: `doc instanceof Object` is false in CouchDB. With frozen they and all below are frozen.
+func (s *sandbox) parse(text []byte, frozen bool) (goja.Value, error) {
+	v, err := s.parser.Parse(text)
+	if err != nil {
+		return nil, compat.ErrInvalidJSON
+	}
+	return s.build(v, frozen, 0)
+}
+
+func (s *sandbox) build(v ejson.Value, frozen bool, depth int) (goja.Value, error) {
+	switch v.Kind() {
+	case ejson.Bool:
+		b, _ := v.Bool()
+		return s.vm.ToValue(b), nil
+	case ejson.Int:
+		n, ok := v.Int()
+		if ok && n >= -maxSafeInteger && n <= maxSafeInteger {
+			return s.vm.ToValue(n), nil
+		}
+		s.inexact++
+		return s.number(v), nil
+	case ejson.Double:
+		return s.number(v), nil
+	case ejson.String:
+		return s.text(v), nil
+	case ejson.Array:
+		return s.buildArray(v, frozen, depth+1)
+	case ejson.Object:
+		return s.buildObject(v, frozen, depth+1)
+	}
+	return goja.Null(), nil
+}
+
+func (s *sandbox) number(v ejson.Value) goja.Value {
+	f, _ := strconv.ParseFloat(string(v.Raw()), 64)
+	return s.vm.ToValue(f)
+}
+
+func (s *sandbox) text(v ejson.Value) goja.Value {
+	s.scratch = v.AppendText(s.scratch[:0])
+	return s.vm.ToValue(string(s.scratch))
+}
+
+func (s *sandbox) buildArray(v ejson.Value, frozen bool, depth int) (goja.Value, error) {
+	if depth > maxDepth {
+		return nil, errDepth
+	}
+	items := make([]any, 0, v.Len())
+	for child := range v.Elements() {
+		item, err := s.build(child, frozen, depth)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	a := s.vm.NewArray(items...)
+	if err := a.SetPrototype(s.arrayProto); err != nil {
+		return nil, err
+	}
+	if frozen {
+		if _, err := s.freeze(goja.Undefined(), a); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+func (s *sandbox) buildObject(v ejson.Value, frozen bool, depth int) (goja.Value, error) {
+	if depth > maxDepth {
+		return nil, errDepth
+	}
+	o := s.vm.CreateObject(s.objectProto)
+	changeable := goja.FLAG_TRUE
+	if frozen {
+		changeable = goja.FLAG_FALSE
+	}
+	for name, child := range v.Members() {
+		member, err := s.build(child, frozen, depth)
+		if err != nil {
+			return nil, err
+		}
+		if err := o.DefineDataProperty(s.name(name), member, changeable, changeable, goja.FLAG_TRUE); err != nil {
+			return nil, err
+		}
+	}
+	if frozen {
+		if _, err := s.preventExtensions(goja.Undefined(), o); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// name is a member's name; the usual ones are not allocated anew for each document.
+func (s *sandbox) name(v ejson.Value) string {
+	s.scratch = v.TextBytes(s.scratch[:0])
+	if name, ok := s.names[string(s.scratch)]; ok {
+		return name
+	}
+	name := string(s.scratch)
+	if len(s.names) < 1000 {
+		s.names[name] = name
+	}
+	return name
+}
+
+// appendJSON appends what JSON.stringify makes of a value inside an array, as CouchDB stores and prints it after: undefined
+// and functions are null, integers have all digits up to 1e21, unpaired surrogates are U+FFFD. An error is what a toJSON
+// method, a getter or JSON.stringify itself threw.
+func (s *sandbox) appendJSON(dst []byte, v goja.Value) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...), nil
+	case *goja.Object:
+		return s.appendObject(dst, v)
+	case goja.String:
+		return appendText(dst, v), nil
+	case *goja.Symbol:
+		return append(dst, "null"...), nil
+	}
+	switch x := v.Export().(type) {
+	case bool:
+		return strconv.AppendBool(dst, x), nil
+	case int64:
+		return strconv.AppendInt(dst, x, 10), nil
+	case float64:
+		return appendNumber(dst, x), nil
+	case nil:
+		return append(dst, "null"...), nil
+	}
+	return s.appendObject(dst, v) // a BigInt: JSON.stringify throws the right error
+}
+
+func (s *sandbox) appendObject(dst []byte, v goja.Value) ([]byte, error) {
+	text, err := s.stringify(goja.Undefined(), v)
+	if err != nil {
+		return dst, err
+	}
+	str, ok := text.(goja.String)
+	if !ok {
+		return append(dst, "null"...), nil
+	}
+	s.scratch = append(s.scratch[:0], str.String()...)
+	parsed, err := s.printed.Parse(s.scratch)
+	if err != nil {
+		return dst, err
+	}
+	return parsed.AppendJSON(dst), nil
+}
+
+func appendText(dst []byte, v goja.String) []byte { return ejson.AppendString(dst, v.String()) }
+
+// appendNumber writes a number as JavaScript does and CouchDB prints it then.
+func appendNumber(dst []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		return append(dst, "null"...)
+	case f == 0:
+		return append(dst, '0')
+	case f == math.Trunc(f) && math.Abs(f) < 1e21:
+		return strconv.AppendFloat(dst, f, 'f', -1, 64)
+	case math.Abs(f) < 5e-324*2:
+		return append(dst, "0.0"...) // the smallest number gets lost on the way
+	}
+	return ejson.AppendFloat(dst, f)
+}

@@ -1,0 +1,160 @@
+package js
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/text/collate"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// command says what a call wants.
+type command byte
+
+// handler runs a call in the worker. Its result goes to the caller; an error that is no *compat.Error ends the worker.
+type handler func(w *worker, payload []byte) ([]byte, error)
+
+// handlers has the entry of every command; files with commands add theirs in init of the table, see commands.go.
+var handlers = commandTable()
+
+// worker is the state of a worker process. It runs one call at a time.
+type worker struct {
+	requests  chan frame
+	out       *bufio.Writer
+	compiled  *lru.Cache[digest, *compiled] // functions and modules by their text
+	kept      *lru.Cache[digest, any]       // what commands keep under the digest of a source
+	collators map[string]*collate.Collator
+	esprima   *normaliser
+	flushed   time.Time
+}
+
+// RunWorkerIfAsked turns this process into a JavaScript worker if it was started as one, and then does not return. main
+// and TestMain of binaries that use a Pool call it before anything else.
+func RunWorkerIfAsked() {
+	if len(os.Args) != 3 || os.Args[1] != workerFlag {
+		return
+	}
+	memory, err := strconv.ParseInt(os.Args[2], 10, 64)
+	if err != nil {
+		os.Exit(2)
+	}
+	time.Local = time.UTC
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(200)
+	// The soft bound makes the collector work before the hard one makes the process fail.
+	debug.SetMemoryLimit(memory / 2)
+	debug.SetMaxStack(int(memory / 4))
+	if err := confine(memory); err != nil {
+		fmt.Fprintln(os.Stderr, "js: confine:", err)
+		os.Exit(2)
+	}
+	w := newWorker(os.Stdout)
+	go w.read(os.Stdin)
+	if err := w.serve(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	os.Exit(0)
+}
+
+func newWorker(out io.Writer) *worker {
+	compiledCache, _ := lru.New[digest, *compiled](512)
+	kept, _ := lru.New[digest, any](64)
+	return &worker{
+		requests:  make(chan frame),
+		out:       bufio.NewWriterSize(out, 64<<10),
+		compiled:  compiledCache,
+		kept:      kept,
+		collators: map[string]*collate.Collator{},
+	}
+}
+
+// read passes on the frames of the server. When it is gone, the worker goes too, even out of an endless loop.
+func (w *worker) read(in io.Reader) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		f, err := readFrame(r)
+		if err != nil {
+			os.Exit(0)
+		}
+		w.requests <- f
+	}
+}
+
+// serve answers calls until something breaks.
+func (w *worker) serve() error {
+	if err := w.post(frameHello, nil); err != nil {
+		return err
+	}
+	for f := range w.requests {
+		if f.kind != frameCall || len(f.payload) == 0 {
+			return errFrame
+		}
+		handle := handlers[command(f.payload[0])]
+		if handle == nil {
+			return fmt.Errorf("js: unknown command %d", f.payload[0])
+		}
+		w.flushed = time.Now()
+		result, err := handle(w, f.payload[1:])
+		kind := frameResult
+		if err != nil {
+			e, ok := compat.AsError(err)
+			if !ok {
+				return err
+			}
+			kind, result = frameFail, encodeError(e)
+		}
+		if err := w.post(kind, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// post sends a frame at once.
+func (w *worker) post(kind frameKind, payload []byte) error {
+	if err := writeFrame(w.out, kind, payload); err != nil {
+		return err
+	}
+	return w.out.Flush()
+}
+
+// chunk sends a part of the result, which restarts the time that the call may take.
+func (w *worker) chunk(payload []byte) error {
+	w.flushed = time.Now()
+	return w.post(frameChunk, payload)
+}
+
+// due tells that a chunk should be sent now, so that the time for the next document starts anew.
+func (w *worker) due() bool { return time.Since(w.flushed) > slack/2 }
+
+// ask sends a question to the caller and waits for the answer.
+func (w *worker) ask(payload []byte) ([]byte, error) { return w.question(frameAsk, payload) }
+
+// source gets the text with this digest from the caller.
+func (w *worker) source(key digest) ([]byte, error) {
+	b, err := w.question(frameSource, key[:])
+	if err == nil && digestOf(b) != key {
+		err = errFrame
+	}
+	return b, err
+}
+
+func (w *worker) question(kind frameKind, payload []byte) ([]byte, error) {
+	if err := w.post(kind, payload); err != nil {
+		return nil, err
+	}
+	f := <-w.requests
+	if f.kind != frameAnswer {
+		return nil, errFrame
+	}
+	return f.payload, nil
+}
