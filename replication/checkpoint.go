@@ -71,7 +71,7 @@ func (c *checkpointer) findLog(ctx context.Context, p Peer) (*LocalDocument, err
 		if version < IDVersion {
 			doc.Rev = ""
 			if c.run.spec.Options.UseCheckpoints {
-				if doc.Rev, err = p.PutLocal(ctx, c.id, *doc); err != nil && !errors.Is(err, errConflict) {
+				if doc.Rev, err = p.PutLocal(ctx, c.id, *doc); err != nil && !errors.Is(err, ErrConflict) {
 					return nil, err
 				}
 			}
@@ -215,7 +215,7 @@ func checkpointFailure(text string, err error) error {
 
 func (c *checkpointer) put(ctx context.Context, p Peer, rev string, body []byte, side string) (string, error) {
 	got, err := p.PutLocal(ctx, c.id, LocalDocument{Rev: rev, Body: body})
-	if errors.Is(err, errConflict) {
+	if errors.Is(err, ErrConflict) {
 		// An attempt whose answer was lost may have written it.
 		if doc, openErr := p.OpenLocal(ctx, c.id); openErr == nil && doc != nil && string(doc.Body) == string(body) {
 			return doc.Rev, nil

@@ -45,12 +45,12 @@ func termFailure(tag string, elements ...string) *Failure {
 	return &Failure{Tag: tag, Term: tupleTerm(tag, elements...)}
 }
 
-// What peers tell the pipeline.
+// What peers tell the pipeline; see Peer.
 var (
-	errConflict    = errors.New("checkpoint conflict")
-	errMissingDoc  = errors.New("revision is missing at the source")
-	errMissingStub = errors.New("target lacks an attachment of a stub")
-	errTooLarge    = errors.New("request is too large for the target")
+	ErrConflict    = errors.New("checkpoint conflict")
+	ErrMissingDoc  = errors.New("revision is missing at the source")
+	ErrMissingStub = errors.New("target lacks an attachment of a stub")
+	ErrTooLarge    = errors.New("request is too large for the target")
 )
 
 // maxBackoff is the failure of a peer that answers 429 for too long.
@@ -137,3 +137,26 @@ func isAddressError(err error) bool {
 	var a *AddressError
 	return errors.As(err, &a)
 }
+
+// Unauthorized is the failure of a peer that asks for credentials.
+func Unauthorized(uri string) error { return pairFailure("unauthorized", uri) }
+
+// Forbidden is the failure of a peer that does not let the user in.
+func Forbidden(uri string) error { return pairFailure("forbidden", uri) }
+
+// NotFound is the failure of a database that is not there.
+func NotFound(uri string) error { return pairFailure("db_not_found", uri) }
+
+// RequestFailed is {Tag, Code, Body} for what a peer of this server cannot do: the answer that HTTP would have given.
+func RequestFailed(tag string, code int, word, reason string) error {
+	body := "{[{<<\"error\">>," + string(appendBinaryTerm(nil, word)) + "},{<<\"reason\">>," + string(appendBinaryTerm(nil, reason)) + "}]}"
+	return termFailure(tag, intTerm(code), body)
+}
+
+// WriteFailed is the failure of a document that could not be written for a reason that is not its own.
+func WriteFailed(word, reason string) error {
+	return termFailure("doc_write_failed", tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason))))
+}
+
+// ReadFailed is {error, Word}: a document that could not be read.
+func ReadFailed(word string) error { return termFailure("error", string(appendBinaryTerm(nil, word))) }

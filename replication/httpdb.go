@@ -144,7 +144,7 @@ func (p *HTTPPeer) PutLocal(ctx context.Context, id string, doc LocalDocument) (
 			rev = memberText(v, "rev")
 			return nil
 		case http.StatusConflict:
-			return errConflict
+			return ErrConflict
 		}
 		word, reason := memberText(v, "error"), memberText(v, "reason")
 		return &Failure{Tag: word, Term: tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason)))}
@@ -263,7 +263,7 @@ func (p *HTTPPeer) BulkWrite(ctx context.Context, docs [][]byte) (refused []Refu
 	err = p.doJSON(ctx, r, func(status int, v ejson.Value) error {
 		switch {
 		case status == http.StatusRequestEntityTooLarge:
-			return errTooLarge
+			return ErrTooLarge
 		case (status == http.StatusCreated || status == http.StatusExpectationFailed) && v.Kind() == ejson.Array:
 			for row := range v.Elements() {
 				if word := memberText(row, "error"); word != "" {
@@ -277,8 +277,8 @@ func (p *HTTPPeer) BulkWrite(ctx context.Context, docs [][]byte) (refused []Refu
 	return refused, err
 }
 
-// changesQuery is the query of a feed in CouchDB's order (couch_replicator_api_wrap:changes_since).
-func changesQuery(r *ChangesRequest) (query []Header, body []byte) {
+// Query is the query of a feed in CouchDB's order, and the body that makes it a POST (couch_replicator_api_wrap:changes_since).
+func (r *ChangesRequest) Query() (query []Header, body []byte) {
 	o := r.Options
 	feed, style := "normal", "all_docs"
 	if o.Continuous {
@@ -340,7 +340,7 @@ var viewField = func() map[string]bool {
 
 // Changes implements Peer.
 func (p *HTTPPeer) Changes(ctx context.Context, c ChangesRequest, row func(ChangeRow) error) (last Sequence, err error) {
-	query, body := changesQuery(&c)
+	query, body := c.Query()
 	r := newRequest(http.MethodGet, "_changes", query...)
 	if body != nil {
 		r.method = http.MethodPost

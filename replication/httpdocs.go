@@ -121,7 +121,7 @@ func (p *HTTPPeer) Fetch(ctx context.Context, wanted Wanted, take func(*Document
 		var callback *callbackError
 		var failure *Failure
 		switch {
-		case err == nil || errors.Is(err, errMissingDoc) || ctx.Err() != nil:
+		case err == nil || errors.Is(err, ErrMissingDoc) || ctx.Err() != nil:
 			return err
 		case errors.As(err, &callback):
 			return callback.err
@@ -159,7 +159,7 @@ func (p *HTTPPeer) fetchOnce(ctx context.Context, wanted Wanted, limit int, take
 		case a.status != http.StatusOK:
 			return p.codeFailure(r, a.status)
 		}
-		return p.readRevisions(ctx, a, wanted, take)
+		return readRevisions(a, wanted, take)
 	})
 }
 
@@ -176,7 +176,7 @@ func (p *HTTPPeer) attsSince(r *request, ancestors []compat.Rev, limit int) []co
 }
 
 // readRevisions reads the multipart/mixed answer.
-func (p *HTTPPeer) readRevisions(ctx context.Context, a *answer, wanted Wanted, take func(*Document) error) error {
+func readRevisions(a *answer, wanted Wanted, take func(*Document) error) error {
 	contentType := compat.ParseMediaType(a.headers.Get("Content-Type"))
 	boundary, ok := contentType.Param("boundary")
 	if !ok || !strings.HasPrefix(contentType.Name, "multipart/") {
@@ -193,7 +193,7 @@ func (p *HTTPPeer) readRevisions(ctx context.Context, a *answer, wanted Wanted, 
 		}
 		switch media := part.Header.MediaType(); {
 		case media.Name == "multipart/related":
-			err = p.readRelated(ctx, part, wanted, take)
+			err = readRelated(part, wanted, take)
 		case media.Name != "application/json":
 			return errStreamSyntax
 		default:
@@ -209,7 +209,7 @@ func (p *HTTPPeer) readRevisions(ctx context.Context, a *answer, wanted Wanted, 
 // readPlain reads a revision without attachments that follow, or the word that it is missing.
 func readPlain(part io.Reader, wanted Wanted, missing bool, take func(*Document) error) error {
 	if missing {
-		return errMissingDoc
+		return ErrMissingDoc
 	}
 	text, err := readItem(part)
 	if err != nil {
@@ -230,7 +230,7 @@ func readItem(r io.Reader) ([]byte, error) {
 }
 
 // readRelated reads a document with its attachments: take has to read them before it returns, or none.
-func (p *HTTPPeer) readRelated(ctx context.Context, part *compat.Part, wanted Wanted, take func(*Document) error) error {
+func readRelated(part *compat.Part, wanted Wanted, take func(*Document) error) error {
 	related, err := compat.NewRelatedReader(part.Header.Get("content-type"), part)
 	if err != nil {
 		return err
@@ -264,8 +264,9 @@ func (p *HTTPPeer) readRelated(ctx context.Context, part *compat.Part, wanted Wa
 		}
 		doc.Attachments = append(doc.Attachments, Attachment{
 			Name: a.Name, Type: a.Type, Encoding: a.Encoding, Length: length,
-			Open: func(context.Context) (io.ReadCloser, error) {
-				return io.NopCloser(&noticeReader{related.Attachment(length), &broken}), nil
+			Copy: func(_ context.Context, w io.Writer) error {
+				_, err := io.Copy(w, &noticeReader{related.Attachment(length), &broken})
+				return err
 			},
 		})
 	}
@@ -306,7 +307,7 @@ func (p *HTTPPeer) Put(ctx context.Context, doc *Document) error {
 		for i := range doc.Attachments {
 			a := &doc.Attachments[i]
 			parts[i] = compat.AttachmentPart{Name: a.Name, Type: a.Type, Encoding: a.Encoding, Length: a.Length,
-				Content: func(w io.Writer) error { return a.copyTo(ctx, w) }}
+				Content: func(w io.Writer) error { return a.Copy(ctx, w) }}
 		}
 		r.headers = []Header{{"Content-Type", compat.RelatedContentType(boundary)}}
 		r.length = compat.RelatedLength(boundary, len(doc.JSON), parts)
@@ -344,16 +345,6 @@ func flushAfter(w io.Writer, b *bytes.Buffer, err error) error {
 	return err
 }
 
-func (a *Attachment) copyTo(ctx context.Context, w io.Writer) error {
-	r, err := a.Open(ctx)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	_, err = io.Copy(w, r)
-	return err
-}
-
 // putResult reads the answer to a document: refusals that concern this document only do not end the replication
 // (couch_replicator_worker:handle_doc_write_error).
 func putResult(doc *Document, status int, v ejson.Value) error {
@@ -369,7 +360,7 @@ func putResult(doc *Document, status int, v ejson.Value) error {
 		status == http.StatusBadRequest && word == "bad_request" && strings.HasPrefix(reason, "Attachment name "):
 		return refusal
 	case status == http.StatusPreconditionFailed && word == "missing_stub":
-		return errMissingStub
+		return ErrMissingStub
 	case word == "":
 		return termFailure("doc_write_failed", tupleTerm(intTerm(status), valueTerm(v)))
 	}

@@ -19,7 +19,7 @@ type Peer interface {
 	// OpenLocal reads a checkpoint; nil where there is none.
 	OpenLocal(ctx context.Context, id string) (*LocalDocument, error)
 	// PutLocal writes a checkpoint over the revision doc.Rev, "" for a new one, and returns the new revision. The error is
-	// errConflict when another one is there.
+	// ErrConflict when another one is there.
 	PutLocal(ctx context.Context, id string, doc LocalDocument) (rev string, err error)
 	// Commit makes sure that what was written is durable, and returns the time the database was created.
 	Commit(ctx context.Context) (instanceStart string, err error)
@@ -37,12 +37,12 @@ type Peer interface {
 	// found has to be asked for with Fetch.
 	BulkGet(ctx context.Context, wanted []Wanted, found func(i int, doc []byte) error) error
 	// Fetch reads a revision, or what came after it, with the attachments that the other side lacks. take has to read the
-	// attachments in order, or none. The error is errMissingDoc where the revision is gone.
+	// attachments in order, or none. The error is ErrMissingDoc where the revision is gone.
 	Fetch(ctx context.Context, wanted Wanted, take func(*Document) error) error
-	// Put writes a document with its attachments. What the database refuses is a Refusal; errMissingStub asks to fetch the
+	// Put writes a document with its attachments. What the database refuses is a Refusal; ErrMissingStub asks to fetch the
 	// document again with all its attachments.
 	Put(ctx context.Context, doc *Document) error
-	// BulkWrite writes documents without attachments and returns those that were refused. The error is errTooLarge when
+	// BulkWrite writes documents without attachments and returns those that were refused. The error is ErrTooLarge when
 	// there are too many bytes for one request.
 	BulkWrite(ctx context.Context, docs [][]byte) ([]Refusal, error)
 	// Close frees connections.
@@ -107,9 +107,9 @@ type Document struct {
 type Attachment struct {
 	Name, Type string
 	Encoding   compat.Encoding
-	Length     int64 // of the bytes that Open gives, encoded as they are stored
-	// Open gives the bytes. It is called once; attachments are read one after the other, each to its end.
-	Open func(ctx context.Context) (io.ReadCloser, error)
+	Length     int64 // of the bytes that Copy writes, encoded as they are stored
+	// Copy writes the bytes to w. It is called once, for one attachment after the other.
+	Copy func(ctx context.Context, w io.Writer) error
 }
 
 // Refusal is a document that the target does not take; the replication goes on without it.

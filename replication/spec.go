@@ -40,7 +40,8 @@ type Endpoint struct {
 	Headers  []Header // in the order that counts for the replication id, without defaults
 	Proxy    string   // "" for none
 	// Local is the name of the database if it was named without a URL: then it is one of this server's.
-	Local string
+	Local   string
+	IsLocal bool
 }
 
 // defaultHeaders go out with every request.

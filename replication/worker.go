@@ -230,16 +230,16 @@ func (w *worker) fetch(ctx context.Context, v Wanted) error {
 	take := func(d *Document) error { return w.take(ctx, d) }
 	err := w.run.source.Fetch(ctx, v, take)
 	switch {
-	case errors.Is(err, errMissingDoc) || errors.Is(err, errMissingStub):
+	case errors.Is(err, ErrMissingDoc) || errors.Is(err, ErrMissingStub):
 		w.run.log("document is fetched again", "replication", w.run.spec.ID.String(), "document", v.ID, "reason", err)
 		if err := retryMissing(ctx, w.run.set); err != nil {
 			return err
 		}
 		v.Ancestors = nil
-		if err = w.run.source.Fetch(ctx, v, take); errors.Is(err, errMissingDoc) {
+		if err = w.run.source.Fetch(ctx, v, take); errors.Is(err, ErrMissingDoc) {
 			return termFailure("worker_died", "missing_doc")
 		}
-		if errors.Is(err, errMissingStub) {
+		if errors.Is(err, ErrMissingStub) {
 			return termFailure("worker_died", "missing_stub")
 		}
 	}
@@ -261,7 +261,7 @@ func (w *worker) take(ctx context.Context, d *Document) error {
 	case errors.As(err, &refused):
 		w.refused(refused)
 		return nil
-	case errors.Is(err, errMissingStub):
+	case errors.Is(err, ErrMissingStub):
 		w.run.counters.read.Add(-1)
 	}
 	return err
@@ -303,11 +303,11 @@ func (w *worker) write(ctx context.Context, docs [][]byte) error {
 	slices.Reverse(docs)
 	refused, err := w.run.target.BulkWrite(ctx, docs)
 	switch {
-	case errors.Is(err, errTooLarge) && len(docs) == 1:
+	case errors.Is(err, ErrTooLarge) && len(docs) == 1:
 		w.run.counters.failures.Add(1)
 		w.run.log("document is not replicated: it is too large for the target", "replication", w.run.spec.ID.String(), "bytes", len(docs[0]))
 		return nil
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, ErrTooLarge):
 		slices.Reverse(docs)
 		half := len(docs) / 2
 		if err := w.write(ctx, docs[:half]); err != nil {

@@ -37,9 +37,8 @@ func getDB(c *Call) error {
 
 // appendInfo appends what GET /db shows, in CouchDB's order.
 func appendInfo(b []byte, i *storage.Info) []byte {
-	b = append(b, `{"instance_start_time":"`...)
-	b = strconv.AppendInt(b, i.Created.Unix(), 10)
-	b = ejson.AppendString(append(b, `","db_name":`...), i.Name)
+	b = appendStart(append(b, `{"instance_start_time":`...), i)
+	b = ejson.AppendString(append(b, `,"db_name":`...), i.Name)
 	b = appendSeq(append(b, `,"purge_seq":`...), i.PurgeSeq)
 	b = appendSeq(append(b, `,"update_seq":`...), i.UpdateSeq)
 	b = strconv.AppendInt(append(b, `,"sizes":{"file":`...), i.SizeFile, 10)
@@ -56,10 +55,24 @@ func appendInfo(b []byte, i *storage.Info) []byte {
 	return append(b, `,"n":1,"w":1,"r":1}}`...)
 }
 
+// appendStart appends the time of creation, which is a string.
+func appendStart(b []byte, i *storage.Info) []byte {
+	return append(strconv.AppendInt(append(b, '"'), i.Created.Unix(), 10), '"')
+}
+
 // putDB creates a database; the checks come in CouchDB's order (chttpd_db:create_db_req, fabric_db_create).
 func putDB(c *Call) error {
 	c.dbKnown = true // its errors are not about a missing database
 	name := c.Segment(0)
+	if err := c.createDatabase(name); err != nil {
+		return err
+	}
+	c.SetHeader("Location", c.Link(name))
+	return c.OK(http.StatusCreated)
+}
+
+// createDatabase creates a database as the query asks for it.
+func (c *Call) createDatabase(name string) error {
 	options, err := c.createOptions()
 	if err != nil {
 		return err
@@ -72,11 +85,7 @@ func putDB(c *Call) error {
 			return err
 		}
 	}
-	if err := c.srv.store.Create(c.Context(), name, options); err != nil {
-		return err
-	}
-	c.SetHeader("Location", c.Link(name))
-	return c.OK(http.StatusCreated)
+	return c.srv.store.Create(c.Context(), name, options)
 }
 
 // createOptions reads n, q, placement, engine, partitioned and this server's own layout.

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"io"
+
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
@@ -75,6 +77,11 @@ func (c *Call) uploadFollowing(related *compat.RelatedReader, uploads *storage.U
 	if length < 0 {
 		return compat.NewError(compat.KindBadRequest, "attachment "+a.Name+" that follows needs a length")
 	}
+	return c.uploadAttachment(uploads, a, length, related.Attachment(length), replicated)
+}
+
+// uploadAttachment stores length bytes of an attachment, encoded as the document says, and puts what is stored in its place.
+func (c *Call) uploadAttachment(uploads *storage.Uploads, a *compat.Attachment, length int64, from io.Reader, replicated bool) error {
 	upload := storage.Upload{Name: a.Name, Type: a.Type, Encoding: a.Encoding, Limit: c.set.maxAttachmentSize, Length: length}
 	if a.Encoding == compat.EncodingIdentity {
 		upload.Compress = c.compression(a.Type)
@@ -82,7 +89,7 @@ func (c *Call) uploadFollowing(related *compat.RelatedReader, uploads *storage.U
 	if a.HasDigest {
 		upload.Digest = &a.Digest
 	}
-	stored, err := uploads.Add(c.Context(), upload, related.Attachment(length))
+	stored, err := uploads.Add(c.Context(), upload, from)
 	if err != nil {
 		return err
 	}
