@@ -3,10 +3,8 @@ package server
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
-	"sync"
 )
 
 // requestKey names the attribute that carries a request's id in the log.
@@ -15,22 +13,20 @@ const requestKey = "request"
 // couchLevels are CouchDB's names of slog's levels; what a request is logged at is its notice.
 var couchLevels = map[slog.Level]string{slog.LevelDebug: "debug", slog.LevelInfo: "notice", slog.LevelWarn: "warning", slog.LevelError: "error"}
 
-// CouchLog writes log lines as CouchDB does (couch_log_writer_stderr, couch_log_writer_file):
-// [level] time node <pid> request message. There are no Erlang processes: the pid is always the same.
+// CouchLog writes log lines in the form that the output's writer has in CouchDB.
 type CouchLog struct {
-	out   io.Writer
-	mu    *sync.Mutex
+	out   *LogOutput
 	level slog.Leveler
 	node  string
 	attrs []slog.Attr
 }
 
 // NewCouchLog makes a handler for lines of at least the level.
-func NewCouchLog(out io.Writer, level slog.Leveler, node string) *CouchLog {
+func NewCouchLog(out *LogOutput, level slog.Leveler, node string) *CouchLog {
 	if node == "" {
 		node = NodeName
 	}
-	return &CouchLog{out: out, mu: new(sync.Mutex), level: level, node: node}
+	return &CouchLog{out: out, level: level, node: node}
 }
 
 // Enabled implements slog.Handler.
@@ -52,12 +48,8 @@ func (l *CouchLog) Handle(_ context.Context, r slog.Record) error {
 		add(a)
 	}
 	r.Attrs(add)
-	line := fmt.Sprintf("[%s] %s %s <0.1.0> %s %s%s", couchLevels[r.Level], r.Time.UTC().Format("2006-01-02T15:04:05.000000Z"), l.node, request,
-		r.Message, b.String())
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, err := io.WriteString(l.out, strings.ReplaceAll(line, "\n", "\\n")+"\n")
-	return err
+	text := strings.ReplaceAll(r.Message+b.String(), "\n", "\\n")
+	return l.out.line(&logLine{level: r.Level, time: r.Time, node: l.node, request: request, text: text})
 }
 
 // WithAttrs implements slog.Handler.

@@ -12,7 +12,7 @@ func TestCouchLog(t *testing.T) {
 	var out bytes.Buffer
 	level := new(slog.LevelVar)
 	couch := true
-	log := slog.New(FormatLog{NewCouchLog(&out, level, ""), slog.NewTextHandler(&out, nil), func() bool { return couch }})
+	log := slog.New(FormatLog{NewCouchLog(NewLogOutput(&out), level, ""), slog.NewTextHandler(&out, nil), func() bool { return couch }})
 	log.Info("127.0.0.1:5984 127.0.0.1 admin GET / 200 ok 1", requestKey, "0123456789")
 	require.Regexp(t, `^\[notice\] \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z couchdb@127\.0\.0\.1 <0\.1\.0> 0123456789 127\.0\.0\.1:5984 127\.0\.0\.1 admin GET / 200 ok 1\n$`, out.String())
 	out.Reset()

@@ -4,11 +4,8 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -152,35 +149,6 @@ func configError(err error) error {
 		return compat.NewError(compat.KindBadRequest, err.Error())
 	}
 	return err
-}
-
-// getSystem reports the process in the terms of Erlang's run-time system: goroutines are processes, the heap is what
-// processes and binaries use.
-func getSystem(c *Call) error {
-	if err := c.checkNode(); err != nil {
-		return err
-	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	b := []byte{'{'}
-	field := func(name string, n uint64) {
-		b = append(b, name...)
-		b = strconv.AppendUint(b, n, 10)
-	}
-	field(`"uptime":`, uint64(time.Since(c.srv.started).Seconds()))
-	field(`,"memory":{"other":`, m.OtherSys+m.GCSys+m.BuckHashSys)
-	b = append(b, `,"atom":0,"atom_used":0`...)
-	field(`,"processes":`, m.HeapSys+m.StackSys)
-	field(`,"processes_used":`, m.HeapInuse+m.StackInuse)
-	b = append(b, `,"binary":0,"code":0,"ets":0},"run_queue":0,"run_queue_dirty_cpu":0,"ets_table_count":0,"context_switches":0`...)
-	field(`,"reductions":`, m.Mallocs)
-	field(`,"garbage_collection_count":`, uint64(m.NumGC))
-	field(`,"words_reclaimed":`, (m.TotalAlloc-m.HeapAlloc)/8)
-	field(`,"io_input":`, c.srv.stats.received.Load())
-	field(`,"io_output":`, c.srv.stats.sent.Load())
-	field(`,"os_proc_count":0,"stale_proc_count":0,"process_count":`, uint64(runtime.NumGoroutine()))
-	b = append(b, `,"process_limit":262144,"message_queues":{},"internal_replication_jobs":0,"distribution":{},"distribution_events":{}}`...)
-	return c.JSON(http.StatusOK, b)
 }
 
 func getVersions(c *Call) error {

@@ -97,18 +97,12 @@ func (st *stat) promSummary(name string) prometheus.Metric {
 	return prometheus.MustNewConstSummary(prometheus.NewDesc(name, st.desc, nil, nil), uint64(count), sum/1000, quantiles)
 }
 
-// newMetrics makes the registry that _prometheus shows: CouchDB's statistics, uptime, and those of the Go process.
+// newMetrics makes the registry that _prometheus shows: CouchDB's statistics, the system's, and those of the Go process.
 //
 // Other packages' collectors come on top; their names begin with settee_.
 func newMetrics(s *Server, others []prometheus.Collector) (*prometheus.Registry, error) {
 	r := prometheus.NewRegistry()
-	r.MustRegister(s.stats, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "couchdb_uptime_seconds", Help: "couchdb uptime"}, s.uptime),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "couchdb_erlang_io_recv_bytes_total", Help: "bytes of request bodies"},
-			func() float64 { return float64(s.stats.received.Load()) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "couchdb_erlang_io_sent_bytes_total", Help: "bytes of bodies of answers"},
-			func() float64 { return float64(s.stats.sent.Load()) }),
-	)
+	r.MustRegister(s.stats, systemMetrics{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, other := range others {
 		if err := r.Register(other); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
@@ -122,17 +116,29 @@ func getPrometheus(c *Call) error {
 	if err := c.checkNode(); err != nil {
 		return err
 	}
-	families, err := c.srv.metrics.Gather()
+	text, err := c.srv.prometheusText()
 	if err != nil {
 		return err
+	}
+	c.SetHeader("Content-Type", prometheusType)
+	return c.Bytes(http.StatusOK, text)
+}
+
+// prometheusType is the Content-Type of the metrics.
+const prometheusType = "text/plain; version=2.0"
+
+// prometheusText gathers the metrics.
+func (s *Server) prometheusText() ([]byte, error) {
+	families, err := s.metrics.Gather()
+	if err != nil {
+		return nil, err
 	}
 	var b bytes.Buffer
 	encoder := expfmt.NewEncoder(&b, expfmt.NewFormat(expfmt.TypeTextPlain))
 	for _, f := range families {
 		if err := encoder.Encode(f); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	c.SetHeader("Content-Type", "text/plain; version=2.0")
-	return c.Bytes(http.StatusOK, b.Bytes())
+	return b.Bytes(), nil
 }

@@ -40,6 +40,8 @@ type Options struct {
 	Web    string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue
+	// Workers counts the processes that run JavaScript, for _system; nil means none.
+	Workers func() int
 	// Metrics are what _prometheus shows besides the server's own.
 	Metrics []prometheus.Collector
 }
@@ -62,7 +64,10 @@ type Server struct {
 	secretMu sync.Mutex // while the cookie secret is made
 	stats    *stats
 	metrics  *prometheus.Registry
-	dates    dateCache
+	workers  func() int
+	// metricsPort serves the additional port of Prometheus.
+	metricsPort *http.Server
+	dates       dateCache
 	// indexLists are the databases' Mango indexes as they were parsed.
 	indexLists indexCache
 	reshard    reshardState
@@ -81,7 +86,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		store: o.Store, views: o.Views, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(),
+		store: o.Store, views: o.Views, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(), workers: o.Workers,
 		routes: newRouter(routes), handle: compose(dispatch), stopping: make(chan struct{}),
 	}
 	if s.node = o.Node; s.node == "" {
@@ -96,6 +101,7 @@ func New(o Options) (*Server, error) {
 	if s.metrics, err = newMetrics(s, o.Metrics); err != nil {
 		return nil, err
 	}
+	s.metricsPort = s.newMetricsServer()
 	s.calls.New = func() any { return new(Call) }
 	s.settings.Store(readSettings(o.Config, nil))
 	o.Config.Subscribe(func() {
@@ -140,7 +146,7 @@ func (s *Server) Serve(l net.Listener) error {
 // Shutdown ends feeds at once, lets other requests finish until ctx ends, and stops listening.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopOnce.Do(func() { close(s.stopping) })
-	err := s.echo.Shutdown(ctx)
+	err := errors.Join(s.echo.Shutdown(ctx), s.metricsPort.Shutdown(ctx))
 	s.users.close()
 	return err
 }

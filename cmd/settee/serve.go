@@ -10,7 +10,6 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -62,29 +61,23 @@ func addStoreFlags(cmd *cobra.Command, o *appOptions) {
 
 // serve runs until ctx ends: then feeds end, requests in flight finish, and the store is closed.
 func serve(ctx context.Context, o serveOptions) error {
-	level := new(slog.LevelVar)
-	var couchLines atomic.Bool
-	log := slog.New(server.FormatLog{
-		Couch: server.NewCouchLog(os.Stderr, level, nodeName()), Plain: slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}),
-		UseCouch: couchLines.Load,
-	})
+	logs := newLogs()
+	log := slog.New(logs.handler)
 	slog.SetDefault(log)
 	a, err := openApp(ctx, o.appOptions, log)
 	if err != nil {
 		return err
 	}
-	setLevel := func() {
-		level.Set(logLevel(a.config.String("log", "level")))
-		couchLines.Store(a.config.String("log", "format") == "couchdb")
+	if err := logs.follow(a.config); err != nil {
+		return closeAfter(a, err)
 	}
-	setLevel()
-	a.config.Subscribe(setLevel)
+	defer logs.close()
 	listener, err := net.Listen("tcp", o.address(a.config))
 	if err != nil {
 		return closeAfter(a, err)
 	}
-	failed := make(chan error, 2)
-	if err := serveTLS(a, o, failed, log); err != nil {
+	failed := make(chan error, 3)
+	if err := errors.Join(serveTLS(a, o, failed, log), serveMetrics(a, failed, log)); err != nil {
 		return closeAfter(a, errors.Join(err, listener.Close()))
 	}
 	log.Info("listening", "address", listener.Addr().String(), "engine", o.engine, "data", o.dataDir)
@@ -122,6 +115,24 @@ func serveTLS(a *app, o serveOptions, failed chan<- error, log *slog.Logger) err
 	return nil
 }
 
+// serveMetrics starts the additional port of Prometheus where prometheus/additional_port asks for it.
+func serveMetrics(a *app, failed chan<- error, log *slog.Logger) error {
+	if !a.config.Bool("prometheus", "additional_port") {
+		return nil
+	}
+	host := a.config.String("prometheus", "bind_address")
+	if host == "any" {
+		host = ""
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, a.config.String("prometheus", "port")))
+	if err != nil {
+		return fmt.Errorf("prometheus: %w", err)
+	}
+	log.Info("listening", "address", listener.Addr().String(), "metrics", true)
+	go func() { failed <- a.server.ServeMetrics(listener) }()
+	return nil
+}
+
 func closeAfter(a *app, err error) error {
 	if cerr := a.close(); err == nil {
 		err = cerr
@@ -144,19 +155,4 @@ func (o serveOptions) address(c *config.Config) string {
 		host = ""
 	}
 	return net.JoinHostPort(host, port)
-}
-
-// logLevel maps CouchDB's levels to slog's.
-func logLevel(name string) slog.Level {
-	switch name {
-	case "debug":
-		return slog.LevelDebug
-	case "warning", "warn":
-		return slog.LevelWarn
-	case "error", "err", "critical", "crit", "alert", "emergency", "emerg":
-		return slog.LevelError
-	case "none":
-		return slog.LevelError + 100
-	}
-	return slog.LevelInfo
 }

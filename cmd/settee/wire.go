@@ -127,17 +127,17 @@ func (a *app) collectors() []prometheus.Collector {
 	return list
 }
 
-// close ends what works on the store, then the store.
+// close ends what works on the store, then the store. Jobs go first: their handlers work with the rest.
 func (a *app) close() error {
 	var err error
 	if a.warmer != nil {
 		a.warmer.Close()
 	}
-	if a.views != nil {
-		err = a.views.Close()
-	}
 	if a.jobs != nil {
-		err = errors.Join(err, a.jobs.Close())
+		err = a.jobs.Close()
+	}
+	if a.views != nil {
+		err = errors.Join(err, a.views.Close())
 	}
 	return errors.Join(err, a.store.Close(), a.kv.Close())
 }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/config"
+)
+
+// logs is the server's log: level, form and writer follow the section log. SIGHUP opens a log file anew.
+type logs struct {
+	handler slog.Handler
+	output  *server.LogOutput
+	level   slog.LevelVar
+	couch   atomic.Bool
+	hangup  chan os.Signal
+}
+
+func newLogs() *logs {
+	l := &logs{output: server.NewLogOutput(os.Stderr), hangup: make(chan os.Signal, 1)}
+	l.handler = server.FormatLog{
+		Couch: server.NewCouchLog(l.output, &l.level, nodeName()), Plain: slog.NewTextHandler(l.output, &slog.HandlerOptions{Level: &l.level}),
+		UseCouch: func() bool { return l.couch.Load() || l.output.Framed() },
+	}
+	return l
+}
+
+// follow takes the settings over, now and whenever they change. The error is of now; later ones are logged.
+func (l *logs) follow(c *config.Config) error {
+	set := func() error {
+		l.level.Set(logLevel(c.String("log", "level")))
+		l.couch.Store(c.String("log", "format") == "couchdb")
+		return l.output.Configure(c)
+	}
+	if err := set(); err != nil {
+		return err
+	}
+	c.Subscribe(func() {
+		if err := set(); err != nil {
+			slog.Error("settings of the log", "error", err)
+		}
+	})
+	signal.Notify(l.hangup, syscall.SIGHUP)
+	go func() {
+		for range l.hangup {
+			if err := l.output.Reopen(); err != nil {
+				slog.Error("cannot open the log file anew", "error", errors.Join(err, l.output.Close()))
+			}
+		}
+	}()
+	return nil
+}
+
+// close closes a log file; what comes later goes to standard error.
+func (l *logs) close() {
+	signal.Stop(l.hangup)
+	close(l.hangup)
+	_ = l.output.Close() // nothing is left to be told to
+}
+
+// logLevel maps CouchDB's levels to slog's.
+func logLevel(name string) slog.Level {
+	switch name {
+	case "debug":
+		return slog.LevelDebug
+	case "warning", "warn":
+		return slog.LevelWarn
+	case "error", "err", "critical", "crit", "alert", "emergency", "emerg":
+		return slog.LevelError
+	case "none":
+		return slog.LevelError + 100
+	}
+	return slog.LevelInfo
+}
