@@ -206,15 +206,16 @@ func encodeError(err *compat.Error) []byte {
 	e.uint(uint64(err.Kind))
 	e.string(err.Name)
 	e.string(err.Reason)
+	e.string(err.ReasonJSON)
 	return e.b
 }
 
 func decodeError(payload []byte) error {
 	d := decoder{b: payload}
 	kind := compat.Kind(d.uint())
-	name, reason := d.string(), d.string()
+	err := &compat.Error{Kind: kind, Name: d.string(), Reason: d.string(), ReasonJSON: d.string()}
 	if d.err != nil {
 		return d.err
 	}
-	return compat.Named(kind, name, reason)
+	return err
 }
