@@ -322,5 +322,15 @@ func (e *docEdit) callIndex(index IndexFunc, after []leafRecord) error {
 	if was == nil && is == nil {
 		return nil
 	}
+	if is != nil {
+		for i := range after[1:] {
+			l := &after[1+i]
+			if l.Deleted {
+				is.DeletedConflicts = append(is.DeletedConflicts, l.Rev)
+			} else {
+				is.Conflicts = append(is.Conflicts, l.Rev)
+			}
+		}
+	}
 	return index(e.t.ctx, &Tx{e.t}, e.id, was, is)
 }

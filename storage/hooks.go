@@ -40,7 +40,7 @@ type Indexer interface {
 }
 
 // IndexFunc is called once for a document whose winner changed, after its keys were written. before and after are the
-// winners, nil where there was or is none that is not deleted. An error rolls the transaction back.
+// winners, nil where there was or is none that is not deleted; after comes with its conflicts. An error rolls the transaction back.
 type IndexFunc func(ctx context.Context, tx *Tx, id string, before, after *Document) error
 
 // PurgeIndexer is an Indexer that has to know of documents that are purged altogether: no row of the changes feed tells of them.

@@ -36,6 +36,9 @@ func (s *Snapshot) Name() string { return s.d.name }
 // UUID tells a database from another one that had the name before.
 func (s *Snapshot) UUID() [16]byte { return s.d.rec.uuid }
 
+// Incarnation is the first byte of the sequences that the database gives out now.
+func (s *Snapshot) Incarnation() byte { return s.d.rec.incarnation }
+
 // Partitioned tells the kind of the database.
 func (s *Snapshot) Partitioned() bool { return s.d.rec.partitioned }
 
@@ -160,4 +163,27 @@ func (s *Snapshot) openWinners(refs []DocRef, docs []*Document) error {
 		docs[i] = newDocument(refs[i].ID, revs[n], false, e)
 	}
 	return nil
+}
+
+// Winners reads the winning revisions of documents, the zero Rev for those that are missing or deleted. In a transaction it
+// conflicts with their creation, deletion and change.
+func (s *Snapshot) Winners(ids []string) ([]compat.Rev, error) {
+	keys := make([][]byte, len(ids))
+	for i, id := range ids {
+		keys[i] = s.d.keys.allDocs(nil, id)
+	}
+	values, err := s.d.r.GetMany(keys)
+	if err != nil {
+		return nil, err
+	}
+	revs := make([]compat.Rev, len(ids))
+	for i, value := range values {
+		if value == nil {
+			continue
+		}
+		if revs[i], err = parseWinner(value); err != nil {
+			return nil, err
+		}
+	}
+	return revs, nil
 }

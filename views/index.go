@@ -10,7 +10,9 @@ const (
 
 // AppendPlace appends the place of the first row that a document may have at a key: the key, then the id. key is the key of a
 // JSON value (collate.AppendKey).
-func AppendPlace(dst, key []byte, docID string) []byte { return kv.AppendString(append(dst, key...), docID) }
+func AppendPlace(dst, key []byte, docID string) []byte {
+	return kv.AppendString(append(dst, key...), docID)
+}
 
 // AppendBehind appends the place behind all rows of a key.
 func AppendBehind(dst, key []byte) []byte { return append(append(dst, key...), placeBehind) }

@@ -113,9 +113,22 @@ type ScanFunc func(row *ScanRow) error
 
 var _ storage.Indexer = (*Views)(nil)
 
-// JavaScript runs map functions in worker processes; views/js has it.
+// JavaScript runs user code; views/js has it, in worker processes. It is safe for concurrent use. tenant is the database, for
+// fairness.
 type JavaScript interface {
-	// CheckMap and CheckReduce compile a function as on save; errors are CouchDB's (*compat.Error) but for the name of the view.
-	CheckMap(ctx context.Context, source string) error
-	CheckReduce(ctx context.Context, source string) error
+	// CheckMap and CheckReduce compile a function as on save; errors are CouchDB's (*compat.Error). name is the view's.
+	CheckMap(ctx context.Context, tenant, name, source string) error
+	CheckReduce(ctx context.Context, tenant, name, source string) error
+	// Map runs map functions over documents, which are JSON texts: for each document one result for each function. lib is the
+	// JSON of views.lib. Only what CouchDB fails the index with is an error.
+	Map(ctx context.Context, tenant string, functions []string, lib []byte, docs [][]byte) ([][]MapResult, error)
 }
+
+// MapResult is what one map function made of one document.
+type MapResult struct {
+	Rows    []Emitted
+	Failure string // not empty: it threw, and there are no rows
+}
+
+// Emitted is one call of emit: JSON.
+type Emitted struct{ Key, Value []byte }

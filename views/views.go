@@ -1,10 +1,21 @@
 package views
 
-import "github.com/settee-db/settee/storage"
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
 
 // Options configure Open.
 type Options struct {
 	Store *storage.Store
+	// KV is the store below Store.
+	KV kv.Store
 	// JS runs JavaScript; nil: design documents in JavaScript fail as CouchDB's unknown languages do.
 	JS JavaScript
 	// Languages are those besides JavaScript, by the `language` of design documents. Indexes of the language "query" are always
@@ -15,8 +26,6 @@ type Options struct {
 	// beyond has no rows and an entry in the index's errors. 0 is no limit, unless the store has one for keys and values: then
 	// it is 8 KB, 64 KB and 64 KB.
 	MaxKey, MaxValue, MaxKeys int
-	// SmallUpdate is how many changes a query indexes itself; for more a job does it. 0 means 200.
-	SmallUpdate int
 	// Workers is how many batches are mapped at the same time; 0 means one for each processor.
 	Workers int
 }
@@ -24,5 +33,82 @@ type Options struct {
 // Views are the indexes of all databases of a store. It is safe for concurrent use; several Views, in several processes, may
 // work on one store.
 type Views struct {
-	opts Options
+	opts   Options
+	limits limits
+
+	designs  *lru.Cache[designKey, *design]
+	programs *lru.Cache[Signature, *program] // of interactive indexes
+
+	ctx     context.Context // of builds; it ends with Close
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	flights map[flightKey]*flight
+	closed  bool
+}
+
+// cachedDesigns is how many parsed design documents are kept.
+const cachedDesigns = 1000
+
+// Open makes the Views of a store. It has to become the store's Indexer (storage.Hooks) before documents are written.
+func Open(o Options) (*Views, error) {
+	v := &Views{opts: o, flights: make(map[flightKey]*flight)}
+	v.limits = limits{key: o.MaxKey, value: o.MaxValue, keys: o.MaxKeys}
+	if engine := o.KV.Limits(); engine.KeySize > 0 || engine.ValueSize > 0 {
+		v.limits.lower(8<<10, 64<<10, 64<<10)
+		v.limits.place, v.limits.stored = engine.KeySize-keyOverhead, engine.ValueSize
+	}
+	var err error
+	if v.designs, err = lru.New[designKey, *design](cachedDesigns); err != nil {
+		return nil, err
+	}
+	if v.programs, err = lru.New[Signature, *program](cachedDesigns); err != nil {
+		return nil, err
+	}
+	v.ctx, v.cancel = context.WithCancel(context.Background())
+	return v, nil
+}
+
+// Close ends running builds and waits for them. What they have committed stays.
+func (v *Views) Close() error {
+	v.mu.Lock()
+	v.closed = true
+	v.mu.Unlock()
+	v.cancel()
+	v.running.Wait()
+	return nil
+}
+
+// limits are the greatest sizes in bytes of what a document may emit; 0 is no limit.
+type limits struct {
+	key, value, keys int // of JSON texts: a key, a value, all keys together
+	place, stored    int // of a place and of a value in the store
+}
+
+// keyOverhead is what a key of the store has besides a place.
+const keyOverhead = 64
+
+func (l *limits) lower(key, value, keys int) {
+	for _, p := range [...]struct{ have, most *int }{{&l.key, &key}, {&l.value, &value}, {&l.keys, &keys}} {
+		if *p.have <= 0 || *p.have > *p.most {
+			*p.have = *p.most
+		}
+	}
+}
+
+// workers is how many batches are on their way at a time.
+func (v *Views) workers() int {
+	if v.opts.Workers > 0 {
+		return v.opts.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// transactionBudget is about how many bytes of rows one transaction takes.
+func (v *Views) transactionBudget() int {
+	if limit := v.opts.KV.Limits().TransactionSize; limit > 0 {
+		return limit / 3
+	}
+	return 32 << 20
 }

@@ -1,0 +1,67 @@
+package collate
+
+import "github.com/settee-db/settee/compat/ejson"
+
+// The first bytes of raw keys; numbers have the same as in other keys, which come first here.
+const (
+	rawFalse byte = rankPositive + 1 + iota
+	rawNull
+	rawTrue
+	rawObject
+	rawArray
+	rawString
+)
+
+// In the bytes of a raw string 0 and 1 are escaped, so that 0 ends it.
+const rawEscape = 1
+
+// AppendRawKey appends to dst bytes that compare as CompareRaw does. As with AppendKey no key is a proper prefix of another one's,
+// and bytes from 0x20 on begin none. It is safe for concurrent use.
+func AppendRawKey(dst []byte, v ejson.Value) []byte {
+	var buf [8]ejson.Cursor
+	open := buf[:0]
+	for {
+		dst = appendRawHead(dst, v)
+		if kind := v.Kind(); kind == ejson.Array || kind == ejson.Object {
+			open = append(open, v.Children())
+		}
+		for more := false; !more; {
+			if len(open) == 0 {
+				return dst
+			}
+			if v, more = open[len(open)-1].Next(); !more {
+				dst = append(dst, keyEnd)
+				open = open[:len(open)-1]
+			}
+		}
+	}
+}
+
+// appendRawHead appends the key of a scalar, or the first byte of a container.
+func appendRawHead(dst []byte, v ejson.Value) []byte {
+	switch v.Kind() {
+	case ejson.Int, ejson.Double:
+		return appendNumberKey(dst, v)
+	case ejson.Bool:
+		if b, _ := v.Bool(); b {
+			return append(dst, rawTrue)
+		}
+		return append(dst, rawFalse)
+	case ejson.Null:
+		return append(dst, rawNull)
+	case ejson.Object:
+		return append(dst, rawObject)
+	case ejson.Array:
+		return append(dst, rawArray)
+	}
+	dst = append(dst, rawString)
+	var buf [64]byte
+	for _, c := range v.TextBytes(buf[:0]) {
+		if c <= rawEscape {
+			dst = append(dst, rawEscape, c+1)
+			continue
+		}
+		dst = append(dst, c)
+	}
+	return append(dst, keyEnd)
+}

@@ -1,0 +1,113 @@
+package views
+
+import (
+	"context"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+)
+
+// maxBatchBytes bounds the documents of one batch.
+const maxBatchBytes = 2 << 20
+
+// batch is some changes that are mapped and committed together.
+type batch struct {
+	docs  []source
+	bytes int
+	end   storage.Seq // sequence of the indexes once it is committed
+	purge storage.Seq // the last purge when it was read
+	last  bool        // nothing came after it when it was read
+	ready chan error  // the maps have run
+}
+
+// read reads the next changes after since, at most limit.
+func (p *pass) read(ctx context.Context, since storage.Seq, limit int) (*batch, error) {
+	b := &batch{ready: make(chan error, 1)}
+	err := p.db.View(ctx, func(s *storage.Snapshot) error {
+		b.docs, b.bytes = b.docs[:0], 0
+		var err error
+		if b.purge, err = s.LastPurge(); err != nil {
+			return err
+		}
+		o := storage.ChangesOptions{Since: since, Limit: int64(limit), IncludeDocs: true, Conflicts: true, DeletedConflicts: true}
+		var memory arena
+		end, err := s.Changes(o, func(c *storage.Change) error {
+			p.take(b, c, &memory)
+			if b.bytes > maxBatchBytes {
+				return storage.ErrStop
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if b.last = end.Pending == 0; !b.last {
+			b.end = end.Last.Seq
+			return nil
+		}
+		b.end, err = s.LastSeq()
+		return err
+	})
+	return b, err
+}
+
+// take adds a change to a batch.
+func (p *pass) take(b *batch, c *storage.Change, memory *arena) {
+	src := source{id: c.ID, rev: c.Revs[0], seq: c.Seq.Seq}
+	src.mapped = !c.Deleted && p.wants(c.ID)
+	b.bytes += len(c.ID) + 100
+	if src.mapped {
+		if p.program.needsText() {
+			p.scratch = appendSource(p.scratch[:0], c.Doc, p.design.localSeq && !p.design.interactive, c.Seq.N)
+			src.text = memory.copy(p.scratch)
+			b.bytes += len(src.text)
+		}
+		if len(p.program.scripts) < len(p.members) {
+			src.doc = keepDocument(c.Doc, memory)
+			b.bytes += len(src.doc.Body)
+		}
+	}
+	b.docs = append(b.docs, src)
+}
+
+// wants tells whether a document goes through the map functions at all.
+func (p *pass) wants(id string) bool {
+	return !compat.IsDesignID(id) || p.design.withDesign && !p.design.partitioned
+}
+
+// keepDocument copies a document out of its snapshot.
+func keepDocument(doc *storage.Document, memory *arena) *storage.Document {
+	kept := *doc
+	kept.Body = memory.copy(doc.Body)
+	kept.Attachments = slices.Clone(doc.Attachments)
+	return &kept
+}
+
+// size is about what the rows of a document take in a transaction.
+func (src *source) size() int {
+	n := 200 + len(src.id)
+	for i := range src.byIndex {
+		for _, r := range src.byIndex[i].rows {
+			n += 2*len(r.place) + len(r.value) + 150
+		}
+	}
+	return n
+}
+
+// fail replaces what a document emitted by a message.
+func (src *source) fail(message string) {
+	for i := range src.byIndex {
+		if len(src.byIndex[i].rows) > 0 {
+			src.byIndex[i] = docRows{failure: message}
+		}
+	}
+}
+
+// partitionPrefix is what the places of a document's rows begin with.
+func (m *member) partitionPrefix(docID string) []byte {
+	if !m.def.partitioned {
+		return nil
+	}
+	return appendPartition(nil, partitionName(docID))
+}

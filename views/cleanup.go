@@ -1,0 +1,89 @@
+package views
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Cleanup removes the indexes that no design document has.
+func (v *Views) Cleanup(ctx context.Context, db *storage.DB) error {
+	wanted, err := v.wantedIndexes(ctx, db)
+	if err != nil {
+		return err
+	}
+	var unused []Signature
+	err = db.View(ctx, func(s *storage.Snapshot) error {
+		sp := spaceOf(s)
+		prefix := sp.sub(nil, keyInfo)
+		begin, end := children(prefix)
+		it := s.KV().Range(begin, end, kv.RangeOptions{WantAll: true})
+		defer it.Close()
+		for it.Next() {
+			text, _, err := kv.ReadBytes(it.Key()[len(prefix):])
+			if err != nil || len(text) != len(Signature{}) {
+				return corrupt("index record's key")
+			}
+			if signature := Signature(text); !wanted[signature] {
+				unused = append(unused, signature)
+			}
+		}
+		return it.Err()
+	})
+	for _, signature := range unused {
+		if err == nil {
+			err = v.drop(ctx, db, signature)
+		}
+	}
+	return err
+}
+
+// wantedIndexes are the indexes of all design documents.
+func (v *Views) wantedIndexes(ctx context.Context, db *storage.DB) (map[Signature]bool, error) {
+	wanted := make(map[Signature]bool)
+	partitioned, err := db.Partitioned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := storage.RangeOptions{Limit: -1, Namespace: storage.NamespaceDesign, IncludeDocs: true}
+	err = db.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(row *storage.ListRow) error {
+		d, err := parseDocument(row.Doc, partitioned)
+		if err != nil {
+			return err
+		}
+		for i := range d.indexes {
+			wanted[d.indexes[i].signature] = true
+		}
+		return nil
+	})
+	return wanted, err
+}
+
+// drop removes an index, unless it is an interactive one that a design document has by now.
+func (v *Views) drop(ctx context.Context, db *storage.DB, signature Signature) error {
+	return db.Transact(ctx, func(tx *storage.Tx) error {
+		sp := spaceOf(tx.Snapshot())
+		list, err := readInteractive(tx.KV(), sp)
+		if err != nil || list.find(signature) >= 0 {
+			return err
+		}
+		return dropIndex(tx.KV(), sp, signature)
+	})
+}
+
+// dropIndex removes an index with its record.
+func dropIndex(tx kv.Tx, sp space, signature Signature) error {
+	key := sp.info(signature)
+	value, err := tx.Get(key)
+	if err != nil || value == nil {
+		return err
+	}
+	rec, _, err := parseRecord(value)
+	if err != nil {
+		return err
+	}
+	sp.clear(tx, rec.number)
+	tx.Clear(key)
+	return nil
+}

@@ -1,0 +1,192 @@
+package views
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/collate"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// languageJavaScript is the language of design documents that name none; languageQuery is Mango's.
+const (
+	languageJavaScript = "javascript"
+	languageQuery      = "query"
+)
+
+// Signature names what an index holds: all that the rows depend on goes into it.
+type Signature [16]byte
+
+// design is a design document as far as its views go. It is immutable.
+type design struct {
+	id          string
+	language    string
+	partitioned bool
+	interactive bool
+	localSeq    bool
+	withDesign  bool // include_design
+	lib         []byte
+	views       []viewDef
+	indexes     []indexDef // one for each distinct map function
+	signature   Signature  // of all of them, for _info
+}
+
+// viewDef is one view: a name for an index, perhaps with a reduce function.
+type viewDef struct {
+	name      string
+	index     int    // into design.indexes
+	reduce    string // source; "" if there is none
+	hasReduce bool
+}
+
+// indexDef is one map function with what its rows depend on.
+type indexDef struct {
+	signature   Signature
+	language    string
+	source      string // of the map function; for other languages than JavaScript the JSON of `map`
+	options     string // JSON of the view's `options`; "" if there are none
+	lib         string // JSON of views.lib where the source may use it
+	raw         bool   // collation
+	partitioned bool
+	interactive bool
+	localSeq    bool
+	withDesign  bool
+	reduces     []string // the distinct reduce functions on top, sorted
+}
+
+// parseDesign reads a design document, whose body is a JSON object. Members of wrong types, which no checked document has, count
+// as absent. partitioned is the kind of the database.
+func parseDesign(id string, body ejson.Value, partitioned bool) *design {
+	d := &design{id: id, language: languageJavaScript, partitioned: partitioned}
+	if language, ok := body.Get("language"); ok && language.Kind() == ejson.String {
+		d.language = language.Text()
+	}
+	options, _ := body.Get("options")
+	d.localSeq = isTrue(options, "local_seq")
+	d.withDesign = isTrue(options, "include_design")
+	d.interactive = isTrue(options, "interactive") || d.language == languageQuery
+	if p, ok := options.Get("partitioned"); ok {
+		if wanted, ok := p.Bool(); ok && !wanted {
+			d.partitioned = false
+		}
+	}
+	views, _ := body.Get("views")
+	if lib, ok := views.Get("lib"); ok && lib.Kind() == ejson.Object {
+		d.lib = lib.AppendJSON(nil)
+	}
+	for name, def := range views.Members() {
+		d.addView(name.Text(), def)
+	}
+	for i := range d.indexes {
+		d.indexes[i].finish()
+	}
+	d.sign()
+	return d
+}
+
+func isTrue(options ejson.Value, name string) bool {
+	member, _ := options.Get(name)
+	b, _ := member.Bool()
+	return b
+}
+
+// addView adds a member of `views` that has a map function.
+func (d *design) addView(name string, def ejson.Value) {
+	mapping, ok := def.Get("map")
+	if !ok || def.Kind() != ejson.Object {
+		return
+	}
+	ix := indexDef{
+		language: d.language, partitioned: d.partitioned, interactive: d.interactive,
+		localSeq: d.localSeq, withDesign: d.withDesign,
+	}
+	if ix.language == languageJavaScript {
+		ix.source = mapping.Text()
+		if strings.Contains(ix.source, "require") {
+			ix.lib = string(d.lib)
+		}
+	} else {
+		ix.source = string(mapping.AppendJSON(nil))
+	}
+	if options, ok := def.Get("options"); ok && options.Kind() == ejson.Object {
+		ix.options = string(options.AppendJSON(nil))
+		if order, ok := options.Get("collation"); ok {
+			ix.raw = order.TextIs("raw")
+		}
+	}
+	v := viewDef{name: name}
+	if reduce, ok := def.Get("reduce"); ok && reduce.Kind() == ejson.String {
+		v.reduce, v.hasReduce = reduce.Text(), true
+	}
+	v.index = slices.IndexFunc(d.indexes, func(other indexDef) bool { return other.sameRows(&ix) })
+	if v.index < 0 {
+		v.index = len(d.indexes)
+		d.indexes = append(d.indexes, ix)
+	}
+	if v.hasReduce {
+		d.indexes[v.index].reduces = append(d.indexes[v.index].reduces, v.reduce)
+	}
+	d.views = append(d.views, v)
+}
+
+// sameRows tells whether two map functions of one design document give the same index.
+func (ix *indexDef) sameRows(other *indexDef) bool {
+	return ix.source == other.source && (ix.options == other.options || ix.language == languageJavaScript && ix.raw == other.raw)
+}
+
+// finish sorts the reduce functions and signs.
+func (ix *indexDef) finish() {
+	slices.Sort(ix.reduces)
+	ix.reduces = slices.Compact(ix.reduces)
+	h := sha256.New()
+	var flags byte
+	for bit, set := range [...]bool{ix.raw, ix.partitioned, ix.interactive, ix.localSeq, ix.withDesign} {
+		if set {
+			flags |= 1 << bit
+		}
+	}
+	h.Write([]byte{formatVersion, flags})
+	texts := []string{collate.Version, ix.language, ix.source, ix.lib}
+	if ix.language != languageJavaScript {
+		texts = append(texts, ix.options)
+	}
+	for _, text := range texts {
+		h.Write(binary.AppendUvarint(nil, uint64(len(text))))
+		h.Write([]byte(text))
+	}
+	copy(ix.signature[:], h.Sum(nil))
+}
+
+// sign makes the signature of the whole.
+func (d *design) sign() {
+	h := sha256.New()
+	ordered := slices.Clone(d.views)
+	slices.SortFunc(ordered, func(a, b viewDef) int { return cmp.Compare(a.name, b.name) })
+	for _, v := range ordered {
+		h.Write(d.indexes[v.index].signature[:])
+		h.Write([]byte(v.name + "\x00" + v.reduce + "\x00"))
+	}
+	h.Write([]byte(d.language))
+	copy(d.signature[:], h.Sum(nil))
+}
+
+// has tells whether one of the indexes has that signature.
+func (d *design) has(signature Signature) bool {
+	return slices.ContainsFunc(d.indexes, func(ix indexDef) bool { return ix.signature == signature })
+}
+
+// find gives the view of that name.
+func (d *design) find(name string) (*viewDef, error) {
+	for i := range d.views {
+		if d.views[i].name == name {
+			return &d.views[i], nil
+		}
+	}
+	return nil, errNoView
+}
+
+var errNoView = compat.NewError(compat.KindNotFound, "missing_named_view")

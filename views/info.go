@@ -1,0 +1,139 @@
+package views
+
+import (
+	"context"
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Info reads what _info shows.
+func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info, error) {
+	var info *Info
+	err := db.View(ctx, func(s *storage.Snapshot) error {
+		d, err := v.designIn(s, ddocID)
+		if err != nil {
+			return err
+		}
+		info = &Info{Name: strings.TrimPrefix(ddocID, compat.DesignPrefix), Signature: d.signature, Language: d.language}
+		purges, err := s.Purges()
+		if err != nil {
+			return err
+		}
+		info.PurgeSeq = uint64(purges)
+		v.addFlight(info, flightKey{s.UUID(), d.signature})
+		return v.addIndexes(info, s, d)
+	})
+	return info, err
+}
+
+// addFlight tells of a running build.
+func (v *Views) addFlight(info *Info, key flightKey) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if f := v.flights[key]; f != nil {
+		info.UpdaterRunning = true
+		info.WaitingClients = int(f.waiting.Load())
+	}
+}
+
+// addIndexes adds up what there is of the indexes of a design document.
+func (v *Views) addIndexes(info *Info, s *storage.Snapshot, d *design) error {
+	last, err := s.LastSeq()
+	if err != nil {
+		return err
+	}
+	sp := spaceOf(s)
+	lowest := last
+	if len(d.indexes) == 0 {
+		lowest = storage.Seq{}
+	}
+	for i := range d.indexes {
+		m, err := readMember(s, sp, &d.indexes[i])
+		if err != nil {
+			return err
+		}
+		if m == nil {
+			lowest = storage.Seq{}
+			continue
+		}
+		if m.behind(last) && seqLess(m.rec.seq, lowest) {
+			lowest = m.rec.seq
+		}
+		if err := m.addSizes(info, s.KV()); err != nil {
+			return err
+		}
+	}
+	info.UpdateSeq.Seq = lowest
+	if info.UpdateSeq.N, err = s.Number(lowest); err != nil {
+		return err
+	}
+	info.UpdatesPending, err = s.Pending(lowest)
+	return err
+}
+
+func (m *member) addSizes(info *Info, r kv.ReadTx) error {
+	values, err := r.GetMany([][]byte{m.keys.count(countExternal), m.keys.count(countActive)})
+	if err != nil {
+		return err
+	}
+	info.SizeExternal += counter(values[0])
+	info.SizeActive += counter(values[1])
+	for _, prefix := range [...][]byte{m.keys.rows, m.keys.ids, m.keys.levels} {
+		begin, end := children(prefix)
+		size, err := r.SizeEstimate(begin, end)
+		if err != nil {
+			return err
+		}
+		info.SizeFile += size
+	}
+	return nil
+}
+
+// Update brings all indexes of a design document up to date.
+func (v *Views) Update(ctx context.Context, db *storage.DB, ddocID string) error {
+	d, uuid, err := v.openDesign(ctx, db, ddocID)
+	if err != nil || len(d.indexes) == 0 {
+		return err
+	}
+	last, err := db.LastSeq(ctx)
+	if err != nil {
+		return err
+	}
+	return v.ensure(ctx, db, d, uuid, last.Seq)
+}
+
+// Compact tells whether there is such a design document; rows are stored so that they need no compaction.
+func (v *Views) Compact(ctx context.Context, db *storage.DB, ddocID string) error {
+	_, _, err := v.openDesign(ctx, db, ddocID)
+	return err
+}
+
+// Errors lists the documents whose map function failed in a view, in order of their ids. The index is taken as it is.
+func (v *Views) Errors(ctx context.Context, db *storage.DB, ddocID, view string, fn func(MapError) error) error {
+	w, err := v.View(ctx, db, ddocID, view)
+	if err != nil {
+		return err
+	}
+	return db.View(ctx, func(s *storage.Snapshot) error {
+		m, err := readMember(s, spaceOf(s), w.index())
+		if err != nil || m == nil {
+			return err
+		}
+		begin, end := children(m.keys.errors)
+		it := s.KV().Range(begin, end, kv.RangeOptions{})
+		defer it.Close()
+		for it.Next() {
+			id, _, err := kv.ReadString(it.Key()[len(m.keys.errors):])
+			if err != nil {
+				return err
+			}
+			if err := fn(MapError{ID: id, Message: string(it.Value())}); err != nil {
+				return err
+			}
+		}
+		return it.Err()
+	})
+}

@@ -1,0 +1,311 @@
+package views
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Interactive indexes change in the transactions of their documents. One key lists them, so that such a transaction knows with one
+// read what to do, and so that a new index conflicts with it.
+
+// interactiveEntry is one interactive index: all that a document's transaction needs.
+type interactiveEntry struct {
+	signature Signature
+	def       indexDef
+	record    record   // without sequences
+	owners    []string // ids of the design documents that have it
+}
+
+// interactiveList is the value of (interactive). Format: format byte, then for each index: signature, flags, language, source,
+// options, lib, record, owners (count, texts).
+type interactiveList []interactiveEntry
+
+func (l interactiveList) find(signature Signature) int {
+	return slices.IndexFunc(l, func(e interactiveEntry) bool { return e.signature == signature })
+}
+
+func (l interactiveList) encode() []byte {
+	dst := []byte{formatVersion}
+	for i := range l {
+		e := &l[i]
+		var flags byte
+		for bit, set := range [...]bool{e.def.raw, e.def.partitioned, e.def.localSeq, e.def.withDesign} {
+			if set {
+				flags |= 1 << bit
+			}
+		}
+		dst = append(append(dst, e.signature[:]...), flags)
+		for _, text := range [...]string{e.def.language, e.def.source, e.def.options, e.def.lib, string(e.record.encode())} {
+			dst = appendText(dst, text)
+		}
+		dst = append(dst, byte(min(len(e.owners), 255)))
+		for _, owner := range e.owners[:min(len(e.owners), 255)] {
+			dst = appendText(dst, owner)
+		}
+	}
+	return dst
+}
+
+func parseInteractive(b []byte) (interactiveList, error) {
+	if b == nil {
+		return nil, nil
+	}
+	p := parser{b: b}
+	if p.byte() != formatVersion {
+		return nil, nil
+	}
+	var list interactiveList
+	for len(p.b) > 0 && !p.bad {
+		var e interactiveEntry
+		copy(e.signature[:], p.take(len(e.signature)))
+		flags := p.byte()
+		e.def = indexDef{signature: e.signature, interactive: true, raw: flags&1 != 0, partitioned: flags&2 != 0, localSeq: flags&4 != 0, withDesign: flags&8 != 0}
+		e.def.language, e.def.source, e.def.options, e.def.lib = p.text(), p.text(), p.text(), p.text()
+		stored := p.bytes()
+		if p.bad {
+			break
+		}
+		var err error
+		if e.record, _, err = parseRecord(stored); err != nil {
+			return nil, err
+		}
+		for range p.byte() {
+			e.owners = append(e.owners, p.text())
+		}
+		list = append(list, e)
+	}
+	if p.bad {
+		return nil, corrupt("list of interactive indexes")
+	}
+	return list, nil
+}
+
+func readInteractive(r kv.ReadTx, sp space) (interactiveList, error) {
+	value, err := r.Get(sp.sub(nil, keyInteractive))
+	if err != nil {
+		return nil, err
+	}
+	return parseInteractive(value)
+}
+
+// register notes interactive indexes where the documents' transactions look for them.
+func (v *Views) register(tx *storage.Tx, d *design, members []*member) error {
+	if !d.interactive || len(members) == 0 {
+		return nil
+	}
+	sp := spaceOf(tx.Snapshot())
+	list, err := readInteractive(tx.KV(), sp)
+	if err != nil {
+		return err
+	}
+	before := list.encode()
+	for _, m := range members {
+		at := list.find(m.def.signature)
+		if at < 0 {
+			at = len(list)
+			list = append(list, interactiveEntry{signature: m.def.signature, def: *m.def})
+		}
+		e := &list[at]
+		e.record = m.rec
+		e.record.seq, e.record.ready = storage.Seq{}, false
+		if !slices.Contains(e.owners, d.id) {
+			e.owners = append(e.owners, d.id)
+		}
+	}
+	if after := list.encode(); !bytes.Equal(before, after) {
+		tx.KV().Set(sp.sub(nil, keyInteractive), after)
+	}
+	return nil
+}
+
+// release takes a design document off the interactive indexes that it does not have any more; those without owner go.
+func (v *Views) release(tx *storage.Tx, id string, d *design) error {
+	sp := spaceOf(tx.Snapshot())
+	list, err := readInteractive(tx.KV(), sp)
+	if err != nil {
+		return err
+	}
+	var kept interactiveList
+	for _, e := range list {
+		if slices.Contains(e.owners, id) && (d == nil || !d.has(e.signature)) {
+			e.owners = slices.DeleteFunc(slices.Clone(e.owners), func(owner string) bool { return owner == id })
+			if len(e.owners) == 0 {
+				if err := dropIndex(tx.KV(), sp, e.signature); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		kept = append(kept, e)
+	}
+	key := sp.sub(nil, keyInteractive)
+	switch {
+	case len(kept) == 0 && len(list) > 0:
+		tx.KV().Clear(key)
+	case !bytes.Equal(kept.encode(), list.encode()):
+		tx.KV().Set(key, kept.encode())
+	}
+	return nil
+}
+
+// Prepare is storage.Indexer's: it reads which interactive indexes there are.
+func (v *Views) Prepare(ctx context.Context, tx *storage.Tx) (storage.IndexFunc, error) {
+	list, err := readInteractive(tx.KV(), spaceOf(tx.Snapshot()))
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, tx *storage.Tx, id string, before, after *storage.Document) error {
+		if compat.IsDesignID(id) {
+			if err := v.designChanged(tx, id, before, after); err != nil {
+				return err
+			}
+			if list, err = readInteractive(tx.KV(), spaceOf(tx.Snapshot())); err != nil {
+				return err
+			}
+		}
+		for i := range list {
+			if err := v.indexDocument(ctx, tx, &list[i], id, after); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// designChanged makes and removes interactive indexes.
+func (v *Views) designChanged(tx *storage.Tx, id string, before, after *storage.Document) error {
+	var d *design
+	if after != nil {
+		var err error
+		if d, err = parseDocument(after, tx.Snapshot().Partitioned()); err != nil {
+			return err
+		}
+	}
+	if before != nil {
+		if err := v.release(tx, id, d); err != nil {
+			return err
+		}
+	}
+	if d == nil || !d.interactive {
+		return nil
+	}
+	members := make([]*member, len(d.indexes))
+	for i := range d.indexes {
+		var err error
+		if members[i], err = v.create(tx, &d.indexes[i]); err != nil {
+			return err
+		}
+	}
+	return v.register(tx, d, members)
+}
+
+// indexDocument brings one document's rows in one interactive index to what it is now; after is nil if it is gone.
+func (v *Views) indexDocument(ctx context.Context, tx *storage.Tx, e *interactiveEntry, id string, after *storage.Document) error {
+	rows, err := v.mapInteractive(ctx, tx, e, after)
+	if err != nil {
+		return err
+	}
+	sp := spaceOf(tx.Snapshot())
+	m := &member{def: &e.def, keys: sp.keysOf(e.record.number), rec: e.record}
+	w := indexWriter{tx: tx.KV(), m: m, limits: v.limits}
+	entry, err := tx.KV().Get(m.keys.id(nil, id))
+	if err != nil {
+		return err
+	}
+	if err := w.collectDoc(id, &rows, entry); err != nil {
+		return err
+	}
+	if err := v.applyRows(ctx, &w); err != nil {
+		return err
+	}
+	if len(w.changes) > 0 {
+		var stamp storage.Seq
+		stamp.Incarnation = tx.Snapshot().Incarnation()
+		stamp.Versionstamp[kv.VersionstampSize], stamp.Versionstamp[kv.VersionstampSize+1] = 0xff, 0xff
+		tx.KV().SetVersionstampedValue(m.keys.changed, appendSeq(nil, stamp), 1)
+	}
+	return nil
+}
+
+// mapInteractive maps one document inside its transaction. What fails the build of other indexes is an error of the document here:
+// a map function must not keep documents from being written.
+func (v *Views) mapInteractive(ctx context.Context, tx *storage.Tx, e *interactiveEntry, doc *storage.Document) (docRows, error) {
+	if doc == nil || compat.IsDesignID(doc.ID) && (!e.def.withDesign || e.def.partitioned) {
+		return docRows{}, nil
+	}
+	p, ok := v.programs.Get(e.signature)
+	if !ok {
+		var err error
+		def := e.def
+		if p, err = v.program(tx.Name(), []*indexDef{&def}); err != nil {
+			return docRows{failure: err.Error()}, nil
+		}
+		v.programs.Add(e.signature, p)
+	}
+	src := source{id: doc.ID, rev: doc.Rev, mapped: true, doc: doc}
+	if p.needsText() {
+		src.text = appendSource(nil, doc, false, 0)
+	}
+	docs := []source{src}
+	if err := p.run(ctx, docs); err != nil {
+		if e, ok := compat.AsError(err); ok {
+			return docRows{failure: e.Error()}, nil
+		}
+		return docRows{}, err
+	}
+	return docs[0].byIndex[0], nil
+}
+
+// Purged is storage.PurgeIndexer's: it takes the rows of documents that are gone out of all indexes.
+func (v *Views) Purged(ctx context.Context, tx *storage.Tx, ids []string) error {
+	sp := spaceOf(tx.Snapshot())
+	records, err := readRecords(tx.KV(), sp)
+	if err != nil {
+		return err
+	}
+	for _, m := range records {
+		w := indexWriter{tx: tx.KV(), m: m, limits: v.limits}
+		keys := make([][]byte, len(ids))
+		for i, id := range ids {
+			keys[i] = m.keys.id(nil, id)
+		}
+		entries, err := tx.KV().GetMany(keys)
+		if err != nil {
+			return err
+		}
+		for i, id := range ids {
+			if err := w.collectDoc(id, &docRows{}, entries[i]); err != nil {
+				return err
+			}
+		}
+		if err := v.applyRows(ctx, &w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readRecords reads the records of all indexes of a database that can be used. Of their definitions only what is in the records is
+// known.
+func readRecords(r kv.ReadTx, sp space) ([]*member, error) {
+	begin, end := children(sp.sub(nil, keyInfo))
+	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	var members []*member
+	for it.Next() {
+		rec, usable, err := parseRecord(it.Value())
+		if err != nil {
+			return nil, err
+		}
+		if usable {
+			def := &indexDef{raw: rec.raw, partitioned: rec.partitioned, interactive: rec.interactive}
+			members = append(members, &member{def: def, keys: sp.keysOf(rec.number), rec: rec})
+		}
+	}
+	return members, it.Err()
+}

@@ -1,0 +1,94 @@
+package views
+
+import (
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// The key space of a database's indexes, below (database, TagViews). Keys are tuples up to the place of a row.
+//
+//	(info, signature)              what is known of an index                               record.go
+//	(nextNumber)                   number of the next index, 8 bytes little-endian
+//	(interactive)                  list of the interactive indexes                         interactive.go
+//	(rows, number) + place         emitted key and value                                   rows.go
+//	(ids, number, document id)     the places of the document's rows                       ids.go
+//	(counts, number, counter)      8 bytes little-endian, by atomic addition
+//	(levels, number, …)            counts and aggregates                                   views/levels
+//	(errors, number, document id)  message of a failed map function
+//	(changed, number)              13 bytes of the sequence at which rows last changed
+//
+// A place is the row's key in the index's order (in a partitioned index behind the partition), the document id as a tuple string,
+// and the number of the row among those that the document has at that key, as a tuple integer.
+const (
+	keyInfo = iota
+	keyNextNumber
+	keyInteractive
+	keyRows
+	keyIDs
+	keyCounts
+	keyLevels
+	keyErrors
+	keyChanged
+)
+
+// The counters of an index.
+const (
+	countRows     = iota // rows
+	countExternal        // bytes of keys and values as JSON
+	countActive          // bytes of rows and ids as stored, without keys' common prefix
+	counters
+)
+
+// space is the key prefix of a database's indexes.
+type space []byte
+
+func (s space) sub(dst []byte, tag int64) []byte { return kv.AppendInt(append(dst, s...), tag) }
+
+func (s space) info(signature Signature) []byte {
+	return kv.AppendBytes(s.sub(nil, keyInfo), signature[:])
+}
+
+// index is the prefix of a subspace of one index.
+func (s space) index(tag, number int64) []byte { return kv.AppendInt(s.sub(nil, tag), number) }
+
+// children gives the range of the keys that extend a tuple by further elements, itself included.
+func children(key []byte) (begin, end []byte) { return key, append(key[:len(key):len(key)], 0xff) }
+
+// indexTags are the subspaces that an index's number leads to.
+var indexTags = [...]int64{keyRows, keyIDs, keyCounts, keyLevels, keyErrors, keyChanged}
+
+// clear removes all data of an index.
+func (s space) clear(tx kv.Tx, number int64) {
+	for _, tag := range indexTags {
+		tx.ClearRange(children(s.index(tag, number)))
+	}
+}
+
+// indexKeys are the prefixes of one index's subspaces.
+type indexKeys struct {
+	space   space
+	number  int64
+	rows    []byte
+	ids     []byte
+	counts  []byte
+	levels  []byte
+	errors  []byte
+	changed []byte
+}
+
+func (s space) keysOf(number int64) *indexKeys {
+	return &indexKeys{
+		space: s, number: number,
+		rows: s.index(keyRows, number), ids: s.index(keyIDs, number), counts: s.index(keyCounts, number),
+		levels: s.index(keyLevels, number), errors: s.index(keyErrors, number), changed: s.index(keyChanged, number),
+	}
+}
+
+func (k *indexKeys) id(dst []byte, docID string) []byte {
+	return kv.AppendString(append(dst, k.ids...), docID)
+}
+
+func (k *indexKeys) error(dst []byte, docID string) []byte {
+	return kv.AppendString(append(dst, k.errors...), docID)
+}
+
+func (k *indexKeys) count(n int64) []byte { return kv.AppendInt(append([]byte(nil), k.counts...), n) }

@@ -1,0 +1,89 @@
+package views
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
+
+// designKey names a parsed design document in the cache.
+type designKey struct {
+	database [16]byte
+	id       string
+	rev      compat.Rev
+}
+
+// openDesign reads a design document; uuid is the database's.
+func (v *Views) openDesign(ctx context.Context, db *storage.DB, ddocID string) (d *design, uuid [16]byte, err error) {
+	err = db.View(ctx, func(s *storage.Snapshot) error {
+		uuid = s.UUID()
+		d, err = v.designIn(s, ddocID)
+		return err
+	})
+	return d, uuid, err
+}
+
+// designIn is openDesign in a snapshot.
+func (v *Views) designIn(s *storage.Snapshot, ddocID string) (*design, error) {
+	doc, err := s.Open(ddocID, storage.OpenOptions{})
+	if err != nil {
+		return nil, err
+	}
+	key := designKey{s.UUID(), ddocID, doc.Rev}
+	if d, ok := v.designs.Get(key); ok {
+		return d, nil
+	}
+	d, err := parseDocument(doc, s.Partitioned())
+	if err == nil {
+		v.designs.Add(key, d)
+	}
+	return d, err
+}
+
+func parseDocument(doc *storage.Document, partitioned bool) (*design, error) {
+	body, err := ejson.Parse(doc.Body)
+	if err != nil {
+		return nil, corrupt("design document")
+	}
+	return parseDesign(doc.ID, body, partitioned), nil
+}
+
+// View is one view of a design document, as it was when it was looked up. It is safe for concurrent use.
+type View struct {
+	v      *Views
+	db     *storage.DB
+	uuid   [16]byte
+	design *design
+	def    *viewDef
+}
+
+// View looks a view up. The error is that of a missing design document, or 404 missing_named_view.
+func (v *Views) View(ctx context.Context, db *storage.DB, ddocID, name string) (*View, error) {
+	d, uuid, err := v.openDesign(ctx, db, ddocID)
+	if err != nil {
+		return nil, err
+	}
+	def, err := d.find(name)
+	if err != nil {
+		return nil, err
+	}
+	return &View{v: v, db: db, uuid: uuid, design: d, def: def}, nil
+}
+
+func (w *View) index() *indexDef { return &w.design.indexes[w.def.index] }
+
+// HasReduce tells whether the view has a reduce function.
+func (w *View) HasReduce() bool { return w.def.hasReduce }
+
+// Type tells how a query is answered (couch_mrview_util:set_view_type).
+func (w *View) Type(o *compat.ViewOptions) compat.ViewType {
+	if w.def.hasReduce && o.Reduce != compat.No {
+		return compat.ViewReduce
+	}
+	return compat.ViewMap
+}
+
+// Partitioned tells whether the index is partitioned.
+func (w *View) Partitioned() bool { return w.design.partitioned }

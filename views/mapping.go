@@ -1,0 +1,173 @@
+package views
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+)
+
+// source is one document on its way through the map functions.
+type source struct {
+	id      string
+	rev     compat.Rev
+	seq     storage.Seq
+	mapped  bool              // it goes through the map functions: it is not deleted, and the indexes want such documents
+	text    []byte            // for JavaScript
+	doc     *storage.Document // for other languages
+	byIndex []docRows         // one for each index of the pass
+}
+
+// program is the map functions of one design document that run together. It is safe for concurrent use.
+type program struct {
+	js      JavaScript
+	tenant  string
+	defs    []*indexDef
+	scripts []string // of the indexes in JavaScript
+	lib     []byte
+	mappers []Mapper // by index; nil where it is JavaScript
+	limits  limits
+}
+
+// program compiles the map functions of indexes of one design document; the error is that of a query.
+func (v *Views) program(tenant string, defs []*indexDef) (*program, error) {
+	p := &program{js: v.opts.JS, tenant: tenant, defs: defs, limits: v.limits, mappers: make([]Mapper, len(defs))}
+	for i, def := range defs {
+		if def.language == languageJavaScript && v.opts.JS != nil {
+			p.scripts = append(p.scripts, def.source)
+			if def.lib != "" {
+				p.lib = []byte(def.lib)
+			}
+			continue
+		}
+		language := v.opts.Languages[def.language]
+		if language == nil {
+			return nil, compat.Named(compat.KindUnknown, "unknown_query_language", def.language)
+		}
+		definition := Definition{Map: []byte(def.source)}
+		if def.options != "" {
+			definition.Options = []byte(def.options)
+		}
+		m, err := language.Compile(definition)
+		if err != nil {
+			return nil, err
+		}
+		p.mappers[i] = m
+	}
+	return p, nil
+}
+
+// needsText tells whether the documents are wanted as JSON texts.
+func (p *program) needsText() bool { return len(p.scripts) > 0 }
+
+// run maps documents and fills in their rows. Only fatal errors are errors: documents whose map function throws have a failure.
+func (p *program) run(ctx context.Context, docs []source) error {
+	mapped := make([]*source, 0, len(docs))
+	all := make([]docRows, len(docs)*len(p.defs))
+	for i := range docs {
+		docs[i].byIndex = all[i*len(p.defs) : (i+1)*len(p.defs)]
+		if docs[i].mapped {
+			mapped = append(mapped, &docs[i])
+		}
+	}
+	if len(mapped) == 0 {
+		return nil
+	}
+	for n, m := range p.mappers {
+		if m == nil {
+			continue
+		}
+		c := p.collector(n)
+		for _, src := range mapped {
+			src.byIndex[n] = mapOne(c, m, src.doc)
+		}
+	}
+	if !p.needsText() {
+		return nil
+	}
+	return p.runJavaScript(ctx, mapped)
+}
+
+func (p *program) collector(n int) *collector {
+	return &collector{limits: p.limits, raw: p.defs[n].raw, partitioned: p.defs[n].partitioned}
+}
+
+// mapOne maps a document in the process.
+func mapOne(c *collector, m Mapper, doc *storage.Document) docRows {
+	c.begin(doc.ID)
+	failure := ""
+	err := m.Map(doc, func(key, value []byte) {
+		if failure == "" {
+			failure = c.emit(key, value)
+		}
+	})
+	if err != nil {
+		failure = err.Error()
+	}
+	if failure != "" {
+		return docRows{failure: failure}
+	}
+	return c.end(doc.ID)
+}
+
+// runJavaScript maps documents in a worker process.
+func (p *program) runJavaScript(ctx context.Context, mapped []*source) error {
+	texts := make([][]byte, len(mapped))
+	for i, src := range mapped {
+		texts[i] = src.text
+	}
+	scripts := make([]int, 0, len(p.defs)) // index of each script
+	collectors := make([]*collector, 0, len(p.defs))
+	for n, m := range p.mappers {
+		if m == nil {
+			scripts = append(scripts, n)
+			collectors = append(collectors, p.collector(n))
+		}
+	}
+	results, err := p.js.Map(ctx, p.tenant, p.scripts, p.lib, texts)
+	if err != nil {
+		return err
+	}
+	for doc, src := range mapped {
+		for n, c := range collectors {
+			src.byIndex[scripts[n]] = c.collect(src.id, &results[doc][n])
+		}
+	}
+	return nil
+}
+
+// collect makes the rows of one document of what its map function emitted.
+func (c *collector) collect(docID string, result *MapResult) docRows {
+	if result.Failure != "" {
+		return docRows{failure: result.Failure}
+	}
+	c.begin(docID)
+	for i := range result.Rows {
+		if failure := c.emit(result.Rows[i].Key, result.Rows[i].Value); failure != "" {
+			return docRows{failure: failure}
+		}
+	}
+	return c.end(docID)
+}
+
+// appendSource appends a document as map functions get it: _id, _rev, the members, then attachments, conflicts and, with
+// localSeq, the number of its sequence.
+func appendSource(dst []byte, doc *storage.Document, localSeq bool, number uint64) []byte {
+	view := compat.DocumentView{ID: doc.ID, Rev: doc.Rev, Body: doc.Body}
+	for i := range doc.Attachments {
+		view.Attachments = append(view.Attachments, compat.AttachmentView{Attachment: &doc.Attachments[i]})
+	}
+	dst = compat.AppendDocument(dst, &view)
+	dst = dst[:len(dst)-1]
+	if len(doc.Conflicts) > 0 {
+		dst = compat.AppendRevs(append(dst, `,"_conflicts":`...), doc.Conflicts)
+	}
+	if len(doc.DeletedConflicts) > 0 {
+		dst = compat.AppendRevs(append(dst, `,"_deleted_conflicts":`...), doc.DeletedConflicts)
+	}
+	if localSeq {
+		dst = strconv.AppendUint(append(dst, `,"_local_seq":`...), number, 10)
+	}
+	return append(dst, '}')
+}

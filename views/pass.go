@@ -1,0 +1,135 @@
+package views
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/settee-db/settee/storage"
+)
+
+// A pass feeds changes to the indexes of one design document that are behind: read, map, commit. Several batches are on their
+// way at a time; they are committed in order.
+type pass struct {
+	v       *Views
+	db      *storage.DB
+	design  *design
+	members []*member
+	program *program
+	task    *task
+
+	size    atomic.Int64 // documents of the next batch
+	scratch []byte       // of the reader
+}
+
+const (
+	firstBatch = 100
+	largeBatch = 2000
+	smallBatch = 10
+	// A commit should take about that long: long enough to be worth its synchronisation, short enough for a store that
+	// limits the age of transactions.
+	commitShort = 100 * time.Millisecond
+	commitLong  = 600 * time.Millisecond
+)
+
+// run brings the members to the end of the feed.
+func (p *pass) run(ctx context.Context) error {
+	p.size.Store(firstBatch)
+	since := p.members[0].rec.seq
+	for _, m := range p.members {
+		if seqLess(m.rec.seq, since) {
+			since = m.rec.seq
+		}
+	}
+	first, err := p.read(ctx, since, firstBatch)
+	if err != nil {
+		return err
+	}
+	if err := p.program.run(ctx, first.docs); err != nil {
+		return err
+	}
+	if first.last {
+		return p.commit(ctx, first)
+	}
+	return p.pipeline(ctx, first)
+}
+
+// pipeline reads and maps ahead of the commits.
+func (p *pass) pipeline(ctx context.Context, first *batch) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	queue := make(chan *batch, p.v.workers()) // bounds what is in memory
+	var readError error
+	running.Go(func() {
+		defer close(queue)
+		readError = p.readAhead(ctx, first.end, queue, &running)
+	})
+	if err := p.commit(ctx, first); err != nil {
+		return err
+	}
+	for b := range queue {
+		select {
+		case err := <-b.ready:
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := p.commit(ctx, b); err != nil {
+			return err
+		}
+	}
+	return readError
+}
+
+// readAhead reads batches and has them mapped.
+func (p *pass) readAhead(ctx context.Context, since storage.Seq, queue chan<- *batch, running *sync.WaitGroup) error {
+	for {
+		b, err := p.read(ctx, since, int(p.size.Load()))
+		if err != nil {
+			return err
+		}
+		since = b.end
+		select {
+		case queue <- b:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		running.Go(func() { b.ready <- p.program.run(ctx, b.docs) })
+		if b.last {
+			return nil
+		}
+	}
+}
+
+// commit writes a batch in one transaction, or in several if it is too large for one.
+func (p *pass) commit(ctx context.Context, b *batch) error {
+	began := time.Now()
+	parts := 0
+	for from := 0; parts == 0 || from < len(b.docs); parts++ {
+		to, err := p.commitPart(ctx, b, from)
+		if err != nil {
+			return err
+		}
+		from = to
+	}
+	p.adapt(time.Since(began), parts, len(b.docs))
+	p.task.advance(int64(len(b.docs)))
+	return nil
+}
+
+// adapt chooses the size of later batches.
+func (p *pass) adapt(took time.Duration, parts, docs int) {
+	size := p.size.Load()
+	switch {
+	case parts > 1 || took > commitLong:
+		size = max(size/2, smallBatch)
+	case took < commitShort && int64(docs) >= size:
+		size = min(size*2, largeBatch)
+	}
+	p.size.Store(size)
+}

@@ -1,0 +1,329 @@
+package views
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// errBehind asks for an update of the index before the query.
+var errBehind = errors.New("views: index is behind")
+
+// query is a running query. It can go on in another snapshot when one became too old.
+type query struct {
+	w      *View
+	o      *compat.ViewOptions
+	sink   Sink
+	target storage.Seq // the index has to be at or after it
+	waited bool        // target is set
+	begun  bool        // the head was given
+	number int64       // of the index that the head came from
+
+	spans       []span
+	skip, limit int64 // what is left
+	last        []byte
+	inSpan      bool // last is the place of the last row taken from spans[0]
+	batch       rowBatch
+}
+
+// Query answers a query, whose options have passed CheckView. It brings the index up to date first, as o.Update says.
+//
+// On the embedded engine all rows are of one snapshot. On a store that limits the age of snapshots a query that takes longer
+// goes on in a newer one behind the last row given, and may see changes made meanwhile.
+func (w *View) Query(ctx context.Context, o *compat.ViewOptions, sink Sink) error {
+	if err := w.index().checkRange(o); err != nil {
+		return err
+	}
+	q := query{w: w, o: o, sink: sink, skip: o.Skip, limit: o.Limit}
+	run := q.serveRows
+	if w.Type(o) == compat.ViewReduce {
+		run = q.serveGroups
+	} else {
+		q.spans = w.index().spans(o)
+	}
+	err := q.run(ctx, run)
+	if err == nil && o.Update == compat.UpdateLazy {
+		_, err = w.v.join(w.db, w.design, w.uuid)
+	}
+	return err
+}
+
+// run calls serve with snapshots until it is through.
+func (q *query) run(ctx context.Context, serve func(context.Context, *storage.Snapshot, *member) error) error {
+	const maxFailures = 10
+	for failures := 0; ; {
+		err := q.w.db.View(ctx, func(s *storage.Snapshot) error {
+			m, err := q.member(s)
+			if err != nil {
+				return err
+			}
+			return serve(ctx, s, m)
+		})
+		switch {
+		case errors.Is(err, errBehind):
+			if err := q.w.v.ensure(ctx, q.w.db, q.w.design, q.w.uuid, q.target); err != nil {
+				return err
+			}
+		case errors.Is(err, kv.ErrTooOld) && ctx.Err() == nil && failures < maxFailures:
+			failures++
+		default:
+			return err
+		}
+	}
+}
+
+// member gives the index as the snapshot has it; nil if there is none and the query does without.
+func (q *query) member(s *storage.Snapshot) (*member, error) {
+	if s.UUID() != q.w.uuid {
+		return nil, compat.ErrNoDatabase
+	}
+	m, err := readMember(s, spaceOf(s), q.w.index())
+	if err != nil {
+		return nil, err
+	}
+	if q.begun {
+		if m == nil || m.rec.number != q.number {
+			return nil, kv.ErrTooOld
+		}
+		return m, nil
+	}
+	if q.o.Update != compat.UpdateFirst {
+		return m, nil
+	}
+	if !q.waited {
+		if q.target, err = s.LastSeq(); err != nil {
+			return nil, err
+		}
+	}
+	if m == nil || m.behind(q.target) {
+		q.waited = true
+		return nil, errBehind
+	}
+	return m, nil
+}
+
+// head gives the sink the head of a map query.
+func (q *query) head(s *storage.Snapshot, m *member) error {
+	h := Head{Type: compat.ViewMap}
+	if m != nil {
+		q.number = m.rec.number
+		var err error
+		if h.TotalRows, err = m.rowCount(s); err != nil {
+			return err
+		}
+		if h.Offset, err = q.offset(s, m, h.TotalRows); err != nil {
+			return err
+		}
+	}
+	if err := q.headSeq(s, m, &h); err != nil {
+		return err
+	}
+	q.begun = true
+	return q.sink.Head(&h)
+}
+
+// headSeq fills in where the rows last changed, if it is asked for.
+func (q *query) headSeq(s *storage.Snapshot, m *member, h *Head) error {
+	if !q.o.UpdateSeq || m == nil {
+		return nil
+	}
+	value, err := s.KV().Get(m.keys.changed)
+	if err != nil || len(value) < seqBytes {
+		return err
+	}
+	h.UpdateSeq.Seq = parseSeq(value)
+	h.UpdateSeq.N, err = s.Number(h.UpdateSeq.Seq)
+	return err
+}
+
+func (m *member) rowCount(s *storage.Snapshot) (int64, error) {
+	value, err := s.KV().Get(m.keys.count(countRows))
+	return counter(value), err
+}
+
+// offset counts the rows before the first one of the range in reading direction, and those skipped.
+func (q *query) offset(s *storage.Snapshot, m *member, total int64) (int64, error) {
+	if len(q.spans) == 0 {
+		return 0, nil
+	}
+	at := 0
+	if len(q.spans) > 1 { // the first key that has rows, or else the last one
+		for at < len(q.spans)-1 {
+			found, err := m.hasRows(s, q.spans[at])
+			if err != nil {
+				return 0, err
+			}
+			if found {
+				break
+			}
+			at++
+		}
+	}
+	before, err := q.before(s, m, q.spans[at], total)
+	if err != nil {
+		return 0, err
+	}
+	if q.o.Partition != nil && q.o.Skip > 0 { // a partition's rows are skipped where they are read
+		rows, err := m.count(s.KV(), q.spans[at])
+		return before + min(q.o.Skip, rows), err
+	}
+	return min(before+q.o.Skip, total), nil
+}
+
+// before counts the rows before a range in reading direction.
+func (q *query) before(s *storage.Snapshot, m *member, sp span, total int64) (int64, error) {
+	if !q.o.Descending {
+		return m.countBefore(s.KV(), sp.lo)
+	}
+	if sp.hi == nil {
+		return 0, nil
+	}
+	n, err := m.countBefore(s.KV(), sp.hi)
+	return total - n, err
+}
+
+func (m *member) hasRows(s *storage.Snapshot, sp span) (bool, error) {
+	it := m.rows(s.KV(), sp, kv.RangeOptions{Limit: 1})
+	defer it.Close()
+	found := it.Next()
+	return found, it.Err()
+}
+
+// rows iterates over the stored rows of a range.
+func (m *member) rows(r kv.ReadTx, sp span, o kv.RangeOptions) kv.Iterator {
+	base := m.keys.rows
+	lo := append(base[:len(base):len(base)], sp.lo...)
+	hi := append(base[:len(base):len(base)], 0xff)
+	if sp.hi != nil {
+		hi = append(base[:len(base):len(base)], sp.hi...)
+	}
+	if bytes.Compare(lo, hi) > 0 {
+		hi = lo
+	}
+	return r.Range(lo, hi, o)
+}
+
+// serveRows gives the rows of a map query that are left.
+func (q *query) serveRows(_ context.Context, s *storage.Snapshot, m *member) error {
+	if !q.begun {
+		if err := q.head(s, m); err != nil {
+			return err
+		}
+		if !q.o.Sorted {
+			q.skip = 0
+		}
+	}
+	if err := q.batch.flush(s, q.sink); err != nil {
+		return err
+	}
+	if m == nil {
+		return nil
+	}
+	for len(q.spans) > 0 && q.limit > 0 {
+		if err := q.serveSpan(s, m); err != nil {
+			return err
+		}
+		q.spans, q.inSpan = q.spans[1:], false
+	}
+	return q.batch.flush(s, q.sink)
+}
+
+// serveSpan gives the rows of the first range.
+func (q *query) serveSpan(s *storage.Snapshot, m *member) error {
+	sp := q.spans[0]
+	switch {
+	case q.inSpan && q.o.Descending:
+		sp.hi = q.last
+	case q.inSpan:
+		sp.lo = kv.AppendKeyAfter(nil, q.last)
+	case q.skip > 0 && m.rec.levels:
+		var err error
+		if sp, err = q.skipRows(s, m, sp); err != nil {
+			return err
+		}
+		q.spans[0] = sp
+	}
+	o := kv.RangeOptions{Reverse: q.o.Descending}
+	if wanted := q.skip + q.limit; !q.o.Descending && wanted < 1<<20 {
+		o.Limit = int(wanted)
+	}
+	it := m.rows(s.KV(), sp, o)
+	defer it.Close()
+	base := len(m.keys.rows)
+	var group dupGroup
+	for q.limit > 0 && it.Next() {
+		place := it.Key()[base:]
+		r, err := parseRow(place, it.Value())
+		if err != nil {
+			return err
+		}
+		if q.o.Descending {
+			done, err := group.add(place, &r)
+			if err != nil {
+				return err
+			}
+			if !done {
+				continue
+			}
+		}
+		q.last, q.inSpan = append(q.last[:0], place...), true
+		if group.single() {
+			err = q.take(s, &r)
+		} else {
+			err = group.each(func(r *storedRow) error { return q.take(s, r) })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return it.Err()
+}
+
+// take skips a row or puts it into the batch.
+func (q *query) take(s *storage.Snapshot, r *storedRow) error {
+	if q.skip > 0 {
+		q.skip--
+		return nil
+	}
+	if q.limit == 0 {
+		return nil
+	}
+	q.limit--
+	q.batch.add(r)
+	if q.batch.full() {
+		return q.batch.flush(s, q.sink)
+	}
+	return nil
+}
+
+// skipRows moves the beginning of a range over as many of the rows to be skipped as it has.
+func (q *query) skipRows(s *storage.Snapshot, m *member, sp span) (span, error) {
+	rows, err := m.count(s.KV(), sp)
+	if err != nil {
+		return sp, err
+	}
+	if rows <= q.skip {
+		q.skip -= rows
+		return span{lo: sp.lo, hi: append([]byte{}, sp.lo...)}, nil
+	}
+	n, err := m.countBefore(s.KV(), sp.lo)
+	if err != nil {
+		return sp, err
+	}
+	if !q.o.Descending {
+		n += q.skip
+		q.skip = 0
+		sp.lo, err = m.selectRow(s.KV(), n)
+		return sp, err
+	}
+	place, err := m.selectRow(s.KV(), n+rows-q.skip)
+	if err != nil {
+		return sp, err
+	}
+	sp.hi, q.skip, err = m.groupEnd(s.KV(), place)
+	return sp, err
+}

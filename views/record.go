@@ -1,0 +1,169 @@
+package views
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/settee-db/settee/compat/collate"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// formatVersion is that of everything below TagViews; an index of another one is built anew.
+const formatVersion = 1
+
+// record is what (info, signature) holds of an index.
+//
+// Format: format byte, flags, varint number, seq, fresh, text of collate.Version, then with levels: varints of their fan and height,
+// and the reduce functions that have aggregates as (varint slot number, text).
+type record struct {
+	number      int64
+	interactive bool
+	raw         bool
+	partitioned bool
+	ready       bool // interactive: built up
+	levels      bool // LEVELS is there, with the aggregates of slots
+	sums        bool // the levels hold integer sums
+	seq         storage.Seq
+	// fresh: documents at or before it that the index has not seen yet were never seen, and have no rows.
+	fresh       storage.Seq
+	levelHeight int
+	levelFan    int
+	slots       []slot
+}
+
+// slot is a reduce function with aggregates in the levels.
+type slot struct {
+	number uint32
+	source string
+}
+
+const (
+	flagInteractive = 1 << iota
+	flagReady
+	flagLevels
+	flagSums
+	flagRaw
+	flagPartitioned
+)
+
+const seqBytes = 1 + len(storage.Seq{}.Versionstamp)
+
+func appendSeq(dst []byte, s storage.Seq) []byte {
+	return append(append(dst, s.Incarnation), s.Versionstamp[:]...)
+}
+
+func parseSeq(b []byte) (s storage.Seq) {
+	s.Incarnation = b[0]
+	copy(s.Versionstamp[:], b[1:])
+	return s
+}
+
+func (r *record) encode() []byte {
+	var flags byte
+	for bit, set := range [...]bool{r.interactive, r.ready, r.levels, r.sums, r.raw, r.partitioned} {
+		if set {
+			flags |= 1 << bit
+		}
+	}
+	dst := binary.AppendVarint([]byte{formatVersion, flags}, r.number)
+	dst = appendSeq(appendSeq(dst, r.seq), r.fresh)
+	dst = appendText(dst, collate.Version)
+	dst = binary.AppendVarint(dst, int64(r.levelHeight))
+	dst = binary.AppendVarint(dst, int64(r.levelFan))
+	for _, s := range r.slots {
+		dst = binary.AppendVarint(dst, int64(s.number))
+		dst = appendText(dst, s.source)
+	}
+	return dst
+}
+
+func appendText(dst []byte, text string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+}
+
+// parseRecord reads a record. usable is false if the index was written by other code or with another collation: only its number
+// counts then, so that it can be removed.
+func parseRecord(b []byte) (r record, usable bool, err error) {
+	p := parser{b: b}
+	format, flags := p.byte(), p.byte()
+	r.number = p.varint()
+	if p.bad {
+		return r, false, corrupt("index record")
+	}
+	if format != formatVersion {
+		return r, false, nil
+	}
+	r.interactive, r.ready = flags&flagInteractive != 0, flags&flagReady != 0
+	r.levels, r.sums = flags&flagLevels != 0, flags&flagSums != 0
+	r.raw, r.partitioned = flags&flagRaw != 0, flags&flagPartitioned != 0
+	if seqs := p.take(2 * seqBytes); seqs != nil {
+		r.seq, r.fresh = parseSeq(seqs), parseSeq(seqs[seqBytes:])
+	}
+	version := p.text()
+	r.levelHeight, r.levelFan = int(p.varint()), int(p.varint())
+	for len(p.b) > 0 && !p.bad {
+		r.slots = append(r.slots, slot{number: uint32(p.varint()), source: p.text()})
+	}
+	if p.bad {
+		return r, false, corrupt("index record")
+	}
+	return r, version == collate.Version, nil
+}
+
+// parser reads values of ours; bad is set when they end too early.
+type parser struct {
+	b   []byte
+	bad bool
+}
+
+func (p *parser) take(n int) []byte {
+	if p.bad || n < 0 || n > len(p.b) {
+		p.bad = true
+		return nil
+	}
+	b := p.b[:n:n]
+	p.b = p.b[n:]
+	return b
+}
+
+func (p *parser) byte() byte {
+	if b := p.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (p *parser) varint() int64 {
+	n, size := binary.Varint(p.b)
+	if size <= 0 {
+		p.bad = true
+		return 0
+	}
+	p.b = p.b[size:]
+	return n
+}
+
+func (p *parser) uvarint() uint64 {
+	n, size := binary.Uvarint(p.b)
+	if size <= 0 {
+		p.bad = true
+		return 0
+	}
+	p.b = p.b[size:]
+	return n
+}
+
+func (p *parser) text() string { return string(p.bytes()) }
+
+func (p *parser) bytes() []byte {
+	n := p.uvarint()
+	if n > uint64(len(p.b)) {
+		p.bad = true
+		return nil
+	}
+	return p.take(int(n))
+}
+
+// corrupt reports stored bytes that no code of ours writes.
+func corrupt(what string) error { return fmt.Errorf("views: malformed %s: %w", what, kv.ErrCorrupt) }

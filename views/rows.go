@@ -1,0 +1,236 @@
+package views
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/settee-db/settee/compat/collate"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// A stored row: the length of the place up to the document id and the length of the key's JSON as varints, the JSON of the
+// key, the JSON of the value.
+
+// row is one row that a document emitted, ready to be stored.
+type row struct {
+	place []byte
+	value []byte // as stored
+	keyed int    // length of the place up to the document id
+	hash  uint64 // of value
+}
+
+// docRows is what one document gave for one index.
+type docRows struct {
+	rows    []row  // in order of their places
+	failure string // not empty: the map function failed, and there are no rows
+}
+
+// collector makes rows of what a map function emits. It is for one goroutine; rows stay valid.
+type collector struct {
+	limits      limits
+	raw         bool
+	partitioned bool
+
+	emitted []emission
+	arena   arena
+	all     []row // rows are cut from it
+	parser  ejson.Parser
+	scratch []byte
+	keyed   []byte // scratch: the partition's prefix and key
+}
+
+// emission is a row before its number among its equals is known.
+type emission struct {
+	keyed      []byte // place up to the document id
+	key, value []byte // canonical JSON
+}
+
+// begin starts a document.
+func (c *collector) begin(docID string) {
+	c.emitted = c.emitted[:0]
+	c.keyed = c.keyed[:0]
+	if c.partitioned {
+		c.keyed = appendPartition(c.keyed, partitionName(docID))
+	}
+}
+
+// partitionName is the part of an id before the first colon.
+func partitionName(docID string) string {
+	name, _, _ := strings.Cut(docID, ":")
+	return name
+}
+
+// appendPartition appends what the places of a partition begin with: in order of the names as keys, and then as bytes, so that
+// names that collate as equal stay apart.
+func appendPartition(dst []byte, name string) []byte {
+	dst = collate.AppendStringKey(append(dst, placePartition), []byte(name))
+	return kv.AppendString(append(dst, 0), name)
+}
+
+// placePartition begins the place of a row of a partitioned index.
+const placePartition = 0x10
+
+// emit takes one row; key and value are JSON. A message tells why the document cannot be indexed.
+func (c *collector) emit(key, value []byte) (failure string) {
+	e := emission{}
+	v, err := c.parser.Parse(key)
+	if err != nil {
+		return "the key is no valid JSON"
+	}
+	if e.key = c.canonical(v, key); c.limits.key > 0 && len(e.key) > c.limits.key {
+		return "the key is too large"
+	}
+	n := len(c.keyed)
+	if c.raw {
+		c.keyed = collate.AppendRawKey(c.keyed, v)
+	} else {
+		c.keyed = collate.AppendKey(c.keyed, v)
+	}
+	if c.limits.key > 0 && len(c.keyed) > c.limits.key {
+		c.keyed = c.keyed[:n]
+		return "the key is too large"
+	}
+	e.keyed = c.arena.copy(c.keyed)
+	c.keyed = c.keyed[:n]
+	if isScalarWord(value) {
+		e.value = c.arena.copy(value)
+	} else if v, err = c.parser.Parse(value); err != nil {
+		return "the value is no valid JSON"
+	} else {
+		e.value = c.canonical(v, value)
+	}
+	if c.limits.value > 0 && len(e.value) > c.limits.value {
+		return "the value is too large"
+	}
+	c.emitted = append(c.emitted, e)
+	return ""
+}
+
+// isScalarWord tells the values that most rows have and that need no parsing.
+func isScalarWord(value []byte) bool {
+	return string(value) == "null" || string(value) == "1"
+}
+
+// canonical copies a value's canonical text.
+func (c *collector) canonical(v ejson.Value, text []byte) []byte {
+	if v.Canonical() {
+		return c.arena.copy(v.Raw())
+	}
+	c.scratch = v.AppendJSON(c.scratch[:0])
+	return c.arena.copy(c.scratch)
+}
+
+// end gives the document's rows in order of their places.
+func (c *collector) end(docID string) docRows {
+	if c.limits.keys > 0 {
+		total := 0
+		for i := range c.emitted {
+			total += len(c.emitted[i].key)
+		}
+		if total > c.limits.keys {
+			return docRows{failure: "the keys are too large together"}
+		}
+	}
+	c.sort()
+	first := len(c.all)
+	number := uint64(0)
+	for i := range c.emitted {
+		e := &c.emitted[i]
+		if number++; i == 0 || !bytes.Equal(e.keyed, c.emitted[i-1].keyed) {
+			number = 0
+		}
+		s := append(c.scratch[:0], e.keyed...)
+		s = kv.AppendString(s, docID)
+		s = kv.AppendUint(s, number)
+		place := c.arena.copy(s)
+		if c.limits.place > 0 && len(place) > c.limits.place {
+			c.all = c.all[:first]
+			return docRows{failure: "the key is too large"}
+		}
+		s = binary.AppendUvarint(s[:0], uint64(len(e.keyed)))
+		s = binary.AppendUvarint(s, uint64(len(e.key)))
+		s = append(append(s, e.key...), e.value...)
+		c.scratch = s
+		value := c.arena.copy(s)
+		c.all = append(c.all, row{place: place, value: value, keyed: len(e.keyed), hash: xxhash.Sum64(value)})
+	}
+	return docRows{rows: c.all[first:len(c.all):len(c.all)]}
+}
+
+// sort orders what was emitted by place; equal keys by their bytes and then by value in the order of Erlang terms, as CouchDB
+// keeps them (couch_mrview_updater:merge_results).
+func (c *collector) sort() {
+	slices.SortStableFunc(c.emitted, func(a, b emission) int {
+		if order := bytes.Compare(a.keyed, b.keyed); order != 0 {
+			return order
+		}
+		if bytes.Equal(a.key, b.key) && bytes.Equal(a.value, b.value) {
+			return 0
+		}
+		if order := compareTerms(a.key, b.key); order != 0 {
+			return order
+		}
+		return compareTerms(a.value, b.value)
+	})
+}
+
+// compareTerms compares canonical JSON texts as Erlang terms.
+func compareTerms(a, b []byte) int {
+	if bytes.Equal(a, b) {
+		return 0
+	}
+	x, errX := ejson.Parse(a)
+	y, errY := ejson.Parse(b)
+	if errX != nil || errY != nil {
+		return bytes.Compare(a, b)
+	}
+	return collate.CompareRaw(x, y)
+}
+
+// storedRow is a stored row taken apart.
+type storedRow struct {
+	key, value []byte // JSON
+	id         []byte // may be the scratch of the reader
+	keyed      int    // length of the place up to the document id
+}
+
+// parseRow takes a stored row apart; scratch is used for ids with zero bytes.
+func parseRow(place, stored []byte) (r storedRow, err error) {
+	keyed, n := binary.Uvarint(stored)
+	if n <= 0 || keyed > uint64(len(place)) {
+		return r, corrupt("row")
+	}
+	stored = stored[n:]
+	length, n := binary.Uvarint(stored)
+	if n <= 0 || length > uint64(len(stored)-n) {
+		return r, corrupt("row")
+	}
+	stored = stored[n:]
+	r.keyed = int(keyed)
+	r.key, r.value = stored[:length:length], stored[length:]
+	r.id, _, err = kv.ReadText(place[keyed:])
+	return r, err
+}
+
+// arena hands out memory in large pieces.
+type arena struct{ free []byte }
+
+const arenaPiece = 64 << 10
+
+func (a *arena) copy(b []byte) []byte {
+	if len(b) > len(a.free) {
+		if len(b) > arenaPiece/8 {
+			return bytes.Clone(b)
+		}
+		a.free = make([]byte, arenaPiece)
+	}
+	n := copy(a.free, b)
+	out := a.free[:n:n]
+	a.free = a.free[n:]
+	return out
+}

@@ -1,0 +1,205 @@
+package views
+
+import (
+	"bytes"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// rowChange is a row that comes (Old is nil), goes (New is nil), or has another value.
+type rowChange struct{ Key, Old, New []byte }
+
+// anyOld stands for the value of a row that was not read.
+var anyOld = []byte{}
+
+// indexWriter collects what a transaction changes in one index. Everything is read before anything is written.
+type indexWriter struct {
+	tx     kv.Tx
+	m      *member
+	n      int // which of the documents' rows
+	limits limits
+
+	changes []rowChange
+	ids     []idChange
+	delta   [counters]int64
+	scratch []byte
+}
+
+// idChange is what happens to the entries of a document in IDS and ERRORS.
+type idChange struct {
+	docID   string
+	entry   []byte // nil: it goes
+	failure string
+	heal    bool // it had a failure
+}
+
+// idsFailed is the format byte of an entry of IDS of a document whose map function failed.
+const idsFailed = 2
+
+// collect finds the changes for documents, each of which occurs once.
+func (w *indexWriter) collect(docs []source) error {
+	for len(docs) > 0 {
+		window := docs[:min(len(docs), idWindow)]
+		docs = docs[len(window):]
+		entries, err := w.readIDs(window)
+		if err != nil {
+			return err
+		}
+		for i := range window {
+			if !w.seen(&window[i]) {
+				if err := w.collectDoc(window[i].id, &window[i].byIndex[w.n], entries[i]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// seen tells that the index has the change already, since another index of the pass is further behind.
+func (w *indexWriter) seen(src *source) bool { return !seqLess(w.m.rec.seq, src.seq) }
+
+// readIDs reads the entries of documents, but for those that cannot have one.
+func (w *indexWriter) readIDs(window []source) ([][]byte, error) {
+	entries := make([][]byte, len(window))
+	var keys [][]byte
+	var at []int
+	for i := range window {
+		if seqLess(w.m.rec.fresh, window[i].seq) {
+			keys, at = append(keys, w.m.keys.id(nil, window[i].id)), append(at, i)
+		}
+	}
+	if len(keys) == 0 {
+		return entries, nil
+	}
+	values, err := w.tx.GetMany(keys)
+	for n, i := range at {
+		if err == nil {
+			entries[i] = values[n]
+		}
+	}
+	return entries, err
+}
+
+// collectDoc finds the changes of one document: from entry, what is stored of it, to rows.
+func (w *indexWriter) collectDoc(docID string, rows *docRows, entry []byte) error {
+	if entry == nil && len(rows.rows) == 0 && rows.failure == "" {
+		return nil
+	}
+	var kept []keptRow
+	partition := w.m.partitionPrefix(docID)
+	change := idChange{docID: docID, failure: rows.failure, heal: len(entry) > 0 && entry[0] == idsFailed}
+	if entry != nil && !change.heal {
+		var err error
+		if kept, err = parseIDs(entry, partition, docID, nil); err != nil {
+			return err
+		}
+	}
+	fresh := rows.rows
+	switch {
+	case rows.failure != "":
+		change.entry = []byte{idsFailed}
+	case len(fresh) > 0:
+		w.scratch = appendIDs(w.scratch[:0], fresh, len(partition))
+		change.entry = bytes.Clone(w.scratch)
+		if w.limits.stored > 0 && len(change.entry) > w.limits.stored {
+			change.entry, change.failure, fresh = []byte{idsFailed}, "too many rows", nil
+		}
+	}
+	w.delta[countActive] += int64(len(change.entry) - len(entry))
+	w.merge(kept, fresh)
+	if !bytes.Equal(change.entry, entry) || change.failure != "" {
+		w.ids = append(w.ids, change)
+	}
+	return nil
+}
+
+// merge walks over the stored and the new rows of a document, both in order of their places.
+func (w *indexWriter) merge(kept []keptRow, fresh []row) {
+	for len(kept) > 0 || len(fresh) > 0 {
+		order := -1
+		switch {
+		case len(kept) == 0:
+			order = 1
+		case len(fresh) > 0:
+			order = bytes.Compare(kept[0].place, fresh[0].place)
+		}
+		switch {
+		case order < 0:
+			w.change(kept[0].place, anyOld, nil, -1, kept[0].length, 0)
+			kept = kept[1:]
+		case order > 0:
+			w.change(fresh[0].place, nil, fresh[0].value, 1, 0, len(fresh[0].value))
+			fresh = fresh[1:]
+		default:
+			if kept[0].hash != fresh[0].hash || kept[0].length != len(fresh[0].value) {
+				w.change(fresh[0].place, anyOld, fresh[0].value, 0, kept[0].length, len(fresh[0].value))
+			}
+			kept, fresh = kept[1:], fresh[1:]
+		}
+	}
+}
+
+func (w *indexWriter) change(place, old, value []byte, rows int64, was, is int) {
+	w.changes = append(w.changes, rowChange{Key: place, Old: old, New: value})
+	w.delta[countRows] += rows
+	w.delta[countExternal] += int64(is - was)
+	w.delta[countActive] += int64(is-was) + rows*int64(len(place))
+}
+
+// write writes rows, ids, errors and counters.
+func (w *indexWriter) write() {
+	key := append([]byte(nil), w.m.keys.rows...)
+	base := len(key)
+	for i := range w.changes {
+		c := &w.changes[i]
+		key = append(key[:base], c.Key...)
+		if c.New == nil {
+			w.tx.Clear(key)
+		} else {
+			w.tx.Set(key, c.New)
+		}
+	}
+	for i := range w.ids {
+		c := &w.ids[i]
+		key = w.m.keys.id(key[:0], c.docID)
+		if c.entry == nil {
+			w.tx.Clear(key)
+		} else {
+			w.tx.Set(key, c.entry)
+		}
+		if c.failure != "" {
+			w.tx.Set(w.m.keys.error(nil, c.docID), []byte(c.failure))
+		} else if c.heal {
+			w.tx.Clear(w.m.keys.error(nil, c.docID))
+		}
+	}
+	for n, delta := range w.delta {
+		addCounter(w.tx, w.m.keys.count(int64(n)), delta)
+	}
+}
+
+// readOld reads the stored values of the rows that go or change, for who needs them.
+func (w *indexWriter) readOld() error {
+	var keys [][]byte
+	var at []int
+	for i := range w.changes {
+		if w.changes[i].Old != nil {
+			keys, at = append(keys, append(w.m.keys.rows[:len(w.m.keys.rows):len(w.m.keys.rows)], w.changes[i].Key...)), append(at, i)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	values, err := w.tx.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	for n, i := range at {
+		if values[n] == nil {
+			return corrupt("ids of a document: they name a row that is not there")
+		}
+		w.changes[i].Old = bytes.Clone(values[n])
+	}
+	return nil
+}
