@@ -32,6 +32,7 @@ type revWrite struct {
 type editMode struct {
 	ctx        context.Context
 	replicated bool
+	trusted    bool
 	// checked is set where couch_db:before_docs_update looks at the stored documents before it merges: if a validation
 	// function exists, or a document of the request has attachments or is a design document. Then an unknown parent is a
 	// conflict, an edit cannot build on another one of the same request, and replicated inner revisions are ignored.

@@ -62,6 +62,8 @@ type PartitionInfo struct {
 type UpdateOptions struct {
 	// Replicated is new_edits=false: the documents come with their lines of revisions, which are merged into the trees.
 	Replicated bool
+	// Trusted writes are not validated: they bring back what was accepted before.
+	Trusted bool
 }
 
 // Bound is one end of a range of ids. The zero Bound is open.

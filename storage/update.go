@@ -19,7 +19,7 @@ import (
 func (db *DB) Update(ctx context.Context, docs []*compat.Document, o UpdateOptions) ([]EditResult, error) {
 	results := make([]EditResult, len(docs))
 	groups, locals := groupEdits(docs)
-	mode := editMode{ctx: ctx, replicated: o.Replicated, checked: needsCheck(docs)}
+	mode := editMode{ctx: ctx, replicated: o.Replicated, trusted: o.Trusted, checked: needsCheck(docs)}
 	for len(groups) > 0 {
 		size := db.store.batchSize(groups, docs)
 		done, err := db.updateBatch(ctx, mode, groups[:size], docs, results)

@@ -1,0 +1,217 @@
+package archive_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/replication/archive"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func openStore(t testing.TB) *storage.Store {
+	store := memkv.New()
+	s, err := storage.Open(context.Background(), storage.Options{KV: store, Manual: true})
+	must(t, err)
+	t.Cleanup(func() {
+		violations, err := storage.Check(context.Background(), store, nil)
+		must(t, err)
+		for _, v := range violations {
+			t.Error(v)
+		}
+		must(t, s.Close())
+		must(t, store.Close())
+	})
+	return s
+}
+
+// fill writes documents with conflicts, deletions, attachments large and small.
+func fill(t testing.TB, db *storage.DB, docs int) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range docs {
+		id := fmt.Sprintf("doc%04d", i)
+		for branch := range 1 + r.IntN(3) {
+			start := 1 + int64(r.IntN(3))
+			var line []string
+			for n := range start {
+				line = append(line, fmt.Sprintf(`"%032x"`, 1000*i+10*branch+int(n)+1))
+			}
+			deleted := ""
+			if r.IntN(5) == 0 {
+				deleted = `"_deleted":true,`
+			}
+			text := fmt.Sprintf(`{"_id":%q,"_revisions":{"start":%d,"ids":[%s]},%s"n":%d,"float":1.0,"s":"ä\u0000"}`, id, start,
+				strings.Join(line, ","), deleted, r.IntN(100))
+			v, err := ejson.Parse([]byte(text))
+			must(t, err)
+			doc, err := compat.ParseDocument(v, compat.DocRules{})
+			must(t, err)
+			u := db.Uploads()
+			for a := range r.IntN(3) {
+				size := []int{0, 10, 200_000}[r.IntN(3)]
+				att, err := u.Add(t.Context(), storage.Upload{
+					Name: fmt.Sprint("att", a), Type: "text/plain", Compress: 8 * r.IntN(2), Length: -1,
+				}, strings.NewReader(strings.Repeat(fmt.Sprint(i, a), size)[:size]))
+				must(t, err)
+				att.Name, att.Type, att.RevPos = fmt.Sprint("att", a), "text/plain", start
+				doc.Attachments = append(doc.Attachments, att)
+			}
+			results, err := db.Update(t.Context(), []*compat.Document{doc}, storage.UpdateOptions{Replicated: true})
+			must(t, err)
+			if results[0].Err != nil {
+				t.Fatal(results[0].Err)
+			}
+		}
+	}
+}
+
+func write(t testing.TB, db *storage.DB, form archive.Form) ([]byte, archive.Summary) {
+	var out bytes.Buffer
+	sum, err := archive.Write(t.Context(), db, &out, form, nil)
+	must(t, err)
+	return out.Bytes(), sum
+}
+
+// walk opens an archive of one database.
+func walk(t testing.TB, data []byte) (*archive.Reader, archive.Header) {
+	a := archive.NewReader(bytes.NewReader(data))
+	h, err := a.Next()
+	must(t, err)
+	return a, h
+}
+
+func verify(t testing.TB, data []byte, db *storage.DB) (differences []string) {
+	a, h := walk(t, data)
+	_, err := archive.Verify(t.Context(), a, h, db, func(id string, rev compat.Rev, what string) {
+		differences = append(differences, fmt.Sprint(id, " ", rev, " ", what))
+	})
+	must(t, err)
+	return differences
+}
+
+// Invariant 2, both forms.
+func TestRoundTrip(t *testing.T) {
+	for _, form := range []archive.Form{archive.FormNative, archive.FormCouchBackup} {
+		s := openStore(t)
+		must(t, s.Create(t.Context(), "from", storage.CreateOptions{}))
+		must(t, s.Create(t.Context(), "to", storage.CreateOptions{}))
+		fill(t, s.DB("from"), 80)
+		data, wrote := write(t, s.DB("from"), form)
+		if len(verify(t, data, s.DB("to"))) == 0 {
+			t.Error("an empty database passes for the archived one")
+		}
+		for range 2 { // again does no harm
+			a, h := walk(t, data)
+			read, err := archive.Restore(t.Context(), a, h, s.DB("to"), nil)
+			must(t, err)
+			if read.Documents != wrote.Documents || read.Revisions != wrote.Revisions {
+				t.Errorf("restored %+v of %+v", read, wrote)
+			}
+			if _, err := a.Next(); err != io.EOF {
+				t.Errorf("behind the last database: %v", err)
+			}
+		}
+		if d := verify(t, data, s.DB("to")); len(d) > 0 {
+			t.Errorf("form %d: %v", form, d)
+		}
+		if form == archive.FormNative { // the copy's archive is the same, but for the header
+			again, _ := write(t, s.DB("to"), form)
+			if !bytes.Equal(rest(again), rest(data)) {
+				t.Error("the archive of a restored database differs")
+			}
+		}
+	}
+}
+
+func rest(archive []byte) []byte {
+	_, lines, _ := bytes.Cut(archive, []byte("\n"))
+	return lines
+}
+
+func TestVerifyFindsDifferences(t *testing.T) {
+	s := openStore(t)
+	must(t, s.Create(t.Context(), "db", storage.CreateOptions{}))
+	fill(t, s.DB("db"), 5)
+	data, _ := write(t, s.DB("db"), archive.FormCouchBackup)
+	for old, changed := range map[string]string{
+		`"float":1.0`: `"float":1`, `"content_type":"text/plain"`: `"content_type":"text/html"`, `_id":"doc0003"`: `_id":"other"`,
+	} {
+		d := verify(t, bytes.Replace(data, []byte(old), []byte(changed), 1), s.DB("db"))
+		if len(d) == 0 {
+			t.Errorf("%s is not found", changed)
+		}
+	}
+}
+
+// Invariant 3.
+func TestDamagedArchive(t *testing.T) {
+	s := openStore(t)
+	must(t, s.Create(t.Context(), "from", storage.CreateOptions{}))
+	fill(t, s.DB("from"), 10)
+	data, _ := write(t, s.DB("from"), archive.FormNative)
+	r := rand.New(rand.NewPCG(2, 2))
+	for i := range 60 {
+		name := fmt.Sprint("to", i)
+		must(t, s.Create(t.Context(), name, storage.CreateOptions{}))
+		damaged := bytes.Clone(data)
+		first := bytes.IndexByte(data, '\n') + 1
+		if at := first + r.IntN(len(data)-first-1); i%2 == 0 {
+			damaged = damaged[:at]
+		} else {
+			damaged[at] ^= 1
+		}
+		a, h := walk(t, damaged)
+		if _, err := archive.Restore(t.Context(), a, h, s.DB(name), nil); err == nil {
+			t.Errorf("round %d: a damaged archive is taken", i)
+		}
+	}
+}
+
+// A couchbackup of a real tool has no metadata line before version 2.10.
+func TestOldCouchBackup(t *testing.T) {
+	s := openStore(t)
+	must(t, s.Create(t.Context(), "db", storage.CreateOptions{}))
+	a, h := walk(t, []byte(`[{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d","_revisions":{"start":1,"ids":["967a00dff5e02add41819138abb3284d"]}}]`+"\n[]\n"))
+	sum, err := archive.Restore(t.Context(), a, h, s.DB("db"), nil)
+	must(t, err)
+	if sum.Documents != 1 {
+		t.Errorf("%d documents", sum.Documents)
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	f.Add([]byte(`{"name":"settee","format":1,"db":"a","revs_limit":1}` + "\n" + `{"attachment":"1B2M2Y8AsgTpgAmY7PhCfg==","encoded_length":3,"length":3}` + "\n" + `{"data":"YWJj"}` + "\n[]\n" + `{"end":true}`))
+	f.Add([]byte(`[{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d","_attachments":{"x":{"data":"YQ=="}}}]`))
+	s, err := storage.Open(context.Background(), storage.Options{KV: kv.WithLimits(memkv.New(), kv.FDBLimits, time.Now), Manual: true})
+	must(f, err)
+	must(f, s.Create(context.Background(), "db", storage.CreateOptions{}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a := archive.NewReader(bytes.NewReader(data))
+		for range 10 {
+			h, err := a.Next()
+			if err != nil {
+				return
+			}
+			if _, err := archive.Restore(t.Context(), a, h, s.DB("db"), nil); errors.Is(err, kv.ErrCorrupt) {
+				t.Fatal(err)
+			}
+		}
+	})
+}

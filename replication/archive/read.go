@@ -1,0 +1,294 @@
+package archive
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// ErrFormat is of a stream that is no archive, or a damaged one.
+var ErrFormat = errors.New("archive: malformed")
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
+}
+
+// maxLine is the length of the longest line that is read: one document, with its attachments in FormCouchBackup.
+const maxLine = 1 << 30
+
+// Header is what an archive says about a database; FormCouchBackup says nothing.
+type Header struct {
+	Form        Form
+	Database    string
+	Seq         string
+	Partitioned bool
+	RevsLimit   int64
+	Security    []byte // nil: none was set
+}
+
+// sink takes what a reader finds.
+type sink interface {
+	// attachment reads the stored bytes of the next revision's next attachment from r to its end.
+	attachment(att compat.Attachment, r io.Reader) error
+	// revisions takes a batch. The documents' stubs stand for the attachments that came before, in their order.
+	revisions(docs []*compat.Document) error
+}
+
+// Reader reads an archive, database by database.
+type Reader struct {
+	r       *bufio.Reader
+	line    []byte // the line to be looked at next, nil: to be read
+	digest  hash.Hash
+	started bool
+}
+
+// NewReader reads from r.
+func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderSize(r, 256<<10)} }
+
+// next gives the next line with its end, which is part of what is summed up. It is valid until the next call of skip.
+func (a *Reader) next() ([]byte, error) {
+	for a.line == nil {
+		line, err := readLine(a.r)
+		if err != nil {
+			return nil, err
+		}
+		if len(line) > 1 {
+			a.line = line
+		}
+	}
+	return a.line, nil
+}
+
+// skip takes the line.
+func (a *Reader) skip() { a.line = nil }
+
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		piece, err := r.ReadSlice('\n')
+		if len(line)+len(piece) > maxLine {
+			return nil, malformed("a line of more than %d bytes", maxLine)
+		}
+		line = append(line, piece...)
+		switch {
+		case err == nil, err == io.EOF && len(line) > 0:
+			return line, nil
+		case err != bufio.ErrBufferFull:
+			return nil, err
+		}
+	}
+}
+
+// Next gives the header of the next database; io.EOF behind the last one.
+func (a *Reader) Next() (Header, error) {
+	line, err := a.next()
+	if err != nil {
+		return Header{}, err
+	}
+	if line[0] == '[' && !a.started { // an old couchbackup has no metadata
+		a.started, a.digest = true, nil
+		return Header{Form: FormCouchBackup}, nil
+	}
+	v, err := ejson.Parse(line)
+	if err != nil {
+		return Header{}, malformed("header: %v", err)
+	}
+	h, err := parseHeader(v)
+	if err != nil {
+		return h, err
+	}
+	a.skip()
+	if a.started, a.digest = true, nil; h.Form == FormNative {
+		a.digest = sha256.New()
+	}
+	return h, nil
+}
+
+func parseHeader(v ejson.Value) (h Header, err error) {
+	name, _ := v.Get("name")
+	switch name.Text() {
+	case "@cloudant/couchbackup":
+		h.Form = FormCouchBackup
+		return h, nil
+	case "settee":
+	default:
+		return h, malformed("the header is of %q", name.Text())
+	}
+	format, _ := v.Get("format")
+	if n, _ := format.Int(); n != 1 {
+		return h, malformed("format %s is not known", format.Raw())
+	}
+	text := func(name string) string {
+		m, _ := v.Get(name)
+		return m.Text()
+	}
+	h.Database, h.Seq = text("db"), text("seq")
+	partitioned, _ := v.Get("partitioned")
+	h.Partitioned, _ = partitioned.Bool()
+	limit, _ := v.Get("revs_limit")
+	if h.RevsLimit, _ = limit.Int(); h.RevsLimit < 1 || h.Database == "" {
+		return h, malformed("header")
+	}
+	if security, ok := v.Get("security"); ok {
+		h.Security = security.AppendJSON(nil)
+	}
+	return h, nil
+}
+
+// read hands a database to the sink, up to its end.
+func (a *Reader) read(h Header, to sink) (Summary, error) {
+	sum := Summary{Database: h.Database, Seq: h.Seq}
+	last := ""
+	for {
+		line, err := a.next()
+		if err == io.EOF && h.Form == FormCouchBackup {
+			return sum, nil
+		}
+		if err != nil {
+			return sum, cutOff(err)
+		}
+		v, err := ejson.Parse(line)
+		if err != nil {
+			return sum, malformed("line: %v", err)
+		}
+		if _, isEnd := v.Get("end"); isEnd && h.Form == FormNative {
+			a.skip()
+			return sum, a.end(v, &sum)
+		}
+		a.sum(line)
+		a.skip()
+		switch digest, _ := v.Get("attachment"); {
+		case v.Kind() == ejson.Array:
+			err = readBatch(v, &sum, &last, to)
+		case digest.Kind() == ejson.String:
+			sum.Attachments++
+			err = a.attachment(v, to)
+		default:
+			err = malformed("unexpected line")
+		}
+		if err != nil {
+			return sum, err
+		}
+	}
+}
+
+func (a *Reader) sum(line []byte) {
+	if a.digest != nil {
+		a.digest.Write(line)
+	}
+}
+
+func cutOff(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return malformed("it is cut off")
+	}
+	return err
+}
+
+// end compares the end line with what came.
+func (a *Reader) end(v ejson.Value, sum *Summary) error {
+	number := func(name string) int64 {
+		m, _ := v.Get(name)
+		n, _ := m.Int()
+		return n
+	}
+	digest, _ := v.Get("sha256")
+	if !digest.TextIs(hex.EncodeToString(a.digest.Sum(nil))) {
+		return malformed("the checksum of database %q is wrong", sum.Database)
+	}
+	if number("documents") != sum.Documents || number("revisions") != sum.Revisions || number("attachments") != sum.Attachments {
+		return malformed("database %q is not whole", sum.Database)
+	}
+	return nil
+}
+
+// rules of documents in archives: they are as they were stored, whatever today's limits are.
+var rules = compat.DocRules{IDs: compat.IDRules{}}
+
+func readBatch(v ejson.Value, sum *Summary, last *string, to sink) error {
+	docs := make([]*compat.Document, 0, v.Len())
+	for e := range v.Elements() {
+		doc, err := compat.ParseDocument(e, rules)
+		if err != nil {
+			return fmt.Errorf("%w: document: %w", ErrFormat, err)
+		}
+		if !doc.HasID || len(doc.Revs.IDs) == 0 {
+			return malformed("a document without id or revision")
+		}
+		if sum.Revisions++; doc.ID != *last {
+			sum.Documents++
+			*last = doc.ID
+		}
+		docs = append(docs, doc)
+	}
+	return to.revisions(docs)
+}
+
+// attachment hands an attachment's bytes over.
+func (a *Reader) attachment(v ejson.Value, to sink) error {
+	att := compat.Attachment{HasDigest: true, Source: compat.SourceStored}
+	text, _ := v.Get("attachment")
+	digest, err := base64.StdEncoding.DecodeString(text.Text())
+	if err != nil || copy(att.Digest[:], digest) != len(att.Digest) {
+		return malformed("digest")
+	}
+	if encoding, _ := v.Get("encoding"); encoding.TextIs(compat.EncodingGzip.String()) {
+		att.Encoding = compat.EncodingGzip
+	}
+	length, _ := v.Get("length")
+	stored, _ := v.Get("encoded_length")
+	att.Length, _ = length.Int()
+	var ok bool
+	if att.EncodedLength, ok = stored.Int(); !ok || att.EncodedLength < 0 || att.EncodedLength == math.MaxInt64 {
+		return malformed("length of an attachment")
+	}
+	pieces := &pieceReader{a: a, left: att.EncodedLength}
+	if err := to.attachment(att, pieces); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, pieces)
+	return err
+}
+
+// pieceReader reads the bytes of an attachment from its lines.
+type pieceReader struct {
+	a     *Reader
+	left  int64
+	piece []byte
+}
+
+// Read implements io.Reader.
+func (p *pieceReader) Read(b []byte) (int, error) {
+	for len(p.piece) == 0 {
+		if p.left == 0 {
+			return 0, io.EOF
+		}
+		line, err := p.a.next()
+		if err != nil {
+			return 0, cutOff(err)
+		}
+		v, err := ejson.Parse(line)
+		if err != nil {
+			return 0, malformed("line: %v", err)
+		}
+		data, _ := v.Get("data")
+		if p.piece, err = base64.StdEncoding.DecodeString(data.Text()); err != nil || len(p.piece) == 0 || int64(len(p.piece)) > p.left {
+			return 0, malformed("bytes of an attachment")
+		}
+		p.a.sum(line)
+		p.a.skip()
+		p.left -= int64(len(p.piece))
+	}
+	n := copy(b, p.piece)
+	p.piece = p.piece[n:]
+	return n, nil
+}

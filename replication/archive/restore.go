@@ -1,0 +1,188 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
+
+// Restore writes the revisions of the reader's next database, whose header was h, into db. What db has already stays; revisions
+// are merged into their documents' trees, so a Restore can be repeated. The validation functions of design documents are not asked.
+func Restore(ctx context.Context, a *Reader, h Header, db *storage.DB, progress func(Summary)) (Summary, error) {
+	r := &restorer{ctx: ctx, db: db}
+	sum, err := a.read(h, r)
+	if err != nil {
+		return sum, errors.Join(err, r.discard())
+	}
+	return sum, nil
+}
+
+type restorer struct {
+	ctx     context.Context
+	db      *storage.DB
+	uploads *storage.Uploads // of the next revision's attachments
+	atts    []compat.Attachment
+}
+
+func (r *restorer) discard() error {
+	if r.uploads == nil {
+		return nil
+	}
+	return r.uploads.Discard(context.WithoutCancel(r.ctx))
+}
+
+func (r *restorer) attachment(att compat.Attachment, from io.Reader) error {
+	if r.uploads == nil {
+		r.uploads = r.db.Uploads()
+	}
+	stored, err := r.uploads.Add(r.ctx, storage.Upload{Encoding: att.Encoding, Length: att.EncodedLength, Digest: &att.Digest}, from)
+	if err != nil {
+		return fmt.Errorf("archive: attachment: %w", err)
+	}
+	stored.Length = att.Length
+	r.atts = append(r.atts, stored)
+	return nil
+}
+
+func (r *restorer) revisions(docs []*compat.Document) error {
+	for _, doc := range docs {
+		if err := r.fill(doc); err != nil {
+			return err
+		}
+	}
+	if len(r.atts) > 0 {
+		return malformed("bytes of attachments that no revision has")
+	}
+	results, err := r.db.Update(r.ctx, docs, storage.UpdateOptions{Replicated: true, Trusted: true})
+	if err != nil {
+		return err
+	}
+	r.uploads = nil
+	for _, result := range results {
+		if result.Err != nil {
+			return fmt.Errorf("archive: document %q: %w", result.ID, result.Err)
+		}
+	}
+	return nil
+}
+
+// fill gives a revision's attachments their bytes.
+func (r *restorer) fill(doc *compat.Document) error {
+	for i := range doc.Attachments {
+		a := &doc.Attachments[i]
+		switch {
+		case a.Source == compat.SourceInline:
+			if r.uploads == nil {
+				r.uploads = r.db.Uploads()
+			}
+			stored, err := r.uploads.Add(r.ctx, storage.Upload{Length: int64(len(a.Data))}, bytes.NewReader(a.Data))
+			if err != nil {
+				return err
+			}
+			r.take(a, stored)
+		case len(r.atts) > 0 && a.HasDigest && a.Digest == r.atts[0].Digest:
+			r.take(a, r.atts[0])
+			r.atts = r.atts[1:]
+		default:
+			return malformed("bytes of attachment %q of document %q are missing", a.Name, doc.ID)
+		}
+	}
+	return nil
+}
+
+// take makes an attachment be the stored one.
+func (r *restorer) take(a *compat.Attachment, stored compat.Attachment) {
+	stored.Name, stored.Type, stored.RevPos, stored.HasRevPos = a.Name, a.Type, a.RevPos, a.HasRevPos
+	*a = stored
+}
+
+// Verify compares the reader's next database, whose header was h, with db: each revision has to be there as a leaf or an ancestor
+// of one; as a leaf with the same line, body and attachments. differ is called for each one that differs.
+func Verify(ctx context.Context, a *Reader, h Header, db *storage.DB, differ func(id string, rev compat.Rev, what string)) (Summary, error) {
+	return a.read(h, &verifier{ctx: ctx, db: db, differ: differ})
+}
+
+type verifier struct {
+	ctx    context.Context
+	db     *storage.DB
+	differ func(id string, rev compat.Rev, what string)
+}
+
+// attachment lets the reader go on: the bytes are compared by their digests.
+func (v *verifier) attachment(compat.Attachment, io.Reader) error { return nil }
+
+func (v *verifier) revisions(docs []*compat.Document) error {
+	requests := make([]storage.OpenRevsRequest, len(docs))
+	for i, doc := range docs {
+		requests[i] = storage.OpenRevsRequest{ID: doc.ID, OpenRevsOptions: storage.OpenRevsOptions{
+			Revs: []compat.Rev{doc.Rev()}, Open: storage.OpenOptions{Revs: true, Deleted: true},
+		}}
+	}
+	return v.db.BulkGet(v.ctx, requests, func(i int, revs []storage.RevResult) error {
+		if what := difference(docs[i], revs); what != "" {
+			v.differ(docs[i].ID, docs[i].Rev(), what)
+		}
+		return nil
+	})
+}
+
+func difference(doc *compat.Document, revs []storage.RevResult) string {
+	if len(revs) != 1 || revs[0].Doc == nil {
+		return "missing"
+	}
+	stored := revs[0].Doc
+	switch {
+	case stored.Deleted != doc.Deleted:
+		return "deletion"
+	case !sameJSON(stored.Body, doc.Body.JSON):
+		return "body"
+	case !sameAttachments(stored.Attachments, doc.Attachments):
+		return "attachments"
+	case !sameLine(stored.Revs, doc.Revs):
+		return "ancestors"
+	}
+	return ""
+}
+
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	v, err := ejson.Parse(b)
+	return err == nil && bytes.Equal(a, v.AppendJSON(nil))
+}
+
+// sameLine allows for ancestors that the database's revs_limit cut off.
+func sameLine(stored, archived compat.RevPath) bool {
+	for i, hash := range stored.IDs {
+		if i < len(archived.IDs) && hash != archived.IDs[i] {
+			return false
+		}
+	}
+	return stored.Start == archived.Start
+}
+
+// sameAttachments compares what an archive knows: inline bytes are stored in whatever encoding.
+func sameAttachments(stored, archived []compat.Attachment) bool {
+	if len(stored) != len(archived) {
+		return false
+	}
+	for i := range stored {
+		s, a := &stored[i], &archived[i]
+		switch {
+		case s.Name != a.Name || s.Type != a.Type:
+			return false
+		case a.Source == compat.SourceInline && s.Length != int64(len(a.Data)):
+			return false
+		case a.Source != compat.SourceInline && s.Digest != a.Digest:
+			return false
+		}
+	}
+	return true
+}

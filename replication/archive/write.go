@@ -1,0 +1,231 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"hash"
+	"io"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
+
+// Form is how an archive is written.
+type Form uint8
+
+// The forms; see the package comment.
+const (
+	FormNative Form = iota
+	FormCouchBackup
+)
+
+const (
+	batchBytes = 1 << 20  // of documents on one line
+	batchDocs  = 500      // revisions on one line
+	pieceBytes = 48 << 10 // of an attachment on one line, before base64
+)
+
+// Summary says what an archive has of one database.
+type Summary struct {
+	Database    string
+	Seq         string // as the database's update_seq
+	Documents   int64
+	Revisions   int64
+	Attachments int64
+}
+
+// Write writes a database. progress, if it is not nil, is called now and then with the number of documents so far.
+func Write(ctx context.Context, db *storage.DB, w io.Writer, form Form, progress func(Summary)) (Summary, error) {
+	out := &writer{ctx: ctx, db: db, w: bufio.NewWriterSize(w, 256<<10), form: form, progress: progress}
+	out.sum.Database = db.Name()
+	if err := out.header(); err != nil {
+		return out.sum, err
+	}
+	if err := db.View(ctx, out.documents); err != nil {
+		return out.sum, err
+	}
+	if err := out.flush(); err != nil {
+		return out.sum, err
+	}
+	if form == FormNative {
+		if err := out.end(); err != nil {
+			return out.sum, err
+		}
+	}
+	return out.sum, out.w.Flush()
+}
+
+type writer struct {
+	ctx      context.Context
+	db       *storage.DB
+	w        *bufio.Writer
+	form     Form
+	progress func(Summary)
+	sum      Summary
+	digest   hash.Hash // of the lines since the header, native only
+	batch    []byte    // the line of documents that is being made
+	inBatch  int
+	line     []byte
+}
+
+func (out *writer) put(line []byte) error {
+	if out.digest != nil {
+		out.digest.Write(line)
+	}
+	_, err := out.w.Write(line)
+	return err
+}
+
+func (out *writer) header() error {
+	info, err := out.db.Info(out.ctx)
+	if err != nil {
+		return err
+	}
+	out.sum.Seq = string(compat.AppendSeq(nil, info.UpdateSeq.N, compat.Seq(info.UpdateSeq.Seq)))
+	if out.form == FormCouchBackup {
+		return out.put([]byte(`{"name":"@cloudant/couchbackup","version":"2.11.0","mode":"full","attachments":true}` + "\n"))
+	}
+	limit, err := out.db.RevsLimit(out.ctx)
+	if err != nil {
+		return err
+	}
+	security, err := out.db.Security(out.ctx)
+	if err != nil {
+		return err
+	}
+	b := append([]byte(`{"name":"settee","format":1,"mode":"full","db":`), ejson.AppendString(nil, out.sum.Database)...)
+	b = ejson.AppendString(append(b, `,"seq":`...), out.sum.Seq)
+	b = strconv.AppendBool(append(b, `,"partitioned":`...), info.Partitioned)
+	b = strconv.AppendInt(append(b, `,"revs_limit":`...), limit, 10)
+	if security != nil {
+		b = append(append(b, `,"security":`...), security...)
+	}
+	err = out.put(append(b, '}', '\n'))
+	out.digest = sha256.New()
+	return err
+}
+
+func (out *writer) end() error {
+	b := strconv.AppendInt([]byte(`{"end":true,"documents":`), out.sum.Documents, 10)
+	b = strconv.AppendInt(append(b, `,"revisions":`...), out.sum.Revisions, 10)
+	b = strconv.AppendInt(append(b, `,"attachments":`...), out.sum.Attachments, 10)
+	b = append(append(b, `,"sha256":"`...), hex.EncodeToString(out.digest.Sum(nil))...)
+	out.digest = nil
+	return out.put(append(b, '"', '}', '\n'))
+}
+
+// documents writes all documents of a snapshot in the order of their last update.
+func (out *writer) documents(s *storage.Snapshot) error {
+	_, err := s.Changes(storage.ChangesOptions{Limit: -1}, func(ch *storage.Change) error {
+		revs, err := s.OpenRevs(ch.ID, storage.OpenRevsOptions{All: true, Open: storage.OpenOptions{Revs: true, Deleted: true}})
+		if err != nil {
+			return err
+		}
+		out.sum.Documents++
+		if out.progress != nil && out.sum.Documents%1000 == 0 {
+			out.progress(out.sum)
+		}
+		return out.document(revs)
+	})
+	return err
+}
+
+// document writes the leaves of one document.
+func (out *writer) document(revs []storage.RevResult) error {
+	for _, r := range revs {
+		if r.Doc == nil {
+			continue
+		}
+		out.sum.Revisions++
+		if len(r.Doc.Attachments) > 0 { // a batch of its own: no more uploads than its own wait for a restore
+			if err := out.flush(); err != nil {
+				return err
+			}
+		}
+		atts, err := out.attachments(r.Doc)
+		if err != nil {
+			return err
+		}
+		if out.inBatch == 0 {
+			out.batch = append(out.batch[:0], '[')
+		} else {
+			out.batch = append(out.batch, ',')
+		}
+		out.inBatch++
+		out.batch = compat.AppendDocument(out.batch, &compat.DocumentView{
+			ID: r.Doc.ID, Rev: r.Doc.Rev, Body: r.Doc.Body, Deleted: r.Doc.Deleted, Revisions: r.Doc.Revs, Attachments: atts,
+		})
+		if len(atts) > 0 || len(out.batch) >= batchBytes || out.inBatch >= batchDocs {
+			if err := out.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (out *writer) flush() error {
+	if out.inBatch == 0 {
+		return nil
+	}
+	out.inBatch = 0
+	return out.put(append(out.batch, ']', '\n'))
+}
+
+// attachments writes the bytes of a revision's attachments, or puts them into the document.
+func (out *writer) attachments(doc *storage.Document) ([]compat.AttachmentView, error) {
+	if len(doc.Attachments) == 0 {
+		return nil, nil
+	}
+	views := make([]compat.AttachmentView, len(doc.Attachments))
+	for i := range doc.Attachments {
+		att := &doc.Attachments[i]
+		views[i] = compat.AttachmentView{Attachment: att, EncodingInfo: true}
+		if out.form == FormCouchBackup {
+			var content bytes.Buffer
+			if err := out.db.ReadAttachment(out.ctx, att, storage.AttachmentRange{To: -1, Gunzip: true}, &content); err != nil {
+				return nil, err
+			}
+			views[i] = compat.AttachmentView{Attachment: att, Form: compat.FormData, Content: content.Bytes()}
+			out.sum.Attachments++
+			continue
+		}
+		if err := out.bytes(att); err != nil {
+			return nil, err
+		}
+	}
+	return views, nil
+}
+
+// bytes writes an attachment as it is stored.
+func (out *writer) bytes(att *compat.Attachment) error {
+	out.sum.Attachments++
+	out.line = append(out.line[:0], `{"attachment":"`...)
+	out.line = base64.StdEncoding.AppendEncode(out.line, att.Digest[:])
+	out.line = append(append(out.line, `","encoding":"`...), att.Encoding.String()...)
+	out.line = strconv.AppendInt(append(out.line, `","length":`...), att.Length, 10)
+	out.line = strconv.AppendInt(append(out.line, `,"encoded_length":`...), att.EncodedLength, 10)
+	if err := out.put(append(out.line, '}', '\n')); err != nil {
+		return err
+	}
+	pieces := bufio.NewWriterSize(pieceWriter{out}, pieceBytes)
+	if err := out.db.ReadAttachment(out.ctx, att, storage.AttachmentRange{To: -1}, pieces); err != nil {
+		return err
+	}
+	return pieces.Flush()
+}
+
+// pieceWriter makes a line of each Write.
+type pieceWriter struct{ out *writer }
+
+func (p pieceWriter) Write(piece []byte) (int, error) {
+	p.out.line = append(p.out.line[:0], `{"data":"`...)
+	p.out.line = base64.StdEncoding.AppendEncode(p.out.line, piece)
+	return len(piece), p.out.put(append(p.out.line, '"', '}', '\n'))
+}
