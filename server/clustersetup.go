@@ -109,7 +109,7 @@ func (c *Call) setUpNode(v ejson.Value) error {
 		return configError(err)
 	}
 	if name.Kind() == ejson.String && password.Kind() == ejson.String {
-		hash, err := hashAdmin(c.srv.config, password.Text())
+		hash, err := c.hashAdmin(password.Text())
 		if err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func HashAdmins(c *config.Config) error {
 		if auth.IsHashed(stored) {
 			continue
 		}
-		hash, err := hashAdmin(c, stored)
+		hash, err := auth.HashAdmin(stored, ReadHashing(c))
 		if err == nil {
 			_, err = c.Set("admins", name, hash, true)
 		}
@@ -211,10 +211,14 @@ func HashAdmins(c *config.Config) error {
 	return errors.Join(failed...)
 }
 
-// hashAdmin hashes a password as the configuration says; a hash is kept as it is.
-func hashAdmin(c *config.Config, password string) (string, error) {
+// hashAdmin hashes a password as the configuration says, within the bounds of all hashes; a hash is kept as it is.
+func (c *Call) hashAdmin(password string) (hash string, err error) {
 	if auth.IsHashed(password) {
 		return password, nil
 	}
-	return auth.HashAdmin(password, ReadHashing(c))
+	err = c.srv.verifier.Do(c.Context(), c.peer(), func() (err error) {
+		hash, err = auth.HashAdmin(password, c.set.auth.hashing)
+		return err
+	})
+	return hash, err
 }

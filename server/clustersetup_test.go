@@ -123,6 +123,9 @@ func TestWebInterface(t *testing.T) {
 	require.Equal(t, "private, must-revalidate", w.Header().Get("Cache-Control"))
 	require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'self'")
 	require.Equal(t, 304, do(s, "GET", "/_utils/index.html", "", "Authorization", "", "If-Modified-Since", w.Header().Get("Last-Modified")).Code)
+	tag := w.Header()["ETag"][0]
+	require.Equal(t, 304, do(s, "GET", "/_utils/index.html", "", "Authorization", "", "If-None-Match", tag).Code)
+	require.Equal(t, 200, do(s, "GET", "/_utils/index.html", "", "Authorization", "", "If-None-Match", `"x"`, "If-Modified-Since", w.Header().Get("Last-Modified")).Code)
 	w = do(s, "GET", "/_utils/js/a.js", "", "Authorization", "")
 	require.Equal(t, "application/javascript", w.Header().Get("Content-Type"))
 	for _, name := range []string{"..%2Fsecret.txt", "js/..%2F..%2Fsecret.txt", "link.txt", "js", "none", "%00", "%2Fetc%2Fpasswd", "../secret.txt"} {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
 )
 
@@ -95,8 +94,8 @@ func putConfigKey(c *Call) error {
 		return err
 	}
 	value := strings.Trim(v.Text(), " \t\r\n")
-	if section == "admins" && !auth.IsHashed(value) {
-		if value, err = auth.HashAdmin(value, c.set.auth.hashing); err != nil {
+	if section == "admins" {
+		if value, err = c.hashAdmin(value); err != nil {
 			return err
 		}
 	}

@@ -56,3 +56,17 @@ func TestSystem(t *testing.T) {
 		require.Regexp(t, `"`+name+`":[1-9]`, body)
 	}
 }
+
+// TestHashCounters: a login costs a slow hash once, then fast ones; so does a new administrator's password.
+func TestHashCounters(t *testing.T) {
+	s := newTestServer(t)
+	count := func(kind string) string {
+		return strings.TrimSpace(do(s, "GET", "/_node/_local/_stats/couchdb/password_hashing_"+kind+"/value", "").Body.String())
+	}
+	require.Equal(t, "1", count("slow"))
+	require.Equal(t, "2", count("fast"))
+	require.Equal(t, 200, do(s, "PUT", "/_node/_local/_config/admins/eve", `"secret"`).Code)
+	require.Equal(t, "2", count("slow"))
+	require.Equal(t, 200, do(s, "PUT", "/_node/_local/_config/admins/adam", `"-hashed-0,0"`).Code)
+	require.Equal(t, "2", count("slow"))
+}

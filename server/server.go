@@ -79,8 +79,8 @@ type Server struct {
 
 // New prepares a server; Serve starts it.
 func New(o Options) (*Server, error) {
-	verifier := auth.NewVerifier()
 	stats := newStats()
+	verifier := auth.NewVerifier(stats.hashed)
 	users, err := newUserDirectory(o.Store, verifier, stats, o.Log)
 	if err != nil {
 		return nil, err

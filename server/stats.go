@@ -34,6 +34,7 @@ type stats struct {
 	byName                 map[string]*stat
 	request, reads, writes *stat
 	total                  *stat
+	fastHashes, slowHashes *stat
 	methods                map[string]*stat
 	codes                  [600]*stat
 }
@@ -51,6 +52,7 @@ func newStats() *stats {
 	}
 	s.reads, s.writes = s.byName["couchdb.database_reads"], s.byName["couchdb.database_writes"]
 	s.request, s.total = s.byName["couchdb.request_time"], s.byName["couchdb.httpd.requests"]
+	s.fastHashes, s.slowHashes = s.byName["couchdb.password_hashing_fast"], s.byName["couchdb.password_hashing_slow"]
 	for _, st := range s.all {
 		if len(st.path) != 3 {
 			continue
@@ -71,6 +73,15 @@ func newStats() *stats {
 func (s *stats) add(name string, n int64) {
 	if st := s.byName[name]; st != nil {
 		st.n.Add(n)
+	}
+}
+
+// hashed counts a hash of a password.
+func (s *stats) hashed(slow bool) {
+	if slow {
+		s.slowHashes.n.Add(1)
+	} else {
+		s.fastHashes.n.Add(1)
 	}
 }
 

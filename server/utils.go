@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -90,7 +91,10 @@ func (c *Call) webFile(name string) error {
 	}
 	modified := info.ModTime().UTC().Format(http.TimeFormat)
 	c.SetHeader("Last-Modified", modified)
-	if c.Header("If-Modified-Since") == modified {
+	if c.NotModified(fileTag(info)) {
+		return nil
+	}
+	if c.Header("If-None-Match") == "" && c.Header("If-Modified-Since") == modified {
 		c.startHeaders(http.StatusNotModified, 0)
 		return nil
 	}
@@ -104,6 +108,11 @@ func (c *Call) webFile(name string) error {
 	}
 	c.SetHeader("Content-Type", kind)
 	return c.Bytes(http.StatusOK, body)
+}
+
+// fileTag makes an entity tag of a file's time and size. CouchDB's files have none, only Last-Modified.
+func fileTag(info fs.FileInfo) string {
+	return strconv.FormatInt(info.ModTime().UnixNano(), 36) + "-" + strconv.FormatInt(info.Size(), 36)
 }
 
 // openWeb opens the directory of the web interface; nil when there is none.

@@ -49,7 +49,7 @@ func TestAdminForms(t *testing.T) {
 }
 
 func TestLockout(t *testing.T) {
-	v := NewVerifier()
+	v := NewVerifier(nil)
 	now := time.Unix(1000, 0)
 	v.lockout.now = func() time.Time { return now }
 	u := admin(t, "secret", weak)
@@ -83,7 +83,7 @@ func TestLockout(t *testing.T) {
 
 // A changed hash is another account for what is remembered.
 func TestVerifierForgets(t *testing.T) {
-	v := NewVerifier()
+	v := NewVerifier(nil)
 	u := admin(t, "one", weak)
 	check := func(password string, u *User) bool {
 		ok, _, err := v.Verify(context.Background(), "p", u.Name, password, u, &open)
@@ -99,7 +99,7 @@ func TestVerifierForgets(t *testing.T) {
 
 // A peer computes one hash at a time, all together no more than there are slots.
 func TestGateBounds(t *testing.T) {
-	v := NewVerifier()
+	v := NewVerifier(nil)
 	var running, most, perPeer, mostPerPeer atomic.Int64
 	var wg sync.WaitGroup
 	raise := func(n *atomic.Int64, to int64) {
@@ -192,7 +192,7 @@ func FuzzCheckAdmin(f *testing.F) {
 }
 
 func BenchmarkVerifyKnown(b *testing.B) {
-	v := NewVerifier()
+	v := NewVerifier(nil)
 	u := admin(b, "password", weak)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -22,18 +22,23 @@ type Verifier struct {
 	key     [32]byte // of the process; what is remembered means nothing elsewhere
 	gate    *gate
 	lockout *lockout
+	counted func(slow bool)
 }
 
 // knownLimit bounds the memory of passwords that were right.
 const knownLimit = 16384
 
-// NewVerifier returns a Verifier that knows nothing yet.
-func NewVerifier() *Verifier {
+// NewVerifier returns a Verifier that knows nothing yet. counted, if it is not nil, is called for every hash: the slow ones of
+// stored passwords, and the fast ones of what is remembered (CouchDB's password_hashing_slow and password_hashing_fast).
+func NewVerifier(counted func(slow bool)) *Verifier {
+	if counted == nil {
+		counted = func(bool) {}
+	}
 	known, err := lru.New[[32]byte, struct{}](knownLimit)
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
-	v := &Verifier{known: known, gate: newGate(), lockout: newLockout()}
+	v := &Verifier{known: known, gate: newGate(), lockout: newLockout(), counted: counted}
 	rand.Read(v.key[:])
 	return v
 }
@@ -64,6 +69,7 @@ func (v *Verifier) check(ctx context.Context, peer, password string, u *User, l 
 	key := v.fingerprint(password, u)
 	if v.known.Contains(key) {
 		v.known.Get(key)
+		v.counted(false)
 		return true, nil
 	}
 	if err := u.allowed(l); err != nil {
@@ -77,9 +83,13 @@ func (v *Verifier) check(ctx context.Context, peer, password string, u *User, l 
 	if v.known.Contains(key) { // the same login was checked while this one waited
 		return true, nil
 	}
+	if u.Scheme != SchemeSimple {
+		v.counted(true)
+	}
 	ok, err := u.check(password)
 	if ok && err == nil {
 		v.known.Add(key, struct{}{})
+		v.counted(false)
 	}
 	return ok, err
 }
@@ -91,6 +101,7 @@ func (v *Verifier) Do(ctx context.Context, peer string, f func() error) error {
 		return err
 	}
 	defer leave()
+	v.counted(true)
 	return f()
 }
 
