@@ -5,12 +5,20 @@ const (
 	commandCheck command = iota + 1
 	commandMap
 	commandReduce
+	commandDesign
+	commandFilter
+	commandValidate
+	commandList
 )
 
 func commandTable() map[command]handler {
 	return map[command]handler{
-		commandCheck:  runCheck,
-		commandMap:    runMap,
-		commandReduce: runReduce,
+		commandCheck:    runCheck,
+		commandMap:      runMap,
+		commandReduce:   runReduce,
+		commandDesign:   runDesign,
+		commandFilter:   runFilter,
+		commandValidate: runValidate,
+		commandList:     runList,
 	}
 }

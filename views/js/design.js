@@ -11,6 +11,13 @@ function (native, global, toSource) {
         defineProperty(global, name, {value: value, writable: true, enumerable: true, configurable: true});
     }
     function isObject(v) { return typeof v === 'object' && v !== null; }
+    // An error that the code of CouchDB's query server raises, at its place there.
+    function mishap(reason, line) {
+        const e = new TypeError(reason);
+        defineProperty(e, 'fileName', {value: './share/server/main.js'});
+        defineProperty(e, 'lineNumber', {value: line});
+        return e;
+    }
     function wrap(response) { return typeof response === 'string' ? {body: response} : response; }
 
     // ---- media types ----
@@ -74,6 +81,9 @@ function (native, global, toSource) {
         const ranges = accept.split(',').map(parseRange);
         const candidates = offered.map(function (type, i) { return [fitness(type, ranges), i, type]; });
         candidates.sort();
+        if (candidates.length === 0) {
+            throw mishap('weighted[(weighted.length - 1)] is undefined', 7131);
+        }
         const best = candidates[candidates.length - 1];
         return best[0][1] ? best[2] : '';
     }
@@ -85,25 +95,33 @@ function (native, global, toSource) {
         providing = false;
         chosenType = null;
     }
+    function typesNamed(key, shown, line) {
+        if (!typesOf[key]) {
+            throw mishap('mimesByKey[' + shown + '] is undefined', line);
+        }
+        return typesOf[key];
+    }
     function runProvides(request, ddoc) {
         const accept = request.headers.Accept;
         let key;
         if (request.query && request.query.format) {
             key = request.query.format;
-            chosenType = typesOf[key][0];
+            chosenType = typesNamed(key, 'bestKey', 7217)[0];
         } else if (accept) {
             provided.reverse();
             chosenType = bestType([].concat(...provided.map(function (p) { return typesOf[p.key] || []; })), accept);
             key = keyOf[chosenType];
         } else {
             key = provided[0].key;
-            chosenType = typesOf[key][0];
+            chosenType = typesNamed(key, 'bestKey', 7231)[0];
         }
         const found = key && provided.find(function (p) { return p.key == key; });
         if (found && found.run) {
             return apply(found.run, ddoc, []);
         }
-        const known = provided.map(function (p) { return typesOf[p.key].join(', ') || p.key; });
+        const known = provided.map(function (p) {
+            return typesNamed(p.key, 'mf[0]', 7246).join(', ') || p.key;
+        });
         throw ['error', 'not_acceptable', 'Content-Type ' + (accept || key) + ' not supported, try one of: ' + known.join(', ')];
     }
 
@@ -157,7 +175,12 @@ function (native, global, toSource) {
         head = response || {};
         headIsNew = true;
     });
-    show('send', function send(chunk) { chunks.push(chunk.toString()); });
+    show('send', function send(chunk) {
+        if (chunk === null || chunk === undefined) {
+            throw mishap('chunk is ' + chunk, 7308);
+        }
+        chunks.push(chunk.toString());
+    });
     show('getRow', getRow);
 
     // ---- answers ----
@@ -172,7 +195,6 @@ function (native, global, toSource) {
     function refuse(word, reason) { return ['error', word, reason]; }
     // Makes what a function threw an error of the function; errors made with care stay what they are.
     function raised(e, fun, word) {
-        e = native.translate(e);
         if (e.error && e.reason || e[0] == 'error' || e[0] == 'fatal') {
             return e;
         }
@@ -182,7 +204,6 @@ function (native, global, toSource) {
     }
     // The answer to what leaves a command as an exception.
     function failure(e) {
-        e = native.translate(e);
         if (e === null || e === undefined) {
             return text(refuse('TypeError', {}));
         }
@@ -256,6 +277,9 @@ function (native, global, toSource) {
                 throw refuse('method_not_allowed', 'Update functions do not allow GET');
             }
             const result = apply(fun, ddoc, [doc, request]);
+            if (result === null || result === undefined) {
+                throw mishap('result is ' + result, 7419);
+            }
             const changed = result[0], response = wrap(result[1]);
             if (!isObject(response)) {
                 throw refuse('render_error', 'undefined response from update function');
@@ -304,7 +328,6 @@ function (native, global, toSource) {
         try {
             apply(fun, ddoc, [doc, old, user, security]);
         } catch (e) {
-            e = native.translate(e);
             if (e.name && e.stack) {
                 throw e;
             }

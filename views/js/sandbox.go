@@ -47,6 +47,10 @@ func (w *worker) newSandbox(root []byte) (*sandbox, error) {
 	s := &sandbox{w: w, vm: goja.New(), sources: map[string]*compiled{}, names: map[string]string{}}
 	s.vm.SetMaxCallStackSize(maxCallStack)
 	s.vm.SetParserOptions()
+	translate := s.vm.ToValue(func(c goja.FunctionCall) goja.Value { return s.translate(c.Argument(0)) })
+	if err := s.vm.GlobalObject().DefineDataProperty(translateName.String(), translate, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE); err != nil {
+		return nil, err
+	}
 	if prelude.refusal != "" {
 		return nil, errors.New("js: prelude: " + prelude.refusal)
 	}
@@ -85,11 +89,10 @@ func callable(o *goja.Object, name string) goja.Callable {
 func (s *sandbox) natives() *goja.Object {
 	o := s.vm.NewObject()
 	for name, f := range map[string]func(goja.FunctionCall) goja.Value{
-		"emit":      s.nativeEmit,
-		"log":       s.nativeLog,
-		"translate": func(c goja.FunctionCall) goja.Value { return s.translate(c.Argument(0)) },
-		"module":    s.nativeModule,
-		"where":     s.nativeWhere,
+		"emit":   s.nativeEmit,
+		"log":    s.nativeLog,
+		"module": s.nativeModule,
+		"where":  s.nativeWhere,
 		"quote": func(c goja.FunctionCall) goja.Value {
 			return s.vm.ToValue(quoteSource(c.Argument(0).String()))
 		},

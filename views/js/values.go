@@ -114,11 +114,11 @@ func (s *sandbox) buildObject(v ejson.Value, frozen bool, depth int) (goja.Value
 
 // name is a member's name; the usual ones are not allocated anew for each document.
 func (s *sandbox) name(v ejson.Value) string {
-	s.scratch = v.TextBytes(s.scratch[:0])
-	if name, ok := s.names[string(s.scratch)]; ok {
+	text := v.TextBytes(s.scratch[:0]) // may be a part of the source: nothing may be appended to it
+	if name, ok := s.names[string(text)]; ok {
 		return name
 	}
-	name := string(s.scratch)
+	name := string(text)
 	if len(s.names) < 1000 {
 		s.names[name] = name
 	}

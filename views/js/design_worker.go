@@ -1,0 +1,451 @@
+package js
+
+import (
+	_ "embed" // the prelude of design functions
+	"errors"
+
+	"github.com/dop251/goja"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+//go:embed design.js
+var designSource string
+
+var designPrelude = compile("(" + designSource + ")")
+
+// designFunction is one function of a design document in its realm. It lives on between calls, as in CouchDB.
+type designFunction struct {
+	*sandbox
+	fun      *goja.Object
+	call     goja.Callable
+	commands map[string]goja.Callable // of design.js
+
+	output encoder  // messages of a list that were not sent yet
+	rows   [][]byte // of a list, given by the caller and not read yet
+	ended  bool     // the caller has no more rows
+	err    error    // what ended the conversation of a list
+}
+
+// designKinds are the commands of design.js by the first step of a function's path.
+var designKinds = []string{"shows", "updates", "rewrites", "lists", "validate", "failure"}
+
+// design finds a function, compiled at its first use. A refusal is the answer that the caller gets.
+func (w *worker) design(key digest, path []string) (f *designFunction, refusal []byte, err error) {
+	var e encoder
+	e.b = append(e.b, key[:]...)
+	e.strings(path)
+	at := digestOf(e.b)
+	if v, ok := w.kept.Get(at); ok {
+		if f, ok := v.(*designFunction); ok {
+			return f, nil, nil
+		}
+	}
+	ddoc, err := kept(w, key, decodeDesign)
+	if err != nil {
+		return nil, nil, err
+	}
+	source, refusal := findFunction(ddoc, path)
+	if refusal != nil {
+		return nil, refusal, nil
+	}
+	f, err = w.newDesignFunction(ddoc, source)
+	var refused *compat.Error
+	if errors.As(err, &refused) && refused.Kind == compat.KindCompilationError {
+		return nil, refuse("compilation_error", refused.Reason), nil
+	}
+	if err == nil {
+		w.kept.Add(at, f)
+	}
+	return f, nil, err
+}
+
+func decodeDesign(source []byte) ([]byte, error) {
+	d := decoder{b: source}
+	_ = d.string() // the tenant only keeps realms apart
+	ddoc := d.bytes()
+	return ddoc, d.err
+}
+
+// refuse is the answer ["error", word, reason].
+func refuse(word, reason string) []byte {
+	b := ejson.AppendString([]byte(`["error",`), word)
+	b = ejson.AppendString(append(b, ','), reason)
+	return append(b, ']')
+}
+
+// findFunction finds the source at a path (share/server/loop.js: what it says of missing functions and of values that are no text).
+func findFunction(ddoc []byte, path []string) (source string, refusal []byte) {
+	v, err := ejson.Parse(ddoc)
+	if err != nil {
+		return "", refuse("invalid_json", err.Error())
+	}
+	id, _ := v.Get("_id")
+	last := ""
+	for _, last = range path {
+		v, _ = v.Get(last)
+	}
+	switch {
+	case v.Kind() == ejson.String && v.Text() != "":
+		return v.Text(), nil
+	case isFalsy(v):
+		return "", refuse("not_found", "missing "+path[0]+" function "+last+" on design doc "+id.Text())
+	}
+	shown := string(v.AppendJSON(nil))
+	if v.Kind() == ejson.Object {
+		shown = "[object Object]"
+	}
+	return "", refuse("compilation_error", `(new TypeError("this.source.charCodeAt is not a function", "./share/server/main.js", 5356)) (`+shown+")")
+}
+
+func isFalsy(v ejson.Value) bool {
+	switch v.Kind() {
+	case ejson.String:
+		return v.Text() == ""
+	case ejson.Int, ejson.Double:
+		f, _ := v.Float()
+		return f == 0
+	case ejson.Bool:
+		b, _ := v.Bool()
+		return !b
+	case ejson.Array, ejson.Object:
+		return false
+	}
+	return true
+}
+
+func (w *worker) newDesignFunction(ddoc []byte, source string) (*designFunction, error) {
+	s, err := w.newSandbox(ddoc)
+	if err != nil {
+		return nil, err
+	}
+	f := &designFunction{sandbox: s, commands: make(map[string]goja.Callable, len(designKinds))}
+	if designPrelude.refusal != "" {
+		return nil, errors.New("js: design prelude: " + designPrelude.refusal)
+	}
+	start, err := s.run(designPrelude)
+	if err != nil {
+		return nil, err
+	}
+	run, _ := goja.AssertFunction(start)
+	native := s.natives()
+	_ = native.Set("output", f.nativeOutput)
+	_ = native.Set("row", f.nativeRow)
+	exported, err := run(goja.Undefined(), native, s.vm.GlobalObject(), s.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+		return s.vm.ToValue(s.source(c.Argument(0)))
+	}))
+	if err != nil {
+		return nil, err
+	}
+	for _, kind := range designKinds {
+		f.commands[kind] = callable(exported.ToObject(s.vm), kind)
+	}
+	f.fun, f.call, err = s.function(source)
+	return f, err
+}
+
+// run calls a command of design.js and gives its answer, nil for undefined. What no JavaScript can catch is answered as well.
+func (f *designFunction) run(kind string, args ...goja.Value) ([]byte, error) {
+	list := append([]goja.Value{f.fun, f.ddoc}, args...)
+	if kind == "failure" {
+		list = args
+	}
+	v, err := f.commands[kind](goja.Undefined(), list...)
+	if err != nil {
+		_, own := f.thrown(err)
+		var known *compat.Error
+		if errors.As(own, &known) {
+			return refuse(known.Word(), known.Reason), nil
+		}
+		return nil, err
+	}
+	if goja.IsUndefined(v) {
+		return nil, nil
+	}
+	return cleanJSON(v), nil
+}
+
+// cleanJSON is the text that JSON.stringify gave, with unpaired surrogates replaced (couch_query_servers:force_utf8).
+func cleanJSON(v goja.Value) []byte {
+	text := v.String()
+	b := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) {
+			if text[i+1] != 'u' {
+				b = append(b, text[i], text[i+1])
+				i++
+				continue
+			}
+			if i+5 < len(text) && (text[i+2] == 'd' || text[i+2] == 'D') && text[i+3] >= '8' {
+				b = append(b, "\uFFFD"...)
+				i += 5
+				continue
+			}
+		}
+		b = append(b, text[i])
+	}
+	return b
+}
+
+// arguments parses what a function is called with. The first one is what texts of errors are about.
+func (f *designFunction) arguments(args [][]byte) ([]goja.Value, error) {
+	values := make([]goja.Value, len(args))
+	for i, arg := range args {
+		v := goja.Null()
+		var err error
+		if len(arg) > 0 {
+			if v, err = f.parse(arg, false); err != nil {
+				return nil, err
+			}
+		}
+		values[i] = v
+	}
+	if len(values) > 0 {
+		f.document = values[0]
+	}
+	return values, nil
+}
+
+// runDesign is Design.Call: the digest of the design document, the path, the arguments.
+func runDesign(w *worker, payload []byte) ([]byte, error) {
+	key, d, err := designPayload(payload)
+	if err != nil {
+		return nil, err
+	}
+	path, args := d.strings(), d.list()
+	if d.err != nil || len(path) == 0 {
+		return nil, errFrame
+	}
+	f, refusal, err := w.design(key, path)
+	if err != nil || refusal != nil {
+		return refusal, err
+	}
+	values, err := f.arguments(args)
+	if err != nil {
+		return nil, err
+	}
+	if f.commands[path[0]] == nil {
+		return nil, errFrame
+	}
+	return f.run(path[0], values...)
+}
+
+func designPayload(payload []byte) (key digest, d decoder, err error) {
+	if len(payload) < len(digest{}) {
+		return key, d, errFrame
+	}
+	return digest(payload[:len(digest{})]), decoder{b: payload[len(digest{}):]}, nil
+}
+
+// runFilter is Design.Filter: the digest, the path, the request object, the documents. Chunks hold a byte for each document, the result
+// the error that ended it.
+func runFilter(w *worker, payload []byte) ([]byte, error) {
+	key, d, err := designPayload(payload)
+	if err != nil {
+		return nil, err
+	}
+	path, req, docs := d.strings(), d.bytes(), d.list()
+	if d.err != nil || len(path) == 0 {
+		return nil, errFrame
+	}
+	f, refusal, err := w.design(key, path)
+	if err != nil || refusal != nil {
+		return refusal, err
+	}
+	args, err := f.arguments([][]byte{nil, req})
+	if err != nil {
+		return nil, err
+	}
+	view, this := path[0] == "views", f.ddoc
+	emitted := false
+	f.emit = func(goja.Value, goja.Value) { emitted = true }
+	passes := make([]byte, 0, len(docs))
+	for _, doc := range docs {
+		if args[0], err = f.parse(doc, false); err != nil {
+			return nil, err
+		}
+		f.document, emitted = args[0], false
+		passing := args
+		if view {
+			passing, this = args[:1], goja.Undefined()
+		}
+		result, err := f.call(this, passing...)
+		if err != nil {
+			return f.failed(err)
+		}
+		pass := byte(0)
+		if view && emitted || !view && result.ToBoolean() {
+			pass = 1
+		}
+		passes = append(passes, pass)
+		if w.due() {
+			if err := w.chunk(passes); err != nil {
+				return nil, err
+			}
+			passes = passes[:0]
+		}
+	}
+	return nil, w.chunk(passes)
+}
+
+// failed is the answer to what a function threw.
+func (f *designFunction) failed(cause error) ([]byte, error) {
+	v, err := f.thrown(cause)
+	if err != nil {
+		var known *compat.Error
+		if errors.As(err, &known) {
+			return refuse(known.Word(), known.Reason), nil
+		}
+		return nil, err
+	}
+	return f.run("failure", v)
+}
+
+// runValidate is Pool.Validate: the digests of the design documents, the user, the security object, the documents. Chunks hold the
+// answers, one for each document.
+func runValidate(w *worker, payload []byte) ([]byte, error) {
+	d := decoder{b: payload}
+	functions := make([]*designFunction, d.count())
+	refusals := make([][]byte, len(functions))
+	for i := range functions {
+		if len(d.b) < len(digest{}) {
+			return nil, errFrame
+		}
+		key := digest(d.b[:len(digest{})])
+		d.b = d.b[len(digest{}):]
+		var err error
+		if functions[i], refusals[i], err = w.design(key, []string{"validate_doc_update"}); err != nil {
+			return nil, err
+		}
+	}
+	user, security := d.bytes(), d.bytes()
+	var e encoder
+	for n := d.count(); n > 0 && d.err == nil; n-- {
+		args := [][]byte{d.bytes(), d.bytes(), user, security}
+		reply, err := validateOne(functions, refusals, args)
+		if err != nil {
+			return nil, err
+		}
+		e.bytes(reply)
+		if w.due() {
+			if err := w.chunk(e.b); err != nil {
+				return nil, err
+			}
+			e.b = e.b[:0]
+		}
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return nil, w.chunk(e.b)
+}
+
+// validateOne asks the functions in order; the first answer that refuses counts. Each gets values of its own: none can change what
+// another one sees.
+func validateOne(functions []*designFunction, refusals, args [][]byte) ([]byte, error) {
+	for i, f := range functions {
+		if f == nil {
+			return refusals[i], nil
+		}
+		values, err := f.arguments(args)
+		if err != nil {
+			return nil, err
+		}
+		reply, err := f.run("validate", values...)
+		if err != nil {
+			return nil, err
+		}
+		if reply != nil && string(reply) != "1" && string(reply) != "true" {
+			return reply, nil
+		}
+	}
+	return nil, nil
+}
+
+// runList is Design.List: the digest, the name, the head of the rows and the request object. Chunks are messages of the function; an ask
+// wants rows.
+func runList(w *worker, payload []byte) ([]byte, error) {
+	key, d, err := designPayload(payload)
+	if err != nil {
+		return nil, err
+	}
+	name, args := d.string(), [][]byte{d.bytes(), d.bytes()}
+	if d.err != nil {
+		return nil, d.err
+	}
+	f, refusal, err := w.design(key, []string{"lists", name})
+	if err != nil || refusal != nil {
+		return refusal, err
+	}
+	values, err := f.arguments(args)
+	if err != nil {
+		return nil, err
+	}
+	f.output.b, f.rows, f.ended, f.err = nil, nil, false, nil
+	reply, err := f.run("lists", values...)
+	if f.err == nil {
+		f.flush()
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	return reply, err
+}
+
+// outputBuffer is how many bytes of messages a list gathers while it has rows.
+const outputBuffer = 16 << 10
+
+// nativeOutput takes a message of a list function.
+func (f *designFunction) nativeOutput(c goja.FunctionCall) goja.Value {
+	if text := cleanJSON(c.Argument(0)); string(text) != `["chunks",[]]` {
+		f.output.bytes(text)
+	}
+	if f.err == nil && len(f.output.b) > outputBuffer {
+		f.flush()
+	}
+	f.stopOn(f.err)
+	return goja.Undefined()
+}
+
+// flush sends the messages gathered.
+func (f *designFunction) flush() {
+	if len(f.output.b) > 0 {
+		f.err = f.w.chunk(f.output.b)
+		f.output.b = f.output.b[:0]
+	}
+}
+
+// nativeRow gives the next row of a list, undefined at the end.
+func (f *designFunction) nativeRow(goja.FunctionCall) goja.Value {
+	if len(f.rows) == 0 && !f.ended && f.err == nil {
+		if f.flush(); f.err == nil {
+			f.readRows()
+		}
+	}
+	f.stopOn(f.err)
+	if f.ended {
+		return goja.Undefined()
+	}
+	row, err := f.parse(f.rows[0], false)
+	f.rows = f.rows[1:]
+	f.stopOn(err)
+	return row
+}
+
+func (f *designFunction) readRows() {
+	var answer []byte
+	if answer, f.err = f.w.ask(nil); f.err == nil {
+		d := decoder{b: answer}
+		f.rows, f.err = d.list(), d.err
+		f.ended = len(f.rows) == 0
+	}
+}
+
+// stopOn ends the function: the conversation with the caller broke.
+func (f *designFunction) stopOn(err error) {
+	if err != nil {
+		f.err = err
+		panic(f.vm.NewGoError(err))
+	}
+}
