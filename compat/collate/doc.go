@@ -4,7 +4,7 @@
 //
 // Every order comes in two forms that always agree: a comparison, and a key whose bytes compare the same way, for indexes.
 //
-//   - value.go, valuekey.go: JSON values
+//   - value.go, valuekey.go: JSON values; prefix.go: where their keys and groups end
 //   - number.go, numberkey.go: numbers
 //   - raw.go: Erlang's order of terms, which CouchDB calls raw collation
 //   - string.go: strings; ascii.go: the fast way for ASCII

@@ -1,0 +1,112 @@
+package levels
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/rank"
+)
+
+// Change is a row that comes (Old nil), goes (New nil), or gets another value. Key is the row's, without the prefix; Old and New
+// are as stored. Where NeedsOld is false, any slice that is not nil does for Old.
+type Change struct{ Key, Old, New []byte }
+
+// Touched are the boundaries whose rows a transaction changed, for Settle.
+type Touched struct {
+	levels [][]touched // [0] is that of level 1; in order of the boundaries
+	rest   [][]byte    // keys of changed rows that are not in the sums, in order
+}
+
+type touched struct {
+	bound  []byte
+	opened bool // it is new, or has given rows to a new one
+}
+
+// Apply changes the weights, and marks aggregates as stale. It must run before the rows themselves are written in the transaction;
+// each key at most once in it. Several transactions may do so at once, for different rows.
+func (x *Index) Apply(tx kv.Tx, changes []Change) (*Touched, error) {
+	t := &Touched{levels: make([][]touched, x.height())}
+	var batch rank.Batch
+	for _, c := range changes {
+		delta, err := x.delta(&c)
+		if err != nil {
+			return nil, err
+		}
+		if delta.rest {
+			t.rest = append(t.rest, c.Key)
+		}
+		if delta.weight == (rank.Weight{}) && len(x.kept) == 0 {
+			continue // another value that nobody reduces
+		}
+		batch.Add(c.Key, delta.weight)
+	}
+	slices.SortFunc(t.rest, bytes.Compare)
+	if err := batch.Apply(tx, x.ranks, func(level int, bound []byte, opened bool) {
+		t.levels[level-1] = append(t.levels[level-1], touched{bound, opened})
+	}); err != nil {
+		return nil, err
+	}
+	for n := range t.levels {
+		slices.SortFunc(t.levels[n], func(a, b touched) int { return bytes.Compare(a.bound, b.bound) })
+	}
+	for _, s := range x.kept {
+		for level := 1; level <= x.height(); level++ {
+			prefix := x.aggregates(s, level)
+			for _, bound := range x.stale(t, s, level) {
+				tx.Set(concat(prefix, bound), nil)
+			}
+		}
+	}
+	return t, nil
+}
+
+type delta struct {
+	weight rank.Weight
+	rest   bool // the row is not in the sums, before or after
+}
+
+func (x *Index) delta(c *Change) (d delta, err error) {
+	for _, side := range []struct {
+		value []byte
+		sign  int
+	}{{c.Old, -1}, {c.New, 1}} {
+		if side.value == nil {
+			continue
+		}
+		w := rank.Weight{Rows: 1}
+		if x.Sums {
+			if w, err = x.weigh(c.Key, side.value); err != nil {
+				return d, err
+			}
+		}
+		d.rest = d.rest || w.Rest > 0
+		if side.sign < 0 {
+			d.weight = d.weight.Sub(w)
+		} else {
+			d.weight = d.weight.Add(w)
+		}
+	}
+	return d, nil
+}
+
+// stale lists the boundaries of a level whose aggregates of a slot are stale after the changes, in order.
+func (x *Index) stale(t *Touched, s Slot, level int) [][]byte {
+	bounds := make([][]byte, 0, len(t.levels[level-1]))
+	rest := t.rest
+	list := t.levels[level-1]
+	for i, b := range list {
+		affected := b.opened || !x.restOnly(s)
+		if !affected {
+			// Each changed row lies behind the last of these boundaries that is not behind it.
+			for len(rest) > 0 && bytes.Compare(rest[0], b.bound) < 0 {
+				rest = rest[1:]
+			}
+			affected = len(rest) > 0 && (i+1 == len(list) || bytes.Compare(rest[0], list[i+1].bound) < 0)
+		}
+		if affected {
+			bounds = append(bounds, b.bound)
+		}
+	}
+	return bounds
+}

@@ -1,0 +1,105 @@
+package levels
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Build makes all levels of all slots anew, reading the rows in order, in as many transactions as it takes and with bounded memory.
+// The rows must not change meanwhile: guard sees to that. Until it is done, the levels must not be used.
+func (x *Index) Build(ctx context.Context, store kv.Store, guard Guard) error {
+	if err := update(ctx, store, guard, x.Clear); err != nil {
+		return err
+	}
+	if err := x.ranks.Rebuild(ctx, store, guard); err != nil {
+		return err
+	}
+	for _, s := range x.kept {
+		if err := x.buildSlot(ctx, store, guard, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// BuildSlot makes the aggregates of one function anew, which has been added to the levels of an index. Rows may change meanwhile if
+// all writers know of the slot. Until it is done, the slot must not be used. A first _sum needs Build, since it has sums in the
+// weights.
+func (x *Index) BuildSlot(ctx context.Context, store kv.Store, guard Guard, number uint32) error {
+	for _, s := range x.kept {
+		if s.Number != number {
+			continue
+		}
+		if err := x.ClearSlot(ctx, store, guard, number); err != nil {
+			return err
+		}
+		return x.buildSlot(ctx, store, guard, s)
+	}
+	return nil
+}
+
+// ClearSlot removes the aggregates of a function, which need not be one of Options.Slots.
+func (x *Index) ClearSlot(ctx context.Context, store kv.Store, guard Guard, number uint32) error {
+	prefix := x.space(keyAggregates, int64(number))
+	return update(ctx, store, guard, func(tx kv.Tx) { tx.ClearRange(prefix, prefixEnd(prefix)) })
+}
+
+func (x *Index) buildSlot(ctx context.Context, store kv.Store, guard Guard, s Slot) error {
+	if err := x.enter(ctx, store, guard, s); err != nil {
+		return err
+	}
+	return x.settleSlot(ctx, store, guard, s)
+}
+
+// maxEntered bounds the boundaries that are entered in one transaction.
+const maxEntered = 5000
+
+// enter enters all boundaries into a slot, as stale.
+func (x *Index) enter(ctx context.Context, store kv.Store, guard Guard, s Slot) error {
+	for level := 1; level <= x.height(); level++ {
+		marks, prefix := x.space(keyMarks, int64(level)), x.aggregates(s, level)
+		for cursor := marks; cursor != nil; {
+			var next []byte
+			if _, err := store.Update(ctx, func(tx kv.Tx) error {
+				if guard != nil {
+					if err := guard(tx); err != nil {
+						return err
+					}
+				}
+				next = nil
+				it := tx.Range(cursor, prefixEnd(marks), kv.RangeOptions{Limit: maxEntered})
+				defer it.Close()
+				var last []byte
+				n := 0
+				for ; it.Next(); n++ {
+					last = append(last[:0], it.Key()...)
+					tx.Set(concat(prefix, last[len(marks):]), nil)
+				}
+				if n == maxEntered {
+					next = kv.AppendKeyAfter(nil, bytes.Clone(last))
+				}
+				return it.Err()
+			}); err != nil {
+				return err
+			}
+			cursor = next
+		}
+	}
+	return nil
+}
+
+// update runs a transaction that only writes.
+func update(ctx context.Context, store kv.Store, guard Guard, write func(tx kv.Tx)) error {
+	_, err := store.Update(ctx, func(tx kv.Tx) error {
+		if guard != nil {
+			if err := guard(tx); err != nil {
+				return err
+			}
+		}
+		write(tx)
+		return nil
+	})
+	return err
+}

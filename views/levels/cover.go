@@ -1,0 +1,148 @@
+package levels
+
+import (
+	"bytes"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/reduce"
+)
+
+// A cover takes ranges of rows apart into rows and aggregates, in the order of keys, and adds them to groups.
+type cover struct {
+	*gatherer
+	x     *Index
+	slot  Slot
+	r     kv.ReadTx
+	arena arena
+}
+
+// entry is a boundary with what is stored for it; a nil aggregate is stale.
+type entry struct {
+	bound []byte
+	agg   []byte
+}
+
+// add adds the rows with from <= row < to to a group with the help of levels up to n. from is empty or any key; closed tells that to
+// is a boundary of all these levels, or nil, behind all rows.
+func (c *cover) add(group *gathered, n int, from, to []byte, closed bool) error {
+	if n == 0 {
+		return c.addRows(group, from, to)
+	}
+	entries, err := c.entries(n, from, to)
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 {
+		return c.add(group, n-1, from, to, closed)
+	}
+	if first := entries[0].bound; !bytes.Equal(first, from) {
+		if err := c.add(group, n-1, from, first, true); err != nil {
+			return err
+		}
+	}
+	if closed {
+		return c.addStretches(group, n, entries, to)
+	}
+	last := len(entries) - 1
+	if err := c.addStretches(group, n, entries[:last], entries[last].bound); err != nil {
+		return err
+	}
+	return c.add(group, n-1, entries[last].bound, to, false)
+}
+
+// addStretches adds the stretches from each of the boundaries of level n, which follow each other, up to the boundary to.
+func (c *cover) addStretches(group *gathered, n int, entries []entry, to []byte) error {
+	for i := 0; i < len(entries); {
+		if e := entries[i]; e.agg != nil {
+			if !bytes.Equal(e.agg, noRows) {
+				group.parts = append(group.parts, part{agg: e.agg})
+			}
+			i++
+			continue
+		}
+		from := entries[i].bound
+		for i < len(entries) && entries[i].agg == nil {
+			i++
+		}
+		end := to
+		if i < len(entries) {
+			end = entries[i].bound
+		}
+		if err := c.add(group, n-1, from, end, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entries reads the boundaries of level n with from <= boundary < to; an empty from, which begins all levels, is one.
+func (c *cover) entries(n int, from, to []byte) ([]entry, error) {
+	prefix := c.x.aggregates(c.slot, n)
+	it := c.r.Range(concat(prefix, from), rangeEnd(prefix, to), kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	var out []entry
+	for it.Next() {
+		e := entry{bound: c.arena.copy(it.Key()[len(prefix):])}
+		if value := it.Value(); len(value) > 0 {
+			e.agg = c.arena.copy(value)
+		}
+		if len(from) == 0 && len(out) == 0 && len(e.bound) > 0 {
+			out = append(out, entry{})
+		}
+		out = append(out, e)
+	}
+	if len(from) == 0 && len(out) == 0 {
+		out = append(out, entry{})
+	}
+	return out, it.Err()
+}
+
+// addRows adds the rows with from <= row < to, but for those that the weights have.
+func (c *cover) addRows(group *gathered, from, to []byte) error {
+	return c.eachRow(from, to, func(_ []byte, r gatheredRow) error { return c.row(group, r) })
+}
+
+// eachRow calls fn for the rows with from <= row < to that are not in the weights' sums, if the function's aggregates are without
+// those. Rows stay valid, their keys do not.
+func (c *cover) eachRow(from, to []byte, fn func(key []byte, r gatheredRow) error) error {
+	rows := c.x.Rows
+	restOnly := c.x.restOnly(c.slot)
+	it := c.r.Range(concat(rows, from), rangeEnd(rows, to), kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	for it.Next() {
+		key := it.Key()[len(rows):]
+		r, err := c.take(key, it.Value(), restOnly)
+		if err != nil {
+			return err
+		}
+		if r.keyed == nil {
+			continue
+		}
+		if err := fn(key, r); err != nil {
+			return err
+		}
+	}
+	return it.Err()
+}
+
+// take copies a row; keyed is nil if it is left out.
+func (c *cover) take(key, value []byte, restOnly bool) (out gatheredRow, err error) {
+	r, keyed, err := c.x.Layout.Row(key, value)
+	if err != nil {
+		return out, err
+	}
+	if restOnly {
+		if _, ok := reduce.SmallInt(r.Value); ok {
+			return out, nil
+		}
+	}
+	return c.keep(r, key[:keyed]), nil
+}
+
+// keep copies a row.
+func (c *cover) keep(r reduce.Row, keyed []byte) gatheredRow {
+	return gatheredRow{
+		Row:   reduce.Row{Key: c.arena.copy(r.Key), ID: c.arena.copy(r.ID), Value: c.arena.copy(r.Value)},
+		keyed: c.arena.copy(keyed),
+	}
+}

@@ -1,0 +1,173 @@
+package levels
+
+import (
+	"bytes"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/rank"
+	"github.com/settee-db/settee/views/reduce"
+)
+
+// Config is the shape of an index's levels. It must not change while they exist.
+type Config struct {
+	Levels int  // how many
+	Fan    int  // one key of a level in so many reaches the next
+	Sums   bool // sums of integers are kept next to the counts: some reduce function is _sum
+}
+
+// DefaultConfig is the shape for new indexes, but for Sums.
+var DefaultConfig = Config{Levels: 4, Fan: 32}
+
+// Exact is the group level of group=true.
+const Exact = -1
+
+// Layout tells what rows are. Keys come without the prefix of the rows.
+type Layout interface {
+	// Row takes a stored row apart; keyed is the length of the part of the key that is the emitted key, with a partition before
+	// it. What it returns may share memory with key and value.
+	Row(key, value []byte) (row reduce.Row, keyed int, err error)
+	// Group is the number of bytes of such a part that the rows of its group, and no others, begin with; level is not Exact.
+	Group(keyed []byte, level int) int
+}
+
+// Slot is a reduce function on an index.
+type Slot struct {
+	Number uint32 // names its aggregates on disk
+	Func   reduce.Func
+}
+
+// Options describe the levels of an index.
+type Options struct {
+	Config
+	Rows   []byte // prefix of the rows; there is nothing else below
+	Levels []byte // prefix of what this package stores
+	Layout Layout
+	Slots  []Slot // the functions whose aggregates are to be kept up
+}
+
+// Index is the levels of one index. It has no state and is safe for concurrent use.
+type Index struct {
+	Options
+	ranks *rank.Index
+	kept  []Slot // those of Slots that have aggregates
+}
+
+// Subspaces below Options.Levels.
+const (
+	keyWeights    = iota // (level) + key: a rank.Weight
+	keyMarks             // (level) + key: empty
+	keyAggregates        // (slot, level) + key: an aggregate, noRows, or nothing if it is stale
+)
+
+// noRows is stored in place of an aggregate if there are no rows.
+var noRows = []byte{0}
+
+// New returns the levels that the options describe.
+func New(o Options) *Index {
+	if o.Config.Levels <= 0 || o.Fan < 2 {
+		sums := o.Sums
+		o.Config = DefaultConfig
+		o.Sums = sums
+	}
+	x := &Index{Options: o}
+	ranks := rank.Options{Rows: o.Rows, Fan: uint64(o.Fan)}
+	for n := 1; n <= o.Config.Levels; n++ {
+		ranks.Levels = append(ranks.Levels, x.space(keyWeights, int64(n)))
+		ranks.Marks = append(ranks.Marks, x.space(keyMarks, int64(n)))
+	}
+	if o.Sums {
+		ranks.Weigh = x.weigh
+	}
+	x.ranks = rank.New(ranks)
+	for _, s := range o.Slots {
+		if x.keeps(s) {
+			x.kept = append(x.kept, s)
+		}
+	}
+	return x
+}
+
+// height is the number of levels.
+func (x *Index) height() int { return x.Config.Levels }
+
+// keeps tells whether a function has aggregates on disk: others are answered from the weights or from the rows at the ends.
+func (x *Index) keeps(s Slot) bool {
+	switch s.Func.Kind() {
+	case reduce.KindCount, reduce.KindFirst, reduce.KindLast:
+		return false
+	}
+	return true
+}
+
+// restOnly tells whether the aggregates of a function are only over rows that are not in the weights' sums.
+func (x *Index) restOnly(s Slot) bool { return x.Sums && s.Func.Kind() == reduce.KindSum }
+
+// NeedsOld tells whether Change.Old has to be the stored row.
+func (x *Index) NeedsOld() bool { return x.Sums }
+
+func (x *Index) space(parts ...int64) []byte {
+	key := bytes.Clone(x.Levels)
+	for _, p := range parts {
+		key = kv.AppendInt(key, p)
+	}
+	return key
+}
+
+// aggregates is the prefix of a slot's aggregates on a level.
+func (x *Index) aggregates(s Slot, level int) []byte {
+	return x.space(keyAggregates, int64(s.Number), int64(level))
+}
+
+func (x *Index) weigh(key, value []byte) (rank.Weight, error) {
+	r, _, err := x.Layout.Row(key, value)
+	if err != nil {
+		return rank.Weight{}, err
+	}
+	if n, ok := reduce.SmallInt(r.Value); ok {
+		return rank.Weight{Rows: 1, Sum: rank.Int(n)}, nil
+	}
+	return rank.Weight{Rows: 1, Rest: 1}, nil
+}
+
+// CountBefore counts the rows before a key; nil is behind all.
+func (x *Index) CountBefore(r kv.ReadTx, key []byte) (int64, error) {
+	w, err := x.ranks.Before(r, key)
+	return w.Rows, err
+}
+
+// Count counts the rows with start <= key < end; a nil end is open.
+func (x *Index) Count(r kv.ReadTx, start, end []byte) (int64, error) {
+	w, err := x.between(r, start, end)
+	return w.Rows, err
+}
+
+func (x *Index) between(r kv.ReadTx, start, end []byte) (rank.Weight, error) {
+	w, err := x.ranks.Before(r, end)
+	if err != nil || len(start) == 0 {
+		return w, err
+	}
+	before, err := x.ranks.Before(r, start)
+	return w.Sub(before), err
+}
+
+// Select gives the key of the row with exactly n rows before it, nil if there is none.
+func (x *Index) Select(r kv.ReadTx, n int64) ([]byte, error) { return x.ranks.Select(r, n) }
+
+// Clear removes all levels.
+func (x *Index) Clear(tx kv.Tx) {
+	x.ranks.Clear(tx)
+	prefix := x.space(keyAggregates)
+	tx.ClearRange(prefix, prefixEnd(prefix))
+}
+
+func prefixEnd(prefix []byte) []byte { return kv.AppendPrefixEnd(nil, prefix) }
+
+func concat(a, b []byte) []byte { return append(append(make([]byte, 0, len(a)+len(b)+1), a...), b...) }
+
+// rangeEnd is where a range of keys below a prefix ends; nil is behind all.
+func rangeEnd(prefix, to []byte) []byte {
+	if to == nil {
+		return prefixEnd(prefix)
+	}
+	return concat(prefix, to)
+}

@@ -1,0 +1,272 @@
+package levels
+
+import (
+	"bytes"
+	"context"
+	"math"
+
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/reduce"
+)
+
+// Query asks for the groups of a range of rows, each reduced. A query that ends with an error has been moved on: with another
+// snapshot it goes on behind the last group that was given.
+type Query struct {
+	Start, End  []byte // start <= key < end, also with Descending; a nil End is open
+	Descending  bool
+	Level       int   // 0 no groups but all rows together, n the first n elements of arrays, or Exact
+	Skip, Limit int64 // groups; a negative Limit is none
+	// RowsOnly does without the levels, which need not exist.
+	RowsOnly bool
+}
+
+// Group is one row of an answer. Memory stays valid.
+type Group struct {
+	Row   reduce.Row // the first one met; with level 0 any
+	Key   []byte     // JSON as it is shown: null, the key, or its first elements
+	Value reduce.Value
+	next  []byte // where the query goes on behind it
+}
+
+// directRows is the number of rows up to which a group is reduced row by row.
+const directRows = 64
+
+// Reduce calls emit for each group of a query in the order of reading. The function of slot must be one of Options.Slots unless
+// q.RowsOnly.
+func (x *Index) Reduce(ctx context.Context, r kv.ReadTx, slot Slot, q *Query, emit func(*Group) error) error {
+	if q.Limit < 0 {
+		q.Limit = math.MaxInt64
+	}
+	run := x.newRun(ctx, r, slot, q)
+	run.emit = func(_ int, g *Group) error { return emit(g) }
+	var err error
+	if q.Level == 0 {
+		err = run.whole(0)
+	} else {
+		err = run.grouped()
+	}
+	if flushErr := run.flush(); err == nil {
+		err = flushErr
+	}
+	return err
+}
+
+// Range is a range of rows.
+type Range struct{ Start, End []byte }
+
+// ReduceRanges reduces each of several ranges as a whole; emit gets the number of the range, and is not called for one without
+// rows. It has no part of a query but the direction and RowsOnly.
+func (x *Index) ReduceRanges(ctx context.Context, r kv.ReadTx, slot Slot, q Query, ranges []Range, emit func(int, *Group) error) error {
+	run := x.newRun(ctx, r, slot, &q)
+	run.emit = emit
+	for i, rg := range ranges {
+		q.Start, q.End, q.Skip, q.Limit = rg.Start, rg.End, 0, 1
+		if err := run.whole(i); err != nil {
+			return err
+		}
+		if err := run.flushFull(); err != nil {
+			return err
+		}
+	}
+	return run.flush()
+}
+
+// run is one query under way.
+type run struct {
+	*cover
+	q       *Query
+	pending []pendingGroup // for each group of the gatherer
+	emit    func(int, *Group) error
+}
+
+type pendingGroup struct {
+	Group
+	number int
+	agg    reduce.Aggregate // instead of a group of the gatherer
+	parts  *gathered
+}
+
+func (x *Index) newRun(ctx context.Context, r kv.ReadTx, slot Slot, q *Query) *run {
+	return &run{
+		cover: &cover{gatherer: &gatherer{ctx: ctx, fn: slot.Func, descending: q.Descending}, x: x, slot: slot, r: r},
+		q:     q,
+	}
+}
+
+// whole reduces all rows of the query's range.
+func (u *run) whole(number int) error {
+	if u.q.Skip > 0 || u.q.Limit == 0 {
+		return nil
+	}
+	group := pendingGroup{Group: Group{Key: []byte("null"), next: u.q.End}, number: number, parts: u.begin(false)}
+	if u.q.Descending {
+		group.next = u.q.Start
+	}
+	rows, over, err := u.few(group.parts, &group.Row)
+	if err == nil && over {
+		err = u.many(&group, u.q.Start, u.q.End)
+	}
+	if err != nil || rows == 0 {
+		u.forget(group.parts)
+		return err
+	}
+	u.pending = append(u.pending, group)
+	return nil
+}
+
+// few adds the rows of the query's range to a group if they are few; over tells that they are not, and none was added.
+func (u *run) few(group *gathered, first *reduce.Row) (rows int, over bool, err error) {
+	prefix := u.x.Rows
+	it := u.r.Range(concat(prefix, u.q.Start), rangeEnd(prefix, u.q.End), kv.RangeOptions{})
+	defer it.Close()
+	for ; it.Next(); rows++ {
+		if rows == directRows && !u.q.RowsOnly {
+			u.drop(group)
+			return rows, true, nil
+		}
+		r, err := u.take(it.Key()[len(prefix):], it.Value(), false)
+		if err != nil {
+			return rows, false, err
+		}
+		if rows == 0 {
+			*first = r.Row
+		}
+		if err := u.row(group, r); err != nil {
+			return rows, false, err
+		}
+	}
+	return rows, false, it.Err()
+}
+
+// many adds many rows to a group.
+func (u *run) many(group *pendingGroup, start, end []byte) error {
+	switch u.fn.Kind() {
+	case reduce.KindCount:
+		w, err := u.x.between(u.r, start, end)
+		group.agg = reduce.CountAggregate(w.Rows)
+		return err
+	case reduce.KindFirst:
+		return u.addEnd(group.parts, start, end, false)
+	case reduce.KindLast:
+		return u.addEnd(group.parts, start, end, true)
+	case reduce.KindSum:
+		if !u.x.Sums {
+			break
+		}
+		w, err := u.x.between(u.r, start, end)
+		if err != nil {
+			return err
+		}
+		inSum := reduce.SumAggregate(w.Sum.Hi, w.Sum.Lo)
+		if w.Rest == 0 {
+			group.agg = inSum
+			return nil
+		}
+		if w.Rest < w.Rows {
+			group.parts.parts = append(group.parts.parts, part{agg: inSum})
+		}
+	}
+	return u.add(group.parts, u.x.height(), start, end, end == nil)
+}
+
+// addEnd adds the first or last row of a range, and those of the same document with the same key.
+func (u *run) addEnd(group *gathered, start, end []byte, last bool) error {
+	prefix := u.x.Rows
+	group.backward = last
+	it := u.r.Range(concat(prefix, start), rangeEnd(prefix, end), kv.RangeOptions{Reverse: last})
+	defer it.Close()
+	var first gatheredRow
+	for n := 0; it.Next(); n++ {
+		r, err := u.take(it.Key()[len(prefix):], it.Value(), false)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			first = r
+		} else if !bytes.Equal(r.keyed, first.keyed) || !bytes.Equal(r.ID, first.ID) {
+			break
+		}
+		if err := u.row(group, r); err != nil {
+			return err
+		}
+	}
+	return it.Err()
+}
+
+// forget takes the last group, which has turned out to be none, out of the gatherer.
+func (u *run) forget(group *gathered) {
+	u.drop(group)
+	u.groups = u.groups[:len(u.groups)-1]
+}
+
+// flushFull gives what there is if it is much.
+func (u *run) flushFull() error {
+	if len(u.pending) < maxGroups {
+		return nil
+	}
+	return u.flush()
+}
+
+// flush reduces the pending groups and gives them.
+func (u *run) flush() error {
+	if len(u.pending) == 0 {
+		return nil
+	}
+	aggs, err := u.finish()
+	if err != nil {
+		return err
+	}
+	for i := range u.pending {
+		if a := u.pending[i].agg; a != nil {
+			aggs[i] = a
+		}
+	}
+	values, err := u.fn.Finish(u.ctx, aggs)
+	if err != nil {
+		return err
+	}
+	for i := range u.pending {
+		p := &u.pending[i]
+		p.Value = values[i]
+		if err := u.emit(p.number, &p.Group); err != nil {
+			return err
+		}
+		u.moveOn(p.next)
+		u.q.Limit--
+	}
+	u.pending = u.pending[:0]
+	return nil
+}
+
+// moveOn lets the query begin behind a group.
+func (u *run) moveOn(next []byte) {
+	if u.q.Descending {
+		u.q.End = next
+	} else {
+		u.q.Start = next
+	}
+}
+
+// shownKey is the key of a group as JSON: of an array its first level elements.
+func shownKey(key []byte, level int) []byte {
+	if level == Exact || len(key) == 0 || key[0] != '[' {
+		return key
+	}
+	v, err := ejson.Parse(key)
+	if err != nil || v.Len() <= level {
+		return key
+	}
+	out := []byte{'['}
+	n := 0
+	for e := range v.Elements() {
+		if n == level {
+			break
+		}
+		if n++; n > 1 {
+			out = append(out, ',')
+		}
+		out = e.AppendJSON(out)
+	}
+	return append(out, ']')
+}

@@ -1,0 +1,123 @@
+package reduce
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// JavaScript runs reduce functions; views/js has it. Each method is one crossing to the process that runs them: results[i] is
+// that of groups[i]. A function that throws gives null, one whose result is too large an overflow (reduce_limit).
+type JavaScript interface {
+	Reduce(ctx context.Context, source string, groups [][]Row) (results []Value, err error)
+	Rereduce(ctx context.Context, source string, groups [][][]byte) (results []Value, err error)
+}
+
+// javaScript is a function in JavaScript. An aggregate is JSON, or overflowMark and the reason of an overflow.
+type javaScript struct {
+	source string
+	run    JavaScript
+}
+
+const overflowMark = 1
+
+// Kind implements Func.
+func (j *javaScript) Kind() Kind { return KindOther }
+
+// Reduce implements Func.
+func (j *javaScript) Reduce(ctx context.Context, groups [][]Row) ([]Aggregate, error) {
+	if j.run == nil {
+		return nil, compat.ErrNotImplemented
+	}
+	if len(groups) == 0 {
+		return nil, nil
+	}
+	values, err := j.run.Reduce(ctx, j.source, groups)
+	if err != nil {
+		return nil, err
+	}
+	return aggregatesOf(values, len(groups))
+}
+
+// Rereduce implements Func. An overflow among the aggregates is the result (couch_query_servers:get_overflow_error).
+func (j *javaScript) Rereduce(ctx context.Context, groups [][]Aggregate) ([]Aggregate, error) {
+	if j.run == nil {
+		return nil, compat.ErrNotImplemented
+	}
+	out := make([]Aggregate, len(groups))
+	var asked []int
+	var values [][][]byte
+	for i, g := range groups {
+		if out[i] = firstOverflow(g); out[i] != nil {
+			continue
+		}
+		list := make([][]byte, len(g))
+		for k, a := range g {
+			list[k] = a
+		}
+		asked, values = append(asked, i), append(values, list)
+	}
+	if len(asked) == 0 {
+		return out, nil
+	}
+	results, err := j.run.Rereduce(ctx, j.source, values)
+	if err != nil {
+		return nil, err
+	}
+	reduced, err := aggregatesOf(results, len(asked))
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range asked {
+		out[i] = reduced[k]
+	}
+	return out, nil
+}
+
+// Finish implements Func.
+func (j *javaScript) Finish(ctx context.Context, aggregates []Aggregate) ([]Value, error) {
+	groups := make([][]Aggregate, len(aggregates))
+	for i, a := range aggregates {
+		groups[i] = []Aggregate{a}
+	}
+	reduced, err := j.Rereduce(ctx, groups)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]Value, len(reduced))
+	for i, a := range reduced {
+		if a[0] == overflowMark {
+			values[i].Overflow = string(a[1:])
+		} else {
+			values[i].JSON = a
+		}
+	}
+	return values, nil
+}
+
+func firstOverflow(group []Aggregate) Aggregate {
+	for _, a := range group {
+		if len(a) > 0 && a[0] == overflowMark {
+			return a
+		}
+	}
+	return nil
+}
+
+func aggregatesOf(values []Value, want int) ([]Aggregate, error) {
+	if len(values) != want {
+		return nil, compat.NewError(compat.KindUnknown, "reduce function gave another number of results")
+	}
+	out := make([]Aggregate, len(values))
+	for i, v := range values {
+		switch {
+		case v.Overflow != "":
+			out[i] = append([]byte{overflowMark}, v.Overflow...)
+		case len(v.JSON) == 0:
+			out[i] = Aggregate("null")
+		default:
+			out[i] = v.JSON
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,255 @@
+package reduce
+
+import (
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// stats is _stats. An aggregate is JSON: [sum,count,min,max,sumsqr], or an array of such for values that are arrays, at any depth.
+type stats struct{}
+
+// stat is the statistics of numbers, or of the places of arrays.
+type stat struct {
+	leaf                          bool
+	sum, count, min, max, squares number
+	items                         []stat
+}
+
+func (stats) kind() Kind { return KindOther }
+
+func (stats) reduce(rows []Row) (Aggregate, error) {
+	acc, err := reduceStats(rows)
+	if err != nil {
+		return nil, err
+	}
+	return acc.appendAggregate(nil), nil
+}
+
+func reduceStats(rows []Row) (acc stat, err error) {
+	p := ejson.AcquireParser()
+	defer p.Release()
+	for i, r := range rows {
+		v, err := p.Parse(r.Value)
+		if err != nil {
+			return acc, corrupt("value")
+		}
+		if i == 0 {
+			acc, err = firstStat(v, 0)
+		} else {
+			acc, err = addStat(v, acc)
+		}
+		if err != nil {
+			return acc, err
+		}
+	}
+	return acc, nil
+}
+
+// firstStat is couch_query_servers:build_initial_accumulator.
+func firstStat(v ejson.Value, depth int) (stat, error) {
+	if n, ok := numberOf(v); ok {
+		return statOf(n)
+	}
+	switch v.Kind() {
+	case ejson.Array:
+		if depth > maxDepth {
+			return stat{}, compat.NewError(compat.KindUnknown, "value of _stats is too deep")
+		}
+		s := stat{items: make([]stat, 0, v.Len())}
+		for e := range v.Elements() {
+			item, err := firstStat(e, depth+1)
+			if err != nil {
+				return s, err
+			}
+			s.items = append(s.items, item)
+		}
+		return s, nil
+	case ejson.Object:
+		return readStat(v)
+	}
+	return stat{}, invalidStat("non-numeric _stats input: " + termText(v))
+}
+
+func statOf(n number) (stat, error) {
+	squares, err := mul(n, n)
+	return stat{leaf: true, sum: n, count: intNumber(1), min: n, max: n, squares: squares}, err
+}
+
+// addStat is couch_query_servers:stat_values for a value of a row.
+func addStat(v ejson.Value, acc stat) (stat, error) {
+	if n, ok := numberOf(v); ok {
+		s, err := statOf(n)
+		if err != nil {
+			return acc, err
+		}
+		return mergeStats(s, acc)
+	}
+	switch v.Kind() {
+	case ejson.Array:
+		if acc.leaf {
+			break
+		}
+		if v.Len() != len(acc.items) {
+			return acc, compat.ErrFunctionClause
+		}
+		i := 0
+		for e := range v.Elements() {
+			var err error
+			if acc.items[i], err = addStat(e, acc.items[i]); err != nil {
+				return acc, err
+			}
+			i++
+		}
+		return acc, nil
+	case ejson.Object:
+		s, err := readStat(v)
+		if err != nil {
+			return acc, err
+		}
+		return mergeStats(s, acc)
+	}
+	return acc, unusableStat(compat.ErlangTerm(v))
+}
+
+// mergeStats is couch_query_servers:stat_values for what is reduced already. acc may be changed.
+func mergeStats(s, acc stat) (stat, error) {
+	switch {
+	case !s.leaf && !acc.leaf:
+		if len(s.items) != len(acc.items) {
+			return acc, compat.ErrFunctionClause
+		}
+		for i := range s.items {
+			var err error
+			if acc.items[i], err = mergeStats(s.items[i], acc.items[i]); err != nil {
+				return acc, err
+			}
+		}
+		return acc, nil
+	case s.leaf && acc.leaf:
+		return mergeLeaves(s, acc)
+	}
+	return acc, unusableStat(s.text())
+}
+
+func mergeLeaves(s, acc stat) (out stat, err error) {
+	out = stat{leaf: true, min: s.min, max: s.max}
+	if out.sum, err = add(s.sum, acc.sum); err != nil {
+		return out, err
+	}
+	if out.count, err = add(s.count, acc.count); err != nil {
+		return out, err
+	}
+	if out.squares, err = add(s.squares, acc.squares); err != nil {
+		return out, err
+	}
+	if compareNumbers(acc.min, s.min) < 0 {
+		out.min = acc.min
+	}
+	if compareNumbers(acc.max, s.max) > 0 {
+		out.max = acc.max
+	}
+	return out, nil
+}
+
+func (stats) rereduce(aggregates []Aggregate) (Aggregate, error) {
+	acc, err := parseStat(aggregates[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range aggregates[1:] {
+		s, err := parseStat(a)
+		if err != nil {
+			return nil, err
+		}
+		if acc, err = mergeStats(s, acc); err != nil {
+			return nil, err
+		}
+	}
+	return acc.appendAggregate(nil), nil
+}
+
+func (stats) finish(a Aggregate) ([]byte, error) {
+	s, err := parseStat(a)
+	if err != nil {
+		return nil, err
+	}
+	return s.appendJSON(nil), nil
+}
+
+func parseStat(a Aggregate) (stat, error) {
+	v, err := ejson.Parse(a)
+	if err != nil {
+		return stat{}, corrupt("_stats")
+	}
+	return parseStatValue(v, 0)
+}
+
+func parseStatValue(v ejson.Value, depth int) (s stat, err error) {
+	if v.Kind() != ejson.Array || depth > maxDepth {
+		return s, corrupt("_stats")
+	}
+	var numbers []number
+	for e := range v.Elements() {
+		if n, ok := numberOf(e); ok {
+			numbers = append(numbers, n)
+			continue
+		}
+		item, err := parseStatValue(e, depth+1)
+		if err != nil {
+			return s, err
+		}
+		s.items = append(s.items, item)
+	}
+	switch {
+	case len(numbers) == 0:
+		return s, nil
+	case len(numbers) != 5 || len(s.items) > 0:
+		return s, corrupt("_stats")
+	}
+	return stat{leaf: true, sum: numbers[0], count: numbers[1], min: numbers[2], max: numbers[3], squares: numbers[4]}, nil
+}
+
+func (s *stat) numbers() [5]number { return [...]number{s.sum, s.count, s.min, s.max, s.squares} }
+
+func (s *stat) appendAggregate(dst []byte) []byte {
+	return s.appendEach(dst, (*stat).appendAggregate, func(dst []byte) []byte {
+		for i, n := range s.numbers() {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = n.appendJSON(dst)
+		}
+		return dst
+	}, "[", "]")
+}
+
+var statNames = [5]string{"sum", "count", "min", "max", "sumsqr"}
+
+// appendJSON appends what a client sees (couch_query_servers:pack_stats).
+func (s *stat) appendJSON(dst []byte) []byte {
+	return s.appendEach(dst, (*stat).appendJSON, func(dst []byte) []byte {
+		for i, n := range s.numbers() {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(append(append(dst, '"'), statNames[i]...), `":`...)
+			dst = n.appendJSON(dst)
+		}
+		return dst
+	}, "{", "}")
+}
+
+// appendEach appends a list of items, or what leaf appends between begin and end.
+func (s *stat) appendEach(dst []byte, item func(*stat, []byte) []byte, leaf func([]byte) []byte, begin, end string) []byte {
+	if s.leaf {
+		return append(leaf(append(dst, begin...)), end...)
+	}
+	dst = append(dst, '[')
+	for i := range s.items {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = item(&s.items[i], dst)
+	}
+	return append(dst, ']')
+}

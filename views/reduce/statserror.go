@@ -1,0 +1,102 @@
+package reduce
+
+import (
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// CheckRows gives the error with which CouchDB fails the whole index when rows, in order of their keys, are written below a
+// reduce function: only _stats does that (couch_query_servers:builtin_stats). nil is fine.
+func CheckRows(source string, rows []Row) error {
+	if Canonical(source) != "_stats" || len(rows) == 0 {
+		return nil
+	}
+	_, err := reduceStats(rows)
+	return err
+}
+
+func invalidStat(reason string) error {
+	return compat.Named(compat.KindError, "invalid_value", reason).WithRef()
+}
+
+func unusableStat(text string) error {
+	return invalidStat("The _stats function requires that map values be numbers or arrays of numbers, not '" + text + "'")
+}
+
+// readStat reads statistics that a map function emitted (couch_query_servers:unpack_stats).
+func readStat(v ejson.Value) (stat, error) {
+	var numbers [5]number
+	for i, name := range statNames {
+		member, found := v.Get(name)
+		if !found {
+			text := compat.ErlangTerm(v)
+			if len(text) >= 2 { // the list without the tuple around
+				text = text[1 : len(text)-1]
+			}
+			return stat{}, invalidStat("user _stats input missing required field " + name + " (" + text + ")")
+		}
+		n, ok := numberOf(member)
+		if !ok {
+			return stat{}, invalidStat("non-numeric _stats input received for " + name + ": " + termText(member))
+		}
+		numbers[i] = n
+	}
+	return stat{leaf: true, sum: numbers[0], count: numbers[1], min: numbers[2], max: numbers[3], squares: numbers[4]}, nil
+}
+
+// text is how Erlang shows an accumulator.
+func (s *stat) text() string {
+	return string(s.appendEach(nil, func(item *stat, dst []byte) []byte { return append(dst, item.text()...) },
+		func(dst []byte) []byte {
+			for i, n := range s.numbers() {
+				if i > 0 {
+					dst = append(dst, ',')
+				}
+				dst = n.appendJSON(dst)
+			}
+			return dst
+		}, "{", "}"))
+}
+
+// termText prints a value as io_lib's ~w prints its term.
+func termText(v ejson.Value) string { return string(appendTermText(nil, v, 0)) }
+
+func appendTermText(dst []byte, v ejson.Value, depth int) []byte {
+	if depth > maxDepth {
+		return append(dst, "..."...)
+	}
+	separator := ""
+	switch v.Kind() {
+	case ejson.String:
+		return appendBinaryText(dst, v)
+	case ejson.Array:
+		dst = append(dst, '[')
+		for e := range v.Elements() {
+			dst = appendTermText(append(dst, separator...), e, depth+1)
+			separator = ","
+		}
+		return append(dst, ']')
+	case ejson.Object:
+		dst = append(dst, "{["...)
+		for name, value := range v.Members() {
+			dst = appendBinaryText(append(append(dst, separator...), '{'), name)
+			dst = append(appendTermText(append(dst, ','), value, depth+1), '}')
+			separator = ","
+		}
+		return append(dst, "]}"...)
+	}
+	return v.AppendJSON(dst)
+}
+
+func appendBinaryText(dst []byte, v ejson.Value) []byte {
+	dst = append(dst, "<<"...)
+	for i, c := range []byte(v.Text()) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendUint(dst, uint64(c), 10)
+	}
+	return append(dst, ">>"...)
+}

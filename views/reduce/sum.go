@@ -1,0 +1,170 @@
+package reduce
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// sum is _sum. An aggregate is the JSON of what the sum is, an error among them.
+type sum struct{ limited func() bool }
+
+const sumError = "The _sum function requires that map values be numbers, arrays of numbers, or objects. Objects cannot be mixed " +
+	"with other data structures. Objects can be arbitrarily nested, provided that the values for all fields are themselves numbers, " +
+	"arrays of numbers, or objects."
+
+// errBadSum is a value, as JSON, that cannot be added; errFailedSum an error of an earlier sum among the values.
+type (
+	errBadSum    struct{ cause []byte }
+	errFailedSum struct{ object []byte }
+)
+
+// Error implements error.
+func (e errBadSum) Error() string { return sumError }
+
+// Error implements error.
+func (e errFailedSum) Error() string { return string(e.object) }
+
+// appendJSON appends the error as the value of a row.
+func (e errBadSum) appendJSON(dst []byte) []byte {
+	dst = append(dst, `{"error":"builtin_reduce_error","reason":"`+sumError+`","caused_by":`...)
+	return append(append(dst, e.cause...), '}')
+}
+
+// caseClause is the crash of the real server on a JSON value, with what its term stands in.
+func caseClause(json []byte, before, after string) error {
+	v, err := ejson.Parse(json)
+	if err != nil {
+		return err
+	}
+	return compat.Named(compat.KindUnknown, "case_clause", before+compat.ErlangTerm(v)+after)
+}
+
+func (s *sum) kind() Kind { return KindSum }
+
+func (s *sum) reduce(rows []Row) (Aggregate, error) {
+	return s.sum(len(rows), func(i int) []byte { return rows[i].Value }, func() int { return rowsSize(rows) })
+}
+
+func (s *sum) rereduce(aggregates []Aggregate) (Aggregate, error) {
+	return s.sum(len(aggregates), func(i int) []byte { return aggregates[i] }, func() int { return aggregatesSize(aggregates) })
+}
+
+func (s *sum) finish(a Aggregate) ([]byte, error) {
+	if _, ok := SmallInt(a); ok {
+		return a, nil
+	}
+	return s.rereduce([]Aggregate{a})
+}
+
+// sum adds up n values, JSON texts; inputSize gives the size of all that the function got.
+func (s *sum) sum(n int, value func(int) []byte, inputSize func() int) (Aggregate, error) {
+	total, first := sumInts(n, value)
+	acc := term{n: intNumber(total)}
+	p := ejson.AcquireParser()
+	defer p.Release()
+	for i := first; i < n; i++ {
+		v, err := valueOf(p, value(i))
+		if err != nil {
+			return nil, err
+		}
+		if acc, err = sumValues(v, acc); err != nil {
+			var bad errBadSum
+			var failed errFailedSum
+			switch {
+			case errors.As(err, &bad):
+				return s.check(bad.appendJSON(nil), inputSize)
+			case errors.As(err, &failed):
+				return s.check(failed.object, inputSize)
+			}
+			return nil, err
+		}
+	}
+	out := acc.appendJSON(nil)
+	if acc.kind == termNumber {
+		return out, nil
+	}
+	return s.check(out, inputSize)
+}
+
+// sumInts adds up the values before the first that is no 64-bit integer, or no longer fits in.
+func sumInts(n int, value func(int) []byte) (total int64, next int) {
+	for ; next < n; next++ {
+		v, ok := SmallInt(value(next))
+		s := total + v
+		if !ok || (s > total) != (v > 0) {
+			break
+		}
+		total = s
+	}
+	return total, next
+}
+
+func valueOf(p *ejson.Parser, json []byte) (term, error) {
+	if n, ok := SmallInt(json); ok {
+		return term{n: intNumber(n)}, nil
+	}
+	v, err := p.Parse(json)
+	if err != nil {
+		return term{}, corrupt("_sum")
+	}
+	return termOf(v, 0)
+}
+
+// The limit of couch_query_servers:check_sum_overflow, in bytes of Erlang's external term format.
+const maxSumSize = 4906
+
+// check replaces a sum that is too large (couch_query_servers:check_sum_overflow).
+func (s *sum) check(json []byte, inputSize func() int) (Aggregate, error) {
+	if len(json)*4 < maxSumSize { // a term takes less than that
+		return json, nil
+	}
+	if s.limited != nil && !s.limited() {
+		return json, nil
+	}
+	out := 1 + termSize(json)
+	if out <= maxSumSize {
+		return json, nil
+	}
+	in := inputSize()
+	if 2*out <= in {
+		return json, nil
+	}
+	return fmt.Appendf(nil, `{"error":"builtin_reduce_error","reason":"Reduce output must shrink more rapidly: `+
+		`input size: %d output size: %d"}`, in, out), nil
+}
+
+// termSize is the size of a JSON value as a term.
+func termSize(json []byte) int {
+	v, err := ejson.Parse(json)
+	if err != nil {
+		return len(json)
+	}
+	return len(v.AppendTerm(nil))
+}
+
+// The sizes of a list's head and tail, and of what a binary has before its bytes.
+const (
+	listSize   = 5 + 1
+	binarySize = 5
+)
+
+// rowsSize is the size of [[[Key, Id], Value], …].
+func rowsSize(rows []Row) int {
+	size := 1 + listSize
+	for _, r := range rows {
+		size += 2*listSize + termSize(r.Key) + binarySize + len(r.ID) + termSize(r.Value)
+	}
+	return size
+}
+
+// aggregatesSize is the size of [[[], Value], …].
+func aggregatesSize(aggregates []Aggregate) int {
+	size := 1 + listSize
+	for _, a := range aggregates {
+		size += listSize + 1 + termSize(a)
+	}
+	return size
+}
