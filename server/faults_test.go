@@ -46,7 +46,7 @@ func newFaultyServer(t *testing.T, seed uint64) *Server {
 	})
 	c, err := config.Load(config.Stock())
 	require.NoError(t, err)
-	return newTestServerOn(t, store, c, "")
+	return newTestServerOn(t, faulty, store, c, "")
 }
 
 // insist repeats a request until the disk has room.

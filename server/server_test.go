@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
 )
@@ -29,16 +30,17 @@ func newTestServer(t testing.TB) *Server {
 // newTestServerWith is newTestServer with a configuration and a directory of the web interface.
 func newTestServerWith(t testing.TB, c *config.Config, web string) *Server {
 	t.Helper()
-	store, err := storage.Open(context.Background(), storage.Options{KV: memkv.New()})
+	engine := memkv.New()
+	store, err := storage.Open(context.Background(), storage.Options{KV: engine})
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
-	return newTestServerOn(t, store, c, web)
+	return newTestServerOn(t, engine, store, c, web)
 }
 
-// newTestServerOn is newTestServerWith on a store, which the caller closes.
-func newTestServerOn(t testing.TB, store *storage.Store, c *config.Config, web string) *Server {
+// newTestServerOn is newTestServerWith on a store and its engine, which the caller closes.
+func newTestServerOn(t testing.TB, engine kv.Store, store *storage.Store, c *config.Config, web string) *Server {
 	t.Helper()
-	v, err := views.Open(views.Options{Store: store})
+	v, err := views.Open(views.Options{Store: store, KV: engine})
 	require.NoError(t, err)
 	t.Cleanup(func() { v.Close() })
 	store.SetHooks(storage.Hooks{Validator: NewValidator(c), Indexer: v})

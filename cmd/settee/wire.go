@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/js"
 )
 
 // This file is the only place that composes the packages.
@@ -28,6 +30,7 @@ type app struct {
 	kv     kv.Store
 	store  *storage.Store
 	jobs   *jobs.Queue
+	js     *js.Pool
 	views  *views.Views
 	warmer *server.Warmer
 	config *config.Config
@@ -70,7 +73,8 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if a.jobs, err = openJobs(ctx, a.kv, o.engine, log); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	if a.views, err = views.Open(views.Options{Store: a.store}); err != nil {
+	a.js = openJavaScript(a.config, log)
+	if a.views, err = views.Open(views.Options{Store: a.store, KV: a.kv, JS: views.Workers(a.js)}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	a.warmer = server.NewWarmer(server.WarmerOptions{Store: a.store, Views: a.views, Config: a.config, Log: log})
@@ -116,6 +120,21 @@ func openJobs(ctx context.Context, store kv.Store, engine string, log *slog.Logg
 	return jobs.Open(ctx, jobs.Options{
 		KV: store, Prefix: storage.JobsPrefix(), Exclusive: !sharedEngines[engine], Owner: nodeName(), Log: log,
 	})
+}
+
+// openJavaScript makes the worker processes for functions of design documents; their time follows the configuration.
+func openJavaScript(c *config.Config, log *slog.Logger) *js.Pool {
+	timeout := func() time.Duration {
+		return time.Duration(c.Int("couchdb", "os_process_timeout", 0)) * time.Millisecond
+	}
+	pool := js.NewPool(js.Options{
+		Workers: int(c.Int("query_server_config", "os_process_limit", 0)),
+		Memory:  c.Int("query_server_config", "os_process_memory", 0),
+		Timeout: timeout(),
+		Log:     func(tenant, text string) { log.Info("function says", "database", tenant, "text", text) },
+	})
+	c.Subscribe(func() { pool.SetTimeout(timeout()) })
+	return pool
 }
 
 // collectors are the parts that have numbers for Prometheus.
