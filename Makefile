@@ -104,6 +104,14 @@ vet: ## go vet, also of the code behind the build tag fdb
 staticcheck: ## staticcheck at its pinned version
 	$(GO) run $(STATICCHECK) ./...
 
+.PHONY: lint-files
+lint-files: ## check shell scripts, the systemd unit and YAML with the tools that are installed
+	.ci/lint-files
+
+.PHONY: vulncheck
+vulncheck: ## look for known vulnerabilities in what the binary calls
+	.ci/vulncheck
+
 .PHONY: lint
 lint: vet staticcheck ## go vet, staticcheck and golangci-lint, at pinned versions
 	$(GO) run $(GOLANGCI) run ./...

@@ -37,7 +37,7 @@ if [ "$(id -u)" = 0 ]; then
   find "$etc" "$home/data" -type d \! -perm 0755 -exec chmod -f 0755 '{}' + || true
   find "$etc" -type f \! -perm 0644 -exec chmod -f 0644 '{}' + || true
   drop="setpriv --reuid=couchdb --regid=couchdb --clear-groups"
-  export HOME=$home
+  export HOME="$home"
 else
   drop=
 fi
