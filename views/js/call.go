@@ -56,6 +56,9 @@ func (p *Pool) do(ctx context.Context, r *request) ([]byte, error) {
 			err = errors.Unwrap(own)
 		} else if ctx.Err() == nil {
 			p.blame(r.tenant)
+			if said := w.stderr.String(); said != "" && p.opts.Log != nil {
+				p.opts.Log(r.tenant, "worker died: "+said)
+			}
 		}
 		p.release(r.tenant, nil)
 		return nil, err

@@ -37,7 +37,7 @@ func compile(text string) *compiled {
 	if err != nil {
 		return &compiled{refusal: syntaxError(err, text)}
 	}
-	walk(tree, translateCatch)
+	walk(tree, adapt)
 	program, err := goja.CompileAST(tree, false)
 	if err != nil {
 		return &compiled{refusal: syntaxError(err, text)}
@@ -46,12 +46,22 @@ func compile(text string) *compiled {
 	return c
 }
 
-// translateCatch makes a catch clause pass what it caught through translateName.
-func translateCatch(node ast.Node) {
-	c, ok := node.(*ast.CatchStatement)
-	if !ok || c.Parameter == nil {
-		return
+// adapt changes what goja compiles differently.
+func adapt(node ast.Node) {
+	switch n := node.(type) {
+	case *ast.CatchStatement:
+		if n.Parameter != nil {
+			translateCatch(n)
+		}
+	case *ast.RegExpLiteral:
+		if strings.Contains(n.Flags, "u") {
+			n.Pattern = expandProperties(n.Pattern)
+		}
 	}
+}
+
+// translateCatch makes a catch clause pass what it caught through translateName.
+func translateCatch(c *ast.CatchStatement) {
 	at := c.Body.LeftBrace
 	call := func(name unistring.String) ast.Expression {
 		return &ast.CallExpression{

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
 )
 
 // place is where goja says that an error happened.
@@ -16,26 +17,57 @@ func (c *compiled) nodesAt(at place) []ast.Node {
 	if c.nodes == nil {
 		c.nodes = map[place][]ast.Node{}
 		walk(c.tree, func(n ast.Node) {
+			if _, ok := n.(*ast.Program); ok {
+				return
+			}
 			idx := n.Idx0()
-			switch n := n.(type) {
-			case *ast.DotExpression:
-				idx = n.Identifier.Idx
-			case *ast.BracketExpression:
-				idx = n.LeftBracket
-			case *ast.CallExpression:
-				idx = n.LeftParenthesis
-			case *ast.Program:
-				return
+			if e, ok := n.(ast.Expression); ok {
+				idx = reported(e)
 			}
-			if idx <= 0 {
-				return
+			if idx > 0 {
+				key := c.placeOf(idx)
+				c.nodes[key] = append(c.nodes[key], n)
 			}
-			p := c.tree.File.Position(int(idx) - 1)
-			key := place{p.Line, p.Column}
-			c.nodes[key] = append(c.nodes[key], n)
 		})
 	}
 	return c.nodes[at]
+}
+
+// calleeAfter gives the member access of the first call behind a place whose function is a member of that name: goja reports
+// the missing object of a method call at whatever it evaluated last before.
+func (c *compiled) calleeAfter(at place, name string) ast.Expression {
+	var best ast.Expression
+	first := place{}
+	walk(c.tree, func(n ast.Node) {
+		call, ok := n.(*ast.CallExpression)
+		if !ok {
+			return
+		}
+		var idx file.Idx
+		switch callee := call.Callee.(type) {
+		case *ast.DotExpression:
+			if callee.Identifier.Name.String() != name {
+				return
+			}
+			idx = callee.Identifier.Idx
+		case *ast.BracketExpression:
+			if s, ok := callee.Member.(*ast.StringLiteral); ok && s.Value.String() != name {
+				return
+			}
+			idx = callee.LeftBracket
+		default:
+			return
+		}
+		here := c.placeOf(idx)
+		if !here.before(at) && (best == nil || here.before(first)) {
+			best, first = call.Callee, here
+		}
+	})
+	return best
+}
+
+func (p place) before(q place) bool {
+	return p.line < q.line || p.line == q.line && p.column < q.column
 }
 
 // expressionText writes an expression as SpiderMonkey's errors name it.
@@ -53,7 +85,7 @@ func expressionText(e ast.Expression) string {
 	case *ast.BooleanLiteral:
 		return e.Literal
 	case *ast.NumberLiteral:
-		return e.Literal
+		return strings.TrimSuffix(e.Literal, ".")
 	case *ast.StringLiteral:
 		return quoteSource(e.Value.String())
 	case *ast.RegExpLiteral:

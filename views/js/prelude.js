@@ -19,6 +19,17 @@ function (native, global) {
         defineProperty(target, name, {value: value, writable: true, enumerable: false, configurable: true});
     }
 
+    // Puts a constructor in the place of a global one.
+    function replace(name, constructor, length) {
+        const plain = global[name];
+        for (const key of ownKeys(plain)) {
+            defineProperty(constructor, key, getOwnPropertyDescriptor(plain, key));
+        }
+        defineProperty(constructor, 'length', {value: length});
+        hide(plain.prototype, 'constructor', constructor);
+        hide(global, name, constructor);
+    }
+
     // ---- what SpiderMonkey 78 does not have ----
     function remove(target, names) {
         for (const name of names) {
@@ -107,6 +118,38 @@ function (native, global) {
     }
     hide(global, 'Intl', Intl);
 
+    // Dates: two forms that goja reads and SpiderMonkey refuses.
+    const PlainDate = Date, parseDate = Date.parse;
+    const refuseDate = /^\s*\d{1,2}\.\d{1,2}\.\d/, isoDay = /^([+-]\d{6}|\d{4})-(\d\d)-(\d\d)(?!\d)/;
+    function strictParse(value) {
+        const string = String(value), iso = isoDay.exec(string);
+        if (refuseDate.test(string) || iso && +iso[3] > new PlainDate(PlainDate.UTC(+iso[1], +iso[2], 0)).getUTCDate()) {
+            return NaN;
+        }
+        return parseDate(string);
+    }
+    function DateOf(...args) {
+        if (new.target === undefined) {
+            return new PlainDate().toString();
+        }
+        if (args.length === 1 && typeof args[0] === 'string') {
+            args[0] = strictParse(args[0]);
+        }
+        return Reflect.construct(PlainDate, args, new.target);
+    }
+    replace('Date', DateOf, 7);
+    hide(Date, 'parse', function parse(string) { return strictParse(string); });
+
+    // Regular expressions: \p{...} is spelt out.
+    const PlainRegExp = RegExp;
+    function RegExpOf(pattern, flags) {
+        if (typeof pattern === 'string' && typeof flags === 'string' && flags.includes('u') && /\\[pP]/.test(pattern)) {
+            pattern = native.expand(pattern);
+        }
+        return new.target === undefined ? PlainRegExp(pattern, flags) : Reflect.construct(PlainRegExp, [pattern, flags], new.target);
+    }
+    replace('RegExp', RegExpOf, 2);
+
     // Strings beyond the engine's bound fail before they are made.
     const longest = 1073741822;
     for (const [name, bound] of [['repeat', function (s, n) { return s.length * n; }], ['padStart', function (s, n) { return n; }], ['padEnd', function (s, n) { return n; }]]) {
@@ -120,6 +163,16 @@ function (native, global) {
                 throw new RangeError('repeat count must be less than infinity and not overflow maximum string size');
             }
             return plain.call(s, n, fill);
+        }}[name]);
+    }
+    for (const [name, least] of [['toFixed', 0], ['toExponential', 0], ['toPrecision', 1]]) {
+        const plain = Number.prototype[name];
+        hide(Number.prototype, name, {[name](digits) {
+            const n = Math.trunc(Number(digits)) || 0;
+            if (typeof this === 'number' && (digits !== undefined || name === 'toFixed') && !(n >= least && n <= 100)) {
+                throw new RangeError('precision ' + n + ' out of range');
+            }
+            return plain.call(this, digits);
         }}[name]);
     }
     hide(JSON, 'parse', function (source, reviver) {

@@ -5,6 +5,9 @@ import (
 	"errors"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -18,6 +21,20 @@ var preludeSource string
 
 // prelude is compiled once in a worker.
 var prelude = compile("(" + preludeSource + ")")
+
+// declareTranslate is `const <translateName> = translate`.
+var declareTranslate = func() *goja.Program {
+	program, err := goja.CompileAST(&ast.Program{
+		File: file.NewFile("", "", 0),
+		Body: []ast.Statement{&ast.LexicalDeclaration{Idx: 1, Token: token.CONST, List: []*ast.Binding{{
+			Target: &ast.Identifier{Name: translateName, Idx: 1}, Initializer: &ast.Identifier{Name: "translate", Idx: 1},
+		}}}},
+	}, false)
+	if err != nil {
+		panic(err) // the same at every start
+	}
+	return program
+}()
 
 // sandbox is one realm: the globals that one function sees. Nothing of it is shared with other functions, so what a
 // function does to globals and prototypes ends with its sandbox.
@@ -47,14 +64,13 @@ func (w *worker) newSandbox(root []byte) (*sandbox, error) {
 	s := &sandbox{w: w, vm: goja.New(), sources: map[string]*compiled{}, names: map[string]string{}}
 	s.vm.SetMaxCallStackSize(maxCallStack)
 	s.vm.SetParserOptions()
-	translate := s.vm.ToValue(func(c goja.FunctionCall) goja.Value { return s.translate(c.Argument(0)) })
-	if err := s.vm.GlobalObject().DefineDataProperty(translateName.String(), translate, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE); err != nil {
-		return nil, err
-	}
 	if prelude.refusal != "" {
 		return nil, errors.New("js: prelude: " + prelude.refusal)
 	}
 	s.sources[prelude.name] = prelude
+	if err := s.bindTranslate(); err != nil {
+		return nil, err
+	}
 	start, err := s.vm.RunProgram(prelude.program)
 	if err != nil {
 		return nil, err
@@ -80,6 +96,18 @@ func (w *worker) newSandbox(root []byte) (*sandbox, error) {
 	return s, nil
 }
 
+// bindTranslate declares translateName as a constant of the realm, which is no member of the global object.
+func (s *sandbox) bindTranslate() error {
+	translate := func(c goja.FunctionCall) goja.Value { return s.translate(c.Argument(0)) }
+	if err := s.vm.Set("translate", translate); err != nil {
+		return err
+	}
+	if _, err := s.vm.RunProgram(declareTranslate); err != nil {
+		return err
+	}
+	return s.vm.GlobalObject().Delete("translate")
+}
+
 func callable(o *goja.Object, name string) goja.Callable {
 	f, _ := goja.AssertFunction(o.Get(name))
 	return f
@@ -95,6 +123,9 @@ func (s *sandbox) natives() *goja.Object {
 		"where":  s.nativeWhere,
 		"quote": func(c goja.FunctionCall) goja.Value {
 			return s.vm.ToValue(quoteSource(c.Argument(0).String()))
+		},
+		"expand": func(c goja.FunctionCall) goja.Value {
+			return s.vm.ToValue(expandProperties(c.Argument(0).String()))
 		},
 		"compare": s.nativeCompare,
 		"lower": func(c goja.FunctionCall) goja.Value {
