@@ -1,26 +1,318 @@
 package views
 
 import (
+	"bytes"
 	"context"
+	"slices"
 
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/js"
+	"github.com/settee-db/settee/views/levels"
+	"github.com/settee-db/settee/views/reduce"
 )
 
-// planLevels decides how a new index begins.
-func (v *Views) planLevels(s *storage.Snapshot, m *member) error { return nil }
+// largeUpdate is the number of changes up to which an update always keeps the levels up; of more it does if they are few beside the
+// rows of the index.
+const largeUpdate = 2000
+
+// layout tells views/levels what rows are.
+type layout struct{ raw, partitioned bool }
+
+// Row implements levels.Layout.
+func (l layout) Row(key, value []byte) (reduce.Row, int, error) {
+	r, err := parseRow(key, value)
+	return reduce.Row{Key: r.key, ID: r.id, Value: r.value}, r.keyed, err
+}
+
+// Group implements levels.Layout.
+func (l layout) Group(keyed []byte, level int) int {
+	partition := 0
+	if l.partitioned {
+		partition = partitionLength(keyed)
+	}
+	n := collate.GroupLength(keyed[partition:], l.raw, level)
+	if n < 0 {
+		return len(keyed)
+	}
+	return partition + n
+}
+
+// partitionLength is the length of what appendPartition made.
+func partitionLength(place []byte) int {
+	end := bytes.IndexByte(place, 0)
+	if end < 0 {
+		return 0
+	}
+	_, rest, err := kv.ReadText(place[end+1:])
+	if err != nil {
+		return 0
+	}
+	return len(place) - len(rest)
+}
+
+// function makes the reduce function of a source.
+func (v *Views) function(tenant, source string) (reduce.Func, error) {
+	limit := func() string {
+		if v.opts.ReduceLimit == nil {
+			return "true"
+		}
+		return v.opts.ReduceLimit()
+	}
+	o := reduce.Options{Limited: func() bool { return limit() == "true" }}
+	if v.opts.JS != nil {
+		o.JavaScript = reducer{v.opts.JS, tenant, limit}
+	}
+	return reduce.New(source, o)
+}
+
+// reducer runs reduce functions in JavaScript.
+type reducer struct {
+	js     JavaScript
+	tenant string
+	limit  func() string
+}
+
+// Reduce implements reduce.JavaScript.
+func (r reducer) Reduce(ctx context.Context, source string, groups [][]reduce.Row) ([]reduce.Value, error) {
+	calls := make([]js.ReduceGroup, len(groups))
+	for i, g := range groups {
+		calls[i].Rows = make([]js.ReduceRow, len(g))
+		for n := range g {
+			calls[i].Rows[n] = js.ReduceRow{Key: g[n].Key, ID: string(g[n].ID), Value: g[n].Value}
+		}
+	}
+	return r.run(ctx, source, calls)
+}
+
+// Rereduce implements reduce.JavaScript.
+func (r reducer) Rereduce(ctx context.Context, source string, groups [][][]byte) ([]reduce.Value, error) {
+	calls := make([]js.ReduceGroup, len(groups))
+	for i, g := range groups {
+		calls[i] = js.ReduceGroup{Rereduce: true, Rows: make([]js.ReduceRow, len(g))}
+		for n := range g {
+			calls[i].Rows[n].Value = g[n]
+		}
+	}
+	return r.run(ctx, source, calls)
+}
+
+func (r reducer) run(ctx context.Context, source string, calls []js.ReduceGroup) ([]reduce.Value, error) {
+	results, err := r.js.Reduce(ctx, r.tenant, source, r.limit() != "false", calls)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]reduce.Value, len(results))
+	for i := range results {
+		if e := results[i].Err; e != nil {
+			values[i].Overflow = e.Reason
+		} else {
+			values[i].JSON = results[i].Value
+		}
+	}
+	return values, nil
+}
+
+// levels gives the counts and aggregates above the rows, made of what the record says.
+func (v *Views) levels(m *member) (*levels.Index, error) {
+	if m.above != nil {
+		return m.above, nil
+	}
+	o := levels.Options{
+		Config: levels.Config{Levels: m.rec.levelHeight, Fan: m.rec.levelFan, Sums: m.rec.sums},
+		Rows:   m.keys.rows, Levels: m.keys.levels, Layout: layout{m.def.raw, m.def.partitioned},
+	}
+	for _, s := range m.rec.slots {
+		f, err := v.function(m.tenant, s.source)
+		if err != nil {
+			return nil, err
+		}
+		o.Slots = append(o.Slots, levels.Slot{Number: s.number, Func: f})
+	}
+	m.above = levels.New(o)
+	return m.above, nil
+}
+
+// planLevels decides how a new index begins: with levels if there is little to do, or if writers share it.
+func (v *Views) planLevels(s *storage.Snapshot, m *member) error {
+	m.rec.setSlots(m.def.reduces)
+	pending, err := s.Pending(storage.Seq{})
+	m.rec.levels = m.def.interactive || pending <= largeUpdate
+	return err
+}
+
+// setSlots gives reduce functions slots; those that have one keep it.
+func (r *record) setSlots(sources []string) {
+	r.levelHeight, r.levelFan = levels.DefaultConfig.Levels, levels.DefaultConfig.Fan
+	next := uint32(1)
+	for _, s := range r.slots {
+		next = max(next, s.number+1)
+	}
+	for _, source := range sources {
+		source = reduce.Canonical(source)
+		if r.slot(source) == 0 {
+			r.slots = append(r.slots, slot{next, source})
+			next++
+		}
+		r.sums = r.sums || source == "_sum"
+	}
+}
+
+// slot is the number of a reduce function's slot, 0 if it has none.
+func (r *record) slot(source string) uint32 {
+	source = reduce.Canonical(source)
+	for _, s := range r.slots {
+		if s.source == source {
+			return s.number
+		}
+	}
+	return 0
+}
+
+// complete tells whether the levels are there, with the aggregates of all reduce functions. Those of an interactive index are fixed
+// when it is made.
+func (m *member) complete() bool {
+	if m.rec.interactive {
+		return true
+	}
+	return m.rec.levels && !slices.ContainsFunc(m.def.reduces, func(source string) bool { return m.rec.slot(source) == 0 })
+}
 
 // applyRows writes what w collected, and what is kept above the rows.
 func (v *Views) applyRows(ctx context.Context, w *indexWriter) error {
+	if !w.m.rec.levels || len(w.changes) == 0 {
+		w.write()
+		return nil
+	}
+	x, err := v.levels(w.m)
+	if err != nil {
+		return err
+	}
+	if x.NeedsOld() {
+		if err := w.readOld(); err != nil {
+			return err
+		}
+	}
+	touched, err := x.Apply(w.tx, w.changes)
+	if err != nil {
+		return err
+	}
 	w.write()
+	if w.m.rec.interactive { // other writers may be next to these rows: readers make stale aggregates anew
+		return nil
+	}
+	return x.Settle(ctx, w.tx, touched)
+}
+
+// checkValues fails as CouchDB does for values that _stats cannot take, which fails the whole design document.
+func (m *member) checkValues(docs []source, n int) error {
+	for _, source := range m.def.reduces {
+		if reduce.Canonical(source) != "_stats" {
+			continue
+		}
+		var all []row
+		for i := range docs {
+			all = append(all, docs[i].byIndex[n].rows...)
+		}
+		slices.SortFunc(all, func(a, b row) int { return bytes.Compare(a.place, b.place) })
+		rows := make([]reduce.Row, len(all))
+		for i := range all {
+			r, err := parseRow(all[i].place, all[i].value)
+			if err != nil {
+				return err
+			}
+			rows[i] = reduce.Row{Key: r.key, ID: r.id, Value: r.value}
+		}
+		return reduce.CheckRows(source, rows)
+	}
 	return nil
 }
 
 // prepareLevels takes the levels off indexes that are going to change so much that making them anew costs less.
-func (p *pass) prepareLevels(ctx context.Context, pending int64) error { return nil }
+func (p *pass) prepareLevels(ctx context.Context) error {
+	for _, m := range p.members {
+		if m.rec.interactive || !m.rec.levels || m.pending <= largeUpdate || m.complete() && m.pending <= m.rowTotal/4 {
+			continue
+		}
+		if err := p.v.dropLevels(ctx, p.db, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
-// finishLevels makes the levels of indexes without.
-func (p *pass) finishLevels(ctx context.Context) error { return nil }
+func (v *Views) dropLevels(ctx context.Context, db *storage.DB, m *member) error {
+	return v.changeRecord(ctx, db, m, func(tx kv.Tx, rec *record) error {
+		x, err := v.levels(m)
+		if err == nil {
+			x.Clear(tx)
+		}
+		rec.levels = false
+		return err
+	})
+}
+
+// changeRecord changes an index's record; errMoved if somebody else did.
+func (v *Views) changeRecord(ctx context.Context, db *storage.DB, m *member, change func(tx kv.Tx, rec *record) error) error {
+	var rec record
+	err := db.Transact(ctx, func(tx *storage.Tx) error {
+		if err := m.unchanged(tx.KV()); err != nil {
+			return err
+		}
+		rec = m.rec
+		rec.slots = slices.Clone(rec.slots)
+		if err := change(tx.KV(), &rec); err != nil {
+			return err
+		}
+		tx.KV().Set(m.keys.space.info(m.def.signature), rec.encode())
+		return nil
+	})
+	if err == nil {
+		m.rec, m.stored, m.above = rec, rec.encode(), nil
+	}
+	return err
+}
+
+// unchanged fails with errMoved unless the record is what the member has.
+func (m *member) unchanged(tx kv.Tx) error {
+	value, err := tx.Get(m.keys.space.info(m.def.signature))
+	if err == nil && !bytes.Equal(value, m.stored) {
+		err = errMoved
+	}
+	return err
+}
+
+// finishLevels makes the levels of indexes that lack some, in one pass over the rows.
+func (v *Views) finishLevels(ctx context.Context, db *storage.DB, members []*member) error {
+	for _, m := range members {
+		if m.complete() {
+			continue
+		}
+		if m.rec.levels {
+			if err := v.dropLevels(ctx, db, m); err != nil {
+				return err
+			}
+		}
+		m.rec.setSlots(m.def.reduces) // in memory, until they are there
+		m.above = nil
+		x, err := v.levels(m)
+		if err != nil {
+			return err
+		}
+		if err := x.Build(ctx, v.opts.KV, m.unchanged); err != nil {
+			return err
+		}
+		if err := v.changeRecord(ctx, db, m, func(_ kv.Tx, rec *record) error {
+			rec.levels = true
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // countRows counts the rows of a range by reading them.
 func (m *member) countRows(r kv.ReadTx, sp span) (int64, error) {
@@ -34,15 +326,42 @@ func (m *member) countRows(r kv.ReadTx, sp span) (int64, error) {
 }
 
 // count counts the rows of a range.
-func (m *member) count(r kv.ReadTx, sp span) (int64, error) { return m.countRows(r, sp) }
+func (v *Views) count(r kv.ReadTx, m *member, sp span) (int64, error) {
+	if sp.hi != nil && bytes.Compare(sp.lo, sp.hi) >= 0 {
+		return 0, nil
+	}
+	if !m.rec.levels {
+		return m.countRows(r, sp)
+	}
+	x, err := v.levels(m)
+	if err != nil {
+		return 0, err
+	}
+	return x.Count(r, sp.lo, sp.hi)
+}
 
 // countBefore counts the rows before a place; nil is the first one.
-func (m *member) countBefore(r kv.ReadTx, place []byte) (int64, error) {
+func (v *Views) countBefore(r kv.ReadTx, m *member, place []byte) (int64, error) {
 	if len(place) == 0 {
 		return 0, nil
 	}
-	return m.count(r, span{hi: place})
+	return v.count(r, m, span{hi: place})
 }
 
-// selectRow gives the place of the row with n rows before it; it must be there.
-func (m *member) selectRow(r kv.ReadTx, n int64) ([]byte, error) { return nil, corrupt("levels") }
+// selectRow gives the place of the row with n rows before it; it must be there, and so must the levels.
+func (v *Views) selectRow(r kv.ReadTx, m *member, n int64) ([]byte, error) {
+	x, err := v.levels(m)
+	if err != nil {
+		return nil, err
+	}
+	place, err := x.Select(r, n)
+	if err == nil && place == nil {
+		err = corrupt("levels")
+	}
+	return place, err
+}
+
+// overflow is the error in a row whose value grew too large.
+func overflow(reason string) *compat.Error {
+	return compat.Named(compat.KindUnknown, "reduce_overflow_error", reason)
+}

@@ -63,7 +63,7 @@ func (p *pass) take(b *batch, c *storage.Change, memory *arena) {
 			src.text = memory.copy(p.scratch)
 			b.bytes += len(src.text)
 		}
-		if len(p.program.scripts) < len(p.members) {
+		if p.program.needsDocuments() {
 			src.doc = keepDocument(c.Doc, memory)
 			b.bytes += len(src.doc.Body)
 		}

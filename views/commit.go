@@ -48,7 +48,7 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 	}
 	for n, m := range p.members {
 		m.stored = written[n]
-		if m.rec, _, err = parseRecord(m.stored); err != nil {
+		if m.rec, _, err = parseRecord(m.stored); err != nil { // it changed in its sequence only: m.above stays right
 			return from, err
 		}
 	}

@@ -129,42 +129,51 @@ func (v *Views) buildOnce(ctx context.Context, db *storage.DB, d *design, t *tas
 	if err != nil {
 		return reached, err
 	}
-	var pending int64
+	behind, reached, err := v.survey(ctx, db, members)
+	if err != nil {
+		return reached, err
+	}
+	if len(behind) > 0 {
+		p := &pass{v: v, db: db, design: d, members: behind, task: t}
+		if p.program, err = v.program(db.Name(), p.defs()); err != nil {
+			return reached, err
+		}
+		t.done.Store(0)
+		t.total.Store(behind[0].pending)
+		for _, m := range behind[1:] {
+			t.total.Store(max(t.total.Load(), m.pending))
+		}
+		if err := p.prepareLevels(ctx); err != nil {
+			return reached, err
+		}
+		if err := p.run(ctx); err != nil {
+			return reached, err
+		}
+	}
+	return reached, v.finishLevels(ctx, db, members)
+}
+
+// survey finds out which indexes are behind the end of the feed, and how far.
+func (v *Views) survey(ctx context.Context, db *storage.DB, members []*member) (behind []*member, last storage.Seq, err error) {
 	err = db.View(ctx, func(s *storage.Snapshot) error {
-		if reached, err = s.LastSeq(); err != nil {
+		if last, err = s.LastSeq(); err != nil {
 			return err
 		}
-		behind := members[:0]
 		for _, m := range members {
-			if !m.behind(reached) {
+			if !m.behind(last) {
 				continue
 			}
 			behind = append(behind, m)
-			n, err := s.Pending(m.rec.seq)
-			if err != nil {
+			if m.pending, err = s.Pending(m.rec.seq); err != nil {
 				return err
 			}
-			pending = max(pending, n)
+			if m.rowTotal, err = m.rowCount(s); err != nil {
+				return err
+			}
 		}
-		members = behind
 		return nil
 	})
-	if err != nil || len(members) == 0 {
-		return reached, err
-	}
-	p := &pass{v: v, db: db, design: d, members: members, task: t}
-	if p.program, err = v.program(db.Name(), p.defs()); err != nil {
-		return reached, err
-	}
-	t.done.Store(0)
-	t.total.Store(pending)
-	if err := p.prepareLevels(ctx, pending); err != nil {
-		return reached, err
-	}
-	if err := p.run(ctx); err != nil {
-		return reached, err
-	}
-	return reached, p.finishLevels(ctx)
+	return behind, last, err
 }
 
 func (p *pass) defs() []*indexDef {

@@ -3,10 +3,133 @@ package views
 import (
 	"context"
 
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views/levels"
+	"github.com/settee-db/settee/views/reduce"
 )
+
+// groupQuery is what a reduce query keeps from one snapshot to the next.
+type groupQuery struct {
+	started bool
+	query   levels.Query
+	keys    [][]byte       // of a query with `keys`: as the client wrote them
+	ranges  []levels.Range // of those that are left
+}
 
 // serveGroups gives the rows of a reduce query that are left.
 func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, m *member) error {
-	return errUnfinished
+	if !q.begun {
+		h := Head{Type: compat.ViewReduce}
+		if m != nil {
+			q.number = m.rec.number
+		}
+		if err := q.headSeq(s, m, &h); err != nil {
+			return err
+		}
+		q.begun = true
+		if err := q.sink.Head(&h); err != nil {
+			return err
+		}
+	}
+	if err := q.batch.flush(s, q.sink); err != nil || m == nil {
+		return err
+	}
+	x, slot, err := q.slot(m)
+	if err != nil {
+		return err
+	}
+	g := &q.groups
+	if !g.started {
+		q.startGroups()
+	}
+	g.query.RowsOnly = slot.Number == 0
+	if q.o.Keys.Kind() == ejson.Array {
+		err = q.serveKeys(ctx, s, x, slot)
+	} else {
+		err = x.Reduce(ctx, s.KV(), slot, &g.query, func(group *levels.Group) error {
+			return q.addGroup(s, group.Key, &group.Value)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return q.batch.flush(s, q.sink)
+}
+
+// slot gives the levels and the reduce function; its number is 0 if the levels do not have it.
+func (q *query) slot(m *member) (*levels.Index, levels.Slot, error) {
+	x, err := q.w.v.levels(m)
+	if err != nil {
+		return nil, levels.Slot{}, err
+	}
+	number := m.rec.slot(q.w.def.reduce)
+	if number != 0 && m.rec.levels {
+		for _, s := range x.Slots {
+			if s.Number == number {
+				return x, s, nil
+			}
+		}
+	}
+	f, err := q.w.v.function(m.tenant, q.w.def.reduce)
+	return x, levels.Slot{Func: f}, err
+}
+
+// startGroups makes the ranges of the query.
+func (q *query) startGroups() {
+	g := &q.groups
+	g.started = true
+	spans := q.w.index().spans(q.o)
+	if q.o.Keys.Kind() != ejson.Array {
+		g.query = levels.Query{
+			Start: spans[0].lo, End: spans[0].hi, Descending: q.o.Descending, Level: int(q.o.GroupLevel), Skip: q.skip, Limit: q.limit,
+		}
+		return
+	}
+	g.query = levels.Query{Descending: q.o.Descending}
+	if q.o.Partition != nil { // CouchDB gives no rows there
+		return
+	}
+	for key := range q.o.Keys.Elements() { // in the client's order, whatever the direction
+		g.keys = append(g.keys, key.AppendJSON(nil))
+		sp := q.w.index().span(q.o, nil, key, key)
+		g.ranges = append(g.ranges, levels.Range{Start: sp.lo, End: sp.hi})
+	}
+}
+
+// serveKeys gives the rows of a query with `keys`.
+func (q *query) serveKeys(ctx context.Context, s *storage.Snapshot, x *levels.Index, slot levels.Slot) error {
+	g := &q.groups
+	done := 0
+	err := x.ReduceRanges(ctx, s.KV(), slot, g.query, g.ranges, func(i int, group *levels.Group) error {
+		if q.skip > 0 {
+			q.skip--
+		} else if q.limit > 0 {
+			q.limit--
+			if err := q.addGroup(s, g.keys[i], &group.Value); err != nil {
+				return err
+			}
+		}
+		done = i + 1
+		return nil
+	})
+	if err == nil {
+		done = len(g.ranges)
+	}
+	g.keys, g.ranges = g.keys[done:], g.ranges[done:]
+	return err
+}
+
+// addGroup puts a row into the batch. Its memory stays valid.
+func (q *query) addGroup(s *storage.Snapshot, key []byte, value *reduce.Value) error {
+	r := Row{Key: key, Value: value.JSON}
+	if value.Overflow != "" {
+		r = Row{Key: []byte("null"), Err: overflow(value.Overflow)}
+	}
+	q.batch.rows = append(q.batch.rows, r)
+	if q.batch.full() {
+		return q.batch.flush(s, q.sink)
+	}
+	return nil
 }

@@ -211,7 +211,7 @@ func (v *Views) indexDocument(ctx context.Context, tx *storage.Tx, e *interactiv
 		return err
 	}
 	sp := spaceOf(tx.Snapshot())
-	m := &member{def: &e.def, keys: sp.keysOf(e.record.number), rec: e.record}
+	m := &member{def: &e.def, keys: sp.keysOf(e.record.number), rec: e.record, tenant: tx.Name()}
 	w := indexWriter{tx: tx.KV(), m: m, limits: v.limits}
 	entry, err := tx.KV().Get(m.keys.id(nil, id))
 	if err != nil {
@@ -269,6 +269,7 @@ func (v *Views) Purged(ctx context.Context, tx *storage.Tx, ids []string) error 
 		return err
 	}
 	for _, m := range records {
+		m.tenant = tx.Name()
 		w := indexWriter{tx: tx.KV(), m: m, limits: v.limits}
 		keys := make([][]byte, len(ids))
 		for i, id := range ids {

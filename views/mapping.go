@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views/js"
 )
 
 // source is one document on its way through the map functions.
@@ -22,22 +23,22 @@ type source struct {
 // program is the map functions of one design document that run together. It is safe for concurrent use.
 type program struct {
 	js      JavaScript
-	tenant  string
 	defs    []*indexDef
-	scripts []string // of the indexes in JavaScript
-	lib     []byte
-	mappers []Mapper // by index; nil where it is JavaScript
+	scripts *js.MapProgram // of the indexes in JavaScript; nil if there are none
+	mappers []Mapper       // by index; nil where it is JavaScript
 	limits  limits
 }
 
 // program compiles the map functions of indexes of one design document; the error is that of a query.
 func (v *Views) program(tenant string, defs []*indexDef) (*program, error) {
-	p := &program{js: v.opts.JS, tenant: tenant, defs: defs, limits: v.limits, mappers: make([]Mapper, len(defs))}
+	p := &program{js: v.opts.JS, defs: defs, limits: v.limits, mappers: make([]Mapper, len(defs))}
+	var sources []string
+	var lib []byte
 	for i, def := range defs {
 		if def.language == languageJavaScript && v.opts.JS != nil {
-			p.scripts = append(p.scripts, def.source)
+			sources = append(sources, def.source)
 			if def.lib != "" {
-				p.lib = []byte(def.lib)
+				lib = []byte(def.lib)
 			}
 			continue
 		}
@@ -55,11 +56,19 @@ func (v *Views) program(tenant string, defs []*indexDef) (*program, error) {
 		}
 		p.mappers[i] = m
 	}
+	if len(sources) > 0 {
+		p.scripts = js.NewMapProgram(tenant, sources, lib)
+	}
 	return p, nil
 }
 
-// needsText tells whether the documents are wanted as JSON texts.
-func (p *program) needsText() bool { return len(p.scripts) > 0 }
+// needsText tells whether documents are wanted as JSON texts.
+func (p *program) needsText() bool { return p.scripts != nil }
+
+// needsDocuments tells whether they are wanted as they are stored.
+func (p *program) needsDocuments() bool {
+	return p.scripts == nil || len(p.scripts.Maps) < len(p.defs)
+}
 
 // run maps documents and fills in their rows. Only fatal errors are errors: documents whose map function throws have a failure.
 func (p *program) run(ctx context.Context, docs []source) error {
@@ -125,7 +134,7 @@ func (p *program) runJavaScript(ctx context.Context, mapped []*source) error {
 			collectors = append(collectors, p.collector(n))
 		}
 	}
-	results, err := p.js.Map(ctx, p.tenant, p.scripts, p.lib, texts)
+	results, _, err := p.js.Map(ctx, p.scripts, texts)
 	if err != nil {
 		return err
 	}
@@ -138,9 +147,9 @@ func (p *program) runJavaScript(ctx context.Context, mapped []*source) error {
 }
 
 // collect makes the rows of one document of what its map function emitted.
-func (c *collector) collect(docID string, result *MapResult) docRows {
-	if result.Failure != "" {
-		return docRows{failure: result.Failure}
+func (c *collector) collect(docID string, result *js.MapResult) docRows {
+	if result.Err != "" {
+		return docRows{failure: result.Err}
 	}
 	c.begin(docID)
 	for i := range result.Rows {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/levels"
 )
 
 // member is one index that a builder or reader works on.
@@ -16,6 +17,10 @@ type member struct {
 	keys   *indexKeys
 	rec    record
 	stored []byte // rec as it is in the store: what a commit has to find unchanged
+	tenant string // the database
+	above  *levels.Index
+	// Of a pass: changes to come, rows before it.
+	pending, rowTotal int64
 }
 
 // errMoved ends a pass whose index was changed by somebody else; the builder begins anew from what is there.
@@ -33,7 +38,7 @@ func readMember(s *storage.Snapshot, sp space, def *indexDef) (*member, error) {
 	if err != nil || !usable {
 		return nil, err
 	}
-	return &member{def: def, keys: sp.keysOf(rec.number), rec: rec, stored: bytes.Clone(stored)}, nil
+	return &member{def: def, keys: sp.keysOf(rec.number), rec: rec, stored: bytes.Clone(stored), tenant: s.Name()}, nil
 }
 
 // members gives the indexes of a design document, and makes those that are not there.
@@ -86,7 +91,7 @@ func (v *Views) create(tx *storage.Tx, def *indexDef) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	m = &member{def: def, keys: sp.keysOf(number), rec: record{number: number, interactive: def.interactive, raw: def.raw, partitioned: def.partitioned}}
+	m = &member{def: def, keys: sp.keysOf(number), tenant: tx.Name(), rec: record{number: number, interactive: def.interactive, raw: def.raw, partitioned: def.partitioned}}
 	if !def.interactive {
 		if m.rec.fresh, err = s.LastSeq(); err != nil {
 			return nil, err

@@ -108,6 +108,11 @@ func (p *pass) readAhead(ctx context.Context, since storage.Seq, queue chan<- *b
 
 // commit writes a batch in one transaction, or in several if it is too large for one.
 func (p *pass) commit(ctx context.Context, b *batch) error {
+	for n, m := range p.members {
+		if err := m.checkValues(b.docs, n); err != nil {
+			return err
+		}
+	}
 	began := time.Now()
 	parts := 0
 	for from := 0; parts == 0 || from < len(b.docs); parts++ {

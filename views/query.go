@@ -28,6 +28,7 @@ type query struct {
 	last        []byte
 	inSpan      bool // last is the place of the last row taken from spans[0]
 	batch       rowBatch
+	groups      groupQuery // of a reduce query
 }
 
 // Query answers a query, whose options have passed CheckView. It brings the index up to date first, as o.Update says.
@@ -103,7 +104,10 @@ func (q *query) member(s *storage.Snapshot) (*member, error) {
 		q.waited = true
 		return nil, errBehind
 	}
-	return m, nil
+	if !m.complete() && !q.waited { // answers are right without levels, only slower; the next one may have them
+		_, err = q.w.v.join(q.w.db, q.w.design, q.w.uuid)
+	}
+	return m, err
 }
 
 // head gives the sink the head of a map query.
@@ -168,7 +172,7 @@ func (q *query) offset(s *storage.Snapshot, m *member, total int64) (int64, erro
 		return 0, err
 	}
 	if q.o.Partition != nil && q.o.Skip > 0 { // a partition's rows are skipped where they are read
-		rows, err := m.count(s.KV(), q.spans[at])
+		rows, err := q.w.v.count(s.KV(), m, q.spans[at])
 		return before + min(q.o.Skip, rows), err
 	}
 	return min(before+q.o.Skip, total), nil
@@ -177,12 +181,12 @@ func (q *query) offset(s *storage.Snapshot, m *member, total int64) (int64, erro
 // before counts the rows before a range in reading direction.
 func (q *query) before(s *storage.Snapshot, m *member, sp span, total int64) (int64, error) {
 	if !q.o.Descending {
-		return m.countBefore(s.KV(), sp.lo)
+		return q.w.v.countBefore(s.KV(), m, sp.lo)
 	}
 	if sp.hi == nil {
 		return 0, nil
 	}
-	n, err := m.countBefore(s.KV(), sp.hi)
+	n, err := q.w.v.countBefore(s.KV(), m, sp.hi)
 	return total - n, err
 }
 
@@ -302,7 +306,7 @@ func (q *query) take(s *storage.Snapshot, r *storedRow) error {
 
 // skipRows moves the beginning of a range over as many of the rows to be skipped as it has.
 func (q *query) skipRows(s *storage.Snapshot, m *member, sp span) (span, error) {
-	rows, err := m.count(s.KV(), sp)
+	rows, err := q.w.v.count(s.KV(), m, sp)
 	if err != nil {
 		return sp, err
 	}
@@ -310,17 +314,17 @@ func (q *query) skipRows(s *storage.Snapshot, m *member, sp span) (span, error) 
 		q.skip -= rows
 		return span{lo: sp.lo, hi: append([]byte{}, sp.lo...)}, nil
 	}
-	n, err := m.countBefore(s.KV(), sp.lo)
+	n, err := q.w.v.countBefore(s.KV(), m, sp.lo)
 	if err != nil {
 		return sp, err
 	}
 	if !q.o.Descending {
 		n += q.skip
 		q.skip = 0
-		sp.lo, err = m.selectRow(s.KV(), n)
+		sp.lo, err = q.w.v.selectRow(s.KV(), m, n)
 		return sp, err
 	}
-	place, err := m.selectRow(s.KV(), n+rows-q.skip)
+	place, err := q.w.v.selectRow(s.KV(), m, n+rows-q.skip)
 	if err != nil {
 		return sp, err
 	}

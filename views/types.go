@@ -5,6 +5,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views/js"
 )
 
 // Sink takes the answer to a query. Its methods are called from one goroutine; an error ends the query and is returned as it is.
@@ -113,22 +114,16 @@ type ScanFunc func(row *ScanRow) error
 
 var _ storage.Indexer = (*Views)(nil)
 
-// JavaScript runs user code; views/js has it, in worker processes. It is safe for concurrent use. tenant is the database, for
+// JavaScript runs user code; *js.Pool does, in worker processes. It is safe for concurrent use. tenant is the database, for
 // fairness.
 type JavaScript interface {
-	// CheckMap and CheckReduce compile a function as on save; errors are CouchDB's (*compat.Error). name is the view's.
-	CheckMap(ctx context.Context, tenant, name, source string) error
-	CheckReduce(ctx context.Context, tenant, name, source string) error
-	// Map runs map functions over documents, which are JSON texts: for each document one result for each function. lib is the
-	// JSON of views.lib. Only what CouchDB fails the index with is an error.
-	Map(ctx context.Context, tenant string, functions []string, lib []byte, docs [][]byte) ([][]MapResult, error)
+	CheckMap(ctx context.Context, tenant, source string) error
+	CheckReduce(ctx context.Context, tenant, source string) error
+	Map(ctx context.Context, program *js.MapProgram, docs [][]byte) ([]js.DocResult, js.MapStats, error)
+	Reduce(ctx context.Context, tenant, source string, limit bool, groups []js.ReduceGroup) ([]js.ReduceResult, error)
 }
 
-// MapResult is what one map function made of one document.
-type MapResult struct {
-	Rows    []Emitted
-	Failure string // not empty: it threw, and there are no rows
-}
+var _ JavaScript = (*js.Pool)(nil)
 
-// Emitted is one call of emit: JSON.
-type Emitted struct{ Key, Value []byte }
+// Workers makes a pool of worker processes the JavaScript of Views.
+func Workers(pool *js.Pool) JavaScript { return pool }

@@ -26,6 +26,8 @@ type Options struct {
 	// beyond has no rows and an entry in the index's errors. 0 is no limit, unless the store has one for keys and values: then
 	// it is 8 KB, 64 KB and 64 KB.
 	MaxKey, MaxValue, MaxKeys int
+	// ReduceLimit is query_server_config/reduce_limit: "true" (also if nil), "false" or "log". It may change at any time.
+	ReduceLimit func() string
 	// Workers is how many batches are mapped at the same time; 0 means one for each processor.
 	Workers int
 }

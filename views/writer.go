@@ -4,10 +4,8 @@ import (
 	"bytes"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/levels"
 )
-
-// rowChange is a row that comes (Old is nil), goes (New is nil), or has another value.
-type rowChange struct{ Key, Old, New []byte }
 
 // anyOld stands for the value of a row that was not read.
 var anyOld = []byte{}
@@ -19,7 +17,7 @@ type indexWriter struct {
 	n      int // which of the documents' rows
 	limits limits
 
-	changes []rowChange
+	changes []levels.Change
 	ids     []idChange
 	delta   [counters]int64
 	scratch []byte
@@ -141,7 +139,7 @@ func (w *indexWriter) merge(kept []keptRow, fresh []row) {
 }
 
 func (w *indexWriter) change(place, old, value []byte, rows int64, was, is int) {
-	w.changes = append(w.changes, rowChange{Key: place, Old: old, New: value})
+	w.changes = append(w.changes, levels.Change{Key: place, Old: old, New: value})
 	w.delta[countRows] += rows
 	w.delta[countExternal] += int64(is - was)
 	w.delta[countActive] += int64(is-was) + rows*int64(len(place))

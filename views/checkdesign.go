@@ -1,0 +1,205 @@
+package views
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/views/reduce"
+)
+
+// CheckDesign checks a design document as CouchDB does when it is saved (couch_mrview:validate); body is its canonical JSON.
+// tenant is the database, partitioned its kind. The error is a *compat.Error: invalid_design_doc, compilation_error, ….
+func (v *Views) CheckDesign(ctx context.Context, tenant string, partitioned bool, body []byte) error {
+	ddoc, err := ejson.Parse(body)
+	if err != nil {
+		return corrupt("design document")
+	}
+	if err := checkFields(ddoc); err != nil {
+		return err
+	}
+	options, _ := ddoc.Get("options")
+	if isTrue(options, "partitioned") && !partitioned {
+		return compat.NewError(compat.KindInvalidDesignDoc, "partitioned option cannot be true in a non-partitioned database.")
+	}
+	language := languageJavaScript
+	if l, ok := ddoc.Get("language"); ok {
+		language = l.Text()
+	}
+	return v.checkFunctions(ctx, tenant, language, ddoc)
+}
+
+// kinds is a set of JSON kinds with its name in errors.
+type kinds struct {
+	name string
+	is   []ejson.Kind
+}
+
+var (
+	isObject         = kinds{"object", []ejson.Kind{ejson.Object}}
+	isString         = kinds{"string", []ejson.Kind{ejson.String}}
+	isBoolean        = kinds{"boolean", []ejson.Kind{ejson.Bool}}
+	isStringOrObject = kinds{"string or object", []ejson.Kind{ejson.String, ejson.Object}}
+	isArrayOrString  = kinds{"array or string", []ejson.Kind{ejson.String, ejson.Array}}
+)
+
+// step is a member on a path through a design document; an empty name stands for each member in turn.
+type step struct {
+	name string
+	want kinds
+}
+
+// checkFields is couch_mrview:validate_ddoc_fields.
+func checkFields(ddoc ejson.Value) error {
+	mapType := isString
+	if language, ok := ddoc.Get("language"); ok && language.TextIs(languageQuery) {
+		mapType = isObject
+	}
+	for _, path := range [...][]step{
+		{{"filters", isObject}, {"", isStringOrObject}},
+		{{"language", isString}},
+		{{"lists", isObject}, {"", isStringOrObject}},
+		{{"options", isObject}},
+		{{"options", isObject}, {"include_design", isBoolean}},
+		{{"options", isObject}, {"local_seq", isBoolean}},
+		{{"options", isObject}, {"partitioned", isBoolean}},
+		{{"rewrites", isArrayOrString}},
+		{{"shows", isObject}, {"", isStringOrObject}},
+		{{"updates", isObject}, {"", isStringOrObject}},
+		{{"validate_doc_update", isString}},
+		{{"views", isObject}, {"lib", isObject}},
+		{{"views", isObject}, {"", isObject}, {"map", mapType}},
+		{{"views", isObject}, {"", isObject}, {"reduce", isString}},
+	} {
+		if err := checkPath(ddoc, path, ""); err != nil {
+			return err
+		}
+	}
+	views, _ := ddoc.Get("views")
+	for name, view := range views.Members() {
+		if name.TextIs("lib") {
+			continue
+		}
+		if _, ok := view.Get("map"); !ok {
+			return compat.NewError(compat.KindInvalidDesignDoc, "View `"+name.Text()+"` must contain map function")
+		}
+	}
+	return nil
+}
+
+// checkPath checks the types of members along a path, as far as they are there.
+func checkPath(v ejson.Value, path []step, at string) error {
+	if len(path) == 0 {
+		return nil
+	}
+	for name, member := range v.Members() {
+		if path[0].name != "" && !name.TextIs(path[0].name) {
+			continue
+		}
+		here := at + name.Text()
+		if !slices.Contains(path[0].want.is, member.Kind()) {
+			return compat.NewError(compat.KindInvalidDesignDoc, "`"+here+"` field must have "+path[0].want.name+" type")
+		}
+		if err := checkPath(member, path[1:], here+"."); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkedMap is a map function with the views that have it, in the order of couch_mrview_util:ddoc_to_mrst.
+type checkedMap struct {
+	source, options string
+	definition      Definition
+	names           []string      // of views without reduce, the last one first
+	reduces         []checkedView // likewise
+}
+
+type checkedView struct{ name, source string }
+
+// checkFunctions compiles the functions of all views.
+func (v *Views) checkFunctions(ctx context.Context, tenant, language string, ddoc ejson.Value) error {
+	native, known := v.opts.Languages[language]
+	script := language == languageJavaScript && v.opts.JS != nil
+	if !known && !script {
+		return nil // documents in unknown languages may be saved
+	}
+	for _, m := range collectMaps(ddoc) {
+		if script {
+			if err := named(v.opts.JS.CheckMap(ctx, tenant, m.source), "map", m.name()); err != nil {
+				return err
+			}
+		} else if _, err := native.Compile(m.definition); err != nil {
+			return err
+		}
+		for _, r := range m.reduces {
+			if reduce.Builtin(r.source) {
+				if err := reduce.CheckName(r.source); err != nil {
+					return err
+				}
+			} else if script {
+				if err := named(v.opts.JS.CheckReduce(ctx, tenant, r.source), "reduce", r.name); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// collectMaps gives the distinct map functions in the order in which they are compiled.
+func collectMaps(ddoc ejson.Value) []*checkedMap {
+	views, _ := ddoc.Get("views")
+	var maps []*checkedMap
+	for name, view := range views.Members() {
+		source, ok := view.Get("map")
+		if !ok {
+			continue
+		}
+		m := &checkedMap{source: source.Text(), definition: Definition{Map: source.AppendJSON(nil)}}
+		if source.Kind() != ejson.String {
+			m.source = string(m.definition.Map)
+		}
+		if options, ok := view.Get("options"); ok {
+			m.definition.Options = options.AppendJSON(nil)
+			m.options = string(m.definition.Options)
+		}
+		if at := slices.IndexFunc(maps, func(o *checkedMap) bool { return o.source == m.source && o.options == m.options }); at >= 0 {
+			m = maps[at]
+		} else {
+			maps = append(maps, m)
+		}
+		if r, ok := view.Get("reduce"); ok {
+			m.reduces = slices.Insert(m.reduces, 0, checkedView{name.Text(), r.Text()})
+		} else {
+			m.names = slices.Insert(m.names, 0, name.Text())
+		}
+	}
+	slices.SortStableFunc(maps, func(a, b *checkedMap) int {
+		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.options, b.options))
+	})
+	return maps
+}
+
+// name is the view that errors of the map function name.
+func (m *checkedMap) name() string {
+	if len(m.names) > 0 {
+		return m.names[0]
+	}
+	return m.reduces[0].name
+}
+
+// named puts the view before the reason of a compilation error (couch_query_servers:try_compile).
+func named(err error, function, view string) error {
+	var e *compat.Error
+	if !errors.As(err, &e) || e.Kind != compat.KindCompilationError {
+		return err
+	}
+	c := *e
+	c.Reason = fmt.Sprintf("Compilation of the %s function in the '%s' view failed: %s", function, view, e.Reason)
+	return &c
+}
