@@ -129,6 +129,8 @@ var routes = []Route{
 	{"POST", "/{db}/_bulk_get", Member, postBulkGet, plain, "Read several documents and revisions."},
 	{"GET,POST,HEAD", "/{db}/_changes", Member, changes, plain, "Feed of changed documents."},
 	{"GET", "/{db}/_changes/{rest...}", Member, changes, unlisted, "The same; the rest of the path is ignored."},
+	{"GET", "/{db}/_backup", ServerAdmin, getBackup, plain, "The database as an archive (extension)."},
+	{"POST", "/{db}/_restore", ServerAdmin, postRestore, plain, "Bring an archive back, or compare with it (extension)."},
 	{"POST", "/{db}/_compact", DatabaseAdmin, postCompact, plain, "Drop replaced revisions."},
 	{"POST", "/{db}/_compact/{ddoc}", DatabaseAdmin, postCompactViews, plain, "Compact the views of a design document."},
 	{"POST", "/{db}/_compact/{ddoc}/{rest...}", DatabaseAdmin, postCompactViews, plain, "The same; the rest of the path is ignored."},

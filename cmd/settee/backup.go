@@ -1,0 +1,287 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/settee-db/settee/replication/archive"
+)
+
+// archiveSuffix ends the names of the files of a directory of archives; what is before is the database's name, escaped.
+const archiveSuffix = ".settee"
+
+func backupCommand() *cobra.Command {
+	var output, format string
+	cmd := &cobra.Command{
+		Use:   "backup URL",
+		Short: "Write a database of a running settee to a file, or all its databases to a directory",
+		Long: `Write a database of a running settee to a file, or all its databases to a directory.
+
+URL is that of a database, or of a server; a name and password may be part of it, or be in
+COUCHDB_USER and COUCHDB_PASSWORD. The archive has every document with its conflicts, deletions
+and attachments as they were at one moment. For another CouchDB see "settee migrate".`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			site, db, err := parseSite(args[0])
+			if err != nil {
+				return err
+			}
+			b := backup{site: site, query: url.Values{"format": {format}}.Encode(), progress: cmd.ErrOrStderr()}
+			switch {
+			case db == "" && output == "":
+				return errors.New("all databases need a directory: --output")
+			case db == "":
+				return b.all(cmd.Context(), output)
+			case output == "":
+				return b.stream(cmd.Context(), db, cmd.OutOrStdout())
+			}
+			return b.file(cmd.Context(), db, output)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "file, or directory for all databases (default: standard output)")
+	cmd.Flags().StringVar(&format, "format", "settee", "settee, or couchbackup for that tool's format")
+	return cmd
+}
+
+// backup reads archives from a server.
+type backup struct {
+	site     *site
+	query    string
+	progress io.Writer
+}
+
+// all writes each database to a file of its own. _global_changes only tells what happened to the others.
+func (b *backup) all(ctx context.Context, dir string) error {
+	var names []string
+	if err := b.site.getJSON(ctx, "/_all_dbs", &names); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name == "_global_changes" {
+			continue
+		}
+		if err := b.file(ctx, name, filepath.Join(dir, url.QueryEscape(name)+archiveSuffix)); err != nil {
+			return fmt.Errorf("database %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// file gives the file its name when it is whole and on disk.
+func (b *backup) file(ctx context.Context, db, path string) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".backup-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+		}
+	}()
+	if err := b.stream(ctx, db, f); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func (b *backup) stream(ctx context.Context, db string, w io.Writer) error {
+	resp, err := b.site.do(ctx, http.MethodGet, dbPath(db)+"/_backup?"+b.query, nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	bar := byteBar(b.progress, -1, db)
+	_, err = io.Copy(io.MultiWriter(w, bar), resp.Body)
+	return errors.Join(err, bar.Finish())
+}
+
+// byteBar is a progress bar, invisible where nobody looks.
+func byteBar(w io.Writer, size int64, what string) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
+		progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(200*time.Millisecond),
+		progressbar.OptionSetVisibility(isTerminal(w)))
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func restoreCommand() *cobra.Command {
+	var verifyOnly bool
+	cmd := &cobra.Command{
+		Use:   "restore URL FILE",
+		Short: "Bring an archive back into a database, or all archives of a directory into a server",
+		Long: `Bring an archive back into a database, or all archives of a directory into a server.
+
+A database that does not exist is created with the archive's settings. Revisions are merged into those
+that are there. Afterwards everything is read again and compared. FILE may be - for standard input,
+which cannot be compared; it may be of settee or of couchbackup.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			site, db, err := parseSite(args[0])
+			if err != nil {
+				return err
+			}
+			r := restore{site: site, verifyOnly: verifyOnly, out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
+			switch {
+			case db == "":
+				return r.all(cmd.Context(), args[1])
+			case args[1] == "-":
+				return r.write(cmd.Context(), db, cmd.InOrStdin(), -1, "settings=true")
+			}
+			return r.file(cmd.Context(), db, args[1])
+		},
+	}
+	cmd.Flags().BoolVar(&verifyOnly, "verify-only", false, "write nothing, compare only")
+	return cmd
+}
+
+// restore sends archives to a server.
+type restore struct {
+	site          *site
+	verifyOnly    bool
+	out, progress io.Writer
+}
+
+func (r *restore) all(ctx context.Context, dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*"+archiveSuffix))
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("no files *%s in %s", archiveSuffix, dir)
+	}
+	for _, file := range files {
+		db, err := url.QueryUnescape(strings.TrimSuffix(filepath.Base(file), archiveSuffix))
+		if err != nil {
+			return err
+		}
+		if err := r.file(ctx, db, file); err != nil {
+			return fmt.Errorf("database %s: %w", db, err)
+		}
+	}
+	return nil
+}
+
+// file restores and then compares.
+func (r *restore) file(ctx context.Context, db, path string) error {
+	pass := func(fn func(f *os.File, size int64) error) error { // each with a file of its own: a request may still read on
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		return fn(f, info.Size())
+	}
+	if !r.verifyOnly {
+		created := false
+		err := pass(func(f *os.File, _ int64) (err error) {
+			created, err = r.create(ctx, db, f)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		err = pass(func(f *os.File, size int64) error {
+			return r.write(ctx, db, f, size, fmt.Sprint("settings=", created))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return pass(func(f *os.File, size int64) error { return r.verify(ctx, db, f, size) })
+}
+
+// create makes the database as the archive's header says, if there is none.
+func (r *restore) create(ctx context.Context, db string, f io.Reader) (created bool, err error) {
+	header, err := archive.NewReader(f).Next()
+	if err != nil {
+		return false, err
+	}
+	path := dbPath(db)
+	if header.Partitioned {
+		path += "?partitioned=true"
+	}
+	resp, err := r.site.do(ctx, http.MethodPut, path, nil)
+	var failed *siteError
+	if errors.As(err, &failed) && failed.status == http.StatusPreconditionFailed {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, resp.Body.Close()
+}
+
+// restored is what the server says of an archive.
+type restored struct {
+	OK                              bool
+	Documents, Revisions, Differing int64
+	Attachments                     int64
+	Differences                     []struct{ ID, Rev, Differs string }
+}
+
+func (r *restore) send(ctx context.Context, db string, f io.Reader, size int64, query, what string) (result restored, err error) {
+	bar := byteBar(r.progress, size, what+" "+db)
+	body := io.TeeReader(f, bar) // a plain Reader: the file is not the request's to close
+	resp, err := r.site.do(ctx, http.MethodPost, dbPath(db)+"/_restore?"+query, body)
+	if err != nil {
+		return result, err
+	}
+	defer resp.Body.Close()
+	_ = bar.Finish() // only the terminal
+	return result, json.NewDecoder(resp.Body).Decode(&result)
+}
+
+func (r *restore) write(ctx context.Context, db string, f io.Reader, size int64, query string) error {
+	result, err := r.send(ctx, db, f, size, query, "restoring")
+	if err == nil {
+		fmt.Fprintf(r.out, "%s: restored %d documents, %d revisions, %d attachments\n", db, result.Documents, result.Revisions, result.Attachments)
+	}
+	return err
+}
+
+func (r *restore) verify(ctx context.Context, db string, f io.Reader, size int64) error {
+	result, err := r.send(ctx, db, f, size, "verify=true", "comparing")
+	if err != nil {
+		return err
+	}
+	for _, d := range result.Differences {
+		fmt.Fprintf(r.out, "%s: document %q, revision %s: %s\n", db, d.ID, d.Rev, d.Differs)
+	}
+	if !result.OK {
+		return fmt.Errorf("%s: %d revisions differ", db, result.Differing)
+	}
+	fmt.Fprintf(r.out, "%s: all %d revisions are there\n", db, result.Revisions)
+	return nil
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// run runs the command line and gives what it printed.
+func run(t *testing.T, args ...string) (string, error) {
+	cmd := rootCommand()
+	var out bytes.Buffer
+	cmd.SetArgs(args)
+	cmd.SetOut(&out)
+	cmd.SetErr(io.Discard)
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+// TestBackupAndRestore takes all databases of one server to another one.
+func TestBackupAndRestore(t *testing.T) {
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "secret")
+	from, stop := startServe(t, t.TempDir())
+	defer stop()
+	to, stopTo := startServe(t, t.TempDir())
+	defer stopTo()
+	name := "a%2F%2Bb"
+	require.Equal(t, http.StatusCreated, request(t, "PUT", from+"/"+name+"?partitioned=true", ""))
+	require.Equal(t, http.StatusOK, request(t, "PUT", from+"/"+name+"/_security", `{"admins":{"names":["anna"]}}`))
+	for _, doc := range []string{"p:1", "p:2"} {
+		require.Equal(t, http.StatusCreated, request(t, "PUT", from+"/"+name+"/"+doc,
+			`{"n":1.0,"_attachments":{"a":{"content_type":"text/plain","data":"`+strings.Repeat("YWJj", 100_000)+`"}}}`))
+	}
+	dir := t.TempDir()
+	_, err := run(t, "backup", from, "-o", dir)
+	require.NoError(t, err)
+	_, err = run(t, "restore", "--verify-only", to+"/_users", filepath.Join(dir, "_users.settee"))
+	require.NoError(t, err)
+	out, err := run(t, "restore", to, dir)
+	require.NoError(t, err)
+	require.Contains(t, out, "a/+b: restored 2 documents, 2 revisions, 2 attachments")
+	require.Contains(t, out, "a/+b: all 2 revisions are there")
+
+	first, err := run(t, "backup", from+"/"+name)
+	require.NoError(t, err)
+	second, err := run(t, "backup", to+"/"+name)
+	require.NoError(t, err)
+	header := func(s string) string { // without the sequence, which is the server's own
+		line, _, _ := strings.Cut(s, "\n")
+		_, settings, _ := strings.Cut(line, `"partitioned"`)
+		return settings
+	}
+	require.Equal(t, header(first), header(second))
+	_, lines, _ := strings.Cut(first, "\n")
+	require.True(t, strings.HasSuffix(second, lines), "the copy's archive differs")
+
+	// what differs is found and told
+	require.Equal(t, http.StatusCreated, request(t, "PUT", from+"/other", ""))
+	file := filepath.Join(t.TempDir(), "x")
+	require.NoError(t, os.WriteFile(file, []byte(second), 0o600))
+	out, err = run(t, "restore", "--verify-only", from+"/other", file)
+	require.ErrorContains(t, err, "2 revisions differ")
+	require.Contains(t, out, `document "p:1"`)
+	require.NoError(t, os.WriteFile(file, []byte(second[:len(second)/2]), 0o600))
+	_, err = run(t, "restore", from+"/other", file)
+	require.ErrorContains(t, err, "archive")
+	_, err = run(t, "backup", from+"/nosuch")
+	require.ErrorContains(t, err, "404")
+}
