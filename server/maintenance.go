@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage"
 )
 
 func postCompact(c *Call) error {
@@ -16,24 +15,6 @@ func postCompact(c *Call) error {
 		return err
 	}
 	if err := c.db.StartCompact(c.Context()); err != nil {
-		return err
-	}
-	return c.OK(http.StatusAccepted)
-}
-
-// postCompactViews answers for design documents that exist; their indexes need no compaction.
-func postCompactViews(c *Call) error {
-	if err := c.RequireJSON(); err != nil {
-		return err
-	}
-	if err := c.requireDesignDoc(c.Segment(2)); err != nil {
-		return err
-	}
-	return c.OK(http.StatusAccepted)
-}
-
-func postViewCleanup(c *Call) error {
-	if err := c.RequireDB(); err != nil {
 		return err
 	}
 	return c.OK(http.StatusAccepted)
@@ -109,12 +90,6 @@ func getShard(c *Call) error {
 	i := min(int(uint64(sum)/(uint64(1<<32)/uint64(info.Q))), info.Q-1)
 	first, last := shardRange(i, info.Q)
 	return c.JSON(http.StatusOK, fmt.Appendf(nil, `{"range":"%08x-%08x","nodes":["%s"]}`, first, last, c.srv.node))
-}
-
-// requireDesignDoc makes sure that a design document exists.
-func (c *Call) requireDesignDoc(name string) error {
-	_, err := c.db.Open(c.Context(), compat.DesignPrefix+name, storage.OpenOptions{NoBody: true})
-	return err
 }
 
 func localIncomplete(*Call) error {

@@ -40,10 +40,10 @@ func newTestServerWith(t testing.TB, c *config.Config, web string) *Server {
 // newTestServerOn is newTestServerWith on a store and its engine, which the caller closes.
 func newTestServerOn(t testing.TB, engine kv.Store, store *storage.Store, c *config.Config, web string) *Server {
 	t.Helper()
-	v, err := views.Open(views.Options{Store: store, KV: engine})
+	v, err := views.Open(views.Options{Store: store, KV: engine, Languages: map[string]views.Language{"member": memberLanguage{}}})
 	require.NoError(t, err)
 	t.Cleanup(func() { v.Close() })
-	store.SetHooks(storage.Hooks{Validator: NewValidator(c), Indexer: v})
+	store.SetHooks(storage.Hooks{Validator: NewValidator(c, v), Indexer: v})
 	hash, err := auth.HashAdmin("secret", auth.Hashing{Scheme: auth.SchemePBKDF2, PRF: "sha256", Iterations: 10})
 	require.NoError(t, err)
 	_, err = c.Set("admins", "admin", hash, false)

@@ -15,6 +15,7 @@ type writer struct {
 	user    Principal
 	dbAdmin bool
 	designs bool // design documents are written
+	checks  designChecks
 }
 
 type writerKey struct{}
@@ -33,6 +34,12 @@ func (c *Call) writerContext(docs []*compat.Document) (context.Context, error) {
 			return nil, err
 		}
 	}
+	if w.designs && w.dbAdmin {
+		var err error
+		if w.checks, err = c.checkDesigns(docs); err != nil {
+			return nil, err
+		}
+	}
 	return context.WithValue(c.Context(), writerKey{}, w), nil
 }
 
@@ -43,9 +50,10 @@ type validator struct{ rules []rule }
 type rule func(ctx context.Context, tx *storage.Tx) (storage.ValidateFunc, error)
 
 // NewValidator returns the checks of document writes, to be given to the store's hooks.
-func NewValidator(c *config.Config) storage.Validator {
+func NewValidator(c *config.Config, designs DesignChecker) storage.Validator {
 	return validator{[]rule{
 		designRule,
+		designSyntax(designs),
 		func(ctx context.Context, tx *storage.Tx) (storage.ValidateFunc, error) {
 			if tx.Name() != c.String("chttpd_auth", "authentication_db") {
 				return nil, nil

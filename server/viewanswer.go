@@ -29,13 +29,22 @@ func (c *Call) writeView(s *Stream, v *views.View, o *compat.ViewOptions) error 
 		}
 	}
 	if err := v.Query(c.Context(), o, w); err != nil {
-		return err
+		return withRef(err)
 	}
 	b := append(s.Buffer(), "\r\n]"...)
 	if w.page != nil {
 		b = w.page.appendBookmark(append(b, `,"bookmark":`...))
 	}
 	return s.Commit(append(b, '}'))
+}
+
+// withRef gives an error of indexing or reading the ref that it has in CouchDB, where it comes from another process.
+func withRef(err error) error {
+	e, ok := compat.AsError(err)
+	if !ok || e.Kind == compat.KindNoDatabase || e.Is(compat.ErrInvalidRev) {
+		return err
+	}
+	return e.WithRef()
 }
 
 // Head implements views.Sink.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -46,6 +47,31 @@ func appendDesignInfo(b []byte, i *views.Info) []byte {
 	return append(b, `,"collator_versions":`+collatorVersions+`}}`...)
 }
 
+// postCompactViews serves POST …/_compact/{ddoc}.
+func postCompactViews(c *Call) error {
+	if err := c.RequireJSON(); err != nil {
+		return err
+	}
+	if err := c.srv.views.Compact(c.Context(), c.db, compat.DesignPrefix+c.Segment(2)); err != nil {
+		return err
+	}
+	return c.OK(http.StatusAccepted)
+}
+
+// postViewCleanup serves POST …/_view_cleanup.
+func postViewCleanup(c *Call) error {
+	if err := c.srv.views.Cleanup(c.Context(), c.db); err != nil {
+		return err
+	}
+	return c.OK(http.StatusAccepted)
+}
+
+// requireDesignDoc makes sure that a design document exists.
+func (c *Call) requireDesignDoc(name string) error {
+	_, err := c.db.Open(c.Context(), compat.DesignPrefix+name, storage.OpenOptions{NoBody: true})
+	return err
+}
+
 // getViewErrors serves GET …/_view_errors/{view}, an extension: the documents that have no rows in a view because its map
 // function failed for them, in order of their ids. Options are limit and startkey, the id to begin with.
 func getViewErrors(c *Call) error {
@@ -74,7 +100,7 @@ func getViewErrors(c *Call) error {
 		separator = ",\r\n"
 		return s.Commit(append(b, '}'))
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, storage.ErrStop) {
 		return err
 	}
 	if _, err := s.WriteString("\r\n]}\n"); err != nil {

@@ -124,6 +124,3 @@ type JavaScript interface {
 }
 
 var _ JavaScript = (*js.Pool)(nil)
-
-// Workers makes a pool of worker processes the JavaScript of Views.
-func Workers(pool *js.Pool) JavaScript { return pool }

@@ -74,7 +74,10 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		return nil, errors.Join(err, a.close())
 	}
 	a.js = openJavaScript(a.config, log)
-	if a.views, err = views.Open(views.Options{Store: a.store, KV: a.kv, JS: views.Workers(a.js)}); err != nil {
+	if a.views, err = views.Open(views.Options{
+		Store: a.store, KV: a.kv, JS: a.js,
+		ReduceLimit: func() string { return a.config.String("query_server_config", "reduce_limit") },
+	}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	a.warmer = server.NewWarmer(server.WarmerOptions{Store: a.store, Views: a.views, Config: a.config, Log: log})
@@ -82,7 +85,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))
 	a.store.SetHooks(storage.Hooks{ // before the system databases, whose creation is written to _global_changes meanwhile
 		MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
-		Validator:        server.NewValidator(a.config),
+		Validator:        server.NewValidator(a.config, a.views),
 		Indexer:          a.views,
 		Updated:          a.warmer.Changed,
 	})

@@ -106,6 +106,7 @@ var Settings = []Setting{
 	{"query_server_config", "os_process_memory", "536870912", "Bytes that a JavaScript worker process may fill; not in CouchDB."},
 	{"query_server_config", "partition_query_limit", "infinity", "Most rows of a partitioned query."},
 	{"query_server_config", "query_limit", "infinity", "Most rows of a query."},
+	{"query_server_config", "reduce_limit", "true", "Whether JavaScript reduce functions have to shrink what they are given: true, false or log."},
 	{"ssl", "cacert_file", "", "PEM file of the authorities whose client certificates are accepted; needs a restart, as all of this section but the files."},
 	{"ssl", "cert_file", "", "PEM file of the certificate and its chain; read again when it changes."},
 	{"ssl", "enable", "false", "Whether the server also listens for HTTPS."},
