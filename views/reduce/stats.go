@@ -108,7 +108,7 @@ func addStat(v ejson.Value, acc stat) (stat, error) {
 		}
 		return mergeStats(s, acc)
 	}
-	return acc, unusableStat(compat.ErlangTerm(v))
+	return acc, unusableStat(v)
 }
 
 // mergeStats is couch_query_servers:stat_values for what is reduced already. acc may be changed.
@@ -128,7 +128,7 @@ func mergeStats(s, acc stat) (stat, error) {
 	case s.leaf && acc.leaf:
 		return mergeLeaves(s, acc)
 	}
-	return acc, unusableStat(s.text())
+	return acc, unusableStats(&s)
 }
 
 func mergeLeaves(s, acc stat) (out stat, err error) {

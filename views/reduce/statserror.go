@@ -21,8 +21,16 @@ func invalidStat(reason string) error {
 	return compat.Named(compat.KindError, "invalid_value", reason).WithRef()
 }
 
-func unusableStat(text string) error {
-	return invalidStat("The _stats function requires that map values be numbers or arrays of numbers, not '" + text + "'")
+const unusable = "The _stats function requires that map values be numbers or arrays of numbers, not '"
+
+// unusableStat is the error for a value that cannot be added.
+func unusableStat(v ejson.Value) error {
+	return invalidStat(unusable + string(appendPretty(nil, v, len(unusable), 0)) + "'")
+}
+
+// unusableStats is that for a number where a list was expected, and the other way round.
+func unusableStats(s *stat) error {
+	return invalidStat(unusable + string(s.appendPretty(nil, len(unusable))) + "'")
 }
 
 // readStat reads statistics that a map function emitted (couch_query_servers:unpack_stats).
@@ -31,11 +39,8 @@ func readStat(v ejson.Value) (stat, error) {
 	for i, name := range statNames {
 		member, found := v.Get(name)
 		if !found {
-			text := compat.ErlangTerm(v)
-			if len(text) >= 2 { // the list without the tuple around
-				text = text[1 : len(text)-1]
-			}
-			return stat{}, invalidStat("user _stats input missing required field " + name + " (" + text + ")")
+			reason := "user _stats input missing required field " + name + " ("
+			return stat{}, invalidStat(reason + string(appendPrettyMembers(nil, v, len(reason), 0)) + ")")
 		}
 		n, ok := numberOf(member)
 		if !ok {
@@ -44,20 +49,6 @@ func readStat(v ejson.Value) (stat, error) {
 		numbers[i] = n
 	}
 	return stat{leaf: true, sum: numbers[0], count: numbers[1], min: numbers[2], max: numbers[3], squares: numbers[4]}, nil
-}
-
-// text is how Erlang shows an accumulator.
-func (s *stat) text() string {
-	return string(s.appendEach(nil, func(item *stat, dst []byte) []byte { return append(dst, item.text()...) },
-		func(dst []byte) []byte {
-			for i, n := range s.numbers() {
-				if i > 0 {
-					dst = append(dst, ',')
-				}
-				dst = n.appendJSON(dst)
-			}
-			return dst
-		}, "{", "}"))
 }
 
 // termText prints a value as io_lib's ~w prints its term.
