@@ -16,7 +16,9 @@ import (
 
 // largeUpdate is the number of changes up to which an update always keeps the levels up; of more it does if they are few beside the
 // rows of the index.
-const largeUpdate = 2000
+//
+// It is a variable for tests.
+var largeUpdate int64 = 2000
 
 // layout tells views/levels what rows are.
 type layout struct{ raw, partitioned bool }

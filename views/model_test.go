@@ -233,3 +233,9 @@ func (b *bench) modelCount(rt *rapid.T, raw bool) {
 func escape(text string) string {
 	return strings.NewReplacer(`%`, `%25`, `&`, `%26`, `+`, `%2B`, `#`, `%23`, `\`, `%5C`).Replace(text)
 }
+
+func compareTexts(a, b string) int {
+	x, _ := ejson.Parse([]byte(a))
+	y, _ := ejson.Parse([]byte(b))
+	return collate.Compare(x, y)
+}
