@@ -15,6 +15,11 @@ type Guard struct {
 	deny  []netip.Prefix
 }
 
+// NoNetworks is the policy that refuses every address.
+func NoNetworks() *Guard {
+	return &Guard{deny: []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0)}}
+}
+
 // AddressError is a connection the policy refuses.
 type AddressError struct{ Address string }
 

@@ -25,9 +25,7 @@ type Run struct {
 	through   progress // what is done
 	committed Sequence // the last checkpoint, FirstSequence or the start before it
 
-	pendingMu    sync.Mutex
-	pendingAt    time.Time
-	pending      int64
+	pending      int64 // changes to come when the source was asked last
 	pendingKnown bool
 
 	// Started is called when the copying begins; it may be nil.
@@ -73,6 +71,9 @@ func (r *Run) Do(ctx context.Context) (result []byte, err error) {
 	switch {
 	case err == nil && through != "":
 		err = r.points.save(ctx, through)
+		r.mu.Lock()
+		r.pending, r.pendingKnown = 0, true
+		r.mu.Unlock()
 	case errors.Is(err, ErrStopped) && through != "":
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
@@ -138,6 +139,11 @@ func (r *Run) copy(parent context.Context) error {
 		group.Wait()
 		close(ended)
 	}()
+	var counting sync.WaitGroup
+	defer counting.Wait()
+	asking, enough := context.WithCancel(ctx)
+	defer enough()
+	counting.Go(func() { r.countPending(asking) })
 	ticker := time.NewTicker(r.spec.Options.CheckpointInterval)
 	defer ticker.Stop()
 	for {
@@ -188,24 +194,34 @@ func (r *Run) throughSeq() Sequence {
 	return r.through.through
 }
 
-// Progress tells where the session stands. The count of pending changes is asked of the source at most once in the
-// connection timeout.
-func (r *Run) Progress(ctx context.Context) Progress {
+// Progress tells where the session stands. It may be called at any time.
+func (r *Run) Progress() Progress {
 	r.mu.Lock()
-	p := Progress{Stats: r.counters.snapshot(), Checkpointed: r.committed, Source: r.through.highest, Through: r.through.through}
+	defer r.mu.Unlock()
+	p := Progress{Stats: r.counters.snapshot(), Checkpointed: r.committed, Source: r.through.highest, Through: r.through.through,
+		Pending: r.pending, PendingKnown: r.pendingKnown}
 	if p.Through == "" {
 		p.Through = r.committed
 	}
-	r.mu.Unlock()
 	if p.Source == "" {
 		p.Source = FirstSequence
 	}
-	r.pendingMu.Lock()
-	defer r.pendingMu.Unlock()
-	if r.pendingAt.IsZero() || time.Since(r.pendingAt) > r.spec.Options.Timeout {
-		r.pending, r.pendingKnown = r.source.Pending(ctx, p.Source)
-		r.pendingAt = time.Now()
-	}
-	p.Pending, p.PendingKnown = r.pending, r.pendingKnown
 	return p
+}
+
+// countPending asks the source how many changes are still to come, now and every connection timeout.
+func (r *Run) countPending(ctx context.Context) {
+	for {
+		since := r.Progress().Source
+		if since == FirstSequence {
+			since = r.points.start
+		}
+		n, known := r.source.Pending(ctx, since)
+		r.mu.Lock()
+		r.pending, r.pendingKnown = n, known
+		r.mu.Unlock()
+		if sleep(ctx, r.spec.Options.Timeout) != nil {
+			return
+		}
+	}
 }

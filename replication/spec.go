@@ -20,6 +20,8 @@ type Spec struct {
 	User      UserContext
 	ID        JobID
 	Begun     time.Time // when it was asked for
+
+	filterCode string // source of the user's filter, once it was read
 }
 
 // UserContext is who asked for a replication: the caller of _replicate, or the user_ctx of a document.

@@ -1,25 +1,252 @@
 package server
 
 import (
+	"errors"
+	"net"
 	"net/http"
+	"net/url"
+	"strings"
+	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/replication"
 )
 
-// postReplicate makes the checks of POST /_replicate. The body comes first, whatever the method and the user
+// postReplicate serves POST /_replicate. The body comes first, whatever the method and the user
 // (chttpd_misc:handle_replicate_req).
 func postReplicate(c *Call) error {
-	if !c.HasBody() && c.method != http.MethodPost {
-		return errMissingBody
-	}
-	if c.user.Name == "" {
-		return errNotSignedIn
-	}
-	if c.method != http.MethodPost {
-		return compat.MethodNotAllowed("POST")
-	}
-	if _, err := c.JSONRequest(); err != nil {
+	body, err := c.replicateBody()
+	if err != nil {
 		return err
 	}
-	return compat.NewError(compat.KindNotImplemented, "This server does not replicate by itself yet.")
+	set := c.srv.replications.settings()
+	spec, err := replication.ParseSpec(body.value, set)
+	if err != nil {
+		return specError(err)
+	}
+	spec.Begun = time.Now()
+	spec.User = replication.UserContext{Name: c.user.Name, Roles: c.user.Roles}
+	spec.Source.Local, spec.Source.IsLocal = body.local("source")
+	spec.Target.Local, spec.Target.IsLocal = body.local("target")
+	if spec.Options.Cancel {
+		return c.cancelReplication(spec)
+	}
+	scheduler := c.srv.replications.scheduler
+	if err := scheduler.Identify(c.Context(), spec); err != nil {
+		return replicationError(err)
+	}
+	wait, err := scheduler.Add(spec, c.user.IsAdmin())
+	if err != nil {
+		return replicationError(err)
+	}
+	if wait == nil {
+		return c.JSON(http.StatusAccepted, appendLocalID(spec.ID))
+	}
+	select {
+	case outcome := <-wait:
+		return c.answerReplication(outcome)
+	case <-c.Context().Done():
+		return errClientGone
+	}
+}
+
+// answerReplication answers a replication that has ended.
+func (c *Call) answerReplication(o replication.Outcome) error {
+	switch {
+	case o.Stopped:
+		return c.JSON(http.StatusOK, []byte(`{"ok":"stopped"}`))
+	case o.Err != nil:
+		return replicationError(o.Err)
+	}
+	return c.JSON(http.StatusOK, append([]byte(`{"ok":true,`), o.Result[1:]...))
+}
+
+func appendLocalID(id replication.JobID) []byte {
+	return append(ejson.AppendString([]byte(`{"ok":true,"_local_id":`), id.String()), '}')
+}
+
+func (c *Call) cancelReplication(spec *replication.Spec) error {
+	scheduler := c.srv.replications.scheduler
+	if spec.Options.CancelID != nil {
+		spec.ID = *spec.Options.CancelID
+	} else if err := scheduler.Identify(c.Context(), spec); err != nil {
+		return replicationError(err)
+	}
+	found, err := scheduler.Cancel(spec.ID, spec.User, c.user.IsAdmin())
+	if err != nil {
+		return replicationError(err)
+	}
+	if !found {
+		return compat.ErrMissing
+	}
+	return c.JSON(http.StatusOK, appendLocalID(spec.ID))
+}
+
+// replicateBody is the body of _replicate after names of databases were made endpoints of this server.
+type replicateBody struct {
+	value  ejson.Value
+	locals map[string]string
+}
+
+func (b *replicateBody) local(side string) (name string, is bool) {
+	name, is = b.locals[side]
+	return name, is
+}
+
+// replicateBody makes the checks of the request, and replaces what is no URL (chttpd:possibly_hack, fix_uri).
+func (c *Call) replicateBody() (*replicateBody, error) {
+	if !c.HasBody() && c.method != http.MethodPost {
+		return nil, errMissingBody
+	}
+	if c.user.Name == "" {
+		return nil, errNotSignedIn
+	}
+	if c.method != http.MethodPost {
+		return nil, compat.MethodNotAllowed("POST")
+	}
+	v, err := c.JSONRequest()
+	if err != nil {
+		return nil, err
+	}
+	body := &replicateBody{locals: map[string]string{}}
+	replaced := map[string][]byte{}
+	for _, side := range []string{"source", "target"} {
+		endpoint, given := v.Get(side)
+		if endpoint.Kind() == ejson.Object {
+			endpoint, given = endpoint.Get("url")
+		}
+		if !given || endpoint.Kind() == ejson.String && isHTTP(endpoint.Text()) {
+			continue
+		}
+		name, err := localName(endpoint)
+		if err != nil {
+			return nil, err
+		}
+		body.locals[side] = name
+		replaced[side] = c.localEndpoint(name)
+	}
+	body.value, err = ejson.Parse(withMembers(v, replaced))
+	return body, err
+}
+
+func isHTTP(text string) bool {
+	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
+}
+
+// localName is what an endpoint says that is no URL (mochiweb_util:quote_plus).
+func localName(v ejson.Value) (string, error) {
+	switch v.Kind() {
+	case ejson.String:
+		return v.Text(), nil
+	case ejson.Null, ejson.Bool, ejson.Int, ejson.Double:
+		return string(v.AppendJSON(nil)), nil
+	case ejson.Object:
+		return "", compat.ErrFunctionClause
+	}
+	return "", compat.ErrBadArg
+}
+
+// localEndpoint is the endpoint of a database of this server with the caller's credentials (chttpd:make_uri). Only the id of
+// the replication depends on it: nobody connects to it.
+func (c *Call) localEndpoint(name string) []byte {
+	cookie := ""
+	if session, err := c.r.Cookie("AuthSession"); err == nil {
+		cookie = "AuthSession=" + session.Value
+	}
+	b := ejson.AppendString([]byte(`{"url":`), "http://"+c.srv.ownAddress()+"/"+url.QueryEscape(name))
+	b = ejson.AppendString(append(b, `,"headers":{"authorization":`...), c.Header("Authorization"))
+	b = ejson.AppendString(append(b, `,"cookie":`...), cookie)
+	return append(b, "}}"...)
+}
+
+// ownAddress is where this server answers, chttpd/bind_address with the port it listens on.
+func (s *Server) ownAddress() string {
+	port := s.config.String("chttpd", "port")
+	if l := s.echo.Listener; l != nil {
+		if _, p, err := net.SplitHostPort(l.Addr().String()); err == nil {
+			port = p
+		}
+	}
+	return net.JoinHostPort(s.config.String("chttpd", "bind_address"), port)
+}
+
+// withMembers prints an object with other values for some members, which then come first.
+func withMembers(v ejson.Value, members map[string][]byte) []byte {
+	b := []byte{'{'}
+	for _, side := range []string{"target", "source"} {
+		if json, ok := members[side]; ok {
+			b = append(append(ejson.AppendString(comma(b), side), ':'), json...)
+		}
+	}
+	for name, value := range v.Members() {
+		if _, ok := members[name.Text()]; !ok {
+			b = value.AppendJSON(append(name.AppendJSON(comma(b)), ':'))
+		}
+	}
+	return append(b, '}')
+}
+
+func comma(b []byte) []byte {
+	if len(b) > 1 {
+		b = append(b, ',')
+	}
+	return b
+}
+
+// specError answers a request that is no replication.
+func specError(err error) error {
+	var bad *replication.SpecError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	switch bad.Class {
+	case replication.SpecBadRequest:
+		return compat.NewError(compat.KindBadRequest, bad.Reason)
+	case replication.SpecCrash:
+		return compat.NewError(compat.KindUnknown, bad.Reason)
+	}
+	if strings.HasSuffix(bad.Reason, " has an invalid url") {
+		return compat.NewError(compat.KindInvalidReplication, bad.Reason)
+	}
+	return compat.NewError(compat.KindError, bad.Reason)
+}
+
+// replicationError answers a replication that failed (chttpd:error_info).
+func replicationError(err error) error {
+	var f *replication.Failure
+	var filter *replication.FilterError
+	switch {
+	case errors.Is(err, replication.ErrNotAllowed):
+		return errNotServerAdmin
+	case errors.As(err, &filter):
+		return compat.NewError(compat.KindNotFound, filter.Reason)
+	case !errors.As(err, &f):
+		return err
+	}
+	switch {
+	case f.Tag == "unauthorized" && f.Term == "":
+		return compat.NewError(compat.KindUnauthorized, f.Reason)
+	case f.Tag == "forbidden" && f.Term == "":
+		return compat.NewError(compat.KindForbidden, f.Reason)
+	case f.Inner != "":
+		return compat.Named(compat.KindError, f.Tag, f.Inner)
+	case f.Term != "":
+		return compat.NewError(compat.KindError, f.Term)
+	}
+	return compat.Named(compat.KindError, f.Tag, f.Reason)
+}
+
+// replicatePath answers paths below _replicate, for which CouchDB has no clause.
+func replicatePath(c *Call) error {
+	switch {
+	case c.user.Name == "":
+		return errNotSignedIn
+	case c.method != http.MethodPost:
+		return compat.MethodNotAllowed("POST")
+	}
+	if err := c.RequireJSON(); err != nil {
+		return err
+	}
+	return compat.ErrFunctionClause
 }

@@ -69,12 +69,13 @@ type Server struct {
 	metricsPort *http.Server
 	dates       dateCache
 	// indexLists are the databases' Mango indexes as they were parsed.
-	indexLists indexCache
-	reshard    reshardState
-	started    time.Time
-	echo       *echo.Echo
-	stopping   chan struct{}
-	stopOnce   sync.Once
+	indexLists   indexCache
+	reshard      reshardState
+	started      time.Time
+	echo         *echo.Echo
+	replications *replications
+	stopping     chan struct{}
+	stopOnce     sync.Once
 }
 
 // New prepares a server; Serve starts it.
@@ -104,13 +105,15 @@ func New(o Options) (*Server, error) {
 	s.metricsPort = s.newMetricsServer()
 	s.calls.New = func() any { return new(Call) }
 	s.settings.Store(readSettings(o.Config, nil))
+	s.replications = newReplications(s)
 	o.Config.Subscribe(func() {
 		s.settings.Store(readSettings(o.Config, s.settings.Load()))
 		users.configChanged()
+		s.replications.configChanged()
 	})
 	users.running.Go(func() { users.watch(func() *authSettings { return s.settings.Load().auth }) })
 	s.echo = s.newEcho()
-	return s, nil
+	return s, s.replications.start()
 }
 
 func (s *Server) newEcho() *echo.Echo {
@@ -146,6 +149,7 @@ func (s *Server) Serve(l net.Listener) error {
 // Shutdown ends feeds at once, lets other requests finish until ctx ends, and stops listening.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stopOnce.Do(func() { close(s.stopping) })
+	s.replications.close()
 	err := errors.Join(s.echo.Shutdown(ctx), s.metricsPort.Shutdown(ctx))
 	s.users.close()
 	return err

@@ -31,6 +31,7 @@ func getActiveTasks(c *Call) error {
 	if err != nil {
 		return err
 	}
+	tasks = append(tasks, c.srv.replications.tasks()...)
 	for _, run := range c.srv.store.Compactions() {
 		tasks = append(tasks, c.srv.compactionTask(run))
 	}

@@ -44,6 +44,11 @@ func (c *Call) updateDocs(docs []*compat.Document, replicated bool) ([]storage.E
 		}
 		defer c.srv.users.forget()
 	}
+	if c.isReplicatorDB() {
+		if err := c.prepareReplications(docs); err != nil {
+			return nil, err
+		}
+	}
 	return c.db.Update(ctx, docs, storage.UpdateOptions{Replicated: replicated})
 }
 
@@ -84,6 +89,14 @@ func (c *Call) open(id string, o storage.OpenOptions) (*storage.Document, error)
 		return c.db.Open(c.Context(), id, o)
 	}
 	o.NoBody = false
+	if c.hidesReplications() {
+		o.Revs = true
+		d, err := c.db.Open(c.Context(), id, o)
+		if err != nil {
+			return nil, err
+		}
+		return d, c.shown(d)
+	}
 	d, err := c.db.Open(c.Context(), id, o)
 	if _, wire := compat.AsError(err); wire && !c.owns(id) && !isNoDatabase(err) {
 		return nil, compat.ErrMissing
@@ -100,15 +113,18 @@ func isNoDatabase(err error) bool {
 }
 
 // hidesDocs tells whether the user may not see every document of the database.
-func (c *Call) hidesDocs() bool { return c.isUsersDB() && !c.user.IsAdmin() }
+func (c *Call) hidesDocs() bool { return c.isUsersDB() && !c.user.IsAdmin() || c.hidesReplications() }
 
 func (c *Call) owns(id string) bool { return c.user.Name != "" && id == auth.DocPrefix+c.user.Name }
 
 // shown cuts a document of the users database down to what the user may see, or refuses it (couch_users_db:after_doc_read). Local documents,
 // the checkpoints of replications, are not cut.
 func (c *Call) shown(d *storage.Document) error {
-	if !c.hidesDocs() || d == nil || c.owns(d.ID) || compat.IsLocalID(d.ID) {
+	if !c.hidesDocs() || d == nil || c.isUsersDB() && c.owns(d.ID) || compat.IsLocalID(d.ID) {
 		return nil
+	}
+	if c.hidesReplications() {
+		return c.shownReplication(d)
 	}
 	if admin, err := c.isDBAdmin(); admin || err != nil {
 		return err

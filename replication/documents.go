@@ -1,0 +1,329 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
+
+// ReplicatorDB is the name of the replicator database that is always there.
+const ReplicatorDB = "_replicator"
+
+// IsReplicatorDB tells whether documents of a database are replications.
+func IsReplicatorDB(name string) bool {
+	return name == ReplicatorDB || strings.HasSuffix(name, "/"+ReplicatorDB)
+}
+
+// documents turns documents of replicator databases into jobs (couch_replicator_doc_processor). The scheduler's lock guards
+// known.
+type documents struct {
+	s     *Scheduler
+	known map[docKey]*document
+}
+
+type docKey struct{ db, id string }
+
+// document is a replication document that is not at its end.
+type document struct {
+	key     docKey
+	spec    *Spec
+	state   documentState
+	job     JobID // when scheduled
+	info    string
+	errors  int
+	updated time.Time
+	cancel  context.CancelFunc // ends the work of making a job of it
+}
+
+type documentState string
+
+const (
+	documentNew       documentState = "initializing"
+	documentError     documentState = "error"
+	documentScheduled documentState = "scheduled"
+)
+
+// Follow runs the replications of documents until ctx ends. Of several processes on one store, one has to do it.
+func (s *Scheduler) Follow(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(s.ctx, cancel)
+	defer stop()
+	w := &watcher{s: s, ctx: ctx, followed: make(map[string]context.CancelFunc)}
+	w.run()
+	w.tasks.Wait()
+	s.docs.removeAll()
+}
+
+// removeAll stops the jobs of all documents: they are somebody else's now, or begin again at the next start.
+func (d *documents) removeAll() {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	for key := range d.known {
+		d.forget(key)
+	}
+}
+
+// removeDB forgets the documents of a database.
+func (d *documents) removeDB(name string) {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	for key := range d.known {
+		if key.db == name {
+			d.forget(key)
+		}
+	}
+}
+
+// forget drops a document and its jobs. The lock is held.
+func (d *documents) forget(key docKey) {
+	doc := d.known[key]
+	if doc == nil {
+		return
+	}
+	doc.cancel()
+	delete(d.known, key)
+	if j := d.s.jobs[doc.job]; doc.state == documentScheduled && j != nil && j.spec.DB == key.db && j.spec.DocID == key.id {
+		d.s.remove(j)
+	}
+}
+
+// changed takes a change of a replicator database.
+func (d *documents) changed(ctx context.Context, db string, id string, deleted bool, body []byte) {
+	key := docKey{db, id}
+	if compat.IsDesignID(id) {
+		return
+	}
+	if deleted {
+		d.s.mu.Lock()
+		d.forget(key)
+		d.s.mu.Unlock()
+		return
+	}
+	doc, err := parseDocument(id, body)
+	if err != nil {
+		return
+	}
+	set := d.s.o.Settings()
+	switch memberText(doc, "_replication_state") {
+	case "completed":
+		d.s.mu.Lock()
+		if old := d.known[key]; old != nil {
+			old.cancel()
+			delete(d.known, key)
+		}
+		d.s.mu.Unlock()
+		return
+	case "failed":
+		return
+	case "triggered", "error":
+		if !set.UpdateDocs {
+			d.write(db, id, noStateFields())
+		}
+	}
+	spec, err := ParseSpec(doc, set)
+	if err != nil {
+		var bad *SpecError
+		reason := err.Error()
+		if errors.As(err, &bad) {
+			reason = bad.Forbidden()
+		}
+		d.write(db, id, failedFields(reason))
+		return
+	}
+	spec.DB, spec.DocID, spec.Begun = db, id, time.Now()
+	d.update(ctx, key, spec)
+}
+
+// parseDocument parses a body with the document's id in it.
+func parseDocument(id string, body []byte) (ejson.Value, error) {
+	b := ejson.AppendString([]byte(`{"_id":`), id)
+	if len(body) > len("{}") {
+		b = append(append(b, ','), body[1:]...)
+	} else {
+		b = append(b, '}')
+	}
+	return ejson.Parse(b)
+}
+
+// update makes a job of a document, unless it asks for what it has asked for before.
+func (d *documents) update(ctx context.Context, key docKey, spec *Spec) {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	if d.s.ctx.Err() != nil || ctx.Err() != nil {
+		return
+	}
+	if old := d.known[key]; old != nil {
+		if old.spec.fingerprint() == spec.fingerprint() {
+			return
+		}
+		d.forget(key)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	doc := &document{key: key, spec: spec, state: documentNew, updated: time.Now(), cancel: cancel}
+	d.known[key] = doc
+	d.s.tasks.Go(func() { d.process(ctx, doc) })
+}
+
+const (
+	firstErrorPause = 64 * time.Second // upper end of a random pause, doubled with each error
+	maxErrorDouble  = 12
+	minFilterPause  = 60 * time.Second
+	processTimeout  = 61 * time.Second
+)
+
+// process schedules a document, and looks again and again whether the filter function that its id depends on has changed.
+func (d *documents) process(ctx context.Context, doc *document) {
+	for ctx.Err() == nil {
+		err := d.scheduleDocument(ctx, doc)
+		var failed *permanentError
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.As(err, &failed):
+			d.s.mu.Lock()
+			if d.known[doc.key] == doc {
+				delete(d.known, doc.key)
+			}
+			d.s.mu.Unlock()
+			d.write(doc.key.db, doc.key.id, failedFields(failed.reason))
+			return
+		case err == nil && !doc.spec.Options.UserFilter():
+			return
+		}
+		pause := minFilterPause + rand.N(minFilterPause)
+		if err != nil {
+			pause = d.failed(doc, err)
+		}
+		if sleep(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// failed notes an error that may pass, and returns how long to wait.
+func (d *documents) failed(doc *document, err error) time.Duration {
+	d.s.mu.Lock()
+	doc.state, doc.info, doc.updated = documentError, err.Error(), time.Now()
+	doc.errors++
+	pause := rand.N(firstErrorPause<<min(doc.errors, maxErrorDouble)) + time.Second
+	d.s.mu.Unlock()
+	if d.s.o.Settings().UpdateDocs {
+		d.write(doc.key.db, doc.key.id, errorFields("", err.Error()))
+	}
+	return pause
+}
+
+// permanentError ends a document.
+type permanentError struct{ reason string }
+
+// Error implements error.
+func (e *permanentError) Error() string { return e.reason }
+
+// scheduleDocument computes the id of a document's replication and adds its job
+// (couch_replicator_doc_processor_worker:maybe_start_replication).
+func (d *documents) scheduleDocument(ctx context.Context, doc *document) error {
+	ctx, cancel := context.WithTimeout(ctx, processTimeout)
+	defer cancel()
+	spec := *doc.spec
+	if err := d.s.Identify(ctx, &spec); err != nil {
+		return err
+	}
+	d.s.mu.Lock()
+	if d.known[doc.key] != doc {
+		d.s.mu.Unlock()
+		return context.Canceled
+	}
+	if doc.state == documentScheduled && doc.job != spec.ID {
+		if old := d.s.jobs[doc.job]; old != nil && old.spec.DocID == doc.key.id && old.spec.DB == doc.key.db {
+			d.s.remove(old)
+		}
+		doc.info = "Replication id changed: " + doc.job.String() + " -> " + spec.ID.String()
+	}
+	if other := d.s.jobs[spec.ID]; other != nil && (other.spec.DocID != doc.key.id || other.spec.DB != doc.key.db) {
+		d.s.mu.Unlock()
+		text := "Replication `" + spec.ID.String() + "` specified by document `" + doc.key.id + "`"
+		if other.spec.DocID == "" {
+			return errors.New(text + " already running as a transient replication, started via `_replicate` API endpoint")
+		}
+		return &permanentError{text + " already started, triggered by document `" + other.spec.DocID + "` from db `" + other.spec.DB + "`"}
+	}
+	d.s.add(&spec)
+	doc.state, doc.job, doc.errors, doc.updated = documentScheduled, spec.ID, 0, time.Now()
+	d.s.mu.Unlock()
+	if d.s.o.Settings().UpdateDocs {
+		d.write(doc.key.db, doc.key.id, triggeredFields(spec.ID))
+	}
+	return nil
+}
+
+// Identify computes the id of a replication; for that it reads the source of a user's filter at the replication's source.
+func (s *Scheduler) Identify(ctx context.Context, spec *Spec) error {
+	set := s.o.Settings()
+	if spec.Options.UserFilter() {
+		peer := s.o.Connect(&spec.Source, spec, set)
+		defer peer.Close()
+		var err error
+		if spec.filterCode, err = fetchFilter(ctx, peer, &spec.Options); err != nil {
+			return err
+		}
+	}
+	spec.SetID(set, spec.filterCode)
+	return nil
+}
+
+// FilterError tells why a filter function cannot be read.
+type FilterError struct{ Reason string }
+
+// Error implements error.
+func (e *FilterError) Error() string { return e.Reason }
+
+// fetchFilter reads the source of a filter function, without blanks around it (couch_replicator_filters:fetch_internal).
+func fetchFilter(ctx context.Context, p Peer, o *Options) (string, error) {
+	if err := p.Open(ctx, false, nil); err != nil {
+		return "", &FilterError{"Could not open source database `" + p.URI() + "`: " + failureText(err)}
+	}
+	text, err := p.OpenDocument(ctx, compat.DesignPrefix+o.filterDoc)
+	if err != nil {
+		return "", &FilterError{"Couldn't open document `_design/" + o.filterDoc + "` from source database `" + p.URI() + "`: " + failureText(err)}
+	}
+	v, err := ejson.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{"filters", o.filterFunc} {
+		member, ok := v, false
+		if v.Kind() == ejson.Object {
+			member, ok = v.Get(name)
+		}
+		if !ok {
+			return "", &FilterError{"Couldn't parse filter code from document " + o.filterDoc + " on `" + p.URI() + "`  Error: " +
+				tupleTerm("not_found", string(appendBinaryTerm(nil, "missing json key: "+name)))}
+		}
+		v = member
+	}
+	return strings.Trim(plainText(v), " \t\n\v\f\r"), nil
+}
+
+func failureText(err error) string {
+	var f *Failure
+	if errors.As(err, &f) {
+		return f.Text()
+	}
+	return err.Error()
+}
+
+// open reads a replication document as the server itself sees it; nil if it is gone.
+func (d *documents) open(ctx context.Context, db, id string) (*storage.Document, error) {
+	doc, err := d.s.o.Store.DB(db).Open(ctx, id, storage.OpenOptions{})
+	if errors.Is(err, compat.KindNotFound) || errors.Is(err, compat.KindNoDatabase) {
+		return nil, nil
+	}
+	return doc, err
+}

@@ -1,0 +1,283 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/settee-db/settee/storage"
+)
+
+// SchedulerOptions are what a Scheduler works with.
+type SchedulerOptions struct {
+	Store    *storage.Store
+	Settings func() *Settings // those in force now
+	// Connect makes the peer of an endpoint for a replication of that user.
+	Connect func(e *Endpoint, s *Spec, set *Settings) Peer
+	Log     *slog.Logger
+}
+
+// Scheduler runs replications: those of POST /_replicate, and those of the documents in replicator databases. At most max_jobs
+// run at once; continuous ones take turns. It is safe for concurrent use.
+type Scheduler struct {
+	o      SchedulerOptions
+	ctx    context.Context // ends with ErrStopped
+	cancel context.CancelCauseFunc
+	tasks  sync.WaitGroup
+	wake   chan struct{} // there may be room for a job that waits
+
+	mu      sync.Mutex
+	jobs    map[JobID]*job
+	running int
+	pids    uint32
+	docs    documents
+}
+
+// NewScheduler makes a Scheduler ready; Close ends it.
+func NewScheduler(o SchedulerOptions) *Scheduler {
+	s := &Scheduler{o: o, wake: make(chan struct{}, 1), jobs: make(map[JobID]*job)}
+	s.docs.s = s
+	s.docs.known = make(map[docKey]*document)
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.tasks.Go(s.schedule)
+	return s
+}
+
+// Close stops all jobs, which write their checkpoints, and waits for them. Documents' jobs begin again at the next start.
+func (s *Scheduler) Close() {
+	s.cancel(ErrStopped)
+	s.tasks.Wait()
+}
+
+// Outcome is how a transient replication ended.
+type Outcome struct {
+	Result  []byte // of one that ended well: the JSON object to answer, without "ok"
+	Err     error  // of one that failed
+	Stopped bool   // it was cancelled
+}
+
+// ErrNotAllowed refuses to touch another user's replication.
+var ErrNotAllowed = errors.New("the replication is another user's")
+
+// Add starts a transient replication, or joins the one that runs already. The outcome is sent to the channel, unless it is
+// continuous (couch_replicator:replicate). admin may replace another user's job.
+func (s *Scheduler) Add(spec *Spec, admin bool) (<-chan Outcome, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return nil, ErrStopped
+	}
+	if old := s.jobs[spec.ID]; old != nil && old.spec.User.Name != spec.User.Name && !admin {
+		return nil, ErrNotAllowed
+	}
+	j := s.add(spec)
+	if spec.Options.Continuous {
+		return nil, nil
+	}
+	wait := make(chan Outcome, 1)
+	j.waiting = append(j.waiting, wait)
+	return wait, nil
+}
+
+// Cancel stops a job and forgets it; found is false where there is none (couch_replicator:cancel_replication).
+func (s *Scheduler) Cancel(id JobID, user UserContext, admin bool) (found bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.jobs[id]
+	if j == nil {
+		return false, nil
+	}
+	if j.spec.User.Name != user.Name && !admin {
+		return true, ErrNotAllowed
+	}
+	s.remove(j)
+	return true, nil
+}
+
+// add makes a job of a replication unless the same one is there; one with the same id but other details is replaced. The
+// lock is held.
+func (s *Scheduler) add(spec *Spec) *job {
+	old := s.jobs[spec.ID]
+	if old != nil {
+		if old.spec.fingerprint() == spec.fingerprint() {
+			return old
+		}
+		s.remove(old)
+	}
+	j := &job{id: spec.ID, spec: spec}
+	if old != nil {
+		j.after = old.ended
+	}
+	j.note(event{kind: eventAdded, at: time.Now()}, s.o.Settings().MaxHistory)
+	s.jobs[spec.ID] = j
+	if s.running < s.o.Settings().MaxJobs && s.ctx.Err() == nil {
+		s.start(j)
+	}
+	return j
+}
+
+// remove forgets a job and stops it. The lock is held.
+func (s *Scheduler) remove(j *job) {
+	if s.jobs[j.id] == j {
+		delete(s.jobs, j.id)
+	}
+	j.removed = true
+	j.answer(Outcome{Stopped: true})
+	if j.stop != nil {
+		j.stop(ErrStopped)
+	}
+}
+
+// start lets a job run. The lock is held.
+func (s *Scheduler) start(j *job) {
+	set := s.o.Settings()
+	s.running++
+	s.pids++
+	j.pid = s.pids
+	j.ended = make(chan struct{})
+	ctx, stop := context.WithCancelCause(s.ctx)
+	j.stop = stop
+	j.note(event{kind: eventStarted, at: time.Now()}, set.MaxHistory)
+	spec := j.spec
+	if j.backedOff {
+		spec = gentler(spec)
+	}
+	s.tasks.Go(func() {
+		defer stop(nil)
+		result, err := s.execute(ctx, j, spec, set)
+		s.finished(j, result, err)
+	})
+}
+
+// execute runs one session of a job.
+func (s *Scheduler) execute(ctx context.Context, j *job, spec *Spec, set *Settings) (result []byte, err error) {
+	if j.after != nil {
+		select {
+		case <-j.after:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	if set.StartupJitter > 0 {
+		if err := sleep(ctx, jitter(set.StartupJitter)); err != nil {
+			return nil, err
+		}
+	}
+	source := s.o.Connect(&spec.Source, spec, set)
+	defer source.Close()
+	target := s.o.Connect(&spec.Target, spec, set)
+	defer target.Close()
+	run := NewRun(spec, set, source, target, spec.filterCode, s.statsOf(j), s.o.Log.Warn)
+	run.Started = func() { s.began(j, run, set) }
+	result, err = run.Do(ctx)
+	s.mu.Lock()
+	if j.run == run {
+		j.last, j.seen, j.run = run.Progress(), true, nil
+	}
+	s.mu.Unlock()
+	return result, err
+}
+
+func (s *Scheduler) statsOf(j *job) Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return j.last.Stats
+}
+
+// began notes that a session copies.
+func (s *Scheduler) began(j *job, run *Run, set *Settings) {
+	s.mu.Lock()
+	j.run = run
+	removed := j.removed
+	s.mu.Unlock()
+	if set.UpdateDocs && j.spec.DocID != "" && !removed {
+		s.docs.write(j.spec.DB, j.spec.DocID, triggeredFields(j.id))
+	}
+}
+
+// finished takes the end of a session: the end of the job, a stop, or a crash (couch_replicator_scheduler:handle_info).
+func (s *Scheduler) finished(j *job, result []byte, err error) {
+	set := s.o.Settings()
+	s.mu.Lock()
+	s.running--
+	j.stop, j.pid = nil, 0
+	document := j.spec.DocID != ""
+	removed := j.removed
+	now := time.Now()
+	switch {
+	case err == nil:
+		if s.jobs[j.id] == j {
+			delete(s.jobs, j.id)
+		}
+		j.answer(Outcome{Result: result})
+	case errors.Is(err, ErrStopped):
+		j.note(event{kind: eventStopped, at: now}, set.MaxHistory)
+		if s.ctx.Err() != nil {
+			j.answer(Outcome{Stopped: true})
+		}
+	case !document:
+		if s.jobs[j.id] == j {
+			delete(s.jobs, j.id)
+		}
+		j.answer(Outcome{Err: err})
+	default:
+		j.note(event{kind: eventCrashed, at: now, reason: crashReason(err)}, set.MaxHistory)
+		j.backedOff = errors.Is(err, maxBackoff)
+	}
+	close(j.ended)
+	last := j.last
+	s.mu.Unlock()
+	s.nudge()
+	if err != nil && !errors.Is(err, ErrStopped) {
+		s.o.Log.Warn("replication failed", "replication", j.id.String(), "document", j.spec.DocID, "error", err)
+	}
+	switch {
+	case !document || removed:
+	case err == nil:
+		s.docs.write(j.spec.DB, j.spec.DocID, completedFields(last, j.spec.Begun))
+	case set.UpdateDocs && !errors.Is(err, ErrStopped):
+		s.docs.write(j.spec.DB, j.spec.DocID, errorFields(j.id.String(), crashReason(err)))
+	}
+}
+
+// crashReason is what lists show of a failure.
+func crashReason(err error) string {
+	var f *Failure
+	if errors.As(err, &f) {
+		return f.Summary()
+	}
+	return err.Error()
+}
+
+// nudge looks for jobs that can start.
+func (s *Scheduler) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// minPause is the shortest time between two looks at all jobs.
+const minPause = 200 * time.Millisecond
+
+// schedule starts jobs that wait, and every interval lets others have their turn.
+func (s *Scheduler) schedule() {
+	next := time.NewTimer(s.o.Settings().Interval)
+	defer next.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.wake:
+			s.startPending()
+		case <-next.C:
+			s.rotate()
+			next.Reset(max(s.o.Settings().Interval, minPause))
+		}
+		if sleep(s.ctx, minPause) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// watcher follows all replicator databases (couch_multidb_changes). It learns of new ones from _global_changes, and looks at
+// all names where there is no such database.
+type watcher struct {
+	s        *Scheduler
+	ctx      context.Context
+	tasks    sync.WaitGroup
+	followed map[string]context.CancelFunc
+}
+
+const (
+	watchPause = time.Second
+	// lookPause is how often all names are looked at: for the case that _global_changes is not there or has lost an event.
+	lookPause = 5 * time.Minute
+)
+
+func (w *watcher) run() {
+	for w.ctx.Err() == nil {
+		if err := w.lookAtAll(); err != nil {
+			w.failed(err)
+		}
+		if err := w.followEvents(lookPause); err != nil {
+			w.failed(err)
+		}
+	}
+	for _, stop := range w.followed {
+		stop()
+	}
+}
+
+// failed waits a little after an error.
+func (w *watcher) failed(err error) {
+	if w.ctx.Err() != nil {
+		return
+	}
+	if !errors.Is(err, compat.KindNoDatabase) && !errors.Is(err, kv.ErrClosed) {
+		w.s.o.Log.Warn("replicator databases", "error", err)
+	}
+	_ = sleep(w.ctx, watchPause)
+}
+
+// lookAtAll begins to follow the replicator databases there are.
+func (w *watcher) lookAtAll() error {
+	var names []string
+	err := w.s.o.Store.AllDBs(w.ctx, storage.RangeOptions{Limit: -1}, func(name string) error {
+		if IsReplicatorDB(name) {
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for name := range w.followed {
+		if !slices.Contains(names, name) {
+			w.leave(name)
+		}
+	}
+	for _, name := range names {
+		w.follow(name)
+	}
+	return nil
+}
+
+// followEvents takes creations and deletions from _global_changes, for at most so long.
+func (w *watcher) followEvents(d time.Duration) error {
+	ctx, cancel := context.WithTimeout(w.ctx, d)
+	defer cancel()
+	db := w.s.o.Store.DB(storage.GlobalChanges)
+	listener, err := db.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	last, err := db.LastSeq(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.lookAtAll(); err != nil { // what was created before Listen
+		return err
+	}
+	since := last.Seq
+	for {
+		if err := listener.Wait(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		end, err := db.Changes(ctx, storage.ChangesOptions{Since: since, Limit: -1}, func(c *storage.Change) error {
+			event, name, _ := strings.Cut(c.ID, ":")
+			if !IsReplicatorDB(name) {
+				return nil
+			}
+			switch event {
+			case "created":
+				w.leave(name) // it may be another one of the same name
+				w.follow(name)
+			case "deleted":
+				w.leave(name)
+			}
+			return nil
+		})
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		since = end.Last.Seq
+	}
+}
+
+func (w *watcher) follow(name string) {
+	if w.followed[name] != nil || w.ctx.Err() != nil {
+		return
+	}
+	ctx, stop := context.WithCancel(w.ctx)
+	ended := make(chan struct{})
+	w.followed[name] = func() {
+		stop()
+		<-ended
+	}
+	w.tasks.Go(func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			err := w.followDB(ctx, name)
+			if errors.Is(err, compat.KindNoDatabase) {
+				w.s.docs.removeDB(name)
+			}
+			if ctx.Err() == nil {
+				w.failed(err)
+			}
+		}
+	})
+}
+
+func (w *watcher) leave(name string) {
+	if stop := w.followed[name]; stop != nil {
+		stop()
+		delete(w.followed, name)
+		w.s.docs.removeDB(name)
+	}
+}
+
+// followDB takes the documents of one database as they change.
+func (w *watcher) followDB(ctx context.Context, name string) error {
+	db := w.s.o.Store.DB(name)
+	listener, err := db.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	type change struct {
+		id      string
+		deleted bool
+		body    []byte
+	}
+	var since storage.Seq
+	for {
+		var changes []change
+		end, err := db.Changes(ctx, storage.ChangesOptions{Since: since, Limit: 500, IncludeDocs: true}, func(c *storage.Change) error {
+			ch := change{id: c.ID, deleted: c.Deleted}
+			if c.Doc != nil && !c.Deleted {
+				ch.body = slices.Clone(c.Doc.Body)
+			}
+			changes = append(changes, ch)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, c := range changes {
+			w.s.docs.changed(ctx, name, c.id, c.deleted, c.body)
+		}
+		since = end.Last.Seq
+		if len(changes) == 500 {
+			continue
+		}
+		if err := listener.Wait(ctx); err != nil {
+			return err
+		}
+	}
+}
