@@ -85,6 +85,10 @@ compare: ## run scenarios side by side on URL_A and on a real CouchDB and print 
 bench: build ## the benchmark's workloads on URL_A, alternately with URL_B if given (URL_A= ARGS=--limits: against net/http and Pebble)
 	$(BIN) bench $(URL_A) $(URL_B) $(ARGS)
 
+.PHONY: bench-auth
+bench-auth: ## what logins cost: basic authentication against none, 10,000 cookies, a flood of wrong passwords
+	$(GO) test -count=1 -v -run 'TestBasicAuthCost|TestManySessions|TestLoginFlood' -bench GetAs ./server | grep -E '^(Benchmark|--- |FAIL|ok)|_test.go'
+
 .PHONY: fuzz
 fuzz: ## every fuzzer for FUZZTIME each
 	.ci/fuzz $(FUZZTIME)

@@ -116,7 +116,7 @@ func (c *Call) findUser(name string) (*auth.User, error) {
 
 // checkPassword checks a password, and has an outdated hash rewritten in the background. u is nil for an unknown name.
 func (c *Call) checkPassword(name, password string, u *auth.User) (bool, error) {
-	ok, warn, err := c.srv.verifier.Verify(c.Context(), c.peer(), name, password, u, &c.set.auth.rules)
+	ok, warn, err := c.srv.verifier.Verify(c.Context(), c.peer, name, password, u, &c.set.auth.rules)
 	switch {
 	case err != nil:
 		if err == error(auth.ErrLocked) {
@@ -144,8 +144,8 @@ func (c *Call) peer() string {
 		return c.r.RemoteAddr
 	}
 	if ip := addr.Addr().Unmap(); ip.IsLoopback() || ip.IsPrivate() {
-		hops := strings.Split(c.Header("X-Forwarded-For"), ",")
-		if last := strings.TrimSpace(hops[len(hops)-1]); last != "" && len(last) <= maxPeer {
+		hops := c.Header("X-Forwarded-For")
+		if last := strings.TrimSpace(hops[strings.LastIndexByte(hops, ',')+1:]); last != "" && len(last) <= maxPeer {
 			return last
 		}
 	}

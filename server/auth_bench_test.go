@@ -62,6 +62,44 @@ func BenchmarkGetAs(b *testing.B) {
 	}
 }
 
+// TestBasicAuthCost holds what a known login adds to reading a document below 15 %. The reads alternate, and since test machines are
+// busy with other things too, the best of a few tries counts.
+func TestBasicAuthCost(t *testing.T) {
+	s := openServer(t, 1)
+	best := 10.0
+	for range 10 {
+		nobody, user := alternatingReads(t, s, "", basic("joe0", "p"))
+		best = min(best, float64(user)/float64(nobody))
+		t.Logf("median of a read: %s as nobody, %s with basic authentication: %+.1f %%", nobody, user, 100*(float64(user)/float64(nobody)-1))
+		if best <= 1.15 {
+			return
+		}
+	}
+	t.Errorf("basic authentication adds %.1f %% at best", 100*(best-1))
+}
+
+// alternatingReads are the median times of reading the document with each of two Authorization headers.
+func alternatingReads(t *testing.T, s *Server, headers ...string) (first, second time.Duration) {
+	const reads = 5000
+	times := [2][]time.Duration{}
+	for range reads {
+		for i, header := range headers {
+			r := httptest.NewRequest("GET", "/db/doc", nil)
+			if header != "" {
+				r.Header.Set("Authorization", header)
+			}
+			w := httptest.NewRecorder()
+			begin := time.Now()
+			s.ServeHTTP(w, r)
+			times[i] = append(times[i], time.Since(begin))
+			require.Equal(t, 200, w.Code)
+		}
+	}
+	slices.Sort(times[0])
+	slices.Sort(times[1])
+	return times[0][reads/2], times[1][reads/2]
+}
+
 // TestLoginFloodLeavesOthersAlone measures reads while twenty clients try wrong passwords. The time of a read must not double; since
 // test machines are busy with other things too, the best of a few tries counts.
 func TestLoginFloodLeavesOthersAlone(t *testing.T) {

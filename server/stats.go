@@ -35,6 +35,7 @@ type stats struct {
 	request, reads, writes *stat
 	total                  *stat
 	fastHashes, slowHashes *stat
+	authHits, authMisses   *stat
 	methods                map[string]*stat
 	codes                  [600]*stat
 }
@@ -52,6 +53,7 @@ func newStats() *stats {
 	}
 	s.reads, s.writes = s.byName["couchdb.database_reads"], s.byName["couchdb.database_writes"]
 	s.request, s.total = s.byName["couchdb.request_time"], s.byName["couchdb.httpd.requests"]
+	s.authHits, s.authMisses = s.byName["couchdb.auth_cache_hits"], s.byName["couchdb.auth_cache_misses"]
 	s.fastHashes, s.slowHashes = s.byName["couchdb.password_hashing_fast"], s.byName["couchdb.password_hashing_slow"]
 	for _, st := range s.all {
 		if len(st.path) != 3 {

@@ -62,10 +62,10 @@ func (d *userDirectory) close() {
 func (d *userDirectory) find(ctx context.Context, db, name string) (*auth.User, error) {
 	key := userKey{db, name}
 	if u, ok := d.known.Get(key); ok {
-		d.stats.add("couchdb.auth_cache_hits", 1)
+		d.stats.authHits.n.Add(1)
 		return u, nil
 	}
-	d.stats.add("couchdb.auth_cache_misses", 1)
+	d.stats.authMisses.n.Add(1)
 	d.mu.Lock()
 	generation := d.generation
 	d.mu.Unlock()

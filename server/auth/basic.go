@@ -20,7 +20,8 @@ func Basic(header string) (name, password string, ok bool, err error) {
 	if !found {
 		return "", "", false, nil
 	}
-	raw, err := base64.StdEncoding.DecodeString(strings.Trim(encoded, " \t"))
+	var buf [96]byte
+	raw, err := base64.StdEncoding.AppendDecode(buf[:0], []byte(strings.Trim(encoded, " \t")))
 	if err != nil {
 		return "", "", false, ErrBadBasic
 	}

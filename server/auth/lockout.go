@@ -55,11 +55,11 @@ func newLockout() *lockout {
 	return &lockout{counts: counts, now: time.Now}
 }
 
+// counting tells whether there is any counter that could be reached.
+func (l *lockout) counting(r LockoutRules) bool { return r.Mode != LockoutOff && l.counts.Len() > 0 }
+
 // reached tells whether the account has failed too often.
 func (l *lockout) reached(a attempt, r LockoutRules) bool {
-	if r.Mode == LockoutOff {
-		return false
-	}
 	f, ok := l.counts.Get(a)
 	return ok && f.count >= r.Threshold && l.now().Sub(f.since) < r.Lifetime
 }

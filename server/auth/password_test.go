@@ -56,7 +56,7 @@ func TestLockout(t *testing.T) {
 	r := open
 	r.Lockout = LockoutRules{LockoutEnforce, 3, 10, time.Minute}
 	try := func(peer, password string) (bool, error) {
-		ok, _, err := v.Verify(context.Background(), peer, u.Name, password, u, &r)
+		ok, _, err := v.Verify(context.Background(), from(peer), u.Name, password, u, &r)
 		return ok, err
 	}
 	for range 3 {
@@ -76,7 +76,7 @@ func TestLockout(t *testing.T) {
 	r.Lockout.Mode, r.Lockout.Threshold = LockoutWarn, 1
 	_, err = try("a", "wrong")
 	require.NoError(t, err)
-	_, warn, err := v.Verify(context.Background(), "a", u.Name, "secret", u, &r)
+	_, warn, err := v.Verify(context.Background(), from("a"), u.Name, "secret", u, &r)
 	require.NoError(t, err)
 	require.True(t, warn)
 }
@@ -86,7 +86,7 @@ func TestVerifierForgets(t *testing.T) {
 	v := NewVerifier(nil)
 	u := admin(t, "one", weak)
 	check := func(password string, u *User) bool {
-		ok, _, err := v.Verify(context.Background(), "p", u.Name, password, u, &open)
+		ok, _, err := v.Verify(context.Background(), from("p"), u.Name, password, u, &open)
 		require.NoError(t, err)
 		return ok
 	}
@@ -196,8 +196,10 @@ func BenchmarkVerifyKnown(b *testing.B) {
 	u := admin(b, "password", weak)
 	b.ReportAllocs()
 	for b.Loop() {
-		if ok, _, err := v.Verify(b.Context(), "127.0.0.1", u.Name, "password", u, &open); !ok || err != nil {
+		if ok, _, err := v.Verify(b.Context(), from("127.0.0.1"), u.Name, "password", u, &open); !ok || err != nil {
 			b.Fatal(err)
 		}
 	}
 }
+
+func from(peer string) func() string { return func() string { return peer } }

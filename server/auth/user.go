@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"strconv"
 	"strings"
 
@@ -20,6 +22,18 @@ type User struct {
 	TOTP       *TOTP // nil without a second factor
 	Conflicted bool  // the document has conflicts
 	Stored     bool  // comes from a document, which can be rewritten
+
+	fingerprint [16]byte // of name and hash, for the Verifier; zero when it was not computed
+}
+
+// newFingerprint stands for the name and for all that the stored hash depends on.
+func (u *User) newFingerprint() [16]byte {
+	var b []byte
+	for _, s := range [...]string{u.Name, u.Scheme, u.PRF, u.Salt, u.Key} {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	sum := sha256.Sum256(binary.AppendVarint(b, u.Iterations))
+	return [16]byte(sum[:16])
 }
 
 // DocPrefix begins the ids of user documents.
@@ -55,6 +69,7 @@ func ParseUser(name string, body []byte) *User {
 	if t, ok := v.Get("totp"); ok {
 		u.TOTP = parseTOTP(t)
 	}
+	u.fingerprint = u.newFingerprint()
 	return u
 }
 
@@ -72,6 +87,7 @@ func ParseAdmin(name, stored string) *User {
 	if rest, ok := strings.CutPrefix(stored, "-hashed-"); ok {
 		u.Scheme = SchemeSimple
 		u.Key, u.Salt, _ = strings.Cut(rest, ",")
+		u.fingerprint = u.newFingerprint()
 		return u
 	}
 	u.Scheme, u.PRF = SchemePBKDF2, "sha"
@@ -91,6 +107,7 @@ func ParseAdmin(name, stored string) *User {
 		return nil
 	}
 	u.Key, u.Salt, u.Iterations = parts[0], parts[1], n
+	u.fingerprint = u.newFingerprint()
 	return u
 }
 

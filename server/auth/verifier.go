@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/binary"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 )
@@ -19,7 +18,7 @@ type Rules struct {
 // and are counted. It is safe for concurrent use.
 type Verifier struct {
 	known   *lru.Cache[[32]byte, struct{}]
-	key     [32]byte // of the process; what is remembered means nothing elsewhere
+	key     [16]byte // of the process; what is remembered means nothing elsewhere
 	gate    *gate
 	lockout *lockout
 	counted func(slow bool)
@@ -44,13 +43,15 @@ func NewVerifier(counted func(slow bool)) *Verifier {
 }
 
 // Verify tells whether the password is the user's. A nil user is an unknown name, which counts as a failure. warn is set when
-// the account would be locked but the rules only warn. The error is ErrLocked, one of the hash's limits, or ctx's.
-func (v *Verifier) Verify(ctx context.Context, peer, name, password string, u *User, r *Rules) (ok, warn bool, err error) {
-	a := attempt{peer: peer, name: name}
-	if u != nil {
-		a.salt = u.Salt
+// the account would be locked but the rules only warn. peer is asked only when it matters. The error is ErrLocked, one of the hash's limits, or ctx's.
+func (v *Verifier) Verify(ctx context.Context, peer func() string, name, password string, u *User, r *Rules) (ok, warn bool, err error) {
+	a := func() attempt {
+		if u == nil {
+			return attempt{peer: peer(), name: name}
+		}
+		return attempt{peer: peer(), name: name, salt: u.Salt}
 	}
-	if v.lockout.reached(a, r.Lockout) {
+	if v.lockout.counting(r.Lockout) && v.lockout.reached(a(), r.Lockout) {
 		if r.Lockout.Mode == LockoutEnforce {
 			return false, false, ErrLocked
 		}
@@ -60,22 +61,21 @@ func (v *Verifier) Verify(ctx context.Context, peer, name, password string, u *U
 		ok, err = v.check(ctx, peer, password, u, r.Limits)
 	}
 	if !ok && err == nil {
-		v.lockout.add(a, r.Lockout)
+		v.lockout.add(a(), r.Lockout)
 	}
 	return ok, warn, err
 }
 
-func (v *Verifier) check(ctx context.Context, peer, password string, u *User, l Limits) (bool, error) {
+func (v *Verifier) check(ctx context.Context, peer func() string, password string, u *User, l Limits) (bool, error) {
 	key := v.fingerprint(password, u)
-	if v.known.Contains(key) {
-		v.known.Get(key)
+	if _, known := v.known.Get(key); known {
 		v.counted(false)
 		return true, nil
 	}
 	if err := u.allowed(l); err != nil {
 		return false, err
 	}
-	leave, err := v.gate.enter(ctx, peer)
+	leave, err := v.gate.enter(ctx, peer())
 	if err != nil {
 		return false, err
 	}
@@ -106,13 +106,14 @@ func (v *Verifier) Do(ctx context.Context, peer string, f func() error) error {
 }
 
 // fingerprint stands for a password together with the stored hash it is checked against: whatever changes in the hash makes
-// it another one.
+// it another one. With a password of usual length it is one block of SHA-256.
 func (v *Verifier) fingerprint(password string, u *User) [32]byte {
-	var buf [320]byte
+	var buf [128]byte
 	b := append(buf[:0], v.key[:]...)
-	for _, s := range [...]string{u.Name, u.Scheme, u.PRF, u.Salt, u.Key} {
-		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	stored := u.fingerprint
+	if stored == ([16]byte{}) {
+		stored = u.newFingerprint()
 	}
-	b = binary.AppendVarint(b, u.Iterations)
+	b = append(b, stored[:]...)
 	return sha256.Sum256(append(b, password...))
 }
