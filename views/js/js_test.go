@@ -53,3 +53,10 @@ func TestMap(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `"a":1|[1,"é"]:null|"b":12345678901234567000|[12345678901234567000,"é"]:null|`, got)
 }
+
+func TestHalfCharactersAreReplaced(t *testing.T) {
+	p := newTestPool(t, Options{})
+	got, err := mapText(t, p, `function(doc){ emit(doc.k[0], [doc.k.charAt(1), '\\ud83e', {'\ud83e': 1}]) }`, "", `{"_id":"a","k":"🪀"}`)
+	require.NoError(t, err)
+	require.Equal(t, "\"\uFFFD\":[\"\uFFFD\",\"\\\\ud83e\",{\"\uFFFD\":1}]|", got)
+}

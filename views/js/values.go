@@ -1,6 +1,7 @@
 package js
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 
@@ -162,6 +163,9 @@ func (s *sandbox) appendObject(dst []byte, v goja.Value) ([]byte, error) {
 		return append(dst, "null"...), nil
 	}
 	s.scratch = append(s.scratch[:0], str.String()...)
+	if bytes.Contains(s.scratch, []byte(`\ud`)) {
+		s.scratch = append(s.scratch[:0], cleanJSON(str)...)
+	}
 	parsed, err := s.printed.Parse(s.scratch)
 	if err != nil {
 		return dst, err
