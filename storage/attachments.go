@@ -19,12 +19,13 @@ import (
 //
 //	TagAtt, id, n        bytes n*maxEntry.. of the attachment, maxEntry of them except in the last chunk
 //	TagAttRefs, id       number of entries that refer to it, 8 bytes little-endian
-//	TagAttPending, id    time (µs since 1970, varint) until which an upload may wait for its document
+//	TagAttPending, id    time (µs since 1970, varint) until which bytes without a reference stay
 //
 // An upload is streamed to the store before its document is written, in transactions of bounded size, with a pending marker.
 // The document's transaction claims it: it requires the marker, and replaces it by a reference. An id has either a marker or
-// references, so bytes are removed when the last reference goes (attachrefs.go), or when a marker is out of date
-// (attachcollect.go): whatever happens in between, bytes that a document refers to stay, and others go in the end.
+// references. When the last reference goes a marker takes its place (attachrefs.go), for those who are reading; bytes are removed
+// when their marker is out of date (attachcollect.go): whatever happens in between, bytes that a document refers to stay, and
+// others go in the end.
 //
 // The first bytes of a request, up to uploadMemory, take no transaction of their own: they travel in Attachment.Data and are
 // written with the document.
@@ -227,7 +228,7 @@ func (s *uploadSink) store() error {
 		if err := u.renew(t); err != nil {
 			return err
 		}
-		t.setPending(ref, u.db.store.now())
+		t.setPending(ref, uploadLease)
 		t.putAttachmentChunks(ref, s.chunks, s.buf)
 		return nil
 	})
@@ -260,7 +261,7 @@ func (u *Uploads) renew(t *dbTx) error {
 		if value == nil {
 			return errUploadExpired
 		}
-		t.setPending(u.streamed[i], u.db.store.now())
+		t.setPending(u.streamed[i], uploadLease)
 	}
 	return nil
 }
@@ -272,8 +273,8 @@ func newAttachmentID() string {
 	return string(id[:])
 }
 
-func (t *dbTx) setPending(ref string, now time.Time) {
-	lease := binary.AppendVarint(nil, now.Add(uploadLease).UnixMicro())
+func (t *dbTx) setPending(ref string, lasts time.Duration) {
+	lease := binary.AppendVarint(nil, t.now().Add(lasts).UnixMicro())
 	t.tx.Set(t.keys.attachment(nil, TagAttPending, ref), lease)
 }
 

@@ -18,7 +18,7 @@ type AttachmentRange struct {
 
 // ReadAttachment writes the bytes of an attachment of a stored document to w, in one snapshot where the store has no time limit
 // for that, and without holding more than a chunk in memory. The error is compat.ErrMissing if the bytes are gone (the document
-// was replaced and compacted, or purged, since it was read).
+// was replaced and compacted, or purged, more than releasedLease ago).
 func (db *DB) ReadAttachment(ctx context.Context, att *compat.Attachment, o AttachmentRange, w io.Writer) error {
 	if o.To < 0 || o.To > att.EncodedLength {
 		o.To = att.EncodedLength

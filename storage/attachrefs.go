@@ -3,7 +3,12 @@ package storage
 import (
 	"maps"
 	"slices"
+	"time"
 )
+
+// releasedLease is how long the bytes of an attachment stay after the last reference has gone: long enough for a download that
+// needs several snapshots.
+const releasedLease = 10 * time.Minute
 
 // attachmentRefs collects how the references of attachments change in a transaction, so that each count is written once.
 type attachmentRefs map[string]int64
@@ -51,7 +56,8 @@ func (t *dbTx) countAttachment(ref string, n int64) {
 	t.atts[ref] += n
 }
 
-// finishAttachments writes the counts and removes the bytes of attachments without a reference left.
+// finishAttachments writes the counts. The bytes of an attachment without a reference left get a lease, as those of an upload: who
+// has just read its document in an earlier snapshot can still read them; then they are collected.
 //
 // A reference is added without a read. That is safe against a concurrent removal of the last one: whoever adds it has, in the
 // same transaction, read the entry that holds another one, or the pending marker, or the count itself (claimAttachment).
@@ -66,7 +72,7 @@ func (t *dbTx) finishAttachments() error {
 			}
 			if counter(value)+delta <= 0 {
 				t.tx.Clear(key)
-				t.dropChunks(ref)
+				t.setPending(ref, releasedLease)
 				continue
 			}
 		}

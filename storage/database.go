@@ -30,7 +30,7 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error 
 		if o.Security == nil {
 			return nil
 		}
-		t := dbTx{dbRead: dbRead{r: tx, rec: *rec, keys: newSpace(prefix), name: name}, tx: tx, ctx: ctx}
+		t := dbTx{dbRead: dbRead{r: tx, rec: *rec, keys: newSpace(prefix), name: name}, tx: tx, ctx: ctx, now: s.now}
 		return t.setSecurity(o.Security)
 	})
 	if err == nil {

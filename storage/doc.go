@@ -50,7 +50,7 @@
 //  6. The counts of each rank level add up to the number of rows below (rank.go); those of the sequence blocks to the rows of
 //     CHANGES (seqblocks.go).
 //  7. The reference count of an attachment is the number of DOCS and HISTORY entries that name it; its bytes are there, whole and
-//     with its digest. Other bytes belong to an upload with a pending marker, which has no count.
+//     with its digest. Other bytes have a pending marker, and no count: uploads, and what was released a while ago.
 //  8. Nothing reads a counter with a conflict on the write path, and writers of different documents share no read key but the database's
 //     record (which only creation, deletion and changes of settings write) and the tail of the sequence index (which one write in
 //     about a thousand moves).

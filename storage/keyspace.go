@@ -27,7 +27,7 @@ import (
 //	TagLocal, id [, chunk]                  local document: revision number, body                 local.go
 //	TagAtt, attachment id (16 bytes), chunk attachment bytes                                      attachments.go
 //	TagAttRefs, attachment id               reference count, 8 bytes little-endian                attachments.go
-//	TagAttPending, attachment id            lease of an upload not yet claimed                    attachments.go
+//	TagAttPending, attachment id            lease of bytes that no entry names                    attachments.go
 //	TagPurges + 13 bytes of seq             id, revisions asked to purge                          purge.go
 //	TagPartStats, partition, stat           counter, 8 bytes little-endian                        stats.go
 //	TagRankIDs, level, id                   count, 8 bytes little-endian                          rank.go

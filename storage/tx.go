@@ -45,6 +45,7 @@ type dbTx struct {
 	atts    attachmentRefs
 	scratch []byte
 	ctx     context.Context
+	now     func() time.Time
 }
 
 // maxOrders is how many sequences one transaction can give out: the user part of a versionstamp has two bytes.
@@ -101,7 +102,7 @@ func (db *DB) viewOn(ctx context.Context, fn func(*dbRead) error) error {
 func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 	changed := false
 	err := db.store.write(ctx, func(tx kv.Tx) error {
-		t := dbTx{tx: tx, ctx: ctx}
+		t := dbTx{tx: tx, ctx: ctx, now: db.store.now}
 		if err := t.open(tx, db.name); err != nil {
 			return err
 		}
