@@ -78,7 +78,6 @@ func thrownText(word, reason string) *Error {
 // CaseClause is the crash of the real server on a value that it has no case for.
 func CaseClause(v ejson.Value) *Error { return Named(KindUnknown, "case_clause", erlangText(v)) }
 
-// erlangText is couch_util:to_binary of a JSON value: texts and lists of texts as they are, anything else in Erlang's notation.
 func erlangText(v ejson.Value) string {
 	switch v.Kind() {
 	case ejson.String:
@@ -89,6 +88,20 @@ func erlangText(v ejson.Value) string {
 		}
 	}
 	return erlangTerm(v)
+}
+
+// ErlangText is couch_util:to_binary of a JSON value: texts and lists of texts and bytes as they are, anything else in Erlang's
+// notation.
+func ErlangText(v ejson.Value) string { return erlangText(v) }
+
+// IOText is the text that Erlang makes of a string or of an array of strings and bytes, nested or not (iolist_to_binary); ok is
+// false for anything else.
+func IOText(v ejson.Value) (text string, ok bool) {
+	if k := v.Kind(); k != ejson.String && k != ejson.Array {
+		return "", false
+	}
+	b, ok := appendIOData(nil, v, 0)
+	return string(b), ok
 }
 
 // appendIOData is iolist_to_binary of a JSON array.

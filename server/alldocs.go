@@ -119,25 +119,31 @@ type listWriter struct {
 	o     *compat.ViewOptions
 	kind  listKind
 	first bool
+	// feed takes the rows in place of s: a list function.
+	feed  *listRun
+	batch [][]byte
 }
 
 // writeList answers one list and ends it with tail.
 func (c *Call) writeList(s *Stream, o *compat.ViewOptions, tail string) error {
 	w := &listWriter{c: c, s: s, o: o, kind: c.listKind(), first: true}
-	var err error
-	switch {
-	case o.Keys.Kind() == ejson.Array:
-		err = w.byKeys()
-	case w.kind == listLocal:
-		err = w.local()
-	default:
-		err = c.db.AllDocs(c.Context(), w.rangeOptions(), func(h storage.ListHeader) error { return w.header(h, true) }, w.row)
-	}
-	if err != nil {
+	if err := w.rows(); err != nil {
 		return err
 	}
-	_, err = s.WriteString("\r\n]}" + tail)
+	_, err := s.WriteString("\r\n]}" + tail)
 	return err
+}
+
+// rows writes the header and the rows.
+func (w *listWriter) rows() error {
+	switch {
+	case w.o.Keys.Kind() == ejson.Array:
+		return w.byKeys()
+	case w.kind == listLocal:
+		return w.local()
+	}
+	header := func(h storage.ListHeader) error { return w.header(h, true) }
+	return w.c.db.AllDocs(w.c.Context(), w.rangeOptions(), header, w.row)
 }
 
 // rangeOptions maps the options to a range of ids. Keys that are no strings compare like Erlang terms: below all strings.
@@ -203,7 +209,7 @@ func clampToPartition(r *storage.RangeOptions, partition string) {
 }
 
 func (w *listWriter) header(h storage.ListHeader, withOffset bool) error {
-	b := strconv.AppendInt(append(w.s.Buffer(), `{"total_rows":`...), h.Total, 10)
+	b := strconv.AppendInt(append(w.buffer(), `{"total_rows":`...), h.Total, 10)
 	if withOffset {
 		b = strconv.AppendInt(append(b, `,"offset":`...), min(h.Offset, h.Total), 10)
 	} else {
@@ -217,13 +223,23 @@ func (w *listWriter) header(h storage.ListHeader, withOffset bool) error {
 			b = append(b, "null"...)
 		}
 	}
+	if w.feed != nil {
+		return w.feedHeader(b)
+	}
 	return w.s.Commit(append(b, ",\"rows\":[\r\n"...))
+}
+
+func (w *listWriter) buffer() []byte {
+	if w.feed != nil {
+		return nil
+	}
+	return w.s.Buffer()
 }
 
 // next begins a row.
 func (w *listWriter) next() []byte {
-	b := w.s.Buffer()
-	if !w.first {
+	b := w.buffer()
+	if !w.first && w.feed == nil {
 		b = append(b, ",\r\n"...)
 	}
 	w.first = false
@@ -247,7 +263,15 @@ func (w *listWriter) row(r *storage.ListRow) error {
 			return err
 		}
 	}
-	return w.s.Commit(append(b, '}'))
+	return w.commit(append(b, '}'))
+}
+
+// commit ends a row.
+func (w *listWriter) commit(b []byte) error {
+	if w.feed != nil {
+		return w.feedRow(b)
+	}
+	return w.s.Commit(b)
 }
 
 func (w *listWriter) doc(b []byte, r *storage.ListRow) ([]byte, error) {
@@ -269,6 +293,9 @@ func (w *listWriter) doc(b []byte, r *storage.ListRow) ([]byte, error) {
 
 // notFound writes the row of a key without a document.
 func (w *listWriter) notFound(key []byte) error {
+	if w.feed != nil { // as list functions see it
+		return w.feedRow(append(append([]byte(`{"id":"error","key":`), key...), `,"value":"not_found"}`...))
+	}
 	b := append(append(w.next(), `{"key":`...), key...)
 	return w.s.Commit(append(b, `,"error":"not_found"}`...))
 }

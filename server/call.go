@@ -41,13 +41,16 @@ type Call struct {
 	callback   string           // JSONP function, "" for none
 	minimal    bool             // Prefer: return=minimal
 	preflight  bool             // the answer is a preflight's
+	rewrites   int64            // how often the request was rewritten
+	identified bool             // a rewritten request has the user it had
+	headOnly   bool             // a rewritten request began as HEAD
 }
 
 // Context ends when the client goes away or the server stops.
 func (c *Call) Context() context.Context { return c.r.Context() }
 
 // IsHead tells whether only headers are wanted.
-func (c *Call) IsHead() bool { return c.r.Method == http.MethodHead }
+func (c *Call) IsHead() bool { return c.headOnly || c.r.Method == http.MethodHead }
 
 // Segment returns the i-th decoded path segment, "" beyond the end.
 func (c *Call) Segment(i int) string {

@@ -141,8 +141,7 @@ func (c *Call) unexpected(err error) *compat.Error {
 func (c *Call) errorBody(status int, e *compat.Error) error {
 	b := append(make([]byte, 0, 128), `{"error":`...)
 	b = ejson.AppendString(b, e.Word())
-	b = append(b, `,"reason":`...)
-	b = ejson.AppendString(b, e.Reason)
+	b = e.AppendReason(append(b, `,"reason":`...))
 	if e.Kind == compat.KindUnknown || e.Ref {
 		ref := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(e.Reason))), 10)
 		c.SetHeader("X-Couch-Stack-Hash", ref)

@@ -23,6 +23,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/js"
 )
 
 // NodeName is the name of the only node unless Options say another; clients see it in shard maps and below /_node.
@@ -34,6 +35,7 @@ var nodePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+@[A-Za-z0-9._:-]+$`)
 type Options struct {
 	Store  *storage.Store
 	Views  *views.Views
+	JS     *js.Pool // runs functions of design documents, nil: none can be run
 	Config *config.Config
 	Log    *slog.Logger
 	Node   string // name of the node, NodeName if empty
@@ -51,6 +53,7 @@ type Server struct {
 	store    *storage.Store
 	jobs     *jobs.Queue
 	views    *views.Views
+	js       *js.Pool
 	config   *config.Config
 	log      *slog.Logger
 	node     string
@@ -87,7 +90,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		store: o.Store, views: o.Views, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(), workers: o.Workers,
+		store: o.Store, views: o.Views, js: o.JS, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(), workers: o.Workers,
 		routes: newRouter(routes), handle: compose(dispatch), stopping: make(chan struct{}),
 	}
 	if s.node = o.Node; s.node == "" {

@@ -43,7 +43,7 @@ func newTestServerOn(t testing.TB, engine kv.Store, store *storage.Store, c *con
 	v, err := views.Open(views.Options{Store: store, KV: engine, Languages: map[string]views.Language{"member": memberLanguage{}}})
 	require.NoError(t, err)
 	t.Cleanup(func() { v.Close() })
-	store.SetHooks(storage.Hooks{Validator: NewValidator(c, v), Indexer: v})
+	store.SetHooks(storage.Hooks{Validator: NewValidator(c, v, nil), Indexer: v})
 	hash, err := auth.HashAdmin("secret", auth.Hashing{Scheme: auth.SchemePBKDF2, PRF: "sha256", Iterations: 10})
 	require.NoError(t, err)
 	_, err = c.Set("admins", "admin", hash, false)

@@ -45,6 +45,11 @@ type settings struct {
 	uuidKind            compat.UUIDOptions
 	defaultSecurity     string
 	attachmentCSP       string // "" when switched off
+	showPolicy          string // Content-Security-Policy of what functions answer, "" when switched off
+	scrubRequests       bool   // functions do not see credentials
+	secureRewrites      bool
+	rewriteLimit        int64
+	functionRevs        int64 // most ids in _revisions of the documents that functions get
 	couchLog            bool
 	auth                *authSettings
 	cors                *corsSettings // nil when off
@@ -90,9 +95,16 @@ func readSettings(c *config.Config, old *settings) *settings {
 		auth:                readAuthSettings(c),
 		cors:                readCORS(c),
 		frames:              readFrameOptions(c),
+		scrubRequests:       c.Bool("chttpd", "scrub_json_request"),
+		secureRewrites:      c.Bool("chttpd", "secure_rewrites"),
+		functionRevs:        c.Int("query_server_config", "revs_limit", math.MaxInt64),
+		rewriteLimit:        c.Int("chttpd", "rewrite_limit", math.MaxInt64),
 	}
 	if c.Bool("csp", "attachments_enable") {
 		s.attachmentCSP = c.String("csp", "attachments_header_value")
+	}
+	if c.Bool("csp", "showlist_enable") {
+		s.showPolicy = c.String("csp", "showlist_header_value")
 	}
 	s.uuidKind = compat.UUIDOptions{Algorithm: compat.UUIDAlgorithm(c.String("uuids", "algorithm")), Suffix: c.String("uuids", "utc_id_suffix")}
 	s.setUUIDs(old)

@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views/js"
 )
 
 // writer is who writes documents, in the context of a write. Writes without one are the server's own and pass.
@@ -43,15 +44,20 @@ func (c *Call) writerContext(docs []*compat.Document) (context.Context, error) {
 	return context.WithValue(c.Context(), writerKey{}, w), nil
 }
 
-// validator is the storage.Validator of the server: a list of rules, each of which says for a transaction whether it is in force.
-type validator struct{ rules []rule }
+// validator is the storage.BatchValidator of the server: a list of rules, each of which says for a transaction whether it is in force, and
+// the functions of design documents.
+type validator struct {
+	rules   []rule
+	designs *designValidator
+}
 
 // rule returns its check for a transaction, nil if it is not in force.
 type rule func(ctx context.Context, tx *storage.Tx) (storage.ValidateFunc, error)
 
-// NewValidator returns the checks of document writes, to be given to the store's hooks.
-func NewValidator(c *config.Config, designs DesignChecker) storage.Validator {
-	return validator{[]rule{
+// NewValidator returns the checks of document writes, to be given to the store's hooks. designs checks design documents; pool runs
+// validation functions; without one they refuse every write.
+func NewValidator(c *config.Config, designs DesignChecker, pool *js.Pool) storage.BatchValidator {
+	return validator{designs: newDesignValidator(c, pool), rules: []rule{
 		designRule,
 		designSyntax(designs),
 		func(ctx context.Context, tx *storage.Tx) (storage.ValidateFunc, error) {
@@ -61,6 +67,11 @@ func NewValidator(c *config.Config, designs DesignChecker) storage.Validator {
 			return checkUser, nil
 		},
 	}}
+}
+
+// PrepareBatch implements storage.BatchValidator.
+func (v validator) PrepareBatch(ctx context.Context, tx *storage.Tx) (storage.ValidateBatchFunc, error) {
+	return v.designs.prepare(ctx, tx)
 }
 
 // Prepare implements storage.Validator.

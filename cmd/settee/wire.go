@@ -85,7 +85,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))
 	a.store.SetHooks(storage.Hooks{ // before the system databases, whose creation is written to _global_changes meanwhile
 		MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
-		Validator:        server.NewValidator(a.config, a.views),
+		Validator:        server.NewValidator(a.config, a.views, a.js),
 		Indexer:          a.views,
 		Updated:          a.warmer.Changed,
 	})
@@ -94,7 +94,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	}
 	if err == nil {
 		a.server, err = server.New(server.Options{
-			Store: a.store, Views: a.views, Jobs: a.jobs, Config: a.config, Log: log, Node: nodeName(), Web: o.webDir, Metrics: a.collectors(),
+			Store: a.store, JS: a.js, Views: a.views, Jobs: a.jobs, Config: a.config, Log: log, Node: nodeName(), Web: o.webDir, Metrics: a.collectors(),
 		})
 	}
 	if err != nil {
@@ -160,6 +160,9 @@ func (a *app) close() error {
 	}
 	if a.views != nil {
 		err = errors.Join(err, a.views.Close())
+	}
+	if a.js != nil {
+		a.js.Close()
 	}
 	return errors.Join(err, a.store.Close(), a.kv.Close())
 }

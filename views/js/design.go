@@ -46,7 +46,7 @@ func (d *Design) Call(ctx context.Context, path []string, args ...[]byte) (ejson
 	return parseReply(reply)
 }
 
-// parseReply parses an answer; ["error", word, reason] is the error it says (couch_os_process:readjson).
+// parseReply parses an answer; ["error", word, reason] and ["fatal", word, reason] are the errors they say (couch_os_process:readjson).
 func parseReply(reply []byte) (ejson.Value, error) {
 	v, err := ejson.Parse(reply)
 	if err != nil {
@@ -65,14 +65,31 @@ func replyError(v ejson.Value) error {
 		list[i] = e
 		i++
 	}
-	if !list[0].TextIs("error") {
+	if !list[0].TextIs("error") && !list[0].TextIs("fatal") {
 		return nil
 	}
 	if list[1].Kind() != ejson.String {
 		return compat.ErrFunctionClause
 	}
-	return compat.Thrown(list[1].Text(), list[2])
+	thrown := compat.Thrown(list[1].Text(), list[2])
+	if body, given := list[2].Get("body"); given && list[2].Len() == 1 && body.Kind() == ejson.String {
+		return &RawError{Err: thrown, Body: body.Text()}
+	}
+	return thrown
 }
+
+// RawError is an error whose reason is an object with the member body alone: a list function that has begun to answer ends its answer with
+// this text (chttpd:send_chunked_error).
+type RawError struct {
+	Err  *compat.Error
+	Body string
+}
+
+// Error implements error.
+func (e *RawError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error as other requests show it.
+func (e *RawError) Unwrap() error { return e.Err }
 
 // Filter runs a filter function over documents and tells which pass. With a path into views the map function is the filter: a document
 // passes if it emits. req is the request object; only filters get it.

@@ -1,16 +1,18 @@
 // What functions of design documents other than map and reduce find in their realm, and how they are run: the answers are those of
 // CouchDB's query server, as the text of a JSON value. It runs once in a realm, after prelude.js and before any source of a user.
-// native holds functions of the host, see designrealm.go; toSource shows a value as the engine of CouchDB does.
-function (native, global, toSource) {
+// native holds functions of the host, see design_worker.go; toSource shows a value as the engine of CouchDB does; outerArray is the
+// prototype of arrays that come from outside.
+function (native, global, toSource, outerArray) {
     'use strict';
-    const {create, defineProperty} = Object;
+    const {create, defineProperty, getPrototypeOf} = Object;
     const {stringify} = JSON;
     const apply = Reflect.apply;
 
     function show(name, value) {
         defineProperty(global, name, {value: value, writable: true, enumerable: true, configurable: true});
     }
-    function isObject(v) { return typeof v === 'object' && v !== null; }
+    // Whether a value may be a response. CouchDB tells arrays of its own from those that a function makes, which pass for objects.
+    function isObject(v) { return typeof v === 'object' && v !== null && getPrototypeOf(v) !== outerArray; }
     // An error that the code of CouchDB's query server raises, at its place there.
     function mishap(reason, line) {
         const e = new TypeError(reason);

@@ -134,7 +134,7 @@ func (w *worker) newDesignFunction(ddoc []byte, source string) (*designFunction,
 	_ = native.Set("row", f.nativeRow)
 	exported, err := run(goja.Undefined(), native, s.vm.GlobalObject(), s.vm.ToValue(func(c goja.FunctionCall) goja.Value {
 		return s.vm.ToValue(s.source(c.Argument(0)))
-	}))
+	}), s.arrayProto)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,160 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"math"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views/js"
+)
+
+// This file runs the functions validate_doc_update inside the transactions that write documents. Which there are follows from the list of
+// design documents, which the transaction reads: a function counts from the commit of its design document on.
+
+// validationCache is for how many databases the functions are remembered.
+const validationCache = 4096
+
+// designValidator asks the validation functions of design documents.
+type designValidator struct {
+	config *config.Config
+	pool   *js.Pool
+	sets   *lru.Cache[string, *validationSet] // by the key prefix of the database
+}
+
+// validationSet is the validation functions of a database while its design documents are those of stamp.
+type validationSet struct {
+	stamp   []byte
+	designs []*js.Design
+	// blocked refuses what passed the functions: the next design document is in a language that cannot be run.
+	blocked *compat.Error
+}
+
+func newDesignValidator(c *config.Config, pool *js.Pool) *designValidator {
+	sets, _ := lru.New[string, *validationSet](validationCache) // only fails for a size below 1
+	return &designValidator{config: c, pool: pool, sets: sets}
+}
+
+// prepare is storage.BatchValidator's PrepareBatch: nil without functions, and for the server's own writes.
+func (v *designValidator) prepare(ctx context.Context, tx *storage.Tx) (storage.ValidateBatchFunc, error) {
+	w, _ := ctx.Value(writerKey{}).(*writer)
+	if w == nil {
+		return nil, nil
+	}
+	var room [512]byte
+	stamp, err := tx.AppendDesignStamp(room[:0])
+	if err != nil || len(stamp) == 0 {
+		return nil, err
+	}
+	key := string(tx.AppendPrefix(nil, storage.TagViews))
+	set, known := v.sets.Get(key)
+	if !known || !bytes.Equal(set.stamp, stamp) {
+		if set, err = v.load(tx, stamp); err != nil {
+			return nil, err
+		}
+		v.sets.Add(key, set)
+	}
+	if len(set.designs) == 0 && set.blocked == nil {
+		return nil, nil
+	}
+	security, err := tx.Security()
+	if err != nil {
+		return nil, err
+	}
+	user := appendUserContext(nil, tx.Name(), w.user)
+	return func(ctx context.Context, edits []storage.ValidatedEdit) ([]error, error) {
+		return v.ask(ctx, set, edits, user, appendSecurity(nil, security))
+	}, nil
+}
+
+// load collects the functions. The one that every users database begins with is left out: its rules are applied in Go (see checkUser).
+func (v *designValidator) load(tx *storage.Tx, stamp []byte) (*validationSet, error) {
+	refs, err := tx.DesignDocs()
+	if err != nil {
+		return nil, err
+	}
+	set := &validationSet{stamp: bytes.Clone(stamp)}
+	native := tx.Name() == v.config.String("chttpd_auth", "authentication_db")
+	for _, ref := range refs {
+		doc, err := tx.OpenDesign(ref)
+		if err != nil {
+			return nil, err
+		}
+		body, err := ejson.Parse(doc.Body)
+		if err != nil {
+			return nil, err
+		}
+		source, given := body.Get("validate_doc_update")
+		if !given || native && doc.ID == authDesignID && source.TextIs(authDesignSource) {
+			continue
+		}
+		design, err := designOf(v.pool, tx.Name(), doc, body)
+		if err != nil {
+			set.blocked = blockedBy(body, err)
+			break
+		}
+		set.designs = append(set.designs, design)
+	}
+	return set, nil
+}
+
+// blockedBy is the error of writes below a validation function in another language.
+func blockedBy(body ejson.Value, err error) *compat.Error {
+	if language, _ := body.Get("language"); language.TextIs("query") {
+		return compat.NewError(compat.KindError, "internal_server_error")
+	}
+	e, _ := compat.AsError(err)
+	return e
+}
+
+// ask gives the verdicts on edits. Design documents are never asked about.
+func (v *designValidator) ask(ctx context.Context, set *validationSet, edits []storage.ValidatedEdit, user, security []byte) ([]error, error) {
+	verdicts := make([]error, len(edits))
+	question := js.Validation{Designs: set.designs, User: user, Security: security, Docs: make([]js.ValidatedDoc, 0, len(edits))}
+	asked := make([]int, 0, len(edits))
+	revs := v.config.Int("query_server_config", "revs_limit", math.MaxInt64)
+	for i, e := range edits {
+		if compat.IsDesignID(e.Edit.ID) {
+			continue
+		}
+		doc := js.ValidatedDoc{New: appendEdit(nil, e.Edit)}
+		if e.Parent != nil {
+			doc.Old = appendFunctionDoc(nil, e.Parent, revs)
+		}
+		question.Docs, asked = append(question.Docs, doc), append(asked, i)
+	}
+	if len(asked) == 0 {
+		return verdicts, nil
+	}
+	answers, err := v.pool.Validate(ctx, &question)
+	if err != nil {
+		return nil, functionError(err)
+	}
+	for n, i := range asked {
+		switch {
+		case answers[n] != nil:
+			verdicts[i] = functionError(answers[n])
+		case set.blocked != nil:
+			verdicts[i] = set.blocked
+		}
+	}
+	return verdicts, nil
+}
+
+// appendEdit prints a document that is about to be stored: attachments that come with it have no digest yet.
+func appendEdit(b []byte, edit *storage.Document) []byte {
+	view := viewOf(edit, &compat.DocOptions{Revs: true})
+	for i := range view.Attachments {
+		if a := view.Attachments[i].Attachment; !a.HasRevPos {
+			plain := *a
+			plain.HasDigest = false
+			view.Attachments[i].Attachment = &plain
+		}
+	}
+	return compat.AppendDocument(b, view)
+}
