@@ -99,14 +99,13 @@ func (c *cover) entries(n int, from, to []byte) ([]entry, error) {
 
 // addRows adds the rows with from <= row < to, but for those that the weights have.
 func (c *cover) addRows(group *gathered, from, to []byte) error {
-	return c.eachRow(from, to, func(_ []byte, r gatheredRow) error { return c.row(group, r) })
+	return c.eachRow(from, to, c.x.restOnly(c.slot), func(_ []byte, r gatheredRow) error { return c.row(group, r) })
 }
 
-// eachRow calls fn for the rows with from <= row < to that are not in the weights' sums, if the function's aggregates are without
-// those. Rows stay valid, their keys do not.
-func (c *cover) eachRow(from, to []byte, fn func(key []byte, r gatheredRow) error) error {
+// eachRow calls fn for the rows with from <= row < to, or, if restOnly, those of them that are not in the weights' sums. Rows stay
+// valid, their keys do not.
+func (c *cover) eachRow(from, to []byte, restOnly bool, fn func(key []byte, r gatheredRow) error) error {
 	rows := c.x.Rows
-	restOnly := c.x.restOnly(c.slot)
 	it := c.r.Range(concat(rows, from), rangeEnd(rows, to), kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for it.Next() {

@@ -12,7 +12,47 @@ type current struct {
 	prefix []byte // of its rows' keys; nil before the first
 	rows   int
 	group  pendingGroup
+	tally  tally
 	skip   bool
+}
+
+// tally reduces rows without keeping them, where they are only counted, or are integers to be added up.
+type tally struct {
+	rows, sum int64
+	inexact   bool // sum is not the sum
+}
+
+func (t *tally) add(kind reduce.Kind, value []byte) {
+	t.rows++
+	if kind != reduce.KindSum {
+		return
+	}
+	n, ok := reduce.SmallInt(value)
+	s := t.sum + n
+	if !ok || (s > t.sum) != (n > 0) {
+		t.inexact = true
+	}
+	t.sum = s
+}
+
+// tallies tells whether rows are tallied.
+func (u *run) tallies() bool {
+	kind := u.fn.Kind()
+	return kind == reduce.KindCount || kind == reduce.KindSum
+}
+
+// tallied gives a group its aggregate, reading its rows again if the tally is not enough.
+func (u *run) tallied(group *pendingGroup, t *tally, from, to []byte) error {
+	switch {
+	case u.fn.Kind() == reduce.KindCount:
+		group.agg = reduce.CountAggregate(t.rows)
+	case !t.inexact:
+		group.agg = reduce.CountAggregate(t.sum)
+	default:
+		parts := u.partsOf(group)
+		return u.eachRow(from, to, false, func(_ []byte, r gatheredRow) error { return u.row(parts, r) })
+	}
+	return nil
 }
 
 // grouped reduces the groups of a query one after the other.
@@ -40,7 +80,7 @@ func (u *run) walk(start, end []byte) (next []byte, more bool, err error) {
 	for it.Next() {
 		key := it.Key()[len(prefix):]
 		if c.prefix == nil || !bytes.HasPrefix(key, c.prefix) {
-			if err := u.close(&c); err != nil {
+			if err := u.close(&c, start, end); err != nil {
 				return nil, false, err
 			}
 			if int64(len(u.pending)) >= u.q.Limit {
@@ -57,18 +97,31 @@ func (u *run) walk(start, end []byte) (next []byte, more bool, err error) {
 		if c.skip {
 			continue
 		}
-		r, err := u.take(key, it.Value(), false)
-		if err != nil {
-			return nil, false, err
-		}
-		if err := u.row(c.group.parts, r); err != nil {
+		if err := u.member(&c, key, it.Value()); err != nil {
 			return nil, false, err
 		}
 	}
 	if err := it.Err(); err != nil {
-		return nil, false, u.abandon(&c, err)
+		u.forget(&c.group)
+		return nil, false, err
 	}
-	return nil, false, u.close(&c)
+	return nil, false, u.close(&c, start, end)
+}
+
+// member adds a row to the group.
+func (u *run) member(c *current, key, value []byte) error {
+	r, keyed, err := u.x.Layout.Row(key, value)
+	if err != nil {
+		return err
+	}
+	if u.tallies() {
+		c.tally.add(u.fn.Kind(), r.Value)
+		return nil
+	}
+	if c.group.parts == nil {
+		c.group.parts = u.begin(u.q.Descending)
+	}
+	return u.row(c.group.parts, u.keep(r, key[:keyed]))
 }
 
 // open begins the group of a row.
@@ -89,14 +142,13 @@ func (u *run) open(c *current, key, value []byte) error {
 	if c.skip {
 		return nil
 	}
-	c.group.Row = reduce.Row{Key: u.arena.copy(r.Key), ID: u.arena.copy(r.ID), Value: u.arena.copy(r.Value)}
+	c.group.Row = u.keep(r, nil).Row
 	c.group.Key = shownKey(c.group.Row.Key, u.q.Level)
-	c.group.parts = u.begin(u.q.Descending)
 	return nil
 }
 
-// close ends a group whose rows have all been read.
-func (u *run) close(c *current) error {
+// close ends a group whose rows in start <= row < end have all been read.
+func (u *run) close(c *current, start, end []byte) error {
 	switch {
 	case c.prefix == nil:
 		return nil
@@ -104,36 +156,41 @@ func (u *run) close(c *current) error {
 		u.q.Skip--
 		u.moveOn(c.group.next)
 	default:
+		if c.tally.rows > 0 {
+			from, to := c.within(start, end)
+			if err := u.tallied(&c.group, &c.tally, from, to); err != nil {
+				u.forget(&c.group)
+				return err
+			}
+		}
 		u.pending = append(u.pending, c.group)
 	}
 	c.prefix = nil
 	return u.flushFull()
 }
 
-// rest ends a group without reading all of its rows, which are in start <= row < end.
-func (u *run) rest(c *current, start, end []byte) error {
-	if c.skip {
-		return u.close(c)
-	}
-	from, to := c.prefix, prefixEnd(c.prefix)
+// within is the range of the group's rows in start <= row < end.
+func (c *current) within(start, end []byte) (from, to []byte) {
+	from, to = c.prefix, prefixEnd(c.prefix)
 	if bytes.Compare(from, start) < 0 {
 		from = start
 	}
 	if to == nil || end != nil && bytes.Compare(end, to) < 0 {
 		to = end
 	}
-	u.drop(c.group.parts)
-	c.group.parts.backward = false
-	if err := u.many(&c.group, from, to); err != nil {
-		return u.abandon(c, err)
-	}
-	return u.close(c)
+	return from, to
 }
 
-// abandon leaves a group that could not be read to the end out, after an error.
-func (u *run) abandon(c *current, err error) error {
-	if c.prefix != nil && !c.skip {
-		u.forget(c.group.parts)
+// rest ends a group without reading all of its rows, which are in start <= row < end.
+func (u *run) rest(c *current, start, end []byte) error {
+	if !c.skip {
+		from, to := c.within(start, end)
+		u.forget(&c.group)
+		c.tally = tally{}
+		if err := u.many(&c.group, from, to); err != nil {
+			u.forget(&c.group)
+			return err
+		}
 	}
-	return err
+	return u.close(c, start, end)
 }

@@ -83,8 +83,8 @@ type run struct {
 type pendingGroup struct {
 	Group
 	number int
-	agg    reduce.Aggregate // instead of a group of the gatherer
-	parts  *gathered
+	agg    reduce.Aggregate // if it is known
+	parts  *gathered        // the group of the gatherer that makes it, if there is one
 }
 
 func (x *Index) newRun(ctx context.Context, r kv.ReadTx, slot Slot, q *Query) *run {
@@ -99,16 +99,16 @@ func (u *run) whole(number int) error {
 	if u.q.Skip > 0 || u.q.Limit == 0 {
 		return nil
 	}
-	group := pendingGroup{Group: Group{Key: []byte("null"), next: u.q.End}, number: number, parts: u.begin(false)}
+	group := pendingGroup{Group: Group{Key: []byte("null"), next: u.q.End}, number: number}
 	if u.q.Descending {
 		group.next = u.q.Start
 	}
-	rows, over, err := u.few(group.parts, &group.Row)
+	rows, over, err := u.few(&group)
 	if err == nil && over {
 		err = u.many(&group, u.q.Start, u.q.End)
 	}
 	if err != nil || rows == 0 {
-		u.forget(group.parts)
+		u.forget(&group)
 		return err
 	}
 	u.pending = append(u.pending, group)
@@ -116,27 +116,44 @@ func (u *run) whole(number int) error {
 }
 
 // few adds the rows of the query's range to a group if they are few; over tells that they are not, and none was added.
-func (u *run) few(group *gathered, first *reduce.Row) (rows int, over bool, err error) {
+func (u *run) few(group *pendingGroup) (rows int, over bool, err error) {
 	prefix := u.x.Rows
 	it := u.r.Range(concat(prefix, u.q.Start), rangeEnd(prefix, u.q.End), kv.RangeOptions{})
 	defer it.Close()
+	var t tally
 	for ; it.Next(); rows++ {
 		if rows == directRows && !u.q.RowsOnly {
-			u.drop(group)
+			u.forget(group)
 			return rows, true, nil
 		}
-		r, err := u.take(it.Key()[len(prefix):], it.Value(), false)
+		key := it.Key()[len(prefix):]
+		r, keyed, err := u.x.Layout.Row(key, it.Value())
 		if err != nil {
 			return rows, false, err
 		}
 		if rows == 0 {
-			*first = r.Row
+			group.Row = u.keep(r, nil).Row
 		}
-		if err := u.row(group, r); err != nil {
+		if u.tallies() {
+			t.add(u.fn.Kind(), r.Value)
+			continue
+		}
+		if err := u.row(u.partsOf(group), u.keep(r, key[:keyed])); err != nil {
 			return rows, false, err
 		}
 	}
-	return rows, false, it.Err()
+	if err := it.Err(); err != nil || rows == 0 || !u.tallies() {
+		return rows, false, err
+	}
+	return rows, false, u.tallied(group, &t, u.q.Start, u.q.End)
+}
+
+// partsOf gives a group its place in the gatherer; groups come in the order in which they become pending.
+func (u *run) partsOf(group *pendingGroup) *gathered {
+	if group.parts == nil {
+		group.parts = u.begin(false)
+	}
+	return group.parts
 }
 
 // many adds many rows to a group.
@@ -147,9 +164,9 @@ func (u *run) many(group *pendingGroup, start, end []byte) error {
 		group.agg = reduce.CountAggregate(w.Rows)
 		return err
 	case reduce.KindFirst:
-		return u.addEnd(group.parts, start, end, false)
+		return u.addEnd(u.partsOf(group), start, end, false)
 	case reduce.KindLast:
-		return u.addEnd(group.parts, start, end, true)
+		return u.addEnd(u.partsOf(group), start, end, true)
 	case reduce.KindSum:
 		if !u.x.Sums {
 			break
@@ -164,10 +181,11 @@ func (u *run) many(group *pendingGroup, start, end []byte) error {
 			return nil
 		}
 		if w.Rest < w.Rows {
-			group.parts.parts = append(group.parts.parts, part{agg: inSum})
+			parts := u.partsOf(group)
+			parts.parts = append(parts.parts, part{agg: inSum})
 		}
 	}
-	return u.add(group.parts, u.x.height(), start, end, end == nil)
+	return u.add(u.partsOf(group), u.x.height(), start, end, end == nil)
 }
 
 // addEnd adds the first or last row of a range, and those of the same document with the same key.
@@ -194,10 +212,13 @@ func (u *run) addEnd(group *gathered, start, end []byte, last bool) error {
 	return it.Err()
 }
 
-// forget takes the last group, which has turned out to be none, out of the gatherer.
-func (u *run) forget(group *gathered) {
-	u.drop(group)
-	u.groups = u.groups[:len(u.groups)-1]
+// forget takes what the last group has in the gatherer out of it.
+func (u *run) forget(group *pendingGroup) {
+	if group.parts != nil {
+		u.drop(group.parts)
+		u.groups = u.groups[:len(u.groups)-1]
+		group.parts = nil
+	}
 }
 
 // flushFull gives what there is if it is much.
@@ -213,13 +234,16 @@ func (u *run) flush() error {
 	if len(u.pending) == 0 {
 		return nil
 	}
-	aggs, err := u.finish()
+	gathered, err := u.finish()
 	if err != nil {
 		return err
 	}
+	aggs := make([]reduce.Aggregate, len(u.pending))
 	for i := range u.pending {
-		if a := u.pending[i].agg; a != nil {
-			aggs[i] = a
+		if p := &u.pending[i]; p.parts == nil {
+			aggs[i] = p.agg
+		} else {
+			aggs[i], gathered = gathered[0], gathered[1:]
 		}
 	}
 	values, err := u.fn.Finish(u.ctx, aggs)

@@ -96,7 +96,7 @@ func (c *cover) addRun(level int, bounds [][]byte, to []byte) error {
 	}
 	at := 0
 	if level == 1 {
-		return c.eachRow(bounds[0], to, func(key []byte, r gatheredRow) error {
+		return c.eachRow(bounds[0], to, c.x.restOnly(c.slot), func(key []byte, r gatheredRow) error {
 			for at+1 < len(bounds) && bytes.Compare(key, bounds[at+1]) >= 0 {
 				at++
 			}

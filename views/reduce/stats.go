@@ -1,6 +1,8 @@
 package reduce
 
 import (
+	"math"
+
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 )
@@ -26,10 +28,11 @@ func (stats) reduce(rows []Row) (Aggregate, error) {
 }
 
 func reduceStats(rows []Row) (acc stat, err error) {
+	acc, done := integerStats(rows)
 	p := ejson.AcquireParser()
 	defer p.Release()
-	for i, r := range rows {
-		v, err := p.Parse(r.Value)
+	for i := done; i < len(rows); i++ {
+		v, err := p.Parse(rows[i].Value)
 		if err != nil {
 			return acc, corrupt("value")
 		}
@@ -43,6 +46,26 @@ func reduceStats(rows []Row) (acc stat, err error) {
 		}
 	}
 	return acc, nil
+}
+
+// integerStats is reduceStats for the rows before the first whose value is no integer of half the bits, or no longer fits in.
+func integerStats(rows []Row) (acc stat, done int) {
+	var sum, lowest, highest, squares int64
+	for ; done < len(rows); done++ {
+		n, ok := SmallInt(rows[done].Value)
+		if !ok || n != int64(int32(n)) || squares > math.MaxInt64-n*n {
+			break
+		}
+		if done == 0 {
+			lowest, highest = n, n
+		}
+		sum, squares = sum+n, squares+n*n
+		lowest, highest = min(lowest, n), max(highest, n)
+	}
+	return stat{
+		leaf: done > 0, sum: intNumber(sum), count: intNumber(int64(done)),
+		min: intNumber(lowest), max: intNumber(highest), squares: intNumber(squares),
+	}, done
 }
 
 // firstStat is couch_query_servers:build_initial_accumulator.
