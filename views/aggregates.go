@@ -287,8 +287,9 @@ func (m *member) unchanged(tx kv.Tx) error {
 }
 
 // finishLevels makes the levels of indexes that lack some, in one pass over the rows.
-func (v *Views) finishLevels(ctx context.Context, db *storage.DB, members []*member) error {
-	for _, m := range members {
+func (b *builder) finishLevels(ctx context.Context) error {
+	v, db := b.v, b.db
+	for _, m := range b.members {
 		if m.complete() {
 			continue
 		}
@@ -303,7 +304,13 @@ func (v *Views) finishLevels(ctx context.Context, db *storage.DB, members []*mem
 		if err != nil {
 			return err
 		}
-		if err := x.Build(ctx, v.opts.KV, m.unchanged); err != nil {
+		guard := func(tx kv.Tx) error {
+			if err := b.check(tx); err != nil {
+				return err
+			}
+			return m.unchanged(tx)
+		}
+		if err := x.Build(ctx, v.opts.KV, guard); err != nil {
 			return err
 		}
 		if err := v.changeRecord(ctx, db, m, func(_ kv.Tx, rec *record) error {

@@ -84,6 +84,9 @@ func (p *pass) shrink(ctx context.Context, b *batch, from, to int) (int, error) 
 
 // fence checks, with conflicts, that nobody else changed the indexes, and that no document of the batch was purged since.
 func (p *pass) fence(tx *storage.Tx, b *batch) error {
+	if err := p.check(tx.KV()); err != nil {
+		return err
+	}
 	purge, err := tx.Snapshot().LastPurge()
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // A flight is the one build that runs for a design document in this process. Whoever needs the indexes while it runs waits for it.
@@ -30,6 +32,7 @@ type task struct {
 	started          time.Time
 	updated          atomic.Int64
 	done, total      atomic.Int64
+	report           func() // tells others of progress; may be nil
 }
 
 func newTask(database, design string) *task {
@@ -41,19 +44,26 @@ func newTask(database, design string) *task {
 func (t *task) advance(changes int64) {
 	t.done.Add(changes)
 	t.updated.Store(time.Now().Unix())
+	if t.report != nil {
+		t.report()
+	}
 }
 
-// Tasks lists the running builds that have something to do.
+func (t *task) show() Task {
+	return Task{
+		Database: t.database, DesignDoc: t.design, Started: t.started.Unix(), Updated: t.updated.Load(),
+		ChangesDone: t.done.Load(), TotalChanges: t.total.Load(),
+	}
+}
+
+// Tasks lists the builds that run in this process and are no jobs.
 func (v *Views) Tasks() []Task {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var tasks []Task
 	for _, f := range v.flights {
-		if total := f.task.total.Load(); total > 0 {
-			tasks = append(tasks, Task{
-				Database: f.task.database, DesignDoc: f.task.design, Started: f.task.started.Unix(), Updated: f.task.updated.Load(),
-				ChangesDone: f.task.done.Load(), TotalChanges: total,
-			})
+		if shown := f.task.show(); shown.TotalChanges > 0 {
+			tasks = append(tasks, shown)
 		}
 	}
 	return tasks
@@ -97,7 +107,7 @@ func (v *Views) join(db *storage.DB, d *design, uuid [16]byte) (*flight, error) 
 	f := &flight{done: make(chan struct{}), task: newTask(db.Name(), d.id)}
 	v.flights[key] = f
 	v.running.Go(func() {
-		f.reached, f.err = v.build(v.ctx, db, d, f.task)
+		f.reached, f.err = v.build(v.ctx, db, d, f.task, nil)
 		v.mu.Lock()
 		delete(v.flights, key)
 		v.mu.Unlock()
@@ -111,10 +121,23 @@ var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are 
 // maxMoves is how often a build begins anew because somebody else changed the indexes.
 const maxMoves = 50
 
-// build brings all indexes of a design document to the end of the feed, and tells where that is.
-func (v *Views) build(ctx context.Context, db *storage.DB, d *design, t *task) (storage.Seq, error) {
+// build brings all indexes of a design document to the end of the feed, and tells where that is. run is the job that it is part of, if
+// it is one; else much work is given to a job.
+func (v *Views) build(ctx context.Context, db *storage.DB, d *design, t *task, run *jobs.Run) (storage.Seq, error) {
+	small := run != nil || v.opts.Jobs == nil
 	for moves := 0; ; moves++ {
-		reached, err := v.buildOnce(ctx, db, d, t)
+		b := builder{v: v, db: db, design: d, task: t, run: run}
+		reached, err := b.prepare(ctx)
+		if err == nil && !small && b.work() > smallUpdate {
+			small = true // what is left after the job is done here
+			if err := v.buildAsJob(ctx, db, d); err != nil {
+				return reached, err
+			}
+			continue
+		}
+		if err == nil {
+			err = b.build(ctx)
+		}
 		if !errors.Is(err, errMoved) || moves == maxMoves {
 			return reached, err
 		}
@@ -124,33 +147,69 @@ func (v *Views) build(ctx context.Context, db *storage.DB, d *design, t *task) (
 	}
 }
 
-func (v *Views) buildOnce(ctx context.Context, db *storage.DB, d *design, t *task) (reached storage.Seq, err error) {
-	members, err := v.members(ctx, db, d)
-	if err != nil {
+// builder is one attempt to bring the indexes of a design document to the end of the feed.
+type builder struct {
+	v       *Views
+	db      *storage.DB
+	design  *design
+	task    *task
+	run     *jobs.Run // nil if it is no job
+	members []*member
+	behind  []*member
+}
+
+// prepare finds out what there is to do, up to the sequence it returns.
+func (b *builder) prepare(ctx context.Context) (reached storage.Seq, err error) {
+	if b.members, err = b.v.members(ctx, b.db, b.design); err != nil {
 		return reached, err
 	}
-	behind, reached, err := v.survey(ctx, db, members)
-	if err != nil {
-		return reached, err
+	b.behind, reached, err = b.v.survey(ctx, b.db, b.members)
+	return reached, err
+}
+
+// work is about how many changes or rows there are to go through.
+func (b *builder) work() int64 {
+	var most int64
+	for _, m := range b.behind {
+		most = max(most, m.pending)
 	}
-	if len(behind) > 0 {
-		p := &pass{v: v, db: db, design: d, members: behind, task: t}
-		if p.program, err = v.program(db.Name(), p.defs()); err != nil {
-			return reached, err
+	for _, m := range b.members {
+		if !m.complete() {
+			most = max(most, m.rowTotal)
 		}
-		t.done.Store(0)
-		t.total.Store(behind[0].pending)
-		for _, m := range behind[1:] {
-			t.total.Store(max(t.total.Load(), m.pending))
+	}
+	return most
+}
+
+// build does it.
+func (b *builder) build(ctx context.Context) (err error) {
+	if len(b.behind) > 0 {
+		p := &pass{builder: b, members: b.behind}
+		if p.program, err = b.v.program(b.db.Name(), p.defs()); err != nil {
+			return err
 		}
+		b.task.done.Store(0)
+		b.task.total.Store(0)
+		for _, m := range b.behind {
+			b.task.total.Store(max(b.task.total.Load(), m.pending))
+		}
+		b.task.advance(0)
 		if err := p.prepareLevels(ctx); err != nil {
-			return reached, err
+			return err
 		}
-		if err := p.run(ctx); err != nil {
-			return reached, err
+		if err := p.bring(ctx); err != nil {
+			return err
 		}
 	}
-	return reached, v.finishLevels(ctx, db, members)
+	return b.finishLevels(ctx)
+}
+
+// check fails if a transaction must not commit because the job is not ours any more.
+func (b *builder) check(tx kv.Tx) error {
+	if b.run == nil {
+		return nil
+	}
+	return b.run.Check(tx)
 }
 
 // survey finds out which indexes are behind the end of the feed, and how far.
@@ -160,14 +219,18 @@ func (v *Views) survey(ctx context.Context, db *storage.DB, members []*member) (
 			return err
 		}
 		for _, m := range members {
-			if !m.behind(last) {
+			isBehind := m.behind(last)
+			if !isBehind && m.complete() {
+				continue
+			}
+			if m.rowTotal, err = m.rowCount(s); err != nil {
+				return err
+			}
+			if !isBehind {
 				continue
 			}
 			behind = append(behind, m)
 			if m.pending, err = s.Pending(m.rec.seq); err != nil {
-				return err
-			}
-			if m.rowTotal, err = m.rowCount(s); err != nil {
 				return err
 			}
 		}

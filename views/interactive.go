@@ -201,7 +201,10 @@ func (v *Views) designChanged(tx *storage.Tx, id string, before, after *storage.
 			return err
 		}
 	}
-	return v.register(tx, d, members)
+	if err := v.register(tx, d, members); err != nil {
+		return err
+	}
+	return v.queueBuild(tx.KV(), tx.Name(), d)
 }
 
 // indexDocument brings one document's rows in one interactive index to what it is now; after is nil if it is gone.

@@ -12,12 +12,9 @@ import (
 // A pass feeds changes to the indexes of one design document that are behind: read, map, commit. Several batches are on their
 // way at a time; they are committed in order.
 type pass struct {
-	v       *Views
-	db      *storage.DB
-	design  *design
-	members []*member
+	*builder
+	members []*member // those behind
 	program *program
-	task    *task
 
 	size    atomic.Int64 // documents of the next batch
 	scratch []byte       // of the reader
@@ -33,8 +30,8 @@ const (
 	commitLong  = 600 * time.Millisecond
 )
 
-// run brings the members to the end of the feed.
-func (p *pass) run(ctx context.Context) error {
+// bring brings the members to the end of the feed.
+func (p *pass) bring(ctx context.Context) error {
 	p.size.Store(firstBatch)
 	since := p.members[0].rec.seq
 	for _, m := range p.members {

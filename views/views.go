@@ -8,6 +8,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -16,6 +17,8 @@ type Options struct {
 	Store *storage.Store
 	// KV is the store below Store.
 	KV kv.Store
+	// Jobs takes large builds; nil: they run like small ones, in this process. It has to be closed before the Views.
+	Jobs *jobs.Queue
 	// JS runs JavaScript; nil: design documents in JavaScript fail as CouchDB's unknown languages do.
 	JS JavaScript
 	// Languages are those besides JavaScript, by the `language` of design documents. Indexes of the language "query" are always
@@ -69,7 +72,7 @@ func Open(o Options) (*Views, error) {
 		return nil, err
 	}
 	v.ctx, v.cancel = context.WithCancel(context.Background())
-	return v, nil
+	return v, v.handleJobs()
 }
 
 // Close ends running builds and waits for them. What they have committed stays.

@@ -1,0 +1,136 @@
+package views
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Large builds are jobs of the store: they go on after a restart, and of several processes one does the work.
+
+const (
+	jobType = "view"
+	// jobWorkers is how many design documents are built at a time, each with several batches on their way.
+	jobWorkers = 2
+	// jobAttempts is how often a build that fails for no fault of a client's is tried.
+	jobAttempts = 4
+	// smallUpdate is the number of changes up to which a build does without a job.
+	smallUpdate = 500
+)
+
+// jobSpec names the build of a design document. Format of the data: texts of database, design document, signature.
+func jobSpec(database string, d *design) jobs.Spec {
+	data := appendText(appendText(appendText(nil, database), d.id), string(d.signature[:]))
+	return jobs.Spec{Type: jobType, ID: database + "\x00" + hex.EncodeToString(d.signature[:]), Data: data}
+}
+
+// handleJobs lets this process work on builds.
+func (v *Views) handleJobs() error {
+	if v.opts.Jobs == nil {
+		return nil
+	}
+	return v.opts.Jobs.Handle(jobs.Type{Name: jobType, Workers: jobWorkers, Run: v.runJob, MaxFailures: jobAttempts, Keep: time.Minute})
+}
+
+// runJob is a build as a job. Errors that a client is to see are its result: another attempt would meet them again.
+func (v *Views) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
+	p := parser{b: run.Data}
+	database, id, signature := p.text(), p.text(), p.text()
+	if p.bad {
+		return nil, jobs.Permanent(corrupt("job"))
+	}
+	db := v.opts.Store.DB(database)
+	d, _, err := v.openDesign(ctx, db, id)
+	if err == nil && string(d.signature[:]) == signature {
+		t := newTask(database, id)
+		t.report = func() { run.Progress(t.json()) }
+		_, err = v.build(ctx, db, d, t, run)
+	}
+	switch e, ok := compat.AsError(err); {
+	case ok && e.Kind == compat.KindNoDatabase:
+		return nil, jobs.ErrForget
+	case ok:
+		return encodeError(e), nil
+	}
+	return nil, err
+}
+
+// buildAsJob has a build made as a job and waits for it.
+func (v *Views) buildAsJob(ctx context.Context, db *storage.DB, d *design) error {
+	ticket, err := v.opts.Jobs.Add(ctx, jobSpec(db.Name(), d))
+	if err != nil {
+		return err
+	}
+	job, err := v.opts.Jobs.Wait(ctx, ticket)
+	switch {
+	case errors.Is(err, jobs.ErrNotFound):
+		return compat.ErrNoDatabase
+	case err != nil:
+		return err
+	case job.Error != "":
+		return compat.NewError(compat.KindInternal, job.Error)
+	}
+	return decodeError(job.Result)
+}
+
+// encodeError is an error of a client as a job's result.
+func encodeError(e *compat.Error) []byte {
+	ref := byte(0)
+	if e.Ref {
+		ref = 1
+	}
+	dst := []byte{byte(e.Kind), ref}
+	for _, text := range [...]string{e.Name, e.Reason, e.ReasonJSON, e.Allow} {
+		dst = appendText(dst, text)
+	}
+	return dst
+}
+
+// decodeError is the inverse of encodeError; no result is no error.
+func decodeError(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	p := parser{b: b}
+	kind, ref := compat.Kind(p.byte()), p.byte() == 1
+	e := &compat.Error{Kind: kind, Ref: ref, Name: p.text(), Reason: p.text(), ReasonJSON: p.text(), Allow: p.text()}
+	if p.bad {
+		return corrupt("result of a job")
+	}
+	return e
+}
+
+// json is the progress of a build as a task of _active_tasks (couch_index_updater).
+func (t *task) json() []byte {
+	shown := t.show()
+	dst := append([]byte(nil), `{"type":"indexer","database":`...)
+	dst = ejson.AppendString(dst, shown.Database)
+	dst = append(dst, `,"design_document":`...)
+	dst = ejson.AppendString(dst, shown.DesignDoc)
+	for _, m := range [...]struct {
+		name  string
+		value int64
+	}{{"changes_done", shown.ChangesDone}, {"total_changes", shown.TotalChanges}, {"progress", shown.Progress()}} {
+		dst = append(dst, fmt.Sprintf(`,%q:`, m.name)...)
+		dst = strconv.AppendInt(dst, m.value, 10)
+	}
+	return append(dst, '}')
+}
+
+// queueBuild asks in the transaction tx for a build, once it is committed.
+func (v *Views) queueBuild(tx kv.Tx, database string, d *design) error {
+	if v.opts.Jobs == nil {
+		return nil
+	}
+	_, err := v.opts.Jobs.AddTx(tx, jobSpec(database, d))
+	return err
+}

@@ -1,0 +1,131 @@
+package views
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// newJobBench is newBench with a queue of jobs.
+func newJobBench(t testing.TB) *bench {
+	ctx := context.Background()
+	engine := memkv.New()
+	s, err := storage.Open(ctx, storage.Options{KV: engine, Manual: true})
+	must(t, err)
+	q, err := jobs.Open(ctx, jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true, Owner: "test"})
+	must(t, err)
+	v, err := Open(Options{Store: s, KV: engine, Jobs: q, Languages: map[string]Language{"emitter": emitter{}, languageQuery: emitter{}}})
+	must(t, err)
+	s.SetHooks(storage.Hooks{Indexer: v})
+	must(t, s.Create(ctx, "db", storage.CreateOptions{}))
+	t.Cleanup(func() {
+		must(t, q.Close())
+		must(t, v.Close())
+		must(t, s.Close())
+		must(t, engine.Close())
+	})
+	return &bench{s, v, s.DB("db")}
+}
+
+// many writes n documents that emit one row each.
+func (b *bench) many(t tester, n int) {
+	docs := make([]*compat.Document, n)
+	for i := range docs {
+		docs[i] = newDoc(t, fmt.Sprintf("doc%06d", i), "", fmt.Sprintf(`{"emit":[[%d,1]]}`, i))
+	}
+	_, err := b.db.Update(context.Background(), docs, storage.UpdateOptions{})
+	must(t, err)
+}
+
+func TestLargeBuildIsAJob(t *testing.T) {
+	b := newJobBench(t)
+	b.many(t, 3000)
+	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a","reduce":"_sum"},"bad":{"map":"a"}}`))
+	want(t, "sum", b.query(t, "d", "v", "").rows, "[null=3000]")
+	done, err := b.views.opts.Jobs.List(t.Context(), jobType, "", 10)
+	must(t, err)
+	if len(done) != 1 || done[0].State != jobs.Finished {
+		t.Errorf("jobs: %+v", done)
+	}
+	want(t, "offset", b.query(t, "d", "v", "reduce=false&startkey=2500&limit=1").head.Offset, 2500)
+	b.put(t, "_design/broken", designBody("emitter", `{"v":{"map":"broken"}}`))
+	err = b.tryQuery("broken", "v", "", discard{})
+	if e, ok := compat.AsError(err); !ok || e.Word() != "broken" || e.Status() != 404 {
+		t.Errorf("error of a job: %v", err)
+	}
+}
+
+// TestInteractiveBuildUp: the index is built up by itself, while documents change.
+func TestInteractiveBuildUp(t *testing.T) {
+	b := newJobBench(t)
+	b.many(t, 1500)
+	b.put(t, "_design/q", designBody(languageQuery, `{"v":{"map":"a","reduce":"_sum"}}`))
+	for i := range 50 {
+		b.put(t, fmt.Sprintf("doc%06d", i*30), fmt.Sprintf(`{"emit":[[%d,2]]}`, i))
+	}
+	ix, err := b.views.Index(t.Context(), b.db, "_design/q", "v")
+	must(t, err)
+	for ready := false; !ready; time.Sleep(time.Millisecond) {
+		ready, err = ix.Ready(t.Context())
+		must(t, err)
+	}
+	want(t, "sum", b.query(t, "q", "v", "").rows, "[null=1550]")
+	b.checkStored(t)
+	b.put(t, "_design/q", "")
+	must(t, b.db.View(t.Context(), func(s *storage.Snapshot) error {
+		members, err := readRecords(s.KV(), spaceOf(s))
+		want(t, "indexes without design document", len(members), 0)
+		return err
+	}))
+}
+
+func TestScan(t *testing.T) {
+	b := newBench(t, memkv.New(), storage.CreateOptions{})
+	b.many(t, 300)
+	b.put(t, "_design/q", designBody(languageQuery, `{"v":{"map":"a"}}`))
+	ix, err := b.views.Index(t.Context(), b.db, "_design/q", "v")
+	must(t, err)
+	must(t, ix.Wait(t.Context()))
+	for _, descending := range []bool{false, true} {
+		n := 0
+		must(t, ix.Scan(t.Context(), Scan{Descending: descending, Docs: true}, func(row *ScanRow) error {
+			at := n
+			if descending {
+				at = 299 - n
+			}
+			if want := fmt.Sprintf("doc%06d", at); string(row.ID) != want || row.Doc == nil || row.Doc.ID != want {
+				t.Errorf("row %d is of %s", n, row.ID)
+			}
+			n++
+			if n == 250 {
+				return storage.ErrStop
+			}
+			return nil
+		}))
+		want(t, "rows", n, 250)
+	}
+	stop := errors.New("stop")
+	if err := ix.Scan(t.Context(), Scan{}, func(*ScanRow) error { return stop }); err != stop {
+		t.Errorf("error of the callback: %v", err)
+	}
+}
+
+// TestDatabaseGoes: a query that waits for a build ends when the database is deleted.
+func TestDatabaseGoes(t *testing.T) {
+	b := newJobBench(t)
+	b.many(t, 3000)
+	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a"}}`))
+	done := make(chan error)
+	go func() { done <- b.tryQuery("d", "v", "", discard{}) }()
+	must(t, b.store.Delete(t.Context(), "db"))
+	if err := <-done; err != nil && !errors.Is(err, compat.ErrNoDatabase) {
+		t.Errorf("error %v", err)
+	}
+}
