@@ -31,9 +31,13 @@ func appendBookmark(dst []byte, key []byte, id string) []byte {
 	return base64.RawURLEncoding.AppendEncode(dst, append(raw, place...))
 }
 
+func errBookmark(text string) error {
+	return compat.Named(compat.KindBadRequest, "invalid_bookmark", "Invalid bookmark value: "+string(ejson.AppendString(nil, text)))
+}
+
 // parseBookmark reads a bookmark; 400 invalid_bookmark for what is none.
 func parseBookmark(text string) (*bookmark, error) {
-	bad := compat.Named(compat.KindBadRequest, "invalid_bookmark", "Invalid bookmark value: "+string(ejson.AppendString(nil, text)))
+	bad := errBookmark(text)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) < 5 || raw[0] != bookmarkFormat {
 		return nil, bad

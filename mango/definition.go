@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/fieldindex"
 )
 
 // Definition is a checked request to create an index.
@@ -16,6 +17,7 @@ type Definition struct {
 
 	partitioned *bool  // as asked for, nil if it was not
 	given       []byte // the definition as it was sent
+	auto        bool   // of the type "auto"
 	fields      Sort
 	filter      *Selector
 }
@@ -42,6 +44,8 @@ func ParseDefinition(body ejson.Value) (*Definition, error) {
 	}
 	switch kind {
 	case "json":
+	case KindAuto.String():
+		d.auto = true
 	case "text", "nouveau":
 		return nil, compat.Named(compat.KindServiceUnavailable, "required index service unavailable", kind)
 	default:
@@ -59,6 +63,9 @@ func ParseDefinition(body ejson.Value) (*Definition, error) {
 
 // read checks the definition itself.
 func (d *Definition) read(given ejson.Value) error {
+	if d.auto {
+		return checkAuto(given)
+	}
 	if given.Kind() != ejson.Object {
 		return compat.Named(compat.KindBadRequest, "invalid_index", "JSON indexes must be an object, not: "+term(given))
 	}
@@ -108,13 +115,17 @@ func (d *Definition) AddTo(body ejson.Value, exists bool) ([]byte, error) {
 	} else if err := CheckLanguage(body); err != nil {
 		return nil, err
 	}
-	views, _ := body.Get("views")
-	changed, err := ejson.Parse(d.appendView(nil))
+	member, definition := "views", d.appendView(nil)
+	if d.auto {
+		member, definition = fieldindex.Member, d.given
+	}
+	views, _ := body.Get(member)
+	changed, err := ejson.Parse(definition)
 	if err != nil {
 		return nil, err
 	}
 	list := appendWith(nil, views, d.Name, changed.AppendJSON(nil))
-	next := appendWith(nil, body, "views", list)
+	next := appendWith(nil, body, member, list)
 	switch old := partitionedOption(body); {
 	case old == d.partitionedJSON():
 	case exists:
@@ -175,7 +186,7 @@ func (d *Definition) appendView(dst []byte) []byte {
 
 // RemoveFrom returns the body of the design document without the index. empty tells that nothing is left but the language, so
 // that the document can go (mango_idx:delete/4). exists is as for AddTo.
-func RemoveFrom(body ejson.Value, exists bool, name string) (next []byte, empty bool, err error) {
+func RemoveFrom(body ejson.Value, exists bool, kind Kind, name string) (next []byte, empty bool, err error) {
 	missing := compat.Named(compat.KindNotFound, "invalid_index", "JSON index "+name+" not found in this design doc.")
 	if !exists {
 		return nil, false, missing
@@ -183,14 +194,18 @@ func RemoveFrom(body ejson.Value, exists bool, name string) (next []byte, empty 
 	if err := CheckLanguage(body); err != nil {
 		return nil, false, err
 	}
-	views, _ := body.Get("views")
+	member := "views"
+	if kind == KindAuto {
+		member = fieldindex.Member
+	}
+	views, _ := body.Get(member)
 	if _, ok := views.Get(name); views.Kind() != ejson.Object || !ok {
 		return nil, false, missing
 	}
 	if views.Len() == 1 {
-		next = appendWithout(nil, body, "views")
+		next = appendWithout(nil, body, member)
 	} else {
-		next = appendWith(nil, body, "views", appendWithout(nil, views, name))
+		next = appendWith(nil, body, member, appendWithout(nil, views, name))
 	}
 	return next, string(next) == `{"language":"query"}`, nil
 }

@@ -25,10 +25,30 @@ func (p *Plan) AppendExplain(dst []byte, db string) []byte {
 	dst = appendStrings(append(dst, `,"fields":`...), r.Fields.names())
 	dst = p.appendCandidates(append(dst, `,"index_candidates":`...))
 	dst = r.Selector.appendHints(append(dst, `,"selector_hints":`...))
-	if p.index != nil {
+	switch {
+	case p.index == nil:
+	case p.index.Kind == KindAuto:
+		dst = p.appendAccess(dst)
+	default:
 		dst = p.appendArguments(dst)
 	}
 	return append(dst, '}')
+}
+
+// appendAccess appends the ways that an index over all fields offers, with the most promising first: which one is read depends on
+// what is in them then.
+func (p *Plan) appendAccess(dst []byte) []byte {
+	dst = append(dst, `,"covering":false,"auto":{"ways":[`...)
+	for i, a := range p.req.Selector.accesses(p.index.auto) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = ejson.AppendString(append(dst, `{"field":`...), a.field)
+		dst = strconv.AppendInt(append(dst, `,"ranges":`...), int64(len(a.ranges)), 10)
+		dst = appendBool(append(dst, `,"exact":`...), a.exact)
+		dst = append(dst, '}')
+	}
+	return append(dst, "]}"...)
 }
 
 // appendArguments appends what CouchDB asks of the view, and whether documents are needed (mango_cursor_view:explain/1).

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/fieldindex"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views"
 )
@@ -16,6 +17,8 @@ import (
 type Source struct {
 	DB    *storage.DB
 	Views *views.Views // nil: indexes are as if they were not built
+	// Fields are the indexes over all fields; nil: as if they were not built.
+	Fields *fieldindex.Indexes
 	// Shown cuts a document down to what the user may see, or refuses it; nil: all is shown.
 	Shown func(*storage.Document) error
 	// ScanWarning is the setting mango/index_scan_warning_threshold: documents read for one result; 0 for none.
@@ -88,6 +91,8 @@ type finder struct {
 	limit, skip int64
 	stats       Stats
 	keys, docs  int64 // read since the last row that passed
+	autoKeys    int64 // entries read for the next document (readauto.go)
+	autoPlace   *bookmark
 	lastKey     []byte
 	lastID      []byte
 	scratch     mapScratch
@@ -96,8 +101,11 @@ type finder struct {
 
 // read scans the index.
 func (f *finder) read() error {
-	if f.plan.index.Kind == KindAllDocs {
+	switch f.plan.index.Kind {
+	case KindAllDocs:
 		return f.readAllDocs()
+	case KindAuto:
+		return f.readAuto()
 	}
 	return f.readView()
 }
@@ -125,7 +133,7 @@ func (f *finder) take(r *found) error {
 	if err := f.ctx.Err(); err != nil {
 		return err
 	}
-	design := f.plan.index.Kind == KindAllDocs && bytes.HasPrefix(r.id, []byte(compat.DesignPrefix))
+	design := f.plan.index.Kind != KindJSON && bytes.HasPrefix(r.id, []byte(compat.DesignPrefix))
 	f.keys++
 	switch {
 	case f.quorum && design:

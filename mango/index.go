@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/fieldindex"
 )
 
 // Kind is a kind of index. Where several indexes can answer a query, those of a lower kind are preferred (mango_cursor's list of
@@ -15,10 +16,11 @@ type Kind uint8
 // The kinds.
 const (
 	KindJSON    Kind = iota // a view of a design document of language "query"
+	KindAuto                // over all fields, not in CouchDB: package fieldindex
 	KindAllDocs             // the documents by id
 )
 
-var kindNames = [...]string{KindJSON: "json", KindAllDocs: "special"}
+var kindNames = [...]string{KindJSON: "json", KindAuto: "auto", KindAllDocs: "special"}
 
 // String is the type as clients see it.
 func (k Kind) String() string { return kindNames[k] }
@@ -32,7 +34,8 @@ type Index struct {
 	Columns     []string
 	Filter      bool // it holds only some documents, so it is used where a query names it
 
-	def []byte // the definition as listings show it
+	auto *fieldindex.Definition // of KindAuto
+	def  []byte                 // the definition as listings show it
 }
 
 // AllDocs is the index that every database has.
@@ -46,8 +49,12 @@ const Language = "query"
 func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 	language, _ := body.Get("language")
 	views, _ := body.Get("views")
-	if language.Kind() != ejson.String || !language.TextIs(Language) || views.Kind() != ejson.Object {
+	if language.Kind() != ejson.String || !language.TextIs(Language) {
 		return nil
+	}
+	found := autoIndexes(id, body)
+	if views.Kind() != ejson.Object {
+		return found
 	}
 	partitioned := partitionedDB
 	if options, ok := body.Get("options"); ok {
@@ -55,7 +62,6 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 			partitioned, _ = v.Bool()
 		}
 	}
-	var found []*Index
 	for name, view := range views.Members() {
 		definition, _ := view.Get("map")
 		fields, _ := definition.Get("fields")

@@ -153,7 +153,7 @@ func (p *Plan) Index() *Index { return p.index }
 
 // covers tells whether an index has all of some fields (mango_idx_view:covers/2); all of a document it never has.
 func (ix *Index) covers(fields *Fields, more []string) bool {
-	if ix.Kind == KindAllDocs || fields.All() {
+	if ix.Kind != KindJSON || fields.All() {
 		return false
 	}
 	has := func(name string) bool { return name == "_id" || slices.Contains(ix.Columns, name) }

@@ -11,6 +11,7 @@ type Stats struct {
 	Docs       int64 // documents that were read with them
 	QuorumDocs int64 // documents, where r > 1 asked for
 	Results    int64
+	Snapshots  int64 // of an index over all fields: how many were read, one after the other
 	Time       time.Duration
 }
 
@@ -27,7 +28,11 @@ func (s *Stats) AppendJSON(dst []byte) []byte {
 	for len(digits) > 1 && digits[len(digits)-1] == '0' {
 		digits = digits[:len(digits)-1]
 	}
-	return append(append(dst, digits...), '}')
+	dst = append(dst, digits...)
+	if s.Snapshots > 1 {
+		dst = strconv.AppendInt(append(dst, `,"snapshots":`...), s.Snapshots, 10)
+	}
+	return append(dst, '}')
 }
 
 // warning is what the answer warns of, "" for nothing; scanWarning is the setting mango/index_scan_warning_threshold

@@ -61,6 +61,9 @@ func (f *finder) readUnbuilt(start, end, fromKey []byte) error {
 
 // mapper makes the index's rows from the definition in force.
 func (f *finder) mapper() (*mapper, error) {
+	if f.plan.index.Kind == KindAuto { // as an index on the field of the sort
+		return newMapper(append(f.plan.req.Sort.appendJSON([]byte(`{"fields":`)), '}'))
+	}
 	d, err := f.src.DB.Open(f.ctx, f.plan.index.DDoc, storage.OpenOptions{})
 	if err != nil {
 		return nil, err

@@ -32,6 +32,9 @@ func (ix *Index) unusable(s *Selector, sort []string) string {
 		}
 		return ""
 	}
+	if ix.Kind == KindAuto {
+		return ix.unusableAuto(s, sort)
+	}
 	var required []string
 	for _, column := range ix.Columns {
 		if column != "_id" && column != "_rev" && !slices.Contains(sort, column) && !slices.Contains(required, column) {

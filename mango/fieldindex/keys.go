@@ -109,3 +109,16 @@ func parseRow(suffix, stored []byte) (r row, err error) {
 func corrupt(what string) error {
 	return fmt.Errorf("fieldindex: malformed %s: %w", what, kv.ErrCorrupt)
 }
+
+// AppendPlace appends the place of an entry, as Entry has it.
+func AppendPlace(dst []byte, path []string, value []byte, position int64, id string) []byte {
+	return kv.AppendString(kv.AppendInt(append(appendPath(dst, path), value...), position), id)
+}
+
+// AppendPlaceBefore appends a place before all entries of a value as the index has it, in the direction of a scan.
+func AppendPlaceBefore(dst []byte, path []string, value []byte, descending bool) []byte {
+	if dst = append(appendPath(dst, path), value...); descending {
+		dst = append(dst, 0xff)
+	}
+	return dst
+}

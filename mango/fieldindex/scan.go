@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -180,4 +181,23 @@ func (x *Index) Estimate(r Range, limit int64) (n int64, exact bool, err error) 
 	}
 	n, err = x.Count(r.Path, r.Element)
 	return max(n, limit), false, err
+}
+
+// First finds the entry of a document that a scan of some ranges, one after the other, comes to first: a document that is found
+// more than once counts where it is found first. n is the number of the range, -1 if the document is in none.
+func (x *Index) First(body ejson.Value, id string, ranges []Range) (n int, place []byte) {
+	s := entries{exclude: x.excluded()}
+	list := s.of(body, id)
+	for n := range ranges {
+		begin, end := ranges[n].keys()
+		for i := range list {
+			e := &list[i]
+			place := kv.AppendString(e.key, id)
+			if e.path == len(appendPath(nil, ranges[n].Path)) && (e.position > 0) == ranges[n].Element &&
+				bytes.Compare(place, begin) >= 0 && bytes.Compare(place, end) < 0 {
+				return n, place
+			}
+		}
+	}
+	return -1, nil
 }

@@ -1,0 +1,107 @@
+package mango
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/collate"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/storage"
+)
+
+// Distinct asks for the values of a field; not in CouchDB.
+type Distinct struct {
+	path     []string
+	elements bool
+	after    []byte // key of the last value of the page before
+	limit    number
+}
+
+// ParseDistinct reads the body of POST /db/_distinct, an object: {"field": name, "elements": bool, "limit": n, "bookmark": text}.
+func ParseDistinct(body ejson.Value, limit int64) (*Distinct, error) {
+	d := &Distinct{limit: number{n: limit}}
+	m := newMembers(body)
+	field, bookmark := "", ""
+	if v, ok := m.require("field"); ok {
+		field = v.Text()
+	}
+	m.boolean("elements", &d.elements)
+	m.integer("limit", false, &d.limit)
+	m.text("bookmark", true, &bookmark)
+	if err := m.finish(); err != nil {
+		return nil, err
+	}
+	var ok bool
+	if d.path, ok = SplitField(field); !ok {
+		return nil, errInvalidFieldName(field)
+	}
+	if bookmark == "" {
+		return d, nil
+	}
+	from, err := parseBookmark(bookmark)
+	if err != nil {
+		return nil, err
+	}
+	d.after = collate.AppendKey(nil, from.key)
+	return d, nil
+}
+
+// errNoDistinct is for a field that no index over all fields has.
+var errNoDistinct = compat.Named(compat.KindBadRequest, "no_usable_index",
+	"No index of type auto covers this field, or it is still being built.")
+
+// DistinctAnswer is what follows the values.
+type DistinctAnswer struct {
+	Bookmark string // "" where no values follow
+	// NotCounted is the number of documents that have too many values to be indexed.
+	NotCounted int64
+}
+
+// Find lists the values of the field in their order, from behind the bookmark. indexes are those of the database.
+func (d *Distinct) Find(ctx context.Context, src *Source, value func(json []byte, count int64) error) (*DistinctAnswer, error) {
+	answer := new(DistinctAnswer)
+	err := src.DB.View(ctx, func(s *storage.Snapshot) error {
+		ix, err := d.index(s, src.Fields)
+		if err != nil {
+			return err
+		}
+		if answer.NotCounted, err = ix.Count(nil, false); err != nil {
+			return err
+		}
+		r := fieldindex.Range{Path: d.path, Element: d.elements}
+		if d.after != nil {
+			r.Start = fieldindex.AppendBehind(nil, d.after)
+		}
+		left := d.limit.n
+		var last []byte
+		return ix.Distinct(r, func(v *fieldindex.Distinct) error {
+			if left == 0 {
+				if last != nil {
+					answer.Bookmark = string(appendBookmark(nil, last, ""))
+				}
+				return storage.ErrStop
+			}
+			left--
+			last = append(last[:0], v.JSON...)
+			return value(v.JSON, v.Count)
+		})
+	})
+	return answer, err
+}
+
+func (d *Distinct) index(s *storage.Snapshot, fields *fieldindex.Indexes) (*fieldindex.Index, error) {
+	if fields == nil {
+		return nil, errNoDistinct
+	}
+	list, err := fields.Open(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, ix := range list {
+		if ix.Covers(d.path) {
+			return ix, nil
+		}
+	}
+	return nil, errNoDistinct
+}
