@@ -200,7 +200,7 @@ func dispatch(c *Call) error {
 func (c *Call) run(e *endpoint) error {
 	switch r := e.route(c.method); {
 	case r == nil:
-		if e.action {
+		if c.Segment(1) == "_design" && strings.HasPrefix(c.Segment(3), "_") { // whatever is asked of it, the design document comes first
 			if err := c.requireDesignDoc(c.Segment(2)); err != nil {
 				return err
 			}

@@ -10,7 +10,6 @@ type endpoint struct {
 	allow   string // as CouchDB's Allow header lists them
 	access  Access // for methods the endpoint does not have
 	inDB    bool   // below /{db}
-	action  bool   // below a design document, where anything needs the document
 }
 
 // node is one level of the routing tree. A name beats a parameter, a parameter beats the rest of the path.
@@ -59,8 +58,7 @@ func (n *node) insert(parts []string, pattern string) *endpoint {
 		}
 	}
 	if *slot == nil {
-		*slot = &endpoint{pattern: pattern, methods: make(map[string]*Route),
-			inDB: strings.HasPrefix(pattern, "/{db}"), action: strings.HasPrefix(pattern, "/{db}/_design/{name}/_")}
+		*slot = &endpoint{pattern: pattern, methods: make(map[string]*Route), inDB: strings.HasPrefix(pattern, "/{db}")}
 	}
 	return *slot
 }
