@@ -261,7 +261,7 @@ func (p *HTTPPeer) send(ctx context.Context, r *request, alive *watchdog) (*http
 			<-written
 		}()
 		body = reader
-	case r.body != nil:
+	case len(r.body) > 0:
 		body = bytes.NewReader(r.body)
 	}
 	if body != nil {
@@ -274,7 +274,7 @@ func (p *HTTPPeer) send(ctx context.Context, r *request, alive *watchdog) (*http
 	switch {
 	case r.stream != nil:
 		req.ContentLength = r.length
-	case r.body != nil:
+	case len(r.body) > 0:
 		req.ContentLength = int64(len(r.body))
 		req.GetBody = func() (io.ReadCloser, error) {
 			return io.NopCloser(&watchedBody{r: bytes.NewReader(r.body), alive: alive}), nil

@@ -155,7 +155,7 @@ func (p *HTTPPeer) PutLocal(ctx context.Context, id string, doc LocalDocument) (
 // Commit implements Peer.
 func (p *HTTPPeer) Commit(ctx context.Context) (start string, err error) {
 	r := newRequest(http.MethodPost, "_ensure_full_commit")
-	r.headers, r.body = []Header{{"Content-Type", "application/json"}}, []byte{}
+	r.headers = []Header{{"Content-Type", "application/json"}}
 	err = p.doJSON(ctx, r, func(status int, v ejson.Value) error {
 		if status != http.StatusCreated || v.Kind() != ejson.Object {
 			return termFailure("error", string(appendBinaryTerm(nil, memberText(v, "error"))))

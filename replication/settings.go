@@ -47,10 +47,13 @@ type Settings struct {
 	NormalizeSelector func(ejson.Value) ([]byte, error)
 }
 
+// BackdoorPort is CouchDB's httpd/port, which nothing listens on any more; ids of version 2 still hold it.
+const BackdoorPort = 5986
+
 // DefaultSettings are CouchDB's defaults.
 func DefaultSettings() Settings {
 	return Settings{
-		Port:            5984,
+		Port:            BackdoorPort,
 		WorkerProcesses: 4, BatchSize: 500, Connections: 20, Timeout: 30 * time.Second, Retries: 5,
 		UseCheckpoints: true, UseBulkGet: true, CheckpointInterval: 30 * time.Second,
 		EndpointProtocols: []string{"http", "https"}, ProxyProtocols: []string{"http", "https", "socks5"},

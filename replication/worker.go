@@ -83,20 +83,23 @@ func (w *worker) process(ctx context.Context, b *batch) error {
 		}
 		return a.Rev.Compare(b.Rev)
 	})
-	single := make([]Wanted, 0, 8)
+	var designs []Wanted
 	bulk := wanted[:0]
 	for _, v := range wanted {
 		if compat.IsDesignID(v.ID) {
-			single = append(single, v)
+			designs = append(designs, v)
 		} else {
 			bulk = append(bulk, v)
 		}
+	}
+	if err := w.fetchAll(ctx, designs); err != nil {
+		return err
 	}
 	rest, err := w.getBulk(ctx, bulk)
 	if err != nil {
 		return err
 	}
-	if err := w.fetchAll(ctx, append(single, rest...)); err != nil {
+	if err := w.fetchAll(ctx, rest); err != nil {
 		return err
 	}
 	return w.flush(ctx)

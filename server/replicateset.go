@@ -26,6 +26,10 @@ func (s *Server) replicatorSettings() *replication.Settings {
 	set := replication.DefaultSettings()
 	set.UUID = s.uuid()
 	set.HostName, _ = os.Hostname()
+	set.Port = int(c.Int("httpd", "port", 0))
+	if set.Port == 0 {
+		set.Port = replication.BackdoorPort
+	}
 	set.WorkerProcesses, set.BatchSize, set.Connections = max(n("worker_processes"), 1), max(n("worker_batch_size"), 1), max(n("http_connections"), 1)
 	set.Timeout, set.CheckpointInterval = max(ms("connection_timeout"), time.Millisecond), max(ms("checkpoint_interval"), time.Millisecond)
 	set.Retries = n("retries_per_request")
