@@ -170,17 +170,24 @@ func (g *gatherer) finish() ([]reduce.Aggregate, error) {
 	return out, nil
 }
 
-// arena hands out copies in large pieces of memory.
-type arena struct{ free []byte }
+// arena hands out copies in pieces of memory that grow.
+type arena struct {
+	free []byte
+	size int // of the last piece
+}
 
-const arenaPiece = 32 << 10
+const (
+	firstPiece = 1 << 10
+	lastPiece  = 64 << 10
+)
 
 func (a *arena) copy(b []byte) []byte {
 	if len(b) > len(a.free) {
-		if len(b) > arenaPiece/8 {
+		if len(b) > lastPiece/8 {
 			return bytes.Clone(b)
 		}
-		a.free = make([]byte, arenaPiece)
+		a.size = max(min(2*a.size, lastPiece), firstPiece, len(b))
+		a.free = make([]byte, a.size)
 	}
 	n := copy(a.free, b)
 	out := a.free[:n:n]

@@ -43,16 +43,16 @@ func (u *run) tallies() bool {
 
 // tallied gives a group its aggregate, reading its rows again if the tally is not enough.
 func (u *run) tallied(group *pendingGroup, t *tally, from, to []byte) error {
-	switch {
-	case u.fn.Kind() == reduce.KindCount:
+	switch kind := u.fn.Kind(); {
+	case kind == reduce.KindCount:
 		group.agg = reduce.CountAggregate(t.rows)
-	case !t.inexact:
+		return nil
+	case kind == reduce.KindSum && !t.inexact:
 		group.agg = reduce.CountAggregate(t.sum)
-	default:
-		parts := u.partsOf(group)
-		return u.eachRow(from, to, false, func(_ []byte, r gatheredRow) error { return u.row(parts, r) })
+		return nil
 	}
-	return nil
+	parts := u.partsOf(group)
+	return u.eachRow(from, to, false, func(_ []byte, r gatheredRow) error { return u.row(parts, r) })
 }
 
 // grouped reduces the groups of a query one after the other.
@@ -110,6 +110,10 @@ func (u *run) walk(start, end []byte) (next []byte, more bool, err error) {
 
 // member adds a row to the group.
 func (u *run) member(c *current, key, value []byte) error {
+	if u.large && !u.tallies() { // so will this one be, probably: if not, its rows are read again
+		c.tally.rows++
+		return nil
+	}
 	r, keyed, err := u.x.Layout.Row(key, value)
 	if err != nil {
 		return err
@@ -156,7 +160,7 @@ func (u *run) close(c *current, start, end []byte) error {
 		u.q.Skip--
 		u.moveOn(c.group.next)
 	default:
-		if c.tally.rows > 0 {
+		if u.large = c.rows > directRows; c.tally.rows > 0 {
 			from, to := c.within(start, end)
 			if err := u.tallied(&c.group, &c.tally, from, to); err != nil {
 				u.forget(&c.group)

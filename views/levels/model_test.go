@@ -181,11 +181,17 @@ func config(rng *rand.Rand, sums bool) levels.Config {
 // Random changes, settled at once, later or never, and rebuilt: every query equals that over the rows.
 func TestQueriesEqualRows(t *testing.T) {
 	engines(t, func(t *testing.T, open func() kv.Store) {
+		store := open()
+		defer store.Close()
 		rapid.Check(t, func(t *rapid.T) {
 			rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-			store := open()
-			defer store.Close()
 			ctx := context.Background()
+			if _, err := store.Update(ctx, func(tx kv.Tx) error {
+				tx.ClearRange([]byte{0}, []byte{0xff})
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
 			plain := rng.IntN(2) == 0
 			slots := slotsOf(t, adder{}, allSources...)
 			if !plain { // with arrays among the values

@@ -76,7 +76,8 @@ func (x *Index) ReduceRanges(ctx context.Context, r kv.ReadTx, slot Slot, q Quer
 type run struct {
 	*cover
 	q       *Query
-	pending []pendingGroup // for each group of the gatherer
+	pending []pendingGroup // those that are complete
+	large   bool           // the last group had many rows
 	emit    func(int, *Group) error
 }
 
@@ -115,7 +116,7 @@ func (u *run) whole(number int) error {
 	return nil
 }
 
-// few adds the rows of the query's range to a group if they are few; over tells that they are not, and none was added.
+// few reduces the rows of the query's range if they are few; over tells that they are not, and nothing was done.
 func (u *run) few(group *pendingGroup) (rows int, over bool, err error) {
 	prefix := u.x.Rows
 	it := u.r.Range(concat(prefix, u.q.Start), rangeEnd(prefix, u.q.End), kv.RangeOptions{})
@@ -123,26 +124,24 @@ func (u *run) few(group *pendingGroup) (rows int, over bool, err error) {
 	var t tally
 	for ; it.Next(); rows++ {
 		if rows == directRows && !u.q.RowsOnly {
-			u.forget(group)
 			return rows, true, nil
 		}
-		key := it.Key()[len(prefix):]
-		r, keyed, err := u.x.Layout.Row(key, it.Value())
+		if rows > 0 && !u.tallies() {
+			if u.q.RowsOnly { // there is a row, and all are read in any case
+				break
+			}
+			continue
+		}
+		r, _, err := u.x.Layout.Row(it.Key()[len(prefix):], it.Value())
 		if err != nil {
 			return rows, false, err
 		}
 		if rows == 0 {
 			group.Row = u.keep(r, nil).Row
 		}
-		if u.tallies() {
-			t.add(u.fn.Kind(), r.Value)
-			continue
-		}
-		if err := u.row(u.partsOf(group), u.keep(r, key[:keyed])); err != nil {
-			return rows, false, err
-		}
+		t.add(u.fn.Kind(), r.Value)
 	}
-	if err := it.Err(); err != nil || rows == 0 || !u.tallies() {
+	if err := it.Err(); err != nil || rows == 0 {
 		return rows, false, err
 	}
 	return rows, false, u.tallied(group, &t, u.q.Start, u.q.End)
