@@ -94,6 +94,9 @@ func erlangText(v ejson.Value) string {
 // notation.
 func ErlangText(v ejson.Value) string { return erlangText(v) }
 
+// ErlangBinary prints a text as io_lib's ~p prints it as a binary.
+func ErlangBinary(text string) string { return string(appendErlangBinary(nil, text)) }
+
 // IOText is the text that Erlang makes of a string or of an array of strings and bytes, nested or not (iolist_to_binary); ok is
 // false for anything else.
 func IOText(v ejson.Value) (text string, ok bool) {

@@ -35,6 +35,9 @@ func changes(c *Call) error {
 	}
 	f := &changesFeed{c: c, db: c.db, kind: kind, scan: filter.scan, descending: o.Descending, limit: o.Limit, left: o.Limit, last: since,
 		interval: o.SeqInterval, appendRow: c.changeRow(o, filter.fields)}
+	if filter.function != nil {
+		filter.function.feed = f
+	}
 	f.wait, f.heartbeat = o.Wait(time.Duration(c.set.changesTimeout) * time.Millisecond)
 	return f.serve()
 }

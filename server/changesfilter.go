@@ -10,10 +10,12 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// feedFilter is what a filter makes of a feed: how it is scanned, and the fields that are shown of documents, nil for all.
+// feedFilter is what a filter makes of a feed: how it is scanned, the fields that are shown of documents, nil for all, and the function
+// that is asked, if any.
 type feedFilter struct {
-	scan   scanFunc
-	fields *mango.Fields
+	scan     scanFunc
+	fields   *mango.Fields
+	function *functionFilter
 }
 
 // changesFilter chooses how the feed is scanned.
@@ -41,35 +43,13 @@ func (c *Call) changesFilter(o *compat.ChangesOptions, body ejson.Value) (feedFi
 		}
 		return feedFilter{scan: c.scanPassing(f.options, f.passes), fields: fields}, nil
 	case filter.Function != "":
-		member := "filters"
-		if filter.Builtin == "_view" {
-			member = "views"
-		}
-		if err := c.designMember(filter.Design, member, filter.Function); err != nil {
+		f, err := c.functionFilter(o, filter, body)
+		if err != nil {
 			return feedFilter{}, err
 		}
-		return feedFilter{}, compat.NewError(compat.KindNotImplemented, "filter functions come with views")
+		return feedFilter{scan: f.scan, function: f}, nil
 	}
 	return feedFilter{scan: c.scan(o, c.db.Changes)}, nil
-}
-
-// designMember checks that a design document has a member of an object (couch_util:get_nested_json_value).
-func (c *Call) designMember(name, object, member string) error {
-	d, err := c.db.Open(c.Context(), compat.DesignPrefix+name, storage.OpenOptions{})
-	if err != nil {
-		return err
-	}
-	v, err := ejson.Parse(d.Body)
-	if err != nil {
-		return err
-	}
-	for _, key := range [...]string{object, member} {
-		var found bool
-		if v, found = v.Get(key); !found {
-			return compat.NewError(compat.KindNotFound, "missing json key: "+key)
-		}
-	}
-	return nil
 }
 
 func (c *Call) storageOptions(o *compat.ChangesOptions, since storage.Seq, limit int64) storage.ChangesOptions {

@@ -92,7 +92,7 @@ func (e *RawError) Error() string { return e.Err.Error() }
 func (e *RawError) Unwrap() error { return e.Err }
 
 // Filter runs a filter function over documents and tells which pass. With a path into views the map function is the filter: a document
-// passes if it emits. req is the request object; only filters get it.
+// passes if it emits. req is the request object; only filters get it. With an error come the answers about the documents before.
 func (d *Design) Filter(ctx context.Context, path []string, docs [][]byte, req []byte) ([]bool, error) {
 	var e encoder
 	e.b = append(e.b, d.key[:]...)
@@ -108,13 +108,11 @@ func (d *Design) Filter(ctx context.Context, path []string, docs [][]byte, req [
 		return nil
 	}
 	reply, err := d.pool.do(ctx, r)
-	if err != nil {
-		return nil, err
+	if err == nil && len(reply) > 0 {
+		_, err = parseReply(reply)
 	}
-	if len(reply) > 0 {
-		if _, err := parseReply(reply); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return passes, err
 	}
 	if len(passes) != len(docs) {
 		return nil, compat.NewError(compat.KindInternal, errFrame.Error())

@@ -270,9 +270,12 @@ func runFilter(w *worker, payload []byte) ([]byte, error) {
 		if view {
 			passing, this = args[:1], goja.Undefined()
 		}
-		result, err := f.call(this, passing...)
-		if err != nil {
-			return f.failed(err)
+		result, cause := f.call(this, passing...)
+		if cause != nil {
+			if err := w.chunk(passes); err != nil {
+				return nil, err
+			}
+			return f.failed(cause)
 		}
 		pass := byte(0)
 		if view && emitted || !view && result.ToBoolean() {
