@@ -190,6 +190,9 @@ func (v *Views) designChanged(tx *storage.Tx, id string, before, after *storage.
 		if err := v.release(tx, id, d); err != nil {
 			return err
 		}
+		if err := v.queueCleanup(tx.KV(), tx.Name()); err != nil {
+			return err
+		}
 	}
 	if d == nil || !d.interactive {
 		return nil
@@ -262,54 +265,4 @@ func (v *Views) mapInteractive(ctx context.Context, tx *storage.Tx, e *interacti
 		return docRows{}, err
 	}
 	return docs[0].byIndex[0], nil
-}
-
-// Purged is storage.PurgeIndexer's: it takes the rows of documents that are gone out of all indexes.
-func (v *Views) Purged(ctx context.Context, tx *storage.Tx, ids []string) error {
-	sp := spaceOf(tx.Snapshot())
-	records, err := readRecords(tx.KV(), sp)
-	if err != nil {
-		return err
-	}
-	for _, m := range records {
-		m.tenant = tx.Name()
-		w := indexWriter{tx: tx.KV(), m: m, limits: v.limits}
-		keys := make([][]byte, len(ids))
-		for i, id := range ids {
-			keys[i] = m.keys.id(nil, id)
-		}
-		entries, err := tx.KV().GetMany(keys)
-		if err != nil {
-			return err
-		}
-		for i, id := range ids {
-			if err := w.collectDoc(id, &docRows{}, entries[i]); err != nil {
-				return err
-			}
-		}
-		if err := v.applyRows(ctx, &w); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readRecords reads the records of all indexes of a database that can be used. Of their definitions only what is in the records is
-// known.
-func readRecords(r kv.ReadTx, sp space) ([]*member, error) {
-	begin, end := children(sp.sub(nil, keyInfo))
-	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
-	defer it.Close()
-	var members []*member
-	for it.Next() {
-		rec, usable, err := parseRecord(it.Value())
-		if err != nil {
-			return nil, err
-		}
-		if usable {
-			def := &indexDef{raw: rec.raw, partitioned: rec.partitioned, interactive: rec.interactive}
-			members = append(members, &member{def: def, keys: sp.keysOf(rec.number), rec: rec})
-		}
-	}
-	return members, it.Err()
 }

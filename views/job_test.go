@@ -79,11 +79,7 @@ func TestInteractiveBuildUp(t *testing.T) {
 	want(t, "sum", b.query(t, "q", "v", "").rows, "[null=1550]")
 	b.checkStored(t)
 	b.put(t, "_design/q", "")
-	must(t, b.db.View(t.Context(), func(s *storage.Snapshot) error {
-		members, err := readRecords(s.KV(), spaceOf(s))
-		want(t, "indexes without design document", len(members), 0)
-		return err
-	}))
+	want(t, "indexes without design document", b.indexes(t), 0)
 }
 
 func TestScan(t *testing.T) {
@@ -128,4 +124,31 @@ func TestDatabaseGoes(t *testing.T) {
 	if err := <-done; err != nil && !errors.Is(err, compat.ErrNoDatabase) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// TestAutomaticCleanup: an index goes some time after the last design document with it, and not before.
+func TestAutomaticCleanup(t *testing.T) {
+	b := newJobBench(t)
+	b.views.cleanupDelay = 30 * time.Millisecond
+	b.many(t, 10)
+	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a"},"w":{"map":"b"}}`))
+	want(t, "total", b.query(t, "d", "v", "").head.TotalRows, 10)
+	b.put(t, "_design/d", designBody("emitter", `{"w":{"map":"b"}}`))
+	want(t, "indexes", b.indexes(t), 2)
+	for deadline := time.Now().Add(10 * time.Second); b.indexes(t) != 1; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the unused index is still there")
+		}
+	}
+	want(t, "the other one", b.query(t, "d", "w", "update=false").head.TotalRows, 10)
+}
+
+// indexes counts the indexes of the database.
+func (b *bench) indexes(t tester) (n int) {
+	must(t, b.db.View(context.Background(), func(s *storage.Snapshot) error {
+		members, err := readRecords(s.KV(), spaceOf(s))
+		n = len(members)
+		return err
+	}))
+	return n
 }

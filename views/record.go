@@ -14,8 +14,8 @@ const formatVersion = 1
 
 // record is what (info, signature) holds of an index.
 //
-// Format: format byte, flags, varint number, seq, fresh, text of collate.Version, then with levels: varints of their fan and height,
-// and the reduce functions that have aggregates as (varint slot number, text).
+// Format: format byte, flags, varint number, seq, fresh, text of collate.Version, varints of purges, height and fan of the levels, then
+// the reduce functions that have aggregates as (varint slot number, text).
 type record struct {
 	number      int64
 	interactive bool
@@ -26,7 +26,9 @@ type record struct {
 	sums        bool // the levels hold integer sums
 	seq         storage.Seq
 	// fresh: documents at or before it that the index has not seen yet were never seen, and have no rows.
-	fresh       storage.Seq
+	fresh storage.Seq
+	// purges counts the purges that took rows away while there were no levels: who makes them then has to begin anew.
+	purges      int64
 	levelHeight int
 	levelFan    int
 	slots       []slot
@@ -69,6 +71,7 @@ func (r *record) encode() []byte {
 	dst := binary.AppendVarint([]byte{formatVersion, flags}, r.number)
 	dst = appendSeq(appendSeq(dst, r.seq), r.fresh)
 	dst = appendText(dst, collate.Version)
+	dst = binary.AppendVarint(dst, r.purges)
 	dst = binary.AppendVarint(dst, int64(r.levelHeight))
 	dst = binary.AppendVarint(dst, int64(r.levelFan))
 	for _, s := range r.slots {
@@ -101,6 +104,7 @@ func parseRecord(b []byte) (r record, usable bool, err error) {
 		r.seq, r.fresh = parseSeq(seqs), parseSeq(seqs[seqBytes:])
 	}
 	version := p.text()
+	r.purges = p.varint()
 	r.levelHeight, r.levelFan = int(p.varint()), int(p.varint())
 	for len(p.b) > 0 && !p.bad {
 		r.slots = append(r.slots, slot{number: uint32(p.varint()), source: p.text()})
