@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"encoding/binary"
+	"hash/crc32"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,6 +14,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/views"
 )
 
 // maxTasks bounds what _active_tasks lists of the jobs.
@@ -31,6 +34,7 @@ func getActiveTasks(c *Call) error {
 	if err != nil {
 		return err
 	}
+	tasks = append(tasks, c.srv.indexTasks()...)
 	tasks = append(tasks, c.srv.replications.tasks()...)
 	for _, run := range c.srv.store.Compactions() {
 		tasks = append(tasks, c.srv.compactionTask(run))
@@ -53,14 +57,18 @@ func (t *task) append(b []byte) []byte {
 	b = ejson.AppendString(append(b, `{"node":`...), t.node)
 	b = ejson.AppendString(append(b, `,"pid":`...), t.pid)
 	b = append(b, `,"process_status":"waiting"`...)
-	names := make([]string, 0, len(t.members))
-	for name := range t.members {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		b = append(ejson.AppendString(append(b, ','), name), ':')
-		b = append(b, t.members[name]...)
+	return append(append(b, ','), appendMembers(nil, t.members)[1:]...)
+}
+
+// appendMembers appends an object, members by name.
+func appendMembers(b []byte, members map[string]string) []byte {
+	b = append(b, '{')
+	for i, name := range slices.Sorted(maps.Keys(members)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(ejson.AppendString(b, name), ':')
+		b = append(b, members[name]...)
 	}
 	return append(b, '}')
 }
@@ -104,6 +112,29 @@ func (s *Server) jobTask(job *jobs.Job) (task, bool) {
 	}
 	t.setTimes(job.Began, job.Updated)
 	return t, true
+}
+
+// indexTasks are the builds of this process that are no jobs.
+func (s *Server) indexTasks() (tasks []task) {
+	if s.views == nil {
+		return nil
+	}
+	for _, build := range s.views.Tasks() {
+		t := task{node: s.node, pid: pidOf(crc32.ChecksumIEEE([]byte(build.Database + build.DesignDoc))), members: indexerMembers(&build)}
+		t.members["indexer_pid"] = string(ejson.AppendString(nil, t.pid))
+		t.setTimes(time.Unix(build.Started, 0), time.Unix(build.Updated, 0))
+		tasks = append(tasks, t)
+	}
+	return tasks
+}
+
+// indexerMembers are what couch_mrview_updater reports of a build.
+func indexerMembers(t *views.Task) map[string]string {
+	return map[string]string{
+		"type": `"indexer"`, "database": string(ejson.AppendString(nil, t.Database)), "design_document": string(ejson.AppendString(nil, t.DesignDoc)),
+		"progress": strconv.FormatInt(t.Progress(), 10), "changes_done": strconv.FormatInt(t.ChangesDone, 10),
+		"total_changes": strconv.FormatInt(t.TotalChanges, 10),
+	}
 }
 
 // compactionTask is what couch_bt_engine_compactor reports.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -240,21 +238,4 @@ func TestInfoCompactAndCleanup(t *testing.T) {
 	expect(t, do(s, "POST", "/db/_compact/none", "{}"), http.StatusNotFound, "{\"error\":\"not_found\",\"reason\":\"missing\"}\n")
 	expect(t, do(s, "POST", "/db/_view_cleanup", ""), http.StatusAccepted, "{\"ok\":true}\n")
 	require.Equal(t, http.StatusNotFound, do(s, "POST", "/none/_view_cleanup", "").Code)
-}
-
-func TestWarmerFollowsWrites(t *testing.T) {
-	s := newViewServer(t, "")
-	w := NewWarmer(WarmerOptions{Store: s.store, Views: s.views, Config: s.config, Log: s.log, Pause: time.Millisecond})
-	defer w.Close()
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db/_design/cold", `{"language":"member","autoupdate":false,"views":{"m":{"map":"x"}}}`).Code)
-	pending := func(ddoc string) int64 {
-		info, err := s.views.Info(context.Background(), s.store.DB("db"), "_design/"+ddoc)
-		require.NoError(t, err)
-		return info.UpdatesPending
-	}
-	require.NotZero(t, pending("d"))
-	w.Changed("db")
-	w.Changed("none")
-	require.Eventually(t, func() bool { return pending("d") == 0 }, 10*time.Second, 5*time.Millisecond)
-	require.NotZero(t, pending("cold"))
 }

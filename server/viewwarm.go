@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -10,24 +11,43 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/views"
 )
 
-// warmPause is how long changes are gathered before the indexes of their databases are brought up to date; CouchDB's delay.
-const warmPause = 5 * time.Second
+const (
+	// warmPause is how long changes are gathered before the indexes of their databases are brought up to date; CouchDB's delay.
+	warmPause = 5 * time.Second
+	// cleanupPause is how long indexes that no design document has any more are kept: one that is taken back, or stored under
+	// another name, finds its indexes.
+	cleanupPause = 5 * time.Minute
+	// maxWarmFailures is how often an index is tried in a row; the next change begins anew.
+	maxWarmFailures = 5
+)
+
+// The types of jobs; the id is the database.
+const (
+	indexJob   = "index"
+	cleanupJob = "view_cleanup"
+)
 
 // WarmerOptions are what a Warmer works with.
 type WarmerOptions struct {
 	Store  *storage.Store
 	Views  *views.Views
+	Jobs   *jobs.Queue
 	Config *config.Config
 	Log    *slog.Logger
 	Pause  time.Duration // 0 is 5 seconds
 }
 
-// Warmer brings the indexes of changed databases up to date without a query asking for it, as CouchDB's ken does: a while after a
-// change, at most ken/batch_channels databases at a time, but for databases listed in ken.ignore and design documents with
-// "autoupdate": false. It is safe for concurrent use.
+// Warmer looks after the indexes of views without being asked, with jobs that survive a restart and are shared by the processes of
+// a store.
+//
+// As CouchDB's ken does, it brings the indexes of changed databases up to date a while after a change, at most
+// ken/batch_channels databases at a time, but for databases listed in ken.ignore and design documents with "autoupdate": false.
+// As CouchDB's smoosh does with its channel index_cleanup, it removes the indexes that no design document has any more.
+// It is safe for concurrent use.
 type Warmer struct {
 	o       WarmerOptions
 	ctx     context.Context
@@ -37,21 +57,35 @@ type Warmer struct {
 
 	mu      sync.Mutex
 	changed map[string]bool // databases to be looked at
-	busy    map[string]bool // that are being worked on
 }
 
-// NewWarmer starts a Warmer; the caller closes it before the Views.
+// NewWarmer makes a Warmer; Start begins its work. The caller closes it after the queue and before the Views.
 func NewWarmer(o WarmerOptions) *Warmer {
 	if o.Pause == 0 {
 		o.Pause = warmPause
 	}
-	w := &Warmer{o: o, first: make(chan struct{}, 1), changed: make(map[string]bool), busy: make(map[string]bool)}
+	w := &Warmer{o: o, first: make(chan struct{}, 1), changed: make(map[string]bool)}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	w.running.Go(w.run)
 	return w
 }
 
-// Close ends what is running and waits for it.
+// Start begins to work on what changed, and on the jobs that an earlier process has left.
+func (w *Warmer) Start() error {
+	channels := int(w.o.Config.Int("ken", "batch_channels", maxWarmChannels))
+	err := w.o.Jobs.Handle(jobs.Type{
+		Name: indexJob, Workers: min(max(channels, 1), maxWarmChannels), MaxFailures: maxWarmFailures, Keep: time.Hour, Run: w.index,
+	})
+	if err == nil {
+		err = w.o.Jobs.Handle(jobs.Type{Name: cleanupJob, MaxFailures: maxWarmFailures, Keep: time.Hour, Run: w.cleanUp})
+	}
+	w.running.Go(w.run)
+	return err
+}
+
+// maxWarmChannels bounds ken/batch_channels.
+const maxWarmChannels = 100
+
+// Close ends it and waits. Jobs are ended by their queue.
 func (w *Warmer) Close() {
 	w.cancel()
 	w.running.Wait()
@@ -68,6 +102,28 @@ func (w *Warmer) Changed(name string) {
 	}
 }
 
+// DesignChanged queues the work that a changed design document makes, in its transaction; it is views.Options.DesignChanged.
+func (w *Warmer) DesignChanged(tx *storage.Tx) error {
+	now := time.Now()
+	if w.wanted(tx.Name()) {
+		spec := jobs.Spec{Type: indexJob, ID: tx.Name(), At: now.Add(w.o.Pause), Again: true}
+		if _, err := w.o.Jobs.AddTx(tx.KV(), spec); err != nil {
+			return err
+		}
+	}
+	if w.o.Config.String("smoosh", "cleanup_channels") == "" {
+		return nil
+	}
+	_, err := w.o.Jobs.AddTx(tx.KV(), jobs.Spec{Type: cleanupJob, ID: tx.Name(), At: now.Add(cleanupPause), Again: true})
+	return err
+}
+
+// wanted tells whether a database's indexes are to be brought up to date.
+func (w *Warmer) wanted(name string) bool {
+	return w.o.Config.Int("ken", "batch_channels", maxWarmChannels) > 0 && !w.o.Config.Bool("ken.ignore", name)
+}
+
+// run queues the databases that were noted, with a pause after each lot.
 func (w *Warmer) run() {
 	for {
 		select {
@@ -80,51 +136,61 @@ func (w *Warmer) run() {
 		case <-w.ctx.Done():
 			return
 		}
-		w.start()
-	}
-}
-
-// start begins with as many databases as may be worked on.
-func (w *Warmer) start() {
-	channels := int(w.o.Config.Int("ken", "batch_channels", 1<<20))
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for name := range w.changed {
-		if len(w.busy) >= channels {
-			return // the next one that ends goes on
-		}
-		if w.busy[name] {
-			continue
-		}
-		delete(w.changed, name)
-		w.busy[name] = true
-		w.running.Go(func() { w.warm(name) })
-	}
-}
-
-// warm works on one database.
-func (w *Warmer) warm(name string) {
-	defer func() {
 		w.mu.Lock()
-		delete(w.busy, name)
-		more := len(w.changed) > 0
+		changed := w.changed
+		w.changed = make(map[string]bool)
 		w.mu.Unlock()
-		if more {
-			select {
-			case w.first <- struct{}{}:
-			default:
-			}
+		for name := range changed {
+			w.failed(name, w.queue(name))
 		}
-	}()
-	if w.o.Config.Bool("ken.ignore", name) {
-		return
+	}
+}
+
+// queue queues a database if it has indexes that are behind.
+func (w *Warmer) queue(name string) error {
+	if !w.wanted(name) {
+		return nil
 	}
 	db := w.o.Store.DB(name)
 	ids, err := warmDesigns(w.ctx, db)
-	w.failed(name, err)
-	for _, id := range ids {
-		w.failed(name+"/"+id, w.o.Views.Update(w.ctx, db, id))
+	if err != nil {
+		return err
 	}
+	for _, id := range ids {
+		info, err := w.o.Views.Info(w.ctx, db, id)
+		if err == nil && info.UpdatesPending > 0 {
+			_, err = w.o.Jobs.Add(w.ctx, jobs.Spec{Type: indexJob, ID: name, Again: true})
+			return err
+		}
+		w.failed(name+"/"+id, err)
+	}
+	return nil
+}
+
+// index is the job that brings the indexes of a database up to date.
+func (w *Warmer) index(ctx context.Context, run *jobs.Run) ([]byte, error) {
+	if !w.wanted(run.ID) {
+		return nil, jobs.ErrForget
+	}
+	db := w.o.Store.DB(run.ID)
+	ids, err := warmDesigns(ctx, db)
+	for _, id := range ids {
+		err = errors.Join(err, w.o.Views.Update(ctx, db, id))
+	}
+	return nil, forgetUnless(err)
+}
+
+// cleanUp is the job that removes indexes.
+func (w *Warmer) cleanUp(ctx context.Context, run *jobs.Run) ([]byte, error) {
+	return nil, forgetUnless(w.o.Views.Cleanup(ctx, w.o.Store.DB(run.ID)))
+}
+
+// forgetUnless is the outcome of a job that leaves nothing to be looked up when it is done, or when its database is gone.
+func forgetUnless(err error) error {
+	if err == nil || errors.Is(err, compat.KindNoDatabase) {
+		return jobs.ErrForget
+	}
+	return err
 }
 
 // failed logs what queries will tell their clients.

@@ -164,6 +164,11 @@ func (v *Views) Prepare(ctx context.Context, tx *storage.Tx) (storage.IndexFunc,
 			if err := v.designChanged(tx, id, before, after); err != nil {
 				return err
 			}
+			if v.opts.DesignChanged != nil {
+				if err := v.opts.DesignChanged(tx); err != nil {
+					return err
+				}
+			}
 			if list, err = readInteractive(tx.KV(), spaceOf(tx.Snapshot())); err != nil {
 				return err
 			}

@@ -32,6 +32,8 @@ type Options struct {
 	MaxKey, MaxValue, MaxKeys int
 	// ReduceLimit is query_server_config/reduce_limit: "true" (also if nil), "false" or "log". It may change at any time.
 	ReduceLimit func() string
+	// DesignChanged is called in every transaction that changes a design document, nil for nothing.
+	DesignChanged func(tx *storage.Tx) error
 	// Workers is how many batches are mapped at the same time; 0 means one for each processor.
 	Workers int
 }

@@ -75,12 +75,12 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	}
 	a.js = openJavaScript(a.config, log)
 	if a.views, err = views.Open(views.Options{
-		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js,
+		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js, DesignChanged: func(tx *storage.Tx) error { return a.warmer.DesignChanged(tx) },
 		ReduceLimit: func() string { return a.config.String("query_server_config", "reduce_limit") },
 	}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	a.warmer = server.NewWarmer(server.WarmerOptions{Store: a.store, Views: a.views, Config: a.config, Log: log})
+	a.warmer = server.NewWarmer(server.WarmerOptions{Store: a.store, Views: a.views, Jobs: a.jobs, Config: a.config, Log: log})
 	id := a.store.UUID()
 	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))
 	a.store.SetHooks(storage.Hooks{ // before the system databases, whose creation is written to _global_changes meanwhile
@@ -89,7 +89,10 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		Indexer:          a.views,
 		Updated:          a.warmer.Changed,
 	})
-	if err = createSystemDatabases(ctx, a.store); err == nil {
+	if err = a.warmer.Start(); err == nil {
+		err = createSystemDatabases(ctx, a.store)
+	}
+	if err == nil {
 		err = server.EnsureAuthDesign(ctx, a.store.DB(a.config.String("chttpd_auth", "authentication_db")))
 	}
 	if err == nil {
