@@ -68,58 +68,53 @@ type filteredRow struct {
 type filterScan struct {
 	*functionFilter
 	row   func(*storage.Change) error
+	none  bool  // no row is wanted: the scan only looks for where the first would be
 	left  int64 // rows still wanted, negative: any number
 	rows  []filteredRow
 	docs  [][]byte
 	size  int
-	batch int             // documents in a crossing
-	last  *storage.Change // the row that filled the limit
-	spare int64           // rows behind it that were read
+	batch int                // documents in a crossing
+	seen  *storage.Change    // the last row that was decided
+	ended *storage.UpdateSeq // where the feed ends if a limit ended it
+	spare int64              // rows behind it that were read
 }
 
 // scan is the scanFunc of the filter.
 func (f *functionFilter) scan(since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error) {
-	s := &filterScan{functionFilter: f, row: row, left: limit, batch: filterBatch}
+	s := &filterScan{functionFilter: f, row: row, none: limit == 0, left: limit, batch: filterBatch}
 	opts := f.c.storageOptions(f.o, since, -1)
-	if limit == 0 {
-		opts.Limit = 0
-	}
+	opts.IncludeDocs = true
 	end, err := f.c.db.Changes(f.c.Context(), opts, s.take)
-	if err == nil && s.last == nil {
-		if err = s.flush(); errors.Is(err, storage.ErrStop) {
-			err = nil
-		}
+	if err == nil && s.ended == nil {
+		err = s.flush()
 	}
-	if s.last != nil {
-		end.Last, end.Pending = s.last.Seq, end.Pending+s.spare
+	switch {
+	case errors.Is(err, errBeforeFirst):
+		opts.Limit = 0
+		return f.c.db.Changes(f.c.Context(), opts, s.take)
+	case errors.Is(err, storage.ErrStop):
+		err = nil
+	}
+	if s.ended != nil {
+		end.Last, end.Pending = *s.ended, end.Pending+s.spare
 	}
 	return end, err
 }
 
-// take gathers a row with the documents that the function is asked about.
+// errBeforeFirst ends a scan for no rows at its very beginning.
+var errBeforeFirst = errors.New("the first row passes")
+
+// take gathers a row with the documents that the function is asked about: the winner, with style=all_docs every leaf. They show no other
+// revision than their own.
 func (s *filterScan) take(ch *storage.Change) error {
-	revs := slices.Clone(ch.Revs)
-	leaves, err := s.c.db.OpenRevs(s.c.Context(), ch.ID, storage.OpenRevsOptions{Revs: revs, Open: storage.OpenOptions{Revs: true}})
-	if err != nil {
+	r := filteredRow{change: *ch}
+	r.change.Revs, r.change.Doc = nil, nil
+	if s.o.Style != compat.StyleAllDocs || len(ch.Revs) == 1 {
+		s.addDoc(&r, ch.Doc)
+	} else if err := s.addLeaves(&r, ch); err != nil {
 		return err
 	}
-	r := filteredRow{change: *ch}
-	r.change.Revs = nil
-	for _, rev := range ch.Revs {
-		i := slices.IndexFunc(leaves, func(l storage.RevResult) bool { return l.Rev == rev })
-		if i < 0 || leaves[i].Doc == nil {
-			continue // purged in the meantime
-		}
-		doc := leaves[i].Doc
-		if ch.Doc != nil && doc.Rev == ch.Doc.Rev {
-			doc.Conflicts = ch.Doc.Conflicts
-		}
-		text := appendFunctionDoc(nil, doc, s.c.set.functionRevs)
-		s.docs, s.size = append(s.docs, text), s.size+len(text)
-		r.change.Revs = append(r.change.Revs, rev)
-		r.docs++
-	}
-	if ch.Doc != nil {
+	if s.o.IncludeDocs {
 		r.change.Doc = keepDocument(ch.Doc)
 		if s.o.Style == compat.StyleAllDocs && s.o.Conflicts && ch.Doc.Conflicts == nil {
 			r.change.Doc.Conflicts = []compat.Rev{} // CouchDB prints an empty list here
@@ -130,6 +125,32 @@ func (s *filterScan) take(ch *storage.Change) error {
 		return s.flush()
 	}
 	return nil
+}
+
+func (s *filterScan) addLeaves(r *filteredRow, ch *storage.Change) error {
+	leaves, err := s.c.db.OpenRevs(s.c.Context(), ch.ID, storage.OpenRevsOptions{Revs: slices.Clone(ch.Revs)})
+	if err != nil {
+		return err
+	}
+	for _, rev := range ch.Revs {
+		i := slices.IndexFunc(leaves, func(l storage.RevResult) bool { return l.Rev == rev })
+		if i >= 0 && leaves[i].Doc != nil { // else purged in the meantime
+			s.addDoc(r, leaves[i].Doc)
+		}
+	}
+	return nil
+}
+
+func (s *filterScan) addDoc(r *filteredRow, doc *storage.Document) {
+	shown := *doc
+	shown.Revs = compat.RevPath{Start: doc.Rev.Pos, IDs: []string{doc.Rev.Hash}}
+	if s.o.Style == compat.StyleAllDocs {
+		shown.Conflicts = nil
+	}
+	text := appendFunctionDoc(nil, &shown, s.c.set.functionRevs)
+	s.docs, s.size = append(s.docs, text), s.size+len(text)
+	r.change.Revs = append(r.change.Revs, doc.Rev)
+	r.docs++
 }
 
 // keepDocument copies what belongs to the scan's callback.
@@ -161,18 +182,30 @@ func (s *filterScan) flush() error {
 			}
 		}
 		passes = passes[rows[i].docs:]
-		if ch.Revs = passing; len(passing) == 0 {
-			continue
+		if ch.Revs = passing; len(passing) > 0 {
+			if s.none {
+				return s.endBefore(int64(len(rows) - i))
+			}
+			if err := s.row(ch); err != nil {
+				return err
+			}
+			if s.left--; s.left == 0 {
+				s.ended, s.spare = &ch.Seq, int64(len(rows)-1-i)
+				return storage.ErrStop
+			}
 		}
-		if err := s.row(ch); err != nil {
-			return err
-		}
-		if s.left--; s.left == 0 {
-			s.last, s.spare = ch, int64(len(rows)-1-i)
-			return storage.ErrStop
-		}
+		s.seen = ch
 	}
 	return failure
+}
+
+// endBefore ends a scan for no rows before the first one that passes, as CouchDB does; behind are the rows read from there on.
+func (s *filterScan) endBefore(behind int64) error {
+	if s.seen == nil {
+		return errBeforeFirst
+	}
+	s.ended, s.spare = &s.seen.Seq, behind
+	return storage.ErrStop
 }
 
 // ask runs the function; the passes are those of the documents before a failure.
