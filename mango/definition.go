@@ -115,9 +115,9 @@ func (d *Definition) AddTo(body ejson.Value, exists bool) ([]byte, error) {
 	} else if err := CheckLanguage(body); err != nil {
 		return nil, err
 	}
-	member, definition := "views", d.appendView(nil)
-	if d.auto {
-		member, definition = fieldindex.Member, d.given
+	member, definition := fieldindex.Member, d.given
+	if !d.auto {
+		member, definition = "views", d.appendView(nil)
 	}
 	views, _ := body.Get(member)
 	changed, err := ejson.Parse(definition)

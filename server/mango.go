@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
@@ -82,7 +83,7 @@ func appendAnswer(b []byte, plan *mango.Plan, a *mango.Answer) []byte {
 }
 
 func (c *Call) mangoSource() *mango.Source {
-	source := &mango.Source{DB: c.db, Views: c.srv.views, ScanWarning: c.set.mangoScanWarning}
+	source := &mango.Source{DB: c.db, Views: c.srv.views, Fields: c.srv.fields, ScanWarning: c.set.mangoScanWarning}
 	if c.hidesDocs() {
 		source.Shown = func(d *storage.Document) error { return c.shown(d) }
 	}
@@ -96,6 +97,41 @@ func explain(c *Call) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, plan.AppendExplain(nil, c.db.Name()))
+}
+
+// distinct serves POST /{db}/_distinct, an extension: the values of a field, each once, with how many documents have it.
+func distinct(c *Call) error {
+	body, err := c.JSONRequest()
+	if err != nil {
+		return err
+	}
+	request, err := mango.ParseDistinct(body, c.set.mangoLimit)
+	if err != nil {
+		return err
+	}
+	if c.hidesDocs() {
+		return compat.NewError(compat.KindForbidden, "You are not allowed to list values of this database.")
+	}
+	s := c.Stream(http.StatusOK)
+	if _, err := s.WriteString(`{"values":[`); err != nil {
+		return err
+	}
+	separator := "\r\n"
+	answer, err := request.Find(c.Context(), c.mangoSource(), func(value []byte, count int64) error {
+		b := append(append(append(s.Buffer(), separator...), `{"value":`...), value...)
+		b = append(strconv.AppendInt(append(b, `,"count":`...), count, 10), '}')
+		separator = ",\r\n"
+		return s.Commit(b)
+	})
+	if err != nil {
+		return err
+	}
+	b := ejson.AppendString(append(s.Buffer(), "\r\n],\r\n\"bookmark\": "...), answer.Bookmark)
+	b = strconv.AppendInt(append(b, ",\r\n\"documents_not_counted\": "...), answer.NotCounted, 10)
+	if err := s.Commit(append(b, "}\r\n"...)); err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 // countQuery adds a query to the statistics.

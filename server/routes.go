@@ -163,6 +163,7 @@ var routes = []Route{
 	{"*", "/{db}/_index/{rest...}", Member, notFound, unlisted, "Everything else on indexes is missing."},
 	{"POST", "/{db}/_find", Member, find, plain, "Mango queries."},
 	{"POST", "/{db}/_find/{rest...}", Member, find, unlisted, "The same; the rest of the path is ignored."},
+	{"POST", "/{db}/_distinct", Member, distinct, plain, "The values of a field (extension)."},
 	{"POST", "/{db}/_explain", Member, explain, plain, "Plan of a Mango query."},
 	{"POST", "/{db}/_explain/{rest...}", Member, explain, unlisted, "The same; the rest of the path is ignored."},
 	{"*", "/{db}/_search_cleanup", Member, nil, plain, "Full-text search is not part of this server."},

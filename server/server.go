@@ -17,6 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/settee-db/settee/mango/fieldindex"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/wire"
@@ -35,7 +36,8 @@ var nodePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+@[A-Za-z0-9._:-]+$`)
 type Options struct {
 	Store  *storage.Store
 	Views  *views.Views
-	JS     *js.Pool // runs functions of design documents, nil: none can be run
+	Fields *fieldindex.Indexes // indexes over all fields
+	JS     *js.Pool            // runs functions of design documents, nil: none can be run
 	Config *config.Config
 	Log    *slog.Logger
 	Node   string // name of the node, NodeName if empty
@@ -53,6 +55,7 @@ type Server struct {
 	store    *storage.Store
 	jobs     *jobs.Queue
 	views    *views.Views
+	fields   *fieldindex.Indexes
 	js       *js.Pool
 	config   *config.Config
 	log      *slog.Logger
@@ -90,7 +93,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		store: o.Store, views: o.Views, js: o.JS, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(), workers: o.Workers,
+		store: o.Store, views: o.Views, fields: o.Fields, js: o.JS, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(), workers: o.Workers,
 		routes: newRouter(routes), handle: compose(dispatch), stopping: make(chan struct{}),
 	}
 	if s.node = o.Node; s.node == "" {

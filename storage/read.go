@@ -68,7 +68,9 @@ func (db *DB) OpenRevs(ctx context.Context, id string, o OpenRevsOptions) ([]Rev
 }
 
 // OpenRevs is DB.OpenRevs on this snapshot, in the order of couch_key_tree:get_all_leafs where all leaves are asked for.
-func (s *Snapshot) OpenRevs(id string, o OpenRevsOptions) ([]RevResult, error) { return s.d.openRevs(id, o) }
+func (s *Snapshot) OpenRevs(id string, o OpenRevsOptions) ([]RevResult, error) {
+	return s.d.openRevs(id, o)
+}
 
 // openRevs reads revisions in the order of couch_db:open_doc_revs.
 func (d *dbRead) openRevs(id string, o OpenRevsOptions) ([]RevResult, error) {

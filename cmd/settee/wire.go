@@ -11,6 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/fieldindex"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
@@ -32,6 +34,7 @@ type app struct {
 	jobs   *jobs.Queue
 	js     *js.Pool
 	views  *views.Views
+	fields *fieldindex.Indexes
 	warmer *server.Warmer
 	config *config.Config
 	server *server.Server
@@ -80,13 +83,16 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
+	if a.fields, err = fieldindex.New(fieldindex.Options{Store: a.store, Jobs: a.jobs, Split: mango.SplitField}); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
 	a.warmer = server.NewWarmer(server.WarmerOptions{Store: a.store, Views: a.views, Jobs: a.jobs, Config: a.config, Log: log})
 	id := a.store.UUID()
 	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))
 	a.store.SetHooks(storage.Hooks{ // before the system databases, whose creation is written to _global_changes meanwhile
 		MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
 		Validator:        server.NewValidator(a.config, a.views, a.js),
-		Indexer:          a.views,
+		Indexer:          storage.Indexers(a.views, a.fields),
 		Updated:          a.warmer.Changed,
 	})
 	if err = a.warmer.Start(); err == nil {
@@ -97,7 +103,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	}
 	if err == nil {
 		a.server, err = server.New(server.Options{
-			Store: a.store, JS: a.js, Views: a.views, Jobs: a.jobs, Config: a.config, Log: log, Node: nodeName(), Web: o.webDir, Metrics: a.collectors(),
+			Store: a.store, JS: a.js, Views: a.views, Fields: a.fields, Jobs: a.jobs, Config: a.config, Log: log, Node: nodeName(), Web: o.webDir, Metrics: a.collectors(),
 		})
 	}
 	if err != nil {
