@@ -77,7 +77,18 @@ func (d *Definition) read(given ejson.Value) error {
 	if v, ok := m.take("partial_filter_selector"); ok {
 		d.filter = m.selector(v)
 	}
-	return m.finish()
+	if err := m.finish(); err != nil {
+		return err
+	}
+	return d.filter.checkFilter()
+}
+
+// checkFilter refuses patterns that only the backtracking engine runs.
+func (s *Selector) checkFilter() error {
+	if n := s.backtracks(); n != nil {
+		return errBadArg(opNames[n.op], n.arg)
+	}
+	return nil
 }
 
 // generatedName is the name of an index without one: the SHA-1 of {Definition, Options} in Erlang's external term format

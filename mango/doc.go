@@ -6,9 +6,15 @@
 //   - normalise.go: field names and negations pushed down to operators (norm_fields, norm_negations)
 //   - match.go, matchlists.go: whether a document passes (mango_selector:match/3)
 //   - path.go: field names with dots (mango_util:parse_field, mango_doc:get_field)
-//   - regex.go: $regex; prefix.go: $beginsWith
+//   - regex.go, backtrack.go: $regex; prefix.go: $beginsWith
 //   - fields.go: projection (mango_fields, mango_doc:set_field)
-//   - errors.go, term.go: what clients are told
+//   - request.go, options.go, sort.go: the request of a query (mango_opts)
+//   - index.go, definition.go: indexes and how design documents hold them (mango_idx, mango_idx_view)
+//   - mapper.go: the rows of an index (mango_native_proc)
+//   - usable.go, ranges.go, plan.go: the choice of an index (mango_cursor, mango_cursor_view); explain.go: what is said of it
+//   - find.go: a query at work; readdocs.go, readview.go, unbuilt.go: the three ways to read; count.go: how many there are
+//   - pick.go: the members of a document that are asked for; bookmark.go, stats.go: what follows the documents
+//   - errors.go, term.go, pretty.go: what clients are told
 //
 // Invariants:
 //  1. A Selector and a Fields are immutable after parsing, own their memory and may be used by several goroutines.
@@ -16,13 +22,16 @@
 //  3. A field that is missing, or lies behind a scalar, fails every condition, negated ones too; but for $exists:false where the
 //     object that would have it is there.
 //  4. A condition that cannot be tested is an error, except inside $elemMatch, $allMatch and $keyMapMatch, where it is false.
-//  5. Matching takes time linear in the document, whatever a $regex says: there is no backtracking.
+//  5. Matching takes time linear in the document, but for patterns that need backtracking: those have bounds of time, for a text
+//     and for a Selector, and are not in filters of indexes.
+//  6. A query has the same documents in the same order whatever reads them: the index, or the documents while it is being built.
+//  7. A picker passes over members that nothing looks at: a selector sees no difference between a document and what was picked.
 //
 // Differences to CouchDB:
-//   - Patterns are RE2's (package regexp) over bytes, as PCRE without its Unicode mode. Lookaround, back references, atomic
-//     groups, possessive quantifiers, conditions, \K, \G and recursion are refused as patterns that do not compile; so are
-//     counts above 1000. Bytes of UTF-8 count as characters of Latin-1; \w, \s, \h, \Z, \e, \N and \R and a `$` before the last
-//     line feed are PCRE's, while \b and POSIX classes know ASCII only.
+//   - Patterns are RE2's (package regexp) over bytes, as PCRE without its Unicode mode. What RE2 refuses, look-around, back references,
+//     atomic groups, possessive quantifiers, conditions and counts above 1000, goes to a backtracking engine (regexp2); recursion
+//     and subroutines are refused as patterns that do not compile. Bytes of UTF-8 count as characters of Latin-1; \w, \s, \h, \Z,
+//     \e, \N and \R and a `$` before the last line feed are PCRE's, while \b and POSIX classes know ASCII only.
 //   - A list of fields that names a member below another one it names, ["a", "a.0"], shows the outer one as it is; CouchDB
 //     fails or puts elements in wrong places. Objects in such a list are refused at once, where CouchDB fails later.
 //   - Selectors are refused beyond maxDepth levels.

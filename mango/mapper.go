@@ -13,8 +13,20 @@ import (
 // index.
 type Views struct{}
 
-// Compile implements views.Language.
-func (Views) Compile(d views.Definition) (views.Mapper, error) { return newMapper(d.Map) }
+// Compile implements views.Language. A definition that cannot be read is accepted, as by CouchDB, and fails on every document.
+func (Views) Compile(d views.Definition) (views.Mapper, error) {
+	m, err := newMapper(d.Map)
+	if err != nil {
+		return brokenMapper{err}, nil
+	}
+	return m, nil
+}
+
+// brokenMapper is a definition that cannot be read.
+type brokenMapper struct{ err error }
+
+// Map implements views.Mapper.
+func (m brokenMapper) Map(*storage.Document, func(key, value []byte)) error { return m.err }
 
 // mapper makes the one row of a document: its key are the values of the columns, its value is null. A document that lacks one, is
 // a design document or does not pass the filter has no row (mango_native_proc:get_index_entries/2).
@@ -42,6 +54,9 @@ func newMapper(definition []byte) (*mapper, error) {
 			return nil, compat.ErrFunctionClause
 		}
 		if m.filter, err = ParseSelector(filter); err != nil {
+			return nil, err
+		}
+		if err := m.filter.checkFilter(); err != nil {
 			return nil, err
 		}
 	}

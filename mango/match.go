@@ -33,6 +33,11 @@ func (n *node) match(v ejson.Value, raw bool) (bool, error) {
 		return true, nil // a text index has decided
 	case opMod:
 		return n.matchMod(v)
+	case opRegex:
+		if v.Kind() != ejson.String {
+			return false, nil
+		}
+		return n.pattern.match(v)
 	}
 	return n.matchValue(v, raw), nil
 }
@@ -99,8 +104,6 @@ func (n *node) matchValue(v ejson.Value, raw bool) bool {
 		return n.exists
 	case opType:
 		return typeName(v) == n.text
-	case opRegex:
-		return v.Kind() == ejson.String && matchPattern(n.pattern, v)
 	case opBeginsWith:
 		return v.Kind() == ejson.String && hasPrefix(v, n.text)
 	case opSize:

@@ -2,7 +2,6 @@ package mango
 
 import (
 	"math/big"
-	"regexp"
 
 	"github.com/settee-db/settee/compat/ejson"
 )
@@ -56,11 +55,11 @@ type node struct {
 	raw  bool        // opDefault: arg stands in place of {"$text": …}
 
 	// What matching needs of arg.
-	text     string         // $type, $beginsWith
-	size     int            // $size, -1 for a number no list can have
-	exists   bool           // $exists
-	pattern  *regexp.Regexp // $regex
-	modulus  *big.Int       // $mod
+	text     string   // $type, $beginsWith
+	size     int      // $size, -1 for a number no list can have
+	exists   bool     // $exists
+	pattern  *pattern // $regex
+	modulus  *big.Int // $mod
 	residue  *big.Int
 	smallMod bool // both fit in 64 bits
 }

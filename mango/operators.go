@@ -106,8 +106,8 @@ func (n *node) readArgument() (ok bool) {
 		n.text = n.arg.Text()
 		return kind == ejson.String
 	case opRegex:
-		var err error
-		n.pattern, err = compilePattern(n.arg.Text())
+		compiled, err := compilePattern(n.arg.Text())
+		n.pattern = &compiled
 		return err == nil
 	case opMod:
 		return n.readModulus()

@@ -2,6 +2,8 @@ package mango
 
 import (
 	"bytes"
+	"context"
+	"time"
 
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
@@ -71,7 +73,7 @@ func (f *finder) readView() error {
 	if err != nil {
 		return err
 	}
-	ready, err := ix.Ready(f.ctx)
+	ready, err := f.isReady(ix)
 	if err != nil {
 		return err
 	}
@@ -100,6 +102,24 @@ func (f *finder) readView() error {
 	})
 }
 
+// shortWait is how long a query waits for an index that is being built: enough for that of a small database.
+const shortWait = 250 * time.Millisecond
+
+// isReady tells whether the index can be read.
+func (f *finder) isReady(ix *views.Index) (bool, error) {
+	ready, err := ix.Ready(f.ctx)
+	if ready || err != nil {
+		return ready, err
+	}
+	ctx, cancel := context.WithTimeout(f.ctx, shortWait)
+	defer cancel()
+	err = ix.Wait(ctx)
+	if ctx.Err() != nil && f.ctx.Err() == nil {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // isFrom tells whether a row is that of the bookmark.
 func (f *finder) isFrom(key []byte) bool {
 	v, err := ejson.Parse(key)
@@ -111,7 +131,10 @@ func (f *finder) addConflicts(d *storage.Document) error {
 	if d == nil || !f.plan.req.Conflicts || f.quorum {
 		return nil
 	}
-	with, err := f.src.DB.Open(f.ctx, d.ID, storage.OpenOptions{Rev: d.Rev, Conflicts: true, NoBody: true})
+	with, err := f.src.DB.Open(f.ctx, d.ID, storage.OpenOptions{Conflicts: true, NoBody: true})
+	if isGone(err) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -28,13 +28,23 @@ var escapes = map[byte]string{'w': wordSet, 'W': notWordSet, 's': spaceSet, 'S':
 // outsideEscapes are other ones that RE2 lacks; inside brackets they are no sets.
 var outsideEscapes = map[byte]string{'Z': `\n?\z`, 'N': `[^\n]`, 'R': `(?:\r\n|[\n-\r\x{85}])`}
 
-// compilePattern compiles a pattern of PCRE, as far as RE2 can.
-func compilePattern(pattern string) (*regexp.Regexp, error) {
-	tree, err := syntax.Parse(translatePattern(string(latin1(nil, []byte(pattern)))), syntax.Perl)
-	if err != nil {
-		return nil, err
+// pattern is a compiled $regex: linear, or backtracking where that cannot be.
+type pattern struct {
+	linear *regexp.Regexp
+	back   *backtracker
+}
+
+// compilePattern compiles a pattern of PCRE.
+func compilePattern(text string) (p pattern, err error) {
+	wide := string(latin1(nil, []byte(text)))
+	tree, err := syntax.Parse(translatePattern(wide), syntax.Perl)
+	if err == nil {
+		p.linear, err = regexp.Compile(dollars(tree).String())
 	}
-	return regexp.Compile(dollars(tree).String())
+	if err != nil {
+		p.back, err = newBacktracker(wide)
+	}
+	return p, err
 }
 
 // translatePattern replaces escapes that RE2 does not know or understands in another way.
@@ -106,15 +116,23 @@ func dollars(re *syntax.Regexp) *syntax.Regexp {
 	return re
 }
 
-func matchPattern(pattern *regexp.Regexp, v ejson.Value) bool {
+// match tells whether a string matches. The error says that the backtracking engine has used up its time.
+func (p *pattern) match(v ejson.Value) (bool, error) {
 	var buf, wide [256]byte
 	text := v.TextBytes(buf[:0])
+	if p.linear == nil {
+		runes := make([]rune, len(text))
+		for i, c := range text {
+			runes[i] = rune(c)
+		}
+		return p.back.match(runes)
+	}
 	for _, c := range text {
 		if c >= utf8.RuneSelf {
-			return pattern.Match(latin1(wide[:0], text))
+			return p.linear.Match(latin1(wide[:0], text)), nil
 		}
 	}
-	return pattern.Match(text)
+	return p.linear.Match(text), nil
 }
 
 // latin1 appends the bytes as characters.

@@ -62,6 +62,27 @@ func (s *Selector) Match(doc ejson.Value) (bool, error) {
 // OnlyMeta tells whether all conditions are on the fields _id, _rev and _deleted, so that Match does not look at others.
 func (s *Selector) OnlyMeta() bool { return s.root == nil || s.root.onlyMeta() }
 
+// backtracks returns the first $regex that needs the backtracking engine, nil if there is none. Its matches depend on time, so what
+// an index holds must not depend on it.
+func (s *Selector) backtracks() *node {
+	if s.root == nil {
+		return nil
+	}
+	return s.root.backtracks()
+}
+
+func (n *node) backtracks() *node {
+	if n.op == opRegex && n.pattern.back != nil {
+		return n
+	}
+	for _, kid := range n.kids {
+		if found := kid.backtracks(); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
 func (n *node) onlyMeta() bool {
 	switch n.op {
 	case opField:

@@ -1,10 +1,12 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -99,11 +101,28 @@ func createIndex(c *Call) error {
 			return errSavingDesign(refused)
 		}
 		result = "created"
+		c.awaitIndex(definition)
 	}
 	b := append(append([]byte(`{"result":"`), result...), `","id":`...)
 	b = ejson.AppendString(b, definition.DDoc)
 	b = ejson.AppendString(append(b, `,"name":`...), definition.Name)
 	return c.JSON(http.StatusOK, append(b, '}'))
+}
+
+// awaitTime is how long the answer to a new index waits for it, so that that of a small database is there when it arrives.
+const awaitTime = time.Second
+
+// awaitIndex begins to build an index; what does not get ready in time is built by jobs and queries.
+func (c *Call) awaitIndex(d *mango.Definition) {
+	ctx, cancel := context.WithTimeout(c.Context(), awaitTime)
+	defer cancel()
+	ix, err := c.srv.views.Index(ctx, c.db, d.DDoc, d.Name)
+	if err == nil {
+		err = ix.Wait(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		c.srv.log.Warn("index is not built yet", "database", c.db.Name(), "design", d.DDoc, "name", d.Name, "error", err)
+	}
 }
 
 // errSavingDesign is the answer to a refused design document (mango_error:info/2).
@@ -129,19 +148,23 @@ func deleteIndex(c *Call) error {
 	if !slices.ContainsFunc(list, func(ix *mango.Index) bool { return ix.DDoc == ddoc && ix.Kind.String() == kind && ix.Name == name }) {
 		return compat.ErrMissing
 	}
-	if err := c.removeIndex(ddoc, name); err != nil {
+	of := mango.KindJSON
+	if kind == mango.KindAuto.String() {
+		of = mango.KindAuto
+	}
+	if err := c.removeIndex(ddoc, of, name); err != nil {
 		return err
 	}
 	return c.OK(http.StatusOK)
 }
 
 // removeIndex removes an index from its design document, and the document if nothing else is in it.
-func (c *Call) removeIndex(ddoc, name string) error {
+func (c *Call) removeIndex(ddoc string, kind mango.Kind, name string) error {
 	d, body, exists, err := c.openDesign(ddoc)
 	if err != nil {
 		return err
 	}
-	next, empty, err := mango.RemoveFrom(body, exists, name)
+	next, empty, err := mango.RemoveFrom(body, exists, kind, name)
 	if err != nil {
 		return err
 	}
@@ -182,7 +205,7 @@ func bulkDeleteIndexes(c *Call) error {
 				continue
 			}
 			found = true
-			if err := c.removeIndex(id, ix.Name); err != nil {
+			if err := c.removeIndex(id, ix.Kind, ix.Name); err != nil {
 				return err
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
@@ -40,7 +41,7 @@ func newTestServerWith(t testing.TB, c *config.Config, web string) *Server {
 // newTestServerOn is newTestServerWith on a store and its engine, which the caller closes.
 func newTestServerOn(t testing.TB, engine kv.Store, store *storage.Store, c *config.Config, web string) *Server {
 	t.Helper()
-	v, err := views.Open(views.Options{Store: store, KV: engine, Languages: map[string]views.Language{"member": memberLanguage{}}})
+	v, err := views.Open(views.Options{Store: store, KV: engine, Languages: map[string]views.Language{"member": memberLanguage{}, mango.Language: mango.Views{}}})
 	require.NoError(t, err)
 	t.Cleanup(func() { v.Close() })
 	store.SetHooks(storage.Hooks{Validator: NewValidator(c, v, nil), Indexer: v})

@@ -79,6 +79,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	a.js = openJavaScript(a.config, log)
 	if a.views, err = views.Open(views.Options{
 		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js, DesignChanged: func(tx *storage.Tx) error { return a.warmer.DesignChanged(tx) },
+		Languages:   map[string]views.Language{mango.Language: mango.Views{}},
 		ReduceLimit: func() string { return a.config.String("query_server_config", "reduce_limit") },
 	}); err != nil {
 		return nil, errors.Join(err, a.close())

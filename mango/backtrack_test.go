@@ -1,0 +1,90 @@
+package mango
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// matchesPattern compiles a pattern and matches a text.
+func matchesPattern(t *testing.T, pattern, text string) bool {
+	t.Helper()
+	p, err := compilePattern(pattern)
+	if err != nil {
+		t.Fatalf("%s: %v", pattern, err)
+	}
+	ok, err := p.match(parsed(t, string(quotedJSON(text))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok
+}
+
+func TestBacktracking(t *testing.T) {
+	for _, c := range []struct {
+		pattern, text string
+		want          bool
+	}{
+		{`^(abc)\1$`, "abcabc", true}, {`^(abc)\1$`, "abcabd", false},
+		{`a(?=b)`, "ab", true}, {`a(?!b)`, "ab", false}, {`a(?!b)`, "ac", true},
+		{`(?<=foo)-`, "foo-bar", true}, {`(?<!foo )bar`, "foo bar", false},
+		{`^(?>a+)bc`, "aabc", true}, {`^(?>a+)ab`, "aab", false},
+		{`(?<n>a)bc\k<n>`, "abca", true}, {`(?P<n>a)bc(?P=n)`, "abca", true}, {`(a)bc\g{1}`, "abca", true},
+		{`^a++b`, "aab", true}, {`^a++ab`, "aab", false}, {`^(?:ab)*+ab`, "abab", false}, {`^[ab]?+b`, "b", false}, {`^\d{1,2}+1`, "11", false},
+		{`^a++\Qb.c\E$`, "ab.c", true}, {`^a++[[:digit:]]$`, "a7", true}, {`(?=\x{e9})`, "é", false}, {`(?=\xc3\xa9)`, "é", true},
+		{`(?=[^\x00-\x7f])`, "é", true}, {`(?=[\w-])-`, "-", true}, {`(?=[a[])\[`, "[", true}, {`(?=[]a])]`, "]", true},
+		{`(?=a)a\Z`, "a\n", true}, {`(?=a)a$`, "a\n", true}, {`(?=a)a\z`, "a\n", false}, {`(?i)(?=A)a`, "A", true}, {`a\Kb(?=c)`, "abc", true},
+		{`^(?=a{2})a`, "aa", true}, {`^(?=x{,2})x`, "x{,2}", true}, {`(?=a)a|b++`, "b", true}, {`(?#c)(?=a)a`, "a", true},
+	} {
+		if got := matchesPattern(t, c.pattern, c.text); got != c.want {
+			t.Errorf("%s on %q: %v", c.pattern, c.text, got)
+		}
+	}
+	for _, bad := range []string{`(?=`, `(?=a`, `(?R)`, `(?<=a)\`, `(?=a)[b`, `(?=` + strings.Repeat("a", 5000) + `)`} {
+		if _, err := compilePattern(bad); err == nil {
+			t.Errorf("%.20s compiles", bad)
+		}
+	}
+}
+
+// TestRunawayPattern shows that a pattern that would take for ever is no match after a while, and an error in the end.
+func TestRunawayPattern(t *testing.T) {
+	p, err := compilePattern(`^(?=a)(a+)+$`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := parsed(t, `"`+strings.Repeat("a", 60)+`!"`)
+	started := time.Now()
+	ok, err := p.match(text)
+	if took := time.Since(started); ok || err != nil || took > 3*time.Second {
+		t.Fatal(ok, err, took)
+	}
+	p.back.spent.Store(int64(backtrackTotalTime) + 1)
+	if _, err := p.match(text); err == nil {
+		t.Fatal("no end")
+	}
+}
+
+func quotedJSON(text string) []byte { return ejson.AppendString(nil, text) }
+
+// FuzzPattern compiles and matches any pattern: nothing panics, and nothing takes long.
+func FuzzPattern(f *testing.F) {
+	for _, seed := range []string{`a++b`, `(?P<n>a)(?P=n)`, `[[:alpha:]]++`, `(?=[]a])`, `\x{e9}\g{1}`, `\Qa`, `(?(1)a|b)`, `{1}+`, `(((`, `)+`, `\`} {
+		f.Add(seed, "aab")
+	}
+	f.Fuzz(func(t *testing.T, pattern, text string) {
+		p, err := compilePattern(pattern)
+		if err != nil || len(text) > 100 {
+			return
+		}
+		v, err := ejson.Parse(quotedJSON(text))
+		if err != nil {
+			return
+		}
+		if _, err := p.match(v); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
