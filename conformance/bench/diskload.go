@@ -65,16 +65,21 @@ func (s *session) editFifth(ctx context.Context, name string) error {
 	return nil
 }
 
-// appendEdits writes a _bulk_docs request with new revisions of every fifth document from first on. The revisions come
-// from _all_docs.
+// appendEdits writes a _bulk_docs request with new revisions of every fifth document from first on.
 func (s *session) appendEdits(ctx context.Context, c *conn, b []byte, name string, first int64) ([]byte, error) {
 	count := min(int64(s.size.bulk), (s.size.diskDocuments-first+4)/5)
+	return s.appendRevisions(ctx, c, b, name, count, func(i int64) int64 { return first + 5*i })
+}
+
+// appendRevisions writes a _bulk_docs request with new revisions of count documents, which pick chooses. The revisions come
+// from _all_docs.
+func (s *session) appendRevisions(ctx context.Context, c *conn, b []byte, name string, count int64, pick func(int64) int64) ([]byte, error) {
 	keys := []byte(`{"keys":[`)
 	for i := range count {
 		if i > 0 {
 			keys = append(keys, ',')
 		}
-		keys = append(appendID(append(keys, '"'), first+5*i), '"')
+		keys = append(appendID(append(keys, '"'), pick(i)), '"')
 	}
 	c.keep = true
 	req := &request{method: "POST", path: []byte(s.db(name) + "/_all_docs"), body: append(keys, "]}"...)}
@@ -92,9 +97,9 @@ func (s *session) appendEdits(ctx context.Context, c *conn, b []byte, name strin
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendID(append(b, `{"_id":"`...), first+5*i)
+		b = appendID(append(b, `{"_id":"`...), pick(i))
 		b = append(append(append(b, `","_rev":"`...), rev...), `",`...)
-		b = append(b, s.docs.body(first + 5*i + 1)[1:]...)
+		b = append(b, s.docs.body(pick(i) + 1)[1:]...)
 	}
 	return append(b, "]}"...), nil
 }

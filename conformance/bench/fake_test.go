@@ -93,6 +93,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.database(w, r.Method, path[0])
 	case db == nil:
 		http.Error(w, "no such database", http.StatusNotFound)
+	case len(path) > 1 && path[1] == "_design":
+		db.design(w, r, path[2:])
 	case len(path) == 3 && r.Method == "PUT":
 		db.attachments[path[1]] = body
 		w.WriteHeader(http.StatusCreated)
@@ -146,7 +148,7 @@ func (d *fakeDB) special(w http.ResponseWriter, name string, body []byte, includ
 	}
 	_ = json.Unmarshal(body, &in)
 	switch name {
-	case "_compact":
+	case "_compact", "_view_cleanup":
 		w.WriteHeader(http.StatusAccepted)
 	case "_bulk_docs":
 		w.WriteHeader(http.StatusCreated)
@@ -172,5 +174,29 @@ func (d *fakeDB) special(w http.ResponseWriter, name string, body []byte, includ
 				fmt.Fprint(w, d.get(id))
 			}
 		}
+	}
+}
+
+// design stores nothing: every view has a row for each document and key, and a reduction is 13 lines, as many as asked for at most.
+func (d *fakeDB) design(w http.ResponseWriter, r *http.Request, path []string) {
+	switch {
+	case r.Method == "PUT":
+		w.WriteHeader(http.StatusCreated)
+		fmt.Fprintln(w, `{"ok":true,"rev":"1-x"}`)
+	case len(path) == 1: // DELETE
+		fmt.Fprintln(w, `{"ok":true}`)
+	case r.URL.Query().Get("reduce") == "false":
+		start, end := r.URL.Query().Get("startkey"), r.URL.Query().Get("endkey")
+		if key := r.URL.Query().Get("key"); key != "" {
+			start, end = key, key
+		}
+		fmt.Fprintln(w, `{"rows":[`)
+		for _, id := range d.ids() {
+			if key := fmt.Sprintf("%q", id); key >= start && (end == "" || key <= end) {
+				fmt.Fprintf(w, "{\"key\":%q}\n", id)
+			}
+		}
+	default:
+		fmt.Fprint(w, strings.Repeat("{\"key\":null}\n", 13))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-var tinySizes = sizes{documents: 130, diskDocuments: 50, bulk: 20, bulkGet: 5, feeds: 60, smallAttachment: 1000, largeAttachment: 100_000,
+var tinySizes = sizes{documents: 130, diskDocuments: 50, viewDocuments: 200, bulk: 20, bulkGet: 5, feeds: 60, smallAttachment: 1000, largeAttachment: 100_000,
 	attachmentBytes: 300_000, waits: waits{diskSteady: time.Millisecond}}
 
 func options(a, b *Target) Options {

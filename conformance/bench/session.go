@@ -12,6 +12,7 @@ import (
 type sizes struct {
 	documents       int64 // in the database that is read
 	diskDocuments   int64 // in the database whose disk use is measured
+	viewDocuments   int64 // in the database of views
 	bulk            int   // documents of a _bulk_docs request
 	bulkGet         int   // ids of a _bulk_get request
 	feeds           int
@@ -29,11 +30,11 @@ type waits struct {
 	rest       time.Duration // at the end, before memory at rest is looked at
 }
 
-var fullSizes = sizes{documents: 20_000, diskDocuments: 100_000, bulk: 1000, bulkGet: 200, feeds: 5000,
+var fullSizes = sizes{documents: 20_000, diskDocuments: 100_000, viewDocuments: 100_000, bulk: 1000, bulkGet: 200, feeds: 5000,
 	smallAttachment: 256 << 10, largeAttachment: 64 << 20, attachmentBytes: 256 << 20,
 	waits: waits{pause: 200 * time.Millisecond, settle: 2 * time.Second, diskSteady: 6 * time.Second, rest: 5 * time.Second}}
 
-var quickSizes = sizes{documents: 2000, diskDocuments: 5000, bulk: 1000, bulkGet: 200, feeds: 500,
+var quickSizes = sizes{documents: 2000, diskDocuments: 5000, viewDocuments: 5000, bulk: 1000, bulkGet: 200, feeds: 500,
 	smallAttachment: 256 << 10, largeAttachment: 16 << 20, attachmentBytes: 32 << 20,
 	waits: waits{pause: 50 * time.Millisecond, settle: time.Second, diskSteady: 2 * time.Second, rest: time.Second}}
 

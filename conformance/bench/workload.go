@@ -37,5 +37,6 @@ func workloads(size sizes) []*workload {
 	all = append(all, documentWorkloads()...)
 	all = append(all, listWorkloads(size)...)
 	all = append(all, attachmentWorkloads(size)...)
+	all = append(all, viewWorkloads()...)
 	return append(all, feedWake(1, "feeds-wake"), feedWake(50, "feeds-wake-50-dbs"))
 }
