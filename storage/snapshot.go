@@ -17,6 +17,11 @@ func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) error {
 	return db.view(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
 }
 
+// ViewAgain is View for reads that can begin anew, or go on where they were: fn is run again when its snapshot became too old.
+func (db *DB) ViewAgain(ctx context.Context, fn func(*Snapshot) error) error {
+	return db.viewOn(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
+}
+
 // Transact runs fn in a serialisable transaction on the subspaces of higher layers; see kv.Store.Update. It conflicts with the
 // deletion of the database; compat.ErrNoDatabase if there is none.
 func (db *DB) Transact(ctx context.Context, fn func(*Tx) error) error {

@@ -24,7 +24,7 @@ type batch struct {
 // read reads the next changes after since, at most limit.
 func (p *pass) read(ctx context.Context, since storage.Seq, limit int) (*batch, error) {
 	b := &batch{ready: make(chan error, 1)}
-	err := p.db.View(ctx, func(s *storage.Snapshot) error {
+	err := p.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		b.docs, b.bytes = b.docs[:0], 0
 		var err error
 		if b.purge, err = s.LastPurge(); err != nil {

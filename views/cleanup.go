@@ -14,7 +14,8 @@ func (v *Views) Cleanup(ctx context.Context, db *storage.DB) error {
 		return err
 	}
 	var unused []Signature
-	err = db.View(ctx, func(s *storage.Snapshot) error {
+	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+		unused = nil
 		sp := spaceOf(s)
 		prefix := sp.sub(nil, keyInfo)
 		begin, end := children(prefix)

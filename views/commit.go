@@ -40,7 +40,7 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 		}
 		return nil
 	})
-	if errors.Is(err, kv.ErrTooLarge) {
+	if errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld) && to-from > 1 {
 		return p.shrink(ctx, b, from, to)
 	}
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *pass) part(b *batch, from int) (to int, last bool) {
 	return to, true
 }
 
-// shrink goes on after a transaction that was too large: with less, down to one document, which is given up at last.
+// shrink goes on after a transaction that was too large or took too long: with less, down to one document, which is given up at last.
 func (p *pass) shrink(ctx context.Context, b *batch, from, to int) (int, error) {
 	if to-from > 1 {
 		whole := b.docs

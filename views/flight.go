@@ -214,10 +214,11 @@ func (b *builder) check(tx kv.Tx) error {
 
 // survey finds out which indexes are behind the end of the feed, and how far.
 func (v *Views) survey(ctx context.Context, db *storage.DB, members []*member) (behind []*member, last storage.Seq, err error) {
-	err = db.View(ctx, func(s *storage.Snapshot) error {
+	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		if last, err = s.LastSeq(); err != nil {
 			return err
 		}
+		behind = nil
 		for _, m := range members {
 			isBehind := m.behind(last)
 			if !isBehind && m.complete() {

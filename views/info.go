@@ -12,7 +12,7 @@ import (
 // Info reads what _info shows.
 func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info, error) {
 	var info *Info
-	err := db.View(ctx, func(s *storage.Snapshot) error {
+	err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		d, err := v.designIn(s, ddocID)
 		if err != nil {
 			return err
@@ -117,12 +117,16 @@ func (v *Views) Errors(ctx context.Context, db *storage.DB, ddocID, view string,
 	if err != nil {
 		return err
 	}
-	return db.View(ctx, func(s *storage.Snapshot) error {
+	after := ""
+	return db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		m, err := readMember(s, spaceOf(s), w.index())
 		if err != nil || m == nil {
 			return err
 		}
 		begin, end := children(m.keys.errors)
+		if after != "" {
+			begin = kv.AppendKeyAfter(nil, m.keys.error(nil, after))
+		}
 		it := s.KV().Range(begin, end, kv.RangeOptions{})
 		defer it.Close()
 		for it.Next() {
@@ -133,6 +137,7 @@ func (v *Views) Errors(ctx context.Context, db *storage.DB, ddocID, view string,
 			if err := fn(MapError{ID: id, Message: string(it.Value())}); err != nil {
 				return err
 			}
+			after = id
 		}
 		return it.Err()
 	})

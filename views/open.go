@@ -45,8 +45,9 @@ func readMember(s *storage.Snapshot, sp space, def *indexDef) (*member, error) {
 func (v *Views) members(ctx context.Context, db *storage.DB, d *design) ([]*member, error) {
 	members := make([]*member, len(d.indexes))
 	missing := false
-	err := db.View(ctx, func(s *storage.Snapshot) (err error) {
+	err := db.ViewAgain(ctx, func(s *storage.Snapshot) (err error) {
 		sp := spaceOf(s)
+		missing = false
 		for i := range d.indexes {
 			if members[i], err = readMember(s, sp, &d.indexes[i]); err != nil {
 				return err

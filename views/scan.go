@@ -26,7 +26,7 @@ func (ix *Index) Partitioned() bool { return ix.w.Partitioned() }
 
 // Ready tells whether an interactive index is built up, and of another one, whether it is up to date.
 func (ix *Index) Ready(ctx context.Context) (ready bool, err error) {
-	err = ix.w.db.View(ctx, func(s *storage.Snapshot) error {
+	err = ix.w.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		last, err := s.LastSeq()
 		if err != nil {
 			return err
