@@ -17,7 +17,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settee-db/settee/replication/archive"
+	"github.com/settee-db/settee/replication/site"
 )
+
+// parseSite reads a URL whose credentials may be in the environment instead.
+func parseSite(text string) (*site.Site, string, error) {
+	s, db, err := site.Parse(text)
+	if err == nil && s.Name == "" {
+		s.Name, s.Password = os.Getenv("COUCHDB_USER"), os.Getenv("COUCHDB_PASSWORD")
+	}
+	return s, db, err
+}
 
 // archiveSuffix ends the names of the files of a directory of archives; what is before is the database's name, escaped.
 const archiveSuffix = ".settee"
@@ -34,11 +44,11 @@ COUCHDB_USER and COUCHDB_PASSWORD. The archive has every document with its confl
 and attachments as they were at one moment. For another CouchDB see "settee migrate".`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			site, db, err := parseSite(args[0])
+			server, db, err := parseSite(args[0])
 			if err != nil {
 				return err
 			}
-			b := backup{site: site, query: url.Values{"format": {format}}.Encode(), progress: cmd.ErrOrStderr()}
+			b := backup{site: server, query: url.Values{"format": {format}}.Encode(), progress: cmd.ErrOrStderr()}
 			switch {
 			case db == "" && output == "":
 				return errors.New("all databases need a directory: --output")
@@ -57,7 +67,7 @@ and attachments as they were at one moment. For another CouchDB see "settee migr
 
 // backup reads archives from a server.
 type backup struct {
-	site     *site
+	site     *site.Site
 	query    string
 	progress io.Writer
 }
@@ -65,7 +75,7 @@ type backup struct {
 // all writes each database to a file of its own. _global_changes only tells what happened to the others.
 func (b *backup) all(ctx context.Context, dir string) error {
 	var names []string
-	if err := b.site.getJSON(ctx, "/_all_dbs", &names); err != nil {
+	if err := b.site.GetJSON(ctx, "/_all_dbs", &names); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
@@ -106,7 +116,7 @@ func (b *backup) file(ctx context.Context, db, path string) (err error) {
 }
 
 func (b *backup) stream(ctx context.Context, db string, w io.Writer) error {
-	resp, err := b.site.do(ctx, http.MethodGet, dbPath(db)+"/_backup?"+b.query, nil)
+	resp, err := b.site.Do(ctx, http.MethodGet, site.DBPath(db)+"/_backup?"+b.query, nil)
 	if err != nil {
 		return err
 	}
@@ -144,11 +154,11 @@ that are there. Afterwards everything is read again and compared. FILE may be - 
 which cannot be compared; it may be of settee or of couchbackup.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			site, db, err := parseSite(args[0])
+			server, db, err := parseSite(args[0])
 			if err != nil {
 				return err
 			}
-			r := restore{site: site, verifyOnly: verifyOnly, out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
+			r := restore{site: server, verifyOnly: verifyOnly, out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
 			switch {
 			case db == "":
 				return r.all(cmd.Context(), args[1])
@@ -164,7 +174,7 @@ which cannot be compared; it may be of settee or of couchbackup.`,
 
 // restore sends archives to a server.
 type restore struct {
-	site          *site
+	site          *site.Site
 	verifyOnly    bool
 	out, progress io.Writer
 }
@@ -228,13 +238,13 @@ func (r *restore) create(ctx context.Context, db string, f io.Reader) (created b
 	if err != nil {
 		return false, err
 	}
-	path := dbPath(db)
+	path := site.DBPath(db)
 	if header.Partitioned {
 		path += "?partitioned=true"
 	}
-	resp, err := r.site.do(ctx, http.MethodPut, path, nil)
-	var failed *siteError
-	if errors.As(err, &failed) && failed.status == http.StatusPreconditionFailed {
+	resp, err := r.site.Do(ctx, http.MethodPut, path, nil)
+	var failed *site.Error
+	if errors.As(err, &failed) && failed.Status == http.StatusPreconditionFailed {
 		return false, nil
 	}
 	if err != nil {
@@ -254,7 +264,7 @@ type restored struct {
 func (r *restore) send(ctx context.Context, db string, f io.Reader, size int64, query, what string) (result restored, err error) {
 	bar := byteBar(r.progress, size, what+" "+db)
 	body := io.TeeReader(f, bar) // a plain Reader: the file is not the request's to close
-	resp, err := r.site.do(ctx, http.MethodPost, dbPath(db)+"/_restore?"+query, body)
+	resp, err := r.site.Do(ctx, http.MethodPost, site.DBPath(db)+"/_restore?"+query, body)
 	if err != nil {
 		return result, err
 	}
