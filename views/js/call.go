@@ -53,10 +53,10 @@ func (p *Pool) do(ctx context.Context, r *request) ([]byte, error) {
 		own := err
 		err = w.failure(ctx, err, p.opts.Memory)
 		if errors.Is(own, errStop{}) {
-			err = errors.Unwrap(own)
+			err = errors.Unwrap(own) // of the caller
 		} else if ctx.Err() == nil {
 			p.blame(r.tenant)
-			if said := w.stderr.String(); said != "" && p.opts.Log != nil {
+			if said := w.stderr.String(); said != "" && !w.outOfMemory() && p.opts.Log != nil {
 				p.opts.Log(r.tenant, "worker died: "+said)
 			}
 		}
@@ -90,9 +90,10 @@ func (p *Pool) converse(ctx context.Context, w *process, r *request) (result []b
 	if err := w.send(ctx, timeout, frameCall, []byte{byte(r.command)}, r.payload); err != nil {
 		return nil, err, true
 	}
-	logs, size := 0, int64(0)
+	size := int64(0)
+	deadline := time.Now().Add(timeout)
 	for {
-		f, err := w.receive(ctx, timeout)
+		f, err := w.receive(ctx, deadline)
 		if err != nil {
 			return nil, err, true
 		}
@@ -114,15 +115,17 @@ func (p *Pool) converse(ctx context.Context, w *process, r *request) (result []b
 		case frameSource:
 			err = w.send(ctx, timeout, frameAnswer, r.sourceOf(f.payload))
 		case frameLog:
-			if logs++; logs <= logsPerCall && p.opts.Log != nil {
+			if p.opts.Log != nil {
 				p.opts.Log(r.tenant, string(f.payload))
 			}
+			continue // and the clock goes on
 		default:
 			err = errFrame
 		}
 		if err != nil {
 			return nil, err, true
 		}
+		deadline = time.Now().Add(timeout)
 	}
 }
 

@@ -60,3 +60,19 @@ func TestHalfCharactersAreReplaced(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "\"\uFFFD\":[\"\uFFFD\",\"\\\\ud83e\",{\"\uFFFD\":1}]|", got)
 }
+
+// TestMuch lets the documents of a call give more rows than one crossing may bring.
+func TestMuch(t *testing.T) {
+	p := newTestPool(t, Options{MaxResult: 1 << 20})
+	docs := make([][]byte, 8)
+	for i := range docs {
+		docs[i] = []byte(`{"n":12345678901234567890}`)
+	}
+	program := NewMapProgram("db", []string{"function(doc){ emit(1, 'x'.repeat(300000)); }"}, nil)
+	results, stats, err := p.Map(context.Background(), program, docs)
+	require.NoError(t, err)
+	require.Len(t, results, 8)
+	require.Equal(t, 8, stats.Inexact)
+	_, _, err = p.Map(context.Background(), NewMapProgram("db", []string{"function(doc){ emit(1, 'x'.repeat(2e6)); }"}, nil), docs)
+	require.ErrorIs(t, err, errTooMuch)
+}

@@ -50,8 +50,25 @@ type MapStats struct {
 // Map runs the functions of a program over documents, given as JSON with _id, _rev and the rest, in order. Variables that a
 // function forgets to declare live from document to document, and no longer than the call. An error stands for the whole
 // call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function that does not compile,
-// os_process_error for time and memory.
+// os_process_error for time and memory. Documents whose rows are too many for one crossing go one half after the other.
 func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, MapStats, error) {
+	results, stats, err := p.mapOnce(ctx, program, docs)
+	if err != errTooMuch || len(docs) < 2 {
+		return results, stats, err
+	}
+	half := len(docs) / 2
+	first, stats, err := p.Map(ctx, program, docs[:half])
+	if err != nil {
+		return nil, MapStats{}, err
+	}
+	second, more, err := p.Map(ctx, program, docs[half:])
+	if err != nil {
+		return nil, MapStats{}, err
+	}
+	return append(first, second...), MapStats{Inexact: stats.Inexact + more.Inexact}, nil
+}
+
+func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, MapStats, error) {
 	var e encoder
 	e.b = append(e.b, program.key[:]...)
 	e.list(docs)

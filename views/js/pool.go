@@ -15,7 +15,7 @@ type Options struct {
 	Workers    int           // most worker processes at a time; the number of processors and one more
 	PerTenant  int           // most workers that one tenant has at a time; all but one
 	Memory     int64         // bytes that a worker may fill; 512 MB, at least 128 MB
-	MaxResult  int64         // bytes of results that one call may give back; 256 MB
+	MaxResult  int64         // bytes of results that one crossing may give back; 64 MB
 	Timeout    time.Duration // longest time for one document or function call; 5 s
 	Idle       time.Duration // time after which an unused worker ends; 5 min
 	Executable string        // the program with RunWorkerIfAsked; this one
@@ -63,7 +63,7 @@ func NewPool(opts Options) *Pool {
 	}
 	opts.Memory = max(opts.Memory, 128<<20)
 	if opts.MaxResult <= 0 {
-		opts.MaxResult = 256 << 20
+		opts.MaxResult = 64 << 20
 	}
 	if opts.Idle <= 0 {
 		opts.Idle = 5 * time.Minute

@@ -4,7 +4,7 @@
 function (native, global) {
     'use strict';
     const {
-        create, defineProperty, freeze, getOwnPropertyDescriptor, getOwnPropertyNames, getPrototypeOf, keys,
+        create, defineProperty, freeze, getOwnPropertyDescriptor, getPrototypeOf, keys,
         preventExtensions, setPrototypeOf
     } = Object;
     const {isArray: isRealArray} = Array;
@@ -32,8 +32,8 @@ function (native, global) {
 
     // ---- what SpiderMonkey 78 does not have ----
     function remove(target, names) {
-        for (const name of names) {
-            delete target[name];
+        for (let i = 0; i < names.length; i++) {
+            delete target[names[i]];
         }
     }
     remove(global, ['AggregateError', 'GoError', 'WeakRef', 'FinalizationRegistry', 'Iterator', 'console']);
@@ -74,10 +74,12 @@ function (native, global) {
             return plain.call(this).replace(/ \(.*\)$/, ' (Coordinated Universal Time)');
         }}[name]);
     }
-    for (const [name, tag, attribute] of [
+    const markup = [
         ['anchor', 'a', 'name'], ['big', 'big'], ['blink', 'blink'], ['bold', 'b'], ['fixed', 'tt'], ['fontcolor', 'font', 'color'],
         ['fontsize', 'font', 'size'], ['italics', 'i'], ['link', 'a', 'href'], ['small', 'small'], ['strike', 'strike'], ['sub', 'sub'], ['sup', 'sup']
-    ]) {
+    ];
+    for (let i = 0; i < markup.length; i++) {
+        const name = markup[i][0], tag = markup[i][1], attribute = markup[i][2];
         hide(String.prototype, name, {[name](value) {
             const start = attribute ? tag + ' ' + attribute + '="' + String(value).replace(/"/g, '&quot;') + '"' : tag;
             return '<' + start + '>' + this + '</' + tag + '>';
@@ -251,21 +253,18 @@ function (native, global) {
     // What errstr() of the query server shows of an exception.
     function toSource(e) { return e.toSource ? e.toSource() : e.toString(); }
 
-    // ---- prototypes of values from outside: copies, since they belong to another realm ----
-    function copyOf(prototype, parent, constructor) {
-        const copy = create(parent);
-        for (const name of ownKeys(prototype)) {
-            if (name !== 'length') {
-                defineProperty(copy, name, getOwnPropertyDescriptor(prototype, name));
-            }
-        }
-        hide(copy, 'constructor', constructor);
-        return copy;
+    // ---- prototypes of values from outside: in CouchDB they belong to another realm ----
+    function outside(constructor, parent, name) {
+        const outer = {[name](...items) { return new constructor(...items); }}[name];
+        const prototype = create(parent, {constructor: {value: outer, writable: true, enumerable: false, configurable: true}});
+        defineProperty(constructor, Symbol.hasInstance, {value: function (value) {
+            return isInstance.call(this, value) && !isPrototypeOf.call(objectProto, value) && !isPrototypeOf.call(arrayProto, value);
+        }});
+        return prototype;
     }
-    const OuterObject = {Object(value) { return Object(value); }}.Object;
-    const OuterArray = {Array(...items) { return new Array(...items); }}.Array;
-    const objectProto = copyOf(Object.prototype, null, OuterObject);
-    const arrayProto = copyOf(Array.prototype, objectProto, OuterArray);
+    const isInstance = Function.prototype[Symbol.hasInstance], isPrototypeOf = Object.prototype.isPrototypeOf;
+    const objectProto = outside(Object, Object.prototype, 'Object');
+    const arrayProto = outside(Array, Array.prototype, 'Array');
 
     // ---- the functions of the query server ----
     function show(name, value) {

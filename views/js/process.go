@@ -107,8 +107,8 @@ func (p *process) send(ctx context.Context, timeout time.Duration, kind frameKin
 	return writeFrame(p.in, kind, parts...)
 }
 
-func (p *process) receive(ctx context.Context, timeout time.Duration) (frame, error) {
-	_ = p.out.SetReadDeadline(time.Now().Add(timeout))
+func (p *process) receive(ctx context.Context, deadline time.Time) (frame, error) {
+	_ = p.out.SetReadDeadline(deadline)
 	if ctx.Err() != nil {
 		return frame{}, ctx.Err()
 	}
@@ -131,10 +131,21 @@ func (p *process) failure(ctx context.Context, err error, memory int64) error {
 		return ctx.Err()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errTimedOut
-	case strings.Contains(p.stderr.String(), "out of memory"), strings.Contains(p.stderr.String(), "stack exceeds"):
+	case p.outOfMemory():
 		return processError("OS process ran out of memory, its limit is " + strconv.FormatInt(memory>>20, 10) + " MB.")
 	}
 	return processError("{exit_status," + strconv.Itoa(p.cmd.ProcessState.ExitCode()) + "}")
+}
+
+// outOfMemory tells whether the process died of its memory bound, from what Go's runtime says then.
+func (p *process) outOfMemory() bool {
+	said := p.stderr.String()
+	for _, text := range []string{"out of memory", "cannot allocate", "stack exceeds", "failed to create new OS thread"} {
+		if strings.Contains(said, text) {
+			return true
+		}
+	}
+	return false
 }
 
 func processError(reason string) *compat.Error {

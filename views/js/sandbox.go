@@ -52,6 +52,7 @@ type sandbox struct {
 	objectProto, arrayProto   *goja.Object // of values that come from outside
 	freeze, preventExtensions goja.Callable
 	stringify, toSource       goja.Callable
+	provideRequire            goja.Callable
 
 	emit      func(key, value goja.Value)
 	ddoc      goja.Value // what require() starts from
@@ -61,6 +62,28 @@ type sandbox struct {
 
 // newSandbox makes a realm. root is what require() starts from; nil: there is no require, as in reduce functions.
 func (w *worker) newSandbox(root []byte) (*sandbox, error) {
+	var s *sandbox
+	if last := len(w.spare) - 1; last >= 0 {
+		s, w.spare = w.spare[last], w.spare[:last]
+	} else {
+		var err error
+		if s, err = w.bareSandbox(); err != nil {
+			return nil, err
+		}
+	}
+	if root == nil {
+		return s, nil
+	}
+	ddoc, err := s.parse(root, false)
+	if err != nil {
+		return nil, err
+	}
+	s.ddoc, err = s.provideRequire(goja.Undefined(), ddoc)
+	return s, err
+}
+
+// bareSandbox makes a realm without require().
+func (w *worker) bareSandbox() (*sandbox, error) {
 	s := &sandbox{w: w, vm: goja.New(), sources: map[string]*compiled{}, names: map[string]string{}}
 	s.vm.SetMaxCallStackSize(maxCallStack)
 	s.vm.SetParserOptions()
@@ -84,15 +107,7 @@ func (w *worker) newSandbox(root []byte) (*sandbox, error) {
 	s.objectProto, s.arrayProto = made.Get("objectProto").ToObject(s.vm), made.Get("arrayProto").ToObject(s.vm)
 	s.freeze, s.preventExtensions = callable(made, "freeze"), callable(made, "preventExtensions")
 	s.stringify, s.toSource = callable(made, "stringify"), callable(made, "toSource")
-	if root != nil {
-		ddoc, err := s.parse(root, false)
-		if err != nil {
-			return nil, err
-		}
-		if s.ddoc, err = callable(made, "provideRequire")(goja.Undefined(), ddoc); err != nil {
-			return nil, err
-		}
-	}
+	s.provideRequire = callable(made, "provideRequire")
 	return s, nil
 }
 
@@ -173,6 +188,9 @@ func (s *sandbox) errorValue(v goja.Value) goja.Value {
 
 // nativeLog passes a text to the log of the server.
 func (s *sandbox) nativeLog(c goja.FunctionCall) goja.Value {
+	if s.w.logs++; s.w.logs > logsPerCall {
+		return goja.Undefined()
+	}
 	text := c.Argument(0).String()
 	_ = s.w.post(frameLog, []byte(text[:min(len(text), 4096)]))
 	return goja.Undefined()

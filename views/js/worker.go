@@ -33,7 +33,9 @@ type worker struct {
 	kept      *lru.Cache[digest, any]       // what commands keep under the digest of a source
 	collators map[string]*collate.Collator
 	esprima   *normaliser
-	flushed   time.Time
+	spare     []*sandbox // realms that are ready for any function
+	flushed   time.Time  // when the clock of the call started last
+	logs      int        // texts that the call has logged
 }
 
 // RunWorkerIfAsked turns this process into a JavaScript worker if it was started as one, and then does not return. main
@@ -48,7 +50,7 @@ func RunWorkerIfAsked() {
 	}
 	time.Local = time.UTC
 	runtime.GOMAXPROCS(1)
-	debug.SetGCPercent(200)
+	debug.SetGCPercent(400)
 	// The soft bound makes the collector work before the hard one makes the process fail.
 	debug.SetMemoryLimit(memory / 2)
 	debug.SetMaxStack(int(memory / 4))
@@ -94,7 +96,8 @@ func (w *worker) serve() error {
 	if err := w.post(frameHello, nil); err != nil {
 		return err
 	}
-	for f := range w.requests {
+	for {
+		f := w.next()
 		if f.kind != frameCall || len(f.payload) == 0 {
 			return errFrame
 		}
@@ -102,7 +105,7 @@ func (w *worker) serve() error {
 		if handle == nil {
 			return fmt.Errorf("js: unknown command %d", f.payload[0])
 		}
-		w.flushed = time.Now()
+		w.flushed, w.logs = time.Now(), 0
 		result, err := handle(w, f.payload[1:])
 		kind := frameResult
 		if err != nil {
@@ -116,7 +119,26 @@ func (w *worker) serve() error {
 			return err
 		}
 	}
-	return nil
+}
+
+// spareSandboxes is the number of realms that are made in advance: their making takes longer than many a call.
+const spareSandboxes = 4
+
+// next waits for a request, and makes realms in advance meanwhile.
+func (w *worker) next() frame {
+	for len(w.spare) < spareSandboxes {
+		select {
+		case f := <-w.requests:
+			return f
+		default:
+		}
+		s, err := w.bareSandbox()
+		if err != nil {
+			break
+		}
+		w.spare = append(w.spare, s)
+	}
+	return <-w.requests
 }
 
 // post sends a frame at once.

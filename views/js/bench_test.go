@@ -1,0 +1,110 @@
+package js
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const benchMap = `function (doc) {
+  if (doc.type === "order") {
+    emit([doc.customer, doc.date], doc.total);
+    emit(doc.status, null);
+  }
+}`
+
+// benchDocs are documents of about 1 KB with the usual kinds of members.
+func benchDocs(n int) [][]byte {
+	docs := make([][]byte, n)
+	for i := range docs {
+		docs[i] = fmt.Appendf(nil, `{"_id":"order-%08d","_rev":"1-%032x","type":"order","customer":"customer-%04d","date":"2026-%02d-%02dT10:00:00Z",`+
+			`"status":"shipped","total":%d.95,"currency":"EUR","items":[{"sku":"A-100","name":"Blue chair","quantity":2,"price":49.5},`+
+			`{"sku":"B-200","name":"Round table","quantity":1,"price":249.95},{"sku":"C-300","name":"Lamp","quantity":4,"price":19}],`+
+			`"address":{"street":"Main Street 5","city":"Springfield","zip":"12345","country":"US"},"tags":["new","priority","gift"],`+
+			`"paid":true,"weight":12.5,"comment":"%s"}`, i, i, i%1000, i%12+1, i%28+1, i%500, strings.Repeat("Lorem ipsum dolor sit amet. ", 15))
+	}
+	return docs
+}
+
+// BenchmarkMapInProcess is the worker's side alone.
+func BenchmarkMapInProcess(b *testing.B) {
+	w := newWorker(&bytes.Buffer{})
+	docs := benchDocs(1000)
+	b.SetBytes(int64(len(docs[0])))
+	f, err := w.newMapFunction(&mapProgram{maps: []string{benchMap}, root: libRoot(nil)}, 0)
+	require.NoError(b, err)
+	b.ReportAllocs()
+	b.ResetTimer()
+	var e encoder
+	for i := range b.N {
+		e.b = e.b[:0]
+		if err := mapDocument(&e, []*mapFunction{f}, docs[i%len(docs)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "docs/s")
+}
+
+// BenchmarkMapWorker is a whole crossing, by the number of documents in it.
+func BenchmarkMapWorker(b *testing.B) {
+	for _, batch := range []int{1, 10, 100, 1000} {
+		b.Run(fmt.Sprint(batch), func(b *testing.B) {
+			p := newTestPool(b, Options{})
+			program := NewMapProgram("db", []string{benchMap}, nil)
+			docs := benchDocs(batch)
+			run := func() {
+				if _, _, err := p.Map(context.Background(), program, docs); err != nil {
+					b.Fatal(err)
+				}
+			}
+			run()
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				run()
+			}
+			b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "docs/s")
+		})
+	}
+}
+
+// BenchmarkReduce is one crossing with groups of 100 rows.
+func BenchmarkReduce(b *testing.B) {
+	p := newTestPool(b, Options{})
+	groups := make([]ReduceGroup, 100)
+	for i := range groups {
+		for j := range 100 {
+			groups[i].Rows = append(groups[i].Rows, ReduceRow{Key: []byte(fmt.Sprint(j)), ID: "doc", Value: []byte("5")})
+		}
+	}
+	b.ResetTimer()
+	for range b.N {
+		_, err := p.Reduce(context.Background(), "db", "function(k, v, r) { return sum(v); }", true, groups)
+		require.NoError(b, err)
+	}
+	b.ReportMetric(float64(b.N*len(groups))/b.Elapsed().Seconds(), "groups/s")
+}
+
+// BenchmarkSandbox is the making of a realm with a compiled function in it.
+func BenchmarkSandbox(b *testing.B) {
+	w := newWorker(&bytes.Buffer{})
+	program := &mapProgram{maps: []string{benchMap}, root: libRoot(nil)}
+	b.ReportAllocs()
+	for range b.N {
+		_, err := w.newMapFunction(program, 0)
+		require.NoError(b, err)
+	}
+}
+
+// BenchmarkStart is the start of a process until its first answer: a function is parsed, and compiled.
+func BenchmarkStart(b *testing.B) {
+	for range b.N {
+		p := NewPool(Options{})
+		require.NoError(b, p.CheckMap(context.Background(), "db", benchMap))
+		p.Close()
+	}
+}

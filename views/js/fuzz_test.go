@@ -1,0 +1,130 @@
+package js
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// FuzzFrame reads arbitrary bytes as frames: no panic, no more memory than arrived, and what is read is written the same.
+func FuzzFrame(f *testing.F) {
+	var seed bytes.Buffer
+	require.NoError(f, writeFrame(&seed, frameCall, []byte{byte(commandMap)}, []byte("abc")))
+	f.Add(seed.Bytes())
+	f.Add([]byte{0, 0, 0, 0})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 'r'})
+	f.Add([]byte{0x0f, 0xff, 0xff, 0xff, 'c', 1, 2, 3})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := bytes.NewReader(data)
+		for {
+			at := len(data) - r.Len()
+			fr, err := readFrame(r)
+			if err != nil {
+				return
+			}
+			var again bytes.Buffer
+			require.NoError(t, writeFrame(&again, fr.kind, fr.payload))
+			require.Equal(t, data[at:len(data)-r.Len()], again.Bytes())
+		}
+	})
+}
+
+// FuzzPayload decodes arbitrary bytes as what workers and callers send.
+func FuzzPayload(f *testing.F) {
+	var e encoder
+	e.uint(1)
+	encodeMapResult(&e, []Emitted{{Key: []byte("1"), Value: []byte("null")}}, "text")
+	f.Add(e.b)
+	f.Add(encodeError(compat.Named(compat.KindUnknown, "name", "reason")))
+	f.Add(NewMapProgram("db", []string{"function(doc){}"}, []byte(`{"a":"1"}`)).encoded)
+	f.Add([]byte{1, 2, 3})
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		d := decoder{b: data}
+		for len(d.b) > 0 {
+			decodeDocResult(&d)
+		}
+		d = decoder{b: data}
+		for len(d.b) > 0 {
+			decodeReduceResult(&d)
+		}
+		d = decoder{b: data}
+		d.list()
+		_ = decodeError(data)
+		_, _ = decodeMapProgram(data)
+		_, _ = runReduceGroups(data)
+	})
+}
+
+// runReduceGroups reads groups of a reduce call without running a function.
+func runReduceGroups(data []byte) (int, error) {
+	d := decoder{b: data}
+	n := 0
+	for groups := d.count(); groups > 0 && d.err == nil; groups-- {
+		d.bool()
+		for rows := d.count(); rows > 0 && d.err == nil; rows-- {
+			d.bytes()
+			n++
+		}
+	}
+	return n, d.err
+}
+
+// FuzzSource gives arbitrary sources to the parser, the printer and the compiler; what compiles is not run.
+func FuzzSource(f *testing.F) {
+	for _, s := range []string{
+		"function(doc){ emit(doc._id, 1); }", "doc => { try { emit(1) } catch ({message}) { } }", "var a = 1; function(doc){}", "function", "(", "/[/",
+		"'\\u{110000}'", "function(doc){ /\\p{L}[\\P{Script=Greek}x]/u }", "function*(){ yield }", "`${", "class A { get a(){} }", "\xff\xfe", "async x => { for await (const y of x) {} }",
+	} {
+		f.Add(s)
+	}
+	w := newWorker(&bytes.Buffer{})
+	f.Fuzz(func(t *testing.T, source string) {
+		if len(source) > 2000 {
+			return
+		}
+		c, err := w.compileFunction(source)
+		if err != nil {
+			_, ok := compat.AsError(err)
+			require.True(t, ok, err)
+		} else {
+			c.nodesAt(place{1, 1})
+			firstParameter(c.tree)
+		}
+		w.compileModule(source)
+		expandProperties(source)
+		require.NotEmpty(t, jsonError(source))
+	})
+}
+
+// FuzzValue takes JSON into a realm and out again: it stays what it is, but for numbers, which JavaScript rounds.
+func FuzzValue(f *testing.F) {
+	for _, s := range []string{`{"a":[1,2.5,"é\u0000",null,true,{}],"b":{"1":2,"0":3}}`, `"\ud800"`, `[[[[]]]]`, `{"__proto__":1,"constructor":2,"toString":3}`, `1e400`, `12345678901234567890`, `-0`, `5e-324`} {
+		f.Add([]byte(s))
+	}
+	w := newWorker(&bytes.Buffer{})
+	s, err := w.newSandbox(nil)
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if bytes.ContainsAny(data, "0123456789") && bytes.ContainsAny(data, ".eE-") || len(data) > 1000 {
+			return
+		}
+		want, err := ejson.Parse(bytes.Clone(data))
+		if err != nil || strings.Count(string(data), "[")+strings.Count(string(data), "{") > 200 {
+			return
+		}
+		for _, frozen := range []bool{false, true} {
+			v, err := s.parse(data, frozen)
+			require.NoError(t, err)
+			got, err := s.appendJSON(nil, v)
+			require.NoError(t, err)
+			if !bytes.ContainsAny(data, "0123456789") {
+				require.Equal(t, string(want.AppendJSON(nil)), string(got))
+			}
+		}
+	})
+}
