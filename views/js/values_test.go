@@ -73,7 +73,7 @@ func TestReduce(t *testing.T) {
 	failed := reduce("function(){ throw 1; }", true)
 	require.Equal(t, "null", string(failed.Value))
 	require.Equal(t, "function raised exception (new Number(1))", failed.Log)
-	require.Equal(t, `["undefined","function"]`, string(reduce("function(){ return [typeof require, typeof index]; }", true).Value))
+	require.Equal(t, `["undefined","undefined"]`, string(reduce("function(){ return [typeof require, typeof index]; }", true).Value))
 	long := "function(k, v){ return Array(5001).join('x'); }"
 	require.Equal(t, "reduce_overflow_error: Reduce output must shrink more rapidly: input size: 41 output size: 5004", reduce(long, true).Err.Error())
 	require.Len(t, reduce(long, false).Value, 5002)
