@@ -195,9 +195,6 @@ func (v *Views) designChanged(tx *storage.Tx, id string, before, after *storage.
 		if err := v.release(tx, id, d); err != nil {
 			return err
 		}
-		if err := v.queueCleanup(tx.KV(), tx.Name()); err != nil {
-			return err
-		}
 	}
 	if d == nil || !d.interactive {
 		return nil

@@ -18,8 +18,7 @@ import (
 // Large builds are jobs of the store: they go on after a restart, and of several processes one does the work.
 
 const (
-	jobType     = "view"
-	cleanupType = "view-cleanup"
+	jobType = "view"
 	// jobWorkers is how many design documents are built at a time, each with several batches on their way.
 	jobWorkers = 2
 	// jobAttempts is how often a build that fails for no fault of a client's is tried.
@@ -39,34 +38,7 @@ func (v *Views) handleJobs() error {
 	if v.opts.Jobs == nil {
 		return nil
 	}
-	err := v.opts.Jobs.Handle(jobs.Type{Name: jobType, Workers: jobWorkers, Run: v.runJob, MaxFailures: jobAttempts, Keep: time.Minute})
-	if err != nil {
-		return err
-	}
-	return v.opts.Jobs.Handle(jobs.Type{Name: cleanupType, Workers: 1, Run: v.runCleanup, MaxFailures: jobAttempts, Keep: time.Minute})
-}
-
-// cleanupDelay is the time from a change of a design document to the removal of what is unused then: a design document that is
-// replaced, or deleted and made again, finds its indexes.
-const cleanupDelay = 10 * time.Minute
-
-// queueCleanup asks in the transaction tx for the removal of unused indexes some time after it is committed.
-func (v *Views) queueCleanup(tx kv.Tx, database string) error {
-	if v.opts.Jobs == nil {
-		return nil
-	}
-	spec := jobs.Spec{Type: cleanupType, ID: database, At: time.Now().Add(v.cleanupDelay)}
-	_, err := v.opts.Jobs.AddTx(tx, spec)
-	return err
-}
-
-// runCleanup is Cleanup as a job.
-func (v *Views) runCleanup(ctx context.Context, run *jobs.Run) ([]byte, error) {
-	err := v.Cleanup(ctx, v.opts.Store.DB(run.ID))
-	if errors.Is(err, compat.ErrNoDatabase) {
-		return nil, jobs.ErrForget
-	}
-	return nil, err
+	return v.opts.Jobs.Handle(jobs.Type{Name: jobType, Workers: jobWorkers, Run: v.runJob, MaxFailures: jobAttempts, Keep: time.Minute})
 }
 
 // runJob is a build as a job. Errors that a client is to see are its result: another attempt would meet them again.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"sync"
-	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -44,8 +43,6 @@ type Views struct {
 	opts   Options
 	limits limits
 
-	cleanupDelay time.Duration
-
 	designs  *lru.Cache[designKey, *design]
 	programs *lru.Cache[Signature, *program] // of interactive indexes
 
@@ -63,7 +60,7 @@ const cachedDesigns = 1000
 
 // Open makes the Views of a store. It has to become the store's Indexer (storage.Hooks) before documents are written.
 func Open(o Options) (*Views, error) {
-	v := &Views{opts: o, flights: make(map[flightKey]*flight), cleanupDelay: cleanupDelay}
+	v := &Views{opts: o, flights: make(map[flightKey]*flight)}
 	v.limits = limits{key: o.MaxKey, value: o.MaxValue, keys: o.MaxKeys}
 	if engine := o.KV.Limits(); engine.KeySize > 0 || engine.ValueSize > 0 {
 		v.limits.lower(8<<10, 64<<10, 64<<10)
