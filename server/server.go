@@ -44,8 +44,6 @@ type Options struct {
 	Web    string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue
-	// Workers counts the processes that run JavaScript, for _system; nil means none.
-	Workers func() int
 	// Metrics are what _prometheus shows besides the server's own.
 	Metrics []prometheus.Collector
 }
@@ -70,7 +68,6 @@ type Server struct {
 	secretMu sync.Mutex // while the cookie secret is made
 	stats    *stats
 	metrics  *prometheus.Registry
-	workers  func() int
 	// metricsPort serves the additional port of Prometheus.
 	metricsPort *http.Server
 	dates       dateCache
@@ -93,7 +90,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		store: o.Store, views: o.Views, fields: o.Fields, js: o.JS, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(), workers: o.Workers,
+		store: o.Store, views: o.Views, fields: o.Fields, js: o.JS, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(),
 		routes: newRouter(routes), handle: compose(dispatch), stopping: make(chan struct{}),
 	}
 	if s.node = o.Node; s.node == "" {

@@ -49,8 +49,8 @@ func (s *Server) readSystem() system {
 	y.reserved = y.used + n(2) + n(3)
 	y.other = n(0) - n(5) - y.reserved
 	y.code, y.contextSwitches = processNumbers()
-	if s.workers != nil {
-		y.workers = s.workers()
+	if s.js != nil {
+		y.workers = s.js.Stats().Running
 	}
 	return y
 }

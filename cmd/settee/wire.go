@@ -152,7 +152,7 @@ func openJavaScript(c *config.Config, log *slog.Logger) *js.Pool {
 
 // collectors are the parts that have numbers for Prometheus.
 func (a *app) collectors() []prometheus.Collector {
-	list := []prometheus.Collector{a.store, a.jobs}
+	list := []prometheus.Collector{a.store, a.jobs, a.js}
 	if engine, ok := a.kv.(prometheus.Collector); ok {
 		list = append(list, engine)
 	}

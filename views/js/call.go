@@ -44,6 +44,13 @@ var errTooMuch = compat.Named(compat.KindUnknown, "os_process_error", "OS proces
 // do sends the request to a worker and gives its result. Errors: *compat.Error for what a function threw and for
 // os_process_error; the error of ctx, chunk or answer.
 func (p *Pool) do(ctx context.Context, r *request) ([]byte, error) {
+	began := time.Now()
+	result, err := p.run(ctx, r)
+	p.metrics.end(r.command, time.Since(began), err)
+	return result, err
+}
+
+func (p *Pool) run(ctx context.Context, r *request) ([]byte, error) {
 	w, err := p.acquire(ctx, r.tenant, r.program)
 	if err != nil {
 		return nil, err

@@ -41,6 +41,7 @@ type Pool struct {
 	stop    chan struct{}
 
 	started, killed atomic.Int64
+	metrics         metrics
 }
 
 // waiter is a call that waits for a worker.
@@ -68,7 +69,7 @@ func NewPool(opts Options) *Pool {
 	if opts.Idle <= 0 {
 		opts.Idle = 5 * time.Minute
 	}
-	p := &Pool{opts: opts, held: map[string]int{}, blamed: map[string]time.Time{}, stop: make(chan struct{})}
+	p := &Pool{opts: opts, held: map[string]int{}, blamed: map[string]time.Time{}, stop: make(chan struct{}), metrics: newMetrics()}
 	p.SetTimeout(opts.Timeout)
 	go p.reap()
 	return p

@@ -132,9 +132,9 @@ func (p *process) failure(ctx context.Context, err error, memory int64) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errTimedOut
 	case p.outOfMemory():
-		return processError("OS process ran out of memory, its limit is " + strconv.FormatInt(memory>>20, 10) + " MB.")
+		return processError(outOfMemory + ", its limit is " + strconv.FormatInt(memory>>20, 10) + " MB.")
 	}
-	return processError("{exit_status," + strconv.Itoa(p.cmd.ProcessState.ExitCode()) + "}")
+	return processError(crashed + strconv.Itoa(p.cmd.ProcessState.ExitCode()) + "}")
 }
 
 // outOfMemory tells whether the process died of its memory bound, from what Go's runtime says then.
@@ -147,6 +147,12 @@ func (p *process) outOfMemory() bool {
 	}
 	return false
 }
+
+// What reasons of such errors begin with.
+const (
+	outOfMemory = "OS process ran out of memory"
+	crashed     = "{exit_status,"
+)
 
 func processError(reason string) *compat.Error {
 	return compat.Named(compat.KindUnknown, "os_process_error", reason)
