@@ -69,7 +69,11 @@ func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]D
 }
 
 func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, MapStats, error) {
-	var e encoder
+	size := 64
+	for _, d := range docs {
+		size += len(d) + 5
+	}
+	e := encoder{b: make([]byte, 0, size)}
 	e.b = append(e.b, program.key[:]...)
 	e.list(docs)
 	results := make([]DocResult, 0, len(docs))

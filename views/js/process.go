@@ -56,6 +56,8 @@ func startProcess(executable string, memory int64) (*process, error) {
 		in.Close()
 		return nil, err
 	}
+	widen(in)
+	widen(out)
 	p := &process{in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10), waited: make(chan struct{})}
 	p.cmd = exec.Command(executable, workerFlag, strconv.FormatInt(memory, 10))
 	p.cmd.Env = []string{}
