@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
@@ -122,6 +123,11 @@ func (v *Views) levels(m *member) (*levels.Index, error) {
 	if m.above != nil {
 		return m.above, nil
 	}
+	key := m.levelsKey()
+	if x, ok := v.aggregates.Get(key); ok {
+		m.above = x
+		return x, nil
+	}
 	o := levels.Options{
 		Config: levels.Config{Levels: m.rec.levelHeight, Fan: m.rec.levelFan, Sums: m.rec.sums},
 		Rows:   m.keys.rows, Levels: m.keys.levels, Layout: layout{m.def.raw, m.def.partitioned},
@@ -134,7 +140,22 @@ func (v *Views) levels(m *member) (*levels.Index, error) {
 		o.Slots = append(o.Slots, levels.Slot{Number: s.number, Func: f})
 	}
 	m.above = levels.New(o)
+	v.aggregates.Add(key, m.above)
 	return m.above, nil
+}
+
+// levelsKey names the levels in the cache: by the prefix of the rows, which is never used again, and what else New is given.
+func (m *member) levelsKey() string {
+	key := make([]byte, 0, 128)
+	key = append(key, m.keys.rows...)
+	key = append(key, byte(m.rec.levelHeight), byte(m.rec.levelFan))
+	for _, set := range [...]bool{m.rec.sums, m.def.raw, m.def.partitioned} {
+		key = strconv.AppendBool(key, set)
+	}
+	for _, s := range m.rec.slots {
+		key = appendText(append(key, byte(s.number)), s.source)
+	}
+	return string(key)
 }
 
 // planLevels decides how a new index begins: with levels if there is little to do, or if writers share it.

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/levels"
 )
 
 // Options configure Open.
@@ -43,8 +44,9 @@ type Views struct {
 	opts   Options
 	limits limits
 
-	designs  *lru.Cache[designKey, *design]
-	programs *lru.Cache[Signature, *program] // of interactive indexes
+	designs    *lru.Cache[designKey, *design]
+	programs   *lru.Cache[Signature, *program] // of interactive indexes
+	aggregates *lru.Cache[string, *levels.Index]
 
 	ctx     context.Context // of builds; it ends with Close
 	cancel  context.CancelFunc
@@ -71,6 +73,9 @@ func Open(o Options) (*Views, error) {
 		return nil, err
 	}
 	if v.programs, err = lru.New[Signature, *program](cachedDesigns); err != nil {
+		return nil, err
+	}
+	if v.aggregates, err = lru.New[string, *levels.Index](cachedDesigns); err != nil {
 		return nil, err
 	}
 	v.ctx, v.cancel = context.WithCancel(context.Background())

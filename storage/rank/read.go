@@ -33,6 +33,7 @@ func (x *Index) sumStretches(r kv.ReadTx, n int, from, to []byte) (sum Weight, l
 	last = from
 	level := x.level(n)
 	var stretch Weight // since last
+	var own []byte     // memory of last, as from is the caller's
 	it := r.Range(concat(level, from), rangeEnd(level, to), kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for it.Next() {
@@ -40,7 +41,8 @@ func (x *Index) sumStretches(r kv.ReadTx, n int, from, to []byte) (sum Weight, l
 		if !open {
 			sum = sum.Add(stretch)
 			stretch = Weight{}
-			last = append(make([]byte, 0, len(it.Key())), it.Key()[len(level):]...)
+			own = append(own[:0], it.Key()[len(level):]...)
+			last = own
 		}
 		stretch = stretch.Add(weight)
 	}
@@ -93,6 +95,7 @@ func (x *Index) selectStretch(r kv.ReadTx, n int, from, to []byte, left int64) (
 	level := x.level(n)
 	first = from
 	var stretch int64
+	var own []byte // memory of first
 	it := r.Range(concat(level, from), rangeEnd(level, to), kv.RangeOptions{})
 	defer it.Close()
 	for it.Next() {
@@ -104,7 +107,8 @@ func (x *Index) selectStretch(r kv.ReadTx, n int, from, to []byte, left int64) (
 			}
 			left -= stretch
 			stretch = 0
-			first = append(make([]byte, 0, len(key)), key...)
+			own = append(own[:0], key...)
+			first = own
 		}
 		stretch += weight.Rows
 	}
