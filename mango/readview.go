@@ -80,7 +80,7 @@ func (f *finder) readView() error {
 	if !ready {
 		return f.readUnbuilt(start, end, fromKey)
 	}
-	scan := views.Scan{Partition: p.req.Partition, Start: start, End: end, Descending: descending, Docs: !f.covering}
+	scan := views.Scan{Partition: p.req.Partition, Start: start, End: end, Descending: descending, Docs: !f.covering, Wanted: f.wanted()}
 	if fromKey != nil {
 		if descending {
 			scan.End = views.AppendPlace(nil, fromKey, f.from.id)
@@ -118,6 +118,12 @@ func (f *finder) isReady(ix *views.Index) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// wanted is how many rows of an index are read if all of them pass: one more than are shown.
+func (f *finder) wanted() int {
+	const most = 1 << 20
+	return int(min(f.limit, most) + min(f.skip, most) + 1)
 }
 
 // isFrom tells whether a row is that of the bookmark.

@@ -65,33 +65,21 @@ func (c *Call) indexes() ([]*mango.Index, bool, error) {
 
 // designRevisions is a hash of all that the list of indexes depends on.
 func (c *Call) designRevisions() (sum [sha256.Size]byte, partitioned bool, err error) {
-	var text []byte
 	err = c.db.View(c.Context(), func(s *storage.Snapshot) error {
 		uuid := s.UUID()
-		text, partitioned = append(text, uuid[:]...), s.Partitioned()
-		return nil
+		text, err := s.AppendDesignStamp(uuid[:])
+		sum, partitioned = sha256.Sum256(text), s.Partitioned()
+		return err
 	})
-	if err != nil {
-		return sum, false, err
-	}
-	err = c.eachDesign(false, func(r *storage.ListRow) error {
-		text = append(append(text, r.ID...), 0)
-		text = append(r.Rev.Append(text), 0)
-		return nil
-	})
-	return sha256.Sum256(text), partitioned, err
-}
-
-func (c *Call) eachDesign(docs bool, row func(*storage.ListRow) error) error {
-	o := storage.RangeOptions{Namespace: storage.NamespaceDesign, Limit: -1, IncludeDocs: docs}
-	return c.db.AllDocs(c.Context(), o, func(storage.ListHeader) error { return nil }, row)
+	return sum, partitioned, err
 }
 
 func (c *Call) readIndexes(partitioned bool) ([]*mango.Index, error) {
 	list := []*mango.Index{mango.AllDocs}
 	p := ejson.AcquireParser()
 	defer p.Release()
-	err := c.eachDesign(true, func(r *storage.ListRow) error {
+	designs := storage.RangeOptions{Namespace: storage.NamespaceDesign, Limit: -1, IncludeDocs: true}
+	err := c.db.AllDocs(c.Context(), designs, func(storage.ListHeader) error { return nil }, func(r *storage.ListRow) error {
 		body, err := p.Parse(r.Doc.Body)
 		if err != nil {
 			return err

@@ -8,7 +8,16 @@ import (
 // revision. It costs a range read of a row for each design document. In a transaction whatever is made of the text is ordered with
 // writes of design documents; those of the transaction itself do not show.
 func (x *Tx) AppendDesignStamp(dst []byte) ([]byte, error) {
-	err := x.designRows(func(key, winner []byte) error {
+	err := designRows(x.t.tx, x.t.keys, func(key, winner []byte) error {
+		dst = append(append(dst, key...), winner...)
+		return nil
+	})
+	return dst, err
+}
+
+// AppendDesignStamp is that of Tx, as the snapshot shows it.
+func (s *Snapshot) AppendDesignStamp(dst []byte) ([]byte, error) {
+	err := designRows(s.d.r, s.d.keys, func(key, winner []byte) error {
 		dst = append(append(dst, key...), winner...)
 		return nil
 	})
@@ -17,7 +26,7 @@ func (x *Tx) AppendDesignStamp(dst []byte) ([]byte, error) {
 
 // DesignDocs lists the design documents that AppendDesignStamp tells of, in order of their ids.
 func (x *Tx) DesignDocs() (list []DocRef, err error) {
-	err = x.designRows(func(key, winner []byte) error {
+	err = designRows(x.t.tx, x.t.keys, func(key, winner []byte) error {
 		id, _, err := kv.ReadString(key)
 		if err != nil {
 			return corrupt("list of ids", err)
@@ -30,12 +39,12 @@ func (x *Tx) DesignDocs() (list []DocRef, err error) {
 }
 
 // designRows calls row for each design document with its key behind the prefix of TagAllDocs.
-func (x *Tx) designRows(row func(key, winner []byte) error) error {
-	prefix := x.t.keys.sub(nil, TagAllDocs)
+func designRows(r kv.ReadTx, keys space, row func(key, winner []byte) error) error {
+	prefix := keys.sub(nil, TagAllDocs)
 	o := RangeOptions{Namespace: NamespaceDesign, Limit: -1}
 	o.clamp()
 	begin, end := o.keys(prefix)
-	it := x.t.tx.Range(begin, end, kv.RangeOptions{WantAll: true})
+	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for it.Next() {
 		if err := row(it.Key()[len(prefix):], it.Value()); err != nil {

@@ -65,6 +65,9 @@ const (
 // scan goes on in a newer one. It does not wait for the index; one that is not there has no rows.
 func (ix *Index) Scan(ctx context.Context, scan Scan, fn ScanFunc) error {
 	run := indexScan{ix: ix, scan: scan, fn: fn, window: firstWindow}
+	if scan.Wanted > 0 {
+		run.window = min(scan.Wanted, scanWindow)
+	}
 	const maxFailures = 10
 	for failures := 0; ; failures++ {
 		err := ix.w.db.View(ctx, run.serve)

@@ -101,6 +101,7 @@ type Scan struct {
 	Start, End []byte // rows at or after Start and before End, also with Descending; nil is open
 	Descending bool
 	Docs       bool // read the documents as well
+	Wanted     int  // rows that fn probably takes before it ends the scan; 0 is unknown
 }
 
 // ScanRow is one row of an index. It is valid until the callback returns.
