@@ -116,6 +116,7 @@ func BenchmarkQuery(b *testing.B) {
 			run("range_sum", ask(1, levels.Query{Limit: -1}))
 			run("range_stats", ask(2, levels.Query{Limit: -1}))
 			run("range_function", ask(3, levels.Query{Limit: -1}))
+			run("ten_groups_sum", ask(1, levels.Query{Start: placeOf(n / 2), Level: 1, Limit: 10}))
 			run("ten_groups_stats", ask(2, levels.Query{Start: placeOf(n / 2), Level: 1, Limit: 10}))
 			run("100_exact_sum", ask(1, levels.Query{Start: placeOf(n / 2), Level: levels.Exact, Limit: 100}))
 		})

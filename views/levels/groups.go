@@ -14,6 +14,8 @@ type current struct {
 	group  pendingGroup
 	tally  tally
 	skip   bool
+	// first: there are no rows between where the walk began and this group.
+	first bool
 }
 
 // tally reduces rows without keeping them, where they are only counted, or are integers to be added up.
@@ -76,7 +78,7 @@ func (u *run) walk(start, end []byte) (next []byte, more bool, err error) {
 	prefix := u.x.Rows
 	it := u.r.Range(concat(prefix, start), rangeEnd(prefix, end), kv.RangeOptions{Reverse: u.q.Descending})
 	defer it.Close()
-	var c current
+	c := current{first: true}
 	for it.Next() {
 		key := it.Key()[len(prefix):]
 		if c.prefix == nil || !bytes.HasPrefix(key, c.prefix) {
@@ -138,7 +140,7 @@ func (u *run) open(c *current, key, value []byte) error {
 	if u.q.Level != Exact {
 		size = u.x.Layout.Group(key[:keyed], u.q.Level)
 	}
-	*c = current{prefix: u.arena.copy(key[:size]), skip: u.q.Skip > 0}
+	*c = current{prefix: u.arena.copy(key[:size]), skip: u.q.Skip > 0, first: c.first && c.prefix == nil && c.rows == 0}
 	c.group.next = c.prefix
 	if !u.q.Descending {
 		c.group.next = prefixEnd(c.prefix)
@@ -161,7 +163,7 @@ func (u *run) close(c *current, start, end []byte) error {
 		u.moveOn(c.group.next)
 	default:
 		if u.large = c.rows > directRows; c.tally.rows > 0 {
-			from, to := c.within(start, end)
+			from, to := u.within(c, start, end)
 			if err := u.tallied(&c.group, &c.tally, from, to); err != nil {
 				u.forget(&c.group)
 				return err
@@ -173,13 +175,14 @@ func (u *run) close(c *current, start, end []byte) error {
 	return u.flushFull()
 }
 
-// within is the range of the group's rows in start <= row < end.
-func (c *current) within(start, end []byte) (from, to []byte) {
+// within is the range of the group's rows in start <= row < end, with as much of what is empty before it as possible, so that
+// ranges of groups that follow each other meet.
+func (u *run) within(c *current, start, end []byte) (from, to []byte) {
 	from, to = c.prefix, prefixEnd(c.prefix)
-	if bytes.Compare(from, start) < 0 {
+	if bytes.Compare(from, start) < 0 || c.first && !u.q.Descending {
 		from = start
 	}
-	if to == nil || end != nil && bytes.Compare(end, to) < 0 {
+	if to == nil || end != nil && bytes.Compare(end, to) < 0 || c.first && u.q.Descending {
 		to = end
 	}
 	return from, to
@@ -188,7 +191,7 @@ func (c *current) within(start, end []byte) (from, to []byte) {
 // rest ends a group without reading all of its rows, which are in start <= row < end.
 func (u *run) rest(c *current, start, end []byte) error {
 	if !c.skip {
-		from, to := c.within(start, end)
+		from, to := u.within(c, start, end)
 		u.forget(&c.group)
 		c.tally = tally{}
 		if err := u.many(&c.group, from, to); err != nil {

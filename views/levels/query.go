@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/rank"
 	"github.com/settee-db/settee/views/reduce"
 )
 
@@ -78,7 +79,10 @@ type run struct {
 	q       *Query
 	pending []pendingGroup // those that are complete
 	large   bool           // the last group had many rows
-	emit    func(int, *Group) error
+	// The weight of the rows before a key that was asked for last.
+	beforeKey []byte
+	before    rank.Weight
+	emit      func(int, *Group) error
 }
 
 type pendingGroup struct {
@@ -159,7 +163,7 @@ func (u *run) partsOf(group *pendingGroup) *gathered {
 func (u *run) many(group *pendingGroup, start, end []byte) error {
 	switch u.fn.Kind() {
 	case reduce.KindCount:
-		w, err := u.x.between(u.r, start, end)
+		w, err := u.between(start, end)
 		group.agg = reduce.CountAggregate(w.Rows)
 		return err
 	case reduce.KindFirst:
@@ -170,7 +174,7 @@ func (u *run) many(group *pendingGroup, start, end []byte) error {
 		if !u.x.Sums {
 			break
 		}
-		w, err := u.x.between(u.r, start, end)
+		w, err := u.between(start, end)
 		if err != nil {
 			return err
 		}
@@ -185,6 +189,30 @@ func (u *run) many(group *pendingGroup, start, end []byte) error {
 		}
 	}
 	return u.add(u.partsOf(group), u.x.height(), start, end, end == nil)
+}
+
+// between weighs the rows with start <= row < end. Groups follow each other: where one begins the last one has ended.
+func (u *run) between(start, end []byte) (w rank.Weight, err error) {
+	known, weight := u.beforeKey, u.before
+	keys := [2][]byte{start, end}
+	var weights [2]rank.Weight
+	for i, key := range keys {
+		switch {
+		case i == 0 && len(key) == 0:
+		case len(key) > 0 && bytes.Equal(key, known):
+			weights[i] = weight
+		default:
+			if weights[i], err = u.x.ranks.Before(u.r, key); err != nil {
+				return w, err
+			}
+		}
+	}
+	next := 1
+	if u.q.Descending {
+		next = 0
+	}
+	u.beforeKey, u.before = keys[next], weights[next]
+	return weights[1].Sub(weights[0]), nil
 }
 
 // addEnd adds the first or last row of a range, and those of the same document with the same key.
@@ -228,18 +256,19 @@ func (u *run) flushFull() error {
 	return u.flush()
 }
 
-// flush reduces the pending groups and gives them.
+// flush reduces the pending groups and gives them. After an error they are gone.
 func (u *run) flush() error {
-	if len(u.pending) == 0 {
+	pending := u.pending
+	if u.pending = nil; len(pending) == 0 {
 		return nil
 	}
 	gathered, err := u.finish()
 	if err != nil {
 		return err
 	}
-	aggs := make([]reduce.Aggregate, len(u.pending))
-	for i := range u.pending {
-		if p := &u.pending[i]; p.parts == nil {
+	aggs := make([]reduce.Aggregate, len(pending))
+	for i := range pending {
+		if p := &pending[i]; p.parts == nil {
 			aggs[i] = p.agg
 		} else {
 			aggs[i], gathered = gathered[0], gathered[1:]
@@ -249,8 +278,8 @@ func (u *run) flush() error {
 	if err != nil {
 		return err
 	}
-	for i := range u.pending {
-		p := &u.pending[i]
+	for i := range pending {
+		p := &pending[i]
 		p.Value = values[i]
 		if err := u.emit(p.number, &p.Group); err != nil {
 			return err
@@ -258,7 +287,7 @@ func (u *run) flush() error {
 		u.moveOn(p.next)
 		u.q.Limit--
 	}
-	u.pending = u.pending[:0]
+	u.pending = pending[:0]
 	return nil
 }
 
