@@ -94,7 +94,7 @@ fuzz: ## every fuzzer for FUZZTIME each
 	.ci/fuzz $(FUZZTIME)
 
 .PHONY: crash
-crash: ## kill the server and the store under load, CRASH_ROUNDS times each, and check that no acknowledged write is lost
+crash: ## kill the server and the store under load, CRASH_ROUNDS times each: no acknowledged write is lost, indexes equal fresh builds
 	SETTEE_CRASH_ROUNDS=$(CRASH_ROUNDS) $(GO) test -v -count=1 -timeout 180m -run Crash ./conformance ./storage/kv/pebblekv
 
 .PHONY: vet
