@@ -53,6 +53,7 @@ type AttachmentView struct {
 	*Attachment
 	Form         AttachmentForm
 	EncodingInfo bool   // show encoding and encoded_length of compressed ones
+	Streamed     bool   // shown to a validation function while it comes in: CouchDB does not know its length then
 	Content      []byte // FormData: the decoded bytes
 }
 
@@ -177,7 +178,11 @@ func (a *AttachmentView) AppendJSON(dst []byte) []byte {
 		dst = append(dst, '"')
 	} else {
 		dst = append(dst, `,"length":`...)
-		dst = strconv.AppendInt(dst, a.Length, 10)
+		if a.Streamed {
+			dst = append(dst, `"undefined"`...)
+		} else {
+			dst = strconv.AppendInt(dst, a.Length, 10)
+		}
 		if a.Form == FormFollows {
 			dst = append(dst, `,"follows":true`...)
 		} else {

@@ -155,6 +155,7 @@ func putAttachment(c *Call) error {
 	att, err := uploads.Add(c.Context(), upload, c.BodyReader())
 	if err == nil {
 		d.Attachments = append([]compat.Attachment{att}, without(d.Attachments, name)...)
+		c.streamed = name
 		var rev compat.Rev
 		if rev, err = c.update(d, false); err == nil {
 			return c.attachmentWritten(d.ID, name, rev)

@@ -44,6 +44,7 @@ type Call struct {
 	rewrites   int64            // how often the request was rewritten
 	identified bool             // a rewritten request has the user it had
 	headOnly   bool             // a rewritten request began as HEAD
+	streamed   string           // the attachment that the request uploads by itself
 }
 
 // Context ends when the client goes away or the server stops.

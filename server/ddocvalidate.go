@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -115,6 +116,7 @@ func blockedBy(body ejson.Value, err error) *compat.Error {
 // ask gives the verdicts on edits. Design documents are never asked about.
 func (v *designValidator) ask(ctx context.Context, set *validationSet, edits []storage.ValidatedEdit, user, security []byte) ([]error, error) {
 	verdicts := make([]error, len(edits))
+	w, _ := ctx.Value(writerKey{}).(*writer)
 	question := js.Validation{Designs: set.designs, User: user, Security: security, Docs: make([]js.ValidatedDoc, 0, len(edits))}
 	asked := make([]int, 0, len(edits))
 	revs := v.config.Int("query_server_config", "revs_limit", math.MaxInt64)
@@ -122,7 +124,7 @@ func (v *designValidator) ask(ctx context.Context, set *validationSet, edits []s
 		if compat.IsDesignID(e.Edit.ID) {
 			continue
 		}
-		doc := js.ValidatedDoc{New: appendEdit(nil, e.Edit)}
+		doc := js.ValidatedDoc{New: appendEdit(nil, e, w.streamed)}
 		if e.Parent != nil {
 			doc.Old = appendFunctionDoc(nil, e.Parent, revs)
 		}
@@ -137,6 +139,8 @@ func (v *designValidator) ask(ctx context.Context, set *validationSet, edits []s
 	}
 	for n, i := range asked {
 		switch {
+		case errors.Is(answers[n], compat.ErrFunctionClause):
+			return nil, compat.ErrFunctionClause // the real server's worker crashes, with the whole request
 		case answers[n] != nil:
 			verdicts[i] = functionError(answers[n])
 		case set.blocked != nil:
@@ -146,15 +150,31 @@ func (v *designValidator) ask(ctx context.Context, set *validationSet, edits []s
 	return verdicts, nil
 }
 
-// appendEdit prints a document that is about to be stored: attachments that come with it have no digest yet.
-func appendEdit(b []byte, edit *storage.Document) []byte {
-	view := viewOf(edit, &compat.DocOptions{Revs: true})
+// appendEdit prints a document that is about to be stored: attachments that come with it have no digest yet, and one that is uploaded by
+// itself, streamed, not even a length. Those taken over from a stored revision have a revpos already, unless they are replicated.
+func appendEdit(b []byte, e storage.ValidatedEdit, streamed string) []byte {
+	view := viewOf(e.Edit, &compat.DocOptions{Revs: true})
 	for i := range view.Attachments {
-		if a := view.Attachments[i].Attachment; !a.HasRevPos {
-			plain := *a
-			plain.HasDigest = false
-			view.Attachments[i].Attachment = &plain
+		a := &view.Attachments[i]
+		if a.HasRevPos && (!e.Replicated || isStored(e.Parent, a.Attachment)) {
+			continue
 		}
+		plain := *a.Attachment
+		plain.HasDigest = false
+		a.Attachment, a.Streamed = &plain, streamed != "" && a.Name == streamed
 	}
 	return compat.AppendDocument(b, view)
+}
+
+// isStored tells whether a revision has the attachment already.
+func isStored(d *storage.Document, a *compat.Attachment) bool {
+	if d == nil {
+		return false
+	}
+	for i := range d.Attachments {
+		if s := &d.Attachments[i]; s.Name == a.Name && s.Digest == a.Digest && s.RevPos == a.RevPos {
+			return true
+		}
+	}
+	return false
 }

@@ -16,14 +16,16 @@ type writer struct {
 	user    Principal
 	dbAdmin bool
 	designs bool // design documents are written
-	checks  designChecks
+	// streamed is the attachment that the request uploads by itself, "" for none.
+	streamed string
+	checks   designChecks
 }
 
 type writerKey struct{}
 
 // writerContext names the call's user to the validator.
 func (c *Call) writerContext(docs []*compat.Document) (context.Context, error) {
-	w := &writer{user: c.user}
+	w := &writer{user: c.user, streamed: c.streamed}
 	for _, d := range docs {
 		w.designs = w.designs || compat.IsDesignID(d.ID)
 	}

@@ -31,7 +31,10 @@ type BatchValidator interface {
 type ValidateBatchFunc func(ctx context.Context, edits []ValidatedEdit) (verdicts []error, err error)
 
 // ValidatedEdit is a new revision with the one it replaces; see ValidateFunc.
-type ValidatedEdit struct{ Edit, Parent *Document }
+type ValidatedEdit struct {
+	Edit, Parent *Document
+	Replicated   bool // it comes with its line of revisions
+}
 
 // Indexer maintains data that must change together with the documents (interactive indexes).
 type Indexer interface {

@@ -41,7 +41,7 @@ func (m *editMode) validate(docs []*compat.Document, edits []*validatedEdit) err
 			}
 		}
 		if m.many != nil {
-			batch, asked = append(batch, ValidatedEdit{view, v.parent}), append(asked, i)
+			batch, asked = append(batch, ValidatedEdit{view, v.parent, m.replicated}), append(asked, i)
 		}
 	}
 	if len(batch) == 0 {

@@ -28,6 +28,17 @@ func (p *Pool) Design(tenant string, ddoc []byte) *Design {
 	return &Design{pool: p, tenant: tenant, source: e.b, key: digestOf(e.b)}
 }
 
+// maxQuestion bounds what one call sends to a worker.
+const maxQuestion = 64 << 20
+
+// checkSize refuses what is too large for a worker.
+func checkSize(payload []byte) error {
+	if len(payload) > maxQuestion {
+		return compat.ErrRequestTooLarge
+	}
+	return nil
+}
+
 func (d *Design) request(c command, payload []byte) *request {
 	return &request{tenant: d.tenant, command: c, payload: payload, program: d.key, source: func(digest) []byte { return d.source }}
 }
@@ -39,6 +50,9 @@ func (d *Design) Call(ctx context.Context, path []string, args ...[]byte) (ejson
 	e.b = append(e.b, d.key[:]...)
 	e.strings(path)
 	e.list(args)
+	if err := checkSize(e.b); err != nil {
+		return ejson.Value{}, err
+	}
 	reply, err := d.pool.do(ctx, d.request(commandDesign, e.b))
 	if err != nil {
 		return ejson.Value{}, err
@@ -99,6 +113,9 @@ func (d *Design) Filter(ctx context.Context, path []string, docs [][]byte, req [
 	e.strings(path)
 	e.bytes(req)
 	e.list(docs)
+	if err := checkSize(e.b); err != nil {
+		return nil, err
+	}
 	passes := make([]bool, 0, len(docs))
 	r := d.request(commandFilter, e.b)
 	r.chunk = func(payload []byte) error {
@@ -136,6 +153,9 @@ func (d *Design) List(ctx context.Context, name string, head, req []byte, io Lis
 	e.string(name)
 	e.bytes(head)
 	e.bytes(req)
+	if err := checkSize(e.b); err != nil {
+		return err
+	}
 	output := func(payload []byte) error {
 		v, err := parseReply(payload)
 		if err != nil {
@@ -179,24 +199,45 @@ type Validation struct {
 // retryTime bounds how long the documents of a call that broke off are tried one by one.
 const retryTime = 10 * time.Second
 
-// Validate asks all functions about all documents in one crossing. The verdict of a document is nil or the first refusal. A function
-// that must be killed fails the document it is about.
+// validateBytes is how much of the documents crosses at once.
+const validateBytes = 16 << 20
+
+// Validate asks all functions about all documents, in one crossing if they are not large. The verdict of a document is nil or the first
+// refusal. A function that must be killed fails the document it is about.
 func (p *Pool) Validate(ctx context.Context, v *Validation) ([]error, error) {
-	verdicts, err := p.validate(ctx, v, v.Docs)
+	verdicts := make([]error, 0, len(v.Docs))
+	for docs := v.Docs; len(docs) > 0; {
+		n, size := 1, len(docs[0].New)+len(docs[0].Old)
+		for n < len(docs) && size < validateBytes {
+			size += len(docs[n].New) + len(docs[n].Old)
+			n++
+		}
+		some, err := p.validateSome(ctx, v, docs[:n])
+		if err != nil {
+			return nil, err
+		}
+		verdicts, docs = append(verdicts, some...), docs[n:]
+	}
+	return verdicts, nil
+}
+
+// validateSome asks about documents in one crossing, one by one if that breaks off.
+func (p *Pool) validateSome(ctx context.Context, v *Validation, docs []ValidatedDoc) ([]error, error) {
+	verdicts, err := p.validate(ctx, v, docs)
 	if err == nil || ctx.Err() != nil {
 		return verdicts, err
 	}
 	if _, wire := compat.AsError(err); !wire {
 		return nil, err
 	}
-	verdicts = make([]error, len(v.Docs))
+	verdicts = make([]error, len(docs))
 	deadline := time.Now().Add(retryTime)
-	for i := range v.Docs {
+	for i := range docs {
 		verdicts[i] = err
-		if len(v.Docs) == 1 || time.Now().After(deadline) {
+		if len(docs) == 1 || time.Now().After(deadline) {
 			continue
 		}
-		one, err := p.validate(ctx, v, v.Docs[i:i+1])
+		one, err := p.validate(ctx, v, docs[i:i+1])
 		switch {
 		case ctx.Err() != nil:
 			return nil, err
@@ -225,6 +266,9 @@ func (p *Pool) validate(ctx context.Context, v *Validation, docs []ValidatedDoc)
 	for _, d := range docs {
 		e.bytes(d.New)
 		e.bytes(d.Old)
+	}
+	if err := checkSize(e.b); err != nil {
+		return nil, err
 	}
 	verdicts := make([]error, 0, len(docs))
 	_, err := p.do(ctx, &request{
