@@ -29,7 +29,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), checkCommand(), backupCommand(), restoreCommand(), benchCommand(), versionCommand())
+	root.AddCommand(serveCommand(), checkCommand(), migrateCommand(), backupCommand(), restoreCommand(), benchCommand(), versionCommand())
 	return root
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/views/js"
 )
 
 func TestFirstStartMakesAnAdministrator(t *testing.T) {
@@ -141,4 +142,10 @@ func request(t *testing.T, method, url, body string) int {
 		t.Error(err)
 	}
 	return w.StatusCode
+}
+
+// TestMain lets this binary be a worker of the servers it tests.
+func TestMain(m *testing.M) {
+	js.RunWorkerIfAsked()
+	os.Exit(m.Run())
 }

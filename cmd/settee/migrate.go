@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"text/tabwriter"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/settee-db/settee/replication/migrate"
+	"github.com/settee-db/settee/replication/site"
+)
+
+func migrateCommand() *cobra.Command {
+	var o migrate.Options
+	var to string
+	var watch, noIndexes bool
+	cmd := &cobra.Command{
+		Use:   "migrate SOURCE",
+		Short: "Move the databases of a running CouchDB to a running settee",
+		Long: `Move the databases of a running CouchDB to a running settee: documents with all revisions, users,
+permissions, limits, design documents with their indexes built. SOURCE and --to are URLs with an
+administrator's name and password; those of --to may be in COUCHDB_USER and COUCHDB_PASSWORD.
+
+It can be stopped at any time and goes on where it was. With --watch it follows the source until
+Enter or Ctrl-C says that the applications are switched over, copies what is left, and ends. With
+--verify every revision of both sides is compared.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			var db string
+			if o.Source, db, err = site.Parse(args[0]); err != nil {
+				return err
+			}
+			if db != "" {
+				o.Source.Base += "/" + db // a server below a path
+			}
+			if o.Target, db, err = parseSite(to); err != nil {
+				return err
+			}
+			if db != "" {
+				o.Target.Base += "/" + db
+			}
+			o.Indexes = !noIndexes
+			m := migration{out: cmd.OutOrStdout(), errors: cmd.ErrOrStderr()}
+			o.Progress, o.Log = m.progress, m.log
+			if watch {
+				o.CutOver = m.cutOver(cmd.InOrStdin())
+			}
+			begun := time.Now()
+			reports, err := migrate.New(o).Run(cmd.Context())
+			m.endBar()
+			return errors.Join(err, m.report(reports, o.Verify, time.Since(begun)))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&to, "to", "http://127.0.0.1:5984", "URL of the settee")
+	f.StringSliceVar(&o.Databases, "db", nil, "databases to move (default: all)")
+	f.BoolVar(&watch, "watch", false, "follow the source until the cut-over")
+	f.BoolVar(&o.Verify, "verify", false, "compare both sides in the end")
+	f.BoolVar(&o.Replications, "replications", false, "copy the documents of _replicator in the end, which starts them")
+	f.BoolVar(&noIndexes, "no-indexes", false, "leave indexes to be built by the first query")
+	f.IntVar(&o.AtOnce, "at-once", 2, "databases copied at once")
+	f.IntVar(&o.Workers, "workers", 4, "batches of a database in flight")
+	f.IntVar(&o.BatchSize, "batch", 1000, "documents of a batch")
+	return cmd
+}
+
+// migration talks to the operator.
+type migration struct {
+	out, errors io.Writer
+	bar         *progressbar.ProgressBar
+	step        string
+}
+
+func (m *migration) progress(p migrate.Progress) {
+	if p.Step != m.step {
+		m.endBar()
+		m.step = p.Step
+		m.bar = progressbar.NewOptions64(max(p.Total, 1), progressbar.OptionSetWriter(m.errors), progressbar.OptionSetDescription(p.Step),
+			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("revisions"),
+			progressbar.OptionSetPredictTime(true), progressbar.OptionSetVisibility(isTerminal(m.errors)))
+	}
+	m.bar.ChangeMax64(max(p.Total, p.Done, 1))
+	_ = m.bar.Set64(p.Done) // only the terminal
+}
+
+func (m *migration) endBar() {
+	if m.bar != nil {
+		_ = m.bar.Finish()
+		fmt.Fprintln(m.errors)
+	}
+	m.bar, m.step = nil, ""
+}
+
+func (m *migration) log(msg string, args ...any) {
+	fmt.Fprintln(m.errors, append([]any{msg}, args...)...)
+}
+
+// cutOver is closed by a line of input or an interrupt.
+func (m *migration) cutOver(in io.Reader) <-chan struct{} {
+	now := make(chan struct{})
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	line := make(chan struct{})
+	go func() {
+		if _, err := bufio.NewReader(in).ReadString('\n'); err == nil {
+			close(line)
+		}
+	}()
+	go func() {
+		select {
+		case <-interrupted:
+		case <-line:
+		}
+		signal.Stop(interrupted)
+		close(now)
+	}()
+	fmt.Fprintln(m.errors, "Press Enter when the applications are switched over.")
+	return now
+}
+
+// report prints what became of each database. Differences and failures are an error.
+func (m *migration) report(reports []migrate.Report, verified bool, took time.Duration) error {
+	w := tabwriter.NewWriter(m.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "database\tdocuments\tcopied\trefused\tindexes\tcompared\tdifferent\ttime\t")
+	bad := 0
+	var documents, copied int64
+	for i := range reports {
+		r := &reports[i]
+		documents, copied = documents+r.Documents, copied+r.Written
+		compared := "-"
+		if verified {
+			compared = fmt.Sprint(r.Verified)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%d\t%s\t\n", r.Database, r.Documents, r.Written, r.Failures, r.Indexes, compared,
+			len(r.Differences), r.Took.Round(time.Millisecond))
+		if r.Err != nil || r.Failures > 0 || len(r.Differences) > 0 {
+			bad++
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(m.out, "%d databases, %d documents, %d revisions in %s\n", len(reports), documents, copied, took.Round(time.Millisecond))
+	var all []error
+	for i := range reports {
+		for _, d := range reports[i].Differences {
+			fmt.Fprintf(m.out, "%s: document %q, revision %s %s\n", reports[i].Database, d.ID, d.Rev, d.What)
+		}
+		all = append(all, reports[i].Err)
+	}
+	if bad > 0 {
+		all = append(all, fmt.Errorf("%d databases are not complete", bad))
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,243 @@
+package migrate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/replication"
+	"github.com/settee-db/settee/replication/site"
+)
+
+const usersDB = "_users"
+
+// attempts is how often copying is begun; each one goes on from the checkpoint of the one before.
+const attempts = 4
+
+// database is one database on its way. Its steps run one after the other.
+type database struct {
+	m        *Migration
+	name     string
+	report   Report
+	compared atomic.Int64
+
+	mu  sync.Mutex
+	run *replication.Run
+}
+
+// done is how many revisions are copied, or compared.
+func (d *database) done(comparing bool) int64 {
+	if comparing {
+		return d.compared.Load()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.run == nil {
+		return 0
+	}
+	return d.run.Progress().Checked
+}
+
+// copyAll makes the database and copies what there is.
+func (d *database) copyAll(ctx context.Context) error {
+	d.report.Database = d.name
+	if err := d.settings(ctx); err != nil {
+		return err
+	}
+	return d.copyRest(ctx)
+}
+
+// settings makes the database with the source's kind, limits and permissions.
+func (d *database) settings(ctx context.Context) error {
+	source, target, path := d.m.o.Source, d.m.o.Target, site.DBPath(d.name)
+	var info struct {
+		DocCount    int64 `json:"doc_count"`
+		DocDelCount int64 `json:"doc_del_count"`
+		Props       struct{ Partitioned bool }
+	}
+	if err := source.GetJSON(ctx, path, &info); err != nil {
+		return err
+	}
+	d.report.Documents = info.DocCount + info.DocDelCount
+	d.m.total.Add(d.report.Documents)
+	if err := createDB(ctx, target, d.name, info.Props.Partitioned); err != nil {
+		return err
+	}
+	var limit, security json.RawMessage
+	if err := source.GetJSON(ctx, path+"/_revs_limit", &limit); err != nil {
+		return err
+	}
+	if err := target.Send(ctx, http.MethodPut, path+"/_revs_limit", bytes.NewReader(limit)); err != nil {
+		return err
+	}
+	if d.name == usersDB { // its security object is fixed
+		return nil
+	}
+	if err := source.GetJSON(ctx, path+"/_security", &security); err != nil {
+		return err
+	}
+	return target.Send(ctx, http.MethodPut, path+"/_security", bytes.NewReader(security))
+}
+
+func createDB(ctx context.Context, s *site.Site, name string, partitioned bool) error {
+	path := site.DBPath(name)
+	if partitioned {
+		path += "?partitioned=true"
+	}
+	err := s.Send(ctx, http.MethodPut, path, nil)
+	if e, ok := errors.AsType[*site.Error](err); ok && e.Status == http.StatusPreconditionFailed {
+		return nil
+	}
+	return err
+}
+
+// follow copies changes as they come, until the cut-over.
+func (d *database) follow(ctx context.Context) error {
+	until, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-d.m.o.CutOver:
+			cancel(replication.ErrStopped)
+		case <-until.Done():
+		}
+	}()
+	err := d.replicate(until, true)
+	if errors.Is(err, replication.ErrStopped) || ctx.Err() == nil && until.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// copyRest copies what came since, and builds indexes for it.
+func (d *database) copyRest(ctx context.Context) error {
+	for attempt := 1; ; attempt++ {
+		err := d.replicate(ctx, false)
+		if err == nil {
+			break
+		}
+		if attempt == attempts || ctx.Err() != nil {
+			return err
+		}
+		d.m.o.Log("copying is tried again", "database", d.name, "error", err)
+		select {
+		case <-time.After(time.Duration(attempt) * time.Second):
+		case <-ctx.Done():
+		}
+	}
+	if d.m.o.Indexes {
+		return d.indexes(ctx)
+	}
+	return nil
+}
+
+func (d *database) replicate(ctx context.Context, continuous bool) error {
+	set := d.m.settings()
+	spec, err := d.spec(set, continuous)
+	if err != nil {
+		return err
+	}
+	source := replication.NewHTTPPeer(&spec.Source, &spec.Options, set)
+	defer source.Close()
+	target := replication.NewHTTPPeer(&spec.Target, &spec.Options, set)
+	defer target.Close()
+	run := replication.NewRun(spec, set, source, target, "", replication.Stats{}, d.m.o.Log)
+	d.mu.Lock()
+	d.run = run
+	d.mu.Unlock()
+	_, err = run.Do(ctx)
+	p := run.Progress()
+	d.report.Written, d.report.Failures = p.Written, p.Failures
+	return err
+}
+
+// spec is the replication. Of the users only the users: the design document of the target is its own.
+func (d *database) spec(set *replication.Settings, continuous bool) (*replication.Spec, error) {
+	b := d.endpoint([]byte(`{"source":`), d.m.o.Source, "")
+	b = d.endpoint(append(b, `,"target":`...), d.m.o.Target, `,"headers":{"`+TrustedHeader+`":"true"}`)
+	b = fmt.Appendf(b, `,"checkpoint_interval":5000,"continuous":%v`, continuous)
+	if d.name == usersDB {
+		b = append(b, `,"selector":{"_id":{"$gt":"org.couchdb.user:","$lt":"org.couchdb.user;"}}`...)
+	}
+	v, err := ejson.Parse(append(b, '}'))
+	if err != nil {
+		return nil, err
+	}
+	spec, err := replication.ParseSpec(v, set)
+	if err != nil {
+		return nil, err
+	}
+	spec.SetID(set, "")
+	if continuous { // it goes on from the checkpoints of the first copy
+		spec.ID.Ext = ""
+	}
+	return spec, nil
+}
+
+func (d *database) endpoint(b []byte, s *site.Site, more string) []byte {
+	b = ejson.AppendString(append(b, `{"url":`...), s.Base+site.DBPath(d.name))
+	if s.Name != "" {
+		b = ejson.AppendString(append(b, `,"auth":{"basic":{"username":`...), s.Name)
+		b = append(ejson.AppendString(append(b, `,"password":`...), s.Password), "}}"...)
+	}
+	return append(append(b, more...), '}')
+}
+
+// indexes asks for one row of a view of each design document, which is answered when the index is built.
+func (d *database) indexes(ctx context.Context) error {
+	target, path := d.m.o.Target, site.DBPath(d.name)
+	var list struct {
+		Rows []struct {
+			ID  string
+			Doc struct {
+				Language string
+				Options  struct{ Partitioned *bool }
+				Views    map[string]json.RawMessage
+			}
+		}
+	}
+	if err := target.GetJSON(ctx, path+"/_design_docs?include_docs=true", &list); err != nil {
+		return err
+	}
+	d.report.Indexes = 0
+	for _, row := range list.Rows {
+		if row.Doc.Language == "query" || len(row.Doc.Views) == 0 {
+			continue // those are kept with the documents
+		}
+		id := url.PathEscape(strings.TrimPrefix(row.ID, "_design/"))
+		if err := d.index(ctx, path+"/_design/"+id, row.Doc.Views); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// index builds the indexes of one design document. A view that fails is told, and does not end the migration: it failed at the
+// source, too.
+func (d *database) index(ctx context.Context, path string, views map[string]json.RawMessage) error {
+	for name := range views {
+		if name == "lib" {
+			continue
+		}
+		err := d.m.o.Target.Send(ctx, http.MethodGet, path+"/_view/"+url.PathEscape(name)+"?limit=0&reduce=false", nil)
+		e, answered := errors.AsType[*site.Error](err)
+		switch {
+		case answered && e.Word == "query_parse_error": // a view of partitions; they are built together
+		case answered:
+			d.m.o.Log("a view cannot be built", "database", d.name, "view", path+"/_view/"+name, "error", e)
+		case err != nil:
+			return err
+		}
+		d.report.Indexes++
+	}
+	return nil
+}
