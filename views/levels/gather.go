@@ -101,7 +101,7 @@ func (g *gatherer) reduceRows() error {
 }
 
 // fold puts rows in the order in which CouchDB hands them to a function: against the direction of reading, but those of one
-// document with one key always against their order.
+// document with one key always in their order (couch_mrview_util:expand_dups).
 func (g *gatherer) fold(rows []gatheredRow, backward bool) []reduce.Row {
 	out := make([]reduce.Row, len(rows))
 	for i := range rows {
@@ -111,12 +111,12 @@ func (g *gatherer) fold(rows []gatheredRow, backward bool) []reduce.Row {
 		}
 		out[i] = rows[at].Row
 	}
-	if !g.descending {
+	if g.descending {
 		return out
 	}
-	// The rows are in the order of keys now; turn those of one place round.
+	// The rows are against the order of keys now; turn those of one place round.
 	same := func(i, k int) bool {
-		if backward {
+		if !backward {
 			i, k = len(rows)-1-i, len(rows)-1-k
 		}
 		return bytes.Equal(rows[i].ID, rows[k].ID) && bytes.Equal(rows[i].keyed, rows[k].keyed)

@@ -10,7 +10,7 @@ import (
 
 // ends is _first and _last: the value of the row with the lowest or highest key and id, whatever the direction of the query.
 //
-// Of rows with one key and id, which come against their order, _first keeps the first met and _last the last met.
+// Of rows with one key and id, which come in their order, _first keeps the first and _last the last.
 //
 // An aggregate is endsMark, the lengths of key and id as varints, key, id and value.
 type ends struct{ last bool }

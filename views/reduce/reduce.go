@@ -41,7 +41,8 @@ const (
 )
 
 // Func is one reduce function. Each method works on several independent groups at once, which with a JavaScript function is one
-// crossing to its process. Rows and aggregates come against the direction of reading: for an ascending query the highest first.
+// crossing to its process. Rows and aggregates come against the direction of reading, for an ascending query the highest first, but
+// rows with one key and document always in their order.
 // Methods are safe for concurrent use; errors are *compat.Error where a client is to blame. No group is empty.
 type Func interface {
 	Kind() Kind
