@@ -1,4 +1,5 @@
-// Fauxton, CouchDB's web interface, in Chromium: log in, databases, documents, attachments, permissions, configuration. Any error in
+// Fauxton, CouchDB's web interface, in Chromium: log in, databases, documents, attachments, views, Mango, replication,
+// permissions, configuration. Any error in
 // the browser's console and any answer of 400 or more fails the test. With SCREENSHOTS set, pictures go to that directory.
 import { after, before, test } from 'node:test'
 import assert from 'node:assert/strict'
@@ -128,6 +129,49 @@ test('delete a document', async () => {
   await open(`/database/${NAME}/_all_docs`)
   await page.waitForSelector('text=first')
   await picture('documents')
+})
+
+test('make and read a view', async () => {
+  await api(`/${NAME}/_bulk_docs`, { method: 'POST', body: JSON.stringify({ docs: [{ _id: 'apple', n: 3 }, { _id: 'pear', n: 4 }] }) })
+  await open(`/database/${NAME}/new_view`)
+  await page.fill('#new-ddoc', 'fruit')
+  await page.fill('#index-name', 'by-n')
+  await page.waitForSelector('#map-function .ace_editor, .ace_editor')
+  await page.evaluate(() => globalThis.document.querySelector('.ace_editor').env.editor.setValue('function (doc) { if (doc.n) emit(doc.n, doc._id) }', 1))
+  await page.click('#save-view')
+  await until(`/${NAME}/_design/fruit/_view/by-n?reduce=false`, view => view.total_rows === 2)
+  await open(`/database/${NAME}/_design/fruit/_view/by-n?reduce=false`)
+  await page.waitForSelector('text=pear')
+  await picture('view')
+  await settled()
+})
+
+test('run a Mango query', async () => {
+  await open(`/database/${NAME}/_find`)
+  await page.waitForSelector('.ace_editor')
+  await page.evaluate(() => globalThis.document.querySelector('.ace_editor').env.editor.setValue('{"selector": {"n": {"$gt": 3}}}', 1))
+  await page.click('text=Run Query')
+  await page.waitForSelector('text=pear')
+  await picture('find')
+  await settled()
+  await open(`/database/${NAME}/_index`)
+  await page.waitForSelector('text=Create index')
+  await page.click('text=Create index')
+  await until(`/${NAME}/_index`, list => list.total_rows === 2)
+  await settled()
+})
+
+test('replicate', async () => {
+  await open('replication/_create')
+  await page.waitForSelector('text=Source')
+  await settled()
+  await picture('replication-form')
+  await api('/_replicator/tour', { method: 'PUT', body: JSON.stringify({ source: `${base.replace('//', '//admin:password@')}/${NAME}`, target: `${base.replace('//', '//admin:password@')}/copy`, create_target: true }) })
+  await until('/copy', db => db.doc_count > 3)
+  await open('replication')
+  await page.waitForSelector('text=/copy')
+  await settled()
+  await picture('replication')
 })
 
 test('change permissions', async () => {
