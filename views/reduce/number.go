@@ -11,6 +11,9 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
+// errArithmetic is what CouchDB answers when a sum is beyond the floats; its reason is the trace of a process.
+var errArithmetic = compat.Named(compat.KindError, "badarith", "bad argument in an arithmetic expression").WithRef()
+
 // number is an Erlang number: an integer of any size, or a float.
 type number struct {
 	float bool
@@ -84,7 +87,7 @@ func (n number) toFloat() (float64, error) {
 	}
 	f, _ := new(big.Float).SetInt(n.big).Float64()
 	if math.IsInf(f, 0) {
-		return 0, compat.ErrBadArith
+		return 0, errArithmetic
 	}
 	return f, nil
 }
@@ -137,7 +140,7 @@ func floats(a, b number, op func(x, y float64) float64) (number, error) {
 	}
 	f := op(x, y)
 	if math.IsInf(f, 0) || math.IsNaN(f) {
-		return number{}, compat.ErrBadArith
+		return number{}, errArithmetic
 	}
 	return floatNumber(f), nil
 }

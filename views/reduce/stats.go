@@ -112,16 +112,19 @@ func addStat(v ejson.Value, acc stat) (stat, error) {
 		if acc.leaf {
 			break
 		}
-		if v.Len() != len(acc.items) {
-			return acc, compat.ErrFunctionClause
-		}
 		i := 0
 		for e := range v.Elements() {
+			if i == len(acc.items) {
+				break
+			}
 			var err error
 			if acc.items[i], err = addStat(e, acc.items[i]); err != nil {
 				return acc, err
 			}
 			i++
+		}
+		if v.Len() != len(acc.items) {
+			return acc, errFunctionClause
 		}
 		return acc, nil
 	case ejson.Object:
@@ -139,7 +142,7 @@ func mergeStats(s, acc stat) (stat, error) {
 	switch {
 	case !s.leaf && !acc.leaf:
 		if len(s.items) != len(acc.items) {
-			return acc, compat.ErrFunctionClause
+			return acc, errFunctionClause
 		}
 		for i := range s.items {
 			var err error

@@ -33,13 +33,14 @@ func (e errBadSum) appendJSON(dst []byte) []byte {
 	return append(append(dst, e.cause...), '}')
 }
 
-// caseClause is the crash of the real server on a JSON value, with what its term stands in.
+// caseClause is what CouchDB answers for a value that it has no case for, given as JSON, with what its term stands in; its reason is
+// the trace of a process.
 func caseClause(json []byte, before, after string) error {
 	v, err := ejson.Parse(json)
 	if err != nil {
 		return err
 	}
-	return compat.Named(compat.KindUnknown, "case_clause", before+compat.ErlangTerm(v)+after)
+	return compat.Named(compat.KindError, "{case_clause,"+before+compat.ErlangTerm(v)+after+"}", "no case clause matching in _sum").WithRef()
 }
 
 func (s *sum) kind() Kind { return KindSum }
