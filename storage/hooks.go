@@ -70,6 +70,11 @@ func (x *Tx) AppendPrefix(dst []byte, tag Tag) []byte { return x.t.keys.sub(dst,
 // change are seen as they were before.
 func (x *Tx) Open(id string) (*Document, error) { return x.t.openWinner(id, OpenOptions{}) }
 
+// Defer has fn called before the transaction commits, after a number of documents at the latest if the store limits the size of
+// transactions. IndexFuncs collect with it what costs less for many documents at once: of these the documents given to them stay valid
+// until then, and so does x.
+func (x *Tx) Defer(fn func() error) { x.t.deferred = append(x.t.deferred, fn) }
+
 // Hooks are the Store's connections to higher layers; nil members are not called.
 type Hooks struct {
 	Validator Validator

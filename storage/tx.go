@@ -46,6 +46,8 @@ type dbTx struct {
 	scratch []byte
 	ctx     context.Context
 	now     func() time.Time
+	// deferred is what indexers have put off; see Tx.Defer.
+	deferred []func() error
 }
 
 // maxOrders is how many sequences one transaction can give out: the user part of a versionstamp has two bytes.
@@ -174,9 +176,24 @@ func (t *dbTx) rankID(id string, delta int64) {
 	}
 }
 
+// runDeferred runs what indexers have put off.
+func (t *dbTx) runDeferred() error {
+	for len(t.deferred) > 0 {
+		fn := t.deferred[0]
+		t.deferred = t.deferred[1:]
+		if err := fn(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // finish writes what was collected: ids and their ranks, the sequence index's counts, attachments' reference counts, counters,
 // the last sequence.
 func (t *dbTx) finish() error {
+	if err := t.runDeferred(); err != nil {
+		return err
+	}
 	if err := t.ranks.Apply(t.tx, t.idRanks(), nil); err != nil {
 		return err
 	}

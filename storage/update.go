@@ -125,6 +125,11 @@ func (db *DB) updateBatch(ctx context.Context, mode editMode, groups []editGroup
 				return err
 			}
 			done += len(window)
+			if db.store.limits.TransactionSize > 0 {
+				if err := t.runDeferred(); err != nil {
+					return err
+				}
+			}
 		}
 		return nil
 	})

@@ -105,3 +105,27 @@ type discard struct{}
 
 func (discard) Head(*Head) error                    { return nil }
 func (discard) Rows(*storage.Snapshot, []Row) error { return nil }
+
+// BenchmarkInteractive writes 1,000 documents a request, without an index and with an interactive one.
+func BenchmarkInteractive(b *testing.B) {
+	for _, indexes := range []int{0, 1, 3} {
+		b.Run(fmt.Sprintf("indexes=%d", indexes), func(b *testing.B) {
+			be := newPebbleBench(b, nil)
+			be.views.opts.Languages[languageQuery] = twoEmits{}
+			for i := range indexes {
+				be.put(b, fmt.Sprintf("_design/q%d", i), fmt.Sprintf(`{"language":"query","views":{"v":{"map":{"x":%d},"reduce":"_count"}}}`, i))
+			}
+			n := 0
+			for b.Loop() {
+				docs := make([]*compat.Document, 1000)
+				for i := range docs {
+					n++
+					docs[i] = newDoc(b, fmt.Sprintf("doc%08d", n*7919%1000003), "", fmt.Sprintf(`{"n":%d,"t":1}`, n))
+				}
+				_, err := be.db.Update(context.Background(), docs, storage.UpdateOptions{})
+				must(b, err)
+			}
+			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "docs/s")
+		})
+	}
+}

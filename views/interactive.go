@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -154,32 +153,13 @@ func (v *Views) release(tx *storage.Tx, id string, d *design) error {
 }
 
 // Prepare is storage.Indexer's: it reads which interactive indexes there are.
-func (v *Views) Prepare(ctx context.Context, tx *storage.Tx) (storage.IndexFunc, error) {
+func (v *Views) Prepare(_ context.Context, tx *storage.Tx) (storage.IndexFunc, error) {
 	list, err := readInteractive(tx.KV(), spaceOf(tx.Snapshot()))
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, tx *storage.Tx, id string, before, after *storage.Document) error {
-		if compat.IsDesignID(id) {
-			if err := v.designChanged(tx, id, before, after); err != nil {
-				return err
-			}
-			if v.opts.DesignChanged != nil {
-				if err := v.opts.DesignChanged(tx); err != nil {
-					return err
-				}
-			}
-			if list, err = readInteractive(tx.KV(), spaceOf(tx.Snapshot())); err != nil {
-				return err
-			}
-		}
-		for i := range list {
-			if err := v.indexDocument(ctx, tx, &list[i], id, after); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, nil
+	u := &interactiveUpdate{v: v, list: list}
+	return u.add, nil
 }
 
 // designChanged makes and removes interactive indexes.
@@ -210,61 +190,4 @@ func (v *Views) designChanged(tx *storage.Tx, id string, before, after *storage.
 		return err
 	}
 	return v.queueBuild(tx.KV(), tx.Name(), d)
-}
-
-// indexDocument brings one document's rows in one interactive index to what it is now; after is nil if it is gone.
-func (v *Views) indexDocument(ctx context.Context, tx *storage.Tx, e *interactiveEntry, id string, after *storage.Document) error {
-	rows, err := v.mapInteractive(ctx, tx, e, after)
-	if err != nil {
-		return err
-	}
-	sp := spaceOf(tx.Snapshot())
-	m := &member{def: &e.def, keys: sp.keysOf(e.record.number), rec: e.record, tenant: tx.Name()}
-	w := indexWriter{tx: tx.KV(), m: m, limits: v.limits}
-	entry, err := tx.KV().Get(m.keys.id(nil, id))
-	if err != nil {
-		return err
-	}
-	if err := w.collectDoc(id, &rows, entry); err != nil {
-		return err
-	}
-	if err := v.applyRows(ctx, &w); err != nil {
-		return err
-	}
-	if len(w.changes) > 0 {
-		var stamp storage.Seq
-		stamp.Incarnation = tx.Snapshot().Incarnation()
-		stamp.Versionstamp[kv.VersionstampSize], stamp.Versionstamp[kv.VersionstampSize+1] = 0xff, 0xff
-		tx.KV().SetVersionstampedValue(m.keys.changed, appendSeq(nil, stamp), 1)
-	}
-	return nil
-}
-
-// mapInteractive maps one document inside its transaction. What fails the build of other indexes is an error of the document here:
-// a map function must not keep documents from being written.
-func (v *Views) mapInteractive(ctx context.Context, tx *storage.Tx, e *interactiveEntry, doc *storage.Document) (docRows, error) {
-	if doc == nil || compat.IsDesignID(doc.ID) && (!e.def.withDesign || e.def.partitioned) {
-		return docRows{}, nil
-	}
-	p, ok := v.programs.Get(e.signature)
-	if !ok {
-		var err error
-		def := e.def
-		if p, err = v.program(tx.Name(), []*indexDef{&def}); err != nil {
-			return docRows{failure: err.Error()}, nil
-		}
-		v.programs.Add(e.signature, p)
-	}
-	src := source{id: doc.ID, rev: doc.Rev, mapped: true, doc: doc}
-	if p.needsText() {
-		src.text = appendSource(nil, doc, false, 0)
-	}
-	docs := []source{src}
-	if err := p.run(ctx, docs); err != nil {
-		if e, ok := compat.AsError(err); ok {
-			return docRows{failure: e.Error()}, nil
-		}
-		return docRows{}, err
-	}
-	return docs[0].byIndex[0], nil
 }
