@@ -14,7 +14,7 @@ import (
 type Options struct {
 	Workers    int           // most worker processes at a time; the number of processors and one more
 	PerTenant  int           // most workers that one tenant has at a time; all but one
-	Memory     int64         // bytes that a worker may fill; 512 MB, at least 128 MB
+	Memory     int64         // bytes that a worker may fill; 512 MB, at least 64 MB
 	MaxResult  int64         // bytes of results that one crossing may give back; 64 MB
 	Timeout    time.Duration // longest time for one document or function call; 5 s
 	Idle       time.Duration // time after which an unused worker ends; 5 min
@@ -62,7 +62,7 @@ func NewPool(opts Options) *Pool {
 	if opts.Memory <= 0 {
 		opts.Memory = 512 << 20
 	}
-	opts.Memory = max(opts.Memory, 128<<20)
+	opts.Memory = max(opts.Memory, 64<<20)
 	if opts.MaxResult <= 0 {
 		opts.MaxResult = 64 << 20
 	}

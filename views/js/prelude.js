@@ -62,9 +62,15 @@ function (native, global) {
         setPrototypeOf(code[name], name === 'Function' ? prototype : code.Function);
     }
 
+    hide(Function.prototype, 'toString', function toString() {
+        return functionText.call(this).replace(/^(function \w*\(\)) \{ \[native code\] \}$/, '$1 {\n    [native code]\n}');
+    });
+
     // ---- what goja does not have ----
     hide(global, 'InternalError', class InternalError extends Error {});
     hide(InternalError.prototype, 'name', 'InternalError');
+    hide(Object.prototype, '__defineGetter__', function (name, get) { defineProperty(this, name, {get, enumerable: true, configurable: true}); });
+    hide(Object.prototype, '__defineSetter__', function (name, set) { defineProperty(this, name, {set, enumerable: true, configurable: true}); });
     hide(Date.prototype, 'getYear', function getYear() { return this.getFullYear() - 1900; });
     hide(Date.prototype, 'setYear', function setYear(year) { return this.setFullYear(year >= 0 && year <= 99 ? +year + 1900 : year); });
     hide(Date.prototype, 'toGMTString', Date.prototype.toUTCString);
@@ -94,25 +100,48 @@ function (native, global) {
         }
         return String(value);
     }
-    hide(String.prototype, 'localeCompare', function localeCompare(that, locales) {
-        return native.compare(text(this), String(that), locale(locales));
+    function order(locales, options) {
+        const name = locale(locales), numeric = !!(options && options.numeric), sensitivity = options && options.sensitivity || '';
+        return function (a, b) { return native.compare(String(a), String(b), name, numeric, sensitivity); };
+    }
+    hide(String.prototype, 'localeCompare', function localeCompare(that, locales, options) {
+        return order(locales, options)(text(this), that);
     });
     hide(String.prototype, 'toLocaleLowerCase', function toLocaleLowerCase(locales) { return native.lower(text(this), locale(locales)); });
     hide(String.prototype, 'toLocaleUpperCase', function toLocaleUpperCase(locales) { return native.upper(text(this), locale(locales)); });
-    class Collator {
-        constructor(locales) {
-            const name = locale(locales);
-            this.compare = function (a, b) { return native.compare(String(a), String(b), name); };
-        }
-        resolvedOptions() { return {locale: 'en-US', usage: 'sort', sensitivity: 'variant'}; }
+    hide(Number.prototype, 'toLocaleString', function toLocaleString(locales) { return native.number(Number(this), locale(locales)); });
+    // Dates are written as in en-US, whatever the locale.
+    function dateText(date) { return date.getMonth() + 1 + '/' + date.getDate() + '/' + date.getFullYear(); }
+    function timeText(date) {
+        const two = function (n) { return n < 10 ? '0' + n : n; };
+        return (date.getHours() % 12 || 12) + ':' + two(date.getMinutes()) + ':' + two(date.getSeconds()) + (date.getHours() < 12 ? ' AM' : ' PM');
     }
-    class NumberFormat {
-        format(value) { return Number(value).toLocaleString(); }
+    function valid(date, write) { return isNaN(date.getTime()) ? 'Invalid Date' : write(date); }
+    hide(Date.prototype, 'toLocaleDateString', function toLocaleDateString() { return valid(this, dateText); });
+    hide(Date.prototype, 'toLocaleTimeString', function toLocaleTimeString() { return valid(this, timeText); });
+    hide(Date.prototype, 'toLocaleString', function toLocaleString() {
+        return valid(this, function (date) { return dateText(date) + ', ' + timeText(date); });
+    });
+    // A small part of Intl; its constructors work without new.
+    function Collator(locales, options) {
+        const made = create(Collator.prototype);
+        made.compare = order(locales, options);
+        return made;
     }
-    class DateTimeFormat {
-        format(value) { return new Date(value === undefined ? Date.now() : value).toLocaleDateString(); }
-        resolvedOptions() { return {locale: 'en-US', calendar: 'gregory', numberingSystem: 'latn', timeZone: 'UTC'}; }
+    Collator.prototype.resolvedOptions = function () { return {locale: 'en-US', usage: 'sort', sensitivity: 'variant'}; };
+    function NumberFormat(locales) {
+        const made = create(NumberFormat.prototype), name = locale(locales);
+        made.format = function (value) { return native.number(Number(value), name); };
+        return made;
     }
+    function DateTimeFormat() {
+        const made = create(DateTimeFormat.prototype);
+        made.format = function (value) { return dateText(value === undefined ? new Date() : new Date(value)); };
+        return made;
+    }
+    DateTimeFormat.prototype.resolvedOptions = function () {
+        return {locale: 'en-US', calendar: 'gregory', numberingSystem: 'latn', timeZone: 'UTC'};
+    };
     const Intl = {};
     for (const [name, value] of [['Collator', Collator], ['NumberFormat', NumberFormat], ['DateTimeFormat', DateTimeFormat],
         ['getCanonicalLocales', function getCanonicalLocales(list) { return list === undefined ? [] : [].concat(list); }]]) {
@@ -151,6 +180,11 @@ function (native, global) {
         return new.target === undefined ? PlainRegExp(pattern, flags) : Reflect.construct(PlainRegExp, [pattern, flags], new.target);
     }
     replace('RegExp', RegExpOf, 2);
+    const sourceOf = getOwnPropertyDescriptor(RegExp.prototype, 'source').get;
+    defineProperty(RegExp.prototype, 'source', {
+        get: {source() { return sourceOf.call(this).replace(/\\u002f/g, '\\/').replace(/\[[^\]]*\]/g, function (c) { return c.replace(/\\\//g, '/'); }); }}.source,
+        configurable: true
+    });
 
     // Strings beyond the engine's bound fail before they are made.
     const longest = 1073741822;
@@ -178,6 +212,10 @@ function (native, global) {
         }}[name]);
     }
     hide(JSON, 'parse', function (source, reviver) {
+        const value = typeof source === 'string' && reviver === undefined ? native.parse(source) : undefined;
+        if (value !== undefined) {
+            return value;
+        }
         try {
             return parse(source, reviver);
         } catch (e) {
@@ -348,9 +386,9 @@ function (native, global) {
             }
             return cache[module.id];
         }
+        show('index', function index() {}); // full-text search of old; where there is no require there is none of it either
         show('require', function (name, module) { return require(name, module); });
         defineProperty(global.require, 'name', {value: 'require'});
-        show('index', function index() {}); // full-text search of old; where there is no require there is none of it either
         return ddoc;
     }
     return {objectProto, arrayProto, freeze, preventExtensions, stringify, toSource, provideRequire};

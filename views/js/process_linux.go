@@ -22,6 +22,9 @@ func widen(pipe *os.File) {
 	}
 }
 
+// reserved is the writable memory that Go's runtime maps at its start and mostly leaves untouched, in bytes.
+const reserved = 96 << 20
+
 // confine takes from this process what a worker needs not: memory beyond the bound, files, core dumps, privileges.
 // RLIMIT_DATA counts writable private memory, so it bounds the heap and not the address space that Go only reserves.
 func confine(memory int64) error {
@@ -35,7 +38,7 @@ func confine(memory int64) error {
 		{unix.RLIMIT_CORE, 0},
 		{unix.RLIMIT_FSIZE, 0},
 		{unix.RLIMIT_NOFILE, 0},
-		{unix.RLIMIT_DATA, uint64(memory)},
+		{unix.RLIMIT_DATA, uint64(memory + reserved)},
 	}
 	for _, l := range limits {
 		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: l.value, Max: l.value}); err != nil {

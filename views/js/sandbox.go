@@ -149,6 +149,16 @@ func (s *sandbox) natives() *goja.Object {
 		"upper": func(c goja.FunctionCall) goja.Value {
 			return s.vm.ToValue(upperIn(c.Argument(0).String(), c.Argument(1).String()))
 		},
+		"number": func(c goja.FunctionCall) goja.Value {
+			return s.vm.ToValue(numberIn(c.Argument(0).ToFloat(), c.Argument(1).String()))
+		},
+		"parse": func(c goja.FunctionCall) goja.Value {
+			v, err := s.parse([]byte(c.Argument(0).String()), false)
+			if err != nil {
+				return goja.Undefined() // what is wrong is told by goja's own
+			}
+			return v
+		},
 		"parseError": func(c goja.FunctionCall) goja.Value {
 			return s.vm.ToValue(jsonError(c.Argument(0).String()))
 		},

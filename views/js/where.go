@@ -46,8 +46,13 @@ func (s *sandbox) whereMade(o *goja.Object) *whereMade {
 // nativeWhere is the line of the user's source in which an error was made.
 func (s *sandbox) nativeWhere(c goja.FunctionCall) goja.Value {
 	if o, ok := c.Argument(0).(*goja.Object); ok {
-		if at := s.whereMade(o); at.source != nil {
-			return s.vm.ToValue(at.line)
+		if stack := o.Get("stack"); stack != nil {
+			for _, m := range framePattern.FindAllStringSubmatch(stack.String(), -1) {
+				if m[1] != prelude.name {
+					line, _ := strconv.Atoi(m[2])
+					return s.vm.ToValue(line)
+				}
+			}
 		}
 	}
 	return s.vm.ToValue(1)
@@ -142,7 +147,7 @@ func (w *whereMade) sourceText(text string, word func(ast.Expression) string) st
 		// What was evaluated last is the object of a member that is written, if it is no source itself.
 		for _, n := range w.nodes() {
 			if member, ok := n.(ast.Expression); ok && leftOf(member) != nil && strings.HasPrefix(text, "can't convert") {
-				return w.memberText("Cannot read property ''")
+				return w.emptyValueText(leftOf(member))
 			}
 		}
 		if e != nil {

@@ -52,7 +52,7 @@ func RunWorkerIfAsked() {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400)
 	// The soft bound makes the collector work before the hard one makes the process fail.
-	debug.SetMemoryLimit(memory / 2)
+	debug.SetMemoryLimit(memory / 4 * 3)
 	debug.SetMaxStack(int(memory / 4))
 	if err := confine(memory); err != nil {
 		fmt.Fprintln(os.Stderr, "js: confine:", err)
