@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/settee-db/settee/compat"
@@ -76,6 +78,13 @@ func inPartition(c *Call) error {
 		return compat.ErrMissing
 	}
 	c.segments = append([]string{c.segments[0]}, rest...)
-	c.query = append(c.query, compat.Param{Name: "partition", Value: name})
+	c.query = inOrder(append(compat.Query{{Name: "partition", Value: name}}, c.query...))
 	return c.run(c.srv.routes.find(c.segments))
+}
+
+// inOrder sorts parameters by name and keeps the first of each: that is how CouchDB reads them below a partition
+// (chttpd_db:handle_partition_req).
+func inOrder(q compat.Query) compat.Query {
+	slices.SortStableFunc(q, func(a, b compat.Param) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(q, func(a, b compat.Param) bool { return a.Name == b.Name })
 }

@@ -239,3 +239,18 @@ func TestInfoCompactAndCleanup(t *testing.T) {
 	expect(t, do(s, "POST", "/db/_view_cleanup", ""), http.StatusAccepted, "{\"ok\":true}\n")
 	require.Equal(t, http.StatusNotFound, do(s, "POST", "/none/_view_cleanup", "").Code)
 }
+
+func TestEmptyRangeInsideAKey(t *testing.T) {
+	s := newViewServer(t, "")
+	for _, query := range []string{"inclusive_end=false&startkey_docid=d5", "inclusive_end=false&descending=true&startkey_docid=d1"} {
+		expect(t, do(s, "GET", "/db/_design/d/_view/r?key=[\"g\",1]&"+query, ""), http.StatusOK, "{\"rows\":[\r\n\r\n]}\n")
+	}
+}
+
+func TestParametersBelowAPartitionAreSorted(t *testing.T) {
+	s := newViewServer(t, "?partitioned=true")
+	w := do(s, "GET", "/db/_partition/p/_design/d/_view/m?update=x&stale=x", "")
+	require.Contains(t, w.Body.String(), "`stale`")
+	w = do(s, "GET", "/db/_partition/p/_design/d/_view/m?limit=1&limit=2", "")
+	require.Equal(t, 1, strings.Count(w.Body.String(), `"id"`))
+}

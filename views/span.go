@@ -43,8 +43,21 @@ func (ix *indexDef) appendKey(dst []byte, key ejson.Value) []byte {
 }
 
 // span is couch_mrview_util:skey_opts and ekey_opts: the range from start to end in reading direction, with the document ids that
-// continue them.
+// continue them. A range that ends before it begins (key=1&inclusive_end=false with an id to begin with) is empty, at its begin.
 func (ix *indexDef) span(o *compat.ViewOptions, partition []byte, start, end ejson.Value) span {
+	s := ix.ends(o, partition, start, end)
+	if s.hi != nil && bytes.Compare(s.lo, s.hi) > 0 {
+		if o.Descending {
+			s.lo = s.hi
+		} else {
+			s.hi = s.lo
+		}
+	}
+	return s
+}
+
+// ends gives the ends of a span as the options name them.
+func (ix *indexDef) ends(o *compat.ViewOptions, partition []byte, start, end ejson.Value) span {
 	s := span{lo: partition}
 	if partition != nil {
 		s.hi = append(partition[:len(partition):len(partition)], 0xff)
