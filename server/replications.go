@@ -55,6 +55,7 @@ func (r *replications) start() error {
 	}
 	err := queue.Handle(jobs.Type{Name: followerJob, Workers: 1, Run: func(ctx context.Context, _ *jobs.Run) ([]byte, error) {
 		r.scheduler.Follow(ctx)
+		<-ctx.Done() // the job is not done when this process stops: the queue passes it on
 		return nil, context.Cause(ctx)
 	}})
 	if err == nil {
