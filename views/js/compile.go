@@ -37,6 +37,7 @@ func compile(text string) *compiled {
 	if err != nil {
 		return &compiled{refusal: syntaxError(err, text)}
 	}
+	hoistBlockFunctions(tree)
 	walk(tree, adapt)
 	program, err := goja.CompileAST(tree, false)
 	if err != nil {

@@ -87,6 +87,28 @@ func TestReduce(t *testing.T) {
 	require.ErrorContains(t, err, "compilation_error: (new Error(\"Line 1: Unexpected end of input\"")
 }
 
+// Functions declared in blocks are visible outside in sloppy code.
+func TestBlockFunctions(t *testing.T) {
+	p := newTestPool(t, Options{})
+	for source, want := range map[string]string{
+		"if (doc.n) { function f(){ return 'yes'; } } emit(f(), f.name);":                                `"yes":"f"|`,
+		"emit(typeof f, 1); { function f(){} }":                                                          `"undefined":1|`,
+		"{ emit(f(), 1); function f(){ return 2; } }":                                                    "2:1|",
+		"'use strict'; { function f(){} } emit(typeof f, 1);":                                            `"undefined":1|`,
+		"let f = 1; { function f(){} } emit(f, 1);":                                                      "1:1|",
+		"{ let f = 1; { function f(){ return 3; } emit(f(), f.name) } }":                                 `3:"f"|`,
+		"switch (1) { case 1: function f(){ return 4; } } emit(f(), 1);":                                 "4:1|",
+		"[1].forEach(x => { if (x) { function f(){ return x; } } emit(f(), 1); }); emit(typeof f, 2);":   `1:1|"undefined":2|`,
+		"try { throw 5; } catch (e) { function f(){ return e; } } emit(f(), 1);":                         "5:1|",
+		"for (var i = 0; i < 2; i++) { function f(){ return i; } } emit(f(), 1);":                        "2:1|",
+		"{ function f(){ return n ? f(n - 1) + 1 : 0; } var n = 0; emit(f(), String(f).slice(0, 10)); }": `0:"function f"|`,
+	} {
+		got, err := mapText(t, p, "function(doc){ "+source+" }", "", `{"n":1}`)
+		require.NoError(t, err, source)
+		require.Equal(t, want, got, source)
+	}
+}
+
 // The texts of modules are not parsed by esprima: newer syntax works there, and errors are the engine's.
 func TestModules(t *testing.T) {
 	p := newTestPool(t, Options{})
