@@ -184,6 +184,9 @@ func dispatch(c *Call) error {
 	}
 	if e.inDB {
 		c.db = c.srv.store.DB(c.segments[0])
+		if err := c.outOfService(); err != nil {
+			return err
+		}
 	}
 	access := e.access
 	if r := e.route(c.method); r != nil {

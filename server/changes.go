@@ -150,7 +150,7 @@ func (f *changesFeed) follow() error {
 		if err := f.round(); err != nil {
 			return err
 		}
-		if f.ended(before) {
+		if f.ended(before) || f.c.srv.leaving() {
 			return f.stop()
 		}
 		if err := f.waiting(); err != nil {

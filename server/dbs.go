@@ -169,6 +169,9 @@ func deleteDB(c *Call) error {
 
 func getAllDBs(c *Call) error {
 	options, err := c.nameRange()
+	if err == nil {
+		err = c.nodeDown()
+	}
 	if err != nil {
 		return err
 	}
@@ -195,6 +198,9 @@ func getAllDBs(c *Call) error {
 
 func getDBsInfo(c *Call) error {
 	options, err := c.nameRange()
+	if err == nil {
+		err = c.nodeDown()
+	}
 	if err != nil {
 		return err
 	}

@@ -111,6 +111,31 @@ func TestAccess(t *testing.T) {
 	require.Equal(t, "http://example.com/_utils/session.html?return=%2F_all_dbs&reason=You%20are%20not%20a%20server%20admin.", w.Header().Get("Location"))
 }
 
+// TestMaintenanceMode: a server out of service refuses requests to databases, and feeds do not wait.
+func TestMaintenanceMode(t *testing.T) {
+	s := newTestServer(t)
+	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
+	set := func(mode string) {
+		require.Equal(t, 200, do(s, "PUT", "/_node/_local/_config/couchdb/maintenance_mode", `"`+mode+`"`).Code)
+	}
+	set("nolb")
+	require.Equal(t, 200, do(s, "GET", "/db", "").Code)
+	require.Equal(t, 200, do(s, "GET", "/db/_changes?feed=longpoll&since=now", "").Code) // at once
+	set("true")
+	for _, path := range []string{"/db", "/db/x", "/db/_all_docs", "/db/_changes", "/db/_design/d/_view/v", "/db/_shards"} {
+		w := do(s, "GET", path, "")
+		require.Equal(t, 500, w.Code, path)
+		require.Contains(t, w.Body.String(), `{"error":"internal_server_error","reason":"No DB shards could be opened.","ref":`)
+	}
+	expect(t, do(s, "GET", "/_all_dbs", ""), 412, `{"error":"nodedown","reason":"couchdb@127.0.0.1"}`+"\n")
+	expect(t, do(s, "GET", "/none", ""), 404, `{"error":"not_found","reason":"Database does not exist."}`+"\n")
+	require.Equal(t, 201, do(s, "PUT", "/other", "").Code)
+	require.Equal(t, 200, do(s, "DELETE", "/other", "").Code)
+	require.Equal(t, 200, do(s, "GET", "/_uuids", "").Code)
+	set("false")
+	require.Equal(t, 200, do(s, "GET", "/db", "").Code)
+}
+
 func TestSettingsTakeEffectAtOnce(t *testing.T) {
 	s := newTestServer(t)
 	expect(t, do(s, "PUT", "/_node/_local/_config/couchdb/maintenance_mode", `"nolb"`), 200, "\"\"\n")

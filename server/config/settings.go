@@ -70,7 +70,7 @@ var Settings = []Setting{
 	{"couch_peruser", "q", "1", "Shards that a user's database says it has."},
 	{"couchdb", "changes_doc_ids_optimization_threshold", "1000", "Up to this many ids of filter=_doc_ids are looked up instead of scanning the feed."},
 	{"couchdb", "default_security", "admin_only", "Who may use a new database: admin_only, admin_local or everyone."},
-	{"couchdb", "maintenance_mode", "false", "What /_up says: true and nolb answer 404."},
+	{"couchdb", "maintenance_mode", "false", "Takes the server out of service: with nolb and true /_up answers 404 and feeds do not wait, with true requests to databases are refused."},
 	{"couchdb", "max_attachment_size", "1073741824", "Largest attachment in bytes, or infinity."},
 	{"couchdb", "max_document_id_length", "infinity", "Longest document id in bytes that is accepted on writes."},
 	{"couchdb", "max_document_size", "8000000", "Largest document body in bytes."},
