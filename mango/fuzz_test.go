@@ -1,0 +1,145 @@
+package mango
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/settee-db/settee/compat/collate"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
+
+// FuzzBookmark: no text does harm, and what is a bookmark is written the same again.
+func FuzzBookmark(f *testing.F) {
+	for _, seed := range []string{"", "nil", "g1AAAA", "gQ", "!!!", string(appendBookmark(nil, []byte(`["a",1]`), "id")), string(appendBookmark(nil, []byte(`{}`), `"`))} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		b, err := parseBookmark(text)
+		if err != nil {
+			return
+		}
+		again := string(appendBookmark(nil, b.key.AppendJSON(nil), b.id))
+		c, err := parseBookmark(again)
+		if err != nil || c.id != b.id || collate.Compare(b.key, c.key) != 0 {
+			t.Fatalf("%q becomes %q: %v", text, again, err)
+		}
+	})
+}
+
+// fuzzIndexes are some indexes for plans of any request.
+func fuzzIndexes(t testing.TB) []*Index {
+	body := parsed(t, `{"language":"query","views":{
+		"a":{"map":{"fields":{"a":"asc"}},"options":{}},"ab":{"map":{"fields":{"a":"asc","b":"asc"}},"options":{}},
+		"id":{"map":{"fields":{"_id":"asc"}},"options":{}},"none":{"map":{"fields":{}},"options":{}},
+		"p":{"map":{"fields":{"b":"desc"},"partial_filter_selector":{"a":1}},"options":{}}}}`)
+	return append([]*Index{AllDocs}, IndexesOf("_design/d", body, false)...)
+}
+
+// FuzzRequest: any request is refused or explained, and the explanation is JSON; keys of its range can be made.
+func FuzzRequest(f *testing.F) {
+	for _, seed := range []string{
+		`{"selector":{"a":1,"b":{"$gt":1,"$lt":1}},"sort":["a"]}`, `{"selector":{"_id":{"$beginsWith":"x"}},"use_index":["d","p"],"fields":["a.b"]}`,
+		`{"selector":{"$or":[]},"limit":99999999999999999999,"skip":0,"r":2,"stale":"ok"}`, `{"selector":{},"sort":[{"a":"desc","b":1}]}`,
+		`{"selector":{"a":{"$eq":1,"$gt":1}},"bookmark":"x","partition":"p","count":true}`, `{"selector":{"$text":"x"}}`, `{"sort":[[[1,2,{"a":"\u0001b"}]]]}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := ejson.Parse([]byte(text))
+		if err != nil || v.Kind() != ejson.Object {
+			return
+		}
+		r, err := ParseRequest(v, Defaults{Limit: 25})
+		if err != nil {
+			return
+		}
+		p, err := NewPlan(r, fuzzIndexes(t), false, true)
+		if err != nil {
+			return
+		}
+		explained := p.AppendExplain(nil, "db")
+		if _, err := ejson.Parse(explained); err != nil {
+			t.Fatalf("%s: %v", explained, err)
+		}
+		if p.Index() != nil && p.Index().Kind == KindJSON {
+			if start, end := p.keyRange(); !p.Nothing() && bytes.Compare(start, end) > 0 {
+				t.Fatalf("%s: range %x to %x", text, start, end)
+			}
+		}
+	})
+}
+
+// FuzzDefinition: any definition is refused, or its index is in the design document and can be taken out again.
+func FuzzDefinition(f *testing.F) {
+	for _, seed := range []string{
+		`{"index":{"fields":["a"]}}`, `{"index":{"fields":[{"a.b":"desc"},{"c":"desc"}],"partial_filter_selector":{"a":{"$regex":"x"}}},"ddoc":"d","name":"n"}`,
+		`{"index":{"fields":[]},"partitioned":true,"w":3}`, `{"index":{"fields":["a","a",""]},"type":"text"}`, `{"index":{"fields":["\"\\"]},"name":"\u0000"}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := ejson.Parse([]byte(text))
+		if err != nil || v.Kind() != ejson.Object {
+			return
+		}
+		d, err := ParseDefinition(v)
+		if err != nil {
+			return
+		}
+		next, err := d.AddTo(ejson.Value{}, false)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		body := parsed(t, string(next))
+		list := IndexesOf(d.DDoc, body, false)
+		if len(list) != 1 || list[0].Name != d.Name {
+			t.Fatalf("%s makes %s", text, next)
+		}
+		if again, err := d.AddTo(body, true); again != nil || err != nil {
+			t.Fatalf("%s is added twice to %s: %s, %v", text, next, again, err)
+		}
+		if _, empty, err := RemoveFrom(body, true, list[0].Kind, d.Name); err != nil || empty != (d.partitioned == nil) {
+			t.Fatalf("%s stays in %s: %v", text, next, err)
+		}
+		if len(list[0].def) == 0 || list[0].Kind != KindJSON {
+			return
+		}
+		views, _ := body.Get("views")
+		view, _ := views.Get(d.Name)
+		definition, _ := view.Get("map")
+		if _, err := newMapper(definition.AppendJSON(nil)); err != nil {
+			t.Fatalf("%s cannot be read: %v", next, err)
+		}
+	})
+}
+
+// FuzzPicker: what is picked of a body is what is in it, and a body that is no JSON does no harm.
+func FuzzPicker(f *testing.F) {
+	f.Add(`{"a":1,"b":{"a":[1,"}"]},"\"":"\\","é":null}`, "a", `"`)
+	f.Add(`{"a":"\\\"","a.b":true}`, `a\.b`, "é.x")
+	f.Add(`{"a`, "a", "b")
+	f.Fuzz(func(t *testing.T, text, first, second string) {
+		p := newPicker([]path{parsePath(first), parsePath(second)})
+		p.append(nil, &storage.Document{ID: "x", Body: []byte(text)})
+		v, err := ejson.Parse([]byte(text))
+		if err != nil || v.Kind() != ejson.Object {
+			return
+		}
+		picked, err := ejson.Parse(p.append(nil, &storage.Document{ID: "x", Body: v.AppendJSON(nil)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{first, second} {
+			field := parsePath(name)
+			if _, special := v.Get(field.parts[0]); !field.valid || special && field.parts[0] != "" && field.parts[0][0] == '_' || field.parts[0] == "_id" || field.parts[0] == "_rev" {
+				continue
+			}
+			want, has := v.Get(field.parts[0])
+			got, picked := picked.Get(field.parts[0])
+			if has != picked || has && !bytes.Equal(got.AppendJSON(nil), want.AppendJSON(nil)) {
+				t.Fatalf("%s of %s: %s", name, text, got.Raw())
+			}
+		}
+	})
+}
