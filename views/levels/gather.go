@@ -114,12 +114,12 @@ func (g *gatherer) fold(rows []gatheredRow, backward bool) []reduce.Row {
 	if g.descending {
 		return out
 	}
-	// The rows are against the order of keys now; turn those of one place round.
+	// The rows are against the order of keys now; turn those of one place round, but not keys that only sort alike.
 	same := func(i, k int) bool {
 		if !backward {
 			i, k = len(rows)-1-i, len(rows)-1-k
 		}
-		return bytes.Equal(rows[i].ID, rows[k].ID) && bytes.Equal(rows[i].keyed, rows[k].keyed)
+		return bytes.Equal(rows[i].ID, rows[k].ID) && bytes.Equal(rows[i].Key, rows[k].Key)
 	}
 	for i := 0; i < len(out); {
 		n := i + 1
