@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -89,6 +90,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case path[0] == "":
 		fmt.Fprintln(w, `{"couchdb":"Welcome"}`)
+	case path[0] == "_replicate":
+		f.replicate(w, body)
 	case len(path) == 1:
 		f.database(w, r.Method, path[0])
 	case db == nil:
@@ -126,6 +129,22 @@ func (f *fake) database(w http.ResponseWriter, method, name string) {
 	default:
 		fmt.Fprintln(w, `{"compact_running":false}`)
 	}
+}
+
+// replicate answers as if all documents of the source had been copied.
+func (f *fake) replicate(w http.ResponseWriter, body []byte) {
+	var asked struct{ Source json.RawMessage }
+	if err := json.Unmarshal(body, &asked); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	for name, db := range f.dbs {
+		if bytes.Contains(asked.Source, []byte(name+`"`)) {
+			fmt.Fprintf(w, `{"ok":true,"history":[{"docs_written":%d,"doc_write_failures":0}]}`+"\n", len(db.docs))
+			return
+		}
+	}
+	http.Error(w, "no such source", http.StatusInternalServerError)
 }
 
 func (f *fake) longpoll(w http.ResponseWriter, r *http.Request, db *fakeDB) {
