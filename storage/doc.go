@@ -37,6 +37,7 @@
 //	metrics.go                          what a Store counts, for Prometheus
 //	background.go, dbevents.go          what a Store does beside its calls; the documents behind _db_updates
 //	hooks.go                            what higher layers plug in: validation, indexes inside the document's transaction
+//	snapshot.go                         what they read and write themselves: snapshots of a database, transactions beside documents
 //	revtree/                            the revision tree, without any I/O
 //
 // # Invariants (checked by Check)
