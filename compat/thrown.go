@@ -26,35 +26,26 @@ var thrownKinds = map[string]Kind{
 	"insufficient_storage":     KindInsufficientStorage,
 }
 
-// thrownAlone are the words that mean something without a reason.
+// thrownAlone are the words that mean something only without a reason.
 var thrownAlone = map[string]*Error{
-	"bad_request":                     {Kind: KindBadRequest},
-	"not_found":                       ErrMissing,
-	"conflict":                        ErrConflict,
 	"database_does_not_exist":         ErrNoDatabase,
 	"file_exists":                     ErrFileExists,
 	"not_implemented":                 ErrNotImplemented,
 	"request_uri_too_long":            ErrURITooLong,
 	"requested_range_not_satisfiable": ErrRange,
-	"timeout":                         ErrTimeout,
 }
 
 // Thrown makes the error that a function of a design document throws as ["error", word, reason] (chttpd:error_info). The reason may
 // be any JSON value; words with a status of their own keep it, for others it becomes text in Erlang's notation.
 func Thrown(word string, reason ejson.Value) *Error {
-	switch reason.Kind() {
-	case ejson.Null:
+	kind, known := thrownKinds[word]
+	switch {
+	case !known && reason.IsNull() && word != "conflict" && word != "timeout":
 		if e := thrownAlone[word]; e != nil {
 			return e
 		}
 		return Named(KindError, "unknown_error", word)
-	case ejson.Array:
-		return thrownText(word, erlangText(reason))
-	case ejson.String:
-		return thrownText(word, reason.Text())
-	}
-	kind, known := thrownKinds[word]
-	if !known {
+	case !known, reason.Kind() == ejson.Array, reason.Kind() == ejson.String:
 		return thrownText(word, erlangText(reason))
 	}
 	return &Error{Kind: kind, Reason: erlangText(reason), ReasonJSON: string(reason.AppendJSON(nil))}

@@ -12,7 +12,8 @@ func TestThrown(t *testing.T) {
 		status             int
 	}{
 		{"not_found", `"nf"`, `not_found "nf"`, 404},
-		{"not_found", `null`, `not_found "missing"`, 404},
+		{"not_found", `null`, `not_found null`, 404},
+		{"not_implemented", `null`, `not_implemented "this feature is not yet implemented"`, 501},
 		{"forbidden", `{"a":1}`, `forbidden {"a":1}`, 403},
 		{"unauthorized", `["a"]`, `unauthorized "a"`, 401},
 		{"conflict", `"cf"`, `conflict "Document update conflict."`, 409},

@@ -97,7 +97,9 @@ func TestRewriteAsksAnew(t *testing.T) {
 	require.Equal(t, 201, do(s, "PUT", "/secret/doc", `{}`).Code)
 	putDesign(t, s, "f", `{"rewrites":"function(req){ return {path: req.query.to, method: req.query.m || 'GET', headers: req.query.h ? {'X-Auth-CouchDB-UserName': 'admin', 'X-Auth-CouchDB-Roles': '_admin'} : {}} }",
 		"shows":{"who":"function(doc, req){ return toJSON([req.userCtx.name, req.method, req.headers['X-Auth-CouchDB-UserName']]) }"}}`)
-	get := func(to string) *httptest.ResponseRecorder { return anyone(s, "GET", "/db/_design/f/_rewrite/x?to="+to, "") }
+	get := func(to string) *httptest.ResponseRecorder {
+		return anyone(s, "GET", "/db/_design/f/_rewrite/x?to="+to, "")
+	}
 	for _, to := range []string{"../../../_node/_local/_config", "../../../secret/doc", "../../../secret", "../../../_all_dbs", "../../../_users/_all_docs"} {
 		require.Equal(t, 401, get(to).Code, to)
 		require.Equal(t, 401, get(to+"&h=1").Code, to)

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/base64"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,9 +62,16 @@ func parseResponse(v ejson.Value, status int) (*designResponse, error) {
 	return r, nil
 }
 
-// setCode takes a status. CouchDB closes the connection without a word where it is none.
+// setCode takes a status, as a number or as a text. CouchDB closes the connection without a word where it is none.
 func (r *designResponse) setCode(name, v ejson.Value) error {
 	code, ok := v.Int()
+	if v.Kind() == ejson.String {
+		n, err := strconv.ParseUint(v.Text(), 10, 16)
+		code, ok = int64(n), err == nil
+	}
+	if v.IsNull() {
+		return compat.ErrFunctionClause
+	}
 	if !ok || code < 200 || code > 999 {
 		return errResponse(name, v)
 	}
@@ -174,8 +182,9 @@ func (c *Call) sendDesign(r *designResponse) error {
 	h := c.w.Header()
 	delete(h, headerETag) // set for If-None-Match; it is among the headers
 	if r.json != nil {
-		c.addDefault(r, "Content-Type", "application/json")
-		c.addDefault(r, "Cache-Control", "must-revalidate")
+		r.addDefault("Content-Type", "application/json")
+		r.addDefault("Cache-Control", "must-revalidate")
+		slices.SortStableFunc(r.headers, func(a, b compat.Param) int { return strings.Compare(a.Name, b.Name) })
 	}
 	c.setDesignHeaders(r.headers)
 	if r.json != nil {
@@ -187,14 +196,11 @@ func (c *Call) sendDesign(r *designResponse) error {
 	return c.Bytes(r.code, r.body)
 }
 
-// addDefault sets a header that JSON answers have unless the function has one of exactly this name.
-func (c *Call) addDefault(r *designResponse, name, value string) {
-	for i := range r.headers {
-		if r.headers[i].Name == name {
-			return
-		}
+// addDefault adds a header that JSON answers have unless the function has one of exactly this name.
+func (r *designResponse) addDefault(name, value string) {
+	if !slices.ContainsFunc(r.headers, func(p compat.Param) bool { return p.Name == name }) {
+		r.headers = append(r.headers, compat.Param{Name: name, Value: value})
 	}
-	c.SetHeader(name, value)
 }
 
 func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }

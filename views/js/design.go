@@ -332,23 +332,13 @@ func decodeVerdict(reply []byte) error {
 			if name.TextIs("forbidden") || name.TextIs("unauthorized") {
 				word = name.Text()
 			}
-			return thrownReason(word, reason)
+			if reason.IsNull() && word == "unknown_error" {
+				return compat.Named(compat.KindError, word, "null")
+			}
+			return compat.Thrown(word, reason)
 		}
 	}
 	return compat.ErrFunctionClause
-}
-
-// thrownReason is compat.Thrown for a reason that may be null.
-func thrownReason(word string, reason ejson.Value) *compat.Error {
-	e := compat.Thrown(word, reason)
-	if reason.IsNull() && word != "unknown_error" {
-		kind := compat.KindForbidden
-		if word == "unauthorized" {
-			kind = compat.KindUnauthorized
-		}
-		return &compat.Error{Kind: kind, Reason: "null", ReasonJSON: "null"}
-	}
-	return e
 }
 
 func (e *encoder) strings(list []string) {

@@ -128,7 +128,7 @@ function (native, global, toSource, outerArray) {
     }
 
     // ---- start, send, getRow ----
-    let head = {}, headIsNew = false, chunks = [], reading = false, ended = false, listing = false;
+    let head = {}, headIsNew = false, chunks = [], reading = false, ended = false, listing = false, premature;
     function resetOutput() {
         head = {};
         headIsNew = false;
@@ -150,8 +150,12 @@ function (native, global, toSource, outerArray) {
         return text(message);
     }
     function getRow() {
-        if (ended || !listing) {
+        if (ended) {
             return null;
+        }
+        if (!listing) { // there are no rows: what a list says first becomes the answer
+            premature = text(['start', chunks, withType(head || {})]);
+            throw refuse('error', premature);
         }
         if (reading) {
             native.output(output('chunks'));
@@ -226,9 +230,14 @@ function (native, global, toSource, outerArray) {
     }
     function guarded(run) {
         return function (...args) {
+            premature = undefined;
             try {
-                return run(...args);
+                const answer = run(...args);
+                return premature || answer;
             } catch (e) {
+                if (premature) {
+                    return premature;
+                }
                 try {
                     return failure(e);
                 } catch (again) {
@@ -245,7 +254,7 @@ function (native, global, toSource, outerArray) {
             resetOutput();
             resetProvides();
             const response = wrap(apply(fun, ddoc, [doc, request]) || {});
-            if (chunks.length > 0) {
+            if (chunks.length > 0 && isObject(response)) {
                 response.headers = response.headers || {};
                 for (const name in head) {
                     response.headers[name] = head[name];
@@ -253,7 +262,7 @@ function (native, global, toSource, outerArray) {
                 response.body = chunks.join('') + (response.body || '');
                 resetOutput();
             }
-            if (providing) {
+            if (providing && isObject(response)) {
                 const inner = wrap(runProvides(request, ddoc) || {});
                 response.body = (response.body || '') + chunks.join('');
                 response.body += inner.body || '';

@@ -50,7 +50,7 @@ func (w *worker) design(key digest, path []string) (f *designFunction, refusal [
 	if refusal != nil {
 		return nil, refusal, nil
 	}
-	f, err = w.newDesignFunction(ddoc, source)
+	f, err = w.newDesignFunction(ddoc, path, source)
 	var refused *compat.Error
 	if errors.As(err, &refused) && refused.Kind == compat.KindCompilationError {
 		return nil, refuse("compilation_error", refused.Reason), nil
@@ -115,7 +115,7 @@ func isFalsy(v ejson.Value) bool {
 	return true
 }
 
-func (w *worker) newDesignFunction(ddoc []byte, source string) (*designFunction, error) {
+func (w *worker) newDesignFunction(ddoc []byte, path []string, source string) (*designFunction, error) {
 	s, err := w.newSandbox(ddoc)
 	if err != nil {
 		return nil, err
@@ -141,8 +141,15 @@ func (w *worker) newDesignFunction(ddoc []byte, source string) (*designFunction,
 	for _, kind := range designKinds {
 		f.commands[kind] = callable(exported.ToObject(s.vm), kind)
 	}
-	f.fun, f.call, err = s.function(source)
-	return f, err
+	if f.fun, f.call, err = s.function(source); err != nil {
+		return nil, err
+	}
+	// The function takes the place of its source in the design document that it sees.
+	place := s.ddoc.ToObject(s.vm)
+	for _, step := range path[:len(path)-1] {
+		place = place.Get(step).ToObject(s.vm)
+	}
+	return f, place.Set(path[len(path)-1], f.fun)
 }
 
 // run calls a command of design.js and gives its answer, nil for undefined. What no JavaScript can catch is answered as well.
