@@ -31,6 +31,7 @@ func postBulkDocs(c *Call) error {
 			return err
 		}
 	}
+	c.srv.stats.sample("couchdb.httpd.bulk_docs", float64(list.Len()))
 	if list.Len() == 0 {
 		if err := c.RequireDB(); err != nil {
 			return err

@@ -196,6 +196,7 @@ func dispatch(c *Call) error {
 		return err
 	}
 	c.authorized = true
+	c.countRequest(e.pattern)
 	return c.run(e)
 }
 

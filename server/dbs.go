@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -28,10 +29,12 @@ func (c *Call) RequireDB() error {
 }
 
 func getDB(c *Call) error {
+	began := time.Now()
 	info, err := c.db.Info(c.Context())
 	if err != nil {
 		return err
 	}
+	c.srv.stats.took("couchdb.dbinfo", began)
 	return c.JSON(http.StatusOK, appendInfo(nil, info))
 }
 

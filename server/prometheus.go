@@ -129,6 +129,7 @@ const prometheusType = "text/plain; version=2.0"
 
 // prometheusText gathers the metrics.
 func (s *Server) prometheusText() ([]byte, error) {
+	s.stats.takeJavaScript(s.js)
 	families, err := s.metrics.Gather()
 	if err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/views/js"
 )
 
 // TestPrometheusNames: names that dashboards made for CouchDB ask for.
@@ -68,4 +70,26 @@ func TestHashCounters(t *testing.T) {
 	require.Equal(t, "2", count("slow"))
 	require.Equal(t, 200, do(s, "PUT", "/_node/_local/_config/admins/adam", `"-hashed-0,0"`).Code)
 	require.Equal(t, "2", count("slow"))
+}
+
+// TestRequestCounters: requests that CouchDB counts by kind.
+func TestRequestCounters(t *testing.T) {
+	s := newViewServer(t, "?partitioned=true")
+	s.js = js.NewPool(js.Options{})
+	defer s.js.Close()
+	for _, r := range [][3]string{
+		{"POST", "/db/_bulk_docs", `{"docs":[{"_id":"p:x"}]}`}, {"POST", "/db/_bulk_get", `{"docs":[]}`}, {"GET", "/db/_partition/p/_design/d/_view/m", ""},
+		{"GET", "/db/_partition/p/_all_docs", ""}, {"GET", "/db", ""},
+	} {
+		w := do(s, r[0], r[1], r[2])
+		require.Less(t, w.Code, 300, "%s: %s", r[1], w.Body)
+	}
+	for name, want := range map[string]string{
+		"httpd/bulk_requests/value": "2", "httpd/bulk_docs/value/n": "null", "httpd/partition_view_requests/value": "1",
+		"httpd/partition_all_docs_requests/value": "1", "document_writes/value": "12", "query_server/process_starts/value": "0",
+	} {
+		require.Equal(t, want+"\n", do(s, "GET", "/_node/_local/_stats/couchdb/"+name, "").Body.String(), name)
+	}
+	require.Contains(t, do(s, "GET", "/_node/_local/_stats/couchdb/dbinfo/value", "").Body.String(), `"n":1,`)
+	require.Contains(t, do(s, "GET", "/_node/_local/_stats/couchdb/httpd/bulk_docs/value", "").Body.String(), `"n":1,"min":1,`)
 }

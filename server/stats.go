@@ -36,6 +36,7 @@ type stats struct {
 	total                  *stat
 	fastHashes, slowHashes *stat
 	authHits, authMisses   *stat
+	documents              *stat // document_writes
 	methods                map[string]*stat
 	codes                  [600]*stat
 }
@@ -53,6 +54,7 @@ func newStats() *stats {
 	}
 	s.reads, s.writes = s.byName["couchdb.database_reads"], s.byName["couchdb.database_writes"]
 	s.request, s.total = s.byName["couchdb.request_time"], s.byName["couchdb.httpd.requests"]
+	s.documents = s.byName["couchdb.document_writes"]
 	s.authHits, s.authMisses = s.byName["couchdb.auth_cache_hits"], s.byName["couchdb.auth_cache_misses"]
 	s.fastHashes, s.slowHashes = s.byName["couchdb.password_hashing_fast"], s.byName["couchdb.password_hashing_slow"]
 	for _, st := range s.all {
@@ -91,7 +93,10 @@ func (s *stats) hashed(slow bool) {
 func (s *stats) read(n int) { s.reads.n.Add(int64(n)) }
 
 // written counts documents that were written.
-func (s *stats) written(n int) { s.writes.n.Add(int64(n)) }
+func (s *stats) written(n int) {
+	s.writes.n.Add(int64(n))
+	s.documents.n.Add(int64(n))
+}
 
 // begin counts a request.
 func (s *stats) begin(method string) {

@@ -14,6 +14,7 @@ func getStats(c *Call) error {
 		return err
 	}
 	path := c.segments[3:]
+	c.srv.stats.takeJavaScript(c.srv.js)
 	b, ok := c.srv.stats.appendTree(nil, path)
 	if !ok {
 		b = append(b[:0], "null"...)

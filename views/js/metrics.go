@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,6 +16,8 @@ import (
 type metrics struct {
 	calls   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
+	counts  [commandList + 1]atomic.Int64
+	nanos   [commandList + 1]atomic.Int64
 }
 
 var (
@@ -43,8 +46,19 @@ var commandNames = map[command]string{
 // end counts a call.
 func (m *metrics) end(c command, took time.Duration, err error) {
 	name := commandNames[c]
+	m.counts[c].Add(1)
+	m.nanos[c].Add(int64(took))
 	m.seconds.WithLabelValues(name).Observe(took.Seconds())
 	m.calls.WithLabelValues(name, outcome(err)).Inc()
+}
+
+// perCommand are the numbers of Stats.
+func (m *metrics) perCommand() map[string]Calls {
+	calls := make(map[string]Calls, len(commandNames))
+	for c, name := range commandNames {
+		calls[name] = Calls{m.counts[c].Load(), time.Duration(m.nanos[c].Load())}
+	}
+	return calls
 }
 
 // outcome names what became of a call: ok; failed, when the function did; timeout, memory and crash, when the worker was killed;

@@ -89,13 +89,20 @@ type Stats struct {
 	Idle    int   // those that wait for work
 	Started int64 // processes started so far
 	Killed  int64 // of them, killed for time, memory or a crash
+	Calls   map[string]Calls
+}
+
+// Calls are the calls of one command: check, map, reduce, filter, validate, design, list.
+type Calls struct {
+	Count int64
+	Took  time.Duration // all of them, waiting for a worker included
 }
 
 // Stats tells what the pool has done.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Stats{Running: p.total, Idle: len(p.idle), Started: p.started.Load(), Killed: p.killed.Load()}
+	return Stats{Running: p.total, Idle: len(p.idle), Started: p.started.Load(), Killed: p.killed.Load(), Calls: p.metrics.perCommand()}
 }
 
 var errClosed = compat.NewError(compat.KindServiceUnavailable, "JavaScript is shut down")
