@@ -378,6 +378,15 @@ func (v *Views) countBefore(r kv.ReadTx, m *member, place []byte) (int64, error)
 	return v.count(r, m, span{hi: place})
 }
 
+// countLevels counts the rows before a place, nil is behind all, by the levels without any reduce function.
+func countLevels(r kv.ReadTx, m *member, place []byte) (int64, error) {
+	x := levels.New(levels.Options{
+		Config: levels.Config{Levels: m.rec.levelHeight, Fan: m.rec.levelFan, Sums: m.rec.sums},
+		Rows:   m.keys.rows, Levels: m.keys.levels, Layout: layout{m.def.raw, m.def.partitioned},
+	})
+	return x.CountBefore(r, place)
+}
+
 // selectRow gives the place of the row with n rows before it; it must be there, and so must the levels.
 func (v *Views) selectRow(r kv.ReadTx, m *member, n int64) ([]byte, error) {
 	x, err := v.levels(m)

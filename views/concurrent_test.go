@@ -10,7 +10,6 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/kv"
 )
 
 // TestTwoBuilders lets two Views build the same indexes while documents change, as two processes on one store would: no row may be
@@ -105,59 +104,12 @@ func offsetOf(rows []modelRow, key string) int {
 	return n
 }
 
-// checkStored checks invariants 2, 3 and 5 of all indexes.
+// checkStored runs Check.
 func (b *bench) checkStored(t *testing.T) {
 	t.Helper()
-	must(t, b.db.View(context.Background(), func(s *storage.Snapshot) error {
-		members, err := readRecords(s.KV(), spaceOf(s))
-		if err != nil {
-			return err
-		}
-		for _, m := range members {
-			if err := checkMember(t, s.KV(), m); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-}
-
-func checkMember(t *testing.T, r kv.ReadTx, m *member) error {
-	named := map[string]bool{}
-	begin, end := children(m.keys.ids)
-	it := r.Range(begin, end, kv.RangeOptions{})
-	defer it.Close()
-	for it.Next() {
-		id, _, err := kv.ReadString(it.Key()[len(m.keys.ids):])
-		if err != nil {
-			return err
-		}
-		if it.Value()[0] == idsFailed {
-			continue
-		}
-		kept, err := parseIDs(it.Value(), m.partitionPrefix(id), id, nil)
-		if err != nil {
-			return err
-		}
-		for _, k := range kept {
-			named[string(k.place)] = true
-		}
+	violations, err := Check(context.Background(), b.store)
+	must(t, err)
+	for _, v := range violations {
+		t.Error(v)
 	}
-	rows := m.rows(r, span{}, kv.RangeOptions{})
-	defer rows.Close()
-	n := 0
-	for rows.Next() {
-		n++
-		if !named[string(rows.Key()[len(m.keys.rows):])] {
-			t.Errorf("index %d: no entry in IDS for row %q", m.rec.number, rows.Value())
-		}
-	}
-	if n != len(named) {
-		t.Errorf("index %d: %d rows, %d in IDS", m.rec.number, n, len(named))
-	}
-	value, err := r.Get(m.keys.count(countRows))
-	if counter(value) != int64(n) {
-		t.Errorf("index %d: %d rows, counter %d", m.rec.number, n, counter(value))
-	}
-	return err
 }

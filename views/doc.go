@@ -11,13 +11,29 @@
 //
 //  1. An index is at one sequence of the feed: its rows are what the map function emits for the winners as they were then. The
 //     commit of a batch reads and writes that sequence in one serialisable transaction, so a batch counts once, whoever builds.
-//  2. IDS holds, for each document with rows, what it takes to find them. A document has an entry if and only if it has rows.
+//  2. IDS holds, for each document with rows, what it takes to find them; for one whose map function failed, just that. There are no
+//     other entries, and no other rows.
 //  3. The counters of an index are the numbers of its rows and of their bytes.
 //  4. A purge takes the rows of a document that is gone out of every index in its own transaction; a builder that read the
 //     document before commits nothing (it reads the database's last purge with a conflict).
 //  5. A document whose map function failed has no rows in that index, and an entry in ERRORS.
 //  6. An index written with another collate.Version or format is not read; it is built anew.
 //  7. Levels are either whole or flagged absent; queries give the same answers with and without.
-//  8. Rows of an interactive index change in the transaction of their document. Until it is ready, the documents with an entry
-//     in SEEN are those that are indexed.
+//  8. Rows of an interactive index change in the transaction of their document. The build-up leaves out documents that were changed
+//     after they were read, and so writes nothing that is older than what is there.
+//
+// # File tour
+//
+//	views.go, types.go            Options, Views; what callers see
+//	design.go, checkdesign.go     design documents: what they define; the checks on save
+//	lookup.go, info.go, cleanup.go  views by name, _info, errors, unused indexes
+//	keys.go, record.go, ids.go, rows.go  what is stored
+//	open.go                       indexes of a design document: found, made
+//	flight.go, job.go             builds: one at a time in a process, large ones as jobs
+//	pass.go, batch.go, mapping.go, commit.go, writer.go  a build: read, map, write
+//	aggregates.go                 what is kept above the rows, with views/levels and views/reduce
+//	interactive.go, interactivewrite.go, purge.go  what happens in the documents' transactions
+//	query.go, span.go, rowbatch.go, groups.go  queries
+//	scan.go, index.go             indexes for readers that make their own plans (Mango)
+//	js/, reduce/, levels/         JavaScript, reduce functions, counts and aggregates
 package views

@@ -93,6 +93,27 @@ func (v *Views) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]
 	}
 }
 
+// settlePause is the time between two rounds of work on the aggregates of an interactive index that is queried.
+const settlePause = 10 * time.Second
+
+// settleSoon has stale aggregates of interactive indexes made anew, so that queries need not do it over and over.
+func (v *Views) settleSoon(db *storage.DB, d *design, uuid [16]byte) error {
+	key := flightKey{uuid, d.signature}
+	v.mu.Lock()
+	last, _ := v.settled.Get(key)
+	now := time.Now()
+	due := now.Sub(last) > settlePause
+	if due {
+		v.settled.Add(key, now)
+	}
+	v.mu.Unlock()
+	if !due {
+		return nil
+	}
+	_, err := v.join(db, d, uuid)
+	return err
+}
+
 // join gives the flight of a design document, and starts it if none is under way.
 func (v *Views) join(db *storage.DB, d *design, uuid [16]byte) (*flight, error) {
 	key := flightKey{uuid, d.signature}
@@ -201,7 +222,33 @@ func (b *builder) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return b.finishLevels(ctx)
+	if err := b.finishLevels(ctx); err != nil {
+		return err
+	}
+	return b.settle(ctx)
+}
+
+// settle makes the aggregates of interactive indexes anew that the documents' transactions have left stale.
+func (b *builder) settle(ctx context.Context) error {
+	for _, m := range b.members {
+		if !m.rec.interactive || !m.rec.levels {
+			continue
+		}
+		x, err := b.v.levels(m)
+		if err != nil {
+			return err
+		}
+		guard := func(tx kv.Tx) error {
+			if err := b.check(tx); err != nil {
+				return err
+			}
+			return m.unchanged(tx)
+		}
+		if err := x.SettleAll(ctx, b.v.opts.KV, guard); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // check fails if a transaction must not commit because the job is not ours any more.

@@ -55,7 +55,10 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, m *member)
 	if err != nil {
 		return err
 	}
-	return q.batch.flush(s, q.sink)
+	if err := q.batch.flush(s, q.sink); err != nil || !m.rec.interactive || slot.Number == 0 {
+		return err
+	}
+	return q.w.v.settleSoon(q.w.db, q.w.design, q.w.uuid)
 }
 
 // slot gives the levels and the reduce function; its number is 0 if the levels do not have it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -47,6 +48,7 @@ type Views struct {
 	designs    *lru.Cache[designKey, *design]
 	programs   *lru.Cache[Signature, *program] // of interactive indexes
 	aggregates *lru.Cache[string, *levels.Index]
+	settled    *lru.Cache[flightKey, time.Time] // when aggregates of interactive indexes were made anew
 
 	ctx     context.Context // of builds; it ends with Close
 	cancel  context.CancelFunc
@@ -76,6 +78,9 @@ func Open(o Options) (*Views, error) {
 		return nil, err
 	}
 	if v.aggregates, err = lru.New[string, *levels.Index](cachedDesigns); err != nil {
+		return nil, err
+	}
+	if v.settled, err = lru.New[flightKey, time.Time](cachedDesigns); err != nil {
 		return nil, err
 	}
 	v.ctx, v.cancel = context.WithCancel(context.Background())
