@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dop251/goja"
 	"github.com/stretchr/testify/require"
 )
 
@@ -40,6 +41,7 @@ func BenchmarkMapInProcess(b *testing.B) {
 	f, err := w.newMapFunction(&mapProgram{maps: []string{benchMap}, root: libRoot(nil)}, 0)
 	require.NoError(b, err)
 	b.ReportAllocs()
+	before := cpuTime(syscall.RUSAGE_SELF)
 	b.ResetTimer()
 	var e encoder
 	for i := range b.N {
@@ -49,6 +51,36 @@ func BenchmarkMapInProcess(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "docs/s")
+	b.ReportMetric(float64((cpuTime(syscall.RUSAGE_SELF)-before).Microseconds())/float64(b.N), "cpu-µs/doc")
+}
+
+// BenchmarkParse compares ways to bring a document into a realm, frozen.
+func BenchmarkParse(b *testing.B) {
+	w := newWorker(&bytes.Buffer{})
+	s, err := w.newSandbox(nil)
+	require.NoError(b, err)
+	doc := benchDocs(1)[0]
+	b.Run("builder", func(b *testing.B) {
+		before := cpuTime(syscall.RUSAGE_SELF)
+		for range b.N {
+			_, err := s.parse(doc, true)
+			require.NoError(b, err)
+		}
+		b.ReportMetric(float64((cpuTime(syscall.RUSAGE_SELF)-before).Nanoseconds())/float64(b.N)/1000, "cpu-µs/doc")
+	})
+	b.Run("JSON.parse", func(b *testing.B) {
+		vm := goja.New()
+		v, err := vm.RunString("(function f(t) { function d(o) { Object.freeze(o); for (var k in o) if (typeof o[k] === 'object' && o[k]) d(o[k]); return o; } return d(JSON.parse(t)); })")
+		require.NoError(b, err)
+		f, _ := goja.AssertFunction(v)
+		text := vm.ToValue(string(doc))
+		before := cpuTime(syscall.RUSAGE_SELF)
+		for range b.N {
+			_, err := f(goja.Undefined(), text)
+			require.NoError(b, err)
+		}
+		b.ReportMetric(float64((cpuTime(syscall.RUSAGE_SELF)-before).Nanoseconds())/float64(b.N)/1000, "cpu-µs/doc")
+	})
 }
 
 // BenchmarkMapWorker is a whole crossing, by the number of documents in it.
