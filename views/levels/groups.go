@@ -59,7 +59,11 @@ func (u *run) tallied(group *pendingGroup, t *tally, from, to []byte) error {
 
 // grouped reduces the groups of a query one after the other.
 func (u *run) grouped() error {
-	for start, end := u.q.Start, u.q.End; ; {
+	start, end := u.q.Start, u.q.End
+	if empty(start, end) {
+		return nil
+	}
+	for {
 		next, more, err := u.walk(start, end)
 		if err != nil || !more {
 			return err
@@ -69,8 +73,14 @@ func (u *run) grouped() error {
 		} else {
 			start = next
 		}
+		if empty(start, end) {
+			return nil
+		}
 	}
 }
+
+// empty tells that no key is in start <= key < end.
+func empty(start, end []byte) bool { return end != nil && bytes.Compare(start, end) >= 0 }
 
 // walk reads rows until all are read or the limit is reached, or, then more is true, a group has so many that its rest is taken
 // from the levels: the next one begins, or with Descending ends, at next.

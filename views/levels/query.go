@@ -101,7 +101,7 @@ func (x *Index) newRun(ctx context.Context, r kv.ReadTx, slot Slot, q *Query) *r
 
 // whole reduces all rows of the query's range.
 func (u *run) whole(number int) error {
-	if u.q.Skip > 0 || u.q.Limit == 0 {
+	if u.q.Skip > 0 || u.q.Limit == 0 || empty(u.q.Start, u.q.End) {
 		return nil
 	}
 	group := pendingGroup{Group: Group{Key: []byte("null"), next: u.q.End}, number: number}
