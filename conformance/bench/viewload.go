@@ -80,8 +80,15 @@ func (s *session) index(ctx context.Context, view string) error {
 	if err := c.limit(buildLimit); err != nil {
 		return err
 	}
-	c.keep = true
-	_, err = c.do(ctx, &request{method: "GET", path: []byte(view + "?reduce=false&limit=1")}, 200)
+	req := &request{method: "GET", path: []byte(view + "?reduce=false&limit=1")}
+	for {
+		c.keep = true
+		var resp response
+		// CouchDB gives up waiting after a minute and goes on building.
+		if resp, err = c.do(ctx, req, 200); resp.status != 500 || !bytes.Contains(c.body, []byte(`"error":"timeout"`)) {
+			break
+		}
+	}
 	if err == nil && !bytes.Contains(c.body, []byte(`"key":`)) {
 		err = fmt.Errorf("%s has no rows", view)
 	}
