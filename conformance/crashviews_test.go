@@ -16,7 +16,8 @@ func TestCrashOfBuilds(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	s, err := Engines[0].Start(t.Context(), t.TempDir())
+	dir := t.TempDir()
+	s, err := Engines[0].Start(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +52,7 @@ func TestCrashOfBuilds(t *testing.T) {
 		}()
 		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
 		s.Kill()
+		checkData(t, dir)
 		if err := s.Restart(t.Context()); err != nil {
 			t.Fatal(err)
 		}

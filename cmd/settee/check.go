@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views"
 )
 
 func checkCommand() *cobra.Command {
@@ -26,7 +28,7 @@ func checkCommand() *cobra.Command {
 	return cmd
 }
 
-// check verifies what storage/doc.go promises about every database, and prints each violation.
+// check verifies what storage/doc.go and views/doc.go promise about every database, and prints each violation.
 func check(ctx context.Context, o appOptions, out, progress io.Writer) (err error) {
 	store, err := openEngine(o)
 	if err != nil {
@@ -49,6 +51,29 @@ func check(ctx context.Context, o appOptions, out, progress io.Writer) (err erro
 	if n := len(violations); n > 0 {
 		return fmt.Errorf("%d violations", n)
 	}
+	if err := checkIndexes(ctx, store, out); err != nil {
+		return err
+	}
 	fmt.Fprintln(out, "no violations")
+	return nil
+}
+
+// checkIndexes verifies the indexes of views, as far as that goes without running their functions.
+func checkIndexes(ctx context.Context, engine kv.Store, out io.Writer) (err error) {
+	store, err := storage.Open(ctx, storage.Options{KV: engine, Manual: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	violations, err := views.Check(ctx, store)
+	if err != nil {
+		return err
+	}
+	for _, v := range violations {
+		fmt.Fprintln(out, v)
+	}
+	if n := len(violations); n > 0 {
+		return fmt.Errorf("%d violations in indexes", n)
+	}
 	return nil
 }
