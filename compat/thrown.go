@@ -95,7 +95,10 @@ func IOText(v ejson.Value) (text string, ok bool) {
 		return "", false
 	}
 	b, ok := appendIOData(nil, v, 0)
-	return string(b), ok
+	if !ok {
+		return "", false
+	}
+	return string(b), true
 }
 
 // appendIOData is iolist_to_binary of a JSON array.

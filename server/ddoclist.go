@@ -12,6 +12,7 @@ import (
 
 var (
 	errListPath    = compat.Named(compat.KindNotFound, "list_error", "Invalid path.")
+	errListKeys    = compat.NewError(compat.KindQueryParse, "`keys` must be an array of strings.")
 	errListMethods = compat.MethodNotAllowed("GET,POST,HEAD")
 )
 
@@ -63,6 +64,12 @@ func (c *Call) readListRequest(l *listRequest) error {
 			return err
 		}
 		request.body = body.AppendJSON(nil)
+		if keys, given := body.Get("keys"); given && keys.Kind() != ejson.Array {
+			return errListKeys
+		}
+		if body, err = withoutMember(body, "queries"); err != nil {
+			return err
+		}
 	} else if keys, given := c.query.First("keys"); given {
 		if _, err := ejson.Parse([]byte(keys)); err != nil {
 			return compat.ErrInvalidJSON
@@ -120,4 +127,22 @@ func (c *Call) openListView(l *listRequest, ddoc, view string, body ejson.Value)
 		return missing
 	}
 	return c.checkViewOptions(l.view, l.options)
+}
+
+// withoutMember is an object without one of its members, which means nothing to lists.
+func withoutMember(v ejson.Value, name string) (ejson.Value, error) {
+	if _, given := v.Get(name); !given {
+		return v, nil
+	}
+	b := []byte{'{'}
+	for key, value := range v.Members() {
+		if key.TextIs(name) {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = value.AppendJSON(append(key.AppendJSON(b), ':'))
+	}
+	return ejson.Parse(append(b, '}'))
 }

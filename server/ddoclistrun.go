@@ -90,6 +90,9 @@ func (l *listRun) output(message ejson.Value) error {
 		return badMatch(message)
 	}
 	if n == 3 {
+		if parts[2].Kind() != ejson.Object {
+			return brokenList{compat.ErrFunctionClause}
+		}
 		response, err := parseResponse(parts[2], http.StatusOK)
 		if err != nil {
 			return brokenList{err}
@@ -102,10 +105,10 @@ func (l *listRun) output(message ejson.Value) error {
 		return nil
 	}
 	text, ok := compat.IOText(parts[1])
-	if !ok {
-		text = ""
-	}
 	l.write(text)
+	if !ok {
+		return brokenList{compat.ErrBadArg}
+	}
 	return nil
 }
 

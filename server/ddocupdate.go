@@ -64,9 +64,6 @@ func (c *Call) finishUpdate(doc, response ejson.Value) error {
 	if err != nil {
 		return err
 	}
-	if err := d.ValidateAttachmentNames(); err != nil {
-		return err
-	}
 	if err := compat.ValidateDocID(d.ID, rules.IDs); err != nil {
 		return err
 	}

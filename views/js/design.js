@@ -136,6 +136,9 @@ function (native, global, toSource, outerArray) {
         reading = ended = false;
     }
     function withType(response) {
+        if (typeof response !== 'object') {
+            return response;
+        }
         response.headers = response.headers || {};
         if (chosenType) {
             response.headers['Content-Type'] = response.headers['Content-Type'] || chosenType;
