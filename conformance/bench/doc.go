@@ -9,7 +9,7 @@
 //   - conn.go, response.go: an HTTP/1.1 client over kept-alive connections that hardly allocates
 //   - documents.go: the documents, the same for every run and server
 //   - load.go: connections that send one request after the other for a given time
-//   - workload.go: the list of workloads; documentload.go, listload.go, attachmentload.go, viewload.go, viewquery.go, feedload.go,
+//   - workload.go: the list of workloads; documentload.go, listload.go, attachmentload.go, viewload.go, viewquery.go, findload.go, feedload.go,
 //     diskload.go: they
 //   - run.go: rounds and pairs; result.go, report.go: what they have shown, the table and the JSON
 //   - histogram.go, stats.go: percentiles, medians, ratios

@@ -169,6 +169,10 @@ func (d *fakeDB) special(w http.ResponseWriter, name string, body []byte, includ
 	switch name {
 	case "_compact", "_view_cleanup":
 		w.WriteHeader(http.StatusAccepted)
+	case "_index":
+		fmt.Fprintln(w, `{"result":"created"}`)
+	case "_find":
+		fmt.Fprint(w, strings.Repeat("{\"_id\":\"x\"}\n", 26))
 	case "_bulk_docs":
 		w.WriteHeader(http.StatusCreated)
 		for _, doc := range in.Docs {

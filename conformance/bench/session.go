@@ -100,6 +100,11 @@ func (s *session) fill(ctx context.Context, name string, count int64) error {
 	if err := s.create(ctx, name); err != nil {
 		return err
 	}
+	return s.fillExisting(ctx, name, count)
+}
+
+// fillExisting is fill for an empty database.
+func (s *session) fillExisting(ctx context.Context, name string, count int64) error {
 	var body []byte
 	for first := int64(0); first < count; first += int64(s.size.bulk) {
 		n := min(count-first, int64(s.size.bulk))

@@ -143,31 +143,40 @@ func updateView() *workload {
 		name: "view-update", unit: "docs/s", prepare: fillViews,
 		about: fmt.Sprintf("a query after %d of the documents have changed, JavaScript map and _sum", changedDocuments),
 		round: func(ctx context.Context, s *session, p plan) (out sample, err error) {
-			count := min(changedDocuments, s.size.viewDocuments)
-			step := s.size.viewDocuments / count
-			c, err := dial(ctx, s.target, joinBelow)
+			count, err := s.changeDocuments(ctx, viewDB, p.round)
 			if err != nil {
 				return out, err
-			}
-			defer c.close()
-			if err := c.limit(requestLimit); err != nil {
-				return out, err
-			}
-			pick := func(i int64) int64 { return (i*step + int64(p.round)) % s.size.viewDocuments }
-			body, err := s.appendRevisions(ctx, c, nil, viewDB, count, pick)
-			if err != nil {
-				return out, err
-			}
-			answer, err := s.request(ctx, "POST", s.db(viewDB)+"/_bulk_docs", body, 201)
-			if err != nil {
-				return out, err
-			}
-			if stored := int64(bytes.Count(answer, []byte(`"ok":true`))); stored != count {
-				return out, fmt.Errorf("%d of %d documents were changed", stored, count)
 			}
 			return s.timed(count, func() error { return s.index(ctx, s.design(viewDB, "bench")+"/_view/ids") })
 		},
 	}
+}
+
+// changeDocuments writes new revisions of some documents, spread over the database of viewDocuments, other ones in each round.
+func (s *session) changeDocuments(ctx context.Context, db string, round int) (count int64, err error) {
+	count = min(changedDocuments, s.size.viewDocuments)
+	step := s.size.viewDocuments / count
+	c, err := dial(ctx, s.target, joinBelow)
+	if err != nil {
+		return 0, err
+	}
+	defer c.close()
+	if err := c.limit(requestLimit); err != nil {
+		return 0, err
+	}
+	pick := func(i int64) int64 { return (i*step + int64(round)) % s.size.viewDocuments }
+	body, err := s.appendRevisions(ctx, c, nil, db, count, pick)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := s.request(ctx, "POST", s.db(db)+"/_bulk_docs", body, 201)
+	if err != nil {
+		return 0, err
+	}
+	if stored := int64(bytes.Count(answer, []byte(`"ok":true`))); stored != count {
+		return 0, fmt.Errorf("%d of %d documents were changed", stored, count)
+	}
+	return count, nil
 }
 
 // idKey is the JSON of an id, for a URL.

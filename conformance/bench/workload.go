@@ -38,6 +38,7 @@ func workloads(size sizes) []*workload {
 	all = append(all, listWorkloads(size)...)
 	all = append(all, attachmentWorkloads(size)...)
 	all = append(all, viewWorkloads()...)
+	all = append(all, findWorkloads()...)
 	all = append(all, replicationWorkloads()...)
 	return append(all, feedWake(1, "feeds-wake"), feedWake(50, "feeds-wake-50-dbs"))
 }
