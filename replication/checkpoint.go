@@ -153,6 +153,17 @@ func (c *checkpointer) save(ctx context.Context, through Sequence) error {
 	if through == c.committed {
 		return nil
 	}
+	err := c.write(ctx, through)
+	if err != nil {
+		c.run.set.count("checkpoints.failure", 1)
+	} else {
+		c.run.set.count("checkpoints.success", 1)
+	}
+	return err
+}
+
+// write writes both documents.
+func (c *checkpointer) write(ctx context.Context, through Sequence) error {
 	if err := c.commit(ctx); err != nil {
 		return err
 	}

@@ -179,8 +179,10 @@ func (p *HTTPPeer) attempt(ctx context.Context, r *request, redirects *int, hand
 	}
 	alive := newWatchdog(p.options.Timeout, cancel)
 	defer alive.stop()
+	p.set.count("requests", 1)
 	resp, err := p.send(ctx, r, alive)
 	if err != nil {
+		p.set.count("responses.failure", 1)
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -201,10 +203,12 @@ func (p *HTTPPeer) attempt(ctx context.Context, r *request, redirects *int, hand
 		return nil, p.limiter.failure(r.method, retryAfter(resp))
 	case resp.StatusCode == 408 || resp.StatusCode >= 500:
 		drain(body)
+		p.set.count("responses.failure", 1)
 		f := p.codeFailure(r, resp.StatusCode)
 		return f, f
 	}
 	p.limiter.success(r.method)
+	p.set.count("responses.success", 1)
 	if p.session != nil && p.session.again(r, resp) {
 		drain(body)
 		return nil, errAgain

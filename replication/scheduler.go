@@ -30,6 +30,7 @@ type Scheduler struct {
 
 	mu      sync.Mutex
 	jobs    map[JobID]*job
+	ending  map[JobID]<-chan struct{} // ends of sessions of jobs that were removed
 	running int
 	pids    uint32
 	docs    documents
@@ -37,7 +38,7 @@ type Scheduler struct {
 
 // NewScheduler makes a Scheduler ready; Close ends it.
 func NewScheduler(o SchedulerOptions) *Scheduler {
-	s := &Scheduler{o: o, wake: make(chan struct{}, 1), jobs: make(map[JobID]*job)}
+	s := &Scheduler{o: o, wake: make(chan struct{}, 1), jobs: make(map[JobID]*job), ending: make(map[JobID]<-chan struct{})}
 	s.docs.s = s
 	s.docs.known = make(map[docKey]*document)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
@@ -106,13 +107,13 @@ func (s *Scheduler) add(spec *Spec) *job {
 		}
 		s.remove(old)
 	}
-	j := &job{id: spec.ID, spec: spec}
-	if old != nil {
-		j.after = old.ended
-	}
-	j.note(event{kind: eventAdded, at: time.Now()}, s.o.Settings().MaxHistory)
+	j := &job{id: spec.ID, spec: spec, after: s.ending[spec.ID]}
+	set := s.o.Settings()
+	j.note(event{kind: eventAdded, at: time.Now()}, set.MaxHistory)
 	s.jobs[spec.ID] = j
-	if s.running < s.o.Settings().MaxJobs && s.ctx.Err() == nil {
+	set.count("jobs.adds", 1)
+	set.count("jobs.total", 1)
+	if s.running < set.MaxJobs && s.ctx.Err() == nil {
 		s.start(j)
 	}
 	return j
@@ -120,13 +121,21 @@ func (s *Scheduler) add(spec *Spec) *job {
 
 // remove forgets a job and stops it. The lock is held.
 func (s *Scheduler) remove(j *job) {
-	if s.jobs[j.id] == j {
-		delete(s.jobs, j.id)
-	}
+	s.drop(j)
+	s.o.Settings().count("jobs.removes", 1)
 	j.removed = true
 	j.answer(Outcome{Stopped: true})
 	if j.stop != nil {
+		s.ending[j.id] = j.ended
 		j.stop(ErrStopped)
+	}
+}
+
+// drop takes a job off the list, unless another one has its place. The lock is held.
+func (s *Scheduler) drop(j *job) {
+	if s.jobs[j.id] == j {
+		delete(s.jobs, j.id)
+		s.o.Settings().count("jobs.total", -1)
 	}
 }
 
@@ -135,6 +144,8 @@ func (s *Scheduler) start(j *job) {
 	set := s.o.Settings()
 	s.running++
 	s.pids++
+	set.count("jobs.starts", 1)
+	set.count("jobs.running", 1)
 	j.pid = s.pids
 	j.ended = make(chan struct{})
 	ctx, stop := context.WithCancelCause(s.ctx)
@@ -154,11 +165,7 @@ func (s *Scheduler) start(j *job) {
 // execute runs one session of a job.
 func (s *Scheduler) execute(ctx context.Context, j *job, spec *Spec, set *Settings) (result []byte, err error) {
 	if j.after != nil {
-		select {
-		case <-j.after:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+		<-j.after // it was told to stop, and will do so soon
 	}
 	if set.StartupJitter > 0 {
 		if err := sleep(ctx, jitter(set.StartupJitter)); err != nil {
@@ -202,33 +209,37 @@ func (s *Scheduler) finished(j *job, result []byte, err error) {
 	set := s.o.Settings()
 	s.mu.Lock()
 	s.running--
+	set.count("jobs.running", -1)
 	j.stop, j.pid = nil, 0
 	document := j.spec.DocID != ""
 	removed := j.removed
 	now := time.Now()
 	switch {
 	case err == nil:
-		if s.jobs[j.id] == j {
-			delete(s.jobs, j.id)
-		}
+		s.drop(j)
 		j.answer(Outcome{Result: result})
 	case errors.Is(err, ErrStopped):
 		j.note(event{kind: eventStopped, at: now}, set.MaxHistory)
+		set.count("jobs.stops", 1)
 		if s.ctx.Err() != nil {
 			j.answer(Outcome{Stopped: true})
 		}
 	case !document:
-		if s.jobs[j.id] == j {
-			delete(s.jobs, j.id)
-		}
+		s.drop(j)
 		j.answer(Outcome{Err: err})
 	default:
 		j.note(event{kind: eventCrashed, at: now, reason: crashReason(err)}, set.MaxHistory)
 		j.backedOff = errors.Is(err, maxBackoff)
 	}
+	if s.ending[j.id] == (<-chan struct{})(j.ended) {
+		delete(s.ending, j.id)
+	}
 	close(j.ended)
 	last := j.last
 	s.mu.Unlock()
+	if err != nil && !errors.Is(err, ErrStopped) {
+		set.count("jobs.crashes", 1)
+	}
 	s.nudge()
 	if err != nil && !errors.Is(err, ErrStopped) {
 		s.o.Log.Warn("replication failed", "replication", j.id.String(), "document", j.spec.DocID, "error", err)

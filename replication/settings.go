@@ -45,6 +45,14 @@ type Settings struct {
 
 	// NormalizeSelector gives a Mango selector's normal form as JSON.
 	NormalizeSelector func(ejson.Value) ([]byte, error)
+	// Count moves a statistic, named as below couch_replicator in _stats; nil for nobody who counts.
+	Count func(name string, n int64)
+}
+
+func (s *Settings) count(name string, n int64) {
+	if s.Count != nil {
+		s.Count(name, n)
+	}
 }
 
 // BackdoorPort is CouchDB's httpd/port, which nothing listens on any more; ids of version 2 still hold it.

@@ -108,8 +108,7 @@ func (w *watcher) followEvents(d time.Duration) error {
 			}
 			switch event {
 			case "created":
-				w.leave(name) // it may be another one of the same name
-				w.follow(name)
+				w.follow(name) // one of the same name that was deleted meanwhile ends by itself (followDB)
 			case "deleted":
 				w.leave(name)
 			}

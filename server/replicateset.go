@@ -45,6 +45,7 @@ func (s *Server) replicatorSettings() *replication.Settings {
 	set.Interval, set.StartupJitter = ms("interval"), ms("startup_jitter")
 	set.HealthThreshold = time.Duration(n("health_threshold")) * time.Second
 	set.NormalizeSelector = normalizeSelector
+	set.Count = func(name string, n int64) { s.stats.add("couch_replicator."+name, n) }
 	var err error
 	if set.Guard, err = replication.ParseGuard(c.String(section, "allowed_networks"), c.String(section, "denied_networks")); err != nil {
 		s.log.Error("no replication may connect: the lists of networks cannot be read", "error", err)

@@ -76,7 +76,7 @@ var routes = []Route{
 	{"GET", "/_cluster_setup", ServerAdmin, getClusterSetup, plain, "State of the set-up."},
 	{"POST", "/_cluster_setup", ServerAdmin, postClusterSetup, plain, "Set up a single node."},
 	{"*", "/_replicate", Anyone, postReplicate, plain, "Transient replications."},
-	{"*", "/_replicate/{rest...}", Anyone, replicatePath, plain, "Refused."},
+	{"*", "/_replicate/{rest...}", SignedIn, replicatePath, plain, "Refused."},
 	{"GET,HEAD", "/_scheduler/jobs", ServerAdmin, getSchedulerJobs, plain, "Running replications."},
 	{"GET,HEAD", "/_scheduler/jobs/{job}", ServerAdmin, getSchedulerJob, plain, "One running replication."},
 	{"GET,HEAD", "/_scheduler/docs", ServerAdmin, getSchedulerDocs, plain, "States of replication documents."},

@@ -1,0 +1,270 @@
+package replication
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// testScheduler is a scheduler whose peers are in memory, by the host of their URLs.
+type testScheduler struct {
+	*Scheduler
+	store *storage.Store
+	set   atomic.Pointer[Settings]
+	peers map[string]*memoryPeer
+}
+
+func newTestScheduler(t *testing.T, change func(*Settings)) *testScheduler {
+	t.Helper()
+	store, err := storage.Open(t.Context(), storage.Options{KV: memkv.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{ReplicatorDB, storage.GlobalChanges} {
+		if err := store.Create(t.Context(), name, storage.CreateOptions{Q: 1, N: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &testScheduler{store: store, peers: map[string]*memoryPeer{}}
+	set := DefaultSettings()
+	set.StartupJitter = 0
+	if change != nil {
+		change(&set)
+	}
+	s.set.Store(&set)
+	for _, host := range []string{"s", "t", "u"} {
+		s.peers[host] = newMemoryPeer(host, 1)
+	}
+	s.Scheduler = NewScheduler(SchedulerOptions{
+		Store: store, Settings: s.set.Load, Log: slog.New(slog.DiscardHandler),
+		Connect: func(e *Endpoint, _ *Spec, _ *Settings) Peer {
+			u, _ := parseURL(e.URL)
+			if p := s.peers[u.host]; p != nil {
+				return p
+			}
+			return missingPeer{newMemoryPeer(u.host, 1)}
+		},
+	})
+	following := make(chan struct{})
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		s.Follow(ctx)
+		close(following)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-following
+		s.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// missingPeer is a database that is not there.
+type missingPeer struct{ *memoryPeer }
+
+func (p missingPeer) Open(context.Context, bool, []Header) error { return NotFound(p.URI()) }
+
+func (s *testScheduler) write(t *testing.T, db, id, body string) {
+	t.Helper()
+	v, err := ejson.Parse([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := compat.ParseDocument(v, compat.DocRules{Terms: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.ID, d.HasID = id, true
+	if old, err := s.store.DB(db).Open(t.Context(), id, storage.OpenOptions{}); err == nil {
+		d.Revs = compat.RevPath{Start: old.Rev.Pos, IDs: []string{old.Rev.Hash}}
+	}
+	results, err := s.store.DB(db).Update(t.Context(), []*compat.Document{d}, storage.UpdateOptions{})
+	if err != nil || results[0].Err != nil {
+		t.Fatal(err, results)
+	}
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !f(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func (s *testScheduler) body(t *testing.T, db, id string) string {
+	d, err := s.store.DB(db).Open(t.Context(), id, storage.OpenOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	return string(d.Body)
+}
+
+func (s *testScheduler) state(id string) string {
+	if info := s.Document(ReplicatorDB, id, "node"); info != nil {
+		return info.State
+	}
+	return ""
+}
+
+func TestDocumentsBecomeJobs(t *testing.T) {
+	s := newTestScheduler(t, nil)
+	for i := range 20 {
+		s.peers["s"].write(i, "")
+	}
+	s.write(t, ReplicatorDB, "once", `{"source":"http://s/a","target":"http://t/b","note":"x"}`)
+	until(t, "the end", func() bool {
+		return strings.Contains(s.body(t, ReplicatorDB, "once"), `"_replication_state":"completed"`)
+	})
+	if body := s.body(t, ReplicatorDB, "once"); !strings.Contains(body, `"docs_written":20`) || !strings.HasPrefix(body, `{"source":"http://s/a","target":"http://t/b","note":"x","_replication_state"`) {
+		t.Error(body)
+	}
+	s.write(t, ReplicatorDB, "bad", `{"source":"here","target":"http://t/b"}`)
+	until(t, "the refusal", func() bool {
+		return strings.Contains(s.body(t, ReplicatorDB, "bad"), `"_replication_state_reason":"local_endpoints_not_supported"`)
+	})
+	s.write(t, ReplicatorDB, "live", `{"source":"http://s/a","target":"http://u/b","continuous":true}`)
+	until(t, "a running job", func() bool { return s.state("live") == "running" })
+	s.write(t, ReplicatorDB, "double", `{"source":"http://s/a","target":"http://u/b","continuous":true}`)
+	until(t, "the second of a kind to fail", func() bool {
+		return strings.Contains(s.body(t, ReplicatorDB, "double"), "already started, triggered by document `live` from db `_replicator`")
+	})
+	s.write(t, ReplicatorDB, "live", `{"_deleted":true}`)
+	until(t, "the end of a deleted document's job", func() bool { return len(s.Jobs("node")) == 0 && s.state("live") == "" })
+}
+
+func TestCrashes(t *testing.T) {
+	s := newTestScheduler(t, func(set *Settings) { set.UpdateDocs = true })
+	s.write(t, ReplicatorDB, "c", `{"source":"http://nowhere/a","target":"http://t/b"}`)
+	until(t, "the crash", func() bool { return s.state("c") == "crashing" })
+	info := string(s.Document(ReplicatorDB, "c", "node").JSON)
+	if !strings.Contains(info, `"info":{"error":"db_not_found: could not open memory:nowhere"},"error_count":1`) {
+		t.Error(info)
+	}
+	until(t, "the document to tell", func() bool { return strings.Contains(s.body(t, ReplicatorDB, "c"), `"_replication_state":"error"`) })
+	j := &job{}
+	now := time.Now()
+	for n := range 4 {
+		j.note(event{kind: eventStarted, at: now}, 20)
+		j.note(event{kind: eventCrashed, at: now.Add(time.Second)}, 20)
+		if got := j.crashes(2 * time.Minute); got != n+1 {
+			t.Errorf("%d crashes, not %d", got, n+1)
+		}
+		pause := crashPause << n
+		if at := now.Add(time.Second + pause); j.ready(at.Add(-time.Second), 2*time.Minute) || !j.ready(at, 2*time.Minute) {
+			t.Errorf("after %d crashes the pause is not %s", n+1, pause)
+		}
+	}
+	j.note(event{kind: eventStarted, at: now}, 20)
+	j.note(event{kind: eventCrashed, at: now.Add(time.Hour)}, 20)
+	if j.crashes(2*time.Minute) != 0 {
+		t.Error("a job that ran for an hour is not healthy")
+	}
+}
+
+// TestTurns runs more jobs than may run at once: all get their turn, and never are there too many.
+func TestTurns(t *testing.T) {
+	s := newTestScheduler(t, func(set *Settings) {
+		set.MaxJobs, set.MaxChurn, set.Interval = 3, 2, 30*time.Millisecond
+	})
+	for i := range 10 {
+		id := "d" + string(rune('0'+i))
+		s.write(t, ReplicatorDB, id, `{"source":"http://s/`+id+`","target":"http://t/b","continuous":true}`)
+	}
+	seen := map[string]bool{}
+	until(t, "all to run", func() bool {
+		running := 0
+		for i := range 10 {
+			id := "d" + string(rune('0'+i))
+			if s.state(id) == "running" {
+				running++
+				seen[id] = true
+			}
+		}
+		if running > 3 {
+			t.Errorf("%d jobs run", running)
+		}
+		return len(seen) == 10
+	})
+}
+
+// TestTransient starts, joins and cancels jobs of _replicate.
+func TestTransient(t *testing.T) {
+	s := newTestScheduler(t, nil)
+	s.peers["s"].write(1, "")
+	set := s.set.Load()
+	spec := func(more, user string) *Spec {
+		d, err := ejson.Parse([]byte(`{"source":"http://s/a","target":"http://t/b"` + more + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sp, err := ParseSpec(d, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sp.User.Name = user
+		sp.SetID(set, "")
+		return sp
+	}
+	wait, err := s.Add(spec("", "a"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := <-wait; o.Err != nil || !strings.Contains(string(o.Result), `"docs_written":1`) {
+		t.Errorf("%s %v", o.Result, o.Err)
+	}
+	live := spec(`,"continuous":true`, "a")
+	for range 2 {
+		if wait, err := s.Add(live, false); wait != nil || err != nil {
+			t.Fatal(wait, err)
+		}
+	}
+	if len(s.Jobs("n")) != 1 {
+		t.Error("the same replication twice")
+	}
+	if _, err := s.Add(spec(`,"continuous":true,"since_seq":3`, "b"), false); err != ErrNotAllowed {
+		t.Errorf("another user replaces it: %v", err)
+	}
+	if found, err := s.Cancel(live.ID, UserContext{Name: "b"}, false); !found || err != ErrNotAllowed {
+		t.Error(found, err)
+	}
+	if found, err := s.Cancel(live.ID, UserContext{Name: "b"}, true); !found || err != nil {
+		t.Error(found, err)
+	}
+	if found, _ := s.Cancel(live.ID, UserContext{Name: "a"}, false); found {
+		t.Error("found after it was cancelled")
+	}
+}
+
+// TestOtherReplicatorDatabases follows databases that come and go.
+func TestOtherReplicatorDatabases(t *testing.T) {
+	s := newTestScheduler(t, nil)
+	const name = "x/_replicator"
+	for range 2 {
+		if err := s.store.Create(t.Context(), name, storage.CreateOptions{Q: 1, N: 1}); err != nil {
+			t.Fatal(err)
+		}
+		s.write(t, name, "live", `{"source":"http://s/a","target":"http://t/b","continuous":true}`)
+		until(t, "its job", func() bool {
+			d := s.Document(name, "live", "n")
+			return d != nil && d.State == "running"
+		})
+		if err := s.store.Delete(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the end", func() bool { return len(s.Jobs("n")) == 0 })
+	}
+}
