@@ -20,7 +20,8 @@
 // row by row, in exactly the order in which CouchDB does it; that shows in the last digits of sums of fractions.
 //
 // Map: levels.go the index, its configuration and keys · apply.go changes · settle.go stale aggregates · build.go all anew ·
-// query.go queries · groups.go those with groups · cover.go a range taken apart · gather.go groups reduced together.
+// query.go queries · groups.go those with groups · cover.go a range taken apart · gather.go groups reduced together ·
+// check.go the invariants checked.
 //
 // Invariants:
 //

@@ -42,40 +42,52 @@ func (x *Index) Settle(ctx context.Context, tx kv.Tx, t *Touched) error {
 	return nil
 }
 
-// settle makes the aggregates of some boundaries of a level anew, from the level below.
+// settle makes the aggregates of some boundaries of a level anew.
 func (x *Index) settle(ctx context.Context, tx kv.Tx, s Slot, level int, bounds [][]byte) error {
-	c := &cover{gatherer: &gatherer{ctx: ctx, fn: s.Func, descending: true}, x: x, slot: s, r: tx}
-	prefix := x.aggregates(s, level)
-	for i := 0; i < len(bounds); {
-		run := bounds[i : i+1]
-		next, err := x.nextEntry(tx, prefix, bounds[i])
-		if err != nil {
-			return err
-		}
-		for i++; i < len(bounds) && bytes.Equal(bounds[i], next); i++ {
-			run = append(run, bounds[i])
-			if next, err = x.nextEntry(tx, prefix, bounds[i]); err != nil {
-				return err
-			}
-		}
-		if err := c.addRun(level, run, next); err != nil {
-			return err
-		}
-	}
-	aggs, err := c.finish()
+	aggs, err := x.made(ctx, tx, s, level, bounds)
 	if err != nil {
 		return err
 	}
+	prefix := x.aggregates(s, level)
 	for i, a := range aggs {
-		switch {
-		case a == nil:
-			a = noRows
-		case len(a) > maxAggregate:
-			a = reduce.Aggregate{}
+		if len(a) > maxAggregate {
+			a = nil
 		}
 		tx.Set(concat(prefix, bounds[i]), a)
 	}
 	return nil
+}
+
+// made makes the aggregates of some boundaries of a level, in order, from the level below.
+func (x *Index) made(ctx context.Context, r kv.ReadTx, s Slot, level int, bounds [][]byte) ([]reduce.Aggregate, error) {
+	c := &cover{gatherer: &gatherer{ctx: ctx, fn: s.Func, descending: true}, x: x, slot: s, r: r}
+	prefix := x.aggregates(s, level)
+	for i := 0; i < len(bounds); {
+		run := bounds[i : i+1]
+		next, err := x.nextEntry(r, prefix, bounds[i])
+		if err != nil {
+			return nil, err
+		}
+		for i++; i < len(bounds) && bytes.Equal(bounds[i], next); i++ {
+			run = append(run, bounds[i])
+			if next, err = x.nextEntry(r, prefix, bounds[i]); err != nil {
+				return nil, err
+			}
+		}
+		if err := c.addRun(level, run, next); err != nil {
+			return nil, err
+		}
+	}
+	aggs, err := c.finish()
+	if err != nil {
+		return nil, err
+	}
+	for i := range aggs {
+		if aggs[i] == nil {
+			aggs[i] = noRows
+		}
+	}
+	return aggs, nil
 }
 
 // nextEntry finds the boundary after bound; nil if there is none.
