@@ -36,9 +36,6 @@ type query struct {
 // On the embedded engine all rows are of one snapshot. On a store that limits the age of snapshots a query that takes longer
 // goes on in a newer one behind the last row given, and may see changes made meanwhile.
 func (w *View) Query(ctx context.Context, o *compat.ViewOptions, sink Sink) error {
-	if err := w.index().checkRange(o); err != nil {
-		return err
-	}
 	q := query{w: w, o: o, sink: sink, skip: o.Skip, limit: o.Limit}
 	run := q.serveRows
 	if w.Type(o) == compat.ViewReduce {
@@ -61,6 +58,11 @@ func (q *query) run(ctx context.Context, serve func(context.Context, *storage.Sn
 			m, err := q.member(s)
 			if err != nil {
 				return err
+			}
+			if !q.begun { // after errors of building, as in couch_mrview_util:get_view
+				if err := q.w.index().checkRange(q.o); err != nil {
+					return err
+				}
 			}
 			return serve(ctx, s, m)
 		})
@@ -152,7 +154,10 @@ func (m *member) rowCount(s *storage.Snapshot) (int64, error) {
 // offset counts the rows before the first one of the range in reading direction, and those skipped.
 func (q *query) offset(s *storage.Snapshot, m *member, total int64) (int64, error) {
 	if len(q.spans) == 0 {
-		return 0, nil
+		if q.o.Partition != nil {
+			return 0, nil
+		}
+		return min(q.o.Skip, total), nil
 	}
 	at := 0
 	if len(q.spans) > 1 { // the first key that has rows, or else the last one

@@ -61,6 +61,13 @@ func (ix *indexDef) ends(o *compat.ViewOptions, partition []byte, start, end ejs
 	s := span{lo: partition}
 	if partition != nil {
 		s.hi = append(partition[:len(partition):len(partition)], 0xff)
+		if !ix.raw { // couch_mrview_util:apply_partition begins or ends at the lowest key, so that ids and inclusive_end count there
+			if o.Descending && end.Kind() == ejson.Invalid {
+				end = lowestKey
+			} else if !o.Descending && start.Kind() == ejson.Invalid {
+				start = lowestKey
+			}
+		}
 	}
 	first, last := docIDs(o)
 	if o.Descending {
@@ -80,6 +87,15 @@ func (ix *indexDef) ends(o *compat.ViewOptions, partition []byte, start, end ejs
 	}
 	return s
 }
+
+// lowestKey is null, the lowest of all keys.
+var lowestKey = func() ejson.Value {
+	null, err := ejson.Parse([]byte("null"))
+	if err != nil {
+		panic(err) // a constant
+	}
+	return null
+}()
 
 // lowestID and highestID are the document ids before and behind all others.
 const (
