@@ -171,23 +171,6 @@ func firstParameter(tree *ast.Program) string {
 	return ""
 }
 
-// isNull tells whether the value of an expression, known to be null or undefined, is null: goja's errors do not say. It
-// looks into the document that the function was given, and knows what the functions of regular expressions give.
-func (s *sandbox) isNull(e ast.Expression) bool {
-	if call, ok := e.(*ast.CallExpression); ok {
-		if dot, ok := call.Callee.(*ast.DotExpression); ok {
-			name := dot.Identifier.Name.String()
-			return name == "match" || name == "exec" || name == "getPrototypeOf"
-		}
-		return false
-	}
-	if _, ok := e.(*ast.NullLiteral); ok {
-		return true
-	}
-	v := s.currentValue(e)
-	return v != nil && goja.IsNull(v)
-}
-
 // currentValue is the value of a path that starts at the document, nil if it is unknown. It calls no code of the user:
 // documents have no getters.
 func (s *sandbox) currentValue(e ast.Expression) goja.Value {

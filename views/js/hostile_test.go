@@ -52,7 +52,7 @@ var hostile = []struct{ name, source, want string }{
 // TestHostile runs every hostile function, of three databases at a time, while another database's functions go on.
 func TestHostile(t *testing.T) {
 	const memory = 256 << 20
-	p := newTestPool(t, Options{Workers: 4, Memory: memory, Timeout: 2 * time.Second, MaxResult: 32 << 20})
+	p := newTestPool(t, Options{Workers: 4, Memory: memory, Timeout: hostileTime, MaxResult: 32 << 20})
 	done := make(chan struct{})
 	var largest, calls int64
 	var slowest time.Duration
@@ -83,7 +83,7 @@ func TestHostile(t *testing.T) {
 	close(done)
 	good.Wait()
 	t.Logf("%d calls of another database meanwhile, the slowest took %v; the largest worker had %d MB", calls, slowest, largest>>20)
-	require.Greater(t, calls, int64(20))
+	require.Greater(t, calls, int64(5))
 	require.Less(t, largest, int64(memory+64<<20))
 }
 
@@ -131,7 +131,7 @@ func shorten(err error) string {
 
 // TestStarvation lets many hostile calls of one database wait; those of others pass by.
 func TestStarvation(t *testing.T) {
-	p := newTestPool(t, Options{Workers: 2, Timeout: 500 * time.Millisecond})
+	p := newTestPool(t, Options{Workers: 2, Timeout: hostileTime / 4})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for range 30 {
@@ -143,7 +143,7 @@ func TestStarvation(t *testing.T) {
 	for i := range 20 {
 		start := time.Now()
 		require.NoError(t, p.CheckMap(context.Background(), "good"+string(rune('a'+i)), "function(doc){}"))
-		require.Less(t, time.Since(start), 5*time.Second)
+		require.Less(t, time.Since(start), 4*hostileTime)
 	}
 	cancel()
 	wg.Wait()
@@ -152,14 +152,14 @@ func TestStarvation(t *testing.T) {
 
 // TestMemoryAcrossDocuments fills a global from document to document: the call ends, the next one begins empty.
 func TestMemoryAcrossDocuments(t *testing.T) {
-	p := newTestPool(t, Options{Memory: 128 << 20})
+	p := newTestPool(t, Options{Memory: 256 << 20})
 	docs := make([][]byte, 1000)
 	for i := range docs {
 		docs[i] = []byte(`{"_id":"a"}`)
 	}
 	source := "function(doc){ if (typeof all === 'undefined') all = []; all.push('x'.repeat(1e6) + all.length); emit(all.length, 1); }"
 	_, _, err := p.Map(context.Background(), NewMapProgram("db", []string{source}, nil), docs)
-	require.EqualError(t, err, "os_process_error: OS process ran out of memory, its limit is 128 MB.")
+	require.EqualError(t, err, "os_process_error: OS process ran out of memory, its limit is 256 MB.")
 	got, err := mapText(t, p, source, "", `{"_id":"a"}`, `{"_id":"b"}`)
 	require.NoError(t, err)
 	require.Equal(t, "1:1|2:1|", got)

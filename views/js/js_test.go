@@ -16,6 +16,9 @@ func TestMain(m *testing.M) {
 
 func newTestPool(t testing.TB, opts Options) *Pool {
 	t.Helper()
+	if opts.Timeout == 0 {
+		opts.Timeout = time.Minute // machines that run tests may be busy
+	}
 	p := NewPool(opts)
 	t.Cleanup(p.Close)
 	return p

@@ -90,6 +90,64 @@ func (w *whereMade) memberText(text string) string {
 	return text
 }
 
+// isNull tells whether the value of an expression, known to be null or undefined, is null: goja's errors do not say. It
+// looks into the document that the function was given, knows what the functions of regular expressions give, and what was
+// last assigned to a variable in the text before.
+func (w *whereMade) isNull(e ast.Expression) bool { return w.isNullAfter(e, 0) }
+
+func (w *whereMade) isNullAfter(e ast.Expression, steps int) bool {
+	switch e := e.(type) {
+	case *ast.NullLiteral:
+		return true
+	case *ast.CallExpression:
+		dot, ok := e.Callee.(*ast.DotExpression)
+		if !ok {
+			return false
+		}
+		name := dot.Identifier.Name
+		return name == "match" || name == "exec" || name == "getPrototypeOf"
+	case *ast.Identifier:
+		if assigned := w.lastAssigned(e); assigned != nil && steps < 5 {
+			return w.isNullAfter(assigned, steps+1)
+		}
+	}
+	v := w.currentValue(e)
+	return v != nil && goja.IsNull(v)
+}
+
+// lastAssigned is the expression that was assigned last to a variable in the text before the place, nil if there is none.
+func (w *whereMade) lastAssigned(variable *ast.Identifier) (value ast.Expression) {
+	if w.source == nil {
+		return nil
+	}
+	last := place{}
+	consider := func(target, e ast.Node) {
+		id, ok := target.(*ast.Identifier)
+		if !ok || id.Name != variable.Name || id.Idx <= 0 {
+			return
+		}
+		if here := w.source.placeOf(id.Idx); !w.place.before(here) && !here.before(last) {
+			value, _ = e.(ast.Expression)
+			last = here
+		}
+	}
+	walk(w.source.tree, func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.AssignExpression:
+			consider(n.Left, n.Right)
+		case *ast.VariableStatement:
+			for _, b := range n.List {
+				consider(b.Target, b.Initializer)
+			}
+		case *ast.LexicalDeclaration:
+			for _, b := range n.List {
+				consider(b.Target, b.Initializer)
+			}
+		}
+	})
+	return value
+}
+
 func leftOf(e ast.Expression) ast.Expression {
 	switch e := e.(type) {
 	case *ast.DotExpression:
