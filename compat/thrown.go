@@ -67,7 +67,12 @@ func thrownText(word, reason string) *Error {
 }
 
 // CaseClause is the crash of the real server on a value that it has no case for.
-func CaseClause(v ejson.Value) *Error { return Named(KindUnknown, "case_clause", erlangText(v)) }
+func CaseClause(v ejson.Value) *Error {
+	if v.IsNull() {
+		return NewError(KindUnknown, "case_clause")
+	}
+	return Named(KindUnknown, "case_clause", erlangText(v))
+}
 
 func erlangText(v ejson.Value) string {
 	switch v.Kind() {

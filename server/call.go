@@ -44,6 +44,7 @@ type Call struct {
 	rewrites   int64            // how often the request was rewritten
 	identified bool             // a rewritten request has the user it had
 	headOnly   bool             // a rewritten request began as HEAD
+	rewritten  *rewriteResult   // what the last rewrite function changed of the request, nil for nothing
 	streamed   string           // the attachment that the request uploads by itself
 }
 

@@ -40,7 +40,7 @@ func (c *Call) requestObject(q designRequest) ([]byte, error) {
 		}
 		b = append(b, ',')
 	}
-	b = appendMethod(append(b, `"method":`...), c.methodName())
+	b = c.appendMethod(append(b, `"method":`...), c.methodName())
 	b = appendTexts(append(b, `,"requested_path":`...), c.requestedPath())
 	b = appendTexts(append(b, `,"path":`...), c.segments)
 	b = ejson.AppendString(append(b, `,"raw_path":`...), c.r.RequestURI)
@@ -71,11 +71,15 @@ func (c *Call) requestObject(q designRequest) ([]byte, error) {
 	return append(appendSecurity(append(b, `,"secObj":`...), security), '}'), nil
 }
 
-// appendMethod prints methods that Erlang's HTTP parser or CouchDB's code do not name as the list of characters they are there.
-func appendMethod(b []byte, method string) []byte {
+// appendMethod prints methods that Erlang's HTTP parser or CouchDB's code do not name as the list of characters they are there, unless a
+// rewrite function named them.
+func (c *Call) appendMethod(b []byte, method string) []byte {
 	switch method {
 	case "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "COPY":
-		return append(append(append(b, '"'), method...), '"')
+		return ejson.AppendString(b, method)
+	}
+	if c.rewritten != nil && c.rewritten.method == method {
+		return ejson.AppendString(b, method)
 	}
 	b = append(b, '[')
 	for i := range len(method) {
@@ -167,10 +171,22 @@ func (c *Call) appendHeaders(b []byte) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(ejson.AppendString(b, name), ':')
+		b = append(ejson.AppendString(b, c.spelled(name)), ':')
 		b = ejson.AppendString(b, strings.Join(headers[name], ", "))
 	}
 	return append(b, '}')
+}
+
+// spelled is a header's name as functions see it: as a rewrite function wrote it, else in the form that both HTTP servers give it.
+func (c *Call) spelled(name string) string {
+	if c.rewritten != nil {
+		for _, h := range c.rewritten.headers {
+			if strings.EqualFold(h.Name, name) {
+				return h.Name
+			}
+		}
+	}
+	return name
 }
 
 // bodyText is the member body: what the caller made of it, else the body as text; "undefined" stands for none.

@@ -96,7 +96,7 @@ func (c *Call) rewriteByFunction(d *designDoc) error {
 	}
 	to := rerouting{
 		target: rewrite.AppendQuery(rewrite.Resolve(c.Segment(0), c.Segment(2), result.path), query),
-		method: c.methodName(), headers: result.headers, body: result.body,
+		method: c.methodName(), headers: result.headers, body: result.body, result: result,
 	}
 	if result.method != "" {
 		to.method = result.method
@@ -117,6 +117,9 @@ func (c *Call) answerRewrite(r *rewriteResult) error {
 		body = nil
 	}
 	c.setDesignHeaders(r.headers)
+	if h := c.w.Header(); h["Content-Type"] == nil {
+		h["Content-Type"] = nil // else net/http would guess one
+	}
 	return c.Bytes(r.code, body)
 }
 

@@ -14,6 +14,7 @@ type rerouting struct {
 	method  string         // the client's, unless a function chose another
 	headers []compat.Param // put in place of the client's of the same names
 	body    []byte         // nil: the client's
+	result  *rewriteResult // of a rewrite function, nil for rules
 }
 
 // rerouted is what a rerouted request passes: all that depends on its path, method or headers.
@@ -67,6 +68,9 @@ func (c *Call) reroute(to rerouting) error {
 	}
 	c.r = &r
 	c.identified = len(to.headers) == 0
+	if to.result != nil {
+		c.rewritten = to.result
+	}
 	if !c.identified {
 		c.user, c.renewKey = Principal{}, ""
 	}
