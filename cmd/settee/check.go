@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views"
 )
@@ -28,7 +29,7 @@ func checkCommand() *cobra.Command {
 	return cmd
 }
 
-// check verifies what storage/doc.go and views/doc.go promise about every database, and prints each violation.
+// check verifies what storage/doc.go, views/doc.go and storage/jobs/doc.go promise about the store, and prints each violation.
 func check(ctx context.Context, o appOptions, out, progress io.Writer) (err error) {
 	store, err := openEngine(o)
 	if err != nil {
@@ -51,7 +52,7 @@ func check(ctx context.Context, o appOptions, out, progress io.Writer) (err erro
 	if n := len(violations); n > 0 {
 		return fmt.Errorf("%d violations", n)
 	}
-	if err := checkIndexes(ctx, store, out); err != nil {
+	if err := errors.Join(checkIndexes(ctx, store, out), checkJobs(ctx, store, out)); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "no violations")
@@ -74,6 +75,21 @@ func checkIndexes(ctx context.Context, engine kv.Store, out io.Writer) (err erro
 	}
 	if n := len(violations); n > 0 {
 		return fmt.Errorf("%d violations in indexes", n)
+	}
+	return nil
+}
+
+// checkJobs verifies the queue of background jobs.
+func checkJobs(ctx context.Context, engine kv.Store, out io.Writer) error {
+	violations, err := jobs.Check(ctx, engine, storage.JobsPrefix())
+	if err != nil {
+		return err
+	}
+	for _, v := range violations {
+		fmt.Fprintln(out, v)
+	}
+	if n := len(violations); n > 0 {
+		return fmt.Errorf("%d violations in jobs", n)
 	}
 	return nil
 }

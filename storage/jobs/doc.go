@@ -24,8 +24,9 @@
 //	run.go, outcome.go a running job: token, progress, heartbeat; what becomes of it
 //	sweep.go           jobs of dead workers
 //	metrics.go         what a queue counts, for Prometheus
+//	check.go           the check of the invariants
 //
-// # Invariants (TestModel checks 1 to 4 after every step)
+// # Invariants (Check and TestModel look at 1 to 4)
 //
 //  1. A waiting job has exactly one entry in keyDue, at its due time, and no lease.
 //  2. A running job has a lease with the token of its record, and no entry in keyDue.

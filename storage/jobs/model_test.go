@@ -270,6 +270,11 @@ func (m *model) compare(t *rapid.T, q *Queue) {
 	if len(got) != len(want) {
 		t.Fatalf("stored %q, want %q", got, want)
 	}
+	violations, err := Check(t.Context(), q.kv, []byte(q.keys))
+	must(t, err)
+	for _, v := range violations {
+		t.Fatal(v)
+	}
 	for key, value := range want {
 		if got[key] != value {
 			t.Fatalf("%q: %q, want %q", key, got[key], value)

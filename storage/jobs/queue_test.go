@@ -425,3 +425,34 @@ func TestOnPebble(t *testing.T) {
 		}
 	}
 }
+
+// TestCheck: keys without a job and jobs without their keys are found.
+func TestCheck(t *testing.T) {
+	store := memkv.New()
+	defer store.Close()
+	q := openQueue(t, store, true)
+	defer q.Close()
+	add(t, q, Spec{Type: "t", ID: "a"})
+	add(t, q, Spec{Type: "t", ID: "b"})
+	run, err := q.take(t.Context(), &Type{Name: "t"}, first(t, q), time.Now())
+	must(t, err)
+	violations := func(change func(kv.Tx)) int {
+		t.Helper()
+		_, err := store.Update(t.Context(), func(tx kv.Tx) error { change(tx); return nil })
+		must(t, err)
+		found, err := Check(t.Context(), store, []byte(q.keys))
+		must(t, err)
+		return len(found)
+	}
+	for n, change := range []func(kv.Tx){
+		func(kv.Tx) {},
+		func(tx kv.Tx) { tx.Set(q.keys.due("t", 5, "a"), nil) },
+		func(tx kv.Tx) { tx.Clear(q.keys.lease("t", run.ID)) },
+		func(tx kv.Tx) { tx.Set(q.keys.lease("t", run.ID), (&lease{run: newToken()}).append(nil)) },
+		func(tx kv.Tx) { tx.Set(q.keys.sub(9), nil) },
+	} {
+		if got, want := violations(change), []int{0, 1, 2, 3, 4}[n]; got != want {
+			t.Errorf("change %d: %d violations, want %d", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Check holds what is stored below the prefix against invariants 1 to 4 of doc.go and describes each violation. Nobody may work on
+// the queue meanwhile, or what runs in one snapshot must be enough.
+func Check(ctx context.Context, store kv.Store, prefix []byte) (violations []string, err error) {
+	c := checker{keys: keys(prefix)}
+	err = store.View(ctx, func(tx kv.ReadTx) error {
+		c.found, c.expected = nil, make(map[string]bool)
+		it := tx.Range(prefix, append(prefix[:len(prefix):len(prefix)], 0xff), kv.RangeOptions{WantAll: true})
+		defer it.Close()
+		for it.Next() {
+			if err := c.row(it.Key(), it.Value()); err != nil {
+				return err
+			}
+		}
+		return it.Err()
+	})
+	for key := range c.expected {
+		c.found = append(c.found, fmt.Sprintf("jobs: key %q is missing", key))
+	}
+	return c.found, err
+}
+
+// checker compares the records, which come first, with the other keys.
+type checker struct {
+	keys
+	found    []string
+	expected map[string]bool // keys that the records call for and that were not seen yet
+}
+
+func (c *checker) row(key, value []byte) error {
+	tag, rest, err := kv.ReadInt(key[len(c.keys):])
+	if err != nil {
+		return corrupt("key", err)
+	}
+	switch tag {
+	case keyJob:
+		typ, id, err := c.parseName(key)
+		if err != nil {
+			return err
+		}
+		r, err := parseRecord(value)
+		if err != nil {
+			return err
+		}
+		c.expect(typ, id, r)
+	case keyDue:
+		c.see(key, "")
+	case keyLease:
+		l, err := parseLease(value)
+		if err != nil {
+			return err
+		}
+		c.see(key, string(l.run[:]))
+	case keyNews:
+		if _, rest, err = kv.ReadString(rest); err != nil || len(rest) > 0 || len(value) != kv.VersionstampSize {
+			return corrupt("news", err)
+		}
+	default:
+		c.found = append(c.found, fmt.Sprintf("jobs: key %q is of no kind", key))
+	}
+	return nil
+}
+
+// expect notes which other keys a job has. That of a lease is noted with its token.
+func (c *checker) expect(typ, id string, r *record) {
+	switch {
+	case r.state == Running:
+		c.expected[string(c.lease(typ, id))+string(r.run[:])] = true
+	case r.state == Pending || r.due != 0:
+		c.expected[string(c.due(typ, r.due, id))] = true
+	}
+}
+
+func (c *checker) see(key []byte, token string) {
+	if !c.expected[string(key)+token] {
+		c.found = append(c.found, fmt.Sprintf("jobs: key %q belongs to no job", key))
+	}
+	delete(c.expected, string(key)+token)
+}
