@@ -252,7 +252,7 @@ func (c *Call) changeRow(o *compat.ChangesOptions, fields *mango.Fields) func([]
 		b = appendChange(b, ch)
 		if o.IncludeDocs {
 			b = append(b, `,"doc":`...)
-			if ch.Doc == nil {
+			if ch.Doc == nil || !c.showable(ch.Doc) {
 				b = append(b, "null"...)
 			} else {
 				doc, err := c.docView(ch.Doc, view)
@@ -271,6 +271,9 @@ func (c *Call) changeRow(o *compat.ChangesOptions, fields *mango.Fields) func([]
 		return append(b, '}'), nil
 	}
 }
+
+// showable takes out of a document what the user may not see; false if that is all of it.
+func (c *Call) showable(d *storage.Document) bool { return !c.hidesDocs() || c.shown(d) == nil }
 
 // appendChange appends the members of a row after its seq.
 func appendChange(b []byte, ch *storage.Change) []byte {
