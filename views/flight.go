@@ -1,8 +1,10 @@
 package views
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -202,30 +204,39 @@ func (b *builder) work() int64 {
 	return most
 }
 
-// build does it.
-func (b *builder) build(ctx context.Context) (err error) {
-	if len(b.behind) > 0 {
-		p := &pass{builder: b, members: b.behind}
-		if p.program, err = b.v.program(b.db.Name(), p.defs()); err != nil {
+// build does it. Indexes that are about as far behind as each other share a pass; one that is far ahead does not take part in a pass
+// over documents that it has.
+func (b *builder) build(ctx context.Context) error {
+	slices.SortStableFunc(b.behind, func(x, y *member) int { return cmp.Compare(y.pending, x.pending) })
+	for left := b.behind; len(left) > 0; {
+		n := 1
+		for n < len(left) && left[n].pending >= left[0].pending/2 {
+			n++
+		}
+		if err := b.pass(ctx, left[:n]); err != nil {
 			return err
 		}
-		b.task.done.Store(0)
-		b.task.total.Store(0)
-		for _, m := range b.behind {
-			b.task.total.Store(max(b.task.total.Load(), m.pending))
-		}
-		b.task.advance(0)
-		if err := p.prepareLevels(ctx); err != nil {
-			return err
-		}
-		if err := p.bring(ctx); err != nil {
-			return err
-		}
+		left = left[n:]
 	}
 	if err := b.finishLevels(ctx); err != nil {
 		return err
 	}
 	return b.settle(ctx)
+}
+
+// pass brings some indexes to the end of the feed; the first one has the most to do.
+func (b *builder) pass(ctx context.Context, members []*member) (err error) {
+	p := &pass{builder: b, members: members}
+	if p.program, err = b.v.program(b.db.Name(), p.defs()); err != nil {
+		return err
+	}
+	b.task.done.Store(0)
+	b.task.total.Store(members[0].pending)
+	b.task.advance(0)
+	if err := p.prepareLevels(ctx); err != nil {
+		return err
+	}
+	return p.bring(ctx)
 }
 
 // settle makes the aggregates of interactive indexes anew that the documents' transactions have left stale.

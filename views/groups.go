@@ -130,6 +130,7 @@ func (q *query) addGroup(s *storage.Snapshot, key []byte, value *reduce.Value) e
 	if value.Overflow != "" {
 		r = Row{Key: []byte("null"), Err: overflow(value.Overflow)}
 	}
+	q.given++
 	q.batch.rows = append(q.batch.rows, r)
 	if q.batch.full() {
 		return q.batch.flush(s, q.sink)

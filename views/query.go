@@ -26,7 +26,8 @@ type query struct {
 	spans       []span
 	skip, limit int64 // what is left
 	last        []byte
-	inSpan      bool // last is the place of the last row taken from spans[0]
+	inSpan      bool  // last is the place of the last row taken from spans[0]
+	given       int64 // rows put into the batch
 	batch       rowBatch
 	groups      groupQuery // of a reduce query
 }
@@ -52,8 +53,9 @@ func (w *View) Query(ctx context.Context, o *compat.ViewOptions, sink Sink) erro
 
 // run calls serve with snapshots until it is through.
 func (q *query) run(ctx context.Context, serve func(context.Context, *storage.Snapshot, *member) error) error {
-	const maxFailures = 10
+	const maxFailures = 10 // snapshots in a row that were too old for a single row
 	for failures := 0; ; {
+		before := q.given
 		err := q.w.db.View(ctx, func(s *storage.Snapshot) error {
 			m, err := q.member(s)
 			if err != nil {
@@ -72,7 +74,9 @@ func (q *query) run(ctx context.Context, serve func(context.Context, *storage.Sn
 				return err
 			}
 		case errors.Is(err, kv.ErrTooOld) && ctx.Err() == nil && failures < maxFailures:
-			failures++
+			if failures++; q.given > before {
+				failures = 0
+			}
 		default:
 			return err
 		}
@@ -302,6 +306,7 @@ func (q *query) take(s *storage.Snapshot, r *storedRow) error {
 		return nil
 	}
 	q.limit--
+	q.given++
 	q.batch.add(r)
 	if q.batch.full() {
 		return q.batch.flush(s, q.sink)

@@ -68,11 +68,15 @@ func (ix *Index) Scan(ctx context.Context, scan Scan, fn ScanFunc) error {
 	if scan.Wanted > 0 {
 		run.window = min(scan.Wanted, scanWindow)
 	}
-	const maxFailures = 10
+	const maxFailures = 10 // snapshots in a row that were too old for a single row
 	for failures := 0; ; failures++ {
+		before := run.given
 		err := ix.w.db.View(ctx, run.serve)
 		if errors.Is(err, storage.ErrStop) {
 			return nil
+		}
+		if run.given > before {
+			failures = 0
 		}
 		if !errors.Is(err, kv.ErrTooOld) || ctx.Err() != nil || failures == maxFailures {
 			return err
@@ -87,6 +91,7 @@ type indexScan struct {
 	fn     ScanFunc
 	window int
 	last   []byte // place of the last row given
+	given  int
 	batch  rowBatch
 	next   []byte // place of the last row in the batch
 }
@@ -169,7 +174,7 @@ func (c *indexScan) give(s *storage.Snapshot) error {
 			return err
 		}
 	}
-	if len(rows) > 0 {
+	if c.given += len(rows); len(rows) > 0 {
 		c.last = append(c.last[:0], c.next...)
 	}
 	c.batch.rows, c.batch.mem = rows[:0], c.batch.mem[:0]

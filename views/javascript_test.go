@@ -1,0 +1,89 @@
+package views
+
+import (
+	"testing"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/views/js"
+)
+
+// newScriptBench is a store whose views run JavaScript.
+func newScriptBench(t *testing.T) *bench {
+	b := newBench(t, memkv.New(), storage.CreateOptions{})
+	pool := js.NewPool(js.Options{})
+	t.Cleanup(pool.Close)
+	b.views.opts.JS = pool
+	return b
+}
+
+func TestJavaScript(t *testing.T) {
+	b := newScriptBench(t)
+	b.put(t, "a", `{"n":1}`)
+	b.put(t, "b", `{"n":2}`)
+	b.put(t, "c", `{"n":3}`)
+	b.put(t, "_design/d", `{"views":{"lib":{"twice":"exports.f = function(x) { return 2 * x; }"},
+		"v":{"map":"function(doc) { emit(doc._id, require('views/lib/twice').f(doc.n)); }","reduce":"function(k, v, r) { return sum(v); }"},
+		"keys":{"map":"function(doc) { if (doc.n === 2) throw new Error('two'); emit(doc.n, Object.keys(doc)); }"}}}`)
+	want(t, "rows", b.query(t, "d", "v", "reduce=false").rows, `[a "a"=2 b "b"=4 c "c"=6]`)
+	want(t, "sum", b.query(t, "d", "v", "").rows, `[null=12]`)
+	want(t, "groups", b.query(t, "d", "v", "group=true&descending=true").rows, `["c"=6 "b"=4 "a"=2]`)
+	want(t, "a map that throws", b.query(t, "d", "keys", "").rows, `[a 1=["_id","_rev","n"] c 3=["_id","_rev","n"]]`)
+	var failed []string
+	must(t, b.views.Errors(t.Context(), b.db, "_design/d", "keys", func(e MapError) error {
+		failed = append(failed, e.ID)
+		return nil
+	}))
+	want(t, "failed", failed, "[b]")
+}
+
+// TestFatalErrors: one map function that fails fatally keeps the whole design document behind, until the document changes.
+func TestFatalErrors(t *testing.T) {
+	b := newScriptBench(t)
+	b.put(t, "_design/d", `{"views":{"good":{"map":"function(doc) { emit(doc._id, 1); }"},"bad":{"map":"function(doc) { if (doc.fatal) throw(['fatal', 'not_found', 'gone']); }"}}}`)
+	b.put(t, "a", `{}`)
+	want(t, "rows", len(b.query(t, "d", "good", "").rows), 1)
+	b.put(t, "b", `{"fatal":true}`)
+	for _, view := range []string{"good", "bad"} {
+		err := b.tryQuery("d", view, "", discard{})
+		if e, ok := compat.AsError(err); !ok || e.Status() != 404 || e.Reason != "gone" {
+			t.Errorf("%s: %v", view, err)
+		}
+	}
+	want(t, "stale rows", len(b.query(t, "d", "good", "update=false").rows), 1)
+	b.put(t, "b", `{}`)
+	want(t, "healed", len(b.query(t, "d", "good", "").rows), 2)
+}
+
+// TestCheckDesign has the errors of saving in CouchDB's order; recordings have the rest.
+func TestCheckDesign(t *testing.T) {
+	b := newScriptBench(t)
+	for body, reason := range map[string]string{
+		`{"views":{"v":{"map":"function(doc) { emit(1); }","reduce":"_sum"}}}`:                  "",
+		`{"views":{"v":{"map":1}},"filters":{"f":1}}`:                                           "`filters.f` field must have string or object type",
+		`{"views":{"v":{"map":1},"w":{"reduce":1}}}`:                                            "`views.v.map` field must have string type",
+		`{"views":{"v":{"reduce":"_sum"}}}`:                                                     "View `v` must contain map function",
+		`{"views":{"v":{"map":"function(doc) {}","reduce":"_foo"}}}`:                            "`_foo` is not a supported reduce function.",
+		`{"views":{"v":{"map":"function(doc) {}","reduce":"_top_101"}}}`:                        "rank value must be between 1 and 100",
+		`{"options":{"partitioned":true}}`:                                                      "partitioned option cannot be true in a non-partitioned database.",
+		`{"options":{"partitioned":null}}`:                                                      "`options.partitioned` field must have boolean type",
+		`{"rewrites":{}}`:                                                                       "`rewrites` field must have array or string type",
+		`{"language":"klingon","views":{"v":{"map":"qapla'"}}}`:                                 "",
+		`{"language":"query","views":{"v":{"map":"text"}}}`:                                     "`views.v.map` field must have object type",
+		`{"views":{"v":{"map":"function(doc) { x }"},"w":{"map":"function(doc) { x }"}},"x":1}`: "",
+	} {
+		err := b.views.CheckDesign(t.Context(), "db", false, []byte(body))
+		got := ""
+		if e, ok := compat.AsError(err); ok {
+			got = e.Reason
+		} else if err != nil {
+			got = err.Error()
+		}
+		want(t, body, got, reason)
+	}
+	err := b.views.CheckDesign(t.Context(), "db", false, []byte(`{"views":{"v":{"map":"function(doc) {"}}}`))
+	if e, ok := compat.AsError(err); !ok || e.Kind != compat.KindCompilationError {
+		t.Errorf("a function that does not compile: %v", err)
+	}
+}
