@@ -14,6 +14,7 @@ type cover struct {
 	slot  Slot
 	r     kv.ReadTx
 	arena arena
+	stale int // stale aggregates met
 }
 
 // entry is a boundary with what is stored for it; a nil aggregate is stale.
@@ -61,8 +62,8 @@ func (c *cover) addStretches(group *gathered, n int, entries []entry, to []byte)
 			continue
 		}
 		from := entries[i].bound
-		for i < len(entries) && entries[i].agg == nil {
-			i++
+		for ; i < len(entries) && entries[i].agg == nil; i++ {
+			c.stale++
 		}
 		end := to
 		if i < len(entries) {

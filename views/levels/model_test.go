@@ -224,6 +224,14 @@ func TestQueriesEqualRows(t *testing.T) {
 			if err := x.SettleAll(ctx, store, nil); err != nil {
 				t.Fatal(err)
 			}
+			for _, slot := range slots {
+				q := levels.Query{Level: 1, Limit: -1}
+				if err := store.View(ctx, func(r kv.ReadTx) error {
+					return x.Reduce(ctx, r, slot, &q, func(*levels.Group) error { return nil })
+				}); err != nil || q.Stale != 0 {
+					t.Fatalf("%d stale aggregates, %v", q.Stale, err)
+				}
+			}
 			checkAll(t, store, x, slots, rng, m, 40)
 			if err := x.Build(ctx, store, nil); err != nil {
 				t.Fatal(err)

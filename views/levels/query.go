@@ -20,6 +20,8 @@ type Query struct {
 	Skip, Limit int64 // groups; a negative Limit is none
 	// RowsOnly does without the levels, which need not exist.
 	RowsOnly bool
+	// Stale counts the stale aggregates that the query has met: where they are many, SettleAll makes the next one faster.
+	Stale int
 }
 
 // Group is one row of an answer. Memory stays valid.
@@ -50,6 +52,7 @@ func (x *Index) Reduce(ctx context.Context, r kv.ReadTx, slot Slot, q *Query, em
 	if flushErr := run.flush(); err == nil {
 		err = flushErr
 	}
+	q.Stale += run.stale
 	return err
 }
 
