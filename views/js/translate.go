@@ -2,34 +2,74 @@ package js
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
 )
 
-// translate gives an error that goja made the text that CouchDB's engine has for it. Other values stay as they are.
+// translate gives an error that goja made the text that CouchDB's engine has for it, and tells where it was made as that
+// engine does. Other values stay as they are.
 func (s *sandbox) translate(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ClassName() != "Error" {
 		return v
 	}
-	message, ok := o.Get("message").(goja.String)
-	if !ok {
-		return v
+	if message, ok := o.Get("message").(goja.String); ok {
+		s.translateMessage(o, message.String())
 	}
-	old := message.String()
+	s.translateStack(o)
+	return v
+}
+
+func (s *sandbox) translateMessage(o *goja.Object, old string) {
 	text := s.errorText(o, old)
 	if text == old {
-		return v
+		return
 	}
 	_ = o.Set("message", text)
 	if kind := errorKind(text); kind != "" {
-		if prototype, ok := s.vm.Get(kind).(*goja.Object); ok {
-			_ = o.SetPrototype(prototype.Get("prototype").ToObject(s.vm))
+		if constructor, ok := s.vm.Get(kind).(*goja.Object); ok {
+			if prototype, ok := constructor.Get("prototype").(*goja.Object); ok {
+				_ = o.SetPrototype(prototype)
+			}
 		}
 	}
-	return v
+}
+
+// translateStack writes the stack of an error in SpiderMonkey's form, function@file:line:column, with the frames that are in
+// sources of users; fileName, lineNumber and columnNumber are those of the first one.
+func (s *sandbox) translateStack(o *goja.Object) {
+	stack, ok := o.Get("stack").(goja.String)
+	if !ok || !strings.Contains(stack.String(), "\n\tat ") {
+		return
+	}
+	var b strings.Builder
+	for line := range strings.SplitSeq(stack.String(), "\n") {
+		m := framePattern.FindStringSubmatch(line)
+		if m == nil || !strings.HasPrefix(line, "\tat ") || m[1] == prelude.name {
+			continue
+		}
+		name, _, named := strings.Cut(strings.TrimPrefix(line, "\tat "), " (")
+		if !named {
+			name = ""
+		}
+		if b.Len() == 0 {
+			row, _ := strconv.Atoi(m[2])
+			column, _ := strconv.Atoi(m[3])
+			hide(o, "fileName", s.vm.ToValue("<unknown>"))
+			hide(o, "lineNumber", s.vm.ToValue(row))
+			hide(o, "columnNumber", s.vm.ToValue(column))
+		}
+		b.WriteString(name + "@<unknown>:" + m[2] + ":" + m[3] + "\n")
+	}
+	hide(o, "stack", s.vm.ToValue(b.String()))
+}
+
+// hide sets a member that is not enumerated, unless the object is frozen.
+func hide(o *goja.Object, name string, v goja.Value) {
+	_ = o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
 // errorKind names the constructor of errors that goja makes of another kind.

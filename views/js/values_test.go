@@ -87,6 +87,14 @@ func TestReduce(t *testing.T) {
 	require.ErrorContains(t, err, "compilation_error: (new Error(\"Line 1: Unexpected end of input\"")
 }
 
+// Errors that were caught tell where they were made as SpiderMonkey does.
+func TestStack(t *testing.T) {
+	p := newTestPool(t, Options{})
+	got, err := mapText(t, p, "function(doc){ function f(){ doc.x.y; }\n try { f(); } catch (e) { emit([e.fileName, e.lineNumber, e.stack], Object.keys(e)); } }", "", `{}`)
+	require.NoError(t, err)
+	require.Equal(t, `["<unknown>",3,"f@<unknown>:3:15\n@<unknown>:6:10\n"]:[]|`, got)
+}
+
 // Functions declared in blocks are visible outside in sloppy code.
 func TestBlockFunctions(t *testing.T) {
 	p := newTestPool(t, Options{})
