@@ -36,6 +36,8 @@ type Index struct {
 
 	auto *fieldindex.Definition // of KindAuto
 	def  []byte                 // the definition as listings show it
+	// unreadable says that CouchDB took a filter that this package does not: the index has no rows.
+	unreadable bool
 }
 
 // AllDocs is the index that every database has.
@@ -74,6 +76,8 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 			ix.Columns = append(ix.Columns, column.Text())
 		}
 		ix.Filter = partialFilter(definition).Kind() != ejson.Invalid
+		_, err := newMapper(definition.AppendJSON(nil))
+		ix.unreadable = err != nil
 		found = append(found, ix)
 	}
 	return found

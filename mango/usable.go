@@ -35,6 +35,9 @@ func (ix *Index) unusable(s *Selector, sort []string) string {
 	if ix.Kind == KindAuto {
 		return ix.unusableAuto(s, sort)
 	}
+	if ix.unreadable {
+		return reasonFields
+	}
 	var required []string
 	for _, column := range ix.Columns {
 		if column != "_id" && column != "_rev" && !slices.Contains(sort, column) && !slices.Contains(required, column) {

@@ -37,6 +37,12 @@ func find(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if plan.Index().Kind != mango.KindAllDocs {
+		// What an index holds is not cut down to what the user may see.
+		if err := c.mayQuery(); err != nil {
+			return err
+		}
+	}
 	s := c.Stream(http.StatusOK)
 	if _, err := s.WriteString(`{"docs":[`); err != nil {
 		return err
