@@ -95,7 +95,11 @@ func (p *localPeer) Put(ctx context.Context, doc *replication.Document) error {
 	if err != nil {
 		return putError(doc.ID, doc.Rev, err)
 	}
-	d, err := c.replicated(doc.JSON)
+	rules, err := c.docRules()
+	if err != nil {
+		return putError(doc.ID, doc.Rev, err)
+	}
+	d, err := replicated(doc.JSON, rules)
 	if err != nil {
 		return putError(doc.ID, doc.Rev, err)
 	}
@@ -139,14 +143,12 @@ func (c *Call) uploadFrom(u *storage.Uploads, a *compat.Attachment, from *replic
 }
 
 // replicated reads a document that comes with its revisions.
-func (c *Call) replicated(json []byte) (*compat.Document, error) {
-	v, err := ejson.Parse(json)
+func replicated(json []byte, rules compat.DocRules) (*compat.Document, error) {
+	p := ejson.AcquireParser()
+	defer p.Release()
+	v, err := p.Parse(json)
 	if err != nil {
 		return nil, compat.ErrInvalidJSON
-	}
-	rules, err := c.docRules()
-	if err != nil {
-		return nil, err
 	}
 	rules.Terms = false
 	d, err := compat.ParseDocument(v, rules)
@@ -182,9 +184,13 @@ func (p *localPeer) BulkWrite(ctx context.Context, docs [][]byte) ([]replication
 	if err != nil {
 		return nil, requestError("bulk_docs_failed", err)
 	}
+	rules, err := c.docRules()
+	if err != nil {
+		return nil, bulkError(err)
+	}
 	parsed := make([]*compat.Document, len(docs))
 	for i, json := range docs {
-		if parsed[i], err = c.replicated(json); err != nil {
+		if parsed[i], err = replicated(json, rules); err != nil {
 			return nil, bulkError(err)
 		}
 	}
