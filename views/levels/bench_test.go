@@ -136,10 +136,10 @@ func BenchmarkUpdate(b *testing.B) {
 				rows := map[string][]byte{}
 				for range 500 {
 					i := rng.IntN(n)
-					key, value := benchRow(i)
+					key, _ := benchRow(i)
 					rows[string(key)] = nil
 					r := testRow{key: fmt.Sprintf("[%d,%d]", rng.IntN(100), i), id: fmt.Sprintf("doc%08d", i), value: "5"}
-					key, value = r.encode()
+					key, value := r.encode()
 					rows[string(key)] = value
 				}
 				must(b, change(context.Background(), store, x, true, rows))

@@ -3,6 +3,7 @@ package levels_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -334,10 +335,7 @@ func TestRecordedIndexErrors(t *testing.T) {
 				rows = append(rows, reduce.Row{Key: []byte(r.key), ID: []byte(r.id), Value: []byte(r.value)})
 			}
 			var got *compat.Error
-			if e, ok := reduce.CheckRows("_stats", rows).(*compat.Error); ok {
-				got = e
-			}
-			if got == nil || got.Name != "invalid_value" || got.Reason != reason || !got.Ref {
+			if !errors.As(reduce.CheckRows("_stats", rows), &got) || got.Name != "invalid_value" || got.Reason != reason || !got.Ref {
 				t.Errorf("%s %s:\n%+v\nwant\n%s", sc.Name, step.Do, got, reason)
 			}
 			compared++
