@@ -38,7 +38,7 @@ func confine(memory int64) error {
 		{unix.RLIMIT_CORE, 0},
 		{unix.RLIMIT_FSIZE, 0},
 		{unix.RLIMIT_NOFILE, 0},
-		{unix.RLIMIT_DATA, uint64(memory + reserved)},
+		{unix.RLIMIT_DATA, uint64(memory + reserved + detector)},
 	}
 	for _, l := range limits {
 		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: l.value, Max: l.value}); err != nil {
