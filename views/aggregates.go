@@ -128,20 +128,29 @@ func (v *Views) levels(m *member) (*levels.Index, error) {
 		m.above = x
 		return x, nil
 	}
+	x, err := newLevels(m, func(source string) (reduce.Func, error) { return v.function(m.tenant, source) })
+	if err != nil {
+		return nil, err
+	}
+	m.above = x
+	v.aggregates.Add(key, x)
+	return x, nil
+}
+
+// newLevels makes the levels that a record describes, with the reduce functions that function makes.
+func newLevels(m *member, function func(source string) (reduce.Func, error)) (*levels.Index, error) {
 	o := levels.Options{
 		Config: levels.Config{Levels: m.rec.levelHeight, Fan: m.rec.levelFan, Sums: m.rec.sums},
 		Rows:   m.keys.rows, Levels: m.keys.levels, Layout: layout{m.def.raw, m.def.partitioned},
 	}
 	for _, s := range m.rec.slots {
-		f, err := v.function(m.tenant, s.source)
+		f, err := function(s.source)
 		if err != nil {
 			return nil, err
 		}
 		o.Slots = append(o.Slots, levels.Slot{Number: s.number, Func: f})
 	}
-	m.above = levels.New(o)
-	v.aggregates.Add(key, m.above)
-	return m.above, nil
+	return levels.New(o), nil
 }
 
 // levelsKey names the levels in the cache: by the prefix of the rows, which is never used again, and what else New is given.
@@ -201,6 +210,14 @@ func (m *member) complete() bool {
 		return true
 	}
 	return m.rec.levels && !slices.ContainsFunc(m.def.reduces, func(source string) bool { return m.rec.slot(source) == 0 })
+}
+
+// unchecked tells whether a reduce function is to come that may refuse the values of the rows, as _stats does: that is an error of the
+// whole index.
+func (m *member) unchecked() bool {
+	return slices.ContainsFunc(m.def.reduces, func(source string) bool {
+		return reduce.Canonical(source) == "_stats" && m.rec.slot(source) == 0
+	})
 }
 
 // applyRows writes what w collected, and what is kept above the rows.
@@ -376,15 +393,6 @@ func (v *Views) countBefore(r kv.ReadTx, m *member, place []byte) (int64, error)
 		return 0, nil
 	}
 	return v.count(r, m, span{hi: place})
-}
-
-// countLevels counts the rows before a place, nil is behind all, by the levels without any reduce function.
-func countLevels(r kv.ReadTx, m *member, place []byte) (int64, error) {
-	x := levels.New(levels.Options{
-		Config: levels.Config{Levels: m.rec.levelHeight, Fan: m.rec.levelFan, Sums: m.rec.sums},
-		Rows:   m.keys.rows, Levels: m.keys.levels, Layout: layout{m.def.raw, m.def.partitioned},
-	})
-	return x.CountBefore(r, place)
 }
 
 // selectRow gives the place of the row with n rows before it; it must be there, and so must the levels.

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/reduce"
 )
 
 // Violation is an index that is not what the package promises.
@@ -44,7 +45,7 @@ func Check(ctx context.Context, s *storage.Store) ([]Violation, error) {
 			for _, m := range members {
 				if err == nil {
 					c := memberCheck{r: snap.KV(), m: m, database: name}
-					err = c.run()
+					err = c.run(ctx)
 					all = append(all, c.violations...)
 				}
 			}
@@ -73,7 +74,7 @@ func (c *memberCheck) violate(invariant int, format string, args ...any) {
 	}
 }
 
-func (c *memberCheck) run() error {
+func (c *memberCheck) run(ctx context.Context) error {
 	if err := c.ids(); err != nil {
 		return err
 	}
@@ -84,7 +85,10 @@ func (c *memberCheck) run() error {
 	if failed != c.failed {
 		c.violate(5, "%d messages of failed documents, %d entries", failed, c.failed)
 	}
-	return c.rows()
+	if err := c.rows(); err != nil {
+		return err
+	}
+	return c.levels(ctx)
 }
 
 func countKeys(r kv.ReadTx, prefix []byte) (n int64, err error) {
@@ -139,28 +143,10 @@ func (c *memberCheck) row(id string, kept *keptRow) error {
 	return nil
 }
 
-// countEvery is the number of rows between two comparisons of the levels' counts.
-const countEvery = 997
-
-// rows counts the rows, and compares with IDS, the counter and the levels.
+// rows counts the rows, and compares with IDS and the counter.
 func (c *memberCheck) rows() error {
-	it := c.m.rows(c.r, span{}, kv.RangeOptions{WantAll: true})
-	defer it.Close()
-	base := len(c.m.keys.rows)
-	var n int64
-	for ; it.Next(); n++ {
-		if !c.m.rec.levels || n%countEvery != 0 {
-			continue
-		}
-		before, err := countLevels(c.r, c.m, it.Key()[base:])
-		if err != nil {
-			return err
-		}
-		if before != n {
-			c.violate(7, "%d rows before row %d by the levels", before, n)
-		}
-	}
-	if err := it.Err(); err != nil {
+	n, err := c.m.countRows(c.r, span{})
+	if err != nil {
 		return err
 	}
 	if n != c.named {
@@ -170,12 +156,24 @@ func (c *memberCheck) rows() error {
 	if counter(value) != n {
 		c.violate(3, "%d rows, counter %d", n, counter(value))
 	}
-	if err != nil || !c.m.rec.levels {
+	return err
+}
+
+// levels compares what is kept above the rows with them, but for the aggregates of functions in JavaScript.
+func (c *memberCheck) levels(ctx context.Context) error {
+	if !c.m.rec.levels {
+		return nil
+	}
+	builtin := *c.m
+	builtin.above, builtin.rec.slots = nil, nil
+	for _, s := range c.m.rec.slots {
+		if reduce.Builtin(s.source) {
+			builtin.rec.slots = append(builtin.rec.slots, s)
+		}
+	}
+	x, err := newLevels(&builtin, func(source string) (reduce.Func, error) { return reduce.New(source, reduce.Options{}) })
+	if err != nil {
 		return err
 	}
-	total, err := countLevels(c.r, c.m, nil)
-	if total != n {
-		c.violate(7, "%d rows, %d by the levels", n, total)
-	}
-	return err
+	return x.Check(ctx, c.r, func(format string, args ...any) { c.violate(7, format, args...) })
 }

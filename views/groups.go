@@ -18,6 +18,9 @@ type groupQuery struct {
 	ranges  []levels.Range // of those that are left
 }
 
+// manyStale is the number of stale aggregates that a query may meet before they are made anew in the background.
+const manyStale = 8
+
 // serveGroups gives the rows of a reduce query that are left.
 func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, m *member) error {
 	if !q.begun {
@@ -55,7 +58,7 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, m *member)
 	if err != nil {
 		return err
 	}
-	if err := q.batch.flush(s, q.sink); err != nil || !m.rec.interactive || slot.Number == 0 {
+	if err := q.batch.flush(s, q.sink); err != nil || g.query.Stale <= manyStale {
 		return err
 	}
 	return q.w.v.settleSoon(q.w.db, q.w.design, q.w.uuid)

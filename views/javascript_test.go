@@ -87,3 +87,15 @@ func TestCheckDesign(t *testing.T) {
 		t.Errorf("a function that does not compile: %v", err)
 	}
 }
+
+// TestStatsOverBuiltRows: a _stats that comes to rows that are there already refuses them as it does when it is there first.
+func TestStatsOverBuiltRows(t *testing.T) {
+	b := newBench(t, memkv.New(), storage.CreateOptions{})
+	b.put(t, "a", `{"emit":[[1,"x"]]}`)
+	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a"}}`))
+	want(t, "rows", len(b.query(t, "d", "v", "").rows), 1)
+	b.put(t, "_design/e", designBody("emitter", `{"v":{"map":"a","reduce":"_stats"},"w":{"map":"b"}}`))
+	if e, ok := compat.AsError(b.tryQuery("e", "v", "reduce=false", discard{})); !ok || e.Word() != "invalid_value" {
+		t.Errorf("error %v", e)
+	}
+}

@@ -106,7 +106,7 @@ func (q *query) member(s *storage.Snapshot) (*member, error) {
 			return nil, err
 		}
 	}
-	if m == nil || m.behind(q.target) {
+	if m == nil || m.behind(q.target) || !q.waited && !m.rec.interactive && m.unchecked() {
 		q.waited = true
 		return nil, errBehind
 	}
