@@ -149,9 +149,7 @@ func (h *hoister) descend(v reflect.Value) {
 			n.List = h.block(n.List)
 		case *ast.CaseStatement:
 			n.Consequent = h.block(n.Consequent)
-		case *ast.Binding, ast.Node:
-			h.descend(v.Elem())
-		case *ast.ParameterList:
+		default:
 			h.descend(v.Elem())
 		}
 	}
