@@ -225,6 +225,8 @@ func TestDesignDocumentsAreCheckedOnEveryPath(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, do(s, "GET", "/db/_design/bad", "").Code)
 	require.Equal(t, http.StatusOK, do(s, "GET", "/db/fine", "").Code)
 	require.Equal(t, http.StatusConflict, do(s, "PUT", "/db/_design/d", "{"+bad+"}").Code)
+	w = do(s, "PUT", "/db/_design/bad", `{"language":"member","views":{"v":{"map":"k","options":1}}}`)
+	require.Contains(t, w.Body.String(), "`views.v.options` field must have object type")
 }
 
 func TestInfoCompactAndCleanup(t *testing.T) {

@@ -87,6 +87,9 @@ func checkFields(ddoc ejson.Value) error {
 		if _, ok := view.Get("map"); !ok {
 			return compat.NewError(compat.KindInvalidDesignDoc, "View `"+name.Text()+"` must contain map function")
 		}
+		if err := checkPath(view, []step{{"options", isObject}}, "views."+name.Text()+"."); err != nil { // CouchDB crashes
+			return err
+		}
 	}
 	return nil
 }
