@@ -68,13 +68,12 @@ type filteredRow struct {
 type filterScan struct {
 	*functionFilter
 	row   func(*storage.Change) error
-	none  bool  // no row is wanted: the scan only looks for where the first would be
+	none  bool  // no row is wanted: the scan only looks at the first
 	left  int64 // rows still wanted, negative: any number
 	rows  []filteredRow
 	docs  [][]byte
 	size  int
 	batch int                // documents in a crossing
-	seen  *storage.Change    // the last row that was decided
 	ended *storage.UpdateSeq // where the feed ends if a limit ended it
 	spare int64              // rows behind it that were read
 }
@@ -84,6 +83,9 @@ func (f *functionFilter) scan(since storage.Seq, limit int64, row func(*storage.
 	s := &filterScan{functionFilter: f, row: row, none: limit == 0, left: limit, batch: filterBatch}
 	opts := f.c.storageOptions(f.o, since, -1)
 	opts.IncludeDocs = true
+	if s.none {
+		opts.Limit = 1
+	}
 	end, err := f.c.db.Changes(f.c.Context(), opts, s.take)
 	if err == nil && s.ended == nil {
 		err = s.flush()
@@ -101,7 +103,7 @@ func (f *functionFilter) scan(since storage.Seq, limit int64, row func(*storage.
 	return end, err
 }
 
-// errBeforeFirst ends a scan for no rows at its very beginning.
+// errBeforeFirst ends a scan for no rows before the first one: it passes. One that does not pass counts as seen, as in CouchDB.
 var errBeforeFirst = errors.New("the first row passes")
 
 // take gathers a row with the documents that the function is asked about: the winner, with style=all_docs every leaf. They show no other
@@ -184,7 +186,7 @@ func (s *filterScan) flush() error {
 		passes = passes[rows[i].docs:]
 		if ch.Revs = passing; len(passing) > 0 {
 			if s.none {
-				return s.endBefore(int64(len(rows) - i))
+				return errBeforeFirst
 			}
 			if err := s.row(ch); err != nil {
 				return err
@@ -194,18 +196,8 @@ func (s *filterScan) flush() error {
 				return storage.ErrStop
 			}
 		}
-		s.seen = ch
 	}
 	return failure
-}
-
-// endBefore ends a scan for no rows before the first one that passes, as CouchDB does; behind are the rows read from there on.
-func (s *filterScan) endBefore(behind int64) error {
-	if s.seen == nil {
-		return errBeforeFirst
-	}
-	s.ended, s.spare = &s.seen.Seq, behind
-	return storage.ErrStop
 }
 
 // ask runs the function; the passes are those of the documents before a failure.

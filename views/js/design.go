@@ -70,6 +70,9 @@ func parseReply(reply []byte) (ejson.Value, error) {
 }
 
 func replyError(v ejson.Value) error {
+	if v.Kind() == ejson.Array && v.Len() == 2 && firstOf(v).TextIs("log") {
+		return errTimedOut // taken for a text to be logged, it is no answer
+	}
 	if v.Kind() != ejson.Array || v.Len() != 3 {
 		return nil
 	}
@@ -90,6 +93,13 @@ func replyError(v ejson.Value) error {
 		return &RawError{Err: thrown, Body: body.Text()}
 	}
 	return thrown
+}
+
+func firstOf(list ejson.Value) ejson.Value {
+	for e := range list.Elements() {
+		return e
+	}
+	return ejson.Value{}
 }
 
 // RawError is an error whose reason is an object with the member body alone: a list function that has begun to answer ends its answer with
@@ -333,7 +343,7 @@ func decodeVerdict(reply []byte) error {
 				word = name.Text()
 			}
 			if reason.IsNull() && word == "unknown_error" {
-				return compat.Named(compat.KindError, word, "null")
+				return compat.Named(compat.KindError, word, word)
 			}
 			return compat.Thrown(word, reason)
 		}

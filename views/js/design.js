@@ -194,11 +194,12 @@ function (native, global, toSource, outerArray) {
 
     // ---- answers ----
     // A value that JSON.stringify refuses is never answered in CouchDB: the process times out.
+    const unanswered = '["error","os_process_error","OS process timed out."]';
     function text(message) {
         try {
-            return stringify(message) || 'false';
+            return stringify(message) || unanswered;
         } catch (e) {
-            return '["error","os_process_error","OS process timed out."]';
+            return unanswered;
         }
     }
     function refuse(word, reason) { return ['error', word, reason]; }
