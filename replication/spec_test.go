@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -75,7 +76,8 @@ func FuzzParseSpec(f *testing.F) {
 		}
 		s, err := ParseSpec(doc, &set)
 		if err != nil {
-			if bad, ok := err.(*SpecError); !ok || bad.Forbidden() == "" {
+			var bad *SpecError
+			if !errors.As(err, &bad) || bad.Forbidden() == "" {
 				t.Fatalf("%T %v", err, err)
 			}
 			return

@@ -24,6 +24,8 @@ type watcher struct {
 
 const (
 	watchPause = time.Second
+	// absentPause is how often a database is looked for that is not there.
+	absentPause = 5 * time.Second
 	// lookPause is how often all names are looked at: for the case that _global_changes is not there or has lost an event.
 	lookPause = 5 * time.Minute
 )
@@ -31,10 +33,10 @@ const (
 func (w *watcher) run() {
 	for w.ctx.Err() == nil {
 		if err := w.lookAtAll(); err != nil {
-			w.failed(err)
+			w.failed(w.ctx, err)
 		}
 		if err := w.followEvents(lookPause); err != nil {
-			w.failed(err)
+			w.failed(w.ctx, err)
 		}
 	}
 	for _, stop := range w.followed {
@@ -43,14 +45,18 @@ func (w *watcher) run() {
 }
 
 // failed waits a little after an error.
-func (w *watcher) failed(err error) {
-	if w.ctx.Err() != nil {
+func (w *watcher) failed(ctx context.Context, err error) {
+	if ctx.Err() != nil {
 		return
 	}
-	if !errors.Is(err, compat.KindNoDatabase) && !errors.Is(err, kv.ErrClosed) {
+	pause := watchPause
+	switch {
+	case errors.Is(err, compat.KindNoDatabase):
+		pause = absentPause
+	case !errors.Is(err, kv.ErrClosed):
 		w.s.o.Log.Warn("replicator databases", "error", err)
 	}
-	_ = sleep(w.ctx, watchPause)
+	_ = sleep(ctx, pause)
 }
 
 // lookAtAll begins to follow the replicator databases there are.
@@ -141,9 +147,7 @@ func (w *watcher) follow(name string) {
 			if errors.Is(err, compat.KindNoDatabase) {
 				w.s.docs.removeDB(name)
 			}
-			if ctx.Err() == nil {
-				w.failed(err)
-			}
+			w.failed(ctx, err)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 
@@ -55,7 +56,8 @@ func (c *Call) prepareReplications(docs []*compat.Document) error {
 }
 
 func forbiddenSpec(err error) error {
-	if bad, ok := err.(*replication.SpecError); ok {
+	var bad *replication.SpecError
+	if errors.As(err, &bad) {
 		return compat.NewError(compat.KindForbidden, bad.Forbidden())
 	}
 	return err
