@@ -7,10 +7,8 @@ import (
 	"strconv"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/views/js"
 	"github.com/settee-db/settee/views/levels"
 	"github.com/settee-db/settee/views/reduce"
 )
@@ -20,103 +18,6 @@ import (
 //
 // It is a variable for tests.
 var largeUpdate int64 = 2000
-
-// layout tells views/levels what rows are.
-type layout struct{ raw, partitioned bool }
-
-// Row implements levels.Layout.
-func (l layout) Row(key, value []byte) (reduce.Row, int, error) {
-	r, err := parseRow(key, value)
-	return reduce.Row{Key: r.key, ID: r.id, Value: r.value}, r.keyed, err
-}
-
-// Group implements levels.Layout.
-func (l layout) Group(keyed []byte, level int) int {
-	partition := 0
-	if l.partitioned {
-		partition = partitionLength(keyed)
-	}
-	n := collate.GroupLength(keyed[partition:], l.raw, level)
-	if n < 0 {
-		return len(keyed)
-	}
-	return partition + n
-}
-
-// partitionLength is the length of what appendPartition made.
-func partitionLength(place []byte) int {
-	end := bytes.IndexByte(place, 0)
-	if end < 0 {
-		return 0
-	}
-	_, rest, err := kv.ReadText(place[end+1:])
-	if err != nil {
-		return 0
-	}
-	return len(place) - len(rest)
-}
-
-// function makes the reduce function of a source.
-func (v *Views) function(tenant, source string) (reduce.Func, error) {
-	limit := func() string {
-		if v.opts.ReduceLimit == nil {
-			return "true"
-		}
-		return v.opts.ReduceLimit()
-	}
-	o := reduce.Options{Limited: func() bool { return limit() == "true" }}
-	if v.opts.JS != nil {
-		o.JavaScript = reducer{v.opts.JS, tenant, limit}
-	}
-	return reduce.New(source, o)
-}
-
-// reducer runs reduce functions in JavaScript.
-type reducer struct {
-	js     JavaScript
-	tenant string
-	limit  func() string
-}
-
-// Reduce implements reduce.JavaScript.
-func (r reducer) Reduce(ctx context.Context, source string, groups [][]reduce.Row) ([]reduce.Value, error) {
-	calls := make([]js.ReduceGroup, len(groups))
-	for i, g := range groups {
-		calls[i].Rows = make([]js.ReduceRow, len(g))
-		for n := range g {
-			calls[i].Rows[n] = js.ReduceRow{Key: g[n].Key, ID: string(g[n].ID), Value: g[n].Value}
-		}
-	}
-	return r.run(ctx, source, calls)
-}
-
-// Rereduce implements reduce.JavaScript.
-func (r reducer) Rereduce(ctx context.Context, source string, groups [][][]byte) ([]reduce.Value, error) {
-	calls := make([]js.ReduceGroup, len(groups))
-	for i, g := range groups {
-		calls[i] = js.ReduceGroup{Rereduce: true, Rows: make([]js.ReduceRow, len(g))}
-		for n := range g {
-			calls[i].Rows[n].Value = g[n]
-		}
-	}
-	return r.run(ctx, source, calls)
-}
-
-func (r reducer) run(ctx context.Context, source string, calls []js.ReduceGroup) ([]reduce.Value, error) {
-	results, err := r.js.Reduce(ctx, r.tenant, source, r.limit() != "false", calls)
-	if err != nil {
-		return nil, err
-	}
-	values := make([]reduce.Value, len(results))
-	for i := range results {
-		if e := results[i].Err; e != nil {
-			values[i].Overflow = e.Reason
-		} else {
-			values[i].JSON = results[i].Value
-		}
-	}
-	return values, nil
-}
 
 // levels gives the counts and aggregates above the rows, made of what the record says.
 func (v *Views) levels(m *member) (*levels.Index, error) {

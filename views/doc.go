@@ -31,7 +31,8 @@
 //	open.go                       indexes of a design document: found, made
 //	flight.go, job.go             builds: one at a time in a process, large ones as jobs
 //	pass.go, batch.go, mapping.go, commit.go, writer.go  a build: read, map, write
-//	aggregates.go                 what is kept above the rows, with views/levels and views/reduce
+//	aggregates.go, reducers.go    what is kept above the rows, with views/levels and views/reduce
+//	check.go                      the check of the invariants above
 //	interactive.go, interactivewrite.go, purge.go  what happens in the documents' transactions
 //	query.go, span.go, rowbatch.go, groups.go  queries
 //	scan.go, index.go             indexes for readers that make their own plans (Mango)
