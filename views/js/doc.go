@@ -19,8 +19,9 @@
 //  2. The time of a call starts anew with each frame of the worker; a worker sends one at least every 250 ms between
 //     documents, so the bound is for one document or one function call, as os_process_timeout is in CouchDB.
 //  3. A tenant holds at most Options.PerTenant workers, one if a call of it was killed lately, so that others find one free.
-//  4. A sandbox (realm) belongs to one function. Sandboxes of map and reduce functions live for one call; programs, which
-//     hold no state, are shared by all.
+//  4. A sandbox (realm) belongs to one function. Sandboxes of map and reduce functions live for one call, those of other
+//     functions of a design document as long as the worker keeps them, and never across databases; programs, which hold no
+//     state, are shared by all.
 //  5. Sources cross once: workers keep them under their digest and ask if they have not got one. Caches are bounded.
 //  6. What a worker sends is not trusted: frames and results have a largest size, payloads are checked while decoding.
 //  7. The texts of answers are CouchDB's: sources are parsed by esprima and printed by escodegen as there, errors of goja are
