@@ -177,9 +177,6 @@ func (s *Server) serve(ec echo.Context) error {
 	return err
 }
 
-// uptime is how long the server has run, in seconds.
-func (s *Server) uptime() float64 { return time.Since(s.started).Seconds() }
-
 // uuid is the identity of the server: the configured one, else the store's.
 func (s *Server) uuid() string {
 	if id, ok := s.config.Get("couchdb", "uuid"); ok {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,7 +97,17 @@ func TestDesignJobs(t *testing.T) {
 }
 
 // revOf is the current revision of a document, in quotes.
-func revOf(s *Server, path string) string { return do(s, "HEAD", path, "").Header()["ETag"][0] }
+func revOf(s *Server, path string) string { return etagOf(do(s, "HEAD", path, "")) }
+
+// etagOf is the entity tag of an answer, whose header has CouchDB's spelling.
+func etagOf(w *httptest.ResponseRecorder) string {
+	for name, values := range w.Header() {
+		if strings.EqualFold(name, headerETag) {
+			return values[0]
+		}
+	}
+	return ""
+}
 
 func countKeys(t *testing.T, engine kv.Store) (n int) {
 	require.NoError(t, engine.View(t.Context(), func(tx kv.ReadTx) error {
