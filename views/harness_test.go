@@ -150,7 +150,6 @@ func orEmpty(body string) string {
 type collected struct {
 	head Head
 	rows []string
-	db   *storage.DB
 }
 
 func (c *collected) Head(h *Head) error {
