@@ -88,9 +88,9 @@ func (h *hoister) block(list []ast.Statement) []ast.Statement {
 		*h.declarations = append(*h.declarations, &ast.VariableDeclaration{Var: d.Function.Function, List: bindings})
 		first = append(first, &ast.VariableStatement{Var: d.Function.Function, List: bindings})
 	}
-	list = append(first, rest...)
-	inner.statements(list)
-	return list
+	first = append(first, rest...)
+	inner.statements(first)
+	return first
 }
 
 // function goes into a function, which declares its own variables.

@@ -2,6 +2,7 @@ package js
 
 import (
 	"context"
+	"errors"
 
 	"github.com/settee-db/settee/compat"
 )
@@ -53,7 +54,7 @@ type MapStats struct {
 // os_process_error for time and memory. Documents whose rows are too many for one crossing go one half after the other.
 func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, MapStats, error) {
 	results, stats, err := p.mapOnce(ctx, program, docs)
-	if err != errTooMuch || len(docs) < 2 {
+	if !errors.Is(err, errTooMuch) || len(docs) < 2 {
 		return results, stats, err
 	}
 	half := len(docs) / 2

@@ -70,7 +70,7 @@ func outcome(err error) string {
 		return "ok"
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "cancelled"
-	case err == error(errTimedOut):
+	case errors.Is(err, errTimedOut):
 		return "timeout"
 	case !errors.As(err, &known):
 		return "failed"

@@ -77,9 +77,13 @@ func startProcess(executable string, memory int64) (*process, error) {
 		close(p.waited)
 	}()
 	_ = p.out.SetReadDeadline(time.Now().Add(startTimeout))
-	if f, err := readFrame(p.reader); err != nil || f.kind != frameHello {
+	f, err := readFrame(p.reader)
+	if err == nil && f.kind != frameHello {
+		err = errFrame
+	}
+	if err != nil {
 		p.kill()
-		return nil, fmt.Errorf("js: a worker did not come up (%v): %s", err, p.stderr.String())
+		return nil, fmt.Errorf("js: a worker did not come up (%w): %s", err, p.stderr.String())
 	}
 	return p, nil
 }

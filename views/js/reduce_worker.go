@@ -86,7 +86,7 @@ func (r *reducer) group(d *decoder, e *encoder) error {
 		return d.err
 	}
 	size += commandUnits(rereduce, len(values)) + r.extra
-	keysValue := goja.Value(goja.Null())
+	keysValue := goja.Null()
 	if !rereduce {
 		keysValue = r.outside(keys)
 	}

@@ -74,8 +74,7 @@ func hide(o *goja.Object, name string, v goja.Value) {
 
 // errorKind names the constructor of errors that goja makes of another kind.
 func errorKind(text string) string {
-	switch text {
-	case "invalid array length":
+	if text == "invalid array length" {
 		return "RangeError"
 	}
 	return ""

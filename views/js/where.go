@@ -126,7 +126,7 @@ func (w *whereMade) lastAssigned(variable *ast.Identifier) (value ast.Expression
 		if !ok || id.Name != variable.Name || id.Idx <= 0 {
 			return
 		}
-		if here := w.source.placeOf(id.Idx); !w.place.before(here) && !here.before(last) {
+		if here := w.source.placeOf(id.Idx); !w.before(here) && !here.before(last) {
 			value, _ = e.(ast.Expression)
 			last = here
 		}
