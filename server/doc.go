@@ -13,6 +13,7 @@
 //	root.go, node.go, statsnode.go, reshard.go   the server and the node
 //	dbs.go, dbsettings.go, maintenance.go        databases
 //	alldocs.go, partition.go                     lists of documents
+//	ddoc*.go, reroute.go                         functions of design documents (sub-package rewrite: rewrite rules)
 //
 //	session.go                                   /_session
 //

@@ -192,3 +192,15 @@ func BenchmarkValidate(b *testing.B) {
 		})
 	}
 }
+
+// FuzzVerdict: no answer of a worker makes its caller panic.
+func FuzzVerdict(f *testing.F) {
+	for _, s := range []string{"", "1", `{"forbidden":"x"}`, `["error","x",null]`, `["error",5,{}]`, `["log","x"]`, `{"x":null}`, "[[[", `"text"`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, reply []byte) {
+		if err := decodeVerdict(reply); err != nil && err.Error() == "" {
+			t.Error("an error without a text")
+		}
+	})
+}

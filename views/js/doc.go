@@ -7,7 +7,8 @@
 //
 // Files: pool.go (who gets a worker), process.go (a worker as the server sees it), call.go (one crossing), wire.go (frames
 // and payloads), worker.go (the other side); commands.go lists the commands, each has a file for either side (map.go and
-// map_worker.go, reduce.go and reduce_worker.go, design*.go). In the worker: source.go and compile.go make programs of
+// map_worker.go, reduce.go and reduce_worker.go, design.go and
+// design_worker.go with design.js, list.go, validate.go). In the worker: source.go and compile.go make programs of
 // sources (blockfunctions.go and properties.go for what goja lacks), sandbox.go, prelude.js and text.go are the realm that a
 // function sees, values.go takes JSON in and out, translate.go, where.go, decompile.go, jsonerror.go, quote.go and thrown.go
 // make CouchDB's texts of goja's errors. thirdparty has esprima and escodegen as published, with their licences.
