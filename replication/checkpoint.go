@@ -199,7 +199,7 @@ func (c *checkpointer) commit(ctx context.Context) error {
 	case s.err != nil:
 		return checkpointFailure("Failure on source commit: ", s.err)
 	}
-	changed := ""
+	var changed string
 	switch sameSource, sameTarget := sameTime(c.sourceTime, s.start), sameTime(c.targetTime, targetTime); {
 	case sameSource && sameTarget:
 		return nil

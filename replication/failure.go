@@ -65,10 +65,10 @@ func startFailure(err error) error {
 	}
 	g := *f
 	g.Start = true
-	switch {
-	case f.Tag == "unauthorized":
+	switch f.Tag {
+	case "unauthorized":
 		g.Reason = "unauthorized to access or create database " + f.Reason
-	case f.Tag == "db_not_found":
+	case "db_not_found":
 		g.Reason = "could not open " + f.Reason
 	}
 	var h *httpFailure

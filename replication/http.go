@@ -261,7 +261,7 @@ func (p *HTTPPeer) send(ctx context.Context, r *request, alive *watchdog) (*http
 		}()
 		// The source of the stream is read by nobody else before the writer has stopped.
 		defer func() {
-			reader.Close()
+			_ = reader.Close() // never fails
 			<-written
 		}()
 		body = reader

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -205,7 +206,7 @@ func TestSession(t *testing.T) {
 				w.WriteHeader(http.StatusUnauthorized)
 				return
 			}
-			name := "c" + string('0'+rune(logins.Add(1)))
+			name := fmt.Sprint("c", logins.Add(1))
 			http.SetCookie(w, &http.Cookie{Name: "AuthSession", Value: name})
 			answerJSON(w, `{"ok":true}`)
 			return

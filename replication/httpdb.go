@@ -374,7 +374,7 @@ func readChanges(s *objectStream, row func(ChangeRow) error) (last Sequence, err
 	for {
 		text, err := s.next()
 		if err != nil {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				err = nil
 			}
 			return "", err

@@ -44,7 +44,7 @@ func (p *HTTPPeer) BulkGet(ctx context.Context, wanted []Wanted, found func(i in
 		for i := 0; ; i++ {
 			text, err := s.next()
 			switch {
-			case err == io.EOF && i >= len(wanted):
+			case errors.Is(err, io.EOF) && i >= len(wanted):
 				return nil
 			case err != nil || i >= len(wanted):
 				return bulkGetError(err)
@@ -185,7 +185,7 @@ func readRevisions(a *answer, wanted Wanted, take func(*Document) error) error {
 	m := compat.NewMultipartReader(a.body, boundary)
 	for {
 		part, err := m.NextPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

@@ -65,7 +65,7 @@ func (s *objectStream) enter(name string) error {
 func (s *objectStream) next() ([]byte, error) {
 	for {
 		c, err := s.peek()
-		if err == io.ErrUnexpectedEOF && !s.array {
+		if errors.Is(err, io.ErrUnexpectedEOF) && !s.array {
 			return nil, io.EOF
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package replication
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -235,10 +236,10 @@ func TestTransient(t *testing.T) {
 	if len(s.Jobs("n")) != 1 {
 		t.Error("the same replication twice")
 	}
-	if _, err := s.Add(spec(`,"continuous":true,"since_seq":3`, "b"), false); err != ErrNotAllowed {
+	if _, err := s.Add(spec(`,"continuous":true,"since_seq":3`, "b"), false); !errors.Is(err, ErrNotAllowed) {
 		t.Errorf("another user replaces it: %v", err)
 	}
-	if found, err := s.Cancel(live.ID, UserContext{Name: "b"}, false); !found || err != ErrNotAllowed {
+	if found, err := s.Cancel(live.ID, UserContext{Name: "b"}, false); !found || !errors.Is(err, ErrNotAllowed) {
 		t.Error(found, err)
 	}
 	if found, err := s.Cancel(live.ID, UserContext{Name: "b"}, true); !found || err != nil {

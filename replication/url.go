@@ -56,7 +56,8 @@ func parseURL(text string) (u peerURL, ok bool) {
 }
 
 func (u *peerURL) setHost(authority string) bool {
-	port, hasPort := "", false
+	var port string
+	var hasPort bool
 	if inner, v6 := strings.CutPrefix(authority, "["); v6 {
 		host, after, closed := strings.Cut(inner, "]")
 		addr, err := netip.ParseAddr(host)

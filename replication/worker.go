@@ -232,8 +232,7 @@ func hasStubs(json []byte) bool {
 func (w *worker) fetch(ctx context.Context, v Wanted) error {
 	take := func(d *Document) error { return w.take(ctx, d) }
 	err := w.run.source.Fetch(ctx, v, take)
-	switch {
-	case errors.Is(err, ErrMissingDoc) || errors.Is(err, ErrMissingStub):
+	if errors.Is(err, ErrMissingDoc) || errors.Is(err, ErrMissingStub) {
 		w.run.log("document is fetched again", "replication", w.run.spec.ID.String(), "document", v.ID, "reason", err)
 		if err := retryMissing(ctx, w.run.set); err != nil {
 			return err
