@@ -33,6 +33,6 @@
 //     and subroutines are refused as patterns that do not compile. Bytes of UTF-8 count as characters of Latin-1; \w, \s, \h, \Z,
 //     \e, \N and \R and a `$` before the last line feed are PCRE's, while \b and POSIX classes know ASCII only.
 //   - A list of fields that names a member below another one it names, ["a", "a.0"], shows the outer one as it is; CouchDB
-//     fails or puts elements in wrong places. Objects in such a list are refused at once, where CouchDB fails later.
+//     fails or puts elements in wrong places.
 //   - Selectors are refused beyond maxDepth levels.
 package mango

@@ -22,7 +22,7 @@ func (p *Plan) AppendExplain(dst []byte, db string) []byte {
 	dst = r.appendJSON(append(dst, `,"opts":`...))
 	dst = append(append(dst, `,"limit":`...), r.limit.text...)
 	dst = append(append(dst, `,"skip":`...), r.skip.text...)
-	dst = appendStrings(append(dst, `,"fields":`...), r.Fields.names())
+	dst = r.Fields.appendNames(append(dst, `,"fields":`...))
 	dst = p.appendCandidates(append(dst, `,"index_candidates":`...))
 	dst = r.Selector.appendHints(append(dst, `,"selector_hints":`...))
 	switch {

@@ -17,6 +17,11 @@ func ParseFields(v ejson.Value) (*Fields, error) {
 	}
 	f := new(Fields)
 	for e := range v.Elements() {
+		if e.Kind() == ejson.Object {
+			// CouchDB takes it, and fails as soon as a document is shown.
+			f.paths = append(f.paths, path{object: e.AppendJSON(nil)})
+			continue
+		}
 		if e.Kind() != ejson.String {
 			return nil, compat.Named(compat.KindBadRequest, "invalid_field", "Invalid JSON for field spec: "+term(e))
 		}
@@ -28,20 +33,27 @@ func ParseFields(v ejson.Value) (*Fields, error) {
 // All tells whether whole documents are shown.
 func (f *Fields) All() bool { return len(f.paths) == 0 }
 
-// names are the fields as they were given.
-func (f *Fields) names() []string {
-	names := make([]string, len(f.paths))
+// appendNames appends the list as it was given.
+func (f *Fields) appendNames(dst []byte) []byte {
+	dst = append(dst, '[')
 	for i := range f.paths {
-		names[i] = f.paths[i].name
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if p := &f.paths[i]; p.object != nil {
+			dst = append(dst, p.object...)
+		} else {
+			dst = ejson.AppendString(dst, p.name)
+		}
 	}
-	return names
+	return append(dst, ']')
 }
 
 // check returns the error of the first name that cannot be read, which every document meets.
 func (f *Fields) check() error {
 	for i := range f.paths {
 		if !f.paths[i].valid {
-			return errInvalidFieldName(f.paths[i].name)
+			return f.paths[i].invalid()
 		}
 	}
 	return nil

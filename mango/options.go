@@ -104,7 +104,7 @@ func (m *members) text(name string, filled bool, value *string) (given bool) {
 		return false
 	case v.Kind() != ejson.String:
 		m.err = compat.Named(compat.KindBadRequest, "invalid_string", "Invalid string: "+term(v))
-	case filled && v.Len() == 0 && v.TextIs(""):
+	case filled && v.TextIs(""):
 		m.err = compat.Named(compat.KindBadRequest, "invalid_empty_string", "Index name or ddoc cannot be empty string")
 	default:
 		*value = v.Text()

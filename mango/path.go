@@ -3,6 +3,7 @@ package mango
 import (
 	"strings"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 )
 
@@ -11,6 +12,16 @@ type path struct {
 	name  string
 	parts []string
 	valid bool
+	// object is what a list of fields has in place of a name; it is never valid.
+	object []byte
+}
+
+// invalid is the error of a path that is not valid.
+func (p *path) invalid() error {
+	if p.object != nil {
+		return compat.ErrBadArg
+	}
+	return errInvalidFieldName(p.name)
 }
 
 // parsePath splits a name at its dots. A backslash in front keeps a dot in its part; all backslashes are then dropped. No part
@@ -45,7 +56,7 @@ const (
 // get looks the field up (mango_doc:get_field/2): parts are names of members, or in arrays numbers from 0.
 func (p *path) get(v ejson.Value) (ejson.Value, lookup, error) {
 	if !p.valid {
-		return v, foundBadPath, errInvalidFieldName(p.name)
+		return v, foundBadPath, p.invalid()
 	}
 	for _, part := range p.parts {
 		switch v.Kind() {

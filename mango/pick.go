@@ -22,7 +22,7 @@ func newPicker(paths []path) picker {
 	var p picker
 	for i := range paths {
 		switch {
-		case !paths[i].valid && paths[i].name != "":
+		case paths[i].object != nil, !paths[i].valid && paths[i].name != "":
 			continue // it is an error, whatever the document
 		case paths[i].name == "":
 			return picker{whole: true}

@@ -158,7 +158,7 @@ func (ix *Index) covers(fields *Fields, more []string) bool {
 	}
 	has := func(name string) bool { return name == "_id" || slices.Contains(ix.Columns, name) }
 	for i := range fields.paths {
-		if !has(fields.paths[i].name) {
+		if fields.paths[i].object != nil || !has(fields.paths[i].name) {
 			return false
 		}
 	}

@@ -145,7 +145,7 @@ func (r *Request) appendJSON(dst []byte) []byte {
 	dst = append(append(dst, `,"limit":`...), r.limit.text...)
 	dst = append(append(dst, `,"skip":`...), r.skip.text...)
 	dst = r.Sort.appendJSON(append(dst, `,"sort":`...))
-	dst = appendStrings(append(dst, `,"fields":`...), r.Fields.names())
+	dst = r.Fields.appendNames(append(dst, `,"fields":`...))
 	dst = ejson.AppendString(append(dst, `,"partition":`...), r.Partition)
 	dst = append(append(dst, `,"r":`...), r.r.text...)
 	dst = appendBool(append(dst, `,"conflicts":`...), r.Conflicts)
