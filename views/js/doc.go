@@ -17,7 +17,7 @@
 //
 //  1. A process runs one call at a time. A call that breaks off (time, memory, crash, the caller's end) kills its process;
 //     its call gets os_process_error, no other call notices.
-//  2. The time of a call starts anew with each frame of the worker; a worker sends one at least every 250 ms between
+//  2. The time of a call starts anew with each frame of the worker but logs; a worker sends one at least every 250 ms between
 //     documents, so the bound is for one document or one function call, as os_process_timeout is in CouchDB.
 //  3. A tenant holds at most Options.PerTenant workers, one if a call of it was killed lately, so that others find one free.
 //  4. A sandbox (realm) belongs to one function. Sandboxes of map and reduce functions live for one call, those of other
