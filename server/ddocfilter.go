@@ -39,7 +39,7 @@ func (c *Call) functionFilter(o *compat.ChangesOptions, filter compat.ChangesFil
 		return nil, err
 	}
 	if f.design, err = c.functions(d); err != nil {
-		return nil, err
+		return nil, crashed(err)
 	}
 	if filter.Builtin == "" {
 		request := designRequest{}
@@ -224,8 +224,16 @@ func (s *filterScan) ask(docs [][]byte) ([]bool, error) {
 // handed on.
 func (s *filterScan) failed(err error, passed int) error {
 	err = functionError(err)
+	if s.examined || passed > 0 {
+		return err
+	}
+	return crashed(err)
+}
+
+// crashed is an error as the end of a worker tells it, without CouchDB's stack.
+func crashed(err error) error {
 	e, wire := compat.AsError(err)
-	if !wire || s.examined || passed > 0 {
+	if !wire {
 		return err
 	}
 	return compat.NewError(compat.KindError, "{"+e.Word()+","+compat.ErlangBinary(e.Reason)+"}")
