@@ -47,8 +47,12 @@ func (b *Batch) applyLevel(tx kv.Tx, snap kv.ReadTx, x *Index, n int, touch Touc
 		rows  []row
 	}
 	var segments []segment
+	f, err := x.find(snap, n, b.rows)
+	if err != nil {
+		return err
+	}
 	for rows := b.rows; len(rows) > 0; {
-		bound, size, err := x.segment(tx, snap, n, rows)
+		bound, size, err := x.segment(tx, snap, f, rows)
 		if err != nil {
 			return err
 		}
@@ -61,25 +65,21 @@ func (b *Batch) applyLevel(tx kv.Tx, snap kv.ReadTx, x *Index, n int, touch Touc
 	return nil
 }
 
-// segment finds the stored boundary before the first of the sorted rows on level n, and how many of the rows come before the
-// next one.
-func (x *Index) segment(tx kv.Tx, snap kv.ReadTx, n int, rows []row) (bound []byte, size int, err error) {
-	level := x.level(n)
-	bound, open, err := x.lastBoundary(snap, n, rows[0].key)
+// segment finds the stored boundary before the first of the sorted rows on a level, and how many of the rows come before the next
+// one.
+func (x *Index) segment(tx kv.Tx, snap kv.ReadTx, f *finder, rows []row) (bound []byte, size int, err error) {
+	level := x.level(f.level)
+	bound, open, next, err := f.around(rows[0].key, len(rows) > 1)
 	if err != nil {
 		return nil, 0, err
 	}
 	if open {
-		if err := x.Settle(tx, snap, n, bound); err != nil {
+		if err := x.SettleOpened(tx, snap, f.level, bound); err != nil {
 			return nil, 0, err
 		}
 	}
 	size = 1
 	if len(rows) > 1 {
-		next, err := x.NextBoundary(snap, n, rows[0].key)
-		if err != nil {
-			return nil, 0, err
-		}
 		size, _ = slices.BinarySearchFunc(rows, next, func(r row, next []byte) int {
 			if next == nil {
 				return -1

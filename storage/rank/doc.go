@@ -19,7 +19,7 @@
 // not land on weights, since a store that keeps versions walks over all those of a weight that every writer adds to.
 //
 // Map: index.go the index and its keys · weight.go weights and their stored form · read.go sums, counts and selection ·
-// batch.go changes of rows · settle.go open boundaries · build.go all boundaries anew · check.go
+// batch.go, find.go changes of rows · settle.go open boundaries · build.go all boundaries anew · check.go
 // the invariants checked.
 //
 // Invariants:
