@@ -10,8 +10,11 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// maxSorted bounds the rows that one pass over the documents keeps to sort them.
-const maxSorted = 20_000
+// maxSorted and maxSortedBytes bound the rows that one pass over the documents keeps to sort them.
+const (
+	maxSorted      = 20_000
+	maxSortedBytes = 64 << 20
+)
 
 // sortedRow is a row that a built index would have.
 type sortedRow struct {
@@ -34,7 +37,7 @@ func (f *finder) readUnbuilt(start, end, fromKey []byte) error {
 	if err != nil {
 		return err
 	}
-	s := sorter{start: start, end: end, descending: f.plan.req.Sort.Descending, room: maxSorted}
+	s := sorter{start: start, end: end, descending: f.plan.req.Sort.Descending, room: maxSorted, most: maxSortedBytes}
 	if wanted := f.skip + f.limit + 1; wanted > 0 && wanted < maxSorted {
 		s.room = int(wanted)
 	}
@@ -42,7 +45,7 @@ func (f *finder) readUnbuilt(start, end, fromKey []byte) error {
 		s.last = &sortedRow{place: fromKey, id: f.from.id}
 	}
 	for {
-		s.rows = s.rows[:0]
+		s.rows, s.bytes = s.rows[:0], 0
 		if err := f.collect(m, &s); err != nil {
 			return err
 		}
@@ -131,8 +134,10 @@ type sorter struct {
 	start, end []byte
 	descending bool
 	last       *sortedRow
-	room       int
+	room       int // rows that are kept, fewer once those take too many bytes
 	rows       []sortedRow
+	bytes      int
+	most       int // bytes of the rows that are kept
 	parser     ejson.Parser
 }
 
@@ -157,13 +162,19 @@ func (s *sorter) add(id string, key []byte) error {
 	if at >= s.room {
 		return nil
 	}
-	if len(s.rows) == s.room {
-		s.rows = s.rows[:len(s.rows)-1]
-	}
 	r.key = bytes.Clone(key)
 	s.rows = slices.Insert(s.rows, at, r)
+	s.bytes += r.size()
+	for len(s.rows) > 1 && (len(s.rows) > s.room || s.bytes > s.most) {
+		last := len(s.rows) - 1
+		s.bytes -= s.rows[last].size()
+		s.rows = s.rows[:last]
+		s.room = last
+	}
 	return nil
 }
+
+func (r *sortedRow) size() int { return len(r.place) + len(r.key) + len(r.id) }
 
 // isGone tells whether a document was deleted since it was seen.
 func isGone(err error) bool {
