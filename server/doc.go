@@ -13,6 +13,8 @@
 //	root.go, node.go, statsnode.go, reshard.go   the server and the node
 //	dbs.go, dbsettings.go, maintenance.go        databases
 //	alldocs.go, partition.go                     lists of documents
+//	view.go, viewanswer.go, viewbookmark.go      queries of views, their answers, pages
+//	viewinfo.go, viewdesign.go, viewwarm.go      what is told of indexes, design documents on their way in, builds without a query
 //	ddoc*.go, reroute.go                         functions of design documents (sub-package rewrite: rewrite rules)
 //
 //	session.go                                   /_session
