@@ -1,0 +1,70 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCredentialsOfReplicationsAreHidden reads another user's replication document in every way there is.
+func TestCredentialsOfReplicationsAreHidden(t *testing.T) {
+	s := openServer(t, 2)
+	const db = "/team%2F_replicator"
+	require.Equal(t, 201, do(s, "PUT", db, "").Code)
+	require.Equal(t, 200, do(s, "PUT", db+"/_security", "{}").Code)
+	const doc = `{"source":"http://me:geheim@127.0.0.1:1/a","target":{"url":"http://127.0.0.1:1/b","headers":{"x":"geheim"},"auth":{"basic":{"username":"me","password":"geheim"}}}}`
+	require.Equal(t, 201, do(s, "PUT", db+"/r", doc, as("joe0")...).Code)
+	require.Contains(t, do(s, "GET", db+"/r", "", as("joe0")...).Body.String(), `"owner":"joe0"`)
+	rev := between(do(s, "GET", db+"/r", "").Body.String(), `"_rev":"`, `"`)
+	for _, read := range [][3]string{
+		{"GET", "/r", ""}, {"GET", "/r?revs=true&conflicts=true", ""}, {"GET", "/r?rev=" + rev, ""}, {"GET", "/r?open_revs=all", ""},
+		{"GET", "/_all_docs?include_docs=true", ""}, {"POST", "/_all_docs?include_docs=true", `{"keys":["r"]}`},
+		{"GET", "/_changes?include_docs=true", ""}, {"GET", "/_changes?include_docs=true&style=all_docs", ""},
+		{"POST", "/_bulk_get", `{"docs":[{"id":"r"}]}`}, {"POST", "/_find", `{"selector":{"_id":"r"}}`},
+		{"POST", "/_changes?filter=_selector&include_docs=true", `{"selector":{"_id":"r"}}`},
+	} {
+		w := do(s, read[0], db+read[1], read[2], as("joe1")...)
+		require.Equal(t, 200, w.Code, "%s: %s", read[1], w.Body)
+		require.Contains(t, w.Body.String(), "127.0.0.1:1/a", read[1])
+		require.NotContains(t, w.Body.String(), "geheim", read[1])
+		require.Contains(t, do(s, read[0], db+read[1], read[2]).Body.String(), "geheim", read[1])
+	}
+	require.Equal(t, 401, do(s, "GET", "/_scheduler/docs/team/_replicator", "", as("joe1")...).Code)
+	require.NotContains(t, do(s, "GET", "/_scheduler/docs/team/_replicator", "").Body.String(), "geheim")
+	expect(t, do(s, "PUT", db+"/r", `{"_rev":"`+rev+`","owner":"joe0",`+doc[1:], as("joe1")...), 403,
+		`{"error":"forbidden","reason":"Can't update replication documents from other users."}`+"\n")
+}
+
+func between(text, begin, end string) string {
+	_, text, _ = strings.Cut(text, begin)
+	text, _, _ = strings.Cut(text, end)
+	return text
+}
+
+// TestLocalReplicationHasTheRightsOfItsUser copies only what its user may read and write.
+func TestLocalReplicationHasTheRightsOfItsUser(t *testing.T) {
+	s := openServer(t, 2)
+	for _, name := range []string{"/src", "/dst", "/closed"} {
+		require.Equal(t, 201, do(s, "PUT", name, "").Code)
+	}
+	for _, name := range []string{"/src", "/dst"} {
+		require.Equal(t, 200, do(s, "PUT", name+"/_security", "{}").Code)
+	}
+	require.Equal(t, 201, do(s, "PUT", "/src/a", `{"v":1,"_attachments":{"x":{"content_type":"text/plain","data":"aGVsbG8="}}}`).Code)
+	require.Equal(t, 201, do(s, "PUT", "/src/_design/d", `{}`).Code)
+	replicate := func(source, target string) string {
+		begun := time.Now()
+		w := do(s, "POST", "/_replicate", `{"source":"`+source+`","target":"`+target+`"}`, as("joe0")...)
+		require.Less(t, time.Since(begun), 10*time.Second)
+		return w.Body.String()
+	}
+	require.Contains(t, replicate("src", "dst"), `"docs_written":1,"doc_write_failures":1`) // the design document is for admins
+	require.Equal(t, 404, do(s, "GET", "/dst/_design/d", "").Code)
+	require.Equal(t, "hello", do(s, "GET", "/dst/a/x", "").Body.String())
+	require.Contains(t, replicate("src", "closed"), `"error":"forbidden"`)
+	require.Contains(t, replicate("closed", "dst"), `"error":"forbidden"`)
+	require.Contains(t, replicate("_users", "dst"), `"error":"forbidden"`)
+	require.Contains(t, replicate("none", "dst"), `"error":"db_not_found"`)
+}
