@@ -147,6 +147,11 @@ func openJavaScript(c *config.Config, log *slog.Logger) *js.Pool {
 		Log:     func(tenant, text string) { log.Info("function says", "database", tenant, "text", text) },
 	})
 	c.Subscribe(func() { pool.SetTimeout(timeout()) })
+	go func() { // the first function called finds a worker; it ends again if none is
+		if err := pool.CheckMap(context.Background(), "", "function () {}"); err != nil {
+			log.Debug("JavaScript did not start", "error", err)
+		}
+	}()
 	return pool
 }
 
