@@ -98,12 +98,3 @@ func (r *registry) upgrade() (gone []uint64) {
 	}
 	return gone
 }
-
-func (r *registry) find(number uint64) *registered {
-	for i := range r.indexes {
-		if r.indexes[i].number == number {
-			return &r.indexes[i]
-		}
-	}
-	return nil
-}

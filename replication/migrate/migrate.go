@@ -62,7 +62,6 @@ type Report struct {
 type Migration struct {
 	o         Options
 	total     atomic.Int64
-	mu        sync.Mutex
 	databases []*database
 }
 
