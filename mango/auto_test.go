@@ -16,7 +16,10 @@ import (
 	"github.com/settee-db/settee/mango/fieldindex"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
 
 func ok(t testing.TB, err error) {
@@ -33,9 +36,8 @@ type autoWorld struct {
 	docs  map[string]ejson.Value
 }
 
-func newAutoWorld(t testing.TB) *autoWorld {
+func newAutoWorld(t testing.TB, store kv.Store) *autoWorld {
 	ctx := context.Background()
-	store := memkv.New()
 	s, err := storage.Open(ctx, storage.Options{KV: store, Manual: true})
 	ok(t, err)
 	queue, err := jobs.Open(ctx, jobs.Options{KV: store, Prefix: storage.JobsPrefix(), Exclusive: true})
@@ -47,6 +49,7 @@ func newAutoWorld(t testing.TB) *autoWorld {
 	t.Cleanup(func() {
 		ok(t, queue.Close())
 		ok(t, s.Close())
+		ok(t, store.Close())
 	})
 	w := &autoWorld{src: &mango.Source{DB: s.DB("db"), Fields: fields}, docs: map[string]ejson.Value{}}
 	body := `{"language":"query","auto":{"all":{"exclude":["out"]}}}`
@@ -211,7 +214,24 @@ func autoSelector(r *rand.Rand, depth int) string {
 
 // TestAutoFindsWhatPasses compares the index with looking at every document: whole answers, pages, counts.
 func TestAutoFindsWhatPasses(t *testing.T) {
-	w := newAutoWorld(t)
+	rates := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05}
+	engines := map[string]func() kv.Store{
+		"memory": func() kv.Store { return memkv.New() },
+		"faults": func() kv.Store { return faultkv.New(memkv.New(), faultkv.Random(1, rates)) },
+		"limits": func() kv.Store { return kv.WithLimits(memkv.New(), kv.FDBLimits, time.Now) },
+		"pebble": func() kv.Store {
+			store, err := pebblekv.Open(t.TempDir(), pebblekv.Options{})
+			ok(t, err)
+			return store
+		},
+	}
+	for name, open := range engines {
+		t.Run(name, func(t *testing.T) { findWhatPasses(t, newAutoWorld(t, open())) })
+	}
+}
+
+func findWhatPasses(t *testing.T, w *autoWorld) {
+	const rounds = 120
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := range 300 {
 		w.put(t, fmt.Sprintf("doc%03d", i), autoObject(r, 0))
@@ -219,7 +239,7 @@ func TestAutoFindsWhatPasses(t *testing.T) {
 	w.put(t, "huge", `{"a":1,"b":[`+strings.Repeat("1,", 6000)+`1]}`)
 	w.ready(t)
 	used := 0
-	for range 500 {
+	for range rounds {
 		selector := autoSelector(r, 0)
 		want := w.pass(t, selector)
 		request := `"selector":` + selector
@@ -236,7 +256,7 @@ func TestAutoFindsWhatPasses(t *testing.T) {
 		}
 		w.checkCount(t, request, len(want))
 	}
-	if used < 230 {
+	if used < rounds*2/5 {
 		t.Errorf("the index was used %d times only", used)
 	}
 }
@@ -262,7 +282,7 @@ func (w *autoWorld) checkCount(t testing.TB, request string, want int) {
 // TestAutoSorts: the order is that of the field's values, then of the ids; documents without the field are left out.
 func TestAutoSorts(t *testing.T) {
 	for _, built := range []bool{true, false} {
-		w := newAutoWorld(t)
+		w := newAutoWorld(t, memkv.New())
 		w.ready(t)
 		if !built {
 			w.src.Fields = nil // as before the index is ready
@@ -319,7 +339,7 @@ func (w *autoWorld) sorted(t testing.TB, selector string, path []string, descend
 
 // TestAutoReadsLittle: what the index has of the cheapest condition is read, and no document more than that.
 func TestAutoReadsLittle(t *testing.T) {
-	w := newAutoWorld(t)
+	w := newAutoWorld(t, memkv.New())
 	for i := range 600 {
 		w.put(t, fmt.Sprintf("doc%03d", i), fmt.Sprintf(`{"rare":%d,"half":%d,"third":%d,"all":1}`, i%100, i%2, i%3))
 	}
@@ -337,7 +357,7 @@ func TestAutoReadsLittle(t *testing.T) {
 }
 
 func TestDistinct(t *testing.T) {
-	w := newAutoWorld(t)
+	w := newAutoWorld(t, memkv.New())
 	for i := range 50 {
 		w.put(t, fmt.Sprintf("doc%03d", i), fmt.Sprintf(`{"n":%d,"tags":["a","b%d"],"s":"%s%d"}`, i%7, i%3, strings.Repeat("y", 300), i%2))
 	}
