@@ -2,6 +2,7 @@ package mango_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -392,5 +393,41 @@ func TestDistinct(t *testing.T) {
 		if got := fmt.Sprint(list(request)); got != want {
 			t.Errorf("%s: %s instead of %s", request, got, want)
 		}
+	}
+}
+
+// TestScanOfAllDocuments: what is matched ahead on several processors comes in order, whole and in pages, and errors stop at their
+// document.
+func TestScanOfAllDocuments(t *testing.T) {
+	w := newAutoWorld(t, memkv.New())
+	var want []string
+	for i := range 1500 {
+		id := fmt.Sprintf("doc%04d", i)
+		w.put(t, id, fmt.Sprintf(`{"n":%d,"s":"%d"}`, i%7, i))
+		if i%7 == 3 {
+			want = append(want, id)
+		}
+	}
+	w.index = mango.AllDocs
+	for _, page := range []int{1000, 50, 7} {
+		if ids, _ := w.find(t, `"selector":{"n":3}`, page); !slices.Equal(ids, want) {
+			t.Fatalf("pages of %d give %d rows, %v…", page, len(ids), ids[:min(3, len(ids))])
+		}
+	}
+	answer, err := w.plan(t, `"selector":{"n":3},"skip":5,"limit":200,"execution_stats":true`).Find(t.Context(), w.src, func([]byte) error { return nil })
+	ok(t, err)
+	if s := answer.Stats; s.Results != 200 || s.Keys < 200*7 {
+		t.Errorf("statistics: %+v", s)
+	}
+	gone := errors.New("the client is gone")
+	rows := 0
+	_, err = w.plan(t, `"selector":{"n":{"$gte":0}},"limit":1400`).Find(t.Context(), w.src, func([]byte) error {
+		if rows++; rows == 700 {
+			return gone
+		}
+		return nil
+	})
+	if !errors.Is(err, gone) {
+		t.Errorf("an error of the receiver ends as %v", err)
 	}
 }

@@ -123,9 +123,16 @@ func (f *finder) bookmark() string {
 
 // found is one row of an index. doc is nil where the index covers the query.
 type found struct {
-	id  []byte
-	key []byte // JSON, nil for that of the id
-	doc *storage.Document
+	id     []byte
+	key    []byte // JSON, nil for that of the id
+	doc    *storage.Document
+	judged *judged // what matching said, nil: it is still to be matched
+}
+
+// judged is the answer of a match.
+type judged struct {
+	passes bool
+	err    error
 }
 
 // take looks at the next row (mango_cursor_view:view_cb/2, handle_message/2).
@@ -172,6 +179,8 @@ func (f *finder) pass() {
 func (f *finder) matches(r *found) (bool, error) {
 	selector := f.plan.req.Selector
 	switch {
+	case r.judged != nil:
+		return r.judged.passes, r.judged.err
 	case selector.Empty():
 		return true, nil
 	case f.covering:

@@ -1,6 +1,7 @@
 package mango
 
 import (
+	"context"
 	"errors"
 
 	"github.com/settee-db/settee/compat"
@@ -20,13 +21,25 @@ func (f *finder) readAllDocs() error {
 	if !some {
 		return nil
 	}
-	return f.scanDocs(o, func(d *storage.Document) error { return f.take(&found{id: []byte(d.ID), doc: d}) })
+	seen, last := 0, ""
+	err := f.scanDocs(f.ctx, o, func(d *storage.Document) error {
+		if seen == aheadAfter && f.src.Shown == nil {
+			return storage.ErrStop
+		}
+		seen, last = seen+1, d.ID
+		return f.take(&found{id: []byte(d.ID), doc: d})
+	})
+	if err != nil || seen < aheadAfter || f.src.Shown != nil {
+		return err
+	}
+	o.Start = storage.Bound{ID: last, Set: true, Exclusive: true}
+	return f.scanAhead(o)
 }
 
 // scanDocs reads the documents in a range of ids.
-func (f *finder) scanDocs(o storage.RangeOptions, fn func(*storage.Document) error) error {
+func (f *finder) scanDocs(ctx context.Context, o storage.RangeOptions, fn func(*storage.Document) error) error {
 	o.Limit, o.IncludeDocs, o.Conflicts = -1, true, f.plan.req.Conflicts && !f.quorum
-	err := f.src.DB.AllDocs(f.ctx, o, func(storage.ListHeader) error { return nil }, func(r *storage.ListRow) error {
+	err := f.src.DB.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(r *storage.ListRow) error {
 		if o.Conflicts && len(r.Doc.Conflicts) == 0 {
 			r.Doc.Conflicts = nil
 		}

@@ -85,7 +85,7 @@ func (f *finder) mapper() (*mapper, error) {
 func (f *finder) collect(m *mapper, s *sorter) error {
 	var o storage.RangeOptions
 	f.clamp(&o.Start, &o.End)
-	return f.scanDocs(o, func(d *storage.Document) error {
+	return f.scanDocs(f.ctx, o, func(d *storage.Document) error {
 		if err := f.ctx.Err(); err != nil {
 			return err
 		}
