@@ -162,15 +162,24 @@ func (s *Scheduler) start(j *job) {
 	})
 }
 
+// documentPause is how long a document's replication waits before it begins: one that is edited or removed again at once is left
+// alone, and who has just written it can do so without a conflict with its state.
+const documentPause = 250 * time.Millisecond
+
 // execute runs one session of a job.
 func (s *Scheduler) execute(ctx context.Context, j *job, spec *Spec, set *Settings) (result []byte, err error) {
 	if j.after != nil {
 		<-j.after // it was told to stop, and will do so soon
 	}
+	var pause time.Duration
+	if spec.DocID != "" {
+		pause = documentPause
+	}
 	if set.StartupJitter > 0 {
-		if err := sleep(ctx, jitter(set.StartupJitter)); err != nil {
-			return nil, err
-		}
+		pause += jitter(set.StartupJitter)
+	}
+	if err := sleep(ctx, pause); err != nil {
+		return nil, err
 	}
 	source := s.o.Connect(&spec.Source, spec, set)
 	defer source.Close()
