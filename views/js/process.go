@@ -60,7 +60,7 @@ func startProcess(executable string, memory int64) (*process, error) {
 	widen(out)
 	p := &process{in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10), waited: make(chan struct{})}
 	p.cmd = exec.Command(executable, workerFlag, strconv.FormatInt(memory, 10))
-	p.cmd.Env = []string{}
+	p.cmd.Env = workerEnv()
 	p.cmd.Dir = "/"
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, &p.stderr
 	p.cmd.SysProcAttr = processAttributes()
@@ -189,4 +189,13 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.buf.String()
+}
+
+// workerEnv is empty but for where the system's loader finds the libraries of a binary that needs some (the engine fdb).
+func workerEnv() []string {
+	const loader = "LD_LIBRARY_PATH"
+	if path := os.Getenv(loader); path != "" {
+		return []string{loader + "=" + path}
+	}
+	return []string{}
 }
