@@ -26,8 +26,9 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func openStore(t testing.TB) *storage.Store {
-	store := memkv.New()
+func openStore(t testing.TB) *storage.Store { return openStoreOn(t, memkv.New()) }
+
+func openStoreOn(t testing.TB, store kv.Store) *storage.Store {
 	s, err := storage.Open(context.Background(), storage.Options{KV: store, Manual: true})
 	must(t, err)
 	t.Cleanup(func() {
@@ -145,6 +146,56 @@ func rest(archive []byte) []byte {
 	return lines
 }
 
+// agingStore lets a snapshot be read for a moment only, as FoundationDB does for five seconds.
+type agingStore struct {
+	kv.Store
+	reads int
+}
+
+func (a *agingStore) View(ctx context.Context, fn func(kv.ReadTx) error) error {
+	return a.Store.View(ctx, func(tx kv.ReadTx) error { return fn(&agingRead{tx, a.reads}) })
+}
+
+type agingRead struct {
+	kv.ReadTx
+	left int
+}
+
+func (r *agingRead) Get(key []byte) ([]byte, error) {
+	if r.left--; r.left < 0 {
+		return nil, kv.ErrTooOld
+	}
+	return r.ReadTx.Get(key)
+}
+
+func (r *agingRead) Range(begin, end []byte, o kv.RangeOptions) kv.Iterator {
+	if r.left--; r.left < 0 {
+		return tooOld{}
+	}
+	return r.ReadTx.Range(begin, end, o)
+}
+
+type tooOld struct{ kv.Iterator }
+
+func (tooOld) Next() bool   { return false }
+func (tooOld) Err() error   { return kv.ErrTooOld }
+func (tooOld) Close() error { return kv.ErrTooOld }
+
+// Invariant 1, second half.
+func TestSnapshotsThatAge(t *testing.T) {
+	aging := &agingStore{Store: memkv.New(), reads: 1 << 30}
+	s := openStoreOn(t, aging)
+	must(t, s.Create(t.Context(), "from", storage.CreateOptions{}))
+	fill(t, s.DB("from"), 60)
+	whole, _ := write(t, s.DB("from"), archive.FormNative)
+	aging.reads = 25
+	pieces, _ := write(t, s.DB("from"), archive.FormNative)
+	aging.reads = 1 << 30
+	if !bytes.Equal(whole, pieces) {
+		t.Error("an archive of several snapshots differs though nothing changed")
+	}
+}
+
 func TestVerifyFindsDifferences(t *testing.T) {
 	s := openStore(t)
 	must(t, s.Create(t.Context(), "db", storage.CreateOptions{}))
@@ -193,6 +244,25 @@ func TestOldCouchBackup(t *testing.T) {
 	must(t, err)
 	if sum.Documents != 1 {
 		t.Errorf("%d documents", sum.Documents)
+	}
+}
+
+// Version 2.11 of the tool writes content types under a name of its own.
+func TestAttachmentsOfCouchBackup(t *testing.T) {
+	s := openStore(t)
+	must(t, s.Create(t.Context(), "db", storage.CreateOptions{}))
+	data := []byte(`{"name":"@cloudant/couchbackup","version":"2.11.12","mode":"full","attachments":true}` + "\n" +
+		`[{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d","_attachments":{"x":{"contentType":"text/plain","data":"YWJj","revpos":1}}}]` + "\n")
+	a, h := walk(t, data)
+	_, err := archive.Restore(t.Context(), a, h, s.DB("db"), nil)
+	must(t, err)
+	doc, err := s.DB("db").Open(t.Context(), "a", storage.OpenOptions{})
+	must(t, err)
+	if len(doc.Attachments) != 1 || doc.Attachments[0].Type != "text/plain" || doc.Attachments[0].Length != 3 {
+		t.Errorf("restored as %+v", doc.Attachments)
+	}
+	if d := verify(t, data, s.DB("db")); len(d) > 0 {
+		t.Error(d)
 	}
 }
 

@@ -214,6 +214,18 @@ func (a *Reader) end(v ejson.Value, sum *Summary) error {
 // rules of documents in archives: they are as they were stored, whatever today's limits are.
 var rules = compat.DocRules{IDs: compat.IDRules{}}
 
+// takeTypes reads the content types of attachments as couchbackup 2.11 spells them.
+func takeTypes(v ejson.Value, doc *compat.Document) {
+	atts, _ := v.Get("_attachments")
+	i := 0
+	for _, att := range atts.Members() {
+		if text, ok := att.Get("contentType"); ok && i < len(doc.Attachments) {
+			doc.Attachments[i].Type = text.Text()
+		}
+		i++
+	}
+}
+
 func readBatch(v ejson.Value, sum *Summary, last *string, to sink) error {
 	docs := make([]*compat.Document, 0, v.Len())
 	for e := range v.Elements() {
@@ -228,6 +240,7 @@ func readBatch(v ejson.Value, sum *Summary, last *string, to sink) error {
 			sum.Documents++
 			*last = doc.ID
 		}
+		takeTypes(e, doc)
 		docs = append(docs, doc)
 	}
 	return to.revisions(docs)

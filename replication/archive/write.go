@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"hash"
 	"io"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // Form is how an archive is written.
@@ -47,7 +49,7 @@ func Write(ctx context.Context, db *storage.DB, w io.Writer, form Form, progress
 	if err := out.header(); err != nil {
 		return out.sum, err
 	}
-	if err := db.View(ctx, out.documents); err != nil {
+	if err := out.allDocuments(); err != nil {
 		return out.sum, err
 	}
 	if err := out.flush(); err != nil {
@@ -68,8 +70,9 @@ type writer struct {
 	form     Form
 	progress func(Summary)
 	sum      Summary
-	digest   hash.Hash // of the lines since the header, native only
-	batch    []byte    // the line of documents that is being made
+	since    storage.Seq // of the last document that is written
+	digest   hash.Hash   // of the lines since the header, native only
+	batch    []byte      // the line of documents that is being made
 	inBatch  int
 	line     []byte
 }
@@ -120,9 +123,21 @@ func (out *writer) end() error {
 	return out.put(append(b, '"', '}', '\n'))
 }
 
-// documents writes all documents of a snapshot in the order of their last update.
+// allDocuments writes one snapshot, or, where snapshots are short-lived, one after the other: a document that changes meanwhile comes
+// once more behind the rest.
+func (out *writer) allDocuments() error {
+	for {
+		before := out.since
+		err := out.db.View(out.ctx, out.documents)
+		if !errors.Is(err, kv.ErrTooOld) || out.since == before {
+			return err
+		}
+	}
+}
+
+// documents writes the documents of a snapshot in the order of their last update.
 func (out *writer) documents(s *storage.Snapshot) error {
-	_, err := s.Changes(storage.ChangesOptions{Limit: -1}, func(ch *storage.Change) error {
+	_, err := s.Changes(storage.ChangesOptions{Since: out.since, Limit: -1}, func(ch *storage.Change) error {
 		revs, err := s.OpenRevs(ch.ID, storage.OpenRevsOptions{All: true, Open: storage.OpenOptions{Revs: true, Deleted: true}})
 		if err != nil {
 			return err
@@ -131,7 +146,11 @@ func (out *writer) documents(s *storage.Snapshot) error {
 		if out.progress != nil && out.sum.Documents%1000 == 0 {
 			out.progress(out.sum)
 		}
-		return out.document(revs)
+		if err := out.document(revs); err != nil {
+			return err
+		}
+		out.since = ch.Seq.Seq
+		return nil
 	})
 	return err
 }
