@@ -210,8 +210,6 @@ func (c *Call) run(e *endpoint) error {
 			}
 		}
 		return compat.MethodNotAllowed(e.allow)
-	case r.Handle == nil:
-		return compat.NewError(compat.KindNotImplemented, "This server does not have "+e.pattern+" yet.")
 	default:
 		return r.Handle(c)
 	}

@@ -32,10 +32,9 @@ type Route struct {
 	// Pattern is the path: names, {parameters} of one segment, and {rest...} for whatever follows.
 	Pattern string
 	Access  Access
-	// Handle answers; nil means that the endpoint is missing and answers 501 with Doc's text.
-	Handle Handler
-	Mark   Mark
-	Doc    string
+	Handle  Handler
+	Mark    Mark
+	Doc     string
 }
 
 // Mark says what is special about a row.
@@ -45,8 +44,6 @@ const (
 	plain Mark = iota
 	// unlisted keeps a row out of the Allow header, as CouchDB does for PUT of a database.
 	unlisted
-	// unfinished rows check requests, but what they ask for is missing.
-	unfinished
 )
 
 // routes is every endpoint of CouchDB 3.5. docs/api-coverage.md is made from it.

@@ -80,6 +80,7 @@ func TestEveryRowCanBeReached(t *testing.T) {
 				require.Equal(t, strings.ToUpper(m), m)
 			}
 			require.Same(t, r, e.route(m), r.Pattern)
+			require.NotNil(t, r.Handle, r.Pattern)
 		}
 	}
 }

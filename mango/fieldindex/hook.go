@@ -214,7 +214,7 @@ func (s *entries) read(ix *registered, doc *storage.Document) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.exclude = ix.excluded()
+	s.exclude = ix.exclude
 	return s.of(body, doc.ID), nil
 }
 

@@ -14,6 +14,7 @@ type registry struct {
 
 type registered struct {
 	Definition
+	exclude [][]byte // keys of Definition.Exclude
 	number  uint64
 	version string
 	ready   bool
@@ -51,7 +52,7 @@ func parseRegistry(src []byte) (*registry, error) {
 		if x.version, rest, err = kv.ReadString(rest); err != nil {
 			break
 		}
-		x.number = uint64(number)
+		x.number, x.exclude = uint64(number), x.excluded()
 		if x.ready, rest, err = kv.ReadBool(rest); err == nil {
 			r.indexes = append(r.indexes, x)
 		}
@@ -79,7 +80,7 @@ func (r *registry) replace(designDoc string, now []Definition) (gone []uint64, c
 	r.indexes = kept
 	for _, d := range now {
 		if !slices.ContainsFunc(kept, func(x registered) bool { return x.equal(&d) }) {
-			r.indexes = append(r.indexes, registered{Definition: d, number: r.next, version: Version})
+			r.indexes = append(r.indexes, registered{Definition: d, exclude: d.excluded(), number: r.next, version: Version})
 			r.next++
 			changed = true
 		}
