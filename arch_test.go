@@ -39,7 +39,8 @@ var rooms = map[string][]string{
 }
 
 // engines are the packages that only cmd may name, and tests.
-var engines = []string{"storage/kv/pebblekv", "storage/kv/fdbkv", "storage/kv/memkv", "storage/kv/faultkv"}
+var engines = []string{"storage/kv/pebblekv", "storage/kv/fdbkv", "storage/kv/memkv", "storage/kv/faultkv",
+	"storage/kv/latencykv"}
 
 // engineLibraries are the foreign modules behind the engines, with the room that may import them.
 var engineLibraries = map[string]string{

@@ -6,7 +6,7 @@
 // contract_writer.go check the contract · count.go counts operations · limits.go enforces FoundationDB's limits ·
 // gate.go what wrappers that make reads fail are built with. internal/txn is what the embedded engines share.
 // Engines: memkv (the reference model), pebblekv (embedded, the default), fdbkv (FoundationDB, build tag fdb),
-// faultkv (injects faults into any engine). kvtest holds the suite that each engine runs.
+// faultkv (injects faults into any engine), latencykv (a network in virtual time before any engine). kvtest holds the suite that each engine runs.
 //
 // Invariants:
 //
