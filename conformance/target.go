@@ -25,12 +25,10 @@ type Engine struct {
 
 // Engines are the ways a server is put under test: the embedded engine and the in-memory one, which is held to
 // FoundationDB's limits (sizes, five seconds of reading) so that code that only works on one machine shows on one
-// machine; both with each layout of document bodies.
+// machine.
 var Engines = []Engine{
-	{"pebble-packed", []string{"--engine=pebble", "--layout=packed"}},
-	{"pebble-exploded", []string{"--engine=pebble", "--layout=exploded"}},
-	{"memory-packed", []string{"--engine=memory", "--limits=fdb", "--layout=packed"}},
-	{"memory-exploded", []string{"--engine=memory", "--limits=fdb", "--layout=exploded"}},
+	{"pebble-packed", []string{"--engine=pebble"}},
+	{"memory-packed", []string{"--engine=memory", "--limits=fdb"}},
 }
 
 const (

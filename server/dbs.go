@@ -91,7 +91,7 @@ func (c *Call) createDatabase(name string) error {
 	return c.srv.store.Create(c.Context(), name, options)
 }
 
-// createOptions reads n, q, placement, engine, partitioned and this server's own layout.
+// createOptions reads n, q, placement, engine and partitioned.
 func (c *Call) createOptions() (storage.CreateOptions, error) {
 	o := storage.CreateOptions{N: 1, Q: int(c.set.shards), Security: c.defaultSecurity()}
 	var n int
@@ -112,14 +112,6 @@ func (c *Call) createOptions() (storage.CreateOptions, error) {
 		o.Partitioned = true
 	case ok && text != "false":
 		return o, compat.NewError(compat.KindBadRequest, "Invalid `partitioned` parameter")
-	}
-	switch text, ok := c.query.First("layout"); {
-	case text == "packed":
-		o.Layout = storage.LayoutPacked
-	case text == "exploded":
-		o.Layout = storage.LayoutExploded
-	case ok:
-		return o, compat.NewError(compat.KindBadRequest, "The `layout` value should be `packed` or `exploded`.")
 	}
 	return o, nil
 }

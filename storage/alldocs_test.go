@@ -97,7 +97,7 @@ func byID(t *testing.T, db *DB, ids []string, o RangeOptions) string {
 	return out.String()
 }
 
-// A list over chunked and exploded bodies, tombstones with bodies and conflicts gives each winner once, both ways.
+// A list over bodies in one value and in chunks, tombstones with bodies and conflicts gives each winner once, both ways.
 func TestListDocsAllForms(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		bodies := map[string]string{}
@@ -155,7 +155,7 @@ func TestListOutlivesSnapshots(t *testing.T) {
 	limits := kv.FDBLimits
 	limits.ReadTime = 2
 	store := faultkv.New(kv.WithLimits(memkv.New(), limits, func() time.Time { return time.Time{} }), plan)
-	s := openStore(t, store, LayoutPacked)
+	s := openStore(t, store)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
 	var docs []*compat.Document

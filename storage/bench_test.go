@@ -13,10 +13,10 @@ import (
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
 
-func benchDB(b *testing.B, layout Layout) *DB {
+func benchDB(b *testing.B) *DB {
 	store, err := pebblekv.Open(b.TempDir(), pebblekv.Options{})
 	must(b, err)
-	s, err := Open(context.Background(), Options{KV: store, Layout: layout, Manual: true})
+	s, err := Open(context.Background(), Options{KV: store, Manual: true})
 	must(b, err)
 	b.Cleanup(func() {
 		must(b, s.Close())
@@ -60,21 +60,17 @@ func nameDocs(docs []*compat.Document, n int) {
 }
 
 func BenchmarkPut(b *testing.B) {
-	for _, layout := range []Layout{LayoutPacked, LayoutExploded} {
-		b.Run(fmt.Sprint(layout), func(b *testing.B) {
-			db := benchDB(b, layout)
-			docs := benchDocs(b, 1)
-			b.ReportAllocs()
-			for n := 0; b.Loop(); n++ {
-				nameDocs(docs, n)
-				update(b, db, UpdateOptions{}, docs...)
-			}
-		})
+	db := benchDB(b)
+	docs := benchDocs(b, 1)
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		nameDocs(docs, n)
+		update(b, db, UpdateOptions{}, docs...)
 	}
 }
 
 func BenchmarkPutParallel(b *testing.B) {
-	db := benchDB(b, LayoutPacked)
+	db := benchDB(b)
 	b.SetParallelism(64)
 	b.RunParallel(func(pb *testing.PB) {
 		docs := benchDocs(b, 1)
@@ -88,20 +84,18 @@ func BenchmarkPutParallel(b *testing.B) {
 // BenchmarkBulk stores batches of 1000 new documents of 1 KB; raw puts the same bodies into the store below, in the same
 // batches.
 func BenchmarkBulk(b *testing.B) {
-	for _, layout := range []Layout{LayoutPacked, LayoutExploded} {
-		b.Run(fmt.Sprint(layout), func(b *testing.B) {
-			db := benchDB(b, layout)
-			docs := benchDocs(b, 1000)
-			b.ReportAllocs()
-			for n := 0; b.Loop(); n++ {
-				nameDocs(docs, n)
-				update(b, db, UpdateOptions{}, docs...)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/doc")
-		})
-	}
+	b.Run("docs", func(b *testing.B) {
+		db := benchDB(b)
+		docs := benchDocs(b, 1000)
+		b.ReportAllocs()
+		for n := 0; b.Loop(); n++ {
+			nameDocs(docs, n)
+			update(b, db, UpdateOptions{}, docs...)
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/doc")
+	})
 	b.Run("raw", func(b *testing.B) {
-		db := benchDB(b, LayoutPacked)
+		db := benchDB(b)
 		docs := benchDocs(b, 1000)
 		for n := 0; b.Loop(); n++ {
 			nameDocs(docs, n)
@@ -118,7 +112,7 @@ func BenchmarkBulk(b *testing.B) {
 }
 
 func BenchmarkBulkUpdate(b *testing.B) {
-	db := benchDB(b, LayoutPacked)
+	db := benchDB(b)
 	docs := benchDocs(b, 1000)
 	nameDocs(docs, 0)
 	for b.Loop() {
@@ -132,23 +126,21 @@ func BenchmarkBulkUpdate(b *testing.B) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	for _, layout := range []Layout{LayoutPacked, LayoutExploded} {
-		db := benchDB(b, layout)
-		ids := fill(b, db, 20_000)
-		b.Run(fmt.Sprintf("get/%d", layout), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_, err := db.Open(context.Background(), ids[rand.IntN(len(ids))], OpenOptions{})
-				must(b, err)
-			}
-		})
-		b.Run(fmt.Sprintf("all_docs/%d", layout), func(b *testing.B) {
-			scan(b, db, len(ids), RangeOptions{Limit: -1})
-		})
-		b.Run(fmt.Sprintf("include_docs/%d", layout), func(b *testing.B) {
-			scan(b, db, len(ids), RangeOptions{Limit: -1, IncludeDocs: true})
-		})
-	}
+	db := benchDB(b)
+	ids := fill(b, db, 20_000)
+	b.Run("get", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := db.Open(context.Background(), ids[rand.IntN(len(ids))], OpenOptions{})
+			must(b, err)
+		}
+	})
+	b.Run("all_docs", func(b *testing.B) {
+		scan(b, db, len(ids), RangeOptions{Limit: -1})
+	})
+	b.Run("include_docs", func(b *testing.B) {
+		scan(b, db, len(ids), RangeOptions{Limit: -1, IncludeDocs: true})
+	})
 }
 
 func fill(b *testing.B, db *DB, n int) (ids []string) {

@@ -18,29 +18,23 @@ type entry struct {
 
 var emptyBody = []byte("{}")
 
-// putEntry writes an entry and returns the bytes of its values. The body is stored as layout says, or packed where it does
-// not fit the exploded layout.
-func (t *dbTx) putEntry(key []byte, layout Layout, flags byte, atts []compat.Attachment, body []byte) (int64, error) {
+// putEntry writes an entry and returns the bytes of its values.
+func (t *dbTx) putEntry(key []byte, flags byte, atts []compat.Attachment, body []byte) int64 {
 	if len(atts) > 0 {
 		flags |= entryHasAtts
-	}
-	if layout == LayoutExploded {
-		if size, ok, err := t.putExploded(key, flags, atts, body); ok || err != nil {
-			return size, err
-		}
 	}
 	value := append(t.scratch[:0], entryInline, flags)
 	value = appendPayload(value, atts, body)
 	t.scratch = value[:0]
 	if len(value) <= maxEntry {
 		t.tx.Set(key, value)
-		return int64(len(value)), nil
+		return int64(len(value))
 	}
 	payload := value[2:]
 	head := binary.AppendUvarint([]byte{entryChunked, flags}, uint64(len(payload)))
 	t.tx.Set(key, head)
 	t.putChunks(key, payload)
-	return int64(len(head) + len(payload)), nil
+	return int64(len(head) + len(payload))
 }
 
 // putChunks writes bytes that are too many for one value below a key.
@@ -59,10 +53,6 @@ func (d *dbRead) readChunks(key []byte, length int) ([]byte, error) {
 	_, end := children(key)
 	it := d.r.Range(kv.AppendKeyAfter(nil, key), end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
-	return joinChunks(it, length)
-}
-
-func joinChunks(it kv.Iterator, length int) ([]byte, error) {
 	b := make([]byte, 0, min(length, 16<<20))
 	for it.Next() {
 		b = append(b, it.Value()...)
@@ -76,27 +66,6 @@ func joinChunks(it kv.Iterator, length int) ([]byte, error) {
 	return b, nil
 }
 
-// putExploded writes an exploded entry; ok is false if it has to be packed.
-func (t *dbTx) putExploded(key []byte, flags byte, atts []compat.Attachment, body []byte) (size int64, ok bool, err error) {
-	value := append(t.scratch[:0], entryExploded, flags)
-	value = appendPayload(value, atts, nil)
-	t.scratch = value[:0]
-	if len(value) > maxEntry {
-		return 0, false, nil
-	}
-	values := uint64(0)
-	ok, err = explodeBody(key, body, func(key, value []byte) {
-		t.tx.Set(key, value)
-		size += int64(len(value))
-		values++
-	})
-	if ok {
-		value = binary.AppendUvarint(value, values)
-		t.tx.Set(key, value)
-	}
-	return size + int64(len(value)), ok, err
-}
-
 // clearEntry removes an entry.
 func (t *dbTx) clearEntry(key []byte, spread bool) {
 	if !spread {
@@ -106,8 +75,7 @@ func (t *dbTx) clearEntry(key []byte, spread bool) {
 	t.tx.ClearRange(children(key))
 }
 
-// parseEntry reads an entry from its own value; if whole is false the body (and, chunked, the attachments too) is in the
-// keys below. Nothing is copied.
+// parseEntry reads an entry from its own value; if it is chunked, attachments and body are in the keys below. Nothing is copied.
 func parseEntry(value []byte) (e entry, head entryHead, err error) {
 	if len(value) < 2 {
 		return e, head, corrupt("entry", nil)
@@ -117,13 +85,6 @@ func parseEntry(value []byte) (e entry, head entryHead, err error) {
 	switch head.format {
 	case entryInline:
 		e.atts, e.body, err = parsePayload(value[2:], head.flags)
-	case entryExploded:
-		r := valueReader{}
-		e.atts, r.b, err = parsePayload(value[2:], head.flags)
-		head.length = int(min(r.uvarint(), 1<<40))
-		if err == nil && (r.bad || len(r.b) > 0) {
-			err = corrupt("entry", nil)
-		}
 	case entryChunked:
 		length, n := binary.Uvarint(value[2:])
 		if n <= 0 || length > 1<<40 {
@@ -139,39 +100,7 @@ func parseEntry(value []byte) (e entry, head entryHead, err error) {
 // entryHead is what an entry's own value says about the rest.
 type entryHead struct {
 	format, flags byte
-	length        int // chunked: of the payload, exploded: number of values
-}
-
-// finishEntry reads what is below the key of an entry that is not inline. rows is positioned behind the entry's own key and is
-// drained up to the end of the entry's keys, which all begin with the first keyLen bytes of the entry's key.
-func finishEntry(e *entry, head entryHead, rows kv.Iterator, keyLen int) error {
-	if head.format == entryExploded {
-		return e.implode(rows, keyLen, head.length)
-	}
-	payload, err := joinChunks(rows, head.length)
-	if err != nil {
-		return err
-	}
-	e.size += int64(len(payload))
-	e.atts, e.body, err = parsePayload(payload, head.flags)
-	return err
-}
-
-// implode reads an exploded body.
-func (e *entry) implode(rows kv.Iterator, keyLen, values int) error {
-	var b explodedBody
-	for rows.Next() {
-		if err := b.add(rows.Key()[keyLen:], rows.Value()); err != nil {
-			return err
-		}
-		e.size += int64(len(rows.Value()))
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	var err error
-	e.body, err = b.appendBody(nil, values)
-	return err
+	length        int // chunked: of the payload
 }
 
 // entryOf completes an entry whose own value is at hand.
@@ -180,10 +109,13 @@ func (d *dbRead) entryOf(key, value []byte) (entry, error) {
 	if err != nil || head.format == entryInline {
 		return e, err
 	}
-	_, end := children(key)
-	rows := d.r.Range(kv.AppendKeyAfter(nil, key), end, kv.RangeOptions{WantAll: true})
-	defer rows.Close()
-	return e, finishEntry(&e, head, rows, len(key))
+	payload, err := d.readChunks(key, head.length)
+	if err != nil {
+		return e, err
+	}
+	e.size += int64(len(payload))
+	e.atts, e.body, err = parsePayload(payload, head.flags)
+	return e, err
 }
 
 // readEntry reads the entry at a key of TagDocs or TagHistory; found is false if there is none. The body may share memory with

@@ -11,7 +11,7 @@ import (
 // benchFeed is a database with many rows in its feed.
 func benchFeed(b *testing.B, rows int) (*DB, []Seq) {
 	b.Helper()
-	db := benchDB(b, LayoutPacked)
+	db := benchDB(b)
 	for begin := 0; begin < rows; begin += 500 {
 		var docs []*compat.Document
 		for i := begin; i < begin+500; i++ {
@@ -56,7 +56,7 @@ func BenchmarkChanges(b *testing.B) {
 
 // BenchmarkUploads measures bytes on their way into the store and out of it.
 func BenchmarkUploads(b *testing.B) {
-	db := benchDB(b, LayoutPacked)
+	db := benchDB(b)
 	data := noise(8 << 20)
 	b.Run("in", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))

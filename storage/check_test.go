@@ -13,10 +13,10 @@ import (
 )
 
 // fullStore has something in every subspace.
-func fullStore(t *testing.T, layout Layout) (*Store, *DB) {
+func fullStore(t *testing.T) (*Store, *DB) {
 	t.Helper()
 	smallSeqBlocks(t)
-	s, err := Open(t.Context(), Options{KV: memkv.New(), Layout: layout, Manual: true})
+	s, err := Open(t.Context(), Options{KV: memkv.New(), Manual: true})
 	must(t, err)
 	t.Cleanup(func() {
 		must(t, s.Close())
@@ -199,31 +199,29 @@ func attachmentOf(d *dbRead) string {
 // TestCheckFindsDamage damages each subspace by hand.
 func TestCheckFindsDamage(t *testing.T) {
 	for name, c := range damages {
-		for _, layout := range []Layout{LayoutPacked, LayoutExploded} {
-			t.Run(name, func(t *testing.T) {
-				s, _ := fullStore(t, layout)
-				database := c.database
-				if database != "parts" {
-					database = "db"
-				}
-				must(t, s.DB(database).update(context.Background(), func(tx *dbTx) error {
-					c.change(t, tx.tx, &tx.dbRead)
-					return nil
-				}))
-				violations, err := Check(t.Context(), s.kv, nil)
-				must(t, err)
-				found := slices.ContainsFunc(violations, func(v Violation) bool { return v.Invariant == c.invariant && v.Database == c.database })
-				if !found {
-					t.Errorf("want a violation of %d in %q, got %v", c.invariant, c.database, violations)
-				}
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			s, _ := fullStore(t)
+			database := c.database
+			if database != "parts" {
+				database = "db"
+			}
+			must(t, s.DB(database).update(context.Background(), func(tx *dbTx) error {
+				c.change(t, tx.tx, &tx.dbRead)
+				return nil
+			}))
+			violations, err := Check(t.Context(), s.kv, nil)
+			must(t, err)
+			found := slices.ContainsFunc(violations, func(v Violation) bool { return v.Invariant == c.invariant && v.Database == c.database })
+			if !found {
+				t.Errorf("want a violation of %d in %q, got %v", c.invariant, c.database, violations)
+			}
+		})
 	}
 }
 
 // TestCheckOutlivesSnapshots: a check that takes longer than a snapshot lives goes on, and progress comes to its end.
 func TestCheckOutlivesSnapshots(t *testing.T) {
-	s, _ := fullStore(t, LayoutExploded)
+	s, _ := fullStore(t)
 	k := &agingStore{Store: s.kv, reads: 1500}
 	var last, total int64
 	violations, err := Check(t.Context(), k, func(done, of int64) {
@@ -243,7 +241,7 @@ func TestCheckOutlivesSnapshots(t *testing.T) {
 
 // TestCheckEnds: a store that is wrong throughout is not described in full.
 func TestCheckEnds(t *testing.T) {
-	s, db := fullStore(t, LayoutPacked)
+	s, db := fullStore(t)
 	for i := range maxViolations {
 		must(t, db.update(t.Context(), func(tx *dbTx) error {
 			tx.tx.Set(tx.keys.allDocs(nil, fmt.Sprint("nobody", i)), []byte("?"))

@@ -15,7 +15,7 @@ type cost struct{ gets, getManys, ranges, rows, sets, clears, atomics, commits i
 // TestCosts holds down what each call asks of the store. A higher number here is a slower settee: change it only on purpose.
 func TestCosts(t *testing.T) {
 	count := kv.NewCounting(memkv.New())
-	s := openStore(t, count, LayoutPacked)
+	s := openStore(t, count)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
 	for i := range 300 {

@@ -31,7 +31,8 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error 
 			return nil
 		}
 		t := dbTx{dbRead: dbRead{r: tx, rec: *rec, keys: newSpace(prefix), name: name}, tx: tx, ctx: ctx, now: s.now}
-		return t.setSecurity(o.Security)
+		t.setSecurity(o.Security)
+		return nil
 	})
 	if err == nil {
 		s.touched(name, eventCreated)
@@ -43,16 +44,11 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error 
 const firstIncarnation = 1
 
 func (s *Store) newRecord(prefix int64, o CreateOptions) *record {
-	layout := o.Layout
-	if layout == LayoutDefault {
-		layout = s.layout
-	}
 	return &record{
 		uuid:             newUUID(),
 		prefix:           prefix,
 		created:          s.now().Truncate(time.Microsecond).UTC(),
 		partitioned:      o.Partitioned,
-		layout:           layout,
 		incarnation:      firstIncarnation,
 		revsLimit:        defaultRevsLimit,
 		purgedInfosLimit: defaultPurgedInfosLimit,
@@ -163,7 +159,7 @@ func (d *dbRead) info() (*Info, error) {
 		return nil, err
 	}
 	return &Info{
-		Name: d.name, UUID: d.rec.uuid, Created: d.rec.created, Partitioned: d.rec.partitioned, Layout: d.rec.layout,
+		Name: d.name, UUID: d.rec.uuid, Created: d.rec.created, Partitioned: d.rec.partitioned,
 		Q: int(d.rec.q), N: int(d.rec.n), DocCount: counts[0], DocDelCount: counts[1], UpdateSeq: seq, PurgeSeq: purge,
 		SizeFile: file, SizeExternal: counts[2], SizeActive: counts[3],
 	}, nil

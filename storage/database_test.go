@@ -134,7 +134,7 @@ func TestPartitions(t *testing.T) {
 // Batches are cut to fit the store's transactions; each document is stored whole.
 func TestBatchesFitTransactions(t *testing.T) {
 	store := kv.NewCounting(kv.WithLimits(memkv.New(), kv.FDBLimits, time.Now))
-	s := openStore(t, store, LayoutPacked)
+	s := openStore(t, store)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
 	var docs []*compat.Document

@@ -7,7 +7,7 @@
 // subspace (keyspace.go has all keys and value formats). A document is the set of its leaf revisions:
 //
 //	REVS     one entry per leaf: its line of ancestors, sizes; the winner's also has the document's sequence
-//	DOCS     one entry per leaf that has a body: metadata, attachments, the body in the database's layout
+//	DOCS     one entry per leaf that has a body: metadata, attachments, the body
 //	HISTORY  bodies of replaced revisions, until compaction
 //	ALL_DOCS the ids of documents whose winner is not deleted, with the winner
 //	CHANGES  every document at the sequence of its last update
@@ -22,7 +22,7 @@
 //	entry.go, leafrecord.go             values: attachments and bodies; leaves, winners, changes
 //	tx.go, stats.go                     a transaction on one database, its atomic counters
 //	types.go, document.go               options and results
-//	read.go, winner.go, openpath.go     documents as they are read: by revision, open_revs, the winner, parts of one
+//	read.go, winner.go                  documents as they are read: by revision, open_revs, the winner
 //	update.go, batch.go                 writes: the API, the transactions of a request
 //	edit.go, replicate.go               what an edit or a replicated line does to a document's tree
 //	flush.go, claims.go                 what is stored of that
@@ -31,7 +31,7 @@
 //	local.go, purge.go, settings.go     _local documents, _purge, limits and the security object
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
-//	body.go, exploded.go, imploded.go   body layouts
+//	body.go                             entries: bodies in one value, or in chunks
 //	compact.go, compactions.go          compaction; what is running of it
 //	check*.go                           the check of the invariants below
 //	metrics.go                          what a Store counts, for Prometheus

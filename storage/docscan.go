@@ -17,9 +17,8 @@ type winnerScan struct {
 	pushed  bool // the iterator's current row has not been looked at
 
 	current []byte // id that is being read; reverse: whose winner is known
-	leaf    []byte // key of the entry that chunks or exploded belong to
+	leaf    []byte // key of the entry that chunks belong to
 	chunks  [][]byte
-	values  explodedBody
 	body    []byte
 }
 
@@ -95,20 +94,18 @@ func (s *winnerScan) readForward(doc *Document) error {
 		return nil
 	}
 	s.leaf = append(s.leaf[:0], s.it.Key()...)
-	s.forget()
+	s.chunks = s.chunks[:0]
 	for s.it.Next() {
 		if !isChild(s.it.Key(), s.leaf) {
 			s.pushed = true
 			break
 		}
-		if err := s.collect(head.format == entryExploded); err != nil {
-			return err
-		}
+		s.collect()
 	}
 	if err := s.it.Err(); err != nil {
 		return err
 	}
-	return s.assemble(doc, e, head)
+	return s.assemble(doc, head)
 }
 
 // isChild tells whether key extends the tuple parent by further elements.
@@ -116,27 +113,11 @@ func isChild(key, parent []byte) bool {
 	return len(key) > len(parent) && key[len(parent)] != behindID && bytes.HasPrefix(key, parent)
 }
 
-func (s *winnerScan) forget() {
-	s.chunks = s.chunks[:0]
-	s.values.reset()
-}
-
 // collect keeps a row below the entry s.leaf.
-func (s *winnerScan) collect(exploded bool) error {
-	if exploded {
-		return s.values.add(s.it.Key()[len(s.leaf):], s.it.Value())
-	}
-	s.chunks = append(s.chunks, bytes.Clone(s.it.Value()))
-	return nil
-}
+func (s *winnerScan) collect() { s.chunks = append(s.chunks, bytes.Clone(s.it.Value())) }
 
 // assemble makes body and attachments of what was collected.
-func (s *winnerScan) assemble(doc *Document, e entry, head entryHead) (err error) {
-	if head.format == entryExploded {
-		s.body, err = s.values.appendBody(s.body[:0], head.length)
-		doc.Body, doc.Attachments = s.body, e.atts
-		return err
-	}
+func (s *winnerScan) assemble(doc *Document, head entryHead) (err error) {
 	if s.reverse {
 		slices.Reverse(s.chunks)
 	}
@@ -166,9 +147,7 @@ func (s *winnerScan) previousWinner() (*Document, error) {
 		}
 		own := key[:len(key)-len(below)]
 		if len(below) > 0 {
-			if err := s.collectBefore(own, below); err != nil {
-				return nil, err
-			}
+			s.collectBefore(own)
 			continue
 		}
 		s.current = append(s.current[:0], id...)
@@ -180,14 +159,13 @@ func (s *winnerScan) previousWinner() (*Document, error) {
 	return nil, s.it.Err()
 }
 
-// collectBefore keeps a row of an entry whose own key, and so its format, is still to come: chunk numbers are integers, paths
-// begin with a member's name.
-func (s *winnerScan) collectBefore(own, below []byte) error {
+// collectBefore keeps a row of an entry whose own key is still to come.
+func (s *winnerScan) collectBefore(own []byte) {
 	if !bytes.Equal(s.leaf, own) {
 		s.leaf = append(s.leaf[:0], own...)
-		s.forget()
+		s.chunks = s.chunks[:0]
 	}
-	return s.collect(kv.PeekKind(below) != kv.KindInt)
+	s.collect()
 }
 
 func (s *winnerScan) readBackward(id string, rev compat.Rev, deleted bool) (*Document, error) {
@@ -201,7 +179,7 @@ func (s *winnerScan) readBackward(id string, rev compat.Rev, deleted bool) (*Doc
 		return doc, nil
 	}
 	if !bytes.Equal(s.leaf, s.it.Key()) {
-		s.forget()
+		s.chunks = s.chunks[:0]
 	}
-	return doc, s.assemble(doc, e, head)
+	return doc, s.assemble(doc, head)
 }

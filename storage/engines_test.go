@@ -15,7 +15,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
 
-// onEngines runs a test on every kind of store and layout. The database `db` exists.
+// onEngines runs a test on every kind of store. The database `db` exists.
 func onEngines(t *testing.T, test func(t *testing.T, db *DB)) {
 	onStores(t, func(t *testing.T, s *Store) {
 		must(t, s.Create(t.Context(), "db", CreateOptions{}))
@@ -27,18 +27,16 @@ func onEngines(t *testing.T, test func(t *testing.T, db *DB)) {
 func onStores(t *testing.T, test func(t *testing.T, s *Store)) {
 	faults := faultkv.Rates{Conflict: 0.2, UnknownAborted: 0.1, UnknownCommitted: 0.1, TooOld: 0.05}
 	engines := []struct {
-		name   string
-		open   func(t *testing.T) kv.Store
-		layout Layout
+		name string
+		open func(t *testing.T) kv.Store
 	}{
-		{"memory", func(t *testing.T) kv.Store { return memkv.New() }, LayoutPacked},
-		{"exploded", func(t *testing.T) kv.Store { return memkv.New() }, LayoutExploded},
-		{"faults", func(t *testing.T) kv.Store { return faultkv.New(memkv.New(), faultkv.Random(1, faults)) }, LayoutPacked},
-		{"limits", func(t *testing.T) kv.Store { return kv.WithLimits(memkv.New(), kv.FDBLimits, time.Now) }, LayoutExploded},
-		{"pebble", openPebble, LayoutPacked},
+		{"memory", func(t *testing.T) kv.Store { return memkv.New() }},
+		{"faults", func(t *testing.T) kv.Store { return faultkv.New(memkv.New(), faultkv.Random(1, faults)) }},
+		{"limits", func(t *testing.T) kv.Store { return kv.WithLimits(memkv.New(), kv.FDBLimits, time.Now) }},
+		{"pebble", openPebble},
 	}
 	for _, e := range engines {
-		t.Run(e.name, func(t *testing.T) { test(t, openStore(t, e.open(t), e.layout)) })
+		t.Run(e.name, func(t *testing.T) { test(t, openStore(t, e.open(t))) })
 	}
 }
 
@@ -48,9 +46,9 @@ func openPebble(t *testing.T) kv.Store {
 	return store
 }
 
-func openStore(t testing.TB, store kv.Store, layout Layout) *Store {
+func openStore(t testing.TB, store kv.Store) *Store {
 	checked := kv.Checked(store, func(violation string) { t.Error(violation) })
-	s, err := Open(context.Background(), Options{KV: checked, Layout: layout, Manual: true})
+	s, err := Open(context.Background(), Options{KV: checked, Manual: true})
 	must(t, err)
 	t.Cleanup(func() {
 		must(t, s.Close())
@@ -62,7 +60,7 @@ func openStore(t testing.TB, store kv.Store, layout Layout) *Store {
 
 // newTestDB is a database in memory.
 func newTestDB(t testing.TB, o CreateOptions) *DB {
-	s := openStore(t, memkv.New(), LayoutPacked)
+	s := openStore(t, memkv.New())
 	must(t, s.Create(context.Background(), "db", o))
 	return s.DB("db")
 }

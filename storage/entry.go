@@ -11,14 +11,12 @@ import (
 //	value   = format, flags, rest
 //	inline  rest = payload
 //	chunked rest = varint length of the payload, which is in chunks below the key
-//	exploded rest = payload with, instead of the body, the varint number of its values, which are below the key
 //	payload = [attachments, if flagged], JSON text to the end
 //	attachments = varint count, each: name, type, ref (each with varint length), digest (16), encoding, signed varints
 //	          revpos, length, encoded length
 const (
-	entryInline   = 1
-	entryChunked  = 2
-	entryExploded = 3
+	entryInline  = 1
+	entryChunked = 2
 
 	entryHasAtts = 1
 	entryDeleted = 2 // TagHistory: the revision was a tombstone

@@ -28,9 +28,7 @@ func (e *docEdit) flush(index IndexFunc) error {
 		if err := e.claim(w); err != nil {
 			return err
 		}
-		if err := e.putHistory(rev, w.doc.Deleted, w.atts, w.body()); err != nil {
-			return err
-		}
+		e.putHistory(rev, w.doc.Deleted, w.atts, w.body())
 	}
 	if err := e.dropStemmed(); err != nil {
 		return err
@@ -117,8 +115,8 @@ func (e *docEdit) keepReplaced() error {
 		}
 		if e.tree.Find(l.Rev) < 0 {
 			e.t.release(old.atts)
-		} else if err := e.putHistory(l.Rev, l.Deleted, old.atts, old.body); err != nil {
-			return err
+		} else {
+			e.putHistory(l.Rev, l.Deleted, old.atts, old.body)
 		}
 		e.clearLeaf(l, old.spread)
 	}
@@ -146,15 +144,13 @@ func (e *docEdit) count(l *leafRecord, sign int64) {
 }
 
 // putHistory stores the body of a revision that is no leaf.
-func (e *docEdit) putHistory(rev compat.Rev, deleted bool, atts []compat.Attachment, body []byte) error {
+func (e *docEdit) putHistory(rev compat.Rev, deleted bool, atts []compat.Attachment, body []byte) {
 	var flags byte
 	if deleted {
 		flags = entryDeleted
 	}
-	size, err := e.t.putEntry(e.t.keys.history(nil, e.id, rev), LayoutPacked, flags, atts, body)
-	e.t.stats[statHistory] += size
+	e.t.stats[statHistory] += e.t.putEntry(e.t.keys.history(nil, e.id, rev), flags, atts, body)
 	e.t.stats[statHistoryRows]++
-	return err
 }
 
 // dropStemmed removes the bodies of ancestors that were cut off.
@@ -236,11 +232,7 @@ func (e *docEdit) putBody(l *leafRecord) error {
 	}
 	var size int64
 	if l.stored = !l.Deleted || len(w.atts) > 0 || !bytes.Equal(body, emptyBody); l.stored {
-		var err error
-		key := e.t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev)
-		if size, err = e.t.putEntry(key, e.t.rec.layout, 0, w.atts, body); err != nil {
-			return err
-		}
+		size = e.t.putEntry(e.t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev), 0, w.atts, body)
 	}
 	l.active = size + int64(len(l.Ancestors))*16 + attachmentBytes(w.atts)
 	e.count(l, 1)

@@ -21,9 +21,8 @@ import (
 //	TagChanges + 13 bytes of seq            deleted, leaf count, winner, id                       leafrecord.go
 //	TagRevs, id, not deleted, depth, hash   leaf record                                           leafrecord.go
 //	TagDocs, id, not deleted, depth, hash   entry: attachments and body                           body.go
-//	TagDocs, …, chunk (int)                 further bytes of a large packed entry                 body.go
-//	TagDocs, …, path …                      values of an exploded body                            exploded.go
-//	TagHistory, id, depth, hash [, chunk]   entry of a replaced revision, always packed           body.go
+//	TagDocs, …, chunk (int)                 further bytes of a large entry                        body.go
+//	TagHistory, id, depth, hash [, chunk]   entry of a replaced revision                          body.go
 //	TagLocal, id [, chunk]                  local document: revision number, body                 local.go
 //	TagAtt, attachment id (16 bytes), chunk attachment bytes                                      attachments.go
 //	TagAttRefs, attachment id               reference count, 8 bytes little-endian                attachments.go
@@ -152,7 +151,7 @@ func (s space) rank(dst []byte, tag Tag, level int) []byte {
 	return kv.AppendInt(s.sub(dst, tag), int64(level))
 }
 
-// parseLeafKey reads what follows the document's prefix in a key of TagRevs or TagDocs; rest is a chunk number or a path.
+// parseLeafKey reads what follows the document's prefix in a key of TagRevs or TagDocs; rest is a chunk number.
 func parseLeafKey(suffix []byte) (deleted bool, rev compat.Rev, rest []byte, err error) {
 	live, rest, err := kv.ReadBool(suffix)
 	if err != nil {

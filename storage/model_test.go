@@ -174,7 +174,7 @@ func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		faults := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05}
 		store := faultkv.New(memkv.New(), faultkv.Random(rapid.Uint64().Draw(rt, "seed"), faults))
-		s, err := Open(rt.Context(), Options{KV: store, Layout: Layout(rapid.IntRange(1, 2).Draw(rt, "layout")), Manual: true})
+		s, err := Open(rt.Context(), Options{KV: store, Manual: true})
 		must(rt, err)
 		defer store.Close()
 		defer s.Close()

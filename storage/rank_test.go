@@ -121,7 +121,7 @@ func TestRanksConcurrent(t *testing.T) {
 // Writers of different documents hardly ever conflict.
 func TestIndependentWritersDoNotConflict(t *testing.T) {
 	count := kv.NewCounting(memkv.New())
-	s := openStore(t, count, LayoutPacked)
+	s := openStore(t, count)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
 	var wg sync.WaitGroup

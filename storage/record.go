@@ -8,14 +8,13 @@ import (
 // record is what (rootDBs, name) holds: all that is fixed or rarely changed. It is read first in every transaction on the
 // database, so that a deletion or a new setting conflicts with writers and no cache can be stale.
 //
-// Format 1: format byte, flags, layout, incarnation, uuid (16), then varints: prefix, created (µs since 1970), revs_limit,
+// Format 2: format byte, flags, incarnation, uuid (16), then varints: prefix, created (µs since 1970), revs_limit,
 // purged_infos_limit, q, n.
 type record struct {
 	uuid             [16]byte
 	prefix           int64
 	created          time.Time
 	partitioned      bool
-	layout           Layout
 	incarnation      byte // first byte of new sequences; grows when the data moves to a store whose versionstamps are lower
 	revsLimit        int64
 	purgedInfosLimit int64
@@ -23,7 +22,7 @@ type record struct {
 }
 
 const (
-	recordFormat = 1
+	recordFormat = 2
 	// CouchDB's defaults.
 	defaultRevsLimit        = 1000
 	defaultPurgedInfosLimit = 1000
@@ -37,7 +36,7 @@ func (r *record) encode() []byte {
 	if r.partitioned {
 		flags |= flagPartitioned
 	}
-	dst = append(dst, recordFormat, flags, byte(r.layout), r.incarnation)
+	dst = append(dst, recordFormat, flags, r.incarnation)
 	dst = append(dst, r.uuid[:]...)
 	for _, v := range [...]int64{r.prefix, r.created.UnixMicro(), r.revsLimit, r.purgedInfosLimit, r.q, r.n} {
 		dst = binary.AppendVarint(dst, v)
@@ -47,14 +46,13 @@ func (r *record) encode() []byte {
 
 func parseRecord(b []byte) (record, error) {
 	var r record
-	if len(b) < 20 || b[0] != recordFormat {
+	if len(b) < 19 || b[0] != recordFormat {
 		return r, corrupt("database record", nil)
 	}
 	r.partitioned = b[1]&flagPartitioned != 0
-	r.layout = Layout(b[2])
-	r.incarnation = b[3]
-	copy(r.uuid[:], b[4:])
-	b = b[20:]
+	r.incarnation = b[2]
+	copy(r.uuid[:], b[3:])
+	b = b[19:]
 	var created int64
 	for _, p := range [...]*int64{&r.prefix, &created, &r.revsLimit, &r.purgedInfosLimit, &r.q, &r.n} {
 		v, n := binary.Varint(b)

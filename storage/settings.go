@@ -76,12 +76,14 @@ func (d *dbRead) security() ([]byte, error) {
 
 // SetSecurity replaces the security object, which is stored as it is.
 func (db *DB) SetSecurity(ctx context.Context, object []byte) error {
-	return db.update(ctx, func(t *dbTx) error { return t.setSecurity(object) })
+	return db.update(ctx, func(t *dbTx) error {
+		t.setSecurity(object)
+		return nil
+	})
 }
 
-func (t *dbTx) setSecurity(object []byte) error {
+func (t *dbTx) setSecurity(object []byte) {
 	key := t.keys.sub(nil, TagSecurity)
 	t.clearEntry(key, true)
-	_, err := t.putEntry(key, LayoutPacked, 0, nil, object)
-	return err
+	t.putEntry(key, 0, nil, object)
 }

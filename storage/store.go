@@ -12,8 +12,6 @@ import (
 type Options struct {
 	// KV is the store underneath. The Store does not close it.
 	KV kv.Store
-	// Layout is that of databases created without one; LayoutDefault means LayoutPacked.
-	Layout Layout
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Compaction says when databases are compacted without being asked.
@@ -26,7 +24,6 @@ type Options struct {
 // may share a kv.Store that allows it.
 type Store struct {
 	kv         kv.Store
-	layout     Layout
 	now        func() time.Time
 	hooks      Hooks
 	limits     kv.Limits
@@ -37,15 +34,12 @@ type Store struct {
 }
 
 // storeFormat is the version of the whole key space.
-const storeFormat = 1
+const storeFormat = 2
 
 // Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if a newer version
 // wrote the store.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{kv: o.KV, layout: o.Layout, now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction, metrics: newMetrics()}
-	if s.layout == LayoutDefault {
-		s.layout = LayoutPacked
-	}
+	s := &Store{kv: o.KV, now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction, metrics: newMetrics()}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -6,15 +6,6 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Layout is the way bodies are stored.
-type Layout uint8
-
-const (
-	LayoutDefault  Layout = iota // the store's default
-	LayoutPacked                 // the canonical JSON text in one value, or in chunks where it is large
-	LayoutExploded               // one entry per value of the JSON tree
-)
-
 // Seq is the place of a change in a database's feed; see compat.Seq.
 type Seq = compat.Seq
 
@@ -28,7 +19,6 @@ type UpdateSeq struct {
 // CreateOptions are the settings that a database keeps for life. Q and N are only shown (one settee has no shards).
 type CreateOptions struct {
 	Partitioned bool
-	Layout      Layout
 	Q, N        int
 	// Security is the security object it begins with, nil for none. A database is never seen without it.
 	Security []byte
@@ -40,7 +30,6 @@ type Info struct {
 	UUID           [16]byte
 	Created        time.Time
 	Partitioned    bool
-	Layout         Layout
 	Q, N           int
 	DocCount       int64
 	DocDelCount    int64

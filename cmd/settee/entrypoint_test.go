@@ -40,9 +40,9 @@ func TestContainerEntryPoint(t *testing.T) {
 		require.NoError(t, err, out)
 		require.Equal(t, serve+"\n", out, args)
 	}
-	out, err = entryPoint(t, home, admin, "--layout=exploded")
+	out, err = entryPoint(t, home, admin, "--engine=memory")
 	require.NoError(t, err)
-	require.Equal(t, serve+" --layout=exploded\n", out)
+	require.Equal(t, serve+" --engine=memory\n", out)
 	out, err = entryPoint(t, home, nil, "settee", "version")
 	require.NoError(t, err)
 	require.Equal(t, "settee version\n", out)

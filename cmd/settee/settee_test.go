@@ -65,13 +65,11 @@ func TestEnvironmentAndClearPasswords(t *testing.T) {
 	}
 }
 
-func TestUnknownEngineLayoutAndLimits(t *testing.T) {
+func TestUnknownEngineAndLimits(t *testing.T) {
 	_, err := openEngine(appOptions{engine: "nosuch"})
 	require.ErrorContains(t, err, "pebble")
 	_, err = openEngine(appOptions{engine: "memory", limits: "nosuch"})
 	require.Error(t, err)
-	_, err = openApp(context.Background(), appOptions{engine: "memory", layout: "nosuch", dataDir: t.TempDir()}, nil)
-	require.ErrorContains(t, err, "layout")
 }
 
 // TestServeEndsFeedsAndKeepsData: an open feed ends at the stop, and what was acknowledged is there after a restart.

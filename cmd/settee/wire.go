@@ -42,20 +42,14 @@ type app struct {
 
 // appOptions are what the command line chooses.
 type appOptions struct {
-	engine, dataDir, layout, limits string
-	dataChosen                      bool // dataDir was given, so it wins over couchdb/database_dir
-	webDir                          string
-	configFiles                     []string
+	engine, dataDir, limits string
+	dataChosen              bool // dataDir was given, so it wins over couchdb/database_dir
+	webDir                  string
+	configFiles             []string
 }
-
-var layouts = map[string]storage.Layout{"": storage.LayoutDefault, "packed": storage.LayoutPacked, "exploded": storage.LayoutExploded}
 
 // openApp opens the store and puts the server on top of it. The caller closes the app.
 func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) {
-	layout, ok := layouts[o.layout]
-	if !ok {
-		return nil, fmt.Errorf("unknown layout %q: packed or exploded", o.layout)
-	}
 	a := &app{}
 	var err error
 	if a.config, err = loadConfig(&o); err != nil {
@@ -70,7 +64,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if a.kv, err = openEngine(o); err != nil {
 		return nil, err
 	}
-	if a.store, err = storage.Open(ctx, storage.Options{KV: a.kv, Layout: layout}); err != nil {
+	if a.store, err = storage.Open(ctx, storage.Options{KV: a.kv}); err != nil {
 		return nil, errors.Join(err, a.kv.Close())
 	}
 	if a.jobs, err = openJobs(ctx, a.kv, o.engine, log); err != nil {
