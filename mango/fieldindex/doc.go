@@ -16,6 +16,7 @@
 //	(keyIndex, number, keyCounts) path [element]  documents that have the path, or elements there: 8 bytes, atomic
 //	(keyIndex, number, keyTotals, total)         entries, bytes: 8 bytes, atomic
 //	(keyIndex, number, keyPlace)                 id up to which the index is built
+//	(keyIndex, number, keySamples, level) …      the entries of one document in 32, in 1024, …, once more                sample.go
 //	(keyIndex, number, keyBuilt, id)             conflicts only: build and writers meet here                  build.go
 //
 // An index is defined by a design document of language "query" with a member {"auto":{NAME:{"exclude":["path", …]}}}. The
@@ -30,7 +31,8 @@
 //	registry.go   the indexes of a database
 //	hook.go       the document's transaction: what changed between two bodies is written
 //	build.go      building in the background
-//	scan.go       ranges, counts, estimates for the planner
+//	scan.go       ranges, counts
+//	sample.go     samples of the entries, from which the planner estimates
 //	distinct.go   the values of a path
 //
 // # Invariants
@@ -42,4 +44,5 @@
 //  4. An update writes the entries that only one of the two bodies has.
 //  5. An index is of one [Version]; one of another version is not used, and is built anew under another number.
 //  6. A document with more than maxEntries entries has a single one, at the empty path, which every scan finds.
+//  7. The entries of a level of samples are those of the documents whose ids' hash reaches it.
 package fieldindex

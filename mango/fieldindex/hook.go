@@ -170,6 +170,7 @@ func (c *change) diff(tx *storage.Tx, ix *registered, id string, before, after *
 	clear(c.deltas)
 	p := placeOf(tx)
 	rows := p.sub(ix.number, keyRows)
+	height := sampleHeight(id)
 	var total, size int64
 	for len(old) > 0 || len(now) > 0 {
 		order := compareFirst(old, now)
@@ -190,6 +191,7 @@ func (c *change) diff(tx *storage.Tx, ix *registered, id string, before, after *
 		} else {
 			tx.KV().Clear(c.key)
 		}
+		p.setSamples(tx.KV(), ix.number, height, c.key[len(rows):], c.value, sign < 0)
 		total += sign
 		size += sign * int64(len(c.key)-len(rows)+len(c.value))
 		c.value = e.countKey(c.value[:0])

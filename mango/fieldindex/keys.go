@@ -10,18 +10,19 @@ import (
 )
 
 // Version names the form of the entries: the collation and what entries.go makes of a document.
-const Version = collate.Version + "/1"
+const Version = collate.Version + "/2"
 
 // Tags below TagMango, and below an index. They are on disk.
 const (
 	keyRegistry = 1
 	keyIndex    = 2
 
-	keyRows   = 1
-	keyCounts = 2
-	keyTotals = 3
-	keyPlace  = 4
-	keyBuilt  = 5
+	keyRows    = 1
+	keyCounts  = 2
+	keyTotals  = 3
+	keyPlace   = 4
+	keyBuilt   = 5
+	keySamples = 6
 
 	totalEntries = 0
 	totalBytes   = 1
