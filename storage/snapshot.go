@@ -170,25 +170,27 @@ func (s *Snapshot) openWinners(refs []DocRef, docs []*Document) error {
 	return nil
 }
 
-// Winners reads the winning revisions of documents, the zero Rev for those that are missing or deleted. In a transaction it
-// conflicts with their creation, deletion and change.
-func (s *Snapshot) Winners(ids []string) ([]compat.Rev, error) {
-	keys := make([][]byte, len(ids))
-	for i, id := range ids {
-		keys[i] = s.d.keys.allDocs(nil, id)
+// InFeed tells of each sequence whether the feed still has a row at it: each change of a document and each purge moves or removes
+// its row. In a transaction it conflicts with changes of those documents.
+func (s *Snapshot) InFeed(seqs []Seq) ([]bool, error) {
+	keys := make([][]byte, len(seqs))
+	for i, seq := range seqs {
+		keys[i] = s.d.keys.seqKey(nil, TagChanges, seq)
 	}
 	values, err := s.d.r.GetMany(keys)
 	if err != nil {
 		return nil, err
 	}
-	revs := make([]compat.Rev, len(ids))
+	found := make([]bool, len(seqs))
 	for i, value := range values {
-		if value == nil {
-			continue
-		}
-		if revs[i], err = parseWinner(value); err != nil {
-			return nil, err
-		}
+		found[i] = value != nil
 	}
-	return revs, nil
+	return found, nil
+}
+
+// WithoutConflicts is the same snapshot; in a transaction its reads conflict with nothing.
+func (s *Snapshot) WithoutConflicts() *Snapshot {
+	d := *s.d
+	d.r = d.r.Snapshot()
+	return &Snapshot{&d}
 }

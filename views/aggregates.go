@@ -71,7 +71,7 @@ func (m *member) levelsKey() string {
 // planLevels decides how a new index begins: with levels if there is little to do, or if writers share it.
 func (v *Views) planLevels(s *storage.Snapshot, m *member) error {
 	m.rec.setSlots(m.def.reduces)
-	pending, err := s.Pending(storage.Seq{})
+	pending, err := s.WithoutConflicts().Pending(storage.Seq{}) // an estimate: no writer must make it run again
 	m.rec.levels = m.def.interactive || pending <= largeUpdate
 	return err
 }

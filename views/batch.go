@@ -54,7 +54,7 @@ func (p *pass) read(ctx context.Context, since storage.Seq, limit int) (*batch, 
 
 // take adds a change to a batch.
 func (p *pass) take(b *batch, c *storage.Change, memory *arena) {
-	src := source{id: c.ID, rev: c.Revs[0], seq: c.Seq.Seq}
+	src := source{id: c.ID, seq: c.Seq.Seq}
 	src.mapped = !c.Deleted && p.wants(c.ID)
 	b.bytes += len(c.ID) + 100
 	if src.mapped {

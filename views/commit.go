@@ -22,10 +22,11 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 	}
 	written := make([][]byte, len(p.members))
 	err = p.db.Transact(ctx, func(tx *storage.Tx) error {
-		if err := p.fence(tx, b); err != nil {
+		purged, err := p.fence(tx, b)
+		if err != nil {
 			return err
 		}
-		docs, err := p.current(tx, b.docs[from:to])
+		docs, err := p.current(tx, b.docs[from:to], purged)
 		if err != nil {
 			return err
 		}
@@ -82,17 +83,14 @@ func (p *pass) shrink(ctx context.Context, b *batch, from, to int) (int, error) 
 	return p.commitPart(ctx, b, from)
 }
 
-// fence checks, with conflicts, that nobody else changed the indexes, and that no document of the batch was purged since.
-func (p *pass) fence(tx *storage.Tx, b *batch) error {
+// fence checks, with conflicts, that nobody else changed the indexes, and tells whether documents were purged since the batch was read.
+func (p *pass) fence(tx *storage.Tx, b *batch) (purged bool, err error) {
 	if err := p.check(tx.KV()); err != nil {
-		return err
+		return false, err
 	}
 	purge, err := tx.Snapshot().LastPurge()
 	if err != nil {
-		return err
-	}
-	if purge != b.purge {
-		return errMoved
+		return false, err
 	}
 	keys := make([][]byte, len(p.members))
 	for n, m := range p.members {
@@ -100,33 +98,34 @@ func (p *pass) fence(tx *storage.Tx, b *batch) error {
 	}
 	values, err := tx.KV().GetMany(keys)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for n, m := range p.members {
 		if !bytes.Equal(values[n], m.stored) {
-			return errMoved
+			return false, errMoved
 		}
 	}
-	return nil
+	return purge != b.purge, nil
 }
 
-// current leaves out the documents that were changed since they were read, if the documents' own transactions keep the index:
-// those have written their rows.
-func (p *pass) current(tx *storage.Tx, docs []source) ([]source, error) {
-	if !p.design.interactive || len(docs) == 0 {
+// current leaves out the documents that were changed or purged since they were read, where that matters: if the documents' own
+// transactions keep the index they have written what the documents are now, and what was purged must not come back. Any change
+// counts, not only one of the winner: map functions see conflicts.
+func (p *pass) current(tx *storage.Tx, docs []source, purged bool) ([]source, error) {
+	if !p.design.interactive && !purged || len(docs) == 0 {
 		return docs, nil
 	}
-	ids := make([]string, len(docs))
+	seqs := make([]storage.Seq, len(docs))
 	for i := range docs {
-		ids[i] = docs[i].id
+		seqs[i] = docs[i].seq
 	}
-	revs, err := tx.Snapshot().Winners(ids)
+	unchanged, err := tx.Snapshot().InFeed(seqs)
 	if err != nil {
 		return nil, err
 	}
 	current := make([]source, 0, len(docs))
 	for i := range docs {
-		if docs[i].mapped && revs[i] == docs[i].rev {
+		if unchanged[i] && (docs[i].mapped || !p.design.interactive) {
 			current = append(current, docs[i])
 		}
 	}

@@ -15,12 +15,13 @@
 //     other entries, and no other rows.
 //  3. The counters of an index are the numbers of its rows and of their bytes.
 //  4. A purge takes the rows of a document that is gone out of every index in its own transaction; a builder that read the
-//     document before commits nothing (it reads the database's last purge with a conflict).
+//     document before leaves it out (it reads the database's last purge, and after one the documents' rows of the feed, with
+//     conflicts).
 //  5. A document whose map function failed has no rows in that index, and an entry in ERRORS.
 //  6. An index written with another collate.Version or format is not read; it is built anew.
 //  7. Levels are either whole or flagged absent; queries give the same answers with and without.
-//  8. Rows of an interactive index change in the transaction of their document. The build-up leaves out documents that were changed
-//     after they were read, and so writes nothing that is older than what is there.
+//  8. Rows of an interactive index change in the transaction of their document. The build-up leaves out documents whose row of the
+//     feed moved after they were read, and so writes nothing that is older than what is there.
 //
 // # File tour
 //

@@ -12,7 +12,6 @@ import (
 // source is one document on its way through the map functions.
 type source struct {
 	id      string
-	rev     compat.Rev
 	seq     storage.Seq
 	mapped  bool              // it goes through the map functions: it is not deleted, and the indexes want such documents
 	text    []byte            // for JavaScript

@@ -94,7 +94,8 @@ func (v *Views) create(tx *storage.Tx, def *indexDef) (*member, error) {
 	}
 	m = &member{def: def, keys: sp.keysOf(number), tenant: tx.Name(), rec: record{number: number, interactive: def.interactive, raw: def.raw, partitioned: def.partitioned}}
 	if !def.interactive {
-		if m.rec.fresh, err = s.LastSeq(); err != nil {
+		// Without conflicts: what changes after this snapshot is behind the sequence it says, and every writer would be in the way.
+		if m.rec.fresh, err = s.WithoutConflicts().LastSeq(); err != nil {
 			return nil, err
 		}
 	}
