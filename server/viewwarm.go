@@ -104,9 +104,8 @@ func (w *Warmer) Changed(name string) {
 
 // DesignChanged queues the work that a changed design document makes, in its transaction; it is views.Options.DesignChanged.
 func (w *Warmer) DesignChanged(tx *storage.Tx) error {
-	now := time.Now()
 	if w.wanted(tx.Name()) {
-		spec := jobs.Spec{Type: indexJob, ID: tx.Name(), At: now.Add(w.o.Pause), Again: true}
+		spec := jobs.Spec{Type: indexJob, ID: tx.Name(), After: w.o.Pause, Again: true}
 		if _, err := w.o.Jobs.AddTx(tx.KV(), spec); err != nil {
 			return err
 		}
@@ -114,7 +113,7 @@ func (w *Warmer) DesignChanged(tx *storage.Tx) error {
 	if w.o.Config.String("smoosh", "cleanup_channels") == "" {
 		return nil
 	}
-	_, err := w.o.Jobs.AddTx(tx.KV(), jobs.Spec{Type: cleanupJob, ID: tx.Name(), At: now.Add(cleanupPause), Again: true})
+	_, err := w.o.Jobs.AddTx(tx.KV(), jobs.Spec{Type: cleanupJob, ID: tx.Name(), After: cleanupPause, Again: true})
 	return err
 }
 

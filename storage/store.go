@@ -34,7 +34,7 @@ type Store struct {
 }
 
 // storeFormat is the version of the whole key space.
-const storeFormat = 2
+const storeFormat = 3
 
 // Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if a newer version
 // wrote the store.

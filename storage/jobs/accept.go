@@ -3,6 +3,7 @@ package jobs
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -11,24 +12,27 @@ import (
 // acceptWindow is how many entries of keyDue are looked at in one go.
 const acceptWindow = 16
 
-// entry is a key of keyDue.
+// entry is a key of keyDue, and its value.
 type entry struct {
-	due int64
-	id  string
+	delay, order uint64
+	id           string
+	due          int64     // ms, by the clock of who began the wait
+	at           time.Time // when the wait is over by this process's clock
 }
 
 // outlook is what a queue sees of the jobs of a type that wait.
 type outlook struct {
-	due  []entry // whose time has come, the first of them
-	next int64   // when the first of the others is due, 0 if there is none
-	news []byte  // of keyNews: changes when another job begins to wait
+	due  []entry   // whose time has come, the first of them
+	next time.Time // when the first of the others is due, zero if there is none
+	news []byte    // of keyNews: changes when another job begins to wait
 }
 
 // dispatch hands the jobs of a type to its workers until the queue closes.
 func (q *Queue) dispatch(t *Type) {
 	slots := make(chan struct{}, t.Workers)
+	var past timeline
 	for {
-		seen, err := q.look(q.ctx, t.Name, time.Now())
+		seen, err := q.look(q.ctx, t.Name, &past, time.Now())
 		if err == nil && len(seen.due) == 0 {
 			q.await(t.Name, seen)
 		}
@@ -39,7 +43,7 @@ func (q *Queue) dispatch(t *Type) {
 				return
 			}
 			var run *Run
-			if run, err = q.take(q.ctx, t, seen.due[i], time.Now()); run == nil {
+			if run, err = q.take(q.ctx, t, seen.due[i], q.now()); run == nil {
 				<-slots
 				continue
 			}
@@ -61,8 +65,8 @@ func (q *Queue) dispatch(t *Type) {
 // await returns when something may be due that was not when it was looked for.
 func (q *Queue) await(typ string, seen outlook) {
 	ctx, cancel := q.ctx, context.CancelFunc(func() {})
-	if seen.next != 0 {
-		ctx, cancel = context.WithDeadline(q.ctx, time.UnixMilli(seen.next))
+	if !seen.next.IsZero() {
+		ctx, cancel = context.WithDeadline(q.ctx, seen.next)
 	}
 	defer cancel()
 	if err := q.kv.Watch(ctx, q.keys.news(typ), seen.news); err != nil && ctx.Err() == nil {
@@ -71,8 +75,9 @@ func (q *Queue) await(typ string, seen outlook) {
 	}
 }
 
-// look reads what is due.
-func (q *Queue) look(ctx context.Context, typ string, now time.Time) (o outlook, err error) {
+// look reads what is due. Jobs with the same delay lie in the order in which their waits end, so of each delay only those at the
+// front are read. now is by this process's clock, and past what the type's dispatcher has seen of the store before.
+func (q *Queue) look(ctx context.Context, typ string, past *timeline, now time.Time) (o outlook, err error) {
 	err = q.kv.View(ctx, func(tx kv.ReadTx) error {
 		o = outlook{}
 		news, err := tx.Get(q.keys.news(typ))
@@ -80,23 +85,51 @@ func (q *Queue) look(ctx context.Context, typ string, now time.Time) (o outlook,
 			return err
 		}
 		o.news = bytes.Clone(news)
+		version, err := tx.ReadVersion()
+		if err != nil {
+			return err
+		}
+		past.note(version, now)
 		begin, end := q.keys.ofType(keyDue, typ)
-		it := tx.Range(begin, end, kv.RangeOptions{Limit: acceptWindow})
-		defer it.Close()
-		for it.Next() {
-			ms, id, err := q.keys.parseDue(typ, it.Key())
-			if err != nil {
+		for begin != nil {
+			if begin, err = q.lookFrom(tx, typ, begin, end, past, now, &o); err != nil {
 				return err
 			}
-			if ms > now.UnixMilli() {
-				o.next = ms
-				break
-			}
-			o.due = append(o.due, entry{ms, id})
 		}
-		return it.Err()
+		return nil
 	})
+	slices.SortStableFunc(o.due, func(a, b entry) int { return a.at.Compare(b.at) })
+	o.due = o.due[:min(len(o.due), acceptWindow)]
 	return o, err
+}
+
+// lookFrom reads a piece of the entries and tells where to read on: nil when there is nothing more to read.
+func (q *Queue) lookFrom(tx kv.ReadTx, typ string, begin, end []byte, past *timeline, now time.Time, o *outlook) (next []byte, err error) {
+	it := tx.Range(begin, end, kv.RangeOptions{Limit: acceptWindow})
+	defer it.Close()
+	rows, waiting := 0, int64(-1) // the delay of which the rest waits
+	var last entry
+	for ; it.Next(); rows++ {
+		if last, err = q.keys.parseDue(typ, it.Key(), it.Value()); err != nil {
+			return nil, err
+		}
+		if int64(last.delay) == waiting {
+			continue
+		}
+		last.at = past.end(last, now, q.now())
+		if !last.at.After(now) {
+			o.due = append(o.due, last)
+			continue
+		}
+		waiting = int64(last.delay)
+		if o.next.IsZero() || last.at.Before(o.next) {
+			o.next = last.at
+		}
+	}
+	if rows == acceptWindow {
+		next = q.keys.delay(typ, last.delay+1)
+	}
+	return next, it.Err()
 }
 
 // take leases the job of an entry of keyDue, or forgets a finished one. The run is nil if another worker was faster.
@@ -104,7 +137,7 @@ func (q *Queue) take(ctx context.Context, t *Type, e entry, now time.Time) (run 
 	_, err = q.kv.Update(ctx, func(tx kv.Tx) error {
 		run = nil
 		before, err := q.keys.read(tx, t.Name, e.id)
-		if err != nil || before == nil || before.state == Running || before.due != e.due {
+		if err != nil || before == nil || !before.waits() || before.order != e.order || before.delay != e.delay {
 			return err
 		}
 		x := transaction{q.keys, tx}
@@ -114,10 +147,11 @@ func (q *Queue) take(ctx context.Context, t *Type, e entry, now time.Time) (run 
 		}
 		after := *before
 		after.state, after.run, after.serving = Running, newToken(), before.request
-		after.due, after.began, after.owner = 0, now.UnixMilli(), q.owner
+		after.delay, after.order, after.due = 0, 0, 0
+		after.began, after.owner = now.UnixMilli(), q.owner
 		x.change(t.Name, e.id, before, &after)
 		run = &Run{
-			ID: e.id, Data: after.data, Failures: int(after.failures), Began: now,
+			ID: e.id, Data: after.data, Failures: int(after.failures), Began: time.Now(),
 			queue: q, typ: t, token: after.run, key: q.keys.job(t.Name, e.id), dirty: make(chan struct{}, 1),
 		}
 		return nil

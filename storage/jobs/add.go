@@ -10,7 +10,7 @@ import (
 
 // Add adds a job, or is content with the one of that name that waits or runs; a finished one waits again. The ticket is for
 // Wait.
-func (q *Queue) Add(ctx context.Context, s Spec) (Ticket, error) { return q.add(ctx, s, time.Now()) }
+func (q *Queue) Add(ctx context.Context, s Spec) (Ticket, error) { return q.add(ctx, s, q.now()) }
 
 func (q *Queue) add(ctx context.Context, s Spec, now time.Time) (ticket Ticket, err error) {
 	_, err = q.kv.Update(ctx, func(tx kv.Tx) error {
@@ -21,7 +21,7 @@ func (q *Queue) add(ctx context.Context, s Spec, now time.Time) (ticket Ticket, 
 }
 
 // AddTx is Add inside a transaction of the caller: the job exists if and only if it commits.
-func (q *Queue) AddTx(tx kv.Tx, s Spec) (Ticket, error) { return q.addTx(tx, s, time.Now()) }
+func (q *Queue) AddTx(tx kv.Tx, s Spec) (Ticket, error) { return q.addTx(tx, s, q.now()) }
 
 func (q *Queue) addTx(tx kv.Tx, s Spec, now time.Time) (Ticket, error) {
 	if len(s.Data) > maxData {
@@ -32,19 +32,22 @@ func (q *Queue) addTx(tx kv.Tx, s Spec, now time.Time) (Ticket, error) {
 		return Ticket{}, err
 	}
 	t := transaction{q.keys, tx}
-	due := max(s.At.UnixMilli(), now.UnixMilli())
 	ticket := Ticket{Type: s.Type, ID: s.ID}
 	switch {
 	case before == nil:
-		after := &record{state: Pending, birth: newToken(), request: 1, due: due, added: now.UnixMilli(), data: s.Data}
+		after := &record{state: Pending, birth: newToken(), request: 1, added: now.UnixMilli(), data: s.Data}
+		if err := t.wait(after, s.After, now); err != nil {
+			return Ticket{}, err
+		}
 		t.change(s.Type, s.ID, nil, after)
 		ticket.birth, ticket.request = after.birth, after.request
 	case before.state == Running:
 		ticket.birth, ticket.request = before.birth, t.addRunning(s, before)
 	default:
-		ticket.birth, ticket.request = before.birth, t.addIdle(s, before, due)
+		ticket.birth = before.birth
+		ticket.request, err = t.addIdle(s, before, now)
 	}
-	return ticket, nil
+	return ticket, err
 }
 
 // addRunning asks for one more run if that is wanted and was not yet asked for.
@@ -61,25 +64,34 @@ func (t *transaction) addRunning(s Spec, r *record) (request uint64) {
 }
 
 // addIdle makes a finished job wait again, or one that waits run earlier. The pause after a failure stays.
-func (t *transaction) addIdle(s Spec, before *record, due int64) (request uint64) {
+func (t *transaction) addIdle(s Spec, before *record, now time.Time) (request uint64, err error) {
 	after := *before
-	if before.state == Finished {
-		after.state, after.due, after.data = Pending, due, s.Data
-		after.failures, after.result, after.err = 0, nil, ""
+	again := before.state == Finished
+	if again {
+		after.state, after.data = Pending, s.Data
+		after.failures, after.crashes, after.result, after.err = 0, 0, nil, ""
 		after.request = before.done + 1
-	} else {
-		if before.failures == 0 {
-			after.due = min(before.due, due)
+	} else if s.Again {
+		after.data = s.Data
+	}
+	switch {
+	case again || before.runsEarlier(s, now):
+		if err := t.wait(&after, s.After, now); err != nil {
+			return 0, err
 		}
-		if s.Again {
-			after.data = s.Data
-		}
-		if after.due == before.due && bytes.Equal(after.data, before.data) {
-			return before.request
-		}
+	case bytes.Equal(after.data, before.data):
+		return before.request, nil
 	}
 	t.change(s.Type, s.ID, before, &after)
-	return after.request
+	return after.request, nil
+}
+
+// runsEarlier tells whether a job that waits is to run earlier for s. One that is wanted at once does whatever the clocks say.
+func (r *record) runsEarlier(s Spec, now time.Time) bool {
+	if r.failures > 0 || r.crashes > 0 || uint64(s.After.Milliseconds()) >= r.delay {
+		return false
+	}
+	return s.After <= 0 || now.Add(s.After).UnixMilli() < r.due
 }
 
 // Remove removes a job whatever its state; a running one is told by its context. It is no error if there is none.

@@ -1,6 +1,9 @@
 package jobs
 
 import (
+	"encoding/binary"
+	"time"
+
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -30,17 +33,26 @@ func (t *transaction) change(typ, id string, before, after *record) {
 		return
 	}
 	t.Set(t.job(typ, id), after.append(nil))
+	if after.waits() {
+		t.Set(t.due(typ, after, id), binary.AppendVarint(nil, after.due))
+	}
 	switch after.state {
 	case Pending:
-		t.Set(t.due(typ, after.due, id), []byte{})
 		t.SetVersionstampedValue(t.news(typ), make([]byte, kv.VersionstampSize), 0)
 	case Running:
-		t.Set(t.lease(typ, id), (&lease{run: after.run, updated: after.began}).append(nil))
-	case Finished:
-		if after.due != 0 {
-			t.Set(t.due(typ, after.due, id), []byte{})
-		}
+		t.Set(t.lease(typ, id), (&lease{run: after.run}).append(nil))
 	}
+}
+
+// wait makes r wait from now on. The next state is written by change.
+func (t *transaction) wait(r *record, delay time.Duration, now time.Time) error {
+	version, err := t.ReadVersion()
+	if err != nil {
+		return err
+	}
+	delay = max(delay, 0)
+	r.delay, r.order, r.due = uint64(delay.Milliseconds()), version, now.Add(delay).UnixMilli()
+	return nil
 }
 
 // leave clears what the state has besides the record.
@@ -48,8 +60,8 @@ func (t *transaction) leave(typ, id string, before *record) {
 	switch {
 	case before.state == Running:
 		t.Clear(t.lease(typ, id))
-	case before.state == Pending || before.due != 0:
-		t.Clear(t.due(typ, before.due, id))
+	case before.waits():
+		t.Clear(t.due(typ, before, id))
 	}
 }
 

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -52,7 +53,7 @@ func (c *checker) row(key, value []byte) error {
 		}
 		c.expect(typ, id, r)
 	case keyDue:
-		c.see(key, "")
+		c.see(key, string(value))
 	case keyLease:
 		l, err := parseLease(value)
 		if err != nil {
@@ -69,19 +70,19 @@ func (c *checker) row(key, value []byte) error {
 	return nil
 }
 
-// expect notes which other keys a job has. That of a lease is noted with its token.
+// expect notes which other keys a job has, with their values, of leases the tokens.
 func (c *checker) expect(typ, id string, r *record) {
 	switch {
 	case r.state == Running:
 		c.expected[string(c.lease(typ, id))+string(r.run[:])] = true
-	case r.state == Pending || r.due != 0:
-		c.expected[string(c.due(typ, r.due, id))] = true
+	case r.waits():
+		c.expected[string(c.due(typ, r, id))+string(binary.AppendVarint(nil, r.due))] = true
 	}
 }
 
-func (c *checker) see(key []byte, token string) {
-	if !c.expected[string(key)+token] {
+func (c *checker) see(key []byte, value string) {
+	if !c.expected[string(key)+value] {
 		c.found = append(c.found, fmt.Sprintf("jobs: key %q belongs to no job", key))
 	}
-	delete(c.expected, string(key)+token)
+	delete(c.expected, string(key)+value)
 }

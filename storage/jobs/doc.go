@@ -9,8 +9,10 @@
 // # Keys, below the prefix of the queue
 //
 //	(keyJob, type, id)      record: state, token of the run, requests, data, result        record.go
-//	(keyDue, type, ms, id)  empty; when a waiting job runs, or a finished one is forgotten
-//	(keyLease, type, id)    lease of a running job: token, beat, progress                  record.go
+//	(keyDue, type, delay, version, id)
+//	                        how long a job waits to run, or a finished one to be forgotten, and the read version of the
+//	                        transaction with which the wait began; the value is its end by the clock of who wrote it
+//	(keyLease, type, id)    lease of a running job: token, beat, how long it runs, progress   record.go
 //	(keyNews, type)         versionstamp, set whenever a job of the type begins to wait
 //
 // # File tour
@@ -21,6 +23,7 @@
 //	add.go             add, remove, look up, list, wait for the end
 //	queue.go           a queue: open, handle a type, close
 //	accept.go          a worker takes the next job
+//	timeline.go        when a wait that another process began is over, by the own clock
 //	run.go, outcome.go a running job: token, progress, heartbeat; what becomes of it
 //	sweep.go           jobs of dead workers
 //	metrics.go         what a queue counts, for Prometheus
@@ -28,14 +31,20 @@
 //
 // # Invariants (Check and TestModel look at 1 to 4)
 //
-//  1. A waiting job has exactly one entry in keyDue, at its due time, and no lease.
+//  1. A waiting job has exactly one entry in keyDue, at its delay and version, and no lease.
 //  2. A running job has a lease with the token of its record, and no entry in keyDue.
 //  3. A finished job has no lease, and an entry in keyDue only if it is to be forgotten some day.
 //  4. Nothing else is stored; a job's token is never used again, not even for a later job of the same name.
 //  5. The record changes when the state does, and not with heartbeats or progress: who watches it or checks the token is not disturbed.
-//  6. To accept a job reads at most acceptWindow entries, however many wait; adding one reads its record only and conflicts with
-//     nobody who deals with other jobs.
-//  7. Leases are judged by the clock of who judges: a lease is dead when it was seen unchanged for Options.Lease. Clocks that differ
-//     only shift the times of scheduled jobs.
+//  6. To accept a job reads at most acceptWindow entries of each delay, however many wait; delays are few: types use constants.
+//     Adding one reads its record only and conflicts with nobody who deals with other jobs.
+//  7. No time of one process's clock is compared with another's, so that clocks may differ by any amount: a lease is dead when it
+//     was seen unchanged for Options.Lease; a wait has a length and begins when a process sees the store go past its version
+//     (timeline). Only for what already waited when the queue was opened the stored end is believed, and the whole length
+//     after the opening at the latest; so a restart prolongs no wait where clocks agree.
 //  8. No waiting is by polling but for the sweep over the leases, which a queue that has the store to itself does without.
+//  9. The death of a worker is no failure of the job. A job that had run for provenAfter runs again at once, however often that
+//     happens. One that loses its worker again and again before that may be what kills it: it waits from the third time on, for
+//     a second and then twice as long each time up to five minutes. MaxFailures counts failures only: a build does not use up
+//     its attempts by restarts of the server.
 package jobs

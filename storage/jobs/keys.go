@@ -29,8 +29,14 @@ func (k keys) lease(typ, id string) []byte {
 	return kv.AppendString(kv.AppendString(k.sub(keyLease), typ), id)
 }
 
-func (k keys) due(typ string, ms int64, id string) []byte {
-	return kv.AppendString(kv.AppendInt(kv.AppendString(k.sub(keyDue), typ), ms), id)
+// due is the key of a job that waits: those with the same delay follow each other in the order in which their waits end.
+func (k keys) due(typ string, r *record, id string) []byte {
+	return kv.AppendString(kv.AppendInt(k.delay(typ, r.delay), int64(r.order)), id)
+}
+
+// delay begins the keys of the jobs that wait for so many milliseconds.
+func (k keys) delay(typ string, ms uint64) []byte {
+	return kv.AppendInt(kv.AppendString(k.sub(keyDue), typ), int64(ms))
 }
 
 func (k keys) news(typ string) []byte { return kv.AppendString(k.sub(keyNews), typ) }
@@ -59,17 +65,25 @@ func (k keys) parseName(key []byte) (typ, id string, err error) {
 	return typ, id, nil
 }
 
-// parseDue reads time and id from a key of keyDue with this type.
-func (k keys) parseDue(typ string, key []byte) (ms int64, id string, err error) {
+// parseDue reads a key of keyDue with this type, and its value.
+func (k keys) parseDue(typ string, key, value []byte) (e entry, err error) {
 	begin, _ := k.ofType(keyDue, typ)
-	ms, rest, err := kv.ReadInt(key[min(len(begin), len(key)):])
-	if err != nil {
-		return 0, "", corrupt("due key", err)
+	var numbers [2]int64
+	rest := key[min(len(begin), len(key)):]
+	for i := range numbers {
+		if numbers[i], rest, err = kv.ReadInt(rest); err != nil || numbers[i] < 0 {
+			return e, corrupt("due key", err)
+		}
 	}
-	if id, _, err = kv.ReadString(rest); err != nil {
-		return 0, "", corrupt("due key", err)
+	e.delay, e.order = uint64(numbers[0]), uint64(numbers[1])
+	if e.id, _, err = kv.ReadString(rest); err != nil {
+		return e, corrupt("due key", err)
 	}
-	return ms, id, nil
+	p := parser{src: value}
+	if e.due = p.varint(); p.bad || len(p.src) > 0 {
+		return e, corrupt("due time", nil)
+	}
+	return e, nil
 }
 
 func corrupt(what string, err error) error {

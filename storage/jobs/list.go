@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"time"
 
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -79,7 +80,7 @@ func (q *Queue) list(ctx context.Context, begin, end []byte, limit int) (found [
 // job shows a record; l is its lease, nil if it is not running.
 func (r *record) job(typ, id string, l *lease) *Job {
 	j := &Job{
-		Type: typ, ID: id, State: r.state, Data: r.data, Failures: int(r.failures), Owner: r.owner, Run: r.run,
+		Type: typ, ID: id, State: r.state, Data: r.data, Failures: int(r.failures), Crashes: int(r.crashes), Owner: r.owner, Run: r.run,
 		Added: toTime(r.added), Began: toTime(r.began),
 	}
 	switch r.state {
@@ -87,7 +88,7 @@ func (r *record) job(typ, id string, l *lease) *Job {
 		j.Due, j.Error = toTime(r.due), r.err
 	case Running:
 		if l != nil {
-			j.Progress, j.Updated = l.progress, toTime(l.updated)
+			j.Progress, j.Updated = l.progress, j.Began.Add(time.Duration(l.ran)*time.Millisecond)
 		}
 	case Finished:
 		j.Result, j.Error, j.Ended = r.result, r.err, toTime(r.ended)

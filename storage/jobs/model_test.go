@@ -16,14 +16,20 @@ import (
 // modelJob is what the model knows of a job.
 type modelJob struct {
 	state                  State
-	due                    int64
+	waits                  bool
+	delay                  time.Duration
+	since                  time.Time // of the first look at it, zero before that
 	request, serving, done uint64
 	failures               int
 	data                   string
 	run                    *Run // while running: who has it
 	beat                   uint64
+	crashes                int
+	began                  time.Time
+	ran                    bool          // its lease says that it ran for long
 	unseen                 time.Duration // since when the lease is unchanged in the eyes of the sweeper
 	seen                   bool
+	told                   time.Time // when the wait ends by the clock of the model
 }
 
 // model holds the jobs of a type and the workers that have lost theirs.
@@ -31,6 +37,7 @@ type model struct {
 	jobs map[string]*modelJob
 	lost []*Run
 	now  time.Time
+	past timeline
 }
 
 // TestModel takes random steps on a store that fails at random and compares with a model after each.
@@ -39,10 +46,13 @@ func TestModel(t *testing.T) {
 		rates := faultkv.Rates{Conflict: 0.15, UnknownAborted: 0.1, UnknownCommitted: 0.1, TooOld: 0.05}
 		store := faultkv.New(memkv.New(), faultkv.Random(rapid.Uint64().Draw(rt, "seed"), rates))
 		defer store.Close()
-		q := &Queue{keys: "\x15\x03", kv: store, lease: 10 * time.Second}
+		m := &model{jobs: map[string]*modelJob{}, now: time.Now()}
+		clock := func() time.Time { return m.now.Add(-1000 * time.Hour) } // what is stored as times decides nothing
+		q := &Queue{keys: "\x15\x03", kv: store, lease: 10 * time.Second, now: clock}
 		typ := &Type{Name: "t", Backoff: backoff, MaxFailures: 3, Keep: time.Minute}
 		s := sweeper{queue: q, seen: map[string]sighting{}}
-		m := &model{jobs: map[string]*modelJob{}, now: time.Now()}
+		_, err := q.look(t.Context(), "t", &m.past, m.now)
+		must(t, err)
 		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
 			m.step(rt, q, typ, &s)
 			m.compare(rt, q)
@@ -71,7 +81,9 @@ func (m *model) step(t *rapid.T, q *Queue, typ *Type, s *sweeper) {
 	case 6:
 		if job != nil && job.state == Running {
 			job.beat++
+			job.run.Began = time.Now().Add(job.began.Sub(m.now)) // renew uses the real clock
 			must(t, job.run.renew(t.Context(), job.beat))
+			job.ran = m.now.Sub(job.began) >= provenAfter
 			job.seen = false
 		}
 	case 7:
@@ -88,7 +100,7 @@ func (m *model) step(t *rapid.T, q *Queue, typ *Type, s *sweeper) {
 		if err := r.renew(t.Context(), 99); !errors.Is(err, ErrLost) {
 			t.Fatalf("a worker that lost %q can commit: %v", r.ID, err)
 		}
-		if err := r.finish(t.Context(), nil, nil, false, m.now); !errors.Is(err, ErrLost) {
+		if err := r.finish(t.Context(), nil, nil, false, r.queue.now()); !errors.Is(err, ErrLost) {
 			t.Fatalf("a worker that lost %q can finish: %v", r.ID, err)
 		}
 	}
@@ -97,18 +109,18 @@ func (m *model) step(t *rapid.T, q *Queue, typ *Type, s *sweeper) {
 func (m *model) add(t *rapid.T, q *Queue, id string) {
 	spec := Spec{Type: "t", ID: id, Data: []byte(rapid.SampledFrom([]string{"x", "y"}).Draw(t, "data"))}
 	spec.Again = rapid.Bool().Draw(t, "again")
-	spec.At = m.now.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "delay")) * time.Second)
-	ticket, err := q.add(t.Context(), spec, m.now)
+	spec.After = time.Duration(rapid.IntRange(0, 3).Draw(t, "delay")) * time.Second
+	ticket, err := q.add(t.Context(), spec, q.now())
 	must(t, err)
 	job := m.jobs[id]
-	due := spec.At.UnixMilli()
 	switch {
 	case job == nil:
-		job = &modelJob{state: Pending, due: due, request: 1, data: string(spec.Data)}
+		job = &modelJob{state: Pending, request: 1, data: string(spec.Data)}
+		m.wait(job, spec.After)
 		m.jobs[id] = job
 	case job.state == Pending:
-		if job.failures == 0 {
-			job.due = min(job.due, due)
+		if job.failures == 0 && job.crashes == 0 && spec.After < job.delay && (spec.After == 0 || m.now.Add(spec.After).Before(job.told)) {
+			m.wait(job, spec.After)
 		}
 		if spec.Again {
 			job.data = string(spec.Data)
@@ -118,7 +130,8 @@ func (m *model) add(t *rapid.T, q *Queue, id string) {
 			job.request, job.data = job.serving+1, string(spec.Data)
 		}
 	case job.state == Finished:
-		*job = modelJob{state: Pending, due: due, request: job.done + 1, serving: job.serving, done: job.done, data: string(spec.Data)}
+		*job = modelJob{state: Pending, request: job.done + 1, serving: job.serving, done: job.done, data: string(spec.Data)}
+		m.wait(job, spec.After)
 	}
 	expected := job.request
 	if job.state == Running && !spec.Again {
@@ -129,13 +142,21 @@ func (m *model) add(t *rapid.T, q *Queue, id string) {
 	}
 }
 
+// wait makes a job wait from now on.
+func (m *model) wait(j *modelJob, delay time.Duration) {
+	j.waits, j.delay, j.since, j.told = true, delay, time.Time{}, m.now.Add(delay)
+}
+
 // take lets a worker take the first job that is due.
 func (m *model) take(t *rapid.T, q *Queue, typ *Type) {
-	seen, err := q.look(t.Context(), "t", m.now)
+	seen, err := q.look(t.Context(), "t", &m.past, m.now)
 	must(t, err)
 	due := 0
 	for _, j := range m.jobs {
-		if j.due != 0 && j.due <= m.now.UnixMilli() {
+		if j.waits && j.since.IsZero() {
+			j.since = m.now
+		}
+		if j.waits && !j.since.Add(j.delay).After(m.now) {
 			due++
 		}
 	}
@@ -146,7 +167,7 @@ func (m *model) take(t *rapid.T, q *Queue, typ *Type) {
 		return
 	}
 	e := seen.due[0]
-	run, err := q.take(t.Context(), typ, e, m.now)
+	run, err := q.take(t.Context(), typ, e, q.now())
 	must(t, err)
 	job := m.jobs[e.id]
 	if job.state == Finished {
@@ -159,37 +180,37 @@ func (m *model) take(t *rapid.T, q *Queue, typ *Type) {
 	if run == nil || string(run.Data) != job.data || run.Failures != job.failures {
 		t.Fatalf("took %+v, want %+v", run, job)
 	}
-	if second, err := q.take(t.Context(), typ, e, m.now); second != nil || err != nil {
+	if second, err := q.take(t.Context(), typ, e, q.now()); second != nil || err != nil {
 		t.Fatalf("a second worker has the job too (%v)", err)
 	}
-	*job = modelJob{state: Running, request: job.request, serving: job.request, done: job.done, failures: job.failures, data: job.data, run: run}
+	*job = modelJob{state: Running, request: job.request, serving: job.request, done: job.done, failures: job.failures, crashes: job.crashes, data: job.data, run: run, began: m.now}
 }
 
 // end ends a run in one of the ways there are.
 func (m *model) end(t *rapid.T, id string, job *modelJob) {
 	how := rapid.SampledFrom([]string{"ok", "fail", "permanent", "later", "forget", "closing"}).Draw(t, "end")
 	again := job.request > job.serving
-	at := m.now.Add(2 * time.Second)
 	errs := map[string]error{
-		"fail": errors.New("f"), "permanent": fmt.Errorf("x: %w", Permanent(errors.New("p"))), "later": Later(at),
+		"fail": errors.New("f"), "permanent": fmt.Errorf("x: %w", Permanent(errors.New("p"))), "later": Later(2 * time.Second),
 		"forget": ErrForget, "closing": errors.New("c"),
 	}
-	must(t, job.run.finish(t.Context(), []byte("r"), errs[how], how == "closing", m.now))
+	must(t, job.run.finish(t.Context(), []byte("r"), errs[how], how == "closing", job.run.queue.now()))
 	m.lost = append(m.lost, job.run)
 	job.run, job.beat, job.unseen, job.seen = nil, 0, 0, false
-	job.state, job.due = Pending, m.now.UnixMilli()
+	job.state, job.crashes = Pending, 0
+	m.wait(job, 0)
 	switch how {
 	case "closing":
 		return
 	case "later":
 		job.failures = 0
 		if !again {
-			job.due = at.UnixMilli()
+			m.wait(job, 2*time.Second)
 		}
 		return
 	case "fail":
 		if job.failures++; job.failures < 3 {
-			job.due = m.now.Add(backoff(job.failures)).UnixMilli()
+			m.wait(job, backoff(job.failures))
 			return
 		}
 	case "permanent":
@@ -204,7 +225,8 @@ func (m *model) end(t *rapid.T, id string, job *modelJob) {
 	case how == "forget":
 		delete(m.jobs, id)
 	default:
-		job.state, job.due = Finished, m.now.Add(time.Minute).UnixMilli()
+		job.state = Finished
+		m.wait(job, time.Minute)
 	}
 }
 
@@ -218,11 +240,15 @@ func (m *model) swept() {
 		case j.unseen >= 10*time.Second:
 			m.lost = append(m.lost, j.run)
 			j.state, j.run, j.beat, j.seen = Pending, nil, 0, false
-			j.failures++
-			j.due = m.now.UnixMilli()
-			if j.failures > 1 {
-				j.due = m.now.Add(backoff(j.failures - 1)).UnixMilli()
+			if j.crashes++; j.ran {
+				j.crashes = 0
 			}
+			j.ran = false
+			pause := time.Duration(0)
+			if j.crashes > 2 {
+				pause = backoff(j.crashes - 2)
+			}
+			m.wait(j, pause)
 		}
 	}
 }
@@ -234,10 +260,10 @@ func (m *model) compare(t *rapid.T, q *Queue) {
 		if j.state == Running {
 			want[string(q.keys.lease("t", id))] = "lease"
 		}
-		if j.due != 0 {
-			want[string(q.keys.due("t", j.due, id))] = "due"
+		if j.waits {
+			want["due "+id] = fmt.Sprint(j.delay)
 		}
-		want[string(q.keys.job("t", id))] = fmt.Sprint(j.state, j.due, j.request, j.done, j.failures, j.data)
+		want[string(q.keys.job("t", id))] = fmt.Sprint(j.state, j.request, j.done, j.failures, j.crashes, j.data)
 	}
 	got := map[string]string{}
 	must(t, q.kv.View(t.Context(), func(tx kv.ReadTx) error {
@@ -251,9 +277,11 @@ func (m *model) compare(t *rapid.T, q *Queue) {
 			case keyJob:
 				r, err := parseRecord(it.Value())
 				must(t, err)
-				got[key] = fmt.Sprint(r.state, r.due, r.request, r.done, r.failures, string(r.data))
+				got[key] = fmt.Sprint(r.state, r.request, r.done, r.failures, r.crashes, string(r.data))
 			case keyDue:
-				got[key] = "due"
+				e, err := q.keys.parseDue("t", it.Key(), it.Value())
+				must(t, err)
+				got["due "+e.id] = fmt.Sprint(time.Duration(e.delay) * time.Millisecond)
 			case keyLease:
 				l, err := parseLease(it.Value())
 				must(t, err)

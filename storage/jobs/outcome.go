@@ -20,7 +20,7 @@ func (r *Run) settle(result []byte, err error) {
 	}
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), settleTime)
-		failed := r.finish(ctx, result, err, closing, time.Now())
+		failed := r.finish(ctx, result, err, closing, q.now())
 		cancel()
 		if failed == nil || errors.Is(failed, ErrLost) || errors.Is(failed, kv.ErrClosed) {
 			return
@@ -49,36 +49,44 @@ func (r *Run) finish(ctx context.Context, result []byte, err error, closing bool
 		if err2 != nil {
 			return err2
 		}
-		after := before.outcome(r.typ, result, err, closing, now)
-		(&transaction{r.queue.keys, tx}).change(r.typ.Name, r.ID, before, after)
+		t := transaction{r.queue.keys, tx}
+		after, pause := before.outcome(r.typ, result, err, closing, now)
+		if after != nil && pause >= 0 {
+			if err := t.wait(after, pause, now); err != nil {
+				return err
+			}
+		}
+		t.change(r.typ.Name, r.ID, before, after)
 		return nil
 	})
 	return failed
 }
 
-// outcome is the record after a run; nil if the job is to be forgotten.
-func (r *record) outcome(t *Type, result []byte, err error, closing bool, now time.Time) *record {
-	after := *r
-	after.run, after.owner, after.state = token{}, "", Pending
-	after.due = now.UnixMilli()
+// keepForEver is the pause of a finished job that nobody is to forget.
+const keepForEver = -1
+
+// outcome is the record after a run, nil if the job is to be forgotten, and how long it waits from now on: for its next run, or
+// to be forgotten.
+func (r *record) outcome(t *Type, result []byte, err error, closing bool, now time.Time) (after *record, pause time.Duration) {
+	next := *r
+	after = &next
+	after.run, after.owner, after.state, after.crashes = token{}, "", Pending, 0
 	if err != nil && closing {
-		return &after
+		return after, 0
 	}
-	var l later
-	if errors.As(err, &l) {
+	if l := (later{}); errors.As(err, &l) {
 		after.failures, after.err = 0, ""
 		if r.request == r.serving {
-			after.due = max(after.due, l.at.UnixMilli())
+			pause = l.after
 		}
-		return &after
+		return after, max(pause, 0)
 	}
 	failed := err != nil && !errors.Is(err, ErrForget)
 	if failed {
 		after.failures++
 		after.err = cut(err.Error())
 		if p := (permanent{}); !errors.As(err, &p) && !t.gaveUp(after.failures) {
-			after.due = now.Add(t.Backoff(int(after.failures))).UnixMilli()
-			return &after
+			return after, max(t.Backoff(int(after.failures)), 0)
 		}
 	} else {
 		after.failures, after.err = 0, ""
@@ -87,15 +95,15 @@ func (r *record) outcome(t *Type, result []byte, err error, closing bool, now ti
 	switch {
 	case r.request > r.serving: // run again
 		after.failures = 0
-		return &after
+		return after, 0
 	case errors.Is(err, ErrForget):
-		return nil
+		return nil, keepForEver
 	}
-	after.state, after.due = Finished, 0
+	after.state = Finished
 	if t.Keep > 0 {
-		after.due = now.Add(t.Keep).UnixMilli()
+		return after, t.Keep
 	}
-	return &after
+	return after, keepForEver
 }
 
 func (t *Type) gaveUp(failures uint64) bool {
@@ -111,15 +119,23 @@ func cut(text string) string {
 	return text
 }
 
-// crashed is the record after the worker died: the job waits again, at once after the first time.
-func (r *record) crashed(now time.Time) *record {
-	after := *r
+// provenAfter is how long a run must have lasted for the death of its worker not to be blamed on the job.
+const provenAfter = 5 * time.Second
+
+// crashed is the record after the worker died, and the pause until the job runs again. A process that is killed kills what it
+// runs, so this is no failure of the job. Only one whose workers die again and again when it has hardly begun may be the cause;
+// it pauses longer each time from the third one on, so that the process that it kills comes to other work.
+func (r *record) crashed(l *lease) (after *record, pause time.Duration) {
+	next := *r
+	after = &next
 	after.run, after.owner, after.state = token{}, "", Pending
-	after.failures++
 	after.err = "worker died"
-	after.due = now.UnixMilli()
-	if after.failures > 1 {
-		after.due = now.Add(backoff(int(after.failures) - 1)).UnixMilli()
+	after.crashes++
+	if l.ran >= uint64(provenAfter.Milliseconds()) {
+		after.crashes = 0
 	}
-	return &after
+	if after.crashes > 2 {
+		pause = backoff(int(after.crashes) - 2)
+	}
+	return after, pause
 }

@@ -25,6 +25,8 @@ type Options struct {
 	Owner string
 	// Log is told of failures; nil means slog.Default.
 	Log *slog.Logger
+
+	now func() time.Time // of tests with clocks that differ: what is stored
 }
 
 // Queue adds, runs and lists jobs. It is safe for concurrent use.
@@ -35,6 +37,7 @@ type Queue struct {
 	exclusive bool
 	owner     string
 	log       *slog.Logger
+	now       func() time.Time // for what others read
 	metrics   metrics
 
 	ctx    context.Context // ends with ErrClosed
@@ -51,11 +54,14 @@ const retryEvery = time.Second
 // Open makes a queue ready for use. It runs nothing before Handle.
 func Open(ctx context.Context, o Options) (*Queue, error) {
 	q := &Queue{
-		keys: keys(o.Prefix), kv: o.KV, lease: o.Lease, exclusive: o.Exclusive, owner: o.Owner, log: o.Log,
+		keys: keys(o.Prefix), kv: o.KV, lease: o.Lease, exclusive: o.Exclusive, owner: o.Owner, log: o.Log, now: o.now,
 		types: make(map[string]bool), metrics: newMetrics(),
 	}
 	if q.lease <= 0 {
 		q.lease = 30 * time.Second
+	}
+	if q.now == nil {
+		q.now = time.Now
 	}
 	if q.log == nil {
 		q.log = slog.Default()

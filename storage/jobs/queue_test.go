@@ -47,7 +47,7 @@ func TestResultAndError(t *testing.T) {
 				return nil, ErrForget
 			case "late":
 				if job, err := q.Get(ctx, "t", "late"); err != nil || time.Since(job.Added) < time.Hour {
-					return nil, Later(time.Now().Add(time.Hour))
+					return nil, Later(time.Hour)
 				}
 			}
 			return append([]byte("done "), r.Data...), nil
@@ -70,7 +70,7 @@ func TestResultAndError(t *testing.T) {
 			t.Errorf("%+v %v after %v", job, err, time.Since(start))
 		}
 		start = time.Now()
-		_, err = q.Wait(t.Context(), add(t, q, Spec{Type: "t", ID: "scheduled", At: start.Add(time.Minute)}))
+		_, err = q.Wait(t.Context(), add(t, q, Spec{Type: "t", ID: "scheduled", After: time.Minute}))
 		if err != nil || time.Since(start) != time.Minute {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
@@ -215,14 +215,14 @@ func TestRestart(t *testing.T) {
 		defer store.Close()
 		q = openQueue(t, store, true)
 		defer q.Close()
-		if job, err := q.Get(t.Context(), "t", "a"); err != nil || job.State != Pending || job.Failures != 1 {
+		if job, err := q.Get(t.Context(), "t", "a"); err != nil || job.State != Pending || job.Failures != 0 || job.Crashes != 1 {
 			t.Errorf("%+v %v", job, err)
 		}
 	})
 }
 
 func first(t testing.TB, q *Queue) entry {
-	seen, err := q.look(context.Background(), "t", time.Now())
+	seen, err := q.look(context.Background(), "t", &timeline{}, time.Now())
 	must(t, err)
 	if len(seen.due) == 0 {
 		t.Fatal("nothing is due")
@@ -321,7 +321,12 @@ func seize(r *Run) {
 		if err != nil || before == nil || before.run != r.token {
 			return err
 		}
-		(&transaction{r.queue.keys, tx}).change(r.typ.Name, r.ID, before, before.crashed(time.Now()))
+		after, pause := before.crashed(&lease{})
+		t := transaction{r.queue.keys, tx}
+		if err := t.wait(after, pause, time.Now()); err != nil {
+			return err
+		}
+		t.change(r.typ.Name, r.ID, before, after)
 		return nil
 	})
 }
@@ -446,7 +451,7 @@ func TestCheck(t *testing.T) {
 	}
 	for n, change := range []func(kv.Tx){
 		func(kv.Tx) {},
-		func(tx kv.Tx) { tx.Set(q.keys.due("t", 5, "a"), nil) },
+		func(tx kv.Tx) { tx.Set(q.keys.due("t", &record{delay: 5}, "a"), nil) },
 		func(tx kv.Tx) { tx.Clear(q.keys.lease("t", run.ID)) },
 		func(tx kv.Tx) { tx.Set(q.keys.lease("t", run.ID), (&lease{run: newToken()}).append(nil)) },
 		func(tx kv.Tx) { tx.Set(q.keys.sub(9), nil) },

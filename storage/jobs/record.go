@@ -7,7 +7,7 @@ import (
 )
 
 // recordFormat is the first byte of records and leases.
-const recordFormat = 1
+const recordFormat = 2
 
 // tokenSize is long enough that no two random tokens are ever the same.
 const tokenSize = 16
@@ -29,10 +29,13 @@ type record struct {
 	serving  uint64 // while running: the request that the run began with
 	done     uint64 // the last request whose run has ended with the job finished
 	failures uint64
-	due      int64 // ms; pending: when to run; finished: when to forget, 0 never
-	added    int64 // ms
-	began    int64 // ms
-	ended    int64 // ms
+	crashes  uint64 // in a row, of runs that had only begun
+	delay    uint64 // ms; pending: how long to wait; finished: how long to keep
+	order    uint64 // read version of the transaction that began the wait
+	due      int64  // ms, by the clock of who began the wait: when it is over; finished: 0 if never
+	added    int64  // ms
+	began    int64  // ms
+	ended    int64  // ms
 	owner    string
 	data     []byte
 	result   []byte
@@ -43,7 +46,7 @@ type record struct {
 type lease struct {
 	run      token
 	beat     uint64 // changes with every renewal
-	updated  int64  // ms
+	ran      uint64 // ms that the run has lasted, by its worker's clock
 	progress []byte
 }
 
@@ -51,7 +54,7 @@ func (r *record) append(dst []byte) []byte {
 	dst = append(dst, recordFormat, byte(r.state))
 	dst = append(dst, r.birth[:]...)
 	dst = append(dst, r.run[:]...)
-	for _, n := range []uint64{r.request, r.serving, r.done, r.failures} {
+	for _, n := range []uint64{r.request, r.serving, r.done, r.failures, r.crashes, r.delay, r.order} {
 		dst = binary.AppendUvarint(dst, n)
 	}
 	for _, ms := range []int64{r.due, r.added, r.began, r.ended} {
@@ -70,7 +73,7 @@ func parseRecord(src []byte) (*record, error) {
 	r.state = State(p.byte())
 	p.token(&r.birth)
 	p.token(&r.run)
-	for _, n := range []*uint64{&r.request, &r.serving, &r.done, &r.failures} {
+	for _, n := range []*uint64{&r.request, &r.serving, &r.done, &r.failures, &r.crashes, &r.delay, &r.order} {
 		*n = p.uvarint()
 	}
 	for _, ms := range []*int64{&r.due, &r.added, &r.began, &r.ended} {
@@ -86,7 +89,7 @@ func parseRecord(src []byte) (*record, error) {
 
 func (l *lease) append(dst []byte) []byte {
 	dst = append(append(dst, recordFormat), l.run[:]...)
-	dst = binary.AppendVarint(binary.AppendUvarint(dst, l.beat), l.updated)
+	dst = binary.AppendUvarint(binary.AppendUvarint(dst, l.beat), l.ran)
 	return appendBlock(dst, l.progress)
 }
 
@@ -95,7 +98,7 @@ func parseLease(src []byte) (*lease, error) {
 	var l lease
 	p.format()
 	p.token(&l.run)
-	l.beat, l.updated, l.progress = p.uvarint(), p.varint(), p.block()
+	l.beat, l.ran, l.progress = p.uvarint(), p.uvarint(), p.block()
 	if p.bad || len(p.src) > 0 {
 		return nil, corrupt("lease", nil)
 	}
@@ -105,6 +108,9 @@ func parseLease(src []byte) (*lease, error) {
 func appendBlock(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
+
+// waits tells whether the job has an entry in keyDue.
+func (r *record) waits() bool { return r.state == Pending || r.state == Finished && r.due != 0 }
 
 // parser takes values apart; bad is set when they are too short.
 type parser struct {

@@ -13,7 +13,7 @@ func FuzzRecord(f *testing.F) {
 	r := record{state: Running, birth: newToken(), run: newToken(), request: 3, due: -1, owner: "o", data: []byte("d"), err: "e"}
 	f.Add(r.append(nil))
 	f.Add((&record{state: Pending}).append(nil))
-	f.Add((&lease{run: newToken(), beat: 300, updated: 1 << 40, progress: []byte("{}")}).append(nil))
+	f.Add((&lease{run: newToken(), beat: 300, ran: 1 << 40, progress: []byte("{}")}).append(nil))
 	f.Add([]byte{recordFormat})
 	f.Fuzz(func(t *testing.T, src []byte) {
 		if r, err := parseRecord(src); err == nil {

@@ -16,8 +16,8 @@ import (
 type Run struct {
 	ID       string
 	Data     []byte
-	Failures int // runs in a row that failed before this one
-	Began    time.Time
+	Failures int       // runs in a row that failed before this one
+	Began    time.Time // by this process's clock
 
 	queue *Queue
 	typ   *Type
@@ -128,12 +128,12 @@ func (r *Run) guard(ctx context.Context, cancel context.CancelCauseFunc) {
 // renewals writes progress and heartbeats. A worker that could not do so for the time of a lease gives up: another one may have
 // the job by now.
 func (r *Run) renewals(ctx context.Context, cancel context.CancelCauseFunc) {
-	every := r.queue.lease / 3
-	beat := time.NewTimer(every)
-	defer beat.Stop()
-	if r.queue.exclusive {
-		beat.Stop()
+	every, first := r.queue.lease/3, provenAfter // also where nobody waits for heartbeats the first one tells that the run has got going
+	if !r.queue.exclusive {
+		first = min(first, every)
 	}
+	beat := time.NewTimer(first)
+	defer beat.Stop()
 	renewed := time.Now()
 	for n := uint64(1); ; n++ {
 		select {
@@ -177,7 +177,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 func (r *Run) renew(ctx context.Context, beat uint64) error {
 	r.mu.Lock()
-	l := lease{run: r.token, beat: beat, updated: time.Now().UnixMilli(), progress: r.progress}
+	l := lease{run: r.token, beat: beat, ran: uint64(time.Since(r.Began).Milliseconds()), progress: r.progress}
 	r.mu.Unlock()
 	_, err := r.queue.kv.Update(ctx, func(tx kv.Tx) error {
 		if err := r.Check(tx); err != nil {

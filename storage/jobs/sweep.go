@@ -48,7 +48,7 @@ func (s *sweeper) pass(ctx context.Context, now time.Time) error {
 		if now.Sub(last.since) < s.queue.lease {
 			return nil
 		}
-		return s.queue.requeue(ctx, key, value, now)
+		return s.queue.requeue(ctx, key, value)
 	})
 	for key, last := range s.seen {
 		if last.round != s.round {
@@ -60,8 +60,7 @@ func (s *sweeper) pass(ctx context.Context, now time.Time) error {
 
 // requeueAll queues all running jobs again.
 func (q *Queue) requeueAll(ctx context.Context) error {
-	now := time.Now()
-	return q.leases(ctx, func(key, value []byte) error { return q.requeue(ctx, key, value, now) })
+	return q.leases(ctx, func(key, value []byte) error { return q.requeue(ctx, key, value) })
 }
 
 // leases calls fn for every lease; key and value are fn's to keep.
@@ -94,8 +93,12 @@ func (q *Queue) leases(ctx context.Context, fn func(key, value []byte) error) er
 }
 
 // requeue takes a job from its dead worker, if its lease is still the one that was seen.
-func (q *Queue) requeue(ctx context.Context, key, seen []byte, now time.Time) error {
+func (q *Queue) requeue(ctx context.Context, key, seen []byte) error {
 	typ, id, err := q.keys.parseName(key)
+	if err != nil {
+		return err
+	}
+	l, err := parseLease(seen)
 	if err != nil {
 		return err
 	}
@@ -108,7 +111,12 @@ func (q *Queue) requeue(ctx context.Context, key, seen []byte, now time.Time) er
 		if err != nil || before == nil {
 			return err
 		}
-		(&transaction{q.keys, tx}).change(typ, id, before, before.crashed(now))
+		t := transaction{q.keys, tx}
+		after, pause := before.crashed(l)
+		if err := t.wait(after, pause, q.now()); err != nil {
+			return err
+		}
+		t.change(typ, id, before, after)
 		return nil
 	})
 	return err

@@ -36,8 +36,9 @@ type Spec struct {
 	ID   string
 	// Data is the handler's, at most maxData bytes. A job that waits or runs takes the new data over if Again is set.
 	Data []byte
-	// At is when to run; the zero time is now. A job that waits runs at the earlier of both times.
-	At time.Time
+	// After is how long to wait before it runs, by the clock of whoever runs it; 0 is at once. A job that waits already runs at
+	// the earlier of both times.
+	After time.Duration
 	// Again asks for one more run when the job is running already, because the run may have missed what it is to see.
 	// Without it the job is left as it is.
 	Again bool
@@ -57,8 +58,9 @@ type Job struct {
 	Data     []byte
 	Result   []byte          // of a finished job
 	Error    string          // of a finished job that failed, or of the last failure of a pending one
-	Failures int             // in a row, crashes of workers included
-	Due      time.Time       // when a pending job runs
+	Failures int             // in a row
+	Crashes  int             // times in a row that its worker died soon after the job began
+	Due      time.Time       // when a pending job runs, by the clock of who made it wait
 	Added    time.Time       // when it was added first
 	Began    time.Time       // when the run began, or the last one
 	Ended    time.Time       // when the job was finished
@@ -78,9 +80,9 @@ type Type struct {
 	Run func(ctx context.Context, r *Run) (result []byte, err error)
 	// Backoff is the pause after so many failures in a row; nil means a second, doubled each time up to five minutes.
 	Backoff func(failures int) time.Duration
-	// MaxFailures ends a job with its error after so many failures in a row; 0 never.
+	// MaxFailures ends a job with its error after so many failures in a row; 0 never. The death of a worker is no failure.
 	MaxFailures int
-	// Keep is how long a finished job can be looked up; 0 for ever.
+	// Keep is how long a finished job can be looked up at least; 0 for ever.
 	Keep time.Duration
 }
 
@@ -108,12 +110,12 @@ type permanent struct{ error }
 // Unwrap gives the error that Permanent was given.
 func (p permanent) Unwrap() error { return p.error }
 
-// Later as a handler's error is no failure: the job waits until at and runs again.
-func Later(at time.Time) error { return later{at} }
+// Later as a handler's error is no failure: the job waits for so long and runs again.
+func Later(after time.Duration) error { return later{after} }
 
-type later struct{ at time.Time }
+type later struct{ after time.Duration }
 
-func (l later) Error() string { return "jobs: go on at " + l.at.String() }
+func (l later) Error() string { return "jobs: go on after " + l.after.String() }
 
 // backoff is the usual pause after failures.
 func backoff(failures int) time.Duration {

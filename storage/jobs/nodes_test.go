@@ -1,0 +1,200 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// killed is a process that took the job and died after so long.
+func killed(t *testing.T, store kv.Store, typ Type, lived time.Duration) {
+	t.Helper()
+	q := openQueue(t, store, true)
+	typ.Run = func(ctx context.Context, r *Run) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() }
+	seen, err := q.look(t.Context(), typ.Name, &timeline{}, time.Now())
+	must(t, err)
+	if len(seen.due) == 0 {
+		time.Sleep(time.Until(seen.next))
+		seen, err = q.look(t.Context(), typ.Name, &timeline{}, time.Now())
+		must(t, err)
+	}
+	run, err := q.take(t.Context(), &typ, seen.due[0], time.Now())
+	must(t, err)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	go run.renewals(ctx, cancel)
+	time.Sleep(lived)
+	cancel(nil) // nothing is written any more
+	must(t, q.Close())
+}
+
+// Unclean stops are not the failures of what ran: it goes on at once however many there were, and uses up no attempts. What dies with
+// its process as soon as it runs waits longer each time.
+func TestKills(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memkv.New()
+		defer store.Close()
+		typ := Type{Name: "t", MaxFailures: 2}
+		add(t, openQueue(t, store, true), Spec{Type: "t", ID: "a"})
+		pause := func() time.Duration {
+			q := openQueue(t, store, true)
+			defer q.Close()
+			job, err := q.Get(t.Context(), "t", "a")
+			if err != nil || job.State != Pending || job.Failures != 0 {
+				t.Fatalf("%+v %v", job, err)
+			}
+			return time.Until(job.Due)
+		}
+		for kill := range 12 {
+			killed(t, store, typ, time.Hour)
+			if p := pause(); p != 0 {
+				t.Fatalf("after kill %d the job waits for %v", kill+1, p)
+			}
+		}
+		var pauses []time.Duration
+		for range 6 {
+			killed(t, store, typ, time.Second)
+			pauses = append(pauses, pause())
+		}
+		if got, want := fmt.Sprint(pauses), "[0s 0s 1s 2s 4s 8s]"; got != want {
+			t.Errorf("pauses of what dies at its start: %s, want %s", got, want)
+		}
+		killed(t, store, typ, time.Minute)
+		if p := pause(); p != 0 {
+			t.Errorf("after a good run the job waits for %v", p)
+		}
+		killed(t, store, typ, time.Second)
+		killed(t, store, typ, time.Second)
+		q := openQueue(t, store, true)
+		defer q.Close()
+		typ.Run = func(context.Context, *Run) ([]byte, error) { return nil, nil }
+		must(t, q.Handle(typ))
+		ticket := add(t, q, Spec{Type: "t", ID: "a"})
+		if job, err := q.Wait(t.Context(), ticket); err != nil || job.Error != "" || job.Crashes != 0 {
+			t.Errorf("%+v %v", job, err)
+		}
+	})
+}
+
+// openNode is a queue of a process whose clock is wrong by so much.
+func openNode(t *testing.T, store kv.Store, wrong time.Duration) *Queue {
+	q, err := Open(context.Background(), Options{
+		KV: store, Prefix: []byte("\x15\x03"), Lease: 10 * time.Second, Owner: wrong.String(), Log: slog.New(slog.DiscardHandler),
+		now: func() time.Time { return time.Now().Add(wrong) },
+	})
+	must(t, err)
+	return q
+}
+
+// Nodes whose clocks differ by hours wait for what others want for as long as those meant: not at all, for a pause after a failure,
+// for a delay; and a finished job can be looked up for as long as it is to be kept.
+func TestClocksDiffer(t *testing.T) {
+	for _, wrong := range []time.Duration{-5 * time.Hour, 5 * time.Hour} {
+		t.Run(wrong.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memkv.New()
+				defer store.Close()
+				right, other := openNode(t, store, 0), openNode(t, store, wrong)
+				defer right.Close()
+				defer other.Close()
+				var runs atomic.Int64
+				run := func(ctx context.Context, r *Run) ([]byte, error) {
+					if runs.Add(1); r.Failures < 3 && r.ID == "fails" {
+						return nil, errors.New("once more")
+					}
+					return nil, nil
+				}
+				must(t, right.Handle(Type{Name: "here", Keep: time.Minute, Run: run}))
+				for _, q := range []*Queue{right, other} {
+					must(t, q.Handle(Type{Name: "both", Run: run}))
+				}
+				for n := range 2 * acceptWindow { // delays of others hide nothing
+					add(t, right, Spec{Type: "here", ID: fmt.Sprint("late", n), After: 10 * time.Hour})
+				}
+				took := func(s Spec) time.Duration {
+					t.Helper()
+					synctest.Wait()
+					start := time.Now()
+					job, err := other.Wait(t.Context(), add(t, other, s))
+					if err != nil || job.State != Finished || job.Error != "" {
+						t.Fatalf("%+v %v", job, err)
+					}
+					return time.Since(start)
+				}
+				for _, c := range []struct {
+					spec Spec
+					want time.Duration
+				}{
+					{Spec{Type: "here", ID: "now"}, 0},
+					{Spec{Type: "here", ID: "later", After: time.Minute}, time.Minute},
+					{Spec{Type: "both", ID: "fails"}, 7 * time.Second},
+					{Spec{Type: "here", ID: "soon", After: time.Second}, time.Second},
+				} {
+					if got := took(c.spec); got != c.want {
+						t.Errorf("%s took %v, want %v", c.spec.ID, got, c.want)
+					}
+				}
+				time.Sleep(59 * time.Second)
+				if _, err := other.Get(t.Context(), "here", "soon"); err != nil {
+					t.Error("forgotten too early:", err)
+				}
+				took(Spec{Type: "here", ID: "another"}) // which is when the node looks what it may forget
+				time.Sleep(61 * time.Second)
+				if _, err := other.Get(t.Context(), "here", "soon"); !errors.Is(err, ErrNotFound) {
+					t.Error("not forgotten:", err)
+				}
+				if n := runs.Load(); n != 8 {
+					t.Errorf("%d runs, want 8", n)
+				}
+			})
+		})
+	}
+}
+
+// A restart prolongs no wait, and a clock that was wrong when the wait began prolongs it by its own length at most.
+func TestWaitsAcrossARestart(t *testing.T) {
+	for wrong, want := range map[time.Duration]time.Duration{0: 20 * time.Minute, time.Minute: 21 * time.Minute, 9 * time.Hour: time.Hour, -9 * time.Hour: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			store := memkv.New()
+			defer store.Close()
+			before := openNode(t, store, wrong)
+			add(t, before, Spec{Type: "t", ID: "a", After: time.Hour})
+			must(t, before.Close())
+			time.Sleep(40 * time.Minute)
+			start := time.Now()
+			q := openNode(t, store, 0)
+			defer q.Close()
+			ran := make(chan time.Duration, 1)
+			must(t, q.Handle(Type{Name: "t", Run: func(context.Context, *Run) ([]byte, error) { ran <- time.Since(start); return nil, nil }}))
+			if got := <-ran; got != want {
+				t.Errorf("a clock wrong by %v: ran after %v, want %v", wrong, got, want)
+			}
+		})
+	}
+}
+
+// A timeline stays small and never lets a wait end too early.
+func TestTimeline(t *testing.T) {
+	var l timeline
+	start := time.Now()
+	for n := range 10 * maxSamples {
+		l.note(uint64(n/2), start.Add(time.Duration(n)*time.Millisecond))
+		if len(l.samples) > maxSamples {
+			t.Fatal(len(l.samples))
+		}
+	}
+	for version := uint64(1); version < 5*maxSamples-1; version++ {
+		written := start.Add(time.Duration(2*version+2) * time.Millisecond) // when the next version was seen first
+		end := l.end(entry{delay: 1000, order: version}, start, start)
+		if late := end.Sub(written) - time.Second; late < 0 || late > time.Second {
+			t.Fatalf("version %d: late by %v", version, late)
+		}
+	}
+}
