@@ -20,7 +20,7 @@ func (c *Call) logAccess(took time.Duration) {
 		if user == "" {
 			user = "undefined"
 		}
-		log.LogAttrs(context.Background(), slog.LevelInfo, fmt.Sprintf("%s %s %s %s %s %d ok %d", c.r.Host, peer, user, c.r.Method, c.r.RequestURI,
+		log.LogAttrs(context.Background(), slog.LevelInfo, fmt.Sprintf("%s %s %s %s %s %d ok %d", cut(c.r.Host, loggedText), peer, cut(user, loggedText), c.r.Method, cut(c.r.RequestURI, loggedText),
 			c.status, took.Milliseconds()), slog.String(requestKey, c.id))
 		return
 	}

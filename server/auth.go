@@ -68,7 +68,8 @@ func (c *Call) requireUser() error {
 	return errAuthRequired
 }
 
-// basicHandler reads Authorization: Basic. Unknown names are refused without counting them (couch_httpd_auth:default_authentication_handler).
+// basicHandler reads Authorization: Basic. Unknown names are refused without counting them (couch_httpd_auth:default_authentication_handler),
+// but, unlike in CouchDB, not at once: the time does not tell who exists.
 func basicHandler(c *Call) (bool, error) {
 	header := c.Header("Authorization")
 	if header == "" {
@@ -83,6 +84,9 @@ func basicHandler(c *Call) (bool, error) {
 		return false, err
 	}
 	if u == nil || u.TOTP != nil {
+		if err := c.srv.verifier.Pretend(c.Context(), c.peer, password, &c.set.auth.rules); err != nil {
+			return false, err
+		}
 		return false, auth.ErrBadLogin
 	}
 	if ok, err = c.checkPassword(name, password, u); err != nil {
@@ -96,27 +100,40 @@ func basicHandler(c *Call) (bool, error) {
 }
 
 // findUser finds a server admin, a user of the users database, or one who is both: then the document adds roles and its password does
-// not count (chttpd_auth_cache:get_user_creds). It is nil for unknown names.
+// not count (chttpd_auth_cache:get_user_creds). It is nil for unknown names, among them those longer than any account's. Nothing in the
+// users database, which may be open for sign-up, keeps a server admin out.
 func (c *Call) findUser(name string) (*auth.User, error) {
+	if len(name) > maxUserName {
+		return nil, nil
+	}
 	u, err := c.srv.users.find(c.Context(), c.set.auth.usersDB, name)
-	if err != nil {
-		return nil, err
-	}
-	if u != nil && u.Conflicted && !c.set.auth.conflictedDocs {
-		return nil, errConflicted
-	}
+	conflicted := u != nil && u.Conflicted && !c.set.auth.conflictedDocs
 	if admin := c.set.auth.admins[name]; admin != nil {
-		if u == nil {
+		if err != nil || u == nil || conflicted {
 			return admin, nil
 		}
 		return admin.WithRoles(u.Roles), nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	if conflicted {
+		return nil, errConflicted
+	}
 	return u, nil
 }
 
+// maxUserName bounds the names that are looked up, hashed and counted, in bytes. CouchDB has no bound; a name is kept with each counter of
+// failed logins.
+const maxUserName = 1024
+
 // checkPassword checks a password, and has an outdated hash rewritten in the background. u is nil for an unknown name.
 func (c *Call) checkPassword(name, password string, u *auth.User) (bool, error) {
-	ok, warn, err := c.srv.verifier.Verify(c.Context(), c.peer, name, password, u, &c.set.auth.rules)
+	var ok, warn bool
+	var err error
+	if len(name) <= maxUserName {
+		ok, warn, err = c.srv.verifier.Verify(c.Context(), c.peer, name, password, u, &c.set.auth.rules)
+	}
 	switch {
 	case err != nil:
 		if err == error(auth.ErrLocked) {
@@ -136,20 +153,22 @@ func (c *Call) checkPassword(name, password string, u *auth.User) (bool, error) 
 	return true, nil
 }
 
-// peer is the address of the client without its port. Behind a proxy of the local network it is the one that the proxy names
-// (mochiweb_request:get(peer)), so that one client cannot lock an account for all.
+// peer is the address of the client without its port. Behind a proxy of chttpd/trusted_proxies it is the one that the proxy names, so
+// that one client cannot lock an account for all. CouchDB believes whoever connects from a private network (mochiweb_request:get(peer)),
+// who then evades the lockout or aims it at others.
 func (c *Call) peer() string {
 	addr, err := netip.ParseAddrPort(c.r.RemoteAddr)
 	if err != nil {
 		return c.r.RemoteAddr
 	}
-	if ip := addr.Addr().Unmap(); ip.IsLoopback() || ip.IsPrivate() {
+	ip := addr.Addr().Unmap()
+	if slices.ContainsFunc(c.set.trustedProxies, func(network netip.Prefix) bool { return network.Contains(ip) }) {
 		hops := c.Header("X-Forwarded-For")
 		if last := strings.TrimSpace(hops[strings.LastIndexByte(hops, ',')+1:]); last != "" && len(last) <= maxPeer {
 			return last
 		}
 	}
-	return addr.Addr().String()
+	return ip.String()
 }
 
 // maxPeer bounds what a proxy may name: an IPv6 address with its zone.

@@ -120,6 +120,7 @@ func (s *authSettings) readCookie(c *config.Config) {
 }
 
 func (s *authSettings) readRules(c *config.Config) {
+	s.rules.Usual = s.hashing
 	s.rules.Limits = auth.Limits{MinIterations: authInt(c, "min_iterations"), MaxIterations: authInt(c, "max_iterations")}
 	s.rules.Lockout = auth.LockoutRules{
 		Threshold: c.Int("chttpd_auth_lockout", "threshold", math.MaxInt64),

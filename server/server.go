@@ -83,6 +83,7 @@ type Server struct {
 
 // New prepares a server; Serve starts it.
 func New(o Options) (*Server, error) {
+	o.Log = slog.New(limitedLog{o.Log.Handler()})
 	stats := newStats()
 	verifier := auth.NewVerifier(stats.hashed)
 	users, err := newUserDirectory(o.Store, verifier, stats, o.Log)

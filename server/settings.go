@@ -2,6 +2,7 @@ package server
 
 import (
 	"math"
+	"net/netip"
 	"strings"
 
 	"github.com/settee-db/settee/compat"
@@ -40,6 +41,7 @@ type settings struct {
 	forwardedHost       string
 	forwardedProto      string
 	forwardedSSL        string
+	trustedProxies      []netip.Prefix
 	maintenance         string
 	uuids               *compat.UUIDs
 	uuidKind            compat.UUIDOptions
@@ -89,6 +91,7 @@ func readSettings(c *config.Config, old *settings) *settings {
 		forwardedHost:       c.String("chttpd", "x_forwarded_host"),
 		forwardedProto:      c.String("chttpd", "x_forwarded_proto"),
 		forwardedSSL:        c.String("chttpd", "x_forwarded_ssl"),
+		trustedProxies:      parseNetworks(c.String("chttpd", "trusted_proxies")),
 		maintenance:         c.String("couchdb", "maintenance_mode"),
 		defaultSecurity:     c.String("couchdb", "default_security"),
 		couchLog:            c.String("log", "format") == "couchdb",
@@ -125,6 +128,19 @@ func (s *settings) setUUIDs(old *settings) {
 		}
 		s.uuids, _ = compat.NewUUIDs(compat.UUIDOptions{})
 	}
+}
+
+// parseNetworks reads networks in CIDR form and single addresses, separated by commas. What is neither is left out: it trusts nobody.
+func parseNetworks(list string) []netip.Prefix {
+	var out []netip.Prefix
+	for _, text := range splitList(list) {
+		if p, err := netip.ParsePrefix(text); err == nil {
+			out = append(out, p.Masked())
+		} else if addr, err := netip.ParseAddr(text); err == nil {
+			out = append(out, netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()))
+		}
+	}
+	return out
 }
 
 // splitList splits at commas and drops blanks.

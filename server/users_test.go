@@ -1,7 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -92,16 +95,87 @@ func TestDBAdminSetsSecurity(t *testing.T) {
 	expect(t, do(s, "GET", "/db/_revs_limit", ""), 200, "7\n")
 }
 
+// Failed logins are counted for the address of the connection, unless a proxy that is trusted names another one.
 func TestPeer(t *testing.T) {
 	s := openServer(t, 0)
+	set := settings{trustedProxies: parseNetworks("127.0.0.0/8, ::1,192.168.1.1, nonsense")}
 	for _, c := range []struct{ remote, forwarded, want string }{
 		{"8.8.8.8:1", "1.2.3.4", "8.8.8.8"}, {"127.0.0.1:1", "", "127.0.0.1"}, {"127.0.0.1:1", "6.6.6.6, 1.2.3.4", "1.2.3.4"},
-		{"[::1]:1", "1.2.3.4", "1.2.3.4"}, {"192.168.1.1:1", strings.Repeat("x", 65), "192.168.1.1"}, {"pipe", "", "pipe"},
+		{"[::1]:1", "1.2.3.4", "1.2.3.4"}, {"192.168.1.2:1", "1.2.3.4", "192.168.1.2"}, {"[::ffff:127.0.0.1]:1", "1.2.3.4", "1.2.3.4"},
+		{"192.168.1.1:1", strings.Repeat("x", 65), "192.168.1.1"}, {"pipe", "", "pipe"},
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.RemoteAddr = c.remote
 		r.Header.Set("X-Forwarded-For", c.forwarded)
-		require.Equal(t, c.want, (&Call{srv: s, r: r}).peer(), c)
+		require.Equal(t, c.want, (&Call{srv: s, r: r, set: &set}).peer(), c)
+		if c.remote != "pipe" {
+			require.NotEqual(t, "1.2.3.4", (&Call{srv: s, r: r, set: s.settings.Load()}).peer(), "nobody is trusted unless configured")
+		}
+	}
+}
+
+// Where everybody may sign up, nothing that is written about a server admin keeps the admin out.
+func TestConflictsKeepNoAdminOut(t *testing.T) {
+	s := openUsers(t)
+	for _, rev := range []string{"9-" + strings.Repeat("a", 32), "9-" + strings.Repeat("b", 32)} {
+		body := `{"new_edits":false,"docs":[{"_id":"org.couchdb.user:admin","_rev":"` + rev + `","name":"admin","type":"user","roles":[]}]}`
+		expect(t, do(s, "POST", "/_users/_bulk_docs", body, "Authorization", ""), 201, "[]\n")
+	}
+	require.Contains(t, do(s, "GET", "/_users/org.couchdb.user:admin?conflicts=true", "").Body.String(), "_conflicts")
+	login := do(s, "POST", "/_session", `{"name":"admin","password":"secret"}`, "Authorization", "")
+	require.Equal(t, 200, login.Code, login.Body)
+	cookie, _, _ := strings.Cut(login.Header().Get("Set-Cookie"), ";")
+	for _, header := range [][]string{{"Authorization", basic("admin", "secret")}, {"Authorization", "", "Cookie", cookie}} {
+		require.Contains(t, do(s, "GET", "/_session", "", header...).Body.String(), `"name":"admin","roles":["_admin"]`)
+	}
+}
+
+// A hash that users bring along costs no more than the server's own; what is there stays.
+func TestUsersBringNoCostlyHashes(t *testing.T) {
+	s := openUsers(t)
+	const path = "/_users/org.couchdb.user:joe0"
+	doc := func(iterations int, more string) string {
+		var now struct {
+			Rev string `json:"_rev"`
+		}
+		require.NoError(t, json.Unmarshal(do(s, "GET", path, "").Body.Bytes(), &now))
+		return fmt.Sprintf(`{"_rev":%q,"name":"joe0","type":"user","roles":["r"],"password_scheme":"pbkdf2","pbkdf2_prf":"sha256","salt":"s","derived_key":"k","iterations":%d%s}`, now.Rev, iterations, more)
+	}
+	const refusal = `{"error":"forbidden","reason":"Iteration count is too high for this server"}` + "\n"
+	for key, value := range map[string]string{"iterations": "10", "upgrade_hash_on_auth": "false"} {
+		_, err := s.config.Set("chttpd_auth", key, value, false)
+		require.NoError(t, err)
+	}
+	expect(t, do(s, "PUT", path, doc(11, ""), as("joe0")...), 403, refusal)
+	expect(t, do(s, "PUT", "/_users/org.couchdb.user:new", `{"name":"new","type":"user","roles":[],"iterations":1e9}`, "Authorization", ""), 403, refusal)
+	known := as("joe0")
+	require.Equal(t, 201, do(s, "PUT", path, doc(10, ""), known...).Code)
+	require.Equal(t, 201, do(s, "PUT", path, doc(11, "")).Code, "administrators may")
+	session := auth.NewSession("joe0", "a secret"+"s", "sha256", time.Now())
+	asJoe := []string{"Authorization", "", "Cookie", "AuthSession=" + session}
+	require.Equal(t, 201, do(s, "PUT", path, doc(11, `,"x":1`), asJoe...).Code, "what was there")
+	expect(t, do(s, "PUT", path, doc(12, ""), asJoe...), 403, refusal)
+}
+
+// No text of a client fills the log, and names that no account can have are not hashed, looked up or counted.
+func TestLogLinesAreBounded(t *testing.T) {
+	s := openServer(t, 1)
+	var out bytes.Buffer
+	s.log = slog.New(limitedLog{slog.NewTextHandler(&out, nil)})
+	for _, name := range []string{strings.Repeat("n", 300), strings.Repeat("ö", 1<<20)} {
+		out.Reset()
+		hashes, want := s.stats.slowHashes.n.Load(), int64(0)
+		if len(name) < maxUserName {
+			want = 2
+			require.Equal(t, 401, do(s, "GET", "/"+strings.Repeat("p", 4000), "", "Authorization", basic(name, "wrong")).Code)
+		}
+		require.Equal(t, 401, do(s, "POST", "/_session", `{"name":"`+name+`","password":"x"}`, "Authorization", "").Code)
+		require.Contains(t, out.String(), "login failed")
+		for line := range strings.Lines(out.String()) {
+			require.Less(t, len(line), 1000)
+			require.True(t, utf8.ValidString(line))
+		}
+		require.Equal(t, want, s.stats.slowHashes.n.Load()-hashes, "unknown names cost as much as known ones")
 	}
 }
 

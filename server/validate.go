@@ -16,6 +16,8 @@ type writer struct {
 	user    Principal
 	dbAdmin bool
 	designs bool // design documents are written
+	// iterations is the cost of the server's own hashes.
+	iterations int64
 	// streamed is the attachment that the request uploads by itself, "" for none.
 	streamed string
 	checks   designChecks
@@ -25,7 +27,7 @@ type writerKey struct{}
 
 // writerContext names the call's user to the validator.
 func (c *Call) writerContext(docs []*compat.Document) (context.Context, error) {
-	w := &writer{user: c.user, streamed: c.streamed}
+	w := &writer{user: c.user, streamed: c.streamed, iterations: c.set.auth.hashing.Iterations}
 	for _, d := range docs {
 		w.designs = w.designs || compat.IsDesignID(d.ID)
 	}
@@ -130,7 +132,7 @@ func checkUser(ctx context.Context, edit, parent *storage.Document) error {
 	}
 	w := auth.Writer{ServerAdmin: true, DBAdmin: true}
 	if from, _ := ctx.Value(writerKey{}).(*writer); from != nil {
-		w = auth.Writer{Name: from.user.Name, ServerAdmin: from.user.IsAdmin(), DBAdmin: from.dbAdmin}
+		w = auth.Writer{Name: from.user.Name, ServerAdmin: from.user.IsAdmin(), DBAdmin: from.dbAdmin, MaxIterations: from.iterations}
 	}
 	doc, err := ejson.Parse(edit.Body)
 	if err != nil {

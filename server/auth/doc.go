@@ -8,8 +8,9 @@
 //
 // Invariants:
 //  1. Secrets are compared in constant time, and never part of an error.
-//  2. A wrong password costs a whole hash; a right one only the first time. What is remembered is keyed with a key of the
+//  2. A wrong password costs a whole hash, an unknown name too; a right one only the first time. What is remembered is keyed with a key of the
 //     process and bounded.
-//  3. No more hashes run at the same time than the gate has slots, and a peer has one of them at most.
+//  3. No more hashes run at the same time than the gate has slots, and a peer has one of them at most. Nobody waits for a slot for
+//     longer than ten seconds, and a hash that a user brings along costs no more than those the server makes.
 //  4. Nothing here panics on input.
 package auth

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/rand"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -135,6 +136,34 @@ func TestGateBounds(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	leave()
 	require.Empty(t, v.gate.peers)
+}
+
+// Nobody waits for a turn for ever, and who waited too long is told so.
+func TestGateWaitIsBounded(t *testing.T) {
+	v := NewVerifier(nil)
+	v.gate.wait = time.Millisecond
+	for range cap(v.gate.slots) {
+		leave, err := v.gate.enter(context.Background(), rand.Text()) // another peer each time
+		require.NoError(t, err)
+		defer leave()
+	}
+	u := admin(t, "secret", weak)
+	_, _, err := v.Verify(context.Background(), from("x"), u.Name, "secret", u, &open)
+	require.Equal(t, error(ErrBusy), err)
+}
+
+// An unknown name costs a hash of the usual kind.
+func TestUnknownNameCostsAHash(t *testing.T) {
+	hashes := 0
+	v := NewVerifier(func(slow bool) { hashes++ })
+	rules := Rules{Usual: Hashing{Scheme: SchemePBKDF2, PRF: "sha256", Iterations: 3}}
+	ok, _, err := v.Verify(context.Background(), from("x"), "nobody", "secret", nil, &rules)
+	require.NoError(t, err)
+	require.False(t, ok)
+	require.Equal(t, 1, hashes)
+	rules.Usual.PRF = "md4"
+	_, _, err = v.Verify(context.Background(), from("x"), "nobody", "secret", nil, &rules)
+	require.NoError(t, err)
 }
 
 func TestBasic(t *testing.T) {

@@ -13,6 +13,8 @@ type Writer struct {
 	Name        string // "" for nobody
 	ServerAdmin bool
 	DBAdmin     bool // of the users database; server admins are
+	// MaxIterations is the costliest hash that a writer who is no admin may bring along: every login with it costs that.
+	MaxIterations int64
 }
 
 func forbidden(reason string) error { return compat.NewError(compat.KindForbidden, reason) }
@@ -36,6 +38,9 @@ func CheckUserDoc(id string, deleted bool, doc, old ejson.Value, w Writer) error
 	}
 	if !w.ServerAdmin && !w.DBAdmin {
 		if err := checkOwn(name, roles, old, w); err != nil {
+			return err
+		}
+		if err := checkCost(doc, old, w); err != nil {
 			return err
 		}
 	}
@@ -138,6 +143,21 @@ func checkOwn(name string, roles []string, old ejson.Value, w Writer) error {
 		return forbidden("Only _admin may edit roles")
 	}
 	return nil
+}
+
+// checkCost refuses a hash that takes longer than the server's own, unless it was there before. CouchDB has no such rule: there anybody
+// with an account can make a login take minutes.
+func checkCost(doc, old ejson.Value, w Writer) error {
+	iterations, _ := doc.Get("iterations")
+	if n, ok := iterations.Float(); !ok || n <= float64(w.MaxIterations) {
+		return nil
+	}
+	if old.Kind() == ejson.Object {
+		if before, _ := old.Get("iterations"); string(before.AppendJSON(nil)) == string(iterations.AppendJSON(nil)) {
+			return nil
+		}
+	}
+	return errIterations[1]
 }
 
 func stringList(list ejson.Value) ([]string, bool) {

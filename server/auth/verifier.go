@@ -12,6 +12,8 @@ import (
 type Rules struct {
 	Limits  Limits
 	Lockout LockoutRules
+	// Usual is how most users' passwords are hashed: what an unknown name costs.
+	Usual Hashing
 }
 
 // Verifier checks passwords. It remembers right ones, so that the slow hash is computed once for each; wrong ones stay slow,
@@ -42,8 +44,9 @@ func NewVerifier(counted func(slow bool)) *Verifier {
 	return v
 }
 
-// Verify tells whether the password is the user's. A nil user is an unknown name, which counts as a failure. warn is set when
-// the account would be locked but the rules only warn. peer is asked only when it matters. The error is ErrLocked, one of the hash's limits, or ctx's.
+// Verify tells whether the password is the user's. A nil user is an unknown name, which counts as a failure and takes as long as one of a
+// known name. warn is set when the account would be locked but the rules only warn. peer is asked only when it matters. The error is
+// ErrLocked, ErrBusy, one of the hash's limits, or ctx's.
 func (v *Verifier) Verify(ctx context.Context, peer func() string, name, password string, u *User, r *Rules) (ok, warn bool, err error) {
 	a := func() attempt {
 		if u == nil {
@@ -59,6 +62,8 @@ func (v *Verifier) Verify(ctx context.Context, peer func() string, name, passwor
 	}
 	if u != nil {
 		ok, err = v.check(ctx, peer, password, u, r.Limits)
+	} else {
+		err = v.Pretend(ctx, peer, password, r)
 	}
 	if !ok && err == nil {
 		v.lockout.add(a(), r.Lockout)
@@ -94,7 +99,19 @@ func (v *Verifier) check(ctx context.Context, peer func() string, password strin
 	return ok, err
 }
 
-// Do runs f, which computes a hash for the peer, within the bounds of all hashes.
+// Pretend takes the time of a hash: so do refusals that need none. The error is ErrBusy or ctx's.
+func (v *Verifier) Pretend(ctx context.Context, peer func() string, password string, r *Rules) error {
+	h := r.Usual
+	if h.Scheme != SchemePBKDF2 {
+		return nil
+	}
+	return v.Do(ctx, peer(), func() error {
+		_, _ = derive(h.PRF, password, "0123456789abcdef0123456789abcdef", h.Iterations) // settings that cannot hash cost nothing
+		return nil
+	})
+}
+
+// Do runs f, which computes a hash for the peer, within the bounds of all hashes. The error is f's, ErrBusy, or ctx's.
 func (v *Verifier) Do(ctx context.Context, peer string, f func() error) error {
 	leave, err := v.gate.enter(ctx, peer)
 	if err != nil {

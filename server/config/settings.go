@@ -28,6 +28,7 @@ var Settings = []Setting{
 	{"chttpd", "scrub_json_request", "true", "Whether credentials are kept from functions of design documents."},
 	{"chttpd", "secure_rewrites", "true", "Whether rewrite rules may not leave their database: at most two `..` in a path."},
 	{"chttpd", "WWW-Authenticate", "", "Value of the WWW-Authenticate header of 401 answers; empty sends none."},
+	{"chttpd", "trusted_proxies", "", "Networks (10.0.0.0/8, ::1) of proxies whose X-Forwarded-For names the client that failed logins are counted for, with commas; empty is none (CouchDB: all private networks)."},
 	{"chttpd", "x_forwarded_host", "X-Forwarded-Host", "Request header that overrides Host in absolute URLs."},
 	{"chttpd", "x_forwarded_proto", "X-Forwarded-Proto", "Request header that names the scheme of absolute URLs."},
 	{"chttpd", "x_forwarded_ssl", "X-Forwarded-Ssl", "Request header that says on when the scheme is https."},
