@@ -116,7 +116,10 @@ func lookup(doc ejson.Value, name string) (ejson.Value, bool) {
 	return doc, true
 }
 
-var bruteValues = []string{`null`, `false`, `true`, `-1`, `0`, `1`, `1.0`, `2`, `3`, `""`, `"a"`, `"A"`, `"ab"`, `"b"`, `"é"`, `"e\u0301"`, `[]`, `[1]`, `["a",1]`, `{}`, `{"x":1}`}
+// long is longer than a row of an index may be on a store with limits.
+var long = strings.Repeat("a", 1600)
+
+var bruteValues = []string{`"` + long + `b"`, `"` + long + `c"`, `["` + long + `"]`, `null`, `false`, `true`, `-1`, `0`, `1`, `1.0`, `2`, `3`, `""`, `"a"`, `"A"`, `"ab"`, `"b"`, `"é"`, `"e\u0301"`, `[]`, `[1]`, `["a",1]`, `{}`, `{"x":1}`}
 
 // fieldNames are the fields of documents; those of c come as an object.
 var fieldNames = []string{"a", "b", "c.d"}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -153,6 +154,9 @@ func (w *world) find(t fatal, request string, limit int) (docs []string, plan *m
 			return docs, plan, err
 		}
 		if bookmark = a.Bookmark; page < limit {
+			if strings.Contains(request, `"count":true`) && int(a.Count) != len(docs) {
+				t.Fatalf("%s: counts %d of %d", request, a.Count, len(docs))
+			}
 			return docs, plan, nil
 		}
 	}
@@ -204,12 +208,18 @@ var definitions = []string{
 
 const partial = 5
 
+// shortKeys are FoundationDB's limits with shorter keys: an index can hold neither of the long values.
+var shortKeys = kv.Limits{KeySize: 1500, ValueSize: 100_000, TransactionSize: 10_000_000, ReadTime: 5_000}
+
 // engines are the stores that the property must hold on.
 func engines(t *testing.T, test func(t *testing.T, w *world)) {
 	faults := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05, TooOld: 0.02}
 	for name, open := range map[string]func() kv.Store{
 		"memory": func() kv.Store { return memkv.New() },
 		"faults": func() kv.Store { return faultkv.New(memkv.New(), faultkv.Random(1, faults)) },
+		"limits": func() kv.Store {
+			return faultkv.New(kv.WithLimits(memkv.New(), shortKeys, time.Now), faultkv.Random(1, faults))
+		},
 		"pebble": func() kv.Store {
 			store, err := pebblekv.Open(t.TempDir(), pebblekv.Options{})
 			check(t, err)
@@ -273,6 +283,9 @@ func (w *world) checkQuery(t *rapid.T, src *mango.Source, chosen []int) {
 	}
 	if rapid.Bool().Draw(t, "fields") {
 		request += `,"fields":["_id","a"]`
+	}
+	if rapid.Bool().Draw(t, "count") {
+		request += `,"count":true`
 	}
 	limit := rapid.IntRange(1, 20).Draw(t, "limit")
 	with := *w

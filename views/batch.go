@@ -96,10 +96,14 @@ func (src *source) size() int {
 }
 
 // fail replaces what a document emitted by a message.
-func (src *source) fail(message string) {
+func (src *source) fail(message string, defs []*indexDef) {
 	for i := range src.byIndex {
-		if len(src.byIndex[i].rows) > 0 {
-			src.byIndex[i] = docRows{failure: message}
+		if len(src.byIndex[i].rows) == 0 {
+			continue
+		}
+		src.byIndex[i] = docRows{failure: message}
+		if defs[i].keepsCut() {
+			src.byIndex[i].cut = appendCutAnywhere(nil, src.id)
 		}
 	}
 }

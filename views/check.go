@@ -29,7 +29,7 @@ func (v Violation) String() string {
 // enoughViolations of one index say what there is to say.
 const enoughViolations = 20
 
-// Check verifies invariants 2, 3, 5 and 7 of all indexes of a store that nobody else uses. It does not run map functions.
+// Check verifies invariants 2, 3, 5, 7 and 9 of all indexes of a store that nobody else uses. It does not run map functions.
 func Check(ctx context.Context, s *storage.Store) ([]Violation, error) {
 	var all []Violation
 	var names []string
@@ -65,6 +65,7 @@ type memberCheck struct {
 	database   string
 	named      int64 // rows that IDS names
 	failed     int64 // documents that failed by IDS
+	cut        int64 // documents in CUT by IDS
 	violations []Violation
 }
 
@@ -84,6 +85,9 @@ func (c *memberCheck) run(ctx context.Context) error {
 	}
 	if failed != c.failed {
 		c.violate(5, "%d messages of failed documents, %d entries", failed, c.failed)
+	}
+	if err := c.cuts(); err != nil {
+		return err
 	}
 	if err := c.rows(); err != nil {
 		return err
@@ -112,8 +116,11 @@ func (c *memberCheck) ids() error {
 		if err != nil {
 			return err
 		}
-		if len(it.Value()) > 0 && it.Value()[0] == idsFailed {
+		if hasFailed(it.Value()) {
 			c.failed++
+			if err := c.cutOf(id, it.Value()); err != nil {
+				return err
+			}
 			continue
 		}
 		kept, err := parseIDs(it.Value(), c.m.partitionPrefix(id), id, nil)
@@ -141,6 +148,36 @@ func (c *memberCheck) row(id string, kept *keptRow) error {
 		c.violate(2, "%q: a row is not as its entry says", id)
 	}
 	return nil
+}
+
+// cutOf looks for a document in CUT that is said to be there.
+func (c *memberCheck) cutOf(id string, entry []byte) error {
+	if entry[0] != idsCut {
+		return nil
+	}
+	c.cut++
+	base := c.m.keys.cut
+	value, err := c.r.Get(append(base[:len(base):len(base)], entry[1:]...))
+	if err == nil && value == nil {
+		c.violate(9, "%q: not in CUT as its entry says", id)
+	}
+	return err
+}
+
+// cuts counts CUT, and compares with IDS and the counter.
+func (c *memberCheck) cuts() error {
+	n, err := countKeys(c.r, c.m.keys.cut)
+	if err != nil {
+		return err
+	}
+	if n != c.cut {
+		c.violate(9, "%d documents in CUT, %d by their entries", n, c.cut)
+	}
+	value, err := c.r.Get(c.m.keys.count(countCut))
+	if counter(value) != n {
+		c.violate(3, "%d documents in CUT, counter %d", n, counter(value))
+	}
+	return err
 }
 
 // rows counts the rows, and compares with IDS and the counter.

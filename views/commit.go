@@ -79,7 +79,7 @@ func (p *pass) shrink(ctx context.Context, b *batch, from, to int) (int, error) 
 	if to == from || b.docs[from].size() <= 1000 {
 		return from, kv.ErrTooLarge
 	}
-	b.docs[from].fail("the rows are too large for one transaction")
+	b.docs[from].fail("the rows are too large for one transaction", p.program.defs)
 	return p.commitPart(ctx, b, from)
 }
 

@@ -11,9 +11,9 @@
 //
 //  1. An index is at one sequence of the feed: its rows are what the map function emits for the winners as they were then. The
 //     commit of a batch reads and writes that sequence in one serialisable transaction, so a batch counts once, whoever builds.
-//  2. IDS holds, for each document with rows, what it takes to find them; for one whose map function failed, just that. There are no
-//     other entries, and no other rows.
-//  3. The counters of an index are the numbers of its rows and of their bytes.
+//  2. IDS holds, for each document with rows, what it takes to find them; for one whose map function failed, just that, and where it is
+//     in CUT. There are no other entries, and no other rows.
+//  3. The counters of an index are the numbers of its rows, of their bytes, and of the documents in CUT.
 //  4. A purge takes the rows of a document that is gone out of every index in its own transaction; a builder that read the
 //     document before leaves it out (it reads the database's last purge, and after one the documents' rows of the feed, with
 //     conflicts).
@@ -22,6 +22,8 @@
 //  7. Levels are either whole or flagged absent; queries give the same answers with and without.
 //  8. Rows of an interactive index change in the transaction of their document. The build-up leaves out documents whose row of the
 //     feed moved after they were read, and so writes nothing that is older than what is there.
+//  9. In an index of another language than JavaScript, a document whose rows do not fit is in CUT, and Index.Scan gives its rows among
+//     the others, in their order, as if they were there.
 //
 // # File tour
 //
@@ -37,5 +39,6 @@
 //	interactive.go, interactivewrite.go, purge.go  what happens in the documents' transactions
 //	query.go, span.go, rowbatch.go, groups.go  queries
 //	scan.go, index.go             indexes for readers that make their own plans (Mango)
+//	cut.go, cutread.go            documents whose rows do not fit, and how such readers see them
 //	js/, reduce/, levels/         JavaScript, reduce functions, counts and aggregates
 package views

@@ -15,6 +15,7 @@ import (
 //	(levels, number, …)            counts and aggregates                                   views/levels
 //	(errors, number, document id)  message of a failed map function
 //	(changed, number)              13 bytes of the sequence at which rows last changed
+//	(cut, number, …)               documents whose rows do not fit                         cut.go
 //
 // A place is the row's key in the index's order (in a partitioned index behind the partition), the document id as a tuple string,
 // and the number of the row among those that the document has at that key, as a tuple integer.
@@ -28,6 +29,7 @@ const (
 	keyLevels
 	keyErrors
 	keyChanged
+	keyCut
 )
 
 // The counters of an index.
@@ -35,6 +37,7 @@ const (
 	countRows     = iota // rows
 	countExternal        // bytes of keys and values as JSON
 	countActive          // bytes of rows and ids as stored, without keys' common prefix
+	countCut             // documents in CUT
 	counters
 )
 
@@ -54,7 +57,7 @@ func (s space) index(tag, number int64) []byte { return kv.AppendInt(s.sub(nil, 
 func children(key []byte) (begin, end []byte) { return key, append(key[:len(key):len(key)], 0xff) }
 
 // indexTags are the subspaces that an index's number leads to.
-var indexTags = [...]int64{keyRows, keyIDs, keyCounts, keyLevels, keyErrors, keyChanged}
+var indexTags = [...]int64{keyRows, keyIDs, keyCounts, keyLevels, keyErrors, keyChanged, keyCut}
 
 // clear removes all data of an index.
 func (s space) clear(tx kv.Tx, number int64) {
@@ -73,13 +76,14 @@ type indexKeys struct {
 	levels  []byte
 	errors  []byte
 	changed []byte
+	cut     []byte
 }
 
 func (s space) keysOf(number int64) *indexKeys {
 	return &indexKeys{
 		space: s, number: number,
 		rows: s.index(keyRows, number), ids: s.index(keyIDs, number), counts: s.index(keyCounts, number),
-		levels: s.index(keyLevels, number), errors: s.index(keyErrors, number), changed: s.index(keyChanged, number),
+		levels: s.index(keyLevels, number), errors: s.index(keyErrors, number), changed: s.index(keyChanged, number), cut: s.index(keyCut, number),
 	}
 }
 

@@ -98,7 +98,8 @@ func (p *program) run(ctx context.Context, docs []source) error {
 }
 
 func (p *program) collector(n int) *collector {
-	return &collector{limits: p.limits, raw: p.defs[n].raw, partitioned: p.defs[n].partitioned}
+	def := p.defs[n]
+	return &collector{limits: p.limits, raw: def.raw, partitioned: def.partitioned, keepCut: def.keepsCut()}
 }
 
 // mapOne maps a document in the process.
@@ -108,13 +109,15 @@ func mapOne(c *collector, m Mapper, doc *storage.Document) docRows {
 	err := m.Map(doc, func(key, value []byte) {
 		if failure == "" {
 			failure = c.emit(key, value)
+		} else {
+			c.begun.several = true
 		}
 	})
 	if err != nil {
-		failure = err.Error()
+		return docRows{failure: err.Error()}
 	}
 	if failure != "" {
-		return docRows{failure: failure}
+		return c.failed(doc.ID, failure)
 	}
 	return c.end(doc.ID)
 }

@@ -28,6 +28,7 @@ type row struct {
 type docRows struct {
 	rows    []row  // in order of their places
 	failure string // not empty: the map function failed, and there are no rows
+	cut     []byte // of a document whose rows do not fit: its key in CUT; nil in indexes that do not keep it
 }
 
 // collector makes rows of what a map function emits. It is for one goroutine; rows stay valid.
@@ -35,7 +36,9 @@ type collector struct {
 	limits      limits
 	raw         bool
 	partitioned bool
+	keepCut     bool // documents whose rows do not fit have a key in CUT
 
+	begun   beginning
 	emitted []emission
 	arena   arena
 	all     []row // rows are cut from it
@@ -54,6 +57,7 @@ type emission struct {
 func (c *collector) begin(docID string) {
 	c.emitted = c.emitted[:0]
 	c.keyed = c.keyed[:0]
+	c.begun = beginning{key: c.begun.key[:0]}
 	if c.partitioned {
 		c.keyed = appendPartition(c.keyed, partitionName(docID))
 	}
@@ -82,8 +86,8 @@ func (c *collector) emit(key, value []byte) (failure string) {
 	if err != nil {
 		return "the key is no valid JSON"
 	}
-	if e.key = c.canonical(v, key); c.limits.key > 0 && len(e.key) > c.limits.key {
-		return "the key is too large"
+	if e.key = c.canonical(v, key); c.limits.key > 0 && len(e.key) > c.limits.key && !c.keepCut {
+		return c.exceeds("the key is too large")
 	}
 	n := len(c.keyed)
 	if c.raw {
@@ -91,9 +95,10 @@ func (c *collector) emit(key, value []byte) (failure string) {
 	} else {
 		c.keyed = collate.AppendKey(c.keyed, v)
 	}
-	if c.limits.key > 0 && len(c.keyed) > c.limits.key {
+	c.begun.note(c.keyed[n:])
+	if c.limits.key > 0 && max(len(c.keyed), len(e.key)) > c.limits.key {
 		c.keyed = c.keyed[:n]
-		return "the key is too large"
+		return c.exceeds("the key is too large")
 	}
 	e.keyed = c.arena.copy(c.keyed)
 	c.keyed = c.keyed[:n]
@@ -105,7 +110,7 @@ func (c *collector) emit(key, value []byte) (failure string) {
 		e.value = c.canonical(v, value)
 	}
 	if c.limits.value > 0 && len(e.value) > c.limits.value {
-		return "the value is too large"
+		return c.exceeds("the value is too large")
 	}
 	c.emitted = append(c.emitted, e)
 	return ""
@@ -133,7 +138,7 @@ func (c *collector) end(docID string) docRows {
 			total += len(c.emitted[i].key)
 		}
 		if total > c.limits.keys {
-			return docRows{failure: "the keys are too large together"}
+			return c.failed(docID, c.exceeds("the keys are too large together"))
 		}
 	}
 	c.sort()
@@ -150,7 +155,7 @@ func (c *collector) end(docID string) docRows {
 		place := c.arena.copy(s)
 		if c.limits.place > 0 && len(place) > c.limits.place {
 			c.all = c.all[:first]
-			return docRows{failure: "the key is too large"}
+			return c.failed(docID, c.exceeds("the key is too large"))
 		}
 		s = binary.AppendUvarint(s[:0], uint64(len(e.keyed)))
 		s = binary.AppendUvarint(s, uint64(len(e.key)))

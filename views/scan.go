@@ -75,7 +75,7 @@ func (ix *Index) Scan(ctx context.Context, scan Scan, fn ScanFunc) error {
 		if errors.Is(err, storage.ErrStop) {
 			return nil
 		}
-		if run.given > before {
+		if run.given > before || run.loaded() {
 			failures = 0
 		}
 		if !errors.Is(err, kv.ErrTooOld) || ctx.Err() != nil || failures == maxFailures {
@@ -94,6 +94,7 @@ type indexScan struct {
 	given  int
 	batch  rowBatch
 	next   []byte // place of the last row in the batch
+	cuts   [2]cutStream
 }
 
 // serve gives the rows that one snapshot has behind those given.
@@ -108,25 +109,42 @@ func (c *indexScan) serve(s *storage.Snapshot) error {
 	c.batch.rows, c.batch.mem = c.batch.rows[:0], c.batch.mem[:0]
 	it := m.rows(s.KV(), c.span(), kv.RangeOptions{Reverse: c.scan.Descending})
 	defer it.Close()
+	cuts, err := c.openCuts(s, m)
+	if err != nil {
+		return err
+	}
+	defer cuts.close()
 	base := len(m.keys.rows)
 	for it.Next() {
 		place := it.Key()[base:]
-		r, err := parseRow(place, it.Value())
-		if err != nil {
+		if err := cuts.giveBefore(place); err != nil {
 			return err
 		}
-		c.batch.add(&r)
-		c.next = append(c.next[:0], place...)
-		if len(c.batch.rows) >= c.window || c.batch.full() {
-			if err := c.give(s); err != nil {
-				return err
-			}
+		if err := c.take(s, place, it.Value()); err != nil {
+			return err
 		}
 	}
 	if err := it.Err(); err != nil {
 		return err
 	}
+	if err := cuts.giveBefore(nil); err != nil {
+		return err
+	}
 	return c.give(s)
+}
+
+// take adds a row to the batch.
+func (c *indexScan) take(s *storage.Snapshot, place, value []byte) error {
+	r, err := parseRow(place, value)
+	if err != nil {
+		return err
+	}
+	c.batch.add(&r)
+	c.next = append(c.next[:0], place...)
+	if len(c.batch.rows) >= c.window || c.batch.full() {
+		return c.give(s)
+	}
+	return nil
 }
 
 // span is the range of the rows that are left.

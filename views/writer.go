@@ -19,6 +19,7 @@ type indexWriter struct {
 
 	changes []levels.Change
 	ids     []idChange
+	cuts    []cutChange
 	delta   [counters]int64
 	scratch []byte
 }
@@ -31,8 +32,15 @@ type idChange struct {
 	heal    bool // it had a failure
 }
 
-// idsFailed is the format byte of an entry of IDS of a document whose map function failed.
-const idsFailed = 2
+// Format bytes of entries of IDS besides idsFormat.
+const (
+	idsFailed = 2 // the map function failed
+	idsCut    = 3 // the rows do not fit: what follows is the document's key in CUT
+)
+
+func hasFailed(entry []byte) bool {
+	return len(entry) > 0 && (entry[0] == idsFailed || entry[0] == idsCut)
+}
 
 // collect finds the changes for documents, each of which occurs once.
 func (w *indexWriter) collect(docs []source) error {
@@ -86,24 +94,29 @@ func (w *indexWriter) collectDoc(docID string, rows *docRows, entry []byte) erro
 	}
 	var kept []keptRow
 	partition := w.m.partitionPrefix(docID)
-	change := idChange{docID: docID, failure: rows.failure, heal: len(entry) > 0 && entry[0] == idsFailed}
+	change := idChange{docID: docID, failure: rows.failure, heal: hasFailed(entry)}
 	if entry != nil && !change.heal {
 		var err error
 		if kept, err = parseIDs(entry, partition, docID, nil); err != nil {
 			return err
 		}
 	}
-	fresh := rows.rows
-	switch {
-	case rows.failure != "":
-		change.entry = []byte{idsFailed}
-	case len(fresh) > 0:
+	fresh, cut := rows.rows, rows.cut
+	if rows.failure == "" && len(fresh) > 0 {
 		w.scratch = appendIDs(w.scratch[:0], fresh, len(partition))
-		change.entry = bytes.Clone(w.scratch)
-		if w.limits.stored > 0 && len(change.entry) > w.limits.stored {
-			change.entry, change.failure, fresh = []byte{idsFailed}, "too many rows", nil
+		if change.entry = bytes.Clone(w.scratch); w.limits.stored > 0 && len(change.entry) > w.limits.stored {
+			if change.failure, fresh = "too many rows", nil; w.m.def.keepsCut() {
+				cut = appendCutAnywhere(nil, docID)
+			}
 		}
 	}
+	if change.failure != "" {
+		change.entry = append([]byte{idsFailed}, cut...)
+		if cut != nil {
+			change.entry[0] = idsCut
+		}
+	}
+	w.moveCut(docID, entry, cut)
 	w.delta[countActive] += int64(len(change.entry) - len(entry))
 	w.merge(kept, fresh)
 	if !bytes.Equal(change.entry, entry) || change.failure != "" {
@@ -172,6 +185,7 @@ func (w *indexWriter) write() {
 			w.tx.Clear(w.m.keys.error(nil, c.docID))
 		}
 	}
+	w.writeCuts()
 	for n, delta := range w.delta {
 		addCounter(w.tx, w.m.keys.count(int64(n)), delta)
 	}
