@@ -141,7 +141,7 @@ func (v *Views) applyRows(ctx context.Context, w *indexWriter) error {
 		return err
 	}
 	w.write()
-	if w.m.rec.interactive { // other writers may be next to these rows: readers make stale aggregates anew
+	if w.m.rec.interactive || w.unsettled { // other writers may be next to these rows: readers make up for stale aggregates
 		return nil
 	}
 	return x.Settle(ctx, w.tx, touched)
@@ -177,22 +177,21 @@ func (p *pass) prepareLevels(ctx context.Context) error {
 		if m.rec.interactive || !m.rec.levels || m.pending <= largeUpdate || m.complete() && m.pending <= m.rowTotal/4 {
 			continue
 		}
-		if err := p.v.dropLevels(ctx, p.db, m); err != nil {
+		if err := p.v.changeRecord(ctx, p.db, m, func(tx kv.Tx, rec *record) error { return p.v.clearLevels(tx, m, rec) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (v *Views) dropLevels(ctx context.Context, db *storage.DB, m *member) error {
-	return v.changeRecord(ctx, db, m, func(tx kv.Tx, rec *record) error {
-		x, err := v.levels(m)
-		if err == nil {
-			x.Clear(tx)
-		}
-		rec.levels = false
-		return err
-	})
+// clearLevels removes the levels of an index.
+func (v *Views) clearLevels(tx kv.Tx, m *member, rec *record) error {
+	x, err := v.levels(m)
+	if err == nil {
+		x.Clear(tx)
+	}
+	rec.levels = false
+	return err
 }
 
 // changeRecord changes an index's record; errMoved if somebody else did.
@@ -232,10 +231,12 @@ func (b *builder) finishLevels(ctx context.Context) error {
 		if m.complete() {
 			continue
 		}
+		begin := func(_ kv.Tx, rec *record) error { rec.claims++; return nil } // of several builders the last one goes on
 		if m.rec.levels {
-			if err := v.dropLevels(ctx, db, m); err != nil {
-				return err
-			}
+			begin = func(tx kv.Tx, rec *record) error { return v.clearLevels(tx, m, rec) }
+		}
+		if err := v.changeRecord(ctx, db, m, begin); err != nil {
+			return err
 		}
 		m.rec.setSlots(m.def.reduces) // in memory, until they are there
 		m.above = nil

@@ -2,10 +2,13 @@ package views
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // maxBatchBytes bounds the documents of one batch.
@@ -17,39 +20,63 @@ type batch struct {
 	bytes int
 	end   storage.Seq // sequence of the indexes once it is committed
 	purge storage.Seq // the last purge when it was read
-	last  bool        // nothing came after it when it was read
+	last  bool        // it ends where the build is to end, or the feed did
 	ready chan error  // the maps have run
 }
 
-// read reads the next changes after since, at most limit.
-func (p *pass) read(ctx context.Context, since storage.Seq, limit int) (*batch, error) {
-	b := &batch{ready: make(chan error, 1)}
-	err := p.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
-		b.docs, b.bytes = b.docs[:0], 0
-		var err error
-		if b.purge, err = s.LastPurge(); err != nil {
-			return err
-		}
-		o := storage.ChangesOptions{Since: since, Limit: int64(limit), IncludeDocs: true, Conflicts: true, DeletedConflicts: true}
-		var memory arena
-		end, err := s.Changes(o, func(c *storage.Change) error {
-			p.take(b, c, &memory)
-			if b.bytes > maxBatchBytes {
-				return storage.ErrStop
+// read reads the next changes after since: as many as p.size says, or what comes in the life of a snapshot. What was read before it
+// became too old is kept, and later reads ask for less.
+func (p *pass) read(ctx context.Context, since storage.Seq) (*batch, error) {
+	const maxFailures = 10 // snapshots in a row that were too old for a single change
+	for failures := 0; ; {
+		limit := p.size.Load()
+		b := &batch{ready: make(chan error, 1)}
+		began := time.Now()
+		err := p.db.View(ctx, func(s *storage.Snapshot) error { return p.readFrom(s, b, since, limit) })
+		switch tooOld := errors.Is(err, kv.ErrTooOld); {
+		case tooOld && len(b.docs) > 0:
+			p.limitSize(len(b.docs) / 2)
+			b.end, b.last = b.docs[len(b.docs)-1].seq, false
+			return b, nil
+		case tooOld && limit > 1:
+			p.limitSize(int(limit) / 2)
+		case tooOld && failures < maxFailures && ctx.Err() == nil:
+			failures++
+		default:
+			if time.Since(began) > readLong {
+				p.limitSize(len(b.docs) / 2)
 			}
-			return nil
-		})
-		if err != nil {
-			return err
+			return b, err
 		}
-		if b.last = end.Pending == 0; !b.last {
-			b.end = end.Last.Seq
-			return nil
-		}
-		b.end, err = s.LastSeq()
+	}
+}
+
+// readFrom reads changes of one snapshot.
+func (p *pass) readFrom(s *storage.Snapshot, b *batch, since storage.Seq, limit int64) (err error) {
+	if b.purge, err = s.LastPurge(); err != nil {
 		return err
+	}
+	o := storage.ChangesOptions{Since: since, Limit: limit, IncludeDocs: true, Conflicts: true, DeletedConflicts: true}
+	var memory arena
+	end, err := s.Changes(o, func(c *storage.Change) error {
+		p.take(b, c, &memory)
+		if b.bytes > maxBatchBytes {
+			return storage.ErrStop
+		}
+		return nil
 	})
-	return b, err
+	if err != nil {
+		return err
+	}
+	if end.Pending > 0 { // writers may be faster than the build: it ends where the feed ended when it began
+		b.end, b.last = end.Last.Seq, !seqLess(end.Last.Seq, p.target)
+		return nil
+	}
+	last, err := s.LastSeq()
+	if err == nil {
+		b.end, b.last = last, true
+	}
+	return err
 }
 
 // take adds a change to a batch.

@@ -12,16 +12,45 @@ import (
 // idWindow is how many documents' entries of IDS are read together.
 const idWindow = 64
 
-// commitPart writes the rows of b.docs[from:], or of the first of them if they do not fit one transaction, and returns where it
-// ended. It fails with errMoved if the index is not what the pass took it for.
+// errCrowded ends a transaction that others come in between again and again.
+var errCrowded = errors.New("views: too many conflicts")
+
+// commitPart writes the rows of b.docs[from:], or of as many of them as one transaction takes, and returns where it ended. It fails with
+// errMoved if the index is not what the pass took it for.
 func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err error) {
-	to, last := p.part(b, from)
-	seq := b.end
-	if !last {
-		seq = b.docs[to-1].seq
+	unsettled := false
+	for {
+		var last bool
+		to, last = p.partOf(b, from)
+		seq := b.end
+		if !last {
+			seq = b.docs[to-1].seq
+		}
+		var written [][]byte
+		written, err = p.tryPart(ctx, b, from, to, seq, b.last && last, unsettled)
+		switch size := to - from; {
+		case err == nil:
+			return to, p.note(written)
+		case size > 1 && (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld) || err == errCrowded):
+			p.part = size / 2
+		case size == 1 && !unsettled && (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld)):
+			unsettled = true // what is above the row may be too much, or a slow function
+		case errors.Is(err, kv.ErrTooLarge) && size == 1 && b.docs[from].size() > 1000:
+			b.docs[from].fail("the rows are too large for one transaction", p.program.defs)
+		default:
+			return from, err
+		}
 	}
+}
+
+// tryPart is one attempt of commitPart; it returns the records written.
+func (p *pass) tryPart(ctx context.Context, b *batch, from, to int, seq storage.Seq, end, unsettled bool) ([][]byte, error) {
 	written := make([][]byte, len(p.members))
-	err = p.db.Transact(ctx, func(tx *storage.Tx) error {
+	runs := 0
+	err := p.db.Transact(ctx, func(tx *storage.Tx) error {
+		if runs++; runs > commitRuns && to-from > 1 {
+			return errCrowded
+		}
 		purged, err := p.fence(tx, b)
 		if err != nil {
 			return err
@@ -31,56 +60,39 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 			return err
 		}
 		for n, m := range p.members {
-			w := indexWriter{tx: tx.KV(), m: m, n: n, limits: p.v.limits}
+			w := indexWriter{tx: tx.KV(), m: m, n: n, limits: p.v.limits, unsettled: unsettled}
 			if err := w.collect(docs); err != nil {
 				return err
 			}
-			if written[n], err = p.finishMember(ctx, &w, seq, b.last && last); err != nil {
+			if written[n], err = p.finishMember(ctx, &w, seq, end); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld) && to-from > 1 {
-		return p.shrink(ctx, b, from, to)
-	}
-	if err != nil {
-		return from, err
-	}
+	return written, err
+}
+
+// note takes over the records that a transaction wrote.
+func (p *pass) note(written [][]byte) (err error) {
 	for n, m := range p.members {
 		m.stored = written[n]
 		if m.rec, _, err = parseRecord(m.stored); err != nil { // it changed in its sequence only: m.above stays right
-			return from, err
+			return err
 		}
 	}
-	return to, nil
+	return nil
 }
 
-// part chooses what a transaction takes of a batch; last tells that it is all.
-func (p *pass) part(b *batch, from int) (to int, last bool) {
+// partOf chooses what a transaction takes of a batch; last tells that it is all.
+func (p *pass) partOf(b *batch, from int) (to int, last bool) {
 	budget := p.v.transactionBudget()
 	for to = from; to < len(b.docs); to++ {
-		if budget -= b.docs[to].size(); budget < 0 && to > from {
+		if budget -= b.docs[to].size(); to > from && (budget < 0 || to-from >= p.part) {
 			return to, false
 		}
 	}
 	return to, true
-}
-
-// shrink goes on after a transaction that was too large or took too long: with less, down to one document, which is given up at last.
-func (p *pass) shrink(ctx context.Context, b *batch, from, to int) (int, error) {
-	if to-from > 1 {
-		whole := b.docs
-		half := *b
-		half.docs, half.last = whole[:from+(to-from)/2], false
-		half.end = half.docs[len(half.docs)-1].seq
-		return p.commitPart(ctx, &half, from)
-	}
-	if to == from || b.docs[from].size() <= 1000 {
-		return from, kv.ErrTooLarge
-	}
-	b.docs[from].fail("the rows are too large for one transaction", p.program.defs)
-	return p.commitPart(ctx, b, from)
 }
 
 // fence checks, with conflicts, that nobody else changed the indexes, and tells whether documents were purged since the batch was read.

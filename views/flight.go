@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ type flight struct {
 	reached storage.Seq // likewise: all indexes are at or after it
 	waiting atomic.Int64
 	task    *task
+	settle  bool // stale aggregates of all indexes are made anew
 }
 
 type flightKey struct {
@@ -74,7 +76,7 @@ func (v *Views) Tasks() []Task {
 // ensure waits until all indexes of a design document have the changes up to target.
 func (v *Views) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, target storage.Seq) error {
 	for {
-		f, err := v.join(db, d, uuid)
+		f, err := v.join(db, d, uuid, false)
 		if err != nil {
 			return err
 		}
@@ -95,10 +97,10 @@ func (v *Views) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]
 	}
 }
 
-// settlePause is the time between two rounds of work on the aggregates of an interactive index that is queried.
+// settlePause is the time between two rounds of work on the stale aggregates of an index that is queried.
 const settlePause = 10 * time.Second
 
-// settleSoon has stale aggregates of interactive indexes made anew, so that queries need not do it over and over.
+// settleSoon has stale aggregates made anew, so that queries need not do it over and over.
 func (v *Views) settleSoon(db *storage.DB, d *design, uuid [16]byte) error {
 	key := flightKey{uuid, d.signature}
 	v.mu.Lock()
@@ -112,12 +114,30 @@ func (v *Views) settleSoon(db *storage.DB, d *design, uuid [16]byte) error {
 	if !due {
 		return nil
 	}
-	_, err := v.join(db, d, uuid)
+	_, err := v.join(db, d, uuid, true)
 	return err
 }
 
+// settleNow is for queries whose snapshots become too old before their first row: what the levels lack, which makes them read rows, is
+// made, with waiting. Of a few failures in a row it does so once.
+func (v *Views) settleNow(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, failures int) error {
+	if failures != 2 {
+		return nil
+	}
+	f, err := v.join(db, d, uuid, true)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-f.done:
+		return nil // an error is that of whoever needs the index up to date
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // join gives the flight of a design document, and starts it if none is under way.
-func (v *Views) join(db *storage.DB, d *design, uuid [16]byte) (*flight, error) {
+func (v *Views) join(db *storage.DB, d *design, uuid [16]byte, settle bool) (*flight, error) {
 	key := flightKey{uuid, d.signature}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -127,10 +147,10 @@ func (v *Views) join(db *storage.DB, d *design, uuid [16]byte) (*flight, error) 
 	if v.closed {
 		return nil, errClosed
 	}
-	f := &flight{done: make(chan struct{}), task: newTask(db.Name(), d.id)}
+	f := &flight{done: make(chan struct{}), task: newTask(db.Name(), d.id), settle: settle}
 	v.flights[key] = f
 	v.running.Go(func() {
-		f.reached, f.err = v.build(v.ctx, db, d, f.task, nil)
+		f.reached, f.err = v.build(v.ctx, &builder{v: v, db: db, design: d, task: f.task, settles: settle})
 		v.mu.Lock()
 		delete(v.flights, key)
 		v.mu.Unlock()
@@ -141,44 +161,85 @@ func (v *Views) join(db *storage.DB, d *design, uuid [16]byte) (*flight, error) 
 
 var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are shut down.")
 
-// maxMoves is how often a build begins anew because somebody else changed the indexes.
-const maxMoves = 50
-
-// build brings all indexes of a design document to the end of the feed, and tells where that is. run is the job that it is part of, if
-// it is one; else much work is given to a job.
-func (v *Views) build(ctx context.Context, db *storage.DB, d *design, t *task, run *jobs.Run) (storage.Seq, error) {
-	small := run != nil || v.opts.Jobs == nil
-	for moves := 0; ; moves++ {
-		b := builder{v: v, db: db, design: d, task: t, run: run}
-		reached, err := b.prepare(ctx)
-		if err == nil && !small && b.work() > smallUpdate {
+// build brings all indexes of a design document to the end of the feed as it is at the beginning, and tells where that is. If it is no
+// part of a job, much work is given to one.
+func (v *Views) build(ctx context.Context, b *builder) (reached storage.Seq, err error) {
+	small := b.run != nil || v.opts.Jobs == nil
+	for lost := 0; ; {
+		last, err := b.prepare(ctx)
+		if err != nil {
+			return last, err
+		}
+		if b.target == (storage.Seq{}) {
+			b.target = last
+		}
+		switch {
+		case b.done():
+			err = b.settle(ctx)
+		case !small && b.work() > smallUpdate:
 			small = true // what is left after the job is done here
-			if err := v.buildAsJob(ctx, db, d); err != nil {
-				return reached, err
+			if err := v.buildAsJob(ctx, b.db, b.design); err != nil {
+				return b.target, err
 			}
 			continue
-		}
-		if err == nil {
+		default:
 			err = b.build(ctx)
 		}
-		if !errors.Is(err, errMoved) || moves == maxMoves {
-			return reached, err
+		if !errors.Is(err, errMoved) {
+			return b.target, err
 		}
-		if err := v.stillWanted(ctx, db, d); err != nil {
-			return reached, err
+		if err := v.stillWanted(ctx, b.db, b.design); err != nil {
+			return b.target, err
 		}
+		if err := b.yield(ctx, lost); err != nil {
+			return b.target, err
+		}
+		lost++
 	}
 }
 
-// builder is one attempt to bring the indexes of a design document to the end of the feed.
+// builder brings the indexes of a design document to a sequence.
 type builder struct {
 	v       *Views
 	db      *storage.DB
 	design  *design
 	task    *task
 	run     *jobs.Run // nil if it is no job
+	settles bool      // stale aggregates of all indexes are made anew, not only those of interactive ones
+	target  storage.Seq
 	members []*member
 	behind  []*member
+}
+
+// done tells whether there is nothing left to do.
+func (b *builder) done() bool {
+	return !slices.ContainsFunc(b.members, func(m *member) bool { return m.behind(b.target) || !m.complete() })
+}
+
+// Pauses after a lost race, at most.
+const (
+	firstPause = 10 * time.Millisecond
+	lastPause  = 2 * time.Second
+)
+
+// yield lets somebody else go on who has changed the indexes: that builder is likely to have done, or to do soon, what this one wants.
+// It waits until the indexes change again, or for a time that grows with the races lost.
+func (b *builder) yield(ctx context.Context, lost int) error {
+	if _, err := b.prepare(ctx); err != nil || b.done() {
+		return err
+	}
+	most := min(firstPause<<min(lost, 10), lastPause)
+	pause, cancel := context.WithTimeout(ctx, rand.N(most))
+	defer cancel()
+	m := b.members[0]
+	if len(b.behind) > 0 {
+		m = b.behind[0]
+	}
+	err := b.v.opts.KV.Watch(pause, m.keys.space.info(m.def.signature), m.stored)
+	if pause.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }
 
 // prepare finds out what there is to do, up to the sequence it returns.
@@ -204,7 +265,7 @@ func (b *builder) work() int64 {
 	return most
 }
 
-// build does it. Indexes that are about as far behind as each other share a pass; one that is far ahead does not take part in a pass
+// build does the work. Indexes that are about as far behind as each other share a pass; one that is far ahead does not take part in a pass
 // over documents that it has.
 func (b *builder) build(ctx context.Context) error {
 	slices.SortStableFunc(b.behind, func(x, y *member) int { return cmp.Compare(y.pending, x.pending) })
@@ -239,10 +300,10 @@ func (b *builder) pass(ctx context.Context, members []*member) (err error) {
 	return p.bring(ctx)
 }
 
-// settle makes the aggregates of interactive indexes anew that the documents' transactions have left stale.
+// settle makes the aggregates anew that documents' transactions, purges and large commits have left stale.
 func (b *builder) settle(ctx context.Context) error {
 	for _, m := range b.members {
-		if !m.rec.interactive || !m.rec.levels {
+		if !m.rec.levels || !m.rec.interactive && !b.settles {
 			continue
 		}
 		x, err := b.v.levels(m)
@@ -277,21 +338,28 @@ func (v *Views) survey(ctx context.Context, db *storage.DB, members []*member) (
 			return err
 		}
 		behind = nil
-		for _, m := range members {
-			isBehind := m.behind(last)
-			if !isBehind && m.complete() {
-				continue
-			}
-			if m.rowTotal, err = m.rowCount(s); err != nil {
-				return err
-			}
-			if !isBehind {
+		counts := make([][]byte, len(members))
+		for i, m := range members {
+			counts[i] = m.keys.count(countRows)
+		}
+		if counts, err = s.KV().GetMany(counts); err != nil {
+			return err
+		}
+		pending := make(map[storage.Seq]int64) // most indexes are at the same sequence
+		for i, m := range members {
+			m.rowTotal = counter(counts[i])
+			if !m.behind(last) {
 				continue
 			}
 			behind = append(behind, m)
-			if m.pending, err = s.Pending(m.rec.seq); err != nil {
-				return err
+			n, known := pending[m.rec.seq]
+			if !known {
+				if n, err = s.Pending(m.rec.seq); err != nil {
+					return err
+				}
+				pending[m.rec.seq] = n
 			}
+			m.pending = n
 		}
 		return nil
 	})

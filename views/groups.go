@@ -13,6 +13,7 @@ import (
 // groupQuery is what a reduce query keeps from one snapshot to the next.
 type groupQuery struct {
 	started bool
+	done    bool // all groups are in the batch
 	query   levels.Query
 	keys    [][]byte       // of a query with `keys`: as the client wrote them
 	ranges  []levels.Range // of those that are left
@@ -48,9 +49,11 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, m *member)
 		q.startGroups()
 	}
 	g.query.RowsOnly = slot.Number == 0
-	if q.o.Keys.Kind() == ejson.Array {
+	switch {
+	case g.done:
+	case q.o.Keys.Kind() == ejson.Array:
 		err = q.serveKeys(ctx, s, x, slot)
-	} else {
+	default:
 		err = x.Reduce(ctx, s.KV(), slot, &g.query, func(group *levels.Group) error {
 			return q.addGroup(s, group.Key, &group.Value)
 		})
@@ -58,6 +61,7 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, m *member)
 	if err != nil {
 		return err
 	}
+	g.done = true
 	if err := q.batch.flush(s, q.sink); err != nil || g.query.Stale <= manyStale {
 		return err
 	}
@@ -109,15 +113,13 @@ func (q *query) serveKeys(ctx context.Context, s *storage.Snapshot, x *levels.In
 	g := &q.groups
 	done := 0
 	err := x.ReduceRanges(ctx, s.KV(), slot, g.query, g.ranges, func(i int, group *levels.Group) error {
+		done = i + 1 // it is in the batch, even if that cannot be given to the sink now
 		if q.skip > 0 {
 			q.skip--
 		} else if q.limit > 0 {
 			q.limit--
-			if err := q.addGroup(s, g.keys[i], &group.Value); err != nil {
-				return err
-			}
+			return q.addGroup(s, g.keys[i], &group.Value)
 		}
-		done = i + 1
 		return nil
 	})
 	if err == nil {

@@ -12,6 +12,7 @@ import (
 // Info reads what _info shows.
 func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info, error) {
 	var info *Info
+	var members []*member
 	err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		d, err := v.designIn(s, ddocID)
 		if err != nil {
@@ -24,8 +25,14 @@ func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info,
 		}
 		info.PurgeSeq = uint64(purges)
 		v.addFlight(info, flightKey{s.UUID(), d.signature})
-		return v.addIndexes(info, s, d)
+		members, err = v.addIndexes(info, s, d)
+		return err
 	})
+	for _, m := range members {
+		if err == nil && m != nil { // each in a snapshot of its own, since there may be many
+			err = db.ViewAgain(ctx, func(s *storage.Snapshot) error { return m.addSize(info, s.KV()) })
+		}
+	}
 	return info, err
 }
 
@@ -39,56 +46,58 @@ func (v *Views) addFlight(info *Info, key flightKey) {
 	}
 }
 
-// addIndexes adds up what there is of the indexes of a design document.
-func (v *Views) addIndexes(info *Info, s *storage.Snapshot, d *design) error {
+// addIndexes adds up what there is of the indexes of a design document, which it returns, but for their size on disk.
+func (v *Views) addIndexes(info *Info, s *storage.Snapshot, d *design) ([]*member, error) {
 	last, err := s.LastSeq()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	sp := spaceOf(s)
+	members, err := readMembers(s, spaceOf(s), d.indexes)
+	if err != nil {
+		return nil, err
+	}
 	lowest := last
-	if len(d.indexes) == 0 {
+	if len(members) == 0 {
 		lowest = storage.Seq{}
 	}
-	for i := range d.indexes {
-		m, err := readMember(s, sp, &d.indexes[i])
-		if err != nil {
-			return err
-		}
-		if m == nil {
+	var counts [][]byte
+	for _, m := range members {
+		switch {
+		case m == nil:
 			lowest = storage.Seq{}
 			continue
-		}
-		if m.behind(last) && seqLess(m.rec.seq, lowest) {
+		case m.behind(last) && seqLess(m.rec.seq, lowest):
 			lowest = m.rec.seq
 		}
-		if err := m.addSizes(info, s.KV()); err != nil {
-			return err
-		}
+		counts = append(counts, m.keys.count(countExternal), m.keys.count(countActive))
+	}
+	if counts, err = s.KV().GetMany(counts); err != nil {
+		return nil, err
+	}
+	for i := 0; i < len(counts); i += 2 {
+		info.SizeExternal += counter(counts[i])
+		info.SizeActive += counter(counts[i+1])
 	}
 	info.UpdateSeq.Seq = lowest
 	if info.UpdateSeq.N, err = s.Number(lowest); err != nil {
-		return err
+		return nil, err
 	}
 	info.UpdatesPending, err = s.Pending(lowest)
-	return err
+	return members, err
 }
 
-func (m *member) addSizes(info *Info, r kv.ReadTx) error {
-	values, err := r.GetMany([][]byte{m.keys.count(countExternal), m.keys.count(countActive)})
-	if err != nil {
-		return err
-	}
-	info.SizeExternal += counter(values[0])
-	info.SizeActive += counter(values[1])
+// addSize adds the size of an index on disk.
+func (m *member) addSize(info *Info, r kv.ReadTx) error {
+	var total int64
 	for _, prefix := range [...][]byte{m.keys.rows, m.keys.ids, m.keys.levels} {
 		begin, end := children(prefix)
 		size, err := r.SizeEstimate(begin, end)
 		if err != nil {
 			return err
 		}
-		info.SizeFile += size
+		total += size
 	}
+	info.SizeFile += total
 	return nil
 }
 

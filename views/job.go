@@ -53,7 +53,7 @@ func (v *Views) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
 	if err == nil && string(d.signature[:]) == signature {
 		t := newTask(database, id)
 		t.report = func() { run.Progress(t.json()) }
-		_, err = v.build(ctx, db, d, t, run)
+		_, err = v.build(ctx, &builder{v: v, db: db, design: d, task: t, run: run})
 	}
 	switch e, ok := compat.AsError(err); {
 	case ok && e.Kind == compat.KindNoDatabase:

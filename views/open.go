@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
@@ -31,8 +32,34 @@ func spaceOf(s *storage.Snapshot) space { return s.AppendPrefix(nil, storage.Tag
 // readMember reads the record of an index; nil if there is none that can be used.
 func readMember(s *storage.Snapshot, sp space, def *indexDef) (*member, error) {
 	stored, err := s.KV().Get(sp.info(def.signature))
-	if err != nil || stored == nil {
+	if err != nil {
 		return nil, err
+	}
+	return parseMember(s, sp, def, stored)
+}
+
+// readMembers reads the records of several indexes together.
+func readMembers(s *storage.Snapshot, sp space, defs []indexDef) ([]*member, error) {
+	keys := make([][]byte, len(defs))
+	for i := range defs {
+		keys[i] = sp.info(defs[i].signature)
+	}
+	values, err := s.KV().GetMany(keys)
+	if err != nil {
+		return nil, err
+	}
+	members := make([]*member, len(defs))
+	for i := range defs {
+		if members[i], err = parseMember(s, sp, &defs[i], values[i]); err != nil {
+			return nil, err
+		}
+	}
+	return members, nil
+}
+
+func parseMember(s *storage.Snapshot, sp space, def *indexDef, stored []byte) (*member, error) {
+	if stored == nil {
+		return nil, nil
 	}
 	rec, usable, err := parseRecord(stored)
 	if err != nil || !usable {
@@ -43,20 +70,12 @@ func readMember(s *storage.Snapshot, sp space, def *indexDef) (*member, error) {
 
 // members gives the indexes of a design document, and makes those that are not there.
 func (v *Views) members(ctx context.Context, db *storage.DB, d *design) ([]*member, error) {
-	members := make([]*member, len(d.indexes))
-	missing := false
+	var members []*member
 	err := db.ViewAgain(ctx, func(s *storage.Snapshot) (err error) {
-		sp := spaceOf(s)
-		missing = false
-		for i := range d.indexes {
-			if members[i], err = readMember(s, sp, &d.indexes[i]); err != nil {
-				return err
-			}
-			missing = missing || members[i] == nil
-		}
-		return nil
+		members, err = readMembers(s, spaceOf(s), d.indexes)
+		return err
 	})
-	if err != nil || !missing {
+	if err != nil || !slices.Contains(members, nil) {
 		return members, err
 	}
 	err = db.Transact(ctx, func(tx *storage.Tx) (err error) {

@@ -17,6 +17,8 @@ type pass struct {
 	program *program
 
 	size    atomic.Int64 // documents of the next batch
+	most    atomic.Int64 // what size may grow to
+	part    int          // documents of a transaction at most
 	scratch []byte       // of the reader
 }
 
@@ -28,18 +30,25 @@ const (
 	// limits the age of transactions.
 	commitShort = 100 * time.Millisecond
 	commitLong  = 600 * time.Millisecond
+	// A read should not take longer than that.
+	readLong = time.Second
+	// commitRuns is how often the transaction of several documents is run before fewer are tried: writers of some of them come in
+	// between again and again.
+	commitRuns = 3
 )
 
 // bring brings the members to the end of the feed.
 func (p *pass) bring(ctx context.Context) error {
 	p.size.Store(firstBatch)
+	p.most.Store(largeBatch)
+	p.part = largeBatch
 	since := p.members[0].rec.seq
 	for _, m := range p.members {
 		if seqLess(m.rec.seq, since) {
 			since = m.rec.seq
 		}
 	}
-	first, err := p.read(ctx, since, firstBatch)
+	first, err := p.read(ctx, since)
 	if err != nil {
 		return err
 	}
@@ -86,7 +95,7 @@ func (p *pass) pipeline(ctx context.Context, first *batch) error {
 // readAhead reads batches and has them mapped.
 func (p *pass) readAhead(ctx context.Context, since storage.Seq, queue chan<- *batch, running *sync.WaitGroup) error {
 	for {
-		b, err := p.read(ctx, since, int(p.size.Load()))
+		b, err := p.read(ctx, since)
 		if err != nil {
 			return err
 		}
@@ -129,9 +138,17 @@ func (p *pass) adapt(took time.Duration, parts, docs int) {
 	size := p.size.Load()
 	switch {
 	case parts > 1 || took > commitLong:
-		size = max(size/2, smallBatch)
+		p.size.Store(max(size/2, min(size, smallBatch)))
 	case took < commitShort && int64(docs) >= size:
-		size = min(size*2, largeBatch)
+		p.size.Store(min(size*2, p.most.Load()))
 	}
-	p.size.Store(size)
+	if parts == 1 {
+		p.part = min(2*p.part, largeBatch)
+	}
+}
+
+// limitSize sets the size of later batches for good, since reading more takes too long.
+func (p *pass) limitSize(size int) {
+	p.most.Store(int64(max(size, 1)))
+	p.size.Store(int64(max(size, 1)))
 }

@@ -25,7 +25,7 @@ func (v *Views) Purged(ctx context.Context, tx *storage.Tx, ids []string) error 
 
 // purge takes the rows of documents out of one index.
 func (v *Views) purge(ctx context.Context, tx *storage.Tx, m *member, ids []string) error {
-	w := indexWriter{tx: tx.KV(), m: m, limits: v.limits}
+	w := indexWriter{tx: tx.KV(), m: m, limits: v.limits, unsettled: true} // no reduce function keeps documents from being purged
 	keys := make([][]byte, len(ids))
 	for i, id := range ids {
 		keys[i] = m.keys.id(nil, id)
@@ -42,7 +42,7 @@ func (v *Views) purge(ctx context.Context, tx *storage.Tx, m *member, ids []stri
 	if err := v.applyRows(ctx, &w); err != nil || len(w.changes) == 0 || m.rec.levels {
 		return err
 	}
-	m.rec.purges++
+	m.rec.claims++
 	tx.KV().Set(m.keys.space.info(m.def.signature), m.rec.encode())
 	return nil
 }

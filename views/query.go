@@ -46,7 +46,7 @@ func (w *View) Query(ctx context.Context, o *compat.ViewOptions, sink Sink) erro
 	}
 	err := q.run(ctx, run)
 	if err == nil && o.Update == compat.UpdateLazy {
-		_, err = w.v.join(w.db, w.design, w.uuid)
+		_, err = w.v.join(w.db, w.design, w.uuid, false)
 	}
 	return err
 }
@@ -76,6 +76,8 @@ func (q *query) run(ctx context.Context, serve func(context.Context, *storage.Sn
 		case errors.Is(err, kv.ErrTooOld) && ctx.Err() == nil && failures < maxFailures:
 			if failures++; q.given > before {
 				failures = 0
+			} else if err := q.w.v.settleNow(ctx, q.w.db, q.w.design, q.w.uuid, failures); err != nil {
+				return err
 			}
 		default:
 			return err
@@ -111,7 +113,7 @@ func (q *query) member(s *storage.Snapshot) (*member, error) {
 		return nil, errBehind
 	}
 	if !m.complete() && !q.waited { // answers are right without levels, only slower; the next one may have them
-		_, err = q.w.v.join(q.w.db, q.w.design, q.w.uuid)
+		_, err = q.w.v.join(q.w.db, q.w.design, q.w.uuid, false)
 	}
 	return m, err
 }
@@ -285,33 +287,29 @@ func (q *query) serveSpan(s *storage.Snapshot, m *member) error {
 		}
 		q.last, q.inSpan = append(q.last[:0], place...), true
 		if group.single() {
-			err = q.take(s, &r)
+			q.take(&r)
 		} else {
-			err = group.each(func(r *storedRow) error { return q.take(s, r) })
+			group.each(q.take)
 		}
-		if err != nil {
-			return err
+		if q.batch.full() { // all that q.last stands for is in the batch, which stays if the snapshot is too old for the sink
+			if err := q.batch.flush(s, q.sink); err != nil {
+				return err
+			}
 		}
 	}
 	return it.Err()
 }
 
 // take skips a row or puts it into the batch.
-func (q *query) take(s *storage.Snapshot, r *storedRow) error {
-	if q.skip > 0 {
+func (q *query) take(r *storedRow) {
+	switch {
+	case q.skip > 0:
 		q.skip--
-		return nil
+	case q.limit > 0:
+		q.limit--
+		q.given++
+		q.batch.add(r)
 	}
-	if q.limit == 0 {
-		return nil
-	}
-	q.limit--
-	q.given++
-	q.batch.add(r)
-	if q.batch.full() {
-		return q.batch.flush(s, q.sink)
-	}
-	return nil
 }
 
 // skipRows moves the beginning of a range over as many of the rows to be skipped as it has.
@@ -329,15 +327,19 @@ func (q *query) skipRows(s *storage.Snapshot, m *member, sp span) (span, error) 
 		return sp, err
 	}
 	if !q.o.Descending {
-		n += q.skip
-		q.skip = 0
-		sp.lo, err = q.w.v.selectRow(s.KV(), m, n)
+		lo, err := q.w.v.selectRow(s.KV(), m, n+q.skip)
+		if err == nil {
+			sp.lo, q.skip = lo, 0
+		}
 		return sp, err
 	}
 	place, err := q.w.v.selectRow(s.KV(), m, n+rows-q.skip)
 	if err != nil {
 		return sp, err
 	}
-	sp.hi, q.skip, err = m.groupEnd(s.KV(), place)
+	hi, left, err := m.groupEnd(s.KV(), place)
+	if err == nil {
+		sp.hi, q.skip = hi, left
+	}
 	return sp, err
 }

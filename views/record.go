@@ -14,7 +14,7 @@ const formatVersion = 2
 
 // record is what (info, signature) holds of an index.
 //
-// Format: format byte, flags, varint number, seq, fresh, text of collate.Version, varints of purges, height and fan of the levels, then
+// Format: format byte, flags, varint number, seq, fresh, text of collate.Version, varints of claims, height and fan of the levels, then
 // the reduce functions that have aggregates as (varint slot number, text).
 type record struct {
 	number      int64
@@ -27,8 +27,9 @@ type record struct {
 	seq         storage.Seq
 	// fresh: documents at or before it that the index has not seen yet were never seen, and have no rows.
 	fresh storage.Seq
-	// purges counts the purges that took rows away while there were no levels: who makes them then has to begin anew.
-	purges      int64
+	// claims counts what makes a builder of the levels begin anew: other builders of them that began later, and purges that took rows
+	// away while there were none.
+	claims      int64
 	levelHeight int
 	levelFan    int
 	slots       []slot
@@ -71,7 +72,7 @@ func (r *record) encode() []byte {
 	dst := binary.AppendVarint([]byte{formatVersion, flags}, r.number)
 	dst = appendSeq(appendSeq(dst, r.seq), r.fresh)
 	dst = appendText(dst, collate.Version)
-	dst = binary.AppendVarint(dst, r.purges)
+	dst = binary.AppendVarint(dst, r.claims)
 	dst = binary.AppendVarint(dst, int64(r.levelHeight))
 	dst = binary.AppendVarint(dst, int64(r.levelFan))
 	for _, s := range r.slots {
@@ -104,7 +105,7 @@ func parseRecord(b []byte) (r record, usable bool, err error) {
 		r.seq, r.fresh = parseSeq(seqs), parseSeq(seqs[seqBytes:])
 	}
 	version := p.text()
-	r.purges = p.varint()
+	r.claims = p.varint()
 	r.levelHeight, r.levelFan = int(p.varint()), int(p.varint())
 	for len(p.b) > 0 && !p.bad {
 		r.slots = append(r.slots, slot{number: uint32(p.varint()), source: p.text()})

@@ -16,6 +16,8 @@ type indexWriter struct {
 	m      *member
 	n      int // which of the documents' rows
 	limits limits
+	// unsettled: aggregates are left stale.
+	unsettled bool
 
 	changes []levels.Change
 	ids     []idChange

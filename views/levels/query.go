@@ -284,11 +284,11 @@ func (u *run) flush() error {
 	for i := range pending {
 		p := &pending[i]
 		p.Value = values[i]
+		u.moveOn(p.next) // whatever emit says, the group was given
+		u.q.Limit--
 		if err := u.emit(p.number, &p.Group); err != nil {
 			return err
 		}
-		u.moveOn(p.next)
-		u.q.Limit--
 	}
 	u.pending = pending[:0]
 	return nil
