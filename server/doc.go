@@ -10,7 +10,7 @@
 //
 // # Handlers
 //
-//	root.go, node.go, statsnode.go, reshard.go   the server and the node
+//	root.go, health.go, node.go, statsnode.go, reshard.go   the server and the node
 //	dbs.go, dbsettings.go, maintenance.go        databases
 //	alldocs.go, partition.go                     lists of documents
 //	view.go, viewanswer.go, viewbookmark.go      queries of views, their answers, pages

@@ -44,17 +44,6 @@ func appendStrings(b []byte, m map[string]string) []byte {
 	return append(b, '}')
 }
 
-func getUp(c *Call) error {
-	if mode := c.set.maintenance; mode == "true" || mode == "nolb" {
-		status := mode
-		if mode == "true" {
-			status = "maintenance_mode"
-		}
-		return c.JSON(http.StatusNotFound, append(ejson.AppendString([]byte(`{"status":`), status), '}'))
-	}
-	return c.JSON(http.StatusOK, []byte(`{"status":"ok","seeds":{}}`))
-}
-
 func getUUIDs(c *Call) error {
 	count, err := compat.UUIDCount(c.query, c.set.maxUUIDs)
 	if err != nil {

@@ -54,7 +54,7 @@ var routes = []Route{
 	{"GET,HEAD", "/favicon.ico/{rest...}", Anyone, getFavicon, plain, "The icon of the web interface."},
 	{"GET,HEAD", "/_utils", Anyone, getUtils, plain, "The web interface: redirect to its directory."},
 	{"GET,HEAD", "/_utils/{rest...}", Anyone, getUtils, plain, "Files of the web interface."},
-	{"GET,HEAD", "/_up", Anyone, getUp, plain, "Health check; follows couchdb/maintenance_mode."},
+	{"GET,HEAD", "/_up", Anyone, getUp, plain, "Health check; follows couchdb/maintenance_mode and the store's state."},
 	{"GET,HEAD", "/_up/{rest...}", ServerAdmin, getUp, plain, "The same; the rest of the path is ignored."},
 	{"GET", "/_uuids", Anyone, getUUIDs, plain, "New ids."},
 	{"GET", "/_uuids/{rest...}", ServerAdmin, getUUIDs, plain, "The same; the rest of the path is ignored."},

@@ -68,6 +68,7 @@ type Server struct {
 	secretMu sync.Mutex // while the cookie secret is made
 	stats    *stats
 	metrics  *prometheus.Registry
+	health   *health
 	// metricsPort serves the additional port of Prometheus.
 	metricsPort *http.Server
 	dates       dateCache
@@ -106,6 +107,7 @@ func New(o Options) (*Server, error) {
 	if s.metrics, err = newMetrics(s, o.Metrics); err != nil {
 		return nil, err
 	}
+	s.health = &health{store: o.Store, log: o.Log}
 	s.metricsPort = s.newMetricsServer()
 	s.calls.New = func() any { return new(Call) }
 	s.settings.Store(readSettings(o.Config, nil))

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -36,7 +37,7 @@ type Store struct {
 // storeFormat is the version of the whole key space.
 const storeFormat = 3
 
-// Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if a newer version
+// Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if another version
 // wrote the store.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{kv: o.KV, now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction, metrics: newMetrics()}
@@ -71,13 +72,16 @@ func (s *Store) openMeta(ctx context.Context) error {
 		case len(value) != 1+len(s.uuid):
 			return corrupt("store format", nil)
 		case value[0] != storeFormat:
-			return kv.ErrFormat
+			return fmt.Errorf("%w: format %d, this program's is %d", kv.ErrFormat, value[0], storeFormat)
 		}
 		copy(s.uuid[:], value[1:])
 		return nil
 	})
 	return err
 }
+
+// Health tells why the store could not serve reads and writes now, nil if it could; see kv.Store.
+func (s *Store) Health(ctx context.Context) error { return s.kv.Health(ctx) }
 
 // SetHooks connects higher layers. It must be called before the first write.
 func (s *Store) SetHooks(h Hooks) { s.hooks = h }

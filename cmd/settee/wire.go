@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/fieldindex"
 	"github.com/settee-db/settee/server"
@@ -91,10 +92,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		Updated:          a.warmer.Changed,
 	})
 	if err = a.warmer.Start(); err == nil {
-		err = createSystemDatabases(ctx, a.store)
-	}
-	if err == nil {
-		err = server.EnsureAuthDesign(ctx, a.store.DB(a.config.String("chttpd_auth", "authentication_db")))
+		err = prepareDatabases(ctx, a.store, a.config.String("chttpd_auth", "authentication_db"))
 	}
 	if err == nil {
 		a.server, err = server.New(server.Options{
@@ -107,17 +105,18 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	return a, nil
 }
 
-func createSystemDatabases(ctx context.Context, s *storage.Store) error {
+// prepareDatabases makes what every server has from the first start on. Other processes may be doing the same on the same store.
+func prepareDatabases(ctx context.Context, s *storage.Store, users string) error {
 	for _, name := range systemDatabases {
 		exists, err := s.DB(name).Exists(ctx)
 		if err == nil && !exists {
 			err = s.Create(ctx, name, storage.CreateOptions{Q: 2, N: 1})
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, compat.KindFileExists) {
 			return fmt.Errorf("database %s: %w", name, err)
 		}
 	}
-	return nil
+	return server.EnsureAuthDesign(ctx, s.DB(users))
 }
 
 // sharedEngines are those whose store other processes may have open at the same time.

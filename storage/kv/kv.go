@@ -26,6 +26,10 @@ type Store interface {
 	// back. It costs no goroutine and no polling inside an embedded engine beyond the caller's own.
 	Watch(ctx context.Context, key, seen []byte) error
 
+	// Health tells why the store could not serve reads and commits now: ErrFull, ErrCorrupt, what else has failed; nil if it
+	// could. An engine across a network asks its servers, and waits for them until ctx ends; an embedded one answers at once.
+	Health(ctx context.Context) error
+
 	// Limits tells the engine's hard limits; a zero field means none.
 	Limits() Limits
 
@@ -162,7 +166,7 @@ var (
 	ErrUnreadable    = errors.New("kv: read of a versionstamped key in the transaction that writes it")
 	ErrFull          = errors.New("kv: no space left on the device")
 	ErrCorrupt       = errors.New("kv: store is corrupt")
-	ErrFormat        = errors.New("kv: store was written by a newer version")
+	ErrFormat        = errors.New("kv: store was written by another version")
 	ErrInvalidRange  = errors.New("kv: range begins after its end")
 
 	// ErrInvalidOperation is of a call that no state of the store makes right: an unknown atomic operation, a

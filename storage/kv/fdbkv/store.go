@@ -144,6 +144,14 @@ func (s *Store) Watch(ctx context.Context, key, seen []byte) error {
 	return s.watches.wait(ctx, s.space.key(key), seen)
 }
 
+// Health implements kv.Store. A read version is given only by a cluster that can commit; the key is some storage server's.
+func (s *Store) Health(ctx context.Context) error {
+	return s.View(ctx, func(tx kv.ReadTx) error {
+		_, err := tx.Get(nil)
+		return err
+	})
+}
+
 // Limits implements kv.Store.
 func (s *Store) Limits() kv.Limits {
 	limits := kv.FDBLimits

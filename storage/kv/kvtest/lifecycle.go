@@ -87,8 +87,14 @@ func testContexts(t *testing.T, s *store) {
 // A closed store says so.
 func testClosed(t *testing.T, s *store) {
 	s.set("a", "1")
+	if err := s.Health(context.Background()); err != nil {
+		t.Errorf("health: %v", err)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if err := s.Health(context.Background()); !errors.Is(err, kv.ErrClosed) {
+		t.Errorf("health: %v", err)
 	}
 	if _, err := s.Update(context.Background(), func(kv.Tx) error { return nil }); !errors.Is(err, kv.ErrClosed) {
 		t.Errorf("update: %v", err)

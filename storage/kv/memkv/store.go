@@ -109,6 +109,16 @@ func (s *Store) Watch(ctx context.Context, key, seen []byte) error {
 	})
 }
 
+// Health implements kv.Store.
+func (s *Store) Health(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return kv.ErrClosed
+	}
+	return nil
+}
+
 // Limits implements kv.Store: there are none.
 func (s *Store) Limits() kv.Limits { return kv.Limits{} }
 

@@ -2,6 +2,7 @@ package pebblekv
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -28,6 +29,21 @@ type committer struct {
 	publish  func(*snapshot)
 	stats    *stats
 	done     chan struct{} // closed when both goroutines have ended
+
+	unsettled atomic.Int32 // groups that are being written
+	moved     atomic.Int64 // when that began or went on, in nanoseconds since 1970
+}
+
+// stalledAfter is how long a group may take to be written until the store counts as ill: a disk that does not answer. Waits for
+// flushes and compactions are shorter.
+const stalledAfter = 30 * time.Second
+
+// stalled returns an error if commits do not come to their end.
+func (c *committer) stalled(now time.Time) error {
+	if since := now.Sub(time.Unix(0, c.moved.Load())); c.unsettled.Load() > 0 && since > stalledAfter {
+		return fmt.Errorf("pebblekv: a commit is being written for %v", since.Round(time.Second))
+	}
+	return nil
 }
 
 // start begins to commit above version.
@@ -139,6 +155,9 @@ func (c *committer) apply(g *group) (err error) {
 			err = fmt.Errorf("pebblekv: commit: %w", cause)
 		}
 	}()
+	if c.unsettled.Add(1) == 1 {
+		c.moved.Store(g.began.UnixNano())
+	}
 	if err := c.db.ApplyNoSyncWait(g.batch, pebble.Sync); err != nil {
 		return err
 	}
@@ -155,7 +174,10 @@ func (c *committer) settle() {
 				c.failure.fail(err, false)
 				return
 			}
-			c.stats.synced(len(g.accepted), time.Since(g.began))
+			now := time.Now()
+			c.stats.synced(len(g.accepted), now.Sub(g.began))
+			c.moved.Store(now.UnixNano())
+			c.unsettled.Add(-1)
 			c.publish(g.snapshot)
 			g.batch.Close()
 			c.notify(g)

@@ -114,6 +114,13 @@ func expectKey(t *testing.T, s kv.Store, key, want string) {
 	}
 }
 
+func expectHealth(t *testing.T, s kv.Store, want error) {
+	t.Helper()
+	if err := s.Health(t.Context()); !errors.Is(err, want) {
+		t.Errorf("health: %v, want %v", err, want)
+	}
+}
+
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()
@@ -132,12 +139,15 @@ func TestReserve(t *testing.T) {
 	if err := setKey(s, "a", "1"); err != nil {
 		t.Fatal(err)
 	}
+	expectHealth(t, s, nil)
 	disk.free.Store(1<<20 - 1)
+	expectHealth(t, s, kv.ErrFull)
 	if err := setKey(s, "a", "2"); !errors.Is(err, kv.ErrFull) {
 		t.Errorf("on a full disk: %v", err)
 	}
 	expectKey(t, s, "a", "1")
 	disk.free.Store(1 << 20)
+	expectHealth(t, s, nil)
 	if err := setKey(s, "a", "3"); err != nil {
 		t.Error(err)
 	}
@@ -156,8 +166,12 @@ func TestFull(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- setKey(s, "waits", "x") }()
 	eventually(t, "the log meets the full disk", func() bool { return s.space.waiting.Load() > 0 })
+	expectHealth(t, s, kv.ErrFull)
 	if err := setKey(s, "a", "2"); !errors.Is(err, kv.ErrFull) {
 		t.Errorf("on a full disk: %v", err)
+	}
+	if err := s.committer.stalled(time.Now().Add(stalledAfter)); err == nil {
+		t.Error("a commit that does not end is not noticed")
 	}
 	expectKey(t, s, "a", "1")
 	expectKey(t, s, "waits", "")
@@ -168,6 +182,9 @@ func TestFull(t *testing.T) {
 	}
 	disk.full.Store(false)
 	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := s.committer.stalled(time.Now().Add(stalledAfter)); err != nil {
 		t.Error(err)
 	}
 	if err := setKey(s, "a", "3"); err != nil {
@@ -253,6 +270,7 @@ func TestLogFails(t *testing.T) {
 			t.Errorf("with a log that fails: %v", err)
 		}
 	}
+	expectHealth(t, s, syscall.EIO)
 	expectKey(t, s, "key0", "1")
 	if err := s.Close(); err == nil {
 		t.Error("Close says that all is well")

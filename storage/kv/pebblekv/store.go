@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -188,6 +189,21 @@ func (s *Store) Watch(ctx context.Context, key, seen []byte) error {
 		})
 		return value, err
 	})
+}
+
+// Health implements kv.Store.
+func (s *Store) Health(context.Context) error {
+	if !s.gate.enter() {
+		return kv.ErrClosed
+	}
+	defer s.gate.leave()
+	if err := s.failure.get(); err != nil {
+		return err
+	}
+	if err := s.space.check(); err != nil {
+		return err
+	}
+	return s.committer.stalled(time.Now())
 }
 
 // Limits implements kv.Store: there are none to plan with. A transaction of more than a gibibyte is refused.
