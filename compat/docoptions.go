@@ -140,9 +140,9 @@ func ParseRevs(list ejson.Value) ([]Rev, error) {
 }
 
 // RequestRev is the revision that a write, COPY or attachment request names: the first `rev` of the query, or the If-Match
-// header ("" if absent), which must not contradict each other. ok is false if there is none
-// (chttpd_db:extract_header_rev).
-func RequestRev(q Query, ifMatch string) (rev Rev, ok bool, err error) {
+// header (its values, none if it is absent; an empty one is no revision), which must not contradict each other. ok is false if there
+// is none (chttpd_db:extract_header_rev).
+func RequestRev(q Query, ifMatch []string) (rev Rev, ok bool, err error) {
 	if text, found := q.First("rev"); found {
 		if rev, err = ParseRev(text); err != nil {
 			return Rev{}, false, err
@@ -152,11 +152,11 @@ func RequestRev(q Query, ifMatch string) (rev Rev, ok bool, err error) {
 	return withIfMatch(rev, ok, ifMatch)
 }
 
-func withIfMatch(rev Rev, ok bool, ifMatch string) (Rev, bool, error) {
-	if ifMatch == "" {
+func withIfMatch(rev Rev, ok bool, ifMatch []string) (Rev, bool, error) {
+	if len(ifMatch) == 0 {
 		return rev, ok, nil
 	}
-	match, err := ParseRev(strings.Trim(ifMatch, `"`))
+	match, err := ParseRev(strings.Trim(ifMatch[0], `"`))
 	switch {
 	case err != nil:
 		return Rev{}, false, err
@@ -168,7 +168,7 @@ func withIfMatch(rev Rev, ok bool, ifMatch string) (Rev, bool, error) {
 
 // SetRequestRev completes the revision of a document to be written with what the request names (see RequestRev); the
 // document's own revision must agree (chttpd_db:couch_doc_from_req).
-func (d *Document) SetRequestRev(q Query, ifMatch string) error {
+func (d *Document) SetRequestRev(q Query, ifMatch []string) error {
 	if len(d.Revs.IDs) == 0 {
 		rev, ok, err := RequestRev(q, ifMatch)
 		if err == nil && ok {
@@ -206,19 +206,23 @@ func Quorum(q Query, name string) (n int64, ok bool, err error) {
 // BatchOK tells whether a write asks for `batch=ok`: to be answered before it is done.
 func BatchOK(q Query) bool { return q.Is("batch", "ok") }
 
-// ParseDestination reads the Destination header of a COPY ("" if absent): the id of the target, percent-decoded, and its
-// revision if `?rev=` follows, where any name stands for rev (couch_httpd_db:parse_copy_destination_header). plusIsSpace
+// ParseDestination reads the Destination header of a COPY (its values, none if it is absent): the id of the target, percent-decoded,
+// and its revision if `?rev=` follows, where any name stands for rev (couch_httpd_db:parse_copy_destination_header). plusIsSpace
 // is chttpd/decode_plus_to_space. A malformed query is an error here and a crash of the real server.
-func ParseDestination(header string, plusIsSpace bool) (id string, rev Rev, err error) {
-	switch {
-	case header == "":
+func ParseDestination(values []string, plusIsSpace bool) (id string, rev Rev, err error) {
+	if len(values) == 0 {
 		return "", Rev{}, NewError(KindBadRequest, "Destination header is mandatory for COPY.")
-	case strings.HasPrefix(header, "http://") || strings.HasPrefix(header, "https://"):
+	}
+	header := values[0]
+	if strings.HasPrefix(header, "http://") || strings.HasPrefix(header, "https://") {
 		return "", Rev{}, NewError(KindBadRequest, "Destination URL must be relative.")
 	}
 	id, query, found := strings.Cut(header, "?")
 	if found {
 		_, text, _ := strings.Cut(query, "=")
+		if strings.ContainsAny(text, "=?") {
+			return "", Rev{}, ErrInvalidRev
+		}
 		if rev, err = ParseRev(text); err != nil {
 			return "", Rev{}, err
 		}

@@ -66,8 +66,8 @@ func TestRequestRev(t *testing.T) {
 		invalid   = "bad_request Invalid rev format"
 	)
 	for _, test := range []struct{ body, query, ifMatch, want, err string }{
-		{"", "", "", "", ""},
-		{"", "rev=1-a&rev=2-b", "", "1-a", ""},
+		{"", "", absent, "", ""},
+		{"", "rev=1-a&rev=2-b", absent, "1-a", ""},
 		{"", "", `"1-a"`, "1-a", ""},
 		{"", "", "1-a", "1-a", ""},
 		{"", "rev=1-a", `"01-a"`, "1-a", ""},
@@ -75,12 +75,14 @@ func TestRequestRev(t *testing.T) {
 		{"", "rev=x", `"2-b"`, "", invalid},
 		{"", "", "*", "", invalid},
 		{"", "", `W/"1-a"`, "", invalid},
-		{"1-a", "", "", "1-a", ""},
+		{"1-a", "", absent, "1-a", ""},
 		{"1-a", "rev=1-a", "1-a", "1-a", ""},
-		{"1-a", "rev=2-b", "", "", fromQuery},
+		{"1-a", "rev=2-b", absent, "", fromQuery},
 		{"1-a", "rev=2-b", "x", "", fromQuery},
 		{"1-a", "", "2-b", "", fromEtag},
 		{"1-a", "", "x", "", invalid},
+		{"", "", "", "", invalid},
+		{"1-a", "", "", "", invalid},
 	} {
 		d := &Document{}
 		if test.body != "" {
@@ -90,7 +92,7 @@ func TestRequestRev(t *testing.T) {
 			}
 			d.Revs = RevPath{Start: rev.Pos, IDs: []string{rev.Hash}}
 		}
-		err := d.SetRequestRev(ParseQuery(test.query), test.ifMatch)
+		err := d.SetRequestRev(ParseQuery(test.query), headerValues(test.ifMatch))
 		got := ""
 		if len(d.Revs.IDs) > 0 {
 			got = d.Rev().String()
@@ -99,6 +101,16 @@ func TestRequestRev(t *testing.T) {
 			t.Errorf("%+v: got %q, %v", test, got, err)
 		}
 	}
+}
+
+// absent stands for a header that is not there.
+const absent = "(absent)"
+
+func headerValues(text string) []string {
+	if text == absent {
+		return nil
+	}
+	return []string{text}
 }
 
 func TestQuorumAndBatch(t *testing.T) {
@@ -125,9 +137,10 @@ func TestParseDestination(t *testing.T) {
 		"x?rev=1-a":   "x 1-a",
 		"x?any=2-b":   "x 2-b",
 		"_design%2Fd": "_design/d ",
+		"":            " ",
 		"/x":          "/x ",
 	} {
-		id, rev, err := ParseDestination(header, true)
+		id, rev, err := ParseDestination(headerValues(header), true)
 		text := ""
 		if !rev.IsZero() {
 			text = rev.String()
@@ -137,13 +150,15 @@ func TestParseDestination(t *testing.T) {
 		}
 	}
 	for header, want := range map[string]string{
-		"":            "bad_request Destination header is mandatory for COPY.",
+		absent:        "bad_request Destination header is mandatory for COPY.",
+		"x?rev=1-a?":  "bad_request Invalid rev format",
+		"x?rev=1-a=":  "bad_request Invalid rev format",
 		"http://h/x":  "bad_request Destination URL must be relative.",
 		"https://h/x": "bad_request Destination URL must be relative.",
 		"x?rev=x":     "bad_request Invalid rev format",
 		"x?rev":       "bad_request Invalid rev format",
 	} {
-		if _, _, err := ParseDestination(header, true); message(err) != want {
+		if _, _, err := ParseDestination(headerValues(header), true); message(err) != want {
 			t.Errorf("%s: got %v", header, err)
 		}
 	}
@@ -155,8 +170,8 @@ func FuzzDocOptions(f *testing.F) {
 		q := ParseQuery(query)
 		_, err := ParseDocOptions(q)
 		_, err2 := ParseBulkGetOptions(q)
-		_, _, err3 := RequestRev(q, ifMatch)
-		_, _, err4 := ParseDestination(destination, true)
+		_, _, err3 := RequestRev(q, headerValues(ifMatch))
+		_, _, err4 := ParseDestination(headerValues(destination), true)
 		_, err5 := ParseRevs(ejson.Value{})
 		for _, err := range []error{err, err2, err3, err4, err5} {
 			if _, ok := AsError(err); err != nil && !ok {

@@ -309,6 +309,16 @@ func (w *listWriter) byKeys() error {
 			ids = append(ids, k.Text())
 		}
 	}
+	err := w.c.requirePartitions(func(yield func(string) bool) {
+		for _, k := range keys {
+			if !yield(k.Text()) { // "" for what is no string: it names no partition either
+				return
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
 	options := storage.RangeOptions{Limit: -1, IncludeDocs: w.o.IncludeDocs, Conflicts: w.o.Conflicts == compat.Yes}
 	if w.kind == listDesign {
 		options.Namespace = storage.NamespaceDesign
@@ -322,7 +332,7 @@ func (w *listWriter) byKeys() error {
 		}
 		return nil
 	}
-	err := w.c.db.DocsByID(w.c.Context(), ids, options, w.keysHeader, func(r *storage.ListRow) error {
+	err = w.c.db.DocsByID(w.c.Context(), ids, options, w.keysHeader, func(r *storage.ListRow) error {
 		if err := others(); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/settee-db/settee/compat"
@@ -196,7 +197,7 @@ func (c *Call) attachmentUpload(name string) (storage.Upload, error) {
 // attachmentTarget makes the edit that an attachment request is about: of the revision named by rev or If-Match, or of a new
 // document. check sees the stored revision first, for a deletion also where no revision was named.
 func (c *Call) attachmentTarget(check func(*storage.Document) error) (*compat.Document, error) {
-	rev, given, err := compat.RequestRev(c.query, c.Header("If-Match"))
+	rev, given, err := compat.RequestRev(c.query, c.r.Header["If-Match"])
 	if err != nil {
 		return nil, err
 	}
@@ -209,6 +210,9 @@ func (c *Call) attachmentTarget(check func(*storage.Document) error) (*compat.Do
 		return nil, c.missingIn(id, err)
 	}
 	if len(results) == 0 || results[0].Doc == nil {
+		if err := c.requirePartitions(slices.Values([]string{id})); err != nil {
+			return nil, err
+		}
 		return nil, compat.ErrMissingRev
 	}
 	if err := c.shown(results[0].Doc); err != nil {

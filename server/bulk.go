@@ -269,6 +269,9 @@ func (c *Call) revsDiff() ([]storage.RevsDiff, error) {
 	if len(asked) == 0 {
 		return nil, c.RequireDB()
 	}
+	if err := c.requireIDPartitions(asked); err != nil {
+		return nil, err
+	}
 	ids := make([]string, len(asked))
 	for i := range asked {
 		ids[i] = asked[i].ID

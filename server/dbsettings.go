@@ -26,7 +26,7 @@ var (
 )
 
 func putSecurity(c *Call) error {
-	if c.Segment(0) == "_users" && !c.set.usersSecurity {
+	if c.db.Name() == c.set.auth.usersDB && !c.set.usersSecurity {
 		return errUsersSecurity
 	}
 	v, err := c.JSONBody()
@@ -134,6 +134,9 @@ func postPurge(c *Call) error {
 	c.srv.stats.add("couchdb.httpd.purge_requests", 1)
 	requests, err := c.purgeRequests(v)
 	if err != nil {
+		return err
+	}
+	if err := c.requireIDPartitions(requests); err != nil {
 		return err
 	}
 	purged, err := c.db.Purge(c.Context(), requests)

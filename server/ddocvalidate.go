@@ -31,6 +31,7 @@ type designValidator struct {
 // validationSet is the validation functions of a database while its design documents are those of stamp.
 type validationSet struct {
 	stamp   []byte
+	native  bool // the database is that of the logins
 	designs []*js.Design
 	// blocked refuses what passed the functions: the next design document is in a language that cannot be run.
 	blocked *compat.Error
@@ -53,9 +54,10 @@ func (v *designValidator) prepare(ctx context.Context, tx *storage.Tx) (storage.
 		return nil, err
 	}
 	key := string(tx.AppendPrefix(nil, storage.TagViews))
+	native := tx.Name() == v.config.String("chttpd_auth", "authentication_db")
 	set, known := v.sets.Get(key)
-	if !known || !bytes.Equal(set.stamp, stamp) {
-		if set, err = v.load(tx, stamp); err != nil {
+	if !known || set.native != native || !bytes.Equal(set.stamp, stamp) {
+		if set, err = v.load(tx, stamp, native); err != nil {
 			return nil, err
 		}
 		v.sets.Add(key, set)
@@ -73,14 +75,14 @@ func (v *designValidator) prepare(ctx context.Context, tx *storage.Tx) (storage.
 	}, nil
 }
 
-// load collects the functions. The one that every users database begins with is left out: its rules are applied in Go (see checkUser).
-func (v *designValidator) load(tx *storage.Tx, stamp []byte) (*validationSet, error) {
+// load collects the functions. The one that every users database begins with is left out where logins use the database, native: there its
+// rules are applied in Go (see checkUser).
+func (v *designValidator) load(tx *storage.Tx, stamp []byte, native bool) (*validationSet, error) {
 	refs, err := tx.DesignDocs()
 	if err != nil {
 		return nil, err
 	}
-	set := &validationSet{stamp: bytes.Clone(stamp)}
-	native := tx.Name() == v.config.String("chttpd_auth", "authentication_db")
+	set := &validationSet{stamp: bytes.Clone(stamp), native: native}
 	for _, ref := range refs {
 		doc, err := tx.OpenDesign(ref)
 		if err != nil {

@@ -69,7 +69,7 @@ func (c *Call) addressDoc(d *compat.Document, id string, replicated bool) error 
 		return err
 	}
 	d.ID = id
-	if err := d.SetRequestRev(c.query, c.Header("If-Match")); err != nil {
+	if err := d.SetRequestRev(c.query, c.r.Header["If-Match"]); err != nil {
 		return err
 	}
 	if replicated {
@@ -275,11 +275,11 @@ func (c *Call) newID() string { return c.set.uuids.Next() }
 
 // copyDoc serves COPY /{db}/{id}: the body and the attachments of a revision become a new revision of another document.
 func copyDoc(c *Call) error {
-	source, _, err := compat.RequestRev(c.query, c.Header("If-Match"))
+	source, _, err := compat.RequestRev(c.query, c.r.Header["If-Match"])
 	if err != nil {
 		return err
 	}
-	target, rev, err := compat.ParseDestination(c.Header("Destination"), c.set.plusIsSpace)
+	target, rev, err := compat.ParseDestination(c.r.Header["Destination"], c.set.plusIsSpace)
 	if err != nil {
 		return err
 	}

@@ -2,12 +2,15 @@ package server
 
 import (
 	"cmp"
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
 )
 
 var (
@@ -41,6 +44,35 @@ func getPartition(c *Call) error {
 	b = strconv.AppendInt(append(b, `,"doc_count":`...), info.DocCount, 10)
 	b = strconv.AppendInt(append(b, `,"doc_del_count":`...), info.DocDelCount, 10)
 	return c.JSON(http.StatusOK, append(b, '}'))
+}
+
+// requirePartitions refuses ids that name no partition where the database asks for one; ids that begin with an underscore need none
+// (couch_partition:hash). The database is only asked when there is such an id.
+func (c *Call) requirePartitions(ids iter.Seq[string]) error {
+	for id := range ids {
+		if strings.HasPrefix(id, "_") {
+			continue
+		}
+		if _, _, err := compat.SplitPartition(id); err != nil {
+			partitioned, dbErr := c.db.Partitioned(c.Context())
+			if dbErr != nil || !partitioned {
+				return dbErr
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// requireIDPartitions is requirePartitions for the keys of an object.
+func (c *Call) requireIDPartitions(list []storage.IDRevs) error {
+	return c.requirePartitions(func(yield func(string) bool) {
+		for i := range list {
+			if !yield(list[i].ID) {
+				return
+			}
+		}
+	})
 }
 
 // refusePartitionPost refuses POST as other methods are refused, but looks at the name first (chttpd_db:handle_partition_req).

@@ -30,8 +30,13 @@ func newRouter(routes []Route) *node {
 	return root
 }
 
+// splitPattern returns the segments of a pattern; %2F stands for a slash inside one.
 func splitPattern(pattern string) []string {
-	return strings.FieldsFunc(pattern, func(r rune) bool { return r == '/' })
+	parts := strings.FieldsFunc(pattern, func(r rune) bool { return r == '/' })
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(parts[i], "%2F", "/")
+	}
+	return parts
 }
 
 func (n *node) insert(parts []string, pattern string) *endpoint {

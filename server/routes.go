@@ -180,6 +180,7 @@ var routes = []Route{
 	{"GET,HEAD", "/{db}/{id}/{attachment...}", Member, getAttachment, plain, "Read an attachment."},
 	{"PUT", "/{db}/{id}/{attachment...}", Member, putAttachment, plain, "Write an attachment."},
 	{"*", "/{db}/_local", Member, localIncomplete, plain, "Needs the name of a local document."},
+	{"*", "/{db}/_local%2F", Member, localIncomplete, plain, "Needs the name of a local document."},
 	{"DELETE", "/{db}/_local/{name}", Member, deleteDoc, plain, "Delete a local document."},
 	{"GET,HEAD", "/{db}/_local/{name}", Member, getDoc, plain, "Read a local document."},
 	{"POST", "/{db}/_local/{name}", Member, postForm, plain, "Refused as for documents."},
