@@ -97,15 +97,12 @@ func (d *dbRead) listIDs(o *RangeOptions, row func(*ListRow) error) error {
 		if err != nil {
 			return corrupt("list of ids", err)
 		}
-		if !o.take(id) {
-			continue
-		}
 		rev, err := parseWinner(it.Value())
 		if err != nil {
 			return err
 		}
 		r = ListRow{ID: id, Found: true, Rev: rev}
-		if err := row(&r); err != nil {
+		if err := d.giveRow(o, &r, row); err != nil {
 			return err
 		}
 	}
@@ -133,33 +130,24 @@ func (d *dbRead) listDocs(o *RangeOptions, row func(*ListRow) error) error {
 		if err != nil || doc == nil {
 			return err
 		}
-		if !o.take(doc.ID) {
-			continue
-		}
-		if o.Conflicts {
-			if err := d.addConflicts(doc); err != nil {
-				return err
-			}
-		}
 		r = ListRow{ID: doc.ID, Found: true, Rev: doc.Rev, Doc: doc}
-		if err := row(&r); err != nil {
+		if err := d.giveRow(o, &r, row); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addConflicts fills in a winner's conflicts.
-func (d *dbRead) addConflicts(doc *Document) error {
-	leaves, err := d.leaves(doc.ID)
-	if err != nil {
-		return err
-	}
-	for i := len(leaves) - 2; i >= 0; i-- {
-		if !leaves[i].Deleted {
-			doc.Conflicts = append(doc.Conflicts, leaves[i].Rev)
+// giveRow skips a row or gives it, and moves the range behind it: only then, so that a list that failed at a row goes on with it in
+// another snapshot.
+func (d *dbRead) giveRow(o *RangeOptions, r *ListRow, row func(*ListRow) error) error {
+	if o.Skip == 0 {
+		if err := row(r); err != nil {
+			return err
 		}
 	}
+	o.took(r.ID)
+	d.advance()
 	return nil
 }
 
@@ -167,7 +155,7 @@ func (d *dbRead) addConflicts(doc *Document) error {
 // a row with Found false, deleted ones the tombstone's revision; local documents are found as well. Ids outside o.Namespace
 // have no row. Skip and Limit cut the list; Start and End are ignored. The header's Offset is 0.
 func (db *DB) DocsByID(ctx context.Context, ids []string, o RangeOptions, header func(ListHeader) error, row func(*ListRow) error) error {
-	ids = o.chosen(ids)
+	l := idList{o: o, ids: o.chosen(ids), row: row}
 	started := false
 	return db.viewOn(ctx, func(d *dbRead) error {
 		if !started {
@@ -180,14 +168,7 @@ func (db *DB) DocsByID(ctx context.Context, ids []string, o RangeOptions, header
 				return err
 			}
 		}
-		for len(ids) > 0 {
-			n, err := d.rowsByID(ids[:min(len(ids), editWindow)], &o, row)
-			ids = ids[n:]
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return l.give(d)
 	})
 }
 
@@ -207,56 +188,88 @@ func (o *RangeOptions) chosen(ids []string) []string {
 	return ids
 }
 
-// rowsByID makes the rows of a few ids; done counts those that were shown.
-func (d *dbRead) rowsByID(ids []string, o *RangeOptions, row func(*ListRow) error) (done int, err error) {
+// idList is a list of documents by their ids, in the order of those.
+type idList struct {
+	o     RangeOptions
+	ids   []string // those without a row yet
+	row   func(*ListRow) error
+	ahead readAhead
+}
+
+// give gives the rows that are left, by windows.
+func (l *idList) give(d *dbRead) error {
+	l.ahead.begin()
+	for len(l.ids) > 0 {
+		size, err := l.giveSome(d, l.ids[:min(len(l.ids), l.ahead.rows)])
+		if err != nil {
+			return err
+		}
+		l.ahead.took(size)
+	}
+	return nil
+}
+
+// giveSome gives the rows of a window and tells the bytes of its documents.
+func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 	keys := make([][]byte, len(ids))
 	for i, id := range ids {
-		keys[i] = d.keys.allDocs(nil, id)
+		if compat.IsLocalID(id) {
+			keys[i] = d.keys.local(nil, id)
+		} else {
+			keys[i] = d.keys.allDocs(nil, id)
+		}
 	}
-	winners, err := d.r.GetMany(keys)
+	values, err := d.r.GetMany(keys)
 	if err != nil {
 		return 0, err
 	}
-	for done < len(ids) {
-		r, err := d.rowByID(ids[done], winners[done], o)
-		if err != nil {
-			return done, err
-		}
-		if err := row(&r); err != nil {
-			return done, err
-		}
-		done++
-	}
-	return done, nil
-}
-
-// rowByID makes the row of an id; winner is its value in TagAllDocs.
-func (d *dbRead) rowByID(id string, winner []byte, o *RangeOptions) (ListRow, error) {
-	r := ListRow{ID: id}
-	var err error
-	switch {
-	case compat.IsLocalID(id):
-		doc, err := d.openLocal(id, OpenOptions{})
-		if err == compat.ErrMissing {
-			return r, nil
+	rows := make([]ListRow, len(ids))
+	trees := make([]string, len(ids)) // ids of documents whose leaves are needed
+	for i, id := range ids {
+		rows[i], keys[i] = ListRow{ID: id}, nil
+		switch {
+		case compat.IsLocalID(id):
+			if values[i] != nil {
+				err = d.localRow(&rows[i], values[i], l.o.IncludeDocs)
+			}
+		case values[i] == nil: // unknown or deleted
+			trees[i] = id
+		default:
+			rows[i].Found = true
+			if rows[i].Rev, err = parseWinner(values[i]); err == nil && l.o.IncludeDocs {
+				keys[i] = d.keys.leaf(nil, TagDocs, id, false, rows[i].Rev)
+				if l.o.Conflicts {
+					trees[i] = id
+				}
+			}
 		}
 		if err != nil {
-			return r, err
-		}
-		r.Found, r.Rev = true, doc.Rev
-		if o.IncludeDocs {
-			r.Doc = doc
-		}
-	case winner != nil:
-		r.Found = true
-		if r.Rev, err = parseWinner(winner); err == nil && o.IncludeDocs {
-			r.Doc, err = d.openWinner(id, OpenOptions{Conflicts: o.Conflicts})
-		}
-	default:
-		var leaves []leafRecord
-		if leaves, err = d.leaves(id); len(leaves) > 0 {
-			r.Found, r.Deleted, r.Rev = true, true, leaves[len(leaves)-1].Rev
+			return 0, err
 		}
 	}
-	return r, err
+	leaves, err := d.leavesEach(trees)
+	if err != nil {
+		return 0, err
+	}
+	err = d.readEntries(keys, func(i int, e *entry, found bool) error {
+		r := &rows[i]
+		switch {
+		case found:
+			size += int(e.size)
+			r.Doc = newDocument(r.ID, r.Rev, false, *e)
+			r.Doc.addConflicts(leaves[i], true, false)
+		case keys[i] != nil:
+			return corrupt("winner without its entry", nil)
+		case !r.Found && len(leaves[i]) > 0:
+			r.Found, r.Deleted, r.Rev = true, true, leaves[i][len(leaves[i])-1].Rev
+		}
+		if err := l.row(r); err != nil {
+			return err
+		}
+		r.Doc = nil // the next ones need the memory
+		l.ids = l.ids[1:]
+		d.advance()
+		return nil
+	})
+	return size, err
 }

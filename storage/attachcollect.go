@@ -42,26 +42,17 @@ func (s *Store) collectQuietly(ctx context.Context) { _, _ = s.CollectAttachment
 // names lists all databases.
 func (s *Store) names(ctx context.Context) ([]string, error) {
 	var names []string
-	begin, end := children(rootKey(rootDBs))
-	err := s.kv.View(ctx, func(r kv.ReadTx) error {
-		it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
-		defer it.Close()
-		for it.Next() {
-			name, err := parseDBRecordKey(it.Key())
-			if err != nil {
-				return err
-			}
-			names = append(names, name)
-		}
-		return it.Err()
+	err := s.AllDBs(ctx, RangeOptions{Limit: -1}, func(name string) error {
+		names = append(names, name)
+		return nil
 	})
 	return names, err
 }
 
 func (db *DB) collectAttachments(ctx context.Context) (total int, err error) {
 	now := db.store.now()
-	for {
-		refs, err := db.expiredUploads(ctx, now)
+	for cursor := []byte(nil); ; {
+		refs, err := db.expiredUploads(ctx, now, &cursor)
 		if err != nil || len(refs) == 0 {
 			return total, err
 		}
@@ -86,25 +77,27 @@ func (db *DB) collectAttachments(ctx context.Context) (total int, err error) {
 	}
 }
 
-// expiredUploads lists some uploads whose lease has ended.
-func (db *DB) expiredUploads(ctx context.Context, now time.Time) (refs []string, err error) {
-	err = db.view(ctx, func(d *dbRead) error {
-		refs = refs[:0]
-		prefix := d.keys.sub(nil, TagAttPending)
-		begin, end := children(prefix)
-		it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
-		defer it.Close()
-		for len(refs) < collectBatch && it.Next() {
-			if !expired(it.Value(), now) {
-				continue
+// expiredUploads lists some uploads whose lease has ended, behind the cursor, which it moves.
+func (db *DB) expiredUploads(ctx context.Context, now time.Time, cursor *[]byte) (refs []string, err error) {
+	err = db.viewOn(ctx, func(d *dbRead) error {
+		err := walk(d, d.keys.sub(nil, TagAttPending), cursor, func(suffix, lease []byte) error {
+			if len(refs) == collectBatch {
+				return ErrStop
 			}
-			ref, _, err := kv.ReadBytes(it.Key()[len(prefix):])
+			if !expired(lease, now) {
+				return nil
+			}
+			ref, _, err := kv.ReadBytes(suffix)
 			if err != nil {
 				return corrupt("pending attachment", err)
 			}
 			refs = append(refs, string(ref))
+			return nil
+		})
+		if errors.Is(err, ErrStop) {
+			return nil
 		}
-		return it.Err()
+		return err
 	})
 	return refs, err
 }

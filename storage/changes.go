@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
@@ -23,10 +24,13 @@ func (db *DB) LastSeq(ctx context.Context) (last UpdateSeq, err error) {
 // Changes calls fn for the rows of the changes feed that o selects. Each document is there once, at its last update.
 //
 // All rows are of one snapshot, unless the scan takes longer than the store lets a snapshot live; then it goes on with a new one
-// after the last row, and a document that was updated in between may come twice.
+// behind the last row, and a document that was updated in between may come twice. In a descending scan such a document has moved
+// to where the scan has been; so when it has come to its end, the rows that are newer than its beginning follow, in ascending
+// order: every document that was there when the scan began comes at least once (ADR 0016).
 //
 // ChangesEnd.Last is the last row fn has seen; without rows it is the start: o.Since, or with o.Descending the end of the feed.
-// ChangesEnd.Pending are the rows that the direction has left then. Errors of fn are returned as they are, but for ErrStop.
+// ChangesEnd.Pending are the rows that the direction has left then. Rows that follow a descending scan count for neither. Errors of
+// fn are returned as they are, but for ErrStop.
 func (db *DB) Changes(ctx context.Context, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
 	c := changesScan{o: o, fn: fn, left: o.Limit}
 	err := db.viewOn(ctx, c.scan)
@@ -43,11 +47,29 @@ type changesScan struct {
 	left  int64 // rows that may still be given, < 0: any number
 	given bool  // end.Last is a row given to fn
 	end   ChangesEnd
+	// count are the rows given, of a scan that looks its rows up.
+	lookup bool
+	count  int64
+	ahead  readAhead
+	rows   []feedRow // the window
+	keys   [][]byte  // of their documents
+	mem    []byte    // of the keys
+
+	// Of a descending scan:
+	top   Seq  // the end of the feed in the snapshot of the first row
+	aged  bool // it goes on in another snapshot than it began in
+	moved bool // all rows are given but those after top
 
 	// What is given to fn, valid until it returns.
 	change Change
 	doc    Document
-	key    []byte // scratch
+}
+
+// feedRow is a row of the changes feed.
+type feedRow struct {
+	seq   Seq
+	value changeValue
+	after int64 // rows after it in the feed
 }
 
 // scan gives the rows that one snapshot has after those given before.
@@ -56,36 +78,89 @@ func (c *changesScan) scan(d *dbRead) error {
 	if err != nil || c.left == 0 {
 		return err
 	}
-	it := d.r.Range(c.rest(d))
-	defer it.Close()
-	for after := int64(-1); it.Next(); {
-		seq, err := parseSeq(it.Key())
-		if err != nil {
+	c.ahead.begin()
+	if !c.moved {
+		if err := c.scanRest(d, updates); err != nil || !c.aged || c.left == 0 {
 			return err
 		}
-		row, err := parseChange(it.Value())
-		if err != nil {
-			return err
-		}
+		c.moved = true
+		d.advance()
+	}
+	return c.scanMoved(d, updates)
+}
+
+// scanRest gives what is left in the scan's direction.
+func (c *changesScan) scanRest(d *dbRead, updates int64) error {
+	after := c.end.Pending // rows behind the row before
+	first := true
+	return c.scanRange(d, updates, c.rest(d), func(seq Seq) (int64, error) {
 		switch {
 		case !c.o.Descending:
-			after = c.end.Pending - 1
-		case after < 0:
+			after--
+		case first:
+			var err error
 			if after, err = d.rowsAfter(seq); err != nil {
-				return err
+				return 0, err
 			}
 		default:
 			after++
 		}
-		if err := c.give(d, UpdateSeq{N: uint64(updates - after), Seq: seq}, &row); err != nil {
+		first = false
+		return after, nil
+	})
+}
+
+// scanMoved gives the rows after the beginning of a descending scan.
+func (c *changesScan) scanMoved(d *dbRead, updates int64) error {
+	after, err := d.rowsAfter(c.top)
+	if err != nil {
+		return err
+	}
+	return c.scanRange(d, updates, c.rest(d), func(Seq) (int64, error) {
+		after--
+		return after, nil
+	})
+}
+
+// scanRange gives the rows of a range by windows. number tells how many rows of the feed come after each.
+func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number func(Seq) (int64, error)) error {
+	it := d.r.Range(rest.begin, rest.end, rest.o)
+	defer it.Close()
+	window := 1
+	c.rows = c.rows[:0]
+	for it.Next() {
+		seq, err := parseSeq(it.Key())
+		if err != nil {
 			return err
 		}
-		if c.left == 0 {
-			break
+		row := feedRow{seq: seq}
+		if row.value, err = parseChange(it.Value()); err != nil {
+			return err
+		}
+		if row.after, err = number(seq); err != nil {
+			return err
+		}
+		if c.readsMore() {
+			window = c.ahead.rows
+		}
+		if c.rows = append(c.rows, row); len(c.rows) < window {
+			continue
+		}
+		if err := c.giveRows(d, updates, c.rows); err != nil {
+			return err
+		}
+		if c.rows = c.rows[:0]; c.left == 0 {
+			return nil
 		}
 	}
-	return it.Err()
+	if err := it.Err(); err != nil {
+		return err
+	}
+	return c.giveRows(d, updates, c.rows)
 }
+
+// readsMore tells whether rows need more than what the feed says.
+func (c *changesScan) readsMore() bool { return c.o.IncludeDocs || c.o.AllLeaves }
 
 // start brings c.end to what the snapshot says of the place reached so far, and returns the number of updates ever made.
 func (c *changesScan) start(d *dbRead) (updates int64, err error) {
@@ -95,7 +170,7 @@ func (c *changesScan) start(d *dbRead) (updates int64, err error) {
 	}
 	updates = counts[0]
 	place := c.o.Since
-	if c.given && !c.o.Descending {
+	if c.given && !c.o.Descending && !c.lookup {
 		place = c.end.Last.Seq
 	}
 	after, err := d.rowsAfter(place)
@@ -103,12 +178,17 @@ func (c *changesScan) start(d *dbRead) (updates int64, err error) {
 		return 0, err
 	}
 	switch {
+	case c.given && c.lookup:
+		c.end.Pending = after - c.count
+		return updates, nil
 	case c.given && c.o.Descending: // what is left after Since, without what lies above the last row
+		c.aged = true
 		newer, err := d.rowsFrom(c.end.Last.Seq)
 		c.end.Pending = after - newer
 		return updates, err
 	case c.o.Descending:
 		c.end.Last, err = d.updateSeq()
+		c.top = c.end.Last.Seq
 	case !c.given && place == Seq{}:
 		c.end.Last = UpdateSeq{}
 	case !c.given:
@@ -131,88 +211,146 @@ func (d *dbRead) rowsFrom(seq Seq) (int64, error) {
 	return after, err
 }
 
-// rest is the range of the rows not given yet.
-func (c *changesScan) rest(d *dbRead) (begin, end []byte, o kv.RangeOptions) {
-	after, before := c.o.Since, Seq{}
-	if c.given && c.o.Descending {
-		before = c.end.Last.Seq
-	} else if c.given {
-		after = c.end.Last.Seq
-	}
-	o = kv.RangeOptions{Reverse: c.o.Descending, WantAll: c.left < 0, Limit: int(max(c.left, 0))}
-	return d.seqRange(d.keys.sub(nil, TagChanges), after, before, o)
+// feedRange is a range of rows.
+type feedRange struct {
+	begin, end []byte
+	o          kv.RangeOptions
 }
 
-// give calls fn for a row.
-func (c *changesScan) give(d *dbRead, seq UpdateSeq, row *changeValue) error {
-	c.change = Change{Seq: seq, ID: row.id, Deleted: row.deleted, Revs: append(c.change.Revs[:0], row.winner)}
-	if c.o.AllLeaves && row.leaves > 1 {
-		leaves, err := d.leaves(row.id)
-		if err != nil {
-			return err
+// rest is the range of the rows not given yet.
+func (c *changesScan) rest(d *dbRead) (r feedRange) {
+	after, before := c.o.Since, Seq{}
+	switch {
+	case c.moved:
+		after = c.top
+	case c.given && c.o.Descending:
+		before = c.end.Last.Seq
+	case c.given:
+		after = c.end.Last.Seq
+	}
+	o := kv.RangeOptions{Reverse: c.o.Descending && !c.moved, WantAll: c.left < 0, Limit: int(max(c.left, 0))}
+	r.begin, r.end, r.o = d.seqRange(d.keys.sub(nil, TagChanges), after, before, o)
+	return r
+}
+
+// giveRows calls fn for rows, what belongs to which it reads together.
+func (c *changesScan) giveRows(d *dbRead, updates int64, rows []feedRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if !c.readsMore() {
+		for i := range rows {
+			if err := c.give(d, UpdateSeq{N: uint64(updates - rows[i].after), Seq: rows[i].seq}, &rows[i].value, nil, nil); err != nil {
+				return err
+			}
 		}
+		return nil
+	}
+	leaves, err := c.readLeaves(d, rows)
+	if err != nil {
+		return err
+	}
+	give := func(i int, e *entry) error {
+		var own []leafRecord
+		if leaves != nil {
+			own = leaves[i]
+		}
+		return c.give(d, UpdateSeq{N: uint64(updates - rows[i].after), Seq: rows[i].seq}, &rows[i].value, own, e)
+	}
+	if !c.o.IncludeDocs {
+		for i := range rows {
+			if err := give(i, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	c.keys, c.mem = c.keys[:0], c.mem[:0]
+	for i := range rows {
+		row, start := &rows[i].value, len(c.mem)
+		c.mem = d.keys.leaf(c.mem, TagDocs, row.id, row.deleted, row.winner)
+		c.keys = append(c.keys, c.mem[start:len(c.mem):len(c.mem)])
+	}
+	size := 0
+	err = d.readEntries(c.keys, func(i int, e *entry, found bool) error {
+		if !found && !rows[i].value.deleted {
+			return corrupt("change without its document", nil)
+		}
+		size += int(e.size)
+		return give(i, e)
+	})
+	c.ahead.took(size)
+	return err
+}
+
+// readLeaves reads the leaves of the rows that show more of them than the winner; nil if there are no such rows.
+func (c *changesScan) readLeaves(d *dbRead, rows []feedRow) ([][]leafRecord, error) {
+	if !c.o.AllLeaves && !(c.o.IncludeDocs && (c.o.Conflicts || c.o.DeletedConflicts)) {
+		return nil, nil
+	}
+	var ids []string
+	for i := range rows {
+		if rows[i].value.leaves <= 1 {
+			continue
+		}
+		if ids == nil {
+			ids = make([]string, len(rows))
+		}
+		ids[i] = rows[i].value.id
+	}
+	if ids == nil {
+		return nil, nil
+	}
+	return d.leavesEach(ids)
+}
+
+// give calls fn for a row; leaves are nil where only the winner is shown, e is nil without documents. Only a row that fn has taken
+// is behind the scan.
+func (c *changesScan) give(d *dbRead, seq UpdateSeq, row *changeValue, leaves []leafRecord, e *entry) error {
+	c.change = Change{Seq: seq, ID: row.id, Deleted: row.deleted, Revs: append(c.change.Revs[:0], row.winner)}
+	if c.o.AllLeaves && leaves != nil {
 		c.change.Revs = c.change.Revs[:0]
 		for i := len(leaves) - 1; i >= 0; i-- {
 			c.change.Revs = append(c.change.Revs, leaves[i].Rev)
 		}
 	}
-	if c.o.IncludeDocs {
-		var err error
-		if c.change.Doc, err = c.open(d, row); err != nil {
-			return err
-		}
+	if e != nil {
+		c.doc = Document{ID: row.id, Rev: row.winner, Deleted: row.deleted, Body: e.body, Attachments: e.atts}
+		c.doc.addConflicts(leaves, c.o.Conflicts, c.o.DeletedConflicts)
+		c.change.Doc = &c.doc
 	}
-	c.given, c.end.Last = true, seq
-	c.end.Pending--
+	err := c.fn(&c.change)
+	if err != nil && !errors.Is(err, ErrStop) {
+		return err
+	}
+	c.took(d, seq)
+	return err
+}
+
+// took moves the scan behind a row.
+func (c *changesScan) took(d *dbRead, seq UpdateSeq) {
+	d.advance()
+	c.count++
 	if c.left > 0 {
 		c.left--
 	}
-	return c.fn(&c.change)
-}
-
-// open reads the document of a row. Its body is valid as long as the snapshot is.
-func (c *changesScan) open(d *dbRead, row *changeValue) (*Document, error) {
-	if (c.o.Conflicts || c.o.DeletedConflicts) && row.leaves > 1 {
-		return d.openWinner(row.id, OpenOptions{Deleted: true, Conflicts: c.o.Conflicts, DeletedConflicts: c.o.DeletedConflicts})
+	if c.moved {
+		c.top = seq.Seq
+		return
 	}
-	c.key = d.keys.leaf(c.key[:0], TagDocs, row.id, row.deleted, row.winner)
-	e, found, err := d.readEntry(c.key)
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		if !row.deleted {
-			return nil, corrupt("change without its document", nil)
-		}
-		e.body = emptyBody
-	}
-	c.doc = Document{ID: row.id, Rev: row.winner, Deleted: row.deleted, Body: e.body, Attachments: e.atts}
-	return &c.doc, nil
+	c.given, c.end.Last = true, seq
+	c.end.Pending--
 }
 
 // ChangesByID is Changes for the documents with the given ids, which are looked up: rows in the order of the feed, two for an id
 // given twice. If neither o.Limit nor fn cut the list, Last is the end of the feed; Pending are the rows after o.Since less those
-// given (couch_changes:send_changes_doc_ids).
+// given (couch_changes:send_changes_doc_ids). A document that was updated after a descending scan began comes behind the others.
 func (db *DB) ChangesByID(ctx context.Context, ids []string, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
-	return db.lookup(ctx, o, fn, func(d *dbRead) ([]lookedUp, error) {
-		var rows []lookedUp
-		for _, id := range ids {
-			if compat.IsLocalID(id) {
-				continue
-			}
-			leaves, err := d.leaves(id)
-			if err != nil {
-				return nil, err
-			}
-			if len(leaves) > 0 {
-				rows = append(rows, lookUp(id, &leaves[len(leaves)-1], len(leaves)))
-			}
-		}
-		return rows, nil
-	})
+	ids = slices.DeleteFunc(slices.Clone(ids), compat.IsLocalID)
+	return db.lookup(ctx, o, fn, &idLookup{ids: ids})
 }
 
 // ChangesDesign is ChangesByID for all design documents, the deleted ones too (couch_changes:send_changes_design_docs).
 func (db *DB) ChangesDesign(ctx context.Context, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
-	return db.lookup(ctx, o, fn, (*dbRead).designRows)
+	return db.lookup(ctx, o, fn, designLookup{})
 }

@@ -9,27 +9,34 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// lookedUp is a row of the changes feed found by the document's id.
-type lookedUp struct {
-	seq   Seq
-	value changeValue
-	after int64 // rows after it in the feed
+// rowLookup finds rows of the changes feed by their documents' ids.
+type rowLookup interface {
+	// find returns the rows as a snapshot has them. It is called again with a later one when that became too old.
+	find(d *dbRead) ([]feedRow, error)
 }
 
-func lookUp(id string, winner *leafRecord, leaves int) lookedUp {
+func lookUp(id string, winner *leafRecord, leaves int) feedRow {
 	value := changeValue{id: id, winner: winner.Rev, deleted: winner.Deleted, leaves: leaves}
-	return lookedUp{seq: winner.seq, value: value}
+	return feedRow{seq: winner.seq, value: value}
 }
 
-// lookup gives the rows that find returns and o selects.
-func (db *DB) lookup(ctx context.Context, o ChangesOptions, fn func(*Change) error, find func(*dbRead) ([]lookedUp, error)) (ChangesEnd, error) {
-	c := changesScan{o: o, fn: fn, left: o.Limit}
+// lookup gives the rows that are found and o selects.
+func (db *DB) lookup(ctx context.Context, o ChangesOptions, fn func(*Change) error, find rowLookup) (ChangesEnd, error) {
+	c := changesScan{o: o, left: o.Limit, lookup: true}
+	given := make(map[string]int) // rows given of each document
+	c.fn = func(ch *Change) error {
+		err := fn(ch)
+		if err == nil {
+			given[ch.ID]++
+		}
+		return err
+	}
 	err := db.viewOn(ctx, func(d *dbRead) error {
-		rows, err := find(d)
+		rows, err := find.find(d)
 		if err != nil {
 			return err
 		}
-		return c.giveAll(d, rows)
+		return c.giveAll(d, rows, given)
 	})
 	if errors.Is(err, ErrStop) {
 		err = nil
@@ -38,77 +45,162 @@ func (db *DB) lookup(ctx context.Context, o ChangesOptions, fn func(*Change) err
 }
 
 // giveAll gives looked up rows that were not given yet.
-func (c *changesScan) giveAll(d *dbRead, rows []lookedUp) error {
-	given, last := c.given, c.end.Last.Seq
+func (c *changesScan) giveAll(d *dbRead, rows []feedRow, given map[string]int) error {
+	again, last := c.given, c.end.Last.Seq
 	updates, err := c.start(d)
 	if err != nil || c.left == 0 {
 		return err
 	}
-	rows = slices.DeleteFunc(rows, func(r lookedUp) bool {
-		if compareSeqs(r.seq, c.o.Since) <= 0 {
+	before := make(map[string]int) // rows of each document that come before one
+	rows = slices.DeleteFunc(rows, func(r feedRow) bool {
+		switch {
+		case compareSeqs(r.seq, c.o.Since) <= 0:
 			return true
+		case c.o.Descending: // a document that was updated meanwhile has moved away from the rows that are left
+			before[r.value.id]++
+			return before[r.value.id] <= given[r.value.id]
 		}
-		order := compareSeqs(r.seq, last)
-		return given && (order == 0 || (order < 0) != c.o.Descending)
+		return again && compareSeqs(r.seq, last) <= 0
 	})
-	slices.SortStableFunc(rows, func(a, b lookedUp) int { return compareSeqs(a.seq, b.seq) })
+	slices.SortStableFunc(rows, func(a, b feedRow) int { return compareSeqs(a.seq, b.seq) })
 	if err := d.countAfter(rows); err != nil {
 		return err
 	}
-	if c.o.Descending {
-		slices.Reverse(rows)
-	}
-	for i := range rows {
-		r := &rows[i]
-		if err := c.give(d, UpdateSeq{N: uint64(updates - r.after), Seq: r.seq}, &r.value); err != nil {
+	c.ahead.begin()
+	if !c.o.Descending {
+		if err := c.giveByWindows(d, updates, rows); err != nil || c.left == 0 {
 			return err
 		}
-		if c.left == 0 {
-			return nil
+		last, err := d.updateSeq()
+		if err == nil {
+			c.end.Last = last
 		}
+		return err
 	}
-	if !c.o.Descending {
-		c.end.Last, err = d.updateSeq()
+	moved := len(rows)
+	for moved > 0 && compareSeqs(rows[moved-1].seq, c.top) > 0 {
+		moved--
 	}
-	return err
+	slices.Reverse(rows[:moved])
+	if err := c.giveByWindows(d, updates, rows[:moved]); err != nil || moved == len(rows) {
+		return err
+	}
+	c.moved = true
+	return c.giveByWindows(d, updates, rows[moved:])
 }
 
-// countAfter fills in after. Rows that lie close together are counted from one to the next.
-func (d *dbRead) countAfter(rows []lookedUp) error {
-	for i := len(rows) - 1; i >= 0; i-- {
-		r := &rows[i]
-		if i+1 < len(rows) {
-			next := &rows[i+1]
-			if next.seq == r.seq {
-				r.after = next.after
-				continue
-			}
-			between, complete, err := d.countRows(r.seq, next.seq, int(seqBlockRows))
-			if err != nil {
-				return err
-			}
-			if complete {
-				r.after = next.after + between + 1
-				continue
-			}
-		}
-		var err error
-		if r.after, err = d.rowsAfter(r.seq); err != nil {
+// giveByWindows gives rows as long as there are to be any.
+func (c *changesScan) giveByWindows(d *dbRead, updates int64, rows []feedRow) error {
+	if c.left >= 0 {
+		rows = rows[:min(int64(len(rows)), c.left)]
+	}
+	for len(rows) > 0 {
+		n := min(len(rows), c.ahead.rows)
+		if err := c.giveRows(d, updates, rows[:n]); err != nil {
 			return err
 		}
+		rows = rows[n:]
 	}
 	return nil
 }
 
-// designRows finds the rows of all design documents.
-func (d *dbRead) designRows() ([]lookedUp, error) {
+// countAfter fills in after; rows ascend.
+func (d *dbRead) countAfter(rows []feedRow) error {
+	seqs := make([]Seq, len(rows))
+	for i := range rows {
+		seqs[i] = rows[i].seq
+	}
+	counts, err := d.rowsAfterEach(seqs)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		rows[i].after = counts[i]
+	}
+	return nil
+}
+
+// idLookup finds the rows of some documents.
+type idLookup struct {
+	ids  []string
+	done int       // ids looked up
+	rows []feedRow // of those
+}
+
+// find implements rowLookup. What an older snapshot said is held against the feed.
+func (l *idLookup) find(d *dbRead) ([]feedRow, error) {
+	if err := l.refresh(d); err != nil {
+		return nil, err
+	}
+	for l.done < len(l.ids) {
+		ids := l.ids[l.done:min(len(l.ids), l.done+leavesAhead)]
+		rows, err := d.lookUpEach(ids)
+		if err != nil {
+			return nil, err
+		}
+		l.rows = append(l.rows, rows...)
+		l.done += len(ids)
+		d.advance()
+	}
+	return slices.Clone(l.rows), nil
+}
+
+// refresh looks the documents up anew whose rows are not where an older snapshot had them.
+func (l *idLookup) refresh(d *dbRead) error {
+	if len(l.rows) == 0 {
+		return nil
+	}
+	keys := make([][]byte, len(l.rows))
+	for i := range l.rows {
+		keys[i] = d.keys.seqKey(nil, TagChanges, l.rows[i].seq)
+	}
+	values, err := d.r.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	var changed []string
+	kept := make([]feedRow, 0, len(l.rows))
+	for i, value := range values {
+		if value == nil {
+			changed = append(changed, l.rows[i].value.id)
+		} else {
+			kept = append(kept, l.rows[i])
+		}
+	}
+	rows, err := d.lookUpEach(changed)
+	if err == nil {
+		l.rows = append(kept, rows...)
+	}
+	return err
+}
+
+// lookUpEach finds the rows of documents that exist.
+func (d *dbRead) lookUpEach(ids []string) ([]feedRow, error) {
+	all, err := d.leavesEach(ids)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]feedRow, 0, len(ids))
+	for i, leaves := range all {
+		if n := len(leaves); n > 0 {
+			rows = append(rows, lookUp(ids[i], &leaves[n-1], n))
+		}
+	}
+	return rows, nil
+}
+
+// designLookup finds the rows of all design documents.
+type designLookup struct{}
+
+// find implements rowLookup.
+func (designLookup) find(d *dbRead) ([]feedRow, error) {
 	prefix := d.keys.sub(nil, TagRevs)
 	begin := kv.AppendString(prefix[:len(prefix):len(prefix)], "_design/")
 	end := kv.AppendString(prefix[:len(prefix):len(prefix)], "_design0")
 	// Without the byte that ends a text these bound all texts that begin with `_design/`.
 	it := d.r.Range(begin[:len(begin)-1], end[:len(end)-1], kv.RangeOptions{WantAll: true})
 	defer it.Close()
-	var rows []lookedUp
+	var rows []feedRow
 	var doc []byte // key of the document at hand
 	for it.Next() {
 		key := it.Key()

@@ -204,6 +204,7 @@ func walk(d *dbRead, prefix []byte, cursor *[]byte, fn func(suffix, value []byte
 		if *cursor == nil {
 			*cursor = []byte{}
 		}
+		d.advance()
 	}
 	return it.Err()
 }

@@ -101,6 +101,7 @@ func (c *dbCheck) checkDocs(d *dbRead) error {
 			return err
 		}
 		c.docs.last, c.docs.begun = doc.id, true
+		d.advance()
 		if len(doc.leaves) > 0 {
 			c.store.done++
 			c.store.progress(c.store.done, max(c.store.total, c.store.done))

@@ -87,29 +87,30 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 }
 
 // AllDBs calls fn for the names of the databases in the range, in byte order. Of o only the range, the direction, Skip and Limit
-// count.
+// count. On a store that limits the age of snapshots a long list goes on in a newer one.
 func (s *Store) AllDBs(ctx context.Context, o RangeOptions, fn func(name string) error) error {
 	prefix := rootKey(rootDBs)
-	begin, end := o.keys(prefix)
-	skip, left := o.Skip, o.Limit
-	return s.kv.View(ctx, func(r kv.ReadTx) error {
-		it := r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending})
-		defer it.Close()
-		for left != 0 && it.Next() {
-			if skip > 0 {
-				skip--
-				continue
+	return goOn(ctx, func() (advanced bool, err error) {
+		begin, end := o.keys(prefix)
+		err = s.kv.View(ctx, func(r kv.ReadTx) error {
+			it := r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending})
+			defer it.Close()
+			for o.Limit != 0 && it.Next() {
+				name, err := parseDBRecordKey(it.Key())
+				if err != nil {
+					return err
+				}
+				if o.Skip == 0 {
+					if err := fn(name); err != nil {
+						return err
+					}
+				}
+				o.took(name)
+				advanced = true
 			}
-			name, err := parseDBRecordKey(it.Key())
-			if err != nil {
-				return err
-			}
-			if err := fn(name); err != nil {
-				return err
-			}
-			left--
-		}
-		return it.Err()
+			return it.Err()
+		})
+		return advanced, err
 	})
 }
 

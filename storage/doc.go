@@ -27,6 +27,7 @@
 //	edit.go, replicate.go               what an edit or a replicated line does to a document's tree
 //	flush.go, claims.go                 what is stored of that
 //	alldocs.go, listrange.go, docscan.go  lists of ids, with documents
+//	readahead.go                        windows of rows whose documents and leaves are read together
 //	rank.go, rank/                      the counted skip list behind their offset
 //	local.go, purge.go, settings.go     _local documents, _purge, limits and the security object
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups

@@ -14,7 +14,9 @@ type winnerScan struct {
 	it      kv.Iterator
 	prefix  int
 	reverse bool
-	pushed  bool // the iterator's current row has not been looked at
+	// conflicts says that documents are given with theirs: every leaf that is not deleted has an entry.
+	conflicts bool
+	pushed    bool // the iterator's current row has not been looked at
 
 	current []byte // id that is being read; reverse: whose winner is known
 	leaf    []byte // key of the entry that chunks belong to
@@ -26,9 +28,10 @@ func (d *dbRead) scanWinners(o *RangeOptions) *winnerScan {
 	prefix := d.keys.sub(nil, TagDocs)
 	begin, end := o.keys(prefix)
 	return &winnerScan{
-		it:      d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending}),
-		prefix:  len(prefix),
-		reverse: o.Descending,
+		it:        d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending}),
+		prefix:    len(prefix),
+		reverse:   o.Descending,
+		conflicts: o.Conflicts,
 	}
 }
 
@@ -47,9 +50,17 @@ func (s *winnerScan) next() (*Document, error) {
 	}
 	for {
 		doc, err := s.nextDocument()
-		if err != nil || doc == nil || !doc.Deleted {
-			return doc, err
+		if err != nil || doc == nil {
+			return nil, err
 		}
+		if doc.Deleted {
+			continue
+		}
+		if n := len(doc.Conflicts); n > 0 { // ascending, the winner is the last one
+			doc.Conflicts = doc.Conflicts[:n-1]
+			slices.Reverse(doc.Conflicts)
+		}
+		return doc, nil
 	}
 }
 
@@ -75,6 +86,9 @@ func (s *winnerScan) nextDocument() (*Document, error) {
 			doc = &Document{ID: string(id)}
 		}
 		doc.Rev, doc.Deleted = rev, deleted
+		if s.conflicts && !deleted {
+			doc.Conflicts = append(doc.Conflicts, rev)
+		}
 		if err := s.readForward(doc); err != nil {
 			return nil, err
 		}
@@ -152,9 +166,16 @@ func (s *winnerScan) previousWinner() (*Document, error) {
 		}
 		s.current = append(s.current[:0], id...)
 		doc, err := s.readBackward(string(id), rev, deleted)
-		if err != nil || !deleted {
-			return doc, err
+		if err != nil {
+			return nil, err
 		}
+		if deleted {
+			continue
+		}
+		if s.conflicts {
+			err = s.readConflicts(doc)
+		}
+		return doc, err
 	}
 	return nil, s.it.Err()
 }
@@ -182,4 +203,28 @@ func (s *winnerScan) readBackward(id string, rev compat.Rev, deleted bool) (*Doc
 		s.chunks = s.chunks[:0]
 	}
 	return doc, s.assemble(doc, head)
+}
+
+// readConflicts reads what a descending scan has of a document behind its winner.
+func (s *winnerScan) readConflicts(doc *Document) error {
+	s.body = append(s.body[:0], doc.Body...) // the memory may be the iterator's
+	doc.Body = s.body
+	for s.it.Next() {
+		id, rest, err := kv.ReadText(s.it.Key()[s.prefix:])
+		if err != nil {
+			return corrupt("entry's key", err)
+		}
+		if !bytes.Equal(id, s.current) {
+			s.pushed = true
+			return nil
+		}
+		deleted, rev, below, err := parseLeafKey(rest)
+		if err != nil {
+			return err
+		}
+		if len(below) == 0 && !deleted {
+			doc.Conflicts = append(doc.Conflicts, rev)
+		}
+	}
+	return s.it.Err()
 }

@@ -23,6 +23,18 @@ type Document struct {
 	LocalSeq         uint64 // the number of the document's sequence
 }
 
+// addConflicts fills in what the options ask for of the leaves beside the winner, which is the last one.
+func (doc *Document) addConflicts(leaves []leafRecord, live, deleted bool) {
+	for i := len(leaves) - 2; i >= 0; i-- { // descending, live ones first
+		switch l := &leaves[i]; {
+		case l.Deleted && deleted:
+			doc.DeletedConflicts = append(doc.DeletedConflicts, l.Rev)
+		case !l.Deleted && live:
+			doc.Conflicts = append(doc.Conflicts, l.Rev)
+		}
+	}
+}
+
 // RevStatus says what is left of a revision.
 type RevStatus uint8
 

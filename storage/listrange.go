@@ -69,16 +69,13 @@ func (o *RangeOptions) clamp() {
 	}
 }
 
-// take counts a row that is about to be shown or skipped and moves the range behind it, so that a list can be continued in a
-// new snapshot. It tells whether to show the row.
-func (o *RangeOptions) take(id string) bool {
+// took counts a row that was shown or skipped and moves the range behind it, so that a list can be continued in a new snapshot.
+func (o *RangeOptions) took(id string) {
 	o.Start = Bound{ID: id, Set: true, Exclusive: true}
-	if o.Skip > 0 {
+	switch {
+	case o.Skip > 0:
 		o.Skip--
-		return false
-	}
-	if o.Limit > 0 {
+	case o.Limit > 0:
 		o.Limit--
 	}
-	return true
 }

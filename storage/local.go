@@ -98,60 +98,127 @@ func parseLocal(value []byte) (rev compat.Rev, body []byte, chunked bool, length
 
 // openLocal reads a local document; a revision that is asked for is never found.
 func (d *dbRead) openLocal(id string, o OpenOptions) (*Document, error) {
-	key := d.keys.local(nil, id)
-	value, err := d.r.Get(key)
+	value, err := d.r.Get(d.keys.local(nil, id))
 	if err != nil {
 		return nil, err
 	}
 	if value == nil || !o.Rev.IsZero() {
 		return nil, compat.ErrMissing
 	}
+	return d.localOf(id, value)
+}
+
+// localOf completes a local document whose own value is at hand.
+func (d *dbRead) localOf(id string, value []byte) (*Document, error) {
 	rev, body, chunked, length, err := parseLocal(value)
 	if err != nil {
 		return nil, err
 	}
 	if chunked {
-		body, err = d.readChunks(key, length)
+		body, err = d.readChunks(d.keys.local(nil, id), length)
 	}
 	return &Document{ID: id, Rev: rev, Body: bytes.Clone(body)}, err
+}
+
+// localRow fills in the row of a local document.
+func (d *dbRead) localRow(r *ListRow, value []byte, withDoc bool) (err error) {
+	r.Found = true
+	if !withDoc {
+		r.Rev, _, _, _, err = parseLocal(value)
+		return err
+	}
+	if r.Doc, err = d.localOf(r.ID, value); err == nil {
+		r.Rev = r.Doc.Rev
+	}
+	return err
 }
 
 // LocalDocs calls row for the local documents in the range. There is no header: CouchDB counts them nowhere.
 func (db *DB) LocalDocs(ctx context.Context, o RangeOptions, row func(*ListRow) error) error {
 	return db.viewOn(ctx, func(d *dbRead) error {
-		prefix := d.keys.sub(nil, TagLocal)
-		begin, end := o.keys(prefix)
-		it := d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending})
-		defer it.Close()
-		for o.Limit != 0 && it.Next() {
-			id, rest, err := kv.ReadString(it.Key()[len(prefix):])
-			if err != nil {
-				return corrupt("local document's key", err)
+		s := localScan{reverse: o.Descending, prefix: len(d.keys.sub(nil, TagLocal))}
+		begin, end := o.keys(d.keys.sub(nil, TagLocal))
+		s.it = d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending})
+		defer s.it.Close()
+		var r ListRow
+		for o.Limit != 0 {
+			doc, err := s.next(o.IncludeDocs)
+			if err != nil || doc == nil {
+				return err
 			}
-			if len(rest) > 0 {
-				continue // a chunk
+			r = ListRow{ID: doc.ID, Found: true, Rev: doc.Rev}
+			if o.IncludeDocs {
+				r.Doc = doc
 			}
-			if !o.take(id) {
-				continue
-			}
-			if err := d.localRow(id, it.Value(), o, row); err != nil {
+			if err := d.giveRow(&o, &r, row); err != nil {
 				return err
 			}
 		}
-		return it.Err()
+		return nil
 	})
 }
 
-func (d *dbRead) localRow(id string, value []byte, o RangeOptions, row func(*ListRow) error) error {
-	rev, _, _, _, err := parseLocal(value)
-	if err != nil {
-		return err
+// localScan reads local documents from one range; the chunks of a large one are next to its own value.
+type localScan struct {
+	it      kv.Iterator
+	prefix  int
+	reverse bool
+	pushed  bool // the iterator's current row has not been looked at
+	chunks  []byte
+	parts   [][]byte // of a descending scan: the chunks seen, whose own value comes next
+}
+
+// next gives the next local document, nil at the end. Without withBody it has none. It is valid until the next call.
+func (s *localScan) next(withBody bool) (*Document, error) {
+	s.parts = s.parts[:0]
+	for s.pushed || s.it.Next() {
+		s.pushed = false
+		id, chunk, err := kv.ReadString(s.it.Key()[s.prefix:])
+		if err != nil {
+			return nil, corrupt("local document's key", err)
+		}
+		if len(chunk) > 0 {
+			if withBody && s.reverse {
+				s.parts = append(s.parts, bytes.Clone(s.it.Value()))
+			}
+			continue
+		}
+		rev, body, chunked, length, err := parseLocal(s.it.Value())
+		if err != nil {
+			return nil, err
+		}
+		doc := &Document{ID: id, Rev: rev, Body: body}
+		if chunked && withBody {
+			doc.Body, err = s.joined(id, length)
+		}
+		return doc, err
 	}
-	r := ListRow{ID: id, Found: true, Rev: rev}
-	if o.IncludeDocs {
-		if r.Doc, err = d.openLocal(id, OpenOptions{}); err != nil {
-			return err
+	return nil, s.it.Err()
+}
+
+// joined is a body in chunks.
+func (s *localScan) joined(id string, length int) ([]byte, error) {
+	s.chunks = s.chunks[:0]
+	if s.reverse {
+		for i := len(s.parts) - 1; i >= 0; i-- {
+			s.chunks = append(s.chunks, s.parts[i]...)
 		}
 	}
-	return row(&r)
+	for !s.reverse && len(s.chunks) < length && s.it.Next() {
+		own, chunk, err := kv.ReadString(s.it.Key()[s.prefix:])
+		if err != nil {
+			return nil, corrupt("local document's key", err)
+		}
+		if s.pushed = own != id || len(chunk) == 0; s.pushed {
+			break
+		}
+		s.chunks = append(s.chunks, s.it.Value()...)
+	}
+	if err := s.it.Err(); err != nil {
+		return nil, err
+	}
+	if len(s.chunks) != length {
+		return nil, corrupt("chunks", nil)
+	}
+	return s.chunks, nil
 }

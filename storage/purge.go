@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/kv"
 )
 
 // Purge removes leaves for good: no tombstone is left, and ancestors that only they had go with them. It answers, in the order
@@ -130,19 +129,15 @@ func (t *dbTx) notePurges(requests []IDRevs) error {
 // PurgedInfos lists the purge requests that are remembered, each once, ordered by id, then by revisions.
 func (db *DB) PurgedInfos(ctx context.Context) ([]IDRevs, error) {
 	var infos []IDRevs
+	var cursor []byte
 	err := db.viewOn(ctx, func(d *dbRead) error {
-		infos = nil
-		begin, end := children(d.keys.sub(nil, TagPurges))
-		it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
-		defer it.Close()
-		for it.Next() {
-			info, err := parsePurge(it.Value())
-			if err != nil {
-				return err
+		return walk(d, d.keys.sub(nil, TagPurges), &cursor, func(_, value []byte) error {
+			info, err := parsePurge(value)
+			if err == nil {
+				infos = append(infos, info)
 			}
-			infos = append(infos, info)
-		}
-		return it.Err()
+			return err
+		})
 	})
 	slices.SortFunc(infos, compareIDRevs)
 	return slices.CompactFunc(infos, func(a, b IDRevs) bool { return compareIDRevs(a, b) == 0 }), err

@@ -190,47 +190,86 @@ func (d *dbRead) rowsAfter(seq Seq) (int64, error) {
 		}
 		return counts[0] + counts[1], nil
 	}
-	total, end := int64(0), Seq{}
-	for level := seqLevels - 1; level >= 0; level-- {
-		n, first, err := d.blocksAfter(level, seq, end)
-		if err != nil {
-			return 0, err
-		}
-		total += n
-		if first != (Seq{}) {
-			end = first
-		}
+	counts, err := d.rowsAfterEach([]Seq{seq})
+	if err != nil {
+		return 0, err
 	}
-	n, _, err := d.countRows(seq, end, 0)
-	return total + n, err
+	return counts[0], nil
 }
 
-// blocksAfter sums the counts of the blocks of one level that begin after seq and before end (if end is not zero), and tells
-// where the first of them begins.
-func (d *dbRead) blocksAfter(level int, seq, end Seq) (n int64, first Seq, err error) {
-	prefix := d.keys.seqLevel(nil, level)
-	it := d.r.Snapshot().Range(d.seqRange(prefix, seq, end, kv.RangeOptions{WantAll: true}))
-	defer it.Close()
-	for it.Next() {
-		if first == (Seq{}) {
-			if first, err = parseSeq(it.Key()); err != nil {
-				return 0, first, err
+// rowsAfterEach is rowsAfter for several sequences, which ascend and are not zero. On each level it counts the blocks that lie
+// behind a sequence in the block of the level above that the sequence is in; sequences of one block share a read, and all reads of a
+// level go together.
+func (d *dbRead) rowsAfterEach(seqs []Seq) ([]int64, error) {
+	counts := make([]int64, len(seqs))
+	ends := make([]Seq, len(seqs)) // where the block ends that is being looked into; zero: at the end of the feed
+	for level := seqLevels - 1; level >= 0; level-- {
+		if err := d.countLevel(d.keys.seqLevel(nil, level), seqs, ends, counts, counter); err != nil {
+			return nil, err
+		}
+	}
+	one := func([]byte) int64 { return 1 }
+	err := d.countLevel(d.keys.sub(nil, TagChanges), seqs, ends, counts, one)
+	return counts, err
+}
+
+// countLevel adds what lies between each sequence and its end, and moves the end to the first of it. weight tells what a value counts.
+func (d *dbRead) countLevel(prefix []byte, seqs, ends []Seq, counts []int64, weight func([]byte) int64) error {
+	var from [leavesAhead + 1]int // of each group of sequences with the same end, the first one
+	for at := 0; at < len(seqs); {
+		var its [leavesAhead]kv.Iterator
+		groups := 0
+		for ; at < len(seqs) && groups < len(its); groups++ {
+			from[groups] = at
+			its[groups] = d.r.Snapshot().Range(d.seqRange(prefix, seqs[at], ends[at], kv.RangeOptions{WantAll: true}))
+			for end := ends[at]; at < len(seqs) && ends[at] == end; {
+				at++
 			}
 		}
-		n += counter(it.Value())
+		from[groups] = at
+		var failure error
+		for n, it := range its[:groups] {
+			if failure == nil {
+				begin, end := from[n], from[n+1]
+				failure = countGroup(it, seqs[begin:end], ends[begin:end], counts[begin:end], weight)
+			}
+			_ = it.Close()
+		}
+		if failure != nil {
+			return failure
+		}
 	}
-	return n, first, it.Err()
+	return nil
 }
 
-// countRows counts the rows after seq and before end (if end is not zero) one by one, up to a limit if that is not 0.
-func (d *dbRead) countRows(seq, end Seq, limit int) (n int64, complete bool, err error) {
-	prefix := d.keys.sub(nil, TagChanges)
-	it := d.r.Snapshot().Range(d.seqRange(prefix, seq, end, kv.RangeOptions{WantAll: true, Limit: limit}))
-	defer it.Close()
-	for it.Next() {
-		n++
+// countGroup drains a range that begins behind the first of some sequences.
+func countGroup(it kv.Iterator, seqs, ends []Seq, counts []int64, weight func([]byte) int64) error {
+	behind := make([]int64, len(seqs)) // between each sequence and the next one
+	first := make([]Seq, len(seqs))    // the first there, zero for none
+	for at := 0; it.Next(); {
+		seq, err := parseSeq(it.Key())
+		if err != nil {
+			return err
+		}
+		for at+1 < len(seqs) && compareSeqs(seqs[at+1], seq) < 0 {
+			at++
+		}
+		if behind[at] += weight(it.Value()); first[at] == (Seq{}) {
+			first[at] = seq
+		}
 	}
-	return n, limit == 0 || n < int64(limit), it.Err()
+	total, end := int64(0), Seq{}
+	for i := len(seqs) - 1; i >= 0; i-- {
+		total += behind[i]
+		counts[i] += total
+		if first[i] != (Seq{}) {
+			end = first[i]
+		}
+		if end != (Seq{}) {
+			ends[i] = end
+		}
+	}
+	return it.Err()
 }
 
 // seqRange is the range of keys with a prefix and sequences after one and before another, or all if that is zero.

@@ -26,7 +26,12 @@ type dbRead struct {
 	rec  record
 	keys space
 	name string
+	// advanced is set when a part of the work is done for good; see viewOn.
+	advanced bool
 }
+
+// advance notes that what was done so far need not be done again in another snapshot.
+func (d *dbRead) advance() { d.advanced = true }
 
 // dbTx is a read-write transaction on one database. Counters and sequences are collected in it and written by finish.
 type dbTx struct {
@@ -80,20 +85,33 @@ func (db *DB) view(ctx context.Context, fn func(*dbRead) error) error {
 }
 
 // viewOn is view for reads that can go on with a new snapshot: when a snapshot has become too old for the store, fn is called
-// again and starts over or goes on where it was. Only a store that gives nothing but snapshots too old ends it.
+// again and starts over or goes on where it was. fn says with dbRead.advance that it will not have to do all of it again; snapshots
+// in a row that were too old for any progress end it.
 func (db *DB) viewOn(ctx context.Context, fn func(*dbRead) error) error {
-	const maxFailures = 10
-	lifetime := time.Duration(db.store.limits.ReadTime) * time.Millisecond
-	for failures := 0; ; {
-		began := time.Now()
-		err := db.view(ctx, fn)
+	return goOn(ctx, func() (advanced bool, err error) {
+		err = db.view(ctx, func(d *dbRead) error {
+			err := fn(d)
+			advanced = d.advanced
+			return err
+		})
+		return advanced, err
+	})
+}
+
+// maxAged is how many snapshots in a row may become too old without progress.
+const maxAged = 10
+
+// goOn calls read until it does not fail with kv.ErrTooOld any more, or does so again and again without having advanced.
+func goOn(ctx context.Context, read func() (advanced bool, err error)) error {
+	for aged := 1; ; aged++ {
+		advanced, err := read()
 		if !errors.Is(err, kv.ErrTooOld) || ctx.Err() != nil {
 			return err
 		}
-		if failures++; lifetime > 0 && time.Since(began) > lifetime/2 {
-			failures = 0
+		if advanced {
+			aged = 0
 		}
-		if failures == maxFailures {
+		if aged == maxAged {
 			return err
 		}
 	}

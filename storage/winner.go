@@ -83,14 +83,7 @@ func (d *dbRead) openWinnerOf(id string, leaves []leafRecord, o OpenOptions) (*D
 			return nil, err
 		}
 	}
-	for i := len(leaves) - 2; i >= 0; i-- { // descending, live ones first
-		switch l := &leaves[i]; {
-		case l.Deleted && o.DeletedConflicts:
-			doc.DeletedConflicts = append(doc.DeletedConflicts, l.Rev)
-		case !l.Deleted && o.Conflicts:
-			doc.Conflicts = append(doc.Conflicts, l.Rev)
-		}
-	}
+	doc.addConflicts(leaves, o.Conflicts, o.DeletedConflicts)
 	if o.LocalSeq {
 		if doc.LocalSeq, err = d.seqNumber(winner.seq); err != nil {
 			return nil, err
@@ -177,35 +170,4 @@ func (d *dbRead) historyStatus(id string) (map[compat.Rev]RevStatus, error) {
 		}
 	}
 	return kept, it.Err()
-}
-
-// openAncestor reads a replaced revision, nil if its body is gone.
-func (d *dbRead) openAncestor(id string, rev compat.Rev) (*Document, error) {
-	e, found, err := d.readEntry(d.keys.history(nil, id, rev))
-	if err != nil || !found {
-		return nil, err
-	}
-	e.body = bytes.Clone(e.body)
-	return newDocument(id, rev, e.deleted, e), nil
-}
-
-// openRevOf reads any revision of a document, nil if it is missing.
-func (d *dbRead) openRevOf(id string, leaves []leafRecord, rev compat.Rev, o OpenOptions) (*Document, error) {
-	for i := range leaves {
-		if leaves[i].Rev == rev {
-			return d.openLeaf(id, &leaves[i], o)
-		}
-	}
-	for i := range leaves {
-		l := &leaves[i]
-		if !l.Has(rev) {
-			continue
-		}
-		doc, err := d.openAncestor(id, rev)
-		if doc != nil && o.Revs {
-			doc.Revs = d.visibleRevs(l, rev)
-		}
-		return doc, err
-	}
-	return nil, nil
 }

@@ -16,7 +16,10 @@ var emptyValue = []byte{}
 // may be called twice.
 type rangeIterator struct {
 	r       *reader
-	it      *pebble.Iterator // nil: at the end
+	lower   []byte           // until the first row is asked for, with upper: the stored keys
+	upper   []byte           //
+	waiting bool             // Pebble's iterator is not there yet
+	it      *pebble.Iterator // nil: at the end, or waiting
 	value   []byte
 	err     error
 	rows    int
@@ -25,13 +28,20 @@ type rangeIterator struct {
 	placed  bool
 }
 
-// open places it before the first row of begin <= key < end, which is neither empty nor reversed.
+// open places it before the first row of begin <= key < end, which is neither empty nor reversed. Pebble's iterator is taken when the
+// first row is asked for: of ranges that are opened together and read one after the other, all then use the transaction's one.
 func (i *rangeIterator) open(r *reader, begin, end []byte, opts kv.RangeOptions) {
-	*i = rangeIterator{r: r, limit: opts.Limit, reverse: opts.Reverse}
+	*i = rangeIterator{r: r, limit: opts.Limit, reverse: opts.Reverse, waiting: true,
+		lower: appendStored(i.lower[:0], begin), upper: appendStored(i.upper[:0], end)}
 	if i.err = r.cancelled(); i.err != nil {
-		return
+		i.waiting = false
 	}
-	it, err := r.rangeOver(begin, end)
+}
+
+// begin takes Pebble's iterator.
+func (i *rangeIterator) begin() {
+	i.waiting = false
+	it, err := i.r.iterator(i.lower, i.upper)
 	if err != nil {
 		i.err = translate(err)
 		return
@@ -41,6 +51,9 @@ func (i *rangeIterator) open(r *reader, begin, end []byte, opts kv.RangeOptions)
 
 // Next implements kv.Iterator.
 func (i *rangeIterator) Next() bool {
+	if i.waiting {
+		i.begin()
+	}
 	if i.it == nil || (i.limit > 0 && i.rows == i.limit) {
 		return false
 	}
@@ -112,6 +125,7 @@ func (i *rangeIterator) Err() error { return i.err }
 
 // Close implements kv.Iterator.
 func (i *rangeIterator) Close() error {
+	i.waiting = false
 	if i.it != nil {
 		i.end()
 	}

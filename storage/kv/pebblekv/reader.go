@@ -21,8 +21,7 @@ type reader struct {
 	ranges []*rangeIterator // all that were handed out, for reuse by the next transaction
 	used   int              // how many of ranges belong to this transaction
 	values []byte           // room for the values of Get
-	lower  []byte           // scratch, for stored keys
-	upper  []byte
+	lower  []byte           // scratch, for a stored key
 }
 
 // maxKeptValues bounds the room for values that a pooled reader keeps.
@@ -48,7 +47,7 @@ func newReader(ctx context.Context, snap *snapshot) *reader {
 func (r *reader) close() {
 	for _, it := range r.ranges[:r.used] {
 		it.Close()
-		*it = rangeIterator{}
+		*it = rangeIterator{lower: it.lower, upper: it.upper}
 	}
 	r.used = 0
 	if r.spare != nil {
@@ -110,12 +109,6 @@ func (r *reader) iterator(lower, upper []byte) (*pebble.Iterator, error) {
 		return it, nil
 	}
 	return r.snap.iterator(lower, upper)
-}
-
-// rangeOver returns an iterator over begin <= key < end.
-func (r *reader) rangeOver(begin, end []byte) (*pebble.Iterator, error) {
-	r.lower, r.upper = appendStored(r.lower[:0], begin), appendStored(r.upper[:0], end)
-	return r.iterator(r.lower, r.upper)
 }
 
 // giveBack keeps an iterator that has met no error for the next read.
