@@ -22,7 +22,8 @@
 // auth.go runs the authentication handlers (sub-package auth knows passwords, cookies and tokens), userdirectory.go finds users and
 // remembers them, peruser.go follows the users database. users.go is what happens to user documents on their way in and out,
 // validate.go the rules that the store applies inside a document's transaction. settings.go and authsettings.go hold the parsed
-// configuration (sub-package config), stats.go the counters; loglimit.go keeps lines of the log short.
+// configuration (sub-package config), stats.go the counters; loglimit.go keeps lines of the log short,
+// bodybudget.go the bodies of all requests within the memory there is.
 //
 // # Invariants
 //

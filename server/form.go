@@ -23,7 +23,7 @@ func postForm(c *Call) error {
 	if err := compat.ValidateDocID(id, rules.IDs); err != nil {
 		return err
 	}
-	form, err := compat.ReadDocForm(c.Header("Content-Type"), c.BodyReader(), c.set.maxRequestSize)
+	form, err := compat.ReadDocForm(c.Header("Content-Type"), heldBody{c}, c.set.maxRequestSize)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"io"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -22,13 +21,13 @@ func (c *Call) putRelated(id string, replicated bool, rules compat.DocRules) err
 	if err != nil {
 		return err
 	}
-	text, err := readLimited(part, c.set.maxRequestSize)
+	text, err := c.readLimited(part, c.set.maxRequestSize)
 	if err != nil {
 		return bodyError(err)
 	}
-	value, err := ejson.Parse(text)
+	value, err := c.parse(text)
 	if err != nil {
-		return compat.ErrInvalidJSON
+		return err
 	}
 	d, err := compat.ParseDocument(value, rules)
 	if err != nil {

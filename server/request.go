@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -14,16 +13,19 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// requestBody wraps the request's body: it knows whether all of it was read and how long that took.
+// requestBody wraps the request's body: it knows whether all of it was read, how long that took, and what memory it has of the budget of
+// all bodies.
 type requestBody struct {
-	r     io.ReadCloser
-	ended bool
-	read  int64
-	took  time.Duration
+	r      io.ReadCloser
+	ended  bool
+	failed error // what broke the body off
+	read   int64
+	took   time.Duration
+	share  bodyShare
 }
 
-func newRequestBody(r *http.Request) *requestBody {
-	return &requestBody{r: r.Body, ended: r.Body == nil || r.Body == http.NoBody}
+func newRequestBody(r *http.Request, budget *bodyBudget) *requestBody {
+	return &requestBody{r: r.Body, ended: r.Body == nil || r.Body == http.NoBody, share: bodyShare{budget: budget}}
 }
 
 // Read implements io.Reader.
@@ -34,6 +36,9 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	b.read += int64(n)
 	if err != nil {
 		b.ended = true
+		if err != io.EOF {
+			b.failed = err
+		}
 	}
 	return n, err
 }
@@ -77,33 +82,38 @@ func (c *Call) BodyReader() io.Reader {
 	return c.body
 }
 
-// ReadBody reads the whole body, decompressed, within chttpd/max_http_request_size.
-func (c *Call) ReadBody() ([]byte, error) {
-	limit := c.set.maxRequestSize
+// ReadBody reads the whole body, decompressed, within chttpd/max_http_request_size and the memory that bodies share.
+func (c *Call) ReadBody() ([]byte, error) { return c.readBody(c.set.maxRequestSize) }
+
+// smallBody bounds the bodies of requests that are never large: logins.
+const smallBody = 64 << 10
+
+// readBody is ReadBody with a limit in bytes, which holds for the body as sent and as decompressed.
+func (c *Call) readBody(limit int64) ([]byte, error) {
 	if c.r.ContentLength > limit {
 		return nil, compat.ErrRequestTooLarge
 	}
-	raw, err := c.readRaw(limit)
-	if err != nil {
-		return nil, bodyError(err)
-	}
 	encodings, set := c.r.Header["Content-Encoding"]
-	if !set || encodings[0] == "identity" {
+	switch {
+	case !set || encodings[0] == "identity":
+		raw, err := c.readRaw(limit)
+		if err != nil {
+			return nil, bodyError(err)
+		}
 		return raw, nil
-	}
-	if encodings[0] != "gzip" {
+	case encodings[0] != "gzip":
 		return nil, compat.NewError(compat.KindBadContentType, encodings[0]+" is not a supported content encoding.")
 	}
-	return gunzip(raw, limit)
+	return c.gunzip(limit)
 }
 
 // maxTrusted is how much memory a Content-Length alone gets; for more the bytes have to come.
-const maxTrusted = 1 << 20
+const maxTrusted = freeBody
 
 func (c *Call) readRaw(limit int64) ([]byte, error) {
 	n := c.r.ContentLength
 	if n < 0 || n > maxTrusted {
-		return readLimited(c.body, limit)
+		return c.readLimited(c.body, limit)
 	}
 	raw := make([]byte, n)
 	_, err := io.ReadFull(c.body, raw)
@@ -113,19 +123,32 @@ func (c *Call) readRaw(limit int64) ([]byte, error) {
 	return raw, err
 }
 
-func gunzip(raw []byte, limit int64) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(raw))
+// maxInflation is how much larger than sent a body may be that is larger than a megabyte. JSON of real documents comes to some
+// twenty times, equal bytes to a thousand.
+const maxInflation = 200
+
+// gunzip reads a compressed body; only the decompressed bytes are held.
+func (c *Call) gunzip(limit int64) ([]byte, error) {
+	z, err := gzip.NewReader(c.body)
 	if err != nil {
-		return nil, errNotGzip
+		return nil, c.gzipError(err)
 	}
-	out, err := readLimited(z, limit)
-	if errors.Is(err, compat.ErrRequestTooLarge) {
-		return nil, err
-	}
+	out, err := c.readLimited(z, limit)
 	if err != nil {
-		return nil, errNotGzip
+		return nil, c.gzipError(err)
 	}
 	return out, nil
+}
+
+// gzipError tells a body that is no gzip from one that broke off.
+func (c *Call) gzipError(err error) error {
+	if _, wire := compat.AsError(err); wire || c.r.Context().Err() != nil {
+		return err
+	}
+	if c.body.failed != nil {
+		return bodyError(c.body.failed)
+	}
+	return errNotGzip
 }
 
 // The parts that readLimited reads: the first is small, each is twice the one before.
@@ -134,14 +157,19 @@ const (
 	lastPart  = 8 << 20
 )
 
-// readLimited reads to the end, or fails with ErrRequestTooLarge when there are more than limit bytes. It holds twice the
-// bytes at its end, where a buffer that grows would have thrown away several times as many.
-func readLimited(r io.Reader, limit int64) ([]byte, error) {
+// readLimited reads to the end, or fails with ErrRequestTooLarge when there are more than limit bytes, or more than maxInflation
+// allows. It holds twice the bytes at its end, where a buffer that grows would have thrown away several times as many.
+func (c *Call) readLimited(r io.Reader, limit int64) ([]byte, error) {
 	var parts [][]byte
 	var total int64
 	for size := firstPart; ; size = min(2*size, lastPart) {
+		if total+int64(size) > freeBody {
+			if err := c.takeMemory(bodyCopies * int64(size)); err != nil {
+				return nil, err
+			}
+		}
 		part, err := readPart(r, size)
-		if total += int64(len(part)); total > limit {
+		if total += int64(len(part)); total > limit || total > 1<<20 && total/maxInflation > c.body.read {
 			return nil, compat.ErrRequestTooLarge
 		}
 		parts = append(parts, part)
@@ -170,6 +198,29 @@ func readPart(r io.Reader, size int) (part []byte, err error) {
 	return part[:n], err
 }
 
+// takeMemory asks for bytes of the budget of all bodies; they are given back when the request ends.
+func (c *Call) takeMemory(n int64) error {
+	share := &c.body.share
+	if share.held == 0 {
+		share.nobody = c.user.Name == ""
+	}
+	return share.take(c.Context(), n)
+}
+
+// heldBody streams the body to a reader that keeps it in memory.
+type heldBody struct{ c *Call }
+
+// Read implements io.Reader.
+func (h heldBody) Read(p []byte) (int, error) {
+	n, err := h.c.body.Read(p)
+	if n > 0 {
+		if err := h.c.takeMemory(bodyCopies * int64(n)); err != nil {
+			return 0, err
+		}
+	}
+	return n, err
+}
+
 // bodyError keeps errors with a wire meaning; all others say that the client broke off or framed the body wrongly.
 func bodyError(err error) error {
 	if e, ok := compat.AsError(err); ok {
@@ -195,6 +246,16 @@ func (c *Call) JSONBody() (ejson.Value, error) {
 	raw, err := c.ReadBody()
 	if err != nil {
 		return ejson.Value{}, err
+	}
+	return c.parse(raw)
+}
+
+// parse parses a body once there is memory for it.
+func (c *Call) parse(raw []byte) (ejson.Value, error) {
+	if len(raw) > freeBody {
+		if err := c.takeMemory(ejson.TapeSize(raw)); err != nil {
+			return ejson.Value{}, err
+		}
 	}
 	v, err := c.parser().Parse(raw)
 	if err != nil {

@@ -121,8 +121,14 @@ func (c *Call) fail(err error) error {
 	if e.Kind == compat.KindMethodNotAllowed && e.Allow != "" {
 		c.SetHeader("Allow", e.Allow)
 	}
+	if e.Kind == compat.KindServiceUnavailable {
+		c.SetHeader("Retry-After", retryAfter)
+	}
 	return c.errorBody(e.Status(), e)
 }
+
+// retryAfter is when clients should come back that were refused for what others do at the moment, in seconds.
+const retryAfter = "5"
 
 // unexpected logs an error that has no wire meaning and makes the client's part of it. Where the client is gone there is none:
 // the connection is closed, as CouchDB does with requests that break off.

@@ -44,6 +44,8 @@ type Options struct {
 	Web    string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue
+	// Memory is how many bytes the process may take in all; bodies of requests share half of it. 0: they have no bound together.
+	Memory int64
 	// Metrics are what _prometheus shows besides the server's own.
 	Metrics []prometheus.Collector
 }
@@ -60,6 +62,7 @@ type Server struct {
 	node     string
 	web      *os.Root // the web interface, nil without one
 	settings atomic.Pointer[settings]
+	bodies   *bodyBudget
 	routes   *node
 	handle   Handler
 	calls    sync.Pool
@@ -93,6 +96,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		store: o.Store, views: o.Views, fields: o.Fields, js: o.JS, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(),
+		bodies: newBodyBudget(o.Memory),
 		routes: newRouter(routes), handle: compose(dispatch), stopping: make(chan struct{}),
 	}
 	if s.node = o.Node; s.node == "" {
@@ -169,8 +173,10 @@ func (s *Server) serve(ec echo.Context) error {
 	conn.Begin()
 	*c = Call{
 		srv: s, set: s.settings.Load(), echo: ec, r: r, w: ec.Response(), conn: conn,
-		body: newRequestBody(r),
+		body: newRequestBody(r, s.bodies),
 	}
+	body := c.body
+	defer body.share.release() // also where the answer is broken off by a panic
 	err := s.handle(c)
 	if c.json != nil {
 		c.json.Release()

@@ -179,7 +179,7 @@ func (c *Call) readLogin() (login credentials, err error) {
 
 // formFields reads a form. The first of several equal names counts; what is escaped wrongly stays as it is.
 func (c *Call) formFields() (map[string]string, error) {
-	raw, err := c.ReadBody()
+	raw, err := c.readBody(smallBody)
 	if err != nil {
 		return nil, err
 	}
@@ -203,14 +203,14 @@ func formText(s string) string {
 
 // jsonFields reads an object of strings. CouchDB crashes on other values; the answers are those of its crashes.
 func (c *Call) jsonFields() (map[string]string, error) {
-	raw, err := c.ReadBody()
+	raw, err := c.readBody(smallBody)
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.parser().Parse(raw)
+	v, err := c.parse(raw)
 	switch {
 	case err != nil:
-		return nil, compat.ErrInvalidJSON
+		return nil, err
 	case v.Kind() != ejson.Object:
 		return nil, compat.Named(compat.KindUnknown, "badmatch", v.Text())
 	}

@@ -96,7 +96,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	}
 	if err == nil {
 		a.server, err = server.New(server.Options{
-			Store: a.store, JS: a.js, Views: a.views, Fields: a.fields, Jobs: a.jobs, Config: a.config, Log: log, Node: nodeName(), Web: o.webDir, Metrics: a.collectors(),
+			Store: a.store, JS: a.js, Views: a.views, Fields: a.fields, Jobs: a.jobs, Config: a.config, Log: log, Node: nodeName(), Web: o.webDir, Metrics: a.collectors(), Memory: limitMemory(a.config),
 		})
 	}
 	if err != nil {

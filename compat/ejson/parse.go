@@ -2,6 +2,9 @@ package ejson
 
 import "math"
 
+// largeText is the size from which on a text's values are counted before they are read.
+const largeText = 1 << 20
+
 // Parse reads one JSON text, which may be surrounded by blanks. The result refers to src. The only errors are ErrSyntax
 // and ErrTooLarge.
 func (p *Parser) Parse(src []byte) (Value, error) {
@@ -9,6 +12,9 @@ func (p *Parser) Parse(src []byte) (Value, error) {
 		return Value{}, ErrTooLarge
 	}
 	p.src, p.nodes, p.open, p.dirty, p.outOfRange = src, p.nodes[:0], p.open[:0], 0, false
+	if len(src) > largeText && cap(p.nodes) < largeText {
+		p.nodes = make([]node, 0, maxNodes(src)) // in one piece: a tape that grows holds more than twice its size
+	}
 	if !p.run() || p.outOfRange && p.rangeError() {
 		p.nodes = p.nodes[:0]
 		return Value{}, ErrSyntax

@@ -143,6 +143,7 @@ var Settings = []Setting{
 	{"replicator", "verify_ssl_certificates", "false", "Whether certificates of https endpoints are verified."},
 	{"replicator", "worker_batch_size", "500", "Changes that a worker of a replication takes at once."},
 	{"replicator", "worker_processes", "4", "Workers of a replication."},
+	{"settee", "memory", "auto", "Bytes of memory that the server process stays below, those of JavaScript workers not counted; auto is nine tenths of the container's or the machine's. Half of it is for bodies of requests. Needs a restart; the environment's GOMEMLIMIT goes first. Not in CouchDB."},
 	{"smoosh", "cleanup_channels", "index_cleanup", "Whether indexes that no design document has any more are removed by themselves, five minutes after; empty is no."},
 	{"ssl", "cacert_file", "", "PEM file of the authorities whose client certificates are accepted; needs a restart, as all of this section but the files."},
 	{"ssl", "cert_file", "", "PEM file of the certificate and its chain; read again when it changes."},

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package main
+
+import "math"
+
+// processMemory is the limit of the process's data, math.MaxUint64 for none.
+func processMemory() uint64 { return math.MaxUint64 }
