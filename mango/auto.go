@@ -285,14 +285,18 @@ func sortAccess(s *Selector, d *fieldindex.Definition, sort []string) *access {
 	return &access{field: sort[0], ranges: []fieldindex.Range{{Path: path}}, class: accessPath}
 }
 
-// checkAuto reads {"exclude": [field, …]}, what `index` of POST /db/_index is for the type "auto".
+// checkAuto reads {"exclude": [field, …], "depth": n, "max_values": n}, what `index` of POST /db/_index is for the type "auto".
 func checkAuto(given ejson.Value) error {
-	bad := compat.Named(compat.KindBadRequest, "invalid_index", "Indexes of type auto must be an object with `exclude`, a list of fields, at most.")
+	bad := compat.Named(compat.KindBadRequest, "invalid_index", "Indexes of type auto must be an object with `exclude`, a list of fields, `depth` and `max_values` at most.")
 	if given.Kind() != ejson.Object {
 		return bad
 	}
 	for name, v := range given.Members() {
-		if !name.TextIs("exclude") || v.Kind() != ejson.Array {
+		switch {
+		case name.TextIs(fieldindex.MemberExclude) && v.Kind() == ejson.Array:
+		case name.TextIs(fieldindex.MemberDepth) && within(v, fieldindex.MaxDepth), name.TextIs(fieldindex.MemberValues) && within(v, fieldindex.MaxValues):
+			continue
+		default:
 			return bad
 		}
 		for field := range v.Elements() {
@@ -302,4 +306,9 @@ func checkAuto(given ejson.Value) error {
 		}
 	}
 	return nil
+}
+
+func within(v ejson.Value, most int64) bool {
+	n, ok := v.Int()
+	return ok && n > 0 && n <= most
 }

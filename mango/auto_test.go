@@ -43,7 +43,7 @@ func newAutoWorld(t testing.TB, store kv.Store) *autoWorld {
 	ok(t, err)
 	queue, err := jobs.Open(ctx, jobs.Options{KV: store, Prefix: storage.JobsPrefix(), Exclusive: true})
 	ok(t, err)
-	fields, err := fieldindex.New(fieldindex.Options{Store: s, Jobs: queue, Split: mango.SplitField})
+	fields, err := fieldindex.New(fieldindex.Options{Store: s, Jobs: queue, Split: mango.SplitField, Limits: store.Limits()})
 	ok(t, err)
 	s.SetHooks(storage.Hooks{Indexer: fields})
 	ok(t, s.Create(ctx, "db", storage.CreateOptions{}))

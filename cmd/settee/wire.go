@@ -79,7 +79,10 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	if a.fields, err = fieldindex.New(fieldindex.Options{Store: a.store, Jobs: a.jobs, Split: mango.SplitField}); err != nil {
+	if a.fields, err = fieldindex.New(fieldindex.Options{
+		Store: a.store, Jobs: a.jobs, Split: mango.SplitField, Limits: a.kv.Limits(), Log: log,
+		Batch: func() int { return int(a.config.Int("mango", "all_fields_batch_size", fieldindex.DefaultBatch)) },
+	}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	a.warmer = server.NewWarmer(server.WarmerOptions{Store: a.store, Views: a.views, Jobs: a.jobs, Config: a.config, Log: log})
@@ -93,6 +96,9 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	})
 	if err = a.warmer.Start(); err == nil {
 		err = prepareDatabases(ctx, a.store, a.config.String("chttpd_auth", "authentication_db"))
+	}
+	if err == nil {
+		err = a.fields.Start(ctx)
 	}
 	if err == nil {
 		a.server, err = server.New(server.Options{

@@ -2,9 +2,11 @@ package fieldindex
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -16,10 +18,14 @@ import (
 // jobType is the type of jobs that build the indexes of one database, which is the job's id.
 const jobType = "fieldindex"
 
-// Bounds of one transaction of a build.
+// DefaultBatch is the greatest number of documents that one transaction of a build takes.
+const DefaultBatch = 200
+
+// Bounds of one transaction of a build besides the documents: what is written, what is read, and how long that takes.
 const (
-	batchDocs  = 200
 	batchBytes = 1 << 20
+	batchRead  = 4 << 20
+	batchTime  = time.Second
 )
 
 // The build goes through the documents by id and keeps its place. A document up to the place is the writers' business, one behind
@@ -27,6 +33,9 @@ const (
 // documents; instead the build declares that it has written keyBuilt of all ids it passes, and a writer that it reads that of
 // its document. So if the build passes a document while a writer that has seen the old place is changing it, one of both runs
 // again.
+//
+// Whatever spoils a transaction, other writers, its size or its age, the next one takes half as many documents. One document alone
+// that cannot be indexed becomes one of the others.
 
 func (x *Indexes) handleBuilds() error {
 	return x.jobs.Handle(jobs.Type{Name: jobType, Workers: 1, Run: x.build})
@@ -37,112 +46,258 @@ func (x *Indexes) queueBuild(tx *storage.Tx) error {
 	return err
 }
 
-// passed tells whether the build is past a document, in which case the writer keeps the index.
-func passed(tx *storage.Tx, number uint64, id string) (bool, error) {
+// passed gives those of some documents that the build is past, of which the writer keeps the index.
+func passed(tx *storage.Tx, number uint64, docs []changed) ([]changed, error) {
 	p := placeOf(tx)
-	key := builtKey(p, number, id)
-	tx.KV().AddReadConflictRange(key, kv.AppendKeyAfter(nil, key))
-	reached, err := tx.KV().Snapshot().Get(p.sub(number, keyPlace))
-	return reached != nil && id <= string(reached), err
+	for i := range docs {
+		key := builtKey(p, number, docs[i].id)
+		tx.KV().AddReadConflictRange(key, kv.AppendKeyAfter(nil, key))
+	}
+	stored, err := tx.KV().Snapshot().Get(p.sub(number, keyPlace))
+	if stored == nil || err != nil {
+		return nil, err
+	}
+	at, err := parseReached(stored)
+	var behind []changed
+	for i := range docs {
+		if docs[i].id <= at.id {
+			behind = append(behind, docs[i])
+		}
+	}
+	return behind, err
 }
 
 func builtKey(p place, number uint64, id string) []byte {
 	return kv.AppendString(p.sub(number, keyBuilt), id)
 }
 
+// reached is how far a build is: the last id, and the number of documents up to it.
+type reached struct {
+	id   string
+	docs int64
+}
+
+func (r reached) append(dst []byte) []byte { return kv.AppendInt(kv.AppendString(dst, r.id), r.docs) }
+
+// parseReached reads it; of nil it is the beginning.
+func parseReached(stored []byte) (r reached, err error) {
+	if stored == nil {
+		return r, nil
+	}
+	var rest []byte
+	if r.id, rest, err = kv.ReadString(stored); err == nil {
+		r.docs, _, err = kv.ReadInt(rest)
+	}
+	if err != nil {
+		return r, corrupt("place of a build")
+	}
+	return r, nil
+}
+
 // build is a job's run: it completes all indexes of a database.
 func (x *Indexes) build(ctx context.Context, run *jobs.Run) ([]byte, error) {
-	db := x.store.DB(run.ID)
-	info, err := db.Info(ctx)
-	for done := int64(0); err == nil; {
-		var docs int
-		if docs, err = x.buildBatch(ctx, db, run); docs < 0 {
-			return nil, err
-		}
-		done = min(done+int64(docs), info.DocCount)
-		run.Progress(progress(run.ID, done, info.DocCount))
+	if run.ID == sweepID {
+		return x.sweep(ctx)
 	}
+	b := builder{x: x, db: x.store.DB(run.ID), run: run, size: x.batchSize()}
+	err := b.all(ctx)
 	if e, ok := compat.AsError(err); ok && e.Kind == compat.KindNoDatabase {
 		return nil, jobs.ErrForget
+	}
+	if err != nil && ctx.Err() == nil {
+		x.log.Error("index over all fields is not built", "database", run.ID, "failures", run.Failures+1, "error", err)
 	}
 	return nil, err
 }
 
-// progress is the task as _active_tasks shows it.
-func progress(db string, done, total int64) []byte {
-	b := append([]byte(`{"type":"indexer","database":`), ejson.AppendString(nil, db)...)
-	return fmt.Appendf(b, `,"design_document":null,"changes_done":%d,"total_changes":%d,"progress":%d}`, done, total, 100*done/max(total, 1))
+func (x *Indexes) batchSize() int {
+	if x.batch != nil {
+		if n := x.batch(); n > 0 {
+			return n
+		}
+	}
+	return DefaultBatch
 }
 
-// buildBatch indexes some documents for the first index that is not ready. It gives their number, -1 if all are ready.
-func (x *Indexes) buildBatch(ctx context.Context, db *storage.DB, run *jobs.Run) (docs int, err error) {
-	err = db.Transact(ctx, func(tx *storage.Tx) error {
-		docs = 0
-		if err := run.Check(tx.KV()); err != nil {
-			return err
-		}
-		p := placeOf(tx)
-		stored, err := tx.KV().Get(p.registry())
-		if err != nil {
-			return err
-		}
-		reg, err := x.registry(stored)
-		if err != nil {
-			return err
-		}
-		at := slices.IndexFunc(reg.indexes, func(r registered) bool { return !r.ready && r.current() })
-		if at < 0 {
-			docs = -1
-			return nil
-		}
-		var last string
-		if docs, last, err = x.indexSome(tx, &reg.indexes[at]); err != nil {
-			return err
-		}
-		if docs < batchDocs && tx.KV().Size() < batchBytes {
-			ready := &registry{next: reg.next, indexes: slices.Clone(reg.indexes)}
-			ready.indexes[at].ready = true
-			tx.KV().Set(p.registry(), ready.append(nil))
-			tx.KV().Clear(p.sub(reg.indexes[at].number, keyPlace))
-			return nil
-		}
-		tx.KV().Set(p.sub(reg.indexes[at].number, keyPlace), []byte(last))
-		return nil
-	})
-	return docs, err
+// builder is a run of the job.
+type builder struct {
+	x    *Indexes
+	db   *storage.DB
+	run  *jobs.Run
+	size int // documents that the next transaction takes at most
 }
 
-// indexSome writes the entries of the documents behind the place, up to the bounds of a batch.
-func (x *Indexes) indexSome(tx *storage.Tx, ix *registered) (docs int, last string, err error) {
-	p := placeOf(tx)
-	reached, err := tx.KV().Get(p.sub(ix.number, keyPlace))
+// batch is what one transaction of a build did.
+type batch struct {
+	ready bool // there is nothing to build, any more
+	at    reached
+	index Definition
+	size  int  // documents that it took at most
+	runs  int  // of the transaction
+	docs  int  // documents indexed
+	ended bool // the index is complete
+}
+
+func (b *builder) all(ctx context.Context) error {
+	info, err := b.db.Info(ctx)
 	if err != nil {
-		return 0, "", err
+		return err
 	}
-	c := x.work.Get().(*change)
-	defer x.work.Put(c)
-	o := storage.RangeOptions{Limit: batchDocs, IncludeDocs: true}
-	if reached != nil {
-		o.Start = storage.Bound{ID: string(reached), Set: true, Exclusive: true}
-	}
-	err = tx.Snapshot().AllDocs(o, func(r *storage.ListRow) error {
-		docs, last = docs+1, r.ID
-		if !strings.HasPrefix(r.ID, designPrefix) {
-			if err := c.diff(tx, ix, r.ID, nil, r.Doc); err != nil {
+	for {
+		did, err := b.step(ctx)
+		switch {
+		case err == nil && did.ready:
+			return nil
+		case err == nil:
+			b.run.Progress(progress(b.run.ID, did.index.DesignDoc, did.at.docs, info.DocCount))
+			if b.size = did.size; did.runs == 1 {
+				b.size = min(2*did.size, b.x.batchSize())
+			}
+		case !spoiled(err), did.size == 0 && b.size == 1:
+			return err
+		case did.size != 1:
+			b.size = max(1, max(did.size, b.size)/2)
+		default:
+			if err := b.setAside(ctx, err); err != nil {
 				return err
 			}
 		}
-		if tx.KV().Size() >= batchBytes {
+	}
+}
+
+// spoiled tells the errors that a smaller transaction may not meet.
+func spoiled(err error) bool {
+	for _, e := range []error{kv.ErrTooLarge, kv.ErrTooOld, kv.ErrKeyTooLarge, kv.ErrValueTooLarge} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// progress is the task as _active_tasks shows it.
+func progress(db, design string, done, total int64) []byte {
+	total = max(total, done, 1)
+	b := append([]byte(`{"type":"indexer","database":`), ejson.AppendString(nil, db)...)
+	b = append(append(b, `,"design_document":`...), ejson.AppendString(nil, design)...)
+	return fmt.Appendf(b, `,"changes_done":%d,"total_changes":%d,"progress":%d}`, done, total, 100*done/total)
+}
+
+// step indexes some documents for the first index that is not ready.
+func (b *builder) step(ctx context.Context) (did batch, err error) {
+	runs := 0
+	err = b.transact(ctx, &did, func(tx *storage.Tx, ix *registered, at reached) error {
+		did.size = max(1, b.size>>runs)
+		runs++
+		did.runs = runs
+		return b.indexSome(tx, ix, at, &did)
+	})
+	return did, err
+}
+
+// transact calls fn with the first index that is not ready, if there is one, and writes the place that fn leaves in did.
+func (b *builder) transact(ctx context.Context, did *batch, fn func(tx *storage.Tx, ix *registered, at reached) error) error {
+	return b.db.Transact(ctx, func(tx *storage.Tx) error {
+		*did = batch{ready: true}
+		if err := b.run.Check(tx.KV()); err != nil {
+			return err
+		}
+		p := placeOf(tx)
+		reg, err := b.x.registryIn(tx.Snapshot())
+		if err != nil {
+			return err
+		}
+		n := slices.IndexFunc(reg.indexes, func(r registered) bool { return !r.ready && r.current() })
+		if n < 0 {
+			return nil
+		}
+		ix := &reg.indexes[n]
+		stored, err := tx.KV().Get(p.sub(ix.number, keyPlace))
+		if err != nil {
+			return err
+		}
+		before, err := parseReached(stored)
+		if err != nil {
+			return err
+		}
+		*did = batch{at: before, index: ix.Definition}
+		if err := fn(tx, ix, before); err != nil {
+			return err
+		}
+		if did.docs > 0 {
+			begin, end := builtKey(p, ix.number, before.id), builtKey(p, ix.number, did.at.id)
+			tx.KV().AddWriteConflictRange(begin, kv.AppendKeyAfter(nil, end))
+		}
+		if !did.ended {
+			tx.KV().Set(p.sub(ix.number, keyPlace), did.at.append(nil))
+			return nil
+		}
+		ready := &registry{next: reg.next, indexes: slices.Clone(reg.indexes)}
+		ready.indexes[n].ready = true
+		tx.KV().Set(p.registry(), ready.append(nil))
+		tx.KV().Clear(p.sub(ix.number, keyPlace))
+		return nil
+	})
+}
+
+// behind is the range of documents behind a place.
+func (r reached) behind(limit int) storage.RangeOptions {
+	o := storage.RangeOptions{Limit: int64(limit)}
+	if r.id != "" {
+		o.Start = storage.Bound{ID: r.id, Set: true, Exclusive: true}
+	}
+	return o
+}
+
+// indexSome writes the entries of the documents behind a place, up to the bounds of a batch.
+func (b *builder) indexSome(tx *storage.Tx, ix *registered, at reached, did *batch) error {
+	c := b.x.work.Get().(*change)
+	defer b.x.work.Put(c)
+	w := writer{c: c, tx: tx, ix: ix, most: b.x.most(1), alone: did.size == 1, limit: b.x.transaction}
+	o := at.behind(did.size)
+	o.IncludeDocs = true
+	began, read := time.Now(), 0
+	did.ended = true
+	err := tx.Snapshot().AllDocs(o, func(r *storage.ListRow) error {
+		did.docs++
+		did.at = reached{r.ID, at.docs + int64(did.docs)}
+		if !strings.HasPrefix(r.ID, designPrefix) {
+			if err := w.write(&changed{id: r.ID, after: r.Doc}, false); err != nil {
+				return err
+			}
+		}
+		read += len(r.Doc.Body)
+		if did.docs == did.size || tx.KV().Size() >= batchBytes || read >= batchRead || time.Since(began) >= batchTime {
+			did.ended = false
 			return storage.ErrStop
 		}
 		return nil
 	})
-	if err != nil && err != storage.ErrStop {
-		return docs, last, err
+	if err == storage.ErrStop {
+		return nil
 	}
-	if docs > 0 {
-		begin, end := builtKey(p, ix.number, string(reached)), builtKey(p, ix.number, last)
-		tx.KV().AddWriteConflictRange(begin, kv.AppendKeyAfter(nil, end))
+	return err
+}
+
+// setAside makes the next document one of the others, without reading it.
+func (b *builder) setAside(ctx context.Context, cause error) error {
+	var did batch
+	err := b.transact(ctx, &did, func(tx *storage.Tx, ix *registered, at reached) error {
+		c := b.x.work.Get().(*change)
+		defer b.x.work.Put(c)
+		w := writer{c: c, tx: tx, ix: ix}
+		did.ended = true
+		return tx.Snapshot().AllDocs(at.behind(1), func(r *storage.ListRow) error {
+			did.docs, did.at, did.ended = 1, reached{r.ID, at.docs + 1}, false
+			if !strings.HasPrefix(r.ID, designPrefix) {
+				w.diff(r.ID, nil, c.after.other())
+			}
+			return nil
+		})
+	})
+	if err == nil && did.docs > 0 {
+		b.x.log.Warn("document is not in an index over all fields; every query looks at it",
+			"database", b.run.ID, "design", did.index.DesignDoc, "index", did.index.Name, "id", did.at.id, "error", cause)
 	}
-	return docs, last, nil
+	return err
 }

@@ -7,10 +7,20 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Language is the language of design documents that define indexes, Member the member that does.
+// Language is the language of design documents that define indexes, Member the member that does; the others are those of a
+// definition.
 const (
-	Language = "query"
-	Member   = "auto"
+	Language      = "query"
+	Member        = "auto"
+	MemberExclude = "exclude"
+	MemberDepth   = "depth"
+	MemberValues  = "max_values"
+)
+
+// Bounds of what definitions may ask for, and what they have where they say nothing.
+const (
+	DefaultDepth, MaxDepth   = 5, 20
+	DefaultValues, MaxValues = 5000, 50_000
 )
 
 // Definition is one index over all fields, as a design document has it.
@@ -18,6 +28,8 @@ type Definition struct {
 	DesignDoc string // its id
 	Name      string
 	Exclude   [][]string // paths that are not indexed, nor anything below them
+	Depth     int        // the greatest number of member names of a path
+	Values    int        // the greatest number of entries of a document that is broken down
 }
 
 // ParseDefinitions reads those of a design document, in its order. What is malformed defines nothing.
@@ -32,8 +44,9 @@ func ParseDefinitions(id string, body ejson.Value, split func(field string) ([]s
 		if v.Kind() != ejson.Object {
 			continue
 		}
-		d := Definition{DesignDoc: id, Name: name.Text()}
-		exclude, _ := v.Get("exclude")
+		d := Definition{DesignDoc: id, Name: name.Text(), Depth: bounded(v, MemberDepth, DefaultDepth, MaxDepth)}
+		d.Values = bounded(v, MemberValues, DefaultValues, MaxValues)
+		exclude, _ := v.Get(MemberExclude)
 		for field := range exclude.Elements() {
 			if parts, ok := split(field.Text()); ok {
 				d.Exclude = append(d.Exclude, parts)
@@ -44,9 +57,18 @@ func ParseDefinitions(id string, body ejson.Value, split func(field string) ([]s
 	return list
 }
 
+// bounded reads a member that is a number from 1 to most; anything else is the default.
+func bounded(v ejson.Value, member string, otherwise, most int) int {
+	found, _ := v.Get(member)
+	if n, ok := found.Int(); ok && n > 0 {
+		return int(min(n, int64(most)))
+	}
+	return otherwise
+}
+
 // Covers tells whether documents' values at a path, and at an element of the array there, are entries.
 func (d *Definition) Covers(path []string) bool {
-	if len(path) == 0 || len(path) > MaxDepth || len(appendPath(nil, path)) > maxPath {
+	if len(path) == 0 || len(path) > d.Depth || len(appendPath(nil, path)) > maxPath {
 		return false
 	}
 	return !slices.ContainsFunc(d.Exclude, func(e []string) bool {
@@ -63,12 +85,13 @@ func (d *Definition) excluded() [][]byte {
 }
 
 func (d *Definition) equal(o *Definition) bool {
-	return d.DesignDoc == o.DesignDoc && d.Name == o.Name && slices.EqualFunc(d.Exclude, o.Exclude, slices.Equal)
+	return d.DesignDoc == o.DesignDoc && d.Name == o.Name && d.Depth == o.Depth && d.Values == o.Values && slices.EqualFunc(d.Exclude, o.Exclude, slices.Equal)
 }
 
 // appendDefinition and readDefinition are the form in the registry: tuples.
 func appendDefinition(dst []byte, d *Definition) []byte {
 	dst = kv.AppendString(kv.AppendString(dst, d.DesignDoc), d.Name)
+	dst = kv.AppendInt(kv.AppendInt(dst, int64(d.Depth)), int64(d.Values))
 	dst = kv.AppendInt(dst, int64(len(d.Exclude)))
 	for _, path := range d.Exclude {
 		dst = kv.AppendBytes(dst, appendPath(nil, path))
@@ -83,11 +106,14 @@ func readDefinition(src []byte) (d Definition, rest []byte, err error) {
 	if d.Name, rest, err = kv.ReadString(rest); err != nil {
 		return d, nil, err
 	}
-	var count int64
-	if count, rest, err = kv.ReadInt(rest); err != nil {
-		return d, nil, err
+	var numbers [3]int64
+	for i := range numbers {
+		if numbers[i], rest, err = kv.ReadInt(rest); err != nil {
+			return d, nil, err
+		}
 	}
-	for range count {
+	d.Depth, d.Values = int(numbers[0]), int(numbers[1])
+	for range numbers[2] {
 		var path []byte
 		if path, rest, err = kv.ReadBytes(rest); err != nil {
 			return d, nil, err

@@ -15,11 +15,12 @@
 //	(keyIndex, number, keyRows) path value position, id   one entry: length of the value, and whether it was cut       keys.go
 //	(keyIndex, number, keyCounts) path [element]  documents that have the path, or elements there: 8 bytes, atomic
 //	(keyIndex, number, keyTotals, total)         entries, bytes: 8 bytes, atomic
-//	(keyIndex, number, keyPlace)                 id up to which the index is built
+//	(keyIndex, number, keyPlace)                 id up to which the index is built, and how many documents these are
 //	(keyIndex, number, keySamples, level) …      the entries of one document in 32, in 1024, …, once more                sample.go
 //	(keyIndex, number, keyBuilt, id)             conflicts only: build and writers meet here                  build.go
 //
-// An index is defined by a design document of language "query" with a member {"auto":{NAME:{"exclude":["path", …]}}}. The
+// An index is defined by a design document of language "query" with a member
+// {"auto":{NAME:{"exclude":["path", …],"depth":5,"max_values":5000}}}. The
 // registry changes with the design document, in its transaction. The rows change with the documents, in theirs; an index that is
 // added to a database with documents is built in the background, and is not used before it is complete.
 //
@@ -29,8 +30,11 @@
 //	keys.go       keys and values
 //	definition.go design documents
 //	registry.go   the indexes of a database
-//	hook.go       the document's transaction: what changed between two bodies is written
+//	hook.go       Indexes: the document's transaction, and that of a design document
+//	update.go     what changed between two bodies is written
 //	build.go      building in the background
+//	rebuild.go    indexes of another version are built anew at the start
+//	status.go     what there is to know of an index
 //	scan.go       ranges, counts
 //	sample.go     samples of the entries, from which the planner estimates
 //	distinct.go   the values of a path
@@ -43,6 +47,8 @@
 //     conflict with each other.
 //  4. An update writes the entries that only one of the two bodies has.
 //  5. An index is of one [Version]; one of another version is not used, and is built anew under another number.
-//  6. A document with more than maxEntries entries has a single one, at the empty path, which every scan finds.
+//  6. A document that is not broken down, one of the others, has a single entry, at the empty path, which every scan finds. These are
+//     documents with more values than the definition allows, with longer ids than maxID, with entries that take more than a tenth of what
+//     a transaction of the store may, and those that a build could not index. The entry says so, nothing else does: updates read it.
 //  7. The entries of a level of samples are those of the documents whose ids' hash reaches it.
 package fieldindex

@@ -11,13 +11,13 @@ import (
 
 // Bounds of what is indexed. They belong to Version.
 const (
-	// MaxDepth is the greatest number of member names of a path.
-	MaxDepth = 5
 	// maxPath is the greatest length of a path's key in bytes, maxID that of a document id.
 	maxPath = 1000
 	maxID   = 4000
-	// maxEntries is the greatest number of entries of a document.
-	maxEntries = 5000
+
+	// keyOverhead is about what a key has before the path, and besides the id; writeOverhead what a write has besides its key.
+	keyOverhead   = 40
+	writeOverhead = 60
 
 	// How much is kept of values: of arrays enough to tell most small ones apart, of objects only that it is one.
 	keepString = 256
@@ -55,28 +55,55 @@ func (e *entry) countKey(dst []byte) []byte {
 
 // entries collects those of one document at a time; its memory is used again.
 type entries struct {
-	exclude [][]byte // keys of paths
-	arena   []byte
-	list    []entry
-	full    bool
+	bounds
+	arena []byte
+	list  []entry
+	size  int // about what writing them takes in a transaction
+	full  bool
 }
 
-// of gives the entries of a document's body, sorted by key. They are valid until the next call.
-func (s *entries) of(body ejson.Value, id string) []entry {
-	s.arena, s.list, s.full = s.arena[:0], s.list[:0], len(id) > maxID
+// bounds say what of a document is indexed, and when it is not broken down but one of the others.
+type bounds struct {
+	exclude [][]byte // keys of paths
+	depth   int
+	values  int // the greatest number of entries, 0: any
+	most    int // and the greatest size of them, 0: any
+	each    int // bytes that the key of an entry has besides path, value and position
+	copies  int // how often each is stored
+}
+
+// boundsOf are those of an index for a document; most is what the entries may take in a transaction.
+func (d *Definition) boundsOf(exclude [][]byte, most int) bounds {
+	return bounds{exclude: exclude, depth: d.Depth, values: d.Values, most: most}
+}
+
+// whole are the bounds for a document of which it is known that it was broken down.
+func (d *Definition) whole(exclude [][]byte) bounds { return bounds{exclude: exclude, depth: d.Depth} }
+
+// of gives the entries of a document's body within bounds, sorted by key. They are valid until the next call.
+func (s *entries) of(body ejson.Value, id string, b bounds) []entry {
+	s.bounds = b
+	s.each, s.copies = len(id)+keyOverhead, 1+sampleHeight(id)
+	s.arena, s.list, s.size, s.full = s.arena[:0], s.list[:0], 0, len(id) > maxID
 	var path [maxPath]byte
 	s.members(path[:0], body, 0, 1)
 	if s.full {
-		s.arena, s.list = s.arena[:0], s.list[:0]
-		s.push(nil, []byte{firstValue}, 0, true)
+		return s.other()
 	}
 	slices.SortFunc(s.list, func(a, b entry) int { return bytes.Compare(a.key, b.key) })
 	return s.list
 }
 
+// other is what a document has instead that is not broken down: one entry that every scan finds.
+func (s *entries) other() []entry {
+	s.arena, s.list, s.size, s.bounds = s.arena[:0], s.list[:0], 0, bounds{each: s.each, copies: s.copies}
+	s.push(nil, []byte{firstValue}, 0, true)
+	return s.list
+}
+
 // members adds what is below an object: depth is the number of names that paths of its members have.
 func (s *entries) members(path []byte, object ejson.Value, position int64, depth int) {
-	if depth > MaxDepth || object.Kind() != ejson.Object {
+	if depth > s.depth || s.full || object.Kind() != ejson.Object {
 		return
 	}
 	var scratch [64]byte
@@ -119,9 +146,11 @@ func (s *entries) add(path []byte, v ejson.Value, position int64) {
 }
 
 func (s *entries) push(path, value []byte, position int64, cut bool) {
-	if s.full = s.full || len(s.list) >= maxEntries; s.full && len(path) > 0 {
+	if s.full = s.full || s.values > 0 && len(s.list) >= s.values || s.most > 0 && s.size > s.most; s.full && len(path) > 0 {
 		return
 	}
+	// A key is sent three times, for its conflict range as well; each path is counted, at most once for each entry.
+	s.size += s.copies*(3*(len(path)+len(value)+s.each)+writeOverhead) + 3*(len(path)+keyOverhead) + writeOverhead
 	start := len(s.arena)
 	s.arena = append(append(s.arena, path...), value...)
 	s.arena = kv.AppendInt(s.arena, position)

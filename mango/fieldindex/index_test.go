@@ -61,7 +61,7 @@ func newWorld(t *testing.T, store kv.Store) *world {
 	must(t, err)
 	queue, err := jobs.Open(ctx, jobs.Options{KV: store, Prefix: storage.JobsPrefix(), Exclusive: true})
 	must(t, err)
-	x, err := fieldindex.New(fieldindex.Options{Store: s, Jobs: queue, Split: split})
+	x, err := fieldindex.New(fieldindex.Options{Store: s, Jobs: queue, Split: split, Limits: store.Limits()})
 	must(t, err)
 	s.SetHooks(storage.Hooks{Indexer: x})
 	must(t, s.Create(ctx, "db", storage.CreateOptions{}))

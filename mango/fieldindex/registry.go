@@ -23,12 +23,23 @@ type registered struct {
 // current tells whether the rows, as far as there are any, are what this program writes.
 func (r *registered) current() bool { return r.version == Version }
 
-// append encodes: next, then for each index its definition, number, version, ready.
+// current tells whether all indexes are of this program's version.
+func (r *registry) current() bool {
+	return !slices.ContainsFunc(r.indexes, func(x registered) bool { return !x.current() })
+}
+
+// ready tells whether all indexes can be read.
+func (r *registry) ready() bool {
+	return !slices.ContainsFunc(r.indexes, func(x registered) bool { return !x.ready || !x.current() })
+}
+
+// append encodes: next, then for each index its definition as bytes, so that those of other versions can be passed over, number,
+// version, ready.
 func (r *registry) append(dst []byte) []byte {
 	dst = kv.AppendUint(dst, r.next)
 	for i := range r.indexes {
 		x := &r.indexes[i]
-		dst = kv.AppendUint(appendDefinition(dst, &x.Definition), x.number)
+		dst = kv.AppendUint(kv.AppendBytes(dst, appendDefinition(nil, &x.Definition)), x.number)
 		dst = kv.AppendBool(kv.AppendString(dst, x.version), x.ready)
 	}
 	return dst
@@ -42,7 +53,11 @@ func parseRegistry(src []byte) (*registry, error) {
 	next, rest, err := kv.ReadInt(src)
 	for err == nil && len(rest) > 0 {
 		var x registered
-		if x.Definition, rest, err = readDefinition(rest); err != nil {
+		var definition []byte
+		if definition, rest, err = kv.ReadBytes(rest); err != nil {
+			break
+		}
+		if x.Definition, _, err = readDefinition(definition); err != nil {
 			break
 		}
 		var number int64
@@ -88,8 +103,9 @@ func (r *registry) replace(designDoc string, now []Definition) (gone []uint64, c
 	return gone, changed
 }
 
-// upgrade gives indexes of another version new numbers, to be built anew.
-func (r *registry) upgrade() (gone []uint64) {
+// upgraded is the registry with new numbers for the indexes of another version, to be built anew; gone are their old ones.
+func (r *registry) upgraded() (next *registry, gone []uint64) {
+	r = &registry{next: r.next, indexes: slices.Clone(r.indexes)}
 	for i := range r.indexes {
 		if x := &r.indexes[i]; !x.current() {
 			gone = append(gone, x.number)
@@ -97,5 +113,5 @@ func (r *registry) upgrade() (gone []uint64) {
 			r.next++
 		}
 	}
-	return gone
+	return r, gone
 }

@@ -19,15 +19,11 @@ type Index struct {
 
 // Open gives the indexes of a database that are ready, in the order of their definition.
 func (x *Indexes) Open(s *storage.Snapshot) ([]*Index, error) {
+	reg, err := x.registryIn(s)
+	if err != nil {
+		return nil, err
+	}
 	p := placeOf(s)
-	stored, err := s.KV().Get(p.registry())
-	if err != nil {
-		return nil, err
-	}
-	reg, err := x.registry(stored)
-	if err != nil {
-		return nil, err
-	}
 	var list []*Index
 	for i := range reg.indexes {
 		if r := &reg.indexes[i]; r.ready && r.current() {
@@ -186,8 +182,8 @@ func (x *Index) Estimate(r Range, limit int64) (n int64, exact bool, err error) 
 // First finds the entry of a document that a scan of some ranges, one after the other, comes to first: a document that is found
 // more than once counts where it is found first. n is the number of the range, -1 if the document is in none.
 func (x *Index) First(body ejson.Value, id string, ranges []Range) (n int, place []byte) {
-	s := entries{exclude: x.excluded()}
-	list := s.of(body, id)
+	var s entries
+	list := s.of(body, id, x.whole(x.excluded()))
 	for n := range ranges {
 		begin, end := ranges[n].keys()
 		for i := range list {
