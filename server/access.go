@@ -141,7 +141,9 @@ func (c *Call) unauthorized(e *compat.Error) error {
 		c.SetHeader(headerWWWAuth, value)
 	case c.set.loginPage != "" && accept.WantsLoginPage():
 		path, _, _ := strings.Cut(c.r.RequestURI, "?")
-		if decoded, err := url.PathUnescape(path); err == nil {
+		if c.hasHeader(vhostPath) {
+			path = c.Header(vhostPath)
+		} else if decoded, err := url.PathUnescape(path); err == nil {
 			path = decoded
 		}
 		c.SetHeader("Location", c.baseURL()+c.set.loginPage+"?return="+compat.EncodeURL(path)+"&reason="+compat.EncodeURL(e.Reason))

@@ -15,6 +15,7 @@ var chain = []func(Handler) Handler{
 	observe,
 	answerErrors,
 	limitHead,
+	resolveHost,
 	parseTarget,
 	readOptions,
 	answerPreflight,

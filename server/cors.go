@@ -82,8 +82,8 @@ func (c *Call) corsRules() (*corsRules, string) {
 
 // clientHost is the host as the client named it: a forwarding header wins over Host.
 func (c *Call) clientHost() string {
-	if host := c.Header(c.set.forwardedHost); host != "" {
-		return host
+	if c.hasHeader(c.set.forwardedHost) {
+		return c.Header(c.set.forwardedHost)
 	}
 	return c.r.Host
 }

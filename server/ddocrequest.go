@@ -105,7 +105,7 @@ func appendTexts(b []byte, list []string) []byte {
 // requestedPath is the path as the client, or a proxy or virtual host before us, named it; its last element carries the query.
 func (c *Call) requestedPath() []string {
 	target := c.r.RequestURI
-	for _, name := range []string{"X-Couchdb-Vhost-Path", "X-Couchdb-Requested-Path"} {
+	for _, name := range []string{vhostPath, "X-Couchdb-Requested-Path"} {
 		if c.hasHeader(name) {
 			target = c.Header(name)
 			break

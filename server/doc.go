@@ -3,7 +3,7 @@
 // # The way of a request
 //
 // wire (sub-package) lets through what net/http would refuse by itself; echo hands the request to serve (server.go), which
-// makes a Call (call.go) and runs it through the chain (chain.go): observe, answer errors, limits of the head, path and query,
+// makes a Call (call.go) and runs it through the chain (chain.go): observe, answer errors, limits of the head, virtual hosts, path and query,
 // options, authentication; then dispatch finds the route (routes.go: the table; router.go: its tree), applies the access rule
 // (access.go) and runs the handler. Answers leave through respond.go (whole bodies, errors) and stream.go (lists, feeds), which
 // share headers.go; bodies come in through request.go.

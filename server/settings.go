@@ -56,6 +56,7 @@ type settings struct {
 	auth                *authSettings
 	cors                *corsSettings // nil when off
 	frames              *frameOptions // nil when off
+	virtualHosts        []virtualHost
 }
 
 // readSettings parses the configuration; old are the settings before, whose id generator goes on if it is the same kind.
@@ -98,6 +99,7 @@ func readSettings(c *config.Config, old *settings) *settings {
 		auth:                readAuthSettings(c),
 		cors:                readCORS(c),
 		frames:              readFrameOptions(c),
+		virtualHosts:        readVirtualHosts(c.Section("vhosts")),
 		scrubRequests:       c.Bool("chttpd", "scrub_json_request"),
 		secureRewrites:      c.Bool("chttpd", "secure_rewrites"),
 		functionRevs:        c.Int("query_server_config", "revs_limit", math.MaxInt64),

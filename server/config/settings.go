@@ -156,6 +156,7 @@ var Settings = []Setting{
 	{"uuids", "algorithm", "sequential", "How ids are made: sequential, random, utc_random or utc_id."},
 	{"uuids", "max_count", "1000", "Most ids in one _uuids request."},
 	{"uuids", "utc_id_suffix", "", "Text after the time in ids of the algorithm utc_id."},
+	{"vhosts", "", "", "Virtual hosts: host[:port][/path] = path. * stands for the rest of the host, :name for a part of it; both may occur in the path."},
 	{"x_frame_options", "hosts", "", "Addresses of this server (http://host:port) at which answers may be framed; * is all."},
 	{"x_frame_options", "same_origin", "false", "Whether pages of this server may frame answers."},
 }
