@@ -251,7 +251,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = d.readEntries(keys, func(i int, e *entry, found bool) error {
+	err = d.readEntries(keys, true, func(i int, e *entry, found bool) error {
 		r := &rows[i]
 		switch {
 		case found:

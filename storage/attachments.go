@@ -15,9 +15,10 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Attachments. Their bytes are under an id of their own, which entries of TagDocs and TagHistory refer to:
+// Attachments. Their bytes are a blob: under an id of their own, which entries of TagDocs and TagHistory refer to. Bodies that are too
+// large for their entries are blobs as well (body.go).
 //
-//	TagAtt, id, n        bytes n*maxEntry.. of the attachment, maxEntry of them except in the last chunk
+//	TagAtt, id, n        bytes n*maxEntry.. of the blob, maxEntry of them except in the last chunk
 //	TagAttRefs, id       number of entries that refer to it, 8 bytes little-endian
 //	TagAttPending, id    time (µs since 1970, varint) until which bytes without a reference stay
 //
@@ -35,6 +36,8 @@ const (
 	uploadBatch = 10 * maxEntry
 	// uploadLease is how long an upload may go without a sign of life. Each transaction of the request renews it.
 	uploadLease = time.Hour
+	// blobIDSize is the length of a blob's id.
+	blobIDSize = 16
 )
 
 // errUploadExpired is of a document whose attachments are gone before it is written: an upload was collected, the document they
@@ -268,7 +271,7 @@ func (u *Uploads) renew(t *dbTx) error {
 
 // newAttachmentID makes an id that no other attachment has: the time, so that uploads of one time lie side by side, and chance.
 func newAttachmentID() string {
-	id := newUUID()
+	id := newUUID() // blobIDSize bytes
 	binary.BigEndian.PutUint64(id[:8], uint64(time.Now().UnixMicro()))
 	return string(id[:])
 }

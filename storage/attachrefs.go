@@ -28,18 +28,43 @@ func (t *dbTx) claimAttachment(ref string) error {
 	if _, ok := t.atts[ref]; ok {
 		return nil
 	}
-	pending := t.keys.attachment(nil, TagAttPending, ref)
-	values, err := t.tx.GetMany([][]byte{pending, t.keys.attachment(nil, TagAttRefs, ref)})
-	if err != nil {
-		return err
+	if _, ok := t.claims[ref]; !ok {
+		if err := t.lookUpClaims(ref); err != nil {
+			return err
+		}
 	}
-	switch {
-	case values[0] != nil:
-		t.tx.Clear(pending)
-	case values[1] == nil:
+	switch state := t.claims[ref]; {
+	case state.pending:
+		t.tx.Clear(t.keys.attachment(nil, TagAttPending, ref))
+	case !state.counted:
 		return errUploadExpired
 	}
 	t.countAttachment(ref, 0)
+	return nil
+}
+
+// claimState tells what there is of an attachment that may be claimed.
+type claimState struct{ pending, counted bool }
+
+// lookUpClaims reads together what claimAttachment is going to ask for.
+func (t *dbTx) lookUpClaims(refs ...string) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	keys := make([][]byte, 0, 2*len(refs))
+	for _, ref := range refs {
+		keys = append(keys, t.keys.attachment(nil, TagAttPending, ref), t.keys.attachment(nil, TagAttRefs, ref))
+	}
+	values, err := t.tx.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	if t.claims == nil {
+		t.claims = make(map[string]claimState)
+	}
+	for i, ref := range refs {
+		t.claims[ref] = claimState{pending: values[2*i] != nil, counted: values[2*i+1] != nil}
+	}
 	return nil
 }
 
@@ -62,23 +87,31 @@ func (t *dbTx) countAttachment(ref string, n int64) {
 // A reference is added without a read. That is safe against a concurrent removal of the last one: whoever adds it has, in the
 // same transaction, read the entry that holds another one, or the pending marker, or the count itself (claimAttachment).
 func (t *dbTx) finishAttachments() error {
+	var released []string
+	var keys [][]byte
 	for _, ref := range slices.Sorted(maps.Keys(t.atts)) {
-		delta := t.atts[ref]
 		key := t.keys.attachment(nil, TagAttRefs, ref)
-		if delta < 0 {
-			value, err := t.tx.Get(key)
-			if err != nil {
-				return err
-			}
-			if counter(value)+delta <= 0 {
-				t.tx.Clear(key)
-				t.setPending(ref, releasedLease)
-				continue
-			}
-		}
-		if delta != 0 {
+		switch delta := t.atts[ref]; {
+		case delta < 0:
+			released, keys = append(released, ref), append(keys, key)
+		case delta > 0:
 			addCounter(t.tx, key, delta)
 		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	counts, err := t.tx.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	for i, ref := range released {
+		if delta := t.atts[ref]; counter(counts[i])+delta > 0 {
+			addCounter(t.tx, keys[i], delta)
+			continue
+		}
+		t.tx.Clear(keys[i])
+		t.setPending(ref, releasedLease)
 	}
 	return nil
 }

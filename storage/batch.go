@@ -112,7 +112,28 @@ func (b *batch) load(groups []editGroup, edits []docEdit) error {
 			}
 		}
 	}
+	if err := b.t.lookUpClaims(b.uploaded(groups)...); err != nil {
+		return err
+	}
 	return b.loadEntries(wanted, owners)
+}
+
+// uploaded are the ids of what was uploaded for the documents: attachments and large bodies.
+func (b *batch) uploaded(groups []editGroup) (refs []string) {
+	for _, g := range groups {
+		for _, i := range g.edits {
+			doc := b.docs[i]
+			for a := range doc.Attachments {
+				if doc.Attachments[a].Ref != "" {
+					refs = append(refs, doc.Attachments[a].Ref)
+				}
+			}
+			if body := b.t.large.of(doc); body != nil {
+				refs = append(refs, body.ref)
+			}
+		}
+	}
+	return refs
 }
 
 // replacedBy guesses the stored leaf that an edit replaces; nil is always right, and only costs a later read.
@@ -149,17 +170,19 @@ func (b *batch) loadEntries(leaves []*leafRecord, owners []*docEdit) error {
 	if err != nil {
 		return err
 	}
+	entries := make([]*entry, len(leaves))
 	for i, l := range leaves {
 		if values[i] == nil {
 			return corrupt("leaf without its entry", nil)
 		}
-		e, err := b.t.entryOf(keys[i], values[i])
+		e, err := parseEntry(values[i])
 		if err != nil {
 			return err
 		}
 		owners[i].remember(l.Rev, &e)
+		entries[i] = &e
 	}
-	return nil
+	return b.t.complete(false, entries...)
 }
 
 // partitionFull tells whether the document's partition has reached couchdb/max_partition_size. The size is read without a

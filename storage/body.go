@@ -1,40 +1,149 @@
 package storage
 
 import (
-	"encoding/binary"
+	"bytes"
+	"crypto/md5"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// entry is a stored entry, read.
-type entry struct {
-	deleted bool // only of TagHistory
-	atts    []compat.Attachment
-	body    []byte // `{}` if the revision has no entry
-	size    int64  // bytes of the entry's values
-	spread  bool   // has keys below its own
+const (
+	// maxInline is the length up to which a body is in its entry (ADR 0014).
+	maxInline = 64 << 10
+	// maxInlineAtts is the length up to which the list of attachments is.
+	maxInlineAtts = maxEntry - maxInline - 1000
+)
+
+// newEntry makes the entry of a revision that comes with its body: what it refers to is stored, and counted.
+func (e *docEdit) newEntry(w *revWrite) (entry, error) {
+	if err := e.claim(w); err != nil {
+		return entry{}, err
+	}
+	n := entry{atts: w.atts, body: w.body()}
+	if len(n.atts) > 0 {
+		list := appendAttachments(e.t.scratch[:0], n.atts)
+		if e.t.scratch = list[:0]; len(list) > maxInlineAtts {
+			n.attsApart = e.t.putBlob(list)
+		}
+	}
+	if len(n.body) > maxInline {
+		var err error
+		if n.bodyApart, err = e.t.claimBody(w.doc); err != nil {
+			return entry{}, err
+		}
+		if n.bodyApart.isZero() {
+			n.bodyApart = e.t.putBlob(n.body)
+		}
+	}
+	return n, nil
 }
 
-var emptyBody = []byte("{}")
+// putBlob stores bytes that an entry of this transaction refers to.
+func (t *dbTx) putBlob(b []byte) blob {
+	ref := t.putAttachment(b)
+	t.shareAttachment(ref)
+	return blob{ref: ref, digest: md5.Sum(b), length: len(b)}
+}
 
-// putEntry writes an entry and returns the bytes of its values.
-func (t *dbTx) putEntry(key []byte, flags byte, atts []compat.Attachment, body []byte) int64 {
-	if len(atts) > 0 {
-		flags |= entryHasAtts
-	}
-	value := append(t.scratch[:0], entryInline, flags)
-	value = appendPayload(value, atts, body)
+// setEntry writes an entry and returns its size. What it refers to is counted already.
+func (t *dbTx) setEntry(key []byte, e *entry) int64 {
+	value := e.encode(t.scratch[:0])
 	t.scratch = value[:0]
-	if len(value) <= maxEntry {
-		t.tx.Set(key, value)
-		return int64(len(value))
+	t.tx.Set(key, value)
+	return int64(len(value) + e.attsApart.length + e.bodyApart.length)
+}
+
+// readEntry reads the entry at a key of TagDocs or TagHistory; found is false if there is none. The body may share memory with
+// the store and is valid in this transaction only.
+func (d *dbRead) readEntry(key []byte) (e entry, found bool, err error) {
+	value, err := d.r.Get(key)
+	if err != nil || value == nil {
+		return e, false, err
 	}
-	payload := value[2:]
-	head := binary.AppendUvarint([]byte{entryChunked, flags}, uint64(len(payload)))
-	t.tx.Set(key, head)
-	t.putChunks(key, payload)
-	return int64(len(head) + len(payload))
+	e, err = d.entryOf(value)
+	return e, true, err
+}
+
+// entryOf reads an entry whose value is at hand.
+func (d *dbRead) entryOf(value []byte) (entry, error) {
+	e, err := parseEntry(value)
+	if err == nil {
+		err = d.complete(true, &e)
+	}
+	return e, err
+}
+
+// complete reads what entries have apart, all of it together: the lists of attachments and, if they are wanted, the bodies. An error
+// leaves an entry with what was in its value.
+func (d *dbRead) complete(bodies bool, entries ...*entry) error {
+	var reads []blobRead
+	for _, e := range entries {
+		if e.atts == nil && !e.attsApart.isZero() {
+			reads = append(reads, blobRead{b: &e.attsApart, atts: &e.atts})
+		}
+		if bodies && e.body == nil && !e.bodyApart.isZero() {
+			reads = append(reads, blobRead{b: &e.bodyApart, body: &e.body})
+		}
+	}
+	for i := range reads {
+		reads[i].start(d)
+	}
+	var failure error
+	for i := range reads {
+		if err := reads[i].finish(failure != nil); failure == nil {
+			failure = err
+		}
+	}
+	return failure
+}
+
+// blobRead is a running read of a blob. Each chunk is a range of its own, so that all of them come in one round trip.
+type blobRead struct {
+	b      *blob
+	body   *[]byte
+	atts   *[]compat.Attachment
+	chunks []kv.Iterator
+}
+
+func (r *blobRead) start(d *dbRead) {
+	key := d.keys.attachment(nil, TagAtt, r.b.ref)
+	prefix := len(key)
+	reader := d.r.Snapshot() // nobody changes a blob: the entry is what conflicts
+	for n := range int64((r.b.length + maxEntry - 1) / maxEntry) {
+		key = kv.AppendInt(key[:prefix], n)
+		r.chunks = append(r.chunks, reader.Range(key, append(key, 0), kv.RangeOptions{Limit: 1}))
+	}
+}
+
+// finish ends the read; it only closes it if another one has failed.
+func (r *blobRead) finish(failed bool) (err error) {
+	var joined []byte
+	if !failed {
+		joined = make([]byte, 0, r.b.length)
+	}
+	for _, it := range r.chunks {
+		if !failed && err == nil && it.Next() {
+			joined = append(joined, it.Value()...)
+		}
+		if closed := it.Close(); err == nil {
+			err = closed
+		}
+	}
+	switch {
+	case failed || err != nil:
+		return err
+	case len(joined) != r.b.length:
+		return corrupt("chunks", nil)
+	case r.body != nil:
+		*r.body = joined
+		return nil
+	}
+	list := valueReader{b: joined}
+	if *r.atts = list.attachments(); list.bad || len(list.b) > 0 {
+		return corrupt("attachments", nil)
+	}
+	return nil
 }
 
 // putChunks writes bytes that are too many for one value below a key.
@@ -66,65 +175,15 @@ func (d *dbRead) readChunks(key []byte, length int) ([]byte, error) {
 	return b, nil
 }
 
-// clearEntry removes an entry.
-func (t *dbTx) clearEntry(key []byte, spread bool) {
-	if !spread {
-		t.tx.Clear(key)
-		return
-	}
-	t.tx.ClearRange(children(key))
+// whole tells whether nothing of the entry is left to be read.
+func (e *entry) whole() bool {
+	return (e.body != nil || e.bodyApart.isZero()) && (e.atts != nil || e.attsApart.isZero())
 }
 
-// parseEntry reads an entry from its own value; if it is chunked, attachments and body are in the keys below. Nothing is copied.
-func parseEntry(value []byte) (e entry, head entryHead, err error) {
-	if len(value) < 2 {
-		return e, head, corrupt("entry", nil)
+// owned gives a body that is independent of the store's memory. What was apart is so already.
+func owned(body []byte) []byte {
+	if len(body) > maxInline {
+		return body
 	}
-	head = entryHead{format: value[0], flags: value[1]}
-	e = entry{deleted: head.flags&entryDeleted != 0, size: int64(len(value)), spread: head.format != entryInline}
-	switch head.format {
-	case entryInline:
-		e.atts, e.body, err = parsePayload(value[2:], head.flags)
-	case entryChunked:
-		length, n := binary.Uvarint(value[2:])
-		if n <= 0 || length > 1<<40 {
-			return e, head, corrupt("entry", nil)
-		}
-		head.length = int(length)
-	default:
-		err = corrupt("entry format", nil)
-	}
-	return e, head, err
-}
-
-// entryHead is what an entry's own value says about the rest.
-type entryHead struct {
-	format, flags byte
-	length        int // chunked: of the payload
-}
-
-// entryOf completes an entry whose own value is at hand.
-func (d *dbRead) entryOf(key, value []byte) (entry, error) {
-	e, head, err := parseEntry(value)
-	if err != nil || head.format == entryInline {
-		return e, err
-	}
-	payload, err := d.readChunks(key, head.length)
-	if err != nil {
-		return e, err
-	}
-	e.size += int64(len(payload))
-	e.atts, e.body, err = parsePayload(payload, head.flags)
-	return e, err
-}
-
-// readEntry reads the entry at a key of TagDocs or TagHistory; found is false if there is none. The body may share memory with
-// the store and is valid in this transaction only.
-func (d *dbRead) readEntry(key []byte) (e entry, found bool, err error) {
-	value, err := d.r.Get(key)
-	if err != nil || value == nil {
-		return e, false, err
-	}
-	e, err = d.entryOf(key, value)
-	return e, true, err
+	return bytes.Clone(body)
 }

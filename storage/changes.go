@@ -272,7 +272,7 @@ func (c *changesScan) giveRows(d *dbRead, updates int64, rows []feedRow) error {
 		c.keys = append(c.keys, c.mem[start:len(c.mem):len(c.mem)])
 	}
 	size := 0
-	err = d.readEntries(c.keys, func(i int, e *entry, found bool) error {
+	err = d.readEntries(c.keys, true, func(i int, e *entry, found bool) error {
 		if !found && !rows[i].value.deleted {
 			return corrupt("change without its document", nil)
 		}

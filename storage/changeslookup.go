@@ -208,7 +208,10 @@ func (designLookup) find(d *dbRead) ([]feedRow, error) {
 		if err != nil {
 			return nil, corrupt("leaf key", err)
 		}
-		leaf, err := parseLeaf(suffix, it.Value())
+		if _, _, chunk, err := parseLeafKey(suffix); err == nil && len(chunk) > 0 {
+			continue // of a long line
+		}
+		leaf, _, err := parseLeafHead(suffix, it.Value())
 		if err != nil {
 			return nil, err
 		}

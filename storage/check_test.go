@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/settee-db/settee/compat"
@@ -36,6 +37,8 @@ func fullStore(t *testing.T) (*Store, *DB) {
 	remove(t, db, "gone", put(t, db, "gone", "", `{}`))
 	replicate(t, db, "tomb", "1-aaaaaaaaaaaaaaaa!")
 	u := db.Uploads()
+	large := put(t, db, "large", "", `{"s":"`+strings.Repeat("x", 3*maxEntry)+`"}`)
+	put(t, db, "large", large, `{"s":"`+strings.Repeat("y", 2*maxEntry)+`"}`)
 	putAtts(t, db, "atts", "", upload(t, u, "big", noise(200_000), nil), upload(t, u, "small", noise(100), nil))
 	upload(t, db.Uploads(), "pending", noise(uploadMemory+1), nil)
 	put(t, db, "_local/x", "", `{"local":true}`)
@@ -150,8 +153,24 @@ var damages = map[string]damage{
 	"bytes of nobody": {7, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
 		tx.Set(kv.AppendInt(d.keys.attachment(nil, TagAtt, "nobody"), 0), []byte("x"))
 	}},
-	"pending lost":         {7, "db", clearFirst(TagAttPending)},
-	"pending and counted":  {7, "db", addTo(func(d *dbRead) []byte { return d.keys.attachment(nil, TagAttPending, attachmentOf(d)) }, 1)},
+	"pending lost":        {7, "db", clearFirst(TagAttPending)},
+	"pending and counted": {7, "db", addTo(func(d *dbRead) []byte { return d.keys.attachment(nil, TagAttPending, attachmentOf(d)) }, 1)},
+	"bytes of a body lost": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
+		tx.Clear(kv.AppendInt(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagDocs)), 1))
+	}},
+	"bytes of a replaced body lost": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
+		tx.ClearRange(children(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagHistory))))
+	}},
+	"body garbled": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
+		tx.Set(kv.AppendInt(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagHistory)), 2), bytes.Repeat([]byte("z"), maxEntry))
+	}},
+	"body of two": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
+		addCounter(tx, d.keys.attachment(nil, TagAttRefs, bodyOf(t, tx, d, TagDocs)), 1)
+	}},
+	"body of nobody": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
+		key, _ := firstKey(t, tx, d.keys.doc(nil, TagHistory, "large"), false)
+		tx.Clear(key)
+	}},
 	"history of nobody":    {13, "db", copyLeaf(TagHistory, "doc", "nobody")},
 	"history lost":         {13, "db", clearFirst(TagHistory)},
 	"history size":         {13, "db", addTo(statKey(statHistory), 7)},
@@ -185,6 +204,14 @@ func copyFirstChange(t *testing.T, tx kv.Tx, d *dbRead) {
 	key, value := firstKey(t, tx, d.keys.sub(nil, TagChanges), false)
 	key[len(key)-1]++
 	tx.Set(key, value)
+}
+
+// bodyOf is the id of the body of a revision of the document "large".
+func bodyOf(t *testing.T, tx kv.Tx, d *dbRead, tag Tag) string {
+	_, value := firstKey(t, tx, d.keys.doc(nil, tag, "large"), false)
+	e, err := parseEntry(value)
+	must(t, err)
+	return e.bodyApart.ref
 }
 
 // attachmentOf is the id of a stored attachment.
@@ -234,7 +261,7 @@ func TestCheckOutlivesSnapshots(t *testing.T) {
 	for _, v := range violations {
 		t.Error(v)
 	}
-	if last != total || last != 406 || k.aged.Load() == 0 {
+	if last != total || last != 407 || k.aged.Load() == 0 {
 		t.Errorf("%d of %d documents, %d snapshots ended", last, total, k.aged.Load())
 	}
 }

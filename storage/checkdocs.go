@@ -115,17 +115,20 @@ func (c *dbCheck) checkDocs(d *dbRead) error {
 // read takes the document's rows from the streams.
 func (doc *docRows) read(d *dbRead, streams [4]*idStream) error {
 	revs, docs, history, all := streams[0], streams[1], streams[2], streams[3]
-	for revs.ok && revs.id == doc.id {
-		l, err := parseLeaf(revs.key, revs.it.Value())
+	var leaves leafReader
+	stray := func(err error) {
 		if err != nil {
 			doc.stray = append(doc.stray, "leaf: "+err.Error())
-		} else {
-			doc.leaves = append(doc.leaves, l)
 		}
+	}
+	for revs.ok && revs.id == doc.id {
+		stray(leaves.add(revs.key, revs.it.Value()))
 		if err := revs.next(); err != nil {
 			return err
 		}
 	}
+	stray(leaves.end())
+	doc.leaves = leaves.leaves
 	if err := doc.readEntries(d, docs, &doc.docs, parseLeafKey); err != nil {
 		return err
 	}
@@ -148,29 +151,24 @@ func (doc *docRows) read(d *dbRead, streams [4]*idStream) error {
 
 // readEntries takes the document's entries from a stream.
 func (doc *docRows) readEntries(d *dbRead, s *idStream, entries *[]revEntry, parse func([]byte) (bool, compat.Rev, []byte, error)) error {
-	var own []byte // key of the last entry
-	spread := false
 	for s.ok && s.id == doc.id {
 		deleted, rev, rest, err := parse(s.key)
-		key := s.it.Key()
 		switch {
 		case err != nil:
 			doc.stray = append(doc.stray, err.Error())
-		case len(rest) == 0:
-			own = bytes.Clone(key)
-			e, err := d.entryOf(own, s.it.Value())
+		case len(rest) > 0:
+			doc.stray = append(doc.stray, "a key below the entry of "+rev.String())
+		default:
+			e, err := d.entryOf(s.it.Value())
 			if err != nil && !isCorrupt(err) {
 				return err
 			}
 			if err != nil {
 				doc.stray = append(doc.stray, rev.String()+": "+err.Error())
 			}
-			spread = e.spread || err != nil
 			broken := err != nil || !isObject(e.body)
 			e.body = nil // the memory is the store's
 			*entries = append(*entries, revEntry{rev, deleted, e, broken})
-		case !spread || !bytes.Equal(own, key[:len(key)-len(rest)]):
-			doc.stray = append(doc.stray, "a part of no entry of "+rev.String())
 		}
 		if err := s.next(); err != nil {
 			return err
@@ -303,20 +301,31 @@ func (c *dbCheck) sumUp(d *dbRead, doc *docRows) {
 	s.sums.add(&own)
 	for _, list := range [...][]revEntry{doc.docs, doc.history} {
 		for i := range list {
-			for j := range list[i].e.atts {
-				a := &list[i].e.atts[j]
-				use := s.refs[a.Ref]
-				if use == nil {
-					use = &attachmentUse{length: a.EncodedLength, digest: a.Digest, id: doc.id}
-					s.refs[a.Ref] = use
-				}
-				use.count++
-				if use.length != a.EncodedLength || use.digest != a.Digest {
+			e := &list[i].e
+			for j := range e.atts {
+				a := &e.atts[j]
+				if !s.use(doc.id, a.Ref, a.EncodedLength, a.Digest) {
 					c.violation(7, doc.id, "attachment %q of %s differs from another with the same bytes", a.Name, list[i].rev)
+				}
+			}
+			for _, b := range [...]*blob{&e.attsApart, &e.bodyApart} {
+				if !b.isZero() && !s.use(doc.id, b.ref, int64(b.length), b.digest) {
+					c.violation(7, doc.id, "the body of %s differs from something else with the same bytes", list[i].rev)
 				}
 			}
 		}
 	}
+}
+
+// use counts a reference to a blob; false if another one says something else of it.
+func (s *docsCheck) use(id, ref string, length int64, digest [16]byte) bool {
+	use := s.refs[ref]
+	if use == nil {
+		use = &attachmentUse{length: length, digest: digest, id: id}
+		s.refs[ref] = use
+	}
+	use.count++
+	return use.length == length && use.digest == digest
 }
 
 func (d *statDelta) add(other *statDelta) {

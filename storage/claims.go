@@ -30,9 +30,14 @@ func (t *dbTx) takeOver(a *compat.Attachment) error {
 	return t.claimAttachment(a.Ref)
 }
 
-// release ends what claim began, for an entry that goes away.
-func (t *dbTx) release(atts []compat.Attachment) {
-	for i := range atts {
-		t.releaseAttachment(atts[i].Ref)
+// release ends what newEntry began, for an entry that goes away and whose list of attachments was read.
+func (t *dbTx) release(e *entry) {
+	for i := range e.atts {
+		t.releaseAttachment(e.atts[i].Ref)
+	}
+	for _, b := range [...]*blob{&e.attsApart, &e.bodyApart} {
+		if !b.isZero() {
+			t.releaseAttachment(b.ref)
+		}
 	}
 }

@@ -120,13 +120,7 @@ func (db *DB) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, er
 		for size := 0; len(keys) < compactBatch && size < compactBytes && it.Next(); {
 			size += len(it.Value())
 			suffix := it.Key()[len(prefix):]
-			_, _, chunk, err := parseHistoryKey(suffix)
-			if err != nil {
-				return err
-			}
-			if len(chunk) == 0 {
-				keys = append(keys, bytes.Clone(suffix))
-			}
+			keys = append(keys, bytes.Clone(suffix))
 		}
 		return it.Err()
 	})
@@ -143,15 +137,23 @@ func (t *dbTx) forget(suffixes [][]byte) error {
 	if err != nil {
 		return err
 	}
+	entries := make([]*entry, 0, len(values))
+	found := keys[:0]
 	for i, value := range values {
 		if value == nil {
 			continue
 		}
-		old, err := t.entryOf(keys[i], value)
+		old, err := parseEntry(value)
 		if err != nil {
 			return err
 		}
-		t.forgetEntry(keys[i], &old)
+		entries, found = append(entries, &old), append(found, keys[i])
+	}
+	if err := t.complete(false, entries...); err != nil {
+		return err
+	}
+	for i, old := range entries {
+		t.forgetEntry(found[i], old)
 	}
 	return nil
 }

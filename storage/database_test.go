@@ -147,7 +147,12 @@ func TestBatchesFitTransactions(t *testing.T) {
 		t.Errorf("%d transactions for 30 MB", n)
 	}
 	want(t, "stored", slices.ContainsFunc(results, func(r string) bool { return r[:2] != "1-" }), false)
-	tooLarge := doc(t, "huge", "", `{"long":"`+strings.Repeat("x", 11_000_000)+`"}`)
+	large := doc(t, "huge", "", `{"long":"`+strings.Repeat("x", 11_000_000)+`"}`)
+	want(t, "a body that is larger than a transaction", update(t, db, UpdateOptions{}, large)[0][:2], "1-")
+	tooLarge := doc(t, "long list", "", `{}`)
+	for i := range 30 {
+		tooLarge.Attachments = append(tooLarge.Attachments, compat.Attachment{Name: strings.Repeat("n", 400_000+i), Source: compat.SourceStored})
+	}
 	want(t, "one that is too large", update(t, db, UpdateOptions{}, doc(t, "small", "", `{}`), tooLarge), "[1-967a00dff5e02add41819138abb3284d document_too_large]")
 }
 

@@ -8,7 +8,8 @@
 //
 //	REVS     one entry per leaf: its line of ancestors, sizes; the winner's also has the document's sequence
 //	DOCS     one entry per leaf that has a body: metadata, attachments, the body
-//	HISTORY  bodies of replaced revisions, until compaction
+//	HISTORY  entries of replaced revisions, until compaction
+//	ATT      bytes of attachments and of large bodies, which entries refer to
 //	ALL_DOCS the ids of documents whose winner is not deleted, with the winner
 //	CHANGES  every document at the sequence of its last update
 //
@@ -19,7 +20,7 @@
 //
 //	store.go, record.go, database.go    the store, database records, create/delete/list/info
 //	keyspace.go, partition.go           keys
-//	entry.go, leafrecord.go             values: attachments and bodies; leaves, winners, changes
+//	entry.go, leafrecord.go             values: attachments and bodies; leaves with their lines, winners, changes
 //	tx.go, stats.go                     a transaction on one database, its atomic counters
 //	types.go, document.go               options and results
 //	read.go, winner.go                  documents as they are read: by revision, open_revs, the winner
@@ -32,7 +33,7 @@
 //	local.go, purge.go, settings.go     _local documents, _purge, limits and the security object
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
-//	body.go                             entries: bodies in one value, or in chunks
+//	body.go, largebodies.go             bodies that are too large for their entries, or for a transaction
 //	compact.go, compactions.go          compaction; what is running of it
 //	check*.go                           the check of the invariants below
 //	metrics.go                          what a Store counts, for Prometheus
@@ -45,14 +46,15 @@
 //
 //  1. Every leaf has exactly one REVS entry; the one that sorts last is the winner, and only it carries a sequence.
 //  2. A leaf that is not deleted has a DOCS entry; a deleted one has one only if it has a body other than {} or attachments.
-//     DOCS has no other entries.
+//     DOCS has no other entries. An entry is one key.
 //  3. ALL_DOCS holds an id if and only if the winner is not deleted, with that winner.
 //  4. CHANGES holds each document with a leaf exactly once, at the winner's sequence.
 //  5. doc_count is the number of entries in ALL_DOCS, doc_del_count that of documents with only deleted leaves.
 //  6. The counts of each rank level add up to the number of rows below (rank.go); those of the sequence blocks to the rows of
 //     CHANGES (seqblocks.go).
-//  7. The reference count of an attachment is the number of DOCS and HISTORY entries that name it; its bytes are there, whole and
-//     with its digest. Other bytes have a pending marker, and no count: uploads, and what was released a while ago.
+//  7. The reference count of an attachment, or of a body that is apart, is the number of DOCS and HISTORY entries that name it; its
+//     bytes are there, whole and with its digest. Other bytes have a pending marker, and no count: uploads, and what was released a
+//     while ago.
 //  8. Nothing reads a counter with a conflict on the write path, and writers of different documents share no read key but the database's
 //     record (which only creation, deletion and changes of settings write) and the tail of the sequence index (which one write in
 //     about a thousand moves).

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 )
 
 // winnerScan walks over TagDocs and gives the winner of each document that has one that is not deleted. That needs no other
-// subspace: the winner's entry is the last one of its document.
+// subspace: the winner's entry is the last one of its document. Bodies that are apart are read ahead, many in a round trip.
 type winnerScan struct {
+	d       *dbRead
 	it      kv.Iterator
 	prefix  int
 	reverse bool
@@ -19,19 +19,81 @@ type winnerScan struct {
 	pushed    bool // the iterator's current row has not been looked at
 
 	current []byte // id that is being read; reverse: whose winner is known
-	leaf    []byte // key of the entry that chunks belong to
-	chunks  [][]byte
+	ahead   []*Document
 	body    []byte
+	entry   entry // of the document that was read last
 }
 
 func (d *dbRead) scanWinners(o *RangeOptions) *winnerScan {
 	prefix := d.keys.sub(nil, TagDocs)
 	begin, end := o.keys(prefix)
 	return &winnerScan{
+		d:         d,
 		it:        d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending}),
 		prefix:    len(prefix),
 		reverse:   o.Descending,
 		conflicts: o.Conflicts,
+	}
+}
+
+// next gives the next winner, nil at the end. It is valid until the next call.
+func (s *winnerScan) next() (*Document, error) {
+	if len(s.ahead) == 0 {
+		doc, e, err := s.winner()
+		if err != nil || doc == nil || e.whole() {
+			return doc, err
+		}
+		if err := s.readAhead(doc, e); err != nil {
+			return nil, err
+		}
+	}
+	doc := s.ahead[0]
+	s.ahead = s.ahead[1:]
+	return doc, nil
+}
+
+// readAhead collects rows from one on whose body is apart, and then reads all bodies of them.
+func (s *winnerScan) readAhead(doc *Document, e *entry) error {
+	var entries []*entry
+	for size := 0; doc != nil; {
+		own := *e
+		own.body = owned(own.body)
+		entries, s.ahead = append(entries, &own), append(s.ahead, doc)
+		if size += int(e.size); size > largeAhead || len(entries) == mostAhead {
+			break
+		}
+		var err error
+		if doc, e, err = s.winner(); err != nil {
+			return err
+		}
+	}
+	if err := s.d.complete(true, entries...); err != nil {
+		return err
+	}
+	for i, e := range entries {
+		s.ahead[i].Body, s.ahead[i].Attachments = e.body, e.atts
+	}
+	return nil
+}
+
+// winner gives the next winner with its entry, without what is apart.
+func (s *winnerScan) winner() (*Document, *entry, error) {
+	if s.reverse {
+		return s.previousWinner()
+	}
+	for {
+		doc, e, err := s.nextDocument()
+		if err != nil || doc == nil {
+			return nil, nil, err
+		}
+		if doc.Deleted {
+			continue
+		}
+		if n := len(doc.Conflicts); n > 0 { // ascending, the winner is the last one
+			doc.Conflicts = doc.Conflicts[:n-1]
+			slices.Reverse(doc.Conflicts)
+		}
+		return doc, e, nil
 	}
 }
 
@@ -43,43 +105,22 @@ func (s *winnerScan) step() bool {
 	return s.it.Next()
 }
 
-// next gives the next winner, nil at the end. It is valid until the next call.
-func (s *winnerScan) next() (*Document, error) {
-	if s.reverse {
-		return s.previousWinner()
-	}
-	for {
-		doc, err := s.nextDocument()
-		if err != nil || doc == nil {
-			return nil, err
-		}
-		if doc.Deleted {
-			continue
-		}
-		if n := len(doc.Conflicts); n > 0 { // ascending, the winner is the last one
-			doc.Conflicts = doc.Conflicts[:n-1]
-			slices.Reverse(doc.Conflicts)
-		}
-		return doc, nil
-	}
-}
-
 // nextDocument reads the entries of one document and gives the last one, nil at the end.
-func (s *winnerScan) nextDocument() (*Document, error) {
-	var doc *Document
+func (s *winnerScan) nextDocument() (doc *Document, e *entry, err error) {
+	e = &s.entry
 	for s.step() {
 		key := s.it.Key()
 		id, rest, err := kv.ReadText(key[s.prefix:])
 		if err != nil {
-			return nil, corrupt("entry's key", err)
+			return nil, nil, corrupt("entry's key", err)
 		}
 		if doc != nil && !bytes.Equal(id, s.current) {
 			s.pushed = true
-			return doc, nil
+			return doc, e, nil
 		}
 		deleted, rev, _, err := parseLeafKey(rest)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if doc == nil {
 			s.current = append(s.current[:0], id...)
@@ -89,126 +130,55 @@ func (s *winnerScan) nextDocument() (*Document, error) {
 		if s.conflicts && !deleted {
 			doc.Conflicts = append(doc.Conflicts, rev)
 		}
-		if err := s.readForward(doc); err != nil {
-			return nil, err
+		if *e, err = parseEntry(s.it.Value()); err != nil {
+			return nil, nil, err
 		}
-	}
-	return doc, s.it.Err()
-}
-
-// readForward reads the entry at the iterator and what is below it.
-func (s *winnerScan) readForward(doc *Document) error {
-	e, head, err := parseEntry(s.it.Value())
-	if err != nil {
-		return err
-	}
-	if head.format == entryInline {
-		s.body = append(s.body[:0], e.body...)
-		doc.Body, doc.Attachments = s.body, e.atts
-		return nil
-	}
-	s.leaf = append(s.leaf[:0], s.it.Key()...)
-	s.chunks = s.chunks[:0]
-	for s.it.Next() {
-		if !isChild(s.it.Key(), s.leaf) {
-			s.pushed = true
-			break
+		if e.body != nil {
+			s.body = append(s.body[:0], e.body...)
+			e.body = s.body
 		}
-		s.collect()
+		doc.Body, doc.Attachments = e.body, e.atts
 	}
-	if err := s.it.Err(); err != nil {
-		return err
-	}
-	return s.assemble(doc, head)
+	return doc, e, s.it.Err()
 }
 
-// isChild tells whether key extends the tuple parent by further elements.
-func isChild(key, parent []byte) bool {
-	return len(key) > len(parent) && key[len(parent)] != behindID && bytes.HasPrefix(key, parent)
-}
-
-// collect keeps a row below the entry s.leaf.
-func (s *winnerScan) collect() { s.chunks = append(s.chunks, bytes.Clone(s.it.Value())) }
-
-// assemble makes body and attachments of what was collected.
-func (s *winnerScan) assemble(doc *Document, head entryHead) (err error) {
-	if s.reverse {
-		slices.Reverse(s.chunks)
-	}
-	payload := bytes.Join(s.chunks, nil)
-	if len(payload) != head.length {
-		return corrupt("chunks", nil)
-	}
-	doc.Attachments, doc.Body, err = parsePayload(payload, head.flags)
-	return err
-}
-
-// previousWinner is next for a descending scan: a document's last entry comes first, but what is below an entry comes before
-// it.
-func (s *winnerScan) previousWinner() (*Document, error) {
+// previousWinner is winner for a descending scan: a document's last entry comes first.
+func (s *winnerScan) previousWinner() (*Document, *entry, error) {
 	for s.step() {
 		key := s.it.Key()
 		id, rest, err := kv.ReadText(key[s.prefix:])
 		if err != nil {
-			return nil, corrupt("entry's key", err)
+			return nil, nil, corrupt("entry's key", err)
 		}
 		if s.current != nil && bytes.Equal(id, s.current) {
 			continue
 		}
-		deleted, rev, below, err := parseLeafKey(rest)
+		deleted, rev, _, err := parseLeafKey(rest)
 		if err != nil {
-			return nil, err
-		}
-		own := key[:len(key)-len(below)]
-		if len(below) > 0 {
-			s.collectBefore(own)
-			continue
+			return nil, nil, err
 		}
 		s.current = append(s.current[:0], id...)
-		doc, err := s.readBackward(string(id), rev, deleted)
-		if err != nil {
-			return nil, err
-		}
 		if deleted {
 			continue
 		}
+		if s.entry, err = parseEntry(s.it.Value()); err != nil {
+			return nil, nil, err
+		}
+		if s.conflicts && s.entry.body != nil { // the iterator goes on
+			s.body = append(s.body[:0], s.entry.body...)
+			s.entry.body = s.body
+		}
+		doc := &Document{ID: string(id), Rev: rev, Body: s.entry.body, Attachments: s.entry.atts}
 		if s.conflicts {
 			err = s.readConflicts(doc)
 		}
-		return doc, err
+		return doc, &s.entry, err
 	}
-	return nil, s.it.Err()
-}
-
-// collectBefore keeps a row of an entry whose own key is still to come.
-func (s *winnerScan) collectBefore(own []byte) {
-	if !bytes.Equal(s.leaf, own) {
-		s.leaf = append(s.leaf[:0], own...)
-		s.chunks = s.chunks[:0]
-	}
-	s.collect()
-}
-
-func (s *winnerScan) readBackward(id string, rev compat.Rev, deleted bool) (*Document, error) {
-	doc := &Document{ID: id, Rev: rev, Deleted: deleted}
-	e, head, err := parseEntry(s.it.Value())
-	if err != nil {
-		return nil, err
-	}
-	if head.format == entryInline {
-		doc.Body, doc.Attachments = e.body, e.atts
-		return doc, nil
-	}
-	if !bytes.Equal(s.leaf, s.it.Key()) {
-		s.chunks = s.chunks[:0]
-	}
-	return doc, s.assemble(doc, head)
+	return nil, nil, s.it.Err()
 }
 
 // readConflicts reads what a descending scan has of a document behind its winner.
 func (s *winnerScan) readConflicts(doc *Document) error {
-	s.body = append(s.body[:0], doc.Body...) // the memory may be the iterator's
-	doc.Body = s.body
 	for s.it.Next() {
 		id, rest, err := kv.ReadText(s.it.Key()[s.prefix:])
 		if err != nil {
@@ -218,11 +188,11 @@ func (s *winnerScan) readConflicts(doc *Document) error {
 			s.pushed = true
 			return nil
 		}
-		deleted, rev, below, err := parseLeafKey(rest)
+		deleted, rev, _, err := parseLeafKey(rest)
 		if err != nil {
 			return err
 		}
-		if len(below) == 0 && !deleted {
+		if !deleted {
 			doc.Conflicts = append(doc.Conflicts, rev)
 		}
 	}

@@ -73,7 +73,7 @@ type OpenOptions struct {
 	Conflicts        bool
 	DeletedConflicts bool
 	LocalSeq         bool
-	// NoBody leaves Body nil; attachments are still read.
+	// NoBody leaves out bodies that would have to be read by themselves: Body is `{}` then. Attachments are still read.
 	NoBody bool
 }
 

@@ -39,7 +39,11 @@ type editMode struct {
 	checked bool
 	each    ValidateFunc
 	many    ValidateBatchFunc
+	large   *largeBodies
 }
+
+// validates tells whether somebody is going to look at the documents and their parents.
+func (m *editMode) validates() bool { return m.each != nil || m.many != nil }
 
 func (e *docEdit) start(id string, t *dbTx, before []leafRecord) {
 	*e = docEdit{id: id, t: t, before: before, tree: treeOf(before)}
@@ -72,7 +76,7 @@ func (e *docEdit) checkInteractive(m *editMode, doc *compat.Document) (v validat
 	v.rev = doc.Rev()
 	if m.checked {
 		var ok bool
-		if v.parent, ok, err = e.parentOf(doc); err != nil || !ok {
+		if v.parent, ok, err = e.parentOf(m, doc); err != nil || !ok {
 			v.decide(refused(doc, compat.ErrConflict))
 			return v, err
 		}
@@ -149,7 +153,7 @@ func (e *docEdit) write(rev compat.Rev, doc *compat.Document, atts []compat.Atta
 
 // parentOf finds the stored leaf that an edit replaces, nil for a new or recreated document; ok is false for a conflict
 // (couch_db:prep_and_validate_update).
-func (e *docEdit) parentOf(doc *compat.Document) (parent *Document, ok bool, err error) {
+func (e *docEdit) parentOf(m *editMode, doc *compat.Document) (parent *Document, ok bool, err error) {
 	rev := doc.Rev()
 	if len(doc.Revs.IDs) == 0 {
 		return nil, len(e.before) == 0 || e.deletedBefore(), nil
@@ -157,6 +161,9 @@ func (e *docEdit) parentOf(doc *compat.Document) (parent *Document, ok bool, err
 	for i := range e.before {
 		if l := &e.before[i]; l.Rev == rev {
 			old, err := e.stored(l)
+			if err == nil && m.validates() {
+				err = e.t.complete(true, old)
+			}
 			if err != nil {
 				return nil, false, err
 			}
@@ -176,24 +183,29 @@ func (e *docEdit) deletedBefore() bool {
 	return len(e.before) > 0 && e.before[len(e.before)-1].Deleted
 }
 
-// stored reads the entry of a stored leaf, once.
+// stored reads the entry of a stored leaf, once, without a body that is apart.
 func (e *docEdit) stored(l *leafRecord) (*entry, error) {
 	if old := e.old[l.Rev]; old != nil {
 		return old, nil
 	}
-	old := &entry{body: emptyBody}
-	if l.stored {
-		read, found, err := e.t.readEntry(e.t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev))
-		if err != nil {
-			return nil, err
-		}
-		if !found {
-			return nil, corrupt("leaf without its entry", nil)
-		}
-		*old = read
+	old, err := e.t.leafEntry(e.id, l)
+	if err == nil {
+		err = e.t.complete(false, &old)
 	}
-	e.remember(l.Rev, old)
-	return old, nil
+	if err != nil {
+		return nil, err
+	}
+	e.remember(l.Rev, &old)
+	return &old, nil
+}
+
+// storedWhole is stored with the body.
+func (e *docEdit) storedWhole(l *leafRecord) (*entry, error) {
+	old, err := e.stored(l)
+	if err == nil {
+		err = e.t.complete(true, old)
+	}
+	return old, err
 }
 
 func (e *docEdit) remember(rev compat.Rev, old *entry) {

@@ -2,9 +2,11 @@ package storage
 
 import (
 	"bytes"
+	"math"
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/revtree"
 )
 
@@ -25,10 +27,11 @@ func (e *docEdit) flush(index IndexFunc) error {
 	}
 	for _, rev := range inner {
 		w := e.writes[rev]
-		if err := e.claim(w); err != nil {
+		n, err := e.newEntry(w)
+		if err != nil {
 			return err
 		}
-		e.putHistory(rev, w.doc.Deleted, w.atts, w.body())
+		e.putHistory(rev, w.doc.Deleted, &n)
 	}
 	if err := e.dropStemmed(); err != nil {
 		return err
@@ -114,21 +117,21 @@ func (e *docEdit) keepReplaced() error {
 			return err
 		}
 		if e.tree.Find(l.Rev) < 0 {
-			e.t.release(old.atts)
+			e.t.release(old)
 		} else {
-			e.putHistory(l.Rev, l.Deleted, old.atts, old.body)
+			e.putHistory(l.Rev, l.Deleted, old)
 		}
-		e.clearLeaf(l, old.spread)
+		e.clearLeaf(l)
 	}
 	return nil
 }
 
 // clearLeaf removes a leaf's record and entry.
-func (e *docEdit) clearLeaf(l *leafRecord, spread bool) {
+func (e *docEdit) clearLeaf(l *leafRecord) {
 	t := e.t
-	t.tx.Clear(t.keys.leaf(nil, TagRevs, e.id, l.Deleted, l.Rev))
+	t.clearLeafRecord(e.id, l)
 	if l.stored {
-		t.clearEntry(t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev), spread)
+		t.tx.Clear(t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev))
 	}
 	e.count(l, -1)
 }
@@ -143,52 +146,74 @@ func (e *docEdit) count(l *leafRecord, sign int64) {
 	}
 }
 
-// putHistory stores the body of a revision that is no leaf.
-func (e *docEdit) putHistory(rev compat.Rev, deleted bool, atts []compat.Attachment, body []byte) {
-	var flags byte
-	if deleted {
-		flags = entryDeleted
-	}
-	e.t.stats[statHistory] += e.t.putEntry(e.t.keys.history(nil, e.id, rev), flags, atts, body)
+// putHistory stores the entry of a revision that is no leaf.
+func (e *docEdit) putHistory(rev compat.Rev, deleted bool, entry *entry) {
+	own := *entry
+	own.deleted = deleted
+	e.t.stats[statHistory] += e.t.setEntry(e.t.keys.history(nil, e.id, rev), &own)
 	e.t.stats[statHistoryRows]++
 }
 
-// dropStemmed removes the bodies of ancestors that were cut off.
+// dropStemmed removes the entries of ancestors that were cut off.
 func (e *docEdit) dropStemmed() error {
+	low, high := int64(math.MaxInt64), int64(-1) // depths at which something was
 	for i := range e.before {
 		l := &e.before[i]
 		for pos := l.Start(); pos < l.Rev.Pos; pos++ {
 			hash, _ := l.At(pos)
-			rev := compat.Rev{Pos: pos, Hash: hash}
-			if e.tree.Find(rev) >= 0 {
-				if len(e.tree) == 1 {
-					break // and so are all below
-				}
-				continue // a branch may keep a root although the line above another leaf was cut in between
-			}
-			if err := e.t.dropHistory(e.id, rev); err != nil {
-				return err
+			if e.tree.Find(compat.Rev{Pos: pos, Hash: hash}) < 0 {
+				low, high = min(low, pos), max(high, pos)
+			} else if len(e.tree) == 1 {
+				break // and so are all below; but a branch may keep a root although the line above another leaf was cut in between
 			}
 		}
 	}
-	return nil
+	if high < low {
+		return nil
+	}
+	prefix := e.t.keys.doc(nil, TagHistory, e.id)
+	return e.dropHistory(kv.AppendInt(slices.Clone(prefix), low), kv.AppendInt(prefix, high+1))
 }
 
-// dropHistory removes a replaced revision's body, if it is stored.
-func (t *dbTx) dropHistory(id string, rev compat.Rev) error {
-	key := t.keys.history(nil, id, rev)
-	old, found, err := t.readEntry(key)
-	if err != nil || !found {
+// dropHistory removes the entries in a range of the document's keys in TagHistory whose revisions the tree does not have.
+func (e *docEdit) dropHistory(begin, end []byte) error {
+	t := e.t
+	prefix := len(t.keys.doc(nil, TagHistory, e.id))
+	it := t.tx.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	var keys [][]byte
+	var entries []*entry
+	for it.Next() {
+		rev, _, err := parseRevKey(it.Key()[prefix:])
+		if err != nil {
+			return err
+		}
+		if e.tree.Find(rev) >= 0 {
+			continue
+		}
+		old, err := parseEntry(it.Value())
+		if err != nil {
+			return err
+		}
+		old.body = nil // the memory is the iterator's
+		keys, entries = append(keys, bytes.Clone(it.Key())), append(entries, &old)
+	}
+	if err := it.Err(); err != nil {
 		return err
 	}
-	t.forgetEntry(key, &old)
+	if err := t.complete(false, entries...); err != nil {
+		return err
+	}
+	for i, old := range entries {
+		t.forgetEntry(keys[i], old)
+	}
 	return nil
 }
 
 // forgetEntry removes an entry of TagHistory that was read in the transaction.
 func (t *dbTx) forgetEntry(key []byte, old *entry) {
-	t.release(old.atts)
-	t.clearEntry(key, old.spread)
+	t.release(old)
+	t.tx.Clear(key)
 	t.stats[statHistory] -= old.size
 	t.stats[statHistoryRows]--
 }
@@ -211,13 +236,10 @@ func (e *docEdit) putLeaves() ([]leafRecord, error) {
 		if !l.winner && old != nil && !old.winner && slices.Equal(old.Ancestors, l.Ancestors) {
 			continue
 		}
-		key := t.keys.leaf(nil, TagRevs, e.id, l.Deleted, l.Rev)
-		if !l.winner {
-			t.tx.Set(key, l.encode(nil))
-			continue
+		if l.winner {
+			l.seq = t.nextSeq()
 		}
-		l.seq = t.nextSeq()
-		t.tx.SetVersionstampedValue(key, l.encode(nil), leafSeqOffset)
+		t.putLeaf(e.id, l, old)
 	}
 	return after, nil
 }
@@ -225,14 +247,14 @@ func (e *docEdit) putLeaves() ([]leafRecord, error) {
 // putBody stores a new leaf's body and attachments.
 func (e *docEdit) putBody(l *leafRecord) error {
 	w := e.writes[l.Rev]
-	body := w.body()
 	l.external = externalSize(w.doc.Body.Size, w.atts)
-	if err := e.claim(w); err != nil {
-		return err
-	}
 	var size int64
-	if l.stored = !l.Deleted || len(w.atts) > 0 || !bytes.Equal(body, emptyBody); l.stored {
-		size = e.t.putEntry(e.t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev), 0, w.atts, body)
+	if l.stored = !l.Deleted || len(w.atts) > 0 || !bytes.Equal(w.body(), emptyBody); l.stored {
+		n, err := e.newEntry(w)
+		if err != nil {
+			return err
+		}
+		size = e.t.setEntry(e.t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev), &n)
 	}
 	l.active = size + int64(len(l.Ancestors))*16 + attachmentBytes(w.atts)
 	e.count(l, 1)
@@ -293,7 +315,7 @@ func (e *docEdit) callIndex(index IndexFunc, after []leafRecord) error {
 	var was, is *Document
 	if n := len(e.before); n > 0 && !e.deletedBefore() {
 		l := &e.before[n-1]
-		old, err := e.stored(l)
+		old, err := e.storedWhole(l)
 		if err != nil {
 			return err
 		}
@@ -304,7 +326,7 @@ func (e *docEdit) callIndex(index IndexFunc, after []leafRecord) error {
 		if w := e.writes[l.Rev]; w != nil && e.leafBefore(l.Rev) == nil {
 			is = &Document{ID: e.id, Rev: l.Rev, Body: w.body(), Attachments: w.atts}
 		} else {
-			old, err := e.stored(e.leafBefore(l.Rev))
+			old, err := e.storedWhole(e.leafBefore(l.Rev))
 			if err != nil {
 				return err
 			}

@@ -20,13 +20,13 @@ import (
 //	TagAllDocs, id                          winner: depth, hash                                   leafrecord.go
 //	TagChanges + 13 bytes of seq            deleted, leaf count, winner, id                       leafrecord.go
 //	TagRevs, id, not deleted, depth, hash   leaf record                                           leafrecord.go
-//	TagDocs, id, not deleted, depth, hash   entry: attachments and body                           body.go
-//	TagDocs, …, chunk (int)                 further bytes of a large entry                        body.go
-//	TagHistory, id, depth, hash [, chunk]   entry of a replaced revision                          body.go
+//	TagRevs, …, chunk (int)                 further bytes of a leaf record with a long line       leafrecord.go
+//	TagDocs, id, not deleted, depth, hash   entry: attachments and body                           entry.go
+//	TagHistory, id, depth, hash             entry of a replaced revision                          entry.go
 //	TagLocal, id [, chunk]                  local document: revision number, body                 local.go
-//	TagAtt, attachment id (16 bytes), chunk attachment bytes                                      attachments.go
-//	TagAttRefs, attachment id               reference count, 8 bytes little-endian                attachments.go
-//	TagAttPending, attachment id            lease of bytes that no entry names                    attachments.go
+//	TagAtt, blob id (16 bytes), chunk       bytes of attachments and of large bodies              attachments.go
+//	TagAttRefs, blob id                     reference count, 8 bytes little-endian                attachments.go
+//	TagAttPending, blob id                  lease of bytes that no entry names                    attachments.go
 //	TagPurges + 13 bytes of seq             id, revisions asked to purge                          purge.go
 //	TagPartStats, partition, stat           counter, 8 bytes little-endian                        stats.go
 //	TagRankIDs, level, id                   count, 8 bytes little-endian                          rank.go
@@ -151,7 +151,7 @@ func (s space) rank(dst []byte, tag Tag, level int) []byte {
 	return kv.AppendInt(s.sub(dst, tag), int64(level))
 }
 
-// parseLeafKey reads what follows the document's prefix in a key of TagRevs or TagDocs; rest is a chunk number.
+// parseLeafKey reads what follows the document's prefix in a key of TagRevs or TagDocs; rest is a chunk number, in TagRevs.
 func parseLeafKey(suffix []byte) (deleted bool, rev compat.Rev, rest []byte, err error) {
 	live, rest, err := kv.ReadBool(suffix)
 	if err != nil {
@@ -159,16 +159,6 @@ func parseLeafKey(suffix []byte) (deleted bool, rev compat.Rev, rest []byte, err
 	}
 	rev, rest, err = parseRevKey(rest)
 	return !live, rev, rest, err
-}
-
-// parseHistoryKey reads what follows TagHistory in a key; rest is a chunk number.
-func parseHistoryKey(suffix []byte) (id string, rev compat.Rev, rest []byte, err error) {
-	id, rest, err = kv.ReadString(suffix)
-	if err != nil {
-		return "", rev, nil, corrupt("history key", err)
-	}
-	rev, rest, err = parseRevKey(rest)
-	return id, rev, rest, err
 }
 
 // parseRevKey reads (depth, hash).

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 
@@ -12,7 +13,8 @@ import (
 // leafRecord is one leaf of a document as TagRevs holds it.
 //
 // Value, format 1: format, flags, [seq (13), if the winner], varints external, active, number of ancestors; their hashes,
-// newest first: 16 bytes each, or with a varint length each if flagged.
+// newest first: 16 bytes each, or with a varint length each if flagged. A value that is too long goes on in chunks below the key, and
+// has a flag that says so.
 type leafRecord struct {
 	revtree.Leaf
 	seq      Seq  // of the document, in the winner
@@ -20,6 +22,7 @@ type leafRecord struct {
 	stored   bool // has an entry in TagDocs
 	external int64
 	active   int64
+	long     bool // has chunks below its key; set by parseLeaf only
 }
 
 const (
@@ -28,6 +31,7 @@ const (
 	leafWinner = 1
 	leafStored = 2
 	leafOdd    = 4 // a hash has another length than 16
+	leafLong   = 8 // more of the value is in chunks below the key
 
 	// leafSeqOffset is where the versionstamp is in a winner's value.
 	leafSeqOffset = 3
@@ -62,35 +66,135 @@ func (l *leafRecord) encode(dst []byte) []byte {
 	return dst
 }
 
-// parseLeaf reads a value of TagRevs; suffix is its key behind the document's prefix.
+// putLeaf writes a leaf's record; before is the one that the key has so far, nil if there is none.
+func (t *dbTx) putLeaf(id string, l, before *leafRecord) {
+	key := t.keys.leaf(nil, TagRevs, id, l.Deleted, l.Rev)
+	value := l.encode(nil)
+	if before != nil && before.long {
+		t.tx.ClearRange(children(key))
+	}
+	first := value[:min(len(value), maxEntry)]
+	if len(first) < len(value) {
+		first[1] |= leafLong
+		t.putChunks(key, value[len(first):])
+	}
+	if l.winner {
+		t.tx.SetVersionstampedValue(key, first, leafSeqOffset)
+	} else {
+		t.tx.Set(key, first)
+	}
+}
+
+// clearLeafRecord removes a leaf's record.
+func (t *dbTx) clearLeafRecord(id string, l *leafRecord) {
+	key := t.keys.leaf(nil, TagRevs, id, l.Deleted, l.Rev)
+	if l.long {
+		t.tx.ClearRange(children(key))
+	} else {
+		t.tx.Clear(key)
+	}
+}
+
+// parseLeaf reads a whole value of TagRevs; suffix is its key behind the document's prefix.
 func parseLeaf(suffix, value []byte) (leafRecord, error) {
-	var l leafRecord
-	deleted, rev, _, err := parseLeafKey(suffix)
+	l, line, err := parseLeafHead(suffix, value)
 	if err != nil {
 		return l, err
 	}
-	l.Rev, l.Deleted = rev, deleted
-	r := valueReader{b: value}
-	if r.byte() != leafFormat {
+	r := valueReader{b: line.hashes}
+	if line.count > uint64(len(r.b)) {
 		return l, corrupt("leaf record", nil)
 	}
-	flags := r.byte()
-	if l.winner = flags&leafWinner != 0; l.winner {
-		if l.seq, err = parseSeq(r.take(seqSize)); err != nil {
-			return l, err
-		}
-	}
-	l.stored = flags&leafStored != 0
-	l.external, l.active = int64(r.uvarint()), int64(r.uvarint())
-	count := r.uvarint()
-	if r.bad || count > uint64(len(r.b)) {
-		return l, corrupt("leaf record", nil)
-	}
-	l.Ancestors = r.hashes(int(count), flags&leafOdd != 0)
+	l.Ancestors = r.hashes(int(line.count), line.odd)
 	if r.bad {
 		return l, corrupt("leaf record", nil)
 	}
 	return l, nil
+}
+
+// leafLine is the stored line of a leaf's ancestors, or the first part of it.
+type leafLine struct {
+	count  uint64
+	odd    bool
+	hashes []byte
+}
+
+// parseLeafHead reads what a leaf's own value says, and leaves its line of ancestors as it is.
+func parseLeafHead(suffix, value []byte) (l leafRecord, line leafLine, err error) {
+	var chunk []byte
+	if l.Deleted, l.Rev, chunk, err = parseLeafKey(suffix); err == nil && len(chunk) > 0 {
+		err = corrupt("leaf key", nil)
+	}
+	if err != nil {
+		return l, line, err
+	}
+	r := valueReader{b: value}
+	if r.byte() != leafFormat {
+		return l, line, corrupt("leaf record", nil)
+	}
+	flags := r.byte()
+	if l.winner = flags&leafWinner != 0; l.winner {
+		if l.seq, err = parseSeq(r.take(seqSize)); err != nil {
+			return l, line, err
+		}
+	}
+	l.stored, l.long = flags&leafStored != 0, flags&leafLong != 0
+	l.external, l.active = int64(r.uvarint()), int64(r.uvarint())
+	line.count, line.odd = r.uvarint(), flags&leafOdd != 0
+	if line.hashes = r.b; r.bad {
+		err = corrupt("leaf record", nil)
+	}
+	return l, line, err
+}
+
+// leafReader puts the leaves of one document together from the rows of TagRevs, which come in the order of their keys.
+type leafReader struct {
+	leaves []leafRecord
+	// A leaf whose value goes on in chunks: its key behind the document's prefix, the value so far, the number of the next chunk.
+	suffix, value []byte
+	next          int64
+}
+
+// add takes a row; suffix is its key behind the document's prefix.
+func (r *leafReader) add(suffix, value []byte) error {
+	if r.suffix != nil {
+		if rest, ok := bytes.CutPrefix(suffix, r.suffix); ok && len(rest) > 0 && rest[0] != behindID {
+			n, _, err := kv.ReadInt(rest)
+			if err != nil || n != r.next {
+				return corrupt("chunk of a leaf record", err)
+			}
+			r.value, r.next = append(r.value, value...), n+1
+			return nil
+		}
+		if err := r.end(); err != nil {
+			return err
+		}
+	}
+	if len(value) > 1 && value[1]&leafLong != 0 {
+		r.suffix, r.value, r.next = bytes.Clone(suffix), bytes.Clone(value), 0
+		return nil
+	}
+	return r.take(suffix, value)
+}
+
+// end is called after the last row.
+func (r *leafReader) end() error {
+	if r.suffix == nil {
+		return nil
+	}
+	suffix, value := r.suffix, r.value
+	r.suffix, r.value = nil, nil
+	return r.take(suffix, value)
+}
+
+func (r *leafReader) take(suffix, value []byte) error {
+	l, err := parseLeaf(suffix, value)
+	if err != nil {
+		return err
+	}
+	l.Tag = len(r.leaves)
+	r.leaves = append(r.leaves, l)
+	return nil
 }
 
 // hashes reads a line of ancestors; the strings share one allocation.
@@ -129,16 +233,16 @@ func (d *dbRead) scanLeaves(id string) leafScan {
 // read drains the scan; the leaves ascend, so the winner is last.
 func (s leafScan) read() ([]leafRecord, error) {
 	defer s.it.Close()
-	var leaves []leafRecord
+	var r leafReader
 	for s.it.Next() {
-		l, err := parseLeaf(s.it.Key()[s.prefix:], s.it.Value())
-		if err != nil {
+		if err := r.add(s.it.Key()[s.prefix:], s.it.Value()); err != nil {
 			return nil, err
 		}
-		l.Tag = len(leaves)
-		leaves = append(leaves, l)
 	}
-	return leaves, s.it.Err()
+	if err := s.it.Err(); err != nil {
+		return nil, err
+	}
+	return r.leaves, r.end()
 }
 
 func (d *dbRead) leaves(id string) ([]leafRecord, error) { return d.scanLeaves(id).read() }

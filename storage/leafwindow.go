@@ -53,34 +53,41 @@ func (t *dbTx) leavesBetween(groups []editGroup, out [][]leafRecord) (known int,
 		first, behind = children(t.keys.doc(first[:0], TagRevs, groups[known].id))
 	}
 	bounds()
+	var r leafReader
+	take := func() error { // groups[known] has been read
+		err := r.end()
+		out[known], r = r.leaves, leafReader{}
+		t.tx.AddReadConflictRange(first, behind)
+		known++
+		return err
+	}
 	read := 0
 	for ; it.Next(); read++ {
 		key := it.Key()
 		for bytes.Compare(key, behind) >= 0 { // end is the last one's behind
-			t.tx.AddReadConflictRange(first, behind)
-			known++
+			if err := take(); err != nil {
+				return 0, err
+			}
 			bounds()
 		}
 		if bytes.Compare(key, first) < 0 {
 			continue
 		}
-		l, err := parseLeaf(key[len(first):], it.Value())
-		if err != nil {
+		if err := r.add(key[len(first):], it.Value()); err != nil {
 			return 0, err
 		}
-		l.Tag = len(out[known])
-		out[known] = append(out[known], l)
 	}
 	if err := it.Err(); err != nil {
 		return 0, err
 	}
 	if read == limit { // groups[known] may have more
-		out[known] = nil
 		return known, nil
 	}
-	for ; known < len(groups); known++ {
+	for known < len(groups) {
 		bounds()
-		t.tx.AddReadConflictRange(first, behind)
+		if err := take(); err != nil {
+			return 0, err
+		}
 	}
 	return known, nil
 }

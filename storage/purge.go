@@ -91,18 +91,8 @@ func (t *dbTx) purgeDoc(group []int, requests, purged []IDRevs, index IndexFunc)
 
 // dropUnreachable removes the bodies of ancestors that no leaf has any more.
 func (e *docEdit) dropUnreachable() error {
-	kept, err := e.t.historyStatus(e.id)
-	if err != nil {
-		return err
-	}
-	for rev := range kept {
-		if e.tree.Find(rev) < 0 {
-			if err := e.t.dropHistory(e.id, rev); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	begin, end := children(e.t.keys.doc(nil, TagHistory, e.id))
+	return e.dropHistory(begin, end)
 }
 
 // notePurges remembers the requests. A value of TagPurges: id (with varint length), then each revision likewise.

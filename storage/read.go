@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -82,7 +81,7 @@ func (d *dbRead) openRevs(id string, o OpenRevsOptions) (results []RevResult, er
 	_, err = d.readRevs(requests, [][]leafRecord{leaves}, func(_ int, revs []RevResult) error {
 		for i := range revs {
 			if doc := revs[i].Doc; doc != nil {
-				doc.Body = bytes.Clone(doc.Body)
+				doc.Body = owned(doc.Body)
 			}
 		}
 		results = revs
@@ -116,7 +115,8 @@ func (d *dbRead) readRevs(requests []OpenRevsRequest, leaves [][]leafRecord, fn 
 	if err := finish(); err != nil { // requests that read nothing
 		return 0, err
 	}
-	err = d.readEntries(keys, func(_ int, e *entry, there bool) error {
+	bodies := slices.ContainsFunc(requests, func(r OpenRevsRequest) bool { return !r.Open.NoBody })
+	err = d.readEntries(keys, bodies, func(_ int, e *entry, there bool) error {
 		w := &wanted[at][len(found)+len(missing)]
 		size += int(e.size)
 		doc, err := w.document(d, requests[at].ID, e, there, requests[at].Open)
@@ -136,8 +136,8 @@ func (d *dbRead) readRevs(requests []OpenRevsRequest, leaves [][]leafRecord, fn 
 // openRevOf reads any revision of a document whose leaves are at hand, nil if it is missing.
 func (d *dbRead) openRevOf(id string, leaves []leafRecord, rev compat.Rev, o OpenOptions) (doc *Document, err error) {
 	w := wantedRev{rev, lineOf(leaves, rev)}
-	err = d.readEntries([][]byte{w.key(d, id)}, func(_ int, e *entry, found bool) (err error) {
-		e.body = bytes.Clone(e.body)
+	err = d.readEntries([][]byte{w.key(d, id)}, !o.NoBody, func(_ int, e *entry, found bool) (err error) {
+		e.body = owned(e.body)
 		doc, err = w.document(d, id, e, found, o)
 		return err
 	})

@@ -1,11 +1,6 @@
 package storage
 
-import (
-	"bytes"
-	"slices"
-
-	"github.com/settee-db/settee/storage/kv"
-)
+import "slices"
 
 // Lists read ahead: a window of rows first, then what belongs to all of them together, which on a store across a network is one round
 // trip instead of one for each row. Only then the rows are given, and behind each one that was taken the list's cursor moves, so that a
@@ -16,10 +11,8 @@ const (
 	aheadBytes = 1 << 20
 	// leavesAhead is how many ranges over leaves are open at once.
 	leavesAhead = 64
-	// largeAhead is how many bytes of bodies in chunks are read together, if one of them is not larger.
+	// largeAhead is how many bytes of bodies that are apart are read together, if one of them is not larger.
 	largeAhead = 4 << 20
-	// maxChunked is more than any body has.
-	maxChunked = 1 << 32
 )
 
 // readAhead is the size of a list's next window.
@@ -46,8 +39,8 @@ func (w *readAhead) took(bytes int) {
 
 // readEntries reads the entries at keys of TagDocs and TagHistory together and gives them to fn in order; found is false where there is
 // none, or the key is nil. Entries are valid until fn returns. It takes a round trip for mostAhead keys, and one for each largeAhead bytes
-// of bodies in chunks.
-func (d *dbRead) readEntries(keys [][]byte, fn func(i int, e *entry, found bool) error) error {
+// of what is apart; that is left out of bodies that are not wanted.
+func (d *dbRead) readEntries(keys [][]byte, bodies bool, fn func(i int, e *entry, found bool) error) error {
 	for from := 0; from < len(keys); from += mostAhead {
 		part := keys[from:min(len(keys), from+mostAhead)]
 		values, err := d.getPresent(part)
@@ -56,7 +49,7 @@ func (d *dbRead) readEntries(keys [][]byte, fn func(i int, e *entry, found bool)
 		}
 		var room []entry
 		for i := 0; i < len(part); {
-			entries, err := d.someEntries(room, part[i:], values[i:])
+			entries, err := d.someEntries(room, values[i:], bodies)
 			if err != nil {
 				return err
 			}
@@ -99,76 +92,31 @@ func (d *dbRead) getPresent(keys [][]byte) ([][]byte, error) {
 	return values, nil
 }
 
-// someEntries completes the first of some entries whose own values are at hand: as many as largeAhead allows, and at least one. It
-// appends them to room.
-func (d *dbRead) someEntries(room []entry, keys, values [][]byte) ([]entry, error) {
-	entries := slices.Grow(room, len(keys))
-	var large []largeEntry
-	var chunks [][]byte
+// someEntries reads what is apart of the first of some entries whose values are at hand: of as many as largeAhead allows, and of at
+// least one. It appends them to room.
+func (d *dbRead) someEntries(room []entry, values [][]byte, bodies bool) ([]entry, error) {
+	entries := slices.Grow(room, len(values))
+	var apart []*entry
 	size := 0
-	for i, value := range values {
+	for _, value := range values {
 		if value == nil {
 			entries = append(entries, entry{body: emptyBody})
 			continue
 		}
-		e, head, err := parseEntry(value)
+		e, err := parseEntry(value)
 		if err != nil {
 			return nil, err
 		}
-		if head.format == entryChunked {
-			if head.length > maxChunked {
-				return nil, corrupt("entry", nil)
-			}
-			if size += head.length; size > largeAhead && len(large) > 0 {
+		if bodies && !e.whole() {
+			if size += int(e.size); size > largeAhead && len(apart) > 0 {
 				break
 			}
-			before := len(chunks)
-			chunks = appendChunkKeys(chunks, keys[i], head.length)
-			large = append(large, largeEntry{i, head, len(chunks) - before})
 		}
-		entries = append(entries, e)
-	}
-	if len(large) == 0 {
-		return entries, nil
-	}
-	parts, err := d.r.GetMany(chunks)
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range large {
-		if err := entries[l.at].join(l.head, parts[:l.chunks]); err != nil {
-			return nil, err
+		if entries = append(entries, e); !e.whole() {
+			apart = append(apart, &entries[len(entries)-1])
 		}
-		parts = parts[l.chunks:]
 	}
-	return entries, nil
-}
-
-// largeEntry is one whose payload is in chunks.
-type largeEntry struct {
-	at     int
-	head   entryHead
-	chunks int
-}
-
-// join completes an entry with its chunks.
-func (e *entry) join(head entryHead, chunks [][]byte) (err error) {
-	payload := bytes.Join(chunks, nil)
-	if len(payload) != head.length {
-		return corrupt("chunks", nil)
-	}
-	e.size += int64(len(payload))
-	e.atts, e.body, err = parsePayload(payload, head.flags)
-	return err
-}
-
-// appendChunkKeys appends the keys of what putChunks wrote.
-func appendChunkKeys(dst [][]byte, key []byte, length int) [][]byte {
-	for n := int64(0); length > 0; n++ {
-		dst = append(dst, kv.AppendInt(bytes.Clone(key), n))
-		length -= maxEntry
-	}
-	return dst
+	return entries, d.complete(bodies, apart...)
 }
 
 // leavesEach reads the leaves of several documents; where an id is "" there are none.

@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -66,12 +67,24 @@ func (db *DB) Security(ctx context.Context) ([]byte, error) {
 	return object, err
 }
 
+// security reads the security object. Value: varint length of the JSON text, the text; what is too long goes on in chunks below the key.
 func (d *dbRead) security() ([]byte, error) {
-	e, found, err := d.readEntry(d.keys.sub(nil, TagSecurity))
-	if err != nil || !found {
+	key := d.keys.sub(nil, TagSecurity)
+	value, err := d.r.Get(key)
+	if err != nil || value == nil {
 		return nil, err
 	}
-	return bytes.Clone(e.body), nil
+	r := valueReader{b: value}
+	length := r.uvarint()
+	if r.bad || length > maxBlob || len(r.b) > int(length) {
+		return nil, corrupt("security object", nil)
+	}
+	object := bytes.Clone(r.b)
+	if len(object) == int(length) {
+		return object, nil
+	}
+	rest, err := d.readChunks(key, int(length)-len(object))
+	return append(object, rest...), err
 }
 
 // SetSecurity replaces the security object, which is stored as it is.
@@ -84,6 +97,8 @@ func (db *DB) SetSecurity(ctx context.Context, object []byte) error {
 
 func (t *dbTx) setSecurity(object []byte) {
 	key := t.keys.sub(nil, TagSecurity)
-	t.clearEntry(key, true)
-	t.putEntry(key, 0, nil, object)
+	t.tx.ClearRange(children(key))
+	first := min(len(object), maxEntry)
+	t.tx.Set(key, append(binary.AppendUvarint(nil, uint64(len(object))), object[:first]...))
+	t.putChunks(key, object[first:])
 }

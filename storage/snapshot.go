@@ -161,7 +161,7 @@ func (s *Snapshot) openWinners(refs []DocRef, docs []*Document) error {
 		if entries[n] == nil {
 			return corrupt("winner without its entry", nil)
 		}
-		e, err := s.d.entryOf(keys[n], entries[n])
+		e, err := s.d.entryOf(entries[n])
 		if err != nil {
 			return err
 		}

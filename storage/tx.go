@@ -48,6 +48,8 @@ type dbTx struct {
 	ids     []idChange
 	ranks   rank.Batch
 	atts    attachmentRefs
+	claims  map[string]claimState
+	large   *largeBodies // of the request, nil for none
 	scratch []byte
 	ctx     context.Context
 	now     func() time.Time

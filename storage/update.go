@@ -19,9 +19,14 @@ import (
 func (db *DB) Update(ctx context.Context, docs []*compat.Document, o UpdateOptions) ([]EditResult, error) {
 	results := make([]EditResult, len(docs))
 	groups, locals := groupEdits(docs)
-	mode := editMode{ctx: ctx, replicated: o.Replicated, trusted: o.Trusted, checked: needsCheck(docs)}
+	large := &largeBodies{db: db}
+	defer large.end(ctx)
+	mode := editMode{ctx: ctx, replicated: o.Replicated, trusted: o.Trusted, checked: needsCheck(docs), large: large}
 	for len(groups) > 0 {
 		size := db.store.batchSize(groups, docs)
+		if err := large.upload(ctx, groups[:size], docs); err != nil {
+			return nil, err
+		}
 		done, err := db.updateBatch(ctx, mode, groups[:size], docs, results)
 		if errors.Is(err, kv.ErrTooLarge) && size == 1 {
 			err = nil
@@ -88,19 +93,24 @@ const (
 
 // batchSize is how many of the groups probably fit one transaction; at least 1.
 func (s *Store) batchSize(groups []editGroup, docs []*compat.Document) int {
-	budget := maxBatchBytes
+	budget, uploads := maxBatchBytes, maxBatchBytes
 	if limit := s.limits.TransactionSize; limit > 0 {
 		budget = limit / 2
 	}
 	for n, g := range groups {
 		for _, i := range g.edits {
 			doc := docs[i]
-			budget -= editOverhead + 8*len(doc.ID) + len(doc.Body.JSON) + 20*len(doc.Revs.IDs)
+			budget -= editOverhead + 8*len(doc.ID) + 20*len(doc.Revs.IDs)
+			if s.uploadedBefore(doc) {
+				uploads -= len(doc.Body.JSON)
+			} else {
+				budget -= len(doc.Body.JSON)
+			}
 			for a := range doc.Attachments {
 				budget -= 200 + len(doc.Attachments[a].Name) + len(doc.Attachments[a].Data)
 			}
 		}
-		if n > 0 && budget < 0 || n == maxOrders {
+		if n > 0 && min(budget, uploads) < 0 || n == maxOrders {
 			return n
 		}
 	}
@@ -112,6 +122,7 @@ func (s *Store) batchSize(groups []editGroup, docs []*compat.Document) int {
 func (db *DB) updateBatch(ctx context.Context, mode editMode, groups []editGroup, docs []*compat.Document, results []EditResult) (done int, err error) {
 	err = db.update(ctx, func(t *dbTx) error {
 		b := batch{db: db, t: t, mode: mode, docs: docs, results: results}
+		t.large = mode.large
 		done = 0
 		if err := b.prepare(); err != nil {
 			return err

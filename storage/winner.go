@@ -1,15 +1,13 @@
 package storage
 
 import (
-	"bytes"
-
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 )
 
 // lastEntry reads the entry in TagDocs that sorts last: the winner's, unless the winner is a tombstone without a body.
 // found is false if the document has no entry.
-func (d *dbRead) lastEntry(id string) (rev compat.Rev, deleted, found bool, e entry, err error) {
+func (d *dbRead) lastEntry(id string, noBody bool) (rev compat.Rev, deleted, found bool, e entry, err error) {
 	prefix := d.keys.doc(make([]byte, 0, 64), TagDocs, id)
 	begin, end := children(prefix)
 	it := d.r.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
@@ -18,24 +16,14 @@ func (d *dbRead) lastEntry(id string) (rev compat.Rev, deleted, found bool, e en
 		return rev, false, false, e, it.Err()
 	}
 	key := it.Key()
-	deleted, rev, rest, err := parseLeafKey(key[len(prefix):])
-	if err != nil {
+	if deleted, rev, _, err = parseLeafKey(key[len(prefix):]); err != nil {
 		return rev, deleted, false, e, err
 	}
-	if len(rest) == 0 {
-		var head entryHead
-		e, head, err = parseEntry(it.Value())
-		if err != nil || head.format == entryInline {
-			e.body = bytes.Clone(e.body) // the iterator's memory ends with it
-			return rev, deleted, true, e, err
-		}
+	if e, err = parseEntry(it.Value()); err == nil {
+		err = d.complete(!noBody, &e)
+		e.body = owned(e.body) // the iterator's memory ends with it
 	}
-	own := bytes.Clone(key[:len(key)-len(rest)])
-	e, found, err = d.readEntry(own)
-	if err == nil && !found {
-		err = corrupt("entry without its own key", nil)
-	}
-	return rev, deleted, found, e, err
+	return rev, deleted, true, e, err
 }
 
 // openWinner reads the current revision. The body of the result belongs to the caller.
@@ -47,7 +35,7 @@ func (d *dbRead) openWinner(id string, o OpenOptions) (*Document, error) {
 		}
 		return d.openWinnerOf(id, leaves, o)
 	}
-	rev, deleted, found, e, err := d.lastEntry(id)
+	rev, deleted, found, e, err := d.lastEntry(id, o.NoBody)
 	if err != nil {
 		return nil, err
 	}
@@ -94,24 +82,34 @@ func (d *dbRead) openWinnerOf(id string, leaves []leafRecord, o OpenOptions) (*D
 
 // openLeaf reads a leaf.
 func (d *dbRead) openLeaf(id string, l *leafRecord, o OpenOptions) (*Document, error) {
-	e := entry{body: emptyBody}
-	if l.stored {
-		var err error
-		var found bool
-		e, found, err = d.readEntry(d.keys.leaf(nil, TagDocs, id, l.Deleted, l.Rev))
-		if err != nil {
-			return nil, err
-		}
-		if !found {
-			return nil, corrupt("leaf without its entry", nil)
-		}
+	e, err := d.leafEntry(id, l)
+	if err == nil {
+		err = d.complete(!o.NoBody, &e)
 	}
-	e.body = bytes.Clone(e.body)
+	if err != nil {
+		return nil, err
+	}
+	e.body = owned(e.body)
 	doc := newDocument(id, l.Rev, l.Deleted, e)
 	if o.Revs {
 		doc.Revs = d.visibleRevs(l, l.Rev)
 	}
 	return doc, nil
+}
+
+// leafEntry reads the entry of a leaf, but nothing that is apart.
+func (d *dbRead) leafEntry(id string, l *leafRecord) (entry, error) {
+	if !l.stored {
+		return entry{body: emptyBody}, nil
+	}
+	value, err := d.r.Get(d.keys.leaf(nil, TagDocs, id, l.Deleted, l.Rev))
+	if err != nil {
+		return entry{}, err
+	}
+	if value == nil {
+		return entry{}, corrupt("leaf without its entry", nil)
+	}
+	return parseEntry(value)
 }
 
 // visibleRevs is the line from rev to the root, cut to revs_limit as CouchDB does when it reads (couch_db:make_doc).
@@ -123,7 +121,11 @@ func (d *dbRead) visibleRevs(l *leafRecord, rev compat.Rev) compat.RevPath {
 	return path
 }
 
+// newDocument makes a revision's document, with the body `{}` if that has not been read.
 func newDocument(id string, rev compat.Rev, deleted bool, e entry) *Document {
+	if e.body == nil {
+		e.body = emptyBody
+	}
 	return &Document{ID: id, Rev: rev, Deleted: deleted, Body: e.body, Attachments: e.atts}
 }
 
@@ -153,14 +155,11 @@ func (d *dbRead) historyStatus(id string) (map[compat.Rev]RevStatus, error) {
 	defer it.Close()
 	kept := make(map[compat.Rev]RevStatus)
 	for it.Next() {
-		rev, rest, err := parseRevKey(it.Key()[len(prefix):])
+		rev, _, err := parseRevKey(it.Key()[len(prefix):])
 		if err != nil {
 			return nil, err
 		}
-		if len(rest) > 0 {
-			continue
-		}
-		e, _, err := parseEntry(it.Value())
+		e, err := parseEntry(it.Value())
 		if err != nil {
 			return nil, err
 		}

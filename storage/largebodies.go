@@ -1,0 +1,97 @@
+package storage
+
+import (
+	"context"
+	"crypto/md5"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// largeBodies are the bodies of a request that would take too much of a transaction whose size the store limits. They are uploaded, as
+// attachments are, before the transaction of their documents, which claims them: so a document fits whatever its body, and others fit
+// beside it.
+type largeBodies struct {
+	db   *DB
+	docs map[*compat.Document]*largeBody
+}
+
+// largeBody is an uploaded body.
+type largeBody struct {
+	blob
+	uploads *Uploads
+	claimed bool
+}
+
+// uploadedBefore tells whether a document's body is uploaded before the document's transaction.
+func (s *Store) uploadedBefore(doc *compat.Document) bool {
+	limit := s.limits.TransactionSize
+	return limit > 0 && len(doc.Body.JSON) > limit/10
+}
+
+// upload stores the bodies of those documents of the groups that need it, once.
+func (l *largeBodies) upload(ctx context.Context, groups []editGroup, docs []*compat.Document) error {
+	for _, g := range groups {
+		for _, i := range g.edits {
+			doc := docs[i]
+			if !l.db.store.uploadedBefore(doc) || l.docs[doc] != nil {
+				continue
+			}
+			if l.docs == nil {
+				l.docs = make(map[*compat.Document]*largeBody)
+			}
+			body := &largeBody{uploads: l.db.Uploads()}
+			l.docs[doc] = body
+			var err error
+			if body.blob, err = body.uploads.addBody(ctx, doc.Body.JSON); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// of is the uploaded body of a document, nil if there is none.
+func (l *largeBodies) of(doc *compat.Document) *largeBody {
+	if l == nil {
+		return nil
+	}
+	return l.docs[doc]
+}
+
+// addBody stores the bytes of a body in as few transactions as the store's limit allows.
+func (u *Uploads) addBody(ctx context.Context, body []byte) (blob, error) {
+	sink := &uploadSink{ctx: ctx, uploads: u}
+	batch := max(1, u.db.store.limits.TransactionSize/4/maxEntry) * maxEntry
+	for rest := body; len(rest) > 0; {
+		n := min(len(rest), batch)
+		sink.buf, rest = rest[:n:n], rest[n:]
+		if err := sink.store(); err != nil {
+			return blob{}, err
+		}
+	}
+	return blob{ref: sink.ref, digest: md5.Sum(body), length: len(body)}, nil
+}
+
+// claimBody takes over the uploaded body of a document; it is the zero blob if it was not uploaded.
+func (t *dbTx) claimBody(doc *compat.Document) (blob, error) {
+	body := t.large.of(doc)
+	if body == nil {
+		return blob{}, nil
+	}
+	if err := t.claimAttachment(body.ref); err != nil {
+		return blob{}, err
+	}
+	t.shareAttachment(body.ref)
+	body.claimed = true
+	return body.blob, nil
+}
+
+// end removes what no document has claimed: the bodies of those that were refused. What it fails for is collected when the upload's
+// lease ends.
+func (l *largeBodies) end(ctx context.Context) {
+	for _, body := range l.docs {
+		if !body.claimed {
+			_ = body.uploads.Discard(context.WithoutCancel(ctx))
+		}
+	}
+}
