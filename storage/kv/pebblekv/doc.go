@@ -1,7 +1,7 @@
 // Package pebblekv is the embedded, default engine of the store contract kv.Store: one directory, one process, on Pebble.
 //
 // Map: store.go open, close, View, Update, Watch · options.go what can be chosen, and Pebble's settings · format.go the
-// format of the directory · snapshot.go shared snapshots · reader.go reads of one transaction · iter.go ranges ·
+// format of the directory · snapshot.go shared snapshots · running.go what slow readers may hold · reader.go reads of one transaction · iter.go ranges ·
 // request.go a transaction on its way to the committer · committer.go gathering, syncing, answering ·
 // group.go the check of a group and its batch · turn.go against starvation · fold.go atomic operations · conflicts.go, run.go what was written lately · keys.go stored keys ·
 // space.go the full disk · failure.go errors · metrics.go numbers · logger.go Pebble's log lines.
@@ -21,4 +21,6 @@
 //	P8 A transaction that keeps meeting conflicts gets a turn, in which nothing else is committed: it ends.
 //	P9 A group is refused with kv.ErrFull before it is written when space is short; what Pebble must not fail on (log,
 //	   manifest, directory) waits for space instead of failing.
+//	P10 A reader holds no memtables and files that Pebble has replaced: its iterators are closed between its calls and opened
+//	   again where they were. A View whose snapshot was replaced long ago and much has been written since gets kv.ErrTooOld.
 package pebblekv

@@ -13,79 +13,95 @@ const cancelEvery = 64
 var emptyValue = []byte{}
 
 // rangeIterator is the kv.Iterator over a snapshot. It is reused by later transactions, never within one, because Close
-// may be called twice.
+// may be called twice. All but the row is guarded by the reader's mu.
 type rangeIterator struct {
-	r       *reader
-	lower   []byte           // until the first row is asked for, with upper: the stored keys
-	upper   []byte           //
-	waiting bool             // Pebble's iterator is not there yet
-	it      *pebble.Iterator // nil: at the end, or waiting
-	value   []byte
-	err     error
-	rows    int
-	limit   int
-	reverse bool
-	placed  bool
+	r            *reader
+	it           *pebble.Iterator // nil before the first row, while parked, and at the end
+	lower, upper []byte           // stored keys: what is to be read, or is left of it
+	key, value   []byte           // the row: copies, which stay when it is closed
+	err          error
+	rows         int
+	limit        int
+	reverse      bool
+	placed       bool // it is at the row
+	ended        bool
 }
 
-// open places it before the first row of begin <= key < end, which is neither empty nor reversed. Pebble's iterator is taken when the
-// first row is asked for: of ranges that are opened together and read one after the other, all then use the transaction's one.
+// open makes it stand before the first row of begin <= key < end, which is neither empty nor reversed. mu is held.
+// Pebble's iterator is taken when the first row is asked for: of ranges that are opened together and read one after the other, all
+// then use the transaction's one.
 func (i *rangeIterator) open(r *reader, begin, end []byte, opts kv.RangeOptions) {
-	*i = rangeIterator{r: r, limit: opts.Limit, reverse: opts.Reverse, waiting: true,
-		lower: appendStored(i.lower[:0], begin), upper: appendStored(i.upper[:0], end)}
-	if i.err = r.cancelled(); i.err != nil {
-		i.waiting = false
+	i.r, i.limit, i.reverse = r, opts.Limit, opts.Reverse
+	i.lower, i.upper = appendStored(i.lower, begin), appendStored(i.upper, end)
+	if i.err = r.readable(); i.err != nil {
+		i.ended = true
 	}
 }
 
-// begin takes Pebble's iterator.
-func (i *rangeIterator) begin() {
-	i.waiting = false
-	it, err := i.r.iterator(i.lower, i.upper)
-	if err != nil {
-		i.err = translate(err)
-		return
+// reset makes it ready for another transaction.
+func (i *rangeIterator) reset() {
+	*i = rangeIterator{lower: i.lower[:0], upper: i.upper[:0], key: i.key[:0], value: i.value[:0]}
+	if cap(i.value) > maxKeptValues {
+		i.value = nil
 	}
-	i.it = it
 }
 
 // Next implements kv.Iterator.
 func (i *rangeIterator) Next() bool {
-	if i.waiting {
-		i.begin()
+	if i.r == nil {
+		return false // the transaction has ended
 	}
-	if i.it == nil || (i.limit > 0 && i.rows == i.limit) {
+	i.r.mu.Lock()
+	defer i.r.mu.Unlock()
+	if i.ended || i.limit > 0 && i.rows == i.limit {
 		return false
-	}
-	if i.rows%cancelEvery == cancelEvery-1 {
-		if i.err = i.r.cancelled(); i.err != nil {
-			i.end()
-			return false
-		}
 	}
 	if !i.move() {
-		i.end()
+		i.close()
 		return false
-	}
-	if i.value, i.err = i.it.ValueAndErr(); i.err != nil {
-		i.err = translate(i.err)
-		i.end()
-		return false
-	}
-	if i.value == nil {
-		i.value = emptyValue
 	}
 	i.rows++
 	return true
 }
 
+// move goes to the next row and copies it. False at the end, and with err after an error.
 func (i *rangeIterator) move() bool {
 	switch {
-	case !i.placed && i.reverse:
-		i.placed = true
+	case i.r.snap == nil, i.rows%cancelEvery == 0:
+		if i.err = i.r.readable(); i.err != nil {
+			return false
+		}
+	}
+	if i.it == nil {
+		it, err := i.r.iterator(i.lower, i.upper)
+		if err != nil {
+			i.err = translate(err)
+			return false
+		}
+		i.it = it
+	}
+	if !i.step() {
+		return false
+	}
+	value, err := i.it.ValueAndErr()
+	if err != nil {
+		i.err = translate(err)
+		return false
+	}
+	i.key = append(i.key[:0], i.it.Key()...)
+	if i.value = append(i.value[:0], value...); i.value == nil {
+		i.value = emptyValue
+	}
+	return true
+}
+
+func (i *rangeIterator) step() bool {
+	placed := i.placed
+	i.placed = true
+	switch {
+	case !placed && i.reverse:
 		return i.it.Last()
-	case !i.placed:
-		i.placed = true
+	case !placed:
 		return i.it.First()
 	case i.reverse:
 		return i.it.Prev()
@@ -93,10 +109,34 @@ func (i *rangeIterator) move() bool {
 	return i.it.Next()
 }
 
-// end gives Pebble's iterator back.
-func (i *rangeIterator) end() {
+// park closes Pebble's iterator; what is left of the range is read by another one, if at all. mu is held.
+func (i *rangeIterator) park() {
+	if i.it == nil {
+		return
+	}
+	if err := i.it.Close(); err != nil {
+		i.it, i.err, i.ended = nil, translate(err), true
+		return
+	}
+	i.it = nil
+	if !i.placed {
+		return
+	}
+	i.placed = false
+	if i.reverse {
+		i.upper = append(i.upper[:0], i.key...)
+	} else {
+		i.lower = append(append(i.lower[:0], i.key...), 0)
+	}
+}
+
+// close gives Pebble's iterator back. mu is held.
+func (i *rangeIterator) close() {
+	i.ended = true
 	it := i.it
-	i.it, i.value = nil, nil
+	if i.it = nil; it == nil {
+		return
+	}
 	if err := it.Error(); err != nil || i.err != nil {
 		if closeErr := it.Close(); err == nil {
 			err = closeErr
@@ -111,23 +151,32 @@ func (i *rangeIterator) end() {
 
 // Key implements kv.Iterator.
 func (i *rangeIterator) Key() []byte {
-	if i.it == nil {
+	if len(i.key) == 0 {
 		return nil
 	}
-	return i.it.Key()[1:] // behind userSpace
+	return i.key[1:] // behind userSpace
 }
 
 // Value implements kv.Iterator.
 func (i *rangeIterator) Value() []byte { return i.value }
 
 // Err implements kv.Iterator.
-func (i *rangeIterator) Err() error { return i.err }
+func (i *rangeIterator) Err() error {
+	if i.r == nil {
+		return nil
+	}
+	i.r.mu.Lock()
+	defer i.r.mu.Unlock()
+	return i.err
+}
 
 // Close implements kv.Iterator.
 func (i *rangeIterator) Close() error {
-	i.waiting = false
-	if i.it != nil {
-		i.end()
+	if i.r == nil {
+		return nil
 	}
+	i.r.mu.Lock()
+	defer i.r.mu.Unlock()
+	i.close()
 	return i.err
 }

@@ -29,6 +29,7 @@ type Metrics struct {
 
 	Conflicts     uint64 // commits refused because a read did not hold; each was run again
 	Postponed     uint64 // transactions moved to the next group for the sake of order
+	Ended         uint64 // snapshots that became too old for a View
 	CounterHits   uint64 // atomic operations whose current value was remembered
 	CounterMisses uint64 // those that read it from the store
 
@@ -36,6 +37,7 @@ type Metrics struct {
 	BlockCacheMisses int64
 	BlockCacheBytes  int64  // in use, of Options.CacheSize; memtables are in it, too
 	MemTableBytes    uint64 // in memory, not yet in tables
+	HeldBytes        uint64 // memtables that are in tables already and that reads still hold
 	DiskBytes        uint64 // all files: tables, logs, what waits to be deleted
 	TableBytes       int64
 	LogBytes         uint64
@@ -50,6 +52,7 @@ type Metrics struct {
 type stats struct {
 	conflicts atomic.Uint64
 	postponed atomic.Uint64
+	ended     atomic.Uint64
 
 	mu        sync.Mutex
 	groupSize Histogram
@@ -72,6 +75,7 @@ func (s *Store) Metrics() Metrics {
 	m := Metrics{
 		Conflicts:     s.stats.conflicts.Load(),
 		Postponed:     s.stats.postponed.Load(),
+		Ended:         s.stats.ended.Load(),
 		CounterHits:   s.committer.builder.fold.hits.Load(),
 		CounterMisses: s.committer.builder.fold.misses.Load(),
 	}
@@ -84,6 +88,7 @@ func (s *Store) Metrics() Metrics {
 	p := s.db.Metrics()
 	m.BlockCacheHits, m.BlockCacheMisses, m.BlockCacheBytes = p.BlockCache.Hits, p.BlockCache.Misses, p.BlockCache.Size
 	m.MemTableBytes, m.DiskBytes, m.LogBytes = p.MemTable.Size, p.DiskSpaceUsage(), p.WAL.PhysicalSize
+	m.HeldBytes = p.MemTable.ZombieSize
 	total := p.Total()
 	m.TableBytes, m.Tables, m.ReadAmp, m.WriteAmp = total.TablesSize, total.TablesCount, p.ReadAmp(), total.WriteAmp()
 	m.Compactions, m.Flushes = p.Compact.Count, p.Flush.Count

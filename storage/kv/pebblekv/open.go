@@ -40,12 +40,14 @@ func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		lock:    lock,
-		gate:    newGate(),
-		space:   newSpaceGuard(opts.fs, dir, opts.MinFreeSpace),
-		failure: newFailure(),
-		watches: txn.NewWatches(),
-		seed:    maphash.MakeSeed(),
+		lock:     lock,
+		gate:     newGate(),
+		space:    newSpaceGuard(opts.fs, dir, opts.MinFreeSpace),
+		failure:  newFailure(),
+		watches:  txn.NewWatches(),
+		seed:     maphash.MakeSeed(),
+		readTime: opts.ReadTime,
+		closing:  make(chan struct{}),
 	}
 	p := opts.pebbleOptions()
 	p.Lock = lock
@@ -65,6 +67,7 @@ func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 	s.current.Store(newSnapshot(db, version))
 	s.committer = s.newCommitter(version, opts)
 	s.committer.start()
+	go s.watchAges()
 	return s, nil
 }
 
@@ -133,8 +136,11 @@ func (s *Store) listener(log *slog.Logger) *pebble.EventListener {
 			log.Warn("pebble: writes wait for flushes or compactions", "reason", info.Reason)
 		},
 		// In goroutines of their own, because closing an iterator may need Pebble's lock.
-		FlushEnd:      func(pebble.FlushInfo) { go s.dropIdle() },
-		CompactionEnd: func(pebble.CompactionInfo) { go s.dropIdle() },
+		FlushEnd: func(pebble.FlushInfo) {
+			s.flushes.Add(1)
+			go s.letGo()
+		},
+		CompactionEnd: func(pebble.CompactionInfo) { go s.letGo() },
 	}
 	l.EnsureDefaults(nil)
 	return l

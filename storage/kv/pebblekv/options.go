@@ -24,6 +24,9 @@ type Options struct {
 	// MinFreeSpace is how much must be free on the device for commits to be taken, in bytes; default 128 MiB. Tables are
 	// rewritten in this room.
 	MinFreeSpace uint64
+	// ReadTime is how long a snapshot can be read after it was replaced, where the store goes on to be written to; default a minute.
+	// See kv.Limits.
+	ReadTime time.Duration
 	// Log gets Pebble's messages; default slog.Default().
 	Log *slog.Logger
 
@@ -63,6 +66,9 @@ func (o Options) withDefaults() Options {
 		o.MaxGroup = 4096
 	}
 	o.MaxGroup = min(o.MaxGroup, 1<<16-1) // the order in a group has two bytes
+	if o.ReadTime <= 0 {
+		o.ReadTime = defaultReadTime
+	}
 	if o.MinFreeSpace == 0 {
 		o.MinFreeSpace = 128 << 20
 	}

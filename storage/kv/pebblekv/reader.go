@@ -3,7 +3,9 @@ package pebblekv
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -13,15 +15,22 @@ import (
 
 // reader is the txn.Snapshot of one transaction: a shared snapshot and what the transaction holds of it.
 type reader struct {
-	ctx    context.Context
-	done   <-chan struct{} // of ctx
-	snap   *snapshot
-	view   kv.ReadTx        // what a View function gets, made once per pooled reader
-	spare  *pebble.Iterator // kept between two ranges of the transaction
-	ranges []*rangeIterator // all that were handed out, for reuse by the next transaction
-	used   int              // how many of ranges belong to this transaction
-	values []byte           // room for the values of Get
-	lower  []byte           // scratch, for a stored key
+	ctx            context.Context
+	done           <-chan struct{} // of ctx
+	store          *Store
+	version        uint64
+	view           kv.ReadTx // what a View function gets, made once per pooled reader
+	values         []byte    // room for the values of Get
+	stored         []byte    // scratch, for a stored key
+	previous, next *reader   // of store.readers
+
+	// mu is held in each call into Pebble, since the store takes iterators away in between (running.go).
+	mu      sync.Mutex
+	snap    *snapshot        // nil once it has ended
+	endable bool             // the snapshot may end before the transaction
+	spare   *pebble.Iterator // kept between two ranges of the transaction
+	ranges  []*rangeIterator // all that were handed out, for reuse by the next transaction
+	used    int              // how many of ranges belong to this transaction
 }
 
 // maxKeptValues bounds the room for values that a pooled reader keeps.
@@ -36,30 +45,79 @@ var readers = sync.Pool{New: func() any {
 	return r
 }}
 
-// newReader takes over the caller's reference to snap.
-func newReader(ctx context.Context, snap *snapshot) *reader {
+// newReader begins to read the current snapshot. The caller closes the reader.
+func (s *Store) newReader(ctx context.Context, endable bool) *reader {
 	r := readers.Get().(*reader)
-	r.ctx, r.done, r.snap = ctx, ctx.Done(), snap
+	snap := s.snapshot()
+	r.ctx, r.done, r.store, r.version = ctx, ctx.Done(), s, snap.version
+	r.mu.Lock()
+	r.snap, r.endable = snap, endable
+	r.mu.Unlock()
+	s.readers.add(r)
 	return r
 }
 
 // close ends the transaction's reads. Iterators that the function left open are closed.
 func (r *reader) close() {
+	r.store.readers.remove(r)
+	r.mu.Lock()
 	for _, it := range r.ranges[:r.used] {
-		it.Close()
-		*it = rangeIterator{lower: it.lower, upper: it.upper}
+		it.close()
+		it.reset()
 	}
 	r.used = 0
 	if r.spare != nil {
 		r.snap.keep(r.spare)
 		r.spare = nil
 	}
-	r.snap.release()
-	r.snap, r.ctx, r.done = nil, nil, nil
+	if r.snap != nil {
+		r.snap.release()
+		r.snap = nil
+	}
+	r.mu.Unlock()
+	r.store, r.ctx, r.done = nil, nil, nil
 	if r.values = r.values[:0]; cap(r.values) > maxKeptValues {
 		r.values = nil
 	}
 	readers.Put(r)
+}
+
+// park closes the transaction's iterators, which go on where they are when they are used again.
+func (r *reader) park() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.letGo()
+}
+
+func (r *reader) letGo() {
+	for _, it := range r.ranges[:r.used] {
+		it.park()
+	}
+	if r.spare != nil {
+		r.spare.Close()
+		r.spare = nil
+	}
+}
+
+// end ends the snapshot if it may end and was left behind; see snapshot.leftBehind. It tells whether it did.
+func (r *reader) end(time time.Time, flushes int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.snap == nil || !r.endable || !r.snap.leftBehind(time, flushes) {
+		return false
+	}
+	r.letGo()
+	r.snap.release()
+	r.snap = nil
+	return true
+}
+
+// readable begins a call: it returns why nothing can be read any more, or nil. mu is held.
+func (r *reader) readable() error {
+	if r.snap == nil {
+		return fmt.Errorf("%w: it was replaced more than %v ago", kv.ErrTooOld, r.store.readTime)
+	}
+	return r.cancelled()
 }
 
 // cancelled returns the error of a context that has ended.
@@ -76,21 +134,23 @@ func (r *reader) cancelled() error {
 }
 
 // Version implements txn.Snapshot.
-func (r *reader) Version() uint64 { return r.snap.version }
+func (r *reader) Version() uint64 { return r.version }
 
 // Get implements txn.Snapshot. It uses the transaction's iterator: repeated reads cost half of Pebble's Get, which builds
 // one each time. The value is copied, since the iterator moves on.
 func (r *reader) Get(key []byte) ([]byte, error) {
-	if err := r.cancelled(); err != nil {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.readable(); err != nil {
 		return nil, err
 	}
-	r.lower = appendStored(r.lower[:0], key)
+	r.stored = appendStored(r.stored[:0], key)
 	it, err := r.iterator(nil, nil)
 	if err != nil {
 		return nil, translate(err)
 	}
 	var value []byte
-	if it.SeekPrefixGE(r.lower) {
+	if it.SeekPrefixGE(r.stored) {
 		value, err = it.ValueAndErr()
 		value = r.copy(value)
 	}
@@ -135,6 +195,8 @@ func (r *reader) copy(value []byte) []byte {
 
 // Range implements txn.Snapshot.
 func (r *reader) Range(begin, end []byte, opts kv.RangeOptions) kv.Iterator {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.used == len(r.ranges) {
 		slab := make([]rangeIterator, max(4, len(r.ranges)))
 		for i := range slab {
@@ -149,6 +211,11 @@ func (r *reader) Range(begin, end []byte, opts kv.RangeOptions) kv.Iterator {
 
 // SizeEstimate implements txn.Snapshot. What is still only in memory and the log is not counted.
 func (r *reader) SizeEstimate(begin, end []byte) (int64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.readable(); err != nil {
+		return 0, err
+	}
 	size, err := r.snap.db.EstimateDiskUsage(appendStored(nil, begin), appendStored(nil, end))
 	return int64(size), translate(err)
 }

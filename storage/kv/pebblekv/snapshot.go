@@ -3,6 +3,7 @@ package pebblekv
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -23,6 +24,8 @@ type snapshot struct {
 	mu       sync.Mutex
 	idle     []*pebble.Iterator
 	replaced bool
+	since    time.Time // when it was replaced
+	flushes  int64     // of the store by then
 }
 
 func newSnapshot(db *pebble.DB, version uint64) *snapshot {
@@ -51,13 +54,21 @@ func (s *snapshot) release() {
 	}
 }
 
-// replace tells that the snapshot is no longer current, and drops that reference.
-func (s *snapshot) replace() {
+// replace tells that the snapshot is no longer current, and drops that reference. flushes is how many memtables the store has
+// written so far.
+func (s *snapshot) replace(now time.Time, flushes int64) {
 	s.mu.Lock()
-	s.replaced = true
+	s.replaced, s.since, s.flushes = true, now, flushes
 	s.mu.Unlock()
 	s.dropIdle()
 	s.release()
+}
+
+// leftBehind tells whether the snapshot was replaced before that time and that number of flushes.
+func (s *snapshot) leftBehind(time time.Time, flushes int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.replaced && s.since.Before(time) && s.flushes <= flushes
 }
 
 // dropIdle closes the kept iterators.

@@ -28,6 +28,10 @@ type Store struct {
 	watches   *txn.Watches
 	seed      maphash.Seed
 	stats     stats
+	readers   runningReaders
+	readTime  time.Duration // how long a replaced snapshot can be read
+	flushes   atomic.Int64  // memtables written
+	closing   chan struct{} // closed by Close
 }
 
 var _ kv.Store = (*Store)(nil)
@@ -43,7 +47,7 @@ func (s *Store) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 		return kv.ErrClosed
 	}
 	defer s.gate.leave()
-	r := newReader(ctx, s.snapshot())
+	r := s.newReader(ctx, true)
 	defer r.close()
 	return fn(r.view)
 }
@@ -137,7 +141,7 @@ func (s *Store) await(q *request) (o outcome, answered bool) {
 
 // execute runs fn on the current snapshot, whose version it returns. The snapshot is not needed for the commit.
 func (s *Store) execute(ctx context.Context, t *txn.Tx, fn func(kv.Tx) error) (uint64, error) {
-	r := newReader(ctx, s.snapshot())
+	r := s.newReader(ctx, false)
 	defer r.close()
 	t.Reset(r)
 	since := r.Version()
@@ -166,18 +170,7 @@ func (s *Store) snapshot() *snapshot {
 }
 
 // publish makes the state after a group the current one.
-func (s *Store) publish(next *snapshot) { s.current.Swap(next).replace() }
-
-// dropIdle lets go of files that Pebble has rewritten but idle iterators still hold.
-func (s *Store) dropIdle() {
-	if !s.gate.enter() {
-		return
-	}
-	defer s.gate.leave()
-	if current := s.current.Load(); current != nil { // nil while the store is opened
-		current.dropIdle()
-	}
-}
+func (s *Store) publish(next *snapshot) { s.current.Swap(next).replace(time.Now(), s.flushes.Load()) }
 
 // Watch implements kv.Store.
 func (s *Store) Watch(ctx context.Context, key, seen []byte) error {
@@ -206,8 +199,9 @@ func (s *Store) Health(context.Context) error {
 	return s.committer.stalled(time.Now())
 }
 
-// Limits implements kv.Store: there are none to plan with. A transaction of more than a gibibyte is refused.
-func (s *Store) Limits() kv.Limits { return kv.Limits{} }
+// Limits implements kv.Store. Only the age of a snapshot is limited, and it may become older while little is written; a transaction of
+// more than a gibibyte is refused.
+func (s *Store) Limits() kv.Limits { return kv.Limits{ReadTime: int(s.readTime.Milliseconds())} }
 
 // Close implements kv.Store.
 func (s *Store) Close() error {
@@ -216,11 +210,12 @@ func (s *Store) Close() error {
 	if !s.gate.close() {
 		return kv.ErrClosed
 	}
+	close(s.closing)
 	s.committer.stop()
 	if err := s.failure.get(); err != nil && s.failure.stuck {
 		return err // Pebble cannot be closed; the lock stays until the process ends, for its goroutines may still write
 	}
-	s.current.Load().replace()
+	s.current.Load().replace(time.Now(), 0)
 	err := s.db.Close()
 	if lockErr := s.lock.Close(); err == nil {
 		err = lockErr
