@@ -1,6 +1,7 @@
 package mango_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
+	"github.com/settee-db/settee/views"
 )
 
 func ok(t testing.TB, err error) {
@@ -30,11 +32,13 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// autoWorld is a database with an index over all fields.
+// autoWorld is a database with an index over all fields, and others.
 type autoWorld struct {
-	src   *mango.Source
-	index *mango.Index
-	docs  map[string]ejson.Value
+	src     *mango.Source
+	index   *mango.Index
+	indexes []*mango.Index // that queries choose among
+	docs    map[string]ejson.Value
+	revs    map[string]compat.Rev
 }
 
 func newAutoWorld(t testing.TB, store kv.Store) *autoWorld {
@@ -45,34 +49,54 @@ func newAutoWorld(t testing.TB, store kv.Store) *autoWorld {
 	ok(t, err)
 	fields, err := fieldindex.New(fieldindex.Options{Store: s, Jobs: queue, Split: mango.SplitField, Limits: store.Limits()})
 	ok(t, err)
-	s.SetHooks(storage.Hooks{Indexer: fields})
+	v, err := views.Open(views.Options{Store: s, KV: store, Languages: map[string]views.Language{mango.Language: mango.Views{}}})
+	ok(t, err)
+	s.SetHooks(storage.Hooks{Indexer: storage.Indexers(v, fields)})
 	ok(t, s.Create(ctx, "db", storage.CreateOptions{}))
 	t.Cleanup(func() {
 		ok(t, queue.Close())
+		ok(t, v.Close())
 		ok(t, s.Close())
 		ok(t, store.Close())
 	})
-	w := &autoWorld{src: &mango.Source{DB: s.DB("db"), Fields: fields}, docs: map[string]ejson.Value{}}
-	body := `{"language":"query","auto":{"all":{"exclude":["out"]}}}`
-	w.put(t, "_design/auto", body)
-	v, err := ejson.Parse([]byte(body))
-	ok(t, err)
-	w.index = mango.IndexesOf("_design/auto", v, false)[0]
+	w := &autoWorld{src: &mango.Source{DB: s.DB("db"), Views: v, Fields: fields}, docs: map[string]ejson.Value{}, revs: map[string]compat.Rev{}}
+	w.indexes = append(w.indexes, mango.AllDocs)
+	w.index = w.define(t, "_design/auto", `{"language":"query","auto":{"all":{"exclude":["out"]}}}`)
 	return w
 }
 
-func (w *autoWorld) put(t testing.TB, id, text string) {
-	v, err := ejson.Parse([]byte(text))
+// define adds the index of a design document.
+func (w *autoWorld) define(t testing.TB, id, body string) *mango.Index {
+	w.put(t, id, body)
+	v, err := ejson.Parse([]byte(body))
 	ok(t, err)
-	doc := &compat.Document{ID: id, HasID: true}
+	w.indexes = append(w.indexes, mango.IndexesOf(id, v, false)...)
+	return w.indexes[len(w.indexes)-1]
+}
+
+// put writes a document, or deletes it if text is "".
+func (w *autoWorld) put(t testing.TB, id, text string) {
+	doc := &compat.Document{ID: id, HasID: true, Deleted: text == ""}
+	if rev, there := w.revs[id]; there {
+		doc.Revs = compat.RevPath{Start: rev.Pos, IDs: []string{rev.Hash}}
+	} else if doc.Deleted {
+		return
+	}
+	v, err := ejson.Parse([]byte(cmp.Or(text, "{}")))
+	ok(t, err)
 	doc.Body, err = compat.NewBody(v.AppendJSON(nil))
 	ok(t, err)
-	results, err := w.src.DB.Update(t.Context(), []*compat.Document{doc}, storage.UpdateOptions{})
+	results, err := w.src.DB.Update(context.Background(), []*compat.Document{doc}, storage.UpdateOptions{})
 	ok(t, err)
 	if results[0].Err != nil {
 		t.Fatal(results[0].Err)
 	}
-	if !strings.HasPrefix(id, "_") {
+	w.revs[id] = results[0].Rev
+	delete(w.docs, id)
+	switch {
+	case doc.Deleted:
+		delete(w.revs, id)
+	case !strings.HasPrefix(id, "_"):
 		if w.docs[id], err = ejson.Parse([]byte(`{"_id":"` + id + `",` + strings.TrimPrefix(string(v.AppendJSON(nil)), "{"))); err != nil {
 			w.docs[id], err = ejson.Parse([]byte(`{"_id":"` + id + `"}`))
 			ok(t, err)
@@ -105,7 +129,7 @@ func (w *autoWorld) find(t testing.TB, request string, page int) (ids []string, 
 		ok(t, err)
 		req, err := mango.ParseRequest(body, mango.Defaults{Limit: 25})
 		ok(t, err)
-		plan, err := mango.NewPlan(req, []*mango.Index{mango.AllDocs, w.index}, false, false)
+		plan, err := mango.NewPlan(req, w.indexes, false, false)
 		ok(t, err)
 		rows := 0
 		answer, err := plan.Find(t.Context(), w.src, func(doc []byte) error {
@@ -267,7 +291,7 @@ func (w *autoWorld) plan(t testing.TB, request string) *mango.Plan {
 	ok(t, err)
 	req, err := mango.ParseRequest(body, mango.Defaults{Limit: 25})
 	ok(t, err)
-	plan, err := mango.NewPlan(req, []*mango.Index{mango.AllDocs, w.index}, false, false)
+	plan, err := mango.NewPlan(req, w.indexes, false, false)
 	ok(t, err)
 	return plan
 }
@@ -408,7 +432,7 @@ func TestScanOfAllDocuments(t *testing.T) {
 			want = append(want, id)
 		}
 	}
-	w.index = mango.AllDocs
+	w.indexes = w.indexes[:1]
 	for _, page := range []int{1000, 50, 7} {
 		if ids, _ := w.find(t, `"selector":{"n":3}`, page); !slices.Equal(ids, want) {
 			t.Fatalf("pages of %d give %d rows, %v…", page, len(ids), ids[:min(3, len(ids))])

@@ -1,67 +1,75 @@
 package mango
 
 import (
+	"context"
+	"errors"
+
 	"github.com/settee-db/settee/mango/fieldindex"
 	"github.com/settee-db/settee/storage"
 )
 
 // countAuto counts the documents that pass with an index over all fields, reading only those documents whose values the index does
 // not have whole. known is false where the selector says more than the ranges do, or the index is not ready.
-func (p *Plan) countAuto(s *storage.Snapshot, fields *fieldindex.Indexes) (n int64, known bool, err error) {
-	if fields == nil || p.index.Kind != KindAuto {
+func (p *Plan) countAuto(ctx context.Context, src *Source) (n int64, known bool, err error) {
+	if src.Fields == nil || p.index.Kind != KindAuto || len(p.req.Sort.Fields) > 0 {
 		return 0, false, nil
 	}
 	ways := p.req.Selector.accesses(p.index.auto)
-	if len(ways) != 1 || !ways[0].exact || ways[0].repeats() || len(p.req.Sort.Fields) > 0 {
+	if len(ways) != 1 || !ways[0].exact || ways[0].repeats() {
 		return 0, false, nil
 	}
-	list, err := fields.Open(s)
-	if err != nil {
-		return 0, false, err
-	}
-	ix, err := findAuto(list, p.index)
-	if err != nil {
-		return 0, false, nil
-	}
-	r := ways[0].ranges[0]
-	c := counter{s: s, selector: p.req.Selector, picker: p.req.Selector.picker()}
-	if r.Start == nil && r.End == nil {
-		c.n, err = ix.Count(r.Path, false)
-	} else {
-		err = ix.Scan(r, false, nil, func(e *fieldindex.Entry) error {
-			if e.Cut {
-				return c.look(e.ID)
+	ranges := ways[0].ranges
+	if r := ranges[0]; r.Start == nil && r.End == nil {
+		err := src.DB.ViewAgain(ctx, func(s *storage.Snapshot) error {
+			ix, err := src.openAuto(s, p.index)
+			if err == nil {
+				n, err = ix.Count(r.Path, false)
 			}
-			c.n++
-			return nil
+			return err
 		})
+		if err != nil {
+			return 0, false, ignoreNotReady(err)
+		}
+		ranges = nil
 	}
-	if err == nil {
-		err = ix.Others(c.look)
+	f := &finder{ctx: ctx, plan: p, src: src, picker: p.req.Selector.picker()}
+	e := &entryScan{f: f, index: p.index, ranges: ranges, others: true}
+	e.take = func(s *storage.Snapshot, _ *fieldindex.Index, rows []entry, _ bool) (int, error) {
+		unsure := make([]entry, 0, len(rows))
+		for i := range rows {
+			if rows[i].cut || rows[i].at == len(ranges) {
+				unsure = append(unsure, rows[i])
+			}
+		}
+		docs, err := e.open(s, unsure)
+		if err != nil {
+			return 0, err
+		}
+		passed := int64(len(rows) - len(unsure))
+		for _, d := range docs {
+			if d == nil {
+				continue
+			}
+			passes, err := f.passes(d)
+			if err != nil {
+				return 0, err
+			}
+			if passes {
+				passed++
+			}
+		}
+		n += passed
+		return len(rows), nil
 	}
-	return c.n, true, err
+	if err := e.run(); err != nil {
+		return 0, false, ignoreNotReady(err)
+	}
+	return n, true, nil
 }
 
-// counter counts documents that it has to look at.
-type counter struct {
-	s        *storage.Snapshot
-	selector *Selector
-	picker   picker
-	scratch  mapScratch
-	n        int64
-}
-
-func (c *counter) look(id string) error {
-	d, err := c.s.Open(id, storage.OpenOptions{})
-	if isGone(err) {
+func ignoreNotReady(err error) error {
+	if errors.Is(err, errNotReady) {
 		return nil
-	}
-	if err != nil {
-		return err
-	}
-	passes, err := c.scratch.match(c.selector, &c.picker, d)
-	if passes {
-		c.n++
 	}
 	return err
 }

@@ -4,16 +4,21 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
+	"strconv"
+
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/fieldindex"
 )
 
 // noBookmark is what stands in answers for the bookmark of a query that found nothing.
 const noBookmark = "nil"
 
-// bookmarkFormat is the first byte of a bookmark: base64url of it, a CRC-32 of the rest, and [key, id] as JSON. It makes the text
-// begin with g, as CouchDB's bookmarks do.
+// bookmarkFormat is the first byte of a bookmark: base64url of it, a CRC-32 of the rest, and [key, id, origin, …] as JSON. It makes
+// the text begin with g, as CouchDB's bookmarks do.
 const bookmarkFormat = 0x81
 
 // bookmark is the place of the last row that was taken, so that the next page goes on behind it. It holds all that is needed: the
@@ -21,12 +26,18 @@ const bookmarkFormat = 0x81
 type bookmark struct {
 	key ejson.Value
 	id  string
+	// origin tells the order that the place is in: nothing for that of the ids, else what Index.origin gives.
+	origin []string
 }
 
 // appendBookmark appends the text of a bookmark; key is JSON.
-func appendBookmark(dst []byte, key []byte, id string) []byte {
+func appendBookmark(dst []byte, key []byte, id string, origin []string) []byte {
 	place := append(append([]byte{'['}, key...), ',')
-	place = append(ejson.AppendString(place, id), ']')
+	place = ejson.AppendString(place, id)
+	for _, part := range origin {
+		place = ejson.AppendString(append(place, ','), part)
+	}
+	place = append(place, ']')
 	raw := binary.BigEndian.AppendUint32([]byte{bookmarkFormat}, crc32.ChecksumIEEE(place))
 	return base64.RawURLEncoding.AppendEncode(dst, append(raw, place...))
 }
@@ -47,14 +58,56 @@ func parseBookmark(text string) (*bookmark, error) {
 		return nil, bad
 	}
 	v, err := ejson.Parse(place)
-	if err != nil || v.Kind() != ejson.Array || v.Len() != 2 {
+	if err != nil || v.Kind() != ejson.Array || v.Len() < 2 {
 		return nil, bad
 	}
 	children := v.Children()
-	key, _ := children.Next()
-	id, _ := children.Next()
-	if id.Kind() != ejson.String {
-		return nil, bad
+	b := new(bookmark)
+	b.key, _ = children.Next()
+	for n := 1; n < v.Len(); n++ {
+		part, _ := children.Next()
+		switch {
+		case part.Kind() != ejson.String:
+			return nil, bad
+		case n == 1:
+			b.id = part.Text()
+		default:
+			b.origin = append(b.origin, part.Text())
+		}
 	}
-	return &bookmark{key: key, id: id.Text()}, nil
+	return b, nil
+}
+
+// origin names the order of an index's rows: the index as it is defined, and the way it is read. A page goes on in just this order
+// or not at all.
+func (ix *Index) origin(way string) []string {
+	if ix.Kind == KindAllDocs {
+		return nil
+	}
+	form := string(ix.def)
+	if ix.Kind == KindAuto {
+		form += fieldindex.Version
+	}
+	return []string{ix.Kind.String(), ix.DDoc, ix.Name, strconv.FormatUint(xxhash.Sum64String(form), 36), way}
+}
+
+// isFrom tells whether the bookmark is a place in an index's rows.
+func (b *bookmark) isFrom(ix *Index) bool {
+	if ix.Kind == KindAllDocs {
+		return len(b.origin) == 0 && b.key.Kind() == ejson.String
+	}
+	return len(b.origin) == 5 && slices.Equal(b.origin[:4], ix.origin("")[:4]) && b.key.Kind() == ejson.Array
+}
+
+// way is how the index is read, "" for its rows.
+func (b *bookmark) way() string {
+	if len(b.origin) < 5 {
+		return ""
+	}
+	return b.origin[4]
+}
+
+// sortWay is the way of an index over all fields that is read in the order of a sort.
+func (s *Sort) sortWay() string {
+	return "sort." + strconv.FormatUint(xxhash.Sum64(appendStrings(nil, s.Fields)), 36)
 }

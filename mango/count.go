@@ -1,20 +1,11 @@
 package mango
 
-import (
-	"context"
-
-	"github.com/settee-db/settee/storage"
-)
+import "context"
 
 // count counts the documents that pass the selector, wherever the page begins and ends: the plan runs once more, without a limit.
 func (p *Plan) count(ctx context.Context, src *Source) (n int64, err error) {
-	known := false
 	if src.Shown == nil {
-		err := src.DB.View(ctx, func(s *storage.Snapshot) (err error) {
-			n, known, err = p.countAuto(s, src.Fields)
-			return err
-		})
-		if known || err != nil {
+		if n, known, err := p.countAuto(ctx, src); known || err != nil {
 			return n, err
 		}
 	}
@@ -22,7 +13,7 @@ func (p *Plan) count(ctx context.Context, src *Source) (n int64, err error) {
 	req.limit, req.skip, req.Bookmark, req.Count = number{n: 1<<63 - 1}, number{}, "", false
 	req.Fields = onlyID
 	all := *p
-	all.req = &req
+	all.req, all.from = &req, nil
 	a, err := all.Find(ctx, src, func([]byte) error { return nil })
 	if err != nil {
 		return 0, err

@@ -2,6 +2,8 @@ package mango
 
 import (
 	"context"
+	"slices"
+	"strconv"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
@@ -40,11 +42,19 @@ func ParseDistinct(body ejson.Value, limit int64) (*Distinct, error) {
 		return d, nil
 	}
 	from, err := parseBookmark(bookmark)
+	if err == nil && !slices.Equal(from.origin, d.origin()) {
+		err = errBookmark(bookmark)
+	}
 	if err != nil {
 		return nil, err
 	}
 	d.after = collate.AppendKey(nil, from.key)
 	return d, nil
+}
+
+// origin is what a bookmark has of the request.
+func (d *Distinct) origin() []string {
+	return append([]string{"distinct", strconv.FormatBool(d.elements)}, d.path...)
 }
 
 // errNoDistinct is for a field that no index over all fields has.
@@ -78,7 +88,7 @@ func (d *Distinct) Find(ctx context.Context, src *Source, value func(json []byte
 		return ix.Distinct(r, func(v *fieldindex.Distinct) error {
 			if left == 0 {
 				if last != nil {
-					answer.Bookmark = string(appendBookmark(nil, last, ""))
+					answer.Bookmark = string(appendBookmark(nil, last, "", d.origin()))
 				}
 				return storage.ErrStop
 			}

@@ -12,8 +12,13 @@
 //   - index.go, definition.go: indexes and how design documents hold them (mango_idx, mango_idx_view)
 //   - mapper.go: the rows of an index (mango_native_proc)
 //   - usable.go, ranges.go, plan.go: the choice of an index (mango_cursor, mango_cursor_view); explain.go: what is said of it
-//   - find.go: a query at work; readdocs.go, readview.go, unbuilt.go: the three ways to read; count.go: how many there are
+//   - auto.go, access.go: indexes over all fields, and the ways that a selector offers to them
+//   - choose.go, survey.go: the choice between all ways where there is such an index, by what each would read; explainways.go
+//   - find.go: a query at work; readdocs.go, scanahead.go: the documents by id; readview.go: a JSON index; readentries.go,
+//     intersect.go: the entries of an index over all fields; readsorted.go: the same in the order of a sort; collect.go: what some way finds,
+//     sorted; count.go, autocount.go: how many there are
 //   - pick.go: the members of a document that are asked for; bookmark.go, stats.go: what follows the documents
+//   - distinct.go: the values of a field
 //   - errors.go, term.go, pretty.go: what clients are told
 //
 // Invariants:
@@ -25,7 +30,9 @@
 //  5. Matching takes time linear in the document, but for patterns that need backtracking: those have bounds of time, for a text
 //     and for a Selector, and are not in filters of indexes.
 //  6. A query has the same documents in the same order whatever reads them: the index, or the documents while it is being built.
-//  7. A picker passes over members that nothing looks at: a selector sees no difference between a document and what was picked.
+//     The bookmark holds the order; with a sort or a JSON index any way gives it, without them it is that of the entries that are read.
+//  7. A document that passes and stays as it is comes exactly once on the pages of a query, and in a query over several snapshots.
+//  8. A picker passes over members that nothing looks at: a selector sees no difference between a document and what was picked.
 //
 // Differences to CouchDB:
 //   - Patterns are RE2's (package regexp) over bytes, as PCRE without its Unicode mode. What RE2 refuses, look-around, back references,

@@ -1,6 +1,7 @@
 package mango
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,8 +9,21 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// AppendExplain appends the answer of _explain, without a line feed (mango_cursor:explain/1).
-func (p *Plan) AppendExplain(dst []byte, db string) []byte {
+// AppendExplain appends the answer of _explain, without a line feed (mango_cursor:explain/1). Where there is an index over all fields it
+// reads a little of each way.
+func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db string) ([]byte, error) {
+	var c course
+	if p.best(KindAuto) != nil && src.Shown == nil {
+		var err error
+		if c, err = p.course(ctx, src, true); err != nil {
+			return nil, err
+		}
+		if c.index != p.index {
+			other := *p
+			other.use(c.index)
+			p = &other
+		}
+	}
 	r := p.req
 	dst = ejson.AppendString(append(dst, `{"dbname":`...), db)
 	if p.index == nil {
@@ -28,27 +42,14 @@ func (p *Plan) AppendExplain(dst []byte, db string) []byte {
 	switch {
 	case p.index == nil:
 	case p.index.Kind == KindAuto:
-		dst = p.appendAccess(dst)
+		dst = append(dst, `,"covering":false`...)
 	default:
 		dst = p.appendArguments(dst)
 	}
-	return append(dst, '}')
-}
-
-// appendAccess appends the ways that an index over all fields offers, with the most promising first: which one is read depends on
-// what is in them then.
-func (p *Plan) appendAccess(dst []byte) []byte {
-	dst = append(dst, `,"covering":false,"auto":{"ways":[`...)
-	for i, a := range p.req.Selector.accesses(p.index.auto) {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = ejson.AppendString(append(dst, `{"field":`...), a.field)
-		dst = strconv.AppendInt(append(dst, `,"ranges":`...), int64(len(a.ranges)), 10)
-		dst = appendBool(append(dst, `,"exact":`...), a.exact)
-		dst = append(dst, '}')
+	if p.best(KindAuto) != nil {
+		dst = c.appendJSON(append(dst, `,"auto":`...))
 	}
-	return append(dst, "]}"...)
+	return append(dst, '}'), nil
 }
 
 // appendArguments appends what CouchDB asks of the view, and whether documents are needed (mango_cursor_view:explain/1).
@@ -204,12 +205,20 @@ func (p *Plan) groupRanks() (r ranks) {
 		}
 		return rank
 	}
-	r.kind = max(1, len(p.ranked))
+	r.kind = max(1, len(p.ofKind()))
 	r.excluded = more(r.kind, p.isOfOtherKind)
 	r.unusable = more(r.excluded, isExcluded)
 	r.scope = more(r.unusable, isUnusable)
 	r.partial = more(r.scope, isOutOfScope)
 	return r
+}
+
+// ofKind are the indexes of the kind of the one that is read.
+func (p *Plan) ofKind() []ranked {
+	if p.index == nil {
+		return nil
+	}
+	return p.ranked[p.index.Kind]
 }
 
 func (p *Plan) isOfOtherKind(c *candidate) bool { return c.chosen && c.index.Kind != p.index.Kind }
@@ -236,12 +245,12 @@ func (p *Plan) verdict(c *candidate, r ranks) verdict {
 	if c.chosen && p.isOfOtherKind(c) {
 		v.add(true, reasonKind, r.kind)
 	}
-	for i := range p.ranked {
-		if p.ranked[i].index != c.index {
+	for i, r := range p.ofKind() {
+		if r.index != c.index {
 			continue
 		}
 		switch {
-		case p.ranked[i].distance > 0:
+		case r.distance > 0:
 			v.add(true, reasonLessOverlap, i)
 		case len(c.index.Columns) > len(p.index.Columns):
 			v.add(true, reasonTooManyFields, i)

@@ -36,18 +36,22 @@ type Answer struct {
 // Find answers a query: it calls row for each document, as the answer shows it; the bytes are valid until row returns. If the
 // answer is Nothing it must not be called.
 func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error) (*Answer, error) {
-	f := &finder{ctx: ctx, plan: p, src: src, row: row, limit: p.req.limit.n, skip: p.req.skip.n}
+	c, err := p.course(ctx, src, false)
+	if err != nil {
+		return nil, err
+	}
+	if c.index != p.index {
+		other := *p
+		other.use(c.index)
+		p = &other
+	}
+	f := &finder{ctx: ctx, plan: p, src: src, course: c, row: row, from: p.from, limit: p.req.limit.n, skip: p.req.skip.n}
+	f.stats.Snapshots = 1
 	f.picker = p.req.Selector.picker()
 	f.shown = newPicker(p.req.Fields.paths)
 	f.covering = p.Covering()
 	f.quorum = p.req.r.n > 1 && !f.covering
 	started := time.Now()
-	if p.req.Bookmark != "" {
-		var err error
-		if f.from, err = parseBookmark(p.req.Bookmark); err != nil {
-			return nil, err
-		}
-	}
 	if err := f.read(); err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	} else if err == nil { // what was read behind the last row that passed
@@ -59,7 +63,6 @@ func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error
 	if !p.req.Count {
 		return a, nil
 	}
-	var err error
 	a.Count, err = p.count(ctx, src)
 	return a, err
 }
@@ -82,6 +85,7 @@ type finder struct {
 	ctx         context.Context
 	plan        *Plan
 	src         *Source
+	course      course
 	row         func(doc []byte) error
 	from        *bookmark
 	picker      picker // what the selector looks at
@@ -90,35 +94,110 @@ type finder struct {
 	quorum      bool // documents count as read with a quorum
 	limit, skip int64
 	stats       Stats
-	keys, docs  int64 // read since the last row that passed
-	autoKeys    int64 // entries read for the next document (readauto.go)
-	autoPlace   *bookmark
-	lastKey     []byte
+	keys, docs  int64  // read since the last row that passed
+	spent       int64  // documents read in the order, where they have a budget
+	seenKey     []byte // the row that was looked at last
+	seenID      []byte
+	lastKey     []byte // the row that passed last
 	lastID      []byte
+	key         []byte // memory for one
 	scratch     mapScratch
 	out         []byte
 }
 
-// read scans the index.
+// errBudget ends the reading in an order: it is time to sort what the filter finds.
+var errBudget = errors.New("mango: the order is too long")
+
+// read goes the way of the course.
 func (f *finder) read() error {
-	switch f.plan.index.Kind {
-	case KindAllDocs:
-		return f.readAllDocs()
-	case KindAuto:
-		return f.readAuto()
+	c := &f.course
+	f.noteChosen()
+	err := errBudget
+	if c.filter == nil || c.budget > 0 {
+		err = f.readInOrder()
 	}
-	return f.readView()
+	if !errors.Is(err, errBudget) {
+		return err
+	}
+	if c.budget > 0 {
+		f.note(&way{index: f.best(), access: c.filter}, "sort")
+	}
+	return f.collectFiltered()
+}
+
+// best is the index over all fields of the filter.
+func (f *finder) best() *Index {
+	if f.plan.index.Kind == KindAuto {
+		return f.plan.index
+	}
+	return f.plan.best(KindAuto)
+}
+
+func (f *finder) readInOrder() error {
+	switch c := &f.course; {
+	case c.index.Kind == KindAllDocs:
+		return f.readAllDocs()
+	case c.index.Kind == KindJSON:
+		return f.readView()
+	case c.sorted && (!c.ready || c.access == nil):
+		return f.collectAll()
+	case c.sorted:
+		return f.readSorted()
+	}
+	return f.readEntries()
 }
 
 // bookmark is that of the last row taken, else the one that came.
 func (f *finder) bookmark() string {
 	switch {
 	case f.lastKey != nil:
-		return string(appendBookmark(nil, f.lastKey, string(f.lastID)))
+		return string(appendBookmark(nil, f.lastKey, string(f.lastID), f.origin()))
 	case f.plan.req.Bookmark != "":
 		return f.plan.req.Bookmark
 	}
 	return noBookmark
+}
+
+// origin is what the bookmark has of the order.
+func (f *finder) origin() []string {
+	way := f.course.way
+	if f.course.sorted {
+		way = f.plan.req.Sort.sortWay()
+	}
+	return f.course.index.origin(way)
+}
+
+// last is the row that was looked at last, as an order has it; nil before the first one.
+func (f *finder) last(o rowOrder) (*sortedRow, error) {
+	switch {
+	case len(f.seenKey) > 0:
+		key, err := ejson.Parse(f.seenKey)
+		return &sortedRow{place: o.place(key), id: string(f.seenID)}, err
+	case f.from != nil:
+		return &sortedRow{place: o.place(f.from.key), id: f.from.id}, nil
+	}
+	return nil, nil
+}
+
+// see notes the row that is looked at, if it may have to be known later. It tells when the budget is used up.
+func (f *finder) see(r *found) error {
+	if f.course.filter == nil && f.course.access == nil {
+		return nil
+	}
+	if f.course.budget > 0 && f.spent >= f.course.budget {
+		return errBudget
+	}
+	f.spent++
+	f.seenID = append(f.seenID[:0], r.id...)
+	f.seenKey = f.appendKey(f.seenKey[:0], r)
+	return nil
+}
+
+func (f *finder) appendKey(dst []byte, r *found) []byte {
+	if r.key == nil {
+		return ejson.AppendString(dst, r.id)
+	}
+	return append(dst, r.key...)
 }
 
 // found is one row of an index. doc is nil where the index covers the query.
@@ -138,6 +217,9 @@ type judged struct {
 // take looks at the next row (mango_cursor_view:view_cb/2, handle_message/2).
 func (f *finder) take(r *found) error {
 	if err := f.ctx.Err(); err != nil {
+		return err
+	}
+	if err := f.see(r); err != nil {
 		return err
 	}
 	design := f.plan.index.Kind != KindJSON && bytes.HasPrefix(r.id, []byte(compat.DesignPrefix))
@@ -230,11 +312,7 @@ func (f *finder) give(r *found) error {
 
 func (f *finder) remember(r *found) {
 	f.lastID = append(f.lastID[:0], r.id...)
-	if r.key != nil {
-		f.lastKey = append(f.lastKey[:0], r.key...)
-	} else {
-		f.lastKey = ejson.AppendString(f.lastKey[:0], r.id)
-	}
+	f.lastKey = f.appendKey(f.lastKey[:0], r)
 }
 
 func (f *finder) appendRow(dst []byte, r *found) ([]byte, error) {

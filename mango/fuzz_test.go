@@ -2,6 +2,7 @@ package mango
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/settee-db/settee/compat/collate"
@@ -11,7 +12,7 @@ import (
 
 // FuzzBookmark: no text does harm, and what is a bookmark is written the same again.
 func FuzzBookmark(f *testing.F) {
-	for _, seed := range []string{"", "nil", "g1AAAA", "gQ", "!!!", string(appendBookmark(nil, []byte(`["a",1]`), "id")), string(appendBookmark(nil, []byte(`{}`), `"`))} {
+	for _, seed := range []string{"", "nil", "g1AAAA", "gQ", "!!!", string(appendBookmark(nil, []byte(`["a",1]`), "id", nil)), string(appendBookmark(nil, []byte(`{}`), `"`, []string{"auto", "", "x"}))} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -19,9 +20,9 @@ func FuzzBookmark(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again := string(appendBookmark(nil, b.key.AppendJSON(nil), b.id))
+		again := string(appendBookmark(nil, b.key.AppendJSON(nil), b.id, b.origin))
 		c, err := parseBookmark(again)
-		if err != nil || c.id != b.id || collate.Compare(b.key, c.key) != 0 {
+		if err != nil || c.id != b.id || !slices.Equal(c.origin, b.origin) || collate.Compare(b.key, c.key) != 0 {
 			t.Fatalf("%q becomes %q: %v", text, again, err)
 		}
 	})
@@ -58,7 +59,10 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		explained := p.AppendExplain(nil, "db")
+		explained, err := p.AppendExplain(t.Context(), new(Source), nil, "db")
+		if err != nil {
+			t.Fatal(err)
+		}
 		if _, err := ejson.Parse(explained); err != nil {
 			t.Fatalf("%s: %v", explained, err)
 		}

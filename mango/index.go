@@ -18,6 +18,8 @@ const (
 	KindJSON    Kind = iota // a view of a design document of language "query"
 	KindAuto                // over all fields, not in CouchDB: package fieldindex
 	KindAllDocs             // the documents by id
+
+	kinds = iota
 )
 
 var kindNames = [...]string{KindJSON: "json", KindAuto: "auto", KindAllDocs: "special"}
@@ -34,8 +36,9 @@ type Index struct {
 	Columns     []string
 	Filter      bool // it holds only some documents, so it is used where a query names it
 
-	auto *fieldindex.Definition // of KindAuto
-	def  []byte                 // the definition as listings show it
+	auto   *fieldindex.Definition // of KindAuto
+	def    []byte                 // the definition as listings show it
+	mapped []byte                 // of KindJSON: the definition as the design document has it
 	// unreadable says that CouchDB took a filter that this package does not: the index has no rows.
 	unreadable bool
 }
@@ -76,7 +79,8 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 			ix.Columns = append(ix.Columns, column.Text())
 		}
 		ix.Filter = partialFilter(definition).Kind() != ejson.Invalid
-		_, err := newMapper(definition.AppendJSON(nil))
+		ix.mapped = definition.AppendJSON(nil)
+		_, err := newMapper(ix.mapped)
 		ix.unreadable = err != nil
 		found = append(found, ix)
 	}

@@ -12,10 +12,12 @@ type Plan struct {
 	req         *Request
 	index       *Index // nil only in plans for _explain: no index can be used
 	ranges      []fieldRange
-	partitioned bool // the database is
-	// What led to it, for _explain.
+	partitioned bool      // the database is
+	from        *bookmark // nil for the first page
+	// What led to it.
 	candidates []candidate
-	ranked     []ranked // the indexes of the winner's kind, best first
+	ranked     [kinds][]ranked // the indexes of each kind, best first
+	unindexed  bool            // there was no index to choose
 }
 
 // candidate is an index of the database with how far it came.
@@ -36,8 +38,9 @@ type ranked struct {
 	distance int // fields with a range that are not in the prefix
 }
 
-// NewPlan chooses the index for a request among those of the database, AllDocs included, as CouchDB does (mango_cursor:create/4).
-// With explain a plan without an index is no error.
+// NewPlan chooses the index for a request among those of the database, AllDocs included, as CouchDB does (mango_cursor:create/4). Where
+// there is an index over all fields another one may be read in the end: see choose.go. With a bookmark it is the index that the
+// pages before came from. With explain a plan without an index is no error, and bookmarks do not count.
 func NewPlan(req *Request, indexes []*Index, partitionedDB, explain bool) (*Plan, error) {
 	p := &Plan{req: req, partitioned: partitionedDB}
 	usable := 0
@@ -59,7 +62,24 @@ func NewPlan(req *Request, indexes []*Index, partitionedDB, explain bool) (*Plan
 		return nil, err
 	}
 	p.choose()
-	return p, nil
+	if explain || req.Bookmark == "" {
+		return p, nil
+	}
+	return p, p.goOn()
+}
+
+// goOn takes the index that the bookmark is from. If there is none any more, or it has changed, its order cannot be known.
+func (p *Plan) goOn() (err error) {
+	if p.from, err = parseBookmark(p.req.Bookmark); err != nil || p.Nothing() {
+		return err
+	}
+	for _, c := range p.candidates {
+		if c.usable() && p.from.isFrom(c.index) {
+			p.use(c.index)
+			return nil
+		}
+	}
+	return errBookmark(p.req.Bookmark)
 }
 
 func (p *Plan) sortError() error {
@@ -107,24 +127,50 @@ func indexName(use []string) string {
 	return name
 }
 
-// choose ranks the indexes of the preferred kind: fewest ranges that it cannot use, fewest columns, first by name
-// (mango_cursor_view:choose_best_index/1).
+// choose ranks the indexes of each kind: fewest ranges that it cannot use, fewest columns, first by name
+// (mango_cursor_view:choose_best_index/1). The best one of the preferred kind is taken.
 func (p *Plan) choose() {
 	ranges := p.req.Selector.ranges()
-	for kind := KindJSON; kind <= KindAllDocs && len(p.ranked) == 0; kind++ {
-		for _, c := range p.candidates {
-			if c.chosen && c.index.Kind == kind {
-				p.ranked = append(p.ranked, rank(c.index, ranges))
-			}
+	for _, c := range p.candidates {
+		if c.chosen {
+			list := &p.ranked[c.index.Kind]
+			*list = append(*list, rank(c.index, ranges))
 		}
 	}
-	if len(p.ranked) == 0 {
-		return
+	for _, list := range p.ranked {
+		slices.SortStableFunc(list, func(a, b ranked) int {
+			return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(len(a.index.Columns), len(b.index.Columns)), compareIndexes(a.index, b.index))
+		})
+		if len(list) > 0 && p.index == nil {
+			p.index, p.ranges = list[0].index, list[0].prefix
+		}
 	}
-	slices.SortStableFunc(p.ranked, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(len(a.index.Columns), len(b.index.Columns)), compareIndexes(a.index, b.index))
-	})
-	p.index, p.ranges = p.ranked[0].index, p.ranked[0].prefix
+	if all := p.best(KindAllDocs); all != nil && p.index.Kind == KindAuto && len(p.req.Sort.Fields) > 0 {
+		p.use(all) // a sort by id, which is the order of the documents
+	}
+	p.unindexed = p.index != nil && p.index.Kind == KindAllDocs
+}
+
+// use takes an index of the candidates.
+func (p *Plan) use(ix *Index) {
+	p.index, p.ranges = ix, rank(ix, p.req.Selector.ranges()).prefix
+}
+
+// allDocs is the index of all documents.
+func (p *Plan) allDocs() *Index {
+	i := slices.IndexFunc(p.candidates, func(c candidate) bool { return c.index.Kind == KindAllDocs })
+	if i < 0 {
+		return AllDocs
+	}
+	return p.candidates[i].index
+}
+
+// best is the index of a kind that is preferred, nil if there is none.
+func (p *Plan) best(k Kind) *Index {
+	if len(p.ranked[k]) == 0 {
+		return nil
+	}
+	return p.ranked[k][0].index
 }
 
 func rank(ix *Index, ranges []fieldRange) ranked {

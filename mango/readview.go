@@ -67,7 +67,7 @@ func (f *finder) readView() error {
 		}
 	}
 	if f.src.Views == nil {
-		return f.readUnbuilt(start, end, fromKey)
+		return f.collectAll()
 	}
 	ix, err := f.src.Views.Index(f.ctx, f.src.DB, p.index.DDoc, p.index.Name)
 	if err != nil {
@@ -78,7 +78,7 @@ func (f *finder) readView() error {
 		return err
 	}
 	if !ready {
-		return f.readUnbuilt(start, end, fromKey)
+		return f.collectAll()
 	}
 	scan := views.Scan{Partition: p.req.Partition, Start: start, End: end, Descending: descending, Docs: !f.covering, Wanted: f.wanted()}
 	if fromKey != nil {
@@ -130,6 +130,16 @@ func (f *finder) wanted() int {
 func (f *finder) isFrom(key []byte) bool {
 	v, err := ejson.Parse(key)
 	return err == nil && collate.Compare(v, f.from.key) == 0
+}
+
+// addConflictsOf is addConflicts for several documents, nil ones among them.
+func (f *finder) addConflictsOf(docs []*storage.Document) error {
+	for _, d := range docs {
+		if err := f.addConflicts(d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addConflicts reads the conflicts of a document where they are to be shown.

@@ -11,7 +11,8 @@ type Stats struct {
 	Docs       int64 // documents that were read with them
 	QuorumDocs int64 // documents, where r > 1 asked for
 	Results    int64
-	Snapshots  int64 // of an index over all fields: how many were read, one after the other
+	Snapshots  int64  // of an index over all fields: how many were read, one after the other
+	Ways       []byte // where there is such an index: what was read, a list as JSON without its brackets
 	Time       time.Duration
 }
 
@@ -31,6 +32,9 @@ func (s *Stats) AppendJSON(dst []byte) []byte {
 	dst = append(dst, digits...)
 	if s.Snapshots > 1 {
 		dst = strconv.AppendInt(append(dst, `,"snapshots":`...), s.Snapshots, 10)
+	}
+	if len(s.Ways) > 0 {
+		dst = append(append(append(dst, `,"ways":[`...), s.Ways...), ']')
 	}
 	return append(dst, '}')
 }
@@ -52,7 +56,7 @@ func (p *Plan) warning(s *Stats, scanWarning int64) string {
 			add(indexName(use) + " was not used because it is not a valid index for this query.")
 		}
 	}
-	if p.index.Kind == KindAllDocs {
+	if p.unindexed {
 		add("No matching index found, create an index to optimize query time.")
 	}
 	if scanWarning > 0 && s.Docs+s.QuorumDocs > scanWarning*max(1, s.Results) {

@@ -102,7 +102,11 @@ func explain(c *Call) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, plan.AppendExplain(nil, c.db.Name()))
+	answer, err := plan.AppendExplain(c.Context(), c.mangoSource(), nil, c.db.Name())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, answer)
 }
 
 // distinct serves POST /{db}/_distinct, an extension: the values of a field, each once, with how many documents have it.

@@ -31,7 +31,7 @@ func (w *world) ids() (found, others []string) {
 			found = append(found, e.ID)
 			return nil
 		}))
-		return ix.Others(func(id string) error {
+		return ix.Others("", func(id string) error {
 			others = append(others, id)
 			return nil
 		})

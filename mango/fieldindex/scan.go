@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -84,51 +83,29 @@ func cutBound(key []byte) []byte {
 // Scan walks over the entries of a range in the order of (value, position, id), or backwards, from behind a place if one is given.
 // storage.ErrStop from fn ends it without an error.
 func (x *Index) Scan(r Range, descending bool, after []byte, fn func(*Entry) error) error {
-	begin, end := r.keys()
-	switch {
-	case after == nil:
-	case descending && bytes.Compare(after, end) < 0:
-		end = after
-	case !descending && bytes.Compare(after, begin) >= 0:
-		begin = kv.AppendKeyAfter(nil, after)
-	}
-	if bytes.Compare(begin, end) >= 0 {
-		return nil
-	}
-	return x.scan(begin, end, len(appendPath(nil, r.Path)), descending, func(e *Entry) error {
-		if (e.Position > 0) != r.Element {
+	return x.ScanRanges([]Range{r}, 0, after, descending, func(_ int, e *Entry) error {
+		if !r.Has(e) {
 			return nil
 		}
 		return fn(e)
 	})
 }
 
-// scan walks over rows; path is the length of the path in their keys.
-func (x *Index) scan(begin, end []byte, path int, descending bool, fn func(*Entry) error) error {
+// Others walks over the documents that the index knows nothing of but their ids, because they have too many values, in the order of
+// the ids and from behind one, "" for the first. They belong to the candidates of every range.
+func (x *Index) Others(after string, fn func(id string) error) error {
 	base := x.p.sub(x.number, keyRows)
-	it := x.s.KV().Range(append(bytes.Clone(base), begin...), append(bytes.Clone(base), end...), kv.RangeOptions{Reverse: descending})
-	defer it.Close()
-	for it.Next() {
-		suffix := it.Key()[len(base):]
-		row, err := parseRow(suffix[path:], it.Value())
-		if err != nil {
-			return err
-		}
-		switch err := fn(&Entry{ID: row.id, Position: row.position, Cut: row.cut, Value: row.value, Place: suffix}); err {
-		case nil:
-		case storage.ErrStop:
-			return nil
-		default:
-			return err
-		}
+	begin, end := []byte{firstValue}, []byte{endValue}
+	if after != "" {
+		begin = kv.AppendKeyAfter(nil, AppendPlace(nil, nil, begin, 0, after))
 	}
-	return it.Err()
-}
-
-// Others walks over the documents that the index knows nothing of but their ids, because they have too many values. They belong to
-// the candidates of every range.
-func (x *Index) Others(fn func(id string) error) error {
-	return x.scan([]byte{firstValue}, []byte{endValue}, 0, false, func(e *Entry) error { return fn(e.ID) })
+	it := x.s.KV().Range(concat(base, begin), concat(base, end), kv.RangeOptions{})
+	defer it.Close()
+	err := each(it, base, 0, func(e *Entry) error { return fn(e.ID) })
+	if err == storage.ErrStop {
+		return nil
+	}
+	return err
 }
 
 // Count is the number of documents that have a value at a path, or of elements of arrays there; documents of Others are not
@@ -141,11 +118,8 @@ func (x *Index) Count(path []string, element bool) (int64, error) {
 	return x.counter(key)
 }
 
-// HasOthers tells whether there are documents of Others.
-func (x *Index) HasOthers() (bool, error) {
-	n, err := x.Count(nil, false)
-	return n != 0, err
-}
+// CountOthers is the number of documents of Others.
+func (x *Index) CountOthers() (int64, error) { return x.Count(nil, false) }
 
 // Totals are the number of entries and their size in bytes.
 func (x *Index) Totals() (entries, size int64, err error) {
@@ -161,39 +135,4 @@ func (x *Index) counter(key []byte) (int64, error) {
 		return 0, err
 	}
 	return int64(binary.LittleEndian.Uint64(value)), nil
-}
-
-// Estimate counts the entries of a range, up to a limit. Beyond that it is the number of all entries of the path, of which the
-// range is a part that nobody knows.
-func (x *Index) Estimate(r Range, limit int64) (n int64, exact bool, err error) {
-	err = x.Scan(r, false, nil, func(*Entry) error {
-		if n++; n >= limit {
-			return storage.ErrStop
-		}
-		return nil
-	})
-	if err != nil || n < limit {
-		return n, true, err
-	}
-	n, err = x.Count(r.Path, r.Element)
-	return max(n, limit), false, err
-}
-
-// First finds the entry of a document that a scan of some ranges, one after the other, comes to first: a document that is found
-// more than once counts where it is found first. n is the number of the range, -1 if the document is in none.
-func (x *Index) First(body ejson.Value, id string, ranges []Range) (n int, place []byte) {
-	var s entries
-	list := s.of(body, id, x.whole(x.excluded()))
-	for n := range ranges {
-		begin, end := ranges[n].keys()
-		for i := range list {
-			e := &list[i]
-			place := kv.AppendString(e.key, id)
-			if e.path == len(appendPath(nil, ranges[n].Path)) && (e.position > 0) == ranges[n].Element &&
-				bytes.Compare(place, begin) >= 0 && bytes.Compare(place, end) < 0 {
-				return n, place
-			}
-		}
-	}
-	return -1, nil
 }

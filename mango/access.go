@@ -1,0 +1,316 @@
+package mango
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/settee-db/settee/compat/collate"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/fieldindex"
+)
+
+// A query on an index over all fields reads the ranges of one condition of the selector, and looks at the documents found. Which
+// condition is cheapest is estimated when the query begins (choose.go).
+
+// access is a way to find all documents that pass a selector: those with an entry in one of the ranges.
+type access struct {
+	field  string // that the ranges are of, "" for several
+	ranges []fieldindex.Range
+	class  accessClass
+	exact  bool // a document whose value is in the range passes the whole selector
+	// branches are the ways that each branch of an $or offers. Such an access has ranges once one way of each is chosen.
+	branches [][]access
+	// name tells the way from the selector's others, for bookmarks. That of an $or is followed by those of the ways chosen.
+	name string
+}
+
+// accessClass orders ways by how much they are likely to find, where nothing is known yet.
+type accessClass uint8
+
+const (
+	accessPoint accessClass = iota
+	accessPoints
+	accessRange
+	accessPath // all that have the field
+)
+
+// accesses are the ways that a selector offers to an index, the most promising first.
+func (s *Selector) accesses(d *fieldindex.Definition) []access {
+	if s.root == nil {
+		return nil
+	}
+	list := s.root.accesses(d)
+	for i := range list {
+		list[i].sign()
+	}
+	slices.SortStableFunc(list, func(a, b access) int {
+		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(len(a.ranges), len(b.ranges)), cmp.Compare(a.field, b.field))
+	})
+	return list
+}
+
+// sign gives a way its name, a hash of what it reads: a bookmark that has it belongs to a selector that offers just this way.
+func (a *access) sign() {
+	var text []byte
+	add := func(part string) { text = append(binary.AppendUvarint(text, uint64(len(part))), part...) }
+	for i := range a.ranges {
+		r := &a.ranges[i]
+		for _, part := range r.Path {
+			add(part)
+		}
+		text = strconv.AppendBool(text, r.Element)
+		add(string(r.Start))
+		add(string(r.End))
+	}
+	for _, branch := range a.branches {
+		for i := range branch {
+			branch[i].sign()
+			add(branch[i].name)
+		}
+		text = append(text, '|')
+	}
+	a.name = strconv.FormatUint(xxhash.Sum64(text), 36)
+}
+
+// fix chooses one way of each branch of an $or; choose gives the number of one of several, -1 for none.
+func (a *access) fix(choose func([]access) int) (access, bool) {
+	if a.branches == nil {
+		return *a, true
+	}
+	fixed := access{class: a.class, name: a.name}
+	for _, branch := range a.branches {
+		n := choose(branch)
+		if n < 0 {
+			return fixed, false
+		}
+		one, ok := branch[n].fix(choose)
+		if !ok {
+			return fixed, false
+		}
+		fixed.ranges = append(fixed.ranges, one.ranges...)
+		fixed.name += "." + one.name
+	}
+	return fixed, true
+}
+
+// named finds the way with a name among those of a selector.
+func named(list []access, name string) (access, bool) {
+	names := strings.Split(name, ".")
+	next := func(list []access) int {
+		if len(names) == 0 {
+			return -1
+		}
+		first := names[0]
+		names = names[1:]
+		return slices.IndexFunc(list, func(a access) bool { return a.name == first })
+	}
+	n := next(list)
+	if n < 0 {
+		return access{}, false
+	}
+	a, ok := list[n].fix(next)
+	return a, ok && len(names) == 0
+}
+
+func (n *node) accesses(d *fieldindex.Definition) []access {
+	switch n.op {
+	case opAnd:
+		return accessesOfAll(n.kids, nil, false, d)
+	case opField:
+		list := accessesOfAll([]*node{n}, nil, false, d)
+		for i := range list {
+			list[i].exact = n.kids[0].isExact() && !list[i].ranges[0].Element
+		}
+		return list
+	case opOr:
+		return accessOfAny(n.kids, d)
+	}
+	return nil
+}
+
+// isExact tells whether the ranges of a condition say all that it says.
+func (n *node) isExact() bool {
+	switch n.op {
+	case opLt, opLte, opEq, opGt, opGte, opExists:
+		return true
+	}
+	return false
+}
+
+// accessOfAny is the way of an $or; without one for some branch there is none.
+func accessOfAny(kids []*node, d *fieldindex.Definition) []access {
+	joined := access{class: accessPoints}
+	least := 0
+	for _, kid := range kids {
+		list := kid.accesses(d)
+		if len(list) == 0 {
+			return nil
+		}
+		joined.branches = append(joined.branches, list)
+		best := slices.MinFunc(list, func(a, b access) int { return cmp.Compare(a.class, b.class) })
+		joined.class = max(joined.class, best.class)
+		least += best.width()
+	}
+	if least == 0 || least > maxRanges {
+		return nil
+	}
+	return []access{joined}
+}
+
+// width is the number of ranges, of an $or the number of its branches at least.
+func (a *access) width() int { return max(len(a.ranges), len(a.branches)) }
+
+// maxRanges is how many ranges a way may have.
+const maxRanges = 1000
+
+// accessesOfAll are the ways that conditions offer which all have to hold. Below $elemMatch base is the path of the array.
+func accessesOfAll(kids []*node, base []string, element bool, d *fieldindex.Definition) []access {
+	var list []access
+	var seen []string
+	for _, kid := range flatten(kids, nil) {
+		switch {
+		case kid.op == opOr && base == nil:
+			list = append(list, accessOfAny(kid.kids, d)...)
+		case kid.op == opField && !slices.Contains(seen, kid.name):
+			parts, ok := kid.indexedPath(base, d)
+			if !ok {
+				continue
+			}
+			seen = append(seen, kid.name)
+			list = append(list, fieldAccesses(kids, kid.name, parts, element, d)...)
+		}
+	}
+	return list
+}
+
+// flatten sees through $and.
+func flatten(kids, list []*node) []*node {
+	for _, kid := range kids {
+		if kid.op == opAnd {
+			list = flatten(kid.kids, list)
+		} else {
+			list = append(list, kid)
+		}
+	}
+	return list
+}
+
+// indexedPath is the path of the field's entries. A part that is a number may mean an element, which has no path of its own.
+func (n *node) indexedPath(base []string, d *fieldindex.Definition) ([]string, bool) {
+	path := slices.Clone(base)
+	if n.name != "" {
+		if !n.path.valid || base == nil && n.path.parts[0] != "" && n.path.parts[0][0] == '_' {
+			return nil, false
+		}
+		path = append(path, n.path.parts...)
+		for _, part := range n.path.parts {
+			if looksLikeNumber(part) {
+				return nil, false
+			}
+		}
+	}
+	return path, d.Covers(path)
+}
+
+func looksLikeNumber(part string) bool {
+	digits := bytes.TrimLeft([]byte(part), "+-")
+	return len(digits) > 0 && len(bytes.Trim(digits, "0123456789")) == 0
+}
+
+// fieldAccesses are the ways that the conditions on one field offer.
+func fieldAccesses(kids []*node, name string, path []string, element bool, d *fieldindex.Definition) []access {
+	r := fieldRange{field: name, lowOp: opGt, highOp: opLt}
+	required := false
+	var list []access
+	for _, kid := range flatten(kids, nil) {
+		if kid.op != opField || kid.name != name {
+			continue
+		}
+		condition := kid.kids[0]
+		required = required || condition.op != opExists || condition.exists
+		switch condition.op {
+		case opBeginsWith:
+			if isASCII(condition.text) { // elsewhere a string need not lie between its beginning and what follows
+				r.narrow(condition)
+			}
+		case opIn, opAll:
+			if !element {
+				list = append(list, condition.listAccess(name, path)...)
+			}
+		case opElemMatch:
+			if !element {
+				list = append(list, accessesOfAll([]*node{condition.kids[0]}, path, true, d)...)
+			}
+		default:
+			if !r.empty {
+				r.narrow(condition)
+			}
+		}
+	}
+	if !required {
+		return list
+	}
+	a := access{field: name, ranges: []fieldindex.Range{{Path: path, Element: element}}, class: accessPath}
+	a.ranges[0].Start, a.ranges[0].End = r.keys()
+	switch {
+	case r.lowOp == opEq || r.empty:
+		a.class = accessPoint
+	case r.low.Kind() != ejson.Invalid || r.high.Kind() != ejson.Invalid:
+		a.class = accessRange
+	}
+	return append(list, a)
+}
+
+func isASCII(s string) bool {
+	return !slices.ContainsFunc([]byte(s), func(c byte) bool { return c >= 0x80 })
+}
+
+// keys are the bounds as an index has them.
+func (r *fieldRange) keys() (start, end []byte) {
+	if r.impossible() {
+		return []byte{highest}, []byte{highest}
+	}
+	if r.low.Kind() != ejson.Invalid {
+		if start = collate.AppendKey(nil, r.low); !r.includesLow() {
+			start = fieldindex.AppendBehind(nil, start)
+		}
+	}
+	if r.high.Kind() != ejson.Invalid {
+		if end = collate.AppendKey(nil, r.high); r.includesHigh() {
+			end = fieldindex.AppendBehind(nil, end)
+		}
+	}
+	return start, end
+}
+
+// listAccess is the way of $in: the value, or an element, is in the list; or of $all: one element is the first of the list.
+func (n *node) listAccess(name string, path []string) []access {
+	var points [][]byte
+	for arg := range n.arg.Elements() {
+		points = append(points, collate.AppendKey(nil, arg))
+		if n.op == opAll {
+			break
+		}
+	}
+	slices.SortFunc(points, bytes.Compare)
+	points = slices.CompactFunc(points, bytes.Equal)
+	if len(points) == 0 || 2*len(points) > maxRanges {
+		return nil
+	}
+	a := access{field: name, class: accessPoints}
+	for _, element := range []bool{false, true} {
+		for _, p := range points {
+			a.ranges = append(a.ranges, fieldindex.Range{Path: path, Element: element, Start: p, End: fieldindex.AppendBehind(nil, p)})
+		}
+	}
+	return []access{a}
+}
+
+// repeats tells whether a scan may come to a document more than once.
+func (a *access) repeats() bool { return len(a.ranges) > 1 || a.ranges[0].Element }

@@ -1,0 +1,285 @@
+package mango
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/collate"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
+
+const (
+	// maxSorted and maxSortedBytes bound the rows that one pass over the documents keeps to sort them.
+	maxSorted      = 20_000
+	maxSortedBytes = 64 << 20
+	// keptDocs bounds the documents that are kept with them, in bytes; others are read again.
+	keptDocs = 8 << 20
+	// docWindow is how many documents are read again together.
+	docWindow = 64
+)
+
+// rowOrder is the order of rows that are made of documents.
+type rowOrder interface {
+	// row calls emit with the row of a document, if it has one: its key as JSON and the bytes that it is sorted by.
+	row(d *storage.Document, emit func(place, key []byte)) error
+	// place gives the bytes that a key is sorted by.
+	place(key ejson.Value) []byte
+}
+
+// columnOrder is that of a JSON index.
+type columnOrder struct{ m *mapper }
+
+func (o columnOrder) row(d *storage.Document, emit func(place, key []byte)) error {
+	var failed error
+	err := o.m.Map(d, func(key, _ []byte) {
+		v, err := ejson.Parse(key)
+		if failed = err; err == nil {
+			emit(collate.AppendKey(nil, v), key)
+		}
+	})
+	if err != nil {
+		return nil // it has no row
+	}
+	return failed
+}
+
+func (o columnOrder) place(key ejson.Value) []byte { return collate.AppendKey(nil, key) }
+
+// idOrder is that of the documents by id.
+type idOrder struct{}
+
+func (idOrder) row(d *storage.Document, emit func(place, key []byte)) error {
+	emit([]byte(d.ID), ejson.AppendString(nil, d.ID))
+	return nil
+}
+
+func (idOrder) place(key ejson.Value) []byte { return []byte(key.Text()) }
+
+// sorting is a query that reads documents in some order and sorts those that pass. A pass keeps as many rows as the page may need;
+// if there are more behind, another pass follows.
+type sorting struct {
+	order      rowOrder
+	start, end []byte     // of places; nil: open
+	last       *sortedRow // rows up to it are left out; nil: none
+	// read reads the documents. They may come more than once.
+	read func(fn func(*storage.Document) error) error
+	// before is called with each row before it is given; it may be nil.
+	before func(*sortedRow) error
+}
+
+// collect runs it.
+func (f *finder) collect(c *sorting) error {
+	s := f.newSorter(c)
+	for {
+		s.rows, s.bytes, s.docs = s.rows[:0], 0, 0
+		if wanted := f.skip + f.limit + 1; wanted > 0 && wanted < int64(s.room) {
+			s.room = int(wanted)
+		}
+		err := c.read(func(d *storage.Document) error { return f.keep(c.order, &s, d) })
+		if err != nil {
+			return err
+		}
+		if err := f.giveSorted(s.rows, c.before); err != nil {
+			return err
+		}
+		if len(s.rows) < s.room {
+			return nil
+		}
+		last := s.rows[len(s.rows)-1]
+		s.last = &last
+	}
+}
+
+func (f *finder) newSorter(c *sorting) sorter {
+	return sorter{
+		start: c.start, end: c.end, last: c.last, descending: f.plan.req.Sort.Descending,
+		room: maxSorted, most: maxSortedBytes, keep: !f.plan.req.Conflicts,
+	}
+}
+
+// keep takes a document's row if it passes.
+func (f *finder) keep(order rowOrder, s *sorter, d *storage.Document) error {
+	if err := f.ctx.Err(); err != nil {
+		return err
+	}
+	f.stats.Keys++
+	f.stats.Docs++
+	var failed error
+	err := order.row(d, func(place, key []byte) {
+		if !s.wants(place, d.ID) {
+			return
+		}
+		var passes bool
+		if passes, failed = f.passes(d); passes && failed == nil {
+			s.add(place, key, d)
+		}
+	})
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
+// passes tells whether a document, as the user may see it, passes the selector.
+func (f *finder) passes(d *storage.Document) (bool, error) {
+	if f.src.Shown != nil {
+		shown := *d
+		if err := f.src.Shown(&shown); err != nil {
+			return false, err
+		}
+		d = &shown
+	}
+	return f.scratch.match(f.plan.req.Selector, &f.picker, d)
+}
+
+// giveSorted gives rows that passed when they were collected, in their order, unless their documents have changed since. before is
+// called with each.
+func (f *finder) giveSorted(rows []sortedRow, before func(*sortedRow) error) error {
+	for len(rows) > 0 {
+		if rows[0].doc != nil {
+			if err := f.giveRow(&rows[0], rows[0].doc, before); err != nil {
+				return err
+			}
+			rows = rows[1:]
+			continue
+		}
+		n := 1
+		for n < min(len(rows), docWindow) && rows[n].doc == nil {
+			n++
+		}
+		if left := f.skip + f.limit + 1; left > 0 {
+			n = int(min(int64(n), left))
+		}
+		if err := f.reread(rows[:n], before); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// reread reads the documents of rows again and gives them.
+func (f *finder) reread(rows []sortedRow, before func(*sortedRow) error) error {
+	refs := make([]storage.DocRef, len(rows))
+	for i := range rows {
+		refs[i].ID = rows[i].id
+	}
+	return f.src.DB.ViewAgain(f.ctx, func(s *storage.Snapshot) error {
+		docs, err := s.OpenMany(refs)
+		if err == nil {
+			err = f.addConflictsOf(docs)
+		}
+		if err != nil {
+			return err
+		}
+		for i, d := range docs {
+			if d == nil {
+				continue
+			}
+			if err := f.giveRow(&rows[i], d, before); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (f *finder) giveRow(r *sortedRow, d *storage.Document, before func(*sortedRow) error) error {
+	if before != nil {
+		if err := before(r); err != nil {
+			return err
+		}
+	}
+	if f.src.Shown != nil {
+		if err := f.src.Shown(d); err != nil {
+			return err
+		}
+	}
+	f.seenKey, f.seenID = append(f.seenKey[:0], r.key...), append(f.seenID[:0], r.id...)
+	passes, err := f.scratch.match(f.plan.req.Selector, &f.picker, d)
+	if !passes || err != nil {
+		return err
+	}
+	return f.give(&found{id: []byte(r.id), key: r.key, doc: d})
+}
+
+// sortedRow is a row that an index in the order would have.
+type sortedRow struct {
+	place []byte // what it is sorted by
+	key   []byte // the key as JSON
+	id    string
+	doc   *storage.Document // nil: it has to be read again
+}
+
+func compareRows(a, b *sortedRow) int {
+	if c := bytes.Compare(a.place, b.place); c != 0 {
+		return c
+	}
+	return bytes.Compare([]byte(a.id), []byte(b.id))
+}
+
+// sorter keeps the first rows of a range in order, behind a last one.
+type sorter struct {
+	start, end []byte
+	descending bool
+	last       *sortedRow
+	room       int // rows that are kept, fewer once those take too many bytes
+	rows       []sortedRow
+	bytes      int
+	most       int  // bytes of the rows that are kept
+	keep       bool // documents are kept with the rows
+	docs       int  // bytes of these
+}
+
+func (s *sorter) compare(a, b *sortedRow) int {
+	if s.descending {
+		return compareRows(b, a)
+	}
+	return compareRows(a, b)
+}
+
+// wants tells whether a row lies in the range and is among the first.
+func (s *sorter) wants(place []byte, id string) bool {
+	if bytes.Compare(place, s.start) < 0 || s.end != nil && bytes.Compare(place, s.end) >= 0 {
+		return false
+	}
+	r := &sortedRow{place: place, id: id}
+	return (s.last == nil || s.compare(r, s.last) > 0) && (len(s.rows) < s.room || s.compare(r, &s.rows[len(s.rows)-1]) < 0)
+}
+
+// add takes a row that is wanted, unless it is there.
+func (s *sorter) add(place, key []byte, d *storage.Document) {
+	r := sortedRow{place: place, key: bytes.Clone(key), id: d.ID}
+	at, there := slices.BinarySearchFunc(s.rows, r, func(a, b sortedRow) int { return s.compare(&a, &b) })
+	if there {
+		return
+	}
+	if s.keep && s.docs+len(d.Body) <= keptDocs {
+		kept := *d
+		kept.Body, kept.Attachments = bytes.Clone(d.Body), slices.Clone(d.Attachments)
+		r.doc = &kept
+		s.docs += len(kept.Body)
+	}
+	s.rows = slices.Insert(s.rows, at, r)
+	s.bytes += r.size()
+	for len(s.rows) > 1 && (len(s.rows) > s.room || s.bytes > s.most) {
+		last := &s.rows[len(s.rows)-1]
+		s.bytes -= last.size()
+		if last.doc != nil {
+			s.docs -= len(last.doc.Body)
+		}
+		*last = sortedRow{}
+		s.rows = s.rows[:len(s.rows)-1]
+		s.room = len(s.rows)
+	}
+}
+
+func (r *sortedRow) size() int { return len(r.place) + len(r.key) + len(r.id) }
+
+// isGone tells whether a document was deleted since it was seen.
+func isGone(err error) bool {
+	e, ok := compat.AsError(err)
+	return ok && e.Kind == compat.KindNotFound
+}

@@ -1,0 +1,257 @@
+package mango
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+const (
+	// firstEntries and mostEntries are how many documents are read together, at first and later.
+	firstEntries = 16
+	mostEntries  = 256
+	// groupEntries is how many entries are kept together at most.
+	groupEntries = 1024
+	// windowBytes is how large the documents that are read together should be at most; what they were tells it of the next ones.
+	windowBytes = 4 << 20
+	// maxFailures is how many snapshots in a row may be too old before a single window is read.
+	maxFailures = 10
+)
+
+// entry is an entry of an index over all fields whose document is to be read.
+type entry struct {
+	id    string
+	at    int // number of the range; behind the last: a document of Others
+	place []byte
+	value []byte
+	cut   bool
+	keys  int64 // entries read since the one before
+}
+
+// entryScan reads the entries of some ranges, one range after the other, then the ids of the documents that the index does not
+// know. It does so in windows, each in one snapshot together with its documents. Where a snapshot becomes too old it goes on in
+// another one behind the last window: a document that stays as it is is neither lost nor found again.
+type entryScan struct {
+	f          *finder
+	index      *Index
+	one        bool // the index is the one that the course chose, or it is gone; else one with the same definition does
+	ranges     []fieldindex.Range
+	descending bool
+	others     bool // with the documents that the index does not know
+	at         int  // where it is: behind the place after in a range
+	after      []byte
+	window     int
+	skip       func(*fieldindex.Entry) bool // entries that are not wanted; nil: none
+	// take looks at the entries of a window and tells how many it has done with; the others come again, with more behind them. It takes
+	// all if last is set.
+	take func(s *storage.Snapshot, ix *fieldindex.Index, rows []entry, last bool) (done int, err error)
+
+	rows     []entry
+	seenAt   int
+	seen     []byte
+	keys     int64
+	progress bool
+}
+
+// run reads to the end. errNotReady: the index is gone.
+func (e *entryScan) run() error {
+	if e.window == 0 {
+		e.window = mostEntries
+	}
+	for failures := 0; ; {
+		e.progress = false
+		err := e.f.src.DB.View(e.f.ctx, e.serve)
+		if !errors.Is(err, kv.ErrTooOld) || e.f.ctx.Err() != nil {
+			return err
+		}
+		e.f.stats.Snapshots++
+		if failures++; e.progress {
+			failures = 0
+		}
+		if failures == maxFailures {
+			return err
+		}
+		e.window = max(1, e.window/2)
+	}
+}
+
+// serve reads what one snapshot gives.
+func (e *entryScan) serve(s *storage.Snapshot) error {
+	ix, err := e.f.src.openAuto(s, e.index)
+	if err == nil && e.one && e.f.course.number != ix.Number() {
+		err = errNotReady
+	}
+	if err != nil {
+		return err
+	}
+	e.rows, e.keys = e.rows[:0], 0
+	if e.at < len(e.ranges) {
+		err := ix.ScanRanges(e.ranges, e.at, e.after, e.descending, func(n int, row *fieldindex.Entry) error {
+			e.keys++
+			if !e.ranges[n].Has(row) || e.skip != nil && e.skip(row) {
+				e.see(n, row.Place)
+				return nil
+			}
+			return e.add(s, ix, entry{id: row.ID, at: n, place: bytes.Clone(row.Place), value: bytes.Clone(row.Value), cut: row.Cut})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if e.others {
+		after := ""
+		if e.at == len(e.ranges) {
+			after = string(e.after)
+		}
+		if err := ix.Others(after, func(id string) error {
+			e.keys++
+			return e.add(s, ix, entry{id: id, at: len(e.ranges), place: []byte(id)})
+		}); err != nil {
+			return err
+		}
+	}
+	return e.flush(s, ix, true)
+}
+
+// see notes an entry that needs no document.
+func (e *entryScan) see(at int, place []byte) {
+	if len(e.rows) == 0 {
+		e.at, e.after = at, append(e.after[:0:0], place...)
+		e.progress = true
+	}
+}
+
+func (e *entryScan) add(s *storage.Snapshot, ix *fieldindex.Index, row entry) error {
+	row.keys, e.keys = e.keys, 0
+	e.rows = append(e.rows, row)
+	if len(e.rows) < e.window {
+		return nil
+	}
+	return e.flush(s, ix, false)
+}
+
+// flush hands the window over, and moves on behind what was done with.
+func (e *entryScan) flush(s *storage.Snapshot, ix *fieldindex.Index, last bool) error {
+	if err := e.f.ctx.Err(); err != nil {
+		return err
+	}
+	done, err := 0, error(nil)
+	if len(e.rows) > 0 {
+		done, err = e.take(s, ix, e.rows, last)
+	}
+	if err != nil {
+		return err
+	}
+	if last {
+		e.f.keys += e.keys
+	}
+	if done > 0 {
+		e.at, e.after, e.progress = e.rows[done-1].at, e.rows[done-1].place, true
+		e.rows = append(e.rows[:0], e.rows[done:]...)
+		e.window = min(max(2*e.window, firstEntries), mostEntries)
+	} else {
+		e.window = min(2*e.window, groupEntries)
+	}
+	e.window = max(e.window, len(e.rows)+1)
+	return nil
+}
+
+// open reads the documents of a window; one that is gone is nil.
+func (e *entryScan) open(s *storage.Snapshot, rows []entry) ([]*storage.Document, error) {
+	refs := make([]storage.DocRef, len(rows))
+	for i := range rows {
+		refs[i].ID = rows[i].id
+	}
+	docs, err := s.OpenMany(refs)
+	size := 0
+	for _, d := range docs {
+		if d != nil {
+			size += len(d.Body)
+		}
+	}
+	if size > windowBytes {
+		e.window = max(1, e.window/4)
+	}
+	return docs, err
+}
+
+// readEntries reads the entries of the course in their order, and the documents that the index does not know last, in the order of
+// their ids.
+func (f *finder) readEntries() error {
+	a := f.course.access
+	e := &entryScan{f: f, index: f.course.index, one: true, ranges: a.ranges, others: true, window: f.window()}
+	if f.from != nil {
+		e.at, e.after, _ = parseEntryKey(f.from.key)
+	}
+	second := &second{f: f}
+	if err := second.begin(); err != nil {
+		return err
+	}
+	e.skip = second.skip
+	e.take = func(s *storage.Snapshot, ix *fieldindex.Index, rows []entry, _ bool) (int, error) {
+		docs, err := e.open(s, rows)
+		if err == nil {
+			err = f.addConflictsOf(docs)
+		}
+		if err != nil {
+			return 0, err
+		}
+		for i, doc := range docs {
+			f.keys += rows[i].keys
+			if doc == nil {
+				continue
+			}
+			if err := f.takeEntry(ix, &rows[i], doc); err != nil {
+				return 0, err
+			}
+		}
+		return len(rows), second.consider()
+	}
+	err := e.run()
+	if errors.Is(err, errNotReady) {
+		return f.readWithout()
+	}
+	return err
+}
+
+// errIndexChanged is for an index that is deleted or defined anew while it is read.
+var errIndexChanged = compat.Named(compat.KindUnknown, "index_changed", "The index was changed while the query read it.")
+
+// readWithout answers without the index, which is gone since the way was chosen, in the order of the ids; unless something of its own
+// order was given.
+func (f *finder) readWithout() error {
+	if f.from != nil || len(f.seenKey) > 0 {
+		return errIndexChanged
+	}
+	other := *f.plan
+	other.use(other.allDocs())
+	f.plan, f.course = &other, course{index: other.index}
+	return f.readAllDocs()
+}
+
+// window is how many documents are read at first.
+func (f *finder) window() int { return int(max(1, min(f.limit+f.skip, mostEntries-1)) + 1) }
+
+// takeEntry looks at a document. One that the ranges have several times counts where they have it first.
+func (f *finder) takeEntry(ix *fieldindex.Index, row *entry, doc *storage.Document) error {
+	a := f.course.access
+	if a.repeats() && row.at < len(a.ranges) {
+		parser := ejson.AcquireParser()
+		defer parser.Release()
+		body, err := parser.Parse(doc.Body)
+		if err != nil {
+			return err
+		}
+		if n, place := ix.First(body, row.id, a.ranges); n != row.at || !bytes.Equal(place, row.place) {
+			return nil
+		}
+	}
+	f.keys-- // take counts it
+	f.key = appendEntryKey(f.key[:0], row.at, row.place)
+	return f.take(&found{id: []byte(doc.ID), key: f.key, doc: doc})
+}
