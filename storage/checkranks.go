@@ -20,8 +20,9 @@ type rankCount struct {
 	keys   [][]byte
 	counts []int64
 	marks  [][]byte
-	open   []bool  // the count is right only together with those before, from one that is not open on
+	states []rank.State
 	rows   []int64 // found from each boundary to the next
+	found  int     // boundaries whose row is there
 	at     int     // the boundary before the row at hand
 }
 
@@ -54,7 +55,7 @@ func (c *dbCheck) checkRanks(d *dbRead) error {
 func (c *dbCheck) checkRankLevel(n int, l *rankCount) {
 	for i := 0; i < len(l.keys); {
 		first, count, rows := i, int64(0), int64(0)
-		for ; i == first || i < len(l.keys) && l.open[i]; i++ {
+		for ; i == first || i < len(l.keys) && l.states[i] != rank.Settled; i++ {
 			count += l.counts[i]
 			rows += l.rows[i]
 		}
@@ -62,8 +63,17 @@ func (c *dbCheck) checkRankLevel(n int, l *rankCount) {
 			c.violation(6, "", "rank level %d at %q, %d boundaries: count %d, rows %d", n, l.keys[first], i-first, count, rows)
 		}
 	}
-	if !slices.EqualFunc(l.marks, l.keys[1:], bytes.Equal) {
-		c.violation(6, "", "rank level %d has %d marks for %d boundaries, or others", n, len(l.marks), len(l.keys)-1)
+	var marked [][]byte
+	for i, key := range l.keys[1:] {
+		if l.states[i+1]&rank.Retired == 0 {
+			marked = append(marked, key)
+		}
+	}
+	if !slices.EqualFunc(l.marks, marked, bytes.Equal) {
+		c.violation(6, "", "rank level %d has %d marks for %d boundaries, or others", n, len(l.marks), len(marked))
+	}
+	if l.found != len(marked) {
+		c.violation(6, "", "rank level %d has %d boundaries, %d of them rows", n, len(marked), l.found)
 	}
 	for _, key := range l.keys[1:] {
 		if rank.Height(key, rankLevels, rankFan) < n {
@@ -74,16 +84,16 @@ func (c *dbCheck) checkRankLevel(n int, l *rankCount) {
 
 func (r *ranksCheck) read(d *dbRead, x *rank.Index) error {
 	for n := 1; n <= rankLevels; n++ {
-		l := rankCount{keys: [][]byte{{}}, counts: []int64{0}, open: []bool{false}}
+		l := rankCount{keys: [][]byte{{}}, counts: []int64{0}, states: []rank.State{rank.Settled}}
 		var cursor []byte
 		err := walk(d, x.Levels[n-1], &cursor, func(key, value []byte) error {
-			weight, open := rank.Parse(value)
+			weight, state := rank.Parse(value)
 			count := weight.Rows
 			if len(key) == 0 {
 				l.counts[0] = count
 				return nil
 			}
-			l.keys, l.counts, l.open = append(l.keys, bytes.Clone(key)), append(l.counts, count), append(l.open, open)
+			l.keys, l.counts, l.states = append(l.keys, bytes.Clone(key)), append(l.counts, count), append(l.states, state)
 			return nil
 		})
 		if err != nil {
@@ -109,5 +119,9 @@ func (l *rankCount) count(key []byte) (boundary bool) {
 		l.at++
 	}
 	l.rows[l.at]++
-	return bytes.Equal(l.keys[l.at], key)
+	if !bytes.Equal(l.keys[l.at], key) || l.states[l.at]&rank.Retired != 0 {
+		return false
+	}
+	l.found++
+	return true
 }

@@ -44,7 +44,7 @@ func TestCosts(t *testing.T) {
 	measure("read an old revision", func() { open(t, db, "doc-100a", OpenOptions{Rev: path(t, rev).Rev()}) },
 		cost{gets: 1, getManys: 1, ranges: 1, rows: 1})
 	measure("delete", func() { remove(t, db, "doc-100a", rev) },
-		cost{gets: 3, getManys: 1, ranges: 4, rows: 1, sets: 4, clears: 4, atomics: 10, commits: 1})
+		cost{gets: 3, getManys: 1, ranges: 7, rows: 7, sets: 4, clears: 4, atomics: 10, commits: 1})
 	measure("conflict", func() { put(t, db, "doc-100", "", `{}`) },
 		cost{gets: 1, ranges: 1, rows: 1})
 	measure("local document", func() { put(t, db, "_local/a", "", `{}`) },
@@ -68,7 +68,7 @@ func TestCosts(t *testing.T) {
 	}
 	var revs []string
 	measure("1000 new documents", func() { revs = bulk("new", nil) },
-		cost{gets: 4, ranges: 22, rows: 1, sets: 4015, atomics: 8, commits: 1})
+		cost{gets: 10, getManys: 1, ranges: 22, rows: 4, sets: 4015, atomics: 8, commits: 1})
 	measure("1000 updates", func() { bulk("new", revs) },
 		cost{gets: 1004, getManys: 16, ranges: 16, rows: 1000, sets: 5003, clears: 3000, atomics: 5, commits: 1})
 }

@@ -35,7 +35,7 @@ type Store struct {
 }
 
 // storeFormat is the version of the whole key space.
-const storeFormat = 3
+const storeFormat = 4
 
 // Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if another version
 // wrote the store.

@@ -10,8 +10,9 @@ import (
 type bounds struct {
 	keys   [][]byte
 	stored []Weight
-	open   []bool
+	states []State
 	found  []Weight // of the rows from each boundary to the next
+	rows   int      // that are boundaries
 	at     int      // the boundary before the row at hand
 }
 
@@ -37,7 +38,10 @@ func (x *Index) Check(r kv.ReadTx, report func(format string, args ...any)) erro
 		}
 		height := x.Height(key)
 		for i, b := range levels {
-			if !b.row(key, w) && height > i {
+			switch {
+			case b.row(key, w):
+				b.rows++
+			case height > i:
 				report("%q is no boundary of level %d", key, i+1)
 			}
 		}
@@ -50,18 +54,18 @@ func (x *Index) Check(r kv.ReadTx, report func(format string, args ...any)) erro
 
 // readBounds reads the boundaries of level n.
 func (x *Index) readBounds(r kv.ReadTx, n int, report func(format string, args ...any)) (*bounds, error) {
-	b := &bounds{keys: [][]byte{{}}, stored: []Weight{{}}, open: []bool{false}}
+	b := &bounds{keys: [][]byte{{}}, stored: []Weight{{}}, states: []State{Settled}}
 	level := x.level(n)
 	it := r.Range(level, rangeEnd(level, nil), kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for it.Next() {
 		key := bytes.Clone(it.Key()[len(level):])
-		w, open := Parse(it.Value())
+		w, state := Parse(it.Value())
 		if len(key) == 0 {
 			b.stored[0] = w
 			continue
 		}
-		b.keys, b.stored, b.open = append(b.keys, key), append(b.stored, w), append(b.open, open)
+		b.keys, b.stored, b.states = append(b.keys, key), append(b.stored, w), append(b.states, state)
 		if x.Height(key) < n {
 			report("%q does not reach level %d", key, n)
 		}
@@ -71,14 +75,20 @@ func (x *Index) readBounds(r kv.ReadTx, n int, report func(format string, args .
 	m := r.Range(marks, rangeEnd(marks, nil), kv.RangeOptions{WantAll: true})
 	defer m.Close()
 	next := 1
+	marked := func() bool { // moves on to a boundary that has a mark
+		for next < len(b.keys) && b.states[next]&Retired != 0 {
+			next++
+		}
+		return next < len(b.keys)
+	}
 	for m.Next() {
-		if next >= len(b.keys) || !bytes.Equal(m.Key()[len(marks):], b.keys[next]) {
+		if !marked() || !bytes.Equal(m.Key()[len(marks):], b.keys[next]) {
 			report("level %d has a mark at %q without a weight, or a weight before it without a mark", n, m.Key()[len(marks):])
 			return b, m.Err()
 		}
 		next++
 	}
-	if next < len(b.keys) {
+	if marked() {
 		report("level %d has no mark at %q", n, b.keys[next])
 	}
 	if err := it.Err(); err != nil {
@@ -93,14 +103,23 @@ func (b *bounds) row(key []byte, w Weight) bool {
 		b.at++
 	}
 	b.found[b.at] = b.found[b.at].Add(w)
-	return bytes.Equal(b.keys[b.at], key)
+	return bytes.Equal(b.keys[b.at], key) && b.states[b.at]&Retired == 0
 }
 
-// compare compares the weights from one settled boundary to the next.
+// compare compares the weights from one settled boundary to the next, and the boundaries with the rows that are some.
 func (b *bounds) compare(n int, report func(format string, args ...any)) {
+	marked := -1 // the empty one is no row
+	for _, state := range b.states {
+		if state&Retired == 0 {
+			marked++
+		}
+	}
+	if marked != b.rows {
+		report("level %d has %d boundaries, %d of them rows", n, marked, b.rows)
+	}
 	for i := 0; i < len(b.keys); {
 		first, stored, found := i, Weight{}, Weight{}
-		for ; i == first || i < len(b.keys) && b.open[i]; i++ {
+		for ; i == first || i < len(b.keys) && b.states[i] != Settled; i++ {
 			stored, found = stored.Add(b.stored[i]), found.Add(b.found[i])
 		}
 		if stored != found {

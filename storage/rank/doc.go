@@ -3,7 +3,7 @@
 //
 // A rank index is a skip list over the rows' keys. A key's height is given by its hash: one in fan reaches level 1, one of
 // those in fan level 2, and so on. On each level the boundaries (keys that reach it, and the empty key before all) hold the
-// weight of the rows from there up to the next boundary. A boundary stays when its row is deleted; its weight falls.
+// weight of the rows from there up to the next boundary. A boundary goes with its row.
 //
 // A writer finds the boundary before its row with a snapshot read, declares a conflict with boundaries that are made between it
 // and the row, and adds to its weight atomically: two writers conflict only if one of them makes a boundary between.
@@ -18,13 +18,25 @@
 // A boundary has a second key, a mark that is never rewritten: a backward read that looks for the boundary before a row must
 // not land on weights, since a store that keeps versions walks over all those of a weight that every writer adds to.
 //
-// Map: index.go the index and its keys · weight.go weights and their stored form · read.go sums, counts and selection ·
-// batch.go, find.go changes of rows · settle.go open boundaries · build.go all boundaries anew · check.go
+// To take a boundary away would take its exact weight, which conflicts with all writers behind it. So who removes its row only
+// retires it: its mark goes, by which writers find boundaries, and it counts as open. Its weight stays where it is, so that sums over
+// stretches stay right, and from then on new writers add to the boundary before. Later somebody who removes another row of the
+// stretch, or settles it, moves the weight to the boundary before, in a transaction that reads it with conflicts: nobody adds to it any
+// more, but for writers who read before it was retired. These conflict by a guard: a key, never written, that writers declare to
+// read for the boundary they add to, and who takes a boundary away declares to write. So each stretch has few retired
+// boundaries, and all boundaries are bounded by the rows that are there and those that the last transactions removed. A row that comes
+// back opens its retired boundary, with the weight that it has.
+//
+// Map: index.go the index and its keys · weight.go weights, states and their stored form · read.go sums, counts and selection ·
+// batch.go, find.go changes of rows · settle.go open and retired boundaries · build.go all boundaries anew · check.go
 // the invariants checked.
 //
 // Invariants:
 //
 //	R1 On each level the weights from one settled boundary up to the next settled one add up to that of the rows between.
-//	R2 A row's key that reaches a level is a boundary of it; what is settled on a level is settled on all below.
+//	R2 What is settled on a level is settled on all below.
 //	R3 Heights depend on nothing but the key, the number of levels and the fan, which must not change for a stored index.
+//	R4 The boundaries of a level that have a mark are the rows that reach it. Others are retired, on all their levels at once.
+//	R5 Who changes the state or, but for rows of its own, the weight of boundaries conflicts with others who do, or base
+//	   something on them (locks in settle.go).
 package rank

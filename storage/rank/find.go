@@ -2,73 +2,199 @@ package rank
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// From manyRows on the boundaries of a level that rows of a batch lie between are read in one go, unless they are more than
-// boundsPerRow for each.
 const (
-	manyRows     = 16
+	// The boundaries of a level that rows of a batch lie between are read in one go, unless they are more than boundsPerRow for each.
 	boundsPerRow = 8
+	// seeksAtOnce is how many boundaries are sought together.
+	seeksAtOnce = 64
 )
 
-// finder finds the boundaries around the rows of a batch, which come in ascending order.
-type finder struct {
-	*Index
-	snap  kv.ReadTx
-	level int
-	known []knownBoundary // those around all rows, if they have been read
-	at    int
+// around is what a batch has to know of one level.
+type around struct {
+	bounds  []bound // of each row, the last boundary at or before it
+	known   []bound // boundaries that were read in one go, in order, from the first row's on
+	retired [][]byte
 }
 
-type knownBoundary struct {
+// bound is a boundary that is not retired.
+type bound struct {
 	key  []byte
 	open bool
 }
 
-// find makes the finder of a level for sorted rows.
-func (x *Index) find(snap kv.ReadTx, n int, rows []row) (*finder, error) {
-	f := &finder{Index: x, snap: snap, level: n}
-	if len(rows) < manyRows {
-		return f, nil
+// find finds the boundaries around sorted rows on all levels; retired ones are looked for only where rows go. What belongs to all
+// levels is asked for together.
+func (x *Index) find(snap kv.ReadTx, rows []row) ([]around, error) {
+	levels := make([]around, len(x.Levels))
+	firsts := make([]sought, len(levels))
+	for n := range levels {
+		firsts[n] = sought{n + 1, rows[0].key, false}
 	}
-	bound, open, err := x.lastBoundary(snap, n, rows[0].key)
+	found, err := x.seek(snap, firsts)
 	if err != nil {
 		return nil, err
 	}
-	known := []knownBoundary{{bound, open}}
-	prefix := x.level(n)
-	begin := kv.AppendKeyAfter(nil, concat(prefix, bound))
-	end := kv.AppendKeyAfter(nil, concat(prefix, rows[len(rows)-1].key))
-	it := snap.Range(begin, end, kv.RangeOptions{})
-	defer it.Close()
-	for it.Next() {
-		if len(known) > boundsPerRow*len(rows) {
-			return f, it.Err()
+	going := slices.ContainsFunc(rows, row.goes)
+	if len(rows) == 1 && !going {
+		if err := x.states(snap, found, levels); err != nil {
+			return nil, err
 		}
-		_, open := Parse(it.Value())
-		known = append(known, knownBoundary{bytes.Clone(it.Key()[len(prefix):]), open})
+		for n := range levels {
+			levels[n].bounds = levels[n].known
+		}
+		return levels, nil
 	}
-	f.known = known
-	return f, it.Err()
+	if err := x.readKnown(snap, found, rows, going, levels); err != nil {
+		return nil, err
+	}
+	return levels, x.findRest(snap, rows, levels)
 }
 
-// around finds the boundary at or before a row, whether it is open (or was, when the batch began), and, if wanted, the next one, nil
-// if no other row of the batch lies behind it.
-func (f *finder) around(row []byte, wantNext bool) (bound []byte, open bool, next []byte, err error) {
-	if f.known != nil {
-		for f.at+1 < len(f.known) && bytes.Compare(f.known[f.at+1].key, row) <= 0 {
-			f.at++
+// states makes known what was found, one boundary of each level.
+func (x *Index) states(snap kv.ReadTx, found [][]byte, levels []around) error {
+	var keys [][]byte
+	for n, key := range found {
+		levels[n].known = []bound{{key: key}}
+		if len(key) > 0 {
+			keys = append(keys, concat(x.level(n+1), key))
 		}
-		if f.at+1 < len(f.known) {
-			next = f.known[f.at+1].key
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	values, err := snap.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	for n, key := range found {
+		if len(key) > 0 {
+			_, state := Parse(values[0])
+			levels[n].known[0].open, values = state != Settled, values[1:]
 		}
-		return f.known[f.at].key, f.known[f.at].open, next, nil
 	}
-	bound, open, err = f.lastBoundary(f.snap, f.level, row)
-	if err == nil && wantNext {
-		next, err = f.NextBoundary(f.snap, f.level, row)
+	return nil
+}
+
+// readKnown reads the boundaries of each level from the one found on, as many as may be needed.
+func (x *Index) readKnown(snap kv.ReadTx, found [][]byte, rows []row, going bool, levels []around) error {
+	limit := boundsPerRow * len(rows)
+	its := make([]kv.Iterator, len(levels))
+	for n := range levels {
+		prefix := x.level(n + 1)
+		end := kv.AppendKeyAfter(nil, concat(prefix, rows[len(rows)-1].key))
+		if going { // the stretch of the last row may have retired boundaries behind it
+			end = rangeEnd(prefix, nil)
+		}
+		its[n] = snap.Range(concat(prefix, found[n]), end, kv.RangeOptions{Limit: limit})
+		defer its[n].Close()
 	}
-	return bound, open, next, err
+	for n, it := range its {
+		l := &levels[n]
+		prefix := x.level(n + 1)
+		if len(found[n]) == 0 { // the empty boundary need not be stored
+			l.known = append(l.known, bound{})
+		}
+		read := 0
+		var last []byte
+		for ; it.Next(); read++ {
+			last = bytes.Clone(it.Key()[len(prefix):])
+			switch _, state := Parse(it.Value()); {
+			case state&Retired != 0:
+				l.retired = append(l.retired, last)
+			case len(last) > 0:
+				l.known = append(l.known, bound{last, state != Settled})
+			}
+		}
+		if err := it.Err(); err != nil {
+			return err
+		}
+		complete := read < limit
+		at := 0
+		for i := range rows {
+			if !complete && bytes.Compare(rows[i].key, last) > 0 {
+				break
+			}
+			for at+1 < len(l.known) && bytes.Compare(l.known[at+1].key, rows[i].key) <= 0 {
+				at++
+			}
+			l.bounds = append(l.bounds, l.known[at])
+		}
+	}
+	return nil
+}
+
+// findRest finds the boundaries of rows that readKnown did not get to.
+func (x *Index) findRest(snap kv.ReadTx, rows []row, levels []around) error {
+	var rest []sought
+	for n := range levels {
+		for i := len(levels[n].bounds); i < len(rows); i++ {
+			rest = append(rest, sought{n + 1, rows[i].key, false})
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	found, err := x.seek(snap, rest)
+	if err != nil {
+		return err
+	}
+	keys := make([][]byte, len(rest))
+	for i := range rest {
+		keys[i] = concat(x.level(rest[i].level), found[i])
+	}
+	values, err := snap.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	for i := range rest {
+		l := &levels[rest[i].level-1]
+		_, state := Parse(values[i])
+		l.bounds = append(l.bounds, bound{found[i], state != Settled})
+	}
+	return nil
+}
+
+// sought asks for the last boundary of a level at a row or before it, or only before it.
+type sought struct {
+	level  int
+	row    []byte
+	before bool
+}
+
+// seek finds boundaries; an empty one is before all rows, and need not be stored.
+func (x *Index) seek(snap kv.ReadTx, list []sought) ([][]byte, error) {
+	found := make([][]byte, 0, len(list))
+	for len(list) > 0 {
+		part := list[:min(len(list), seeksAtOnce)]
+		list = list[len(part):]
+		its := make([]kv.Iterator, len(part))
+		for i, s := range part {
+			mark := x.mark(s.level)
+			end := concat(mark, s.row)
+			if !s.before {
+				end = kv.AppendKeyAfter(nil, end)
+			}
+			its[i] = snap.Range(mark, end, kv.RangeOptions{Limit: 1, Reverse: true})
+		}
+		var err error
+		for i, it := range its {
+			key := []byte{}
+			if err == nil && it.Next() {
+				key = bytes.Clone(it.Key()[len(x.mark(part[i].level)):])
+			}
+			found = append(found, key)
+			if closed := it.Close(); err == nil {
+				err = closed
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }

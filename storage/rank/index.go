@@ -1,8 +1,6 @@
 package rank
 
 import (
-	"bytes"
-
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -57,29 +55,3 @@ func rangeEnd(prefix, to []byte) []byte {
 }
 
 func concat(a, b []byte) []byte { return append(append(make([]byte, 0, len(a)+len(b)+1), a...), b...) }
-
-// lastBoundary finds the last boundary of level n at or before a row; nil is the empty one, which need not be stored.
-func (x *Index) lastBoundary(r kv.ReadTx, n int, row []byte) (bound []byte, open bool, err error) {
-	mark := x.mark(n)
-	behind := kv.AppendKeyAfter(nil, concat(mark, row))
-	it := r.Range(mark, behind, kv.RangeOptions{Limit: 1, Reverse: true})
-	defer it.Close()
-	if !it.Next() {
-		return nil, false, it.Err()
-	}
-	bound = bytes.Clone(it.Key()[len(mark):])
-	value, err := r.Get(concat(x.level(n), bound))
-	_, open = Parse(value)
-	return bound, open, err
-}
-
-// NextBoundary finds the first boundary of level n behind a row; nil if there is none.
-func (x *Index) NextBoundary(r kv.ReadTx, n int, row []byte) ([]byte, error) {
-	mark := x.mark(n)
-	it := r.Range(kv.AppendKeyAfter(nil, concat(mark, row)), rangeEnd(mark, nil), kv.RangeOptions{Limit: 1})
-	defer it.Close()
-	if !it.Next() {
-		return nil, it.Err()
-	}
-	return bytes.Clone(it.Key()[len(mark):]), it.Err()
-}

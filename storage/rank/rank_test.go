@@ -73,8 +73,8 @@ func set(ctx context.Context, store kv.Store, x *rank.Index, settle bool, rows m
 			key   []byte
 		}
 		var opened []bound
-		if err := b.Apply(tx, x, func(level int, key []byte, isOpen bool) {
-			if isOpen && len(key) > 0 {
+		if err := b.Apply(tx, x, func(level int, key []byte, how rank.Touched) {
+			if how != rank.Changed && len(key) > 0 {
 				opened = append(opened, bound{level, bytes.Clone(key)})
 			}
 		}); err != nil {
@@ -92,7 +92,7 @@ func set(ctx context.Context, store kv.Store, x *rank.Index, settle bool, rows m
 		}
 		slices.SortFunc(opened, func(a, b bound) int { return a.level - b.level })
 		for _, o := range opened {
-			if err := x.SettleOpened(tx, tx.Snapshot(), o.level, o.key); err != nil {
+			if err := x.Settle(tx, tx.Snapshot(), o.level, [][]byte{o.key}); err != nil {
 				return err
 			}
 		}
@@ -240,8 +240,8 @@ func TestStoredWeight(t *testing.T) {
 		}
 		if err := store.View(context.Background(), func(r kv.ReadTx) error {
 			value, err := r.Get([]byte("k"))
-			if got, open := rank.Parse(value); got != want || open {
-				t.Fatalf("%v %v, want %v", got, open, want)
+			if got, state := rank.Parse(value); got != want || state != rank.Settled {
+				t.Fatalf("%v %v, want %v", got, state, want)
 			}
 			return err
 		}); err != nil {

@@ -37,8 +37,8 @@ func (x *Index) sumStretches(r kv.ReadTx, n int, from, to []byte) (sum Weight, l
 	it := r.Range(concat(level, from), rangeEnd(level, to), kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for it.Next() {
-		weight, open := Parse(it.Value())
-		if !open {
+		weight, state := Parse(it.Value())
+		if state == Settled {
 			sum = sum.Add(stretch)
 			stretch = Weight{}
 			own = append(own[:0], it.Key()[len(level):]...)
@@ -99,8 +99,8 @@ func (x *Index) selectStretch(r kv.ReadTx, n int, from, to []byte, left int64) (
 	it := r.Range(concat(level, from), rangeEnd(level, to), kv.RangeOptions{})
 	defer it.Close()
 	for it.Next() {
-		weight, open := Parse(it.Value())
-		if !open {
+		weight, state := Parse(it.Value())
+		if state == Settled {
 			key := it.Key()[len(level):]
 			if left < stretch {
 				return first, bytes.Clone(key), left, nil

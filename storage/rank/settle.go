@@ -2,117 +2,221 @@ package rank
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// openBoundary is an open boundary with its weight.
-type openBoundary struct {
+// maxTidied bounds the boundaries that are looked at in one stretch, and the stretches of a level in one transaction.
+const maxTidied = 500
+
+// stretchPart is a boundary with the retired ones behind it, up to the next one that is not retired.
+type stretchPart struct {
+	key     []byte
+	open    bool
+	weight  Weight
+	retired []weighed
+}
+
+type weighed struct {
 	key    []byte
 	weight Weight
 }
 
-// Settle gives the open boundaries of the stretch that has the open boundary bound their rows. It reads without conflicts from
-// snap, which shows the rows and the weights of one state: that before the transaction changed anything on level n or below, or
-// that after all of its changes. If a boundary is still open on a lower level nothing is done: one that is settled is so on all
-// levels below.
-func (x *Index) Settle(tx kv.Tx, snap kv.ReadTx, n int, bound []byte) error {
+// rest is the weight of the retired boundaries.
+func (p *stretchPart) rest() (w Weight) {
+	for i := range p.retired {
+		w = w.Add(p.retired[i].weight)
+	}
+	return w
+}
+
+// Settle tidies the stretches of level n that have the boundaries, in order; what is not there or settled is left alone. It reads
+// without conflicts from snap, which shows the rows and the weights of one state: that before the transaction changed anything on
+// level n or below, or that after all of its changes.
+func (x *Index) Settle(tx kv.Tx, snap kv.ReadTx, n int, bounds [][]byte) error {
+	if len(bounds) == 0 {
+		return nil
+	}
+	keys := make([][]byte, len(bounds))
+	for i := range bounds {
+		keys[i] = concat(x.level(n), bounds[i])
+	}
+	values, err := snap.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	var untidy [][]byte
+	for i := range bounds {
+		if _, state := Parse(values[i]); state != Settled {
+			untidy = append(untidy, bounds[i])
+		}
+	}
+	return x.tidyAll(tx, snap, n, untidy)
+}
+
+// tidyAll tidies the stretches of boundaries of level n that are not settled, in order.
+func (x *Index) tidyAll(tx kv.Tx, snap kv.ReadTx, n int, bounds [][]byte) error {
+	var done []byte // up to there
+	for _, bound := range bounds {
+		if done != nil && bytes.Compare(bound, done) <= 0 {
+			continue
+		}
+		var err error
+		if done, err = x.tidy(tx, snap, n, bound); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tidy gives the open boundaries of a stretch their rows, unless one of them is still open on a lower level: one that is settled is so on
+// all levels below. It takes retired boundaries away, whose weight goes to the one before. bound is one of either. It returns the last
+// boundary of the stretch that it saw.
+func (x *Index) tidy(tx kv.Tx, snap kv.ReadTx, n int, bound []byte) (last []byte, err error) {
 	first, err := x.stretchBefore(snap, n, bound)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	stretch, next, err := x.stretchFrom(snap, n, first)
+	parts, next, whole, err := x.stretchFrom(snap, n, first)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i := range stretch {
-		settled, err := x.settledBelow(snap, n, stretch[i].key)
-		if err != nil || !settled {
-			return err
+	settle := whole && len(parts) > 1
+	if settle {
+		if settle, err = x.settledBelow(snap, n, parts[1:]); err != nil {
+			return nil, err
 		}
 	}
-	// The key is never written: it is there for settlers of this stretch to conflict on.
-	lock := append(concat(x.level(n), first), behindKey)
-	tx.AddReadConflictRange(lock, kv.AppendKeyAfter(nil, lock))
-	tx.AddWriteConflictRange(lock, kv.AppendKeyAfter(nil, lock))
 	var moved Weight
-	found := make([]Weight, len(stretch)) // when they were made
-	for i := range stretch {
+	gains := make([]Weight, len(parts))
+	for i := len(parts) - 1; i >= 0; i-- {
+		p := &parts[i]
+		last = maxKey(last, p.key)
+		gains[i] = p.rest()
+		if i == 0 {
+			gains[0] = gains[0].Sub(moved)
+			break
+		}
+		if !settle {
+			continue
+		}
 		end := next
-		if i+1 < len(stretch) {
-			end = stretch[i+1].key
+		if i+1 < len(parts) {
+			end = parts[i+1].key
 		}
-		rows, err := x.between(snap, n-1, stretch[i].key, end)
+		rows, err := x.between(snap, n-1, p.key, end)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found[i] = rows.Sub(stretch[i].weight)
-		moved = moved.Add(found[i])
+		found := rows.Sub(p.weight).Sub(gains[i]) // when it was made
+		gains[i] = gains[i].Add(found)
+		moved = moved.Add(found)
 	}
-	for i := range stretch {
-		x.add(tx, concat(x.level(n), stretch[i].key), -openMark, found[i])
+	for i := range parts {
+		p := &parts[i]
+		var mark int64
+		if p.open && settle {
+			mark = -Open.mark()
+		}
+		x.lock(tx, n, p.key)
+		for _, r := range p.retired {
+			x.remove(tx, n, p.key, r.key)
+			last = maxKey(last, r.key)
+		}
+		x.add(tx, concat(x.level(n), p.key), mark, gains[i])
 	}
-	x.add(tx, concat(x.level(n), first), 0, Weight{}.Sub(moved))
-	return nil
+	return last, nil
+}
+
+func maxKey(a, b []byte) []byte {
+	if bytes.Compare(a, b) < 0 {
+		return b
+	}
+	return a
+}
+
+// remove takes a retired boundary away whose weight into, the one before it, gets. It conflicts with whoever changed that weight, with
+// boundaries made between the two, and, by the guard, with writers so slow that they know the boundary from before it was retired.
+func (x *Index) remove(tx kv.Tx, n int, into, retired []byte) {
+	x.lock(tx, n, retired)
+	at := concat(x.level(n), retired)
+	tx.AddReadConflictRange(at, kv.AppendKeyAfter(nil, at))
+	guard := x.guard(n, retired)
+	tx.AddReadConflictRange(x.guard(n, into), behindGuard(concat(x.mark(n), retired)))
+	tx.AddWriteConflictRange(guard, kv.AppendKeyAfter(nil, guard))
+	tx.Clear(at)
+}
+
+// guard is a key, never written, that who changes the weight of a boundary reads, and who takes the boundary away writes. Behind a row's
+// key and one zero byte there are no rows' keys before those of other rows.
+func (x *Index) guard(n int, bound []byte) []byte {
+	return kv.AppendKeyAfter(nil, concat(x.mark(n), bound))
+}
+
+// behindGuard is behind the guard of a boundary, given its mark.
+func behindGuard(mark []byte) []byte { return append(mark, 1) }
+
+// lock makes a transaction conflict with others that tidy a stretch which has the boundary. The key is never written.
+func (x *Index) lock(tx kv.Tx, n int, bound []byte) {
+	key := append(concat(x.level(n), bound), behindKey)
+	tx.AddReadConflictRange(key, kv.AppendKeyAfter(nil, key))
+	tx.AddWriteConflictRange(key, kv.AppendKeyAfter(nil, key))
 }
 
 // behindKey, behind a row's key, is no row's key.
 const behindKey = 0xff
 
-// SettleOpened is Settle for one that may be settled already.
-func (x *Index) SettleOpened(tx kv.Tx, snap kv.ReadTx, n int, bound []byte) error {
-	value, err := snap.Get(concat(x.level(n), bound))
-	if err != nil {
-		return err
-	}
-	if _, open := Parse(value); !open {
-		return nil
-	}
-	return x.Settle(tx, snap, n, bound)
-}
-
-// stretchBefore finds the last settled boundary before an open one.
+// stretchBefore finds the last settled boundary before another one.
 func (x *Index) stretchBefore(r kv.ReadTx, n int, bound []byte) ([]byte, error) {
 	level := x.level(n)
 	it := r.Range(level, concat(level, bound), kv.RangeOptions{Reverse: true})
 	defer it.Close()
 	for it.Next() {
-		if _, open := Parse(it.Value()); !open {
+		if _, state := Parse(it.Value()); state == Settled {
 			return bytes.Clone(it.Key()[len(level):]), nil
 		}
 	}
 	return nil, it.Err()
 }
 
-// stretchFrom lists the open boundaries that follow a settled one, and gives the settled one behind them, nil if there is none.
-func (x *Index) stretchFrom(r kv.ReadTx, n int, first []byte) (stretch []openBoundary, next []byte, err error) {
+// stretchFrom reads the stretch from a settled boundary up to the next one, nil if there is none; whole is false if there are too many.
+func (x *Index) stretchFrom(r kv.ReadTx, n int, first []byte) (parts []stretchPart, next []byte, whole bool, err error) {
 	level := x.level(n)
-	it := r.Range(kv.AppendKeyAfter(nil, concat(level, first)), rangeEnd(level, nil), kv.RangeOptions{})
+	it := r.Range(kv.AppendKeyAfter(nil, concat(level, first)), rangeEnd(level, nil), kv.RangeOptions{Limit: maxTidied})
 	defer it.Close()
-	for it.Next() {
+	parts = []stretchPart{{key: first}}
+	read := 0
+	for ; it.Next(); read++ {
 		key := bytes.Clone(it.Key()[len(level):])
-		weight, open := Parse(it.Value())
-		if !open {
-			return stretch, key, nil
+		switch weight, state := Parse(it.Value()); {
+		case state == Settled:
+			return parts, key, true, nil
+		case state&Retired != 0:
+			last := &parts[len(parts)-1]
+			last.retired = append(last.retired, weighed{key, weight})
+		default:
+			parts = append(parts, stretchPart{key: key, open: true, weight: weight})
 		}
-		stretch = append(stretch, openBoundary{key, weight})
 	}
-	return stretch, nil, it.Err()
+	return parts, nil, read < maxTidied, it.Err()
 }
 
-// settledBelow tells whether a boundary is settled on the levels below n.
-func (x *Index) settledBelow(r kv.ReadTx, n int, key []byte) (bool, error) {
-	keys := make([][]byte, 0, n)
-	for below := 1; below < n; below++ {
-		keys = append(keys, concat(x.level(below), key))
+// settledBelow tells whether boundaries are settled on the levels below n.
+func (x *Index) settledBelow(r kv.ReadTx, n int, parts []stretchPart) (bool, error) {
+	var keys [][]byte
+	for i := range parts {
+		for below := 1; below < n; below++ {
+			keys = append(keys, concat(x.level(below), parts[i].key))
+		}
 	}
 	values, err := r.GetMany(keys)
 	if err != nil {
 		return false, err
 	}
-	return !slices.ContainsFunc(values, func(v []byte) bool {
-		_, open := Parse(v)
-		return open || v == nil
-	}), nil
+	for _, v := range values {
+		if _, state := Parse(v); v == nil || state != Settled {
+			return false, nil
+		}
+	}
+	return true, nil
 }

@@ -47,16 +47,29 @@ func (a Int128) Neg() Int128 {
 	return Int128{int64(hi), lo}
 }
 
-// A weight is stored as one little-endian integer, so that one atomic addition changes all of it: Rows + Sum·2^64 +
-// Rest·2^192, and openMark is added while the boundary is open. Where rows are only counted it is the lowest 8 bytes.
+// State is what is to be known of a boundary besides its weight.
+type State byte
+
+// The states: a settled boundary has neither bit.
 const (
-	openMark   = 1 << 62
+	Settled State = 0
+	Open    State = 1 // its weight is right only together with those before, from a settled one on
+	Retired State = 2 // its row is gone; likewise, and there is no mark. It may be open, too
+)
+
+// A weight is stored as one little-endian integer, so that one atomic addition changes all of it: Rows + Sum·2^64 +
+// Rest·2^192, and stateUnit times the State is added. Where rows are only counted it is the lowest 8 bytes.
+const (
+	stateUnit  = 1 << 60
 	narrowSize = 8
 	wideSize   = 32
 )
 
-// Parse reads a stored weight; open tells that it is right only together with those before, from one that is not open on.
-func Parse(value []byte) (w Weight, open bool) {
+// mark is what a state adds to the number of rows.
+func (s State) mark() int64 { return int64(s) * stateUnit }
+
+// Parse reads a stored weight and the state of its boundary.
+func Parse(value []byte) (w Weight, state State) {
 	var buf [wideSize]byte
 	copy(buf[:], value)
 	w.Rows = int64(binary.LittleEndian.Uint64(buf[:]))
@@ -75,11 +88,12 @@ func Parse(value []byte) (w Weight, open bool) {
 			w.Rest++
 		}
 	}
-	if w.Rows >= openMark/2 {
-		w.Rows -= openMark
-		return w, true
+	state = State((w.Rows+stateUnit/2)/stateUnit) & (Open | Retired)
+	if w.Rows < stateUnit/2 {
+		state = Settled
 	}
-	return w, false
+	w.Rows -= state.mark()
+	return w, state
 }
 
 // appendWeight appends the stored form of w, rows counted from mark on.

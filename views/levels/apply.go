@@ -15,18 +15,56 @@ type Change struct{ Key, Old, New []byte }
 // Touched are the boundaries whose rows a transaction changed, for Settle.
 type Touched struct {
 	levels [][]touched // [0] is that of level 1; in order of the boundaries
+	gone   [][][]byte  // likewise, boundaries whose row goes
 	rest   [][]byte    // keys of changed rows that are not in the sums, in order
 }
 
 type touched struct {
 	bound  []byte
-	opened bool // it is new, or has given rows to a new one
+	opened bool // it is new, or has other boundaries next to it than before
+}
+
+// note is the rank.Touch.
+func (t *Touched) note(level int, bound []byte, how rank.Touched) {
+	if how == rank.Gone {
+		t.gone[level-1] = append(t.gone[level-1], bound)
+		return
+	}
+	t.levels[level-1] = append(t.levels[level-1], touched{bound, how == rank.Opened})
+}
+
+// sort puts boundaries in order, each once.
+func (t *Touched) sort() {
+	for n, list := range t.levels {
+		slices.SortFunc(list, func(a, b touched) int { return bytes.Compare(a.bound, b.bound) })
+		kept := list[:0]
+		for _, b := range list {
+			if last := len(kept) - 1; last >= 0 && bytes.Equal(kept[last].bound, b.bound) {
+				kept[last].opened = kept[last].opened || b.opened
+			} else {
+				kept = append(kept, b)
+			}
+		}
+		t.levels[n] = kept
+	}
+}
+
+// unsettled are the boundaries of a level whose stretches have to be tidied, in order.
+func (t *Touched) unsettled(level int) [][]byte {
+	bounds := slices.Clone(t.gone[level-1])
+	for _, b := range t.levels[level-1] {
+		if b.opened && len(b.bound) > 0 {
+			bounds = append(bounds, b.bound)
+		}
+	}
+	slices.SortFunc(bounds, bytes.Compare)
+	return bounds
 }
 
 // Apply changes the weights, and marks aggregates as stale. It must run before the rows themselves are written in the transaction;
 // each key at most once in it. Several transactions may do so at once, for different rows.
 func (x *Index) Apply(tx kv.Tx, changes []Change) (*Touched, error) {
-	t := &Touched{levels: make([][]touched, x.height())}
+	t := &Touched{levels: make([][]touched, x.height()), gone: make([][][]byte, x.height())}
 	var batch rank.Batch
 	for _, c := range changes {
 		delta, err := x.delta(&c)
@@ -42,19 +80,18 @@ func (x *Index) Apply(tx kv.Tx, changes []Change) (*Touched, error) {
 		batch.Add(c.Key, delta.weight)
 	}
 	slices.SortFunc(t.rest, bytes.Compare)
-	if err := batch.Apply(tx, x.ranks, func(level int, bound []byte, opened bool) {
-		t.levels[level-1] = append(t.levels[level-1], touched{bound, opened})
-	}); err != nil {
+	if err := batch.Apply(tx, x.ranks, t.note); err != nil {
 		return nil, err
 	}
-	for n := range t.levels {
-		slices.SortFunc(t.levels[n], func(a, b touched) int { return bytes.Compare(a.bound, b.bound) })
-	}
+	t.sort()
 	for _, s := range x.kept {
 		for level := 1; level <= x.height(); level++ {
 			prefix := x.aggregates(s, level)
 			for _, bound := range x.stale(t, s, level) {
 				tx.Set(concat(prefix, bound), nil)
+			}
+			for _, bound := range t.gone[level-1] {
+				tx.Clear(concat(prefix, bound))
 			}
 		}
 	}

@@ -78,9 +78,18 @@ func (c *cover) addStretches(group *gathered, n int, entries []entry, to []byte)
 
 // entries reads the boundaries of level n with from <= boundary < to; an empty from, which begins all levels, is one.
 func (c *cover) entries(n int, from, to []byte) ([]entry, error) {
-	prefix := c.x.aggregates(c.slot, n)
-	it := c.r.Range(concat(prefix, from), rangeEnd(prefix, to), kv.RangeOptions{WantAll: true})
+	it := c.openEntries(n, from, to)
 	defer it.Close()
+	return c.readEntries(it, n, from)
+}
+
+func (c *cover) openEntries(n int, from, to []byte) kv.Iterator {
+	prefix := c.x.aggregates(c.slot, n)
+	return c.r.Range(concat(prefix, from), rangeEnd(prefix, to), kv.RangeOptions{WantAll: true})
+}
+
+func (c *cover) readEntries(it kv.Iterator, n int, from []byte) ([]entry, error) {
+	prefix := c.x.aggregates(c.slot, n)
 	var out []entry
 	for it.Next() {
 		e := entry{bound: c.arena.copy(it.Key()[len(prefix):])}
@@ -106,11 +115,19 @@ func (c *cover) addRows(group *gathered, from, to []byte) error {
 // eachRow calls fn for the rows with from <= row < to, or, if restOnly, those of them that are not in the weights' sums. Rows stay
 // valid, their keys do not.
 func (c *cover) eachRow(from, to []byte, restOnly bool, fn func(key []byte, r gatheredRow) error) error {
-	rows := c.x.Rows
-	it := c.r.Range(concat(rows, from), rangeEnd(rows, to), kv.RangeOptions{WantAll: true})
+	it := c.openRows(from, to)
 	defer it.Close()
+	return c.readRows(it, restOnly, fn)
+}
+
+func (c *cover) openRows(from, to []byte) kv.Iterator {
+	rows := c.x.Rows
+	return c.r.Range(concat(rows, from), rangeEnd(rows, to), kv.RangeOptions{WantAll: true})
+}
+
+func (c *cover) readRows(it kv.Iterator, restOnly bool, fn func(key []byte, r gatheredRow) error) error {
 	for it.Next() {
-		key := it.Key()[len(rows):]
+		key := it.Key()[len(c.x.Rows):]
 		r, err := c.take(key, it.Value(), restOnly)
 		if err != nil {
 			return err

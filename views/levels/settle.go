@@ -3,6 +3,7 @@ package levels
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/rank"
@@ -18,13 +19,8 @@ const maxAggregate = 90_000
 // functions in JavaScript.
 func (x *Index) Settle(ctx context.Context, tx kv.Tx, t *Touched) error {
 	for level := 1; level <= x.height(); level++ {
-		for _, b := range t.levels[level-1] {
-			if !b.opened || len(b.bound) == 0 {
-				continue
-			}
-			if err := x.ranks.SettleOpened(tx, tx.Snapshot(), level, b.bound); err != nil {
-				return err
-			}
+		if err := x.ranks.Settle(tx, tx.Snapshot(), level, t.unsettled(level)); err != nil {
+			return err
 		}
 	}
 	for _, s := range x.kept {
@@ -61,22 +57,23 @@ func (x *Index) settle(ctx context.Context, tx kv.Tx, s Slot, level int, bounds 
 // made makes the aggregates of some boundaries of a level, in order, from the level below.
 func (x *Index) made(ctx context.Context, r kv.ReadTx, s Slot, level int, bounds [][]byte) ([]reduce.Aggregate, error) {
 	c := &cover{gatherer: &gatherer{ctx: ctx, fn: s.Func, descending: true}, x: x, slot: s, r: r}
-	prefix := x.aggregates(s, level)
+	nexts, err := x.nextEntries(r, x.aggregates(s, level), bounds)
+	if err != nil {
+		return nil, err
+	}
+	var runs []boundRun
 	for i := 0; i < len(bounds); {
-		run := bounds[i : i+1]
-		next, err := x.nextEntry(r, prefix, bounds[i])
-		if err != nil {
+		from := i
+		for i++; i < len(bounds) && bytes.Equal(bounds[i], nexts[i-1]); i++ {
+		}
+		runs = append(runs, boundRun{bounds[from:i], nexts[i-1]})
+	}
+	for len(runs) > 0 {
+		n := min(len(runs), rangesAtOnce)
+		if err := c.addRuns(level, runs[:n]); err != nil {
 			return nil, err
 		}
-		for i++; i < len(bounds) && bytes.Equal(bounds[i], next); i++ {
-			run = append(run, bounds[i])
-			if next, err = x.nextEntry(r, prefix, bounds[i]); err != nil {
-				return nil, err
-			}
-		}
-		if err := c.addRun(level, run, next); err != nil {
-			return nil, err
-		}
+		runs = runs[n:]
 	}
 	aggs, err := c.finish()
 	if err != nil {
@@ -90,37 +87,113 @@ func (x *Index) made(ctx context.Context, r kv.ReadTx, s Slot, level int, bounds
 	return aggs, nil
 }
 
-// nextEntry finds the boundary after bound; nil if there is none.
-func (x *Index) nextEntry(r kv.ReadTx, prefix, bound []byte) ([]byte, error) {
-	it := r.Range(kv.AppendKeyAfter(nil, concat(prefix, bound)), prefixEnd(prefix), kv.RangeOptions{Limit: 1})
-	defer it.Close()
-	if !it.Next() {
-		return nil, it.Err()
+const (
+	// rangesAtOnce is how many ranges are read together.
+	rangesAtOnce = 32
+	// manyBounds is the number of boundaries from which on those behind them are looked for in one range first.
+	manyBounds = 8
+)
+
+// nextEntries finds the boundary behind each of some boundaries, which are in order; nil if there is none.
+func (x *Index) nextEntries(r kv.ReadTx, prefix []byte, bounds [][]byte) ([][]byte, error) {
+	nexts := make([][]byte, 0, len(bounds))
+	if len(bounds) >= manyBounds {
+		var err error
+		if nexts, err = x.scanNext(r, prefix, bounds, nexts); err != nil {
+			return nil, err
+		}
 	}
-	return bytes.Clone(it.Key()[len(prefix):]), it.Err()
+	for len(nexts) < len(bounds) {
+		part := bounds[len(nexts):min(len(bounds), len(nexts)+rangesAtOnce)]
+		its := make([]kv.Iterator, len(part))
+		for i, bound := range part {
+			its[i] = r.Range(kv.AppendKeyAfter(nil, concat(prefix, bound)), prefixEnd(prefix), kv.RangeOptions{Limit: 1})
+			defer its[i].Close()
+		}
+		for _, it := range its {
+			var next []byte
+			if it.Next() {
+				next = bytes.Clone(it.Key()[len(prefix):])
+			}
+			if err := it.Err(); err != nil {
+				return nil, err
+			}
+			nexts = append(nexts, next)
+		}
+	}
+	return nexts, nil
 }
 
-// addRun adds the stretches of boundaries of a level that follow each other, each to a group of its own, in one read.
-func (c *cover) addRun(level int, bounds [][]byte, to []byte) error {
+// scanNext finds those behind the first of the boundaries in one range; they often follow each other.
+func (x *Index) scanNext(r kv.ReadTx, prefix []byte, bounds, nexts [][]byte) ([][]byte, error) {
+	limit := len(bounds) + len(bounds)/4 + 1
+	it := r.Range(kv.AppendKeyAfter(nil, concat(prefix, bounds[0])), prefixEnd(prefix), kv.RangeOptions{Limit: limit})
+	defer it.Close()
+	read := 0
+	for ; it.Next(); read++ {
+		var key []byte
+		for len(nexts) < len(bounds) && bytes.Compare(bounds[len(nexts)], it.Key()[len(prefix):]) < 0 {
+			if key == nil {
+				key = bytes.Clone(it.Key()[len(prefix):])
+			}
+			nexts = append(nexts, key)
+		}
+	}
+	if read < limit {
+		for len(nexts) < len(bounds) {
+			nexts = append(nexts, nil)
+		}
+	}
+	return nexts, it.Err()
+}
+
+// boundRun is boundaries of a level that follow each other, and the one behind them.
+type boundRun struct {
+	bounds [][]byte
+	to     []byte
+}
+
+// addRuns adds the stretches of boundaries of a level, each to a group of its own, in one read for each run, all at once.
+func (c *cover) addRuns(level int, runs []boundRun) error {
+	its := make([]kv.Iterator, len(runs))
+	for i, run := range runs {
+		if level == 1 {
+			its[i] = c.openRows(run.bounds[0], run.to)
+		} else {
+			its[i] = c.openEntries(level-1, run.bounds[0], run.to)
+		}
+		defer its[i].Close()
+	}
+	for i, run := range runs {
+		if err := c.addRun(level, run, its[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addRun adds a run, whose rows or boundaries of the level below it has.
+func (c *cover) addRun(level int, run boundRun, it kv.Iterator) error {
+	bounds := run.bounds
 	groups := make([]*gathered, len(bounds))
 	for i := range groups {
 		groups[i] = c.begin(false)
 	}
 	at := 0
 	if level == 1 {
-		return c.eachRow(bounds[0], to, c.x.restOnly(c.slot), func(key []byte, r gatheredRow) error {
+		return c.readRows(it, c.x.restOnly(c.slot), func(key []byte, r gatheredRow) error {
 			for at+1 < len(bounds) && bytes.Compare(key, bounds[at+1]) >= 0 {
 				at++
 			}
 			return c.row(groups[at], r)
 		})
 	}
-	entries, err := c.entries(level-1, bounds[0], to)
+	entries, err := c.readEntries(it, level-1, bounds[0])
 	if err != nil {
 		return err
 	}
 	for at := range bounds {
-		end, n := to, len(entries)
+		end, n := run.to, len(entries)
 		if at+1 < len(bounds) {
 			end = bounds[at+1]
 			for n = 0; n < len(entries) && bytes.Compare(entries[n].bound, end) < 0; {
@@ -149,6 +222,7 @@ func (x *Index) SettleAll(ctx context.Context, store kv.Store, guard Guard) erro
 }
 
 func (x *Index) settleSlot(ctx context.Context, store kv.Store, guard Guard, s Slot) error {
+	size := maxGroups // how many are made in a transaction
 	for level := 1; level <= x.height(); level++ {
 		prefix := x.aggregates(s, level)
 		cursor := prefix
@@ -162,22 +236,63 @@ func (x *Index) settleSlot(ctx context.Context, store kv.Store, guard Guard, s S
 				return err
 			}
 			cursor = next
-			if len(bounds) == 0 {
-				continue
-			}
-			if _, err := store.Update(ctx, func(tx kv.Tx) error {
-				if guard != nil {
-					if err := guard(tx); err != nil {
-						return err
-					}
-				}
-				return x.settle(ctx, tx, s, level, bounds)
-			}); err != nil {
-				return err
+			for len(bounds) > 0 {
+				n := min(len(bounds), size)
+				switch err := x.settleStale(ctx, store, guard, s, level, bounds[:n]); {
+				case err == nil:
+					size = min(2*size, maxGroups)
+				case !errors.Is(err, kv.ErrTooOld) && !errors.Is(err, kv.ErrTooLarge) && err != errCrowded:
+					return err
+				case n > 1:
+					size = n / 2
+					continue
+				} // else it stays stale: queries make up for it
+				bounds = bounds[n:]
 			}
 		}
 	}
 	return nil
+}
+
+// errCrowded ends a transaction that writers come in between again and again.
+var errCrowded = errors.New("levels: too many conflicts")
+
+// settleRuns is how often the transaction of settleStale is run before fewer boundaries are tried.
+const settleRuns = 3
+
+// settleStale makes those of some aggregates of a level anew that are still there and stale, in one transaction.
+func (x *Index) settleStale(ctx context.Context, store kv.Store, guard Guard, s Slot, level int, bounds [][]byte) error {
+	prefix := x.aggregates(s, level)
+	runs := 0
+	_, err := store.Update(ctx, func(tx kv.Tx) error {
+		if runs++; runs > settleRuns {
+			return errCrowded
+		}
+		if guard != nil {
+			if err := guard(tx); err != nil {
+				return err
+			}
+		}
+		keys := make([][]byte, len(bounds))
+		for i := range bounds {
+			keys[i] = concat(prefix, bounds[i])
+		}
+		values, err := tx.GetMany(keys)
+		if err != nil {
+			return err
+		}
+		var stale [][]byte
+		for i := range bounds {
+			if len(values[i]) == 0 && (values[i] != nil || len(bounds[i]) == 0) {
+				stale = append(stale, bounds[i])
+			}
+		}
+		if len(stale) == 0 {
+			return nil
+		}
+		return x.settle(ctx, tx, s, level, stale)
+	})
+	return err
 }
 
 // maxScanned bounds the boundaries that one read looks at.
