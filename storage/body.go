@@ -69,9 +69,19 @@ func (d *dbRead) readEntry(key []byte) (e entry, found bool, err error) {
 func (d *dbRead) entryOf(value []byte) (entry, error) {
 	e, err := parseEntry(value)
 	if err == nil {
-		err = d.complete(true, &e)
+		e, err = d.completed(true, e)
 	}
 	return e, err
+}
+
+// completed is complete for one entry, which on most ways has nothing apart.
+func (d *dbRead) completed(bodies bool, e entry) (entry, error) {
+	if e.whole() {
+		return e, nil
+	}
+	read := e
+	err := d.complete(bodies, &read)
+	return read, err
 }
 
 // complete reads what entries have apart, all of it together: the lists of attachments and, if they are wanted, the bodies. An error

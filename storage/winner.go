@@ -20,7 +20,7 @@ func (d *dbRead) lastEntry(id string, noBody bool) (rev compat.Rev, deleted, fou
 		return rev, deleted, false, e, err
 	}
 	if e, err = parseEntry(it.Value()); err == nil {
-		err = d.complete(!noBody, &e)
+		e, err = d.completed(!noBody, e)
 		e.body = owned(e.body) // the iterator's memory ends with it
 	}
 	return rev, deleted, true, e, err
@@ -84,7 +84,7 @@ func (d *dbRead) openWinnerOf(id string, leaves []leafRecord, o OpenOptions) (*D
 func (d *dbRead) openLeaf(id string, l *leafRecord, o OpenOptions) (*Document, error) {
 	e, err := d.leafEntry(id, l)
 	if err == nil {
-		err = d.complete(!o.NoBody, &e)
+		e, err = d.completed(!o.NoBody, e)
 	}
 	if err != nil {
 		return nil, err
