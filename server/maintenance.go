@@ -3,7 +3,9 @@ package server
 import (
 	"fmt"
 	"hash/crc32"
+	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,15 +49,13 @@ func tempView(*Call) error {
 	return compat.NewError(compat.KindGone, "Temporary views are not supported in CouchDB")
 }
 
-// shardRange is the i-th of q hash ranges: equal parts, the last one takes the rest.
-func shardRange(i, q int) (first, last uint32) {
-	width := uint64(1<<32) / uint64(q)
-	first = uint32(uint64(i) * width)
-	last = uint32(uint64(i+1)*width - 1)
-	if i == q-1 {
-		last = 0xffffffff
+// shardRange is the i-th of the ranges that begin at starts.
+func shardRange(starts []uint32, i int) string {
+	last := uint32(math.MaxUint32)
+	if i+1 < len(starts) {
+		last = starts[i+1] - 1
 	}
-	return first, last
+	return fmt.Sprintf("%08x-%08x", starts[i], last)
 }
 
 func getShards(c *Call) error {
@@ -64,12 +64,12 @@ func getShards(c *Call) error {
 		return err
 	}
 	b := append([]byte(nil), `{"shards":{`...)
-	for i := range info.Q {
+	starts := info.ShardStarts()
+	for i := range starts {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		first, last := shardRange(i, info.Q)
-		b = fmt.Appendf(b, `"%08x-%08x":["%s"]`, first, last, c.srv.node)
+		b = append(b, `"`+shardRange(starts, i)+`":["`+c.srv.node+`"]`...)
 	}
 	return c.JSON(http.StatusOK, append(b, "}}"...))
 }
@@ -86,10 +86,12 @@ func getShard(c *Call) error {
 			return err
 		}
 	}
-	sum := crc32.ChecksumIEEE([]byte(key))
-	i := min(int(uint64(sum)/(uint64(1<<32)/uint64(info.Q))), info.Q-1)
-	first, last := shardRange(i, info.Q)
-	return c.JSON(http.StatusOK, fmt.Appendf(nil, `{"range":"%08x-%08x","nodes":["%s"]}`, first, last, c.srv.node))
+	starts := info.ShardStarts()
+	i, found := slices.BinarySearch(starts, crc32.ChecksumIEEE([]byte(key)))
+	if !found {
+		i--
+	}
+	return c.JSON(http.StatusOK, []byte(`{"range":"`+shardRange(starts, i)+`","nodes":["`+c.srv.node+`"]}`))
 }
 
 func localIncomplete(*Call) error {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,10 +16,11 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
 )
 
-// Databases have no shards here: the number that clients see is a property, and splitting changes the property. A job
-// therefore completes at once, and jobs live in memory only.
+// Databases have no shards here: the map that clients see is a property, and splitting changes the property. A job therefore completes at
+// once. Jobs live in memory only, as long as their database.
 
 // reshardState is the state of resharding and its jobs.
 type reshardState struct {
@@ -33,6 +35,8 @@ type reshardJob struct {
 	id, source, state string
 	targets           [2]string
 	started, updated  time.Time
+	db                string
+	created           time.Time // of db
 }
 
 // find returns the index of a job, -1 if there is none.
@@ -62,8 +66,40 @@ func (r *reshardState) appendState(b []byte, reasonName string) []byte {
 	return ejson.AppendString(b, r.reason)
 }
 
+// forgetDeleted drops the jobs of databases that are gone (mem3_reshard:db_monitor).
+func (r *reshardState) forgetDeleted(ctx context.Context, store *storage.Store) error {
+	r.mu.Lock()
+	jobs := slices.Clone(r.jobs)
+	r.mu.Unlock()
+	created := make(map[string]time.Time)
+	for _, j := range jobs {
+		if _, known := created[j.db]; known {
+			continue
+		}
+		info, err := store.DB(j.db).Info(ctx)
+		switch {
+		case errors.Is(err, compat.KindNoDatabase):
+			created[j.db] = time.Time{}
+		case err != nil:
+			return err
+		default:
+			created[j.db] = info.Created
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.jobs = slices.DeleteFunc(r.jobs, func(j *reshardJob) bool {
+		at, known := created[j.db]
+		return known && !at.Equal(j.created)
+	})
+	return nil
+}
+
 func getReshard(c *Call) error {
 	r := &c.srv.reshard
+	if err := r.forgetDeleted(c.Context(), c.srv.store); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b := r.appendState(nil, "state_reason")
@@ -117,6 +153,9 @@ func putReshardState(c *Call) error {
 
 func getReshardJobs(c *Call) error {
 	r := &c.srv.reshard
+	if err := r.forgetDeleted(c.Context(), c.srv.store); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	b := fmt.Appendf(nil, `{"total_rows":%d,"offset":0,"jobs":[`, len(r.jobs))
@@ -136,15 +175,22 @@ func (j *reshardJob) appendJSON(b []byte, node string) []byte {
 	b = ejson.AppendString(append(b, `,"target":[`...), j.targets[0])
 	b = ejson.AppendString(append(b, ','), j.targets[1])
 	started, updated := j.started.UTC().Format(layout), j.updated.UTC().Format(layout)
-	return append(b, `],"job_state":"`+j.state+`","split_state":"`+j.state+`","state_info":{},"node":"`+node+
-		`","start_time":"`+started+`","update_time":"`+updated+`","history":[{"ts":"`+started+`","type":"new","detail":null},{"ts":"`+
-		updated+`","type":"`+j.state+`","detail":null}]}`...)
+	b = append(b, `],"job_state":"`+j.state+`","split_state":"`+j.state+`","state_info":{},"node":"`+node+
+		`","start_time":"`+started+`","update_time":"`+updated+`","history":[{"timestamp":"`+started+`","type":"new","detail":null}`...)
+	for _, step := range splitSteps {
+		b = append(b, `,{"timestamp":"`+started+`","type":"running","detail":"`+step+`"}`...)
+	}
+	return append(b, `,{"timestamp":"`+updated+`","type":"`+j.state+`","detail":null}]}`...)
 }
 
-// splitRequest is what POST /_reshard/jobs asks for; empty members match everything.
+// splitSteps are what a job in CouchDB goes through.
+var splitSteps = []string{
+	"initial_copy", "topoff1", "build_indices", "topoff2", "copy_local_docs", "update_shardmap", "wait_source_close", "topoff3", "source_delete",
+}
+
+// splitRequest is what POST /_reshard/jobs asks for: the shards of a database, or of them the one of a range or a name.
 type splitRequest struct {
-	db, first string
-	shard     bool
+	db, hashRange, shard string
 }
 
 func postReshardJobs(c *Call) error {
@@ -174,11 +220,12 @@ func postReshardJobs(c *Call) error {
 	return c.JSON(http.StatusCreated, append(b, ']'))
 }
 
-// splitRequest checks node, shard, db, range, type, in this order (mem3_reshard_httpd:validate_*).
+// splitRequest checks node, shard, db, range, type, in this order (mem3_reshard_httpd:validate_*), and which of them go together
+// (mem3_reshard_api:pick_shards).
 func (c *Call) splitRequest(v ejson.Value) (splitRequest, error) {
 	var r splitRequest
 	refuse := func(reason string) (splitRequest, error) { return r, compat.NewError(compat.KindBadRequest, reason) }
-	if node, ok := v.Get("node"); ok && !node.IsNull() {
+	if node, ok := v.Get("node"); ok {
 		if node.Kind() != ejson.String {
 			return refuse("Invalid `node`")
 		}
@@ -186,16 +233,17 @@ func (c *Call) splitRequest(v ejson.Value) (splitRequest, error) {
 			return refuse("`node` is not a valid node name")
 		}
 	}
-	if shard, ok := v.Get("shard"); ok && !shard.IsNull() {
+	shard, byShard := v.Get("shard")
+	if byShard {
 		if shard.Kind() != ejson.String {
 			return refuse("Invalid `shard`")
 		}
-		if r.db, r.first, ok = parseShard(shard.Text()); !ok {
+		if r.shard = shard.Text(); !shardName.MatchString(r.shard) {
 			return refuse("`shard` is invalid")
 		}
-		r.shard = true
 	}
-	if db, ok := v.Get("db"); ok && !db.IsNull() {
+	db, byName := v.Get("db")
+	if byName {
 		exists := false
 		if db.Kind() == ejson.String {
 			var err error
@@ -208,57 +256,67 @@ func (c *Call) splitRequest(v ejson.Value) (splitRequest, error) {
 		}
 		r.db = db.Text()
 	}
-	if hashRange, ok := v.Get("range"); ok && !hashRange.IsNull() {
-		if r.first, ok = parseHashRange(hashRange.Text()); !ok {
+	hashRange, byRange := v.Get("range")
+	if byRange {
+		var ok bool
+		if r.hashRange, ok = parseHashRange(hashRange.Text()); !ok {
 			return refuse("Invalid `range`")
 		}
-		r.first = hashRange.Text()
 	}
 	if kind, _ := v.Get("type"); !kind.TextIs("split") {
 		return refuse("`job type must be `split`")
 	}
+	switch {
+	case byShard && byName:
+		return refuse("`db` and `shard` are mutually exclusive")
+	case byShard && byRange:
+		return refuse("`range` and `shard` are mutually exclusive")
+	case byShard:
+		r.db = shardName.FindStringSubmatch(r.shard)[1]
+	case !byName:
+		return refuse("Must specify at least `db` or `shard`")
+	}
 	return r, nil
 }
 
-// parseHashRange accepts two ascending 32-bit numbers of 8 hex digits.
+// shardName is shards/RANGE/NAME.TIME.
+var shardName = regexp.MustCompile(`(?s)^shards/.{8}-.{8}/(.*?)(?:\.\d+)?$`)
+
+// parseHashRange accepts two ascending 32-bit numbers of 8 hex digits, and writes them as shards are named.
 func parseHashRange(text string) (string, bool) {
 	a, b, ok := strings.Cut(text, "-")
 	first, err1 := strconv.ParseUint(a, 16, 32)
 	last, err2 := strconv.ParseUint(b, 16, 32)
-	return text, ok && len(a) == 8 && len(b) == 8 && err1 == nil && err2 == nil && first <= last
+	return fmt.Sprintf("%08x-%08x", first, last), ok && len(a) == 8 && len(b) == 8 && err1 == nil && err2 == nil && first < last
 }
 
-// parseShard takes shards/RANGE/NAME.TIME apart.
-func parseShard(text string) (db, hashRange string, ok bool) {
-	rest, ok := strings.CutPrefix(text, "shards/")
-	if !ok {
-		return "", "", false
-	}
-	hashRange, name, ok := strings.Cut(rest, "/")
-	dot := strings.LastIndexByte(name, '.')
-	if !ok || dot < 1 {
-		return "", "", false
-	}
-	_, ok = parseHashRange(hashRange)
-	return name[:dot], hashRange, ok
-}
+// maxShards is how many ranges a database is split into at most: the map is a part of its record.
+const maxShards = 4096
 
-// splitShards doubles the number of shards of each database asked for and makes the finished jobs.
+var errTooManyShards = compat.NewError(compat.KindBadRequest, "The database has too many shards.")
+
+// splitShards splits the ranges asked for in the map of the database and makes the finished jobs.
 func (c *Call) splitShards(r splitRequest) ([]*reshardJob, error) {
-	names := []string{r.db}
-	if r.db == "" {
-		names = names[:0]
-		if err := c.srv.eachDB(c.Context(), func(name string) { names = append(names, name) }); err != nil {
-			return nil, err
-		}
+	db := c.srv.store.DB(r.db)
+	info, err := db.Info(c.Context())
+	if err != nil {
+		return nil, err
 	}
 	var jobs []*reshardJob
-	for _, name := range names {
-		made, err := c.splitDatabase(name, r)
-		if err != nil {
-			return nil, err
+	tooMany := false
+	err = db.SplitShards(c.Context(), func(starts []uint32) []uint32 {
+		var split []uint32
+		split, jobs = c.srv.splitStarts(r, info, starts)
+		if tooMany = len(split) > maxShards; tooMany || len(jobs) == 0 {
+			return nil
 		}
-		jobs = append(jobs, made...)
+		return split
+	})
+	if err != nil {
+		return nil, err
+	}
+	if tooMany {
+		return nil, errTooManyShards
 	}
 	state := &c.srv.reshard
 	state.mu.Lock()
@@ -268,49 +326,38 @@ func (c *Call) splitShards(r splitRequest) ([]*reshardJob, error) {
 	return jobs, nil
 }
 
-// errPartialSplit: shown ranges are always equal, so one of several cannot be split alone.
-var errPartialSplit = compat.NewError(compat.KindNotImplemented, "A database is split as a whole: leave `shard` and `range` out.")
-
-func (c *Call) splitDatabase(name string, r splitRequest) ([]*reshardJob, error) {
-	db := c.srv.store.DB(name)
-	info, err := db.Info(c.Context())
-	if errors.Is(err, compat.KindNoDatabase) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
+// splitStarts halves the ranges of a map that are asked for (mem3_reshard:target_ranges) and makes a job for each.
+func (s *Server) splitStarts(r splitRequest, info *storage.Info, starts []uint32) (split []uint32, jobs []*reshardJob) {
 	now := time.Now()
-	suffix := "/" + name + "." + strconv.FormatInt(info.Created.Unix(), 10)
-	var jobs []*reshardJob
-	for i := range info.Q {
-		first, last := shardRange(i, info.Q)
-		hashRange := fmt.Sprintf("%08x-%08x", first, last)
-		if r.first != "" && r.first != hashRange {
+	suffix := "/" + info.Name + "." + strconv.FormatInt(info.Created.Unix(), 10)
+	for i, first := range starts {
+		split = append(split, first)
+		end := uint64(1 << 32)
+		if i+1 < len(starts) {
+			end = uint64(starts[i+1])
+		}
+		hashRange := shardRange(starts, i)
+		source := "shards/" + hashRange + suffix
+		if r.hashRange != "" && r.hashRange != hashRange || r.shard != "" && r.shard != source || end-uint64(first) < 2 {
 			continue
 		}
-		middle := first + (last-first)/2
-		j := &reshardJob{source: "shards/" + hashRange + suffix, state: "completed", started: now, updated: now}
-		j.targets = [2]string{
-			fmt.Sprintf("shards/%08x-%08x%s", first, middle, suffix),
-			fmt.Sprintf("shards/%08x-%08x%s", middle+1, last, suffix),
-		}
-		sum := sha256.Sum256([]byte(j.source + now.String()))
+		split = append(split, first+uint32((end-uint64(first))/2))
+		j := &reshardJob{source: source, state: "completed", started: now, updated: now, db: info.Name, created: info.Created}
+		halves := []uint32{first, split[len(split)-1]}
+		j.targets = [2]string{"shards/" + shardRange(halves, 0) + suffix, fmt.Sprintf("shards/%08x-%08x%s", halves[1], end-1, suffix)}
+		sum := sha256.Sum256([]byte(j.source + s.node))
 		j.id = "001-" + hex.EncodeToString(sum[:])
 		jobs = append(jobs, j)
 	}
-	if len(jobs) == 0 {
-		return nil, nil
-	}
-	if len(jobs) < info.Q {
-		return nil, errPartialSplit
-	}
-	return jobs, db.SetQ(c.Context(), 2*info.Q)
+	return split, jobs
 }
 
 // withJob runs f on the job the path names, under the lock.
 func (c *Call) withJob(f func(r *reshardState, i int) error) error {
 	r := &c.srv.reshard
+	if err := r.forgetDeleted(c.Context(), c.srv.store); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := r.find(c.Segment(2))
@@ -345,12 +392,4 @@ func putReshardJobState(c *Call) error {
 		return err
 	}
 	return c.withJob(func(*reshardState, int) error { return c.OK(http.StatusOK) })
-}
-
-// eachDB calls f for every database.
-func (s *Server) eachDB(ctx context.Context, f func(name string)) error {
-	return s.store.AllDBs(ctx, allNames, func(name string) error {
-		f(name)
-		return nil
-	})
 }

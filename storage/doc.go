@@ -30,7 +30,7 @@
 //	alldocs.go, listrange.go, docscan.go  lists of ids, with documents
 //	readahead.go                        windows of rows whose documents and leaves are read together
 //	rank.go, rank/                      the counted skip list behind their offset
-//	local.go, purge.go, settings.go     _local documents, _purge, limits and the security object
+//	local.go, purge.go, settings.go, shards.go _local documents, _purge, limits and the security object, the map of shards that is shown
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
 //	body.go, largebodies.go             bodies that are too large for their entries, or for a transaction

@@ -52,11 +52,6 @@ func (db *DB) SetPurgedInfosLimit(ctx context.Context, limit int64) error {
 	return db.changeRecord(ctx, func(r *record) { r.purgedInfosLimit = limit })
 }
 
-// SetQ sets the number of shards that the database shows.
-func (db *DB) SetQ(ctx context.Context, q int) error {
-	return db.changeRecord(ctx, func(r *record) { r.q = int64(q) })
-}
-
 // Security reads the security object as it was set, nil if it never was.
 func (db *DB) Security(ctx context.Context) ([]byte, error) {
 	var object []byte
