@@ -3,7 +3,10 @@ package server
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
+	"hash"
 	"math"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -15,8 +18,9 @@ import (
 	"github.com/settee-db/settee/views/js"
 )
 
-// This file runs the functions validate_doc_update inside the transactions that write documents. Which there are follows from the list of
-// design documents, which the transaction reads: a function counts from the commit of its design document on.
+// This file asks the functions validate_doc_update about documents that are to be written. Which there are follows from the list of design
+// documents, which the document's transaction reads: a function counts from the commit of its design document on. The functions run
+// between the runs of the transaction (storage.Tx.Ask); a verdict is on the very texts that the function was given.
 
 // validationCache is for how many databases the functions are remembered.
 const validationCache = 4096
@@ -69,10 +73,25 @@ func (v *designValidator) prepare(ctx context.Context, tx *storage.Tx) (storage.
 	if err != nil {
 		return nil, err
 	}
-	user := appendUserContext(nil, tx.Name(), w.user)
-	return func(ctx context.Context, edits []storage.ValidatedEdit) ([]error, error) {
-		return v.ask(ctx, set, edits, user, appendSecurity(nil, security))
+	asker := &validationAsker{
+		pool: v.pool, designs: set.designs,
+		user: appendUserContext(nil, tx.Name(), w.user), security: appendSecurity(nil, security),
+	}
+	base := sha256.New()
+	for _, part := range [][]byte{set.stamp, asker.user, asker.security} {
+		hashPart(base, part)
+	}
+	asker.base = base.Sum(nil)
+	return func(_ context.Context, edits []storage.ValidatedEdit) ([]error, error) {
+		return v.verdicts(tx, w, set, asker, edits)
 	}, nil
+}
+
+func hashPart(h hash.Hash, part []byte) {
+	var size [8]byte
+	binary.LittleEndian.PutUint64(size[:], uint64(len(part)))
+	h.Write(size[:])
+	h.Write(part)
 }
 
 // load collects the functions. The one that every users database begins with is left out where logins use the database, native: there its
@@ -115,12 +134,9 @@ func blockedBy(body ejson.Value, err error) *compat.Error {
 	return e
 }
 
-// ask gives the verdicts on edits. Design documents are never asked about.
-func (v *designValidator) ask(ctx context.Context, set *validationSet, edits []storage.ValidatedEdit, user, security []byte) ([]error, error) {
+// verdicts gives the verdicts on edits as far as they are known. Design documents are never asked about.
+func (v *designValidator) verdicts(tx *storage.Tx, w *writer, set *validationSet, asker *validationAsker, edits []storage.ValidatedEdit) ([]error, error) {
 	verdicts := make([]error, len(edits))
-	w, _ := ctx.Value(writerKey{}).(*writer)
-	question := js.Validation{Designs: set.designs, User: user, Security: security, Docs: make([]js.ValidatedDoc, 0, len(edits))}
-	asked := make([]int, 0, len(edits))
 	revs := v.config.Int("query_server_config", "revs_limit", math.MaxInt64)
 	for i, e := range edits {
 		if compat.IsDesignID(e.Edit.ID) {
@@ -130,26 +146,58 @@ func (v *designValidator) ask(ctx context.Context, set *validationSet, edits []s
 		if e.Parent != nil {
 			doc.Old = appendFunctionDoc(nil, e.Parent, revs)
 		}
-		question.Docs, asked = append(question.Docs, doc), append(asked, i)
-	}
-	if len(asked) == 0 {
-		return verdicts, nil
-	}
-	answers, err := v.pool.Validate(ctx, &question)
-	if err != nil {
-		return nil, functionError(err)
-	}
-	for n, i := range asked {
+		answer, err := tx.Ask(asker.question(&doc), asker, func() any { return doc })
 		switch {
-		case errors.Is(answers[n], compat.ErrFunctionClause):
+		case errors.Is(err, storage.ErrPending):
+			verdicts[i] = err
+			continue
+		case err != nil:
+			return nil, err
+		}
+		switch verdict, _ := answer.(error); {
+		case errors.Is(verdict, compat.ErrFunctionClause):
 			return nil, compat.ErrFunctionClause // the real server's worker crashes, with the whole request
-		case answers[n] != nil:
-			verdicts[i] = functionError(answers[n])
+		case verdict != nil:
+			verdicts[i] = functionError(verdict)
 		case set.blocked != nil:
 			verdicts[i] = set.blocked
 		}
 	}
 	return verdicts, nil
+}
+
+// validationAsker is a storage.Asker about the documents that a user writes while functions are in force.
+type validationAsker struct {
+	pool           *js.Pool
+	designs        []*js.Design
+	user, security []byte
+	base           []byte // hash of all that is the same for all documents
+}
+
+func (a *validationAsker) question(doc *js.ValidatedDoc) (q storage.Question) {
+	h := sha256.New()
+	h.Write(a.base)
+	hashPart(h, doc.New)
+	hashPart(h, doc.Old)
+	h.Sum(q[:0])
+	return q
+}
+
+// Answer implements storage.Asker.
+func (a *validationAsker) Answer(ctx context.Context, questions []any) ([]any, error) {
+	v := js.Validation{Designs: a.designs, User: a.user, Security: a.security, Docs: make([]js.ValidatedDoc, len(questions))}
+	for i, q := range questions {
+		v.Docs[i] = q.(js.ValidatedDoc)
+	}
+	verdicts, err := a.pool.Validate(ctx, &v)
+	if err != nil {
+		return nil, functionError(err)
+	}
+	answers := make([]any, len(verdicts))
+	for i, verdict := range verdicts {
+		answers[i] = verdict
+	}
+	return answers, nil
 }
 
 // appendEdit prints a document that is about to be stored: attachments that come with it have no digest yet, and one that is uploaded by

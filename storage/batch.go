@@ -1,11 +1,16 @@
 package storage
 
 import (
+	"errors"
+
 	"github.com/settee-db/settee/compat"
 )
 
 // editWindow is how many documents of a batch are read together: their reads overlap on a store across a network.
 const editWindow = 64
+
+// maxWindowBytes bounds the bodies, old and new, of the documents that are read together where the store has no limit of its own.
+const maxWindowBytes = 16 << 20
 
 // batch is one run of the transaction that stores a part of a request.
 type batch struct {
@@ -15,8 +20,34 @@ type batch struct {
 	index   IndexFunc
 	docs    []*compat.Document
 	results []EditResult
+	done    int             // groups that were dealt with
+	lacking []int           // of those, the ones that lack answers: nothing was written of them
 	full    map[string]bool // partitions at their limit, by name; false: looked up and not full
 	edits   [editWindow]docEdit
+}
+
+// store edits the documents of groups, the first of them if the transaction grows large.
+func (b *batch) store(groups []editGroup) error {
+	if err := b.prepare(); err != nil {
+		return err
+	}
+	for b.done < len(groups) && !(b.done > 0 && b.large()) {
+		if err := b.run(groups[b.done:min(b.done+editWindow, len(groups))]); err != nil {
+			return err
+		}
+		if b.db.store.limits.TransactionSize > 0 {
+			if err := b.t.runDeferred(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// large tells whether the transaction has taken half of what the store allows: the other half is for what one more document brings.
+func (b *batch) large() bool {
+	limit := b.db.store.limits.TransactionSize
+	return limit > 0 && b.t.tx.Size() > limit/2
 }
 
 // prepare asks the hooks for what is in force.
@@ -39,37 +70,61 @@ func (b *batch) prepare() (err error) {
 	return err
 }
 
-// run edits the documents of a window.
+// run edits the documents of a window, the first of them if they are large, and counts them.
 func (b *batch) run(groups []editGroup) error {
-	edits := b.edits[:len(groups)]
-	if err := b.load(groups, edits); err != nil {
+	groups, err := b.load(groups)
+	if err != nil {
 		return err
 	}
+	edits := b.edits[:len(groups)]
 	first, err := b.validateFirst(groups, edits)
 	if err != nil {
 		return err
 	}
 	for n, g := range groups {
+		if n > 0 && b.large() {
+			return nil
+		}
 		e := &edits[n]
-		if e.partitionFull, err = b.partitionFull(g.id); err != nil {
+		err := b.edit(g, e, first[n:n+1:n+1])
+		switch {
+		case errors.Is(err, ErrPending):
+			b.lacking = append(b.lacking, b.done)
+			if compat.IsDesignID(g.id) { // an index may be half made
+				return errPending
+			}
+		case err != nil:
 			return err
 		}
-		for k, i := range g.edits {
-			v := &first[n]
-			if k > 0 { // it may build on the one before
-				if v, err = b.validateNext(e, b.docs[i]); err != nil {
-					return err
-				}
-			}
-			if b.results[i], err = e.apply(&b.mode, b.docs[i], v); err != nil {
-				return err
-			}
+		b.done++
+	}
+	return nil
+}
+
+// edit makes the edits of one document, of which checked has the first one, validated. ErrPending: some lack an answer, and nothing was
+// written.
+func (b *batch) edit(g editGroup, e *docEdit, checked []validatedEdit) (err error) {
+	if e.partitionFull, err = b.partitionFull(g.id); err != nil {
+		return err
+	}
+	pending := checked[0].pending
+	for _, i := range g.edits[1:] { // it may build on the one before
+		v, err := b.validateNext(e, b.docs[i])
+		if err != nil {
+			return err
 		}
-		if err := e.flush(b.index); err != nil {
+		checked = append(checked, *v)
+		pending = pending || v.pending
+	}
+	if pending {
+		return ErrPending
+	}
+	for k, i := range g.edits {
+		if b.results[i], err = e.apply(&b.mode, b.docs[i], &checked[k]); err != nil {
 			return err
 		}
 	}
-	return nil
+	return e.flush(b.index)
 }
 
 // validateFirst checks the first edit of each document of a window, all at once.
@@ -95,27 +150,45 @@ func (b *batch) validateNext(e *docEdit, doc *compat.Document) (*validatedEdit, 
 	return &v, b.mode.validate([]*compat.Document{doc}, []*validatedEdit{&v})
 }
 
-// load reads the leaves of all documents, and then the entries of those leaves that are going to be replaced.
-func (b *batch) load(groups []editGroup, edits []docEdit) error {
+// load reads the leaves of all documents, and then the entries of those leaves that are going to be replaced. It leaves out the last
+// documents where that would be much at once.
+func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 	all, err := b.t.leavesOf(groups)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var wanted []*leafRecord
 	var owners []*docEdit
+	budget := int64(maxWindowBytes)
+	if limit := b.db.store.limits.TransactionSize; limit > 0 {
+		budget = int64(limit / 4)
+	}
 	for n, g := range groups {
 		leaves := all[n]
-		edits[n].start(g.id, b.t, leaves)
+		first := len(wanted)
 		for _, i := range g.edits {
+			if b.t.large.of(b.docs[i]) == nil {
+				budget -= int64(len(b.docs[i].Body.JSON))
+			}
 			if l := replacedBy(leaves, b.docs[i], b.mode.replicated); l != nil && l.stored {
-				wanted, owners = append(wanted, l), append(owners, &edits[n])
+				wanted, owners = append(wanted, l), append(owners, &b.edits[n])
+				if b.index != nil || b.mode.validates() {
+					budget -= l.external
+				} else { // what is apart stays where it is
+					budget -= min(l.external, maxInline)
+				}
 			}
 		}
+		if n > 0 && budget < 0 {
+			groups, wanted, owners = groups[:n], wanted[:first], owners[:first]
+			break
+		}
+		b.edits[n].start(g.id, b.t, leaves)
 	}
 	if err := b.t.lookUpClaims(b.uploaded(groups)...); err != nil {
-		return err
+		return nil, err
 	}
-	return b.loadEntries(wanted, owners)
+	return groups, b.loadEntries(wanted, owners)
 }
 
 // uploaded are the ids of what was uploaded for the documents: attachments and large bodies.

@@ -24,7 +24,8 @@
 //	tx.go, stats.go                     a transaction on one database, its atomic counters
 //	types.go, document.go               options and results
 //	read.go, winner.go                  documents as they are read: by revision, open_revs, the winner
-//	update.go, batch.go                 writes: the API, the transactions of a request
+//	update.go, bulk.go, batch.go        writes: the API, the transactions of a request, what is done in one
+//	questions.go, validate.go           what validation and indexes have to ask other processes, between the transactions
 //	edit.go, replicate.go               what an edit or a replicated line does to a document's tree
 //	flush.go, claims.go                 what is stored of that
 //	alldocs.go, listrange.go, docscan.go  lists of ids, with documents
@@ -65,6 +66,7 @@
 //  13. HISTORY holds only ancestors of leaves, and the counters of it say how many, with how many bytes.
 //  14. The last sequence is at or after the last row of CHANGES; there are at least as many updates as documents.
 //  15. The sizes of a database and of its partitions are the sums of those of its leaves.
+//  16. While a transaction runs nobody waits for another process: hooks ask, and it runs again with the answers (questions.go).
 //
-// (8 to 10 are about code; Check looks at what is stored.)
+// (8 to 10 and 16 are about code; Check looks at what is stored.)
 package storage

@@ -11,7 +11,7 @@ import (
 )
 
 // flush writes what the edits made of the document; nothing, and no sequence is taken, if that is what is stored already. As in
-// CouchDB, even a refused edit cuts the lines to a limit that was lowered.
+// CouchDB, even a refused edit cuts the lines to a limit that was lowered. ErrPending of index comes before anything is written.
 func (e *docEdit) flush(index IndexFunc) error {
 	e.tree = revtree.Stem(e.tree, e.t.rec.revsLimit)
 	e.keepFlags()
@@ -21,6 +21,12 @@ func (e *docEdit) flush(index IndexFunc) error {
 	}
 	if len(inner) == 0 && !e.leavesChanged() && !e.linesChanged() {
 		return nil
+	}
+	e.tree.Sort()
+	if index != nil {
+		if err := e.callIndex(index); err != nil {
+			return err
+		}
 	}
 	if err := e.keepReplaced(); err != nil {
 		return err
@@ -41,9 +47,6 @@ func (e *docEdit) flush(index IndexFunc) error {
 		return err
 	}
 	e.putLists(after)
-	if index != nil {
-		return e.callIndex(index, after)
-	}
 	return nil
 }
 
@@ -221,7 +224,6 @@ func (t *dbTx) forgetEntry(key []byte, old *entry) {
 // putLeaves writes the leaves and returns them, the winner first.
 func (e *docEdit) putLeaves() ([]leafRecord, error) {
 	t := e.t
-	e.tree.Sort()
 	after := make([]leafRecord, len(e.tree))
 	for i := range after {
 		l := &after[i]
@@ -311,7 +313,7 @@ func (e *docEdit) putLists(after []leafRecord) {
 }
 
 // callIndex tells the index function about the winner before and after.
-func (e *docEdit) callIndex(index IndexFunc, after []leafRecord) error {
+func (e *docEdit) callIndex(index IndexFunc) error {
 	var was, is *Document
 	if n := len(e.before); n > 0 && !e.deletedBefore() {
 		l := &e.before[n-1]
@@ -321,8 +323,8 @@ func (e *docEdit) callIndex(index IndexFunc, after []leafRecord) error {
 		}
 		was = newDocument(e.id, l.Rev, false, *old)
 	}
-	if len(after) > 0 && !after[0].Deleted {
-		l := &after[0]
+	if len(e.tree) > 0 && !e.tree[0].Deleted {
+		l := &e.tree[0]
 		if w := e.writes[l.Rev]; w != nil && e.leafBefore(l.Rev) == nil {
 			is = &Document{ID: e.id, Rev: l.Rev, Body: w.body(), Attachments: w.atts}
 		} else {
@@ -337,8 +339,8 @@ func (e *docEdit) callIndex(index IndexFunc, after []leafRecord) error {
 		return nil
 	}
 	if is != nil {
-		for i := range after[1:] {
-			l := &after[1+i]
+		for i := range e.tree[1:] {
+			l := &e.tree[1+i]
 			if l.Deleted {
 				is.DeletedConflicts = append(is.DeletedConflicts, l.Rev)
 			} else {

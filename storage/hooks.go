@@ -27,7 +27,8 @@ type BatchValidator interface {
 	PrepareBatch(ctx context.Context, tx *Tx) (ValidateBatchFunc, error)
 }
 
-// ValidateBatchFunc is a ValidateFunc for several documents: it returns a verdict for each, nil to accept it. err ends the transaction.
+// ValidateBatchFunc is a ValidateFunc for several documents: it returns a verdict for each, nil to accept it, or ErrPending if it has asked
+// about it; see Tx.Ask. err ends the transaction.
 type ValidateBatchFunc func(ctx context.Context, edits []ValidatedEdit) (verdicts []error, err error)
 
 // ValidatedEdit is a new revision with the one it replaces; see ValidateFunc.
@@ -42,8 +43,9 @@ type Indexer interface {
 	Prepare(ctx context.Context, tx *Tx) (IndexFunc, error)
 }
 
-// IndexFunc is called once for a document whose winner changed, after its keys were written. before and after are the
-// winners, nil where there was or is none that is not deleted; after comes with its conflicts. An error rolls the transaction back.
+// IndexFunc is called once for a document whose winner changes, before its keys are written. before and after are the winners, nil where
+// there was or is none that is not deleted; after comes with its conflicts. ErrPending, after Tx.Ask, puts the document off: then the
+// function must not have written anything, unless it is a design document. Any other error rolls the transaction back.
 type IndexFunc func(ctx context.Context, tx *Tx, id string, before, after *Document) error
 
 // PurgeIndexer is an Indexer that has to know of documents that are purged altogether: no row of the changes feed tells of them.

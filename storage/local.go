@@ -35,24 +35,40 @@ func localRev(doc *compat.Document) (compat.Rev, *compat.Error) {
 	return compat.Rev{Hash: n.Add(n, big.NewInt(1)).String()}, nil
 }
 
-// updateLocals stores the local documents of a request, in one transaction where they fit.
+// updateLocals stores the local documents of a request, in one transaction where they fit. As with other documents, one that does not fit
+// any is refused alone.
 func (db *DB) updateLocals(ctx context.Context, locals []int, docs []*compat.Document, results []EditResult) error {
-	for len(locals) > 0 {
-		done := 0
+	for limit := len(locals); len(locals) > 0; {
+		done, runs := 0, 0
+		n := min(limit, len(locals))
 		err := db.update(ctx, func(t *dbTx) error {
-			for done = 0; done < len(locals); done++ {
+			part := locals[:max(1, n>>runs)]
+			runs++
+			for done = 0; done < len(part); done++ {
 				if limit := db.store.limits.TransactionSize; done > 0 && limit > 0 && t.tx.Size() > limit/2 {
 					break
 				}
-				doc := docs[locals[done]]
-				results[locals[done]] = t.putLocal(doc)
+				results[part[done]] = t.putLocal(docs[part[done]])
 			}
 			return nil
 		})
-		if err != nil {
+		switch {
+		case err != nil && outgrown(err) && n > 1:
+			limit = n / 2
+			continue
+		case err != nil && outgrown(err):
+			doc := docs[locals[0]]
+			refusal := tooLarge(doc.ID, err)
+			if refusal == nil {
+				return err
+			}
+			results[locals[0]] = refused(doc, refusal)
+			locals, limit = locals[1:], len(locals)
+			continue
+		case err != nil:
 			return err
 		}
-		locals = locals[done:]
+		locals, limit = locals[done:], max(limit, n+n/4+1)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/settee-db/settee/compat"
@@ -11,8 +12,25 @@ import (
 // of the requests, which of the revisions were leaves and are gone, ascending. All of it happens in one transaction. The update
 // sequence moves on even if nothing was there to purge.
 func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
+	var asked questions
+	for range maxLacks {
+		purged, err := db.purge(ctx, requests, &asked)
+		if !errors.Is(err, errPending) {
+			return purged, err
+		}
+		if _, err := asked.answer(ctx, db.store.now, 0); err != nil {
+			return nil, err
+		}
+	}
+	return nil, compat.ErrTimeout
+}
+
+// purge fails with errPending while an index has to know something first.
+func (db *DB) purge(ctx context.Context, requests []IDRevs, asked *questions) ([]IDRevs, error) {
 	var purged []IDRevs
 	err := db.update(ctx, func(t *dbTx) error {
+		asked.begin()
+		t.questions = asked
 		b := batch{db: db, t: t, mode: editMode{ctx: ctx}}
 		if err := b.prepare(); err != nil {
 			return err
@@ -21,8 +39,13 @@ func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
 		// CouchDB counts every leaf that a purged document still has as an update, or the request if there is none.
 		var renumbered int64
 		var gone []string
+		pending := false
 		for _, group := range mergeRequests(requests) {
 			left, changed, err := t.purgeDoc(group, requests, purged, b.index)
+			if errors.Is(err, ErrPending) {
+				pending = true
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -30,6 +53,9 @@ func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
 			if changed && left == 0 {
 				gone = append(gone, requests[group[0]].ID)
 			}
+		}
+		if pending {
+			return errPending
 		}
 		if p, ok := db.store.hooks.Indexer.(PurgeIndexer); ok && len(gone) > 0 {
 			if err := p.Purged(ctx, &Tx{t}, gone); err != nil {
@@ -39,10 +65,7 @@ func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
 		t.stats[statUpdates] += max(renumbered, 1) - t.addedSeqs
 		return t.notePurges(requests)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return purged, nil
+	return purged, err
 }
 
 // mergeRequests groups the requests by document, since a document changes once in a transaction.

@@ -55,6 +55,8 @@ type dbTx struct {
 	now     func() time.Time
 	// deferred is what indexers have put off; see Tx.Defer.
 	deferred []func() error
+	// questions are those that hooks may ask; nil where nobody answers.
+	questions *questions
 }
 
 // maxOrders is how many sequences one transaction can give out: the user part of a versionstamp has two bytes.

@@ -3,47 +3,32 @@ package storage
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/kv"
 )
 
 // Update stores documents and returns one result for each, in order. Documents are stored one by one, each whole or not at all;
-// as many as fit share a transaction. Of several edits of one document in a request the first that fits wins, and a later one
-// may build on it. Sequences are given out in byte order of the ids.
+// as many as fit share a transaction, and one that does not fit any is refused alone. Of several edits of one document in a request
+// the first that fits wins, and a later one may build on it. Sequences are given out in byte order of the ids, within a transaction.
 //
 // Interactive edits need Body.Term. Attachments are SourceStored, as Uploads returns them, or SourceStub; a stub without its
-// counterpart (compat.MissingStub) and an unknown upload fail the request as a whole. Ids are taken as they are.
+// counterpart (compat.MissingStub) and an unknown upload fail the request as a whole. Ids are taken as they are. After an error some
+// of the documents may be stored.
 func (db *DB) Update(ctx context.Context, docs []*compat.Document, o UpdateOptions) ([]EditResult, error) {
 	results := make([]EditResult, len(docs))
 	groups, locals := groupEdits(docs)
 	large := &largeBodies{db: db}
 	defer large.end(ctx)
-	mode := editMode{ctx: ctx, replicated: o.Replicated, trusted: o.Trusted, checked: needsCheck(docs), large: large}
-	for len(groups) > 0 {
-		size := db.store.batchSize(groups, docs)
-		if err := large.upload(ctx, groups[:size], docs); err != nil {
-			return nil, err
-		}
-		done, err := db.updateBatch(ctx, mode, groups[:size], docs, results)
-		if errors.Is(err, kv.ErrTooLarge) && size == 1 {
-			err = nil
-			done = 1
-			for _, i := range groups[0].edits {
-				results[i] = refused(docs[i], compat.NewError(compat.KindDocumentTooLarge, docs[i].ID))
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		groups = groups[done:]
+	w := bulk{
+		db: db, docs: docs, results: results,
+		mode: editMode{ctx: ctx, replicated: o.Replicated, trusted: o.Trusted, checked: needsCheck(docs), large: large},
 	}
-	if len(locals) > 0 {
-		if err := db.updateLocals(ctx, locals, docs, results); err != nil {
-			return nil, err
-		}
+	if err := w.run(groups); err != nil {
+		return nil, err
+	}
+	if err := db.updateLocals(ctx, locals, docs, results); err != nil {
+		return nil, err
 	}
 	return results, nil
 }
@@ -52,6 +37,7 @@ func (db *DB) Update(ctx context.Context, docs []*compat.Document, o UpdateOptio
 type editGroup struct {
 	id    string
 	edits []int
+	lacks int // how often what was asked about it had changed when it was to be written
 }
 
 // groupEdits collects the edits of each document, in byte order of the ids, and those of local documents.
@@ -71,7 +57,7 @@ func groupEdits(docs []*compat.Document) (groups []editGroup, locals []int) {
 		for end < len(order) && docs[order[end]].ID == docs[order[begin]].ID {
 			end++
 		}
-		groups = append(groups, editGroup{docs[order[begin]].ID, order[begin:end]})
+		groups = append(groups, editGroup{id: docs[order[begin]].ID, edits: order[begin:end]})
 		begin = end
 	}
 	return groups, locals
@@ -115,34 +101,4 @@ func (s *Store) batchSize(groups []editGroup, docs []*compat.Document) int {
 		}
 	}
 	return len(groups)
-}
-
-// updateBatch stores the documents of the groups in one transaction, or fewer of them if it grows too large, and returns how
-// many it stored.
-func (db *DB) updateBatch(ctx context.Context, mode editMode, groups []editGroup, docs []*compat.Document, results []EditResult) (done int, err error) {
-	err = db.update(ctx, func(t *dbTx) error {
-		b := batch{db: db, t: t, mode: mode, docs: docs, results: results}
-		t.large = mode.large
-		done = 0
-		if err := b.prepare(); err != nil {
-			return err
-		}
-		for done < len(groups) {
-			if limit := db.store.limits.TransactionSize; done > 0 && limit > 0 && t.tx.Size() > limit/2 {
-				return nil
-			}
-			window := groups[done:min(done+editWindow, len(groups))]
-			if err := b.run(window); err != nil {
-				return err
-			}
-			done += len(window)
-			if db.store.limits.TransactionSize > 0 {
-				if err := t.runDeferred(); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	return done, err
 }

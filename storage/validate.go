@@ -1,10 +1,15 @@
 package storage
 
-import "github.com/settee-db/settee/compat"
+import (
+	"errors"
+
+	"github.com/settee-db/settee/compat"
+)
 
 // validatedEdit is an edit on its way through a transaction: what it replaces and its attachments are known, it may be decided already.
 type validatedEdit struct {
 	decided bool
+	pending bool       // the verdict is not known yet
 	result  EditResult // of a decided one
 	parent  *Document
 	atts    []compat.Attachment
@@ -63,6 +68,10 @@ func (m *editMode) validate(docs []*compat.Document, edits []*validatedEdit) err
 
 // refuse turns what a check returned into a result, or into the transaction's error if it is no answer.
 func (v *validatedEdit) refuse(doc *compat.Document, err error) error {
+	if errors.Is(err, ErrPending) {
+		v.pending = true
+		return nil
+	}
 	ce, ok := compat.AsError(err)
 	if !ok {
 		return err

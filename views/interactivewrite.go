@@ -2,6 +2,9 @@ package views
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
@@ -12,39 +15,67 @@ import (
 type interactiveUpdate struct {
 	v    *Views
 	list interactiveList
-	docs []source
+	docs []source // with rows for each index of list
 }
 
-// add is the storage.IndexFunc.
+// add is the storage.IndexFunc. A document goes through the map functions before anything is written of it: those in JavaScript are asked
+// between the runs of the transaction.
 func (u *interactiveUpdate) add(ctx context.Context, tx *storage.Tx, id string, before, after *storage.Document) error {
 	if compat.IsDesignID(id) {
-		if err := u.v.designChanged(tx, id, before, after); err != nil {
-			return err
-		}
-		if u.v.opts.DesignChanged != nil {
-			if err := u.v.opts.DesignChanged(tx); err != nil {
-				return err
-			}
-		}
-		var err error
-		if u.list, err = readInteractive(tx.KV(), spaceOf(tx.Snapshot())); err != nil {
+		if err := u.designChanged(ctx, tx, id, before, after); err != nil {
 			return err
 		}
 	}
 	if len(u.list) == 0 {
 		return nil
 	}
+	src := source{id: id, doc: after, seq: storage.Seq{Incarnation: 0xff}} // after all that is indexed
+	src.byIndex = make([]docRows, len(u.list))
+	pending := false
+	for i := range u.list {
+		var err error
+		src.byIndex[i], err = u.mapDocument(tx, &u.list[i], &src)
+		if err != nil && !errors.Is(err, storage.ErrPending) {
+			return err
+		}
+		pending = pending || err != nil
+	}
+	if pending {
+		return storage.ErrPending
+	}
+	src.doc, src.text = nil, nil
 	if len(u.docs) == 0 {
 		tx.Defer(func() error { return u.flush(ctx, tx) })
 	}
-	u.docs = append(u.docs, source{id: id, doc: after, seq: storage.Seq{Incarnation: 0xff}}) // after all that is indexed
+	u.docs = append(u.docs, src)
 	return nil
+}
+
+// designChanged does what a design document brings. The documents before it were mapped for the indexes as they were.
+func (u *interactiveUpdate) designChanged(ctx context.Context, tx *storage.Tx, id string, before, after *storage.Document) error {
+	if err := u.flush(ctx, tx); err != nil {
+		return err
+	}
+	if err := u.v.designChanged(tx, id, before, after); err != nil {
+		return err
+	}
+	if u.v.opts.DesignChanged != nil {
+		if err := u.v.opts.DesignChanged(tx); err != nil {
+			return err
+		}
+	}
+	var err error
+	u.list, err = readInteractive(tx.KV(), spaceOf(tx.Snapshot()))
+	return err
 }
 
 // flush writes the rows of the documents collected.
 func (u *interactiveUpdate) flush(ctx context.Context, tx *storage.Tx) error {
+	if len(u.docs) == 0 {
+		return nil
+	}
 	for i := range u.list {
-		if err := u.index(ctx, tx, &u.list[i]); err != nil {
+		if err := u.index(ctx, tx, i); err != nil {
 			return err
 		}
 	}
@@ -53,13 +84,11 @@ func (u *interactiveUpdate) flush(ctx context.Context, tx *storage.Tx) error {
 }
 
 // index brings the documents' rows in one index to what the documents are now.
-func (u *interactiveUpdate) index(ctx context.Context, tx *storage.Tx, e *interactiveEntry) error {
-	if err := u.mapDocuments(ctx, tx, e); err != nil {
-		return err
-	}
+func (u *interactiveUpdate) index(ctx context.Context, tx *storage.Tx, n int) error {
+	e := &u.list[n]
 	s := tx.Snapshot()
 	m := &member{def: &e.def, keys: spaceOf(s).keysOf(e.record.number), rec: e.record, tenant: tx.Name()}
-	w := indexWriter{tx: tx.KV(), m: m, limits: u.v.limits}
+	w := indexWriter{tx: tx.KV(), m: m, n: n, limits: u.v.limits}
 	if err := w.collect(u.docs); err != nil {
 		return err
 	}
@@ -72,34 +101,68 @@ func (u *interactiveUpdate) index(ctx context.Context, tx *storage.Tx, e *intera
 	return nil
 }
 
-// mapDocuments runs the map function of an index. What fails the build of other indexes is an error of the documents here: a map
+// mapDocument gives the rows of a document in an index. What fails the build of other indexes is an error of the document here: a map
 // function must not keep documents from being written.
-func (u *interactiveUpdate) mapDocuments(ctx context.Context, tx *storage.Tx, e *interactiveEntry) error {
+func (u *interactiveUpdate) mapDocument(tx *storage.Tx, e *interactiveEntry, src *source) (docRows, error) {
+	if src.doc == nil || compat.IsDesignID(src.id) && (!e.def.withDesign || e.def.partitioned) {
+		return docRows{}, nil
+	}
 	p, err := u.v.interactiveProgram(tx.Name(), e)
-	for i := range u.docs {
-		src := &u.docs[i]
-		src.byIndex = make([]docRows, 1)
-		src.mapped = src.doc != nil && (!compat.IsDesignID(src.id) || e.def.withDesign && !e.def.partitioned)
-		if src.mapped && err == nil && p.needsText() {
-			src.text = appendSource(nil, src.doc, false, 0)
-		}
+	if err != nil {
+		return failedRows(err)
 	}
-	if err == nil {
-		err = p.run(ctx, u.docs)
+	if m := p.mappers[0]; m != nil {
+		return mapOne(p.collector(0), m, src.doc), nil
 	}
-	if err == nil {
-		return nil
+	if src.text == nil {
+		src.text = appendSource(nil, src.doc, false, 0)
 	}
+	h := sha256.New()
+	h.Write(e.signature[:])
+	h.Write(src.text)
+	rows, err := tx.Ask(storage.Question(h.Sum(nil)), p, func() any { return source{id: src.id, text: src.text, mapped: true} })
+	if err != nil {
+		return docRows{}, err
+	}
+	return rows.(docRows), nil
+}
+
+// failedRows makes what a map function failed with an error of the document.
+func failedRows(err error) (docRows, error) {
 	if _, ok := compat.AsError(err); !ok {
-		return err
+		return docRows{}, err
 	}
-	for i := range u.docs {
-		u.docs[i].byIndex = make([]docRows, 1)
-		if u.docs[i].mapped {
-			u.docs[i].byIndex[0].failure = err.Error()
+	return docRows{failure: err.Error()}, nil
+}
+
+// singlyTime bounds how long the documents of a call that broke off are mapped one by one.
+const singlyTime = 10 * time.Second
+
+// Answer implements storage.Asker: it maps documents for an interactive index. One that the whole call fails with has its error alone.
+func (p *program) Answer(ctx context.Context, questions []any) ([]any, error) {
+	docs := make([]source, len(questions))
+	for i, q := range questions {
+		docs[i] = q.(source)
+	}
+	err := p.run(ctx, docs)
+	deadline := time.Now().Add(singlyTime)
+	answers := make([]any, len(docs))
+	for i := range docs {
+		one := err
+		if err != nil && len(docs) > 1 && time.Now().Before(deadline) {
+			one = p.run(ctx, docs[i:i+1])
 		}
+		if one == nil {
+			answers[i] = docs[i].byIndex[0]
+			continue
+		}
+		rows, fatal := failedRows(one)
+		if fatal != nil {
+			return nil, fatal
+		}
+		answers[i] = rows
 	}
-	return nil
+	return answers, nil
 }
 
 // interactiveProgram compiles the map function of an interactive index, once.

@@ -1,0 +1,186 @@
+package storage
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// bulk is a request that writes documents, on its way through as many transactions as it takes.
+//
+// A transaction takes the first groups of those that are left. One that fails because of its size or its time is not tried again with as
+// many; a document that fails alone gets its error, and the others go on. Where validation functions or map functions have to be
+// asked first (see questions.go) the transaction ends without a write, and runs again with the answers. Documents about which there is
+// something new to be asked by then, because others changed them or the functions meanwhile, wait for the next round; the others are
+// written.
+type bulk struct {
+	db        *DB
+	mode      editMode
+	docs      []*compat.Document
+	results   []EditResult
+	questions questions
+	// divided is set once the request's questions take longer than one transaction is kept waiting for them.
+	divided bool
+}
+
+// maxLacks is how often a document may change before its edit is given up. Each time somebody else's edit of it was stored.
+const maxLacks = 100
+
+// errPending ends a transaction that lacks answers.
+var errPending = errors.New("storage: answers are missing")
+
+// run stores the edits of groups, which ascend by id.
+func (w *bulk) run(groups []editGroup) error {
+	for limit := len(groups); len(groups) > 0; {
+		n := min(limit, w.db.store.batchSize(groups, w.docs))
+		apart := w.divided || slices.ContainsFunc(groups[:n], func(g editGroup) bool { return g.lacks > 1 })
+		if n < len(groups) || apart {
+			// What a design document brings into force is for later requests, as in CouchDB.
+			if designs, others := designGroups(groups); len(designs) > 0 && len(others) > 0 {
+				if err := w.run(others); err != nil {
+					return err
+				}
+				return w.run(designs)
+			}
+		}
+		if err := w.mode.large.upload(w.mode.ctx, groups[:n], w.docs); err != nil {
+			return err
+		}
+		left, lacking, err := w.transact(groups[:n], apart)
+		switch {
+		case err != nil && outgrown(err) && n > 1:
+			limit = n / 2
+		case err != nil && outgrown(err):
+			if err := w.refuse(groups[0], err); err != nil {
+				return err
+			}
+			groups, limit = groups[1:], len(groups)
+		case err != nil:
+			return err
+		case lacking > 0:
+			if groups, err = w.giveUp(slices.Concat(left, groups[n:])); err != nil {
+				return err
+			}
+			answered, err := w.questions.answer(w.mode.ctx, w.db.store.now, answerTime)
+			if err != nil {
+				return err
+			}
+			if answered < 1 {
+				w.divided, limit = true, max(1, int(answered*float64(lacking)))
+			}
+		default:
+			w.questions.committed()
+			groups, limit = slices.Concat(left, groups[n:]), max(limit, n+n/4+1)
+		}
+	}
+	return nil
+}
+
+// transact stores the edits of groups in one transaction, and returns those that are left: those it did not come to, and those that
+// lack answers. Unless apart is set, nothing is stored where some lack answers.
+func (w *bulk) transact(groups []editGroup, apart bool) (left []editGroup, lacking int, err error) {
+	var b batch
+	runs := 0
+	err = w.db.update(w.mode.ctx, func(t *dbTx) error {
+		w.questions.begin()
+		t.questions, t.large = &w.questions, w.mode.large
+		b = batch{db: w.db, t: t, mode: w.mode, docs: w.docs, results: w.results}
+		// It runs again because it took too long, or because others were faster: less of it is quicker.
+		part := groups[:max(1, len(groups)>>runs)]
+		runs++
+		if err := b.store(part); err != nil {
+			return err
+		}
+		if len(b.lacking) > 0 && !apart {
+			return errPending
+		}
+		return nil
+	})
+	for _, i := range b.lacking {
+		groups[i].lacks++
+	}
+	switch {
+	case errors.Is(err, errPending):
+		return groups, len(b.lacking), nil
+	case err != nil:
+		return groups, 0, err
+	}
+	for _, i := range b.lacking {
+		left = append(left, groups[i])
+	}
+	return append(left, groups[b.done:]...), len(b.lacking), nil
+}
+
+// outgrown tells that a transaction failed because of what it was to write, or of how long it took.
+func outgrown(err error) bool {
+	for _, target := range []error{kv.ErrTooLarge, kv.ErrTooOld, kv.ErrKeyTooLarge, kv.ErrValueTooLarge} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// refuse ends a document that does not fit a transaction alone; edits of it that came together are tried one half after the other.
+func (w *bulk) refuse(g editGroup, cause error) error {
+	if half := len(g.edits) / 2; half > 0 {
+		if err := w.run([]editGroup{{id: g.id, edits: g.edits[:half]}}); err != nil {
+			return err
+		}
+		return w.run([]editGroup{{id: g.id, edits: g.edits[half:]}})
+	}
+	doc := w.docs[g.edits[0]]
+	refusal := tooLarge(doc.ID, cause)
+	if refusal == nil {
+		return cause
+	}
+	w.results[g.edits[0]] = refused(doc, refusal)
+	return nil
+}
+
+// tooLarge is the error of a document that the store cannot hold, nil if cause says something else. Only an id makes a key too large.
+func tooLarge(id string, cause error) *compat.Error {
+	switch {
+	case errors.Is(cause, kv.ErrTooOld):
+		return nil
+	case errors.Is(cause, kv.ErrKeyTooLarge):
+		return compat.NewError(compat.KindIllegalDocID, "Document id is too long")
+	}
+	return compat.NewError(compat.KindDocumentTooLarge, id)
+}
+
+// giveUp takes the documents out of groups that others change again and again before what is asked about them can be written: a
+// conflict. Replicated edits have none, and must not be lost: there the request fails, to be repeated.
+func (w *bulk) giveUp(groups []editGroup) ([]editGroup, error) {
+	if !slices.ContainsFunc(groups, func(g editGroup) bool { return g.lacks > maxLacks }) {
+		return groups, nil
+	}
+	var others []editGroup
+	for _, g := range groups {
+		switch {
+		case g.lacks <= maxLacks:
+			others = append(others, g)
+		case w.mode.replicated:
+			return nil, compat.ErrTimeout
+		default:
+			for _, i := range g.edits {
+				w.results[i] = refused(w.docs[i], compat.ErrConflict)
+			}
+		}
+	}
+	return others, nil
+}
+
+// designGroups parts the edits of design documents from all others.
+func designGroups(groups []editGroup) (designs, others []editGroup) {
+	for _, g := range groups {
+		if compat.IsDesignID(g.id) {
+			designs = append(designs, g)
+		} else {
+			others = append(others, g)
+		}
+	}
+	return designs, others
+}
