@@ -8,6 +8,7 @@ import (
 	"errors"
 	"hash"
 	"math"
+	"strconv"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -78,7 +79,7 @@ func (v *designValidator) prepare(ctx context.Context, tx *storage.Tx) (storage.
 		user: appendUserContext(nil, tx.Name(), w.user), security: appendSecurity(nil, security),
 	}
 	base := sha256.New()
-	for _, part := range [][]byte{set.stamp, asker.user, asker.security} {
+	for _, part := range [][]byte{set.stamp, strconv.AppendBool(nil, set.native), asker.user, asker.security} {
 		hashPart(base, part)
 	}
 	asker.base = base.Sum(nil)
