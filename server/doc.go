@@ -23,7 +23,7 @@
 // remembers them, peruser.go follows the users database. users.go is what happens to user documents on their way in and out,
 // validate.go the rules that the store applies inside a document's transaction. settings.go and authsettings.go hold the parsed
 // configuration (sub-package config), stats.go the counters; loglimit.go keeps lines of the log short,
-// bodybudget.go the bodies of all requests within the memory there is.
+// bodybudget.go the bodies of all requests within the memory there is. outgoing.go clients that do not take their answers.
 //
 // # Invariants
 //

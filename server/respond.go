@@ -39,8 +39,7 @@ func (c *Call) OK(status int) error { return c.JSON(status, []byte(`{"ok":true}`
 func (c *Call) Bytes(status int, body []byte) error {
 	c.startHeaders(status, int64(len(body)))
 	if !c.IsHead() {
-		n, err := c.w.Write(body)
-		c.sent += int64(n)
+		_, err := c.deliver(body)
 		return ignoreGone(err)
 	}
 	return nil

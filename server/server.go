@@ -44,7 +44,8 @@ type Options struct {
 	Web    string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue
-	// Memory is how many bytes the process may take in all; bodies of requests share half of it. 0: they have no bound together.
+	// Memory is how many bytes the process may take in all; bodies of requests share half of it, those of answers that clients do not
+	// take an eighth. 0: they have no bound together.
 	Memory int64
 	// Metrics are what _prometheus shows besides the server's own.
 	Metrics []prometheus.Collector
@@ -72,6 +73,7 @@ type Server struct {
 	stats    *stats
 	metrics  *prometheus.Registry
 	health   *health
+	outgoing *outgoing
 	// metricsPort serves the additional port of Prometheus.
 	metricsPort *http.Server
 	dates       dateCache
@@ -96,7 +98,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		store: o.Store, views: o.Views, fields: o.Fields, js: o.JS, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(),
-		bodies: newBodyBudget(o.Memory),
+		bodies: newBodyBudget(o.Memory), outgoing: newOutgoing(o.Memory),
 		routes: newRouter(routes), handle: compose(dispatch), stopping: make(chan struct{}),
 	}
 	if s.node = o.Node; s.node == "" {
@@ -178,6 +180,7 @@ func (s *Server) serve(ec echo.Context) error {
 	body := c.body
 	defer body.share.release() // also where the answer is broken off by a panic
 	err := s.handle(c)
+	c.finish()
 	if c.json != nil {
 		c.json.Release()
 	}

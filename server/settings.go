@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/server/config"
@@ -22,7 +23,8 @@ type settings struct {
 	maxPurgeRevs        int64
 	maxLookedUpIDs      int64 // of filter=_doc_ids; more make the feed scan
 	maxUUIDs            int64
-	changesTimeout      int64 // milliseconds
+	changesTimeout      int64         // milliseconds
+	sendTimeout         time.Duration // 0: none
 	queryLimit          int64
 	partitionQueryLimit int64
 	mangoLimit          int64 // of _find where the request has none
@@ -74,6 +76,7 @@ func readSettings(c *config.Config, old *settings) *settings {
 		maxLookedUpIDs:      c.Int("couchdb", "changes_doc_ids_optimization_threshold", math.MaxInt64),
 		maxUUIDs:            c.Int("uuids", "max_count", math.MaxInt64),
 		changesTimeout:      c.Int("chttpd", "changes_timeout", math.MaxInt64),
+		sendTimeout:         time.Duration(min(max(c.Int("chttpd", "send_timeout", 0), 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond,
 		queryLimit:          c.Int("query_server_config", "query_limit", 0),
 		partitionQueryLimit: c.Int("query_server_config", "partition_query_limit", 0),
 		mangoLimit:          c.Int("mango", "default_limit", math.MaxInt64),

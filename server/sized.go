@@ -13,8 +13,7 @@ type sizedStream struct{ c *Call }
 
 // Write implements io.Writer.
 func (s sizedStream) Write(p []byte) (int, error) {
-	n, err := s.c.w.Write(p)
-	s.c.sent += int64(n)
+	n, err := s.c.deliver(p)
 	if err != nil {
 		err = errClientGone
 	}

@@ -1,9 +1,5 @@
 package server
 
-import (
-	"net/http"
-)
-
 // streamBuffer is how many bytes of a list are gathered before they go out as one chunk.
 const streamBuffer = 16 << 10
 
@@ -67,7 +63,7 @@ func (s *Stream) Flush() error {
 		return err
 	}
 	if !s.c.IsHead() {
-		if err := http.NewResponseController(s.c.w).Flush(); err != nil {
+		if err := s.c.flush(); err != nil {
 			return errClientGone
 		}
 	}
@@ -100,8 +96,7 @@ func (s *Stream) send() error {
 	if s.script && out[len(out)-1] == '\n' { // it may be the last one, whose place the closing parenthesis takes
 		out, kept = out[:len(out)-1], '\n'
 	}
-	n, err := s.c.w.Write(out)
-	s.c.sent += int64(n)
+	_, err := s.c.deliver(out)
 	s.buf = s.buf[:0]
 	if kept != 0 {
 		s.buf = append(s.buf, kept)

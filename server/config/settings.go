@@ -27,6 +27,7 @@ var Settings = []Setting{
 	{"chttpd", "rewrite_limit", "100", "Most rewrites of one request."},
 	{"chttpd", "scrub_json_request", "true", "Whether credentials are kept from functions of design documents."},
 	{"chttpd", "secure_rewrites", "true", "Whether rewrite rules may not leave their database: at most two `..` in a path."},
+	{"chttpd", "send_timeout", "300000", "Time in milliseconds in which a client must take 64 KB of an answer, or what is left of it; one that does not is cut off. infinity waits for ever, as CouchDB does. Not in CouchDB."},
 	{"chttpd", "WWW-Authenticate", "", "Value of the WWW-Authenticate header of 401 answers; empty sends none."},
 	{"chttpd", "trusted_proxies", "", "Networks (10.0.0.0/8, ::1) of proxies whose X-Forwarded-For names the client that failed logins are counted for, with commas; empty is none (CouchDB: all private networks)."},
 	{"chttpd", "x_forwarded_host", "X-Forwarded-Host", "Request header that overrides Host in absolute URLs."},
