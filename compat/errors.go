@@ -125,6 +125,7 @@ type Error struct {
 	Name   string // the `error` member where it is not the kind's own word; else ""
 	Allow  string // KindMethodNotAllowed: the Allow header, `GET,HEAD`; "" for none
 	Ref    bool   // the answer carries a `ref` number, as those of KindUnknown: what CouchDB met on a shard or in a worker process
+	Retry  bool   // it is over in some seconds: the answer carries Retry-After
 	// ReasonJSON is the `reason` member where a JavaScript function gave one that is no text, as JSON; Reason describes it.
 	ReasonJSON string
 }
@@ -162,6 +163,11 @@ var (
 )
 
 func newDefault(k Kind) *Error { return &Error{Kind: k, Reason: k.row().reason} }
+
+// Busy is a KindServiceUnavailable of a server that has too much to do at the moment.
+func Busy(reason string) *Error {
+	return &Error{Kind: KindServiceUnavailable, Reason: reason, Retry: true}
+}
 
 // NewError makes an error of a kind with its reason; an empty reason stays empty (see Default).
 func NewError(k Kind, reason string) *Error { return &Error{Kind: k, Reason: reason} }

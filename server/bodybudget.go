@@ -23,7 +23,7 @@ const (
 	leastBudget = 64 << 20
 )
 
-var errBodiesBusy = compat.NewError(compat.KindServiceUnavailable, "Too many large requests at the same time, try again later.")
+var errBodiesBusy = compat.Busy("Too many large requests at the same time, try again later.")
 
 // bodyBudget is the memory that request bodies share. Who fits goes first: a large request that waits holds up no smaller one. Of the
 // requests that have memory already one may wait for more; another one gives up at once, so that they do not wait for each other.

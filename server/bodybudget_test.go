@@ -83,7 +83,7 @@ func TestBodiesThatInflate(t *testing.T) {
 	}
 	gz := []string{"Content-Encoding", "gzip", "Content-Type", "application/json"}
 	require.Equal(t, 201, do(s, "PUT", "/db/a", packed(`{"a":1`, 1_000_000, `}`), gz...).Code)
-	require.Equal(t, 413, do(s, "PUT", "/db/b", packed(`{"a":1`, 3_000_000, `}`), gz...).Code)
+	require.Equal(t, 413, do(s, "PUT", "/db/b", packed(`{"a":1`, 17_000_000, `}`), gz...).Code)
 	login := `{"name":"admin","password":"secret"`
 	require.Equal(t, 200, do(s, "POST", "/_session", packed(login, 1000, `}`), append(gz, "Authorization", "")...).Code)
 	require.Equal(t, 413, do(s, "POST", "/_session", packed(login, 70_000, `}`), append(gz, "Authorization", "")...).Code)

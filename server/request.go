@@ -123,9 +123,12 @@ func (c *Call) readRaw(limit int64) ([]byte, error) {
 	return raw, err
 }
 
-// maxInflation is how much larger than sent a body may be that is larger than a megabyte. JSON of real documents comes to some
-// twenty times, equal bytes to a thousand.
-const maxInflation = 200
+// maxInflation is how much larger than sent a body may be that is larger than largeBody, twice CouchDB's largest document. JSON of real
+// documents comes to some twenty times, equal bytes to a thousand.
+const (
+	maxInflation = 200
+	largeBody    = 16 << 20
+)
 
 // gunzip reads a compressed body; only the decompressed bytes are held.
 func (c *Call) gunzip(limit int64) ([]byte, error) {
@@ -169,7 +172,7 @@ func (c *Call) readLimited(r io.Reader, limit int64) ([]byte, error) {
 			}
 		}
 		part, err := readPart(r, size)
-		if total += int64(len(part)); total > limit || total > 1<<20 && total/maxInflation > c.body.read {
+		if total += int64(len(part)); total > limit || total > largeBody && total/maxInflation > c.body.read {
 			return nil, compat.ErrRequestTooLarge
 		}
 		parts = append(parts, part)

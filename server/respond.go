@@ -120,7 +120,7 @@ func (c *Call) fail(err error) error {
 	if e.Kind == compat.KindMethodNotAllowed && e.Allow != "" {
 		c.SetHeader("Allow", e.Allow)
 	}
-	if e.Kind == compat.KindServiceUnavailable {
+	if e.Retry {
 		c.SetHeader("Retry-After", retryAfter)
 	}
 	return c.errorBody(e.Status(), e)

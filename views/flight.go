@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/js"
 )
 
 // A flight is the one build that runs for a design document in this process. Whoever needs the indexes while it runs waits for it.
@@ -164,6 +165,7 @@ var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are 
 // build brings all indexes of a design document to the end of the feed as it is at the beginning, and tells where that is. If it is no
 // part of a job, much work is given to one.
 func (v *Views) build(ctx context.Context, b *builder) (reached storage.Seq, err error) {
+	ctx = js.Background(ctx)
 	small := b.run != nil || v.opts.Jobs == nil
 	for lost := 0; ; {
 		last, err := b.prepare(ctx)

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrBusy refuses a login that has waited too long for its turn.
-var ErrBusy = compat.NewError(compat.KindServiceUnavailable, "Too many logins at the same time, try again later.")
+var ErrBusy = compat.Busy("Too many logins at the same time, try again later.")
 
 // longestWait is how long a login waits for its turn: some thirty hashes of CouchDB's usual 600,000 iterations.
 const longestWait = 10 * time.Second

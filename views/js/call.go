@@ -51,10 +51,11 @@ func (p *Pool) do(ctx context.Context, r *request) ([]byte, error) {
 }
 
 func (p *Pool) run(ctx context.Context, r *request) ([]byte, error) {
-	w, err := p.acquire(ctx, r.tenant, r.program)
+	g, err := p.acquire(ctx, r.tenant, r.program)
 	if err != nil {
 		return nil, err
 	}
+	w := g.process
 	result, err, broken := p.converse(ctx, w, r)
 	if broken {
 		own := err
@@ -67,11 +68,12 @@ func (p *Pool) run(ctx context.Context, r *request) ([]byte, error) {
 				p.opts.Log(r.tenant, "worker died: "+said)
 			}
 		}
-		p.release(r.tenant, nil)
+		g.process = nil
+		p.release(g)
 		return nil, err
 	}
 	w.program = r.program
-	p.release(r.tenant, w)
+	p.release(g)
 	return result, err
 }
 

@@ -269,7 +269,11 @@ func runFilter(w *worker, payload []byte) ([]byte, error) {
 	f.emit = func(goja.Value, goja.Value) { emitted = true }
 	passes := make([]byte, 0, len(docs))
 	for _, doc := range docs {
-		if args[0], err = f.parse(doc, false); err != nil {
+		if args[0], err = f.parse(doc, false); errors.Is(err, errDepth) {
+			passes = append(passes, 0) // a document that no function can be shown passes none
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
 		f.document, emitted = args[0], false

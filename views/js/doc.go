@@ -17,9 +17,12 @@
 //
 //  1. A process runs one call at a time. A call that breaks off (time, memory, crash, the caller's end) kills its process;
 //     its call gets os_process_error, no other call notices.
+//     A document that is nested deeper than JavaScript bears has no rows, passes no filter and no validation; others do not suffer.
 //  2. The time of a call starts anew with each frame of the worker but logs; a worker sends one at least every 250 ms between
 //     documents, so the bound is for one document or one function call, as os_process_timeout is in CouchDB.
-//  3. A tenant holds at most Options.PerTenant workers, one if a call of it was killed lately, so that others find one free.
+//  3. A tenant holds at most Options.PerTenant workers, one if a call of it was killed lately, so that others find one free. Builds
+//     of indexes and tenants that have used workers for long leave one worker to all others, and no caller maps for longer than half
+//     a second before others have had their turn.
 //  4. A sandbox (realm) belongs to one function. Sandboxes of map and reduce functions live for one call, those of other
 //     functions of a design document as long as the worker keeps them, and never across databases; programs, which hold no
 //     state, are shared by all.

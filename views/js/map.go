@@ -51,9 +51,17 @@ type MapStats struct {
 // Map runs the functions of a program over documents, given as JSON with _id, _rev and the rest, in order. Variables that a
 // function forgets to declare live from document to document, and no longer than the call. An error stands for the whole
 // call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function that does not compile,
-// os_process_error for time and memory. Documents whose rows are too many for one crossing go one half after the other.
+// os_process_error for time and memory. Documents whose rows are too many for one crossing go one half after the other, and those whose
+// functions are slow in as many crossings as they need, between which other calls get the worker.
 func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, MapStats, error) {
 	results, stats, err := p.mapOnce(ctx, program, docs)
+	for err == nil && len(results) < len(docs) {
+		var more []DocResult
+		var found MapStats
+		more, found, err = p.mapOnce(ctx, program, docs[len(results):])
+		results = append(results, more...)
+		stats.Inexact += found.Inexact
+	}
 	if !errors.Is(err, errTooMuch) || len(docs) < 2 {
 		return results, stats, err
 	}
@@ -69,6 +77,7 @@ func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]D
 	return append(first, second...), MapStats{Inexact: stats.Inexact + more.Inexact}, nil
 }
 
+// mapOnce is Map for as many of the documents, from the first, as one crossing has time for.
 func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, MapStats, error) {
 	size := 64
 	for _, d := range docs {
@@ -95,7 +104,7 @@ func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) 
 	}
 	d := decoder{b: end}
 	stats := MapStats{Inexact: int(d.uint())}
-	if d.err != nil || len(results) != len(docs) {
+	if d.err != nil || len(results) > len(docs) || len(results) == 0 && len(docs) > 0 {
 		return nil, MapStats{}, compat.NewError(compat.KindInternal, errFrame.Error())
 	}
 	return results, stats, nil

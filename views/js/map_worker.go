@@ -2,6 +2,7 @@ package js
 
 import (
 	"errors"
+	"time"
 
 	"github.com/dop251/goja"
 
@@ -76,8 +77,11 @@ func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
 	return f, nil
 }
 
-// runMap runs a program over documents: payload is its digest and the list of documents; each chunk holds the results of
-// some documents, the result the number of inexact integers.
+// longestCrossing is how long a worker maps documents for one caller; the rest go in another crossing.
+const longestCrossing = 500 * time.Millisecond
+
+// runMap runs a program over documents, or the first of them if it takes long: payload is its digest and the list of documents; each
+// chunk holds the results of some documents, the result the number of inexact integers.
 func runMap(w *worker, payload []byte) ([]byte, error) {
 	if len(payload) < len(digest{}) {
 		return nil, errFrame
@@ -99,8 +103,8 @@ func runMap(w *worker, payload []byte) ([]byte, error) {
 		}
 	}
 	var e encoder
-	for _, doc := range docs {
-		if err := mapDocument(&e, functions, doc); err != nil {
+	for began, n := time.Now(), 0; n < len(docs) && (n == 0 || time.Since(began) < longestCrossing); n++ {
+		if err := mapDocument(&e, functions, docs[n]); err != nil {
 			return nil, err
 		}
 		if len(e.b) >= 256<<10 || w.due() {
@@ -167,6 +171,9 @@ func (f *mapFunction) mapOne(parsed ejson.Value) (failure string, err error) {
 	clear(f.rows)
 	f.rows, f.out, f.text = f.rows[:0], f.out[:0], f.text[:0]
 	doc, err := f.build(parsed, true, 0)
+	if errors.Is(err, errDepth) { // no function can be shown such a document: it has no rows, and the others do not suffer
+		return errDepth.Error() + withID(parsed), nil
+	}
 	if err != nil {
 		return "", err
 	}
@@ -176,10 +183,7 @@ func (f *mapFunction) mapOne(parsed ejson.Value) (failure string, err error) {
 		if fatal != nil {
 			return "", fatal
 		}
-		if id, ok := parsed.Get("_id"); ok {
-			text += " with doc._id " + id.Text()
-		}
-		return text, nil
+		return text + withID(parsed), nil
 	}
 	for _, r := range f.rows {
 		row, err := f.write(r)
@@ -189,6 +193,14 @@ func (f *mapFunction) mapOne(parsed ejson.Value) (failure string, err error) {
 		f.out = append(f.out, row)
 	}
 	return "", nil
+}
+
+// withID is the end of what is told about an exception (couch_mrview_updater's log line).
+func withID(doc ejson.Value) string {
+	if id, ok := doc.Get("_id"); ok {
+		return " with doc._id " + id.Text()
+	}
+	return ""
 }
 
 // write makes the JSON of a row. The texts of one document share memory.

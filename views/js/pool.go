@@ -23,8 +23,41 @@ type Options struct {
 	Log func(tenant, text string)
 }
 
-// penalty is the time for which a tenant whose call had to be killed gets one worker at a time.
-const penalty = time.Minute
+const (
+	// penalty is the time for which a tenant whose call had to be killed gets one worker at a time.
+	penalty = time.Minute
+	// heavyUse is the time of workers, within the last usePeriods, from which on a tenant's calls are heavy.
+	heavyUse  = time.Second
+	usePeriod = 10 * time.Second
+)
+
+type backgroundKey struct{}
+
+// Background marks calls that nobody waits for: builds of indexes. Together with the calls of tenants that have used workers for long
+// they leave one worker to all others.
+func Background(ctx context.Context) context.Context {
+	return context.WithValue(ctx, backgroundKey{}, true)
+}
+
+// use is how long a tenant has used workers; half of it counts in the next period.
+type use struct {
+	time   time.Duration
+	period time.Time // its begin
+}
+
+// decayed is the use as it counts now.
+func (u use) decayed(now time.Time) use {
+	for ; u.time > 0 && now.Sub(u.period) >= usePeriod; u.period = u.period.Add(usePeriod) {
+		u.time /= 2
+		if u.time < heavyUse/64 {
+			u.time = 0
+		}
+	}
+	if u.time == 0 {
+		u.period = now
+	}
+	return u
+}
 
 // Pool runs JavaScript in worker processes. It is safe for concurrent use.
 type Pool struct {
@@ -36,6 +69,8 @@ type Pool struct {
 	total   int        // processes that run or start
 	held    map[string]int
 	blamed  map[string]time.Time // until when the tenant is restricted
+	used    map[string]use
+	heavy   int // workers that heavy calls have
 	waiting []*waiter
 	closed  bool
 	stop    chan struct{}
@@ -46,9 +81,18 @@ type Pool struct {
 
 // waiter is a call that waits for a worker.
 type waiter struct {
+	tenant     string
+	program    digest
+	background bool
+	ready      chan grant
+}
+
+// grant is a worker for a call.
+type grant struct {
 	tenant  string
-	program digest
-	ready   chan *process // nil: start one
+	process *process // nil: one is to be started
+	heavy   bool
+	since   time.Time
 }
 
 // NewPool makes a pool. No process is started before the first call.
@@ -69,7 +113,7 @@ func NewPool(opts Options) *Pool {
 	if opts.Idle <= 0 {
 		opts.Idle = 5 * time.Minute
 	}
-	p := &Pool{opts: opts, held: map[string]int{}, blamed: map[string]time.Time{}, stop: make(chan struct{}), metrics: newMetrics()}
+	p := &Pool{opts: opts, held: map[string]int{}, blamed: map[string]time.Time{}, used: map[string]use{}, stop: make(chan struct{}), metrics: newMetrics()}
 	p.SetTimeout(opts.Timeout)
 	go p.reap()
 	return p
@@ -125,22 +169,23 @@ func (p *Pool) Close() {
 }
 
 // acquire waits for a worker that tenant may use, preferably one that ran program last.
-func (p *Pool) acquire(ctx context.Context, tenant string, program digest) (*process, error) {
+func (p *Pool) acquire(ctx context.Context, tenant string, program digest) (grant, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return grant{}, err
 	}
-	w := &waiter{tenant: tenant, program: program, ready: make(chan *process, 1)}
+	background, _ := ctx.Value(backgroundKey{}).(bool)
+	w := &waiter{tenant: tenant, program: program, background: background, ready: make(chan grant, 1)}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return nil, errClosed
+		return grant{}, errClosed
 	}
 	p.waiting = append(p.waiting, w)
 	p.dispatch()
 	p.mu.Unlock()
 	select {
 	case got := <-w.ready:
-		return p.start(tenant, got)
+		return p.start(got)
 	case <-p.stop:
 	case <-ctx.Done():
 	}
@@ -150,12 +195,12 @@ func (p *Pool) acquire(ctx context.Context, tenant string, program digest) (*pro
 		if other == w {
 			p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
 			p.mu.Unlock()
-			return nil, stopReason(ctx)
+			return grant{}, stopReason(ctx)
 		}
 	}
 	p.mu.Unlock()
-	p.release(tenant, <-w.ready)
-	return nil, stopReason(ctx)
+	p.release(<-w.ready)
+	return grant{}, stopReason(ctx)
 }
 
 func stopReason(ctx context.Context) error {
@@ -166,25 +211,33 @@ func stopReason(ctx context.Context) error {
 }
 
 // start makes the process of a grant that came without one.
-func (p *Pool) start(tenant string, w *process) (*process, error) {
-	if w != nil {
-		return w, nil
+func (p *Pool) start(g grant) (grant, error) {
+	if g.process != nil {
+		return g, nil
 	}
 	w, err := startProcess(p.opts.Executable, p.opts.Memory)
 	if err != nil {
-		p.release(tenant, nil)
-		return nil, compat.NewError(compat.KindInternal, err.Error())
+		p.release(g)
+		return g, compat.NewError(compat.KindInternal, err.Error())
 	}
 	p.started.Add(1)
-	return w, nil
+	g.process = w
+	return g, nil
 }
 
-// release gives a worker back; nil if it is gone.
-func (p *Pool) release(tenant string, w *process) {
+// release gives a worker back; its process is nil if it is gone.
+func (p *Pool) release(g grant) {
+	w, tenant, now := g.process, g.tenant, time.Now()
 	p.mu.Lock()
 	if p.held[tenant]--; p.held[tenant] <= 0 {
 		delete(p.held, tenant)
 	}
+	if g.heavy {
+		p.heavy--
+	}
+	u := p.used[tenant].decayed(now)
+	u.time += now.Sub(g.since)
+	p.used[tenant] = u
 	switch {
 	case w == nil:
 		p.total--
@@ -192,7 +245,7 @@ func (p *Pool) release(tenant string, w *process) {
 		p.total--
 		defer w.kill()
 	default:
-		w.since = time.Now()
+		w.since = now
 		p.idle = append(p.idle, w)
 	}
 	p.dispatch()
@@ -208,11 +261,15 @@ func (p *Pool) blame(tenant string) {
 }
 
 // dispatch hands out workers while there are any, to the waiting tenant that has the fewest, of these to the one that
-// waits longest. The mutex is held.
+// waits longest. Heavy calls leave one worker to the others. The mutex is held.
 func (p *Pool) dispatch() {
+	now := time.Now()
 	for len(p.waiting) > 0 && (len(p.idle) > 0 || p.total < p.opts.Workers) {
 		best := -1
 		for i, w := range p.waiting {
+			if p.heavy >= max(1, p.opts.Workers-1) && p.isHeavy(w, now) {
+				continue
+			}
 			if p.held[w.tenant] < p.share(w.tenant) && (best < 0 || p.held[w.tenant] < p.held[p.waiting[best].tenant]) {
 				best = i
 			}
@@ -223,8 +280,17 @@ func (p *Pool) dispatch() {
 		w := p.waiting[best]
 		p.waiting = append(p.waiting[:best], p.waiting[best+1:]...)
 		p.held[w.tenant]++
-		w.ready <- p.take(w.program)
+		g := grant{tenant: w.tenant, process: p.take(w.program), heavy: p.isHeavy(w, now), since: now}
+		if g.heavy {
+			p.heavy++
+		}
+		w.ready <- g
 	}
+}
+
+// isHeavy tells whether nobody waits for the call, or its tenant has used workers for long. The mutex is held.
+func (p *Pool) isHeavy(w *waiter, now time.Time) bool {
+	return w.background || p.used[w.tenant].decayed(now).time >= heavyUse
 }
 
 // take removes the best idle process for program, or counts one to start and gives nil.
@@ -276,6 +342,11 @@ func (p *Pool) reap() {
 		for tenant, until := range p.blamed {
 			if time.Now().After(until) {
 				delete(p.blamed, tenant)
+			}
+		}
+		for tenant, u := range p.used {
+			if u.decayed(time.Now()).time == 0 {
+				delete(p.used, tenant)
 			}
 		}
 		p.mu.Unlock()
