@@ -275,7 +275,8 @@ func TestRoundTripsOfLargeBodies(t *testing.T) {
 		{"read", 4, func() { open(t, db, "large", OpenOptions{}) }},
 		{"read without the body", 3, func() { open(t, db, "large", OpenOptions{NoBody: true}) }},
 		{"read a revision", 5, func() { open(t, db, "large", OpenOptions{Rev: rev}) }},
-		{"list of 4 MB", 9, func() { list(t, db, RangeOptions{Limit: 40, IncludeDocs: true, Start: at("list")}) }},
+		{"list of 4 MB", 12, func() { list(t, db, RangeOptions{Limit: 40, IncludeDocs: true, Start: at("list")}) }},
+		{"list of one of them", 9, func() { list(t, db, RangeOptions{Limit: 1, IncludeDocs: true, Start: at("list")}) }},
 		{"delete", 9, func() { remove(t, db, "large", rev.String()) }},
 	} {
 		remote.Reset()

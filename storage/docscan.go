@@ -11,6 +11,7 @@ import (
 // subspace: the winner's entry is the last one of its document. Bodies that are apart are read ahead, many in a round trip.
 type winnerScan struct {
 	d       *dbRead
+	o       *RangeOptions
 	it      kv.Iterator
 	prefix  int
 	reverse bool
@@ -20,6 +21,7 @@ type winnerScan struct {
 
 	current []byte // id that is being read; reverse: whose winner is known
 	ahead   []*Document
+	window  readAhead
 	body    []byte
 	entry   entry // of the document that was read last
 }
@@ -27,13 +29,16 @@ type winnerScan struct {
 func (d *dbRead) scanWinners(o *RangeOptions) *winnerScan {
 	prefix := d.keys.sub(nil, TagDocs)
 	begin, end := o.keys(prefix)
-	return &winnerScan{
+	s := &winnerScan{
 		d:         d,
+		o:         o,
 		it:        d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending}),
 		prefix:    len(prefix),
 		reverse:   o.Descending,
 		conflicts: o.Conflicts,
 	}
+	s.window.begin()
+	return s
 }
 
 // next gives the next winner, nil at the end. It is valid until the next call.
@@ -55,11 +60,16 @@ func (s *winnerScan) next() (*Document, error) {
 // readAhead collects rows from one on whose body is apart, and then reads all bodies of them.
 func (s *winnerScan) readAhead(doc *Document, e *entry) error {
 	var entries []*entry
-	for size := 0; doc != nil; {
+	rows := s.window.rows
+	if left := s.o.scanLimit(); left > 0 {
+		rows = min(rows, left)
+	}
+	size := 0
+	for doc != nil {
 		own := *e
 		own.body = owned(own.body)
 		entries, s.ahead = append(entries, &own), append(s.ahead, doc)
-		if size += int(e.size); size > largeAhead || len(entries) == mostAhead {
+		if size += int(e.size); size > largeAhead || len(entries) == rows {
 			break
 		}
 		var err error
@@ -70,6 +80,7 @@ func (s *winnerScan) readAhead(doc *Document, e *entry) error {
 	if err := s.d.complete(true, entries...); err != nil {
 		return err
 	}
+	s.window.took(size)
 	for i, e := range entries {
 		s.ahead[i].Body, s.ahead[i].Attachments = e.body, e.atts
 	}

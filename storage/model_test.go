@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/revtree"
@@ -169,11 +171,13 @@ func (m *model) compare(t *rapid.T, db *DB) {
 	}
 }
 
-// Random edits, replicated lines, purges and limits leave the database as the model says, on a store that fails at random.
+// Random edits, replicated lines, purges and limits leave the database as the model says, on a store that fails at random. Some bodies are
+// apart from their documents, and with limits uploaded before them.
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		faults := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05}
-		store := faultkv.New(memkv.New(), faultkv.Random(rapid.Uint64().Draw(rt, "seed"), faults))
+		limits := kv.Limits{TransactionSize: rapid.SampledFrom([]int{0, 640_000}).Draw(rt, "limit")}
+		store := kv.WithLimits(faultkv.New(memkv.New(), faultkv.Random(rapid.Uint64().Draw(rt, "seed"), faults)), limits, time.Now)
 		s, err := Open(rt.Context(), Options{KV: store, Manual: true})
 		must(rt, err)
 		defer store.Close()
@@ -199,6 +203,9 @@ func runModel(t *rapid.T, db *DB, m *model) {
 		id := rapid.SampledFrom([]string{"a", "b", "c\x00"}).Draw(t, "id")
 		isDeleted := rapid.IntRange(0, 3).Draw(t, "deleted") == 0
 		body := fmt.Sprintf(`{"n":%d}`, n)
+		if rapid.IntRange(0, 4).Draw(t, "large") == 0 {
+			body = fmt.Sprintf(`{"n":%d,"s":%q}`, n, strings.Repeat("s", maxInline))
+		}
 		switch rapid.IntRange(0, 9).Draw(t, "op") {
 		case 0, 1, 2, 3:
 			d := doc(t, id, "", body)
