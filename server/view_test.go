@@ -70,6 +70,19 @@ func newViewServer(t testing.TB, options string) *Server {
 	return s
 }
 
+// TestOtherLanguages: design documents in a language that cannot be run are stored like any other; using them says so.
+func TestOtherLanguages(t *testing.T) {
+	s := newTestServer(t)
+	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
+	design := `{"language":"coffeescript","views":{"v":{"map":"(doc) -> emit doc._id, 1"}}}`
+	require.Equal(t, 201, do(s, "PUT", "/db/_design/c", design).Code)
+	require.Equal(t, 200, do(s, "GET", "/db/_design/c", "").Code)
+	w := do(s, "GET", "/db/_design/c/_view/v", "")
+	require.Equal(t, 500, w.Code)
+	require.Contains(t, w.Body.String(), `"error":"unknown_query_language","reason":"coffeescript"`)
+	require.Equal(t, 201, do(s, "PUT", "/db/a", "{}").Code) // a view of another language holds up no writes
+}
+
 func TestViewAnswers(t *testing.T) {
 	s := newViewServer(t, "")
 	for _, c := range []struct{ method, target, body, answer string }{

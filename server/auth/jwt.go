@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"crypto/ecdsa"
 	"encoding/base64"
 	"regexp"
 	"strings"
@@ -121,6 +122,9 @@ func verifyToken(token string, r *TokenRules, now time.Time) (claims ejson.Value
 		return claims, err
 	}
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
+	if err == nil && !onItsCurve(method, key) {
+		return claims, errBadSignature
+	}
 	if err == nil {
 		err = method.Verify(token[:len(token)-len(parts[2])-1], signature, key)
 	}
@@ -131,6 +135,17 @@ func verifyToken(token string, r *TokenRules, now time.Time) (claims ejson.Value
 		return claims, errBadHMAC
 	}
 	return claims, errBadSignature
+}
+
+// onItsCurve tells whether a key fits its algorithm: RFC 7518 has one curve for each of ES256, ES384 and ES512. CouchDB takes the hash
+// from the algorithm and any curve.
+func onItsCurve(method jwt.SigningMethod, key any) bool {
+	ec, isEC := method.(*jwt.SigningMethodECDSA)
+	if !isEC {
+		return true
+	}
+	public, ok := key.(*ecdsa.PublicKey)
+	return ok && public.Curve.Params().BitSize == ec.CurveBits
 }
 
 func tokenObject(part string) (ejson.Value, error) {

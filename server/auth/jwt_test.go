@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
@@ -88,6 +89,26 @@ func TestTokens(t *testing.T) {
 	r.Claims = ParseClaims("!")
 	_, _, _, err = Token("Bearer a.b.c", r, now)
 	require.Equal(t, error(errMisconfigured), err)
+}
+
+// TestTokenCurve: ES256 with a good signature by a key on another curve than P-256 is refused (RFC 7518, section 3.4).
+func TestTokenCurve(t *testing.T) {
+	for curve, want := range map[elliptic.Curve]error{elliptic.P256(): nil, elliptic.P224(): errBadSignature, elliptic.P384(): errBadSignature} {
+		key, err := ecdsa.GenerateKey(curve, rand.Reader)
+		require.NoError(t, err)
+		r := &TokenRules{Keys: ParseKeys(map[string]string{"ec:_default": pemText(t, &key.PublicKey)})}
+		text := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"ES256"}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"joe"}`))
+		hash := sha256.Sum256([]byte(text))
+		a, b, err := ecdsa.Sign(rand.Reader, key, hash[:])
+		require.NoError(t, err)
+		half := max(32, (curve.Params().BitSize+7)/8)
+		signature := append(a.FillBytes(make([]byte, half)), b.FillBytes(make([]byte, half))...)
+		_, _, ok, err := Token("Bearer "+text+"."+base64.RawURLEncoding.EncodeToString(signature), r, time.Unix(1e9, 0))
+		require.Equal(t, want == nil, ok, curve.Params().Name)
+		if want != nil {
+			require.Equal(t, want, err)
+		}
+	}
 }
 
 func TestParseClaims(t *testing.T) {

@@ -89,7 +89,7 @@ var Settings = []Setting{
 	{"jwt_auth", "required_claims", "exp", "Claims a JSON web token must have: names, and {name, \"value\"}."},
 	{"jwt_auth", "roles_claim_name", "_couchdb.roles", "Claim with the roles."},
 	{"jwt_auth", "roles_claim_path", "", "Path of the claim with the roles, names with dots between; wins over roles_claim_name."},
-	{"jwt_keys", "", "", "Keys of JSON web tokens: hmac:KID = base64, rsa:KID and ec:KID = PEM with \\n for line ends; KID _default without kid."},
+	{"jwt_keys", "", "", "Keys of JSON web tokens: hmac:KID = base64, rsa:KID and ec:KID = PEM with \\n for line ends; KID _default without kid. An ec key is on the curve of its algorithm: ES256 P-256, ES384 P-384, ES512 P-521."},
 	{"csp", "utils_header_value", "", "Content-Security-Policy of files below _utils; empty is CouchDB's own."},
 	{"ken", "batch_channels", "4", "Most databases whose indexes are brought up to date in the background at a time, up to 100; 0 leaves it to queries. Another number needs a restart."},
 	{"ken.ignore", "", "", "Databases whose indexes are left to queries: name = true."},
