@@ -228,7 +228,7 @@ func (c *changesScan) rest(d *dbRead) (r feedRange) {
 	case c.given:
 		after = c.end.Last.Seq
 	}
-	o := kv.RangeOptions{Reverse: c.o.Descending && !c.moved, WantAll: c.left < 0, Limit: int(max(c.left, 0))}
+	o := kv.RangeOptions{Reverse: c.o.Descending && !c.moved, WantAll: c.left < 0 || c.left >= mostAhead, Limit: int(max(c.left, 0))}
 	r.begin, r.end, r.o = d.seqRange(d.keys.sub(nil, TagChanges), after, before, o)
 	return r
 }

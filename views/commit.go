@@ -10,7 +10,7 @@ import (
 )
 
 // idWindow is how many documents' entries of IDS are read together.
-const idWindow = 64
+const idWindow = 1000
 
 // errCrowded ends a transaction that others come in between again and again.
 var errCrowded = errors.New("views: too many conflicts")

@@ -87,6 +87,12 @@ func (x *Index) tidy(tx kv.Tx, snap kv.ReadTx, n int, bound []byte) (last []byte
 			return nil, err
 		}
 	}
+	var rows []Weight
+	if settle {
+		if rows, err = x.weighParts(snap, n, parts, next); err != nil {
+			return nil, err
+		}
+	}
 	var moved Weight
 	gains := make([]Weight, len(parts))
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -100,15 +106,7 @@ func (x *Index) tidy(tx kv.Tx, snap kv.ReadTx, n int, bound []byte) (last []byte
 		if !settle {
 			continue
 		}
-		end := next
-		if i+1 < len(parts) {
-			end = parts[i+1].key
-		}
-		rows, err := x.between(snap, n-1, p.key, end)
-		if err != nil {
-			return nil, err
-		}
-		found := rows.Sub(p.weight).Sub(gains[i]) // when it was made
+		found := rows[i].Sub(p.weight).Sub(gains[i]) // when it was made
 		gains[i] = gains[i].Add(found)
 		moved = moved.Add(found)
 	}
@@ -126,6 +124,37 @@ func (x *Index) tidy(tx kv.Tx, snap kv.ReadTx, n int, bound []byte) (last []byte
 		x.add(tx, concat(x.level(n), p.key), mark, gains[i])
 	}
 	return last, nil
+}
+
+// weighParts weighs the rows of the parts but the first, up to next, in one range: the rows of level 1, and on others the weights of the
+// level below, where all of these boundaries are settled.
+func (x *Index) weighParts(snap kv.ReadTx, n int, parts []stretchPart, next []byte) ([]Weight, error) {
+	sums := make([]Weight, len(parts))
+	prefix := x.Rows
+	if n > 1 {
+		prefix = x.level(n - 1)
+	}
+	it := snap.Range(concat(prefix, parts[1].key), rangeEnd(prefix, next), kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	at := 1
+	for it.Next() {
+		key := it.Key()[len(prefix):]
+		for at+1 < len(parts) && bytes.Compare(parts[at+1].key, key) <= 0 {
+			at++
+		}
+		w := Weight{Rows: 1}
+		switch {
+		case n > 1:
+			w, _ = Parse(it.Value())
+		case x.wide():
+			var err error
+			if w, err = x.Weigh(key, it.Value()); err != nil {
+				return nil, err
+			}
+		}
+		sums[at] = sums[at].Add(w)
+	}
+	return sums, it.Err()
 }
 
 func maxKey(a, b []byte) []byte {
