@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"slices"
+	"strconv"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -60,6 +61,49 @@ func ParseDefinition(body ejson.Value) (*Definition, error) {
 	}
 	return d, d.read(given)
 }
+
+// AutoDefaults are what new indexes over all fields have where their requests say nothing.
+type AutoDefaults struct {
+	Exclude       []string
+	Depth, Values int
+}
+
+// Complete gives an index of type "auto" what its request left to the defaults. What is fieldindex's own default is not written down.
+func (d *Definition) Complete(defaults AutoDefaults) error {
+	if !d.auto {
+		return nil
+	}
+	given, err := ejson.Parse(d.given)
+	if err != nil {
+		return err
+	}
+	set := func(member string, value []byte) {
+		if _, ok := given.Get(member); !ok && err == nil {
+			d.given = appendWith(nil, given, member, value)
+			given, err = ejson.Parse(d.given)
+		}
+	}
+	if n := defaults.Depth; n != fieldindex.DefaultDepth && n > 0 {
+		set(fieldindex.MemberDepth, strconv.AppendInt(nil, int64(min(n, fieldindex.MaxDepth)), 10))
+	}
+	if n := defaults.Values; n != fieldindex.DefaultValues && n > 0 {
+		set(fieldindex.MemberValues, strconv.AppendInt(nil, int64(min(n, fieldindex.MaxValues)), 10))
+	}
+	if len(defaults.Exclude) > 0 {
+		b := []byte{'['}
+		for i, field := range defaults.Exclude {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = ejson.AppendString(b, field)
+		}
+		set(fieldindex.MemberExclude, append(b, ']'))
+	}
+	return err
+}
+
+// Auto tells whether the index is over all fields.
+func (d *Definition) Auto() bool { return d.auto }
 
 // read checks the definition itself.
 func (d *Definition) read(given ejson.Value) error {

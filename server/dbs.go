@@ -88,7 +88,10 @@ func (c *Call) createDatabase(name string) error {
 			return err
 		}
 	}
-	return c.srv.store.Create(c.Context(), name, options)
+	if err := c.srv.store.Create(c.Context(), name, options); err != nil {
+		return err
+	}
+	return c.srv.addDefaultIndex(c.Context(), name)
 }
 
 // createOptions reads n, q, placement, engine and partitioned.

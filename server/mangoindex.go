@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/fieldindex"
 )
 
 // listIndexes serves GET /{db}/_index.
@@ -23,6 +24,12 @@ func listIndexes(c *Call) error {
 	if err != nil {
 		return err
 	}
+	var auto []fieldindex.Status
+	if slices.ContainsFunc(list, func(ix *mango.Index) bool { return ix.Kind == mango.KindAuto }) {
+		if auto, err = c.autoStatus(); err != nil {
+			return err
+		}
+	}
 	b := strconv.AppendInt([]byte(`{"total_rows":`), int64(len(list)), 10)
 	b = append(b, `,"indexes":[`...)
 	list = list[min(skip, int64(len(list))):]
@@ -30,7 +37,9 @@ func listIndexes(c *Call) error {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = ix.AppendJSON(b)
+		if b = ix.AppendJSON(b); ix.Kind == mango.KindAuto {
+			b = append(appendAutoStatus(b[:len(b)-1], auto, ix.DDoc, ix.Name), '}')
+		}
 	}
 	return c.JSON(http.StatusOK, append(b, "]}"...))
 }
@@ -68,6 +77,9 @@ func createIndex(c *Call) error {
 		return err
 	}
 	definition, err := mango.ParseDefinition(request)
+	if err == nil {
+		err = definition.Complete(autoDefaults(c.srv.config))
+	}
 	if err != nil {
 		return err
 	}
@@ -101,11 +113,16 @@ func createIndex(c *Call) error {
 			return errSavingDesign(refused)
 		}
 		result = "created"
-		c.awaitIndex(definition)
+		if !definition.Auto() {
+			c.awaitIndex(definition)
+		}
 	}
 	b := append(append([]byte(`{"result":"`), result...), `","id":`...)
 	b = ejson.AppendString(b, definition.DDoc)
 	b = ejson.AppendString(append(b, `,"name":`...), definition.Name)
+	if definition.Auto() {
+		b = ejson.AppendString(append(b, `,"state":`...), autoState(c.awaitAuto()))
+	}
 	return c.JSON(http.StatusOK, append(b, '}'))
 }
 

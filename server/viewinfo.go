@@ -23,7 +23,11 @@ func getDesignInfo(c *Call) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, appendDesignInfo(nil, i))
+	b, err := c.appendAutoInfo(appendDesignInfo(nil, i))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, b)
 }
 
 func appendDesignInfo(b []byte, i *views.Info) []byte {

@@ -70,6 +70,7 @@ func (m *member) levelsKey() string {
 
 // planLevels decides how a new index begins: with levels if there is little to do, or if writers share it.
 func (v *Views) planLevels(s *storage.Snapshot, m *member) error {
+	m.rec.levelHeight, m.rec.levelFan = v.opts.Levels.Shape()
 	m.rec.setSlots(m.def.reduces)
 	pending, err := s.WithoutConflicts().Pending(storage.Seq{}) // an estimate: no writer must make it run again
 	m.rec.levels = m.def.interactive || pending <= largeUpdate
@@ -78,7 +79,6 @@ func (v *Views) planLevels(s *storage.Snapshot, m *member) error {
 
 // setSlots gives reduce functions slots; those that have one keep it.
 func (r *record) setSlots(sources []string) {
-	r.levelHeight, r.levelFan = levels.DefaultConfig.Levels, levels.DefaultConfig.Fan
 	next := uint32(1)
 	for _, s := range r.slots {
 		next = max(next, s.number+1)

@@ -18,7 +18,8 @@ type pass struct {
 
 	size    atomic.Int64 // documents of the next batch
 	most    atomic.Int64 // what size may grow to
-	part    int          // documents of a transaction at most
+	largest int          // setting: documents of a transaction at most
+	part    int          // and as it turned out
 	scratch []byte       // of the reader
 }
 
@@ -39,9 +40,10 @@ const (
 
 // bring brings the members to the end of the feed.
 func (p *pass) bring(ctx context.Context) error {
-	p.size.Store(firstBatch)
-	p.most.Store(largeBatch)
-	p.part = largeBatch
+	p.largest = p.v.batchSize()
+	p.size.Store(int64(min(firstBatch, p.largest)))
+	p.most.Store(int64(p.largest))
+	p.part = p.largest
 	since := p.members[0].rec.seq
 	for _, m := range p.members {
 		if seqLess(m.rec.seq, since) {
@@ -143,7 +145,7 @@ func (p *pass) adapt(took time.Duration, parts, docs int) {
 		p.size.Store(min(size*2, p.most.Load()))
 	}
 	if parts == 1 {
-		p.part = min(2*p.part, largeBatch)
+		p.part = min(2*p.part, p.largest)
 	}
 }
 

@@ -31,6 +31,10 @@ type Options struct {
 	// beyond has no rows and an entry in the index's errors. 0 is no limit, unless the store has one for keys and values: then
 	// it is 8 KB, 64 KB and 64 KB.
 	MaxKey, MaxValue, MaxKeys int
+	// BatchSize is the greatest number of changes that a transaction of a build takes; nil or below 1: 2000. It may change at any time.
+	BatchSize func() int
+	// Levels is the shape of what is kept above the rows of new indexes; a member that is 0 or not possible: levels.DefaultConfig's.
+	Levels levels.Config
 	// ReduceLimit is query_server_config/reduce_limit: "true" (also if nil), "false" or "log". It may change at any time.
 	ReduceLimit func() string
 	// DesignChanged is called in every transaction that changes a design document, nil for nothing.
@@ -112,6 +116,16 @@ func (l *limits) lower(key, value, keys int) {
 			*p.have = *p.most
 		}
 	}
+}
+
+// batchSize is how many changes a transaction of a build takes at most.
+func (v *Views) batchSize() int {
+	if v.opts.BatchSize != nil {
+		if n := v.opts.BatchSize(); n > 0 {
+			return n
+		}
+	}
+	return largeBatch
 }
 
 // workers is how many batches are on their way at a time.

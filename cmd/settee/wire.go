@@ -21,6 +21,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
+	"github.com/settee-db/settee/views/levels"
 )
 
 // This file is the only place that composes the packages.
@@ -76,6 +77,9 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js, DesignChanged: func(tx *storage.Tx) error { return a.warmer.DesignChanged(tx) },
 		Languages:   map[string]views.Language{mango.Language: mango.Views{}},
 		ReduceLimit: func() string { return a.config.String("query_server_config", "reduce_limit") },
+		MaxKey:      a.viewSetting("key_size_limit"), MaxKeys: a.viewSetting("keys_size_limit"), MaxValue: a.viewSetting("value_size_limit"),
+		BatchSize: func() int { return a.viewSetting("batch_size") },
+		Levels:    levels.Config{Levels: a.viewSetting("level_count"), Fan: a.viewSetting("level_fan")},
 	}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -127,6 +131,11 @@ func prepareDatabases(ctx context.Context, s *storage.Store, users string) error
 
 // sharedEngines are those whose store other processes may have open at the same time.
 var sharedEngines = map[string]bool{"fdb": true}
+
+// viewSetting is a number of the section couch_views, 0 for none.
+func (a *app) viewSetting(key string) int {
+	return int(max(0, min(a.config.Int("couch_views", key, 0), 1<<31-1)))
+}
 
 func openJobs(ctx context.Context, store kv.Store, engine string, log *slog.Logger) (*jobs.Queue, error) {
 	return jobs.Open(ctx, jobs.Options{

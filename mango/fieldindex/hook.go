@@ -14,7 +14,11 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-const designPrefix = "_design/"
+// designPrefix begins the ids of design documents, designBehind follows them.
+const (
+	designPrefix = "_design/"
+	designBehind = "_design0"
+)
 
 // Indexes keeps the indexes of all databases. It is a storage.Indexer. Its methods are safe for concurrent use.
 type Indexes struct {
@@ -116,18 +120,40 @@ func (x *Indexes) upgrade(tx *storage.Tx, reg *registry) (*registry, error) {
 	return next, x.put(tx, next, gone)
 }
 
-// put writes a registry that changed, drops the rows of indexes that are gone, and queues the build of those that are new.
+// put writes a registry that changed, which is the caller's, drops the rows of indexes that are gone, and queues the build of those
+// that are new. In a database without documents there is nothing to build.
 func (x *Indexes) put(tx *storage.Tx, reg *registry, gone []uint64) error {
 	p := placeOf(tx)
+	if !reg.ready() {
+		empty, err := isEmpty(tx.Snapshot())
+		if err != nil {
+			return err
+		}
+		for i := range reg.indexes {
+			reg.indexes[i].ready = reg.indexes[i].ready || empty
+		}
+	}
 	tx.KV().Set(p.registry(), reg.append(nil))
 	for _, number := range gone {
 		base := p.index(number)
 		tx.KV().ClearRange(base, append(base[:len(base):len(base)], 0xff))
 	}
-	for i := range reg.indexes {
-		if !reg.indexes[i].ready {
-			return x.queueBuild(tx)
-		}
+	if !reg.ready() {
+		return x.queueBuild(tx)
 	}
 	return nil
+}
+
+// isEmpty tells whether a database has no documents but design documents.
+func isEmpty(s *storage.Snapshot) (bool, error) {
+	empty := true
+	for _, o := range []storage.RangeOptions{
+		{Limit: 1, End: storage.Bound{ID: designPrefix, Set: true, Exclusive: true}},
+		{Limit: 1, Start: storage.Bound{ID: designBehind, Set: true}},
+	} {
+		if err := s.AllDocs(o, func(*storage.ListRow) error { empty = false; return nil }); err != nil {
+			return false, err
+		}
+	}
+	return empty, nil
 }

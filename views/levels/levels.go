@@ -15,6 +15,24 @@ type Config struct {
 	Sums   bool // sums of integers are kept next to the counts: some reduce function is _sum
 }
 
+// The greatest number of levels, and the greatest fan.
+const (
+	MaxLevels = 10
+	MaxFan    = 255
+)
+
+// Shape gives the number of levels and the fan, with what DefaultConfig has instead of what cannot be.
+func (c Config) Shape() (count, fan int) {
+	count, fan = c.Levels, c.Fan
+	if count < 1 || count > MaxLevels {
+		count = DefaultConfig.Levels
+	}
+	if fan < 2 || fan > MaxFan {
+		fan = DefaultConfig.Fan
+	}
+	return count, fan
+}
+
 // DefaultConfig is the shape for new indexes, but for Sums.
 var DefaultConfig = Config{Levels: 4, Fan: 32}
 
