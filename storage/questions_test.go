@@ -200,7 +200,11 @@ func TestNoQuestions(t *testing.T) {
 	o.validates, o.indexes = false, false
 	store.Reset()
 	put(t, db, "a", "", "{}")
-	want(t, "one write", store.Reset(), latencykv.Counts{RoundTrips: 8, Updates: 1, Runs: 1, Commits: 1})
+	trips := store.Counts().RoundTrips
+	want(t, "one write", store.Reset(), latencykv.Counts{RoundTrips: trips, Updates: 1, Runs: 1, Commits: 1})
+	if trips > 8 { // 6, and more where the sequence index looks how full its blocks are
+		t.Errorf("%d round trips", trips)
+	}
 	o.validates = true
 	put(t, db, "b", "", "{}")
 	if c := store.Reset(); c.Runs != 2 || c.Commits != 1 {
