@@ -107,8 +107,15 @@ func (b *batch) edit(g editGroup, e *docEdit, checked []validatedEdit) (err erro
 	if e.partitionFull, err = b.partitionFull(g.id); err != nil {
 		return err
 	}
+	if len(g.edits) > 1 && !b.mode.checked && !b.mode.replicated {
+		written, err := b.t.written()
+		if err != nil {
+			return err
+		}
+		b.mode.checked = !written
+	}
 	pending := checked[0].pending
-	for _, i := range g.edits[1:] { // it may build on the one before
+	for _, i := range g.edits[1:] {
 		v, err := b.validateNext(e, b.docs[i])
 		if err != nil {
 			return err

@@ -115,8 +115,10 @@ func (e *docEdit) interactive(doc *compat.Document, v *validatedEdit) (EditResul
 	return EditResult{ID: doc.ID, Rev: leaf.Rev}, nil
 }
 
-// written tells whether the database was ever written to. An edit of an unknown revision of an unknown document is a conflict in
-// one that was not, and makes a revision below a missing parent in all others: couch_db_updater's fold over an empty tree.
+// written tells whether the database was ever written to. CouchDB does not know the validation functions of one that was not, and so looks at
+// the stored documents first as if there were some (couch_db:before_docs_update; see editMode.checked): an edit of an unknown revision is
+// a conflict, also where another edit of the same request is about to make that revision. In all others it makes a revision below a
+// missing parent (couch_db_updater's fold over an empty tree), or builds on the other edit.
 func (t *dbTx) written() (bool, error) {
 	counts, err := readCounters(t.tx.Snapshot(), [][]byte{t.keys.stat(nil, statUpdates)})
 	return err != nil || counts[0] > 0, err

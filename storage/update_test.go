@@ -76,6 +76,15 @@ func TestReplicatedEdits(t *testing.T) {
 
 func TestSameDocumentTwice(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
+		first, second := "1-7a7e4b29f3af401e69b6f86e4c26b727", "2-d9b15b235a7d0afdfe6058d5fb8afbd1"
+		chain := []*compat.Document{doc(t, "c", "", `{"v":1}`), deleted(t, "c", first), doc(t, "c", "", `{"v":2}`)}
+		want(t, "in a database never written to", update(t, db, UpdateOptions{}, chain...), []string{first, "conflict", "conflict"})
+		for _, d := range chain {
+			d.ID = "d"
+		}
+		want(t, "edits that build on each other", update(t, db, UpdateOptions{}, chain...), []string{first, second, "3-67738dadce07b296ee5510c66239e11b"})
+		want(t, "a tombstone is no parent", update(t, db, UpdateOptions{}, doc(t, "e", "", `{"v":1}`), deleted(t, "e", first), doc(t, "e", first, `{"v":2}`),
+			deleted(t, "e", second)), []string{first, second, "conflict", "conflict"})
 		got := update(t, db, UpdateOptions{}, doc(t, "b", "", `{"v":1}`), doc(t, "a", "", `{}`), doc(t, "b", "", `{"v":2}`),
 			doc(t, "b", "1-7a7e4b29f3af401e69b6f86e4c26b727", `{"v":2}`))
 		want(t, "results", got, "[1-7a7e4b29f3af401e69b6f86e4c26b727 1-967a00dff5e02add41819138abb3284d conflict 2-d0df861eb528e79690cd2ff3c4d394f3]")
