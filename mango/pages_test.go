@@ -1,7 +1,11 @@
 package mango_test
 
 import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -77,6 +81,7 @@ func (p *pager) run(t *testing.T) {
 	}
 	p.put(t, "huge", `{"a":1,"b":[`+strings.Repeat("1,", 6000)+`1]}`)
 	p.ready(t)
+	p.build(t)
 	p.views, p.fields = p.src.Views, p.src.Fields
 	p.stable = maps.Clone(p.docs)
 	for range 40 {
@@ -302,4 +307,63 @@ func TestBookmarkOfAnIndexThatIsGone(t *testing.T) {
 			t.Errorf("%s: without the index: %v", request, err)
 		}
 	}
+}
+
+// FuzzHostileBookmark: a bookmark that is whole, whatever it says, is gone on from or refused.
+func FuzzHostileBookmark(f *testing.F) {
+	w := newAutoWorld(f, memkv.New())
+	w.define(f, "_design/json", jsonIndexes[0])
+	for i := range 40 {
+		w.put(f, fmt.Sprintf("doc%02d", i), fmt.Sprintf(`{"a":%d,"b":["x%d","y"]}`, i%3, i%5))
+	}
+	w.ready(f)
+	w.build(f)
+	requests := []string{
+		`"selector":{"a":1},"use_index":"json"`, `"selector":{"a":1},"use_index":"auto"`, `"selector":{"a":{"$gt":0}},"sort":[{"a":"desc"}]`, `"selector":{"_id":"doc01"}`,
+		`"selector":{"$or":[{"b":{"$elemMatch":{"$eq":"y"}}},{"a":2}]},"use_index":"auto"`, `"selector":{"b":{"$gt":0}},"sort":["b","a"]`,
+	}
+	find := func(request, bookmark string) (string, error) {
+		body, err := ejson.Parse(fmt.Appendf(nil, `{%s,"limit":4,"bookmark":%q}`, request, bookmark))
+		if err != nil {
+			return "", nil
+		}
+		req, err := mango.ParseRequest(body, mango.Defaults{Limit: 25})
+		if err != nil {
+			return "", err
+		}
+		plan, err := mango.NewPlan(req, w.indexes, false, false)
+		if err != nil || plan.Nothing() {
+			return "", err
+		}
+		answer, err := plan.Find(context.Background(), w.src, func([]byte) error { return nil })
+		if err != nil {
+			return "", err
+		}
+		return answer.Bookmark, nil
+	}
+	for _, request := range requests {
+		bookmark, err := find(request, "")
+		ok(f, err)
+		raw, err := base64.RawURLEncoding.DecodeString(bookmark)
+		ok(f, err)
+		place := string(raw[5:])
+		f.Add(place)
+		f.Add(strings.Replace(place, "doc", "", 1))
+		f.Add(strings.Replace(place, ",", ",-1,", 1))
+		f.Add(strings.Replace(place, "[", "[[],", 1))
+		f.Add(strings.Replace(place, `["`, `["_`, 1))
+	}
+	for _, place := range []string{`[]`, `[1]`, `["x","y"]`, `[{},""]`, `[[1,"AAAA"],"","auto","_design/auto","all","x","y"]`, `[[4294967295,""],""]`} {
+		f.Add(place)
+	}
+	f.Fuzz(func(t *testing.T, place string) {
+		raw := binary.BigEndian.AppendUint32([]byte{0x81}, crc32.ChecksumIEEE([]byte(place)))
+		bookmark := base64.RawURLEncoding.EncodeToString(append(raw, place...))
+		for _, request := range requests {
+			_, err := find(request, bookmark)
+			if e, is := compat.AsError(err); err != nil && (!is || e.Word() != "invalid_bookmark" && e.Word() != "query_parse_error") {
+				t.Fatalf("%s with %q: %v", request, place, err)
+			}
+		}
+	})
 }
