@@ -237,7 +237,7 @@ func replacedBy(leaves []leafRecord, doc *compat.Document, replicated bool) *lea
 	return nil
 }
 
-// loadEntries reads the entries of leaves in one round trip.
+// loadEntries reads the entries of leaves together, with the bodies that are apart where hooks are going to see them.
 func (b *batch) loadEntries(leaves []*leafRecord, owners []*docEdit) error {
 	if len(leaves) == 0 {
 		return nil
@@ -262,7 +262,7 @@ func (b *batch) loadEntries(leaves []*leafRecord, owners []*docEdit) error {
 		owners[i].remember(l.Rev, &e)
 		entries[i] = &e
 	}
-	return b.t.complete(false, entries...)
+	return b.t.complete(b.index != nil || b.mode.validates(), entries...)
 }
 
 // partitionFull tells whether the document's partition has reached couchdb/max_partition_size. The size is read without a

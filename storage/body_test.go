@@ -288,3 +288,35 @@ func TestRoundTripsOfLargeBodies(t *testing.T) {
 		}
 	}
 }
+
+// TestHooksSeeLargeBodies: validation and indexes are given documents that are apart, and those of a request are read together.
+func TestHooksSeeLargeBodies(t *testing.T) {
+	remote := latencykv.New(memkv.New(), latencykv.Options{})
+	s := openStore(t, remote)
+	var changes []string
+	s.SetHooks(Hooks{Indexer: recorder{&changes}})
+	must(t, s.Create(t.Context(), "db", CreateOptions{}))
+	db := s.DB("db")
+	revs := make([]compat.Rev, 20)
+	var trips int64
+	for _, fill := range []string{"a", "b"} {
+		docs := make([]*compat.Document, len(revs))
+		for i := range docs {
+			docs[i] = sized(fmt.Sprintf("%02d", i), revs[i], 100_000, fill)
+		}
+		remote.Reset()
+		results, err := db.Update(t.Context(), docs, UpdateOptions{})
+		must(t, err)
+		trips = remote.Reset().RoundTrips
+		for i, r := range results {
+			revs[i] = r.Rev
+		}
+	}
+	if trips > 12 {
+		t.Errorf("%d round trips for 20 updates", trips)
+	}
+	for i, c := range changes {
+		want(t, "change", c, fmt.Sprintf(`%02d {"s":"%s"} {"s":"%s"}`, i, strings.Repeat("a", 99_992), strings.Repeat("b", 99_992)))
+	}
+	want(t, "changes", len(changes), 20)
+}
