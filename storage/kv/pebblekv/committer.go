@@ -27,6 +27,7 @@ type committer struct {
 	failure  *failure
 	watches  *txn.Watches
 	publish  func(*snapshot)
+	oldest   func() uint64 // version at which the oldest running transaction began
 	stats    *stats
 	done     chan struct{} // closed when both goroutines have ended
 
@@ -105,7 +106,7 @@ func (c *committer) build(taken []*request) (*group, error) {
 	}
 	g.batch = c.db.NewBatch()
 	c.builder.group = g
-	c.builder.conflicts.rotate()
+	c.builder.conflicts.rotate(c.oldest())
 	for i, q := range taken {
 		if q.turn != nil {
 			g.turn = q
@@ -194,7 +195,7 @@ func (c *committer) answer(g *group) {
 		q.done <- outcome{}
 	}
 	for _, q := range g.conflicts {
-		q.done <- outcome{conflict: true}
+		q.done <- outcome{conflict: true, lost: q.lost}
 	}
 	if g.turn != nil {
 		g.turn.done <- outcome{}

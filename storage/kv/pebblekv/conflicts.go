@@ -2,15 +2,19 @@ package pebblekv
 
 import (
 	"hash/maphash"
+	"slices"
 	"time"
 )
 
-// The window of commits that a transaction can be checked against. Two generations are kept, so the window is one to
-// two generations long. A generation ends when it has generationMaxKeys, or after generationAge if it is worth it.
+// The window of commits that a transaction can be checked against is kept in generations. One ends when it has
+// generationMaxKeys, or after generationAge if it is worth it. The two youngest are always kept, older ones as long as a running
+// transaction began before them, up to maxGenerations: about 70 MB of keys. A transaction that is older than that gets a turn.
 const (
 	generationMinKeys = 20_000
-	generationMaxKeys = 200_000
+	generationMaxKeys = 150_000
 	generationAge     = 5 * time.Second
+	minGenerations    = 2
+	maxGenerations    = 4
 )
 
 // maxRun bounds the keys of a merged run: merging further would cost the committer more than looking at some runs more.
@@ -21,14 +25,13 @@ const maxRun = 4096
 // are looked at. Only the committer uses it.
 type conflictSet struct {
 	seed      maphash.Seed
-	current   generation
-	previous  generation
-	floor     uint64 // what was written at or below this version is forgotten
+	all       []generation // oldest first; what is written comes into the last one
+	floor     uint64       // what was written at or below this version is forgotten
 	minKeys   int
 	maxKeys   int
 	scratch   []*run
 	clock     func() time.Time
-	startedAt time.Time // of the current generation
+	startedAt time.Time // of the last generation
 }
 
 // generation is what was written in one part of the window.
@@ -39,10 +42,13 @@ type generation struct {
 	newest uint64
 }
 
+func newGeneration(newest uint64) generation {
+	return generation{keys: map[uint64]uint64{}, newest: newest}
+}
+
 func newConflictSet(seed maphash.Seed, floor uint64) *conflictSet {
 	c := &conflictSet{seed: seed, floor: floor, minKeys: generationMinKeys, maxKeys: generationMaxKeys, clock: time.Now}
-	c.current = generation{keys: map[uint64]uint64{}, newest: floor}
-	c.previous = generation{newest: floor}
+	c.all = []generation{newGeneration(floor)}
 	c.startedAt = c.clock()
 	return c
 }
@@ -77,8 +83,10 @@ func (c *conflictSet) keyUnchanged(key string, since uint64) bool {
 }
 
 func (c *conflictSet) keyWritten(hash uint64, key string, since uint64, young []*run) bool {
-	if c.current.keys[hash] > since || c.previous.keys[hash] > since {
-		return true
+	for i := len(c.all) - 1; i >= 0 && c.all[i].newest > since; i-- {
+		if c.all[i].keys[hash] > since {
+			return true
+		}
 	}
 	for _, r := range young {
 		if r.newestRange > since && r.keyWrittenIn(key, since) {
@@ -91,9 +99,10 @@ func (c *conflictSet) keyWritten(hash uint64, key string, since uint64, young []
 // youngRuns returns the runs that hold a version above since. The slice is good until the next call.
 func (c *conflictSet) youngRuns(since uint64) []*run {
 	c.scratch = c.scratch[:0]
-	for _, g := range []*generation{&c.current, &c.previous} {
-		for i := len(g.runs) - 1; i >= 0 && g.runs[i].newest > since; i-- {
-			c.scratch = append(c.scratch, &g.runs[i])
+	for n := len(c.all) - 1; n >= 0 && c.all[n].newest > since; n-- {
+		runs := c.all[n].runs
+		for i := len(runs) - 1; i >= 0 && runs[i].newest > since; i-- {
+			c.scratch = append(c.scratch, &runs[i])
 		}
 	}
 	return c.scratch
@@ -104,7 +113,7 @@ func (c *conflictSet) add(r run, hashes []uint64) {
 	if r.len() == 0 {
 		return
 	}
-	g := &c.current
+	g := &c.all[len(c.all)-1]
 	for _, hash := range hashes {
 		g.keys[hash] = r.newest
 	}
@@ -122,15 +131,20 @@ func (c *conflictSet) add(r run, hashes []uint64) {
 	g.runs = append(g.runs, r)
 }
 
-// rotate forgets the older half of the window when the younger one is complete. The committer calls it between groups.
-func (c *conflictSet) rotate() {
-	now := c.clock()
-	old := c.current.size >= c.minKeys && now.Sub(c.startedAt) >= generationAge
-	if !old && c.current.size < c.maxKeys {
-		return
+// rotate begins a new generation when the last one is complete, and forgets what no transaction needs that began at version oldest or
+// later. The committer calls it between groups.
+func (c *conflictSet) rotate(oldest uint64) {
+	now, last := c.clock(), &c.all[len(c.all)-1]
+	if last.size >= c.maxKeys || last.size >= c.minKeys && now.Sub(c.startedAt) >= generationAge {
+		c.all = append(c.all, newGeneration(last.newest))
+		c.startedAt = now
 	}
-	c.floor = c.previous.newest
-	c.previous = c.current
-	c.current = generation{keys: map[uint64]uint64{}, newest: c.previous.newest}
-	c.startedAt = now
+	n := max(0, len(c.all)-maxGenerations)
+	for n < len(c.all)-minGenerations && c.all[n].newest <= oldest {
+		n++
+	}
+	if n > 0 {
+		c.floor = c.all[n-1].newest
+		c.all = slices.Delete(c.all, 0, n)
+	}
 }

@@ -25,12 +25,16 @@ func TestConflictSet(t *testing.T) {
 		now := time.Unix(0, 0)
 		set.clock = func() time.Time { return now }
 		var model []run
-		version := uint64(10)
+		version, oldest := uint64(10), uint64(10)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			now = now.Add(time.Second)
 			if rapid.Bool().Draw(t, "new group") {
 				version++
-				set.rotate()
+				oldest = max(oldest, rapid.Uint64Range(10, version).Draw(t, "oldest"))
+				set.rotate(oldest)
+				if n := len(set.all); n > maxGenerations || set.floor > oldest && n < maxGenerations {
+					t.Fatalf("%d generations; what was written since %d is asked for, %d is forgotten", n, oldest, set.floor)
+				}
 			}
 			if rapid.IntRange(0, 2).Draw(t, "write") > 0 && version > 10 {
 				r := drawRun(t, key, span)
@@ -126,6 +130,6 @@ func BenchmarkConflictSet(b *testing.B) {
 		set.conflicts(reads, max(version, 3)-3)
 		w.setVersion(version)
 		set.add(w, hashes)
-		set.rotate()
+		set.rotate(version)
 	}
 }

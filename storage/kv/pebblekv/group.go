@@ -52,6 +52,7 @@ type builder struct {
 // error is about q alone if q is unreadable; otherwise the group is spoilt.
 func (b *builder) admit(q *request) (verdict, error) {
 	if !q.reads.empty() && b.conflicts.conflicts(&q.reads, q.since) {
+		q.lost = !b.conflicts.checkable(q.since)
 		return conflicting, nil
 	}
 	if b.mustWait(q) {

@@ -115,6 +115,7 @@ func (s *Store) newCommitter(version uint64, opts Options) *committer {
 		failure:  s.failure,
 		watches:  s.watches,
 		publish:  s.publish,
+		oldest:   func() uint64 { return s.updates.oldest(s.current.Load().version) },
 		stats:    &s.stats,
 	}
 }

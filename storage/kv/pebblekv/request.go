@@ -22,6 +22,7 @@ type request struct {
 	size    int          // about the bytes it adds to a group
 	retried bool         // goes before those that were not
 	turn    *turn        // not a transaction but the wish for a turn
+	lost    bool         // it began before the window of the conflict set
 
 	stamp kv.Versionstamp // once it is accepted
 	done  chan outcome    // gets the one answer
@@ -31,6 +32,7 @@ type request struct {
 type outcome struct {
 	err      error
 	conflict bool // run it again
+	lost     bool // what it read cannot be checked any more: it took too long
 }
 
 // readSet is what a transaction read: single keys with their hashes, and ranges.

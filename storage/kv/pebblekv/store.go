@@ -29,6 +29,7 @@ type Store struct {
 	seed      maphash.Seed
 	stats     stats
 	readers   runningReaders
+	updates   beginnings
 	readTime  time.Duration // how long a replaced snapshot can be read
 	flushes   atomic.Int64  // memtables written
 	closing   chan struct{} // closed by Close
@@ -60,11 +61,12 @@ func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionsta
 		return kv.Versionstamp{}, kv.ErrClosed
 	}
 	defer s.gate.leave()
-	for attempt := 0; ; attempt++ {
+	var p prospects
+	for {
 		if err := ctx.Err(); err != nil {
 			return kv.Versionstamp{}, err
 		}
-		stamp, again, err := s.attempt(ctx, fn, attempt)
+		stamp, again, err := s.attempt(ctx, fn, &p)
 		if !again {
 			return stamp, err
 		}
@@ -72,21 +74,27 @@ func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionsta
 }
 
 // attempt runs fn once and commits what it wrote; again tells that a read did not hold.
-func (s *Store) attempt(ctx context.Context, fn func(kv.Tx) error, attempt int) (stamp kv.Versionstamp, again bool, err error) {
+func (s *Store) attempt(ctx context.Context, fn func(kv.Tx) error, p *prospects) (stamp kv.Versionstamp, again bool, err error) {
 	var turn *turn
-	if attempt >= starvingAfter {
-		if turn, err = s.takeTurn(); err != nil {
+	if p.starving() {
+		if turn, err = s.takeTurn(p.turn()); err != nil {
 			return stamp, false, err
 		}
 		defer turn.end(nil)
 	}
+	began := time.Now()
 	t := transactions.Get().(*txn.Tx)
-	q, err := s.prepare(ctx, t, fn)
+	r := s.newReader(ctx, false)
+	since := r.Version()
+	s.updates.begin(since)
+	defer s.updates.end(since) // not before it is checked
+	q, err := s.prepare(ctx, t, r, fn)
 	if q == nil {
 		transactions.Put(t)
 		return stamp, false, err
 	}
-	q.retried = attempt > 0
+	q.retried = p.runs > 0
+	took := time.Since(began)
 	if turn == nil || !turn.end(q) {
 		s.committer.queue.put(q)
 	}
@@ -94,6 +102,7 @@ func (s *Store) attempt(ctx context.Context, fn func(kv.Tx) error, attempt int) 
 	if answered {
 		transactions.Put(t) // otherwise it may still be in the committer's hands
 	}
+	p.note(took, o.lost)
 	if o.err != nil || o.conflict {
 		return stamp, o.conflict, o.err
 	}
@@ -101,16 +110,17 @@ func (s *Store) attempt(ctx context.Context, fn func(kv.Tx) error, attempt int) 
 }
 
 // takeTurn waits until all commits that were before it are settled and the committer does nothing more.
-func (s *Store) takeTurn() (*turn, error) {
-	wish := &request{turn: newTurn(), retried: true, done: make(chan outcome, 1)}
+func (s *Store) takeTurn(length time.Duration) (*turn, error) {
+	wish := &request{turn: newTurn(length), retried: true, done: make(chan outcome, 1)}
 	s.committer.queue.put(wish)
 	o, _ := s.await(wish)
 	return wish.turn, o.err
 }
 
 // prepare runs fn and makes a request of what it wrote; nil if there is nothing to commit.
-func (s *Store) prepare(ctx context.Context, t *txn.Tx, fn func(kv.Tx) error) (*request, error) {
-	since, err := s.execute(ctx, t, fn)
+func (s *Store) prepare(ctx context.Context, t *txn.Tx, r *reader, fn func(kv.Tx) error) (*request, error) {
+	since := r.Version()
+	err := s.execute(t, r, fn)
 	if err != nil || t.ReadOnly() {
 		return nil, err
 	}
@@ -139,17 +149,15 @@ func (s *Store) await(q *request) (o outcome, answered bool) {
 	}
 }
 
-// execute runs fn on the current snapshot, whose version it returns. The snapshot is not needed for the commit.
-func (s *Store) execute(ctx context.Context, t *txn.Tx, fn func(kv.Tx) error) (uint64, error) {
-	r := s.newReader(ctx, false)
+// execute runs fn on the snapshot of r, which is not needed for the commit.
+func (s *Store) execute(t *txn.Tx, r *reader, fn func(kv.Tx) error) error {
 	defer r.close()
 	t.Reset(r)
-	since := r.Version()
 	err := fn(t)
 	if finishErr := t.Finish(); err == nil {
 		err = finishErr
 	}
-	return since, err
+	return err
 }
 
 // writable returns why a commit cannot be taken now, or nil.
