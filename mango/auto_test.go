@@ -244,6 +244,11 @@ func TestAutoFindsWhatPasses(t *testing.T) {
 		"memory": func() kv.Store { return memkv.New() },
 		"faults": func() kv.Store { return faultkv.New(memkv.New(), faultkv.Random(1, rates)) },
 		"limits": func() kv.Store { return kv.WithLimits(memkv.New(), kv.FDBLimits, time.Now) },
+		"others": func() kv.Store { // where the entries of larger documents do not fit a transaction
+			limits := kv.FDBLimits
+			limits.TransactionSize = 70_000
+			return faultkv.New(kv.WithLimits(memkv.New(), limits, time.Now), faultkv.Random(2, rates))
+		},
 		"pebble": func() kv.Store {
 			store, err := pebblekv.Open(t.TempDir(), pebblekv.Options{})
 			ok(t, err)

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -74,6 +76,30 @@ func TestEntriesBeyondATransaction(t *testing.T) {
 			}
 		}
 		w.empty()
+	}
+}
+
+// Documents that each fit are written in one request, whatever their entries take together.
+func TestBulkWithEntries(t *testing.T) {
+	for _, values := range []int{20, 200, 1000} {
+		w := newWorld(t, kv.WithLimits(memkv.New(), kv.FDBLimits, time.Now))
+		w.put("_design/auto", auto)
+		body, err := compat.NewBody([]byte(many(values)))
+		must(t, err)
+		docs := make([]*compat.Document, 64)
+		for i := range docs {
+			docs[i] = &compat.Document{ID: fmt.Sprintf("doc%02d", i), HasID: true, Body: body}
+		}
+		results, err := w.db.Update(t.Context(), docs, storage.UpdateOptions{})
+		must(t, err)
+		for i := range results {
+			if results[i].Err != nil {
+				t.Errorf("%d values: %v", values, results[i].Err)
+			}
+		}
+		if found, others := w.ids(); len(found)+len(others) != len(docs) || values < 1000 && len(others) > 0 {
+			t.Errorf("%d values: finds %d, others %d", values, len(found), len(others))
+		}
 	}
 }
 
