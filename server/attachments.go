@@ -21,8 +21,8 @@ func getAttachment(c *Call) error {
 	if err != nil {
 		return err
 	}
-	rev := q.Rev
-	d, err := c.open(c.DocID(), storage.OpenOptions{Rev: rev, Deleted: q.Deleted, NoBody: true})
+	// With latest a revision stands for the leaf that descends from it. Where there are several, CouchDB crashes (case_clause).
+	d, err := c.open(c.DocID(), storage.OpenOptions{Rev: q.Rev, Latest: q.Latest, Deleted: q.Deleted, NoBody: true})
 	if err != nil {
 		return c.missingIn(c.DocID(), err)
 	}

@@ -65,6 +65,8 @@ type RevInfo struct {
 type OpenOptions struct {
 	// Rev asks for this revision instead of the winner: a leaf, or an ancestor whose body is still stored.
 	Rev compat.Rev
+	// Latest, with Rev, reads the leaf that descends from it instead, of several the one that wins among them.
+	Latest bool
 	// Deleted accepts a deleted winner, which is otherwise the error compat.ErrDeleted.
 	Deleted bool
 

@@ -9,8 +9,8 @@ import (
 )
 
 // Open reads one revision of a document, the winner unless o.Rev asks for another one. The error is compat.ErrMissing for an
-// unknown document or revision, compat.ErrDeleted for a deleted winner without o.Deleted. With o.Rev only Revs is looked at of
-// the other options, as in CouchDB.
+// unknown document or revision, compat.ErrDeleted for a deleted winner without o.Deleted. With o.Rev only Revs and Latest are looked
+// at of the other options, as in CouchDB.
 func (db *DB) Open(ctx context.Context, id string, o OpenOptions) (*Document, error) {
 	var doc *Document
 	err := db.viewOn(ctx, func(d *dbRead) (err error) {
@@ -30,14 +30,28 @@ func (d *dbRead) openDoc(id string, o OpenOptions) (*Document, error) {
 	if o.Rev.IsZero() {
 		return d.openWinner(id, o)
 	}
-	results, err := d.openRevs(id, OpenRevsOptions{Revs: []compat.Rev{o.Rev}, Open: o})
+	results, err := d.openRevs(id, OpenRevsOptions{Revs: []compat.Rev{o.Rev}, Latest: o.Latest, Open: o})
 	if err != nil {
 		return nil, err
 	}
-	if results[0].Doc == nil {
+	var best *Document
+	for _, r := range results {
+		if r.Doc != nil && (best == nil || best.losesTo(r.Doc)) {
+			best = r.Doc
+		}
+	}
+	if best == nil {
 		return nil, compat.ErrMissing
 	}
-	return results[0].Doc, nil
+	return best, nil
+}
+
+// losesTo tells whether another leaf of the same document comes before this one in the order of winners.
+func (doc *Document) losesTo(other *Document) bool {
+	if doc.Deleted != other.Deleted {
+		return doc.Deleted
+	}
+	return doc.Rev.Compare(other.Rev) < 0
 }
 
 // OpenRevs reads several revisions of one document: those found ascending by (depth, hash), then the missing ones likewise, each

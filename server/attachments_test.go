@@ -1,0 +1,45 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// With latest=true a revision stands for the leaf that descends from it, as in couch_doc_open of chttpd_db.
+func TestAttachmentOfTheLatestRevision(t *testing.T) {
+	s := newTestServer(t)
+	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
+	put := func(query, data string) string {
+		w := do(s, "PUT", "/db/doc"+query, fmt.Sprintf(`{"_attachments":{"a":{"data":%q,"content_type":"text/plain"}}}`, data))
+		require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
+		var answer struct{ Rev string }
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+		return answer.Rev
+	}
+	first := put("", "b25l")
+	second := put("?rev="+first, "dHdv")
+	get := func(query string) string {
+		w := do(s, "GET", "/db/doc/a?"+query, "")
+		return fmt.Sprint(w.Code, " ", w.Body.String())
+	}
+	require.Equal(t, "200 one", get("rev="+first))
+	require.Equal(t, "200 two", get("latest=true&rev="+first))
+	require.Equal(t, "200 two", get("latest=true&rev="+second))
+	require.Equal(t, "200 two", get("latest=true"))
+	require.Equal(t, "404 {\"error\":\"not_found\",\"reason\":\"missing\"}\n", get("latest=true&rev=9-abc"))
+	line := func(depth int, revs string) string { return fmt.Sprintf(`"_revisions":{"start":%d,"ids":[%s%q]}`, depth, revs, first[2:]) }
+	replicate := func(doc string) {
+		w := do(s, "POST", "/db/_bulk_docs", `{"new_edits":false,"docs":[{"_id":"doc",`+doc+`}]}`)
+		require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
+	}
+	replicate(line(2, `"fff",`) + `,"_attachments":{"a":{"data":"dGhyZWU=","content_type":"text/plain"}}`)
+	require.Equal(t, "200 three", get("latest=true&rev="+first), "of several leaves that which wins")
+	require.Equal(t, "200 three", get("latest=true&rev=2-fff"))
+	replicate(line(3, `"bbb","fff",`) + `,"_deleted":true`)
+	require.Equal(t, "404 {\"error\":\"not_found\",\"reason\":\"Document is missing attachment\"}\n", get("latest=true&rev=2-fff"))
+	require.Equal(t, "200 two", get("latest=true&rev="+first), "a tombstone comes last")
+}

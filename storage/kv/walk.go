@@ -1,0 +1,83 @@
+package kv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+)
+
+// Row is an entry of the store.
+type Row struct{ Key, Value []byte }
+
+// walkBytes bounds the rows of a window of Walk; maxAged is how many snapshots in a row may be too old for a single window.
+const (
+	walkBytes = 1 << 20
+	maxAged   = 10
+)
+
+// Walk reads begin <= key < end in ascending order, in windows of at most so many rows, from as many snapshots as that takes: a check
+// of the whole store would outlive any of a store that limits their age. fn is called for each window, with a reader of the snapshot that
+// it is from, for what belongs to the rows. When fn fails with ErrTooOld it is called again with the same rows as a newer snapshot has
+// them, or with fewer; so it must change nothing before it is done. Rows are valid until fn returns. Its other errors end Walk.
+func Walk(ctx context.Context, s Store, begin, end []byte, rows int, fn func(r ReadTx, window []Row) error) error {
+	w := walk{begin: bytes.Clone(begin), end: end, most: rows, rows: rows, fn: fn}
+	for aged := 1; ; aged++ {
+		before := w.windows
+		err := s.View(ctx, w.read)
+		if !errors.Is(err, ErrTooOld) || ctx.Err() != nil {
+			return err
+		}
+		if w.windows > before {
+			aged = 0
+		}
+		if aged == maxAged {
+			return err
+		}
+		w.rows = max(1, w.rows/2)
+	}
+}
+
+type walk struct {
+	begin, end []byte
+	rows, most int
+	windows    int // done
+	window     []Row
+	fn         func(r ReadTx, window []Row) error
+}
+
+// read reads on in one snapshot.
+func (w *walk) read(r ReadTx) error {
+	it := r.Range(w.begin, w.end, RangeOptions{WantAll: true})
+	defer it.Close()
+	size := 0
+	w.window = w.window[:0]
+	for it.Next() {
+		w.window = append(w.window, Row{bytes.Clone(it.Key()), bytes.Clone(it.Value())})
+		size += len(it.Key()) + len(it.Value())
+		if len(w.window) < w.rows && size < walkBytes {
+			continue
+		}
+		if err := w.give(r); err != nil {
+			return err
+		}
+		size = 0
+	}
+	if err := it.Err(); err != nil {
+		return err
+	}
+	return w.give(r)
+}
+
+func (w *walk) give(r ReadTx) error {
+	n := len(w.window)
+	if n == 0 {
+		return nil
+	}
+	if err := w.fn(r, w.window); err != nil {
+		return err
+	}
+	w.begin = AppendKeyAfter(w.begin[:0], w.window[n-1].Key)
+	w.window, w.rows = w.window[:0], min(2*w.rows, w.most)
+	w.windows++
+	return nil
+}
