@@ -31,7 +31,9 @@ func TestAttachmentOfTheLatestRevision(t *testing.T) {
 	require.Equal(t, "200 two", get("latest=true&rev="+second))
 	require.Equal(t, "200 two", get("latest=true"))
 	require.Equal(t, "404 {\"error\":\"not_found\",\"reason\":\"missing\"}\n", get("latest=true&rev=9-abc"))
-	line := func(depth int, revs string) string { return fmt.Sprintf(`"_revisions":{"start":%d,"ids":[%s%q]}`, depth, revs, first[2:]) }
+	line := func(depth int, revs string) string {
+		return fmt.Sprintf(`"_revisions":{"start":%d,"ids":[%s%q]}`, depth, revs, first[2:])
+	}
 	replicate := func(doc string) {
 		w := do(s, "POST", "/db/_bulk_docs", `{"new_edits":false,"docs":[{"_id":"doc",`+doc+`}]}`)
 		require.Equal(t, http.StatusCreated, w.Code, w.Body.String())

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,10 +27,10 @@ func (v Violation) String() string {
 // maxViolations ends a check: what has so many needs no more.
 const maxViolations = 1000
 
-// Check reads the whole store and reports what breaks the invariants of this package, at most 1000 violations. It may run beside
-// writers, since each database is read from one snapshot; but where the store limits the time of a snapshot (Limits.ReadTime),
-// a database that is written to meanwhile can be reported wrongly. progress, if not nil, is told how many documents were looked
-// at, and about how many there are. The error is of the store, or ctx's.
+// Check reads the whole store and reports what breaks the invariants of this package, at most about 1000 violations. Where the store
+// limits the time of a snapshot (Limits.ReadTime) a database is read from several. So it may run beside writers, but what is the sum of
+// many documents, like a counter, is compared only in databases that nobody has written to since the first of their snapshots.
+// progress, if not nil, is told how many documents were looked at, and about how many there are. The error is of the store, or ctx's.
 func Check(ctx context.Context, store kv.Store, progress func(done, total int64)) ([]Violation, error) {
 	s := &Store{kv: store, limits: store.Limits()}
 	c := storeCheck{progress: progress}
@@ -43,6 +44,12 @@ func Check(ctx context.Context, store kv.Store, progress func(done, total int64)
 	for _, db := range databases {
 		check := newDBCheck(&c, db.name)
 		err := s.DB(db.name).viewOn(ctx, check.run)
+		if err == nil {
+			err = check.checkRanks(ctx, s.DB(db.name))
+		}
+		if err == nil {
+			c.addSums(check)
+		}
 		switch {
 		case errors.Is(err, errEnoughViolations):
 			return c.violations, nil
@@ -71,69 +78,98 @@ type checkedRecord struct {
 
 // records checks the database records and that there is nothing outside of databases, and returns the databases.
 func (c *storeCheck) records(ctx context.Context, s *Store) (databases []checkedRecord, err error) {
-	err = s.kv.View(ctx, func(r kv.ReadTx) error {
-		if databases, err = c.readRecords(r); err != nil {
-			return err
+	begin, end := children(rootKey(rootDBs))
+	owners := make(map[int64]string)
+	err = kv.Walk(ctx, s.kv, begin, end, mostAhead, func(r kv.ReadTx, window []kv.Row) error {
+		some := make([]checkedRecord, 0, len(window))
+		var broken []Violation
+		keys := [][]byte{rootKey(rootNextPrefix)}
+		for _, row := range window {
+			name, err := parseDBRecordKey(row.Key)
+			if err == nil {
+				var rec record
+				if rec, err = parseRecord(row.Value); err == nil {
+					some = append(some, checkedRecord{name, rec})
+					keys = append(keys, newSpace(rec.prefix).stat(nil, statDocCount), newSpace(rec.prefix).stat(nil, statDelCount))
+					continue
+				}
+			}
+			broken = append(broken, Violation{name, "", 11, err.Error()})
 		}
-		value, err := r.Get(rootKey(rootNextPrefix))
+		counts, err := readCounters(r, keys)
 		if err != nil {
 			return err
 		}
-		owners := make(map[int64]string)
-		for _, db := range databases {
-			if other, ok := owners[db.rec.prefix]; ok {
-				c.report(Violation{db.name, "", 11, "shares its prefix with " + other})
-			}
-			owners[db.rec.prefix] = db.name
-			if next := counter(value); db.rec.prefix < firstPrefix || db.rec.prefix >= next {
-				c.report(Violation{db.name, "", 11, fmt.Sprintf("prefix %d, but the next one is %d", db.rec.prefix, next)})
-			}
-			counts, err := readCounters(r, [][]byte{newSpace(db.rec.prefix).stat(nil, statDocCount), newSpace(db.rec.prefix).stat(nil, statDelCount)})
-			if err != nil {
-				return err
-			}
-			c.total += counts[0] + counts[1]
+		c.violations = append(c.violations, broken...)
+		for _, db := range some {
+			c.checkPrefix(db, counts[0], owners)
 		}
-		return c.strayKeys(r, owners)
+		for _, n := range counts[1:] {
+			c.total += n
+		}
+		databases = append(databases, some...)
+		return nil
 	})
-	return databases, err
+	if err != nil {
+		return nil, err
+	}
+	return databases, c.strayKeys(ctx, s, owners)
 }
 
-func (c *storeCheck) readRecords(r kv.ReadTx) (databases []checkedRecord, err error) {
+// checkPrefix checks that a database has a prefix of its own, below the next one to be given out.
+func (c *storeCheck) checkPrefix(db checkedRecord, next int64, owners map[int64]string) {
+	if other, ok := owners[db.rec.prefix]; ok {
+		c.report(Violation{db.name, "", 11, "shares its prefix with " + other})
+	}
+	owners[db.rec.prefix] = db.name
+	if db.rec.prefix < firstPrefix || db.rec.prefix >= next {
+		c.report(Violation{db.name, "", 11, fmt.Sprintf("prefix %d, but the next one is %d", db.rec.prefix, next)})
+	}
+}
+
+// strayKeys looks for keys with a prefix that no database has.
+func (c *storeCheck) strayKeys(ctx context.Context, s *Store, owners map[int64]string) error {
+	prefix := int64(firstPrefix)
+	return goOn(ctx, func() (advanced bool, err error) {
+		err = s.kv.View(ctx, func(r kv.ReadTx) error {
+			for ; ; prefix++ {
+				it := r.Range([]byte(newSpace(prefix)), []byte{0xff}, kv.RangeOptions{Limit: 1})
+				defer it.Close()
+				if !it.Next() {
+					return it.Err()
+				}
+				found, _, err := kv.ReadInt(it.Key())
+				if err != nil {
+					c.report(Violation{"", fmt.Sprintf("%q", it.Key()), 11, "a key that is no tuple of ours"})
+					return nil
+				}
+				if _, ok := owners[found]; !ok {
+					created, err := createdMeanwhile(r, found)
+					if err != nil {
+						return err
+					}
+					if !created {
+						c.report(Violation{"", fmt.Sprintf("%q", it.Key()), 11, "a key that belongs to no database"})
+					}
+				}
+				prefix, advanced = found, true
+			}
+		})
+		return advanced, err
+	})
+}
+
+// createdMeanwhile tells whether a database has the prefix by now.
+func createdMeanwhile(r kv.ReadTx, prefix int64) (bool, error) {
 	begin, end := children(rootKey(rootDBs))
 	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for it.Next() {
-		name, err := parseDBRecordKey(it.Key())
-		if err == nil {
-			var rec record
-			if rec, err = parseRecord(it.Value()); err == nil {
-				databases = append(databases, checkedRecord{name, rec})
-				continue
-			}
-		}
-		c.report(Violation{name, "", 11, err.Error()})
-	}
-	return databases, it.Err()
-}
-
-// strayKeys looks for keys with a prefix that no database has.
-func (c *storeCheck) strayKeys(r kv.ReadTx, owners map[int64]string) error {
-	for prefix := int64(firstPrefix); ; prefix++ {
-		it := r.Range([]byte(newSpace(prefix)), []byte{0xff}, kv.RangeOptions{Limit: 1})
-		defer it.Close()
-		if !it.Next() {
-			return it.Err()
-		}
-		var err error
-		if prefix, _, err = kv.ReadInt(it.Key()); err != nil {
-			c.report(Violation{"", fmt.Sprintf("%q", it.Key()), 11, "a key that is no tuple of ours"})
-			return nil
-		}
-		if _, ok := owners[prefix]; !ok {
-			c.report(Violation{"", fmt.Sprintf("%q", it.Key()), 11, "a key that belongs to no database"})
+		if rec, err := parseRecord(it.Value()); err == nil && rec.prefix == prefix {
+			return true, nil
 		}
 	}
+	return false, it.Err()
 }
 
 func (c *storeCheck) report(v Violation) { c.violations = append(c.violations, v) }
@@ -143,11 +179,16 @@ type dbCheck struct {
 	store  *storeCheck
 	name   string
 	phases []checkPhase
+	// sums are violations only if the database was not written to since first: they compare what different snapshots said.
+	sums  []Violation
+	first *Seq
+	moved bool
+	ahead readAhead
 
-	docs  docsCheck
-	feed  feedCheck
-	ranks ranksCheck
-	atts  attsCheck
+	docs docsCheck
+	feed feedCheck
+	atts attsCheck
+	rest restCheck
 }
 
 // checkPhase is a part of the check that can be called again to go on where it was.
@@ -159,7 +200,8 @@ type checkPhase struct {
 func newDBCheck(store *storeCheck, name string) *dbCheck {
 	c := &dbCheck{store: store, name: name}
 	c.docs.refs = make(map[string]*attachmentUse)
-	c.phases = []checkPhase{{1, c.checkDocs}, {5, c.checkCounters}, {4, c.checkFeed}, {6, c.checkBlocks}, {6, c.checkRanks},
+	c.rest.partitions = make(map[string]*statDelta)
+	c.phases = []checkPhase{{1, c.checkDocs}, {5, c.checkCounters}, {4, c.checkFeed}, {6, c.checkBlocks},
 		{7, c.checkRefs}, {7, c.checkPending}, {7, c.checkBytes}, {12, c.checkLocals}, {12, c.checkRest}}
 	return c
 }
@@ -167,6 +209,10 @@ func newDBCheck(store *storeCheck, name string) *dbCheck {
 func (c *dbCheck) phase() checkPhase { return c.phases[0] }
 
 func (c *dbCheck) run(d *dbRead) error {
+	if err := c.notice(d); err != nil {
+		return err
+	}
+	c.ahead.begin()
 	for len(c.phases) > 0 {
 		if err := c.phases[0].run(d); err != nil {
 			return err
@@ -180,6 +226,31 @@ func (c *dbCheck) run(d *dbRead) error {
 		c.phases = c.phases[1:]
 	}
 	return nil
+}
+
+// notice finds out whether the database was written to since the first snapshot.
+func (c *dbCheck) notice(d *dbRead) error {
+	last, err := d.updateSeq()
+	if err != nil {
+		return err
+	}
+	if c.first == nil {
+		c.first = &last.Seq
+	}
+	c.moved = c.moved || *c.first != last.Seq
+	return nil
+}
+
+// addSums reports what is wrong with sums.
+func (c *storeCheck) addSums(db *dbCheck) {
+	if !db.moved {
+		c.violations = append(c.violations, db.sums...)
+	}
+}
+
+// sum reports what is wrong with a sum, unless the database is written to.
+func (c *dbCheck) sum(invariant int, id, format string, args ...any) {
+	c.sums = append(c.sums, Violation{c.name, id, invariant, fmt.Sprintf(format, args...)})
 }
 
 func (c *dbCheck) violation(invariant int, id, format string, args ...any) {
@@ -207,4 +278,33 @@ func walk(d *dbRead, prefix []byte, cursor *[]byte, fn func(suffix, value []byte
 		d.advance()
 	}
 	return it.Err()
+}
+
+// walkWindows is walk for windows of keys, for checks that read more of each.
+func (c *dbCheck) walkWindows(d *dbRead, prefix []byte, cursor *[]byte, fn func(window []kv.Row) error) error {
+	begin, end := children(prefix)
+	if *cursor != nil {
+		begin = kv.AppendKeyAfter(nil, concat(prefix, *cursor))
+	}
+	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	for more := true; more; {
+		window := make([]kv.Row, 0, mostAhead)
+		for more = it.Next(); more; more = it.Next() {
+			window = append(window, kv.Row{Key: bytes.Clone(it.Key()[len(prefix):]), Value: bytes.Clone(it.Value())})
+			if len(window) >= c.ahead.rows {
+				break
+			}
+		}
+		if err := it.Err(); err != nil || len(window) == 0 {
+			return err
+		}
+		if err := fn(window); err != nil {
+			return err
+		}
+		*cursor = window[len(window)-1].Key
+		d.advance()
+		c.ahead.took(0)
+	}
+	return nil
 }

@@ -83,33 +83,66 @@ func (c *dbCheck) checkDocs(d *dbRead) error {
 			return err
 		}
 	}
-	for {
-		doc := docRows{}
-		found := false
-		for _, s := range streams {
-			if s.ok && (!found || s.id < doc.id) {
-				doc.id, found = s.id, true
+	for more := true; more; {
+		var docs []*docRows
+		for len(docs) < c.ahead.rows {
+			doc, err := nextDoc(d, streams)
+			if err != nil {
+				return err
 			}
+			if more = doc != nil; !more {
+				break
+			}
+			docs = append(docs, doc)
 		}
-		if !found {
-			return nil
-		}
-		if err := doc.read(d, streams); err != nil {
+		if err := c.checkSome(d, docs); err != nil {
 			return err
 		}
-		if err := c.checkDoc(d, &doc); err != nil {
-			return err
+		c.ahead.took(0)
+		if len(c.store.violations) > maxViolations {
+			return errEnoughViolations
 		}
+	}
+	return nil
+}
+
+// nextDoc takes the next document from the streams, nil at the end.
+func nextDoc(d *dbRead, streams [4]*idStream) (*docRows, error) {
+	doc := &docRows{}
+	found := false
+	for _, s := range streams {
+		if s.ok && (!found || s.id < doc.id) {
+			doc.id, found = s.id, true
+		}
+	}
+	if !found {
+		return nil, nil
+	}
+	return doc, doc.read(d, streams)
+}
+
+// checkSome checks a window of documents, whose rows of the changes feed it reads together.
+func (c *dbCheck) checkSome(d *dbRead, docs []*docRows) error {
+	keys := make([][]byte, len(docs))
+	for i, doc := range docs {
+		if n := len(doc.leaves); n > 0 {
+			keys[i] = d.keys.seqKey(nil, TagChanges, doc.leaves[n-1].seq)
+		}
+	}
+	rows, err := d.getPresent(keys)
+	if err != nil {
+		return err
+	}
+	for i, doc := range docs {
+		c.checkDoc(d, doc, rows[i])
 		c.docs.last, c.docs.begun = doc.id, true
 		d.advance()
 		if len(doc.leaves) > 0 {
 			c.store.done++
 			c.store.progress(c.store.done, max(c.store.total, c.store.done))
 		}
-		if len(c.store.violations) > maxViolations {
-			return errEnoughViolations
-		}
 	}
+	return nil
 }
 
 // read takes the document's rows from the streams.
@@ -184,16 +217,9 @@ func isObject(body []byte) bool {
 	return err == nil && v.Kind() == ejson.Object
 }
 
-// checkDoc checks one document. Only its last step changes what is kept, so that it can be repeated.
-func (c *dbCheck) checkDoc(d *dbRead, doc *docRows) error {
+// checkDoc checks one document; row is that of the changes feed.
+func (c *dbCheck) checkDoc(d *dbRead, doc *docRows, row []byte) {
 	n := len(doc.leaves)
-	var row []byte
-	if n > 0 {
-		var err error
-		if row, err = d.r.Get(d.keys.seqKey(nil, TagChanges, doc.leaves[n-1].seq)); err != nil {
-			return err
-		}
-	}
 	for _, detail := range doc.stray {
 		c.violation(2, doc.id, "%s", detail)
 	}
@@ -213,7 +239,6 @@ func (c *dbCheck) checkDoc(d *dbRead, doc *docRows) error {
 		c.violation(3, doc.id, "in the list of documents, but it has no live leaf")
 	}
 	c.sumUp(d, doc)
-	return nil
 }
 
 // checkLeaves checks the revision tree.

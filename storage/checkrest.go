@@ -23,7 +23,7 @@ func (c *dbCheck) checkCounters(d *dbRead) error {
 	}{{statDocCount, 5, "doc_count"}, {statDelCount, 5, "doc_del_count"}, {statExternal, 15, "external size"},
 		{statActive, 15, "active size"}, {statHistory, 13, "size of replaced revisions"}, {statHistoryRows, 13, "number of replaced revisions"}} {
 		if want := c.docs.sums[s.n]; stored[i] != want {
-			c.violation(s.invariant, "", "%s is %d, should be %d", s.name, stored[i], want)
+			c.sum(s.invariant, "", "%s is %d, should be %d", s.name, stored[i], want)
 		}
 	}
 	return c.checkPartitions(d)
@@ -31,9 +31,8 @@ func (c *dbCheck) checkCounters(d *dbRead) error {
 
 // checkPartitions compares the counters of the partitions.
 func (c *dbCheck) checkPartitions(d *dbRead) error {
-	stored := make(map[string]*statDelta)
-	var cursor []byte
-	err := walk(d, d.keys.sub(nil, TagPartStats), &cursor, func(suffix, value []byte) error {
+	stored := c.rest.partitions
+	err := walk(d, d.keys.sub(nil, TagPartStats), &c.rest.counters, func(suffix, value []byte) error {
 		name, rest, err := kv.ReadString(suffix)
 		if err != nil {
 			return corrupt("partition counter", err)
@@ -53,13 +52,13 @@ func (c *dbCheck) checkPartitions(d *dbRead) error {
 	}
 	for name, want := range c.docs.parts {
 		if got := stored[name]; got == nil || *got != *want {
-			c.violation(15, name, "counters of the partition are %v, should be %v", got, *want)
+			c.sum(15, name, "counters of the partition are %v, should be %v", got, *want)
 		}
 		delete(stored, name)
 	}
 	for name, got := range stored {
 		if *got != (statDelta{}) {
-			c.violation(15, name, "counters of a partition without documents: %v", *got)
+			c.sum(15, name, "counters of a partition without documents: %v", *got)
 		}
 	}
 	return nil
@@ -99,9 +98,9 @@ func (c *dbCheck) checkRefs(d *dbRead) error {
 		use := c.docs.refs[string(ref)]
 		switch {
 		case use == nil:
-			c.violation(7, fmt.Sprintf("%x", ref), "attachment has the count %d, but no entry names it", counter(value))
+			c.sum(7, fmt.Sprintf("%x", ref), "attachment has the count %d, but no entry names it", counter(value))
 		case use.count != counter(value):
-			c.violation(7, use.id, "attachment %x has the count %d, but %d entries name it", ref, counter(value), use.count)
+			c.sum(7, use.id, "attachment %x has the count %d, but %d entries name it", ref, counter(value), use.count)
 		}
 		return nil
 	})
@@ -110,7 +109,7 @@ func (c *dbCheck) checkRefs(d *dbRead) error {
 	}
 	for _, ref := range slices.Sorted(maps.Keys(c.docs.refs)) {
 		if !a.seen[ref] {
-			c.violation(7, c.docs.refs[ref].id, "attachment %x has no count", ref)
+			c.sum(7, c.docs.refs[ref].id, "attachment %x has no count", ref)
 		}
 	}
 	return nil
@@ -129,7 +128,7 @@ func (c *dbCheck) checkPending(d *dbRead) error {
 		}
 		a.pending[string(ref)] = true
 		if a.seen[string(ref)] {
-			c.violation(7, fmt.Sprintf("%x", ref), "attachment is pending, but has a count")
+			c.sum(7, fmt.Sprintf("%x", ref), "attachment is pending, but has a count")
 		}
 		return nil
 	})
@@ -168,7 +167,7 @@ func (c *dbCheck) checkBytes(d *dbRead) error {
 	c.endBytes()
 	for _, ref := range slices.Sorted(maps.Keys(c.docs.refs)) {
 		if use := c.docs.refs[ref]; use.length > 0 && !a.found[ref] {
-			c.violation(7, use.id, "the bytes of attachment %x are gone", ref)
+			c.sum(7, use.id, "the bytes of attachment %x are gone", ref)
 		}
 	}
 	return nil
@@ -183,40 +182,71 @@ func (c *dbCheck) endBytes() {
 	use := c.docs.refs[at.ref]
 	switch {
 	case use == nil && !c.atts.pending[at.ref]:
-		c.violation(7, fmt.Sprintf("%x", at.ref), "bytes of an attachment that no entry names")
+		c.sum(7, fmt.Sprintf("%x", at.ref), "bytes of an attachment that no entry names")
 	case at.broken:
-		c.violation(7, fmt.Sprintf("%x", at.ref), "chunks of an attachment are missing")
+		c.sum(7, fmt.Sprintf("%x", at.ref), "chunks of an attachment are missing")
 	case use != nil && (use.length != at.length || [md5.Size]byte(at.digest.Sum(nil)) != use.digest):
 		c.violation(7, use.id, "the bytes of attachment %x are not those of its digest", at.ref)
 	}
 	c.atts.at = nil
 }
 
+// restCheck are the phases of what has nothing to do with documents.
+type restCheck struct {
+	partitions               map[string]*statDelta
+	counters, locals, purges []byte // cursors
+	local                    localCheck
+	purgeRows                int64
+}
+
+// localCheck is the local document whose chunks are being read.
+type localCheck struct {
+	id     string
+	body   []byte
+	length int
+}
+
 // checkLocals reads all local documents.
 func (c *dbCheck) checkLocals(d *dbRead) error {
-	var own string
-	var cursor []byte
-	return walk(d, d.keys.sub(nil, TagLocal), &cursor, func(suffix, _ []byte) error {
-		id, rest, err := kv.ReadString(suffix)
+	l := &c.rest.local
+	err := walk(d, d.keys.sub(nil, TagLocal), &c.rest.locals, func(suffix, value []byte) error {
+		id, chunk, err := kv.ReadString(suffix)
 		if err != nil {
 			return corrupt("local document's key", err)
 		}
-		if len(rest) > 0 {
-			if id != own {
+		if len(chunk) > 0 {
+			if id != l.id {
 				c.violation(12, id, "chunk of a local document that is not there")
+				return nil
 			}
+			l.body = append(l.body, value...)
 			return nil
 		}
-		own = id
-		doc, err := d.openLocal(id, OpenOptions{})
-		if err != nil && !isCorrupt(err) {
-			return err
-		}
-		if err != nil || !isObject(doc.Body) {
+		c.endLocal()
+		_, body, chunked, length, err := parseLocal(value)
+		if err != nil {
 			c.violation(12, id, "local document cannot be read: %v", err)
+			return nil
 		}
+		if !chunked {
+			length = len(body)
+		}
+		*l = localCheck{id: id, body: append(l.body[:0], body...), length: length}
 		return nil
 	})
+	if err == nil {
+		c.endLocal()
+	}
+	return err
+}
+
+// endLocal checks the local document that was read last. One that was written while its chunks were read is not.
+func (c *dbCheck) endLocal() {
+	l := &c.rest.local
+	if l.id != "" && (len(l.body) != l.length || !isObject(l.body)) {
+		c.violation(12, l.id, "local document cannot be read: %d bytes of %d", len(l.body), l.length)
+	}
+	*l = localCheck{body: l.body[:0]}
 }
 
 // checkRest reads what is left: the purge requests, the security object.
@@ -231,14 +261,12 @@ func (c *dbCheck) checkRest(d *dbRead) error {
 			return err
 		}
 	}
-	rows := int64(0)
-	var cursor []byte
-	err = walk(d, d.keys.sub(nil, TagPurges), &cursor, func(suffix, value []byte) error {
-		rows++
+	err = walk(d, d.keys.sub(nil, TagPurges), &c.rest.purges, func(suffix, value []byte) error {
 		seq, err := parseSeq(suffix)
 		if err != nil {
 			return err
 		}
+		c.rest.purgeRows++
 		info, err := parsePurge(value)
 		if err != nil || compareSeqs(seq, newest) > 0 {
 			c.violation(12, info.ID, "purge request at %x, the last one is %x: %v", seq, newest, err)
@@ -252,8 +280,8 @@ func (c *dbCheck) checkRest(d *dbRead) error {
 	if err != nil {
 		return err
 	}
-	if counts[0] < rows {
-		c.violation(12, "", "%d purge requests, but %d are remembered", counts[0], rows)
+	if rows := c.rest.purgeRows; counts[0] < rows {
+		c.sum(12, "", "%d purge requests, but %d are remembered", counts[0], rows)
 	}
 	security, err := d.security()
 	if err == nil && security != nil && !isObject(security) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -29,8 +30,12 @@ func (v Violation) String() string {
 // enoughViolations of one index say what there is to say.
 const enoughViolations = 20
 
-// Check verifies invariants 2, 3, 5, 7 and 9 of all indexes of a store that nobody else uses. It does not run map functions.
-func Check(ctx context.Context, s *storage.Store) ([]Violation, error) {
+// checkWindow is how many keys Check reads from one snapshot at a time.
+const checkWindow = 1000
+
+// Check verifies invariants 2, 3, 5, 7 and 9 of all indexes of a store, which engine is below. It does not run map functions. It reads as
+// many snapshots as that takes; what spans several of them is compared only where nobody has written meanwhile.
+func Check(ctx context.Context, engine kv.Store, s *storage.Store) ([]Violation, error) {
 	var all []Violation
 	var names []string
 	if err := s.AllDBs(ctx, storage.RangeOptions{Limit: -1}, func(name string) error {
@@ -40,17 +45,8 @@ func Check(ctx context.Context, s *storage.Store) ([]Violation, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		err := s.DB(name).View(ctx, func(snap *storage.Snapshot) error {
-			members, err := readRecords(snap.KV(), spaceOf(snap))
-			for _, m := range members {
-				if err == nil {
-					c := memberCheck{r: snap.KV(), m: m, database: name}
-					err = c.run(ctx)
-					all = append(all, c.violations...)
-				}
-			}
-			return err
-		})
+		found, err := checkDatabase(ctx, engine, s.DB(name))
+		all = append(all, found...)
 		if err != nil && !errors.Is(err, compat.ErrNoDatabase) {
 			return all, err
 		}
@@ -58,142 +54,211 @@ func Check(ctx context.Context, s *storage.Store) ([]Violation, error) {
 	return all, nil
 }
 
+// checkDatabase checks the indexes of a database.
+func checkDatabase(ctx context.Context, engine kv.Store, db *storage.DB) (found []Violation, err error) {
+	var members []*member
+	if err := db.ViewAgain(ctx, func(snap *storage.Snapshot) error {
+		members, err = readRecords(snap.KV(), spaceOf(snap))
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		c := memberCheck{store: engine, db: db, m: m}
+		err := c.run(ctx)
+		if found = append(found, c.violations...); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
 // memberCheck checks one index.
 type memberCheck struct {
-	r          kv.ReadTx
-	m          *member
-	database   string
-	named      int64 // rows that IDS names
-	failed     int64 // documents that failed by IDS
-	cut        int64 // documents in CUT by IDS
+	store  kv.Store
+	db     *storage.DB
+	m      *member
+	named  int64 // rows that IDS names
+	failed int64 // documents that failed by IDS
+	cut    int64 // documents in CUT by IDS
+
 	violations []Violation
+	// sums are violations only if nobody wrote meanwhile: they compare different snapshots.
+	sums []Violation
 }
 
 func (c *memberCheck) violate(invariant int, format string, args ...any) {
-	if len(c.violations) < enoughViolations {
-		c.violations = append(c.violations, Violation{c.database, c.m.rec.number, invariant, fmt.Sprintf(format, args...)})
+	c.violations = c.add(c.violations, invariant, format, args...)
+}
+
+func (c *memberCheck) add(to []Violation, invariant int, format string, args ...any) []Violation {
+	if len(to) < enoughViolations {
+		to = append(to, Violation{c.db.Name(), c.m.rec.number, invariant, fmt.Sprintf(format, args...)})
 	}
+	return to
 }
 
 func (c *memberCheck) run(ctx context.Context) error {
-	if err := c.ids(); err != nil {
-		return err
-	}
-	failed, err := countKeys(c.r, c.m.keys.errors)
+	before, err := c.state(ctx)
 	if err != nil {
 		return err
 	}
-	if failed != c.failed {
-		c.violate(5, "%d messages of failed documents, %d entries", failed, c.failed)
+	for _, part := range []func(context.Context) error{c.ids, c.counts, c.levels} {
+		if err := part(ctx); err != nil {
+			return err
+		}
 	}
-	if err := c.cuts(); err != nil {
-		return err
+	after, err := c.state(ctx)
+	if err == nil && before == after {
+		c.violations = append(c.violations, c.sums...)
 	}
-	if err := c.rows(); err != nil {
-		return err
-	}
-	return c.levels(ctx)
+	return err
 }
 
-func countKeys(r kv.ReadTx, prefix []byte) (n int64, err error) {
-	begin, end := children(prefix)
-	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
-	defer it.Close()
-	for it.Next() {
-		n++
-	}
-	return n, it.Err()
+// checkState changes with whatever changes an index.
+type checkState struct {
+	last, purge storage.Seq
+	record      string
 }
 
-// ids looks up the rows that each document is said to have.
-func (c *memberCheck) ids() error {
-	prefix := c.m.keys.ids
+func (c *memberCheck) state(ctx context.Context) (s checkState, err error) {
+	err = c.db.ViewAgain(ctx, func(snap *storage.Snapshot) error {
+		if s.last, err = snap.LastSeq(); err != nil {
+			return err
+		}
+		if s.purge, err = snap.LastPurge(); err != nil {
+			return err
+		}
+		record, err := snap.KV().Get(spaceOf(snap).info(c.m.def.signature))
+		s.record = string(record)
+		return err
+	})
+	return s, err
+}
+
+// walk reads all keys below a prefix, which fn sees without it.
+func (c *memberCheck) walk(ctx context.Context, prefix []byte, fn func(r kv.ReadTx, window []kv.Row) error) error {
 	begin, end := children(prefix)
-	it := c.r.Range(begin, end, kv.RangeOptions{WantAll: true})
-	defer it.Close()
-	for it.Next() {
-		id, _, err := kv.ReadString(it.Key()[len(prefix):])
+	return kv.Walk(ctx, c.store, begin, end, checkWindow, func(r kv.ReadTx, window []kv.Row) error {
+		below := make([]kv.Row, len(window))
+		for i, row := range window {
+			below[i] = kv.Row{Key: row.Key[len(prefix):], Value: row.Value}
+		}
+		return fn(r, below)
+	})
+}
+
+// expected is what an entry of IDS says of another key.
+type expected struct {
+	id  string
+	row *keptRow // nil: a key of CUT, which is there or not
+}
+
+// ids looks up what each document is said to have: its rows, or its place in CUT.
+func (c *memberCheck) ids(ctx context.Context) error {
+	return c.walk(ctx, c.m.keys.ids, func(r kv.ReadTx, window []kv.Row) error {
+		var failed, cut int64
+		var keys [][]byte
+		var expect []expected
+		broken := make(map[string]error)
+		for _, row := range window {
+			id, _, err := kv.ReadString(row.Key)
+			if err != nil {
+				return err
+			}
+			if hasFailed(row.Value) {
+				if failed++; row.Value[0] == idsCut {
+					cut++
+					keys = append(keys, slices.Concat(c.m.keys.cut, row.Value[1:]))
+					expect = append(expect, expected{id: id})
+				}
+				continue
+			}
+			kept, err := parseIDs(row.Value, c.m.partitionPrefix(id), id, nil)
+			if err != nil {
+				broken[id] = err
+				continue
+			}
+			for i := range kept {
+				keys = append(keys, slices.Concat(c.m.keys.rows, kept[i].place))
+				expect = append(expect, expected{id, &kept[i]})
+			}
+		}
+		wrong, err := c.compare(r, keys, expect)
 		if err != nil {
 			return err
 		}
-		if hasFailed(it.Value()) {
-			c.failed++
-			if err := c.cutOf(id, it.Value()); err != nil {
-				return err
-			}
-			continue
-		}
-		kept, err := parseIDs(it.Value(), c.m.partitionPrefix(id), id, nil)
-		if err != nil {
+		for id, err := range broken {
 			c.violate(2, "%q: %v", id, err)
-			continue
 		}
-		for i := range kept {
-			if err := c.row(id, &kept[i]); err != nil {
-				return err
+		for _, e := range wrong {
+			if e.row == nil {
+				c.violate(9, "%q: not in CUT as its entry says", e.id)
+			} else {
+				c.violate(2, "%q: a row is not as its entry says", e.id)
+			}
+		}
+		c.failed, c.cut, c.named = c.failed+failed, c.cut+cut, c.named+int64(len(expect))-cut
+		return nil
+	})
+}
+
+// compare reads the keys, some together so that large values do not fill the memory, and tells where they are not as expected.
+func (c *memberCheck) compare(r kv.ReadTx, keys [][]byte, expect []expected) (wrong []expected, err error) {
+	const together = 256
+	for from := 0; from < len(keys); from += together {
+		values, err := r.GetMany(keys[from:min(len(keys), from+together)])
+		if err != nil {
+			return nil, err
+		}
+		for i, value := range values {
+			e := expect[from+i]
+			if value == nil || e.row != nil && (len(value) != e.row.length || xxhash.Sum64(value) != e.row.hash) {
+				wrong = append(wrong, e)
 			}
 		}
 	}
-	return it.Err()
+	return wrong, nil
 }
 
-func (c *memberCheck) row(id string, kept *keptRow) error {
-	base := c.m.keys.rows
-	value, err := c.r.Get(append(base[:len(base):len(base)], kept.place...))
+// counts compares how many keys there are with IDS and the counters.
+func (c *memberCheck) counts(ctx context.Context) error {
+	var messages, cut, rows int64
+	for prefix, n := range map[*[]byte]*int64{&c.m.keys.errors: &messages, &c.m.keys.cut: &cut, &c.m.keys.rows: &rows} {
+		if err := c.walk(ctx, *prefix, func(_ kv.ReadTx, window []kv.Row) error {
+			*n += int64(len(window))
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	var counters []int64
+	err := c.store.View(ctx, func(r kv.ReadTx) error {
+		values, err := r.GetMany([][]byte{c.m.keys.count(countRows), c.m.keys.count(countCut)})
+		for _, value := range values {
+			counters = append(counters, counter(value))
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	c.named++
-	if value == nil || len(value) != kept.length || xxhash.Sum64(value) != kept.hash {
-		c.violate(2, "%q: a row is not as its entry says", id)
+	for _, s := range []struct {
+		invariant int
+		got, want int64
+		text      string
+	}{
+		{5, messages, c.failed, "%d messages of failed documents, %d entries"},
+		{9, cut, c.cut, "%d documents in CUT, %d by their entries"},
+		{3, cut, counters[1], "%d documents in CUT, counter %d"},
+		{2, rows, c.named, "%d rows, %d named by documents"},
+		{3, rows, counters[0], "%d rows, counter %d"},
+	} {
+		if s.got != s.want {
+			c.sums = c.add(c.sums, s.invariant, s.text, s.got, s.want)
+		}
 	}
 	return nil
-}
-
-// cutOf looks for a document in CUT that is said to be there.
-func (c *memberCheck) cutOf(id string, entry []byte) error {
-	if entry[0] != idsCut {
-		return nil
-	}
-	c.cut++
-	base := c.m.keys.cut
-	value, err := c.r.Get(append(base[:len(base):len(base)], entry[1:]...))
-	if err == nil && value == nil {
-		c.violate(9, "%q: not in CUT as its entry says", id)
-	}
-	return err
-}
-
-// cuts counts CUT, and compares with IDS and the counter.
-func (c *memberCheck) cuts() error {
-	n, err := countKeys(c.r, c.m.keys.cut)
-	if err != nil {
-		return err
-	}
-	if n != c.cut {
-		c.violate(9, "%d documents in CUT, %d by their entries", n, c.cut)
-	}
-	value, err := c.r.Get(c.m.keys.count(countCut))
-	if counter(value) != n {
-		c.violate(3, "%d documents in CUT, counter %d", n, counter(value))
-	}
-	return err
-}
-
-// rows counts the rows, and compares with IDS and the counter.
-func (c *memberCheck) rows() error {
-	n, err := c.m.countRows(c.r, span{})
-	if err != nil {
-		return err
-	}
-	if n != c.named {
-		c.violate(2, "%d rows, %d named by documents", n, c.named)
-	}
-	value, err := c.r.Get(c.m.keys.count(countRows))
-	if counter(value) != n {
-		c.violate(3, "%d rows, counter %d", n, counter(value))
-	}
-	return err
 }
 
 // levels compares what is kept above the rows with them, but for the aggregates of functions in JavaScript.
@@ -212,5 +277,5 @@ func (c *memberCheck) levels(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return x.Check(ctx, c.r, func(format string, args ...any) { c.violate(7, format, args...) })
+	return x.Check(ctx, c.store, func(format string, args ...any) { c.sums = c.add(c.sums, 7, format, args...) })
 }

@@ -107,7 +107,7 @@ func offsetOf(rows []modelRow, key string) int {
 // checkStored runs Check.
 func (b *bench) checkStored(t *testing.T) {
 	t.Helper()
-	violations, err := Check(context.Background(), b.store)
+	violations, err := Check(context.Background(), b.views.opts.KV, b.store)
 	must(t, err)
 	for _, v := range violations {
 		t.Error(v)

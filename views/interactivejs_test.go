@@ -78,7 +78,7 @@ func TestSlowInteractiveMap(t *testing.T) {
 		return len(`{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d"`) + len(doc) - 1
 	}
 	want(t, "rows", b.query(t, "d", "v", "").rows, fmt.Sprintf("[c %d=null b %d=null a %d=null]", size(`{}`), size(`,{"long":true}`), size(`,{"longer":true}`)+conflict))
-	violations, err := Check(t.Context(), b.store)
+	violations, err := Check(t.Context(), b.views.opts.KV, b.store)
 	must(t, err)
 	want(t, "violations", violations, "[]")
 }

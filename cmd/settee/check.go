@@ -66,7 +66,7 @@ func checkIndexes(ctx context.Context, engine kv.Store, out io.Writer) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	violations, err := views.Check(ctx, store)
+	violations, err := views.Check(ctx, engine, store)
 	if err != nil {
 		return err
 	}

@@ -4,29 +4,35 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Check holds what is stored below the prefix against invariants 1 to 4 of doc.go and describes each violation. Nobody may work on
-// the queue meanwhile, or what runs in one snapshot must be enough.
+// checkWindow is how many keys Check reads from one snapshot at a time.
+const checkWindow = 1000
+
+// Check holds what is stored below the prefix against invariants 1 to 4 of doc.go and describes each violation. It reads as many
+// snapshots as that takes: what it says is right if nobody worked on the queue meanwhile.
 func Check(ctx context.Context, store kv.Store, prefix []byte) (violations []string, err error) {
-	c := checker{keys: keys(prefix)}
-	err = store.View(ctx, func(tx kv.ReadTx) error {
-		c.found, c.expected = nil, make(map[string]bool)
-		it := tx.Range(prefix, append(prefix[:len(prefix):len(prefix)], 0xff), kv.RangeOptions{WantAll: true})
-		defer it.Close()
-		for it.Next() {
-			if err := c.row(it.Key(), it.Value()); err != nil {
+	c := checker{keys: keys(prefix), expected: make(map[string]bool)}
+	end := append(prefix[:len(prefix):len(prefix)], 0xff)
+	err = kv.Walk(ctx, store, prefix, end, checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
+		for _, row := range window {
+			if err := c.row(row.Key, row.Value); err != nil {
 				return err
 			}
 		}
-		return it.Err()
+		return nil
 	})
-	for key := range c.expected {
+	if err != nil {
+		return c.found, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.expected)) {
 		c.found = append(c.found, fmt.Sprintf("jobs: key %q is missing", key))
 	}
-	return c.found, err
+	return c.found, nil
 }
 
 // checker compares the records, which come first, with the other keys.

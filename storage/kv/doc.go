@@ -4,7 +4,7 @@
 // Map: kv.go the contract and its errors · keys.go successors of keys · tuple.go order-preserving tuples, of any form,
 // tuple_append.go and tuple_read.go for keys of a known form. Wrappers of any engine: contract.go, contract_iterator.go,
 // contract_writer.go check the contract · count.go counts operations · limits.go enforces FoundationDB's limits ·
-// gate.go what wrappers that make reads fail are built with. internal/txn is what the embedded engines share.
+// gate.go what wrappers that make reads fail are built with · walk.go ranges read over several snapshots. internal/txn is what the embedded engines share.
 // Engines: memkv (the reference model), pebblekv (embedded, the default), fdbkv (FoundationDB, build tag fdb),
 // faultkv (injects faults into any engine), latencykv (a network in virtual time before any engine). kvtest holds the suite that each engine runs.
 //

@@ -18,7 +18,8 @@ const (
 // Walk reads begin <= key < end in ascending order, in windows of at most so many rows, from as many snapshots as that takes: a check
 // of the whole store would outlive any of a store that limits their age. fn is called for each window, with a reader of the snapshot that
 // it is from, for what belongs to the rows. When fn fails with ErrTooOld it is called again with the same rows as a newer snapshot has
-// them, or with fewer; so it must change nothing before it is done. Rows are valid until fn returns. Its other errors end Walk.
+// them, or with fewer; so it must change nothing before it is done. Rows are valid until fn
+// returns, and not its to change. Its other errors end Walk.
 func Walk(ctx context.Context, s Store, begin, end []byte, rows int, fn func(r ReadTx, window []Row) error) error {
 	w := walk{begin: bytes.Clone(begin), end: end, most: rows, rows: rows, fn: fn}
 	for aged := 1; ; aged++ {
@@ -42,6 +43,7 @@ type walk struct {
 	rows, most int
 	windows    int // done
 	window     []Row
+	mem        []byte // of the window
 	fn         func(r ReadTx, window []Row) error
 }
 
@@ -50,9 +52,9 @@ func (w *walk) read(r ReadTx) error {
 	it := r.Range(w.begin, w.end, RangeOptions{WantAll: true})
 	defer it.Close()
 	size := 0
-	w.window = w.window[:0]
+	w.window, w.mem = w.window[:0], w.mem[:0]
 	for it.Next() {
-		w.window = append(w.window, Row{bytes.Clone(it.Key()), bytes.Clone(it.Value())})
+		w.window = append(w.window, Row{w.keep(it.Key()), w.keep(it.Value())})
 		size += len(it.Key()) + len(it.Value())
 		if len(w.window) < w.rows && size < walkBytes {
 			continue
@@ -77,7 +79,14 @@ func (w *walk) give(r ReadTx) error {
 		return err
 	}
 	w.begin = AppendKeyAfter(w.begin[:0], w.window[n-1].Key)
-	w.window, w.rows = w.window[:0], min(2*w.rows, w.most)
+	w.window, w.mem, w.rows = w.window[:0], w.mem[:0], min(2*w.rows, w.most)
 	w.windows++
 	return nil
+}
+
+// keep copies bytes for the window; when the memory has to grow, earlier rows keep the old one.
+func (w *walk) keep(b []byte) []byte {
+	n := len(w.mem)
+	w.mem = append(w.mem, b...)
+	return w.mem[n:len(w.mem):len(w.mem)]
 }

@@ -2,6 +2,7 @@ package rank
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -16,85 +17,96 @@ type bounds struct {
 	at     int      // the boundary before the row at hand
 }
 
-// Check compares all weights and marks with the rows of one snapshot, and reports what breaks the package's invariants. It holds
-// the boundaries in memory.
-func (x *Index) Check(r kv.ReadTx, report func(format string, args ...any)) error {
+// checkWindow is how many rows Check reads from one snapshot at a time.
+const checkWindow = 1000
+
+// Check compares all weights and marks with the rows and reports what breaks the package's invariants. It reads as many snapshots as that
+// takes: what it reports is right if nothing was written meanwhile. It holds the boundaries in memory.
+func (x *Index) Check(ctx context.Context, store kv.Store, report func(format string, args ...any)) error {
 	levels := make([]*bounds, len(x.Levels))
 	for i := range levels {
 		var err error
-		if levels[i], err = x.readBounds(r, i+1, report); err != nil {
+		if levels[i], err = x.readBounds(ctx, store, i+1, report); err != nil {
 			return err
 		}
 	}
-	it := r.Range(x.Rows, x.rowsEnd(nil), kv.RangeOptions{WantAll: true})
-	defer it.Close()
-	for it.Next() {
-		key, w := it.Key()[len(x.Rows):], Weight{Rows: 1}
-		if x.wide() {
-			var err error
-			if w, err = x.Weigh(key, it.Value()); err != nil {
-				return err
+	err := kv.Walk(ctx, store, x.Rows, x.rowsEnd(nil), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
+		for _, row := range window {
+			key, w := row.Key[len(x.Rows):], Weight{Rows: 1}
+			if x.wide() {
+				var err error
+				if w, err = x.Weigh(key, row.Value); err != nil {
+					return err
+				}
+			}
+			height := x.Height(key)
+			for i, b := range levels {
+				switch {
+				case b.row(key, w):
+					b.rows++
+				case height > i:
+					report("%q is no boundary of level %d", key, i+1)
+				}
 			}
 		}
-		height := x.Height(key)
-		for i, b := range levels {
-			switch {
-			case b.row(key, w):
-				b.rows++
-			case height > i:
-				report("%q is no boundary of level %d", key, i+1)
-			}
-		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for i, b := range levels {
 		b.compare(i+1, report)
 	}
-	return it.Err()
+	return nil
 }
 
 // readBounds reads the boundaries of level n.
-func (x *Index) readBounds(r kv.ReadTx, n int, report func(format string, args ...any)) (*bounds, error) {
+func (x *Index) readBounds(ctx context.Context, store kv.Store, n int, report func(format string, args ...any)) (*bounds, error) {
 	b := &bounds{keys: [][]byte{{}}, stored: []Weight{{}}, states: []State{Settled}}
 	level := x.level(n)
-	it := r.Range(level, rangeEnd(level, nil), kv.RangeOptions{WantAll: true})
-	defer it.Close()
-	for it.Next() {
-		key := bytes.Clone(it.Key()[len(level):])
-		w, state := Parse(it.Value())
-		if len(key) == 0 {
-			b.stored[0] = w
-			continue
+	err := kv.Walk(ctx, store, level, rangeEnd(level, nil), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
+		for _, row := range window {
+			key := bytes.Clone(row.Key[len(level):])
+			w, state := Parse(row.Value)
+			if len(key) == 0 {
+				b.stored[0] = w
+				continue
+			}
+			b.keys, b.stored, b.states = append(b.keys, key), append(b.stored, w), append(b.states, state)
+			if x.Height(key) < n {
+				report("%q does not reach level %d", key, n)
+			}
 		}
-		b.keys, b.stored, b.states = append(b.keys, key), append(b.stored, w), append(b.states, state)
-		if x.Height(key) < n {
-			report("%q does not reach level %d", key, n)
-		}
+		return nil
+	})
+	if err != nil {
+		return b, err
 	}
 	b.found = make([]Weight, len(b.keys))
 	marks := x.mark(n)
-	m := r.Range(marks, rangeEnd(marks, nil), kv.RangeOptions{WantAll: true})
-	defer m.Close()
-	next := 1
-	marked := func() bool { // moves on to a boundary that has a mark
-		for next < len(b.keys) && b.states[next]&Retired != 0 {
-			next++
+	next := 0
+	missing := func(before []byte) { // reports boundaries without a mark; retired ones need none
+		for next++; next < len(b.keys) && (before == nil || bytes.Compare(b.keys[next], before) < 0); next++ {
+			if b.states[next]&Retired == 0 {
+				report("level %d has no mark at %q", n, b.keys[next])
+			}
 		}
-		return next < len(b.keys)
+		next--
 	}
-	for m.Next() {
-		if !marked() || !bytes.Equal(m.Key()[len(marks):], b.keys[next]) {
-			report("level %d has a mark at %q without a weight, or a weight before it without a mark", n, m.Key()[len(marks):])
-			return b, m.Err()
+	err = kv.Walk(ctx, store, marks, rangeEnd(marks, nil), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
+		for _, row := range window {
+			key := row.Key[len(marks):]
+			missing(key)
+			if next+1 < len(b.keys) && bytes.Equal(b.keys[next+1], key) && b.states[next+1]&Retired == 0 {
+				next++
+				continue
+			}
+			report("level %d has a mark at %q without a weight", n, key)
 		}
-		next++
-	}
-	if marked() {
-		report("level %d has no mark at %q", n, b.keys[next])
-	}
-	if err := it.Err(); err != nil {
-		return b, err
-	}
-	return b, m.Err()
+		return nil
+	})
+	missing(nil)
+	return b, err
 }
 
 // row notes a row, in ascending order, and tells whether it is a boundary.

@@ -104,7 +104,7 @@ func set(ctx context.Context, store kv.Store, x *rank.Index, settle bool, rows m
 // check compares Before and Select at every row with what the rows say.
 func check(t interface{ Fatalf(string, ...any) }, store kv.Store, x *rank.Index) {
 	err := store.View(context.Background(), func(r kv.ReadTx) error {
-		if err := x.Check(r, t.Fatalf); err != nil {
+		if err := x.Check(context.Background(), store, t.Fatalf); err != nil {
 			return err
 		}
 		it := r.Range([]byte("r"), []byte("s"), kv.RangeOptions{})

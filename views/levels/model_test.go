@@ -117,7 +117,7 @@ func checkAll(t fataler, store kv.Store, x *levels.Index, slots []levels.Slot, r
 	ctx := context.Background()
 	keys := m.sorted()
 	if err := store.View(ctx, func(r kv.ReadTx) error {
-		if err := x.Check(ctx, r, t.Fatalf); err != nil {
+		if err := x.Check(ctx, store, t.Fatalf); err != nil {
 			return err
 		}
 		for i := 0; i < len(keys); i += 1 + len(keys)/150 {
