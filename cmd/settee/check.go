@@ -9,6 +9,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"github.com/settee-db/settee/mango/fieldindex"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -29,7 +30,7 @@ func checkCommand() *cobra.Command {
 	return cmd
 }
 
-// check verifies what storage/doc.go, views/doc.go and storage/jobs/doc.go promise about the store, and prints each violation.
+// check verifies what storage/doc.go, views/doc.go, mango/fieldindex/doc.go and storage/jobs/doc.go promise about the store, and prints each violation.
 func check(ctx context.Context, o appOptions, out, progress io.Writer) (err error) {
 	store, err := openEngine(o)
 	if err != nil {
@@ -59,7 +60,7 @@ func check(ctx context.Context, o appOptions, out, progress io.Writer) (err erro
 	return nil
 }
 
-// checkIndexes verifies the indexes of views, as far as that goes without running their functions.
+// checkIndexes verifies the indexes of views, as far as that goes without running their functions, and those over all fields.
 func checkIndexes(ctx context.Context, engine kv.Store, out io.Writer) (err error) {
 	store, err := storage.Open(ctx, storage.Options{KV: engine, Manual: true})
 	if err != nil {
@@ -73,7 +74,14 @@ func checkIndexes(ctx context.Context, engine kv.Store, out io.Writer) (err erro
 	for _, v := range violations {
 		fmt.Fprintln(out, v)
 	}
-	if n := len(violations); n > 0 {
+	overAll, err := fieldindex.Check(ctx, engine, store)
+	if err != nil {
+		return err
+	}
+	for _, v := range overAll {
+		fmt.Fprintln(out, v)
+	}
+	if n := len(violations) + len(overAll); n > 0 {
 		return fmt.Errorf("%d violations in indexes", n)
 	}
 	return nil

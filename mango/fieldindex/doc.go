@@ -38,6 +38,7 @@
 //	scan.go       ranges, counts
 //	sample.go     samples of the entries, from which the planner estimates
 //	distinct.go   the values of a path
+//	check.go      the check of invariants 1, 3, 6 and 7
 //
 // # Invariants
 //

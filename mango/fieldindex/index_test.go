@@ -29,6 +29,7 @@ func split(field string) ([]string, bool) { return strings.Split(field, "."), fi
 type world struct {
 	t     *testing.T
 	kv    kv.Store
+	store *storage.Store
 	x     *fieldindex.Indexes
 	db    *storage.DB
 	queue *jobs.Queue
@@ -56,6 +57,12 @@ func onEngines(t *testing.T, test func(w *world)) {
 }
 
 func newWorld(t *testing.T, store kv.Store) *world {
+	w := newWorldUnchecked(t, store)
+	t.Cleanup(func() { checkStored(t, store, w.store) })
+	return w
+}
+
+func newWorldUnchecked(t *testing.T, store kv.Store) *world {
 	ctx := context.Background()
 	s, err := storage.Open(ctx, storage.Options{KV: store, Manual: true})
 	must(t, err)
@@ -70,7 +77,17 @@ func newWorld(t *testing.T, store kv.Store) *world {
 		must(t, s.Close())
 		must(t, store.Close())
 	})
-	return &world{t: t, kv: store, x: x, db: s.DB("db"), queue: queue, docs: map[string]string{}, revs: map[string]compat.Rev{}}
+	return &world{t: t, kv: store, store: s, x: x, db: s.DB("db"), queue: queue, docs: map[string]string{}, revs: map[string]compat.Rev{}}
+}
+
+// checkStored runs Check.
+func checkStored(t *testing.T, store kv.Store, s *storage.Store) {
+	t.Helper()
+	violations, err := fieldindex.Check(context.Background(), store, s)
+	must(t, err)
+	for _, v := range violations {
+		t.Error(v)
+	}
 }
 
 func must(t testing.TB, err error) {
