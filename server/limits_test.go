@@ -53,9 +53,12 @@ func newLimitedServer(t *testing.T) *Server {
 		violations, err := storage.Check(context.Background(), engine, nil)
 		require.NoError(t, err)
 		require.Empty(t, violations)
-		broken, err := views.Check(context.Background(), store)
+		broken, err := views.Check(context.Background(), engine, store)
 		require.NoError(t, err)
 		require.Empty(t, broken)
+		entries, err := fieldindex.Check(context.Background(), engine, store)
+		require.NoError(t, err)
+		require.Empty(t, entries)
 	})
 	return s
 }
