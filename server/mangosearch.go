@@ -26,6 +26,9 @@ func nouveauCleanup(c *Call) error {
 	if err := c.RequireDB(); err != nil {
 		return err
 	}
+	if err := c.RequireJSON(); err != nil {
+		return err
+	}
 	return c.OK(http.StatusAccepted)
 }
 

@@ -96,8 +96,9 @@ func (b *replicateBody) local(side string) (name string, is bool) {
 
 // replicateBody makes the checks of the request, and replaces what is no URL (chttpd:possibly_hack, fix_uri).
 func (c *Call) replicateBody() (*replicateBody, error) {
-	if !c.HasBody() && c.method != http.MethodPost {
-		return nil, errMissingBody
+	v, err := c.JSONObject()
+	if err != nil {
+		return nil, err
 	}
 	if c.user.Name == "" {
 		return nil, errNotSignedIn
@@ -105,8 +106,7 @@ func (c *Call) replicateBody() (*replicateBody, error) {
 	if c.method != http.MethodPost {
 		return nil, compat.MethodNotAllowed("POST")
 	}
-	v, err := c.JSONRequest()
-	if err != nil {
+	if err := c.RequireJSON(); err != nil {
 		return nil, err
 	}
 	body := &replicateBody{locals: map[string]string{}}
