@@ -197,6 +197,7 @@ func (v *Views) clearLevels(tx kv.Tx, m *member, rec *record) error {
 // changeRecord changes an index's record; errMoved if somebody else did.
 func (v *Views) changeRecord(ctx context.Context, db *storage.DB, m *member, change func(tx kv.Tx, rec *record) error) error {
 	var rec record
+	var stored []byte
 	err := db.Transact(ctx, func(tx *storage.Tx) error {
 		if err := m.unchanged(tx.KV()); err != nil {
 			return err
@@ -206,11 +207,11 @@ func (v *Views) changeRecord(ctx context.Context, db *storage.DB, m *member, cha
 		if err := change(tx.KV(), &rec); err != nil {
 			return err
 		}
-		tx.KV().Set(m.keys.space.info(m.def.signature), rec.encode())
+		stored = putLarge(tx.KV(), m.keys.space.info(m.def.signature), m.stored, rec.encode())
 		return nil
 	})
 	if err == nil {
-		m.rec, m.stored, m.above = rec, rec.encode(), nil
+		m.rec, m.stored, m.above = rec, stored, nil
 	}
 	return err
 }

@@ -22,11 +22,11 @@ func (v *Views) Cleanup(ctx context.Context, db *storage.DB) error {
 		it := s.KV().Range(begin, end, kv.RangeOptions{WantAll: true})
 		defer it.Close()
 		for it.Next() {
-			text, _, err := kv.ReadBytes(it.Key()[len(prefix):])
+			text, chunk, err := kv.ReadBytes(it.Key()[len(prefix):])
 			if err != nil || len(text) != len(Signature{}) {
 				return corrupt("index record's key")
 			}
-			if signature := Signature(text); !wanted[signature] {
+			if signature := Signature(text); len(chunk) == 0 && !wanted[signature] {
 				unused = append(unused, signature)
 			}
 		}
@@ -80,11 +80,15 @@ func dropIndex(tx kv.Tx, sp space, signature Signature) error {
 	if err != nil || value == nil {
 		return err
 	}
-	rec, _, err := parseRecord(value)
+	whole, err := readLarge(tx, key, value)
+	if err != nil {
+		return err
+	}
+	rec, _, err := parseRecord(whole)
 	if err != nil {
 		return err
 	}
 	sp.clear(tx, rec.number)
-	tx.Clear(key)
+	clearLarge(tx, key)
 	return nil
 }

@@ -26,11 +26,12 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 		if !last {
 			seq = b.docs[to-1].seq
 		}
-		var written [][]byte
+		var written []writtenRecord
 		written, err = p.tryPart(ctx, b, from, to, seq, b.last && last, unsettled)
 		switch size := to - from; {
 		case err == nil:
-			return to, p.note(written)
+			p.note(written)
+			return to, nil
 		case size > 1 && (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld) || err == errCrowded):
 			p.part = size / 2
 		case size == 1 && !unsettled && (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld)):
@@ -44,8 +45,8 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 }
 
 // tryPart is one attempt of commitPart; it returns the records written.
-func (p *pass) tryPart(ctx context.Context, b *batch, from, to int, seq storage.Seq, end, unsettled bool) ([][]byte, error) {
-	written := make([][]byte, len(p.members))
+func (p *pass) tryPart(ctx context.Context, b *batch, from, to int, seq storage.Seq, end, unsettled bool) ([]writtenRecord, error) {
+	written := make([]writtenRecord, len(p.members))
 	runs := 0
 	err := p.db.Transact(ctx, func(tx *storage.Tx) error {
 		if runs++; runs > commitRuns && to-from > 1 {
@@ -73,15 +74,17 @@ func (p *pass) tryPart(ctx context.Context, b *batch, from, to int, seq storage.
 	return written, err
 }
 
-// note takes over the records that a transaction wrote.
-func (p *pass) note(written [][]byte) (err error) {
+// note takes over the records that a transaction wrote. They changed in their sequence only: m.above stays right.
+func (p *pass) note(written []writtenRecord) {
 	for n, m := range p.members {
-		m.stored = written[n]
-		if m.rec, _, err = parseRecord(m.stored); err != nil { // it changed in its sequence only: m.above stays right
-			return err
-		}
+		m.stored, m.rec = written[n].stored, written[n].rec
 	}
-	return nil
+}
+
+// writtenRecord is a record with what its key has.
+type writtenRecord struct {
+	rec    record
+	stored []byte
 }
 
 // partOf chooses what a transaction takes of a batch; last tells that it is all.
@@ -145,10 +148,10 @@ func (p *pass) current(tx *storage.Tx, docs []source, purged bool) ([]source, er
 }
 
 // finishMember writes what collect found for one index and its new record, which it returns.
-func (p *pass) finishMember(ctx context.Context, w *indexWriter, seq storage.Seq, end bool) ([]byte, error) {
+func (p *pass) finishMember(ctx context.Context, w *indexWriter, seq storage.Seq, end bool) (written writtenRecord, err error) {
 	m := w.m
 	if err := p.v.applyRows(ctx, w); err != nil {
-		return nil, err
+		return written, err
 	}
 	rec := m.rec
 	if seqLess(rec.seq, seq) {
@@ -158,7 +161,5 @@ func (p *pass) finishMember(ctx context.Context, w *indexWriter, seq storage.Seq
 	if len(w.changes) > 0 {
 		w.tx.Set(m.keys.changed, appendSeq(nil, rec.seq))
 	}
-	value := rec.encode()
-	w.tx.Set(m.keys.space.info(m.def.signature), value)
-	return value, nil
+	return writtenRecord{rec, putLarge(w.tx, m.keys.space.info(m.def.signature), m.stored, rec.encode())}, nil
 }

@@ -30,7 +30,7 @@
 //	views.go, types.go            Options, Views; what callers see
 //	design.go, checkdesign.go     design documents: what they define; the checks on save
 //	lookup.go, info.go, cleanup.go  views by name, _info, errors, unused indexes
-//	keys.go, record.go, ids.go, rows.go  what is stored
+//	keys.go, record.go, large.go, ids.go, rows.go  what is stored
 //	open.go                       indexes of a design document: found, made
 //	flight.go, job.go             builds: one at a time in a process, large ones as jobs
 //	pass.go, batch.go, mapping.go, commit.go, writer.go  a build: read, map, write

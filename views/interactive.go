@@ -3,6 +3,7 @@ package views
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"slices"
 
 	"github.com/settee-db/settee/storage"
@@ -42,8 +43,8 @@ func (l interactiveList) encode() []byte {
 		for _, text := range [...]string{e.def.language, e.def.source, e.def.options, e.def.lib, string(e.record.encode())} {
 			dst = appendText(dst, text)
 		}
-		dst = append(dst, byte(min(len(e.owners), 255)))
-		for _, owner := range e.owners[:min(len(e.owners), 255)] {
+		dst = binary.AppendUvarint(dst, uint64(len(e.owners)))
+		for _, owner := range e.owners {
 			dst = appendText(dst, owner)
 		}
 	}
@@ -73,7 +74,7 @@ func parseInteractive(b []byte) (interactiveList, error) {
 		if e.record, _, err = parseRecord(stored); err != nil {
 			return nil, err
 		}
-		for range p.byte() {
+		for n := p.uvarint(); n > 0 && !p.bad; n-- {
 			e.owners = append(e.owners, p.text())
 		}
 		list = append(list, e)
@@ -85,11 +86,22 @@ func parseInteractive(b []byte) (interactiveList, error) {
 }
 
 func readInteractive(r kv.ReadTx, sp space) (interactiveList, error) {
-	value, err := r.Get(sp.sub(nil, keyInteractive))
-	if err != nil {
-		return nil, err
+	list, _, err := readStoredList(r, sp)
+	return list, err
+}
+
+// readStoredList gives the list with what its key has.
+func readStoredList(r kv.ReadTx, sp space) (list interactiveList, stored []byte, err error) {
+	key := sp.sub(nil, keyInteractive)
+	if stored, err = r.Get(key); err != nil {
+		return nil, nil, err
 	}
-	return parseInteractive(value)
+	value, err := readLarge(r, key, stored)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err = parseInteractive(value)
+	return list, stored, err
 }
 
 // register notes interactive indexes where the documents' transactions look for them.
@@ -98,7 +110,7 @@ func (v *Views) register(tx *storage.Tx, d *design, members []*member) error {
 		return nil
 	}
 	sp := spaceOf(tx.Snapshot())
-	list, err := readInteractive(tx.KV(), sp)
+	list, stored, err := readStoredList(tx.KV(), sp)
 	if err != nil {
 		return err
 	}
@@ -117,7 +129,7 @@ func (v *Views) register(tx *storage.Tx, d *design, members []*member) error {
 		}
 	}
 	if after := list.encode(); !bytes.Equal(before, after) {
-		tx.KV().Set(sp.sub(nil, keyInteractive), after)
+		putLarge(tx.KV(), sp.sub(nil, keyInteractive), stored, after)
 	}
 	return nil
 }
@@ -125,7 +137,7 @@ func (v *Views) register(tx *storage.Tx, d *design, members []*member) error {
 // release takes a design document off the interactive indexes that it does not have any more; those without owner go.
 func (v *Views) release(tx *storage.Tx, id string, d *design) error {
 	sp := spaceOf(tx.Snapshot())
-	list, err := readInteractive(tx.KV(), sp)
+	list, stored, err := readStoredList(tx.KV(), sp)
 	if err != nil {
 		return err
 	}
@@ -145,9 +157,9 @@ func (v *Views) release(tx *storage.Tx, id string, d *design) error {
 	key := sp.sub(nil, keyInteractive)
 	switch {
 	case len(kept) == 0 && len(list) > 0:
-		tx.KV().Clear(key)
+		clearLarge(tx.KV(), key)
 	case !bytes.Equal(kept.encode(), list.encode()):
-		tx.KV().Set(key, kept.encode())
+		putLarge(tx.KV(), key, stored, kept.encode())
 	}
 	return nil
 }

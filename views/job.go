@@ -82,6 +82,9 @@ func (v *Views) buildAsJob(ctx context.Context, db *storage.DB, d *design) error
 	return decodeError(job.Result)
 }
 
+// maxErrorText is how many bytes of each text of an error a job's result keeps: texts may quote whole functions.
+const maxErrorText = 20_000
+
 // encodeError is an error of a client as a job's result.
 func encodeError(e *compat.Error) []byte {
 	ref := byte(0)
@@ -90,7 +93,7 @@ func encodeError(e *compat.Error) []byte {
 	}
 	dst := []byte{byte(e.Kind), ref}
 	for _, text := range [...]string{e.Name, e.Reason, e.ReasonJSON, e.Allow} {
-		dst = appendText(dst, text)
+		dst = appendText(dst, string(shortened(text, maxErrorText)))
 	}
 	return dst
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/views/js"
 )
 
 // TestLimits: what a document emits beyond the limits of FoundationDB is an error of that document alone.
@@ -81,4 +83,57 @@ func TestPartitions(t *testing.T) {
 func isParseError(err error) bool {
 	e, ok := compat.AsError(err)
 	return ok && e.Kind == compat.KindQueryParse
+}
+
+// TestLargeDefinitions: what indexes are made of may be longer than a value of the store, one by one and together.
+func TestLargeDefinitions(t *testing.T) {
+	b := newBench(t, latencykv.New(memkv.New(), latencykv.Options{}), storage.CreateOptions{})
+	for i := range 10 {
+		b.put(t, fmt.Sprint("doc", i), fmt.Sprintf(`{"emit":[[%d,1]]}`, i))
+	}
+	long := strings.Repeat("x", 45_000)
+	for i := range 4 { // the list of them all has some 180 KB
+		b.put(t, fmt.Sprint("_design/q", i), designBody(languageQuery, fmt.Sprintf(`{"v":{"map":"%d%s","reduce":"_count"}}`, i, long)))
+		b.put(t, "other", fmt.Sprintf(`{"emit":[[%d,1]]}`, i))
+		want(t, "count", b.query(t, fmt.Sprint("q", i), "v", "").rows, "[null=11]")
+	}
+	b.put(t, "_design/large", designBody(languageQuery, fmt.Sprintf(`{"v":{"map":"%s","reduce":"_count"}}`, strings.Repeat(long, 3))))
+	want(t, "count", b.query(t, "large", "v", "").rows, "[null=11]")
+	b.views.opts.JS = reducesAll{}
+	b.put(t, "_design/d", designBody("emitter", fmt.Sprintf(`{"v":{"map":"m","reduce":"%s"},"w":{"map":"m"}}`, strings.Repeat(long, 3))))
+	want(t, "reduced", b.query(t, "d", "v", "").rows, "[null=1]")
+	b.put(t, "other", `{"emit":[[7,1]]}`)
+	b.purge(t, "doc3")
+	want(t, "rows", len(b.query(t, "d", "w", "").rows), 10)
+	want(t, "reduced", b.query(t, "d", "v", "").rows, "[null=1]")
+	b.put(t, "fails", `{"fail":"`+strings.Repeat(long, 4)+`"}`)
+	want(t, "rows", len(b.query(t, "d", "w", "").rows), 10)
+	b.checkStored(t)
+	for _, name := range []string{"q0", "q1", "q2", "q3", "large", "d"} {
+		b.put(t, "_design/"+name, "")
+	}
+	must(t, b.views.Cleanup(t.Context(), b.db))
+	must(t, b.db.View(t.Context(), func(s *storage.Snapshot) error {
+		for _, tag := range append([]int64{keyInfo, keyInteractive}, indexTags[:]...) {
+			begin, end := children(spaceOf(s).sub(nil, tag))
+			it := s.KV().Range(begin, end, kv.RangeOptions{})
+			defer it.Close()
+			if it.Next() {
+				t.Errorf("a key of tag %d is left", tag)
+			}
+			must(t, it.Err())
+		}
+		return nil
+	}))
+}
+
+// reducesAll is JavaScript that reduces everything to 1.
+type reducesAll struct{ JavaScript }
+
+func (reducesAll) Reduce(_ context.Context, _, _ string, _ bool, groups []js.ReduceGroup) ([]js.ReduceResult, error) {
+	results := make([]js.ReduceResult, len(groups))
+	for i := range results {
+		results[i].Value = []byte("1")
+	}
+	return results, nil
 }

@@ -61,7 +61,11 @@ func parseMember(s *storage.Snapshot, sp space, def *indexDef, stored []byte) (*
 	if stored == nil {
 		return nil, nil
 	}
-	rec, usable, err := parseRecord(stored)
+	whole, err := readLarge(s.KV(), sp.info(def.signature), stored)
+	if err != nil {
+		return nil, err
+	}
+	rec, usable, err := parseRecord(whole)
 	if err != nil || !usable {
 		return nil, err
 	}
@@ -97,15 +101,8 @@ func (v *Views) create(tx *storage.Tx, def *indexDef) (*member, error) {
 	if err != nil || m != nil {
 		return m, err
 	}
-	key := sp.info(def.signature)
-	if old, err := s.KV().Get(key); err != nil {
+	if err := dropIndex(tx.KV(), sp, def.signature); err != nil {
 		return nil, err
-	} else if old != nil {
-		rec, _, err := parseRecord(old)
-		if err != nil {
-			return nil, err
-		}
-		sp.clear(tx.KV(), rec.number)
 	}
 	number, err := nextNumber(tx.KV(), sp)
 	if err != nil {
@@ -121,8 +118,7 @@ func (v *Views) create(tx *storage.Tx, def *indexDef) (*member, error) {
 	if err := v.planLevels(s, m); err != nil {
 		return nil, err
 	}
-	m.stored = m.rec.encode()
-	tx.KV().Set(key, m.stored)
+	m.stored = putLarge(tx.KV(), sp.info(def.signature), nil, m.rec.encode())
 	return m, nil
 }
 

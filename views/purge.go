@@ -1,6 +1,7 @@
 package views
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/settee-db/settee/storage"
@@ -43,7 +44,7 @@ func (v *Views) purge(ctx context.Context, tx *storage.Tx, m *member, ids []stri
 		return err
 	}
 	m.rec.claims++
-	tx.KV().Set(m.keys.space.info(m.def.signature), m.rec.encode())
+	putLarge(tx.KV(), m.keys.space.info(m.def.signature), m.stored, m.rec.encode())
 	return nil
 }
 
@@ -54,19 +55,43 @@ func readRecords(r kv.ReadTx, sp space) ([]*member, error) {
 	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	var members []*member
+	var signature, stored, whole []byte // of the record at hand
+	take := func() error {
+		if signature == nil {
+			return nil
+		}
+		if isLarge(stored) {
+			if err := checkLarge(stored, whole); err != nil {
+				return err
+			}
+		} else {
+			whole = stored
+		}
+		rec, usable, err := parseRecord(whole)
+		if err != nil || !usable {
+			return err
+		}
+		def := &indexDef{signature: Signature(signature), raw: rec.raw, partitioned: rec.partitioned, interactive: rec.interactive}
+		members = append(members, &member{def: def, keys: sp.keysOf(rec.number), rec: rec, stored: stored})
+		return nil
+	}
 	for it.Next() {
-		text, _, err := kv.ReadBytes(it.Key()[len(begin):])
+		text, chunk, err := kv.ReadBytes(it.Key()[len(begin):])
 		if err != nil || len(text) != len(Signature{}) {
 			return nil, corrupt("index record's key")
 		}
-		rec, usable, err := parseRecord(it.Value())
-		if err != nil {
+		if len(chunk) > 0 {
+			whole = append(whole, it.Value()...)
+			continue
+		}
+		if err := take(); err != nil {
 			return nil, err
 		}
-		if usable {
-			def := &indexDef{signature: Signature(text), raw: rec.raw, partitioned: rec.partitioned, interactive: rec.interactive}
-			members = append(members, &member{def: def, keys: sp.keysOf(rec.number), rec: rec})
-		}
+		signature, stored, whole = bytes.Clone(text), bytes.Clone(it.Value()), nil
 	}
-	return members, it.Err()
+	if err := it.Err(); err != nil {
+		return nil, err
+	}
+	err := take()
+	return members, err
 }

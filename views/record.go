@@ -10,7 +10,7 @@ import (
 )
 
 // formatVersion is that of everything below TagViews; an index of another one is built anew.
-const formatVersion = 2
+const formatVersion = 3
 
 // record is what (info, signature) holds of an index.
 //

@@ -2,6 +2,7 @@ package views
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views/levels"
@@ -182,7 +183,7 @@ func (w *indexWriter) write() {
 			w.tx.Set(key, c.entry)
 		}
 		if c.failure != "" {
-			w.tx.Set(w.m.keys.error(nil, c.docID), []byte(c.failure))
+			w.tx.Set(w.m.keys.error(nil, c.docID), shortened(c.failure, maxMessage))
 		} else if c.heal {
 			w.tx.Clear(w.m.keys.error(nil, c.docID))
 		}
@@ -216,4 +217,15 @@ func (w *indexWriter) readOld() error {
 		w.changes[i].Old = bytes.Clone(values[n])
 	}
 	return nil
+}
+
+// maxMessage is how many bytes of what a map function throws are kept.
+const maxMessage = 10_000
+
+// shortened is a text, cut to whole characters if it is too long to be stored.
+func shortened(text string, most int) []byte {
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "")
+	}
+	return []byte(text)
 }
