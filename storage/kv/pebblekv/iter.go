@@ -9,6 +9,9 @@ import (
 // cancelEvery is after how many rows an iteration looks at its context.
 const cancelEvery = 64
 
+// keptValue bounds the room for a value that an iterator keeps when it is closed.
+const keptValue = 4 << 10
+
 // emptyValue is what an empty value reads as: nil would mean that the key is absent.
 var emptyValue = []byte{}
 
@@ -41,9 +44,6 @@ func (i *rangeIterator) open(r *reader, begin, end []byte, opts kv.RangeOptions)
 // reset makes it ready for another transaction.
 func (i *rangeIterator) reset() {
 	*i = rangeIterator{lower: i.lower[:0], upper: i.upper[:0], key: i.key[:0], value: i.value[:0]}
-	if cap(i.value) > maxKeptValues {
-		i.value = nil
-	}
 }
 
 // Next implements kv.Iterator.
@@ -133,6 +133,9 @@ func (i *rangeIterator) park() {
 // close gives Pebble's iterator back. mu is held.
 func (i *rangeIterator) close() {
 	i.ended = true
+	if cap(i.value) > keptValue {
+		i.value = nil // a long transaction opens many ranges
+	}
 	it := i.it
 	if i.it = nil; it == nil {
 		return

@@ -102,6 +102,29 @@ func TestSlowReaders(t *testing.T) {
 	wg.Wait()
 }
 
+// TestRangesKeepNoRows: a transaction that reads many large values one after the other holds none of those it is through with.
+func TestRangesKeepNoRows(t *testing.T) {
+	s := opener(Options{fs: vfs.NewMem()})(t, "store").(*Store)
+	defer s.Close()
+	mustUpdate(t, s, func(tx kv.Tx) error { tx.Set([]byte("large"), make([]byte, 100_000)); return nil })
+	r := s.newReader(t.Context(), true)
+	defer r.close()
+	for range 50 {
+		it := r.Range([]byte("l"), []byte("m"), kv.RangeOptions{Limit: 1})
+		if !it.Next() || len(it.Value()) != 100_000 {
+			t.Fatal(it.Err())
+		}
+		it.Close()
+	}
+	held := 0
+	for _, it := range r.ranges {
+		held += cap(it.value)
+	}
+	if held > 50*keptValue {
+		t.Errorf("closed iterators hold %d bytes", held)
+	}
+}
+
 // TestOldSnapshotsEnd: a View ends when its snapshot was replaced long ago and much was written since; one of a store that rests does not,
 // and an Update never does.
 func TestOldSnapshotsEnd(t *testing.T) {
