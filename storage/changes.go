@@ -14,7 +14,7 @@ var ErrStop = errors.New("storage: enough rows")
 
 // LastSeq is the end of the changes feed, `since=now`.
 func (db *DB) LastSeq(ctx context.Context) (last UpdateSeq, err error) {
-	err = db.view(ctx, func(d *dbRead) (err error) {
+	err = db.viewOn(ctx, func(d *dbRead) (err error) {
 		last, err = d.updateSeq()
 		return err
 	})

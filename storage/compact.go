@@ -48,7 +48,7 @@ func (p CompactionPolicy) due(history, active int64) bool {
 // StartCompact compacts the database in the background, unless this process is at it already. The error is
 // compat.ErrNoDatabase if there is none.
 func (db *DB) StartCompact(ctx context.Context) error {
-	if err := db.view(ctx, func(*dbRead) error { return nil }); err != nil {
+	if err := db.viewOn(ctx, func(*dbRead) error { return nil }); err != nil {
 		return err
 	}
 	if !db.compactRunning() {
@@ -75,7 +75,7 @@ func (db *DB) Compact(ctx context.Context) error {
 }
 
 func (db *DB) compact(ctx context.Context, run *compaction) error {
-	err := db.view(ctx, func(d *dbRead) error {
+	err := db.viewOn(ctx, func(d *dbRead) error {
 		rows, err := d.stats(statHistoryRows)
 		if err == nil {
 			run.total.Store(rows[0])
@@ -177,7 +177,7 @@ func (s *Store) compactAutomatically(ctx context.Context) {
 	for _, name := range s.bg.events.takeUpdated() {
 		db := s.DB(name)
 		var sizes []int64
-		err := db.view(ctx, func(d *dbRead) (err error) {
+		err := db.viewOn(ctx, func(d *dbRead) (err error) {
 			sizes, err = d.stats(statHistory, statActive)
 			return err
 		})
