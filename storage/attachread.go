@@ -16,8 +16,8 @@ type AttachmentRange struct {
 	Gunzip bool
 }
 
-// ReadAttachment writes the bytes of an attachment of a stored document to w, in one snapshot where the store has no time limit
-// for that, and without holding more than a chunk in memory. The error is compat.ErrMissing if the bytes are gone (the document
+// ReadAttachment writes the bytes of an attachment of a stored document to w, without holding more than a chunk in memory. It may
+// take as long as w does: when a snapshot has become too old it goes on with another one, since the bytes never change. The error is compat.ErrMissing if the bytes are gone (the document
 // was replaced and compacted, or purged, more than releasedLease ago).
 func (db *DB) ReadAttachment(ctx context.Context, att *compat.Attachment, o AttachmentRange, w io.Writer) error {
 	if o.To < 0 || o.To > att.EncodedLength {
@@ -52,6 +52,7 @@ func (db *DB) copyAttachment(ctx context.Context, ref string, from, to int64, w 
 			if err != nil {
 				return err
 			}
+			d.advance()
 		}
 		if err := it.Err(); err != nil {
 			return err
