@@ -84,6 +84,9 @@ func (x *Index) Apply(tx kv.Tx, changes []Change) (*Touched, error) {
 		return nil, err
 	}
 	t.sort()
+	if len(x.kept) > 0 {
+		x.requireBoundaries(tx, t)
+	}
 	for _, s := range x.kept {
 		for level := 1; level <= x.height(); level++ {
 			prefix := x.aggregates(s, level)
@@ -96,6 +99,20 @@ func (x *Index) Apply(tx kv.Tx, changes []Change) (*Touched, error) {
 		}
 	}
 	return t, nil
+}
+
+// requireBoundaries makes the transaction conflict with those that remove the row of a boundary whose aggregates it marks: the mark
+// would bring back an entry that is gone, and leave the one before it, which has those rows by then, as it is.
+func (x *Index) requireBoundaries(tx kv.Tx, t *Touched) {
+	for n, list := range t.levels {
+		marks := x.space(keyMarks, int64(n+1))
+		for _, b := range list {
+			if len(b.bound) > 0 {
+				key := concat(marks, b.bound)
+				tx.AddReadConflictRange(key, kv.AppendKeyAfter(nil, key))
+			}
+		}
+	}
 }
 
 type delta struct {

@@ -3,10 +3,12 @@ package levels_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views/levels"
 )
@@ -77,4 +79,37 @@ func levelKeys(t *testing.T, store kv.Store, x *levels.Index) (n int) {
 		return it.Err()
 	}))
 	return n
+}
+
+// TestBoundaryGoesBeneathAWriter: while a row changes, the row of the boundary before it goes and the stretch before is settled. The
+// change must not bring the boundary's aggregates back, and must be seen by the one that has its rows now.
+func TestBoundaryGoesBeneathAWriter(t *testing.T) {
+	store := latencykv.New(memkv.New(), latencykv.Options{})
+	defer store.Close()
+	slots := slotsOf(t, adder{}, "_sum", "_stats")
+	x := newIndex(levels.Config{Levels: 2, Fan: 2, Sums: true}, slots)
+	rng := rand.New(rand.NewPCG(1, 2))
+	m := &model{rows: map[string][]byte{}}
+	var keys [][]byte
+	for n := range 60 {
+		key, value := testRow{key: fmt.Sprint(100 + n), id: "d", value: fmt.Sprint(n)}.encode()
+		keys, m.rows[string(key)] = append(keys, key), value
+	}
+	must(t, change(t.Context(), store, x, false, maps.Clone(m.rows)))
+	for n := 0; n+1 < len(keys); n += 2 {
+		once := true
+		store.BeforeCommit(func() {
+			if once {
+				once = false
+				delete(m.rows, string(keys[n]))
+				must(t, change(t.Context(), store, x, false, map[string][]byte{string(keys[n]): nil}))
+				must(t, x.SettleAll(t.Context(), store, nil))
+			}
+		})
+		_, value := testRow{key: fmt.Sprint(100 + n + 1), id: "d", value: fmt.Sprint(1000 + n)}.encode()
+		m.rows[string(keys[n+1])] = value
+		must(t, change(t.Context(), store, x, false, map[string][]byte{string(keys[n+1]): value}))
+	}
+	store.BeforeCommit(nil)
+	checkAll(t, store, x, slots, rng, m, 40)
 }
