@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
+	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 	"github.com/settee-db/settee/views"
@@ -422,6 +424,34 @@ func TestDistinct(t *testing.T) {
 		if got := fmt.Sprint(list(request)); got != want {
 			t.Errorf("%s: %s instead of %s", request, got, want)
 		}
+	}
+}
+
+// TestDistinctOutlivesSnapshots: a list of values that takes more snapshots than may fail in a row has each value once, in order.
+func TestDistinctOutlivesSnapshots(t *testing.T) {
+	far := latencykv.New(memkv.New(), latencykv.Options{})
+	w := newAutoWorld(t, far)
+	for i := range 40 {
+		w.put(t, fmt.Sprintf("doc%03d", i), fmt.Sprintf(`{"n":%d}`, i))
+	}
+	w.ready(t)
+	body, err := ejson.Parse([]byte(`{"field":"n","limit":35}`))
+	ok(t, err)
+	d, err := mango.ParseDistinct(body, 25)
+	ok(t, err)
+	far.Reset()
+	given := 0
+	answer, err := d.Find(t.Context(), w.src, func(v []byte, n int64) error {
+		if string(v) != strconv.Itoa(given) || n != 1 {
+			t.Errorf("value %d: %s, %d times", given, v, n)
+		}
+		given++
+		far.Elapse(3 * time.Second)
+		return nil
+	})
+	ok(t, err)
+	if aged := far.Reset().TooOld; given != 35 || answer.Bookmark == "" || aged <= 10 {
+		t.Errorf("%d values, bookmark %q, from %d aged snapshots", given, answer.Bookmark, aged)
 	}
 }
 

@@ -1,6 +1,7 @@
 package mango
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strconv"
@@ -68,10 +69,14 @@ type DistinctAnswer struct {
 	NotCounted int64
 }
 
-// Find lists the values of the field in their order, from behind the bookmark. indexes are those of the database.
+// Find lists the values of the field in their order, from behind the bookmark. On a store that limits the age of snapshots a long
+// list goes on in a newer one, behind the last value.
 func (d *Distinct) Find(ctx context.Context, src *Source, value func(json []byte, count int64) error) (*DistinctAnswer, error) {
 	answer := new(DistinctAnswer)
-	err := src.DB.View(ctx, func(s *storage.Snapshot) error {
+	left := d.limit.n
+	after := d.after
+	var last []byte
+	err := src.DB.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		ix, err := d.index(s, src.Fields)
 		if err != nil {
 			return err
@@ -80,11 +85,9 @@ func (d *Distinct) Find(ctx context.Context, src *Source, value func(json []byte
 			return err
 		}
 		r := fieldindex.Range{Path: d.path, Element: d.elements}
-		if d.after != nil {
-			r.Start = fieldindex.AppendBehind(nil, d.after)
+		if after != nil {
+			r.Start = fieldindex.AppendBehind(nil, after)
 		}
-		left := d.limit.n
-		var last []byte
 		return ix.Distinct(r, func(v *fieldindex.Distinct) error {
 			if left == 0 {
 				if last != nil {
@@ -92,9 +95,13 @@ func (d *Distinct) Find(ctx context.Context, src *Source, value func(json []byte
 				}
 				return storage.ErrStop
 			}
+			if err := value(v.JSON, v.Count); err != nil {
+				return err
+			}
 			left--
-			last = append(last[:0], v.JSON...)
-			return value(v.JSON, v.Count)
+			last, after = append(last[:0], v.JSON...), bytes.Clone(v.Key)
+			s.Advance()
+			return nil
 		})
 	})
 	return answer, err

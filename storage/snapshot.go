@@ -17,10 +17,14 @@ func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) error {
 	return db.view(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
 }
 
-// ViewAgain is View for reads that can begin anew, or go on where they were: fn is run again when its snapshot became too old.
+// ViewAgain is View for reads that can begin anew, or go on where they were: fn is run again when its snapshot became too old. Ten
+// such snapshots in a row that fn did not say Advance in end it with kv.ErrTooOld.
 func (db *DB) ViewAgain(ctx context.Context, fn func(*Snapshot) error) error {
 	return db.viewOn(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
 }
+
+// Advance says, in ViewAgain, that what was done so far need not be done again in another snapshot.
+func (s *Snapshot) Advance() { s.d.advance() }
 
 // Transact runs fn in a serialisable transaction on the subspaces of higher layers; see kv.Store.Update. It conflicts with the
 // deletion of the database; compat.ErrNoDatabase if there is none.
