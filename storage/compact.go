@@ -3,8 +3,10 @@ package storage
 import (
 	"bytes"
 	"context"
+	"errors"
 	"time"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -85,7 +87,8 @@ func (db *DB) compact(ctx context.Context, run *compaction) error {
 	if err != nil {
 		return err
 	}
-	var cursor []byte // the last key of the batch before, without the database's prefix
+	var cursor []byte    // the last key that is done with, without the database's prefix
+	most := compactBatch // entries in a transaction
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -95,21 +98,32 @@ func (db *DB) compact(ctx context.Context, run *compaction) error {
 			return err
 		}
 		if len(keys) == 0 {
-			return db.update(ctx, (*dbTx).forgetPurges)
+			return db.forgetPurges(ctx)
 		}
-		err = db.update(ctx, func(t *dbTx) error { return t.forget(keys) })
-		if err != nil {
-			return err
+		for len(keys) > 0 {
+			var part [][]byte
+			err = db.update(ctx, func(t *dbTx) error {
+				part = keys[:min(len(keys), most)]
+				most = max(1, len(part)/2) // should it run again: less of it is quicker
+				return t.forget(part)
+			})
+			if len(part) > 1 && outgrown(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			cursor, keys = part[len(part)-1], keys[len(part):]
+			most = min(4*most, compactBatch)
+			run.advance(int64(len(part)))
 		}
-		cursor = keys[len(keys)-1]
-		run.advance(int64(len(keys)))
 	}
 }
 
-// historyKeys lists some keys of entries in TagHistory after cursor, without the prefix of the subspace.
+// historyKeys lists some keys of entries in TagHistory after cursor, without the prefix of the subspace: as many as a snapshot lives
+// for, at most a batch.
 func (db *DB) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, err error) {
 	err = db.viewOn(ctx, func(d *dbRead) error {
-		keys = keys[:0]
 		prefix := d.keys.sub(nil, TagHistory)
 		begin, end := children(prefix)
 		if cursor != nil {
@@ -122,7 +136,10 @@ func (db *DB) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, er
 			suffix := it.Key()[len(prefix):]
 			keys = append(keys, bytes.Clone(suffix))
 		}
-		return it.Err()
+		if err := it.Err(); len(keys) == 0 || !errors.Is(err, kv.ErrTooOld) {
+			return err
+		}
+		return nil
 	})
 	return keys, err
 }
@@ -159,17 +176,41 @@ func (t *dbTx) forget(suffixes [][]byte) error {
 }
 
 // forgetPurges removes the oldest purge requests above purged_infos_limit.
-func (t *dbTx) forgetPurges() error {
-	begin, end := children(t.keys.sub(nil, TagPurges))
-	it := t.tx.Range(begin, end, kv.RangeOptions{Reverse: true})
-	defer it.Close()
-	for n := int64(0); it.Next(); n++ {
-		if n == t.rec.purgedInfosLimit {
-			t.tx.ClearRange(begin, kv.AppendKeyAfter(nil, it.Key()))
-			break
+func (db *DB) forgetPurges(ctx context.Context) error {
+	var uuid [16]byte
+	var cursor []byte // the last request that was looked at, beginning with the newest
+	kept, more := int64(0), false
+	err := db.viewOn(ctx, func(d *dbRead) error {
+		uuid = d.rec.uuid
+		prefix := d.keys.sub(nil, TagPurges)
+		begin, end := children(prefix)
+		if cursor != nil {
+			end = concat(prefix, cursor)
 		}
+		it := d.r.Range(begin, end, kv.RangeOptions{Reverse: true})
+		defer it.Close()
+		for it.Next() {
+			cursor = append(cursor[:0], it.Key()[len(prefix):]...)
+			if more = kept == d.rec.purgedInfosLimit; more {
+				return nil
+			}
+			kept++
+			d.advance()
+		}
+		return it.Err()
+	})
+	if err != nil || !more {
+		return err
 	}
-	return it.Err()
+	return db.update(ctx, func(t *dbTx) error {
+		if t.rec.uuid != uuid {
+			return compat.ErrNoDatabase
+		}
+		prefix := t.keys.sub(nil, TagPurges)
+		begin, _ := children(prefix)
+		t.tx.ClearRange(begin, kv.AppendKeyAfter(nil, concat(prefix, cursor)))
+		return nil
+	})
 }
 
 // compactAutomatically compacts the databases that were written to since the last call and need it.

@@ -3,10 +3,12 @@ package storage
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -56,6 +58,51 @@ func TestCompactionOfLargeBodies(t *testing.T) {
 			return err
 		}))
 	})
+}
+
+// TestCompactionOnASlowStore: whatever of its batches and lists is too much for a snapshot or a transaction is done by parts.
+func TestCompactionOnASlowStore(t *testing.T) {
+	var slow atomic.Bool
+	var updates atomic.Int64
+	k := faultkv.New(memkv.New(), faultkv.Plan{
+		TooOld: func(r faultkv.Read) bool { return slow.Load() && !r.Update && r.N > 100 },
+		Commit: func(_, run int) faultkv.Outcome {
+			switch {
+			case !slow.Load():
+			case run > 1:
+				return faultkv.TooLarge
+			case updates.Add(1) <= 3: // of 100, 25 and 6 entries, each again with half of that
+				return faultkv.TooOld
+			}
+			return faultkv.Commit
+		},
+	})
+	s := openStore(t, k)
+	must(t, s.Create(t.Context(), "db", CreateOptions{}))
+	db := s.DB("db")
+	must(t, db.SetPurgedInfosLimit(t.Context(), 250))
+	rev := ""
+	for n := range 301 {
+		rev = put(t, db, "doc", rev, fmt.Sprintf(`{"n":%d}`, n))
+	}
+	for i := range 260 {
+		_, err := db.Purge(t.Context(), []IDRevs{{ID: fmt.Sprint("gone", i), Revs: []compat.Rev{{Pos: 1, Hash: "x"}}}})
+		must(t, err)
+	}
+	slow.Store(true)
+	must(t, db.Compact(t.Context()))
+	slow.Store(false)
+	must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+		rows, err := countKeys(d.r, d.keys.sub(nil, TagHistory), nil, nil)
+		want(t, "keys of replaced revisions", rows, 0)
+		return err
+	}))
+	infos, err := db.PurgedInfos(t.Context())
+	must(t, err)
+	want(t, "purges remembered", len(infos), 250)
+	if n := updates.Load(); n < 3+7+3 { // from one entry on they double
+		t.Errorf("%d transactions: after a failure they were as large as before", n)
+	}
 }
 
 // TestCompactionForgetsPurges: requests above the limit are forgotten, the oldest first.
