@@ -138,7 +138,7 @@ func (db *DB) Info(ctx context.Context) (*Info, error) {
 }
 
 func (d *dbRead) info() (*Info, error) {
-	counts, err := d.stats(statDocCount, statDelCount, statExternal, statActive, statPurges)
+	counts, err := d.stats(statDocCount, statDelCount, statExternal, statActive, statPurges, statHistory)
 	if err != nil {
 		return nil, err
 	}
@@ -154,15 +154,10 @@ func (d *dbRead) info() (*Info, error) {
 			return nil, err
 		}
 	}
-	begin, end := children([]byte(d.keys))
-	file, err := d.r.SizeEstimate(begin, end)
-	if err != nil {
-		return nil, err
-	}
 	return &Info{
 		Name: d.name, UUID: d.rec.uuid, Created: d.rec.created, Partitioned: d.rec.partitioned,
 		Q: int(d.rec.q), N: int(d.rec.n), starts: d.rec.starts, DocCount: counts[0], DocDelCount: counts[1], UpdateSeq: seq, PurgeSeq: purge,
-		SizeFile: file, SizeExternal: counts[2], SizeActive: counts[3],
+		SizeFile: counts[3] + counts[5], SizeExternal: counts[2], SizeActive: counts[3],
 	}, nil
 }
 

@@ -33,7 +33,11 @@ func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info,
 			err = db.ViewAgain(ctx, func(s *storage.Snapshot) error { return m.addSize(info, s.KV()) })
 		}
 	}
-	return info, err
+	if err != nil {
+		return nil, err
+	}
+	info.SizeFile = max(info.SizeFile, info.SizeActive) // engines do not count what they hold in memory yet, and compress the rest
+	return info, nil
 }
 
 // addFlight tells of a running build.
