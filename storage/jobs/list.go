@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -54,27 +55,76 @@ func (q *Queue) Running(ctx context.Context, typ string, limit int) ([]Job, erro
 	return q.list(ctx, begin, end, limit)
 }
 
-// list gives the jobs that the keys of a range name.
+// listWindow is how many jobs a list reads together.
+const listWindow = 100
+
+// errListed ends a list that is long enough.
+var errListed = errors.New("jobs: enough")
+
+// list gives the jobs that the keys of a range name, from as many snapshots as that takes.
 func (q *Queue) list(ctx context.Context, begin, end []byte, limit int) (found []Job, err error) {
-	err = q.kv.View(ctx, func(tx kv.ReadTx) error {
-		it := tx.Range(begin, end, kv.RangeOptions{Limit: limit, WantAll: true})
-		defer it.Close()
-		for it.Next() {
-			typ, id, err := q.keys.parseName(it.Key())
-			if err != nil {
-				return err
-			}
-			job, err := q.keys.lookUp(tx, typ, id)
-			if err != nil {
-				return err
-			}
-			if job != nil {
-				found = append(found, *job)
-			}
+	err = kv.Walk(ctx, q.kv, begin, end, min(limit, listWindow), func(tx kv.ReadTx, window []kv.Row) error {
+		jobs, err := q.keys.lookUpEach(tx, window)
+		if err != nil {
+			return err
 		}
-		return it.Err()
+		if found = append(found, jobs...); len(found) >= limit {
+			found = found[:limit]
+			return errListed
+		}
+		return nil
 	})
+	if err == errListed {
+		err = nil
+	}
 	return found, err
+}
+
+// lookUpEach gives the jobs that the keys of rows name and that are there, in two round trips.
+func (k keys) lookUpEach(tx kv.ReadTx, rows []kv.Row) ([]Job, error) {
+	names := make([][2]string, len(rows))
+	jobKeys := make([][]byte, len(rows))
+	for i := range rows {
+		typ, id, err := k.parseName(rows[i].Key)
+		if err != nil {
+			return nil, err
+		}
+		names[i], jobKeys[i] = [2]string{typ, id}, k.job(typ, id)
+	}
+	values, err := tx.GetMany(jobKeys)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]*record, len(rows))
+	var running []int
+	var leaseKeys [][]byte
+	for i, value := range values {
+		if value == nil {
+			continue
+		}
+		if records[i], err = parseRecord(value); err != nil {
+			return nil, err
+		}
+		if records[i].state == Running {
+			running, leaseKeys = append(running, i), append(leaseKeys, k.lease(names[i][0], names[i][1]))
+		}
+	}
+	if values, err = tx.GetMany(leaseKeys); err != nil {
+		return nil, err
+	}
+	leases := make([]*lease, len(rows))
+	for n, i := range running {
+		if leases[i], err = parseLease(values[n]); err != nil {
+			return nil, err
+		}
+	}
+	found := make([]Job, 0, len(rows))
+	for i, r := range records {
+		if r != nil {
+			found = append(found, *r.job(names[i][0], names[i][1], leases[i]))
+		}
+	}
+	return found, nil
 }
 
 // job shows a record; l is its lease, nil if it is not running.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
+	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
@@ -84,6 +85,25 @@ func TestResultAndError(t *testing.T) {
 			t.Error(got)
 		}
 	})
+}
+
+// TestLongLists: what belongs to the jobs of a list is read together, and a list outlives snapshots.
+func TestLongLists(t *testing.T) {
+	far := latencykv.New(memkv.New(), latencykv.Options{RoundTrip: time.Second})
+	q := openQueue(t, far, true)
+	defer q.Close()
+	for i := range 650 {
+		add(t, q, Spec{Type: "t", ID: fmt.Sprintf("%04d", i)})
+	}
+	far.Reset()
+	list, err := q.List(t.Context(), "t", "0009", 630)
+	must(t, err)
+	if len(list) != 630 || list[0].ID != "0010" || list[629].ID != "0639" {
+		t.Errorf("%d jobs", len(list))
+	}
+	if n := far.Counts(); n.RoundTrips > 40 || n.TooOld == 0 {
+		t.Errorf("%+v", n)
+	}
 }
 
 // outcomes shows the counter of ended runs.
