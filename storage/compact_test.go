@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
 
 func TestCompaction(t *testing.T) {
@@ -102,6 +103,82 @@ func TestCompactionOnASlowStore(t *testing.T) {
 	want(t, "purges remembered", len(infos), 250)
 	if n := updates.Load(); n < 3+7+3 { // from one entry on they double
 		t.Errorf("%d transactions: after a failure they were as large as before", n)
+	}
+}
+
+// TestSizes: the size of the file is at least the live data right after every write, grows with replaced revisions and loses them in a compaction.
+func TestSizes(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *DB) {
+		sizes := func(when string) (file, active int64) {
+			info, err := db.Info(t.Context())
+			must(t, err)
+			if info.SizeFile < info.SizeActive {
+				t.Errorf("%s: file %d, active %d", when, info.SizeFile, info.SizeActive)
+			}
+			return info.SizeFile, info.SizeActive
+		}
+		sizes("empty")
+		revs := make([]string, 3)
+		write := func(n int) {
+			for i, length := range []int{100, 1000, 100_000} { // the last one's body is apart
+				revs[i] = put(t, db, fmt.Sprint("doc", i), revs[i], fmt.Sprintf(`{"n":%d,"s":%q}`, n, strings.Repeat("x", length)))
+			}
+		}
+		write(0)
+		file, active := sizes("written")
+		if active < 101_100 {
+			t.Errorf("active is %d", active)
+		}
+		for n := range 3 {
+			write(n + 1)
+			replaced, live := sizes("updated")
+			if replaced < file+101_100 || live != active+int64(3*16*(n+1)) { // 16 bytes for each ancestor of a leaf
+				t.Errorf("after %d updates file %d, active %d; it was %d, %d", n+1, replaced, live, file, active)
+			}
+			file = replaced
+		}
+		must(t, db.Compact(t.Context()))
+		compacted, live := sizes("compacted")
+		if compacted != live || compacted > file-3*101_100 {
+			t.Errorf("compacted: file %d, active %d; it was %d", compacted, live, file)
+		}
+		for i := range 3 {
+			remove(t, db, fmt.Sprint("doc", i), revs[i])
+		}
+		deleted, _ := sizes("deleted")
+		must(t, db.Compact(t.Context()))
+		if file, _ := sizes("deleted and compacted"); file >= deleted {
+			t.Errorf("deleted: file %d, compacted: %d", deleted, file)
+		}
+	})
+}
+
+// TestSizesAfterStart: a store that was just opened tells the sizes that it told before.
+func TestSizesAfterStart(t *testing.T) {
+	dir := t.TempDir()
+	var before *Info
+	for n := range 2 {
+		k, err := pebblekv.Open(dir, pebblekv.Options{})
+		must(t, err)
+		s, err := Open(t.Context(), Options{KV: k, Manual: true})
+		must(t, err)
+		db := s.DB("db")
+		if n == 0 {
+			must(t, s.Create(t.Context(), "db", CreateOptions{}))
+			rev := put(t, db, "doc", "", `{"n":1}`)
+			put(t, db, "doc", rev, `{"n":2}`)
+		}
+		info, err := db.Info(t.Context())
+		must(t, err)
+		if n == 0 {
+			before = info
+		}
+		want(t, "file and active", []int64{info.SizeFile, info.SizeActive}, []int64{before.SizeFile, before.SizeActive})
+		must(t, s.Close())
+		must(t, k.Close())
+	}
+	if before.SizeFile <= before.SizeActive || before.SizeActive <= 0 {
+		t.Errorf("file %d, active %d", before.SizeFile, before.SizeActive)
 	}
 }
 

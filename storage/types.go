@@ -35,7 +35,7 @@ type Info struct {
 	DocDelCount    int64
 	UpdateSeq      UpdateSeq
 	PurgeSeq       UpdateSeq
-	SizeFile       int64 // estimated bytes on disk
+	SizeFile       int64 // SizeActive and the replaced revisions that compaction removes, but for attachments that only they name
 	SizeExternal   int64 // of the leaves' bodies by couch_ejson_size, and of their attachments
 	SizeActive     int64 // bytes of the leaves' records, bodies and attachments as stored
 	CompactRunning bool

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/settee-db/settee/storage"
@@ -56,4 +57,29 @@ func TestDuplicates(t *testing.T) {
 	want(t, "descending", b.query(t, "d", "v", "descending=true").rows,
 		`[b "k"=1 a "k\u0000"=1 a "k"=3 a "k"=false a "k"=null a "k"={"a":1} a "k"="s"]`)
 	want(t, "skip", b.query(t, "d", "v", "descending=true&skip=3&limit=2").rows, `[a "k"=false a "k"=null]`)
+}
+
+// TestInfoSizes: the size on disk is never below that of the rows, be they in the engine's memory or on disk.
+func TestInfoSizes(t *testing.T) {
+	onEngines(t, func(t *testing.T, b *bench) {
+		b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a","reduce":"_sum"},"w":{"map":"b"}}`))
+		rows := func(body string) int64 {
+			t.Helper()
+			for i := range 20 {
+				b.put(t, fmt.Sprint("doc", i), body)
+			}
+			must(t, b.views.Update(t.Context(), b.db, "_design/d"))
+			must(t, b.views.Compact(t.Context(), b.db, "_design/d"))
+			info, err := b.views.Info(t.Context(), b.db, "_design/d")
+			must(t, err)
+			if info.SizeFile < info.SizeActive {
+				t.Errorf("file %d, active %d", info.SizeFile, info.SizeActive)
+			}
+			return info.SizeActive
+		}
+		two := rows(`{"emit":[[1,1],[2,2]]}`)
+		if one := rows(`{"emit":[[1,1]]}`); one <= 0 || one >= two {
+			t.Errorf("active with a row a document: %d, with two: %d", one, two)
+		}
+	})
 }

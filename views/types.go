@@ -67,7 +67,7 @@ type Info struct {
 	UpdateSeq      storage.UpdateSeq // the lowest of its indexes
 	PurgeSeq       uint64
 	UpdatesPending int64
-	SizeFile       int64 // estimated bytes on disk
+	SizeFile       int64 // estimated bytes on disk, at least SizeActive
 	SizeExternal   int64 // of keys and values as JSON
 	SizeActive     int64 // of the rows as stored
 	UpdaterRunning bool
