@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"hash"
 	"io"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/kv"
 )
 
 // Form is how an archive is written.
@@ -71,6 +69,7 @@ type writer struct {
 	progress func(Summary)
 	sum      Summary
 	since    storage.Seq // of the last document that is written
+	failed   error       // what writing a document ended with; half of it may be there, so it must not come again
 	digest   hash.Hash   // of the lines since the header, native only
 	batch    []byte      // the line of documents that is being made
 	inBatch  int
@@ -126,13 +125,10 @@ func (out *writer) end() error {
 // allDocuments writes one snapshot, or, where snapshots are short-lived, one after the other: a document that changes meanwhile comes
 // once more behind the rest.
 func (out *writer) allDocuments() error {
-	for {
-		before := out.since
-		err := out.db.View(out.ctx, out.documents)
-		if !errors.Is(err, kv.ErrTooOld) || out.since == before {
-			return err
-		}
+	if err := out.db.ViewAgain(out.ctx, out.documents); err != nil {
+		return err
 	}
+	return out.failed
 }
 
 // documents writes the documents of a snapshot in the order of their last update.
@@ -146,10 +142,11 @@ func (out *writer) documents(s *storage.Snapshot) error {
 		if out.progress != nil && out.sum.Documents%1000 == 0 {
 			out.progress(out.sum)
 		}
-		if err := out.document(revs); err != nil {
-			return err
+		if out.failed = out.document(revs); out.failed != nil {
+			return storage.ErrStop
 		}
 		out.since = ch.Seq.Seq
+		s.Advance()
 		return nil
 	})
 	return err
