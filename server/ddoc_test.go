@@ -14,6 +14,7 @@ import (
 
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
@@ -38,9 +39,13 @@ func newDesignServer(t testing.TB) *Server {
 // newTestServerJS is newTestServer with JavaScript.
 func newTestServerJS(t testing.TB, c *config.Config) *Server {
 	t.Helper()
+	return newTestServerJSOn(t, memkv.New(), c)
+}
+
+func newTestServerJSOn(t testing.TB, engine kv.Store, c *config.Config) *Server {
+	t.Helper()
 	pool := js.NewPool(js.Options{Timeout: time.Second})
 	t.Cleanup(pool.Close)
-	engine := memkv.New()
 	store, err := storage.Open(t.Context(), storage.Options{KV: engine})
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })

@@ -61,7 +61,8 @@ const (
 // filteredRow is a row that waits for the function.
 type filteredRow struct {
 	change storage.Change
-	docs   int // how many leaves the function sees: change.Revs
+	docs   [][]byte     // what the function sees: the leaves change.Revs
+	leaves []compat.Rev // still to be read
 }
 
 // filterScan is one scan of the feed.
@@ -71,11 +72,13 @@ type filterScan struct {
 	none  bool  // no row is wanted: the scan only looks at the first
 	left  int64 // rows still wanted, negative: any number
 	rows  []filteredRow
-	docs  [][]byte
-	size  int
+	docs  int                // of the rows, with leaves that are still to be read
+	size  int                // of the documents that were read
 	batch int                // documents in a crossing
 	ended *storage.UpdateSeq // where the feed ends if a limit ended it
 	spare int64              // rows behind it that were read
+	// broken is what reading leaves ended with. storage must not take it for an error of its own scan, and go on.
+	broken error
 }
 
 // scan is the scanFunc of the filter.
@@ -87,7 +90,7 @@ func (f *functionFilter) scan(since storage.Seq, limit int64, row func(*storage.
 		opts.Limit = 1
 	}
 	end, err := f.c.db.Changes(f.c.Context(), opts, s.take)
-	if err == nil && s.ended == nil {
+	if err == nil && s.ended == nil && s.broken == nil {
 		err = s.flush()
 	}
 	switch {
@@ -96,6 +99,9 @@ func (f *functionFilter) scan(since storage.Seq, limit int64, row func(*storage.
 		return f.c.db.Changes(f.c.Context(), opts, s.take)
 	case errors.Is(err, storage.ErrStop):
 		err = nil
+	}
+	if err == nil {
+		err = s.broken
 	}
 	if s.ended != nil {
 		end.Last, end.Pending = *s.ended, end.Pending+s.spare
@@ -112,9 +118,11 @@ func (s *filterScan) take(ch *storage.Change) error {
 	r := filteredRow{change: *ch}
 	r.change.Revs, r.change.Doc = nil, nil
 	if s.o.Style != compat.StyleAllDocs || len(ch.Revs) == 1 {
-		s.addDoc(&r, ch.Doc)
-	} else if err := s.addLeaves(&r, ch); err != nil {
-		return err
+		s.size += s.addDoc(&r, ch.Doc)
+		s.docs++
+	} else {
+		r.leaves = slices.Clone(ch.Revs)
+		s.docs += len(r.leaves)
 	}
 	if s.o.IncludeDocs {
 		r.change.Doc = keepDocument(ch.Doc)
@@ -123,36 +131,22 @@ func (s *filterScan) take(ch *storage.Change) error {
 		}
 	}
 	s.rows = append(s.rows, r)
-	if len(s.docs) >= s.batch || s.size >= filterBytes {
+	if s.docs >= s.batch || s.size >= filterBytes {
 		return s.flush()
 	}
 	return nil
 }
 
-func (s *filterScan) addLeaves(r *filteredRow, ch *storage.Change) error {
-	leaves, err := s.c.db.OpenRevs(s.c.Context(), ch.ID, storage.OpenRevsOptions{Revs: slices.Clone(ch.Revs)})
-	if err != nil {
-		return err
-	}
-	for _, rev := range ch.Revs {
-		i := slices.IndexFunc(leaves, func(l storage.RevResult) bool { return l.Rev == rev })
-		if i >= 0 && leaves[i].Doc != nil { // else purged in the meantime
-			s.addDoc(r, leaves[i].Doc)
-		}
-	}
-	return nil
-}
-
-func (s *filterScan) addDoc(r *filteredRow, doc *storage.Document) {
+// addDoc adds a document, and returns its size.
+func (s *filterScan) addDoc(r *filteredRow, doc *storage.Document) int {
 	shown := *doc
 	shown.Revs = compat.RevPath{Start: doc.Rev.Pos, IDs: []string{doc.Rev.Hash}}
 	if s.o.Style == compat.StyleAllDocs {
 		shown.Conflicts = nil
 	}
 	text := appendFunctionDoc(nil, &shown, s.c.set.functionRevs)
-	s.docs, s.size = append(s.docs, text), s.size+len(text)
-	r.change.Revs = append(r.change.Revs, doc.Rev)
-	r.docs++
+	r.docs, r.change.Revs = append(r.docs, text), append(r.change.Revs, doc.Rev)
+	return len(text)
 }
 
 // keepDocument copies what belongs to the scan's callback.
@@ -164,17 +158,66 @@ func keepDocument(d *storage.Document) *storage.Document {
 	return &kept
 }
 
-// flush asks the function about the rows gathered and hands on those that pass; storage.ErrStop when the limit is reached.
+// flush reads the leaves that the rows gathered wait for, together, asks the function and hands on the rows that pass;
+// storage.ErrStop when the limit is reached or s.broken is set.
 func (s *filterScan) flush() error {
-	rows, docs := s.rows, s.docs
-	s.rows, s.docs, s.size = nil, nil, 0
+	rows, size := s.rows, s.size
+	s.rows, s.docs, s.size = nil, 0, 0
+	var requests []storage.OpenRevsRequest
+	var at []int
+	for i := range rows {
+		if len(rows[i].leaves) > 0 {
+			o := storage.OpenRevsOptions{Revs: rows[i].leaves}
+			requests, at = append(requests, storage.OpenRevsRequest{ID: rows[i].change.ID, OpenRevsOptions: o}), append(at, i)
+		}
+	}
+	asked := 0 // rows that the function was asked about
+	var ended error
+	if len(requests) > 0 {
+		err := s.c.db.BulkGet(s.c.Context(), requests, func(i int, found []storage.RevResult) error {
+			size += s.addLeaves(&rows[at[i]], found)
+			if size >= filterBytes {
+				first := asked
+				size, asked = 0, at[i]+1
+				ended = s.pass(rows[first:asked], len(rows)-first)
+			}
+			return ended
+		})
+		if ended == nil && err != nil {
+			s.broken = err
+			return storage.ErrStop
+		}
+	}
+	if ended == nil {
+		ended = s.pass(rows[asked:], len(rows)-asked)
+	}
+	return ended
+}
+
+// addLeaves adds the documents of a row's leaves, and returns their size.
+func (s *filterScan) addLeaves(r *filteredRow, found []storage.RevResult) (size int) {
+	for _, rev := range r.leaves {
+		i := slices.IndexFunc(found, func(l storage.RevResult) bool { return l.Rev == rev })
+		if i >= 0 && found[i].Doc != nil { // else purged in the meantime
+			size += s.addDoc(r, found[i].Doc)
+		}
+	}
+	return size
+}
+
+// pass asks the function about rows whose documents are there; gathered is the number of them and of those behind.
+func (s *filterScan) pass(rows []filteredRow, gathered int) error {
+	var docs [][]byte
+	for i := range rows {
+		docs = append(docs, rows[i].docs...)
+	}
 	if len(docs) == 0 {
 		return nil
 	}
 	passes, failure := s.ask(docs)
 	for i := range rows {
-		ch := &rows[i].change
-		if rows[i].docs > len(passes) {
+		ch, n := &rows[i].change, len(rows[i].docs)
+		if n > len(passes) {
 			break // the function failed before
 		}
 		passing := ch.Revs[:0]
@@ -183,7 +226,7 @@ func (s *filterScan) flush() error {
 				passing = append(passing, rev)
 			}
 		}
-		passes = passes[rows[i].docs:]
+		passes = passes[n:]
 		if ch.Revs = passing; len(passing) > 0 {
 			if s.none {
 				return errBeforeFirst
@@ -192,7 +235,7 @@ func (s *filterScan) flush() error {
 				return err
 			}
 			if s.left--; s.left == 0 {
-				s.ended, s.spare = &ch.Seq, int64(len(rows)-1-i)
+				s.ended, s.spare = &ch.Seq, int64(gathered-1-i)
 				return storage.ErrStop
 			}
 		}

@@ -73,3 +73,66 @@ func TestRoundTripsOfLists(t *testing.T) {
 		}
 	}
 }
+
+// A filter in JavaScript sees every leaf of conflicts: those of many documents are read together, and no more at once than it is asked
+// about, however large they are.
+func TestRoundTripsOfFilteredConflicts(t *testing.T) {
+	c, err := config.Load(config.Stock())
+	require.NoError(t, err)
+	engine := latencykv.New(memkv.New(), latencykv.Options{})
+	s := newTestServerJSOn(t, engine, c)
+	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
+	var docs []string
+	for i := range 300 {
+		pad := strings.Repeat("x", 10)
+		if i%30 == 29 {
+			pad = strings.Repeat("x", 400_000)
+		}
+		leaves := []string{"a", "b", "c"}
+		if i%7 == 0 {
+			leaves = leaves[:1]
+		}
+		for _, leaf := range leaves {
+			docs = append(docs, fmt.Sprintf(`{"_id":"d%03d","_rev":"1-%s","leaf":%q,"pad":%q}`, i, leaf, leaf, pad))
+		}
+	}
+	for len(docs) > 0 {
+		n := min(len(docs), 300)
+		body := `{"new_edits":false,"docs":[` + strings.Join(docs[:n], ",") + `]}`
+		require.Equal(t, http.StatusCreated, do(s, "POST", "/db/_bulk_docs", body).Code)
+		docs = docs[n:]
+	}
+	putDesign(t, s, "f", `{"filters":{"b":"function(doc){ return doc.leaf == 'b' }"}}`)
+	for _, list := range []struct {
+		query      string
+		want, last int
+	}{
+		{"", 257, 299},
+		{"&limit=100", 100, 116},
+		{"&limit=100&include_docs=true", 100, 116},
+	} {
+		engine.Reset()
+		w := do(s, "GET", "/db/_changes?filter=f/b&style=all_docs"+list.query, "")
+		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+		var answer struct {
+			Results []struct {
+				ID      string
+				Changes []struct{ Rev string }
+			}
+			Pending int
+		}
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+		require.Len(t, answer.Results, list.want)
+		for _, r := range answer.Results {
+			require.Len(t, r.Changes, 1)
+			require.Equal(t, "1-b", r.Changes[0].Rev)
+		}
+		require.Equal(t, fmt.Sprintf("d%03d", list.last), answer.Results[list.want-1].ID)
+		require.Equal(t, max(0, 300-list.last-1)+min(1, 299-list.last), answer.Pending)
+		if got := engine.Reset(); got.RoundTrips > 150 {
+			t.Errorf("%q: %d round trips in %d snapshots", list.query, got.RoundTrips, got.Views)
+		} else {
+			t.Logf("%q: %d round trips in %d snapshots", list.query, got.RoundTrips, got.Views)
+		}
+	}
+}
