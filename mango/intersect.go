@@ -27,7 +27,6 @@ type second struct {
 	n      int64   // its entries
 	looked bool
 	ids    map[string]struct{} // nil: not read
-	passed int64               // by the query before
 }
 
 // skip tells whether an entry's document is not among those of the second way.

@@ -52,8 +52,6 @@ type entryScan struct {
 	take func(s *storage.Snapshot, ix *fieldindex.Index, rows []entry, last bool) (done int, err error)
 
 	rows     []entry
-	seenAt   int
-	seen     []byte
 	keys     int64
 	progress bool
 }

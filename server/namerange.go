@@ -5,9 +5,6 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// allNames is the range of all databases.
-var allNames = storage.RangeOptions{Limit: -1}
-
 // nameRange reads the options of _all_dbs and _dbs_info.
 func (c *Call) nameRange() (storage.RangeOptions, error) {
 	o, err := compat.ParseViewDefaults(c.query)

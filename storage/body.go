@@ -54,17 +54,6 @@ func (t *dbTx) setEntry(key []byte, e *entry) int64 {
 	return int64(len(value) + e.attsApart.length + e.bodyApart.length)
 }
 
-// readEntry reads the entry at a key of TagDocs or TagHistory; found is false if there is none. The body may share memory with
-// the store and is valid in this transaction only.
-func (d *dbRead) readEntry(key []byte) (e entry, found bool, err error) {
-	value, err := d.r.Get(key)
-	if err != nil || value == nil {
-		return e, false, err
-	}
-	e, err = d.entryOf(value)
-	return e, true, err
-}
-
 // entryOf reads an entry whose value is at hand.
 func (d *dbRead) entryOf(value []byte) (entry, error) {
 	e, err := parseEntry(value)

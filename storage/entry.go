@@ -152,31 +152,6 @@ func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// parsePayload is the inverse of appendPayload; body shares memory with b.
-func parsePayload(b []byte, flags byte) (atts []compat.Attachment, body []byte, err error) {
-	if flags&entryHasAtts == 0 {
-		return nil, b, nil
-	}
-	r := valueReader{b: b}
-	count := r.uvarint()
-	if count > uint64(len(b)) {
-		return nil, nil, corrupt("attachments", nil)
-	}
-	atts = make([]compat.Attachment, count)
-	for i := range atts {
-		a := &atts[i]
-		a.Name, a.Type, a.Ref = r.text(), r.text(), r.text()
-		copy(a.Digest[:], r.take(len(a.Digest)))
-		a.Encoding = compat.Encoding(r.byte())
-		a.RevPos, a.Length, a.EncodedLength = r.varint(), r.varint(), r.varint()
-		a.Source, a.HasRevPos, a.HasDigest = compat.SourceStored, true, true
-	}
-	if r.bad {
-		return nil, nil, corrupt("attachments", nil)
-	}
-	return atts, r.b, nil
-}
-
 // valueReader reads the parts of a value; bad is set, and zeros are returned, once something is missing.
 type valueReader struct {
 	b   []byte
