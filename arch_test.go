@@ -3,6 +3,7 @@
 package settee
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -31,16 +32,53 @@ var rooms = map[string][]string{
 	"mango":       {"compat", "storage", "storage/kv", "views"},
 	"eventing":    {"compat", "storage", "storage/kv", "views"},
 	"replication": {"compat", "storage", "storage/kv"},
-	"server":      {"compat", "storage", "storage/kv", "views", "mango", "eventing", "replication"},
-	"cmd":         {"compat", "storage", "storage/kv", "views", "mango", "eventing", "replication", "server", "conformance/bench"},
-	"conformance": {}, // talks to the running server only
-	// So does the benchmark, which is a command of the binary for those who want to measure theirs.
-	"conformance/bench": {},
+	"server": {"compat", "storage", "storage/kv", "views", "mango", "eventing", "replication", "server/docs", "server/localpeer",
+		"server/config", "server/auth", "server/logging", "server/stats", "server/users", "server/call", "server/memory", "server/wire",
+		"server/rewrite", "server/warm", "server/admin", "server/session", "server/replicator", "server/databases",
+		"server/documents", "server/lists", "server/changes", "server/queries", "server/designs", "server/find"},
+	// Handlers are packages by resource: each names what it has of others.
+	"server/admin":      handlers("replication", "server/auth", "server/config", "server/databases"),
+	"server/session":    handlers("server/auth", "server/users"),
+	"server/replicator": handlers("mango", "replication", "server/config", "server/databases", "server/localpeer", "server/memory"),
+	"server/databases":  handlers("replication", "server/find"),
+	"server/documents":  handlers("replication"),
+	"server/lists":      handlers(),
+	"server/changes":    handlers(),
+	"server/queries":    handlers("server/find"),
+	"server/designs":    handlers("server/documents", "server/lists", "server/queries", "server/rewrite"),
+	"server/find":       handlers("mango", "server/config"),
+	"server/warm":       {"compat", "storage", "views", "server/config"},
+	// Handlers stand on call; nothing that call stands on knows of requests but wire.
+	"server/call": {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "server/config", "server/auth",
+		"server/logging", "server/stats", "server/memory", "server/wire", "server/rewrite"},
+	"server/memory":  {"compat", "storage"},
+	"server/wire":    {"compat"},
+	"server/rewrite": {"compat"},
+	// What is below the handlers knows nothing of requests.
+	"server/docs":      {"compat", "storage", "storage/kv", "views", "mango", "replication", "server/auth", "server/config"},
+	"server/localpeer": {"compat", "storage", "replication", "server/docs"},
+	"server/auth":      {"compat", "server/config"},
+	"server/config":    {"compat"},
+	"server/logging":   {"server/config"},
+	"server/stats":     {"compat", "views"},
+	"server/users":     {"compat", "storage", "storage/kv", "server/auth", "server/docs", "server/stats"},
+	"cmd": {"compat", "storage", "storage/kv", "views", "mango", "eventing", "replication", "server", "server/docs", "server/config", "server/auth", "server/logging",
+		"server/admin", "server/warm", "cmd/settee/bench"},
+	"conformance":      {}, // talks to the running server only
+	"cmd/settee/bench": {}, // so does the benchmark
+}
+
+// handlers are the rooms that the handlers of any resource may import, and some more.
+func handlers(more ...string) []string {
+	return append([]string{"compat", "storage", "storage/kv", "views", "server/call", "server/docs"}, more...)
 }
 
 // engines are the packages that only cmd may name, and tests.
 var engines = []string{"storage/kv/pebblekv", "storage/kv/fdbkv", "storage/kv/memkv", "storage/kv/faultkv",
 	"storage/kv/latencykv"}
+
+// testKit is for tests only, and names engines as they do.
+const testKit = "storage/storagetest"
 
 // engineLibraries are the foreign modules behind the engines, with the room that may import them.
 var engineLibraries = map[string]string{
@@ -55,6 +93,9 @@ var forbidden = map[string][]string{
 	"storage":    {"net/http"},
 	"views":      {"net/http"},
 	"mango":      {"net/http"},
+	// Documents as one principal sees them have no requests.
+	"server/docs":      {"net", "net/http"},
+	"server/localpeer": {"net", "net/http"},
 }
 
 // noEncodingJSON are the rooms that work on documents: there encoding/json would lose member order and number forms.
@@ -69,9 +110,15 @@ type source struct {
 	dir     string
 	test    bool
 	imports []string
+	fset    *token.FileSet
 	file    *ast.File
 	lines   int
 }
+
+func (s *source) line(pos token.Pos) int { return s.fset.Position(pos).Line }
+
+// at is a position as messages have it.
+func (s *source) at(pos token.Pos) string { return fmt.Sprintf("%s:%d", s.path, s.line(pos)) }
 
 func TestImportsPointDown(t *testing.T) {
 	for _, src := range sources(t) {
@@ -100,8 +147,11 @@ func TestOnlyCmdNamesAnEngine(t *testing.T) {
 		room := roomOf(src.dir)
 		for _, imp := range src.imports {
 			local, _ := strings.CutPrefix(imp, modulePath)
-			if isEngine(local) && !src.test && room != "cmd" && room != "storage/kv" {
+			if isEngine(local) && !src.test && room != "cmd" && room != "storage/kv" && src.dir != testKit {
 				t.Errorf("%s names the engine %s", src.path, local)
+			}
+			if local == testKit && !src.test {
+				t.Errorf("%s imports %s, which is for tests", src.path, local)
 			}
 			for library, home := range engineLibraries {
 				if strings.HasPrefix(imp, library) && src.dir != home && !strings.HasPrefix(src.dir, home+"/") {
@@ -193,7 +243,7 @@ func sources(t *testing.T) []source {
 		if err != nil {
 			return err
 		}
-		src := source{path: filepath.ToSlash(name), file: file, test: strings.HasSuffix(name, "_test.go")}
+		src := source{path: filepath.ToSlash(name), fset: fset, file: file, test: strings.HasSuffix(name, "_test.go")}
 		src.dir = path.Dir(src.path)
 		src.lines = fset.File(file.Package).LineCount()
 		for _, spec := range file.Imports {

@@ -20,7 +20,7 @@ func ParseAccept(header string, present bool) Accept {
 	return a
 }
 
-// Takes tells whether a media type, in lower case and without blanks, may be answered: it, its `main/*` or `*/*` is listed
+// Takes reports whether a media type, in lower case and without blanks, may be answered: it, its `main/*` or `*/*` is listed
 // with q above 0, and neither it nor its `main/*` with q=0 (mochiweb_request:accepts_content_type).
 func (a Accept) Takes(mediaType string) bool {
 	main, _, _ := strings.Cut(mediaType, "/")
@@ -37,7 +37,7 @@ func (a Accept) Takes(mediaType string) bool {
 	return takes
 }
 
-// BulkGetMultipart tells whether POST _bulk_get answers with a multipart body, and with which media type: only if JSON is
+// BulkGetMultipart reports whether POST _bulk_get answers with a multipart body, and with which media type: only if JSON is
 // not taken, and then multipart/mixed before multipart/related (chttpd_db:bulk_get_is_multipart).
 func (a Accept) BulkGetMultipart() (mediaType string, ok bool) {
 	switch {
@@ -51,7 +51,7 @@ func (a Accept) BulkGetMultipart() (mediaType string, ok bool) {
 	return "", false
 }
 
-// WantsLoginPage tells whether a 401 becomes a redirect to the login page: text/html is taken and JSON is not
+// WantsLoginPage reports whether a 401 becomes a redirect to the login page: text/html is taken and JSON is not
 // (chttpd:error_headers).
 func (a Accept) WantsLoginPage() bool {
 	return !a.Takes("application/json") && a.Takes("text/html")
@@ -92,7 +92,7 @@ func (a Accept) encoding(name string) encodingChoice {
 }
 
 // parseQValues reads a list of names with optional weights (mochiweb_util:parse_qvalues): names and parameters in lower
-// case, every parameter must be `a=b`, the weight has at most three decimals and is at most 1; what stands behind the
+// case, every parameter must be `a=b`, the weight has at most three decimals and is at most 1; what stands after the
 // weight is not looked at.
 func parseQValues(header string) (Accept, bool) {
 	var items Accept

@@ -59,14 +59,22 @@ func FilterDocIDs(q Query, body ejson.Value) ([]string, error) {
 			return nil, err
 		}
 	}
-	ids := make([]string, 0, list.Len())
+	var text []byte // of all ids: an allocation for each would take more memory than the ids
+	strings := 0
 	for id := range list.Elements() {
 		if id.Kind() == ejson.String {
-			ids = append(ids, id.Text())
+			text = id.AppendText(text)
+			strings++
 		}
 	}
-	if list.Kind() != ejson.Array || len(ids) != list.Len() {
+	if list.Kind() != ejson.Array || strings != list.Len() {
 		return nil, NewError(KindBadRequest, "`doc_ids` filter parameter is not a list of doc ids.")
+	}
+	ids := make([]string, 0, strings)
+	rest := string(text)
+	for id := range list.Elements() {
+		n := len(id.TextBytes(text))
+		ids, rest = append(ids, rest[:n]), rest[n:]
 	}
 	return ids, nil
 }

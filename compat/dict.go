@@ -1,60 +1,41 @@
 package compat
 
-// DictOrder returns the order in which the keys of an Erlang dict come out that was filled with ids one after another: the
-// order of the members of _revs_diff's answer (dict:from_list over a list of {Id, …}, dict:to_list). It returns indexes
-// into ids; of equal ids only the first place counts. See lib/stdlib/src/dict.erl: linear hashing that starts with 16 slots
-// and grows by one slot whenever there are more than five keys for each.
-func DictOrder(ids []string) []int {
-	n, maxN, buddy := uint32(16), uint32(16), uint32(8)
-	slots := make([][]int, 16, 32)
-	seen := make(map[string]bool, len(ids))
-	slotOf := func(id string) uint32 {
-		s := phash(id, maxN)
-		if s > n {
-			s -= buddy
-		}
-		return s
+import "iter"
+
+// DictOrder returns the order in which the keys of an Erlang dict come out that was filled with n ids one after another: the
+// order of the members of _revs_diff's answer (dict:from_list over a list of {Id, …}, dict:to_list). It returns indexes into ids, of
+// which no two are equal. See lib/stdlib/src/dict.erl: linear hashing that starts with 16 slots and grows by one slot whenever there
+// are more than five keys for each; a slot that is split leaves both halves in their order, so that only the final slots count. It
+// takes eight bytes for each id.
+func DictOrder(n int, ids iter.Seq[string]) []uint32 {
+	slots, maxN := uint32(16), uint32(16)
+	if n > 16*5 {
+		slots = uint32((n + 4) / 5)
 	}
-	size := uint32(0)
-	for i, id := range ids {
-		if seen[id] {
-			continue
-		}
-		seen[id] = true
-		s := slotOf(id) - 1
-		slots[s] = append(slots[s], i)
-		if size++; size <= n*5 {
-			continue
-		}
-		if n == maxN {
-			maxN *= 2
-			buddy *= 2
-		}
-		n++
-		slots = append(slots, nil)
-		splitSlot(slots, ids, n, buddy, maxN)
+	for maxN < slots {
+		maxN *= 2
 	}
-	order := make([]int, 0, len(seen))
-	for _, slot := range slots {
-		for i := len(slot) - 1; i >= 0; i-- { // the newest comes out first
-			order = append(order, slot[i])
+	of := make([]uint32, 0, n) // the slot of each id
+	ends := make([]uint32, slots+1)
+	for id := range ids {
+		slot := phash(id, maxN) - 1
+		if slot >= slots {
+			slot -= maxN / 2
 		}
+		of = append(of, slot)
+		ends[slot]++
+	}
+	sum := uint32(0)
+	for slot := range ends {
+		sum += ends[slot]
+		ends[slot] = sum
+	}
+	order := make([]uint32, len(of))
+	for i, slot := range of { // the newest of a slot comes out first
+		ends[slot]--
+		order[ends[slot]] = uint32(i)
 	}
 	return order
-}
-
-// splitSlot moves the keys that belong to the new slot n out of its buddy; both keep their order.
-func splitSlot(slots [][]int, ids []string, n, buddy, maxN uint32) {
-	old := slots[n-buddy-1]
-	var stay, move []int
-	for _, i := range old {
-		if phash(ids[i], maxN) == n {
-			move = append(move, i)
-		} else {
-			stay = append(stay, i)
-		}
-	}
-	slots[n-buddy-1], slots[n-1] = stay, move
 }
 
 // phash is erlang:phash of a binary: 1…limit.

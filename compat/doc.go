@@ -1,15 +1,15 @@
 // Package compat holds the rules of CouchDB's wire that need neither a store nor a socket: what a document, a revision,
 // a name, a sequence and an error look like. Every layer above the store uses it; it does no I/O and starts no goroutine.
 //
-//   - errors.go: [Error], the one error value with a wire meaning, and the table Kind -> status and word
+//   - errors.go, thrown.go: [Error], the one error value with a wire meaning, and the table Kind -> status and word
 //   - rev.go, revhash.go: [Rev] and CouchDB's deterministic revision ids
 //   - document.go, parsedoc.go, attachment.go: [Document] as it comes from the wire
 //   - render.go: [DocumentView], a document as it goes to the wire
 //   - names.go: names of databases, documents, partitions, attachments
 //   - seq.go: sequences, `N-opaque`
 //   - path.go, query.go, range.go, accept.go, mediatype.go, *options*.go, changesfilter.go, dbupdates.go: the grammar of requests
-//   - multipart*.go, related.go, form.go: bodies in parts
-//   - security.go, uuid.go, erlang.go, dict.go: what their names say
+//   - form.go: bodies of forms; multipart: bodies in parts
+//   - security.go, uuid.go, network.go, erlang.go, dict.go: what their names say
 //   - ejson: ordered JSON, parsed, printed and turned into Erlang terms as CouchDB does it
 //   - zgzip: gzip streams with zlib's own bytes
 //

@@ -203,7 +203,7 @@ func Quorum(q Query, name string) (n int64, ok bool, err error) {
 	return n, true, nil
 }
 
-// BatchOK tells whether a write asks for `batch=ok`: to be answered before it is done.
+// BatchOK reports whether a write asks for `batch=ok`: to be answered before it is done.
 func BatchOK(q Query) bool { return q.Is("batch", "ok") }
 
 // ParseDestination reads the Destination header of a COPY (its values, none if it is absent): the id of the target, percent-decoded,

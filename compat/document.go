@@ -15,7 +15,7 @@ type Document struct {
 // Rev is the revision the document carries, the zero Rev if it has none.
 func (d *Document) Rev() Rev { return d.Revs.Rev() }
 
-// HasStubs tells whether an attachment is a stub, to be resolved against the parent revision.
+// HasStubs reports whether an attachment is a stub, to be resolved against the parent revision.
 func (d *Document) HasStubs() bool {
 	for i := range d.Attachments {
 		if d.Attachments[i].Source == SourceStub {
@@ -50,6 +50,7 @@ const (
 // Encoding is the content encoding an attachment is stored with.
 type Encoding uint8
 
+// How the bytes of an attachment are stored.
 const (
 	EncodingIdentity Encoding = iota
 	EncodingGzip

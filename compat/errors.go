@@ -154,8 +154,10 @@ var (
 	ErrRequestTooLarge = newDefault(KindRequestTooLarge)
 	ErrURITooLong      = newDefault(KindURITooLong)
 	ErrTimeout         = newDefault(KindTimeout)
-	ErrNotImplemented  = newDefault(KindNotImplemented)
-	ErrAllOrNothing    = newDefault(KindAllOrNothing)
+	// ErrFull is of writes that the store has no space for.
+	ErrFull           = &Error{Kind: KindInsufficientStorage, Reason: "No space is left for this write: documents, databases and indexes can be deleted, purged and compacted. Retry it when there is space again."}
+	ErrNotImplemented = newDefault(KindNotImplemented)
+	ErrAllOrNothing   = newDefault(KindAllOrNothing)
 	// The crashes of the real server that clients can provoke; chttpd answers 500 with a `ref` number.
 	ErrBadArg         = &Error{Kind: KindUnknown, Reason: "badarg"}
 	ErrBadArith       = &Error{Kind: KindUnknown, Reason: "badarith"}

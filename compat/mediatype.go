@@ -48,7 +48,7 @@ func unquoteParam(s string) string {
 	return string(out)
 }
 
-// TypeListed tells whether a content type is among patterns such as `text/*` or `application/json`: without regard to case, with
+// TypeListed reports whether a content type is among patterns such as `text/*` or `application/json`: without regard to case, with
 // or without parameters (couch_db:compressible_att_type).
 func TypeListed(contentType string, patterns []string) bool {
 	name, _, _ := strings.Cut(contentType, ";")

@@ -11,10 +11,10 @@ const (
 	LocalPrefix  = "_local/"
 )
 
-// IsDesignID tells whether id is that of a design document.
+// IsDesignID reports whether id is that of a design document.
 func IsDesignID(id string) bool { return strings.HasPrefix(id, DesignPrefix) }
 
-// IsLocalID tells whether id is that of a local document.
+// IsLocalID reports whether id is that of a local document.
 func IsLocalID(id string) bool { return strings.HasPrefix(id, LocalPrefix) }
 
 const (
@@ -61,7 +61,7 @@ func legalDatabaseName(name string) bool {
 	return true
 }
 
-// IsSystemDatabase tells whether name is that of a system database, alone or below a legal name: `_users`, `a/_users`
+// IsSystemDatabase reports whether name is that of a system database, alone or below a legal name: `_users`, `a/_users`
 // (couch_db:is_system_db_name, without the names that only clusters use).
 func IsSystemDatabase(name string) bool {
 	prefix, base := "", name

@@ -105,13 +105,3 @@ func urlSafe(c byte) bool {
 	}
 	return c == '_' || c == '.' || c == '-' || c == ':'
 }
-
-// EncodeDocID encodes a document id for a path: the slash after `_design` or `_local` stays (couch_util:encode_doc_id).
-func EncodeDocID(id string) string {
-	for _, prefix := range []string{"_design/", "_local/"} {
-		if rest, ok := strings.CutPrefix(id, prefix); ok {
-			return prefix + EncodeURL(rest)
-		}
-	}
-	return EncodeURL(id)
-}

@@ -110,12 +110,6 @@ func TestEncodeURL(t *testing.T) {
 			t.Errorf("%q: got %q", in, got)
 		}
 	}
-	if got := EncodeDocID("_design/a/b"); got != "_design/a%2Fb" {
-		t.Error(got)
-	}
-	if got := EncodeDocID("a/b"); got != "a%2Fb" {
-		t.Error(got)
-	}
 }
 
 func TestEncodeURLRoundTrip(t *testing.T) {

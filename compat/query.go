@@ -57,7 +57,7 @@ func (q Query) Last(name string) (value string, ok bool) {
 	return "", false
 }
 
-// Is tells whether the first parameter of that name has exactly this value.
+// Is reports whether the first parameter of that name has exactly this value.
 func (q Query) Is(name, value string) bool {
 	v, ok := q.First(name)
 	return ok && v == value

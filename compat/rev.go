@@ -32,7 +32,7 @@ func (p RevPath) Rev() Rev {
 	return Rev{Pos: p.Start, Hash: p.IDs[0]}
 }
 
-// IsZero tells whether r means "no revision".
+// IsZero reports whether r means "no revision".
 func (r Rev) IsZero() bool { return r == Rev{} }
 
 // MaxRevPos is the greatest depth that is read, and with a minus sign the least. It leaves room: neither edits nor ancestors

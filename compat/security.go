@@ -12,7 +12,24 @@ type Security struct {
 	admins, members access
 }
 
-type access struct{ names, roles []string }
+type access struct{ names, roles texts }
+
+// texts is a set of texts: few are compared one by one.
+type texts struct {
+	list []string
+	set  map[string]struct{} // nil for few
+}
+
+// fewTexts are compared faster than looked up.
+const fewTexts = 32
+
+func (t *texts) has(text string) bool {
+	if t.set != nil {
+		_, ok := t.set[text]
+		return ok
+	}
+	return slices.Contains(t.list, text)
+}
 
 // DefaultSecurity is the _security of a new database (couchdb/default_security=admin_only).
 const DefaultSecurity = `{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}`
@@ -47,7 +64,7 @@ func (a *access) parse(v ejson.Value) bool {
 	return parseStrings(v, "names", &a.names) && parseStrings(v, "roles", &a.roles)
 }
 
-func parseStrings(v ejson.Value, name string, out *[]string) bool {
+func parseStrings(v ejson.Value, name string, out *texts) bool {
 	list, ok := v.Get(name)
 	if !ok {
 		return true
@@ -59,28 +76,37 @@ func parseStrings(v ejson.Value, name string, out *[]string) bool {
 		if e.Kind() != ejson.String {
 			return false
 		}
-		*out = append(*out, e.Text())
+		out.list = append(out.list, e.Text())
+	}
+	if len(out.list) > fewTexts {
+		out.set = make(map[string]struct{}, len(out.list))
+		for _, text := range out.list {
+			out.set[text] = struct{}{}
+		}
+		out.list = nil
 	}
 	return true
 }
 
-// allows tells whether a user is in the list; name "" is nobody.
+func (t *texts) empty() bool { return t.set == nil && len(t.list) == 0 }
+
+// allows reports whether a user is in the list; name "" is nobody.
 func (a *access) allows(name string, roles []string) bool {
 	for _, r := range roles {
-		if r == "_admin" || slices.Contains(a.roles, r) {
+		if r == "_admin" || a.roles.has(r) {
 			return true
 		}
 	}
-	return name != "" && slices.Contains(a.names, name)
+	return name != "" && a.names.has(name)
 }
 
-// IsAdmin tells whether a user is an admin of the database; server admins are.
+// IsAdmin reports whether a user is an admin of the database; server admins are.
 func (s *Security) IsAdmin(name string, roles []string) bool { return s.admins.allows(name, roles) }
 
 // CheckMember returns nil for users who may use the database, KindUnauthorized for nobody and KindForbidden for others
 // (couch_db:check_is_member). A database without member names and roles is open to all.
 func (s *Security) CheckMember(name string, roles []string) error {
-	if s.IsAdmin(name, roles) || (len(s.members.names) == 0 && len(s.members.roles) == 0) || s.members.allows(name, roles) {
+	if s.IsAdmin(name, roles) || s.members.names.empty() && s.members.roles.empty() || s.members.allows(name, roles) {
 		return nil
 	}
 	if name == "" {

@@ -2,7 +2,10 @@ package compat
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat/ejson"
 )
@@ -81,4 +84,23 @@ func FuzzSecurity(f *testing.F) {
 			t.Fatal("open to nobody, but not to everybody")
 		}
 	})
+}
+
+// Lists of which each has all that the other has not are looked up, not compared pair by pair: that took minutes for each request.
+func TestSecurityOfManyRoles(t *testing.T) {
+	const n = 100_000
+	object := []byte(`{"members":{"roles":["other"`)
+	roles := make([]string, n)
+	for i := range n {
+		object = fmt.Appendf(object, `,"other-%d"`, i)
+		roles[i] = fmt.Sprintf("mine-%d", i)
+	}
+	v, err := ejson.Parse(append(object, `]}}`...))
+	require.NoError(t, err)
+	s, err := ParseSecurity(v)
+	require.NoError(t, err)
+	require.ErrorIs(t, s.CheckMember("a", roles), KindForbidden)
+	require.ErrorIs(t, s.CheckMember("", nil), KindUnauthorized)
+	require.NoError(t, s.CheckMember("a", append(roles, "other-7")))
+	require.False(t, s.IsAdmin("a", roles))
 }

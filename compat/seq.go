@@ -1,6 +1,8 @@
 package compat
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/base64"
 	"strconv"
 	"strings"
@@ -11,6 +13,14 @@ import (
 type Seq struct {
 	Incarnation  byte
 	Versionstamp [12]byte
+}
+
+// Before reports whether a sequence comes before another one.
+func (s Seq) Before(other Seq) bool { return s.Compare(other) < 0 }
+
+// Compare orders sequences of one database.
+func (s Seq) Compare(other Seq) int {
+	return cmp.Or(cmp.Compare(s.Incarnation, other.Incarnation), bytes.Compare(s.Versionstamp[:], other.Versionstamp[:]))
 }
 
 const seqSize = 13

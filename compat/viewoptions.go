@@ -24,7 +24,7 @@ func optBool(b bool) OptBool {
 	return No
 }
 
-// ViewUpdate tells whether an index is brought up to date for a query.
+// ViewUpdate reports whether an index is brought up to date for a query.
 type ViewUpdate uint8
 
 // The values of the `update` option; `stale=ok` is UpdateNever, `stale=update_after` UpdateLazy.

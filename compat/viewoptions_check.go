@@ -7,7 +7,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// ViewType tells whether a query is answered by rows of the map function or by reduced values.
+// ViewType reports whether a query is answered by rows of the map function or by reduced values.
 type ViewType uint8
 
 // The types of queries.
@@ -18,7 +18,7 @@ const (
 
 // ViewLimits are what the options of a query are checked against.
 type ViewLimits struct {
-	// Partitioned tells whether the index is partitioned; for _all_docs, whether the database is.
+	// Partitioned reports whether the index is partitioned; for _all_docs, whether the database is.
 	Partitioned bool
 	// QueryLimit and PartitionQueryLimit are query_server_config/query_limit and partition_query_limit; 0 is infinity.
 	QueryLimit          int64
@@ -114,7 +114,7 @@ func (o *ViewOptions) resolveGroup() error {
 	return nil
 }
 
-// keysFitRange tells whether `keys` may stand beside the key range: none, an empty list, a list without a range, or one
+// keysFitRange reports whether `keys` may stand beside the key range: none, an empty list, a list without a range, or one
 // element that is both ends of the range.
 func (o *ViewOptions) keysFitRange() bool {
 	if o.Keys.Len() == 0 || (o.StartKey.Kind() == ejson.Invalid && o.EndKey.Kind() == ejson.Invalid) {

@@ -140,7 +140,7 @@ type optionValue struct {
 	json ejson.Value // of kind Invalid for a query
 }
 
-// isText tells whether v is text rather than another kind of JSON.
+// isText reports whether v is text rather than another kind of JSON.
 func (v optionValue) isText() bool {
 	return v.json.Kind() == ejson.Invalid || v.json.Kind() == ejson.String
 }

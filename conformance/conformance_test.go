@@ -13,7 +13,6 @@ import (
 
 var (
 	engineNames = flag.String("engines", "", "the engines to replay on, with commas between (default: all)")
-	reportPath  = flag.String("report", "", "also write the counts to this file")
 	runWaiting  = flag.Bool("waiting", false, "replay also the scenarios that wait for a feature, and say which of them could be switched on")
 )
 
@@ -37,14 +36,17 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// writeReport writes the counts to the file that SETTEE_CONFORMANCE_REPORT names. It is no flag, so that a run of all
+// packages can have it.
 func writeReport() error {
 	if testing.Verbose() {
 		report.Write(os.Stdout)
 	}
-	if *reportPath == "" {
+	path := os.Getenv("SETTEE_CONFORMANCE_REPORT")
+	if path == "" {
 		return nil
 	}
-	f, err := os.Create(*reportPath)
+	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func writeReport() error {
 	return f.Close()
 }
 
-// TestConformance replays every scenario that does not wait for a feature on every engine. With COUCHDB_URL set it
+// TestConformance replays every scenario that does not wait for a feature on every engine (replayedOn). With COUCHDB_URL set it
 // replays on that server instead, which must be one that nobody else uses.
 func TestConformance(t *testing.T) {
 	files := loadFiles(t)
@@ -62,19 +64,50 @@ func TestConformance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		replayFiles(t, u.Host, files, known, func(*testing.T) string { return u.Host })
+		replayFiles(t, u.Host, files, known, func(*testing.T, *File) string { return u.Host })
 		return
 	}
 	for _, engine := range chosenEngines(t) {
 		t.Run(engine.Name, func(t *testing.T) {
 			t.Parallel()
-			replayFiles(t, engine.Name, files, known, func(t *testing.T) string { return startServer(t, engine).Addr })
+			shared := startServer(t, engine, quickPasswords).Addr
+			replayFiles(t, engine.Name, replayedOn(engine, files), known, func(t *testing.T, f *File) string {
+				if !Isolated(f.Area) {
+					return shared
+				}
+				return startServer(t, engine, settingsFor(t, f)).Addr
+			})
 		})
 	}
 }
 
+// replayedOn leaves out, unless -engines asks for the engine, what has nothing to do with engines: settings, users, logins.
+func replayedOn(engine Engine, files []*File) []*File {
+	if *engineNames != "" || engine.Name == Engines[0].Name {
+		return files
+	}
+	return slices.DeleteFunc(slices.Clone(files), func(f *File) bool { return Isolated(f.Area) })
+}
+
+// quickPasswords is a configuration in which new passwords get few iterations. With CouchDB's 600,000 the replay of users
+// and logins was two thirds of the work of all replays.
+const quickPasswords = "[chttpd_auth]\niterations = 1000\n"
+
+// settingsFor is the configuration that the server of an isolated file starts with. Only files about logins that do not show how
+// passwords are stored have another one than CouchDB's.
+func settingsFor(t *testing.T, f *File) string {
+	text, err := f.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.HasPrefix(f.Area, "auth-") && !strings.Contains(string(text), "iterations") {
+		return quickPasswords
+	}
+	return ""
+}
+
 // replayFiles replays each file on the server that start gives for it.
-func replayFiles(t *testing.T, target string, files []*File, known *Known, start func(*testing.T) string) {
+func replayFiles(t *testing.T, target string, files []*File, known *Known, start func(*testing.T, *File) string) {
 	for _, f := range files {
 		active := slices.DeleteFunc(slices.Clone(f.Scenarios), func(sc *Scenario) bool {
 			return known.Waiting(f.Area, sc.Name) != "" && !*runWaiting
@@ -87,7 +120,7 @@ func replayFiles(t *testing.T, target string, files []*File, known *Known, start
 			if os.Getenv("COUCHDB_URL") == "" {
 				t.Parallel()
 			}
-			addr := start(t)
+			addr := start(t, f)
 			for _, sc := range active {
 				t.Run(sc.Name, func(t *testing.T) {
 					if !Isolated(f.Area) {
@@ -226,10 +259,16 @@ func chosenEngines(t *testing.T) []Engine {
 	return chosen
 }
 
-// startServer runs a fresh server for the test and stops it at the test's end.
-func startServer(t *testing.T, engine Engine) *Server {
+// startServer runs a fresh server for the test and stops it at the test's end. settings are an ini file that it begins with.
+func startServer(t *testing.T, engine Engine, settings string) *Server {
 	t.Helper()
-	s, err := engine.Start(t.Context(), t.TempDir())
+	dir := t.TempDir()
+	if settings != "" {
+		if err := os.WriteFile(filepath.Join(dir, "local.ini"), []byte(settings), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := engine.Start(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,8 @@
 //	known.go      expected failures and scenarios that wait for a feature
 //	target.go     the server under test: a child process on a chosen engine, or a URL
 //	report.go     counts by file
+//	processusage.go  memory, descriptors, CPU time of a process
+//	hostile       a program that attacks a server with little memory (make hostile)
 //	cmd/transcripts  records, replays and compares from the command line
 //
 // The tests: conformance_test.go replays everything, wire_*_test.go have one test for each wire rule that real clients
@@ -32,7 +34,8 @@
 //  2. A step that does not agree (StepResult.Agrees) is an error unless known/differs.txt names it with a reason; a step
 //     named there that agrees is an error too, so the list cannot rot.
 //  3. A scenario is left out only if known/waiting.txt names it and what it waits for. Removing the line switches it on.
-//  4. Each scenario uses database names of its own, so scenarios may run at the same time. Files whose scenarios change
-//     the server itself (Isolated) get a fresh server and run one after the other.
+//  4. Each scenario uses database names of its own, so scenarios run at the same time, on one server for each engine.
+//     Files whose scenarios change the server itself (Isolated) get a fresh server and run one after the other; they say
+//     nothing about engines, so that go test replays them on the first one only, and make conformance on all.
 //  5. Recording changes nothing in a file but the "expect" members.
 package conformance

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// sameJSON tells whether a and b hold the same JSON value; where they are not one value, the same values line by line
+// sameJSON reports whether a and b hold the same JSON value; where they are not one value, the same values line by line
 // (feeds). Member order, white space and the form of numbers do not count. unordered lets the elements of arrays under
 // rows, results and docs stand in any order.
 func sameJSON(a, b []byte, unordered bool) bool {

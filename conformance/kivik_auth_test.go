@@ -48,7 +48,7 @@ func TestKivikCookieSession(t *testing.T) {
 
 // Tokens signed with a key of the configuration, which takes effect at once.
 func TestKivikToken(t *testing.T) {
-	c, ctx := clientFor(t, startServer(t, Engines[0]).Addr), t.Context()
+	c, ctx := clientFor(t, startServer(t, Engines[0], "").Addr), t.Context()
 	name := c.newDatabase("")
 	c.want(http.StatusOK, c.do("PUT", "/"+name+"/_security", `{"members":{"roles":["staff"]}}`))
 	secret := []byte("a secret that nobody guesses")

@@ -141,7 +141,7 @@ func Judge(want, got *Answer, st *Step) Verdict {
 	return JSON
 }
 
-// isCrash tells whether the answer is that of a handler that crashed.
+// isCrash reports whether the answer is that of a handler that crashed.
 func (a *Answer) isCrash() bool {
 	return a.Status == http.StatusInternalServerError && bytes.Contains(a.Body, []byte(`"ref":`))
 }

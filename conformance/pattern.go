@@ -22,7 +22,7 @@ func pattern(expr string) (*regexp2.Regexp, error) {
 	return p, nil
 }
 
-// matches tells whether expr matches anywhere in text.
+// matches reports whether expr matches anywhere in text.
 func matches(expr, text string) (bool, error) {
 	p, err := pattern(expr)
 	if err != nil {

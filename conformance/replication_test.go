@@ -104,7 +104,7 @@ func killWhile(t *testing.T, s *Server, after time.Duration, work func()) {
 	<-done
 }
 
-// replicateOnce asks for a replication and tells whether it went to its end. Whatever else happens is what the test is for.
+// replicateOnce asks for a replication and reports whether it went to its end. Whatever else happens is what the test is for.
 func replicateOnce(addr, source, target string) bool {
 	body, err := json.Marshal(map[string]any{
 		"source": source, "target": target, "connection_timeout": 3000, "retries_per_request": 4, "checkpoint_interval": 300,

@@ -145,7 +145,7 @@ func (st *Step) Label() string {
 	return st.Do
 }
 
-// Judged tells whether the step has an answer to compare.
+// Judged reports whether the step has an answer to compare.
 func (st *Step) Judged() bool { return !st.Ignore && st.Background == "" }
 
 // SetExpect makes answer, which must be normalised, the recorded one.

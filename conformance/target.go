@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -70,23 +72,35 @@ func RemoveBinary() {
 type Server struct {
 	Addr string // host:port
 
-	engine Engine
-	dir    string
-	env    []string
-	cmd    *exec.Cmd
-	exited chan struct{}
-	log    *syncBuffer
+	engine  Engine
+	dir     string
+	options Options
+	cmd     *exec.Cmd
+	exited  chan struct{}
+	log     *syncBuffer
+}
+
+// Options are what a server is started with besides its engine and data.
+type Options struct {
+	Env     []string  // further settings, as "NAME=value"
+	Wrapper []string  // a command that gets the server's command line as its arguments and replaces itself by it (exec)
+	Log     io.Writer // where the server's output goes; nil: it is kept
 }
 
 // Start runs a server on the engine with its data in dir and waits until it answers. It has the administrator AdminName.
 // env are further settings, as "NAME=value".
 func (e Engine) Start(ctx context.Context, dir string, env ...string) (*Server, error) {
+	return e.StartWith(ctx, dir, Options{Env: env})
+}
+
+// StartWith is Start with options.
+func (e Engine) StartWith(ctx context.Context, dir string, options Options) (*Server, error) {
 	for attempt := 1; ; attempt++ {
 		addr, err := freeAddress()
 		if err != nil {
 			return nil, err
 		}
-		s := &Server{Addr: addr, engine: e, dir: dir, env: env, log: &syncBuffer{}}
+		s := &Server{Addr: addr, engine: e, dir: dir, options: options, log: &syncBuffer{also: options.Log}}
 		err = s.Restart(ctx)
 		// another process may have taken the address meanwhile
 		if err == nil || !strings.Contains(s.log.tail(), "address already in use") || attempt == startAttempts {
@@ -101,9 +115,10 @@ func (s *Server) Restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.cmd = exec.Command(path, append([]string{"serve", "--listen=" + s.Addr, "--data=" + s.dir}, s.engine.args...)...)
+	command := slices.Concat(s.options.Wrapper, []string{path, "serve", "--listen=" + s.Addr, "--data=" + s.dir}, s.engine.args)
+	s.cmd = exec.Command(command[0], command[1:]...)
 	s.cmd.Env = append(os.Environ(), "COUCHDB_USER="+AdminName, "COUCHDB_PASSWORD="+AdminPassword)
-	s.cmd.Env = append(s.cmd.Env, s.env...)
+	s.cmd.Env = append(s.cmd.Env, s.options.Env...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		return err
@@ -124,7 +139,7 @@ func (s *Server) waitUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+"/_up", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+"/", nil)
 		if err != nil {
 			return err
 		}
@@ -144,7 +159,31 @@ func (s *Server) waitUp(ctx context.Context) error {
 	}
 }
 
-// hasExited tells whether the process has ended: then it was not this server that answered.
+// PID is the server's process id.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
+// Alive reports whether the process runs.
+func (s *Server) Alive() bool { return !s.hasExited() }
+
+// Tail returns the last lines of the server's output.
+func (s *Server) Tail() string { return s.log.tail() }
+
+// CheckData runs the server's own check of a data directory that no server has open. The error tells what it found.
+func CheckData(ctx context.Context, dir string) error {
+	path, err := binary()
+	if err != nil {
+		return err
+	}
+	check := exec.CommandContext(ctx, path, "check", "--data", dir)
+	var violations, log strings.Builder // what is on stderr before the error is the progress
+	check.Stdout, check.Stderr = &violations, &log
+	if err := check.Run(); err != nil {
+		return fmt.Errorf("check: %w\n%s…\n%s", err, violations.String()[:min(4000, violations.Len())], log.String()[max(0, log.Len()-400):])
+	}
+	return nil
+}
+
+// hasExited reports whether the process has ended: then it was not this server that answered.
 func (s *Server) hasExited() bool {
 	select {
 	case <-s.exited:
@@ -201,7 +240,7 @@ func freeAddress() (string, error) {
 	return "", errors.New("no port is free")
 }
 
-// Isolated tells whether a file's scenarios change the server itself (its settings, users, locked accounts), so that
+// Isolated reports whether a file's scenarios change the server itself (its settings, users, locked accounts), so that
 // they need a fresh server and must run one after the other.
 func Isolated(area string) bool {
 	return strings.HasSuffix(area, "-config") || strings.HasPrefix(area, "config-") || strings.HasPrefix(area, "auth-")
@@ -209,13 +248,23 @@ func Isolated(area string) bool {
 
 // syncBuffer is a buffer that two writers and a reader may use at the same time.
 type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	also io.Writer // if set, everything goes there, and only the end is kept here
 }
 
 func (b *syncBuffer) Write(p []byte) (int, error) {
+	const kept = 1 << 20
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.also != nil {
+		if _, err := b.also.Write(p); err != nil {
+			return 0, err
+		}
+		if b.buf.Len() > 2*kept {
+			b.buf.Next(b.buf.Len() - kept)
+		}
+	}
 	return b.buf.Write(p)
 }
 

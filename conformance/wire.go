@@ -24,7 +24,7 @@ type request struct {
 	body    []byte // nil: none
 }
 
-// has tells whether the request carries the named header; names are compared without case.
+// has reports whether the request carries the named header; names are compared without case.
 func (r *request) has(name string) bool {
 	return slices.ContainsFunc(r.headers, func(h Header) bool { return strings.EqualFold(h.Name, name) })
 }

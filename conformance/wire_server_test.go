@@ -70,7 +70,7 @@ func TestW02_UUIDSurvivesRestart(t *testing.T) {
 		t.Log("not a server of this test's own")
 		return
 	}
-	s := startServer(t, Engines[0])
+	s := startServer(t, Engines[0], "")
 	c := clientFor(t, s.Addr)
 	before := c.welcome().UUID
 	if err := s.Stop(); err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 )
 
 // A query on an index over all fields reads the ranges of one condition of the selector, and looks at the documents found. Which
@@ -21,7 +21,7 @@ import (
 // access is a way to find all documents that pass a selector: those with an entry in one of the ranges.
 type access struct {
 	field  string // that the ranges are of, "" for several
-	ranges []fieldindex.Range
+	ranges []allfields.Range
 	class  accessClass
 	exact  bool // a document whose value is in the range passes the whole selector
 	// branches are the ways that each branch of an $or offers. Such an access has ranges once one way of each is chosen.
@@ -41,7 +41,7 @@ const (
 )
 
 // accesses are the ways that a selector offers to an index, the most promising first.
-func (s *Selector) accesses(d *fieldindex.Definition) []access {
+func (s *Selector) accesses(d *allfields.Definition) []access {
 	if s.root == nil {
 		return nil
 	}
@@ -118,25 +118,25 @@ func named(list []access, name string) (access, bool) {
 	return a, ok && len(names) == 0
 }
 
-func (n *node) accesses(d *fieldindex.Definition) []access {
-	switch n.op {
+func (c *condition) accesses(d *allfields.Definition) []access {
+	switch c.op {
 	case opAnd:
-		return accessesOfAll(n.kids, nil, false, d)
+		return accessesOfAll(c.kids, nil, false, d)
 	case opField:
-		list := accessesOfAll([]*node{n}, nil, false, d)
+		list := accessesOfAll([]*condition{c}, nil, false, d)
 		for i := range list {
-			list[i].exact = n.kids[0].isExact() && !list[i].ranges[0].Element
+			list[i].exact = c.kids[0].isExact() && !list[i].ranges[0].Element
 		}
 		return list
 	case opOr:
-		return accessOfAny(n.kids, d)
+		return accessOfAny(c.kids, d)
 	}
 	return nil
 }
 
-// isExact tells whether the ranges of a condition say all that it says.
-func (n *node) isExact() bool {
-	switch n.op {
+// isExact reports whether the ranges of a condition say all that it says.
+func (c *condition) isExact() bool {
+	switch c.op {
 	case opLt, opLte, opEq, opGt, opGte, opExists:
 		return true
 	}
@@ -144,7 +144,7 @@ func (n *node) isExact() bool {
 }
 
 // accessOfAny is the way of an $or; without one for some branch there is none.
-func accessOfAny(kids []*node, d *fieldindex.Definition) []access {
+func accessOfAny(kids []*condition, d *allfields.Definition) []access {
 	joined := access{class: accessPoints}
 	least := 0
 	for _, kid := range kids {
@@ -170,7 +170,7 @@ func (a *access) width() int { return max(len(a.ranges), len(a.branches)) }
 const maxRanges = 1000
 
 // accessesOfAll are the ways that conditions offer which all have to hold. Below $elemMatch base is the path of the array.
-func accessesOfAll(kids []*node, base []string, element bool, d *fieldindex.Definition) []access {
+func accessesOfAll(kids []*condition, base []string, element bool, d *allfields.Definition) []access {
 	var list []access
 	var seen []string
 	for _, kid := range flatten(kids, nil) {
@@ -190,7 +190,7 @@ func accessesOfAll(kids []*node, base []string, element bool, d *fieldindex.Defi
 }
 
 // flatten sees through $and.
-func flatten(kids, list []*node) []*node {
+func flatten(kids, list []*condition) []*condition {
 	for _, kid := range kids {
 		if kid.op == opAnd {
 			list = flatten(kid.kids, list)
@@ -202,14 +202,14 @@ func flatten(kids, list []*node) []*node {
 }
 
 // indexedPath is the path of the field's entries. A part that is a number may mean an element, which has no path of its own.
-func (n *node) indexedPath(base []string, d *fieldindex.Definition) ([]string, bool) {
+func (c *condition) indexedPath(base []string, d *allfields.Definition) ([]string, bool) {
 	path := slices.Clone(base)
-	if n.name != "" {
-		if !n.path.valid || base == nil && n.path.parts[0] != "" && n.path.parts[0][0] == '_' {
+	if c.name != "" {
+		if !c.path.valid || base == nil && c.path.parts[0] != "" && c.path.parts[0][0] == '_' {
 			return nil, false
 		}
-		path = append(path, n.path.parts...)
-		for _, part := range n.path.parts {
+		path = append(path, c.path.parts...)
+		for _, part := range c.path.parts {
 			if looksLikeNumber(part) {
 				return nil, false
 			}
@@ -224,7 +224,7 @@ func looksLikeNumber(part string) bool {
 }
 
 // fieldAccesses are the ways that the conditions on one field offer.
-func fieldAccesses(kids []*node, name string, path []string, element bool, d *fieldindex.Definition) []access {
+func fieldAccesses(kids []*condition, name string, path []string, element bool, d *allfields.Definition) []access {
 	r := fieldRange{field: name, lowOp: opGt, highOp: opLt}
 	required := false
 	var list []access
@@ -232,31 +232,31 @@ func fieldAccesses(kids []*node, name string, path []string, element bool, d *fi
 		if kid.op != opField || kid.name != name {
 			continue
 		}
-		condition := kid.kids[0]
-		required = required || condition.op != opExists || condition.exists
-		switch condition.op {
+		inner := kid.kids[0]
+		required = required || inner.op != opExists || inner.exists
+		switch inner.op {
 		case opBeginsWith:
-			if isASCII(condition.text) { // elsewhere a string need not lie between its beginning and what follows
-				r.narrow(condition)
+			if isASCII(inner.text) { // elsewhere a string need not lie between its beginning and what follows
+				r.narrow(inner)
 			}
 		case opIn, opAll:
 			if !element {
-				list = append(list, condition.listAccess(name, path)...)
+				list = append(list, inner.listAccess(name, path)...)
 			}
 		case opElemMatch:
 			if !element {
-				list = append(list, accessesOfAll([]*node{condition.kids[0]}, path, true, d)...)
+				list = append(list, accessesOfAll([]*condition{inner.kids[0]}, path, true, d)...)
 			}
 		default:
 			if !r.empty {
-				r.narrow(condition)
+				r.narrow(inner)
 			}
 		}
 	}
 	if !required {
 		return list
 	}
-	a := access{field: name, ranges: []fieldindex.Range{{Path: path, Element: element}}, class: accessPath}
+	a := access{field: name, ranges: []allfields.Range{{Path: path, Element: element}}, class: accessPath}
 	a.ranges[0].Start, a.ranges[0].End = r.keys()
 	switch {
 	case r.lowOp == opEq || r.empty:
@@ -278,23 +278,23 @@ func (r *fieldRange) keys() (start, end []byte) {
 	}
 	if r.low.Kind() != ejson.Invalid {
 		if start = collate.AppendKey(nil, r.low); !r.includesLow() {
-			start = fieldindex.AppendBehind(nil, start)
+			start = allfields.AppendAfter(nil, start)
 		}
 	}
 	if r.high.Kind() != ejson.Invalid {
 		if end = collate.AppendKey(nil, r.high); r.includesHigh() {
-			end = fieldindex.AppendBehind(nil, end)
+			end = allfields.AppendAfter(nil, end)
 		}
 	}
 	return start, end
 }
 
 // listAccess is the way of $in: the value, or an element, is in the list; or of $all: one element is the first of the list.
-func (n *node) listAccess(name string, path []string) []access {
+func (c *condition) listAccess(name string, path []string) []access {
 	var points [][]byte
-	for arg := range n.arg.Elements() {
+	for arg := range c.arg.Elements() {
 		points = append(points, collate.AppendKey(nil, arg))
-		if n.op == opAll {
+		if c.op == opAll {
 			break
 		}
 	}
@@ -306,11 +306,11 @@ func (n *node) listAccess(name string, path []string) []access {
 	a := access{field: name, class: accessPoints}
 	for _, element := range []bool{false, true} {
 		for _, p := range points {
-			a.ranges = append(a.ranges, fieldindex.Range{Path: path, Element: element, Start: p, End: fieldindex.AppendBehind(nil, p)})
+			a.ranges = append(a.ranges, allfields.Range{Path: path, Element: element, Start: p, End: allfields.AppendAfter(nil, p)})
 		}
 	}
 	return []access{a}
 }
 
-// repeats tells whether a scan may come to a document more than once.
+// repeats reports whether a scan may come to a document more than once.
 func (a *access) repeats() bool { return len(a.ranges) > 1 || a.ranges[0].Element }

@@ -39,7 +39,7 @@ func newBacktracker(pattern string) (*backtracker, error) {
 	return &backtracker{re: re}, nil
 }
 
-// match tells whether the text, characters of Latin-1, matches.
+// match reports whether the text, characters of Latin-1, matches.
 func (b *backtracker) match(text []rune) (bool, error) {
 	if b.spent.Load() > int64(backtrackTotalTime) {
 		return false, compat.ErrTimeout

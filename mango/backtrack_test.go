@@ -58,7 +58,7 @@ func TestRunawayPattern(t *testing.T) {
 	text := parsed(t, `"`+strings.Repeat("a", 60)+`!"`)
 	started := time.Now()
 	ok, err := p.match(text)
-	if took := time.Since(started); ok || err != nil || took > 3*time.Second {
+	if took := time.Since(started); ok || err != nil || took > time.Minute {
 		t.Fatal(ok, err, took)
 	}
 	p.back.spent.Store(int64(backtrackTotalTime) + 1)

@@ -19,21 +19,27 @@ func benchWorld(b *testing.B, count int) *world {
 	w := openWorld(b, store)
 	w.begin(b, "db")
 	w.createIndex(b, "i", `{"fields":["n"]}`)
-	note := strings.Repeat("lorem ipsum ", 60)
 	for first := 0; first < count; first += 1000 {
-		var docs []*compat.Document
-		for i := first; i < first+1000; i++ {
-			text := fmt.Sprintf(`{"type":"order","n":%d,"customer":{"name":"name %d","tags":["a","b"]},"items":[{"sku":"x","price":1.5},{"sku":"y","price":2}],"note":"%s","total":%d}`, i, i, note, i)
-			v, err := ejson.Parse([]byte(text))
-			check(b, err)
-			body, err := compat.NewBody(v.AppendJSON(nil))
-			check(b, err)
-			docs = append(docs, &compat.Document{ID: fmt.Sprintf("doc%07d", i), HasID: true, Body: body})
-		}
-		_, err := w.src.DB.Update(context.Background(), docs, storage.UpdateOptions{})
-		check(b, err)
+		w.write(b, first, 1000)
 	}
 	return w
+}
+
+// write writes new documents, numbered from first on, in one transaction.
+func (w *world) write(t fatal, first, count int) {
+	note := strings.Repeat("lorem ipsum ", 60)
+	docs := make([]*compat.Document, count)
+	for i := range docs {
+		n := first + i
+		text := fmt.Sprintf(`{"type":"order","n":%d,"customer":{"name":"name %d","tags":["a","b"]},"items":[{"sku":"x","price":1.5},{"sku":"y","price":2}],"note":"%s","total":%d}`, n, n, note, n)
+		v, err := ejson.Parse([]byte(text))
+		check(t, err)
+		body, err := compat.NewBody(v.AppendJSON(nil))
+		check(t, err)
+		docs[i] = &compat.Document{ID: fmt.Sprintf("doc%07d", n), HasID: true, Body: body}
+	}
+	_, err := w.src.DB.Update(context.Background(), docs, storage.UpdateOptions{})
+	check(t, err)
 }
 
 func benchmarkFind(b *testing.B, w *world, query string, found int) {
@@ -59,4 +65,26 @@ func BenchmarkFind(b *testing.B) {
 	})
 	b.Run("index-25", func(b *testing.B) { benchmarkFind(b, w, `{"selector":{"n":{"$gte":1000}}}`, 25) })
 	b.Run("covering-25", func(b *testing.B) { benchmarkFind(b, w, `{"selector":{"n":{"$gte":1000}},"fields":["n"]}`, 25) })
+}
+
+// BenchmarkWrite writes batches of 500 new documents beside some indexes.
+func BenchmarkWrite(b *testing.B) {
+	for _, count := range []int{0, 1, 3, 5} {
+		b.Run(fmt.Sprint(count), func(b *testing.B) {
+			w := benchWorld(b, 0)
+			for _, field := range []string{"total", "customer.name", "note", "type"}[:max(count-1, 0)] {
+				w.createIndex(b, field, fmt.Sprintf(`{"fields":[%q]}`, field))
+			}
+			if count == 0 {
+				w.begin(b, "none")
+			}
+			written := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				w.write(b, written, 500)
+				written += 500
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(written), "µs/doc")
+		})
+	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 )
 
 // noBookmark is what stands in answers for the bookmark of a query that found nothing.
@@ -21,25 +21,25 @@ const noBookmark = "nil"
 // the text begin with g, as CouchDB's bookmarks do.
 const bookmarkFormat = 0x81
 
-// bookmark is the place of the last row that was taken, so that the next page goes on behind it. It holds all that is needed: the
+// bookmark is the position of the last row that was taken, so that the next page goes on after it. It holds all that is needed: the
 // server keeps nothing.
 type bookmark struct {
 	key ejson.Value
 	id  string
-	// origin tells the order that the place is in: nothing for that of the ids, else what Index.origin gives.
+	// origin tells the order that the position is in: nothing for that of the ids, else what Index.origin gives.
 	origin []string
 }
 
 // appendBookmark appends the text of a bookmark; key is JSON.
 func appendBookmark(dst []byte, key []byte, id string, origin []string) []byte {
-	place := append(append([]byte{'['}, key...), ',')
-	place = ejson.AppendString(place, id)
+	content := append(append([]byte{'['}, key...), ',')
+	content = ejson.AppendString(content, id)
 	for _, part := range origin {
-		place = ejson.AppendString(append(place, ','), part)
+		content = ejson.AppendString(append(content, ','), part)
 	}
-	place = append(place, ']')
-	raw := binary.BigEndian.AppendUint32([]byte{bookmarkFormat}, crc32.ChecksumIEEE(place))
-	return base64.RawURLEncoding.AppendEncode(dst, append(raw, place...))
+	content = append(content, ']')
+	raw := binary.BigEndian.AppendUint32([]byte{bookmarkFormat}, crc32.ChecksumIEEE(content))
+	return base64.RawURLEncoding.AppendEncode(dst, append(raw, content...))
 }
 
 func errBookmark(text string) error {
@@ -53,11 +53,11 @@ func parseBookmark(text string) (*bookmark, error) {
 	if err != nil || len(raw) < 5 || raw[0] != bookmarkFormat {
 		return nil, bad
 	}
-	place := raw[5:]
-	if binary.BigEndian.Uint32(raw[1:]) != crc32.ChecksumIEEE(place) {
+	content := raw[5:]
+	if binary.BigEndian.Uint32(raw[1:]) != crc32.ChecksumIEEE(content) {
 		return nil, bad
 	}
-	v, err := ejson.Parse(place)
+	v, err := ejson.Parse(content)
 	if err != nil || v.Kind() != ejson.Array || v.Len() < 2 {
 		return nil, bad
 	}
@@ -85,13 +85,13 @@ func (ix *Index) origin(way string) []string {
 		return nil
 	}
 	form := string(ix.def)
-	if ix.Kind == KindAuto {
-		form += fieldindex.Version
+	if ix.Kind == KindAllFields {
+		form += allfields.Version
 	}
 	return []string{ix.Kind.String(), ix.DDoc, ix.Name, strconv.FormatUint(xxhash.Sum64String(form), 36), way}
 }
 
-// isFrom tells whether the bookmark is a place in an index's rows.
+// isFrom reports whether the bookmark is a position in an index's rows.
 func (b *bookmark) isFrom(ix *Index) bool {
 	if ix.Kind == KindAllDocs {
 		return len(b.origin) == 0 && b.key.Kind() == ejson.String

@@ -13,7 +13,7 @@ import (
 // This file is a matcher of its own: it reads selectors as they are written and shares nothing with the package but the order of
 // values.
 
-// brute tells whether a document passes a selector of anySelector; negated: whether it passes its opposite. A missing field fails
+// brute reports whether a document passes a selector of anySelector; negated: whether it passes its opposite. A missing field fails
 // every condition, negated or not, but for one that it is missing.
 func brute(selector, doc ejson.Value, negated bool) bool {
 	all := true

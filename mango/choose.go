@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -53,15 +53,15 @@ const (
 var errNotReady = errors.New("mango: the index is not ready")
 
 // openAuto finds an index over all fields in a snapshot.
-func (src *Source) openAuto(s *storage.Snapshot, want *Index) (*fieldindex.Index, error) {
-	if src.Fields == nil {
+func (src *Source) openAllFields(s *storage.Snapshot, want *Index) (*allfields.Index, error) {
+	if src.AllFields == nil {
 		return nil, errNotReady
 	}
-	list, err := src.Fields.Open(s)
+	list, err := src.AllFields.Open(s)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(list, func(ix *fieldindex.Index) bool { return ix.Same(want.auto) })
+	i := slices.IndexFunc(list, func(ix *allfields.Index) bool { return ix.Same(want.allFields) })
 	if i < 0 {
 		return nil, errNotReady
 	}
@@ -70,20 +70,20 @@ func (src *Source) openAuto(s *storage.Snapshot, want *Index) (*fieldindex.Index
 
 // course decides. With explain all ways are surveyed to the end.
 func (p *Plan) course(ctx context.Context, src *Source, explain bool) (c course, err error) {
-	auto := p.best(KindAuto)
-	if p.index.Kind == KindAuto {
-		auto = p.index
+	allFields := p.best(KindAllFields)
+	if p.index.Kind == KindAllFields {
+		allFields = p.index
 	} else if src.Shown != nil {
-		auto = nil // what the index finds is more than the user may see
+		allFields = nil // what the index finds is more than the user may see
 	}
 	c = course{index: p.index}
-	if auto == nil || p.index.Kind != KindAuto && p.from != nil && len(p.req.Sort.Fields) == 0 {
+	if allFields == nil || p.index.Kind != KindAllFields && p.from != nil && len(p.req.Sort.Fields) == 0 {
 		return c, nil
 	}
 	err = src.DB.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		c = course{index: p.index}
 		v := survey{ctx: ctx, p: p, src: src, s: s}
-		v.ix, err = src.openAuto(s, auto)
+		v.ix, err = src.openAllFields(s, allFields)
 		if c.ready = err == nil; c.ready {
 			c.number = v.ix.Number()
 		}
@@ -91,16 +91,16 @@ func (p *Plan) course(ctx context.Context, src *Source, explain bool) (c course,
 		case err != nil && !errors.Is(err, errNotReady):
 			return err
 		case len(p.req.Sort.Fields) > 0:
-			return c.chooseSorted(&v, auto, explain)
+			return c.chooseSorted(&v, allFields, explain)
 		case p.from != nil:
 			return c.goOn(&v)
-		case !c.ready && p.index.Kind == KindAuto:
+		case !c.ready && p.index.Kind == KindAllFields:
 			c.index = p.allDocs()
 			return nil
 		case !c.ready:
 			return nil
 		}
-		return c.chooseUnsorted(&v, auto, explain)
+		return c.chooseUnsorted(&v, allFields, explain)
 	})
 	return c, err
 }
@@ -110,7 +110,7 @@ func (c *course) goOn(v *survey) error {
 	p := v.p
 	if c.ready {
 		name, ok := strings.CutPrefix(p.from.way(), numbered(v.ix, ""))
-		a, offered := named(p.req.Selector.accesses(p.index.auto), name)
+		a, offered := named(p.req.Selector.accesses(p.index.allFields), name)
 		if ok && offered && p.from.isEntry(len(a.ranges)) {
 			c.access = &a
 			c.way = p.from.way()
@@ -121,25 +121,25 @@ func (c *course) goOn(v *survey) error {
 }
 
 // numbered is the name of a way as bookmarks have it.
-func numbered(ix *fieldindex.Index, name string) string {
+func numbered(ix *allfields.Index, name string) string {
 	return strconv.FormatUint(ix.Number(), 36) + "." + name
 }
 
-// isEntry tells whether a bookmark is a place among the entries of some ranges.
+// isEntry reports whether a bookmark is a position among the entries of some ranges.
 func (b *bookmark) isEntry(ranges int) bool {
-	at, _, ok := parseEntryKey(b.key)
+	at, _, ok := parseEntryPosition(b.key)
 	return ok && at <= ranges
 }
 
 // chooseUnsorted takes the way that reads least.
-func (c *course) chooseUnsorted(v *survey, auto *Index, explain bool) error {
-	accesses := v.p.req.Selector.accesses(auto.auto)
+func (c *course) chooseUnsorted(v *survey, allFields *Index, explain bool) error {
+	accesses := v.p.req.Selector.accesses(allFields.allFields)
 	for i := range accesses {
-		c.ways = append(c.ways, way{index: auto, access: &accesses[i]})
+		c.ways = append(c.ways, way{index: allFields, access: &accesses[i]})
 	}
 	rows, ids := v.p.best(KindJSON), v.p.best(KindAllDocs)
 	if len(accesses) == 1 && accesses[0].class == accessPoint && rows == nil && !v.p.hasIDs() && !explain {
-		c.index, c.access, c.way, c.ways = auto, &accesses[0], numbered(v.ix, accesses[0].name), nil
+		c.index, c.access, c.way, c.ways = allFields, &accesses[0], numbered(v.ix, accesses[0].name), nil
 		return nil
 	}
 	if rows != nil {
@@ -173,7 +173,7 @@ func pointers(ways []way) []*way {
 	return list
 }
 
-// hasIDs tells whether the selector has a range of ids.
+// hasIDs reports whether the selector has a range of ids.
 func (p *Plan) hasIDs() bool {
 	list := p.ranked[KindAllDocs]
 	return len(list) > 0 && len(list[0].prefix) > 0
@@ -199,9 +199,9 @@ func (p *Plan) cost(w *way, beside bool) int64 {
 
 // chooseSorted finds out what is read for an answer in the order of the sort: an index in this order, or a few documents that are
 // sorted.
-func (c *course) chooseSorted(v *survey, auto *Index, explain bool) error {
+func (c *course) chooseSorted(v *survey, allFields *Index, explain bool) error {
 	p := v.p
-	if c.sorted = p.index.Kind == KindAuto; c.sorted {
+	if c.sorted = p.index.Kind == KindAllFields; c.sorted {
 		if p.from != nil && (p.from.way() != p.req.Sort.sortWay() || p.from.key.Len() != len(p.req.Sort.Fields)) {
 			return errBookmark(p.req.Bookmark)
 		}
@@ -211,11 +211,11 @@ func (c *course) chooseSorted(v *survey, auto *Index, explain bool) error {
 				return err
 			}
 		}
-		if c.access = sortAccess(p.req.Selector, auto.auto, p.req.Sort.Fields); c.others > mostOthers {
+		if c.access = sortAccess(p.req.Selector, allFields.allFields, p.req.Sort.Fields); c.others > mostOthers {
 			c.access = nil
 		}
 		if c.access != nil {
-			c.ways = append(c.ways, way{index: auto, access: c.access, sorted: true})
+			c.ways = append(c.ways, way{index: allFields, access: c.access, sorted: true})
 		}
 	} else {
 		c.ways = append(c.ways, way{index: p.index, sorted: true})
@@ -228,11 +228,11 @@ func (c *course) chooseSorted(v *survey, auto *Index, explain bool) error {
 	if len(c.ways) > 0 {
 		ordered = &c.ways[0]
 	}
-	accesses := p.req.Selector.accesses(auto.auto)
+	accesses := p.req.Selector.accesses(allFields.allFields)
 	filters := make([]way, 0, len(accesses))
 	for i := range accesses {
 		if c.access == nil || accesses[i].name != c.access.name {
-			filters = append(filters, way{index: auto, access: &accesses[i]})
+			filters = append(filters, way{index: allFields, access: &accesses[i]})
 		}
 	}
 	if len(filters) == 0 && !explain {
@@ -273,7 +273,7 @@ func (r *Request) wanted() int64 {
 }
 
 // sortAccess is the way that finds the documents in the order of the sort's first field, nil if there is none.
-func sortAccess(s *Selector, d *fieldindex.Definition, sort []string) *access {
+func sortAccess(s *Selector, d *allfields.Definition, sort []string) *access {
 	for _, a := range s.accesses(d) {
 		if a.field == sort[0] && a.branches == nil && !a.repeats() {
 			return &a
@@ -284,17 +284,17 @@ func sortAccess(s *Selector, d *fieldindex.Definition, sort []string) *access {
 	if !ok {
 		return nil
 	}
-	return &access{field: sort[0], ranges: []fieldindex.Range{{Path: path}}, class: accessPath}
+	return &access{field: sort[0], ranges: []allfields.Range{{Path: path}}, class: accessPath}
 }
 
-// appendEntryKey appends the key of a row that is an entry: the number of its range, and its place there.
-func appendEntryKey(dst []byte, at int, place []byte) []byte {
+// appendEntryPosition appends the key of a row that is an entry: the number of its range, and the key of the entry.
+func appendEntryPosition(dst []byte, at int, key []byte) []byte {
 	dst = append(strconv.AppendInt(append(dst, '['), int64(at), 10), `,"`...)
-	dst = base64.RawURLEncoding.AppendEncode(dst, place)
+	dst = base64.RawURLEncoding.AppendEncode(dst, key)
 	return append(dst, `"]`...)
 }
 
-func parseEntryKey(key ejson.Value) (at int, place []byte, ok bool) {
+func parseEntryPosition(key ejson.Value) (at int, entryKey []byte, ok bool) {
 	if key.Kind() != ejson.Array || key.Len() != 2 {
 		return 0, nil, false
 	}
@@ -305,6 +305,6 @@ func parseEntryKey(key ejson.Value) (at int, place []byte, ok bool) {
 	if !isInt || n < 0 || n > math.MaxInt32 || text.Kind() != ejson.String {
 		return 0, nil, false
 	}
-	place, err := base64.RawURLEncoding.DecodeString(text.Text())
-	return int(n), place, err == nil
+	entryKey, err := base64.RawURLEncoding.DecodeString(text.Text())
+	return int(n), entryKey, err == nil
 }

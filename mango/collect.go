@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
@@ -16,6 +15,8 @@ const (
 	maxSortedBytes = 64 << 20
 	// keptDocs bounds the documents that are kept with them, in bytes; others are read again.
 	keptDocs = 8 << 20
+	// freeSorted is how many bytes of both a query keeps without asking Source.Keep.
+	freeSorted = 1 << 20
 	// docWindow is how many documents are read again together.
 	docWindow = 64
 )
@@ -23,15 +24,15 @@ const (
 // rowOrder is the order of rows that are made of documents.
 type rowOrder interface {
 	// row calls emit with the row of a document, if it has one: its key as JSON and the bytes that it is sorted by.
-	row(d *storage.Document, emit func(place, key []byte)) error
-	// place gives the bytes that a key is sorted by.
-	place(key ejson.Value) []byte
+	row(d *storage.Document, emit func(sortKey, key []byte)) error
+	// sortKey gives the bytes that a key is sorted by.
+	sortKey(key ejson.Value) []byte
 }
 
 // columnOrder is that of a JSON index.
 type columnOrder struct{ m *mapper }
 
-func (o columnOrder) row(d *storage.Document, emit func(place, key []byte)) error {
+func (o columnOrder) row(d *storage.Document, emit func(sortKey, key []byte)) error {
 	var failed error
 	err := o.m.Map(d, func(key, _ []byte) {
 		v, err := ejson.Parse(key)
@@ -45,23 +46,23 @@ func (o columnOrder) row(d *storage.Document, emit func(place, key []byte)) erro
 	return failed
 }
 
-func (o columnOrder) place(key ejson.Value) []byte { return collate.AppendKey(nil, key) }
+func (o columnOrder) sortKey(key ejson.Value) []byte { return collate.AppendKey(nil, key) }
 
 // idOrder is that of the documents by id.
 type idOrder struct{}
 
-func (idOrder) row(d *storage.Document, emit func(place, key []byte)) error {
+func (idOrder) row(d *storage.Document, emit func(sortKey, key []byte)) error {
 	emit([]byte(d.ID), ejson.AppendString(nil, d.ID))
 	return nil
 }
 
-func (idOrder) place(key ejson.Value) []byte { return []byte(key.Text()) }
+func (idOrder) sortKey(key ejson.Value) []byte { return []byte(key.Text()) }
 
 // sorting is a query that reads documents in some order and sorts those that pass. A pass keeps as many rows as the page may need;
-// if there are more behind, another pass follows.
+// if there are more after those, another pass follows.
 type sorting struct {
 	order      rowOrder
-	start, end []byte     // of places; nil: open
+	start, end []byte     // sort keys; nil: open
 	last       *sortedRow // rows up to it are left out; nil: none
 	// read reads the documents. They may come more than once.
 	read func(fn func(*storage.Document) error) error
@@ -95,8 +96,23 @@ func (f *finder) collect(c *sorting) error {
 func (f *finder) newSorter(c *sorting) sorter {
 	return sorter{
 		start: c.start, end: c.end, last: c.last, descending: f.plan.req.Sort.Descending,
-		room: maxSorted, most: maxSortedBytes, keep: !f.plan.req.Conflicts,
+		room: maxSorted, most: maxSortedBytes, fits: f.fits,
 	}
+}
+
+// fits tells whether so many bytes can be kept in memory to be sorted.
+func (f *finder) fits(bytes int) bool {
+	bytes += f.beside
+	if bytes <= max(f.kept, freeSorted) || f.src.Keep == nil {
+		return true
+	}
+	for _, n := range [...]int{2 * bytes, bytes} {
+		if f.src.Keep(n) {
+			f.kept = n
+			return true
+		}
+	}
+	return false
 }
 
 // keep takes a document's row if it passes.
@@ -107,13 +123,13 @@ func (f *finder) keep(order rowOrder, s *sorter, d *storage.Document) error {
 	f.stats.Keys++
 	f.stats.Docs++
 	var failed error
-	err := order.row(d, func(place, key []byte) {
-		if !s.wants(place, d.ID) {
+	err := order.row(d, func(sortKey, key []byte) {
+		if !s.wants(sortKey, d.ID) {
 			return
 		}
 		var passes bool
 		if passes, failed = f.passes(d); passes && failed == nil {
-			s.add(place, key, d)
+			s.add(sortKey, key, d)
 		}
 	})
 	if err == nil {
@@ -122,12 +138,12 @@ func (f *finder) keep(order rowOrder, s *sorter, d *storage.Document) error {
 	return err
 }
 
-// passes tells whether a document, as the user may see it, passes the selector.
+// passes reports whether a document, as the user may see it, passes the selector.
 func (f *finder) passes(d *storage.Document) (bool, error) {
 	if f.src.Shown != nil {
 		shown := *d
 		if err := f.src.Shown(&shown); err != nil {
-			return false, err
+			return false, unlessHidden(err)
 		}
 		d = &shown
 	}
@@ -164,25 +180,18 @@ func (f *finder) giveSorted(rows []sortedRow, before func(*sortedRow) error) err
 func (f *finder) reread(rows []sortedRow, before func(*sortedRow) error) error {
 	refs := make([]storage.DocRef, len(rows))
 	for i := range rows {
-		refs[i].ID = rows[i].id
+		refs[i] = storage.DocRef{ID: rows[i].id, Conflicts: f.showsConflicts()}
 	}
+	next := 0
 	return f.src.DB.ViewAgain(f.ctx, func(s *storage.Snapshot) error {
-		docs, err := s.OpenMany(refs)
-		if err == nil {
-			err = f.addConflictsOf(docs)
-		}
-		if err != nil {
-			return err
-		}
-		for i, d := range docs {
-			if d == nil {
-				continue
+		from := next
+		return s.OpenEach(refs[from:], func(i int, d *storage.Document) error {
+			next = from + i + 1
+			if s.Advance(); d == nil {
+				return nil
 			}
-			if err := f.giveRow(&rows[i], d, before); err != nil {
-				return err
-			}
-		}
-		return nil
+			return f.giveRow(&rows[from+i], d, before)
+		})
 	})
 }
 
@@ -194,33 +203,35 @@ func (f *finder) giveRow(r *sortedRow, d *storage.Document, before func(*sortedR
 	}
 	if f.src.Shown != nil {
 		if err := f.src.Shown(d); err != nil {
-			return err
+			return unlessHidden(err)
 		}
 	}
 	f.seenKey, f.seenID = append(f.seenKey[:0], r.key...), append(f.seenID[:0], r.id...)
-	passes, err := f.scratch.match(f.plan.req.Selector, &f.picker, d)
-	if !passes || err != nil {
-		return err
+	if r.doc == nil { // it may have changed
+		passes, err := f.scratch.match(f.plan.req.Selector, &f.picker, d)
+		if !passes || err != nil {
+			return err
+		}
 	}
 	return f.give(&found{id: []byte(r.id), key: r.key, doc: d})
 }
 
 // sortedRow is a row that an index in the order would have.
 type sortedRow struct {
-	place []byte // what it is sorted by
-	key   []byte // the key as JSON
-	id    string
-	doc   *storage.Document // nil: it has to be read again
+	sortKey []byte // what it is sorted by
+	key     []byte // the key as JSON
+	id      string
+	doc     *storage.Document // nil: it has to be read again
 }
 
 func compareRows(a, b *sortedRow) int {
-	if c := bytes.Compare(a.place, b.place); c != 0 {
+	if c := bytes.Compare(a.sortKey, b.sortKey); c != 0 {
 		return c
 	}
 	return bytes.Compare([]byte(a.id), []byte(b.id))
 }
 
-// sorter keeps the first rows of a range in order, behind a last one.
+// sorter keeps the first rows of a range in order, after a last one.
 type sorter struct {
 	start, end []byte
 	descending bool
@@ -228,9 +239,9 @@ type sorter struct {
 	room       int // rows that are kept, fewer once those take too many bytes
 	rows       []sortedRow
 	bytes      int
-	most       int  // bytes of the rows that are kept
-	keep       bool // documents are kept with the rows
-	docs       int  // bytes of these
+	most       int                  // bytes of the rows that are kept
+	docs       int                  // bytes of the documents that are kept with them
+	fits       func(bytes int) bool // whether there is memory for both
 }
 
 func (s *sorter) compare(a, b *sortedRow) int {
@@ -240,23 +251,23 @@ func (s *sorter) compare(a, b *sortedRow) int {
 	return compareRows(a, b)
 }
 
-// wants tells whether a row lies in the range and is among the first.
-func (s *sorter) wants(place []byte, id string) bool {
-	if bytes.Compare(place, s.start) < 0 || s.end != nil && bytes.Compare(place, s.end) >= 0 {
+// wants reports whether a row lies in the range and is among the first.
+func (s *sorter) wants(sortKey []byte, id string) bool {
+	if bytes.Compare(sortKey, s.start) < 0 || s.end != nil && bytes.Compare(sortKey, s.end) >= 0 {
 		return false
 	}
-	r := &sortedRow{place: place, id: id}
+	r := &sortedRow{sortKey: sortKey, id: id}
 	return (s.last == nil || s.compare(r, s.last) > 0) && (len(s.rows) < s.room || s.compare(r, &s.rows[len(s.rows)-1]) < 0)
 }
 
 // add takes a row that is wanted, unless it is there.
-func (s *sorter) add(place, key []byte, d *storage.Document) {
-	r := sortedRow{place: place, key: bytes.Clone(key), id: d.ID}
+func (s *sorter) add(sortKey, key []byte, d *storage.Document) {
+	r := sortedRow{sortKey: sortKey, key: bytes.Clone(key), id: d.ID}
 	at, there := slices.BinarySearchFunc(s.rows, r, func(a, b sortedRow) int { return s.compare(&a, &b) })
 	if there {
 		return
 	}
-	if s.keep && s.docs+len(d.Body) <= keptDocs {
+	if docs := s.docs + len(d.Body); docs <= keptDocs && s.fits(s.bytes+r.size()+docs) {
 		kept := *d
 		kept.Body, kept.Attachments = bytes.Clone(d.Body), slices.Clone(d.Attachments)
 		r.doc = &kept
@@ -264,7 +275,7 @@ func (s *sorter) add(place, key []byte, d *storage.Document) {
 	}
 	s.rows = slices.Insert(s.rows, at, r)
 	s.bytes += r.size()
-	for len(s.rows) > 1 && (len(s.rows) > s.room || s.bytes > s.most) {
+	for len(s.rows) > 1 && (len(s.rows) > s.room || s.bytes > s.most || !s.fits(s.bytes+s.docs)) {
 		last := &s.rows[len(s.rows)-1]
 		s.bytes -= last.size()
 		if last.doc != nil {
@@ -276,10 +287,4 @@ func (s *sorter) add(place, key []byte, d *storage.Document) {
 	}
 }
 
-func (r *sortedRow) size() int { return len(r.place) + len(r.key) + len(r.id) }
-
-// isGone tells whether a document was deleted since it was seen.
-func isGone(err error) bool {
-	e, ok := compat.AsError(err)
-	return ok && e.Kind == compat.KindNotFound
-}
+func (r *sortedRow) size() int { return len(r.sortKey) + len(r.key) + len(r.id) }

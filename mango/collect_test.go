@@ -21,13 +21,15 @@ func TestSorterPasses(t *testing.T) {
 			descending: rapid.Bool().Draw(t, "descending"), room: rapid.IntRange(1, 10).Draw(t, "room"), most: rapid.IntRange(0, 400).Draw(t, "bytes"),
 			start: appendColumn(nil, emptyArray)[:1], end: []byte{highest},
 		}
+		memory := rapid.IntRange(0, 400).Draw(t, "memory")
+		s.fits = func(bytes int) bool { return bytes <= memory }
 		var want, got []string
 		for i, key := range keys {
 			want = append(want, fmt.Sprintf("%02d %02d", key, i))
 		}
 		slices.SortFunc(want, func(a, b string) int { return s.sign() * strings.Compare(a, b) })
 		for range len(keys) + 1 {
-			s.rows, s.bytes = s.rows[:0], 0
+			s.rows, s.bytes, s.docs = s.rows[:0], 0, 0
 			for i, key := range keys {
 				v, err := ejson.Parse(fmt.Appendf(nil, "[%d]", key))
 				if err != nil {
@@ -35,8 +37,8 @@ func TestSorterPasses(t *testing.T) {
 				}
 				d := &storage.Document{ID: fmt.Sprintf("%02d", i), Body: []byte("{}")}
 				for range 1 + i%2 { // a way may come to a document twice
-					if place := collate.AppendKey(nil, v); s.wants(place, d.ID) {
-						s.add(place, v.Raw(), d)
+					if sortKey := collate.AppendKey(nil, v); s.wants(sortKey, d.ID) {
+						s.add(sortKey, v.Raw(), d)
 					}
 				}
 			}

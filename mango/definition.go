@@ -8,7 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 )
 
 // Definition is a checked request to create an index.
@@ -18,7 +18,7 @@ type Definition struct {
 
 	partitioned *bool  // as asked for, nil if it was not
 	given       []byte // the definition as it was sent
-	auto        bool   // of the type "auto"
+	allFields   bool   // of the type "auto"
 	fields      Sort
 	filter      *Selector
 }
@@ -45,8 +45,8 @@ func ParseDefinition(body ejson.Value) (*Definition, error) {
 	}
 	switch kind {
 	case "json":
-	case KindAuto.String():
-		d.auto = true
+	case KindAllFields.String():
+		d.allFields = true
 	case "text", "nouveau":
 		return nil, compat.Named(compat.KindServiceUnavailable, "required index service unavailable", kind)
 	default:
@@ -62,15 +62,15 @@ func ParseDefinition(body ejson.Value) (*Definition, error) {
 	return d, d.read(given)
 }
 
-// AutoDefaults are what new indexes over all fields have where their requests say nothing.
-type AutoDefaults struct {
+// AllFieldsDefaults are what new indexes over all fields have where their requests say nothing.
+type AllFieldsDefaults struct {
 	Exclude       []string
 	Depth, Values int
 }
 
-// Complete gives an index of type "auto" what its request left to the defaults. What is fieldindex's own default is not written down.
-func (d *Definition) Complete(defaults AutoDefaults) error {
-	if !d.auto {
+// Complete gives an index of type "auto" what its request left to the defaults. What is allfields's own default is not written down.
+func (d *Definition) Complete(defaults AllFieldsDefaults) error {
+	if !d.allFields {
 		return nil
 	}
 	given, err := ejson.Parse(d.given)
@@ -83,11 +83,11 @@ func (d *Definition) Complete(defaults AutoDefaults) error {
 			given, err = ejson.Parse(d.given)
 		}
 	}
-	if n := defaults.Depth; n != fieldindex.DefaultDepth && n > 0 {
-		set(fieldindex.MemberDepth, strconv.AppendInt(nil, int64(min(n, fieldindex.MaxDepth)), 10))
+	if n := defaults.Depth; n != allfields.DefaultDepth && n > 0 {
+		set(allfields.MemberDepth, strconv.AppendInt(nil, int64(min(n, allfields.MaxDepth)), 10))
 	}
-	if n := defaults.Values; n != fieldindex.DefaultValues && n > 0 {
-		set(fieldindex.MemberValues, strconv.AppendInt(nil, int64(min(n, fieldindex.MaxValues)), 10))
+	if n := defaults.Values; n != allfields.DefaultValues && n > 0 {
+		set(allfields.MemberValues, strconv.AppendInt(nil, int64(min(n, allfields.MaxValues)), 10))
 	}
 	if len(defaults.Exclude) > 0 {
 		b := []byte{'['}
@@ -97,18 +97,18 @@ func (d *Definition) Complete(defaults AutoDefaults) error {
 			}
 			b = ejson.AppendString(b, field)
 		}
-		set(fieldindex.MemberExclude, append(b, ']'))
+		set(allfields.MemberExclude, append(b, ']'))
 	}
 	return err
 }
 
-// Auto tells whether the index is over all fields.
-func (d *Definition) Auto() bool { return d.auto }
+// AllFields reports whether the index is over all fields.
+func (d *Definition) AllFields() bool { return d.allFields }
 
 // read checks the definition itself.
 func (d *Definition) read(given ejson.Value) error {
-	if d.auto {
-		return checkAuto(given)
+	if d.allFields {
+		return checkAllFields(given)
 	}
 	if given.Kind() != ejson.Object {
 		return compat.Named(compat.KindBadRequest, "invalid_index", "JSON indexes must be an object, not: "+term(given))
@@ -119,6 +119,9 @@ func (d *Definition) read(given ejson.Value) error {
 		d.fields, m.err = parseSort(v)
 	}
 	if v, ok := m.take("partial_filter_selector"); ok {
+		if err := checkFilterSize(v); err != nil {
+			return err
+		}
 		d.filter = m.selector(v)
 	}
 	if err := m.finish(); err != nil {
@@ -129,8 +132,8 @@ func (d *Definition) read(given ejson.Value) error {
 
 // checkFilter refuses patterns that only the backtracking engine runs.
 func (s *Selector) checkFilter() error {
-	if n := s.backtracks(); n != nil {
-		return errBadArg(opNames[n.op], n.arg)
+	if c := s.backtracks(); c != nil {
+		return errBadArg(opNames[c.op], c.arg)
 	}
 	return nil
 }
@@ -170,8 +173,8 @@ func (d *Definition) AddTo(body ejson.Value, exists bool) ([]byte, error) {
 	} else if err := CheckLanguage(body); err != nil {
 		return nil, err
 	}
-	member, definition := fieldindex.Member, d.given
-	if !d.auto {
+	member, definition := allfields.Member, d.given
+	if !d.allFields {
 		member, definition = "views", d.appendView(nil)
 	}
 	views, _ := body.Get(member)
@@ -250,8 +253,8 @@ func RemoveFrom(body ejson.Value, exists bool, kind Kind, name string) (next []b
 		return nil, false, err
 	}
 	member := "views"
-	if kind == KindAuto {
-		member = fieldindex.Member
+	if kind == KindAllFields {
+		member = allfields.Member
 	}
 	views, _ := body.Get(member)
 	if _, ok := views.Get(name); views.Kind() != ejson.Object || !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -69,26 +69,26 @@ type DistinctAnswer struct {
 	NotCounted int64
 }
 
-// Find lists the values of the field in their order, from behind the bookmark. On a store that limits the age of snapshots a long
-// list goes on in a newer one, behind the last value.
+// Find lists the values of the field in their order, from after the bookmark. On a store that limits the age of snapshots a long
+// list goes on in a newer one, after the last value.
 func (d *Distinct) Find(ctx context.Context, src *Source, value func(json []byte, count int64) error) (*DistinctAnswer, error) {
 	answer := new(DistinctAnswer)
 	left := d.limit.n
 	after := d.after
 	var last []byte
 	err := src.DB.ViewAgain(ctx, func(s *storage.Snapshot) error {
-		ix, err := d.index(s, src.Fields)
+		ix, err := d.index(s, src.AllFields)
 		if err != nil {
 			return err
 		}
 		if answer.NotCounted, err = ix.Count(nil, false); err != nil {
 			return err
 		}
-		r := fieldindex.Range{Path: d.path, Element: d.elements}
+		r := allfields.Range{Path: d.path, Element: d.elements}
 		if after != nil {
-			r.Start = fieldindex.AppendBehind(nil, after)
+			r.Start = allfields.AppendAfter(nil, after)
 		}
-		return ix.Distinct(r, func(v *fieldindex.Distinct) error {
+		return ix.Distinct(r, func(v *allfields.Distinct) error {
 			if left == 0 {
 				if last != nil {
 					answer.Bookmark = string(appendBookmark(nil, last, "", d.origin()))
@@ -107,7 +107,7 @@ func (d *Distinct) Find(ctx context.Context, src *Source, value func(json []byte
 	return answer, err
 }
 
-func (d *Distinct) index(s *storage.Snapshot, fields *fieldindex.Indexes) (*fieldindex.Index, error) {
+func (d *Distinct) index(s *storage.Snapshot, fields *allfields.Indexes) (*allfields.Index, error) {
 	if fields == nil {
 		return nil, errNoDistinct
 	}

@@ -1,7 +1,7 @@
 // Package mango holds CouchDB's query language: selectors, which say whether a document passes, and lists of fields, which
 // say what of it is shown. The order of values it compares with is compat/collate's.
 //
-//   - selector.go: Selector, parsing and printing; node.go: the tree of conditions
+//   - selector.go: Selector, parsing and printing; condition.go: the tree of conditions
 //   - operators.go: operators and their arguments (mango_selector:norm_ops/1)
 //   - normalise.go: field names and negations pushed down to operators (norm_fields, norm_negations)
 //   - match.go, matchlists.go: whether a document passes (mango_selector:match/3)
@@ -12,11 +12,11 @@
 //   - index.go, definition.go: indexes and how design documents hold them (mango_idx, mango_idx_view)
 //   - mapper.go: the rows of an index (mango_native_proc)
 //   - usable.go, ranges.go, plan.go: the choice of an index (mango_cursor, mango_cursor_view); explain.go: what is said of it
-//   - auto.go, access.go: indexes over all fields, and the ways that a selector offers to them
+//   - allfields.go, access.go: indexes over all fields, and the ways that a selector offers to them
 //   - choose.go, survey.go: the choice between all ways where there is such an index, by what each would read; explainways.go
 //   - find.go: a query at work; readdocs.go, scanahead.go: the documents by id; readview.go: a JSON index; readentries.go,
 //     intersect.go: the entries of an index over all fields; readsorted.go: the same in the order of a sort; collect.go: what some way finds,
-//     sorted; count.go, autocount.go: how many there are
+//     sorted; count.go, allfieldscount.go: how many there are
 //   - pick.go: the members of a document that are asked for; bookmark.go, stats.go: what follows the documents
 //   - distinct.go: the values of a field
 //   - errors.go, term.go, pretty.go: what clients are told
@@ -24,7 +24,7 @@
 // Invariants:
 //  1. A Selector and a Fields are immutable after parsing, own their memory and may be used by several goroutines.
 //  2. Parsing the text of a Selector gives the same Selector.
-//  3. A field that is missing, or lies behind a scalar, fails every condition, negated ones too; but for $exists:false where the
+//  3. A field that is missing, or lies below a scalar, fails every condition, negated ones too; but for $exists:false where the
 //     object that would have it is there.
 //  4. A condition that cannot be tested is an error, except inside $elemMatch, $allMatch and $keyMapMatch, where it is false.
 //  5. Matching takes time linear in the document, but for patterns that need backtracking: those have bounds of time, for a text

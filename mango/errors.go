@@ -20,13 +20,13 @@ func errInvalidOperator(op string) error {
 }
 
 // errBadField is for a $text below a field, or a $default from outside.
-func errBadField(n *node) error {
-	return compat.Named(compat.KindBadRequest, "bad_field", "Invalid field normalization on selector: "+string(n.appendTerm(nil)))
+func errBadField(c *condition) error {
+	return compat.Named(compat.KindBadRequest, "bad_field", "Invalid field normalization on selector: "+string(c.appendTerm(nil)))
 }
 
 // errNegatedText is for a $text below a negation.
-func errNegatedText(n *node) error {
-	return compat.Named(compat.KindBadRequest, "bad_arg", "Bad argument for operator $not: "+string(n.appendTerm(nil)))
+func errNegatedText(c *condition) error {
+	return compat.Named(compat.KindBadRequest, "bad_arg", "Bad argument for operator $not: "+string(c.appendTerm(nil)))
 }
 
 func errInvalidFieldName(name string) error {

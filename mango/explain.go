@@ -13,7 +13,7 @@ import (
 // reads a little of each way.
 func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db string) ([]byte, error) {
 	var c course
-	if p.best(KindAuto) != nil && src.Shown == nil {
+	if p.best(KindAllFields) != nil && src.Shown == nil {
 		var err error
 		if c, err = p.course(ctx, src, true); err != nil {
 			return nil, err
@@ -41,12 +41,12 @@ func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db st
 	dst = r.Selector.appendHints(append(dst, `,"selector_hints":`...))
 	switch {
 	case p.index == nil:
-	case p.index.Kind == KindAuto:
+	case p.index.Kind == KindAllFields:
 		dst = append(dst, `,"covering":false`...)
 	default:
 		dst = p.appendArguments(dst)
 	}
-	if p.best(KindAuto) != nil {
+	if p.best(KindAllFields) != nil {
 		dst = c.appendJSON(append(dst, `,"auto":`...))
 	}
 	return append(dst, '}'), nil
@@ -197,7 +197,7 @@ func (p *Plan) appendCandidates(dst []byte) []byte {
 // ranks are the rankings of the groups of indexes that dropped out, from the last to the first.
 type ranks struct{ kind, excluded, unusable, scope, partial int }
 
-// groupRanks numbers the groups: each begins one behind the one before if that has members.
+// groupRanks numbers the groups: each begins one after the one before if that has members.
 func (p *Plan) groupRanks() (r ranks) {
 	more := func(rank int, in func(c *candidate) bool) int {
 		if slices.ContainsFunc(p.candidates, func(c candidate) bool { return in(&c) }) {

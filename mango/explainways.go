@@ -58,7 +58,7 @@ func (f *finder) note(w *way, how string) {
 func (f *finder) noteChosen() {
 	c := &f.course
 	switch {
-	case f.plan.best(KindAuto) == nil && f.plan.index.Kind != KindAuto:
+	case f.plan.best(KindAllFields) == nil && f.plan.index.Kind != KindAllFields:
 	case c.filter != nil && c.budget == 0:
 		f.note(&way{index: f.best(), access: c.filter}, "sort")
 	case c.sorted && c.access == nil:

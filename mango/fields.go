@@ -30,7 +30,7 @@ func ParseFields(v ejson.Value) (*Fields, error) {
 	return f, nil
 }
 
-// All tells whether whole documents are shown.
+// All reports whether whole documents are shown.
 func (f *Fields) All() bool { return len(f.paths) == 0 }
 
 // appendNames appends the list as it was given.

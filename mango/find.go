@@ -8,7 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views"
 )
@@ -18,9 +18,12 @@ type Source struct {
 	DB    *storage.DB
 	Views *views.Views // nil: indexes are as if they were not built
 	// Fields are the indexes over all fields; nil: as if they were not built.
-	Fields *fieldindex.Indexes
-	// Shown cuts a document down to what the user may see, or refuses it; nil: all is shown.
+	AllFields *allfields.Indexes
+	// Shown cuts a document down to what the user may see, refuses the query, or returns ErrHidden; nil: all is shown.
 	Shown func(*storage.Document) error
+	// Keep asks for memory for what is sorted, for so many bytes together, and does not wait: without them documents are read several times.
+	// It is called from the goroutine of Find. nil: there is enough.
+	Keep func(bytes int) bool
 	// ScanWarning is the setting mango/index_scan_warning_threshold: documents read for one result; 0 for none.
 	ScanWarning int64
 }
@@ -54,7 +57,7 @@ func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error
 	started := time.Now()
 	if err := f.read(); err != nil && !errors.Is(err, errEnough) {
 		return nil, err
-	} else if err == nil { // what was read behind the last row that passed
+	} else if err == nil { // what was read after the last row that passed
 		f.stats.Keys += f.keys
 		f.stats.Docs += f.docs
 	}
@@ -70,7 +73,7 @@ func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error
 // errEnough ends a scan: there are as many rows as were asked for.
 var errEnough = errors.New("mango: enough rows")
 
-// errBeyondEnd is for a bookmark of another query, which lies behind the end of this one (couch_mrview_util:check_range/2).
+// errBeyondEnd is for a bookmark of another query, which lies after the end of this one (couch_mrview_util:check_range/2).
 func errBeyondEnd(descending bool) error {
 	turn := "true"
 	if descending {
@@ -82,7 +85,7 @@ func errBeyondEnd(descending bool) error {
 
 // finder is one run of a plan. Statistics are CouchDB's: what is read is counted when a row passes, and at the end.
 type finder struct {
-	ctx         context.Context
+	ctx         context.Context // of the call of Find, which is one run
 	plan        *Plan
 	src         *Source
 	course      course
@@ -96,6 +99,8 @@ type finder struct {
 	stats       Stats
 	keys, docs  int64  // read since the last row that passed
 	spent       int64  // documents read in the order, where they have a budget
+	kept        int    // bytes that Source.Keep gave
+	beside      int    // bytes kept of documents that are to be given between others
 	seenKey     []byte // the row that was looked at last
 	seenID      []byte
 	lastKey     []byte // the row that passed last
@@ -127,10 +132,10 @@ func (f *finder) read() error {
 
 // best is the index over all fields of the filter.
 func (f *finder) best() *Index {
-	if f.plan.index.Kind == KindAuto {
+	if f.plan.index.Kind == KindAllFields {
 		return f.plan.index
 	}
-	return f.plan.best(KindAuto)
+	return f.plan.best(KindAllFields)
 }
 
 func (f *finder) readInOrder() error {
@@ -172,9 +177,9 @@ func (f *finder) last(o rowOrder) (*sortedRow, error) {
 	switch {
 	case len(f.seenKey) > 0:
 		key, err := ejson.Parse(f.seenKey)
-		return &sortedRow{place: o.place(key), id: string(f.seenID)}, err
+		return &sortedRow{sortKey: o.sortKey(key), id: string(f.seenID)}, err
 	case f.from != nil:
-		return &sortedRow{place: o.place(f.from.key), id: f.from.id}, nil
+		return &sortedRow{sortKey: o.sortKey(f.from.key), id: f.from.id}, nil
 	}
 	return nil, nil
 }
@@ -223,6 +228,11 @@ func (f *finder) take(r *found) error {
 		return err
 	}
 	design := f.plan.index.Kind != KindJSON && bytes.HasPrefix(r.id, []byte(compat.DesignPrefix))
+	if f.src.Shown != nil && r.doc != nil && !design {
+		if err := f.src.Shown(r.doc); err != nil {
+			return unlessHidden(err)
+		}
+	}
 	f.keys++
 	switch {
 	case f.quorum && design:
@@ -234,11 +244,6 @@ func (f *finder) take(r *found) error {
 	case !f.covering:
 		f.docs++
 	}
-	if f.src.Shown != nil && r.doc != nil && !design {
-		if err := f.src.Shown(r.doc); err != nil {
-			return err
-		}
-	}
 	passes, err := f.matches(r)
 	if !passes || err != nil {
 		return err
@@ -249,6 +254,16 @@ func (f *finder) take(r *found) error {
 	}
 	f.pass()
 	return f.give(r)
+}
+
+// ErrHidden says that there is no such document as far as the user is concerned.
+var ErrHidden = errors.New("mango: the document is hidden")
+
+func unlessHidden(err error) error {
+	if errors.Is(err, ErrHidden) {
+		return nil
+	}
+	return err
 }
 
 // pass counts what was read until now.

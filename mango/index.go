@@ -6,7 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 )
 
 // Kind is a kind of index. Where several indexes can answer a query, those of a lower kind are preferred (mango_cursor's list of
@@ -15,14 +15,14 @@ type Kind uint8
 
 // The kinds.
 const (
-	KindJSON    Kind = iota // a view of a design document of language "query"
-	KindAuto                // over all fields, not in CouchDB: package fieldindex
-	KindAllDocs             // the documents by id
+	KindJSON      Kind = iota // a view of a design document of language "query"
+	KindAllFields             // over all fields, not in CouchDB: package allfields
+	KindAllDocs               // the documents by id
 
 	kinds = iota
 )
 
-var kindNames = [...]string{KindJSON: "json", KindAuto: "auto", KindAllDocs: "special"}
+var kindNames = [...]string{KindJSON: "json", KindAllFields: "auto", KindAllDocs: "special"}
 
 // String is the type as clients see it.
 func (k Kind) String() string { return kindNames[k] }
@@ -36,9 +36,9 @@ type Index struct {
 	Columns     []string
 	Filter      bool // it holds only some documents, so it is used where a query names it
 
-	auto   *fieldindex.Definition // of KindAuto
-	def    []byte                 // the definition as listings show it
-	mapped []byte                 // of KindJSON: the definition as the design document has it
+	allFields *allfields.Definition // of KindAllFields
+	def       []byte                // the definition as listings show it
+	mapped    []byte                // of KindJSON: the definition as the design document has it
 	// unreadable says that CouchDB took a filter that this package does not: the index has no rows.
 	unreadable bool
 }
@@ -57,7 +57,7 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 	if language.Kind() != ejson.String || !language.TextIs(Language) {
 		return nil
 	}
-	found := autoIndexes(id, body)
+	found := allFieldsIndexes(id, body)
 	if views.Kind() != ejson.Object {
 		return found
 	}
@@ -150,7 +150,7 @@ func compareIndexes(a, b *Index) int {
 // SortIndexes brings indexes into the order of listings.
 func SortIndexes(list []*Index) { slices.SortFunc(list, compareIndexes) }
 
-// belongs tells whether the index is the one, or among those, that use_index names.
+// belongs reports whether the index is the one, or among those, that use_index names.
 func (ix *Index) belongs(use []string) bool {
 	if len(use) == 0 || ix.Kind == KindAllDocs {
 		return false

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -29,8 +29,8 @@ type second struct {
 	ids    map[string]struct{} // nil: not read
 }
 
-// skip tells whether an entry's document is not among those of the second way.
-func (w *second) skip(e *fieldindex.Entry) bool {
+// skip reports whether an entry's document is not among those of the second way.
+func (w *second) skip(e *allfields.Entry) bool {
 	if w.ids == nil {
 		return false
 	}
@@ -79,7 +79,7 @@ func (w *second) look() error {
 	}
 	w.looked = true
 	f := w.f
-	list := f.plan.req.Selector.accesses(f.course.index.auto)
+	list := f.plan.req.Selector.accesses(f.course.index.allFields)
 	ways := make([]way, 0, len(list))
 	for i := range list {
 		a := &list[i]
@@ -95,7 +95,7 @@ func (w *second) look() error {
 	}
 	err := f.src.DB.ViewAgain(f.ctx, func(s *storage.Snapshot) (err error) {
 		v := survey{ctx: f.ctx, p: f.plan, src: f.src, s: s}
-		if v.ix, err = f.src.openAuto(s, f.course.index); err != nil {
+		if v.ix, err = f.src.openAllFields(s, f.course.index); err != nil {
 			return err
 		}
 		if err = v.run(ways, func() bool { return least().known }); err != nil || least().n > intersectMost {
@@ -115,7 +115,7 @@ func (w *second) look() error {
 func (w *second) read() error {
 	ids := make(map[string]struct{}, w.n)
 	e := &entryScan{f: w.f, index: w.f.course.index, ranges: w.access.ranges, others: true}
-	e.take = func(_ *storage.Snapshot, _ *fieldindex.Index, rows []entry, _ bool) (int, error) {
+	e.take = func(_ *storage.Snapshot, _ *allfields.Index, rows []entry, _ bool) (int, error) {
 		for i := range rows {
 			ids[rows[i].id] = struct{}{}
 			w.f.keys += rows[i].keys
@@ -133,7 +133,7 @@ func (w *second) read() error {
 	return err
 }
 
-// isOf tells whether a way is the one that an access was fixed from.
+// isOf reports whether a way is the one that an access was fixed from.
 func (a *access) isOf(from *access) bool {
 	return a.name == from.name || len(a.name) > len(from.name) && a.name[:len(from.name)+1] == from.name+"."
 }

@@ -53,6 +53,9 @@ func newMapper(definition []byte) (*mapper, error) {
 		if filter.Kind() != ejson.Object {
 			return nil, compat.ErrFunctionClause
 		}
+		if err := checkFilterSize(filter); err != nil {
+			return nil, err
+		}
 		if m.filter, err = ParseSelector(filter); err != nil {
 			return nil, err
 		}
@@ -109,7 +112,7 @@ func (m *mapper) Map(d *storage.Document, emit func(key, value []byte)) error {
 
 var null = []byte("null")
 
-// match tells whether a document passes, reading what p picks of it.
+// match reports whether a document passes, reading what p picks of it.
 func (s *mapScratch) match(selector *Selector, p *picker, d *storage.Document) (bool, error) {
 	s.text = p.append(s.text[:0], d)
 	v, err := s.parser.Parse(s.text)

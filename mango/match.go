@@ -8,60 +8,60 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// match tells whether the condition holds for v. In raw order, which counts in the field _id, values are compared as Erlang
+// match reports whether the condition holds for v. In raw order, which counts in the field _id, values are compared as Erlang
 // terms (mango_selector:match/3).
-func (n *node) match(v ejson.Value, raw bool) (bool, error) {
-	switch n.op {
+func (c *condition) match(v ejson.Value, raw bool) (bool, error) {
+	switch c.op {
 	case opField:
-		return n.matchField(v, raw)
+		return c.matchField(v, raw)
 	case opAnd:
-		return n.matchAll(v, raw)
+		return c.matchAll(v, raw)
 	case opOr:
-		return n.matchAny(v, raw)
+		return c.matchAny(v, raw)
 	case opNot:
-		ok, err := n.kids[0].match(v, raw)
+		ok, err := c.kids[0].match(v, raw)
 		return !ok && err == nil, err
 	case opNor:
 		return false, errInvalidOperator(opNames[opNor]) // left only inside $elemMatch and its like
 	case opElemMatch:
-		return n.matchAnElement(v, raw), nil
+		return c.matchAnElement(v, raw), nil
 	case opAllMatch:
-		return n.matchAllElements(v, raw), nil
+		return c.matchAllElements(v, raw), nil
 	case opKeyMapMatch:
-		return n.matchAKey(v, raw), nil
+		return c.matchAKey(v, raw), nil
 	case opDefault:
 		return true, nil // a text index has decided
 	case opMod:
-		return n.matchMod(v)
+		return c.matchMod(v)
 	case opRegex:
 		if v.Kind() != ejson.String {
 			return false, nil
 		}
-		return n.pattern.match(v)
+		return c.pattern.match(v)
 	}
-	return n.matchValue(v, raw), nil
+	return c.matchValue(v, raw), nil
 }
 
-func (n *node) matchField(v ejson.Value, raw bool) (bool, error) {
-	condition := n.kids[0]
-	if n.name == "" {
-		return condition.match(v, raw)
+func (c *condition) matchField(v ejson.Value, raw bool) (bool, error) {
+	inner := c.kids[0]
+	if c.name == "" {
+		return inner.match(v, raw)
 	}
-	value, how, err := n.path.get(v)
+	value, how, err := c.path.get(v)
 	switch {
 	case err != nil:
 		return false, err
 	case how == foundNothing:
-		return condition.op == opExists && !condition.exists, nil
+		return inner.op == opExists && !inner.exists, nil
 	case how == foundBadPath:
 		return false, nil
 	}
-	return condition.match(value, raw || n.name == "_id")
+	return inner.match(value, raw || c.name == "_id")
 }
 
 // matchAll stops at the first condition that fails: later ones are not tested.
-func (n *node) matchAll(v ejson.Value, raw bool) (bool, error) {
-	for _, kid := range n.kids {
+func (c *condition) matchAll(v ejson.Value, raw bool) (bool, error) {
+	for _, kid := range c.kids {
 		if ok, err := kid.match(v, raw); !ok || err != nil {
 			return false, err
 		}
@@ -70,44 +70,44 @@ func (n *node) matchAll(v ejson.Value, raw bool) (bool, error) {
 }
 
 // matchAny stops at the first condition that holds. Without conditions it holds.
-func (n *node) matchAny(v ejson.Value, raw bool) (bool, error) {
-	for _, kid := range n.kids {
+func (c *condition) matchAny(v ejson.Value, raw bool) (bool, error) {
+	for _, kid := range c.kids {
 		if ok, err := kid.match(v, raw); ok || err != nil {
 			return ok, err
 		}
 	}
-	return len(n.kids) == 0, nil
+	return len(c.kids) == 0, nil
 }
 
 // matchValue is match for operators that cannot fail.
-func (n *node) matchValue(v ejson.Value, raw bool) bool {
-	switch n.op {
+func (c *condition) matchValue(v ejson.Value, raw bool) bool {
+	switch c.op {
 	case opLt:
-		return compare(v, n.arg, raw) < 0
+		return compare(v, c.arg, raw) < 0
 	case opLte:
-		return compare(v, n.arg, raw) <= 0
+		return compare(v, c.arg, raw) <= 0
 	case opEq:
-		return compare(v, n.arg, raw) == 0
+		return compare(v, c.arg, raw) == 0
 	case opNe:
-		return compare(v, n.arg, raw) != 0
+		return compare(v, c.arg, raw) != 0
 	case opGte:
-		return compare(v, n.arg, raw) >= 0
+		return compare(v, c.arg, raw) >= 0
 	case opGt:
-		return compare(v, n.arg, raw) > 0
+		return compare(v, c.arg, raw) > 0
 	case opIn:
-		return isIn(v, n.arg, raw)
+		return isIn(v, c.arg, raw)
 	case opNin:
-		return n.arg.Len() == 0 || !isIn(v, n.arg, raw)
+		return c.arg.Len() == 0 || !isIn(v, c.arg, raw)
 	case opAll:
-		return hasAll(v, n.arg)
+		return hasAll(v, c.arg)
 	case opExists:
-		return n.exists
+		return c.exists
 	case opType:
-		return typeName(v) == n.text
+		return typeName(v) == c.text
 	case opBeginsWith:
-		return v.Kind() == ejson.String && hasPrefix(v, n.text)
+		return v.Kind() == ejson.String && hasPrefix(v, c.text)
 	case opSize:
-		return v.Kind() == ejson.Array && v.Len() == n.size
+		return v.Kind() == ejson.Array && v.Len() == c.size
 	}
 	return false
 }
@@ -137,15 +137,15 @@ func typeName(v ejson.Value) string {
 }
 
 // matchMod compares the remainder, which has the sign of the value. A modulus of 0 is CouchDB's badarith.
-func (n *node) matchMod(v ejson.Value) (bool, error) {
+func (c *condition) matchMod(v ejson.Value) (bool, error) {
 	if v.Kind() != ejson.Int {
 		return false, nil
 	}
-	if n.modulus.Sign() == 0 {
+	if c.modulus.Sign() == 0 {
 		return false, compat.ErrBadArith
 	}
-	if i, ok := v.Int(); ok && n.smallMod {
-		return i%n.modulus.Int64() == n.residue.Int64(), nil
+	if i, ok := v.Int(); ok && c.smallMod {
+		return i%c.modulus.Int64() == c.residue.Int64(), nil
 	}
-	return new(big.Int).Rem(bigInt(v), n.modulus).Cmp(n.residue) == 0, nil
+	return new(big.Int).Rem(bigInt(v), c.modulus).Cmp(c.residue) == 0, nil
 }

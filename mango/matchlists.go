@@ -5,7 +5,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// isIn tells whether v equals one of the values of a list; of an array, whether one of its elements does.
+// isIn reports whether v equals one of the values of a list; of an array, whether one of its elements does.
 func isIn(v, list ejson.Value, raw bool) bool {
 	for arg := range list.Elements() {
 		if v.Kind() != ejson.Array {
@@ -23,7 +23,7 @@ func isIn(v, list ejson.Value, raw bool) bool {
 	return false
 }
 
-// hasAll tells whether an array has all values of a list as elements, by identity. An array that is the only value of the list
+// hasAll reports whether an array has all values of a list as elements, by identity. An array that is the only value of the list
 // may also be the array itself.
 func hasAll(v, list ejson.Value) bool {
 	if v.Kind() != ejson.Array || list.Len() == 0 {
@@ -53,18 +53,18 @@ func hasElements(v, list ejson.Value) bool {
 }
 
 // matchAnElement ends at the first element that cannot be tested: then none matches.
-func (n *node) matchAnElement(v ejson.Value, raw bool) bool {
+func (c *condition) matchAnElement(v ejson.Value, raw bool) bool {
 	for element := range v.Elements() {
-		if ok, err := n.kids[0].match(element, raw); ok || err != nil {
+		if ok, err := c.kids[0].match(element, raw); ok || err != nil {
 			return ok && err == nil
 		}
 	}
 	return false
 }
 
-func (n *node) matchAllElements(v ejson.Value, raw bool) bool {
+func (c *condition) matchAllElements(v ejson.Value, raw bool) bool {
 	for element := range v.Elements() {
-		if ok, err := n.kids[0].match(element, raw); !ok || err != nil {
+		if ok, err := c.kids[0].match(element, raw); !ok || err != nil {
 			return false
 		}
 	}
@@ -72,9 +72,9 @@ func (n *node) matchAllElements(v ejson.Value, raw bool) bool {
 }
 
 // matchAKey looks at the names of an object's members.
-func (n *node) matchAKey(v ejson.Value, raw bool) bool {
+func (c *condition) matchAKey(v ejson.Value, raw bool) bool {
 	for name := range v.Members() {
-		if ok, err := n.kids[0].match(name, raw); ok || err != nil {
+		if ok, err := c.kids[0].match(name, raw); ok || err != nil {
 			return ok && err == nil
 		}
 	}

@@ -2,70 +2,70 @@ package mango
 
 // pushFields pushes field names down to the operators on values; outer is the name collected so far
 // (mango_selector:norm_fields/2). Below $elemMatch and its like names begin anew: there "" is the element itself.
-func pushFields(n *node, outer string) (*node, error) {
-	switch n.op {
+func pushFields(c *condition, outer string) (*condition, error) {
+	switch c.op {
 	case opAnd, opOr, opNor, opNot:
-		return n, n.pushKids(outer)
+		return c, c.pushKids(outer)
 	case opElemMatch, opAllMatch, opKeyMapMatch:
-		if err := n.pushKids(""); err != nil {
+		if err := c.pushKids(""); err != nil {
 			return nil, err
 		}
 	case opDefault:
-		if outer == "" && n.isText() {
-			return n, nil
+		if outer == "" && c.isText() {
+			return c, nil
 		}
-		return nil, errBadField(n)
+		return nil, errBadField(c)
 	case opField:
-		name := n.name
+		name := c.name
 		if outer != "" {
 			name = outer + "." + name
 		}
-		return pushFields(n.kids[0], name)
+		return pushFields(c.kids[0], name)
 	}
-	return newField(outer, n), nil
+	return newField(outer, c), nil
 }
 
-func (n *node) pushKids(outer string) error {
-	for i, kid := range n.kids {
+func (c *condition) pushKids(outer string) error {
+	for i, kid := range c.kids {
 		pushed, err := pushFields(kid, outer)
 		if err != nil {
 			return err
 		}
-		n.kids[i] = pushed
+		c.kids[i] = pushed
 	}
 	return nil
 }
 
-func newField(name string, condition *node) *node {
-	return &node{op: opField, name: name, path: parsePath(name), kids: []*node{condition}}
+func newField(name string, inner *condition) *condition {
+	return &condition{op: opField, name: name, path: parsePath(name), kids: []*condition{inner}}
 }
 
 // isText tells a $text, or its normal form {"$default": {"$text": …}}, from another $default.
-func (n *node) isText() bool {
-	if !n.raw {
+func (c *condition) isText() bool {
+	if !c.raw {
 		return true
 	}
-	_, ok := n.arg.Get("$text")
-	return ok && n.arg.Len() == 1
+	_, ok := c.arg.Get("$text")
+	return ok && c.arg.Len() == 1
 }
 
 // resolveNegations removes $not and $nor where it can (mango_selector:norm_negations/1). It does not look below fields.
-func resolveNegations(n *node) (*node, error) {
-	switch n.op {
+func resolveNegations(c *condition) (*condition, error) {
+	switch c.op {
 	case opNot:
-		return negate(n.kids[0])
+		return negate(c.kids[0])
 	case opNor:
-		return n.withKids(opAnd, negate)
+		return c.withKids(opAnd, negate)
 	case opAnd, opOr:
-		return n.withKids(n.op, resolveNegations)
+		return c.withKids(c.op, resolveNegations)
 	}
-	return n, nil
+	return c, nil
 }
 
 // withKids makes a list of conditions of the kids.
-func (n *node) withKids(o op, of func(*node) (*node, error)) (*node, error) {
-	list := &node{op: o, kids: make([]*node, len(n.kids))}
-	for i, kid := range n.kids {
+func (c *condition) withKids(o op, of func(*condition) (*condition, error)) (*condition, error) {
+	list := &condition{op: o, kids: make([]*condition, len(c.kids))}
+	for i, kid := range c.kids {
 		var err error
 		if list.kids[i], err = of(kid); err != nil {
 			return nil, err
@@ -78,28 +78,28 @@ func (n *node) withKids(o op, of func(*node) (*node, error)) (*node, error) {
 var opposites = map[op]op{opLt: opGte, opGte: opLt, opLte: opGt, opGt: opLte, opEq: opNe, opNe: opEq, opIn: opNin, opNin: opIn, opExists: opExists}
 
 // negate gives the opposite of a condition (mango_selector:negate/1).
-func negate(n *node) (*node, error) {
-	switch n.op {
+func negate(c *condition) (*condition, error) {
+	switch c.op {
 	case opNot:
-		return resolveNegations(n.kids[0])
+		return resolveNegations(c.kids[0])
 	case opNor:
-		return n.withKids(opOr, resolveNegations)
+		return c.withKids(opOr, resolveNegations)
 	case opAnd:
-		return n.withKids(opOr, negate)
+		return c.withKids(opOr, negate)
 	case opOr:
-		return n.withKids(opAnd, negate)
+		return c.withKids(opAnd, negate)
 	case opDefault:
-		return nil, errNegatedText(n)
+		return nil, errNegatedText(c)
 	case opField:
-		kid, err := negate(n.kids[0])
-		return &node{op: opField, name: n.name, path: n.path, kids: []*node{kid}}, err
+		kid, err := negate(c.kids[0])
+		return &condition{op: opField, name: c.name, path: c.path, kids: []*condition{kid}}, err
 	}
-	opposite, ok := opposites[n.op]
+	opposite, ok := opposites[c.op]
 	if !ok {
-		return &node{op: opNot, kids: []*node{n}}, nil
+		return &condition{op: opNot, kids: []*condition{c}}, nil
 	}
-	negated := *n
+	negated := *c
 	negated.op = opposite
-	negated.exists = !n.exists
+	negated.exists = !c.exists
 	return &negated, nil
 }

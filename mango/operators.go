@@ -20,19 +20,19 @@ var operators = map[string]op{
 var unsupported = map[string]bool{"$where": true, "$geoWithin": true, "$geoIntersects": true, "$near": true, "$nearSphere": true}
 
 // parseNode makes a condition of a value and checks the arguments of operators (mango_selector:norm_ops/1).
-func parseNode(v ejson.Value, depth int) (*node, error) {
+func parseCondition(v ejson.Value, depth int) (*condition, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
 	}
 	if v.Kind() != ejson.Object || v.Len() == 0 {
-		return &node{op: opEq, arg: v}, nil // a bare value means equality
+		return &condition{op: opEq, arg: v}, nil // a bare value means equality
 	}
 	if v.Len() == 1 {
 		for name, arg := range v.Members() {
 			return parseMember(name.Text(), arg, depth)
 		}
 	}
-	all := &node{op: opAnd}
+	all := &condition{op: opAnd}
 	for name, arg := range v.Members() {
 		kid, err := parseMember(name.Text(), arg, depth+1)
 		if err != nil {
@@ -43,10 +43,10 @@ func parseNode(v ejson.Value, depth int) (*node, error) {
 	return all, nil
 }
 
-func parseMember(name string, arg ejson.Value, depth int) (*node, error) {
+func parseMember(name string, arg ejson.Value, depth int) (*condition, error) {
 	if !strings.HasPrefix(name, "$") {
-		kid, err := parseNode(arg, depth+1)
-		return &node{op: opField, name: name, kids: []*node{kid}}, err
+		kid, err := parseCondition(arg, depth+1)
+		return &condition{op: opField, name: name, kids: []*condition{kid}}, err
 	}
 	o, known := operators[name]
 	switch {
@@ -55,78 +55,78 @@ func parseMember(name string, arg ejson.Value, depth int) (*node, error) {
 	case !known:
 		return nil, errInvalidOperator(name)
 	}
-	n := &node{op: o, arg: arg}
+	c := &condition{op: o, arg: arg}
 	switch o {
 	case opAnd, opOr, opNor:
-		return n, n.parseList(depth)
+		return c, c.parseList(depth)
 	case opNot, opElemMatch, opAllMatch, opKeyMapMatch:
 		if arg.Kind() != ejson.Object {
 			return nil, errBadArg(name, arg)
 		}
-		kid, err := parseNode(arg, depth+1)
-		n.kids = []*node{kid}
-		return n, err
+		kid, err := parseCondition(arg, depth+1)
+		c.kids = []*condition{kid}
+		return c, err
 	case opRegex, opBeginsWith:
 		if arg.Kind() != ejson.String {
 			return nil, errInvalidOperator(name)
 		}
 	case opDefault:
-		n.raw = name == "$default"
+		c.raw = name == "$default"
 	}
-	if !n.readArgument() {
+	if !c.readArgument() {
 		return nil, errBadArg(name, arg)
 	}
-	return n, nil
+	return c, nil
 }
 
-func (n *node) parseList(depth int) error {
-	if n.arg.Kind() != ejson.Array {
-		return errBadArg(opNames[n.op], n.arg)
+func (c *condition) parseList(depth int) error {
+	if c.arg.Kind() != ejson.Array {
+		return errBadArg(opNames[c.op], c.arg)
 	}
-	for e := range n.arg.Elements() {
-		kid, err := parseNode(e, depth+1)
+	for e := range c.arg.Elements() {
+		kid, err := parseCondition(e, depth+1)
 		if err != nil {
 			return err
 		}
-		n.kids = append(n.kids, kid)
+		c.kids = append(c.kids, kid)
 	}
 	return nil
 }
 
 // readArgument checks the argument of an operator that takes no conditions, and prepares it for matching.
-func (n *node) readArgument() (ok bool) {
-	kind := n.arg.Kind()
-	switch n.op {
+func (c *condition) readArgument() (ok bool) {
+	kind := c.arg.Kind()
+	switch c.op {
 	case opIn, opNin, opAll:
 		return kind == ejson.Array
 	case opExists:
-		n.exists, ok = n.arg.Bool()
+		c.exists, ok = c.arg.Bool()
 		return ok
 	case opType, opBeginsWith:
-		n.text = n.arg.Text()
+		c.text = c.arg.Text()
 		return kind == ejson.String
 	case opRegex:
-		compiled, err := compilePattern(n.arg.Text())
-		n.pattern = &compiled
+		compiled, err := compilePattern(c.arg.Text())
+		c.pattern = &compiled
 		return err == nil
 	case opMod:
-		return n.readModulus()
+		return c.readModulus()
 	case opSize:
-		return n.readSize()
+		return c.readSize()
 	case opDefault:
-		return n.raw || kind == ejson.String || kind == ejson.Int || kind == ejson.Double || kind == ejson.Bool
+		return c.raw || kind == ejson.String || kind == ejson.Int || kind == ejson.Double || kind == ejson.Bool
 	}
 	return true
 }
 
-func (n *node) readSize() bool {
-	if n.arg.Kind() != ejson.Int || n.arg.Raw()[0] == '-' && !isZero(n.arg) {
+func (c *condition) readSize() bool {
+	if c.arg.Kind() != ejson.Int || c.arg.Raw()[0] == '-' && !isZero(c.arg) {
 		return false
 	}
-	size, ok := n.arg.Int()
-	n.size = int(size)
+	size, ok := c.arg.Int()
+	c.size = int(size)
 	if !ok || size > math.MaxInt32 {
-		n.size = -1
+		c.size = -1
 	}
 	return true
 }
@@ -136,19 +136,19 @@ func isZero(v ejson.Value) bool {
 	return ok && n == 0
 }
 
-func (n *node) readModulus() bool {
-	if n.arg.Kind() != ejson.Array || n.arg.Len() != 2 {
+func (c *condition) readModulus() bool {
+	if c.arg.Kind() != ejson.Array || c.arg.Len() != 2 {
 		return false
 	}
 	var numbers []*big.Int
-	for e := range n.arg.Elements() {
+	for e := range c.arg.Elements() {
 		if e.Kind() != ejson.Int {
 			return false
 		}
 		numbers = append(numbers, bigInt(e))
 	}
-	n.modulus, n.residue = numbers[0], numbers[1]
-	n.smallMod = n.modulus.IsInt64() && n.residue.IsInt64()
+	c.modulus, c.residue = numbers[0], numbers[1]
+	c.smallMod = c.modulus.IsInt64() && c.residue.IsInt64()
 	return true
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/latencykv"
@@ -48,7 +48,7 @@ func TestPagesAmongWrites(t *testing.T) {
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {
 			store, pass := open()
-			p := &pager{autoWorld: newAutoWorld(t, store), r: rand.New(rand.NewPCG(3, 3)), time: pass, ways: ways}
+			p := &pager{allFieldsWorld: newAllFieldsWorld(t, store), r: rand.New(rand.NewPCG(3, 3)), time: pass, ways: ways}
 			p.run(t)
 		})
 	}
@@ -63,13 +63,13 @@ var waysSeen = []string{`"auto"`, `"json"`, `"special"`, `"order"`, `"sort"`, `"
 
 // pager asks for pages while others write.
 type pager struct {
-	*autoWorld
+	*allFieldsWorld
 	r      *rand.Rand
 	time   func() // lets some pass
 	stable map[string]ejson.Value
 	ways   map[string]int // how often documents were read in some way
 	views  *views.Views
-	fields *fieldindex.Indexes
+	fields *allfields.Indexes
 }
 
 func (p *pager) run(t *testing.T) {
@@ -82,7 +82,7 @@ func (p *pager) run(t *testing.T) {
 	p.put(t, "huge", `{"a":1,"b":[`+strings.Repeat("1,", 6000)+`1]}`)
 	p.ready(t)
 	p.build(t)
-	p.views, p.fields = p.src.Views, p.src.Fields
+	p.views, p.fields = p.src.Views, p.src.AllFields
 	p.stable = maps.Clone(p.docs)
 	for range 40 {
 		p.write(t)
@@ -105,7 +105,7 @@ func (p *pager) run(t *testing.T) {
 // pagedObject has fields that many documents share.
 func pagedObject(r *rand.Rand) string {
 	parts := []string{`"all":1`, fmt.Sprintf(`"half":%d`, r.IntN(2)), fmt.Sprintf(`"tags":["t%d","t%d"]`, r.IntN(3), r.IntN(3))}
-	return "{" + strings.Join(parts, ",") + "," + strings.TrimPrefix(strings.Replace(autoObject(r, 0), "{}", `{"c":1}`, 1), "{")
+	return "{" + strings.Join(parts, ",") + "," + strings.TrimPrefix(strings.Replace(anyFieldsObject(r, 0), "{}", `{"c":1}`, 1), "{")
 }
 
 // write changes a document that is not stable.
@@ -129,7 +129,7 @@ func pagedSelector(r *rand.Rand) string {
 	case 3:
 		return fmt.Sprintf(`{"_id":{"$gt":"doc0%d"},"all":1}`, r.IntN(9))
 	}
-	return autoSelector(r, 0)
+	return anyFieldsSelector(r, 0)
 }
 
 // check asks one query page by page.
@@ -216,13 +216,13 @@ func sortKeys(docs map[string]ejson.Value, request string) map[string]string {
 
 // page asks for one page. What queries find of the indexes changes: they may be about to be built.
 func (p *pager) page(t *testing.T, text string, first bool, row func(id string)) (rows int, bookmark string, err error) {
-	p.src.Views, p.src.Fields = p.views, p.fields
+	p.src.Views, p.src.AllFields = p.views, p.fields
 	switch p.r.IntN(8) {
 	case 0:
 		p.src.Views = nil
 	case 1: // entries have no order without their index
 		if first || strings.Contains(text, `"sort"`) {
-			p.src.Fields = nil
+			p.src.AllFields = nil
 		}
 	}
 	body, err := ejson.Parse([]byte(text))
@@ -258,7 +258,7 @@ func (p *pager) page(t *testing.T, text string, first bool, row func(id string))
 
 // TestBookmarkOfAnIndexThatIsGone: its order cannot be known, so there is no next page.
 func TestBookmarkOfAnIndexThatIsGone(t *testing.T) {
-	w := newAutoWorld(t, memkv.New())
+	w := newAllFieldsWorld(t, memkv.New())
 	json := w.define(t, "_design/json", jsonIndexes[0])
 	for i := range 40 {
 		w.put(t, fmt.Sprintf("doc%02d", i), fmt.Sprintf(`{"a":%d,"b":%d}`, i%3, i%2))
@@ -311,7 +311,7 @@ func TestBookmarkOfAnIndexThatIsGone(t *testing.T) {
 
 // FuzzHostileBookmark: a bookmark that is whole, whatever it says, is gone on from or refused.
 func FuzzHostileBookmark(f *testing.F) {
-	w := newAutoWorld(f, memkv.New())
+	w := newAllFieldsWorld(f, memkv.New())
 	w.define(f, "_design/json", jsonIndexes[0])
 	for i := range 40 {
 		w.put(f, fmt.Sprintf("doc%02d", i), fmt.Sprintf(`{"a":%d,"b":["x%d","y"]}`, i%3, i%5))
@@ -346,23 +346,23 @@ func FuzzHostileBookmark(f *testing.F) {
 		ok(f, err)
 		raw, err := base64.RawURLEncoding.DecodeString(bookmark)
 		ok(f, err)
-		place := string(raw[5:])
-		f.Add(place)
-		f.Add(strings.Replace(place, "doc", "", 1))
-		f.Add(strings.Replace(place, ",", ",-1,", 1))
-		f.Add(strings.Replace(place, "[", "[[],", 1))
-		f.Add(strings.Replace(place, `["`, `["_`, 1))
+		content := string(raw[5:])
+		f.Add(content)
+		f.Add(strings.Replace(content, "doc", "", 1))
+		f.Add(strings.Replace(content, ",", ",-1,", 1))
+		f.Add(strings.Replace(content, "[", "[[],", 1))
+		f.Add(strings.Replace(content, `["`, `["_`, 1))
 	}
-	for _, place := range []string{`[]`, `[1]`, `["x","y"]`, `[{},""]`, `[[1,"AAAA"],"","auto","_design/auto","all","x","y"]`, `[[4294967295,""],""]`} {
-		f.Add(place)
+	for _, content := range []string{`[]`, `[1]`, `["x","y"]`, `[{},""]`, `[[1,"AAAA"],"","auto","_design/auto","all","x","y"]`, `[[4294967295,""],""]`} {
+		f.Add(content)
 	}
-	f.Fuzz(func(t *testing.T, place string) {
-		raw := binary.BigEndian.AppendUint32([]byte{0x81}, crc32.ChecksumIEEE([]byte(place)))
-		bookmark := base64.RawURLEncoding.EncodeToString(append(raw, place...))
+	f.Fuzz(func(t *testing.T, content string) {
+		raw := binary.BigEndian.AppendUint32([]byte{0x81}, crc32.ChecksumIEEE([]byte(content)))
+		bookmark := base64.RawURLEncoding.EncodeToString(append(raw, content...))
 		for _, request := range requests {
 			_, err := find(request, bookmark)
 			if e, is := compat.AsError(err); err != nil && (!is || e.Word() != "invalid_bookmark" && e.Word() != "query_parse_error") {
-				t.Fatalf("%s with %q: %v", request, place, err)
+				t.Fatalf("%s with %q: %v", request, content, err)
 			}
 		}
 	})

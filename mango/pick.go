@@ -2,7 +2,6 @@ package mango
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -17,6 +16,9 @@ type picker struct {
 	names   [][]byte // as they stand in canonical JSON, quotes included
 }
 
+// maxPicked is how many names are looked for in a body; with more of them reading it whole is faster.
+const maxPicked = 64
+
 // newPicker makes a picker of the members that fields, given by their paths, are in. A field without a name is the document.
 func newPicker(paths []path) picker {
 	var p picker
@@ -29,21 +31,24 @@ func newPicker(paths []path) picker {
 		}
 		name := ejson.AppendString(nil, paths[i].parts[0])
 		p.special = p.special || name[1] == '_'
-		if !slices.ContainsFunc(p.names, func(have []byte) bool { return bytes.Equal(have, name) }) {
+		if !p.wants(name) {
 			p.names = append(p.names, name)
+		}
+		if len(p.names) > maxPicked {
+			return picker{whole: true}
 		}
 	}
 	return p
 }
 
 // paths are the fields that a selector looks at.
-func (n *node) paths(list []path) []path {
-	if n.op == opField {
-		return append(list, n.path)
+func (c *condition) paths(list []path) []path {
+	if c.op == opField {
+		return append(list, c.path)
 	}
-	switch n.op {
+	switch c.op {
 	case opAnd, opOr, opNot, opNor:
-		for _, kid := range n.kids {
+		for _, kid := range c.kids {
 			list = kid.paths(list)
 		}
 		return list
@@ -142,7 +147,7 @@ func stubs(d *storage.Document) []compat.AttachmentView {
 	return views
 }
 
-// valueEnd is where the JSON value ends that begins at i, in canonical text. Where the text is not JSON it is some place behind i.
+// valueEnd is where the JSON value ends that begins at i, in canonical text. Where the text is not JSON it is some place after i.
 func valueEnd(text []byte, i int) int {
 	if i >= len(text) {
 		return len(text)
@@ -174,7 +179,7 @@ func valueEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// stringEnd is where the string ends that begins at i: behind the first quote with an even number of backslashes before it.
+// stringEnd is where the string ends that begins at i: after the first quote with an even number of backslashes before it.
 func stringEnd(text []byte, i int) int {
 	for i++; i < len(text); {
 		quote := bytes.IndexByte(text[i:], '"')

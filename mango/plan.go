@@ -145,7 +145,7 @@ func (p *Plan) choose() {
 			p.index, p.ranges = list[0].index, list[0].prefix
 		}
 	}
-	if all := p.best(KindAllDocs); all != nil && p.index.Kind == KindAuto && len(p.req.Sort.Fields) > 0 {
+	if all := p.best(KindAllDocs); all != nil && p.index.Kind == KindAllFields && len(p.req.Sort.Fields) > 0 {
 		p.use(all) // a sort by id, which is the order of the documents
 	}
 	p.unindexed = p.index != nil && p.index.Kind == KindAllDocs
@@ -186,7 +186,7 @@ func rank(ix *Index, ranges []fieldRange) ranked {
 	return r
 }
 
-// Nothing tells whether the answer is empty whatever documents there are (mango_cursor:maybe_noop_range/2).
+// Nothing reports whether the answer is empty whatever documents there are (mango_cursor:maybe_noop_range/2).
 func (p *Plan) Nothing() bool {
 	if root := p.req.Selector.root; root != nil && (root.op == opAnd || root.op == opOr) && len(root.kids) == 0 {
 		return true
@@ -197,7 +197,7 @@ func (p *Plan) Nothing() bool {
 // Index is the index that is read.
 func (p *Plan) Index() *Index { return p.index }
 
-// covers tells whether an index has all of some fields (mango_idx_view:covers/2); all of a document it never has.
+// covers reports whether an index has all of some fields (mango_idx_view:covers/2); all of a document it never has.
 func (ix *Index) covers(fields *Fields, more []string) bool {
 	if ix.Kind != KindJSON || fields.All() {
 		return false
@@ -216,11 +216,11 @@ func (ix *Index) covers(fields *Fields, more []string) bool {
 	return true
 }
 
-// Covering tells whether the index alone answers the query, without the documents.
+// Covering reports whether the index alone answers the query, without the documents.
 func (p *Plan) Covering() bool { return p.index.covers(p.req.Fields, p.req.Selector.fields()) }
 
-// WantsStats tells whether the answer shows what the query cost.
+// WantsStats reports whether the answer shows what the query cost.
 func (p *Plan) WantsStats() bool { return p.req.ExecutionStats }
 
-// WantsCount tells whether the answer has the number of all documents that pass.
+// WantsCount reports whether the answer has the number of all documents that pass.
 func (p *Plan) WantsCount() bool { return p.req.Count }

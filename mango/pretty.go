@@ -102,13 +102,13 @@ func (p *printed) writeParts(b *strings.Builder, column, closing int) {
 	at := column
 	for i := range p.parts {
 		part := &p.parts[i]
-		behind := 0
+		more := 0
 		if i == len(p.parts)-1 {
-			behind = closing + 1
+			more = closing + 1
 		}
 		switch {
 		case i == 0:
-		case part.isLeaf() && part.width+1+max(1, behind) < lineLength-at:
+		case part.isLeaf() && part.width+1+max(1, more) < lineLength-at:
 			b.WriteByte(',')
 			part.writeFlat(b)
 			at += part.width + 1
@@ -117,12 +117,12 @@ func (p *printed) writeParts(b *strings.Builder, column, closing int) {
 			b.WriteString(",\n" + strings.Repeat(" ", column))
 			at = column
 		}
-		if part.isLeaf() && part.width < lineLength-column-behind {
+		if part.isLeaf() && part.width < lineLength-column-more {
 			part.writeFlat(b)
 			at += part.width
 			continue
 		}
-		part.write(b, column, behind)
+		part.write(b, column, more)
 		at = lineLength
 	}
 }
@@ -187,7 +187,7 @@ func charList(v ejson.Value) (string, bool) {
 // letters are the control characters that count as printable, as they are escaped.
 var letters = map[byte]string{'\n': `\n`, '\r': `\r`, '\t': `\t`, '\v': `\v`, '\b': `\b`, '\f': `\f`, 0x1b: `\e`, '"': `\"`, '\\': `\\`}
 
-// isPrintable tells whether all bytes are printable characters of Latin-1 (io_lib:printable_latin1_list/1).
+// isPrintable reports whether all bytes are printable characters of Latin-1 (io_lib:printable_latin1_list/1).
 func isPrintable(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; (c < ' ' || c > '~') && c < 0xa0 && letters[c] == "" {

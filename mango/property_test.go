@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/pebblekv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
+	"github.com/settee-db/settee/storage/storagetest"
 	"github.com/settee-db/settee/views"
 )
 
@@ -35,17 +37,11 @@ type world struct {
 
 // fatal is what testing.T and rapid.T have in common.
 type fatal interface {
-	Helper()
-	Fatal(args ...any)
+	storagetest.T
 	Fatalf(format string, args ...any)
 }
 
-func check(t fatal, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = storagetest.Must
 
 func openWorld(t testing.TB, engine kv.Store) *world {
 	s, err := storage.Open(context.Background(), storage.Options{KV: engine, Manual: true})
@@ -214,20 +210,18 @@ var shortKeys = kv.Limits{KeySize: 1500, ValueSize: 100_000, TransactionSize: 10
 // engines are the stores that the property must hold on.
 func engines(t *testing.T, test func(t *testing.T, w *world)) {
 	faults := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05, TooOld: 0.02}
-	for name, open := range map[string]func() kv.Store{
-		"memory": func() kv.Store { return memkv.New() },
-		"faults": func() kv.Store { return faultkv.New(memkv.New(), faultkv.Random(1, faults)) },
-		"limits": func() kv.Store {
-			return faultkv.New(kv.WithLimits(memkv.New(), shortKeys, time.Now), faultkv.Random(1, faults))
-		},
-		"pebble": func() kv.Store {
-			store, err := pebblekv.Open(t.TempDir(), pebblekv.Options{})
-			check(t, err)
-			return store
-		},
-	} {
-		t.Run(name, func(t *testing.T) { test(t, openWorld(t, open())) })
+	kinds := maps.Clone(storagetest.Engines)
+	kinds["limits"] = func(testing.TB) kv.Store {
+		return faultkv.New(wrapkv.WithLimits(memkv.New(), shortKeys, time.Now), faultkv.Random(1, faults))
 	}
+	t.Run("on", func(t *testing.T) { // they are worked on at the same time
+		for name, open := range kinds {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, openWorld(t, open(t)))
+			})
+		}
+	})
 }
 
 // TestFindIsBruteForce: whatever indexes there are, built or not, a query finds what a scan with another matcher finds, in the order

@@ -20,14 +20,17 @@ type fieldRange struct {
 // only one (mango_idx_view:field_ranges/1).
 func (s *Selector) ranges() []fieldRange {
 	fields := s.indexable()
-	list := make([]fieldRange, 0, len(fields))
-	for _, name := range fields {
-		r := fieldRange{field: name, lowOp: opGt, highOp: opLt}
-		r.read(s.root)
-		if r.empty {
-			return []fieldRange{r}
-		}
-		list = append(list, r)
+	list := make([]fieldRange, len(fields))
+	byName := make(map[string]*fieldRange, len(fields))
+	for i, name := range fields {
+		list[i] = fieldRange{field: name, lowOp: opGt, highOp: opLt}
+		byName[name] = &list[i]
+	}
+	if len(list) > 0 {
+		s.root.narrow(byName)
+	}
+	if i := slices.IndexFunc(list, func(r fieldRange) bool { return r.empty }); i >= 0 {
+		return list[i : i+1]
 	}
 	return list
 }
@@ -43,45 +46,47 @@ func (s *Selector) indexable() []string {
 	return slices.Compact(names)
 }
 
-func (n *node) indexable(names []string) []string {
-	switch n.op {
+func (c *condition) indexable(names []string) []string {
+	switch c.op {
 	case opAnd:
-		for _, kid := range n.kids {
+		for _, kid := range c.kids {
 			names = kid.indexable(names)
 		}
 	case opField:
-		switch n.kids[0].op {
+		switch c.kids[0].op {
 		case opLt, opLte, opEq, opGt, opGte, opBeginsWith, opExists:
-			return append(names, n.name)
+			return append(names, c.name)
 		}
 	}
 	return names
 }
 
-func (r *fieldRange) read(n *node) {
-	switch {
-	case r.empty:
-	case n.op == opAnd:
-		for _, kid := range n.kids {
-			r.read(kid)
+// narrow lets all conditions that $and holds narrow the ranges of their fields.
+func (c *condition) narrow(byName map[string]*fieldRange) {
+	switch c.op {
+	case opAnd:
+		for _, kid := range c.kids {
+			kid.narrow(byName)
 		}
-	case n.op == opField && n.name == r.field:
-		r.narrow(n.kids[0])
+	case opField:
+		if r := byName[c.name]; r != nil && !r.empty {
+			r.narrow(c.kids[0])
+		}
 	}
 }
 
 // narrow takes one condition into account.
-func (r *fieldRange) narrow(n *node) {
-	switch n.op {
+func (r *fieldRange) narrow(c *condition) {
+	switch c.op {
 	case opLt, opLte, opEq, opGt, opGte:
-		r.bound(n.op, n.arg)
+		r.bound(c.op, c.arg)
 	case opBeginsWith:
 		// U+FFFF sorts after all other characters.
-		last, err := ejson.Parse(ejson.AppendString(nil, n.text+"\uffff"))
+		last, err := ejson.Parse(ejson.AppendString(nil, c.text+"\uffff"))
 		if err != nil {
 			return
 		}
-		if r.bound(opGte, n.arg); !r.empty {
+		if r.bound(opGte, c.arg); !r.empty {
 			r.bound(opLte, last)
 		}
 	}

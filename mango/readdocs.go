@@ -38,7 +38,7 @@ func (f *finder) readAllDocs() error {
 
 // scanDocs reads the documents in a range of ids.
 func (f *finder) scanDocs(ctx context.Context, o storage.RangeOptions, fn func(*storage.Document) error) error {
-	o.Limit, o.IncludeDocs, o.Conflicts = -1, true, f.plan.req.Conflicts && !f.quorum
+	o.Limit, o.IncludeDocs, o.Conflicts = -1, true, f.showsConflicts()
 	err := f.src.DB.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(r *storage.ListRow) error {
 		if o.Conflicts && len(r.Doc.Conflicts) == 0 {
 			r.Doc.Conflicts = nil

@@ -6,7 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -17,8 +17,6 @@ const (
 	mostEntries  = 256
 	// groupEntries is how many entries are kept together at most.
 	groupEntries = 1024
-	// windowBytes is how large the documents that are read together should be at most; what they were tells it of the next ones.
-	windowBytes = 4 << 20
 	// maxFailures is how many snapshots in a row may be too old before a single window is read.
 	maxFailures = 10
 )
@@ -26,8 +24,8 @@ const (
 // entry is an entry of an index over all fields whose document is to be read.
 type entry struct {
 	id    string
-	at    int // number of the range; behind the last: a document of Others
-	place []byte
+	at    int // number of the range; after the last: a document of Others
+	key   []byte
 	value []byte
 	cut   bool
 	keys  int64 // entries read since the one before
@@ -35,21 +33,21 @@ type entry struct {
 
 // entryScan reads the entries of some ranges, one range after the other, then the ids of the documents that the index does not
 // know. It does so in windows, each in one snapshot together with its documents. Where a snapshot becomes too old it goes on in
-// another one behind the last window: a document that stays as it is is neither lost nor found again.
+// another one after the last window: a document that stays as it is is neither lost nor found again.
 type entryScan struct {
 	f          *finder
 	index      *Index
 	one        bool // the index is the one that the course chose, or it is gone; else one with the same definition does
-	ranges     []fieldindex.Range
+	ranges     []allfields.Range
 	descending bool
 	others     bool // with the documents that the index does not know
-	at         int  // where it is: behind the place after in a range
+	at         int  // where it is: in that range, after that key
 	after      []byte
 	window     int
-	skip       func(*fieldindex.Entry) bool // entries that are not wanted; nil: none
-	// take looks at the entries of a window and tells how many it has done with; the others come again, with more behind them. It takes
-	// all if last is set.
-	take func(s *storage.Snapshot, ix *fieldindex.Index, rows []entry, last bool) (done int, err error)
+	skip       func(*allfields.Entry) bool // entries that are not wanted; nil: none
+	// take looks at the entries of a window and tells how many it has done with, also where it fails; the others come again, with more
+	// after them. It takes all if last is set.
+	take func(s *storage.Snapshot, ix *allfields.Index, rows []entry, last bool) (done int, err error)
 
 	rows     []entry
 	keys     int64
@@ -80,7 +78,7 @@ func (e *entryScan) run() error {
 
 // serve reads what one snapshot gives.
 func (e *entryScan) serve(s *storage.Snapshot) error {
-	ix, err := e.f.src.openAuto(s, e.index)
+	ix, err := e.f.src.openAllFields(s, e.index)
 	if err == nil && e.one && e.f.course.number != ix.Number() {
 		err = errNotReady
 	}
@@ -89,13 +87,13 @@ func (e *entryScan) serve(s *storage.Snapshot) error {
 	}
 	e.rows, e.keys = e.rows[:0], 0
 	if e.at < len(e.ranges) {
-		err := ix.ScanRanges(e.ranges, e.at, e.after, e.descending, func(n int, row *fieldindex.Entry) error {
+		err := ix.ScanRanges(e.ranges, e.at, e.after, e.descending, func(n int, row *allfields.Entry) error {
 			e.keys++
 			if !e.ranges[n].Has(row) || e.skip != nil && e.skip(row) {
-				e.see(n, row.Place)
+				e.see(n, row.Key)
 				return nil
 			}
-			return e.add(s, ix, entry{id: row.ID, at: n, place: bytes.Clone(row.Place), value: bytes.Clone(row.Value), cut: row.Cut})
+			return e.add(s, ix, entry{id: row.ID, at: n, key: bytes.Clone(row.Key), value: bytes.Clone(row.Value), cut: row.Cut})
 		})
 		if err != nil {
 			return err
@@ -108,7 +106,7 @@ func (e *entryScan) serve(s *storage.Snapshot) error {
 		}
 		if err := ix.Others(after, func(id string) error {
 			e.keys++
-			return e.add(s, ix, entry{id: id, at: len(e.ranges), place: []byte(id)})
+			return e.add(s, ix, entry{id: id, at: len(e.ranges), key: []byte(id)})
 		}); err != nil {
 			return err
 		}
@@ -117,14 +115,14 @@ func (e *entryScan) serve(s *storage.Snapshot) error {
 }
 
 // see notes an entry that needs no document.
-func (e *entryScan) see(at int, place []byte) {
+func (e *entryScan) see(at int, key []byte) {
 	if len(e.rows) == 0 {
-		e.at, e.after = at, append(e.after[:0:0], place...)
+		e.at, e.after = at, append(e.after[:0:0], key...)
 		e.progress = true
 	}
 }
 
-func (e *entryScan) add(s *storage.Snapshot, ix *fieldindex.Index, row entry) error {
+func (e *entryScan) add(s *storage.Snapshot, ix *allfields.Index, row entry) error {
 	row.keys, e.keys = e.keys, 0
 	e.rows = append(e.rows, row)
 	if len(e.rows) < e.window {
@@ -133,14 +131,17 @@ func (e *entryScan) add(s *storage.Snapshot, ix *fieldindex.Index, row entry) er
 	return e.flush(s, ix, false)
 }
 
-// flush hands the window over, and moves on behind what was done with.
-func (e *entryScan) flush(s *storage.Snapshot, ix *fieldindex.Index, last bool) error {
+// flush hands the window over, and moves on past what was done with.
+func (e *entryScan) flush(s *storage.Snapshot, ix *allfields.Index, last bool) error {
 	if err := e.f.ctx.Err(); err != nil {
 		return err
 	}
 	done, err := 0, error(nil)
 	if len(e.rows) > 0 {
 		done, err = e.take(s, ix, e.rows, last)
+	}
+	if done > 0 {
+		e.at, e.after, e.progress = e.rows[done-1].at, e.rows[done-1].key, true
 	}
 	if err != nil {
 		return err
@@ -149,7 +150,6 @@ func (e *entryScan) flush(s *storage.Snapshot, ix *fieldindex.Index, last bool) 
 		e.f.keys += e.keys
 	}
 	if done > 0 {
-		e.at, e.after, e.progress = e.rows[done-1].at, e.rows[done-1].place, true
 		e.rows = append(e.rows[:0], e.rows[done:]...)
 		e.window = min(max(2*e.window, firstEntries), mostEntries)
 	} else {
@@ -159,23 +159,13 @@ func (e *entryScan) flush(s *storage.Snapshot, ix *fieldindex.Index, last bool) 
 	return nil
 }
 
-// open reads the documents of a window; one that is gone is nil.
-func (e *entryScan) open(s *storage.Snapshot, rows []entry) ([]*storage.Document, error) {
+// openEach reads the documents of a window and calls fn with each, which is valid until fn returns; one that is gone is nil.
+func (f *finder) openEach(s *storage.Snapshot, rows []entry, fn func(i int, d *storage.Document) error) error {
 	refs := make([]storage.DocRef, len(rows))
 	for i := range rows {
-		refs[i].ID = rows[i].id
+		refs[i] = storage.DocRef{ID: rows[i].id, Conflicts: f.showsConflicts()}
 	}
-	docs, err := s.OpenMany(refs)
-	size := 0
-	for _, d := range docs {
-		if d != nil {
-			size += len(d.Body)
-		}
-	}
-	if size > windowBytes {
-		e.window = max(1, e.window/4)
-	}
-	return docs, err
+	return s.OpenEach(refs, fn)
 }
 
 // readEntries reads the entries of the course in their order, and the documents that the index does not know last, in the order of
@@ -184,31 +174,25 @@ func (f *finder) readEntries() error {
 	a := f.course.access
 	e := &entryScan{f: f, index: f.course.index, one: true, ranges: a.ranges, others: true, window: f.window()}
 	if f.from != nil {
-		e.at, e.after, _ = parseEntryKey(f.from.key)
+		e.at, e.after, _ = parseEntryPosition(f.from.key)
 	}
 	second := &second{f: f}
 	if err := second.begin(); err != nil {
 		return err
 	}
 	e.skip = second.skip
-	e.take = func(s *storage.Snapshot, ix *fieldindex.Index, rows []entry, _ bool) (int, error) {
-		docs, err := e.open(s, rows)
+	e.take = func(s *storage.Snapshot, ix *allfields.Index, rows []entry, _ bool) (done int, err error) {
+		err = f.openEach(s, rows, func(i int, doc *storage.Document) error {
+			done = i + 1
+			if f.keys += rows[i].keys; doc == nil {
+				return nil
+			}
+			return f.takeEntry(ix, &rows[i], doc)
+		})
 		if err == nil {
-			err = f.addConflictsOf(docs)
+			err = second.consider()
 		}
-		if err != nil {
-			return 0, err
-		}
-		for i, doc := range docs {
-			f.keys += rows[i].keys
-			if doc == nil {
-				continue
-			}
-			if err := f.takeEntry(ix, &rows[i], doc); err != nil {
-				return 0, err
-			}
-		}
-		return len(rows), second.consider()
+		return done, err
 	}
 	err := e.run()
 	if errors.Is(err, errNotReady) {
@@ -236,7 +220,7 @@ func (f *finder) readWithout() error {
 func (f *finder) window() int { return int(max(1, min(f.limit+f.skip, mostEntries-1)) + 1) }
 
 // takeEntry looks at a document. One that the ranges have several times counts where they have it first.
-func (f *finder) takeEntry(ix *fieldindex.Index, row *entry, doc *storage.Document) error {
+func (f *finder) takeEntry(ix *allfields.Index, row *entry, doc *storage.Document) error {
 	a := f.course.access
 	if a.repeats() && row.at < len(a.ranges) {
 		parser := ejson.AcquireParser()
@@ -245,11 +229,11 @@ func (f *finder) takeEntry(ix *fieldindex.Index, row *entry, doc *storage.Docume
 		if err != nil {
 			return err
 		}
-		if n, place := ix.First(body, row.id, a.ranges); n != row.at || !bytes.Equal(place, row.place) {
+		if n, key := ix.First(body, row.id, a.ranges); n != row.at || !bytes.Equal(key, row.key) {
 			return nil
 		}
 	}
 	f.keys-- // take counts it
-	f.key = appendEntryKey(f.key[:0], row.at, row.place)
+	f.key = appendEntryPosition(f.key[:0], row.at, row.key)
 	return f.take(&found{id: []byte(doc.ID), key: f.key, doc: doc})
 }

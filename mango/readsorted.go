@@ -3,9 +3,8 @@ package mango
 import (
 	"bytes"
 	"errors"
-	"slices"
 
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -54,31 +53,30 @@ func (f *finder) readDocs(fn func(*storage.Document) error) error {
 }
 
 // readRanges reads the documents of ranges of the index over all fields, and those that it does not know.
-func (f *finder) readRanges(ranges []fieldindex.Range, others bool, fn func(*storage.Document) error) error {
+func (f *finder) readRanges(ranges []allfields.Range, others bool, fn func(*storage.Document) error) error {
 	e := &entryScan{f: f, index: f.best(), ranges: ranges, others: others}
-	e.take = func(s *storage.Snapshot, _ *fieldindex.Index, rows []entry, _ bool) (int, error) {
-		docs, err := e.open(s, rows)
-		if err != nil {
-			return 0, err
-		}
-		for i, d := range docs {
-			f.stats.Keys += rows[i].keys
-			if d == nil {
-				continue
-			}
-			f.stats.Keys-- // fn counts it
-			if err := fn(d); err != nil {
-				return 0, err
-			}
-		}
-		return len(rows), nil
+	e.take = func(s *storage.Snapshot, _ *allfields.Index, rows []entry, _ bool) (int, error) {
+		return f.readRows(s, rows, fn)
 	}
 	return e.run()
 }
 
+// readRows reads the documents of entries, and tells how many of them it was that fn is done with.
+func (f *finder) readRows(s *storage.Snapshot, rows []entry, fn func(*storage.Document) error) (done int, err error) {
+	err = f.openEach(s, rows, func(i int, d *storage.Document) error {
+		done = i + 1
+		if f.stats.Keys += rows[i].keys; d == nil {
+			return nil
+		}
+		f.stats.Keys-- // fn counts it
+		return fn(d)
+	})
+	return done, err
+}
+
 // mapper makes the index's rows from the definition in force.
 func (f *finder) mapper() (*mapper, error) {
-	if f.plan.index.Kind == KindAuto { // as an index on the fields of the sort
+	if f.plan.index.Kind == KindAllFields { // as an index on the fields of the sort
 		return newMapper(append(f.plan.req.Sort.appendJSON([]byte(`{"fields":`)), '}'))
 	}
 	return newMapper(f.plan.index.mapped)
@@ -94,8 +92,12 @@ func (f *finder) readSorted() error {
 	}
 	r := &sortedReader{f: f, order: order, several: len(f.plan.req.Sort.Fields) > 1}
 	if f.course.others > 0 {
-		if err := r.readOthers(); err != nil {
+		all, err := r.readOthers()
+		if err != nil {
 			return err
+		}
+		if !all {
+			return f.collectAll()
 		}
 	}
 	rg := f.course.access.ranges[0]
@@ -103,12 +105,12 @@ func (f *finder) readSorted() error {
 	if f.from != nil {
 		children := f.from.key.Children()
 		v, _ := children.Next()
-		value, cut := fieldindex.AppendValue(nil, v)
-		if e.after = fieldindex.AppendPlace(nil, rg.Path, value, 0, f.from.id); cut || r.several {
-			e.after = fieldindex.AppendPlaceBefore(nil, rg.Path, value, e.descending)
+		value, cut := allfields.AppendValue(nil, v)
+		if e.after = allfields.AppendEntryKey(nil, rg.Path, value, 0, f.from.id); cut || r.several {
+			e.after = allfields.AppendKeyBefore(nil, rg.Path, value, e.descending)
 		}
 	}
-	e.skip = func(row *fieldindex.Entry) bool { return r.large != nil && bytes.Equal(r.large, row.Value) }
+	e.skip = func(row *allfields.Entry) bool { return r.large != nil && bytes.Equal(r.large, row.Value) }
 	e.take, r.scan = r.take, e
 	err = e.run()
 	if errors.Is(err, errNotReady) {
@@ -130,23 +132,23 @@ type sortedReader struct {
 	large   []byte      // value of a group that was given as a whole
 }
 
-// readOthers collects the documents that the index does not know.
-func (r *sortedReader) readOthers() error {
+// readOthers collects the documents that the index does not know; all is false if there was no room for all of them.
+func (r *sortedReader) readOthers() (all bool, err error) {
 	last, err := r.f.last(r.order)
 	if err != nil {
-		return err
+		return false, err
 	}
 	s := r.f.newSorter(&sorting{last: last})
 	err = r.f.readRanges(nil, true, func(d *storage.Document) error { return r.f.keep(r.order, &s, d) })
-	r.others = s.rows
+	r.others, r.f.beside = s.rows, s.bytes+s.docs
 	if errors.Is(err, errNotReady) {
-		return nil // the scan finds that out, too
+		err = nil // the scan finds that out, too
 	}
-	return err
+	return len(s.rows) < s.room, err
 }
 
-// take gives the documents of a window, but for those of a group that may go on behind it.
-func (r *sortedReader) take(s *storage.Snapshot, _ *fieldindex.Index, rows []entry, last bool) (int, error) {
+// take gives the documents of a window, but for those of a group that may go on after it.
+func (r *sortedReader) take(s *storage.Snapshot, _ *allfields.Index, rows []entry, last bool) (int, error) {
 	f := r.f
 	if f.course.budget > 0 && f.spent >= f.course.budget {
 		return 0, errBudget
@@ -164,53 +166,38 @@ func (r *sortedReader) take(s *storage.Snapshot, _ *fieldindex.Index, rows []ent
 		r.large = rows[0].value
 		return len(rows), r.takeLarge()
 	}
-	docs, err := r.scan.open(s, rows[:n])
-	if err == nil {
-		err = f.addConflictsOf(docs)
-	}
+	// Where a read fails the entries come again, without the rows that were given.
+	err := r.sort(func(fn func(*storage.Document) error) error {
+		_, err := f.readRows(s, rows[:n], fn)
+		return err
+	})
 	if err != nil {
 		return 0, err
 	}
 	f.spent += int64(n)
-	from, err := f.last(r.order)
+	return n, nil
+}
+
+// sort gives documents in order, and those between them that the index does not know.
+func (r *sortedReader) sort(read func(fn func(*storage.Document) error) error) error {
+	last, err := r.f.last(r.order)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	list := f.newSorter(&sorting{last: from})
-	sorted := make([]sortedRow, 0, n)
-	for i, d := range docs {
-		f.stats.Keys += rows[i].keys
-		if d == nil {
-			continue
-		}
-		f.stats.Docs++
-		err := r.order.row(d, func(place, key []byte) {
-			if list.wants(place, d.ID) {
-				sorted = append(sorted, sortedRow{place: place, key: bytes.Clone(key), id: d.ID, doc: d})
-			}
-		})
-		if err != nil {
-			return 0, err
-		}
+	c := &sorting{order: r.order, last: last, read: read}
+	list := r.f.newSorter(c)
+	c.before = func(row *sortedRow) error {
+		r.scan.progress = true
+		return r.giveOthers(&list, row)
 	}
-	slices.SortFunc(sorted, func(a, b sortedRow) int { return list.compare(&a, &b) })
-	return n, f.giveSorted(sorted, func(row *sortedRow) error { return r.giveOthers(&list, row) })
+	return r.f.collect(c)
 }
 
 // takeLarge gives the documents of a group that is too large to be kept together.
 func (r *sortedReader) takeLarge() error {
 	f := r.f
-	rg := fieldindex.Range{Path: f.course.access.ranges[0].Path, Start: r.large, End: fieldindex.AppendBehind(nil, r.large)}
-	last, err := f.last(r.order)
-	if err != nil {
-		return err
-	}
-	c := &sorting{order: r.order, last: last, read: func(fn func(*storage.Document) error) error {
-		return f.readRanges([]fieldindex.Range{rg}, false, fn)
-	}}
-	list := f.newSorter(c)
-	c.before = func(row *sortedRow) error { return r.giveOthers(&list, row) }
-	return f.collect(c)
+	rg := allfields.Range{Path: f.course.access.ranges[0].Path, Start: r.large, End: allfields.AppendAfter(nil, r.large)}
+	return r.sort(func(fn func(*storage.Document) error) error { return f.readRanges([]allfields.Range{rg}, false, fn) })
 }
 
 // giveOthers gives those documents that the index does not know and that come before a row.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views"
 )
 
@@ -69,7 +68,7 @@ func (f *finder) readView() error {
 	if f.src.Views == nil {
 		return f.collectAll()
 	}
-	ix, err := f.src.Views.Index(f.ctx, f.src.DB, p.index.DDoc, p.index.Name)
+	ix, err := f.src.Views.View(f.ctx, f.src.DB, p.index.DDoc, p.index.Name)
 	if err != nil {
 		return err
 	}
@@ -80,12 +79,13 @@ func (f *finder) readView() error {
 	if !ready {
 		return f.collectAll()
 	}
-	scan := views.Scan{Partition: p.req.Partition, Start: start, End: end, Descending: descending, Docs: !f.covering, Wanted: f.wanted()}
+	scan := views.Scan{Partition: p.req.Partition, Start: start, End: end, Descending: descending, Docs: !f.covering, Conflicts: f.showsConflicts(),
+		Wanted: f.wanted()}
 	if fromKey != nil {
 		if descending {
-			scan.End = views.AppendPlace(nil, fromKey, f.from.id)
+			scan.End = views.AppendRowKey(nil, fromKey, f.from.id)
 		} else {
-			scan.Start = views.AppendPlace(nil, fromKey, f.from.id)
+			scan.Start = views.AppendRowKey(nil, fromKey, f.from.id)
 		}
 	}
 	return ix.Scan(f.ctx, scan, func(r *views.ScanRow) error {
@@ -95,9 +95,6 @@ func (f *finder) readView() error {
 		if f.from != nil && !descending && f.stats.Keys+f.keys == 0 && string(r.ID) == f.from.id && f.isFrom(r.Key) {
 			return nil
 		}
-		if err := f.addConflicts(r.Doc); err != nil {
-			return err
-		}
 		return f.take(&found{id: r.ID, key: r.Key, doc: r.Doc})
 	})
 }
@@ -105,8 +102,8 @@ func (f *finder) readView() error {
 // shortWait is how long a query waits for an index that is being built: enough for that of a small database.
 const shortWait = 250 * time.Millisecond
 
-// isReady tells whether the index can be read.
-func (f *finder) isReady(ix *views.Index) (bool, error) {
+// isReady reports whether the index can be read.
+func (f *finder) isReady(ix *views.View) (bool, error) {
 	ready, err := ix.Ready(f.ctx)
 	if ready || err != nil {
 		return ready, err
@@ -126,36 +123,11 @@ func (f *finder) wanted() int {
 	return int(min(f.limit, most) + min(f.skip, most) + 1)
 }
 
-// isFrom tells whether a row is that of the bookmark.
+// isFrom reports whether a row is that of the bookmark.
 func (f *finder) isFrom(key []byte) bool {
 	v, err := ejson.Parse(key)
 	return err == nil && collate.Compare(v, f.from.key) == 0
 }
 
-// addConflictsOf is addConflicts for several documents, nil ones among them.
-func (f *finder) addConflictsOf(docs []*storage.Document) error {
-	for _, d := range docs {
-		if err := f.addConflicts(d); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addConflicts reads the conflicts of a document where they are to be shown.
-func (f *finder) addConflicts(d *storage.Document) error {
-	if d == nil || !f.plan.req.Conflicts || f.quorum {
-		return nil
-	}
-	with, err := f.src.DB.Open(f.ctx, d.ID, storage.OpenOptions{Conflicts: true, NoBody: true})
-	if isGone(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if d.Conflicts = with.Conflicts; len(d.Conflicts) == 0 {
-		d.Conflicts = nil
-	}
-	return nil
-}
+// showsConflicts tells whether documents are read with their conflicts.
+func (f *finder) showsConflicts() bool { return f.plan.req.Conflicts && !f.quorum }

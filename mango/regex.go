@@ -116,7 +116,7 @@ func dollars(re *syntax.Regexp) *syntax.Regexp {
 	return re
 }
 
-// match tells whether a string matches. The error says that the backtracking engine has used up its time.
+// match reports whether a string matches. The error says that the backtracking engine has used up its time.
 func (p *pattern) match(v ejson.Value) (bool, error) {
 	var buf, wide [256]byte
 	text := v.TextBytes(buf[:0])

@@ -25,9 +25,14 @@ type aheadBatch struct {
 	passes []bool
 	errs   []error
 	judged chan struct{} // closed when passes and errs are there
+	taken  chan struct{} // closed when the documents are not needed any more
 }
 
-// add copies a document; it tells whether the batch is full.
+func newAheadBatch() *aheadBatch {
+	return &aheadBatch{judged: make(chan struct{}), taken: make(chan struct{})}
+}
+
+// add copies a document; it reports whether the batch is full.
 func (b *aheadBatch) add(d *storage.Document) (full bool) {
 	start := len(b.bytes)
 	b.bytes = append(b.bytes, d.Body...)
@@ -80,13 +85,15 @@ func (f *finder) scanAhead(o storage.RangeOptions) error {
 				return err
 			}
 		}
+		close(b.taken)
 	}
 	return scanErr
 }
 
-// readAhead makes batches until the range or ctx ends.
+// readAhead makes batches until the range or ctx ends. It reads on behind a large document when that was taken: then it need not be copied,
+// and there is one at a time.
 func (f *finder) readAhead(ctx context.Context, o storage.RangeOptions, inOrder, toJudge chan<- *aheadBatch) error {
-	b := &aheadBatch{judged: make(chan struct{})}
+	b := newAheadBatch()
 	send := func() error {
 		for _, to := range []chan<- *aheadBatch{toJudge, inOrder} {
 			select {
@@ -95,14 +102,30 @@ func (f *finder) readAhead(ctx context.Context, o storage.RangeOptions, inOrder,
 				return ctx.Err()
 			}
 		}
-		b = &aheadBatch{judged: make(chan struct{})}
+		b = newAheadBatch()
 		return nil
 	}
 	err := f.scanDocs(ctx, o, func(d *storage.Document) error {
-		if b.add(d) {
-			return send()
+		if len(d.Body) < aheadBytes {
+			if b.add(d) {
+				return send()
+			}
+			return nil
 		}
-		return nil
+		if err := send(); err != nil {
+			return err
+		}
+		large := b
+		large.docs = append(large.docs, *d)
+		if err := send(); err != nil {
+			return err
+		}
+		select {
+		case <-large.taken:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package mango
 
 import (
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 )
 
@@ -9,7 +10,7 @@ const maxDepth = 1000
 
 // Selector is a parsed selector in normal form. It is immutable.
 type Selector struct {
-	root *node // nil for the empty selector, which all documents pass
+	root *condition // nil for the empty selector, which all documents pass
 }
 
 // ParseSelector reads a selector, which must be an object, and brings it into normal form: several members become $and, a bare
@@ -23,23 +24,48 @@ func ParseSelector(v ejson.Value) (*Selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := parseNode(own, 0)
+	c, err := parseCondition(own, 0)
 	if err != nil {
 		return nil, err
 	}
-	if n, err = pushFields(n, ""); err != nil {
+	if c, err = pushFields(c, ""); err != nil {
 		return nil, err
 	}
-	if n, err = resolveNegations(n); err != nil {
+	if c, err = resolveNegations(c); err != nil {
 		return nil, err
 	}
-	if n.op == opField && n.name == "" {
+	if c.op == opField && c.name == "" {
 		return nil, errMissingFieldName
 	}
-	return &Selector{root: n}, nil
+	return &Selector{root: c}, nil
 }
 
-// Empty tells whether this is the selector without conditions.
+// What a condition takes in memory while a query with it is planned and run, and a value in it or in a list of fields, in bytes.
+const (
+	conditionSize = 1000
+	valueSize     = 150
+)
+
+// Size is about the most memory that the selector, the fields and the sort in a request take, in bytes.
+func Size(request ejson.Value) int64 {
+	values, members := request.Count()
+	return conditionSize*int64(members) + valueSize*int64(values)
+}
+
+// maxFilter bounds the Size of a partial index's selector: those of all databases in use stay in memory, and each write of a document
+// goes through it. CouchDB has no bound.
+const maxFilter = 1 << 20
+
+var errFilterTooLarge = compat.Named(compat.KindBadRequest, "invalid_partial_filter_selector", "partial_filter_selector has too many conditions")
+
+func checkFilterSize(filter ejson.Value) error {
+	if Size(filter) > maxFilter {
+		return errFilterTooLarge
+	}
+	return nil
+}
+
+// Empty reports whether this is the selector without conditions.
 func (s *Selector) Empty() bool { return s.root == nil }
 
 // AppendJSON appends the normal form, as _explain shows it.
@@ -50,7 +76,7 @@ func (s *Selector) AppendJSON(dst []byte) []byte {
 	return s.root.appendJSON(dst)
 }
 
-// Match tells whether a document passes: doc is the JSON object with _id, _rev and all else that a client would see. Errors
+// Match reports whether a document passes: doc is the JSON object with _id, _rev and all else that a client would see. Errors
 // are those of field names that cannot be read and of $mod by 0; see the package's invariants.
 func (s *Selector) Match(doc ejson.Value) (bool, error) {
 	if s.root == nil {
@@ -59,23 +85,23 @@ func (s *Selector) Match(doc ejson.Value) (bool, error) {
 	return s.root.match(doc, false)
 }
 
-// OnlyMeta tells whether all conditions are on the fields _id, _rev and _deleted, so that Match does not look at others.
+// OnlyMeta reports whether all conditions are on the fields _id, _rev and _deleted, so that Match does not look at others.
 func (s *Selector) OnlyMeta() bool { return s.root == nil || s.root.onlyMeta() }
 
 // backtracks returns the first $regex that needs the backtracking engine, nil if there is none. Its matches depend on time, so what
 // an index holds must not depend on it.
-func (s *Selector) backtracks() *node {
+func (s *Selector) backtracks() *condition {
 	if s.root == nil {
 		return nil
 	}
 	return s.root.backtracks()
 }
 
-func (n *node) backtracks() *node {
-	if n.op == opRegex && n.pattern.back != nil {
-		return n
+func (c *condition) backtracks() *condition {
+	if c.op == opRegex && c.pattern.back != nil {
+		return c
 	}
-	for _, kid := range n.kids {
+	for _, kid := range c.kids {
 		if found := kid.backtracks(); found != nil {
 			return found
 		}
@@ -83,12 +109,12 @@ func (n *node) backtracks() *node {
 	return nil
 }
 
-func (n *node) onlyMeta() bool {
-	switch n.op {
+func (c *condition) onlyMeta() bool {
+	switch c.op {
 	case opField:
-		return n.name == "_id" || n.name == "_rev" || n.name == "_deleted"
+		return c.name == "_id" || c.name == "_rev" || c.name == "_deleted"
 	case opAnd, opOr, opNot:
-		for _, kid := range n.kids {
+		for _, kid := range c.kids {
 			if !kid.onlyMeta() {
 				return false
 			}

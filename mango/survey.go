@@ -3,7 +3,7 @@ package mango
 import (
 	"context"
 
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views"
 )
@@ -22,19 +22,19 @@ type way struct {
 // A survey reads a little of each way, until the best one is known: a few entries, some hundred, then samples. So a way that
 // finds little is known after little has been read, and among those that find much it takes no more.
 type survey struct {
-	ctx    context.Context
+	ctx    context.Context // of the call of Find, in which it begins and ends
 	p      *Plan
 	src    *Source
 	s      *storage.Snapshot
-	ix     *fieldindex.Index
+	ix     *allfields.Index
 	leaves map[*access]*leaf
 	total  int64 // documents of the database, once it is asked for; 0: not yet
-	view   *views.Index
+	view   *views.View
 }
 
 // leaf is what is known of the ranges of a way.
 type leaf struct {
-	ranges []fieldindex.Range
+	ranges []allfields.Range
 	counts []int64
 	done   []bool
 	exact  bool
@@ -45,7 +45,7 @@ type leaf struct {
 const surveyed = 64
 
 // rounds are what is read of each range, one round after the other. In a round of level 0 these are its entries, above it is samples.
-var rounds = []struct{ level, limit int }{{0, 16}, {0, 256}, {1, 256}, {2, 256}, {3, 256}, {fieldindex.SampleLevels, 256}}
+var rounds = []struct{ level, limit int }{{0, 16}, {0, 256}, {1, 256}, {2, 256}, {3, 256}, {allfields.SampleLevels, 256}}
 
 // run surveys ways until decided says that it is enough, or all is known.
 func (v *survey) run(ways []way, decided func() bool) error {
@@ -108,7 +108,7 @@ func (v *survey) readLeaves(ways []way, level, limit int, last bool) error {
 		n int
 	}
 	var asked []at
-	var ranges []fieldindex.Range
+	var ranges []allfields.Range
 	seen := make(map[*leaf]bool)
 	for i := range ways {
 		if ways[i].access == nil {
@@ -136,7 +136,7 @@ func (v *survey) readLeaves(ways []way, level, limit int, last bool) error {
 	}
 	factor := int64(1)
 	for range level {
-		factor *= fieldindex.SampleFan
+		factor *= allfields.SampleFan
 	}
 	for i, a := range asked {
 		count := &a.l.counts[a.n]
@@ -203,7 +203,7 @@ func (v *survey) rows(index *Index, limit int, all bool) (int64, error) {
 		return v.documents()
 	}
 	if v.view == nil {
-		ix, err := v.src.Views.Index(v.ctx, v.src.DB, index.DDoc, index.Name)
+		ix, err := v.src.Views.View(v.ctx, v.src.DB, index.DDoc, index.Name)
 		if err != nil {
 			return 0, err
 		}

@@ -32,8 +32,8 @@ func (ix *Index) unusable(s *Selector, sort []string) string {
 		}
 		return ""
 	}
-	if ix.Kind == KindAuto {
-		return ix.unusableAuto(s, sort)
+	if ix.Kind == KindAllFields {
+		return ix.unusableAllFields(s, sort)
 	}
 	if ix.unreadable {
 		return reasonFields
@@ -59,7 +59,7 @@ func hasPrefixOf(columns, sort []string) bool {
 	return len(sort) <= len(columns) && slices.Equal(columns[:len(sort)], sort)
 }
 
-// canSort tells whether the sort fields are a prefix of the columns, without leading ones that are fixed by the selector
+// canSort reports whether the sort fields are a prefix of the columns, without leading ones that are fixed by the selector
 // (mango_idx_view:can_use_sort/3).
 func canSort(columns, sort []string, s *Selector) bool {
 	if len(sort) == 0 {
@@ -76,13 +76,13 @@ func canSort(columns, sort []string, s *Selector) bool {
 	return false
 }
 
-// isConstant tells whether the condition fixes the field's value (mango_selector:is_constant_field/2).
-func (n *node) isConstant(field string) bool {
-	switch n.op {
+// isConstant reports whether the condition fixes the field's value (mango_selector:is_constant_field/2).
+func (c *condition) isConstant(field string) bool {
+	switch c.op {
 	case opAnd:
-		return slices.ContainsFunc(n.kids, func(kid *node) bool { return kid.isConstant(field) })
+		return slices.ContainsFunc(c.kids, func(kid *condition) bool { return kid.isConstant(field) })
 	case opField:
-		return n.name == field && n.kids[0].op == opEq
+		return c.name == field && c.kids[0].op == opEq
 	}
 	return false
 }
@@ -96,15 +96,15 @@ func (s *Selector) notRequired(fields []string) []string {
 	return s.root.notRequired(fields)
 }
 
-func (n *node) notRequired(fields []string) []string {
-	switch n.op {
+func (c *condition) notRequired(fields []string) []string {
+	switch c.op {
 	case opAnd:
-		for _, kid := range n.kids {
+		for _, kid := range c.kids {
 			fields = kid.notRequired(fields)
 		}
 	case opOr:
 		var rest []string
-		for _, kid := range n.kids {
+		for _, kid := range c.kids {
 			for _, name := range kid.notRequired(fields) {
 				if !slices.Contains(rest, name) {
 					rest = append(rest, name)
@@ -113,33 +113,33 @@ func (n *node) notRequired(fields []string) []string {
 		}
 		return rest
 	case opField:
-		if condition := n.kids[0]; condition.op == opExists && !condition.exists {
+		if inner := c.kids[0]; inner.op == opExists && !inner.exists {
 			return fields
 		}
-		if i := slices.Index(fields, n.name); i >= 0 {
+		if i := slices.Index(fields, c.name); i >= 0 {
 			return slices.Delete(slices.Clone(fields), i, i+1)
 		}
 	}
 	return fields
 }
 
-// isTextSearch tells whether there is a $text in it, or what looks like one in an argument (mango_idx_view:is_text_search/1).
-func (n *node) isTextSearch() bool {
-	if n.op == opDefault {
+// isTextSearch reports whether there is a $text in it, or what looks like one in an argument (mango_idx_view:is_text_search/1).
+func (c *condition) isTextSearch() bool {
+	if c.op == opDefault {
 		return true
 	}
-	if len(n.kids) > 0 || n.arg.Kind() == ejson.Invalid {
-		return slices.ContainsFunc(n.kids, (*node).isTextSearch)
+	if len(c.kids) > 0 || c.arg.Kind() == ejson.Invalid {
+		return slices.ContainsFunc(c.kids, (*condition).isTextSearch)
 	}
-	if n.arg.Kind() == ejson.Array {
-		for e := range n.arg.Elements() {
+	if c.arg.Kind() == ejson.Array {
+		for e := range c.arg.Elements() {
 			if hasDefault(e) {
 				return true
 			}
 		}
 		return false
 	}
-	return hasDefault(n.arg)
+	return hasDefault(c.arg)
 }
 
 // hasDefault follows objects of one member.
@@ -164,15 +164,15 @@ func (s *Selector) fields() []string {
 	return s.root.fields(nil)
 }
 
-func (n *node) fields(names []string) []string {
+func (c *condition) fields(names []string) []string {
 	switch {
-	case n.isList():
-		for _, kid := range n.kids {
+	case c.isList():
+		for _, kid := range c.kids {
 			names = kid.fields(names)
 		}
 		return names
-	case n.op == opField:
-		return append(names, n.name)
+	case c.op == opField:
+		return append(names, c.name)
 	}
-	return append(names, opNames[n.op])
+	return append(names, opNames[c.op])
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // skewed is a document whose values are common to very different degrees.
@@ -30,7 +30,7 @@ func (d *skewed) body() string {
 }
 
 // condition is one condition on such documents, with the order that an index has those that pass in.
-type condition struct {
+type testCondition struct {
 	text  string
 	holds func(*skewed) bool
 	order func(a, b *skewed) int
@@ -38,33 +38,33 @@ type condition struct {
 
 func byDate(a, b *skewed) int { return cmp.Compare(a.date, b.date) }
 
-func anyCondition(r *rand.Rand, docs []skewed) condition {
+func anyCondition(r *rand.Rand, docs []skewed) testCondition {
 	d := &docs[r.IntN(len(docs))]
 	switch r.IntN(6) {
 	case 0:
-		return condition{fmt.Sprintf(`"aa_kind":%q`, d.kind), func(x *skewed) bool { return x.kind == d.kind }, nil}
+		return testCondition{fmt.Sprintf(`"aa_kind":%q`, d.kind), func(x *skewed) bool { return x.kind == d.kind }, nil}
 	case 1:
-		return condition{`"bb_status":"open"`, func(x *skewed) bool { return x.status == "open" }, nil}
+		return testCondition{`"bb_status":"open"`, func(x *skewed) bool { return x.status == "open" }, nil}
 	case 2:
-		return condition{fmt.Sprintf(`"user":%q`, d.user), func(x *skewed) bool { return x.user == d.user }, nil}
+		return testCondition{fmt.Sprintf(`"user":%q`, d.user), func(x *skewed) bool { return x.user == d.user }, nil}
 	case 3:
-		return condition{fmt.Sprintf(`"region":%d`, d.region), func(x *skewed) bool { return x.region == d.region }, nil}
+		return testCondition{fmt.Sprintf(`"region":%d`, d.region), func(x *skewed) bool { return x.region == d.region }, nil}
 	case 4:
-		return condition{fmt.Sprintf(`"date":{"$gt":%d}`, d.date), func(x *skewed) bool { return x.date > d.date }, byDate}
+		return testCondition{fmt.Sprintf(`"date":{"$gt":%d}`, d.date), func(x *skewed) bool { return x.date > d.date }, byDate}
 	}
-	return condition{fmt.Sprintf(`"region":{"$in":[%d,0]}`, d.region), func(x *skewed) bool { return x.region == d.region || x.region == 0 },
+	return testCondition{fmt.Sprintf(`"region":{"$in":[%d,0]}`, d.region), func(x *skewed) bool { return x.region == d.region || x.region == 0 },
 		func(a, b *skewed) int { return cmp.Compare(a.region, b.region) }}
 }
 
 // conjunction is some conditions that all have to hold.
-type conjunction []condition
+type conjunction []testCondition
 
 func anyConjunction(r *rand.Rand, docs []skewed) conjunction {
 	var all conjunction
 	for range 1 + r.IntN(3) {
 		c := anyCondition(r, docs)
 		field, _, _ := strings.Cut(c.text, ":")
-		if !slices.ContainsFunc(all, func(o condition) bool { return strings.HasPrefix(o.text, field) }) {
+		if !slices.ContainsFunc(all, func(o testCondition) bool { return strings.HasPrefix(o.text, field) }) {
 			all = append(all, c)
 		}
 	}
@@ -72,7 +72,7 @@ func anyConjunction(r *rand.Rand, docs []skewed) conjunction {
 }
 
 func (c conjunction) holds(d *skewed) bool {
-	return !slices.ContainsFunc(c, func(o condition) bool { return !o.holds(d) })
+	return !slices.ContainsFunc(c, func(o testCondition) bool { return !o.holds(d) })
 }
 
 func (c conjunction) text() string {
@@ -112,8 +112,8 @@ func walk(docs []skewed, order func(a, b *skewed) int, in, passes func(*skewed) 
 // TestReadsNearlyTheLeast: on skewed data random queries read at most three times what their best way reads.
 func TestReadsNearlyTheLeast(t *testing.T) {
 	const count, queries = 6000, 200
-	store := kv.NewCounting(memkv.New())
-	w := newAutoWorld(t, store)
+	store := wrapkv.NewCounting(memkv.New())
+	w := newAllFieldsWorld(t, store)
 	w.ready(t)
 	for i, fields := range []string{`"aa_kind":"asc"`, `"region":"asc","date":"asc"`} {
 		w.define(t, fmt.Sprintf("_design/json%d", i), `{"language":"query","views":{"n":{"map":{"fields":{`+fields+`},"partial_filter_selector":{}},"reduce":"_count","options":{"def":{"fields":[]}}}}}`)
@@ -187,10 +187,10 @@ func TestReadsNearlyTheLeast(t *testing.T) {
 }
 
 // build brings the JSON indexes to where they can be read.
-func (w *autoWorld) build(t testing.TB) {
+func (w *allFieldsWorld) build(t testing.TB) {
 	for _, ix := range w.indexes {
 		if ix.Kind == mango.KindJSON {
-			index, err := w.src.Views.Index(t.Context(), w.src.DB, ix.DDoc, ix.Name)
+			index, err := w.src.Views.View(t.Context(), w.src.DB, ix.DDoc, ix.Name)
 			ok(t, err)
 			ok(t, index.Wait(t.Context()))
 		}
@@ -212,7 +212,7 @@ func leastOf(docs []skewed, branches []conjunction, limit int) (sum int64) {
 // TestRoundTripsOfAQuery: what a query reads of a store across a network is asked for together.
 func TestRoundTripsOfAQuery(t *testing.T) {
 	far := latencykv.New(memkv.New(), latencykv.Options{})
-	w := newAutoWorld(t, far)
+	w := newAllFieldsWorld(t, far)
 	w.ready(t)
 	var batch []*compat.Document
 	for i := range 1000 {
@@ -246,7 +246,7 @@ func TestRoundTripsOfAQuery(t *testing.T) {
 
 // TestExplainShowsWays: each with its estimate, and the one that is taken.
 func TestExplainShowsWays(t *testing.T) {
-	w := newAutoWorld(t, memkv.New())
+	w := newAllFieldsWorld(t, memkv.New())
 	w.define(t, "_design/json", jsonIndexes[0])
 	for i := range 500 {
 		w.put(t, fmt.Sprintf("doc%03d", i), fmt.Sprintf(`{"a":%d,"b":%d,"c":%d}`, i%2, i%100, i))
@@ -266,9 +266,9 @@ func TestExplainShowsWays(t *testing.T) {
 		ok(t, err)
 		index, _ := v.Get("index")
 		name, _ := index.Get("ddoc")
-		auto, _ := v.Get("auto")
+		allFields, _ := v.Get("auto")
 		var list []string
-		ways, _ := auto.Get("ways")
+		ways, _ := allFields.Get("ways")
 		for e := range ways.Elements() {
 			kind, _ := e.Get("type")
 			field, _ := e.Get("field")
@@ -276,7 +276,7 @@ func TestExplainShowsWays(t *testing.T) {
 			chosen, _ := e.Get("chosen")
 			list = append(list, kind.Text()+" "+field.Text()+" "+string(n.Raw())+map[bool]string{true: " chosen"}[string(chosen.Raw()) == "true"])
 		}
-		ready, _ := auto.Get("ready")
+		ready, _ := allFields.Get("ready")
 		return name.Text() + " " + string(ready.Raw()) + " " + strings.Join(list, ", ")
 	}
 	for request, want := range map[string]string{
@@ -289,7 +289,7 @@ func TestExplainShowsWays(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", request, got, want)
 		}
 	}
-	w.src.Fields = nil
+	w.src.AllFields = nil
 	if got := explain(`"selector":{"a":1,"b":1}`); !strings.HasPrefix(got, "_design/json false ") {
 		t.Errorf("while it is built: %s", got)
 	}

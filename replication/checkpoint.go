@@ -16,7 +16,7 @@ const maxHistory = 50
 
 // checkpointer reads and writes the checkpoints of a replication: equal _local documents at both ends.
 type checkpointer struct {
-	run        *Run
+	session    *Session
 	id         string // of the documents
 	sourceRev  string
 	targetRev  string
@@ -33,12 +33,12 @@ type checkpointer struct {
 // find reads the checkpoints at both ends, older versions of their ids as well, and decides where to begin
 // (couch_replicator_scheduler_job:find_and_migrate_logs, compare_replication_logs).
 func (c *checkpointer) find(ctx context.Context) error {
-	c.id = "_local/" + c.run.spec.ID.Base
-	source, err := c.findLog(ctx, c.run.source)
+	c.id = "_local/" + c.session.spec.ID.Base
+	source, err := c.findLog(ctx, c.session.source)
 	if err != nil {
 		return err
 	}
-	target, err := c.findLog(ctx, c.run.target)
+	target, err := c.findLog(ctx, c.session.target)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (c *checkpointer) findLog(ctx context.Context, p Peer) (*LocalDocument, err
 	for version := IDVersion; version >= 1; version-- {
 		id := c.id
 		if version < IDVersion {
-			id = "_local/" + c.run.spec.baseID(c.run.set, version, c.run.filterCode)
+			id = "_local/" + c.session.spec.baseID(c.session.set, version, c.session.filterCode)
 		}
 		doc, err := p.OpenLocal(ctx, id)
 		if err != nil {
@@ -70,7 +70,7 @@ func (c *checkpointer) findLog(ctx context.Context, p Peer) (*LocalDocument, err
 		}
 		if version < IDVersion {
 			doc.Rev = ""
-			if c.run.spec.Options.UseCheckpoints {
+			if c.session.spec.Options.UseCheckpoints {
 				if doc.Rev, err = p.PutLocal(ctx, c.id, *doc); err != nil && !errors.Is(err, ErrConflict) {
 					return nil, err
 				}
@@ -144,10 +144,10 @@ func elements(v ejson.Value, name string) []ejson.Value {
 
 // save writes a checkpoint at a sequence up to which everything is written (couch_replicator_scheduler_job:do_checkpoint).
 func (c *checkpointer) save(ctx context.Context, through Sequence) error {
-	if !c.run.spec.Options.UseCheckpoints {
+	if !c.session.spec.Options.UseCheckpoints {
 		c.written = []byte(`{"use_checkpoints":false}`)
 		c.committed = through
-		c.run.commit(through)
+		c.session.commit(through)
 		return nil
 	}
 	if through == c.committed {
@@ -155,9 +155,9 @@ func (c *checkpointer) save(ctx context.Context, through Sequence) error {
 	}
 	err := c.write(ctx, through)
 	if err != nil {
-		c.run.set.count("checkpoints.failure", 1)
+		c.session.set.count("checkpoints.failure", 1)
 	} else {
-		c.run.set.count("checkpoints.success", 1)
+		c.session.set.count("checkpoints.success", 1)
 	}
 	return err
 }
@@ -169,14 +169,14 @@ func (c *checkpointer) write(ctx context.Context, through Sequence) error {
 	}
 	body := c.body(through, time.Now())
 	var err error
-	if c.sourceRev, err = c.put(ctx, c.run.source, c.sourceRev, body, "source"); err != nil {
+	if c.sourceRev, err = c.put(ctx, c.session.source, c.sourceRev, body, "source"); err != nil {
 		return err
 	}
-	if c.targetRev, err = c.put(ctx, c.run.target, c.targetRev, body, "target"); err != nil {
+	if c.targetRev, err = c.put(ctx, c.session.target, c.targetRev, body, "target"); err != nil {
 		return err
 	}
 	c.committed, c.written = through, body
-	c.run.commit(through)
+	c.session.commit(through)
 	return nil
 }
 
@@ -188,10 +188,10 @@ func (c *checkpointer) commit(ctx context.Context) error {
 	}
 	source := make(chan result, 1)
 	go func() {
-		start, err := c.run.source.Commit(ctx)
+		start, err := c.session.source.Commit(ctx)
 		source <- result{start, err}
 	}()
-	targetTime, targetErr := c.run.target.Commit(ctx)
+	targetTime, targetErr := c.session.target.Commit(ctx)
 	s := <-source
 	switch {
 	case targetErr != nil:
@@ -241,18 +241,18 @@ func (c *checkpointer) put(ctx context.Context, p Peer, rev string, body []byte,
 
 // body is the checkpoint's document.
 func (c *checkpointer) body(through Sequence, now time.Time) []byte {
-	started := c.run.spec.Begun.UTC().Format(http.TimeFormat)
+	started := c.session.spec.Begun.UTC().Format(http.TimeFormat)
 	ended := now.UTC().Format(http.TimeFormat)
-	stats := c.run.counters.snapshot()
-	b := append([]byte(`{"session_id":"`), c.run.session...)
+	stats := c.session.counters.snapshot()
+	b := append([]byte(`{"session_id":"`), c.session.id...)
 	b = append(append(b, `","source_last_seq":`...), through...)
 	b = strconv.AppendInt(append(b, `,"replication_id_version":`...), IDVersion, 10)
-	if c.run.spec.Options.DocIDs != nil {
+	if c.session.spec.Options.DocIDs != nil {
 		b = append(append(b, `,"start_time":"`...), started...)
 		b = append(append(append(b, `","end_time":"`...), ended...), `",`...)
 		b = stats.appendDocs(b)
 	}
-	b = append(append(b, `,"history":[{"session_id":"`...), c.run.session...)
+	b = append(append(b, `,"history":[{"session_id":"`...), c.session.id...)
 	b = append(append(b, `","start_time":"`...), started...)
 	b = append(append(b, `","end_time":"`...), ended...)
 	b = append(append(b, `","start_last_seq":`...), c.start...)

@@ -15,7 +15,7 @@ import (
 // ReplicatorDB is the name of the replicator database that is always there.
 const ReplicatorDB = "_replicator"
 
-// IsReplicatorDB tells whether documents of a database are replications.
+// IsReplicatorDB reports whether documents of a database are replications.
 func IsReplicatorDB(name string) bool {
 	return name == ReplicatorDB || strings.HasSuffix(name, "/"+ReplicatorDB)
 }

@@ -1,10 +1,11 @@
 package replication
 
 import (
-	"fmt"
 	"net/netip"
 	"strings"
 	"syscall"
+
+	"github.com/settee-db/settee/compat"
 )
 
 // Guard is the policy of which network addresses replications may connect to. It looks at the address of each connection
@@ -43,21 +44,16 @@ func ParseGuard(allow, deny string) (*Guard, error) {
 func parseNetworks(list string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, text := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
-		p, err := netip.ParsePrefix(text)
+		p, err := compat.ParseNetwork(text)
 		if err != nil {
-			addr, addrErr := netip.ParseAddr(text)
-			if addrErr != nil {
-				return nil, fmt.Errorf("%q is no network", text)
-			}
-			addr = addr.Unmap()
-			p = netip.PrefixFrom(addr, addr.BitLen())
+			return nil, err
 		}
-		out = append(out, p.Masked())
+		out = append(out, p)
 	}
 	return out, nil
 }
 
-// Allows tells whether an address may be connected to.
+// Allows reports whether an address may be connected to.
 func (g *Guard) Allows(addr netip.Addr) bool {
 	if g == nil {
 		return true

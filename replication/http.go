@@ -23,7 +23,7 @@ type HTTPPeer struct {
 	set      *Settings
 	options  *Options
 	client   *http.Client
-	session  *session // nil: Basic credentials, or none, with every request
+	session  *cookieSession // nil: Basic credentials, or none, with every request
 	limiter  limiter
 }
 
@@ -58,7 +58,7 @@ const (
 	maxAnswer     = 64 << 20  // a JSON answer that is read as a whole
 	maxErrorBody  = 64 << 10  // of an answer that is not 2xx
 	maxItem       = 512 << 20 // one element of a stream: a document without attachments
-	maxChangesRow = 64 << 20
+	maxChangesRow = 8 << 20   // the leaves of a document: 200,000 of them
 	maxRedirects  = 10
 	firstWait     = 250 * time.Millisecond
 	longestWait   = 5 * time.Minute
@@ -114,6 +114,7 @@ type answer struct {
 	status  int
 	headers http.Header
 	body    io.Reader
+	room    *room // for what is read of it as a whole
 }
 
 // errAgain asks for the same request once more: something has changed, or time has passed.
@@ -213,7 +214,12 @@ func (p *HTTPPeer) attempt(ctx context.Context, r *request, redirects *int, hand
 		drain(body)
 		return nil, errAgain
 	}
-	err = handle(&answer{status: resp.StatusCode, headers: resp.Header, body: body})
+	room := &room{ctx: ctx}
+	if p.set.Memory != nil {
+		room.share = p.set.Memory()
+	}
+	defer room.end()
+	err = handle(&answer{status: resp.StatusCode, headers: resp.Header, body: body, room: room})
 	if err != nil && body.err != nil {
 		err = body.err
 		if ctx.Err() != nil {
@@ -341,16 +347,16 @@ func (p *HTTPPeer) doJSON(ctx context.Context, r *request, use func(status int, 
 
 // json reads the body. An answer that is not JSON is a failure, whatever its status.
 func (a *answer) json() (ejson.Value, error) {
-	limit := int64(maxAnswer)
+	limit := maxAnswer
 	if a.status >= 300 {
 		limit = maxErrorBody
 	}
-	text, err := io.ReadAll(io.LimitReader(a.body, limit+1))
+	text, err := a.room.readAll(a.body, limit)
+	if errors.Is(err, errItemTooLarge) {
+		err = pairFailure("answer_too_large", "the answer has more than "+strconv.Itoa(limit)+" bytes")
+	}
 	if err != nil {
 		return ejson.Value{}, err
-	}
-	if int64(len(text)) > limit {
-		return ejson.Value{}, pairFailure("answer_too_large", "the answer has more than "+strconv.FormatInt(limit, 10)+" bytes")
 	}
 	if len(text) == 0 {
 		return ejson.Value{}, nil

@@ -17,7 +17,7 @@ import (
 // Open implements Peer (couch_replicator_api_wrap:db_open).
 func (p *HTTPPeer) Open(ctx context.Context, create bool, params []Header) error {
 	if p.session == nil && p.endpoint.HasCreds && p.set.SessionAuth {
-		s, err := newSession(ctx, p)
+		s, err := newCookieSession(ctx, p)
 		if err != nil && !errors.Is(err, errNoSession) {
 			return err
 		}
@@ -355,7 +355,7 @@ func (p *HTTPPeer) Changes(ctx context.Context, c ChangesRequest, row func(Chang
 			}
 			return termFailure("changes_req_failed", intTerm(a.status), valueTerm(v))
 		}
-		s := newObjectStream(a.body, maxChangesRow)
+		s := newObjectStream(a.body, maxChangesRow, a.room)
 		if !c.Options.Continuous {
 			if err := s.enter("results"); err != nil {
 				return err

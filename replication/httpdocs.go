@@ -11,10 +11,16 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/compat/multipart"
 )
 
 // errBulkGet tells that the peer does not answer _bulk_get as expected.
 var errBulkGet = errors.New("no usable _bulk_get")
+
+// maxSince is how many of the possible ancestors at the target a source is told of with each revision that it is asked
+// for in bulk. The same ones go with all revisions of a document: with thousands of conflicts at both ends a request
+// would grow with the square of them. What is left out costs nothing but attachments that are sent again.
+const maxSince = 100
 
 // BulkGet implements Peer. Results must come in the order of wanted (couch_replicator_api_wrap:bulk_get_zip).
 func (p *HTTPPeer) BulkGet(ctx context.Context, wanted []Wanted, found func(i int, doc []byte) error) error {
@@ -25,7 +31,8 @@ func (p *HTTPPeer) BulkGet(ctx context.Context, wanted []Wanted, found func(i in
 		}
 		b = wanted[i].Rev.AppendJSON(append(b, `{"rev":`...))
 		b = ejson.AppendString(append(b, `,"id":`...), wanted[i].ID)
-		b = compat.AppendRevs(append(b, `,"atts_since":`...), wanted[i].Ancestors)
+		since := wanted[i].Ancestors
+		b = compat.AppendRevs(append(b, `,"atts_since":`...), since[:min(len(since), maxSince)])
 		b = append(b, '}')
 	}
 	b = append(b, `],"attachments":false}`...)
@@ -35,7 +42,7 @@ func (p *HTTPPeer) BulkGet(ctx context.Context, wanted []Wanted, found func(i in
 		if a.status != http.StatusOK {
 			return errBulkGet
 		}
-		s := newObjectStream(a.body, maxItem)
+		s := newObjectStream(a.body, maxItem, a.room)
 		if err := s.enter("results"); err != nil {
 			return bulkGetError(err)
 		}
@@ -182,7 +189,7 @@ func readRevisions(a *answer, wanted Wanted, take func(*Document) error) error {
 	if !ok || !strings.HasPrefix(contentType.Name, "multipart/") {
 		return errStreamSyntax
 	}
-	m := compat.NewMultipartReader(a.body, boundary)
+	m := multipart.NewReader(a.body, boundary)
 	for {
 		part, err := m.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -193,12 +200,12 @@ func readRevisions(a *answer, wanted Wanted, take func(*Document) error) error {
 		}
 		switch media := part.Header.MediaType(); {
 		case media.Name == "multipart/related":
-			err = readRelated(part, wanted, take)
+			err = a.readRelated(part, wanted, take)
 		case media.Name != "application/json":
 			return errStreamSyntax
 		default:
 			failed, _ := media.Param("error")
-			err = readPlain(part, wanted, failed == "true", take)
+			err = a.readPlain(part, wanted, failed == "true", take)
 		}
 		if err != nil {
 			return err
@@ -207,11 +214,11 @@ func readRevisions(a *answer, wanted Wanted, take func(*Document) error) error {
 }
 
 // readPlain reads a revision without attachments that follow, or the word that it is missing.
-func readPlain(part io.Reader, wanted Wanted, missing bool, take func(*Document) error) error {
+func (a *answer) readPlain(part io.Reader, wanted Wanted, missing bool, take func(*Document) error) error {
 	if missing {
 		return ErrMissingDoc
 	}
-	text, err := readItem(part)
+	text, err := a.room.readAll(part, maxItem)
 	if err != nil {
 		return err
 	}
@@ -221,17 +228,9 @@ func readPlain(part io.Reader, wanted Wanted, missing bool, take func(*Document)
 	return nil
 }
 
-func readItem(r io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxItem+1))
-	if err == nil && len(text) > maxItem {
-		err = errItemTooLarge
-	}
-	return text, err
-}
-
 // readRelated reads a document with its attachments: take has to read them before it returns, or none.
-func readRelated(part *compat.Part, wanted Wanted, take func(*Document) error) error {
-	related, err := compat.NewRelatedReader(part.Header.Get("content-type"), part)
+func (a *answer) readRelated(part *multipart.Part, wanted Wanted, take func(*Document) error) error {
+	related, err := multipart.NewRelatedReader(part.Header.Get("content-type"), part)
 	if err != nil {
 		return err
 	}
@@ -239,7 +238,7 @@ func readRelated(part *compat.Part, wanted Wanted, take func(*Document) error) e
 	if err != nil {
 		return err
 	}
-	text, err := readItem(first)
+	text, err := a.room.readAll(first, maxItem)
 	if err != nil {
 		return err
 	}
@@ -302,18 +301,18 @@ func (p *HTTPPeer) Put(ctx context.Context, doc *Document) error {
 	if len(doc.Attachments) == 0 {
 		r.json(doc.JSON)
 	} else {
-		boundary := compat.NewBoundary()
-		parts := make([]compat.AttachmentPart, len(doc.Attachments))
+		boundary := multipart.NewBoundary()
+		parts := make([]multipart.AttachmentPart, len(doc.Attachments))
 		for i := range doc.Attachments {
 			a := &doc.Attachments[i]
-			parts[i] = compat.AttachmentPart{Name: a.Name, Type: a.Type, Encoding: a.Encoding, Length: a.Length,
+			parts[i] = multipart.AttachmentPart{Name: a.Name, Type: a.Type, Encoding: a.Encoding, Length: a.Length,
 				Content: func(w io.Writer) error { return a.Copy(ctx, w) }}
 		}
-		r.headers = []Header{{"Content-Type", compat.RelatedContentType(boundary)}}
-		r.length = compat.RelatedLength(boundary, len(doc.JSON), parts)
+		r.headers = []Header{{"Content-Type", multipart.RelatedContentType(boundary)}}
+		r.length = multipart.RelatedLength(boundary, len(doc.JSON), parts)
 		r.stream = func(w io.Writer) error {
 			b := bytes.NewBuffer(make([]byte, 0, 64<<10))
-			return flushAfter(w, b, compat.WriteRelated(&bufferedWriter{w, b}, boundary, doc.JSON, parts))
+			return flushAfter(w, b, multipart.WriteRelated(&bufferedWriter{w, b}, boundary, doc.JSON, parts))
 		}
 	}
 	return p.doJSON(ctx, r, func(status int, v ejson.Value) error { return putResult(doc, status, v) })

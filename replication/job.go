@@ -17,7 +17,7 @@ type job struct {
 	stop      func(error) // nil unless it runs
 	ended     chan struct{}
 	after     <-chan struct{} // the end of the job this one replaces
-	run       *Run            // while it copies
+	session   *Session        // while it copies
 	last      Progress        // of the last session, if seen
 	seen      bool
 	pid       uint32
@@ -56,8 +56,8 @@ func (j *job) answer(o Outcome) {
 
 // progress is where the job stands, or stood; known is false before its first session copied anything.
 func (j *job) progress() (p Progress, known bool) {
-	if j.run != nil {
-		return j.run.Progress(), true
+	if j.session != nil {
+		return j.session.Progress(), true
 	}
 	return j.last, j.seen
 }
@@ -95,7 +95,7 @@ const (
 	maxCrashDouble = 10
 )
 
-// ready tells whether a job that crashed has waited long enough: 30 seconds, doubled with each crash in a row.
+// ready reports whether a job that crashed has waited long enough: 30 seconds, doubled with each crash in a row.
 func (j *job) ready(now time.Time, healthy time.Duration) bool {
 	n := j.crashes(healthy)
 	if n == 0 {

@@ -20,10 +20,14 @@ type objectStream struct {
 	limit int // bytes of one object
 	array bool
 	err   error
+	room  *room // for the buffer
 }
 
-func newObjectStream(r io.Reader, limit int) *objectStream {
-	return &objectStream{r: r, limit: limit, buf: make([]byte, 0, 32<<10)}
+// streamBuffer is the size of the buffer while objects are small.
+const streamBuffer = 32 << 10
+
+func newObjectStream(r io.Reader, limit int, room *room) *objectStream {
+	return &objectStream{r: r, limit: limit, buf: make([]byte, 0, streamBuffer), room: room}
 }
 
 // enter skips to the array that is the member name of the object the stream consists of. Members before it are skipped.
@@ -81,36 +85,6 @@ func (s *objectStream) next() ([]byte, error) {
 			return nil, io.EOF
 		default:
 			return nil, errStreamSyntax
-		}
-	}
-}
-
-// rest gives the members after the array as the text of an object.
-func (s *objectStream) rest() ([]byte, error) {
-	out := []byte{'{'}
-	for {
-		c, err := s.peek()
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case c == '}':
-			s.pos++
-			return append(out, '}'), nil
-		case c == ',' && len(out) == 1:
-			s.pos++
-			continue
-		case c == ',' || c == ':':
-			s.pos++
-			out = append(out, c)
-			continue
-		}
-		v, err := s.value()
-		if err != nil {
-			return nil, err
-		}
-		if out = append(out, v...); len(out) > s.limit {
-			return nil, errItemTooLarge
 		}
 	}
 }
@@ -200,7 +174,7 @@ func (s *objectStream) take(end int) []byte {
 	return v
 }
 
-// fill reads more behind the bytes from keep on, which move to the front of the buffer.
+// fill reads more after the bytes from keep on, which move to the front of the buffer.
 func (s *objectStream) fill(keep int) error {
 	if s.err != nil {
 		return s.err
@@ -209,10 +183,15 @@ func (s *objectStream) fill(keep int) error {
 		n := copy(s.buf, s.buf[keep:])
 		s.buf, s.pos = s.buf[:n], s.pos-keep
 	}
-	if len(s.buf) == cap(s.buf) {
-		grown := make([]byte, len(s.buf), 2*cap(s.buf))
-		copy(grown, s.buf)
-		s.buf = grown
+	switch {
+	case len(s.buf) == cap(s.buf):
+		if err := s.resize(2 * cap(s.buf)); err != nil {
+			return err
+		}
+	case cap(s.buf) > freeRoom && len(s.buf) < streamBuffer/2: // a large object has gone
+		if err := s.resize(streamBuffer); err != nil {
+			return err
+		}
 	}
 	for range 100 {
 		n, err := s.r.Read(s.buf[len(s.buf):cap(s.buf)])
@@ -230,4 +209,13 @@ func (s *objectStream) fill(keep int) error {
 	}
 	s.err = io.ErrNoProgress
 	return s.err
+}
+
+// resize moves what is unread into a buffer of another size.
+func (s *objectStream) resize(size int) error {
+	if s.err = s.room.hold(size); s.err != nil {
+		return s.err
+	}
+	s.buf = append(make([]byte, 0, size), s.buf...)
+	return nil
 }

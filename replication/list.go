@@ -229,10 +229,10 @@ func (s *Scheduler) Tasks(_ context.Context) []Task {
 	defer s.mu.Unlock()
 	var out []Task
 	for _, j := range s.jobs {
-		if j.run == nil {
+		if j.session == nil {
 			continue
 		}
-		p := j.run.Progress()
+		p := j.session.Progress()
 		members := map[string]string{
 			"type": `"replication"`, "replication_id": string(text(j.id.String())),
 			"user": string(appendNullable(nil, j.spec.User.Name)), "database": string(appendNullable(nil, j.spec.DB)),

@@ -288,7 +288,7 @@ func (o *Options) checkFilter() error {
 	return nil
 }
 
-// UserFilter tells whether the filter is a function of a design document at the source: its text is part of the id.
+// UserFilter reports whether the filter is a function of a design document at the source: its text is part of the id.
 func (o *Options) UserFilter() bool { return o.HasFilter && !strings.HasPrefix(o.Filter, "_") }
 
 // StripCredentials is the URL of an endpoint as it stands in a document, without credentials, as JSON; null for what is no

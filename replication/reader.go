@@ -10,8 +10,8 @@ import (
 const feedPause = 200 * time.Millisecond
 
 // readChanges follows the source's changes: to their end, or for as long as the session lives. Where a feed breaks off, it
-// goes on behind the last row (couch_replicator_changes_reader).
-func (r *Run) readChanges(ctx context.Context, b *batcher) error {
+// goes on after the last row (couch_replicator_changes_reader).
+func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 	defer close(b.rows)
 	since, left, wait := r.points.start, r.spec.Options.Retries, firstWait
 	for {
@@ -22,7 +22,7 @@ func (r *Run) readChanges(ctx context.Context, b *batcher) error {
 				return nil // very old servers could have such a document; nobody can read it
 			}
 			if limit := r.set.MaxDocumentIDSize; limit > 0 && len(row.ID) > limit {
-				r.log("document is not replicated: its id is too long", "replication", r.spec.ID.String(), "document", row.ID[:64])
+				r.log("document is not replicated: its id is too long", "replication", r.spec.ID.String(), "document", row.ID[:min(len(row.ID), 64)])
 				r.counters.failures.Add(1)
 				return nil
 			}

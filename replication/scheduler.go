@@ -185,12 +185,12 @@ func (s *Scheduler) execute(ctx context.Context, j *job, spec *Spec, set *Settin
 	defer source.Close()
 	target := s.o.Connect(&spec.Target, spec, set)
 	defer target.Close()
-	run := NewRun(spec, set, source, target, spec.filterCode, s.statsOf(j), s.o.Log.Warn)
-	run.Started = func() { s.began(j, run, set) }
-	result, err = run.Do(ctx)
+	session := NewSession(spec, set, source, target, spec.filterCode, s.statsOf(j), s.o.Log.Warn)
+	session.Started = func() { s.began(j, session, set) }
+	result, err = session.Do(ctx)
 	s.mu.Lock()
-	if j.run == run {
-		j.last, j.seen, j.run = run.Progress(), true, nil
+	if j.session == session {
+		j.last, j.seen, j.session = session.Progress(), true, nil
 	}
 	s.mu.Unlock()
 	return result, err
@@ -203,9 +203,9 @@ func (s *Scheduler) statsOf(j *job) Stats {
 }
 
 // began notes that a session copies.
-func (s *Scheduler) began(j *job, run *Run, set *Settings) {
+func (s *Scheduler) began(j *job, session *Session, set *Settings) {
 	s.mu.Lock()
-	j.run = run
+	j.session = session
 	removed := j.removed
 	s.mu.Unlock()
 	if set.UpdateDocs && j.spec.DocID != "" && !removed {

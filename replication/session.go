@@ -2,182 +2,226 @@ package replication
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
-	"io"
-	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
 
-// minCookieAge is how old a cookie must be before a refusal makes a new one worth the while.
-const minCookieAge = 5 * time.Second
+// Session is one run of a replication: from the checkpoint to the end of the source's changes, or until it is stopped.
+type Session struct {
+	spec       *Spec
+	set        *Settings
+	source     Peer
+	target     Peer
+	filterCode string
+	id         string
+	counters   counters
+	points     checkpointer
+	log        func(msg string, args ...any)
 
-// session signs requests with the cookie of a login at /_session (couch_replicator_auth_session). It is safe for concurrent
-// use.
-type session struct {
-	peer  *HTTPPeer
-	url   string
-	basic bool // the endpoint wants Basic credentials even for the login
+	mu        sync.Mutex
+	through   progress // what is done
+	committed Sequence // the last checkpoint, FirstSequence or the start before it
 
-	mu      sync.Mutex
-	cookie  string
-	epoch   int // counts cookies
-	since   time.Time
-	refresh time.Time // when to log in again, zero for never
+	pending      int64 // changes to come when the source was asked last
+	pendingKnown bool
+
+	// Started is called when the copying begins; it may be nil.
+	Started func()
 }
 
-// errNoSession tells that the peer has no /_session.
-var errNoSession = errors.New("the peer has no sessions")
+// progress follows batches that end in any order.
+type progress struct {
+	done    map[int]Sequence // batches that ended before an earlier one
+	next    int              // the first that has not ended
+	through Sequence         // end of the one before; "" at first
+	highest Sequence         // of the last batch that ended
+	top     int
+}
 
-// newSession logs in. The error is errNoSession or a Failure replication_auth_error.
-func newSession(ctx context.Context, p *HTTPPeer) (*session, error) {
-	u, ok := parseURL(p.endpoint.URL)
-	if !ok {
-		return nil, errNoSession
+// NewSession prepares a session. before are the counters of the job's earlier sessions. log takes what an operator should know.
+func NewSession(spec *Spec, set *Settings, source, target Peer, filterCode string, before Stats, log func(msg string, args ...any)) *Session {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	r := &Session{spec: spec, set: set, source: source, target: target, filterCode: filterCode, id: hex.EncodeToString(id[:]), log: log}
+	r.points.session = r
+	r.counters.set(before)
+	r.through.done = make(map[int]Sequence)
+	return r
+}
+
+// ErrStopped is the cause with which a context stops a session that is to go on later: what is done is checkpointed.
+var ErrStopped = errors.New("stopped")
+
+// lastWords is the time that a stopped session has to write its checkpoint.
+const lastWords = 10 * time.Second
+
+// Do runs the session. The result is the JSON object of the last checkpoint as _replicate answers it, without "ok".
+func (r *Session) Do(ctx context.Context) (result []byte, err error) {
+	if err := r.begin(ctx); err != nil {
+		return nil, startFailure(err)
 	}
-	authority := u.rest
-	if i := strings.IndexAny(authority, "/?"); i >= 0 {
-		authority = authority[:i]
+	if r.Started != nil {
+		r.Started()
 	}
-	s := &session{peer: p, url: u.prefix + authority + "/_session"}
-	err := s.login(ctx)
-	if errors.Is(err, errWantsBasic) {
-		s.basic = true
-		err = s.login(ctx)
+	err = r.copy(ctx)
+	through := r.throughSeq()
+	switch {
+	case err == nil && through != "":
+		err = r.points.save(ctx, through)
+		r.mu.Lock()
+		r.pending, r.pendingKnown = 0, true
+		r.mu.Unlock()
+	case errors.Is(err, ErrStopped) && through != "":
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		if saveErr := r.points.save(last, through); saveErr != nil {
+			r.log("last checkpoint of a stopped replication failed", "replication", r.spec.ID.String(), "error", saveErr)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return r.points.result(), nil
 }
 
-var errWantsBasic = errors.New("the login wants Basic credentials")
-
-// login gets a new cookie; the lock is held, or nobody else knows s.
-func (s *session) login(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.peer.options.Timeout, errInactive)
-	defer cancel()
-	e := s.peer.endpoint
-	form := "name=" + url.QueryEscape(e.User) + "&password=" + url.QueryEscape(e.Password)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, strings.NewReader(form))
+// begin opens both ends and finds the checkpoint.
+func (r *Session) begin(ctx context.Context) error {
+	if err := r.source.Open(ctx, false, nil); err != nil {
+		return err
+	}
+	o := &r.spec.Options
+	if err := r.target.Open(ctx, o.CreateTarget, o.CreateParams); err != nil {
+		return err
+	}
+	source, err := r.source.Info(ctx)
 	if err != nil {
-		return s.failure("session_request_failed", "{error,invalid_uri}")
+		return err
 	}
-	req.Header.Set("User-Agent", UserAgent)
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if s.basic {
-		req.SetBasicAuth(e.User, e.Password)
-	}
-	resp, err := s.peer.client.Do(req)
+	target, err := r.target.Info(ctx)
 	if err != nil {
-		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errInactive) {
-			return cause
-		}
-		term, _ := causeTerm(err)
-		return s.failure("session_request_failed", term)
+		return err
 	}
-	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBody)
-	return s.loggedIn(resp)
-}
-
-func (s *session) loggedIn(resp *http.Response) error {
-	switch resp.StatusCode {
-	case http.StatusOK:
-		if !s.takeCookie(resp) {
-			return authFailure("cookie_not_found")
-		}
-		return nil
-	case http.StatusUnauthorized:
-		if resp.Header.Get("WWW-Authenticate") != "" && !s.basic {
-			return errWantsBasic
-		}
-		return s.failure("session_request_unauthorized")
-	case http.StatusForbidden:
-		return s.failure("session_request_forbidden")
-	case http.StatusNotFound:
-		return errNoSession
+	c := &r.points
+	c.sourceTime, c.targetTime = source.InstanceStart, target.InstanceStart
+	if err := c.find(ctx); err != nil {
+		return err
 	}
-	return authFailure(tupleTerm("session_unexpected_result", stringTerm(strconv.Itoa(resp.StatusCode)), stringTerm(s.url), stringTerm(s.peer.endpoint.User)))
-}
-
-func (s *session) failure(tag string, more ...string) error {
-	elements := append([]string{stringTerm(s.url), stringTerm(s.peer.endpoint.User)}, more...)
-	return authFailure(tupleTerm(tag, elements...))
-}
-
-// authFailure is {replication_auth_error, Term}: its reason is a printed term and no text.
-func authFailure(term string) error {
-	return &Failure{Tag: "replication_auth_error", Term: tupleTerm("replication_auth_error", term), Inner: term}
-}
-
-// takeCookie takes the session's cookie from an answer.
-func (s *session) takeCookie(resp *http.Response) bool {
-	for _, c := range resp.Cookies() {
-		if c.Name != "AuthSession" || c.Value == "" {
-			continue
-		}
-		if c.Value == s.cookie && !s.refresh.IsZero() {
-			return true
-		}
-		if c.Value != s.cookie {
-			s.cookie, s.since = c.Value, time.Now()
-			s.epoch++
-		}
-		age := s.peer.set.SessionRefresh
-		if c.MaxAge > 0 {
-			age = time.Duration(c.MaxAge) * time.Second * 9 / 10
-		}
-		s.refresh = time.Now().Add(age)
-		return true
+	r.counters.set(r.counters.snapshot().atLeast(c.startStats))
+	if o.SinceSeq != "" {
+		c.start = o.SinceSeq
 	}
-	return false
+	r.commit(c.start)
+	return nil
 }
 
-// sign adds the cookie to a request, after a new login if it is time for one, and returns the cookie's number.
-func (s *session) sign(ctx context.Context, h http.Header) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.refresh.IsZero() && !time.Now().Before(s.refresh) {
-		s.refresh = time.Time{}
-		if err := s.login(ctx); err != nil {
-			s.refresh = time.Now()
-			if errors.Is(err, errNoSession) || errors.Is(err, errWantsBasic) {
-				return 0, s.failure("session_not_supported")
+// copy runs reader and workers, and writes checkpoints in between.
+func (r *Session) copy(parent context.Context) error {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	var group sync.WaitGroup
+	fail := func(err error) {
+		if err != nil {
+			cancel(err)
+		}
+	}
+	batches := newBatcher(r.spec.Options.BatchSize)
+	group.Go(func() { fail(r.readChanges(ctx, batches)) })
+	group.Go(func() { batches.run(ctx) })
+	workers := max(r.spec.Options.WorkerProcesses, 1)
+	for range workers {
+		group.Go(func() { fail(newWorker(r).work(ctx, batches)) })
+	}
+	ended := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(ended)
+	}()
+	var counting sync.WaitGroup
+	defer counting.Wait()
+	asking, enough := context.WithCancel(ctx)
+	defer enough()
+	counting.Go(func() { r.countPending(asking) })
+	ticker := time.NewTicker(r.spec.Options.CheckpointInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ended:
+			return context.Cause(ctx)
+		case <-ticker.C:
+			if through := r.throughSeq(); through != "" {
+				if err := r.points.save(ctx, through); err != nil && ctx.Err() == nil {
+					fail(err)
+				}
 			}
-			return 0, err
 		}
 	}
-	h.Set("Cookie", "AuthSession="+s.cookie)
-	return s.epoch, nil
 }
 
-// again takes a renewed cookie, and tells whether a refused request should be sent again with another one.
-func (s *session) again(r *request, resp *http.Response) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case resp.StatusCode >= 200 && resp.StatusCode < 300:
-		s.takeCookie(resp)
-		return false
-	case resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden:
-		return false
-	case s.epoch > r.epoch:
-		return r.stream == nil
-	}
-	if now := time.Now(); now.Sub(s.since) < minCookieAge {
-		s.soon(now.Add(minCookieAge))
-		return false
-	}
-	s.soon(time.Now())
-	return r.stream == nil
+// commit notes the sequence of a checkpoint.
+func (r *Session) commit(seq Sequence) {
+	r.mu.Lock()
+	r.committed = seq
+	r.mu.Unlock()
 }
 
-func (s *session) soon(t time.Time) {
-	if s.refresh.IsZero() || t.Before(s.refresh) {
-		s.refresh = t
+// done notes the end of a batch.
+func (r *Session) done(n int, end Sequence) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := &r.through
+	if n >= p.top {
+		p.top, p.highest = n, end
+	}
+	p.done[n] = end
+	for {
+		seq, ok := p.done[p.next]
+		if !ok {
+			return
+		}
+		delete(p.done, p.next)
+		p.through = seq
+		p.next++
+	}
+}
+
+// throughSeq is the sequence up to which everything is written, "" before anything is.
+func (r *Session) throughSeq() Sequence {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.through.through
+}
+
+// Progress tells where the session stands. It may be called at any time.
+func (r *Session) Progress() Progress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := Progress{Stats: r.counters.snapshot(), Checkpointed: r.committed, Source: r.through.highest, Through: r.through.through,
+		Pending: r.pending, PendingKnown: r.pendingKnown}
+	if p.Through == "" {
+		p.Through = r.committed
+	}
+	if p.Source == "" {
+		p.Source = FirstSequence
+	}
+	return p
+}
+
+// countPending asks the source how many changes are still to come, now and every connection timeout.
+func (r *Session) countPending(ctx context.Context) {
+	for {
+		since := r.Progress().Source
+		if since == FirstSequence {
+			since = r.points.start
+		}
+		n, known := r.source.Pending(ctx, since)
+		r.mu.Lock()
+		r.pending, r.pendingKnown = n, known
+		r.mu.Unlock()
+		if sleep(ctx, r.spec.Options.Timeout) != nil {
+			return
+		}
 	}
 }

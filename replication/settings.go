@@ -45,6 +45,8 @@ type Settings struct {
 
 	// NormalizeSelector gives a Mango selector's normal form as JSON.
 	NormalizeSelector func(ejson.Value) ([]byte, error)
+	// Memory begins a share of the memory that large answers of peers take together; nil: there is no bound.
+	Memory func() Share
 	// Count moves a statistic, named as below couch_replicator in _stats; nil for nobody who counts.
 	Count func(name string, n int64)
 }

@@ -17,7 +17,7 @@ import (
 // all names where there is no such database.
 type watcher struct {
 	s        *Scheduler
-	ctx      context.Context
+	ctx      context.Context // the watcher's life: its tasks end with it
 	tasks    sync.WaitGroup
 	followed map[string]context.CancelFunc
 }

@@ -15,7 +15,7 @@ import (
 // worker copies batches: it asks the target which revisions it lacks, reads them at the source and writes them
 // (couch_replicator_worker).
 type worker struct {
-	run      *Run
+	session  *Session
 	bulkGet  ratio // of documents that _bulk_get cannot give
 	revsDiff ratio // of revisions that the target lacks
 
@@ -24,7 +24,7 @@ type worker struct {
 	size int
 }
 
-// ratio is a moving average of failures, which tells whether a request is worth while (couch_replicator_worker:attempt_fetch).
+// ratio is a moving average of failures, which reports whether a request is worth while (couch_replicator_worker:attempt_fetch).
 type ratio struct {
 	average, limit, decay float64
 	last                  time.Time
@@ -47,9 +47,9 @@ func (r *ratio) update(successes, attempts int) {
 // maxBulk is the size from which on documents are written, in bytes.
 const maxBulk = 512 << 10
 
-func newWorker(r *Run) *worker {
+func newWorker(r *Session) *worker {
 	now := time.Now()
-	return &worker{run: r, bulkGet: ratio{limit: 0.5, decay: 0.25, last: now}, revsDiff: ratio{limit: 0.95, decay: 0.4, last: now}}
+	return &worker{session: r, bulkGet: ratio{limit: 0.5, decay: 0.25, last: now}, revsDiff: ratio{limit: 0.95, decay: 0.4, last: now}}
 }
 
 // work copies batches until there are no more.
@@ -63,7 +63,7 @@ func (w *worker) work(ctx context.Context, b *batcher) error {
 			if err := w.process(ctx, next); err != nil {
 				return err
 			}
-			w.run.done(next.n, next.end)
+			w.session.done(next.n, next.end)
 			b.release(next.size)
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -132,7 +132,7 @@ func (w *worker) missing(ctx context.Context, rows []ChangeRow) ([]Wanted, error
 	}
 	var wanted []Wanted
 	if w.revsDiff.worthwhile() {
-		missing, err := w.run.target.RevsDiff(ctx, asked)
+		missing, err := w.session.target.RevsDiff(ctx, asked)
 		if err != nil {
 			return nil, err
 		}
@@ -153,19 +153,19 @@ func (w *worker) missing(ctx context.Context, rows []ChangeRow) ([]Wanted, error
 			}
 		}
 	}
-	w.run.counters.checked.Add(int64(count))
-	w.run.counters.found.Add(int64(len(wanted)))
+	w.session.counters.checked.Add(int64(count))
+	w.session.counters.found.Add(int64(len(wanted)))
 	return wanted, nil
 }
 
 // getBulk reads documents without attachments together, and returns those that have to be fetched one by one.
 func (w *worker) getBulk(ctx context.Context, wanted []Wanted) (rest []Wanted, err error) {
-	if len(wanted) == 0 || !w.run.spec.Options.UseBulkGet || !w.bulkGet.worthwhile() {
+	if len(wanted) == 0 || !w.session.spec.Options.UseBulkGet || !w.bulkGet.worthwhile() {
 		return wanted, nil
 	}
 	got := make([]bool, len(wanted))
 	successes := 0
-	err = w.run.source.BulkGet(ctx, wanted, func(i int, doc []byte) error {
+	err = w.session.source.BulkGet(ctx, wanted, func(i int, doc []byte) error {
 		got[i] = true
 		successes++
 		return w.add(ctx, slices.Clone(doc))
@@ -173,8 +173,8 @@ func (w *worker) getBulk(ctx context.Context, wanted []Wanted) (rest []Wanted, e
 	if err != nil && !errors.Is(err, errBulkGet) {
 		return nil, err
 	}
-	w.run.counters.bulkDocs.Add(int64(successes))
-	w.run.counters.bulkAttempts.Add(int64(len(wanted)))
+	w.session.counters.bulkDocs.Add(int64(successes))
+	w.session.counters.bulkAttempts.Add(int64(len(wanted)))
 	w.bulkGet.update(successes, len(wanted))
 	for i := range wanted {
 		if !got[i] {
@@ -193,7 +193,7 @@ func (w *worker) fetchAll(parent context.Context, wanted []Wanted) error {
 	defer cancel(nil)
 	var group sync.WaitGroup
 	next := make(chan Wanted)
-	for range min(len(wanted), max(w.run.spec.Options.Connections, 1)) {
+	for range min(len(wanted), max(w.session.spec.Options.Connections, 1)) {
 		group.Go(func() {
 			for v := range next {
 				if err := w.fetch(ctx, v); err != nil {
@@ -216,7 +216,7 @@ func (w *worker) fetchAll(parent context.Context, wanted []Wanted) error {
 	return context.Cause(ctx)
 }
 
-// hasStubs tells whether a document names attachments that do not come with it.
+// hasStubs reports whether a document names attachments that do not come with it.
 func hasStubs(json []byte) bool {
 	p := ejson.AcquireParser()
 	defer p.Release()
@@ -231,14 +231,14 @@ func hasStubs(json []byte) bool {
 // fetch copies one revision. What was announced but is missing is asked for once more.
 func (w *worker) fetch(ctx context.Context, v Wanted) error {
 	take := func(d *Document) error { return w.take(ctx, d) }
-	err := w.run.source.Fetch(ctx, v, take)
+	err := w.session.source.Fetch(ctx, v, take)
 	if errors.Is(err, ErrMissingDoc) || errors.Is(err, ErrMissingStub) {
-		w.run.log("document is fetched again", "replication", w.run.spec.ID.String(), "document", v.ID, "reason", err)
-		if err := retryMissing(ctx, w.run.set); err != nil {
+		w.session.log("document is fetched again", "replication", w.session.spec.ID.String(), "document", v.ID, "reason", err)
+		if err := retryMissing(ctx, w.session.set); err != nil {
 			return err
 		}
 		v.Ancestors = nil
-		if err = w.run.source.Fetch(ctx, v, take); errors.Is(err, ErrMissingDoc) {
+		if err = w.session.source.Fetch(ctx, v, take); errors.Is(err, ErrMissingDoc) {
 			return termFailure("worker_died", "missing_doc")
 		}
 		if errors.Is(err, ErrMissingStub) {
@@ -253,31 +253,31 @@ func (w *worker) take(ctx context.Context, d *Document) error {
 	if len(d.Attachments) == 0 && !compat.IsDesignID(d.ID) && !hasStubs(d.JSON) {
 		return w.add(ctx, d.JSON)
 	}
-	w.run.counters.read.Add(1)
-	err := w.run.target.Put(ctx, d)
+	w.session.counters.read.Add(1)
+	err := w.session.target.Put(ctx, d)
 	var refused *Refusal
 	switch {
 	case err == nil:
-		w.run.counters.written.Add(1)
+		w.session.counters.written.Add(1)
 		return nil
 	case errors.As(err, &refused):
 		w.refused(refused)
 		return nil
 	case errors.Is(err, ErrMissingStub):
-		w.run.counters.read.Add(-1)
+		w.session.counters.read.Add(-1)
 	}
 	return err
 }
 
 func (w *worker) refused(r *Refusal) {
-	w.run.counters.failures.Add(1)
-	w.run.log("document is not replicated: the target refuses it", "replication", w.run.spec.ID.String(),
+	w.session.counters.failures.Add(1)
+	w.session.log("document is not replicated: the target refuses it", "replication", w.session.spec.ID.String(),
 		"document", r.ID, "revision", r.Rev, "error", r.Word, "reason", r.Reason)
 }
 
 // add puts a document with the others that are written together.
 func (w *worker) add(ctx context.Context, doc []byte) error {
-	w.run.counters.read.Add(1)
+	w.session.counters.read.Add(1)
 	w.mu.Lock()
 	w.out = append(w.out, doc)
 	w.size += len(doc)
@@ -303,11 +303,11 @@ func (w *worker) write(ctx context.Context, docs [][]byte) error {
 		return nil
 	}
 	slices.Reverse(docs)
-	refused, err := w.run.target.BulkWrite(ctx, docs)
+	refused, err := w.session.target.BulkWrite(ctx, docs)
 	switch {
 	case errors.Is(err, ErrTooLarge) && len(docs) == 1:
-		w.run.counters.failures.Add(1)
-		w.run.log("document is not replicated: it is too large for the target", "replication", w.run.spec.ID.String(), "bytes", len(docs[0]))
+		w.session.counters.failures.Add(1)
+		w.session.log("document is not replicated: it is too large for the target", "replication", w.session.spec.ID.String(), "bytes", len(docs[0]))
 		return nil
 	case errors.Is(err, ErrTooLarge):
 		slices.Reverse(docs)
@@ -322,6 +322,6 @@ func (w *worker) write(ctx context.Context, docs [][]byte) error {
 	for i := range refused {
 		w.refused(&refused[i])
 	}
-	w.run.counters.written.Add(int64(len(docs) - len(refused)))
+	w.session.counters.written.Add(int64(len(docs) - len(refused)))
 	return nil
 }

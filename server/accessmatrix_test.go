@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/call"
 )
 
 // The access matrix: routes × {nobody, user, member, db admin, server admin}.
@@ -22,7 +24,7 @@ var people = []struct{ column, name, password string }{
 // matrixServer has the users of the recordings, whose hashes are cheap.
 func matrixServer(t *testing.T) *Server {
 	s := newTestServer(t)
-	_, err := s.config.Set("chttpd_auth", "iterations", "1", false)
+	_, err := s.env.Config.Set("chttpd_auth", "iterations", "1", false)
 	require.NoError(t, err)
 	for _, name := range []string{"_users", "_replicator"} {
 		expect(t, do(s, "PUT", "/"+name, ""), 201, `{"ok":true}`+"\n")
@@ -85,8 +87,8 @@ func TestAccessMatrixRecorded(t *testing.T) {
 				continue // the endpoint is missing
 			}
 			cells++
-			if e := s.routes.find(splitPattern(strings.Split(target, "?")[0])); e != nil {
-				reached[e.pattern] = true
+			if e := s.env.Routes.Find(call.SplitPattern(strings.Split(target, "?")[0])); e != nil {
+				reached[e.Pattern] = true
 			}
 			if step.Expect.Status == 302 {
 				continue
@@ -94,7 +96,7 @@ func TestAccessMatrixRecorded(t *testing.T) {
 			require.Equal(t, want, got, "%s#%d %s %s: %d %s", scenario.Name, n, step.Do, step.Auth, w.Code, w.Body)
 		}
 	}
-	fmt.Printf("access matrix: %d cells compared with recordings, on %d of %d patterns\n", cells, len(reached), countPatterns())
+	t.Logf("access matrix: %d cells compared with recordings, on %d of %d patterns", cells, len(reached), countPatterns())
 	require.Greater(t, cells, 500)
 }
 
@@ -108,7 +110,7 @@ func withRev(vars *strings.Replacer, save map[string]string, rev string, i int) 
 
 func countPatterns() int {
 	patterns := map[string]bool{}
-	for _, r := range routes {
+	for _, r := range routes(nil, nil, nil, nil) {
 		patterns[r.Pattern] = true
 	}
 	return len(patterns)
@@ -150,12 +152,12 @@ func TestAccessMatrixOfTable(t *testing.T) {
 		name := vars.Replace(p.name)
 		expect201(t, do(s, "PUT", "/_users/org.couchdb.user:"+name, `{"name":"`+name+`","type":"user","roles":[],"password":"p"}`))
 	}
-	admin, _ := s.config.Get("admins", "admin")
+	admin, _ := s.env.Config.Get("admins", "admin")
 	cells := 0
-	for _, route := range routes {
+	for _, route := range routes(nil, nil, nil, nil) {
 		for _, method := range strings.Split(strings.ReplaceAll(route.Methods, "*", "GET"), ",") {
 			for _, p := range people {
-				_, err := s.config.Set("admins", "admin", admin, false) // _reload forgets it
+				_, err := s.env.Config.Set("admins", "admin", admin, false) // _reload forgets it
 				require.NoError(t, err)
 				s.resetMatrixDB(t)
 				r := httptest.NewRequest(method, matrixTarget(route.Pattern), strings.NewReader(""))
@@ -181,7 +183,7 @@ func TestAccessMatrixOfTable(t *testing.T) {
 			}
 		}
 	}
-	fmt.Printf("access matrix: %d cells of the route table\n", cells)
+	t.Logf("access matrix: %d cells of the route table", cells)
 }
 
 // refusedByHandler are the cells where the handler refuses those whom the access level lets through. The recordings say how.
@@ -213,27 +215,27 @@ func matrixTarget(pattern string) string {
 }
 
 // declared is the refusal an access level means.
-func declared(access Access, column string) string {
+func declared(access call.Access, column string) string {
 	const notAuthorized, notAllowed = "401 You are not authorized to access this db.", "403 You are not allowed to access this db."
 	if column == "server admin" {
 		return ""
 	}
 	switch access {
-	case SignedIn:
+	case call.SignedIn:
 		if column == "nobody" {
 			return "401 You are not an authenticated user"
 		}
-	case ServerAdmin, Lister:
+	case call.ServerAdmin, call.Lister:
 		return "401 You are not a server admin."
-	case Metrics:
+	case call.Metrics:
 		return "401 You are not a server admin or read-only metrics user"
-	case Member, DatabaseAdmin:
+	case call.Member, call.DatabaseAdmin:
 		switch {
 		case column == "nobody":
 			return notAuthorized
 		case column == "user":
 			return notAllowed
-		case column == "member" && access == DatabaseAdmin:
+		case column == "member" && access == call.DatabaseAdmin:
 			return "401 You are not a server or db admin."
 		}
 	}

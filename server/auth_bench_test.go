@@ -19,7 +19,7 @@ import (
 func openServer(t testing.TB, users int) *Server {
 	s := newTestServer(t)
 	for key, value := range map[string]string{"iterations": "1", "secret": "a secret"} {
-		_, err := s.config.Set("chttpd_auth", key, value, false)
+		_, err := s.env.Config.Set("chttpd_auth", key, value, false)
 		require.NoError(t, err)
 	}
 	require.Equal(t, 201, do(s, "PUT", "/_users", "").Code)
@@ -40,7 +40,7 @@ func basic(name, password string) string {
 // BenchmarkGetAs reads a document as nobody and with the kinds of credentials: what logins add to a request.
 func BenchmarkGetAs(b *testing.B) {
 	s := openServer(b, 1)
-	u, err := s.users.find(context.Background(), "_users", "joe0")
+	u, err := s.users.Find(context.Background(), "_users", "joe0")
 	require.NoError(b, err)
 	cookie := auth.NewSession("joe0", "a secret"+u.Salt, "sha256", time.Now())
 	for _, c := range []struct{ name, header, value string }{
@@ -100,9 +100,9 @@ func alternatingReads(t testing.TB, s *Server, headers ...string) (first, second
 // with other things too, the best of all rounds counts.
 func BenchmarkLoginFlood(b *testing.B) {
 	s := openServer(b, 1)
-	_, err := s.config.Set("chttpd_auth_lockout", "mode", "off", false)
+	_, err := s.env.Config.Set("chttpd_auth_lockout", "mode", "off", false)
 	require.NoError(b, err)
-	_, err = s.config.Set("chttpd_auth", "iterations", "600000", false)
+	_, err = s.env.Config.Set("chttpd_auth", "iterations", "600000", false)
 	require.NoError(b, err)
 	require.Equal(b, 201, do(s, "PUT", "/_users/org.couchdb.user:slow", `{"name":"slow","type":"user","roles":[],"password":"p"}`).Code)
 	best := 1e9
@@ -160,7 +160,7 @@ func flood(s *Server) (stop func()) {
 func TestManySessions(t *testing.T) {
 	const users = 10000
 	s := newTestServer(t)
-	_, err := s.config.Set("chttpd_auth", "secret", "a secret", false)
+	_, err := s.env.Config.Set("chttpd_auth", "secret", "a secret", false)
 	require.NoError(t, err)
 	require.Equal(t, 201, do(s, "PUT", "/_users", "").Code)
 	docs := make([]byte, 0, 200*users)

@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/config"
 )
 
@@ -20,10 +22,10 @@ func TestClusterSetup(t *testing.T) {
 	expect(t, do(s, "GET", "/_cluster_setup", "", "Authorization", ""), 401, `{"error":"unauthorized","reason":"You are not a server admin."}`+"\n")
 	const enable = `{"action":"enable_single_node","username":"eve","password":"apple","bind_address":"0.0.0.0","port":5984,"singlenode":true}`
 	expect(t, do(s, "POST", "/_cluster_setup", enable), 201, "{\"ok\":true}\n")
-	stored, _ := s.config.Get("admins", "eve")
+	stored, _ := s.env.Config.Get("admins", "eve")
 	require.True(t, auth.CheckAdmin("apple", stored))
-	for _, name := range setupDatabases {
-		exists, err := s.store.DB(name).Exists(context.Background())
+	for _, name := range []string{"_users", "_replicator"} {
+		exists, err := s.env.Store.DB(name).Exists(context.Background())
 		require.NoError(t, err)
 		require.True(t, exists, name)
 	}
@@ -32,24 +34,6 @@ func TestClusterSetup(t *testing.T) {
 	expect(t, do(s, "POST", "/_cluster_setup", `{"action":"add_node"}`), 400, `{"error":"bad_request","reason":"Cluster is not enabled."}`+"\n")
 	expect(t, do(s, "POST", "/_cluster_setup", `{}`), 400, `{"error":"bad_request","reason":"Invalid Action'"}`+"\n")
 	require.Equal(t, 403, do(s, "POST", "/_node/_local/_restart", "").Code)
-}
-
-func TestSetupStates(t *testing.T) {
-	c, err := config.Load(nil)
-	require.NoError(t, err)
-	state := func(complete bool, changes ...string) string {
-		for i := 0; i < len(changes); i += 3 {
-			_, err := c.Set(changes[i], changes[i+1], changes[i+2], false)
-			require.NoError(t, err)
-		}
-		return setupState(c, complete)
-	}
-	require.Equal(t, "cluster_disabled", state(true))
-	require.Equal(t, "cluster_enabled", state(false, "chttpd", "bind_address", "0.0.0.0"))
-	require.Equal(t, "cluster_finished", state(true))
-	require.Equal(t, "single_node_disabled", state(false, "cluster", "n", "1"))
-	require.Equal(t, "single_node_enabled", state(true))
-	require.Equal(t, "single_node_enabled", state(false, "couchdb", "single_node", "true"))
 }
 
 // TestLiveSyncSetup sends what Obsidian LiveSync's set-up script and its server check send.
@@ -78,11 +62,11 @@ func TestLiveSyncSetup(t *testing.T) {
 	}
 	w = do(s, "GET", "/", "", "Authorization", "")
 	require.Equal(t, 401, w.Code, "a valid user is required at once")
-	require.Equal(t, []string{`Basic realm="couchdb"`}, rawHeader(w, headerWWWAuth))
+	require.Equal(t, []string{`Basic realm="couchdb"`}, rawHeader(w, call.HeaderWWWAuth))
 	w = do(s, "OPTIONS", "/vault/_bulk_docs", "", "Authorization", "", "Origin", "capacitor://localhost", "Access-Control-Request-Method", "POST",
 		"Access-Control-Request-Headers", "authorization,content-type")
 	require.Equal(t, 204, w.Code)
-	require.EqualValues(t, 50000000, s.settings.Load().maxDocumentSize)
+	require.EqualValues(t, 50000000, s.env.Settings().Rules.MaxDocumentSize)
 	expect(t, do(s, "PUT", "/vault", ""), 201, "{\"ok\":true}\n")
 }
 
@@ -92,7 +76,7 @@ func TestReloadHashesAdmins(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("[admins]\nadmin = secret\n[chttpd_auth]\niterations = 10\n"), 0o600))
 	c, err := config.Load(config.Stock(), file)
 	require.NoError(t, err)
-	require.NoError(t, HashAdmins(c))
+	require.NoError(t, admin.HashAdmins(c))
 	s := newTestServerWith(t, c, "")
 	require.NoError(t, os.WriteFile(file, []byte("[admins]\nadmin = secret\nanna = clear\n[chttpd_auth]\niterations = 10\n"), 0o600))
 	expect(t, do(s, "POST", "/_node/_local/_config/_reload", "{}"), 200, "{\"ok\":true}\n")

@@ -10,7 +10,7 @@ import (
 
 func setConfig(t testing.TB, s *Server, section, key, value string) {
 	t.Helper()
-	_, err := s.config.Set(section, key, value, false)
+	_, err := s.env.Config.Set(section, key, value, false)
 	require.NoError(t, err)
 }
 

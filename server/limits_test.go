@@ -12,9 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/mango"
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv/latencykv"
@@ -38,7 +39,7 @@ func newLimitedServer(t *testing.T) *Server {
 	v, err := views.Open(views.Options{Store: store, KV: engine, JS: pool, Jobs: queue, Languages: map[string]views.Language{mango.Language: mango.Views{}}})
 	require.NoError(t, err)
 	t.Cleanup(func() { v.Close() })
-	fields, err := fieldindex.New(fieldindex.Options{Store: store, Jobs: queue, Split: mango.SplitField, Limits: engine.Limits()})
+	fields, err := allfields.New(allfields.Options{Store: store, Jobs: queue, Split: mango.SplitField, Limits: engine.Limits()})
 	require.NoError(t, err)
 	c, err := config.Load(config.Stock())
 	require.NoError(t, err)
@@ -46,8 +47,8 @@ func newLimitedServer(t *testing.T) *Server {
 	require.NoError(t, err)
 	_, err = c.Set("admins", "admin", hash, false)
 	require.NoError(t, err)
-	store.SetHooks(storage.Hooks{Validator: NewValidator(c, v, pool), Indexer: storage.Indexers(v, fields)})
-	s, err := New(Options{Store: store, Views: v, JS: pool, Fields: fields, Jobs: queue, Config: c, Log: slog.New(slog.DiscardHandler)})
+	store.SetHooks(storage.Hooks{Validator: docs.NewValidator(c, v, pool), Indexer: storage.Indexers(v, fields)})
+	s, err := New(Options{Store: store, Views: v, JS: pool, AllFields: fields, Jobs: queue, Config: c, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { // before the others
 		violations, err := storage.Check(context.Background(), engine, nil)
@@ -56,7 +57,7 @@ func newLimitedServer(t *testing.T) *Server {
 		broken, err := views.Check(context.Background(), engine, store)
 		require.NoError(t, err)
 		require.Empty(t, broken)
-		entries, err := fieldindex.Check(context.Background(), engine, store)
+		entries, err := allfields.Check(context.Background(), engine, store)
 		require.NoError(t, err)
 		require.Empty(t, entries)
 	})

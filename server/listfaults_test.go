@@ -34,6 +34,7 @@ func TestListsOutliveEveryRead(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
 	s := newTestServerOn(t, engine, store, c, "")
+	stopFollowers(s)
 	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
 	for i := range 20 {
 		require.Equal(t, http.StatusCreated, do(s, "PUT", fmt.Sprintf("/db/doc-%02d", i), fmt.Sprintf(`{"k":%d}`, i)).Code)

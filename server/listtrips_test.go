@@ -26,6 +26,7 @@ func TestRoundTripsOfLists(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
 	s := newTestServerOn(t, engine, store, c, "")
+	stopFollowers(s)
 	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
 	var docs, locals, keys, gets, diffs []string
 	for i := range 1000 {
@@ -81,12 +82,13 @@ func TestRoundTripsOfFilteredConflicts(t *testing.T) {
 	require.NoError(t, err)
 	engine := latencykv.New(memkv.New(), latencykv.Options{})
 	s := newTestServerJSOn(t, engine, c)
+	stopFollowers(s)
 	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
 	var docs []string
 	for i := range 300 {
 		pad := strings.Repeat("x", 10)
 		if i%30 == 29 {
-			pad = strings.Repeat("x", 400_000)
+			pad = strings.Repeat("x", 600_000)
 		}
 		leaves := []string{"a", "b", "c"}
 		if i%7 == 0 {

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/mango"
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -30,9 +31,9 @@ func newAutoServer(t *testing.T) (*Server, *config.Config) {
 		require.NoError(t, queue.Close())
 		require.NoError(t, store.Close())
 	})
-	s.fields, err = fieldindex.New(fieldindex.Options{Store: store, Jobs: queue, Split: mango.SplitField})
+	s.env.AllFields, err = allfields.New(allfields.Options{Store: store, Jobs: queue, Split: mango.SplitField})
 	require.NoError(t, err)
-	store.SetHooks(storage.Hooks{Validator: NewValidator(c, s.views, nil), Indexer: storage.Indexers(s.views, s.fields)})
+	store.SetHooks(storage.Hooks{Validator: docs.NewValidator(c, s.env.Views, nil), Indexer: storage.Indexers(s.env.Views, s.env.AllFields)})
 	return s, c
 }
 

@@ -11,13 +11,13 @@ import (
 func TestDatabasesOfUsers(t *testing.T) {
 	s := openServer(t, 2) // joe0 and joe1 are there before it is switched on
 	set := func(key, value string) {
-		_, err := s.config.Set("couch_peruser", key, value, false)
+		_, err := s.env.Config.Set("couch_peruser", key, value, false)
 		require.NoError(t, err)
 	}
 	const joe0, joe1 = "/userdb-6a6f6530", "/userdb-6a6f6531"
 	becomes := func(status int, target string) {
 		t.Helper()
-		require.Eventually(t, func() bool { return do(s, "GET", target, "").Code == status }, 5*time.Second, time.Millisecond, target)
+		require.Eventually(t, func() bool { return do(s, "GET", target, "").Code == status }, time.Minute, time.Millisecond, target)
 	}
 	remove := func(name string) {
 		t.Helper()
@@ -38,7 +38,7 @@ func TestDatabasesOfUsers(t *testing.T) {
 	remove("joe0")
 	require.Eventually(t, func() bool {
 		return do(s, "GET", joe0+"/_security", "").Body.String() == `{"members":{"roles":["_admin"],"names":[]},"admins":{"roles":["_admin"],"names":[]}}`+"\n"
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 
 	set("delete_dbs", "true")
 	remove("joe1")

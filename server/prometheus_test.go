@@ -42,7 +42,7 @@ func TestMetricsPort(t *testing.T) {
 		"/_node/other/_prometheus": `500 application/json {"error":"server_error","reason":"throw:{not_found,<<\"no such node: other\">>}"}`,
 	} {
 		w := httptest.NewRecorder()
-		s.serveMetrics(w, httptest.NewRequest("GET", path, nil))
+		s.admin.ServeMetrics(w, httptest.NewRequest("GET", path, nil))
 		got := fmt.Sprintf("%d %s %s", w.Code, w.Header().Get("Content-Type"), w.Body)
 		require.True(t, strings.HasPrefix(got, want), "%s: %.200s", path, got)
 	}
@@ -75,8 +75,8 @@ func TestHashCounters(t *testing.T) {
 // TestRequestCounters: requests that CouchDB counts by kind.
 func TestRequestCounters(t *testing.T) {
 	s := newViewServer(t, "?partitioned=true")
-	s.js = js.NewPool(js.Options{})
-	defer s.js.Close()
+	s.admin.JS = js.NewPool(js.Options{})
+	defer s.admin.JS.Close()
 	for _, r := range [][3]string{
 		{"POST", "/db/_bulk_docs", `{"docs":[{"_id":"p:x"}]}`}, {"POST", "/db/_bulk_get", `{"docs":[]}`}, {"GET", "/db/_partition/p/_design/d/_view/m", ""},
 		{"GET", "/db/_partition/p/_all_docs", ""}, {"GET", "/db", ""},

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/call"
 )
 
 var update = flag.Bool("update", false, "write docs/api-coverage.md")
@@ -24,7 +26,7 @@ func TestAPICoverage(t *testing.T) {
 
 // TestAllowLists: the Allow headers CouchDB sends, made from the rows.
 func TestAllowLists(t *testing.T) {
-	router := newRouter(routes)
+	router := call.NewRouter(routes(nil, nil, nil, nil))
 	for path, allow := range map[string]string{
 		"/": "GET,HEAD", "/_uuids": "GET", "/_all_dbs": "GET,HEAD", "/_dbs_info": "GET,HEAD,POST", "/db": "DELETE,GET,HEAD,POST",
 		"/db/doc": "DELETE,GET,HEAD,POST,PUT,COPY", "/db/_design/d": "DELETE,GET,HEAD,POST,PUT,COPY", "/db/_local/l": "DELETE,GET,HEAD,POST,PUT,COPY",
@@ -35,14 +37,14 @@ func TestAllowLists(t *testing.T) {
 		"/_reshard": "GET,HEAD", "/_reshard/state": "GET,HEAD,PUT", "/_reshard/jobs": "GET,HEAD,POST", "/_reshard/jobs/x": "GET,HEAD,DELETE",
 		"/_reshard/jobs/x/state": "GET,HEAD,PUT",
 	} {
-		e := router.find(splitPattern(path))
+		e := router.Find(call.SplitPattern(path))
 		require.NotNil(t, e, path)
-		require.Equal(t, allow, e.allow, path)
+		require.Equal(t, allow, e.Allow, path)
 	}
 }
 
 func TestRouterPrecedence(t *testing.T) {
-	router := newRouter(routes)
+	router := call.NewRouter(routes(nil, nil, nil, nil))
 	for path, pattern := range map[string]string{
 		"/_up": "/_up", "/_up/x/y": "/_up/{rest...}", "/_foo": "/{db}", "/db/_foo": "/{db}/{id}", "/db/_design": "/{db}/{id}",
 		"/db/_design/d/_view/v": "/{db}/_design/{name}/_view/{view}", "/db/_design/d/_other/v": "/{db}/_design/{name}/{attachment...}",
@@ -50,19 +52,20 @@ func TestRouterPrecedence(t *testing.T) {
 		"/_node/n/_config/a/b/c": "/_node/{node}/{rest...}", "/_node/n/_stats/a/b": "/_node/{node}/_stats/{path...}",
 		"/db/_partition/p/_all_docs": "/{db}/_partition/{partition}/{rest...}", "/_reshard/nosuch": "/_reshard/{rest...}",
 	} {
-		e := router.find(splitPattern(path))
+		e := router.Find(call.SplitPattern(path))
 		require.NotNil(t, e, path)
-		require.Equal(t, pattern, e.pattern, path)
+		require.Equal(t, pattern, e.Pattern, path)
 	}
 }
 
 // TestEveryRowCanBeReached: no row is hidden by another one, and methods are spelt as HTTP has them.
 func TestEveryRowCanBeReached(t *testing.T) {
-	router := newRouter(routes)
-	for i := range routes {
-		r := &routes[i]
+	all := routes(nil, nil, nil, nil)
+	router := call.NewRouter(all)
+	for i := range all {
+		r := &all[i]
 		path := make([]string, 0, 8)
-		for _, part := range splitPattern(r.Pattern) {
+		for _, part := range call.SplitPattern(r.Pattern) {
 			switch {
 			case strings.HasSuffix(part, "...}"):
 				path = append(path, "x", "y")
@@ -72,25 +75,25 @@ func TestEveryRowCanBeReached(t *testing.T) {
 				path = append(path, part)
 			}
 		}
-		e := router.find(path)
+		e := router.Find(path)
 		require.NotNil(t, e, r.Pattern)
-		require.Equal(t, r.Pattern, e.pattern)
+		require.Equal(t, r.Pattern, e.Pattern)
 		for _, m := range strings.Split(r.Methods, ",") {
 			if m != "*" {
 				require.Equal(t, strings.ToUpper(m), m)
 			}
-			require.Same(t, r, e.route(m), r.Pattern)
+			require.Same(t, r, e.Route(m), r.Pattern)
 			require.NotNil(t, r.Handle, r.Pattern)
 		}
 	}
 }
 
 func BenchmarkRouter(b *testing.B) {
-	router := newRouter(routes)
+	router := call.NewRouter(routes(nil, nil, nil, nil))
 	path := []string{"db", "document"}
 	b.ReportAllocs()
 	for b.Loop() {
-		if router.find(path) == nil {
+		if router.Find(path) == nil {
 			b.Fatal("no route")
 		}
 	}

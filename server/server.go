@@ -1,25 +1,32 @@
 package server
 
 import (
+	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"regexp"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/find"
+	"github.com/settee-db/settee/server/logging"
+	"github.com/settee-db/settee/server/replicator"
+	"github.com/settee-db/settee/server/session"
+	"github.com/settee-db/settee/server/stats"
+	"github.com/settee-db/settee/server/users"
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
@@ -27,131 +34,133 @@ import (
 	"github.com/settee-db/settee/views/js"
 )
 
-// NodeName is the name of the only node unless Options say another; clients see it in shard maps and below /_node.
-const NodeName = "couchdb@127.0.0.1"
+const (
+	// NodeName is the name of the only node unless Options say another.
+	NodeName = call.NodeName
+	// Version is the CouchDB release this server answers as.
+	Version = call.Version
+)
 
 var nodePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+@[A-Za-z0-9._:-]+$`)
 
 // Options are what a Server works with.
 type Options struct {
-	Store  *storage.Store
-	Views  *views.Views
-	Fields *fieldindex.Indexes // indexes over all fields
-	JS     *js.Pool            // runs functions of design documents, nil: none can be run
-	Config *config.Config
-	Log    *slog.Logger
-	Node   string // name of the node, NodeName if empty
-	Web    string // directory of the web interface, none if empty or missing
+	Store     *storage.Store
+	Views     *views.Views
+	AllFields *allfields.Indexes // indexes over all fields
+	JS        *js.Pool           // runs functions of design documents, nil: none can be run
+	Config    *config.Config
+	Log       *slog.Logger
+	Node      string // name of the node, NodeName if empty
+	Build     string // what was built, as `git describe` names it; GET / shows it as git_sha
+	Web       string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue
 	// Memory is how many bytes the process may take in all; bodies of requests share half of it, those of answers that clients do not
 	// take an eighth. 0: they have no bound together.
 	Memory int64
+	// Descriptors is how many files the process may have open; connections leave some of them to the store. 0: unknown.
+	Descriptors int64
 	// Metrics are what _prometheus shows besides the server's own.
 	Metrics []prometheus.Collector
 }
 
 // Server answers CouchDB's HTTP protocol over a store. Its methods are safe for concurrent use.
 type Server struct {
-	store    *storage.Store
-	jobs     *jobs.Queue
-	views    *views.Views
-	fields   *fieldindex.Indexes
-	js       *js.Pool
-	config   *config.Config
-	log      *slog.Logger
-	node     string
-	web      *os.Root // the web interface, nil without one
-	settings atomic.Pointer[settings]
-	bodies   *bodyBudget
-	routes   *node
-	handle   Handler
-	calls    sync.Pool
-	verifier *auth.Verifier
-	users    *userDirectory
-	secretMu sync.Mutex // while the cookie secret is made
-	stats    *stats
-	metrics  *prometheus.Registry
-	health   *health
-	outgoing *outgoing
+	env          *call.Env
+	users        *users.Directory
+	replications *replicator.Replications
+	admin        *admin.Handlers
+	echo         *echo.Echo
+	// connections are those of all listeners.
+	connections *connections
 	// metricsPort serves the additional port of Prometheus.
 	metricsPort *http.Server
-	dates       dateCache
-	// indexLists are the databases' Mango indexes as they were parsed.
-	indexLists   indexCache
-	reshard      reshardState
-	started      time.Time
-	echo         *echo.Echo
-	replications *replications
-	stopping     chan struct{}
-	stopOnce     sync.Once
 }
 
 // New prepares a server; Serve starts it.
 func New(o Options) (*Server, error) {
-	o.Log = slog.New(limitedLog{o.Log.Handler()})
-	stats := newStats()
-	verifier := auth.NewVerifier(stats.hashed)
-	users, err := newUserDirectory(o.Store, verifier, stats, o.Log)
+	if o.Node = cmp.Or(o.Node, NodeName); !nodePattern.MatchString(o.Node) {
+		return nil, fmt.Errorf("bad name of a node: %q", o.Node)
+	}
+	env := &call.Env{
+		Store: o.Store, Views: o.Views, AllFields: o.AllFields, Config: o.Config, Stats: stats.New(), Node: o.Node,
+		Log: slog.New(logging.Limited{Handler: o.Log.Handler()}),
+	}
+	env.Open(o.Memory)
+	verifier := auth.NewVerifier(env.Stats.Hashed)
+	directory, err := users.New(o.Store, verifier, env.Stats, env.Log)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{
-		store: o.Store, views: o.Views, fields: o.Fields, js: o.JS, jobs: o.Jobs, config: o.Config, log: o.Log, verifier: verifier, users: users, stats: stats, started: time.Now(),
-		bodies: newBodyBudget(o.Memory), outgoing: newOutgoing(o.Memory),
-		routes: newRouter(routes), handle: compose(dispatch), stopping: make(chan struct{}),
-	}
-	if s.node = o.Node; s.node == "" {
-		s.node = NodeName
-	}
-	if !nodePattern.MatchString(s.node) {
-		return nil, fmt.Errorf("bad name of a node: %q", s.node)
-	}
-	if s.web, err = openWeb(o.Web); err != nil {
-		return nil, fmt.Errorf("web interface: %w", err)
-	}
-	if s.metrics, err = newMetrics(s, o.Metrics); err != nil {
+	s := &Server{env: env, users: directory}
+	s.connections = newConnections(func() int {
+		return maxConnections(env.Settings().MaxConnections, o.Memory, o.Descriptors)
+	}, env.Log)
+	s.replications = replicator.New(env, o.Jobs, s.port)
+	s.admin, err = admin.New(admin.Options{
+		Env: env, Jobs: o.Jobs, JS: o.JS, Verifier: verifier, Replications: s.replications.Tasks, Build: o.Build, Web: o.Web,
+		Metrics: append([]prometheus.Collector{s.connections}, o.Metrics...),
+	})
+	if err != nil {
 		return nil, err
 	}
-	s.health = &health{store: o.Store, log: o.Log}
 	s.metricsPort = s.newMetricsServer()
-	s.calls.New = func() any { return new(Call) }
-	s.settings.Store(readSettings(o.Config, nil))
-	s.replications = newReplications(s)
-	o.Config.Subscribe(func() {
-		s.settings.Store(readSettings(o.Config, s.settings.Load()))
-		users.configChanged()
-		s.replications.configChanged()
+	env.Docs = docs.New(docs.Options{
+		Store: o.Store, Designs: o.Views, JS: o.JS, Log: env.Log, Verifier: verifier,
+		Rules: func() *docs.Rules { return &env.Settings().Rules }, Replicator: s.replications.Settings,
+		UsersChanged: directory.Forget, Read: env.Stats.Read, Written: env.Stats.Written,
 	})
-	users.running.Go(func() { users.watch(func() *authSettings { return s.settings.Load().auth }) })
+	logins := session.New(verifier, directory)
+	env.Identify = logins.Identify()
+	env.Route(routes(s.admin, logins, s.replications, new(find.Handlers)), s.connections.enterStream)
+	o.Config.Subscribe(func() {
+		env.ReadSettings()
+		directory.ConfigChanged()
+		s.replications.ConfigChanged()
+	})
+	directory.Start(func() *auth.Settings { return env.Settings().Auth })
 	s.echo = s.newEcho()
-	return s, s.replications.start()
+	return s, s.replications.Start()
+}
+
+// port is what the server listens on, "" before it does.
+func (s *Server) port() string {
+	if l := s.echo.Listener; l != nil {
+		if _, port, err := net.SplitHostPort(l.Addr().String()); err == nil {
+			return port
+		}
+	}
+	return ""
 }
 
 func (s *Server) newEcho() *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
-	// Paths follow CouchDB's rules, which echo's router does not know: the table in routes.go is asked before it.
-	e.Pre(func(echo.HandlerFunc) echo.HandlerFunc { return s.serve })
-	e.HTTPErrorHandler = func(err error, c echo.Context) { s.log.Error("unanswered", "error", err) }
+	// Paths follow CouchDB's rules, which echo's router does not know: the route table is asked before it.
+	e.Pre(func(echo.HandlerFunc) echo.HandlerFunc { return s.env.Serve })
+	e.HTTPErrorHandler = func(err error, c echo.Context) { s.env.Log.Error("unanswered", "error", err) }
 	wire.Configure(e.Server)
 	for _, server := range []*http.Server{e.Server, e.TLSServer} {
+		s.connections.follow(server)
 		server.ReadHeaderTimeout = time.Minute
+		server.MaxHeaderBytes = call.MaxHead
 		server.IdleTimeout = 10 * time.Minute
 		server.DisableGeneralOptionsHandler = true
+		server.ErrorLog = log.New(logging.ConnectionLog{Log: s.env.Log}, "", 0)
 	}
 	return e
 }
 
 // Stopping is closed when the server is about to stop: feeds end their answers then.
-func (s *Server) Stopping() <-chan struct{} { return s.stopping }
+func (s *Server) Stopping() <-chan struct{} { return s.env.Stopping() }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 
 // Serve answers connections of l until Shutdown.
 func (s *Server) Serve(l net.Listener) error {
-	s.echo.Listener = wire.Listen(l)
+	s.echo.Listener = wire.Listen(s.connections.listen(l, fullAnswer))
 	if err := s.echo.Server.Serve(s.echo.Listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -160,40 +169,9 @@ func (s *Server) Serve(l net.Listener) error {
 
 // Shutdown ends feeds at once, lets other requests finish until ctx ends, and stops listening.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.stopOnce.Do(func() { close(s.stopping) })
-	s.replications.close()
+	s.env.Stop()
+	s.replications.Close()
 	err := errors.Join(s.echo.Shutdown(ctx), s.metricsPort.Shutdown(ctx))
-	s.users.close()
+	s.users.Close()
 	return err
-}
-
-// serve runs one request through the chain.
-func (s *Server) serve(ec echo.Context) error {
-	c := s.calls.Get().(*Call)
-	r := ec.Request()
-	conn := wire.FromContext(r.Context())
-	conn.Begin()
-	*c = Call{
-		srv: s, set: s.settings.Load(), echo: ec, r: r, w: ec.Response(), conn: conn,
-		body: newRequestBody(r, s.bodies),
-	}
-	body := c.body
-	defer body.share.release() // also where the answer is broken off by a panic
-	err := s.handle(c)
-	c.finish()
-	if c.json != nil {
-		c.json.Release()
-	}
-	*c = Call{} // the pool keeps no request alive
-	s.calls.Put(c)
-	return err
-}
-
-// uuid is the identity of the server: the configured one, else the store's.
-func (s *Server) uuid() string {
-	if id, ok := s.config.Get("couchdb", "uuid"); ok {
-		return id
-	}
-	id := s.store.UUID()
-	return hex.EncodeToString(id[:])
 }

@@ -13,7 +13,9 @@ import (
 
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -44,14 +46,28 @@ func newTestServerOn(t testing.TB, engine kv.Store, store *storage.Store, c *con
 	v, err := views.Open(views.Options{Store: store, KV: engine, Languages: map[string]views.Language{"member": memberLanguage{}, mango.Language: mango.Views{}}})
 	require.NoError(t, err)
 	t.Cleanup(func() { v.Close() })
-	store.SetHooks(storage.Hooks{Validator: NewValidator(c, v, nil), Indexer: v})
+	return startTestServer(t, Options{Store: store, Views: v, Config: c, Web: web})
+}
+
+// startTestServer starts a server with the admin admin:secret over a store whose hooks are set here.
+func startTestServer(t testing.TB, o Options) *Server {
+	t.Helper()
+	o.Store.SetHooks(storage.Hooks{Validator: docs.NewValidator(o.Config, o.Views, o.JS), Indexer: o.Views})
+	o.Log = slog.New(slog.DiscardHandler)
 	hash, err := auth.HashAdmin("secret", auth.Hashing{Scheme: auth.SchemePBKDF2, PRF: "sha256", Iterations: 10})
 	require.NoError(t, err)
-	_, err = c.Set("admins", "admin", hash, false)
+	_, err = o.Config.Set("admins", "admin", hash, false)
 	require.NoError(t, err)
-	s, err := New(Options{Store: store, Views: v, Config: c, Log: slog.New(slog.DiscardHandler), Web: web})
+	s, err := New(o)
 	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Shutdown(context.Background()) })
 	return s
+}
+
+// stopFollowers ends what reads beside the requests: tests that count reads, or let some fail, mean those of requests.
+func stopFollowers(s *Server) {
+	s.replications.Close()
+	s.users.Close()
 }
 
 // do runs one request of the admin.
@@ -150,13 +166,6 @@ func TestSettingsTakeEffectAtOnce(t *testing.T) {
 	expect(t, do(s, "POST", "/_dbs_info", `{"keys":[]}`), 413, "{\"error\":\"too_large\",\"reason\":\"the request entity is too large\"}\n")
 }
 
-func TestRequestID(t *testing.T) {
-	require.Equal(t, "a-Z_9", requestID("a-Z_9"))
-	for _, bad := range []string{"", "a b", "é", strings.Repeat("x", 37)} {
-		require.Regexp(t, "^[0-9a-f]{10}$", requestID(bad))
-	}
-}
-
 func TestStatisticsMove(t *testing.T) {
 	s := newTestServer(t)
 	expect(t, do(s, "GET", "/_node/_local/_stats/couchdb/httpd_request_methods/PUT/value", ""), 200, "0\n")
@@ -170,7 +179,7 @@ func TestStatisticsMove(t *testing.T) {
 // TestPanicsAreAnswered: a bug costs one request, not the server.
 func TestPanicsAreAnswered(t *testing.T) {
 	s := newTestServer(t)
-	s.handle = compose(func(*Call) error { panic("bug") })
+	s.env.Route([]call.Route{{Methods: "GET", Pattern: "/", Handle: func(*call.Call) error { panic("bug") }}}, s.connections.enterStream)
 	w := do(s, "GET", "/", "")
 	require.Equal(t, 500, w.Code)
 	require.Contains(t, w.Body.String(), `"error":"unknown_error"`)

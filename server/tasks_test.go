@@ -20,7 +20,7 @@ func TestActiveTasks(t *testing.T) {
 	q, err := jobs.Open(t.Context(), jobs.Options{KV: kv, Prefix: storage.JobsPrefix(), Exclusive: true, Owner: "n@h"})
 	require.NoError(t, err)
 	defer q.Close()
-	s.jobs = q
+	s.admin.Jobs = q
 	told := make(chan struct{})
 	run := func(ctx context.Context, r *jobs.Run) ([]byte, error) {
 		if r.ID == "a" {
@@ -41,11 +41,4 @@ func TestActiveTasks(t *testing.T) {
 		`"progress":50,"started_on":\d+,"total_changes":2,"type":"indexer","updated_on":\d+}\]\n$`
 	require.Eventually(t, func() bool { return len(do(s, "GET", "/_active_tasks", "").Body.String()) > 10 }, 5e9, 1e7)
 	require.Regexp(t, pattern, do(s, "GET", "/_active_tasks", "").Body.String())
-}
-
-func TestCompactionTask(t *testing.T) {
-	s := newTestServer(t)
-	task := s.compactionTask(storage.Compaction{Database: "db", Done: 3, Total: 4})
-	require.Regexp(t, `^{"node":"couchdb@127.0.0.1","pid":"<0\.\d+\.0>","process_status":"waiting","changes_done":3,"database":"db",`+
-		`"phase":"document_copy","progress":75,"started_on":-?\d+,"total_changes":4,"type":"database_compaction","updated_on":-?\d+}$`, string(task.append(nil)))
 }

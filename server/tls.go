@@ -94,7 +94,7 @@ func fileVersion(path string) string {
 
 // ServeTLS answers connections of l over TLS, with HTTP/2 where the client has it, until Shutdown.
 func (s *Server) ServeTLS(l net.Listener, t *tls.Config) error {
-	s.echo.TLSListener = tls.NewListener(l, t)
+	s.echo.TLSListener = tls.NewListener(s.connections.listen(l, ""), t)
 	if err := s.echo.TLSServer.Serve(s.echo.TLSListener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

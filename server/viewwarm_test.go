@@ -11,7 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -19,11 +21,11 @@ import (
 )
 
 // newWarmer starts a Warmer with a queue on a server's engine.
-func newWarmer(t *testing.T, s *Server, engine kv.Store) (*Warmer, *jobs.Queue) {
+func newWarmer(t *testing.T, s *Server, engine kv.Store) (*warm.Warmer, *jobs.Queue) {
 	t.Helper()
 	queue, err := jobs.Open(t.Context(), jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	w := NewWarmer(WarmerOptions{Store: s.store, Views: s.views, Jobs: queue, Config: s.config, Log: s.log, Pause: time.Millisecond})
+	w := warm.New(warm.Options{Store: s.env.Store, Views: s.env.Views, Jobs: queue, Config: s.env.Config, Log: s.env.Log, Pause: time.Millisecond})
 	require.NoError(t, w.Start())
 	t.Cleanup(func() {
 		require.NoError(t, queue.Close())
@@ -38,14 +40,14 @@ func TestWarmerFollowsWrites(t *testing.T) {
 	w, _ := newWarmer(t, s, queueStore)
 	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db/_design/cold", `{"language":"member","autoupdate":false,"views":{"m":{"map":"x"}}}`).Code)
 	pending := func(ddoc string) int64 {
-		info, err := s.views.Info(context.Background(), s.store.DB("db"), "_design/"+ddoc)
+		info, err := s.env.Views.Info(context.Background(), s.env.Store.DB("db"), "_design/"+ddoc)
 		require.NoError(t, err)
 		return info.UpdatesPending
 	}
 	require.NotZero(t, pending("d"))
 	w.Changed("db")
 	w.Changed("none")
-	require.Eventually(t, func() bool { return pending("d") == 0 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return pending("d") == 0 }, time.Minute, 5*time.Millisecond)
 	require.NotZero(t, pending("cold"))
 }
 
@@ -67,19 +69,19 @@ func TestDesignJobs(t *testing.T) {
 	}
 	changed()
 	require.Eventually(t, func() bool {
-		info, err := s.views.Info(t.Context(), store.DB("db"), "_design/d")
+		info, err := s.env.Views.Info(t.Context(), store.DB("db"), "_design/d")
 		require.NoError(t, err)
 		return info.UpdatesPending == 0
-	}, 10*time.Second, 5*time.Millisecond)
-	job, err := queue.Get(t.Context(), cleanupJob, "db")
+	}, time.Minute, 5*time.Millisecond)
+	job, err := queue.Get(t.Context(), warm.CleanupJob, "db")
 	require.NoError(t, err)
 	require.Equal(t, jobs.Pending, job.State)
-	require.Greater(t, time.Until(job.Due), cleanupPause-time.Minute)
+	require.Greater(t, time.Until(job.Due), warm.CleanupPause-time.Minute)
 
 	require.Equal(t, 201, do(s, "PUT", "/db/_design/d", `{"language":"member","views":{},"_rev":`+revOf(s, "/db/_design/d")+`}`).Code)
 	before := countKeys(t, engine)
-	require.NoError(t, queue.Remove(t.Context(), cleanupJob, "db"))
-	ticket, err := queue.Add(t.Context(), jobs.Spec{Type: cleanupJob, ID: "db"})
+	require.NoError(t, queue.Remove(t.Context(), warm.CleanupJob, "db"))
+	ticket, err := queue.Add(t.Context(), jobs.Spec{Type: warm.CleanupJob, ID: "db"})
 	require.NoError(t, err)
 	_, err = queue.Wait(t.Context(), ticket)
 	require.ErrorIs(t, err, jobs.ErrNotFound)
@@ -90,7 +92,7 @@ func TestDesignJobs(t *testing.T) {
 		require.NoError(t, err)
 	}
 	changed()
-	for _, name := range []string{indexJob, cleanupJob} {
+	for _, name := range []string{warm.IndexJob, warm.CleanupJob} {
 		_, err := queue.Get(t.Context(), name, "db")
 		require.ErrorIs(t, err, jobs.ErrNotFound, name)
 	}
@@ -102,7 +104,7 @@ func revOf(s *Server, path string) string { return etagOf(do(s, "HEAD", path, ""
 // etagOf is the entity tag of an answer, whose header has CouchDB's spelling.
 func etagOf(w *httptest.ResponseRecorder) string {
 	for name, values := range w.Header() {
-		if strings.EqualFold(name, headerETag) {
+		if strings.EqualFold(name, call.HeaderETag) {
 			return values[0]
 		}
 	}

@@ -2,10 +2,11 @@ package storage
 
 import (
 	"context"
-	"slices"
+	"iter"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // AllDocs lists the documents whose winner is not deleted: it calls header once, then row for each row, in order of the ids'
@@ -53,15 +54,15 @@ func (d *dbRead) listHeader(o *RangeOptions) (h ListHeader, err error) {
 	}
 	h.Total = counts[0]
 	if o.Namespace == NamespaceDesign {
-		first, err := before(kv.AppendString(prefix[:len(prefix):len(prefix)], compat.DesignPrefix))
+		first, err := before(tuple.AppendString(prefix[:len(prefix):len(prefix)], compat.DesignPrefix))
 		if err != nil {
 			return h, err
 		}
-		behind, err := before(kv.AppendString(prefix[:len(prefix):len(prefix)], designEnd))
+		throughDesigns, err := before(tuple.AppendString(prefix[:len(prefix):len(prefix)], designEnd))
 		if err != nil {
 			return h, err
 		}
-		h.Total = behind - first
+		h.Total = throughDesigns - first
 	}
 	if o.Start.Set { // the offset counts the rows of the whole database, whatever the namespace
 		begin, end := o.keys(prefix)
@@ -93,7 +94,7 @@ func (d *dbRead) listIDs(o *RangeOptions, row func(*ListRow) error) error {
 	defer it.Close()
 	var r ListRow
 	for o.Limit != 0 && it.Next() {
-		id, _, err := kv.ReadString(it.Key()[len(prefix):])
+		id, _, err := tuple.ReadString(it.Key()[len(prefix):])
 		if err != nil {
 			return corrupt("list of ids", err)
 		}
@@ -138,7 +139,7 @@ func (d *dbRead) listDocs(o *RangeOptions, row func(*ListRow) error) error {
 	return nil
 }
 
-// giveRow skips a row or gives it, and moves the range behind it: only then, so that a list that failed at a row goes on with it in
+// giveRow skips a row or gives it, and moves the range past it: only then, so that a list that failed at a row goes on with it in
 // another snapshot.
 func (d *dbRead) giveRow(o *RangeOptions, r *ListRow, row func(*ListRow) error) error {
 	if o.Skip == 0 {
@@ -151,11 +152,14 @@ func (d *dbRead) giveRow(o *RangeOptions, r *ListRow, row func(*ListRow) error) 
 	return nil
 }
 
-// DocsByID lists the documents with the given ids, in that order (backwards with Descending), double ones too. Unknown ones have
-// a row with Found false, deleted ones the tombstone's revision; local documents are found as well. Ids outside o.Namespace
-// have no row. Skip and Limit cut the list; Start and End are ignored. The header's Offset is 0.
-func (db *DB) DocsByID(ctx context.Context, ids []string, o RangeOptions, header func(ListHeader) error, row func(*ListRow) error) error {
-	l := idList{o: o, ids: o.chosen(ids), row: row}
+// DocsByID lists the documents with the given ids, in that order, double ones too. Ids are taken as they are needed, so that a million of
+// them need no memory here. Unknown ones have a row with Found false, deleted ones the tombstone's revision; local documents are found as
+// well. Of o only IncludeDocs, Conflicts and what the header is about count. The header's Offset is 0.
+func (db *DB) DocsByID(ctx context.Context, ids iter.Seq[string], o RangeOptions, header func(ListHeader) error,
+	row func(*ListRow) error) error {
+	next, stop := iter.Pull(ids)
+	defer stop()
+	l := idList{o: o, next: next, row: row}
 	started := false
 	return db.viewOn(ctx, func(d *dbRead) error {
 		if !started {
@@ -172,44 +176,32 @@ func (db *DB) DocsByID(ctx context.Context, ids []string, o RangeOptions, header
 	})
 }
 
-// chosen applies namespace, direction, skip and limit to a list of ids.
-func (o *RangeOptions) chosen(ids []string) []string {
-	if o.Namespace == NamespaceDesign {
-		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !compat.IsDesignID(id) })
-	}
-	if o.Descending {
-		ids = slices.Clone(ids)
-		slices.Reverse(ids)
-	}
-	ids = ids[min(int64(len(ids)), o.Skip):]
-	if o.Limit >= 0 {
-		ids = ids[:min(int64(len(ids)), o.Limit)]
-	}
-	return ids
-}
-
 // idList is a list of documents by their ids, in the order of those.
 type idList struct {
 	o     RangeOptions
-	ids   []string // those without a row yet
+	next  func() (string, bool)
+	ids   []string // those that were taken and have no row yet
 	row   func(*ListRow) error
 	ahead readAhead
+	room  bodyRoom
 }
 
 // give gives the rows that are left, by windows.
 func (l *idList) give(d *dbRead) error {
 	l.ahead.begin()
-	for len(l.ids) > 0 {
+	for {
+		if l.ids = takeAhead(l.ids, l.next, l.ahead.rows); len(l.ids) == 0 {
+			return nil
+		}
 		size, err := l.giveSome(d, l.ids[:min(len(l.ids), l.ahead.rows)])
 		if err != nil {
 			return err
 		}
 		l.ahead.took(size)
 	}
-	return nil
 }
 
-// giveSome gives the rows of a window and tells the bytes of its documents.
+// giveSome gives the rows of a window, or the first of them, and tells the bytes of its documents.
 func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 	keys := make([][]byte, len(ids))
 	for i, id := range ids {
@@ -230,7 +222,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 		switch {
 		case compat.IsLocalID(id):
 			if values[i] != nil {
-				err = d.localRow(&rows[i], values[i], l.o.IncludeDocs)
+				err = d.localRow(&rows[i], values[i], false)
 			}
 		case values[i] == nil: // unknown or deleted
 			trees[i] = id
@@ -247,11 +239,12 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 			return 0, err
 		}
 	}
-	leaves, err := d.leavesEach(trees)
+	leaves, err := d.leavesEach(trees, true)
 	if err != nil {
 		return 0, err
 	}
-	err = d.readEntries(keys, true, func(i int, e *entry, found bool) error {
+	l.ahead.reached(len(leaves), len(ids))
+	err = d.readEntries(&l.room, keys[:len(leaves)], true, func(i int, e *entry, found bool) error {
 		r := &rows[i]
 		switch {
 		case found:
@@ -260,6 +253,11 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 			r.Doc.addConflicts(leaves[i], true, false)
 		case keys[i] != nil:
 			return corrupt("winner without its entry", nil)
+		case r.Found && l.o.IncludeDocs: // a local one
+			if err := d.localRow(r, values[i], true); err != nil {
+				return err
+			}
+			size += len(r.Doc.Body)
 		case !r.Found && len(leaves[i]) > 0:
 			r.Found, r.Deleted, r.Rev = true, true, leaves[i][len(leaves[i])-1].Rev
 		}

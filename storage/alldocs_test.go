@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // list gives header and rows of a list as text.
@@ -63,8 +64,7 @@ func TestAllDocs(t *testing.T) {
 		docs.Descending, docs.Start, docs.Conflicts = true, Bound{}, false
 		want(t, "documents descending", strings.Split(list(t, db, docs), " _design")[0], `0/6 d{"id":"d"} b{"rev":"2-x,y"} a`+"\x00"+`{"id":"a"} a{"id":"a"}`)
 		want(t, "by id", byID(t, db, []string{"d", "c", "zz", "d", "_local/u"}, RangeOptions{Limit: -1, IncludeDocs: true}), `0/6 d{"id":"d"} -c ?zz d{"id":"d"} ?_local/u`)
-		want(t, "by id, cut", byID(t, db, []string{"d", "c", "b", "a"}, RangeOptions{Limit: 2, Skip: 1, Descending: true}), "0/6 b -c")
-		want(t, "design by id", byID(t, db, []string{"d", "_design/x", "_design/n"}, RangeOptions{Limit: -1, Namespace: NamespaceDesign}), "0/2 _design/x ?_design/n")
+		want(t, "design by id", byID(t, db, []string{"_design/x", "_design/n"}, RangeOptions{Namespace: NamespaceDesign}), "0/2 _design/x ?_design/n")
 	})
 }
 
@@ -78,7 +78,7 @@ func hexRev(t *testing.T, db *DB, id string) string {
 func byID(t *testing.T, db *DB, ids []string, o RangeOptions) string {
 	t.Helper()
 	var out strings.Builder
-	must(t, db.DocsByID(t.Context(), ids, o, func(h ListHeader) error {
+	must(t, db.DocsByID(t.Context(), slices.Values(ids), o, func(h ListHeader) error {
 		fmt.Fprintf(&out, "%d/%d", h.Offset, h.Total)
 		return nil
 	}, func(r *ListRow) error {
@@ -154,7 +154,7 @@ func TestListOutlivesSnapshots(t *testing.T) {
 	}}
 	limits := kv.FDBLimits
 	limits.ReadTime = 2
-	store := faultkv.New(kv.WithLimits(memkv.New(), limits, func() time.Time { return time.Time{} }), plan)
+	store := faultkv.New(wrapkv.WithLimits(memkv.New(), limits, func() time.Time { return time.Time{} }), plan)
 	s := openStore(t, store)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 const (
@@ -57,18 +57,9 @@ func (db *DB) collectAttachments(ctx context.Context) (total int, err error) {
 			return total, err
 		}
 		removed := 0
-		err = db.update(ctx, func(t *dbTx) error {
-			removed = 0
-			for _, ref := range refs {
-				ok, err := t.dropPending(ref, &now)
-				if err != nil {
-					return err
-				}
-				if ok {
-					removed++
-				}
-			}
-			return nil
+		err = fromReserve(ctx, func(ctx context.Context) error {
+			removed, err = db.removeUploads(ctx, refs, now)
+			return err
 		})
 		if err != nil {
 			return total, err
@@ -77,7 +68,25 @@ func (db *DB) collectAttachments(ctx context.Context) (total int, err error) {
 	}
 }
 
-// expiredUploads lists some uploads whose lease has ended, behind the cursor, which it moves.
+// removeUploads removes those of the uploads whose lease has ended still.
+func (db *DB) removeUploads(ctx context.Context, refs []string, now time.Time) (removed int, err error) {
+	err = db.update(ctx, func(t *dbTx) error {
+		removed = 0
+		for _, ref := range refs {
+			ok, err := t.dropPending(ref, &now)
+			if err != nil {
+				return err
+			}
+			if ok {
+				removed++
+			}
+		}
+		return nil
+	})
+	return removed, err
+}
+
+// expiredUploads lists some uploads whose lease has ended, after the cursor, which it moves.
 func (db *DB) expiredUploads(ctx context.Context, now time.Time, cursor *[]byte) (refs []string, err error) {
 	err = db.viewOn(ctx, func(d *dbRead) error {
 		err := walk(d, d.keys.sub(nil, TagAttPending), cursor, func(suffix, lease []byte) error {
@@ -87,7 +96,7 @@ func (db *DB) expiredUploads(ctx context.Context, now time.Time, cursor *[]byte)
 			if !expired(lease, now) {
 				return nil
 			}
-			ref, _, err := kv.ReadBytes(suffix)
+			ref, _, err := tuple.ReadBytes(suffix)
 			if err != nil {
 				return corrupt("pending attachment", err)
 			}
@@ -107,7 +116,7 @@ func expired(lease []byte, now time.Time) bool {
 	return n <= 0 || now.UnixMicro() > until
 }
 
-// dropPending removes an upload that is still pending, with now only if its lease has ended; ok tells whether it did.
+// dropPending removes an upload that is still pending, with now only if its lease has ended; ok reports whether it did.
 func (t *dbTx) dropPending(ref string, now *time.Time) (ok bool, err error) {
 	key := t.keys.attachment(nil, TagAttPending, ref)
 	value, err := t.tx.Get(key)

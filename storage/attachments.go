@@ -12,7 +12,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/zgzip"
-	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // Attachments. Their bytes are a blob: under an id of their own, which entries of TagDocs and TagHistory refer to. Bodies that are too
@@ -109,7 +109,7 @@ func (u *Uploads) Discard(ctx context.Context) error {
 
 // uploadSink takes the bytes of one attachment as they are stored.
 type uploadSink struct {
-	ctx     context.Context
+	ctx     context.Context // of the upload, for Write, which gets none
 	uploads *Uploads
 	digest  hash.Hash
 	buf     []byte
@@ -287,6 +287,6 @@ func (t *dbTx) putAttachmentChunks(ref string, first int64, data []byte) {
 	for n := first; len(data) > 0; n++ {
 		part := data[:min(len(data), maxEntry)]
 		data = data[len(part):]
-		t.tx.Set(kv.AppendInt(prefix[:len(prefix):len(prefix)], n), part)
+		t.tx.Set(tuple.AppendInt(prefix[:len(prefix):len(prefix)], n), part)
 	}
 }

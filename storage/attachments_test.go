@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/md5"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -14,17 +15,16 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // noise is incompressible data.
 func noise(size int) []byte {
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], uint64(size))
 	b := make([]byte, size)
-	rng := rand.New(rand.NewPCG(7, uint64(size)))
-	for i := range b {
-		b[i] = byte(rng.Uint32())
-	}
+	_, _ = rand.NewChaCha8(seed).Read(b) // never fails
 	return b
 }
 
@@ -316,7 +316,7 @@ func TestUploadAndDeletedDatabase(t *testing.T) {
 // TestUploadCosts: a small attachment takes no transaction, a large one takes one for each batch.
 func TestUploadCosts(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
-	counting := kv.NewCounting(db.store.kv)
+	counting := wrapkv.NewCounting(db.store.kv)
 	db.store.kv = counting
 	for size, commits := range map[int]int64{1000: 0, uploadMemory: 0, uploadMemory + 1: 1, uploadBatch: 1, 2*uploadBatch + 1: 3} {
 		counting.Reset()

@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/zgzip"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // AttachmentRange selects what ReadAttachment writes. The zero value with To -1 is all of it as stored.
@@ -35,10 +36,10 @@ func (db *DB) copyAttachment(ctx context.Context, ref string, from, to int64, w 
 		prefix := d.keys.attachment(nil, TagAtt, ref)
 		_, end := children(prefix)
 		n := from / maxEntry
-		it := d.r.Range(kv.AppendInt(prefix[:len(prefix):len(prefix)], n), end, kv.RangeOptions{})
+		it := d.r.Range(tuple.AppendInt(prefix[:len(prefix):len(prefix)], n), end, kv.RangeOptions{})
 		defer it.Close()
 		for ; from < to && it.Next(); n++ {
-			number, _, err := kv.ReadInt(it.Key()[len(prefix):])
+			number, _, err := tuple.ReadInt(it.Key()[len(prefix):])
 			if err != nil {
 				return corrupt("attachment chunk", err)
 			}

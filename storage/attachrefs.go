@@ -111,7 +111,11 @@ func (t *dbTx) finishAttachments() error {
 			continue
 		}
 		t.tx.Clear(keys[i])
-		t.setPending(ref, releasedLease)
+		if t.short {
+			t.dropChunks(ref)
+		} else {
+			t.setPending(ref, releasedLease)
+		}
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 // background is what a Store does beside the calls of its methods: wake-ups, _db_updates, compaction, collection of
 // attachments. All of it stops with the Store.
 type background struct {
-	ctx    context.Context
+	ctx    context.Context // the Store's life
 	cancel context.CancelFunc
 	manual bool // no periodic tasks
 

@@ -23,7 +23,7 @@ type batch struct {
 	done    int             // groups that were dealt with
 	lacking []int           // of those, the ones that lack answers: nothing was written of them
 	full    map[string]bool // partitions at their limit, by name; false: looked up and not full
-	edits   [editWindow]docEdit
+	edits   []docEdit       // of a window, used again for the next one
 }
 
 // store edits the documents of groups, the first of them if the transaction grows large.
@@ -44,7 +44,7 @@ func (b *batch) store(groups []editGroup) error {
 	return nil
 }
 
-// large tells whether the transaction has taken half of what the store allows: the other half is for what one more document brings.
+// large reports whether the transaction has taken half of what the store allows: the other half is for what one more document brings.
 func (b *batch) large() bool {
 	limit := b.db.store.limits.TransactionSize
 	return limit > 0 && b.t.tx.Size() > limit/2
@@ -164,6 +164,9 @@ func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(b.edits) < len(groups) {
+		b.edits = make([]docEdit, len(groups))
+	}
 	var wanted []*leafRecord
 	var owners []*docEdit
 	budget := int64(maxWindowBytes)
@@ -265,7 +268,7 @@ func (b *batch) loadEntries(leaves []*leafRecord, owners []*docEdit) error {
 	return b.t.complete(b.index != nil || b.mode.validates(), entries...)
 }
 
-// partitionFull tells whether the document's partition has reached couchdb/max_partition_size. The size is read without a
+// partitionFull reports whether the document's partition has reached couchdb/max_partition_size. The size is read without a
 // conflict: CouchDB, too, lets the writes through that cross the limit.
 func (b *batch) partitionFull(id string) (bool, error) {
 	limit := b.db.store.hooks.MaxPartitionSize

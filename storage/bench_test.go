@@ -13,7 +13,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
 
-func benchDB(b *testing.B) *DB {
+func benchDB(b testing.TB) *DB {
 	store, err := pebblekv.Open(b.TempDir(), pebblekv.Options{})
 	must(b, err)
 	s, err := Open(context.Background(), Options{KV: store, Manual: true})
@@ -171,4 +171,27 @@ func scan(b *testing.B, db *DB, rows int, o RangeOptions) {
 		want(b, "rows", n, rows)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows), "ns/row")
+}
+
+// BenchmarkLargeBodies lists and reads documents of 80 KB.
+func BenchmarkLargeBodies(b *testing.B) {
+	const rows, size = 200, 80_000
+	db := benchDB(b)
+	for i := range rows {
+		store(b, db, UpdateOptions{}, sized(fmt.Sprintf("%03d", i), compat.Rev{}, size, "a"))
+	}
+	b.Run("list", func(b *testing.B) {
+		b.SetBytes(rows * size)
+		b.ReportAllocs()
+		for b.Loop() {
+			must(b, db.AllDocs(context.Background(), RangeOptions{Limit: -1, IncludeDocs: true}, func(ListHeader) error { return nil }, func(*ListRow) error { return nil }))
+		}
+	})
+	b.Run("get", func(b *testing.B) {
+		b.SetBytes(size)
+		b.ReportAllocs()
+		for b.Loop() {
+			open(b, db, "100", OpenOptions{})
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 const (
@@ -76,25 +77,76 @@ func (d *dbRead) completed(bodies bool, e entry) (entry, error) {
 // complete reads what entries have apart, all of it together: the lists of attachments and, if they are wanted, the bodies. An error
 // leaves an entry with what was in its value.
 func (d *dbRead) complete(bodies bool, entries ...*entry) error {
+	return d.completeIn(nil, 0, bodies, entries...)
+}
+
+// completeIn is complete for bodies that nobody needs any more when it is called with the same room again: they are in its memory.
+// beside is how many bytes the reader has in memory besides.
+func (d *dbRead) completeIn(room *bodyRoom, beside int, bodies bool, entries ...*entry) error {
 	var reads []blobRead
+	size := 0
 	for _, e := range entries {
 		if e.atts == nil && !e.attsApart.isZero() {
 			reads = append(reads, blobRead{b: &e.attsApart, atts: &e.atts})
 		}
 		if bodies && e.body == nil && !e.bodyApart.isZero() {
 			reads = append(reads, blobRead{b: &e.bodyApart, body: &e.body})
+			size += e.bodyApart.length
+		}
+	}
+	held := room.begin(size)
+	if d.memory != nil && size+beside > 0 {
+		if err := d.memory.Hold(d.ctx, held+beside); err != nil {
+			return err
 		}
 	}
 	for i := range reads {
 		reads[i].start(d)
 	}
+	room.fill(size)
 	var failure error
 	for i := range reads {
-		if err := reads[i].finish(failure != nil); failure == nil {
+		if err := reads[i].finish(room, failure != nil); failure == nil {
 			failure = err
 		}
 	}
 	return failure
+}
+
+// bodyRoom is memory for the bodies that a list reads together, used again for the next ones; nil: each body has its own.
+type bodyRoom struct{ all, free []byte }
+
+// begin ends the use of the bodies before, and tells how much memory the next ones take. What is too small for them is gone while they wait
+// for theirs, and what is much too large.
+func (r *bodyRoom) begin(size int) int {
+	if r == nil {
+		return size
+	}
+	if n := cap(r.all); n < size || n > largeAhead && size <= largeAhead {
+		*r = bodyRoom{}
+	}
+	return max(size, cap(r.all))
+}
+
+// fill makes room for that many bytes of bodies, where those before were.
+func (r *bodyRoom) fill(size int) {
+	if r == nil {
+		return
+	}
+	if cap(r.all) < size {
+		r.all = make([]byte, 0, size)
+	}
+	r.free = r.all[:0]
+}
+
+// take gives memory for one body.
+func (r *bodyRoom) take(size int) []byte {
+	if r == nil || cap(r.free) < size {
+		return make([]byte, 0, size)
+	}
+	b := r.free[:0:size]
+	r.free = r.free[size:size:cap(r.free)]
+	return b
 }
 
 // blobRead is a running read of a blob. Each chunk is a range of its own, so that all of them come in one round trip.
@@ -110,16 +162,19 @@ func (r *blobRead) start(d *dbRead) {
 	prefix := len(key)
 	reader := d.r.Snapshot() // nobody changes a blob: the entry is what conflicts
 	for n := range int64((r.b.length + maxEntry - 1) / maxEntry) {
-		key = kv.AppendInt(key[:prefix], n)
+		key = tuple.AppendInt(key[:prefix], n)
 		r.chunks = append(r.chunks, reader.Range(key, append(key, 0), kv.RangeOptions{Limit: 1}))
 	}
 }
 
 // finish ends the read; it only closes it if another one has failed.
-func (r *blobRead) finish(failed bool) (err error) {
+func (r *blobRead) finish(room *bodyRoom, failed bool) (err error) {
+	if r.body == nil {
+		room = nil
+	}
 	var joined []byte
 	if !failed {
-		joined = make([]byte, 0, r.b.length)
+		joined = room.take(r.b.length)
 	}
 	for _, it := range r.chunks {
 		if !failed && err == nil && it.Next() {
@@ -151,7 +206,7 @@ func (t *dbTx) putChunks(key, b []byte) {
 	for n := int64(0); len(b) > 0; n++ {
 		part := b[:min(len(b), maxEntry)]
 		b = b[len(part):]
-		chunk = kv.AppendInt(append(chunk[:0], key...), n)
+		chunk = tuple.AppendInt(append(chunk[:0], key...), n)
 		t.tx.Set(chunk, part)
 	}
 }
@@ -174,7 +229,7 @@ func (d *dbRead) readChunks(key []byte, length int) ([]byte, error) {
 	return b, nil
 }
 
-// whole tells whether nothing of the entry is left to be read.
+// whole reports whether nothing of the entry is left to be read.
 func (e *entry) whole() bool {
 	return (e.body != nil || e.bodyApart.isZero()) && (e.atts != nil || e.attsApart.isZero())
 }

@@ -57,6 +57,8 @@ func (w *bulk) run(groups []editGroup) error {
 				return err
 			}
 			groups, limit = groups[1:], len(groups)
+		case errors.Is(err, kv.ErrFull) && !kv.UsesReserve(w.mode.ctx):
+			return w.full(groups, err)
 		case err != nil:
 			return err
 		case lacking > 0:
@@ -90,6 +92,7 @@ func (w *bulk) transact(groups []editGroup, apart bool) (left []editGroup, lacki
 		// It runs again because it took too long, or because others were faster: less of it is quicker.
 		part := groups[:max(1, len(groups)>>runs)]
 		runs++
+		t.designs = slices.ContainsFunc(part, func(g editGroup) bool { return compat.IsDesignID(g.id) })
 		if err := b.store(part); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func (db *DB) LastSeq(ctx context.Context) (last UpdateSeq, err error) {
 // Changes calls fn for the rows of the changes feed that o selects. Each document is there once, at its last update.
 //
 // All rows are of one snapshot, unless the scan takes longer than the store lets a snapshot live; then it goes on with a new one
-// behind the last row, and a document that was updated in between may come twice. In a descending scan such a document has moved
+// after the last row, and a document that was updated in between may come twice. In a descending scan such a document has moved
 // to where the scan has been; so when it has come to its end, the rows that are newer than its beginning follow, in ascending
 // order: every document that was there when the scan began comes at least once (ADR 0016).
 //
@@ -54,6 +54,7 @@ type changesScan struct {
 	rows   []feedRow // the window
 	keys   [][]byte  // of their documents
 	mem    []byte    // of the keys
+	room   bodyRoom  // of their bodies
 
 	// Of a descending scan:
 	top   Seq  // the end of the feed in the snapshot of the first row
@@ -91,7 +92,7 @@ func (c *changesScan) scan(d *dbRead) error {
 
 // scanRest gives what is left in the scan's direction.
 func (c *changesScan) scanRest(d *dbRead, updates int64) error {
-	after := c.end.Pending // rows behind the row before
+	after := c.end.Pending // rows after the row before
 	first := true
 	return c.scanRange(d, updates, c.rest(d), func(seq Seq) (int64, error) {
 		switch {
@@ -129,7 +130,7 @@ func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number
 	window := 1
 	c.rows = c.rows[:0]
 	for it.Next() {
-		seq, err := parseSeq(it.Key())
+		seq, err := ParseSeq(it.Key())
 		if err != nil {
 			return err
 		}
@@ -159,7 +160,7 @@ func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number
 	return c.giveRows(d, updates, c.rows)
 }
 
-// readsMore tells whether rows need more than what the feed says.
+// readsMore reports whether rows need more than what the feed says.
 func (c *changesScan) readsMore() bool { return c.o.IncludeDocs || c.o.AllLeaves }
 
 // start brings c.end to what the snapshot says of the place reached so far, and returns the number of updates ever made.
@@ -246,9 +247,25 @@ func (c *changesScan) giveRows(d *dbRead, updates int64, rows []feedRow) error {
 		}
 		return nil
 	}
+	for len(rows) > 0 {
+		n, err := c.giveSome(d, updates, rows[:min(len(rows), c.ahead.rows)])
+		if err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// giveSome is giveRows for the first of some rows that show more than the feed says, and tells how many these are.
+func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int, err error) {
 	leaves, err := c.readLeaves(d, rows)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	if leaves != nil {
+		c.ahead.reached(len(leaves), len(rows))
+		rows = rows[:len(leaves)]
 	}
 	give := func(i int, e *entry) error {
 		var own []leafRecord
@@ -260,10 +277,11 @@ func (c *changesScan) giveRows(d *dbRead, updates int64, rows []feedRow) error {
 	if !c.o.IncludeDocs {
 		for i := range rows {
 			if err := give(i, nil); err != nil {
-				return err
+				return 0, err
 			}
 		}
-		return nil
+		c.ahead.took(0)
+		return len(rows), nil
 	}
 	c.keys, c.mem = c.keys[:0], c.mem[:0]
 	for i := range rows {
@@ -272,7 +290,7 @@ func (c *changesScan) giveRows(d *dbRead, updates int64, rows []feedRow) error {
 		c.keys = append(c.keys, c.mem[start:len(c.mem):len(c.mem)])
 	}
 	size := 0
-	err = d.readEntries(c.keys, true, func(i int, e *entry, found bool) error {
+	err = d.readEntries(&c.room, c.keys, true, func(i int, e *entry, found bool) error {
 		if !found && !rows[i].value.deleted {
 			return corrupt("change without its document", nil)
 		}
@@ -280,10 +298,10 @@ func (c *changesScan) giveRows(d *dbRead, updates int64, rows []feedRow) error {
 		return give(i, e)
 	})
 	c.ahead.took(size)
-	return err
+	return len(rows), err
 }
 
-// readLeaves reads the leaves of the rows that show more of them than the winner; nil if there are no such rows.
+// readLeaves reads the leaves of the rows that show more of them than the winner, or of the first of them; nil if there are no such rows.
 func (c *changesScan) readLeaves(d *dbRead, rows []feedRow) ([][]leafRecord, error) {
 	if !c.o.AllLeaves && !(c.o.IncludeDocs && (c.o.Conflicts || c.o.DeletedConflicts)) {
 		return nil, nil
@@ -301,11 +319,11 @@ func (c *changesScan) readLeaves(d *dbRead, rows []feedRow) ([][]leafRecord, err
 	if ids == nil {
 		return nil, nil
 	}
-	return d.leavesEach(ids)
+	return d.leavesEach(ids, true)
 }
 
 // give calls fn for a row; leaves are nil where only the winner is shown, e is nil without documents. Only a row that fn has taken
-// is behind the scan.
+// counts as passed.
 func (c *changesScan) give(d *dbRead, seq UpdateSeq, row *changeValue, leaves []leafRecord, e *entry) error {
 	c.change = Change{Seq: seq, ID: row.id, Deleted: row.deleted, Revs: append(c.change.Revs[:0], row.winner)}
 	if c.o.AllLeaves && leaves != nil {
@@ -327,7 +345,7 @@ func (c *changesScan) give(d *dbRead, seq UpdateSeq, row *changeValue, leaves []
 	return err
 }
 
-// took moves the scan behind a row.
+// took moves the scan past a row.
 func (c *changesScan) took(d *dbRead, seq UpdateSeq) {
 	d.advance()
 	c.count++
@@ -344,7 +362,7 @@ func (c *changesScan) took(d *dbRead, seq UpdateSeq) {
 
 // ChangesByID is Changes for the documents with the given ids, which are looked up: rows in the order of the feed, two for an id
 // given twice. If neither o.Limit nor fn cut the list, Last is the end of the feed; Pending are the rows after o.Since less those
-// given (couch_changes:send_changes_doc_ids). A document that was updated after a descending scan began comes behind the others.
+// given (couch_changes:send_changes_doc_ids). A document that was updated after a descending scan began comes after the others.
 func (db *DB) ChangesByID(ctx context.Context, ids []string, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), compat.IsLocalID)
 	return db.lookup(ctx, o, fn, &idLookup{ids: ids})

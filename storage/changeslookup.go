@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // rowLookup finds rows of the changes feed by their documents' ids.
@@ -54,15 +55,15 @@ func (c *changesScan) giveAll(d *dbRead, rows []feedRow, given map[string]int) e
 	before := make(map[string]int) // rows of each document that come before one
 	rows = slices.DeleteFunc(rows, func(r feedRow) bool {
 		switch {
-		case compareSeqs(r.seq, c.o.Since) <= 0:
+		case r.seq.Compare(c.o.Since) <= 0:
 			return true
 		case c.o.Descending: // a document that was updated meanwhile has moved away from the rows that are left
 			before[r.value.id]++
 			return before[r.value.id] <= given[r.value.id]
 		}
-		return again && compareSeqs(r.seq, last) <= 0
+		return again && r.seq.Compare(last) <= 0
 	})
-	slices.SortStableFunc(rows, func(a, b feedRow) int { return compareSeqs(a.seq, b.seq) })
+	slices.SortStableFunc(rows, func(a, b feedRow) int { return a.seq.Compare(b.seq) })
 	if err := d.countAfter(rows); err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (c *changesScan) giveAll(d *dbRead, rows []feedRow, given map[string]int) e
 		return err
 	}
 	moved := len(rows)
-	for moved > 0 && compareSeqs(rows[moved-1].seq, c.top) > 0 {
+	for moved > 0 && c.top.Before(rows[moved-1].seq) {
 		moved--
 	}
 	slices.Reverse(rows[:moved])
@@ -176,15 +177,18 @@ func (l *idLookup) refresh(d *dbRead) error {
 
 // lookUpEach finds the rows of documents that exist.
 func (d *dbRead) lookUpEach(ids []string) ([]feedRow, error) {
-	all, err := d.leavesEach(ids)
-	if err != nil {
-		return nil, err
-	}
 	rows := make([]feedRow, 0, len(ids))
-	for i, leaves := range all {
-		if n := len(leaves); n > 0 {
-			rows = append(rows, lookUp(ids[i], &leaves[n-1], n))
+	for len(ids) > 0 {
+		all, err := d.leavesEach(ids, true)
+		if err != nil {
+			return nil, err
 		}
+		for i, leaves := range all {
+			if n := len(leaves); n > 0 {
+				rows = append(rows, lookUp(ids[i], &leaves[n-1], n))
+			}
+		}
+		ids = ids[len(all):]
 	}
 	return rows, nil
 }
@@ -195,8 +199,8 @@ type designLookup struct{}
 // find implements rowLookup.
 func (designLookup) find(d *dbRead) ([]feedRow, error) {
 	prefix := d.keys.sub(nil, TagRevs)
-	begin := kv.AppendString(prefix[:len(prefix):len(prefix)], "_design/")
-	end := kv.AppendString(prefix[:len(prefix):len(prefix)], "_design0")
+	begin := tuple.AppendString(prefix[:len(prefix):len(prefix)], "_design/")
+	end := tuple.AppendString(prefix[:len(prefix):len(prefix)], "_design0")
 	// Without the byte that ends a text these bound all texts that begin with `_design/`.
 	it := d.r.Range(begin[:len(begin)-1], end[:len(end)-1], kv.RangeOptions{WantAll: true})
 	defer it.Close()
@@ -204,7 +208,7 @@ func (designLookup) find(d *dbRead) ([]feedRow, error) {
 	var doc []byte // key of the document at hand
 	for it.Next() {
 		key := it.Key()
-		id, suffix, err := kv.ReadString(key[len(prefix):])
+		id, suffix, err := tuple.ReadString(key[len(prefix):])
 		if err != nil {
 			return nil, corrupt("leaf key", err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // Violation is something stored that breaks an invariant of this package.
@@ -73,7 +74,7 @@ var errEnoughViolations = errors.New("storage: too many violations")
 
 type checkedRecord struct {
 	name string
-	rec  record
+	rec  dbRecord
 }
 
 // records checks the database records and that there is nothing outside of databases, and returns the databases.
@@ -87,8 +88,8 @@ func (c *storeCheck) records(ctx context.Context, s *Store) (databases []checked
 		for _, row := range window {
 			name, err := parseDBRecordKey(row.Key)
 			if err == nil {
-				var rec record
-				if rec, err = parseRecord(row.Value); err == nil {
+				var rec dbRecord
+				if rec, err = parseDBRecord(row.Value); err == nil {
 					some = append(some, checkedRecord{name, rec})
 					keys = append(keys, newSpace(rec.prefix).stat(nil, statDocCount), newSpace(rec.prefix).stat(nil, statDelCount))
 					continue
@@ -138,7 +139,7 @@ func (c *storeCheck) strayKeys(ctx context.Context, s *Store, owners map[int64]s
 				if !it.Next() {
 					return it.Err()
 				}
-				found, _, err := kv.ReadInt(it.Key())
+				found, _, err := tuple.ReadInt(it.Key())
 				if err != nil {
 					c.report(Violation{"", fmt.Sprintf("%q", it.Key()), 11, "a key that is no tuple of ours"})
 					return nil
@@ -159,13 +160,13 @@ func (c *storeCheck) strayKeys(ctx context.Context, s *Store, owners map[int64]s
 	})
 }
 
-// createdMeanwhile tells whether a database has the prefix by now.
+// createdMeanwhile reports whether a database has the prefix by now.
 func createdMeanwhile(r kv.ReadTx, prefix int64) (bool, error) {
 	begin, end := children(rootKey(rootDBs))
 	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for it.Next() {
-		if rec, err := parseRecord(it.Value()); err == nil && rec.prefix == prefix {
+		if rec, err := parseDBRecord(it.Value()); err == nil && rec.prefix == prefix {
 			return true, nil
 		}
 	}
@@ -257,7 +258,7 @@ func (c *dbCheck) violation(invariant int, id, format string, args ...any) {
 	c.store.report(Violation{c.name, id, invariant, fmt.Sprintf(format, args...)})
 }
 
-// walk calls fn for the keys below a prefix, without it, from after *cursor on, and moves the cursor behind every one that fn
+// walk calls fn for the keys below a prefix, without it, from after *cursor on, and moves the cursor past every one that fn
 // has taken.
 func walk(d *dbRead, prefix []byte, cursor *[]byte, fn func(suffix, value []byte) error) error {
 	begin, end := children(prefix)

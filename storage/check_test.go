@@ -11,18 +11,40 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/storage/revtree"
 )
 
 // fullStore has something in every subspace.
 func fullStore(t *testing.T) (*Store, *DB) {
 	t.Helper()
-	smallSeqBlocks(t)
-	s, err := Open(t.Context(), Options{KV: memkv.New(), Manual: true})
+	s := openDisk(t, fullDisk(t))
+	return s, s.DB("db")
+}
+
+// openDisk opens the store on a disk. Nobody checks it at the end: it may be damaged.
+func openDisk(t *testing.T, disk *memkv.Disk) *Store {
+	t.Helper()
+	k, err := disk.Open()
+	must(t, err)
+	s, err := Open(t.Context(), Options{KV: k, Manual: true})
 	must(t, err)
 	t.Cleanup(func() {
 		must(t, s.Close())
-		must(t, s.kv.Close())
+		must(t, k.Close())
 	})
+	return s
+}
+
+// fullDisk is the disk of a store that has something in every subspace.
+func fullDisk(t *testing.T) *memkv.Disk {
+	t.Helper()
+	smallSeqBlocks(t)
+	disk := memkv.NewDisk()
+	k, err := disk.Open()
+	must(t, err)
+	s, err := Open(t.Context(), Options{KV: k, Manual: true})
+	must(t, err)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	must(t, s.Create(t.Context(), "parts", CreateOptions{Partitioned: true}))
 	put(t, s.DB("parts"), "p:doc", "", `{"in":"a partition"}`)
@@ -45,8 +67,10 @@ func fullStore(t *testing.T) (*Store, *DB) {
 	_, err = db.Purge(t.Context(), []IDRevs{{ID: "purged", Revs: []compat.Rev{{Pos: 1, Hash: "x"}}}})
 	must(t, err)
 	must(t, db.SetSecurity(t.Context(), []byte(`{"admins":{}}`)))
-	checkStore(t, s.kv)
-	return s, db
+	checkStore(t, k)
+	must(t, s.Close())
+	must(t, k.Close())
+	return disk
 }
 
 // damage is one change to what is stored.
@@ -114,10 +138,10 @@ var damages = map[string]damage{
 	"leaf that is an ancestor": {1, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		_, winner := firstKey(t, tx, d.keys.doc(nil, TagRevs, "doc"), true)
 		suffix, _ := firstKey(t, tx, d.keys.doc(nil, TagRevs, "doc"), true)
-		l, err := parseLeaf(suffix[len(d.keys.doc(nil, TagRevs, "doc")):], winner)
+		l, err := parseLeaf(new(revtree.Lines), suffix[len(d.keys.doc(nil, TagRevs, "doc")):], winner)
 		must(t, err)
-		parent := compat.Rev{Pos: l.Rev.Pos - 1, Hash: l.Ancestors[0]}
-		l.winner, l.Ancestors = false, nil
+		parent := compat.Rev{Pos: l.Rev.Pos - 1, Hash: l.Ancestors.At(0)}
+		l.winner, l.Ancestors = false, revtree.Line{}
 		tx.Set(d.keys.leaf(nil, TagRevs, "doc", false, parent), l.encode(nil))
 	}},
 	"entry lost":      {2, "db", clearLast(TagDocs)},
@@ -151,18 +175,18 @@ var damages = map[string]damage{
 	"bytes lost":       {7, "db", clearFirst(TagAtt)},
 	"bytes garbled":    {7, "db", garbleFirst(TagAtt)},
 	"bytes of nobody": {7, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
-		tx.Set(kv.AppendInt(d.keys.attachment(nil, TagAtt, "nobody"), 0), []byte("x"))
+		tx.Set(tuple.AppendInt(d.keys.attachment(nil, TagAtt, "nobody"), 0), []byte("x"))
 	}},
 	"pending lost":        {7, "db", clearFirst(TagAttPending)},
 	"pending and counted": {7, "db", addTo(func(d *dbRead) []byte { return d.keys.attachment(nil, TagAttPending, attachmentOf(d)) }, 1)},
 	"bytes of a body lost": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		tx.Clear(kv.AppendInt(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagDocs)), 1))
+		tx.Clear(tuple.AppendInt(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagDocs)), 1))
 	}},
 	"bytes of a replaced body lost": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		tx.ClearRange(children(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagHistory))))
 	}},
 	"body garbled": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		tx.Set(kv.AppendInt(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagHistory)), 2), bytes.Repeat([]byte("z"), maxEntry))
+		tx.Set(tuple.AppendInt(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagHistory)), 2), bytes.Repeat([]byte("z"), maxEntry))
 	}},
 	"body of two": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		addCounter(tx, d.keys.attachment(nil, TagAttRefs, bodyOf(t, tx, d, TagDocs)), 1)
@@ -225,9 +249,10 @@ func attachmentOf(d *dbRead) string {
 
 // TestCheckFindsDamage damages each subspace by hand.
 func TestCheckFindsDamage(t *testing.T) {
+	disk := fullDisk(t)
 	for name, c := range damages {
 		t.Run(name, func(t *testing.T) {
-			s, _ := fullStore(t)
+			s := openDisk(t, disk.Copy())
 			database := c.database
 			if database != "parts" {
 				database = "db"

@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // docsCheck is the first phase: the documents in the order of their ids, in four subspaces at once.
@@ -32,7 +33,7 @@ type idStream struct {
 	prefix int
 	ok     bool
 	id     string
-	key    []byte // the part of the key behind the id
+	key    []byte // the part of the key after the id
 }
 
 func (d *dbRead) idStream(tag Tag, after string, begun bool) *idStream {
@@ -49,7 +50,7 @@ func (s *idStream) next() (err error) {
 	if s.ok = s.it.Next(); !s.ok {
 		return s.it.Err()
 	}
-	if s.id, s.key, err = kv.ReadString(s.it.Key()[s.prefix:]); err != nil {
+	if s.id, s.key, err = tuple.ReadString(s.it.Key()[s.prefix:]); err != nil {
 		err = corrupt("document key", err)
 	}
 	return err
@@ -63,6 +64,8 @@ type docRows struct {
 	history []revEntry
 	listed  []byte // value of TagAllDocs, nil if there is none
 	stray   []string
+	// inner tells of each leaf and each replaced revision whether it is an ancestor of a leaf, or there twice; nil where nothing can be.
+	inner map[compat.Rev]bool
 }
 
 // revEntry is an entry with its key.
@@ -223,6 +226,7 @@ func (c *dbCheck) checkDoc(d *dbRead, doc *docRows, row []byte) {
 	for _, detail := range doc.stray {
 		c.violation(2, doc.id, "%s", detail)
 	}
+	doc.findInner()
 	c.checkLeaves(doc)
 	c.checkEntries(doc)
 	if n > 0 {
@@ -241,6 +245,29 @@ func (c *dbCheck) checkDoc(d *dbRead, doc *docRows, row []byte) {
 	c.sumUp(d, doc)
 }
 
+// findInner fills in inner, in one walk over the tree.
+func (doc *docRows) findInner() {
+	if len(doc.leaves) <= 1 && len(doc.history) == 0 {
+		return
+	}
+	doc.inner = make(map[compat.Rev]bool, len(doc.leaves)+len(doc.history))
+	for i := range doc.leaves {
+		rev := doc.leaves[i].Rev
+		_, twice := doc.inner[rev] // as a tombstone, and as a leaf that is not deleted
+		doc.inner[rev] = twice
+	}
+	for i := range doc.history {
+		if rev := doc.history[i].rev; !doc.inner[rev] {
+			doc.inner[rev] = false
+		}
+	}
+	for rev := range treeOf(doc.leaves).Ancestors() {
+		if _, asked := doc.inner[rev]; asked {
+			doc.inner[rev] = true
+		}
+	}
+}
+
 // checkLeaves checks the revision tree.
 func (c *dbCheck) checkLeaves(doc *docRows) {
 	for i := range doc.leaves {
@@ -248,27 +275,29 @@ func (c *dbCheck) checkLeaves(doc *docRows) {
 		if last := i == len(doc.leaves)-1; l.winner != last {
 			c.violation(1, doc.id, "leaf %s: carries a sequence: %v, is the winner: %v", l.Rev, l.winner, last)
 		}
-		for j := range doc.leaves {
-			if i != j && doc.leaves[j].Has(l.Rev) {
-				c.violation(1, doc.id, "leaf %s is also an ancestor", l.Rev)
-			}
+		if doc.inner[l.Rev] {
+			c.violation(1, doc.id, "leaf %s is also an ancestor", l.Rev)
 		}
 	}
 }
 
 // checkEntries checks that exactly the right revisions have entries.
 func (c *dbCheck) checkEntries(doc *docRows) {
+	type leafKey struct {
+		rev     compat.Rev
+		deleted bool
+	}
+	entries := make(map[leafKey]bool, len(doc.docs))
+	for i := range doc.docs {
+		entries[leafKey{doc.docs[i].rev, doc.docs[i].deleted}] = true
+	}
 	stored := 0
 	for i := range doc.leaves {
 		l := &doc.leaves[i]
 		if l.stored {
 			stored++
 		}
-		has := false
-		for j := range doc.docs {
-			e := &doc.docs[j]
-			has = has || e.rev == l.Rev && e.deleted == l.Deleted
-		}
+		has := entries[leafKey{l.Rev, l.Deleted}]
 		if has != l.stored {
 			c.violation(2, doc.id, "leaf %s: says it has an entry: %v, has one: %v", l.Rev, l.stored, has)
 		} else if !has && !l.Deleted {
@@ -286,12 +315,7 @@ func (c *dbCheck) checkEntries(doc *docRows) {
 		}
 	}
 	for i := range doc.history {
-		rev := doc.history[i].rev
-		known := false
-		for j := range doc.leaves {
-			known = known || doc.leaves[j].Rev != rev && doc.leaves[j].Has(rev)
-		}
-		if !known {
+		if rev := doc.history[i].rev; !doc.inner[rev] {
 			c.violation(13, doc.id, "the replaced revision %s is no ancestor of a leaf", rev)
 		}
 	}

@@ -41,8 +41,8 @@ func (c *dbCheck) checkFeed(d *dbRead) error {
 		ids := make([]string, 0, len(window))
 		var broken []string
 		for _, row := range window {
-			seq, err := parseSeq(row.Key)
-			if err != nil || len(row.Key) != seqSize {
+			seq, err := ParseSeq(row.Key)
+			if err != nil || len(row.Key) != SeqSize {
 				broken = append(broken, "a key of the changes feed is no sequence")
 				continue
 			}
@@ -53,10 +53,7 @@ func (c *dbCheck) checkFeed(d *dbRead) error {
 			}
 			rows, ids = append(rows, feedRow{seq: seq, value: value}), append(ids, value.id)
 		}
-		leaves, err := d.leavesEach(ids)
-		if isCorrupt(err) {
-			leaves, err = c.leavesOneByOne(d, ids)
-		}
+		winners, err := c.winners(d, ids)
 		if err != nil {
 			return err
 		}
@@ -64,7 +61,7 @@ func (c *dbCheck) checkFeed(d *dbRead) error {
 			c.violation(4, "", "%s", detail)
 		}
 		for i, row := range rows {
-			if n := len(leaves[i]); n == 0 || leaves[i][n-1].seq != row.seq {
+			if !winners[i].winner || winners[i].seq != row.seq {
 				c.violation(4, row.value.id, "a row of the changes feed at %x that is not its last update", row.seq)
 			}
 			f.last = row.seq
@@ -76,17 +73,30 @@ func (c *dbCheck) checkFeed(d *dbRead) error {
 	})
 }
 
-// leavesOneByOne is leavesEach where some cannot be read: those have none.
-func (c *dbCheck) leavesOneByOne(d *dbRead, ids []string) ([][]leafRecord, error) {
-	all := make([][]leafRecord, len(ids))
-	for i, id := range ids {
-		leaves, err := d.leaves(id)
-		if err != nil && !isCorrupt(err) {
+// winners reads the winning leaves of documents; those that cannot be read, or are not there, are empty.
+func (c *dbCheck) winners(d *dbRead, ids []string) ([]leafRecord, error) {
+	winners := make([]leafRecord, 0, len(ids))
+	for len(winners) < len(ids) {
+		all, err := d.leavesEach(ids[len(winners):], true)
+		if isCorrupt(err) {
+			var leaves []leafRecord
+			if leaves, err = d.heads(ids[len(winners)]); isCorrupt(err) {
+				leaves, err = nil, nil
+			}
+			all = [][]leafRecord{leaves}
+		}
+		if err != nil {
 			return nil, err
 		}
-		all[i] = leaves
+		for _, leaves := range all {
+			var last leafRecord
+			if n := len(leaves); n > 0 {
+				last = leaves[n-1]
+			}
+			winners = append(winners, last)
+		}
 	}
-	return all, nil
+	return winners, nil
 }
 
 func (f *feedCheck) readBlocks(d *dbRead) error {
@@ -98,7 +108,7 @@ func (f *feedCheck) readBlocks(d *dbRead) error {
 		b := blockCount{}
 		var cursor []byte
 		err = walk(d, d.keys.seqLevel(nil, level), &cursor, func(suffix, value []byte) error {
-			begin, err := parseSeq(suffix)
+			begin, err := ParseSeq(suffix)
 			b.begins, b.counts = append(b.begins, begin), append(b.counts, counter(value))
 			return err
 		})
@@ -113,7 +123,7 @@ func (f *feedCheck) readBlocks(d *dbRead) error {
 
 // count notes a row.
 func (b *blockCount) count(seq Seq) {
-	n, found := slices.BinarySearchFunc(b.begins, seq, compareSeqs)
+	n, found := slices.BinarySearchFunc(b.begins, seq, Seq.Compare)
 	if found {
 		n++
 	}
@@ -145,7 +155,7 @@ func (c *dbCheck) checkBlocks(d *dbRead) error {
 	if err != nil {
 		return err
 	}
-	if compareSeqs(f.last, end.Seq) > 0 {
+	if end.Seq.Before(f.last) {
 		c.violation(14, "", "the last sequence %x is before the row at %x", end.Seq, f.last)
 	}
 	if rows := c.docs.sums[statDocCount] + c.docs.sums[statDelCount]; int64(end.N) < rows {

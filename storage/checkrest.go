@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // checkCounters compares the counters with the documents.
@@ -33,11 +33,11 @@ func (c *dbCheck) checkCounters(d *dbRead) error {
 func (c *dbCheck) checkPartitions(d *dbRead) error {
 	stored := c.rest.partitions
 	err := walk(d, d.keys.sub(nil, TagPartStats), &c.rest.counters, func(suffix, value []byte) error {
-		name, rest, err := kv.ReadString(suffix)
+		name, rest, err := tuple.ReadString(suffix)
 		if err != nil {
 			return corrupt("partition counter", err)
 		}
-		n, _, err := kv.ReadInt(rest)
+		n, _, err := tuple.ReadInt(rest)
 		if err != nil || n < 0 || n >= int64(statCount) {
 			return corrupt("partition counter", err)
 		}
@@ -90,7 +90,7 @@ func (c *dbCheck) checkRefs(d *dbRead) error {
 		a.seen = make(map[string]bool)
 	}
 	err := walk(d, d.keys.sub(nil, TagAttRefs), &a.refs, func(suffix, value []byte) error {
-		ref, _, err := kv.ReadBytes(suffix)
+		ref, _, err := tuple.ReadBytes(suffix)
 		if err != nil {
 			return corrupt("attachment id", err)
 		}
@@ -122,7 +122,7 @@ func (c *dbCheck) checkPending(d *dbRead) error {
 		a.pending = make(map[string]bool)
 	}
 	return walk(d, d.keys.sub(nil, TagAttPending), &a.pendings, func(suffix, _ []byte) error {
-		ref, _, err := kv.ReadBytes(suffix)
+		ref, _, err := tuple.ReadBytes(suffix)
 		if err != nil {
 			return corrupt("attachment id", err)
 		}
@@ -141,11 +141,11 @@ func (c *dbCheck) checkBytes(d *dbRead) error {
 		a.found = make(map[string]bool)
 	}
 	err := walk(d, d.keys.sub(nil, TagAtt), &a.chunks, func(suffix, value []byte) error {
-		ref, rest, err := kv.ReadBytes(suffix)
+		ref, rest, err := tuple.ReadBytes(suffix)
 		if err != nil {
 			return corrupt("attachment id", err)
 		}
-		n, _, err := kv.ReadInt(rest)
+		n, _, err := tuple.ReadInt(rest)
 		if err != nil {
 			return corrupt("attachment chunk", err)
 		}
@@ -210,7 +210,7 @@ type localCheck struct {
 func (c *dbCheck) checkLocals(d *dbRead) error {
 	l := &c.rest.local
 	err := walk(d, d.keys.sub(nil, TagLocal), &c.rest.locals, func(suffix, value []byte) error {
-		id, chunk, err := kv.ReadString(suffix)
+		id, chunk, err := tuple.ReadString(suffix)
 		if err != nil {
 			return corrupt("local document's key", err)
 		}
@@ -257,18 +257,18 @@ func (c *dbCheck) checkRest(d *dbRead) error {
 	}
 	var newest Seq
 	if value != nil {
-		if newest, err = parseSeq(value); err != nil {
+		if newest, err = ParseSeq(value); err != nil {
 			return err
 		}
 	}
 	err = walk(d, d.keys.sub(nil, TagPurges), &c.rest.purges, func(suffix, value []byte) error {
-		seq, err := parseSeq(suffix)
+		seq, err := ParseSeq(suffix)
 		if err != nil {
 			return err
 		}
 		c.rest.purgeRows++
 		info, err := parsePurge(value)
-		if err != nil || compareSeqs(seq, newest) > 0 {
+		if err != nil || newest.Before(seq) {
 			c.violation(12, info.ID, "purge request at %x, the last one is %x: %v", seq, newest, err)
 		}
 		return nil

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // checkStore fails the test for every violation of the package's invariants.
@@ -36,7 +36,7 @@ type agingStore struct {
 func (s *agingStore) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 	return s.Store.View(ctx, func(tx kv.ReadTx) error {
 		reads := 0
-		return fn(kv.GateReads(tx, func() error {
+		return fn(wrapkv.GateReads(tx, func() error {
 			if reads++; reads > s.reads {
 				s.aged.Add(1)
 				return kv.ErrTooOld
@@ -51,12 +51,11 @@ func (s *agingStore) Limits() kv.Limits { return kv.Limits{ReadTime: 1} }
 
 // docOf makes an edit of a document, usable in any goroutine; parent is the revision it replaces.
 func docOf(id string, parent compat.Rev, body string) *compat.Document {
-	v, err := ejson.Parse([]byte(body))
+	b, err := compat.NewBody([]byte(body))
 	if err != nil {
 		panic(err)
 	}
-	size, _ := v.EncodedSize()
-	doc := &compat.Document{ID: id, HasID: true, Body: compat.Body{JSON: v.AppendJSON(nil), Term: v.AppendTerm(nil), Size: size}}
+	doc := &compat.Document{ID: id, HasID: true, Body: b}
 	if !parent.IsZero() {
 		doc.Revs = compat.RevPath{Start: parent.Pos, IDs: []string{parent.Hash}}
 	}

@@ -36,7 +36,7 @@ const (
 	compactBytes = 4 << 20
 )
 
-// due tells whether a database with so many bytes in replaced and in live revisions is to be compacted.
+// due reports whether a database with so many bytes in replaced and in live revisions is to be compacted.
 func (p CompactionPolicy) due(history, active int64) bool {
 	if p.MinHistory == 0 {
 		p.MinHistory = defaultMinHistory
@@ -89,6 +89,7 @@ func (db *DB) compact(ctx context.Context, run *compaction) error {
 	}
 	var cursor []byte    // the last key that is done with, without the database's prefix
 	most := compactBatch // entries in a transaction
+	short := false       // the store is full
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -98,14 +99,24 @@ func (db *DB) compact(ctx context.Context, run *compaction) error {
 			return err
 		}
 		if len(keys) == 0 {
-			return db.forgetPurges(ctx)
+			err := fromReserve(ctx, func(ctx context.Context) error {
+				short = short || kv.UsesReserve(ctx)
+				return db.forgetPurges(ctx)
+			})
+			if err == nil && short {
+				_, err = db.collectAttachments(ctx) // which else has time
+			}
+			return err
 		}
 		for len(keys) > 0 {
 			var part [][]byte
-			err = db.update(ctx, func(t *dbTx) error {
-				part = keys[:min(len(keys), most)]
-				most = max(1, len(part)/2) // should it run again: less of it is quicker
-				return t.forget(part)
+			err = fromReserve(ctx, func(ctx context.Context) error {
+				short = short || kv.UsesReserve(ctx)
+				return db.update(ctx, func(t *dbTx) error {
+					part = keys[:min(len(keys), most)]
+					most = max(1, len(part)/2) // should it run again: less of it is quicker
+					return t.forget(part)
+				})
 			})
 			if len(part) > 1 && outgrown(err) {
 				continue

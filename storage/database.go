@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/settee-db/settee/compat"
@@ -10,6 +11,11 @@ import (
 
 // Create makes an empty database; compat.ErrFileExists if there is one of that name. The name is taken as it is.
 func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error {
+	return s.create(ctx, name, o.Security, func(prefix int64) *dbRecord { return s.newRecord(prefix, o) })
+}
+
+// create makes a database with the record that newRecord gives for its prefix.
+func (s *Store) create(ctx context.Context, name string, security []byte, newRecord func(prefix int64) *dbRecord) error {
 	_, err := s.kv.Update(ctx, func(tx kv.Tx) error {
 		key := dbRecordKey(name)
 		value, err := tx.Get(key)
@@ -23,15 +29,15 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error 
 		if err != nil {
 			return err
 		}
-		rec := s.newRecord(prefix, o)
+		rec := newRecord(prefix)
 		tx.Set(key, rec.encode())
 		// Even an empty database has a last sequence, which `since=now` and wake-ups begin with.
-		tx.SetVersionstampedValue(newSpace(prefix).sub(nil, TagLastSeq), appendSeq(nil, Seq{Incarnation: rec.incarnation}), 1)
-		if o.Security == nil {
+		tx.SetVersionstampedValue(newSpace(prefix).sub(nil, TagLastSeq), AppendSeq(nil, Seq{Incarnation: rec.incarnation}), 1)
+		if security == nil {
 			return nil
 		}
-		t := dbTx{dbRead: dbRead{r: tx, rec: *rec, keys: newSpace(prefix), name: name}, tx: tx, ctx: ctx, now: s.now}
-		t.setSecurity(o.Security)
+		t := dbTx{dbRead: dbRead{r: tx, rec: *rec, keys: newSpace(prefix), name: name, ctx: ctx}, tx: tx, now: s.now}
+		t.setSecurity(security)
 		return nil
 	})
 	if err == nil {
@@ -43,8 +49,8 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error 
 // firstIncarnation is that of databases that were never moved from another store.
 const firstIncarnation = 1
 
-func (s *Store) newRecord(prefix int64, o CreateOptions) *record {
-	return &record{
+func (s *Store) newRecord(prefix int64, o CreateOptions) *dbRecord {
+	return &dbRecord{
 		uuid:             newUUID(),
 		prefix:           prefix,
 		created:          s.now().Truncate(time.Microsecond).UTC(),
@@ -71,14 +77,17 @@ func nextPrefix(tx kv.Tx) (int64, error) {
 
 // Delete removes a database with all it holds; compat.ErrNoDatabase if there is none.
 func (s *Store) Delete(ctx context.Context, name string) error {
-	_, err := s.kv.Update(ctx, func(tx kv.Tx) error {
-		var d dbRead
-		if err := d.open(tx, name); err != nil {
-			return err
-		}
-		tx.Clear(dbRecordKey(name))
-		tx.ClearRange(children([]byte(d.keys)))
-		return nil
+	err := fromReserve(ctx, func(ctx context.Context) error {
+		_, err := s.kv.Update(ctx, func(tx kv.Tx) error {
+			var d dbRead
+			if err := d.open(tx, name); err != nil {
+				return err
+			}
+			tx.Clear(dbRecordKey(name))
+			tx.ClearRange(children([]byte(d.keys)))
+			return nil
+		})
+		return err
 	})
 	if err == nil {
 		s.touched(name, eventDeleted)
@@ -114,7 +123,22 @@ func (s *Store) AllDBs(ctx context.Context, o RangeOptions, fn func(name string)
 	})
 }
 
-// Exists tells whether there is a database of that name.
+// EachDB calls fn for every database, one after the other and in no snapshot of theirs. One that is deleted meanwhile, so
+// that fn fails with compat.KindNoDatabase, is passed over.
+func (s *Store) EachDB(ctx context.Context, fn func(db *DB) error) error {
+	names, err := s.names(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := fn(s.DB(name)); err != nil && !errors.Is(err, compat.KindNoDatabase) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Exists reports whether there is a database of that name.
 func (db *DB) Exists(ctx context.Context) (bool, error) {
 	err := db.viewOn(ctx, func(*dbRead) error { return nil })
 	if err == compat.ErrNoDatabase {
@@ -150,7 +174,7 @@ func (d *dbRead) info() (*Info, error) {
 	if value, err := d.r.Get(d.keys.sub(nil, TagPurgeSeq)); err != nil {
 		return nil, err
 	} else if value != nil {
-		if purge.Seq, err = parseSeq(value); err != nil {
+		if purge.Seq, err = ParseSeq(value); err != nil {
 			return nil, err
 		}
 	}

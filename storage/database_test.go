@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 func TestDatabases(t *testing.T) {
@@ -140,7 +141,7 @@ func TestPartitions(t *testing.T) {
 
 // Batches are cut to fit the store's transactions; each document is stored whole.
 func TestBatchesFitTransactions(t *testing.T) {
-	store := kv.NewCounting(kv.WithLimits(memkv.New(), kv.FDBLimits, time.Now))
+	store := wrapkv.NewCounting(wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now))
 	s := openStore(t, store)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")

@@ -177,7 +177,11 @@ func (s *Store) writeEventDocs(ctx context.Context, batch []eventKey) ([]eventKe
 			return nil, err
 		}
 	}
-	results, err := db.Update(ctx, docs, UpdateOptions{})
+	var results []EditResult
+	err := fromReserve(ctx, func(ctx context.Context) (err error) { // short documents that replace each other
+		results, err = db.Update(ctx, docs, UpdateOptions{})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -44,7 +45,9 @@ func waitForEvent(t *testing.T, s *Store, id string) {
 	t.Fatalf("no %q among %v", id, events(t, s))
 }
 
-func TestEvents(t *testing.T) {
+func TestEvents(t *testing.T) { synctest.Test(t, testEvents) }
+
+func testEvents(t *testing.T) {
 	k := memkv.New()
 	defer k.Close()
 	s := openWithTasks(t, k)
@@ -112,9 +115,9 @@ func TestEventsNeverFailWriters(t *testing.T) {
 	k := memkv.New()
 	defer k.Close()
 	s := openWithTasks(t, k)
+	s.SetHooks(Hooks{Validator: refuseEvents{}})
 	must(t, s.Create(t.Context(), GlobalChanges, CreateOptions{}))
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
-	s.SetHooks(Hooks{Validator: refuseEvents{}})
 	for i := range 10 {
 		put(t, s.DB("db"), fmt.Sprint("doc", i), "", `{}`)
 	}

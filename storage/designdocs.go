@@ -2,6 +2,7 @@ package storage
 
 import (
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // AppendDesignStamp appends a text that differs whenever the design documents of the database do: which there are, or one's current
@@ -27,7 +28,7 @@ func (s *Snapshot) AppendDesignStamp(dst []byte) ([]byte, error) {
 // DesignDocs lists the design documents that AppendDesignStamp tells of, in order of their ids.
 func (x *Tx) DesignDocs() (list []DocRef, err error) {
 	err = designRows(x.t.tx, x.t.keys, func(key, winner []byte) error {
-		id, _, err := kv.ReadString(key)
+		id, _, err := tuple.ReadString(key)
 		if err != nil {
 			return corrupt("list of ids", err)
 		}
@@ -38,7 +39,7 @@ func (x *Tx) DesignDocs() (list []DocRef, err error) {
 	return list, err
 }
 
-// designRows calls row for each design document with its key behind the prefix of TagAllDocs.
+// designRows calls row for each design document with its key after the prefix of TagAllDocs.
 func designRows(r kv.ReadTx, keys space, row func(key, winner []byte) error) error {
 	prefix := keys.sub(nil, TagAllDocs)
 	o := RangeOptions{Namespace: NamespaceDesign, Limit: -1}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // winnerScan walks over TagDocs and gives the winner of each document that has one that is not deleted. That needs no other
@@ -22,6 +23,7 @@ type winnerScan struct {
 	current []byte // id that is being read; reverse: whose winner is known
 	ahead   []*Document
 	window  readAhead
+	room    bodyRoom
 	body    []byte
 	entry   entry // of the document that was read last
 }
@@ -77,7 +79,7 @@ func (s *winnerScan) readAhead(doc *Document, e *entry) error {
 			return err
 		}
 	}
-	if err := s.d.complete(true, entries...); err != nil {
+	if err := s.d.completeIn(&s.room, 0, true, entries...); err != nil {
 		return err
 	}
 	s.window.took(size)
@@ -121,7 +123,7 @@ func (s *winnerScan) nextDocument() (doc *Document, e *entry, err error) {
 	e = &s.entry
 	for s.step() {
 		key := s.it.Key()
-		id, rest, err := kv.ReadText(key[s.prefix:])
+		id, rest, err := tuple.ReadText(key[s.prefix:])
 		if err != nil {
 			return nil, nil, corrupt("entry's key", err)
 		}
@@ -157,7 +159,7 @@ func (s *winnerScan) nextDocument() (doc *Document, e *entry, err error) {
 func (s *winnerScan) previousWinner() (*Document, *entry, error) {
 	for s.step() {
 		key := s.it.Key()
-		id, rest, err := kv.ReadText(key[s.prefix:])
+		id, rest, err := tuple.ReadText(key[s.prefix:])
 		if err != nil {
 			return nil, nil, corrupt("entry's key", err)
 		}
@@ -188,10 +190,10 @@ func (s *winnerScan) previousWinner() (*Document, *entry, error) {
 	return nil, nil, s.it.Err()
 }
 
-// readConflicts reads what a descending scan has of a document behind its winner.
+// readConflicts reads what a descending scan has of a document after its winner.
 func (s *winnerScan) readConflicts(doc *Document) error {
 	for s.it.Next() {
-		id, rest, err := kv.ReadText(s.it.Key()[s.prefix:])
+		id, rest, err := tuple.ReadText(s.it.Key()[s.prefix:])
 		if err != nil {
 			return corrupt("entry's key", err)
 		}

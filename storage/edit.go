@@ -18,6 +18,8 @@ type docEdit struct {
 	writes map[compat.Rev]*revWrite
 	// old are entries of stored leaves that were read so far.
 	old map[compat.Rev]*entry
+	// beforeAt and treeAt are the indexes of before and tree by revision, where these are many.
+	beforeAt, treeAt map[compat.Rev]int
 	// partitionFull refuses edits that make the document larger.
 	partitionFull bool
 }
@@ -30,7 +32,7 @@ type revWrite struct {
 
 // editMode is what the edits of one request have in common.
 type editMode struct {
-	ctx        context.Context
+	ctx        context.Context // of the request
 	replicated bool
 	trusted    bool
 	// checked is set where couch_db:before_docs_update looks at the stored documents before it merges: if a validation
@@ -42,7 +44,7 @@ type editMode struct {
 	large   *largeBodies
 }
 
-// validates tells whether somebody is going to look at the documents and their parents.
+// validates reports whether somebody is going to look at the documents and their parents.
 func (m *editMode) validates() bool { return m.each != nil || m.many != nil }
 
 func (e *docEdit) start(id string, t *dbTx, before []leafRecord) {
@@ -115,7 +117,7 @@ func (e *docEdit) interactive(doc *compat.Document, v *validatedEdit) (EditResul
 	return EditResult{ID: doc.ID, Rev: leaf.Rev}, nil
 }
 
-// written tells whether the database was ever written to. CouchDB does not know the validation functions of one that was not, and so looks at
+// written reports whether the database was ever written to. CouchDB does not know the validation functions of one that was not, and so looks at
 // the stored documents first as if there were some (couch_db:before_docs_update; see editMode.checked): an edit of an unknown revision is
 // a conflict, also where another edit of the same request is about to make that revision. In all others it makes a revision below a
 // missing parent (couch_db_updater's fold over an empty tree), or builds on the other edit.
@@ -133,14 +135,14 @@ func (e *docEdit) newLeaf(doc *compat.Document, atts []compat.Attachment) (leaf 
 		}
 		tombstone := e.tree[e.tree.Winner()].Rev
 		rev := compat.RecreatedRev(tombstone, doc.Body.Term, len(atts))
-		return revtree.Leaf{Rev: rev, Ancestors: []string{tombstone.Hash}, Tag: newTag}, true
+		return revtree.Leaf{Rev: rev, Ancestors: revtree.NewLine(rev.Pos-1, []string{tombstone.Hash}), Tag: newTag}, true
 	}
 	hashed := make([]compat.RevAttachment, len(atts))
 	for i := range atts {
 		hashed[i] = compat.RevAttachment{Name: atts[i].Name, Type: atts[i].Type, MD5: atts[i].Digest}
 	}
 	rev := compat.NewRev(doc.Rev(), doc.Deleted, doc.Body.Term, hashed)
-	return revtree.Leaf{Rev: rev, Deleted: doc.Deleted, Ancestors: doc.Revs.IDs, Tag: newTag}, true
+	return revtree.Leaf{Rev: rev, Deleted: doc.Deleted, Ancestors: revtree.NewLine(rev.Pos-1, doc.Revs.IDs), Tag: newTag}, true
 }
 
 // newTag marks leaves that are not stored yet.
@@ -243,7 +245,7 @@ func (e *docEdit) resolveStubs(doc *compat.Document, parent *Document) ([]compat
 	return atts, nil
 }
 
-// grows tells whether an edit makes the document larger than the leaf it replaces (couch_db_updater:is_overflowed).
+// grows reports whether an edit makes the document larger than the leaf it replaces (couch_db_updater:is_overflowed).
 func (e *docEdit) grows(doc *compat.Document) bool {
 	if compat.IsDesignID(e.id) {
 		return false

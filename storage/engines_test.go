@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/pebblekv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
+	"github.com/settee-db/settee/storage/storagetest"
 )
 
 // onEngines runs a test on every kind of store. The database `db` exists.
@@ -25,29 +23,11 @@ func onEngines(t *testing.T, test func(t *testing.T, db *DB)) {
 
 // onStores is onEngines without a database.
 func onStores(t *testing.T, test func(t *testing.T, s *Store)) {
-	faults := faultkv.Rates{Conflict: 0.2, UnknownAborted: 0.1, UnknownCommitted: 0.1, TooOld: 0.05}
-	engines := []struct {
-		name string
-		open func(t *testing.T) kv.Store
-	}{
-		{"memory", func(t *testing.T) kv.Store { return memkv.New() }},
-		{"faults", func(t *testing.T) kv.Store { return faultkv.New(memkv.New(), faultkv.Random(1, faults)) }},
-		{"limits", func(t *testing.T) kv.Store { return kv.WithLimits(memkv.New(), kv.FDBLimits, time.Now) }},
-		{"pebble", openPebble},
-	}
-	for _, e := range engines {
-		t.Run(e.name, func(t *testing.T) { test(t, openStore(t, e.open(t))) })
-	}
-}
-
-func openPebble(t *testing.T) kv.Store {
-	store, err := pebblekv.Open(t.TempDir(), pebblekv.Options{})
-	must(t, err)
-	return store
+	storagetest.OnEngines(t, func(t *testing.T, engine kv.Store) { test(t, openStore(t, engine)) })
 }
 
 func openStore(t testing.TB, store kv.Store) *Store {
-	checked := kv.Checked(store, func(violation string) { t.Error(violation) })
+	checked := wrapkv.Checked(store, func(violation string) { t.Error(violation) })
 	s, err := Open(context.Background(), Options{KV: checked, Manual: true})
 	must(t, err)
 	t.Cleanup(func() {
@@ -58,6 +38,15 @@ func openStore(t testing.TB, store kv.Store) *Store {
 	return s
 }
 
+// shorter is full, or short in the short form of the tests, which runs under the race detector: what takes minutes there is
+// copying of large bodies, not what may race.
+func shorter[T any](full, short T) T {
+	if testing.Short() {
+		return short
+	}
+	return full
+}
+
 // newTestDB is a database in memory.
 func newTestDB(t testing.TB, o CreateOptions) *DB {
 	s := openStore(t, memkv.New())
@@ -65,36 +54,16 @@ func newTestDB(t testing.TB, o CreateOptions) *DB {
 	return s.DB("db")
 }
 
-// tester is what a test and a property test have in common.
-type tester interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatal(args ...any)
-}
-
-func must(t tester, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// doc makes a document; rev is the newest revision and, after commas, the hashes of its ancestors.
-func doc(t tester, id, rev, body string) *compat.Document {
-	t.Helper()
-	v, err := ejson.Parse([]byte(body))
-	must(t, err)
-	size, err := v.EncodedSize()
-	must(t, err)
-	d := &compat.Document{ID: id, Body: compat.Body{JSON: v.AppendJSON(nil), Term: v.AppendTerm(nil), Size: size}}
-	d.Revs = path(t, rev)
-	return d
-}
+// The words of the kit.
+var (
+	must = storagetest.Must
+	want = storagetest.Want
+	doc  = storagetest.Doc
+	path = storagetest.Path
+)
 
 func deleted(t testing.TB, id, rev string) *compat.Document {
-	d := doc(t, id, rev, "{}")
-	d.Deleted = true
-	return d
+	return doc(t, id, rev, "")
 }
 
 // update stores documents and gives the results as text: revision or error word.
@@ -165,39 +134,4 @@ func wantError(t testing.TB, err error, want error) {
 	if !errors.Is(err, want) {
 		t.Errorf("error %v, want %v", err, want)
 	}
-}
-
-func want(t tester, what string, got, want any) {
-	t.Helper()
-	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
-		t.Errorf("%s:\n got %s\nwant %s", what, g, w)
-	}
-}
-
-func path(t tester, rev string) compat.RevPath {
-	t.Helper()
-	if rev == "" {
-		return compat.RevPath{}
-	}
-	var p compat.RevPath
-	for i, part := range splitComma(rev) {
-		if i > 0 {
-			p.IDs = append(p.IDs, part)
-			continue
-		}
-		r, err := compat.ParseRev(part)
-		must(t, err)
-		p.Start, p.IDs = r.Pos, append(p.IDs, r.Hash)
-	}
-	return p
-}
-
-func splitComma(s string) (parts []string) {
-	for begin, i := 0, 0; i <= len(s); i++ {
-		if i == len(s) || s[i] == ',' {
-			parts = append(parts, s[begin:i])
-			begin = i + 1
-		}
-	}
-	return parts
 }

@@ -3,6 +3,7 @@ package storage
 import (
 	"crypto/md5"
 	"encoding/binary"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 )
@@ -55,7 +56,7 @@ func (e *entry) encode(dst []byte) []byte {
 	if !e.bodyApart.isZero() {
 		flags |= entryBodyApart
 	}
-	dst = append(dst, entryFormat, flags)
+	dst = append(slices.Grow(dst, 2+len(e.body)), entryFormat, flags)
 	at := len(dst) - 1
 	switch {
 	case !e.attsApart.isZero():

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/revtree"
 )
 
@@ -15,6 +16,7 @@ import (
 func (e *docEdit) flush(index IndexFunc) error {
 	e.tree = revtree.Stem(e.tree, e.t.rec.revsLimit)
 	e.keepFlags()
+	e.tree.Sort()
 	inner, err := e.innerWrites()
 	if err != nil {
 		return err
@@ -22,7 +24,6 @@ func (e *docEdit) flush(index IndexFunc) error {
 	if len(inner) == 0 && !e.leavesChanged() && !e.linesChanged() {
 		return nil
 	}
-	e.tree.Sort()
 	if index != nil {
 		if err := e.callIndex(index); err != nil {
 			return err
@@ -66,7 +67,20 @@ func (w *revWrite) body() []byte {
 	return w.doc.Body.JSON
 }
 
+// leafBefore is the stored leaf of a revision, nil if there is none.
 func (e *docEdit) leafBefore(rev compat.Rev) *leafRecord {
+	if len(e.before) > fewLeaves {
+		if e.beforeAt == nil {
+			e.beforeAt = make(map[compat.Rev]int, len(e.before))
+			for i := range e.before {
+				e.beforeAt[e.before[i].Rev] = i
+			}
+		}
+		if i, ok := e.beforeAt[rev]; ok {
+			return &e.before[i]
+		}
+		return nil
+	}
 	for i := range e.before {
 		if e.before[i].Rev == rev {
 			return &e.before[i]
@@ -75,16 +89,37 @@ func (e *docEdit) leafBefore(rev compat.Rev) *leafRecord {
 	return nil
 }
 
+// leafNow is the index of a revision among the leaves that the edits made, -1 if it is none of them. It is for flush, where the tree
+// does not change any more.
+func (e *docEdit) leafNow(rev compat.Rev) int {
+	if len(e.tree) <= fewLeaves {
+		return e.tree.Leaf(rev)
+	}
+	if e.treeAt == nil {
+		e.treeAt = make(map[compat.Rev]int, len(e.tree))
+		for i := range e.tree {
+			e.treeAt[e.tree[i].Rev] = i
+		}
+	}
+	if i, ok := e.treeAt[rev]; ok {
+		return i
+	}
+	return -1
+}
+
+// fewLeaves are as many as are looked through; of more an index is made, or a tree of many conflicts would cost the square of them.
+const fewLeaves = 16
+
 func (e *docEdit) leavesChanged() bool {
 	return len(e.tree) != len(e.before) ||
 		slices.ContainsFunc(e.tree, func(l revtree.Leaf) bool { return e.leafBefore(l.Rev) == nil })
 }
 
-// linesChanged tells whether the line of a leaf that stays has grown or was cut.
+// linesChanged reports whether the line of a leaf that stays has grown or was cut.
 func (e *docEdit) linesChanged() bool {
 	return slices.ContainsFunc(e.tree, func(l revtree.Leaf) bool {
 		old := e.leafBefore(l.Rev)
-		return old != nil && !slices.Equal(old.Ancestors, l.Ancestors)
+		return old != nil && !old.Ancestors.Equal(l.Ancestors)
 	})
 }
 
@@ -93,7 +128,7 @@ func (e *docEdit) linesChanged() bool {
 func (e *docEdit) innerWrites() ([]compat.Rev, error) {
 	var inner []compat.Rev
 	for rev := range e.writes {
-		if e.tree.Leaf(rev) >= 0 || e.tree.Find(rev) < 0 || e.leafBefore(rev) != nil {
+		if e.leafNow(rev) >= 0 || e.tree.Find(rev) < 0 || e.leafBefore(rev) != nil {
 			continue
 		}
 		value, err := e.t.r.Get(e.t.keys.history(nil, e.id, rev))
@@ -112,14 +147,14 @@ func (e *docEdit) innerWrites() ([]compat.Rev, error) {
 func (e *docEdit) keepReplaced() error {
 	for i := range e.before {
 		l := &e.before[i]
-		if e.tree.Leaf(l.Rev) >= 0 {
+		if e.leafNow(l.Rev) >= 0 {
 			continue
 		}
 		old, err := e.stored(l)
 		if err != nil {
 			return err
 		}
-		if e.tree.Find(l.Rev) < 0 {
+		if e.t.short || e.tree.Find(l.Rev) < 0 {
 			e.t.release(old)
 		} else {
 			e.putHistory(l.Rev, l.Deleted, old)
@@ -160,28 +195,53 @@ func (e *docEdit) putHistory(rev compat.Rev, deleted bool, entry *entry) {
 // dropStemmed removes the entries of ancestors that were cut off.
 func (e *docEdit) dropStemmed() error {
 	low, high := int64(math.MaxInt64), int64(-1) // depths at which something was
+	var cut revtree.Tree
 	for i := range e.before {
 		l := &e.before[i]
-		for pos := l.Start(); pos < l.Rev.Pos; pos++ {
-			hash, _ := l.At(pos)
-			if e.tree.Find(compat.Rev{Pos: pos, Hash: hash}) < 0 {
-				low, high = min(low, pos), max(high, pos)
-			} else if len(e.tree) == 1 {
-				break // and so are all below; but a branch may keep a root although the line above another leaf was cut in between
-			}
+		if e.keepsLine(l) {
+			continue
+		}
+		if len(e.tree) != 1 {
+			cut = append(cut, l.Leaf) // a branch may keep a root although the line above another leaf was cut in between
+			continue
+		}
+		for pos := l.Start(); pos < l.Rev.Pos && !e.tree[0].Has(compat.Rev{Pos: pos, Hash: l.Ancestors.At(int(l.Rev.Pos - 1 - pos))}); pos++ {
+			low, high = min(low, pos), max(high, pos)
+		}
+	}
+	if len(cut) > 0 {
+		for _, rev := range e.tree.Missing(slices.Collect(cut.Ancestors())) {
+			low, high = min(low, rev.Pos), max(high, rev.Pos)
 		}
 	}
 	if high < low {
 		return nil
 	}
 	prefix := e.t.keys.doc(nil, TagHistory, e.id)
-	return e.dropHistory(kv.AppendInt(slices.Clone(prefix), low), kv.AppendInt(prefix, high+1))
+	return e.dropHistory(tuple.AppendInt(slices.Clone(prefix), low), tuple.AppendInt(prefix, high+1))
+}
+
+// keepsLine reports whether one line of the tree has all of a stored line.
+func (e *docEdit) keepsLine(l *leafRecord) bool {
+	n := e.leafNow(l.Rev)
+	if n < 0 {
+		n = e.tree.Find(l.Rev)
+	}
+	if n < 0 {
+		return false
+	}
+	now := &e.tree[n]
+	return now.Ancestors.From(int(now.Rev.Pos - l.Rev.Pos)).HasPrefix(l.Ancestors)
 }
 
 // dropHistory removes the entries in a range of the document's keys in TagHistory whose revisions the tree does not have.
 func (e *docEdit) dropHistory(begin, end []byte) error {
 	t := e.t
 	prefix := len(t.keys.doc(nil, TagHistory, e.id))
+	gone, err := e.missingHistory(begin, end, prefix)
+	if err != nil {
+		return err
+	}
 	it := t.tx.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	var keys [][]byte
@@ -191,7 +251,7 @@ func (e *docEdit) dropHistory(begin, end []byte) error {
 		if err != nil {
 			return err
 		}
-		if e.tree.Find(rev) >= 0 {
+		if gone == nil && e.tree.Find(rev) >= 0 || gone != nil && !gone[rev] {
 			continue
 		}
 		old, err := parseEntry(it.Value())
@@ -211,6 +271,29 @@ func (e *docEdit) dropHistory(begin, end []byte) error {
 		t.forgetEntry(keys[i], old)
 	}
 	return nil
+}
+
+// missingHistory are the revisions with an entry in the range of TagHistory that the tree does not have; nil where the leaves are so few
+// that each one may be looked for by itself.
+func (e *docEdit) missingHistory(begin, end []byte, prefix int) (map[compat.Rev]bool, error) {
+	if len(e.tree) <= fewLeaves {
+		return nil, nil
+	}
+	it := e.t.tx.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	var revs []compat.Rev
+	for it.Next() {
+		rev, _, err := parseRevKey(it.Key()[prefix:])
+		if err != nil {
+			return nil, err
+		}
+		revs = append(revs, rev)
+	}
+	gone := make(map[compat.Rev]bool)
+	for _, rev := range e.tree.Missing(revs) {
+		gone[rev] = true
+	}
+	return gone, it.Err()
 }
 
 // forgetEntry removes an entry of TagHistory that was read in the transaction.
@@ -235,7 +318,7 @@ func (e *docEdit) putLeaves() ([]leafRecord, error) {
 			return nil, err
 		}
 		l.winner = i == 0
-		if !l.winner && old != nil && !old.winner && slices.Equal(old.Ancestors, l.Ancestors) {
+		if !l.winner && old != nil && !old.winner && old.Ancestors.Equal(l.Ancestors) {
 			continue
 		}
 		if l.winner {
@@ -258,7 +341,7 @@ func (e *docEdit) putBody(l *leafRecord) error {
 		}
 		size = e.t.setEntry(e.t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev), &n)
 	}
-	l.active = size + int64(len(l.Ancestors))*16 + attachmentBytes(w.atts)
+	l.active = size + int64(l.Ancestors.Len())*16 + attachmentBytes(w.atts)
 	e.count(l, 1)
 	return nil
 }

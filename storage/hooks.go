@@ -39,7 +39,8 @@ type ValidatedEdit struct {
 
 // Indexer maintains data that must change together with the documents (interactive indexes).
 type Indexer interface {
-	// Prepare returns the function to be called for every changed document in tx, nil if there is none; see Validator.Prepare.
+	// Prepare returns the function to be called for every changed document in tx, nil if there is none; see Validator.Prepare. Where there
+	// is none the documents' bodies before the transaction are not read.
 	Prepare(ctx context.Context, tx *Tx) (IndexFunc, error)
 }
 
@@ -71,6 +72,9 @@ func (x *Tx) AppendPrefix(dst []byte, tag Tag) []byte { return x.t.keys.sub(dst,
 // Open reads the current revision of a document as the transaction sees it. Documents that the same request is about to
 // change are seen as they were before.
 func (x *Tx) Open(id string) (*Document, error) { return x.t.openWinner(id, OpenOptions{}) }
+
+// ChangesDesigns reports whether design documents may be among those that the transaction writes.
+func (x *Tx) ChangesDesigns() bool { return x.t.designs }
 
 // Defer has fn called before the transaction commits, after a number of documents at the latest if the store limits the size of
 // transactions. IndexFuncs collect with it what costs less for many documents at once: of these the documents given to them stay valid

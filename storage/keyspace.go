@@ -5,6 +5,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // The key space. Keys are FoundationDB tuples, so that other tools can read them; values are described at their codecs.
@@ -77,83 +78,85 @@ const (
 // FoundationDB's 100,000 for what later formats may add.
 const maxEntry = 90_000
 
-func rootKey(tag int64) []byte { return kv.AppendInt(nil, tag) }
+func rootKey(tag int64) []byte { return tuple.AppendInt(nil, tag) }
 
 // JobsPrefix is the key prefix of the queue of background jobs (package storage/jobs).
 func JobsPrefix() []byte { return rootKey(rootJobs) }
 
-func dbRecordKey(name string) []byte { return kv.AppendString(kv.AppendInt(nil, rootDBs), name) }
+func dbRecordKey(name string) []byte { return tuple.AppendString(tuple.AppendInt(nil, rootDBs), name) }
 
 func parseDBRecordKey(key []byte) (string, error) {
-	_, rest, err := kv.ReadInt(key)
+	_, rest, err := tuple.ReadInt(key)
 	if err != nil {
 		return "", err
 	}
-	name, _, err := kv.ReadString(rest)
+	name, _, err := tuple.ReadString(rest)
 	return name, err
 }
 
 // space is the key prefix of one database. Its methods append keys to dst.
 type space string
 
-func newSpace(prefix int64) space { return space(kv.AppendInt(nil, prefix)) }
+func newSpace(prefix int64) space { return space(tuple.AppendInt(nil, prefix)) }
 
 func (s space) sub(dst []byte, tag Tag) []byte {
 	if dst == nil {
 		dst = make([]byte, 0, usualKey)
 	}
-	return kv.AppendInt(append(dst, s...), int64(tag))
+	return tuple.AppendInt(append(dst, s...), int64(tag))
 }
 
 // usualKey is a length that most keys stay below.
 const usualKey = 96
 
 func (s space) stat(dst []byte, n stat) []byte {
-	return kv.AppendInt(s.sub(dst, TagStats), int64(n))
+	return tuple.AppendInt(s.sub(dst, TagStats), int64(n))
 }
 
 func (s space) partStat(dst []byte, partition string, n stat) []byte {
-	return kv.AppendInt(kv.AppendString(s.sub(dst, TagPartStats), partition), int64(n))
+	return tuple.AppendInt(tuple.AppendString(s.sub(dst, TagPartStats), partition), int64(n))
 }
 
 func (s space) allDocs(dst []byte, id string) []byte {
-	return kv.AppendString(s.sub(dst, TagAllDocs), id)
+	return tuple.AppendString(s.sub(dst, TagAllDocs), id)
 }
 
 // seqKey is a key of TagChanges or TagPurges; the 10 bytes that a commit fills in are at seqStampOffset.
-func (s space) seqKey(dst []byte, tag Tag, seq Seq) []byte { return appendSeq(s.sub(dst, tag), seq) }
+func (s space) seqKey(dst []byte, tag Tag, seq Seq) []byte { return AppendSeq(s.sub(dst, tag), seq) }
 
 // seqStampOffset is where the versionstamp begins in a key made by seqKey.
-func (s space) seqStampOffset(key []byte) int { return len(key) - seqSize + 1 }
+func (s space) seqStampOffset(key []byte) int { return len(key) - SeqSize + 1 }
 
 // doc is the common prefix of a document's keys in TagRevs, TagDocs and TagHistory.
 func (s space) doc(dst []byte, tag Tag, id string) []byte {
-	return kv.AppendString(s.sub(dst, tag), id)
+	return tuple.AppendString(s.sub(dst, tag), id)
 }
 
 // leaf is the key of a leaf in TagRevs or TagDocs.
 func (s space) leaf(dst []byte, tag Tag, id string, deleted bool, rev compat.Rev) []byte {
-	dst = kv.AppendBool(s.doc(dst, tag, id), !deleted)
-	return kv.AppendBytes(kv.AppendInt(dst, rev.Pos), rev.Hash)
+	dst = tuple.AppendBool(s.doc(dst, tag, id), !deleted)
+	return tuple.AppendBytes(tuple.AppendInt(dst, rev.Pos), rev.Hash)
 }
 
 func (s space) history(dst []byte, id string, rev compat.Rev) []byte {
-	return kv.AppendBytes(kv.AppendInt(s.doc(dst, TagHistory, id), rev.Pos), rev.Hash)
+	return tuple.AppendBytes(tuple.AppendInt(s.doc(dst, TagHistory, id), rev.Pos), rev.Hash)
 }
 
-func (s space) local(dst []byte, id string) []byte { return kv.AppendString(s.sub(dst, TagLocal), id) }
+func (s space) local(dst []byte, id string) []byte {
+	return tuple.AppendString(s.sub(dst, TagLocal), id)
+}
 
 func (s space) attachment(dst []byte, tag Tag, ref string) []byte {
-	return kv.AppendBytes(s.sub(dst, tag), ref)
+	return tuple.AppendBytes(s.sub(dst, tag), ref)
 }
 
 func (s space) rank(dst []byte, tag Tag, level int) []byte {
-	return kv.AppendInt(s.sub(dst, tag), int64(level))
+	return tuple.AppendInt(s.sub(dst, tag), int64(level))
 }
 
 // parseLeafKey reads what follows the document's prefix in a key of TagRevs or TagDocs; rest is a chunk number, in TagRevs.
 func parseLeafKey(suffix []byte) (deleted bool, rev compat.Rev, rest []byte, err error) {
-	live, rest, err := kv.ReadBool(suffix)
+	live, rest, err := tuple.ReadBool(suffix)
 	if err != nil {
 		return false, compat.Rev{}, nil, corrupt("leaf key", err)
 	}
@@ -163,30 +166,31 @@ func parseLeafKey(suffix []byte) (deleted bool, rev compat.Rev, rest []byte, err
 
 // parseRevKey reads (depth, hash).
 func parseRevKey(suffix []byte) (compat.Rev, []byte, error) {
-	pos, rest, err := kv.ReadInt(suffix)
+	pos, rest, err := tuple.ReadInt(suffix)
 	if err != nil {
 		return compat.Rev{}, nil, corrupt("revision key", err)
 	}
-	hash, rest, err := kv.ReadBytes(rest)
+	hash, rest, err := tuple.ReadBytes(rest)
 	if err != nil {
 		return compat.Rev{}, nil, corrupt("revision key", err)
 	}
 	return compat.Rev{Pos: pos, Hash: string(hash)}, rest, nil
 }
 
-// seqSize is the length of a sequence in keys and values: incarnation and versionstamp.
-const seqSize = 1 + len(Seq{}.Versionstamp)
+// SeqSize is the length of a sequence in keys and values: incarnation and versionstamp.
+const SeqSize = 1 + len(Seq{}.Versionstamp)
 
-func appendSeq(dst []byte, seq Seq) []byte {
+// AppendSeq appends a sequence as it is stored.
+func AppendSeq(dst []byte, seq Seq) []byte {
 	return append(append(dst, seq.Incarnation), seq.Versionstamp[:]...)
 }
 
-// parseSeq reads the sequence that b ends with: b is a value, or a key of TagChanges or TagPurges.
-func parseSeq(b []byte) (seq Seq, err error) {
-	if len(b) < seqSize {
+// ParseSeq reads the sequence that b, a value or a key, ends with; kv.ErrCorrupt if b is too short.
+func ParseSeq(b []byte) (seq Seq, err error) {
+	if len(b) < SeqSize {
 		return seq, corrupt("sequence", nil)
 	}
-	b = b[len(b)-seqSize:]
+	b = b[len(b)-SeqSize:]
 	seq.Incarnation = b[0]
 	copy(seq.Versionstamp[:], b[1:])
 	return seq, nil

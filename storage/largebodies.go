@@ -22,7 +22,7 @@ type largeBody struct {
 	claimed bool
 }
 
-// uploadedBefore tells whether a document's body is uploaded before the document's transaction.
+// uploadedBefore reports whether a document's body is uploaded before the document's transaction.
 func (s *Store) uploadedBefore(doc *compat.Document) bool {
 	limit := s.limits.TransactionSize
 	return limit > 0 && len(doc.Body.JSON) > max(limit/10, maxInline)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/revtree"
 )
 
@@ -45,19 +46,19 @@ func (l *leafRecord) encode(dst []byte) []byte {
 	if l.stored {
 		flags |= leafStored
 	}
-	for _, a := range l.Ancestors {
+	for _, a := range l.Ancestors.All() {
 		if len(a) != 16 {
 			flags |= leafOdd
 		}
 	}
-	dst = append(slices.Grow(dst, 40+17*len(l.Ancestors)), leafFormat, flags)
+	dst = append(slices.Grow(dst, 40+17*l.Ancestors.Len()), leafFormat, flags)
 	if l.winner {
-		dst = appendSeq(dst, l.seq)
+		dst = AppendSeq(dst, l.seq)
 	}
 	dst = binary.AppendUvarint(dst, uint64(l.external))
 	dst = binary.AppendUvarint(dst, uint64(l.active))
-	dst = binary.AppendUvarint(dst, uint64(len(l.Ancestors)))
-	for _, a := range l.Ancestors {
+	dst = binary.AppendUvarint(dst, uint64(l.Ancestors.Len()))
+	for _, a := range l.Ancestors.All() {
 		if flags&leafOdd != 0 {
 			dst = binary.AppendUvarint(dst, uint64(len(a)))
 		}
@@ -95,18 +96,18 @@ func (t *dbTx) clearLeafRecord(id string, l *leafRecord) {
 	}
 }
 
-// parseLeaf reads a whole value of TagRevs; suffix is its key behind the document's prefix.
-func parseLeaf(suffix, value []byte) (leafRecord, error) {
+// parseLeaf reads a whole value of TagRevs; suffix is its key after the document's prefix. Its line shares what it has in
+// common with those that lines made before.
+func parseLeaf(lines *revtree.Lines, suffix, value []byte) (leafRecord, error) {
 	l, line, err := parseLeafHead(suffix, value)
 	if err != nil {
 		return l, err
 	}
-	r := valueReader{b: line.hashes}
-	if line.count > uint64(len(r.b)) {
-		return l, corrupt("leaf record", nil)
+	ok := line.count <= uint64(len(line.hashes))
+	if ok {
+		l.Ancestors, ok = lines.Line(l.Rev.Pos-1, int(line.count), line.odd, line.take, line.parse)
 	}
-	l.Ancestors = r.hashes(int(line.count), line.odd)
-	if r.bad {
+	if !ok {
 		return l, corrupt("leaf record", nil)
 	}
 	return l, nil
@@ -117,6 +118,41 @@ type leafLine struct {
 	count  uint64
 	odd    bool
 	hashes []byte
+}
+
+// take takes the next n hashes off as they are stored; nil if there are not so many.
+func (l *leafLine) take(n int) []byte {
+	r := valueReader{b: l.hashes}
+	if l.odd {
+		for range n {
+			r.bytes()
+		}
+	} else {
+		r.take(16 * n)
+	}
+	if r.bad {
+		return nil
+	}
+	taken := l.hashes[:len(l.hashes)-len(r.b)]
+	l.hashes = r.b
+	return taken
+}
+
+// parse makes strings, which share one allocation, of n hashes as they are stored.
+func (l *leafLine) parse(stored []byte, n int) []string {
+	list := make([]string, n)
+	if l.odd {
+		r := valueReader{b: stored}
+		for i := range list {
+			list[i] = r.text()
+		}
+		return list
+	}
+	all := string(stored)
+	for i := range list {
+		list[i] = all[16*i : 16*i+16]
+	}
+	return list
 }
 
 // parseLeafHead reads what a leaf's own value says, and leaves its line of ancestors as it is.
@@ -134,7 +170,7 @@ func parseLeafHead(suffix, value []byte) (l leafRecord, line leafLine, err error
 	}
 	flags := r.byte()
 	if l.winner = flags&leafWinner != 0; l.winner {
-		if l.seq, err = parseSeq(r.take(seqSize)); err != nil {
+		if l.seq, err = ParseSeq(r.take(SeqSize)); err != nil {
 			return l, line, err
 		}
 	}
@@ -150,45 +186,59 @@ func parseLeafHead(suffix, value []byte) (l leafRecord, line leafLine, err error
 // leafReader puts the leaves of one document together from the rows of TagRevs, which come in the order of their keys.
 type leafReader struct {
 	leaves []leafRecord
-	// A leaf whose value goes on in chunks: its key behind the document's prefix, the value so far, the number of the next chunk.
+	lines  revtree.Lines
+	// heads leaves out the lines of all leaves but the winner.
+	heads bool
+	// held: a leaf is not read yet, since it goes on in chunks, or may be the winner. Its key after the document's
+	// prefix, the value so far, the number of the next chunk.
+	held          bool
+	long          bool
 	suffix, value []byte
 	next          int64
 }
 
-// add takes a row; suffix is its key behind the document's prefix.
+// add takes a row; suffix is its key after the document's prefix.
 func (r *leafReader) add(suffix, value []byte) error {
-	if r.suffix != nil {
-		if rest, ok := bytes.CutPrefix(suffix, r.suffix); ok && len(rest) > 0 && rest[0] != behindID {
-			n, _, err := kv.ReadInt(rest)
+	if r.held {
+		if rest, ok := bytes.CutPrefix(suffix, r.suffix); ok && r.long && len(rest) > 0 && rest[0] != afterID {
+			n, _, err := tuple.ReadInt(rest)
 			if err != nil || n != r.next {
 				return corrupt("chunk of a leaf record", err)
 			}
 			r.value, r.next = append(r.value, value...), n+1
 			return nil
 		}
-		if err := r.end(); err != nil {
+		if err := r.takeHeld(r.heads); err != nil {
 			return err
 		}
 	}
-	if len(value) > 1 && value[1]&leafLong != 0 {
-		r.suffix, r.value, r.next = bytes.Clone(suffix), bytes.Clone(value), 0
+	long := len(value) > 1 && value[1]&leafLong != 0
+	if long || r.heads {
+		r.held, r.long, r.next = true, long, 0
+		r.suffix, r.value = append(r.suffix[:0], suffix...), append(r.value[:0], value...)
 		return nil
 	}
-	return r.take(suffix, value)
+	return r.take(suffix, value, false)
 }
 
 // end is called after the last row.
-func (r *leafReader) end() error {
-	if r.suffix == nil {
+func (r *leafReader) end() error { return r.takeHeld(false) }
+
+func (r *leafReader) takeHeld(head bool) error {
+	if !r.held {
 		return nil
 	}
-	suffix, value := r.suffix, r.value
-	r.suffix, r.value = nil, nil
-	return r.take(suffix, value)
+	r.held = false
+	return r.take(r.suffix, r.value, head)
 }
 
-func (r *leafReader) take(suffix, value []byte) error {
-	l, err := parseLeaf(suffix, value)
+func (r *leafReader) take(suffix, value []byte, head bool) (err error) {
+	var l leafRecord
+	if head {
+		l, _, err = parseLeafHead(suffix, value)
+	} else {
+		l, err = parseLeaf(&r.lines, suffix, value)
+	}
 	if err != nil {
 		return err
 	}
@@ -197,43 +247,22 @@ func (r *leafReader) take(suffix, value []byte) error {
 	return nil
 }
 
-// hashes reads a line of ancestors; the strings share one allocation.
-func (r *valueReader) hashes(count int, odd bool) []string {
-	if count == 0 {
-		return nil
-	}
-	list := make([]string, count)
-	if odd {
-		for i := range list {
-			list[i] = r.text()
-		}
-		return list
-	}
-	all := string(r.take(16 * count))
-	if r.bad {
-		return nil
-	}
-	for i := range list {
-		list[i] = all[16*i : 16*i+16]
-	}
-	return list
-}
-
 // leafScan is a running read of a document's leaves, so that several can overlap.
 type leafScan struct {
 	prefix int
+	heads  bool
 	it     kv.Iterator
 }
 
-func (d *dbRead) scanLeaves(id string) leafScan {
+func (d *dbRead) scanLeaves(id string, heads bool) leafScan {
 	begin, end := children(d.keys.doc(nil, TagRevs, id))
-	return leafScan{prefix: len(begin), it: d.r.Range(begin, end, kv.RangeOptions{WantAll: true})}
+	return leafScan{prefix: len(begin), heads: heads, it: d.r.Range(begin, end, kv.RangeOptions{WantAll: true})}
 }
 
 // read drains the scan; the leaves ascend, so the winner is last.
 func (s leafScan) read() ([]leafRecord, error) {
 	defer s.it.Close()
-	var r leafReader
+	r := leafReader{heads: s.heads}
 	for s.it.Next() {
 		if err := r.add(s.it.Key()[s.prefix:], s.it.Value()); err != nil {
 			return nil, err
@@ -242,10 +271,14 @@ func (s leafScan) read() ([]leafRecord, error) {
 	if err := s.it.Err(); err != nil {
 		return nil, err
 	}
-	return r.leaves, r.end()
+	err := r.end()
+	return r.leaves, err
 }
 
-func (d *dbRead) leaves(id string) ([]leafRecord, error) { return d.scanLeaves(id).read() }
+func (d *dbRead) leaves(id string) ([]leafRecord, error) { return d.scanLeaves(id, false).read() }
+
+// heads is leaves without the lines of ancestors; only the winner has its line. Lines can be nearly all of what is stored of leaves.
+func (d *dbRead) heads(id string) ([]leafRecord, error) { return d.scanLeaves(id, true).read() }
 
 // treeOf makes the revision tree of leaf records; Tag is the index in leaves.
 func treeOf(leaves []leafRecord) revtree.Tree {

@@ -26,7 +26,7 @@ func (t *dbTx) leavesOf(groups []editGroup) ([][]leafRecord, error) {
 	}
 	scans := make([]leafScan, len(groups)-known)
 	for i := range scans {
-		scans[i] = t.scanLeaves(groups[known+i].id)
+		scans[i] = t.scanLeaves(groups[known+i].id, false)
 	}
 	for i := range scans {
 		leaves, err := scans[i].read()
@@ -48,23 +48,23 @@ func (t *dbTx) leavesBetween(groups []editGroup, out [][]leafRecord) (known int,
 	limit := 4*len(groups) + 16
 	it := t.r.Snapshot().Range(begin, end, kv.RangeOptions{Limit: limit, WantAll: true})
 	defer it.Close()
-	var first, behind []byte // the keys of groups[known]
+	var first, after []byte // the keys of groups[known]
 	bounds := func() {
-		first, behind = children(t.keys.doc(first[:0], TagRevs, groups[known].id))
+		first, after = children(t.keys.doc(first[:0], TagRevs, groups[known].id))
 	}
 	bounds()
 	var r leafReader
 	take := func() error { // groups[known] has been read
 		err := r.end()
 		out[known], r = r.leaves, leafReader{}
-		t.tx.AddReadConflictRange(first, behind)
+		t.tx.AddReadConflictRange(first, after)
 		known++
 		return err
 	}
 	read := 0
 	for ; it.Next(); read++ {
 		key := it.Key()
-		for bytes.Compare(key, behind) >= 0 { // end is the last one's behind
+		for bytes.Compare(key, after) >= 0 { // end is the last one's after
 			if err := take(); err != nil {
 				return 0, err
 			}

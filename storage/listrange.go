@@ -4,12 +4,12 @@ import (
 	"bytes"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// The keys of lists are a subspace's prefix and an id; a document's keys in TagDocs go on behind that. behindID is what follows
+// The keys of lists are a subspace's prefix and an id; a document's keys in TagDocs go on after that. afterID is what follows
 // all of them.
-const behindID = 0xff
+const afterID = 0xff
 
 // keys gives the range of keys that the options choose below prefix.
 func (o *RangeOptions) keys(prefix []byte) (begin, end []byte) {
@@ -35,10 +35,10 @@ func (o *RangeOptions) keys(prefix []byte) (begin, end []byte) {
 }
 
 // key is the bound's key, or the end of all keys with its id.
-func (b Bound) key(prefix []byte, behind bool) []byte {
-	key := kv.AppendString(prefix[:len(prefix):len(prefix)], b.ID)
-	if behind {
-		key = append(key, behindID)
+func (b Bound) key(prefix []byte, after bool) []byte {
+	key := tuple.AppendString(prefix[:len(prefix):len(prefix)], b.ID)
+	if after {
+		key = append(key, afterID)
 	}
 	return key
 }
@@ -61,7 +61,7 @@ func (o *RangeOptions) clamp() {
 	if !high.Set || high.ID >= designEnd {
 		*high = Bound{ID: designEnd, Set: true, Exclusive: true}
 	}
-	if low.ID >= designEnd { // behind all design documents: an empty range there
+	if low.ID >= designEnd { // after all design documents: an empty range there
 		*low, *high = Bound{ID: designEnd, Set: true}, Bound{ID: designEnd, Set: true, Exclusive: true}
 	}
 	if high.ID < compat.DesignPrefix {
@@ -69,7 +69,7 @@ func (o *RangeOptions) clamp() {
 	}
 }
 
-// took counts a row that was shown or skipped and moves the range behind it, so that a list can be continued in a new snapshot.
+// took counts a row that was shown or skipped and moves the range past it, so that a list can be continued in a new snapshot.
 func (o *RangeOptions) took(id string) {
 	o.Start = Bound{ID: id, Set: true, Exclusive: true}
 	switch {

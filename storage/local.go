@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"math/big"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // Local documents have one revision, `0-N`, and no history. They appear in no feed.
@@ -38,9 +41,14 @@ func localRev(doc *compat.Document) (compat.Rev, *compat.Error) {
 // updateLocals stores the local documents of a request, in one transaction where they fit. As with other documents, one that does not fit
 // any is refused alone.
 func (db *DB) updateLocals(ctx context.Context, locals []int, docs []*compat.Document, results []EditResult) error {
+	full := false // the store is, and there are only deletions
 	for limit := len(locals); len(locals) > 0; {
 		done, runs := 0, 0
 		n := min(limit, len(locals))
+		ctx := ctx
+		if full {
+			ctx = kv.UseReserve(ctx)
+		}
 		err := db.update(ctx, func(t *dbTx) error {
 			part := locals[:max(1, n>>runs)]
 			runs++
@@ -64,6 +72,9 @@ func (db *DB) updateLocals(ctx context.Context, locals []int, docs []*compat.Doc
 			}
 			results[locals[0]] = refused(doc, refusal)
 			locals, limit = locals[1:], len(locals)
+			continue
+		case errors.Is(err, kv.ErrFull) && !full && !slices.ContainsFunc(locals, func(i int) bool { return !docs[i].Deleted }):
+			full = true
 			continue
 		case err != nil:
 			return err
@@ -130,10 +141,16 @@ func (d *dbRead) localOf(id string, value []byte) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	if chunked {
-		body, err = d.readChunks(d.keys.local(nil, id), length)
+	if !chunked {
+		return &Document{ID: id, Rev: rev, Body: bytes.Clone(body)}, nil
 	}
-	return &Document{ID: id, Rev: rev, Body: bytes.Clone(body)}, err
+	if d.memory != nil {
+		if err := d.memory.Hold(d.ctx, length); err != nil {
+			return nil, err
+		}
+	}
+	body, err = d.readChunks(d.keys.local(nil, id), length)
+	return &Document{ID: id, Rev: rev, Body: body}, err
 }
 
 // localRow fills in the row of a local document.
@@ -189,7 +206,7 @@ func (s *localScan) next(withBody bool) (*Document, error) {
 	s.parts = s.parts[:0]
 	for s.pushed || s.it.Next() {
 		s.pushed = false
-		id, chunk, err := kv.ReadString(s.it.Key()[s.prefix:])
+		id, chunk, err := tuple.ReadString(s.it.Key()[s.prefix:])
 		if err != nil {
 			return nil, corrupt("local document's key", err)
 		}
@@ -221,7 +238,7 @@ func (s *localScan) joined(id string, length int) ([]byte, error) {
 		}
 	}
 	for !s.reverse && len(s.chunks) < length && s.it.Next() {
-		own, chunk, err := kv.ReadString(s.it.Key()[s.prefix:])
+		own, chunk, err := tuple.ReadString(s.it.Key()[s.prefix:])
 		if err != nil {
 			return nil, corrupt("local document's key", err)
 		}

@@ -26,7 +26,7 @@ func hashOdd(i int) string { return fmt.Sprint("revision ", i) }
 func TestLongLines(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		must(t, db.SetRevsLimit(t.Context(), 100_000))
-		lengths := []int{5000, 5623, 5624, 6500, 20_000}
+		lengths := shorter([]int{5000, 5623, 5624, 6500, 20_000}, []int{5623, 5624})
 		for _, n := range lengths {
 			for name, hash := range map[string]func(int) string{"16 bytes": hash16, "others": hashOdd} {
 				id := fmt.Sprintf("_design/%d, %s", n, name)
@@ -43,7 +43,7 @@ func TestLongLines(t *testing.T) {
 				got := open(t, db, id, OpenOptions{Revs: true, Conflicts: true})
 				want(t, "extended", slices.Equal(got.Revs.IDs[1:], d.Revs.IDs), true)
 				want(t, "conflicts", len(got.Conflicts), 1)
-				diffs, err := db.RevsDiff(t.Context(), []IDRevs{{id, []compat.Rev{rev, {Pos: 1, Hash: hash(1)}, {Pos: 1, Hash: "x"}}}})
+				diffs, err := revsDiffs(t.Context(), db, []IDRevs{{id, []compat.Rev{rev, {Pos: 1, Hash: hash(1)}, {Pos: 1, Hash: "x"}}}})
 				must(t, err)
 				want(t, "missing", len(diffs[0].Missing), 1)
 			}
@@ -91,13 +91,13 @@ func TestLeafReader(t *testing.T) {
 		leaves, err := d.leaves("doc")
 		want(t, "leaves", len(leaves), len(hashes))
 		for i := range leaves {
-			want(t, "line", len(leaves[i].Ancestors), 5999)
+			want(t, "line", leaves[i].Ancestors.Len(), 5999)
 		}
 		return err
 	}))
 	must(t, db.update(t.Context(), func(t *dbTx) error { // a chunk is lost
 		key := t.keys.leaf(nil, TagRevs, "doc", false, compat.Rev{Pos: 6000, Hash: "a"})
-		t.tx.ClearRange(kv.AppendKeyAfter(nil, key), append(key, behindID))
+		t.tx.ClearRange(kv.AppendKeyAfter(nil, key), append(key, afterID))
 		return nil
 	}))
 	violations, err := Check(t.Context(), db.store.kv, nil)

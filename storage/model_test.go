@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/revtree"
 )
 
@@ -47,12 +48,12 @@ func lines(t revtree.Tree) string {
 	t.Sort()
 	var b strings.Builder
 	for i := range t {
-		fmt.Fprintf(&b, "%v %v %x; ", t[i].Rev, t[i].Deleted, t[i].Ancestors)
+		fmt.Fprintf(&b, "%v %v %x; ", t[i].Rev, t[i].Deleted, t[i].Ancestors.AppendTo(nil, 0))
 	}
 	return b.String()
 }
 
-// replicated merges a line and tells whether that changed anything.
+// replicated merges a line and reports whether that changed anything.
 func (m *model) replicated(id string, p compat.RevPath, deleted bool, body string) {
 	before := lines(m.trees[id])
 	known := len(m.bodies[id])
@@ -103,7 +104,7 @@ func (m *model) edited(id string, parent compat.Rev, deleted bool, body string, 
 		}
 		return
 	}
-	leaf := revtree.Leaf{Rev: got.Rev, Deleted: deleted, Ancestors: ancestors}
+	leaf := revtree.Leaf{Rev: got.Rev, Deleted: deleted, Ancestors: revtree.NewLine(got.Rev.Pos-1, ancestors)}
 	tree, _ = revtree.Merge(slices.Clone(tree), leaf)
 	m.trees[id] = revtree.Stem(tree, m.limit)
 	m.keep(id, got.Rev, body)
@@ -177,7 +178,7 @@ func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		faults := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05}
 		limits := kv.Limits{TransactionSize: rapid.SampledFrom([]int{0, 640_000}).Draw(rt, "limit")}
-		store := kv.WithLimits(faultkv.New(memkv.New(), faultkv.Random(rapid.Uint64().Draw(rt, "seed"), faults)), limits, time.Now)
+		store := wrapkv.WithLimits(faultkv.New(memkv.New(), faultkv.Random(rapid.Uint64().Draw(rt, "seed"), faults)), limits, time.Now)
 		s, err := Open(rt.Context(), Options{KV: store, Manual: true})
 		must(rt, err)
 		defer store.Close()
@@ -194,7 +195,7 @@ func runModel(t *rapid.T, db *DB, m *model) {
 	anyRev := func(id string) compat.Rev {
 		var revs []compat.Rev
 		for _, l := range m.trees[id] {
-			revs = append(revs, l.Rev, compat.Rev{Pos: l.Rev.Pos - 1, Hash: strings.Join(l.Ancestors[:min(1, len(l.Ancestors))], "")})
+			revs = append(revs, l.Rev, compat.Rev{Pos: l.Rev.Pos - 1, Hash: strings.Join(l.Ancestors.First(1).AppendTo(nil, 0), "")})
 		}
 		revs = append(revs, compat.Rev{}, compat.Rev{Pos: 1, Hash: "q"})
 		return rapid.SampledFrom(revs).Draw(t, "rev")

@@ -16,7 +16,7 @@ import (
 // waitSoon waits for a wake-up that must come.
 func waitSoon(t *testing.T, l *Listener) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err := l.Wait(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -47,7 +47,7 @@ func TestListenerWakes(t *testing.T) {
 		put(t, db, "last", "", `{}`)
 		select {
 		case <-c:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("channel stays open")
 		}
 		must(t, waitSoon(t, l))
@@ -118,7 +118,7 @@ func TestNoMissedWakeUp(t *testing.T) {
 						return
 					}
 					since = end.Last.Seq
-					ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 					if len(seen) < writers*writes {
 						err = l.Wait(ctx)
 					}

@@ -14,7 +14,7 @@ func partitionOf(id string) (string, bool) {
 	return name, ok
 }
 
-// Partitioned tells whether the ids of the database name partitions.
+// Partitioned reports whether the ids of the database name partitions.
 func (db *DB) Partitioned(ctx context.Context) (bool, error) {
 	rec, err := db.record(ctx)
 	return rec.partitioned, err

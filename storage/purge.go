@@ -14,7 +14,11 @@ import (
 func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
 	var asked questions
 	for range maxLacks {
-		purged, err := db.purge(ctx, requests, &asked)
+		var purged []IDRevs
+		err := fromReserve(ctx, func(ctx context.Context) (err error) {
+			purged, err = db.purge(ctx, requests, &asked)
+			return err
+		})
 		if !errors.Is(err, errPending) {
 			return purged, err
 		}
@@ -31,6 +35,7 @@ func (db *DB) purge(ctx context.Context, requests []IDRevs, asked *questions) ([
 	err := db.update(ctx, func(t *dbTx) error {
 		asked.begin()
 		t.questions = asked
+		t.designs = slices.ContainsFunc(requests, func(r IDRevs) bool { return compat.IsDesignID(r.ID) })
 		b := batch{db: db, t: t, mode: editMode{ctx: ctx}}
 		if err := b.prepare(); err != nil {
 			return err
@@ -133,7 +138,7 @@ func (t *dbTx) notePurges(requests []IDRevs) error {
 		seq := t.nextSeq()
 		key := t.keys.seqKey(nil, TagPurges, seq)
 		t.tx.SetVersionstampedKey(key, t.keys.seqStampOffset(key), value)
-		t.tx.SetVersionstampedValue(t.keys.sub(nil, TagPurgeSeq), appendSeq(nil, seq), 1)
+		t.tx.SetVersionstampedValue(t.keys.sub(nil, TagPurgeSeq), AppendSeq(nil, seq), 1)
 	}
 	t.stats[statPurges] += int64(len(requests))
 	return nil

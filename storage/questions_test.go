@@ -16,6 +16,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // oracle is a validation function and a map function that take their time, so that they are asked between the transactions. Both depend
@@ -101,7 +102,7 @@ func (o oracleIndexer) Prepare(_ context.Context, tx *Tx) (IndexFunc, error) {
 	}
 	version, err := o.version(tx)
 	return func(_ context.Context, tx *Tx, id string, _, after *Document) error {
-		key := kv.AppendString(tx.AppendPrefix(nil, TagMango), id)
+		key := tuple.AppendString(tx.AppendPrefix(nil, TagMango), id)
 		if after == nil {
 			tx.KV().Clear(key)
 			return nil
@@ -118,7 +119,7 @@ func (o oracleIndexer) Prepare(_ context.Context, tx *Tx) (IndexFunc, error) {
 // row is what the index has of a document.
 func (o *oracle) row(db *DB, id string) (row string) {
 	must(o.t, db.ViewAgain(o.t.Context(), func(s *Snapshot) error {
-		v, err := s.KV().Get(kv.AppendString(s.AppendPrefix(nil, TagMango), id))
+		v, err := s.KV().Get(tuple.AppendString(s.AppendPrefix(nil, TagMango), id))
 		row = string(v)
 		return err
 	}))

@@ -11,6 +11,8 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/rank"
 )
 
@@ -27,7 +29,7 @@ func checkRanks(t *testing.T, db *DB, ids []string) {
 	must(t, db.view(t.Context(), func(d *dbRead) error {
 		x := d.idRanks()
 		for i, id := range ids {
-			for k, key := range [][]byte{kv.AppendString(nil, id), append(kv.AppendString(nil, id), behindID)} {
+			for k, key := range [][]byte{tuple.AppendString(nil, id), append(tuple.AppendString(nil, id), afterID)} {
 				got, err := x.Before(d.r, key)
 				if err != nil {
 					return err
@@ -120,7 +122,7 @@ func TestRanksConcurrent(t *testing.T) {
 
 // Writers of different documents hardly ever conflict.
 func TestIndependentWritersDoNotConflict(t *testing.T) {
-	count := kv.NewCounting(memkv.New())
+	count := wrapkv.NewCounting(memkv.New())
 	s := openStore(t, count)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
@@ -150,7 +152,7 @@ func BenchmarkRank(b *testing.B) {
 		}
 		update(b, db, UpdateOptions{}, docs...)
 	}
-	key := kv.AppendString(nil, "077777")
+	key := tuple.AppendString(nil, "077777")
 	for b.Loop() {
 		must(b, db.view(context.Background(), func(d *dbRead) error {
 			_, err := d.idRanks().Before(d.r, key)

@@ -3,7 +3,7 @@ package storage
 import "slices"
 
 // Lists read ahead: a window of rows first, then what belongs to all of them together, which on a store across a network is one round
-// trip instead of one for each row. Only then the rows are given, and behind each one that was taken the list's cursor moves, so that a
+// trip instead of one for each row. Only then the rows are given, and the list's cursor moves past each one that was taken, so that a
 // list can go on in another snapshot wherever a read failed. A window is bounded in rows, and by what the windows before it had in bytes.
 const (
 	firstAhead = 16
@@ -11,6 +11,8 @@ const (
 	aheadBytes = 1 << 20
 	// leavesAhead is how many ranges over leaves are open at once.
 	leavesAhead = 64
+	// leafBytes is how much of memory the leaves of the documents of a window take, if one document does not take more.
+	leafBytes = 4 << 20
 	// largeAhead is how many bytes of bodies that are apart are read together, if one of them is not larger.
 	largeAhead = 4 << 20
 )
@@ -37,23 +39,50 @@ func (w *readAhead) took(bytes int) {
 	}
 }
 
+// reached makes windows as small as what could be read of one.
+func (w *readAhead) reached(rows, of int) {
+	if rows < of {
+		w.rows = max(1, rows)
+	}
+}
+
+// takeAhead lengthens a list of what was taken and is not done to as many as the next window has, as long as there are more.
+func takeAhead[T any](taken []T, next func() (T, bool), rows int) []T {
+	for len(taken) < rows {
+		one, ok := next()
+		if !ok {
+			break
+		}
+		taken = append(taken, one)
+	}
+	return taken
+}
+
 // readEntries reads the entries at keys of TagDocs and TagHistory together and gives them to fn in order; found is false where there is
-// none, or the key is nil. Entries are valid until fn returns. It takes a round trip for mostAhead keys, and one for each largeAhead bytes
-// of what is apart; that is left out of bodies that are not wanted.
-func (d *dbRead) readEntries(keys [][]byte, bodies bool, fn func(i int, e *entry, found bool) error) error {
-	for from := 0; from < len(keys); from += mostAhead {
-		part := keys[from:min(len(keys), from+mostAhead)]
+// none, or the key is nil. Entries are valid until fn returns. It takes a round trip for mostAhead keys, of large entries for aheadBytes,
+// and one for each largeAhead bytes of what is apart; that is left out of bodies that are not wanted. With room the bodies that are apart
+// are in it, and also valid no longer than until fn returns. Of what is not apart more than aheadBytes belong to the memory of the reader,
+// too: how much that is, is known when it was read.
+func (d *dbRead) readEntries(room *bodyRoom, keys [][]byte, bodies bool, fn func(i int, e *entry, found bool) error) error {
+	ahead := readAhead{rows: mostAhead}
+	for from := 0; from < len(keys); {
+		part := keys[from:min(len(keys), from+ahead.rows)]
 		values, err := d.getPresent(part)
 		if err != nil {
 			return err
 		}
-		var room []entry
+		size, beside := 0, 0
+		for _, value := range values {
+			size += len(value)
+		}
+		if size > aheadBytes {
+			beside = size
+		}
+		var entries []entry
 		for i := 0; i < len(part); {
-			entries, err := d.someEntries(room, values[i:], bodies)
-			if err != nil {
+			if entries, err = d.someEntries(entries[:0], room, beside, values[i:], bodies); err != nil {
 				return err
 			}
-			room = entries[:0]
 			for n := range entries {
 				if err := fn(from+i, &entries[n], values[i] != nil); err != nil {
 					return err
@@ -61,6 +90,8 @@ func (d *dbRead) readEntries(keys [][]byte, bodies bool, fn func(i int, e *entry
 				i++
 			}
 		}
+		ahead.took(size)
+		from += len(part)
 	}
 	return nil
 }
@@ -93,9 +124,9 @@ func (d *dbRead) getPresent(keys [][]byte) ([][]byte, error) {
 }
 
 // someEntries reads what is apart of the first of some entries whose values are at hand: of as many as largeAhead allows, and of at
-// least one. It appends them to room.
-func (d *dbRead) someEntries(room []entry, values [][]byte, bodies bool) ([]entry, error) {
-	entries := slices.Grow(room, len(values))
+// least one. It appends them to entries. beside is what completeIn has it for.
+func (d *dbRead) someEntries(entries []entry, room *bodyRoom, beside int, values [][]byte, bodies bool) ([]entry, error) {
+	entries = slices.Grow(entries, len(values))
 	var apart []*entry
 	size := 0
 	for _, value := range values {
@@ -116,35 +147,58 @@ func (d *dbRead) someEntries(room []entry, values [][]byte, bodies bool) ([]entr
 			apart = append(apart, &entries[len(entries)-1])
 		}
 	}
-	return entries, d.complete(bodies, apart...)
+	return entries, d.completeIn(room, beside, bodies, apart...)
 }
 
-// leavesEach reads the leaves of several documents; where an id is "" there are none.
-func (d *dbRead) leavesEach(ids []string) ([][]leafRecord, error) {
-	out := make([][]leafRecord, len(ids))
+// leavesEach reads the leaves of several documents, of as many of the first ones as leafBytes allows, and of at least one; the caller asks
+// again for the others; heads leaves out the lines of all but the winners. Where an id is "" there are none. An id that comes again has the same leaves, which nobody may change.
+func (d *dbRead) leavesEach(ids []string, heads bool) ([][]leafRecord, error) {
+	out := make([][]leafRecord, 0, len(ids))
+	first := make(map[string]int, len(ids)) // where each id is first
 	var scans [leavesAhead]leafScan
-	for from := 0; from < len(ids); from += leavesAhead {
+	size, full := 0, false
+	var failure error
+	for len(out) < len(ids) && !full {
+		from := len(out)
 		part := ids[from:min(len(ids), from+leavesAhead)]
 		for i, id := range part {
 			scans[i] = leafScan{}
-			if id != "" {
-				scans[i] = d.scanLeaves(id)
+			if _, known := first[id]; !known && id != "" {
+				first[id], scans[i] = from+i, d.scanLeaves(id, heads)
 			}
 		}
-		var failure error
-		for i := range part {
-			if scans[i].it == nil {
-				continue
+		for i, id := range part {
+			scan := &scans[i]
+			full = full || size >= leafBytes && scan.it != nil
+			switch {
+			case full && scan.it != nil:
+				_ = scan.it.Close()
+			case full:
+			case scan.it != nil:
+				var leaves []leafRecord
+				leaves, failure = scan.read()
+				out, full = append(out, leaves), failure != nil
+				size += sizeOf(leaves)
+			case id == "":
+				out = append(out, nil)
+			default:
+				out = append(out, out[first[id]])
 			}
-			if failure != nil {
-				_ = scans[i].it.Close()
-				continue
-			}
-			out[from+i], failure = scans[i].read()
 		}
-		if failure != nil {
-			return nil, failure
-		}
+		full = full || size >= leafBytes
+	}
+	if failure != nil {
+		return nil, failure
 	}
 	return out, nil
+}
+
+// sizeOf is about how much of memory leaves take.
+func sizeOf(leaves []leafRecord) int {
+	const leaf, ancestor = 160, 32
+	size := 0
+	for i := range leaves {
+		size += leaf + ancestor*leaves[i].Ancestors.Len()
+	}
+	return size
 }

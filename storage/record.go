@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// record is what (rootDBs, name) holds: all that is fixed or rarely changed. It is read first in every transaction on the
+// dbRecord is what (rootDBs, name) holds: all that is fixed or rarely changed. It is read first in every transaction on the
 // database, so that a deletion or a new setting conflicts with writers and no cache can be stale.
 //
 // Format 3: format byte, flags, incarnation, uuid (16), then varints: prefix, created (µs since 1970), revs_limit,
 // purged_infos_limit, q, n, and with flagShards the differences of the starts of the q shards.
-type record struct {
+type dbRecord struct {
 	uuid             [16]byte
 	prefix           int64
 	created          time.Time
@@ -33,7 +33,7 @@ const (
 	flagShards      = 2
 )
 
-func (r *record) encode() []byte {
+func (r *dbRecord) encode() []byte {
 	dst := make([]byte, 0, 64)
 	var flags byte
 	if r.partitioned {
@@ -55,8 +55,8 @@ func (r *record) encode() []byte {
 	return dst
 }
 
-func parseRecord(b []byte) (record, error) {
-	var r record
+func parseDBRecord(b []byte) (dbRecord, error) {
+	var r dbRecord
 	if len(b) < 19 || b[0] != recordFormat {
 		return r, corrupt("database record", nil)
 	}

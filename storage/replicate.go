@@ -13,7 +13,7 @@ func (e *docEdit) checkReplicated(m *editMode, doc *compat.Document) (v validate
 	v.rev = leaf.Rev
 	if m.checked && len(e.before) > 0 {
 		tree, _ := revtree.Merge(slices.Clone(e.tree), leaf)
-		if slices.ContainsFunc(e.before, func(l leafRecord) bool { return l.Rev == leaf.Rev }) || tree.Leaf(leaf.Rev) < 0 {
+		if e.leafBefore(leaf.Rev) != nil || tree.Leaf(leaf.Rev) < 0 {
 			v.decide(EditResult{ID: doc.ID, Rev: doc.Rev()})
 			return v, nil
 		}
@@ -28,7 +28,7 @@ func (e *docEdit) checkReplicated(m *editMode, doc *compat.Document) (v validate
 // replicate merges a line of revisions. Nothing is a conflict; what the tree has already is ignored.
 func (e *docEdit) replicate(doc *compat.Document, v *validatedEdit) (EditResult, error) {
 	known := e.tree.Leaf(v.rev) >= 0
-	e.tree, _ = revtree.Merge(slices.Clone(e.tree), revtree.FromPath(doc.Revs, doc.Deleted, newTag))
+	e.tree, _ = revtree.Merge(e.tree, revtree.FromPath(doc.Revs, doc.Deleted, newTag))
 	if !known {
 		e.write(v.rev, doc, v.atts)
 	}
@@ -39,7 +39,7 @@ func (e *docEdit) replicate(doc *compat.Document, v *validatedEdit) (EditResult,
 // (couch_db:make_first_doc_on_disk).
 func (e *docEdit) nearestAncestor(tree revtree.Tree, rev compat.Rev) (*Document, error) {
 	line := &tree[tree.Leaf(rev)]
-	for i, hash := range line.Ancestors {
+	for i, hash := range line.Ancestors.All() {
 		ancestor := compat.Rev{Pos: rev.Pos - 1 - int64(i), Hash: hash}
 		doc, err := e.t.openRevOf(e.id, e.before, ancestor, OpenOptions{Revs: true})
 		if doc != nil || err != nil {

@@ -1,12 +1,12 @@
 package storage
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // The sequence index can tell how many rows of the changes feed come after a sequence, which gives `pending` and the number
@@ -43,22 +43,15 @@ const (
 type seqTails [seqLevels]Seq
 
 func (s space) seqTail(dst []byte, level int) []byte {
-	return kv.AppendInt(kv.AppendInt(s.sub(dst, TagSeqBlocks), 0), int64(level))
+	return tuple.AppendInt(tuple.AppendInt(s.sub(dst, TagSeqBlocks), 0), int64(level))
 }
 
 func (s space) seqLevel(dst []byte, level int) []byte {
-	return kv.AppendInt(s.sub(dst, TagSeqBlocks), int64(level+1))
+	return tuple.AppendInt(s.sub(dst, TagSeqBlocks), int64(level+1))
 }
 
 func (s space) seqBlock(dst []byte, level int, begin Seq) []byte {
-	return appendSeq(s.seqLevel(dst, level), begin)
-}
-
-func compareSeqs(a, b Seq) int {
-	if a.Incarnation != b.Incarnation {
-		return int(a.Incarnation) - int(b.Incarnation)
-	}
-	return bytes.Compare(a.Versionstamp[:], b.Versionstamp[:])
+	return AppendSeq(s.seqLevel(dst, level), begin)
 }
 
 // readSeqTail reads where the last block of a level begins.
@@ -67,7 +60,7 @@ func (s space) readSeqTail(r kv.ReadTx, level int) (tail Seq, err error) {
 	if err != nil || value == nil {
 		return tail, err
 	}
-	return parseSeq(value)
+	return ParseSeq(value)
 }
 
 // finishSeqBlocks counts the rows that the transaction put into TagChanges and took out of it.
@@ -87,7 +80,7 @@ func (t *dbTx) finishSeqBlocks() error {
 			return err
 		}
 	}
-	slices.SortFunc(t.removedSeqs, compareSeqs)
+	slices.SortFunc(t.removedSeqs, Seq.Compare)
 	split, err := t.seqSplits(tails, own)
 	if err != nil {
 		return err
@@ -98,7 +91,7 @@ func (t *dbTx) finishSeqBlocks() error {
 		}
 	}
 	for level := range split {
-		t.tx.SetVersionstampedValue(t.keys.seqTail(nil, level), appendSeq(nil, Seq{Incarnation: t.rec.incarnation}), 1)
+		t.tx.SetVersionstampedValue(t.keys.seqTail(nil, level), AppendSeq(nil, Seq{Incarnation: t.rec.incarnation}), 1)
 	}
 	return nil
 }
@@ -129,7 +122,7 @@ func (t *dbTx) seqSplits(tails seqTails, own bool) (levels int, err error) {
 // countSeqs adds the transaction's rows to the counts of one level.
 func (t *dbTx) countSeqs(level int, tail Seq, split bool) error {
 	older := t.removedSeqs
-	for len(older) > 0 && compareSeqs(older[len(older)-1], tail) >= 0 {
+	for len(older) > 0 && !older[len(older)-1].Before(tail) {
 		older = older[:len(older)-1]
 	}
 	delta := int64(len(older) - len(t.removedSeqs))
@@ -154,7 +147,7 @@ func (t *dbTx) countSeqs(level int, tail Seq, split bool) error {
 // uncountSeqs takes the last of the sequences, and others of the same block, out of the block's count, and returns the rest.
 func (t *dbTx) uncountSeqs(level int, seqs []Seq) ([]Seq, error) {
 	begin := t.keys.seqLevel(nil, level)
-	end := kv.AppendKeyAfter(nil, appendSeq(begin, seqs[len(seqs)-1]))
+	end := kv.AppendKeyAfter(nil, AppendSeq(begin, seqs[len(seqs)-1]))
 	it := t.tx.Snapshot().Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
 	defer it.Close()
 	if !it.Next() {
@@ -163,12 +156,12 @@ func (t *dbTx) uncountSeqs(level int, seqs []Seq) ([]Seq, error) {
 		}
 		return nil, corrupt("sequence blocks: none for a row", nil)
 	}
-	first, err := parseSeq(it.Key())
+	first, err := ParseSeq(it.Key())
 	if err != nil {
 		return nil, err
 	}
 	rest := seqs
-	for len(rest) > 0 && compareSeqs(rest[len(rest)-1], first) >= 0 {
+	for len(rest) > 0 && !rest[len(rest)-1].Before(first) {
 		rest = rest[:len(rest)-1]
 	}
 	removed := int64(len(seqs) - len(rest))
@@ -198,7 +191,7 @@ func (d *dbRead) rowsAfter(seq Seq) (int64, error) {
 }
 
 // rowsAfterEach is rowsAfter for several sequences, which ascend and are not zero. On each level it counts the blocks that lie
-// behind a sequence in the block of the level above that the sequence is in; sequences of one block share a read, and all reads of a
+// after a sequence in the block of the level above that the sequence is in; sequences of one block share a read, and all reads of a
 // level go together.
 func (d *dbRead) rowsAfterEach(seqs []Seq) ([]int64, error) {
 	counts := make([]int64, len(seqs))
@@ -242,25 +235,25 @@ func (d *dbRead) countLevel(prefix []byte, seqs, ends []Seq, counts []int64, wei
 	return nil
 }
 
-// countGroup drains a range that begins behind the first of some sequences.
+// countGroup drains a range that begins after the first of some sequences.
 func countGroup(it kv.Iterator, seqs, ends []Seq, counts []int64, weight func([]byte) int64) error {
-	behind := make([]int64, len(seqs)) // between each sequence and the next one
-	first := make([]Seq, len(seqs))    // the first there, zero for none
+	after := make([]int64, len(seqs)) // between each sequence and the next one
+	first := make([]Seq, len(seqs))   // the first there, zero for none
 	for at := 0; it.Next(); {
-		seq, err := parseSeq(it.Key())
+		seq, err := ParseSeq(it.Key())
 		if err != nil {
 			return err
 		}
-		for at+1 < len(seqs) && compareSeqs(seqs[at+1], seq) < 0 {
+		for at+1 < len(seqs) && seqs[at+1].Before(seq) {
 			at++
 		}
-		if behind[at] += weight(it.Value()); first[at] == (Seq{}) {
+		if after[at] += weight(it.Value()); first[at] == (Seq{}) {
 			first[at] = seq
 		}
 	}
 	total, end := int64(0), Seq{}
 	for i := len(seqs) - 1; i >= 0; i-- {
-		total += behind[i]
+		total += after[i]
 		counts[i] += total
 		if first[i] != (Seq{}) {
 			end = first[i]
@@ -274,10 +267,10 @@ func countGroup(it kv.Iterator, seqs, ends []Seq, counts []int64, weight func([]
 
 // seqRange is the range of keys with a prefix and sequences after one and before another, or all if that is zero.
 func (d *dbRead) seqRange(prefix []byte, after, end Seq, o kv.RangeOptions) (from, to []byte, opts kv.RangeOptions) {
-	from = kv.AppendKeyAfter(nil, appendSeq(prefix[:len(prefix):len(prefix)], after))
+	from = kv.AppendKeyAfter(nil, AppendSeq(prefix[:len(prefix):len(prefix)], after))
 	to = kv.AppendPrefixEnd(nil, prefix) // not children: a client's sequence may begin with any byte
 	if end != (Seq{}) {
-		to = appendSeq(prefix[:len(prefix):len(prefix)], end)
+		to = AppendSeq(prefix[:len(prefix):len(prefix)], end)
 	}
 	return from, to, o
 }
@@ -290,7 +283,7 @@ func (d *dbRead) updateSeq() (UpdateSeq, error) {
 	}
 	u := UpdateSeq{N: uint64(counter(values[0]))}
 	if values[1] != nil {
-		u.Seq, err = parseSeq(values[1])
+		u.Seq, err = ParseSeq(values[1])
 	}
 	return u, err
 }

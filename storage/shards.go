@@ -29,7 +29,7 @@ func equalShards(q int) []uint32 {
 // SplitShards makes the starts of more ranges of those that the database shows, given their present ones. The function may run several
 // times; nil from it changes nothing.
 func (db *DB) SplitShards(ctx context.Context, split func(starts []uint32) []uint32) error {
-	return db.changeRecord(ctx, func(r *record) {
+	return db.changeRecord(ctx, func(r *dbRecord) {
 		now := Info{Q: int(r.q), starts: r.starts}
 		starts := split(now.ShardStarts())
 		if starts == nil {

@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -65,7 +64,7 @@ func (s *Snapshot) seqAt(tag Tag) (Seq, error) {
 	if err != nil || value == nil {
 		return Seq{}, err
 	}
-	return parseSeq(value)
+	return ParseSeq(value)
 }
 
 // Purges is the number of purge requests ever made.
@@ -100,79 +99,6 @@ func (s *Snapshot) Changes(o ChangesOptions, fn func(*Change) error) (ChangesEnd
 
 // Open reads a document; see DB.Open.
 func (s *Snapshot) Open(id string, o OpenOptions) (*Document, error) { return s.d.openDoc(id, o) }
-
-// DocRef names a document, and a revision of it unless Rev is zero.
-type DocRef struct {
-	ID  string
-	Rev compat.Rev
-}
-
-// OpenMany reads many documents in two round trips: the winners, or the revisions named. Of missing documents and revisions,
-// and of deleted winners, the Document is nil. Bodies are valid as long as the snapshot.
-func (s *Snapshot) OpenMany(refs []DocRef) ([]*Document, error) {
-	docs := make([]*Document, len(refs))
-	if err := s.openWinners(refs, docs); err != nil {
-		return nil, err
-	}
-	for i := range refs {
-		if refs[i].Rev.IsZero() && !compat.IsLocalID(refs[i].ID) {
-			continue
-		}
-		doc, err := s.d.openDoc(refs[i].ID, OpenOptions{Rev: refs[i].Rev})
-		if e, ok := compat.AsError(err); ok && e.Kind == compat.KindNotFound {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		docs[i] = doc
-	}
-	return docs, nil
-}
-
-// openWinners fills in the winners that are not deleted, of those refs that ask for them.
-func (s *Snapshot) openWinners(refs []DocRef, docs []*Document) error {
-	at := make([]int, 0, len(refs))
-	keys := make([][]byte, 0, len(refs))
-	for i := range refs {
-		if refs[i].Rev.IsZero() && !compat.IsLocalID(refs[i].ID) {
-			at = append(at, i)
-			keys = append(keys, s.d.keys.allDocs(nil, refs[i].ID))
-		}
-	}
-	winners, err := s.d.r.GetMany(keys)
-	if err != nil {
-		return err
-	}
-	live, revs := at[:0], make([]compat.Rev, 0, len(at))
-	keys = keys[:0]
-	for n, i := range at {
-		if winners[n] == nil {
-			continue
-		}
-		rev, err := parseWinner(winners[n])
-		if err != nil {
-			return err
-		}
-		live, revs = append(live, i), append(revs, rev)
-		keys = append(keys, s.d.keys.leaf(nil, TagDocs, refs[i].ID, false, rev))
-	}
-	entries, err := s.d.r.GetMany(keys)
-	if err != nil {
-		return err
-	}
-	for n, i := range live {
-		if entries[n] == nil {
-			return corrupt("winner without its entry", nil)
-		}
-		e, err := s.d.entryOf(entries[n])
-		if err != nil {
-			return err
-		}
-		docs[i] = newDocument(refs[i].ID, revs[n], false, e)
-	}
-	return nil
-}
 
 // InFeed tells of each sequence whether the feed still has a row at it: each change of a document and each purge moves or removes
 // its row. In a transaction it conflicts with changes of those documents.

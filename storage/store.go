@@ -32,6 +32,7 @@ type Store struct {
 	compaction CompactionPolicy
 	bg         background
 	metrics    metrics
+	securities securities
 }
 
 // storeFormat is the version of the whole key space.
@@ -82,6 +83,14 @@ func (s *Store) openMeta(ctx context.Context) error {
 
 // Health tells why the store could not serve reads and writes now, nil if it could; see kv.Store.
 func (s *Store) Health(ctx context.Context) error { return s.kv.Health(ctx) }
+
+// Damaged names files of the store in which something could not be read since it was opened, where the engine knows.
+func (s *Store) Damaged() []string {
+	if engine, ok := s.kv.(interface{ Damaged() []string }); ok {
+		return engine.Damaged()
+	}
+	return nil
+}
 
 // SetHooks connects higher layers. It must be called before the first write.
 func (s *Store) SetHooks(h Hooks) { s.hooks = h }

@@ -8,14 +8,26 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/rank"
 )
 
 // DB is a handle on the database of that name, whether it exists or not. It holds no state and is safe for concurrent use.
 type DB struct {
-	store *Store
-	name  string
+	store  *Store
+	name   string
+	memory Memory // nil: what is read has no bound
 }
+
+// Memory bounds what the documents that are read for somebody take, all together.
+type Memory interface {
+	// Hold is called before bodies that are apart from their entries are read together, with their bytes. It may wait, and its error ends the
+	// read. What it was called with before is not needed any more then.
+	Hold(ctx context.Context, bytes int) error
+}
+
+// Within is the same database, whose documents are read within a memory. Writes do not ask it.
+func (db *DB) Within(m Memory) *DB { return &DB{store: db.store, name: db.name, memory: m} }
 
 // Name is the name of the database.
 func (db *DB) Name() string { return db.name }
@@ -23,9 +35,14 @@ func (db *DB) Name() string { return db.name }
 // dbRead is one snapshot of one database.
 type dbRead struct {
 	r    kv.ReadTx
-	rec  record
+	rec  dbRecord
 	keys space
 	name string
+	// memory is asked with ctx before large bodies are read; nil in transactions that write, and where nobody bounds it.
+	memory Memory
+	ctx    context.Context // of the call of DB.view or DB.update, for what it reads in parts
+	// shared holds large security objects.
+	shared *securities
 	// advanced is set when a part of the work is done for good; see viewOn.
 	advanced bool
 }
@@ -51,10 +68,11 @@ type dbTx struct {
 	claims  map[string]claimState
 	large   *largeBodies // of the request, nil for none
 	scratch []byte
-	ctx     context.Context
+	short   bool // the store is full: what is replaced is not kept
 	now     func() time.Time
 	// deferred is what indexers have put off; see Tx.Defer.
 	deferred []func() error
+	designs  bool // see Tx.ChangesDesigns
 	// questions are those that hooks may ask; nil where nobody answers.
 	questions *questions
 }
@@ -70,7 +88,7 @@ func (d *dbRead) open(r kv.ReadTx, name string) error {
 	if value == nil {
 		return compat.ErrNoDatabase
 	}
-	if d.rec, err = parseRecord(value); err != nil {
+	if d.rec, err = parseDBRecord(value); err != nil {
 		return err
 	}
 	d.r, d.name, d.keys = r, name, newSpace(d.rec.prefix)
@@ -80,7 +98,7 @@ func (d *dbRead) open(r kv.ReadTx, name string) error {
 // view runs fn once on a snapshot of the database; compat.ErrNoDatabase if there is none.
 func (db *DB) view(ctx context.Context, fn func(*dbRead) error) error {
 	return db.store.kv.View(ctx, func(r kv.ReadTx) error {
-		var d dbRead
+		d := dbRead{memory: db.memory, ctx: ctx, shared: &db.store.securities}
 		if err := d.open(r, db.name); err != nil {
 			return err
 		}
@@ -126,7 +144,7 @@ func goOn(ctx context.Context, read func() (advanced bool, err error)) error {
 func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 	changed := false
 	err := db.store.write(ctx, func(tx kv.Tx) error {
-		t := dbTx{tx: tx, ctx: ctx, now: db.store.now}
+		t := dbTx{dbRead: dbRead{ctx: ctx, shared: &db.store.securities}, tx: tx, short: kv.UsesReserve(ctx), now: db.store.now}
 		if err := t.open(tx, db.name); err != nil {
 			return err
 		}
@@ -194,7 +212,7 @@ func (t *dbTx) listID(id string, winner []byte) {
 // rankID counts a document that comes into TagAllDocs (1) or goes out of it (-1).
 func (t *dbTx) rankID(id string, delta int64) {
 	if delta != 0 {
-		t.ranks.Add(kv.AppendString(nil, id), rank.Weight{Rows: delta})
+		t.ranks.Add(tuple.AppendString(nil, id), rank.Weight{Rows: delta})
 	}
 }
 
@@ -235,7 +253,7 @@ func (t *dbTx) finish() error {
 	if t.orders > 0 {
 		last := Seq{Incarnation: t.rec.incarnation}
 		binary.BigEndian.PutUint16(last.Versionstamp[kv.VersionstampSize:], t.orders-1)
-		t.tx.SetVersionstampedValue(t.keys.sub(nil, TagLastSeq), appendSeq(nil, last), 1)
+		t.tx.SetVersionstampedValue(t.keys.sub(nil, TagLastSeq), AppendSeq(nil, last), 1)
 	}
 	t.stats[statUpdates] += t.addedSeqs
 	t.stats.flush(t.tx, t.keys.stat)

@@ -67,6 +67,7 @@ type Bound struct {
 // Namespace restricts a list of ids.
 type Namespace uint8
 
+// What a list of ids has: all, or those of design documents.
 const (
 	NamespaceAll Namespace = iota
 	NamespaceDesign

@@ -63,7 +63,7 @@ func groupEdits(docs []*compat.Document) (groups []editGroup, locals []int) {
 	return groups, locals
 }
 
-// needsCheck tells whether a document of the request makes CouchDB look at the stored ones first (see editMode.checked).
+// needsCheck reports whether a document of the request makes CouchDB look at the stored ones first (see editMode.checked).
 func needsCheck(docs []*compat.Document) bool {
 	return slices.ContainsFunc(docs, func(doc *compat.Document) bool {
 		return !compat.IsLocalID(doc.ID) && (len(doc.Attachments) > 0 || compat.IsDesignID(doc.ID))
@@ -71,8 +71,10 @@ func needsCheck(docs []*compat.Document) bool {
 }
 
 const (
-	// maxBatchBytes bounds the memory of one transaction where the store has no limit of its own.
-	maxBatchBytes = 64 << 20
+	// maxBatchBytes bounds one transaction where the store has no limit of its own: its memory, and how long it takes. One
+	// of 64 MB took seconds beside others of its kind, conflicted with what was forgotten by then, and got a turn
+	// in which nobody else could write.
+	maxBatchBytes = 8 << 20
 	// editOverhead is about what a document's keys, conflict ranges and list entries take in a transaction.
 	editOverhead = 1500
 )

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -203,34 +204,37 @@ func TestOpenRevs(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		replicate(t, db, "a", "3-c,b,a", "3-d,b,a", "1-z", "2-x,a!")
 		show := func(o OpenRevsOptions) string {
-			revs, err := db.OpenRevs(t.Context(), "a", o)
-			must(t, err)
 			var out []string
-			for _, r := range revs {
-				s := r.Rev.String()
-				if r.Doc == nil {
-					s = "no " + s
+			must(t, db.OpenRevs(t.Context(), "a", o, func(revs []RevResult) error {
+				for _, r := range revs {
+					s := r.Rev.String()
+					if r.Doc == nil {
+						s = "no " + s
+					}
+					out = append(out, s)
 				}
-				out = append(out, s)
-			}
+				return nil
+			}))
 			return strings.Join(out, " ")
 		}
 		want(t, "all", show(OpenRevsOptions{All: true}), "1-z 2-x 3-c 3-d")
 		rev := func(s string) compat.Rev { return path(t, s).Rev() }
 		want(t, "some", show(OpenRevsOptions{Revs: []compat.Rev{rev("9-q"), rev("3-d"), rev("2-b"), rev("1-z"), rev("1-z")}}), "1-z 3-d no 2-b no 9-q")
 		want(t, "latest", show(OpenRevsOptions{Revs: []compat.Rev{rev("2-b"), rev("5-y")}, Latest: true}), "3-c 3-d no 5-y")
-		_, err := db.OpenRevs(t.Context(), "unknown", OpenRevsOptions{All: true})
+		err := db.OpenRevs(t.Context(), "unknown", OpenRevsOptions{All: true}, nil)
 		wantError(t, err, compat.ErrMissing)
 		var order []string
-		must(t, db.BulkGet(t.Context(), []OpenRevsRequest{{"a", OpenRevsOptions{All: true}}, {"u", OpenRevsOptions{All: true}}}, func(i int, revs []RevResult) error {
+		must(t, db.BulkGet(t.Context(), slices.Values([]OpenRevsRequest{{"a", OpenRevsOptions{All: true}}, {"u", OpenRevsOptions{All: true}}}), func(_ int, revs []RevResult, more bool) error {
 			for _, r := range revs {
 				order = append(order, r.Rev.String())
 			}
-			order = append(order, ";")
+			if !more {
+				order = append(order, ";")
+			}
 			return nil
 		}))
 		want(t, "bulk order", order, "[1-z 3-c 3-d 2-x ; ;]")
-		diffs, err := db.RevsDiff(t.Context(), []IDRevs{{"a", []compat.Rev{rev("9-b"), rev("4-a"), rev("3-c")}}, {"u", []compat.Rev{rev("2-b"), rev("1-a")}}})
+		diffs, err := revsDiffs(t.Context(), db, []IDRevs{{"a", []compat.Rev{rev("9-b"), rev("4-a"), rev("3-c")}}, {"u", []compat.Rev{rev("2-b"), rev("1-a")}}})
 		must(t, err)
 		want(t, "diff", diffs, "[{a [4-a 9-b] [3-d 3-c 1-z 2-x]} {u [2-b 1-a] []}]")
 	})

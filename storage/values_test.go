@@ -11,10 +11,10 @@ import (
 
 // FuzzValues feeds every parser of stored values: they may fail but not panic, and what they accept is written back the same.
 func FuzzValues(f *testing.F) {
-	rec := record{prefix: 40, q: 2, n: 1, revsLimit: 1000, purgedInfosLimit: 1000, partitioned: true}
-	split := record{q: 2, starts: []uint32{0, 1 << 31}}
-	leaf := leafRecord{Leaf: revtree.Leaf{Ancestors: []string{"0123456789abcdef"}}, winner: true, stored: true, external: 7, active: 8}
-	odd := leafRecord{Leaf: revtree.Leaf{Ancestors: []string{"a", ""}}}
+	rec := dbRecord{prefix: 40, q: 2, n: 1, revsLimit: 1000, purgedInfosLimit: 1000, partitioned: true}
+	split := dbRecord{q: 2, starts: []uint32{0, 1 << 31}}
+	leaf := leafRecord{Leaf: revtree.Leaf{Ancestors: revtree.NewLine(1, []string{"0123456789abcdef"})}, winner: true, stored: true, external: 7, active: 8}
+	odd := leafRecord{Leaf: revtree.Leaf{Ancestors: revtree.NewLine(1, []string{"a", ""})}}
 	change := changeValue{id: "a", winner: compat.Rev{Pos: 3, Hash: "x"}, deleted: true, leaves: 2}
 	atts := []compat.Attachment{{Name: "n", Type: "t", Ref: "r", RevPos: 1, Length: 2, EncodedLength: -1}}
 	inline := entry{atts: atts, body: emptyBody, deleted: true}
@@ -28,15 +28,15 @@ func FuzzValues(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if r, err := parseRecord(b); err == nil {
-			if again, err := parseRecord(r.encode()); err != nil || !reflect.DeepEqual(again, r) {
+		if r, err := parseDBRecord(b); err == nil {
+			if again, err := parseDBRecord(r.encode()); err != nil || !reflect.DeepEqual(again, r) {
 				t.Errorf("record %+v, then %+v, %v", r, again, err)
 			}
 		}
 		key := space("").leaf(nil, TagRevs, "", false, compat.Rev{Pos: 2, Hash: "h"})
 		suffix := key[len(space("").doc(nil, TagRevs, "")):]
-		if l, err := parseLeaf(suffix, b); err == nil {
-			again, err := parseLeaf(suffix, l.encode(nil))
+		if l, err := parseLeaf(new(revtree.Lines), suffix, b); err == nil {
+			again, err := parseLeaf(new(revtree.Lines), suffix, l.encode(nil))
 			if err != nil || !bytes.Equal(again.encode(nil), l.encode(nil)) {
 				t.Errorf("leaf %+v, then %+v, %v", l, again, err)
 			}
@@ -57,7 +57,7 @@ func FuzzValues(f *testing.F) {
 		_, _, _, _, _ = parseLocal(b)
 		_, _, _, _ = parseLeafKey(b)
 		_, _, _ = parseRevKey(b)
-		_, _ = parseSeq(b)
+		_, _ = ParseSeq(b)
 		_, _ = parseDBRecordKey(b)
 	})
 }

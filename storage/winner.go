@@ -29,7 +29,7 @@ func (d *dbRead) lastEntry(id string, noBody bool) (rev compat.Rev, deleted, fou
 // openWinner reads the current revision. The body of the result belongs to the caller.
 func (d *dbRead) openWinner(id string, o OpenOptions) (*Document, error) {
 	if o.needsTree() {
-		leaves, err := d.leaves(id)
+		leaves, err := d.heads(id)
 		if err != nil {
 			return nil, err
 		}
@@ -42,14 +42,14 @@ func (d *dbRead) openWinner(id string, o OpenOptions) (*Document, error) {
 	if found && !deleted {
 		return newDocument(id, rev, false, e), nil
 	}
-	leaves, err := d.leaves(id)
+	leaves, err := d.heads(id)
 	if err != nil {
 		return nil, err
 	}
 	return d.openWinnerOf(id, leaves, o)
 }
 
-// needsTree tells whether the leaves have to be read.
+// needsTree reports whether the leaves have to be read.
 func (o *OpenOptions) needsTree() bool {
 	return o.Revs || o.RevsInfo || o.Conflicts || o.DeletedConflicts || o.LocalSeq
 }
@@ -131,7 +131,7 @@ func newDocument(id string, rev compat.Rev, deleted bool, e entry) *Document {
 
 // revsInfo tells what is left of each revision of a leaf's line.
 func (d *dbRead) revsInfo(id string, l *leafRecord) ([]RevInfo, error) {
-	infos := make([]RevInfo, 1, 1+len(l.Ancestors))
+	infos := make([]RevInfo, 1, 1+l.Ancestors.Len())
 	infos[0] = RevInfo{Rev: l.Rev, Status: RevAvailable}
 	if l.Deleted {
 		infos[0].Status = RevDeleted
@@ -140,7 +140,7 @@ func (d *dbRead) revsInfo(id string, l *leafRecord) ([]RevInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, hash := range l.Ancestors {
+	for i, hash := range l.Ancestors.All() {
 		rev := compat.Rev{Pos: l.Rev.Pos - 1 - int64(i), Hash: hash}
 		infos = append(infos, RevInfo{Rev: rev, Status: kept[rev]})
 	}

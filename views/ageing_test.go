@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // ageing is a store whose snapshots of Views become too old after a number of reads; 0: they do not.
@@ -22,7 +24,7 @@ type ageing struct {
 func (a *ageing) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 	n, most := 0, a.reads
 	return a.Store.View(ctx, func(tx kv.ReadTx) error {
-		return fn(kv.GateReads(tx, func() error {
+		return fn(wrapkv.GateReads(tx, func() error {
 			if n++; most == 0 || n <= most {
 				return nil
 			}
@@ -61,9 +63,11 @@ type tiredSink struct {
 	rng *rand.Rand
 }
 
-func (s *tiredSink) Rows(snap *storage.Snapshot, rows []Row) error {
+func (s *tiredSink) Rows(snap *storage.Snapshot, rows []Row) (int, error) {
 	if s.rng.IntN(3) == 0 {
-		return kv.ErrTooOld
+		taken := s.rng.IntN(len(rows))
+		_, err := s.collected.Rows(snap, rows[:taken])
+		return taken, cmp.Or(err, kv.ErrTooOld)
 	}
 	return s.collected.Rows(snap, rows)
 }

@@ -69,7 +69,7 @@ func (p *pass) readFrom(s *storage.Snapshot, b *batch, since storage.Seq, limit 
 		return err
 	}
 	if end.Pending > 0 { // writers may be faster than the build: it ends where the feed ended when it began
-		b.end, b.last = end.Last.Seq, !seqLess(end.Last.Seq, p.target)
+		b.end, b.last = end.Last.Seq, !end.Last.Seq.Before(p.target)
 		return nil
 	}
 	last, err := s.LastSeq()
@@ -98,7 +98,7 @@ func (p *pass) take(b *batch, c *storage.Change, memory *arena) {
 	b.docs = append(b.docs, src)
 }
 
-// wants tells whether a document goes through the map functions at all.
+// wants reports whether a document goes through the map functions at all.
 func (p *pass) wants(id string) bool {
 	return !compat.IsDesignID(id) || p.design.withDesign && !p.design.partitioned
 }
@@ -116,14 +116,14 @@ func (src *source) size() int {
 	n := 200 + len(src.id)
 	for i := range src.byIndex {
 		for _, r := range src.byIndex[i].rows {
-			n += 2*len(r.place) + len(r.value) + 150
+			n += 2*len(r.rowKey) + len(r.value) + 150
 		}
 	}
 	return n
 }
 
 // fail replaces what a document emitted by a message.
-func (src *source) fail(message string, defs []*indexDef) {
+func (src *source) fail(message string, defs []*definition) {
 	for i := range src.byIndex {
 		if len(src.byIndex[i].rows) == 0 {
 			continue
@@ -135,9 +135,9 @@ func (src *source) fail(message string, defs []*indexDef) {
 	}
 }
 
-// partitionPrefix is what the places of a document's rows begin with.
-func (m *member) partitionPrefix(docID string) []byte {
-	if !m.def.partitioned {
+// partitionPrefix is what the keys of a document's rows begin with.
+func (ix *index) partitionPrefix(docID string) []byte {
+	if !ix.def.partitioned {
 		return nil
 	}
 	return appendPartition(nil, partitionName(docID))

@@ -104,8 +104,8 @@ func BenchmarkQuery(b *testing.B) {
 
 type discard struct{}
 
-func (discard) Head(*Head) error                    { return nil }
-func (discard) Rows(*storage.Snapshot, []Row) error { return nil }
+func (discard) Head(*Head) error                                  { return nil }
+func (discard) Rows(_ *storage.Snapshot, rows []Row) (int, error) { return len(rows), nil }
 
 // BenchmarkInteractive writes 1,000 documents a request, without an index and with an interactive one.
 func BenchmarkInteractive(b *testing.B) {

@@ -2,15 +2,14 @@ package views
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/views/reduce"
 )
 
@@ -37,34 +36,25 @@ const checkWindow = 1000
 // many snapshots as that takes; what spans several of them is compared only where nobody has written meanwhile.
 func Check(ctx context.Context, engine kv.Store, s *storage.Store) ([]Violation, error) {
 	var all []Violation
-	var names []string
-	if err := s.AllDBs(ctx, storage.RangeOptions{Limit: -1}, func(name string) error {
-		names = append(names, name)
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		found, err := checkDatabase(ctx, engine, s.DB(name))
+	err := s.EachDB(ctx, func(db *storage.DB) error {
+		found, err := checkDatabase(ctx, engine, db)
 		all = append(all, found...)
-		if err != nil && !errors.Is(err, compat.ErrNoDatabase) {
-			return all, err
-		}
-	}
-	return all, nil
+		return err
+	})
+	return all, err
 }
 
 // checkDatabase checks the indexes of a database.
 func checkDatabase(ctx context.Context, engine kv.Store, db *storage.DB) (found []Violation, err error) {
-	var members []*member
+	var indexes []*index
 	if err := db.ViewAgain(ctx, func(snap *storage.Snapshot) error {
-		members, err = readRecords(snap.KV(), spaceOf(snap))
+		indexes, err = readRecords(snap.KV(), spaceOf(snap))
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	for _, m := range members {
-		c := memberCheck{store: engine, db: db, m: m}
+	for _, ix := range indexes {
+		c := indexCheck{store: engine, db: db, ix: ix}
 		err := c.run(ctx)
 		if found = append(found, c.violations...); err != nil {
 			return found, err
@@ -73,11 +63,11 @@ func checkDatabase(ctx context.Context, engine kv.Store, db *storage.DB) (found 
 	return found, nil
 }
 
-// memberCheck checks one index.
-type memberCheck struct {
+// indexCheck checks one index.
+type indexCheck struct {
 	store  kv.Store
 	db     *storage.DB
-	m      *member
+	ix     *index
 	named  int64 // rows that IDS names
 	failed int64 // documents that failed by IDS
 	cut    int64 // documents in CUT by IDS
@@ -87,18 +77,18 @@ type memberCheck struct {
 	sums []Violation
 }
 
-func (c *memberCheck) violate(invariant int, format string, args ...any) {
+func (c *indexCheck) violate(invariant int, format string, args ...any) {
 	c.violations = c.add(c.violations, invariant, format, args...)
 }
 
-func (c *memberCheck) add(to []Violation, invariant int, format string, args ...any) []Violation {
+func (c *indexCheck) add(to []Violation, invariant int, format string, args ...any) []Violation {
 	if len(to) < enoughViolations {
-		to = append(to, Violation{c.db.Name(), c.m.rec.number, invariant, fmt.Sprintf(format, args...)})
+		to = append(to, Violation{c.db.Name(), c.ix.rec.number, invariant, fmt.Sprintf(format, args...)})
 	}
 	return to
 }
 
-func (c *memberCheck) run(ctx context.Context) error {
+func (c *indexCheck) run(ctx context.Context) error {
 	before, err := c.state(ctx)
 	if err != nil {
 		return err
@@ -121,7 +111,7 @@ type checkState struct {
 	record      string
 }
 
-func (c *memberCheck) state(ctx context.Context) (s checkState, err error) {
+func (c *indexCheck) state(ctx context.Context) (s checkState, err error) {
 	err = c.db.ViewAgain(ctx, func(snap *storage.Snapshot) error {
 		if s.last, err = snap.LastSeq(); err != nil {
 			return err
@@ -129,7 +119,7 @@ func (c *memberCheck) state(ctx context.Context) (s checkState, err error) {
 		if s.purge, err = snap.LastPurge(); err != nil {
 			return err
 		}
-		record, err := snap.KV().Get(spaceOf(snap).info(c.m.def.signature))
+		record, err := snap.KV().Get(spaceOf(snap).info(c.ix.def.signature))
 		s.record = string(record)
 		return err
 	})
@@ -137,7 +127,7 @@ func (c *memberCheck) state(ctx context.Context) (s checkState, err error) {
 }
 
 // walk reads all keys below a prefix, which fn sees without it.
-func (c *memberCheck) walk(ctx context.Context, prefix []byte, fn func(r kv.ReadTx, window []kv.Row) error) error {
+func (c *indexCheck) walk(ctx context.Context, prefix []byte, fn func(r kv.ReadTx, window []kv.Row) error) error {
 	begin, end := children(prefix)
 	return kv.Walk(ctx, c.store, begin, end, checkWindow, func(r kv.ReadTx, window []kv.Row) error {
 		below := make([]kv.Row, len(window))
@@ -154,33 +144,33 @@ type expected struct {
 	row *keptRow // nil: a key of CUT, which is there or not
 }
 
-// ids looks up what each document is said to have: its rows, or its place in CUT.
-func (c *memberCheck) ids(ctx context.Context) error {
-	return c.walk(ctx, c.m.keys.ids, func(r kv.ReadTx, window []kv.Row) error {
+// ids looks up what each document is said to have: its rows, or its entry in CUT.
+func (c *indexCheck) ids(ctx context.Context) error {
+	return c.walk(ctx, c.ix.keys.ids, func(r kv.ReadTx, window []kv.Row) error {
 		var failed, cut int64
 		var keys [][]byte
 		var expect []expected
 		broken := make(map[string]error)
 		for _, row := range window {
-			id, _, err := kv.ReadString(row.Key)
+			id, _, err := tuple.ReadString(row.Key)
 			if err != nil {
 				return err
 			}
 			if hasFailed(row.Value) {
 				if failed++; row.Value[0] == idsCut {
 					cut++
-					keys = append(keys, slices.Concat(c.m.keys.cut, row.Value[1:]))
+					keys = append(keys, slices.Concat(c.ix.keys.cut, row.Value[1:]))
 					expect = append(expect, expected{id: id})
 				}
 				continue
 			}
-			kept, err := parseIDs(row.Value, c.m.partitionPrefix(id), id, nil)
+			kept, err := parseIDs(row.Value, c.ix.partitionPrefix(id), id, nil)
 			if err != nil {
 				broken[id] = err
 				continue
 			}
 			for i := range kept {
-				keys = append(keys, slices.Concat(c.m.keys.rows, kept[i].place))
+				keys = append(keys, slices.Concat(c.ix.keys.rows, kept[i].rowKey))
 				expect = append(expect, expected{id, &kept[i]})
 			}
 		}
@@ -204,7 +194,7 @@ func (c *memberCheck) ids(ctx context.Context) error {
 }
 
 // compare reads the keys, some together so that large values do not fill the memory, and tells where they are not as expected.
-func (c *memberCheck) compare(r kv.ReadTx, keys [][]byte, expect []expected) (wrong []expected, err error) {
+func (c *indexCheck) compare(r kv.ReadTx, keys [][]byte, expect []expected) (wrong []expected, err error) {
 	const together = 256
 	for from := 0; from < len(keys); from += together {
 		values, err := r.GetMany(keys[from:min(len(keys), from+together)])
@@ -222,9 +212,9 @@ func (c *memberCheck) compare(r kv.ReadTx, keys [][]byte, expect []expected) (wr
 }
 
 // counts compares how many keys there are with IDS and the counters.
-func (c *memberCheck) counts(ctx context.Context) error {
+func (c *indexCheck) counts(ctx context.Context) error {
 	var messages, cut, rows int64
-	for prefix, n := range map[*[]byte]*int64{&c.m.keys.errors: &messages, &c.m.keys.cut: &cut, &c.m.keys.rows: &rows} {
+	for prefix, n := range map[*[]byte]*int64{&c.ix.keys.errors: &messages, &c.ix.keys.cut: &cut, &c.ix.keys.rows: &rows} {
 		if err := c.walk(ctx, *prefix, func(_ kv.ReadTx, window []kv.Row) error {
 			*n += int64(len(window))
 			return nil
@@ -234,7 +224,7 @@ func (c *memberCheck) counts(ctx context.Context) error {
 	}
 	var counters []int64
 	err := c.store.View(ctx, func(r kv.ReadTx) error {
-		values, err := r.GetMany([][]byte{c.m.keys.count(countRows), c.m.keys.count(countCut)})
+		values, err := r.GetMany([][]byte{c.ix.keys.count(countRows), c.ix.keys.count(countCut)})
 		for _, value := range values {
 			counters = append(counters, counter(value))
 		}
@@ -262,13 +252,13 @@ func (c *memberCheck) counts(ctx context.Context) error {
 }
 
 // levels compares what is kept above the rows with them, but for the aggregates of functions in JavaScript.
-func (c *memberCheck) levels(ctx context.Context) error {
-	if !c.m.rec.levels {
+func (c *indexCheck) levels(ctx context.Context) error {
+	if !c.ix.rec.levels {
 		return nil
 	}
-	builtin := *c.m
+	builtin := *c.ix
 	builtin.above, builtin.rec.slots = nil, nil
-	for _, s := range c.m.rec.slots {
+	for _, s := range c.ix.rec.slots {
 		if reduce.Builtin(s.source) {
 			builtin.rec.slots = append(builtin.rec.slots, s)
 		}

@@ -23,11 +23,11 @@ func TestCheckOutlivesSnapshots(t *testing.T) {
 	engine.reads = 0
 	var row []byte
 	must(t, b.db.Transact(t.Context(), func(tx *storage.Tx) error {
-		members, err := readRecords(tx.KV(), spaceOf(tx.Snapshot()))
+		indexes, err := readRecords(tx.KV(), spaceOf(tx.Snapshot()))
 		if err != nil {
 			return err
 		}
-		begin, end := children(members[0].keys.rows)
+		begin, end := children(indexes[0].keys.rows)
 		it := tx.KV().Range(begin, end, kv.RangeOptions{Limit: 1, Reverse: true})
 		defer it.Close()
 		it.Next()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // Cleanup removes the indexes that no design document has.
@@ -22,7 +23,7 @@ func (v *Views) Cleanup(ctx context.Context, db *storage.DB) error {
 		it := s.KV().Range(begin, end, kv.RangeOptions{WantAll: true})
 		defer it.Close()
 		for it.Next() {
-			text, chunk, err := kv.ReadBytes(it.Key()[len(prefix):])
+			text, chunk, err := tuple.ReadBytes(it.Key()[len(prefix):])
 			if err != nil || len(text) != len(Signature{}) {
 				return corrupt("index record's key")
 			}
@@ -53,8 +54,8 @@ func (v *Views) wantedIndexes(ctx context.Context, db *storage.DB) (map[Signatur
 		if err != nil {
 			return err
 		}
-		for i := range d.indexes {
-			wanted[d.indexes[i].signature] = true
+		for i := range d.definitions {
+			wanted[d.definitions[i].signature] = true
 		}
 		return nil
 	})
@@ -63,7 +64,7 @@ func (v *Views) wantedIndexes(ctx context.Context, db *storage.DB) (map[Signatur
 
 // drop removes an index, unless it is an interactive one that a design document has by now.
 func (v *Views) drop(ctx context.Context, db *storage.DB, signature Signature) error {
-	return db.Transact(ctx, func(tx *storage.Tx) error {
+	return db.Transact(kv.UseReserve(ctx), func(tx *storage.Tx) error {
 		sp := spaceOf(tx.Snapshot())
 		list, err := readInteractive(tx.KV(), sp)
 		if err != nil || list.find(signature) >= 0 {

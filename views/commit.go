@@ -18,7 +18,7 @@ var errCrowded = errors.New("views: too many conflicts")
 // commitPart writes the rows of b.docs[from:], or of as many of them as one transaction takes, and returns where it ended. It fails with
 // errMoved if the index is not what the pass took it for.
 func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err error) {
-	unsettled := false
+	leaveStale := false
 	for {
 		var last bool
 		to, last = p.partOf(b, from)
@@ -27,15 +27,15 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 			seq = b.docs[to-1].seq
 		}
 		var written []writtenRecord
-		written, err = p.tryPart(ctx, b, from, to, seq, b.last && last, unsettled)
+		written, err = p.tryPart(ctx, b, from, to, seq, b.last && last, leaveStale)
 		switch size := to - from; {
 		case err == nil:
 			p.note(written)
 			return to, nil
 		case size > 1 && (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld) || err == errCrowded):
 			p.part = size / 2
-		case size == 1 && !unsettled && (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld)):
-			unsettled = true // what is above the row may be too much, or a slow function
+		case size == 1 && !leaveStale && (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld)):
+			leaveStale = true // what is above the row may be too much, or a slow function
 		case errors.Is(err, kv.ErrTooLarge) && size == 1 && b.docs[from].size() > 1000:
 			b.docs[from].fail("the rows are too large for one transaction", p.program.defs)
 		default:
@@ -45,8 +45,8 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 }
 
 // tryPart is one attempt of commitPart; it returns the records written.
-func (p *pass) tryPart(ctx context.Context, b *batch, from, to int, seq storage.Seq, end, unsettled bool) ([]writtenRecord, error) {
-	written := make([]writtenRecord, len(p.members))
+func (p *pass) tryPart(ctx context.Context, b *batch, from, to int, seq storage.Seq, end, leaveStale bool) ([]writtenRecord, error) {
+	written := make([]writtenRecord, len(p.indexes))
 	runs := 0
 	err := p.db.Transact(ctx, func(tx *storage.Tx) error {
 		if runs++; runs > commitRuns && to-from > 1 {
@@ -60,12 +60,12 @@ func (p *pass) tryPart(ctx context.Context, b *batch, from, to int, seq storage.
 		if err != nil {
 			return err
 		}
-		for n, m := range p.members {
-			w := indexWriter{tx: tx.KV(), m: m, n: n, limits: p.v.limits, unsettled: unsettled}
+		for n, ix := range p.indexes {
+			w := indexWriter{tx: tx.KV(), ix: ix, n: n, limits: p.v.limits, leaveStale: leaveStale}
 			if err := w.collect(docs); err != nil {
 				return err
 			}
-			if written[n], err = p.finishMember(ctx, &w, seq, end); err != nil {
+			if written[n], err = p.finishIndex(ctx, &w, seq, end); err != nil {
 				return err
 			}
 		}
@@ -76,14 +76,14 @@ func (p *pass) tryPart(ctx context.Context, b *batch, from, to int, seq storage.
 
 // note takes over the records that a transaction wrote. They changed in their sequence only: m.above stays right.
 func (p *pass) note(written []writtenRecord) {
-	for n, m := range p.members {
-		m.stored, m.rec = written[n].stored, written[n].rec
+	for n, ix := range p.indexes {
+		ix.stored, ix.rec = written[n].stored, written[n].rec
 	}
 }
 
 // writtenRecord is a record with what its key has.
 type writtenRecord struct {
-	rec    record
+	rec    indexRecord
 	stored []byte
 }
 
@@ -91,14 +91,15 @@ type writtenRecord struct {
 func (p *pass) partOf(b *batch, from int) (to int, last bool) {
 	budget := p.v.transactionBudget()
 	for to = from; to < len(b.docs); to++ {
-		if budget -= b.docs[to].size(); to > from && (budget < 0 || to-from >= p.part) {
+		budget -= b.docs[to].size()
+		if to > from && (budget < 0 || to-from >= p.part) {
 			return to, false
 		}
 	}
 	return to, true
 }
 
-// fence checks, with conflicts, that nobody else changed the indexes, and tells whether documents were purged since the batch was read.
+// fence checks, with conflicts, that nobody else changed the indexes, and reports whether documents were purged since the batch was read.
 func (p *pass) fence(tx *storage.Tx, b *batch) (purged bool, err error) {
 	if err := p.check(tx.KV()); err != nil {
 		return false, err
@@ -107,16 +108,16 @@ func (p *pass) fence(tx *storage.Tx, b *batch) (purged bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	keys := make([][]byte, len(p.members))
-	for n, m := range p.members {
-		keys[n] = m.keys.space.info(m.def.signature)
+	keys := make([][]byte, len(p.indexes))
+	for n, ix := range p.indexes {
+		keys[n] = ix.keys.space.info(ix.def.signature)
 	}
 	values, err := tx.KV().GetMany(keys)
 	if err != nil {
 		return false, err
 	}
-	for n, m := range p.members {
-		if !bytes.Equal(values[n], m.stored) {
+	for n, ix := range p.indexes {
+		if !bytes.Equal(values[n], ix.stored) {
 			return false, errMoved
 		}
 	}
@@ -148,18 +149,18 @@ func (p *pass) current(tx *storage.Tx, docs []source, purged bool) ([]source, er
 }
 
 // finishMember writes what collect found for one index and its new record, which it returns.
-func (p *pass) finishMember(ctx context.Context, w *indexWriter, seq storage.Seq, end bool) (written writtenRecord, err error) {
-	m := w.m
+func (p *pass) finishIndex(ctx context.Context, w *indexWriter, seq storage.Seq, end bool) (written writtenRecord, err error) {
+	ix := w.ix
 	if err := p.v.applyRows(ctx, w); err != nil {
 		return written, err
 	}
-	rec := m.rec
-	if seqLess(rec.seq, seq) {
+	rec := ix.rec
+	if rec.seq.Before(seq) {
 		rec.seq = seq
 	}
 	rec.ready = rec.ready || rec.interactive && end
 	if len(w.changes) > 0 {
-		w.tx.Set(m.keys.changed, appendSeq(nil, rec.seq))
+		w.tx.Set(ix.keys.changed, storage.AppendSeq(nil, rec.seq))
 	}
-	return writtenRecord{rec, putLarge(w.tx, m.keys.space.info(m.def.signature), m.stored, rec.encode())}, nil
+	return writtenRecord{rec, putLarge(w.tx, ix.keys.space.info(ix.def.signature), ix.stored, rec.encode())}, nil
 }

@@ -62,15 +62,17 @@ func (b *bench) changeDocuments(t *testing.T, rng *rand.Rand, n int) {
 
 // purge removes a document altogether.
 func (b *bench) purge(t tester, id string) {
-	leaves, err := b.db.OpenRevs(context.Background(), id, storage.OpenRevsOptions{All: true})
+	request := storage.IDRevs{ID: id}
+	err := b.db.OpenRevs(context.Background(), id, storage.OpenRevsOptions{All: true}, func(revs []storage.RevResult) error {
+		for _, leaf := range revs {
+			request.Revs = append(request.Revs, leaf.Rev)
+		}
+		return nil
+	})
 	if errors.Is(err, compat.ErrMissing) {
 		return
 	}
 	must(t, err)
-	request := storage.IDRevs{ID: id}
-	for _, leaf := range leaves {
-		request.Revs = append(request.Revs, leaf.Rev)
-	}
 	_, err = b.db.Purge(context.Background(), []storage.IDRevs{request})
 	must(t, err)
 }

@@ -3,7 +3,7 @@ package views
 import (
 	"encoding/binary"
 
-	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // CUT has the documents that an index cannot have rows of: an emitted key is longer than a key of the store may be, or there is too much
@@ -16,19 +16,19 @@ import (
 //	(cutAnywhere), document id              its rows may be anywhere
 //	(cutPlaced) + beginning, document id    its one row is at a key that begins so; value: varint of the length of the beginning
 //
-// A beginning is the first cutLength bytes of a place, and before them, as in places, the partition. No key is the beginning of another
+// A beginning is the first cutLength bytes of a row key, and before them, as in row keys, the partition. No key is the beginning of another
 // one, so rows that differ there are in the order of their beginnings.
 
 const (
 	cutAnywhere = iota
-	cutPlaced
+	cutByKey
 )
 
 // cutLength is how much of a key is kept of a row that does not fit. It is on disk.
 const cutLength = 1000
 
-// keepsCut tells whether documents whose rows do not fit are in CUT.
-func (d *indexDef) keepsCut() bool { return d.language != languageJavaScript }
+// keepsCut reports whether documents whose rows do not fit are in CUT.
+func (d *definition) keepsCut() bool { return d.language != languageJavaScript }
 
 // beginning is what a collector keeps of a document in case that its rows do not fit.
 type beginning struct {
@@ -60,17 +60,17 @@ func (c *collector) failed(docID, failure string) docRows {
 		return rows
 	}
 	if c.begun.some && !c.begun.several {
-		rows.cut = append(append(kv.AppendInt(nil, cutPlaced), c.keyed...), c.begun.key...)
-		rows.cut = kv.AppendString(rows.cut, docID)
+		rows.cut = append(append(tuple.AppendInt(nil, cutByKey), c.keyed...), c.begun.key...)
+		rows.cut = tuple.AppendString(rows.cut, docID)
 	}
-	if rows.cut == nil || c.limits.place > 0 && len(rows.cut) > c.limits.place {
+	if rows.cut == nil || c.limits.rowKey > 0 && len(rows.cut) > c.limits.rowKey {
 		rows.cut = appendCutAnywhere(nil, docID)
 	}
 	return rows
 }
 
 func appendCutAnywhere(dst []byte, docID string) []byte {
-	return kv.AppendString(kv.AppendInt(dst, cutAnywhere), docID)
+	return tuple.AppendString(tuple.AppendInt(dst, cutAnywhere), docID)
 }
 
 // cutChange is a document that comes into CUT or leaves it.
@@ -92,7 +92,7 @@ func (w *indexWriter) moveCut(docID string, entry, cut []byte) {
 		w.delta[countCut]--
 	}
 	if cut != nil {
-		length := len(cut) - len(kv.AppendInt(nil, cutPlaced)) - len(kv.AppendString(nil, docID))
+		length := len(cut) - len(tuple.AppendInt(nil, cutByKey)) - len(tuple.AppendString(nil, docID))
 		w.cuts = append(w.cuts, cutChange{key: cut, value: binary.AppendUvarint(nil, uint64(max(length, 0)))})
 		w.delta[countCut]++
 	}
@@ -102,7 +102,7 @@ func (w *indexWriter) writeCuts() {
 	var key []byte
 	for i := range w.cuts {
 		c := &w.cuts[i]
-		if key = append(append(key[:0], w.m.keys.cut...), c.key...); c.value == nil {
+		if key = append(append(key[:0], w.ix.keys.cut...), c.key...); c.value == nil {
 			w.tx.Clear(key)
 		} else {
 			w.tx.Set(key, c.value)

@@ -17,12 +17,13 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // cutWorld is a database with an index of a language, and what its documents emit.
 type cutWorld struct {
 	*bench
-	ix      *Index
+	ix      *View
 	emitted map[string][]string // keys as JSON, by document
 }
 
@@ -35,7 +36,7 @@ func newCutWorld(t testing.TB, engine kv.Store, o storage.CreateOptions) *cutWor
 
 func (w *cutWorld) open(t testing.TB) {
 	var err error
-	w.ix, err = w.views.Index(t.Context(), w.db, "_design/q", "v")
+	w.ix, err = w.views.View(t.Context(), w.db, "_design/q", "v")
 	must(t, err)
 	must(t, w.ix.Wait(t.Context()))
 }
@@ -58,11 +59,11 @@ func (w *cutWorld) put(t tester, id string, keys ...string) {
 
 // rows are the places in a range, with ids and keys, as they should be.
 func (w *cutWorld) rows(t tester, scan Scan) (rows []string) {
-	type place struct {
+	type rowKey struct {
 		key []byte
 		row string
 	}
-	var all []place
+	var all []rowKey
 	for id, keys := range w.emitted {
 		if scan.Partition != "" && partitionName(id) != scan.Partition {
 			continue
@@ -70,13 +71,13 @@ func (w *cutWorld) rows(t tester, scan Scan) (rows []string) {
 		for _, key := range keys {
 			v, err := ejson.Parse([]byte(key))
 			must(t, err)
-			p := AppendPlace(nil, collate.AppendKey(nil, v), id)
+			p := AppendRowKey(nil, collate.AppendKey(nil, v), id)
 			if bytes.Compare(p, scan.Start) >= 0 && (scan.End == nil || bytes.Compare(p, scan.End) < 0) {
-				all = append(all, place{p, id + " " + key})
+				all = append(all, rowKey{p, id + " " + key})
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b place) int { return bytes.Compare(a.key, b.key) })
+	slices.SortFunc(all, func(a, b rowKey) int { return bytes.Compare(a.key, b.key) })
 	for i := range all {
 		rows = append(rows, all[i].row)
 	}
@@ -145,7 +146,7 @@ func TestCutRows(t *testing.T) {
 		for _, partitioned := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/partitioned=%v", name, partitioned), func(t *testing.T) {
 				round := 0
-				w := newCutWorld(t, wrap(kv.WithLimits(memkv.New(), shortKeys, time.Now)), storage.CreateOptions{Partitioned: partitioned})
+				w := newCutWorld(t, wrap(wrapkv.WithLimits(memkv.New(), shortKeys, time.Now)), storage.CreateOptions{Partitioned: partitioned})
 				rapid.Check(t, func(rt *rapid.T) {
 					if round++; round > 40 {
 						return
@@ -181,7 +182,7 @@ func (w *cutWorld) round(t *rapid.T, partitioned bool) {
 			must(t, err)
 			*bound = collate.AppendKey(nil, v)
 			if rapid.Bool().Draw(t, "id") {
-				*bound = AppendPlace(nil, *bound, rapid.SampledFrom(ids).Draw(t, "bound's id"))
+				*bound = AppendRowKey(nil, *bound, rapid.SampledFrom(ids).Draw(t, "bound's id"))
 			}
 		}
 	}
@@ -194,7 +195,7 @@ func (w *cutWorld) round(t *rapid.T, partitioned bool) {
 // TestManyCutRows: more documents than a window or the memory takes come in order, those that begin alike, too, and the scan ends when
 // it has enough. An index that is built later is the same.
 func TestManyCutRows(t *testing.T) {
-	w := newCutWorld(t, kv.WithLimits(memkv.New(), shortKeys, time.Now), storage.CreateOptions{})
+	w := newCutWorld(t, wrapkv.WithLimits(memkv.New(), shortKeys, time.Now), storage.CreateOptions{})
 	same := strings.Repeat("s", 3000)
 	const many = maxCutRows + 50
 	for i := range many {

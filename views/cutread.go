@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // Bounds of the rows of CUT that a scan holds at a time, and how many documents it reads together to make them.
@@ -20,7 +21,7 @@ const (
 type cutScan struct {
 	c      *indexScan
 	s      *storage.Snapshot
-	m      *member
+	ix     *index
 	mapper Mapper
 	span   span
 }
@@ -30,33 +31,38 @@ type cutScan struct {
 type cutStream struct {
 	it   kv.Iterator // over what is not read yet; nil: nothing is
 	more bool        // it stands at a document
-	left span        // keys behind the documents whose rows are made
+	left span        // keys after the documents whose rows are made
 
 	window  span     // left when the window began
 	loading bool     // the window is being read
 	read    int      // documents of it whose rows are made
 	part    []byte   // beginning of the last document
-	pending []string // ids of documents whose rows are to be made together
-	key     []byte   // of the last one
+	pending []cutDoc // documents whose rows are to be made together
 	rows    []row    // of the window, in the scan's order, that are not given yet
 	size    int      // of rows
-	dropped bool     // behind them the window has others
+	dropped bool     // after them the window has others
+}
+
+// cutDoc is a document in CUT.
+type cutDoc struct {
+	id  string
+	key []byte
 }
 
 // openCuts begins to read CUT, where the index has documents there.
-func (c *indexScan) openCuts(s *storage.Snapshot, m *member) (*cutScan, error) {
-	if !m.def.keepsCut() {
+func (c *indexScan) openCuts(s *storage.Snapshot, ix *index) (*cutScan, error) {
+	if !ix.def.keepsCut() {
 		return nil, nil
 	}
-	value, err := s.KV().Get(m.keys.count(countCut))
+	value, err := s.KV().Get(ix.keys.count(countCut))
 	if err != nil || counter(value) == 0 {
 		return nil, err
 	}
-	p, err := c.ix.w.v.interactiveProgram(s.Name(), &interactiveEntry{signature: m.def.signature, def: *m.def})
+	p, err := c.view.v.interactiveProgram(s.Name(), &interactiveEntry{signature: ix.def.signature, def: *ix.def})
 	if err != nil {
 		return nil, err
 	}
-	x := &cutScan{c: c, s: s, m: m, mapper: p.mappers[0], span: c.span()}
+	x := &cutScan{c: c, s: s, ix: ix, mapper: p.mappers[0], span: c.span()}
 	for kind := range c.cuts {
 		if st := &c.cuts[kind]; !st.loading {
 			*st = cutStream{left: x.bounds(kind)}
@@ -68,7 +74,7 @@ func (c *indexScan) openCuts(s *storage.Snapshot, m *member) (*cutScan, error) {
 	return x, nil
 }
 
-// loaded tells whether the last snapshot ended in the middle of a window of which it read something.
+// loaded reports whether the last snapshot ended in the middle of a window of which it read something.
 func (c *indexScan) loaded() bool {
 	for kind := range c.cuts {
 		if st := &c.cuts[kind]; st.loading && st.read > 0 {
@@ -80,17 +86,17 @@ func (c *indexScan) loaded() bool {
 
 // bounds is the range of keys of the documents that may have rows in the span.
 func (x *cutScan) bounds(kind int) span {
-	base := kv.AppendInt(bytes.Clone(x.m.keys.cut), int64(kind))
+	base := tuple.AppendInt(bytes.Clone(x.ix.keys.cut), int64(kind))
 	if kind == cutAnywhere {
 		lo, hi := base, append(bytes.Clone(base), 0xff)
-		if name := x.c.scan.Partition; x.m.def.partitioned {
-			lo, hi = kv.AppendString(bytes.Clone(base), name+":"), kv.AppendString(base, name+";")
+		if name := x.c.scan.Partition; x.ix.def.partitioned {
+			lo, hi = tuple.AppendString(bytes.Clone(base), name+":"), tuple.AppendString(base, name+";")
 			lo, hi = lo[:len(lo)-1], hi[:len(hi)-1]
 		}
 		return span{lo, hi}
 	}
 	most := cutLength
-	if x.m.def.partitioned {
+	if x.ix.def.partitioned {
 		most += len(appendPartition(nil, x.c.scan.Partition))
 	}
 	low, high := x.span.lo, x.span.hi
@@ -128,8 +134,8 @@ func (st *cutStream) close() {
 	st.it, st.more = nil, false
 }
 
-// giveBefore gives the rows that come before a place, or all that are left.
-func (x *cutScan) giveBefore(place []byte) error {
+// giveBefore gives the rows that come before a row key, or all that are left.
+func (x *cutScan) giveBefore(rowKey []byte) error {
 	if x == nil {
 		return nil
 	}
@@ -137,22 +143,22 @@ func (x *cutScan) giveBefore(place []byte) error {
 		var first *cutStream
 		for kind := range x.c.cuts {
 			st := &x.c.cuts[kind]
-			if err := x.ready(st, place); err != nil {
+			if err := x.ready(st, rowKey); err != nil {
 				return err
 			}
-			if len(st.rows) > 0 && (first == nil || x.compare(st.rows[0].place, first.rows[0].place) < 0) {
+			if len(st.rows) > 0 && (first == nil || x.compare(st.rows[0].rowKey, first.rows[0].rowKey) < 0) {
 				first = st
 			}
 		}
-		if first == nil || place != nil && x.compare(first.rows[0].place, place) > 0 {
+		if first == nil || rowKey != nil && x.compare(first.rows[0].rowKey, rowKey) > 0 {
 			return nil
 		}
 		r := first.rows[0]
 		first.rows = first.rows[1:]
-		if err := x.c.take(x.s, r.place, r.value); err != nil {
+		if err := x.c.take(x.s, r.rowKey, r.value); err != nil {
 			return err
 		}
-		x.span = x.behind(r.place)
+		x.span = x.after(r.rowKey)
 	}
 }
 
@@ -163,16 +169,16 @@ func (x *cutScan) compare(a, b []byte) int {
 	return bytes.Compare(a, b)
 }
 
-// behind is what is left of the span behind a place.
-func (x *cutScan) behind(place []byte) span {
+// after is what is left of the span after a row key.
+func (x *cutScan) after(rowKey []byte) span {
 	if x.c.scan.Descending {
-		return span{x.span.lo, place}
+		return span{x.span.lo, rowKey}
 	}
-	return span{kv.AppendKeyAfter(nil, place), x.span.hi}
+	return span{kv.AppendKeyAfter(nil, rowKey), x.span.hi}
 }
 
-// ready loads windows of a stream until it has a row, or none that can come before a place.
-func (x *cutScan) ready(st *cutStream, place []byte) error {
+// ready loads windows of a stream until it has a row, or none that can come before a row key.
+func (x *cutScan) ready(st *cutStream, rowKey []byte) error {
 	for len(st.rows) == 0 || st.loading {
 		switch {
 		case st.loading:
@@ -185,7 +191,7 @@ func (x *cutScan) ready(st *cutStream, place []byte) error {
 				return err
 			}
 			part, _, err := x.document(st)
-			if err != nil || !x.mayPrecede(part, place) {
+			if err != nil || !x.mayPrecede(part, rowKey) {
 				return err
 			}
 		}
@@ -209,7 +215,7 @@ func (x *cutScan) peek(st *cutStream) (more bool, err error) {
 
 // document takes the key apart at which a stream stands: what the document's rows begin with, and its id.
 func (x *cutScan) document(st *cutStream) (part []byte, id string, err error) {
-	kind, rest, err := kv.ReadInt(st.it.Key()[len(x.m.keys.cut):])
+	kind, rest, err := tuple.ReadInt(st.it.Key()[len(x.ix.keys.cut):])
 	if err != nil {
 		return nil, "", corrupt("key of a document that is cut")
 	}
@@ -217,17 +223,17 @@ func (x *cutScan) document(st *cutStream) (part []byte, id string, err error) {
 	if n <= 0 || length > uint64(len(rest)) {
 		return nil, "", corrupt("document that is cut")
 	}
-	if kind == cutPlaced {
+	if kind == cutByKey {
 		part, rest = rest[:length], rest[length:]
 	}
-	id, _, err = kv.ReadString(rest)
+	id, _, err = tuple.ReadString(rest)
 	return part, id, err
 }
 
-// mayPrecede tells whether rows that begin so can come before a place.
-func (x *cutScan) mayPrecede(part, place []byte) bool {
-	n := min(len(part), len(place))
-	return x.compare(part[:n], place[:n]) <= 0
+// mayPrecede reports whether rows that begin so can come before a row key.
+func (x *cutScan) mayPrecede(part, rowKey []byte) bool {
+	n := min(len(part), len(rowKey))
+	return x.compare(part[:n], rowKey[:n]) <= 0
 }
 
 // load reads the next window, or goes on with one.
@@ -253,8 +259,8 @@ func (x *cutScan) load(st *cutStream) error {
 		if st.read+len(st.pending) >= x.c.window && !bytes.Equal(part, st.part) {
 			break
 		}
-		st.part, st.key = append(st.part[:0], part...), append(st.key[:0], st.it.Key()...)
-		st.pending, st.more = append(st.pending, id), false
+		st.part = append(st.part[:0], part...)
+		st.pending, st.more = append(st.pending, cutDoc{id, bytes.Clone(st.it.Key())}), false
 		if len(st.pending) == cutDocs {
 			if err := x.makeRows(st); err != nil {
 				return err
@@ -268,51 +274,44 @@ func (x *cutScan) load(st *cutStream) error {
 	return nil
 }
 
-// makeRows maps the pending documents.
+// makeRows maps the pending documents, one after the other as they are read. What is mapped stays if a read fails.
 func (x *cutScan) makeRows(st *cutStream) error {
-	if len(st.pending) == 0 {
-		return nil
-	}
 	refs := make([]storage.DocRef, len(st.pending))
-	for i, id := range st.pending {
-		refs[i].ID = id
+	for i := range st.pending {
+		refs[i].ID = st.pending[i].id
 	}
-	docs, err := x.s.OpenMany(refs)
-	if err != nil {
-		return err
-	}
-	c := &collector{raw: x.m.def.raw, partitioned: x.m.def.partitioned}
-	for _, doc := range docs {
-		if doc == nil {
-			continue
+	c := &collector{raw: x.ix.def.raw, partitioned: x.ix.def.partitioned}
+	err := x.s.OpenEach(refs, func(i int, doc *storage.Document) error {
+		if doc != nil {
+			for _, r := range mapOne(c, x.mapper, doc).rows {
+				x.add(st, r)
+			}
 		}
-		for _, r := range mapOne(c, x.mapper, doc).rows {
-			x.add(st, r)
+		st.read++
+		if key := st.pending[i].key; x.c.scan.Descending {
+			st.left.hi = key
+		} else {
+			st.left.lo = kv.AppendKeyAfter(nil, key)
 		}
-	}
-	st.read += len(docs)
+		return nil
+	})
 	st.pending = st.pending[:0]
-	if x.c.scan.Descending {
-		st.left.hi = bytes.Clone(st.key)
-	} else {
-		st.left.lo = kv.AppendKeyAfter(nil, st.key)
-	}
-	return nil
+	return err
 }
 
-// add keeps a row that lies in the span, unless it comes behind all that there is room for.
+// add keeps a row that lies in the span, unless it comes after all that there is room for.
 func (x *cutScan) add(st *cutStream, r row) {
-	if bytes.Compare(r.place, x.span.lo) < 0 || x.span.hi != nil && bytes.Compare(r.place, x.span.hi) >= 0 {
+	if bytes.Compare(r.rowKey, x.span.lo) < 0 || x.span.hi != nil && bytes.Compare(r.rowKey, x.span.hi) >= 0 {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(st.rows, r, func(a, b row) int { return x.compare(a.place, b.place) })
+	at, _ := slices.BinarySearchFunc(st.rows, r, func(a, b row) int { return x.compare(a.rowKey, b.rowKey) })
 	if st.dropped && at == len(st.rows) {
 		return
 	}
 	st.rows = slices.Insert(st.rows, at, r)
-	st.size += len(r.place) + len(r.value)
+	st.size += len(r.rowKey) + len(r.value)
 	for last := len(st.rows) - 1; last > 0 && (len(st.rows) > maxCutRows || st.size > maxCutBytes); last-- {
-		st.size -= len(st.rows[last].place) + len(st.rows[last].value)
+		st.size -= len(st.rows[last].rowKey) + len(st.rows[last].value)
 		st.rows, st.dropped = st.rows[:last], true
 	}
 }

@@ -31,20 +31,20 @@ type design struct {
 	withDesign  bool // include_design
 	lib         []byte
 	views       []viewDef
-	indexes     []indexDef // one for each distinct map function
-	signature   Signature  // of all of them, for _info
+	definitions []definition // one for each distinct map function
+	signature   Signature    // of all of them, for _info
 }
 
 // viewDef is one view: a name for an index, perhaps with a reduce function.
 type viewDef struct {
-	name      string
-	index     int    // into design.indexes
-	reduce    string // source; "" if there is none
-	hasReduce bool
+	name       string
+	definition int    // into design.indexes
+	reduce     string // source; "" if there is none
+	hasReduce  bool
 }
 
-// indexDef is one map function with what its rows depend on.
-type indexDef struct {
+// definition is one map function with what its rows depend on.
+type definition struct {
 	signature   Signature
 	language    string
 	source      string // of the map function; for other languages than JavaScript the JSON of `map`
@@ -81,8 +81,8 @@ func parseDesign(id string, body ejson.Value, partitioned bool) *design {
 	for name, def := range views.Members() {
 		d.addView(name.Text(), def)
 	}
-	for i := range d.indexes {
-		d.indexes[i].finish()
+	for i := range d.definitions {
+		d.definitions[i].finish()
 	}
 	d.sign()
 	return d
@@ -95,70 +95,70 @@ func isTrue(options ejson.Value, name string) bool {
 }
 
 // addView adds a member of `views` that has a map function.
-func (d *design) addView(name string, def ejson.Value) {
-	mapping, ok := def.Get("map")
-	if !ok || def.Kind() != ejson.Object {
+func (d *design) addView(name string, view ejson.Value) {
+	mapping, ok := view.Get("map")
+	if !ok || view.Kind() != ejson.Object {
 		return
 	}
-	ix := indexDef{
+	def := definition{
 		language: d.language, partitioned: d.partitioned, interactive: d.interactive,
 		localSeq: d.localSeq, withDesign: d.withDesign,
 	}
-	if ix.language == languageJavaScript {
-		ix.source = mapping.Text()
-		if strings.Contains(ix.source, "require") {
-			ix.lib = string(d.lib)
+	if def.language == languageJavaScript {
+		def.source = mapping.Text()
+		if strings.Contains(def.source, "require") {
+			def.lib = string(d.lib)
 		}
 	} else {
-		ix.source = string(mapping.AppendJSON(nil))
+		def.source = string(mapping.AppendJSON(nil))
 	}
-	if options, ok := def.Get("options"); ok && options.Kind() == ejson.Object {
-		ix.options = string(options.AppendJSON(nil))
+	if options, ok := view.Get("options"); ok && options.Kind() == ejson.Object {
+		def.options = string(options.AppendJSON(nil))
 		if order, ok := options.Get("collation"); ok {
-			ix.raw = order.TextIs("raw")
+			def.raw = order.TextIs("raw")
 		}
 	}
 	v := viewDef{name: name}
-	if reduce, ok := def.Get("reduce"); ok && reduce.Kind() == ejson.String {
+	if reduce, ok := view.Get("reduce"); ok && reduce.Kind() == ejson.String {
 		v.reduce, v.hasReduce = reduce.Text(), true
 	}
-	v.index = slices.IndexFunc(d.indexes, func(other indexDef) bool { return other.sameRows(&ix) })
-	if v.index < 0 {
-		v.index = len(d.indexes)
-		d.indexes = append(d.indexes, ix)
+	v.definition = slices.IndexFunc(d.definitions, func(other definition) bool { return other.sameRows(&def) })
+	if v.definition < 0 {
+		v.definition = len(d.definitions)
+		d.definitions = append(d.definitions, def)
 	}
 	if v.hasReduce {
-		d.indexes[v.index].reduces = append(d.indexes[v.index].reduces, v.reduce)
+		d.definitions[v.definition].reduces = append(d.definitions[v.definition].reduces, v.reduce)
 	}
 	d.views = append(d.views, v)
 }
 
-// sameRows tells whether two map functions of one design document give the same index.
-func (ix *indexDef) sameRows(other *indexDef) bool {
-	return ix.source == other.source && (ix.options == other.options || ix.language == languageJavaScript && ix.raw == other.raw)
+// sameRows reports whether two map functions of one design document give the same index.
+func (def *definition) sameRows(other *definition) bool {
+	return def.source == other.source && (def.options == other.options || def.language == languageJavaScript && def.raw == other.raw)
 }
 
 // finish sorts the reduce functions and signs.
-func (ix *indexDef) finish() {
-	slices.Sort(ix.reduces)
-	ix.reduces = slices.Compact(ix.reduces)
+func (def *definition) finish() {
+	slices.Sort(def.reduces)
+	def.reduces = slices.Compact(def.reduces)
 	h := sha256.New()
 	var flags byte
-	for bit, set := range [...]bool{ix.raw, ix.partitioned, ix.interactive, ix.localSeq, ix.withDesign} {
+	for bit, set := range [...]bool{def.raw, def.partitioned, def.interactive, def.localSeq, def.withDesign} {
 		if set {
 			flags |= 1 << bit
 		}
 	}
 	h.Write([]byte{formatVersion, flags})
-	texts := []string{collate.Version, ix.language, ix.source, ix.lib}
-	if ix.language != languageJavaScript {
-		texts = append(texts, ix.options)
+	texts := []string{collate.Version, def.language, def.source, def.lib}
+	if def.language != languageJavaScript {
+		texts = append(texts, def.options)
 	}
 	for _, text := range texts {
 		h.Write(binary.AppendUvarint(nil, uint64(len(text))))
 		h.Write([]byte(text))
 	}
-	copy(ix.signature[:], h.Sum(nil))
+	copy(def.signature[:], h.Sum(nil))
 }
 
 // sign makes the signature of the whole.
@@ -167,16 +167,16 @@ func (d *design) sign() {
 	ordered := slices.Clone(d.views)
 	slices.SortFunc(ordered, func(a, b viewDef) int { return cmp.Compare(a.name, b.name) })
 	for _, v := range ordered {
-		h.Write(d.indexes[v.index].signature[:])
+		h.Write(d.definitions[v.definition].signature[:])
 		h.Write([]byte(v.name + "\x00" + v.reduce + "\x00"))
 	}
 	h.Write([]byte(d.language))
 	copy(d.signature[:], h.Sum(nil))
 }
 
-// has tells whether one of the indexes has that signature.
+// has reports whether one of the indexes has that signature.
 func (d *design) has(signature Signature) bool {
-	return slices.ContainsFunc(d.indexes, func(ix indexDef) bool { return ix.signature == signature })
+	return slices.ContainsFunc(d.definitions, func(def definition) bool { return def.signature == signature })
 }
 
 // find gives the view of that name.

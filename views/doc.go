@@ -22,7 +22,7 @@
 //  7. Levels are either whole or flagged absent; queries give the same answers with and without.
 //  8. Rows of an interactive index change in the transaction of their document. The build-up leaves out documents whose row of the
 //     feed moved after they were read, and so writes nothing that is older than what is there.
-//  9. In an index of another language than JavaScript, a document whose rows do not fit is in CUT, and Index.Scan gives its rows among
+//  9. In an index of another language than JavaScript, a document whose rows do not fit is in CUT, and View.Scan gives its rows among
 //     the others, in their order, as if they were there.
 //
 // # File tour
@@ -33,12 +33,13 @@
 //	keys.go, record.go, large.go, ids.go, rows.go  what is stored
 //	open.go                       indexes of a design document: found, made
 //	flight.go, job.go             builds: one at a time in a process, large ones as jobs
+//	wanted.go                     whether a build has still somebody to build for
 //	pass.go, batch.go, mapping.go, commit.go, writer.go  a build: read, map, write
 //	aggregates.go, reducers.go    what is kept above the rows, with views/levels and views/reduce
 //	check.go                      the check of the invariants above
 //	interactive.go, interactivewrite.go, purge.go  what happens in the documents' transactions
 //	query.go, span.go, rowbatch.go, groups.go  queries
-//	scan.go, index.go             indexes for readers that make their own plans (Mango)
+//	scan.go, estimate.go          what readers that make their own plans (Mango) need
 //	cut.go, cutread.go            documents whose rows do not fit, and how such readers see them
 //	js/, reduce/, levels/         JavaScript, reduce functions, counts and aggregates
 package views

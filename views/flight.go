@@ -23,7 +23,7 @@ type flight struct {
 	reached storage.Seq // likewise: all indexes are at or after it
 	waiting atomic.Int64
 	task    *task
-	settle  bool // stale aggregates of all indexes are made anew
+	refresh bool // stale aggregates of all indexes are made anew
 }
 
 type flightKey struct {
@@ -92,24 +92,24 @@ func (v *Views) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]
 		if f.err != nil {
 			return f.err
 		}
-		if !seqLess(f.reached, target) {
+		if !f.reached.Before(target) {
 			return nil
 		}
 	}
 }
 
-// settlePause is the time between two rounds of work on the stale aggregates of an index that is queried.
-const settlePause = 10 * time.Second
+// refreshPause is the time between two rounds of work on the stale aggregates of an index that is queried.
+const refreshPause = 10 * time.Second
 
-// settleSoon has stale aggregates made anew, so that queries need not do it over and over.
-func (v *Views) settleSoon(db *storage.DB, d *design, uuid [16]byte) error {
+// refreshSoon has stale aggregates made anew, so that queries need not do it over and over.
+func (v *Views) refreshSoon(db *storage.DB, d *design, uuid [16]byte) error {
 	key := flightKey{uuid, d.signature}
 	v.mu.Lock()
-	last, _ := v.settled.Get(key)
+	last, _ := v.refreshed.Get(key)
 	now := time.Now()
-	due := now.Sub(last) > settlePause
+	due := now.Sub(last) > refreshPause
 	if due {
-		v.settled.Add(key, now)
+		v.refreshed.Add(key, now)
 	}
 	v.mu.Unlock()
 	if !due {
@@ -119,9 +119,9 @@ func (v *Views) settleSoon(db *storage.DB, d *design, uuid [16]byte) error {
 	return err
 }
 
-// settleNow is for queries whose snapshots become too old before their first row: what the levels lack, which makes them read rows, is
+// refreshNow is for queries whose snapshots become too old before their first row: what the levels lack, which makes them read rows, is
 // made, with waiting. Of a few failures in a row it does so once.
-func (v *Views) settleNow(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, failures int) error {
+func (v *Views) refreshNow(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, failures int) error {
 	if failures != 2 {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (v *Views) settleNow(ctx context.Context, db *storage.DB, d *design, uuid [
 }
 
 // join gives the flight of a design document, and starts it if none is under way.
-func (v *Views) join(db *storage.DB, d *design, uuid [16]byte, settle bool) (*flight, error) {
+func (v *Views) join(db *storage.DB, d *design, uuid [16]byte, refresh bool) (*flight, error) {
 	key := flightKey{uuid, d.signature}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -148,10 +148,10 @@ func (v *Views) join(db *storage.DB, d *design, uuid [16]byte, settle bool) (*fl
 	if v.closed {
 		return nil, errClosed
 	}
-	f := &flight{done: make(chan struct{}), task: newTask(db.Name(), d.id), settle: settle}
+	f := &flight{done: make(chan struct{}), task: newTask(db.Name(), d.id), refresh: refresh}
 	v.flights[key] = f
 	v.running.Go(func() {
-		f.reached, f.err = v.build(v.ctx, &builder{v: v, db: db, design: d, task: f.task, settles: settle})
+		f.reached, f.err = v.build(v.ctx, &builder{v: v, db: db, uuid: uuid, design: d, task: f.task, refreshes: refresh})
 		v.mu.Lock()
 		delete(v.flights, key)
 		v.mu.Unlock()
@@ -165,7 +165,9 @@ var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are 
 // build brings all indexes of a design document to the end of the feed as it is at the beginning, and tells where that is. If it is no
 // part of a job, much work is given to one.
 func (v *Views) build(ctx context.Context, b *builder) (reached storage.Seq, err error) {
-	ctx = js.Background(ctx)
+	ctx, stop := b.whileWanted(js.Background(ctx))
+	defer stop()
+	defer func() { err = unwanted(ctx, err) }()
 	small := b.run != nil || v.opts.Jobs == nil
 	for lost := 0; ; {
 		last, err := b.prepare(ctx)
@@ -177,7 +179,7 @@ func (v *Views) build(ctx context.Context, b *builder) (reached storage.Seq, err
 		}
 		switch {
 		case b.done():
-			err = b.settle(ctx)
+			err = b.refresh(ctx)
 		case !small && b.work() > smallUpdate:
 			small = true // what is left after the job is done here
 			if err := v.buildAsJob(ctx, b.db, b.design); err != nil {
@@ -190,7 +192,7 @@ func (v *Views) build(ctx context.Context, b *builder) (reached storage.Seq, err
 		if !errors.Is(err, errMoved) {
 			return b.target, err
 		}
-		if err := v.stillWanted(ctx, b.db, b.design); err != nil {
+		if err := b.stillWanted(ctx); err != nil {
 			return b.target, err
 		}
 		if err := b.yield(ctx, lost); err != nil {
@@ -202,20 +204,21 @@ func (v *Views) build(ctx context.Context, b *builder) (reached storage.Seq, err
 
 // builder brings the indexes of a design document to a sequence.
 type builder struct {
-	v       *Views
-	db      *storage.DB
-	design  *design
-	task    *task
-	run     *jobs.Run // nil if it is no job
-	settles bool      // stale aggregates of all indexes are made anew, not only those of interactive ones
-	target  storage.Seq
-	members []*member
-	behind  []*member
+	v         *Views
+	db        *storage.DB
+	uuid      [16]byte // of the database
+	design    *design
+	task      *task
+	run       *jobs.Run // nil if it is no job
+	refreshes bool      // stale aggregates of all indexes are made anew, not only those of interactive ones
+	target    storage.Seq
+	indexes   []*index
+	lagging   []*index
 }
 
-// done tells whether there is nothing left to do.
+// done reports whether there is nothing left to do.
 func (b *builder) done() bool {
-	return !slices.ContainsFunc(b.members, func(m *member) bool { return m.behind(b.target) || !m.complete() })
+	return !slices.ContainsFunc(b.indexes, func(ix *index) bool { return ix.needsCatchUp(b.target) || !ix.complete() })
 }
 
 // Pauses after a lost race, at most.
@@ -233,11 +236,11 @@ func (b *builder) yield(ctx context.Context, lost int) error {
 	most := min(firstPause<<min(lost, 10), lastPause)
 	pause, cancel := context.WithTimeout(ctx, rand.N(most))
 	defer cancel()
-	m := b.members[0]
-	if len(b.behind) > 0 {
-		m = b.behind[0]
+	ix := b.indexes[0]
+	if len(b.lagging) > 0 {
+		ix = b.lagging[0]
 	}
-	err := b.v.opts.KV.Watch(pause, m.keys.space.info(m.def.signature), m.stored)
+	err := b.v.opts.KV.Watch(pause, ix.keys.space.info(ix.def.signature), ix.stored)
 	if pause.Err() != nil {
 		return ctx.Err()
 	}
@@ -246,32 +249,32 @@ func (b *builder) yield(ctx context.Context, lost int) error {
 
 // prepare finds out what there is to do, up to the sequence it returns.
 func (b *builder) prepare(ctx context.Context) (reached storage.Seq, err error) {
-	if b.members, err = b.v.members(ctx, b.db, b.design); err != nil {
+	if b.indexes, err = b.v.indexesOf(ctx, b.db, b.design); err != nil {
 		return reached, err
 	}
-	b.behind, reached, err = b.v.survey(ctx, b.db, b.members)
+	b.lagging, reached, err = b.v.survey(ctx, b.db, b.indexes)
 	return reached, err
 }
 
 // work is about how many changes or rows there are to go through.
 func (b *builder) work() int64 {
 	var most int64
-	for _, m := range b.behind {
-		most = max(most, m.pending)
+	for _, ix := range b.lagging {
+		most = max(most, ix.pending)
 	}
-	for _, m := range b.members {
-		if !m.complete() {
-			most = max(most, m.rowTotal)
+	for _, ix := range b.indexes {
+		if !ix.complete() {
+			most = max(most, ix.rowTotal)
 		}
 	}
 	return most
 }
 
-// build does the work. Indexes that are about as far behind as each other share a pass; one that is far ahead does not take part in a pass
-// over documents that it has.
+// build does the work. Indexes that lack about as many changes as each other share a pass; one that is far ahead does
+// not take part in a pass over documents that it has.
 func (b *builder) build(ctx context.Context) error {
-	slices.SortStableFunc(b.behind, func(x, y *member) int { return cmp.Compare(y.pending, x.pending) })
-	for left := b.behind; len(left) > 0; {
+	slices.SortStableFunc(b.lagging, func(x, y *index) int { return cmp.Compare(y.pending, x.pending) })
+	for left := b.lagging; len(left) > 0; {
 		n := 1
 		for n < len(left) && left[n].pending >= left[0].pending/2 {
 			n++
@@ -284,17 +287,17 @@ func (b *builder) build(ctx context.Context) error {
 	if err := b.finishLevels(ctx); err != nil {
 		return err
 	}
-	return b.settle(ctx)
+	return b.refresh(ctx)
 }
 
 // pass brings some indexes to the end of the feed; the first one has the most to do.
-func (b *builder) pass(ctx context.Context, members []*member) (err error) {
-	p := &pass{builder: b, members: members}
+func (b *builder) pass(ctx context.Context, indexes []*index) (err error) {
+	p := &pass{builder: b, indexes: indexes}
 	if p.program, err = b.v.program(b.db.Name(), p.defs()); err != nil {
 		return err
 	}
 	b.task.done.Store(0)
-	b.task.total.Store(members[0].pending)
+	b.task.total.Store(indexes[0].pending)
 	b.task.advance(0)
 	if err := p.prepareLevels(ctx); err != nil {
 		return err
@@ -302,13 +305,13 @@ func (b *builder) pass(ctx context.Context, members []*member) (err error) {
 	return p.bring(ctx)
 }
 
-// settle makes the aggregates anew that documents' transactions, purges and large commits have left stale.
-func (b *builder) settle(ctx context.Context) error {
-	for _, m := range b.members {
-		if !m.rec.levels || !m.rec.interactive && !b.settles {
+// refresh makes the aggregates anew that documents' transactions, purges and large commits have left stale.
+func (b *builder) refresh(ctx context.Context) error {
+	for _, ix := range b.indexes {
+		if !ix.rec.levels || !ix.rec.interactive && !b.refreshes {
 			continue
 		}
-		x, err := b.v.levels(m)
+		x, err := b.v.levels(ix)
 		if err != nil {
 			return err
 		}
@@ -316,9 +319,9 @@ func (b *builder) settle(ctx context.Context) error {
 			if err := b.check(tx); err != nil {
 				return err
 			}
-			return m.unchanged(tx)
+			return ix.unchanged(tx)
 		}
-		if err := x.SettleAll(ctx, b.v.opts.KV, guard); err != nil {
+		if err := x.RefreshAll(ctx, b.v.opts.KV, guard); err != nil {
 			return err
 		}
 	}
@@ -333,57 +336,45 @@ func (b *builder) check(tx kv.Tx) error {
 	return b.run.Check(tx)
 }
 
-// survey finds out which indexes are behind the end of the feed, and how far.
-func (v *Views) survey(ctx context.Context, db *storage.DB, members []*member) (behind []*member, last storage.Seq, err error) {
+// survey finds out which indexes have not reached the end of the feed, and how many changes they lack.
+func (v *Views) survey(ctx context.Context, db *storage.DB, indexes []*index) (lagging []*index, last storage.Seq, err error) {
 	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		if last, err = s.LastSeq(); err != nil {
 			return err
 		}
-		behind = nil
-		counts := make([][]byte, len(members))
-		for i, m := range members {
-			counts[i] = m.keys.count(countRows)
+		lagging = nil
+		counts := make([][]byte, len(indexes))
+		for i, ix := range indexes {
+			counts[i] = ix.keys.count(countRows)
 		}
 		if counts, err = s.KV().GetMany(counts); err != nil {
 			return err
 		}
 		pending := make(map[storage.Seq]int64) // most indexes are at the same sequence
-		for i, m := range members {
-			m.rowTotal = counter(counts[i])
-			if !m.behind(last) {
+		for i, ix := range indexes {
+			ix.rowTotal = counter(counts[i])
+			if !ix.needsCatchUp(last) {
 				continue
 			}
-			behind = append(behind, m)
-			n, known := pending[m.rec.seq]
+			lagging = append(lagging, ix)
+			n, known := pending[ix.rec.seq]
 			if !known {
-				if n, err = s.Pending(m.rec.seq); err != nil {
+				if n, err = s.Pending(ix.rec.seq); err != nil {
 					return err
 				}
-				pending[m.rec.seq] = n
+				pending[ix.rec.seq] = n
 			}
-			m.pending = n
+			ix.pending = n
 		}
 		return nil
 	})
-	return behind, last, err
+	return lagging, last, err
 }
 
-func (p *pass) defs() []*indexDef {
-	defs := make([]*indexDef, len(p.members))
-	for i, m := range p.members {
-		defs[i] = m.def
+func (p *pass) defs() []*definition {
+	defs := make([]*definition, len(p.indexes))
+	for i, ix := range p.indexes {
+		defs[i] = ix.def
 	}
 	return defs
-}
-
-// stillWanted fails if the design document has other views by now, or is gone: then its indexes need no building.
-func (v *Views) stillWanted(ctx context.Context, db *storage.DB, d *design) error {
-	now, _, err := v.openDesign(ctx, db, d.id)
-	if err != nil {
-		return err
-	}
-	if now.signature != d.signature {
-		return compat.NewError(compat.KindNotFound, "deleted")
-	}
-	return nil
 }

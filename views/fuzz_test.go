@@ -11,7 +11,7 @@ import (
 )
 
 func FuzzRecord(f *testing.F) {
-	r := record{number: 300, interactive: true, levels: true, seq: storage.Seq{Incarnation: 1}, levelHeight: 4, levelFan: 32, slots: []slot{{1, "_sum"}}}
+	r := indexRecord{number: 300, interactive: true, levels: true, seq: storage.Seq{Incarnation: 1}, levelHeight: 4, levelFan: 32, slots: []slot{{1, "_sum"}}}
 	f.Add(r.encode())
 	f.Add([]byte{formatVersion, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -46,16 +46,16 @@ func FuzzRow(f *testing.F) {
 	c.begin("doc")
 	c.emit([]byte(`"key"`), []byte(`[null]`))
 	r := c.end("doc").rows[0]
-	f.Add(r.place, r.value)
-	f.Fuzz(func(t *testing.T, place, value []byte) {
-		if r, err := parseRow(place, value); err == nil && len(r.key)+len(r.value) > len(value) {
+	f.Add(r.rowKey, r.value)
+	f.Fuzz(func(t *testing.T, rowKey, value []byte) {
+		if r, err := parseRow(rowKey, value); err == nil && len(r.key)+len(r.value) > len(value) {
 			t.Error("more came out than went in")
 		}
 	})
 }
 
 func FuzzInteractiveList(f *testing.F) {
-	list := interactiveList{{signature: Signature{1}, def: indexDef{language: "query", source: "{}"}, record: record{number: 1}, owners: []string{"_design/a"}}}
+	list := interactiveList{{signature: Signature{1}, def: definition{language: "query", source: "{}"}, record: indexRecord{number: 1}, owners: []string{"_design/a"}}}
 	f.Add(list.encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		list, err := parseInteractive(b)

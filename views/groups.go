@@ -15,21 +15,25 @@ type groupQuery struct {
 	started bool
 	done    bool // all groups are in the batch
 	query   levels.Query
-	keys    [][]byte       // of a query with `keys`: as the client wrote them
-	ranges  []levels.Range // of those that are left
+	next    func() (ejson.Value, bool) // the `keys` of a query with some
+	keys    [][]byte                   // those that were taken and are not done, as the client wrote them
+	ranges  []levels.Range             // of those
 }
+
+// keysAhead is how many of `keys` are reduced together.
+const keysAhead = 256
 
 // manyStale is the number of stale aggregates that a query may meet before they are made anew in the background.
 const manyStale = 8
 
 // serveGroups gives the rows of a reduce query that are left.
-func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, m *member) error {
+func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, ix *index) error {
 	if !q.begun {
 		h := Head{Type: compat.ViewReduce}
-		if m != nil {
-			q.number = m.rec.number
+		if ix != nil {
+			q.number = ix.rec.number
 		}
-		if err := q.headSeq(s, m, &h); err != nil {
+		if err := q.headSeq(s, ix, &h); err != nil {
 			return err
 		}
 		q.begun = true
@@ -37,10 +41,10 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, m *member)
 			return err
 		}
 	}
-	if err := q.batch.flush(s, q.sink); err != nil || m == nil {
+	if err := q.batch.flush(s, q.sink); err != nil || ix == nil {
 		return err
 	}
-	x, slot, err := q.slot(m)
+	x, slot, err := q.slot(ix)
 	if err != nil {
 		return err
 	}
@@ -65,24 +69,24 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, m *member)
 	if err := q.batch.flush(s, q.sink); err != nil || g.query.Stale <= manyStale {
 		return err
 	}
-	return q.w.v.settleSoon(q.w.db, q.w.design, q.w.uuid)
+	return q.w.v.refreshSoon(q.w.db, q.w.design, q.w.uuid)
 }
 
 // slot gives the levels and the reduce function; its number is 0 if the levels do not have it.
-func (q *query) slot(m *member) (*levels.Index, levels.Slot, error) {
-	x, err := q.w.v.levels(m)
+func (q *query) slot(ix *index) (*levels.Index, levels.Slot, error) {
+	x, err := q.w.v.levels(ix)
 	if err != nil {
 		return nil, levels.Slot{}, err
 	}
-	number := m.rec.slot(q.w.def.reduce)
-	if number != 0 && m.rec.levels {
+	number := ix.rec.slot(q.w.def.reduce)
+	if number != 0 && ix.rec.levels {
 		for _, s := range x.Slots {
 			if s.Number == number {
 				return x, s, nil
 			}
 		}
 	}
-	f, err := q.w.v.function(m.tenant, q.w.def.reduce)
+	f, err := q.w.v.function(ix.tenant, q.w.def.reduce)
 	return x, levels.Slot{Func: f}, err
 }
 
@@ -90,26 +94,47 @@ func (q *query) slot(m *member) (*levels.Index, levels.Slot, error) {
 func (q *query) startGroups() {
 	g := &q.groups
 	g.started = true
-	spans := q.w.index().spans(q.o)
 	if q.o.Keys.Kind() != ejson.Array {
-		g.query = levels.Query{
-			Start: spans[0].lo, End: spans[0].hi, Descending: q.o.Descending, Level: int(q.o.GroupLevel), Skip: q.skip, Limit: q.limit,
+		for sp := range q.w.definition().spans(q.o) {
+			g.query = levels.Query{
+				Start: sp.lo, End: sp.hi, Descending: q.o.Descending, Level: int(q.o.GroupLevel), Skip: q.skip, Limit: q.limit,
+			}
 		}
 		return
 	}
 	g.query = levels.Query{Descending: q.o.Descending}
-	if q.o.Partition != nil { // CouchDB gives no rows there
-		return
+	keys := q.o.Keys.Children() // in the client's order, whatever the direction
+	if q.o.Partition != nil {   // CouchDB gives no rows there
+		keys = ejson.Cursor{}
 	}
-	for key := range q.o.Keys.Elements() { // in the client's order, whatever the direction
-		g.keys = append(g.keys, key.AppendJSON(nil))
-		sp := q.w.index().span(q.o, nil, key, key)
-		g.ranges = append(g.ranges, levels.Range{Start: sp.lo, End: sp.hi})
-	}
+	g.next = keys.Next
 }
 
 // serveKeys gives the rows of a query with `keys`.
 func (q *query) serveKeys(ctx context.Context, s *storage.Snapshot, x *levels.Index, slot levels.Slot) error {
+	g := &q.groups
+	for q.limit > 0 {
+		for len(g.keys) < keysAhead {
+			key, more := g.next()
+			if !more {
+				break
+			}
+			g.keys = append(g.keys, key.AppendJSON(nil))
+			sp := q.w.definition().span(q.o, nil, key, key)
+			g.ranges = append(g.ranges, levels.Range{Start: sp.lo, End: sp.hi})
+		}
+		if len(g.keys) == 0 {
+			break
+		}
+		if err := q.serveSomeKeys(ctx, s, x, slot); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serveSomeKeys gives the rows of the keys at hand.
+func (q *query) serveSomeKeys(ctx context.Context, s *storage.Snapshot, x *levels.Index, slot levels.Slot) error {
 	g := &q.groups
 	done := 0
 	err := x.ReduceRanges(ctx, s.KV(), slot, g.query, g.ranges, func(i int, group *levels.Group) error {

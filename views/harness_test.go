@@ -6,30 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/kv/faultkv"
-	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/pebblekv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
+	"github.com/settee-db/settee/storage/storagetest"
 )
 
-// tester is what a test and a property test have in common.
-type tester interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatal(args ...any)
-}
+// The words of the kit.
+var (
+	must   = storagetest.Must
+	want   = storagetest.Want
+	newDoc = storagetest.Doc
+)
 
-func must(t tester, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+type tester = storagetest.T
 
 // emitter is a language of tests: a document lists in `emit` what it emits, as [key, value]; `fail` is what its map throws. The map
 // function is a text, so that there are different ones.
@@ -83,39 +76,12 @@ func newBench(t testing.TB, engine kv.Store, o storage.CreateOptions) *bench {
 	return &bench{s, v, s.DB("db")}
 }
 
-// onEngines runs a test on every kind of store.
+// onEngines runs a test on every kind of store, at the same time; it returns when all are done.
 func onEngines(t *testing.T, test func(t *testing.T, b *bench)) {
-	faults := faultkv.Rates{Conflict: 0.2, UnknownAborted: 0.1, UnknownCommitted: 0.1, TooOld: 0.05}
-	for name, open := range map[string]func() kv.Store{
-		"memory": func() kv.Store {
-			return kv.Checked(memkv.New(), func(violation string) { t.Error(violation) })
-		},
-		"faults": func() kv.Store { return faultkv.New(memkv.New(), faultkv.Random(1, faults)) },
-		"limits": func() kv.Store { return kv.WithLimits(memkv.New(), kv.FDBLimits, time.Now) },
-		"pebble": func() kv.Store {
-			store, err := pebblekv.Open(t.TempDir(), pebblekv.Options{})
-			must(t, err)
-			return store
-		},
-	} {
-		t.Run(name, func(t *testing.T) { test(t, newBench(t, open(), storage.CreateOptions{})) })
-	}
-}
-
-// newDoc makes a document; the parent's revision is empty for a new one.
-func newDoc(t tester, id, parent, body string) *compat.Document {
-	t.Helper()
-	v, err := ejson.Parse([]byte(body))
-	must(t, err)
-	size, err := v.EncodedSize()
-	must(t, err)
-	d := &compat.Document{ID: id, Body: compat.Body{JSON: v.AppendJSON(nil), Term: v.AppendTerm(nil), Size: size}}
-	if parent != "" {
-		rev, err := compat.ParseRev(parent)
-		must(t, err)
-		d.Revs = compat.RevPath{Start: rev.Pos, IDs: []string{rev.Hash}}
-	}
-	return d
+	storagetest.OnEngines(t, func(t *testing.T, engine kv.Store) {
+		engine = wrapkv.Checked(engine, func(violation string) { t.Error(violation) })
+		test(t, newBench(t, engine, storage.CreateOptions{}))
+	})
 }
 
 // put writes a document over whatever there is of that id; an empty body deletes it.
@@ -129,21 +95,13 @@ func (b *bench) put(t tester, id, body string) {
 		} else if body == "" {
 			return
 		}
-		d := newDoc(t, id, parent, orEmpty(body))
-		d.Deleted = body == ""
+		d := newDoc(t, id, parent, body)
 		results, err := b.db.Update(ctx, []*compat.Document{d}, storage.UpdateOptions{})
 		must(t, err)
 		if results[0].Err == nil {
 			return
 		}
 	}
-}
-
-func orEmpty(body string) string {
-	if body == "" {
-		return "{}"
-	}
-	return body
 }
 
 // collected is a sink that keeps the answer as text.
@@ -157,7 +115,7 @@ func (c *collected) Head(h *Head) error {
 	return nil
 }
 
-func (c *collected) Rows(_ *storage.Snapshot, rows []Row) error {
+func (c *collected) Rows(_ *storage.Snapshot, rows []Row) (int, error) {
 	for _, r := range rows {
 		switch {
 		case r.Err != nil:
@@ -168,7 +126,7 @@ func (c *collected) Rows(_ *storage.Snapshot, rows []Row) error {
 			c.rows = append(c.rows, fmt.Sprintf("%s %s=%s", r.ID, r.Key, r.Value))
 		}
 	}
-	return nil
+	return len(rows), nil
 }
 
 // query asks a view; options are as in a URL.
@@ -193,13 +151,6 @@ func (b *bench) tryQuery(ddoc, view, options string, sink Sink) error {
 		return err
 	}
 	return w.Query(ctx, o, sink)
-}
-
-func want(t tester, what string, got, want any) {
-	t.Helper()
-	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
-		t.Errorf("%s:\n got %s\nwant %s", what, g, w)
-	}
 }
 
 func designBody(language string, views string) string {

@@ -3,28 +3,28 @@ package views
 import (
 	"encoding/binary"
 
-	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// An entry of IDS has the rows of one document: format byte, then for each distinct key the length of its place up to the
+// An entry of IDS has the rows of one document: format byte, then for each distinct key the length of its row key up to the
 // document id without the partition, that, the number of rows, and for each row length and hash (8 bytes) of what is stored.
 
 const idsFormat = 1
 
 // keptRow is a stored row as IDS tells it.
 type keptRow struct {
-	place  []byte
+	rowKey []byte
 	length int
 	hash   uint64
 }
 
-// appendIDs appends the entry for rows, which are in order of their places; skip is the length of the partition's prefix.
+// appendIDs appends the entry for rows, which are in order of their keys; skip is the length of the partition's prefix.
 func appendIDs(dst []byte, rows []row, skip int) []byte {
 	dst = append(dst, idsFormat)
 	for i := 0; i < len(rows); {
-		key := rows[i].place[skip:rows[i].keyed]
+		key := rows[i].rowKey[skip:rows[i].keyed]
 		n := i + 1
-		for n < len(rows) && string(rows[n].place[:rows[n].keyed]) == string(rows[i].place[:rows[i].keyed]) {
+		for n < len(rows) && string(rows[n].rowKey[:rows[n].keyed]) == string(rows[i].rowKey[:rows[i].keyed]) {
 			n++
 		}
 		dst = binary.AppendUvarint(dst, uint64(len(key)))
@@ -38,7 +38,7 @@ func appendIDs(dst []byte, rows []row, skip int) []byte {
 	return dst
 }
 
-// parseIDs reads the entry of a document; partition is what its places begin with. Places are copied.
+// parseIDs reads the entry of a document; partition is what its row keys begin with. They are copied.
 func parseIDs(entry []byte, partition []byte, docID string, kept []keptRow) ([]keptRow, error) {
 	p := parser{b: entry}
 	if p.byte() != idsFormat {
@@ -53,10 +53,10 @@ func parseIDs(entry []byte, partition []byte, docID string, kept []keptRow) ([]k
 			if hash == nil {
 				break
 			}
-			place := make([]byte, 0, len(partition)+len(key)+len(docID)+8)
-			place = append(append(place, partition...), key...)
-			place = kv.AppendUint(kv.AppendString(place, docID), number)
-			kept = append(kept, keptRow{place: place, length: int(length), hash: binary.LittleEndian.Uint64(hash)})
+			rowKey := make([]byte, 0, len(partition)+len(key)+len(docID)+8)
+			rowKey = append(append(rowKey, partition...), key...)
+			rowKey = tuple.AppendUint(tuple.AppendString(rowKey, docID), number)
+			kept = append(kept, keptRow{rowKey: rowKey, length: int(length), hash: binary.LittleEndian.Uint64(hash)})
 		}
 		if p.bad {
 			return nil, corrupt("ids of a document")

@@ -7,12 +7,13 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // Info reads what _info shows.
 func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info, error) {
 	var info *Info
-	var members []*member
+	var indexes []*index
 	err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		d, err := v.designIn(s, ddocID)
 		if err != nil {
@@ -25,12 +26,12 @@ func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info,
 		}
 		info.PurgeSeq = uint64(purges)
 		v.addFlight(info, flightKey{s.UUID(), d.signature})
-		members, err = v.addIndexes(info, s, d)
+		indexes, err = v.addIndexes(info, s, d)
 		return err
 	})
-	for _, m := range members {
-		if err == nil && m != nil { // each in a snapshot of its own, since there may be many
-			err = db.ViewAgain(ctx, func(s *storage.Snapshot) error { return m.addSize(info, s.KV()) })
+	for _, ix := range indexes {
+		if err == nil && ix != nil { // each in a snapshot of its own, since there may be many
+			err = db.ViewAgain(ctx, func(s *storage.Snapshot) error { return ix.addSize(info, s.KV()) })
 		}
 	}
 	if err != nil {
@@ -51,29 +52,29 @@ func (v *Views) addFlight(info *Info, key flightKey) {
 }
 
 // addIndexes adds up what there is of the indexes of a design document, which it returns, but for their size on disk.
-func (v *Views) addIndexes(info *Info, s *storage.Snapshot, d *design) ([]*member, error) {
+func (v *Views) addIndexes(info *Info, s *storage.Snapshot, d *design) ([]*index, error) {
 	last, err := s.LastSeq()
 	if err != nil {
 		return nil, err
 	}
-	members, err := readMembers(s, spaceOf(s), d.indexes)
+	indexes, err := readIndexes(s, spaceOf(s), d.definitions)
 	if err != nil {
 		return nil, err
 	}
 	lowest := last
-	if len(members) == 0 {
+	if len(indexes) == 0 {
 		lowest = storage.Seq{}
 	}
 	var counts [][]byte
-	for _, m := range members {
+	for _, ix := range indexes {
 		switch {
-		case m == nil:
+		case ix == nil:
 			lowest = storage.Seq{}
 			continue
-		case m.behind(last) && seqLess(m.rec.seq, lowest):
-			lowest = m.rec.seq
+		case ix.needsCatchUp(last) && ix.rec.seq.Before(lowest):
+			lowest = ix.rec.seq
 		}
-		counts = append(counts, m.keys.count(countExternal), m.keys.count(countActive))
+		counts = append(counts, ix.keys.count(countExternal), ix.keys.count(countActive))
 	}
 	if counts, err = s.KV().GetMany(counts); err != nil {
 		return nil, err
@@ -87,13 +88,13 @@ func (v *Views) addIndexes(info *Info, s *storage.Snapshot, d *design) ([]*membe
 		return nil, err
 	}
 	info.UpdatesPending, err = s.Pending(lowest)
-	return members, err
+	return indexes, err
 }
 
 // addSize adds the size of an index on disk.
-func (m *member) addSize(info *Info, r kv.ReadTx) error {
+func (ix *index) addSize(info *Info, r kv.ReadTx) error {
 	var total int64
-	for _, prefix := range [...][]byte{m.keys.rows, m.keys.ids, m.keys.levels} {
+	for _, prefix := range [...][]byte{ix.keys.rows, ix.keys.ids, ix.keys.levels} {
 		begin, end := children(prefix)
 		size, err := r.SizeEstimate(begin, end)
 		if err != nil {
@@ -108,7 +109,7 @@ func (m *member) addSize(info *Info, r kv.ReadTx) error {
 // Update brings all indexes of a design document up to date.
 func (v *Views) Update(ctx context.Context, db *storage.DB, ddocID string) error {
 	d, uuid, err := v.openDesign(ctx, db, ddocID)
-	if err != nil || len(d.indexes) == 0 {
+	if err != nil || len(d.definitions) == 0 {
 		return err
 	}
 	last, err := db.LastSeq(ctx)
@@ -118,7 +119,7 @@ func (v *Views) Update(ctx context.Context, db *storage.DB, ddocID string) error
 	return v.ensure(ctx, db, d, uuid, last.Seq)
 }
 
-// Compact tells whether there is such a design document; rows are stored so that they need no compaction.
+// Compact reports whether there is such a design document; rows are stored so that they need no compaction.
 func (v *Views) Compact(ctx context.Context, db *storage.DB, ddocID string) error {
 	_, _, err := v.openDesign(ctx, db, ddocID)
 	return err
@@ -132,18 +133,18 @@ func (v *Views) Errors(ctx context.Context, db *storage.DB, ddocID, view string,
 	}
 	after := ""
 	return db.ViewAgain(ctx, func(s *storage.Snapshot) error {
-		m, err := readMember(s, spaceOf(s), w.index())
-		if err != nil || m == nil {
+		ix, err := readIndex(s, spaceOf(s), w.definition())
+		if err != nil || ix == nil {
 			return err
 		}
-		begin, end := children(m.keys.errors)
+		begin, end := children(ix.keys.errors)
 		if after != "" {
-			begin = kv.AppendKeyAfter(nil, m.keys.error(nil, after))
+			begin = kv.AppendKeyAfter(nil, ix.keys.error(nil, after))
 		}
 		it := s.KV().Range(begin, end, kv.RangeOptions{})
 		defer it.Close()
 		for it.Next() {
-			id, _, err := kv.ReadString(it.Key()[len(m.keys.errors):])
+			id, _, err := tuple.ReadString(it.Key()[len(ix.keys.errors):])
 			if err != nil {
 				return err
 			}

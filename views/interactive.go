@@ -16,9 +16,9 @@ import (
 // interactiveEntry is one interactive index: all that a document's transaction needs.
 type interactiveEntry struct {
 	signature Signature
-	def       indexDef
-	record    record   // without sequences
-	owners    []string // ids of the design documents that have it
+	def       definition
+	record    indexRecord // without sequences
+	owners    []string    // ids of the design documents that have it
 }
 
 // interactiveList is the value of (interactive). Format: format byte, then for each index: signature, flags, language, source,
@@ -64,7 +64,7 @@ func parseInteractive(b []byte) (interactiveList, error) {
 		var e interactiveEntry
 		copy(e.signature[:], p.take(len(e.signature)))
 		flags := p.byte()
-		e.def = indexDef{signature: e.signature, interactive: true, raw: flags&1 != 0, partitioned: flags&2 != 0, localSeq: flags&4 != 0, withDesign: flags&8 != 0}
+		e.def = definition{signature: e.signature, interactive: true, raw: flags&1 != 0, partitioned: flags&2 != 0, localSeq: flags&4 != 0, withDesign: flags&8 != 0}
 		e.def.language, e.def.source, e.def.options, e.def.lib = p.text(), p.text(), p.text(), p.text()
 		stored := p.bytes()
 		if p.bad {
@@ -105,8 +105,8 @@ func readStoredList(r kv.ReadTx, sp space) (list interactiveList, stored []byte,
 }
 
 // register notes interactive indexes where the documents' transactions look for them.
-func (v *Views) register(tx *storage.Tx, d *design, members []*member) error {
-	if !d.interactive || len(members) == 0 {
+func (v *Views) register(tx *storage.Tx, d *design, indexes []*index) error {
+	if !d.interactive || len(indexes) == 0 {
 		return nil
 	}
 	sp := spaceOf(tx.Snapshot())
@@ -115,14 +115,14 @@ func (v *Views) register(tx *storage.Tx, d *design, members []*member) error {
 		return err
 	}
 	before := list.encode()
-	for _, m := range members {
-		at := list.find(m.def.signature)
+	for _, ix := range indexes {
+		at := list.find(ix.def.signature)
 		if at < 0 {
 			at = len(list)
-			list = append(list, interactiveEntry{signature: m.def.signature, def: *m.def})
+			list = append(list, interactiveEntry{signature: ix.def.signature, def: *ix.def})
 		}
 		e := &list[at]
-		e.record = m.rec
+		e.record = ix.rec
 		e.record.seq, e.record.ready = storage.Seq{}, false
 		if !slices.Contains(e.owners, d.id) {
 			e.owners = append(e.owners, d.id)
@@ -167,7 +167,7 @@ func (v *Views) release(tx *storage.Tx, id string, d *design) error {
 // Prepare is storage.Indexer's: it reads which interactive indexes there are.
 func (v *Views) Prepare(_ context.Context, tx *storage.Tx) (storage.IndexFunc, error) {
 	list, err := readInteractive(tx.KV(), spaceOf(tx.Snapshot()))
-	if err != nil {
+	if err != nil || len(list) == 0 && !tx.ChangesDesigns() {
 		return nil, err
 	}
 	u := &interactiveUpdate{v: v, list: list}
@@ -191,14 +191,14 @@ func (v *Views) designChanged(tx *storage.Tx, id string, before, after *storage.
 	if d == nil || !d.interactive {
 		return nil
 	}
-	members := make([]*member, len(d.indexes))
-	for i := range d.indexes {
+	indexes := make([]*index, len(d.definitions))
+	for i := range d.definitions {
 		var err error
-		if members[i], err = v.create(tx, &d.indexes[i]); err != nil {
+		if indexes[i], err = v.create(tx, &d.definitions[i]); err != nil {
 			return err
 		}
 	}
-	if err := v.register(tx, d, members); err != nil {
+	if err := v.register(tx, d, indexes); err != nil {
 		return err
 	}
 	return v.queueBuild(tx.KV(), tx.Name(), d)

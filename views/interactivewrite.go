@@ -15,7 +15,15 @@ import (
 type interactiveUpdate struct {
 	v    *Views
 	list interactiveList
-	docs []source // with rows for each index of list
+	maps []interactiveMap // of list; made when the first document is mapped
+	docs []source         // with rows for each index of list
+}
+
+// interactiveMap maps the documents of a transaction for one index.
+type interactiveMap struct {
+	program *program
+	rows    *collector // of a map function in this process
+	err     error      // it cannot be compiled
 }
 
 // add is the storage.IndexFunc. A document goes through the map functions before anything is written of it: those in JavaScript are asked
@@ -34,7 +42,7 @@ func (u *interactiveUpdate) add(ctx context.Context, tx *storage.Tx, id string, 
 	pending := false
 	for i := range u.list {
 		var err error
-		src.byIndex[i], err = u.mapDocument(tx, &u.list[i], &src)
+		src.byIndex[i], err = u.mapDocument(tx, i, &src)
 		if err != nil && !errors.Is(err, storage.ErrPending) {
 			return err
 		}
@@ -59,13 +67,14 @@ func (u *interactiveUpdate) designChanged(ctx context.Context, tx *storage.Tx, i
 	if err := u.v.designChanged(tx, id, before, after); err != nil {
 		return err
 	}
-	if u.v.opts.DesignChanged != nil {
-		if err := u.v.opts.DesignChanged(tx); err != nil {
+	if u.v.designChangedHook != nil {
+		if err := u.v.designChangedHook(tx); err != nil {
 			return err
 		}
 	}
 	var err error
 	u.list, err = readInteractive(tx.KV(), spaceOf(tx.Snapshot()))
+	u.maps = nil
 	return err
 }
 
@@ -87,8 +96,8 @@ func (u *interactiveUpdate) flush(ctx context.Context, tx *storage.Tx) error {
 func (u *interactiveUpdate) index(ctx context.Context, tx *storage.Tx, n int) error {
 	e := &u.list[n]
 	s := tx.Snapshot()
-	m := &member{def: &e.def, keys: spaceOf(s).keysOf(e.record.number), rec: e.record, tenant: tx.Name()}
-	w := indexWriter{tx: tx.KV(), m: m, n: n, limits: u.v.limits}
+	ix := &index{def: &e.def, keys: spaceOf(s).keysOf(e.record.number), rec: e.record, tenant: tx.Name()}
+	w := indexWriter{tx: tx.KV(), ix: ix, n: n, limits: u.v.limits}
 	if err := w.collect(u.docs); err != nil {
 		return err
 	}
@@ -97,22 +106,23 @@ func (u *interactiveUpdate) index(ctx context.Context, tx *storage.Tx, n int) er
 	}
 	stamp := storage.Seq{Incarnation: s.Incarnation()}
 	stamp.Versionstamp[kv.VersionstampSize], stamp.Versionstamp[kv.VersionstampSize+1] = 0xff, 0xff
-	tx.KV().SetVersionstampedValue(m.keys.changed, appendSeq(nil, stamp), 1)
+	tx.KV().SetVersionstampedValue(ix.keys.changed, storage.AppendSeq(nil, stamp), 1)
 	return nil
 }
 
 // mapDocument gives the rows of a document in an index. What fails the build of other indexes is an error of the document here: a map
 // function must not keep documents from being written.
-func (u *interactiveUpdate) mapDocument(tx *storage.Tx, e *interactiveEntry, src *source) (docRows, error) {
+func (u *interactiveUpdate) mapDocument(tx *storage.Tx, n int, src *source) (docRows, error) {
+	e := &u.list[n]
 	if src.doc == nil || compat.IsDesignID(src.id) && (!e.def.withDesign || e.def.partitioned) {
 		return docRows{}, nil
 	}
-	p, err := u.v.interactiveProgram(tx.Name(), e)
-	if err != nil {
-		return failedRows(err)
+	m := u.mapOf(tx.Name(), n)
+	if m.err != nil {
+		return failedRows(m.err)
 	}
-	if m := p.mappers[0]; m != nil {
-		return mapOne(p.collector(0), m, src.doc), nil
+	if m.rows != nil {
+		return mapOne(m.rows, m.program.mappers[0], src.doc), nil
 	}
 	if src.text == nil {
 		src.text = appendSource(nil, src.doc, false, 0)
@@ -120,11 +130,25 @@ func (u *interactiveUpdate) mapDocument(tx *storage.Tx, e *interactiveEntry, src
 	h := sha256.New()
 	h.Write(e.signature[:])
 	h.Write(src.text)
-	rows, err := tx.Ask(storage.Question(h.Sum(nil)), p, func() any { return source{id: src.id, text: src.text, mapped: true} })
+	rows, err := tx.Ask(storage.Question(h.Sum(nil)), m.program, func() any { return source{id: src.id, text: src.text, mapped: true} })
 	if err != nil {
 		return docRows{}, err
 	}
 	return rows.(docRows), nil
+}
+
+// mapOf is the map function of an index. Documents share its collector, which takes memory in large pieces.
+func (u *interactiveUpdate) mapOf(tenant string, n int) *interactiveMap {
+	if u.maps == nil {
+		u.maps = make([]interactiveMap, len(u.list))
+	}
+	m := &u.maps[n]
+	if m.program == nil && m.err == nil {
+		if m.program, m.err = u.v.interactiveProgram(tenant, &u.list[n]); m.err == nil && m.program.mappers[0] != nil {
+			m.rows = m.program.collector(0)
+		}
+	}
+	return m
 }
 
 // failedRows makes what a map function failed with an error of the document.
@@ -171,7 +195,7 @@ func (v *Views) interactiveProgram(tenant string, e *interactiveEntry) (*program
 		return p, nil
 	}
 	def := e.def
-	p, err := v.program(tenant, []*indexDef{&def})
+	p, err := v.program(tenant, []*definition{&def})
 	if err == nil {
 		v.programs.Add(e.signature, p)
 	}

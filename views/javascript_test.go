@@ -38,7 +38,7 @@ func TestJavaScript(t *testing.T) {
 	want(t, "failed", failed, "[b]")
 }
 
-// TestFatalErrors: one map function that fails fatally keeps the whole design document behind, until the document changes.
+// TestFatalErrors: one map function that fails fatally keeps the whole design document from progress, until the document changes.
 func TestFatalErrors(t *testing.T) {
 	b := newScriptBench(t)
 	b.put(t, "_design/d", `{"views":{"good":{"map":"function(doc) { emit(doc._id, 1); }"},"bad":{"map":"function(doc) { if (doc.fatal) throw(['fatal', 'not_found', 'gone']); }"}}}`)

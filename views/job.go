@@ -45,15 +45,15 @@ func (v *Views) handleJobs() error {
 func (v *Views) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
 	p := parser{b: run.Data}
 	database, id, signature := p.text(), p.text(), p.text()
-	if p.bad {
+	if p.bad || len(signature) != len(Signature{}) {
 		return nil, jobs.Permanent(corrupt("job"))
 	}
 	db := v.opts.Store.DB(database)
-	d, _, err := v.openDesign(ctx, db, id)
-	if err == nil && string(d.signature[:]) == signature {
-		t := newTask(database, id)
+	d, uuid, err := v.designWith(ctx, db, id, Signature([]byte(signature)))
+	if err == nil {
+		t := newTask(database, d.id)
 		t.report = func() { run.Progress(t.json()) }
-		_, err = v.build(ctx, &builder{v: v, db: db, design: d, task: t, run: run})
+		_, err = v.build(ctx, &builder{v: v, db: db, uuid: uuid, design: d, task: t, run: run})
 	}
 	switch e, ok := compat.AsError(err); {
 	case ok && e.Kind == compat.KindNoDatabase:

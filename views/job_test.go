@@ -70,7 +70,7 @@ func TestInteractiveBuildUp(t *testing.T) {
 	for i := range 50 {
 		b.put(t, fmt.Sprintf("doc%06d", i*30), fmt.Sprintf(`{"emit":[[%d,2]]}`, i))
 	}
-	ix, err := b.views.Index(t.Context(), b.db, "_design/q", "v")
+	ix, err := b.views.View(t.Context(), b.db, "_design/q", "v")
 	must(t, err)
 	for ready := false; !ready; time.Sleep(time.Millisecond) {
 		ready, err = ix.Ready(t.Context())
@@ -86,7 +86,7 @@ func TestScan(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.many(t, 300)
 	b.put(t, "_design/q", designBody(languageQuery, `{"v":{"map":"a"}}`))
-	ix, err := b.views.Index(t.Context(), b.db, "_design/q", "v")
+	ix, err := b.views.View(t.Context(), b.db, "_design/q", "v")
 	must(t, err)
 	must(t, ix.Wait(t.Context()))
 	for _, descending := range []bool{false, true} {
@@ -142,8 +142,8 @@ func TestCleanup(t *testing.T) {
 // indexes counts the indexes of the database.
 func (b *bench) indexes(t tester) (n int) {
 	must(t, b.db.View(context.Background(), func(s *storage.Snapshot) error {
-		members, err := readRecords(s.KV(), spaceOf(s))
-		n = len(members)
+		indexes, err := readRecords(s.KV(), spaceOf(s))
+		n = len(indexes)
 		return err
 	}))
 	return n

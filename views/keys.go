@@ -2,22 +2,23 @@ package views
 
 import (
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// The key space of a database's indexes, below (database, TagViews). Keys are tuples up to the place of a row.
+// The key space of a database's indexes, below (database, TagViews). Keys are tuples up to the row key.
 //
 //	(info, signature)              what is known of an index                               record.go
 //	(nextNumber)                   number of the next index, 8 bytes little-endian
 //	(interactive)                  list of the interactive indexes                         interactive.go
-//	(rows, number) + place         emitted key and value                                   rows.go
-//	(ids, number, document id)     the places of the document's rows                       ids.go
+//	(rows, number) + row key       emitted key and value                                   rows.go
+//	(ids, number, document id)     the keys of the document's rows                         ids.go
 //	(counts, number, counter)      8 bytes little-endian, by atomic addition
 //	(levels, number, …)            counts and aggregates                                   views/levels
 //	(errors, number, document id)  message of a failed map function
 //	(changed, number)              13 bytes of the sequence at which rows last changed
 //	(cut, number, …)               documents whose rows do not fit                         cut.go
 //
-// A place is the row's key in the index's order (in a partitioned index behind the partition), the document id as a tuple string,
+// A row key is the emitted key in the index's order (in a partitioned index after the partition), the document id as a tuple string,
 // and the number of the row among those that the document has at that key, as a tuple integer.
 const (
 	keyInfo = iota
@@ -32,6 +33,18 @@ const (
 	keyCut
 )
 
+// What follows the emitted key in a row key: a document id is a tuple string, which begins with rowKeyID.
+const (
+	rowKeyID      = 0x02
+	rowKeyAfterID = rowKeyID + 1
+)
+
+// AppendRowKey appends the key of the first row that a document may have at an emitted key: that key, then the id. key is
+// the key of a JSON value (collate.AppendKey).
+func AppendRowKey(dst, key []byte, docID string) []byte {
+	return tuple.AppendString(append(dst, key...), docID)
+}
+
 // The counters of an index.
 const (
 	countRows     = iota // rows
@@ -44,14 +57,14 @@ const (
 // space is the key prefix of a database's indexes.
 type space []byte
 
-func (s space) sub(dst []byte, tag int64) []byte { return kv.AppendInt(append(dst, s...), tag) }
+func (s space) sub(dst []byte, tag int64) []byte { return tuple.AppendInt(append(dst, s...), tag) }
 
 func (s space) info(signature Signature) []byte {
-	return kv.AppendBytes(s.sub(nil, keyInfo), signature[:])
+	return tuple.AppendBytes(s.sub(nil, keyInfo), signature[:])
 }
 
 // index is the prefix of a subspace of one index.
-func (s space) index(tag, number int64) []byte { return kv.AppendInt(s.sub(nil, tag), number) }
+func (s space) index(tag, number int64) []byte { return tuple.AppendInt(s.sub(nil, tag), number) }
 
 // children gives the range of the keys that extend a tuple by further elements, itself included.
 func children(key []byte) (begin, end []byte) { return key, append(key[:len(key):len(key)], 0xff) }
@@ -88,11 +101,13 @@ func (s space) keysOf(number int64) *indexKeys {
 }
 
 func (k *indexKeys) id(dst []byte, docID string) []byte {
-	return kv.AppendString(append(dst, k.ids...), docID)
+	return tuple.AppendString(append(dst, k.ids...), docID)
 }
 
 func (k *indexKeys) error(dst []byte, docID string) []byte {
-	return kv.AppendString(append(dst, k.errors...), docID)
+	return tuple.AppendString(append(dst, k.errors...), docID)
 }
 
-func (k *indexKeys) count(n int64) []byte { return kv.AppendInt(append([]byte(nil), k.counts...), n) }
+func (k *indexKeys) count(n int64) []byte {
+	return tuple.AppendInt(append([]byte(nil), k.counts...), n)
+}

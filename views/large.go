@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // Records and the list of interactive indexes hold sources, and may be longer than a value of the store can be. Then they are in chunks
@@ -31,7 +32,7 @@ func putLarge(tx kv.Tx, key, was, value []byte) (stored []byte) {
 	tx.Set(key, stored)
 	for n := int64(0); len(value) > 0; n++ {
 		chunk := value[:min(len(value), largeValue)]
-		tx.Set(kv.AppendInt(bytes.Clone(key), n), chunk)
+		tx.Set(tuple.AppendInt(bytes.Clone(key), n), chunk)
 		value = value[len(chunk):]
 	}
 	return stored

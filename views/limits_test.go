@@ -12,12 +12,13 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/views/js"
 )
 
 // TestLimits: what a document emits beyond the limits of FoundationDB is an error of that document alone.
 func TestLimits(t *testing.T) {
-	b := newBench(t, kv.WithLimits(memkv.New(), kv.FDBLimits, time.Now), storage.CreateOptions{})
+	b := newBench(t, wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now), storage.CreateOptions{})
 	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a","reduce":"_count"}}`))
 	long := strings.Repeat("x", 9<<10)
 	row := func(key, value string) string { return fmt.Sprintf(`{"emit":[[%q,%q]]}`, key, value) }
@@ -49,7 +50,7 @@ func TestLimits(t *testing.T) {
 func TestLargeBatches(t *testing.T) {
 	limits := kv.FDBLimits
 	limits.TransactionSize = 400_000
-	b := newBench(t, kv.WithLimits(memkv.New(), limits, time.Now), storage.CreateOptions{})
+	b := newBench(t, wrapkv.WithLimits(memkv.New(), limits, time.Now), storage.CreateOptions{})
 	value := strings.Repeat("v", 20_000)
 	for i := range 60 {
 		b.put(t, fmt.Sprintf("doc%02d", i), fmt.Sprintf(`{"emit":[[%d,%q],[%d,1]]}`, i, value, 1000-i))

@@ -72,9 +72,9 @@ func (v *Views) View(ctx context.Context, db *storage.DB, ddocID, name string) (
 	return &View{v: v, db: db, uuid: uuid, design: d, def: def}, nil
 }
 
-func (w *View) index() *indexDef { return &w.design.indexes[w.def.index] }
+func (w *View) definition() *definition { return &w.design.definitions[w.def.definition] }
 
-// HasReduce tells whether the view has a reduce function.
+// HasReduce reports whether the view has a reduce function.
 func (w *View) HasReduce() bool { return w.def.hasReduce }
 
 // Type tells how a query is answered (couch_mrview_util:set_view_type).
@@ -85,5 +85,5 @@ func (w *View) Type(o *compat.ViewOptions) compat.ViewType {
 	return compat.ViewMap
 }
 
-// Partitioned tells whether the index is partitioned.
+// Partitioned reports whether the index is partitioned.
 func (w *View) Partitioned() bool { return w.design.partitioned }

@@ -22,14 +22,14 @@ type source struct {
 // program is the map functions of one design document that run together. It is safe for concurrent use.
 type program struct {
 	js      JavaScript
-	defs    []*indexDef
+	defs    []*definition
 	scripts *js.MapProgram // of the indexes in JavaScript; nil if there are none
 	mappers []Mapper       // by index; nil where it is JavaScript
 	limits  limits
 }
 
 // program compiles the map functions of indexes of one design document; the error is that of a query.
-func (v *Views) program(tenant string, defs []*indexDef) (*program, error) {
+func (v *Views) program(tenant string, defs []*definition) (*program, error) {
 	p := &program{js: v.opts.JS, defs: defs, limits: v.limits, mappers: make([]Mapper, len(defs))}
 	var sources []string
 	var lib []byte
@@ -61,10 +61,10 @@ func (v *Views) program(tenant string, defs []*indexDef) (*program, error) {
 	return p, nil
 }
 
-// needsText tells whether documents are wanted as JSON texts.
+// needsText reports whether documents are wanted as JSON texts.
 func (p *program) needsText() bool { return p.scripts != nil }
 
-// needsDocuments tells whether they are wanted as they are stored.
+// needsDocuments reports whether they are wanted as they are stored.
 func (p *program) needsDocuments() bool {
 	return p.scripts == nil || len(p.scripts.Maps) < len(p.defs)
 }

@@ -123,13 +123,15 @@ func (b *bench) modelConflict(rt *rapid.T) {
 func (b *bench) modelPurge(rt *rapid.T) {
 	ctx := context.Background()
 	id := rapid.SampledFrom(someIDs).Draw(rt, "id")
-	leaves, err := b.db.OpenRevs(ctx, id, storage.OpenRevsOptions{All: true})
+	var revs []compat.Rev
+	err := b.db.OpenRevs(ctx, id, storage.OpenRevsOptions{All: true}, func(leaves []storage.RevResult) error {
+		for _, leaf := range leaves {
+			revs = append(revs, leaf.Rev)
+		}
+		return nil
+	})
 	if err != nil {
 		return
-	}
-	var revs []compat.Rev
-	for _, leaf := range leaves {
-		revs = append(revs, leaf.Rev)
 	}
 	if rapid.Bool().Draw(rt, "one") {
 		revs = revs[:1]

@@ -12,11 +12,11 @@ import (
 	"github.com/settee-db/settee/views/levels"
 )
 
-// member is one index that a builder or reader works on.
-type member struct {
-	def    *indexDef
+// index is the rows of one map function, as a builder or reader works on them: what defines it, where it lies, its record.
+type index struct {
+	def    *definition
 	keys   *indexKeys
-	rec    record
+	rec    indexRecord
 	stored []byte // rec as it is in the store: what a commit has to find unchanged
 	tenant string // the database
 	above  *levels.Index
@@ -29,17 +29,17 @@ var errMoved = errors.New("views: index was changed by another builder")
 
 func spaceOf(s *storage.Snapshot) space { return s.AppendPrefix(nil, storage.TagViews) }
 
-// readMember reads the record of an index; nil if there is none that can be used.
-func readMember(s *storage.Snapshot, sp space, def *indexDef) (*member, error) {
+// readIndex reads the record of an index; nil if there is none that can be used.
+func readIndex(s *storage.Snapshot, sp space, def *definition) (*index, error) {
 	stored, err := s.KV().Get(sp.info(def.signature))
 	if err != nil {
 		return nil, err
 	}
-	return parseMember(s, sp, def, stored)
+	return parseIndex(s, sp, def, stored)
 }
 
 // readMembers reads the records of several indexes together.
-func readMembers(s *storage.Snapshot, sp space, defs []indexDef) ([]*member, error) {
+func readIndexes(s *storage.Snapshot, sp space, defs []definition) ([]*index, error) {
 	keys := make([][]byte, len(defs))
 	for i := range defs {
 		keys[i] = sp.info(defs[i].signature)
@@ -48,16 +48,16 @@ func readMembers(s *storage.Snapshot, sp space, defs []indexDef) ([]*member, err
 	if err != nil {
 		return nil, err
 	}
-	members := make([]*member, len(defs))
+	indexes := make([]*index, len(defs))
 	for i := range defs {
-		if members[i], err = parseMember(s, sp, &defs[i], values[i]); err != nil {
+		if indexes[i], err = parseIndex(s, sp, &defs[i], values[i]); err != nil {
 			return nil, err
 		}
 	}
-	return members, nil
+	return indexes, nil
 }
 
-func parseMember(s *storage.Snapshot, sp space, def *indexDef, stored []byte) (*member, error) {
+func parseIndex(s *storage.Snapshot, sp space, def *definition, stored []byte) (*index, error) {
 	if stored == nil {
 		return nil, nil
 	}
@@ -69,37 +69,37 @@ func parseMember(s *storage.Snapshot, sp space, def *indexDef, stored []byte) (*
 	if err != nil || !usable {
 		return nil, err
 	}
-	return &member{def: def, keys: sp.keysOf(rec.number), rec: rec, stored: bytes.Clone(stored), tenant: s.Name()}, nil
+	return &index{def: def, keys: sp.keysOf(rec.number), rec: rec, stored: bytes.Clone(stored), tenant: s.Name()}, nil
 }
 
-// members gives the indexes of a design document, and makes those that are not there.
-func (v *Views) members(ctx context.Context, db *storage.DB, d *design) ([]*member, error) {
-	var members []*member
+// indexesOf gives the indexes of a design document, and makes those that are not there.
+func (v *Views) indexesOf(ctx context.Context, db *storage.DB, d *design) ([]*index, error) {
+	var indexes []*index
 	err := db.ViewAgain(ctx, func(s *storage.Snapshot) (err error) {
-		members, err = readMembers(s, spaceOf(s), d.indexes)
+		indexes, err = readIndexes(s, spaceOf(s), d.definitions)
 		return err
 	})
-	if err != nil || !slices.Contains(members, nil) {
-		return members, err
+	if err != nil || !slices.Contains(indexes, nil) {
+		return indexes, err
 	}
 	err = db.Transact(ctx, func(tx *storage.Tx) (err error) {
-		for i := range d.indexes {
-			if members[i], err = v.create(tx, &d.indexes[i]); err != nil {
+		for i := range d.definitions {
+			if indexes[i], err = v.create(tx, &d.definitions[i]); err != nil {
 				return err
 			}
 		}
-		return v.register(tx, d, members)
+		return v.register(tx, d, indexes)
 	})
-	return members, err
+	return indexes, err
 }
 
 // create makes the record of an index unless it is there; one that cannot be used goes.
-func (v *Views) create(tx *storage.Tx, def *indexDef) (*member, error) {
+func (v *Views) create(tx *storage.Tx, def *definition) (*index, error) {
 	s := tx.Snapshot()
 	sp := spaceOf(s)
-	m, err := readMember(s, sp, def)
-	if err != nil || m != nil {
-		return m, err
+	ix, err := readIndex(s, sp, def)
+	if err != nil || ix != nil {
+		return ix, err
 	}
 	if err := dropIndex(tx.KV(), sp, def.signature); err != nil {
 		return nil, err
@@ -108,18 +108,18 @@ func (v *Views) create(tx *storage.Tx, def *indexDef) (*member, error) {
 	if err != nil {
 		return nil, err
 	}
-	m = &member{def: def, keys: sp.keysOf(number), tenant: tx.Name(), rec: record{number: number, interactive: def.interactive, raw: def.raw, partitioned: def.partitioned}}
+	ix = &index{def: def, keys: sp.keysOf(number), tenant: tx.Name(), rec: indexRecord{number: number, interactive: def.interactive, raw: def.raw, partitioned: def.partitioned}}
 	if !def.interactive {
-		// Without conflicts: what changes after this snapshot is behind the sequence it says, and every writer would be in the way.
-		if m.rec.fresh, err = s.WithoutConflicts().LastSeq(); err != nil {
+		// Without conflicts: what changes after this snapshot comes after the sequence it says, and every writer would be in the way.
+		if ix.rec.fresh, err = s.WithoutConflicts().LastSeq(); err != nil {
 			return nil, err
 		}
 	}
-	if err := v.planLevels(s, m); err != nil {
+	if err := v.planLevels(s, ix); err != nil {
 		return nil, err
 	}
-	m.stored = putLarge(tx.KV(), sp.info(def.signature), nil, m.rec.encode())
-	return m, nil
+	ix.stored = putLarge(tx.KV(), sp.info(def.signature), nil, ix.rec.encode())
+	return ix, nil
 }
 
 // nextNumber gives out the number of a new index; none is used twice in a database.
@@ -152,17 +152,10 @@ func addCounter(tx kv.Tx, key []byte, n int64) {
 	tx.Atomic(kv.Add, key, buf[:])
 }
 
-// behind tells whether an index lacks changes up to last.
-func (m *member) behind(last storage.Seq) bool {
-	if m.rec.interactive {
-		return !m.rec.ready
+// needsCatchUp reports whether an index lacks changes up to last.
+func (ix *index) needsCatchUp(last storage.Seq) bool {
+	if ix.rec.interactive {
+		return !ix.rec.ready
 	}
-	return seqLess(m.rec.seq, last)
-}
-
-func seqLess(a, b storage.Seq) bool {
-	if a.Incarnation != b.Incarnation {
-		return a.Incarnation < b.Incarnation
-	}
-	return bytes.Compare(a.Versionstamp[:], b.Versionstamp[:]) < 0
+	return ix.rec.seq.Before(last)
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// A pass feeds changes to the indexes of one design document that are behind: read, map, commit. Several batches are on their
+// A pass feeds changes to the indexes of one design document that lack them: read, map, commit. Several batches are on their
 // way at a time; they are committed in order.
 type pass struct {
 	*builder
-	members []*member // those behind
+	indexes []*index // those that take part
 	program *program
 
 	size    atomic.Int64 // documents of the next batch
@@ -38,16 +38,16 @@ const (
 	commitRuns = 3
 )
 
-// bring brings the members to the end of the feed.
+// bring brings the indexes to the end of the feed.
 func (p *pass) bring(ctx context.Context) error {
 	p.largest = p.v.batchSize()
 	p.size.Store(int64(min(firstBatch, p.largest)))
 	p.most.Store(int64(p.largest))
 	p.part = p.largest
-	since := p.members[0].rec.seq
-	for _, m := range p.members {
-		if seqLess(m.rec.seq, since) {
-			since = m.rec.seq
+	since := p.indexes[0].rec.seq
+	for _, ix := range p.indexes {
+		if ix.rec.seq.Before(since) {
+			since = ix.rec.seq
 		}
 	}
 	first, err := p.read(ctx, since)
@@ -116,8 +116,8 @@ func (p *pass) readAhead(ctx context.Context, since storage.Seq, queue chan<- *b
 
 // commit writes a batch in one transaction, or in several if it is too large for one.
 func (p *pass) commit(ctx context.Context, b *batch) error {
-	for n, m := range p.members {
-		if err := m.checkValues(b.docs, n); err != nil {
+	for n, ix := range p.indexes {
+		if err := ix.checkValues(b.docs, n); err != nil {
 			return err
 		}
 	}

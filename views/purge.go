@@ -6,18 +6,19 @@ import (
 
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // Purged is storage.PurgeIndexer's: it takes the rows of documents that are gone out of all indexes.
 func (v *Views) Purged(ctx context.Context, tx *storage.Tx, ids []string) error {
 	sp := spaceOf(tx.Snapshot())
-	members, err := readRecords(tx.KV(), sp)
+	indexes, err := readRecords(tx.KV(), sp)
 	if err != nil {
 		return err
 	}
-	for _, m := range members {
-		m.tenant = tx.Name()
-		if err := v.purge(ctx, tx, m, ids); err != nil {
+	for _, ix := range indexes {
+		ix.tenant = tx.Name()
+		if err := v.purge(ctx, tx, ix, ids); err != nil {
 			return err
 		}
 	}
@@ -25,11 +26,11 @@ func (v *Views) Purged(ctx context.Context, tx *storage.Tx, ids []string) error 
 }
 
 // purge takes the rows of documents out of one index.
-func (v *Views) purge(ctx context.Context, tx *storage.Tx, m *member, ids []string) error {
-	w := indexWriter{tx: tx.KV(), m: m, limits: v.limits, unsettled: true} // no reduce function keeps documents from being purged
+func (v *Views) purge(ctx context.Context, tx *storage.Tx, ix *index, ids []string) error {
+	w := indexWriter{tx: tx.KV(), ix: ix, limits: v.limits, leaveStale: true} // no reduce function keeps documents from being purged
 	keys := make([][]byte, len(ids))
 	for i, id := range ids {
-		keys[i] = m.keys.id(nil, id)
+		keys[i] = ix.keys.id(nil, id)
 	}
 	entries, err := tx.KV().GetMany(keys)
 	if err != nil {
@@ -40,21 +41,21 @@ func (v *Views) purge(ctx context.Context, tx *storage.Tx, m *member, ids []stri
 			return err
 		}
 	}
-	if err := v.applyRows(ctx, &w); err != nil || len(w.changes) == 0 || m.rec.levels {
+	if err := v.applyRows(ctx, &w); err != nil || len(w.changes) == 0 || ix.rec.levels {
 		return err
 	}
-	m.rec.claims++
-	putLarge(tx.KV(), m.keys.space.info(m.def.signature), m.stored, m.rec.encode())
+	ix.rec.claims++
+	putLarge(tx.KV(), ix.keys.space.info(ix.def.signature), ix.stored, ix.rec.encode())
 	return nil
 }
 
 // readRecords reads the records of all indexes of a database that can be used. Of their definitions only what is in the records is
 // known.
-func readRecords(r kv.ReadTx, sp space) ([]*member, error) {
+func readRecords(r kv.ReadTx, sp space) ([]*index, error) {
 	begin, end := children(sp.sub(nil, keyInfo))
 	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
-	var members []*member
+	var indexes []*index
 	var signature, stored, whole []byte // of the record at hand
 	take := func() error {
 		if signature == nil {
@@ -71,12 +72,12 @@ func readRecords(r kv.ReadTx, sp space) ([]*member, error) {
 		if err != nil || !usable {
 			return err
 		}
-		def := &indexDef{signature: Signature(signature), raw: rec.raw, partitioned: rec.partitioned, interactive: rec.interactive}
-		members = append(members, &member{def: def, keys: sp.keysOf(rec.number), rec: rec, stored: stored})
+		def := &definition{signature: Signature(signature), raw: rec.raw, partitioned: rec.partitioned, interactive: rec.interactive}
+		indexes = append(indexes, &index{def: def, keys: sp.keysOf(rec.number), rec: rec, stored: stored})
 		return nil
 	}
 	for it.Next() {
-		text, chunk, err := kv.ReadBytes(it.Key()[len(begin):])
+		text, chunk, err := tuple.ReadBytes(it.Key()[len(begin):])
 		if err != nil || len(text) != len(Signature{}) {
 			return nil, corrupt("index record's key")
 		}
@@ -93,5 +94,5 @@ func readRecords(r kv.ReadTx, sp space) ([]*member, error) {
 		return nil, err
 	}
 	err := take()
-	return members, err
+	return indexes, err
 }

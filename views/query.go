@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
@@ -11,7 +12,7 @@ import (
 )
 
 // errBehind asks for an update of the index before the query.
-var errBehind = errors.New("views: index is behind")
+var errNeedsCatchUp = errors.New("views: the index lacks changes")
 
 // query is a running query. It can go on in another snapshot when one became too old.
 type query struct {
@@ -23,10 +24,12 @@ type query struct {
 	begun  bool        // the head was given
 	number int64       // of the index that the head came from
 
-	spans       []span
-	skip, limit int64 // what is left
+	next        func() (span, bool) // the ranges of a map query
+	span        span                // the one at hand
+	more        bool                // there is one at hand
+	skip, limit int64               // what is left
 	last        []byte
-	inSpan      bool  // last is the place of the last row taken from spans[0]
+	inSpan      bool  // last is the key of the last row taken from span
 	given       int64 // rows put into the batch
 	batch       rowBatch
 	groups      groupQuery // of a reduce query
@@ -35,16 +38,26 @@ type query struct {
 // Query answers a query, whose options have passed CheckView. It brings the index up to date first, as o.Update says.
 //
 // On the embedded engine all rows are of one snapshot. On a store that limits the age of snapshots a query that takes longer
-// goes on in a newer one behind the last row given, and may see changes made meanwhile.
+// goes on in a newer one after the last row given, and may see changes made meanwhile.
 func (w *View) Query(ctx context.Context, o *compat.ViewOptions, sink Sink) error {
 	q := query{w: w, o: o, sink: sink, skip: o.Skip, limit: o.Limit}
 	run := q.serveRows
 	if w.Type(o) == compat.ViewReduce {
 		run = q.serveGroups
 	} else {
-		q.spans = w.index().spans(o)
+		var stop func()
+		q.next, stop = iter.Pull(w.definition().spans(o))
+		defer stop()
+		q.span, q.more = q.next()
 	}
 	err := q.run(ctx, run)
+	if isUnwanted(err) && !q.begun {
+		if now, err := w.v.View(ctx, w.db, w.design.id, w.def.name); err != nil {
+			return err // gone altogether
+		} else if now.design.signature != w.design.signature && now.Type(o) == w.Type(o) {
+			return now.Query(ctx, o, sink)
+		}
+	}
 	if err == nil && o.Update == compat.UpdateLazy {
 		_, err = w.v.join(w.db, w.design, w.uuid, false)
 	}
@@ -52,31 +65,31 @@ func (w *View) Query(ctx context.Context, o *compat.ViewOptions, sink Sink) erro
 }
 
 // run calls serve with snapshots until it is through.
-func (q *query) run(ctx context.Context, serve func(context.Context, *storage.Snapshot, *member) error) error {
+func (q *query) run(ctx context.Context, serve func(context.Context, *storage.Snapshot, *index) error) error {
 	const maxFailures = 10 // snapshots in a row that were too old for a single row
 	for failures := 0; ; {
-		before := q.given
+		before := q.given + q.batch.taken
 		err := q.w.db.View(ctx, func(s *storage.Snapshot) error {
-			m, err := q.member(s)
+			ix, err := q.open(s)
 			if err != nil {
 				return err
 			}
 			if !q.begun { // after errors of building, as in couch_mrview_util:get_view
-				if err := q.w.index().checkRange(q.o); err != nil {
+				if err := q.w.definition().checkRange(q.o); err != nil {
 					return err
 				}
 			}
-			return serve(ctx, s, m)
+			return serve(ctx, s, ix)
 		})
 		switch {
-		case errors.Is(err, errBehind):
+		case errors.Is(err, errNeedsCatchUp):
 			if err := q.w.v.ensure(ctx, q.w.db, q.w.design, q.w.uuid, q.target); err != nil {
 				return err
 			}
 		case errors.Is(err, kv.ErrTooOld) && ctx.Err() == nil && failures < maxFailures:
-			if failures++; q.given > before {
+			if failures++; q.given+q.batch.taken > before {
 				failures = 0
-			} else if err := q.w.v.settleNow(ctx, q.w.db, q.w.design, q.w.uuid, failures); err != nil {
+			} else if err := q.w.v.refreshNow(ctx, q.w.db, q.w.design, q.w.uuid, failures); err != nil {
 				return err
 			}
 		default:
@@ -85,53 +98,53 @@ func (q *query) run(ctx context.Context, serve func(context.Context, *storage.Sn
 	}
 }
 
-// member gives the index as the snapshot has it; nil if there is none and the query does without.
-func (q *query) member(s *storage.Snapshot) (*member, error) {
+// open gives the index as the snapshot has it; nil if there is none and the query does without.
+func (q *query) open(s *storage.Snapshot) (*index, error) {
 	if s.UUID() != q.w.uuid {
 		return nil, compat.ErrNoDatabase
 	}
-	m, err := readMember(s, spaceOf(s), q.w.index())
+	ix, err := readIndex(s, spaceOf(s), q.w.definition())
 	if err != nil {
 		return nil, err
 	}
 	if q.begun {
-		if m == nil || m.rec.number != q.number {
+		if ix == nil || ix.rec.number != q.number {
 			return nil, kv.ErrTooOld
 		}
-		return m, nil
+		return ix, nil
 	}
 	if q.o.Update != compat.UpdateFirst {
-		return m, nil
+		return ix, nil
 	}
 	if !q.waited {
 		if q.target, err = s.LastSeq(); err != nil {
 			return nil, err
 		}
 	}
-	if m == nil || m.behind(q.target) || !q.waited && !m.rec.interactive && m.unchecked() {
+	if ix == nil || ix.needsCatchUp(q.target) || !q.waited && !ix.rec.interactive && ix.unchecked() {
 		q.waited = true
-		return nil, errBehind
+		return nil, errNeedsCatchUp
 	}
-	if !m.complete() && !q.waited { // answers are right without levels, only slower; the next one may have them
+	if !ix.complete() && !q.waited { // answers are right without levels, only slower; the next one may have them
 		_, err = q.w.v.join(q.w.db, q.w.design, q.w.uuid, false)
 	}
-	return m, err
+	return ix, err
 }
 
 // head gives the sink the head of a map query.
-func (q *query) head(s *storage.Snapshot, m *member) error {
+func (q *query) head(s *storage.Snapshot, ix *index) error {
 	h := Head{Type: compat.ViewMap}
-	if m != nil {
-		q.number = m.rec.number
+	if ix != nil {
+		q.number = ix.rec.number
 		var err error
-		if h.TotalRows, err = m.rowCount(s); err != nil {
+		if h.TotalRows, err = ix.rowCount(s); err != nil {
 			return err
 		}
-		if h.Offset, err = q.offset(s, m, h.TotalRows); err != nil {
+		if h.Offset, err = q.offset(s, ix, h.TotalRows); err != nil {
 			return err
 		}
 	}
-	if err := q.headSeq(s, m, &h); err != nil {
+	if err := q.headSeq(s, ix, &h); err != nil {
 		return err
 	}
 	q.begun = true
@@ -139,78 +152,77 @@ func (q *query) head(s *storage.Snapshot, m *member) error {
 }
 
 // headSeq fills in where the rows last changed, if it is asked for.
-func (q *query) headSeq(s *storage.Snapshot, m *member, h *Head) error {
-	if !q.o.UpdateSeq || m == nil {
+func (q *query) headSeq(s *storage.Snapshot, ix *index, h *Head) error {
+	if !q.o.UpdateSeq || ix == nil {
 		return nil
 	}
-	value, err := s.KV().Get(m.keys.changed)
-	if err != nil || len(value) < seqBytes {
+	value, err := s.KV().Get(ix.keys.changed)
+	if err != nil || value == nil {
 		return err
 	}
-	h.UpdateSeq.Seq = parseSeq(value)
+	if h.UpdateSeq.Seq, err = storage.ParseSeq(value); err != nil {
+		return err
+	}
 	h.UpdateSeq.N, err = s.Number(h.UpdateSeq.Seq)
 	return err
 }
 
-func (m *member) rowCount(s *storage.Snapshot) (int64, error) {
-	value, err := s.KV().Get(m.keys.count(countRows))
+func (ix *index) rowCount(s *storage.Snapshot) (int64, error) {
+	value, err := s.KV().Get(ix.keys.count(countRows))
 	return counter(value), err
 }
 
 // offset counts the rows before the first one of the range in reading direction, and those skipped.
-func (q *query) offset(s *storage.Snapshot, m *member, total int64) (int64, error) {
-	if len(q.spans) == 0 {
+func (q *query) offset(s *storage.Snapshot, ix *index, total int64) (int64, error) {
+	if !q.more {
 		if q.o.Partition != nil {
 			return 0, nil
 		}
 		return min(q.o.Skip, total), nil
 	}
-	at := 0
-	if len(q.spans) > 1 { // the first key that has rows, or else the last one
-		for at < len(q.spans)-1 {
-			found, err := m.hasRows(s, q.spans[at])
-			if err != nil {
+	first := q.span
+	if q.o.Keys.Len() > 1 { // the first key that has rows, or else the last one
+		for first = range q.w.definition().spans(q.o) {
+			if found, err := ix.hasRows(s, first); err != nil {
 				return 0, err
-			}
-			if found {
+			} else if found {
 				break
 			}
-			at++
 		}
 	}
-	before, err := q.before(s, m, q.spans[at], total)
+	before, err := q.before(s, ix, first, total)
 	if err != nil {
 		return 0, err
 	}
 	if q.o.Partition != nil && q.o.Skip > 0 { // a partition's rows are skipped where they are read
-		rows, err := q.w.v.count(s.KV(), m, q.spans[at])
+		rows, err := q.w.v.count(s.KV(), ix, first)
 		return before + min(q.o.Skip, rows), err
 	}
 	return min(before+q.o.Skip, total), nil
 }
 
 // before counts the rows before a range in reading direction.
-func (q *query) before(s *storage.Snapshot, m *member, sp span, total int64) (int64, error) {
+func (q *query) before(s *storage.Snapshot, ix *index, sp span, total int64) (int64, error) {
 	if !q.o.Descending {
-		return q.w.v.countBefore(s.KV(), m, sp.lo)
+		return q.w.v.countBefore(s.KV(), ix, sp.lo)
 	}
 	if sp.hi == nil {
 		return 0, nil
 	}
-	n, err := q.w.v.countBefore(s.KV(), m, sp.hi)
+	n, err := q.w.v.countBefore(s.KV(), ix, sp.hi)
 	return total - n, err
 }
 
-func (m *member) hasRows(s *storage.Snapshot, sp span) (bool, error) {
-	it := m.rows(s.KV(), sp, kv.RangeOptions{Limit: 1})
+func (ix *index) hasRows(s *storage.Snapshot, sp span) (bool, error) {
+	it := ix.rows(s.KV(), sp, kv.RangeOptions{Limit: 1})
 	defer it.Close()
 	found := it.Next()
 	return found, it.Err()
 }
 
 // rows iterates over the stored rows of a range.
-func (m *member) rows(r kv.ReadTx, sp span, o kv.RangeOptions) kv.Iterator {
-	base := m.keys.rows
+func (ix *index) rows(r kv.ReadTx, sp span, o kv.RangeOptions) kv.Iterator {
+	base := ix.keys.rows
 	lo := append(base[:len(base):len(base)], sp.lo...)
 	hi := append(base[:len(base):len(base)], 0xff)
 	if sp.hi != nil {
@@ -223,9 +235,9 @@ func (m *member) rows(r kv.ReadTx, sp span, o kv.RangeOptions) kv.Iterator {
 }
 
 // serveRows gives the rows of a map query that are left.
-func (q *query) serveRows(_ context.Context, s *storage.Snapshot, m *member) error {
+func (q *query) serveRows(_ context.Context, s *storage.Snapshot, ix *index) error {
 	if !q.begun {
-		if err := q.head(s, m); err != nil {
+		if err := q.head(s, ix); err != nil {
 			return err
 		}
 		if !q.o.Sorted {
@@ -235,49 +247,50 @@ func (q *query) serveRows(_ context.Context, s *storage.Snapshot, m *member) err
 	if err := q.batch.flush(s, q.sink); err != nil {
 		return err
 	}
-	if m == nil {
+	if ix == nil {
 		return nil
 	}
-	for len(q.spans) > 0 && q.limit > 0 {
-		if err := q.serveSpan(s, m); err != nil {
+	for q.more && q.limit > 0 {
+		if err := q.serveSpan(s, ix); err != nil {
 			return err
 		}
-		q.spans, q.inSpan = q.spans[1:], false
+		q.inSpan = false
+		q.span, q.more = q.next()
 	}
 	return q.batch.flush(s, q.sink)
 }
 
-// serveSpan gives the rows of the first range.
-func (q *query) serveSpan(s *storage.Snapshot, m *member) error {
-	sp := q.spans[0]
+// serveSpan gives the rows of the range at hand.
+func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
+	sp := q.span
 	switch {
 	case q.inSpan && q.o.Descending:
 		sp.hi = q.last
 	case q.inSpan:
 		sp.lo = kv.AppendKeyAfter(nil, q.last)
-	case q.skip > 0 && m.rec.levels:
+	case q.skip > 0 && ix.rec.levels:
 		var err error
-		if sp, err = q.skipRows(s, m, sp); err != nil {
+		if sp, err = q.skipRows(s, ix, sp); err != nil {
 			return err
 		}
-		q.spans[0] = sp
+		q.span = sp
 	}
 	o := kv.RangeOptions{Reverse: q.o.Descending}
 	if wanted := q.skip + q.limit; !q.o.Descending && wanted < 1<<20 {
 		o.Limit = int(wanted)
 	}
-	it := m.rows(s.KV(), sp, o)
+	it := ix.rows(s.KV(), sp, o)
 	defer it.Close()
-	base := len(m.keys.rows)
+	base := len(ix.keys.rows)
 	var group dupGroup
 	for q.limit > 0 && it.Next() {
-		place := it.Key()[base:]
-		r, err := parseRow(place, it.Value())
+		rowKey := it.Key()[base:]
+		r, err := parseRow(rowKey, it.Value())
 		if err != nil {
 			return err
 		}
 		if q.o.Descending {
-			done, err := group.add(place, &r)
+			done, err := group.add(rowKey, &r)
 			if err != nil {
 				return err
 			}
@@ -285,7 +298,7 @@ func (q *query) serveSpan(s *storage.Snapshot, m *member) error {
 				continue
 			}
 		}
-		q.last, q.inSpan = append(q.last[:0], place...), true
+		q.last, q.inSpan = append(q.last[:0], rowKey...), true
 		if group.single() {
 			q.take(&r)
 		} else {
@@ -313,8 +326,8 @@ func (q *query) take(r *storedRow) {
 }
 
 // skipRows moves the beginning of a range over as many of the rows to be skipped as it has.
-func (q *query) skipRows(s *storage.Snapshot, m *member, sp span) (span, error) {
-	rows, err := q.w.v.count(s.KV(), m, sp)
+func (q *query) skipRows(s *storage.Snapshot, ix *index, sp span) (span, error) {
+	rows, err := q.w.v.count(s.KV(), ix, sp)
 	if err != nil {
 		return sp, err
 	}
@@ -322,22 +335,22 @@ func (q *query) skipRows(s *storage.Snapshot, m *member, sp span) (span, error) 
 		q.skip -= rows
 		return span{lo: sp.lo, hi: append([]byte{}, sp.lo...)}, nil
 	}
-	n, err := q.w.v.countBefore(s.KV(), m, sp.lo)
+	n, err := q.w.v.countBefore(s.KV(), ix, sp.lo)
 	if err != nil {
 		return sp, err
 	}
 	if !q.o.Descending {
-		lo, err := q.w.v.selectRow(s.KV(), m, n+q.skip)
+		lo, err := q.w.v.selectRow(s.KV(), ix, n+q.skip)
 		if err == nil {
 			sp.lo, q.skip = lo, 0
 		}
 		return sp, err
 	}
-	place, err := q.w.v.selectRow(s.KV(), m, n+rows-q.skip)
+	rowKey, err := q.w.v.selectRow(s.KV(), ix, n+rows-q.skip)
 	if err != nil {
 		return sp, err
 	}
-	hi, left, err := m.groupEnd(s.KV(), place)
+	hi, left, err := ix.groupEnd(s.KV(), rowKey)
 	if err == nil {
 		sp.hi, q.skip = hi, left
 	}

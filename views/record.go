@@ -16,7 +16,7 @@ const formatVersion = 3
 //
 // Format: format byte, flags, varint number, seq, fresh, text of collate.Version, varints of claims, height and fan of the levels, then
 // the reduce functions that have aggregates as (varint slot number, text).
-type record struct {
+type indexRecord struct {
 	number      int64
 	interactive bool
 	raw         bool
@@ -50,19 +50,7 @@ const (
 	flagPartitioned
 )
 
-const seqBytes = 1 + len(storage.Seq{}.Versionstamp)
-
-func appendSeq(dst []byte, s storage.Seq) []byte {
-	return append(append(dst, s.Incarnation), s.Versionstamp[:]...)
-}
-
-func parseSeq(b []byte) (s storage.Seq) {
-	s.Incarnation = b[0]
-	copy(s.Versionstamp[:], b[1:])
-	return s
-}
-
-func (r *record) encode() []byte {
+func (r *indexRecord) encode() []byte {
 	var flags byte
 	for bit, set := range [...]bool{r.interactive, r.ready, r.levels, r.sums, r.raw, r.partitioned} {
 		if set {
@@ -70,7 +58,7 @@ func (r *record) encode() []byte {
 		}
 	}
 	dst := binary.AppendVarint([]byte{formatVersion, flags}, r.number)
-	dst = appendSeq(appendSeq(dst, r.seq), r.fresh)
+	dst = storage.AppendSeq(storage.AppendSeq(dst, r.seq), r.fresh)
 	dst = appendText(dst, collate.Version)
 	dst = binary.AppendVarint(dst, r.claims)
 	dst = binary.AppendVarint(dst, int64(r.levelHeight))
@@ -88,7 +76,7 @@ func appendText(dst []byte, text string) []byte {
 
 // parseRecord reads a record. usable is false if the index was written by other code or with another collation: only its number
 // counts then, so that it can be removed.
-func parseRecord(b []byte) (r record, usable bool, err error) {
+func parseRecord(b []byte) (r indexRecord, usable bool, err error) {
 	p := parser{b: b}
 	format, flags := p.byte(), p.byte()
 	r.number = p.varint()
@@ -101,9 +89,7 @@ func parseRecord(b []byte) (r record, usable bool, err error) {
 	r.interactive, r.ready = flags&flagInteractive != 0, flags&flagReady != 0
 	r.levels, r.sums = flags&flagLevels != 0, flags&flagSums != 0
 	r.raw, r.partitioned = flags&flagRaw != 0, flags&flagPartitioned != 0
-	if seqs := p.take(2 * seqBytes); seqs != nil {
-		r.seq, r.fresh = parseSeq(seqs), parseSeq(seqs[seqBytes:])
-	}
+	r.seq, r.fresh = p.seq(), p.seq()
 	version := p.text()
 	r.claims = p.varint()
 	r.levelHeight, r.levelFan = int(p.varint()), int(p.varint())
@@ -157,6 +143,13 @@ func (p *parser) uvarint() uint64 {
 	}
 	p.b = p.b[size:]
 	return n
+}
+
+func (p *parser) seq() (s storage.Seq) {
+	if b := p.take(storage.SeqSize); b != nil {
+		s, _ = storage.ParseSeq(b) // it is as long as it has to be
+	}
+	return s
 }
 
 func (p *parser) text() string { return string(p.bytes()) }

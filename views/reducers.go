@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/settee-db/settee/compat/collate"
-	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/views/js"
 	"github.com/settee-db/settee/views/reduce"
 )
@@ -33,16 +33,16 @@ func (l layout) Group(keyed []byte, level int) int {
 }
 
 // partitionLength is the length of what appendPartition made.
-func partitionLength(place []byte) int {
-	end := bytes.IndexByte(place, 0)
+func partitionLength(rowKey []byte) int {
+	end := bytes.IndexByte(rowKey, 0)
 	if end < 0 {
 		return 0
 	}
-	_, rest, err := kv.ReadText(place[end+1:])
+	_, rest, err := tuple.ReadText(rowKey[end+1:])
 	if err != nil {
 		return 0
 	}
-	return len(place) - len(rest)
+	return len(rowKey) - len(rest)
 }
 
 // function makes the reduce function of a source.

@@ -2,15 +2,18 @@ package views
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // rowBatch collects rows for the sink.
 type rowBatch struct {
-	rows []Row
-	mem  []byte
+	rows  []Row
+	mem   []byte
+	taken int64 // rows that the sink has used
 }
 
 const (
@@ -34,14 +37,18 @@ func (b *rowBatch) copy(x []byte) []byte {
 
 func (b *rowBatch) full() bool { return len(b.rows) >= batchRows || len(b.mem) >= batchBytes }
 
-// flush gives the rows to the sink. If that fails they stay, to come again.
+// flush gives the rows to the sink. If that fails those stay that it has not used, to come again.
 func (b *rowBatch) flush(s *storage.Snapshot, sink Sink) error {
 	if len(b.rows) == 0 {
 		return nil
 	}
-	if err := sink.Rows(s, b.rows); err != nil {
+	taken, err := sink.Rows(s, b.rows)
+	if err != nil {
+		b.taken += int64(taken)
+		b.rows = slices.Delete(b.rows, 0, taken)
 		return err
 	}
+	b.taken += int64(len(b.rows))
 	b.rows, b.mem = b.rows[:0], b.mem[:0]
 	return nil
 }
@@ -51,12 +58,12 @@ func (b *rowBatch) flush(s *storage.Snapshot, sink Sink) error {
 type dupGroup struct{ rows []storedRow }
 
 // add takes a row; done tells that it was the last one of its group.
-func (g *dupGroup) add(place []byte, r *storedRow) (done bool, err error) {
-	_, rest, err := kv.ReadText(place[r.keyed:])
+func (g *dupGroup) add(rowKey []byte, r *storedRow) (done bool, err error) {
+	_, rest, err := tuple.ReadText(rowKey[r.keyed:])
 	if err != nil {
 		return false, err
 	}
-	number, _, err := kv.ReadInt(rest)
+	number, _, err := tuple.ReadInt(rest)
 	if err != nil {
 		return false, err
 	}
@@ -85,24 +92,24 @@ func (g *dupGroup) each(fn func(*storedRow)) {
 	g.rows = g.rows[:0]
 }
 
-// groupEnd gives the place behind the group that a row belongs to, and how many rows the group has from that row on.
-func (m *member) groupEnd(r kv.ReadTx, place []byte) (end []byte, rows int64, err error) {
-	value, err := r.Get(append(m.keys.rows[:len(m.keys.rows):len(m.keys.rows)], place...))
+// groupEnd gives the row key after the group that a row belongs to, and how many rows the group has from that row on.
+func (ix *index) groupEnd(r kv.ReadTx, rowKey []byte) (end []byte, rows int64, err error) {
+	value, err := r.Get(append(ix.keys.rows[:len(ix.keys.rows):len(ix.keys.rows)], rowKey...))
 	if err != nil {
 		return nil, 0, err
 	}
-	row, err := parseRow(place, value)
+	row, err := parseRow(rowKey, value)
 	if err != nil {
 		return nil, 0, err
 	}
-	_, rest, err := kv.ReadText(place[row.keyed:])
+	_, rest, err := tuple.ReadText(rowKey[row.keyed:])
 	if err != nil {
 		return nil, 0, err
 	}
-	if number, _, err := kv.ReadInt(rest); err != nil || number == 0 {
-		return place, 0, err
+	if number, _, err := tuple.ReadInt(rest); err != nil || number == 0 {
+		return rowKey, 0, err
 	}
-	end = append(bytes.Clone(place[:len(place)-len(rest)]), 0xff)
-	rows, err = m.countRows(r, span{place, end})
+	end = append(bytes.Clone(rowKey[:len(rowKey)-len(rest)]), 0xff)
+	rows, err = ix.countRows(r, span{rowKey, end})
 	return end, rows, err
 }

@@ -10,23 +10,23 @@ import (
 
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// A stored row: the length of the place up to the document id and the length of the key's JSON as varints, the JSON of the
+// A stored row: the length of the row key up to the document id and the length of the key's JSON as varints, the JSON of the
 // key, the JSON of the value.
 
 // row is one row that a document emitted, ready to be stored.
 type row struct {
-	place []byte
-	value []byte // as stored
-	keyed int    // length of the place up to the document id
-	hash  uint64 // of value
+	rowKey []byte
+	value  []byte // as stored
+	keyed  int    // length of the row key up to the document id
+	hash   uint64 // of value
 }
 
 // docRows is what one document gave for one index.
 type docRows struct {
-	rows    []row  // in order of their places
+	rows    []row  // in order of their keys
 	failure string // not empty: the map function failed, and there are no rows
 	cut     []byte // of a document whose rows do not fit: its key in CUT; nil in indexes that do not keep it
 }
@@ -49,7 +49,7 @@ type collector struct {
 
 // emission is a row before its number among its equals is known.
 type emission struct {
-	keyed      []byte // place up to the document id
+	keyed      []byte // row key up to the document id
 	key, value []byte // canonical JSON
 }
 
@@ -69,15 +69,15 @@ func partitionName(docID string) string {
 	return name
 }
 
-// appendPartition appends what the places of a partition begin with: in order of the names as keys, and then as bytes, so that
+// appendPartition appends what the row keys of a partition begin with: in order of the names as keys, and then as bytes, so that
 // names that collate as equal stay apart.
 func appendPartition(dst []byte, name string) []byte {
-	dst = collate.AppendStringKey(append(dst, placePartition), []byte(name))
-	return kv.AppendString(append(dst, 0), name)
+	dst = collate.AppendStringKey(append(dst, rowKeyPartition), []byte(name))
+	return tuple.AppendString(append(dst, 0), name)
 }
 
-// placePartition begins the place of a row of a partitioned index.
-const placePartition = 0x10
+// rowKeyPartition begins the key of a row of a partitioned index.
+const rowKeyPartition = 0x10
 
 // emit takes one row; key and value are JSON. A message tells why the document cannot be indexed.
 func (c *collector) emit(key, value []byte) (failure string) {
@@ -130,7 +130,7 @@ func (c *collector) canonical(v ejson.Value, text []byte) []byte {
 	return c.arena.copy(c.scratch)
 }
 
-// end gives the document's rows in order of their places.
+// end gives the document's rows in order of their keys.
 func (c *collector) end(docID string) docRows {
 	if c.limits.keys > 0 {
 		total := 0
@@ -150,10 +150,10 @@ func (c *collector) end(docID string) docRows {
 			number = 0
 		}
 		s := append(c.scratch[:0], e.keyed...)
-		s = kv.AppendString(s, docID)
-		s = kv.AppendUint(s, number)
-		place := c.arena.copy(s)
-		if c.limits.place > 0 && len(place) > c.limits.place {
+		s = tuple.AppendString(s, docID)
+		s = tuple.AppendUint(s, number)
+		rowKey := c.arena.copy(s)
+		if c.limits.rowKey > 0 && len(rowKey) > c.limits.rowKey {
 			c.all = c.all[:first]
 			return c.failed(docID, c.exceeds("the key is too large"))
 		}
@@ -162,12 +162,12 @@ func (c *collector) end(docID string) docRows {
 		s = append(append(s, e.key...), e.value...)
 		c.scratch = s
 		value := c.arena.copy(s)
-		c.all = append(c.all, row{place: place, value: value, keyed: len(e.keyed), hash: xxhash.Sum64(value)})
+		c.all = append(c.all, row{rowKey: rowKey, value: value, keyed: len(e.keyed), hash: xxhash.Sum64(value)})
 	}
 	return docRows{rows: c.all[first:len(c.all):len(c.all)]}
 }
 
-// sort orders what was emitted by place; equal keys by their bytes and then by value in the order of Erlang terms, as CouchDB
+// sort orders what was emitted by row key; equal keys by their bytes and then by value in the order of Erlang terms, as CouchDB
 // keeps them (couch_mrview_updater:merge_results).
 func (c *collector) sort() {
 	slices.SortStableFunc(c.emitted, func(a, b emission) int {
@@ -201,13 +201,13 @@ func compareTerms(a, b []byte) int {
 type storedRow struct {
 	key, value []byte // JSON
 	id         []byte // may be the scratch of the reader
-	keyed      int    // length of the place up to the document id
+	keyed      int    // length of the row key up to the document id
 }
 
 // parseRow takes a stored row apart; scratch is used for ids with zero bytes.
-func parseRow(place, stored []byte) (r storedRow, err error) {
+func parseRow(rowKey, stored []byte) (r storedRow, err error) {
 	keyed, n := binary.Uvarint(stored)
-	if n <= 0 || keyed > uint64(len(place)) {
+	if n <= 0 || keyed > uint64(len(rowKey)) {
 		return r, corrupt("row")
 	}
 	stored = stored[n:]
@@ -218,7 +218,7 @@ func parseRow(place, stored []byte) (r storedRow, err error) {
 	stored = stored[n:]
 	r.keyed = int(keyed)
 	r.key, r.value = stored[:length:length], stored[length:]
-	r.id, _, err = kv.ReadText(place[keyed:])
+	r.id, _, err = tuple.ReadText(rowKey[keyed:])
 	return r, err
 }
 

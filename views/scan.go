@@ -9,41 +9,26 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Index is the index of one view for readers that make their own plans. It is safe for concurrent use.
-type Index struct{ w *View }
-
-// Index looks the index of a view up; see View.
-func (v *Views) Index(ctx context.Context, db *storage.DB, ddocID, view string) (*Index, error) {
-	w, err := v.View(ctx, db, ddocID, view)
-	if err != nil {
-		return nil, err
-	}
-	return &Index{w}, nil
-}
-
-// Partitioned tells whether the index is partitioned.
-func (ix *Index) Partitioned() bool { return ix.w.Partitioned() }
-
-// Ready tells whether an interactive index is built up, and of another one, whether it is up to date.
-func (ix *Index) Ready(ctx context.Context) (ready bool, err error) {
-	err = ix.w.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+// Ready reports whether an interactive index is built up, and of another one, whether it is up to date.
+func (w *View) Ready(ctx context.Context) (ready bool, err error) {
+	err = w.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		last, err := s.LastSeq()
 		if err != nil {
 			return err
 		}
-		m, err := readMember(s, spaceOf(s), ix.w.index())
-		ready = m != nil && !m.behind(last)
+		ix, err := readIndex(s, spaceOf(s), w.definition())
+		ready = ix != nil && !ix.needsCatchUp(last)
 		return err
 	})
 	return ready, err
 }
 
 // Wait brings the index to where it is Ready, or waits for whoever does.
-func (ix *Index) Wait(ctx context.Context) error {
-	if ready, err := ix.Ready(ctx); err != nil || ready {
+func (w *View) Wait(ctx context.Context) error {
+	if ready, err := w.Ready(ctx); err != nil || ready {
 		return err
 	}
-	return ix.w.update(ctx)
+	return w.update(ctx)
 }
 
 // update brings all indexes of the design document up to date.
@@ -61,17 +46,18 @@ const (
 	scanWindow  = 128
 )
 
-// Scan calls fn for the rows in a range of places, in order of keys and ids. On a store that limits the age of snapshots a long
-// scan goes on in a newer one. It does not wait for the index; one that is not there has no rows.
-func (ix *Index) Scan(ctx context.Context, scan Scan, fn ScanFunc) error {
-	run := indexScan{ix: ix, scan: scan, fn: fn, window: firstWindow}
+// Scan calls fn for the rows in a range of row keys, in their order: for readers that make their own plans. On a store
+// that limits the age of snapshots a long scan goes on in a newer one. It does not wait for the index; one that is not
+// there has no rows.
+func (w *View) Scan(ctx context.Context, scan Scan, fn ScanFunc) error {
+	run := indexScan{view: w, scan: scan, fn: fn, window: firstWindow}
 	if scan.Wanted > 0 {
 		run.window = min(scan.Wanted, scanWindow)
 	}
 	const maxFailures = 10 // snapshots in a row that were too old for a single row
 	for failures := 0; ; failures++ {
 		before := run.given
-		err := ix.w.db.View(ctx, run.serve)
+		err := w.db.View(ctx, run.serve)
 		if errors.Is(err, storage.ErrStop) {
 			return nil
 		}
@@ -86,41 +72,41 @@ func (ix *Index) Scan(ctx context.Context, scan Scan, fn ScanFunc) error {
 
 // indexScan is a running scan.
 type indexScan struct {
-	ix     *Index
+	view   *View
 	scan   Scan
 	fn     ScanFunc
 	window int
-	last   []byte // place of the last row given
+	last   []byte // key of the last row given
 	given  int
 	batch  rowBatch
-	next   []byte // place of the last row in the batch
+	keys   [][]byte // of the rows in the batch
 	cuts   [2]cutStream
 }
 
-// serve gives the rows that one snapshot has behind those given.
+// serve gives the rows that one snapshot has after those given.
 func (c *indexScan) serve(s *storage.Snapshot) error {
-	if s.UUID() != c.ix.w.uuid {
+	if s.UUID() != c.view.uuid {
 		return compat.ErrNoDatabase
 	}
-	m, err := readMember(s, spaceOf(s), c.ix.w.index())
-	if err != nil || m == nil {
+	ix, err := readIndex(s, spaceOf(s), c.view.definition())
+	if err != nil || ix == nil {
 		return err
 	}
-	c.batch.rows, c.batch.mem = c.batch.rows[:0], c.batch.mem[:0]
-	it := m.rows(s.KV(), c.span(), kv.RangeOptions{Reverse: c.scan.Descending})
+	c.empty()
+	it := ix.rows(s.KV(), c.span(), kv.RangeOptions{Reverse: c.scan.Descending})
 	defer it.Close()
-	cuts, err := c.openCuts(s, m)
+	cuts, err := c.openCuts(s, ix)
 	if err != nil {
 		return err
 	}
 	defer cuts.close()
-	base := len(m.keys.rows)
+	base := len(ix.keys.rows)
 	for it.Next() {
-		place := it.Key()[base:]
-		if err := cuts.giveBefore(place); err != nil {
+		rowKey := it.Key()[base:]
+		if err := cuts.giveBefore(rowKey); err != nil {
 			return err
 		}
-		if err := c.take(s, place, it.Value()); err != nil {
+		if err := c.take(s, rowKey, it.Value()); err != nil {
 			return err
 		}
 	}
@@ -134,13 +120,13 @@ func (c *indexScan) serve(s *storage.Snapshot) error {
 }
 
 // take adds a row to the batch.
-func (c *indexScan) take(s *storage.Snapshot, place, value []byte) error {
-	r, err := parseRow(place, value)
+func (c *indexScan) take(s *storage.Snapshot, rowKey, value []byte) error {
+	r, err := parseRow(rowKey, value)
 	if err != nil {
 		return err
 	}
 	c.batch.add(&r)
-	c.next = append(c.next[:0], place...)
+	c.keys = append(c.keys, c.batch.copy(rowKey))
 	if len(c.batch.rows) >= c.window || c.batch.full() {
 		return c.give(s)
 	}
@@ -150,7 +136,7 @@ func (c *indexScan) take(s *storage.Snapshot, place, value []byte) error {
 // span is the range of the rows that are left.
 func (c *indexScan) span() span {
 	var partition []byte
-	if c.ix.Partitioned() {
+	if c.view.Partitioned() {
 		partition = appendPartition(nil, c.scan.Partition)
 	}
 	sp := span{lo: append(partition[:len(partition):len(partition)], c.scan.Start...), hi: c.scan.End}
@@ -169,33 +155,39 @@ func (c *indexScan) span() span {
 	return sp
 }
 
-// give reads the documents of the rows collected and hands all over.
+// give hands the rows collected over, each with its document as soon as that is read. Where a read fails the scan goes on behind the last row
+// given.
 func (c *indexScan) give(s *storage.Snapshot) error {
 	rows := c.batch.rows
-	var docs []*storage.Document
-	if c.scan.Docs && len(rows) > 0 {
+	giveRow := func(i int, doc *storage.Document) error {
+		if err := c.fn(&ScanRow{Row: rows[i], Doc: doc}); err != nil {
+			return err
+		}
+		c.given++
+		c.last = append(c.last[:0], c.keys[i]...)
+		return nil
+	}
+	if c.scan.Docs {
 		refs := make([]storage.DocRef, len(rows))
 		for i := range rows {
-			refs[i].ID = string(rows[i].ID)
+			refs[i] = storage.DocRef{ID: string(rows[i].ID), Conflicts: c.scan.Conflicts}
 		}
-		var err error
-		if docs, err = s.OpenMany(refs); err != nil {
+		if err := s.OpenEach(refs, giveRow); err != nil {
 			return err
 		}
-	}
-	for i := range rows {
-		row := ScanRow{Row: rows[i]}
-		if docs != nil {
-			row.Doc = docs[i]
-		}
-		if err := c.fn(&row); err != nil {
-			return err
+	} else {
+		for i := range rows {
+			if err := giveRow(i, nil); err != nil {
+				return err
+			}
 		}
 	}
-	if c.given += len(rows); len(rows) > 0 {
-		c.last = append(c.last[:0], c.next...)
-	}
-	c.batch.rows, c.batch.mem = rows[:0], c.batch.mem[:0]
+	c.empty()
 	c.window = min(2*c.window, scanWindow)
 	return nil
+}
+
+// empty drops the rows collected.
+func (c *indexScan) empty() {
+	c.batch.rows, c.batch.mem, c.keys = c.batch.rows[:0], c.batch.mem[:0], c.keys[:0]
 }

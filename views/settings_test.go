@@ -47,14 +47,14 @@ func TestSettings(t *testing.T) {
 	}))
 	want(t, "failures", strings.Join(failures, " "), "key keys value")
 	must(t, b.db.View(t.Context(), func(s *storage.Snapshot) error {
-		members, err := readRecords(s.KV(), spaceOf(s))
-		for _, m := range members {
-			if shape := fmt.Sprint(m.rec.levelHeight, m.rec.levelFan); shape != "4 32" && shape != "2 4" {
+		indexes, err := readRecords(s.KV(), spaceOf(s))
+		for _, ix := range indexes {
+			if shape := fmt.Sprint(ix.rec.levelHeight, ix.rec.levelFan); shape != "4 32" && shape != "2 4" {
 				t.Errorf("levels %s", shape)
 			}
 		}
-		want(t, "indexes", len(members), 2)
-		want(t, "shapes differ", members[0].rec.levelFan != members[1].rec.levelFan, true)
+		want(t, "indexes", len(indexes), 2)
+		want(t, "shapes differ", indexes[0].rec.levelFan != indexes[1].rec.levelFan, true)
 		return err
 	}))
 	b.checkStored(t)

@@ -3,40 +3,44 @@ package views
 import (
 	"bytes"
 	"cmp"
+	"iter"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// span is a range of places, half-open; a nil end is open.
+// span is a range of row keys, half-open; a nil end is open.
 type span struct{ lo, hi []byte }
 
-// spans gives the ranges that a query reads, in the order it reads them: one, or one for each of `keys`.
-func (ix *indexDef) spans(o *compat.ViewOptions) []span {
-	var partition []byte
-	if o.Partition != nil {
-		partition = appendPartition(nil, *o.Partition)
-	}
-	if o.Keys.Kind() != ejson.Array {
-		return []span{ix.span(o, partition, o.StartKey, o.EndKey)}
-	}
-	all := make([]span, 0, o.Keys.Len())
-	for key := range o.Keys.Elements() {
-		all = append(all, ix.span(o, partition, key, key))
-	}
-	if o.Descending {
-		for i, j := 0, len(all)-1; i < j; i, j = i+1, j-1 {
-			all[i], all[j] = all[j], all[i]
+// spans gives the ranges that a query reads, in the order it reads them: one, or one for each of `keys`. Each is made when it is its
+// turn, since there may be a million keys.
+func (def *definition) spans(o *compat.ViewOptions) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		var partition []byte
+		if o.Partition != nil {
+			partition = appendPartition(nil, *o.Partition)
+		}
+		if o.Keys.Kind() != ejson.Array {
+			yield(def.span(o, partition, o.StartKey, o.EndKey))
+			return
+		}
+		keys := o.Keys.Elements()
+		if o.Descending {
+			keys = o.Keys.ElementsBackward()
+		}
+		for key := range keys {
+			if !yield(def.span(o, partition, key, key)) {
+				return
+			}
 		}
 	}
-	return all
 }
 
 // appendKey appends the key of a JSON value in the order of the index.
-func (ix *indexDef) appendKey(dst []byte, key ejson.Value) []byte {
-	if ix.raw {
+func (def *definition) appendKey(dst []byte, key ejson.Value) []byte {
+	if def.raw {
 		return collate.AppendRawKey(dst, key)
 	}
 	return collate.AppendKey(dst, key)
@@ -44,8 +48,8 @@ func (ix *indexDef) appendKey(dst []byte, key ejson.Value) []byte {
 
 // span is couch_mrview_util:skey_opts and ekey_opts: the range from start to end in reading direction, with the document ids that
 // continue them. A range that ends before it begins (key=1&inclusive_end=false with an id to begin with) is empty, at its begin.
-func (ix *indexDef) span(o *compat.ViewOptions, partition []byte, start, end ejson.Value) span {
-	s := ix.ends(o, partition, start, end)
+func (def *definition) span(o *compat.ViewOptions, partition []byte, start, end ejson.Value) span {
+	s := def.ends(o, partition, start, end)
 	if s.hi != nil && bytes.Compare(s.lo, s.hi) > 0 {
 		if o.Descending {
 			s.lo = s.hi
@@ -57,11 +61,11 @@ func (ix *indexDef) span(o *compat.ViewOptions, partition []byte, start, end ejs
 }
 
 // ends gives the ends of a span as the options name them.
-func (ix *indexDef) ends(o *compat.ViewOptions, partition []byte, start, end ejson.Value) span {
+func (def *definition) ends(o *compat.ViewOptions, partition []byte, start, end ejson.Value) span {
 	s := span{lo: partition}
 	if partition != nil {
 		s.hi = append(partition[:len(partition):len(partition)], 0xff)
-		if !ix.raw { // couch_mrview_util:apply_partition begins or ends at the lowest key, so that ids and inclusive_end count there
+		if !def.raw { // couch_mrview_util:apply_partition begins or ends at the lowest key, so that ids and inclusive_end count there
 			if o.Descending && end.Kind() == ejson.Invalid {
 				end = lowestKey
 			} else if !o.Descending && start.Kind() == ejson.Invalid {
@@ -72,18 +76,18 @@ func (ix *indexDef) ends(o *compat.ViewOptions, partition []byte, start, end ejs
 	first, last := docIDs(o)
 	if o.Descending {
 		if start.Kind() != ejson.Invalid {
-			s.hi = appendUpper(ix.appendKey(bytes.Clone(partition), start), first, true)
+			s.hi = appendUpper(def.appendKey(bytes.Clone(partition), start), first, true)
 		}
 		if end.Kind() != ejson.Invalid {
-			s.lo = appendLower(ix.appendKey(bytes.Clone(partition), end), last, o.InclusiveEnd)
+			s.lo = appendLower(def.appendKey(bytes.Clone(partition), end), last, o.InclusiveEnd)
 		}
 		return s
 	}
 	if start.Kind() != ejson.Invalid {
-		s.lo = appendLower(ix.appendKey(bytes.Clone(partition), start), first, true)
+		s.lo = appendLower(def.appendKey(bytes.Clone(partition), start), first, true)
 	}
 	if end.Kind() != ejson.Invalid {
-		s.hi = appendUpper(ix.appendKey(bytes.Clone(partition), end), last, o.InclusiveEnd)
+		s.hi = appendUpper(def.appendKey(bytes.Clone(partition), end), last, o.InclusiveEnd)
 	}
 	return s
 }
@@ -97,7 +101,7 @@ var lowestKey = func() ejson.Value {
 	return null
 }()
 
-// lowestID and highestID are the document ids before and behind all others.
+// lowestID and highestID are the document ids before and after all others.
 const (
 	lowestID  = ""
 	highestID = "\xff"
@@ -129,7 +133,7 @@ func swapEnds(id string) string {
 	return id
 }
 
-// appendLower makes the lower end of a range of a key: rows from that id on, or only those behind it.
+// appendLower makes the lower end of a range of a key: rows from that id on, or only those after it.
 func appendLower(key []byte, id string, inclusive bool) []byte {
 	if !inclusive {
 		return appendUpper(key, swapEnds(id), true)
@@ -138,9 +142,9 @@ func appendLower(key []byte, id string, inclusive bool) []byte {
 		return key
 	}
 	if id == highestID {
-		return append(key, placeBehind)
+		return append(key, rowKeyAfterID)
 	}
-	return kv.AppendString(key, id)
+	return tuple.AppendString(key, id)
 }
 
 // appendUpper makes the upper end: rows up to that id, with it or without.
@@ -149,18 +153,18 @@ func appendUpper(key []byte, id string, inclusive bool) []byte {
 		return appendLower(key, swapEnds(id), true)
 	}
 	if id == highestID {
-		return append(key, placeBehind)
+		return append(key, rowKeyAfterID)
 	}
-	return append(kv.AppendString(key, id), 0xff)
+	return append(tuple.AppendString(key, id), 0xff)
 }
 
 // checkRange refuses ranges that no row can be in (couch_mrview_util:check_range).
-func (ix *indexDef) checkRange(o *compat.ViewOptions) error {
+func (def *definition) checkRange(o *compat.ViewOptions) error {
 	if o.StartKey.Kind() == ejson.Invalid || o.EndKey.Kind() == ejson.Invalid || collate.Identical(o.StartKey, o.EndKey) {
 		return nil
 	}
 	first, last := docIDs(o)
-	order := bytes.Compare(ix.appendKey(nil, o.StartKey), ix.appendKey(nil, o.EndKey))
+	order := bytes.Compare(def.appendKey(nil, o.StartKey), def.appendKey(nil, o.EndKey))
 	if order == 0 {
 		order = cmp.Compare(first, last)
 	}

@@ -13,9 +13,9 @@ type Sink interface {
 	// Head comes once, before all rows. h is valid until it returns.
 	Head(h *Head) error
 	// Rows takes the next rows, at least one. They and s are valid until it returns. s is the snapshot that the rows were read
-	// in, for documents to go with them. If it returns kv.ErrTooOld (from reads of s), it must not have used the rows: they
-	// come again with a newer snapshot.
-	Rows(s *storage.Snapshot, rows []Row) error
+	// in, for documents to go with them. Where it returns kv.ErrTooOld (from reads of s), taken tells how many of the first rows
+	// it has used: the others come again with a newer snapshot. Without an error it has used all.
+	Rows(s *storage.Snapshot, rows []Row) (taken int, err error)
 }
 
 // Head is what comes before the rows.
@@ -94,17 +94,18 @@ func (t *Task) Progress() int64 {
 	return min(100, t.ChangesDone*100/t.TotalChanges)
 }
 
-// Scan asks for the rows of an index in a range of places. A place is the key of a JSON value (collate.AppendKey), or that
-// with a document id (AppendPlace); the zero Scan is all rows.
+// Scan asks for the rows of an index in a range of row keys. Such a key is the key of a JSON value (collate.AppendKey), or that
+// with a document id (AppendRowKey); the zero Scan is all rows.
 type Scan struct {
 	Partition  string // required if the index is partitioned
 	Start, End []byte // rows at or after Start and before End, also with Descending; nil is open
 	Descending bool
 	Docs       bool // read the documents as well
+	Conflicts  bool // documents come with their conflicts
 	Wanted     int  // rows that fn probably takes before it ends the scan; 0 is unknown
 }
 
-// ScanRow is one row of an index. It is valid until the callback returns.
+// ScanRow is one row of an index. It is, with its document, valid until the callback returns.
 type ScanRow struct {
 	Row
 	Doc *storage.Document // with Scan.Docs; nil if the document is gone

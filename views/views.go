@@ -37,8 +37,6 @@ type Options struct {
 	Levels levels.Config
 	// ReduceLimit is query_server_config/reduce_limit: "true" (also if nil), "false" or "log". It may change at any time.
 	ReduceLimit func() string
-	// DesignChanged is called in every transaction that changes a design document, nil for nothing.
-	DesignChanged func(tx *storage.Tx) error
 	// Workers is how many batches are mapped at the same time; 0 means one for each processor.
 	Workers int
 }
@@ -52,7 +50,9 @@ type Views struct {
 	designs    *lru.Cache[designKey, *design]
 	programs   *lru.Cache[Signature, *program] // of interactive indexes
 	aggregates *lru.Cache[string, *levels.Index]
-	settled    *lru.Cache[flightKey, time.Time] // when aggregates of interactive indexes were made anew
+	refreshed  *lru.Cache[flightKey, time.Time] // when aggregates of interactive indexes were made anew
+
+	designChangedHook func(tx *storage.Tx) error // may be nil
 
 	ctx     context.Context // of builds; it ends with Close
 	cancel  context.CancelFunc
@@ -72,7 +72,7 @@ func Open(o Options) (*Views, error) {
 	v.limits = limits{key: o.MaxKey, value: o.MaxValue, keys: o.MaxKeys}
 	if engine := o.KV.Limits(); engine.KeySize > 0 || engine.ValueSize > 0 {
 		v.limits.lower(8<<10, 64<<10, 64<<10)
-		v.limits.place, v.limits.stored = engine.KeySize-keyOverhead, engine.ValueSize
+		v.limits.rowKey, v.limits.stored = engine.KeySize-keyOverhead, engine.ValueSize
 	}
 	var err error
 	if v.designs, err = lru.New[designKey, *design](cachedDesigns); err != nil {
@@ -84,12 +84,16 @@ func Open(o Options) (*Views, error) {
 	if v.aggregates, err = lru.New[string, *levels.Index](cachedDesigns); err != nil {
 		return nil, err
 	}
-	if v.settled, err = lru.New[flightKey, time.Time](cachedDesigns); err != nil {
+	if v.refreshed, err = lru.New[flightKey, time.Time](cachedDesigns); err != nil {
 		return nil, err
 	}
 	v.ctx, v.cancel = context.WithCancel(context.Background())
 	return v, v.handleJobs()
 }
+
+// OnDesignChanged has a function called in every transaction that changes a design document. It is for whoever looks after
+// the indexes of these Views, and is told once, before documents are written.
+func (v *Views) OnDesignChanged(fn func(tx *storage.Tx) error) { v.designChangedHook = fn }
 
 // Close ends running builds and waits for them. What they have committed stays.
 func (v *Views) Close() error {
@@ -104,10 +108,10 @@ func (v *Views) Close() error {
 // limits are the greatest sizes in bytes of what a document may emit; 0 is no limit.
 type limits struct {
 	key, value, keys int // of JSON texts: a key, a value, all keys together
-	place, stored    int // of a place and of a value in the store
+	rowKey, stored   int // of a row key and of a value in the store
 }
 
-// keyOverhead is what a key of the store has besides a place.
+// keyOverhead is what a key of the store has besides a row key.
 const keyOverhead = 64
 
 func (l *limits) lower(key, value, keys int) {

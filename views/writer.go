@@ -14,11 +14,11 @@ var anyOld = []byte{}
 // indexWriter collects what a transaction changes in one index. Everything is read before anything is written.
 type indexWriter struct {
 	tx     kv.Tx
-	m      *member
+	ix     *index
 	n      int // which of the documents' rows
 	limits limits
-	// unsettled: aggregates are left stale.
-	unsettled bool
+	// leaveStale: aggregates are not made anew.
+	leaveStale bool
 
 	changes []levels.Change
 	ids     []idChange
@@ -65,8 +65,8 @@ func (w *indexWriter) collect(docs []source) error {
 	return nil
 }
 
-// seen tells that the index has the change already, since another index of the pass is further behind.
-func (w *indexWriter) seen(src *source) bool { return !seqLess(w.m.rec.seq, src.seq) }
+// seen tells that the index has the change already, since another index of the pass lacks more.
+func (w *indexWriter) seen(src *source) bool { return !w.ix.rec.seq.Before(src.seq) }
 
 // readIDs reads the entries of documents, but for those that cannot have one.
 func (w *indexWriter) readIDs(window []source) ([][]byte, error) {
@@ -74,8 +74,8 @@ func (w *indexWriter) readIDs(window []source) ([][]byte, error) {
 	var keys [][]byte
 	var at []int
 	for i := range window {
-		if seqLess(w.m.rec.fresh, window[i].seq) {
-			keys, at = append(keys, w.m.keys.id(nil, window[i].id)), append(at, i)
+		if w.ix.rec.fresh.Before(window[i].seq) {
+			keys, at = append(keys, w.ix.keys.id(nil, window[i].id)), append(at, i)
 		}
 	}
 	if len(keys) == 0 {
@@ -96,7 +96,7 @@ func (w *indexWriter) collectDoc(docID string, rows *docRows, entry []byte) erro
 		return nil
 	}
 	var kept []keptRow
-	partition := w.m.partitionPrefix(docID)
+	partition := w.ix.partitionPrefix(docID)
 	change := idChange{docID: docID, failure: rows.failure, heal: hasFailed(entry)}
 	if entry != nil && !change.heal {
 		var err error
@@ -108,7 +108,7 @@ func (w *indexWriter) collectDoc(docID string, rows *docRows, entry []byte) erro
 	if rows.failure == "" && len(fresh) > 0 {
 		w.scratch = appendIDs(w.scratch[:0], fresh, len(partition))
 		if change.entry = bytes.Clone(w.scratch); w.limits.stored > 0 && len(change.entry) > w.limits.stored {
-			if change.failure, fresh = "too many rows", nil; w.m.def.keepsCut() {
+			if change.failure, fresh = "too many rows", nil; w.ix.def.keepsCut() {
 				cut = appendCutAnywhere(nil, docID)
 			}
 		}
@@ -128,7 +128,7 @@ func (w *indexWriter) collectDoc(docID string, rows *docRows, entry []byte) erro
 	return nil
 }
 
-// merge walks over the stored and the new rows of a document, both in order of their places.
+// merge walks over the stored and the new rows of a document, both in order of their keys.
 func (w *indexWriter) merge(kept []keptRow, fresh []row) {
 	for len(kept) > 0 || len(fresh) > 0 {
 		order := -1
@@ -136,34 +136,34 @@ func (w *indexWriter) merge(kept []keptRow, fresh []row) {
 		case len(kept) == 0:
 			order = 1
 		case len(fresh) > 0:
-			order = bytes.Compare(kept[0].place, fresh[0].place)
+			order = bytes.Compare(kept[0].rowKey, fresh[0].rowKey)
 		}
 		switch {
 		case order < 0:
-			w.change(kept[0].place, anyOld, nil, -1, kept[0].length, 0)
+			w.change(kept[0].rowKey, anyOld, nil, -1, kept[0].length, 0)
 			kept = kept[1:]
 		case order > 0:
-			w.change(fresh[0].place, nil, fresh[0].value, 1, 0, len(fresh[0].value))
+			w.change(fresh[0].rowKey, nil, fresh[0].value, 1, 0, len(fresh[0].value))
 			fresh = fresh[1:]
 		default:
 			if kept[0].hash != fresh[0].hash || kept[0].length != len(fresh[0].value) {
-				w.change(fresh[0].place, anyOld, fresh[0].value, 0, kept[0].length, len(fresh[0].value))
+				w.change(fresh[0].rowKey, anyOld, fresh[0].value, 0, kept[0].length, len(fresh[0].value))
 			}
 			kept, fresh = kept[1:], fresh[1:]
 		}
 	}
 }
 
-func (w *indexWriter) change(place, old, value []byte, rows int64, was, is int) {
-	w.changes = append(w.changes, levels.Change{Key: place, Old: old, New: value})
+func (w *indexWriter) change(rowKey, old, value []byte, rows int64, was, is int) {
+	w.changes = append(w.changes, levels.Change{Key: rowKey, Old: old, New: value})
 	w.delta[countRows] += rows
 	w.delta[countExternal] += int64(is - was)
-	w.delta[countActive] += int64(is-was) + rows*int64(len(place))
+	w.delta[countActive] += int64(is-was) + rows*int64(len(rowKey))
 }
 
 // write writes rows, ids, errors and counters.
 func (w *indexWriter) write() {
-	key := append([]byte(nil), w.m.keys.rows...)
+	key := append([]byte(nil), w.ix.keys.rows...)
 	base := len(key)
 	for i := range w.changes {
 		c := &w.changes[i]
@@ -176,21 +176,21 @@ func (w *indexWriter) write() {
 	}
 	for i := range w.ids {
 		c := &w.ids[i]
-		key = w.m.keys.id(key[:0], c.docID)
+		key = w.ix.keys.id(key[:0], c.docID)
 		if c.entry == nil {
 			w.tx.Clear(key)
 		} else {
 			w.tx.Set(key, c.entry)
 		}
 		if c.failure != "" {
-			w.tx.Set(w.m.keys.error(nil, c.docID), shortened(c.failure, maxMessage))
+			w.tx.Set(w.ix.keys.error(nil, c.docID), shortened(c.failure, maxMessage))
 		} else if c.heal {
-			w.tx.Clear(w.m.keys.error(nil, c.docID))
+			w.tx.Clear(w.ix.keys.error(nil, c.docID))
 		}
 	}
 	w.writeCuts()
 	for n, delta := range w.delta {
-		addCounter(w.tx, w.m.keys.count(int64(n)), delta)
+		addCounter(w.tx, w.ix.keys.count(int64(n)), delta)
 	}
 }
 
@@ -200,7 +200,7 @@ func (w *indexWriter) readOld() error {
 	var at []int
 	for i := range w.changes {
 		if w.changes[i].Old != nil {
-			keys, at = append(keys, append(w.m.keys.rows[:len(w.m.keys.rows):len(w.m.keys.rows)], w.changes[i].Key...)), append(at, i)
+			keys, at = append(keys, append(w.ix.keys.rows[:len(w.ix.keys.rows):len(w.ix.keys.rows)], w.changes[i].Key...)), append(at, i)
 		}
 	}
 	if len(keys) == 0 {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
 )
@@ -14,7 +14,7 @@ import (
 // prepareAdmin makes sure that there is an administrator and that no password is stored in clear. COUCHDB_USER and
 // COUCHDB_PASSWORD name one; without any, the first start makes one up and prints its password once.
 func prepareAdmin(c *config.Config, out io.Writer) error {
-	if err := server.HashAdmins(c); err != nil {
+	if err := admin.HashAdmins(c); err != nil {
 		return err
 	}
 	if secret := os.Getenv("COUCHDB_SECRET"); secret != "" {
@@ -42,7 +42,7 @@ func prepareAdmin(c *config.Config, out io.Writer) error {
 
 // setAdmin stores the password's hash in the last ini file.
 func setAdmin(c *config.Config, name, password string) error {
-	hash, err := auth.HashAdmin(password, server.ReadHashing(c))
+	hash, err := auth.HashAdmin(password, auth.ReadHashing(c))
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/settee-db/settee/conformance/bench"
+	"github.com/settee-db/settee/cmd/settee/bench"
 	"github.com/settee-db/settee/storage/kv/pebblekv/barepebble"
 )
 

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -30,15 +29,24 @@ func checkCommand() *cobra.Command {
 	return cmd
 }
 
-// check verifies what storage/doc.go, views/doc.go, mango/fieldindex/doc.go and storage/jobs/doc.go promise about the store, and prints each violation.
+// check verifies what storage/doc.go, views/doc.go, mango/allfields/doc.go and storage/jobs/doc.go promise about the store, and prints each violation.
 func check(ctx context.Context, o appOptions, out, progress io.Writer) (err error) {
 	store, err := openEngine(o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	bar := progressbar.NewOptions64(-1, progressbar.OptionSetWriter(progress), progressbar.OptionSetDescription("checking"),
-		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())
+	if engine, ok := store.(interface{ Losses() []string }); ok {
+		for _, loss := range engine.Losses() {
+			fmt.Fprintln(out, "lost at a start:", loss)
+		}
+	}
+	return checkStore(ctx, store, out, progress)
+}
+
+// checkStore is check of a store that is open.
+func checkStore(ctx context.Context, store kv.Store, out, progress io.Writer) error {
+	bar := countBar(progress, "checking")
 	violations, err := storage.Check(ctx, store, func(done, total int64) {
 		bar.ChangeMax64(total)
 		_ = bar.Set64(done) // a terminal that cannot be written to does not stop the check
@@ -74,7 +82,7 @@ func checkIndexes(ctx context.Context, engine kv.Store, out io.Writer) (err erro
 	for _, v := range violations {
 		fmt.Fprintln(out, v)
 	}
-	overAll, err := fieldindex.Check(ctx, engine, store)
+	overAll, err := allfields.Check(ctx, engine, store)
 	if err != nil {
 		return err
 	}

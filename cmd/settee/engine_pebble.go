@@ -10,6 +10,6 @@ import (
 
 func init() {
 	engines["pebble"] = func(dir string) (kv.Store, error) {
-		return pebblekv.Open(filepath.Join(dir, "pebble"), pebblekv.Options{Log: slog.Default()})
+		return pebblekv.Open(filepath.Join(dir, storeDir), pebblekv.Options{Log: slog.Default()})
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // opener opens an engine's store for a data directory.
@@ -32,8 +34,11 @@ func openEngine(o appOptions) (kv.Store, error) {
 		return nil, fmt.Errorf("unknown limits %q", o.limits)
 	}
 	store, err := open(o.dataDir)
+	if errors.Is(err, kv.ErrCorrupt) {
+		err = fmt.Errorf("%w\nNothing was changed. \"settee salvage %s NEW_DIR\" brings back what can be read into a new data directory", err, o.dataDir)
+	}
 	if err == nil && ok {
-		store = kv.WithLimits(store, held, time.Now)
+		store = wrapkv.WithLimits(store, held, time.Now)
 	}
 	return store, err
 }

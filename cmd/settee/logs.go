@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"os"
@@ -10,23 +11,24 @@ import (
 
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/logging"
 )
 
 // logs is the server's log: level, form and writer follow the section log. SIGHUP opens a log file anew.
 type logs struct {
-	handler slog.Handler
-	output  *server.LogOutput
-	level   slog.LevelVar
-	couch   atomic.Bool
-	hangup  chan os.Signal
+	log    *slog.Logger
+	output *logging.Output
+	level  slog.LevelVar
+	couch  atomic.Bool
+	hangup chan os.Signal
 }
 
 func newLogs() *logs {
-	l := &logs{output: server.NewLogOutput(os.Stderr), hangup: make(chan os.Signal, 1)}
-	l.handler = server.FormatLog{
-		Couch: server.NewCouchLog(l.output, &l.level, nodeName()), Plain: slog.NewTextHandler(l.output, &slog.HandlerOptions{Level: &l.level}),
+	l := &logs{output: logging.NewOutput(os.Stderr), hangup: make(chan os.Signal, 1)}
+	l.log = slog.New(logging.Format{
+		Couch: logging.NewLines(l.output, &l.level, cmp.Or(nodeName(), server.NodeName)), Plain: slog.NewTextHandler(l.output, &slog.HandlerOptions{Level: &l.level}),
 		UseCouch: func() bool { return l.couch.Load() || l.output.Framed() },
-	}
+	})
 	return l
 }
 
@@ -42,14 +44,14 @@ func (l *logs) follow(c *config.Config) error {
 	}
 	c.Subscribe(func() {
 		if err := set(); err != nil {
-			slog.Error("settings of the log", "error", err)
+			l.log.Error("settings of the log", "error", err)
 		}
 	})
 	signal.Notify(l.hangup, syscall.SIGHUP)
 	go func() {
 		for range l.hangup {
 			if err := l.output.Reopen(); err != nil {
-				slog.Error("cannot open the log file anew", "error", errors.Join(err, l.output.Close()))
+				l.log.Error("cannot open the log file anew", "error", errors.Join(err, l.output.Close()))
 			}
 		}
 	}()

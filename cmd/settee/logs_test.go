@@ -37,12 +37,12 @@ func TestLogFileAndMetricsPort(t *testing.T) {
 		require.Eventually(t, func() bool {
 			text, err := os.ReadFile(name)
 			return err == nil && matches(pattern, text)
-		}, 5*time.Second, 10*time.Millisecond, "%s in %s", pattern, name)
+		}, time.Minute, 10*time.Millisecond, "%s in %s", pattern, name)
 	}
 	logged(file, `\[notice\] \S+ couchdb@\S+ <0\.1\.0> [0-9a-f]{10} .* GET / 200 ok`)
 	require.NoError(t, os.Rename(file, file+".1"))
 	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
-	require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, 200, request(t, "GET", base+"/_all_dbs?x=1", ""))
 	logged(file, `GET /_all_dbs\?x=1 200 ok`)
 

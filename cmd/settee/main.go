@@ -3,16 +3,11 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
-	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/views/js"
 )
-
-// version is set by the linker.
-var version = "development"
 
 func main() {
 	js.RunWorkerIfAsked()
@@ -29,17 +24,6 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), checkCommand(), migrateCommand(), backupCommand(), restoreCommand(), benchCommand(), versionCommand())
+	root.AddCommand(serveCommand(), checkCommand(), salvageCommand(), migrateCommand(), backupCommand(), restoreCommand(), benchCommand(), versionCommand())
 	return root
-}
-
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(cmd.OutOrStdout(), "settee %s (CouchDB %s, %s)\n", version, server.Version, runtime.Version())
-		},
-	}
 }

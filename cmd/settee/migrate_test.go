@@ -60,7 +60,7 @@ func TestMigrate(t *testing.T) {
 	go func() { ended <- cmd.ExecuteContext(t.Context()) }()
 	time.Sleep(500 * time.Millisecond)
 	require.Equal(t, 201, request(t, "PUT", from+"/parts/a:2", "{}"))
-	require.Eventually(t, func() bool { return request(t, "GET", to+"/parts/a:2", "") == 200 }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return request(t, "GET", to+"/parts/a:2", "") == 200 }, time.Minute, 20*time.Millisecond)
 	_, err = enter.Write([]byte("\n"))
 	require.NoError(t, err)
 	require.NoError(t, <-ended)

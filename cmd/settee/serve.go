@@ -61,8 +61,8 @@ func addStoreFlags(cmd *cobra.Command, o *appOptions) {
 // serve runs until ctx ends: then feeds end, requests in flight finish, and the store is closed.
 func serve(ctx context.Context, o serveOptions) error {
 	logs := newLogs()
-	log := slog.New(logs.handler)
-	slog.SetDefault(log)
+	log := logs.log
+	slog.SetDefault(log) // only here: for what knows no logger, as package log
 	a, err := openApp(ctx, o.appOptions, log)
 	if err != nil {
 		return err
@@ -80,6 +80,7 @@ func serve(ctx context.Context, o serveOptions) error {
 		return closeAfter(a, errors.Join(err, listener.Close()))
 	}
 	log.Info("listening", "address", listener.Addr().String(), "engine", o.engine, "data", o.dataDir)
+	a.startJavaScript(log)
 	go func() { failed <- a.server.Serve(listener) }()
 	select {
 	case err = <-failed:

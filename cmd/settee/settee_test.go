@@ -114,7 +114,7 @@ func startServe(t *testing.T, dir string) (base string, stop func()) {
 			r.Body.Close()
 		}
 		return err == nil
-	}, 10*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	return base, func() {
 		cancel()
 		require.NoError(t, <-ended)
@@ -128,6 +128,7 @@ func request(t *testing.T, method, url, body string) int {
 		t.Error(err)
 		return 0
 	}
+	r.Header.Set("Content-Type", "application/json")
 	r.SetBasicAuth("admin", "secret")
 	w, err := http.DefaultClient.Do(r)
 	if err != nil {

@@ -7,15 +7,18 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/mango"
-	"github.com/settee-db/settee/mango/fieldindex"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -31,15 +34,18 @@ var systemDatabases = []string{"_users", "_replicator", "_global_changes"}
 
 // app is a composed server.
 type app struct {
-	kv     kv.Store
-	store  *storage.Store
-	jobs   *jobs.Queue
-	js     *js.Pool
-	views  *views.Views
-	fields *fieldindex.Indexes
-	warmer *server.Warmer
-	config *config.Config
-	server *server.Server
+	kv        kv.Store
+	store     *storage.Store
+	jobs      *jobs.Queue
+	js        *js.Pool
+	views     *views.Views
+	allFields *allfields.Indexes
+	warmer    *warm.Warmer
+	config    *config.Config
+	server    *server.Server
+
+	starting     sync.WaitGroup // of a first worker
+	stopStarting context.CancelFunc
 }
 
 // appOptions are what the command line chooses.
@@ -72,9 +78,11 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if a.jobs, err = openJobs(ctx, a.kv, o.engine, log); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	a.js = openJavaScript(a.config, log)
+	if a.js, err = openJavaScript(a.config, log); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
 	if a.views, err = views.Open(views.Options{
-		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js, DesignChanged: func(tx *storage.Tx) error { return a.warmer.DesignChanged(tx) },
+		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js,
 		Languages:   map[string]views.Language{mango.Language: mango.Views{}},
 		ReduceLimit: func() string { return a.config.String("query_server_config", "reduce_limit") },
 		MaxKey:      a.viewSetting("key_size_limit"), MaxKeys: a.viewSetting("keys_size_limit"), MaxValue: a.viewSetting("value_size_limit"),
@@ -83,30 +91,32 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	if a.fields, err = fieldindex.New(fieldindex.Options{
+	if a.allFields, err = allfields.New(allfields.Options{
 		Store: a.store, Jobs: a.jobs, Split: mango.SplitField, Limits: a.kv.Limits(), Log: log,
-		Batch: func() int { return int(a.config.Int("mango", "all_fields_batch_size", fieldindex.DefaultBatch)) },
+		Batch: func() int { return int(a.config.Int("mango", "all_fields_batch_size", allfields.DefaultBatch)) },
 	}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	a.warmer = server.NewWarmer(server.WarmerOptions{Store: a.store, Views: a.views, Jobs: a.jobs, Config: a.config, Log: log})
+	a.warmer = warm.New(warm.Options{Store: a.store, Views: a.views, Jobs: a.jobs, Config: a.config, Log: log})
+	a.views.OnDesignChanged(a.warmer.DesignChanged)
 	id := a.store.UUID()
 	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))
 	a.store.SetHooks(storage.Hooks{ // before the system databases, whose creation is written to _global_changes meanwhile
 		MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
-		Validator:        server.NewValidator(a.config, a.views, a.js),
-		Indexer:          storage.Indexers(a.views, a.fields),
+		Validator:        docs.NewValidator(a.config, a.views, a.js),
+		Indexer:          storage.Indexers(a.views, a.allFields),
 		Updated:          a.warmer.Changed,
 	})
 	if err = a.warmer.Start(); err == nil {
-		err = prepareDatabases(ctx, a.store, a.config.String("chttpd_auth", "authentication_db"))
+		err = unlessFull(prepareDatabases(ctx, a.store, a.config.String("chttpd_auth", "authentication_db")), log)
 	}
 	if err == nil {
-		err = a.fields.Start(ctx)
+		err = unlessFull(a.allFields.Start(ctx), log)
 	}
 	if err == nil {
 		a.server, err = server.New(server.Options{
-			Store: a.store, JS: a.js, Views: a.views, Fields: a.fields, Jobs: a.jobs, Config: a.config, Log: log, Node: nodeName(), Web: o.webDir, Metrics: a.collectors(), Memory: limitMemory(a.config),
+			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Jobs: a.jobs, Config: a.config, Log: log,
+			Node: nodeName(), Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(), Memory: limitMemory(a.config), Descriptors: openFiles(),
 		})
 	}
 	if err != nil {
@@ -126,7 +136,16 @@ func prepareDatabases(ctx context.Context, s *storage.Store, users string) error
 			return fmt.Errorf("database %s: %w", name, err)
 		}
 	}
-	return server.EnsureAuthDesign(ctx, s.DB(users))
+	return docs.EnsureAuthDesign(ctx, s.DB(users))
+}
+
+// unlessFull passes over what a full store refuses at the start: a server on it reads, and can make room.
+func unlessFull(err error, log *slog.Logger) error {
+	if errors.Is(err, kv.ErrFull) {
+		log.Warn("not everything could be prepared", "error", err)
+		return nil
+	}
+	return err
 }
 
 // sharedEngines are those whose store other processes may have open at the same time.
@@ -144,23 +163,49 @@ func openJobs(ctx context.Context, store kv.Store, engine string, log *slog.Logg
 }
 
 // openJavaScript makes the worker processes for functions of design documents; their time follows the configuration.
-func openJavaScript(c *config.Config, log *slog.Logger) *js.Pool {
+func openJavaScript(c *config.Config, log *slog.Logger) (*js.Pool, error) {
 	timeout := func() time.Duration {
 		return time.Duration(c.Int("couchdb", "os_process_timeout", 0)) * time.Millisecond
 	}
+	confinement, err := js.ParseConfinement(c.String("query_server_config", "os_process_confinement"))
+	if err != nil {
+		return nil, fmt.Errorf("[query_server_config] os_process_confinement: %w", err)
+	}
+	user, group, err := parseUser(c.String("query_server_config", "os_process_user"))
+	if err != nil {
+		return nil, err
+	}
+	memory := workerMemory(c.String("query_server_config", "os_process_memory"))
 	pool := js.NewPool(js.Options{
-		Workers: int(c.Int("query_server_config", "os_process_limit", 0)),
-		Memory:  c.Int("query_server_config", "os_process_memory", 0),
-		Timeout: timeout(),
-		Log:     func(tenant, text string) { log.Info("function says", "database", tenant, "text", text) },
+		Confinement: confinement, User: user, Group: group,
+		Confined: func(holds string) { log.Info("JavaScript workers are confined", "by", holds) },
+		Workers:  workerCount(c.Int("query_server_config", "os_process_limit", 0), memory),
+		Memory:   memory,
+		Timeout:  timeout(),
+		Log:      func(tenant, text string) { log.Info("function says", "database", tenant, "text", text) },
 	})
 	c.Subscribe(func() { pool.SetTimeout(timeout()) })
-	go func() { // the first function called finds a worker; it ends again if none is
-		if err := pool.CheckMap(context.Background(), "", "function () {}"); err != nil {
-			log.Debug("JavaScript did not start", "error", err)
+	return pool, nil
+}
+
+// startJavaScript has a worker started, so that the first function called finds one, and the log tells what confines it.
+// It ends again if no function is called. close waits for the start, which it ends.
+func (a *app) startJavaScript(log *slog.Logger) {
+	var ctx context.Context
+	ctx, a.stopStarting = context.WithCancel(context.Background())
+	a.starting.Go(func() {
+		if err := a.js.CheckMap(ctx, "", "function () {}"); err != nil && ctx.Err() == nil {
+			log.Warn("JavaScript did not start", "error", err)
 		}
-	}()
-	return pool
+	})
+}
+
+// parseUser reads two numbers, user:group, neither of which is root's.
+func parseUser(text string) (user, group int, err error) {
+	if n, _ := fmt.Sscanf(text, "%d:%d", &user, &group); n != 2 || fmt.Sprintf("%d:%d", user, group) != text || user <= 0 || group <= 0 {
+		return 0, 0, fmt.Errorf("[query_server_config] os_process_user = %s: a user and a group other than root are expected, as 65534:65534", text)
+	}
+	return user, group, nil
 }
 
 // collectors are the parts that have numbers for Prometheus.
@@ -175,6 +220,10 @@ func (a *app) collectors() []prometheus.Collector {
 // close ends what works on the store, then the store. Jobs go first: their handlers work with the rest.
 func (a *app) close() error {
 	var err error
+	if a.stopStarting != nil {
+		a.stopStarting()
+		a.starting.Wait()
+	}
 	if a.warmer != nil {
 		a.warmer.Close()
 	}

@@ -6,7 +6,7 @@
 //
 //   - value.go, valuekey.go: JSON values; prefix.go: where their keys and groups end
 //   - number.go, numberkey.go: numbers
-//   - raw.go: Erlang's order of terms, which CouchDB calls raw collation
+//   - raw.go, rawkey.go: Erlang's order of terms, which CouchDB calls raw collation
 //   - string.go: strings; ascii.go: the fast way for ASCII
 //   - stringkey.go: weights to keys
 //   - elements.go: characters to weights

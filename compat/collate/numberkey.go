@@ -10,7 +10,7 @@ import (
 )
 
 // A number other than 0 is ±0.1… · 2^exponent in binary. Its key is the rank that tells the sign, the exponent, and the digits
-// in groups of seven, each in a byte whose lowest bit tells whether more groups follow; groups of zeros at the end are left out.
+// in groups of seven, each in a byte whose lowest bit reports whether more groups follow; groups of zeros at the end are left out.
 // With negative numbers all bits after the rank are inverted.
 //
 // An exponent from smallestShort to largestShort is one byte, others are a byte below or above those and four more.

@@ -2,10 +2,6 @@ package collate
 
 import "bytes"
 
-// KeyLength is the number of bytes of the key that b begins with, made by AppendKey or, if raw, by AppendRawKey; -1 if it begins
-// with none.
-func KeyLength(b []byte, raw bool) int { return keyLength(b, raw, -1) }
-
 // GroupLength is the number of bytes of a key that all keys of its group share, and no others begin with: for an array that is
 // not empty those of at most its first n elements, else the whole key (couch_btree:make_group_fun). -1 if b begins with no key.
 func GroupLength(b []byte, raw bool, n int) int { return keyLength(b, raw, n) }

@@ -8,15 +8,15 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// FuzzKeyLength checks that keys end where they end, that groups are those of the first elements, and that nothing panics.
-func FuzzKeyLength(f *testing.F) {
+// FuzzGroupLength checks that keys end where they end, that groups are those of the first elements, and that nothing panics.
+func FuzzGroupLength(f *testing.F) {
 	for _, s := range []string{`null`, `[]`, `[1,-2.5,"a\u0000b",[],{}]`, `{"a":[1e300,-1e-300],"b":{}}`, `12345678901234567890123`, `""`, `[[]]`} {
 		f.Add([]byte(s), 1)
 		f.Add([]byte(s), 2)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, n int) {
-		collate.KeyLength(text, false)
-		collate.KeyLength(text, true)
+		collate.GroupLength(text, false, -1)
+		collate.GroupLength(text, true, -1)
 		v, err := ejson.Parse(text)
 		if err != nil || n < 1 || n > 10 {
 			return
@@ -28,7 +28,7 @@ func FuzzKeyLength(f *testing.F) {
 			}
 			key := appendKey(nil, v)
 			tail := append(bytes.Clone(key), 0x02, 'd', 0)
-			if got := collate.KeyLength(tail, raw); got != len(key) {
+			if got := collate.GroupLength(tail, raw, -1); got != len(key) {
 				t.Errorf("%s: length %d, want %d", text, got, len(key))
 			}
 			want := len(key)

@@ -47,7 +47,7 @@ func rawRank(v ejson.Value) int {
 	return 0
 }
 
-// Identical tells whether two values are the same Erlang term (=:=): 1 and 1.0 are not, nor are two spellings of a character,
+// Identical reports whether two values are the same Erlang term (=:=): 1 and 1.0 are not, nor are two spellings of a character,
 // nor objects whose members are in another order.
 func Identical(a, b ejson.Value) bool {
 	return walk(a, b, func(a, b ejson.Value) int {

@@ -5,10 +5,10 @@
 // or converted until it is asked for. A [Value] is a position on the tape.
 //
 //   - tape.go: nodes, Parser, the pool
-//   - parse.go, scan.go: the parser
-//   - value.go: access to values
+//   - parse.go, scan.go, doubles.go, repair.go: the parser, members that come twice, broken UTF-8
+//   - value.go, cursor.go: access to values
 //   - print.go, strings.go, number.go: canonical text
-//   - term.go: Erlang's external term format
+//   - term.go, term_value.go: Erlang's external term format
 //   - size.go: couch_ejson_size
 //
 // Invariants:

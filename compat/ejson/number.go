@@ -79,7 +79,7 @@ func parsePlainDouble(text []byte) (f float64, ok bool) {
 	return f, true
 }
 
-// isZero tells whether all digits before the exponent are 0.
+// isZero reports whether all digits before the exponent are 0.
 func isZero(text []byte) bool {
 	for _, c := range text {
 		if c >= '1' && c <= '9' {

@@ -22,7 +22,7 @@ func (p *Parser) Parse(src []byte) (Value, error) {
 	return Value{p: p}, nil
 }
 
-// rangeError tells whether a number beyond the range is on the tape.
+// rangeError reports whether a number beyond the range is on the tape.
 func (p *Parser) rangeError() bool {
 	for i := range p.nodes {
 		if p.nodes[i].flags&flagRange != 0 {
@@ -149,7 +149,7 @@ func (p *Parser) count() {
 	}
 }
 
-// key reads `"name" :` with blanks anywhere and returns the place behind the colon.
+// key reads `"name" :` with blanks anywhere and returns the place after the colon.
 func (p *Parser) key(i int) (int, bool) {
 	i = p.skipBlanks(i)
 	if i >= len(p.src) || p.src[i] != '"' {

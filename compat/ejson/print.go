@@ -7,7 +7,7 @@ import (
 
 // level is a container on the way down the tape.
 type level struct {
-	end  uint32 // the node behind its subtree
+	end  uint32 // the node after its subtree
 	done uint32 // children seen; names count, too
 	kind Kind
 }

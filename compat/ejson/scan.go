@@ -34,7 +34,7 @@ func plainRun(src []byte, i int) int {
 	return i
 }
 
-// scanString reads the string whose opening quote is at i. end is the place behind the closing quote, -1 if the string is
+// scanString reads the string whose opening quote is at i. end is the place after the closing quote, -1 if the string is
 // malformed.
 func scanString(src []byte, i int) (end int, flags uint8) {
 	flags = flagCanonical
@@ -67,7 +67,7 @@ func scanString(src []byte, i int) (end int, flags uint8) {
 	}
 }
 
-// runeRun returns the place behind the characters beyond ASCII that begin at i, -1 if one is not UTF-8.
+// runeRun returns the place after the characters beyond ASCII that begin at i, -1 if one is not UTF-8.
 func runeRun(src []byte, i int) int {
 	for i < len(src) && src[i] >= utf8.RuneSelf {
 		// Most are three bytes long: from U+1000 to U+CFFF no further condition holds.

@@ -82,7 +82,7 @@ func intSize(text []byte) (int64, error) {
 	return int64(digits) + sign, nil
 }
 
-// logRoundsUp tells whether log10(f), below digits, is rounded to digits.
+// logRoundsUp reports whether log10(f), below digits, is rounded to digits.
 func logRoundsUp(f float64, digits int) bool {
 	power, err := strconv.ParseFloat("1e"+strconv.Itoa(digits), 64)
 	if err != nil {

@@ -32,6 +32,20 @@ func (v Value) Len() int {
 	return int(v.node().count)
 }
 
+// Count is how many values v has in it, itself included, and how many of them are members of objects.
+func (v Value) Count() (values, members int) {
+	if v.p == nil {
+		return 0, 0
+	}
+	span := v.node().span
+	for i := range v.p.nodes[v.i : v.i+span] {
+		if n := &v.p.nodes[v.i+uint32(i)]; n.kind == Object {
+			members += int(n.count)
+		}
+	}
+	return int(span), members
+}
+
 // Raw returns the source bytes of v. They must not be modified.
 func (v Value) Raw() []byte {
 	if v.p == nil {
@@ -44,7 +58,7 @@ func (v Value) Raw() []byte {
 // Canonical tells that Raw is what AppendJSON would append. It may be false for such a text, too.
 func (v Value) Canonical() bool { return v.p != nil && v.node().flags&flagCanonical != 0 }
 
-// IsNull tells whether v is null.
+// IsNull reports whether v is null.
 func (v Value) IsNull() bool { return v.Kind() == Null }
 
 // Bool returns the truth value of a Bool; ok is false for other kinds.
@@ -111,7 +125,7 @@ func (v Value) AppendText(dst []byte) []byte {
 	return appendUnescaped(dst, inner)
 }
 
-// TextIs tells whether v is the string s.
+// TextIs reports whether v is the string s.
 func (v Value) TextIs(s string) bool {
 	if v.Kind() != String {
 		return false
@@ -164,6 +178,40 @@ func (v Value) Elements() iter.Seq[Value] {
 				return
 			}
 			i += element.node().span
+		}
+	}
+}
+
+// MembersIn iterates over the members of an object in another order than its own: that of their numbers. It takes four bytes for each
+// member.
+func (v Value) MembersIn(order []uint32) iter.Seq2[Value, Value] {
+	return func(yield func(Value, Value) bool) {
+		at := make([]uint32, 0, v.Len())
+		for key := range v.Members() {
+			at = append(at, key.i)
+		}
+		for _, n := range order {
+			if !yield(Value{v.p, at[n]}, Value{v.p, at[n] + 1}) {
+				return
+			}
+		}
+	}
+}
+
+// ElementsBackward iterates over the elements of an array in reverse order. It takes four bytes for each element.
+func (v Value) ElementsBackward() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if v.Kind() != Array {
+			return
+		}
+		at := make([]uint32, 0, v.Len())
+		for element := range v.Elements() {
+			at = append(at, element.i)
+		}
+		for n := len(at) - 1; n >= 0; n-- {
+			if !yield(Value{v.p, at[n]}) {
+				return
+			}
 		}
 	}
 }

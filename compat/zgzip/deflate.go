@@ -191,7 +191,7 @@ func (d *deflater) stepGreedy() {
 	}
 }
 
-// skipMatch moves behind a match; only the strings inside short matches are entered into the chains.
+// skipMatch moves past a match; only the strings inside short matches are entered into the chains.
 func (d *deflater) skipMatch() {
 	if d.matchLen <= d.tune.lazy && d.lookahead >= minMatch {
 		for range d.matchLen - 1 {

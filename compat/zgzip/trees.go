@@ -43,7 +43,7 @@ func (b *block) begin() {
 	b.count = 0
 }
 
-// literal adds one byte and tells whether the block is full.
+// literal adds one byte and reports whether the block is full.
 func (b *block) literal(c byte) bool {
 	b.lits[b.count] = c
 	b.dists[b.count] = 0
@@ -52,7 +52,7 @@ func (b *block) literal(c byte) bool {
 	return b.count == symbolCap
 }
 
-// match adds a repetition of length bytes from dist back and tells whether the block is full.
+// match adds a repetition of length bytes from dist back and reports whether the block is full.
 func (b *block) match(dist, length int) bool {
 	b.lits[b.count] = uint8(length - minMatch)
 	b.dists[b.count] = uint16(dist)

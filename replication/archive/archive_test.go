@@ -17,14 +17,11 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
+	"github.com/settee-db/settee/storage/storagetest"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = storagetest.Must
 
 func openStore(t testing.TB) *storage.Store { return openStoreOn(t, memkv.New()) }
 
@@ -287,7 +284,7 @@ func TestAttachmentsOfCouchBackup(t *testing.T) {
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(`{"name":"settee","format":1,"db":"a","revs_limit":1}` + "\n" + `{"attachment":"1B2M2Y8AsgTpgAmY7PhCfg==","encoded_length":3,"length":3}` + "\n" + `{"data":"YWJj"}` + "\n[]\n" + `{"end":true}`))
 	f.Add([]byte(`[{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d","_attachments":{"x":{"data":"YQ=="}}}]`))
-	s, err := storage.Open(context.Background(), storage.Options{KV: kv.WithLimits(memkv.New(), kv.FDBLimits, time.Now), Manual: true})
+	s, err := storage.Open(context.Background(), storage.Options{KV: wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now), Manual: true})
 	must(f, err)
 	must(f, s.Create(context.Background(), "db", storage.CreateOptions{}))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -88,7 +88,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// Next gives the header of the next database; io.EOF behind the last one.
+// Next gives the header of the next database; io.EOF after the last one.
 func (a *Reader) Next() (Header, error) {
 	line, err := a.next()
 	if err != nil {

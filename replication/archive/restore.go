@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -24,7 +25,7 @@ func Restore(ctx context.Context, a *Reader, h Header, db *storage.DB, progress 
 }
 
 type restorer struct {
-	ctx     context.Context
+	ctx     context.Context // of the call of Restore, in which it begins and ends
 	db      *storage.DB
 	uploads *storage.Uploads // of the next revision's attachments
 	atts    []compat.Attachment
@@ -109,7 +110,7 @@ func Verify(ctx context.Context, a *Reader, h Header, db *storage.DB, differ fun
 }
 
 type verifier struct {
-	ctx    context.Context
+	ctx    context.Context // of the call of Verify, in which it begins and ends
 	db     *storage.DB
 	differ func(id string, rev compat.Rev, what string)
 }
@@ -124,7 +125,7 @@ func (v *verifier) revisions(docs []*compat.Document) error {
 			Revs: []compat.Rev{doc.Rev()}, Open: storage.OpenOptions{Revs: true, Deleted: true},
 		}}
 	}
-	return v.db.BulkGet(v.ctx, requests, func(i int, revs []storage.RevResult) error {
+	return v.db.BulkGet(v.ctx, slices.Values(requests), func(i int, revs []storage.RevResult, _ bool) error { // one revision each
 		if what := difference(docs[i], revs); what != "" {
 			v.differ(docs[i].ID, docs[i].Rev(), what)
 		}

@@ -62,7 +62,7 @@ func Write(ctx context.Context, db *storage.DB, w io.Writer, form Form, progress
 }
 
 type writer struct {
-	ctx      context.Context
+	ctx      context.Context // of the call of Write, in which it begins and ends
 	db       *storage.DB
 	w        *bufio.Writer
 	form     Form
@@ -123,7 +123,7 @@ func (out *writer) end() error {
 }
 
 // allDocuments writes one snapshot, or, where snapshots are short-lived, one after the other: a document that changes meanwhile comes
-// once more behind the rest.
+// once more after the rest.
 func (out *writer) allDocuments() error {
 	if err := out.db.ViewAgain(out.ctx, out.documents); err != nil {
 		return err
@@ -134,16 +134,20 @@ func (out *writer) allDocuments() error {
 // documents writes the documents of a snapshot in the order of their last update.
 func (out *writer) documents(s *storage.Snapshot) error {
 	_, err := s.Changes(storage.ChangesOptions{Since: out.since, Limit: -1}, func(ch *storage.Change) error {
-		revs, err := s.OpenRevs(ch.ID, storage.OpenRevsOptions{All: true, Open: storage.OpenOptions{Revs: true, Deleted: true}})
+		o := storage.OpenRevsOptions{All: true, Open: storage.OpenOptions{Revs: true, Deleted: true}}
+		err := s.OpenRevs(ch.ID, o, func(revs []storage.RevResult) error {
+			out.failed = out.revisions(revs)
+			return out.failed
+		})
+		if out.failed != nil {
+			return storage.ErrStop
+		}
 		if err != nil {
 			return err
 		}
 		out.sum.Documents++
 		if out.progress != nil && out.sum.Documents%1000 == 0 {
 			out.progress(out.sum)
-		}
-		if out.failed = out.document(revs); out.failed != nil {
-			return storage.ErrStop
 		}
 		out.since = ch.Seq.Seq
 		s.Advance()
@@ -152,8 +156,8 @@ func (out *writer) documents(s *storage.Snapshot) error {
 	return err
 }
 
-// document writes the leaves of one document.
-func (out *writer) document(revs []storage.RevResult) error {
+// revisions writes leaves of one document.
+func (out *writer) revisions(revs []storage.RevResult) error {
 	for _, r := range revs {
 		if r.Doc == nil {
 			continue

@@ -30,8 +30,8 @@ type database struct {
 	report   Report
 	compared atomic.Int64
 
-	mu  sync.Mutex
-	run *replication.Run
+	mu      sync.Mutex
+	session *replication.Session
 }
 
 // done is how many revisions are copied, or compared.
@@ -41,10 +41,10 @@ func (d *database) done(comparing bool) int64 {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.run == nil {
+	if d.session == nil {
 		return 0
 	}
-	return d.run.Progress().Checked
+	return d.session.Progress().Checked
 }
 
 // copyAll makes the database and copies what there is.
@@ -150,12 +150,12 @@ func (d *database) replicate(ctx context.Context, continuous bool) error {
 	defer source.Close()
 	target := replication.NewHTTPPeer(&spec.Target, &spec.Options, set)
 	defer target.Close()
-	run := replication.NewRun(spec, set, source, target, "", replication.Stats{}, d.m.o.Log)
+	session := replication.NewSession(spec, set, source, target, "", replication.Stats{}, d.m.o.Log)
 	d.mu.Lock()
-	d.run = run
+	d.session = session
 	d.mu.Unlock()
-	_, err = run.Do(ctx)
-	p := run.Progress()
+	_, err = session.Do(ctx)
+	p := session.Progress()
 	d.report.Written, d.report.Failures = p.Written, p.Failures
 	return err
 }

@@ -1,10 +1,10 @@
-// Package auth knows how CouchDB identifies users: stored passwords, session cookies, tokens. It does no I/O, reads no
-// configuration and knows nothing of HTTP handlers; package server asks it.
+// Package auth knows how CouchDB identifies users: stored passwords, session cookies, tokens. It does no I/O
+// and knows nothing of HTTP handlers; package server asks it.
 //
 // Map: user.go what a login is checked against, from a user document or an [admins] entry · password.go hashes · verifier.go
 // checks passwords within bounds, gate.go the bounds, lockout.go counts failures · basic.go, cookie.go, jwt.go, jwtkeys.go,
 // proxy.go what comes in headers · totp.go second factors · userdoc.go, userrules.go what a user document may be, policy.go,
-// term.go the setting password_regexp.
+// term.go the setting password_regexp · settings.go what the configuration says of all this.
 //
 // Invariants:
 //  1. Secrets are compared in constant time, and never part of an error.

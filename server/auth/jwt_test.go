@@ -45,7 +45,7 @@ func TestTokens(t *testing.T) {
 	secret := []byte("a secret of some length")
 	r := &TokenRules{
 		Keys: ParseKeys(map[string]string{
-			"hmac:_default": base64.StdEncoding.EncodeToString(secret), "hmac:bad": "!", "rsa:r": pemText(t, &rsaKey.PublicKey),
+			"hmac:_default": base64.StdEncoding.EncodeToString(secret), "hmac:bad": "!", "hmac:empty": "", "rsa:r": pemText(t, &rsaKey.PublicKey),
 			"ec:e": pemText(t, &ecKey.PublicKey), "rsa:e": pemText(t, &ecKey.PublicKey), "ec:none": "x",
 		}),
 		Claims: ParseClaims("exp"), RolesName: "_couchdb.roles",
@@ -65,6 +65,7 @@ func TestTokens(t *testing.T) {
 	for _, c := range []struct{ token, reason string }{
 		{signed(t, jwt.SigningMethodHS256, "", []byte("other"), good), "Bad HMAC"},
 		{signed(t, jwt.SigningMethodHS256, "bad", secret, good), "Not a valid key"},
+		{signed(t, jwt.SigningMethodHS256, "empty", []byte{}, good), "Not a valid key"},
 		{signed(t, jwt.SigningMethodRS256, "e", rsaKey, good), "not an RSA public key"},
 		{signed(t, jwt.SigningMethodES256, "none", ecKey, good), "Not a valid key"},
 		{signed(t, jwt.SigningMethodES256, "r", ecKey, good), "Unknown kid"},

@@ -12,6 +12,7 @@ import (
 // LockoutMode says what happens after too many failures.
 type LockoutMode uint8
 
+// The values of chttpd_auth_lockout/mode.
 const (
 	LockoutOff LockoutMode = iota
 	LockoutWarn

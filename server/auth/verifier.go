@@ -71,6 +71,11 @@ func (v *Verifier) Verify(ctx context.Context, peer func() string, name, passwor
 	return ok, warn, err
 }
 
+// WrongToken counts a login whose password was right and whose second factor was not: else the factor of a known password could be guessed.
+func (v *Verifier) WrongToken(peer, name string, u *User, r *Rules) {
+	v.lockout.add(attempt{peer: peer, name: name, salt: u.Salt}, r.Lockout)
+}
+
 func (v *Verifier) check(ctx context.Context, peer func() string, password string, u *User, l Limits) (bool, error) {
 	key := v.fingerprint(password, u)
 	if _, known := v.known.Get(key); known {

@@ -63,12 +63,10 @@ func (c *Config) readFiles() (values, error) {
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		if err == nil {
-			err = readINI(v, text)
-		}
 		if err != nil {
 			return nil, fmt.Errorf("config file %s: %w", name, err)
 		}
+		readINI(v, text)
 	}
 	return v, nil
 }
@@ -250,7 +248,10 @@ func (c *Config) editFile(section, key string, value *string) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return writeFile(c.written, editINI(text, section, key, value))
+	if text, err = editINI(text, section, key, value); err != nil {
+		return err
+	}
+	return writeFile(c.written, text)
 }
 
 func checkNames(section, key string) error {

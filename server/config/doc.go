@@ -1,6 +1,6 @@
 // Package config holds the server's settings: CouchDB's ini sections and keys, live.
 //
-// Map: settings.go is the table of known settings with defaults and a doc line each · config.go the layers (stock
+// Map: settings.go is the table of known settings with defaults and a doc line each (reference.go prints it) · config.go the layers (stock
 // values, files, memory) and the API's rules · ini.go reads and edits ini files.
 //
 // Invariants:

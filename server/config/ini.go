@@ -2,11 +2,11 @@ package config
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"gopkg.in/ini.v1"
+	"syscall"
 )
 
 // values is section → key → value.
@@ -39,52 +39,91 @@ func (v values) clone() values {
 	return c
 }
 
-// loadOptions make the ini library read CouchDB's dialect: = is the only delimiter, quotes and back-slashes are part of the
-// value, sections and keys are case-sensitive.
-var loadOptions = ini.LoadOptions{
-	KeyValueDelimiters:      "=",
-	IgnoreContinuation:      true,
-	IgnoreInlineComment:     true,
-	PreserveSurroundedQuote: true,
-	SkipUnrecognizableLines: true,
-}
+// lineKind is what a line of an ini file is.
+type lineKind uint8
 
-// readINI adds the settings of an ini text to v. Empty values are skipped: in CouchDB's files they unset a key.
-func readINI(v values, text []byte) error {
-	file, err := ini.LoadSources(loadOptions, text)
-	if err != nil {
-		return err
-	}
-	for _, section := range file.Sections() {
-		for _, key := range section.Keys() {
-			name, value := key.Name(), stripComment(key.Value())
-			if value == "" {
-				v.remove(section.Name(), name)
-				continue
-			}
-			v.set(section.Name(), name, value)
+const (
+	lineNothing lineKind = iota // empty, a comment, or not understood
+	lineSection
+	lineValue
+)
+
+// parseLine reads one line (config:parse_fold): the header of a section, whose name is name, or a key with its value. A key may hold an
+// equals sign where blanks surround the one behind it.
+func parseLine(line string) (kind lineKind, name, value string) {
+	line = stripComment(strings.TrimSpace(line))
+	if rest, isHeader := strings.CutPrefix(line, "["); isHeader {
+		if name, isHeader = strings.CutSuffix(rest, "]"); !isHeader || name == "" || strings.Contains(name, "]") {
+			return lineNothing, "", ""
 		}
+		return lineSection, name, ""
 	}
-	return nil
+	name, value, found := strings.Cut(line, " = ")
+	if !found {
+		name, value, found = strings.Cut(line, "=")
+	}
+	if name = strings.TrimSpace(name); !found || name == "" {
+		return lineNothing, "", ""
+	}
+	return lineValue, name, strings.TrimSpace(value)
 }
 
-// stripComment cuts an in-line comment, which CouchDB begins with a semicolon after white space (config:remove_comments).
-func stripComment(value string) string {
+// stripComment cuts a comment, which a semicolon begins at the start of a trimmed line or after white space (config:remove_comments).
+func stripComment(line string) string {
+	if strings.HasPrefix(line, ";") {
+		return ""
+	}
 	for _, mark := range []string{" ;", "\t;"} {
-		if i := strings.Index(value, mark); i >= 0 {
-			value = value[:i]
+		if i := strings.Index(line, mark); i >= 0 {
+			line = line[:i]
 		}
 	}
-	return strings.TrimSpace(value)
+	return strings.TrimSpace(line)
+}
+
+// splitLines splits a text at any end of a line.
+func splitLines(text []byte) []string {
+	const mark = "\ufeff" // some editors begin files with it
+	return strings.Split(lineEnds.Replace(strings.TrimPrefix(string(text), mark)), "\n")
+}
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x1a", "\n")
+
+// readINI adds the settings of an ini text to v. Lines that it does not understand, and those before the first section, are skipped; an
+// empty value unsets a key.
+func readINI(v values, text []byte) {
+	section := ""
+	for _, line := range splitLines(text) {
+		switch kind, name, value := parseLine(line); {
+		case kind == lineSection:
+			section = name
+		case kind == lineNothing || section == "":
+		case value == "":
+			v.remove(section, name)
+		default:
+			v.set(section, name, value)
+		}
+	}
 }
 
 // editINI returns text with the key set to value, or without the key when value is nil. All other lines stay as they are,
-// as in CouchDB's config_writer.
-func editINI(text []byte, section, key string, value *string) []byte {
-	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
-	if len(lines) == 1 && lines[0] == "" {
-		lines = nil
+// as in CouchDB's config_writer. What the file cannot hold, since it would be read back as something else, is refused with ErrSection,
+// ErrKey or ErrValue: CouchDB writes it, and has other settings after its next start.
+func editINI(text []byte, section, key string, value *string) ([]byte, error) {
+	if value != nil {
+		kind, name, _ := parseLine("[" + section + "]")
+		if kind != lineSection || name != section {
+			return nil, ErrSection
+		}
+		kind, name, read := parseLine(key + " = " + *value)
+		if kind != lineValue || name != key {
+			return nil, ErrKey
+		}
+		if read != *value {
+			return nil, ErrValue
+		}
 	}
+	lines := trimBlank(splitLines(text))
 	var out []string
 	inSection, done := false, false
 	add := func() {
@@ -94,15 +133,15 @@ func editINI(text []byte, section, key string, value *string) []byte {
 		done = true
 	}
 	for _, line := range lines {
-		t := strings.TrimSpace(line)
-		isHeader := strings.HasPrefix(t, "[") && strings.HasSuffix(t, "]")
-		if isHeader {
+		kind, name, _ := parseLine(line)
+		switch {
+		case kind == lineSection:
 			if inSection && !done {
 				add()
 				out = append(out, "")
 			}
-			inSection = t == "["+section+"]"
-		} else if name, _, found := strings.Cut(t, "="); inSection && found && strings.TrimSpace(name) == key {
+			inSection = name == section
+		case kind == lineValue && inSection && name == key:
 			add()
 			continue
 		}
@@ -118,7 +157,7 @@ func editINI(text []byte, section, key string, value *string) []byte {
 		}
 		add()
 	}
-	return []byte(strings.Join(out, "\n") + "\n")
+	return []byte(strings.Join(out, "\n") + "\n"), nil
 }
 
 // trimBlank drops the empty lines at the end.
@@ -130,22 +169,25 @@ func trimBlank(lines []string) []string {
 }
 
 // writeFile replaces a file in one step, so that a crash leaves the old or the new text. A file that cannot be replaced, as one
-// that a container mounts by itself, is overwritten. It may hold password hashes and the cookie secret: only the owner can read a
-// new one; an existing one keeps its mode.
+// that a container mounts by itself, is overwritten. On a full disk it stays as it is. It may hold password hashes and the cookie
+// secret: only the owner can read a new one; an existing one keeps its mode.
 func writeFile(path string, text []byte) error {
 	mode := os.FileMode(0o600)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
-			return nil
-		}
-	}
-	if replaceFile(path, text, mode) == nil {
+	old, err := os.ReadFile(path)
+	if err == nil && bytes.Equal(old, text) {
 		return nil
 	}
-	return os.WriteFile(path, text, mode)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	replaceErr := replaceFile(path, text, mode)
+	if replaceErr == nil || err != nil || errors.Is(replaceErr, syscall.ENOSPC) || errors.Is(replaceErr, syscall.EDQUOT) {
+		return replaceErr
+	}
+	return overwriteFile(path, int64(len(old)), text)
 }
 
+// replaceFile puts another file in the place of the one at path.
 func replaceFile(path string, text []byte, mode os.FileMode) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".config-*")
 	if err != nil {
@@ -165,4 +207,25 @@ func replaceFile(path string, text []byte, mode os.FileMode) error {
 		return err
 	}
 	return os.Rename(tmp.Name(), path)
+}
+
+// overwriteFile writes text over that of a file of the given length. What it takes more is there before anything is lost.
+func overwriteFile(path string, length int64, text []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if more := int64(len(text)) - length; more > 0 {
+		if _, err = file.WriteAt(bytes.Repeat([]byte("\n"), int(more)), length); err == nil {
+			err = file.Sync()
+		}
+		if err != nil {
+			return errors.Join(err, file.Truncate(length))
+		}
+	}
+	if _, err = file.WriteAt(text, 0); err == nil {
+		err = file.Truncate(int64(len(text)))
+	}
+	return errors.Join(err, file.Sync())
 }

@@ -42,23 +42,27 @@ const referenceHead = `# Configuration
 
 Made from the table in server/config/settings.go (` + "`go generate ./server/config`" + `).
 
-Settings are CouchDB's: an ini file's sections and keys, all values strings. Later sources win over earlier ones, key by key:
+Settings are CouchDB's: an ini file's sections and keys, all values strings. Later sources win over earlier ones, key by
+key:
 
 1. what a stock CouchDB sets, built in;
-2. the ini files, in order: those of ` + "`--config`" + ` (may be repeated; a directory stands for its *.ini files in the order of their names), else
-   those of the environment variable ` + "`COUCHDB_INI_FILES`" + ` (separated by blanks), else ` + "`local.ini`" + ` in the data directory. The container
-   image names /opt/couchdb/etc/default.ini, default.d, local.ini and local.d, as CouchDB's does;
-3. the flags ` + "`--bind`, `--port` and `--listen`" + `, for the address only;
-4. what the API set: ` + "`PUT /_node/_local/_config/section/key`" + ` takes effect at once and is written to the last ini file, unless the
-   header ` + "`X-Couch-Persist: false`" + ` keeps it in memory. ` + "`POST /_node/_local/_config/_reload`" + ` reads the files again.
+2. the ini files, in order: those of ` + "`--config`" + ` (may be repeated; a directory stands for its *.ini files in the order of
+   their names), else those of the environment variable ` + "`COUCHDB_INI_FILES`" + ` (separated by blanks), else ` + "`local.ini`" + ` in
+   the data directory. The container image names /opt/couchdb/etc/default.ini, default.d, local.ini and local.d, as
+   CouchDB's does;
+3. the flags ` + "`--bind`" + `, ` + "`--port`" + ` and ` + "`--listen`" + `, for the address only;
+4. what the API set: ` + "`PUT /_node/_local/_config/section/key`" + ` takes effect at once and is written to the last ini file,
+   unless the header ` + "`X-Couch-Persist: false`" + ` keeps it in memory. ` + "`POST /_node/_local/_config/_reload`" + ` reads the files
+   again.
 
-The environment: ` + "`COUCHDB_USER`, `COUCHDB_PASSWORD`" + ` make an administrator unless the user exists, ` + "`COUCHDB_SECRET`" + ` is the secret of
-cookies, ` + "`NODENAME`" + ` the host in the node's name (couchdb@NODENAME), ` + "`COUCHDB_FAUXTON_DOCROOT`" + ` the directory of the web
-interface. ` + "`COUCHDB_ERLANG_COOKIE` and `ERL_FLAGS`" + ` are ignored.
+The environment: ` + "`COUCHDB_USER`" + `, ` + "`COUCHDB_PASSWORD`" + ` make an administrator unless the user exists, ` + "`COUCHDB_SECRET`" + ` is
+the secret of cookies, ` + "`NODENAME`" + ` the host in the node's name (couchdb@NODENAME), ` + "`COUCHDB_FAUXTON_DOCROOT`" + ` the
+directory of the web interface. ` + "`COUCHDB_ERLANG_COOKIE`" + ` and ` + "`ERL_FLAGS`" + ` are ignored.
 
-A clear password in [admins] is replaced by its salted hash at the start, at a reload and when it is set. The sections daemons, external,
-httpd_design_handlers, httpd_db_handlers, httpd_global_handlers, native_query_servers, os_daemons and query_servers cannot be changed over
-HTTP. Settings that are not listed here can be set and read back; they have no effect.
+A clear password in [admins] is replaced by its salted hash at the start, at a reload and when it is set. The sections
+daemons, external, httpd_design_handlers, httpd_db_handlers, httpd_global_handlers, native_query_servers, os_daemons and
+query_servers cannot be changed over HTTP. Settings that are not listed here can be set and read back; they have no
+effect.
 
 ## Settings that have effect
 

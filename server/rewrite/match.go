@@ -22,6 +22,13 @@ func lookUp(list []binding, name string) (value, bool) {
 	return value{}, false
 }
 
+// MaxTarget bounds what a request may be rewritten to, in bytes. A rule that names a variable twice and leads to itself makes the text
+// twice as long each time, a hundred times; CouchDB tries.
+const MaxTarget = 64 << 10
+
+// maxElements bounds the array that a rule has for one option.
+const maxElements = MaxTarget / 4
+
 // Target finds the first rule for a method ("GET" for HEAD) and a path, the segments behind `_rewrite`, and returns the
 // relative path with its query that the rule leads to; compat.ErrMissing if no rule fits (chttpd_rewrite:do_rewrite).
 func Target(rules []Rule, method string, path []string, query compat.Query) (string, error) {
@@ -69,6 +76,9 @@ func bind(from []segment, path []string) (rest []string, bound []binding, ok boo
 func (r *Rule) target(rest []string, bound []binding) (string, error) {
 	query := make([]binding, 0, len(r.query)+len(bound))
 	for i := len(r.query) - 1; i >= 0; i-- { // the last of equal names is found first
+		if r.query[i].value.Len() > maxElements {
+			return "", compat.ErrURITooLong
+		}
 		query = append(query, binding{r.query[i].name, r.replace(r.query[i].value, bound)})
 	}
 	var passed []binding
@@ -85,6 +95,9 @@ func (r *Rule) target(rest []string, bound []binding) (string, error) {
 	if err := writeQuery(&out, all); err != nil {
 		return "", err
 	}
+	if out.Len() > MaxTarget {
+		return "", compat.ErrURITooLong
+	}
 	return out.String(), nil
 }
 
@@ -96,6 +109,9 @@ func (r *Rule) writePath(out *strings.Builder, rest []string, all []binding) err
 		out.WriteString(quotePlus(part))
 	}
 	for _, s := range r.to {
+		if out.Len() > MaxTarget {
+			return nil
+		}
 		switch {
 		case s.star():
 			for _, part := range rest {
@@ -120,7 +136,7 @@ func (r *Rule) writePath(out *strings.Builder, rest []string, all []binding) err
 
 func writeQuery(out *strings.Builder, all []binding) error {
 	separator := byte('?')
-	for i := len(all) - 1; i >= 0; i-- {
+	for i := len(all) - 1; i >= 0 && out.Len() <= MaxTarget; i-- {
 		b := &all[i]
 		if b.name == star {
 			continue

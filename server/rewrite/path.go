@@ -26,6 +26,12 @@ func Resolve(db, design, target string) string {
 	return "/" + strings.Join(path, "/")
 }
 
+// Within reports whether a path that Resolve made is in the database, or the database itself.
+func Within(db, path string) bool {
+	rest, ok := strings.CutPrefix(path, "/"+compat.EncodeURL(db))
+	return ok && (rest == "" || rest[0] == '/' || rest[0] == '?')
+}
+
 // AppendQuery appends the parameters to a path that a rewrite function returned (chttpd_rewrite:rewrite_query_params).
 func AppendQuery(path string, query compat.Query) string {
 	var out strings.Builder

@@ -60,11 +60,15 @@ func TestTargetErrors(t *testing.T) {
 		{`[{"from":"/x","to":"y"}]`, "/x/y", "", compat.ErrMissing},
 		{`[{"from":"/x","to":"y","method":"PUT"}]`, "/x", "", compat.ErrMissing},
 		{`[{"from":"/x"}]`, "/z", "", errTarget},
-		{`[{"from":"/x","to":"y"},{"from":"/z","to":"../../../x"}]`, "/x", "", errInsecure},
+		{`[{"from":"/x","to":"y"},{"from":"/z","to":"../../../x"}]`, "/x", "", ErrInsecure},
 		{`[{"from":"/x","to":"y"}]`, "/x", "key=abc", compat.ErrInvalidJSON},
 		{`[{"from":"/x","to":5}]`, "/x", "", compat.ErrBadArg},
 		{`[{"from":"/x","to":"y","query":{"limit":5}}]`, "/x", "", compat.ErrBadArg},
 		{`[{"from":"/x","to":":n","query":{"n":{"a":1}}}]`, "/x", "", compat.ErrBadArg},
+		{`[{"from":"/x","to":"y","query":{"x":[` + strings.Repeat(`":x",`, 1000) + `":x"]}}]`, "/x", "x=" + strings.Repeat("x", 8000), compat.ErrURITooLong},
+		{`[{"from":"/x","to":"y","query":{"key":[` + strings.Repeat(`":x",`, 1000) + `":x"]}}]`, "/x", "x=" + strings.Repeat("x", 8000), compat.ErrURITooLong},
+		{`[{"from":"/x","to":"y","query":{"x":[` + strings.Repeat(`"",`, 100_000) + `""]}}]`, "/x", "", compat.ErrURITooLong},
+		{`[{"from":"/x/:a","to":"` + strings.Repeat(":a/", 10_000) + `"}]`, "/x/" + strings.Repeat("x", 4000), "", compat.ErrURITooLong},
 	} {
 		if _, err := target(t, c.rules, "GET", c.path, c.query); !errors.Is(err, c.want) {
 			t.Errorf("%s %s: %v, want %v", c.rules, c.path, err, c.want)
@@ -83,6 +87,13 @@ func TestResolve(t *testing.T) {
 	} {
 		if got := Resolve("a/b", "d", c.target); got != c.want {
 			t.Errorf("%q: %q, want %q", c.target, got, c.want)
+		}
+	}
+	for path, want := range map[string]bool{
+		"/a%2Fb": true, "/a%2Fb/_design/d": true, "/a%2Fb?x=/": true, "/a%2Fb/../c": true, "/": false, "/_node": false, "/a%2Fbc": false, "/a/b": false, "/../a%2Fb": false,
+	} {
+		if Within("a/b", path) != want {
+			t.Errorf("%q within: %v", path, !want)
 		}
 	}
 	if got := AppendQuery("/p", compat.Query{{Name: "a b", Value: "ü/"}, {Name: "c"}}); got != "/p?a+b=%C3%BC%2F&c=" {

@@ -32,8 +32,9 @@ type member struct {
 }
 
 var (
-	errTarget   = compat.NewError(compat.KindError, "invalid_rewrite_target")
-	errInsecure = compat.Named(compat.KindError, "insecure_rewrite_rule", "too many ../.. segments")
+	errTarget = compat.NewError(compat.KindError, "invalid_rewrite_target")
+	// ErrInsecure refuses what leaves the database, with secure rewrites.
+	ErrInsecure = compat.Named(compat.KindError, "insecure_rewrite_rule", "too many ../.. segments")
 )
 
 // Parse reads the rules (chttpd_rewrite:make_rule). Elements that are no objects are skipped. With secure
@@ -113,7 +114,7 @@ func parsePath(v ejson.Value, secure bool) ([]segment, error) {
 			variable = true
 		case part == "..":
 			if up++; up > 2 && secure {
-				return nil, errInsecure
+				return nil, ErrInsecure
 			}
 		}
 		path = append(path, segment{name, variable})

@@ -33,7 +33,7 @@ func jsonValue(v ejson.Value) value {
 	return value{kind: rawValue, json: v}
 }
 
-// bytes is iolist_to_binary; ok is false where that is a crash.
+// bytes is iolist_to_binary; ok is false where that is a crash. A text longer than MaxTarget is cut somewhere behind it.
 func (v value) bytes() (text string, ok bool) {
 	switch v.kind {
 	case textValue, charsValue:
@@ -64,6 +64,9 @@ func (v value) appendBytes(b *strings.Builder, depth int) bool {
 		return ok && writeByte(b, n)
 	case v.kind == listValue:
 		for _, e := range v.list {
+			if b.Len() > MaxTarget {
+				break
+			}
 			if !e.appendBytes(b, depth+1) {
 				return false
 			}
@@ -89,7 +92,7 @@ func writeByte(b *strings.Builder, n *big.Int) bool {
 	return true
 }
 
-// appendJSON is ?JSON_ENCODE.
+// appendJSON is ?JSON_ENCODE. A text longer than MaxTarget is cut somewhere behind it.
 func (v value) appendJSON(dst []byte) []byte {
 	switch v.kind {
 	case textValue:
@@ -108,6 +111,9 @@ func (v value) appendJSON(dst []byte) []byte {
 	case listValue:
 		dst = append(dst, '[')
 		for i, e := range v.list {
+			if len(dst) > MaxTarget {
+				break
+			}
 			if i > 0 {
 				dst = append(dst, ',')
 			}

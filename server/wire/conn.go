@@ -14,6 +14,8 @@ type Conn struct {
 	awaitsHead atomic.Bool
 	handled    atomic.Bool // the request in flight has reached a handler
 	badTarget  atomic.Bool
+	ambiguous  atomic.Bool // the body of the request in flight has a length and is chunked, too
+	head       head        // touched by reads only, and between requests
 	notFound   atomic.Bool
 }
 
@@ -43,6 +45,8 @@ func Configure(srv *http.Server) {
 			wc.awaitsHead.Store(waits)
 			if waits {
 				wc.handled.Store(false)
+				wc.ambiguous.Store(false)
+				wc.head = head{}
 			}
 		}
 	}
@@ -69,6 +73,10 @@ func (c *Conn) TakeBadTarget() bool {
 	return c != nil && c.badTarget.Load() && c.badTarget.Swap(false)
 }
 
+// Ambiguous reports whether the request said in two ways where its body ends. net/http takes the chunks; another server on the way may
+// have taken the length, and what follows for another request: the connection must not be used again (RFC 9112, 6.1).
+func (c *Conn) Ambiguous() bool { return c != nil && c.ambiguous.Load() }
+
 // NotFound announces that the next answer's status is 404, whose reason phrase differs. Call it before WriteHeader.
 func (c *Conn) NotFound() {
 	if c != nil {
@@ -80,9 +88,12 @@ func (c *Conn) NotFound() {
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 && c.awaitsHead.Load() {
-		bad, ended := fixHead(p[:n])
+		bad, ended := c.head.fix(p[:n])
 		if bad {
 			c.badTarget.Store(true)
+		}
+		if c.head.length && c.head.chunked {
+			c.ambiguous.Store(true)
 		}
 		if ended {
 			c.awaitsHead.Store(false)

@@ -5,25 +5,62 @@ import "bytes"
 // spoilt takes the place of a percent sign that begins no escape: a byte net/url lets pass and no client sends unescaped.
 const spoilt = 0xff
 
-// fixHead looks at bytes read while a request head is awaited. It neutralises, in place, what net/http would refuse
-// and CouchDB would not, and reports whether the request line had a broken escape and whether the head ended.
-func fixHead(p []byte) (badTarget, ended bool) {
-	head := p
-	if i := bytes.Index(p, []byte("\r\n\r\n")); i >= 0 {
-		head, ended = p[:i+2], true
-	}
-	line := head
-	if i := bytes.IndexByte(head, '\n'); i >= 0 {
-		line = head[:i]
-	}
-	if bytes.IndexByte(line, '%') >= 0 && isRequestLine(line) {
-		badTarget = spoilPercents(line)
-	}
-	spoilExpect(head)
-	return badTarget, ended
+// head is what has been seen of the head of a request, which may come in any number of reads.
+type head struct {
+	begun           bool     // the first line, which is the request line, has ended
+	size            int      // how much of the line that is being read has come
+	start           [18]byte // how that line begins: as much as the longest name looked for, with its colon
+	length, chunked bool     // Content-Length, Transfer-Encoding
 }
 
-// isRequestLine tells a request line from a part of a header that happens to begin a read.
+// fix looks at bytes read while a head is awaited. It neutralises, in place, what net/http would refuse and CouchDB would
+// not, and reports whether the request line had a broken escape and whether the head ended. Like net/http it takes a line
+// feed alone for the end of a line. What it neutralises must come in one read; what frames a body is seen in any case.
+func (h *head) fix(p []byte) (badTarget, ended bool) {
+	for len(p) > 0 {
+		line, rest, ends := bytes.Cut(p, []byte{'\n'})
+		p = rest
+		whole := ends && h.size == 0
+		copy(h.start[min(h.size, len(h.start)):], line)
+		h.size += len(line)
+		switch {
+		case !h.begun:
+			if ends && isRequestLine(line) && spoilPercents(line) {
+				badTarget = true
+			}
+		case whole:
+			hideExpectation(line)
+		}
+		if !ends {
+			break
+		}
+		if h.begun && (h.size == 0 || h.size == 1 && h.start[0] == '\r') {
+			return badTarget, true
+		}
+		if h.begun {
+			start := h.start[:min(h.size, len(h.start))]
+			h.length = h.length || isHeader(start, "content-length")
+			h.chunked = h.chunked || isHeader(start, "transfer-encoding")
+		}
+		h.begun, h.size = true, 0
+	}
+	return badTarget, false
+}
+
+// hideExpectation renames an Expect header whose value is not 100-continue, so that net/http does not see it.
+func hideExpectation(line []byte) {
+	const name = "expect"
+	if isHeader(line, name) && !bytes.EqualFold(bytes.TrimSpace(line[len(name)+1:]), []byte("100-continue")) {
+		copy(line, "X-Expt")
+	}
+}
+
+// isHeader reports whether a line is the header of a name.
+func isHeader(line []byte, name string) bool {
+	return len(line) > len(name) && line[len(name)] == ':' && bytes.EqualFold(line[:len(name)], []byte(name))
+}
+
+// isRequestLine reports whether a line, or the end of one, ends like a request line.
 func isRequestLine(line []byte) bool {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	return bytes.HasSuffix(line, []byte(" HTTP/1.1")) || bytes.HasSuffix(line, []byte(" HTTP/1.0"))
@@ -42,26 +79,4 @@ func spoilPercents(line []byte) bool {
 
 func isHex(c byte) bool {
 	return c-'0' < 10 || (c|0x20)-'a' < 6
-}
-
-// spoilExpect renames every Expect header whose value is not 100-continue, so that net/http does not see it.
-func spoilExpect(head []byte) {
-	const name = "\nexpect:"
-	for rest := head; ; {
-		i := bytes.IndexByte(rest, '\n')
-		if i < 0 || i+len(name) > len(rest) {
-			return
-		}
-		rest = rest[i:]
-		if rest[1]|0x20 == 'e' && bytes.EqualFold(rest[:len(name)], []byte(name)) {
-			value := rest[len(name):]
-			if j := bytes.IndexByte(value, '\r'); j >= 0 {
-				value = value[:j]
-			}
-			if !bytes.EqualFold(bytes.TrimSpace(value), []byte("100-continue")) {
-				copy(rest[1:], "X-Expt")
-			}
-		}
-		rest = rest[1:]
-	}
 }

@@ -54,6 +54,35 @@ func TestBodiesAreNeverTouched(t *testing.T) {
 	require.Equal(t, body, string(got))
 }
 
+// TestBodiesAreNeverTouchedWhereverTheHeadIsCut: the bytes that end a head may come in two reads, and lines may end without a carriage
+// return.
+func TestBodiesAreNeverTouchedWhereverTheHeadIsCut(t *testing.T) {
+	body := "\nExpect: x\nGET /%zz HTTP/1.1\r\nexpect: y\r\n\r\n"
+	for _, start := range []string{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 43\r\n\r\n", "POST / HTTP/1.1\nHost: x\nContent-Length: 43\n\n"} {
+		raw := start + body
+		for cut := 1; cut < len(raw); cut++ {
+			first, second := []byte(raw[:cut]), []byte(raw[cut:])
+			var h head
+			if _, ended := h.fix(first); !ended {
+				h.fix(second)
+			}
+			require.Equal(t, raw, string(first)+string(second), "cut at %d", cut)
+		}
+	}
+}
+
+// TestAmbiguous: a request with a length and chunks is told apart, and the next one on the connection is not.
+func TestAmbiguous(t *testing.T) {
+	var ambiguous []bool
+	h := func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		ambiguous = append(ambiguous, FromContext(r.Context()).Ambiguous())
+	}
+	exchange(t, h, "POST / HTTP/1.1\r\nHost: x\r\ncontent-length: 3\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n")
+	exchange(t, h, "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\nPOST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+	require.Equal(t, []bool{true, false, false}, ambiguous)
+}
+
 func TestExpect(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }
 	got := exchange(t, h, "POST / HTTP/1.1\r\nHost: x\r\nExpect: something\r\nContent-Length: 2\r\n\r\nhi")
@@ -110,11 +139,26 @@ func TestRefusals(t *testing.T) {
 func FuzzFixHead(f *testing.F) {
 	f.Add([]byte("GET /%zz HTTP/1.1\r\nExpect: x\r\n\r\n%zz"))
 	f.Add([]byte("\nexpect:"))
+	f.Add([]byte("\n\r\r\n"))
+	f.Add([]byte("\nTransfer-Encoding: chunked\ncontent-length:1\n\n"))
 	f.Fuzz(func(t *testing.T, p []byte) {
 		was := bytes.Clone(p)
-		fixHead(p)
-		if i := bytes.Index(was, []byte("\r\n\r\n")); i >= 0 && !bytes.Equal(p[i:], was[i:]) {
+		var whole head
+		_, ended := whole.fix(p)
+		i := bytes.Index(was, []byte("\r\n\r\n"))
+		if i >= 0 && !bytes.Equal(p[i:], was[i:]) {
 			t.Fatal("bytes after the head changed")
+		}
+		var parts head // however the head comes
+		partsEnded := false
+		for at := 0; at < len(was) && !partsEnded; at++ {
+			_, partsEnded = parts.fix(was[at : at+1])
+		}
+		if partsEnded != ended || i >= 0 && !ended {
+			t.Fatalf("ended: %v in one, %v in pieces", ended, partsEnded)
+		}
+		if parts.length != whole.length || parts.chunked != whole.chunked {
+			t.Fatalf("framing: %+v in one, %+v in pieces", whole, parts)
 		}
 	})
 }

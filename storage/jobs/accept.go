@@ -3,6 +3,7 @@ package jobs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -31,6 +32,12 @@ type outlook struct {
 func (q *Queue) dispatch(t *Type) {
 	slots := make(chan struct{}, t.Workers)
 	var past timeline
+	waits := false // for space
+	select {
+	case <-q.ready:
+	case <-q.ctx.Done():
+		return
+	}
 	for {
 		seen, err := q.look(q.ctx, t.Name, &past, time.Now())
 		if err == nil && len(seen.due) == 0 {
@@ -55,8 +62,16 @@ func (q *Queue) dispatch(t *Type) {
 		if q.ctx.Err() != nil {
 			return
 		}
-		if err != nil {
+		full := errors.Is(err, kv.ErrFull)
+		switch {
+		case err != nil && !full:
 			q.log.Error("jobs: cannot take a job", "type", t.Name, "error", err)
+		case full && !waits:
+			q.log.Warn("jobs: jobs wait for space", "type", t.Name)
+		case !full && waits:
+			q.log.Info("jobs: jobs go on", "type", t.Name)
+		}
+		if waits = full; err != nil {
 			q.sleep(retryEvery)
 		}
 	}
@@ -134,6 +149,9 @@ func (q *Queue) lookFrom(tx kv.ReadTx, typ string, begin, end []byte, past *time
 
 // take leases the job of an entry of keyDue, or forgets a finished one. The run is nil if another worker was faster.
 func (q *Queue) take(ctx context.Context, t *Type, e entry, now time.Time) (run *Run, err error) {
+	if t.Frees {
+		ctx = kv.UseReserve(ctx)
+	}
 	_, err = q.kv.Update(ctx, func(tx kv.Tx) error {
 		run = nil
 		before, err := q.keys.read(tx, t.Name, e.id)

@@ -3,6 +3,7 @@ package jobs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -35,7 +36,7 @@ func (q *Queue) addTx(tx kv.Tx, s Spec, now time.Time) (Ticket, error) {
 	ticket := Ticket{Type: s.Type, ID: s.ID}
 	switch {
 	case before == nil:
-		after := &record{state: Pending, birth: newToken(), request: 1, added: now.UnixMilli(), data: s.Data}
+		after := &jobRecord{state: Pending, birth: newToken(), request: 1, added: now.UnixMilli(), data: s.Data}
 		if err := t.wait(after, s.After, now); err != nil {
 			return Ticket{}, err
 		}
@@ -51,7 +52,7 @@ func (q *Queue) addTx(tx kv.Tx, s Spec, now time.Time) (Ticket, error) {
 }
 
 // addRunning asks for one more run if that is wanted and was not yet asked for.
-func (t *transaction) addRunning(s Spec, r *record) (request uint64) {
+func (t *transaction) addRunning(s Spec, r *jobRecord) (request uint64) {
 	if !s.Again {
 		return r.serving
 	}
@@ -64,7 +65,7 @@ func (t *transaction) addRunning(s Spec, r *record) (request uint64) {
 }
 
 // addIdle makes a finished job wait again, or one that waits run earlier. The pause after a failure stays.
-func (t *transaction) addIdle(s Spec, before *record, now time.Time) (request uint64, err error) {
+func (t *transaction) addIdle(s Spec, before *jobRecord, now time.Time) (request uint64, err error) {
 	after := *before
 	again := before.state == Finished
 	if again {
@@ -86,8 +87,8 @@ func (t *transaction) addIdle(s Spec, before *record, now time.Time) (request ui
 	return after.request, nil
 }
 
-// runsEarlier tells whether a job that waits is to run earlier for s. One that is wanted at once does whatever the clocks say.
-func (r *record) runsEarlier(s Spec, now time.Time) bool {
+// runsEarlier reports whether a job that waits is to run earlier for s. One that is wanted at once does whatever the clocks say.
+func (r *jobRecord) runsEarlier(s Spec, now time.Time) bool {
 	if r.failures > 0 || r.crashes > 0 || uint64(s.After.Milliseconds()) >= r.delay {
 		return false
 	}
@@ -111,19 +112,20 @@ func (q *Queue) RemoveTx(tx kv.Tx, typ, id string) error {
 }
 
 // Wait waits until the run that the ticket is for has ended with the job finished, and gives the job as it is then: finished, or
-// waiting for a run that was asked for since. The error is ErrNotFound if the job was removed, or finished and forgotten.
+// waiting for a run that was asked for since. The error is ErrNotFound if the job was removed, or finished and forgotten, and kv.ErrFull
+// while it waits for space.
 func (q *Queue) Wait(ctx context.Context, t Ticket) (*Job, error) {
 	key := q.keys.job(t.Type, t.ID)
 	for {
 		var seen []byte
-		var r *record
+		var r *jobRecord
 		err := q.kv.View(ctx, func(tx kv.ReadTx) error {
 			value, err := tx.Get(key)
 			if value == nil || err != nil {
 				return err
 			}
 			seen = bytes.Clone(value)
-			r, err = parseRecord(seen)
+			r, err = parseJobRecord(seen)
 			return err
 		})
 		switch {
@@ -133,6 +135,8 @@ func (q *Queue) Wait(ctx context.Context, t Ticket) (*Job, error) {
 			return nil, ErrNotFound
 		case r.done >= t.request:
 			return r.job(t.Type, t.ID, nil), nil
+		case r.state == Pending && r.err == waitsForSpace && errors.Is(q.kv.Health(ctx), kv.ErrFull):
+			return nil, kv.ErrFull
 		}
 		if err := q.kv.Watch(ctx, key, seen); err != nil {
 			return nil, err

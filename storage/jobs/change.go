@@ -14,17 +14,17 @@ type transaction struct {
 }
 
 // read gives the record of a job, nil if there is none.
-func (k keys) read(tx kv.ReadTx, typ, id string) (*record, error) {
+func (k keys) read(tx kv.ReadTx, typ, id string) (*jobRecord, error) {
 	value, err := tx.Get(k.job(typ, id))
 	if value == nil || err != nil {
 		return nil, err
 	}
-	return parseRecord(value)
+	return parseJobRecord(value)
 }
 
 // change writes the job's next state. before is the record as it was read in this transaction, nil if there was none; after
 // is nil to remove the job.
-func (t *transaction) change(typ, id string, before, after *record) {
+func (t *transaction) change(typ, id string, before, after *jobRecord) {
 	if before != nil {
 		t.leave(typ, id, before)
 	}
@@ -45,7 +45,7 @@ func (t *transaction) change(typ, id string, before, after *record) {
 }
 
 // wait makes r wait from now on. The next state is written by change.
-func (t *transaction) wait(r *record, delay time.Duration, now time.Time) error {
+func (t *transaction) wait(r *jobRecord, delay time.Duration, now time.Time) error {
 	version, err := t.ReadVersion()
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (t *transaction) wait(r *record, delay time.Duration, now time.Time) error 
 }
 
 // leave clears what the state has besides the record.
-func (t *transaction) leave(typ, id string, before *record) {
+func (t *transaction) leave(typ, id string, before *jobRecord) {
 	switch {
 	case before.state == Running:
 		t.Clear(t.lease(typ, id))
@@ -66,7 +66,7 @@ func (t *transaction) leave(typ, id string, before *record) {
 }
 
 // note changes the record of a running job whose run goes on.
-func (t *transaction) note(typ, id string, r *record) { t.Set(t.job(typ, id), r.append(nil)) }
+func (t *transaction) note(typ, id string, r *jobRecord) { t.Set(t.job(typ, id), r.append(nil)) }
 
 // renew writes a lease of a running job; the caller has compared the token of its record in this transaction.
 func (t *transaction) renew(typ, id string, l *lease) { t.Set(t.lease(typ, id), l.append(nil)) }

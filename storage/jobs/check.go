@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // checkWindow is how many keys Check reads from one snapshot at a time.
@@ -43,7 +44,7 @@ type checker struct {
 }
 
 func (c *checker) row(key, value []byte) error {
-	tag, rest, err := kv.ReadInt(key[len(c.keys):])
+	tag, rest, err := tuple.ReadInt(key[len(c.keys):])
 	if err != nil {
 		return corrupt("key", err)
 	}
@@ -53,7 +54,7 @@ func (c *checker) row(key, value []byte) error {
 		if err != nil {
 			return err
 		}
-		r, err := parseRecord(value)
+		r, err := parseJobRecord(value)
 		if err != nil {
 			return err
 		}
@@ -67,7 +68,7 @@ func (c *checker) row(key, value []byte) error {
 		}
 		c.see(key, string(l.run[:]))
 	case keyNews:
-		if _, rest, err = kv.ReadString(rest); err != nil || len(rest) > 0 || len(value) != kv.VersionstampSize {
+		if _, rest, err = tuple.ReadString(rest); err != nil || len(rest) > 0 || len(value) != kv.VersionstampSize {
 			return corrupt("news", err)
 		}
 	default:
@@ -77,7 +78,7 @@ func (c *checker) row(key, value []byte) error {
 }
 
 // expect notes which other keys a job has, with their values, of leases the tokens.
-func (c *checker) expect(typ, id string, r *record) {
+func (c *checker) expect(typ, id string, r *jobRecord) {
 	switch {
 	case r.state == Running:
 		c.expected[string(c.lease(typ, id))+string(r.run[:])] = true

@@ -20,7 +20,7 @@
 //	types.go           what callers see: Spec, Job, Ticket, Type, errors
 //	record.go, keys.go codecs
 //	change.go          the one place that writes a job's keys: from one state to the next
-//	add.go             add, remove, look up, list, wait for the end
+//	add.go, list.go    add, remove, wait for the end; look up, list
 //	queue.go           a queue: open, handle a type, close
 //	accept.go          a worker takes the next job
 //	timeline.go        when a wait that another process began is over, by the own clock
@@ -47,4 +47,6 @@
 //     happens. One that loses its worker again and again before that may be what kills it: it waits from the third time on, for
 //     a second and then twice as long each time up to five minutes. MaxFailures counts failures only: a build does not use up
 //     its attempts by restarts of the server.
+//  10. A full store (kv.ErrFull) fails no job: those that meet it wait, with that as their error, and run when there is space. What
+//     frees space (Type.Frees) and what became of jobs is written out of the store's reserve.
 package jobs

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // The subspaces. Numbers are on disk: never change or reuse one.
@@ -18,48 +19,48 @@ const (
 type keys string
 
 func (k keys) sub(tag int64) []byte {
-	return kv.AppendInt(append(make([]byte, 0, 64), k...), tag)
+	return tuple.AppendInt(append(make([]byte, 0, 64), k...), tag)
 }
 
 func (k keys) job(typ, id string) []byte {
-	return kv.AppendString(kv.AppendString(k.sub(keyJob), typ), id)
+	return tuple.AppendString(tuple.AppendString(k.sub(keyJob), typ), id)
 }
 
 func (k keys) lease(typ, id string) []byte {
-	return kv.AppendString(kv.AppendString(k.sub(keyLease), typ), id)
+	return tuple.AppendString(tuple.AppendString(k.sub(keyLease), typ), id)
 }
 
 // due is the key of a job that waits: those with the same delay follow each other in the order in which their waits end.
-func (k keys) due(typ string, r *record, id string) []byte {
-	return kv.AppendString(kv.AppendInt(k.delay(typ, r.delay), int64(r.order)), id)
+func (k keys) due(typ string, r *jobRecord, id string) []byte {
+	return tuple.AppendString(tuple.AppendInt(k.delay(typ, r.delay), int64(r.order)), id)
 }
 
 // delay begins the keys of the jobs that wait for so many milliseconds.
 func (k keys) delay(typ string, ms uint64) []byte {
-	return kv.AppendInt(kv.AppendString(k.sub(keyDue), typ), int64(ms))
+	return tuple.AppendInt(tuple.AppendString(k.sub(keyDue), typ), int64(ms))
 }
 
-func (k keys) news(typ string) []byte { return kv.AppendString(k.sub(keyNews), typ) }
+func (k keys) news(typ string) []byte { return tuple.AppendString(k.sub(keyNews), typ) }
 
 // ofType is the range of all keys of a subspace with the type, or of the whole subspace if typ is empty.
 func (k keys) ofType(tag int64, typ string) (begin, end []byte) {
 	begin = k.sub(tag)
 	if typ != "" {
-		begin = kv.AppendString(begin, typ)
+		begin = tuple.AppendString(begin, typ)
 	}
 	return begin, append(begin[:len(begin):len(begin)], 0xff)
 }
 
 // parseName reads type and id from a key of keyJob or keyLease.
 func (k keys) parseName(key []byte) (typ, id string, err error) {
-	_, rest, err := kv.ReadInt(key[min(len(k), len(key)):])
+	_, rest, err := tuple.ReadInt(key[min(len(k), len(key)):])
 	if err != nil {
 		return "", "", corrupt("key", err)
 	}
-	if typ, rest, err = kv.ReadString(rest); err != nil {
+	if typ, rest, err = tuple.ReadString(rest); err != nil {
 		return "", "", corrupt("key", err)
 	}
-	if id, _, err = kv.ReadString(rest); err != nil {
+	if id, _, err = tuple.ReadString(rest); err != nil {
 		return "", "", corrupt("key", err)
 	}
 	return typ, id, nil
@@ -71,12 +72,12 @@ func (k keys) parseDue(typ string, key, value []byte) (e entry, err error) {
 	var numbers [2]int64
 	rest := key[min(len(begin), len(key)):]
 	for i := range numbers {
-		if numbers[i], rest, err = kv.ReadInt(rest); err != nil || numbers[i] < 0 {
+		if numbers[i], rest, err = tuple.ReadInt(rest); err != nil || numbers[i] < 0 {
 			return e, corrupt("due key", err)
 		}
 	}
 	e.delay, e.order = uint64(numbers[0]), uint64(numbers[1])
-	if e.id, _, err = kv.ReadString(rest); err != nil {
+	if e.id, _, err = tuple.ReadString(rest); err != nil {
 		return e, corrupt("due key", err)
 	}
 	p := parser{src: value}

@@ -95,14 +95,14 @@ func (k keys) lookUpEach(tx kv.ReadTx, rows []kv.Row) ([]Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	records := make([]*record, len(rows))
+	records := make([]*jobRecord, len(rows))
 	var running []int
 	var leaseKeys [][]byte
 	for i, value := range values {
 		if value == nil {
 			continue
 		}
-		if records[i], err = parseRecord(value); err != nil {
+		if records[i], err = parseJobRecord(value); err != nil {
 			return nil, err
 		}
 		if records[i].state == Running {
@@ -128,7 +128,7 @@ func (k keys) lookUpEach(tx kv.ReadTx, rows []kv.Row) ([]Job, error) {
 }
 
 // job shows a record; l is its lease, nil if it is not running.
-func (r *record) job(typ, id string, l *lease) *Job {
+func (r *jobRecord) job(typ, id string, l *lease) *Job {
 	j := &Job{
 		Type: typ, ID: id, State: r.state, Data: r.data, Failures: int(r.failures), Crashes: int(r.crashes), Owner: r.owner, Run: r.run,
 		Added: toTime(r.added), Began: toTime(r.began),

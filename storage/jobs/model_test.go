@@ -11,7 +11,11 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/storage/storagetest"
 )
+
+var must = storagetest.Must
 
 // modelJob is what the model knows of a job.
 type modelJob struct {
@@ -271,11 +275,11 @@ func (m *model) compare(t *rapid.T, q *Queue) {
 		defer it.Close()
 		for it.Next() {
 			key, rest := string(it.Key()), it.Key()[len(q.keys):]
-			tag, _, err := kv.ReadInt(rest)
+			tag, _, err := tuple.ReadInt(rest)
 			must(t, err)
 			switch tag {
 			case keyJob:
-				r, err := parseRecord(it.Value())
+				r, err := parseJobRecord(it.Value())
 				must(t, err)
 				got[key] = fmt.Sprint(r.state, r.request, r.done, r.failures, r.crashes, string(r.data))
 			case keyDue:
@@ -307,15 +311,5 @@ func (m *model) compare(t *rapid.T, q *Queue) {
 		if got[key] != value {
 			t.Fatalf("%q: %q, want %q", key, got[key], value)
 		}
-	}
-}
-
-func must(t interface {
-	Helper()
-	Fatal(...any)
-}, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -8,18 +8,24 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// settleTime is how long a closing queue tries to write what became of a job.
-const settleTime = 5 * time.Second
+// spacePause is how long a job waits that met a full store. Then it waits until it can be taken, which writes.
+const spacePause = 5 * time.Second
 
-// settle writes what became of the job, however long the store refuses; a job that stayed leased would never run again here.
-func (r *Run) settle(result []byte, err error) {
+// waitsForSpace is the error of such a job.
+var waitsForSpace = kv.ErrFull.Error()
+
+// outcomeTime is how long a closing queue tries to write what became of a job.
+const outcomeTime = 5 * time.Second
+
+// recordOutcome writes what became of the job, however long the store refuses; a job that stayed leased would never run again here.
+func (r *Run) recordOutcome(result []byte, err error) {
 	q := r.queue
 	closing := q.ctx.Err() != nil
 	if err != nil && !closing {
 		r.report(err)
 	}
 	for {
-		ctx, cancel := context.WithTimeout(context.Background(), settleTime)
+		ctx, cancel := context.WithTimeout(context.Background(), outcomeTime)
 		failed := r.finish(ctx, result, err, closing, q.now())
 		cancel()
 		if failed == nil || errors.Is(failed, ErrLost) || errors.Is(failed, kv.ErrClosed) {
@@ -34,14 +40,18 @@ func (r *Run) settle(result []byte, err error) {
 
 // report logs a failure; Later and ErrForget are none.
 func (r *Run) report(err error) {
+	if errors.Is(err, kv.ErrFull) {
+		r.queue.log.Info("jobs: job waits for space", "type", r.typ.Name, "id", r.ID, "error", err)
+		return
+	}
 	if l := (later{}); !errors.As(err, &l) && !errors.Is(err, ErrForget) {
 		r.queue.log.Warn("jobs: job failed", "type", r.typ.Name, "id", r.ID, "failures", r.Failures+1, "error", err)
 	}
 }
 
-// finish is the transaction of settle.
+// finish is the transaction of recordOutcome.
 func (r *Run) finish(ctx context.Context, result []byte, err error, closing bool, now time.Time) error {
-	_, failed := r.queue.kv.Update(ctx, func(tx kv.Tx) error {
+	_, failed := r.queue.kv.Update(kv.UseReserve(ctx), func(tx kv.Tx) error {
 		if err := r.Check(tx); err != nil {
 			return err
 		}
@@ -67,7 +77,7 @@ const keepForEver = -1
 
 // outcome is the record after a run, nil if the job is to be forgotten, and how long it waits from now on: for its next run, or
 // to be forgotten.
-func (r *record) outcome(t *Type, result []byte, err error, closing bool, now time.Time) (after *record, pause time.Duration) {
+func (r *jobRecord) outcome(t *Type, result []byte, err error, closing bool, now time.Time) (after *jobRecord, pause time.Duration) {
 	next := *r
 	after = &next
 	after.run, after.owner, after.state, after.crashes = token{}, "", Pending, 0
@@ -80,6 +90,10 @@ func (r *record) outcome(t *Type, result []byte, err error, closing bool, now ti
 			pause = l.after
 		}
 		return after, max(pause, 0)
+	}
+	if errors.Is(err, kv.ErrFull) { // no fault of the job
+		after.err = waitsForSpace
+		return after, spacePause
 	}
 	failed := err != nil && !errors.Is(err, ErrForget)
 	if failed {
@@ -125,7 +139,7 @@ const provenAfter = 5 * time.Second
 // crashed is the record after the worker died, and the pause until the job runs again. A process that is killed kills what it
 // runs, so this is no failure of the job. Only one whose workers die again and again when it has hardly begun may be the cause;
 // it pauses longer each time from the third one on, so that the process that it kills comes to other work.
-func (r *record) crashed(l *lease) (after *record, pause time.Duration) {
+func (r *jobRecord) crashed(l *lease) (after *jobRecord, pause time.Duration) {
 	next := *r
 	after = &next
 	after.run, after.owner, after.state = token{}, "", Pending

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -40,6 +41,7 @@ type Queue struct {
 	now       func() time.Time // for what others read
 	metrics   metrics
 
+	ready  chan struct{}   // closed when jobs can be taken
 	ctx    context.Context // ends with ErrClosed
 	cancel context.CancelCauseFunc
 	mu     sync.Mutex
@@ -66,12 +68,20 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	if q.log == nil {
 		q.log = slog.Default()
 	}
+	var err error
 	if q.exclusive {
-		if err := q.requeueAll(ctx); err != nil {
+		if err = q.requeueAll(ctx); err != nil && !errors.Is(err, kv.ErrFull) {
 			return nil, err
 		}
 	}
 	q.ctx, q.cancel = context.WithCancelCause(context.Background())
+	q.ready = make(chan struct{})
+	if err != nil {
+		q.log.Warn("jobs: all jobs wait for space")
+		q.tasks.Go(q.requeueLater)
+	} else {
+		close(q.ready)
+	}
 	if !q.exclusive {
 		q.tasks.Go(q.sweep)
 	}

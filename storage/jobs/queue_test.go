@@ -18,6 +18,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // Time is synctest's in these tests: sleeps cost nothing.
@@ -400,7 +401,7 @@ func TestAddInATransaction(t *testing.T) {
 
 // TestCosts holds down what the calls ask of the store, with 1,000 jobs waiting.
 func TestCosts(t *testing.T) {
-	count := kv.NewCounting(memkv.New())
+	count := wrapkv.NewCounting(memkv.New())
 	defer count.Close()
 	q := openQueue(t, count, true)
 	defer q.Close()
@@ -471,7 +472,7 @@ func TestCheck(t *testing.T) {
 	}
 	for n, change := range []func(kv.Tx){
 		func(kv.Tx) {},
-		func(tx kv.Tx) { tx.Set(q.keys.due("t", &record{delay: 5}, "a"), nil) },
+		func(tx kv.Tx) { tx.Set(q.keys.due("t", &jobRecord{delay: 5}, "a"), nil) },
 		func(tx kv.Tx) { tx.Clear(q.keys.lease("t", run.ID)) },
 		func(tx kv.Tx) { tx.Set(q.keys.lease("t", run.ID), (&lease{run: newToken()}).append(nil)) },
 		func(tx kv.Tx) { tx.Set(q.keys.sub(9), nil) },

@@ -20,8 +20,8 @@ func newToken() (t token) {
 	return t
 }
 
-// record is the value of keyJob.
-type record struct {
+// jobRecord is the value of keyJob.
+type jobRecord struct {
 	state    State
 	birth    token  // made when the job was added where there was none
 	run      token  // of the run, while running
@@ -50,7 +50,7 @@ type lease struct {
 	progress []byte
 }
 
-func (r *record) append(dst []byte) []byte {
+func (r *jobRecord) append(dst []byte) []byte {
 	dst = append(dst, recordFormat, byte(r.state))
 	dst = append(dst, r.birth[:]...)
 	dst = append(dst, r.run[:]...)
@@ -66,9 +66,9 @@ func (r *record) append(dst []byte) []byte {
 	return appendBlock(appendBlock(dst, r.data), r.result)
 }
 
-func parseRecord(src []byte) (*record, error) {
+func parseJobRecord(src []byte) (*jobRecord, error) {
 	p := parser{src: src}
-	var r record
+	var r jobRecord
 	p.format()
 	r.state = State(p.byte())
 	p.token(&r.birth)
@@ -109,8 +109,8 @@ func appendBlock(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// waits tells whether the job has an entry in keyDue.
-func (r *record) waits() bool { return r.state == Pending || r.state == Finished && r.due != 0 }
+// waits reports whether the job has an entry in keyDue.
+func (r *jobRecord) waits() bool { return r.state == Pending || r.state == Finished && r.due != 0 }
 
 // parser takes values apart; bad is set when they are too short.
 type parser struct {

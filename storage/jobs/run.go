@@ -45,7 +45,7 @@ func (r *Run) Check(tx kv.Tx) error {
 	return nil
 }
 
-// holds tells whether the record is still that of the run.
+// holds reports whether the record is still that of the run.
 func (r *Run) holds(value []byte) bool {
 	const begin = 2 + tokenSize // format, state, birth
 	return len(value) >= begin+tokenSize && State(value[1]) == Running && bytes.Equal(value[begin:begin+tokenSize], r.token[:])
@@ -79,7 +79,7 @@ func (r *Run) work() {
 	tenders.Wait()
 	r.queue.metrics.end(r.typ.Name, time.Since(r.Began), lost, err)
 	if !lost {
-		r.settle(result, err)
+		r.recordOutcome(result, err)
 	}
 }
 
@@ -149,6 +149,7 @@ func (r *Run) renewals(ctx context.Context, cancel context.CancelCauseFunc) {
 			renewed = now
 		case ctx.Err() != nil:
 			return
+		case errors.Is(err, kv.ErrFull) && r.queue.exclusive: // nobody waits for heartbeats
 		case errors.Is(err, ErrLost), !r.queue.exclusive && now.Sub(renewed) >= r.queue.lease:
 			cancel(ErrLost)
 			return

@@ -3,6 +3,7 @@ package jobs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -63,6 +64,20 @@ func (q *Queue) requeueAll(ctx context.Context) error {
 	return q.leases(ctx, func(key, value []byte) error { return q.requeue(ctx, key, value) })
 }
 
+// requeueLater is requeueAll for a store that was full when the queue was opened. No job is taken before.
+func (q *Queue) requeueLater() {
+	for q.sleep(retryEvery) {
+		err := q.requeueAll(q.ctx)
+		if err == nil {
+			close(q.ready)
+			return
+		}
+		if !errors.Is(err, kv.ErrFull) && q.ctx.Err() == nil {
+			q.log.Error("jobs: cannot queue jobs again", "error", err)
+		}
+	}
+}
+
 // leases calls fn for every lease; key and value are fn's to keep.
 func (q *Queue) leases(ctx context.Context, fn func(key, value []byte) error) error {
 	begin, end := q.keys.ofType(keyLease, "")
@@ -102,7 +117,7 @@ func (q *Queue) requeue(ctx context.Context, key, seen []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = q.kv.Update(ctx, func(tx kv.Tx) error {
+	_, err = q.kv.Update(kv.UseReserve(ctx), func(tx kv.Tx) error {
 		value, err := tx.Get(key)
 		if err != nil || !bytes.Equal(value, seen) {
 			return err

@@ -82,6 +82,8 @@ type Type struct {
 	Backoff func(failures int) time.Duration
 	// MaxFailures ends a job with its error after so many failures in a row; 0 never. The death of a worker is no failure.
 	MaxFailures int
+	// Frees says that the job's work frees space: it is begun out of the store's reserve where the store is full. Other jobs wait then.
+	Frees bool
 	// Keep is how long a finished job can be looked up at least; 0 for ever.
 	Keep time.Duration
 }

@@ -1,12 +1,12 @@
 // Package kv is the store contract: what settee asks of an ordered, transactional key-value store, shaped after
 // FoundationDB because the harder engine sets the rules.
 //
-// Map: kv.go the contract and its errors · keys.go successors of keys · tuple.go order-preserving tuples, of any form,
-// tuple_append.go and tuple_read.go for keys of a known form. Wrappers of any engine: contract.go, contract_iterator.go,
-// contract_writer.go check the contract · count.go counts operations · limits.go enforces FoundationDB's limits ·
-// gate.go what wrappers that make reads fail are built with · walk.go ranges read over several snapshots. internal/txn is what the embedded engines share.
-// Engines: memkv (the reference model), pebblekv (embedded, the default), fdbkv (FoundationDB, build tag fdb),
-// faultkv (injects faults into any engine), latencykv (a network in virtual time before any engine). kvtest holds the suite that each engine runs.
+// Map: kv.go the contract and its errors · keys.go successors of keys · walk.go ranges read over several snapshots ·
+// reserve.go the mark of transactions that free space.
+// tuple has the encoding of keys, wrapkv what can be put around any engine (checks of the contract, counts, limits),
+// internal/txn what the embedded engines share. Engines: memkv (the reference model), pebblekv (embedded, the default),
+// fdbkv (FoundationDB, build tag fdb), faultkv (injects faults into any engine), latencykv (a network in virtual time
+// before any engine). kvtest holds the suite that each engine runs.
 //
 // Invariants:
 //

@@ -173,3 +173,13 @@ var (
 	// versionstamp that does not fit at its offset.
 	ErrInvalidOperation = errors.New("kv: invalid operation")
 )
+
+// Damage is a part of a store's files that cannot be read.
+type Damage struct {
+	// File is the name of the file, What is why.
+	File, What string
+	// Blocks is how many blocks of a table are broken, 0 where it is not about blocks.
+	Blocks int
+	// From and To bound the keys that were there: From <= key < To. A nil one is not known.
+	From, To []byte
+}

@@ -30,7 +30,7 @@ type Touched byte
 
 // What happens to boundaries.
 const (
-	Changed Touched = iota // rows behind it change
+	Changed Touched = iota // rows after it change
 	Opened                 // it is new, or gives rows to a new one, or takes over those of one that goes
 	Gone                   // its row goes, and so does the boundary
 )
@@ -119,7 +119,7 @@ func (b *Batch) applyLevel(tx kv.Tx, snap kv.ReadTx, x *Index, n int, l *around,
 	return nil
 }
 
-// opens tells whether a row becomes a boundary of level n.
+// opens reports whether a row becomes a boundary of level n.
 func (x *Index) opens(n int, r *row, bound []byte) bool {
 	return r.delta.Rows > 0 && x.Height(r.key) >= n && !bytes.Equal(r.key, bound)
 }
@@ -157,23 +157,23 @@ func (x *Index) there(snap kv.ReadTx, n int, rows []row, bounds []bound) (map[st
 // level and are none yet. A boundary whose row goes is retired: nothing is read for it.
 func (x *Index) applySegment(tx kv.Tx, n int, bound []byte, rows []row, there map[string]State, touch Touch) {
 	level, mark := x.level(n), x.mark(n)
-	tx.AddReadConflictRange(x.guard(n, bound), behindGuard(concat(mark, rows[len(rows)-1].key)))
-	var behind Weight // rows from here up to the next boundary
+	tx.AddReadConflictRange(x.guard(n, bound), afterGuard(concat(mark, rows[len(rows)-1].key)))
+	var after Weight // rows from here up to the next boundary
 	how := Changed
 	for i := len(rows) - 1; i >= 0; i-- {
-		behind = behind.Add(rows[i].delta)
+		after = after.Add(rows[i].delta)
 		if !x.opens(n, &rows[i], bound) {
 			continue
 		}
 		key := rows[i].key
 		if state, retired := there[string(key)]; retired { // its weight stays in its stretch
 			x.lock(tx, n, key)
-			x.add(tx, concat(level, key), Open.mark()-state.mark(), behind)
+			x.add(tx, concat(level, key), Open.mark()-state.mark(), after)
 		} else {
-			x.put(tx, concat(level, key), Open.mark(), behind)
+			x.put(tx, concat(level, key), Open.mark(), after)
 		}
 		tx.Set(concat(mark, key), nil)
-		behind, how = Weight{}, Opened
+		after, how = Weight{}, Opened
 		if touch != nil {
 			touch(n, key, Opened)
 		}
@@ -183,7 +183,7 @@ func (x *Index) applySegment(tx kv.Tx, n int, bound []byte, rows []row, there ma
 		state, how = Retired, Gone
 		tx.Clear(concat(mark, bound))
 	}
-	x.add(tx, concat(level, bound), state.mark(), behind)
+	x.add(tx, concat(level, bound), state.mark(), after)
 	if touch != nil {
 		touch(n, bound, how)
 	}

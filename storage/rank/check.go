@@ -109,7 +109,7 @@ func (x *Index) readBounds(ctx context.Context, store kv.Store, n int, report fu
 	return b, err
 }
 
-// row notes a row, in ascending order, and tells whether it is a boundary.
+// row notes a row, in ascending order, and reports whether it is a boundary.
 func (b *bounds) row(key []byte, w Weight) bool {
 	for b.at+1 < len(b.keys) && bytes.Compare(b.keys[b.at+1], key) <= 0 {
 		b.at++

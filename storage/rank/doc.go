@@ -18,7 +18,7 @@
 // A boundary has a second key, a mark that is never rewritten: a backward read that looks for the boundary before a row must
 // not land on weights, since a store that keeps versions walks over all those of a weight that every writer adds to.
 //
-// To take a boundary away would take its exact weight, which conflicts with all writers behind it. So who removes its row only
+// To take a boundary away would take its exact weight, which conflicts with all writers after it. So who removes its row only
 // retires it: its mark goes, by which writers find boundaries, and it counts as open. Its weight stays where it is, so that sums over
 // stretches stay right, and from then on new writers add to the boundary before. Later somebody who removes another row of the
 // stretch, or settles it, moves the weight to the boundary before, in a transaction that reads it with conflicts: nobody adds to it any

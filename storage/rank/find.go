@@ -87,7 +87,7 @@ func (x *Index) readKnown(snap kv.ReadTx, found [][]byte, rows []row, going bool
 	for n := range levels {
 		prefix := x.level(n + 1)
 		end := kv.AppendKeyAfter(nil, concat(prefix, rows[len(rows)-1].key))
-		if going { // the stretch of the last row may have retired boundaries behind it
+		if going { // the stretch of the last row may have retired boundaries after it
 			end = rangeEnd(prefix, nil)
 		}
 		its[n] = snap.Range(concat(prefix, found[n]), end, kv.RangeOptions{Limit: limit})

@@ -44,7 +44,7 @@ func (x *Index) wide() bool { return x.Weigh != nil }
 func (x *Index) level(n int) []byte { return x.Levels[n-1] }
 func (x *Index) mark(n int) []byte  { return x.Marks[n-1] }
 
-// rowsEnd is where a range of rows up to a key ends; nil is behind all rows.
+// rowsEnd is where a range of rows up to a key ends; nil is after all rows.
 func (x *Index) rowsEnd(to []byte) []byte { return rangeEnd(x.Rows, to) }
 
 func rangeEnd(prefix, to []byte) []byte {

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/rank"
 )
 
@@ -159,7 +160,7 @@ func TestAgainstRows(t *testing.T) {
 			weigh = number
 		}
 		x := index(rapid.SampledFrom([]uint64{2, 3, 5}).Draw(t, "fan"), weigh)
-		store := kv.WithLimits(memkv.New(), kv.FDBLimits, time.Now)
+		store := wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now)
 		defer store.Close()
 		settle := rapid.Bool().Draw(t, "settle")
 		for range rapid.IntRange(1, 12).Draw(t, "batches") {

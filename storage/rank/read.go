@@ -6,13 +6,13 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Before weighs the rows with keys < key; key is without the prefix of the rows, nil is behind all.
+// Before weighs the rows with keys < key; key is without the prefix of the rows, nil is after all.
 func (x *Index) Before(r kv.ReadTx, key []byte) (Weight, error) {
 	return x.between(r, len(x.Levels), nil, key)
 }
 
 // between weighs the rows with from <= row < to with the help of levels up to n; from is empty or a settled boundary of all
-// these levels, a nil to is behind all rows.
+// these levels, a nil to is after all rows.
 func (x *Index) between(r kv.ReadTx, n int, from, to []byte) (Weight, error) {
 	var total Weight
 	for ; n >= 1; n-- {

@@ -9,7 +9,7 @@ import (
 // maxTidied bounds the boundaries that are looked at in one stretch, and the stretches of a level in one transaction.
 const maxTidied = 500
 
-// stretchPart is a boundary with the retired ones behind it, up to the next one that is not retired.
+// stretchPart is a boundary with the retired ones after it, up to the next one that is not retired.
 type stretchPart struct {
 	key     []byte
 	open    bool
@@ -171,7 +171,7 @@ func (x *Index) remove(tx kv.Tx, n int, into, retired []byte) {
 	at := concat(x.level(n), retired)
 	tx.AddReadConflictRange(at, kv.AppendKeyAfter(nil, at))
 	guard := x.guard(n, retired)
-	tx.AddReadConflictRange(x.guard(n, into), behindGuard(concat(x.mark(n), retired)))
+	tx.AddReadConflictRange(x.guard(n, into), afterGuard(concat(x.mark(n), retired)))
 	tx.AddWriteConflictRange(guard, kv.AppendKeyAfter(nil, guard))
 	tx.Clear(at)
 }
@@ -182,18 +182,18 @@ func (x *Index) guard(n int, bound []byte) []byte {
 	return kv.AppendKeyAfter(nil, concat(x.mark(n), bound))
 }
 
-// behindGuard is behind the guard of a boundary, given its mark.
-func behindGuard(mark []byte) []byte { return append(mark, 1) }
+// afterGuard comes after the guard of a boundary, given its mark.
+func afterGuard(mark []byte) []byte { return append(mark, 1) }
 
 // lock makes a transaction conflict with others that tidy a stretch which has the boundary. The key is never written.
 func (x *Index) lock(tx kv.Tx, n int, bound []byte) {
-	key := append(concat(x.level(n), bound), behindKey)
+	key := append(concat(x.level(n), bound), afterKey)
 	tx.AddReadConflictRange(key, kv.AppendKeyAfter(nil, key))
 	tx.AddWriteConflictRange(key, kv.AppendKeyAfter(nil, key))
 }
 
-// behindKey, behind a row's key, is no row's key.
-const behindKey = 0xff
+// afterKey, appended to a row's key, makes a key that is no row's and sorts just after it.
+const afterKey = 0xff
 
 // stretchBefore finds the last settled boundary before another one.
 func (x *Index) stretchBefore(r kv.ReadTx, n int, bound []byte) ([]byte, error) {
@@ -230,7 +230,7 @@ func (x *Index) stretchFrom(r kv.ReadTx, n int, first []byte) (parts []stretchPa
 	return parts, nil, read < maxTidied, it.Err()
 }
 
-// settledBelow tells whether boundaries are settled on the levels below n.
+// settledBelow reports whether boundaries are settled on the levels below n.
 func (x *Index) settledBelow(r kv.ReadTx, n int, parts []stretchPart) (bool, error) {
 	var keys [][]byte
 	for i := range parts {

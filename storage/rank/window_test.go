@@ -151,7 +151,7 @@ func TestWritersInBetween(t *testing.T) {
 
 // TestSlowWriter: a writer that read before a boundary was retired commits only after it was taken away, among whatever else is done.
 func TestSlowWriter(t *testing.T) {
-	var keys []string // of boundaries, with a row behind each that is none
+	var keys []string // of boundaries, with a row after each that is none
 	x := index(3, nil)
 	for i := 0; len(keys) < 6; i++ {
 		key := fmt.Sprintf("%04d", i)

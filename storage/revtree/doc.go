@@ -1,6 +1,7 @@
 // Package revtree is the revision tree of one document, kept as its leaves with their lines of ancestors. It does no I/O.
 //
 //   - tree.go: [Leaf], [Tree], the order of winners, lookups
+//   - line.go: [Line], a leaf's ancestors, and [Lines], which lets lines share memory
 //   - merge.go: adding a line of revisions, as an edit or from a replicator
 //   - stem.go: cutting lines to the revs_limit, joining fragments
 //

@@ -28,23 +28,15 @@ type Result struct {
 // if there is none it becomes a tree of its own. That can make a second leaf of a revision, or a leaf that is an inner node
 // of another tree; Stem joins them.
 func Merge(t Tree, n Leaf) (Tree, Result) {
-	byRoot := t.lines()
-	for len(byRoot) > 0 {
-		size := 1
-		for size < len(byRoot) && compareRoots(&t[byRoot[0]], &t[byRoot[size]]) == 0 {
-			size++
+	base := overlap(t, &n)
+	if base < 0 {
+		outcome := NewBranch
+		if len(t) == 0 {
+			outcome = NewLeaf
 		}
-		group := byRoot[:size]
-		if base := overlap(t, group, &n); base >= 0 {
-			return t.mergeInto(group, base, n)
-		}
-		byRoot = byRoot[size:]
+		return append(t, n), Result{Outcome: outcome}
 	}
-	outcome := NewBranch
-	if len(t) == 0 {
-		outcome = NewLeaf
-	}
-	return append(t, n), Result{Outcome: outcome}
+	return t.mergeInto(base, n)
 }
 
 // lines are the indexes of the leaves, trees of the forest in ascending order, from left to right in each.
@@ -54,59 +46,62 @@ func (t Tree) lines() []int {
 		order[i] = i
 	}
 	if len(order) > 1 {
-		slices.SortFunc(order, func(a, b int) int {
-			if c := compareRoots(&t[a], &t[b]); c != 0 {
-				return c
-			}
-			return compareLines(&t[a], &t[b])
-		})
+		slices.SortFunc(order, func(a, b int) int { return compareForest(&t[a], &t[b]) })
 	}
 	return order
 }
 
-// overlap is the index of a line of the group that has the same node as n where both have begun, -1 if there is none
-// (couch_key_tree:merge_at).
-func overlap(t Tree, group []int, n *Leaf) int {
-	first := &t[group[0]]
-	if pos := first.Start(); pos >= n.Start() {
-		root, _ := first.At(pos)
-		if hash, ok := n.At(pos); ok && hash == root {
-			return group[0]
+// overlap is the index of the line that n is merged at: of those that have the same node as n where both have begun, the first in the order
+// of lines; -1 if there is none (couch_key_tree:merge_at). Trees of many leaves are merged into once for each edit, so nothing is sorted.
+func overlap(t Tree, n *Leaf) int {
+	best := -1
+	for i := range t {
+		pos := max(t[i].Start(), n.Start())
+		mine, ok := t[i].At(pos)
+		if !ok {
+			continue
 		}
-		return -1
-	}
-	pos := n.Start()
-	want, _ := n.At(pos)
-	for _, i := range group {
-		if hash, ok := t[i].At(pos); ok && hash == want {
-			return i
+		if hash, ok := n.At(pos); !ok || hash != mine {
+			continue
+		}
+		if best < 0 || compareForest(&t[i], &t[best]) < 0 {
+			best = i
 		}
 	}
-	return -1
+	return best
 }
 
-// mergeInto adds n to the tree of the forest that the group's lines make up; n meets the line base.
-func (t Tree) mergeInto(group []int, base int, n Leaf) (Tree, Result) {
+// mergeInto adds n to the tree of the forest that the line base belongs to.
+func (t Tree) mergeInto(base int, n Leaf) (Tree, Result) {
 	var res Result
-	switch root := t[base].Start(); {
-	case n.Start() < root:
-		above := n.Ancestors[n.Rev.Pos-root:]
-		for _, i := range group {
-			t[i].Ancestors = append(slices.Clip(t[i].Ancestors), above...)
+	root := t[base] // as it was: its line may grow below
+	switch start := root.Start(); {
+	case n.Start() < start:
+		above := n.Ancestors.From(int(n.Rev.Pos - start))
+		for i := range t {
+			if compareRoots(&t[i], &root) == 0 {
+				t[i].Ancestors = t[i].Ancestors.Append(above)
+			}
 		}
 		res.Extended = true
-	case n.Start() > root:
-		below := t[base].Ancestors[t[base].Rev.Pos-n.Start():]
-		n.Ancestors = append(slices.Clip(n.Ancestors), below...)
+		root = t[base]
+	case n.Start() > start:
+		below := root.Ancestors.From(int(root.Rev.Pos - n.Start()))
+		n.Ancestors = n.Ancestors.Append(below)
 	}
 	extends := -1
-	for _, i := range group {
-		shared := sharedDepth(&t[i], &n)
-		if shared == n.Rev.Pos {
-			return t, res // Known
+	for i := range t {
+		l := &t[i]
+		if !l.Has(n.Rev) && !n.Has(l.Rev) || compareRoots(l, &root) != 0 {
+			continue
 		}
-		if shared == t[i].Rev.Pos {
-			extends = i
+		switch sharedDepth(l, &n) {
+		case n.Rev.Pos:
+			return t, Result{Outcome: Known, Extended: res.Extended}
+		case l.Rev.Pos:
+			if extends < 0 || compareLines(l, &t[extends]) > 0 {
+				extends = i
+			}
 		}
 	}
 	if extends >= 0 {

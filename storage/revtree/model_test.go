@@ -25,7 +25,7 @@ type forest []root
 // chain makes the nodes of a line, root first.
 func chain(l *Leaf) root {
 	n := &node{key: l.Rev.Hash}
-	for _, a := range l.Ancestors {
+	for _, a := range l.Ancestors.All() {
 		n = &node{key: a, subs: []*node{n}}
 	}
 	return root{l.Start(), n}
@@ -110,7 +110,7 @@ func (f forest) leaves() []Leaf {
 	var walk func(n *node, pos int64, above []string)
 	walk = func(n *node, pos int64, above []string) {
 		if len(n.subs) == 0 {
-			out = append(out, Leaf{Rev: compat.Rev{Pos: pos, Hash: n.key}, Ancestors: slices.Clone(above)})
+			out = append(out, Leaf{Rev: compat.Rev{Pos: pos, Hash: n.key}, Ancestors: NewLine(pos-1, slices.Clone(above))})
 		}
 		for _, s := range n.subs {
 			walk(s, pos+1, append([]string{n.key}, above...))
@@ -181,8 +181,8 @@ func stemNode(depth int64, n *node, limit int64, out *forest) (int64, bool) {
 func (f forest) repair(limit int64) forest {
 	paths := f.leaves()
 	for i := range paths {
-		if int64(len(paths[i].Ancestors)) >= limit {
-			paths[i].Ancestors = paths[i].Ancestors[:limit-1]
+		if int64(paths[i].Ancestors.Len()) >= limit {
+			paths[i].Ancestors = NewLine(paths[i].Rev.Pos-1, paths[i].Ancestors.AppendTo(nil, 0)[:limit-1])
 		}
 	}
 	sort.SliceStable(paths, func(i, j int) bool {
@@ -190,7 +190,7 @@ func (f forest) repair(limit int64) forest {
 		if a.Start() != b.Start() {
 			return a.Start() < b.Start()
 		}
-		return slices.Compare(append([]string{a.Rev.Hash}, a.Ancestors...), append([]string{b.Rev.Hash}, b.Ancestors...)) < 0
+		return slices.Compare(a.Ancestors.AppendTo([]string{a.Rev.Hash}, 0), b.Ancestors.AppendTo([]string{b.Rev.Hash}, 0)) < 0
 	})
 	var out forest
 	for i := range paths {

@@ -1,6 +1,8 @@
 package revtree
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strings"
 )
@@ -20,39 +22,101 @@ func Stem(t Tree, limit int64) Tree {
 func cutLines(t Tree, limit int64) {
 	long := false
 	for i := range t {
-		long = long || int64(len(t[i].Ancestors)) >= limit
+		long = long || int64(t[i].Ancestors.Len()) >= limit
 	}
 	if !long {
 		return
 	}
-	starts := make([]int64, len(t))
+	starts := t.keptStarts(limit)
 	for i := range t {
-		starts[i] = max(t[i].Start(), t[i].Rev.Pos-limit+1)
+		t[i].Ancestors = t[i].Ancestors.First(int(t[i].Rev.Pos - starts[i]))
 	}
-	for again := len(t) > 1; again; {
-		again = false
-		for i := range t {
-			for j := range t {
-				if starts[j] < starts[i] && compareRoots(&t[i], &t[j]) == 0 && sharedDepth(&t[i], &t[j]) >= starts[i]-1 {
-					starts[i] = starts[j]
-					again = true
-				}
+}
+
+// span is a part of the lines, neighbours in their order, that have a node in common: the deepest common one, and the lowest depth that
+// any of the lines needs by itself.
+type span struct {
+	shared, start int64
+	above         int // the span that it is a part of, -1 for none
+}
+
+// keptStarts is the depth down to which each line stays. A line needs the newest limit revisions; where what it needs reaches down to
+// where it meets another line, or to next below it, it stays as long as that one.
+func (t Tree) keptStarts(limit int64) []int64 {
+	order := t.lines()
+	starts, in := make([]int64, len(t)), make([]int, len(t)) // of a line: what it needs, the smallest span
+	spans := make([]span, 0, len(t))
+	var open []int // spans that may go on, each a part of the one before it
+	// closeTo ends the spans that reach deeper than shared, and returns the last of them, or child if there are none.
+	closeTo := func(shared int64, child int) int {
+		for len(open) > 0 && spans[open[len(open)-1]].shared > shared {
+			last := open[len(open)-1]
+			open = open[:len(open)-1]
+			if child >= 0 {
+				spans[child].above = last
+				spans[last].start = min(spans[last].start, spans[child].start)
 			}
+			child = last
+		}
+		return child
+	}
+	for n, i := range order {
+		l := &t[i]
+		starts[i] = max(l.Start(), l.Rev.Pos-limit+1)
+		// Each line is a span of its own, whose deepest node is the leaf.
+		spans = append(spans, span{shared: l.Rev.Pos, start: starts[i], above: -1})
+		in[i] = n
+	}
+	for n, i := range order {
+		if n == 0 {
+			open = append(open, 0)
+			continue
+		}
+		before := &t[order[n-1]]
+		if compareRoots(before, &t[i]) != 0 {
+			closeTo(math.MinInt64, -1)
+			open = append(open[:0], n)
+			continue
+		}
+		shared := sharedDepth(before, &t[i])
+		child := closeTo(shared, -1)
+		if len(open) == 0 || spans[open[len(open)-1]].shared < shared {
+			spans = append(spans, span{shared: shared, start: math.MaxInt64, above: -1})
+			open = append(open, len(spans)-1)
+		}
+		top := open[len(open)-1]
+		if child >= 0 {
+			spans[child].above = top
+			spans[top].start = min(spans[top].start, spans[child].start)
+		}
+		if top != n {
+			open = append(open, n)
+		}
+	}
+	closeTo(math.MinInt64, -1)
+	// A span that is a part of another one has it above: it is done after that one.
+	byDepth := make([]int, len(spans))
+	for i := range byDepth {
+		byDepth[i] = i
+	}
+	slices.SortStableFunc(byDepth, func(a, b int) int { return cmp.Compare(spans[a].shared, spans[b].shared) })
+	for _, n := range byDepth {
+		if s := &spans[n]; s.above >= 0 && spans[s.above].shared >= s.start-1 {
+			s.start = min(s.start, spans[s.above].start)
 		}
 	}
 	for i := range t {
-		if keep := t[i].Rev.Pos - starts[i]; keep < int64(len(t[i].Ancestors)) {
-			t[i].Ancestors = slices.Clip(t[i].Ancestors[:keep])
-		}
+		starts[i] = spans[in[i]].start
 	}
+	return starts
 }
 
 // repair cuts the lines to limit and merges them anew (couch_key_tree:repair_tree). Leaves that turn out to be inner nodes
 // vanish, and so does one of two leaves of the same revision that contradicting histories leave apart.
 func repair(t Tree, limit int64) Tree {
 	for i := range t {
-		if int64(len(t[i].Ancestors)) >= limit {
-			t[i].Ancestors = slices.Clip(t[i].Ancestors[:limit-1])
+		if int64(t[i].Ancestors.Len()) >= limit {
+			t[i].Ancestors = t[i].Ancestors.First(int(limit - 1))
 		}
 	}
 	slices.SortFunc(t, func(a, b Leaf) int {
@@ -65,7 +129,7 @@ func repair(t Tree, limit int64) Tree {
 		if c := strings.Compare(a.Rev.Hash, b.Rev.Hash); c != 0 {
 			return c
 		}
-		return slices.Compare(a.Ancestors, b.Ancestors)
+		return compareLists(a.Ancestors, b.Ancestors)
 	})
 	joined := make(Tree, 0, len(t))
 	for _, l := range t {
@@ -78,7 +142,7 @@ func repair(t Tree, limit int64) Tree {
 	return joined
 }
 
-// hasDuplicates tells whether two nodes of the forest have the same hash.
+// hasDuplicates reports whether two nodes of the forest have the same hash.
 func (t Tree) hasDuplicates() bool {
 	seen := make(map[string]struct{})
 	var previous *Leaf

@@ -1,6 +1,7 @@
 package revtree
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -11,8 +12,8 @@ import (
 type Leaf struct {
 	Rev     compat.Rev
 	Deleted bool
-	// Ancestors are the hashes at the depths Rev.Pos-1, Rev.Pos-2, …; they end where the line was stemmed or began.
-	Ancestors []string
+	// Ancestors are the hashes at the depths Rev.Pos-1, Rev.Pos-2, …
+	Ancestors Line
 	// Tag belongs to the caller and stays with the leaf.
 	Tag int
 }
@@ -25,24 +26,24 @@ func FromPath(path compat.RevPath, deleted bool, tag int) Leaf {
 	if len(path.IDs) == 0 {
 		return Leaf{Deleted: deleted, Tag: tag}
 	}
-	return Leaf{Rev: path.Rev(), Deleted: deleted, Ancestors: path.IDs[1:], Tag: tag}
+	return Leaf{Rev: path.Rev(), Deleted: deleted, Ancestors: NewLine(path.Start-1, path.IDs[1:]), Tag: tag}
 }
 
 // Start is the depth of the oldest known revision of the line.
-func (l *Leaf) Start() int64 { return l.Rev.Pos - int64(len(l.Ancestors)) }
+func (l *Leaf) Start() int64 { return l.Rev.Pos - int64(l.Ancestors.Len()) }
 
 // At is the hash of the line at a depth; ok is false where the line has no node.
 func (l *Leaf) At(pos int64) (hash string, ok bool) {
 	switch i := l.Rev.Pos - pos; {
 	case i == 0:
 		return l.Rev.Hash, true
-	case i > 0 && i <= int64(len(l.Ancestors)):
-		return l.Ancestors[i-1], true
+	case i > 0 && i <= int64(l.Ancestors.Len()):
+		return l.Ancestors.at(int(i - 1)), true
 	}
 	return "", false
 }
 
-// Has tells whether rev is on the line.
+// Has reports whether rev is on the line.
 func (l *Leaf) Has(rev compat.Rev) bool {
 	hash, ok := l.At(rev.Pos)
 	return ok && hash == rev.Hash
@@ -52,7 +53,7 @@ func (l *Leaf) Has(rev compat.Rev) bool {
 func (l *Leaf) PathTo(rev compat.Rev) compat.RevPath {
 	ids := make([]string, 0, rev.Pos-l.Start()+1)
 	ids = append(ids, rev.Hash)
-	return compat.RevPath{Start: rev.Pos, IDs: append(ids, l.Ancestors[l.Rev.Pos-rev.Pos:]...)}
+	return compat.RevPath{Start: rev.Pos, IDs: l.Ancestors.AppendTo(ids, int(l.Rev.Pos-rev.Pos))}
 }
 
 // Compare orders leaves as winners: first those that are not deleted, then the deeper, then the greater hash
@@ -85,7 +86,7 @@ func (t Tree) Winner() int {
 	return best
 }
 
-// Deleted tells whether all leaves are tombstones. It is false of an empty tree.
+// Deleted reports whether all leaves are tombstones. It is false of an empty tree.
 func (t Tree) Deleted() bool {
 	for i := range t {
 		if !t[i].Deleted {
@@ -108,15 +109,63 @@ func (t Tree) Find(rev compat.Rev) int {
 	return slices.IndexFunc(t, func(l Leaf) bool { return l.Has(rev) })
 }
 
-// Latest are the indexes of all leaves whose lines have rev (couch_key_tree:get_key_leafs).
-func (t Tree) Latest(rev compat.Rev) []int {
-	var found []int
-	for i := range t {
-		if t[i].Has(rev) {
-			found = append(found, i)
+// Missing are those of the revisions that no line has, in their order. Many are looked for in one walk over all lines.
+func (t Tree) Missing(revs []compat.Rev) (missing []compat.Rev) {
+	const few = 16
+	if len(t) <= few || len(revs) <= few {
+		for _, rev := range revs {
+			if t.Find(rev) < 0 {
+				missing = append(missing, rev)
+			}
+		}
+		return missing
+	}
+	found := make(map[compat.Rev]bool, len(revs))
+	for _, rev := range revs {
+		found[rev] = false
+	}
+	look := func(rev compat.Rev) {
+		if _, wanted := found[rev]; wanted {
+			found[rev] = true
 		}
 	}
-	return found
+	for i := range t {
+		look(t[i].Rev)
+	}
+	for rev := range t.Ancestors() {
+		look(rev)
+	}
+	for _, rev := range revs {
+		if !found[rev] {
+			missing = append(missing, rev)
+		}
+	}
+	return missing
+}
+
+// Ancestors gives the ancestors of all lines. One that several lines have may come more than once, but not for each of many.
+func (t Tree) Ancestors() iter.Seq[compat.Rev] {
+	type placed struct {
+		block *string
+		top   int64
+	}
+	return func(yield func(compat.Rev) bool) {
+		seen := make(map[placed]int) // hashes of the block that were given
+		for i := range t {
+			l := &t[i]
+			pos := l.Rev.Pos - 1
+			for _, block := range l.Ancestors.blocks {
+				at := placed{&block[0], pos}
+				for n := seen[at]; n < len(block); n++ {
+					if !yield(compat.Rev{Pos: pos - int64(n), Hash: block[n]}) {
+						return
+					}
+				}
+				seen[at] = max(seen[at], len(block))
+				pos -= int64(len(block))
+			}
+		}
+	}
 }
 
 // PossibleAncestors are the leaves less deep than the deepest of the missing revisions, in the order of winners
@@ -164,9 +213,17 @@ func compareRoots(a, b *Leaf) int {
 	return strings.Compare(ah, bh)
 }
 
+// compareForest orders lines by the trees of the forest in ascending order, from left to right in each.
+func compareForest(a, b *Leaf) int {
+	if c := compareRoots(a, b); c != 0 {
+		return c
+	}
+	return compareLines(a, b)
+}
+
 // compareLines orders the lines of one tree from left to right.
 func compareLines(a, b *Leaf) int {
-	for pos := a.Start(); ; pos++ {
+	for pos := skipShared(a, b, a.Start()); ; pos = skipShared(a, b, pos+1) {
 		ah, aok := a.At(pos)
 		bh, bok := b.At(pos)
 		switch {
@@ -187,6 +244,7 @@ func compareLines(a, b *Leaf) int {
 func sharedDepth(a, b *Leaf) int64 {
 	pos := a.Start()
 	for {
+		pos = skipShared(a, b, pos)
 		ah, aok := a.At(pos)
 		bh, bok := b.At(pos)
 		if !aok || !bok || ah != bh {

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/cockroachdb/datadriven"
 	"pgregory.net/rapid"
 
 	"github.com/settee-db/settee/compat"
@@ -21,14 +23,14 @@ func line(s string) Leaf {
 	}
 	l := Leaf{Rev: rev, Deleted: deleted}
 	if rest != "" {
-		l.Ancestors = strings.Split(rest, ",")
+		l.Ancestors = NewLine(l.Rev.Pos-1, strings.Split(rest, ","))
 	}
 	return l
 }
 
 func lineString(l *Leaf) string {
 	s := l.Rev.String()
-	for _, a := range l.Ancestors {
+	for _, a := range l.Ancestors.All() {
 		s += "," + a
 	}
 	return s
@@ -43,96 +45,69 @@ func treeString(t []Leaf) string {
 	return strings.Join(lines, " ")
 }
 
-func TestMerge(t *testing.T) {
-	tests := []struct {
-		name    string
-		tree    []string
-		merge   string
-		want    string
-		outcome Outcome
-	}{
-		{"first", nil, "1-a", "1-a", NewLeaf},
-		{"first with an unknown parent", nil, "2-b,a", "2-b,a", NewLeaf},
-		{"extends a leaf", []string{"1-a"}, "2-b,a", "2-b,a", NewLeaf},
-		{"extends from further up", []string{"1-a"}, "3-c,b,a", "3-c,b,a", NewLeaf},
-		{"branch", []string{"2-b,a"}, "2-x,a", "2-b,a 2-x,a", NewBranch},
-		{"another root", []string{"2-b,a"}, "1-x", "1-x 2-b,a", NewBranch},
-		{"inner node", []string{"3-c,b,a"}, "2-b,a", "3-c,b,a", Known},
-		{"leaf again", []string{"3-c,b,a"}, "3-c,b,a", "3-c,b,a", Known},
-		{"short line meets an inner node", []string{"3-c,b,a"}, "3-d,b", "3-c,b,a 3-d,b,a", NewBranch},
-		{"short line meets nothing", []string{"3-c,b,a"}, "3-d,x", "3-c,b,a 3-d,x", NewBranch},
-		{"line begins above a stemmed root", []string{"3-c,b"}, "3-d,b,a", "3-c,b,a 3-d,b,a", NewBranch},
-		{"longer line of a known leaf", []string{"3-c,b"}, "3-c,b,a", "3-c,b,a", Known},
-		{"the first overlap decides", []string{"3-c,b,a"}, "4-d,c,x", "3-c,b,a 4-d,c,x", NewBranch},
-		{"a leaf with another history", []string{"3-c,b,a"}, "3-c,x", "3-c,b,a 3-c,x", NewBranch},
-		{"line too short to overlap", []string{"9-i,h"}, "2-b,a", "2-b,a 9-i,h", NewBranch},
-	}
-	for _, tt := range tests {
-		var tree Tree
-		for _, s := range tt.tree {
-			tree = append(tree, line(s))
-		}
-		got, res := Merge(tree, line(tt.merge))
-		if treeString(got) != tt.want || res.Outcome != tt.outcome {
-			t.Errorf("%s: %s, outcome %d; want %s, %d", tt.name, treeString(got), res.Outcome, tt.want, tt.outcome)
-		}
-	}
-}
-
-func TestStemKeepsSharedNodes(t *testing.T) {
-	tests := []struct{ tree, want string }{
-		{"6-f,e,d,c,b,a", "6-f,e,d"},
-		{"6-f,e,d,c,b,a 2-x,a", "2-x,a 6-f,e,d"},
-		{"6-f,e,d,c,b,a 5-y,d,c,b,a", "5-y,d,c 6-f,e,d,c"},
-		{"6-f,e,d,c,b,a 5-y,d,c,b,a 3-z,b,a", "3-z,b,a 5-y,d,c,b,a 6-f,e,d,c,b,a"},
-	}
-	for _, tt := range tests {
-		var tree Tree
-		for _, s := range strings.Fields(tt.tree) {
-			tree = append(tree, line(s))
-		}
-		Stem(tree, 3)
-		if got := treeString(tree); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.tree, got, tt.want)
-		}
-	}
-}
-
-func TestWinner(t *testing.T) {
-	order := []string{"3-b", "3-a", "1-z", "1-ab", "1-a", "9-z!", "2-a!"}
+// TestTrees keeps a tree from command to command: testdata/trees. `go test ./storage/revtree -run TestTrees -rewrite` writes down what is
+// there now.
+//
+//	tree             begins with the lines of the input
+//	merge            merges the line of the input, and says what it was
+//	stem limit=…
+//	ancestors        possible ancestors of the revisions of the input
+//
+// A line is `3-c,b,a`, a tombstone ends in `!`. The lines of a tree are printed in the order in which they win.
+func TestTrees(t *testing.T) {
 	var tree Tree
-	for _, i := range []int{3, 6, 0, 5, 1, 4, 2} {
-		tree = append(tree, line(order[i]))
-	}
-	if w := tree.Winner(); tree[w].Rev.String() != "3-b" {
-		t.Errorf("winner %v", tree[w].Rev)
-	}
-	tree.Sort()
-	for i := range tree {
-		if want := line(order[i]); tree[i].Rev != want.Rev {
-			t.Errorf("place %d: %v, want %v", i, tree[i].Rev, want.Rev)
+	datadriven.RunTest(t, "testdata/trees", func(t *testing.T, d *datadriven.TestData) string {
+		result := ""
+		switch d.Cmd {
+		case "tree":
+			tree = nil
+			for _, s := range strings.Fields(d.Input) {
+				tree = append(tree, line(s))
+			}
+		case "merge":
+			var res Result
+			tree, res = Merge(tree, line(d.Input))
+			result = [...]string{Known: "known", NewLeaf: "leaf", NewBranch: "branch"}[res.Outcome] + "\n"
+		case "stem":
+			var limit int64
+			d.ScanArgs(t, "limit", &limit)
+			tree = Stem(tree, limit)
+		case "ancestors":
+			var revs []compat.Rev
+			for _, s := range strings.Fields(d.Input) {
+				revs = append(revs, line(s).Rev)
+			}
+			return fmt.Sprintln(tree.PossibleAncestors(revs))
+		default:
+			d.Fatalf(t, "unknown command")
 		}
-	}
-	if tree.Deleted() || !tree[5:].Deleted() || (Tree{}).Deleted() {
-		t.Error("Deleted")
-	}
+		sorted := slices.Clone(tree)
+		sorted.Sort()
+		if len(tree) > 0 && tree[tree.Winner()].Rev != sorted[0].Rev {
+			t.Errorf("winner %v, first %v", tree[tree.Winner()].Rev, sorted[0].Rev)
+		}
+		for i := range sorted {
+			result += lineString(&sorted[i])
+			if sorted[i].Deleted {
+				result += "!"
+			}
+			result += "\n"
+		}
+		return result
+	})
 }
 
 func TestLookups(t *testing.T) {
 	tree := Tree{line("3-c,b,a"), line("3-d,b,a!"), line("1-x")}
 	rev := func(s string) compat.Rev { return line(s).Rev }
-	if got := tree.Latest(rev("2-b")); !slices.Equal(got, []int{0, 1}) {
-		t.Errorf("latest: %v", got)
+	if tree.Deleted() || !tree[1:2].Deleted() || (Tree{}).Deleted() {
+		t.Error("Deleted")
 	}
 	if tree.Find(rev("3-d")) != 1 || tree.Find(rev("2-x")) != -1 || tree.Leaf(rev("2-b")) != -1 {
 		t.Error("find")
 	}
 	if got := tree[0].PathTo(rev("2-b")); got.Start != 2 || !slices.Equal(got.IDs, []string{"b", "a"}) {
 		t.Errorf("path: %v", got)
-	}
-	got := fmt.Sprint(tree.PossibleAncestors([]compat.Rev{rev("3-q"), rev("2-q")}))
-	if got != "[1-x]" {
-		t.Errorf("possible ancestors: %s", got)
 	}
 	tree.SortByRoots()
 	if got := fmt.Sprint(tree[0].Rev, tree[1].Rev, tree[2].Rev); got != "1-x 3-c 3-d" {
@@ -156,7 +131,7 @@ func genLine(honest bool) *rapid.Generator[Leaf] {
 			}
 		}
 		slices.Reverse(hashes)
-		return Leaf{Rev: compat.Rev{Pos: int64(depth), Hash: hashes[0]}, Ancestors: hashes[1:kept]}
+		return Leaf{Rev: compat.Rev{Pos: int64(depth), Hash: hashes[0]}, Ancestors: NewLine(int64(depth)-1, hashes[1:kept])}
 	})
 }
 
@@ -169,7 +144,7 @@ func TestMergeAgainstForest(t *testing.T) {
 		for _, l := range rapid.SliceOfN(genLine(true), 1, 12).Draw(t, "lines") {
 			var res Result
 			var want string
-			tree, res = Merge(tree, Leaf{Rev: l.Rev, Ancestors: slices.Clone(l.Ancestors)})
+			tree, res = Merge(tree, Leaf{Rev: l.Rev, Ancestors: l.Ancestors})
 			model, want = model.merge(chain(&l))
 			if got := [...]string{"known", "leaf", "branch"}[res.Outcome]; got != want {
 				t.Fatalf("%s: outcome %s, want %s", lineString(&l), got, want)
@@ -218,11 +193,36 @@ func BenchmarkMergeEdit(b *testing.B) {
 	for i := range ancestors {
 		ancestors[i] = fmt.Sprintf("%016d", i)
 	}
-	parent := Leaf{Rev: compat.Rev{Pos: 1000, Hash: "parent"}, Ancestors: ancestors}
-	edit := Leaf{Rev: compat.Rev{Pos: 1001, Hash: "new"}, Ancestors: []string{"parent"}}
+	parent := Leaf{Rev: compat.Rev{Pos: 1000, Hash: "parent"}, Ancestors: NewLine(999, ancestors)}
+	edit := Leaf{Rev: compat.Rev{Pos: 1001, Hash: "new"}, Ancestors: NewLine(1000, []string{"parent"})}
 	b.ReportAllocs()
 	for b.Loop() {
 		tree, _ := Merge(Tree{parent}, edit)
 		Stem(tree, 1000)
+	}
+}
+
+// Lines are merged and looked for without sorting, or walking, a large tree for each one: else these took minutes.
+func TestLargeTrees(t *testing.T) {
+	const n = 100_000
+	var tree Tree
+	var revs []compat.Rev
+	for i := range n {
+		l := Leaf{Rev: compat.Rev{Pos: 2, Hash: fmt.Sprintf("%032x", i*7919%n)}, Ancestors: NewLine(1, []string{fmt.Sprintf("%08x", uint32(i*2654435761))})}
+		tree, revs = append(tree, l), append(revs, l.Rev)
+	}
+	begin := time.Now()
+	if missing := tree.Missing(append(revs, compat.Rev{Pos: 1, Hash: "x"}, compat.Rev{Pos: 1, Hash: tree[7].Ancestors.At(0)})); len(missing) != 1 {
+		t.Errorf("missing: %v", missing)
+	}
+	var res Result
+	for i := range 100 {
+		tree, res = Merge(tree, Leaf{Rev: compat.Rev{Pos: 3, Hash: "x"}, Ancestors: NewLine(2, []string{tree[i].Rev.Hash, tree[i].Ancestors.At(0)})})
+		if res.Outcome != NewLeaf {
+			t.Fatal(res)
+		}
+	}
+	if len(tree) != n || time.Since(begin) > time.Minute {
+		t.Errorf("%d leaves, %v", len(tree), time.Since(begin))
 	}
 }

@@ -22,7 +22,7 @@ func hoistBlockFunctions(p *ast.Program) {
 	h.enter(p.Body).statements(p.Body)
 }
 
-// isStrict tells whether a body begins with the directive 'use strict'.
+// isStrict reports whether a body begins with the directive 'use strict'.
 func isStrict(body []ast.Statement) bool {
 	for _, s := range body {
 		e, ok := s.(*ast.ExpressionStatement)

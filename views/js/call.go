@@ -29,6 +29,8 @@ type request struct {
 	tenant  string
 	command command
 	payload []byte
+	// more follows the payload. It is shared with other calls, which may be many that wait for a worker.
+	more [][]byte
 	// program is what the worker keeps between calls; source gives it (or other digests named in the payload) to a worker
 	// that does not have it.
 	program digest
@@ -96,7 +98,8 @@ func (e errStop) Is(target error) bool {
 func (p *Pool) converse(ctx context.Context, w *process, r *request) (result []byte, err error, broken bool) {
 	defer w.watch(ctx)()
 	timeout := time.Duration(p.timeout.Load()) + slack
-	if err := w.send(ctx, timeout, frameCall, []byte{byte(r.command)}, r.payload); err != nil {
+	parts := append([][]byte{{byte(r.command)}, r.payload}, r.more...)
+	if err := w.send(ctx, timeout, frameCall, parts...); err != nil {
 		return nil, err, true
 	}
 	size := int64(0)

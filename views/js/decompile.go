@@ -33,7 +33,7 @@ func (c *compiled) nodesAt(at place) []ast.Node {
 	return c.nodes[at]
 }
 
-// calleeAfter gives the member access of the first call behind a place whose function is a member of that name: goja reports
+// calleeAfter gives the member access of the first call after a place whose function is a member of that name: goja reports
 // the missing object of a method call at whatever it evaluated last before.
 func (c *compiled) calleeAfter(at place, name string) ast.Expression {
 	var best ast.Expression

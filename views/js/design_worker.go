@@ -3,6 +3,7 @@ package js
 import (
 	_ "embed" // the prelude of design functions
 	"errors"
+	"sync"
 
 	"github.com/dop251/goja"
 
@@ -13,7 +14,7 @@ import (
 //go:embed design.js
 var designSource string
 
-var designPrelude = compile("(" + designSource + ")")
+var designPrelude = sync.OnceValue(func() *compiled { return compile("(" + designSource + ")") })
 
 // designFunction is one function of a design document in its realm. It lives on between calls, as in CouchDB.
 type designFunction struct {
@@ -121,10 +122,11 @@ func (w *worker) newDesignFunction(ddoc []byte, path []string, source string) (*
 		return nil, err
 	}
 	f := &designFunction{sandbox: s, commands: make(map[string]goja.Callable, len(designKinds))}
-	if designPrelude.refusal != "" {
-		return nil, errors.New("js: design prelude: " + designPrelude.refusal)
+	common := designPrelude()
+	if common.refusal != "" {
+		return nil, errors.New("js: design prelude: " + common.refusal)
 	}
-	start, err := s.run(designPrelude)
+	start, err := s.run(common)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func mapText(t testing.TB, p *Pool, source, lib string, docs ...string) (string,
 	for _, d := range docs {
 		texts = append(texts, []byte(d))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	results, _, err := p.Map(ctx, NewMapProgram("db", []string{source}, []byte(lib)), texts)
 	if err != nil {

@@ -12,13 +12,19 @@ import (
 
 // Options say how many workers there are and what they may take. The zero value of each member is its default.
 type Options struct {
-	Workers    int           // most worker processes at a time; the number of processors and one more
+	Workers    int           // most worker processes at a time; the number of processors and two more
 	PerTenant  int           // most workers that one tenant has at a time; all but one
 	Memory     int64         // bytes that a worker may fill; 512 MB, at least 64 MB
 	MaxResult  int64         // bytes of results that one crossing may give back; 64 MB
 	Timeout    time.Duration // longest time for one document or function call; 5 s
 	Idle       time.Duration // time after which an unused worker ends; 5 min
 	Executable string        // the program with RunWorkerIfAsked; this one
+	// Confinement is how much of the system workers have; auto. User and Group are those of workers where the server is root; 65534.
+	Confinement Confinement
+	User, Group int
+	// Confined is told what confines a worker, when the first one has started and whenever that changes. Nil: nobody is. It may be called
+	// concurrently.
+	Confined func(holds string)
 	// Log takes what functions give to log(), at most logsPerCall texts a call. It may be called concurrently.
 	Log func(tenant, text string)
 }
@@ -33,8 +39,8 @@ const (
 
 type backgroundKey struct{}
 
-// Background marks calls that nobody waits for: builds of indexes. Together with the calls of tenants that have used workers for long
-// they leave one worker to all others.
+// Background marks calls that nobody waits for: builds of indexes. They leave two workers to others: one of them to any call that somebody
+// waits for, one to those of tenants that have not used workers for long.
 func Background(ctx context.Context) context.Context {
 	return context.WithValue(ctx, backgroundKey{}, true)
 }
@@ -64,18 +70,20 @@ type Pool struct {
 	opts    Options
 	timeout atomic.Int64
 
-	mu      sync.Mutex
-	idle    []*process // the last one was used last
-	total   int        // processes that run or start
-	held    map[string]int
-	blamed  map[string]time.Time // until when the tenant is restricted
-	used    map[string]use
-	heavy   int // workers that heavy calls have
-	waiting []*waiter
-	closed  bool
-	stop    chan struct{}
+	mu     sync.Mutex
+	idle   []*process // the last one was used last
+	total  int        // processes that run or start
+	held   map[string]int
+	blamed map[string]time.Time // until when the tenant is restricted
+	used   map[string]use
+	// Workers that heavy calls have, and of them those that builds have.
+	heavy, building int
+	waiting         []*waiter
+	closed          bool
+	stop            chan struct{}
 
 	started, killed atomic.Int64
+	holds           atomic.Value // string: what confines the worker that was started last
 	metrics         metrics
 }
 
@@ -91,14 +99,15 @@ type waiter struct {
 type grant struct {
 	tenant  string
 	process *process // nil: one is to be started
-	heavy   bool
-	since   time.Time
+	// A heavy call is one of a build or of a tenant that has used workers for long.
+	heavy, building bool
+	since           time.Time
 }
 
 // NewPool makes a pool. No process is started before the first call.
 func NewPool(opts Options) *Pool {
 	if opts.Workers <= 0 {
-		opts.Workers = runtime.NumCPU() + 1
+		opts.Workers = runtime.NumCPU() + 2
 	}
 	if opts.PerTenant <= 0 {
 		opts.PerTenant = max(1, opts.Workers-1)
@@ -109,6 +118,15 @@ func NewPool(opts Options) *Pool {
 	opts.Memory = max(opts.Memory, 64<<20)
 	if opts.MaxResult <= 0 {
 		opts.MaxResult = 64 << 20
+	}
+	if opts.Confinement == "" {
+		opts.Confinement = ConfineAuto
+	}
+	if opts.User <= 0 {
+		opts.User = nobody
+	}
+	if opts.Group <= 0 {
+		opts.Group = nobody
 	}
 	if opts.Idle <= 0 {
 		opts.Idle = 5 * time.Minute
@@ -215,12 +233,15 @@ func (p *Pool) start(g grant) (grant, error) {
 	if g.process != nil {
 		return g, nil
 	}
-	w, err := startProcess(p.opts.Executable, p.opts.Memory)
+	w, err := startProcess(&p.opts)
 	if err != nil {
 		p.release(g)
 		return g, compat.NewError(compat.KindInternal, err.Error())
 	}
 	p.started.Add(1)
+	if before, _ := p.holds.Swap(w.holds).(string); before != w.holds && p.opts.Confined != nil {
+		p.opts.Confined(w.holds)
+	}
 	g.process = w
 	return g, nil
 }
@@ -232,9 +253,7 @@ func (p *Pool) release(g grant) {
 	if p.held[tenant]--; p.held[tenant] <= 0 {
 		delete(p.held, tenant)
 	}
-	if g.heavy {
-		p.heavy--
-	}
+	p.count(g, -1)
 	u := p.used[tenant].decayed(now)
 	u.time += now.Sub(g.since)
 	p.used[tenant] = u
@@ -260,18 +279,33 @@ func (p *Pool) blame(tenant string) {
 	p.mu.Unlock()
 }
 
-// dispatch hands out workers while there are any, to the waiting tenant that has the fewest, of these to the one that
-// waits longest. Heavy calls leave one worker to the others. The mutex is held.
+// count adds to the workers that heavy calls have. The mutex is held.
+func (p *Pool) count(g grant, n int) {
+	if g.heavy {
+		p.heavy += n
+	}
+	if g.building {
+		p.building += n
+	}
+}
+
+// dispatch hands out workers while there are any, to the waiting tenant that has the fewest, of these to the one that has used them
+// least, then to the one that waits longest. The mutex is held.
 func (p *Pool) dispatch() {
 	now := time.Now()
 	for len(p.waiting) > 0 && (len(p.idle) > 0 || p.total < p.opts.Workers) {
 		best := -1
+		var least time.Duration
+		var g grant
 		for i, w := range p.waiting {
-			if p.heavy >= max(1, p.opts.Workers-1) && p.isHeavy(w, now) {
-				continue
-			}
-			if p.held[w.tenant] < p.share(w.tenant) && (best < 0 || p.held[w.tenant] < p.held[p.waiting[best].tenant]) {
-				best = i
+			used := p.used[w.tenant].decayed(now).time
+			heavy := w.background || used >= heavyUse
+			held := p.held[w.tenant]
+			switch {
+			case heavy && p.heavy >= max(1, p.opts.Workers-1), w.background && p.building >= max(1, p.opts.Workers-2), held >= p.share(w.tenant):
+			case best < 0, held < p.held[g.tenant], held == p.held[g.tenant] && used < least:
+				best, least = i, used
+				g = grant{tenant: w.tenant, heavy: heavy, building: w.background, since: now}
 			}
 		}
 		if best < 0 {
@@ -280,17 +314,10 @@ func (p *Pool) dispatch() {
 		w := p.waiting[best]
 		p.waiting = append(p.waiting[:best], p.waiting[best+1:]...)
 		p.held[w.tenant]++
-		g := grant{tenant: w.tenant, process: p.take(w.program), heavy: p.isHeavy(w, now), since: now}
-		if g.heavy {
-			p.heavy++
-		}
+		p.count(g, 1)
+		g.process = p.take(w.program)
 		w.ready <- g
 	}
-}
-
-// isHeavy tells whether nobody waits for the call, or its tenant has used workers for long. The mutex is held.
-func (p *Pool) isHeavy(w *waiter, now time.Time) bool {
-	return w.background || p.used[w.tenant].decayed(now).time >= heavyUse
 }
 
 // take removes the best idle process for program, or counts one to start and gives nil.

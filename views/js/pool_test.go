@@ -38,35 +38,106 @@ func fakePool(t *testing.T, workers int) *Pool {
 	return p
 }
 
-// Builds of many databases leave one worker to calls that somebody waits for, and so do tenants that have used workers for long.
+// waits reports whether a call still waits for its worker.
+func waits(got <-chan grant) bool {
+	select {
+	case <-got:
+		return false
+	default:
+		return true
+	}
+}
+
+// queued waits until n calls wait.
+func queued(t *testing.T, p *Pool, n int) {
+	require.Eventually(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.waiting) == n
+	}, time.Minute, time.Millisecond)
+}
+
+// Builds of many databases leave two workers to calls that somebody waits for, and tenants that have used workers for long one of them.
 func TestHeavyCallsLeaveAWorker(t *testing.T) {
-	p := fakePool(t, 3)
+	p := fakePool(t, 4)
 	ctx := t.Context()
 	first, second := <-waitFor(p, Background(ctx), "a"), <-waitFor(p, Background(ctx), "b")
-	require.True(t, first.heavy && second.heavy)
-	waiting := waitFor(p, Background(ctx), "c")
-	light := <-waitFor(p, ctx, "a")
-	require.False(t, light.heavy)
-	light.since = light.since.Add(-2 * heavyUse) // it took long
-	p.release(light)
-	again := waitFor(p, ctx, "a")
-	other := <-waitFor(p, ctx, "z")
-	select {
-	case <-waiting:
-		t.Error("builds took the last worker")
-	case <-again:
-		t.Error("a tenant that has used workers for long took the last worker")
-	default:
+	require.True(t, first.building && second.building)
+	building := waitFor(p, Background(ctx), "c")
+	queued(t, p, 1)
+	long := <-waitFor(p, ctx, "busy")
+	require.False(t, long.heavy)
+	long.since = long.since.Add(-2 * heavyUse) // it took long
+	p.release(long)
+	long = <-waitFor(p, ctx, "busy")
+	require.True(t, long.heavy && !long.building)
+	again := waitFor(p, ctx, "busy")
+	queued(t, p, 2)
+	other := <-waitFor(p, ctx, "z") // and there is one more for whoever has used none
+	require.True(t, waits(building), "builds took what is left to calls that somebody waits for")
+	require.True(t, waits(again), "a tenant that has used workers for long took the last worker")
+	for _, g := range []grant{other, first, second, long} {
+		p.release(g)
 	}
-	p.release(other)
-	p.release(first)
-	p.release(<-waiting)
+	p.release(<-building)
 	p.release(<-again)
-	p.release(second)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	require.Zero(t, p.heavy)
+	require.Zero(t, p.building)
 	require.Empty(t, p.held)
+}
+
+// However many databases build without end, a call that somebody waits for gets a worker at once.
+func TestBuildsOfManyDatabases(t *testing.T) {
+	for _, workers := range []int{3, 4, 9} {
+		p := fakePool(t, workers)
+		var held []grant
+		builds := make(chan grant)
+		const tenants = 20
+		for i := range tenants {
+			got := waitFor(p, Background(t.Context()), "builder"+string(rune('a'+i)))
+			go func() { builds <- <-got }()
+		}
+		for range workers - 2 {
+			held = append(held, <-builds)
+		}
+		queued(t, p, tenants-workers+2)
+		for range 100 {
+			p.release(<-waitFor(p, t.Context(), "innocent"))
+		}
+		for range tenants - len(held) { // each of them comes to its turn
+			p.release(held[0])
+			select {
+			case g := <-builds:
+				held = append(held[1:], g)
+			case <-time.After(time.Minute):
+				t.Fatal("a build waits for ever")
+			}
+		}
+		for _, g := range held {
+			p.release(g)
+		}
+	}
+}
+
+// Of tenants that have used workers for long the one comes first that has used them least, however long the others have waited.
+func TestLeastUseComesFirst(t *testing.T) {
+	p := fakePool(t, 2)
+	p.mu.Lock()
+	now := time.Now()
+	p.used["slow"], p.used["busy"] = use{60 * heavyUse, now}, use{2 * heavyUse, now}
+	p.mu.Unlock()
+	running := <-waitFor(p, t.Context(), "busy")
+	slow := waitFor(p, t.Context(), "slow")
+	queued(t, p, 1)
+	busy := waitFor(p, t.Context(), "busy")
+	queued(t, p, 2)
+	p.release(running)
+	g := <-busy
+	require.True(t, waits(slow))
+	p.release(g)
+	p.release(<-slow)
 }
 
 // What a tenant has used is forgotten by and by.

@@ -17,7 +17,7 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// workerFlag is the first argument of a worker; the memory bound in bytes follows.
+// workerFlag is the first argument of a worker; the memory bound in bytes, the confinement and its namespaces follow.
 const workerFlag = "--js-worker"
 
 // startTimeout bounds the start of a worker until its hello.
@@ -31,21 +31,38 @@ type process struct {
 	reader  *bufio.Reader
 	stderr  tail
 	waited  chan struct{} // closed when the process is gone
+	holds   string        // what confines it
 	program digest        // what it ran last, to send the same again to it
 	since   time.Time     // idle since
 }
 
-// startProcess starts a worker and waits until it is ready.
-func startProcess(executable string, memory int64) (*process, error) {
+// startProcess starts a worker, as confined as it comes up, and waits until it is ready.
+func startProcess(o *Options) (*process, error) {
 	if len(os.Args) > 1 && os.Args[1] == workerFlag {
 		return nil, errors.New("js: a worker cannot have workers: call RunWorkerIfAsked first in main or TestMain")
 	}
+	executable := o.Executable
 	if executable == "" {
-		var err error
+		executable = self
+	}
+	if _, err := os.Stat(executable); executable == "" || err != nil {
 		if executable, err = os.Executable(); err != nil {
 			return nil, err
 		}
 	}
+	var failed error
+	for _, a := range attempts(o) {
+		p, err := a.start(executable, o)
+		if err == nil {
+			return p, nil
+		}
+		failed = err
+	}
+	return nil, failed
+}
+
+// start starts a worker in one way.
+func (a attempt) start(executable string, o *Options) (*process, error) {
 	childIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -59,12 +76,13 @@ func startProcess(executable string, memory int64) (*process, error) {
 	widen(in)
 	widen(out)
 	p := &process{in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10), waited: make(chan struct{})}
-	p.cmd = exec.Command(executable, workerFlag, strconv.FormatInt(memory, 10))
+	p.cmd = exec.Command(executable)
+	p.cmd.Args = []string{os.Args[0], workerFlag, strconv.FormatInt(o.Memory, 10), string(o.Confinement), string(a.namespaces)}
 	p.cmd.Env = workerEnv()
 	p.cmd.Dir = "/"
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, &p.stderr
-	p.cmd.SysProcAttr = processAttributes()
-	err = p.cmd.Start()
+	p.cmd.SysProcAttr = a.attributes(o)
+	err = start(p.cmd)
 	childIn.Close()
 	childOut.Close()
 	if err != nil {
@@ -85,6 +103,7 @@ func startProcess(executable string, memory int64) (*process, error) {
 		p.kill()
 		return nil, fmt.Errorf("js: a worker did not come up (%w): %s", err, p.stderr.String())
 	}
+	p.holds = string(f.payload)
 	return p, nil
 }
 
@@ -143,7 +162,7 @@ func (p *process) failure(ctx context.Context, err error, memory int64) error {
 	return processError(crashed + strconv.Itoa(p.cmd.ProcessState.ExitCode()) + "}")
 }
 
-// outOfMemory tells whether the process died of its memory bound, from what Go's runtime says then.
+// outOfMemory reports whether the process died of its memory bound, from what Go's runtime says then.
 func (p *process) outOfMemory() bool {
 	said := p.stderr.String()
 	for _, text := range []string{"out of memory", "cannot allocate", "stack exceeds", "failed to create new OS thread"} {
@@ -151,7 +170,8 @@ func (p *process) outOfMemory() bool {
 			return true
 		}
 	}
-	return false
+	// Go's collector follows the nil that it gets when there is no memory for its own queues (mgcmark_greenteagc.go:spanQueue).
+	return strings.Contains(said, "SIGSEGV") && strings.Contains(said, "\nruntime.gc")
 }
 
 // What reasons of such errors begin with.

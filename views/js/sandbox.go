@@ -3,6 +3,7 @@ package js
 import (
 	_ "embed" // the prelude
 	"errors"
+	"sync"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
@@ -20,7 +21,7 @@ const maxCallStack = 3000
 var preludeSource string
 
 // prelude is compiled once in a worker.
-var prelude = compile("(" + preludeSource + ")")
+var prelude = sync.OnceValue(func() *compiled { return compile("(" + preludeSource + ")") })
 
 // declareTranslate is `const <translateName> = translate`.
 var declareTranslate = func() *goja.Program {
@@ -87,14 +88,15 @@ func (w *worker) bareSandbox() (*sandbox, error) {
 	s := &sandbox{w: w, vm: goja.New(), sources: map[string]*compiled{}, names: map[string]string{}}
 	s.vm.SetMaxCallStackSize(maxCallStack)
 	s.vm.SetParserOptions()
-	if prelude.refusal != "" {
-		return nil, errors.New("js: prelude: " + prelude.refusal)
+	common := prelude()
+	if common.refusal != "" {
+		return nil, errors.New("js: prelude: " + common.refusal)
 	}
-	s.sources[prelude.name] = prelude
+	s.sources[common.name] = common
 	if err := s.bindTranslate(); err != nil {
 		return nil, err
 	}
-	start, err := s.vm.RunProgram(prelude.program)
+	start, err := s.vm.RunProgram(common.program)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (s *sandbox) nativeCompare(c goja.FunctionCall) goja.Value {
 }
 
 // comparePOSIX is the order of the locale en_US_POSIX, which CouchDB's engine has as its default: ASCII by code, everything
-// else behind it in the root order, accents as later levels.
+// else after it in the root order, accents as later levels.
 func comparePOSIX(a, b string) int {
 	x, y := norm.NFD.String(a), norm.NFD.String(b)
 	for {
@@ -97,7 +97,7 @@ func (w *worker) collator(locale string, numeric bool, sensitivity string) *coll
 	return c
 }
 
-// numberIn writes a number as a locale does, with at most three digits behind the point; the default locale has no marks
+// numberIn writes a number as a locale does, with at most three digits after the point; the default locale has no marks
 // between thousands.
 func numberIn(f float64, locale string) string {
 	if math.IsNaN(f) || math.IsInf(f, 0) {

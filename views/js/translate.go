@@ -48,7 +48,7 @@ func (s *sandbox) translateStack(o *goja.Object) {
 	var b strings.Builder
 	for line := range strings.SplitSeq(stack.String(), "\n") {
 		m := framePattern.FindStringSubmatch(line)
-		if m == nil || !strings.HasPrefix(line, "\tat ") || m[1] == prelude.name {
+		if m == nil || !strings.HasPrefix(line, "\tat ") || m[1] == prelude().name {
 			continue
 		}
 		name, _, named := strings.Cut(strings.TrimPrefix(line, "\tat "), " (")

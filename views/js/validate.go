@@ -84,18 +84,23 @@ func (p *Pool) validate(ctx context.Context, v *Validation, docs []ValidatedDoc)
 		e.b = append(e.b, d.key[:]...)
 	}
 	e.bytes(v.User)
-	e.bytes(v.Security)
-	e.uint(uint64(len(docs)))
+	e.uint(uint64(len(v.Security)))
+	var list encoder
+	list.uint(uint64(len(docs)))
+	size := len(v.Security)
 	for _, d := range docs {
-		e.bytes(d.New)
-		e.bytes(d.Old)
+		size += len(d.New) + len(d.Old)
 	}
-	if err := checkSize(e.b); err != nil {
-		return nil, err
+	if size > maxQuestion {
+		return nil, compat.ErrRequestTooLarge
+	}
+	for _, d := range docs {
+		list.bytes(d.New)
+		list.bytes(d.Old)
 	}
 	verdicts := make([]error, 0, len(docs))
 	_, err := p.do(ctx, &request{
-		tenant: v.Designs[0].tenant, command: commandValidate, payload: e.b, program: program,
+		tenant: v.Designs[0].tenant, command: commandValidate, payload: e.b, more: [][]byte{v.Security, list.b}, program: program,
 		source: func(key digest) []byte {
 			for _, d := range v.Designs {
 				if d.key == key {

@@ -48,7 +48,7 @@ func (s *sandbox) nativeWhere(c goja.FunctionCall) goja.Value {
 	if o, ok := c.Argument(0).(*goja.Object); ok {
 		if stack := o.Get("stack"); stack != nil {
 			for _, m := range framePattern.FindAllStringSubmatch(stack.String(), -1) {
-				if m[1] != prelude.name {
+				if m[1] != prelude().name {
 					line, _ := strconv.Atoi(m[2])
 					return s.vm.ToValue(line)
 				}
@@ -90,7 +90,7 @@ func (w *whereMade) memberText(text string) string {
 	return text
 }
 
-// isNull tells whether the value of an expression, known to be null or undefined, is null: goja's errors do not say. It
+// isNull reports whether the value of an expression, known to be null or undefined, is null: goja's errors do not say. It
 // looks into the document that the function was given, knows what the functions of regular expressions give, and what was
 // last assigned to a variable in the text before.
 func (w *whereMade) isNull(e ast.Expression) bool { return w.isNullAfter(e, 0) }
@@ -252,7 +252,7 @@ func calleeName(e ast.Expression, value string) string {
 	return expressionText(e)
 }
 
-// assignedName is the constant that was assigned to, in quotes behind a blank; "" if it is not to be found.
+// assignedName is the constant that was assigned to, in quotes after a blank; "" if it is not to be found.
 func (w *whereMade) assignedName() string {
 	if w.source == nil {
 		return ""
@@ -287,7 +287,7 @@ func (w *whereMade) readName() string {
 	return ""
 }
 
-// assigns tells whether an assignment to the name is at the place.
+// assigns reports whether an assignment to the name is at the place.
 func (w *whereMade) assigns(name string) bool {
 	for _, n := range w.nodes() {
 		if a, ok := n.(*ast.AssignExpression); ok {
@@ -298,7 +298,7 @@ func (w *whereMade) assigns(name string) bool {
 	return false
 }
 
-// sourceAfter gives the first expression at or behind a place whose value is iterated or taken apart; nil for a parameter.
+// sourceAfter gives the first expression at or after a place whose value is iterated or taken apart; nil for a parameter.
 func (c *compiled) sourceAfter(at place) (source ast.Expression, ok bool) {
 	first := place{}
 	consider := func(e ast.Expression, idx file.Idx) {

@@ -19,7 +19,7 @@ type frameKind byte
 const (
 	frameCall   frameKind = 'C' // to the worker: command byte, payload
 	frameAnswer frameKind = 'A' // to the worker: what an ask or a source wanted
-	frameHello  frameKind = 'h' // from the worker: it is ready
+	frameHello  frameKind = 'h' // from the worker: it is ready; a text tells what confines it
 	frameResult frameKind = 'r' // from the worker: the end of a call
 	frameFail   frameKind = 'f' // from the worker: the end of a call with an error
 	frameChunk  frameKind = 'c' // from the worker: a part of the result
@@ -108,7 +108,7 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// encoder builds a payload: unsigned numbers as varints, byte strings behind their length.
+// encoder builds a payload: unsigned numbers as varints, byte strings after their length.
 type encoder struct{ b []byte }
 
 func (e *encoder) uint(n uint64) { e.b = binary.AppendUvarint(e.b, n) }

@@ -41,12 +41,16 @@ type worker struct {
 // RunWorkerIfAsked turns this process into a JavaScript worker if it was started as one, and then does not return. main
 // and TestMain of binaries that use a Pool call it before anything else.
 func RunWorkerIfAsked() {
-	if len(os.Args) != 3 || os.Args[1] != workerFlag {
+	if len(os.Args) != 5 || os.Args[1] != workerFlag {
 		return
 	}
 	memory, err := strconv.ParseInt(os.Args[2], 10, 64)
 	if err != nil {
 		os.Exit(2)
+	}
+	confinement, given := Confinement(os.Args[3]), namespaces(os.Args[4])
+	if given == tryNamespaces {
+		separate(confinement, memory)
 	}
 	time.Local = time.UTC
 	runtime.GOMAXPROCS(1)
@@ -54,13 +58,15 @@ func RunWorkerIfAsked() {
 	// The soft bound makes the collector work before the hard one makes the process fail.
 	debug.SetMemoryLimit(memory / 4 * 3)
 	debug.SetMaxStack(int(memory / 4))
-	if err := confine(memory); err != nil {
+	whose := identity(given)
+	held, err := confine(confinement, memory)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "js: confine:", err)
 		os.Exit(2)
 	}
 	w := newWorker(os.Stdout)
 	go w.read(os.Stdin)
-	if err := w.serve(); err != nil {
+	if err := w.serve(append(whose, held...)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
@@ -91,9 +97,9 @@ func (w *worker) read(in io.Reader) {
 	}
 }
 
-// serve answers calls until something breaks.
-func (w *worker) serve() error {
-	if err := w.post(frameHello, nil); err != nil {
+// serve answers calls until something breaks. It says first what confines the process.
+func (w *worker) serve(held holds) error {
+	if err := w.post(frameHello, []byte(held.String())); err != nil {
 		return err
 	}
 	for {

@@ -152,7 +152,7 @@ func (x *Index) stale(t *Touched, s Slot, level int) [][]byte {
 	for i, b := range list {
 		affected := b.opened || !x.restOnly(s)
 		if !affected {
-			// Each changed row lies behind the last of these boundaries that is not behind it.
+			// Each changed row lies after the last of these boundaries that is not after it.
 			for len(rest) > 0 && bytes.Compare(rest[0], b.bound) < 0 {
 				rest = rest[1:]
 			}

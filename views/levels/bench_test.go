@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/views/levels"
 )
 
@@ -21,7 +22,7 @@ func benchRow(i int) (key, value []byte) {
 	return testRow{key: fmt.Sprintf("[%d,%d]", i/1000, i), id: fmt.Sprintf("doc%08d", i), value: fmt.Sprint(i % 977)}.encode()
 }
 
-func placeOf(i int) []byte {
+func rowKeyOf(i int) []byte {
 	v, _ := ejson.Parse(fmt.Appendf(nil, "[%d,%d]", i/1000, i))
 	return collate.AppendKey(nil, v)
 }
@@ -99,13 +100,13 @@ func BenchmarkQuery(b *testing.B) {
 					q := q
 					if q.Start == nil {
 						lo, hi := rng.IntN(n), rng.IntN(n)
-						q.Start, q.End = placeOf(min(lo, hi)), placeOf(max(lo, hi))
+						q.Start, q.End = rowKeyOf(min(lo, hi)), rowKeyOf(max(lo, hi))
 					}
 					return x.Reduce(ctx, r, slots[slot], &q, func(*levels.Group) error { return nil })
 				}
 			}
 			run("before", func(r kv.ReadTx) error {
-				_, err := x.CountBefore(r, placeOf(rng.IntN(n)))
+				_, err := x.CountBefore(r, rowKeyOf(rng.IntN(n)))
 				return err
 			})
 			run("select", func(r kv.ReadTx) error {
@@ -116,9 +117,9 @@ func BenchmarkQuery(b *testing.B) {
 			run("range_sum", ask(1, levels.Query{Limit: -1}))
 			run("range_stats", ask(2, levels.Query{Limit: -1}))
 			run("range_function", ask(3, levels.Query{Limit: -1}))
-			run("ten_groups_sum", ask(1, levels.Query{Start: placeOf(n / 2), Level: 1, Limit: 10}))
-			run("ten_groups_stats", ask(2, levels.Query{Start: placeOf(n / 2), Level: 1, Limit: 10}))
-			run("100_exact_sum", ask(1, levels.Query{Start: placeOf(n / 2), Level: levels.Exact, Limit: 100}))
+			run("ten_groups_sum", ask(1, levels.Query{Start: rowKeyOf(n / 2), Level: 1, Limit: 10}))
+			run("ten_groups_stats", ask(2, levels.Query{Start: rowKeyOf(n / 2), Level: 1, Limit: 10}))
+			run("100_exact_sum", ask(1, levels.Query{Start: rowKeyOf(n / 2), Level: levels.Exact, Limit: 100}))
 		})
 	}
 }
@@ -152,7 +153,7 @@ func BenchmarkUpdate(b *testing.B) {
 func TestCosts(t *testing.T) {
 	const levelRows = 4 * 32 * 4 // what a query may read: of each level and of the rows, two sides of a few stretches
 	for _, n := range []int{2_000, 60_000} {
-		count := kv.NewCounting(memkv.New())
+		count := wrapkv.NewCounting(memkv.New())
 		slots := slotsOf(t, adder{}, "_sum", "_stats", "function")
 		x := newIndex(levels.Config{Levels: 4, Fan: 32, Sums: true}, slots)
 		fill(t, count, n)
@@ -163,7 +164,7 @@ func TestCosts(t *testing.T) {
 			count.Reset()
 			for range queries {
 				lo, hi := rng.IntN(n), rng.IntN(n)
-				_, err := answer(t.Context(), count, x, slot, levels.Query{Start: placeOf(min(lo, hi)), End: placeOf(max(lo, hi)), Limit: -1})
+				_, err := answer(t.Context(), count, x, slot, levels.Query{Start: rowKeyOf(min(lo, hi)), End: rowKeyOf(max(lo, hi)), Limit: -1})
 				must(t, err)
 			}
 			c := count.Counts()
@@ -172,15 +173,15 @@ func TestCosts(t *testing.T) {
 				t.Errorf("%d rows, slot %d: %d ranges and %d rows a query", n, slot.Number, c.Ranges/queries, c.Rows/queries)
 			}
 		}
-		for _, settle := range []bool{false, true} {
+		for _, refresh := range []bool{false, true} {
 			count.Reset()
 			const changes = 200
 			for i := range changes {
 				key, value := testRow{key: fmt.Sprintf("[%d,%d]", rng.IntN(n)/1000, n+i), id: "new", value: "1"}.encode()
-				must(t, change(t.Context(), count, x, settle, map[string][]byte{string(key): value}))
+				must(t, change(t.Context(), count, x, refresh, map[string][]byte{string(key): value}))
 			}
 			c := count.Counts()
-			t.Logf("%d rows, settle %v: a new row makes %.1f writes, %.1f ranges, %.0f rows read", n, settle,
+			t.Logf("%d rows, settle %v: a new row makes %.1f writes, %.1f ranges, %.0f rows read", n, refresh,
 				float64(c.Sets+c.Atomics)/changes, float64(c.Ranges)/changes, float64(c.Rows)/changes)
 			// The row itself; for each level a weight, and for two functions a mark and, if settled, an aggregate.
 			if (c.Sets+c.Atomics)/changes > 1+4*(1+2*2)+6 {

@@ -50,7 +50,7 @@ func (x *Index) buildSlot(ctx context.Context, store kv.Store, guard Guard, s Sl
 	if err := x.enter(ctx, store, guard, s); err != nil {
 		return err
 	}
-	return x.settleSlot(ctx, store, guard, s)
+	return x.refreshSlot(ctx, store, guard, s)
 }
 
 // maxEntered bounds the boundaries that are entered in one transaction.

@@ -24,7 +24,7 @@ type entry struct {
 }
 
 // add adds the rows with from <= row < to to a group with the help of levels up to n. from is empty or any key; closed tells that to
-// is a boundary of all these levels, or nil, behind all rows.
+// is a boundary of all these levels, or nil, after all rows.
 func (c *cover) add(group *gathered, n int, from, to []byte, closed bool) error {
 	if n == 0 {
 		return c.addRows(group, from, to)

@@ -9,17 +9,17 @@
 //
 // What other functions make of the rows from a boundary to the next is an aggregate, stored for each function (slot) at each
 // boundary of each level. It is either right or marked stale: whoever changes a row marks those that depend on it, blindly;
-// queries make up for stale ones from the level below, in the end from the rows; Settle and SettleAll compute them anew. With sums,
+// queries make up for stale ones from the level below, in the end from the rows; Refresh and RefreshAll compute them anew. With sums,
 // the aggregates of _sum are over those rows only that have no 64-bit integer.
 //
 // # Queries
 //
 // The reduction of a range is made of the rows up to the first boundary, of aggregates on higher and higher levels, and down again
 // to the rows up to the end. A group is such a range, since the rows of a group have a common prefix that no others have: after
-// a few rows of a group its rest is taken from the levels, and the next group begins behind. Ranges of few rows are reduced
+// a few rows of a group its rest is taken from the levels, and the next group begins after that. Ranges of few rows are reduced
 // row by row, in exactly the order in which CouchDB does it; that shows in the last digits of sums of fractions.
 //
-// Map: levels.go the index, its configuration and keys · apply.go changes · settle.go stale aggregates · build.go all anew ·
+// Map: levels.go the index, its configuration and keys · apply.go changes · refresh.go stale aggregates · build.go all anew ·
 // query.go queries · groups.go those with groups · cover.go a range taken apart · gather.go groups reduced together ·
 // check.go the invariants checked.
 //

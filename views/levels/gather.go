@@ -11,7 +11,7 @@ import (
 // A gatherer reduces groups, many of them in one call of their function. A group is a list of parts in the order of keys, each
 // rows or an aggregate.
 type gatherer struct {
-	ctx        context.Context
+	ctx        context.Context // of the query, in which it begins and ends
 	fn         reduce.Func
 	descending bool // the direction of reading, against which functions fold
 	groups     []*gathered

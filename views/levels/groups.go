@@ -37,14 +37,14 @@ func (t *tally) add(kind reduce.Kind, value []byte) {
 	t.sum = s
 }
 
-// tallies tells whether rows are tallied.
-func (u *run) tallies() bool {
+// tallies reports whether rows are tallied.
+func (u *reduction) tallies() bool {
 	kind := u.fn.Kind()
 	return kind == reduce.KindCount || kind == reduce.KindSum
 }
 
 // tallied gives a group its aggregate, reading its rows again if the tally is not enough.
-func (u *run) tallied(group *pendingGroup, t *tally, from, to []byte) error {
+func (u *reduction) tallied(group *pendingGroup, t *tally, from, to []byte) error {
 	switch kind := u.fn.Kind(); {
 	case kind == reduce.KindCount:
 		group.agg = reduce.CountAggregate(t.rows)
@@ -58,7 +58,7 @@ func (u *run) tallied(group *pendingGroup, t *tally, from, to []byte) error {
 }
 
 // grouped reduces the groups of a query one after the other.
-func (u *run) grouped() error {
+func (u *reduction) grouped() error {
 	start, end := u.q.Start, u.q.End
 	if empty(start, end) {
 		return nil
@@ -84,7 +84,7 @@ func empty(start, end []byte) bool { return end != nil && bytes.Compare(start, e
 
 // walk reads rows until all are read or the limit is reached, or, then more is true, a group has so many that its rest is taken
 // from the levels: the next one begins, or with Descending ends, at next.
-func (u *run) walk(start, end []byte) (next []byte, more bool, err error) {
+func (u *reduction) walk(start, end []byte) (next []byte, more bool, err error) {
 	prefix := u.x.Rows
 	it := u.r.Range(concat(prefix, start), rangeEnd(prefix, end), kv.RangeOptions{Reverse: u.q.Descending})
 	defer it.Close()
@@ -109,7 +109,7 @@ func (u *run) walk(start, end []byte) (next []byte, more bool, err error) {
 		if c.skip {
 			continue
 		}
-		if err := u.member(&c, key, it.Value()); err != nil {
+		if err := u.addRow(&c, key, it.Value()); err != nil {
 			return nil, false, err
 		}
 	}
@@ -120,8 +120,8 @@ func (u *run) walk(start, end []byte) (next []byte, more bool, err error) {
 	return nil, false, u.close(&c, start, end)
 }
 
-// member adds a row to the group.
-func (u *run) member(c *current, key, value []byte) error {
+// addRow adds a row to the group.
+func (u *reduction) addRow(c *current, key, value []byte) error {
 	if u.large && !u.tallies() { // so will this one be, probably: if not, its rows are read again
 		c.tally.rows++
 		return nil
@@ -141,7 +141,7 @@ func (u *run) member(c *current, key, value []byte) error {
 }
 
 // open begins the group of a row.
-func (u *run) open(c *current, key, value []byte) error {
+func (u *reduction) open(c *current, key, value []byte) error {
 	r, keyed, err := u.x.Layout.Row(key, value)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (u *run) open(c *current, key, value []byte) error {
 }
 
 // close ends a group whose rows in start <= row < end have all been read.
-func (u *run) close(c *current, start, end []byte) error {
+func (u *reduction) close(c *current, start, end []byte) error {
 	switch {
 	case c.prefix == nil:
 		return nil
@@ -187,7 +187,7 @@ func (u *run) close(c *current, start, end []byte) error {
 
 // within is the range of the group's rows in start <= row < end, with as much of what is empty before it as possible, so that
 // ranges of groups that follow each other meet.
-func (u *run) within(c *current, start, end []byte) (from, to []byte) {
+func (u *reduction) within(c *current, start, end []byte) (from, to []byte) {
 	from, to = c.prefix, prefixEnd(c.prefix)
 	if bytes.Compare(from, start) < 0 || c.first && !u.q.Descending {
 		from = start
@@ -199,7 +199,7 @@ func (u *run) within(c *current, start, end []byte) (from, to []byte) {
 }
 
 // rest ends a group without reading all of its rows, which are in start <= row < end.
-func (u *run) rest(c *current, start, end []byte) error {
+func (u *reduction) rest(c *current, start, end []byte) error {
 	if !c.skip {
 		from, to := u.within(c, start, end)
 		u.forget(&c.group)

@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"testing"
 
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/views/levels"
 	"github.com/settee-db/settee/views/reduce"
 )
@@ -32,7 +32,7 @@ func (layout) Row(key, value []byte) (r reduce.Row, keyed int, err error) {
 	}
 	value = value[n:]
 	r.Key, r.Value = value[:size], value[size:]
-	r.ID, _, err = kv.ReadText(key[k:])
+	r.ID, _, err = tuple.ReadText(key[k:])
 	return r, int(k), err
 }
 
@@ -51,7 +51,7 @@ func (r testRow) encode() (key, value []byte) {
 	}
 	key = collate.AppendKey(nil, v)
 	keyed := len(key)
-	key = kv.AppendUint(kv.AppendString(key, r.id), r.dup)
+	key = tuple.AppendUint(tuple.AppendString(key, r.id), r.dup)
 	value = binary.AppendUvarint(nil, uint64(keyed))
 	value = binary.AppendUvarint(value, uint64(len(r.key)))
 	return key, append(append(value, r.key...), r.value...)
@@ -60,7 +60,7 @@ func (r testRow) encode() (key, value []byte) {
 const rowsPrefix = "\x15\x01"
 
 // change writes and removes rows together with their levels; a nil value removes.
-func change(ctx context.Context, store kv.Store, x *levels.Index, settle bool, rows map[string][]byte) error {
+func change(ctx context.Context, store kv.Store, x *levels.Index, refresh bool, rows map[string][]byte) error {
 	_, err := store.Update(ctx, func(tx kv.Tx) error {
 		var changes []levels.Change
 		for key, value := range rows {
@@ -83,10 +83,10 @@ func change(ctx context.Context, store kv.Store, x *levels.Index, settle bool, r
 				tx.Set([]byte(rowsPrefix+string(c.Key)), c.New)
 			}
 		}
-		if !settle {
+		if !refresh {
 			return nil
 		}
-		return x.Settle(ctx, tx, touched)
+		return x.Refresh(ctx, tx, touched)
 	})
 	return err
 }
@@ -125,11 +125,4 @@ func answer(ctx context.Context, store kv.Store, x *levels.Index, slot levels.Sl
 		})
 	})
 	return rows, err
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/rank"
 	"github.com/settee-db/settee/views/reduce"
 )
@@ -108,7 +109,7 @@ func New(o Options) *Index {
 // height is the number of levels.
 func (x *Index) height() int { return x.Config.Levels }
 
-// keeps tells whether a function has aggregates on disk: others are answered from the weights or from the rows at the ends.
+// keeps reports whether a function has aggregates on disk: others are answered from the weights or from the rows at the ends.
 func (x *Index) keeps(s Slot) bool {
 	switch s.Func.Kind() {
 	case reduce.KindCount, reduce.KindFirst, reduce.KindLast:
@@ -117,16 +118,16 @@ func (x *Index) keeps(s Slot) bool {
 	return true
 }
 
-// restOnly tells whether the aggregates of a function are only over rows that are not in the weights' sums.
+// restOnly reports whether the aggregates of a function are only over rows that are not in the weights' sums.
 func (x *Index) restOnly(s Slot) bool { return x.Sums && s.Func.Kind() == reduce.KindSum }
 
-// NeedsOld tells whether Change.Old has to be the stored row.
+// NeedsOld reports whether Change.Old has to be the stored row.
 func (x *Index) NeedsOld() bool { return x.Sums }
 
 func (x *Index) space(parts ...int64) []byte {
 	key := bytes.Clone(x.Levels)
 	for _, p := range parts {
-		key = kv.AppendInt(key, p)
+		key = tuple.AppendInt(key, p)
 	}
 	return key
 }
@@ -147,7 +148,7 @@ func (x *Index) weigh(key, value []byte) (rank.Weight, error) {
 	return rank.Weight{Rows: 1, Rest: 1}, nil
 }
 
-// CountBefore counts the rows before a key; nil is behind all.
+// CountBefore counts the rows before a key; nil is after all.
 func (x *Index) CountBefore(r kv.ReadTx, key []byte) (int64, error) {
 	w, err := x.ranks.Before(r, key)
 	return w.Rows, err
@@ -182,7 +183,7 @@ func prefixEnd(prefix []byte) []byte { return kv.AppendPrefixEnd(nil, prefix) }
 
 func concat(a, b []byte) []byte { return append(append(make([]byte, 0, len(a)+len(b)+1), a...), b...) }
 
-// rangeEnd is where a range of keys below a prefix ends; nil is behind all.
+// rangeEnd is where a range of keys below a prefix ends; nil is after all.
 func rangeEnd(prefix, to []byte) []byte {
 	if to == nil {
 		return prefixEnd(prefix)

@@ -9,16 +9,13 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/kv/faultkv"
-	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/kv/pebblekv"
+	"github.com/settee-db/settee/storage/storagetest"
 	"github.com/settee-db/settee/views/levels"
 	"github.com/settee-db/settee/views/reduce"
 )
@@ -57,22 +54,7 @@ func (adder) Rereduce(_ context.Context, _ string, groups [][][]byte) ([]reduce.
 var allSources = []string{"_count", "_sum", "_stats", "_approx_count_distinct", "_top_3", "_bottom_2", "_first", "_last", "function"}
 
 // engines are the stores that the properties hold on.
-func engines(t *testing.T, test func(t *testing.T, open func() kv.Store)) {
-	faults := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05, TooOld: 0.02}
-	for name, open := range map[string]func() kv.Store{
-		"memory": func() kv.Store { return memkv.New() },
-		"limits": func() kv.Store {
-			return kv.WithLimits(faultkv.New(memkv.New(), faultkv.Random(1, faults)), kv.FDBLimits, time.Now)
-		},
-		"pebble": func() kv.Store {
-			store, err := pebblekv.Open(t.TempDir(), pebblekv.Options{})
-			must(t, err)
-			return store
-		},
-	} {
-		t.Run(name, func(t *testing.T) { test(t, open) })
-	}
-}
+var must = storagetest.Must
 
 // numberText is any of the values that sum exactly in any order.
 func numberText(n int) string {
@@ -182,69 +164,71 @@ func config(rng *rand.Rand, sums bool) levels.Config {
 	return levels.Config{Levels: 2 + rng.IntN(3), Fan: 2 + rng.IntN(6), Sums: sums}
 }
 
-// Random changes, settled at once, later or never, and rebuilt: every query equals that over the rows.
+// Random changes, refreshed at once, later or never, and rebuilt: every query equals that over the rows. Each round has one of
+// the engines.
 func TestQueriesEqualRows(t *testing.T) {
-	engines(t, func(t *testing.T, open func() kv.Store) {
-		store := open()
-		defer store.Close()
-		rapid.Check(t, func(t *rapid.T) {
-			rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-			ctx := context.Background()
-			if _, err := store.Update(ctx, func(tx kv.Tx) error {
-				tx.ClearRange([]byte{0}, []byte{0xff})
-				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
-			plain := rng.IntN(2) == 0
-			slots := slotsOf(t, adder{}, allSources...)
-			if !plain { // with arrays among the values
-				slots = slices.DeleteFunc(slots, func(s levels.Slot) bool { return s.Number == 3 })
-			}
-			x := newIndex(config(rng, rng.IntN(3) > 0), slots)
-			m := &model{rows: map[string][]byte{}}
-			settle := rng.IntN(2) == 0
-			for range 1 + rng.IntN(6) {
-				rows := map[string][]byte{}
-				for range 1 + rng.IntN(400) {
-					key, value := rowOf(rng, rng.IntN(2000), plain).encode()
-					if rng.IntN(4) == 0 {
-						value = nil
-					}
-					rows[string(key)] = value
-					if m.rows[string(key)] = value; value == nil {
-						delete(m.rows, string(key))
-					}
+	stores := map[string]kv.Store{}
+	for name, open := range storagetest.Engines {
+		stores[name] = open(t)
+		defer stores[name].Close()
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		store := stores[rapid.SampledFrom([]string{"memory", "memory", "faults", "limits", "pebble"}).Draw(t, "engine")]
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		ctx := context.Background()
+		if _, err := store.Update(ctx, func(tx kv.Tx) error {
+			tx.ClearRange([]byte{0}, []byte{0xff})
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		plain := rng.IntN(2) == 0
+		slots := slotsOf(t, adder{}, allSources...)
+		if !plain { // with arrays among the values
+			slots = slices.DeleteFunc(slots, func(s levels.Slot) bool { return s.Number == 3 })
+		}
+		x := newIndex(config(rng, rng.IntN(3) > 0), slots)
+		m := &model{rows: map[string][]byte{}}
+		refresh := rng.IntN(2) == 0
+		for range 1 + rng.IntN(6) {
+			rows := map[string][]byte{}
+			for range 1 + rng.IntN(400) {
+				key, value := rowOf(rng, rng.IntN(2000), plain).encode()
+				if rng.IntN(4) == 0 {
+					value = nil
 				}
-				if err := change(ctx, store, x, settle, rows); err != nil {
-					t.Fatal(err)
-				}
-			}
-			checkAll(t, store, x, slots, rng, m, 40)
-			if err := x.SettleAll(ctx, store, nil); err != nil {
-				t.Fatal(err)
-			}
-			for _, slot := range slots {
-				q := levels.Query{Level: 1, Limit: -1}
-				if err := store.View(ctx, func(r kv.ReadTx) error {
-					return x.Reduce(ctx, r, slot, &q, func(*levels.Group) error { return nil })
-				}); err != nil || q.Stale != 0 {
-					t.Fatalf("%d stale aggregates, %v", q.Stale, err)
+				rows[string(key)] = value
+				if m.rows[string(key)] = value; value == nil {
+					delete(m.rows, string(key))
 				}
 			}
-			checkAll(t, store, x, slots, rng, m, 40)
-			if err := x.Build(ctx, store, nil); err != nil {
+			if err := change(ctx, store, x, refresh, rows); err != nil {
 				t.Fatal(err)
 			}
-			checkAll(t, store, x, slots, rng, m, 40)
-		})
+		}
+		checkAll(t, store, x, slots, rng, m, 15)
+		if err := x.RefreshAll(ctx, store, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, slot := range slots {
+			q := levels.Query{Level: 1, Limit: -1}
+			if err := store.View(ctx, func(r kv.ReadTx) error {
+				return x.Reduce(ctx, r, slot, &q, func(*levels.Group) error { return nil })
+			}); err != nil || q.Stale != 0 {
+				t.Fatalf("%d stale aggregates, %v", q.Stale, err)
+			}
+		}
+		checkAll(t, store, x, slots, rng, m, 15)
+		if err := x.Build(ctx, store, nil); err != nil {
+			t.Fatal(err)
+		}
+		checkAll(t, store, x, slots, rng, m, 15)
 	})
 }
 
 // Concurrent writers, with settling going on between them, leave an index that is right, and so it is for readers meanwhile.
 func TestConcurrentWriters(t *testing.T) {
-	engines(t, func(t *testing.T, open func() kv.Store) {
-		store := open()
+	storagetest.OnEngines(t, func(t *testing.T, store kv.Store) {
 		defer store.Close()
 		slots := slotsOf(t, adder{}, allSources...)
 		x := newIndex(levels.Config{Levels: 3, Fan: 4, Sums: true}, slots)
@@ -283,7 +267,7 @@ func TestConcurrentWriters(t *testing.T) {
 					return
 				default:
 				}
-				if err := x.SettleAll(t.Context(), store, nil); err != nil {
+				if err := x.RefreshAll(t.Context(), store, nil); err != nil {
 					t.Error(err)
 					return
 				}
@@ -294,7 +278,7 @@ func TestConcurrentWriters(t *testing.T) {
 		others.Wait()
 		rng := rand.New(rand.NewPCG(1, 1))
 		checkAll(t, store, x, slots, rng, m, 100)
-		must(t, x.SettleAll(t.Context(), store, nil))
+		must(t, x.RefreshAll(t.Context(), store, nil))
 		checkAll(t, store, x, slots, rng, m, 100)
 		must(t, x.BuildSlot(t.Context(), store, nil, slots[8].Number))
 		checkAll(t, store, x, slots, rng, m, 100)

@@ -12,7 +12,7 @@ import (
 )
 
 // Query asks for the groups of a range of rows, each reduced. A query that ends with an error has been moved on: with another
-// snapshot it goes on behind the last group that was given.
+// snapshot it goes on after the last group that was given.
 type Query struct {
 	Start, End  []byte // start <= key < end, also with Descending; a nil End is open
 	Descending  bool
@@ -20,7 +20,7 @@ type Query struct {
 	Skip, Limit int64 // groups; a negative Limit is none
 	// RowsOnly does without the levels, which need not exist.
 	RowsOnly bool
-	// Stale counts the stale aggregates that the query has met: where they are many, SettleAll makes the next one faster.
+	// Stale counts the stale aggregates that the query has met: where they are many, RefreshAll makes the next one faster.
 	Stale int
 }
 
@@ -29,7 +29,7 @@ type Group struct {
 	Row   reduce.Row // the first one met; with level 0 any
 	Key   []byte     // JSON as it is shown: null, the key, or its first elements
 	Value reduce.Value
-	next  []byte // where the query goes on behind it
+	next  []byte // where the query goes on after it
 }
 
 // directRows is the number of rows up to which a group is reduced row by row.
@@ -41,7 +41,7 @@ func (x *Index) Reduce(ctx context.Context, r kv.ReadTx, slot Slot, q *Query, em
 	if q.Limit < 0 {
 		q.Limit = math.MaxInt64
 	}
-	run := x.newRun(ctx, r, slot, q)
+	run := x.newReduction(ctx, r, slot, q)
 	run.emit = func(_ int, g *Group) error { return emit(g) }
 	var err error
 	if q.Level == 0 {
@@ -62,7 +62,7 @@ type Range struct{ Start, End []byte }
 // ReduceRanges reduces each of several ranges as a whole; emit gets the number of the range, and is not called for one without
 // rows. It has no part of a query but the direction and RowsOnly.
 func (x *Index) ReduceRanges(ctx context.Context, r kv.ReadTx, slot Slot, q Query, ranges []Range, emit func(int, *Group) error) error {
-	run := x.newRun(ctx, r, slot, &q)
+	run := x.newReduction(ctx, r, slot, &q)
 	run.emit = emit
 	for i, rg := range ranges {
 		q.Start, q.End, q.Skip, q.Limit = rg.Start, rg.End, 0, 1
@@ -76,8 +76,8 @@ func (x *Index) ReduceRanges(ctx context.Context, r kv.ReadTx, slot Slot, q Quer
 	return run.flush()
 }
 
-// run is one query under way.
-type run struct {
+// reduction is one query in progress.
+type reduction struct {
 	*cover
 	q       *Query
 	pending []pendingGroup // those that are complete
@@ -95,15 +95,15 @@ type pendingGroup struct {
 	parts  *gathered        // the group of the gatherer that makes it, if there is one
 }
 
-func (x *Index) newRun(ctx context.Context, r kv.ReadTx, slot Slot, q *Query) *run {
-	return &run{
+func (x *Index) newReduction(ctx context.Context, r kv.ReadTx, slot Slot, q *Query) *reduction {
+	return &reduction{
 		cover: &cover{gatherer: &gatherer{ctx: ctx, fn: slot.Func, descending: q.Descending}, x: x, slot: slot, r: r},
 		q:     q,
 	}
 }
 
 // whole reduces all rows of the query's range.
-func (u *run) whole(number int) error {
+func (u *reduction) whole(number int) error {
 	if u.q.Skip > 0 || u.q.Limit == 0 || empty(u.q.Start, u.q.End) {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (u *run) whole(number int) error {
 }
 
 // few reduces the rows of the query's range if they are few; over tells that they are not, and nothing was done.
-func (u *run) few(group *pendingGroup) (rows int, over bool, err error) {
+func (u *reduction) few(group *pendingGroup) (rows int, over bool, err error) {
 	prefix := u.x.Rows
 	it := u.r.Range(concat(prefix, u.q.Start), rangeEnd(prefix, u.q.End), kv.RangeOptions{})
 	defer it.Close()
@@ -155,7 +155,7 @@ func (u *run) few(group *pendingGroup) (rows int, over bool, err error) {
 }
 
 // partsOf gives a group its place in the gatherer; groups come in the order in which they become pending.
-func (u *run) partsOf(group *pendingGroup) *gathered {
+func (u *reduction) partsOf(group *pendingGroup) *gathered {
 	if group.parts == nil {
 		group.parts = u.begin(false)
 	}
@@ -163,7 +163,7 @@ func (u *run) partsOf(group *pendingGroup) *gathered {
 }
 
 // many adds many rows to a group.
-func (u *run) many(group *pendingGroup, start, end []byte) error {
+func (u *reduction) many(group *pendingGroup, start, end []byte) error {
 	switch u.fn.Kind() {
 	case reduce.KindCount:
 		w, err := u.between(start, end)
@@ -195,7 +195,7 @@ func (u *run) many(group *pendingGroup, start, end []byte) error {
 }
 
 // between weighs the rows with start <= row < end. Groups follow each other: where one begins the last one has ended.
-func (u *run) between(start, end []byte) (w rank.Weight, err error) {
+func (u *reduction) between(start, end []byte) (w rank.Weight, err error) {
 	known, weight := u.beforeKey, u.before
 	keys := [2][]byte{start, end}
 	var weights [2]rank.Weight
@@ -219,7 +219,7 @@ func (u *run) between(start, end []byte) (w rank.Weight, err error) {
 }
 
 // addEnd adds the first or last row of a range, and those of the same document with the same key.
-func (u *run) addEnd(group *gathered, start, end []byte, last bool) error {
+func (u *reduction) addEnd(group *gathered, start, end []byte, last bool) error {
 	prefix := u.x.Rows
 	group.backward = last
 	it := u.r.Range(concat(prefix, start), rangeEnd(prefix, end), kv.RangeOptions{Reverse: last})
@@ -243,7 +243,7 @@ func (u *run) addEnd(group *gathered, start, end []byte, last bool) error {
 }
 
 // forget takes what the last group has in the gatherer out of it.
-func (u *run) forget(group *pendingGroup) {
+func (u *reduction) forget(group *pendingGroup) {
 	if group.parts != nil {
 		u.drop(group.parts)
 		u.groups = u.groups[:len(u.groups)-1]
@@ -252,7 +252,7 @@ func (u *run) forget(group *pendingGroup) {
 }
 
 // flushFull gives what there is if it is much.
-func (u *run) flushFull() error {
+func (u *reduction) flushFull() error {
 	if len(u.pending) < maxGroups {
 		return nil
 	}
@@ -260,7 +260,7 @@ func (u *run) flushFull() error {
 }
 
 // flush reduces the pending groups and gives them. After an error they are gone.
-func (u *run) flush() error {
+func (u *reduction) flush() error {
 	pending := u.pending
 	if u.pending = nil; len(pending) == 0 {
 		return nil
@@ -294,8 +294,8 @@ func (u *run) flush() error {
 	return nil
 }
 
-// moveOn lets the query begin behind a group.
-func (u *run) moveOn(next []byte) {
+// moveOn lets the query begin after a group.
+func (u *reduction) moveOn(next []byte) {
 	if u.q.Descending {
 		u.q.End = next
 	} else {

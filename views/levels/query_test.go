@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/views/levels"
 )
 
@@ -68,7 +69,7 @@ func TestReduceRanges(t *testing.T) {
 	}
 }
 
-// A query whose snapshot has become too old goes on in another one behind the last group that it gave.
+// A query whose snapshot has become too old goes on in another one after the last group that it gave.
 func TestQueriesGoOn(t *testing.T) {
 	store := memkv.New()
 	defer store.Close()
@@ -76,7 +77,7 @@ func TestQueriesGoOn(t *testing.T) {
 	x := newIndex(levels.Config{Levels: 3, Fan: 4, Sums: true}, slots)
 	someRows(t, store, x, 3000)
 	var clock time.Time
-	short := kv.WithLimits(store, kv.Limits{ReadTime: 900}, func() time.Time {
+	short := wrapkv.WithLimits(store, kv.Limits{ReadTime: 900}, func() time.Time {
 		clock = clock.Add(time.Millisecond)
 		return clock
 	})

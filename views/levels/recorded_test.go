@@ -271,16 +271,16 @@ func compareRecorded(t *testing.T, name, mapSource, source string, docs []json.R
 		key, value := r.encode()
 		rows[string(key)] = value
 	}
-	for _, settle := range []bool{true, false} {
+	for _, refresh := range []bool{true, false} {
 		store := memkv.New()
 		slots := slotsOf(t, s, source)
 		x := newIndex(levels.Config{Levels: 3, Fan: 4, Sums: true}, slots)
-		must(t, change(t.Context(), store, x, settle, rows))
+		must(t, change(t.Context(), store, x, refresh, rows))
 		got, err := answer(t.Context(), store, x, slots[0], q)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if text := strings.Join(got, ",\r\n"); text != want {
-			t.Errorf("%s (%s, settled %v):\n%s\nwant\n%s", name, source, settle, text, want)
+			t.Errorf("%s (%s, settled %v):\n%s\nwant\n%s", name, source, refresh, text, want)
 		}
 		must(t, store.Close())
 	}

@@ -16,8 +16,8 @@ import (
 // TestMovingWindow: of rows that come at one end and go at the other, boundaries and aggregates do not outnumber those that are there,
 // and every query gives what the rows say, at any moment.
 func TestMovingWindow(t *testing.T) {
-	for _, settle := range []bool{false, true} {
-		t.Run(fmt.Sprintf("settled=%v", settle), func(t *testing.T) {
+	for _, refresh := range []bool{false, true} {
+		t.Run(fmt.Sprintf("settled=%v", refresh), func(t *testing.T) {
 			store := memkv.New()
 			defer store.Close()
 			slots := slotsOf(t, adder{}, "_sum", "_stats")
@@ -38,7 +38,7 @@ func TestMovingWindow(t *testing.T) {
 					delete(m.rows, string(alive[0]))
 					alive = alive[1:]
 				}
-				must(t, change(t.Context(), store, x, settle, rows))
+				must(t, change(t.Context(), store, x, refresh, rows))
 				if n%20 == 19 {
 					checkAll(t, store, x, slots, rng, m, 40)
 				}
@@ -51,7 +51,7 @@ func TestMovingWindow(t *testing.T) {
 				}
 			}
 			bounded(live)
-			must(t, x.SettleAll(t.Context(), store, nil))
+			must(t, x.RefreshAll(t.Context(), store, nil))
 			checkAll(t, store, x, slots, rng, m, 40)
 			for len(alive) > 0 {
 				rows := map[string][]byte{}
@@ -59,7 +59,7 @@ func TestMovingWindow(t *testing.T) {
 					rows[string(key)] = nil
 				}
 				alive = alive[10:]
-				must(t, change(t.Context(), store, x, settle, rows))
+				must(t, change(t.Context(), store, x, refresh, rows))
 			}
 			m.rows = nil
 			bounded(0)
@@ -103,7 +103,7 @@ func TestBoundaryGoesBeneathAWriter(t *testing.T) {
 				once = false
 				delete(m.rows, string(keys[n]))
 				must(t, change(t.Context(), store, x, false, map[string][]byte{string(keys[n]): nil}))
-				must(t, x.SettleAll(t.Context(), store, nil))
+				must(t, x.RefreshAll(t.Context(), store, nil))
 			}
 		})
 		_, value := testRow{key: fmt.Sprint(100 + n + 1), id: "d", value: fmt.Sprint(1000 + n)}.encode()

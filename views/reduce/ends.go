@@ -41,7 +41,7 @@ func (e ends) reduce(rows []Row) (Aggregate, error) {
 	return append(append(append(out, best.Key...), best.ID...), best.Value...), nil
 }
 
-// better tells whether a replaces b, which came before (couch_ejson_compare:less_json_ids).
+// better reports whether a replaces b, which came before (couch_ejson_compare:less_json_ids).
 func (e ends) better(a, b Row) (bool, error) {
 	order := 0
 	if !bytes.Equal(a.Key, b.Key) {

@@ -56,7 +56,7 @@ func appendPrettyMembers(dst []byte, v ejson.Value, column, depth int) []byte {
 	return append(dst, ']')
 }
 
-// appendPretty prints an accumulator, which begins behind the end of the line.
+// appendPretty prints an accumulator, which begins after the end of the line.
 func (s *stat) appendPretty(dst []byte, column int) []byte {
 	if s.leaf {
 		dst = append(dst, '{')

@@ -55,7 +55,7 @@ type Func interface {
 // Options are what functions need of their surroundings.
 type Options struct {
 	JavaScript JavaScript
-	// Limited tells whether reduce_limit is on for _sum; nil means that it is. JavaScript looks after itself.
+	// Limited reports whether reduce_limit is on for _sum; nil means that it is. JavaScript looks after itself.
 	Limited func() bool
 }
 
@@ -78,7 +78,7 @@ var builtins = []struct {
 // maxRank is MAX_RANK of couch_mrview.
 const maxRank = 100
 
-// Builtin tells whether a source names a built-in function, whether there is such a one or not.
+// Builtin reports whether a source names a built-in function, whether there is such a one or not.
 func Builtin(source string) bool { return strings.HasPrefix(source, "_") }
 
 // Canonical gives the source by which equal functions are equal: _sumx is _sum.

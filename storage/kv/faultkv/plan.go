@@ -41,7 +41,7 @@ type Plan struct {
 	// Commit tells the outcome of run number run (from 1) of the Update number call (from 1). It is asked only about
 	// runs whose function returned nil.
 	Commit func(call, run int) Outcome
-	// TooOld tells whether the read, and all later ones of the same run, fail with kv.ErrTooOld.
+	// TooOld reports whether the read, and all later ones of the same run, fail with kv.ErrTooOld.
 	TooOld func(Read) bool
 	// Delay tells how long the transaction is held up, before it begins and before its commit.
 	Delay func() time.Duration

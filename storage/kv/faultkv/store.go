@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // Store is a kv.Store with faults.
@@ -43,7 +44,7 @@ func (s *Store) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 	time.Sleep(s.plan.Delay())
 	return s.Store.View(ctx, func(tx kv.ReadTx) error {
 		gate := gate{plan: s.plan, read: Read{Call: call, Run: 1}}
-		return fn(kv.GateReads(tx, gate.check))
+		return fn(wrapkv.GateReads(tx, gate.check))
 	})
 }
 
@@ -79,7 +80,7 @@ func (u *update) attempt(tx kv.Tx) error {
 	u.run++
 	u.unknown = false
 	gate := gate{plan: u.store.plan, read: Read{Update: true, Call: u.call, Run: u.run}}
-	err := u.fn(&faultyTx{kv.GateReads(tx, gate.check), tx})
+	err := u.fn(&faultyTx{wrapkv.GateReads(tx, gate.check), tx})
 	if gate.tooOld && (err == nil || errors.Is(err, kv.ErrTooOld)) {
 		return errAgain
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // opener opens memkv stores, which are kept by directory, with the faults of plan.
@@ -39,7 +40,7 @@ func attempt(s kv.Store) string {
 	runs := 0
 	stamp, err := s.Update(context.Background(), func(tx kv.Tx) error {
 		runs++
-		key, offset := kv.AppendVersionstampHole([]byte("log"), 0)
+		key, offset := tuple.AppendVersionstampHole([]byte("log"), 0)
 		tx.SetVersionstampedKey(key, offset, []byte{byte('0' + runs)})
 		return nil
 	})

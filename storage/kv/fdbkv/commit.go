@@ -12,7 +12,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/internal/txn"
 )
 
-// offsetSize is the size of the offset that FoundationDB wants behind a key or value with a versionstamp.
+// offsetSize is the size of the offset that FoundationDB wants after a key or value with a versionstamp.
 const offsetSize = 4
 
 // atomics sends the contract's atomic operations.
@@ -60,7 +60,7 @@ func (s *Store) fill(tr fdb.Transaction, overlay *txn.Tx) error {
 }
 
 // contested sends the versionstamped keys that a later range clear may cover, in the order of writing: that is decided
-// when the stamp is known. The clears come once more behind them, before what has been written into the cleared ranges.
+// when the stamp is known. The clears come once more after them, before what has been written into the cleared ranges.
 func (f *filler) contested(stamped []txn.StampedKey) {
 	for _, k := range stamped {
 		if len(k.Clears) > 0 {
@@ -76,7 +76,7 @@ func (f *filler) keep(err error) {
 	}
 }
 
-// check tells whether the key and the value, with what FoundationDB wants behind each, can be written.
+// check reports whether the key and the value, with what FoundationDB wants after each, can be written.
 func (f *filler) check(key []byte, keyExtra int, value []byte, valueExtra int) bool {
 	switch {
 	case isReserved(key):

@@ -33,7 +33,7 @@ func (s *snapshot) Range(begin, end []byte, opts kv.RangeOptions) kv.Iterator {
 	return it
 }
 
-// open begins to read what is left of the range behind the last row.
+// open begins to read what is left of the range after the last row.
 func (it *iterator) open() {
 	left := it.asked
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A marker tells whether a commit happened that FoundationDB lost track of. Each Update owns a marker while it runs; each
+// A marker reports whether a commit happened that FoundationDB lost track of. Each Update owns a marker while it runs; each
 // of its attempts writes the attempt's number and the commit's versionstamp there, in the transaction itself. Markers are
 // used again by later Updates of the process, so there are never more of them than Updates at once; they go when the
 // store is closed, and those of a process that died go when some store is opened a day later.
@@ -112,7 +112,7 @@ func (m *marker) set(tr fdb.Transaction, attempt uint64) {
 	tr.SetVersionstampedValue(m.key, withOffset(value, attemptSize))
 }
 
-// outcome tells whether the last attempt was committed, and with which versionstamp. If not, it never will be: the
+// outcome reports whether the last attempt was committed, and with which versionstamp. If not, it never will be: the
 // attempt conflicts with what outcome has written.
 func (m *marker) outcome() (stamp kv.Versionstamp, committed bool, err error) {
 	_, err = m.db.Transact(func(tr fdb.Transaction) (any, error) {

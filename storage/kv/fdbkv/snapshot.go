@@ -19,7 +19,7 @@ const behindPause = 10 * time.Millisecond
 type snapshot struct {
 	tr fdb.Transaction
 	space
-	ctx     context.Context
+	ctx     context.Context // of the transaction: txn.Snapshot's methods get none
 	version uint64
 	scratch []byte                         // a key, for a call
 	begun   map[string]fdb.FutureByteSlice // reads that GetMany has begun
@@ -57,7 +57,7 @@ func (s *snapshot) get(key []byte) fdb.FutureByteSlice {
 	return s.tr.Snapshot().Get(fdb.Key(s.scratch))
 }
 
-// waits tells whether a read that failed with err is worth another try, after a pause.
+// waits reports whether a read that failed with err is worth another try, after a pause.
 func (s *snapshot) waits(err error) bool {
 	if !isBehind(err) {
 		return false

@@ -16,7 +16,7 @@ var reservedBegin = []byte{reserved}
 // space is the part of the cluster below a prefix.
 type space struct{ prefix []byte }
 
-// isReserved tells whether key is out of reach of the store's callers.
+// isReserved reports whether key is out of reach of the store's callers.
 func isReserved(key []byte) bool { return len(key) > 0 && key[0] == reserved }
 
 // append appends the cluster's key for key.

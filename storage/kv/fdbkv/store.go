@@ -127,7 +127,7 @@ func (s *Store) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 	for {
 		snap, err := t.begin(ctx)
 		if err == nil {
-			return fn(reads{txn.View{Snap: snap}, snap})
+			return fn(reads{txn.ReadOnly{Snap: snap}, snap})
 		}
 		if err = t.retry(ctx, err); err != nil {
 			return err

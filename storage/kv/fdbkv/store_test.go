@@ -15,6 +15,7 @@ import (
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 func TestOpenRefusesBadOptions(t *testing.T) {
@@ -156,7 +157,7 @@ func TestReadsOfALargeRange(t *testing.T) {
 // Versionstamped keys that a later range clear may cover, beside clears before them and writes after them.
 func TestContestedVersionstamps(t *testing.T) {
 	stamped := func(tx kv.Tx, prefix string, user uint16, value string) {
-		key, offset := kv.AppendVersionstampHole([]byte(prefix), user)
+		key, offset := tuple.AppendVersionstampHole([]byte(prefix), user)
 		tx.SetVersionstampedKey(key, offset, []byte(value))
 	}
 	span := func(tx kv.Tx, begin, end string) { tx.ClearRange([]byte(begin), []byte(end)) }

@@ -8,10 +8,10 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/apple/foundationdb/bindings/go/src/fdb/tuple"
+	fdbtuple "github.com/apple/foundationdb/bindings/go/src/fdb/tuple"
 	"pgregory.net/rapid"
 
-	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // Our tuples are FoundationDB's: both pack the same values to the same bytes.
@@ -29,8 +29,8 @@ func TestTuplesAreFoundationDBs(t *testing.T) {
 }
 
 // randomTuple returns the same tuple in both packages' types.
-func randomTuple(t *rapid.T, depth int) (kv.Tuple, tuple.Tuple) {
-	ours, theirs := kv.Tuple{}, tuple.Tuple{}
+func randomTuple(t *rapid.T, depth int) (tuple.Tuple, fdbtuple.Tuple) {
+	ours, theirs := tuple.Tuple{}, fdbtuple.Tuple{}
 	add := func(a, b any) { ours, theirs = append(ours, a), append(theirs, b) }
 	for range rapid.IntRange(0, 5).Draw(t, "elements") {
 		switch rapid.IntRange(0, 7).Draw(t, "kind") {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // action is one step of a random history: it changes or reads a transaction, and says what it saw.
@@ -125,7 +126,7 @@ func randomWrite(rng *rand.Rand) action {
 	case 7:
 		user := uint16(rng.IntN(3))
 		return write(fmt.Sprintf("stamped key %d %.10q", user, value), func(tx kv.Tx) {
-			key, offset := kv.AppendVersionstampHole([]byte("s/"), user)
+			key, offset := tuple.AppendVersionstampHole([]byte("s/"), user)
 			tx.SetVersionstampedKey(key, offset, []byte(value))
 		})
 	case 8:

@@ -98,7 +98,7 @@ func (p *player) known(b []byte) []byte {
 	return b
 }
 
-// between returns the versionstamp in text behind prefix and before rest more bytes; "" when there is none.
+// between returns the versionstamp in text after prefix and before rest more bytes; "" when there is none.
 func between(text, prefix string, rest int) string {
 	if strings.HasPrefix(text, prefix) && len(text) >= len(prefix)+kv.VersionstampSize+rest {
 		return text[len(prefix) : len(prefix)+kv.VersionstampSize]

@@ -12,13 +12,14 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 func commitVersion(stamp kv.Versionstamp) uint64 { return binary.BigEndian.Uint64(stamp[:]) }
 
 // logKey is a versionstamped key below log/ with the user part n.
 func logKey(n uint16) (key []byte, offset int) {
-	return kv.AppendVersionstampHole([]byte("log/"), n)
+	return tuple.AppendVersionstampHole([]byte("log/"), n)
 }
 
 // What Update returns is what it put into keys and values.
@@ -119,7 +120,7 @@ func testLogOnlyGrows(t *testing.T, s *store) {
 func testUnreadable(t *testing.T, s *store) {
 	s.set("a", "1", "log/", "0", "value", "old", "z", "9")
 	s.update(func(tx kv.Tx) {
-		key, offset := kv.AppendVersionstampHole([]byte("log/"), 0)
+		key, offset := tuple.AppendVersionstampHole([]byte("log/"), 0)
 		tx.SetVersionstampedKey(key, offset, nil)
 		tx.SetVersionstampedValue([]byte("value"), make([]byte, 10), 0)
 		for _, reader := range []kv.ReadTx{tx, tx.Snapshot()} {

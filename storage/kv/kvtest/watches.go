@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 const (
@@ -68,7 +69,7 @@ func testWatchWakes(t *testing.T, s *store) {
 	expectReturn(t, "empty, seen absent", s.watch(context.Background(), "empty", nil), nil)
 	done := s.watch(context.Background(), "none", nil)
 	s.update(func(tx kv.Tx) {
-		key, _ := kv.AppendVersionstampHole([]byte("none"), 0)
+		key, _ := tuple.AppendVersionstampHole([]byte("none"), 0)
 		tx.SetVersionstampedKey(key, 5, nil)
 		tx.Set([]byte("none"), nil)
 	})

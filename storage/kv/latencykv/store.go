@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // defaultRoundTrip is about what a read takes on a FoundationDB cluster in one data centre under load.
@@ -54,7 +55,7 @@ func New(inner kv.Store, o Options) *Store {
 	}
 	sizes := o.Limits
 	sizes.ReadTime = 0 // its clock would be the real one
-	limited := kv.WithLimits(inner, sizes, time.Now)
+	limited := wrapkv.WithLimits(inner, sizes, time.Now)
 	limits := limited.Limits()
 	limits.ReadTime = o.Limits.ReadTime
 	return &Store{Store: limited, roundTrip: o.RoundTrip, limits: limits}
@@ -102,7 +103,7 @@ func (s *Store) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 	})
 }
 
-// Update implements kv.Store. A function whose transactions become too old runs as often as with kv.WithLimits.
+// Update implements kv.Store. A function whose transactions become too old runs as often as with wrapkv.WithLimits.
 func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
 	s.updates.Add(1)
 	stamp, err := s.Store.Update(ctx, func(tx kv.Tx) error { return s.run(tx, fn) })

@@ -30,7 +30,7 @@ func (s *Store) commit(t *txn.Tx, readVersion uint64) (stamp kv.Versionstamp, ok
 	return stamp, true, nil
 }
 
-// conflicts tells whether a commit after readVersion wrote something of reads.
+// conflicts reports whether a commit after readVersion wrote something of reads.
 func (s *Store) conflicts(reads []txn.KeyRange, readVersion uint64) bool {
 	for _, c := range s.recent {
 		if c.version <= readVersion {

@@ -38,7 +38,7 @@ func (s *Store) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 		return err
 	}
 	defer s.end(snap)
-	return fn(txn.View{Snap: snap})
+	return fn(txn.ReadOnly{Snap: snap})
 }
 
 // Update implements kv.Store.

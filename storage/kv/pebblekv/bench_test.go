@@ -137,7 +137,7 @@ func BenchmarkBulk(b *testing.B) {
 		b.ReportMetric(float64(n*docs)/b.Elapsed().Seconds(), "docs/s")
 	})
 	b.Run("pebble", func(b *testing.B) {
-		db, err := pebble.Open(b.TempDir(), Options{Log: slog.New(slog.DiscardHandler)}.withDefaults().pebbleOptions())
+		db, err := pebble.Open(b.TempDir(), Options{Log: slog.New(slog.DiscardHandler)}.withDefaults().fit(0).pebbleOptions())
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func fillBench(b *testing.B, s *Store, docs int) {
 
 // BenchmarkRawCommit is the floor of BenchmarkCommit/writers=1: Pebble's own commit of one kilobyte with a sync.
 func BenchmarkRawCommit(b *testing.B) {
-	db, err := pebble.Open(b.TempDir(), Options{Log: slog.New(slog.DiscardHandler)}.withDefaults().pebbleOptions())
+	db, err := pebble.Open(b.TempDir(), Options{Log: slog.New(slog.DiscardHandler)}.withDefaults().fit(0).pebbleOptions())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 const maxGroupBytes = 4 << 20
 
 // committer takes requests in groups to the disk. One goroutine (run) checks a group, applies it and hands it on; another
-// (settle) waits for its sync, publishes it and answers. So the next group is prepared while one syncs.
+// (complete) waits for its sync, publishes it and answers. So the next group is prepared while one syncs.
 type committer struct {
 	db       *pebble.DB
 	queue    *queue
@@ -24,6 +24,7 @@ type committer struct {
 	waiting  []*request // lead the next group
 	flying   chan *group
 	space    *spaceGuard
+	freed    *freed
 	failure  *failure
 	watches  *txn.Watches
 	publish  func(*snapshot)
@@ -31,8 +32,8 @@ type committer struct {
 	stats    *stats
 	done     chan struct{} // closed when both goroutines have ended
 
-	unsettled atomic.Int32 // groups that are being written
-	moved     atomic.Int64 // when that began or went on, in nanoseconds since 1970
+	writing atomic.Int32 // groups that are being written
+	moved   atomic.Int64 // when that began or went on, in nanoseconds since 1970
 }
 
 // stalledAfter is how long a group may take to be written until the store counts as ill: a disk that does not answer. Waits for
@@ -41,7 +42,7 @@ const stalledAfter = 30 * time.Second
 
 // stalled returns an error if commits do not come to their end.
 func (c *committer) stalled(now time.Time) error {
-	if since := now.Sub(time.Unix(0, c.moved.Load())); c.unsettled.Load() > 0 && since > stalledAfter {
+	if since := now.Sub(time.Unix(0, c.moved.Load())); c.writing.Load() > 0 && since > stalledAfter {
 		return fmt.Errorf("pebblekv: a commit is being written for %v", since.Round(time.Second))
 	}
 	return nil
@@ -51,7 +52,7 @@ func (c *committer) stalled(now time.Time) error {
 func (c *committer) start() {
 	c.flying = make(chan *group)
 	c.done = make(chan struct{})
-	go c.settle()
+	go c.complete()
 	go c.run()
 }
 
@@ -72,6 +73,7 @@ func (c *committer) run() {
 	for c.failure.get() == nil {
 		var open bool
 		taken = append(taken[:0], c.waiting...)
+		clear(c.waiting) // or the last of them, and what they wrote, stay in memory while nobody writes
 		c.waiting = c.waiting[:0]
 		if taken, open = c.queue.take(taken, c.maxGroup, maxGroupBytes, len(taken) == 0); !open {
 			return
@@ -98,12 +100,13 @@ func (c *committer) run() {
 // build makes a group of the taken requests and applies it. An error means that Pebble is in an unknown state.
 func (c *committer) build(taken []*request) (*group, error) {
 	g := &group{version: c.version + 1, began: time.Now()}
-	if err := c.space.check(); err != nil {
+	if err := c.space.refusal(); err != nil {
 		for _, q := range taken {
 			g.failed = append(g.failed, failed{q, err})
 		}
 		return g, nil
 	}
+	room := c.space.room()
 	g.batch = c.db.NewBatch()
 	c.builder.group = g
 	c.builder.conflicts.rotate(c.oldest())
@@ -112,6 +115,10 @@ func (c *committer) build(taken []*request) (*group, error) {
 			g.turn = q
 			c.waiting = append(c.waiting, taken[i+1:]...)
 			break
+		}
+		if err := room.take(q); err != nil {
+			g.failed = append(g.failed, failed{q, err})
+			continue
 		}
 		verdict, err := c.builder.admit(q)
 		switch verdict {
@@ -125,6 +132,9 @@ func (c *committer) build(taken []*request) (*group, error) {
 		case accepted:
 			if err != nil {
 				return nil, err
+			}
+			if q.frees && room.ordinary < 0 {
+				c.freed.note(&q.writes)
 			}
 		}
 	}
@@ -156,7 +166,7 @@ func (c *committer) apply(g *group) (err error) {
 			err = fmt.Errorf("pebblekv: commit: %w", cause)
 		}
 	}()
-	if c.unsettled.Add(1) == 1 {
+	if c.writing.Add(1) == 1 {
 		c.moved.Store(g.began.UnixNano())
 	}
 	if err := c.db.ApplyNoSyncWait(g.batch, pebble.Sync); err != nil {
@@ -166,8 +176,8 @@ func (c *committer) apply(g *group) (err error) {
 	return nil
 }
 
-// settle waits for the sync of group after group, publishes the state and answers.
-func (c *committer) settle() {
+// complete waits for the sync of group after group, publishes the state and answers.
+func (c *committer) complete() {
 	defer close(c.done)
 	for g := range c.flying {
 		if g.batch != nil {
@@ -178,7 +188,7 @@ func (c *committer) settle() {
 			now := time.Now()
 			c.stats.synced(len(g.accepted), now.Sub(g.began))
 			c.moved.Store(now.UnixNano())
-			c.unsettled.Add(-1)
+			c.writing.Add(-1)
 			c.publish(g.snapshot)
 			g.batch.Close()
 			c.notify(g)
@@ -187,7 +197,7 @@ func (c *committer) settle() {
 	}
 }
 
-// answer tells all requests of a settled group what became of them. Conflicts are told after the publication, so that
+// answer tells all requests of a complete group what became of them. Conflicts are told after the publication, so that
 // the next attempt reads what this one conflicted with.
 func (c *committer) answer(g *group) {
 	c.stats.conflicts.Add(uint64(len(g.conflicts)))
@@ -211,7 +221,7 @@ func (c *committer) notify(g *group) {
 		return
 	}
 	var end []byte
-	notifyRun := func(r *run) {
+	notifyRun := func(r *writeSet) {
 		for i := range r.keys {
 			end = append(append(end[:0], r.keys[i].key...), 0)
 			c.watches.Notify(txn.KeyRange{Begin: end[:len(end)-1], End: end})

@@ -7,21 +7,24 @@ import (
 )
 
 // The window of commits that a transaction can be checked against is kept in generations. One ends when it has
-// generationMaxKeys, or after generationAge if it is worth it. The two youngest are always kept, older ones as long as a running
+// generationMaxKeys, or after generationAge if it is worth it; where hardly anybody writes after generationMaxAge, so that the keys of a busy
+// time do not stay for good. The two youngest are always kept, older ones as long as a running
 // transaction began before them, up to maxGenerations: about 70 MB of keys. A transaction that is older than that gets a turn.
 const (
 	generationMinKeys = 20_000
 	generationMaxKeys = 150_000
 	generationAge     = 5 * time.Second
+	generationMaxAge  = time.Minute
 	minGenerations    = 2
 	maxGenerations    = 4
 )
 
-// maxRun bounds the keys of a merged run: merging further would cost the committer more than looking at some runs more.
-const maxRun = 4096
+// maxWriteSet bounds the keys of a merged write set: merging further would cost the committer more than looking at some
+// sets more.
+const maxWriteSet = 4096
 
 // conflictSet knows what was written lately, so that the committer can tell whether a transaction's reads still hold.
-// Single keys are looked up by hash; ranges in sorted runs, of which only those younger than the transaction's snapshot
+// Single keys are looked up by hash; ranges in sorted write sets, of which only those younger than the transaction's snapshot
 // are looked at. Only the committer uses it.
 type conflictSet struct {
 	seed      maphash.Seed
@@ -29,7 +32,7 @@ type conflictSet struct {
 	floor     uint64       // what was written at or below this version is forgotten
 	minKeys   int
 	maxKeys   int
-	scratch   []*run
+	scratch   []*writeSet
 	clock     func() time.Time
 	startedAt time.Time // of the last generation
 }
@@ -37,7 +40,7 @@ type conflictSet struct {
 // generation is what was written in one part of the window.
 type generation struct {
 	keys   map[uint64]uint64 // hash of key → commit version
-	runs   []run             // oldest first
+	sets   []writeSet        // oldest first
 	size   int
 	newest uint64
 }
@@ -53,15 +56,15 @@ func newConflictSet(seed maphash.Seed, floor uint64) *conflictSet {
 	return c
 }
 
-// checkable tells whether everything written above version since is still known.
+// checkable reports whether everything written above version since is still known.
 func (c *conflictSet) checkable(since uint64) bool { return since >= c.floor }
 
-// conflicts tells whether one of the reads met a write above version since.
+// conflicts reports whether one of the reads met a write above version since.
 func (c *conflictSet) conflicts(reads *readSet, since uint64) bool {
 	if !c.checkable(since) {
 		return true
 	}
-	young := c.youngRuns(since)
+	young := c.youngSets(since)
 	for i, hash := range reads.hashes {
 		if c.keyWritten(hash, reads.keys[i], since, young) {
 			return true
@@ -77,12 +80,12 @@ func (c *conflictSet) conflicts(reads *readSet, since uint64) bool {
 	return false
 }
 
-// keyUnchanged tells whether key is surely what it was at version since.
+// keyUnchanged reports whether key is surely what it was at version since.
 func (c *conflictSet) keyUnchanged(key string, since uint64) bool {
-	return c.checkable(since) && !c.keyWritten(maphash.String(c.seed, key), key, since, c.youngRuns(since))
+	return c.checkable(since) && !c.keyWritten(maphash.String(c.seed, key), key, since, c.youngSets(since))
 }
 
-func (c *conflictSet) keyWritten(hash uint64, key string, since uint64, young []*run) bool {
+func (c *conflictSet) keyWritten(hash uint64, key string, since uint64, young []*writeSet) bool {
 	for i := len(c.all) - 1; i >= 0 && c.all[i].newest > since; i-- {
 		if c.all[i].keys[hash] > since {
 			return true
@@ -96,20 +99,20 @@ func (c *conflictSet) keyWritten(hash uint64, key string, since uint64, young []
 	return false
 }
 
-// youngRuns returns the runs that hold a version above since. The slice is good until the next call.
-func (c *conflictSet) youngRuns(since uint64) []*run {
+// youngSets returns the write sets that hold a version above since. The slice is good until the next call.
+func (c *conflictSet) youngSets(since uint64) []*writeSet {
 	c.scratch = c.scratch[:0]
 	for n := len(c.all) - 1; n >= 0 && c.all[n].newest > since; n-- {
-		runs := c.all[n].runs
-		for i := len(runs) - 1; i >= 0 && runs[i].newest > since; i-- {
-			c.scratch = append(c.scratch, &runs[i])
+		sets := c.all[n].sets
+		for i := len(sets) - 1; i >= 0 && sets[i].newest > since; i-- {
+			c.scratch = append(c.scratch, &sets[i])
 		}
 	}
 	return c.scratch
 }
 
 // add notes what an accepted transaction wrote. hashes are those of r's keys; versions never fall from call to call.
-func (c *conflictSet) add(r run, hashes []uint64) {
+func (c *conflictSet) add(r writeSet, hashes []uint64) {
 	if r.len() == 0 {
 		return
 	}
@@ -120,22 +123,24 @@ func (c *conflictSet) add(r run, hashes []uint64) {
 	g.size += r.len()
 	g.newest = r.newest
 	// Runs double in length from young to old, so each key is merged only a few times.
-	for n := len(g.runs); n > 0; n = len(g.runs) {
-		last := &g.runs[n-1]
-		if last.len() > 2*r.len() || last.len()+r.len() > maxRun {
+	for n := len(g.sets); n > 0; n = len(g.sets) {
+		last := &g.sets[n-1]
+		if last.len() > 2*r.len() || last.len()+r.len() > maxWriteSet {
 			break
 		}
-		r = mergeRuns(last, &r)
-		g.runs = g.runs[:n-1]
+		r = mergeWriteSets(last, &r)
+		g.sets = g.sets[:n-1]
 	}
-	g.runs = append(g.runs, r)
+	g.sets = append(g.sets, r)
 }
 
 // rotate begins a new generation when the last one is complete, and forgets what no transaction needs that began at version oldest or
 // later. The committer calls it between groups.
 func (c *conflictSet) rotate(oldest uint64) {
 	now, last := c.clock(), &c.all[len(c.all)-1]
-	if last.size >= c.maxKeys || last.size >= c.minKeys && now.Sub(c.startedAt) >= generationAge {
+	age := now.Sub(c.startedAt)
+	unneeded := len(c.all) < maxGenerations || c.all[0].newest <= oldest // else an old transaction would lose what it is checked against
+	if last.size >= c.maxKeys || last.size >= c.minKeys && age >= generationAge || last.size > 0 && age >= generationMaxAge && unneeded {
 		c.all = append(c.all, newGeneration(last.newest))
 		c.startedAt = now
 	}

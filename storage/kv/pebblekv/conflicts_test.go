@@ -24,7 +24,7 @@ func TestConflictSet(t *testing.T) {
 		set.maxKeys = 2 * set.minKeys
 		now := time.Unix(0, 0)
 		set.clock = func() time.Time { return now }
-		var model []run
+		var model []writeSet
 		version, oldest := uint64(10), uint64(10)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			now = now.Add(time.Second)
@@ -37,7 +37,7 @@ func TestConflictSet(t *testing.T) {
 				}
 			}
 			if rapid.IntRange(0, 2).Draw(t, "write") > 0 && version > 10 {
-				r := drawRun(t, key, span)
+				r := drawWriteSet(t, key, span)
 				r.setVersion(version)
 				var hashes []uint64
 				for _, k := range r.keys {
@@ -63,8 +63,8 @@ func TestConflictSet(t *testing.T) {
 	})
 }
 
-func drawRun(t *rapid.T, key *rapid.Generator[string], span *rapid.Generator[readRange]) run {
-	var r run
+func drawWriteSet(t *rapid.T, key *rapid.Generator[string], span *rapid.Generator[readRange]) writeSet {
+	var r writeSet
 	keys := rapid.SliceOfN(key, 0, 8).Draw(t, "written keys")
 	slices.Sort(keys)
 	for _, k := range slices.Compact(keys) {
@@ -77,7 +77,7 @@ func drawRun(t *rapid.T, key *rapid.Generator[string], span *rapid.Generator[rea
 	return r
 }
 
-func modelConflicts(model []run, reads *readSet, since uint64) bool {
+func modelConflicts(model []writeSet, reads *readSet, since uint64) bool {
 	for _, r := range model {
 		if r.newest <= since {
 			continue
@@ -117,7 +117,7 @@ func BenchmarkConflictSet(b *testing.B) {
 		n++
 		version := uint64(n/64 + 1)
 		reads := &readSet{}
-		w := run{}
+		w := writeSet{}
 		var hashes []uint64
 		for k := range 20 {
 			key := fmt.Sprintf("%02d/doc-%08d", k, n*7919%10_000_000)
@@ -131,5 +131,39 @@ func BenchmarkConflictSet(b *testing.B) {
 		w.setVersion(version)
 		set.add(w, hashes)
 		set.rotate(version)
+	}
+}
+
+// The keys of a busy time go within two minutes of few writes, unless a transaction that began before them still runs.
+func TestConflictsOfABusyTimeGo(t *testing.T) {
+	for _, runs := range []bool{false, true} {
+		set := newConflictSet(maphash.MakeSeed(), 0)
+		now := set.startedAt
+		set.clock = func() time.Time { return now }
+		write := func(version uint64, n int) {
+			r := writeSet{}
+			for i := range n {
+				r.keys = append(r.keys, writtenKey{key: fmt.Sprintf("%08d", i)})
+			}
+			r.setVersion(version)
+			set.add(r, make([]uint64, n))
+		}
+		write(1, generationMinKeys-1)
+		for version := uint64(2); version < 400; version++ {
+			now = now.Add(time.Second)
+			write(version, 1)
+			if runs {
+				set.rotate(0)
+			} else {
+				set.rotate(version - 1)
+			}
+		}
+		held := 0
+		for _, g := range set.all {
+			held += g.size
+		}
+		if runs != (held > generationMinKeys) || runs != (set.floor == 0) {
+			t.Errorf("an old transaction runs: %t; %d keys are held, what was written up to %d is forgotten", runs, held, set.floor)
+		}
 	}
 }

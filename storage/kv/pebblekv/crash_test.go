@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func crashRounds(t *testing.T, few int) int {
 
 // crashOptions differ from round to round, so that crashes meet flushes and compactions, too.
 func crashOptions() Options {
-	opts := Options{Log: silent, MinFreeSpace: 1}
+	opts := Options{Log: silent, MinFreeSpace: 1, markEvery: time.Duration(1+rand.IntN(20)) * time.Millisecond}
 	if rand.IntN(2) == 0 {
 		opts.CacheSize, opts.MemTableSize, opts.MaxGroup = 1<<20, 32<<10, 1+rand.IntN(8)
 	}
@@ -217,6 +218,9 @@ func checkPowerLoss(t *testing.T, disk vfs.FS, sure, later *acks) {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	if told := strings.Join(s.Losses(), "\n"); strings.Contains(told, "acknowledged") {
+		t.Errorf("a crash loses what was not acknowledged only: %s", told)
+	}
 	for w := range sure.first {
 		var last int
 		s.View(context.Background(), func(tx kv.ReadTx) (err error) {

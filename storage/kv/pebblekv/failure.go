@@ -30,12 +30,18 @@ func translate(err error) error {
 	return err
 }
 
-// isNoSpace tells whether an error of the file system means that the device or a quota is full.
+// isNoSpace reports whether an error of the file system means that the device or a quota is full.
 func isNoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// isLockHeld tells whether locking a directory failed because another process, or this one, has it locked.
+// isRefused reports whether the device takes nothing at present: it is full, or it or a directory has become read-only. That passes when
+// somebody makes room or gives the permission back.
+func isRefused(err error) bool {
+	return isNoSpace(err) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
+}
+
+// isLockHeld reports whether locking a directory failed because another process, or this one, has it locked.
 func isLockHeld(err error) bool {
 	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) {
 		var path *fs.PathError

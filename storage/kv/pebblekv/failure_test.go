@@ -23,6 +23,7 @@ type troubledFS struct {
 	free    atomic.Int64 // what GetDiskUsage says
 	full    atomic.Bool  // writes fail with ENOSPC, half way
 	failing atomic.Value // string: the syncs of files with this in their names fail with EIO
+	refuses atomic.Value // error: no file can be made, and files go on being written
 	met     atomic.Int32 // failures
 }
 
@@ -30,7 +31,19 @@ func newTroubledFS() *troubledFS {
 	f := &troubledFS{FS: vfs.NewMem()}
 	f.free.Store(1 << 40)
 	f.failing.Store("")
+	f.refuses.Store(noError)
 	return f
+}
+
+// noError is what an atomic.Value of errors holds for none.
+var noError = &os.PathError{}
+
+func (f *troubledFS) refusal(name string) error {
+	if err := f.refuses.Load().(*os.PathError); err != noError {
+		f.met.Add(1)
+		return &os.PathError{Op: "open", Path: name, Err: err.Err}
+	}
+	return nil
 }
 
 func (f *troubledFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
@@ -42,6 +55,9 @@ func (f *troubledFS) Create(name string, category vfs.DiskWriteCategory) (vfs.Fi
 		f.met.Add(1)
 		return nil, &os.PathError{Op: "open", Path: name, Err: syscall.ENOSPC}
 	}
+	if err := f.refusal(name); err != nil {
+		return nil, err
+	}
 	file, err := f.FS.Create(name, category)
 	if err != nil {
 		return nil, err
@@ -50,6 +66,9 @@ func (f *troubledFS) Create(name string, category vfs.DiskWriteCategory) (vfs.Fi
 }
 
 func (f *troubledFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := f.refusal(newname); err != nil {
+		return nil, err
+	}
 	file, err := f.FS.ReuseForWrite(oldname, newname, category)
 	if err != nil {
 		return nil, err
@@ -124,7 +143,7 @@ func expectHealth(t *testing.T, s kv.Store, want error) {
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !cond(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !cond(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}
@@ -307,5 +326,61 @@ func TestManifestFails(t *testing.T) {
 	}
 	if err := s.Close(); err == nil {
 		t.Error("Close says that all is well")
+	}
+}
+
+// TestDirectoryRefuses: no file can be made any more, as in a directory that has become read-only. Pebble would end the process at its next log;
+// instead commits wait or are refused, reads go on, and everything goes on with the permission.
+func TestDirectoryRefuses(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.EROFS, syscall.EACCES, syscall.EPERM} {
+		disk := newTroubledFS()
+		s := openTroubled(t, disk)
+		if err := setKey(s, "a", "1"); err != nil {
+			t.Fatal(err)
+		}
+		disk.refuses.Store(&os.PathError{Err: errno})
+		flushed := make(chan error, 1)
+		go func() { flushed <- s.db.Flush() }() // begins a new log
+		eventually(t, "the store meets the directory", func() bool { return s.space.waiting.Load() > 0 })
+		expectHealth(t, s, kv.ErrFull)
+		if err := setKey(s, "a", "2"); !errors.Is(err, kv.ErrFull) {
+			t.Errorf("%v: a commit: %v", errno, err)
+		}
+		expectKey(t, s, "a", "1")
+		disk.refuses.Store(noError)
+		if err := <-flushed; err != nil {
+			t.Errorf("%v: %v", errno, err)
+		}
+		eventually(t, "commits go on", func() bool { return setKey(s, "a", "3") == nil })
+		expectKey(t, s, "a", "3")
+		if err := s.Close(); err != nil {
+			t.Errorf("%v: %v", errno, err)
+		}
+	}
+}
+
+// TestNewLogFails: a new log cannot be made on a device that fails, or while a store on a full one is closed. Pebble's panic would end the process.
+func TestNewLogFails(t *testing.T) {
+	for errno, happens := range map[syscall.Errno]func(s *Store){
+		syscall.EIO:    func(*Store) {},
+		syscall.ENOSPC: func(s *Store) { s.space.release() },
+	} {
+		disk := newTroubledFS()
+		s := openTroubled(t, disk)
+		if err := setKey(s, "a", "1"); err != nil {
+			t.Fatal(err)
+		}
+		disk.refuses.Store(&os.PathError{Err: errno})
+		go func() { _ = s.db.Flush() }() // does not come back
+		eventually(t, "the store meets the device", func() bool { return disk.met.Load() > 0 })
+		happens(s)
+		eventually(t, "the failure is noticed", func() bool { return s.failure.get() != nil })
+		if err := setKey(s, "a", "2"); err == nil {
+			t.Errorf("%v: committed without a log", errno)
+		}
+		expectKey(t, s, "a", "1")
+		if err := s.Close(); err == nil {
+			t.Error("Close says that all is well")
+		}
 	}
 }

@@ -42,7 +42,7 @@ func newFolder(db *pebble.DB, conflicts *conflictSet) *folder {
 	return &folder{db: db, conflicts: conflicts, counters: map[string]*counter{}}
 }
 
-// isOpen tells whether the current group has applied an atomic operation to key.
+// isOpen reports whether the current group has applied an atomic operation to key.
 func (f *folder) isOpen(key []byte) bool {
 	if len(f.open) == 0 {
 		return false
@@ -51,7 +51,7 @@ func (f *folder) isOpen(key []byte) bool {
 	return c != nil && c.open
 }
 
-// anyOpen tells whether the current group has applied an atomic operation to a key in r.
+// anyOpen reports whether the current group has applied an atomic operation to a key in r.
 func (f *folder) anyOpen(r txn.KeyRange) bool {
 	for _, c := range f.open {
 		if c.key >= string(r.Begin) && c.key < string(r.End) {

@@ -12,7 +12,7 @@ type gate struct {
 
 func newGate() *gate { return &gate{idle: make(chan struct{})} }
 
-// enter tells whether the operation may run; if so it must leave.
+// enter reports whether the operation may run; if so it must leave.
 func (g *gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

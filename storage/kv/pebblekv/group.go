@@ -17,7 +17,7 @@ type group struct {
 	version   uint64
 	batch     *pebble.Batch
 	accepted  []*request
-	stamped   []run // versionstamped keys written
+	stamped   []writeSet // versionstamped keys written
 	conflicts []*request
 	failed    []failed
 	turn      *request  // gets its turn after the group
@@ -76,7 +76,7 @@ func (b *builder) admit(q *request) (verdict, error) {
 	return accepted, nil
 }
 
-// mustWait tells whether q mixes badly with the group. Folded values are written at the end of the batch: so a key with
+// mustWait reports whether q mixes badly with the group. Folded values are written at the end of the batch: so a key with
 // an atomic operation in the group must not be written plainly in it, neither before nor after.
 func (b *builder) mustWait(q *request) bool {
 	for _, w := range q.atomics {
@@ -147,7 +147,7 @@ func (b *builder) writeStamped(q *request, stamp []byte) error {
 	for i, key := range keys {
 		hashes[i] = maphash.String(b.conflicts.seed, key)
 	}
-	r := stampedRun(keys)
+	r := stampedWriteSet(keys)
 	r.setVersion(b.group.version)
 	b.conflicts.add(r, hashes)
 	b.group.stamped = append(b.group.stamped, r)

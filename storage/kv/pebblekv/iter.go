@@ -1,6 +1,8 @@
 package pebblekv
 
 import (
+	"sync"
+
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -9,8 +11,15 @@ import (
 // cancelEvery is after how many rows an iteration looks at its context.
 const cancelEvery = 64
 
-// keptValue bounds the room for a value that an iterator keeps when it is closed.
-const keptValue = 4 << 10
+// keptValue bounds the room for a value that an iterator keeps when it is closed; room up to maxRoom goes to whoever reads a long value
+// next.
+const (
+	keptValue = 4 << 10
+	maxRoom   = 256 << 10
+)
+
+// rooms are *[]byte with room for values above keptValue.
+var rooms sync.Pool
 
 // emptyValue is what an empty value reads as: nil would mean that the key is absent.
 var emptyValue = []byte{}
@@ -21,7 +30,8 @@ type rangeIterator struct {
 	r            *reader
 	it           *pebble.Iterator // nil before the first row, while parked, and at the end
 	lower, upper []byte           // stored keys: what is to be read, or is left of it
-	key, value   []byte           // the row: copies, which stay when it is closed
+	key, value   []byte           // the row: copies, which stay when Pebble's iterator is closed
+	room         *[]byte          // that value is in, if it is of rooms
 	err          error
 	rows         int
 	limit        int
@@ -89,10 +99,37 @@ func (i *rangeIterator) move() bool {
 		return false
 	}
 	i.key = append(i.key[:0], i.it.Key()...)
+	if len(value) > cap(i.value) && len(value) > keptValue {
+		i.makeRoom(len(value))
+	}
 	if i.value = append(i.value[:0], value...); i.value == nil {
 		i.value = emptyValue
 	}
 	return true
+}
+
+// makeRoom makes room for a long value.
+func (i *rangeIterator) makeRoom(size int) {
+	i.dropRoom()
+	room, _ := rooms.Get().(*[]byte)
+	if room == nil {
+		room = new([]byte)
+	}
+	if cap(*room) < size {
+		*room = make([]byte, 0, size)
+	}
+	i.room, i.value = room, *room
+}
+
+// dropRoom gives the room of a long value to others.
+func (i *rangeIterator) dropRoom() {
+	if i.room == nil {
+		return
+	}
+	if *i.room = i.value[:0]; cap(i.value) <= maxRoom {
+		rooms.Put(i.room)
+	}
+	i.room, i.value = nil, nil
 }
 
 func (i *rangeIterator) step() bool {
@@ -133,9 +170,7 @@ func (i *rangeIterator) park() {
 // close gives Pebble's iterator back. mu is held.
 func (i *rangeIterator) close() {
 	i.ended = true
-	if cap(i.value) > keptValue {
-		i.value = nil // a long transaction opens many ranges
-	}
+	i.dropRoom() // a long transaction opens many ranges
 	it := i.it
 	if i.it = nil; it == nil {
 		return
@@ -157,7 +192,7 @@ func (i *rangeIterator) Key() []byte {
 	if len(i.key) == 0 {
 		return nil
 	}
-	return i.key[1:] // behind userSpace
+	return i.key[1:] // after userSpace
 }
 
 // Value implements kv.Iterator.

@@ -72,6 +72,9 @@ func (s *Store) Metrics() Metrics {
 		return Metrics{}
 	}
 	defer s.gate.leave()
+	if s.readOnly.Load() {
+		return Metrics{} // Pebble may be closed at any moment
+	}
 	m := Metrics{
 		Conflicts:     s.stats.conflicts.Load(),
 		Postponed:     s.stats.postponed.Load(),

@@ -1,9 +1,11 @@
 package pebblekv
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"io/fs"
 	"log/slog"
 	"syscall"
 
@@ -11,16 +13,19 @@ import (
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/internal/txn"
+	"github.com/settee-db/settee/storage/kv/pebblekv/files"
 )
 
 // Open opens the store in directory dir, which is created if it is missing. It fails with kv.ErrLocked when the
-// directory is in use, kv.ErrFormat when a newer version wrote it, kv.ErrCorrupt, and kv.ErrFull when there is not even
-// space for the log.
+// directory is in use, kv.ErrFormat when a newer version wrote it, kv.ErrCorrupt, and kv.ErrFull when there is no space for a new store; one
+// that exists is opened for reading then (readonly.go).
 func Open(dir string, opts Options) (*Store, error) {
 	opts = opts.withDefaults()
 	if err := makeDir(opts.fs, dir); err != nil {
 		return nil, translate(err)
 	}
+	usage, _ := opts.fs.GetDiskUsage(dir) // zero where it is not known
+	opts = opts.fit(usage.TotalBytes)
 	lock, err := pebble.LockDirectory(dir, opts.fs)
 	if isLockHeld(err) {
 		return nil, fmt.Errorf("%w: %s", kv.ErrLocked, dir)
@@ -40,35 +45,79 @@ func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
+		opts:     opts,
 		lock:     lock,
 		gate:     newGate(),
 		space:    newSpaceGuard(opts.fs, dir, opts.MinFreeSpace),
 		failure:  newFailure(),
+		damaged:  &damagedFiles{log: opts.Log},
 		watches:  txn.NewWatches(),
 		seed:     maphash.MakeSeed(),
 		readTime: opts.ReadTime,
 		closing:  make(chan struct{}),
+		writing:  make(chan struct{}),
 	}
-	p := opts.pebbleOptions()
-	p.Lock = lock
-	p.FS = &guardedFS{FS: opts.fs, guard: s.space}
-	p.Logger = &logger{log: opts.Log, fatal: func(err error) { s.failure.fail(err, true) }}
-	p.EventListener = s.listener(opts.Log)
-	db, err := openPebble(dir, p, s.failure)
+	s.mark.Store(readMark(opts.fs, dir))
+	readOnly := s.lacksSpace()
+	db, version, err := s.openDB(readOnly)
 	if err != nil {
 		return nil, err
 	}
-	version, err := readVersion(db)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	s.db = db
 	s.space.arm()
-	s.current.Store(newSnapshot(db, version))
-	s.committer = s.newCommitter(version, opts)
-	s.committer.start()
+	s.begin(db, version, readOnly)
+	if readOnly {
+		go s.awaitSpace()
+	} else {
+		close(s.writing)
+	}
 	go s.watchAges()
+	s.tasks.Go(s.watchSpace)
+	s.tasks.Go(s.keepMark)
 	return s, nil
+}
+
+// inspect refuses a directory with files that are missing or broken: Pebble would go on without some of them, and then remove others.
+func inspect(opts Options, dir string) (files.Inspection, error) {
+	in, err := files.Inspect(opts.fs, dir)
+	if err != nil || len(in.Broken) == 0 {
+		return in, err
+	}
+	broken := make([]error, 0, len(in.Broken))
+	for i, d := range in.Broken {
+		if i == maxNamed {
+			broken = append(broken, fmt.Errorf("and %d files more", len(in.Broken)-i))
+			break
+		}
+		broken = append(broken, fmt.Errorf("%s: %s", opts.fs.PathJoin(dir, d.File), d.What))
+	}
+	return in, fmt.Errorf("%w: %w", kv.ErrCorrupt, errors.Join(broken...))
+}
+
+// maxNamed is how many broken files an error names.
+const maxNamed = 20
+
+// missing tells what the start had to pass over, and returns the version to go on from: where versions are missing, one above all that were
+// given out, so that no sequence is used twice. A store that is open for reading only notes nothing.
+func (s *Store) missing(db *pebble.DB, in files.Inspection, version uint64, readOnly bool) (uint64, error) {
+	var losses []string
+	var err error
+	for _, d := range in.Dropped {
+		s.opts.Log.Warn("the end of a log is not readable", "file", d.File, "what", d.What)
+		losses = append(losses, d.File+": "+d.What)
+	}
+	if marked := s.mark.Load(); marked > version {
+		losses = append(losses, lostCommits(marked, version))
+		s.opts.Log.Error("commits are missing", "commits", marked-version, "last", version, "marked", marked)
+		if version = marked + versionsSkipped; !readOnly { // for the next start
+			err = db.Set(versionKey, binary.BigEndian.AppendUint64(nil, version), pebble.Sync)
+		}
+	}
+	if len(losses) > 0 && !readOnly {
+		if err := noteLosses(s.space.fs, s.space.dir, losses); err != nil {
+			s.opts.Log.Error("what is missing could not be noted", "error", err)
+		}
+	}
+	return version, err
 }
 
 // openPebble opens the database. Pebble may not come back from it: its goroutine stops where an error is declared fatal,
@@ -80,7 +129,7 @@ func openPebble(dir string, p *pebble.Options, f *failure) (*pebble.DB, error) {
 	}
 	result := make(chan opened)
 	go func() {
-		db, err := pebble.Open(dir, p)
+		db, err := openRecovered(dir, p)
 		select {
 		case result <- opened{db, err}:
 		case <-f.failed:
@@ -91,13 +140,28 @@ func openPebble(dir string, p *pebble.Options, f *failure) (*pebble.DB, error) {
 	}()
 	select {
 	case o := <-result:
-		if o.err != nil && pebble.IsCorruptionError(o.err) {
+		if o.err != nil && isBroken(o.err) {
 			return nil, fmt.Errorf("%w: %s: %w", kv.ErrCorrupt, dir, o.err)
 		}
 		return o.db, o.err
 	case <-f.failed:
 		return nil, f.err
 	}
+}
+
+// openRecovered opens the database; Pebble panics at some of what it does not expect in logs.
+func openRecovered(dir string, p *pebble.Options) (db *pebble.DB, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			db, err = nil, fmt.Errorf("%w: opening panicked: %v", pebble.ErrCorruption, r)
+		}
+	}()
+	return pebble.Open(dir, p)
+}
+
+// isBroken reports whether an open failed because of what files have, or because they are not there, rather than because they could not be read.
+func isBroken(err error) bool {
+	return pebble.IsCorruptionError(err) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, pebble.ErrDBNotPristine)
 }
 
 func (s *Store) newCommitter(version uint64, opts Options) *committer {
@@ -112,6 +176,7 @@ func (s *Store) newCommitter(version uint64, opts Options) *committer {
 		maxGroup: opts.MaxGroup,
 		version:  version,
 		space:    s.space,
+		freed:    &s.freed,
 		failure:  s.failure,
 		watches:  s.watches,
 		publish:  s.publish,
@@ -124,14 +189,18 @@ func (s *Store) newCommitter(version uint64, opts Options) *committer {
 func (s *Store) listener(log *slog.Logger) *pebble.EventListener {
 	l := &pebble.EventListener{
 		BackgroundError: func(err error) {
-			if errno := syscall.Errno(0); errors.As(err, &errno) && !s.space.armed.Load() {
+			if errno := syscall.Errno(0); errors.As(err, &errno) && (!s.space.armed.Load() || s.readOnly.Load() && s.space.released()) {
 				s.failure.fail(err, true) // an open that waited for space could wait for ever
 			}
 			s.space.noticed(err)
+			if errors.Is(err, errCompactionPaused) {
+				log.Warn("pebble: compactions wait for space")
+				return
+			}
 			log.Error("pebble: background error", "err", translate(err))
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			log.Error("pebble: corrupt file", "path", info.Path, "err", info.Details)
+			s.damaged.note(info.Path, info.Details)
 		},
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 			log.Warn("pebble: writes wait for flushes or compactions", "reason", info.Reason)
@@ -141,7 +210,12 @@ func (s *Store) listener(log *slog.Logger) *pebble.EventListener {
 			s.flushes.Add(1)
 			go s.letGo()
 		},
-		CompactionEnd: func(pebble.CompactionInfo) { go s.letGo() },
+		CompactionEnd: func(info pebble.CompactionInfo) {
+			if info.Err == nil {
+				s.space.compacted()
+			}
+			go s.letGo()
+		},
 	}
 	l.EnsureDefaults(nil)
 	return l

@@ -14,15 +14,15 @@ import (
 type Options struct {
 	// CacheSize bounds the memory for blocks of tables and for memtables, in bytes; default 40 MiB.
 	CacheSize int64
-	// MemTableSize is how much is gathered in memory before a table is written, in bytes; default 8 MiB. Up to three
-	// such pieces exist while tables are written.
+	// MemTableSize is how much is gathered in memory before a table is written, in bytes; default 8 MiB, less on a device of less than a
+	// gigabyte. Up to three such pieces exist while tables are written.
 	MemTableSize int
 	// MaxOpenFiles bounds the open tables; default 500.
 	MaxOpenFiles int
 	// MaxGroup bounds the transactions that share a sync; default 4096, at most 65,535.
 	MaxGroup int
-	// MinFreeSpace is how much must be free on the device for commits to be taken, in bytes; default 128 MiB. Tables are
-	// rewritten in this room.
+	// MinFreeSpace is how much must be free on the device for commits to be taken, in bytes; default 128 MiB, but at most an eighth of
+	// the device. Tables are rewritten in this room, and transactions that free space (kv.UseReserve) may use most of it.
 	MinFreeSpace uint64
 	// ReadTime is how long a snapshot can be read after it was replaced, where the store goes on to be written to; default a minute.
 	// See kv.Limits.
@@ -30,8 +30,11 @@ type Options struct {
 	// Log gets Pebble's messages; default slog.Default().
 	Log *slog.Logger
 
-	fs           vfs.FS // tests use other file systems
-	conflictKeys int    // tests use short windows
+	device       uint64        // its size in bytes
+	fs           vfs.FS        // tests use other file systems
+	conflictKeys int           // tests use short windows
+	spaceEvery   time.Duration // how often it looks for space, tests more often
+	markEvery    time.Duration
 }
 
 // blockSize is a compromise: larger blocks compress better, smaller ones make single reads cheaper.
@@ -42,7 +45,7 @@ const flushDelay = 10 * time.Second
 
 // separation keeps large values, such as chunks of attachments, in files of their own, so that compactions do not rewrite them.
 var separation = pebble.ValueSeparationPolicy{
-	Enabled: true, MinimumSize: 8 << 10, MaxBlobReferenceDepth: 10, RewriteMinimumAge: 5 * time.Minute, TargetGarbageRatio: 0.2,
+	Enabled: true, MinimumSize: 8 << 10, MaxBlobReferenceDepth: 10, RewriteMinimumAge: 30 * time.Second, TargetGarbageRatio: 0.2,
 }
 
 // compression is cheap in the upper levels, whose tables are rewritten soon, and thorough in the last two, where nearly
@@ -56,9 +59,6 @@ func (o Options) withDefaults() Options {
 	if o.CacheSize <= 0 {
 		o.CacheSize = 40 << 20
 	}
-	if o.MemTableSize <= 0 {
-		o.MemTableSize = 8 << 20
-	}
 	if o.MaxOpenFiles <= 0 {
 		o.MaxOpenFiles = 500
 	}
@@ -69,8 +69,11 @@ func (o Options) withDefaults() Options {
 	if o.ReadTime <= 0 {
 		o.ReadTime = defaultReadTime
 	}
-	if o.MinFreeSpace == 0 {
-		o.MinFreeSpace = 128 << 20
+	if o.spaceEvery <= 0 {
+		o.spaceEvery = defaultSpaceEvery
+	}
+	if o.markEvery <= 0 {
+		o.markEvery = defaultMarkEvery
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -93,7 +96,7 @@ func (o Options) pebbleOptions() *pebble.Options {
 		// costs nothing measurable; from 12 on it costs a quarter of the throughput (ADR 0018).
 		L0CompactionThreshold: 4,
 		L0StopWritesThreshold: 24,
-		LBaseMaxBytes:         64 << 20,
+		LBaseMaxBytes:         int64(max(4<<20, min(o.device/16, 64<<20))),
 		FlushDelayDeleteRange: flushDelay,
 		FlushDelayRangeKey:    flushDelay,
 		MaxManifestFileSize:   16 << 20,
@@ -106,6 +109,8 @@ func (o Options) pebbleOptions() *pebble.Options {
 	p.Experimental.ReadSamplingMultiplier = -1
 	p.Experimental.L0CompactionConcurrency = 4
 	p.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return compression })
+	// Tables of a small device are small, so that a compaction finds room for its output.
+	p.TargetFileSizes[0] = int64(max(256<<10, min(o.device/128, 2<<20)))
 	for i := range p.Levels {
 		l := &p.Levels[i]
 		l.BlockSize = blockSize

@@ -15,7 +15,7 @@ import (
 
 // reader is the txn.Snapshot of one transaction: a shared snapshot and what the transaction holds of it.
 type reader struct {
-	ctx            context.Context
+	ctx            context.Context // of the transaction: txn.Snapshot's methods get none
 	done           <-chan struct{} // of ctx
 	store          *Store
 	version        uint64
@@ -41,7 +41,7 @@ const (
 
 var readers = sync.Pool{New: func() any {
 	r := &reader{}
-	r.view = txn.View{Snap: r}
+	r.view = txn.ReadOnly{Snap: r}
 	return r
 }}
 
@@ -49,7 +49,10 @@ var readers = sync.Pool{New: func() any {
 func (s *Store) newReader(ctx context.Context, endable bool) *reader {
 	r := readers.Get().(*reader)
 	snap := s.snapshot()
-	r.ctx, r.done, r.store, r.version = ctx, ctx.Done(), s, snap.version
+	r.ctx, r.done, r.store, r.version = ctx, ctx.Done(), s, 0
+	if snap != nil {
+		r.version = snap.version
+	}
 	r.mu.Lock()
 	r.snap, r.endable = snap, endable
 	r.mu.Unlock()
@@ -99,23 +102,36 @@ func (r *reader) letGo() {
 	}
 }
 
-// end ends the snapshot if it may end and was left behind; see snapshot.leftBehind. It tells whether it did.
+// end ends the snapshot if it may end and is outdated; see snapshot.outdated. It reports whether it did.
 func (r *reader) end(time time.Time, flushes int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.snap == nil || !r.endable || !r.snap.leftBehind(time, flushes) {
+	if r.snap == nil || !r.endable || !r.snap.outdated(time, flushes) {
 		return false
 	}
+	r.lose()
+	return true
+}
+
+// leave ends the snapshot whatever it is, since the store is opened anew.
+func (r *reader) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.snap != nil && r.snap.replacedNow() {
+		r.lose()
+	}
+}
+
+func (r *reader) lose() {
 	r.letGo()
 	r.snap.release()
 	r.snap = nil
-	return true
 }
 
 // readable begins a call: it returns why nothing can be read any more, or nil. mu is held.
 func (r *reader) readable() error {
 	if r.snap == nil {
-		return fmt.Errorf("%w: it was replaced more than %v ago", kv.ErrTooOld, r.store.readTime)
+		return fmt.Errorf("%w: it was replaced more than %v ago, or the store was opened anew", kv.ErrTooOld, r.store.readTime)
 	}
 	return r.cancelled()
 }

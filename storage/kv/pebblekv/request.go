@@ -1,7 +1,6 @@
 package pebblekv
 
 import (
-	"bytes"
 	"fmt"
 	"hash/maphash"
 	"strings"
@@ -16,12 +15,13 @@ type request struct {
 	tx      *txn.Tx
 	since   uint64 // version of the snapshot it read
 	reads   readSet
-	writes  run          // without versionstamped keys, version not set
+	writes  writeSet     // without versionstamped keys, version not set
 	hashes  []uint64     // of writes.keys
 	atomics []*txn.Write // the writes that need the current value
 	size    int          // about the bytes it adds to a group
 	retried bool         // goes before those that were not
 	turn    *turn        // not a transaction but the wish for a turn
+	frees   bool         // it may use the reserve, see kv.UseReserve
 	lost    bool         // it began before the window of the conflict set
 
 	stamp kv.Versionstamp // once it is accepted
@@ -63,7 +63,7 @@ func (q *request) collectReads(seed maphash.Seed) {
 	size, points := 0, 0
 	for _, r := range reads {
 		size += len(r.Begin)
-		if isPoint(r) {
+		if r.IsPoint() {
 			points++
 		} else {
 			size += len(r.End)
@@ -75,7 +75,7 @@ func (q *request) collectReads(seed maphash.Seed) {
 	q.reads.hashes = make([]uint64, 0, points)
 	q.reads.ranges = make([]readRange, 0, len(reads)-points)
 	for _, r := range reads {
-		if isPoint(r) {
+		if r.IsPoint() {
 			q.reads.keys = append(q.reads.keys, text.add(r.Begin))
 			q.reads.hashes = append(q.reads.hashes, maphash.Bytes(seed, r.Begin))
 			continue
@@ -121,18 +121,12 @@ func (q *request) collectWrites(seed maphash.Seed) {
 }
 
 // stampedRun returns the final versionstamped keys, for the conflict set.
-func stampedRun(keys []string) run {
-	r := run{keys: make([]writtenKey, len(keys))}
+func stampedWriteSet(keys []string) writeSet {
+	r := writeSet{keys: make([]writtenKey, len(keys))}
 	for i, key := range keys {
 		r.keys[i].key = key
 	}
 	return r
-}
-
-// isPoint tells whether r holds exactly one key.
-func isPoint(r txn.KeyRange) bool {
-	n := len(r.Begin)
-	return len(r.End) == n+1 && r.End[n] == 0 && bytes.Equal(r.End[:n], r.Begin)
 }
 
 // packer makes strings that share one piece of memory, whose size is known beforehand.

@@ -15,6 +15,7 @@ const maxIdleIterators = 8
 // has ended.
 type snapshot struct {
 	db      *pebble.DB
+	next    chan struct{} // of what stands in for a snapshot while the store is opened anew: closed when that is done
 	view    *pebble.Snapshot
 	version uint64
 	refs    atomic.Int64 // one for being current, one per transaction
@@ -64,11 +65,18 @@ func (s *snapshot) replace(now time.Time, flushes int64) {
 	s.release()
 }
 
-// leftBehind tells whether the snapshot was replaced before that time and that number of flushes.
-func (s *snapshot) leftBehind(time time.Time, flushes int64) bool {
+// outdated reports whether the snapshot was replaced before that time and that number of flushes.
+func (s *snapshot) outdated(time time.Time, flushes int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.replaced && s.since.Before(time) && s.flushes <= flushes
+}
+
+// replacedNow reports whether the snapshot is not the current one.
+func (s *snapshot) replacedNow() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.replaced
 }
 
 // dropIdle closes the kept iterators.

@@ -1,9 +1,11 @@
 package pebblekv
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,23 +21,31 @@ const spaceRetry = 50 * time.Millisecond
 // failingFor is how long commits are refused after a table could not be written. Pebble tries again sooner.
 const failingFor = time.Second
 
-// spaceGuard keeps a full disk from breaking the store. The first line of defence is the reserve: groups are refused
+// spaceGuard keeps a full disk from breaking the store. The first line of defence is the reserve (reserve.go): groups are refused
 // while less is free, so Pebble's own work goes on. Should the disk fill up all the same, because of other processes, what
 // Pebble cannot recover from (log, manifest, directory entries) waits until there is space again; tables fail, and
-// Pebble writes them again later.
+// Pebble writes them again later. A directory that has become read-only is treated in the same way.
 type spaceGuard struct {
 	fs      vfs.FS // the file system below the guard
 	dir     string
-	reserve uint64
+	reserve uint64 // ordinary transactions are refused while less is free, in bytes
+	floor   uint64 // all are
+	ballast ballast
 	armed   atomic.Bool  // operations may wait: not while the store is opened
 	waiting atomic.Int32 // operations that wait for space
 	failing atomic.Int64 // when a table could last not be written, in nanoseconds since 1970
-	closed  chan struct{}
-	once    sync.Once
+	failed  atomic.Int32 // compactions in a row that were broken off for want of space
+	// foundFree is how much was free when that was last, in bytes.
+	foundFree atomic.Uint64
+	met       atomic.Pointer[error] // what the device last refused something with
+	closed    chan struct{}
+	once      sync.Once
 }
 
 func newSpaceGuard(fs vfs.FS, dir string, reserve uint64) *spaceGuard {
-	return &spaceGuard{fs: fs, dir: dir, reserve: reserve, closed: make(chan struct{})}
+	g := &spaceGuard{fs: fs, dir: dir, reserve: reserve, floor: reserve / floorShare, closed: make(chan struct{})}
+	g.ballast = ballast{fs: fs, name: fs.PathJoin(dir, ballastFile), size: ballastFloors * int64(g.floor)}
+	return g
 }
 
 // arm lets operations wait for space from now on.
@@ -43,7 +53,8 @@ func (g *spaceGuard) arm() { g.armed.Store(true) }
 
 // noticed takes note of an error of Pebble's background work.
 func (g *spaceGuard) noticed(err error) {
-	if isNoSpace(err) {
+	if isRefused(err) && !errors.Is(err, errCompactionPaused) {
+		g.met.Store(&err)
 		g.failing.Store(time.Now().UnixNano())
 	}
 }
@@ -51,19 +62,7 @@ func (g *spaceGuard) noticed(err error) {
 // refusal returns kv.ErrFull while Pebble meets a full disk: the committer may be held up then, and answer late.
 func (g *spaceGuard) refusal() error {
 	if g.waiting.Load() > 0 || time.Since(time.Unix(0, g.failing.Load())) < failingFor {
-		return fmt.Errorf("%w: the log or a table could not be written", kv.ErrFull)
-	}
-	return nil
-}
-
-// check returns kv.ErrFull when a group must be refused. A file system that cannot tell its free space has enough.
-func (g *spaceGuard) check() error {
-	if err := g.refusal(); err != nil {
-		return err
-	}
-	usage, err := g.fs.GetDiskUsage(g.dir)
-	if err == nil && usage.AvailBytes < g.reserve {
-		return fmt.Errorf("%w: %d bytes are free, %d are kept in reserve", kv.ErrFull, usage.AvailBytes, g.reserve)
+		return fmt.Errorf("%w: the log or a table could not be written: %w", kv.ErrFull, *g.met.Load())
 	}
 	return nil
 }
@@ -71,12 +70,23 @@ func (g *spaceGuard) check() error {
 // release makes waiting operations fail, so that the store can be closed.
 func (g *spaceGuard) release() { g.once.Do(func() { close(g.closed) }) }
 
-// wait runs op until it does not fail for want of space.
+// released reports whether operations do not wait any more.
+func (g *spaceGuard) released() bool {
+	select {
+	case <-g.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait runs op until it does not fail for want of space or of permission.
 func (g *spaceGuard) wait(op func() error) error {
 	err := op()
-	if err == nil || !isNoSpace(err) || !g.armed.Load() {
+	if err == nil || !isRefused(err) || !g.armed.Load() {
 		return err
 	}
+	g.met.Store(&err)
 	g.waiting.Add(1)
 	defer g.waiting.Add(-1)
 	for {
@@ -85,7 +95,7 @@ func (g *spaceGuard) wait(op func() error) error {
 			return err
 		case <-time.After(spaceRetry):
 		}
-		if err = op(); err == nil || !isNoSpace(err) {
+		if err = op(); err == nil || !isRefused(err) {
 			return err
 		}
 	}
@@ -94,10 +104,22 @@ func (g *spaceGuard) wait(op func() error) error {
 // guardedFS is the file system that Pebble gets.
 type guardedFS struct {
 	vfs.FS
-	guard *spaceGuard
+	guard   *spaceGuard
+	damaged *damagedFiles
+	fatal   func(error) // ends the store's writing
 }
 
-// isTable tells whether Pebble can fail to write the file and go on.
+// orStop returns nil, or err while the store is opened, and does not return otherwise. It is for what Pebble does without its lock when it begins
+// a new log: it panics at errors then, and releases that lock while it panics, which ends the process whoever recovers.
+func (f *guardedFS) orStop(err error) error {
+	if err == nil || !f.guard.armed.Load() {
+		return err
+	}
+	f.fatal(err)
+	select {}
+}
+
+// isTable reports whether Pebble can fail to write the file and go on.
 func isTable(name string) bool {
 	ext := filepath.Ext(name)
 	return ext == ".sst" || ext == ".blob"
@@ -106,15 +128,24 @@ func isTable(name string) bool {
 // Create implements vfs.FS.
 func (f *guardedFS) Create(name string, category vfs.DiskWriteCategory) (file vfs.File, err error) {
 	if isTable(name) {
-		if file, err = f.FS.Create(name, category); isNoSpace(err) {
+		rewritten := strings.Contains(string(category), "compaction") || strings.Contains(string(category), "rewrite")
+		if rewritten {
+			if err := f.guard.mayCompact(); err != nil {
+				return nil, err
+			}
+		}
+		if file, err = f.FS.Create(name, category); isRefused(err) {
 			time.Sleep(spaceRetry) // Pebble tries again at once
 		}
-		return f.wrapTable(file), err
+		return f.wrapTable(file, rewritten), err
 	}
 	err = f.guard.wait(func() (err error) {
 		file, err = f.FS.Create(name, category)
 		return err
 	})
+	if filepath.Ext(name) == ".log" {
+		err = f.orStop(err)
+	}
 	return f.wrap(file), err
 }
 
@@ -124,7 +155,7 @@ func (f *guardedFS) ReuseForWrite(oldname, newname string, category vfs.DiskWrit
 		file, err = f.FS.ReuseForWrite(oldname, newname, category)
 		return err
 	})
-	return f.wrap(file), err
+	return f.wrap(file), f.orStop(err) // logs only
 }
 
 // Rename implements vfs.FS.
@@ -145,8 +176,20 @@ func (f *guardedFS) MkdirAll(dir string, perm os.FileMode) error {
 // OpenDir implements vfs.FS: a sync of the directory may need space for its entries.
 func (f *guardedFS) OpenDir(name string) (vfs.File, error) {
 	file, err := f.FS.OpenDir(name)
-	return f.wrap(file), err
+	if err != nil {
+		return nil, err
+	}
+	return &guardedDir{File: file, fs: f}, nil
 }
+
+// guardedDir is a directory whose sync waits for space.
+type guardedDir struct {
+	vfs.File
+	fs *guardedFS
+}
+
+// Sync implements vfs.File.
+func (d *guardedDir) Sync() error { return d.fs.orStop(d.fs.guard.wait(d.File.Sync)) }
 
 // Unwrap implements vfs.FS.
 func (f *guardedFS) Unwrap() vfs.FS { return f.FS }
@@ -158,11 +201,11 @@ func (f *guardedFS) wrap(file vfs.File) vfs.File {
 	return &guardedFile{File: file, guard: f.guard}
 }
 
-func (f *guardedFS) wrapTable(file vfs.File) vfs.File {
+func (f *guardedFS) wrapTable(file vfs.File, rewritten bool) vfs.File {
 	if file == nil {
 		return nil
 	}
-	return &tableFile{File: file}
+	return &tableFile{File: file, guard: f.guard, rewritten: rewritten}
 }
 
 // guardedFile is a file whose writes wait for space.
@@ -199,13 +242,28 @@ func (f *guardedFile) Preallocate(offset, length int64) error {
 	return nil
 }
 
-// tableFile slows Pebble down, which repeats a flush without a pause when the table could not be written.
-type tableFile struct{ vfs.File }
+// tableFile slows Pebble down, which repeats a flush without a pause when the table could not be written. Compactions leave the floor of
+// the reserve to flushes: as they need room for their output before they free their input, they would take it all.
+type tableFile struct {
+	vfs.File
+	guard     *spaceGuard
+	rewritten bool // by a compaction
+	written   int  // since the free space was looked at
+}
+
+// tableStep is after how many bytes of a compaction's output the free space is looked at again.
+const tableStep = 256 << 10
 
 // Write implements vfs.File.
 func (f *tableFile) Write(p []byte) (int, error) {
+	if f.written += len(p); f.rewritten && f.written >= tableStep {
+		f.written = 0
+		if err := f.guard.spareFloor(); err != nil {
+			return 0, err
+		}
+	}
 	n, err := f.File.Write(p)
-	if isNoSpace(err) {
+	if isRefused(err) {
 		time.Sleep(spaceRetry)
 	}
 	return n, err

@@ -13,6 +13,16 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
+// writeBulk commits 100 keys, which are numbered from n on.
+func writeBulk(t *testing.T, s *Store, n int64) {
+	mustUpdate(t, s, func(tx kv.Tx) error {
+		for i := range int64(100) {
+			tx.Set(fmt.Appendf(nil, "bulk%08d", n+i), []byte("x"))
+		}
+		return nil
+	})
+}
+
 // beside runs fn beside a writer that commits 100 keys at a time without a pause.
 func beside(t *testing.T, s *Store, fn func(written *atomic.Int64)) {
 	var written atomic.Int64
@@ -20,13 +30,7 @@ func beside(t *testing.T, s *Store, fn func(written *atomic.Int64)) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			n := written.Load()
-			mustUpdate(t, s, func(tx kv.Tx) error {
-				for i := range int64(100) {
-					tx.Set(fmt.Appendf(nil, "bulk%08d", n+i), []byte("x"))
-				}
-				return nil
-			})
+			writeBulk(t, s, written.Load())
 			written.Add(100)
 		}
 	})
@@ -40,22 +44,23 @@ func beside(t *testing.T, s *Store, fn func(written *atomic.Int64)) {
 func TestSlowTransactionKeepsItsWindow(t *testing.T) {
 	s := opener(Options{fs: vfs.NewMem(), conflictKeys: 1000})(t, "store").(*Store)
 	defer s.Close()
-	beside(t, s, func(written *atomic.Int64) {
-		runs := 0
-		mustUpdate(t, s, func(tx kv.Tx) error {
-			runs++
-			if _, err := tx.Get([]byte("mine")); err != nil {
-				return err
-			}
-			for end := written.Load() + 2500; written.Load() < end; time.Sleep(time.Millisecond) {
-			}
-			tx.Set([]byte("mine"), []byte("x"))
-			return nil
-		})
-		if runs != 1 {
-			t.Errorf("%d runs", runs)
+	runs := 0
+	mustUpdate(t, s, func(tx kv.Tx) error {
+		if runs++; runs > 1 {
+			return nil // the fault is seen; nobody could write beside its turn
 		}
+		if _, err := tx.Get([]byte("mine")); err != nil {
+			return err
+		}
+		for i := range int64(25) { // of 100 keys: two and a half generations
+			writeBulk(t, s, i*100)
+		}
+		tx.Set([]byte("mine"), []byte("x"))
+		return nil
 	})
+	if runs != 1 {
+		t.Errorf("%d runs", runs)
+	}
 }
 
 // TestSlowTransactionGetsItsTurn: a transaction that always takes longer than the window reaches back gets a turn that is long enough.

@@ -2,6 +2,7 @@ package pebblekv
 
 import (
 	"context"
+	"errors"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -18,13 +19,16 @@ const maxTransaction = 1 << 30
 
 // Store is the embedded kv.Store. Open returns one. All methods are safe for concurrent use.
 type Store struct {
+	opts      Options
 	db        *pebble.DB
 	lock      *pebble.Lock
 	gate      *gate
 	current   atomic.Pointer[snapshot]
 	committer *committer
 	space     *spaceGuard
+	freed     freed
 	failure   *failure
+	damaged   *damagedFiles
 	watches   *txn.Watches
 	seed      maphash.Seed
 	stats     stats
@@ -33,6 +37,12 @@ type Store struct {
 	readTime  time.Duration // how long a replaced snapshot can be read
 	flushes   atomic.Int64  // memtables written
 	closing   chan struct{} // closed by Close
+	tasks     sync.WaitGroup
+	mark      atomic.Uint64 // the version in the mark
+
+	// readOnly is set while the store is open for reading only; db and committer belong to awaitSpace then. writing is closed when that ends.
+	readOnly atomic.Bool
+	writing  chan struct{}
 }
 
 var _ kv.Store = (*Store)(nil)
@@ -82,7 +92,7 @@ func (s *Store) attempt(ctx context.Context, fn func(kv.Tx) error, p *prospects)
 		}
 		defer turn.end(nil)
 	}
-	began := time.Now()
+	began, readOnly := time.Now(), s.readOnly.Load()
 	t := transactions.Get().(*txn.Tx)
 	r := s.newReader(ctx, false)
 	since := r.Version()
@@ -91,9 +101,10 @@ func (s *Store) attempt(ctx context.Context, fn func(kv.Tx) error, p *prospects)
 	q, err := s.prepare(ctx, t, r, fn)
 	if q == nil {
 		transactions.Put(t)
-		return stamp, false, err
+		return stamp, readOnly && errors.Is(err, kv.ErrTooOld), err
 	}
 	q.retried = p.runs > 0
+	q.frees = kv.UsesReserve(ctx)
 	took := time.Since(began)
 	if turn == nil || !turn.end(q) {
 		s.committer.queue.put(q)
@@ -109,7 +120,7 @@ func (s *Store) attempt(ctx context.Context, fn func(kv.Tx) error, p *prospects)
 	return q.stamp, false, nil
 }
 
-// takeTurn waits until all commits that were before it are settled and the committer does nothing more.
+// takeTurn waits until all commits that were before it are complete and the committer does nothing more.
 func (s *Store) takeTurn(length time.Duration) (*turn, error) {
 	wish := &request{turn: newTurn(length), retried: true, done: make(chan outcome, 1)}
 	s.committer.queue.put(wish)
@@ -165,14 +176,25 @@ func (s *Store) writable() error {
 	if err := s.failure.get(); err != nil {
 		return err
 	}
+	if s.readOnly.Load() {
+		return errReadOnly
+	}
 	return s.space.refusal()
 }
 
-// snapshot returns the current snapshot with a reference for the caller.
+// snapshot returns the current snapshot with a reference for the caller; nil if there is none any more because the store is closing.
 func (s *Store) snapshot() *snapshot {
 	for {
-		if current := s.current.Load(); current.retain() {
+		current := s.current.Load()
+		if current.retain() {
 			return current
+		}
+		if current.next != nil {
+			select {
+			case <-current.next:
+			case <-s.space.closed:
+				return nil
+			}
 		}
 	}
 }
@@ -201,6 +223,9 @@ func (s *Store) Health(context.Context) error {
 	if err := s.failure.get(); err != nil {
 		return err
 	}
+	if s.readOnly.Load() {
+		return errReadOnly
+	}
 	if err := s.space.check(); err != nil {
 		return err
 	}
@@ -219,12 +244,22 @@ func (s *Store) Close() error {
 		return kv.ErrClosed
 	}
 	close(s.closing)
-	s.committer.stop()
+	<-s.writing
+	s.tasks.Wait()
+	if s.committer != nil {
+		s.committer.stop()
+	}
 	if err := s.failure.get(); err != nil && s.failure.stuck {
 		return err // Pebble cannot be closed; the lock stays until the process ends, for its goroutines may still write
 	}
-	s.current.Load().replace(time.Now(), 0)
-	err := s.db.Close()
+	var err error
+	if s.db != nil {
+		last := s.current.Load()
+		last.replace(time.Now(), 0)
+		if err = s.db.Close(); err == nil {
+			s.raiseMark(last.version)
+		}
+	}
 	if lockErr := s.lock.Close(); err == nil {
 		err = lockErr
 	}

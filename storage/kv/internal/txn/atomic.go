@@ -43,7 +43,7 @@ func Eval(op kv.AtomicOp, existing, param []byte) []byte {
 	return existing // not reached: Tx.Atomic refuses unknown operations
 }
 
-// validOp tells whether Eval knows op.
+// validOp reports whether Eval knows op.
 func validOp(op kv.AtomicOp) bool { return op >= kv.Add && op <= kv.CompareAndClear }
 
 // add sums two little-endian integers in the width of param, wrapping.

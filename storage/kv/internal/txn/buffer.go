@@ -35,7 +35,7 @@ func (b *buffer) reset() {
 	b.gen = 0
 }
 
-// empty tells whether nothing was written.
+// empty reports whether nothing was written.
 func (b *buffer) empty() bool {
 	return b.entries.Len() == 0 && b.cleared.Len() == 0 && b.stamped.empty()
 }

@@ -10,12 +10,12 @@ import (
 
 // iterator walks over a range of the snapshot with the buffer's writes laid over it, and records what it read.
 type iterator struct {
-	t      *Tx
-	asked  KeyRange // what the caller asked for
-	record bool
-	opts   kv.RangeOptions
+	t           *Tx
+	asked       KeyRange // what the caller asked for
+	conflicting bool
+	opts        kv.RangeOptions
 
-	rest   KeyRange // what the base has yet to yield, when it is opened again behind a cleared range
+	rest   KeyRange // what the base has yet to yield, when it is opened again after a cleared range
 	cut    bool     // rest ends where the read becomes unreadable
 	base   kv.Iterator
 	baseOK bool // base stands on a row that was not consumed
@@ -29,9 +29,9 @@ type iterator struct {
 }
 
 // newIterator opens a range that is neither empty nor reversed.
-func (t *Tx) newIterator(r KeyRange, opts kv.RangeOptions, record bool) *iterator {
+func (t *Tx) newIterator(r KeyRange, opts kv.RangeOptions, conflicting bool) *iterator {
 	it := t.slab()
-	it.t, it.opts, it.record = t, opts, record
+	it.t, it.opts, it.conflicting = t, opts, conflicting
 	it.asked = KeyRange{t.buf.arena.copy(r.Begin), t.buf.arena.copy(r.End)}
 	it.rest = it.asked
 	if t.buf.empty() {
@@ -109,14 +109,14 @@ func (it *iterator) nextMerged() bool {
 			under = it.base.Value()
 			it.baseOK = false
 		}
-		it.key = e.Key // also without a row here: the next search starts behind it
+		it.key = e.Key // also without a row here: the next search starts after it
 		if it.value = e.Eval(under, nil); it.value != nil {
 			return true
 		}
 	}
 }
 
-// compare tells whether the base's row comes before the entry (<0), lies under it (0), or comes after it or is missing (>0).
+// compare reports whether the base's row comes before the entry (<0), lies under it (0), or comes after it or is missing (>0).
 func (it *iterator) compare(e *Write) int {
 	switch {
 	case !it.baseOK:
@@ -168,7 +168,7 @@ func (it *iterator) reopen(r KeyRange) {
 // finish ends the iteration and records the part of the range that was read: all of it, or up to the last row.
 func (it *iterator) finish(all bool) {
 	it.done = true
-	if !it.record || (!all && it.rows == 0) {
+	if !it.conflicting || (!all && it.rows == 0) {
 		return
 	}
 	read := it.asked
@@ -222,12 +222,12 @@ type overlay struct {
 	placed  bool
 }
 
-// peek returns the first entry of r behind the key last (nil: from the start), or nil.
+// peek returns the first entry of r after the key last (nil: from the start), or nil.
 func (o *overlay) peek(r KeyRange, last []byte) *Write {
 	if !o.placed || o.gen != o.buf.gen {
 		o.seek(r, last)
 	}
-	for o.entry != nil && last != nil && !o.behind(o.entry.Key, last) {
+	for o.entry != nil && last != nil && !o.passed(o.entry.Key, last) {
 		o.step(o.reverse)
 	}
 	if o.entry == nil || !r.Contains(o.entry.Key) {
@@ -236,13 +236,13 @@ func (o *overlay) peek(r KeyRange, last []byte) *Write {
 	return o.entry
 }
 
-// behind tells whether key comes after last in the direction of the iteration.
-func (o *overlay) behind(key, last []byte) bool {
+// passed reports whether key comes after last in the direction of the iteration.
+func (o *overlay) passed(key, last []byte) bool {
 	c := bytes.Compare(key, last)
 	return c > 0 && !o.reverse || c < 0 && o.reverse
 }
 
-// seek places iter on the first entry of r, or near the entry behind last.
+// seek places iter on the first entry of r, or near the entry after last.
 func (o *overlay) seek(r KeyRange, last []byte) {
 	o.placed, o.gen, o.entry = true, o.buf.gen, nil
 	if o.buf.entries.Len() == 0 {
@@ -260,7 +260,7 @@ func (o *overlay) seek(r KeyRange, last []byte) {
 	o.buf.probe.Key = from
 	switch found := o.iter.Seek(&o.buf.probe); {
 	case found && o.reverse:
-		o.step(true) // iter stands at or behind from, which is not in the range
+		o.step(true) // iter stands at or after from, which is not in the range
 	case found:
 		o.entry = o.iter.Item()
 	case o.reverse && o.iter.Last():

@@ -9,17 +9,17 @@ import (
 // KeyRange is the keys from Begin (inclusive) to End (exclusive).
 type KeyRange struct{ Begin, End []byte }
 
-// Contains tells whether key is in the range.
+// Contains reports whether key is in the range.
 func (r KeyRange) Contains(key []byte) bool {
 	return bytes.Compare(r.Begin, key) <= 0 && bytes.Compare(key, r.End) < 0
 }
 
-// Overlaps tells whether the two ranges share a key.
+// Overlaps reports whether the two ranges share a key.
 func (r KeyRange) Overlaps(other KeyRange) bool {
 	return bytes.Compare(r.Begin, other.End) < 0 && bytes.Compare(other.Begin, r.End) < 0
 }
 
-// IsPoint tells whether the range holds exactly one key.
+// IsPoint reports whether the range holds exactly one key.
 func (r KeyRange) IsPoint() bool {
 	n := len(r.Begin)
 	return len(r.End) == n+1 && r.End[n] == 0 && bytes.Equal(r.End[:n], r.Begin)
@@ -53,7 +53,7 @@ func (s *RangeSet) Len() int { return len(s.ranges) }
 // Ranges returns the disjoint ranges in order. They must not be modified.
 func (s *RangeSet) Ranges() []KeyRange { return s.ranges }
 
-// from returns the index of the first range that ends behind key.
+// from returns the index of the first range that ends after key.
 func (s *RangeSet) from(key []byte) int {
 	return sort.Search(len(s.ranges), func(i int) bool { return bytes.Compare(s.ranges[i].End, key) > 0 })
 }
@@ -66,7 +66,7 @@ func (s *RangeSet) Find(key []byte) (KeyRange, bool) {
 	return KeyRange{}, false
 }
 
-// Overlaps tells whether the set shares a key with r.
+// Overlaps reports whether the set shares a key with r.
 func (s *RangeSet) Overlaps(r KeyRange) bool {
 	i := s.from(r.Begin)
 	return i < len(s.ranges) && s.ranges[i].Overlaps(r)

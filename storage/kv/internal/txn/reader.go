@@ -8,8 +8,8 @@ import (
 
 // reader is the reading side of a Tx: the snapshot with the transaction's writes laid over it.
 type reader struct {
-	t      *Tx
-	record bool // whether reads add conflicts
+	t           *Tx
+	conflicting bool // whether reads add conflicts
 }
 
 // Get implements kv.ReadTx.
@@ -42,7 +42,7 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 
 // base reads key in the snapshot.
 func (r *reader) base(key []byte) ([]byte, error) {
-	if r.record {
+	if r.conflicting {
 		r.t.addRead(r.t.buf.arena.point(key))
 	}
 	return r.t.snap.Get(key)
@@ -73,7 +73,7 @@ func (r *reader) Range(begin, end []byte, opts kv.RangeOptions) kv.Iterator {
 	case c == 0:
 		return &noRows{}
 	}
-	return r.t.newIterator(KeyRange{begin, end}, opts, r.record)
+	return r.t.newIterator(KeyRange{begin, end}, opts, r.conflicting)
 }
 
 // Snapshot implements kv.ReadTx.
@@ -97,19 +97,19 @@ func sizeEstimate(snap Snapshot, begin, end []byte) (int64, error) {
 	return snap.SizeEstimate(begin, end)
 }
 
-// View is the kv.ReadTx of a read-only transaction: the snapshot alone.
-type View struct{ Snap Snapshot }
+// ReadOnly is the kv.ReadTx of a read-only transaction: the snapshot alone.
+type ReadOnly struct{ Snap Snapshot }
 
-var _ kv.ReadTx = View{}
+var _ kv.ReadTx = ReadOnly{}
 
 // Get implements kv.ReadTx.
-func (v View) Get(key []byte) ([]byte, error) { return v.Snap.Get(key) }
+func (v ReadOnly) Get(key []byte) ([]byte, error) { return v.Snap.Get(key) }
 
 // GetMany implements kv.ReadTx.
-func (v View) GetMany(keys [][]byte) ([][]byte, error) { return getMany(v, keys) }
+func (v ReadOnly) GetMany(keys [][]byte) ([][]byte, error) { return getMany(v, keys) }
 
 // Range implements kv.ReadTx.
-func (v View) Range(begin, end []byte, opts kv.RangeOptions) kv.Iterator {
+func (v ReadOnly) Range(begin, end []byte, opts kv.RangeOptions) kv.Iterator {
 	switch c := bytes.Compare(begin, end); {
 	case c > 0:
 		return &noRows{err: kv.ErrInvalidRange}
@@ -120,13 +120,13 @@ func (v View) Range(begin, end []byte, opts kv.RangeOptions) kv.Iterator {
 }
 
 // Snapshot implements kv.ReadTx.
-func (v View) Snapshot() kv.ReadTx { return v }
+func (v ReadOnly) Snapshot() kv.ReadTx { return v }
 
 // ReadVersion implements kv.ReadTx.
-func (v View) ReadVersion() (uint64, error) { return v.Snap.Version(), nil }
+func (v ReadOnly) ReadVersion() (uint64, error) { return v.Snap.Version(), nil }
 
 // SizeEstimate implements kv.ReadTx.
-func (v View) SizeEstimate(begin, end []byte) (int64, error) {
+func (v ReadOnly) SizeEstimate(begin, end []byte) (int64, error) {
 	return sizeEstimate(v.Snap, begin, end)
 }
 

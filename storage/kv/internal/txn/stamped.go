@@ -13,7 +13,7 @@ type stampedKeys struct {
 }
 
 type stampedGroup struct {
-	span KeyRange // all keys that begin with the prefix; no End when there is no key behind them
+	span KeyRange // all keys that begin with the prefix; no End when there is no key after them
 	keys []StampedKey
 }
 
@@ -65,7 +65,7 @@ func (g *stampedGroup) overlaps(r KeyRange) bool {
 	return bytes.Compare(g.span.Begin, r.End) < 0 && (g.span.End == nil || bytes.Compare(r.Begin, g.span.End) < 0)
 }
 
-// unreadable tells whether a read of key could meet a versionstamped key.
+// unreadable reports whether a read of key could meet a versionstamped key.
 func (s *stampedKeys) unreadable(key []byte) bool {
 	for i := range s.groups {
 		if bytes.HasPrefix(key, s.groups[i].span.Begin) {
@@ -76,7 +76,7 @@ func (s *stampedKeys) unreadable(key []byte) bool {
 }
 
 // clip cuts r to the part that can be read, in the direction of the read, before a versionstamped key could be met, and
-// tells whether it did cut.
+// reports whether it did cut.
 func (s *stampedKeys) clip(r KeyRange, reverse bool) (KeyRange, bool) {
 	cut := false
 	for i := range s.groups {
@@ -106,7 +106,7 @@ func (k *StampedKey) final(a *arena, stamp []byte) []byte {
 	return key
 }
 
-// clearedLater tells whether a range clear after the write covers the final key.
+// clearedLater reports whether a range clear after the write covers the final key.
 func (k *StampedKey) clearedLater(final []byte) bool {
 	for _, r := range k.Clears {
 		if r.Contains(final) {

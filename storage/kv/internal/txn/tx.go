@@ -46,7 +46,7 @@ var _ kv.Tx = (*Tx)(nil)
 // New begins a transaction on snap.
 func New(snap Snapshot) *Tx {
 	t := &Tx{snap: snap, buf: newBuffer()}
-	t.reader = reader{t: t, record: true}
+	t.reader = reader{t: t, conflicting: true}
 	t.unchecked = reader{t: t}
 	return t
 }

@@ -21,7 +21,7 @@ type Op struct {
 	Offset int
 }
 
-// unreadable tells whether the value depends on the commit's versionstamp.
+// unreadable reports whether the value depends on the commit's versionstamp.
 func (w *Write) unreadable() bool {
 	return len(w.Ops) > 0 && w.Ops[0].Atomic == 0 // setting a versionstamped value drops what was there
 }

@@ -1,0 +1,333 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/pebblekv"
+)
+
+// salvageData fills a data directory through small memtables, so that there are tables, blob files and a log.
+func salvageData(t *testing.T, dir string) {
+	t.Helper()
+	ctx := context.Background()
+	engine := openSmall(t, dir)
+	s, err := storage.Open(ctx, storage.Options{KV: engine, Manual: true})
+	require.NoError(t, err)
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, name := range []string{"a", "gone", "b"} {
+		require.NoError(t, s.Create(ctx, name, storage.CreateOptions{Q: 2, N: 1, Security: []byte(`{"admins":{"names":["` + name + `"]}}`)}))
+		db := s.DB(name)
+		require.NoError(t, db.SetRevsLimit(ctx, 77))
+		for i := range 8 {
+			var docs []*compat.Document
+			for n := range 20 {
+				docs = append(docs, revision(t, db, random, 1, 20*i+n))
+				if n%3 == 0 {
+					docs = append(docs, revision(t, db, random, 2, 20*i+n))
+				}
+			}
+			results, err := db.Update(ctx, docs, storage.UpdateOptions{Replicated: true})
+			require.NoError(t, err)
+			for _, r := range results {
+				require.Nil(t, r.Err)
+			}
+		}
+		_, err := db.Purge(ctx, []storage.IDRevs{{ID: "doc0007", Revs: []compat.Rev{{Pos: 1, Hash: hash(1, 7)}}}})
+		require.NoError(t, err)
+		for id, body := range map[string]string{
+			"_local/mine":       `{"x":1}`,
+			"_local/checkpoint": `{"session_id":"s","history":[],"source_last_seq":"5-g1AAA"}`,
+		} {
+			parsed, err := compat.NewBody([]byte(body))
+			require.NoError(t, err)
+			_, err = db.Update(ctx, []*compat.Document{{ID: id, HasID: true, Body: parsed}}, storage.UpdateOptions{})
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, s.Delete(ctx, "gone"))
+	require.NoError(t, s.Close())
+	require.NoError(t, engine.Close())
+}
+
+func openSmall(t *testing.T, dir string) kv.Store {
+	t.Helper()
+	engine, err := pebblekv.Open(filepath.Join(dir, storeDir), pebblekv.Options{
+		MemTableSize: 256 << 10, MinFreeSpace: 1, Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	return engine
+}
+
+func hash(depth, i int) string { return fmt.Sprintf("%016d", 1000*depth+i) }
+
+// revision makes a revision whose form follows from its number: some are tombstones, conflicts, large, or have attachments.
+func revision(t *testing.T, db *storage.DB, random *rand.Rand, depth, i int) *compat.Document {
+	t.Helper()
+	size := 20
+	switch i % 10 {
+	case 3:
+		size = 12 << 10 // a value that is apart in Pebble
+	case 4:
+		size = 80 << 10 // a body that is apart in settee
+	}
+	doc := &compat.Document{
+		ID: fmt.Sprintf("doc%04d", i), HasID: true, Deleted: i%20 == 9,
+		Revs: compat.RevPath{Start: int64(depth), IDs: []string{hash(depth, i)}},
+	}
+	if depth == 2 && i%2 == 0 {
+		doc.Revs.IDs = append(doc.Revs.IDs, hash(1, i))
+	}
+	var err error
+	doc.Body, err = compat.NewBody(fmt.Appendf(nil, `{"n":%d,"text":"%s"}`, i, randomText(random, size)))
+	require.NoError(t, err)
+	if i%10 == 5 {
+		data := []byte(randomText(random, 800*i))
+		att, err := db.Uploads().Add(context.Background(), storage.Upload{Name: "f", Type: "text/plain", Length: int64(len(data))}, bytes.NewReader(data))
+		require.NoError(t, err)
+		att.RevPos, att.HasRevPos = 1, true
+		doc.Attachments = append(doc.Attachments, att)
+	}
+	return doc
+}
+
+func randomText(random *rand.Rand, n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = 'a' + byte(random.IntN(26))
+	}
+	return string(b)
+}
+
+// contents gives a line for each leaf of each document, with its attachments' bytes, by its name.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	ctx := context.Background()
+	engine := openSmall(t, dir)
+	defer func() { require.NoError(t, engine.Close()) }()
+	s, err := storage.Open(ctx, storage.Options{KV: engine, Manual: true})
+	require.NoError(t, err)
+	defer s.Close()
+	all := map[string]string{}
+	require.NoError(t, s.AllDBs(ctx, storage.RangeOptions{Limit: -1}, func(name string) error {
+		db := s.DB(name)
+		security, err := db.Security(ctx)
+		require.NoError(t, err)
+		limit, err := db.RevsLimit(ctx)
+		require.NoError(t, err)
+		infos, err := db.PurgedInfos(ctx)
+		require.NoError(t, err)
+		all[name] = fmt.Sprintf("%s %d %v", security, limit, infos)
+		require.NoError(t, db.LocalDocs(ctx, storage.RangeOptions{Limit: -1, IncludeDocs: true}, func(r *storage.ListRow) error {
+			all[name+"/"+r.ID] = r.Rev.String() + string(r.Doc.Body)
+			return nil
+		}))
+		_, err = db.Changes(ctx, storage.ChangesOptions{Limit: -1}, func(c *storage.Change) error {
+			leaves := storage.OpenRevsOptions{All: true, Open: storage.OpenOptions{Revs: true, Deleted: true}}
+			require.NoError(t, db.OpenRevs(ctx, c.ID, leaves, func(revs []storage.RevResult) error {
+				r := revs[0]
+				line := fmt.Sprintf("%v %v %s", r.Doc.Revs, r.Doc.Deleted, r.Doc.Body)
+				for i := range r.Doc.Attachments {
+					var b strings.Builder
+					require.NoError(t, db.ReadAttachment(ctx, &r.Doc.Attachments[i], storage.AttachmentRange{To: -1}, &b))
+					line += r.Doc.Attachments[i].Name + r.Doc.Attachments[i].Type + b.String()
+				}
+				all[name+"/"+c.ID+"/"+r.Rev.String()] = line
+				return nil
+			}))
+			return nil
+		})
+		require.NoError(t, err)
+		return nil
+	}))
+	return all
+}
+
+func copyDir(t *testing.T, from string) string {
+	t.Helper()
+	to := t.TempDir()
+	require.NoError(t, os.CopyFS(to, os.DirFS(from)))
+	return to
+}
+
+// runSalvage salvages dir and returns the new directory with what was printed.
+func runSalvage(t *testing.T, dir string) (target, out string, err error) {
+	t.Helper()
+	target = filepath.Join(t.TempDir(), "new")
+	var b strings.Builder
+	s := salvager{source: dir, target: target, out: &b, progress: io.Discard}
+	err = s.run(context.Background())
+	return target, b.String(), err
+}
+
+func TestSalvageOfAWholeStoreLosesNothing(t *testing.T) {
+	dir := t.TempDir()
+	salvageData(t, dir)
+	before := contents(t, dir)
+	require.Greater(t, len(before), 300)
+	target, out, err := runSalvage(t, dir)
+	require.NoError(t, err, out)
+	require.Contains(t, out, "no violations")
+	require.Equal(t, before, contents(t, target))
+	require.Equal(t, before, contents(t, dir), "the source is as it was")
+
+	// Who goes on from a sequence of before is given everything.
+	last := lastSeq(t, dir)
+	after := changesSince(t, target, last)
+	require.Equal(t, changesSince(t, target, storage.Seq{}), after)
+	require.Greater(t, len(after), 100)
+	require.Empty(t, changesSince(t, dir, last))
+}
+
+func lastSeq(t *testing.T, dir string) (seq storage.Seq) {
+	t.Helper()
+	withDB(t, dir, func(db *storage.DB) {
+		info, err := db.Info(context.Background())
+		require.NoError(t, err)
+		seq = info.UpdateSeq.Seq
+	})
+	return seq
+}
+
+func changesSince(t *testing.T, dir string, since storage.Seq) (ids []string) {
+	t.Helper()
+	withDB(t, dir, func(db *storage.DB) {
+		_, err := db.Changes(context.Background(), storage.ChangesOptions{Since: since, Limit: -1}, func(c *storage.Change) error {
+			ids = append(ids, c.ID)
+			return nil
+		})
+		require.NoError(t, err)
+	})
+	return ids
+}
+
+func withDB(t *testing.T, dir string, fn func(*storage.DB)) {
+	t.Helper()
+	engine := openSmall(t, dir)
+	defer func() { require.NoError(t, engine.Close()) }()
+	s, err := storage.Open(context.Background(), storage.Options{KV: engine, Manual: true})
+	require.NoError(t, err)
+	defer s.Close()
+	fn(s.DB("a"))
+}
+
+// TestSalvageAfterAnyDamage damages files at random. Whatever is wrong, nothing panics, what comes out passes the check, and each difference
+// was reported.
+func TestSalvageAfterAnyDamage(t *testing.T) {
+	original := t.TempDir()
+	salvageData(t, original)
+	before := contents(t, original)
+	files, err := os.ReadDir(filepath.Join(original, storeDir))
+	require.NoError(t, err)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	kinds := []string{"MANIFEST-", "marker.manifest", "marker.format", "OPTIONS-", ".sst", ".blob", ".log", "LOCK", "SETTEE-FORMAT"}
+	for _, kind := range pick(t, random, kinds) {
+		for _, how := range pick(t, random, slices.Sorted(maps.Keys(damages))) {
+			var names []string
+			for _, f := range files {
+				if strings.Contains(f.Name(), kind) {
+					names = append(names, f.Name())
+				}
+			}
+			require.NotEmpty(t, names, kind)
+			name := names[random.IntN(len(names))]
+			dir := copyDir(t, original)
+			damages[how](t, random, filepath.Join(dir, storeDir, name))
+			target, out, err := runSalvage(t, dir)
+			what := fmt.Sprintf("seed %d: %s %s\n%s", seed, how, name, out)
+			if err != nil {
+				require.ErrorContains(t, err, "losses", what)
+			}
+			require.Contains(t, out, "no violations", what)
+			compareSalvaged(t, before, contents(t, target), out, what)
+		}
+	}
+}
+
+// pick takes two of a list, or all with SETTEE_SALVAGE_ALL.
+func pick(t *testing.T, random *rand.Rand, all []string) []string {
+	t.Helper()
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	if os.Getenv("SETTEE_SALVAGE_ALL") != "" {
+		return all
+	}
+	return all[:2]
+}
+
+// compareSalvaged holds the differences against what was reported.
+func compareSalvaged(t *testing.T, before, after map[string]string, out, what string) {
+	t.Helper()
+	reported := strings.Contains(out, "\nfile ") || strings.HasPrefix(out, "file ")
+	for key, value := range before {
+		if after[key] == value {
+			continue
+		}
+		parts := strings.Split(key, "/")
+		if !reported && !strings.Contains(out, parts[1]) {
+			t.Errorf("%s is lost, and nothing says so: %s", key, what)
+			return
+		}
+	}
+}
+
+// damages are what happens to files.
+var damages = map[string]func(t *testing.T, random *rand.Rand, path string){
+	"deleted": func(t *testing.T, _ *rand.Rand, path string) { require.NoError(t, os.Remove(path)) },
+	"truncated": func(t *testing.T, random *rand.Rand, path string) {
+		require.NoError(t, os.Truncate(path, random.Int64N(size(t, path)+1)))
+	},
+	"flipped": func(t *testing.T, random *rand.Rand, path string) {
+		overwrite(t, random, path, func(b []byte) {
+			for range 1 + random.IntN(3) {
+				b[random.IntN(len(b))] ^= 1 << random.IntN(8)
+			}
+		})
+	},
+	"zeroed": func(t *testing.T, random *rand.Rand, path string) {
+		overwrite(t, random, path, func(b []byte) {
+			at := random.IntN(len(b))
+			clear(b[at:min(len(b), at+random.IntN(9000)+1)])
+		})
+	},
+	"garbage": func(t *testing.T, random *rand.Rand, path string) {
+		overwrite(t, random, path, func(b []byte) {
+			at := random.IntN(len(b))
+			for i := at; i < min(len(b), at+random.IntN(9000)+1); i++ {
+				b[i] = byte(random.Uint32())
+			}
+		})
+	},
+}
+
+func size(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	return info.Size()
+}
+
+func overwrite(t *testing.T, random *rand.Rand, path string, change func([]byte)) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if len(b) > 0 {
+		change(b)
+	}
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+}

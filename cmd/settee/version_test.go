@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestVersions: `settee version` and GET / say the same of what was built and of the CouchDB it answers as, and the
+// members of GET / are CouchDB's, in its order.
+func TestVersions(t *testing.T) {
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "secret")
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, localFile),
+		[]byte("[couchdb]\nuuid = u\n[chttpd_auth]\niterations = 10\n[log]\nlevel = none\n"), 0o600))
+	base, stop := startServe(t, dir)
+	defer stop()
+	r, err := http.Get(base + "/")
+	require.NoError(t, err)
+	defer r.Body.Close()
+	var body bytes.Buffer
+	_, err = body.ReadFrom(r.Body)
+	require.NoError(t, err)
+	require.Equal(t, `{"couchdb":"Welcome","version":"3.5.0","git_sha":"`+buildVersion()+`","uuid":"u",`+
+		`"features":["access-ready","partitioned","pluggable-storage-engines","reshard","scheduler"],`+
+		`"vendor":{"name":"The Apache Software Foundation"}}`+"\n", body.String())
+
+	var welcome struct {
+		Version string
+		Build   string `json:"git_sha"`
+	}
+	require.NoError(t, json.Unmarshal(body.Bytes(), &welcome))
+	var out bytes.Buffer
+	root := rootCommand()
+	root.SetArgs([]string{"version"})
+	root.SetOut(&out)
+	require.NoError(t, root.Execute())
+	require.Equal(t, "settee "+welcome.Build+" (CouchDB "+welcome.Version+", "+runtime.Version()+")\n", out.String())
+}
+
+func TestChooseVersion(t *testing.T) {
+	module := &debug.BuildInfo{Main: debug.Module{Version: "v0.1.0"}}
+	require.Equal(t, "v0.1.0-3-gabcdef0", chooseVersion("v0.1.0-3-gabcdef0", module))
+	require.Equal(t, "v0.1.0", chooseVersion("", module))
+	require.Equal(t, "development", chooseVersion("", &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}))
+	require.Equal(t, "development", chooseVersion("", nil))
+}

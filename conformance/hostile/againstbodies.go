@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// bodyAttacks send more than the memory holds: packed, many at once, without end.
+var bodyAttacks = []attack{
+	{name: "gzip bombs", shows: "100 MB from 100 KB, of users and of nobody, eight at once", short: 1, run: gzipBombs},
+	{name: "large bodies", shows: "six kinds, packed and plain, of users and of nobody, 18 at once", short: 1, run: largeBodies},
+	{name: "gzip below the ratio", shows: "bodies that inflate as much as is let, eight at once", run: gzipBelowRatio},
+	{name: "bulk 57 MB", shows: "_bulk_docs of 57 MB, 16 at once", short: 0.1, run: largeBulks},
+	{name: "large attachments", shows: "100 MB each, plain, chunked and as multipart, 12 at once", short: 0.05, run: largeAttachments},
+}
+
+var packedHeaders = []string{"Content-Encoding", "gzip"}
+
+func gzipBombs(ctx context.Context, a *assault) error {
+	remove, err := a.database(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	bomb := repeat(`{"name":"`, "x", a.n(100_000_000), `"}`).packed()
+	docs := repeat(`{"docs":[{"a":"`, "x", a.n(100_000_000), `"}]}`).packed()
+	together(8, func(i int) {
+		a.send(ctx, request{method: "POST", path: "/_session", as: nobody, body: bomb, headers: packedHeaders}, 400, 401, 413, 503)
+		a.send(ctx, request{method: "PUT", path: fmt.Sprintf("/%s/bomb-%d", a.db, i), body: bomb, headers: packedHeaders}, 201, 413, 503)
+		a.send(ctx, request{method: "POST", path: "/" + a.db + "/_bulk_docs", body: docs, headers: packedHeaders}, 201, 413, 503)
+	})
+	return nil
+}
+
+func largeBodies(ctx context.Context, a *assault) error {
+	remove, err := a.database(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	bomb := repeat(`{"name":"`, "x", a.n(100_000_000), `"}`).packed()
+	db := "/" + a.db
+	requests := []request{
+		{method: "PUT", path: db + "/bomb", headers: packedHeaders, body: bomb},
+		{method: "POST", path: "/_session", as: nobody, headers: packedHeaders, body: bomb},
+		{method: "POST", path: "/_session", as: nobody, body: repeat(`{"name":"`, "x", a.n(20_000_000), `"}`)},
+		{method: "POST", path: db + "/_bulk_docs", body: repeat(`{"docs":[`, `{"a":"`+strings.Repeat("x", 1000)+`"},`, a.n(20_000), `{}]}`)},
+		{method: "POST", path: db + "/_all_docs", body: repeat(`{"keys":[`, "1,", a.n(10_000_000), `1]}`)},
+		{method: "PUT", path: db + "/deep", body: repeat(`{"a":`, "[", a.n(3_000_000), "").then(repeat("", "]", a.n(3_000_000), "}"))},
+	}
+	together(3*len(requests), func(i int) {
+		a.send(ctx, requests[i%len(requests)], 200, 201, 400, 401, 409, 413, 503)
+	})
+	return nil
+}
+
+// gzipBelowRatio mixes what packs well with what does not, so that the ratio stays below two hundred.
+func gzipBelowRatio(ctx context.Context, a *assault) error {
+	remove, err := a.database(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	var noise strings.Builder
+	for noise.Len() < 20_000 {
+		fmt.Fprintf(&noise, "%016x", a.random.Uint64())
+	}
+	unit := strings.Repeat("x", 2_000_000) + noise.String()
+	b := repeat(`{"a":"`, unit, a.n(30), `"}`).packed()
+	together(8, func(i int) {
+		a.send(ctx, request{method: "PUT", path: fmt.Sprintf("/%s/tight-%d", a.db, i), body: b, headers: packedHeaders}, 201, 413, 503)
+		a.send(ctx, request{method: "POST", path: "/" + a.db + "/_all_docs", body: b, headers: packedHeaders}, 200, 400, 413, 503)
+	})
+	return nil
+}
+
+func largeBulks(ctx context.Context, a *assault) error {
+	remove, err := a.database(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	const document = 1000
+	b := repeat(`{"docs":[`, `{"a":"`+strings.Repeat("x", document-9)+`"},`, a.n(57_000), `{}]}`)
+	together(16, func(int) {
+		a.send(ctx, request{method: "POST", path: "/" + a.db + "/_bulk_docs", body: b}, 201, 413, 503)
+	})
+	return nil
+}
+
+func largeAttachments(ctx context.Context, a *assault) error {
+	remove, err := a.database(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	size := a.n(100_000_000)
+	plain := repeat("", "0123456789abcdef", size/16, "")
+	part := fmt.Sprintf("--b\r\nContent-Type: application/json\r\n\r\n"+
+		`{"_attachments":{"a":{"follows":true,"content_type":"text/plain","length":%d}}}`+"\r\n--b\r\n\r\n", plain.length)
+	multipart := text(part).then(plain).then(text("\r\n--b--"))
+	inline := repeat(`{"_attachments":{"a":{"data":"`, "QUJDREVGR0hJSktM", size/16, `"}}}`)
+	related := []string{"Content-Type", `multipart/related; boundary="b"`}
+	together(12, func(i int) {
+		id := fmt.Sprintf("large-%d", i)
+		switch i % 4 {
+		case 0:
+			a.put(ctx, id+"/a", plain, []string{"Content-Type", "text/plain"}, 201, 413, 503)
+		case 1:
+			a.put(ctx, id+"/a", plain.chunked(), []string{"Content-Type", "application/octet-stream"}, 201, 413, 503)
+		case 2:
+			a.put(ctx, id, multipart, related, 201, 413, 503)
+		case 3:
+			a.put(ctx, id, inline, nil, 201, 413, 503)
+		}
+	})
+	return nil
+}

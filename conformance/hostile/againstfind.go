@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// findAttacks are queries of Mango that cost much.
+var findAttacks = []attack{
+	{name: "selectors", shows: "$regex that backtracks, $or of 10,000, $in of a million, deep $and and $not, sorts in memory, 8 at once", short: 0.01, run: dearSelectors},
+}
+
+func dearSelectors(ctx context.Context, a *assault) error {
+	remove, err := a.database(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	long := strings.Repeat("a", 30)
+	if err := a.fill(ctx, a.n(20_000), func(i int) string {
+		return fmt.Sprintf(`{"n":%d,"s":"%s!","l":[%s1],"o":{"a":{"b":%d}}}`, i, long, strings.Repeat("1,", 50), i)
+	}); err != nil {
+		return err
+	}
+	for _, index := range []string{`{"index":{"fields":["n"]},"name":"n"}`, `{"index":{"fields":["s","n"]},"name":"s"}`} {
+		a.send(ctx, request{method: "POST", path: "/" + a.db + "/_index", body: text(index)}, 200, 503)
+	}
+	nested := func(open, end string, n int) string {
+		return strings.Repeat(open, n) + `{"n":1}` + strings.Repeat(end, n)
+	}
+	or := func(op string, n int) body {
+		return list(`{"selector":{"`+op+`":[`, `]}}`, n, func(i int) string { return fmt.Sprintf(`{"n":{"$gt":%d}}`, i+1_000_000) })
+	}
+	find := func(s string) body { return text(`{"selector":` + s + `}`) }
+	ten, million := a.n(10_000), a.n(1_000_000)
+	var requests []request
+	for _, b := range []body{
+		find(`{"s":{"$regex":"^(a+)+$"}}`),
+		find(`{"s":{"$regex":"^(a|aa)+$"}}`),
+		find(`{"s":{"$regex":"(?=.*b)^(a|a?)+c$"}}`),
+		find(`{"s":{"$regex":"((a{1,100}){1,100}){1,100}"}}`),
+		find(`{"s":{"$regex":"` + strings.Repeat("(a?)", a.n(5000)) + `"}}`),
+		or("$or", ten), or("$and", ten), or("$nor", ten),
+		repeat(`{"selector":{"n":{"$in":[`, "1,", million, `1]}}}`),
+		repeat(`{"selector":{"n":{"$nin":[`, `"x",`, million, `1]}}}`),
+		repeat(`{"selector":{"l":{"$all":[`, "1,", million, `1]}}}`),
+		find(nested(`{"$and":[`, `]}`, ten)),
+		find(nested(`{"$not":`, `}`, ten)),
+		find(`{"l":` + strings.Repeat(`{"$elemMatch":`, ten) + `{"$eq":1}` + strings.Repeat(`}`, ten) + `}`),
+		find(strings.Repeat(`{"a":`, ten) + `1` + strings.Repeat(`}`, ten)),
+		find(`{"` + strings.Repeat("a.", ten) + `b":1}`),
+		text(`{"selector":{},"limit":9223372036854775807,"skip":9223372036854775807}`),
+		text(`{"selector":{"o.a.b":{"$gte":0}},"sort":[{"n":"desc"}],"limit":1000000}`),
+		text(`{"selector":{"s":{"$gte":""},"n":{"$gte":0}},"sort":["s","n"],"skip":19999,"limit":100000}`),
+		text(`{"selector":{"_id":{"$gt":null}},"limit":100000,"fields":["_id","` + strings.Repeat(`a.`, 1000) + `b"]}`),
+		list(`{"selector":{"n":1},"fields":[`, `]}`, ten, func(i int) string { return fmt.Sprintf(`"f%d"`, i) }),
+		list(`{"selector":{"n":1},"sort":[`, `]}`, ten, func(i int) string { return fmt.Sprintf(`"f%d"`, i) }),
+		text(`{"selector":{"n":1},"bookmark":"` + strings.Repeat("A", a.n(1_000_000)) + `"}`),
+	} {
+		for _, path := range []string{"/_find", "/_explain"} {
+			requests = append(requests, request{method: "POST", path: "/" + a.db + path, body: b})
+		}
+	}
+	a.each(ctx, 8, requests, 200, 400, 413, 500, 503) // 500 as CouchDB: an answer without an index that sorts
+	return nil
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// processAttacks are against the process and its files rather than over the network. Each has a server of its own.
+var processAttacks = []attack{
+	{name: "kill -9", shows: "another server is killed ten times while it is written to and builds, and started again", short: 0.1, alone: true, own: true, run: killed},
+	{name: "read-only directories", shows: "another server's directories take no new file (immutable, or without permission) while it is written to", short: 0.05, alone: true,
+		own: true, run: readOnlyDirectories},
+}
+
+// another runs a part of the attack on another server with as much memory, then ends that and checks its data.
+func (a *assault) another(ctx context.Context, run func(b *assault) error) error {
+	t, err := startTarget(ctx, a.memory)
+	if err != nil {
+		return err
+	}
+	b := newAssault(t, "another", 0, a.scale)
+	if err = t.makeDatabase(ctx, b.db, attackerName); err == nil {
+		err = run(b)
+	}
+	if err == nil {
+		err = b.err()
+	}
+	for status, n := range b.seen { // nothing runs any more
+		a.seen[status] += n
+	}
+	a.lookUp(t.looked)
+	if errors.Is(err, errLost) {
+		a.lose(err)
+	}
+	return errors.Join(err, t.end(context.WithoutCancel(ctx)))
+}
+
+// writers write documents, bulks and attachments, and read views, until ctx ends.
+func (a *assault) writers(ctx context.Context, round int, expected ...int) (wait func()) {
+	var group sync.WaitGroup
+	for w := range 4 {
+		group.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				id := fmt.Sprintf("k%d-%d-%d", round, w, n)
+				switch w {
+				case 0:
+					a.put(ctx, id, text(`{"n":1}`), nil, expected...)
+				case 1:
+					a.put(ctx, id+"/a", repeat("", "0123456789abcdef", 10_000, ""), []string{"Content-Type", "text/plain"}, expected...)
+				case 2:
+					a.bulk(ctx, id, 200, expected...)
+				case 3:
+					a.send(ctx, request{method: "GET", path: "/" + a.db + "/_design/d/_view/all?limit=1&reduce=false"}, expected...)
+				}
+			}
+		})
+	}
+	return group.Wait
+}
+
+// bulk writes n documents at once, and remembers those that the server says it has.
+func (a *assault) bulk(ctx context.Context, id string, n int, expected ...int) {
+	b := list(`{"docs":[`, `]}`, n, func(i int) string { return fmt.Sprintf(`{"_id":"%s-%d","n":%d,"a":"%0800d"}`, id, i, i, a.db[0]) })
+	got := a.send(ctx, request{method: "POST", path: "/" + a.db + "/_bulk_docs", body: b, whole: true}, expected...)
+	var saved []struct {
+		OK      bool
+		ID, Rev string
+	}
+	if got.status == http.StatusCreated && json.Unmarshal([]byte(got.start), &saved) == nil {
+		for _, s := range saved {
+			if s.OK {
+				a.acknowledged(a.db, s.ID, s.Rev)
+			}
+		}
+	}
+}
+
+// killed kills a server that is written to, again and again, and looks for all that it has acknowledged.
+func killed(ctx context.Context, a *assault) error {
+	return a.another(ctx, func(b *assault) error {
+		b.send(ctx, request{method: "POST", path: "/" + b.db, body: text(listDesign)}, http.StatusCreated)
+		for round := range a.n(10) {
+			writing, cancel := context.WithCancel(ctx)
+			wait := b.writers(writing, round) // whatever comes at the end
+			pause(ctx, time.Duration(300+a.random.IntN(700))*time.Millisecond)
+			b.server.Kill()
+			cancel()
+			wait()
+			if err := b.server.Restart(ctx); err != nil {
+				return fmt.Errorf("after kill %d: %w", round+1, err)
+			}
+			b.pid = b.server.PID()
+			if err := b.verifyWritten(ctx, b.db); err != nil {
+				return fmt.Errorf("after kill %d: %w", round+1, err)
+			}
+		}
+		return nil
+	})
+}
+
+// readOnlyDirectories lets a server meet directories that take no new file. It must refuse writes, go on reading, and write again afterwards.
+func readOnlyDirectories(ctx context.Context, a *assault) error {
+	return a.another(ctx, func(b *assault) error {
+		db := "/" + b.db
+		b.send(ctx, request{method: "POST", path: db, body: text(listDesign)}, http.StatusCreated)
+		b.put(ctx, "before", text(`{}`), nil, http.StatusCreated)
+		unlock, err := lockDirectories(b.dir)
+		if err != nil {
+			b.saw("not possible here")
+			return nil
+		}
+		defer unlock()
+		writing, cancel := context.WithTimeout(ctx, max(time.Second, time.Duration(b.n(20))*time.Second))
+		defer cancel()
+		wait := b.writers(writing, 0, 200, 201, 503, 507)
+		for writing.Err() == nil {
+			b.send(ctx, request{method: "GET", path: db + "/before"}, http.StatusOK)
+			pause(writing, innocentEvery)
+		}
+		wait()
+		unlock()
+		for deadline := time.Now().Add(20 * time.Second); ; pause(ctx, 100*time.Millisecond) {
+			within, cancel := context.WithTimeout(ctx, 10*time.Second)
+			got := b.put(within, fmt.Sprintf("after-%d", time.Now().UnixNano()), text(`{}`), nil)
+			cancel()
+			if got.status == http.StatusCreated {
+				break
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("the server does not write again: %d %.200s", got.status, got.start)
+			}
+		}
+		return b.verifyWritten(ctx, b.db)
+	})
+}
+
+// lockDirectories keeps everybody from making files in dir and below, until unlock is called, which may be done twice.
+func lockDirectories(dir string) (unlock func(), err error) {
+	var dirs []string
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	lock := func(path string, on bool) error { return setImmutable(path, on) }
+	if os.Geteuid() != 0 {
+		lock = func(path string, on bool) error {
+			if on {
+				return os.Chmod(path, 0o500)
+			}
+			return os.Chmod(path, 0o700)
+		}
+	}
+	unlock = func() {
+		for _, path := range dirs {
+			_ = lock(path, false)
+		}
+	}
+	for _, path := range dirs {
+		if err := lock(path, true); err != nil {
+			unlock()
+			return nil, err
+		}
+	}
+	return unlock, nil
+}

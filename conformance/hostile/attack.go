@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// attack is one way to harm a server.
+type attack struct {
+	name  string
+	shows string  // what would happen to a server without defence
+	short float64 // the scale at which go test runs it, too; 0: it does not
+	alone bool    // changes the server for everybody, so that it is no part of a mix
+	own   bool    // uses something that only settee has
+	limit time.Duration
+	// run attacks until it is through or ctx ends, and undoes what it set up. The error is a fault of the server.
+	run func(ctx context.Context, a *assault) error
+}
+
+// defaultLimit bounds attacks that name no limit.
+const defaultLimit = 2 * time.Minute
+
+// attacks are all there are, in the order of the table.
+func attacks() []attack {
+	return slices.Concat(
+		bodyAttacks,
+		jsonAttacks,
+		listAttacks,
+		findAttacks,
+		functionAttacks,
+		accountAttacks,
+		loginAttacks,
+		processAttacks,
+		wireAttacks,
+		massAttacks,
+		peerAttacks,
+	)
+}

@@ -1,0 +1,144 @@
+package settee
+
+import (
+	"go/ast"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestChangelogHasNoEntryTwice finds what a merge doubled: entries of CHANGELOG.md are lines that begin with a dash, and
+// each stands in one version only.
+func TestChangelogHasNoEntryTwice(t *testing.T) {
+	text, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := map[string]string{} // version an entry or a heading stands in
+	version := ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		heading := strings.HasPrefix(line, "## ")
+		if heading {
+			version = line
+		}
+		if !heading && !strings.HasPrefix(line, "- ") {
+			continue
+		}
+		if other, twice := first[line]; twice {
+			t.Errorf("CHANGELOG.md has %q in %q and in %q: if a merge brought an old list back, keep your own lines only, under Unreleased", line, other, version)
+		}
+		first[line] = version
+	}
+	if first["## Unreleased"] == "" {
+		t.Error("CHANGELOG.md has no section Unreleased")
+	}
+}
+
+// decisionSections are the headings of a decision record, in their order (docs/adr/README.md).
+var decisionSections = []string{"Context", "Decision", "Alternatives", "Figures", "Consequences", "What would change our mind"}
+
+// TestDecisionsHaveTheForm: every decision record begins with its number and its status, has each section once and in order,
+// and is in the list.
+func TestDecisionsHaveTheForm(t *testing.T) {
+	list, err := os.ReadFile("docs/adr/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("docs/adr/[0-9]*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		content, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(page)
+		begin := regexp.MustCompile(`^# ` + name[:4] + `: .+\n\nStatus: (accepted|superseded|proposed)`)
+		if !begin.Match(content) {
+			t.Errorf("%s does not begin with \"# %s: title\" and a line \"Status: …\" (docs/adr/README.md has the form)", page, name[:4])
+		}
+		var sections []string
+		for _, heading := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllSubmatch(content, -1) {
+			sections = append(sections, string(heading[1]))
+		}
+		if strings.Join(sections, ", ") != strings.Join(decisionSections, ", ") {
+			t.Errorf("%s has the sections %q, want %q (docs/adr/README.md has the form)", page, sections, decisionSections)
+		}
+		if !strings.Contains(string(list), "]("+name+")") {
+			t.Errorf("docs/adr/README.md does not list %s", name)
+		}
+	}
+}
+
+var (
+	testName = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w{2,}`)
+	goFile   = regexp.MustCompile(`[\w./*-]+\.go\b`)
+	docLink  = regexp.MustCompile(`\]\(([^)#\s:]+)(?:#[^)]*)?\)`)
+)
+
+// TestDocumentsNameWhatIsThere: tests, Go files and links that the documents name exist. Decision records and the changelog
+// may name files of their time; their links are looked at.
+func TestDocumentsNameWhatIsThere(t *testing.T) {
+	functions, files := map[string]bool{}, []string{}
+	for _, src := range sources(t) {
+		files = append(files, src.path)
+		for _, decl := range src.file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && src.test {
+				functions[f.Name.Name] = true
+			}
+		}
+	}
+	var documents []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, found...)
+	}
+	for _, document := range documents {
+		content, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(content)
+		for _, link := range docLink.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(document), link[1])); err != nil {
+				t.Errorf("%s links to %s, which is not there", document, link[1])
+			}
+		}
+		if document == "CHANGELOG.md" || strings.HasPrefix(document, "docs/adr/") {
+			continue
+		}
+		for _, name := range testName.FindAllString(text, -1) {
+			if !functions[name] && !strings.HasSuffix(name, "_") { // TestW05_… stands for several
+				t.Errorf("%s names the test %s, which is not there", document, name)
+			}
+		}
+		for _, name := range goFile.FindAllString(text, -1) {
+			if !strings.HasPrefix(name, "//") && !namesAFile(name, files) { // not an address
+				t.Errorf("%s names the file %s, which is not there", document, name)
+			}
+		}
+	}
+}
+
+// namesAFile reports whether a path or the end of one, perhaps with a * in it, is that of a file.
+func namesAFile(name string, files []string) bool {
+	parts := strings.Count(name, "/") + 1
+	for _, file := range files {
+		elements := strings.Split(file, "/")
+		if len(elements) < parts {
+			continue
+		}
+		if ok, _ := path.Match(name, strings.Join(elements[len(elements)-parts:], "/")); ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,78 @@
+package mango
+
+import (
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango/allfields"
+)
+
+// allFieldsIndexes are the indexes over all fields that a design document defines.
+func allFieldsIndexes(id string, body ejson.Value) []*Index {
+	var list []*Index
+	for _, d := range allfields.ParseDefinitions(id, body, SplitField) {
+		ix := &Index{DDoc: id, Name: d.Name, Kind: KindAllFields, allFields: &d}
+		indexes, _ := body.Get(allfields.Member)
+		definition, _ := indexes.Get(d.Name)
+		ix.def = definition.AppendJSON(nil)
+		list = append(list, ix)
+	}
+	return list
+}
+
+// SplitField gives the parts of a field's name; false if it is none.
+func SplitField(name string) ([]string, bool) {
+	p := parsePath(name)
+	return p.parts, p.valid && name != ""
+}
+
+// unusableAllFields is unusable for an index over all fields: it serves one condition at least, or the first field of a sort.
+func (ix *Index) unusableAllFields(s *Selector, sort []string) string {
+	switch {
+	case s.root != nil && s.root.isTextSearch():
+		return reasonTextSearch
+	case slices.ContainsFunc(sort, func(name string) bool { return !isFieldName(name) }):
+		return reasonSort
+	case len(sort) > 0 && sortAccess(s, ix.allFields, sort) != nil:
+		return ""
+	case len(s.accesses(ix.allFields)) > 0:
+		return ""
+	case len(sort) > 0:
+		return reasonSort
+	}
+	return reasonFields
+}
+
+func isFieldName(name string) bool {
+	p := parsePath(name)
+	return p.valid
+}
+
+// checkAllFields reads {"exclude": [field, …], "depth": n, "max_values": n}, what `index` of POST /db/_index is for the type "auto".
+func checkAllFields(given ejson.Value) error {
+	bad := compat.Named(compat.KindBadRequest, "invalid_index", "Indexes of type auto must be an object with `exclude`, a list of fields, `depth` and `max_values` at most.")
+	if given.Kind() != ejson.Object {
+		return bad
+	}
+	for name, v := range given.Members() {
+		switch {
+		case name.TextIs(allfields.MemberExclude) && v.Kind() == ejson.Array:
+		case name.TextIs(allfields.MemberDepth) && within(v, allfields.MaxDepth), name.TextIs(allfields.MemberValues) && within(v, allfields.MaxValues):
+			continue
+		default:
+			return bad
+		}
+		for field := range v.Elements() {
+			if _, ok := SplitField(field.Text()); !ok {
+				return bad
+			}
+		}
+	}
+	return nil
+}
+
+func within(v ejson.Value, most int64) bool {
+	n, ok := v.Int()
+	return ok && n > 0 && n <= most
+}

@@ -1,0 +1,162 @@
+package allfields
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// designPrefix begins the ids of design documents, afterDesigns comes after them.
+const (
+	designPrefix = "_design/"
+	afterDesigns = "_design0"
+)
+
+// Indexes keeps the indexes of all databases. It is a storage.Indexer. Its methods are safe for concurrent use.
+type Indexes struct {
+	store *storage.Store
+	jobs  *jobs.Queue
+	split func(field string) ([]string, bool)
+	known *lru.Cache[string, *registry] // by their stored form
+	work  sync.Pool                     // *change
+	log   *slog.Logger
+	batch func() int
+	// transaction is the store's limit of the size of a transaction, 0: none.
+	transaction int
+}
+
+// Options are what Indexes works with.
+type Options struct {
+	Store *storage.Store
+	Jobs  *jobs.Queue // builds indexes that are added to databases with documents
+	// Split gives the parts of a field name as selectors write it; false if it is none.
+	Split func(field string) ([]string, bool)
+	// Limits are those of the store.
+	Limits kv.Limits
+	// Batch is the greatest number of documents that one transaction of a build takes; nil or below 1: DefaultBatch. It may change at
+	// any time.
+	Batch func() int
+	Log   *slog.Logger // nil: no log
+}
+
+// New makes Indexes and begins to run the builds that the queue holds.
+func New(o Options) (*Indexes, error) {
+	known, err := lru.New[string, *registry](256)
+	if err != nil {
+		return nil, err
+	}
+	x := &Indexes{store: o.Store, jobs: o.Jobs, split: o.Split, known: known, log: o.Log, batch: o.Batch, transaction: o.Limits.TransactionSize}
+	if x.log == nil {
+		x.log = slog.New(slog.DiscardHandler)
+	}
+	x.work.New = func() any { return new(change) }
+	return x, x.handleBuilds()
+}
+
+// Prepare reads the registry, so that whoever changes it conflicts with all writers of documents; storage.Indexer.
+func (x *Indexes) Prepare(_ context.Context, tx *storage.Tx) (storage.IndexFunc, error) {
+	reg, err := x.registryIn(tx.Snapshot())
+	if err != nil {
+		return nil, err
+	}
+	if !reg.current() {
+		if reg, err = x.upgrade(tx, reg); err != nil {
+			return nil, err
+		}
+	}
+	if len(reg.indexes) == 0 && !tx.ChangesDesigns() {
+		return nil, nil
+	}
+	u := &update{x: x, reg: reg}
+	return u.add, nil
+}
+
+// registryIn reads the registry of a database.
+func (x *Indexes) registryIn(s *storage.Snapshot) (*registry, error) {
+	stored, err := s.KV().Get(spaceOf(s).registry())
+	if err != nil {
+		return nil, err
+	}
+	return x.registry(stored)
+}
+
+// registry decodes with a memory: there are few different ones.
+func (x *Indexes) registry(stored []byte) (*registry, error) {
+	if reg, ok := x.known.Get(string(stored)); ok {
+		return reg, nil
+	}
+	reg, err := parseRegistry(stored)
+	if err == nil {
+		x.known.Add(string(stored), reg)
+	}
+	return reg, err
+}
+
+// designChanged brings the registry up to date with a design document. The registry given is shared and stays as it is.
+func (x *Indexes) designChanged(tx *storage.Tx, reg *registry, id string, after *storage.Document) (*registry, error) {
+	var now []Definition
+	if after != nil && bytes.Contains(after.Body, []byte(`"`+Member+`"`)) {
+		body, err := ejson.Parse(after.Body)
+		if err != nil {
+			return nil, err
+		}
+		now = ParseDefinitions(id, body, x.split)
+	}
+	next := &registry{next: reg.next, indexes: reg.indexes}
+	gone, changed := next.replace(id, now)
+	if !changed {
+		return reg, nil
+	}
+	return next, x.put(tx, next, gone)
+}
+
+func (x *Indexes) upgrade(tx *storage.Tx, reg *registry) (*registry, error) {
+	next, gone := reg.upgraded()
+	return next, x.put(tx, next, gone)
+}
+
+// put writes a registry that changed, which is the caller's, drops the rows of indexes that are gone, and queues the build of those
+// that are new. In a database without documents there is nothing to build.
+func (x *Indexes) put(tx *storage.Tx, reg *registry, gone []uint64) error {
+	sp := spaceOf(tx)
+	if !reg.ready() {
+		empty, err := isEmpty(tx.Snapshot())
+		if err != nil {
+			return err
+		}
+		for i := range reg.indexes {
+			reg.indexes[i].ready = reg.indexes[i].ready || empty
+		}
+	}
+	tx.KV().Set(sp.registry(), reg.append(nil))
+	for _, number := range gone {
+		base := sp.index(number)
+		tx.KV().ClearRange(base, append(base[:len(base):len(base)], 0xff))
+	}
+	if !reg.ready() {
+		return x.queueBuild(tx)
+	}
+	return nil
+}
+
+// isEmpty reports whether a database has no documents but design documents.
+func isEmpty(s *storage.Snapshot) (bool, error) {
+	empty := true
+	for _, o := range []storage.RangeOptions{
+		{Limit: 1, End: storage.Bound{ID: designPrefix, Set: true, Exclusive: true}},
+		{Limit: 1, Start: storage.Bound{ID: afterDesigns, Set: true}},
+	} {
+		if err := s.AllDocs(o, func(*storage.ListRow) error { empty = false; return nil }); err != nil {
+			return false, err
+		}
+	}
+	return empty, nil
+}

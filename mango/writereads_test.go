@@ -1,0 +1,57 @@
+package mango_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv/latencykv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// Where no index wants to know, an update does not read the body that it replaces.
+func TestUpdatesWithoutIndexesLeaveBodiesAlone(t *testing.T) {
+	engine := latencykv.New(memkv.New(), latencykv.Options{})
+	w := openWorld(t, engine)
+	queue, err := jobs.Open(context.Background(), jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, queue.Close()) })
+	fields, err := allfields.New(allfields.Options{Store: w.store, Jobs: queue, Split: mango.SplitField, Limits: engine.Limits()})
+	check(t, err)
+	w.store.SetHooks(storage.Hooks{Indexer: storage.Indexers(w.src.Views, fields)})
+	w.begin(t, "db")
+	trips := func(size int) int64 {
+		fewest := int64(1000) // of some updates: the queue of jobs reads beside them
+		id, rev := fmt.Sprint("of ", size), compat.Rev{}
+		for range 8 {
+			doc := &compat.Document{ID: id, HasID: true}
+			if !rev.IsZero() {
+				doc.Revs = compat.RevPath{Start: rev.Pos, IDs: []string{rev.Hash}}
+			}
+			doc.Body, err = compat.NewBody([]byte(`{"n":"` + strings.Repeat("x", size) + `"}`))
+			check(t, err)
+			engine.Reset()
+			results, err := w.src.DB.Update(context.Background(), []*compat.Document{doc}, storage.UpdateOptions{})
+			check(t, err)
+			n := engine.Counts().RoundTrips
+			if !rev.IsZero() {
+				fewest = min(fewest, n)
+			}
+			rev = results[0].Rev
+		}
+		return fewest
+	}
+	if small, large := trips(10), trips(300_000); large != small {
+		t.Errorf("%d round trips with a large body, %d with a small one", large, small)
+	}
+	w.createIndex(t, "n", `{"fields":["n"]}`)
+	if small, large := trips(11), trips(300_001); large < small {
+		t.Errorf("beside an index: %d round trips with a large body, %d with a small one", large, small)
+	}
+}

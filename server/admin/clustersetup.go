@@ -1,0 +1,225 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/storage"
+)
+
+// The set-up of a cluster, as a server that is one node answers it (setup_httpd, setup).
+
+var (
+	errSetupBody     = compat.NewError(compat.KindBadRequest, "Missing JSON body'")
+	errSetupAction   = compat.NewError(compat.KindBadRequest, "Invalid Action'")
+	errSetupFinished = compat.NewError(compat.KindBadRequest, "Cluster is already finished")
+	errSetupEnabled  = compat.NewError(compat.KindBadRequest, "Cluster is already enabled")
+	errSetupNodes    = compat.NewError(compat.KindBadRequest, "Cluster is not enabled.")
+)
+
+// setupDatabases are those a complete server has; ensure_dbs_exist names others.
+var setupDatabases = []string{"_users", "_replicator"}
+
+// getClusterSetup says how far the set-up is.
+func (h *Handlers) getClusterSetup(c *call.Call) error {
+	names := setupDatabases
+	if text, ok := c.Query.First("ensure_dbs_exist"); ok {
+		var p ejson.Parser
+		defer p.Release()
+		v, err := p.Parse([]byte(text))
+		if err != nil {
+			return compat.NewError(compat.KindBadRequest, "invalid UTF-8 JSON")
+		}
+		if names, err = setupNames(v); err != nil {
+			return err
+		}
+	}
+	complete, err := haveDBs(c.Context(), c.Env.Store, names)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, []byte(`{"state":"`+setupState(c.Env.Config, complete)+`"}`))
+}
+
+// setupState names the state; complete tells whether the system databases exist.
+func setupState(s *config.Config, complete bool) string {
+	switch {
+	case s.Bool("couchdb", "single_node"):
+		return "single_node_enabled"
+	case s.Int("cluster", "n", 3) == 1 && !complete:
+		return "single_node_disabled"
+	case s.Int("cluster", "n", 3) == 1:
+		return "single_node_enabled"
+	case s.String("chttpd", "bind_address") == "127.0.0.1":
+		return "cluster_disabled"
+	case !complete:
+		return "cluster_enabled"
+	}
+	return "cluster_finished"
+}
+
+func (h *Handlers) postClusterSetup(c *call.Call) error {
+	if err := c.RequireJSON(); err != nil {
+		return err
+	}
+	v, err := c.JSONObject()
+	if err != nil {
+		return errSetupBody
+	}
+	action, _ := v.Get("action")
+	switch action.Text() {
+	case "enable_single_node":
+		if err := h.setUpNode(c, v); err != nil {
+			return err
+		}
+		err = h.finishSetup(c, v)
+	case "finish_cluster":
+		err = h.finishSetup(c, v)
+	case "enable_cluster":
+		if c.Env.Config.String("chttpd", "bind_address") != "127.0.0.1" {
+			return errSetupEnabled
+		}
+		err = h.setUpNode(c, v)
+	case "add_node", "remove_node", "receive_cookie":
+		err = errSetupNodes
+	default:
+		err = errSetupAction
+	}
+	if err != nil {
+		return err
+	}
+	return c.OK(http.StatusCreated)
+}
+
+// setUpNode stores the administrator, address and port of the request. The address is used from the next start on.
+func (h *Handlers) setUpNode(c *call.Call, v ejson.Value) error {
+	name, _ := v.Get("username")
+	password, _ := v.Get("password")
+	if hash, ok := v.Get("password_hash"); ok {
+		password = hash
+	}
+	set := func(section, key, value string) error {
+		_, err := c.Env.Config.Set(section, key, value, true)
+		return configError(err)
+	}
+	if name.Kind() == ejson.String && password.Kind() == ejson.String {
+		hash, err := h.hashAdmin(c, password.Text())
+		if err != nil {
+			return err
+		}
+		if err := set("admins", name.Text(), hash); err != nil {
+			return err
+		}
+	}
+	address := "0.0.0.0"
+	if v, ok := v.Get("bind_address"); ok && v.Kind() == ejson.String {
+		address = v.Text()
+	}
+	if err := set("chttpd", "bind_address", address); err != nil {
+		return err
+	}
+	if port, ok := v.Get("port"); ok {
+		text := port.Text()
+		if n, isNumber := port.Int(); isNumber {
+			text = strconv.FormatInt(n, 10)
+		}
+		if n, err := strconv.ParseUint(text, 10, 16); err != nil || n == 0 {
+			return compat.NewError(compat.KindBadRequest, "Invalid port")
+		}
+		if err := set("chttpd", "port", text); err != nil {
+			return err
+		}
+	}
+	return set("cluster", "n", "1")
+}
+
+// finishSetup creates the system databases; when all exist, the set-up was finished before.
+func (h *Handlers) finishSetup(c *call.Call, v ejson.Value) error {
+	names := setupDatabases
+	if list, ok := v.Get("ensure_dbs_exist"); ok {
+		var err error
+		if names, err = setupNames(list); err != nil {
+			return err
+		}
+	}
+	if complete, err := haveDBs(c.Context(), c.Env.Store, names); err != nil {
+		return err
+	} else if complete {
+		return errSetupFinished
+	}
+	for _, name := range names {
+		err := c.Env.Store.Create(c.Context(), name, storage.CreateOptions{Q: int(c.Settings.Shards), N: 1})
+		if e, ok := compat.AsError(err); err != nil && (!ok || e.Kind != compat.KindFileExists) {
+			return err
+		}
+	}
+	return nil
+}
+
+func setupNames(v ejson.Value) ([]string, error) {
+	names := []string{}
+	if v.Kind() != ejson.Array {
+		return nil, compat.NewError(compat.KindBadRequest, "ensure_dbs_exist must be a list of names")
+	}
+	for item := range v.Elements() {
+		if item.Kind() != ejson.String {
+			return nil, compat.NewError(compat.KindBadRequest, "ensure_dbs_exist must be a list of names")
+		}
+		names = append(names, item.Text())
+	}
+	return names, nil
+}
+
+func haveDBs(ctx context.Context, store *storage.Store, names []string) (bool, error) {
+	for _, name := range names {
+		if exists, err := store.DB(name).Exists(ctx); err != nil || !exists {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// postRestart refuses: what restarts a server is its service manager.
+func postRestart(c *call.Call) error {
+	if err := checkNode(c); err != nil {
+		return err
+	}
+	return errRestart
+}
+
+var errRestart = compat.NewError(compat.KindForbidden, "This server is restarted by its service manager, not over HTTP.")
+
+// HashAdmins replaces the clear passwords of the section admins by their hashes, in the last ini file as well.
+func HashAdmins(c *config.Config) error {
+	var failed []error
+	for name, stored := range c.Section("admins") {
+		if auth.IsHashed(stored) {
+			continue
+		}
+		hash, err := auth.HashAdmin(stored, auth.ReadHashing(c))
+		if err == nil {
+			_, err = c.Set("admins", name, hash, true)
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// hashAdmin hashes a password as the configuration says, within the bounds of all hashes; a hash is kept as it is.
+func (h *Handlers) hashAdmin(c *call.Call, password string) (hash string, err error) {
+	if auth.IsHashed(password) {
+		return password, nil
+	}
+	err = h.verifier.Do(c.Context(), c.Peer(), func() (err error) {
+		hash, err = auth.HashAdmin(password, c.Settings.Auth.Hashing)
+		return err
+	})
+	return hash, err
+}

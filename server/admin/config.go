@@ -1,0 +1,120 @@
+package admin
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/config"
+)
+
+func getConfig(c *call.Call) error {
+	if err := checkNode(c); err != nil {
+		return err
+	}
+	all := c.Env.Config.All()
+	b := []byte{'{'}
+	for _, section := range slices.Sorted(maps.Keys(all)) {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(ejson.AppendString(b, section), ':')
+		b = appendStrings(b, all[section])
+	}
+	return c.JSON(http.StatusOK, append(b, '}'))
+}
+
+func getConfigSection(c *call.Call) error {
+	if err := checkNode(c); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, appendStrings(nil, c.Env.Config.Section(c.Segment(3))))
+}
+
+func getConfigKey(c *call.Call) error {
+	if err := checkNode(c); err != nil {
+		return err
+	}
+	value, ok := c.Env.Config.Get(c.Segment(3), c.Segment(4))
+	if !ok {
+		return configError(config.ErrUnknown)
+	}
+	return c.JSON(http.StatusOK, ejson.AppendString(nil, value))
+}
+
+func (h *Handlers) putConfigKey(c *call.Call) error {
+	section, key := c.Segment(3), c.Segment(4)
+	if config.Protected(section) {
+		return configError(config.ErrProtected)
+	}
+	v, err := c.JSONBody()
+	if err != nil {
+		return err
+	}
+	if v.Kind() != ejson.String {
+		return compat.NewError(compat.KindBadRequest, "a JSON string expected")
+	}
+	if err := checkNode(c); err != nil {
+		return err
+	}
+	value := strings.Trim(v.Text(), " \t\r\n")
+	if section == "admins" {
+		if value, err = h.hashAdmin(c, value); err != nil {
+			return err
+		}
+	}
+	old, err := c.Env.Config.Set(section, key, value, persist(c))
+	if err != nil {
+		return configError(err)
+	}
+	return c.JSON(http.StatusOK, ejson.AppendString(nil, old))
+}
+
+func deleteConfigKey(c *call.Call) error {
+	section, key := c.Segment(3), c.Segment(4)
+	if config.Protected(section) {
+		return configError(config.ErrProtected)
+	}
+	if err := checkNode(c); err != nil {
+		return err
+	}
+	old, err := c.Env.Config.Delete(section, key, persist(c))
+	if err != nil {
+		return configError(err)
+	}
+	return c.JSON(http.StatusOK, ejson.AppendString(nil, old))
+}
+
+func reloadConfig(c *call.Call) error {
+	if err := checkNode(c); err != nil {
+		return err
+	}
+	if err := c.Env.Config.Reload(); err != nil {
+		return compat.NewError(compat.KindBadRequest, err.Error())
+	}
+	if err := HashAdmins(c.Env.Config); err != nil {
+		return err
+	}
+	return c.OK(http.StatusOK)
+}
+
+// persist tells whether a change is written to the ini file: unless X-Couch-Persist is exactly false.
+func persist(c *call.Call) bool { return c.Header("X-Couch-Persist") != "false" }
+
+// configError gives the configuration's errors their kinds.
+func configError(err error) error {
+	switch {
+	case errors.Is(err, config.ErrUnknown):
+		return compat.NewError(compat.KindNotFound, err.Error())
+	case errors.Is(err, config.ErrProtected):
+		return compat.NewError(compat.KindForbidden, err.Error())
+	case errors.Is(err, config.ErrSection), errors.Is(err, config.ErrKey), errors.Is(err, config.ErrValue):
+		return compat.NewError(compat.KindBadRequest, err.Error())
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+package admin
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/settee-db/settee/replication"
+	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/views/js"
+)
+
+// Options are what the handlers for the server and its node need besides what all handlers share.
+type Options struct {
+	Env          *call.Env
+	Jobs         *jobs.Queue // whose running jobs _active_tasks shows, nil without
+	JS           *js.Pool    // nil without
+	Verifier     *auth.Verifier
+	Replications func() []replication.Task // that run
+	Build        string                    // what was built; GET / shows it as git_sha
+	Web          string                    // directory of the web interface, none if empty or missing
+	Metrics      []prometheus.Collector    // that _prometheus shows besides CouchDB's and the process's own
+}
+
+// Handlers serve the server and its node.
+type Handlers struct {
+	env          *call.Env
+	Jobs         *jobs.Queue
+	JS           *js.Pool
+	verifier     *auth.Verifier
+	replications func() []replication.Task
+	build        string
+	web          *os.Root // nil without a web interface
+	metrics      *prometheus.Registry
+	health       *health
+	reshard      reshardState
+	started      time.Time
+}
+
+// New opens the web interface and registers the metrics.
+func New(o Options) (*Handlers, error) {
+	h := &Handlers{
+		env: o.Env, Jobs: o.Jobs, JS: o.JS, verifier: o.Verifier, replications: o.Replications, build: o.Build, started: time.Now(),
+		health: &health{store: o.Env.Store, log: o.Env.Log},
+	}
+	var err error
+	if h.web, err = openWeb(o.Web); err != nil {
+		return nil, fmt.Errorf("web interface: %w", err)
+	}
+	if h.metrics, err = h.newMetrics(o.Metrics); err != nil {
+		return nil, err
+	}
+	return h, nil
+}

@@ -1,0 +1,137 @@
+package admin
+
+import (
+	"net/http"
+	"runtime/metrics"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/settee-db/settee/server/call"
+)
+
+// system are the numbers of the process in the terms of Erlang's run-time system: goroutines are processes, the heap and the
+// stacks are their memory. What has no counterpart is 0.
+type system struct {
+	uptime                      int64
+	other, used, reserved       uint64 // bytes: the run-time system's own, processes', what is reserved for them
+	code                        uint64 // bytes of program text in memory
+	runQueue                    uint64 // goroutines that wait for a processor
+	contextSwitches             uint64 // of the process's threads
+	allocations                 uint64 // objects, in place of reductions: work done
+	collections, wordsReclaimed uint64
+	bytesIn, bytesOut           uint64 // bodies of requests and answers
+	workers                     int    // JavaScript processes
+	goroutines                  uint64
+}
+
+// maxGoroutines stands for Erlang's limit of processes; goroutines have none.
+const maxGoroutines = 262144
+
+// readSystem takes the numbers. It does not stop the world.
+func (h *Handlers) readSystem() system {
+	samples := []metrics.Sample{
+		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/sched/goroutines/runnable:goroutines"}, {Name: "/sched/goroutines:goroutines"}, {Name: "/gc/heap/allocs:objects"},
+		{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/gc/heap/frees:bytes"},
+	}
+	metrics.Read(samples)
+	n := func(i int) uint64 {
+		if samples[i].Value.Kind() != metrics.KindUint64 {
+			return 0
+		}
+		return samples[i].Value.Uint64()
+	}
+	y := system{
+		uptime: int64(time.Since(h.started).Seconds()), used: n(1) + n(4), runQueue: n(6), goroutines: n(7), allocations: n(8),
+		collections: n(9), wordsReclaimed: n(10) / 8, bytesIn: h.env.Stats.Received.Load(), bytesOut: h.env.Stats.Sent.Load(),
+	}
+	y.reserved = y.used + n(2) + n(3)
+	y.other = n(0) - n(5) - y.reserved
+	y.code, y.contextSwitches = processNumbers()
+	if h.JS != nil {
+		y.workers = h.JS.Stats().Running
+	}
+	return y
+}
+
+// getSystem answers them in the shape of chttpd_node:get_stats.
+func (h *Handlers) getSystem(c *call.Call) error {
+	if err := checkNode(c); err != nil {
+		return err
+	}
+	y := h.readSystem()
+	b := []byte{'{'}
+	field := func(name string, n uint64) {
+		b = append(b, name...)
+		b = strconv.AppendUint(b, n, 10)
+	}
+	field(`"uptime":`, uint64(y.uptime))
+	field(`,"memory":{"other":`, y.other)
+	field(`,"atom":0,"atom_used":0,"processes":`, y.reserved)
+	field(`,"processes_used":`, y.used)
+	field(`,"binary":0,"code":`, y.code)
+	field(`,"ets":0},"run_queue":`, y.runQueue)
+	field(`,"run_queue_dirty_cpu":0,"ets_table_count":0,"context_switches":`, y.contextSwitches)
+	field(`,"reductions":`, y.allocations)
+	field(`,"garbage_collection_count":`, y.collections)
+	field(`,"words_reclaimed":`, y.wordsReclaimed)
+	field(`,"io_input":`, y.bytesIn)
+	field(`,"io_output":`, y.bytesOut)
+	field(`,"os_proc_count":`, uint64(y.workers))
+	field(`,"stale_proc_count":0,"process_count":`, y.goroutines)
+	field(`,"process_limit":`, maxGoroutines)
+	b = append(b, `,"message_queues":{"couch_file":{},"couch_db_updater":{},"couch_server":0,"index_server":0,"rexi_server":0,"rexi_buffer":0}`...)
+	b = append(b, `,"internal_replication_jobs":0,"distribution":{},"distribution_events":{}}`...)
+	return c.JSON(http.StatusOK, b)
+}
+
+// systemMetrics are the numbers with CouchDB's names (couch_prometheus:get_system_stats), where they mean the same.
+type systemMetrics struct{ handlers *Handlers }
+
+// systemMeasure is one of them.
+type systemMeasure struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(*system) float64
+}
+
+var (
+	memoryDesc     = prometheus.NewDesc("couchdb_erlang_memory_bytes", "size of memory (in bytes) allocated", []string{"memory_type"}, nil)
+	membershipDesc = prometheus.NewDesc("couchdb_membership", "count of nodes in the cluster", []string{"nodes"}, nil)
+	systemMeasures = []systemMeasure{
+		newSystemMeasure("uptime_seconds", "couchdb uptime", prometheus.CounterValue, func(y *system) float64 { return float64(y.uptime) }),
+		newSystemMeasure("erlang_io_recv_bytes_total", "bytes of request bodies", prometheus.CounterValue, func(y *system) float64 { return float64(y.bytesIn) }),
+		newSystemMeasure("erlang_io_sent_bytes_total", "bytes of bodies of answers", prometheus.CounterValue, func(y *system) float64 { return float64(y.bytesOut) }),
+		newSystemMeasure("erlang_gc_collections_total", "number of garbage collections", prometheus.CounterValue, func(y *system) float64 { return float64(y.collections) }),
+		newSystemMeasure("erlang_gc_words_reclaimed_total", "number of words reclaimed by garbage collections", prometheus.CounterValue, func(y *system) float64 { return float64(y.wordsReclaimed) }),
+		newSystemMeasure("erlang_context_switches_total", "total number of context switches", prometheus.CounterValue, func(y *system) float64 { return float64(y.contextSwitches) }),
+		newSystemMeasure("erlang_processes", "the number of goroutines", prometheus.GaugeValue, func(y *system) float64 { return float64(y.goroutines) }),
+		newSystemMeasure("erlang_process_limit", "the number of goroutines that would be worrying", prometheus.GaugeValue, func(*system) float64 { return maxGoroutines }),
+		newSystemMeasure("erlang_scheduler_queues", "goroutines that wait for a processor", prometheus.GaugeValue, func(y *system) float64 { return float64(y.runQueue) }),
+		newSystemMeasure("internal_replication_jobs", "count of internal replication changes to process", prometheus.GaugeValue, func(*system) float64 { return 0 }),
+	}
+)
+
+func newSystemMeasure(name, help string, kind prometheus.ValueType, value func(*system) float64) systemMeasure {
+	return systemMeasure{prometheus.NewDesc("couchdb_"+name, help, nil, nil), kind, value}
+}
+
+// Describe implements prometheus.Collector.
+func (m systemMetrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, out) }
+
+// Collect implements prometheus.Collector.
+func (m systemMetrics) Collect(out chan<- prometheus.Metric) {
+	y := m.handlers.readSystem()
+	for _, p := range systemMeasures {
+		out <- prometheus.MustNewConstMetric(p.desc, p.kind, p.value(&y))
+	}
+	for kind, bytes := range map[string]uint64{"processes": y.reserved, "processes_used": y.used, "other": y.other, "code": y.code} {
+		out <- prometheus.MustNewConstMetric(memoryDesc, prometheus.GaugeValue, float64(bytes), kind)
+	}
+	for _, kind := range []string{"all_nodes", "cluster_nodes"} {
+		out <- prometheus.MustNewConstMetric(membershipDesc, prometheus.GaugeValue, 1, kind)
+	}
+}

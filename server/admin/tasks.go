@@ -1,0 +1,167 @@
+package admin
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/crc32"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/views"
+)
+
+// maxTasks bounds what _active_tasks lists of the jobs.
+const maxTasks = 1000
+
+// task is an entry of _active_tasks: its members with their JSON, besides those that every task has.
+type task struct {
+	node    string
+	pid     string
+	members map[string]string
+}
+
+// getActiveTasks lists background work, sorted as couch_task_status and chttpd_misc:handle_task_status_req do: the jobs whose
+// handlers tell what they are at, on all processes, and the compactions of this one.
+func (h *Handlers) getActiveTasks(c *call.Call) error {
+	tasks, err := h.runningJobs(c.Context())
+	if err != nil {
+		return err
+	}
+	tasks = append(tasks, h.indexTasks()...)
+	tasks = append(tasks, h.replicationTasks()...)
+	for _, run := range c.Env.Store.Compactions() {
+		tasks = append(tasks, h.compactionTask(run))
+	}
+	slices.SortFunc(tasks, func(a, b task) int {
+		return strings.Compare(a.node+"\x00"+a.pid, b.node+"\x00"+b.pid)
+	})
+	b := []byte{'['}
+	for i, t := range tasks {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = t.append(b)
+	}
+	return c.JSON(http.StatusOK, append(b, ']'))
+}
+
+// append appends the task: node, pid and status first, then the other members by name.
+func (t *task) append(b []byte) []byte {
+	b = ejson.AppendString(append(b, `{"node":`...), t.node)
+	b = ejson.AppendString(append(b, `,"pid":`...), t.pid)
+	b = append(b, `,"process_status":"waiting"`...)
+	return append(append(b, ','), appendMembers(nil, t.members)[1:]...)
+}
+
+// appendMembers appends an object, members by name.
+func appendMembers(b []byte, members map[string]string) []byte {
+	b = append(b, '{')
+	for i, name := range slices.Sorted(maps.Keys(members)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(ejson.AppendString(b, name), ':')
+		b = append(b, members[name]...)
+	}
+	return append(b, '}')
+}
+
+func (t *task) setTimes(began, updated time.Time) {
+	t.members["started_on"] = strconv.FormatInt(began.Unix(), 10)
+	t.members["updated_on"] = strconv.FormatInt(max(updated.Unix(), began.Unix()), 10)
+}
+
+// runningJobs are the jobs whose progress is an object with a type: that is what the task shows.
+func (h *Handlers) runningJobs(ctx context.Context) (tasks []task, err error) {
+	if h.Jobs == nil {
+		return nil, nil
+	}
+	running, err := h.Jobs.Running(ctx, "", maxTasks)
+	if err != nil {
+		return nil, err
+	}
+	for i := range running {
+		if t, ok := h.jobTask(&running[i]); ok {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, nil
+}
+
+func (h *Handlers) jobTask(job *jobs.Job) (task, bool) {
+	v, err := ejson.Parse(job.Progress)
+	if err != nil || v.Kind() != ejson.Object {
+		return task{}, false
+	}
+	if _, ok := v.Get("type"); !ok {
+		return task{}, false
+	}
+	t := task{node: job.Owner, pid: pidOf(binary.BigEndian.Uint32(job.Run[:])), members: make(map[string]string)}
+	if t.node == "" {
+		t.node = h.env.Node
+	}
+	for name, value := range v.Members() {
+		t.members[name.Text()] = string(value.AppendJSON(nil))
+	}
+	t.setTimes(job.Began, job.Updated)
+	return t, true
+}
+
+// indexTasks are the builds of this process that are no jobs.
+func (h *Handlers) indexTasks() (tasks []task) {
+	if h.env.Views == nil {
+		return nil
+	}
+	for _, build := range h.env.Views.Tasks() {
+		t := task{node: h.env.Node, pid: pidOf(crc32.ChecksumIEEE([]byte(build.Database + build.DesignDoc))), members: indexerMembers(&build)}
+		t.members["indexer_pid"] = string(ejson.AppendString(nil, t.pid))
+		t.setTimes(time.Unix(build.Started, 0), time.Unix(build.Updated, 0))
+		tasks = append(tasks, t)
+	}
+	return tasks
+}
+
+// indexerMembers are what couch_mrview_updater reports of a build.
+func indexerMembers(t *views.Task) map[string]string {
+	return map[string]string{
+		"type": `"indexer"`, "database": string(ejson.AppendString(nil, t.Database)), "design_document": string(ejson.AppendString(nil, t.DesignDoc)),
+		"progress": strconv.FormatInt(t.Progress(), 10), "changes_done": strconv.FormatInt(t.ChangesDone, 10),
+		"total_changes": strconv.FormatInt(t.TotalChanges, 10),
+	}
+}
+
+// replicationTasks are the replications that run.
+func (h *Handlers) replicationTasks() (tasks []task) {
+	for _, t := range h.replications() {
+		shown := task{node: h.env.Node, pid: t.PID, members: t.Members}
+		shown.setTimes(t.Began, t.Updated)
+		tasks = append(tasks, shown)
+	}
+	return tasks
+}
+
+// compactionTask is what couch_bt_engine_compactor reports.
+func (h *Handlers) compactionTask(run storage.Compaction) task {
+	progress := int64(0)
+	if run.Total > 0 {
+		progress = min(run.Done*100/run.Total, 100)
+	}
+	t := task{node: h.env.Node, pid: pidOf(uint32(run.Began.UnixMicro())), members: map[string]string{
+		"type": `"database_compaction"`, "phase": `"document_copy"`, "database": string(ejson.AppendString(nil, run.Database)),
+		"progress": strconv.FormatInt(progress, 10), "changes_done": strconv.FormatInt(run.Done, 10),
+		"total_changes": strconv.FormatInt(run.Total, 10),
+	}}
+	t.setTimes(run.Began, run.Updated)
+	return t
+}
+
+// pidOf is a process id in Erlang's form; a run keeps its own.
+func pidOf(n uint32) string { return "<0." + strconv.Itoa(100+int(n%30000)) + ".0>" }

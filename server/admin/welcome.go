@@ -1,0 +1,78 @@
+package admin
+
+import (
+	"net/http"
+	"sort"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/call"
+)
+
+// features are what GET / announces; clients look for them before they use partitions or the scheduler.
+const features = `["access-ready","partitioned","pluggable-storage-engines","reshard","scheduler"]`
+
+// getWelcome answers GET / as CouchDB does: version, features and vendor are CouchDB's, since clients choose by them what
+// they can use; git_sha, which none reads, says which settee this is.
+func (h *Handlers) getWelcome(c *call.Call) error {
+	b := append([]byte(nil), `{"couchdb":"Welcome","version":"`+call.Version+`","git_sha":`...)
+	b = append(ejson.AppendString(b, h.build), `,"uuid":`...)
+	b = ejson.AppendString(b, c.Env.UUID())
+	b = append(b, `,"features":`+features+`,"vendor":`...)
+	return c.JSON(http.StatusOK, append(appendVendor(c, b), '}'))
+}
+
+// appendVendor appends the settings of the section vendor, keys sorted.
+func appendVendor(c *call.Call, b []byte) []byte {
+	return appendStrings(b, c.Env.Config.Section("vendor"))
+}
+
+// appendStrings appends a JSON object of strings, keys sorted bytewise.
+func appendStrings(b []byte, m map[string]string) []byte {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	b = append(b, '{')
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(ejson.AppendString(b, name), ':')
+		b = ejson.AppendString(b, m[name])
+	}
+	return append(b, '}')
+}
+
+func getUUIDs(c *call.Call) error {
+	count, err := compat.UUIDCount(c.Query, c.Settings.MaxUUIDs)
+	if err != nil {
+		return err
+	}
+	b := append(make([]byte, 0, 16+35*count), `{"uuids":[`...)
+	for i := range count {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = ejson.AppendString(b, c.Settings.Rules.UUIDs.Next())
+	}
+	b = append(b, "]}"...)
+	c.SetETag(call.ContentTag(b))
+	c.SetHeader("Cache-Control", "no-cache")
+	c.SetHeader("Expires", "Mon, 01 Jan 1990 00:00:00 GMT")
+	c.SetHeader("Pragma", "no-cache")
+	return c.JSON(http.StatusOK, b)
+}
+
+func getMembership(c *call.Call) error {
+	return c.JSON(http.StatusOK, []byte(`{"all_nodes":["`+c.Env.Node+`"],"cluster_nodes":["`+c.Env.Node+`"]}`))
+}
+
+// postReloadQueryServers has nothing to forget: JavaScript is compiled for each design document's revision.
+func postReloadQueryServers(c *call.Call) error {
+	if err := c.RequireJSON(); err != nil {
+		return err
+	}
+	return c.OK(http.StatusOK)
+}

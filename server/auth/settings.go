@@ -1,0 +1,152 @@
+package auth
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/server/config"
+)
+
+// Settings are the settings of logins, parsed once for each change of the configuration.
+type Settings struct {
+	Handlers       []string // ways to identify a user, in their order: the first words of CouchDB's names
+	UsersDB        string
+	ShowUsersDB    bool // the database's name is set, so GET /_session shows it
+	Admins         map[string]*User
+	Secret         string
+	Algorithms     []string // of cookies and proxy tokens; the first signs
+	Cookie         CookieOptions
+	Rules          Rules
+	Hashing        Hashing
+	Policy         Policy
+	Upgrade        bool   // rewrite outdated hashes at a login
+	ConflictedDocs bool   // users with conflicted documents may log in
+	ProxyUser      string // header names
+	ProxyRoles     string
+	ProxyToken     string
+	ProxySecret    bool
+	Tokens         TokenRules
+	PerUser        PerUser
+}
+
+// PerUser are the settings of section couch_peruser.
+type PerUser struct {
+	Enabled, DeleteDBs bool
+	Prefix             string
+	Q                  int
+}
+
+// Value reads a setting of chttpd_auth, which CouchDB also accepts in its old section (chttpd_util:get_chttpd_auth_config).
+func Value(c *config.Config, key string) string {
+	if _, ok := c.Get("chttpd_auth", key); !ok {
+		if v, ok := c.Get("couch_httpd_auth", key); ok {
+			return v
+		}
+	}
+	return c.String("chttpd_auth", key)
+}
+
+// ReadSettings reads them from the configuration as it is now.
+func ReadSettings(c *config.Config) *Settings {
+	_, showUsersDB := c.Get("chttpd_auth", "authentication_db")
+	s := &Settings{
+		Handlers:       ParseHandlers(c.String("chttpd", "authentication_handlers")),
+		UsersDB:        c.String("chttpd_auth", "authentication_db"),
+		ShowUsersDB:    showUsersDB,
+		Admins:         make(map[string]*User),
+		Secret:         Value(c, "secret"),
+		Algorithms:     Algorithms(Value(c, "hash_algorithms")),
+		Hashing:        ReadHashing(c),
+		Policy:         ParsePolicy(Value(c, "password_regexp")),
+		Upgrade:        Value(c, "upgrade_hash_on_auth") != "false",
+		ConflictedDocs: c.Bool("chttpd_auth", "allow_conflicted_user_docs"),
+		ProxyUser:      Value(c, "x_auth_username"),
+		ProxyRoles:     Value(c, "x_auth_roles"),
+		ProxyToken:     Value(c, "x_auth_token"),
+		ProxySecret:    Value(c, "proxy_use_secret") == "true",
+		Tokens: TokenRules{
+			Keys:      ParseKeys(c.Section("jwt_keys")),
+			Claims:    ParseClaims(c.String("jwt_auth", "required_claims")),
+			RolesName: c.String("jwt_auth", "roles_claim_name"),
+			RolesPath: ParsePath(c.String("jwt_auth", "roles_claim_path")),
+		},
+		PerUser: PerUser{
+			Enabled: c.Bool("couch_peruser", "enable"), DeleteDBs: c.Bool("couch_peruser", "delete_dbs"),
+			Prefix: c.String("couch_peruser", "database_prefix"), Q: int(c.Int("couch_peruser", "q", 1)),
+		},
+	}
+	for name, stored := range c.Section("admins") {
+		if u := ParseAdmin(name, stored); u != nil {
+			s.Admins[name] = u
+		}
+	}
+	s.readCookie(c)
+	s.readRules(c)
+	return s
+}
+
+// authInt reads a number of chttpd_auth; the table's default when it is none.
+func authInt(c *config.Config, key string) int64 {
+	if _, ok := c.Get("chttpd_auth", key); !ok {
+		if _, ok := c.Get("couch_httpd_auth", key); ok {
+			return c.Int("couch_httpd_auth", key, math.MaxInt64)
+		}
+	}
+	return c.Int("chttpd_auth", key, math.MaxInt64)
+}
+
+func (s *Settings) readCookie(c *config.Config) {
+	const longest = 100 * 365 * 24 * 3600 // seconds
+	s.Cookie = CookieOptions{
+		Timeout:    time.Duration(min(max(authInt(c, "timeout"), 0), longest)) * time.Second,
+		Persistent: Value(c, "allow_persistent_cookies") != "false",
+		Domain:     Value(c, "cookie_domain"),
+		SameSite:   Value(c, "same_site"),
+	}
+}
+
+func (s *Settings) readRules(c *config.Config) {
+	s.Rules.Usual = s.Hashing
+	s.Rules.Limits = Limits{MinIterations: authInt(c, "min_iterations"), MaxIterations: authInt(c, "max_iterations")}
+	s.Rules.Lockout = LockoutRules{
+		Threshold: c.Int("chttpd_auth_lockout", "threshold", math.MaxInt64),
+		Objects:   int(min(max(c.Int("chttpd_auth_lockout", "max_objects", 1<<20), 1), 1<<20)),
+		Lifetime:  time.Duration(min(max(c.Int("chttpd_auth_lockout", "max_lifetime", 0), 0), 1<<40)) * time.Millisecond,
+	}
+	switch c.String("chttpd_auth_lockout", "mode") {
+	case "warn":
+		s.Rules.Lockout.Mode = LockoutWarn
+	case "enforce":
+		s.Rules.Lockout.Mode = LockoutEnforce
+	}
+}
+
+// ReadHashing reads how new passwords are hashed.
+func ReadHashing(c *config.Config) Hashing {
+	return Hashing{Scheme: Value(c, "password_scheme"), PRF: Value(c, "pbkdf2_prf"), Iterations: authInt(c, "iterations")}
+}
+
+// handlerNames are the handlers there are, by the first word of CouchDB's names.
+var handlerNames = []string{"cookie", "default", "proxy", "jwt"}
+
+var handlerPattern = regexp.MustCompile(`\{\s*\w+\s*,\s*(\w+)\s*\}`)
+
+// ParseHandlers reads the setting authentication_handlers, `{chttpd_auth, cookie_authentication_handler}, …`. Unknown ones are left
+// out, among them CouchDB's null and party handlers, which let everyone in as an admin; without any it is the stock list, so that the
+// mistake can be corrected over HTTP.
+func ParseHandlers(setting string) []string {
+	var list []string
+	for _, m := range handlerPattern.FindAllStringSubmatch(setting, -1) {
+		name, _, _ := strings.Cut(m[1], "_")
+		if slices.Contains(handlerNames, name) {
+			list = append(list, name)
+		}
+	}
+	if list == nil {
+		return ParseHandlers(config.Default("chttpd", "authentication_handlers"))
+	}
+	return list
+}

@@ -1,0 +1,140 @@
+package call
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/server/docs"
+)
+
+var (
+	errNotMetrics = compat.NewError(compat.KindUnauthorized, "You are not a server admin or read-only metrics user")
+	// ErrNotSignedIn refuses nobody where anybody with a name would do.
+	ErrNotSignedIn = compat.NewError(compat.KindUnauthorized, "You are not an authenticated user")
+)
+
+// authorize applies the access rule of the route. For routes of a database it makes sure, for everyone but server admins,
+// that the database exists; for those the database's own operations say so (see databaseFirst).
+func (c *Call) authorize(access Access) error {
+	if c.DB != nil {
+		access = systemAccess(c.Segment(0), c.Segment(1), access)
+	}
+	if c.User.IsAdmin() {
+		return nil
+	}
+	switch access {
+	case Anyone:
+		return nil
+	case SignedIn:
+		if c.User.Name == "" {
+			return ErrNotSignedIn
+		}
+	case Metrics:
+		if !c.User.HasRole("_metrics") {
+			return errNotMetrics
+		}
+	case Lister:
+		if c.Settings.adminOnlyAllDBs {
+			return docs.ErrNotServerAdmin
+		}
+	case ServerAdmin:
+		if c.inOpenSystemDB() {
+			if err := c.Docs.CheckMember(c.Context()); err != nil {
+				return err
+			}
+		}
+		return docs.ErrNotServerAdmin
+	case Member:
+		return c.Docs.CheckMember(c.Context())
+	case DatabaseAdmin:
+		return c.Docs.CheckAdmin(c.Context())
+	}
+	return nil
+}
+
+// systemAccess tightens the rule for the server's own databases (see docs.AdminsOnly).
+func systemAccess(db, second string, access Access) Access {
+	if db == "_stats" && second == "" { // it was an endpoint once, now it is missing for all
+		return access
+	}
+	if docs.AdminsOnly(db, second == "_all_docs" || second == "_changes") {
+		return ServerAdmin
+	}
+	return access
+}
+
+// inOpenSystemDB tells requests to what is in _users and _replicator, where CouchDB asks for a member first.
+func (c *Call) inOpenSystemDB() bool {
+	first, second := c.Segment(0), c.Segment(1)
+	return (first == "_users" || first == "_replicator") && second != "" && second != "_all_docs" && second != "_changes"
+}
+
+// databaseFirst lets "Database does not exist." win over the error of a request to a database nobody has looked at yet.
+func (c *Call) databaseFirst(err error) error {
+	if c.DB == nil || c.DBKnown || !c.authorized || errors.Is(err, compat.KindNoDatabase) {
+		return err
+	}
+	if missing := c.RequireDB(); missing != nil {
+		return missing
+	}
+	return err
+}
+
+// unauthorized answers a 401 (chttpd:error_headers): the client's own WWW-Authenticate text is echoed, else the configured
+// one is sent, else a browser goes to the login page.
+func (c *Call) unauthorized(e *compat.Error) error {
+	value := c.Header("X-CouchDB-WWW-Authenticate")
+	if value == "" {
+		value = c.Settings.wwwAuthenticate
+	}
+	if value == "" && c.Settings.requireUser {
+		value = `Basic realm="server"`
+	}
+	status := http.StatusUnauthorized
+	switch accept := c.Accept(); {
+	case value != "":
+		c.SetHeader(HeaderWWWAuth, value)
+	case c.Settings.loginPage != "" && accept.WantsLoginPage():
+		path, _, _ := strings.Cut(c.Request.RequestURI, "?")
+		if c.HasHeader(vhostPath) {
+			path = c.Header(vhostPath)
+		} else if decoded, err := url.PathUnescape(path); err == nil {
+			path = decoded
+		}
+		c.SetHeader("Location", c.BaseURL()+c.Settings.loginPage+"?return="+compat.EncodeURL(path)+"&reason="+compat.EncodeURL(e.Reason))
+		status = http.StatusFound
+	}
+	return c.ErrorBody(status, e)
+}
+
+var errAuthRequired = compat.NewError(compat.KindUnauthorized, "Authentication required.")
+
+// authenticate finds out who makes the request; wrong credentials end it.
+func (c *Call) authenticate() error {
+	for _, name := range c.Settings.Auth.Handlers {
+		found, err := c.Env.Identify[name](c)
+		if err != nil {
+			return err
+		}
+		if found {
+			c.IdentifiedBy = name
+			return nil
+		}
+	}
+	return c.requireUser()
+}
+
+// requireUser refuses nobody when chttpd/require_valid_user says so; only POST /_session (and /_up) are let through.
+func (c *Call) requireUser() error {
+	if !c.Settings.requireUser && !c.Settings.requireUserButUp {
+		return nil
+	}
+	first := c.Segment(0)
+	if len(c.Segments) == 1 && (first == "_session" && c.Method == "POST" || first == "_up" && c.Settings.requireUserButUp) {
+		return nil
+	}
+	return errAuthRequired
+}

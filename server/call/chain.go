@@ -1,0 +1,230 @@
+package call
+
+import (
+	"encoding/hex"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/server/docs"
+)
+
+// chain is what every request passes once it is let in, the outermost first. Authorisation and the route itself follow in dispatch.
+var chain = []func(Handler) Handler{
+	limitHead,
+	resolveHost,
+	parseTarget,
+	readOptions,
+	answerPreflight,
+	authenticate,
+}
+
+// compose puts the chain around the last handler: the request is counted and its errors answered around all else, enter included.
+func compose(enter func(Handler) Handler, h Handler) Handler {
+	for i := len(chain) - 1; i >= 0; i-- {
+		h = chain[i](h)
+	}
+	return observe(answerErrors(enter(h)))
+}
+
+// observe counts and logs the request.
+func observe(next Handler) Handler {
+	return func(c *Call) error {
+		begin := time.Now()
+		c.ID = requestID(c.Header("X-Couch-Request-Id"))
+		c.Env.Stats.Begin(c.Request.Method)
+		defer func() {
+			took := time.Since(begin)
+			c.Env.Stats.End(c.status, took, c.body.read.Load(), c.sent)
+			c.logAccess(took)
+		}()
+		return next(c)
+	}
+}
+
+// requestID takes the client's id if it is at most 36 of 0-9a-zA-Z-_, else makes one of 10 hex digits.
+func requestID(given string) string {
+	if given != "" && len(given) <= 36 {
+		for i := 0; i < len(given); i++ {
+			b := given[i]
+			if !(b-'0' < 10 || (b|0x20)-'a' < 26 || b == '-' || b == '_') {
+				given = ""
+				break
+			}
+		}
+		if given != "" {
+			return given
+		}
+	}
+	n := rand.Uint64()
+	raw := [5]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24), byte(n >> 32)}
+	return hex.EncodeToString(raw[:])
+}
+
+// answerErrors turns errors and panics of what follows into answers.
+func answerErrors(next Handler) Handler {
+	return func(c *Call) (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = c.recovered(v)
+			}
+		}()
+		err = next(c)
+		switch {
+		case err == nil:
+			return nil
+		case c.status == 0 && !errors.Is(c.body.failed, os.ErrDeadlineExceeded): // after which net/http has ended the context
+			err = c.databaseFirst(err)
+		}
+		return c.fail(err)
+	}
+}
+
+// The head of a request: MochiWeb's limits.
+const (
+	maxLine    = 8192
+	maxHeaders = 1000
+	// MaxHead is what all of them may come to. CouchDB has no such limit: 600 connections with heads of 900 KB took more than 512 MB.
+	MaxHead = 64 << 10
+)
+
+// limitHead refuses a request line above 8192 bytes, a header line of 8192 or 1000 headers: 400, empty, closed.
+func limitHead(next Handler) Handler {
+	return func(c *Call) error {
+		count, long := 1, len(c.Request.Method)+len(c.Request.RequestURI)+len(" HTTP/1.1\r\n")+1 > maxLine
+		for name, values := range c.Request.Header {
+			count += len(values)
+			for _, v := range values {
+				long = long || len(name)+len(v)+len(": \r\n") >= maxLine
+			}
+		}
+		if !long && count < maxHeaders { // Host is not among the headers
+
+			return next(c)
+		}
+		c.Writer.Header()["Connection"] = closeValue
+		c.Writer.Header()["Content-Length"] = zeroValue
+		c.Writer.Header()["Server"] = []string{"MochiWeb/1.0 (Any of you quaids got a smint?)"}
+		c.status = http.StatusBadRequest
+		c.Writer.WriteHeader(c.status)
+		return nil
+	}
+}
+
+var errBadCallback = compat.NewError(compat.KindBadRequest, "invalid_callback")
+
+// parseTarget splits and decodes path and query.
+func parseTarget(next Handler) Handler {
+	return func(c *Call) error {
+		target := c.Request.RequestURI
+		if int64(len(target)) > c.Settings.maxURILength {
+			return compat.ErrURITooLong
+		}
+		if c.conn.TakeBadTarget() {
+			return compat.ErrURLEncoding
+		}
+		if target == "*" {
+			panic(http.ErrAbortHandler) // CouchDB closes the connection without a word
+		}
+		if target == "" || target[0] != '/' { // absolute form
+			target = c.Request.URL.EscapedPath()
+			if c.Request.URL.RawQuery != "" {
+				target += "?" + c.Request.URL.RawQuery
+			}
+		}
+		if err := compat.CheckURLEncoding(target); err != nil {
+			return err
+		}
+		path, query := compat.SplitTarget(target)
+		c.Segments = compat.PathParts(path, c.Settings.Rules.PlusIsSpace)
+		c.Query = compat.ParseQuery(query)
+		return next(c)
+	}
+}
+
+// readOptions looks at what shapes the request and its answer: method override, JSONP, Prefer.
+func readOptions(next Handler) Handler {
+	return func(c *Call) error {
+		c.Method = c.Request.Method
+		if c.Method == http.MethodPost {
+			switch m := c.Header("X-Http-Method-Override"); m {
+			case "GET", "HEAD", "PUT", "DELETE", "TRACE", "CONNECT", "COPY":
+				c.Method = m
+			}
+		}
+		c.minimal = strings.EqualFold(c.Header("Prefer"), "return=minimal")
+		if c.Settings.allowJSONP {
+			name, _ := c.Query.First("callback")
+			for i := 0; i < len(name); i++ {
+				if b := name[i]; !(b-'0' < 10 || (b|0x20)-'a' < 26 || strings.IndexByte("_.[]", b) >= 0) {
+					return errBadCallback
+				}
+			}
+			c.callback = name
+		}
+		return next(c)
+	}
+}
+
+// authenticate finds the user; wrong credentials end the request.
+func authenticate(next Handler) Handler {
+	return func(c *Call) error {
+		if err := c.authenticate(); err != nil {
+			return err
+		}
+		return next(c)
+	}
+}
+
+// dispatch finds the route, applies its access rule and runs its handler.
+func dispatch(c *Call) error {
+	e := c.Env.Routes.Find(c.Segments)
+	if e == nil {
+		return compat.ErrMissing
+	}
+	if e.inDB {
+		c.Outgoing.of(c.User.Name)
+		c.Docs = c.Env.Docs.Database(c.Segments[0], c.User, docs.Origin{Rules: &c.Settings.Rules, Address: c.Peer, Request: c.ID, Memory: c.Outgoing})
+		c.DB = c.Docs.Bare()
+		if err := c.outOfService(); err != nil {
+			return err
+		}
+	}
+	access := e.access
+	if r := e.Route(c.Method); r != nil {
+		access = r.Access
+	}
+	if err := c.authorize(access); err != nil {
+		return err
+	}
+	c.authorized = true
+	c.countRequest(e.Pattern)
+	return c.run(e)
+}
+
+// RunRoute runs the handler for the path as a handler has changed it.
+func (c *Call) RunRoute() error { return c.run(c.Env.Routes.Find(c.Segments)) }
+
+// run calls the endpoint's handler for the request's method.
+func (c *Call) run(e *Endpoint) error {
+	r := e.Route(c.Method)
+	if r == nil {
+		// Whatever is asked of it, the design document comes first.
+		if c.Segment(1) == "_design" && strings.HasPrefix(c.Segment(3), "_") {
+			if err := c.Docs.RequireDesign(c.Context(), c.Segment(2)); err != nil {
+				return err
+			}
+		}
+		return compat.MethodNotAllowed(e.Allow)
+	}
+	if r.Heavy {
+		if err := c.Env.Gate.Pass(c.Context()); err != nil {
+			return err
+		}
+	}
+	return r.Handle(c)
+}

@@ -1,0 +1,107 @@
+package call
+
+import (
+	"encoding/hex"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/memory"
+	"github.com/settee-db/settee/server/stats"
+	"github.com/settee-db/settee/server/wire"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views"
+)
+
+// NodeName is the name of the only node unless another one is given; clients see it in shard maps and below /_node.
+const NodeName = "couchdb@127.0.0.1"
+
+// Env is what all handlers of a server share. What only one resource needs belongs to its package.
+type Env struct {
+	Store     *storage.Store
+	Docs      *docs.Store // what principals see of it
+	Views     *views.Views
+	AllFields *allfields.Indexes // indexes over all fields, nil without
+	Config    *config.Config
+	Log       *slog.Logger
+	Stats     *stats.Stats
+	Node      string // name of the node
+
+	// Identify are the ways to identify a user, by the names that auth.Settings has for them. One sets Call.User and returns true,
+	// leaves the request to the next one (false), or ends it.
+	Identify map[string]func(*Call) (bool, error)
+
+	settings atomic.Pointer[Settings]
+	Bodies   *memory.Budget // of requests
+	Answers  *memory.Budget
+	Gate     *memory.Gate
+	Routes   *Router
+	handle   Handler
+	calls    sync.Pool
+	dates    dateCache
+	stopping chan struct{}
+	stopOnce sync.Once
+}
+
+// Open completes an Env whose exported fields are set, but for Docs and Identify: it reads the settings. bytes is the
+// memory of the process, which bodies of requests and what answers hold share parts of; 0: they have no bound together.
+func (e *Env) Open(bytes int64) {
+	e.Gate, e.stopping = memory.NewGate(bytes), make(chan struct{})
+	e.Bodies, e.Answers = memory.NewBodies(bytes, e.Gate), memory.NewAnswers(bytes, e.Gate)
+	e.calls.New = func() any { return new(Call) }
+	e.settings.Store(readSettings(e.Config, nil))
+}
+
+// Route sets the rows of all routes, and what requests pass between being counted and their limits.
+func (e *Env) Route(routes []Route, enter func(Handler) Handler) {
+	e.Routes, e.handle = NewRouter(routes), compose(enter, dispatch)
+}
+
+// Settings are those in force now. A request sees those of its begin: Call.Settings.
+func (e *Env) Settings() *Settings { return e.settings.Load() }
+
+// ReadSettings takes a changed configuration over.
+func (e *Env) ReadSettings() { e.settings.Store(readSettings(e.Config, e.settings.Load())) }
+
+// Stopping is closed when the server is about to stop: feeds end their answers then.
+func (e *Env) Stopping() <-chan struct{} { return e.stopping }
+
+// Stop closes Stopping.
+func (e *Env) Stop() { e.stopOnce.Do(func() { close(e.stopping) }) }
+
+// UUID is the identity of the server: the configured one, else the store's.
+func (e *Env) UUID() string {
+	if id, ok := e.Config.Get("couchdb", "uuid"); ok {
+		return id
+	}
+	id := e.Store.UUID()
+	return hex.EncodeToString(id[:])
+}
+
+// Serve runs one request through the chain.
+func (e *Env) Serve(ec echo.Context) error {
+	c := e.calls.Get().(*Call)
+	r := ec.Request()
+	conn := wire.FromContext(r.Context())
+	conn.Begin()
+	set := e.settings.Load()
+	*c = Call{
+		Env: e, Settings: set, Request: r, Writer: ec.Response(), conn: conn,
+		body: newRequestBody(r, ec.Response(), e.Bodies, set.receiveTimeout), Outgoing: newOutgoing(ec.Response(), e.Answers),
+	}
+	defer c.Outgoing.end()
+	defer c.body.abandon() // also where the answer is broken off by a panic
+	err := e.handle(c)
+	c.finish()
+	if c.json != nil {
+		c.json.Release()
+	}
+	*c = Call{} // the pool keeps no request alive
+	e.calls.Put(c)
+	return err
+}

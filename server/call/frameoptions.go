@@ -1,0 +1,36 @@
+package call
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/settee-db/settee/server/config"
+)
+
+// frameOptions say which pages may show answers in a frame (chttpd_xframe_options). A nil *frameOptions sets no header.
+type frameOptions struct {
+	sameOrigin bool
+	hosts      []string
+}
+
+func readFrameOptions(c *config.Config) *frameOptions {
+	if chttpdValue(c, "enable_xframe_options") != "true" {
+		return nil
+	}
+	return &frameOptions{sameOrigin: c.Bool("x_frame_options", "same_origin"), hosts: SplitList(c.String("x_frame_options", "hosts"))}
+}
+
+// addFrameOptions sets X-Frame-Options: SAMEORIGIN, the server's own address if it is a listed host, else DENY.
+func (c *Call) addFrameOptions(h http.Header) {
+	o := c.Settings.frames
+	if o == nil {
+		return
+	}
+	value := "DENY"
+	if o.sameOrigin {
+		value = "SAMEORIGIN"
+	} else if host := c.BaseURL(); slices.Equal(o.hosts, []string{"*"}) || slices.Contains(o.hosts, host) {
+		value = "ALLOW-FROM " + host
+	}
+	h["X-Frame-Options"] = []string{value}
+}

@@ -1,0 +1,98 @@
+package call
+
+import (
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// Version is the CouchDB release this server answers as.
+const Version = "3.5.0"
+
+// Header values that never change are shared slices: net/http does not modify them.
+var (
+	ServerValue         = []string{"CouchDB/" + Version + " (Erlang OTP/25)"}
+	mustRevalidateValue = []string{"must-revalidate"}
+	jsonValue           = []string{"application/json"}
+	closeValue          = []string{"close"}
+	chunkedValue        = []string{"chunked"}
+	zeroValue           = []string{"0"}
+	bodyTimeZero        = []string{"0"}
+)
+
+// The names below are written as CouchDB spells them; net/http would change their case in Header.Set.
+const (
+	HeaderETag      = "ETag"
+	headerRequestID = "X-Couch-Request-ID"
+	headerBodyTime  = "X-CouchDB-Body-Time"
+	HeaderWWWAuth   = "WWW-Authenticate"
+)
+
+// minimalHeaders are those that Prefer: return=minimal keeps (chttpd_prefer_header). Date and Connection belong to HTTP.
+var minimalHeaders = map[string]bool{
+	"Cache-Control": true, "Content-Length": true, "Content-Range": true, "Content-Type": true, "ETag": true, "Server": true,
+	"Transfer-Encoding": true, "Vary": true, "Date": true, "Connection": true,
+}
+
+// SetHeader sets a response header, keeping the name's case.
+func (c *Call) SetHeader(name, value string) { c.Writer.Header()[name] = []string{value} }
+
+// DropHeader removes a response header set before.
+func (c *Call) DropHeader(name string) { delete(c.Writer.Header(), name) }
+
+// dateCache holds the Date header of the running second.
+type dateCache struct{ current atomic.Pointer[dated] }
+
+type dated struct {
+	second int64
+	value  []string
+}
+
+func (d *dateCache) header(now time.Time) []string {
+	second := now.Unix()
+	if cur := d.current.Load(); cur != nil && cur.second == second {
+		return cur.value
+	}
+	next := &dated{second, []string{now.UTC().Format(http.TimeFormat)}}
+	d.current.Store(next)
+	return next.value
+}
+
+// StartHeaders writes status and headers; length is the body's, -1 where it is not known.
+func (c *Call) StartHeaders(status int, length int64) {
+	h := c.Writer.Header()
+	h["Server"] = ServerValue
+	h["Date"] = c.Env.dates.header(time.Now())
+	h[headerRequestID] = []string{c.ID}
+	h[headerBodyTime] = c.body.timeHeader()
+	switch {
+	case length >= 0:
+		h["Content-Length"] = []string{strconv.FormatInt(length, 10)}
+	case c.IsHead():
+		h["Content-Length"] = zeroValue // where GET would be chunked
+	default:
+		delete(h, "Content-Length")
+		h["Transfer-Encoding"] = chunkedValue // else net/http would count a short body; dropped for HTTP/1.0
+	}
+	if c.body.unread() || !c.Request.ProtoAtLeast(1, 1) || c.conn.Ambiguous() {
+		h["Connection"] = closeValue
+	}
+	c.addCORS(h)
+	c.addFrameOptions(h)
+	if c.Renew != nil && h["Set-Cookie"] == nil { // couch_httpd_auth:cookie_auth_header
+		c.Renew()
+	}
+	if c.minimal {
+		for name := range h {
+			if !minimalHeaders[name] {
+				delete(h, name)
+			}
+		}
+	}
+	if status == http.StatusNotFound {
+		c.conn.NotFound()
+	}
+	c.status = status
+	c.Writer.WriteHeader(status)
+}

@@ -1,0 +1,143 @@
+package call
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/settee-db/settee/server/memory"
+)
+
+// Clients that do not take what they asked for. CouchDB waits for them as long as their connection lives. Here a client that takes nothing
+// for chttpd/send_timeout is cut off, and what is held for it belongs to the budget of all answers (memorybudget.go). One that reads slowly
+// but steadily gets all of its answer, however long it takes.
+
+const (
+	// sendPiece is what a client must take within chttpd/send_timeout.
+	sendPiece = 64 << 10
+	// sendBuffer is what net/http takes of a body without waiting for the client.
+	sendBuffer = 2 << 10
+	// answerCopies is how many times a document is in memory until it is sent: as it is stored, and as it is shown.
+	answerCopies = 2
+)
+
+// outgoing is what the answer of a request holds of memory while it is made and sent.
+type outgoing struct {
+	turn  sync.Mutex // those that read documents for the answer do so one after the other
+	share memory.Share
+
+	mu    sync.Mutex // guards what follows, and the deadline of the writer
+	w     http.ResponseWriter
+	cut   bool // the client was cut off
+	ended bool // the request has
+}
+
+func newOutgoing(w http.ResponseWriter, budget *memory.Budget) *outgoing {
+	o := &outgoing{w: w}
+	o.share.Budget, o.share.Client = budget, o
+	return o
+}
+
+// of tells whose request it is.
+func (o *outgoing) of(user string) {
+	if o.share.Held == 0 {
+		o.share.User = user
+	}
+}
+
+// Hold implements storage.Memory: the answer holds documents of so many bytes, and no others.
+func (o *outgoing) Hold(ctx context.Context, bytes int) error {
+	o.turn.Lock()
+	defer o.turn.Unlock()
+	o.mu.Lock()
+	cut, ended := o.cut, o.ended
+	o.mu.Unlock()
+	switch {
+	case ended: // somebody goes on with the database of the request
+		return nil
+	case cut:
+		return ErrClientGone
+	}
+	return o.share.Hold(ctx, answerCopies*int64(bytes))
+}
+
+// end gives back what the answer holds.
+func (o *outgoing) end() {
+	o.mu.Lock()
+	o.ended = true
+	o.mu.Unlock()
+	o.turn.Lock()
+	defer o.turn.Unlock()
+	o.share.Release()
+}
+
+// CutOff breaks the connection off, from another goroutine than the one that writes.
+func (o *outgoing) CutOff() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.ended {
+		o.cut = true
+		_ = http.NewResponseController(o.w).SetWriteDeadline(time.Unix(1, 0))
+	}
+}
+
+// extend gives the client time for the next piece; false if it was cut off.
+func (o *outgoing) extend(timeout time.Duration) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.cut {
+		allow(o.w, timeout)
+	}
+	return !o.cut
+}
+
+// allow gives the client of w so long to take what is written next; 0 is for ever.
+func allow(w http.ResponseWriter, timeout time.Duration) {
+	var deadline time.Time
+	if timeout > 0 {
+		deadline = time.Now().Add(timeout)
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(deadline)
+}
+
+// deliver sends a part of the body. All bodies go through it.
+func (c *Call) deliver(p []byte) (n int, err error) {
+	if c.sent == 0 && len(p) <= sendBuffer {
+		n, err = c.Writer.Write(p)
+		c.sent += int64(n)
+		return n, err
+	}
+	c.Outgoing.share.Sending(int64(len(p)))
+	defer c.Outgoing.share.Sent()
+	for err == nil && n < len(p) {
+		if !c.Outgoing.extend(c.Settings.sendTimeout) {
+			return n, ErrClientGone
+		}
+		var m int
+		m, err = c.Writer.Write(p[n:min(len(p), n+sendPiece)])
+		n += m
+		c.sent += int64(m)
+		c.Outgoing.share.PieceAt.Store(time.Now().UnixNano())
+	}
+	c.rest()
+	return n, err
+}
+
+// flush sends what net/http holds of the answer.
+func (c *Call) flush() error {
+	allow(c.Writer, c.Settings.sendTimeout)
+	err := http.NewResponseController(c.Writer).Flush()
+	c.rest()
+	return err
+}
+
+// rest ends the time for the client while there is nothing to take: HTTP/2 would end the stream after it.
+func (c *Call) rest() {
+	if c.Request.ProtoMajor == 2 {
+		allow(c.Writer, 0)
+	}
+}
+
+// finish bounds the sending of what net/http still holds when the handler returns.
+func (c *Call) finish() { allow(c.Writer, c.Settings.sendTimeout) }

@@ -1,0 +1,264 @@
+package call
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/server/memory"
+)
+
+var (
+	errNotGzip     = compat.NewError(compat.KindBadRequest, "Request body is not properly gzipped.")
+	errNotJSONType = compat.NewError(compat.KindBadContentType, "Content-Type must be application/json")
+	errMissingBody = compat.NewError(compat.KindBadRequest, "Missing request body")
+	errBodySlow    = compat.Busy("The request body came too slowly, try again later.")
+	// ErrBodyTruncated is a body that ended before its length.
+	ErrBodyTruncated = compat.NewError(compat.KindBadRequest, "the request body ended early")
+)
+
+// RequireJSON refuses requests whose Content-Type is not exactly application/json before any semicolon
+// (chttpd:validate_ctype).
+func (c *Call) RequireJSON() error {
+	for _, part := range strings.Split(c.Header("Content-Type"), ";") {
+		if part != "" { // string:tokens: a leading semicolon is fine
+			if part == "application/json" {
+				return nil
+			}
+			break
+		}
+	}
+	return errNotJSONType
+}
+
+// HasBody tells whether the request has a body, even an empty chunked one.
+func (c *Call) HasBody() bool {
+	return c.Request.ContentLength != 0 || len(c.Request.TransferEncoding) > 0
+}
+
+// BodyReader streams the request's body as sent.
+func (c *Call) BodyReader() io.Reader {
+	return c.body
+}
+
+// ReadBody reads the whole body, decompressed, within chttpd/max_http_request_size and the memory that bodies share.
+func (c *Call) ReadBody() ([]byte, error) { return c.ReadBodyWithin(c.Settings.MaxRequestSize) }
+
+// SmallBody bounds the bodies of requests that are never large: logins.
+const SmallBody = 64 << 10
+
+// ReadBodyWithin is ReadBody with a limit in bytes, which holds for the body as sent and as decompressed.
+func (c *Call) ReadBodyWithin(limit int64) ([]byte, error) {
+	if c.Request.ContentLength > limit {
+		return nil, compat.ErrRequestTooLarge
+	}
+	encodings, set := c.Request.Header["Content-Encoding"]
+	switch {
+	case !set || encodings[0] == "identity":
+		raw, err := c.readRaw(limit)
+		if err != nil {
+			return nil, BodyError(err)
+		}
+		return raw, nil
+	case encodings[0] != "gzip":
+		return nil, compat.NewError(compat.KindBadContentType, encodings[0]+" is not a supported content encoding.")
+	}
+	return c.gunzip(limit)
+}
+
+// maxTrusted is how much memory a Content-Length alone gets; for more the bytes have to come.
+const maxTrusted = memory.FreeBody
+
+func (c *Call) readRaw(limit int64) ([]byte, error) {
+	n := c.Request.ContentLength
+	if n < 0 || n > maxTrusted {
+		return c.ReadLimited(c.body, limit)
+	}
+	raw := make([]byte, n)
+	_, err := io.ReadFull(c.body, raw)
+	if err == nil {
+		c.body.end()
+	}
+	return raw, err
+}
+
+// maxInflation is how much larger than sent a body may be that is larger than largeBody, twice CouchDB's largest document. JSON of real
+// documents comes to some twenty times, equal bytes to a thousand.
+const (
+	maxInflation = 200
+	largeBody    = 16 << 20
+)
+
+// gunzip reads a compressed body; only the decompressed bytes are held.
+func (c *Call) gunzip(limit int64) ([]byte, error) {
+	z, err := gzip.NewReader(c.body)
+	if err != nil {
+		return nil, c.gzipError(err)
+	}
+	out, err := c.ReadLimited(z, limit)
+	if err != nil {
+		return nil, c.gzipError(err)
+	}
+	return out, nil
+}
+
+// gzipError tells a body that is no gzip from one that broke off.
+func (c *Call) gzipError(err error) error {
+	if _, wire := compat.AsError(err); wire || c.Request.Context().Err() != nil {
+		return err
+	}
+	if c.body.failed != nil {
+		return BodyError(c.body.failed)
+	}
+	return errNotGzip
+}
+
+// The parts that readLimited reads: the first is small, each is twice the one before.
+const (
+	firstPart = 4 << 10
+	lastPart  = 8 << 20
+)
+
+// ReadLimited reads to the end, or fails with ErrRequestTooLarge when there are more than limit bytes, or more than maxInflation
+// allows. It holds twice the bytes at its end, where a buffer that grows would have thrown away several times as many.
+func (c *Call) ReadLimited(r io.Reader, limit int64) ([]byte, error) {
+	var parts [][]byte
+	var total int64
+	for size := firstPart; ; size = min(2*size, lastPart) {
+		if total+int64(size) > memory.FreeBody {
+			if err := c.takeMemory(memory.BodyCopies * int64(size)); err != nil {
+				return nil, err
+			}
+		}
+		part, err := readPart(r, size)
+		if total += int64(len(part)); total > limit || total > largeBody && total/maxInflation > c.body.read.Load() {
+			return nil, compat.ErrRequestTooLarge
+		}
+		parts = append(parts, part)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	return bytes.Join(parts, nil), nil
+}
+
+// readPart reads size bytes, or fewer and the error that ended them.
+func readPart(r io.Reader, size int) (part []byte, err error) {
+	part = make([]byte, size)
+	n := 0
+	for n < size && err == nil {
+		var more int
+		more, err = r.Read(part[n:])
+		n += more
+	}
+	return part[:n], err
+}
+
+// takeMemory asks for bytes of the budget of all bodies; they are given back when the request ends.
+func (c *Call) takeMemory(n int64) error {
+	share := &c.body.share
+	if share.Held == 0 {
+		share.User = c.User.Name
+	}
+	return share.Take(c.Context(), n)
+}
+
+// TakeForMango asks for the memory of what Mango makes of a request, where that is no small one.
+func (c *Call) TakeForMango(request ejson.Value) error {
+	if c.body.share.Held == 0 {
+		return nil
+	}
+	return c.takeMemory(mango.Size(request))
+}
+
+// HeldBody streams the body to a reader that keeps it in memory.
+func (c *Call) HeldBody() io.Reader { return heldBody{c} }
+
+// heldBody streams the body to a reader that keeps it in memory.
+type heldBody struct{ c *Call }
+
+// Read implements io.Reader.
+func (h heldBody) Read(p []byte) (int, error) {
+	n, err := h.c.body.Read(p)
+	if n > 0 {
+		if err := h.c.takeMemory(memory.BodyCopies * int64(n)); err != nil {
+			return 0, err
+		}
+	}
+	return n, err
+}
+
+// BodyError keeps errors with a wire meaning; all others say that the client broke off or framed the body wrongly.
+func BodyError(err error) error {
+	if e, ok := compat.AsError(err); ok {
+		return e
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errBodySlow
+	}
+	return ErrBodyTruncated
+}
+
+// parser lends a parser until the end of the request. One value at a time lives in it.
+func (c *Call) parser() *ejson.Parser {
+	if c.json == nil {
+		c.json = ejson.AcquireParser()
+	}
+	return c.json
+}
+
+// JSONBody parses the body; ErrInvalidJSON for an empty or broken one. The value is valid until the handler returns or
+// parses another.
+func (c *Call) JSONBody() (ejson.Value, error) {
+	if !c.HasBody() && c.Request.Header["Content-Length"] == nil {
+		return ejson.Value{}, errMissingBody
+	}
+	raw, err := c.ReadBody()
+	if err != nil {
+		return ejson.Value{}, err
+	}
+	return c.Parse(raw)
+}
+
+// Parse parses a body once there is memory for it.
+func (c *Call) Parse(raw []byte) (ejson.Value, error) {
+	if len(raw) > memory.FreeBody {
+		if err := c.takeMemory(ejson.TapeSize(raw)); err != nil {
+			return ejson.Value{}, err
+		}
+	}
+	v, err := c.parser().Parse(raw)
+	if err != nil {
+		return ejson.Value{}, compat.ErrInvalidJSON
+	}
+	return v, nil
+}
+
+// JSONObject is JSONBody for endpoints that take an object.
+func (c *Call) JSONObject() (ejson.Value, error) {
+	v, err := c.JSONBody()
+	if err == nil && v.Kind() != ejson.Object {
+		err = compat.ErrNotAnObject
+	}
+	return v, err
+}
+
+// JSONRequest is RequireJSON and JSONObject in CouchDB's order, as most POST endpoints have it.
+func (c *Call) JSONRequest() (ejson.Value, error) {
+	if err := c.RequireJSON(); err != nil {
+		return ejson.Value{}, err
+	}
+	return c.JSONObject()
+}

@@ -1,0 +1,177 @@
+package call
+
+import (
+	"crypto/md5"
+	"errors"
+	"hash/crc32"
+	"math/big"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// This file is the only place where bodies and errors leave the server.
+
+// JSON answers with a JSON text; the line feed CouchDB ends its answers with is added here. body is not used afterwards.
+func (c *Call) JSON(status int, body []byte) error {
+	h := c.Writer.Header()
+	if h["Cache-Control"] == nil {
+		h["Cache-Control"] = mustRevalidateValue
+	}
+	if h["Content-Type"] == nil {
+		h["Content-Type"] = jsonValue
+	}
+	if c.callback != "" {
+		return c.script(status, body)
+	}
+	return c.Bytes(status, append(body, '\n'))
+}
+
+// OK answers {"ok":true}.
+func (c *Call) OK(status int) error { return c.JSON(status, []byte(`{"ok":true}`)) }
+
+// Bytes answers with a body of any kind; headers, Content-Type included, are the caller's.
+func (c *Call) Bytes(status int, body []byte) error {
+	c.StartHeaders(status, int64(len(body)))
+	if !c.IsHead() {
+		c.Outgoing.share.Shrink(int64(len(body))) // what it was made of is not needed any more
+		_, _ = c.deliver(body)                    // it fails where the client is gone, which is nobody's error
+	}
+	return nil
+}
+
+// Empty answers without a body, and without the headers that describe one: 301, 304.
+func (c *Call) Empty(status int) error {
+	h := c.Writer.Header()
+	delete(h, "Content-Type")
+	delete(h, "Cache-Control")
+	c.StartHeaders(status, 0)
+	return nil
+}
+
+// noContent answers 204.
+func (c *Call) noContent() error {
+	c.StartHeaders(http.StatusNoContent, 0)
+	return nil
+}
+
+// script answers as JSONP: the closing parenthesis takes the place of the final line feed.
+func (c *Call) script(status int, body []byte) error {
+	c.Writer.Header()["Content-Type"] = []string{"application/javascript"}
+	out := make([]byte, 0, len(body)+len(c.callback)+20)
+	out = append(out, "/* CouchDB */"...)
+	out = append(append(out, c.callback...), '(')
+	return c.Bytes(status, append(append(out, body...), ");\n"...))
+}
+
+// SetETag sets the ETag header of a tag given without quotes.
+func (c *Call) SetETag(tag string) { c.Writer.Header()[HeaderETag] = []string{`"` + tag + `"`} }
+
+// NotModified answers 304 when the client has the version named by tag (without quotes) already; else it sets the ETag
+// header for the answer to come. Tokens of If-None-Match are split at blanks and commas, need quotes, and may be weak
+// (chttpd:etag_match); * is unknown.
+func (c *Call) NotModified(tag string) bool {
+	c.SetETag(tag)
+	for _, token := range strings.FieldsFunc(c.Header("If-None-Match"), func(r rune) bool { return r == ' ' || r == ',' || r == '\t' }) {
+		token = strings.TrimPrefix(token, "W/")
+		if len(token) == len(tag)+2 && token[0] == '"' && token[len(token)-1] == '"' && token[1:len(token)-1] == tag {
+			c.Empty(http.StatusNotModified)
+			return true
+		}
+	}
+	return false
+}
+
+// ContentTag makes an entity tag of a body: its MD5 as a number to the base of 36 (couch_httpd:make_etag).
+func ContentTag(body []byte) string {
+	sum := md5.Sum(body)
+	return strings.ToUpper(new(big.Int).SetBytes(sum[:]).Text(36))
+}
+
+// Redirect answers 301 or 302 to an absolute URL, without a body.
+func (c *Call) Redirect(status int, location string) error {
+	c.SetHeader("Location", location)
+	return c.Empty(status)
+}
+
+// fail turns an error into the answer. After the first byte of a stream there is no way to tell the client but to break
+// the connection, as CouchDB does.
+func (c *Call) fail(err error) error {
+	if c.status != 0 {
+		if isGone(c, err) {
+			return nil
+		}
+		c.Env.Log.Error("answer broken off", "request", c.ID, "error", err)
+		panic(http.ErrAbortHandler)
+	}
+	e, known := compat.AsError(err)
+	if !known {
+		e = c.unexpected(err)
+	}
+	clear(c.Writer.Header()) // what the handler set belongs to the answer it did not give
+	if e.Kind == compat.KindUnauthorized {
+		return c.unauthorized(e)
+	}
+	if e.Kind == compat.KindMethodNotAllowed && e.Allow != "" {
+		c.SetHeader("Allow", e.Allow)
+	}
+	if e.Retry {
+		c.SetHeader("Retry-After", retryAfter)
+	}
+	return c.ErrorBody(e.Status(), e)
+}
+
+// retryAfter is when clients should come back that were refused for what others do at the moment, in seconds.
+const retryAfter = "5"
+
+// unexpected logs an error that has no wire meaning and makes the client's part of it. Where the client is gone there is none:
+// the connection is closed, as CouchDB does with requests that break off.
+func (c *Call) unexpected(err error) *compat.Error {
+	if errors.Is(err, kv.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return compat.ErrFull
+	}
+	if isGone(c, err) {
+		panic(http.ErrAbortHandler)
+	}
+	c.Env.Log.Error("internal error", "request", c.ID, "method", c.Request.Method, "path", c.Request.RequestURI, "error", err)
+	if errors.Is(err, kv.ErrCorrupt) {
+		return compat.NewError(compat.KindUnknown, "What the store has here is damaged and cannot be read; the log says where.")
+	}
+	return compat.NewError(compat.KindUnknown, err.Error())
+}
+
+// ErrorBody writes {"error","reason"}; what counts as a crash in CouchDB carries a ref number, in a header as well.
+func (c *Call) ErrorBody(status int, e *compat.Error) error {
+	b := append(make([]byte, 0, 128), `{"error":`...)
+	b = ejson.AppendString(b, e.Word())
+	b = e.AppendReason(append(b, `,"reason":`...))
+	if e.Kind == compat.KindUnknown || e.Ref {
+		ref := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(e.Reason))), 10)
+		c.SetHeader("X-Couch-Stack-Hash", ref)
+		b = append(append(b, `,"ref":`...), ref...)
+	}
+	return c.JSON(status, append(b, '}'))
+}
+
+// recovered answers a panic: the stack goes to the log under the request's id.
+func (c *Call) recovered(v any) error {
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	c.Env.Log.Error("panic", "request", c.ID, "method", c.Request.Method, "path", c.Request.RequestURI, "value", v, "stack", string(debug.Stack()))
+	return c.fail(compat.NewError(compat.KindUnknown, "internal error, see the log for request "+c.ID))
+}
+
+// isGone tells whether err only says that the client went away.
+func isGone(c *Call, err error) bool {
+	return errors.Is(err, ErrClientGone) || c.Request.Context().Err() != nil
+}
+
+// ErrClientGone ends a handler whose client has gone away.
+var ErrClientGone = errors.New("client gone")

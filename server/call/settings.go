@@ -1,0 +1,174 @@
+package call
+
+import (
+	"math"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/docs"
+)
+
+// Settings are the values of the configuration that requests need, parsed once for each change of the configuration.
+type Settings struct {
+	Rules            docs.Rules
+	MaxRequestSize   int64
+	MaxConnections   int64 // 0: by memory
+	maxURILength     int64
+	maxPartitionSize int64
+	MaxDBsInfo       int64
+	MaxUUIDs         int64
+	ChangesTimeout   int64         // milliseconds
+	sendTimeout      time.Duration // 0: none
+	receiveTimeout   time.Duration // 0: none
+	MangoLimit       int64         // of _find where the request has none
+	MangoScanWarning int64         // documents read for one result from which on _find warns, 0 for never
+	Shards           int64
+	allowJSONP       bool
+	adminOnlyAllDBs  bool
+	requireUser      bool
+	requireUserButUp bool
+	UsersSecurity    bool
+	wwwAuthenticate  string
+	loginPage        string
+	forwardedHost    string
+	forwardedProto   string
+	forwardedSSL     string
+	trustedProxies   []netip.Prefix
+	Maintenance      string
+	uuidKind         compat.UUIDOptions
+	DefaultSecurity  string
+	AttachmentCSP    string // "" when switched off
+	ShowPolicy       string // Content-Security-Policy of what functions answer, "" when switched off
+	scrubRequests    bool   // functions do not see credentials
+	SecureRewrites   bool
+	RewriteLimit     int64
+	couchLog         bool
+	Auth             *auth.Settings
+	cors             *corsSettings // nil when off
+	frames           *frameOptions // nil when off
+	virtualHosts     []virtualHost
+}
+
+// milliseconds is a duration of a setting; 0 for what is not positive.
+func milliseconds(n int64) time.Duration {
+	return time.Duration(min(max(n, 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+}
+
+// readSettings parses the configuration; old are the settings before, whose id generator goes on if it is the same kind.
+func readSettings(c *config.Config, old *Settings) *Settings {
+	authentication := auth.ReadSettings(c)
+	s := &Settings{
+		Rules: docs.Rules{
+			MaxDocumentSize:     c.Int("couchdb", "max_document_size", math.MaxInt64),
+			MaxAttachmentSize:   c.Int("couchdb", "max_attachment_size", math.MaxInt64),
+			MaxDocIDLength:      c.Int("couchdb", "max_document_id_length", math.MaxInt64),
+			MaxPurgeIDs:         c.Int("purge", "max_document_id_number", math.MaxInt64),
+			MaxPurgeRevs:        c.Int("purge", "max_revisions_number", math.MaxInt64),
+			QueryLimit:          c.Int("query_server_config", "query_limit", 0),
+			PartitionQueryLimit: c.Int("query_server_config", "partition_query_limit", 0),
+			PlusIsSpace:         c.Bool("chttpd", "decode_plus_to_space"),
+			MaxLookedUpIDs:      c.Int("couchdb", "changes_doc_ids_optimization_threshold", math.MaxInt64),
+			CompressionLevel:    c.Int("attachments", "compression_level", 9),
+			Compressible:        SplitList(c.String("attachments", "compressible_types")),
+			FunctionRevs:        c.Int("query_server_config", "revs_limit", math.MaxInt64),
+			UsersDB:             authentication.UsersDB,
+			PublicFields:        SplitList(auth.Value(c, "public_fields")),
+			Hashing:             authentication.Hashing,
+			Passwords:           &authentication.Policy,
+		},
+		MaxConnections:   c.Int("chttpd", "max_connections", math.MaxInt64),
+		MaxRequestSize:   c.Int("chttpd", "max_http_request_size", math.MaxInt64),
+		maxURILength:     c.Int("chttpd", "max_uri_length", math.MaxInt64),
+		maxPartitionSize: c.Int("couchdb", "max_partition_size", math.MaxInt64),
+		MaxDBsInfo:       c.Int("chttpd", "max_db_number_for_dbs_info_req", math.MaxInt64),
+		MaxUUIDs:         c.Int("uuids", "max_count", math.MaxInt64),
+		ChangesTimeout:   c.Int("chttpd", "changes_timeout", math.MaxInt64),
+		sendTimeout:      milliseconds(c.Int("chttpd", "send_timeout", 0)),
+		receiveTimeout:   milliseconds(c.Int("chttpd", "receive_timeout", 0)),
+		MangoLimit:       c.Int("mango", "default_limit", math.MaxInt64),
+		MangoScanWarning: c.Int("mango", "index_scan_warning_threshold", 0),
+		Shards:           c.Int("cluster", "q", 2),
+		allowJSONP:       c.Bool("chttpd", "allow_jsonp"),
+		adminOnlyAllDBs:  c.Bool("chttpd", "admin_only_all_dbs"),
+		requireUser:      c.Bool("chttpd", "require_valid_user"),
+		requireUserButUp: c.Bool("chttpd", "require_valid_user_except_for_up"),
+		UsersSecurity:    c.Bool("couchdb", "users_db_security_editable"),
+		wwwAuthenticate:  chttpdValue(c, "WWW-Authenticate"),
+		loginPage:        auth.Value(c, "authentication_redirect"),
+		forwardedHost:    c.String("chttpd", "x_forwarded_host"),
+		forwardedProto:   c.String("chttpd", "x_forwarded_proto"),
+		forwardedSSL:     c.String("chttpd", "x_forwarded_ssl"),
+		trustedProxies:   parseNetworks(c.String("chttpd", "trusted_proxies")),
+		Maintenance:      c.String("couchdb", "maintenance_mode"),
+		DefaultSecurity:  c.String("couchdb", "default_security"),
+		couchLog:         c.String("log", "format") == "couchdb",
+		Auth:             authentication,
+		cors:             readCORS(c),
+		frames:           readFrameOptions(c),
+		virtualHosts:     readVirtualHosts(c.Section("vhosts")),
+		scrubRequests:    c.Bool("chttpd", "scrub_json_request"),
+		SecureRewrites:   c.Bool("chttpd", "secure_rewrites"),
+		RewriteLimit:     c.Int("chttpd", "rewrite_limit", math.MaxInt64),
+	}
+	if c.Bool("csp", "attachments_enable") {
+		s.AttachmentCSP = c.String("csp", "attachments_header_value")
+	}
+	if c.Bool("csp", "showlist_enable") {
+		s.ShowPolicy = c.String("csp", "showlist_header_value")
+	}
+	s.uuidKind = compat.UUIDOptions{Algorithm: compat.UUIDAlgorithm(c.String("uuids", "algorithm")), Suffix: c.String("uuids", "utc_id_suffix")}
+	s.setUUIDs(old)
+	return s
+}
+
+// setUUIDs makes the generator of document ids; an unknown algorithm keeps the old one.
+func (s *Settings) setUUIDs(old *Settings) {
+	if old != nil && old.uuidKind.Algorithm == s.uuidKind.Algorithm && old.uuidKind.Suffix == s.uuidKind.Suffix {
+		s.Rules.UUIDs = old.Rules.UUIDs
+		return
+	}
+	var err error
+	if s.Rules.UUIDs, err = compat.NewUUIDs(s.uuidKind); err != nil {
+		if old != nil {
+			s.Rules.UUIDs = old.Rules.UUIDs
+			return
+		}
+		s.Rules.UUIDs, _ = compat.NewUUIDs(compat.UUIDOptions{})
+	}
+}
+
+// parseNetworks reads networks in CIDR form and single addresses, separated by commas. What is neither is left out: it trusts nobody.
+func parseNetworks(list string) []netip.Prefix {
+	var out []netip.Prefix
+	for _, text := range SplitList(list) {
+		if p, err := compat.ParseNetwork(text); err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// SplitList splits at commas and drops blanks.
+func SplitList(s string) []string {
+	var out []string
+	for _, part := range strings.Split(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// chttpdValue reads a setting of chttpd, which CouchDB also accepts in section httpd (chttpd_util:get_chttpd_config).
+func chttpdValue(c *config.Config, key string) string {
+	if _, ok := c.Get("chttpd", key); !ok {
+		if v, ok := c.Get("httpd", key); ok {
+			return v
+		}
+	}
+	return c.String("chttpd", key)
+}

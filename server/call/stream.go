@@ -1,0 +1,123 @@
+package call
+
+// streamBuffer is how many bytes of a list are gathered before they go out as one chunk.
+const streamBuffer = 16 << 10
+
+// keptBuffer is the size up to which a list keeps its buffer for the rows to come.
+const keptBuffer = 256 << 10
+
+// Stream is a chunked answer. Nothing is sent before the buffer is full, Flush or Close, so an error met early is still
+// answered as an ordinary error: return it from the handler and forget the Stream.
+type Stream struct {
+	c      *Call
+	status int
+	buf    []byte
+	limit  int
+	script bool // JSONP: the last line feed is kept back
+}
+
+// Stream begins a chunked JSON answer. Headers may be set until the first byte goes out.
+func (c *Call) Stream(status int) *Stream {
+	h := c.Writer.Header()
+	if h["Cache-Control"] == nil {
+		h["Cache-Control"] = mustRevalidateValue
+	}
+	if h["Content-Type"] == nil {
+		h["Content-Type"] = jsonValue
+	}
+	s := &Stream{c: c, status: status, limit: streamBuffer, buf: make([]byte, 0, 1024)}
+	if c.callback != "" {
+		h["Content-Type"] = []string{"application/javascript"}
+		s.script = true
+		s.buf = append(append(append(s.buf, "/* CouchDB */"...), c.callback...), '(')
+	}
+	return s
+}
+
+// RawStream begins a chunked answer of another kind; Content-Type and Cache-Control are the caller's.
+func (c *Call) RawStream(status int) *Stream {
+	return &Stream{c: c, status: status, limit: streamBuffer}
+}
+
+// Limit sets how many bytes are gathered before a chunk goes out.
+func (s *Stream) Limit(n int) { s.limit = n }
+
+// Buffer lends the buffer for appending; give it back with Commit. It saves a copy for each row.
+func (s *Stream) Buffer() []byte { return s.buf }
+
+// Commit takes the buffer back and sends it when it is full. The error says that the client is gone.
+func (s *Stream) Commit(b []byte) error {
+	s.buf = b
+	if len(b) < s.limit {
+		return nil
+	}
+	return s.send()
+}
+
+// Write implements io.Writer.
+func (s *Stream) Write(p []byte) (int, error) { return len(p), s.Commit(append(s.buf, p...)) }
+
+// WriteString is Write for strings.
+func (s *Stream) WriteString(p string) (int, error) { return len(p), s.Commit(append(s.buf, p...)) }
+
+// Flush sends what was gathered to the client at once; also the headers when there is nothing yet.
+func (s *Stream) Flush() error {
+	if err := s.send(); err != nil {
+		return err
+	}
+	if !s.c.IsHead() {
+		if err := s.c.flush(); err != nil {
+			return ErrClientGone
+		}
+	}
+	return nil
+}
+
+// Close ends the answer; it returns nil so that handlers can end with it.
+func (s *Stream) Close() error {
+	if s.script {
+		if n := len(s.buf); n > 0 && s.buf[n-1] == '\n' {
+			s.buf = s.buf[:n-1]
+		}
+		s.buf, s.script = append(s.buf, ");\n"...), false
+	}
+	_ = s.send() // the client is gone, which is nobody's error any more
+	return nil
+}
+
+// End ends the answer with tail and a line feed. An answer of which nothing was sent yet has a Content-Length.
+func (s *Stream) End(tail string) error {
+	s.buf = append(append(s.buf, tail...), '\n')
+	if s.c.status == 0 && !s.script {
+		return s.c.Bytes(s.status, s.buf)
+	}
+	return s.Close()
+}
+
+func (s *Stream) send() error {
+	if s.c.status == 0 {
+		s.c.StartHeaders(s.status, -1)
+	}
+	if s.c.IsHead() {
+		s.buf = s.buf[:0]
+		return ErrClientGone // no one wants the rows: the handler stops
+	}
+	if len(s.buf) == 0 {
+		return nil
+	}
+	out, kept := s.buf, byte(0)
+	if s.script && out[len(out)-1] == '\n' { // it may be the last one, whose place the closing parenthesis takes
+		out, kept = out[:len(out)-1], '\n'
+	}
+	_, err := s.c.deliver(out)
+	if s.buf = s.buf[:0]; cap(s.buf) > keptBuffer {
+		s.buf = nil
+	}
+	if kept != 0 {
+		s.buf = append(s.buf, kept)
+	}
+	if err != nil {
+		return ErrClientGone
+	}
+	return nil
+}

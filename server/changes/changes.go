@@ -1,0 +1,364 @@
+package changes
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage"
+)
+
+// changes serves GET and POST /{db}/_changes. The order of checks is CouchDB's: body, options, filter, feed, since.
+func changes(c *call.Call) error {
+	body, err := changesBody(c)
+	if err != nil {
+		return err
+	}
+	o, err := compat.ParseChangesOptions(c.Query, c.Header("Last-Event-ID"))
+	if err != nil {
+		return err
+	}
+	feed, err := c.Docs.Feed(c.Context(), &docs.FeedRequest{
+		Options: o, Query: c.Query, Body: body, Posted: c.Method == http.MethodPost,
+		Request: func() *docs.Request {
+			request := call.DesignRequest{}
+			if body.Kind() != ejson.Invalid {
+				request.Body = body.AppendJSON(nil)
+			}
+			return c.FunctionRequest(request)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	kind, err := o.CheckFeed()
+	if err != nil {
+		return err
+	}
+	since, err := feed.Since(c.Context())
+	if err != nil {
+		return err
+	}
+	f := &changesFeed{c: c, db: c.DB, kind: kind, scan: feed.Scan, descending: o.Descending, limit: o.Limit, left: o.Limit, last: since,
+		interval: o.SeqInterval, appendRow: changeRow(c, o, feed)}
+	feed.Slow = f.beating
+	f.wait, f.heartbeat = o.Wait(time.Duration(c.Settings.ChangesTimeout) * time.Millisecond)
+	return f.serve()
+}
+
+// changesBody is the JSON of a POST; filters alone look into it. An empty body is fine.
+func changesBody(c *call.Call) (ejson.Value, error) {
+	if c.Method != http.MethodPost {
+		return ejson.Value{}, nil
+	}
+	if err := c.RequireJSON(); err != nil {
+		return ejson.Value{}, err
+	}
+	if !c.HasBody() {
+		return ejson.Value{}, nil
+	}
+	body, err := c.JSONObject()
+	if _, ok := body.Get("selector"); ok && err == nil {
+		err = c.TakeForMango(body)
+	}
+	return body, err
+}
+
+// scanFunc hands the rows after a sequence that pass the filter to row, at most limit; docs.Feed.Scan is one.
+type scanFunc func(ctx context.Context, since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error)
+
+// changesFeed is one running feed, of a database's changes or of _db_updates.
+type changesFeed struct {
+	c          *call.Call
+	db         *storage.DB // whose changes these are
+	kind       compat.Feed
+	scan       scanFunc
+	appendRow  func(b []byte, ch *storage.Change, withSeq bool) ([]byte, error)
+	descending bool
+	limit      int64
+	interval   int64 // seq_interval, 0 for none
+	wait       time.Duration
+	heartbeat  bool
+	quiet      bool // _db_updates: no line feeds for waits and updates, no pending at the end
+
+	s       *call.Stream
+	left    int64 // rows still allowed
+	last    storage.UpdateSeq
+	pending int64
+	spoke   bool // a row or a waiting mark went out, or into the buffer
+}
+
+func (f *changesFeed) serve() error {
+	if f.kind == compat.FeedNormal {
+		return f.normal()
+	}
+	f.c.Env.Stats.Add(openFeeds, 1)
+	defer f.c.Env.Stats.Add(openFeeds, -1)
+	return f.follow()
+}
+
+// openFeeds is the name of the gauge of feeds that wait.
+const openFeeds = "couchdb.httpd.clients_requesting_changes"
+
+// normal answers with all rows there are now.
+func (f *changesFeed) normal() error {
+	now, err := f.db.LastSeq(f.c.Context())
+	if err != nil {
+		return err
+	}
+	if f.c.NotModified(string(appendSeqText(now))) {
+		return nil
+	}
+	f.s = f.c.Stream(http.StatusOK)
+	f.s.WriteString("{\"results\":[\n")
+	if err := f.round(); err != nil {
+		return err
+	}
+	return f.stop()
+}
+
+// appendSeqText is a sequence as an ETag: it changes with every write.
+func appendSeqText(s storage.UpdateSeq) []byte {
+	quoted := docs.AppendSeq(nil, s)
+	return quoted[1 : len(quoted)-1]
+}
+
+// follow answers with rows as they come (fabric_view_changes:keep_sending_changes).
+func (f *changesFeed) follow() error {
+	listener, err := f.db.Listen(f.c.Context())
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	f.start()
+	timer := time.NewTimer(f.pause())
+	defer timer.Stop()
+	for {
+		before := f.left
+		if err := f.round(); err != nil {
+			return err
+		}
+		if f.ended(before) || f.c.Env.Leaving() {
+			return f.stop()
+		}
+		if err := f.waiting(); err != nil {
+			return err
+		}
+		timer.Reset(f.pause())
+		beat := false
+		select {
+		case <-listener.C():
+			if err := listener.Wait(f.c.Context()); err != nil {
+				return f.stop() // the database is gone
+			}
+		case <-timer.C:
+			if !f.heartbeat {
+				return f.stop()
+			}
+			beat = true
+		case <-f.c.Env.Stopping():
+			return f.stop()
+		case <-f.c.Context().Done():
+			return call.ErrClientGone
+		}
+		if err := f.wakeUp(beat); err != nil {
+			return err
+		}
+	}
+}
+
+// Heartbeats are not sent more often than a client can need them: ten times a second where there are few feeds, each
+// second where there are thousands. All that wait for less than a second send at most 2000 a second together, up to
+// that number of feeds.
+const (
+	leastHeartbeat = 100 * time.Millisecond
+	heartbeatShare = 500 * time.Microsecond // of each feed
+	slowHeartbeat  = time.Second            // from which on clients get what they ask for
+)
+
+// pause is how long the feed waits for a change.
+func (f *changesFeed) pause() time.Duration {
+	if !f.heartbeat {
+		return f.wait
+	}
+	feeds := f.c.Env.Stats.Value(openFeeds)
+	return max(f.wait, leastHeartbeat, min(time.Duration(feeds)*heartbeatShare, slowHeartbeat))
+}
+
+func (f *changesFeed) start() {
+	if f.kind == compat.FeedEventSource {
+		f.c.SetHeader("Content-Type", "text/event-stream")
+		f.c.SetHeader("Cache-Control", "no-cache")
+	}
+	f.s = f.c.Stream(http.StatusOK)
+	if f.kind == compat.FeedLongpoll {
+		f.s.WriteString("{\"results\":[\n")
+	}
+}
+
+// ended tells whether the feed ends after a round that began with so many rows allowed.
+func (f *changesFeed) ended(before int64) bool {
+	switch {
+	case f.descending && f.pending <= 0:
+		return true
+	case f.kind == compat.FeedLongpoll:
+		return f.left < before
+	}
+	return f.left <= 0
+}
+
+// round sends the rows there are.
+func (f *changesFeed) round() error {
+	end, err := f.scan(f.c.Context(), f.last.Seq, f.left, f.row)
+	if err != nil {
+		return err
+	}
+	f.last, f.pending = end.Last, end.Pending
+	return f.c.Outgoing.Hold(f.c.Context(), 0) // the feed may wait for hours
+}
+
+func (f *changesFeed) row(ch *storage.Change) error {
+	b := f.s.Buffer()
+	switch {
+	case f.kind == compat.FeedEventSource:
+		b = append(b, "data: "...)
+	case f.kind != compat.FeedContinuous && f.left < f.limit:
+		b = append(b, ",\r\n"...)
+	}
+	withSeq := f.interval == 0 || f.left%f.interval == 0
+	b, err := f.appendRow(b, ch, withSeq)
+	if err != nil {
+		return err
+	}
+	switch f.kind {
+	case compat.FeedEventSource:
+		b = append(b, "\nid: "...)
+		b = appendRowSeq(b, ch, withSeq)
+		b = append(b, "\n\n"...)
+	case compat.FeedContinuous:
+		b = append(b, '\n')
+	}
+	f.left--
+	f.spoke = true
+	return f.s.Commit(b)
+}
+
+func appendRowSeq(b []byte, ch *storage.Change, withSeq bool) []byte {
+	if !withSeq {
+		return append(b, "null"...)
+	}
+	return docs.AppendSeq(b, ch.Seq)
+}
+
+// changeRow prints rows of _changes.
+func changeRow(c *call.Call, o *compat.ChangesOptions, feed *docs.Feed) func([]byte, *storage.Change, bool) ([]byte, error) {
+	return func(b []byte, ch *storage.Change, withSeq bool) ([]byte, error) {
+		b = appendRowSeq(append(b, `{"seq":`...), ch, withSeq)
+		b = appendChange(b, ch)
+		if o.IncludeDocs {
+			var err error
+			if b, err = feed.AppendDoc(c.Context(), append(b, `,"doc":`...), ch); err != nil {
+				return b, err
+			}
+		}
+		return append(b, '}'), nil
+	}
+}
+
+// appendChange appends the members of a row after its seq.
+func appendChange(b []byte, ch *storage.Change) []byte {
+	b = ejson.AppendString(append(b, `,"id":`...), ch.ID)
+	b = append(b, `,"changes":[`...)
+	for i, rev := range ch.Revs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(rev.AppendJSON(append(b, `{"rev":`...)), '}')
+	}
+	b = append(b, ']')
+	if ch.Deleted {
+		b = append(b, `,"deleted":true`...)
+	}
+	return b
+}
+
+// waiting sends what is in the buffer before the feed sleeps; a feed that has said nothing yet shows with a line feed
+// that it is there (changes_callback(waiting_for_updates)).
+func (f *changesFeed) waiting() error {
+	if !f.spoke && !f.quiet {
+		f.spoke = true
+		f.s.WriteString("\n")
+	}
+	return f.s.Flush()
+}
+
+// wakeUp marks the end of a wait: in _changes for an update as for a heartbeat.
+func (f *changesFeed) wakeUp(beat bool) error {
+	mark := "\n"
+	switch {
+	case f.kind == compat.FeedEventSource:
+		mark = "event: heartbeat\ndata: \n\n"
+	case f.quiet && !beat:
+		return nil
+	}
+	f.s.WriteString(mark)
+	return f.s.Flush()
+}
+
+// stop ends the answer. An eventsource has no last line; it ends with a line feed only where rows are just before it.
+func (f *changesFeed) stop() error {
+	b := f.s.Buffer()
+	switch f.kind {
+	case compat.FeedEventSource:
+		if len(b) > 0 {
+			b = append(b, '\n')
+		}
+	case compat.FeedContinuous:
+		b = append(f.appendEnd(append(b, '{')), '\n', '\n')
+	default:
+		b = append(f.appendEnd(append(b, "\n],\n"...)), '\n', '\n')
+	}
+	if err := f.s.Commit(b); err != nil {
+		return err
+	}
+	return f.s.Close()
+}
+
+func (f *changesFeed) appendEnd(b []byte) []byte {
+	b = docs.AppendSeq(append(b, `"last_seq":`...), f.last)
+	if !f.quiet {
+		b = strconv.AppendInt(append(b, `,"pending":`...), f.pending, 10)
+	}
+	return append(b, '}')
+}
+
+// beating runs something slow in another goroutine, while the heart of the feed goes on beating here.
+func (f *changesFeed) beating(slow func()) error {
+	if !f.heartbeat || f.s == nil {
+		slow()
+		return nil
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		slow()
+	}()
+	tick := time.NewTicker(f.pause())
+	defer tick.Stop()
+	var err error
+	for {
+		select {
+		case <-done:
+			return err
+		case <-tick.C:
+			if err == nil {
+				err = f.wakeUp(true)
+			}
+		}
+	}
+}

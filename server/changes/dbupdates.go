@@ -1,0 +1,84 @@
+package changes
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/storage"
+)
+
+// getDBUpdates serves GET /_db_updates: the changes of the database _global_changes, whose documents are named after what
+// happened to which database (global_changes_httpd).
+func getDBUpdates(c *call.Call) error {
+	o, err := compat.ParseDBUpdatesOptions(c.Query)
+	if err != nil {
+		return err
+	}
+	kind, err := o.CheckFeed()
+	if err != nil {
+		return err
+	}
+	db := c.Env.Store.DB(storage.GlobalChanges)
+	last, err := db.LastSeq(c.Context())
+	if err != nil {
+		return err
+	}
+	since := storage.UpdateSeq{}
+	if !o.Descending {
+		parsed, err := compat.ParseSince(o.Since)
+		if err != nil {
+			return err
+		}
+		since.Seq = parsed.Seq
+		if parsed.Now {
+			since = last
+		}
+	}
+	f := &changesFeed{c: c, db: db, kind: kind, descending: o.Descending, limit: o.Limit, left: o.Limit, last: since, quiet: true,
+		appendRow: appendDBUpdate, scan: scanDBUpdates(db, o.Descending)}
+	if kind == compat.FeedEventSource {
+		f.appendRow = appendGlobalChange
+	}
+	f.wait, f.heartbeat = o.Wait(time.Duration(c.Settings.ChangesTimeout) * time.Millisecond)
+	return f.serve()
+}
+
+// scanDBUpdates passes over documents that are no events.
+func scanDBUpdates(db *storage.DB, descending bool) scanFunc {
+	return func(ctx context.Context, since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error) {
+		o := storage.ChangesOptions{Since: since, Limit: -1, Descending: descending}
+		if limit == 0 {
+			o.Limit = 0
+		}
+		return db.Changes(ctx, o, func(ch *storage.Change) error {
+			if !strings.Contains(ch.ID, ":") {
+				return nil
+			}
+			if err := row(ch); err != nil {
+				return err
+			}
+			if limit--; limit == 0 {
+				return storage.ErrStop
+			}
+			return nil
+		})
+	}
+}
+
+func appendDBUpdate(b []byte, ch *storage.Change, withSeq bool) ([]byte, error) {
+	event, name, _ := strings.Cut(ch.ID, ":")
+	b = ejson.AppendString(append(b, `{"db_name":`...), name)
+	b = ejson.AppendString(append(b, `,"type":`...), event)
+	b = appendRowSeq(append(b, `,"seq":`...), ch, withSeq)
+	return append(b, '}'), nil
+}
+
+// appendGlobalChange: an eventsource shows the row of _global_changes as it is.
+func appendGlobalChange(b []byte, ch *storage.Change, withSeq bool) ([]byte, error) {
+	b = appendRowSeq(append(b, `{"seq":`...), ch, withSeq)
+	return append(appendChange(b, ch), '}'), nil
+}

@@ -1,0 +1,15 @@
+package changes
+
+import "github.com/settee-db/settee/server/call"
+
+// Routes are the rows of the route table for feeds.
+func Routes() []call.Route {
+	return []call.Route{
+		{Methods: "GET", Pattern: "/_db_updates", Access: call.ServerAdmin, Handle: getDBUpdates,
+			Doc: "Feed of created, updated and deleted databases."},
+		{Methods: "GET,POST,HEAD", Pattern: "/{db}/_changes", Access: call.Member, Handle: changes, Heavy: true,
+			Doc: "Feed of changed documents."},
+		{Methods: "GET", Pattern: "/{db}/_changes/{rest...}", Access: call.Member, Handle: changes, Heavy: true, Unlisted: true,
+			Doc: "The same; the rest of the path is ignored."},
+	}
+}

@@ -1,0 +1,364 @@
+package server
+
+import (
+	"container/list"
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/wire"
+)
+
+// The connections of clients have a bound together (chttpd/max_connections). When it is reached, a newcomer gets the
+// place of a connection of the address that has most of them, if that has more than the newcomer's own: nobody can keep
+// others out by holding all places. Else it gets the place of a connection of its own address that waits for its next
+// request, or is refused.
+
+const (
+	// connectionMemory is what a connection may take in memory: 29 KB for a feed that waits, 64 KB for a head that does
+	// not end.
+	connectionMemory = 64 << 10
+	// leastConnections is the bound by memory on the smallest machine.
+	leastConnections = 256
+	// otherDescriptors are left to the store (500 tables), JavaScript workers, replications and the rest; on small
+	// limits a half is.
+	otherDescriptors = 1000
+	// freshFor is how long a connection that waits for a request is not taken for one that is not needed.
+	freshFor = time.Second
+	// refusalsLogged is the time between two lines about a server that is full.
+	refusalsLogged = time.Minute
+)
+
+var errTooManyConnections = compat.Busy("Too many connections, try again later.")
+
+// fullAnswer answers a connection that is not let in, before it has said anything.
+const fullAnswer = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Type: application/json\r\nContent-Length: 82\r\n\r\n" +
+	`{"error":"service_unavailable","reason":"Too many connections, try again later."}` + "\n"
+
+// connections are those of all clients. Requests of HTTP/2 count like connections, since one connection carries many.
+// It is safe for concurrent use.
+type connections struct {
+	bound func() int // how many there may be now, 0 for any number
+	log   *slog.Logger
+	now   func() time.Time // replaced by tests
+
+	refused, closed atomic.Int64
+
+	mu     sync.Mutex
+	count  int
+	peers  map[string]*peer // by network
+	logged time.Time
+}
+
+// peer is an address with connections.
+type peer struct {
+	name    string
+	count   int
+	waiting list.List            // clients between requests, the longest waiting first
+	busy    map[*client]struct{} // clients with a request
+}
+
+// client is a connection, or a request of HTTP/2.
+type client struct {
+	from  *connections
+	peer  *peer
+	end   func()
+	moved atomic.Int64 // when bytes last came or went, in Unix nanoseconds
+
+	// guarded by from.mu
+	place *list.Element // in peer.waiting, nil while busy
+	since time.Time     // when it began to wait
+	gone  bool
+}
+
+// maxConnections is the bound that follows from a setting (0 or less: none), the memory of the process and the files it
+// may have open (0: unknown).
+func maxConnections(setting, memory, descriptors int64) int {
+	n := setting
+	if n <= 0 && memory > 0 {
+		n = max(memory/4/connectionMemory, leastConnections)
+	}
+	if descriptors > 0 {
+		most := descriptors - min(otherDescriptors, descriptors/2)
+		if n <= 0 || n > most {
+			n = most
+		}
+	}
+	return int(max(n, 0))
+}
+
+func newConnections(bound func() int, log *slog.Logger) *connections {
+	return &connections{bound: bound, log: log, now: time.Now, peers: make(map[string]*peer)}
+}
+
+// enter gives a place to a client of an address, busy or waiting for a request; nil if there is none. end is called,
+// once at most and in a goroutine of its own, when another one gets the place.
+func (s *connections) enter(name string, end func(), busy bool) *client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if bound := s.bound(); bound > 0 && s.count >= bound && !s.makeRoom(name) {
+		s.refused.Add(1)
+		return nil
+	}
+	p := s.peers[name]
+	if p == nil {
+		p = &peer{name: name}
+		s.peers[name] = p
+	}
+	c := &client{from: s, peer: p, end: end}
+	c.moved.Store(s.now().UnixNano())
+	s.count++
+	p.count++
+	c.put(busy)
+	return c
+}
+
+// put files a client under those that wait, or that are busy.
+func (c *client) put(busy bool) {
+	if busy {
+		if c.peer.busy == nil {
+			c.peer.busy = make(map[*client]struct{})
+		}
+		c.peer.busy[c] = struct{}{}
+		return
+	}
+	c.since = c.from.now()
+	c.place = c.peer.waiting.PushBack(c)
+}
+
+// take undoes put.
+func (c *client) take() {
+	if c.place != nil {
+		c.peer.waiting.Remove(c.place)
+		c.place = nil
+		return
+	}
+	delete(c.peer.busy, c)
+}
+
+// makeRoom takes the place of another client for one of an address.
+func (s *connections) makeRoom(name string) bool {
+	var most *peer
+	for _, p := range s.peers {
+		if most == nil || p.count > most.count {
+			most = p
+		}
+	}
+	own := s.peers[name]
+	s.logFull(most)
+	var victim *client
+	switch {
+	case own == nil && most.count > 1, own != nil && most.count > own.count+1:
+		victim = most.leastNeeded()
+	case own != nil:
+		victim = own.unused()
+	}
+	if victim == nil {
+		return false
+	}
+	s.closed.Add(1)
+	victim.leaveLocked()
+	go victim.end()
+	return true
+}
+
+// logFull says, now and then, that there are too many connections, and whose.
+func (s *connections) logFull(most *peer) {
+	if now := s.now(); now.Sub(s.logged) >= refusalsLogged {
+		s.logged = now
+		s.log.Warn("too many connections", "connections", s.count, "most_from", most.name, "has", most.count)
+	}
+}
+
+// unused is the client that has been waiting for a request longest; nil if none has for some time.
+func (p *peer) unused() *client {
+	if first := p.waiting.Front(); first != nil {
+		if c := first.Value.(*client); c.from.now().Sub(c.since) >= freshFor {
+			return c
+		}
+	}
+	return nil
+}
+
+// leastNeeded is an unused client, else the one whose request has moved nothing for the longest time, else any.
+func (p *peer) leastNeeded() *client {
+	worst := p.unused()
+	if worst != nil {
+		return worst
+	}
+	for c := range p.busy {
+		if worst == nil || c.moved.Load() < worst.moved.Load() {
+			worst = c
+		}
+	}
+	if first := p.waiting.Front(); worst == nil && first != nil {
+		worst = first.Value.(*client)
+	}
+	return worst
+}
+
+// turn notes that a request has begun, or has ended.
+func (c *client) turn(busy bool) {
+	c.from.mu.Lock()
+	defer c.from.mu.Unlock()
+	if !c.gone && busy == (c.place != nil) {
+		c.take()
+		c.put(busy)
+	}
+}
+
+// leave gives the place back; a second time it does nothing.
+func (c *client) leave() {
+	c.from.mu.Lock()
+	defer c.from.mu.Unlock()
+	c.leaveLocked()
+}
+
+func (c *client) leaveLocked() {
+	if c.gone {
+		return
+	}
+	c.gone = true
+	c.take()
+	c.from.count--
+	if c.peer.count--; c.peer.count == 0 {
+		delete(c.from.peers, c.peer.name)
+	}
+}
+
+// listen lets only as many connections of l in as there may be. Those that find no place are closed, with an answer if
+// it is not "".
+func (s *connections) listen(l net.Listener, answer string) net.Listener {
+	return &boundListener{l, s, answer}
+}
+
+type boundListener struct {
+	net.Listener
+	connections *connections
+	answer      string
+}
+
+// Accept implements net.Listener.
+func (l *boundListener) Accept() (net.Conn, error) {
+	for {
+		inner, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &clientConn{Conn: inner}
+		if c.client = l.connections.enter(peerName(inner.RemoteAddr().String()), func() { _ = inner.Close() }, false); c.client != nil {
+			return c, nil
+		}
+		if l.answer != "" { // which a new connection takes without waiting
+			_ = inner.SetDeadline(time.Now().Add(time.Second))
+			_, _ = io.WriteString(inner, l.answer)
+		}
+		_ = inner.Close()
+	}
+}
+
+// peerName is what an address and its port count as.
+func peerName(address string) string {
+	if addr, err := netip.ParseAddrPort(address); err == nil {
+		return call.Network(addr.Addr().Unmap())
+	}
+	return address
+}
+
+// clientConn is a connection that has a place.
+type clientConn struct {
+	net.Conn
+	client *client
+}
+
+func (c *clientConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.client.moved.Store(time.Now().UnixNano())
+	return n, err
+}
+
+func (c *clientConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.client.moved.Store(time.Now().UnixNano())
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *clientConn) Close() error {
+	c.client.leave()
+	return c.Conn.Close()
+}
+
+// follow lets a server tell when requests begin and end, after what it tells already.
+func (s *connections) follow(server *http.Server) {
+	before := server.ConnState
+	server.ConnState = func(conn net.Conn, state http.ConnState) {
+		if before != nil {
+			before(conn, state)
+		}
+		switch outer := conn.(type) {
+		case *wire.Conn:
+			conn = outer.Conn
+		case *tls.Conn:
+			conn = outer.NetConn()
+		}
+		if c, ok := conn.(*clientConn); ok && (state == http.StateActive || state == http.StateIdle) {
+			c.client.turn(state == http.StateActive)
+		}
+	}
+}
+
+// enterStream gives a request of HTTP/2 a place of its own: a connection has up to 250 of them at a time.
+func (s *connections) enterStream(next call.Handler) call.Handler {
+	return func(c *call.Call) error {
+		if c.Request.ProtoMajor < 2 {
+			return next(c)
+		}
+		var ended atomic.Bool
+		ctx, cancel := context.WithCancel(c.Request.Context())
+		defer cancel()
+		place := s.enter(peerName(c.Request.RemoteAddr), func() { ended.Store(true); cancel() }, true)
+		if place == nil {
+			return errTooManyConnections
+		}
+		defer place.leave()
+		c.Request = c.Request.WithContext(ctx)
+		err := next(c)
+		if ended.Load() {
+			panic(http.ErrAbortHandler) // what was sent must not look like all
+		}
+		return err
+	}
+}
+
+var (
+	connectionsDesc = prometheus.NewDesc("settee_http_connections", "connections of clients, and requests of HTTP/2", nil, nil)
+	boundDesc       = prometheus.NewDesc("settee_http_connections_max", "how many there may be, 0 for any number", nil, nil)
+	refusedDesc     = prometheus.NewDesc("settee_http_connections_refused_total", "connections refused, since there were too many", nil, nil)
+	closedDesc      = prometheus.NewDesc("settee_http_connections_closed_total", "connections closed to make room for another client", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (s *connections) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(s, out) }
+
+// Collect implements prometheus.Collector.
+func (s *connections) Collect(out chan<- prometheus.Metric) {
+	s.mu.Lock()
+	count := s.count
+	s.mu.Unlock()
+	out <- prometheus.MustNewConstMetric(connectionsDesc, prometheus.GaugeValue, float64(count))
+	out <- prometheus.MustNewConstMetric(boundDesc, prometheus.GaugeValue, float64(s.bound()))
+	out <- prometheus.MustNewConstMetric(refusedDesc, prometheus.CounterValue, float64(s.refused.Load()))
+	out <- prometheus.MustNewConstMetric(closedDesc, prometheus.CounterValue, float64(s.closed.Load()))
+}

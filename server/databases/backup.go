@@ -1,0 +1,96 @@
+package databases
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/replication/archive"
+	"github.com/settee-db/settee/server/call"
+)
+
+// getBackup streams the database as an archive (an extension: CouchDB has no such endpoint, and no document can have the name).
+// `format=couchbackup` gives what that tool reads. A stream that breaks off has no end line.
+func getBackup(c *call.Call) error {
+	form := archive.FormNative
+	switch format, _ := c.Query.Last("format"); format {
+	case "", "settee":
+	case "couchbackup":
+		form = archive.FormCouchBackup
+	default:
+		return compat.NewError(compat.KindBadRequest, "`format` must be settee or couchbackup.")
+	}
+	if err := c.RequireDB(); err != nil {
+		return err
+	}
+	c.SetHeader("Content-Type", "application/x-ndjson")
+	c.SetHeader("Cache-Control", "no-store")
+	s := c.RawStream(http.StatusOK)
+	if _, err := c.Docs.Backup(c.Context(), s, form); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// maxDifferences is how many differences an answer lists.
+const maxDifferences = 1000
+
+// postRestore takes an archive of one database. With `verify=true` nothing is written, and what differs is listed; with
+// `settings=true` the archive's security object and revs_limit are set, too.
+func postRestore(c *call.Call) error {
+	if err := c.RequireDB(); err != nil {
+		return err
+	}
+	reader := archive.NewReader(c.BodyReader())
+	header, err := reader.Next()
+	if err != nil {
+		return badArchive(err)
+	}
+	if verify, _ := c.Query.Last("verify"); verify == "true" {
+		return verifyArchive(c, reader, header)
+	}
+	settings, _ := c.Query.Last("settings")
+	sum, err := c.Docs.Restore(c.Context(), reader, header, settings == "true")
+	if err != nil {
+		return badArchive(err)
+	}
+	return c.JSON(http.StatusCreated, append(appendSummary([]byte(`{"ok":true`), sum), '}'))
+}
+
+func verifyArchive(c *call.Call, reader *archive.Reader, h archive.Header) error {
+	var list []byte
+	var count int64
+	sum, err := c.Docs.Verify(c.Context(), reader, h, func(id string, rev compat.Rev, what string) {
+		if count++; count > maxDifferences {
+			return
+		}
+		if count > 1 {
+			list = append(list, ',')
+		}
+		list = ejson.AppendString(append(list, `{"id":`...), id)
+		list = rev.AppendJSON(append(list, `,"rev":`...))
+		list = append(ejson.AppendString(append(list, `,"differs":`...), what), '}')
+	})
+	if err != nil {
+		return badArchive(err)
+	}
+	b := strconv.AppendBool([]byte(`{"ok":`), count == 0)
+	b = strconv.AppendInt(append(appendSummary(b, sum), `,"differing":`...), count, 10)
+	return c.JSON(http.StatusOK, append(append(append(b, `,"differences":[`...), list...), ']', '}'))
+}
+
+func appendSummary(b []byte, sum archive.Summary) []byte {
+	return fmt.Appendf(b, `,"documents":%d,"revisions":%d,"attachments":%d`, sum.Documents, sum.Revisions, sum.Attachments)
+}
+
+// badArchive tells the client what is wrong with what it sent.
+func badArchive(err error) error {
+	if _, wire := compat.AsError(err); !wire && (errors.Is(err, archive.ErrFormat) || err == io.EOF) {
+		return compat.NewError(compat.KindBadRequest, err.Error())
+	}
+	return err
+}

@@ -1,0 +1,130 @@
+package databases
+
+import (
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/call"
+)
+
+func getSecurity(c *call.Call) error {
+	object, err := c.DB.Security(c.Context())
+	if err != nil {
+		return err
+	}
+	if object == nil {
+		object = []byte(compat.DefaultSecurity)
+	}
+	return c.JSON(http.StatusOK, slices.Clip(object)) // which others share
+}
+
+var (
+	errUsersSecurity = compat.NewError(compat.KindForbidden, "You can't edit the security object of the user database.")
+	errNotLimit      = compat.NewError(compat.KindBadRequest, "`purged_infos_limit` must be positive integer")
+)
+
+func putSecurity(c *call.Call) error {
+	if c.DB.Name() == c.Settings.Auth.UsersDB && !c.Settings.UsersSecurity {
+		return errUsersSecurity
+	}
+	v, err := c.JSONBody()
+	if err != nil {
+		return err
+	}
+	if err := requireDBAdmin(c, compat.ErrSecurity); err != nil {
+		return err
+	}
+	if _, err := compat.ParseSecurity(v); err != nil {
+		return compat.ErrSecurity
+	}
+	if err := c.DB.SetSecurity(c.Context(), v.AppendJSON(nil)); err != nil {
+		return err
+	}
+	return c.OK(http.StatusOK)
+}
+
+// requireDBAdmin refuses members who are no admins with the given error: CouchDB finds out on the shards, and answers with
+// what that looks like from outside.
+func requireDBAdmin(c *call.Call, refusal error) error {
+	if admin, err := c.Docs.IsAdmin(c.Context()); admin || err != nil {
+		return err
+	}
+	return refusal
+}
+
+func getRevsLimit(c *call.Call) error {
+	n, err := c.DB.RevsLimit(c.Context())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, strconv.AppendInt(nil, n, 10))
+}
+
+func putRevsLimit(c *call.Call) error {
+	v, err := c.JSONBody()
+	if err != nil {
+		return err
+	}
+	if err := requireDBAdmin(c, compat.NewError(compat.KindUnknown, "badmatch")); err != nil {
+		return err
+	}
+	n, ok := positiveInteger(v)
+	if !ok {
+		return compat.ErrFunctionClause
+	}
+	if err := c.DB.SetRevsLimit(c.Context(), n); err != nil {
+		return err
+	}
+	return c.OK(http.StatusOK)
+}
+
+// positiveInteger reads a limit. Integers in Erlang have no largest one; what is beyond 2^63-1 counts as that, which nothing ever reaches.
+func positiveInteger(v ejson.Value) (n int64, ok bool) {
+	if n, ok := v.Int(); ok {
+		return n, n > 0
+	}
+	return math.MaxInt64, v.Kind() == ejson.Int && v.Raw()[0] != '-'
+}
+
+func getPurgedInfosLimit(c *call.Call) error {
+	n, err := c.DB.PurgedInfosLimit(c.Context())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, strconv.AppendInt(nil, n, 10))
+}
+
+func putPurgedInfosLimit(c *call.Call) error {
+	v, err := c.JSONBody()
+	if err != nil {
+		return err
+	}
+	n, ok := positiveInteger(v)
+	if !ok {
+		return errNotLimit
+	}
+	if err := c.DB.SetPurgedInfosLimit(c.Context(), n); err != nil {
+		return err
+	}
+	return c.OK(http.StatusOK)
+}
+
+func getPurgedInfos(c *call.Call) error {
+	infos, err := c.DB.PurgedInfos(c.Context())
+	if err != nil {
+		return err
+	}
+	b := append([]byte(nil), `{"purged_infos":[`...)
+	for i, info := range infos {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = ejson.AppendString(append(b, `{"id":`...), info.ID)
+		b = append(compat.AppendRevs(append(b, `,"revs":`...), info.Revs), '}')
+	}
+	return c.JSON(http.StatusOK, append(b, "]}"...))
+}

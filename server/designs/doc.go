@@ -1,0 +1,9 @@
+// Package designs serves functions of design documents. Sub-package rewrite of server knows rewrite rules, package js runs functions.
+//
+//	show.go                _show
+//	list.go, listrun.go    _list: the request; the conversation with the function
+//	update.go              _update
+//	rewrite.go             _rewrite
+//	call.go, response.go   how a function is called, and what becomes of its response
+//	routes.go              the rows of the route table
+package designs

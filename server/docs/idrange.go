@@ -1,0 +1,66 @@
+package docs
+
+import (
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
+
+// IDRange maps options to a range of ids, or of names. Keys that are no strings compare like Erlang terms: below all
+// strings.
+func IDRange(o *compat.ViewOptions) storage.RangeOptions {
+	r := storage.RangeOptions{
+		Descending: o.Descending, Skip: o.Skip, Limit: o.Limit, IncludeDocs: o.IncludeDocs,
+		Conflicts: o.Conflicts == compat.Yes, WithSeq: o.UpdateSeq,
+	}
+	startEmpty, endEmpty := false, false
+	r.Start, startEmpty = bound(o.StartKey, o.StartKeyDocID, o.Descending)
+	r.End, endEmpty = bound(o.EndKey, o.EndKeyDocID, !o.Descending)
+	r.End.Exclusive = !o.InclusiveEnd && o.EndKey.Kind() != ejson.Invalid
+	if o.Partition != nil {
+		clampToPartition(&r, *o.Partition)
+	}
+	if startEmpty || endEmpty {
+		r = emptyRange(r, startEmpty)
+	}
+	return r
+}
+
+// bound is one end of the range: the key, else the document id given for the end. empty tells that the key lies
+// beyond all ids in the direction of the listing; upper that the end is the greater one.
+func bound(key ejson.Value, docID *string, upper bool) (b storage.Bound, empty bool) {
+	switch {
+	case key.Kind() == ejson.String:
+		return storage.Bound{ID: key.Text(), Set: true}, false
+	case key.Kind() != ejson.Invalid:
+		return storage.Bound{}, upper
+	case docID != nil:
+		return storage.Bound{ID: *docID, Set: true}, false
+	}
+	return storage.Bound{}, false
+}
+
+// emptyRange keeps what the header shows, but has no rows: the range ends (or begins) below all ids.
+func emptyRange(r storage.RangeOptions, atStart bool) storage.RangeOptions {
+	lowest := storage.Bound{Set: true, Exclusive: true}
+	if atStart {
+		r.Start, r.End = lowest, storage.Bound{}
+	} else {
+		r.End = lowest
+	}
+	return r
+}
+
+// clampToPartition narrows a range to p: … p;.
+func clampToPartition(r *storage.RangeOptions, partition string) {
+	low, high := &r.Start, &r.End
+	if r.Descending {
+		low, high = high, low
+	}
+	if first := partition + ":"; !low.Set || low.ID < first {
+		*low = storage.Bound{ID: first, Set: true}
+	}
+	if last := partition + ";"; !high.Set || high.ID >= last {
+		*high = storage.Bound{ID: last, Set: true, Exclusive: true}
+	}
+}

@@ -1,0 +1,186 @@
+package docs
+
+import (
+	"context"
+	"iter"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
+
+// ListKind is one of the three lists of documents.
+type ListKind uint8
+
+// The lists: all documents but local ones, design documents, local documents.
+const (
+	ListAll ListKind = iota
+	ListDesign
+	ListLocal
+)
+
+// List is a list of documents by id, as options ask for it.
+type List struct {
+	d    *Database
+	o    *compat.ViewOptions
+	kind ListKind
+}
+
+// ListHead precedes the rows of a list.
+type ListHead struct {
+	storage.ListHeader
+	Counted bool // else there is no Total: local documents are neither counted nor ranked
+	Ranked  bool // else there is no Offset and no UpdateSeq: documents are looked up by their ids
+}
+
+// ListSink takes a list, row by row in its order. What it is given is valid until it returns; its errors end the list.
+type ListSink interface {
+	Head(h ListHead) error
+	Row(r *storage.ListRow) error
+	// NotFound takes a key without a document, as JSON.
+	NotFound(key []byte) error
+}
+
+// List checks the options together; only those that ask for a partition need to know the database.
+func (d *Database) List(ctx context.Context, kind ListKind, o *compat.ViewOptions) (*List, error) {
+	limits := compat.ViewLimits{QueryLimit: d.rules.QueryLimit, PartitionQueryLimit: d.rules.PartitionQueryLimit}
+	if o.Partition != nil {
+		var err error
+		if limits.Partitioned, err = d.db.Partitioned(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &List{d: d, o: o, kind: kind}, o.CheckAllDocs(limits)
+}
+
+// Rows reads the list.
+func (l *List) Rows(ctx context.Context, sink ListSink) error {
+	switch {
+	case l.o.Keys.Kind() == ejson.Array:
+		return l.byKeys(ctx, sink)
+	case l.kind == ListLocal:
+		return l.local(ctx, sink)
+	}
+	header := func(h storage.ListHeader) error {
+		return sink.Head(ListHead{ListHeader: h, Counted: true, Ranked: true})
+	}
+	return l.d.db.AllDocs(ctx, l.rangeOptions(), header, sink.Row)
+}
+
+// AppendDoc prints the document of a row as the principal may see it, null if it has none; one that the principal may
+// not see is an error.
+func (l *List) AppendDoc(ctx context.Context, b []byte, r *storage.ListRow) ([]byte, error) {
+	if r.Doc == nil || r.Deleted {
+		return append(b, "null"...), nil
+	}
+	if err := l.d.Show(ctx, r.Doc); err != nil {
+		return nil, err
+	}
+	view, err := l.d.View(ctx, r.Doc, &compat.DocOptions{Attachments: l.o.Attachments, AttEncodingInfo: l.o.AttEncodingInfo})
+	if err != nil {
+		return nil, err
+	}
+	if len(view.Conflicts) == 0 {
+		view.Conflicts = nil
+	}
+	return compat.AppendDocument(b, view), nil
+}
+
+func (l *List) rangeOptions() storage.RangeOptions {
+	r := IDRange(l.o)
+	if l.kind == ListDesign {
+		r.Namespace = storage.NamespaceDesign
+	}
+	return r
+}
+
+// local lists the local documents.
+func (l *List) local(ctx context.Context, sink ListSink) error {
+	if err := l.d.Require(ctx); err != nil {
+		return err
+	}
+	if err := sink.Head(ListHead{}); err != nil {
+		return err
+	}
+	return l.d.db.LocalDocs(ctx, l.rangeOptions(), sink.Row)
+}
+
+// byKeys looks ids up, in the order given. Keys outside the namespace of _design_docs and _local_docs are dropped.
+func (l *List) byKeys(ctx context.Context, sink ListSink) error {
+	err := l.d.CheckPartitions(ctx, func(yield func(string) bool) {
+		for k := range l.keys {
+			if !yield(k.Text()) { // "" for what is no string: it names no partition either
+				return
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	options := storage.RangeOptions{Limit: -1, IncludeDocs: l.o.IncludeDocs, Conflicts: l.o.Conflicts == compat.Yes}
+	if l.kind == ListDesign {
+		options.Namespace = storage.NamespaceDesign
+	}
+	ids := func(yield func(string) bool) {
+		for k := range l.keys {
+			if k.Kind() == ejson.String && !yield(k.Text()) {
+				return
+			}
+		}
+	}
+	next, stop := iter.Pull(l.keys)
+	defer stop()
+	others := func() error { // the keys up to the next string, which is that of the row at hand
+		for k, more := next(); more && k.Kind() != ejson.String; k, more = next() {
+			if err := sink.NotFound(k.AppendJSON(nil)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	header := func(h storage.ListHeader) error {
+		return sink.Head(ListHead{ListHeader: h, Counted: l.kind != ListLocal})
+	}
+	err = l.d.db.DocsByID(ctx, ids, options, header, func(r *storage.ListRow) error {
+		if err := others(); err != nil {
+			return err
+		}
+		if !r.Found {
+			return sink.NotFound(ejson.AppendString(nil, r.ID))
+		}
+		return sink.Row(r)
+	})
+	if err != nil {
+		return err
+	}
+	return others()
+}
+
+// keys iterates over the keys that are asked for: descending, skip, limit and the namespace apply in this order
+// (fabric_view_all_docs:go).
+func (l *List) keys(yield func(ejson.Value) bool) {
+	all := l.o.Keys.Elements()
+	if l.o.Descending {
+		all = l.o.Keys.ElementsBackward()
+	}
+	at := int64(0)
+	for k := range all {
+		if at++; at-l.o.Skip > l.o.Limit {
+			return
+		}
+		if at > l.o.Skip && l.inside(k) && !yield(k) {
+			return
+		}
+	}
+}
+
+// inside tells whether a key is in the namespace of the list.
+func (l *List) inside(k ejson.Value) bool {
+	switch l.kind {
+	case ListDesign:
+		return compat.IsDesignID(k.Text())
+	case ListLocal:
+		return compat.IsLocalID(k.Text())
+	}
+	return true
+}

@@ -1,0 +1,165 @@
+package documents
+
+import (
+	"net/http"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/storage"
+)
+
+// postBulkDocs serves POST /{db}/_bulk_docs. Everything is read and checked before anything is written: one malformed
+// document refuses the whole request; conflicts are told row by row.
+func postBulkDocs(c *call.Call) error {
+	body, err := c.JSONRequest()
+	if err != nil {
+		return err
+	}
+	list, given := body.Get("docs")
+	if !given {
+		return compat.NewError(compat.KindBadRequest, "POST body must include `docs` parameter.")
+	}
+	if list.Kind() != ejson.Array {
+		return compat.NewError(compat.KindBadRequest, "`docs` parameter must be an array.")
+	}
+	newEdits, err := bulkNewEdits(body)
+	if err != nil {
+		return err
+	}
+	if w, given := body.Get("w"); !given || !isInteger(w) {
+		if err := checkWriteQuorum(c); err != nil {
+			return err
+		}
+	}
+	c.Env.Stats.Sample("couchdb.httpd.bulk_docs", float64(list.Len()))
+	if list.Len() == 0 {
+		if err := c.RequireDB(); err != nil {
+			return err
+		}
+		return c.JSON(http.StatusCreated, []byte("[]"))
+	}
+	docs, err := bulkDocuments(c, list, newEdits)
+	if err != nil {
+		return err
+	}
+	if aon, _ := body.Get("all_or_nothing"); newEdits && isTrue(aon) {
+		return refuseAllOrNothing(c, docs)
+	}
+	results, err := c.Docs.WriteAll(c.Context(), docs, writeOptions(c, !newEdits))
+	if err != nil {
+		return err
+	}
+	if !newEdits {
+		return c.JSON(bulkStatus(c, body), appendFailures(nil, results))
+	}
+	return c.JSON(bulkStatus(c, body), appendResults(make([]byte, 0, 96*len(results)), results, bulkStatus(c, body) == http.StatusAccepted))
+}
+
+func isTrue(v ejson.Value) bool {
+	b, ok := v.Bool()
+	return ok && b
+}
+
+func isInteger(v ejson.Value) bool {
+	_, ok := v.Int()
+	return ok
+}
+
+func bulkNewEdits(body ejson.Value) (bool, error) {
+	v, given := body.Get("new_edits")
+	if !given {
+		return true, nil
+	}
+	newEdits, ok := v.Bool()
+	if !ok {
+		return false, compat.NewError(compat.KindBadRequest, "`new_edits` parameter must be a boolean.")
+	}
+	return newEdits, nil
+}
+
+// bulkStatus is 202 where the w of the body or of the query asks for more copies than there are.
+func bulkStatus(c *call.Call, body ejson.Value) int {
+	if w, _ := body.Get("w"); isInteger(w) {
+		if n, _ := w.Int(); n > 1 {
+			return http.StatusAccepted
+		}
+		return http.StatusCreated
+	}
+	if Accepted(c) {
+		return http.StatusAccepted
+	}
+	return http.StatusCreated
+}
+
+func bulkDocuments(c *call.Call, list ejson.Value, newEdits bool) ([]*compat.Document, error) {
+	parser, err := c.Docs.Parser(c.Context(), !newEdits)
+	if err != nil {
+		return nil, err
+	}
+	docs := make([]*compat.Document, 0, list.Len())
+	for v := range list.Elements() {
+		d, err := parser.Parse(v)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, d)
+	}
+	return docs, nil
+}
+
+// refuseAllOrNothing answers what CouchDB has answered since its version 2: there is no such transaction.
+func refuseAllOrNothing(c *call.Call, docs []*compat.Document) error {
+	b := []byte{'['}
+	for i, d := range docs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendFailure(b, d.ID, d.Rev(), true, compat.ErrAllOrNothing)
+	}
+	return c.JSON(compat.ErrAllOrNothing.Status(), append(b, ']'))
+}
+
+func appendResults(b []byte, results []storage.EditResult, accepted bool) []byte {
+	b = append(b, '[')
+	for i := range results {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		r := &results[i]
+		if r.Err != nil {
+			b = appendFailure(b, r.ID, r.Rev, false, r.Err)
+			continue
+		}
+		b = appendWritten(b, r.ID, r.Rev)
+		if accepted {
+			b = append(b[:len(b)-1], `,"accepted":true}`...)
+		}
+	}
+	return append(b, ']')
+}
+
+// appendFailures appends the refused ones only: the answer to replicated writes.
+func appendFailures(b []byte, results []storage.EditResult) []byte {
+	b = append(b, '[')
+	for i := range results {
+		if results[i].Err == nil {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = appendFailure(b, results[i].ID, results[i].Rev, true, results[i].Err)
+	}
+	return append(b, ']')
+}
+
+func appendFailure(b []byte, id string, rev compat.Rev, withRev bool, e *compat.Error) []byte {
+	b = ejson.AppendString(append(b, `{"id":`...), id)
+	if withRev {
+		b = rev.AppendJSON(append(b, `,"rev":`...))
+	}
+	b = ejson.AppendString(append(b, `,"error":`...), e.Word())
+	b = e.AppendReason(append(b, `,"reason":`...))
+	return append(b, '}')
+}

@@ -1,0 +1,14 @@
+// Package documents serves documents and attachments, one or many. Package docs knows what a user may do with them; here are their
+// options, statuses and forms.
+//
+//	read.go          GET of a document, open_revs
+//	write.go         PUT, POST, DELETE and COPY of a document
+//	related.go       documents with their attachments in multipart bodies
+//	form.go          documents from HTML forms
+//	attachments.go   attachments
+//	bulkdocs.go      _bulk_docs
+//	bulkget.go       _bulk_get
+//	revsdiff.go      _revs_diff, _missing_revs
+//	purge.go         _purge
+//	routes.go        the rows of the route table
+package documents

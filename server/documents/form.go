@@ -1,0 +1,102 @@
+package documents
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage"
+)
+
+// postForm serves POST /{db}/{id}: attachments from an HTML form (chttpd_db:db_doc_req for POST). They come before those the
+// document has.
+func postForm(c *call.Call) error {
+	if err := compat.CheckReferer(c.Header("Referer"), c.Request.Host); err != nil {
+		return err
+	}
+	id := c.DocID()
+	rules, err := c.Docs.DocRules(c.Context())
+	if err != nil {
+		return err
+	}
+	if err := compat.ValidateDocID(id, rules.IDs); err != nil {
+		return err
+	}
+	form, err := compat.ReadDocForm(c.Header("Content-Type"), c.HeldBody(), c.Settings.MaxRequestSize)
+	if err != nil {
+		return err
+	}
+	d, err := formDocument(c, id, form, rules)
+	if err != nil {
+		return err
+	}
+	rev, err := writeForm(c, d, form.Files)
+	if err != nil {
+		return err
+	}
+	c.SetETag(rev.String())
+	return c.JSON(http.StatusCreated, appendWritten(nil, id, rev))
+}
+
+// formDocument is the document of a form: in its field _doc, or the stored one of revision _rev.
+func formDocument(c *call.Call, id string, form *compat.DocForm, rules compat.DocRules) (*compat.Document, error) {
+	if form.HasDoc {
+		value, err := ejson.Parse(form.Doc)
+		if err != nil {
+			return nil, compat.ErrInvalidJSON
+		}
+		d, err := compat.ParseDocument(value, rules)
+		if err != nil {
+			return nil, err
+		}
+		return d, addressDoc(c, d, id, false)
+	}
+	rev, err := compat.ParseRev(form.Rev)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := c.Docs.Open(c.Context(), id, storage.OpenOptions{Rev: rev})
+	if err != nil {
+		return nil, err
+	}
+	return docs.EditOf(stored)
+}
+
+var errDuplicateAttachments = compat.NewError(compat.KindBadRequest, "Duplicate attachments")
+
+func writeForm(c *call.Call, d *compat.Document, files []compat.FormFile) (compat.Rev, error) {
+	if err := checkWriteQuorum(c); err != nil {
+		return compat.Rev{}, err
+	}
+	draft := c.Docs.Draft(d, docs.WriteOptions{})
+	added, err := uploadFiles(c, draft, files)
+	if err != nil {
+		draft.Discard(c.Context())
+		return compat.Rev{}, err
+	}
+	d.Attachments = docs.WithAttachments(d.Attachments, added...)
+	return draft.Commit(c.Context())
+}
+
+func uploadFiles(c *call.Call, draft *docs.Draft, files []compat.FormFile) ([]compat.Attachment, error) {
+	added := make([]compat.Attachment, 0, len(files))
+	for _, file := range files {
+		if err := compat.ValidateAttachmentName(file.Name); err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(added, func(a compat.Attachment) bool { return a.Name == file.Name }) {
+			return nil, errDuplicateAttachments
+		}
+		upload := storage.Upload{Name: file.Name, Type: file.Type, Length: int64(len(file.Data))}
+		att, err := draft.Upload(c.Context(), upload, bytes.NewReader(file.Data))
+		if err != nil {
+			return nil, err
+		}
+		added = append(added, att)
+	}
+	return added, nil
+}

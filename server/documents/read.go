@@ -1,0 +1,178 @@
+package documents
+
+import (
+	"crypto/md5"
+	"io"
+	"math/big"
+	"net/http"
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/multipart"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage"
+)
+
+// getDoc serves GET /{db}/{id} (chttpd_db:db_doc_req).
+func getDoc(c *call.Call) error {
+	if location, ok := designLocation(c); ok {
+		return c.Redirect(http.StatusMovedPermanently, location)
+	}
+	q, err := compat.ParseDocOptions(c.Query)
+	if err != nil {
+		return err
+	}
+	if q.OpenRevsAll || len(q.OpenRevs) > 0 {
+		return getOpenRevs(c, q)
+	}
+	d, err := c.Docs.Get(c.Context(), c.DocID(), q)
+	if err != nil {
+		return err
+	}
+	if compat.IsLocalID(d.ID) {
+		// It has no tree and no place in the changes.
+		q = &compat.DocOptions{Revs: q.Revs}
+	}
+	if !hasMeta(d, q) && c.NotModified(docETag(d)) {
+		return nil
+	}
+	if q.Attachments && len(d.Attachments) > 0 && c.Accept().Takes("multipart/related") {
+		return sendRelated(c, d, q)
+	}
+	view, err := c.Docs.View(c.Context(), d, q)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, compat.AppendDocument(make([]byte, 0, len(d.Body)+128), view))
+}
+
+// designLocation is where a design document is that the path names with an escaped slash: reads are sent there
+// (chttpd_db:db_req).
+func designLocation(c *call.Call) (string, bool) {
+	if !strings.HasPrefix(c.Segment(1), compat.DesignPrefix) {
+		return "", false
+	}
+	const escaped = "_design%2f"
+	i := strings.Index(strings.ToLower(c.Request.RequestURI), escaped)
+	if i < 0 {
+		return "", false
+	}
+	return c.BaseURL() + c.Request.RequestURI[:i] + compat.DesignPrefix + c.Request.RequestURI[i+len(escaped):], true
+}
+
+// hasMeta tells whether the answer holds more than the revision determines: it has no ETag then (chttpd_db:send_doc).
+func hasMeta(d *storage.Document, q *compat.DocOptions) bool {
+	return len(d.RevsInfo) > 0 || len(d.Conflicts) > 0 || len(d.DeletedConflicts) > 0 || docs.ShowsLocalSeq(q)
+}
+
+// docETag is the revision; that of a local document says nothing about its body, so a checksum stands for it.
+func docETag(d *storage.Document) string {
+	if compat.IsLocalID(d.ID) {
+		return localETag(d.ID, d.Rev, d.Body)
+	}
+	return d.Rev.String()
+}
+
+// localETag is a checksum that changes with a local document (CouchDB's is opaque too).
+func localETag(id string, rev compat.Rev, body []byte) string {
+	h := md5.New()
+	io.WriteString(h, id)
+	h.Write([]byte{0})
+	h.Write(rev.Append(nil))
+	h.Write(body)
+	return new(big.Int).SetBytes(h.Sum(nil)).Text(36)
+}
+
+// sendRelated answers with multipart/related; with nothing to follow it is the bare JSON.
+func sendRelated(c *call.Call, d *storage.Document, q *compat.DocOptions) error {
+	json, parts := c.Docs.Parts(c.Context(), d, q)
+	boundary := multipart.NewBoundary()
+	contentType := "application/json"
+	if len(parts) > 0 {
+		contentType = multipart.RelatedContentType(boundary)
+	}
+	c.SetHeader("Content-Type", contentType)
+	w := c.SizedStream(http.StatusOK, multipart.RelatedLength(boundary, len(json), parts))
+	if c.IsHead() {
+		return nil
+	}
+	return multipart.WriteRelated(w, boundary, json, parts)
+}
+
+// getOpenRevs serves open_revs, as JSON or as multipart/mixed (chttpd_db:send_docs_multipart).
+func getOpenRevs(c *call.Call, q *compat.DocOptions) error {
+	// What belongs to the document and not to a revision is not shown here.
+	only := compat.DocOptions{Revs: q.Revs, Attachments: q.Attachments, AttEncodingInfo: q.AttEncodingInfo,
+		AttsSince: q.AttsSince, HasAttsSince: q.HasAttsSince}
+	if c.Accept().Takes("multipart/mixed") {
+		return openRevsMixed(c, q, &only)
+	}
+	s := c.Stream(http.StatusOK)
+	_ = s.Commit(append(s.Buffer(), '[')) // too little to be sent
+	first := true
+	err := c.Docs.OpenRevs(c.Context(), c.DocID(), q, func(revs []storage.RevResult) error {
+		for _, r := range revs {
+			b := s.Buffer()
+			if !first {
+				b = append(b, ',')
+			}
+			first = false
+			b, err := appendRevResult(c, b, r, &only)
+			if err != nil {
+				return err
+			}
+			if err := s.Commit(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.Commit(append(s.Buffer(), "]\n"...)); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func appendRevResult(c *call.Call, b []byte, r storage.RevResult, q *compat.DocOptions) ([]byte, error) {
+	if r.Doc == nil {
+		return append(r.Rev.AppendJSON(append(b, `{"missing":`...)), '}'), nil
+	}
+	view, err := c.Docs.View(c.Context(), r.Doc, q)
+	if err != nil {
+		return b, err
+	}
+	b = append(b, `{"ok":`...)
+	return append(compat.AppendDocument(b, view), '}'), nil
+}
+
+func openRevsMixed(c *call.Call, q, shown *compat.DocOptions) error {
+	s := c.RawStream(http.StatusOK)
+	w := multipart.NewOpenRevsWriter(s, multipart.NewBoundary(), multipart.NewBoundary())
+	c.SetHeader("Content-Type", w.ContentType())
+	err := c.Docs.OpenRevs(c.Context(), c.DocID(), q, func(revs []storage.RevResult) error {
+		for _, r := range revs {
+			var err error
+			if r.Doc == nil {
+				err = w.Missing(append(r.Rev.AppendJSON([]byte(`{"missing":`)), '}'))
+			} else {
+				json, parts := c.Docs.Parts(c.Context(), r.Doc, shown)
+				err = w.Document(json, parts)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return s.Close()
+}

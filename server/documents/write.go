@@ -1,0 +1,205 @@
+package documents
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/replication/migrate"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage"
+)
+
+// putDoc serves PUT /{db}/{id}.
+func putDoc(c *call.Call) error {
+	q, err := compat.ParseDocOptions(c.Query)
+	if err != nil {
+		return err
+	}
+	id := c.DocID()
+	rules, err := c.Docs.DocRules(c.Context())
+	if err != nil {
+		return err
+	}
+	if err := compat.ValidateDocID(id, rules.IDs); err != nil {
+		return err
+	}
+	if strings.HasPrefix(c.Header("Content-Type"), "multipart/related;") {
+		return putRelated(c, id, q.NewEditsFalse, rules)
+	}
+	value, err := c.JSONBody()
+	if err != nil {
+		return err
+	}
+	d, err := compat.ParseDocument(value, rules)
+	if err != nil {
+		return err
+	}
+	if err := addressDoc(c, d, id, q.NewEditsFalse); err != nil {
+		return err
+	}
+	if compat.BatchOK(c.Query) {
+		return writeBatch(c, d)
+	}
+	rev, err := Write(c, d, q.NewEditsFalse)
+	if err != nil {
+		return err
+	}
+	return written(c, d, rev, true)
+}
+
+// addressDoc gives the document the id of the URL and the revision that body, query and If-Match agree on
+// (chttpd_db:couch_doc_from_req).
+func addressDoc(c *call.Call, d *compat.Document, id string, replicated bool) error {
+	if err := d.ValidateAttachmentNames(); err != nil {
+		return err
+	}
+	d.ID = id
+	if err := d.SetRequestRev(c.Query, c.Request.Header["If-Match"]); err != nil {
+		return err
+	}
+	if replicated {
+		return d.RequireRev()
+	}
+	return nil
+}
+
+// writeBatch answers a batch=ok request. The write is made at once all the same: waiting would save nothing here. What it
+// fails with is not told, as in CouchDB.
+func writeBatch(c *call.Call, d *compat.Document) error {
+	if _, err := Write(c, d, false); err != nil {
+		if _, wire := compat.AsError(err); !wire {
+			return err
+		}
+	}
+	return c.JSON(http.StatusAccepted, append(ejson.AppendString([]byte(`{"ok":true,"id":`), d.ID), '}'))
+}
+
+// Write stores one document with its attachments.
+func Write(c *call.Call, d *compat.Document, replicated bool) (compat.Rev, error) {
+	if err := checkWriteQuorum(c); err != nil {
+		return compat.Rev{}, err
+	}
+	return c.Docs.Write(c.Context(), d, writeOptions(c, replicated))
+}
+
+// writeOptions are those of the request; settee migrate writes what was accepted elsewhere.
+func writeOptions(c *call.Call, replicated bool) docs.WriteOptions {
+	return docs.WriteOptions{Replicated: replicated, Trusted: replicated && c.Header(migrate.TrustedHeader) == "true"}
+}
+
+// written answers a stored document. withETag tells PUT from POST.
+func written(c *call.Call, d *compat.Document, rev compat.Rev, withETag bool) error {
+	if withETag {
+		if compat.IsLocalID(d.ID) {
+			c.SetETag(localETag(d.ID, rev, d.Body.JSON))
+		} else {
+			c.SetETag(rev.String())
+		}
+	}
+	if c.Method != http.MethodDelete {
+		c.SetHeader("Location", c.Link(c.DB.Name(), d.ID))
+	}
+	status := http.StatusCreated
+	switch {
+	case Accepted(c):
+		status = http.StatusAccepted
+	case d.Deleted && withETag:
+		status = http.StatusOK
+	}
+	return c.JSON(status, appendWritten(nil, d.ID, rev))
+}
+
+// appendWritten appends {"ok":true,"id":…,"rev":…}.
+func appendWritten(b []byte, id string, rev compat.Rev) []byte {
+	b = ejson.AppendString(append(b, `{"ok":true,"id":`...), id)
+	b = rev.AppendJSON(append(b, `,"rev":`...))
+	return append(b, '}')
+}
+
+// checkWriteQuorum refuses a w that is no integer.
+func checkWriteQuorum(c *call.Call) error {
+	_, _, err := compat.Quorum(c.Query, "w")
+	return err
+}
+
+// Accepted tells whether more copies are asked for than there are: the write is on disk, but 202 says that it is not on all.
+func Accepted(c *call.Call) bool {
+	n, _, _ := compat.Quorum(c.Query, "w")
+	return n > 1
+}
+
+// deleteDoc serves DELETE /{db}/{id}. The document is looked for before its revision is read.
+func deleteDoc(c *call.Call) error {
+	id := c.DocID()
+	if _, err := c.Docs.Find(c.Context(), id, storage.OpenOptions{NoBody: true}); err != nil {
+		return err
+	}
+	rules, err := c.Docs.DocRules(c.Context())
+	if err != nil {
+		return err
+	}
+	d := &compat.Document{Deleted: true, Body: docs.EmptyBody()}
+	if err := addressDoc(c, d, id, false); err != nil {
+		return err
+	}
+	if err := compat.ValidateDocID(id, rules.IDs); err != nil {
+		return err
+	}
+	rev, err := Write(c, d, false)
+	if err != nil {
+		return err
+	}
+	return written(c, d, rev, true)
+}
+
+// postDoc serves POST /{db}: a new document, whose id is made where the body has none.
+func postDoc(c *call.Call) error {
+	if err := c.RequireJSON(); err != nil {
+		return err
+	}
+	value, err := c.JSONBody()
+	if err != nil {
+		return err
+	}
+	parser, err := c.Docs.Parser(c.Context(), false)
+	if err != nil {
+		return err
+	}
+	d, err := parser.Parse(value)
+	if err != nil {
+		return err
+	}
+	if !d.HasID {
+		d.Revs = compat.RevPath{}
+	}
+	if compat.BatchOK(c.Query) {
+		return writeBatch(c, d)
+	}
+	rev, err := Write(c, d, false)
+	if err != nil {
+		return err
+	}
+	return written(c, d, rev, false)
+}
+
+// copyDoc serves COPY /{db}/{id}: the body and the attachments of a revision become a new revision of another document.
+func copyDoc(c *call.Call) error {
+	source, _, err := compat.RequestRev(c.Query, c.Request.Header["If-Match"])
+	if err != nil {
+		return err
+	}
+	target, rev, err := compat.ParseDestination(c.Request.Header["Destination"], c.Settings.Rules.PlusIsSpace)
+	if err != nil {
+		return err
+	}
+	newRev, err := c.Docs.Copy(c.Context(), c.DocID(), source, target, rev)
+	if err != nil {
+		return err
+	}
+	c.SetETag(newRev.String())
+	c.SetHeader("Location", c.Link(c.DB.Name(), target))
+	return c.JSON(http.StatusCreated, appendWritten(nil, target, newRev))
+}

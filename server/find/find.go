@@ -1,0 +1,169 @@
+package find
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/storage"
+)
+
+// mangoPlan reads the request of _find or _explain and chooses an index (mango_httpd:handle_find_req/2).
+func (h *Handlers) mangoPlan(c *call.Call, explain bool) (*mango.Plan, error) {
+	body, err := c.JSONRequest()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.TakeForMango(body); err != nil {
+		return nil, err
+	}
+	defaults := mango.Defaults{Limit: c.Settings.MangoLimit}
+	if partition, ok := c.Query.First("partition"); ok {
+		defaults.Partition = &partition
+	}
+	request, err := mango.ParseRequest(body, defaults)
+	if err != nil {
+		return nil, err
+	}
+	indexes, partitioned, err := h.indexes(c)
+	if err != nil {
+		return nil, err
+	}
+	return mango.NewPlan(request, indexes, partitioned, explain)
+}
+
+// find serves POST /{db}/_find.
+func (h *Handlers) find(c *call.Call) error {
+	plan, err := h.mangoPlan(c, false)
+	if err != nil {
+		return err
+	}
+	if plan.Index().Kind != mango.KindAllDocs {
+		// What an index holds is not cut down to what the user may see.
+		if err := c.Docs.CheckQuery(c.Context()); err != nil {
+			return err
+		}
+	}
+	s := c.Stream(http.StatusOK)
+	if _, err := s.WriteString(`{"docs":[`); err != nil {
+		return err
+	}
+	var answer *mango.Answer
+	if !plan.Nothing() {
+		separator := "\r\n"
+		answer, err = plan.Find(c.Context(), mangoSource(c), func(doc []byte) error {
+			b := append(append(s.Buffer(), separator...), doc...)
+			separator = ",\r\n"
+			return s.Commit(b)
+		})
+		if err != nil {
+			return err
+		}
+		countQuery(c, plan, answer)
+	}
+	b := appendAnswer(append(s.Buffer(), "\r\n]"...), plan, answer)
+	if err := s.Commit(append(b, "}\r\n\n"...)); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// appendAnswer appends what follows the documents; a query that can have no answer gets nothing of it.
+func appendAnswer(b []byte, plan *mango.Plan, a *mango.Answer) []byte {
+	if a == nil {
+		if plan.WantsCount() {
+			b = append(b, ",\r\n\"count\": 0"...)
+		}
+		return b
+	}
+	b = ejson.AppendString(append(b, ",\r\n\"bookmark\": "...), a.Bookmark)
+	if plan.WantsStats() {
+		b = a.Stats.AppendJSON(append(b, ",\r\n\"execution_stats\": "...))
+	}
+	if plan.WantsCount() {
+		b = strconv.AppendInt(append(b, ",\r\n\"count\": "...), a.Count, 10)
+	}
+	if a.Warning != "" {
+		b = ejson.AppendString(append(b, ",\r\n\"warning\": "...), a.Warning)
+	}
+	return b
+}
+
+func mangoSource(c *call.Call) *mango.Source {
+	source := &mango.Source{DB: c.DB, Views: c.Env.Views, AllFields: c.Env.AllFields, ScanWarning: c.Settings.MangoScanWarning}
+	if c.Docs.Hides() {
+		source.Shown = func(d *storage.Document) error {
+			err := c.Docs.Show(c.Context(), d)
+			if errors.Is(err, compat.ErrMissing) { // else the error would tell that there is one
+				return mango.ErrHidden
+			}
+			return err
+		}
+	}
+	return source
+}
+
+// explain serves POST /{db}/_explain.
+func (h *Handlers) explain(c *call.Call) error {
+	plan, err := h.mangoPlan(c, true)
+	if err != nil {
+		return err
+	}
+	answer, err := plan.AppendExplain(c.Context(), mangoSource(c), nil, c.DB.Name())
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, answer)
+}
+
+// distinct serves POST /{db}/_distinct, an extension: the values of a field, each once, with how many documents have it.
+func (h *Handlers) distinct(c *call.Call) error {
+	body, err := c.JSONRequest()
+	if err != nil {
+		return err
+	}
+	request, err := mango.ParseDistinct(body, c.Settings.MangoLimit)
+	if err != nil {
+		return err
+	}
+	if c.Docs.Hides() {
+		return compat.NewError(compat.KindForbidden, "You are not allowed to list values of this database.")
+	}
+	s := c.Stream(http.StatusOK)
+	if _, err := s.WriteString(`{"values":[`); err != nil {
+		return err
+	}
+	separator := "\r\n"
+	answer, err := request.Find(c.Context(), mangoSource(c), func(value []byte, count int64) error {
+		b := append(append(append(s.Buffer(), separator...), `{"value":`...), value...)
+		b = append(strconv.AppendInt(append(b, `,"count":`...), count, 10), '}')
+		separator = ",\r\n"
+		return s.Commit(b)
+	})
+	if err != nil {
+		return err
+	}
+	b := ejson.AppendString(append(s.Buffer(), "\r\n],\r\n\"bookmark\": "...), answer.Bookmark)
+	b = strconv.AppendInt(append(b, ",\r\n\"documents_not_counted\": "...), answer.NotCounted, 10)
+	if err := s.Commit(append(b, "}\r\n"...)); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// countQuery adds a query to the statistics.
+func countQuery(c *call.Call, plan *mango.Plan, a *mango.Answer) {
+	s := c.Env.Stats
+	s.Add("mango.keys_examined", a.Stats.Keys)
+	s.Add("mango.docs_examined", a.Stats.Docs)
+	s.Add("mango.quorum_docs_examined", a.Stats.QuorumDocs)
+	s.Add("mango.results_returned", a.Stats.Results)
+	s.Read(int(a.Stats.Docs + a.Stats.QuorumDocs))
+	if plan.Index().Kind == mango.KindAllDocs {
+		s.Add("mango.unindexed_queries", 1)
+	}
+}

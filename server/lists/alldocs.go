@@ -1,0 +1,211 @@
+package lists
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage"
+)
+
+func listKind(c *call.Call) docs.ListKind {
+	switch c.Segment(1) {
+	case "_design_docs":
+		return docs.ListDesign
+	case "_local_docs":
+		return docs.ListLocal
+	}
+	return docs.ListAll
+}
+
+// allDocs serves _all_docs, _design_docs and _local_docs.
+func allDocs(c *call.Call) error {
+	var body ejson.Value
+	if c.Method == http.MethodPost {
+		var err error
+		if body, err = c.JSONRequest(); err != nil {
+			return err
+		}
+	}
+	o, err := compat.ParseAllDocsOptions(c.Query, body)
+	if err != nil {
+		return err
+	}
+	list, err := c.Docs.List(c.Context(), listKind(c), o)
+	if err != nil {
+		return err
+	}
+	s := c.Stream(http.StatusOK)
+	if err := writeList(c, s, list, o, "\n"); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// allDocsQueries serves the …/queries endpoints: several lists in one answer. All queries are read before any is answered.
+func allDocsQueries(c *call.Call) error {
+	body, err := c.JSONObject()
+	if err != nil {
+		return err
+	}
+	queries, err := compat.QueriesMember(body)
+	if err != nil {
+		return err
+	}
+	defaults, err := compat.ParseViewDefaults(c.Query)
+	if err != nil {
+		return err
+	}
+	list := func(query ejson.Value) (*docs.List, *compat.ViewOptions, error) {
+		o, err := defaults.ForQuery(query)
+		if err != nil {
+			return nil, nil, err
+		}
+		list, err := c.Docs.List(c.Context(), listKind(c), o)
+		return list, o, err
+	}
+	for q := range queries.Elements() { // only checked: there may be a million
+		if _, _, err := list(q); err != nil {
+			return err
+		}
+	}
+	if err := c.RequireDB(); err != nil {
+		return err
+	}
+	s := c.Stream(http.StatusOK)
+	if _, err := s.WriteString(`{"results":[`); err != nil {
+		return err
+	}
+	separator := "\r\n"
+	for q := range queries.Elements() {
+		list, o, err := list(q)
+		if err != nil {
+			return err
+		}
+		if _, err := s.WriteString(separator); err != nil {
+			return err
+		}
+		if err := writeList(c, s, list, o, ""); err != nil {
+			return err
+		}
+		separator = ",\r\n"
+	}
+	if _, err := s.WriteString("\r\n]}\n"); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// listWriter is the docs.ListSink that writes a list to a stream.
+type listWriter struct {
+	c     *call.Call
+	s     *call.Stream
+	list  *docs.List
+	o     *compat.ViewOptions
+	first bool
+	feed  Feed // takes the rows in place of s
+}
+
+// Feed takes what an answer would show of a list: the members of its head, without the closing brace, and its rows.
+type Feed interface {
+	Head(members []byte) error
+	Row(row []byte) error
+}
+
+// Into gives a list to a feed.
+func Into(c *call.Call, list *docs.List, o *compat.ViewOptions, feed Feed) error {
+	return list.Rows(c.Context(), &listWriter{c: c, list: list, o: o, feed: feed})
+}
+
+// writeList answers one list and ends it with tail.
+func writeList(c *call.Call, s *call.Stream, list *docs.List, o *compat.ViewOptions, tail string) error {
+	w := &listWriter{c: c, s: s, list: list, o: o, first: true}
+	if err := list.Rows(c.Context(), w); err != nil {
+		return err
+	}
+	_, err := s.WriteString("\r\n]}" + tail)
+	return err
+}
+
+// Head implements docs.ListSink.
+func (w *listWriter) Head(h docs.ListHead) error {
+	b := append(w.buffer(), `{"total_rows":`...)
+	if h.Counted {
+		b = strconv.AppendInt(b, h.Total, 10)
+	} else {
+		b = append(b, "null"...)
+	}
+	if h.Ranked {
+		b = strconv.AppendInt(append(b, `,"offset":`...), min(h.Offset, h.Total), 10)
+	} else {
+		b = append(b, `,"offset":null`...)
+	}
+	switch {
+	case w.o.UpdateSeq && h.Ranked:
+		b = docs.AppendSeq(append(b, `,"update_seq":`...), h.UpdateSeq)
+	case w.o.UpdateSeq:
+		b = append(b, `,"update_seq":null`...)
+	}
+	if w.feed != nil {
+		return w.feed.Head(b)
+	}
+	return w.s.Commit(append(b, ",\"rows\":[\r\n"...))
+}
+
+func (w *listWriter) buffer() []byte {
+	if w.feed != nil {
+		return nil
+	}
+	return w.s.Buffer()
+}
+
+// next begins a row.
+func (w *listWriter) next() []byte {
+	b := w.buffer()
+	if !w.first && w.feed == nil {
+		b = append(b, ",\r\n"...)
+	}
+	w.first = false
+	return b
+}
+
+// Row implements docs.ListSink.
+func (w *listWriter) Row(r *storage.ListRow) error {
+	b := append(w.next(), `{"id":`...)
+	at := len(b)
+	b = ejson.AppendString(b, r.ID)
+	id := b[at:]
+	b = append(append(b, `,"key":`...), id...)
+	b = r.Rev.AppendJSON(append(b, `,"value":{"rev":`...))
+	if r.Deleted {
+		b = append(b, `,"deleted":true`...)
+	}
+	b = append(b, '}')
+	if w.o.IncludeDocs {
+		var err error
+		if b, err = w.list.AppendDoc(w.c.Context(), append(b, `,"doc":`...), r); err != nil {
+			return err
+		}
+	}
+	return w.commit(append(b, '}'))
+}
+
+// commit ends a row.
+func (w *listWriter) commit(b []byte) error {
+	if w.feed != nil {
+		return w.feed.Row(b)
+	}
+	return w.s.Commit(b)
+}
+
+// NotFound implements docs.ListSink.
+func (w *listWriter) NotFound(key []byte) error {
+	if w.feed != nil { // as list functions see it
+		return w.feed.Row(append(append([]byte(`{"id":"error","key":`), key...), `,"value":"not_found"}`...))
+	}
+	b := append(append(w.next(), `{"key":`...), key...)
+	return w.s.Commit(append(b, `,"error":"not_found"}`...))
+}

@@ -1,0 +1,176 @@
+package localpeer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/replication"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage"
+)
+
+// chunkRows is how many rows are read in one transaction: the feed must not hold one while the other end is slow.
+const chunkRows = 1000
+
+// Changes implements replication.Peer.
+func (p *peer) Changes(ctx context.Context, r replication.ChangesRequest, row func(replication.ChangeRow) error) (replication.Sequence, error) {
+	query, body := r.Query()
+	d := p.database()
+	if err := d.Authorize(ctx, true); err != nil {
+		return "", changesError(err)
+	}
+	f := &feed{d: d, row: row, continuous: r.Options.Continuous, silence: max(time.Second, r.Options.Timeout/3)}
+	if err := f.prepare(ctx, queryOf(query), body); err != nil {
+		return "", changesError(err)
+	}
+	err := f.run(ctx)
+	var own *rowError
+	if errors.As(err, &own) {
+		err = own.err
+	}
+	return f.lastSeq(), err
+}
+
+// changesError gives errors of the feed the form they have over HTTP.
+func changesError(err error) error {
+	if e, wire := compat.AsError(err); wire {
+		return replication.RequestFailed("changes_req_failed", e.Status(), e.Word(), e.Reason)
+	}
+	return err
+}
+
+// feed reads the changes of a local database.
+type feed struct {
+	d          *docs.Database
+	row        func(replication.ChangeRow) error
+	changes    *docs.Feed
+	continuous bool
+	silence    time.Duration // after which a continuous feed ends
+	last       storage.UpdateSeq
+	until      storage.Seq // of a normal feed: the end as of its beginning
+}
+
+// rowError is an error of the caller's function.
+type rowError struct{ err error }
+
+// Error implements error.
+func (e *rowError) Error() string { return e.err.Error() }
+
+func (f *feed) prepare(ctx context.Context, query compat.Query, body []byte) error {
+	o, err := compat.ParseChangesOptions(query, "")
+	if err != nil {
+		return err
+	}
+	r := &docs.FeedRequest{Options: o, Query: query, Posted: body != nil}
+	if body != nil {
+		if r.Body, err = ejson.Parse(body); err != nil {
+			return err
+		}
+	}
+	r.Request = func() *docs.Request { return filterRequest(f.d.Name(), r) }
+	if f.changes, err = f.d.Feed(ctx, r); err != nil {
+		return err
+	}
+	if f.last, err = f.changes.Since(ctx); err != nil {
+		return err
+	}
+	end, err := f.d.LastSeq(ctx)
+	f.until = end.Seq
+	return err
+}
+
+// filterRequest is what filter functions see of a replication: the request that another server would make, without
+// what only its connection has.
+func filterRequest(db string, r *docs.FeedRequest) *docs.Request {
+	q := &docs.Request{
+		Method: []byte(`"GET"`), Path: []string{db, "_changes"}, Query: r.Query, Headers: []compat.Param{{Name: "Host"}}, Body: docs.NoBody,
+	}
+	if r.Posted {
+		q.Method, q.Body = []byte(`"POST"`), func() ([]byte, error) { return r.Body.AppendJSON(nil), nil }
+	}
+	return q
+}
+
+func (f *feed) lastSeq() replication.Sequence {
+	return replication.Sequence(docs.AppendSeq(nil, f.last))
+}
+
+func (f *feed) run(ctx context.Context) error {
+	if !f.continuous {
+		return f.rows(ctx, f.until)
+	}
+	listener, err := f.d.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	timer := time.NewTimer(f.silence)
+	defer timer.Stop()
+	for {
+		before := f.last
+		if err := f.rows(ctx, storage.Seq{}); err != nil {
+			return err
+		}
+		if f.last != before {
+			timer.Reset(f.silence)
+		}
+		select {
+		case <-listener.C():
+			if err := listener.Wait(ctx); err != nil {
+				return err
+			}
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// seqAfter tells whether a comes after b in a feed.
+func seqAfter(a, b storage.Seq) bool {
+	if a.Incarnation != b.Incarnation {
+		return a.Incarnation > b.Incarnation
+	}
+	return bytes.Compare(a.Versionstamp[:], b.Versionstamp[:]) > 0
+}
+
+// errFeedEnd stops a scan at the end that a normal feed has.
+var errFeedEnd = errors.New("end of the feed")
+
+// rows hands on all rows there are, up to a sequence unless it is zero.
+func (f *feed) rows(ctx context.Context, until storage.Seq) error {
+	for {
+		var chunk []replication.ChangeRow
+		ended := false
+		end, err := f.changes.Scan(ctx, f.last.Seq, chunkRows, func(ch *storage.Change) error {
+			if until != (storage.Seq{}) && seqAfter(ch.Seq.Seq, until) {
+				ended = true
+				return errFeedEnd
+			}
+			chunk = append(chunk, replication.ChangeRow{
+				Seq: replication.Sequence(docs.AppendSeq(nil, ch.Seq)), ID: ch.ID, Revs: slices.Clone(ch.Revs),
+			})
+			return nil
+		})
+		if err != nil && !errors.Is(err, errFeedEnd) {
+			return err
+		}
+		for i := range chunk {
+			if err := f.row(chunk[i]); err != nil {
+				return &rowError{err}
+			}
+		}
+		if !ended {
+			f.last = end.Last
+		}
+		if ended || len(chunk) < chunkRows {
+			return nil
+		}
+	}
+}

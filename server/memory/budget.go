@@ -1,0 +1,359 @@
+package memory
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// What requests bring and what answers hold of documents is in memory, and both have a bound (ADR 0024). Who would go over it waits for
+// others to end, and is refused with 503 when that takes too long; what is small never waits. Clients that send or take slowly must not keep
+// others waiting: while somebody waits, those that hold memory and have not moved for slowAfter are cut off, the longest stalled first; and
+// one user leaves a quarter of a budget to others.
+
+const (
+	// FreeBody is what every request may read without asking: small requests never wait for large ones.
+	FreeBody = 16 << 10
+	// BodyCopies is about how many times a body is in memory until it is stored: as text, as canonical text of its documents, in the
+	// form that revision ids are made of, and once more while it is read.
+	BodyCopies = 4
+	// memoryWait is how long a request waits for memory.
+	memoryWait = 10 * time.Second
+	// SlowAfter is how long a piece (receivePiece, sendPiece) may take its client while others wait for the memory that is held.
+	SlowAfter = 2 * time.Second
+	// lookAgain is how often a request that waits looks for bodies that have become slow.
+	lookAgain = 200 * time.Millisecond
+	// leastBodies and leastAnswers keep documents of CouchDB's default limit possible on the smallest machine.
+	leastBodies, leastAnswers = 64 << 20, 48 << 20
+)
+
+// ErrBusy refuses a request for which there was no memory in time.
+var ErrBusy = compat.Busy("Too many large requests at the same time, try again later.")
+
+// tidyAfter is how long no request must have held memory of the budget until what large ones have taken goes back to the system. Go's runtime
+// would keep it for two to five minutes.
+const tidyAfter = 5 * time.Second
+
+// Budget is memory that requests share. Who fits goes first: a large request that waits holds up no smaller one. Of the requests that
+// have memory already one may wait for more; another one gives up at once, so that they do not wait for each other.
+// It is safe for concurrent use; nil is a budget without bound.
+type Budget struct {
+	Total int64
+	Wait  time.Duration
+	gate  *Gate
+	tidy  func() // gives what is not in use back to the system
+
+	mu       sync.Mutex
+	Free     int64               // of total; negative where what is sent was not taken before
+	users    map[string]int64    // what each user's requests hold, nobody's under ""
+	released chan struct{}       // closed when something becomes free; nil while nobody waits
+	used     bool                // a good part was in use since the memory went back to the system
+	tidying  *time.Timer         // gives it back; nil until it is needed first
+	growing  *Share              // the one that has memory and waits for more
+	slow     map[*Share]struct{} // those that hold memory and whose clients are waited for
+	leaving  int64               // what those hold that were cut off and have not ended yet
+}
+
+// NewBodies shares half of the server's memory among the bodies of requests; memory <= 0: no bound.
+func NewBodies(memory int64, gate *Gate) *Budget {
+	return newMemoryBudget(memory, max(memory/2, leastBodies), gate)
+}
+
+// NewAnswers shares a quarter of the server's memory among what answers hold.
+func NewAnswers(memory int64, gate *Gate) *Budget {
+	return newMemoryBudget(memory, max(memory/4, leastAnswers), gate)
+}
+
+func newMemoryBudget(memory, total int64, gate *Gate) *Budget {
+	if memory <= 0 {
+		return nil
+	}
+	return &Budget{Total: total, Wait: memoryWait, gate: gate, tidy: debug.FreeOSMemory, Free: total, users: make(map[string]int64),
+		slow: make(map[*Share]struct{})}
+}
+
+// Usage is what a budget has, and who holds it.
+type Usage struct {
+	Total, Free int64
+	Leaving     int64 // what those hold that were cut off and have not ended yet
+	Users       int   // who hold something
+	Slow        int   // shares whose clients are waited for
+}
+
+// Usage tells how the budget is used now.
+func (b *Budget) Usage() Usage {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return Usage{Total: b.Total, Free: b.Free, Leaving: b.leaving, Users: len(b.users), Slow: len(b.slow)}
+}
+
+// Resize gives the budget another size while nobody holds anything.
+func (b *Budget) Resize(total int64) { b.Total, b.Free = total, total }
+
+// Share is what one request holds of a budget. budget, user and client are set before the first take.
+type Share struct {
+	Budget  *Budget
+	User    string       // "" for nobody
+	Client  Client       // nil for one that is not cut off
+	PieceAt atomic.Int64 // when the latest piece began, in nanoseconds
+
+	// Changed under budget.mu, by the request alone but for cut:
+	Held int64
+	lent int64 // of held, for what is being sent
+	Slow bool  // its client is waited for
+	cut  bool
+}
+
+// NewShare makes a share for a user without a client that could be cut off.
+func NewShare(b *Budget, user string) *Share { return &Share{Budget: b, User: user} }
+
+// Client is a request whose connection can be broken off, from another goroutine.
+type Client interface{ CutOff() }
+
+// most is how much one request can ever have: nobody half of the budget.
+func (b *Budget) most(s *Share) int64 {
+	if s.User == "" {
+		return b.Total / 2
+	}
+	return b.Total
+}
+
+// usersMost is how much the requests of one user hold together, unless one alone needs more.
+func (b *Budget) usersMost(s *Share) int64 { return min(b.most(s), b.Total/4*3) }
+
+// try adds n bytes to a share. If they do not fit, wait is closed at the next change; it is nil for a share that must not wait.
+func (b *Budget) try(s *Share, n int64) (ok bool, wait <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	others := b.users[s.User] - s.Held
+	mine := others == 0 || others+s.Held+n <= b.usersMost(s)
+	if mine && n <= b.Free {
+		b.move(s, n)
+		return true, nil
+	}
+	b.cutSlow(s, n, mine)
+	if s.Held > 0 {
+		switch {
+		case !mine && b.leaving == 0, mine && b.growing != nil && b.growing != s:
+			return false, nil
+		case mine:
+			b.growing = s
+		}
+	}
+	if b.released == nil {
+		b.released = make(chan struct{})
+	}
+	return false, b.released
+}
+
+// cutSlow cuts those off whose clients are too slow, the longest stalled first, until n bytes are going to be free: of the user's own if only
+// these are in the way.
+func (b *Budget) cutSlow(waits *Share, n int64, mine bool) {
+	for b.Free+b.leaving < n || !mine {
+		var worst *Share
+		oldest := time.Now().Add(-SlowAfter).UnixNano()
+		for s := range b.slow {
+			if at := s.PieceAt.Load(); s != waits && (mine || s.User == waits.User) && at <= oldest {
+				worst, oldest = s, at
+			}
+		}
+		if worst == nil {
+			return
+		}
+		delete(b.slow, worst)
+		worst.cut = true
+		b.leaving += worst.Held
+		worst.Client.CutOff()
+		if !mine {
+			return // the next look takes the next one
+		}
+	}
+}
+
+// settle ends the waiting of a share.
+func (b *Budget) settle(s *Share) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.growing == s {
+		b.growing = nil
+	}
+}
+
+// move takes n bytes of what is free, or gives them back.
+func (b *Budget) move(s *Share, n int64) {
+	if n == 0 {
+		return
+	}
+	b.Free -= n
+	if b.users[s.User] += n; b.users[s.User] == 0 {
+		delete(b.users, s.User)
+	}
+	if s.cut {
+		b.leaving += n
+	}
+	s.Held += n
+	switch {
+	case s.Held == 0 || !s.Slow:
+		delete(b.slow, s)
+	case !s.cut:
+		b.slow[s] = struct{}{}
+	}
+	b.used = b.used || b.Free < b.Total-b.Total/tidyPart
+	if n < 0 {
+		if b.released != nil {
+			close(b.released)
+			b.released = nil
+		}
+		if b.used && b.Free == b.Total {
+			b.tidyLater()
+		}
+	}
+}
+
+// tidyPart is the part of the budget whose use is worth a collection afterwards.
+const tidyPart = 8
+
+// tidyLater gives memory back to the system when the budget has been free for a while.
+func (b *Budget) tidyLater() {
+	if b.tidying != nil {
+		b.tidying.Reset(tidyAfter)
+		return
+	}
+	b.tidying = time.AfterFunc(tidyAfter, func() {
+		b.mu.Lock()
+		idle := b.Free == b.Total
+		b.used = b.used && !idle
+		b.mu.Unlock()
+		if idle {
+			b.tidy()
+		}
+	})
+}
+
+// Arrived notes that the client is not waited for any more: the time that the request takes from now on is the server's.
+func (s *Share) Arrived() {
+	if b := s.Budget; b != nil {
+		b.mu.Lock()
+		s.Slow = false
+		delete(b.slow, s)
+		b.mu.Unlock()
+	}
+}
+
+// Sending notes that n bytes are on their way to the client, who is waited for. What the share does not have for them it takes without
+// waiting; where that is more than there is, others go whose clients have stalled.
+func (s *Share) Sending(n int64) {
+	b := s.Budget
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.Slow = true
+	s.PieceAt.Store(time.Now().UnixNano())
+	s.lent = max(0, n-s.Held)
+	if b.move(s, s.lent); s.lent == 0 && !s.cut {
+		b.slow[s] = struct{}{}
+	}
+	if b.Free+b.leaving < 0 {
+		b.cutSlow(s, 0, true)
+	}
+}
+
+// Shrink makes the share n bytes where it is more.
+func (s *Share) Shrink(n int64) {
+	if b := s.Budget; b != nil {
+		b.mu.Lock()
+		b.move(s, min(0, n-s.Held))
+		b.mu.Unlock()
+	}
+}
+
+// Sent ends sending.
+func (s *Share) Sent() {
+	if b := s.Budget; b != nil {
+		b.mu.Lock()
+		s.Slow = false
+		delete(b.slow, s)
+		b.move(s, -s.lent)
+		s.lent = 0
+		b.mu.Unlock()
+	}
+}
+
+// Hold makes the share n bytes, or all that one request can ever have: what does not fit any budget has it for itself. What it had goes
+// first where it needs more, so that nobody waits who holds something.
+func (s *Share) Hold(ctx context.Context, n int64) error {
+	b := s.Budget
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	had := s.Held - s.lent
+	n = min(n, b.most(s)-s.lent)
+	fits := n <= had
+	if fits {
+		b.move(s, n-had)
+	} else {
+		b.move(s, -had)
+	}
+	b.mu.Unlock()
+	if fits {
+		return nil
+	}
+	return s.Take(ctx, n)
+}
+
+// Take adds n bytes to the share. The error is ErrRequestTooLarge for what never fits, errMemoryBusy, or ctx's.
+func (s *Share) Take(ctx context.Context, n int64) error {
+	b := s.Budget
+	if b == nil || n <= 0 {
+		return nil
+	}
+	b.mu.Lock()
+	held := s.Held
+	b.mu.Unlock()
+	if held+n > b.most(s) {
+		return compat.ErrRequestTooLarge
+	}
+	if held == 0 {
+		if err := b.gate.Pass(ctx); err != nil {
+			return err
+		}
+	}
+	var late <-chan time.Time
+	for {
+		ok, wait := b.try(s, n)
+		if ok {
+			return nil
+		}
+		if wait == nil {
+			return ErrBusy
+		}
+		if late == nil {
+			late = time.After(b.Wait)
+			defer b.settle(s)
+		}
+		select {
+		case <-wait:
+		case <-time.After(lookAgain):
+		case <-late:
+			return ErrBusy
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Release gives all of the share back.
+func (s *Share) Release() {
+	if b := s.Budget; b != nil {
+		b.mu.Lock()
+		b.move(s, -s.Held)
+		b.mu.Unlock()
+	}
+}

@@ -1,0 +1,91 @@
+package memory
+
+import (
+	"context"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The budgets count what is known to be large. What they do not know of adds up to much only where very many requests come together: the gate
+// keeps large ones out while the memory that is in use, as the collector last saw it, is close to the server's bound. Small requests never
+// pass it (ADR 0024).
+
+const (
+	// gateWait is how long a request waits at the gate.
+	gateWait = 5 * time.Second
+	// collectAgain is how often a closed gate has the heap collected: nobody else may, and what was in use may be free.
+	collectAgain = time.Second
+)
+
+// Gate is open while little enough memory is in use. It is safe for concurrent use; nil is always open.
+type Gate struct {
+	bound   int64
+	Wait    time.Duration
+	live    func() int64 // bytes in use after the latest collection
+	Collect func()
+
+	seen     atomic.Int64 // what live said
+	lookedAt atomic.Int64 // when it was asked, in nanoseconds
+
+	mu        sync.Mutex
+	collected time.Time
+}
+
+// NewGate makes a gate that closes when four fifths of memory are in use; memory <= 0: never.
+func NewGate(memory int64) *Gate {
+	if memory <= 0 {
+		return nil
+	}
+	return &Gate{bound: memory / 5 * 4, Wait: gateWait, live: liveHeap, Collect: runtime.GC}
+}
+
+// liveHeap is what the latest collection has found in use, in bytes.
+func liveHeap() int64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
+}
+
+// Pass waits until the gate is open: errMemoryBusy if that takes longer than gateWait, or ctx's error.
+func (g *Gate) Pass(ctx context.Context) error {
+	if g == nil || g.open() {
+		return nil
+	}
+	for late := time.After(g.Wait); ; {
+		g.collectOnce()
+		if g.open() {
+			return nil
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-late:
+			return ErrBusy
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// open tells whether little enough is in use. It asks once in a while: that takes four microseconds.
+func (g *Gate) open() bool {
+	const asks = 20 * time.Millisecond
+	if now := time.Now().UnixNano(); now-g.lookedAt.Load() >= int64(asks) {
+		g.lookedAt.Store(now)
+		g.seen.Store(g.live())
+	}
+	return g.seen.Load() <= g.bound
+}
+
+// collectOnce collects, unless that was done a short time ago.
+func (g *Gate) collectOnce() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if time.Since(g.collected) >= collectAgain {
+		g.Collect()
+		g.collected = time.Now()
+		g.lookedAt.Store(0)
+	}
+}

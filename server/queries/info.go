@@ -1,0 +1,110 @@
+package queries
+
+import (
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/find"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views"
+)
+
+// This file serves what is told and done about indexes besides queries.
+
+// collatorVersions is what _info says of the order of keys: the version of ICU 72's collator, whose order is followed.
+const collatorVersions = `["153.120"]`
+
+// getDesignInfo serves GET …/_info (fabric_group_info).
+func getDesignInfo(c *call.Call) error {
+	i, err := c.Env.Views.Info(c.Context(), c.DB, c.DocID())
+	if err != nil {
+		return err
+	}
+	b, err := find.AppendInfo(c, appendDesignInfo(nil, i))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, b)
+}
+
+func appendDesignInfo(b []byte, i *views.Info) []byte {
+	integer := func(name string, n int64) { b = strconv.AppendInt(append(b, name...), n, 10) }
+	boolean := func(name string, v bool) { b = strconv.AppendBool(append(b, name...), v) }
+	b = ejson.AppendString(append(b, `{"name":`...), i.Name)
+	integer(`,"view_index":{"updates_pending":{"minimum":`, i.UpdatesPending)
+	integer(`,"preferred":`, i.UpdatesPending)
+	integer(`,"total":`, i.UpdatesPending)
+	boolean(`},"waiting_commit":`, i.WaitingCommit)
+	integer(`,"waiting_clients":`, int64(i.WaitingClients))
+	boolean(`,"updater_running":`, i.UpdaterRunning)
+	integer(`,"update_seq":`, int64(i.UpdateSeq.N))
+	integer(`,"sizes":{"file":`, i.SizeFile)
+	integer(`,"external":`, i.SizeExternal)
+	integer(`,"active":`, i.SizeActive)
+	b = hex.AppendEncode(append(b, `},"signature":"`...), i.Signature[:])
+	integer(`","purge_seq":`, int64(i.PurgeSeq))
+	b = ejson.AppendString(append(b, `,"language":`...), i.Language)
+	boolean(`,"compact_running":`, i.CompactRunning)
+	return append(b, `,"collator_versions":`+collatorVersions+`}}`...)
+}
+
+// postCompactViews serves POST …/_compact/{ddoc}.
+func postCompactViews(c *call.Call) error {
+	if err := c.RequireJSON(); err != nil {
+		return err
+	}
+	if err := c.Env.Views.Compact(c.Context(), c.DB, compat.DesignPrefix+c.Segment(2)); err != nil {
+		return err
+	}
+	return c.OK(http.StatusAccepted)
+}
+
+// postViewCleanup serves POST …/_view_cleanup.
+func postViewCleanup(c *call.Call) error {
+	if err := c.Env.Views.Cleanup(c.Context(), c.DB); err != nil {
+		return err
+	}
+	return c.OK(http.StatusAccepted)
+}
+
+// getViewErrors serves GET …/_view_errors/{view}, an extension: the documents that have no rows in a view because its map
+// function failed for them, in order of their ids. Options are limit and startkey, the id to begin with.
+func getViewErrors(c *call.Call) error {
+	if err := c.Docs.CheckQuery(c.Context()); err != nil {
+		return err
+	}
+	o, err := compat.ParseViewOptions(c.Query, ejson.Value{})
+	if err != nil {
+		return err
+	}
+	s := c.Stream(http.StatusOK)
+	if _, err := s.WriteString(`{"errors":[`); err != nil {
+		return err
+	}
+	separator, left := "\r\n", o.Limit
+	err = c.Env.Views.Errors(c.Context(), c.DB, c.DocID(), c.Segment(4), func(e views.MapError) error {
+		if o.StartKey.Kind() == ejson.String && e.ID < o.StartKey.Text() {
+			return nil
+		}
+		if left == 0 {
+			return storage.ErrStop
+		}
+		left--
+		b := ejson.AppendString(append(append(s.Buffer(), separator...), `{"id":`...), e.ID)
+		b = ejson.AppendString(append(b, `,"error":`...), e.Message)
+		separator = ",\r\n"
+		return s.Commit(append(b, '}'))
+	})
+	if err != nil && !errors.Is(err, storage.ErrStop) {
+		return err
+	}
+	if _, err := s.WriteString("\r\n]}\n"); err != nil {
+		return err
+	}
+	return s.Close()
+}

@@ -1,0 +1,157 @@
+package queries
+
+import (
+	"iter"
+	"net/http"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/views"
+)
+
+// This file serves the queries of views: what a request asks for, in the order in which CouchDB looks at it (chttpd_view,
+// fabric:query_view). viewanswer.go writes the answers.
+
+// ErrMissingView is a design document without the view that is asked for.
+var ErrMissingView = compat.NewError(compat.KindNotFound, "missing_named_view")
+
+// openView finds the view that the path names. CouchDB opens the design document first and tells much later that the view is
+// not in it: missing is that error.
+func openView(c *call.Call) (w *views.View, missing, err error) {
+	w, err = c.Env.Views.View(c.Context(), c.DB, c.DocID(), c.Segment(4))
+	if e, ok := compat.AsError(err); ok && e.Is(ErrMissingView) {
+		return nil, err, c.Docs.CheckQuery(c.Context())
+	}
+	return w, nil, err
+}
+
+// queryView serves GET and POST of …/_view/{view}.
+func queryView(c *call.Call) error {
+	w, missing, err := openView(c)
+	if err != nil {
+		return err
+	}
+	var body ejson.Value
+	if c.Method == http.MethodPost {
+		if body, err = c.JSONRequest(); err != nil {
+			return err
+		}
+	}
+	o, err := compat.ParseViewOptions(c.Query, body)
+	if err == nil {
+		err = c.Docs.CheckQuery(c.Context())
+	}
+	if err == nil {
+		err = missing
+	}
+	if err == nil {
+		err = CheckViewOptions(c, w, o)
+	}
+	if err != nil {
+		return err
+	}
+	s := c.Stream(http.StatusOK)
+	if err := writeView(c, s, w, o); err != nil {
+		return err
+	}
+	if _, err := s.WriteString("\n"); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// queryViewMany serves …/_view/{view}/queries: several queries in one answer. All are read before any is answered.
+func queryViewMany(c *call.Call) error {
+	w, missing, err := openView(c)
+	if err != nil {
+		return err
+	}
+	asked, err := viewQueries(c, w, missing)
+	if err != nil {
+		return err
+	}
+	s := c.Stream(http.StatusOK)
+	if _, err := s.WriteString(`{"results":[`); err != nil {
+		return err
+	}
+	separator := "\r\n"
+	for o, err := range asked {
+		if err != nil {
+			return err
+		}
+		if _, err := s.WriteString(separator); err != nil {
+			return err
+		}
+		if err := writeView(c, s, w, o); err != nil {
+			return withoutRef(err)
+		}
+		separator = ",\r\n"
+	}
+	if _, err := s.WriteString("\r\n]}\n"); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// viewQueries reads and checks the queries of a body. What they ask for is read anew as each is answered: there may be a million.
+func viewQueries(c *call.Call, w *views.View, missing error) (iter.Seq2[*compat.ViewOptions, error], error) {
+	body, err := c.JSONRequest()
+	if err != nil {
+		return nil, err
+	}
+	queries, err := compat.QueriesMember(body)
+	if err != nil {
+		return nil, err
+	}
+	defaults, err := compat.ParseViewDefaults(c.Query)
+	if err == nil {
+		err = missing
+	}
+	if err != nil {
+		return nil, err
+	}
+	asked := func(yield func(*compat.ViewOptions, error) bool) {
+		for q := range queries.Elements() {
+			o, err := defaults.ForQuery(q)
+			if err == nil {
+				err = CheckViewOptions(c, w, o)
+			}
+			if !yield(o, err) {
+				return
+			}
+		}
+	}
+	for _, err := range asked {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return asked, c.Docs.CheckQuery(c.Context())
+}
+
+// CheckViewOptions checks the options of a query together.
+func CheckViewOptions(c *call.Call, w *views.View, o *compat.ViewOptions) error {
+	return o.CheckView(w.Type(o), compat.ViewLimits{
+		Partitioned: w.Partitioned(), QueryLimit: c.Settings.Rules.QueryLimit, PartitionQueryLimit: c.Settings.Rules.PartitionQueryLimit,
+	})
+}
+
+// withoutRef drops the ref of an error: CouchDB has none where the answer had begun, in its own buffer at least.
+func withoutRef(err error) error {
+	e, ok := compat.AsError(err)
+	if !ok || !e.Ref {
+		return err
+	}
+	plain := *e
+	plain.Ref = false
+	return &plain
+}
+
+// refuseView answers paths below …/_view that name no view (chttpd_view:handle_view_req).
+func refuseView(c *call.Call) error {
+	if err := c.Docs.RequireDesign(c.Context(), c.Segment(2)); err != nil {
+		return err
+	}
+	return compat.MethodNotAllowed("GET,POST,HEAD")
+}

@@ -1,0 +1,111 @@
+package replicator
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/replication"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/memory"
+)
+
+// replicatorSettings reads the section replicator. What cannot be read is an error of every replication that needs it.
+func replicatorSettings(e *call.Env) *replication.Settings {
+	c := e.Config
+	const section = "replicator"
+	n := func(key string) int { return int(min(c.Int(section, key, math.MaxInt32), math.MaxInt32)) }
+	ms := func(key string) time.Duration { return time.Duration(n(key)) * time.Millisecond }
+	set := replication.DefaultSettings()
+	set.UUID = e.UUID()
+	set.HostName, _ = os.Hostname()
+	set.Port = int(c.Int("httpd", "port", 0))
+	if set.Port == 0 {
+		set.Port = replication.BackdoorPort
+	}
+	set.WorkerProcesses, set.BatchSize, set.Connections = max(n("worker_processes"), 1), max(n("worker_batch_size"), 1), max(n("http_connections"), 1)
+	set.Timeout, set.CheckpointInterval = max(ms("connection_timeout"), time.Millisecond), max(ms("checkpoint_interval"), time.Millisecond)
+	set.Retries = n("retries_per_request")
+	set.UseCheckpoints, set.UseBulkGet, set.UpdateDocs = c.Bool(section, "use_checkpoints"), c.Bool(section, "use_bulk_get"), c.Bool(section, "update_docs")
+	set.EndpointProtocols = call.SplitList(c.String(section, "valid_endpoint_protocols"))
+	set.ProxyProtocols = call.SplitList(c.String(section, "valid_proxy_protocols"))
+	set.MaxDocumentIDSize = int(c.Int(section, "max_document_id_length", 0))
+	set.MissingDocRetry = ms("missing_doc_retry_msec")
+	set.RequestTimeout = time.Duration(c.Int(section, "request_timeout", 0)) * time.Millisecond
+	set.SessionAuth = strings.Contains(c.String(section, "auth_plugins"), "couch_replicator_auth_session")
+	set.SessionRefresh = time.Duration(n("session_refresh_interval_sec")) * time.Second
+	set.MaxJobs, set.MaxChurn, set.MaxHistory = n("max_jobs"), n("max_churn"), n("max_history")
+	set.Interval, set.StartupJitter = ms("interval"), ms("startup_jitter")
+	set.HealthThreshold = time.Duration(n("health_threshold")) * time.Second
+	set.NormalizeSelector = normalizeSelector
+	set.Memory = func() replication.Share { return memory.NewShare(e.Bodies, replicationUser) }
+	set.Count = func(name string, n int64) { e.Stats.Add("couch_replicator."+name, n) }
+	var err error
+	if set.Guard, err = replication.ParseGuard(c.String(section, "allowed_networks"), c.String(section, "denied_networks")); err != nil {
+		e.Log.Error("no replication may connect: the lists of networks cannot be read", "error", err)
+		set.Guard = replication.NoNetworks()
+	}
+	if set.TLS, err = replicatorTLS(c); err != nil {
+		e.Log.Error("https replications: settings of TLS cannot be used", "error", err)
+		set.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()} // trusts nobody
+	}
+	return &set
+}
+
+func normalizeSelector(v ejson.Value) ([]byte, error) {
+	selector, err := mango.ParseSelector(v)
+	if err != nil {
+		return nil, err
+	}
+	return selector.AppendJSON(nil), nil
+}
+
+// replicatorTLS are the settings of connections to https endpoints. As in CouchDB certificates are not verified unless
+// verify_ssl_certificates says so.
+func replicatorTLS(c *config.Config) (*tls.Config, error) {
+	const section = "replicator"
+	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	cert, key := c.String(section, "cert_file"), c.String(section, "key_file")
+	if cert != "" && key != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("cert_file: %w", err)
+		}
+		t.Certificates = []tls.Certificate{pair}
+	}
+	if !c.Bool(section, "verify_ssl_certificates") {
+		t.InsecureSkipVerify = true // CouchDB's default; docs/security.md tells
+		return t, nil
+	}
+	if file := c.String(section, "ssl_trusted_certificates_file"); file != "" {
+		pem, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("ssl_trusted_certificates_file: %w", err)
+		}
+		t.RootCAs = x509.NewCertPool()
+		if !t.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, errors.New("ssl_trusted_certificates_file: no certificate in it")
+		}
+	}
+	depth := int(c.Int(section, "ssl_certificate_max_depth", math.MaxInt32))
+	t.VerifyConnection = func(state tls.ConnectionState) error {
+		// A chain holds the peer's certificate, the root and those between, which the depth counts.
+		if slices.ContainsFunc(state.VerifiedChains, func(chain []*x509.Certificate) bool { return len(chain)-2 <= depth }) {
+			return nil
+		}
+		return errors.New("the chain of certificates is longer than ssl_certificate_max_depth")
+	}
+	return t, nil
+}
+
+// replicationUser is whom the memory of replications' answers is counted to: no user is called like that.
+const replicationUser = "\x00replications"

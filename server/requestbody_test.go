@@ -1,0 +1,107 @@
+package server
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/memory"
+)
+
+// upload opens a connection that announces a document of size bytes and sends the beginning of it.
+func (p *pipes) upload(t *testing.T, target string, size int, begin string) net.Conn {
+	client, server := net.Pipe()
+	p.conns <- server
+	_, err := fmt.Fprintf(client, "PUT %s HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46c2VjcmV0\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", target, size, begin)
+	require.NoError(t, err)
+	return client
+}
+
+func answerStatus(t *testing.T, c net.Conn) int {
+	a, err := http.ReadResponse(bufio.NewReader(c), nil)
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, a.Body)
+	require.NoError(t, err)
+	return a.StatusCode
+}
+
+// A body that stops coming is cut off after chttpd/receive_timeout; one that comes slowly is taken as long as nobody waits for its memory.
+func TestBodiesThatDoNotCome(t *testing.T) {
+	document := `{"a":"` + strings.Repeat("x", 300_000) + `"}`
+	for _, target := range []string{"/db/doc", "/db/doc/attachment"} {
+		synctest.Test(t, func(t *testing.T) {
+			servePipes(t, 0, func(_ *Server, p *pipes) {
+				idle := p.upload(t, target, len(document), document[:100_000])
+				begin := time.Now()
+				answer, _ := io.ReadAll(idle)
+				require.Equal(t, 5*time.Minute, time.Since(begin).Round(time.Second))
+				if target == "/db/doc" {
+					require.True(t, strings.HasPrefix(string(answer), "HTTP/1.1 503 "), string(answer))
+				}
+
+				slow := p.upload(t, target, len(document), document[:1])
+				for sent := 1; sent < len(document); sent += 20_000 {
+					time.Sleep(time.Minute)
+					_, err := io.WriteString(slow, document[sent:min(len(document), sent+20_000)])
+					require.NoError(t, err)
+				}
+				require.Equal(t, 201, answerStatus(t, slow))
+				time.Sleep(10 * time.Minute) // the deadline of the body does not outlive it
+			})
+		})
+	}
+}
+
+// Clients that send slowly do not keep memory that others wait for, be they many or of one user.
+func TestSlowBodiesMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		servePipes(t, 0, func(s *Server, p *pipes) {
+			s.env.Bodies = memory.NewBodies(1, nil)
+			const size = 1 << 20
+			var slow []net.Conn
+			for i := range 20 {
+				slow = append(slow, p.upload(t, fmt.Sprint("/db/slow", i), 2*size, strings.Repeat(" ", 500_000)))
+			}
+			synctest.Wait()
+			require.Less(t, s.env.Bodies.Usage().Free, int64(30<<20), "the slow ones fill what one user may have")
+			time.Sleep(memory.SlowAfter)
+			begin := time.Now()
+			require.Equal(t, 201, do(s, "PUT", "/db/large", `{"a":"`+strings.Repeat("x", 4*size)+`"}`).Code)
+			require.Less(t, time.Since(begin), 9*time.Second)
+			for _, c := range slow {
+				require.NoError(t, c.Close())
+			}
+			synctest.Wait()
+			total := s.env.Bodies.Usage().Total
+			require.Equal(t, memory.Usage{Total: total, Free: total}, s.env.Bodies.Usage())
+		})
+	})
+}
+
+// A head that is larger than all lines together may be is refused before it is in memory.
+func TestLargeHeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		servePipes(t, 0, func(_ *Server, p *pipes) {
+			client, server := net.Pipe()
+			p.conns <- server
+			go func() {
+				io.WriteString(client, "GET / HTTP/1.1\r\nHost: x\r\n")
+				for i := range 100 {
+					if _, err := fmt.Fprintf(client, "X-%d: %s\r\n", i, strings.Repeat("x", 7000)); err != nil {
+						return
+					}
+				}
+			}()
+			require.Equal(t, 400, answerStatus(t, client))
+			client.Close()
+		})
+	})
+}

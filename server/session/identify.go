@@ -1,0 +1,186 @@
+package session
+
+import (
+	"sync"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/users"
+)
+
+// Handlers find out who makes a request, and serve /_session.
+type Handlers struct {
+	verifier *auth.Verifier
+	users    *users.Directory
+	secretMu sync.Mutex // while the cookie secret is made
+}
+
+// New makes them; passwords are checked by the verifier, users found by the directory.
+func New(verifier *auth.Verifier, directory *users.Directory) *Handlers {
+	return &Handlers{verifier: verifier, users: directory}
+}
+
+// Identify are the ways to identify a user (Env.Identify).
+func (h *Handlers) Identify() map[string]func(*call.Call) (bool, error) {
+	return map[string]func(*call.Call) (bool, error){
+		"cookie": h.cookieHandler, "default": h.basicHandler, "proxy": proxyHandler, "jwt": tokenHandler,
+	}
+}
+
+var (
+	errConflicted = compat.NewError(compat.KindUnauthorized, "User document conflicts must be resolved before the document is used for authentication purposes.")
+)
+
+// basicHandler reads Authorization: Basic. Unknown names are refused without counting them (couch_httpd_auth:default_authentication_handler),
+// but, unlike in CouchDB, not at once: the time does not tell who exists.
+func (h *Handlers) basicHandler(c *call.Call) (bool, error) {
+	header := c.Header("Authorization")
+	if header == "" {
+		return false, nil
+	}
+	name, password, ok, err := auth.Basic(header)
+	if err != nil || !ok {
+		return false, err
+	}
+	u, err := h.findUser(c, name)
+	if err != nil {
+		return false, err
+	}
+	if u == nil || u.TOTP != nil {
+		if err := h.verifier.Pretend(c.Context(), c.Peer, password, &c.Settings.Auth.Rules); err != nil {
+			return false, err
+		}
+		return false, auth.ErrBadLogin
+	}
+	if ok, err = h.checkPassword(c, name, password, u); err != nil {
+		return false, err
+	}
+	if !ok {
+		return false, auth.ErrBadLogin
+	}
+	c.User = docs.Principal{Name: name, Roles: u.Roles}
+	return true, nil
+}
+
+// findUser finds a server admin, a user of the users database, or one who is both: then the document adds roles and its password does
+// not count (chttpd_auth_cache:get_user_creds). It is nil for unknown names, among them those longer than any account's. Nothing in the
+// users database, which may be open for sign-up, keeps a server admin out.
+func (h *Handlers) findUser(c *call.Call, name string) (*auth.User, error) {
+	if len(name) > MaxUserName {
+		return nil, nil
+	}
+	u, err := h.users.Find(c.Context(), c.Settings.Auth.UsersDB, name)
+	conflicted := u != nil && u.Conflicted && !c.Settings.Auth.ConflictedDocs
+	if admin := c.Settings.Auth.Admins[name]; admin != nil {
+		if err != nil || u == nil || conflicted {
+			return admin, nil
+		}
+		return admin.WithRoles(u.Roles), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if conflicted {
+		return nil, errConflicted
+	}
+	return u, nil
+}
+
+// MaxUserName bounds the names that are looked up, hashed and counted, in bytes. CouchDB has no bound; a name is kept with each counter of
+// failed logins.
+const MaxUserName = 1024
+
+// checkPassword checks a password, and has an outdated hash rewritten in the background. u is nil for an unknown name.
+func (h *Handlers) checkPassword(c *call.Call, name, password string, u *auth.User) (bool, error) {
+	var ok, warn bool
+	var err error
+	if len(name) <= MaxUserName {
+		ok, warn, err = h.verifier.Verify(c.Context(), c.Peer, name, password, u, &c.Settings.Auth.Rules)
+	}
+	switch {
+	case err != nil:
+		if err == error(auth.ErrLocked) {
+			c.Env.Log.Warn("login refused: locked after too many failures", "request", c.ID, "user", name, "peer", c.Peer())
+		}
+		return false, err
+	case warn:
+		c.Env.Log.Warn("too many failed logins", "request", c.ID, "user", name, "peer", c.Peer())
+	}
+	if !ok {
+		c.Env.Log.Warn("login failed", "request", c.ID, "user", name, "peer", c.Peer())
+		return false, nil
+	}
+	if c.Settings.Auth.Upgrade && u.Outdated(c.Settings.Auth.Hashing) {
+		h.users.Upgrade(c.Settings.Auth, name, password)
+	}
+	return true, nil
+}
+
+// cookieHandler reads the session cookie. One that cannot be read ends the request; one that is not valid is as none.
+func (h *Handlers) cookieHandler(c *call.Call) (bool, error) {
+	header := c.Header("Cookie")
+	if header == "" {
+		return false, nil
+	}
+	value := auth.CookieValue(header)
+	if value == "" {
+		return false, nil
+	}
+	s, err := auth.ParseSession(value)
+	if err != nil {
+		return false, err
+	}
+	set := c.Settings.Auth
+	if set.Secret == "" {
+		return false, nil
+	}
+	u, err := h.findUser(c, s.Name)
+	if err != nil || u == nil {
+		return false, err
+	}
+	key := set.Secret + u.Salt
+	left, ok := s.Left(key, set.Algorithms, set.Cookie.Timeout, time.Now())
+	if !ok {
+		return false, nil
+	}
+	c.User = docs.Principal{Name: s.Name, Roles: u.Roles}
+	if left < set.Cookie.Timeout/10*9 {
+		c.Renew = func() { renewSession(c, key) }
+	}
+	return true, nil
+}
+
+// proxyHandler believes the headers of a proxy that has identified the user, with a token if proxy_use_secret asks for one
+// (couch_httpd_auth:proxy_auth_user). An empty name, which CouchDB takes for a user, is nobody; and where a token is asked for but no
+// secret is set, nobody is believed, whereas CouchDB believes everybody.
+func proxyHandler(c *call.Call) (bool, error) {
+	set := c.Settings.Auth
+	name := c.Header(set.ProxyUser)
+	if name == "" {
+		return false, nil
+	}
+	if set.ProxySecret && (set.Secret == "" || !auth.ProxyToken(c.Header(set.ProxyToken), name, set.Secret, set.Algorithms)) {
+		return false, nil
+	}
+	c.User = docs.Principal{Name: name, Roles: []string{}}
+	if c.HasHeader(set.ProxyRoles) {
+		c.User.Roles = auth.SplitRoles(c.Header(set.ProxyRoles))
+	}
+	return true, nil
+}
+
+// tokenHandler reads Authorization: Bearer, a JSON web token.
+func tokenHandler(c *call.Call) (bool, error) {
+	header := c.Header("Authorization")
+	if header == "" {
+		return false, nil
+	}
+	name, roles, ok, err := auth.Token(header, &c.Settings.Auth.Tokens, time.Now())
+	if ok {
+		c.User = docs.Principal{Name: name, Roles: roles}
+	}
+	return ok, err
+}

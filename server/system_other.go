@@ -1,6 +1,0 @@
-//go:build !linux
-
-package server
-
-// processNumbers are not told by this system.
-func processNumbers() (code, switches uint64) { return 0, 0 }

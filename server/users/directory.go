@@ -1,0 +1,161 @@
+package users
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/stats"
+	"github.com/settee-db/settee/storage"
+)
+
+// Directory finds users by name. It remembers documents, and that there is none, until the users database changes: at once for
+// writes through this server, and a wake-up later for those of others.
+type Directory struct {
+	store    *storage.Store
+	verifier *auth.Verifier
+	stats    *stats.Stats
+	log      *slog.Logger
+
+	mu         sync.Mutex
+	generation uint64 // of the database; what was read before a change is not remembered after it
+	known      *lru.Cache[userKey, *auth.User]
+
+	upgrading map[string]bool // names, guarded by mu
+	running   sync.WaitGroup
+	ctx       context.Context // of background work
+	stop      context.CancelFunc
+	nudge     chan struct{} // the configuration has changed
+	peruser   peruserState
+}
+
+type userKey struct{ db, name string }
+
+// knownUsers bounds the memory of the directory.
+const knownUsers = 16384
+
+// New opens the directory over the users database of the store, which need not be there yet.
+func New(store *storage.Store, verifier *auth.Verifier, stats *stats.Stats, log *slog.Logger) (*Directory, error) {
+	known, err := lru.New[userKey, *auth.User](knownUsers)
+	if err != nil {
+		return nil, err
+	}
+	d := &Directory{
+		store: store, verifier: verifier, stats: stats, log: log, known: known,
+		upgrading: make(map[string]bool), nudge: make(chan struct{}, 1),
+	}
+	d.ctx, d.stop = context.WithCancel(context.Background())
+	return d, nil
+}
+
+// Start begins to follow the users database; settings returns those in force.
+func (d *Directory) Start(settings func() *auth.Settings) {
+	d.running.Go(func() { d.watch(settings) })
+}
+
+// Close ends background work and waits for it.
+func (d *Directory) Close() {
+	d.stop()
+	d.running.Wait()
+}
+
+// Find reads a user's document; nil if there is none, or no such database.
+func (d *Directory) Find(ctx context.Context, db, name string) (*auth.User, error) {
+	key := userKey{db, name}
+	if u, ok := d.known.Get(key); ok {
+		d.stats.AuthCache(true)
+		return u, nil
+	}
+	d.stats.AuthCache(false)
+	d.mu.Lock()
+	generation := d.generation
+	d.mu.Unlock()
+	doc, err := d.store.DB(db).Open(ctx, auth.DocPrefix+name, storage.OpenOptions{Conflicts: true})
+	var u *auth.User
+	switch {
+	case err == nil:
+		if u = auth.ParseUser(name, doc.Body); u != nil {
+			u.Conflicted = len(doc.Conflicts) > 0
+		}
+	case !errors.Is(err, compat.KindNotFound) && !errors.Is(err, compat.KindNoDatabase):
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.generation == generation {
+		d.known.Add(key, u)
+	}
+	return u, nil
+}
+
+// Forget drops what is remembered: the database has changed.
+func (d *Directory) Forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.generation++
+	d.known.Purge()
+}
+
+// Upgrade rewrites a user's outdated hash in the background (couch_password_hasher). The password was checked.
+func (d *Directory) Upgrade(set *auth.Settings, name, password string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.upgrading[name] || d.ctx.Err() != nil {
+		return
+	}
+	d.upgrading[name] = true
+	d.running.Go(func() {
+		if err := d.rewrite(d.ctx, set, name, password); err != nil && d.ctx.Err() == nil {
+			d.log.Warn("password hash was not upgraded", "user", name, "error", err)
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.upgrading, name)
+	})
+}
+
+func (d *Directory) rewrite(ctx context.Context, set *auth.Settings, name, password string) error {
+	db := d.store.DB(set.UsersDB)
+	stored, err := db.Open(ctx, auth.DocPrefix+name, storage.OpenOptions{})
+	if err != nil {
+		return err
+	}
+	if u := auth.ParseUser(name, stored.Body); u == nil || !u.Outdated(set.Hashing) {
+		return nil // somebody else has changed it
+	}
+	body, err := ejson.Parse(stored.Body)
+	if err != nil {
+		return err
+	}
+	edit, err := docs.EditOf(stored)
+	if err != nil {
+		return err
+	}
+	if body, err = ejson.Parse(auth.WithPassword(body, password)); err != nil {
+		return err
+	}
+	var hashed []byte
+	err = d.verifier.Do(ctx, "", func() (err error) {
+		hashed, err = auth.HashDocument(body, set.Hashing, &set.Policy)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if edit.Body, err = compat.NewBody(hashed); err != nil {
+		return err
+	}
+	results, err := db.Update(ctx, []*compat.Document{edit}, storage.UpdateOptions{})
+	d.Forget()
+	if err == nil && results[0].Err != nil && !errors.Is(results[0].Err, compat.KindConflict) {
+		err = results[0].Err
+	}
+	return err
+}

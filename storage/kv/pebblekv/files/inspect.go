@@ -1,0 +1,155 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
+)
+
+// Inspection is what is to be seen of a directory before Pebble opens it.
+type Inspection struct {
+	// Broken says, for each file, why the store must not be opened: Pebble would refuse to, or go on without what is missing, and remove files.
+	Broken []Damage
+	// Dropped is what the opening will pass over: ends of logs.
+	Dropped []Damage
+}
+
+// Inspect looks at the files of a store that Pebble reads when it opens it: manifest and logs as a whole, of tables whether they are there. The
+// error is one of reading.
+func Inspect(fsys vfs.FS, dir string) (in Inspection, err error) {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return in, err
+	}
+	found := list(names)
+	name, err := atomicfs.ReadMarker(fsys, dir, "manifest")
+	if err != nil {
+		return in, err
+	}
+	if name == "" {
+		if len(found.tables) > 0 || len(found.logs) > 0 {
+			in.broken("marker.manifest", "it is missing, but there are tables or logs")
+		}
+		return in, nil
+	}
+	file, err := readFile(fsys, fsys.PathJoin(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		in.broken(name, "it is missing")
+		return in, nil
+	}
+	if err != nil {
+		return in, err
+	}
+	m := readManifest(name, file)
+	for _, gap := range m.Damage {
+		if gap.Records > 0 {
+			in.broken(name, gap.String())
+		}
+	}
+	if m.File == "" {
+		in.broken(name, "nothing of it can be read")
+	}
+	if len(m.Damage) == 0 {
+		in.missing(m, found)
+	}
+	if err := in.options(fsys, dir, found); err != nil {
+		return in, err
+	}
+	return in, in.logs(fsys, dir, m, found)
+}
+
+func (in *Inspection) broken(file, what string) {
+	in.Broken = append(in.Broken, Damage{File: file, What: what})
+}
+
+// options looks at the newest file with the options that the store was opened with. Pebble only compares them, but does not open without.
+func (in *Inspection) options(fsys vfs.FS, dir string, found listing) error {
+	newest, name := uint64(0), ""
+	for _, n := range found.names {
+		if v := uint64(0); number(n, "OPTIONS-", "", &v) && v >= newest {
+			newest, name = v, n
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	text, err := readFile(fsys, fsys.PathJoin(dir, name))
+	if err != nil {
+		return err
+	}
+	if err := compatible(dir, string(text)); err != nil {
+		in.broken(name, fmt.Sprintf("%v; nothing is lost with this file: without it the store opens", err))
+	}
+	return nil
+}
+
+func compatible(dir, text string) (err error) {
+	defer recovered(&err)
+	var o pebble.Options
+	o.EnsureDefaults()
+	return o.CheckCompatibility(dir, text)
+}
+
+// missing looks for the tables and blob files that the manifest names.
+func (in *Inspection) missing(m *Manifest, found listing) {
+	for n, t := range m.Tables {
+		if !t.Part && !slices.Contains(found.tables, n) {
+			in.broken(tableName(n), "it is missing")
+		}
+		for _, id := range t.Blobs {
+			if file, ok := m.Blobs[id]; ok && !slices.Contains(found.names, blobName(file)) {
+				in.broken(blobName(file), "it is missing")
+			}
+		}
+	}
+	slices.SortFunc(in.Broken, func(a, b Damage) int { return compareNames(a.File, b.File) })
+	in.Broken = slices.CompactFunc(in.Broken, func(a, b Damage) bool { return a.File == b.File })
+}
+
+func compareNames(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// firstSeq is the first sequence number of a store.
+const firstSeq = 10
+
+// logs looks at the logs that are going to be read. What Pebble refuses, it may say itself; what it passes over is told.
+func (in *Inspection) logs(fsys vfs.FS, dir string, m *Manifest, found listing) error {
+	first := true
+	for _, n := range found.logs {
+		if n < m.FirstLog {
+			continue
+		}
+		file, err := readFile(fsys, fsys.PathJoin(dir, logName(n)))
+		if err != nil {
+			return err
+		}
+		records := readRecords(file, uint32(n))
+		if first && len(records.Whole) > 0 {
+			first = false
+			if h, ok := batchrepr.ReadHeader(records.Whole[0]); ok && uint64(h.SeqNum) > max(m.LastSeq, firstSeq)+1 {
+				in.broken(m.File, fmt.Sprintf("it ends before %s begins: it was cut, or a log is missing", logName(n)))
+			}
+		}
+		for _, gap := range records.Gaps {
+			what := gap.String()
+			if gap.Records == 0 {
+				what += ": a commit that was being written when the process or the machine stopped, or the log was cut"
+			}
+			in.Dropped = append(in.Dropped, Damage{File: logName(n), What: what})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package files
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+)
+
+// Manifest is what manifests say of the store.
+type Manifest struct {
+	// File is the manifest's name, empty where none could be read.
+	File string
+	// Tables are the tables that are part of the store, by number.
+	Tables map[uint64]TableInfo
+	// Blobs are the numbers of the files of blob file ids.
+	Blobs map[uint64]uint64
+	// FirstLog is the number of the first log that may have something that no table has.
+	FirstLog uint64
+	// LastSeq is at or above the sequence numbers of all that was written when it was written.
+	LastSeq uint64
+	// NextFile is a number above those of all files when it was written.
+	NextFile uint64
+	// Known are the numbers of all tables and blob files that are named, also of those that are part of the store no more.
+	Known map[uint64]bool
+	// Damage is what could not be read of it. Then Tables may have some that were replaced.
+	Damage []Gap
+	// Torn tells that it ends within a record, as after a crash.
+	Torn bool
+}
+
+// TableInfo is what a manifest says of a table.
+type TableInfo struct {
+	Level int
+	Size  int64
+	// Smallest and Largest are the bounds of its keys, both inclusive.
+	Smallest, Largest []byte
+	// Blobs are the ids of the blob files that its rows refer to by their place here.
+	Blobs []uint64
+	// Part tells that it is a part of another file: Backing.
+	Part    bool
+	Backing uint64
+}
+
+var errManifest = errors.New("malformed record of a manifest")
+
+// readManifest reads a manifest, the records after a damage, too: they say what later tables refer to.
+func readManifest(name string, file []byte) *Manifest {
+	records := readRecords(file, 0)
+	m := &Manifest{File: name, Tables: map[uint64]TableInfo{}, Blobs: map[uint64]uint64{}, Known: map[uint64]bool{}}
+	for _, gap := range records.Gaps {
+		if gap.Records > 0 {
+			m.Damage = append(m.Damage, gap)
+		} else {
+			m.Torn = true
+		}
+	}
+	for i, record := range records.Whole {
+		e := editReader{b: record, m: m}
+		if err := e.read(); err != nil {
+			m.Damage = append(m.Damage, Gap{Offset: records.Ends[i] - int64(len(record)), Length: int64(len(record))})
+		}
+	}
+	if len(records.Whole) == 0 {
+		m.File = ""
+	}
+	return m
+}
+
+// editReader reads a record: a version edit.
+type editReader struct {
+	b   []byte
+	bad bool
+	m   *Manifest
+}
+
+// The tags of version edits (Pebble: internal/manifest/version_edit.go).
+const (
+	tagComparator     = 1
+	tagLogNumber      = 2
+	tagNextFileNumber = 3
+	tagLastSequence   = 4
+	tagCompactPointer = 5
+	tagDeletedFile    = 6
+	tagPrevLogNumber  = 9
+	tagNewFile4       = 103
+	tagNewFile5       = 104
+	tagCreatedBacking = 105
+	tagRemovedBacking = 106
+	tagNewBlobFile    = 107
+	tagDeletedBlob    = 108
+
+	customTerminate      = 1
+	customVirtual        = 66
+	customBlobReferences = 69
+)
+
+func (e *editReader) read() error {
+	for len(e.b) > 0 && !e.bad {
+		switch e.number() {
+		case tagComparator:
+			e.bytes()
+		case tagLogNumber:
+			e.m.FirstLog = max(e.m.FirstLog, e.number())
+		case tagNextFileNumber:
+			e.m.NextFile = max(e.m.NextFile, e.number())
+		case tagLastSequence:
+			e.m.LastSeq = max(e.m.LastSeq, e.number())
+		case tagPrevLogNumber, tagRemovedBacking:
+			e.number()
+		case tagCompactPointer:
+			e.number()
+			e.bytes()
+		case tagDeletedFile:
+			level, file := int(e.number()), e.number()
+			if t, ok := e.m.Tables[file]; ok && t.Level == level { // not if it was moved to another level by the same edit
+				delete(e.m.Tables, file)
+			}
+			e.m.Known[file] = true
+		case tagNewFile4:
+			e.table(false)
+		case tagNewFile5:
+			e.table(true)
+		case tagCreatedBacking:
+			e.m.Known[e.number()] = true
+			e.number()
+		case tagNewBlobFile:
+			id, file := e.number(), e.number()
+			e.number()
+			e.number()
+			e.number()
+			if !e.bad {
+				e.m.Blobs[id] = file
+				e.m.Known[file] = true
+			}
+		case tagDeletedBlob:
+			id, file := e.number(), e.number()
+			if e.m.Blobs[id] == file {
+				delete(e.m.Blobs, id)
+			}
+			e.m.Known[file] = true
+		default:
+			return errManifest
+		}
+	}
+	if e.bad {
+		return errManifest
+	}
+	return nil
+}
+
+// table reads a new table; rangeKeys says that its bounds are those of two kinds of keys.
+func (e *editReader) table(rangeKeys bool) {
+	t := TableInfo{Level: int(e.number())}
+	number := e.number()
+	t.Size = int64(e.number() & (1<<62 - 1))
+	if rangeKeys {
+		if e.byte()&1 != 0 {
+			t.Smallest, t.Largest = e.key(), e.key()
+		}
+		e.bytes()
+		e.bytes()
+	} else {
+		t.Smallest, t.Largest = e.key(), e.key()
+	}
+	e.number()
+	e.number()
+	for !e.bad {
+		tag := e.number()
+		switch {
+		case tag == customTerminate:
+			e.m.Known[number] = true
+			e.m.Tables[number] = t
+			return
+		case tag == customVirtual:
+			t.Part, t.Backing = true, e.number()
+		case tag == customBlobReferences:
+			e.number()
+			n := e.number()
+			if n > uint64(len(e.b)) {
+				e.bad = true
+				return
+			}
+			for range n {
+				t.Blobs = append(t.Blobs, e.number())
+				e.number()
+			}
+		default:
+			e.bytes()
+		}
+	}
+}
+
+func (e *editReader) number() uint64 {
+	v, n := binary.Uvarint(e.b)
+	if n <= 0 {
+		e.bad, e.b = true, nil
+		return 0
+	}
+	e.b = e.b[n:]
+	return v
+}
+
+func (e *editReader) byte() byte {
+	if len(e.b) == 0 {
+		e.bad = true
+		return 0
+	}
+	c := e.b[0]
+	e.b = e.b[1:]
+	return c
+}
+
+func (e *editReader) bytes() []byte {
+	n := e.number()
+	if n > uint64(len(e.b)) {
+		e.bad, e.b = true, nil
+		return nil
+	}
+	b := e.b[:n]
+	e.b = e.b[n:]
+	return b
+}
+
+// key reads an internal key: the key, then 8 bytes.
+func (e *editReader) key() []byte {
+	b := e.bytes()
+	if len(b) < 8 {
+		e.bad = true
+		return nil
+	}
+	return slices.Clone(b[:len(b)-8])
+}

@@ -1,0 +1,149 @@
+package pebblekv
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/pebblekv/files"
+)
+
+// Recovered says what Recover could read of a store, and what not.
+type Recovered struct {
+	Tables, Logs int
+	Keys, Bytes  int64
+	Damages      []kv.Damage
+}
+
+// recoverBatch is how many bytes are written together.
+const recoverBatch = 4 << 20
+
+// Recover reads all that can be read of the store in directory dir, whatever state its files are in, and writes it to a new store in the
+// directory to, which must not exist. dir is locked meanwhile, where that is possible, and not changed. What is in the new store is what
+// single keys had: it is for the layers above to see what of it still belongs together.
+func Recover(ctx context.Context, dir, to string, progress func(keys int64)) (Recovered, error) {
+	return recoverStore(ctx, vfs.Default, dir, to, progress)
+}
+
+func recoverStore(ctx context.Context, fsys vfs.FS, dir, to string, progress func(keys int64)) (result Recovered, err error) {
+	if _, err := fsys.Stat(dir); err != nil {
+		return result, err
+	}
+	if _, err := fsys.Stat(to); err == nil {
+		return result, fmt.Errorf("%s: %w", to, os.ErrExist)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return result, err
+	}
+	lock, err := lockIfThere(fsys, dir)
+	if err != nil {
+		return result, err
+	}
+	if lock != nil {
+		defer func() { err = errors.Join(err, lock.Close()) }()
+	}
+	if err := makeDir(fsys, to); err != nil {
+		return result, err
+	}
+	if err := checkFormat(fsys, to); err != nil {
+		return result, err
+	}
+	options := Options{fs: fsys}.withDefaults().fit(0)
+	p := options.pebbleOptions()
+	p.FS, p.DisableWAL, p.Logger = fsys, true, quiet{}
+	db, err := pebble.Open(to, p)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	s := &recoverSink{db: db, batch: db.NewBatch(), progress: progress}
+	report, err := files.Read(ctx, fsys, dir, s)
+	result = Recovered{Tables: report.Tables, Logs: report.Logs, Keys: s.keys, Bytes: report.Bytes}
+	for _, d := range report.Damages {
+		result.Damages = append(result.Damages, damage(d))
+	}
+	if marked := readMark(fsys, dir); marked > s.version {
+		result.Damages = append(result.Damages, kv.Damage{File: "*.log", What: lostCommits(marked, s.version)})
+	}
+	if err == nil {
+		err = s.batch.Commit(pebble.NoSync)
+	}
+	if err == nil {
+		err = db.Flush()
+	}
+	return result, err
+}
+
+// lockIfThere locks a directory that has a lock file: one that has none is used by nobody, and is not written to.
+func lockIfThere(fsys vfs.FS, dir string) (*pebble.Lock, error) {
+	if _, err := fsys.Stat(fsys.PathJoin(dir, "LOCK")); err != nil {
+		return nil, nil
+	}
+	lock, err := pebble.LockDirectory(dir, fsys)
+	switch {
+	case isLockHeld(err):
+		return nil, fmt.Errorf("%w: %s", kv.ErrLocked, dir)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return nil, nil // a copy on a medium that cannot be written to
+	}
+	return lock, err
+}
+
+// damage gives the keys of a damage as callers know them.
+func damage(d files.Damage) kv.Damage {
+	out := kv.Damage{File: d.File, What: d.What, Blocks: d.Blocks}
+	out.From, out.To = userBound(d.From), userBound(d.To)
+	return out
+}
+
+// userBound is the caller's key of a stored one. Keys of the engine's own come before all of those, what is after them has no bound.
+func userBound(stored string) []byte {
+	if len(stored) < 2 || stored[0] != userSpace {
+		return nil
+	}
+	return []byte(stored[1:])
+}
+
+// recoverSink writes rows to the new store as they are stored.
+type recoverSink struct {
+	db       *pebble.DB
+	batch    *pebble.Batch
+	keys     int64
+	version  uint64 // the last commit's
+	progress func(keys int64)
+}
+
+// Row implements files.Sink.
+func (s *recoverSink) Row(key, value []byte) error {
+	if bytes.Equal(key, versionKey) && len(value) == 8 {
+		s.version = binary.BigEndian.Uint64(value)
+	}
+	if s.keys++; s.keys%10_000 == 0 {
+		s.progress(s.keys)
+	}
+	if len(s.batch.Repr())+len(key)+len(value) > recoverBatch && s.batch.Count() > 0 {
+		if err := s.batch.Commit(pebble.NoSync); err != nil {
+			return err
+		}
+		s.batch.Reset()
+	}
+	return s.batch.Set(key, value, nil)
+}
+
+// Lost implements files.Sink.
+func (s *recoverSink) Lost([]byte) {}
+
+// quiet drops Pebble's messages about a store that nobody else sees.
+type quiet struct{}
+
+func (quiet) Infof(string, ...any)           {}
+func (quiet) Errorf(string, ...any)          {}
+func (quiet) Fatalf(format string, a ...any) { panic(fmt.Sprintf(format, a...)) }

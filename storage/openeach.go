@@ -1,0 +1,108 @@
+package storage
+
+import (
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// DocRef names a document, and a revision of it unless Rev is zero.
+type DocRef struct {
+	ID        string
+	Rev       compat.Rev
+	Conflicts bool // the winner comes with its Document.Conflicts
+}
+
+// OpenEach reads documents, the winners or the revisions named, and calls fn with each of refs in their order. doc is nil for documents and
+// revisions that are missing, and for deleted winners; it is valid until fn returns. Small documents are read together; no more is in memory
+// than what readEntries reads together, however many and large they are. Where a read fails fn was called for all documents before.
+func (s *Snapshot) OpenEach(refs []DocRef, fn func(i int, doc *Document) error) error {
+	r := eachRead{d: s.d, refs: refs, fn: fn}
+	for r.next < len(refs) {
+		if err := r.readSome(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachRead is OpenEach at work.
+type eachRead struct {
+	d    *dbRead
+	refs []DocRef
+	fn   func(i int, doc *Document) error
+	next int // refs before it are done
+	room bodyRoom
+}
+
+// readSome gives what is left, or the first documents of it whose leaves have room together.
+func (r *eachRead) readSome() error {
+	from, refs := r.next, r.refs[r.next:]
+	keys, trees := make([][]byte, len(refs)), make([]string, len(refs))
+	for i := range refs {
+		switch ref := &refs[i]; {
+		case compat.IsLocalID(ref.ID):
+			if ref.Rev.IsZero() { // a revision that is asked for is never found
+				keys[i] = r.d.keys.local(nil, ref.ID)
+			}
+		case ref.Rev.IsZero():
+			keys[i] = r.d.keys.allDocs(nil, ref.ID)
+		default:
+			trees[i] = ref.ID
+		}
+	}
+	values, err := r.d.getPresent(keys)
+	if err != nil {
+		return err
+	}
+	wanted := make([]wantedRev, len(refs))
+	for i := range refs {
+		keys[i] = nil
+		if ref := &refs[i]; values[i] != nil && !compat.IsLocalID(ref.ID) {
+			if wanted[i].rev, err = parseWinner(values[i]); err != nil {
+				return err
+			}
+			keys[i] = r.d.keys.leaf(nil, TagDocs, ref.ID, false, wanted[i].rev)
+			if ref.Conflicts {
+				trees[i] = ref.ID
+			}
+		}
+	}
+	heads := !slices.ContainsFunc(refs, func(ref DocRef) bool { return !ref.Rev.IsZero() })
+	leaves, err := r.d.leavesEach(trees, heads)
+	if err != nil {
+		return err
+	}
+	for i := range leaves {
+		if rev := refs[i].Rev; !rev.IsZero() {
+			wanted[i] = wantedRev{rev, lineOf(leaves[i], rev)}
+			keys[i] = wanted[i].key(r.d, refs[i].ID)
+		}
+	}
+	return r.d.readEntries(&r.room, keys[:len(leaves)], true, func(i int, e *entry, found bool) error {
+		doc, err := r.document(&refs[i], &wanted[i], values[i], e, found)
+		if err != nil {
+			return err
+		}
+		if doc != nil && refs[i].Conflicts && refs[i].Rev.IsZero() {
+			doc.addConflicts(leaves[i], true, false)
+		}
+		r.next = from + i + 1
+		return r.fn(from+i, doc)
+	})
+}
+
+// document makes the document of a ref; value is what was found where its winner is named, or of a local one.
+func (r *eachRead) document(ref *DocRef, w *wantedRev, value []byte, e *entry, found bool) (*Document, error) {
+	switch {
+	case !ref.Rev.IsZero():
+		return w.document(r.d, ref.ID, e, found, OpenOptions{})
+	case found:
+		return newDocument(ref.ID, w.rev, false, *e), nil
+	case value == nil:
+		return nil, nil
+	case compat.IsLocalID(ref.ID):
+		return r.d.localOf(ref.ID, value)
+	}
+	return nil, corrupt("winner without its entry", nil)
+}

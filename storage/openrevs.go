@@ -1,0 +1,376 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+)
+
+// OpenRevs reads several revisions of one document and calls fn with each that is found, ascending by (depth, hash), and then once with
+// those that are missing, likewise; each comes once (fabric_doc_open_revs). Results are valid until fn returns. All leaves of an unknown
+// document are the error compat.ErrMissing. See BulkGet for what changes meanwhile.
+func (db *DB) OpenRevs(ctx context.Context, id string, o OpenRevsOptions, fn func(revs []RevResult) error) error {
+	r := revsRead{next: one(id, o), sorted: true, room: new(bodyRoom)}
+	r.fn = func(_ int, revs []RevResult, _ bool) error {
+		if len(revs) == 0 && o.All {
+			return compat.ErrMissing
+		}
+		return fn(revs)
+	}
+	return r.view(ctx, db)
+}
+
+// OpenRevs reads revisions of one document and calls fn as DB.BulkGet does.
+func (s *Snapshot) OpenRevs(id string, o OpenRevsOptions, fn func(revs []RevResult) error) error {
+	r := revsRead{next: one(id, o), room: new(bodyRoom)}
+	r.fn = func(_ int, revs []RevResult, _ bool) error { return fn(revs) }
+	err := r.run(s.d)
+	return cmp.Or(r.failed, err)
+}
+
+// OpenRevsRequest asks for revisions of one document.
+type OpenRevsRequest struct {
+	ID string
+	OpenRevsOptions
+}
+
+// one is a list of one request.
+func one(id string, o OpenRevsOptions) func() (OpenRevsRequest, bool) {
+	done := false
+	return func() (OpenRevsRequest, bool) {
+		if done {
+			return OpenRevsRequest{}, false
+		}
+		done = true
+		return OpenRevsRequest{id, o}, true
+	}
+}
+
+// BulkGet reads revisions of many documents. Requests are taken as they are needed, a window ahead of fn; an empty id asks for nothing.
+// For each request, in order, it calls fn with every revision that is found, and then once with
+// those that are missing; more is false in the last call for a request, which has no results where nothing was asked for. Results are
+// valid until fn returns. All gives the leaves in the order of couch_key_tree:get_all_leafs, none for an unknown document.
+//
+// The revisions of a request are chosen in one snapshot. If that becomes too old before all of them are read, a leaf that was replaced
+// meanwhile is read as the ancestor that it has become, and is missing where its body is not kept.
+func (db *DB) BulkGet(ctx context.Context, requests iter.Seq[OpenRevsRequest], fn func(i int, revs []RevResult, more bool) error) error {
+	next, stop := iter.Pull(requests)
+	defer stop()
+	r := revsRead{next: next, fn: fn, room: new(bodyRoom)}
+	return r.view(ctx, db)
+}
+
+// revsAhead ends a window of requests when they want so many revisions.
+const revsAhead = 1024
+
+// revsRead reads the revisions that some requests ask for, by windows of requests. It can go on in another snapshot, after the revision
+// given last. No more than what readEntries reads together is in memory, however many revisions a document has.
+type revsRead struct {
+	next   func() (OpenRevsRequest, bool)
+	sorted bool // the revisions of a request ascend, each once
+	fn     func(i int, revs []RevResult, more bool) error
+	ahead  readAhead
+	room   *bodyRoom         // nil: bodies that are apart have memory of their own
+	taken  []OpenRevsRequest // those that are not done
+	done   int               // how many were before them
+	failed error             // what fn ended it with
+	last   *knownLeaves      // of the document of the last window's last request: the next one may ask for more of it
+
+	// Of taken[0]:
+	begun   bool        // some of its revisions were given
+	left    []wantedRev // those still to be read then
+	missing []RevResult // those found missing then, which come last
+}
+
+// view reads in as many snapshots as it takes. Errors of fn are not for another one, whatever they are.
+func (r *revsRead) view(ctx context.Context, db *DB) error {
+	err := db.viewOn(ctx, r.run)
+	return cmp.Or(r.failed, err)
+}
+
+// run gives what is left.
+func (r *revsRead) run(d *dbRead) error {
+	r.last = nil
+	for r.ahead.begin(); ; {
+		if r.taken = takeAhead(r.taken, r.next, r.ahead.rows); len(r.taken) == 0 {
+			return nil
+		}
+		size, err := r.readWindow(d)
+		if err != nil {
+			return err
+		}
+		r.ahead.took(size)
+	}
+}
+
+// readWindow gives the results of some requests and tells the size of the documents.
+func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
+	window := r.taken[:min(len(r.taken), r.ahead.rows)]
+	leaves, err := r.leaves(d, window)
+	if err != nil {
+		return 0, err
+	}
+	r.ahead.reached(len(leaves), len(window))
+	var wanted [][]wantedRev
+	var keys [][]byte
+	bodies := false
+	for i := 0; i < len(leaves) && len(keys) < revsAhead; i++ {
+		revs := r.choose(i, leaves[i])
+		for n := range revs {
+			keys = append(keys, revs[n].key(d, window[i].ID))
+		}
+		wanted = append(wanted, revs)
+		bodies = bodies || !window[i].Open.NoBody
+	}
+	at, read := 0, 0 // wanted[at][:read] are read, taken[0] asked for them
+	missing := r.missing
+	give := func(revs []RevResult, more bool) error {
+		if r.failed = r.fn(r.done, revs, more); r.failed != nil {
+			return ErrStop
+		}
+		d.advance()
+		if more {
+			r.begun, r.left, r.missing = true, wanted[at][read:], slices.Clip(missing)
+			return nil
+		}
+		r.begun, r.left, r.missing = false, nil, nil
+		r.done++
+		r.taken = r.taken[1:]
+		at, read, missing = at+1, 0, nil
+		return nil
+	}
+	end := func() error { // the requests of which all is read
+		for at < len(wanted) && read == len(wanted[at]) {
+			if err := give(missing, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := end(); err != nil { // those that want nothing
+		return 0, err
+	}
+	err = d.readEntries(r.room, keys, bodies, func(_ int, e *entry, found bool) error {
+		request, w := &window[at], &wanted[at][read]
+		doc, err := w.document(d, request.ID, e, found, request.Open)
+		if err != nil {
+			return err
+		}
+		size += int(e.size)
+		if read++; doc == nil {
+			missing = append(missing, RevResult{Rev: w.rev})
+			return end()
+		}
+		if err := give([]RevResult{{Rev: w.rev, Doc: doc}}, read < len(wanted[at]) || len(missing) > 0); err != nil {
+			return err
+		}
+		return end()
+	})
+	return size, err
+}
+
+// leaves gives the leaves of the documents that some requests ask for, of as many of the first ones as are read together.
+func (r *revsRead) leaves(d *dbRead, window []OpenRevsRequest) ([]*knownLeaves, error) {
+	ids := make([]string, len(window))
+	for i := range window {
+		if ids[i] = window[i].ID; r.last != nil && ids[i] == r.last.id {
+			ids[i] = ""
+		}
+	}
+	// The order of leaves is that of their lines, if they are not to be sorted anyway.
+	heads := r.sorted && !r.begun && window[0].All && !window[0].Open.Revs
+	leaves, err := d.leavesEach(ids, heads)
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[string]*knownLeaves, len(leaves))
+	if r.last != nil {
+		of[r.last.id] = r.last
+	}
+	known := make([]*knownLeaves, len(leaves))
+	for i := range leaves {
+		id := window[i].ID
+		if of[id] == nil {
+			of[id] = &knownLeaves{id: id, leaves: leaves[i]}
+		}
+		known[i] = of[id]
+	}
+	r.last = known[len(known)-1]
+	return known, nil
+}
+
+// choose tells what to read for the request taken[i].
+func (r *revsRead) choose(i int, leaves *knownLeaves) []wantedRev {
+	if i == 0 && r.begun {
+		return leaves.wanted(func(yield func(compat.Rev) bool) {
+			for n := range r.left {
+				if !yield(r.left[n].rev) {
+					return
+				}
+			}
+		})
+	}
+	wanted := r.taken[i].choose(leaves)
+	if r.sorted {
+		slices.SortFunc(wanted, func(a, b wantedRev) int { return a.rev.Compare(b.rev) })
+		wanted = slices.CompactFunc(wanted, func(a, b wantedRev) bool { return a.rev == b.rev })
+	}
+	return wanted
+}
+
+// wantedRev is a revision that is to be read.
+type wantedRev struct {
+	rev  compat.Rev
+	line *leafRecord // that rev is in; nil: the document has no such revision
+}
+
+// choose tells which revisions to read, in the order of the results.
+func (o *OpenRevsOptions) choose(known *knownLeaves) []wantedRev {
+	var wanted []wantedRev
+	add := func(chosen []*leafRecord) {
+		for _, l := range chosen {
+			wanted = append(wanted, wantedRev{l.Rev, l})
+		}
+	}
+	if o.All {
+		add(known.inOrder())
+		return wanted
+	}
+	if !o.Latest {
+		return known.wanted(slices.Values(o.Revs))
+	}
+	for _, rev := range o.Revs {
+		latest := known.below(rev)
+		if add(latest); len(latest) == 0 {
+			wanted = append(wanted, wantedRev{rev: rev})
+		}
+	}
+	return wanted
+}
+
+// knownLeaves are the leaves of a document, and what lookups among many of them are made with.
+type knownLeaves struct {
+	id      string
+	leaves  []leafRecord
+	lookups int
+	byRev   map[compat.Rev]*leafRecord
+	depth   int64                  // of byHash
+	byHash  map[string]*leafRecord // the first line with each revision of a depth
+
+	ordered    []*leafRecord            // from left to right
+	belowDepth int64                    // of belowHash
+	belowHash  map[string][]*leafRecord // the leaves whose lines have a revision of a depth
+}
+
+// inOrder are the leaves in the order of couch_key_tree:get_all_leafs.
+func (k *knownLeaves) inOrder() []*leafRecord {
+	if k.ordered == nil {
+		tree := treeOf(k.leaves)
+		tree.SortByRoots()
+		k.ordered = make([]*leafRecord, len(tree))
+		for i := range tree {
+			k.ordered[i] = &k.leaves[tree[i].Tag]
+		}
+	}
+	return k.ordered
+}
+
+// below are the leaves whose lines have rev, from left to right.
+func (k *knownLeaves) below(rev compat.Rev) (found []*leafRecord) {
+	if k.lookups++; k.lookups <= fewLeaves || len(k.leaves) <= fewLeaves {
+		for _, l := range k.inOrder() {
+			if l.Has(rev) {
+				found = append(found, l)
+			}
+		}
+		return found
+	}
+	if k.belowHash == nil || k.belowDepth != rev.Pos {
+		k.belowDepth, k.belowHash = rev.Pos, make(map[string][]*leafRecord)
+		for _, l := range k.inOrder() {
+			if hash, ok := l.At(rev.Pos); ok {
+				k.belowHash[hash] = append(k.belowHash[hash], l)
+			}
+		}
+	}
+	return k.belowHash[rev.Hash]
+}
+
+// wanted finds the lines of revisions.
+func (k *knownLeaves) wanted(revs iter.Seq[compat.Rev]) (wanted []wantedRev) {
+	for rev := range revs {
+		wanted = append(wanted, wantedRev{rev, k.line(rev)})
+	}
+	return wanted
+}
+
+// line is lineOf. Of few leaves, or for few lookups, there is no index.
+func (k *knownLeaves) line(rev compat.Rev) *leafRecord {
+	if k.lookups++; k.lookups <= fewLeaves || len(k.leaves) <= fewLeaves {
+		return lineOf(k.leaves, rev)
+	}
+	if k.byRev == nil {
+		k.byRev = make(map[compat.Rev]*leafRecord, len(k.leaves))
+		for i := range k.leaves {
+			k.byRev[k.leaves[i].Rev] = &k.leaves[i]
+		}
+	}
+	if l := k.byRev[rev]; l != nil {
+		return l
+	}
+	if k.byHash == nil || k.depth != rev.Pos {
+		k.depth, k.byHash = rev.Pos, make(map[string]*leafRecord)
+		for i := range k.leaves {
+			if hash, ok := k.leaves[i].At(rev.Pos); ok && k.byHash[hash] == nil {
+				k.byHash[hash] = &k.leaves[i]
+			}
+		}
+	}
+	return k.byHash[rev.Hash]
+}
+
+// lineOf is the leaf rev, or one that descends from it; nil if there is none.
+func lineOf(leaves []leafRecord, rev compat.Rev) *leafRecord {
+	var line *leafRecord
+	for i := range leaves {
+		switch l := &leaves[i]; {
+		case l.Rev == rev:
+			return l
+		case line == nil && l.Has(rev):
+			line = l
+		}
+	}
+	return line
+}
+
+// key is where the revision's body is; nil if there is none.
+func (w *wantedRev) key(d *dbRead, id string) []byte {
+	switch {
+	case w.line == nil || w.line.Rev == w.rev && !w.line.stored:
+		return nil
+	case w.line.Rev == w.rev:
+		return d.keys.leaf(nil, TagDocs, id, w.line.Deleted, w.rev)
+	}
+	return d.keys.history(nil, id, w.rev)
+}
+
+// document makes the document of a revision; nil if it is missing.
+func (w *wantedRev) document(d *dbRead, id string, e *entry, found bool, o OpenOptions) (*Document, error) {
+	deleted := e.deleted
+	switch isLeaf := w.line != nil && w.line.Rev == w.rev; {
+	case isLeaf && !found && w.line.stored:
+		return nil, corrupt("leaf without its entry", nil)
+	case isLeaf:
+		deleted = w.line.Deleted
+	case !found:
+		return nil, nil
+	}
+	doc := newDocument(id, w.rev, deleted, *e)
+	if o.Revs {
+		doc.Revs = d.visibleRevs(w.line, w.rev)
+	}
+	return doc, nil
+}

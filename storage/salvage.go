@@ -1,0 +1,359 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+)
+
+// Salvage brings documents out of a store of which keys are missing into a new one. Nothing derived is copied: documents are written again
+// as replicated ones, so that counters, ranks, feeds and trees are those of what there is now, and indexes are built anew.
+//
+// The sequences of a salvaged database begin anew, above all that it ever gave out (the incarnation grows): a client that goes on from a
+// sequence of before is given all documents again, instead of missing some. Replications whose checkpoints say that the database has
+// something it may have lost begin anew as well: where anything is missing, their checkpoints are left out.
+
+// Salvaged is what was brought back of one database.
+type Salvaged struct {
+	Name                                         string
+	Documents, Revisions, Attachments, LocalDocs int64
+	// Losses is how often lost was called; Checkpoints is the number of checkpoints of replications that were left out.
+	Losses, Checkpoints int64
+}
+
+// Loss is something that could not be brought back.
+type Loss struct {
+	Database string
+	ID       string // of a document, or empty
+	Rev      compat.Rev
+	What     string
+}
+
+// String is a line of a report.
+func (l Loss) String() string {
+	switch {
+	case l.ID == "":
+		return fmt.Sprintf("%s: %s", l.Database, l.What)
+	case l.Rev.IsZero():
+		return fmt.Sprintf("%s: document %q: %s", l.Database, l.ID, l.What)
+	}
+	return fmt.Sprintf("%s: document %q, revision %s: %s", l.Database, l.ID, l.Rev, l.What)
+}
+
+// SalvageOptions are the parameters of Salvage.
+type SalvageOptions struct {
+	// From is the store with what could be read. It should be at rest.
+	From kv.Store
+	// Damages are the parts of it that could not be read.
+	Damages []kv.Damage
+	// Lost is called for each loss, Done after each database.
+	Lost func(Loss)
+	Done func(Salvaged)
+}
+
+// Salvage brings all databases of o.From into the store, which should be new. Stores without hooks take what is valid in itself: functions
+// of design documents are not asked.
+func (s *Store) Salvage(ctx context.Context, o SalvageOptions) error {
+	databases, err := salvageable(ctx, &o)
+	if err != nil {
+		return err
+	}
+	for _, d := range databases {
+		w := salvage{ctx: ctx, o: &o, found: d, to: s, result: Salvaged{Name: d.name}}
+		if err := w.run(); err != nil {
+			return fmt.Errorf("database %s: %w", d.name, err)
+		}
+		o.Done(w.result)
+	}
+	return nil
+}
+
+// foundDB is a database of a damaged store.
+type foundDB struct {
+	name  string
+	rec   dbRecord
+	named bool // it has a record
+}
+
+// salvageable lists the databases: those with a record, and those of which only documents are left.
+func salvageable(ctx context.Context, o *SalvageOptions) (found []foundDB, err error) {
+	err = o.From.View(ctx, func(r kv.ReadTx) error {
+		named := map[int64]bool{}
+		begin, end := children(rootKey(rootDBs))
+		it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
+		defer it.Close()
+		for it.Next() {
+			name, err := parseDBRecordKey(it.Key())
+			if err != nil {
+				continue
+			}
+			rec, err := parseDBRecord(it.Value())
+			if err != nil || rec.prefix < firstPrefix {
+				o.Lost(Loss{Database: name, What: "its record cannot be read"})
+				continue
+			}
+			named[rec.prefix] = true
+			found = append(found, foundDB{name: name, rec: rec, named: true})
+		}
+		if err := it.Err(); err != nil {
+			return err
+		}
+		prefixes, err := prefixes(r)
+		for _, p := range prefixes {
+			if !named[p] {
+				found = append(found, foundDB{name: freeName(found, p), rec: dbRecord{prefix: p, created: time.Now()}})
+			}
+		}
+		return err
+	})
+	return found, err
+}
+
+// freeName is a name for a database without one.
+func freeName(found []foundDB, prefix int64) string {
+	name := fmt.Sprintf("salvaged_%d", prefix)
+	for slices.ContainsFunc(found, func(d foundDB) bool { return d.name == name }) {
+		name += "_"
+	}
+	return name
+}
+
+// prefixes lists the prefixes of databases that have any key.
+func prefixes(r kv.ReadTx) (all []int64, err error) {
+	for next := int64(firstPrefix); ; {
+		it := r.Range(tuple.AppendInt(nil, next), tuple.AppendInt(nil, math.MaxInt64), kv.RangeOptions{Limit: 1})
+		ok := it.Next()
+		var p int64
+		if ok {
+			p, _, err = tuple.ReadInt(it.Key())
+		} else {
+			err = it.Err()
+		}
+		if closed := it.Close(); err == nil {
+			err = closed
+		}
+		if !ok || err != nil || p < next {
+			return all, err
+		}
+		all, next = append(all, p), p+1
+	}
+}
+
+// salvage brings back one database.
+type salvage struct {
+	ctx    context.Context // of the call of Salvage, in which it begins and ends
+	o      *SalvageOptions
+	found  foundDB
+	to     *Store
+	db     *DB
+	result Salvaged
+
+	batch   []*compat.Document
+	size    int
+	uploads []*Uploads // of the batch
+}
+
+func (w *salvage) lost(id string, rev compat.Rev, format string, args ...any) {
+	w.result.Losses++
+	w.o.Lost(Loss{Database: w.found.name, ID: id, Rev: rev, What: fmt.Sprintf(format, args...)})
+}
+
+// view runs fn on the damaged database.
+func (w *salvage) view(fn func(*dbRead) error) error {
+	return w.o.From.View(w.ctx, func(r kv.ReadTx) error {
+		return fn(&dbRead{shared: new(securities), r: r, rec: w.found.rec, keys: newSpace(w.found.rec.prefix), name: w.found.name})
+	})
+}
+
+func (w *salvage) run() error {
+	if !w.found.named {
+		w.lost("", compat.Rev{}, "the database's name and settings are lost: it has this name now")
+	}
+	for _, step := range [...]func(*dbRead) error{w.create, w.purges, w.documents, w.otherDocuments, w.locals} {
+		if err := w.view(step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create makes the database in the new store, with the settings that it had.
+func (w *salvage) create(d *dbRead) error {
+	security, err := d.security()
+	if errors.Is(err, kv.ErrCorrupt) {
+		w.lost("", compat.Rev{}, "the security object cannot be read: only administrators have access")
+		security, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	rec := &w.found.rec
+	if !w.found.named {
+		if rec.partitioned, err = hasAny(d, TagPartStats); err != nil {
+			return err
+		}
+		rec.revsLimit, rec.purgedInfosLimit, rec.q, rec.n = defaultRevsLimit, defaultPurgedInfosLimit, 2, 1
+	}
+	incarnation, err := d.lastIncarnation()
+	if err != nil {
+		return err
+	}
+	if incarnation == math.MaxUint8 {
+		return errors.New("it was salvaged too often for another set of sequences: replicate it instead")
+	}
+	name := w.found.name
+	err = w.to.create(w.ctx, name, security, func(prefix int64) *dbRecord {
+		made := *rec
+		made.uuid, made.prefix, made.incarnation = newUUID(), prefix, incarnation+1
+		return &made
+	})
+	w.db = w.to.DB(name)
+	return err
+}
+
+func hasAny(d *dbRead, tag Tag) (bool, error) {
+	begin, end := children(d.keys.sub(nil, tag))
+	it := d.r.Range(begin, end, kv.RangeOptions{Limit: 1})
+	defer it.Close()
+	return it.Next(), it.Err()
+}
+
+// lastIncarnation is the highest one of which the database may have given out sequences.
+func (d *dbRead) lastIncarnation() (byte, error) {
+	last := max(d.rec.incarnation, firstIncarnation)
+	for _, tag := range [...]Tag{TagChanges, TagPurges} {
+		begin, end := children(d.keys.sub(nil, tag))
+		it := d.r.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
+		if it.Next() {
+			if seq, err := ParseSeq(it.Key()); err == nil {
+				last = max(last, seq.Incarnation)
+			}
+		}
+		if err := it.Close(); err != nil {
+			return 0, err
+		}
+	}
+	for _, tag := range [...]Tag{TagLastSeq, TagPurgeSeq} {
+		value, err := d.r.Get(d.keys.sub(nil, tag))
+		if err != nil {
+			return 0, err
+		}
+		if seq, err := ParseSeq(value); err == nil {
+			last = max(last, seq.Incarnation)
+		}
+	}
+	return last, nil
+}
+
+// purgeBatch is how many purge requests are repeated in a transaction.
+const purgeBatch = 100
+
+// purges repeats the purge requests, while nothing is there that they could remove: so they are remembered.
+func (w *salvage) purges(d *dbRead) error {
+	var requests []IDRevs
+	flush := func() error {
+		_, err := w.db.Purge(w.ctx, requests)
+		requests = requests[:0]
+		return err
+	}
+	var cursor []byte
+	err := walk(d, d.keys.sub(nil, TagPurges), &cursor, func(_, value []byte) error {
+		request, err := parsePurge(value)
+		if err != nil {
+			w.lost("", compat.Rev{}, "a purge request cannot be read")
+			return nil
+		}
+		if requests = append(requests, request); len(requests) == purgeBatch {
+			return flush()
+		}
+		return nil
+	})
+	if err == nil && len(requests) > 0 {
+		err = flush()
+	}
+	return err
+}
+
+// locals brings back the local documents.
+func (w *salvage) locals(d *dbRead) error {
+	partial := w.result.Losses > 0 || w.touched(d)
+	prefix := d.keys.sub(nil, TagLocal)
+	begin, end := children(prefix)
+	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	for it.Next() {
+		id, chunk, err := tuple.ReadString(it.Key()[len(prefix):])
+		if err != nil || len(chunk) > 0 {
+			continue
+		}
+		doc, err := d.localOf(id, it.Value())
+		if errors.Is(err, kv.ErrCorrupt) {
+			w.lost(id, compat.Rev{}, "the local document cannot be read")
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if partial && isCheckpoint(doc.Body) {
+			w.result.Checkpoints++
+			continue
+		}
+		if err := w.local(doc); err != nil {
+			return err
+		}
+	}
+	return errors.Join(it.Err(), w.flush())
+}
+
+func (w *salvage) local(doc *Document) error {
+	body, err := compat.NewBody(doc.Body)
+	if err != nil {
+		w.lost(doc.ID, compat.Rev{}, "the local document cannot be read")
+		return nil
+	}
+	edit := &compat.Document{ID: doc.ID, HasID: true, Body: body}
+	if before, ok := predecessor(doc.Rev.Hash); ok {
+		edit.Revs.IDs = []string{before}
+	}
+	results, err := w.db.Update(w.ctx, []*compat.Document{edit}, UpdateOptions{Trusted: true})
+	switch {
+	case err != nil:
+		return err
+	case results[0].Err != nil:
+		w.lost(doc.ID, compat.Rev{}, "it was not accepted: %v", results[0].Err)
+	default:
+		w.result.LocalDocs++
+	}
+	return nil
+}
+
+// isCheckpoint reports whether a local document is the checkpoint of a replication (couch_replicator_scheduler_job:do_checkpoint; PouchDB's
+// have the same members).
+func isCheckpoint(body []byte) bool {
+	v, err := ejson.Parse(body)
+	if err != nil {
+		return false
+	}
+	_, session := v.Get("session_id")
+	_, history := v.Get("history")
+	_, seq := v.Get("source_last_seq")
+	_, last := v.Get("last_seq")
+	return session && history || session && (seq || last)
+}
+
+// touched reports whether a damage may be of the database's keys.
+func (w *salvage) touched(d *dbRead) bool {
+	begin, end := children([]byte(d.keys))
+	return slices.ContainsFunc(w.o.Damages, func(a kv.Damage) bool {
+		return (a.From == nil || bytes.Compare(a.From, end) < 0) && (a.To == nil || bytes.Compare(begin, a.To) < 0)
+	})
+}

@@ -1,0 +1,463 @@
+package storage
+
+import (
+	"bytes"
+	"crypto/md5"
+	"errors"
+	"io"
+	"math/big"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+)
+
+const (
+	salvageDocs  = 500
+	salvageBytes = 4 << 20
+)
+
+// documents brings back the documents that the changes feed names, in its order.
+func (w *salvage) documents(d *dbRead) error {
+	prefix := d.keys.sub(nil, TagChanges)
+	begin, end := children(prefix)
+	it := d.r.Range(begin, end, kv.RangeOptions{})
+	defer it.Close()
+	for it.Next() {
+		c, err := parseChange(it.Value())
+		if err != nil || c.id == "" {
+			w.lost("", compat.Rev{}, "a row of the changes feed cannot be read")
+			continue
+		}
+		if err := w.document(d, c.id, c.winner); err != nil {
+			return err
+		}
+	}
+	return errors.Join(it.Err(), w.flush())
+}
+
+// otherDocuments brings back those that the feed has lost.
+func (w *salvage) otherDocuments(d *dbRead) error {
+	tags := [...]Tag{TagRevs, TagDocs, TagHistory, TagAllDocs}
+	var streams [len(tags)]*idStream
+	for i, tag := range tags {
+		streams[i] = d.idStream(tag, "", false)
+		defer streams[i].it.Close()
+		if err := w.nextID(streams[i]); err != nil {
+			return err
+		}
+	}
+	for {
+		var first *idStream
+		for _, s := range streams {
+			if s.ok && (first == nil || s.id < first.id) {
+				first = s
+			}
+		}
+		if first == nil {
+			return w.flush()
+		}
+		id := first.id
+		for _, s := range streams {
+			for s.ok && s.id == id {
+				if err := w.nextID(s); err != nil {
+					return err
+				}
+			}
+		}
+		listed, err := w.inFeed(d, id)
+		if err == nil && !listed {
+			err = w.document(d, id, compat.Rev{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (w *salvage) nextID(s *idStream) error {
+	err := s.next()
+	for errors.Is(err, kv.ErrCorrupt) {
+		w.lost("", compat.Rev{}, "a key cannot be read")
+		err = s.next()
+	}
+	return err
+}
+
+// inFeed reports whether documents has dealt with a document.
+func (w *salvage) inFeed(d *dbRead, id string) (bool, error) {
+	doc, err := w.read(d, id)
+	if err != nil || len(doc.leaves) == 0 {
+		return false, err
+	}
+	winner := doc.leaves[len(doc.leaves)-1]
+	if !winner.winner {
+		return w.restored(id)
+	}
+	value, err := d.r.Get(d.keys.seqKey(nil, TagChanges, winner.seq))
+	if err != nil || value == nil {
+		return false, err
+	}
+	c, err := parseChange(value)
+	return err == nil && c.id == id, nil
+}
+
+// restored reports whether the new database has a document.
+func (w *salvage) restored(id string) (found bool, err error) {
+	if err := w.flush(); err != nil {
+		return false, err
+	}
+	err = w.db.view(w.ctx, func(d *dbRead) error {
+		leaves, err := d.leaves(id)
+		found = len(leaves) > 0
+		return err
+	})
+	return found, err
+}
+
+// damagedDoc is what is left of a document.
+type damagedDoc struct {
+	id      string
+	leaves  []leafRecord            // as far as they are whole
+	lines   map[compat.Rev]bool     // of leaves whose line of ancestors is lost: true
+	entries map[compat.Rev][]byte   // of leaves
+	deleted map[compat.Rev]bool     // leaves that are tombstones
+	history map[compat.Rev][]byte   // entries of replaced revisions
+	back    map[compat.Rev]struct{} // what was brought back
+}
+
+func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
+	doc := &damagedDoc{id: id, lines: map[compat.Rev]bool{}, entries: map[compat.Rev][]byte{}, deleted: map[compat.Rev]bool{},
+		history: map[compat.Rev][]byte{}, back: map[compat.Rev]struct{}{}}
+	var r leafReader
+	err := d.rowsOf(TagRevs, id, func(suffix, value []byte) {
+		if deleted, rev, rest, err := parseLeafKey(suffix); err == nil && len(rest) == 0 {
+			doc.deleted[rev], doc.lines[rev] = deleted, true
+		}
+		if err := r.add(suffix, value); err != nil {
+			r.held = false
+			_ = r.add(suffix, value) // the error was of the row before, or comes again: then its line is lost
+			return
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	_ = r.end() // an error: the line of the last leaf is lost
+	for _, l := range r.leaves {
+		doc.lines[l.Rev] = false
+		doc.leaves = append(doc.leaves, l)
+	}
+	err = d.rowsOf(TagDocs, id, func(suffix, value []byte) {
+		if deleted, rev, rest, err := parseLeafKey(suffix); err == nil && len(rest) == 0 {
+			doc.deleted[rev] = deleted
+			doc.entries[rev] = bytes.Clone(value)
+			if _, known := doc.lines[rev]; !known {
+				doc.lines[rev] = true
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return doc, d.rowsOf(TagHistory, id, func(suffix, value []byte) {
+		if rev, _, err := parseRevKey(suffix); err == nil {
+			doc.history[rev] = bytes.Clone(value)
+		}
+	})
+}
+
+// rowsOf gives the rows of a document in a subspace.
+func (d *dbRead) rowsOf(tag Tag, id string, row func(suffix, value []byte)) error {
+	prefix := d.keys.doc(nil, tag, id)
+	begin, end := children(prefix)
+	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	for it.Next() {
+		row(it.Key()[len(prefix):], it.Value())
+	}
+	return it.Err()
+}
+
+// document brings back a document; winner is the revision that the changes feed names.
+func (w *salvage) document(d *dbRead, id string, winner compat.Rev) error {
+	doc, err := w.read(d, id)
+	if err != nil {
+		return err
+	}
+	known := 0
+	for _, l := range doc.leaves {
+		known++
+		if err := w.leaf(d, doc, l.Rev, l.Deleted, l.stored || !l.Deleted, l.Ancestors.AppendTo(nil, 0)); err != nil {
+			return err
+		}
+	}
+	for _, rev := range sortedRevs(doc.lines) {
+		if !doc.lines[rev] {
+			continue
+		}
+		known++
+		w.lost(id, rev, "its line of ancestors is lost")
+		if err := w.leaf(d, doc, rev, doc.deleted[rev], doc.entries[rev] != nil || !doc.deleted[rev], nil); err != nil {
+			return err
+		}
+	}
+	if listed, err := d.r.Get(d.keys.allDocs(nil, id)); err != nil {
+		return err
+	} else if listed != nil && winner.IsZero() {
+		winner, _ = parseWinner(listed)
+	}
+	_, isLeaf := doc.lines[winner]
+	if !winner.IsZero() && !isLeaf {
+		w.lost(id, winner, "the current revision is lost")
+	}
+	if known > 0 && (isLeaf || winner.IsZero()) {
+		w.count(doc)
+		return nil
+	}
+	if err := w.fromHistory(d, doc, sortedRevs(doc.history), nil); err != nil {
+		return err
+	}
+	if len(doc.back) == 0 && winner.IsZero() {
+		w.lost(id, winner, "all of it is lost")
+	}
+	w.count(doc)
+	return nil
+}
+
+func (w *salvage) count(doc *damagedDoc) {
+	if len(doc.back) > 0 {
+		w.result.Documents++
+	}
+}
+
+// sortedRevs are the keys of a map, the greatest first.
+func sortedRevs[V any](m map[compat.Rev]V) []compat.Rev {
+	revs := make([]compat.Rev, 0, len(m))
+	for rev := range m {
+		revs = append(revs, rev)
+	}
+	slices.SortFunc(revs, func(a, b compat.Rev) int { return b.Compare(a) })
+	return revs
+}
+
+// leaf brings back a leaf; one whose body is lost is replaced by its newest ancestor that has one.
+func (w *salvage) leaf(d *dbRead, doc *damagedDoc, rev compat.Rev, deleted, stored bool, ancestors []string) error {
+	line := compat.RevPath{Start: rev.Pos, IDs: append([]string{rev.Hash}, ancestors...)}
+	value := doc.entries[rev]
+	if value == nil && !stored {
+		return w.add(doc, &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: true, Body: compat.Body{JSON: emptyBody, Size: 2}}, nil)
+	}
+	if value != nil {
+		ok, err := w.revision(d, doc, line, deleted, value)
+		if ok || err != nil {
+			return err
+		}
+	}
+	if deleted {
+		w.lost(doc.id, rev, "the body of the tombstone is lost")
+		return w.add(doc, &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: true, Body: compat.Body{JSON: emptyBody, Size: 2}}, nil)
+	}
+	w.lost(doc.id, rev, "its body is lost")
+	var older []compat.Rev
+	for i, hash := range ancestors {
+		older = append(older, compat.Rev{Pos: rev.Pos - 1 - int64(i), Hash: hash})
+	}
+	return w.fromHistory(d, doc, older, ancestors)
+}
+
+// fromHistory brings back the first of some revisions whose entry is in the history. line has the hashes of revs, if they are a line.
+func (w *salvage) fromHistory(d *dbRead, doc *damagedDoc, revs []compat.Rev, line []string) error {
+	for i, rev := range revs {
+		if _, ok := doc.back[rev]; ok {
+			return nil
+		}
+		value, ok := doc.history[rev]
+		if !ok {
+			continue
+		}
+		path := compat.RevPath{Start: rev.Pos, IDs: []string{rev.Hash}}
+		if line != nil {
+			path.IDs = slices.Clone(line[i:])
+		}
+		e, err := parseEntry(value)
+		if err != nil {
+			continue
+		}
+		ok, err = w.revision(d, doc, path, e.deleted, value)
+		if err != nil {
+			return err
+		}
+		if ok {
+			w.lost(doc.id, rev, "this older revision takes the place of what is lost")
+			return nil
+		}
+	}
+	return nil
+}
+
+// revision brings back a revision with the entry of that value; false if its body cannot be read.
+func (w *salvage) revision(d *dbRead, doc *damagedDoc, line compat.RevPath, deleted bool, value []byte) (bool, error) {
+	e, err := parseEntry(value)
+	if err != nil {
+		return false, nil
+	}
+	body := e.body
+	if !e.bodyApart.isZero() {
+		if body, err = d.wholeBlob(&e.bodyApart); err != nil || body == nil {
+			return false, err
+		}
+	}
+	parsed, err := compat.NewBody(bytes.Clone(body))
+	if err != nil {
+		return false, nil
+	}
+	parsed.Term = nil
+	atts := e.atts
+	if !e.attsApart.isZero() {
+		list, err := d.wholeBlob(&e.attsApart)
+		if err != nil {
+			return false, err
+		}
+		r := valueReader{b: list}
+		if atts = r.attachments(); list == nil || r.bad || len(r.b) > 0 {
+			w.lost(doc.id, line.Rev(), "the list of its attachments is lost")
+			atts = nil
+		}
+	}
+	edit := &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: deleted, Body: parsed}
+	uploads := w.db.Uploads()
+	for i := range atts {
+		a := &atts[i]
+		stored, ok, err := w.attachment(d, uploads, a)
+		if err != nil {
+			return false, errors.Join(err, uploads.Discard(w.ctx))
+		}
+		if !ok {
+			w.lost(doc.id, line.Rev(), "attachment %q is lost", a.Name)
+			continue
+		}
+		edit.Attachments = append(edit.Attachments, stored)
+	}
+	return true, w.add(doc, edit, uploads)
+}
+
+// wholeBlob reads a blob, nil if it is not whole or has changed.
+func (d *dbRead) wholeBlob(b *blob) ([]byte, error) {
+	whole := make([]byte, 0, min(b.length, 1<<20))
+	ok, err := d.blobChunks(b.ref, int64(b.length), func(chunk []byte) { whole = append(whole, chunk...) })
+	if err != nil || !ok || md5.Sum(whole) != b.digest {
+		return nil, err
+	}
+	return whole, nil
+}
+
+// blobChunks gives the chunks of a blob; false if some are missing.
+func (d *dbRead) blobChunks(ref string, length int64, chunk func([]byte)) (bool, error) {
+	prefix := d.keys.attachment(nil, TagAtt, ref)
+	begin, end := children(prefix)
+	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	n := int64(0)
+	for next := int64(0); n < length && it.Next(); next++ {
+		number, _, err := tuple.ReadInt(it.Key()[len(prefix):])
+		if err != nil || number != next {
+			return false, nil
+		}
+		chunk(it.Value())
+		n += int64(len(it.Value()))
+	}
+	return n == length, it.Err()
+}
+
+// attachment stores the bytes of an attachment; false if they are not what they were.
+func (w *salvage) attachment(d *dbRead, uploads *Uploads, a *compat.Attachment) (stored compat.Attachment, ok bool, err error) {
+	if len(a.Ref) != blobIDSize || a.EncodedLength < 0 {
+		return stored, false, nil
+	}
+	digest := md5.New()
+	ok, err = d.blobChunks(a.Ref, a.EncodedLength, func(chunk []byte) { digest.Write(chunk) })
+	if err != nil || !ok || !bytes.Equal(digest.Sum(nil), a.Digest[:]) {
+		return stored, false, err
+	}
+	from := &blobReader{d: d, ref: a.Ref}
+	stored, err = uploads.Add(w.ctx, Upload{Encoding: a.Encoding, Length: a.EncodedLength, Digest: &a.Digest}, from)
+	stored.Name, stored.Type, stored.Length, stored.RevPos, stored.HasRevPos = a.Name, a.Type, a.Length, a.RevPos, true
+	w.result.Attachments++
+	return stored, true, err
+}
+
+// blobReader reads a blob's bytes chunk by chunk.
+type blobReader struct {
+	d    *dbRead
+	ref  string
+	n    int64
+	rest []byte
+}
+
+// Read implements io.Reader.
+func (r *blobReader) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		value, err := r.d.r.Get(tuple.AppendInt(r.d.keys.attachment(nil, TagAtt, r.ref), r.n))
+		if err != nil {
+			return 0, err
+		}
+		if len(value) == 0 {
+			return 0, io.EOF
+		}
+		r.n, r.rest = r.n+1, value
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// add puts a revision into the batch.
+func (w *salvage) add(doc *damagedDoc, edit *compat.Document, uploads *Uploads) error {
+	doc.back[edit.Revs.Rev()] = struct{}{}
+	w.batch = append(w.batch, edit)
+	if uploads != nil && len(edit.Attachments) > 0 {
+		w.uploads = append(w.uploads, uploads)
+	}
+	w.size += len(edit.Body.JSON) + 100
+	for i := range edit.Attachments {
+		w.size += len(edit.Attachments[i].Data)
+	}
+	if len(w.batch) < salvageDocs && w.size < salvageBytes {
+		return nil
+	}
+	return w.flush()
+}
+
+// flush writes the batch.
+func (w *salvage) flush() error {
+	if len(w.batch) == 0 {
+		return nil
+	}
+	results, err := w.db.Update(w.ctx, w.batch, UpdateOptions{Replicated: true, Trusted: true})
+	if err != nil {
+		for _, u := range w.uploads {
+			err = errors.Join(err, u.Discard(w.ctx))
+		}
+		return err
+	}
+	for i, result := range results {
+		if result.Err != nil {
+			w.lost(w.batch[i].ID, w.batch[i].Rev(), "it was not accepted: %v", result.Err)
+			continue
+		}
+		w.result.Revisions++
+	}
+	w.batch, w.uploads, w.size = w.batch[:0], w.uploads[:0], 0
+	return nil
+}
+
+// predecessor is the number before that of a local document's revision; false for the first one.
+func predecessor(hash string) (string, bool) {
+	n, ok := new(big.Int).SetString(hash, 10)
+	if !ok || n.Cmp(big.NewInt(1)) <= 0 {
+		return "", false
+	}
+	return n.Sub(n, big.NewInt(1)).String(), true
+}

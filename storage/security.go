@@ -1,0 +1,190 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"sync"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// Security objects. Each request of a user reads the one of its database. Most are a few hundred bytes and are parsed each time; large ones are
+// parsed once and shared by all requests, and have a bound: what can be shared is never copied for a request.
+//
+// Value of TagSecurity: varint length of the JSON text, the text. An object of more than sharedSecurity bytes has instead: a zero byte, the SHA-256
+// of the text, varint length; the text follows in chunks below the key. (Before 0.2: the length, the text's beginning, its rest in chunks.)
+
+const (
+	// MaxSecurity is the size of the largest security object, in bytes: some 40,000 names.
+	MaxSecurity = 1 << 20
+	// sharedSecurity is the size from which on objects are shared.
+	sharedSecurity = 8 << 10
+	// keptSecurity is how many bytes of shared objects are kept. What they take parsed is about five times as much.
+	keptSecurity = 8 << 20
+)
+
+// errSecurityTooLarge refuses an object of more than MaxSecurity bytes. CouchDB takes any, and holds it in memory for each open database.
+var errSecurityTooLarge = compat.NewError(compat.KindDocumentTooLarge, "_security")
+
+// securityObject is a large security object. Nobody changes it.
+type securityObject struct {
+	json   []byte
+	rights compat.Security
+	err    error // of rights
+}
+
+// securities are the large security objects that were used last, by the hashes of their texts. It is safe for concurrent use.
+type securities struct {
+	loading sync.Mutex // one at a time is read and parsed
+
+	mu    sync.Mutex
+	list  map[[sha256.Size]byte]*securityObject
+	order [][sha256.Size]byte // the one that was loaded first comes first
+	size  int
+}
+
+func (s *securities) get(hash [sha256.Size]byte) *securityObject {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.list[hash]
+}
+
+// load gives the object with the hash, read by read unless another request has done so meanwhile.
+func (s *securities) load(hash [sha256.Size]byte, read func() ([]byte, error)) (*securityObject, error) {
+	if o := s.get(hash); o != nil {
+		return o, nil
+	}
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	if o := s.get(hash); o != nil {
+		return o, nil
+	}
+	json, err := read()
+	if err != nil {
+		return nil, err
+	}
+	o := &securityObject{json: json}
+	o.rights, o.err = parseRights(json)
+	s.keep(hash, o)
+	return o, nil
+}
+
+// keep remembers an object, and forgets the oldest ones for it.
+func (s *securities) keep(hash [sha256.Size]byte, o *securityObject) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.list == nil {
+		s.list = make(map[[sha256.Size]byte]*securityObject)
+	}
+	s.list[hash] = o
+	s.order = append(s.order, hash)
+	for s.size += len(o.json); s.size > keptSecurity && len(s.order) > 1; s.order = s.order[1:] {
+		s.size -= len(s.list[s.order[0]].json)
+		delete(s.list, s.order[0])
+	}
+}
+
+func parseRights(object []byte) (compat.Security, error) {
+	if object == nil {
+		object = []byte(compat.DefaultSecurity)
+	}
+	p := ejson.AcquireParser()
+	defer p.Release()
+	v, err := p.Parse(object)
+	if err != nil {
+		return compat.Security{}, err
+	}
+	return compat.ParseSecurity(v)
+}
+
+// Security reads the security object as it was set, nil if it never was. It is not to be changed.
+func (db *DB) Security(ctx context.Context) ([]byte, error) {
+	var object []byte
+	err := db.viewOn(ctx, func(d *dbRead) (err error) {
+		object, err = d.security()
+		return err
+	})
+	return object, err
+}
+
+// Rights reads what the security object says about access; compat.DefaultSecurity is in force where none was set. They are not to be changed.
+func (db *DB) Rights(ctx context.Context) (*compat.Security, error) {
+	var small []byte
+	var shared *securityObject
+	err := db.viewOn(ctx, func(d *dbRead) (err error) {
+		small, shared, err = d.securityObject()
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case shared != nil:
+		return &shared.rights, shared.err
+	}
+	rights, err := parseRights(small)
+	return &rights, err
+}
+
+// security reads the text of the security object.
+func (d *dbRead) security() ([]byte, error) {
+	object, shared, err := d.securityObject()
+	if shared != nil {
+		object = shared.json
+	}
+	return object, err
+}
+
+// securityObject reads the security object: either as a text of its own, nil if there is none, or as a shared one.
+func (d *dbRead) securityObject() (object []byte, shared *securityObject, err error) {
+	key := d.keys.sub(nil, TagSecurity)
+	value, err := d.r.Get(key)
+	if err != nil || value == nil {
+		return nil, nil, err
+	}
+	r := valueReader{b: value}
+	length := r.uvarint()
+	if length == 0 && !r.bad && len(r.b) > sha256.Size {
+		hash := [sha256.Size]byte(r.b)
+		r.b = r.b[sha256.Size:]
+		if length = r.uvarint(); r.bad || length > maxBlob || len(r.b) > 0 {
+			return nil, nil, corrupt("security object", nil)
+		}
+		shared, err = d.shared.load(hash, func() ([]byte, error) { return d.readChunks(key, int(length)) })
+		return nil, shared, err
+	}
+	if r.bad || length > maxBlob || len(r.b) > int(length) {
+		return nil, nil, corrupt("security object", nil)
+	}
+	object = bytes.Clone(r.b)
+	if len(object) < int(length) {
+		rest, err := d.readChunks(key, int(length)-len(object))
+		return append(object, rest...), nil, err
+	}
+	return object, nil, nil
+}
+
+// SetSecurity replaces the security object, which is stored as it is. The error is compat.KindDocumentTooLarge for more than MaxSecurity bytes.
+func (db *DB) SetSecurity(ctx context.Context, object []byte) error {
+	if len(object) > MaxSecurity {
+		return errSecurityTooLarge
+	}
+	return db.update(ctx, func(t *dbTx) error {
+		t.setSecurity(object)
+		return nil
+	})
+}
+
+func (t *dbTx) setSecurity(object []byte) {
+	key := t.keys.sub(nil, TagSecurity)
+	t.tx.ClearRange(children(key))
+	if len(object) <= sharedSecurity {
+		t.tx.Set(key, append(binary.AppendUvarint(nil, uint64(len(object))), object...))
+		return
+	}
+	hash := sha256.Sum256(object)
+	t.tx.Set(key, binary.AppendUvarint(append([]byte{0}, hash[:]...), uint64(len(object))))
+	t.putChunks(key, object)
+}

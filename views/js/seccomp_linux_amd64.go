@@ -1,0 +1,8 @@
+package js
+
+import "golang.org/x/sys/unix"
+
+const auditArch = unix.AUDIT_ARCH_X86_64
+
+// ownCalls are those of the table that only this architecture has.
+var ownCalls = []allowedCall{{call: unix.SYS_EPOLL_WAIT}, {call: unix.SYS_TIME}}

@@ -1,0 +1,323 @@
+package levels
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/rank"
+	"github.com/settee-db/settee/views/reduce"
+)
+
+// maxAggregate is the size from which on an aggregate is not stored but made anew by each query. It leaves room below the limit of
+// values.
+const maxAggregate = 90_000
+
+// Refresh makes the aggregates anew that Apply marked, and settles the weights of new boundaries. It runs in the same transaction
+// after the rows are written, or in a later one; it conflicts with writers of rows next to those of touched. ctx is for
+// functions in JavaScript.
+func (x *Index) Refresh(ctx context.Context, tx kv.Tx, t *Touched) error {
+	for level := 1; level <= x.height(); level++ {
+		if err := x.ranks.Settle(tx, tx.Snapshot(), level, t.unsettled(level)); err != nil {
+			return err
+		}
+	}
+	for _, s := range x.kept {
+		for level := 1; level <= x.height(); level++ {
+			bounds := x.stale(t, s, level)
+			for len(bounds) > 0 {
+				n := min(len(bounds), maxGroups)
+				if err := x.refresh(ctx, tx, s, level, bounds[:n]); err != nil {
+					return err
+				}
+				bounds = bounds[n:]
+			}
+		}
+	}
+	return nil
+}
+
+// refresh makes the aggregates of some boundaries of a level anew.
+func (x *Index) refresh(ctx context.Context, tx kv.Tx, s Slot, level int, bounds [][]byte) error {
+	aggs, err := x.made(ctx, tx, s, level, bounds)
+	if err != nil {
+		return err
+	}
+	prefix := x.aggregates(s, level)
+	for i, a := range aggs {
+		if len(a) > maxAggregate {
+			a = nil
+		}
+		tx.Set(concat(prefix, bounds[i]), a)
+	}
+	return nil
+}
+
+// made makes the aggregates of some boundaries of a level, in order, from the level below.
+func (x *Index) made(ctx context.Context, r kv.ReadTx, s Slot, level int, bounds [][]byte) ([]reduce.Aggregate, error) {
+	c := &cover{gatherer: &gatherer{ctx: ctx, fn: s.Func, descending: true}, x: x, slot: s, r: r}
+	nexts, err := x.nextEntries(r, x.aggregates(s, level), bounds)
+	if err != nil {
+		return nil, err
+	}
+	var runs []boundRun
+	for i := 0; i < len(bounds); {
+		from := i
+		for i++; i < len(bounds) && bytes.Equal(bounds[i], nexts[i-1]); i++ {
+		}
+		runs = append(runs, boundRun{bounds[from:i], nexts[i-1]})
+	}
+	for len(runs) > 0 {
+		n := min(len(runs), rangesAtOnce)
+		if err := c.addRuns(level, runs[:n]); err != nil {
+			return nil, err
+		}
+		runs = runs[n:]
+	}
+	aggs, err := c.finish()
+	if err != nil {
+		return nil, err
+	}
+	for i := range aggs {
+		if aggs[i] == nil {
+			aggs[i] = noRows
+		}
+	}
+	return aggs, nil
+}
+
+const (
+	// rangesAtOnce is how many ranges are read together.
+	rangesAtOnce = 32
+	// manyBounds is the number of boundaries from which on those after them are looked for in one range first.
+	manyBounds = 8
+)
+
+// nextEntries finds the boundary after each of some boundaries, which are in order; nil if there is none.
+func (x *Index) nextEntries(r kv.ReadTx, prefix []byte, bounds [][]byte) ([][]byte, error) {
+	nexts := make([][]byte, 0, len(bounds))
+	if len(bounds) >= manyBounds {
+		var err error
+		if nexts, err = x.scanNext(r, prefix, bounds, nexts); err != nil {
+			return nil, err
+		}
+	}
+	for len(nexts) < len(bounds) {
+		part := bounds[len(nexts):min(len(bounds), len(nexts)+rangesAtOnce)]
+		its := make([]kv.Iterator, len(part))
+		for i, bound := range part {
+			its[i] = r.Range(kv.AppendKeyAfter(nil, concat(prefix, bound)), prefixEnd(prefix), kv.RangeOptions{Limit: 1})
+			defer its[i].Close()
+		}
+		for _, it := range its {
+			var next []byte
+			if it.Next() {
+				next = bytes.Clone(it.Key()[len(prefix):])
+			}
+			if err := it.Err(); err != nil {
+				return nil, err
+			}
+			nexts = append(nexts, next)
+		}
+	}
+	return nexts, nil
+}
+
+// scanNext finds those after the first of the boundaries in one range; they often follow each other.
+func (x *Index) scanNext(r kv.ReadTx, prefix []byte, bounds, nexts [][]byte) ([][]byte, error) {
+	limit := len(bounds) + len(bounds)/4 + 1
+	it := r.Range(kv.AppendKeyAfter(nil, concat(prefix, bounds[0])), prefixEnd(prefix), kv.RangeOptions{Limit: limit})
+	defer it.Close()
+	read := 0
+	for ; it.Next(); read++ {
+		var key []byte
+		for len(nexts) < len(bounds) && bytes.Compare(bounds[len(nexts)], it.Key()[len(prefix):]) < 0 {
+			if key == nil {
+				key = bytes.Clone(it.Key()[len(prefix):])
+			}
+			nexts = append(nexts, key)
+		}
+	}
+	if read < limit {
+		for len(nexts) < len(bounds) {
+			nexts = append(nexts, nil)
+		}
+	}
+	return nexts, it.Err()
+}
+
+// boundRun is boundaries of a level that follow each other, and the one after them.
+type boundRun struct {
+	bounds [][]byte
+	to     []byte
+}
+
+// addRuns adds the stretches of boundaries of a level, each to a group of its own, in one read for each run, all at once.
+func (c *cover) addRuns(level int, runs []boundRun) error {
+	its := make([]kv.Iterator, len(runs))
+	for i, run := range runs {
+		if level == 1 {
+			its[i] = c.openRows(run.bounds[0], run.to)
+		} else {
+			its[i] = c.openEntries(level-1, run.bounds[0], run.to)
+		}
+		defer its[i].Close()
+	}
+	for i, run := range runs {
+		if err := c.addRun(level, run, its[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addRun adds a run, whose rows or boundaries of the level below it has.
+func (c *cover) addRun(level int, run boundRun, it kv.Iterator) error {
+	bounds := run.bounds
+	groups := make([]*gathered, len(bounds))
+	for i := range groups {
+		groups[i] = c.begin(false)
+	}
+	at := 0
+	if level == 1 {
+		return c.readRows(it, c.x.restOnly(c.slot), func(key []byte, r gatheredRow) error {
+			for at+1 < len(bounds) && bytes.Compare(key, bounds[at+1]) >= 0 {
+				at++
+			}
+			return c.row(groups[at], r)
+		})
+	}
+	entries, err := c.readEntries(it, level-1, bounds[0])
+	if err != nil {
+		return err
+	}
+	for at := range bounds {
+		end, n := run.to, len(entries)
+		if at+1 < len(bounds) {
+			end = bounds[at+1]
+			for n = 0; n < len(entries) && bytes.Compare(entries[n].bound, end) < 0; {
+				n++
+			}
+		}
+		if err := c.addStretches(groups[at], level-1, entries[:n], end); err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+	return nil
+}
+
+// Guard is run first in each transaction of a long operation; its error ends that. nil checks nothing.
+type Guard = rank.Guard
+
+// RefreshAll makes all stale aggregates anew, in as many transactions as it takes; writers may go on meanwhile.
+func (x *Index) RefreshAll(ctx context.Context, store kv.Store, guard Guard) error {
+	for _, s := range x.kept {
+		if err := x.refreshSlot(ctx, store, guard, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *Index) refreshSlot(ctx context.Context, store kv.Store, guard Guard, s Slot) error {
+	size := maxGroups // how many are made in a transaction
+	for level := 1; level <= x.height(); level++ {
+		prefix := x.aggregates(s, level)
+		cursor := prefix
+		for cursor != nil {
+			var bounds [][]byte
+			var next []byte
+			if err := store.View(ctx, func(r kv.ReadTx) (err error) {
+				bounds, next, err = x.findStale(r, prefix, cursor)
+				return err
+			}); err != nil {
+				return err
+			}
+			cursor = next
+			for len(bounds) > 0 {
+				n := min(len(bounds), size)
+				switch err := x.refreshStale(ctx, store, guard, s, level, bounds[:n]); {
+				case err == nil:
+					size = min(2*size, maxGroups)
+				case !errors.Is(err, kv.ErrTooOld) && !errors.Is(err, kv.ErrTooLarge) && err != errCrowded:
+					return err
+				case n > 1:
+					size = n / 2
+					continue
+				} // else it stays stale: queries make up for it
+				bounds = bounds[n:]
+			}
+		}
+	}
+	return nil
+}
+
+// errCrowded ends a transaction that writers come in between again and again.
+var errCrowded = errors.New("levels: too many conflicts")
+
+// refreshRuns is how often the transaction of refreshStale is run before fewer boundaries are tried.
+const refreshRuns = 3
+
+// refreshStale makes those of some aggregates of a level anew that are still there and stale, in one transaction.
+func (x *Index) refreshStale(ctx context.Context, store kv.Store, guard Guard, s Slot, level int, bounds [][]byte) error {
+	prefix := x.aggregates(s, level)
+	runs := 0
+	_, err := store.Update(ctx, func(tx kv.Tx) error {
+		if runs++; runs > refreshRuns {
+			return errCrowded
+		}
+		if guard != nil {
+			if err := guard(tx); err != nil {
+				return err
+			}
+		}
+		keys := make([][]byte, len(bounds))
+		for i := range bounds {
+			keys[i] = concat(prefix, bounds[i])
+		}
+		values, err := tx.GetMany(keys)
+		if err != nil {
+			return err
+		}
+		var stale [][]byte
+		for i := range bounds {
+			if len(values[i]) == 0 && (values[i] != nil || len(bounds[i]) == 0) {
+				stale = append(stale, bounds[i])
+			}
+		}
+		if len(stale) == 0 {
+			return nil
+		}
+		return x.refresh(ctx, tx, s, level, stale)
+	})
+	return err
+}
+
+// maxScanned bounds the boundaries that one read looks at.
+const maxScanned = 20_000
+
+// findStale finds the next stale boundaries of a level; next is where to go on, nil at the end.
+func (x *Index) findStale(r kv.ReadTx, prefix, begin []byte) (bounds [][]byte, next []byte, err error) {
+	it := r.Range(begin, prefixEnd(prefix), kv.RangeOptions{})
+	defer it.Close()
+	empty := bytes.Equal(begin, prefix) // the empty boundary need not be stored
+	for scanned := 0; it.Next(); scanned++ {
+		key := it.Key()[len(prefix):]
+		if empty && len(key) > 0 {
+			bounds = append(bounds, []byte{})
+		}
+		empty = false
+		if len(it.Value()) == 0 {
+			bounds = append(bounds, bytes.Clone(key))
+		}
+		if len(bounds) >= maxGroups || scanned >= maxScanned {
+			return bounds, kv.AppendKeyAfter(nil, it.Key()), it.Err()
+		}
+	}
+	if empty {
+		bounds = append(bounds, []byte{})
+	}
+	return bounds, nil, it.Err()
+}
