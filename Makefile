@@ -14,12 +14,16 @@ URL_A ?= http://127.0.0.1:5984
 URL_B ?=
 COUCHDB_URL ?=
 FILES ?=
-ENGINES ?=
+ENGINES ?= pebble-packed,memory-packed
 FUZZTIME ?= 60s
 CRASH_ROUNDS ?= 200
-RACE_PACKAGES ?= ./...
+HOSTILE_FLAGS ?=
+# All packages that start goroutines or are used by several; conformance talks to processes without the detector.
+RACE_PACKAGES ?= ./storage/... ./views/... ./mango/... ./replication/... ./server/... ./cmd/...
+RACE_FLAGS ?= -short
 TEST_TIMEOUT ?= 9m
 
+DEADCODE := golang.org/x/tools/cmd/deadcode@v0.48.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Declarations of FoundationDB's C API, enough to type-check the binding where the client is not installed.
@@ -48,8 +52,8 @@ test: ## the whole Go test suite
 	$(GO) test -timeout $(TEST_TIMEOUT) ./...
 
 .PHONY: test-race
-test-race: ## the same under the race detector (RACE_PACKAGES=)
-	$(GO) test -race -timeout 30m $(RACE_PACKAGES)
+test-race: ## short forms of the tests under the race detector (RACE_PACKAGES=, RACE_FLAGS= for the long ones)
+	$(GO) test -race $(RACE_FLAGS) -timeout 20m $(RACE_PACKAGES)
 
 .PHONY: test-clients
 test-clients: build ## PouchDB and nano in Node against a real server process (COUCHDB_URL= for another server)
@@ -63,8 +67,8 @@ test-browser: build fauxton ## Fauxton in Chromium against a real server process
 
 .PHONY: conformance
 conformance: ## replay CouchDB's transcripts and print the counts (ENGINES=, COUCHDB_URL=)
-	@COUCHDB_URL=$(COUCHDB_URL) $(GO) test -count=1 ./conformance -run TestConformance \
-		-engines '$(ENGINES)' -report $(CURDIR)/conformance.txt || failed=1; \
+	@COUCHDB_URL=$(COUCHDB_URL) SETTEE_CONFORMANCE_REPORT=$(CURDIR)/conformance.txt $(GO) test -count=1 ./conformance \
+		-run TestConformance -engines '$(ENGINES)' || failed=1; \
 	cat conformance.txt; exit $${failed:-0}
 
 .PHONY: conformance-waiting
@@ -97,6 +101,10 @@ fuzz: ## every fuzzer for FUZZTIME each
 crash: ## kill the server and the store under load, CRASH_ROUNDS times each: no acknowledged write is lost, indexes equal fresh builds
 	SETTEE_CRASH_ROUNDS=$(CRASH_ROUNDS) $(GO) test -v -count=1 -timeout 180m -run Crash ./conformance ./storage/kv/pebblekv
 
+.PHONY: hostile
+hostile: build ## attack a server with 512 MB and measure an innocent client meanwhile (HOSTILE_FLAGS='-duration 1h -memory 1GB': all together)
+	SETTEE_BINARY=$(CURDIR)/$(BIN) $(GO) run ./conformance/hostile $(HOSTILE_FLAGS)
+
 .PHONY: vet
 vet: ## go vet, also of the code behind the build tag fdb
 	$(GO) vet ./...
@@ -108,6 +116,10 @@ vet: ## go vet, also of the code behind the build tag fdb
 staticcheck: ## staticcheck at its pinned version
 	$(GO) run $(STATICCHECK) ./...
 
+.PHONY: deadcode
+deadcode: ## functions that neither the programs nor the tests reach
+	@dead=$$($(GO) run $(DEADCODE) -test ./...); if [ -n "$$dead" ]; then echo "$$dead" >&2; exit 1; fi
+
 .PHONY: lint-files
 lint-files: ## check shell scripts, the systemd unit and YAML with the tools that are installed
 	.ci/lint-files
@@ -117,7 +129,7 @@ vulncheck: ## look for known vulnerabilities in what the binary calls
 	.ci/vulncheck
 
 .PHONY: lint
-lint: vet staticcheck ## go vet, staticcheck and golangci-lint, at pinned versions
+lint: vet staticcheck deadcode ## go vet, staticcheck, deadcode and golangci-lint, at pinned versions
 	$(GO) run $(GOLANGCI) run ./...
 
 .PHONY: fmt

@@ -64,8 +64,9 @@ describe('PouchDB', () => {
       const { results } = await remote.changes({ ...options, since: 0 })
       assert.equal(results.length, options.view ? 21 : 10) // the map function emits for the design document, too
     }
+    const { update_seq: since } = await db.info() // 'now' could come after the writes below
     const live = await new Promise((resolve, reject) => {
-      const feed = remote.changes({ live: true, since: 'now', filter: 'app/kind', query_params: { kind: 'live' }, heartbeat: 1000 })
+      const feed = remote.changes({ live: true, since, filter: 'app/kind', query_params: { kind: 'live' }, heartbeat: 1000 })
       feed.on('change', change => { feed.cancel(); resolve(change.id) }).on('error', reject)
       db.insert({ _id: 'not', kind: 'odd' }).then(() => db.insert({ _id: 'yes', kind: 'live' })).catch(reject)
     })

@@ -217,8 +217,9 @@ describe('changes', () => {
   it('are followed', async () => {
     await write(0, 5)
     const seen = []
+    const { update_seq: since } = await db.info()
     await new Promise((resolve, reject) => {
-      db.changesReader.start({ since: 'now', timeout: 5000, includeDocs: true })
+      db.changesReader.start({ since, timeout: 5000, includeDocs: true })
         .on('change', change => {
           seen.push(change.doc._id)
           if (seen.length === 10) {
@@ -227,9 +228,8 @@ describe('changes', () => {
           }
         })
         .on('error', error => { if (seen.length < 10) reject(error) })
-      sleep(300).then(async () => {
-        for (let i = 5; i < 15; i++) await db.insert({}, `c${i}`)
-      }).catch(reject)
+      const add = async () => { for (let i = 5; i < 15; i++) await db.insert({}, `c${i}`) }
+      add().catch(reject)
     })
     assert.deepEqual(seen, Array.from({ length: 10 }, (_, i) => `c${5 + i}`))
   })
