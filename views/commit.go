@@ -87,11 +87,14 @@ type writtenRecord struct {
 	stored []byte
 }
 
+// readSize is about what the read of a document's rows in one index takes in a transaction, if there are none, too.
+const readSize = 150
+
 // partOf chooses what a transaction takes of a batch; last tells that it is all.
 func (p *pass) partOf(b *batch, from int) (to int, last bool) {
 	budget := p.v.transactionBudget()
 	for to = from; to < len(b.docs); to++ {
-		budget -= b.docs[to].size()
+		budget -= b.docs[to].size() + readSize*len(p.indexes)
 		if to > from && (budget < 0 || to-from >= p.part) {
 			return to, false
 		}

@@ -140,10 +140,11 @@ func (v *Views) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// transactionBudget is about how many bytes of rows one transaction takes.
+// transactionBudget is about how many bytes of rows one transaction takes. Without a limit of the store it is small for the
+// sake of others: a transaction that takes long may get a turn in which nobody else commits.
 func (v *Views) transactionBudget() int {
 	if limit := v.opts.KV.Limits().TransactionSize; limit > 0 {
 		return limit / 3
 	}
-	return 32 << 20
+	return 8 << 20
 }
