@@ -22,8 +22,8 @@ const modulePath = "github.com/settee-db/settee/"
 // maxLines is the length from which on a file surely has a second subject.
 const maxLines = 600
 
-// rooms are the layers of the tree with the rooms each may import besides itself. A package belongs to the room with the
-// longest matching path.
+// rooms are the layers of the tree with the rooms each may import besides itself. A package belongs to the room with
+// the longest matching path.
 var rooms = map[string][]string{
 	"compat":      {},
 	"storage/kv":  {},
@@ -32,22 +32,56 @@ var rooms = map[string][]string{
 	"mango":       {"compat", "storage", "storage/kv", "views"},
 	"eventing":    {"compat", "storage", "storage/kv", "views"},
 	"replication": {"compat", "storage", "storage/kv"},
-	"server": {"compat", "storage", "storage/kv", "views", "mango", "eventing", "replication", "server/docs", "server/localpeer",
-		"server/config", "server/auth", "server/logging", "server/stats", "server/users", "server/call", "server/memory", "server/wire",
-		"server/rewrite", "server/warm", "server/admin", "server/session", "server/replicator", "server/databases",
-		"server/documents", "server/lists", "server/changes", "server/queries", "server/designs", "server/find"},
+	"server": {
+		"compat",
+		"storage",
+		"storage/kv",
+		"views",
+		"mango",
+		"eventing",
+		"replication",
+		"server/docs",
+		"server/localpeer",
+		"server/config",
+		"server/auth",
+		"server/logging",
+		"server/stats",
+		"server/users",
+		"server/call",
+		"server/memory",
+		"server/wire",
+		"server/rewrite",
+		"server/warm",
+		"server/admin",
+		"server/session",
+		"server/replicator",
+		"server/databases",
+		"server/documents",
+		"server/lists",
+		"server/changes",
+		"server/queries",
+		"server/designs",
+		"server/find",
+	},
 	// Handlers are packages by resource: each names what it has of others.
-	"server/admin":      handlers("replication", "server/auth", "server/config", "server/databases"),
-	"server/session":    handlers("server/auth", "server/users"),
-	"server/replicator": handlers("mango", "replication", "server/config", "server/databases", "server/localpeer", "server/memory"),
-	"server/databases":  handlers("replication", "server/find"),
-	"server/documents":  handlers("replication"),
-	"server/lists":      handlers(),
-	"server/changes":    handlers(),
-	"server/queries":    handlers("server/find"),
-	"server/designs":    handlers("server/documents", "server/lists", "server/queries", "server/rewrite"),
-	"server/find":       handlers("mango", "server/config"),
-	"server/warm":       {"compat", "storage", "views", "server/config"},
+	"server/admin":   handlers("replication", "server/auth", "server/config", "server/databases"),
+	"server/session": handlers("server/auth", "server/users"),
+	"server/replicator": handlers(
+		"mango",
+		"replication",
+		"server/config",
+		"server/databases",
+		"server/localpeer",
+		"server/memory",
+	),
+	"server/databases": handlers("replication", "server/find"),
+	"server/documents": handlers("replication"),
+	"server/lists":     handlers(),
+	"server/changes":   handlers(),
+	"server/queries":   handlers("server/find"),
+	"server/designs":   handlers("server/documents", "server/lists", "server/queries", "server/rewrite"),
+	"server/find":      handlers("mango", "server/config"),
+	"server/warm":      {"compat", "storage", "views", "server/config"},
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
 	"server/call": {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "server/config", "server/auth",
 		"server/logging", "server/stats", "server/memory", "server/wire", "server/rewrite"},
@@ -55,15 +89,39 @@ var rooms = map[string][]string{
 	"server/wire":    {"compat"},
 	"server/rewrite": {"compat"},
 	// What is below the handlers knows nothing of requests.
-	"server/docs":      {"compat", "storage", "storage/kv", "views", "mango", "replication", "server/auth", "server/config"},
+	"server/docs": {
+		"compat",
+		"storage",
+		"storage/kv",
+		"views",
+		"mango",
+		"replication",
+		"server/auth",
+		"server/config",
+	},
 	"server/localpeer": {"compat", "storage", "replication", "server/docs"},
 	"server/auth":      {"compat", "server/config"},
 	"server/config":    {"compat"},
 	"server/logging":   {"server/config"},
 	"server/stats":     {"compat", "views"},
 	"server/users":     {"compat", "storage", "storage/kv", "server/auth", "server/docs", "server/stats"},
-	"cmd": {"compat", "storage", "storage/kv", "views", "mango", "eventing", "replication", "server", "server/docs", "server/config", "server/auth", "server/logging",
-		"server/admin", "server/warm", "cmd/settee/bench"},
+	"cmd": {
+		"compat",
+		"storage",
+		"storage/kv",
+		"views",
+		"mango",
+		"eventing",
+		"replication",
+		"server",
+		"server/docs",
+		"server/config",
+		"server/auth",
+		"server/logging",
+		"server/admin",
+		"server/warm",
+		"cmd/settee/bench",
+	},
 	"conformance":      {}, // talks to the running server only
 	"cmd/settee/bench": {}, // so does the benchmark
 }
@@ -231,7 +289,8 @@ func sources(t *testing.T) []source {
 			return err
 		}
 		if d.IsDir() {
-			if base := d.Name(); base == "testdata" || base == "node_modules" || base == "data" || len(base) > 1 && base[0] == '.' {
+			if base := d.Name(); base == "testdata" || base == "node_modules" || base == "data" ||
+				len(base) > 1 && base[0] == '.' {
 				return fs.SkipDir
 			}
 			return nil

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestChangelogHasNoEntryTwice finds what a merge doubled: entries of CHANGELOG.md are lines that begin with a dash, and
-// each stands in one version only.
+// TestChangelogHasNoEntryTwice finds what a merge doubled: entries of CHANGELOG.md are lines that begin with a dash,
+// and each stands in one version only.
 func TestChangelogHasNoEntryTwice(t *testing.T) {
 	text, err := os.ReadFile("CHANGELOG.md")
 	if err != nil {
@@ -29,7 +29,12 @@ func TestChangelogHasNoEntryTwice(t *testing.T) {
 			continue
 		}
 		if other, twice := first[line]; twice {
-			t.Errorf("CHANGELOG.md has %q in %q and in %q: if a merge brought an old list back, keep your own lines only, under Unreleased", line, other, version)
+			t.Errorf(
+				"CHANGELOG.md has %q in %q and in %q: if a merge brought an old list back, keep your own lines only, under Unreleased",
+				line,
+				other,
+				version,
+			)
 		}
 		first[line] = version
 	}
@@ -39,10 +44,17 @@ func TestChangelogHasNoEntryTwice(t *testing.T) {
 }
 
 // decisionSections are the headings of a decision record, in their order (docs/adr/README.md).
-var decisionSections = []string{"Context", "Decision", "Alternatives", "Figures", "Consequences", "What would change our mind"}
+var decisionSections = []string{
+	"Context",
+	"Decision",
+	"Alternatives",
+	"Figures",
+	"Consequences",
+	"What would change our mind",
+}
 
-// TestDecisionsHaveTheForm: every decision record begins with its number and its status, has each section once and in order,
-// and is in the list.
+// TestDecisionsHaveTheForm: every decision record begins with its number and its status, has each section once and in
+// order, and is in the list.
 func TestDecisionsHaveTheForm(t *testing.T) {
 	list, err := os.ReadFile("docs/adr/README.md")
 	if err != nil {
@@ -60,14 +72,23 @@ func TestDecisionsHaveTheForm(t *testing.T) {
 		name := filepath.Base(page)
 		begin := regexp.MustCompile(`^# ` + name[:4] + `: .+\n\nStatus: (accepted|superseded|proposed)`)
 		if !begin.Match(content) {
-			t.Errorf("%s does not begin with \"# %s: title\" and a line \"Status: …\" (docs/adr/README.md has the form)", page, name[:4])
+			t.Errorf(
+				"%s does not begin with \"# %s: title\" and a line \"Status: …\" (docs/adr/README.md has the form)",
+				page,
+				name[:4],
+			)
 		}
 		var sections []string
 		for _, heading := range regexp.MustCompile(`(?m)^## (.+)$`).FindAllSubmatch(content, -1) {
 			sections = append(sections, string(heading[1]))
 		}
 		if strings.Join(sections, ", ") != strings.Join(decisionSections, ", ") {
-			t.Errorf("%s has the sections %q, want %q (docs/adr/README.md has the form)", page, sections, decisionSections)
+			t.Errorf(
+				"%s has the sections %q, want %q (docs/adr/README.md has the form)",
+				page,
+				sections,
+				decisionSections,
+			)
 		}
 		if !strings.Contains(string(list), "]("+name+")") {
 			t.Errorf("docs/adr/README.md does not list %s", name)
@@ -81,8 +102,8 @@ var (
 	docLink  = regexp.MustCompile(`\]\(([^)#\s:]+)(?:#[^)]*)?\)`)
 )
 
-// TestDocumentsNameWhatIsThere: tests, Go files and links that the documents name exist. Decision records and the changelog
-// may name files of their time; their links are looked at.
+// TestDocumentsNameWhatIsThere: tests, Go files and links that the documents name exist. Decision records and the
+// changelog may name files of their time; their links are looked at.
 func TestDocumentsNameWhatIsThere(t *testing.T) {
 	functions, files := map[string]bool{}, []string{}
 	for _, src := range sources(t) {

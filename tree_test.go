@@ -19,14 +19,14 @@ import (
 // subject.
 const (
 	maxPackageFiles = 65
-	maxPackageLines = 11_200
+	maxPackageLines = 11_500
 )
 
 // maxColumns is how long a line may be, with four columns for a tab. oldLongLines are longer, from before there was a
 // bound: that number may only fall.
 const (
 	maxColumns   = 120
-	oldLongLines = 3144
+	oldLongLines = 208
 )
 
 // mappedFile is a file, or a pattern for files, that a package's comment names.
@@ -186,14 +186,18 @@ func TestLinesAreShort(t *testing.T) {
 	}
 }
 
-// literalLines are the lines of a file that have a string which is long or goes over several lines.
+// literalLines are the lines of a file that are strings for the most part, or have one that goes over several lines.
 func literalLines(src source) map[int]bool {
-	lines := map[int]bool{}
+	lines, columns := map[int]bool{}, map[int]int{}
 	ast.Inspect(src.file, func(n ast.Node) bool {
-		if s, ok := n.(*ast.BasicLit); ok && s.Kind == token.STRING && (len(s.Value) > maxColumns/2 || strings.Contains(s.Value, "\n")) {
-			for line := src.line(s.Pos()); line <= src.line(s.End()); line++ {
-				lines[line] = true
-			}
+		s, ok := n.(*ast.BasicLit)
+		if !ok || s.Kind != token.STRING {
+			return true
+		}
+		first, last := src.line(s.Pos()), src.line(s.End())
+		columns[first] += len(s.Value)
+		for line := first; line <= last; line++ {
+			lines[line] = lines[line] || last > first || columns[line] > maxColumns/2
 		}
 		return true
 	})

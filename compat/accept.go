@@ -20,8 +20,8 @@ func ParseAccept(header string, present bool) Accept {
 	return a
 }
 
-// Takes reports whether a media type, in lower case and without blanks, may be answered: it, its `main/*` or `*/*` is listed
-// with q above 0, and neither it nor its `main/*` with q=0 (mochiweb_request:accepts_content_type).
+// Takes reports whether a media type, in lower case and without blanks, may be answered: it, its `main/*` or `*/*` is
+// listed with q above 0, and neither it nor its `main/*` with q=0 (mochiweb_request:accepts_content_type).
 func (a Accept) Takes(mediaType string) bool {
 	main, _, _ := strings.Cut(mediaType, "/")
 	takes := false
@@ -37,8 +37,8 @@ func (a Accept) Takes(mediaType string) bool {
 	return takes
 }
 
-// BulkGetMultipart reports whether POST _bulk_get answers with a multipart body, and with which media type: only if JSON is
-// not taken, and then multipart/mixed before multipart/related (chttpd_db:bulk_get_is_multipart).
+// BulkGetMultipart reports whether POST _bulk_get answers with a multipart body, and with which media type: only if
+// JSON is not taken, and then multipart/mixed before multipart/related (chttpd_db:bulk_get_is_multipart).
 func (a Accept) BulkGetMultipart() (mediaType string, ok bool) {
 	switch {
 	case a.Takes("application/json"):
@@ -57,8 +57,8 @@ func (a Accept) WantsLoginPage() bool {
 	return !a.Takes("application/json") && a.Takes("text/html")
 }
 
-// AcceptsGzip tells from an Accept-Encoding header (empty when absent) whether a stored gzip stream may be sent as it is.
-// A header that is not well formed is an error, and so is one that refuses both gzip and identity
+// AcceptsGzip tells from an Accept-Encoding header (empty when absent) whether a stored gzip stream may be sent as it
+// is. A header that is not well formed is an error, and so is one that refuses both gzip and identity
 // (couch_httpd:accepted_encodings, mochiweb_util:pick_accepted_encodings).
 func AcceptsGzip(header string) (bool, error) {
 	items, ok := parseQValues(header)

@@ -27,8 +27,8 @@ func parseAttachments(v ejson.Value) ([]Attachment, error) {
 	return atts, nil
 }
 
-// parseAttachment reads one attachment (couch_att:from_json). A property of the wrong kind that the real server stumbles
-// over is answered with its crash.
+// parseAttachment reads one attachment (couch_att:from_json). A property of the wrong kind that the real server
+// stumbles over is answered with its crash.
 func parseAttachment(name string, props ejson.Value) (Attachment, error) {
 	a := Attachment{Name: name, Type: DefaultContentType}
 	contentType, typed := props.Get("content_type")

@@ -47,8 +47,8 @@ func parseViewFilter(q Query, plusIsSpace bool) (ChangesFilter, error) {
 	return ChangesFilter{Builtin: "_view", Design: parts[0], Function: parts[1]}, nil
 }
 
-// FilterDocIDs gives the ids of the _doc_ids filter: the member `doc_ids` of a POST's body, else (body is the zero Value)
-// the JSON in the first `doc_ids` of the query. Doubles stay (couch_changes:get_doc_ids).
+// FilterDocIDs gives the ids of the _doc_ids filter: the member `doc_ids` of a POST's body, else (body is the zero
+// Value) the JSON in the first `doc_ids` of the query. Doubles stay (couch_changes:get_doc_ids).
 func FilterDocIDs(q Query, body ejson.Value) ([]string, error) {
 	var list ejson.Value
 	if body.Kind() != ejson.Invalid {

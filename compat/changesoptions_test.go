@@ -32,7 +32,8 @@ func TestChangesOptions(t *testing.T) {
 		}
 	}
 	for header, want := range map[string]string{"9-z": "9-z", "": "1-a"} {
-		if o, err := ParseChangesOptions(ParseQuery("feed=eventsource&since=1-a"), header); err != nil || o.Since != want {
+		if o, err := ParseChangesOptions(ParseQuery("feed=eventsource&since=1-a"), header); err != nil ||
+			o.Since != want {
 			t.Errorf("Last-Event-ID %q: since %q, %v", header, o.Since, err)
 		}
 	}
@@ -73,7 +74,9 @@ func TestFeeds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := o.CheckFeed(); message(err) != "bad_request Supported `feed` types: normal, continuous, live, longpoll, eventsource" {
+		if _, err := o.CheckFeed(); message(
+			err,
+		) != "bad_request Supported `feed` types: normal, continuous, live, longpoll, eventsource" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -165,7 +168,9 @@ func TestFilterDocIDs(t *testing.T) {
 }
 
 func TestDBUpdatesOptions(t *testing.T) {
-	o, err := ParseDBUpdatesOptions(ParseQuery("feed=longpoll&feed=x&limit=5&LIMIT=x&since=1-a&descending=true&timeout=7&heartbeat=false"))
+	o, err := ParseDBUpdatesOptions(
+		ParseQuery("feed=longpoll&feed=x&limit=5&LIMIT=x&since=1-a&descending=true&timeout=7&heartbeat=false"),
+	)
 	want := &DBUpdatesOptions{Feed: "longpoll", Since: "1-a", Limit: 5, Descending: true, wait: feedWait{timeout: 7}}
 	if err != nil || !reflect.DeepEqual(o, want) {
 		t.Errorf("got %+v, %v", o, err)
@@ -188,7 +193,9 @@ func TestDBUpdatesOptions(t *testing.T) {
 	if _, heartbeat := o.Wait(time.Minute); !heartbeat {
 		t.Error("no heartbeat")
 	}
-	if _, err := o.CheckFeed(); message(err) != "bad_request Supported `feed` types: normal, continuous, longpoll, eventsource" {
+	if _, err := o.CheckFeed(); message(
+		err,
+	) != "bad_request Supported `feed` types: normal, continuous, longpoll, eventsource" {
 		t.Error(err)
 	}
 }

@@ -44,7 +44,8 @@ func ParseDocOptions(q Query) (*DocOptions, error) {
 	return o, nil
 }
 
-// ParseBulkGetOptions reads the query of _bulk_get, where some options are refused (chttpd_db:bulk_get_parse_doc_query).
+// ParseBulkGetOptions reads the query of _bulk_get, where some options are refused
+// (chttpd_db:bulk_get_parse_doc_query).
 func ParseBulkGetOptions(q Query) (*DocOptions, error) {
 	o := &DocOptions{}
 	for i := range q {
@@ -139,9 +140,9 @@ func ParseRevs(list ejson.Value) ([]Rev, error) {
 	return revs, nil
 }
 
-// RequestRev is the revision that a write, COPY or attachment request names: the first `rev` of the query, or the If-Match
-// header (its values, none if it is absent; an empty one is no revision), which must not contradict each other. ok is false if there
-// is none (chttpd_db:extract_header_rev).
+// RequestRev is the revision that a write, COPY or attachment request names: the first `rev` of the query, or the
+// If-Match header (its values, none if it is absent; an empty one is no revision), which must not contradict each
+// other. ok is false if there is none (chttpd_db:extract_header_rev).
 func RequestRev(q Query, ifMatch []string) (rev Rev, ok bool, err error) {
 	if text, found := q.First("rev"); found {
 		if rev, err = ParseRev(text); err != nil {
@@ -189,8 +190,8 @@ func (d *Document) SetRequestRev(q Query, ifMatch []string) error {
 	return err
 }
 
-// Quorum reads the first `w` or `r` of a query; absent is reported by ok. A text that is no integer is ErrBadArg, as the
-// real server has it.
+// Quorum reads the first `w` or `r` of a query; absent is reported by ok. A text that is no integer is ErrBadArg, as
+// the real server has it.
 func Quorum(q Query, name string) (n int64, ok bool, err error) {
 	text, ok := q.First(name)
 	if !ok {
@@ -206,9 +207,10 @@ func Quorum(q Query, name string) (n int64, ok bool, err error) {
 // BatchOK reports whether a write asks for `batch=ok`: to be answered before it is done.
 func BatchOK(q Query) bool { return q.Is("batch", "ok") }
 
-// ParseDestination reads the Destination header of a COPY (its values, none if it is absent): the id of the target, percent-decoded,
-// and its revision if `?rev=` follows, where any name stands for rev (couch_httpd_db:parse_copy_destination_header). plusIsSpace
-// is chttpd/decode_plus_to_space. A malformed query is an error here and a crash of the real server.
+// ParseDestination reads the Destination header of a COPY (its values, none if it is absent): the id of the target,
+// percent-decoded, and its revision if `?rev=` follows, where any name stands for rev
+// (couch_httpd_db:parse_copy_destination_header). plusIsSpace is chttpd/decode_plus_to_space. A malformed query is an
+// error here and a crash of the real server.
 func ParseDestination(values []string, plusIsSpace bool) (id string, rev Rev, err error) {
 	if len(values) == 0 {
 		return "", Rev{}, NewError(KindBadRequest, "Destination header is mandatory for COPY.")

@@ -64,8 +64,8 @@ func (e Encoding) String() string {
 	return "identity"
 }
 
-// Attachment is one member of `_attachments`, as read from a document (couch_att:from_json) or as stored. Lengths are in
-// bytes.
+// Attachment is one member of `_attachments`, as read from a document (couch_att:from_json) or as stored. Lengths are
+// in bytes.
 type Attachment struct {
 	Name string
 	Type string // content type

@@ -124,9 +124,11 @@ type Error struct {
 	Reason string // the `reason` member, exactly
 	Name   string // the `error` member where it is not the kind's own word; else ""
 	Allow  string // KindMethodNotAllowed: the Allow header, `GET,HEAD`; "" for none
-	Ref    bool   // the answer carries a `ref` number, as those of KindUnknown: what CouchDB met on a shard or in a worker process
-	Retry  bool   // it is over in some seconds: the answer carries Retry-After
-	// ReasonJSON is the `reason` member where a JavaScript function gave one that is no text, as JSON; Reason describes it.
+	// the answer carries a `ref` number, as those of KindUnknown: what CouchDB met on a shard or in a worker process
+	Ref   bool
+	Retry bool // it is over in some seconds: the answer carries Retry-After
+	// ReasonJSON is the `reason` member where a JavaScript function gave one that is no text, as JSON; Reason describes
+	// it.
 	ReasonJSON string
 }
 
@@ -155,7 +157,10 @@ var (
 	ErrURITooLong      = newDefault(KindURITooLong)
 	ErrTimeout         = newDefault(KindTimeout)
 	// ErrFull is of writes that the store has no space for.
-	ErrFull           = &Error{Kind: KindInsufficientStorage, Reason: "No space is left for this write: documents, databases and indexes can be deleted, purged and compacted. Retry it when there is space again."}
+	ErrFull = &Error{
+		Kind:   KindInsufficientStorage,
+		Reason: "No space is left for this write: documents, databases and indexes can be deleted, purged and compacted. Retry it when there is space again.",
+	}
 	ErrNotImplemented = newDefault(KindNotImplemented)
 	ErrAllOrNothing   = newDefault(KindAllOrNothing)
 	// The crashes of the real server that clients can provoke; chttpd answers 500 with a `ref` number.

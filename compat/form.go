@@ -40,7 +40,8 @@ func CheckReferer(referer, host string) error {
 }
 
 // ReadDocForm reads a multipart/form-data body of at most limit bytes of content, which it keeps in memory as CouchDB
-// does (mochiweb_multipart:parse_form). Errors: KindBadContentType, ErrRequestTooLarge, KindBadRequest for a broken form.
+// does (mochiweb_multipart:parse_form). Errors: KindBadContentType, ErrRequestTooLarge, KindBadRequest for a broken
+// form.
 func ReadDocForm(contentType string, body io.Reader, limit int64) (*DocForm, error) {
 	media := ParseMediaType(contentType)
 	if media.Name != "multipart/form-data" {

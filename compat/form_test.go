@@ -26,7 +26,11 @@ func TestReadDocForm(t *testing.T) {
 	if f := form.Files[1]; f.Name != "g" || f.Type != "application/octet-stream" || len(f.Data) != 0 {
 		t.Errorf("%+v", f)
 	}
-	form, err = ReadDocForm(formType, strings.NewReader("--XX\r\nContent-Disposition: form-data; name=\"_doc\"\r\n\r\n{}\r\n--XX--"), 2)
+	form, err = ReadDocForm(
+		formType,
+		strings.NewReader("--XX\r\nContent-Disposition: form-data; name=\"_doc\"\r\n\r\n{}\r\n--XX--"),
+		2,
+	)
 	if err != nil || !form.HasDoc || string(form.Doc) != "{}" {
 		t.Errorf("%+v, %v", form, err)
 	}

@@ -22,8 +22,8 @@ const (
 	databaseSuffix = len(".1234567890") + len(".couch") // what CouchDB adds to a database's last segment
 )
 
-// ValidateDatabaseName checks the name of a database to be created: illegal_database_name, or database_name_too_long for
-// what the real server could not keep in a file (couch_db:validate_dbname, fabric_db_create).
+// ValidateDatabaseName checks the name of a database to be created: illegal_database_name, or database_name_too_long
+// for what the real server could not keep in a file (couch_db:validate_dbname, fabric_db_create).
 func ValidateDatabaseName(name string) error {
 	if !legalDatabaseName(name) && !IsSystemDatabase(name) {
 		return NewError(KindIllegalDatabaseName, "Name: '"+name+"'. Only lowercase characters (a-z), digits (0-9), "+
@@ -92,8 +92,8 @@ type IDRules struct {
 	Partitioned bool // ids are partition:rest
 }
 
-// ValidateDocID checks the id of a document to be written: illegal_docid or illegal_partition (couch_doc:validate_docid,
-// couch_partition:validate_docid).
+// ValidateDocID checks the id of a document to be written: illegal_docid or illegal_partition
+// (couch_doc:validate_docid, couch_partition:validate_docid).
 func ValidateDocID(id string, rules IDRules) error {
 	if err := validatePlainID(id, rules.MaxLength); err != nil {
 		return err
@@ -128,7 +128,8 @@ func validatePlainID(id string, maxLength int) error {
 }
 
 // SplitPartition splits an id of a partitioned database at the first colon. It is all that reads check: illegal_docid
-// for an id without colon (couch_partition:from_docid). Design and local documents have no partition; do not ask for it.
+// for an id without colon (couch_partition:from_docid). Design and local documents have no partition; do not ask for
+// it.
 func SplitPartition(id string) (partition, rest string, err error) {
 	partition, rest, ok := strings.Cut(id, ":")
 	if !ok {

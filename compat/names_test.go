@@ -16,14 +16,16 @@ func TestValidateDatabaseName(t *testing.T) {
 	for _, name := range []string{"", "A", "1a", "_foo", "_dbs_x", "/a", "a.b", "a b", "é", "aé", "a\n", "_foo/_users", "/_users", "_users/a", "a:b", "a%"} {
 		err := ValidateDatabaseName(name)
 		e, _ := AsError(err)
-		if !errors.Is(err, KindIllegalDatabaseName) || !strings.HasPrefix(e.Reason, "Name: '"+name+"'. Only lowercase characters (a-z), digits") {
+		if !errors.Is(err, KindIllegalDatabaseName) ||
+			!strings.HasPrefix(e.Reason, "Name: '"+name+"'. Only lowercase characters (a-z), digits") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	for _, name := range []string{x[:239], x[:256] + "/a", "a/" + x[:256] + "/b", "a/" + x[:239]} {
 		err := ValidateDatabaseName(name)
 		e, _ := AsError(err)
-		if !errors.Is(err, KindDatabaseNameTooLong) || e.Reason != "At least one path segment of `"+name+"` is too long." {
+		if !errors.Is(err, KindDatabaseNameTooLong) ||
+			e.Reason != "At least one path segment of `"+name+"` is too long." {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -40,7 +42,12 @@ func TestValidateDocID(t *testing.T) {
 		kind  Kind
 		want  string
 	}{
-		{"a", plain, 0, ""}, {"_design/a", plain, 0, ""}, {"_local/a", plain, 0, ""}, {"a b/\x00é", plain, 0, ""}, {"\xED\xA0\x80", plain, 0, ""}, {"abcd", limited, 0, ""},
+		{
+			"a",
+			plain,
+			0,
+			"",
+		}, {"_design/a", plain, 0, ""}, {"_local/a", plain, 0, ""}, {"a b/\x00é", plain, 0, ""}, {"\xED\xA0\x80", plain, 0, ""}, {"abcd", limited, 0, ""},
 		{"", plain, KindIllegalDocID, "Document id must not be empty"},
 		{"_design/", plain, KindIllegalDocID, "Illegal document id `_design/`"},
 		{"_local/", plain, KindIllegalDocID, "Illegal document id `_local/`"},
@@ -51,7 +58,12 @@ func TestValidateDocID(t *testing.T) {
 		{"a\xE2\x82", plain, KindIllegalDocID, "Document id must be valid UTF-8"},
 		{"a\xE2\x82a", plain, KindIllegalDocID, "Document id must be valid UTF-8"},
 		{"abcde", limited, KindIllegalDocID, "Document id is too long"},
-		{"a:b", partitioned, 0, ""}, {"a::x", partitioned, 0, ""}, {"a:b:c", partitioned, 0, ""}, {"_design/x", partitioned, 0, ""}, {"_local/x", partitioned, 0, ""},
+		{
+			"a:b",
+			partitioned,
+			0,
+			"",
+		}, {"a::x", partitioned, 0, ""}, {"a:b:c", partitioned, 0, ""}, {"_design/x", partitioned, 0, ""}, {"_local/x", partitioned, 0, ""},
 		{"a", partitioned, KindIllegalDocID, "Doc id must be of form partition:id"},
 		{":a", partitioned, KindIllegalPartition, "Partition must not be empty"},
 		{"a:", partitioned, KindIllegalDocID, "Document id must not be empty"},

@@ -13,12 +13,12 @@ type DocRules struct {
 }
 
 // ParseDocument reads a document from the wire. It makes CouchDB's checks in CouchDB's order: the special members in
-// document order (couch_doc:from_json_obj), then the sizes (from_json_obj_validate), then the id once more by the rules of
-// the database. Names of attachments and the presence of a revision are checked separately, because the real server
+// document order (couch_doc:from_json_obj), then the sizes (from_json_obj_validate), then the id once more by the rules
+// of the database. Names of attachments and the presence of a revision are checked separately, because the real server
 // does so later (ValidateAttachmentNames, RequireRev). The Document does not refer to v.
 //
-// Where Erlang's lists of integers pass for strings (`"_rev":[49,45,97]`), CouchDB takes them and ParseDocument does not;
-// nor are depths beyond 64 bits possible here.
+// Where Erlang's lists of integers pass for strings (`"_rev":[49,45,97]`), CouchDB takes them and ParseDocument does
+// not; nor are depths beyond 64 bits possible here.
 func ParseDocument(v ejson.Value, rules DocRules) (*Document, error) {
 	if v.Kind() != ejson.Object {
 		return nil, ErrDocNotAnObject
@@ -94,7 +94,12 @@ func (d *Document) special(name string, value ejson.Value, ids IDRules) (kept bo
 		return false, nil
 	case "_revs_info", "_local_seq", "_conflicts", "_deleted_conflicts":
 		return false, nil
-	case "_access", "_replication_state", "_replication_state_time", "_replication_state_reason", "_replication_id", "_replication_stats":
+	case "_access",
+		"_replication_state",
+		"_replication_state_time",
+		"_replication_state_reason",
+		"_replication_id",
+		"_replication_stats":
 		return true, nil
 	}
 	return false, badMember(name)

@@ -34,7 +34,10 @@ func TestParseDocumentErrors(t *testing.T) {
 		{`{"_revisions":{"start":1.0,"ids":["a"]}}`, "doc_validation: _revisions.start isn't an integer."},
 		{`{"_revisions":{"start":1}}`, "doc_validation: _revisions.ids isn't a array."},
 		{`{"_revisions":{"start":1,"ids":[1]}}`, "doc_validation: RevId isn't a string"},
-		{`{"_revisions":{"start":1,"ids":["zz7a00dff5e02add41819138abb3284d"]}}`, "doc_validation: RevId isn't a valid hexadecimal"},
+		{
+			`{"_revisions":{"start":1,"ids":["zz7a00dff5e02add41819138abb3284d"]}}`,
+			"doc_validation: RevId isn't a valid hexadecimal",
+		},
 		{`{"_foo":1,"_id":5}`, "doc_validation: Bad special document member: _foo"},
 		{`{"_id":5,"_foo":1}`, "illegal_docid: Document id must be a string"},
 		{`{"n":` + huge + `,"_foo":1}`, "doc_validation: Bad special document member: _foo"},
@@ -59,7 +62,8 @@ func TestParseDocumentErrors(t *testing.T) {
 		}
 	}
 	partitioned := DocRules{IDs: IDRules{Partitioned: true}}
-	if _, err := parseText(t, `{"_id":"a"}`, partitioned); err == nil || err.Error() != "illegal_docid: Doc id must be of form partition:id" {
+	if _, err := parseText(t, `{"_id":"a"}`, partitioned); err == nil ||
+		err.Error() != "illegal_docid: Doc id must be of form partition:id" {
 		t.Error(err)
 	}
 	if _, err := parseText(t, `{}`, partitioned); err != nil {
@@ -73,11 +77,18 @@ func TestParseDocumentBody(t *testing.T) {
 		size       int64
 	}{
 		{`{}`, `{}`, 2},
-		{`{"_id":"a","_rev":"1-a","_deleted":false,"_revs_info":1,"_local_seq":1,"_conflicts":1,"_deleted_conflicts":1}`, `{}`, 2},
+		{
+			`{"_id":"a","_rev":"1-a","_deleted":false,"_revs_info":1,"_local_seq":1,"_conflicts":1,"_deleted_conflicts":1}`,
+			`{}`,
+			2,
+		},
 		{`{"a":1}`, `{"a":1}`, 7},
 		{`{"b":1,"_id":"x", "a" : [ 1, 2.50 ], "_access":["x"]}`, `{"b":1,"a":[1,2.5],"_access":["x"]}`, 35},
-		{`{"_replication_state":"s","_replication_state_time":"t","_replication_state_reason":"r","_replication_id":"i","_replication_stats":{}}`,
-			`{"_replication_state":"s","_replication_state_time":"t","_replication_state_reason":"r","_replication_id":"i","_replication_stats":{}}`, 134},
+		{
+			`{"_replication_state":"s","_replication_state_time":"t","_replication_state_reason":"r","_replication_id":"i","_replication_stats":{}}`,
+			`{"_replication_state":"s","_replication_state_time":"t","_replication_state_reason":"r","_replication_id":"i","_replication_stats":{}}`,
+			134,
+		},
 		{`{"\u0061_":1,"\u00e9":"\/"}`, `{"a_":1,"é":"/"}`, 17},
 	}
 	for _, tt := range tests {
@@ -138,16 +149,22 @@ func TestParseAttachments(t *testing.T) {
 		t.Fatalf("%+v", d.Attachments)
 	}
 	inline, stub, bare, follows, odd := d.Attachments[0], d.Attachments[1], d.Attachments[2], d.Attachments[3], d.Attachments[4]
-	if inline.Source != SourceInline || string(inline.Data) != "hi" || inline.Type != "text/plain" || inline.HasDigest || inline.Length != 2 || inline.RevPos != 3 {
+	if inline.Source != SourceInline || string(inline.Data) != "hi" || inline.Type != "text/plain" ||
+		inline.HasDigest ||
+		inline.Length != 2 ||
+		inline.RevPos != 3 {
 		t.Errorf("inline %+v", inline)
 	}
-	if stub.Source != SourceStub || stub.RevPos != 2 || !stub.HasRevPos || !stub.HasDigest || stub.Digest[0] != 0x49 || stub.Length != 5 || stub.EncodedLength != 5 {
+	if stub.Source != SourceStub || stub.RevPos != 2 || !stub.HasRevPos || !stub.HasDigest || stub.Digest[0] != 0x49 ||
+		stub.Length != 5 ||
+		stub.EncodedLength != 5 {
 		t.Errorf("stub %+v", stub)
 	}
 	if bare.Source != SourceStub || bare.HasRevPos || bare.HasDigest || bare.Length != -1 {
 		t.Errorf("bare %+v", bare)
 	}
-	if follows.Source != SourceFollows || follows.Length != 7 || follows.EncodedLength != 3 || follows.Encoding != EncodingGzip {
+	if follows.Source != SourceFollows || follows.Length != 7 || follows.EncodedLength != 3 ||
+		follows.Encoding != EncodingGzip {
 		t.Errorf("follows %+v", follows)
 	}
 	if odd.Source != SourceInline || odd.Type != DefaultContentType || odd.RevPos != -1 || len(odd.Data) != 0 {
@@ -205,7 +222,10 @@ func checkRendering(t *testing.T, d *Document) {
 		view.ID = d.ID
 	}
 	for i := range d.Attachments {
-		view.Attachments = append(view.Attachments, AttachmentView{Attachment: &d.Attachments[i], Form: FormData, Content: d.Attachments[i].Data})
+		view.Attachments = append(
+			view.Attachments,
+			AttachmentView{Attachment: &d.Attachments[i], Form: FormData, Content: d.Attachments[i].Data},
+		)
 	}
 	text := AppendDocument(nil, &view)
 	v, err := ejson.Parse(text)
@@ -216,13 +236,20 @@ func checkRendering(t *testing.T, d *Document) {
 	if err != nil {
 		t.Fatalf("rendered %q: %v", text, err)
 	}
-	if again.ID != view.ID || again.Rev() != d.Rev() || again.Deleted != d.Deleted || !bytes.Equal(again.Body.JSON, d.Body.JSON) || len(again.Attachments) != len(d.Attachments) {
+	if again.ID != view.ID || again.Rev() != d.Rev() || again.Deleted != d.Deleted ||
+		!bytes.Equal(again.Body.JSON, d.Body.JSON) ||
+		len(again.Attachments) != len(d.Attachments) {
 		t.Errorf("%q is %+v, was %+v", text, again, d)
 	}
 }
 
 func BenchmarkParseDocument(b *testing.B) {
-	text := []byte(`{"_id":"mydoc","_rev":"3-967a00dff5e02add41819138abb3284d","type":"post","title":"A title","tags":["a","b","c"],"n":3,"rating":4.5,"author":{"name":"x","mail":"x@example.com"},"text":"` + strings.Repeat("lorem ipsum dolor sit amet ", 28) + `"}`)
+	text := []byte(
+		`{"_id":"mydoc","_rev":"3-967a00dff5e02add41819138abb3284d","type":"post","title":"A title","tags":["a","b","c"],"n":3,"rating":4.5,"author":{"name":"x","mail":"x@example.com"},"text":"` + strings.Repeat(
+			"lorem ipsum dolor sit amet ",
+			28,
+		) + `"}`,
+	)
 	p := ejson.AcquireParser()
 	defer p.Release()
 	b.SetBytes(int64(len(text)))

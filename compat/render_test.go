@@ -4,18 +4,38 @@ import "testing"
 
 func TestAppendDocument(t *testing.T) {
 	hash := "\x96\x7a\x00\xdf\xf5\xe0\x2a\xdd\x41\x81\x91\x38\xab\xb3\x28\x4d"
-	att := &Attachment{Name: "f", Type: "text/plain", RevPos: 2, HasDigest: true, Length: 5, EncodedLength: 25, Encoding: EncodingGzip}
+	att := &Attachment{
+		Name:          "f",
+		Type:          "text/plain",
+		RevPos:        2,
+		HasDigest:     true,
+		Length:        5,
+		EncodedLength: 25,
+		Encoding:      EncodingGzip,
+	}
 	tests := []struct {
 		view DocumentView
 		want string
 	}{
-		{DocumentView{ID: "a", Rev: Rev{1, hash}, Body: []byte(`{}`)}, `{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d"}`},
-		{DocumentView{ID: "_local/a", Rev: Rev{0, "1"}, Body: []byte(`{"x":1}`)}, `{"_id":"_local/a","_rev":"0-1","x":1}`},
-		{DocumentView{ID: "\xED\xA0\x80\"", Rev: Rev{1, "a"}, Body: []byte(`{}`), Deleted: true}, "{\"_id\":\"\uFFFD\\\"\",\"_rev\":\"1-a\",\"_deleted\":true}"},
+		{
+			DocumentView{ID: "a", Rev: Rev{1, hash}, Body: []byte(`{}`)},
+			`{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d"}`,
+		},
+		{
+			DocumentView{ID: "_local/a", Rev: Rev{0, "1"}, Body: []byte(`{"x":1}`)},
+			`{"_id":"_local/a","_rev":"0-1","x":1}`,
+		},
+		{
+			DocumentView{ID: "\xED\xA0\x80\"", Rev: Rev{1, "a"}, Body: []byte(`{}`), Deleted: true},
+			"{\"_id\":\"\uFFFD\\\"\",\"_rev\":\"1-a\",\"_deleted\":true}",
+		},
 		{
 			DocumentView{
 				ID: "a", Rev: Rev{2, hash}, Body: []byte(`{"x":1}`), Deleted: true, Revisions: RevPath{2, []string{hash, "b\""}},
-				RevsInfo: []RevInfo{{Rev{2, hash}, RevDeleted}, {Rev{1, "b"}, RevMissing}}, Conflicts: []Rev{{1, "c"}, {1, "b"}}, DeletedConflicts: []Rev{{3, "d"}},
+				RevsInfo: []RevInfo{
+					{Rev{2, hash}, RevDeleted},
+					{Rev{1, "b"}, RevMissing},
+				}, Conflicts: []Rev{{1, "c"}, {1, "b"}}, DeletedConflicts: []Rev{{3, "d"}},
 				LocalSeq: 7, HasLocalSeq: true, Attachments: []AttachmentView{{Attachment: att}},
 			},
 			`{"_id":"a","_rev":"2-967a00dff5e02add41819138abb3284d","x":1,"_deleted":true,"_revisions":{"start":2,"ids":["967a00dff5e02add41819138abb3284d","b\""]},` +

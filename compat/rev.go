@@ -35,15 +35,15 @@ func (p RevPath) Rev() Rev {
 // IsZero reports whether r means "no revision".
 func (r Rev) IsZero() bool { return r == Rev{} }
 
-// MaxRevPos is the greatest depth that is read, and with a minus sign the least. It leaves room: neither edits nor ancestors
-// can overflow a depth.
+// MaxRevPos is the greatest depth that is read, and with a minus sign the least. It leaves room: neither edits nor
+// ancestors can overflow a depth.
 const MaxRevPos = 1 << 62
 
 func validPos(pos int64) bool { return -MaxRevPos <= pos && pos <= MaxRevPos }
 
-// ParseRev reads `<integer>-<rest>` as couch_doc:parse_rev does: the integer as Erlang reads it (a sign, leading zeros),
-// split at the first dash. The error is ErrInvalidRev. An integer beyond MaxRevPos is refused too, where CouchDB would
-// take it.
+// ParseRev reads `<integer>-<rest>` as couch_doc:parse_rev does: the integer as Erlang reads it (a sign, leading
+// zeros), split at the first dash. The error is ErrInvalidRev. An integer beyond MaxRevPos is refused too, where
+// CouchDB would take it.
 func ParseRev(s string) (Rev, error) {
 	digits, rest, found := strings.Cut(s, "-")
 	if !found {

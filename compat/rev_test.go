@@ -64,7 +64,8 @@ func TestRevAppendJSON(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	err := fmt.Errorf("put: %w", Errorf(KindConflict, "Document update %s.", "conflict"))
-	if !errors.Is(err, KindConflict) || !errors.Is(err, ErrConflict) || errors.Is(err, KindNotFound) || errors.Is(err, ErrMissing) {
+	if !errors.Is(err, KindConflict) || !errors.Is(err, ErrConflict) || errors.Is(err, KindNotFound) ||
+		errors.Is(err, ErrMissing) {
 		t.Errorf("errors.Is of %v", err)
 	}
 	e, ok := AsError(err)
@@ -77,7 +78,8 @@ func TestErrors(t *testing.T) {
 	if _, ok := AsError(errors.New("x")); ok {
 		t.Error("AsError of a foreign error")
 	}
-	if e := MethodNotAllowed("GET,HEAD"); e.Status() != 405 || e.Reason != "Only GET,HEAD allowed" || e.Allow != "GET,HEAD" {
+	if e := MethodNotAllowed("GET,HEAD"); e.Status() != 405 || e.Reason != "Only GET,HEAD allowed" ||
+		e.Allow != "GET,HEAD" {
 		t.Errorf("MethodNotAllowed = %+v", e)
 	}
 	if e := Named(KindForbidden, "custom", "no"); e.Word() != "custom" || e.Status() != 403 {

@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// RevAttachment is what the revision id takes of an attachment: its name, its content type, and the MD5 of its stored bytes.
+// RevAttachment is what the revision id takes of an attachment: its name, its content type, and the MD5 of its stored
+// bytes.
 type RevAttachment struct {
 	Name string
 	Type string
@@ -19,8 +20,8 @@ type RevAttachment struct {
 const termVersion = 131
 
 // NewRev is the revision that CouchDB gives to an edit of parent (the zero Rev if there is none): the depth below the
-// parent and the MD5 of the external term [Deleted, ParentPos, ParentHash, Body, Atts] (couch_db:new_revid). bodyTerm is
-// Body.Term. atts are the attachments in document order; the hash takes them in reverse.
+// parent and the MD5 of the external term [Deleted, ParentPos, ParentHash, Body, Atts] (couch_db:new_revid). bodyTerm
+// is Body.Term. atts are the attachments in document order; the hash takes them in reverse.
 func NewRev(parent Rev, deleted bool, bodyTerm []byte, atts []RevAttachment) Rev {
 	return hashEdit(parent, deleted, bodyTerm, func(tail []byte) []byte {
 		tail = ejson.AppendTermList(tail, len(atts))

@@ -94,13 +94,25 @@ func TestNewRevAttachments(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{`{"_attachments":{"f":{"content_type":"image/png","data":"aGVsbG8="}}}`, "1-9ed8abec5349d6abcce611dd3d1d9ad8"},
 		{`{"_attachments":{"f":{"data":"aGVsbG8="}}}`, "1-1118a185107f48a409c2abcc3dbc5e8b"},
-		{`{"_attachments":{"f":{"content_type":"application/octet-stream","data":"aGVsbG8="}}}`, "1-1118a185107f48a409c2abcc3dbc5e8b"},
+		{
+			`{"_attachments":{"f":{"content_type":"application/octet-stream","data":"aGVsbG8="}}}`,
+			"1-1118a185107f48a409c2abcc3dbc5e8b",
+		},
 		{`{"_attachments":{"g":{"content_type":"image/png","data":"aGVsbG8="}}}`, "1-ff71ef0a8042d5ecef59731ea19cf01c"},
 		{`{"_attachments":{"f":{"content_type":"image/png","data":""}}}`, "1-36bf1e30b5a46afe34e9c5d1c0381a4a"},
-		{`{"_attachments":{"f":{"content_type":"image/png","data":"b25l"},"g":{"content_type":"image/gif","data":"dHdv"}}}`, "1-190c897797540d4f4aa3c9d1f5dbe7da"},
-		{`{"_attachments":{"g":{"content_type":"image/gif","data":"dHdv"},"f":{"content_type":"image/png","data":"b25l"}}}`, "1-5d0c8ffe533e83f2c7812842f71ac0ab"},
+		{
+			`{"_attachments":{"f":{"content_type":"image/png","data":"b25l"},"g":{"content_type":"image/gif","data":"dHdv"}}}`,
+			"1-190c897797540d4f4aa3c9d1f5dbe7da",
+		},
+		{
+			`{"_attachments":{"g":{"content_type":"image/gif","data":"dHdv"},"f":{"content_type":"image/png","data":"b25l"}}}`,
+			"1-5d0c8ffe533e83f2c7812842f71ac0ab",
+		},
 		{`{"_attachments":{"f":{"content_type":"image/x","data":"aGVsbG8="}}}`, "1-4a389db7570926c893fe50dee19e8f64"},
-		{`{"_attachments":{"f":{"content_type":"image/x","data":"MQ=="},"g":{"content_type":"image/x","data":"Mg=="}}}`, "1-6012ddc9558949d3d76ac1176f1e7d0c"},
+		{
+			`{"_attachments":{"f":{"content_type":"image/x","data":"MQ=="},"g":{"content_type":"image/x","data":"Mg=="}}}`,
+			"1-6012ddc9558949d3d76ac1176f1e7d0c",
+		},
 		{`{"_attachments":{"f":5,"g":{"data":"aGk="}}}`, "1-172a1e242df9cdfd0a56645189b15d6f"},
 		{`{"_attachments":{"f":{"data":[],"data":"a Gk\n=\t"}}}`, "1-4a263374ab346affaec5c4432eec3b30"},
 		{`{"_attachments":{"f":{"data":"aGl="}}}`, "1-4a263374ab346affaec5c4432eec3b30"},
@@ -117,7 +129,12 @@ func TestNewRevAttachments(t *testing.T) {
 		"7029066c27ac6f5ef18d660d5741979a": "1-1d9d1517641dacfc5226bd85c95678d6",
 	} {
 		raw, _ := hex.DecodeString(digest)
-		got := NewRev(Rev{}, false, empty.Body.Term, []RevAttachment{{Name: "f", Type: "text/plain", MD5: [16]byte(raw)}})
+		got := NewRev(
+			Rev{},
+			false,
+			empty.Body.Term,
+			[]RevAttachment{{Name: "f", Type: "text/plain", MD5: [16]byte(raw)}},
+		)
 		if got.String() != want {
 			t.Errorf("gzip %s: %s, want %s", digest, got, want)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Security is what a database's _security object says about access. The zero Security lets server admins in and, as members
-// without names and roles, everybody else.
+// Security is what a database's _security object says about access. The zero Security lets server admins in and, as
+// members without names and roles, everybody else.
 type Security struct {
 	admins, members access
 }
@@ -37,8 +37,8 @@ const DefaultSecurity = `{"members":{"roles":["_admin"]},"admins":{"roles":["_ad
 // ErrSecurity is the answer to a _security object that is not valid (fabric:set_security).
 var ErrSecurity = &Error{Kind: KindError, Reason: "no_majority"}
 
-// ParseSecurity reads a _security object: admins and members (readers, if members is absent) are objects, their names and
-// roles lists of strings (couch_db:validate_security_object). The error is ErrSecurity, or ErrNotAnObject.
+// ParseSecurity reads a _security object: admins and members (readers, if members is absent) are objects, their names
+// and roles lists of strings (couch_db:validate_security_object). The error is ErrSecurity, or ErrNotAnObject.
 func ParseSecurity(v ejson.Value) (Security, error) {
 	var s Security
 	if v.Kind() != ejson.Object {

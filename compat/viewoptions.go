@@ -37,9 +37,9 @@ const (
 // GroupExact is the GroupLevel of `group=true`.
 const GroupExact = -1
 
-// ViewOptions are the options of views, _all_docs, _design_docs, _local_docs, _all_dbs and _dbs_info (#mrargs). They are
-// read by one of the Parse functions below and then have to pass CheckAllDocs or CheckView. Keys refer to the JSON body
-// they came from.
+// ViewOptions are the options of views, _all_docs, _design_docs, _local_docs, _all_dbs and _dbs_info (#mrargs). They
+// are read by one of the Parse functions below and then have to pass CheckAllDocs or CheckView. Keys refer to the JSON
+// body they came from.
 type ViewOptions struct {
 	StartKey, EndKey ejson.Value // of kind Invalid if absent; `key` sets both
 	Keys             ejson.Value // an Array, or of kind Invalid; other kinds do not pass the checks
@@ -62,7 +62,8 @@ type ViewOptions struct {
 	Stable          bool
 	Update          ViewUpdate
 	Partition       *string // valid as a name; nil if absent
-	// Bookmark is this project's own option: nil if absent, "" or "nil" for a first page, else where the page before ended.
+	// Bookmark is this project's own option: nil if absent, "" or "nil" for a first page, else where the page before
+	// ended.
 	Bookmark *string
 
 	// GroupLevel is set by the checks: 0 no grouping, GroupExact, or a number of array elements.
@@ -77,7 +78,8 @@ func newViewOptions() *ViewOptions {
 }
 
 // ParseAllDocsOptions reads the options of a GET (body is the zero Value) or POST of _all_docs, _design_docs or
-// _local_docs. Those of the query override those of the body (chttpd_db:db_req, couch_mrview_http:parse_body_and_query).
+// _local_docs. Those of the query override those of the body (chttpd_db:db_req,
+// couch_mrview_http:parse_body_and_query).
 func ParseAllDocsOptions(q Query, body ejson.Value) (*ViewOptions, error) {
 	o := newViewOptions()
 	if body.Kind() == ejson.Invalid {
@@ -105,8 +107,8 @@ func ParseAllDocsOptions(q Query, body ejson.Value) (*ViewOptions, error) {
 	return o, o.setQuery(q)
 }
 
-// ParseViewOptions reads the options of a GET (body is the zero Value) or POST of a view. `keys` with one element acts as
-// `key` (chttpd_view:handle_view_req, couch_mrview_http:treat_single_keys_as_key).
+// ParseViewOptions reads the options of a GET (body is the zero Value) or POST of a view. `keys` with one element acts
+// as `key` (chttpd_view:handle_view_req, couch_mrview_http:treat_single_keys_as_key).
 func ParseViewOptions(q Query, body ejson.Value) (*ViewOptions, error) {
 	o := newViewOptions()
 	if body.Kind() == ejson.Invalid {
@@ -156,8 +158,8 @@ func QueriesMember(body ejson.Value) (ejson.Value, error) {
 	return queries, err
 }
 
-// ForQuery gives the options of one element of `queries`. Options of o that it does not name stay, except `keys`, `group`
-// and `group_level`. Something else than an object is an error here and a crash of the real server.
+// ForQuery gives the options of one element of `queries`. Options of o that it does not name stay, except `keys`,
+// `group` and `group_level`. Something else than an object is an error here and a crash of the real server.
 func (o *ViewOptions) ForQuery(query ejson.Value) (*ViewOptions, error) {
 	if query.Kind() != ejson.Object {
 		return nil, NewError(KindBadRequest, "`queries` must be an array of objects.")

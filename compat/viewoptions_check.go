@@ -37,8 +37,8 @@ func (o *ViewOptions) CheckAllDocs(limits ViewLimits) error {
 	return o.checkLimit(limits, o.Partition != nil)
 }
 
-// CheckView checks the options of a view in CouchDB's order (couch_mrview_util:validate_args/3), and fills in GroupLevel
-// and an absent Limit. A view with a reduce function is a ViewMap when Reduce is No.
+// CheckView checks the options of a view in CouchDB's order (couch_mrview_util:validate_args/3), and fills in
+// GroupLevel and an absent Limit. A view with a reduce function is a ViewMap when Reduce is No.
 func (o *ViewOptions) CheckView(t ViewType, limits ViewLimits) error {
 	if err := o.checkLimit(limits, limits.Partitioned); err != nil {
 		return err
@@ -114,8 +114,8 @@ func (o *ViewOptions) resolveGroup() error {
 	return nil
 }
 
-// keysFitRange reports whether `keys` may stand beside the key range: none, an empty list, a list without a range, or one
-// element that is both ends of the range.
+// keysFitRange reports whether `keys` may stand beside the key range: none, an empty list, a list without a range, or
+// one element that is both ends of the range.
 func (o *ViewOptions) keysFitRange() bool {
 	if o.Keys.Len() == 0 || (o.StartKey.Kind() == ejson.Invalid && o.EndKey.Kind() == ejson.Invalid) {
 		return true

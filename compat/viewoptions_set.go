@@ -101,7 +101,16 @@ func (o *ViewOptions) setUpdate(name string, v optionValue) error {
 
 func (o *ViewOptions) setBoolean(name string, v optionValue) error {
 	switch name {
-	case "reduce", "group", "conflicts", "descending", "inclusive_end", "include_docs", "attachments", "att_encoding_info", "update_seq", "sorted":
+	case "reduce",
+		"group",
+		"conflicts",
+		"descending",
+		"inclusive_end",
+		"include_docs",
+		"attachments",
+		"att_encoding_info",
+		"update_seq",
+		"sorted":
 	default:
 		return nil
 	}

@@ -13,7 +13,11 @@ import (
 
 var (
 	engineNames = flag.String("engines", "", "the engines to replay on, with commas between (default: all)")
-	runWaiting  = flag.Bool("waiting", false, "replay also the scenarios that wait for a feature, and say which of them could be switched on")
+	runWaiting  = flag.Bool(
+		"waiting",
+		false,
+		"replay also the scenarios that wait for a feature, and say which of them could be switched on",
+	)
 )
 
 // parallelScenarios is how many scenarios run at the same time; many of them only wait for a feed.
@@ -54,8 +58,8 @@ func writeReport() error {
 	return f.Close()
 }
 
-// TestConformance replays every scenario that does not wait for a feature on every engine (replayedOn). With COUCHDB_URL set it
-// replays on that server instead, which must be one that nobody else uses.
+// TestConformance replays every scenario that does not wait for a feature on every engine (replayedOn). With
+// COUCHDB_URL set it replays on that server instead, which must be one that nobody else uses.
 func TestConformance(t *testing.T) {
 	files := loadFiles(t)
 	known := loadKnown(t)
@@ -81,7 +85,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// replayedOn leaves out, unless -engines asks for the engine, what has nothing to do with engines: settings, users, logins.
+// replayedOn leaves out, unless -engines asks for the engine, what has nothing to do with engines: settings, users,
+// logins.
 func replayedOn(engine Engine, files []*File) []*File {
 	if *engineNames != "" || engine.Name == Engines[0].Name {
 		return files
@@ -89,12 +94,12 @@ func replayedOn(engine Engine, files []*File) []*File {
 	return slices.DeleteFunc(slices.Clone(files), func(f *File) bool { return Isolated(f.Area) })
 }
 
-// quickPasswords is a configuration in which new passwords get few iterations. With CouchDB's 600,000 the replay of users
-// and logins was two thirds of the work of all replays.
+// quickPasswords is a configuration in which new passwords get few iterations. With CouchDB's 600,000 the replay of
+// users and logins was two thirds of the work of all replays.
 const quickPasswords = "[chttpd_auth]\niterations = 1000\n"
 
-// settingsFor is the configuration that the server of an isolated file starts with. Only files about logins that do not show how
-// passwords are stored have another one than CouchDB's.
+// settingsFor is the configuration that the server of an isolated file starts with. Only files about logins that do not
+// show how passwords are stored have another one than CouchDB's.
 func settingsFor(t *testing.T, f *File) string {
 	text, err := f.Text()
 	if err != nil {
@@ -223,7 +228,8 @@ func loadFiles(t *testing.T) []*File {
 	return files
 }
 
-// skipRestarts takes out the waits for the original's HTTP server, which restarts to read some settings; here they work at once.
+// skipRestarts takes out the waits for the original's HTTP server, which restarts to read some settings; here they work
+// at once.
 func skipRestarts(f *File) {
 	for _, sc := range f.Scenarios {
 		for _, st := range sc.Steps {
@@ -259,7 +265,8 @@ func chosenEngines(t *testing.T) []Engine {
 	return chosen
 }
 
-// startServer runs a fresh server for the test and stops it at the test's end. settings are an ini file that it begins with.
+// startServer runs a fresh server for the test and stops it at the test's end. settings are an ini file that it begins
+// with.
 func startServer(t *testing.T, engine Engine, settings string) *Server {
 	t.Helper()
 	dir := t.TempDir()

@@ -115,7 +115,13 @@ func TestContendedAttachments(t *testing.T) {
 				mu.Lock()
 				base := rev
 				mu.Unlock()
-				r := c.do("PUT", "/contended/doc/"+name+"?rev="+base, string(data), "Content-Type", "application/octet-stream")
+				r := c.do(
+					"PUT",
+					"/contended/doc/"+name+"?rev="+base,
+					string(data),
+					"Content-Type",
+					"application/octet-stream",
+				)
 				if r.Status == http.StatusCreated {
 					var saved struct{ Rev string }
 					c.decode(r, &saved)
@@ -152,8 +158,8 @@ func TestContendedAttachments(t *testing.T) {
 	})
 }
 
-// Everything at once on few documents, while the database is deleted and created again: no answer is an internal error, and
-// the check finds nothing.
+// Everything at once on few documents, while the database is deleted and created again: no answer is an internal error,
+// and the check finds nothing.
 func TestContendedDatabase(t *testing.T) {
 	onEveryEngine(t, func(t *testing.T, c *client) {
 		deadline := time.Now().Add(contention())
@@ -184,14 +190,24 @@ func TestContendedDatabase(t *testing.T) {
 			case 3:
 				ask("DELETE", id+rev, "")
 			case 4:
-				ask("PUT", id+"/a"+rev, string(content(id, random.IntN(200_000))), "Content-Type", "application/octet-stream")
+				ask(
+					"PUT",
+					id+"/a"+rev,
+					string(content(id, random.IntN(200_000))),
+					"Content-Type",
+					"application/octet-stream",
+				)
 			case 5:
 				ask("POST", "/contended/_purge", fmt.Sprintf(`{"d%d":[%q]}`, random.IntN(5), doc.Rev))
 			case 6:
 				ask("POST", "/contended/_compact", "{}")
 			case 7:
-				ask("POST", "/contended/_bulk_docs", fmt.Sprintf(`{"new_edits":false,"docs":[{"_id":"d%d","_rev":"%d-%016x"}]}`,
-					random.IntN(5), 1+random.IntN(4), random.Uint64()))
+				ask(
+					"POST",
+					"/contended/_bulk_docs",
+					fmt.Sprintf(`{"new_edits":false,"docs":[{"_id":"d%d","_rev":"%d-%016x"}]}`,
+						random.IntN(5), 1+random.IntN(4), random.Uint64()),
+				)
 			case 8:
 				ask("PUT", "/contended/_revs_limit", fmt.Sprint(1+random.IntN(5)))
 			case 9:

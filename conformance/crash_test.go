@@ -38,9 +38,9 @@ func crashData(t *testing.T) string {
 }
 
 // TestCrash kills the server while writers are at work, over and over on the same data. After each kill the store must
-// pass the server's own check, and the restarted server must show every acknowledged write, each unanswered one wholly or
-// not at all, and nothing else, in all its indexes alike (crashverify_test.go). A follower reads the changes feed across
-// the crashes, as a replication with a checkpoint would, and must end up with the same picture.
+// pass the server's own check, and the restarted server must show every acknowledged write, each unanswered one wholly
+// or not at all, and nothing else, in all its indexes alike (crashverify_test.go). A follower reads the changes feed
+// across the crashes, as a replication with a checkpoint would, and must end up with the same picture.
 func TestCrash(t *testing.T) {
 	rounds := crashRounds(t)
 	seed := uint64(time.Now().UnixNano())
@@ -81,8 +81,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// crashRound lets all writers and the follower work for a moment and kills the server under them. Now and then the server
-// was just about to stop by itself.
+// crashRound lets all writers and the follower work for a moment and kills the server under them. Now and then the
+// server was just about to stop by itself.
 func crashRound(t *testing.T, s *Server, writers []*crashWriter, follower *crashFollower, random *rand.Rand) {
 	t.Helper()
 	work, stop := context.WithCancel(t.Context())

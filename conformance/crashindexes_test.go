@@ -21,17 +21,18 @@ const (
 	crashViewMap = `function (doc) { if (typeof doc.k === \"number\") { emit([\"k\", doc.k %% 10, doc.k], doc.n); if (doc.k %% 3) emit([\"n\", doc.n], 1); } } // %s`
 )
 
-// crashDesign is a design document with crashViewMap below several reduce functions. The name is in the source, so that each
-// design document has indexes of its own.
+// crashDesign is a design document with crashViewMap below several reduce functions. The name is in the source, so that
+// each design document has indexes of its own.
 func crashDesign(name, options string) string {
 	source := fmt.Sprintf(crashViewMap, name)
 	return `{` + options + `"views":{"sum":{"map":"` + source + `","reduce":"_sum"},"stats":{"map":"` + source + `","reduce":"_stats"},` +
 		`"js":{"map":"` + source + `","reduce":"function (keys, values) { return sum(values); }"}}}`
 }
 
-// TestCrashViews kills the server while it builds indexes and documents change, over and over. After each kill every index,
-// finished by the restarted server, must show what one that is built from nothing shows: one that was begun in that round, one that
-// follows the changes from the beginning, and one that changes with the documents (options.interactive).
+// TestCrashViews kills the server while it builds indexes and documents change, over and over. After each kill every
+// index, finished by the restarted server, must show what one that is built from nothing shows: one that was begun in
+// that round, one that follows the changes from the beginning, and one that changes with the documents
+// (options.interactive).
 func TestCrashViews(t *testing.T) {
 	rounds := crashRounds(t)
 	seed := uint64(time.Now().UnixNano())
@@ -45,9 +46,15 @@ func TestCrashViews(t *testing.T) {
 	defer func() { s.Kill() }()
 	c := clientFor(t, s.Addr)
 	c.want(http.StatusCreated, c.do("PUT", "/"+crashViewDB, ""))
-	c.want(http.StatusCreated, c.do("PUT", "/"+crashViewDB+"/_design/live", crashDesign("live", `"options":{"interactive":true},`)))
+	c.want(
+		http.StatusCreated,
+		c.do("PUT", "/"+crashViewDB+"/_design/live", crashDesign("live", `"options":{"interactive":true},`)),
+	)
 	for begin := 0; begin < crashViewDocs; begin += 1000 {
-		c.want(http.StatusCreated, c.do("POST", "/"+crashViewDB+"/_bulk_docs", crashViewEdits(random, begin, 1000, nil)))
+		c.want(
+			http.StatusCreated,
+			c.do("POST", "/"+crashViewDB+"/_bulk_docs", crashViewEdits(random, begin, 1000, nil)),
+		)
 	}
 	c.want(http.StatusCreated, c.do("PUT", "/"+crashViewDB+"/_design/steady", crashDesign("steady", "")))
 	unfinished := 0
@@ -173,7 +180,8 @@ var crashViewQueries = []string{
 	"sum?startkey=[\"k\",2]&endkey=[\"k\",7,500]", "js", "js?group_level=2", "js?startkey=[\"k\",3,100]&endkey=[\"n\",50]",
 }
 
-// verifyViews compares the design documents' answers with those of one that is built now, and its sums with the documents.
+// verifyViews compares the design documents' answers with those of one that is built now, and its sums with the
+// documents.
 func verifyViews(t *testing.T, c *client, round int, designs []string) {
 	t.Helper()
 	fresh := fmt.Sprintf("fresh%d", round)
@@ -186,7 +194,12 @@ func verifyViews(t *testing.T, c *client, round int, designs []string) {
 		for _, name := range designs {
 			got := c.want(http.StatusOK, c.do("GET", path+name+"/_view/"+query, ""))
 			if string(got.Body) != string(want.Body) {
-				t.Errorf("%s/%s differs from a fresh build: %s", name, query, firstDifference(string(got.Body), string(want.Body)))
+				t.Errorf(
+					"%s/%s differs from a fresh build: %s",
+					name,
+					query,
+					firstDifference(string(got.Body), string(want.Body)),
+				)
 			}
 		}
 		if query == "sum" {

@@ -97,7 +97,13 @@ func (w *crashWriter) sideStep(ctx context.Context) error {
 }
 
 // sideChange makes one request after which the writer's database exists or not, and has the documents.
-func (w *crashWriter) sideChange(ctx context.Context, method, path string, content any, exists bool, docs map[string]string) error {
+func (w *crashWriter) sideChange(
+	ctx context.Context,
+	method, path string,
+	content any,
+	exists bool,
+	docs map[string]string,
+) error {
 	side := &w.side
 	side.unsure = func(foundExists bool, found map[string]string) bool {
 		for id, marker := range found {

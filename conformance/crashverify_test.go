@@ -53,7 +53,10 @@ func verifyLeaves(t *testing.T, c *client, docs map[string]*crashDoc, ids []stri
 		}
 		body := string(encode(map[string]any{"docs": asked}))
 		var got struct{ Results []bulkGetRow }
-		c.decode(c.want(http.StatusOK, c.do("POST", "/"+crashDB+"/_bulk_get"+query, body, "Accept", "application/json")), &got)
+		c.decode(
+			c.want(http.StatusOK, c.do("POST", "/"+crashDB+"/_bulk_get"+query, body, "Accept", "application/json")),
+			&got,
+		)
 		if len(got.Results) != len(part) {
 			t.Errorf("_bulk_get of %d: %d results", len(part), len(got.Results))
 		}
@@ -166,7 +169,14 @@ func verifyIndexes(t *testing.T, c *client, docs map[string]*crashDoc) {
 	}
 	c.decode(c.want(http.StatusOK, c.do("GET", "/"+crashDB, "")), &info)
 	if info.Docs != live || info.Deleted != deleted || list.Total != live {
-		t.Errorf("counts %d and %d, total_rows %d; %d live and %d deleted", info.Docs, info.Deleted, list.Total, live, deleted)
+		t.Errorf(
+			"counts %d and %d, total_rows %d; %d live and %d deleted",
+			info.Docs,
+			info.Deleted,
+			list.Total,
+			live,
+			deleted,
+		)
 	}
 }
 
@@ -188,8 +198,8 @@ func verifyDatabases(t *testing.T, c *client, writers []*crashWriter) {
 	}
 }
 
-// crashFollower keeps a copy of the feed: it reads it continuously and, after a crash, goes on from the last sequence it
-// saw.
+// crashFollower keeps a copy of the feed: it reads it continuously and, after a crash, goes on from the last sequence
+// it saw.
 type crashFollower struct {
 	base    string
 	since   string

@@ -139,7 +139,10 @@ func (w *crashWriter) next(id string, d *crashDoc) (*crashChange, map[string]any
 		name := fmt.Sprintf("a%d", w.random.IntN(3))
 		data := content(ch.leaf.Marker, size)
 		ch.leaf.Atts[name] = contentTag(data)
-		atts[name] = map[string]any{"content_type": "application/octet-stream", "data": base64.StdEncoding.EncodeToString(data)}
+		atts[name] = map[string]any{
+			"content_type": "application/octet-stream",
+			"data":         base64.StdEncoding.EncodeToString(data),
+		}
 	}
 	if len(atts) > 0 {
 		doc["_attachments"] = atts
@@ -202,8 +205,11 @@ func (w *crashWriter) replicate(ctx context.Context) error {
 		}
 		ch.rev = fmt.Sprintf("%d-%s", start, line[0])
 		changes[id] = ch
-		docs = append(docs, map[string]any{"_id": id, "_rev": ch.rev, "marker": ch.leaf.Marker, "_deleted": ch.leaf.Deleted,
-			"_revisions": map[string]any{"start": start, "ids": line}})
+		docs = append(
+			docs,
+			map[string]any{"_id": id, "_rev": ch.rev, "marker": ch.leaf.Marker, "_deleted": ch.leaf.Deleted,
+				"_revisions": map[string]any{"start": start, "ids": line}},
+		)
 	}
 	return w.write(ctx, "POST", "/"+crashDB+"/_bulk_docs", map[string]any{"docs": docs, "new_edits": false}, changes)
 }
@@ -215,11 +221,22 @@ func (w *crashWriter) purge(ctx context.Context) error {
 		return nil
 	}
 	ch := &crashChange{replaces: rev, purge: true}
-	return w.write(ctx, "POST", "/"+crashDB+"/_purge", map[string]any{id: []string{rev}}, map[string]*crashChange{id: ch})
+	return w.write(
+		ctx,
+		"POST",
+		"/"+crashDB+"/_purge",
+		map[string]any{id: []string{rev}},
+		map[string]*crashChange{id: ch},
+	)
 }
 
 // write makes one request that changes documents. They are unsure until the answer is there.
-func (w *crashWriter) write(ctx context.Context, method, path string, content any, changes map[string]*crashChange) error {
+func (w *crashWriter) write(
+	ctx context.Context,
+	method, path string,
+	content any,
+	changes map[string]*crashChange,
+) error {
 	for id, ch := range changes {
 		w.docs[id].unsure, w.docs[id].touched = ch, true
 	}
@@ -257,7 +274,11 @@ func encode(content any) []byte {
 }
 
 // send makes one request. The error is errNotAnswered where the server may have died under it.
-func (w *crashWriter) send(ctx context.Context, method, path string, body []byte) (status int, answer []byte, err error) {
+func (w *crashWriter) send(
+	ctx context.Context,
+	method, path string,
+	body []byte,
+) (status int, answer []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, w.base+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err

@@ -23,19 +23,21 @@
 //
 // The tests: conformance_test.go replays everything, wire_*_test.go have one test for each wire rule that real clients
 // depend on (W1 …), kivik_*_test.go drive the server through the kivik client, crash*_test.go kill it under load,
-// hostile*_test.go and slow_test.go abuse it, contend_test.go and scale_test.go crowd it (SETTEE_SCALE=full: the promised numbers),
-// harness_test.go holds the replayer itself to its rules. All but the replay and the crashes share one server
-// (shared_test.go); with COUCHDB_URL set they run on that one, so that the tests can be checked against the original.
+// hostile*_test.go and slow_test.go abuse it, contend_test.go and scale_test.go crowd it (SETTEE_SCALE=full: the
+// promised numbers), harness_test.go holds the replayer itself to its rules. All but the replay and the crashes share
+// one server (shared_test.go); with COUCHDB_URL set they run on that one, so that the tests can be checked against the
+// original.
 //
 // Invariants:
 //
 //  1. A scenario has no branches: it is data. What may differ between two runs is named in normalize.go or in the
 //     step's own masks, nowhere else.
-//  2. A step that does not agree (StepResult.Agrees) is an error unless known/differs.txt names it with a reason; a step
-//     named there that agrees is an error too, so the list cannot rot.
-//  3. A scenario is left out only if known/waiting.txt names it and what it waits for. Removing the line switches it on.
+//  2. A step that does not agree (StepResult.Agrees) is an error unless known/differs.txt names it with a reason; a
+//     step named there that agrees is an error too, so the list cannot rot.
+//  3. A scenario is left out only if known/waiting.txt names it and what it waits for. Removing the line switches it
+//     on.
 //  4. Each scenario uses database names of its own, so scenarios run at the same time, on one server for each engine.
-//     Files whose scenarios change the server itself (Isolated) get a fresh server and run one after the other; they say
-//     nothing about engines, so that go test replays them on the first one only, and make conformance on all.
+//     Files whose scenarios change the server itself (Isolated) get a fresh server and run one after the other; they
+//     say nothing about engines, so that go test replays them on the first one only, and make conformance on all.
 //  5. Recording changes nothing in a file but the "expect" members.
 package conformance

@@ -63,8 +63,8 @@ func vacate(t *testing.T, dir string) {
 	}
 }
 
-// TestFullVolume fills a small volume with documents, makes room and goes on; then others fill it to the last byte, the server is killed,
-// starts and reads, and writes when there is space. Nothing that was acknowledged is lost.
+// TestFullVolume fills a small volume with documents, makes room and goes on; then others fill it to the last byte, the
+// server is killed, starts and reads, and writes when there is space. Nothing that was acknowledged is lost.
 func TestFullVolume(t *testing.T) {
 	volume := smallVolume(t, 16)
 	dir := filepath.Join(volume, "data")
@@ -108,7 +108,10 @@ func TestFullVolume(t *testing.T) {
 	occupy(t, volume)
 	settings := filepath.Join(dir, "local.ini")
 	before, _ := os.ReadFile(settings)
-	c.want(http.StatusInsufficientStorage, c.do("PUT", "/_node/_local/_config/some/setting", fmt.Sprintf("%q", strings.Repeat("x", 10_000))))
+	c.want(
+		http.StatusInsufficientStorage,
+		c.do("PUT", "/_node/_local/_config/some/setting", fmt.Sprintf("%q", strings.Repeat("x", 10_000))),
+	)
 	if after, _ := os.ReadFile(settings); string(after) != string(before) {
 		t.Errorf("a setting that was refused has left %d bytes of %d in the file", len(after), len(before))
 	}
@@ -122,7 +125,11 @@ func TestFullVolume(t *testing.T) {
 	c.want(http.StatusOK, c.do("GET", "/kept/doc", ""))
 	c.want(http.StatusInsufficientStorage, c.do("PUT", "/kept/more", `{}`))
 	vacate(t, volume)
-	await(t, "writes are taken again", func() bool { return c.do("PUT", "/kept/more", `{}`).Status == http.StatusCreated })
+	await(
+		t,
+		"writes are taken again",
+		func() bool { return c.do("PUT", "/kept/more", `{}`).Status == http.StatusCreated },
+	)
 	c.want(http.StatusOK, c.do("GET", "/kept/doc", ""))
 	c.want(http.StatusOK, c.do("GET", "/_up", ""))
 	s.Kill()

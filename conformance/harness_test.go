@@ -92,8 +92,16 @@ func harnessServer(t *testing.T) string {
 			t.Error(err)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"list":[0,{"id":"one"}],"body":%q,"raw":%q,"accept":%q,"a":%q,"type":%q,"auth":%q}`+"\n",
-			body, r.URL.RawQuery, r.Header["Accept"], r.Header.Get("X-A"), r.Header.Get("Content-Type"), r.Header.Get("Authorization"))
+		fmt.Fprintf(
+			w,
+			`{"list":[0,{"id":"one"}],"body":%q,"raw":%q,"accept":%q,"a":%q,"type":%q,"auth":%q}`+"\n",
+			body,
+			r.URL.RawQuery,
+			r.Header["Accept"],
+			r.Header.Get("X-A"),
+			r.Header.Get("Content-Type"),
+			r.Header.Get("Authorization"),
+		)
 	})
 	mux.HandleFunc("/wait", func(w http.ResponseWriter, _ *http.Request) {
 		<-released
@@ -147,7 +155,8 @@ func TestRecordAndReplay(t *testing.T) {
 			t.Errorf("step %d: %s\nlacks %s", step, bodies[step], want)
 		}
 	}
-	if compared, err := Compare(t.Context(), harnessServer(t), harnessServer(t), stored.Scenarios[0]); err != nil || len(compared) != len(results) {
+	if compared, err := Compare(t.Context(), harnessServer(t), harnessServer(t), stored.Scenarios[0]); err != nil ||
+		len(compared) != len(results) {
 		t.Errorf("%d steps compared: %v", len(compared), err)
 	}
 }

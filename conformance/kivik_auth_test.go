@@ -16,7 +16,9 @@ import (
 func (c *client) newUser(roles ...string) string {
 	c.t.Helper()
 	name := databaseName(c.t)
-	doc, err := json.Marshal(map[string]any{"name": name, "type": "user", "roles": append([]string{}, roles...), "password": "secret"})
+	doc, err := json.Marshal(
+		map[string]any{"name": name, "type": "user", "roles": append([]string{}, roles...), "password": "secret"},
+	)
 	must(c.t, err)
 	c.want(http.StatusCreated, c.do("PUT", "/_users/org.couchdb.user:"+name, string(doc)))
 	return name
@@ -61,7 +63,10 @@ func TestKivikToken(t *testing.T) {
 		c.want(http.StatusOK, c.do("PUT", "/_node/_local/_config/"+key, string(text)))
 	}
 	connect := func(roles []string, expires time.Time) *kivik.DB {
-		token := jwt.NewWithClaims(jwt.SigningMethodHS384, jwt.MapClaims{"sub": "joe", "exp": expires.Unix(), "_couchdb.roles": roles})
+		token := jwt.NewWithClaims(
+			jwt.SigningMethodHS384,
+			jwt.MapClaims{"sub": "joe", "exp": expires.Unix(), "_couchdb.roles": roles},
+		)
 		token.Header["kid"] = "mine"
 		signed, err := token.SignedString(secret)
 		must(t, err)

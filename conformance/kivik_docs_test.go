@@ -37,7 +37,11 @@ func TestKivikDocument(t *testing.T) {
 		t.Errorf("with metadata: %v", meta)
 	}
 	wantJSON(t, `{"start":2,"ids":["`+second[2:]+`","`+first[2:]+`"]}`, meta["_revisions"])
-	wantJSON(t, `[{"rev":"`+second+`","status":"available"},{"rev":"`+first+`","status":"available"}]`, meta["_revs_info"])
+	wantJSON(
+		t,
+		`[{"rev":"`+second+`","status":"available"},{"rev":"`+first+`","status":"available"}]`,
+		meta["_revs_info"],
+	)
 
 	third, err := db.Delete(ctx, "doc", second)
 	must(t, err)
@@ -121,7 +125,13 @@ func TestKivikAllDocs(t *testing.T) {
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
 		revs[id] = put(t, db, id, body{"is": id})
 	}
-	rs := db.AllDocs(ctx, kivik.IncludeDocs(), kivik.Param("startkey", "b"), kivik.Param("endkey", "d"), kivik.Param("update_seq", true))
+	rs := db.AllDocs(
+		ctx,
+		kivik.IncludeDocs(),
+		kivik.Param("startkey", "b"),
+		kivik.Param("endkey", "d"),
+		kivik.Param("update_seq", true),
+	)
 	got := rows(t, rs, true)
 	wantJSON(t, `["b","c","d"]`, ids(got))
 	wantJSON(t, `{"rev":"`+revs["b"]+`"}`, got[0].Value)
@@ -131,7 +141,11 @@ func TestKivikAllDocs(t *testing.T) {
 	if meta.TotalRows != 5 || meta.Offset != 1 || meta.UpdateSeq == "" {
 		t.Errorf("metadata %+v", meta)
 	}
-	wantJSON(t, `["e","d"]`, ids(rows(t, db.AllDocs(ctx, kivik.Param("descending", true), kivik.Param("limit", 2)), false)))
+	wantJSON(
+		t,
+		`["e","d"]`,
+		ids(rows(t, db.AllDocs(ctx, kivik.Param("descending", true), kivik.Param("limit", 2)), false)),
+	)
 	wantJSON(t, `["c"]`, ids(rows(t, db.AllDocs(ctx, kivik.Param("key", "c")), false)))
 	wantJSON(t, `["d","e"]`, ids(rows(t, db.AllDocs(ctx, kivik.Param("skip", 3)), false)))
 
@@ -161,17 +175,27 @@ func TestKivikBulk(t *testing.T) {
 	db, ctx := kivikDB(t), t.Context()
 	rev := put(t, db, "old", body{"v": 1})
 	results, err := db.BulkDocs(ctx, []any{
-		body{"_id": "new", "v": 1}, body{"_id": "old", "_rev": rev, "v": 2}, body{"_id": "old", "v": "conflict"}, body{"v": "generated"},
+		body{
+			"_id": "new",
+			"v":   1,
+		}, body{"_id": "old", "_rev": rev, "v": 2}, body{"_id": "old", "v": "conflict"}, body{"v": "generated"},
 	})
 	must(t, err)
-	if len(results) != 4 || results[0].ID != "new" || results[0].Error != nil || !strings.HasPrefix(results[1].Rev, "2-") || len(results[3].ID) != 32 {
+	if len(results) != 4 || results[0].ID != "new" || results[0].Error != nil ||
+		!strings.HasPrefix(results[1].Rev, "2-") ||
+		len(results[3].ID) != 32 {
 		t.Fatalf("BulkDocs %+v", results)
 	}
 	wantStatus(t, http.StatusConflict, results[2].Error)
 
 	first, second := "1-"+strings.Repeat("a", 32), "2-"+strings.Repeat("b", 32)
 	results, err = db.BulkDocs(ctx, []any{
-		body{"_id": "replicated", "_rev": second, "_revisions": body{"start": 2, "ids": []string{second[2:], first[2:]}}, "v": 2},
+		body{
+			"_id":        "replicated",
+			"_rev":       second,
+			"_revisions": body{"start": 2, "ids": []string{second[2:], first[2:]}},
+			"v":          2,
+		},
 	}, kivik.Param("new_edits", false))
 	must(t, err)
 	if len(results) != 0 {
@@ -181,7 +205,11 @@ func TestKivikBulk(t *testing.T) {
 		t.Errorf("replicated: %v", got)
 	}
 
-	rs := db.BulkGet(ctx, []kivik.BulkGetReference{{ID: "replicated"}, {ID: "old", Rev: rev}, {ID: "none", Rev: first}}, kivik.Param("revs", true))
+	rs := db.BulkGet(
+		ctx,
+		[]kivik.BulkGetReference{{ID: "replicated"}, {ID: "old", Rev: rev}, {ID: "none", Rev: first}},
+		kivik.Param("revs", true),
+	)
 	var docs []json.RawMessage
 	var failed []string
 	for rs.Next() {
@@ -194,8 +222,12 @@ func TestKivikBulk(t *testing.T) {
 	}
 	must(t, rs.Err())
 	wantJSON(t, `["not_found: missing"]`, failed)
-	wantJSON(t, `[{"_id":"replicated","_rev":"`+second+`","v":2,"_revisions":{"start":2,"ids":["`+second[2:]+`","`+first[2:]+`"]}},
-		{"_id":"old","_rev":"`+rev+`","v":1,"_revisions":{"start":1,"ids":["`+rev[2:]+`"]}}]`, docs)
+	wantJSON(
+		t,
+		`[{"_id":"replicated","_rev":"`+second+`","v":2,"_revisions":{"start":2,"ids":["`+second[2:]+`","`+first[2:]+`"]}},
+		{"_id":"old","_rev":"`+rev+`","v":1,"_revisions":{"start":1,"ids":["`+rev[2:]+`"]}}]`,
+		docs,
+	)
 
 	other := "3-" + strings.Repeat("c", 32)
 	diffs := map[string]kivik.RevDiff{}
@@ -204,7 +236,11 @@ func TestKivikBulk(t *testing.T) {
 		must(t, json.Unmarshal(r.Value, &diff))
 		diffs[r.ID] = diff
 	}
-	wantJSON(t, `{"replicated":{"missing":["`+other+`"],"possible_ancestors":["`+second+`"]},"unknown":{"missing":["`+first+`"]}}`, diffs)
+	wantJSON(
+		t,
+		`{"replicated":{"missing":["`+other+`"],"possible_ancestors":["`+second+`"]},"unknown":{"missing":["`+first+`"]}}`,
+		diffs,
+	)
 }
 
 func TestKivikConflictsAndPurge(t *testing.T) {
@@ -216,7 +252,11 @@ func TestKivikConflictsAndPurge(t *testing.T) {
 	}, kivik.Param("new_edits", false))
 	must(t, err)
 	doc := get(t, db, "doc", kivik.Param("conflicts", true), kivik.Param("deleted_conflicts", true))
-	wantJSON(t, `{"_id":"doc","_rev":"`+two+`","v":"two","_conflicts":["`+one+`"],"_deleted_conflicts":["`+tomb+`"]}`, doc)
+	wantJSON(
+		t,
+		`{"_id":"doc","_rev":"`+two+`","v":"two","_conflicts":["`+one+`"],"_deleted_conflicts":["`+tomb+`"]}`,
+		doc,
+	)
 
 	openRevs := func(revs ...string) []string {
 		t.Helper()

@@ -64,7 +64,12 @@ func TestKivikContinuousChanges(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	put(t, db, "before", body{})
-	feed := db.Changes(ctx, kivik.Param("feed", "continuous"), kivik.Param("since", "now"), kivik.Param("heartbeat", 500))
+	feed := db.Changes(
+		ctx,
+		kivik.Param("feed", "continuous"),
+		kivik.Param("since", "now"),
+		kivik.Param("heartbeat", 500),
+	)
 	defer feed.Close()
 	const writes = 50
 	failed := make(chan error, 1)
@@ -109,7 +114,8 @@ func readAttachment(t *testing.T, db *kivik.DB, id, name string, options ...kivi
 }
 
 func TestKivikAttachments(t *testing.T) {
-	// kivik gzips bodies unless it is told not to; the server would store that as an attachment compressed by its sender
+	// kivik gzips bodies unless it is told not to; the server would store that as an attachment compressed by its
+	// sender
 	db, ctx := kivikClient(t, couchdb.OptionNoRequestCompression()).DB(kivikDB(t).Name()), t.Context()
 	text := []byte(strings.Repeat("all work and no play ", 500))
 	binary := make([]byte, 300_000)
@@ -118,7 +124,12 @@ func TestKivikAttachments(t *testing.T) {
 	}
 	first, err := db.PutAttachment(ctx, "doc", attachment("notes.txt", "text/plain", text))
 	must(t, err)
-	second, err := db.PutAttachment(ctx, "doc", attachment("data.bin", "application/octet-stream", binary), kivik.Rev(first))
+	second, err := db.PutAttachment(
+		ctx,
+		"doc",
+		attachment("data.bin", "application/octet-stream", binary),
+		kivik.Rev(first),
+	)
 	must(t, err)
 	_, err = db.PutAttachment(ctx, "doc", attachment("x", "text/plain", text), kivik.Rev(first))
 	wantStatus(t, http.StatusConflict, err)
@@ -138,7 +149,8 @@ func TestKivikAttachments(t *testing.T) {
 	}
 
 	stubs := get(t, db, "doc")["_attachments"].(map[string]any)
-	if stub := stubs["notes.txt"].(map[string]any); stub["stub"] != true || stub["revpos"] != 1.0 || stub["length"] != float64(len(text)) {
+	if stub := stubs["notes.txt"].(map[string]any); stub["stub"] != true || stub["revpos"] != 1.0 ||
+		stub["length"] != float64(len(text)) {
 		t.Errorf("stub %v", stub)
 	}
 	third, err := db.DeleteAttachment(ctx, "doc", second, "notes.txt")

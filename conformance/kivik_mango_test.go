@@ -15,7 +15,15 @@ func ordersDB(t *testing.T, options ...kivik.Option) *kivik.DB {
 	db := kivikDB(t, options...)
 	docs := make([]any, 0, 30)
 	for i := range cap(docs) {
-		docs = append(docs, body{"_id": "p" + strconv.Itoa(i%2) + ":" + strconv.Itoa(10+i), "n": i, "region": "r" + strconv.Itoa(i%3), "customer": body{"name": "c" + strconv.Itoa(i%5)}})
+		docs = append(
+			docs,
+			body{
+				"_id":      "p" + strconv.Itoa(i%2) + ":" + strconv.Itoa(10+i),
+				"n":        i,
+				"region":   "r" + strconv.Itoa(i%3),
+				"customer": body{"name": "c" + strconv.Itoa(i%5)},
+			},
+		)
 	}
 	results, err := db.BulkDocs(t.Context(), docs)
 	must(t, err)
@@ -52,15 +60,41 @@ func TestKivikFind(t *testing.T) {
 	if numbers != "22 25 28" || meta.Warning != "" {
 		t.Error(numbers, meta.Warning)
 	}
-	numbers, _ = found(t, db.Find(ctx, body{"selector": body{"region": "r1"}, "sort": []any{body{"region": "desc"}, body{"n": "desc"}}, "limit": 3, "skip": 1, "fields": []string{"n"}}))
+	numbers, _ = found(
+		t,
+		db.Find(
+			ctx,
+			body{
+				"selector": body{"region": "r1"},
+				"sort":     []any{body{"region": "desc"}, body{"n": "desc"}},
+				"limit":    3,
+				"skip":     1,
+				"fields":   []string{"n"},
+			},
+		),
+	)
 	if numbers != "25 22 19" {
 		t.Error(numbers)
 	}
-	numbers, _ = found(t, db.Find(ctx, body{"selector": body{"customer.name": body{"$in": []string{"c1", "c4"}}, "$nor": []any{body{"n": body{"$lt": 20}}}}}))
+	numbers, _ = found(
+		t,
+		db.Find(
+			ctx,
+			body{
+				"selector": body{
+					"customer.name": body{"$in": []string{"c1", "c4"}},
+					"$nor":          []any{body{"n": body{"$lt": 20}}},
+				},
+			},
+		),
+	)
 	if numbers != "24 26 21 29" {
 		t.Error(numbers)
 	}
-	numbers, _ = found(t, db.Find(ctx, body{"selector": body{"region": body{"$regex": "^r[02]$"}, "n": body{"$mod": []int{10, 3}}}}))
+	numbers, _ = found(
+		t,
+		db.Find(ctx, body{"selector": body{"region": body{"$regex": "^r[02]$"}, "n": body{"$mod": []int{10, 3}}}}),
+	)
 	if numbers != "3 23" {
 		t.Error(numbers)
 	}
@@ -72,10 +106,19 @@ func TestKivikFindPages(t *testing.T) {
 	var pages []string
 	bookmark := ""
 	for range 4 {
-		numbers, meta := found(t, db.Find(ctx, body{"selector": body{"n": body{"$gte": 0}}, "limit": 10, "bookmark": bookmark}))
+		numbers, meta := found(
+			t,
+			db.Find(ctx, body{"selector": body{"n": body{"$gte": 0}}, "limit": 10, "bookmark": bookmark}),
+		)
 		pages, bookmark = append(pages, numbers), meta.Bookmark
 	}
-	if want := []string{"0 1 2 3 4 5 6 7 8 9", "10 11 12 13 14 15 16 17 18 19", "20 21 22 23 24 25 26 27 28 29", ""}; strings.Join(pages, "|") != strings.Join(want, "|") {
+	if want := []string{"0 1 2 3 4 5 6 7 8 9", "10 11 12 13 14 15 16 17 18 19", "20 21 22 23 24 25 26 27 28 29", ""}; strings.Join(
+		pages,
+		"|",
+	) != strings.Join(
+		want,
+		"|",
+	) {
 		t.Error(pages)
 	}
 	rs := db.Find(ctx, body{"selector": body{"n": 1}, "bookmark": "no bookmark"})
@@ -88,7 +131,15 @@ func TestKivikFindPages(t *testing.T) {
 func TestKivikIndexes(t *testing.T) {
 	db, ctx := ordersDB(t), t.Context()
 	must(t, db.CreateIndex(ctx, "orders", "by-region", body{"fields": []string{"region"}}))
-	must(t, db.CreateIndex(ctx, "orders", "late", body{"fields": []string{"n"}, "partial_filter_selector": body{"n": body{"$gt": 25}}}))
+	must(
+		t,
+		db.CreateIndex(
+			ctx,
+			"orders",
+			"late",
+			body{"fields": []string{"n"}, "partial_filter_selector": body{"n": body{"$gt": 25}}},
+		),
+	)
 	indexes, err := db.GetIndexes(ctx)
 	must(t, err)
 	var names []string
@@ -98,7 +149,10 @@ func TestKivikIndexes(t *testing.T) {
 	if got := strings.Join(names, " "); got != "/special/_all_docs _design/orders/json/by-region _design/orders/json/late" {
 		t.Error(got)
 	}
-	numbers, _ := found(t, db.Find(ctx, body{"selector": body{"n": body{"$gt": 25}}, "use_index": []string{"orders", "late"}}))
+	numbers, _ := found(
+		t,
+		db.Find(ctx, body{"selector": body{"n": body{"$gt": 25}}, "use_index": []string{"orders", "late"}}),
+	)
 	if numbers != "26 27 28 29" {
 		t.Error(numbers)
 	}
@@ -120,7 +174,9 @@ func TestKivikExplain(t *testing.T) {
 	if plan.Index["name"] != "by-region" || plan.Limit != 25 {
 		t.Errorf("%+v", plan)
 	}
-	if _, err := db.Explain(ctx, body{"selector": body{"region": body{"$in": 1}}}); kivik.HTTPStatus(err) != http.StatusBadRequest {
+	if _, err := db.Explain(ctx, body{"selector": body{"region": body{"$in": 1}}}); kivik.HTTPStatus(
+		err,
+	) != http.StatusBadRequest {
 		t.Error(err)
 	}
 }
@@ -128,7 +184,10 @@ func TestKivikExplain(t *testing.T) {
 func TestKivikFindInPartitions(t *testing.T) {
 	db, ctx := ordersDB(t, kivik.Param("partitioned", true)), t.Context()
 	must(t, db.CreateIndex(ctx, "orders", "n", body{"fields": []string{"n"}}))
-	numbers, meta := found(t, db.Find(ctx, body{"selector": body{"n": body{"$gt": 20}}}, kivik.Param("partition", "p1")))
+	numbers, meta := found(
+		t,
+		db.Find(ctx, body{"selector": body{"n": body{"$gt": 20}}}, kivik.Param("partition", "p1")),
+	)
 	if numbers != "21 23 25 27 29" || meta.Warning != "" {
 		t.Error(numbers, meta.Warning)
 	}

@@ -15,7 +15,8 @@ func TestKivikServer(t *testing.T) {
 	client := kivikClient(t)
 	version, err := client.Version(t.Context())
 	must(t, err)
-	if !strings.HasPrefix(version.Version, "3.") || version.Vendor == "" || !slices.Contains(version.Features, "partitioned") {
+	if !strings.HasPrefix(version.Version, "3.") || version.Vendor == "" ||
+		!slices.Contains(version.Features, "partitioned") {
 		t.Errorf("version %+v", version)
 	}
 	up, err := client.Ping(t.Context())
@@ -62,7 +63,10 @@ func TestKivikDatabases(t *testing.T) {
 	must(t, err)
 	stats, err := client.DB(name).Stats(ctx)
 	must(t, err)
-	if stats.Name != name || stats.DocCount != 1 || stats.DeletedCount != 1 || stats.UpdateSeq == "" || stats.ExternalSize <= 0 || stats.CompactRunning || stats.Cluster == nil {
+	if stats.Name != name || stats.DocCount != 1 || stats.DeletedCount != 1 || stats.UpdateSeq == "" ||
+		stats.ExternalSize <= 0 ||
+		stats.CompactRunning ||
+		stats.Cluster == nil {
 		t.Errorf("Stats %+v", stats)
 	}
 	several, err := client.DBsStats(ctx, []string{other, name, "no-such-" + name})
@@ -146,7 +150,11 @@ func TestKivikSecurity(t *testing.T) {
 	must(t, db.SetSecurity(ctx, &want))
 	sec, err = db.Security(ctx)
 	must(t, err)
-	wantJSON(t, `{"admins":{"names":["ann"],"roles":["boss"]},"members":{"names":["bob"],"roles":["staff","guest"]}}`, sec)
+	wantJSON(
+		t,
+		`{"admins":{"names":["ann"],"roles":["boss"]},"members":{"names":["bob"],"roles":["staff","guest"]}}`,
+		sec,
+	)
 }
 
 func TestKivikMaintenance(t *testing.T) {
@@ -189,7 +197,8 @@ func TestKivikPartitions(t *testing.T) {
 	must(t, err)
 	stats, err := db.PartitionStats(ctx, "a")
 	must(t, err)
-	if stats.DBName != db.Name() || stats.Partition != "a" || stats.DocCount != 2 || stats.DeletedDocCount != 1 || stats.ExternalSize <= 0 {
+	if stats.DBName != db.Name() || stats.Partition != "a" || stats.DocCount != 2 || stats.DeletedDocCount != 1 ||
+		stats.ExternalSize <= 0 {
 		t.Errorf("PartitionStats %+v", stats)
 	}
 	stats, err = db.PartitionStats(ctx, "empty")

@@ -16,7 +16,15 @@ func viewsDB(t *testing.T, options ...kivik.Option) *kivik.DB {
 	db := kivikDB(t, options...)
 	docs := make([]any, 0, 40)
 	for i := range cap(docs) {
-		docs = append(docs, body{"_id": "p" + strconv.Itoa(i%4) + ":o" + strconv.Itoa(10+i), "region": "r" + strconv.Itoa(i%4), "n": i, "next": "p" + strconv.Itoa((i+1)%4) + ":o" + strconv.Itoa(10+(i+1)%40)})
+		docs = append(
+			docs,
+			body{
+				"_id":    "p" + strconv.Itoa(i%4) + ":o" + strconv.Itoa(10+i),
+				"region": "r" + strconv.Itoa(i%4),
+				"n":      i,
+				"next":   "p" + strconv.Itoa((i+1)%4) + ":o" + strconv.Itoa(10+(i+1)%40),
+			},
+		)
 	}
 	results, err := db.BulkDocs(t.Context(), docs)
 	must(t, err)
@@ -63,9 +71,22 @@ func wantRows(t *testing.T, rs *kivik.ResultSet, lines ...string) {
 func TestKivikViewRanges(t *testing.T) {
 	db, ctx := viewsDB(t), t.Context()
 	mapped := kivik.Param("reduce", false)
-	rs := db.Query(ctx, "orders", "region", mapped, kivik.Param("startkey", []any{"r1", 30}), kivik.Param("endkey", []any{"r2", 3}))
+	rs := db.Query(
+		ctx,
+		"orders",
+		"region",
+		mapped,
+		kivik.Param("startkey", []any{"r1", 30}),
+		kivik.Param("endkey", []any{"r2", 3}),
+	)
 	wantRows(t, rs, `p1:o43 ["r1",33]=33`, `p1:o47 ["r1",37]=37`, `p2:o12 ["r2",2]=2`)
-	rs = db.Query(ctx, "orders", "region", mapped, kivik.Params(map[string]any{"descending": true, "limit": 2, "skip": 1}))
+	rs = db.Query(
+		ctx,
+		"orders",
+		"region",
+		mapped,
+		kivik.Params(map[string]any{"descending": true, "limit": 2, "skip": 1}),
+	)
 	wantRows(t, rs, `p3:o45 ["r3",35]=35`, `p3:o41 ["r3",31]=31`)
 	rs = db.Query(ctx, "orders", "even", kivik.Param("keys", []any{4, 1, 2}))
 	wantRows(t, rs, `p0:o14 4={"_id":"p1:o15"}`, `p2:o12 2={"_id":"p3:o13"}`)
@@ -97,10 +118,26 @@ func TestKivikViewDocuments(t *testing.T) {
 func TestKivikViewReduce(t *testing.T) {
 	db, ctx := viewsDB(t), t.Context()
 	wantRows(t, db.Query(ctx, "orders", "region"), `null=780`)
-	wantRows(t, db.Query(ctx, "orders", "region", kivik.Param("group_level", 1)), `["r0"]=180`, `["r1"]=190`, `["r2"]=200`, `["r3"]=210`)
-	wantRows(t, db.Query(ctx, "orders", "region", kivik.Param("group", true), kivik.Param("limit", 2), kivik.Param("skip", 9)),
-		`["r0",36]=36`, `["r1",1]=1`)
-	wantRows(t, db.Query(ctx, "custom", "first", kivik.Param("group", true), kivik.Param("keys", []string{"r3", "r0"})), `"r3"="p3:o13"`, `"r0"="p0:o10"`)
+	wantRows(
+		t,
+		db.Query(ctx, "orders", "region", kivik.Param("group_level", 1)),
+		`["r0"]=180`,
+		`["r1"]=190`,
+		`["r2"]=200`,
+		`["r3"]=210`,
+	)
+	wantRows(
+		t,
+		db.Query(ctx, "orders", "region", kivik.Param("group", true), kivik.Param("limit", 2), kivik.Param("skip", 9)),
+		`["r0",36]=36`,
+		`["r1",1]=1`,
+	)
+	wantRows(
+		t,
+		db.Query(ctx, "custom", "first", kivik.Param("group", true), kivik.Param("keys", []string{"r3", "r0"})),
+		`"r3"="p3:o13"`,
+		`"r0"="p0:o10"`,
+	)
 	wantStatus(t, http.StatusBadRequest, db.Query(ctx, "orders", "even", kivik.Param("group", true)).Err())
 	wantStatus(t, http.StatusNotFound, db.Query(ctx, "orders", "none").Err())
 }
@@ -123,7 +160,12 @@ func TestKivikViewsOfPartitions(t *testing.T) {
 	db, ctx := viewsDB(t, kivik.Param("partitioned", true)), t.Context()
 	wantStatus(t, http.StatusBadRequest, db.Query(ctx, "orders", "region").Err())
 	wantRows(t, db.Query(ctx, "orders", "region", partition("p2")), `null=200`)
-	wantRows(t, db.Query(ctx, "orders", "even", partition("p2"), kivik.Param("limit", 2)), `p2:o12 2={"_id":"p3:o13"}`, `p2:o16 6={"_id":"p3:o17"}`)
+	wantRows(
+		t,
+		db.Query(ctx, "orders", "even", partition("p2"), kivik.Param("limit", 2)),
+		`p2:o12 2={"_id":"p3:o13"}`,
+		`p2:o16 6={"_id":"p3:o17"}`,
+	)
 	wantRows(t, db.Query(ctx, "orders", "even", partition("p1")))
 }
 

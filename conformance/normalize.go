@@ -38,11 +38,26 @@ type mask struct {
 // masks is the list of what two runs of the same requests may answer differently: sequences, uuids, sizes, times,
 // process ids, build ids. A scenario with more of that kind has masks of its own.
 var masks = []mask{
-	{regexp.MustCompile(`"(seq|last_seq|update_seq|since_seq|source_last_seq|start_last_seq|end_last_seq|recorded_seq|purge_seq|compacted_seq|through_seq)"\s*:\s*("[^"]*"|\d+)`), `"${1}":"<seq>"`},
-	{regexp.MustCompile(`"(uuid|session_id|_replication_id|replication_id|request_id|instance_start_time)"\s*:\s*"[^"]*"`), `"${1}":"<id>"`},
+	{
+		regexp.MustCompile(
+			`"(seq|last_seq|update_seq|since_seq|source_last_seq|start_last_seq|end_last_seq|recorded_seq|purge_seq|compacted_seq|through_seq)"\s*:\s*("[^"]*"|\d+)`,
+		),
+		`"${1}":"<seq>"`,
+	},
+	{
+		regexp.MustCompile(
+			`"(uuid|session_id|_replication_id|replication_id|request_id|instance_start_time)"\s*:\s*"[^"]*"`,
+		),
+		`"${1}":"<id>"`,
+	},
 	{regexp.MustCompile(`"(signature)"\s*:\s*"[0-9a-f]{32}"`), `"${1}":"<sig>"`},
 	{regexp.MustCompile(`"(file|active|external|disk_size|data_size)"\s*:\s*\d+`), `"${1}":"<size>"`},
-	{regexp.MustCompile(`"(start_time|end_time|last_updated|started_on|updated_on|_replication_state_time|_replication_start_time)"\s*:\s*("[^"]*"|\d+)`), `"${1}":"<time>"`},
+	{
+		regexp.MustCompile(
+			`"(start_time|end_time|last_updated|started_on|updated_on|_replication_state_time|_replication_start_time)"\s*:\s*("[^"]*"|\d+)`,
+		),
+		`"${1}":"<time>"`,
+	},
 	{regexp.MustCompile(`<0\.\d+\.\d+>`), `<pid>`},
 	{regexp.MustCompile(`"git_sha"\s*:\s*"[^"]*"`), `"git_sha":"<sha>"`},
 	{regexp.MustCompile(`"ref"\s*:\s*\d+`), `"ref":"<ref>"`},
@@ -52,10 +67,11 @@ var masks = []mask{
 
 var (
 	boundaryParameter = regexp.MustCompile(`boundary="?([^";]+)"?`)
-	stableETag        = regexp.MustCompile(`^"(\d+-[0-9a-f]{32}|[A-Za-z0-9+/]{22}==)"$`) // a revision or an attachment's digest
-	sessionCookie     = regexp.MustCompile(`AuthSession=[^;]+`)
-	cookieExpiry      = regexp.MustCompile(`Expires=[^;]+`)
-	revision          = regexp.MustCompile(`^\d+-[0-9a-f]{32}$`)
+	// a revision or an attachment's digest
+	stableETag    = regexp.MustCompile(`^"(\d+-[0-9a-f]{32}|[A-Za-z0-9+/]{22}==)"$`)
+	sessionCookie = regexp.MustCompile(`AuthSession=[^;]+`)
+	cookieExpiry  = regexp.MustCompile(`Expires=[^;]+`)
+	revision      = regexp.MustCompile(`^\d+-[0-9a-f]{32}$`)
 )
 
 // minReplacedValue is the length from which on a saved value is distinctive enough to be replaced by its name.

@@ -12,10 +12,11 @@ import (
 // ProcessUsage is what a process takes of the machine at a moment.
 type ProcessUsage struct {
 	Descriptors int
-	Resident    int64         // bytes
-	Own         int64         // resident without pages of files, such as the program itself, which the system takes back as it likes; bytes
-	Peak        int64         // the most that was resident since its start or ResetPeak, in bytes
-	CPU         time.Duration // since its start
+	Resident    int64 // bytes
+	// resident without pages of files, such as the program itself, which the system takes back as it likes; bytes
+	Own  int64
+	Peak int64         // the most that was resident since its start or ResetPeak, in bytes
+	CPU  time.Duration // since its start
 }
 
 // UsageOfProcess reads it from /proc, of any process of the same user.

@@ -14,8 +14,9 @@ type StepResult struct {
 	Got     *Answer
 }
 
-// Agrees reports whether the answer is as good as the recorded one: the same bytes, or a clear error where the real server
-// crashed. The same JSON in other bytes is not enough, for clients that cut streams into lines or take the first member.
+// Agrees reports whether the answer is as good as the recorded one: the same bytes, or a clear error where the real
+// server crashed. The same JSON in other bytes is not enough, for clients that cut streams into lines or take the first
+// member.
 func (s *StepResult) Agrees() bool {
 	return s.Verdict == Exact || s.Verdict == JSON && s.Want.isCrash()
 }

@@ -30,9 +30,9 @@ func replicationSize(t *testing.T) int {
 	return n
 }
 
-// TestReplicationFaults replicates two databases with different contents both ways through a proxy that loses, delays, cuts
-// and refuses requests, while both servers are killed and started again. In the end both must hold the same leaf revisions
-// with the same bodies and attachments, all that either had before.
+// TestReplicationFaults replicates two databases with different contents both ways through a proxy that loses, delays,
+// cuts and refuses requests, while both servers are killed and started again. In the end both must hold the same leaf
+// revisions with the same bodies and attachments, all that either had before.
 func TestReplicationFaults(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -67,12 +67,20 @@ func TestReplicationFaults(t *testing.T) {
 		if proxy.Injected.Load() >= 100 || rounds > 40 {
 			proxy.Calm(0)
 		}
-		if replicateOnce(here.Addr, pairs[0][0], pairs[0][1]) && replicateOnce(here.Addr, pairs[1][0], pairs[1][1]) && rounds > 8 {
+		if replicateOnce(here.Addr, pairs[0][0], pairs[0][1]) && replicateOnce(here.Addr, pairs[1][0], pairs[1][1]) &&
+			rounds > 8 {
 			break
 		}
 	}
 	a, b := leavesOf(t, clientFor(t, here.Addr), "here"), leavesOf(t, clientFor(t, there.Addr), "there")
-	t.Logf("%d documents each, %d leaves, %d faults, %d kills, %d rounds", size, len(union), proxy.Injected.Load(), kills, rounds)
+	t.Logf(
+		"%d documents each, %d leaves, %d faults, %d kills, %d rounds",
+		size,
+		len(union),
+		proxy.Injected.Load(),
+		kills,
+		rounds,
+	)
 	compareLeaves(t, "here", a, union)
 	compareLeaves(t, "there", b, union)
 }
@@ -104,7 +112,8 @@ func killWhile(t *testing.T, s *Server, after time.Duration, work func()) {
 	<-done
 }
 
-// replicateOnce asks for a replication and reports whether it went to its end. Whatever else happens is what the test is for.
+// replicateOnce asks for a replication and reports whether it went to its end. Whatever else happens is what the test
+// is for.
 func replicateOnce(addr, source, target string) bool {
 	body, err := json.Marshal(map[string]any{
 		"source": source, "target": target, "connection_timeout": 3000, "retries_per_request": 4, "checkpoint_interval": 300,
@@ -130,13 +139,17 @@ func replicateOnce(addr, source, target string) bool {
 	return err == nil && resp.StatusCode == http.StatusOK && strings.Contains(string(text), `"ok":true`)
 }
 
-// fillForReplication writes documents with conflicts, deletions and attachments; some ids are those of the other side, too.
+// fillForReplication writes documents with conflicts, deletions and attachments; some ids are those of the other side,
+// too.
 func fillForReplication(t *testing.T, c *client, db string, size int, random *rand.Rand) {
 	t.Helper()
 	c.want(http.StatusCreated, c.do("PUT", "/"+db, ""))
 	var docs []string
 	flush := func() {
-		r := c.want(http.StatusCreated, c.do("POST", "/"+db+"/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(docs, ",")+`]}`))
+		r := c.want(
+			http.StatusCreated,
+			c.do("POST", "/"+db+"/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(docs, ",")+`]}`),
+		)
 		if strings.TrimSpace(r.Body) != "[]" {
 			t.Fatal(r.Body)
 		}
@@ -147,8 +160,15 @@ func fillForReplication(t *testing.T, c *client, db string, size int, random *ra
 		root := fmt.Sprintf("%032x", i)
 		for range 1 + random.IntN(3)/2 {
 			hash := fmt.Sprintf("%016x%016x", random.Uint64(), random.Uint64())
-			doc := fmt.Sprintf(`{"_id":%q,"_rev":"2-%s","_revisions":{"start":2,"ids":[%q,%q]},"n":%d,"text":%q`, id, hash, hash, root, i,
-				strings.Repeat("x", random.IntN(300)))
+			doc := fmt.Sprintf(
+				`{"_id":%q,"_rev":"2-%s","_revisions":{"start":2,"ids":[%q,%q]},"n":%d,"text":%q`,
+				id,
+				hash,
+				hash,
+				root,
+				i,
+				strings.Repeat("x", random.IntN(300)),
+			)
 			switch random.IntN(8) {
 			case 0:
 				doc += `,"_deleted":true`
@@ -157,8 +177,10 @@ func fillForReplication(t *testing.T, c *client, db string, size int, random *ra
 				for k := range data {
 					data[k] = byte(random.Uint32())
 				}
-				doc += fmt.Sprintf(`,"_attachments":{"a":{"content_type":"application/octet-stream","revpos":2,"data":%q},"b.txt":{"content_type":"text/plain","revpos":2,"data":"aGVsbG8="}}`,
-					base64.StdEncoding.EncodeToString(data))
+				doc += fmt.Sprintf(
+					`,"_attachments":{"a":{"content_type":"application/octet-stream","revpos":2,"data":%q},"b.txt":{"content_type":"text/plain","revpos":2,"data":"aGVsbG8="}}`,
+					base64.StdEncoding.EncodeToString(data),
+				)
 			}
 			docs = append(docs, doc+"}")
 		}
@@ -192,7 +214,13 @@ func leavesOf(t *testing.T, c *client, db string) map[string]string {
 				Docs []struct{ OK json.RawMessage }
 			}
 		}
-		c.decode(c.want(http.StatusOK, c.do("POST", "/"+db+"/_bulk_get?revs=true", `{"docs":[`+strings.Join(asked, ",")+`]}`)), &got)
+		c.decode(
+			c.want(
+				http.StatusOK,
+				c.do("POST", "/"+db+"/_bulk_get?revs=true", `{"docs":[`+strings.Join(asked, ",")+`]}`),
+			),
+			&got,
+		)
 		for _, r := range got.Results {
 			var doc struct {
 				Rev string `json:"_rev"`
@@ -241,6 +269,14 @@ func compareLeaves(t *testing.T, name string, got, want map[string]string) {
 	}
 	slices.Sort(bad)
 	if len(bad) > 0 {
-		t.Errorf("%s: %d of %d leaves are wrong, such as %s:\n%.300s\ninstead of\n%.300s", name, len(bad), len(want), bad[0], got[bad[0]], want[bad[0]])
+		t.Errorf(
+			"%s: %d of %d leaves are wrong, such as %s:\n%.300s\ninstead of\n%.300s",
+			name,
+			len(bad),
+			len(want),
+			bad[0],
+			got[bad[0]],
+			want[bad[0]],
+		)
 	}
 }

@@ -61,8 +61,15 @@ func TestManyDatabases(t *testing.T) {
 	c.http.CloseIdleConnections()
 	c.http.Transport.(*http.Transport).DisableKeepAlives = true
 	after := settles(c, s, before, 30) // the store opens some more files, not more for more databases
-	t.Logf("%d databases of %d documents in %s: %.0f bytes resident each; before %s; after %s", databases, docs, took.Round(time.Millisecond),
-		float64(after.Resident-before.Resident)/float64(databases), before, after)
+	t.Logf(
+		"%d databases of %d documents in %s: %.0f bytes resident each; before %s; after %s",
+		databases,
+		docs,
+		took.Round(time.Millisecond),
+		float64(after.Resident-before.Resident)/float64(databases),
+		before,
+		after,
+	)
 	manyDatabasesShow(t, c, databases, docs)
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
@@ -100,7 +107,13 @@ func manyDatabasesShow(t *testing.T, c *client, databases, docs int) {
 		}
 	}
 	if len(names) != databases || len(infos) != databases || right != databases {
-		t.Errorf("_all_dbs: %d, _dbs_info: %d, %d of them right, instead of %d", len(names), len(infos), right, databases)
+		t.Errorf(
+			"_all_dbs: %d, _dbs_info: %d, %d of them right, instead of %d",
+			len(names),
+			len(infos),
+			right,
+			databases,
+		)
 	}
 	t.Logf("_all_dbs in %s, _dbs_info in %s", all.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
 	events := map[string]bool{}
@@ -158,7 +171,12 @@ func TestManyFeeds(t *testing.T) {
 			first = time.Since(begin)
 		}
 	}
-	t.Logf("the first of %d feeds wakes after %s, the last after %s", feeds, first.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
+	t.Logf(
+		"the first of %d feeds wakes after %s, the last after %s",
+		feeds,
+		first.Round(time.Millisecond),
+		time.Since(begin).Round(time.Millisecond),
+	)
 	for _, conn := range conns {
 		conn.Close()
 	}

@@ -154,7 +154,8 @@ func (st *Step) SetExpect(answer *Answer) {
 	st.source = st.source.set("expect", answer.appendJSON(nil))
 }
 
-// UnmarshalJSON reads a step, member by member; an unknown member is an error, so that a typing error cannot pass unseen.
+// UnmarshalJSON reads a step, member by member; an unknown member is an error, so that a typing error cannot pass
+// unseen.
 func (st *Step) UnmarshalJSON(src []byte) error {
 	ms, err := parseMembers(src)
 	if err != nil {

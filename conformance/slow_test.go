@@ -73,9 +73,26 @@ func TestSlowRequests(t *testing.T) {
 		case 1:
 			a.send(conn, head("PUT", a.db+"/slow", "Content-Length: 1000000\r\n")+`{"a":"`)
 		case 2:
-			a.send(conn, head("PUT", fmt.Sprintf("%s/slow%d/att", a.db, i), "Content-Length: 1000000\r\n")+strings.Repeat(long, 300))
+			a.send(
+				conn,
+				head(
+					"PUT",
+					fmt.Sprintf("%s/slow%d/att", a.db, i),
+					"Content-Length: 1000000\r\n",
+				)+strings.Repeat(
+					long,
+					300,
+				),
+			)
 		case 3:
-			a.send(conn, head("PUT", fmt.Sprintf("%s/slow%d/att", a.db, i), "Transfer-Encoding: chunked\r\n")+"3e8\r\n"+long+"\r\n")
+			a.send(
+				conn,
+				head(
+					"PUT",
+					fmt.Sprintf("%s/slow%d/att", a.db, i),
+					"Transfer-Encoding: chunked\r\n",
+				)+"3e8\r\n"+long+"\r\n",
+			)
 		}
 	}
 	for range 5 {
@@ -100,9 +117,25 @@ func TestVanishingClients(t *testing.T) {
 		conn := a.connect()
 		switch i % 5 {
 		case 0:
-			a.send(conn, head("PUT", fmt.Sprintf("%s/v%d/att", a.db, i), "Content-Length: 10000000\r\n")+string(content("v", 400_000)))
+			a.send(
+				conn,
+				head(
+					"PUT",
+					fmt.Sprintf("%s/v%d/att", a.db, i),
+					"Content-Length: 10000000\r\n",
+				)+string(
+					content("v", 400_000),
+				),
+			)
 		case 1:
-			a.send(conn, head("POST", a.db+"/_bulk_docs", "Content-Type: application/json\r\nContent-Length: 10000000\r\n")+`{"docs":[{"_id":"half`)
+			a.send(
+				conn,
+				head(
+					"POST",
+					a.db+"/_bulk_docs",
+					"Content-Type: application/json\r\nContent-Length: 10000000\r\n",
+				)+`{"docs":[{"_id":"half`,
+			)
 		case 2:
 			a.send(conn, head("GET", a.db+"/doc/big", ""))
 		case 3:
@@ -135,7 +168,12 @@ func TestSlowReaders(t *testing.T) {
 	if a.s != nil {
 		before = usageOf(t, a.c, a.s)
 	}
-	targets := []string{"/doc/big", "/_all_docs?include_docs=true", "/_changes?include_docs=true", "/_changes?include_docs=true&feed=continuous"}
+	targets := []string{
+		"/doc/big",
+		"/_all_docs?include_docs=true",
+		"/_changes?include_docs=true",
+		"/_changes?include_docs=true&feed=continuous",
+	}
 	var conns []*net.TCPConn
 	for i := range crowd {
 		conn := a.connect()

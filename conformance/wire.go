@@ -29,8 +29,8 @@ func (r *request) has(name string) bool {
 	return slices.ContainsFunc(r.headers, func(h Header) bool { return strings.EqualFold(h.Name, name) })
 }
 
-// text returns the request's bytes. It adds Host, Accept-Encoding and Content-Length where the headers do not have them;
-// a request with a Transfer-Encoding of its own has a body that is framed already.
+// text returns the request's bytes. It adds Host, Accept-Encoding and Content-Length where the headers do not have
+// them; a request with a Transfer-Encoding of its own has a body that is framed already.
 func (r *request) text(host string) []byte {
 	out := fmt.Appendf(nil, "%s %s HTTP/1.1\r\n", r.method, r.target)
 	if !r.has("Host") {

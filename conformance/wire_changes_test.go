@@ -109,7 +109,8 @@ func TestW04_SeqIntervalAndPending(t *testing.T) {
 		"": {10, 0}, "?limit=0": {0, 10}, "?limit=4": {4, 6}, "?since=now": {0, 0}, "?limit=3&seq_interval=2": {3, 7}, "?descending=true&limit=1": {1, 9},
 	} {
 		feed := c.changes(db, query)
-		if len(feed.Results) != want.rows || feed.LastSeq == "" || feed.Pending == nil || feed.Pending.String() != strconv.Itoa(want.pending) {
+		if len(feed.Results) != want.rows || feed.LastSeq == "" || feed.Pending == nil ||
+			feed.Pending.String() != strconv.Itoa(want.pending) {
 			t.Errorf("%q: %d rows, last_seq %q, pending %v", query, len(feed.Results), feed.LastSeq, feed.Pending)
 		}
 	}
@@ -139,13 +140,31 @@ func TestW05_StreamingLayout(t *testing.T) {
 		c.put(db, id, `{}`)
 	}
 	row := `\{"seq":"[^"]+","id":"%s","changes":\[\{"rev":"1-[0-9a-f]{32}"\}\]\}`
-	feed := `^\{"results":\[\n` + fmt.Sprintf(row, "a") + `,\r?\n` + fmt.Sprintf(row, "b") + `,\r?\n` + fmt.Sprintf(row, "c") +
+	feed := `^\{"results":\[\n` + fmt.Sprintf(
+		row,
+		"a",
+	) + `,\r?\n` + fmt.Sprintf(
+		row,
+		"b",
+	) + `,\r?\n` + fmt.Sprintf(
+		row,
+		"c",
+	) +
 		`\n\],\n"last_seq":"[^"]+","pending":0\}\n+$`
 	if body := c.do("GET", "/"+db+"/_changes", "").Body; !regexp.MustCompile(feed).MatchString(body) {
 		t.Errorf("_changes: %q", body)
 	}
 	row = `\{"id":"%[1]s","key":"%[1]s","value":\{"rev":"1-[0-9a-f]{32}"\}\}`
-	list := `^\{"total_rows":3,"offset":0,"rows":\[\r\n` + fmt.Sprintf(row, "a") + `,\r\n` + fmt.Sprintf(row, "b") + `,\r\n` + fmt.Sprintf(row, "c") + `\r\n\]\}\n$`
+	list := `^\{"total_rows":3,"offset":0,"rows":\[\r\n` + fmt.Sprintf(
+		row,
+		"a",
+	) + `,\r\n` + fmt.Sprintf(
+		row,
+		"b",
+	) + `,\r\n` + fmt.Sprintf(
+		row,
+		"c",
+	) + `\r\n\]\}\n$`
 	if body := c.do("GET", "/"+db+"/_all_docs", "").Body; !regexp.MustCompile(list).MatchString(body) {
 		t.Errorf("_all_docs: %q", body)
 	}
@@ -155,7 +174,8 @@ func TestW05_StreamingLayout(t *testing.T) {
 // member); the member order of documents survives a round trip.
 func TestW06_MemberOrder(t *testing.T) {
 	c := newClient(t)
-	if r := c.do("PUT", "/_global_changes", ""); r.Status != http.StatusCreated && r.Status != http.StatusPreconditionFailed {
+	if r := c.do("PUT", "/_global_changes", ""); r.Status != http.StatusCreated &&
+		r.Status != http.StatusPreconditionFailed {
 		t.Fatalf("PUT /_global_changes: %d", r.Status)
 	}
 	db := c.newDatabase("")
@@ -182,8 +202,8 @@ func TestW06_MemberOrder(t *testing.T) {
 	}
 }
 
-// W7: a continuous feed with limit and timeout and no heartbeat ends with a last_seq line after the wait (LiveSync's Fast
-// Fetch takes a missing end for a broken transport).
+// W7: a continuous feed with limit and timeout and no heartbeat ends with a last_seq line after the wait (LiveSync's
+// Fast Fetch takes a missing end for a broken transport).
 func TestW07_ContinuousEnds(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("?q=1")

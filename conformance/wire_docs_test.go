@@ -15,18 +15,26 @@ import (
 )
 
 // W9: _bulk_get takes an empty list; latest=true gives the newest leaf for a superseded revision; a missing revision is
-// an error row (couchbackup probes with the empty list; PouchDB always sends revs=true&latest=true and gives up _bulk_get
-// for the whole host after one failure).
+// an error row (couchbackup probes with the empty list; PouchDB always sends revs=true&latest=true and gives up
+// _bulk_get for the whole host after one failure).
 func TestW09_BulkGet(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("")
-	if r := c.want(http.StatusOK, c.do("POST", "/"+db+"/_bulk_get", `{"docs":[]}`)); strings.Join(strings.Fields(r.Body), "") != `{"results":[]}` {
+	if r := c.want(http.StatusOK, c.do("POST", "/"+db+"/_bulk_get", `{"docs":[]}`)); strings.Join(
+		strings.Fields(r.Body),
+		"",
+	) != `{"results":[]}` {
 		t.Errorf("empty list: %q", r.Body)
 	}
 	first := c.put(db, "doc", `{"v":1}`)
 	second := c.put(db, "doc", fmt.Sprintf(`{"_rev":%q,"v":2}`, first))
 	missing := "1-" + strings.Repeat("0", 32)
-	body := fmt.Sprintf(`{"docs":[{"id":"doc","rev":%q},{"id":"doc","rev":%q},{"id":"none","rev":%q}]}`, first, missing, missing)
+	body := fmt.Sprintf(
+		`{"docs":[{"id":"doc","rev":%q},{"id":"doc","rev":%q},{"id":"none","rev":%q}]}`,
+		first,
+		missing,
+		missing,
+	)
 	var got struct {
 		Results []struct {
 			ID   string
@@ -43,11 +51,15 @@ func TestW09_BulkGet(t *testing.T) {
 			}
 		}
 	}
-	c.decode(c.want(http.StatusOK, c.do("POST", "/"+db+"/_bulk_get?revs=true&latest=true&attachments=true", body)), &got)
+	c.decode(
+		c.want(http.StatusOK, c.do("POST", "/"+db+"/_bulk_get?revs=true&latest=true&attachments=true", body)),
+		&got,
+	)
 	if len(got.Results) != 3 || len(got.Results[0].Docs) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	if ok := got.Results[0].Docs[0].OK; ok == nil || ok.Rev != second || ok.V != 2 || ok.Revisions.Start != 2 || len(ok.Revisions.IDs) != 2 {
+	if ok := got.Results[0].Docs[0].OK; ok == nil || ok.Rev != second || ok.V != 2 || ok.Revisions.Start != 2 ||
+		len(ok.Revisions.IDs) != 2 {
 		t.Errorf("latest of a superseded revision: %+v", ok)
 	}
 	for i, id := range []string{"doc", "none"} {
@@ -78,8 +90,8 @@ func TestW10_BulkDocsReplicated(t *testing.T) {
 	}
 }
 
-// W11: reasons of 404 to the byte, 412 for an existing database (Budibase creates its database only on "Database does not
-// exist.", PouchDB swallows the 412).
+// W11: reasons of 404 to the byte, 412 for an existing database (Budibase creates its database only on "Database does
+// not exist.", PouchDB swallows the 412).
 func TestW11_Reasons(t *testing.T) {
 	c := newClient(t)
 	db := c.newDatabase("")
@@ -133,7 +145,10 @@ func TestW14_AcceptMultipart(t *testing.T) {
 	c.want(http.StatusCreated, r)
 	var saved struct{ Rev string }
 	c.decode(r, &saved)
-	c.want(http.StatusCreated, c.do("PUT", "/"+db+"/doc/data.bin?rev="+saved.Rev, "\x00\x01\x02", "Content-Type", "application/octet-stream"))
+	c.want(
+		http.StatusCreated,
+		c.do("PUT", "/"+db+"/doc/data.bin?rev="+saved.Rev, "\x00\x01\x02", "Content-Type", "application/octet-stream"),
+	)
 
 	for _, path := range []string{"/", "/_all_dbs", "/_up", "/" + db, "/" + db + "/plain?attachments=true", "/" + db + "/_all_docs", "/" + db + "/doc"} {
 		r := c.want(http.StatusOK, c.do("GET", path, "", "Accept", "multipart/related"))
@@ -174,9 +189,12 @@ func TestW14_AcceptMultipart(t *testing.T) {
 		if err != nil || disposition != "attachment" {
 			t.Errorf("Content-Disposition %q", part.Header.Get("Content-Disposition"))
 		}
-		got[params["filename"]+" "+part.Header.Get("Content-Type")+" "+part.Header.Get("Content-Encoding")] = string(content)
+		got[params["filename"]+" "+part.Header.Get("Content-Type")+" "+part.Header.Get("Content-Encoding")] = string(
+			content,
+		)
 	}
-	if len(got) != 2 || got["notes.txt text/plain gzip"] != text || got["data.bin application/octet-stream "] != "\x00\x01\x02" {
+	if len(got) != 2 || got["notes.txt text/plain gzip"] != text ||
+		got["data.bin application/octet-stream "] != "\x00\x01\x02" {
 		t.Errorf("parts %q", got)
 	}
 }

@@ -56,7 +56,8 @@ func TestW02_Welcome(t *testing.T) {
 	if parts := strings.Split(w.Version, "."); len(parts) < 2 || parts[0] != "3" {
 		t.Errorf("version %q", w.Version)
 	}
-	if !slices.Contains(w.Features, "partitioned") || slices.Contains(w.Features, "search") || slices.Contains(w.Features, "nouveau") {
+	if !slices.Contains(w.Features, "partitioned") || slices.Contains(w.Features, "search") ||
+		slices.Contains(w.Features, "nouveau") {
 		t.Errorf("features %q", w.Features)
 	}
 	if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(w.UUID) || w.UUID != c.welcome().UUID {

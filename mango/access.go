@@ -15,8 +15,8 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 )
 
-// A query on an index over all fields reads the ranges of one condition of the selector, and looks at the documents found. Which
-// condition is cheapest is estimated when the query begins (choose.go).
+// A query on an index over all fields reads the ranges of one condition of the selector, and looks at the documents
+// found. Which condition is cheapest is estimated when the query begins (choose.go).
 
 // access is a way to find all documents that pass a selector: those with an entry in one of the ranges.
 type access struct {
@@ -24,9 +24,11 @@ type access struct {
 	ranges []allfields.Range
 	class  accessClass
 	exact  bool // a document whose value is in the range passes the whole selector
-	// branches are the ways that each branch of an $or offers. Such an access has ranges once one way of each is chosen.
+	// branches are the ways that each branch of an $or offers. Such an access has ranges once one way of each is
+	// chosen.
 	branches [][]access
-	// name tells the way from the selector's others, for bookmarks. That of an $or is followed by those of the ways chosen.
+	// name tells the way from the selector's others, for bookmarks. That of an $or is followed by those of the ways
+	// chosen.
 	name string
 }
 
@@ -50,12 +52,17 @@ func (s *Selector) accesses(d *allfields.Definition) []access {
 		list[i].sign()
 	}
 	slices.SortStableFunc(list, func(a, b access) int {
-		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(len(a.ranges), len(b.ranges)), cmp.Compare(a.field, b.field))
+		return cmp.Or(
+			cmp.Compare(a.class, b.class),
+			cmp.Compare(len(a.ranges), len(b.ranges)),
+			cmp.Compare(a.field, b.field),
+		)
 	})
 	return list
 }
 
-// sign gives a way its name, a hash of what it reads: a bookmark that has it belongs to a selector that offers just this way.
+// sign gives a way its name, a hash of what it reads: a bookmark that has it belongs to a selector that offers just
+// this way.
 func (a *access) sign() {
 	var text []byte
 	add := func(part string) { text = append(binary.AppendUvarint(text, uint64(len(part))), part...) }
@@ -169,7 +176,8 @@ func (a *access) width() int { return max(len(a.ranges), len(a.branches)) }
 // maxRanges is how many ranges a way may have.
 const maxRanges = 1000
 
-// accessesOfAll are the ways that conditions offer which all have to hold. Below $elemMatch base is the path of the array.
+// accessesOfAll are the ways that conditions offer which all have to hold. Below $elemMatch base is the path of the
+// array.
 func accessesOfAll(kids []*condition, base []string, element bool, d *allfields.Definition) []access {
 	var list []access
 	var seen []string
@@ -201,7 +209,8 @@ func flatten(kids, list []*condition) []*condition {
 	return list
 }
 
-// indexedPath is the path of the field's entries. A part that is a number may mean an element, which has no path of its own.
+// indexedPath is the path of the field's entries. A part that is a number may mean an element, which has no path of its
+// own.
 func (c *condition) indexedPath(base []string, d *allfields.Definition) ([]string, bool) {
 	path := slices.Clone(base)
 	if c.name != "" {
@@ -289,7 +298,8 @@ func (r *fieldRange) keys() (start, end []byte) {
 	return start, end
 }
 
-// listAccess is the way of $in: the value, or an element, is in the list; or of $all: one element is the first of the list.
+// listAccess is the way of $in: the value, or an element, is in the list; or of $all: one element is the first of the
+// list.
 func (c *condition) listAccess(name string, path []string) []access {
 	var points [][]byte
 	for arg := range c.arg.Elements() {
@@ -306,7 +316,10 @@ func (c *condition) listAccess(name string, path []string) []access {
 	a := access{field: name, class: accessPoints}
 	for _, element := range []bool{false, true} {
 		for _, p := range points {
-			a.ranges = append(a.ranges, allfields.Range{Path: path, Element: element, Start: p, End: allfields.AppendAfter(nil, p)})
+			a.ranges = append(
+				a.ranges,
+				allfields.Range{Path: path, Element: element, Start: p, End: allfields.AppendAfter(nil, p)},
+			)
 		}
 	}
 	return []access{a}

@@ -27,7 +27,8 @@ func SplitField(name string) ([]string, bool) {
 	return p.parts, p.valid && name != ""
 }
 
-// unusableAllFields is unusable for an index over all fields: it serves one condition at least, or the first field of a sort.
+// unusableAllFields is unusable for an index over all fields: it serves one condition at least, or the first field of a
+// sort.
 func (ix *Index) unusableAllFields(s *Selector, sort []string) string {
 	switch {
 	case s.root != nil && s.root.isTextSearch():
@@ -49,16 +50,22 @@ func isFieldName(name string) bool {
 	return p.valid
 }
 
-// checkAllFields reads {"exclude": [field, …], "depth": n, "max_values": n}, what `index` of POST /db/_index is for the type "auto".
+// checkAllFields reads {"exclude": [field, …], "depth": n, "max_values": n}, what `index` of POST /db/_index is for the
+// type "auto".
 func checkAllFields(given ejson.Value) error {
-	bad := compat.Named(compat.KindBadRequest, "invalid_index", "Indexes of type auto must be an object with `exclude`, a list of fields, `depth` and `max_values` at most.")
+	bad := compat.Named(
+		compat.KindBadRequest,
+		"invalid_index",
+		"Indexes of type auto must be an object with `exclude`, a list of fields, `depth` and `max_values` at most.",
+	)
 	if given.Kind() != ejson.Object {
 		return bad
 	}
 	for name, v := range given.Members() {
 		switch {
 		case name.TextIs(allfields.MemberExclude) && v.Kind() == ejson.Array:
-		case name.TextIs(allfields.MemberDepth) && within(v, allfields.MaxDepth), name.TextIs(allfields.MemberValues) && within(v, allfields.MaxValues):
+		case name.TextIs(allfields.MemberDepth) && within(v, allfields.MaxDepth),
+			name.TextIs(allfields.MemberValues) && within(v, allfields.MaxValues):
 			continue
 		default:
 			return bad

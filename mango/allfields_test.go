@@ -51,9 +51,13 @@ func newAllFieldsWorld(t testing.TB, store kv.Store) *allFieldsWorld {
 	ok(t, err)
 	queue, err := jobs.Open(ctx, jobs.Options{KV: store, Prefix: storage.JobsPrefix(), Exclusive: true})
 	ok(t, err)
-	fields, err := allfields.New(allfields.Options{Store: s, Jobs: queue, Split: mango.SplitField, Limits: store.Limits()})
+	fields, err := allfields.New(
+		allfields.Options{Store: s, Jobs: queue, Split: mango.SplitField, Limits: store.Limits()},
+	)
 	ok(t, err)
-	v, err := views.Open(views.Options{Store: s, KV: store, Languages: map[string]views.Language{mango.Language: mango.Views{}}})
+	v, err := views.Open(
+		views.Options{Store: s, KV: store, Languages: map[string]views.Language{mango.Language: mango.Views{}}},
+	)
 	ok(t, err)
 	s.SetHooks(storage.Hooks{Indexer: storage.Indexers(v, fields)})
 	ok(t, s.Create(ctx, "db", storage.CreateOptions{}))
@@ -63,7 +67,11 @@ func newAllFieldsWorld(t testing.TB, store kv.Store) *allFieldsWorld {
 		ok(t, s.Close())
 		ok(t, store.Close())
 	})
-	w := &allFieldsWorld{src: &mango.Source{DB: s.DB("db"), Views: v, AllFields: fields}, docs: map[string]ejson.Value{}, revs: map[string]compat.Rev{}}
+	w := &allFieldsWorld{
+		src:  &mango.Source{DB: s.DB("db"), Views: v, AllFields: fields},
+		docs: map[string]ejson.Value{},
+		revs: map[string]compat.Rev{},
+	}
 	w.indexes = append(w.indexes, mango.AllDocs)
 	w.index = w.define(t, "_design/auto", `{"language":"query","auto":{"all":{"exclude":["out"]}}}`)
 	return w
@@ -129,7 +137,9 @@ func (w *allFieldsWorld) ready(t testing.TB) {
 func (w *allFieldsWorld) find(t testing.TB, request string, page int) (ids []string, stats mango.Stats) {
 	bookmark := ""
 	for range 1000 {
-		body, err := ejson.Parse(fmt.Appendf(nil, `{%s,"fields":["_id"],"limit":%d,"bookmark":%q}`, request, page, bookmark))
+		body, err := ejson.Parse(
+			fmt.Appendf(nil, `{%s,"fields":["_id"],"limit":%d,"bookmark":%q}`, request, page, bookmark),
+		)
 		ok(t, err)
 		req, err := mango.ParseRequest(body, mango.Defaults{Limit: 25})
 		ok(t, err)
@@ -230,7 +240,12 @@ func anyFieldCondition(r *rand.Rand, depth int) string {
 
 func anyFieldsSelector(r *rand.Rand, depth int) string {
 	if depth < 2 && r.IntN(4) == 0 {
-		return fmt.Sprintf(`{"%s":[%s,%s]}`, []string{"$or", "$and", "$nor"}[r.IntN(3)], anyFieldsSelector(r, depth+1), anyFieldsSelector(r, depth+1))
+		return fmt.Sprintf(
+			`{"%s":[%s,%s]}`,
+			[]string{"$or", "$and", "$nor"}[r.IntN(3)],
+			anyFieldsSelector(r, depth+1),
+			anyFieldsSelector(r, depth+1),
+		)
 	}
 	fields := []string{"a", "b", "c", "a.a", "a.b", "b.c", "a.0", "out", "a.b.c"}
 	r.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
@@ -387,7 +402,11 @@ func TestAllFieldsReadsLittle(t *testing.T) {
 func TestDistinct(t *testing.T) {
 	w := newAllFieldsWorld(t, memkv.New())
 	for i := range 50 {
-		w.put(t, fmt.Sprintf("doc%03d", i), fmt.Sprintf(`{"n":%d,"tags":["a","b%d"],"s":"%s%d"}`, i%7, i%3, strings.Repeat("y", 300), i%2))
+		w.put(
+			t,
+			fmt.Sprintf("doc%03d", i),
+			fmt.Sprintf(`{"n":%d,"tags":["a","b%d"],"s":"%s%d"}`, i%7, i%3, strings.Repeat("y", 300), i%2),
+		)
 	}
 	w.ready(t)
 	list := func(request string) (values []string) {
@@ -423,7 +442,8 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
-// TestDistinctOutlivesSnapshots: a list of values that takes more snapshots than may fail in a row has each value once, in order.
+// TestDistinctOutlivesSnapshots: a list of values that takes more snapshots than may fail in a row has each value once,
+// in order.
 func TestDistinctOutlivesSnapshots(t *testing.T) {
 	far := latencykv.New(memkv.New(), latencykv.Options{})
 	w := newAllFieldsWorld(t, far)
@@ -451,8 +471,8 @@ func TestDistinctOutlivesSnapshots(t *testing.T) {
 	}
 }
 
-// TestScanOfAllDocuments: what is matched ahead on several processors comes in order, whole and in pages, and errors stop at their
-// document.
+// TestScanOfAllDocuments: what is matched ahead on several processors comes in order, whole and in pages, and errors
+// stop at their document.
 func TestScanOfAllDocuments(t *testing.T) {
 	w := newAllFieldsWorld(t, memkv.New())
 	var want []string
@@ -469,7 +489,14 @@ func TestScanOfAllDocuments(t *testing.T) {
 			t.Fatalf("pages of %d give %d rows, %v…", page, len(ids), ids[:min(3, len(ids))])
 		}
 	}
-	answer, err := w.plan(t, `"selector":{"n":3},"skip":5,"limit":200,"execution_stats":true`).Find(t.Context(), w.src, func([]byte) error { return nil })
+	answer, err := w.plan(
+		t,
+		`"selector":{"n":3},"skip":5,"limit":200,"execution_stats":true`,
+	).Find(
+		t.Context(),
+		w.src,
+		func([]byte) error { return nil },
+	)
 	ok(t, err)
 	if s := answer.Stats; s.Results != 200 || s.Keys < 200*7 {
 		t.Errorf("statistics: %+v", s)

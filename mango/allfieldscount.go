@@ -8,8 +8,9 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// countAllFields counts the documents that pass with an index over all fields, reading only those documents whose values the index does
-// not have whole. known is false where the selector says more than the ranges do, or the index is not ready.
+// countAllFields counts the documents that pass with an index over all fields, reading only those documents whose
+// values the index does not have whole. known is false where the selector says more than the ranges do, or the index is
+// not ready.
 func (p *Plan) countAllFields(ctx context.Context, src *Source) (n int64, known bool, err error) {
 	if src.AllFields == nil || p.index.Kind != KindAllFields || len(p.req.Sort.Fields) > 0 {
 		return 0, false, nil

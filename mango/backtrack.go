@@ -11,9 +11,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Patterns that RE2 refuses, with look-around, back references, atomic groups or possessive quantifiers, run on a backtracking
-// engine, whose time is bounded: for one text, where too much of it means no match, as in PCRE; and for a selector, where it is an
-// error.
+// Patterns that RE2 refuses, with look-around, back references, atomic groups or possessive quantifiers, run on a
+// backtracking engine, whose time is bounded: for one text, where too much of it means no match, as in PCRE; and for a
+// selector, where it is an error.
 const (
 	backtrackTime      = 250 * time.Millisecond
 	backtrackTotalTime = 10 * time.Second
@@ -31,7 +31,11 @@ func newBacktracker(pattern string) (*backtracker, error) {
 	if len(pattern) > maxBacktracked {
 		return nil, fmt.Errorf("mango: a pattern of %d bytes", len(pattern))
 	}
-	re, err := regexp2.Compile(dotNetPattern(pattern), regexp2.OptionMaintainCaptureOrder(), regexp2.OptionMaxBacktrackingStackSize(maxBacktrackStack))
+	re, err := regexp2.Compile(
+		dotNetPattern(pattern),
+		regexp2.OptionMaintainCaptureOrder(),
+		regexp2.OptionMaxBacktrackingStackSize(maxBacktrackStack),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +85,8 @@ func (d *dotNet) step() {
 		for _, c := range text {
 			d.put(regexp2.Escape(string(c)))
 		}
-	case strings.HasPrefix(d.in, `\E`), strings.HasPrefix(d.in, `\K`): // \K moves the begin of the match, which nobody asks for
+	// \K moves the begin of the match, which nobody asks for
+	case strings.HasPrefix(d.in, `\E`), strings.HasPrefix(d.in, `\K`):
 		d.in = d.in[2:]
 	case d.in[0] == '\\' && len(d.in) > 1:
 		size := escapeSize(d.in)

@@ -89,7 +89,8 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-// BenchmarkPattern compares the engines: the same question asked in a way that both run, and one for backtracking alone.
+// BenchmarkPattern compares the engines: the same question asked in a way that both run, and one for backtracking
+// alone.
 func BenchmarkPattern(b *testing.B) {
 	text := parsed(b, `"the quick brown fox jumps over the lazy dog, order 4711 of Berlin"`)
 	for name, pattern := range map[string]string{"linear": `order \d+ of Ber`, "backtracking": `order \d++ of Ber`, "look-ahead": `order \d+(?= of Ber)`} {

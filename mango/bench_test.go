@@ -31,7 +31,13 @@ func (w *world) write(t fatal, first, count int) {
 	docs := make([]*compat.Document, count)
 	for i := range docs {
 		n := first + i
-		text := fmt.Sprintf(`{"type":"order","n":%d,"customer":{"name":"name %d","tags":["a","b"]},"items":[{"sku":"x","price":1.5},{"sku":"y","price":2}],"note":"%s","total":%d}`, n, n, note, n)
+		text := fmt.Sprintf(
+			`{"type":"order","n":%d,"customer":{"name":"name %d","tags":["a","b"]},"items":[{"sku":"x","price":1.5},{"sku":"y","price":2}],"note":"%s","total":%d}`,
+			n,
+			n,
+			note,
+			n,
+		)
 		v, err := ejson.Parse([]byte(text))
 		check(t, err)
 		body, err := compat.NewBody(v.AppendJSON(nil))
@@ -64,7 +70,10 @@ func BenchmarkFind(b *testing.B) {
 		benchmarkFind(b, w, `{"selector":{"customer.name":"nobody","total":{"$gt":1}}}`, 0)
 	})
 	b.Run("index-25", func(b *testing.B) { benchmarkFind(b, w, `{"selector":{"n":{"$gte":1000}}}`, 25) })
-	b.Run("covering-25", func(b *testing.B) { benchmarkFind(b, w, `{"selector":{"n":{"$gte":1000}},"fields":["n"]}`, 25) })
+	b.Run(
+		"covering-25",
+		func(b *testing.B) { benchmarkFind(b, w, `{"selector":{"n":{"$gte":1000}},"fields":["n"]}`, 25) },
+	)
 }
 
 // BenchmarkWrite writes batches of 500 new documents beside some indexes.

@@ -17,12 +17,12 @@ import (
 // noBookmark is what stands in answers for the bookmark of a query that found nothing.
 const noBookmark = "nil"
 
-// bookmarkFormat is the first byte of a bookmark: base64url of it, a CRC-32 of the rest, and [key, id, origin, …] as JSON. It makes
-// the text begin with g, as CouchDB's bookmarks do.
+// bookmarkFormat is the first byte of a bookmark: base64url of it, a CRC-32 of the rest, and [key, id, origin, …] as
+// JSON. It makes the text begin with g, as CouchDB's bookmarks do.
 const bookmarkFormat = 0x81
 
-// bookmark is the position of the last row that was taken, so that the next page goes on after it. It holds all that is needed: the
-// server keeps nothing.
+// bookmark is the position of the last row that was taken, so that the next page goes on after it. It holds all that is
+// needed: the server keeps nothing.
 type bookmark struct {
 	key ejson.Value
 	id  string
@@ -43,7 +43,11 @@ func appendBookmark(dst []byte, key []byte, id string, origin []string) []byte {
 }
 
 func errBookmark(text string) error {
-	return compat.Named(compat.KindBadRequest, "invalid_bookmark", "Invalid bookmark value: "+string(ejson.AppendString(nil, text)))
+	return compat.Named(
+		compat.KindBadRequest,
+		"invalid_bookmark",
+		"Invalid bookmark value: "+string(ejson.AppendString(nil, text)),
+	)
 }
 
 // parseBookmark reads a bookmark; 400 invalid_bookmark for what is none.
@@ -78,8 +82,8 @@ func parseBookmark(text string) (*bookmark, error) {
 	return b, nil
 }
 
-// origin names the order of an index's rows: the index as it is defined, and the way it is read. A page goes on in just this order
-// or not at all.
+// origin names the order of an index's rows: the index as it is defined, and the way it is read. A page goes on in just
+// this order or not at all.
 func (ix *Index) origin(way string) []string {
 	if ix.Kind == KindAllDocs {
 		return nil

@@ -10,11 +10,11 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// This file is a matcher of its own: it reads selectors as they are written and shares nothing with the package but the order of
-// values.
+// This file is a matcher of its own: it reads selectors as they are written and shares nothing with the package but the
+// order of values.
 
-// brute reports whether a document passes a selector of anySelector; negated: whether it passes its opposite. A missing field fails
-// every condition, negated or not, but for one that it is missing.
+// brute reports whether a document passes a selector of anySelector; negated: whether it passes its opposite. A missing
+// field fails every condition, negated or not, but for one that it is missing.
 func brute(selector, doc ejson.Value, negated bool) bool {
 	all := true
 	for name, arg := range selector.Members() {
@@ -88,7 +88,10 @@ func bruteCondition(o string, operand, value ejson.Value, there, negated bool) b
 			if value.Kind() != ejson.Array {
 				return collate.Compare(value, e) == 0
 			}
-			return slices.ContainsFunc(slices.Collect(value.Elements()), func(v ejson.Value) bool { return collate.Compare(v, e) == 0 })
+			return slices.ContainsFunc(
+				slices.Collect(value.Elements()),
+				func(v ejson.Value) bool { return collate.Compare(v, e) == 0 },
+			)
 		}) == (o == "$in")
 	case "$beginsWith":
 		holds = value.Kind() == ejson.String && strings.HasPrefix(value.Text(), operand.Text())
@@ -119,7 +122,32 @@ func lookup(doc ejson.Value, name string) (ejson.Value, bool) {
 // long is longer than a row of an index may be on a store with limits.
 var long = strings.Repeat("a", 1600)
 
-var bruteValues = []string{`"` + long + `b"`, `"` + long + `c"`, `["` + long + `"]`, `null`, `false`, `true`, `-1`, `0`, `1`, `1.0`, `2`, `3`, `""`, `"a"`, `"A"`, `"ab"`, `"b"`, `"é"`, `"e\u0301"`, `[]`, `[1]`, `["a",1]`, `{}`, `{"x":1}`}
+var bruteValues = []string{
+	`"` + long + `b"`,
+	`"` + long + `c"`,
+	`["` + long + `"]`,
+	`null`,
+	`false`,
+	`true`,
+	`-1`,
+	`0`,
+	`1`,
+	`1.0`,
+	`2`,
+	`3`,
+	`""`,
+	`"a"`,
+	`"A"`,
+	`"ab"`,
+	`"b"`,
+	`"é"`,
+	`"e\u0301"`,
+	`[]`,
+	`[1]`,
+	`["a",1]`,
+	`{}`,
+	`{"x":1}`,
+}
 
 // fieldNames are the fields of documents; those of c come as an object.
 var fieldNames = []string{"a", "b", "c.d"}
@@ -167,7 +195,22 @@ func anyField() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		field := rapid.SampledFrom(append([]string{"_id"}, fieldNames...)).Draw(t, "name")
 		value := rapid.SampledFrom(bruteValues).Draw(t, "value")
-		operators := []string{"$lt", "$lte", "$eq", "$ne", "$gte", "$gt", "$eq", "$gt", "$in", "$nin", "$exists", "$beginsWith", "$regex", "$size"}
+		operators := []string{
+			"$lt",
+			"$lte",
+			"$eq",
+			"$ne",
+			"$gte",
+			"$gt",
+			"$eq",
+			"$gt",
+			"$in",
+			"$nin",
+			"$exists",
+			"$beginsWith",
+			"$regex",
+			"$size",
+		}
 		if field == "_id" { // compared in another order, see the package's documentation
 			value = rapid.SampledFrom([]string{`"d0"`, `"d1"`, `"d5"`, `"x"`}).Draw(t, "id")
 			operators = operators[:8]

@@ -15,11 +15,12 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// Which JSON index a query reads follows from its request alone, as in CouchDB (plan.go). Where an index over all fields can answer
-// the query too, what each way would read decides: entries and documents count alike.
+// Which JSON index a query reads follows from its request alone, as in CouchDB (plan.go). Where an index over all
+// fields can answer the query too, what each way would read decides: entries and documents count alike.
 //
-// Without a sort the order of the answer is that of the way, so the bookmark holds it and all pages go the same way. With a sort the
-// order is that of its fields, and of the ids, whatever is read: each page may go the way that is the best one for it.
+// Without a sort the order of the answer is that of the way, so the bookmark holds it and all pages go the same way.
+// With a sort the order is that of its fields, and of the ids, whatever is read: each page may go the way that is the
+// best one for it.
 
 // course is the way that a query goes: in whose order the documents come, and what is read.
 type course struct {
@@ -27,11 +28,11 @@ type course struct {
 	// access is what is read of an index over all fields, in the order of its entries.
 	access *access
 	way    string // what bookmarks have of it
-	// sorted: the index is one over all fields, and the order that of the request's sort. Without ranges in access there is no way in
-	// this order.
+	// sorted: the index is one over all fields, and the order that of the request's sort. Without ranges in access
+	// there is no way in this order.
 	sorted bool
-	// filter finds documents to be sorted, where these are few beside those that the order passes on the way. They are read when
-	// budget documents have been read in the order; nil: never.
+	// filter finds documents to be sorted, where these are few beside those that the order passes on the way. They are
+	// read when budget documents have been read in the order; nil: never.
 	filter *access
 	budget int64
 	ways   []way
@@ -149,7 +150,10 @@ func (c *course) chooseUnsorted(v *survey, allFields *Index, explain bool) error
 		c.ways = append(c.ways, way{index: ids})
 	}
 	cheapest := func() *way {
-		return slices.MinFunc(pointers(c.ways), func(a, b *way) int { return cmp.Compare(v.p.cost(a, rows != nil), v.p.cost(b, rows != nil)) })
+		return slices.MinFunc(
+			pointers(c.ways),
+			func(a, b *way) int { return cmp.Compare(v.p.cost(a, rows != nil), v.p.cost(b, rows != nil)) },
+		)
 	}
 	err := v.run(c.ways, func() bool { return !explain && cheapest().known })
 	if err != nil {
@@ -197,8 +201,8 @@ func (p *Plan) cost(w *way, beside bool) int64 {
 	return cost
 }
 
-// chooseSorted finds out what is read for an answer in the order of the sort: an index in this order, or a few documents that are
-// sorted.
+// chooseSorted finds out what is read for an answer in the order of the sort: an index in this order, or a few
+// documents that are sorted.
 func (c *course) chooseSorted(v *survey, allFields *Index, explain bool) error {
 	p := v.p
 	if c.sorted = p.index.Kind == KindAllFields; c.sorted {

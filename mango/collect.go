@@ -58,8 +58,8 @@ func (idOrder) row(d *storage.Document, emit func(sortKey, key []byte)) error {
 
 func (idOrder) sortKey(key ejson.Value) []byte { return []byte(key.Text()) }
 
-// sorting is a query that reads documents in some order and sorts those that pass. A pass keeps as many rows as the page may need;
-// if there are more after those, another pass follows.
+// sorting is a query that reads documents in some order and sorts those that pass. A pass keeps as many rows as the
+// page may need; if there are more after those, another pass follows.
 type sorting struct {
 	order      rowOrder
 	start, end []byte     // sort keys; nil: open
@@ -150,8 +150,8 @@ func (f *finder) passes(d *storage.Document) (bool, error) {
 	return f.scratch.match(f.plan.req.Selector, &f.picker, d)
 }
 
-// giveSorted gives rows that passed when they were collected, in their order, unless their documents have changed since. before is
-// called with each.
+// giveSorted gives rows that passed when they were collected, in their order, unless their documents have changed
+// since. before is called with each.
 func (f *finder) giveSorted(rows []sortedRow, before func(*sortedRow) error) error {
 	for len(rows) > 0 {
 		if rows[0].doc != nil {
@@ -257,7 +257,8 @@ func (s *sorter) wants(sortKey []byte, id string) bool {
 		return false
 	}
 	r := &sortedRow{sortKey: sortKey, id: id}
-	return (s.last == nil || s.compare(r, s.last) > 0) && (len(s.rows) < s.room || s.compare(r, &s.rows[len(s.rows)-1]) < 0)
+	return (s.last == nil || s.compare(r, s.last) > 0) &&
+		(len(s.rows) < s.room || s.compare(r, &s.rows[len(s.rows)-1]) < 0)
 }
 
 // add takes a row that is wanted, unless it is there.

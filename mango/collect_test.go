@@ -18,7 +18,10 @@ func TestSorterPasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfN(rapid.IntRange(0, 20), 0, 30).Draw(t, "keys")
 		s := sorter{
-			descending: rapid.Bool().Draw(t, "descending"), room: rapid.IntRange(1, 10).Draw(t, "room"), most: rapid.IntRange(0, 400).Draw(t, "bytes"),
+			descending: rapid.Bool().Draw(
+				t,
+				"descending",
+			), room: rapid.IntRange(1, 10).Draw(t, "room"), most: rapid.IntRange(0, 400).Draw(t, "bytes"),
 			start: appendColumn(nil, emptyArray)[:1], end: []byte{highest},
 		}
 		memory := rapid.IntRange(0, 400).Draw(t, "memory")

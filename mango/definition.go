@@ -68,7 +68,8 @@ type AllFieldsDefaults struct {
 	Depth, Values int
 }
 
-// Complete gives an index of type "auto" what its request left to the defaults. What is allfields's own default is not written down.
+// Complete gives an index of type "auto" what its request left to the defaults. What is allfields's own default is not
+// written down.
 func (d *Definition) Complete(defaults AllFieldsDefaults) error {
 	if !d.allFields {
 		return nil
@@ -138,8 +139,8 @@ func (s *Selector) checkFilter() error {
 	return nil
 }
 
-// generatedName is the name of an index without one: the SHA-1 of {Definition, Options} in Erlang's external term format
-// (mango_idx:gen_name/2). Options are sorted by name, which they are here.
+// generatedName is the name of an index without one: the SHA-1 of {Definition, Options} in Erlang's external term
+// format (mango_idx:gen_name/2). Options are sorted by name, which they are here.
 func generatedName(body, given ejson.Value, kind string, w number) string {
 	option := func(dst []byte, name, absent string) []byte {
 		dst = ejson.AppendTermAtom(ejson.AppendTermTuple(dst, 2), name)
@@ -165,8 +166,8 @@ func generatedName(body, given ejson.Value, kind string, w number) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// AddTo returns the body of the design document with the index, nil if nothing changes. exists tells that there is such a
-// document, which is not deleted; body is its body (mango_idx:add/2).
+// AddTo returns the body of the design document with the index, nil if nothing changes. exists tells that there is such
+// a document, which is not deleted; body is its body (mango_idx:add/2).
 func (d *Definition) AddTo(body ejson.Value, exists bool) ([]byte, error) {
 	if !exists {
 		body, _ = ejson.Parse([]byte(`{"language":"query"}`))
@@ -232,7 +233,11 @@ func CheckLanguage(body ejson.Value) error {
 	if ok {
 		found = string(append(append(append(appendBinary([]byte{'{'}, "language"), ','), term(language)...), '}'))
 	}
-	return compat.Named(compat.KindBadRequest, "invalid_ddoc_lang", "Existing design doc has an invalid language: "+found)
+	return compat.Named(
+		compat.KindBadRequest,
+		"invalid_ddoc_lang",
+		"Existing design doc has an invalid language: "+found,
+	)
 }
 
 func (d *Definition) appendView(dst []byte) []byte {
@@ -242,8 +247,8 @@ func (d *Definition) appendView(dst []byte) []byte {
 	return append(dst, "}}"...)
 }
 
-// RemoveFrom returns the body of the design document without the index. empty tells that nothing is left but the language, so
-// that the document can go (mango_idx:delete/4). exists is as for AddTo.
+// RemoveFrom returns the body of the design document without the index. empty tells that nothing is left but the
+// language, so that the document can go (mango_idx:delete/4). exists is as for AddTo.
 func RemoveFrom(body ejson.Value, exists bool, kind Kind, name string) (next []byte, empty bool, err error) {
 	missing := compat.Named(compat.KindNotFound, "invalid_index", "JSON index "+name+" not found in this design doc.")
 	if !exists {
@@ -268,7 +273,8 @@ func RemoveFrom(body ejson.Value, exists bool, kind Kind, name string) (next []b
 	return next, string(next) == `{"language":"query"}`, nil
 }
 
-// appendWith appends an object with a member set: in its old place, else at the end. What is no object counts as an empty one.
+// appendWith appends an object with a member set: in its old place, else at the end. What is no object counts as an
+// empty one.
 func appendWith(dst []byte, object ejson.Value, name string, value []byte) []byte {
 	dst = append(dst, '{')
 	separator, found := "", false
@@ -302,13 +308,17 @@ func appendWithout(dst []byte, object ejson.Value, name string) []byte {
 	return append(dst, '}')
 }
 
-// ParseBulkDelete reads the body of POST /db/_index/_bulk_delete, an object: the ids in order, with prefix. An id that CouchDB
-// takes but fails on is "" (mango_opts:validate_bulk_delete/1).
+// ParseBulkDelete reads the body of POST /db/_index/_bulk_delete, an object: the ids in order, with prefix. An id that
+// CouchDB takes but fails on is "" (mango_opts:validate_bulk_delete/1).
 func ParseBulkDelete(body ejson.Value) (ids []string, err error) {
 	m := newMembers(body)
 	if v, ok := m.require("docids"); ok {
 		if v.Kind() != ejson.Array {
-			m.err = compat.Named(compat.KindBadRequest, "invalid_bulk_docs", "Bulk Delete requires an array of non-null docids. Docids: "+term(v))
+			m.err = compat.Named(
+				compat.KindBadRequest,
+				"invalid_bulk_docs",
+				"Bulk Delete requires an array of non-null docids. Docids: "+term(v),
+			)
 		}
 		for e := range v.Elements() {
 			if m.err != nil {

@@ -21,7 +21,8 @@ type Distinct struct {
 	limit    number
 }
 
-// ParseDistinct reads the body of POST /db/_distinct, an object: {"field": name, "elements": bool, "limit": n, "bookmark": text}.
+// ParseDistinct reads the body of POST /db/_distinct, an object: {"field": name, "elements": bool, "limit": n,
+// "bookmark": text}.
 func ParseDistinct(body ejson.Value, limit int64) (*Distinct, error) {
 	d := &Distinct{limit: number{n: limit}}
 	m := newMembers(body)
@@ -69,9 +70,13 @@ type DistinctAnswer struct {
 	NotCounted int64
 }
 
-// Find lists the values of the field in their order, from after the bookmark. On a store that limits the age of snapshots a long
-// list goes on in a newer one, after the last value.
-func (d *Distinct) Find(ctx context.Context, src *Source, value func(json []byte, count int64) error) (*DistinctAnswer, error) {
+// Find lists the values of the field in their order, from after the bookmark. On a store that limits the age of
+// snapshots a long list goes on in a newer one, after the last value.
+func (d *Distinct) Find(
+	ctx context.Context,
+	src *Source,
+	value func(json []byte, count int64) error,
+) (*DistinctAnswer, error) {
 	answer := new(DistinctAnswer)
 	left := d.limit.n
 	after := d.after

@@ -5,7 +5,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// The errors of this package are compat.Errors of status 400 with Mango's own error words and reasons (mango_error:info/2).
+// The errors of this package are compat.Errors of status 400 with Mango's own error words and reasons
+// (mango_error:info/2).
 
 func errBadArg(op string, arg ejson.Value) error {
 	return compat.Named(compat.KindBadRequest, "bad_arg", "Bad argument for operator "+op+": "+term(arg))
@@ -21,7 +22,11 @@ func errInvalidOperator(op string) error {
 
 // errBadField is for a $text below a field, or a $default from outside.
 func errBadField(c *condition) error {
-	return compat.Named(compat.KindBadRequest, "bad_field", "Invalid field normalization on selector: "+string(c.appendTerm(nil)))
+	return compat.Named(
+		compat.KindBadRequest,
+		"bad_field",
+		"Invalid field normalization on selector: "+string(c.appendTerm(nil)),
+	)
 }
 
 // errNegatedText is for a $text below a negation.
@@ -34,6 +39,10 @@ func errInvalidFieldName(name string) error {
 }
 
 var (
-	errMissingFieldName = compat.Named(compat.KindBadRequest, "invalid_selector", "One or more conditions is missing a field name.")
-	errTooDeep          = compat.Named(compat.KindBadRequest, "invalid_selector", "The selector has too many levels.")
+	errMissingFieldName = compat.Named(
+		compat.KindBadRequest,
+		"invalid_selector",
+		"One or more conditions is missing a field name.",
+	)
+	errTooDeep = compat.Named(compat.KindBadRequest, "invalid_selector", "The selector has too many levels.")
 )

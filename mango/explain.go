@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// AppendExplain appends the answer of _explain, without a line feed (mango_cursor:explain/1). Where there is an index over all fields it
-// reads a little of each way.
+// AppendExplain appends the answer of _explain, without a line feed (mango_cursor:explain/1). Where there is an index
+// over all fields it reads a little of each way.
 func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db string) ([]byte, error) {
 	var c course
 	if p.best(KindAllFields) != nil && src.Shown == nil {
@@ -52,7 +52,8 @@ func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db st
 	return append(dst, '}'), nil
 }
 
-// appendArguments appends what CouchDB asks of the view, and whether documents are needed (mango_cursor_view:explain/1).
+// appendArguments appends what CouchDB asks of the view, and whether documents are needed
+// (mango_cursor_view:explain/1).
 func (p *Plan) appendArguments(dst []byte) []byte {
 	r := p.req
 	covering := p.Covering()
@@ -83,7 +84,8 @@ func (p *Plan) appendArguments(dst []byte) []byte {
 
 const maxKey = `"<MAX>"`
 
-// appendStart appends the lower end of the range: the bounds of the leading columns that have one (mango_idx_view:start_key/1).
+// appendStart appends the lower end of the range: the bounds of the leading columns that have one
+// (mango_idx_view:start_key/1).
 func (p *Plan) appendStart(dst []byte) []byte {
 	if p.Nothing() {
 		return append(dst, "null"...)
@@ -131,8 +133,8 @@ func (p *Plan) appendEnd(dst []byte) []byte {
 	return append(append(dst, maxKey...), ']')
 }
 
-// appendHints appends which fields an index could help with. Those an index can serve are cut at a colon, as CouchDB does for the
-// types that text indexes put there (mango_cursor:extract_selector_hints/1).
+// appendHints appends which fields an index could help with. Those an index can serve are cut at a colon, as CouchDB
+// does for the types that text indexes put there (mango_cursor:extract_selector_hints/1).
 func (s *Selector) appendHints(dst []byte) []byte {
 	var indexable []string
 	for _, name := range s.indexable() {

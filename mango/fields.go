@@ -10,10 +10,15 @@ type Fields struct {
 	paths []path
 }
 
-// ParseFields reads a list of field names. Errors are compat.Errors with Mango's error word and reason (mango_fields:new/1).
+// ParseFields reads a list of field names. Errors are compat.Errors with Mango's error word and reason
+// (mango_fields:new/1).
 func ParseFields(v ejson.Value) (*Fields, error) {
 	if v.Kind() != ejson.Array {
-		return nil, compat.Named(compat.KindBadRequest, "invalid_fields", "Fields must be an array of strings, not: "+term(v))
+		return nil, compat.Named(
+			compat.KindBadRequest,
+			"invalid_fields",
+			"Fields must be an array of strings, not: "+term(v),
+		)
 	}
 	f := new(Fields)
 	for e := range v.Elements() {
@@ -59,9 +64,9 @@ func (f *Fields) check() error {
 	return nil
 }
 
-// AppendJSON appends what is shown of a document: the fields it has in the order asked for, those of nested objects in objects
-// built anew, where elements of arrays become members (mango_fields:extract/2). The error is that of a name that cannot be
-// read.
+// AppendJSON appends what is shown of a document: the fields it has in the order asked for, those of nested objects in
+// objects built anew, where elements of arrays become members (mango_fields:extract/2). The error is that of a name
+// that cannot be read.
 func (f *Fields) AppendJSON(dst []byte, doc ejson.Value) ([]byte, error) {
 	if f.All() {
 		return doc.AppendJSON(dst), nil

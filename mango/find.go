@@ -21,8 +21,8 @@ type Source struct {
 	AllFields *allfields.Indexes
 	// Shown cuts a document down to what the user may see, refuses the query, or returns ErrHidden; nil: all is shown.
 	Shown func(*storage.Document) error
-	// Keep asks for memory for what is sorted, for so many bytes together, and does not wait: without them documents are read several times.
-	// It is called from the goroutine of Find. nil: there is enough.
+	// Keep asks for memory for what is sorted, for so many bytes together, and does not wait: without them documents
+	// are read several times. It is called from the goroutine of Find. nil: there is enough.
 	Keep func(bytes int) bool
 	// ScanWarning is the setting mango/index_scan_warning_threshold: documents read for one result; 0 for none.
 	ScanWarning int64
@@ -36,8 +36,8 @@ type Answer struct {
 	Count    int64  // with Request.Count: documents that pass the selector, wherever the page is
 }
 
-// Find answers a query: it calls row for each document, as the answer shows it; the bytes are valid until row returns. If the
-// answer is Nothing it must not be called.
+// Find answers a query: it calls row for each document, as the answer shows it; the bytes are valid until row returns.
+// If the answer is Nothing it must not be called.
 func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error) (*Answer, error) {
 	c, err := p.course(ctx, src, false)
 	if err != nil {
@@ -48,7 +48,16 @@ func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error
 		other.use(c.index)
 		p = &other
 	}
-	f := &finder{ctx: ctx, plan: p, src: src, course: c, row: row, from: p.from, limit: p.req.limit.n, skip: p.req.skip.n}
+	f := &finder{
+		ctx:    ctx,
+		plan:   p,
+		src:    src,
+		course: c,
+		row:    row,
+		from:   p.from,
+		limit:  p.req.limit.n,
+		skip:   p.req.skip.n,
+	}
 	f.stats.Snapshots = 1
 	f.picker = p.req.Selector.picker()
 	f.shown = newPicker(p.req.Fields.paths)
@@ -73,7 +82,8 @@ func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error
 // errEnough ends a scan: there are as many rows as were asked for.
 var errEnough = errors.New("mango: enough rows")
 
-// errBeyondEnd is for a bookmark of another query, which lies after the end of this one (couch_mrview_util:check_range/2).
+// errBeyondEnd is for a bookmark of another query, which lies after the end of this one
+// (couch_mrview_util:check_range/2).
 func errBeyondEnd(descending bool) error {
 	turn := "true"
 	if descending {
@@ -349,8 +359,8 @@ func (f *finder) appendRow(dst []byte, r *found) ([]byte, error) {
 	return fields.AppendJSON(dst, v)
 }
 
-// appendCovered appends a document with the id and the columns of a row (mango_cursor_view:derive_doc_from_index/2). Columns
-// inside others come with them.
+// appendCovered appends a document with the id and the columns of a row (mango_cursor_view:derive_doc_from_index/2).
+// Columns inside others come with them.
 func appendCovered(dst []byte, ix *Index, r *found) ([]byte, error) {
 	key, err := ejson.Parse(r.key)
 	if err != nil || key.Kind() != ejson.Array || key.Len() != len(ix.Columns) {

@@ -103,7 +103,8 @@ func FuzzDefinition(f *testing.F) {
 		if again, err := d.AddTo(body, true); again != nil || err != nil {
 			t.Fatalf("%s is added twice to %s: %s, %v", text, next, again, err)
 		}
-		if _, empty, err := RemoveFrom(body, true, list[0].Kind, d.Name); err != nil || empty != (d.partitioned == nil) {
+		if _, empty, err := RemoveFrom(body, true, list[0].Kind, d.Name); err != nil ||
+			empty != (d.partitioned == nil) {
 			t.Fatalf("%s stays in %s: %v", text, next, err)
 		}
 		if len(list[0].def) == 0 || list[0].Kind != KindJSON {
@@ -136,7 +137,10 @@ func FuzzPicker(f *testing.F) {
 		}
 		for _, name := range []string{first, second} {
 			field := parsePath(name)
-			if _, special := v.Get(field.parts[0]); !field.valid || special && field.parts[0] != "" && field.parts[0][0] == '_' || field.parts[0] == "_id" || field.parts[0] == "_rev" {
+			if _, special := v.Get(field.parts[0]); !field.valid ||
+				special && field.parts[0] != "" && field.parts[0][0] == '_' ||
+				field.parts[0] == "_id" ||
+				field.parts[0] == "_rev" {
 				continue
 			}
 			want, has := v.Get(field.parts[0])

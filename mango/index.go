@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 )
 
-// Kind is a kind of index. Where several indexes can answer a query, those of a lower kind are preferred (mango_cursor's list of
-// cursor modules).
+// Kind is a kind of index. Where several indexes can answer a query, those of a lower kind are preferred
+// (mango_cursor's list of cursor modules).
 type Kind uint8
 
 // The kinds.
@@ -44,7 +44,12 @@ type Index struct {
 }
 
 // AllDocs is the index that every database has.
-var AllDocs = &Index{Name: "_all_docs", Kind: KindAllDocs, Columns: []string{"_id"}, def: []byte(`{"fields":[{"_id":"asc"}]}`)}
+var AllDocs = &Index{
+	Name:    "_all_docs",
+	Kind:    KindAllDocs,
+	Columns: []string{"_id"},
+	def:     []byte(`{"fields":[{"_id":"asc"}]}`),
+}
 
 // Language is the `language` of design documents that hold indexes.
 const Language = "query"
@@ -74,7 +79,13 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 		if fields.Kind() != ejson.Object || options.Kind() != ejson.Object {
 			continue
 		}
-		ix := &Index{DDoc: id, Name: name.Text(), Kind: KindJSON, Partitioned: partitioned, def: appendDefinition(nil, definition)}
+		ix := &Index{
+			DDoc:        id,
+			Name:        name.Text(),
+			Kind:        KindJSON,
+			Partitioned: partitioned,
+			def:         appendDefinition(nil, definition),
+		}
 		for column := range fields.Members() {
 			ix.Columns = append(ix.Columns, column.Text())
 		}

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// A second way is read for its ids alone if that is likely to spare many documents: the first has at least intersectFrom entries, the
-	// second at most intersectRatio times as many, and not more than intersectMost.
+	// A second way is read for its ids alone if that is likely to spare many documents: the first has at least
+	// intersectFrom entries, the second at most intersectRatio times as many, and not more than intersectMost.
 	intersectFrom  = 150
 	intersectRatio = 3
 	intersectMost  = 50_000
@@ -19,8 +19,8 @@ const (
 	documentCost = 4
 )
 
-// second is a second way beside the entries that are read: once its ids are known, documents that are not among them are left
-// out. It changes nothing of the order, so each page may have one or not.
+// second is a second way beside the entries that are read: once its ids are known, documents that are not among them
+// are left out. It changes nothing of the order, so each page may have one or not.
 type second struct {
 	f      *finder
 	access *access // the cheapest one but that of the course
@@ -51,7 +51,8 @@ func (w *second) begin() error {
 	return w.read()
 }
 
-// consider reads the second way when the documents that did not pass have cost as much as it does, and as many are still to come.
+// consider reads the second way when the documents that did not pass have cost as much as it does, and as many are
+// still to come.
 func (w *second) consider() error {
 	f := w.f
 	examined, passed := f.stats.Docs+f.docs+f.stats.QuorumDocs, f.stats.Results

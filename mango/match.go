@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// match reports whether the condition holds for v. In raw order, which counts in the field _id, values are compared as Erlang
-// terms (mango_selector:match/3).
+// match reports whether the condition holds for v. In raw order, which counts in the field _id, values are compared as
+// Erlang terms (mango_selector:match/3).
 func (c *condition) match(v ejson.Value, raw bool) (bool, error) {
 	switch c.op {
 	case opField:

@@ -23,8 +23,8 @@ func isIn(v, list ejson.Value, raw bool) bool {
 	return false
 }
 
-// hasAll reports whether an array has all values of a list as elements, by identity. An array that is the only value of the list
-// may also be the array itself.
+// hasAll reports whether an array has all values of a list as elements, by identity. An array that is the only value of
+// the list may also be the array itself.
 func hasAll(v, list ejson.Value) bool {
 	if v.Kind() != ejson.Array || list.Len() == 0 {
 		return false

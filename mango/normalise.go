@@ -75,7 +75,17 @@ func (c *condition) withKids(o op, of func(*condition) (*condition, error)) (*co
 }
 
 // opposites are the operators that say the opposite of one another, for a value that is there.
-var opposites = map[op]op{opLt: opGte, opGte: opLt, opLte: opGt, opGt: opLte, opEq: opNe, opNe: opEq, opIn: opNin, opNin: opIn, opExists: opExists}
+var opposites = map[op]op{
+	opLt:     opGte,
+	opGte:    opLt,
+	opLte:    opGt,
+	opGt:     opLte,
+	opEq:     opNe,
+	opNe:     opEq,
+	opIn:     opNin,
+	opNin:    opIn,
+	opExists: opExists,
+}
 
 // negate gives the opposite of a condition (mango_selector:negate/1).
 func negate(c *condition) (*condition, error) {

@@ -17,7 +17,13 @@ var operators = map[string]op{
 }
 
 // unsupported are operators of other databases that get an answer of their own.
-var unsupported = map[string]bool{"$where": true, "$geoWithin": true, "$geoIntersects": true, "$near": true, "$nearSphere": true}
+var unsupported = map[string]bool{
+	"$where":         true,
+	"$geoWithin":     true,
+	"$geoIntersects": true,
+	"$near":          true,
+	"$nearSphere":    true,
+}
 
 // parseNode makes a condition of a value and checks the arguments of operators (mango_selector:norm_ops/1).
 func parseCondition(v ejson.Value, depth int) (*condition, error) {

@@ -31,8 +31,9 @@ var jsonIndexes = []string{
 	`{"language":"query","views":{"n":{"map":{"fields":{"b":"asc","a":"asc"},"partial_filter_selector":{}},"reduce":"_count","options":{"def":{"fields":["b","a"]}}}}}`,
 }
 
-// TestPagesAmongWrites is the promise of docs/mango.md: a document that passes and stays as it is comes exactly once, in the order of
-// the sort, whatever way the query goes, and whatever is written between its pages and its documents, or becomes too old.
+// TestPagesAmongWrites is the promise of docs/mango.md: a document that passes and stays as it is comes exactly once,
+// in the order of the sort, whatever way the query goes, and whatever is written between its pages and its documents,
+// or becomes too old.
 func TestPagesAmongWrites(t *testing.T) {
 	engines := map[string]func() (kv.Store, func()){
 		"memory": func() (kv.Store, func()) { return memkv.New(), func() {} },
@@ -41,14 +42,22 @@ func TestPagesAmongWrites(t *testing.T) {
 			return far, func() { far.Elapse(2 * time.Second) }
 		},
 		"faults": func() (kv.Store, func()) {
-			return faultkv.New(memkv.New(), faultkv.Random(1, faultkv.Rates{Conflict: 0.05, UnknownCommitted: 0.02, TooOld: 0.02})), func() {}
+			return faultkv.New(
+				memkv.New(),
+				faultkv.Random(1, faultkv.Rates{Conflict: 0.05, UnknownCommitted: 0.02, TooOld: 0.02}),
+			), func() {}
 		},
 	}
 	ways := map[string]int{}
 	for name, open := range engines {
 		t.Run(name, func(t *testing.T) {
 			store, pass := open()
-			p := &pager{allFieldsWorld: newAllFieldsWorld(t, store), r: rand.New(rand.NewPCG(3, 3)), time: pass, ways: ways}
+			p := &pager{
+				allFieldsWorld: newAllFieldsWorld(t, store),
+				r:              rand.New(rand.NewPCG(3, 3)),
+				time:           pass,
+				ways:           ways,
+			}
 			p.run(t)
 		})
 	}
@@ -88,7 +97,8 @@ func (p *pager) run(t *testing.T) {
 		p.write(t)
 	}
 	all := p.indexes
-	p.check(t, `{"half":{"$gte":0},"tags":{"$elemMatch":{"$gte":"t0"}}},"use_index":"auto"`, 0, 1000) // two ways that find many
+	// two ways that find many
+	p.check(t, `{"half":{"$gte":0},"tags":{"$elemMatch":{"$gte":"t0"}}},"use_index":"auto"`, 0, 1000)
 	for range 25 {
 		p.indexes = all[:1+p.r.IntN(len(all))]
 		if p.r.IntN(3) == 0 { // without that over all fields
@@ -104,8 +114,18 @@ func (p *pager) run(t *testing.T) {
 
 // pagedObject has fields that many documents share.
 func pagedObject(r *rand.Rand) string {
-	parts := []string{`"all":1`, fmt.Sprintf(`"half":%d`, r.IntN(2)), fmt.Sprintf(`"tags":["t%d","t%d"]`, r.IntN(3), r.IntN(3))}
-	return "{" + strings.Join(parts, ",") + "," + strings.TrimPrefix(strings.Replace(anyFieldsObject(r, 0), "{}", `{"c":1}`, 1), "{")
+	parts := []string{
+		`"all":1`,
+		fmt.Sprintf(`"half":%d`, r.IntN(2)),
+		fmt.Sprintf(`"tags":["t%d","t%d"]`, r.IntN(3), r.IntN(3)),
+	}
+	return "{" + strings.Join(
+		parts,
+		",",
+	) + "," + strings.TrimPrefix(
+		strings.Replace(anyFieldsObject(r, 0), "{}", `{"c":1}`, 1),
+		"{",
+	)
 }
 
 // write changes a document that is not stable.
@@ -150,11 +170,16 @@ func (p *pager) check(t *testing.T, selector string, sorted, limit int) {
 		if page > 400 {
 			t.Fatalf("%s has pages without an end", request)
 		}
-		rows, next, err := p.page(t, fmt.Sprintf(`{%s,"limit":%d,"bookmark":%q}`, request, limit, bookmark), page == 0, func(id string) {
-			if _, stays := p.stable[id]; stays {
-				order = append(order, id)
-			}
-		})
+		rows, next, err := p.page(
+			t,
+			fmt.Sprintf(`{%s,"limit":%d,"bookmark":%q}`, request, limit, bookmark),
+			page == 0,
+			func(id string) {
+				if _, stays := p.stable[id]; stays {
+					order = append(order, id)
+				}
+			},
+		)
 		if err != nil {
 			if sort != nil && page == 0 && strings.Contains(err.Error(), "no_usable_index") {
 				return
@@ -215,7 +240,12 @@ func sortKeys(docs map[string]ejson.Value, request string) map[string]string {
 }
 
 // page asks for one page. What queries find of the indexes changes: they may be about to be built.
-func (p *pager) page(t *testing.T, text string, first bool, row func(id string)) (rows int, bookmark string, err error) {
+func (p *pager) page(
+	t *testing.T,
+	text string,
+	first bool,
+	row func(id string),
+) (rows int, bookmark string, err error) {
 	p.src.Views, p.src.AllFields = p.views, p.fields
 	switch p.r.IntN(8) {
 	case 0:
@@ -361,7 +391,8 @@ func FuzzHostileBookmark(f *testing.F) {
 		bookmark := base64.RawURLEncoding.EncodeToString(append(raw, content...))
 		for _, request := range requests {
 			_, err := find(request, bookmark)
-			if e, is := compat.AsError(err); err != nil && (!is || e.Word() != "invalid_bookmark" && e.Word() != "query_parse_error") {
+			if e, is := compat.AsError(err); err != nil &&
+				(!is || e.Word() != "invalid_bookmark" && e.Word() != "query_parse_error") {
 				t.Fatalf("%s with %q: %v", request, content, err)
 			}
 		}

@@ -24,8 +24,8 @@ func (p *path) invalid() error {
 	return errInvalidFieldName(p.name)
 }
 
-// parsePath splits a name at its dots. A backslash in front keeps a dot in its part; all backslashes are then dropped. No part
-// may be empty (mango_util:parse_field/1).
+// parsePath splits a name at its dots. A backslash in front keeps a dot in its part; all backslashes are then dropped.
+// No part may be empty (mango_util:parse_field/1).
 func parsePath(name string) path {
 	p := path{name: name, valid: true}
 	escaped := strings.Contains(name, `\`)

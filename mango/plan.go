@@ -38,9 +38,10 @@ type ranked struct {
 	distance int // fields with a range that are not in the prefix
 }
 
-// NewPlan chooses the index for a request among those of the database, AllDocs included, as CouchDB does (mango_cursor:create/4). Where
-// there is an index over all fields another one may be read in the end: see choose.go. With a bookmark it is the index that the
-// pages before came from. With explain a plan without an index is no error, and bookmarks do not count.
+// NewPlan chooses the index for a request among those of the database, AllDocs included, as CouchDB does
+// (mango_cursor:create/4). Where there is an index over all fields another one may be read in the end: see choose.go.
+// With a bookmark it is the index that the pages before came from. With explain a plan without an index is no error,
+// and bookmarks do not count.
 func NewPlan(req *Request, indexes []*Index, partitionedDB, explain bool) (*Plan, error) {
 	p := &Plan{req: req, partitioned: partitionedDB}
 	usable := 0
@@ -68,7 +69,8 @@ func NewPlan(req *Request, indexes []*Index, partitionedDB, explain bool) (*Plan
 	return p, p.goOn()
 }
 
-// goOn takes the index that the bookmark is from. If there is none any more, or it has changed, its order cannot be known.
+// goOn takes the index that the bookmark is from. If there is none any more, or it has changed, its order cannot be
+// known.
 func (p *Plan) goOn() (err error) {
 	if p.from, err = parseBookmark(p.req.Bookmark); err != nil || p.Nothing() {
 		return err
@@ -90,7 +92,11 @@ func (p *Plan) sortError() error {
 	case p.partitioned:
 		scope = "global "
 	}
-	return compat.Named(compat.KindBadRequest, "no_usable_index", "No "+scope+"index exists for this sort, try indexing by the sort fields.")
+	return compat.Named(
+		compat.KindBadRequest,
+		"no_usable_index",
+		"No "+scope+"index exists for this sort, try indexing by the sort fields.",
+	)
 }
 
 // obeyUser leaves the usable indexes that use_index names, or all if it names none and the request may fall back.
@@ -139,7 +145,11 @@ func (p *Plan) choose() {
 	}
 	for _, list := range p.ranked {
 		slices.SortStableFunc(list, func(a, b ranked) int {
-			return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(len(a.index.Columns), len(b.index.Columns)), compareIndexes(a.index, b.index))
+			return cmp.Or(
+				cmp.Compare(a.distance, b.distance),
+				cmp.Compare(len(a.index.Columns), len(b.index.Columns)),
+				compareIndexes(a.index, b.index),
+			)
 		})
 		if len(list) > 0 && p.index == nil {
 			p.index, p.ranges = list[0].index, list[0].prefix

@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/mango"
 )
 
-// TestPlans shows which index a query takes, over which range, and why it takes no other: testdata/plans. `go test ./mango -run
-// TestPlans -rewrite` writes down what is planned now.
+// TestPlans shows which index a query takes, over which range, and why it takes no other: testdata/plans. `go test
+// ./mango -run TestPlans -rewrite` writes down what is planned now.
 //
 //	indexes            there are none but that of all ids
 //	index name=…       one more; the input is what _index gets as "index"
@@ -60,8 +60,13 @@ func planText(t *testing.T, explained []byte) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "index %s\n", get(v, "index", "name").AppendJSON(nil))
-	fmt.Fprintf(&b, "from %s to %s, %s\n", get(v, "mrargs", "start_key").AppendJSON(nil), get(v, "mrargs", "end_key").AppendJSON(nil),
-		get(v, "mrargs", "direction").Text())
+	fmt.Fprintf(
+		&b,
+		"from %s to %s, %s\n",
+		get(v, "mrargs", "start_key").AppendJSON(nil),
+		get(v, "mrargs", "end_key").AppendJSON(nil),
+		get(v, "mrargs", "direction").Text(),
+	)
 	if string(get(v, "covering").AppendJSON(nil)) == "true" {
 		b.WriteString("covering\n")
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// hasPrefix is $beginsWith, Erlang's string:prefix/2: the prefix must not end inside a character as a reader sees it, so "e" is
-// no prefix of "e\u0301".
+// hasPrefix is $beginsWith, Erlang's string:prefix/2: the prefix must not end inside a character as a reader sees it,
+// so "e" is no prefix of "e\u0301".
 func hasPrefix(v ejson.Value, prefix string) bool {
 	var buf [128]byte
 	text := v.TextBytes(buf[:0])

@@ -19,8 +19,8 @@ type printed struct {
 	width int // characters on one line
 }
 
-// prettyTerm prints a JSON value as Erlang's ~p prints the term jiffy makes of it, after prefix on the same line: printable
-// strings as text, lines broken (io_lib_pretty:print). Values nested deeper than maxDepth are cut.
+// prettyTerm prints a JSON value as Erlang's ~p prints the term jiffy makes of it, after prefix on the same line:
+// printable strings as text, lines broken (io_lib_pretty:print). Values nested deeper than maxDepth are cut.
 func prettyTerm(prefix string, v ejson.Value) string {
 	p := printedTerm(v, 0)
 	column := len(prefix)
@@ -185,7 +185,17 @@ func charList(v ejson.Value) (string, bool) {
 }
 
 // letters are the control characters that count as printable, as they are escaped.
-var letters = map[byte]string{'\n': `\n`, '\r': `\r`, '\t': `\t`, '\v': `\v`, '\b': `\b`, '\f': `\f`, 0x1b: `\e`, '"': `\"`, '\\': `\\`}
+var letters = map[byte]string{
+	'\n': `\n`,
+	'\r': `\r`,
+	'\t': `\t`,
+	'\v': `\v`,
+	'\b': `\b`,
+	'\f': `\f`,
+	0x1b: `\e`,
+	'"':  `\"`,
+	'\\': `\\`,
+}
 
 // isPrintable reports whether all bytes are printable characters of Latin-1 (io_lib:printable_latin1_list/1).
 func isPrintable(text string) bool {

@@ -46,7 +46,9 @@ var check = storagetest.Must
 func openWorld(t testing.TB, engine kv.Store) *world {
 	s, err := storage.Open(context.Background(), storage.Options{KV: engine, Manual: true})
 	check(t, err)
-	v, err := views.Open(views.Options{Store: s, KV: engine, Languages: map[string]views.Language{mango.Language: mango.Views{}}})
+	v, err := views.Open(
+		views.Options{Store: s, KV: engine, Languages: map[string]views.Language{mango.Language: mango.Views{}}},
+	)
 	check(t, err)
 	s.SetHooks(storage.Hooks{Indexer: v})
 	t.Cleanup(func() {
@@ -224,15 +226,23 @@ func engines(t *testing.T, test func(t *testing.T, w *world)) {
 	})
 }
 
-// TestFindIsBruteForce: whatever indexes there are, built or not, a query finds what a scan with another matcher finds, in the order
-// of the index, and page by page.
+// TestFindIsBruteForce: whatever indexes there are, built or not, a query finds what a scan with another matcher finds,
+// in the order of the index, and page by page.
 func TestFindIsBruteForce(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		round := 0
 		rapid.Check(t, func(t *rapid.T) {
 			round++
 			w.begin(t, fmt.Sprintf("db%d", round))
-			chosen := rapid.SliceOfNDistinct(rapid.IntRange(0, len(definitions)-1), 0, 4, rapid.ID[int]).Draw(t, "indexes")
+			chosen := rapid.SliceOfNDistinct(
+				rapid.IntRange(0, len(definitions)-1),
+				0,
+				4,
+				rapid.ID[int],
+			).Draw(
+				t,
+				"indexes",
+			)
 			before := rapid.Bool().Draw(t, "indexes first")
 			create := func() {
 				for _, i := range chosen {
@@ -315,14 +325,22 @@ func (w *world) checkQuery(t *rapid.T, src *mango.Source, chosen []int) {
 		}
 	}
 	if !slices.Equal(got, want) {
-		t.Fatalf("%s on %s %s, pages of %d:\ngot  %v\nwant %v", request, plan.Index().DDoc, plan.Index().Columns, limit, got, want)
+		t.Fatalf(
+			"%s on %s %s, pages of %d:\ngot  %v\nwant %v",
+			request,
+			plan.Index().DDoc,
+			plan.Index().Columns,
+			limit,
+			got,
+			want,
+		)
 	}
 }
 
 var number1, _ = ejson.Parse([]byte("1"))
 
-// TestFindBesideWriters: while documents move between two values of a field, and an index is being built, every query finds each of
-// them at most once, and only with a value that passes; when all is quiet it finds all.
+// TestFindBesideWriters: while documents move between two values of a field, and an index is being built, every query
+// finds each of them at most once, and only with a value that passes; when all is quiet it finds all.
 func TestFindBesideWriters(t *testing.T) {
 	engines(t, func(t *testing.T, w *world) {
 		w.begin(t, "db")

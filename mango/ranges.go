@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// fieldRange is what a selector says of the values of one field, as far as an index can use it. A bound that is no value is
-// open (mango_idx_view:range/6).
+// fieldRange is what a selector says of the values of one field, as far as an index can use it. A bound that is no
+// value is open (mango_idx_view:range/6).
 type fieldRange struct {
 	field         string
 	low, high     ejson.Value
@@ -16,8 +16,8 @@ type fieldRange struct {
 	empty         bool
 }
 
-// ranges returns the ranges of all fields that an index could serve, ordered by name. If the range of one is empty it is the
-// only one (mango_idx_view:field_ranges/1).
+// ranges returns the ranges of all fields that an index could serve, ordered by name. If the range of one is empty it
+// is the only one (mango_idx_view:field_ranges/1).
 func (s *Selector) ranges() []fieldRange {
 	fields := s.indexable()
 	list := make([]fieldRange, len(fields))
@@ -170,5 +170,6 @@ func (r *fieldRange) includesHigh() bool { return r.highOp != opLt }
 
 // impossible tells that no value is in the range. CouchDB does not notice "equal to x and above x" and fails.
 func (r *fieldRange) impossible() bool {
-	return r.empty || (r.lowOp == opEq) != (r.highOp == opEq) && r.low.Kind() != ejson.Invalid && r.high.Kind() != ejson.Invalid
+	return r.empty ||
+		(r.lowOp == opEq) != (r.highOp == opEq) && r.low.Kind() != ejson.Invalid && r.high.Kind() != ejson.Invalid
 }

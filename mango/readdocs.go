@@ -95,8 +95,8 @@ func (f *finder) clamp(low, high *storage.Bound) {
 	}
 }
 
-// idBound makes a bound of a value. One that is no string lies below all ids: as a lower bound it is open, as an upper one it
-// leaves nothing.
+// idBound makes a bound of a value. One that is no string lies below all ids: as a lower bound it is open, as an upper
+// one it leaves nothing.
 func idBound(v ejson.Value) (b storage.Bound, some bool) {
 	switch v.Kind() {
 	case ejson.Invalid:

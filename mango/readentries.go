@@ -31,9 +31,9 @@ type entry struct {
 	keys  int64 // entries read since the one before
 }
 
-// entryScan reads the entries of some ranges, one range after the other, then the ids of the documents that the index does not
-// know. It does so in windows, each in one snapshot together with its documents. Where a snapshot becomes too old it goes on in
-// another one after the last window: a document that stays as it is is neither lost nor found again.
+// entryScan reads the entries of some ranges, one range after the other, then the ids of the documents that the index
+// does not know. It does so in windows, each in one snapshot together with its documents. Where a snapshot becomes too
+// old it goes on in another one after the last window: a document that stays as it is is neither lost nor found again.
 type entryScan struct {
 	f          *finder
 	index      *Index
@@ -45,8 +45,8 @@ type entryScan struct {
 	after      []byte
 	window     int
 	skip       func(*allfields.Entry) bool // entries that are not wanted; nil: none
-	// take looks at the entries of a window and tells how many it has done with, also where it fails; the others come again, with more
-	// after them. It takes all if last is set.
+	// take looks at the entries of a window and tells how many it has done with, also where it fails; the others come
+	// again, with more after them. It takes all if last is set.
 	take func(s *storage.Snapshot, ix *allfields.Index, rows []entry, last bool) (done int, err error)
 
 	rows     []entry
@@ -93,7 +93,11 @@ func (e *entryScan) serve(s *storage.Snapshot) error {
 				e.see(n, row.Key)
 				return nil
 			}
-			return e.add(s, ix, entry{id: row.ID, at: n, key: bytes.Clone(row.Key), value: bytes.Clone(row.Value), cut: row.Cut})
+			return e.add(
+				s,
+				ix,
+				entry{id: row.ID, at: n, key: bytes.Clone(row.Key), value: bytes.Clone(row.Value), cut: row.Cut},
+			)
 		})
 		if err != nil {
 			return err
@@ -159,7 +163,8 @@ func (e *entryScan) flush(s *storage.Snapshot, ix *allfields.Index, last bool) e
 	return nil
 }
 
-// openEach reads the documents of a window and calls fn with each, which is valid until fn returns; one that is gone is nil.
+// openEach reads the documents of a window and calls fn with each, which is valid until fn returns; one that is gone is
+// nil.
 func (f *finder) openEach(s *storage.Snapshot, rows []entry, fn func(i int, d *storage.Document) error) error {
 	refs := make([]storage.DocRef, len(rows))
 	for i := range rows {
@@ -168,8 +173,8 @@ func (f *finder) openEach(s *storage.Snapshot, rows []entry, fn func(i int, d *s
 	return s.OpenEach(refs, fn)
 }
 
-// readEntries reads the entries of the course in their order, and the documents that the index does not know last, in the order of
-// their ids.
+// readEntries reads the entries of the course in their order, and the documents that the index does not know last, in
+// the order of their ids.
 func (f *finder) readEntries() error {
 	a := f.course.access
 	e := &entryScan{f: f, index: f.course.index, one: true, ranges: a.ranges, others: true, window: f.window()}
@@ -202,10 +207,14 @@ func (f *finder) readEntries() error {
 }
 
 // errIndexChanged is for an index that is deleted or defined anew while it is read.
-var errIndexChanged = compat.Named(compat.KindUnknown, "index_changed", "The index was changed while the query read it.")
+var errIndexChanged = compat.Named(
+	compat.KindUnknown,
+	"index_changed",
+	"The index was changed while the query read it.",
+)
 
-// readWithout answers without the index, which is gone since the way was chosen, in the order of the ids; unless something of its own
-// order was given.
+// readWithout answers without the index, which is gone since the way was chosen, in the order of the ids; unless
+// something of its own order was given.
 func (f *finder) readWithout() error {
 	if f.from != nil || len(f.seenKey) > 0 {
 		return errIndexChanged

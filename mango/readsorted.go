@@ -22,7 +22,9 @@ func (f *finder) collectAll() error { return f.collectFrom(f.readDocs) }
 
 // collectFiltered answers from what the filter finds.
 func (f *finder) collectFiltered() error {
-	err := f.collectFrom(func(fn func(*storage.Document) error) error { return f.readRanges(f.course.filter.ranges, true, fn) })
+	err := f.collectFrom(
+		func(fn func(*storage.Document) error) error { return f.readRanges(f.course.filter.ranges, true, fn) },
+	)
 	if errors.Is(err, errNotReady) {
 		return f.collectAll()
 	}
@@ -82,9 +84,9 @@ func (f *finder) mapper() (*mapper, error) {
 	return newMapper(f.plan.index.mapped)
 }
 
-// readSorted reads an index over all fields in the order of the sort: by the entries of its first field. Those with the same value,
-// as far as the index has it, are sorted by their documents, unless the index has all that counts. The documents that it does
-// not know are merged in.
+// readSorted reads an index over all fields in the order of the sort: by the entries of its first field. Those with the
+// same value, as far as the index has it, are sorted by their documents, unless the index has all that counts. The
+// documents that it does not know are merged in.
 func (f *finder) readSorted() error {
 	order, err := f.order()
 	if err != nil {
@@ -101,7 +103,13 @@ func (f *finder) readSorted() error {
 		}
 	}
 	rg := f.course.access.ranges[0]
-	e := &entryScan{f: f, index: f.plan.index, ranges: f.course.access.ranges, descending: f.plan.req.Sort.Descending, window: f.window()}
+	e := &entryScan{
+		f:          f,
+		index:      f.plan.index,
+		ranges:     f.course.access.ranges,
+		descending: f.plan.req.Sort.Descending,
+		window:     f.window(),
+	}
 	if f.from != nil {
 		children := f.from.key.Children()
 		v, _ := children.Next()
@@ -196,8 +204,14 @@ func (r *sortedReader) sort(read func(fn func(*storage.Document) error) error) e
 // takeLarge gives the documents of a group that is too large to be kept together.
 func (r *sortedReader) takeLarge() error {
 	f := r.f
-	rg := allfields.Range{Path: f.course.access.ranges[0].Path, Start: r.large, End: allfields.AppendAfter(nil, r.large)}
-	return r.sort(func(fn func(*storage.Document) error) error { return f.readRanges([]allfields.Range{rg}, false, fn) })
+	rg := allfields.Range{
+		Path:  f.course.access.ranges[0].Path,
+		Start: r.large,
+		End:   allfields.AppendAfter(nil, r.large),
+	}
+	return r.sort(
+		func(fn func(*storage.Document) error) error { return f.readRanges([]allfields.Range{rg}, false, fn) },
+	)
 }
 
 // giveOthers gives those documents that the index does not know and that come before a row.

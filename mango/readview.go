@@ -79,8 +79,15 @@ func (f *finder) readView() error {
 	if !ready {
 		return f.collectAll()
 	}
-	scan := views.Scan{Partition: p.req.Partition, Start: start, End: end, Descending: descending, Docs: !f.covering, Conflicts: f.showsConflicts(),
-		Wanted: f.wanted()}
+	scan := views.Scan{
+		Partition:  p.req.Partition,
+		Start:      start,
+		End:        end,
+		Descending: descending,
+		Docs:       !f.covering,
+		Conflicts:  f.showsConflicts(),
+		Wanted:     f.wanted(),
+	}
 	if fromKey != nil {
 		if descending {
 			scan.End = views.AppendRowKey(nil, fromKey, f.from.id)

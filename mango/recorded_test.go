@@ -134,13 +134,24 @@ func answeredDocs(body string) []string {
 }
 
 // refusedPatterns are recorded patterns that PCRE can do and RE2 cannot.
-var refusedPatterns = []string{`^(abc)\1$`, `a(?=b)`, `a(?!b)`, `(?<=foo)-`, `(?<!foo )bar`, `^(?>a+)bc`, `(?<n>a)bc\k<n>`, `^a++b`}
+var refusedPatterns = []string{
+	`^(abc)\1$`,
+	`a(?=b)`,
+	`a(?!b)`,
+	`(?<=foo)-`,
+	`(?<!foo )bar`,
+	`^(?>a+)bc`,
+	`(?<n>a)bc\k<n>`,
+	`^a++b`,
+}
 
-// otherFindings are requests whose answers depend on more than the selector: on indexes, on ranges that are provably empty, on
-// revisions, on CouchDB's range for a $beginsWith on _id, which misses some, and on patterns that are refused.
+// otherFindings are requests whose answers depend on more than the selector: on indexes, on ranges that are provably
+// empty, on revisions, on CouchDB's range for a $beginsWith on _id, which misses some, and on patterns that are
+// refused.
 func otherFindings(step recordedStep) bool {
 	text := step.json.AppendJSON(nil)
-	if bytes.Contains(text, []byte(`"_id":{"$beginsWith":`)) || bytes.Contains(text, []byte(`"$r`)) && !bytes.Contains(text, []byte(`"$regex"`)) {
+	if bytes.Contains(text, []byte(`"_id":{"$beginsWith":`)) ||
+		bytes.Contains(text, []byte(`"$r`)) && !bytes.Contains(text, []byte(`"$regex"`)) {
 		return true
 	}
 	for _, pattern := range refusedPatterns {

@@ -9,10 +9,11 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// CouchDB runs PCRE over the bytes of UTF-8 and takes each for a character of Latin-1. So patterns are compiled, and texts
-// matched, with every byte as the character of its number.
+// CouchDB runs PCRE over the bytes of UTF-8 and takes each for a character of Latin-1. So patterns are compiled, and
+// texts matched, with every byte as the character of its number.
 
-// Sets of characters that PCRE defines in another way than RE2, for use inside brackets, with Erlang's tables of Latin-1.
+// Sets of characters that PCRE defines in another way than RE2, for use inside brackets, with Erlang's tables of
+// Latin-1.
 const (
 	wordSet     = `0-9A-Z_a-z\x{aa}\x{b5}\x{ba}\x{c0}-\x{d6}\x{d8}-\x{f6}\x{f8}-\x{ff}`
 	notWordSet  = "\\x00-/:-@\\[-\\^`\\{-\\x{a9}\\x{ab}-\\x{b4}\\x{b6}-\\x{b9}\\x{bb}-\\x{bf}\\x{d7}\\x{f7}"
@@ -23,7 +24,14 @@ const (
 )
 
 // escapes are the escapes that mean such a set.
-var escapes = map[byte]string{'w': wordSet, 'W': notWordSet, 's': spaceSet, 'S': notSpaceSet, 'h': blankSet, 'H': notBlankSet}
+var escapes = map[byte]string{
+	'w': wordSet,
+	'W': notWordSet,
+	's': spaceSet,
+	'S': notSpaceSet,
+	'h': blankSet,
+	'H': notBlankSet,
+}
 
 // outsideEscapes are other ones that RE2 lacks; inside brackets they are no sets.
 var outsideEscapes = map[byte]string{'Z': `\n?\z`, 'N': `[^\n]`, 'R': `(?:\r\n|[\n-\r\x{85}])`}
@@ -108,7 +116,10 @@ func dollars(re *syntax.Regexp) *syntax.Regexp {
 		end := *re
 		end.Flags &^= syntax.WasDollar
 		feed := &syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune{'\n'}}
-		return &syntax.Regexp{Op: syntax.OpConcat, Sub: []*syntax.Regexp{{Op: syntax.OpQuest, Sub: []*syntax.Regexp{feed}}, &end}}
+		return &syntax.Regexp{
+			Op:  syntax.OpConcat,
+			Sub: []*syntax.Regexp{{Op: syntax.OpQuest, Sub: []*syntax.Regexp{feed}}, &end},
+		}
 	}
 	for i, sub := range re.Sub {
 		re.Sub[i] = dollars(sub)

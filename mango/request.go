@@ -43,7 +43,10 @@ func ParseRequest(body ejson.Value, d Defaults) (*Request, error) {
 	}
 	r := &Request{
 		Update: true, AllowFallback: true, Fields: new(Fields),
-		limit: number{n: d.Limit, text: strconv.FormatInt(d.Limit, 10)}, skip: number{text: "0"}, r: number{n: 1, text: "1"},
+		limit: number{
+			n:    d.Limit,
+			text: strconv.FormatInt(d.Limit, 10),
+		}, skip: number{text: "0"}, r: number{n: 1, text: "1"},
 	}
 	m := newMembers(body)
 	if v, ok := m.require("selector"); ok {

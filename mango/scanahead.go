@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// A scan of all documents matches on several processors: one goroutine reads, others match, and this one takes the documents in
-// their order.
+// A scan of all documents matches on several processors: one goroutine reads, others match, and this one takes the
+// documents in their order.
 const (
 	// aheadAfter is how many documents are read one after the other first: many queries need no more.
 	aheadAfter = 256
@@ -90,8 +90,8 @@ func (f *finder) scanAhead(o storage.RangeOptions) error {
 	return scanErr
 }
 
-// readAhead makes batches until the range or ctx ends. It reads on behind a large document when that was taken: then it need not be copied,
-// and there is one at a time.
+// readAhead makes batches until the range or ctx ends. It reads on behind a large document when that was taken: then it
+// need not be copied, and there is one at a time.
 func (f *finder) readAhead(ctx context.Context, o storage.RangeOptions, inOrder, toJudge chan<- *aheadBatch) error {
 	b := newAheadBatch()
 	send := func() error {

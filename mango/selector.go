@@ -13,8 +13,8 @@ type Selector struct {
 	root *condition // nil for the empty selector, which all documents pass
 }
 
-// ParseSelector reads a selector, which must be an object, and brings it into normal form: several members become $and, a bare
-// value $eq, nested fields are joined with dots, field names and negations are pushed down to the operators
+// ParseSelector reads a selector, which must be an object, and brings it into normal form: several members become $and,
+// a bare value $eq, nested fields are joined with dots, field names and negations are pushed down to the operators
 // (mango_selector:normalize/1). Errors are compat.Errors with Mango's error word and reason.
 func ParseSelector(v ejson.Value) (*Selector, error) {
 	if v.Len() == 0 {
@@ -40,7 +40,8 @@ func ParseSelector(v ejson.Value) (*Selector, error) {
 	return &Selector{root: c}, nil
 }
 
-// What a condition takes in memory while a query with it is planned and run, and a value in it or in a list of fields, in bytes.
+// What a condition takes in memory while a query with it is planned and run, and a value in it or in a list of fields,
+// in bytes.
 const (
 	conditionSize = 1000
 	valueSize     = 150
@@ -52,11 +53,15 @@ func Size(request ejson.Value) int64 {
 	return conditionSize*int64(members) + valueSize*int64(values)
 }
 
-// maxFilter bounds the Size of a partial index's selector: those of all databases in use stay in memory, and each write of a document
-// goes through it. CouchDB has no bound.
+// maxFilter bounds the Size of a partial index's selector: those of all databases in use stay in memory, and each write
+// of a document goes through it. CouchDB has no bound.
 const maxFilter = 1 << 20
 
-var errFilterTooLarge = compat.Named(compat.KindBadRequest, "invalid_partial_filter_selector", "partial_filter_selector has too many conditions")
+var errFilterTooLarge = compat.Named(
+	compat.KindBadRequest,
+	"invalid_partial_filter_selector",
+	"partial_filter_selector has too many conditions",
+)
 
 func checkFilterSize(filter ejson.Value) error {
 	if Size(filter) > maxFilter {
@@ -76,8 +81,8 @@ func (s *Selector) AppendJSON(dst []byte) []byte {
 	return s.root.appendJSON(dst)
 }
 
-// Match reports whether a document passes: doc is the JSON object with _id, _rev and all else that a client would see. Errors
-// are those of field names that cannot be read and of $mod by 0; see the package's invariants.
+// Match reports whether a document passes: doc is the JSON object with _id, _rev and all else that a client would see.
+// Errors are those of field names that cannot be read and of $mod by 0; see the package's invariants.
 func (s *Selector) Match(doc ejson.Value) (bool, error) {
 	if s.root == nil {
 		return true, nil
@@ -85,11 +90,12 @@ func (s *Selector) Match(doc ejson.Value) (bool, error) {
 	return s.root.match(doc, false)
 }
 
-// OnlyMeta reports whether all conditions are on the fields _id, _rev and _deleted, so that Match does not look at others.
+// OnlyMeta reports whether all conditions are on the fields _id, _rev and _deleted, so that Match does not look at
+// others.
 func (s *Selector) OnlyMeta() bool { return s.root == nil || s.root.onlyMeta() }
 
-// backtracks returns the first $regex that needs the backtracking engine, nil if there is none. Its matches depend on time, so what
-// an index holds must not depend on it.
+// backtracks returns the first $regex that needs the backtracking engine, nil if there is none. Its matches depend on
+// time, so what an index holds must not depend on it.
 func (s *Selector) backtracks() *condition {
 	if s.root == nil {
 		return nil

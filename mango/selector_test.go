@@ -20,7 +20,10 @@ func parsed(t testing.TB, text string) ejson.Value {
 }
 
 func TestMatch(t *testing.T) {
-	doc := parsed(t, `{"_id":"x","n":7,"big":100000000000000000000,"s":"\u00c9t\u00e9\n","l":[1,{"_id":5}],"o":{"a.b":1,"c":null},"e":"e\u0301"}`)
+	doc := parsed(
+		t,
+		`{"_id":"x","n":7,"big":100000000000000000000,"s":"\u00c9t\u00e9\n","l":[1,{"_id":5}],"o":{"a.b":1,"c":null},"e":"e\u0301"}`,
+	)
 	for text, want := range map[string]bool{
 		`{}`:                     true,
 		`{"n":{"$mod":[-4,3]}}`:  true,
@@ -127,7 +130,25 @@ func TestFields(t *testing.T) {
 	}
 }
 
-var values = []string{`null`, `false`, `true`, `-1`, `0`, `1`, `1.0`, `2`, `""`, `"a"`, `"A"`, `"é"`, `[]`, `[1]`, `["a",1]`, `{}`, `{"x":1}`}
+var values = []string{
+	`null`,
+	`false`,
+	`true`,
+	`-1`,
+	`0`,
+	`1`,
+	`1.0`,
+	`2`,
+	`""`,
+	`"a"`,
+	`"A"`,
+	`"é"`,
+	`[]`,
+	`[1]`,
+	`["a",1]`,
+	`{}`,
+	`{"x":1}`,
+}
 
 // anyCondition is a selector whose fields are a and b.
 func anyCondition(depth int) *rapid.Generator[string] {
@@ -135,7 +156,12 @@ func anyCondition(depth int) *rapid.Generator[string] {
 		if depth == 0 || rapid.Bool().Draw(t, "leaf") {
 			value := rapid.SampledFrom(values).Draw(t, "value")
 			field := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "field")
-			o := rapid.SampledFrom([]string{"$lt", "$lte", "$eq", "$ne", "$gte", "$gt", "$in", "$nin", "$exists"}).Draw(t, "op")
+			o := rapid.SampledFrom(
+				[]string{"$lt", "$lte", "$eq", "$ne", "$gte", "$gt", "$in", "$nin", "$exists"},
+			).Draw(
+				t,
+				"op",
+			)
 			switch o {
 			case "$in", "$nin":
 				value = "[" + value + "," + rapid.SampledFrom(values).Draw(t, "second") + "]"
@@ -219,7 +245,10 @@ func naiveIn(value, list ejson.Value) bool {
 func TestMatchIsNaive(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := anyCondition(3).Draw(rt, "selector")
-		doc := parsed(t, `{"a":`+rapid.SampledFrom(values).Draw(rt, "a")+`,"b":`+rapid.SampledFrom(values).Draw(rt, "b")+`}`)
+		doc := parsed(
+			t,
+			`{"a":`+rapid.SampledFrom(values).Draw(rt, "a")+`,"b":`+rapid.SampledFrom(values).Draw(rt, "b")+`}`,
+		)
 		s, err := ParseSelector(parsed(t, text))
 		if err != nil {
 			rt.Fatalf("%s: %v", text, err)
@@ -288,7 +317,9 @@ func FuzzFields(f *testing.F) {
 }
 
 func BenchmarkMatch(b *testing.B) {
-	doc := []byte(`{"_id":"0123456789abcdef","_rev":"1-53bb45222f0ad689b97e55700b6c2819","type":"order","customer":{"name":"Ada Lovelace","city":"London"},"total":129.5,"tags":["new","paid"],"created":"2024-05-17T12:00:00Z"}`)
+	doc := []byte(
+		`{"_id":"0123456789abcdef","_rev":"1-53bb45222f0ad689b97e55700b6c2819","type":"order","customer":{"name":"Ada Lovelace","city":"London"},"total":129.5,"tags":["new","paid"],"created":"2024-05-17T12:00:00Z"}`,
+	)
 	for name, text := range map[string]string{
 		"equal":  `{"type":"order"}`,
 		"nested": `{"customer.city":"London","total":{"$gt":100},"tags":{"$elemMatch":{"$eq":"paid"}}}`,

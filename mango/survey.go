@@ -19,8 +19,8 @@ type way struct {
 	chosen bool
 }
 
-// A survey reads a little of each way, until the best one is known: a few entries, some hundred, then samples. So a way that
-// finds little is known after little has been read, and among those that find much it takes no more.
+// A survey reads a little of each way, until the best one is known: a few entries, some hundred, then samples. So a way
+// that finds little is known after little has been read, and among those that find much it takes no more.
 type survey struct {
 	ctx    context.Context // of the call of Find, in which it begins and ends
 	p      *Plan
@@ -44,8 +44,16 @@ type leaf struct {
 // surveyed is how many ranges of a way are looked at; of more, some of them.
 const surveyed = 64
 
-// rounds are what is read of each range, one round after the other. In a round of level 0 these are its entries, above it is samples.
-var rounds = []struct{ level, limit int }{{0, 16}, {0, 256}, {1, 256}, {2, 256}, {3, 256}, {allfields.SampleLevels, 256}}
+// rounds are what is read of each range, one round after the other. In a round of level 0 these are its entries, above
+// it is samples.
+var rounds = []struct{ level, limit int }{
+	{0, 16},
+	{0, 256},
+	{1, 256},
+	{2, 256},
+	{3, 256},
+	{allfields.SampleLevels, 256},
+}
 
 // run surveys ways until decided says that it is enough, or all is known.
 func (v *survey) run(ways []way, decided func() bool) error {
@@ -197,7 +205,8 @@ func (v *survey) least(list []access) (best int) {
 	return best
 }
 
-// rows counts the rows that the plan reads of a JSON index, -1 if that is not known. One that is not built reads all documents.
+// rows counts the rows that the plan reads of a JSON index, -1 if that is not known. One that is not built reads all
+// documents.
 func (v *survey) rows(index *Index, limit int, all bool) (int64, error) {
 	if v.src.Views == nil {
 		return v.documents()

@@ -20,7 +20,8 @@ const (
 	reasonAlphabetically = "alphabetically_comes_after"
 )
 
-// unusable tells why an index cannot answer a query, "" if it can (mango_idx_view:is_usable/3, mango_idx_special:is_usable/3).
+// unusable tells why an index cannot answer a query, "" if it can (mango_idx_view:is_usable/3,
+// mango_idx_special:is_usable/3).
 func (ix *Index) unusable(s *Selector, sort []string) string {
 	if ix.Kind == KindAllDocs {
 		switch {
@@ -59,8 +60,8 @@ func hasPrefixOf(columns, sort []string) bool {
 	return len(sort) <= len(columns) && slices.Equal(columns[:len(sort)], sort)
 }
 
-// canSort reports whether the sort fields are a prefix of the columns, without leading ones that are fixed by the selector
-// (mango_idx_view:can_use_sort/3).
+// canSort reports whether the sort fields are a prefix of the columns, without leading ones that are fixed by the
+// selector (mango_idx_view:can_use_sort/3).
 func canSort(columns, sort []string, s *Selector) bool {
 	if len(sort) == 0 {
 		return true
@@ -87,8 +88,8 @@ func (c *condition) isConstant(field string) bool {
 	return false
 }
 
-// notRequired returns those of the fields that documents may lack and still pass (mango_selector:has_required_fields/2). As there,
-// an $or without branches requires everything.
+// notRequired returns those of the fields that documents may lack and still pass
+// (mango_selector:has_required_fields/2). As there, an $or without branches requires everything.
 func (s *Selector) notRequired(fields []string) []string {
 	if s.root == nil {
 		return fields
@@ -123,7 +124,8 @@ func (c *condition) notRequired(fields []string) []string {
 	return fields
 }
 
-// isTextSearch reports whether there is a $text in it, or what looks like one in an argument (mango_idx_view:is_text_search/1).
+// isTextSearch reports whether there is a $text in it, or what looks like one in an argument
+// (mango_idx_view:is_text_search/1).
 func (c *condition) isTextSearch() bool {
 	if c.op == opDefault {
 		return true

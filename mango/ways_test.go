@@ -26,7 +26,14 @@ type skewed struct {
 }
 
 func (d *skewed) body() string {
-	return fmt.Sprintf(`{"aa_kind":%q,"bb_status":%q,"user":%q,"region":%d,"date":%d}`, d.kind, d.status, d.user, d.region, d.date)
+	return fmt.Sprintf(
+		`{"aa_kind":%q,"bb_status":%q,"user":%q,"region":%d,"date":%d}`,
+		d.kind,
+		d.status,
+		d.user,
+		d.region,
+		d.date,
+	)
 }
 
 // condition is one condition on such documents, with the order that an index has those that pass in.
@@ -48,12 +55,23 @@ func anyCondition(r *rand.Rand, docs []skewed) testCondition {
 	case 2:
 		return testCondition{fmt.Sprintf(`"user":%q`, d.user), func(x *skewed) bool { return x.user == d.user }, nil}
 	case 3:
-		return testCondition{fmt.Sprintf(`"region":%d`, d.region), func(x *skewed) bool { return x.region == d.region }, nil}
+		return testCondition{
+			fmt.Sprintf(`"region":%d`, d.region),
+			func(x *skewed) bool { return x.region == d.region },
+			nil,
+		}
 	case 4:
-		return testCondition{fmt.Sprintf(`"date":{"$gt":%d}`, d.date), func(x *skewed) bool { return x.date > d.date }, byDate}
+		return testCondition{
+			fmt.Sprintf(`"date":{"$gt":%d}`, d.date),
+			func(x *skewed) bool { return x.date > d.date },
+			byDate,
+		}
 	}
-	return testCondition{fmt.Sprintf(`"region":{"$in":[%d,0]}`, d.region), func(x *skewed) bool { return x.region == d.region || x.region == 0 },
-		func(a, b *skewed) int { return cmp.Compare(a.region, b.region) }}
+	return testCondition{
+		fmt.Sprintf(`"region":{"$in":[%d,0]}`, d.region),
+		func(x *skewed) bool { return x.region == d.region || x.region == 0 },
+		func(a, b *skewed) int { return cmp.Compare(a.region, b.region) },
+	}
 }
 
 // conjunction is some conditions that all have to hold.
@@ -116,7 +134,11 @@ func TestReadsNearlyTheLeast(t *testing.T) {
 	w := newAllFieldsWorld(t, store)
 	w.ready(t)
 	for i, fields := range []string{`"aa_kind":"asc"`, `"region":"asc","date":"asc"`} {
-		w.define(t, fmt.Sprintf("_design/json%d", i), `{"language":"query","views":{"n":{"map":{"fields":{`+fields+`},"partial_filter_selector":{}},"reduce":"_count","options":{"def":{"fields":[]}}}}}`)
+		w.define(
+			t,
+			fmt.Sprintf("_design/json%d", i),
+			`{"language":"query","views":{"n":{"map":{"fields":{`+fields+`},"partial_filter_selector":{}},"reduce":"_count","options":{"def":{"fields":[]}}}}}`,
+		)
 	}
 	w.build(t)
 	r := rand.New(rand.NewPCG(7, 7))
@@ -125,7 +147,14 @@ func TestReadsNearlyTheLeast(t *testing.T) {
 	var batch []*compat.Document
 	for i := range docs {
 		rare := func(n int) int { return int(float64(n) * math.Pow(r.Float64(), 4)) }
-		docs[i] = skewed{id: fmt.Sprintf("d%05d", ids[i]), kind: "order", status: "closed", user: fmt.Sprintf("u%d", rare(1500)), region: rare(30), date: i}
+		docs[i] = skewed{
+			id:     fmt.Sprintf("d%05d", ids[i]),
+			kind:   "order",
+			status: "closed",
+			user:   fmt.Sprintf("u%d", rare(1500)),
+			region: rare(30),
+			date:   i,
+		}
 		if i%10 == 0 {
 			docs[i].kind = "other"
 		}
@@ -274,7 +303,12 @@ func TestExplainShowsWays(t *testing.T) {
 			field, _ := e.Get("field")
 			n, _ := e.Get("estimate")
 			chosen, _ := e.Get("chosen")
-			list = append(list, kind.Text()+" "+field.Text()+" "+string(n.Raw())+map[bool]string{true: " chosen"}[string(chosen.Raw()) == "true"])
+			list = append(
+				list,
+				kind.Text()+" "+field.Text()+" "+string(
+					n.Raw(),
+				)+map[bool]string{true: " chosen"}[string(chosen.Raw()) == "true"],
+			)
 		}
 		ready, _ := allFields.Get("ready")
 		return name.Text() + " " + string(ready.Raw()) + " " + strings.Join(list, ", ")

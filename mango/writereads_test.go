@@ -19,10 +19,15 @@ import (
 func TestUpdatesWithoutIndexesLeaveBodiesAlone(t *testing.T) {
 	engine := latencykv.New(memkv.New(), latencykv.Options{})
 	w := openWorld(t, engine)
-	queue, err := jobs.Open(context.Background(), jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true})
+	queue, err := jobs.Open(
+		context.Background(),
+		jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true},
+	)
 	check(t, err)
 	t.Cleanup(func() { check(t, queue.Close()) })
-	fields, err := allfields.New(allfields.Options{Store: w.store, Jobs: queue, Split: mango.SplitField, Limits: engine.Limits()})
+	fields, err := allfields.New(
+		allfields.Options{Store: w.store, Jobs: queue, Split: mango.SplitField, Limits: engine.Limits()},
+	)
 	check(t, err)
 	w.store.SetHooks(storage.Hooks{Indexer: storage.Indexers(w.src.Views, fields)})
 	w.begin(t, "db")

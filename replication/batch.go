@@ -34,7 +34,12 @@ type batcher struct {
 }
 
 func newBatcher(most int) *batcher {
-	return &batcher{rows: make(chan ChangeRow, 256), batches: make(chan *batch), most: max(most, 1), freed: make(chan struct{}, 1)}
+	return &batcher{
+		rows:    make(chan ChangeRow, 256),
+		batches: make(chan *batch),
+		most:    max(most, 1),
+		freed:   make(chan struct{}, 1),
+	}
 }
 
 // put queues a row, when there is room for it.

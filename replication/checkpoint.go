@@ -95,7 +95,8 @@ func (c *checkpointer) compare(source, target ejson.Value) {
 	}
 	sh, th := elements(source, "history"), elements(target, "history")
 	known := func(id string, entries []ejson.Value) bool {
-		return id != "" && slices.ContainsFunc(entries, func(e ejson.Value) bool { return memberText(e, "session_id") == id })
+		return id != "" &&
+			slices.ContainsFunc(entries, func(e ejson.Value) bool { return memberText(e, "session_id") == id })
 	}
 	for len(sh) > 0 && len(th) > 0 {
 		if known(memberText(sh[0], "session_id"), th) {
@@ -142,7 +143,8 @@ func elements(v ejson.Value, name string) []ejson.Value {
 	return out
 }
 
-// save writes a checkpoint at a sequence up to which everything is written (couch_replicator_scheduler_job:do_checkpoint).
+// save writes a checkpoint at a sequence up to which everything is written
+// (couch_replicator_scheduler_job:do_checkpoint).
 func (c *checkpointer) save(ctx context.Context, through Sequence) error {
 	if !c.session.spec.Options.UseCheckpoints {
 		c.written = []byte(`{"use_checkpoints":false}`)
@@ -210,7 +212,10 @@ func (c *checkpointer) commit(ctx context.Context) error {
 	default:
 		changed = "source and target"
 	}
-	return pairFailure("checkpoint_commit_failure", "instance_start_time on "+changed+" database has changed since last checkpoint.")
+	return pairFailure(
+		"checkpoint_commit_failure",
+		"instance_start_time on "+changed+" database has changed since last checkpoint.",
+	)
 }
 
 // sameTime compares instance_start_times; "0" is that of versions of CouchDB that have none.
@@ -265,7 +270,8 @@ func (c *checkpointer) body(through Sequence, now time.Time) []byte {
 	return append(b, "]}"...)
 }
 
-// result is what the replication tells at its end: the last checkpoint, or that there was nothing to do with the one before.
+// result is what the replication tells at its end: the last checkpoint, or that there was nothing to do with the one
+// before.
 func (c *checkpointer) result() []byte {
 	if c.written != nil {
 		return c.written

@@ -15,8 +15,8 @@ import (
 // minCookieAge is how old a cookie must be before a refusal makes a new one worth the while.
 const minCookieAge = 5 * time.Second
 
-// cookieSession signs requests with the cookie of a login at /_session (couch_replicator_auth_session). It is safe for concurrent
-// use.
+// cookieSession signs requests with the cookie of a login at /_session (couch_replicator_auth_session). It is safe for
+// concurrent use.
 type cookieSession struct {
 	peer  *HTTPPeer
 	url   string
@@ -101,7 +101,14 @@ func (s *cookieSession) loggedIn(resp *http.Response) error {
 	case http.StatusNotFound:
 		return errNoSession
 	}
-	return authFailure(tupleTerm("session_unexpected_result", stringTerm(strconv.Itoa(resp.StatusCode)), stringTerm(s.url), stringTerm(s.peer.endpoint.User)))
+	return authFailure(
+		tupleTerm(
+			"session_unexpected_result",
+			stringTerm(strconv.Itoa(resp.StatusCode)),
+			stringTerm(s.url),
+			stringTerm(s.peer.endpoint.User),
+		),
+	)
 }
 
 func (s *cookieSession) failure(tag string, more ...string) error {

@@ -1,6 +1,6 @@
-// Package replication copies changes from one database to another by CouchDB's protocol: with other servers over HTTP, and
-// between databases of this one without it. It runs the replications of POST /_replicate and those that documents of
-// replicator databases ask for.
+// Package replication copies changes from one database to another by CouchDB's protocol: with other servers over HTTP,
+// and between databases of this one without it. It runs the replications of POST /_replicate and those that documents
+// of replicator databases ask for.
 //
 //   - settings.go: [Settings], what the configuration says
 //   - spec.go, options.go, url.go: [Spec], a replication as it is asked for, and what is wrong with one
@@ -9,7 +9,8 @@
 //   - http.go, httpdb.go, httpdocs.go: [HTTPPeer]; cookiesession.go, watchdog.go: its login, its patience and its pace
 //   - guard.go: [Guard], the networks it may connect to
 //   - jsonstream.go: answers of any length, element by element; room.go: the memory that they take
-//   - session.go: [Session], one run of a replication: reader.go takes changes, batch.go makes batches of them, worker.go copies a batch
+//   - session.go: [Session], one run of a replication: reader.go takes changes, batch.go makes batches of them,
+//     worker.go copies a batch
 //   - checkpoint.go, stats.go, seq.go: where a session begins and what it leaves behind
 //   - scheduler.go, job.go: [Scheduler], which runs many jobs in turns
 //   - documents.go, docfields.go, watcher.go: jobs of documents, and the states written into them
@@ -17,8 +18,9 @@
 //   - failure.go: [Failure], errors in the form CouchDB shows them
 //
 // Invariants:
-//  1. A checkpoint names a sequence only after everything up to it was acknowledged by the target, or refused for good. A
-//     session that is killed at any point copies again what came after its last checkpoint, which changes nothing twice.
+//  1. A checkpoint names a sequence only after everything up to it was acknowledged by the target, or refused for good.
+//     A session that is killed at any point copies again what came after its last checkpoint, which changes nothing
+//     twice.
 //  2. Ids and contents of checkpoints are CouchDB's: either server goes on where the other has stopped.
 //  3. What a peer sends is never held whole, but for one document without its attachments, or one row; what
 //     all replications hold of it comes out of Settings.Memory. What it does not send is waited for no

@@ -28,11 +28,19 @@ func noStateFields() []field {
 func completedFields(p Progress, begun time.Time) []field {
 	stats := append(p.AppendInfo([]byte{'{'}), `,"start_time":"`...)
 	stats = append(append(stats, ISO8601(begun)...), `"}`...)
-	return []field{{"_replication_state", text("completed")}, {"_replication_state_reason", nil}, {"_replication_stats", stats}}
+	return []field{
+		{"_replication_state", text("completed")},
+		{"_replication_state_reason", nil},
+		{"_replication_stats", stats},
+	}
 }
 
 func failedFields(reason string) []field {
-	return []field{{"_replication_state", text("failed")}, {"_replication_stats", nil}, {"_replication_state_reason", text(reason)}}
+	return []field{
+		{"_replication_state", text("failed")},
+		{"_replication_stats", nil},
+		{"_replication_state_reason", text(reason)},
+	}
 }
 
 func triggeredFields(id JobID) []field {
@@ -88,7 +96,12 @@ func (d *documents) writeOnce(ctx context.Context, db, id string, fields []field
 	if string(changed) == string(doc.Body) {
 		return nil
 	}
-	edit := &compat.Document{ID: id, HasID: true, Attachments: doc.Attachments, Revs: compat.RevPath{Start: doc.Rev.Pos, IDs: []string{doc.Rev.Hash}}}
+	edit := &compat.Document{
+		ID:          id,
+		HasID:       true,
+		Attachments: doc.Attachments,
+		Revs:        compat.RevPath{Start: doc.Rev.Pos, IDs: []string{doc.Rev.Hash}},
+	}
 	if edit.Body, err = compat.NewBody(changed); err != nil {
 		return err
 	}
@@ -102,8 +115,8 @@ func (d *documents) writeOnce(ctx context.Context, db, id string, fields []field
 	return nil
 }
 
-// withFields prints an object with changed members: known ones keep their places, new ones come last. A new state gets its
-// time (couch_replicator_docs:update_rep_doc).
+// withFields prints an object with changed members: known ones keep their places, new ones come last. A new state gets
+// its time (couch_replicator_docs:update_rep_doc).
 func withFields(body ejson.Value, fields []field, now time.Time) []byte {
 	type member struct {
 		name string

@@ -20,8 +20,8 @@ func IsReplicatorDB(name string) bool {
 	return name == ReplicatorDB || strings.HasSuffix(name, "/"+ReplicatorDB)
 }
 
-// documents turns documents of replicator databases into jobs (couch_replicator_doc_processor). The scheduler's lock guards
-// known.
+// documents turns documents of replicator databases into jobs (couch_replicator_doc_processor). The scheduler's lock
+// guards known.
 type documents struct {
 	s     *Scheduler
 	known map[docKey]*document
@@ -89,7 +89,8 @@ func (d *documents) forget(key docKey) {
 	}
 	doc.cancel()
 	delete(d.known, key)
-	if j := d.s.jobs[doc.job]; doc.state == documentScheduled && j != nil && j.spec.DB == key.db && j.spec.DocID == key.id {
+	if j := d.s.jobs[doc.job]; doc.state == documentScheduled && j != nil && j.spec.DB == key.db &&
+		j.spec.DocID == key.id {
 		d.s.remove(j)
 	}
 }
@@ -179,7 +180,8 @@ const (
 	processTimeout  = 61 * time.Second
 )
 
-// process schedules a document, and looks again and again whether the filter function that its id depends on has changed.
+// process schedules a document, and looks again and again whether the filter function that its id depends on has
+// changed.
 func (d *documents) process(ctx context.Context, doc *document) {
 	for ctx.Err() == nil {
 		err := d.scheduleDocument(ctx, doc)
@@ -251,9 +253,13 @@ func (d *documents) scheduleDocument(ctx context.Context, doc *document) error {
 		d.s.mu.Unlock()
 		text := "Replication `" + spec.ID.String() + "` specified by document `" + doc.key.id + "`"
 		if other.spec.DocID == "" {
-			return errors.New(text + " already running as a transient replication, started via `_replicate` API endpoint")
+			return errors.New(
+				text + " already running as a transient replication, started via `_replicate` API endpoint",
+			)
 		}
-		return &permanentError{text + " already started, triggered by document `" + other.spec.DocID + "` from db `" + other.spec.DB + "`"}
+		return &permanentError{
+			text + " already started, triggered by document `" + other.spec.DocID + "` from db `" + other.spec.DB + "`",
+		}
 	}
 	d.s.add(&spec)
 	doc.state, doc.job, doc.errors, doc.updated = documentScheduled, spec.ID, 0, time.Now()
@@ -264,7 +270,8 @@ func (d *documents) scheduleDocument(ctx context.Context, doc *document) error {
 	return nil
 }
 
-// Identify computes the id of a replication; for that it reads the source of a user's filter at the replication's source.
+// Identify computes the id of a replication; for that it reads the source of a user's filter at the replication's
+// source.
 func (s *Scheduler) Identify(ctx context.Context, spec *Spec) error {
 	set := s.o.Settings()
 	if spec.Options.UserFilter() {
@@ -285,14 +292,19 @@ type FilterError struct{ Reason string }
 // Error implements error.
 func (e *FilterError) Error() string { return e.Reason }
 
-// fetchFilter reads the source of a filter function, without blanks around it (couch_replicator_filters:fetch_internal).
+// fetchFilter reads the source of a filter function, without blanks around it
+// (couch_replicator_filters:fetch_internal).
 func fetchFilter(ctx context.Context, p Peer, o *Options) (string, error) {
 	if err := p.Open(ctx, false, nil); err != nil {
 		return "", &FilterError{"Could not open source database `" + p.URI() + "`: " + failureText(err)}
 	}
 	text, err := p.OpenDocument(ctx, compat.DesignPrefix+o.filterDoc)
 	if err != nil {
-		return "", &FilterError{"Couldn't open document `_design/" + o.filterDoc + "` from source database `" + p.URI() + "`: " + failureText(err)}
+		return "", &FilterError{
+			"Couldn't open document `_design/" + o.filterDoc + "` from source database `" + p.URI() + "`: " + failureText(
+				err,
+			),
+		}
 	}
 	v, err := ejson.Parse(text)
 	if err != nil {
@@ -304,8 +316,10 @@ func fetchFilter(ctx context.Context, p Peer, o *Options) (string, error) {
 			member, ok = v.Get(name)
 		}
 		if !ok {
-			return "", &FilterError{"Couldn't parse filter code from document " + o.filterDoc + " on `" + p.URI() + "`  Error: " +
-				tupleTerm("not_found", string(appendBinaryTerm(nil, "missing json key: "+name)))}
+			return "", &FilterError{
+				"Couldn't parse filter code from document " + o.filterDoc + " on `" + p.URI() + "`  Error: " +
+					tupleTerm("not_found", string(appendBinaryTerm(nil, "missing json key: "+name))),
+			}
 		}
 		v = member
 	}

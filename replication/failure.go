@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Failure ends a replication. It has the form of the Erlang term that CouchDB's replicator exits with, because that is what
-// clients are shown.
+// Failure ends a replication. It has the form of the Erlang term that CouchDB's replicator exits with, because that is
+// what clients are shown.
 type Failure struct {
 	Tag    string // first element of the tuple
 	Reason string // of a pair with a text: the text
@@ -149,13 +149,20 @@ func NotFound(uri string) error { return pairFailure("db_not_found", uri) }
 
 // RequestFailed is {Tag, Code, Body} for what a peer of this server cannot do: the answer that HTTP would have given.
 func RequestFailed(tag string, code int, word, reason string) error {
-	body := "{[{<<\"error\">>," + string(appendBinaryTerm(nil, word)) + "},{<<\"reason\">>," + string(appendBinaryTerm(nil, reason)) + "}]}"
+	body := "{[{<<\"error\">>," + string(
+		appendBinaryTerm(nil, word),
+	) + "},{<<\"reason\">>," + string(
+		appendBinaryTerm(nil, reason),
+	) + "}]}"
 	return termFailure(tag, intTerm(code), body)
 }
 
 // WriteFailed is the failure of a document that could not be written for a reason that is not its own.
 func WriteFailed(word, reason string) error {
-	return termFailure("doc_write_failed", tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason))))
+	return termFailure(
+		"doc_write_failed",
+		tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason))),
+	)
 }
 
 // ReadFailed is {error, Word}: a document that could not be read.

@@ -8,9 +8,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Guard is the policy of which network addresses replications may connect to. It looks at the address of each connection
-// after names were resolved and redirects followed, so no name leads around it. The zero Guard allows everything. It is
-// immutable and safe for concurrent use.
+// Guard is the policy of which network addresses replications may connect to. It looks at the address of each
+// connection after names were resolved and redirects followed, so no name leads around it. The zero Guard allows
+// everything. It is immutable and safe for concurrent use.
 type Guard struct {
 	allow []netip.Prefix // empty: every address
 	deny  []netip.Prefix
@@ -18,7 +18,12 @@ type Guard struct {
 
 // NoNetworks is the policy that refuses every address.
 func NoNetworks() *Guard {
-	return &Guard{deny: []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0)}}
+	return &Guard{
+		deny: []netip.Prefix{
+			netip.PrefixFrom(netip.IPv4Unspecified(), 0),
+			netip.PrefixFrom(netip.IPv6Unspecified(), 0),
+		},
+	}
 }
 
 // AddressError is a connection the policy refuses.
@@ -29,8 +34,8 @@ func (e *AddressError) Error() string {
 	return "address " + e.Address + " is not allowed for replications"
 }
 
-// ParseGuard reads lists of networks in CIDR form or single addresses, separated by commas. An address must be in one of
-// the allowed networks, if there are any, and in none of the denied ones.
+// ParseGuard reads lists of networks in CIDR form or single addresses, separated by commas. An address must be in one
+// of the allowed networks, if there are any, and in none of the denied ones.
 func ParseGuard(allow, deny string) (*Guard, error) {
 	g := new(Guard)
 	var err error

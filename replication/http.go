@@ -32,7 +32,10 @@ func NewHTTPPeer(e *Endpoint, o *Options, set *Settings) *HTTPPeer {
 	dialer := &net.Dialer{Timeout: o.Timeout, KeepAlive: 30 * time.Second, Control: set.Guard.control}
 	t := &http.Transport{
 		DialContext: dialer.DialContext, TLSClientConfig: set.TLS.Clone(), TLSHandshakeTimeout: o.Timeout,
-		MaxConnsPerHost: max(o.Connections, 2), MaxIdleConnsPerHost: max(o.Connections, 2), IdleConnTimeout: 90 * time.Second,
+		MaxConnsPerHost: max(
+			o.Connections,
+			2,
+		), MaxIdleConnsPerHost: max(o.Connections, 2), IdleConnTimeout: 90 * time.Second,
 		DisableCompression: true, MaxResponseHeaderBytes: 256 << 10, WriteBufferSize: 64 << 10, ReadBufferSize: 32 << 10,
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
 	}
@@ -120,8 +123,8 @@ type answer struct {
 // errAgain asks for the same request once more: something has changed, or time has passed.
 var errAgain = errors.New("again")
 
-// do sends a request until handle has got an answer below 500. An error of reading the answer counts as one of the network.
-// Other errors of handle are returned.
+// do sends a request until handle has got an answer below 500. An error of reading the answer counts as one of the
+// network. Other errors of handle are returned.
 func (p *HTTPPeer) do(ctx context.Context, r *request, handle func(*answer) error) error {
 	left, wait, redirects := r.retries, firstWait, 0
 	if left < 0 {
@@ -170,7 +173,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // attempt sends the request once. cause is set where another attempt may help.
-func (p *HTTPPeer) attempt(ctx context.Context, r *request, redirects *int, handle func(*answer) error) (cause *httpFailure, err error) {
+func (p *HTTPPeer) attempt(
+	ctx context.Context,
+	r *request,
+	redirects *int,
+	handle func(*answer) error,
+) (cause *httpFailure, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if p.set.RequestTimeout > 0 && !r.feed {
@@ -363,7 +371,10 @@ func (a *answer) json() (ejson.Value, error) {
 	}
 	v, err := ejson.Parse(text)
 	if err != nil {
-		return ejson.Value{}, termFailure("invalid_json", string(appendBinaryTerm(nil, string(text[:min(len(text), 200)]))))
+		return ejson.Value{}, termFailure(
+			"invalid_json",
+			string(appendBinaryTerm(nil, string(text[:min(len(text), 200)]))),
+		)
 	}
 	return v, nil
 }

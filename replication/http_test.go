@@ -93,7 +93,11 @@ func TestHostilePeers(t *testing.T) {
 			"Info":      func() error { _, err := p.Info(ctx); return err },
 			"OpenLocal": func() error { d, err := p.OpenLocal(ctx, "_local/a"); return orNil(d == nil, err) },
 			"Changes": func() error {
-				_, err := p.Changes(ctx, ChangesRequest{Since: "0", Options: p.options}, func(ChangeRow) error { return nil })
+				_, err := p.Changes(
+					ctx,
+					ChangesRequest{Since: "0", Options: p.options},
+					func(ChangeRow) error { return nil },
+				)
 				return err
 			},
 			"RevsDiff":  func() error { _, err := p.RevsDiff(ctx, []IDRevs{{ID: "a"}}); return err },
@@ -193,7 +197,8 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%s: allowed %v", address, got)
 		}
 	}
-	if NoNetworks().control("tcp", "1.2.3.4:1", nil) == nil || NoNetworks().control("tcp", "[2001:db8::1]:1", nil) == nil {
+	if NoNetworks().control("tcp", "1.2.3.4:1", nil) == nil ||
+		NoNetworks().control("tcp", "[2001:db8::1]:1", nil) == nil {
 		t.Error("NoNetworks allows one")
 	}
 }
@@ -231,7 +236,8 @@ func TestSession(t *testing.T) {
 	p.endpoint.Password = "wrong"
 	p.session = nil
 	var f *Failure
-	if err := p.Open(t.Context(), false, nil); !errors.As(err, &f) || !strings.HasPrefix(f.Inner, "{session_request_unauthorized,") {
+	if err := p.Open(t.Context(), false, nil); !errors.As(err, &f) ||
+		!strings.HasPrefix(f.Inner, "{session_request_unauthorized,") {
 		t.Errorf("%v", err)
 	}
 }
@@ -272,7 +278,8 @@ func TestPutStreams(t *testing.T) {
 			answerJSON(w, `{"error":"forbidden","reason":"no"}`)
 		}, "")
 		var refusal *Refusal
-		if err := refusing.Put(t.Context(), &Document{ID: "a", JSON: []byte("{}")}); err == nil || errors.As(err, &refusal) != want {
+		if err := refusing.Put(t.Context(), &Document{ID: "a", JSON: []byte("{}")}); err == nil ||
+			errors.As(err, &refusal) != want {
 			t.Errorf("%d: %v", status, err)
 		}
 	}

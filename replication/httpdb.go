@@ -147,7 +147,10 @@ func (p *HTTPPeer) PutLocal(ctx context.Context, id string, doc LocalDocument) (
 			return ErrConflict
 		}
 		word, reason := memberText(v, "error"), memberText(v, "reason")
-		return &Failure{Tag: word, Term: tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason)))}
+		return &Failure{
+			Tag:  word,
+			Term: tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason))),
+		}
 	})
 	return rev, err
 }
@@ -267,7 +270,10 @@ func (p *HTTPPeer) BulkWrite(ctx context.Context, docs [][]byte) (refused []Refu
 		case (status == http.StatusCreated || status == http.StatusExpectationFailed) && v.Kind() == ejson.Array:
 			for row := range v.Elements() {
 				if word := memberText(row, "error"); word != "" {
-					refused = append(refused, Refusal{memberText(row, "id"), memberText(row, "rev"), word, memberText(row, "reason")})
+					refused = append(
+						refused,
+						Refusal{memberText(row, "id"), memberText(row, "rev"), word, memberText(row, "reason")},
+					)
 				}
 			}
 			return nil
@@ -277,7 +283,8 @@ func (p *HTTPPeer) BulkWrite(ctx context.Context, docs [][]byte) (refused []Refu
 	return refused, err
 }
 
-// Query is the query of a feed in CouchDB's order, and the body that makes it a POST (couch_replicator_api_wrap:changes_since).
+// Query is the query of a feed in CouchDB's order, and the body that makes it a POST
+// (couch_replicator_api_wrap:changes_since).
 func (r *ChangesRequest) Query() (query []Header, body []byte) {
 	o := r.Options
 	feed, style := "normal", "all_docs"
@@ -288,7 +295,12 @@ func (r *ChangesRequest) Query() (query []Header, body []byte) {
 		style = "main_only"
 	}
 	timeout := max(1000, o.Timeout.Milliseconds()/3)
-	query = []Header{{"feed", feed}, {"style", style}, {"since", r.Since.Query()}, {"timeout", strconv.FormatInt(timeout, 10)}}
+	query = []Header{
+		{"feed", feed},
+		{"style", style},
+		{"since", r.Since.Query()},
+		{"timeout", strconv.FormatInt(timeout, 10)},
+	}
 	switch {
 	case o.Selector != nil:
 		body = append(append([]byte(`{"selector":`), o.Selector...), '}')
@@ -339,7 +351,11 @@ var viewField = func() map[string]bool {
 }()
 
 // Changes implements Peer.
-func (p *HTTPPeer) Changes(ctx context.Context, c ChangesRequest, row func(ChangeRow) error) (last Sequence, err error) {
+func (p *HTTPPeer) Changes(
+	ctx context.Context,
+	c ChangesRequest,
+	row func(ChangeRow) error,
+) (last Sequence, err error) {
 	query, body := c.Query()
 	r := newRequest(http.MethodGet, "_changes", query...)
 	if body != nil {

@@ -36,7 +36,15 @@ func (p *HTTPPeer) BulkGet(ctx context.Context, wanted []Wanted, found func(i in
 		b = append(b, '}')
 	}
 	b = append(b, `],"attachments":false}`...)
-	r := newRequest(http.MethodPost, "_bulk_get", Header{"latest", "true"}, Header{"revs", "true"}, Header{"attachments", "false"}).json(b)
+	r := newRequest(
+		http.MethodPost,
+		"_bulk_get",
+		Header{"latest", "true"},
+		Header{"revs", "true"},
+		Header{"attachments", "false"},
+	).json(
+		b,
+	)
 	next := 0 // results before it were delivered by an attempt that broke off
 	err := p.do(ctx, r, func(a *answer) error {
 		if a.status != http.StatusOK {
@@ -154,7 +162,13 @@ var errURITooLong = errors.New("URI too long")
 
 func (p *HTTPPeer) fetchOnce(ctx context.Context, wanted Wanted, limit int, take func(*Document) error) error {
 	revs := compat.AppendRevs(nil, []compat.Rev{wanted.Rev})
-	r := newRequest(http.MethodGet, docPath(wanted.ID), Header{"revs", "true"}, Header{"open_revs", string(revs)}, Header{"latest", "true"})
+	r := newRequest(
+		http.MethodGet,
+		docPath(wanted.ID),
+		Header{"revs", "true"},
+		Header{"open_revs", string(revs)},
+		Header{"latest", "true"},
+	)
 	r.headers, r.retries = []Header{{"Accept", "multipart/mixed"}}, 0
 	if since := p.attsSince(r, wanted.Ancestors, limit); since != nil {
 		r.query = append([]Header{{"atts_since", string(compat.AppendRevs(nil, since))}}, r.query...)
@@ -293,8 +307,8 @@ func (n *noticeReader) Read(p []byte) (int, error) {
 	return c, err
 }
 
-// Put implements Peer (couch_replicator_api_wrap:update_doc). It is sent once: its attachments come from a stream that does
-// not come back.
+// Put implements Peer (couch_replicator_api_wrap:update_doc). It is sent once: its attachments come from a stream that
+// does not come back.
 func (p *HTTPPeer) Put(ctx context.Context, doc *Document) error {
 	r := newRequest(http.MethodPut, docPath(doc.ID), Header{"new_edits", "false"})
 	r.retries = 0
@@ -354,8 +368,10 @@ func putResult(doc *Document, status int, v ejson.Value) error {
 		return nil
 	case status == http.StatusConflict:
 		return termFailure("doc_write_failed", "conflict")
-	case status == http.StatusUnauthorized && word == "unauthorized", status == http.StatusForbidden && word == "forbidden",
-		status == http.StatusRequestEntityTooLarge, status == http.StatusUnsupportedMediaType,
+	case status == http.StatusUnauthorized && word == "unauthorized",
+		status == http.StatusForbidden && word == "forbidden",
+		status == http.StatusRequestEntityTooLarge,
+		status == http.StatusUnsupportedMediaType,
 		status == http.StatusBadRequest && word == "bad_request" && strings.HasPrefix(reason, "Attachment name "):
 		return refusal
 	case status == http.StatusPreconditionFailed && word == "missing_stub":
@@ -363,7 +379,10 @@ func putResult(doc *Document, status int, v ejson.Value) error {
 	case word == "":
 		return termFailure("doc_write_failed", tupleTerm(intTerm(status), valueTerm(v)))
 	}
-	return termFailure("doc_write_failed", tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason))))
+	return termFailure(
+		"doc_write_failed",
+		tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason))),
+	)
 }
 
 // retryMissing is the pause before a document that was announced is asked for again.

@@ -20,7 +20,8 @@ const IDVersion = 4
 // String is the id as clients see it.
 func (id JobID) String() string { return id.Base + id.Ext }
 
-// ParseJobID splits an id at its first plus sign; blanks are plus signs that were decoded (couch_replicator_ids:convert).
+// ParseJobID splits an id at its first plus sign; blanks are plus signs that were decoded
+// (couch_replicator_ids:convert).
 func ParseJobID(text string) JobID {
 	text = strings.ReplaceAll(text, " ", "+")
 	if i := strings.IndexByte(text, '+'); i >= 0 {

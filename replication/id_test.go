@@ -28,7 +28,11 @@ func TestIDs(t *testing.T) {
 		{`"http://u:p@src.invalid:5984/db"`, `,"winning_revs_only":true`, "344a1dd0f906d5d4fcd02323e756ad40+continuous"},
 		{`"http://u:p@src.invalid:5984/db"`, `,"winning_revs_only":false,"since_seq":5`, "d3bdf3d7ab905de9c764d1d70a9d660d+continuous"},
 	} {
-		doc, err := ejson.Parse([]byte(`{"source":` + c.source + `,"target":"http://tgt.invalid:5984/db2","continuous":true` + c.more + `}`))
+		doc, err := ejson.Parse(
+			[]byte(
+				`{"source":` + c.source + `,"target":"http://tgt.invalid:5984/db2","continuous":true` + c.more + `}`,
+			),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,8 +11,9 @@ var (
 	errItemTooLarge = errors.New("an element of the answer is too large")
 )
 
-// objectStream cuts a stream of JSON into objects without holding more than one of them: the elements of an array, or the
-// objects of a stream that follow each other. It looks at quotes and brackets only; the objects are parsed by others.
+// objectStream cuts a stream of JSON into objects without holding more than one of them: the elements of an array, or
+// the objects of a stream that follow each other. It looks at quotes and brackets only; the objects are parsed by
+// others.
 type objectStream struct {
 	r     io.Reader
 	buf   []byte

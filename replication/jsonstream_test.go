@@ -33,11 +33,15 @@ func TestObjectStream(t *testing.T) {
 	const feed = "{\"a\":[1,{\"x\":\"]\"}], \"n\":12,\"results\":[\n{\"seq\":\"1-x\",\"id\":\"a\\\"}\"},\r\n{\"b\":{\"c\":[{}]}}\n],\n\"last_seq\":\"2-y\",\"pending\":0}\n"
 	for _, r := range []io.Reader{strings.NewReader(feed), iotest.OneByteReader(strings.NewReader(feed))} {
 		objects, err := readObjects(r, true)
-		if err != nil || len(objects) != 2 || objects[0] != `{"seq":"1-x","id":"a\"}"}` || objects[1] != `{"b":{"c":[{}]}}` {
+		if err != nil || len(objects) != 2 || objects[0] != `{"seq":"1-x","id":"a\"}"}` ||
+			objects[1] != `{"b":{"c":[{}]}}` {
 			t.Errorf("%q %v", objects, err)
 		}
 	}
-	objects, err := readObjects(iotest.HalfReader(strings.NewReader("{\"a\":1}\n\n{\"b\":2}\n{\"last_seq\":3}\n\n")), false)
+	objects, err := readObjects(
+		iotest.HalfReader(strings.NewReader("{\"a\":1}\n\n{\"b\":2}\n{\"last_seq\":3}\n\n")),
+		false,
+	)
 	if err != nil || len(objects) != 3 {
 		t.Errorf("%q %v", objects, err)
 	}

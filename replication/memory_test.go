@@ -217,10 +217,12 @@ func (p *memoryPeer) Fetch(_ context.Context, w Wanted, take func(*Document) err
 	}
 	d := &Document{ID: w.ID, Rev: w.Rev, JSON: []byte(json)}
 	if has {
-		d.Attachments = []Attachment{{Name: "a", Type: "x/y", Length: int64(len(att)), Copy: func(_ context.Context, out io.Writer) error {
-			_, err := out.Write(att)
-			return err
-		}}}
+		d.Attachments = []Attachment{
+			{Name: "a", Type: "x/y", Length: int64(len(att)), Copy: func(_ context.Context, out io.Writer) error {
+				_, err := out.Write(att)
+				return err
+			}},
+		}
 	}
 	return take(d)
 }

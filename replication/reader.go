@@ -9,29 +9,39 @@ import (
 // feedPause keeps a feed that ends again and again without a row from becoming a storm of requests.
 const feedPause = 200 * time.Millisecond
 
-// readChanges follows the source's changes: to their end, or for as long as the session lives. Where a feed breaks off, it
-// goes on after the last row (couch_replicator_changes_reader).
+// readChanges follows the source's changes: to their end, or for as long as the session lives. Where a feed breaks off,
+// it goes on after the last row (couch_replicator_changes_reader).
 func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 	defer close(b.rows)
 	since, left, wait := r.points.start, r.spec.Options.Retries, firstWait
 	for {
 		begun, rows := time.Now(), 0
-		last, err := r.source.Changes(ctx, ChangesRequest{Since: since, Options: &r.spec.Options}, func(row ChangeRow) error {
-			rows++
-			if row.ID == "" {
-				return nil // very old servers could have such a document; nobody can read it
-			}
-			if limit := r.set.MaxDocumentIDSize; limit > 0 && len(row.ID) > limit {
-				r.log("document is not replicated: its id is too long", "replication", r.spec.ID.String(), "document", row.ID[:min(len(row.ID), 64)])
-				r.counters.failures.Add(1)
+		last, err := r.source.Changes(
+			ctx,
+			ChangesRequest{Since: since, Options: &r.spec.Options},
+			func(row ChangeRow) error {
+				rows++
+				if row.ID == "" {
+					return nil // very old servers could have such a document; nobody can read it
+				}
+				if limit := r.set.MaxDocumentIDSize; limit > 0 && len(row.ID) > limit {
+					r.log(
+						"document is not replicated: its id is too long",
+						"replication",
+						r.spec.ID.String(),
+						"document",
+						row.ID[:min(len(row.ID), 64)],
+					)
+					r.counters.failures.Add(1)
+					return nil
+				}
+				if err := b.put(ctx, row); err != nil {
+					return &callbackError{err}
+				}
+				since = row.Seq
 				return nil
-			}
-			if err := b.put(ctx, row); err != nil {
-				return &callbackError{err}
-			}
-			since = row.Seq
-			return nil
-		})
+			},
+		)
 		if rows > 0 {
 			left, wait = r.spec.Options.Retries, firstWait
 		}

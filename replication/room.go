@@ -7,7 +7,8 @@ import (
 
 // Share is what one answer of a peer holds of memory that all replications share, with others of the server.
 type Share interface {
-	// Take adds so many bytes to the share. It waits for others, for a bounded time; an error says that they are not to be had.
+	// Take adds so many bytes to the share. It waits for others, for a bounded time; an error says that they are not to
+	// be had.
 	Take(ctx context.Context, bytes int64) error
 	// Release gives the share back.
 	Release()
@@ -16,8 +17,8 @@ type Share interface {
 const (
 	// freeRoom is what every answer may take without asking.
 	freeRoom = 64 << 10
-	// roomCopies is how many times what is read as a whole is in memory, in bytes of its text: the buffer, the parsed form, which takes up to
-	// seven bytes for one, and the text on its way to the target.
+	// roomCopies is how many times what is read as a whole is in memory, in bytes of its text: the buffer, the parsed
+	// form, which takes up to seven bytes for one, and the text on its way to the target.
 	roomCopies = 9
 )
 

@@ -29,7 +29,16 @@ func (s *countedShare) Release() { s.held = 0 }
 // What a peer's answer takes comes out of a share, which is given back when a large object has gone.
 func TestRoomOfStreams(t *testing.T) {
 	const large = 1 << 20
-	text := `{"results":[` + strings.Repeat(`{"a":1},`, 1000) + `{"a":"` + strings.Repeat("x", large) + `"},` + strings.Repeat(`{"a":1},`, 500_000) + `]}`
+	text := `{"results":[` + strings.Repeat(
+		`{"a":1},`,
+		1000,
+	) + `{"a":"` + strings.Repeat(
+		"x",
+		large,
+	) + `"},` + strings.Repeat(
+		`{"a":1},`,
+		500_000,
+	) + `]}`
 	read := func(bound int64) (n int, s *countedShare, err error) {
 		s = &countedShare{bound: bound}
 		stream := newObjectStream(strings.NewReader(text), 4*large, &room{ctx: t.Context(), share: s})

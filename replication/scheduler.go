@@ -19,8 +19,8 @@ type SchedulerOptions struct {
 	Log     *slog.Logger
 }
 
-// Scheduler runs replications: those of POST /_replicate, and those of the documents in replicator databases. At most max_jobs
-// run at once; continuous ones take turns. It is safe for concurrent use.
+// Scheduler runs replications: those of POST /_replicate, and those of the documents in replicator databases. At most
+// max_jobs run at once; continuous ones take turns. It is safe for concurrent use.
 type Scheduler struct {
 	o      SchedulerOptions
 	ctx    context.Context // ends with ErrStopped
@@ -38,7 +38,12 @@ type Scheduler struct {
 
 // NewScheduler makes a Scheduler ready; Close ends it.
 func NewScheduler(o SchedulerOptions) *Scheduler {
-	s := &Scheduler{o: o, wake: make(chan struct{}, 1), jobs: make(map[JobID]*job), ending: make(map[JobID]<-chan struct{})}
+	s := &Scheduler{
+		o:      o,
+		wake:   make(chan struct{}, 1),
+		jobs:   make(map[JobID]*job),
+		ending: make(map[JobID]<-chan struct{}),
+	}
 	s.docs.s = s
 	s.docs.known = make(map[docKey]*document)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
@@ -46,7 +51,8 @@ func NewScheduler(o SchedulerOptions) *Scheduler {
 	return s
 }
 
-// Close stops all jobs, which write their checkpoints, and waits for them. Documents' jobs begin again at the next start.
+// Close stops all jobs, which write their checkpoints, and waits for them. Documents' jobs begin again at the next
+// start.
 func (s *Scheduler) Close() {
 	s.cancel(ErrStopped)
 	s.tasks.Wait()
@@ -62,8 +68,8 @@ type Outcome struct {
 // ErrNotAllowed refuses to touch another user's replication.
 var ErrNotAllowed = errors.New("the replication is another user's")
 
-// Add starts a transient replication, or joins the one that runs already. The outcome is sent to the channel, unless it is
-// continuous (couch_replicator:replicate). admin may replace another user's job.
+// Add starts a transient replication, or joins the one that runs already. The outcome is sent to the channel, unless it
+// is continuous (couch_replicator:replicate). admin may replace another user's job.
 func (s *Scheduler) Add(spec *Spec, admin bool) (<-chan Outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,8 +103,8 @@ func (s *Scheduler) Cancel(id JobID, user UserContext, admin bool) (found bool, 
 	return true, nil
 }
 
-// add makes a job of a replication unless the same one is there; one with the same id but other details is replaced. The
-// lock is held.
+// add makes a job of a replication unless the same one is there; one with the same id but other details is replaced.
+// The lock is held.
 func (s *Scheduler) add(spec *Spec) *job {
 	old := s.jobs[spec.ID]
 	if old != nil {
@@ -162,8 +168,8 @@ func (s *Scheduler) start(j *job) {
 	})
 }
 
-// documentPause is how long a document's replication waits before it begins: one that is edited or removed again at once is left
-// alone, and who has just written it can do so without a conflict with its state.
+// documentPause is how long a document's replication waits before it begins: one that is edited or removed again at
+// once is left alone, and who has just written it can do so without a conflict with its state.
 const documentPause = 250 * time.Millisecond
 
 // execute runs one session of a job.

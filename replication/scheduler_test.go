@@ -130,21 +130,32 @@ func TestDocumentsBecomeJobs(t *testing.T) {
 	until(t, "the end", func() bool {
 		return strings.Contains(s.body(t, ReplicatorDB, "once"), `"_replication_state":"completed"`)
 	})
-	if body := s.body(t, ReplicatorDB, "once"); !strings.Contains(body, `"docs_written":20`) || !strings.HasPrefix(body, `{"source":"http://s/a","target":"http://t/b","note":"x","_replication_state"`) {
+	if body := s.body(t, ReplicatorDB, "once"); !strings.Contains(body, `"docs_written":20`) ||
+		!strings.HasPrefix(body, `{"source":"http://s/a","target":"http://t/b","note":"x","_replication_state"`) {
 		t.Error(body)
 	}
 	s.write(t, ReplicatorDB, "bad", `{"source":"here","target":"http://t/b"}`)
 	until(t, "the refusal", func() bool {
-		return strings.Contains(s.body(t, ReplicatorDB, "bad"), `"_replication_state_reason":"local_endpoints_not_supported"`)
+		return strings.Contains(
+			s.body(t, ReplicatorDB, "bad"),
+			`"_replication_state_reason":"local_endpoints_not_supported"`,
+		)
 	})
 	s.write(t, ReplicatorDB, "live", `{"source":"http://s/a","target":"http://u/b","continuous":true}`)
 	until(t, "a running job", func() bool { return s.state("live") == "running" })
 	s.write(t, ReplicatorDB, "double", `{"source":"http://s/a","target":"http://u/b","continuous":true}`)
 	until(t, "the second of a kind to fail", func() bool {
-		return strings.Contains(s.body(t, ReplicatorDB, "double"), "already started, triggered by document `live` from db `_replicator`")
+		return strings.Contains(
+			s.body(t, ReplicatorDB, "double"),
+			"already started, triggered by document `live` from db `_replicator`",
+		)
 	})
 	s.write(t, ReplicatorDB, "live", `{"_deleted":true}`)
-	until(t, "the end of a deleted document's job", func() bool { return len(s.Jobs("node")) == 0 && s.state("live") == "" })
+	until(
+		t,
+		"the end of a deleted document's job",
+		func() bool { return len(s.Jobs("node")) == 0 && s.state("live") == "" },
+	)
 }
 
 func TestCrashes(t *testing.T) {
@@ -155,7 +166,11 @@ func TestCrashes(t *testing.T) {
 	if !strings.Contains(info, `"info":{"error":"db_not_found: could not open memory:nowhere"},"error_count":1`) {
 		t.Error(info)
 	}
-	until(t, "the document to tell", func() bool { return strings.Contains(s.body(t, ReplicatorDB, "c"), `"_replication_state":"error"`) })
+	until(
+		t,
+		"the document to tell",
+		func() bool { return strings.Contains(s.body(t, ReplicatorDB, "c"), `"_replication_state":"error"`) },
+	)
 	j := &job{}
 	now := time.Now()
 	for n := range 4 {
@@ -165,7 +180,8 @@ func TestCrashes(t *testing.T) {
 			t.Errorf("%d crashes, not %d", got, n+1)
 		}
 		pause := crashPause << n
-		if at := now.Add(time.Second + pause); j.ready(at.Add(-time.Second), 2*time.Minute) || !j.ready(at, 2*time.Minute) {
+		if at := now.Add(time.Second + pause); j.ready(at.Add(-time.Second), 2*time.Minute) ||
+			!j.ready(at, 2*time.Minute) {
 			t.Errorf("after %d crashes the pause is not %s", n+1, pause)
 		}
 	}

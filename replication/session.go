@@ -41,11 +41,27 @@ type progress struct {
 	top     int
 }
 
-// NewSession prepares a session. before are the counters of the job's earlier sessions. log takes what an operator should know.
-func NewSession(spec *Spec, set *Settings, source, target Peer, filterCode string, before Stats, log func(msg string, args ...any)) *Session {
+// NewSession prepares a session. before are the counters of the job's earlier sessions. log takes what an operator
+// should know.
+func NewSession(
+	spec *Spec,
+	set *Settings,
+	source, target Peer,
+	filterCode string,
+	before Stats,
+	log func(msg string, args ...any),
+) *Session {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
-	r := &Session{spec: spec, set: set, source: source, target: target, filterCode: filterCode, id: hex.EncodeToString(id[:]), log: log}
+	r := &Session{
+		spec:       spec,
+		set:        set,
+		source:     source,
+		target:     target,
+		filterCode: filterCode,
+		id:         hex.EncodeToString(id[:]),
+		log:        log,
+	}
 	r.points.session = r
 	r.counters.set(before)
 	r.through.done = make(map[int]Sequence)
@@ -78,7 +94,13 @@ func (r *Session) Do(ctx context.Context) (result []byte, err error) {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
 		if saveErr := r.points.save(last, through); saveErr != nil {
-			r.log("last checkpoint of a stopped replication failed", "replication", r.spec.ID.String(), "error", saveErr)
+			r.log(
+				"last checkpoint of a stopped replication failed",
+				"replication",
+				r.spec.ID.String(),
+				"error",
+				saveErr,
+			)
 		}
 	}
 	if err != nil {
@@ -198,8 +220,14 @@ func (r *Session) throughSeq() Sequence {
 func (r *Session) Progress() Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := Progress{Stats: r.counters.snapshot(), Checkpointed: r.committed, Source: r.through.highest, Through: r.through.through,
-		Pending: r.pending, PendingKnown: r.pendingKnown}
+	p := Progress{
+		Stats:        r.counters.snapshot(),
+		Checkpointed: r.committed,
+		Source:       r.through.highest,
+		Through:      r.through.through,
+		Pending:      r.pending,
+		PendingKnown: r.pendingKnown,
+	}
 	if p.Through == "" {
 		p.Through = r.committed
 	}

@@ -30,8 +30,8 @@ func testSpec(t interface{ Fatal(...any) }, set *Settings, more string) *Spec {
 
 func quietly(string, ...any) {}
 
-// TestRunAgainAndAgain lets sessions fail at any call, until one goes to its end. A checkpoint must never be ahead of what the
-// target has, and in the end it has everything but what it refuses.
+// TestRunAgainAndAgain lets sessions fail at any call, until one goes to its end. A checkpoint must never be ahead of
+// what the target has, and in the end it has everything but what it refuses.
 func TestRunAgainAndAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
@@ -48,7 +48,11 @@ func TestRunAgainAndAgain(t *testing.T) {
 			source.write(random.IntN(100), att)
 		}
 		target.refuse["d7"] = true
-		spec := testSpec(t, &set, `,"worker_batch_size":`+strconv.Itoa(1+random.IntN(50))+`,"retries_per_request":0,"checkpoint_interval":1`)
+		spec := testSpec(
+			t,
+			&set,
+			`,"worker_batch_size":`+strconv.Itoa(1+random.IntN(50))+`,"retries_per_request":0,"checkpoint_interval":1`,
+		)
 		for try := 0; ; try++ {
 			rate := 0.02
 			if try > 20 {
@@ -68,7 +72,8 @@ func TestRunAgainAndAgain(t *testing.T) {
 				if got := target.docs[id][rev]; got != json && id != "d7" {
 					t.Fatalf("%s %s is %q at the target", id, rev, got)
 				}
-				if a, b := source.atts[id+rev.String()], target.atts[id+rev.String()]; string(a) != string(b) && id != "d7" {
+				if a, b := source.atts[id+rev.String()], target.atts[id+rev.String()]; string(a) != string(b) &&
+					id != "d7" {
 					t.Fatalf("attachment of %s: %q instead of %q", id, b, a)
 				}
 			}
@@ -139,7 +144,15 @@ func TestCheckpointOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := session.counters.snapshot().Written; session.points.start != c.start || got != c.written {
-			t.Errorf("%s and %s: begins at %s with %d, not at %s with %d", c.source, c.target, session.points.start, got, c.start, c.written)
+			t.Errorf(
+				"%s and %s: begins at %s with %d, not at %s with %d",
+				c.source,
+				c.target,
+				session.points.start,
+				got,
+				c.start,
+				c.written,
+			)
 		}
 	}
 }
@@ -153,7 +166,8 @@ func TestNewDatabase(t *testing.T) {
 	session.Started = func() { target.born = `"2"` }
 	_, err := session.Do(context.Background())
 	var f *Failure
-	if !errors.As(err, &f) || f.Text() != `{checkpoint_commit_failure,<<"instance_start_time on target database has changed since last checkpoint.">>}` {
+	if !errors.As(err, &f) ||
+		f.Text() != `{checkpoint_commit_failure,<<"instance_start_time on target database has changed since last checkpoint.">>}` {
 		t.Errorf("%v", err)
 	}
 }

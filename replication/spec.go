@@ -98,8 +98,8 @@ var (
 	errLocalEndpoint   = invalid("local_endpoints_not_supported")
 )
 
-// ParseSpec reads a replication from a document or from the body of _replicate, whose endpoints are URLs or objects with
-// one (couch_replicator_parse:parse_rep_doc_without_id). Its ID is not set. Errors are SpecErrors.
+// ParseSpec reads a replication from a document or from the body of _replicate, whose endpoints are URLs or objects
+// with one (couch_replicator_parse:parse_rep_doc_without_id). Its ID is not set. Errors are SpecErrors.
 func ParseSpec(doc ejson.Value, set *Settings) (*Spec, error) {
 	sourceProxy, targetProxy, err := parseProxies(doc)
 	if err != nil {
@@ -156,9 +156,17 @@ func parseProxies(doc ejson.Value) (source, target ejson.Value, err error) {
 	case !given(both):
 		return source, target, nil
 	case given(source):
-		return both, both, &SpecError{Class: SpecBadRequest, Reason: "`proxy` is mutually exclusive with `source_proxy`", List: true}
+		return both, both, &SpecError{
+			Class:  SpecBadRequest,
+			Reason: "`proxy` is mutually exclusive with `source_proxy`",
+			List:   true,
+		}
 	case given(target):
-		return both, both, &SpecError{Class: SpecBadRequest, Reason: "`proxy` is mutually exclusive with `target_proxy`", List: true}
+		return both, both, &SpecError{
+			Class:  SpecBadRequest,
+			Reason: "`proxy` is mutually exclusive with `target_proxy`",
+			List:   true,
+		}
 	}
 	return both, both, nil
 }
@@ -247,8 +255,8 @@ func (e *Endpoint) setHeaders(v ejson.Value) error {
 	return nil
 }
 
-// takeCredentials finds name and password in the auth object, else in the URL, else in an Authorization header, and takes
-// them out of the latter two (couch_replicator_utils:normalize_basic_auth).
+// takeCredentials finds name and password in the auth object, else in the URL, else in an Authorization header, and
+// takes them out of the latter two (couch_replicator_utils:normalize_basic_auth).
 func (e *Endpoint) takeCredentials(auth ejson.Value) error {
 	headerUser, headerPass, hasHeader := e.takeBasicHeader()
 	u, _ := parseURL(e.URL)
@@ -272,8 +280,8 @@ func (e *Endpoint) takeCredentials(auth ejson.Value) error {
 	return nil
 }
 
-// takeBasicHeader removes a Basic Authorization header and decodes it. A header of another kind stays, but either way the
-// order becomes that of the names in lower case.
+// takeBasicHeader removes a Basic Authorization header and decodes it. A header of another kind stays, but either way
+// the order becomes that of the names in lower case.
 func (e *Endpoint) takeBasicHeader() (user, pass string, ok bool) {
 	at := slices.IndexFunc(e.Headers, func(h Header) bool { return strings.EqualFold(h.Name, "authorization") })
 	if at < 0 {

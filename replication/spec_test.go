@@ -87,7 +87,8 @@ func FuzzParseSpec(f *testing.F) {
 		if err != nil || again.fingerprint() != s.fingerprint() && s.Options.CancelID == nil {
 			t.Fatal("reads differently again")
 		}
-		if s.Source.Password != "" && len(s.Source.Password) > 3 && strings.Contains(s.Source.DisplayURL(), ":"+s.Source.Password+"@") {
+		if s.Source.Password != "" && len(s.Source.Password) > 3 &&
+			strings.Contains(s.Source.DisplayURL(), ":"+s.Source.Password+"@") {
 			t.Fatalf("password is shown: %s", s.Source.DisplayURL())
 		}
 	})

@@ -18,7 +18,15 @@ type counters struct {
 }
 
 func (c *counters) snapshot() Stats {
-	return Stats{c.checked.Load(), c.found.Load(), c.read.Load(), c.written.Load(), c.failures.Load(), c.bulkDocs.Load(), c.bulkAttempts.Load()}
+	return Stats{
+		c.checked.Load(),
+		c.found.Load(),
+		c.read.Load(),
+		c.written.Load(),
+		c.failures.Load(),
+		c.bulkDocs.Load(),
+		c.bulkAttempts.Load(),
+	}
 }
 
 func (c *counters) set(s Stats) {
@@ -44,7 +52,15 @@ func historyStats(entry ejson.Value) Stats {
 		v, _ := m.Int()
 		return v
 	}
-	return Stats{n("missing_checked"), n("missing_found"), n("docs_read"), n("docs_written"), n("doc_write_failures"), n("bulk_get_docs"), n("bulk_get_attempts")}
+	return Stats{
+		n("missing_checked"),
+		n("missing_found"),
+		n("docs_read"),
+		n("docs_written"),
+		n("doc_write_failures"),
+		n("bulk_get_docs"),
+		n("bulk_get_attempts"),
+	}
 }
 
 // appendHistory appends the counters as members of a history entry.

@@ -44,8 +44,8 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// The pace of a peer that answers 429 (couch_replicator_rate_limiter): the wait before each request of a method grows by
-// backoffFactor with each refusal and shrinks with each success.
+// The pace of a peer that answers 429 (couch_replicator_rate_limiter): the wait before each request of a method grows
+// by backoffFactor with each refusal and shrinks with each success.
 const (
 	backoffBase   = 20 * time.Millisecond
 	backoffFactor = 1.2

@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// watcher follows all replicator databases (couch_multidb_changes). It learns of new ones from _global_changes, and looks at
-// all names where there is no such database.
+// watcher follows all replicator databases (couch_multidb_changes). It learns of new ones from _global_changes, and
+// looks at all names where there is no such database.
 type watcher struct {
 	s        *Scheduler
 	ctx      context.Context // the watcher's life: its tasks end with it
@@ -26,7 +26,8 @@ const (
 	watchPause = time.Second
 	// absentPause is how often a database is looked for that is not there.
 	absentPause = 5 * time.Second
-	// lookPause is how often all names are looked at: for the case that _global_changes is not there or has lost an event.
+	// lookPause is how often all names are looked at: for the case that _global_changes is not there or has lost an
+	// event.
 	lookPause = 5 * time.Minute
 )
 
@@ -176,14 +177,18 @@ func (w *watcher) followDB(ctx context.Context, name string) error {
 	var since storage.Seq
 	for {
 		var changes []change
-		end, err := db.Changes(ctx, storage.ChangesOptions{Since: since, Limit: 500, IncludeDocs: true}, func(c *storage.Change) error {
-			ch := change{id: c.ID, deleted: c.Deleted}
-			if c.Doc != nil && !c.Deleted {
-				ch.body = slices.Clone(c.Doc.Body)
-			}
-			changes = append(changes, ch)
-			return nil
-		})
+		end, err := db.Changes(
+			ctx,
+			storage.ChangesOptions{Since: since, Limit: 500, IncludeDocs: true},
+			func(c *storage.Change) error {
+				ch := change{id: c.ID, deleted: c.Deleted}
+				if c.Doc != nil && !c.Deleted {
+					ch.body = slices.Clone(c.Doc.Body)
+				}
+				changes = append(changes, ch)
+				return nil
+			},
+		)
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,8 @@ type worker struct {
 	size int
 }
 
-// ratio is a moving average of failures, which reports whether a request is worth while (couch_replicator_worker:attempt_fetch).
+// ratio is a moving average of failures, which reports whether a request is worth while
+// (couch_replicator_worker:attempt_fetch).
 type ratio struct {
 	average, limit, decay float64
 	last                  time.Time
@@ -49,7 +50,11 @@ const maxBulk = 512 << 10
 
 func newWorker(r *Session) *worker {
 	now := time.Now()
-	return &worker{session: r, bulkGet: ratio{limit: 0.5, decay: 0.25, last: now}, revsDiff: ratio{limit: 0.95, decay: 0.4, last: now}}
+	return &worker{
+		session:  r,
+		bulkGet:  ratio{limit: 0.5, decay: 0.25, last: now},
+		revsDiff: ratio{limit: 0.95, decay: 0.4, last: now},
+	}
 }
 
 // work copies batches until there are no more.
@@ -233,7 +238,15 @@ func (w *worker) fetch(ctx context.Context, v Wanted) error {
 	take := func(d *Document) error { return w.take(ctx, d) }
 	err := w.session.source.Fetch(ctx, v, take)
 	if errors.Is(err, ErrMissingDoc) || errors.Is(err, ErrMissingStub) {
-		w.session.log("document is fetched again", "replication", w.session.spec.ID.String(), "document", v.ID, "reason", err)
+		w.session.log(
+			"document is fetched again",
+			"replication",
+			w.session.spec.ID.String(),
+			"document",
+			v.ID,
+			"reason",
+			err,
+		)
 		if err := retryMissing(ctx, w.session.set); err != nil {
 			return err
 		}
@@ -307,7 +320,13 @@ func (w *worker) write(ctx context.Context, docs [][]byte) error {
 	switch {
 	case errors.Is(err, ErrTooLarge) && len(docs) == 1:
 		w.session.counters.failures.Add(1)
-		w.session.log("document is not replicated: it is too large for the target", "replication", w.session.spec.ID.String(), "bytes", len(docs[0]))
+		w.session.log(
+			"document is not replicated: it is too large for the target",
+			"replication",
+			w.session.spec.ID.String(),
+			"bytes",
+			len(docs[0]),
+		)
 		return nil
 	case errors.Is(err, ErrTooLarge):
 		slices.Reverse(docs)

@@ -18,7 +18,11 @@ import (
 
 // people are the columns of the matrix, by the names that the recordings use.
 var people = []struct{ column, name, password string }{
-	{"nobody", "", ""}, {"user", "$db", "p"}, {"member", "$db2", "p"}, {"db admin", "$db3", "p"}, {"server admin", "admin", "secret"},
+	{
+		"nobody",
+		"",
+		"",
+	}, {"user", "$db", "p"}, {"member", "$db2", "p"}, {"db admin", "$db3", "p"}, {"server admin", "admin", "secret"},
 }
 
 // matrixServer has the users of the recordings, whose hashes are cheap.
@@ -32,7 +36,8 @@ func matrixServer(t *testing.T) *Server {
 	return s
 }
 
-// refusal is the reason of a 401 or 403, or what CouchDB answers members who must be admins; "" when the request was let through.
+// refusal is the reason of a 401 or 403, or what CouchDB answers members who must be admins; "" when the request was
+// let through.
 func refusal(status int, body string) string {
 	var e struct{ Error, Reason string }
 	_ = json.Unmarshal([]byte(body), &e) // what is no object is no refusal
@@ -72,11 +77,19 @@ func TestAccessMatrixRecorded(t *testing.T) {
 	s := matrixServer(t)
 	cells, reached := 0, map[string]bool{}
 	for i, scenario := range file.Scenarios {
-		vars := strings.NewReplacer("$db2", fmt.Sprintf("m%db", i), "$db3", fmt.Sprintf("m%dc", i), "$db", fmt.Sprintf("m%da", i))
+		vars := strings.NewReplacer(
+			"$db2",
+			fmt.Sprintf("m%db", i),
+			"$db3",
+			fmt.Sprintf("m%dc", i),
+			"$db",
+			fmt.Sprintf("m%da", i),
+		)
 		for n, step := range scenario.Steps {
 			method, target, _ := strings.Cut(vars.Replace(step.Do), " ")
 			w := s.matrixRequest(method, target, step, vars)
-			if rev := regexp.MustCompile(`"rev":"([^"]+)"`).FindStringSubmatch(w.Body.String()); rev != nil && len(step.Save) > 0 {
+			if rev := regexp.MustCompile(`"rev":"([^"]+)"`).FindStringSubmatch(w.Body.String()); rev != nil &&
+				len(step.Save) > 0 {
 				vars = withRev(vars, step.Save, rev[1], i)
 			}
 			if step.Expect == nil {
@@ -96,7 +109,12 @@ func TestAccessMatrixRecorded(t *testing.T) {
 			require.Equal(t, want, got, "%s#%d %s %s: %d %s", scenario.Name, n, step.Do, step.Auth, w.Code, w.Body)
 		}
 	}
-	t.Logf("access matrix: %d cells compared with recordings, on %d of %d patterns", cells, len(reached), countPatterns())
+	t.Logf(
+		"access matrix: %d cells compared with recordings, on %d of %d patterns",
+		cells,
+		len(reached),
+		countPatterns(),
+	)
 	require.Greater(t, cells, 500)
 }
 
@@ -117,7 +135,11 @@ func countPatterns() int {
 }
 
 // matrixRequest performs a recorded step, as admin where it names nobody.
-func (s *Server) matrixRequest(method, target string, step matrixStep, vars *strings.Replacer) *httptest.ResponseRecorder {
+func (s *Server) matrixRequest(
+	method, target string,
+	step matrixStep,
+	vars *strings.Replacer,
+) *httptest.ResponseRecorder {
 	body := step.Text
 	if step.JSON != nil {
 		body = string(step.JSON)
@@ -150,7 +172,15 @@ func TestAccessMatrixOfTable(t *testing.T) {
 	vars := strings.NewReplacer("$db2", "mb", "$db3", "mc", "$db", "ma")
 	for _, p := range people[1:4] {
 		name := vars.Replace(p.name)
-		expect201(t, do(s, "PUT", "/_users/org.couchdb.user:"+name, `{"name":"`+name+`","type":"user","roles":[],"password":"p"}`))
+		expect201(
+			t,
+			do(
+				s,
+				"PUT",
+				"/_users/org.couchdb.user:"+name,
+				`{"name":"`+name+`","type":"user","roles":[],"password":"p"}`,
+			),
+		)
 	}
 	admin, _ := s.env.Config.Get("admins", "admin")
 	cells := 0
@@ -186,7 +216,8 @@ func TestAccessMatrixOfTable(t *testing.T) {
 	t.Logf("access matrix: %d cells of the route table", cells)
 }
 
-// refusedByHandler are the cells where the handler refuses those whom the access level lets through. The recordings say how.
+// refusedByHandler are the cells where the handler refuses those whom the access level lets through. The recordings say
+// how.
 var refusedByHandler = map[string]string{
 	"PUT /{db}/_design/{name}/{attachment...}": "member", "PUT /{db}/_security": "member", "PUT /{db}/_revs_limit": "member", "POST /_node/{node}/_restart": "server admin",
 }
@@ -197,7 +228,12 @@ func (s *Server) resetMatrixDB(t *testing.T) {
 		return
 	}
 	expect201(t, do(s, "PUT", "/db", ""))
-	expect(t, do(s, "PUT", "/db/_security", `{"admins":{"names":["mc"]},"members":{"names":["mb"]}}`), 200, `{"ok":true}`+"\n")
+	expect(
+		t,
+		do(s, "PUT", "/db/_security", `{"admins":{"names":["mc"]},"members":{"names":["mb"]}}`),
+		200,
+		`{"ok":true}`+"\n",
+	)
 }
 
 func expect201(t *testing.T, w *httptest.ResponseRecorder) {

@@ -14,7 +14,12 @@ func TestAttachmentOfTheLatestRevision(t *testing.T) {
 	s := newTestServer(t)
 	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
 	put := func(query, data string) string {
-		w := do(s, "PUT", "/db/doc"+query, fmt.Sprintf(`{"_attachments":{"a":{"data":%q,"content_type":"text/plain"}}}`, data))
+		w := do(
+			s,
+			"PUT",
+			"/db/doc"+query,
+			fmt.Sprintf(`{"_attachments":{"a":{"data":%q,"content_type":"text/plain"}}}`, data),
+		)
 		require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
 		var answer struct{ Rev string }
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
@@ -42,6 +47,10 @@ func TestAttachmentOfTheLatestRevision(t *testing.T) {
 	require.Equal(t, "200 three", get("latest=true&rev="+first), "of several leaves that which wins")
 	require.Equal(t, "200 three", get("latest=true&rev=2-fff"))
 	replicate(line(3, `"bbb","fff",`) + `,"_deleted":true`)
-	require.Equal(t, "404 {\"error\":\"not_found\",\"reason\":\"Document is missing attachment\"}\n", get("latest=true&rev=2-fff"))
+	require.Equal(
+		t,
+		"404 {\"error\":\"not_found\",\"reason\":\"Document is missing attachment\"}\n",
+		get("latest=true&rev=2-fff"),
+	)
 	require.Equal(t, "200 two", get("latest=true&rev="+first), "a tombstone comes last")
 }

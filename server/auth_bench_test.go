@@ -28,7 +28,16 @@ func openServer(t testing.TB, users int) *Server {
 	require.Equal(t, 201, do(s, "PUT", "/db/doc", `{"a":1}`).Code)
 	for i := range users {
 		name := fmt.Sprint("joe", i)
-		require.Equal(t, 201, do(s, "PUT", "/_users/org.couchdb.user:"+name, `{"name":"`+name+`","type":"user","roles":["r"],"password":"p"}`).Code)
+		require.Equal(
+			t,
+			201,
+			do(
+				s,
+				"PUT",
+				"/_users/org.couchdb.user:"+name,
+				`{"name":"`+name+`","type":"user","roles":["r"],"password":"p"}`,
+			).Code,
+		)
 	}
 	return s
 }
@@ -62,8 +71,8 @@ func BenchmarkGetAs(b *testing.B) {
 	}
 }
 
-// BenchmarkBasicAuthCost is what a known login adds to reading a document, in percent (bound: 15). The reads alternate, and since
-// machines are busy with other things too, the best of all rounds counts.
+// BenchmarkBasicAuthCost is what a known login adds to reading a document, in percent (bound: 15). The reads alternate,
+// and since machines are busy with other things too, the best of all rounds counts.
 func BenchmarkBasicAuthCost(b *testing.B) {
 	s := openServer(b, 1)
 	best := 10.0
@@ -96,15 +105,19 @@ func alternatingReads(t testing.TB, s *Server, headers ...string) (first, second
 	return times[0][reads/2], times[1][reads/2]
 }
 
-// BenchmarkLoginFlood is how much longer reads take while twenty clients try wrong passwords (bound: 2 times). Since machines are busy
-// with other things too, the best of all rounds counts.
+// BenchmarkLoginFlood is how much longer reads take while twenty clients try wrong passwords (bound: 2 times). Since
+// machines are busy with other things too, the best of all rounds counts.
 func BenchmarkLoginFlood(b *testing.B) {
 	s := openServer(b, 1)
 	_, err := s.env.Config.Set("chttpd_auth_lockout", "mode", "off", false)
 	require.NoError(b, err)
 	_, err = s.env.Config.Set("chttpd_auth", "iterations", "600000", false)
 	require.NoError(b, err)
-	require.Equal(b, 201, do(s, "PUT", "/_users/org.couchdb.user:slow", `{"name":"slow","type":"user","roles":[],"password":"p"}`).Code)
+	require.Equal(
+		b,
+		201,
+		do(s, "PUT", "/_users/org.couchdb.user:slow", `{"name":"slow","type":"user","roles":[],"password":"p"}`).Code,
+	)
 	best := 1e9
 	for b.Loop() {
 		quiet := medianRead(b, s)
@@ -169,14 +182,23 @@ func TestManySessions(t *testing.T) {
 		if i > 0 {
 			docs = append(docs, ',')
 		}
-		docs = fmt.Appendf(docs, `{"_id":"org.couchdb.user:joe%d","name":"joe%d","type":"user","roles":[],"salt":"s%d"}`, i, i, i)
+		docs = fmt.Appendf(
+			docs,
+			`{"_id":"org.couchdb.user:joe%d","name":"joe%d","type":"user","roles":[],"salt":"s%d"}`,
+			i,
+			i,
+			i,
+		)
 	}
 	require.Equal(t, 201, do(s, "POST", "/_users/_bulk_docs", string(append(docs, "]}"...))).Code)
 	for round := range 2 {
 		begin := time.Now()
 		for i := range users {
 			r := httptest.NewRequest("GET", "/_session", nil)
-			r.Header.Set("Cookie", "AuthSession="+auth.NewSession(fmt.Sprint("joe", i), fmt.Sprint("a secrets", i), "sha256", time.Now()))
+			r.Header.Set(
+				"Cookie",
+				"AuthSession="+auth.NewSession(fmt.Sprint("joe", i), fmt.Sprint("a secrets", i), "sha256", time.Now()),
+			)
 			w := httptest.NewRecorder()
 			s.ServeHTTP(w, r)
 			require.Contains(t, w.Body.String(), fmt.Sprintf(`"name":"joe%d"`, i))

@@ -81,8 +81,8 @@ func TestRevisionsAreSentAsTheyAreRead(t *testing.T) {
 	}
 }
 
-// Lists and queries give each large document before they read many others, whichever way they go. Rows of views had all of theirs read
-// first, 128 of 7.5 MB.
+// Lists and queries give each large document before they read many others, whichever way they go. Rows of views had all
+// of theirs read first, 128 of 7.5 MB.
 func TestDocumentsOfRowsAreSentAsTheyAreRead(t *testing.T) {
 	s, counting := countingServer(t)
 	const docs, size = 18, 600_000
@@ -90,14 +90,30 @@ func TestDocumentsOfRowsAreSentAsTheyAreRead(t *testing.T) {
 	for i := range 300 {
 		small = append(small, fmt.Sprintf(`{"_id":"a%d"}`, i))
 	}
-	require.Equal(t, http.StatusCreated, do(s, "POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(small, ",")+`]}`).Code)
+	require.Equal(
+		t,
+		http.StatusCreated,
+		do(s, "POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(small, ",")+`]}`).Code,
+	)
 	pad := strings.Repeat("x", size)
 	for i := range docs {
-		require.Equal(t, http.StatusCreated, do(s, "PUT", fmt.Sprintf("/db/d%02d", i), fmt.Sprintf(`{"k":%d,"pad":%q}`, i, pad)).Code)
-		require.Equal(t, http.StatusCreated, do(s, "PUT", fmt.Sprintf("/db/_local/d%02d", i), fmt.Sprintf(`{"k":%d,"pad":%q}`, i, pad)).Code)
+		require.Equal(
+			t,
+			http.StatusCreated,
+			do(s, "PUT", fmt.Sprintf("/db/d%02d", i), fmt.Sprintf(`{"k":%d,"pad":%q}`, i, pad)).Code,
+		)
+		require.Equal(
+			t,
+			http.StatusCreated,
+			do(s, "PUT", fmt.Sprintf("/db/_local/d%02d", i), fmt.Sprintf(`{"k":%d,"pad":%q}`, i, pad)).Code,
+		)
 		locals = append(locals, fmt.Sprintf(`"_local/d%02d"`, i))
 	}
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db/_design/d", `{"language":"member","views":{"v":{"map":"k"}}}`).Code)
+	require.Equal(
+		t,
+		http.StatusCreated,
+		do(s, "PUT", "/db/_design/d", `{"language":"member","views":{"v":{"map":"k"}}}`).Code,
+	)
 	require.Contains(t, postJSON(s, "/db/_index", `{"index":{"fields":["k"]},"ddoc":"j","name":"j"}`), `"created"`)
 	require.Contains(t, postJSON(s, "/db/_index", `{"index":{},"type":"auto","ddoc":"e","name":"all"}`), `"created"`)
 	require.Equal(t, http.StatusOK, do(s, "GET", "/db/_design/d/_view/v?limit=0", "").Code) // the index is up to date

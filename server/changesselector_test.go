@@ -12,10 +12,14 @@ import (
 func TestSelectorFilter(t *testing.T) {
 	s := newTestServer(t)
 	require.Equal(t, http.StatusCreated, do(s, http.MethodPut, "/db", "").Code)
-	require.Equal(t, http.StatusCreated, do(s, http.MethodPost, "/db/_bulk_docs", `{"new_edits":false,"docs":[{"_id":"a","_rev":"1-a","v":1},
+	require.Equal(
+		t,
+		http.StatusCreated,
+		do(s, http.MethodPost, "/db/_bulk_docs", `{"new_edits":false,"docs":[{"_id":"a","_rev":"1-a","v":1},
 		{"_id":"c","_rev":"2-c","v":[2],"_revisions":{"start":2,"ids":["c","b"]}},
 		{"_id":"c","_rev":"2-d","_deleted":true,"v":1,"_revisions":{"start":2,"ids":["d","b"]}},
-		{"_id":"t","_rev":"1-t","_attachments":{"x":{"data":"aGVsbG8=","content_type":"text/plain"}}}]}`).Code)
+		{"_id":"t","_rev":"1-t","_attachments":{"x":{"data":"aGVsbG8=","content_type":"text/plain"}}}]}`).Code,
+	)
 	for _, tt := range []struct{ name, query, body, want string }{
 		{"no conflicts are an empty list", "&style=all_docs&include_docs=true&conflicts=true", `{"selector":{"v":1}}`,
 			`{"id":"a","changes":[{"rev":"1-a"}],"doc":{"_id":"a","_rev":"1-a","v":1,"_conflicts":[]}},` +

@@ -19,7 +19,12 @@ import (
 func TestClusterSetup(t *testing.T) {
 	s := newTestServer(t)
 	expect(t, do(s, "GET", "/_cluster_setup", ""), 200, `{"state":"single_node_enabled"}`+"\n")
-	expect(t, do(s, "GET", "/_cluster_setup", "", "Authorization", ""), 401, `{"error":"unauthorized","reason":"You are not a server admin."}`+"\n")
+	expect(
+		t,
+		do(s, "GET", "/_cluster_setup", "", "Authorization", ""),
+		401,
+		`{"error":"unauthorized","reason":"You are not a server admin."}`+"\n",
+	)
 	const enable = `{"action":"enable_single_node","username":"eve","password":"apple","bind_address":"0.0.0.0","port":5984,"singlenode":true}`
 	expect(t, do(s, "POST", "/_cluster_setup", enable), 201, "{\"ok\":true}\n")
 	stored, _ := s.env.Config.Get("admins", "eve")
@@ -29,9 +34,24 @@ func TestClusterSetup(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, exists, name)
 	}
-	expect(t, do(s, "POST", "/_cluster_setup", enable), 400, `{"error":"bad_request","reason":"Cluster is already finished"}`+"\n")
-	expect(t, do(s, "POST", "/_cluster_setup", `{"action":"finish_cluster","ensure_dbs_exist":["more"]}`), 201, "{\"ok\":true}\n")
-	expect(t, do(s, "POST", "/_cluster_setup", `{"action":"add_node"}`), 400, `{"error":"bad_request","reason":"Cluster is not enabled."}`+"\n")
+	expect(
+		t,
+		do(s, "POST", "/_cluster_setup", enable),
+		400,
+		`{"error":"bad_request","reason":"Cluster is already finished"}`+"\n",
+	)
+	expect(
+		t,
+		do(s, "POST", "/_cluster_setup", `{"action":"finish_cluster","ensure_dbs_exist":["more"]}`),
+		201,
+		"{\"ok\":true}\n",
+	)
+	expect(
+		t,
+		do(s, "POST", "/_cluster_setup", `{"action":"add_node"}`),
+		400,
+		`{"error":"bad_request","reason":"Cluster is not enabled."}`+"\n",
+	)
 	expect(t, do(s, "POST", "/_cluster_setup", `{}`), 400, `{"error":"bad_request","reason":"Invalid Action'"}`+"\n")
 	require.Equal(t, 403, do(s, "POST", "/_node/_local/_restart", "").Code)
 }
@@ -43,9 +63,17 @@ func TestLiveSyncSetup(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"status":"ok"`)
 	settings := [][3]string{
 		{"chttpd", "require_valid_user", "true"}, {"chttpd_auth", "require_valid_user", "true"},
-		{"httpd", "WWW-Authenticate", `Basic realm="couchdb"`}, {"httpd", "enable_cors", "true"}, {"chttpd", "enable_cors", "true"},
+		{
+			"httpd",
+			"WWW-Authenticate",
+			`Basic realm="couchdb"`,
+		}, {"httpd", "enable_cors", "true"}, {"chttpd", "enable_cors", "true"},
 		{"chttpd", "max_http_request_size", "4294967296"}, {"couchdb", "max_document_size", "50000000"},
-		{"cors", "credentials", "true"}, {"cors", "origins", "app://obsidian.md,capacitor://localhost,http://localhost"},
+		{
+			"cors",
+			"credentials",
+			"true",
+		}, {"cors", "origins", "app://obsidian.md,capacitor://localhost,http://localhost"},
 	}
 	for _, set := range settings {
 		body := string(appendJSONString(set[2]))
@@ -58,13 +86,30 @@ func TestLiveSyncSetup(t *testing.T) {
 		require.Contains(t, w.Body.String(), `"`+section+`":{`)
 	}
 	for _, set := range settings {
-		expect(t, do(s, "GET", "/_node/_local/_config/"+set[0]+"/"+set[1], ""), 200, string(appendJSONString(set[2]))+"\n")
+		expect(
+			t,
+			do(s, "GET", "/_node/_local/_config/"+set[0]+"/"+set[1], ""),
+			200,
+			string(appendJSONString(set[2]))+"\n",
+		)
 	}
 	w = do(s, "GET", "/", "", "Authorization", "")
 	require.Equal(t, 401, w.Code, "a valid user is required at once")
 	require.Equal(t, []string{`Basic realm="couchdb"`}, rawHeader(w, call.HeaderWWWAuth))
-	w = do(s, "OPTIONS", "/vault/_bulk_docs", "", "Authorization", "", "Origin", "capacitor://localhost", "Access-Control-Request-Method", "POST",
-		"Access-Control-Request-Headers", "authorization,content-type")
+	w = do(
+		s,
+		"OPTIONS",
+		"/vault/_bulk_docs",
+		"",
+		"Authorization",
+		"",
+		"Origin",
+		"capacitor://localhost",
+		"Access-Control-Request-Method",
+		"POST",
+		"Access-Control-Request-Headers",
+		"authorization,content-type",
+	)
 	require.Equal(t, 204, w.Code)
 	require.EqualValues(t, 50000000, s.env.Settings().Rules.MaxDocumentSize)
 	expect(t, do(s, "PUT", "/vault", ""), 201, "{\"ok\":true}\n")
@@ -78,7 +123,10 @@ func TestReloadHashesAdmins(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, admin.HashAdmins(c))
 	s := newTestServerWith(t, c, "")
-	require.NoError(t, os.WriteFile(file, []byte("[admins]\nadmin = secret\nanna = clear\n[chttpd_auth]\niterations = 10\n"), 0o600))
+	require.NoError(
+		t,
+		os.WriteFile(file, []byte("[admins]\nadmin = secret\nanna = clear\n[chttpd_auth]\niterations = 10\n"), 0o600),
+	)
 	expect(t, do(s, "POST", "/_node/_local/_config/_reload", "{}"), 200, "{\"ok\":true}\n")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -106,10 +154,38 @@ func TestWebInterface(t *testing.T) {
 	require.Equal(t, "text/html", w.Header().Get("Content-Type"))
 	require.Equal(t, "private, must-revalidate", w.Header().Get("Cache-Control"))
 	require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'self'")
-	require.Equal(t, 304, do(s, "GET", "/_utils/index.html", "", "Authorization", "", "If-Modified-Since", w.Header().Get("Last-Modified")).Code)
+	require.Equal(
+		t,
+		304,
+		do(
+			s,
+			"GET",
+			"/_utils/index.html",
+			"",
+			"Authorization",
+			"",
+			"If-Modified-Since",
+			w.Header().Get("Last-Modified"),
+		).Code,
+	)
 	tag := etagOf(w)
 	require.Equal(t, 304, do(s, "GET", "/_utils/index.html", "", "Authorization", "", "If-None-Match", tag).Code)
-	require.Equal(t, 200, do(s, "GET", "/_utils/index.html", "", "Authorization", "", "If-None-Match", `"x"`, "If-Modified-Since", w.Header().Get("Last-Modified")).Code)
+	require.Equal(
+		t,
+		200,
+		do(
+			s,
+			"GET",
+			"/_utils/index.html",
+			"",
+			"Authorization",
+			"",
+			"If-None-Match",
+			`"x"`,
+			"If-Modified-Since",
+			w.Header().Get("Last-Modified"),
+		).Code,
+	)
 	w = do(s, "GET", "/_utils/js/a.js", "", "Authorization", "")
 	require.Equal(t, "application/javascript", w.Header().Get("Content-Type"))
 	for _, name := range []string{"..%2Fsecret.txt", "js/..%2F..%2Fsecret.txt", "link.txt", "js", "none", "%00", "%2Fetc%2Fpasswd", "../secret.txt"} {

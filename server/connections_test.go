@@ -155,7 +155,11 @@ func TestFloodOfConnections(t *testing.T) {
 		body, err := io.ReadAll(answer.Body)
 		require.NoError(t, err)
 		require.Equal(t, 503, answer.StatusCode)
-		require.Equal(t, `{"error":"service_unavailable","reason":"Too many connections, try again later."}`+"\n", string(body))
+		require.Equal(
+			t,
+			`{"error":"service_unavailable","reason":"Too many connections, try again later."}`+"\n",
+			string(body),
+		)
 	}
 	for range 3 {
 		conn := from(t, "127.0.0.2", l)

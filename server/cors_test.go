@@ -44,7 +44,11 @@ func TestCORSInOldSection(t *testing.T) {
 	s := newTestServer(t)
 	setConfig(t, s, "httpd", "enable_cors", "true")
 	setConfig(t, s, "cors", "origins", "*")
-	require.Equal(t, "http://a.example", do(s, "GET", "/", "", "Origin", "http://a.example").Header().Get("Access-Control-Allow-Origin"))
+	require.Equal(
+		t,
+		"http://a.example",
+		do(s, "GET", "/", "", "Origin", "http://a.example").Header().Get("Access-Control-Allow-Origin"),
+	)
 }
 
 func TestFrameOptions(t *testing.T) {
@@ -74,7 +78,8 @@ func FuzzPreflight(f *testing.F) {
 		r.Header["Access-Control-Request-Headers"] = []string{headers}
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
-		if got, ok := w.Header()["Access-Control-Allow-Origin"]; ok != (origin == "http://one.example") || ok && got[0] != origin {
+		if got, ok := w.Header()["Access-Control-Allow-Origin"]; ok != (origin == "http://one.example") ||
+			ok && got[0] != origin {
 			t.Fatalf("%q allowed %q", origin, got)
 		}
 	})

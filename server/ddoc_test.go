@@ -32,7 +32,11 @@ func newDesignServer(t testing.TB) *Server {
 	require.NoError(t, err)
 	s := newTestServerJS(t, c)
 	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
-	require.Equal(t, 200, do(s, "PUT", "/db/_security", `{"admins":{"names":["x"]},"members":{"names":[],"roles":[]}}`).Code)
+	require.Equal(
+		t,
+		200,
+		do(s, "PUT", "/db/_security", `{"admins":{"names":["x"]},"members":{"names":[],"roles":[]}}`).Code,
+	)
 	return s
 }
 
@@ -86,7 +90,12 @@ func TestShowHeadersAreContained(t *testing.T) {
 	require.Empty(t, w.Header().Get("Transfer-Encoding"))
 	require.Contains(t, w.Header().Get("Server"), "CouchDB")
 	for _, code := range []string{"0", "100", "101", "199", "1000", "-1", `"abc"`, `"99"`, "null", "200.5", "1e99"} {
-		require.Equal(t, 500, do(s, "GET", "/db/_design/d/_show/code?c="+strings.ReplaceAll(code, `"`, "%22"), "").Code, code)
+		require.Equal(
+			t,
+			500,
+			do(s, "GET", "/db/_design/d/_show/code?c="+strings.ReplaceAll(code, `"`, "%22"), "").Code,
+			code,
+		)
 	}
 	for _, code := range []int{200, 204, 304, 418, 599, 999} {
 		require.Equal(t, code, do(s, "GET", fmt.Sprint("/db/_design/d/_show/code?c=", code), "").Code)
@@ -97,8 +106,13 @@ func TestRewriteAsksAnew(t *testing.T) {
 	s := newDesignServer(t)
 	require.Equal(t, 201, do(s, "PUT", "/secret", "").Code)
 	require.Equal(t, 201, do(s, "PUT", "/secret/doc", `{}`).Code)
-	putDesign(t, s, "f", `{"rewrites":"function(req){ return {path: req.query.to, method: req.query.m || 'GET', headers: req.query.h ? {'X-Auth-CouchDB-UserName': 'admin', 'X-Auth-CouchDB-Roles': '_admin'} : {}} }",
-		"shows":{"who":"function(doc, req){ return toJSON([req.userCtx.name, req.method, req.headers['X-Auth-CouchDB-UserName']]) }"}}`)
+	putDesign(
+		t,
+		s,
+		"f",
+		`{"rewrites":"function(req){ return {path: req.query.to, method: req.query.m || 'GET', headers: req.query.h ? {'X-Auth-CouchDB-UserName': 'admin', 'X-Auth-CouchDB-Roles': '_admin'} : {}} }",
+		"shows":{"who":"function(doc, req){ return toJSON([req.userCtx.name, req.method, req.headers['X-Auth-CouchDB-UserName']]) }"}}`,
+	)
 	get := func(to string) *httptest.ResponseRecorder {
 		return anyone(s, "GET", "/db/_design/f/_rewrite/x?to="+to, "")
 	}
@@ -106,7 +120,12 @@ func TestRewriteAsksAnew(t *testing.T) {
 	require.Equal(t, 400, get("_rewrite/x").Code, "a loop") // its query leads to itself
 	require.Equal(t, 400, get("%25zz").Code)
 
-	putDesign(t, s, "r", `{"rewrites":[{"from":"/loop","to":"_rewrite/loop"},{"from":"/up","to":"../../doc"},{"from":"/all","to":"../../../secret/*"}]}`)
+	putDesign(
+		t,
+		s,
+		"r",
+		`{"rewrites":[{"from":"/loop","to":"_rewrite/loop"},{"from":"/up","to":"../../doc"},{"from":"/all","to":"../../../secret/*"}]}`,
+	)
 	w := anyone(s, "GET", "/db/_design/r/_rewrite/loop", "")
 	require.Equal(t, 500, w.Code)
 	require.Contains(t, w.Body.String(), "insecure_rewrite_rule")
@@ -129,14 +148,24 @@ func TestRewriteAsksAnew(t *testing.T) {
 func TestSecureRewrites(t *testing.T) {
 	s := newDesignServer(t)
 	const setting = "/_node/_local/_config/log/level"
-	putDesign(t, s, "f", `{"rewrites":"function(req){ var name = req.path[4]; if (name == 'config') return {path: '../../..`+setting+`', method: 'PUT', body: '\"debug\"'};`+
-		` return {path: name == 'who' ? '_show/who' : req.query.to, headers: {authorization: 'Basic eDp5', COOKIE: 'AuthSession=x', 'X-Auth-CouchDB-UserName': 'x', 'x-auth-couchdb-roles': '_admin', 'X-Auth-CouchDB-Token': 'x', 'X-T': 'kept'}} }",
-		"shows":{"who":"function(doc, req){ var h = req.headers, n = []; for (var k in h) if (/auth|cookie|x-t/i.test(k)) n.push(k); return toJSON([req.userCtx.name, n]) }"}}`)
+	putDesign(
+		t,
+		s,
+		"f",
+		`{"rewrites":"function(req){ var name = req.path[4]; if (name == 'config') return {path: '../../..`+setting+`', method: 'PUT', body: '\"debug\"'};`+
+			` return {path: name == 'who' ? '_show/who' : req.query.to, headers: {authorization: 'Basic eDp5', COOKIE: 'AuthSession=x', 'X-Auth-CouchDB-UserName': 'x', 'x-auth-couchdb-roles': '_admin', 'X-Auth-CouchDB-Token': 'x', 'X-T': 'kept'}} }",
+		"shows":{"who":"function(doc, req){ var h = req.headers, n = []; for (var k in h) if (/auth|cookie|x-t/i.test(k)) n.push(k); return toJSON([req.userCtx.name, n]) }"}}`,
+	)
 	putDesign(t, s, "r", `{"rewrites":[{"from":"/up/:x/*","to":"../../:x/*"}]}`)
 	level := do(s, "GET", setting, "").Body.String()
 	insecure := func(target string) {
 		t.Helper()
-		expect(t, do(s, "GET", target, ""), 500, `{"error":"insecure_rewrite_rule","reason":"too many ../.. segments"}`+"\n")
+		expect(
+			t,
+			do(s, "GET", target, ""),
+			500,
+			`{"error":"insecure_rewrite_rule","reason":"too many ../.. segments"}`+"\n",
+		)
 	}
 	insecure("/db/_design/f/_rewrite/config")
 	require.Equal(t, level, do(s, "GET", setting, "").Body.String())
@@ -152,13 +181,23 @@ func TestSecureRewrites(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 200, do(s, "GET", "/db/_design/f/_rewrite/config", "").Code, "as in CouchDB")
 	require.Contains(t, do(s, "GET", setting, "").Body.String(), "debug")
-	require.NotEqual(t, 200, do(s, "GET", "/db/_design/f/_rewrite/who", "").Code, "with the credentials of the function")
+	require.NotEqual(
+		t,
+		200,
+		do(s, "GET", "/db/_design/f/_rewrite/who", "").Code,
+		"with the credentials of the function",
+	)
 }
 
 func TestRewriteHeadAndBody(t *testing.T) {
 	s := newDesignServer(t)
-	putDesign(t, s, "f", `{"rewrites":"function(req){ return {path: '_update/u', method: 'POST', body: req.query.b || undefined} }",
-		"updates":{"u":"function(doc, req){ return [null, req.body] }"}}`)
+	putDesign(
+		t,
+		s,
+		"f",
+		`{"rewrites":"function(req){ return {path: '_update/u', method: 'POST', body: req.query.b || undefined} }",
+		"updates":{"u":"function(doc, req){ return [null, req.body] }"}}`,
+	)
 	require.Equal(t, "sent", do(s, "PUT", "/db/_design/f/_rewrite/x", "sent").Body.String())
 	require.Equal(t, "other", do(s, "PUT", "/db/_design/f/_rewrite/x?b=other", "sent").Body.String())
 	w := do(s, "HEAD", "/db/_design/f/_rewrite/x?b=other", "")
@@ -168,10 +207,15 @@ func TestRewriteHeadAndBody(t *testing.T) {
 
 func TestHostileFunctions(t *testing.T) {
 	s := newDesignServer(t)
-	putDesign(t, s, "d", `{"shows":{"loop":"function(){ while (true); }","deep":"function(){ return (function f(){ return f() })() }","mem":"function(){ var a = []; while (true) a.push(new Array(1000).join('x') + a.length) }",
+	putDesign(
+		t,
+		s,
+		"d",
+		`{"shows":{"loop":"function(){ while (true); }","deep":"function(){ return (function f(){ return f() })() }","mem":"function(){ var a = []; while (true) a.push(new Array(1000).join('x') + a.length) }",
 		"getter":"function(){ throw {get error() { throw {get error() { throw 1 }} }} }","proxy":"function(){ throw new Proxy({}, {get: function(){ throw 'trap' }}) }","json":"function(){ return {toJSON: function(){ throw 1 }} }",
 		"poison":"function(){ Object.prototype.error = 'e'; Object.prototype.reason = 'r'; Array.prototype.join = null; return {body: 'p'} }","after":"function(){ return {body: 'clean' + ({}).error} }","frozen":"function(){ throw Object.freeze(['fatal', 'not_found', 'f']) }"},
-		"validate_doc_update":"function(n){ if (n.slow) while (true); }"}`)
+		"validate_doc_update":"function(n){ if (n.slow) while (true); }"}`,
+	)
 	s.admin.JS.SetTimeout(2 * time.Second) // for those that end, on machines that are busy
 	for name, status := range map[string]int{"loop": 500, "deep": 500, "mem": 500, "getter": 500, "proxy": 500, "json": 500, "poison": 200, "after": 200, "frozen": 500} {
 		w := do(s, "GET", "/db/_design/d/_show/"+name, "")
@@ -238,7 +282,12 @@ func TestFilterBeatsWhileItWorks(t *testing.T) {
 	for i := range 3 {
 		require.Equal(t, 201, do(s, "PUT", fmt.Sprint("/db/d", i), `{}`).Code)
 	}
-	putDesign(t, s, "f", `{"filters":{"slow":"function(doc){ var end = Date.now() + 300; while (Date.now() < end); return doc._id != 'd1' }"}}`)
+	putDesign(
+		t,
+		s,
+		"f",
+		`{"filters":{"slow":"function(doc){ var end = Date.now() + 300; while (Date.now() < end); return doc._id != 'd1' }"}}`,
+	)
 	server := httptest.NewServer(s)
 	defer server.Close()
 	r, err := http.Get(server.URL + "/db/_changes?filter=f/slow&feed=continuous&heartbeat=100&limit=2")
@@ -267,13 +316,22 @@ func TestListOfManyRows(t *testing.T) {
 		docs = append(docs, fmt.Sprintf(`{"_id":"d%04d"}`, i))
 	}
 	require.Equal(t, 201, do(s, "POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(docs, ",")+`]}`).Code)
-	putDesign(t, s, "l", `{"lists":{"ids":"function(){ var r; while (r = getRow()) send(r.id + ' '); }","ten":"function(){ for (var i = 0; i < 10; i++) send(getRow().id); return 'end' }",
-		"loop":"function(){ send('a'); getRow(); while (true); }"}}`)
+	putDesign(
+		t,
+		s,
+		"l",
+		`{"lists":{"ids":"function(){ var r; while (r = getRow()) send(r.id + ' '); }","ten":"function(){ for (var i = 0; i < 10; i++) send(getRow().id); return 'end' }",
+		"loop":"function(){ send('a'); getRow(); while (true); }"}}`,
+	)
 	w := do(s, "GET", "/db/_design/l/_list/ids/_all_docs", "")
 	require.Equal(t, 1001*6-6+len("_design/l "), w.Body.Len())
 	w = do(s, "GET", "/db/_design/l/_list/ten/_all_docs?startkey=%22d%22", "")
 	require.Equal(t, "d0000d0001d0002d0003d0004d0005d0006d0007d0008d0009end", w.Body.String())
 	s.admin.JS.SetTimeout(time.Second)
 	w = do(s, "GET", "/db/_design/l/_list/loop/_all_docs", "")
-	require.Equal(t, "a\n{\"code\":500,\"error\":\"os_process_error\",\"reason\":\"OS process timed out.\"}\n", w.Body.String())
+	require.Equal(
+		t,
+		"a\n{\"code\":500,\"error\":\"os_process_error\",\"reason\":\"OS process timed out.\"}\n",
+		w.Body.String(),
+	)
 }

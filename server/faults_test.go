@@ -59,7 +59,8 @@ func insist(s *Server, method, target, body string, headers ...string) (status i
 	}
 }
 
-// Over a store that fails at random, an answer is still the truth: what was accepted is there once, what was refused is not.
+// Over a store that fails at random, an answer is still the truth: what was accepted is there once, what was refused is
+// not.
 func TestAnswersAreTrueUnderFaults(t *testing.T) {
 	s := newFaultyServer(t, 1)
 	status, _ := insist(s, "PUT", "/db", "")
@@ -101,7 +102,8 @@ func TestAnswersAreTrueUnderFaults(t *testing.T) {
 	require.Positive(t, accepted.Load())
 }
 
-// Everything at once over a store that fails at random: the store passes its check (newFaultyServer), no request panics.
+// Everything at once over a store that fails at random: the store passes its check (newFaultyServer), no request
+// panics.
 func TestEverythingUnderFaults(t *testing.T) {
 	for seed := range uint64(3) {
 		s := newFaultyServer(t, seed)
@@ -112,7 +114,10 @@ func TestEverythingUnderFaults(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, worker))
 				for range 60 {
 					method, target, body := anyRequest(s, random)
-					if w := do(s, method, target, body, "Destination", "d0"); strings.Contains(w.Body.String(), "see the log for request") {
+					if w := do(s, method, target, body, "Destination", "d0"); strings.Contains(
+						w.Body.String(),
+						"see the log for request",
+					) {
 						t.Errorf("panic: %s %s", method, target)
 					}
 				}
@@ -145,7 +150,12 @@ func anyRequest(s *Server, random *rand.Rand) (method, target, body string) {
 	case 6:
 		return "POST", "/db/_compact", `{}`
 	case 7:
-		return "POST", "/db/_bulk_docs", fmt.Sprintf(`{"new_edits":false,"docs":[{"_id":%q,"_rev":"%d-%016x"}]}`, id, 1+random.IntN(4), random.Uint64())
+		return "POST", "/db/_bulk_docs", fmt.Sprintf(
+			`{"new_edits":false,"docs":[{"_id":%q,"_rev":"%d-%016x"}]}`,
+			id,
+			1+random.IntN(4),
+			random.Uint64(),
+		)
 	case 8:
 		return "PUT", "/db/_revs_limit", fmt.Sprint(1 + random.IntN(5))
 	case 9:

@@ -41,11 +41,20 @@ func TestFullServer(t *testing.T) {
 	}
 	rev("_design/views", `{"language":"query","views":{}}`)
 	for _, name := range []string{"a", "b"} {
-		require.Equal(t, 200, do(s, "POST", "/db/_index", `{"index":{"fields":["`+name+`"]},"ddoc":"two","name":"`+name+`"}`).Code)
+		require.Equal(
+			t,
+			200,
+			do(s, "POST", "/db/_index", `{"index":{"fields":["`+name+`"]},"ddoc":"two","name":"`+name+`"}`).Code,
+		)
 	}
 
 	disk.Leave(faultkv.Reserve)
-	expect(t, do(s, "GET", "/_up", ""), 503, `{"status":"unavailable","reason":"No space is left for the store: it reads, deletes, purges and compacts; other writes are refused."}`+"\n")
+	expect(
+		t,
+		do(s, "GET", "/_up", ""),
+		503,
+		`{"status":"unavailable","reason":"No space is left for the store: it reads, deletes, purges and compacts; other writes are refused."}`+"\n",
+	)
 	for _, request := range [][3]string{
 		{"PUT", "/new", ""}, {"PUT", "/db/doc0?rev=" + revs["doc0"], `{"x":2}`}, {"POST", "/db", `{}`}, {"PUT", "/db/doc0/a?rev=" + revs["doc0"], `"x"`},
 		{"POST", "/db/_bulk_docs", `{"docs":[{"_id":"a"},{"_id":"b"}]}`}, {"POST", "/db/_index", `{"index":{"fields":["c"]}}`},

@@ -36,7 +36,12 @@ func TestUpTellsOfTheStore(t *testing.T) {
 		{errors.New("pebblekv: writing has failed: /data/x"), "The store has failed: writes are refused."},
 	} {
 		store.answer = func(context.Context) error { return c.err }
-		expect(t, do(s, "GET", "/_up", ""), http.StatusServiceUnavailable, `{"status":"unavailable","reason":"`+c.reason+"\"}\n")
+		expect(
+			t,
+			do(s, "GET", "/_up", ""),
+			http.StatusServiceUnavailable,
+			`{"status":"unavailable","reason":"`+c.reason+"\"}\n",
+		)
 	}
 	_, err := s.env.Config.Set("couchdb", "maintenance_mode", "nolb", false)
 	require.NoError(t, err)

@@ -31,15 +31,28 @@ func newLimitedServer(t *testing.T) *Server {
 	store, err := storage.Open(t.Context(), storage.Options{KV: engine, Manual: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
-	queue, err := jobs.Open(t.Context(), jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true, Log: slog.New(slog.DiscardHandler)})
+	queue, err := jobs.Open(
+		t.Context(),
+		jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true, Log: slog.New(slog.DiscardHandler)},
+	)
 	require.NoError(t, err)
 	t.Cleanup(func() { queue.Close() })
 	pool := js.NewPool(js.Options{})
 	t.Cleanup(pool.Close)
-	v, err := views.Open(views.Options{Store: store, KV: engine, JS: pool, Jobs: queue, Languages: map[string]views.Language{mango.Language: mango.Views{}}})
+	v, err := views.Open(
+		views.Options{
+			Store:     store,
+			KV:        engine,
+			JS:        pool,
+			Jobs:      queue,
+			Languages: map[string]views.Language{mango.Language: mango.Views{}},
+		},
+	)
 	require.NoError(t, err)
 	t.Cleanup(func() { v.Close() })
-	fields, err := allfields.New(allfields.Options{Store: store, Jobs: queue, Split: mango.SplitField, Limits: engine.Limits()})
+	fields, err := allfields.New(
+		allfields.Options{Store: store, Jobs: queue, Split: mango.SplitField, Limits: engine.Limits()},
+	)
 	require.NoError(t, err)
 	c, err := config.Load(config.Stock())
 	require.NoError(t, err)
@@ -48,7 +61,17 @@ func newLimitedServer(t *testing.T) *Server {
 	_, err = c.Set("admins", "admin", hash, false)
 	require.NoError(t, err)
 	store.SetHooks(storage.Hooks{Validator: docs.NewValidator(c, v, pool), Indexer: storage.Indexers(v, fields)})
-	s, err := New(Options{Store: store, Views: v, JS: pool, AllFields: fields, Jobs: queue, Config: c, Log: slog.New(slog.DiscardHandler)})
+	s, err := New(
+		Options{
+			Store:     store,
+			Views:     v,
+			JS:        pool,
+			AllFields: fields,
+			Jobs:      queue,
+			Config:    c,
+			Log:       slog.New(slog.DiscardHandler),
+		},
+	)
 	require.NoError(t, err)
 	t.Cleanup(func() { // before the others
 		violations, err := storage.Check(context.Background(), engine, nil)
@@ -119,7 +142,12 @@ func (l *limitedWrites) text(i int, mark string) string {
 // run writes, changes, replicates, deletes and purges the documents.
 func (l *limitedWrites) run(t *testing.T, s *Server) {
 	id := func(i int) string { return fmt.Sprintf("%s-%d", l.name, i) }
-	revs := l.write(t, s, nil, func(i int, _ string) string { return fmt.Sprintf(`{"_id":%q,%s}`, id(i), l.text(i, "new")) })
+	revs := l.write(
+		t,
+		s,
+		nil,
+		func(i int, _ string) string { return fmt.Sprintf(`{"_id":%q,%s}`, id(i), l.text(i, "new")) },
+	)
 	revs = l.write(t, s, revs, func(i int, rev string) string {
 		return fmt.Sprintf(`{"_id":%q,"_rev":%q,%s}`, id(i), rev, l.text(i, "update"))
 	})
@@ -128,12 +156,26 @@ func (l *limitedWrites) run(t *testing.T, s *Server) {
 	for i := range l.count {
 		rev := fmt.Sprintf("3-%032x", i)
 		_, parent, _ := strings.Cut(revs[i], "-")
-		replicated = append(replicated, fmt.Sprintf(`{"_id":%q,"_revisions":{"start":3,"ids":[%q,%q]},%s}`, id(i), rev[2:], parent, l.text(i, "replicated")))
+		replicated = append(
+			replicated,
+			fmt.Sprintf(
+				`{"_id":%q,"_revisions":{"start":3,"ids":[%q,%q]},%s}`,
+				id(i),
+				rev[2:],
+				parent,
+				l.text(i, "replicated"),
+			),
+		)
 		revs[i] = rev
 	}
 	w := do(s, "POST", "/db/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(replicated, ",")+`]}`)
 	expect(t, w, 201, "[]\n")
-	revs = l.write(t, s, revs, func(i int, rev string) string { return fmt.Sprintf(`{"_id":%q,"_rev":%q,"_deleted":true}`, id(i), rev) })
+	revs = l.write(
+		t,
+		s,
+		revs,
+		func(i int, rev string) string { return fmt.Sprintf(`{"_id":%q,"_rev":%q,"_deleted":true}`, id(i), rev) },
+	)
 	for i := range min(l.count, 100) { // purge/max_document_id_number
 		purged[id(i)] = []string{revs[i]}
 	}
@@ -143,15 +185,22 @@ func (l *limitedWrites) run(t *testing.T, s *Server) {
 	require.Equal(t, len(purged), strings.Count(w.Body.String(), `["4-`))
 }
 
-// Every way to write, with documents of all sizes and every kind of index, works within FoundationDB's limits. Combinations that go
-// through no other code are left out.
+// Every way to write, with documents of all sizes and every kind of index, works within FoundationDB's limits.
+// Combinations that go through no other code are left out.
 func TestWritesWithinLimits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 200 MB")
 	}
 	const below8MB = 8_000_000 - 200
 	none := ""
-	sizes := []limitedWrites{{"small", 1, 1000}, {"some", 150, 1000}, {"many", 1000, 1000}, {"large", 1, 1_000_000}, {"several", 8, 1_000_000}, {"huge", 1, below8MB}}
+	sizes := []limitedWrites{
+		{"small", 1, 1000},
+		{"some", 150, 1000},
+		{"many", 1000, 1000},
+		{"large", 1, 1_000_000},
+		{"several", 8, 1_000_000},
+		{"huge", 1, below8MB},
+	}
 	for _, c := range []struct {
 		name, design string
 		sizes        []limitedWrites
@@ -198,14 +247,33 @@ func TestOtherWritesWithinLimits(t *testing.T) {
 		w := do(s, "DELETE", fmt.Sprintf("/db/_local/l%d?rev=0-1", size), "")
 		require.Equal(t, 200, w.Code, w.Body.String())
 		data := base64.StdEncoding.EncodeToString(make([]byte, 2*size))
-		w = do(s, "POST", "/db/_bulk_docs", fmt.Sprintf(`{"docs":[{"_id":"a%d","_attachments":{"f":{"content_type":"image/png","data":%q}}},{"_id":"b%d"}]}`, size, data, size))
+		w = do(
+			s,
+			"POST",
+			"/db/_bulk_docs",
+			fmt.Sprintf(
+				`{"docs":[{"_id":"a%d","_attachments":{"f":{"content_type":"image/png","data":%q}}},{"_id":"b%d"}]}`,
+				size,
+				data,
+				size,
+			),
+		)
 		require.Equal(t, 201, w.Code, w.Body.String())
 		require.NotContains(t, w.Body.String(), "error")
 	}
 	long := strings.Repeat("i", 9_990)
-	w := do(s, "POST", "/db/_bulk_docs", fmt.Sprintf(`{"docs":[{"_id":"c"},{"_id":%q},{"_id":"d"},{"_id":"_local/%s"}]}`, long, long))
+	w := do(
+		s,
+		"POST",
+		"/db/_bulk_docs",
+		fmt.Sprintf(`{"docs":[{"_id":"c"},{"_id":%q},{"_id":"d"},{"_id":"_local/%s"}]}`, long, long),
+	)
 	require.Equal(t, 201, w.Code)
 	var rows []bulkRow
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &rows))
-	require.Equal(t, []string{"", "illegal_docid", "", "illegal_docid"}, []string{rows[0].Error, rows[1].Error, rows[2].Error, rows[3].Error})
+	require.Equal(
+		t,
+		[]string{"", "illegal_docid", "", "illegal_docid"},
+		[]string{rows[0].Error, rows[1].Error, rows[2].Error, rows[3].Error},
+	)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// An answer is the same whichever of a list's reads finds its snapshot too old, in each of the snapshots that the request takes.
+// An answer is the same whichever of a list's reads finds its snapshot too old, in each of the snapshots that the
+// request takes.
 func TestListsOutliveEveryRead(t *testing.T) {
 	c, err := config.Load(config.Stock())
 	require.NoError(t, err)
@@ -37,12 +38,25 @@ func TestListsOutliveEveryRead(t *testing.T) {
 	stopFollowers(s)
 	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
 	for i := range 20 {
-		require.Equal(t, http.StatusCreated, do(s, "PUT", fmt.Sprintf("/db/doc-%02d", i), fmt.Sprintf(`{"k":%d}`, i)).Code)
+		require.Equal(
+			t,
+			http.StatusCreated,
+			do(s, "PUT", fmt.Sprintf("/db/doc-%02d", i), fmt.Sprintf(`{"k":%d}`, i)).Code,
+		)
 		require.Equal(t, http.StatusCreated, do(s, "PUT", fmt.Sprintf("/db/_local/%02d", i), `{}`).Code)
 	}
-	do(s, "POST", "/db/_bulk_docs", `{"new_edits":false,"docs":[{"_id":"doc-03","_rev":"1-fff"},{"_id":"doc-07","_rev":"1-fff","_deleted":true}]}`)
+	do(
+		s,
+		"POST",
+		"/db/_bulk_docs",
+		`{"new_edits":false,"docs":[{"_id":"doc-03","_rev":"1-fff"},{"_id":"doc-07","_rev":"1-fff","_deleted":true}]}`,
+	)
 	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db/doc-21", `{"_attachments":{"a":{"data":"b25l"}}}`).Code)
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db/_design/d", `{"language":"member","views":{"v":{"map":"k"}}}`).Code)
+	require.Equal(
+		t,
+		http.StatusCreated,
+		do(s, "PUT", "/db/_design/d", `{"language":"member","views":{"v":{"map":"k"}}}`).Code,
+	)
 	for _, list := range []struct{ method, target, body string }{
 		{"GET", "/db/_all_docs?include_docs=true&conflicts=true&update_seq=true", ""},
 		{"GET", "/db/_all_docs?include_docs=true&attachments=true&descending=true", ""},
@@ -73,7 +87,14 @@ func TestListsOutliveEveryRead(t *testing.T) {
 						break
 					}
 					if w.Code != whole.Code || w.Body.String() != whole.Body.String() {
-						t.Fatalf("view %d, read %d: %d\n%s\nwant\n%s", view, read, w.Code, w.Body.String(), whole.Body.String())
+						t.Fatalf(
+							"view %d, read %d: %d\n%s\nwant\n%s",
+							view,
+							read,
+							w.Code,
+							w.Body.String(),
+							whole.Body.String(),
+						)
 					}
 				}
 				if read == 1 {

@@ -16,8 +16,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// What lists of a thousand rows may cost in round trips, one after the other, on a store across a network. Reads that are made one by one
-// show here at once.
+// What lists of a thousand rows may cost in round trips, one after the other, on a store across a network. Reads that
+// are made one by one show here at once.
 func TestRoundTripsOfLists(t *testing.T) {
 	c, err := config.Load(config.Stock())
 	require.NoError(t, err)
@@ -38,9 +38,17 @@ func TestRoundTripsOfLists(t *testing.T) {
 		diffs = append(diffs, fmt.Sprintf(`%q:["1-967a00dff5e02add41819138abb3284d"]`, id))
 	}
 	for _, list := range [][]string{docs, locals} {
-		require.Equal(t, http.StatusCreated, do(s, "POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(list, ",")+`]}`).Code)
+		require.Equal(
+			t,
+			http.StatusCreated,
+			do(s, "POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(list, ",")+`]}`).Code,
+		)
 	}
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db/_design/d", `{"language":"member","views":{"v":{"map":"k"}}}`).Code)
+	require.Equal(
+		t,
+		http.StatusCreated,
+		do(s, "PUT", "/db/_design/d", `{"language":"member","views":{"v":{"map":"k"}}}`).Code,
+	)
 	require.Equal(t, http.StatusOK, do(s, "GET", "/db/_design/d/_view/v?limit=1", "").Code)
 	all := func(list []string) string { return strings.Join(list, ",") }
 	for _, list := range []struct {
@@ -70,13 +78,20 @@ func TestRoundTripsOfLists(t *testing.T) {
 		got := engine.Reset()
 		t.Logf("%s: %d", list.target, got.RoundTrips)
 		if got.RoundTrips > list.budget || got.TooOld > 0 {
-			t.Errorf("%s %s: %d round trips, budget %d; %d snapshots too old", list.method, list.target, got.RoundTrips, list.budget, got.TooOld)
+			t.Errorf(
+				"%s %s: %d round trips, budget %d; %d snapshots too old",
+				list.method,
+				list.target,
+				got.RoundTrips,
+				list.budget,
+				got.TooOld,
+			)
 		}
 	}
 }
 
-// A filter in JavaScript sees every leaf of conflicts: those of many documents are read together, and no more at once than it is asked
-// about, however large they are.
+// A filter in JavaScript sees every leaf of conflicts: those of many documents are read together, and no more at once
+// than it is asked about, however large they are.
 func TestRoundTripsOfFilteredConflicts(t *testing.T) {
 	c, err := config.Load(config.Stock())
 	require.NoError(t, err)

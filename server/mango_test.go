@@ -55,6 +55,13 @@ func TestUnreadableFilter(t *testing.T) {
 	require.Contains(t, do(s, "GET", "/db/_index", "").Body.String(), `"name":"n"`)
 	w := do(s, "POST", "/db/_find", `{"selector":{"a":{"$gt":""}},"use_index":"d"}`, "Content-Type", "application/json")
 	require.Contains(t, w.Body.String(), `"_id":"x"`)
-	w = do(s, "POST", "/db/_index", `{"index":{"fields":["a"],"partial_filter_selector":{"a":{"$regex":"a(?=b)"}}}}`, "Content-Type", "application/json")
+	w = do(
+		s,
+		"POST",
+		"/db/_index",
+		`{"index":{"fields":["a"],"partial_filter_selector":{"a":{"$regex":"a(?=b)"}}}}`,
+		"Content-Type",
+		"application/json",
+	)
 	require.Equal(t, 400, w.Code)
 }

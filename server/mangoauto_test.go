@@ -25,7 +25,10 @@ func newAutoServer(t *testing.T) (*Server, *config.Config) {
 	store, err := storage.Open(context.Background(), storage.Options{KV: engine})
 	require.NoError(t, err)
 	s := newTestServerOn(t, engine, store, c, "")
-	queue, err := jobs.Open(context.Background(), jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true})
+	queue, err := jobs.Open(
+		context.Background(),
+		jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true},
+	)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, queue.Close())
@@ -33,7 +36,12 @@ func newAutoServer(t *testing.T) (*Server, *config.Config) {
 	})
 	s.env.AllFields, err = allfields.New(allfields.Options{Store: store, Jobs: queue, Split: mango.SplitField})
 	require.NoError(t, err)
-	store.SetHooks(storage.Hooks{Validator: docs.NewValidator(c, s.env.Views, nil), Indexer: storage.Indexers(s.env.Views, s.env.AllFields)})
+	store.SetHooks(
+		storage.Hooks{
+			Validator: docs.NewValidator(c, s.env.Views, nil),
+			Indexer:   storage.Indexers(s.env.Views, s.env.AllFields),
+		},
+	)
 	return s, c
 }
 
@@ -41,7 +49,8 @@ func postJSON(s *Server, path, body string) string {
 	return do(s, "POST", path, body, "Content-Type", "application/json").Body.String()
 }
 
-// What is told of an index over all fields, when it is made and later; indexes of CouchDB's kinds are told of as by CouchDB.
+// What is told of an index over all fields, when it is made and later; indexes of CouchDB's kinds are told of as by
+// CouchDB.
 func TestStateOfAutoIndex(t *testing.T) {
 	s, _ := newAutoServer(t)
 	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
@@ -49,12 +58,24 @@ func TestStateOfAutoIndex(t *testing.T) {
 	require.Equal(t, 201, do(s, "PUT", "/db/huge", `{"a":[`+strings.Repeat("1,", 6000)+`1]}`).Code)
 	require.Equal(t, `{"result":"created","id":"_design/e","name":"all","state":"ready"}`,
 		strings.TrimSpace(postJSON(s, "/db/_index", `{"index":{},"type":"auto","ddoc":"e","name":"all"}`)))
-	require.Contains(t, postJSON(s, "/db/_index", `{"index":{},"type":"auto","ddoc":"e","name":"all"}`), `"result":"exists"`)
+	require.Contains(
+		t,
+		postJSON(s, "/db/_index", `{"index":{},"type":"auto","ddoc":"e","name":"all"}`),
+		`"result":"exists"`,
+	)
 	require.NotContains(t, postJSON(s, "/db/_index", `{"index":{"fields":["a"]},"ddoc":"j"}`), "state")
 	list := do(s, "GET", "/db/_index", "").Body.String()
-	require.Regexp(t, `"type":"auto","partitioned":false,"def":{},"state":"ready","entries":5,"bytes":\d+,"documents_not_indexed":1}`, list)
+	require.Regexp(
+		t,
+		`"type":"auto","partitioned":false,"def":{},"state":"ready","entries":5,"bytes":\d+,"documents_not_indexed":1}`,
+		list,
+	)
 	require.Equal(t, 1, strings.Count(list, "state"))
-	require.Regexp(t, `"all_fields":{"all":{"state":"ready","entries":5,"bytes":\d+,"documents_not_indexed":1}}}\s*$`, do(s, "GET", "/db/_design/e/_info", "").Body.String())
+	require.Regexp(
+		t,
+		`"all_fields":{"all":{"state":"ready","entries":5,"bytes":\d+,"documents_not_indexed":1}}}\s*$`,
+		do(s, "GET", "/db/_design/e/_info", "").Body.String(),
+	)
 	require.NotContains(t, do(s, "GET", "/db/_design/_x/_info", "").Body.String(), "all_fields")
 }
 
@@ -75,11 +96,23 @@ func TestSettingsOfAutoIndexes(t *testing.T) {
 	require.Contains(t, kind("a.b"), `"type":"auto"`)
 	for _, field := range []string{"a.c.d", "log", "private.notes"} {
 		require.Contains(t, kind(field), `"type":"special"`)
-		require.NotContains(t, kind(field), `"ddoc":"_design/all-fields","name":"all","type":"auto","partitioned":false,"def":{`+complete+`}},"partitioned"`)
+		require.NotContains(
+			t,
+			kind(field),
+			`"ddoc":"_design/all-fields","name":"all","type":"auto","partitioned":false,"def":{`+complete+`}},"partitioned"`,
+		)
 	}
 	require.Regexp(t, `"entries":4,.*"documents_not_indexed":1`, do(s, "GET", "/db/_index", "").Body.String())
-	own := postJSON(s, "/db/_index", `{"index":{"depth":3,"max_values":8,"exclude":[]},"type":"auto","ddoc":"own","name":"own"}`)
+	own := postJSON(
+		s,
+		"/db/_index",
+		`{"index":{"depth":3,"max_values":8,"exclude":[]},"type":"auto","ddoc":"own","name":"own"}`,
+	)
 	require.Contains(t, own, `"created"`)
-	require.Contains(t, do(s, "GET", "/db/_design/own", "").Body.String(), `{"own":{"depth":3,"max_values":8,"exclude":[]}}`)
+	require.Contains(
+		t,
+		do(s, "GET", "/db/_design/own", "").Body.String(),
+		`{"own":{"depth":3,"max_values":8,"exclude":[]}}`,
+	)
 	require.Contains(t, postJSON(s, "/db/_index", `{"index":{"depth":21},"type":"auto"}`), "invalid_index")
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/settee-db/settee/server/memory"
 )
 
-// Answers hold memory for the documents that they show, whatever shows them; small documents need none, and the largest one needs no more
-// than the smallest machine has.
+// Answers hold memory for the documents that they show, whatever shows them; small documents need none, and the largest
+// one needs no more than the smallest machine has.
 func TestAnswersShareMemory(t *testing.T) {
 	s := openServer(t, 0)
 	require.Equal(t, 201, do(s, "PUT", "/db/large", `{"a":"`+strings.Repeat("x", 7_900_000)+`"}`).Code)
@@ -81,8 +81,22 @@ func TestBodiesShareMemory(t *testing.T) {
 	s.env.Bodies.Wait = time.Millisecond
 	document := func(size int) string { return `{"a":"` + strings.Repeat("x", size) + `"}` }
 	require.Equal(t, 201, do(s, "PUT", "/db/large", document(7_900_000)).Code)
-	require.Equal(t, 413, do(s, "POST", "/db/_bulk_docs", `{"docs":[`+document(7_900_000)+","+document(7_900_000)+","+document(7_900_000)+`]}`).Code)
-	require.Equal(t, 413, do(s, "POST", "/db/_all_docs", `{"keys":[`+strings.Repeat("1,", 2_000_000)+`1]}`).Code, "the parsed form counts")
+	require.Equal(
+		t,
+		413,
+		do(
+			s,
+			"POST",
+			"/db/_bulk_docs",
+			`{"docs":[`+document(7_900_000)+","+document(7_900_000)+","+document(7_900_000)+`]}`,
+		).Code,
+	)
+	require.Equal(
+		t,
+		413,
+		do(s, "POST", "/db/_all_docs", `{"keys":[`+strings.Repeat("1,", 2_000_000)+`1]}`).Code,
+		"the parsed form counts",
+	)
 	require.Equal(t, 400, do(s, "PUT", "/db/broken", document(1_000_000)[1:]).Code)
 	total := s.env.Bodies.Usage().Total
 	require.Equal(t, total, s.env.Bodies.Usage().Free)
@@ -113,10 +127,19 @@ func TestBodiesThatInflate(t *testing.T) {
 	require.Equal(t, 413, do(s, "PUT", "/db/b", packed(`{"a":1`, 17_000_000, `}`), gz...).Code)
 	login := `{"name":"admin","password":"secret"`
 	require.Equal(t, 200, do(s, "POST", "/_session", packed(login, 1000, `}`), append(gz, "Authorization", "")...).Code)
-	require.Equal(t, 413, do(s, "POST", "/_session", packed(login, 70_000, `}`), append(gz, "Authorization", "")...).Code)
+	require.Equal(
+		t,
+		413,
+		do(s, "POST", "/_session", packed(login, 70_000, `}`), append(gz, "Authorization", "")...).Code,
+	)
 	require.Equal(t, 413, do(s, "POST", "/_session", login+strings.Repeat(" ", 70_000)+"}", "Authorization", "").Code)
 	truncated := packed(`{"a":1`, 100_000, `}`)
-	expect(t, do(s, "PUT", "/db/c", truncated[:len(truncated)/2], gz...), 400, `{"error":"bad_request","reason":"Request body is not properly gzipped."}`+"\n")
+	expect(
+		t,
+		do(s, "PUT", "/db/c", truncated[:len(truncated)/2], gz...),
+		400,
+		`{"error":"bad_request","reason":"Request body is not properly gzipped."}`+"\n",
+	)
 }
 
 // A closed gate stops what may be large, and nothing small.

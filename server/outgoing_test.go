@@ -40,7 +40,11 @@ func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 func (p *pipes) request(t *testing.T, target string) net.Conn {
 	client, server := net.Pipe()
 	p.conns <- server
-	_, err := fmt.Fprintf(client, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46c2VjcmV0\r\nConnection: close\r\n\r\n", target)
+	_, err := fmt.Fprintf(
+		client,
+		"GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46c2VjcmV0\r\nConnection: close\r\n\r\n",
+		target,
+	)
 	require.NoError(t, err)
 	return client
 }
@@ -62,7 +66,8 @@ func servePipes(t *testing.T, docs int, test func(s *Server, p *pipes)) {
 	test(s, p)
 }
 
-// A client that takes nothing for chttpd/send_timeout is cut off, whatever it asked for; one that takes a little now and then gets all.
+// A client that takes nothing for chttpd/send_timeout is cut off, whatever it asked for; one that takes a little now
+// and then gets all.
 func TestClientsThatDoNotRead(t *testing.T) {
 	for _, target := range []string{"/db/0", "/db/_all_docs?include_docs=true", "/db/_changes?include_docs=true&feed=continuous", "/"} {
 		t.Run(target, func(t *testing.T) {
@@ -103,8 +108,8 @@ func (s slow) Read(p []byte) (int, error) {
 	return s.Conn.Read(p[:min(len(p), 2<<10)])
 }
 
-// Clients that do not read hold a bounded amount of memory together: those that have stalled for the longest time are cut off for
-// those that come, and others are not.
+// Clients that do not read hold a bounded amount of memory together: those that have stalled for the longest time are
+// cut off for those that come, and others are not.
 func TestClientsShareMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		servePipes(t, 1, func(s *Server, p *pipes) {
@@ -123,7 +128,12 @@ func TestClientsShareMemory(t *testing.T) {
 					whole++
 				}
 			}
-			require.Equal(t, 6, whole, "answers that were still held: one of the next needs twice its size, and a quarter is for other users")
+			require.Equal(
+				t,
+				6,
+				whole,
+				"answers that were still held: one of the next needs twice its size, and a quarter is for other users",
+			)
 			require.Equal(t, memory.Usage{Total: 1_000_000, Free: 1_000_000}, s.env.Answers.Usage())
 		})
 	})

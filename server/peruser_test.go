@@ -17,7 +17,13 @@ func TestDatabasesOfUsers(t *testing.T) {
 	const joe0, joe1 = "/userdb-6a6f6530", "/userdb-6a6f6531"
 	becomes := func(status int, target string) {
 		t.Helper()
-		require.Eventually(t, func() bool { return do(s, "GET", target, "").Code == status }, time.Minute, time.Millisecond, target)
+		require.Eventually(
+			t,
+			func() bool { return do(s, "GET", target, "").Code == status },
+			time.Minute,
+			time.Millisecond,
+			target,
+		)
 	}
 	remove := func(name string) {
 		t.Helper()
@@ -37,7 +43,12 @@ func TestDatabasesOfUsers(t *testing.T) {
 
 	remove("joe0")
 	require.Eventually(t, func() bool {
-		return do(s, "GET", joe0+"/_security", "").Body.String() == `{"members":{"roles":["_admin"],"names":[]},"admins":{"roles":["_admin"],"names":[]}}`+"\n"
+		return do(
+			s,
+			"GET",
+			joe0+"/_security",
+			"",
+		).Body.String() == `{"members":{"roles":["_admin"],"names":[]},"admins":{"roles":["_admin"],"names":[]}}`+"\n"
 	}, time.Minute, time.Millisecond)
 
 	set("delete_dbs", "true")

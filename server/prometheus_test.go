@@ -62,7 +62,9 @@ func TestSystem(t *testing.T) {
 func TestHashCounters(t *testing.T) {
 	s := newTestServer(t)
 	count := func(kind string) string {
-		return strings.TrimSpace(do(s, "GET", "/_node/_local/_stats/couchdb/password_hashing_"+kind+"/value", "").Body.String())
+		return strings.TrimSpace(
+			do(s, "GET", "/_node/_local/_stats/couchdb/password_hashing_"+kind+"/value", "").Body.String(),
+		)
 	}
 	require.Equal(t, "1", count("slow"))
 	require.Equal(t, "2", count("fast"))
@@ -91,5 +93,9 @@ func TestRequestCounters(t *testing.T) {
 		require.Equal(t, want+"\n", do(s, "GET", "/_node/_local/_stats/couchdb/"+name, "").Body.String(), name)
 	}
 	require.Contains(t, do(s, "GET", "/_node/_local/_stats/couchdb/dbinfo/value", "").Body.String(), `"n":1,`)
-	require.Contains(t, do(s, "GET", "/_node/_local/_stats/couchdb/httpd/bulk_docs/value", "").Body.String(), `"n":1,"min":1,`)
+	require.Contains(
+		t,
+		do(s, "GET", "/_node/_local/_stats/couchdb/httpd/bulk_docs/value", "").Body.String(),
+		`"n":1,"min":1,`,
+	)
 }

@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// newMetricsServer makes the server of the additional port of Prometheus (couch_prometheus_http): /_node/{node}/_prometheus
-// without a login, whatever the method, and nothing else.
+// newMetricsServer makes the server of the additional port of Prometheus (couch_prometheus_http):
+// /_node/{node}/_prometheus without a login, whatever the method, and nothing else.
 func (s *Server) newMetricsServer() *http.Server {
 	server := &http.Server{
-		Handler: http.HandlerFunc(s.admin.ServeMetrics), ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		Handler: http.HandlerFunc(
+			s.admin.ServeMetrics,
+		), ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 16 << 10,
 	}
 	s.connections.follow(server)

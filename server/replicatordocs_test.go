@@ -53,7 +53,11 @@ func TestLocalReplicationHasTheRightsOfItsUser(t *testing.T) {
 	for _, name := range []string{"/src", "/dst"} {
 		require.Equal(t, 200, do(s, "PUT", name+"/_security", "{}").Code)
 	}
-	require.Equal(t, 201, do(s, "PUT", "/src/a", `{"v":1,"_attachments":{"x":{"content_type":"text/plain","data":"aGVsbG8="}}}`).Code)
+	require.Equal(
+		t,
+		201,
+		do(s, "PUT", "/src/a", `{"v":1,"_attachments":{"x":{"content_type":"text/plain","data":"aGVsbG8="}}}`).Code,
+	)
 	require.Equal(t, 201, do(s, "PUT", "/src/_design/d", `{}`).Code)
 	replicate := func(source, target string) string {
 		begun := time.Now()
@@ -61,7 +65,8 @@ func TestLocalReplicationHasTheRightsOfItsUser(t *testing.T) {
 		require.Less(t, time.Since(begun), time.Minute)
 		return w.Body.String()
 	}
-	require.Contains(t, replicate("src", "dst"), `"docs_written":1,"doc_write_failures":1`) // the design document is for admins
+	// the design document is for admins
+	require.Contains(t, replicate("src", "dst"), `"docs_written":1,"doc_write_failures":1`)
 	require.Equal(t, 404, do(s, "GET", "/dst/_design/d", "").Code)
 	require.Equal(t, "hello", do(s, "GET", "/dst/a/x", "").Body.String())
 	require.Contains(t, replicate("src", "closed"), `"error":"forbidden"`)
@@ -70,18 +75,28 @@ func TestLocalReplicationHasTheRightsOfItsUser(t *testing.T) {
 	require.Contains(t, replicate("none", "dst"), `"error":"db_not_found"`)
 }
 
-// TestFilterFunctionSeesLocalReplication looks at all that a filter function gets to see of a replication on this server.
+// TestFilterFunctionSeesLocalReplication looks at all that a filter function gets to see of a replication on this
+// server.
 func TestFilterFunctionSeesLocalReplication(t *testing.T) {
 	s := newDesignServer(t)
 	require.Equal(t, 201, do(s, "PUT", "/dst", "").Code)
 	const seen = `{"id":null,"method":"GET","requested_path":[],"path":["db","_changes"],"raw_path":"",` +
 		`"query":{"filter":"d/mine","a":"b","feed":"normal","style":"all_docs","since":"0"},"headers":{"Host":""},"body":"undefined","peer":"","form":{},"cookie":{},` +
 		`"userCtx":{"db":"db","name":"admin","roles":["_admin"]},"secObj":{"admins":{"names":["x"]},"members":{"names":[],"roles":[]}}}`
-	putDesign(t, s, "d", `{"filters":{"mine":"function(doc, req) { if (!doc.seen) return false; var i = req.info.db_name, u = req.uuid.length; delete req.info; delete req.uuid; delete req.query.timeout;`+
-		` if (JSON.stringify(req) != doc.seen || i != 'db' || u != 32) throw({forbidden: JSON.stringify(req)}); return true; }"}}`)
+	putDesign(
+		t,
+		s,
+		"d",
+		`{"filters":{"mine":"function(doc, req) { if (!doc.seen) return false; var i = req.info.db_name, u = req.uuid.length; delete req.info; delete req.uuid; delete req.query.timeout;`+
+			` if (JSON.stringify(req) != doc.seen || i != 'db' || u != 32) throw({forbidden: JSON.stringify(req)}); return true; }"}}`,
+	)
 	doc, err := json.Marshal(map[string]string{"seen": seen})
 	require.NoError(t, err)
-	require.Equal(t, 200, do(s, "PUT", "/db/_security", `{"admins":{"names":["x"]},"members":{"names":[],"roles":[]}}`).Code)
+	require.Equal(
+		t,
+		200,
+		do(s, "PUT", "/db/_security", `{"admins":{"names":["x"]},"members":{"names":[],"roles":[]}}`).Code,
+	)
 	require.Equal(t, 201, do(s, "PUT", "/db/a", string(doc)).Code)
 	w := do(s, "POST", "/_replicate", `{"source":"db","target":"dst","filter":"d/mine","query_params":{"a":"b"}}`)
 	require.Contains(t, w.Body.String(), `"docs_written":1`)

@@ -20,7 +20,13 @@ import (
 func (p *pipes) upload(t *testing.T, target string, size int, begin string) net.Conn {
 	client, server := net.Pipe()
 	p.conns <- server
-	_, err := fmt.Fprintf(client, "PUT %s HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46c2VjcmV0\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", target, size, begin)
+	_, err := fmt.Fprintf(
+		client,
+		"PUT %s HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46c2VjcmV0\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		target,
+		size,
+		begin,
+	)
 	require.NoError(t, err)
 	return client
 }
@@ -33,7 +39,8 @@ func answerStatus(t *testing.T, c net.Conn) int {
 	return a.StatusCode
 }
 
-// A body that stops coming is cut off after chttpd/receive_timeout; one that comes slowly is taken as long as nobody waits for its memory.
+// A body that stops coming is cut off after chttpd/receive_timeout; one that comes slowly is taken as long as nobody
+// waits for its memory.
 func TestBodiesThatDoNotCome(t *testing.T) {
 	document := `{"a":"` + strings.Repeat("x", 300_000) + `"}`
 	for _, target := range []string{"/db/doc", "/db/doc/attachment"} {

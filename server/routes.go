@@ -16,11 +16,24 @@ import (
 	"github.com/settee-db/settee/server/session"
 )
 
-// routes is every endpoint: CouchDB 3.5's and settee's own. Of a pattern that two resources have rows for, the Allow header lists the
-// methods in this order. docs/api-coverage.md is made from it.
-func routes(admin *admin.Handlers, session *session.Handlers, replicator *replicator.Replications, find *find.Handlers) []call.Route {
+// routes is every endpoint: CouchDB 3.5's and settee's own. Of a pattern that two resources have rows for, the Allow
+// header lists the methods in this order. docs/api-coverage.md is made from it.
+func routes(
+	admin *admin.Handlers,
+	session *session.Handlers,
+	replicator *replicator.Replications,
+	find *find.Handlers,
+) []call.Route {
 	return slices.Concat(
-		admin.Routes(), session.Routes(), replicator.Routes(), databases.Routes(), documents.Routes(), lists.Routes(), changes.Routes(),
-		queries.Routes(), designs.Routes(), find.Routes(),
+		admin.Routes(),
+		session.Routes(),
+		replicator.Routes(),
+		databases.Routes(),
+		documents.Routes(),
+		lists.Routes(),
+		changes.Routes(),
+		queries.Routes(),
+		designs.Routes(),
+		find.Routes(),
 	)
 }

@@ -56,8 +56,8 @@ type Options struct {
 	Web       string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue
-	// Memory is how many bytes the process may take in all; bodies of requests share half of it, those of answers that clients do not
-	// take an eighth. 0: they have no bound together.
+	// Memory is how many bytes the process may take in all; bodies of requests share half of it, those of answers that
+	// clients do not take an eighth. 0: they have no bound together.
 	Memory int64
 	// Descriptors is how many files the process may have open; connections leave some of them to the store. 0: unknown.
 	Descriptors int64

@@ -43,7 +43,13 @@ func newTestServerWith(t testing.TB, c *config.Config, web string) *Server {
 // newTestServerOn is newTestServerWith on a store and its engine, which the caller closes.
 func newTestServerOn(t testing.TB, engine kv.Store, store *storage.Store, c *config.Config, web string) *Server {
 	t.Helper()
-	v, err := views.Open(views.Options{Store: store, KV: engine, Languages: map[string]views.Language{"member": memberLanguage{}, mango.Language: mango.Views{}}})
+	v, err := views.Open(
+		views.Options{
+			Store:     store,
+			KV:        engine,
+			Languages: map[string]views.Language{"member": memberLanguage{}, mango.Language: mango.Views{}},
+		},
+	)
 	require.NoError(t, err)
 	t.Cleanup(func() { v.Close() })
 	return startTestServer(t, Options{Store: store, Views: v, Config: c, Web: web})
@@ -109,22 +115,51 @@ func TestDatabaseDoesNotExistWins(t *testing.T) {
 		expect(t, do(s, r[0], r[1], r[2]), 404, missing)
 	}
 	expect(t, do(s, "GET", "/nodb/x", "", "Authorization", ""), 404, missing)
-	expect(t, do(s, "PUT", "/UPPER?q=x", ""), 400, `{"error":"bad_request","reason":"The `+"`q`"+` value should be a positive integer."}`+"\n")
+	expect(
+		t,
+		do(s, "PUT", "/UPPER?q=x", ""),
+		400,
+		`{"error":"bad_request","reason":"The `+"`q`"+` value should be a positive integer."}`+"\n",
+	)
 }
 
 func TestAccess(t *testing.T) {
 	s := newTestServer(t)
 	expect(t, do(s, "PUT", "/db", ""), 201, "{\"ok\":true}\n")
 	nobody := []string{"Authorization", ""}
-	expect(t, do(s, "GET", "/db", "", nobody...), 401, `{"error":"unauthorized","reason":"You are not authorized to access this db."}`+"\n")
-	expect(t, do(s, "PUT", "/db2", "", nobody...), 401, `{"error":"unauthorized","reason":"You are not a server admin."}`+"\n")
+	expect(
+		t,
+		do(s, "GET", "/db", "", nobody...),
+		401,
+		`{"error":"unauthorized","reason":"You are not authorized to access this db."}`+"\n",
+	)
+	expect(
+		t,
+		do(s, "PUT", "/db2", "", nobody...),
+		401,
+		`{"error":"unauthorized","reason":"You are not a server admin."}`+"\n",
+	)
 	expect(t, do(s, "PUT", "/db/_security", "{}"), 200, "{\"ok\":true}\n")
 	require.Equal(t, 200, do(s, "GET", "/db", "", nobody...).Code)
-	expect(t, do(s, "POST", "/db/_view_cleanup", "", nobody...), 401, `{"error":"unauthorized","reason":"You are not a server or db admin."}`+"\n")
-	expect(t, do(s, "GET", "/", "", "Authorization", "Basic YWRtaW46eA=="), 401, `{"error":"unauthorized","reason":"Name or password is incorrect."}`+"\n")
+	expect(
+		t,
+		do(s, "POST", "/db/_view_cleanup", "", nobody...),
+		401,
+		`{"error":"unauthorized","reason":"You are not a server or db admin."}`+"\n",
+	)
+	expect(
+		t,
+		do(s, "GET", "/", "", "Authorization", "Basic YWRtaW46eA=="),
+		401,
+		`{"error":"unauthorized","reason":"Name or password is incorrect."}`+"\n",
+	)
 	w := do(s, "GET", "/_all_dbs", "", "Authorization", "", "Accept", "text/html")
 	require.Equal(t, 302, w.Code)
-	require.Equal(t, "http://example.com/_utils/session.html?return=%2F_all_dbs&reason=You%20are%20not%20a%20server%20admin.", w.Header().Get("Location"))
+	require.Equal(
+		t,
+		"http://example.com/_utils/session.html?return=%2F_all_dbs&reason=You%20are%20not%20a%20server%20admin.",
+		w.Header().Get("Location"),
+	)
 }
 
 // TestMaintenanceMode: a server out of service refuses requests to databases, and feeds do not wait.
@@ -141,7 +176,11 @@ func TestMaintenanceMode(t *testing.T) {
 	for _, path := range []string{"/db", "/db/x", "/db/_all_docs", "/db/_changes", "/db/_design/d/_view/v", "/db/_shards"} {
 		w := do(s, "GET", path, "")
 		require.Equal(t, 500, w.Code, path)
-		require.Contains(t, w.Body.String(), `{"error":"internal_server_error","reason":"No DB shards could be opened.","ref":`)
+		require.Contains(
+			t,
+			w.Body.String(),
+			`{"error":"internal_server_error","reason":"No DB shards could be opened.","ref":`,
+		)
 	}
 	expect(t, do(s, "GET", "/_all_dbs", ""), 412, `{"error":"nodedown","reason":"couchdb@127.0.0.1"}`+"\n")
 	expect(t, do(s, "GET", "/none", ""), 404, `{"error":"not_found","reason":"Database does not exist."}`+"\n")
@@ -160,10 +199,20 @@ func TestSettingsTakeEffectAtOnce(t *testing.T) {
 	expect(t, do(s, "GET", "/_up", ""), 200, "{\"status\":\"ok\",\"seeds\":{}}\n")
 	expect(t, do(s, "PUT", "/_node/_local/_config/chttpd/allow_jsonp", `"true"`), 200, "\"\"\n")
 	expect(t, do(s, "GET", "/_up?callback=f", ""), 200, "/* CouchDB */f({\"status\":\"ok\",\"seeds\":{}});\n")
-	expect(t, do(s, "GET", "/_up?callback=f%20g", ""), 400, "{\"error\":\"bad_request\",\"reason\":\"invalid_callback\"}\n")
+	expect(
+		t,
+		do(s, "GET", "/_up?callback=f%20g", ""),
+		400,
+		"{\"error\":\"bad_request\",\"reason\":\"invalid_callback\"}\n",
+	)
 	expect(t, do(s, "GET", "/_all_dbs?limit=0&callback=f", ""), 200, "/* CouchDB */f([]);\n")
 	expect(t, do(s, "PUT", "/_node/_local/_config/chttpd/max_http_request_size", `"5"`), 200, "\"\"\n")
-	expect(t, do(s, "POST", "/_dbs_info", `{"keys":[]}`), 413, "{\"error\":\"too_large\",\"reason\":\"the request entity is too large\"}\n")
+	expect(
+		t,
+		do(s, "POST", "/_dbs_info", `{"keys":[]}`),
+		413,
+		"{\"error\":\"too_large\",\"reason\":\"the request entity is too large\"}\n",
+	)
 }
 
 func TestStatisticsMove(t *testing.T) {
@@ -173,13 +222,20 @@ func TestStatisticsMove(t *testing.T) {
 	expect(t, do(s, "GET", "/_node/_local/_stats/couchdb/httpd_request_methods/PUT/value", ""), 200, "1\n")
 	expect(t, do(s, "GET", "/_node/_local/_stats/couchdb/httpd_status_codes/201/value", ""), 200, "1\n")
 	expect(t, do(s, "GET", "/_node/_local/_stats/nosuch", ""), 200, "null\n")
-	require.Contains(t, do(s, "GET", "/_node/_local/_prometheus", "").Body.String(), "couchdb_httpd_status_codes{code=\"201\"} 1\n")
+	require.Contains(
+		t,
+		do(s, "GET", "/_node/_local/_prometheus", "").Body.String(),
+		"couchdb_httpd_status_codes{code=\"201\"} 1\n",
+	)
 }
 
 // TestPanicsAreAnswered: a bug costs one request, not the server.
 func TestPanicsAreAnswered(t *testing.T) {
 	s := newTestServer(t)
-	s.env.Route([]call.Route{{Methods: "GET", Pattern: "/", Handle: func(*call.Call) error { panic("bug") }}}, s.connections.enterStream)
+	s.env.Route(
+		[]call.Route{{Methods: "GET", Pattern: "/", Handle: func(*call.Call) error { panic("bug") }}},
+		s.connections.enterStream,
+	)
 	w := do(s, "GET", "/", "")
 	require.Equal(t, 500, w.Code)
 	require.Contains(t, w.Body.String(), `"error":"unknown_error"`)

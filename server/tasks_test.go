@@ -24,7 +24,11 @@ func TestActiveTasks(t *testing.T) {
 	told := make(chan struct{})
 	run := func(ctx context.Context, r *jobs.Run) ([]byte, error) {
 		if r.ID == "a" {
-			r.Progress([]byte(`{"type":"indexer","database":"db","design_document":"_design/d","progress":50,"changes_done":1,"total_changes":2}`))
+			r.Progress(
+				[]byte(
+					`{"type":"indexer","database":"db","design_document":"_design/d","progress":50,"changes_done":1,"total_changes":2}`,
+				),
+			)
 		}
 		close(told)
 		<-ctx.Done()

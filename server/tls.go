@@ -18,7 +18,8 @@ import (
 // certificateAge is how long a certificate is used before its files are looked at again.
 const certificateAge = time.Second
 
-// certificateFiles is a certificate in PEM files that are read again when they change, so that a renewed one needs no restart.
+// certificateFiles is a certificate in PEM files that are read again when they change, so that a renewed one needs no
+// restart.
 type certificateFiles struct {
 	config  *config.Config
 	mu      sync.Mutex
@@ -27,14 +28,18 @@ type certificateFiles struct {
 	checked time.Time
 }
 
-// TLSConfig makes the settings of HTTPS from the section ssl: certificate, versions, and whose client certificates are accepted.
-// It fails when the certificate cannot be read now; later the last good one stays in use.
+// TLSConfig makes the settings of HTTPS from the section ssl: certificate, versions, and whose client certificates are
+// accepted. It fails when the certificate cannot be read now; later the last good one stays in use.
 func TLSConfig(c *config.Config) (*tls.Config, error) {
 	files := &certificateFiles{config: c}
 	if _, err := files.current(nil); err != nil {
 		return nil, fmt.Errorf("certificate: %w", err)
 	}
-	t := &tls.Config{MinVersion: tlsVersion(c.String("ssl", "tls_versions")), GetCertificate: files.current, NextProtos: []string{"h2", "http/1.1"}}
+	t := &tls.Config{
+		MinVersion:     tlsVersion(c.String("ssl", "tls_versions")),
+		GetCertificate: files.current,
+		NextProtos:     []string{"h2", "http/1.1"},
+	}
 	if c.Bool("ssl", "verify_ssl_certificates") {
 		pem, err := os.ReadFile(c.String("ssl", "cacert_file"))
 		if err != nil {

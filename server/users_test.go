@@ -41,7 +41,11 @@ func TestForeignUserDocumentsAreHidden(t *testing.T) {
 	for _, target := range []string{path, path + "?open_revs=all", path + "?revs_info=true", path + "/att", "/_users/org.couchdb.user:nobody"} {
 		expect(t, do(s, "GET", target, "", as("joe1")...), 404, missing)
 	}
-	require.NotContains(t, do(s, "POST", "/_users/_bulk_get", `{"docs":[{"id":"org.couchdb.user:joe0"}]}`, as("joe1")...).Body.String(), "derived_key")
+	require.NotContains(
+		t,
+		do(s, "POST", "/_users/_bulk_get", `{"docs":[{"id":"org.couchdb.user:joe0"}]}`, as("joe1")...).Body.String(),
+		"derived_key",
+	)
 	require.Equal(t, 403, do(s, "GET", "/_users/_design/d", "", as("joe1")...).Code)
 	require.Equal(t, 403, do(s, "GET", "/_users/_design_docs?include_docs=true", "", as("joe1")...).Code)
 	for _, target := range []string{"/_users/_all_docs", "/_users/_changes", "/_users/_all_docs/queries"} {
@@ -55,14 +59,23 @@ func TestForeignUserDocumentsAreHidden(t *testing.T) {
 	require.NoError(t, json.Unmarshal(do(s, "GET", path, "", as("joe1")...).Body.Bytes(), &doc))
 	delete(doc, "_rev")
 	require.Equal(t, map[string]any{"_id": "org.couchdb.user:joe0", "name": "joe0", "type": "user"}, doc)
-	expect(t, do(s, "PUT", path, `{"_rev":"1-x","name":"joe0","type":"user","roles":[],"password":"stolen"}`, as("joe1")...), 404, missing)
+	expect(
+		t,
+		do(s, "PUT", path, `{"_rev":"1-x","name":"joe0","type":"user","roles":[],"password":"stolen"}`, as("joe1")...),
+		404,
+		missing,
+	)
 }
 
 // A changed password, role or document counts with the next request.
 // Whom a user document is hidden from is not told whether there is one, in whatever way they ask.
 func TestWhoExistsIsHidden(t *testing.T) {
 	s := openUsers(t)
-	require.Equal(t, 201, do(s, "PUT", "/_users/org.couchdb.user:gone", `{"name":"gone","type":"user","roles":[],"password":"p"}`).Code)
+	require.Equal(
+		t,
+		201,
+		do(s, "PUT", "/_users/org.couchdb.user:gone", `{"name":"gone","type":"user","roles":[],"password":"p"}`).Code,
+	)
 	_, rev, _ := strings.Cut(do(s, "GET", "/_users/org.couchdb.user:gone", "").Body.String(), `"_rev":"`)
 	require.Equal(t, 200, do(s, "DELETE", "/_users/org.couchdb.user:gone?rev="+rev[:34], "").Code)
 	_, rev, _ = strings.Cut(do(s, "GET", "/_users/org.couchdb.user:joe1", "").Body.String(), `"_rev":"`)
@@ -93,8 +106,17 @@ func TestWhoExistsIsHidden(t *testing.T) {
 			answers := map[string]string{}
 			for _, who := range []string{"joe1", "none", "gone"} {
 				replaced := strings.NewReplacer("WHO", who, "\"", "%22")
-				w := do(s, r[0], replaced.Replace(r[1]), strings.ReplaceAll(r[2], "WHO", who), append([]string{"Accept", "application/json"}, header...)...)
-				answers[who] = fmt.Sprint(w.Code, strings.ReplaceAll(w.Body.String(), who, "WHO"), w.Header().Get("Content-Length"))
+				w := do(
+					s,
+					r[0],
+					replaced.Replace(r[1]),
+					strings.ReplaceAll(r[2], "WHO", who),
+					append([]string{"Accept", "application/json"}, header...)...)
+				answers[who] = fmt.Sprint(
+					w.Code,
+					strings.ReplaceAll(w.Body.String(), who, "WHO"),
+					w.Header().Get("Content-Length"),
+				)
 			}
 			require.Equal(t, answers["joe1"], answers["none"], "%s, by %s", r, name)
 			require.Equal(t, answers["joe1"], answers["gone"], "%s, by %s", r, name)
@@ -120,11 +142,23 @@ func TestUserChangesCountAtOnce(t *testing.T) {
 
 func TestHashIsUpgradedAtLogin(t *testing.T) {
 	s := openServer(t, 0)
-	require.Equal(t, 201, do(s, "PUT", "/_users/org.couchdb.user:old", `{"name":"old","type":"user","roles":[],"password_scheme":"simple","salt":"salt","password_sha":"8152bc582f58c854f580cb101d3182813dec4afe","x":1}`).Code)
+	require.Equal(
+		t,
+		201,
+		do(
+			s,
+			"PUT",
+			"/_users/org.couchdb.user:old",
+			`{"name":"old","type":"user","roles":[],"password_scheme":"simple","salt":"salt","password_sha":"8152bc582f58c854f580cb101d3182813dec4afe","x":1}`,
+		).Code,
+	)
 	login := func() int { return do(s, "GET", "/_session", "", "Authorization", basic("old", "secret")).Code }
 	require.Equal(t, 200, login())
 	require.Eventually(t, func() bool {
-		return strings.Contains(do(s, "GET", "/_users/org.couchdb.user:old", "").Body.String(), `"password_scheme":"pbkdf2","pbkdf2_prf":"sha256","salt":"salt"`)
+		return strings.Contains(
+			do(s, "GET", "/_users/org.couchdb.user:old", "").Body.String(),
+			`"password_scheme":"pbkdf2","pbkdf2_prf":"sha256","salt":"salt"`,
+		)
 	}, time.Minute, 5*time.Millisecond)
 	require.Equal(t, 200, login())
 	require.Contains(t, do(s, "GET", "/_users/org.couchdb.user:old", "").Body.String(), `"x":1`)
@@ -143,7 +177,16 @@ func TestDBAdminSetsSecurity(t *testing.T) {
 // A known password does not open the way to guess its second factor.
 func TestWrongTokensCount(t *testing.T) {
 	s := openServer(t, 0)
-	require.Equal(t, 201, do(s, "PUT", "/_users/org.couchdb.user:joe", `{"name":"joe","type":"user","roles":[],"password":"p","totp":{"key":"JREUYSCPJJCUEQKG"}}`).Code)
+	require.Equal(
+		t,
+		201,
+		do(
+			s,
+			"PUT",
+			"/_users/org.couchdb.user:joe",
+			`{"name":"joe","type":"user","roles":[],"password":"p","totp":{"key":"JREUYSCPJJCUEQKG"}}`,
+		).Code,
+	)
 	login := func() int {
 		return do(s, "POST", "/_session", `{"name":"joe","password":"p","token":"000000"}`, "Authorization", "").Code
 	}
@@ -178,7 +221,12 @@ func TestUsersBringNoCostlyHashes(t *testing.T) {
 			Rev string `json:"_rev"`
 		}
 		require.NoError(t, json.Unmarshal(do(s, "GET", path, "").Body.Bytes(), &now))
-		return fmt.Sprintf(`{"_rev":%q,"name":"joe0","type":"user","roles":["r"],"password_scheme":"pbkdf2","pbkdf2_prf":"sha256","salt":"s","derived_key":"k","iterations":%d%s}`, now.Rev, iterations, more)
+		return fmt.Sprintf(
+			`{"_rev":%q,"name":"joe0","type":"user","roles":["r"],"password_scheme":"pbkdf2","pbkdf2_prf":"sha256","salt":"s","derived_key":"k","iterations":%d%s}`,
+			now.Rev,
+			iterations,
+			more,
+		)
 	}
 	const refusal = `{"error":"forbidden","reason":"Iteration count is too high for this server"}` + "\n"
 	for key, value := range map[string]string{"iterations": "10", "upgrade_hash_on_auth": "false"} {
@@ -186,7 +234,19 @@ func TestUsersBringNoCostlyHashes(t *testing.T) {
 		require.NoError(t, err)
 	}
 	expect(t, do(s, "PUT", path, doc(11, ""), as("joe0")...), 403, refusal)
-	expect(t, do(s, "PUT", "/_users/org.couchdb.user:new", `{"name":"new","type":"user","roles":[],"iterations":1e9}`, "Authorization", ""), 403, refusal)
+	expect(
+		t,
+		do(
+			s,
+			"PUT",
+			"/_users/org.couchdb.user:new",
+			`{"name":"new","type":"user","roles":[],"iterations":1e9}`,
+			"Authorization",
+			"",
+		),
+		403,
+		refusal,
+	)
 	known := as("joe0")
 	require.Equal(t, 201, do(s, "PUT", path, doc(10, ""), known...).Code)
 	require.Equal(t, 201, do(s, "PUT", path, doc(11, "")).Code, "administrators may")
@@ -206,15 +266,28 @@ func TestLogLinesAreBounded(t *testing.T) {
 		hashes, want := s.env.Stats.Value("couchdb.password_hashing_slow"), int64(0)
 		if len(name) < session.MaxUserName {
 			want = 2
-			require.Equal(t, 401, do(s, "GET", "/"+strings.Repeat("p", 4000), "", "Authorization", basic(name, "wrong")).Code)
+			require.Equal(
+				t,
+				401,
+				do(s, "GET", "/"+strings.Repeat("p", 4000), "", "Authorization", basic(name, "wrong")).Code,
+			)
 		}
-		require.Equal(t, 401, do(s, "POST", "/_session", `{"name":"`+name+`","password":"x"}`, "Authorization", "").Code)
+		require.Equal(
+			t,
+			401,
+			do(s, "POST", "/_session", `{"name":"`+name+`","password":"x"}`, "Authorization", "").Code,
+		)
 		require.Contains(t, out.String(), "login failed")
 		for line := range strings.Lines(out.String()) {
 			require.Less(t, len(line), 1000)
 			require.True(t, utf8.ValidString(line))
 		}
-		require.Equal(t, want, s.env.Stats.Value("couchdb.password_hashing_slow")-hashes, "unknown names cost as much as known ones")
+		require.Equal(
+			t,
+			want,
+			s.env.Stats.Value("couchdb.password_hashing_slow")-hashes,
+			"unknown names cost as much as known ones",
+		)
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// memberLanguage is the language "member" of the tests: the map function "k v" emits the members k and v of documents that have
-// k, and fails for documents whose k is the text "bad".
+// memberLanguage is the language "member" of the tests: the map function "k v" emits the members k and v of documents
+// that have k, and fails for documents whose k is the text "bad".
 type memberLanguage struct{}
 
 type memberMapper struct{ key, value string }
@@ -65,7 +65,12 @@ func newViewServer(t testing.TB, options string) *Server {
 		body := fmt.Sprintf(`{"k":%d,"v":{"_id":"%sd%d"},"g":["g",%d]}`, i, prefix, (i+1)%10, i%3)
 		require.Equal(t, http.StatusCreated, do(s, "PUT", fmt.Sprintf("/db/%sd%d", prefix, i), body).Code)
 	}
-	w := do(s, "PUT", "/db/_design/d", `{"language":"member","views":{"m":{"map":"k"},"l":{"map":"k v"},"r":{"map":"g k","reduce":"_sum"}}}`)
+	w := do(
+		s,
+		"PUT",
+		"/db/_design/d",
+		`{"language":"member","views":{"m":{"map":"k"},"l":{"map":"k v"},"r":{"map":"g k","reduce":"_sum"}}}`,
+	)
 	require.Equal(t, http.StatusCreated, w.Code, w.Body)
 	return s
 }
@@ -146,7 +151,16 @@ func TestViewErrorsAndTheirOrder(t *testing.T) {
 
 func TestViewDocuments(t *testing.T) {
 	s := newViewServer(t, "")
-	require.Equal(t, http.StatusCreated, do(s, "POST", "/db/_bulk_docs", `{"docs":[{"_id":"c","_rev":"1-aa","x":1},{"_id":"c","_rev":"1-bb","k":100}],"new_edits":false}`).Code)
+	require.Equal(
+		t,
+		http.StatusCreated,
+		do(
+			s,
+			"POST",
+			"/db/_bulk_docs",
+			`{"docs":[{"_id":"c","_rev":"1-aa","x":1},{"_id":"c","_rev":"1-bb","k":100}],"new_edits":false}`,
+		).Code,
+	)
 	var answer struct {
 		Rows []struct{ Doc map[string]any }
 	}
@@ -167,7 +181,11 @@ func TestViewDocuments(t *testing.T) {
 	require.Equal(t, http.StatusOK, do(s, "DELETE", "/db/d5?rev="+doc["_rev"].(string), "").Code)
 	require.Nil(t, read("l?include_docs=true&key=4"))
 	for _, c := range [][2]string{{`{"_id":"d1","_rev":"x"}`, "Invalid rev format"}, {`{"_rev":1}`, "Invalid rev format"}} {
-		require.Equal(t, http.StatusCreated, do(s, "PUT", "/db/link"+url.PathEscape(c[0]), `{"k":"link","v":`+c[0]+`}`).Code)
+		require.Equal(
+			t,
+			http.StatusCreated,
+			do(s, "PUT", "/db/link"+url.PathEscape(c[0]), `{"k":"link","v":`+c[0]+`}`).Code,
+		)
 		w := do(s, "GET", `/db/_design/d/_view/l?include_docs=true&key="link"`, "")
 		require.Equal(t, http.StatusBadRequest, w.Code)
 		require.Contains(t, w.Body.String(), c[1])
@@ -201,7 +219,12 @@ func TestViewsOfAPartition(t *testing.T) {
 	s := newViewServer(t, "?partitioned=true")
 	require.Contains(t, do(s, "GET", "/db/_design/d/_view/m", "").Body.String(), "mandatory")
 	for _, target := range []string{"/db/_partition/p/_design/d/_view/m?key=3", "/db/_design/d/_view/m?key=3&partition=p"} {
-		expect(t, do(s, "GET", target, ""), http.StatusOK, "{\"total_rows\":10,\"offset\":3,\"rows\":[\r\n{\"id\":\"p:d3\",\"key\":3,\"value\":null}\r\n]}\n")
+		expect(
+			t,
+			do(s, "GET", target, ""),
+			http.StatusOK,
+			"{\"total_rows\":10,\"offset\":3,\"rows\":[\r\n{\"id\":\"p:d3\",\"key\":3,\"value\":null}\r\n]}\n",
+		)
 	}
 	expect(t, do(s, "GET", "/db/_partition/q/_design/d/_view/r", ""), http.StatusOK, "{\"rows\":[\r\n\r\n]}\n")
 }
@@ -227,7 +250,12 @@ func TestDesignDocumentsAreCheckedOnEveryPath(t *testing.T) {
 	w = do(s, "POST", "/db", `{"_id":"_design/bad",`+bad+`}`)
 	require.Equal(t, http.StatusBadRequest, w.Code)
 	for _, more := range []string{"", `,"new_edits":false`} {
-		w = do(s, "POST", "/db/_bulk_docs", `{"docs":[{"_id":"_design/bad","_rev":"1-a",`+bad+`},{"_id":"good`+more[:min(1, len(more))]+`","_rev":"1-a"}]`+more+`}`)
+		w = do(
+			s,
+			"POST",
+			"/db/_bulk_docs",
+			`{"docs":[{"_id":"_design/bad","_rev":"1-a",`+bad+`},{"_id":"good`+more[:min(1, len(more))]+`","_rev":"1-a"}]`+more+`}`,
+		)
 		require.Equal(t, http.StatusCreated, w.Code)
 		if more != "" {
 			require.Contains(t, w.Body.String(), `"error":"invalid_design_doc","reason":"`+reason)
@@ -244,13 +272,22 @@ func TestDesignDocumentsAreCheckedOnEveryPath(t *testing.T) {
 
 func TestInfoCompactAndCleanup(t *testing.T) {
 	s := newViewServer(t, "")
-	require.Contains(t, do(s, "GET", "/db/_design/d/_info", "").Body.String(), `"updates_pending":{"minimum":11,"preferred":11,"total":11}`)
+	require.Contains(
+		t,
+		do(s, "GET", "/db/_design/d/_info", "").Body.String(),
+		`"updates_pending":{"minimum":11,"preferred":11,"total":11}`,
+	)
 	do(s, "GET", "/db/_design/d/_view/m", "")
 	info := do(s, "GET", "/db/_design/d/_info", "").Body.String()
 	require.Contains(t, info, `{"name":"d","view_index":{"updates_pending":{"minimum":0,`)
 	require.Contains(t, info, `"language":"member","compact_running":false,"collator_versions":["153.120"]}}`)
 	expect(t, do(s, "POST", "/db/_compact/d", "{}"), http.StatusAccepted, "{\"ok\":true}\n")
-	expect(t, do(s, "POST", "/db/_compact/none", "{}"), http.StatusNotFound, "{\"error\":\"not_found\",\"reason\":\"missing\"}\n")
+	expect(
+		t,
+		do(s, "POST", "/db/_compact/none", "{}"),
+		http.StatusNotFound,
+		"{\"error\":\"not_found\",\"reason\":\"missing\"}\n",
+	)
 	expect(t, do(s, "POST", "/db/_view_cleanup", ""), http.StatusAccepted, "{\"ok\":true}\n")
 	require.Equal(t, http.StatusNotFound, do(s, "POST", "/none/_view_cleanup", "").Code)
 }
@@ -258,7 +295,12 @@ func TestInfoCompactAndCleanup(t *testing.T) {
 func TestEmptyRangeInsideAKey(t *testing.T) {
 	s := newViewServer(t, "")
 	for _, query := range []string{"inclusive_end=false&startkey_docid=d5", "inclusive_end=false&descending=true&startkey_docid=d1"} {
-		expect(t, do(s, "GET", "/db/_design/d/_view/r?key=[\"g\",1]&"+query, ""), http.StatusOK, "{\"rows\":[\r\n\r\n]}\n")
+		expect(
+			t,
+			do(s, "GET", "/db/_design/d/_view/r?key=[\"g\",1]&"+query, ""),
+			http.StatusOK,
+			"{\"rows\":[\r\n\r\n]}\n",
+		)
 	}
 }
 

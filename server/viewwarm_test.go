@@ -23,9 +23,21 @@ import (
 // newWarmer starts a Warmer with a queue on a server's engine.
 func newWarmer(t *testing.T, s *Server, engine kv.Store) (*warm.Warmer, *jobs.Queue) {
 	t.Helper()
-	queue, err := jobs.Open(t.Context(), jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true, Log: slog.New(slog.DiscardHandler)})
+	queue, err := jobs.Open(
+		t.Context(),
+		jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true, Log: slog.New(slog.DiscardHandler)},
+	)
 	require.NoError(t, err)
-	w := warm.New(warm.Options{Store: s.env.Store, Views: s.env.Views, Jobs: queue, Config: s.env.Config, Log: s.env.Log, Pause: time.Millisecond})
+	w := warm.New(
+		warm.Options{
+			Store:  s.env.Store,
+			Views:  s.env.Views,
+			Jobs:   queue,
+			Config: s.env.Config,
+			Log:    s.env.Log,
+			Pause:  time.Millisecond,
+		},
+	)
 	require.NoError(t, w.Start())
 	t.Cleanup(func() {
 		require.NoError(t, queue.Close())
@@ -38,7 +50,11 @@ func TestWarmerFollowsWrites(t *testing.T) {
 	s := newViewServer(t, "")
 	queueStore := memkv.New()
 	w, _ := newWarmer(t, s, queueStore)
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db/_design/cold", `{"language":"member","autoupdate":false,"views":{"m":{"map":"x"}}}`).Code)
+	require.Equal(
+		t,
+		http.StatusCreated,
+		do(s, "PUT", "/db/_design/cold", `{"language":"member","autoupdate":false,"views":{"m":{"map":"x"}}}`).Code,
+	)
 	pending := func(ddoc string) int64 {
 		info, err := s.env.Views.Info(context.Background(), s.env.Store.DB("db"), "_design/"+ddoc)
 		require.NoError(t, err)
@@ -51,7 +67,8 @@ func TestWarmerFollowsWrites(t *testing.T) {
 	require.NotZero(t, pending("cold"))
 }
 
-// TestDesignJobs: a changed design document queues the building of its indexes and, for later, the removal of those that are left over.
+// TestDesignJobs: a changed design document queues the building of its indexes and, for later, the removal of those
+// that are left over.
 func TestDesignJobs(t *testing.T) {
 	engine := memkv.New()
 	store, err := storage.Open(t.Context(), storage.Options{KV: engine})
@@ -65,7 +82,10 @@ func TestDesignJobs(t *testing.T) {
 	require.Equal(t, 201, do(s, "PUT", "/db/doc", `{"k":1}`).Code)
 	require.Equal(t, 201, do(s, "PUT", "/db/_design/d", `{"language":"member","views":{"m":{"map":"k"}}}`).Code)
 	changed := func() {
-		require.NoError(t, store.DB("db").Transact(t.Context(), func(tx *storage.Tx) error { return w.DesignChanged(tx) }))
+		require.NoError(
+			t,
+			store.DB("db").Transact(t.Context(), func(tx *storage.Tx) error { return w.DesignChanged(tx) }),
+		)
 	}
 	changed()
 	require.Eventually(t, func() bool {
@@ -78,7 +98,11 @@ func TestDesignJobs(t *testing.T) {
 	require.Equal(t, jobs.Pending, job.State)
 	require.Greater(t, time.Until(job.Due), warm.CleanupPause-time.Minute)
 
-	require.Equal(t, 201, do(s, "PUT", "/db/_design/d", `{"language":"member","views":{},"_rev":`+revOf(s, "/db/_design/d")+`}`).Code)
+	require.Equal(
+		t,
+		201,
+		do(s, "PUT", "/db/_design/d", `{"language":"member","views":{},"_rev":`+revOf(s, "/db/_design/d")+`}`).Code,
+	)
 	before := countKeys(t, engine)
 	require.NoError(t, queue.Remove(t.Context(), warm.CleanupJob, "db"))
 	ticket, err := queue.Add(t.Context(), jobs.Spec{Type: warm.CleanupJob, ID: "db"})

@@ -63,7 +63,8 @@ func statuses(t *testing.T, l net.Listener, raw string) (list []int) {
 	}
 }
 
-// TestNoRequestIsSmuggled: where requests say in more than one way where they end, nothing behind them counts as a request.
+// TestNoRequestIsSmuggled: where requests say in more than one way where they end, nothing behind them counts as a
+// request.
 func TestNoRequestIsSmuggled(t *testing.T) {
 	s := newTestServer(t)
 	l := listenFor(t, s, s.Serve)
@@ -106,8 +107,8 @@ func TestNoRequestIsSmuggled(t *testing.T) {
 	}
 }
 
-// TestTLSHasTheSameBound: handshakes that never end, and connections that say nothing after theirs, take places as others do, and give them
-// to other addresses.
+// TestTLSHasTheSameBound: handshakes that never end, and connections that say nothing after theirs, take places as
+// others do, and give them to other addresses.
 func TestTLSHasTheSameBound(t *testing.T) {
 	const bound = 6
 	settings := config.Stock()
@@ -168,7 +169,16 @@ func TestWebFilesAreFiles(t *testing.T) {
 		require.Equal(t, "Not found.", w.Body.String(), name)
 	}
 	for _, name := range []string{"large.js", "same.js", "sub/../large.js"} {
-		w := do(s, "GET", "/_utils/"+name, "", "Authorization", "", "Range", "bytes="+strings.Repeat("0-1,", 1000)+"0-1")
+		w := do(
+			s,
+			"GET",
+			"/_utils/"+name,
+			"",
+			"Authorization",
+			"",
+			"Range",
+			"bytes="+strings.Repeat("0-1,", 1000)+"0-1",
+		)
 		expect(t, w, 200, large)
 		require.Equal(t, "1000000", w.Header().Get("Content-Length"))
 	}
@@ -182,7 +192,12 @@ func TestRewritesDoNotGrow(t *testing.T) {
 	require.Equal(t, 201, do(s, "PUT", "/db/_design/d", `{"rewrites":[
 		{"from":"/twice","to":"_rewrite/twice","query":{"x":[":x",":x"]}},{"from":"/circle","to":"_rewrite/circle"},
 		{"from":"/grow/*","to":"_rewrite/grow/`+strings.Repeat("a", 4000)+`/*"}]}`).Code)
-	expect(t, do(s, "GET", "/db/_design/d/_rewrite/twice?x=aaaaaaaa", ""), 414, `{"error":"too_long","reason":"the request uri is too long"}`+"\n")
+	expect(
+		t,
+		do(s, "GET", "/db/_design/d/_rewrite/twice?x=aaaaaaaa", ""),
+		414,
+		`{"error":"too_long","reason":"the request uri is too long"}`+"\n",
+	)
 	require.Equal(t, 414, do(s, "GET", "/db/_design/d/_rewrite/grow/a", "").Code)
 	require.Equal(t, 400, do(s, "GET", "/db/_design/d/_rewrite/circle", "").Code)
 }
@@ -195,8 +210,13 @@ func TestForgedIdentities(t *testing.T) {
 	setConfig(t, s, "chttpd_auth", "proxy_use_secret", "true")
 	setConfig(t, s, "jwt_auth", "required_claims", "")
 	setConfig(t, s, "jwt_keys", "hmac:_default", base64.StdEncoding.EncodeToString([]byte(shared)))
-	setConfig(t, s, "chttpd", "authentication_handlers",
-		"{a, cookie_authentication_handler}, {a, proxy_authentication_handler}, {a, jwt_authentication_handler}, {a, default_authentication_handler}")
+	setConfig(
+		t,
+		s,
+		"chttpd",
+		"authentication_handlers",
+		"{a, cookie_authentication_handler}, {a, proxy_authentication_handler}, {a, jwt_authentication_handler}, {a, default_authentication_handler}",
+	)
 	sign := func(key, text string) string {
 		mac := hmac.New(sha256.New, []byte(key))
 		mac.Write([]byte(text))
@@ -252,7 +272,20 @@ func TestForgedIdentities(t *testing.T) {
 		user, token string
 		is          bool
 	}{"token": {"joe", proxy, true}, "upper case": {"joe", strings.ToUpper(proxy), false}, "another's": {"admin", proxy, false}, "none": {"admin", "", false}} {
-		w := do(s, "GET", "/_session", "", "Authorization", "", "X-Auth-CouchDB-UserName", c.user, "X-Auth-CouchDB-Roles", "_admin", "X-Auth-CouchDB-Token", c.token)
+		w := do(
+			s,
+			"GET",
+			"/_session",
+			"",
+			"Authorization",
+			"",
+			"X-Auth-CouchDB-UserName",
+			c.user,
+			"X-Auth-CouchDB-Roles",
+			"_admin",
+			"X-Auth-CouchDB-Token",
+			c.token,
+		)
 		require.Equal(t, c.is, strings.Contains(w.Body.String(), `"authenticated":"proxy"`), name)
 	}
 }
@@ -273,7 +306,10 @@ func TestStaleCookies(t *testing.T) {
 		return strings.SplitN(w.Header().Get("Set-Cookie"), ";", 2)[0]
 	}
 	valid := func(cookie string) bool {
-		return strings.Contains(do(s, "GET", "/_session", "", "Authorization", "", "Cookie", cookie).Body.String(), `"name":"joe"`)
+		return strings.Contains(
+			do(s, "GET", "/_session", "", "Authorization", "", "Cookie", cookie).Body.String(),
+			`"name":"joe"`,
+		)
 	}
 	do(s, "PUT", "/_users", "")
 	rev := write("first", "")

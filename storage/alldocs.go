@@ -9,9 +9,14 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// AllDocs lists the documents whose winner is not deleted: it calls header once, then row for each row, in order of the ids'
-// bytes. On a store that limits the age of snapshots a long list goes on in a newer one.
-func (db *DB) AllDocs(ctx context.Context, o RangeOptions, header func(ListHeader) error, row func(*ListRow) error) error {
+// AllDocs lists the documents whose winner is not deleted: it calls header once, then row for each row, in order of the
+// ids' bytes. On a store that limits the age of snapshots a long list goes on in a newer one.
+func (db *DB) AllDocs(
+	ctx context.Context,
+	o RangeOptions,
+	header func(ListHeader) error,
+	row func(*ListRow) error,
+) error {
 	o.clamp()
 	started := false
 	return db.viewOn(ctx, func(d *dbRead) error {
@@ -32,7 +37,8 @@ func (db *DB) AllDocs(ctx context.Context, o RangeOptions, header func(ListHeade
 	})
 }
 
-// AllDocs is DB.AllDocs on this snapshot alone and without a header. In a transaction it conflicts with changes to what it read.
+// AllDocs is DB.AllDocs on this snapshot alone and without a header. In a transaction it conflicts with changes to what
+// it read.
 func (s *Snapshot) AllDocs(o RangeOptions, row func(*ListRow) error) error {
 	o.clamp()
 	if o.IncludeDocs {
@@ -139,8 +145,8 @@ func (d *dbRead) listDocs(o *RangeOptions, row func(*ListRow) error) error {
 	return nil
 }
 
-// giveRow skips a row or gives it, and moves the range past it: only then, so that a list that failed at a row goes on with it in
-// another snapshot.
+// giveRow skips a row or gives it, and moves the range past it: only then, so that a list that failed at a row goes on
+// with it in another snapshot.
 func (d *dbRead) giveRow(o *RangeOptions, r *ListRow, row func(*ListRow) error) error {
 	if o.Skip == 0 {
 		if err := row(r); err != nil {
@@ -152,9 +158,10 @@ func (d *dbRead) giveRow(o *RangeOptions, r *ListRow, row func(*ListRow) error) 
 	return nil
 }
 
-// DocsByID lists the documents with the given ids, in that order, double ones too. Ids are taken as they are needed, so that a million of
-// them need no memory here. Unknown ones have a row with Found false, deleted ones the tombstone's revision; local documents are found as
-// well. Of o only IncludeDocs, Conflicts and what the header is about count. The header's Offset is 0.
+// DocsByID lists the documents with the given ids, in that order, double ones too. Ids are taken as they are needed, so
+// that a million of them need no memory here. Unknown ones have a row with Found false, deleted ones the tombstone's
+// revision; local documents are found as well. Of o only IncludeDocs, Conflicts and what the header is about count. The
+// header's Offset is 0.
 func (db *DB) DocsByID(ctx context.Context, ids iter.Seq[string], o RangeOptions, header func(ListHeader) error,
 	row func(*ListRow) error) error {
 	next, stop := iter.Pull(ids)

@@ -47,24 +47,59 @@ func TestAllDocs(t *testing.T) {
 		replicate(t, db, "b", "2-x,y", "2-w,y", "9-z!")
 		all := RangeOptions{Limit: -1}
 		want(t, "all", list(t, db, all), "0/6 _design/x _design/y a a\x00 b d")
-		want(t, "descending", list(t, db, RangeOptions{Limit: -1, Descending: true}), "0/6 d b a\x00 a _design/y _design/x")
+		want(
+			t,
+			"descending",
+			list(t, db, RangeOptions{Limit: -1, Descending: true}),
+			"0/6 d b a\x00 a _design/y _design/x",
+		)
 		want(t, "range", list(t, db, RangeOptions{Limit: -1, Start: at("a"), End: at("b")}), "2/6 a a\x00 b")
 		want(t, "exclusive", list(t, db, RangeOptions{Limit: -1, Start: before("a"), End: before("b")}), "3/6 a\x00")
-		want(t, "descending range", list(t, db, RangeOptions{Limit: -1, Descending: true, Start: at("c"), End: at("a")}), "1/6 b a\x00 a")
+		want(
+			t,
+			"descending range",
+			list(t, db, RangeOptions{Limit: -1, Descending: true, Start: at("c"), End: at("a")}),
+			"1/6 b a\x00 a",
+		)
 		want(t, "limit and skip", list(t, db, RangeOptions{Limit: 2, Skip: 1, Start: at("_design/y")}), "2/6 a a\x00")
 		want(t, "limit 0", list(t, db, RangeOptions{Start: at("b")}), "4/6")
 		want(t, "skip all", list(t, db, RangeOptions{Limit: -1, Skip: 99}), "6/6")
 		want(t, "inverted", list(t, db, RangeOptions{Limit: -1, Start: at("b"), End: at("a")}), "4/6")
 		want(t, "design", list(t, db, RangeOptions{Limit: -1, Namespace: NamespaceDesign}), "0/2 _design/x _design/y")
-		want(t, "design range", list(t, db, RangeOptions{Limit: -1, Namespace: NamespaceDesign, Start: at("_design/y"), End: at("b")}), "1/2 _design/y")
-		want(t, "design descending", list(t, db, RangeOptions{Limit: -1, Namespace: NamespaceDesign, Descending: true, Start: at("b")}), "2/2 _design/y _design/x")
+		want(
+			t,
+			"design range",
+			list(t, db, RangeOptions{Limit: -1, Namespace: NamespaceDesign, Start: at("_design/y"), End: at("b")}),
+			"1/2 _design/y",
+		)
+		want(
+			t,
+			"design descending",
+			list(t, db, RangeOptions{Limit: -1, Namespace: NamespaceDesign, Descending: true, Start: at("b")}),
+			"2/2 _design/y _design/x",
+		)
 		docs := RangeOptions{Limit: -1, IncludeDocs: true, Conflicts: true, Start: at("a")}
 		want(t, "documents", list(t, db, docs), `2/6 a{"id":"a"} a`+"\x00"+`{"id":"a"} b{"rev":"2-x,y"}!2-w!1-`+
 			hexRev(t, db, "b")+` d{"id":"d"}`)
 		docs.Descending, docs.Start, docs.Conflicts = true, Bound{}, false
-		want(t, "documents descending", strings.Split(list(t, db, docs), " _design")[0], `0/6 d{"id":"d"} b{"rev":"2-x,y"} a`+"\x00"+`{"id":"a"} a{"id":"a"}`)
-		want(t, "by id", byID(t, db, []string{"d", "c", "zz", "d", "_local/u"}, RangeOptions{Limit: -1, IncludeDocs: true}), `0/6 d{"id":"d"} -c ?zz d{"id":"d"} ?_local/u`)
-		want(t, "design by id", byID(t, db, []string{"_design/x", "_design/n"}, RangeOptions{Namespace: NamespaceDesign}), "0/2 _design/x ?_design/n")
+		want(
+			t,
+			"documents descending",
+			strings.Split(list(t, db, docs), " _design")[0],
+			`0/6 d{"id":"d"} b{"rev":"2-x,y"} a`+"\x00"+`{"id":"a"} a{"id":"a"}`,
+		)
+		want(
+			t,
+			"by id",
+			byID(t, db, []string{"d", "c", "zz", "d", "_local/u"}, RangeOptions{Limit: -1, IncludeDocs: true}),
+			`0/6 d{"id":"d"} -c ?zz d{"id":"d"} ?_local/u`,
+		)
+		want(
+			t,
+			"design by id",
+			byID(t, db, []string{"_design/x", "_design/n"}, RangeOptions{Namespace: NamespaceDesign}),
+			"0/2 _design/x ?_design/n",
+		)
 	})
 }
 
@@ -97,7 +132,8 @@ func byID(t *testing.T, db *DB, ids []string, o RangeOptions) string {
 	return out.String()
 }
 
-// A list over bodies in one value and in chunks, tombstones with bodies and conflicts gives each winner once, both ways.
+// A list over bodies in one value and in chunks, tombstones with bodies and conflicts gives each winner once, both
+// ways.
 func TestListDocsAllForms(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		bodies := map[string]string{}
@@ -197,7 +233,11 @@ func TestOffsets(t *testing.T) {
 	}
 	slices.Sort(ids)
 	for range 200 {
-		o := RangeOptions{Descending: rng.IntN(2) == 0, Skip: int64(rng.IntN(3)), Start: Bound{ID: fmt.Sprintf("%03d", rng.IntN(400)), Set: true, Exclusive: rng.IntN(2) == 0}}
+		o := RangeOptions{
+			Descending: rng.IntN(2) == 0,
+			Skip:       int64(rng.IntN(3)),
+			Start:      Bound{ID: fmt.Sprintf("%03d", rng.IntN(400)), Set: true, Exclusive: rng.IntN(2) == 0},
+		}
 		n := 0
 		for _, id := range ids {
 			first := id >= o.Start.ID && !(o.Start.Exclusive && id == o.Start.ID)

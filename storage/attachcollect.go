@@ -17,9 +17,9 @@ const (
 	collectBatch = 100
 )
 
-// CollectAttachments removes the uploads, in all databases, whose documents were not written in time, and returns their number.
-// It may run at any time and in several processes at once: an upload is removed in a transaction that finds its lease expired,
-// and cannot be claimed afterwards. The Store calls it periodically.
+// CollectAttachments removes the uploads, in all databases, whose documents were not written in time, and returns their
+// number. It may run at any time and in several processes at once: an upload is removed in a transaction that finds its
+// lease expired, and cannot be claimed afterwards. The Store calls it periodically.
 func (s *Store) CollectAttachments(ctx context.Context) (int, error) {
 	names, err := s.names(ctx)
 	if err != nil {

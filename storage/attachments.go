@@ -15,21 +15,21 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Attachments. Their bytes are a blob: under an id of their own, which entries of TagDocs and TagHistory refer to. Bodies that are too
-// large for their entries are blobs as well (body.go).
+// Attachments. Their bytes are a blob: under an id of their own, which entries of TagDocs and TagHistory refer to.
+// Bodies that are too large for their entries are blobs as well (body.go).
 //
 //	TagAtt, id, n        bytes n*maxEntry.. of the blob, maxEntry of them except in the last chunk
 //	TagAttRefs, id       number of entries that refer to it, 8 bytes little-endian
 //	TagAttPending, id    time (µs since 1970, varint) until which bytes without a reference stay
 //
-// An upload is streamed to the store before its document is written, in transactions of bounded size, with a pending marker.
-// The document's transaction claims it: it requires the marker, and replaces it by a reference. An id has either a marker or
-// references. When the last reference goes a marker takes its place (attachrefs.go), for those who are reading; bytes are removed
-// when their marker is out of date (attachcollect.go): whatever happens in between, bytes that a document refers to stay, and
-// others go in the end.
+// An upload is streamed to the store before its document is written, in transactions of bounded size, with a pending
+// marker. The document's transaction claims it: it requires the marker, and replaces it by a reference. An id has
+// either a marker or references. When the last reference goes a marker takes its place (attachrefs.go), for those who
+// are reading; bytes are removed when their marker is out of date (attachcollect.go): whatever happens in between,
+// bytes that a document refers to stay, and others go in the end.
 //
-// The first bytes of a request, up to uploadMemory, take no transaction of their own: they travel in Attachment.Data and are
-// written with the document.
+// The first bytes of a request, up to uploadMemory, take no transaction of their own: they travel in Attachment.Data
+// and are written with the document.
 const (
 	uploadMemory = 512 << 10
 	// uploadBatch is how much of an upload is held in memory and written in one transaction: whole chunks.
@@ -40,9 +40,9 @@ const (
 	blobIDSize = 16
 )
 
-// errUploadExpired is of a document whose attachments are gone before it is written: an upload was collected, the document they
-// were to be shared with was replaced or purged, or the database was created anew. As in a conflict, the client has to begin
-// again with what is there now.
+// errUploadExpired is of a document whose attachments are gone before it is written: an upload was collected, the
+// document they were to be shared with was replaced or purged, or the database was created anew. As in a conflict, the
+// client has to begin again with what is there now.
 var errUploadExpired = compat.NewError(compat.KindConflict, "Attachments of the document are gone.")
 
 // Upload describes the bytes of one attachment.
@@ -50,8 +50,8 @@ type Upload struct {
 	Name, Type string
 	// Encoding is that of the bytes as they come; gzip bytes are stored as they are.
 	Encoding compat.Encoding
-	// Compress is the gzip level to store identity bytes with, 0 for none (attachments/compression_level, when the type is
-	// compressible).
+	// Compress is the gzip level to store identity bytes with, 0 for none (attachments/compression_level, when the type
+	// is compressible).
 	Compress int
 	// Limit is the greatest number of bytes to accept (couchdb/max_attachment_size), none if <= 0.
 	Limit int64
@@ -72,10 +72,10 @@ type Uploads struct {
 // Uploads begins the attachments of one document.
 func (db *DB) Uploads() *Uploads { return &Uploads{db: db, memory: uploadMemory} }
 
-// Add reads an attachment to its end and returns it as Update takes it, without its depth (SourceStored; Length counts the
-// bytes before compression, EncodedLength those stored, whose MD5 is Digest). Errors with a wire meaning are those of
-// couch_att:flush_data: KindAttachmentTooLarge, and KindBadRequest for a length that does not fit. Memory is bounded by about
-// one MB whatever the size.
+// Add reads an attachment to its end and returns it as Update takes it, without its depth (SourceStored; Length counts
+// the bytes before compression, EncodedLength those stored, whose MD5 is Digest). Errors with a wire meaning are those
+// of couch_att:flush_data: KindAttachmentTooLarge, and KindBadRequest for a length that does not fit. Memory is bounded
+// by about one MB whatever the size.
 func (u *Uploads) Add(ctx context.Context, o Upload, r io.Reader) (compat.Attachment, error) {
 	sink := &uploadSink{ctx: ctx, uploads: u, digest: md5.New()}
 	att, err := sink.fill(o, r)
@@ -122,7 +122,13 @@ var copyBuffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return 
 
 // fill reads all bytes, checks and encodes them.
 func (s *uploadSink) fill(o Upload, r io.Reader) (compat.Attachment, error) {
-	att := compat.Attachment{Name: o.Name, Type: o.Type, Encoding: o.Encoding, Source: compat.SourceStored, HasDigest: true}
+	att := compat.Attachment{
+		Name:      o.Name,
+		Type:      o.Type,
+		Encoding:  o.Encoding,
+		Source:    compat.SourceStored,
+		HasDigest: true,
+	}
 	if o.Limit > 0 && o.Length > o.Limit {
 		return att, compat.NewError(compat.KindAttachmentTooLarge, o.Name)
 	}
@@ -269,7 +275,8 @@ func (u *Uploads) renew(t *dbTx) error {
 	return nil
 }
 
-// newAttachmentID makes an id that no other attachment has: the time, so that uploads of one time lie side by side, and chance.
+// newAttachmentID makes an id that no other attachment has: the time, so that uploads of one time lie side by side, and
+// chance.
 func newAttachmentID() string {
 	id := newUUID() // blobIDSize bytes
 	binary.BigEndian.PutUint64(id[:8], uint64(time.Now().UnixMicro()))

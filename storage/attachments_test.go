@@ -148,7 +148,8 @@ func TestAttachmentGzip(t *testing.T) {
 	w.Write(text)
 	w.Close()
 	ready := upload(t, u, "g", packed.Bytes(), func(o *Upload) { o.Encoding, o.Compress = compat.EncodingGzip, 8 })
-	if ready.Length != int64(packed.Len()) || ready.EncodedLength != ready.Length || ready.Digest != md5.Sum(packed.Bytes()) {
+	if ready.Length != int64(packed.Len()) || ready.EncodedLength != ready.Length ||
+		ready.Digest != md5.Sum(packed.Bytes()) {
 		t.Errorf("%+v", ready)
 	}
 	putAtts(t, db, "doc", "", att, big, ready)
@@ -202,7 +203,9 @@ func TestAttachmentWithoutBytes(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
 	for rev, replicated := range map[string]bool{"": false, "1-a": true} {
 		d := doc(t, "doc", rev, `{}`)
-		d.Attachments = []compat.Attachment{{Name: "n", Type: "text/plain", Source: compat.SourceFollows, Length: 3, EncodedLength: 3}}
+		d.Attachments = []compat.Attachment{
+			{Name: "n", Type: "text/plain", Source: compat.SourceFollows, Length: 3, EncodedLength: 3},
+		}
 		_, err := db.Update(t.Context(), []*compat.Document{d}, UpdateOptions{Replicated: replicated})
 		wantError(t, err, compat.ErrFunctionClause)
 	}
@@ -248,7 +251,10 @@ func TestAttachmentReferences(t *testing.T) {
 		_, err := db.Purge(t.Context(), []IDRevs{{ID: "d", Revs: []compat.Rev{parsedRev(t, rev4)}}})
 		must(t, err)
 		wantAttKeys(t, db, 3, 1, 0)
-		_, err = db.Purge(t.Context(), []IDRevs{{ID: "copy", Revs: []compat.Rev{open(t, db, "copy", OpenOptions{}).Rev}}})
+		_, err = db.Purge(
+			t.Context(),
+			[]IDRevs{{ID: "copy", Revs: []compat.Rev{open(t, db, "copy", OpenOptions{}).Rev}}},
+		)
 		must(t, err)
 		wantAttKeys(t, db, 3, 0, 1)
 		gone := copied[0]
@@ -263,7 +269,8 @@ func TestAttachmentReferences(t *testing.T) {
 	})
 }
 
-// TestUploadLeases: what no document claims is collected after its lease, and cannot be claimed then; slow requests keep theirs.
+// TestUploadLeases: what no document claims is collected after its lease, and cannot be claimed then; slow requests
+// keep theirs.
 func TestUploadLeases(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	s, err := Open(t.Context(), Options{KV: memkv.New(), Manual: true, Now: func() time.Time { return now }})

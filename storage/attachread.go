@@ -17,9 +17,10 @@ type AttachmentRange struct {
 	Gunzip bool
 }
 
-// ReadAttachment writes the bytes of an attachment of a stored document to w, without holding more than a chunk in memory. It may
-// take as long as w does: when a snapshot has become too old it goes on with another one, since the bytes never change. The error is compat.ErrMissing if the bytes are gone (the document
-// was replaced and compacted, or purged, more than releasedLease ago).
+// ReadAttachment writes the bytes of an attachment of a stored document to w, without holding more than a chunk in
+// memory. It may take as long as w does: when a snapshot has become too old it goes on with another one, since the
+// bytes never change. The error is compat.ErrMissing if the bytes are gone (the document was replaced and compacted, or
+// purged, more than releasedLease ago).
 func (db *DB) ReadAttachment(ctx context.Context, att *compat.Attachment, o AttachmentRange, w io.Writer) error {
 	if o.To < 0 || o.To > att.EncodedLength {
 		o.To = att.EncodedLength

@@ -28,8 +28,8 @@ func (c *slowClient) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// TestSlowDownloads: a download may take any number of snapshots, and its bytes come once and in order. When the document goes
-// meanwhile they stay as long as their lease; then the download ends with an error.
+// TestSlowDownloads: a download may take any number of snapshots, and its bytes come once and in order. When the
+// document goes meanwhile they stay as long as their lease; then the download ends with an error.
 func TestSlowDownloads(t *testing.T) {
 	slow := latencykv.New(memkv.New(), latencykv.Options{})
 	db := openStore(t, slow).DB("db")

@@ -111,8 +111,8 @@ func compareAttachments(db *DB, id string, stored map[string][]byte) error {
 	return nil
 }
 
-// TestUploadFailsAnywhere: whichever transaction fails, documents that were acknowledged have their bytes, and the rest is
-// collected.
+// TestUploadFailsAnywhere: whichever transaction fails, documents that were acknowledged have their bytes, and the rest
+// is collected.
 func TestUploadFailsAnywhere(t *testing.T) {
 	for call := 1; call <= 16; call += shorter(1, 3) {
 		now := time.Unix(1_700_000_000, 0)
@@ -151,7 +151,14 @@ func TestUploadFailsAnywhere(t *testing.T) {
 		}
 		chunks, refs, pending := attKeys(t, db)
 		if refs != len(acknowledged) || pending != 0 || chunks < refs*10 || chunks > refs*11 {
-			t.Errorf("call %d: %d chunks, %d counts, %d pending for %d documents", call, chunks, refs, pending, len(acknowledged))
+			t.Errorf(
+				"call %d: %d chunks, %d counts, %d pending for %d documents",
+				call,
+				chunks,
+				refs,
+				pending,
+				len(acknowledged),
+			)
 		}
 		checkStore(t, inner)
 		must(t, s.Close())

@@ -9,7 +9,8 @@ import (
 // editWindow is how many documents of a batch are read together: their reads overlap on a store across a network.
 const editWindow = 64
 
-// maxWindowBytes bounds the bodies, old and new, of the documents that are read together where the store has no limit of its own.
+// maxWindowBytes bounds the bodies, old and new, of the documents that are read together where the store has no limit
+// of its own.
 const maxWindowBytes = 16 << 20
 
 // batch is one run of the transaction that stores a part of a request.
@@ -44,7 +45,8 @@ func (b *batch) store(groups []editGroup) error {
 	return nil
 }
 
-// large reports whether the transaction has taken half of what the store allows: the other half is for what one more document brings.
+// large reports whether the transaction has taken half of what the store allows: the other half is for what one more
+// document brings.
 func (b *batch) large() bool {
 	limit := b.db.store.limits.TransactionSize
 	return limit > 0 && b.t.tx.Size() > limit/2
@@ -101,8 +103,8 @@ func (b *batch) run(groups []editGroup) error {
 	return nil
 }
 
-// edit makes the edits of one document, of which checked has the first one, validated. ErrPending: some lack an answer, and nothing was
-// written.
+// edit makes the edits of one document, of which checked has the first one, validated. ErrPending: some lack an answer,
+// and nothing was written.
 func (b *batch) edit(g editGroup, e *docEdit, checked []validatedEdit) (err error) {
 	if e.partitionFull, err = b.partitionFull(g.id); err != nil {
 		return err
@@ -157,8 +159,8 @@ func (b *batch) validateNext(e *docEdit, doc *compat.Document) (*validatedEdit, 
 	return &v, b.mode.validate([]*compat.Document{doc}, []*validatedEdit{&v})
 }
 
-// load reads the leaves of all documents, and then the entries of those leaves that are going to be replaced. It leaves out the last
-// documents where that would be much at once.
+// load reads the leaves of all documents, and then the entries of those leaves that are going to be replaced. It leaves
+// out the last documents where that would be much at once.
 func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 	all, err := b.t.leavesOf(groups)
 	if err != nil {
@@ -268,8 +270,8 @@ func (b *batch) loadEntries(leaves []*leafRecord, owners []*docEdit) error {
 	return b.t.complete(b.index != nil || b.mode.validates(), entries...)
 }
 
-// partitionFull reports whether the document's partition has reached couchdb/max_partition_size. The size is read without a
-// conflict: CouchDB, too, lets the writes through that cross the limit.
+// partitionFull reports whether the document's partition has reached couchdb/max_partition_size. The size is read
+// without a conflict: CouchDB, too, lets the writes through that cross the limit.
 func (b *batch) partitionFull(id string) (bool, error) {
 	limit := b.db.store.hooks.MaxPartitionSize
 	if limit == nil || !b.t.rec.partitioned || b.mode.replicated {

@@ -81,8 +81,8 @@ func BenchmarkPutParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkBulk stores batches of 1000 new documents of 1 KB; raw puts the same bodies into the store below, in the same
-// batches.
+// BenchmarkBulk stores batches of 1000 new documents of 1 KB; raw puts the same bodies into the store below, in the
+// same batches.
 func BenchmarkBulk(b *testing.B) {
 	b.Run("docs", func(b *testing.B) {
 		db := benchDB(b)
@@ -184,7 +184,15 @@ func BenchmarkLargeBodies(b *testing.B) {
 		b.SetBytes(rows * size)
 		b.ReportAllocs()
 		for b.Loop() {
-			must(b, db.AllDocs(context.Background(), RangeOptions{Limit: -1, IncludeDocs: true}, func(ListHeader) error { return nil }, func(*ListRow) error { return nil }))
+			must(
+				b,
+				db.AllDocs(
+					context.Background(),
+					RangeOptions{Limit: -1, IncludeDocs: true},
+					func(ListHeader) error { return nil },
+					func(*ListRow) error { return nil },
+				),
+			)
 		}
 	})
 	b.Run("get", func(b *testing.B) {

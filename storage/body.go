@@ -74,14 +74,14 @@ func (d *dbRead) completed(bodies bool, e entry) (entry, error) {
 	return read, err
 }
 
-// complete reads what entries have apart, all of it together: the lists of attachments and, if they are wanted, the bodies. An error
-// leaves an entry with what was in its value.
+// complete reads what entries have apart, all of it together: the lists of attachments and, if they are wanted, the
+// bodies. An error leaves an entry with what was in its value.
 func (d *dbRead) complete(bodies bool, entries ...*entry) error {
 	return d.completeIn(nil, 0, bodies, entries...)
 }
 
-// completeIn is complete for bodies that nobody needs any more when it is called with the same room again: they are in its memory.
-// beside is how many bytes the reader has in memory besides.
+// completeIn is complete for bodies that nobody needs any more when it is called with the same room again: they are in
+// its memory. beside is how many bytes the reader has in memory besides.
 func (d *dbRead) completeIn(room *bodyRoom, beside int, bodies bool, entries ...*entry) error {
 	var reads []blobRead
 	size := 0
@@ -113,11 +113,12 @@ func (d *dbRead) completeIn(room *bodyRoom, beside int, bodies bool, entries ...
 	return failure
 }
 
-// bodyRoom is memory for the bodies that a list reads together, used again for the next ones; nil: each body has its own.
+// bodyRoom is memory for the bodies that a list reads together, used again for the next ones; nil: each body has its
+// own.
 type bodyRoom struct{ all, free []byte }
 
-// begin ends the use of the bodies before, and tells how much memory the next ones take. What is too small for them is gone while they wait
-// for theirs, and what is much too large.
+// begin ends the use of the bodies before, and tells how much memory the next ones take. What is too small for them is
+// gone while they wait for theirs, and what is much too large.
 func (r *bodyRoom) begin(size int) int {
 	if r == nil {
 		return size

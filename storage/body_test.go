@@ -21,7 +21,10 @@ import (
 // sized is a document whose body has so many bytes.
 func sized(id string, parent compat.Rev, size int, fill string) *compat.Document {
 	text := `{"s":"` + strings.Repeat(fill, size-8) + `"}`
-	d := &compat.Document{ID: id, Body: compat.Body{JSON: []byte(text), Term: []byte(fill + fmt.Sprint(size)), Size: int64(size)}}
+	d := &compat.Document{
+		ID:   id,
+		Body: compat.Body{JSON: []byte(text), Term: []byte(fill + fmt.Sprint(size)), Size: int64(size)},
+	}
 	if !parent.IsZero() {
 		d.Revs = compat.RevPath{Start: parent.Pos, IDs: []string{parent.Hash}}
 	}
@@ -44,7 +47,14 @@ func wantBody(t testing.TB, db *DB, id string, rev compat.Rev, like *compat.Docu
 	d, err := db.Open(context.Background(), id, OpenOptions{Rev: rev})
 	must(t, err)
 	if !bytes.Equal(d.Body, like.Body.JSON) {
-		t.Errorf("%s, %s: a body of %d bytes, want %d like %q", id, rev, len(d.Body), len(like.Body.JSON), like.Body.JSON[:8])
+		t.Errorf(
+			"%s, %s: a body of %d bytes, want %d like %q",
+			id,
+			rev,
+			len(d.Body),
+			len(like.Body.JSON),
+			like.Body.JSON[:8],
+		)
 	}
 }
 
@@ -63,8 +73,8 @@ func collectAll(t testing.TB, db *DB) (chunks int64) {
 	return chunks
 }
 
-// TestBodiesOfAllSizes: whatever fits as a body can be created, read, replaced, replicated, deleted and purged, on every engine, and leaves
-// nothing behind.
+// TestBodiesOfAllSizes: whatever fits as a body can be created, read, replaced, replicated, deleted and purged, on
+// every engine, and leaves nothing behind.
 func TestBodiesOfAllSizes(t *testing.T) {
 	sizes := []int{maxInline, maxInline + 1, maxEntry, maxEntry + 1, 1_000_000, 1_000_001, 5_500_000, 8_000_000}
 	sizes = shorter(sizes, sizes[1:6])
@@ -130,7 +140,8 @@ func TestListsOfLargeBodies(t *testing.T) {
 			bodies[d.ID] = string(d.Body.JSON)
 		}
 		check := func(what string, row int, id string, d *Document) {
-			if d == nil || string(d.Body) != bodies[id] || (len(d.Attachments) == 1000) != (id[2] == '3' && row%40 == 3) {
+			if d == nil || string(d.Body) != bodies[id] ||
+				(len(d.Attachments) == 1000) != (id[2] == '3' && row%40 == 3) {
 				t.Errorf("%s: row %d, %q, is not as it was stored", what, row, id)
 			}
 		}
@@ -145,17 +156,28 @@ func TestListsOfLargeBodies(t *testing.T) {
 				want(t, "id", id, fmt.Sprintf("%03d", i))
 				return i
 			}
-			must(t, db.AllDocs(t.Context(), RangeOptions{Limit: -1, IncludeDocs: true, Descending: descending}, func(ListHeader) error { return nil },
-				func(r *ListRow) error {
-					check("list", next(r.ID), r.ID, r.Doc)
-					return nil
-				}))
+			must(
+				t,
+				db.AllDocs(
+					t.Context(),
+					RangeOptions{Limit: -1, IncludeDocs: true, Descending: descending},
+					func(ListHeader) error { return nil },
+					func(r *ListRow) error {
+						check("list", next(r.ID), r.ID, r.Doc)
+						return nil
+					},
+				),
+			)
 			want(t, "rows", n, rows)
 			n = 0
-			_, err := db.Changes(t.Context(), ChangesOptions{Limit: -1, IncludeDocs: true, Descending: descending}, func(c *Change) error {
-				check("feed", next(c.ID), c.ID, c.Doc)
-				return nil
-			})
+			_, err := db.Changes(
+				t.Context(),
+				ChangesOptions{Limit: -1, IncludeDocs: true, Descending: descending},
+				func(c *Change) error {
+					check("feed", next(c.ID), c.ID, c.Doc)
+					return nil
+				},
+			)
 			must(t, err)
 			want(t, "changes", n, rows)
 		}
@@ -164,7 +186,8 @@ func TestListsOfLargeBodies(t *testing.T) {
 
 // TestMemoryOfListsOfLargeBodies: lists use the memory of a window again for the next one.
 func TestMemoryOfListsOfLargeBodies(t *testing.T) {
-	if build, ok := debug.ReadBuildInfo(); ok && slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if build, ok := debug.ReadBuildInfo(); ok &&
+		slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		t.Skip("the race detector throws away a part of what is put into a sync.Pool, at random")
 	}
 	db := benchDB(t)
@@ -212,7 +235,16 @@ func TestMemoryOfListsOfLargeBodies(t *testing.T) {
 func manyAttachments(n int) (atts []compat.Attachment) {
 	for i := range n {
 		name := fmt.Sprint("an attachment with a long name, the number of which is ", i)
-		atts = append(atts, compat.Attachment{Name: name, Type: "text/plain", Source: compat.SourceStored, Digest: md5Empty, HasDigest: true})
+		atts = append(
+			atts,
+			compat.Attachment{
+				Name:      name,
+				Type:      "text/plain",
+				Source:    compat.SourceStored,
+				Digest:    md5Empty,
+				HasDigest: true,
+			},
+		)
 	}
 	return atts
 }
@@ -220,7 +252,8 @@ func manyAttachments(n int) (atts []compat.Attachment) {
 // md5Empty is the digest of nothing.
 var md5Empty = [16]byte{0xd4, 0x1d, 0x8c, 0xd9, 0x8f, 0x00, 0xb2, 0x04, 0xe9, 0x80, 0x09, 0x98, 0xec, 0xf8, 0x42, 0x7e}
 
-// TestLongListOfAttachments: the list of attachments may be too long for the entry, with a small body and with a large one.
+// TestLongListOfAttachments: the list of attachments may be too long for the entry, with a small body and with a large
+// one.
 func TestLongListOfAttachments(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		for _, size := range []int{10, maxInline + 1} {
@@ -243,7 +276,8 @@ func TestLongListOfAttachments(t *testing.T) {
 	})
 }
 
-// TestAbandonedBody: a body whose document was not written, because the process ended, is collected; that of a refused document goes at once.
+// TestAbandonedBody: a body whose document was not written, because the process ended, is collected; that of a refused
+// document goes at once.
 func TestAbandonedBody(t *testing.T) {
 	s := openStore(t, wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now))
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
@@ -278,10 +312,19 @@ func TestAbandonedBody(t *testing.T) {
 	wantError(t, err, errUploadExpired)
 }
 
-// TestBulkRequestsOfLargeDocuments: requests with many documents of a size are stored, changed and deleted as those with one are.
+// TestBulkRequestsOfLargeDocuments: requests with many documents of a size are stored, changed and deleted as those
+// with one are.
 func TestBulkRequestsOfLargeDocuments(t *testing.T) {
 	type bulk struct{ size, docs int }
-	all := []bulk{{70_000, 200}, {1_000_000, 12}, {20_000, 200}, {maxInline, 200}, {89_000, 200}, {200_000, 60}, {7_900_000, 3}}
+	all := []bulk{
+		{70_000, 200},
+		{1_000_000, 12},
+		{20_000, 200},
+		{maxInline, 200},
+		{89_000, 200},
+		{200_000, 60},
+		{7_900_000, 3},
+	}
 	for _, c := range shorter(all, all[:2]) {
 		t.Run(fmt.Sprint(c.size), func(t *testing.T) {
 			s := openStore(t, wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now))
@@ -343,7 +386,8 @@ func TestRoundTripsOfLargeBodies(t *testing.T) {
 	}
 }
 
-// TestHooksSeeLargeBodies: validation and indexes are given documents that are apart, and those of a request are read together.
+// TestHooksSeeLargeBodies: validation and indexes are given documents that are apart, and those of a request are read
+// together.
 func TestHooksSeeLargeBodies(t *testing.T) {
 	remote := latencykv.New(memkv.New(), latencykv.Options{})
 	s := openStore(t, remote)
@@ -370,7 +414,12 @@ func TestHooksSeeLargeBodies(t *testing.T) {
 		t.Errorf("%d round trips for 20 updates", trips)
 	}
 	for i, c := range changes {
-		want(t, "change", c, fmt.Sprintf(`%02d {"s":"%s"} {"s":"%s"}`, i, strings.Repeat("a", 99_992), strings.Repeat("b", 99_992)))
+		want(
+			t,
+			"change",
+			c,
+			fmt.Sprintf(`%02d {"s":"%s"} {"s":"%s"}`, i, strings.Repeat("a", 99_992), strings.Repeat("b", 99_992)),
+		)
 	}
 	want(t, "changes", len(changes), 20)
 }

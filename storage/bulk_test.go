@@ -81,9 +81,31 @@ func TestOneDocumentOfABulkIsTooLarge(t *testing.T) {
 		t.Errorf("%d transactions", c.Runs)
 	}
 	want(t, "alone", put(t, db, long, "", "{}"), "illegal_docid")
-	want(t, "local documents", update(t, db, UpdateOptions{}, doc(t, "_local/a", "", "{}"), doc(t, "_local/"+long, "", "{}"),
-		doc(t, "_local/c", "", text(11_000_000, "")), doc(t, "_local/d", "", "{}")), "[0-1 illegal_docid document_too_large 0-1]")
-	want(t, "stored", []any{show(t, db, "_local/a"), show(t, db, "_local/d"), show(t, db, "a060")[:2]}, "[0-1 {} 0-1 {} 1-]")
+	want(
+		t,
+		"local documents",
+		update(
+			t,
+			db,
+			UpdateOptions{},
+			doc(t, "_local/a", "", "{}"),
+			doc(t, "_local/"+long, "", "{}"),
+			doc(
+				t,
+				"_local/c",
+				"",
+				text(11_000_000, ""),
+			),
+			doc(t, "_local/d", "", "{}"),
+		),
+		"[0-1 illegal_docid document_too_large 0-1]",
+	)
+	want(
+		t,
+		"stored",
+		[]any{show(t, db, "_local/a"), show(t, db, "_local/d"), show(t, db, "a060")[:2]},
+		"[0-1 {} 0-1 {} 1-]",
+	)
 }
 
 // growing is an index whose rows are much larger than its documents.
@@ -120,7 +142,12 @@ func TestBulkWithLargeIndexRows(t *testing.T) {
 		t.Errorf("%+v for 75 MB", c)
 	}
 	db.store.SetHooks(Hooks{Indexer: growing{rows: 201}})
-	want(t, "no document fits", update(t, db, UpdateOptions{}, doc(t, "a", "", "{}"), doc(t, "b", "", "{}")), "[document_too_large document_too_large]")
+	want(
+		t,
+		"no document fits",
+		update(t, db, UpdateOptions{}, doc(t, "a", "", "{}"), doc(t, "b", "", "{}")),
+		"[document_too_large document_too_large]",
+	)
 }
 
 // A request whose transactions take too long is cut, too.

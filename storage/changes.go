@@ -23,14 +23,15 @@ func (db *DB) LastSeq(ctx context.Context) (last UpdateSeq, err error) {
 
 // Changes calls fn for the rows of the changes feed that o selects. Each document is there once, at its last update.
 //
-// All rows are of one snapshot, unless the scan takes longer than the store lets a snapshot live; then it goes on with a new one
-// after the last row, and a document that was updated in between may come twice. In a descending scan such a document has moved
-// to where the scan has been; so when it has come to its end, the rows that are newer than its beginning follow, in ascending
-// order: every document that was there when the scan began comes at least once (ADR 0016).
+// All rows are of one snapshot, unless the scan takes longer than the store lets a snapshot live; then it goes on with
+// a new one after the last row, and a document that was updated in between may come twice. In a descending scan such a
+// document has moved to where the scan has been; so when it has come to its end, the rows that are newer than its
+// beginning follow, in ascending order: every document that was there when the scan began comes at least once (ADR
+// 0016).
 //
-// ChangesEnd.Last is the last row fn has seen; without rows it is the start: o.Since, or with o.Descending the end of the feed.
-// ChangesEnd.Pending are the rows that the direction has left then. Rows that follow a descending scan count for neither. Errors of
-// fn are returned as they are, but for ErrStop.
+// ChangesEnd.Last is the last row fn has seen; without rows it is the start: o.Since, or with o.Descending the end of
+// the feed. ChangesEnd.Pending are the rows that the direction has left then. Rows that follow a descending scan count
+// for neither. Errors of fn are returned as they are, but for ErrStop.
 func (db *DB) Changes(ctx context.Context, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
 	c := changesScan{o: o, fn: fn, left: o.Limit}
 	err := db.viewOn(ctx, c.scan)
@@ -163,7 +164,8 @@ func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number
 // readsMore reports whether rows need more than what the feed says.
 func (c *changesScan) readsMore() bool { return c.o.IncludeDocs || c.o.AllLeaves }
 
-// start brings c.end to what the snapshot says of the place reached so far, and returns the number of updates ever made.
+// start brings c.end to what the snapshot says of the place reached so far, and returns the number of updates ever
+// made.
 func (c *changesScan) start(d *dbRead) (updates int64, err error) {
 	counts, err := d.stats(statUpdates)
 	if err != nil {
@@ -229,7 +231,11 @@ func (c *changesScan) rest(d *dbRead) (r feedRange) {
 	case c.given:
 		after = c.end.Last.Seq
 	}
-	o := kv.RangeOptions{Reverse: c.o.Descending && !c.moved, WantAll: c.left < 0 || c.left >= mostAhead, Limit: int(max(c.left, 0))}
+	o := kv.RangeOptions{
+		Reverse: c.o.Descending && !c.moved,
+		WantAll: c.left < 0 || c.left >= mostAhead,
+		Limit:   int(max(c.left, 0)),
+	}
 	r.begin, r.end, r.o = d.seqRange(d.keys.sub(nil, TagChanges), after, before, o)
 	return r
 }
@@ -301,7 +307,8 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 	return len(rows), err
 }
 
-// readLeaves reads the leaves of the rows that show more of them than the winner, or of the first of them; nil if there are no such rows.
+// readLeaves reads the leaves of the rows that show more of them than the winner, or of the first of them; nil if there
+// are no such rows.
 func (c *changesScan) readLeaves(d *dbRead, rows []feedRow) ([][]leafRecord, error) {
 	if !c.o.AllLeaves && !(c.o.IncludeDocs && (c.o.Conflicts || c.o.DeletedConflicts)) {
 		return nil, nil
@@ -322,8 +329,8 @@ func (c *changesScan) readLeaves(d *dbRead, rows []feedRow) ([][]leafRecord, err
 	return d.leavesEach(ids, true)
 }
 
-// give calls fn for a row; leaves are nil where only the winner is shown, e is nil without documents. Only a row that fn has taken
-// counts as passed.
+// give calls fn for a row; leaves are nil where only the winner is shown, e is nil without documents. Only a row that
+// fn has taken counts as passed.
 func (c *changesScan) give(d *dbRead, seq UpdateSeq, row *changeValue, leaves []leafRecord, e *entry) error {
 	c.change = Change{Seq: seq, ID: row.id, Deleted: row.deleted, Revs: append(c.change.Revs[:0], row.winner)}
 	if c.o.AllLeaves && leaves != nil {
@@ -360,10 +367,16 @@ func (c *changesScan) took(d *dbRead, seq UpdateSeq) {
 	c.end.Pending--
 }
 
-// ChangesByID is Changes for the documents with the given ids, which are looked up: rows in the order of the feed, two for an id
-// given twice. If neither o.Limit nor fn cut the list, Last is the end of the feed; Pending are the rows after o.Since less those
-// given (couch_changes:send_changes_doc_ids). A document that was updated after a descending scan began comes after the others.
-func (db *DB) ChangesByID(ctx context.Context, ids []string, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
+// ChangesByID is Changes for the documents with the given ids, which are looked up: rows in the order of the feed, two
+// for an id given twice. If neither o.Limit nor fn cut the list, Last is the end of the feed; Pending are the rows
+// after o.Since less those given (couch_changes:send_changes_doc_ids). A document that was updated after a descending
+// scan began comes after the others.
+func (db *DB) ChangesByID(
+	ctx context.Context,
+	ids []string,
+	o ChangesOptions,
+	fn func(*Change) error,
+) (ChangesEnd, error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), compat.IsLocalID)
 	return db.lookup(ctx, o, fn, &idLookup{ids: ids})
 }

@@ -116,7 +116,11 @@ func (w *randomWriter) step(ctx context.Context) error {
 		}
 		_, err = w.db.Update(ctx, docs, UpdateOptions{})
 	default:
-		_, err = w.db.Update(ctx, []*compat.Document{docOf(id, parent, fmt.Sprintf(`{"v":%d}`, w.rng.Int()))}, UpdateOptions{})
+		_, err = w.db.Update(
+			ctx,
+			[]*compat.Document{docOf(id, parent, fmt.Sprintf(`{"v":%d}`, w.rng.Int()))},
+			UpdateOptions{},
+		)
 	}
 	return err
 }
@@ -129,7 +133,12 @@ func TestChangesCounts(t *testing.T) {
 			var writers sync.WaitGroup
 			for n := range 3 {
 				writers.Go(func() {
-					w := randomWriter{db: db, rng: rand.New(rand.NewPCG(uint64(round), uint64(n))), ids: 40, name: fmt.Sprint(round, n)}
+					w := randomWriter{
+						db:   db,
+						rng:  rand.New(rand.NewPCG(uint64(round), uint64(n))),
+						ids:  40,
+						name: fmt.Sprint(round, n),
+					}
 					for range 40 {
 						if err := w.step(context.Background()); err != nil && !errors.Is(err, kv.ErrTooLarge) {
 							t.Error(err)
@@ -203,10 +212,15 @@ func checkLookups(t *testing.T, db *DB, rows []seenChange) {
 		}
 	}
 	var got []UpdateSeq
-	end, err := db.ChangesByID(t.Context(), append(ids, "unknown", "_local/x"), ChangesOptions{Since: rows[since].seq.Seq, Limit: -1}, func(c *Change) error {
-		got = append(got, c.Seq)
-		return nil
-	})
+	end, err := db.ChangesByID(
+		t.Context(),
+		append(ids, "unknown", "_local/x"),
+		ChangesOptions{Since: rows[since].seq.Seq, Limit: -1},
+		func(c *Change) error {
+			got = append(got, c.Seq)
+			return nil
+		},
+	)
 	if err != nil || !slices.Equal(got, want) || end.Pending != int64(len(rows)-1-since-len(got)) {
 		t.Fatalf("by id: %v, want %v; end %+v, %v", got, want, end, err)
 	}
@@ -260,7 +274,10 @@ func TestChangesRows(t *testing.T) {
 			t.Errorf("the same descending: %v, %+v", rows2, end)
 		}
 		checkDesignChanges(t, db, rows[0])
-		if _, err := db.store.DB("none").Changes(t.Context(), ChangesOptions{}, nil); !errors.Is(err, compat.KindNoDatabase) {
+		if _, err := db.store.DB("none").Changes(t.Context(), ChangesOptions{}, nil); !errors.Is(
+			err,
+			compat.KindNoDatabase,
+		) {
 			t.Errorf("no database: %v", err)
 		}
 	})
@@ -274,7 +291,8 @@ func checkDesignChanges(t *testing.T, db *DB, want seenChange) {
 		rows = append(rows, keepChange(c))
 		return nil
 	})
-	if err != nil || len(rows) != 1 || rows[0].id != "_design/d" || !rows[0].deleted || end.Pending != 2 || end.Last != rows[0].seq {
+	if err != nil || len(rows) != 1 || rows[0].id != "_design/d" || !rows[0].deleted || end.Pending != 2 ||
+		end.Last != rows[0].seq {
 		t.Errorf("design documents: %v, %+v, %v", rows, end, err)
 	}
 }

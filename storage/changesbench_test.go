@@ -15,7 +15,10 @@ func benchFeed(b *testing.B, rows int) (*DB, []Seq) {
 	for begin := 0; begin < rows; begin += 500 {
 		var docs []*compat.Document
 		for i := begin; i < begin+500; i++ {
-			docs = append(docs, docOf(fmt.Sprintf("doc%08d", i), compat.Rev{}, `{"name":"Some Body","age":42,"tags":["a","b"]}`))
+			docs = append(
+				docs,
+				docOf(fmt.Sprintf("doc%08d", i), compat.Rev{}, `{"name":"Some Body","age":42,"tags":["a","b"]}`),
+			)
 		}
 		_, err := db.Update(context.Background(), docs, UpdateOptions{})
 		must(b, err)

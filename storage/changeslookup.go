@@ -22,7 +22,12 @@ func lookUp(id string, winner *leafRecord, leaves int) feedRow {
 }
 
 // lookup gives the rows that are found and o selects.
-func (db *DB) lookup(ctx context.Context, o ChangesOptions, fn func(*Change) error, find rowLookup) (ChangesEnd, error) {
+func (db *DB) lookup(
+	ctx context.Context,
+	o ChangesOptions,
+	fn func(*Change) error,
+	find rowLookup,
+) (ChangesEnd, error) {
 	c := changesScan{o: o, left: o.Limit, lookup: true}
 	given := make(map[string]int) // rows given of each document
 	c.fn = func(ch *Change) error {
@@ -220,7 +225,8 @@ func (designLookup) find(d *dbRead) ([]feedRow, error) {
 			return nil, err
 		}
 		leaves := 1
-		if own := key[:len(key)-len(suffix)]; bytes.Equal(own, doc) { // a later leaf of the same document: the winner is last
+		// a later leaf of the same document: the winner is last
+		if own := key[:len(key)-len(suffix)]; bytes.Equal(own, doc) {
 			leaves += rows[len(rows)-1].value.leaves
 			rows = rows[:len(rows)-1]
 		} else {

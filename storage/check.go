@@ -28,10 +28,11 @@ func (v Violation) String() string {
 // maxViolations ends a check: what has so many needs no more.
 const maxViolations = 1000
 
-// Check reads the whole store and reports what breaks the invariants of this package, at most about 1000 violations. Where the store
-// limits the time of a snapshot (Limits.ReadTime) a database is read from several. So it may run beside writers, but what is the sum of
-// many documents, like a counter, is compared only in databases that nobody has written to since the first of their snapshots.
-// progress, if not nil, is told how many documents were looked at, and about how many there are. The error is of the store, or ctx's.
+// Check reads the whole store and reports what breaks the invariants of this package, at most about 1000 violations.
+// Where the store limits the time of a snapshot (Limits.ReadTime) a database is read from several. So it may run beside
+// writers, but what is the sum of many documents, like a counter, is compared only in databases that nobody has written
+// to since the first of their snapshots. progress, if not nil, is told how many documents were looked at, and about how
+// many there are. The error is of the store, or ctx's.
 func Check(ctx context.Context, store kv.Store, progress func(done, total int64)) ([]Violation, error) {
 	s := &Store{kv: store, limits: store.Limits()}
 	c := storeCheck{progress: progress}
@@ -91,7 +92,11 @@ func (c *storeCheck) records(ctx context.Context, s *Store) (databases []checked
 				var rec dbRecord
 				if rec, err = parseDBRecord(row.Value); err == nil {
 					some = append(some, checkedRecord{name, rec})
-					keys = append(keys, newSpace(rec.prefix).stat(nil, statDocCount), newSpace(rec.prefix).stat(nil, statDelCount))
+					keys = append(
+						keys,
+						newSpace(rec.prefix).stat(nil, statDocCount),
+						newSpace(rec.prefix).stat(nil, statDelCount),
+					)
 					continue
 				}
 			}
@@ -180,7 +185,8 @@ type dbCheck struct {
 	store  *storeCheck
 	name   string
 	phases []checkPhase
-	// sums are violations only if the database was not written to since first: they compare what different snapshots said.
+	// sums are violations only if the database was not written to since first: they compare what different snapshots
+	// said.
 	sums  []Violation
 	first *Seq
 	moved bool
@@ -258,8 +264,8 @@ func (c *dbCheck) violation(invariant int, id, format string, args ...any) {
 	c.store.report(Violation{c.name, id, invariant, fmt.Sprintf(format, args...)})
 }
 
-// walk calls fn for the keys below a prefix, without it, from after *cursor on, and moves the cursor past every one that fn
-// has taken.
+// walk calls fn for the keys below a prefix, without it, from after *cursor on, and moves the cursor past every one
+// that fn has taken.
 func walk(d *dbRead, prefix []byte, cursor *[]byte, fn func(suffix, value []byte) error) error {
 	begin, end := children(prefix)
 	if *cursor != nil {

@@ -170,15 +170,23 @@ var damages = map[string]damage{
 		key, _ := firstKey(t, tx, d.keys.sub(nil, TagAttRefs), false)
 		addCounter(tx, key, 1)
 	}},
-	"count lost":       {7, "db", clearFirst(TagAttRefs)},
-	"count of nothing": {7, "db", addTo(func(d *dbRead) []byte { return d.keys.attachment(nil, TagAttRefs, "nothing") }, 1)},
-	"bytes lost":       {7, "db", clearFirst(TagAtt)},
-	"bytes garbled":    {7, "db", garbleFirst(TagAtt)},
+	"count lost": {7, "db", clearFirst(TagAttRefs)},
+	"count of nothing": {
+		7,
+		"db",
+		addTo(func(d *dbRead) []byte { return d.keys.attachment(nil, TagAttRefs, "nothing") }, 1),
+	},
+	"bytes lost":    {7, "db", clearFirst(TagAtt)},
+	"bytes garbled": {7, "db", garbleFirst(TagAtt)},
 	"bytes of nobody": {7, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
 		tx.Set(tuple.AppendInt(d.keys.attachment(nil, TagAtt, "nobody"), 0), []byte("x"))
 	}},
-	"pending lost":        {7, "db", clearFirst(TagAttPending)},
-	"pending and counted": {7, "db", addTo(func(d *dbRead) []byte { return d.keys.attachment(nil, TagAttPending, attachmentOf(d)) }, 1)},
+	"pending lost": {7, "db", clearFirst(TagAttPending)},
+	"pending and counted": {
+		7,
+		"db",
+		addTo(func(d *dbRead) []byte { return d.keys.attachment(nil, TagAttPending, attachmentOf(d)) }, 1),
+	},
 	"bytes of a body lost": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		tx.Clear(tuple.AppendInt(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagDocs)), 1))
 	}},
@@ -186,7 +194,10 @@ var damages = map[string]damage{
 		tx.ClearRange(children(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagHistory))))
 	}},
 	"body garbled": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
-		tx.Set(tuple.AppendInt(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagHistory)), 2), bytes.Repeat([]byte("z"), maxEntry))
+		tx.Set(
+			tuple.AppendInt(d.keys.attachment(nil, TagAtt, bodyOf(t, tx, d, TagHistory)), 2),
+			bytes.Repeat([]byte("z"), maxEntry),
+		)
 	}},
 	"body of two": {7, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		addCounter(tx, d.keys.attachment(nil, TagAttRefs, bodyOf(t, tx, d, TagDocs)), 1)
@@ -195,23 +206,47 @@ var damages = map[string]damage{
 		key, _ := firstKey(t, tx, d.keys.doc(nil, TagHistory, "large"), false)
 		tx.Clear(key)
 	}},
-	"history of nobody":    {13, "db", copyLeaf(TagHistory, "doc", "nobody")},
-	"history lost":         {13, "db", clearFirst(TagHistory)},
-	"history size":         {13, "db", addTo(statKey(statHistory), 7)},
-	"local garbled":        {12, "db", garbleFirst(TagLocal)},
-	"security garbled":     {12, "db", garbleFirst(TagSecurity)},
-	"purge garbled":        {12, "db", garbleFirst(TagPurges)},
-	"purges uncounted":     {12, "db", addTo(statKey(statPurges), -1)},
-	"last sequence":        {14, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.keys.sub(nil, TagLastSeq)) }},
-	"updates":              {14, "db", addTo(statKey(statUpdates), -400)},
-	"external size":        {15, "db", addTo(statKey(statExternal), 1)},
-	"active size":          {15, "db", addTo(statKey(statActive), 1)},
-	"partition":            {15, "parts", addTo(func(d *dbRead) []byte { return d.keys.partStat(nil, "p", statDocCount) }, 1)},
-	"partition of nothing": {15, "parts", addTo(func(d *dbRead) []byte { return d.keys.partStat(nil, "q", statActive) }, 1)},
-	"record garbled":       {11, "db", func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Set(dbRecordKey("db"), []byte("?")) }},
-	"record lost":          {11, "", func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Clear(dbRecordKey("db")) }},
-	"two of a prefix":      {11, "twin", func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Set(dbRecordKey("twin"), d.rec.encode()) }},
-	"key of nobody":        {11, "", func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Set(newSpace(1000).stat(nil, 0), nil) }},
+	"history of nobody": {13, "db", copyLeaf(TagHistory, "doc", "nobody")},
+	"history lost":      {13, "db", clearFirst(TagHistory)},
+	"history size":      {13, "db", addTo(statKey(statHistory), 7)},
+	"local garbled":     {12, "db", garbleFirst(TagLocal)},
+	"security garbled":  {12, "db", garbleFirst(TagSecurity)},
+	"purge garbled":     {12, "db", garbleFirst(TagPurges)},
+	"purges uncounted":  {12, "db", addTo(statKey(statPurges), -1)},
+	"last sequence": {
+		14,
+		"db",
+		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.keys.sub(nil, TagLastSeq)) },
+	},
+	"updates":       {14, "db", addTo(statKey(statUpdates), -400)},
+	"external size": {15, "db", addTo(statKey(statExternal), 1)},
+	"active size":   {15, "db", addTo(statKey(statActive), 1)},
+	"partition": {
+		15,
+		"parts",
+		addTo(func(d *dbRead) []byte { return d.keys.partStat(nil, "p", statDocCount) }, 1),
+	},
+	"partition of nothing": {
+		15,
+		"parts",
+		addTo(func(d *dbRead) []byte { return d.keys.partStat(nil, "q", statActive) }, 1),
+	},
+	"record garbled": {
+		11,
+		"db",
+		func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Set(dbRecordKey("db"), []byte("?")) },
+	},
+	"record lost": {11, "", func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Clear(dbRecordKey("db")) }},
+	"two of a prefix": {
+		11,
+		"twin",
+		func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Set(dbRecordKey("twin"), d.rec.encode()) },
+	},
+	"key of nobody": {
+		11,
+		"",
+		func(_ *testing.T, tx kv.Tx, _ *dbRead) { tx.Set(newSpace(1000).stat(nil, 0), nil) },
+	},
 }
 
 // copyLeaf stores what a document's last key in a subspace holds for another document, too.
@@ -263,7 +298,10 @@ func TestCheckFindsDamage(t *testing.T) {
 			}))
 			violations, err := Check(t.Context(), s.kv, nil)
 			must(t, err)
-			found := slices.ContainsFunc(violations, func(v Violation) bool { return v.Invariant == c.invariant && v.Database == c.database })
+			found := slices.ContainsFunc(
+				violations,
+				func(v Violation) bool { return v.Invariant == c.invariant && v.Database == c.database },
+			)
 			if !found {
 				t.Errorf("want a violation of %d in %q, got %v", c.invariant, c.database, violations)
 			}

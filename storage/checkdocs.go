@@ -64,7 +64,8 @@ type docRows struct {
 	history []revEntry
 	listed  []byte // value of TagAllDocs, nil if there is none
 	stray   []string
-	// inner tells of each leaf and each replaced revision whether it is an ancestor of a leaf, or there twice; nil where nothing can be.
+	// inner tells of each leaf and each replaced revision whether it is an ancestor of a leaf, or there twice; nil
+	// where nothing can be.
 	inner map[compat.Rev]bool
 }
 
@@ -186,7 +187,12 @@ func (doc *docRows) read(d *dbRead, streams [4]*idStream) error {
 }
 
 // readEntries takes the document's entries from a stream.
-func (doc *docRows) readEntries(d *dbRead, s *idStream, entries *[]revEntry, parse func([]byte) (bool, compat.Rev, []byte, error)) error {
+func (doc *docRows) readEntries(
+	d *dbRead,
+	s *idStream,
+	entries *[]revEntry,
+	parse func([]byte) (bool, compat.Rev, []byte, error),
+) error {
 	for s.ok && s.id == doc.id {
 		deleted, rev, rest, err := parse(s.key)
 		switch {
@@ -354,12 +360,23 @@ func (c *dbCheck) sumUp(d *dbRead, doc *docRows) {
 			for j := range e.atts {
 				a := &e.atts[j]
 				if !s.use(doc.id, a.Ref, a.EncodedLength, a.Digest) {
-					c.violation(7, doc.id, "attachment %q of %s differs from another with the same bytes", a.Name, list[i].rev)
+					c.violation(
+						7,
+						doc.id,
+						"attachment %q of %s differs from another with the same bytes",
+						a.Name,
+						list[i].rev,
+					)
 				}
 			}
 			for _, b := range [...]*blob{&e.attsApart, &e.bodyApart} {
 				if !b.isZero() && !s.use(doc.id, b.ref, int64(b.length), b.digest) {
-					c.violation(7, doc.id, "the body of %s differs from something else with the same bytes", list[i].rev)
+					c.violation(
+						7,
+						doc.id,
+						"the body of %s differs from something else with the same bytes",
+						list[i].rev,
+					)
 				}
 			}
 		}

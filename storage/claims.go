@@ -2,8 +2,8 @@ package storage
 
 import "github.com/settee-db/settee/compat"
 
-// claim makes a new entry a holder of its attachments. Those that came with the write are written, or taken over from an upload;
-// their Ref is set in atts. doc tells which ones are the parent's (stubs): they are only shared.
+// claim makes a new entry a holder of its attachments. Those that came with the write are written, or taken over from
+// an upload; their Ref is set in atts. doc tells which ones are the parent's (stubs): they are only shared.
 func (e *docEdit) claim(w *revWrite) error {
 	for i := range w.atts {
 		a := &w.atts[i]
@@ -17,8 +17,8 @@ func (e *docEdit) claim(w *revWrite) error {
 	return nil
 }
 
-// takeOver makes sure that an attachment's bytes are in the store. One whose bytes never came (it was to follow, and nothing
-// did) fails as in CouchDB.
+// takeOver makes sure that an attachment's bytes are in the store. One whose bytes never came (it was to follow, and
+// nothing did) fails as in CouchDB.
 func (t *dbTx) takeOver(a *compat.Attachment) error {
 	if a.Ref == "" {
 		if int64(len(a.Data)) != a.EncodedLength {

@@ -10,18 +10,19 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Compaction forgets the bodies of replaced revisions (TagHistory), the attachments that only they name, and the oldest purge
-// requests. Nothing else ever piles up in a database. It runs beside writers: each entry is removed in a transaction that reads it, and the removal of one
-// entry conflicts with nothing but another removal of it.
+// Compaction forgets the bodies of replaced revisions (TagHistory), the attachments that only they name, and the oldest
+// purge requests. Nothing else ever piles up in a database. It runs beside writers: each entry is removed in a
+// transaction that reads it, and the removal of one entry conflicts with nothing but another removal of it.
 
-// CompactionPolicy says when a database is compacted without being asked (CouchDB's smoosh). The zero value is the default.
+// CompactionPolicy says when a database is compacted without being asked (CouchDB's smoosh). The zero value is the
+// default.
 type CompactionPolicy struct {
 	// Off leaves it to Compact and StartCompact.
 	Off bool
 	// MinHistory is the least size of the replaced revisions, in bytes; 0 means 1 MiB.
 	MinHistory int64
-	// Ratio is that of all data to live data from which on a database is compacted; 0 means 2: replaced revisions take more
-	// than live ones.
+	// Ratio is that of all data to live data from which on a database is compacted; 0 means 2: replaced revisions take
+	// more than live ones.
 	Ratio float64
 }
 
@@ -131,8 +132,8 @@ func (db *DB) compact(ctx context.Context, run *compaction) error {
 	}
 }
 
-// historyKeys lists some keys of entries in TagHistory after cursor, without the prefix of the subspace: as many as a snapshot lives
-// for, at most a batch.
+// historyKeys lists some keys of entries in TagHistory after cursor, without the prefix of the subspace: as many as a
+// snapshot lives for, at most a batch.
 func (db *DB) historyKeys(ctx context.Context, cursor []byte) (keys [][]byte, err error) {
 	err = db.viewOn(ctx, func(d *dbRead) error {
 		prefix := d.keys.sub(nil, TagHistory)

@@ -19,7 +19,13 @@ func TestCompaction(t *testing.T) {
 		for i := range 8 {
 			rev := ""
 			for n := range 30 {
-				rev = put(t, db, fmt.Sprint("doc", i), rev, fmt.Sprintf(`{"n":%d,"filler":%q}`, n, strings.Repeat("x", 100)))
+				rev = put(
+					t,
+					db,
+					fmt.Sprint("doc", i),
+					rev,
+					fmt.Sprintf(`{"n":%d,"filler":%q}`, n, strings.Repeat("x", 100)),
+				)
 				if n == 20 {
 					old = append(old, rev)
 				}
@@ -61,7 +67,8 @@ func TestCompactionOfLargeBodies(t *testing.T) {
 	})
 }
 
-// TestCompactionOnASlowStore: whatever of its batches and lists is too much for a snapshot or a transaction is done by parts.
+// TestCompactionOnASlowStore: whatever of its batches and lists is too much for a snapshot or a transaction is done by
+// parts.
 func TestCompactionOnASlowStore(t *testing.T) {
 	var slow atomic.Bool
 	var updates atomic.Int64
@@ -106,7 +113,8 @@ func TestCompactionOnASlowStore(t *testing.T) {
 	}
 }
 
-// TestSizes: the size of the file is at least the live data right after every write, grows with replaced revisions and loses them in a compaction.
+// TestSizes: the size of the file is at least the live data right after every write, grows with replaced revisions and
+// loses them in a compaction.
 func TestSizes(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		sizes := func(when string) (file, active int64) {
@@ -121,7 +129,13 @@ func TestSizes(t *testing.T) {
 		revs := make([]string, 3)
 		write := func(n int) {
 			for i, length := range []int{100, 1000, 100_000} { // the last one's body is apart
-				revs[i] = put(t, db, fmt.Sprint("doc", i), revs[i], fmt.Sprintf(`{"n":%d,"s":%q}`, n, strings.Repeat("x", length)))
+				revs[i] = put(
+					t,
+					db,
+					fmt.Sprint("doc", i),
+					revs[i],
+					fmt.Sprintf(`{"n":%d,"s":%q}`, n, strings.Repeat("x", length)),
+				)
 			}
 		}
 		write(0)

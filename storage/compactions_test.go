@@ -9,7 +9,8 @@ func TestRunningCompactionsAreListed(t *testing.T) {
 	run.total.Store(10)
 	run.advance(4)
 	list := db.store.Compactions()
-	if len(list) != 2 || list[0].Database != "db" || list[0].Done != 4 || list[0].Total != 10 || list[0].Updated.Before(list[0].Began.Truncate(1e9)) {
+	if len(list) != 2 || list[0].Database != "db" || list[0].Done != 4 || list[0].Total != 10 ||
+		list[0].Updated.Before(list[0].Began.Truncate(1e9)) {
 		t.Errorf("%+v", list)
 	}
 	want(t, "running", db.compactRunning(), true)

@@ -12,7 +12,8 @@ import (
 // cost is what one call asked of the store.
 type cost struct{ gets, getManys, ranges, rows, sets, clears, atomics, commits int64 }
 
-// TestCosts holds down what each call asks of the store. A higher number here is a slower settee: change it only on purpose.
+// TestCosts holds down what each call asks of the store. A higher number here is a slower settee: change it only on
+// purpose.
 func TestCosts(t *testing.T) {
 	count := wrapkv.NewCounting(memkv.New())
 	s := openStore(t, count)
@@ -53,8 +54,11 @@ func TestCosts(t *testing.T) {
 		cost{gets: 9, getManys: 2})
 	measure("page of ids", func() { list(t, db, RangeOptions{Limit: 20, Start: at("doc-150")}) },
 		cost{gets: 2, getManys: 1, ranges: 5, rows: 27})
-	measure("page of documents", func() { list(t, db, RangeOptions{Limit: 20, IncludeDocs: true, Start: at("doc-150")}) },
-		cost{gets: 2, getManys: 1, ranges: 5, rows: 28})
+	measure(
+		"page of documents",
+		func() { list(t, db, RangeOptions{Limit: 20, IncludeDocs: true, Start: at("doc-150")}) },
+		cost{gets: 2, getManys: 1, ranges: 5, rows: 28},
+	)
 	bulk := func(prefix string, revs []string) []string {
 		var docs []*compat.Document
 		for i := range 1000 {

@@ -15,7 +15,12 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) error 
 }
 
 // create makes a database with the record that newRecord gives for its prefix.
-func (s *Store) create(ctx context.Context, name string, security []byte, newRecord func(prefix int64) *dbRecord) error {
+func (s *Store) create(
+	ctx context.Context,
+	name string,
+	security []byte,
+	newRecord func(prefix int64) *dbRecord,
+) error {
 	_, err := s.kv.Update(ctx, func(tx kv.Tx) error {
 		key := dbRecordKey(name)
 		value, err := tx.Get(key)
@@ -32,7 +37,11 @@ func (s *Store) create(ctx context.Context, name string, security []byte, newRec
 		rec := newRecord(prefix)
 		tx.Set(key, rec.encode())
 		// Even an empty database has a last sequence, which `since=now` and wake-ups begin with.
-		tx.SetVersionstampedValue(newSpace(prefix).sub(nil, TagLastSeq), AppendSeq(nil, Seq{Incarnation: rec.incarnation}), 1)
+		tx.SetVersionstampedValue(
+			newSpace(prefix).sub(nil, TagLastSeq),
+			AppendSeq(nil, Seq{Incarnation: rec.incarnation}),
+			1,
+		)
 		if security == nil {
 			return nil
 		}
@@ -63,7 +72,8 @@ func (s *Store) newRecord(prefix int64, o CreateOptions) *dbRecord {
 	}
 }
 
-// nextPrefix gives out a database prefix; none is used twice, so a late reader of a deleted database never sees another one.
+// nextPrefix gives out a database prefix; none is used twice, so a late reader of a deleted database never sees another
+// one.
 func nextPrefix(tx kv.Tx) (int64, error) {
 	key := rootKey(rootNextPrefix)
 	value, err := tx.Get(key)
@@ -95,8 +105,8 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// AllDBs calls fn for the names of the databases in the range, in byte order. Of o only the range, the direction, Skip and Limit
-// count. On a store that limits the age of snapshots a long list goes on in a newer one.
+// AllDBs calls fn for the names of the databases in the range, in byte order. Of o only the range, the direction, Skip
+// and Limit count. On a store that limits the age of snapshots a long list goes on in a newer one.
 func (s *Store) AllDBs(ctx context.Context, o RangeOptions, fn func(name string) error) error {
 	prefix := rootKey(rootDBs)
 	return goOn(ctx, func() (advanced bool, err error) {
@@ -123,8 +133,8 @@ func (s *Store) AllDBs(ctx context.Context, o RangeOptions, fn func(name string)
 	})
 }
 
-// EachDB calls fn for every database, one after the other and in no snapshot of theirs. One that is deleted meanwhile, so
-// that fn fails with compat.KindNoDatabase, is passed over.
+// EachDB calls fn for every database, one after the other and in no snapshot of theirs. One that is deleted meanwhile,
+// so that fn fails with compat.KindNoDatabase, is passed over.
 func (s *Store) EachDB(ctx context.Context, fn func(db *DB) error) error {
 	names, err := s.names(ctx)
 	if err != nil {
@@ -180,7 +190,9 @@ func (d *dbRead) info() (*Info, error) {
 	}
 	return &Info{
 		Name: d.name, UUID: d.rec.uuid, Created: d.rec.created, Partitioned: d.rec.partitioned,
-		Q: int(d.rec.q), N: int(d.rec.n), starts: d.rec.starts, DocCount: counts[0], DocDelCount: counts[1], UpdateSeq: seq, PurgeSeq: purge,
+		Q: int(
+			d.rec.q,
+		), N: int(d.rec.n), starts: d.rec.starts, DocCount: counts[0], DocDelCount: counts[1], UpdateSeq: seq, PurgeSeq: purge,
 		SizeFile: counts[3] + counts[5], SizeExternal: counts[2], SizeActive: counts[3],
 	}, nil
 }
@@ -195,7 +207,12 @@ func (db *DB) PartitionInfo(ctx context.Context, partition string) (*PartitionIn
 		}
 		counts, err := readCounters(d.r, keys)
 		if err == nil {
-			info = &PartitionInfo{DocCount: counts[0], DocDelCount: counts[1], SizeActive: counts[2], SizeExternal: counts[3]}
+			info = &PartitionInfo{
+				DocCount:     counts[0],
+				DocDelCount:  counts[1],
+				SizeActive:   counts[2],
+				SizeExternal: counts[3],
+			}
 		}
 		return err
 	})

@@ -130,7 +130,12 @@ func TestPartitions(t *testing.T) {
 		want(t, "q", show("q"), "1 0 7")
 		want(t, "none", show("r"), "0 0 0")
 		limit = 9
-		want(t, "full", update(t, db, UpdateOptions{}, doc(t, "p:c", "", `{}`), doc(t, "q:c", "", `{}`)), "[partition_overflow 1-967a00dff5e02add41819138abb3284d]")
+		want(
+			t,
+			"full",
+			update(t, db, UpdateOptions{}, doc(t, "p:c", "", `{}`), doc(t, "q:c", "", `{}`)),
+			"[partition_overflow 1-967a00dff5e02add41819138abb3284d]",
+		)
 		rev = open(t, db, "p:b", OpenOptions{}).Rev.String()
 		want(t, "larger", put(t, db, "p:b", rev, `{"n":10}`), "partition_overflow")
 		want(t, "not larger", put(t, db, "p:b", rev, `{"n":2}`)[:2], "2-")
@@ -159,9 +164,17 @@ func TestBatchesFitTransactions(t *testing.T) {
 	want(t, "a body that is larger than a transaction", update(t, db, UpdateOptions{}, large)[0][:2], "1-")
 	tooLarge := doc(t, "long list", "", `{}`)
 	for i := range 30 {
-		tooLarge.Attachments = append(tooLarge.Attachments, compat.Attachment{Name: strings.Repeat("n", 400_000+i), Source: compat.SourceStored})
+		tooLarge.Attachments = append(
+			tooLarge.Attachments,
+			compat.Attachment{Name: strings.Repeat("n", 400_000+i), Source: compat.SourceStored},
+		)
 	}
-	want(t, "one that is too large", update(t, db, UpdateOptions{}, doc(t, "small", "", `{}`), tooLarge), "[1-967a00dff5e02add41819138abb3284d document_too_large]")
+	want(
+		t,
+		"one that is too large",
+		update(t, db, UpdateOptions{}, doc(t, "small", "", `{}`), tooLarge),
+		"[1-967a00dff5e02add41819138abb3284d document_too_large]",
+	)
 }
 
 // onlyOdd refuses documents whose n is even.

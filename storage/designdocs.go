@@ -5,9 +5,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// AppendDesignStamp appends a text that differs whenever the design documents of the database do: which there are, or one's current
-// revision. It costs a range read of a row for each design document. In a transaction whatever is made of the text is ordered with
-// writes of design documents; those of the transaction itself do not show.
+// AppendDesignStamp appends a text that differs whenever the design documents of the database do: which there are, or
+// one's current revision. It costs a range read of a row for each design document. In a transaction whatever is made of
+// the text is ordered with writes of design documents; those of the transaction itself do not show.
 func (x *Tx) AppendDesignStamp(dst []byte) ([]byte, error) {
 	err := designRows(x.t.tx, x.t.keys, func(key, winner []byte) error {
 		dst = append(append(dst, key...), winner...)
@@ -60,6 +60,6 @@ func (x *Tx) OpenDesign(ref DocRef) (*Document, error) {
 	return x.t.openWinner(ref.ID, OpenOptions{})
 }
 
-// Security is the database's security object as the transaction sees it; nil if it was never set (compat.DefaultSecurity is in force
-// then).
+// Security is the database's security object as the transaction sees it; nil if it was never set
+// (compat.DefaultSecurity is in force then).
 func (x *Tx) Security() ([]byte, error) { return x.t.security() }

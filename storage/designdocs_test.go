@@ -49,9 +49,23 @@ func TestBatchValidator(t *testing.T) {
 		rev := put(t, db, "a", "", `{"n":2}`)
 		empty := stamp
 		asked = nil
-		got := update(t, db, UpdateOptions{}, doc(t, "b", "", `{"n":1}`), doc(t, "c", "", `{"n":10}`), doc(t, "d", "", `{"n":4}`),
-			doc(t, "d", "", `{"n":6}`), doc(t, "a", rev, `{"n":8}`), doc(t, "a", "", `{"n":8}`))
-		want(t, "verdicts", []any{got[0], got[1], got[2][:2], got[3], got[4][:2], got[5]}, "[unauthorized forbidden 1- conflict 2- conflict]")
+		got := update(
+			t,
+			db,
+			UpdateOptions{},
+			doc(t, "b", "", `{"n":1}`),
+			doc(t, "c", "", `{"n":10}`),
+			doc(t, "d", "", `{"n":4}`),
+			doc(t, "d", "", `{"n":6}`),
+			doc(t, "a", rev, `{"n":8}`),
+			doc(t, "a", "", `{"n":8}`),
+		)
+		want(
+			t,
+			"verdicts",
+			[]any{got[0], got[1], got[2][:2], got[3], got[4][:2], got[5]},
+			"[unauthorized forbidden 1- conflict 2- conflict]",
+		)
 		want(t, "asked", asked, `[a {"n":2},b -,d - d -]`)
 		_ = put(t, db, "e", "", `{}`)
 		want(t, "the stamp stays with ordinary documents", stamp == empty, true)

@@ -3,8 +3,8 @@
 //
 // # Model of a database
 //
-// A database is a record (name -> [record]) that gives it a short key prefix; below the prefix each kind of data has its own
-// subspace (keyspace.go has all keys and value formats). A document is the set of its leaf revisions:
+// A database is a record (name -> [record]) that gives it a short key prefix; below the prefix each kind of data has
+// its own subspace (keyspace.go has all keys and value formats). A document is the set of its leaf revisions:
 //
 //	REVS     one entry per leaf: its line of ancestors, sizes; the winner's also has the document's sequence
 //	DOCS     one entry per leaf that has a body: metadata, attachments, the body
@@ -13,8 +13,8 @@
 //	ALL_DOCS the ids of documents whose winner is not deleted, with the winner
 //	CHANGES  every document at the sequence of its last update
 //
-// The keys of DOCS and REVS are (id, not deleted, depth, hash), so the winning revision sorts last: reading the current body of
-// a document is the database record and one reverse range read.
+// The keys of DOCS and REVS are (id, not deleted, depth, hash), so the winning revision sorts last: reading the current
+// body of a document is the database record and one reverse range read.
 //
 // # File tour
 //
@@ -49,19 +49,19 @@
 // # Invariants (checked by Check)
 //
 //  1. Every leaf has exactly one REVS entry; the one that sorts last is the winner, and only it carries a sequence.
-//  2. A leaf that is not deleted has a DOCS entry; a deleted one has one only if it has a body other than {} or attachments.
-//     DOCS has no other entries. An entry is one key.
+//  2. A leaf that is not deleted has a DOCS entry; a deleted one has one only if it has a body other than {} or
+//     attachments. DOCS has no other entries. An entry is one key.
 //  3. ALL_DOCS holds an id if and only if the winner is not deleted, with that winner.
 //  4. CHANGES holds each document with a leaf exactly once, at the winner's sequence.
 //  5. doc_count is the number of entries in ALL_DOCS, doc_del_count that of documents with only deleted leaves.
-//  6. The counts of each rank level add up to the number of rows below (rank.go); those of the sequence blocks to the rows of
-//     CHANGES (seqblocks.go).
-//  7. The reference count of an attachment, or of a body that is apart, is the number of DOCS and HISTORY entries that name it; its
-//     bytes are there, whole and with its digest. Other bytes have a pending marker, and no count: uploads, and what was released a
-//     while ago.
-//  8. Nothing reads a counter with a conflict on the write path, and writers of different documents share no read key but the database's
-//     record (which only creation, deletion and changes of settings write) and the tail of the sequence index (which one write in
-//     about a thousand moves).
+//  6. The counts of each rank level add up to the number of rows below (rank.go); those of the sequence blocks to the
+//     rows of CHANGES (seqblocks.go).
+//  7. The reference count of an attachment, or of a body that is apart, is the number of DOCS and HISTORY entries that
+//     name it; its bytes are there, whole and with its digest. Other bytes have a pending marker, and no count:
+//     uploads, and what was released a while ago.
+//  8. Nothing reads a counter with a conflict on the write path, and writers of different documents share no read key
+//     but the database's record (which only creation, deletion and changes of settings write) and the tail of the
+//     sequence index (which one write in about a thousand moves).
 //  9. A document changes in one transaction, all of it: leaves, bodies, lists, counters, indexes of higher layers.
 //  10. Bytes handed to callbacks are valid until the callback returns; bytes in returned values belong to the caller.
 //  11. Every key below the root tags belongs to one database, whose record has its prefix; no prefix is used twice.
@@ -69,7 +69,8 @@
 //  13. HISTORY holds only ancestors of leaves, and the counters of it say how many, with how many bytes.
 //  14. The last sequence is at or after the last row of CHANGES; there are at least as many updates as documents.
 //  15. The sizes of a database and of its partitions are the sums of those of its leaves.
-//  16. While a transaction runs nobody waits for another process: hooks ask, and it runs again with the answers (questions.go).
+//  16. While a transaction runs nobody waits for another process: hooks ask, and it runs again with the answers
+//     (questions.go).
 //
 // (8 to 10 and 16 are about code; Check looks at what is stored.)
 package storage

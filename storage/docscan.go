@@ -8,8 +8,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// winnerScan walks over TagDocs and gives the winner of each document that has one that is not deleted. That needs no other
-// subspace: the winner's entry is the last one of its document. Bodies that are apart are read ahead, many in a round trip.
+// winnerScan walks over TagDocs and gives the winner of each document that has one that is not deleted. That needs no
+// other subspace: the winner's entry is the last one of its document. Bodies that are apart are read ahead, many in a
+// round trip.
 type winnerScan struct {
 	d       *dbRead
 	o       *RangeOptions

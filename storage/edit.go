@@ -36,8 +36,8 @@ type editMode struct {
 	replicated bool
 	trusted    bool
 	// checked is set where couch_db:before_docs_update looks at the stored documents before it merges: if a validation
-	// function exists, or a document of the request has attachments or is a design document. Then an unknown parent is a
-	// conflict, an edit cannot build on another one of the same request, and replicated inner revisions are ignored.
+	// function exists, or a document of the request has attachments or is a design document. Then an unknown parent is
+	// a conflict, an edit cannot build on another one of the same request, and replicated inner revisions are ignored.
 	checked bool
 	each    ValidateFunc
 	many    ValidateBatchFunc
@@ -117,10 +117,11 @@ func (e *docEdit) interactive(doc *compat.Document, v *validatedEdit) (EditResul
 	return EditResult{ID: doc.ID, Rev: leaf.Rev}, nil
 }
 
-// written reports whether the database was ever written to. CouchDB does not know the validation functions of one that was not, and so looks at
-// the stored documents first as if there were some (couch_db:before_docs_update; see editMode.checked): an edit of an unknown revision is
-// a conflict, also where another edit of the same request is about to make that revision. In all others it makes a revision below a
-// missing parent (couch_db_updater's fold over an empty tree), or builds on the other edit.
+// written reports whether the database was ever written to. CouchDB does not know the validation functions of one that
+// was not, and so looks at the stored documents first as if there were some (couch_db:before_docs_update; see
+// editMode.checked): an edit of an unknown revision is a conflict, also where another edit of the same request is about
+// to make that revision. In all others it makes a revision below a missing parent (couch_db_updater's fold over an
+// empty tree), or builds on the other edit.
 func (t *dbTx) written() (bool, error) {
 	counts, err := readCounters(t.tx.Snapshot(), [][]byte{t.keys.stat(nil, statUpdates)})
 	return err != nil || counts[0] > 0, err
@@ -135,14 +136,23 @@ func (e *docEdit) newLeaf(doc *compat.Document, atts []compat.Attachment) (leaf 
 		}
 		tombstone := e.tree[e.tree.Winner()].Rev
 		rev := compat.RecreatedRev(tombstone, doc.Body.Term, len(atts))
-		return revtree.Leaf{Rev: rev, Ancestors: revtree.NewLine(rev.Pos-1, []string{tombstone.Hash}), Tag: newTag}, true
+		return revtree.Leaf{
+			Rev:       rev,
+			Ancestors: revtree.NewLine(rev.Pos-1, []string{tombstone.Hash}),
+			Tag:       newTag,
+		}, true
 	}
 	hashed := make([]compat.RevAttachment, len(atts))
 	for i := range atts {
 		hashed[i] = compat.RevAttachment{Name: atts[i].Name, Type: atts[i].Type, MD5: atts[i].Digest}
 	}
 	rev := compat.NewRev(doc.Rev(), doc.Deleted, doc.Body.Term, hashed)
-	return revtree.Leaf{Rev: rev, Deleted: doc.Deleted, Ancestors: revtree.NewLine(rev.Pos-1, doc.Revs.IDs), Tag: newTag}, true
+	return revtree.Leaf{
+		Rev:       rev,
+		Deleted:   doc.Deleted,
+		Ancestors: revtree.NewLine(rev.Pos-1, doc.Revs.IDs),
+		Tag:       newTag,
+	}, true
 }
 
 // newTag marks leaves that are not stored yet.

@@ -8,9 +8,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// An entry is what TagDocs and TagHistory hold of a revision: attachments and body, always in one value. What is too long for it is a
-// blob, bytes under an id of their own (attachments.go), and the entry has a reference to it: then a body moves to TagHistory, or goes
-// away, without its bytes being read or written again.
+// An entry is what TagDocs and TagHistory hold of a revision: attachments and body, always in one value. What is too
+// long for it is a blob, bytes under an id of their own (attachments.go), and the entry has a reference to it: then a
+// body moves to TagHistory, or goes away, without its bytes being read or written again.
 //
 //	value   = format, flags, attachments, body
 //	attachments = nothing unless flagged; a list, or a reference to one if flagged

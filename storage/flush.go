@@ -11,8 +11,9 @@ import (
 	"github.com/settee-db/settee/storage/revtree"
 )
 
-// flush writes what the edits made of the document; nothing, and no sequence is taken, if that is what is stored already. As in
-// CouchDB, even a refused edit cuts the lines to a limit that was lowered. ErrPending of index comes before anything is written.
+// flush writes what the edits made of the document; nothing, and no sequence is taken, if that is what is stored
+// already. As in CouchDB, even a refused edit cuts the lines to a limit that was lowered. ErrPending of index comes
+// before anything is written.
 func (e *docEdit) flush(index IndexFunc) error {
 	e.tree = revtree.Stem(e.tree, e.t.rec.revsLimit)
 	e.keepFlags()
@@ -89,8 +90,8 @@ func (e *docEdit) leafBefore(rev compat.Rev) *leafRecord {
 	return nil
 }
 
-// leafNow is the index of a revision among the leaves that the edits made, -1 if it is none of them. It is for flush, where the tree
-// does not change any more.
+// leafNow is the index of a revision among the leaves that the edits made, -1 if it is none of them. It is for flush,
+// where the tree does not change any more.
 func (e *docEdit) leafNow(rev compat.Rev) int {
 	if len(e.tree) <= fewLeaves {
 		return e.tree.Leaf(rev)
@@ -107,7 +108,8 @@ func (e *docEdit) leafNow(rev compat.Rev) int {
 	return -1
 }
 
-// fewLeaves are as many as are looked through; of more an index is made, or a tree of many conflicts would cost the square of them.
+// fewLeaves are as many as are looked through; of more an index is made, or a tree of many conflicts would cost the
+// square of them.
 const fewLeaves = 16
 
 func (e *docEdit) leavesChanged() bool {
@@ -123,8 +125,8 @@ func (e *docEdit) linesChanged() bool {
 	})
 }
 
-// innerWrites are revisions that came with a body and are ancestors now: replaced by another edit of the same request, or known
-// so far without a body.
+// innerWrites are revisions that came with a body and are ancestors now: replaced by another edit of the same request,
+// or known so far without a body.
 func (e *docEdit) innerWrites() ([]compat.Rev, error) {
 	var inner []compat.Rev
 	for rev := range e.writes {
@@ -202,7 +204,8 @@ func (e *docEdit) dropStemmed() error {
 			continue
 		}
 		if len(e.tree) != 1 {
-			cut = append(cut, l.Leaf) // a branch may keep a root although the line above another leaf was cut in between
+			// a branch may keep a root although the line above another leaf was cut in between
+			cut = append(cut, l.Leaf)
 			continue
 		}
 		for pos := l.Start(); pos < l.Rev.Pos && !e.tree[0].Has(compat.Rev{Pos: pos, Hash: l.Ancestors.At(int(l.Rev.Pos - 1 - pos))}); pos++ {
@@ -234,7 +237,8 @@ func (e *docEdit) keepsLine(l *leafRecord) bool {
 	return now.Ancestors.From(int(now.Rev.Pos - l.Rev.Pos)).HasPrefix(l.Ancestors)
 }
 
-// dropHistory removes the entries in a range of the document's keys in TagHistory whose revisions the tree does not have.
+// dropHistory removes the entries in a range of the document's keys in TagHistory whose revisions the tree does not
+// have.
 func (e *docEdit) dropHistory(begin, end []byte) error {
 	t := e.t
 	prefix := len(t.keys.doc(nil, TagHistory, e.id))
@@ -273,8 +277,8 @@ func (e *docEdit) dropHistory(begin, end []byte) error {
 	return nil
 }
 
-// missingHistory are the revisions with an entry in the range of TagHistory that the tree does not have; nil where the leaves are so few
-// that each one may be looked for by itself.
+// missingHistory are the revisions with an entry in the range of TagHistory that the tree does not have; nil where the
+// leaves are so few that each one may be looked for by itself.
 func (e *docEdit) missingHistory(begin, end []byte, prefix int) (map[compat.Rev]bool, error) {
 	if len(e.tree) <= fewLeaves {
 		return nil, nil
@@ -359,8 +363,8 @@ func attachmentBytes(atts []compat.Attachment) int64 {
 	return n
 }
 
-// putLists writes what lists and feeds show of the document: TagAllDocs, TagChanges and the counts of documents. after is
-// empty if all leaves were purged.
+// putLists writes what lists and feeds show of the document: TagAllDocs, TagChanges and the counts of documents. after
+// is empty if all leaves were purged.
 func (e *docEdit) putLists(after []leafRecord) {
 	t := e.t
 	var wasLive, isLive, wasDeleted, isDeleted int64

@@ -8,9 +8,10 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A store that is full refuses writes with kv.ErrFull, but for those that free space: they may use what it keeps in reserve
-// (kv.UseReserve). Where they have to, nothing of what they replace is kept for a while (dbTx.short): neither the bodies of replaced
-// revisions, which would wait for compaction, nor the bytes of attachments, which would wait for downloads that go on in another snapshot.
+// A store that is full refuses writes with kv.ErrFull, but for those that free space: they may use what it keeps in
+// reserve (kv.UseReserve). Where they have to, nothing of what they replace is kept for a while (dbTx.short): neither
+// the bodies of replaced revisions, which would wait for compaction, nor the bytes of attachments, which would wait for
+// downloads that go on in another snapshot.
 
 // fromReserve calls do, which frees space; once more out of the store's reserve if the store is full.
 func fromReserve(ctx context.Context, do func(context.Context) error) error {
@@ -29,8 +30,9 @@ func frees(doc *compat.Document) bool {
 	return doc.Deleted && len(doc.Body.JSON) <= maxTombstone && len(doc.Attachments) == 0
 }
 
-// full goes on where the store is full: deletions are stored out of its reserve, other edits are refused each. Where there is nothing to
-// be stored, and where the edits are replicated, which must not be lost to a client that does not look, the request fails.
+// full goes on where the store is full: deletions are stored out of its reserve, other edits are refused each. Where
+// there is nothing to be stored, and where the edits are replicated, which must not be lost to a client that does not
+// look, the request fails.
 func (w *bulk) full(groups []editGroup, cause error) error {
 	var deletions, others []editGroup
 	for _, g := range groups {

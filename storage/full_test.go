@@ -13,7 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestFullStore: of a full store everything can be deleted, purged and compacted, and nothing of what goes is kept; all else is refused.
+// TestFullStore: of a full store everything can be deleted, purged and compacted, and nothing of what goes is kept; all
+// else is refused.
 func TestFullStore(t *testing.T) {
 	disk := faultkv.NewDisk(memkv.New())
 	s := openStore(t, disk)
@@ -51,10 +52,16 @@ func TestFullStore(t *testing.T) {
 	wantError(t, s.Create(ctx, "new", CreateOptions{}), kv.ErrFull)
 
 	before := chunks()
-	results, err := update(UpdateOptions{}, edit("doc0", true, `{"why":"full"}`), edit("new", false, `{}`), edit("doc1", true, `{}`))
+	results, err := update(
+		UpdateOptions{},
+		edit("doc0", true, `{"why":"full"}`),
+		edit("new", false, `{}`),
+		edit("doc1", true, `{}`),
+	)
 	must(t, err)
 	for i, refused := range []bool{false, true, false} {
-		if got := results[i].Err; (got != nil) != refused || refused && !errors.Is(got, compat.KindInsufficientStorage) {
+		if got := results[i].Err; (got != nil) != refused ||
+			refused && !errors.Is(got, compat.KindInsufficientStorage) {
 			t.Errorf("result %d: %+v", i, results[i])
 		}
 	}

@@ -9,26 +9,27 @@ import (
 
 // Validator decides about document writes inside the document's transaction (validate_doc_update functions).
 type Validator interface {
-	// Prepare returns the check in force for the database in the transaction tx, nil if there is none. It must read in tx
-	// whatever the answer depends on, or a key that changes with it, so that a new design document and a document write
-	// are ordered. It is called once for each run of a transaction that writes documents.
+	// Prepare returns the check in force for the database in the transaction tx, nil if there is none. It must read in
+	// tx whatever the answer depends on, or a key that changes with it, so that a new design document and a document
+	// write are ordered. It is called once for each run of a transaction that writes documents.
 	Prepare(ctx context.Context, tx *Tx) (ValidateFunc, error)
 }
 
-// ValidateFunc accepts (nil) or refuses (a compat.Error with forbidden, unauthorized, …) a new revision; the user is in ctx.
-// parent is the revision it replaces, nil for a new document; its body may be absent if it is known only as an ancestor.
+// ValidateFunc accepts (nil) or refuses (a compat.Error with forbidden, unauthorized, …) a new revision; the user is in
+// ctx. parent is the revision it replaces, nil for a new document; its body may be absent if it is known only as an
+// ancestor.
 type ValidateFunc func(ctx context.Context, edit *Document, parent *Document) error
 
-// BatchValidator is a Validator with a second check, which comes after the one of Prepare and sees many documents at once: one that has
-// to cross to another process.
+// BatchValidator is a Validator with a second check, which comes after the one of Prepare and sees many documents at
+// once: one that has to cross to another process.
 type BatchValidator interface {
 	Validator
 	// PrepareBatch is Prepare for the second check.
 	PrepareBatch(ctx context.Context, tx *Tx) (ValidateBatchFunc, error)
 }
 
-// ValidateBatchFunc is a ValidateFunc for several documents: it returns a verdict for each, nil to accept it, or ErrPending if it has asked
-// about it; see Tx.Ask. err ends the transaction.
+// ValidateBatchFunc is a ValidateFunc for several documents: it returns a verdict for each, nil to accept it, or
+// ErrPending if it has asked about it; see Tx.Ask. err ends the transaction.
 type ValidateBatchFunc func(ctx context.Context, edits []ValidatedEdit) (verdicts []error, err error)
 
 // ValidatedEdit is a new revision with the one it replaces; see ValidateFunc.
@@ -39,17 +40,19 @@ type ValidatedEdit struct {
 
 // Indexer maintains data that must change together with the documents (interactive indexes).
 type Indexer interface {
-	// Prepare returns the function to be called for every changed document in tx, nil if there is none; see Validator.Prepare. Where there
-	// is none the documents' bodies before the transaction are not read.
+	// Prepare returns the function to be called for every changed document in tx, nil if there is none; see
+	// Validator.Prepare. Where there is none the documents' bodies before the transaction are not read.
 	Prepare(ctx context.Context, tx *Tx) (IndexFunc, error)
 }
 
-// IndexFunc is called once for a document whose winner changes, before its keys are written. before and after are the winners, nil where
-// there was or is none that is not deleted; after comes with its conflicts. ErrPending, after Tx.Ask, puts the document off: then the
-// function must not have written anything, unless it is a design document. Any other error rolls the transaction back.
+// IndexFunc is called once for a document whose winner changes, before its keys are written. before and after are the
+// winners, nil where there was or is none that is not deleted; after comes with its conflicts. ErrPending, after
+// Tx.Ask, puts the document off: then the function must not have written anything, unless it is a design document. Any
+// other error rolls the transaction back.
 type IndexFunc func(ctx context.Context, tx *Tx, id string, before, after *Document) error
 
-// PurgeIndexer is an Indexer that has to know of documents that are purged altogether: no row of the changes feed tells of them.
+// PurgeIndexer is an Indexer that has to know of documents that are purged altogether: no row of the changes feed tells
+// of them.
 type PurgeIndexer interface {
 	Indexer
 	// Purged is called in the transaction that purges the last leaves of the documents.
@@ -65,8 +68,8 @@ func (x *Tx) KV() kv.Tx { return x.t.tx }
 // Name is the name of the database.
 func (x *Tx) Name() string { return x.t.name }
 
-// AppendPrefix appends the key prefix of one of the subspaces that belong to higher layers (TagViews, TagMango, TagEventing,
-// TagJobs).
+// AppendPrefix appends the key prefix of one of the subspaces that belong to higher layers (TagViews, TagMango,
+// TagEventing, TagJobs).
 func (x *Tx) AppendPrefix(dst []byte, tag Tag) []byte { return x.t.keys.sub(dst, tag) }
 
 // Open reads the current revision of a document as the transaction sees it. Documents that the same request is about to
@@ -76,16 +79,17 @@ func (x *Tx) Open(id string) (*Document, error) { return x.t.openWinner(id, Open
 // ChangesDesigns reports whether design documents may be among those that the transaction writes.
 func (x *Tx) ChangesDesigns() bool { return x.t.designs }
 
-// Defer has fn called before the transaction commits, after a number of documents at the latest if the store limits the size of
-// transactions. IndexFuncs collect with it what costs less for many documents at once: of these the documents given to them stay valid
-// until then, and so does x.
+// Defer has fn called before the transaction commits, after a number of documents at the latest if the store limits the
+// size of transactions. IndexFuncs collect with it what costs less for many documents at once: of these the documents
+// given to them stay valid until then, and so does x.
 func (x *Tx) Defer(fn func() error) { x.t.deferred = append(x.t.deferred, fn) }
 
 // Hooks are the Store's connections to higher layers; nil members are not called.
 type Hooks struct {
 	Validator Validator
 	Indexer   Indexer
-	// MaxPartitionSize is the setting couchdb/max_partition_size in bytes; <= 0 or nil: no limit. It may change at any time.
+	// MaxPartitionSize is the setting couchdb/max_partition_size in bytes; <= 0 or nil: no limit. It may change at any
+	// time.
 	MaxPartitionSize func() int64
 	// Updated is called after each commit of this Store that changed documents of a database. It has to return at once.
 	Updated func(name string)

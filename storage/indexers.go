@@ -2,8 +2,8 @@ package storage
 
 import "context"
 
-// Indexers makes one Indexer of several, which are asked in turn. Those that may put a document off with ErrPending have to come first, and
-// there can be only one of them: the others would have written their part already.
+// Indexers makes one Indexer of several, which are asked in turn. Those that may put a document off with ErrPending
+// have to come first, and there can be only one of them: the others would have written their part already.
 func Indexers(list ...Indexer) PurgeIndexer { return indexers(list) }
 
 type indexers []Indexer

@@ -154,7 +154,8 @@ func (s space) rank(dst []byte, tag Tag, level int) []byte {
 	return tuple.AppendInt(s.sub(dst, tag), int64(level))
 }
 
-// parseLeafKey reads what follows the document's prefix in a key of TagRevs or TagDocs; rest is a chunk number, in TagRevs.
+// parseLeafKey reads what follows the document's prefix in a key of TagRevs or TagDocs; rest is a chunk number, in
+// TagRevs.
 func parseLeafKey(suffix []byte) (deleted bool, rev compat.Rev, rest []byte, err error) {
 	live, rest, err := tuple.ReadBool(suffix)
 	if err != nil {
@@ -196,8 +197,9 @@ func ParseSeq(b []byte) (seq Seq, err error) {
 	return seq, nil
 }
 
-// children gives begin and end of the tuple key and of all keys that extend it by further elements. (A range of all keys
-// with the prefix would be wrong: an element that ends in the key may go on with an escaped zero byte in another one.)
+// children gives begin and end of the tuple key and of all keys that extend it by further elements. (A range of all
+// keys with the prefix would be wrong: an element that ends in the key may go on with an escaped zero byte in another
+// one.)
 func children(key []byte) (begin, end []byte) {
 	return key, append(key[:len(key):len(key)], 0xff)
 }

@@ -20,8 +20,9 @@ import (
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
-// TestKeySpace shows the keys and values that each kind of write leaves, byte for byte: a difference in testdata/keyspace is a change of
-// the store's format. `go test ./storage -run TestKeySpace -rewrite` writes down what is there now.
+// TestKeySpace shows the keys and values that each kind of write leaves, byte for byte: a difference in
+// testdata/keyspace is a change of the store's format. `go test ./storage -run TestKeySpace -rewrite` writes down what
+// is there now.
 //
 //	create [partitioned]           the database
 //	put id=… [rev=…]               an edit; without a body a tombstone
@@ -214,7 +215,12 @@ func (d *keyDump) key(key string) string {
 
 // seqText is a sequence: its incarnation, the number of the commit and the place in it.
 func seqText(s Seq) string {
-	return fmt.Sprintf("%d:%d.%d", s.Incarnation, binary.BigEndian.Uint64(s.Versionstamp[:]), binary.BigEndian.Uint16(s.Versionstamp[10:]))
+	return fmt.Sprintf(
+		"%d:%d.%d",
+		s.Incarnation,
+		binary.BigEndian.Uint64(s.Versionstamp[:]),
+		binary.BigEndian.Uint16(s.Versionstamp[10:]),
+	)
 }
 
 // element is the first element of what is packed, nil if there is none.
@@ -237,7 +243,8 @@ func (d *keyDump) value(key, value string) string {
 	if first == rootDBs {
 		return "a record" // with a random uuid
 	}
-	if seq, err := ParseSeq([]byte(value)); err == nil && len(value) == SeqSize && (tag == TagLastSeq || tag == TagPurgeSeq || tag == TagSeqBlocks) {
+	if seq, err := ParseSeq([]byte(value)); err == nil && len(value) == SeqSize &&
+		(tag == TagLastSeq || tag == TagPurgeSeq || tag == TagSeqBlocks) {
 		return seqText(seq)
 	}
 	isBlock := tag == TagSeqBlocks && !bytes.HasPrefix(rest, tuple.AppendInt(nil, 0)) // not where the last one begins
@@ -247,7 +254,8 @@ func (d *keyDump) value(key, value string) string {
 	return d.text(value)
 }
 
-// text prints bytes, with the numbers of blobs instead of their ids, hashes in hexadecimal digits, and what is long shortened.
+// text prints bytes, with the numbers of blobs instead of their ids, hashes in hexadecimal digits, and what is long
+// shortened.
 func (d *keyDump) text(s string) string {
 	if i := slices.Index(d.blobs, s); i >= 0 {
 		return fmt.Sprintf("<blob %d>", i+1)

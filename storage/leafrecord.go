@@ -13,9 +13,9 @@ import (
 
 // leafRecord is one leaf of a document as TagRevs holds it.
 //
-// Value, format 1: format, flags, [seq (13), if the winner], varints external, active, number of ancestors; their hashes,
-// newest first: 16 bytes each, or with a varint length each if flagged. A value that is too long goes on in chunks below the key, and
-// has a flag that says so.
+// Value, format 1: format, flags, [seq (13), if the winner], varints external, active, number of ancestors; their
+// hashes, newest first: 16 bytes each, or with a varint length each if flagged. A value that is too long goes on in
+// chunks below the key, and has a flag that says so.
 type leafRecord struct {
 	revtree.Leaf
 	seq      Seq  // of the document, in the winner
@@ -96,8 +96,8 @@ func (t *dbTx) clearLeafRecord(id string, l *leafRecord) {
 	}
 }
 
-// parseLeaf reads a whole value of TagRevs; suffix is its key after the document's prefix. Its line shares what it has in
-// common with those that lines made before.
+// parseLeaf reads a whole value of TagRevs; suffix is its key after the document's prefix. Its line shares what it has
+// in common with those that lines made before.
 func parseLeaf(lines *revtree.Lines, suffix, value []byte) (leafRecord, error) {
 	l, line, err := parseLeafHead(suffix, value)
 	if err != nil {
@@ -277,7 +277,8 @@ func (s leafScan) read() ([]leafRecord, error) {
 
 func (d *dbRead) leaves(id string) ([]leafRecord, error) { return d.scanLeaves(id, false).read() }
 
-// heads is leaves without the lines of ancestors; only the winner has its line. Lines can be nearly all of what is stored of leaves.
+// heads is leaves without the lines of ancestors; only the winner has its line. Lines can be nearly all of what is
+// stored of leaves.
 func (d *dbRead) heads(id string) ([]leafRecord, error) { return d.scanLeaves(id, true).read() }
 
 // treeOf makes the revision tree of leaf records; Tag is the index in leaves.
@@ -305,8 +306,8 @@ func parseWinner(value []byte) (compat.Rev, error) {
 	return compat.Rev{Pos: pos, Hash: string(r.b)}, nil
 }
 
-// changeValue is a value of TagChanges: flags (1: all leaves are deleted), varint number of leaves, winner (signed varint depth,
-// hash with varint length), id to the end.
+// changeValue is a value of TagChanges: flags (1: all leaves are deleted), varint number of leaves, winner (signed
+// varint depth, hash with varint length), id to the end.
 type changeValue struct {
 	id      string
 	winner  compat.Rev

@@ -11,10 +11,10 @@ const windowMin = 8
 
 // leavesOf reads the leaves of the documents of groups, which ascend by id.
 //
-// Seeking each document is most of what a bulk write of new documents costs. So one range from the first id to the last is read
-// first: in a load of new documents next to nothing lies between them. It is a snapshot read, so that what others write in between
-// conflicts with nothing; the documents' own keys are declared. What the range did not reach, because foreign entries fill it, is
-// read document by document.
+// Seeking each document is most of what a bulk write of new documents costs. So one range from the first id to the last
+// is read first: in a load of new documents next to nothing lies between them. It is a snapshot read, so that what
+// others write in between conflicts with nothing; the documents' own keys are declared. What the range did not reach,
+// because foreign entries fill it, is read document by document.
 func (t *dbTx) leavesOf(groups []editGroup) ([][]leafRecord, error) {
 	out := make([][]leafRecord, len(groups))
 	known := 0
@@ -41,7 +41,8 @@ func (t *dbTx) leavesOf(groups []editGroup) ([][]leafRecord, error) {
 	return out, nil
 }
 
-// leavesBetween reads one range over all documents of groups into out and tells how many of the first ones it read whole.
+// leavesBetween reads one range over all documents of groups into out and tells how many of the first ones it read
+// whole.
 func (t *dbTx) leavesBetween(groups []editGroup, out [][]leafRecord) (known int, err error) {
 	begin, _ := children(t.keys.doc(nil, TagRevs, groups[0].id))
 	_, end := children(t.keys.doc(nil, TagRevs, groups[len(groups)-1].id))

@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// The keys of lists are a subspace's prefix and an id; a document's keys in TagDocs go on after that. afterID is what follows
-// all of them.
+// The keys of lists are a subspace's prefix and an id; a document's keys in TagDocs go on after that. afterID is what
+// follows all of them.
 const afterID = 0xff
 
 // keys gives the range of keys that the options choose below prefix.
@@ -65,11 +65,19 @@ func (o *RangeOptions) clamp() {
 		*low, *high = Bound{ID: designEnd, Set: true}, Bound{ID: designEnd, Set: true, Exclusive: true}
 	}
 	if high.ID < compat.DesignPrefix {
-		*low, *high = Bound{ID: compat.DesignPrefix, Set: true}, Bound{ID: compat.DesignPrefix, Set: true, Exclusive: true}
+		*low, *high = Bound{
+			ID:  compat.DesignPrefix,
+			Set: true,
+		}, Bound{
+			ID:        compat.DesignPrefix,
+			Set:       true,
+			Exclusive: true,
+		}
 	}
 }
 
-// took counts a row that was shown or skipped and moves the range past it, so that a list can be continued in a new snapshot.
+// took counts a row that was shown or skipped and moves the range past it, so that a list can be continued in a new
+// snapshot.
 func (o *RangeOptions) took(id string) {
 	o.Start = Bound{ID: id, Set: true, Exclusive: true}
 	switch {

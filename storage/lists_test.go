@@ -62,8 +62,8 @@ func (s *failingStore) arm(view, read, times int) {
 	s.base, s.failed, s.due, s.armed = 0, 0, false, true
 }
 
-// eachRead calls list again and again, while each of its reads in turn (or one in so many) finds the snapshot too old, times Views in
-// a row.
+// eachRead calls list again and again, while each of its reads in turn (or one in so many) finds the snapshot too old,
+// times Views in a row.
 func (s *failingStore) eachRead(times, step int, list func(view, read int)) {
 	for view := 0; ; view++ {
 		for read := 1; ; read += step {
@@ -97,7 +97,17 @@ func rowText(r *ListRow) string {
 }
 
 func docText(d *Document) string {
-	return fmt.Sprintf(" %s %v %.60s %d %v %v %v %d", d.Rev, d.Deleted, d.Body, len(d.Body), d.Conflicts, d.DeletedConflicts, d.Revs, len(d.Attachments))
+	return fmt.Sprintf(
+		" %s %v %.60s %d %v %v %v %d",
+		d.Rev,
+		d.Deleted,
+		d.Body,
+		len(d.Body),
+		d.Conflicts,
+		d.DeletedConflicts,
+		d.Revs,
+		len(d.Attachments),
+	)
 }
 
 func changeText(c *Change) string {
@@ -136,7 +146,13 @@ func listCases(ids []string) []listCase {
 	}
 	for _, o := range []RangeOptions{{Limit: -1}, {Limit: -1, IncludeDocs: true}, {Limit: -1, IncludeDocs: true, Conflicts: true, Descending: true}} {
 		add(fmt.Sprintf("DocsByID %+v", o), func(ctx context.Context, db *DB, row func(string)) error {
-			return db.DocsByID(ctx, slices.Values(ids), o, noHeader, func(r *ListRow) error { row(rowText(r)); return nil })
+			return db.DocsByID(
+				ctx,
+				slices.Values(ids),
+				o,
+				noHeader,
+				func(r *ListRow) error { row(rowText(r)); return nil },
+			)
 		})
 	}
 	for name, o := range map[string]ChangesOptions{
@@ -172,7 +188,10 @@ func listCases(ids []string) []listCase {
 		for i, id := range ids {
 			o := OpenRevsOptions{All: true, Open: OpenOptions{Revs: true}}
 			if i%3 > 0 {
-				o = OpenRevsOptions{Revs: []compat.Rev{{Pos: 1, Hash: "a"}, {Pos: 2, Hash: "b"}, {Pos: 7, Hash: "no"}}, Latest: latest}
+				o = OpenRevsOptions{
+					Revs:   []compat.Rev{{Pos: 1, Hash: "a"}, {Pos: 2, Hash: "b"}, {Pos: 7, Hash: "no"}},
+					Latest: latest,
+				}
 			}
 			requests = append(requests, OpenRevsRequest{ID: id, OpenRevsOptions: o})
 		}
@@ -217,12 +236,17 @@ func listCases(ids []string) []listCase {
 		return db.store.AllDBs(ctx, RangeOptions{Limit: -1, Skip: 1}, func(name string) error { row(name); return nil })
 	})
 	add("AllDBs descending", func(ctx context.Context, db *DB, row func(string)) error {
-		return db.store.AllDBs(ctx, RangeOptions{Limit: 3, Descending: true}, func(name string) error { row(name); return nil })
+		return db.store.AllDBs(
+			ctx,
+			RangeOptions{Limit: 3, Descending: true},
+			func(name string) error { row(name); return nil },
+		)
 	})
 	return cases
 }
 
-// fillLists makes documents of every kind: with conflicts, deleted, with large bodies, with attachments, local ones, design documents.
+// fillLists makes documents of every kind: with conflicts, deleted, with large bodies, with attachments, local ones,
+// design documents.
 func fillLists(t *testing.T, db *DB) (ids []string) {
 	uploads := db.Uploads()
 	for i := range 18 {
@@ -275,7 +299,14 @@ func TestListsOutliveEveryRead(t *testing.T) {
 			for times := 1; times <= 2; times++ {
 				store.eachRead(times, shorter(times*times, 7), func(view, read int) {
 					if rows := run(); !slices.Equal(rows, whole) {
-						t.Errorf("view %d, read %d too old %d times:\n%s\nwant\n%s", view, read, times, strings.Join(rows, "\n"), strings.Join(whole, "\n"))
+						t.Errorf(
+							"view %d, read %d too old %d times:\n%s\nwant\n%s",
+							view,
+							read,
+							times,
+							strings.Join(rows, "\n"),
+							strings.Join(whole, "\n"),
+						)
 					}
 				})
 			}
@@ -293,8 +324,8 @@ func newListDB(t *testing.T) (*failingStore, *DB, []string) {
 	return store, db, fillLists(t, db)
 }
 
-// While documents are changed between the snapshots of a list, each of those that were there has its row: once and in order in lists of
-// ids, at least once in feeds.
+// While documents are changed between the snapshots of a list, each of those that were there has its row: once and in
+// order in lists of ids, at least once in feeds.
 func TestListsUnderWrites(t *testing.T) {
 	store, db, ids := newListDB(t)
 	round := 0

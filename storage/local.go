@@ -15,15 +15,15 @@ import (
 
 // Local documents have one revision, `0-N`, and no history. They appear in no feed.
 //
-// Value: format 1, N as text (with varint length), JSON text; or, where that is large, format 2, N, varint length of the JSON
-// text, which is in chunks below the key.
+// Value: format 1, N as text (with varint length), JSON text; or, where that is large, format 2, N, varint length of
+// the JSON text, which is in chunks below the key.
 const (
 	localInline  = 1
 	localChunked = 2
 )
 
-// localRev computes the revision of a local document that is written over rev (couch_db_updater:increment_local_doc_revs): what
-// is stored does not matter.
+// localRev computes the revision of a local document that is written over rev
+// (couch_db_updater:increment_local_doc_revs): what is stored does not matter.
 func localRev(doc *compat.Document) (compat.Rev, *compat.Error) {
 	if doc.Deleted {
 		return compat.Rev{Hash: "0"}, nil
@@ -38,8 +38,8 @@ func localRev(doc *compat.Document) (compat.Rev, *compat.Error) {
 	return compat.Rev{Hash: n.Add(n, big.NewInt(1)).String()}, nil
 }
 
-// updateLocals stores the local documents of a request, in one transaction where they fit. As with other documents, one that does not fit
-// any is refused alone.
+// updateLocals stores the local documents of a request, in one transaction where they fit. As with other documents, one
+// that does not fit any is refused alone.
 func (db *DB) updateLocals(ctx context.Context, locals []int, docs []*compat.Document, results []EditResult) error {
 	full := false // the store is, and there are only deletions
 	for limit := len(locals); len(locals) > 0; {

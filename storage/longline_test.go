@@ -22,7 +22,8 @@ func hash16(i int) string { return fmt.Sprintf("%016d", i) }
 
 func hashOdd(i int) string { return fmt.Sprint("revision ", i) }
 
-// TestLongLines: a document has as many ancestors as its database allows, and all that can be done with others can be done with it.
+// TestLongLines: a document has as many ancestors as its database allows, and all that can be done with others can be
+// done with it.
 func TestLongLines(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		must(t, db.SetRevsLimit(t.Context(), 100_000))
@@ -43,7 +44,11 @@ func TestLongLines(t *testing.T) {
 				got := open(t, db, id, OpenOptions{Revs: true, Conflicts: true})
 				want(t, "extended", slices.Equal(got.Revs.IDs[1:], d.Revs.IDs), true)
 				want(t, "conflicts", len(got.Conflicts), 1)
-				diffs, err := revsDiffs(t.Context(), db, []IDRevs{{id, []compat.Rev{rev, {Pos: 1, Hash: hash(1)}, {Pos: 1, Hash: "x"}}}})
+				diffs, err := revsDiffs(
+					t.Context(),
+					db,
+					[]IDRevs{{id, []compat.Rev{rev, {Pos: 1, Hash: hash(1)}, {Pos: 1, Hash: "x"}}}},
+				)
 				must(t, err)
 				want(t, "missing", len(diffs[0].Missing), 1)
 			}

@@ -9,16 +9,26 @@ import (
 	"github.com/settee-db/settee/storage/revtree"
 )
 
-// What an edit of a document with many conflicts looks up costs as much as there are leaves, not the square of it: minutes, here.
+// What an edit of a document with many conflicts looks up costs as much as there are leaves, not the square of it:
+// minutes, here.
 func TestEditsOfManyLeaves(t *testing.T) {
 	const n = 100_000
 	before := make([]leafRecord, n)
 	for i := range before {
-		before[i].Leaf = revtree.Leaf{Rev: compat.Rev{Pos: 2, Hash: fmt.Sprintf("%032x", i)}, Ancestors: revtree.NewLine(1, []string{fmt.Sprintf("%032x", n+i)})}
+		before[i].Leaf = revtree.Leaf{
+			Rev:       compat.Rev{Pos: 2, Hash: fmt.Sprintf("%032x", i)},
+			Ancestors: revtree.NewLine(1, []string{fmt.Sprintf("%032x", n+i)}),
+		}
 	}
 	var e docEdit
 	e.start("tree", nil, before)
-	e.tree, _ = revtree.Merge(e.tree, revtree.Leaf{Rev: compat.Rev{Pos: 3, Hash: "new"}, Ancestors: revtree.NewLine(2, []string{before[5].Rev.Hash, before[5].Ancestors.At(0)})})
+	e.tree, _ = revtree.Merge(
+		e.tree,
+		revtree.Leaf{
+			Rev:       compat.Rev{Pos: 3, Hash: "new"},
+			Ancestors: revtree.NewLine(2, []string{before[5].Rev.Hash, before[5].Ancestors.At(0)}),
+		},
+	)
 	begin := time.Now()
 	e.keepFlags()
 	e.tree.Sort()
@@ -46,14 +56,26 @@ func TestManyLeaves(t *testing.T) {
 		var revs []compat.Rev
 		for i := range n {
 			d := doc(t, "tree", "", `{}`)
-			d.Revs = compat.RevPath{Start: 2, IDs: []string{fmt.Sprintf("%032x", i*7919%n), fmt.Sprintf("%032x", n+i/2)}}
+			d.Revs = compat.RevPath{
+				Start: 2,
+				IDs:   []string{fmt.Sprintf("%032x", i*7919%n), fmt.Sprintf("%032x", n+i/2)},
+			}
 			docs, revs = append(docs, d), append(revs, d.Revs.Rev())
 		}
 		update(t, db, UpdateOptions{Replicated: true}, docs...)
 		edit := doc(t, "tree", "", `{"a":1}`)
 		edit.Revs = compat.RevPath{Start: 2, IDs: []string{revs[3].Hash}}
 		rev := store(t, db, UpdateOptions{}, edit)
-		diffs, err := revsDiffs(t.Context(), db, []IDRevs{{"tree", append(revs, rev, compat.Rev{Pos: 1, Hash: fmt.Sprintf("%032x", n)}, compat.Rev{Pos: 9, Hash: "x"})}})
+		diffs, err := revsDiffs(
+			t.Context(),
+			db,
+			[]IDRevs{
+				{
+					"tree",
+					append(revs, rev, compat.Rev{Pos: 1, Hash: fmt.Sprintf("%032x", n)}, compat.Rev{Pos: 9, Hash: "x"}),
+				},
+			},
+		)
 		must(t, err)
 		want(t, "missing", fmt.Sprint(diffs[0].Missing), "[9-x]")
 		_, err = db.Purge(t.Context(), []IDRevs{{"tree", []compat.Rev{rev, revs[8], revs[9]}}})

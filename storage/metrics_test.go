@@ -20,7 +20,9 @@ func TestMetrics(t *testing.T) {
 	got := map[string]float64{}
 	for _, f := range families {
 		m := f.Metric[0]
-		got[f.GetName()] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		got[f.GetName()] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(
+			m.GetHistogram().GetSampleCount(),
+		)
 	}
 	for name, least := range map[string]float64{"settee_write_seconds": 1, "settee_feeds_listening": 1, "settee_databases_watched": 1, "settee_database_compactions_total": 1} {
 		if got[name] < least {

@@ -145,7 +145,11 @@ func (m *model) compare(t *rapid.T, db *DB) {
 		if dead++; !tree[0].Deleted {
 			live, dead = live+1, dead-1
 		}
-		doc, err := db.Open(ctx, id, OpenOptions{Deleted: true, Conflicts: true, DeletedConflicts: true, RevsInfo: true})
+		doc, err := db.Open(
+			ctx,
+			id,
+			OpenOptions{Deleted: true, Conflicts: true, DeletedConflicts: true, RevsInfo: true},
+		)
 		must(t, err)
 		want(t, "winner of "+id, doc.Rev, tree[0].Rev)
 		want(t, "leaves of "+id, len(doc.Conflicts)+len(doc.DeletedConflicts)+1, len(tree))
@@ -164,7 +168,12 @@ func (m *model) compare(t *rapid.T, db *DB) {
 	}
 	info, err := db.Info(ctx)
 	must(t, err)
-	want(t, "counts", []any{info.DocCount, info.DocDelCount, info.UpdateSeq.N}, fmt.Sprint([]any{live, dead, m.updates}))
+	want(
+		t,
+		"counts",
+		[]any{info.DocCount, info.DocDelCount, info.UpdateSeq.N},
+		fmt.Sprint([]any{live, dead, m.updates}),
+	)
 	violations, err := Check(ctx, db.store.kv, func(done, total int64) {})
 	must(t, err)
 	for _, v := range violations {
@@ -172,19 +181,27 @@ func (m *model) compare(t *rapid.T, db *DB) {
 	}
 }
 
-// Random edits, replicated lines, purges and limits leave the database as the model says, on a store that fails at random. Some bodies are
-// apart from their documents, and with limits uploaded before them.
+// Random edits, replicated lines, purges and limits leave the database as the model says, on a store that fails at
+// random. Some bodies are apart from their documents, and with limits uploaded before them.
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		faults := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05}
 		limits := kv.Limits{TransactionSize: rapid.SampledFrom([]int{0, 640_000}).Draw(rt, "limit")}
-		store := wrapkv.WithLimits(faultkv.New(memkv.New(), faultkv.Random(rapid.Uint64().Draw(rt, "seed"), faults)), limits, time.Now)
+		store := wrapkv.WithLimits(
+			faultkv.New(memkv.New(), faultkv.Random(rapid.Uint64().Draw(rt, "seed"), faults)),
+			limits,
+			time.Now,
+		)
 		s, err := Open(rt.Context(), Options{KV: store, Manual: true})
 		must(rt, err)
 		defer store.Close()
 		defer s.Close()
 		must(rt, s.Create(rt.Context(), "db", CreateOptions{}))
-		m := &model{limit: defaultRevsLimit, trees: map[string]revtree.Tree{}, bodies: map[string]map[compat.Rev]string{}}
+		m := &model{
+			limit:  defaultRevsLimit,
+			trees:  map[string]revtree.Tree{},
+			bodies: map[string]map[compat.Rev]string{},
+		}
 		runModel(rt, s.DB("db"), m)
 		m.compare(rt, s.DB("db"))
 	})
@@ -195,7 +212,11 @@ func runModel(t *rapid.T, db *DB, m *model) {
 	anyRev := func(id string) compat.Rev {
 		var revs []compat.Rev
 		for _, l := range m.trees[id] {
-			revs = append(revs, l.Rev, compat.Rev{Pos: l.Rev.Pos - 1, Hash: strings.Join(l.Ancestors.First(1).AppendTo(nil, 0), "")})
+			revs = append(
+				revs,
+				l.Rev,
+				compat.Rev{Pos: l.Rev.Pos - 1, Hash: strings.Join(l.Ancestors.First(1).AppendTo(nil, 0), "")},
+			)
 		}
 		revs = append(revs, compat.Rev{}, compat.Rev{Pos: 1, Hash: "q"})
 		return rapid.SampledFrom(revs).Draw(t, "rev")

@@ -10,11 +10,13 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Wake-ups. Every write sets TagLastSeq of its database, creation too, so one watch of that key tells of every update and of the
-// deletion. One goroutine for each database with listeners watches it and fans out: a waiting listener is a channel receive.
+// Wake-ups. Every write sets TagLastSeq of its database, creation too, so one watch of that key tells of every update
+// and of the deletion. One goroutine for each database with listeners watches it and fans out: a waiting listener is a
+// channel receive.
 //
-// No update is missed: the watch begins with a value that was read before any listener that relies on it was registered, or with
-// the value after which it woke all of them. An update that is already seen may wake a listener once more.
+// No update is missed: the watch begins with a value that was read before any listener that relies on it was
+// registered, or with the value after which it woke all of them. An update that is already seen may wake a listener
+// once more.
 
 // hubs are the databases that have listeners.
 type hubs struct {
@@ -36,7 +38,8 @@ type hub struct {
 	err     error         // set when the hub has ended
 }
 
-// Listener tells of the updates of one database. Its methods are not for concurrent use, but Close may be called at any time.
+// Listener tells of the updates of one database. Its methods are not for concurrent use, but Close may be called at any
+// time.
 type Listener struct {
 	hub   *hub
 	seen  uint64 // updates of the hub that Wait has reported, and those before Listen
@@ -50,8 +53,8 @@ var closedChan = func() chan struct{} {
 	return c
 }()
 
-// Listen registers for the updates of the database. Updates committed after it returned are reported by the listener, so
-// listen first and read then. The error is compat.ErrNoDatabase if there is none. The caller closes the listener.
+// Listen registers for the updates of the database. Updates committed after it returned are reported by the listener,
+// so listen first and read then. The error is compat.ErrNoDatabase if there is none. The caller closes the listener.
 func (db *DB) Listen(ctx context.Context) (*Listener, error) {
 	for {
 		l := &Listener{hub: db.store.bg.join(db)}
@@ -141,9 +144,9 @@ func (l *Listener) Close() {
 	})
 }
 
-// Wait returns nil as soon as there was an update since Listen or since the last Wait that returned nil, whatever it updated
-// and at most once for each update. The errors are compat.ErrNoDatabase when the database was deleted (even if there is one of
-// that name again), kv.ErrClosed when the Store was closed, or ctx's.
+// Wait returns nil as soon as there was an update since Listen or since the last Wait that returned nil, whatever it
+// updated and at most once for each update. The errors are compat.ErrNoDatabase when the database was deleted (even if
+// there is one of that name again), kv.ErrClosed when the Store was closed, or ctx's.
 func (l *Listener) Wait(ctx context.Context) error {
 	for {
 		pending, changed, err := l.look()

@@ -109,10 +109,14 @@ func TestNoMissedWakeUp(t *testing.T) {
 				defer l.Close()
 				seen := make(map[string]bool)
 				for since := (Seq{}); len(seen) < writers*writes; {
-					end, err := db.Changes(context.Background(), ChangesOptions{Since: since, Limit: -1}, func(c *Change) error {
-						seen[c.ID] = true
-						return nil
-					})
+					end, err := db.Changes(
+						context.Background(),
+						ChangesOptions{Since: since, Limit: -1},
+						func(c *Change) error {
+							seen[c.ID] = true
+							return nil
+						},
+					)
 					if err != nil {
 						t.Error(err)
 						return

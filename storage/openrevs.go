@@ -9,9 +9,10 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// OpenRevs reads several revisions of one document and calls fn with each that is found, ascending by (depth, hash), and then once with
-// those that are missing, likewise; each comes once (fabric_doc_open_revs). Results are valid until fn returns. All leaves of an unknown
-// document are the error compat.ErrMissing. See BulkGet for what changes meanwhile.
+// OpenRevs reads several revisions of one document and calls fn with each that is found, ascending by (depth, hash),
+// and then once with those that are missing, likewise; each comes once (fabric_doc_open_revs). Results are valid until
+// fn returns. All leaves of an unknown document are the error compat.ErrMissing. See BulkGet for what changes
+// meanwhile.
 func (db *DB) OpenRevs(ctx context.Context, id string, o OpenRevsOptions, fn func(revs []RevResult) error) error {
 	r := revsRead{next: one(id, o), sorted: true, room: new(bodyRoom)}
 	r.fn = func(_ int, revs []RevResult, _ bool) error {
@@ -49,14 +50,19 @@ func one(id string, o OpenRevsOptions) func() (OpenRevsRequest, bool) {
 	}
 }
 
-// BulkGet reads revisions of many documents. Requests are taken as they are needed, a window ahead of fn; an empty id asks for nothing.
-// For each request, in order, it calls fn with every revision that is found, and then once with
-// those that are missing; more is false in the last call for a request, which has no results where nothing was asked for. Results are
-// valid until fn returns. All gives the leaves in the order of couch_key_tree:get_all_leafs, none for an unknown document.
+// BulkGet reads revisions of many documents. Requests are taken as they are needed, a window ahead of fn; an empty id
+// asks for nothing. For each request, in order, it calls fn with every revision that is found, and then once with those
+// that are missing; more is false in the last call for a request, which has no results where nothing was asked for.
+// Results are valid until fn returns. All gives the leaves in the order of couch_key_tree:get_all_leafs, none for an
+// unknown document.
 //
-// The revisions of a request are chosen in one snapshot. If that becomes too old before all of them are read, a leaf that was replaced
-// meanwhile is read as the ancestor that it has become, and is missing where its body is not kept.
-func (db *DB) BulkGet(ctx context.Context, requests iter.Seq[OpenRevsRequest], fn func(i int, revs []RevResult, more bool) error) error {
+// The revisions of a request are chosen in one snapshot. If that becomes too old before all of them are read, a leaf
+// that was replaced meanwhile is read as the ancestor that it has become, and is missing where its body is not kept.
+func (db *DB) BulkGet(
+	ctx context.Context,
+	requests iter.Seq[OpenRevsRequest],
+	fn func(i int, revs []RevResult, more bool) error,
+) error {
 	next, stop := iter.Pull(requests)
 	defer stop()
 	r := revsRead{next: next, fn: fn, room: new(bodyRoom)}
@@ -66,8 +72,9 @@ func (db *DB) BulkGet(ctx context.Context, requests iter.Seq[OpenRevsRequest], f
 // revsAhead ends a window of requests when they want so many revisions.
 const revsAhead = 1024
 
-// revsRead reads the revisions that some requests ask for, by windows of requests. It can go on in another snapshot, after the revision
-// given last. No more than what readEntries reads together is in memory, however many revisions a document has.
+// revsRead reads the revisions that some requests ask for, by windows of requests. It can go on in another snapshot,
+// after the revision given last. No more than what readEntries reads together is in memory, however many revisions a
+// document has.
 type revsRead struct {
 	next   func() (OpenRevsRequest, bool)
 	sorted bool // the revisions of a request ascend, each once
@@ -172,7 +179,8 @@ func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
 	return size, err
 }
 
-// leaves gives the leaves of the documents that some requests ask for, of as many of the first ones as are read together.
+// leaves gives the leaves of the documents that some requests ask for, of as many of the first ones as are read
+// together.
 func (r *revsRead) leaves(d *dbRead, window []OpenRevsRequest) ([]*knownLeaves, error) {
 	ids := make([]string, len(window))
 	for i := range window {

@@ -8,9 +8,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Purge removes leaves for good: no tombstone is left, and ancestors that only they had go with them. It answers, in the order
-// of the requests, which of the revisions were leaves and are gone, ascending. All of it happens in one transaction. The update
-// sequence moves on even if nothing was there to purge.
+// Purge removes leaves for good: no tombstone is left, and ancestors that only they had go with them. It answers, in
+// the order of the requests, which of the revisions were leaves and are gone, ascending. All of it happens in one
+// transaction. The update sequence moves on even if nothing was there to purge.
 func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
 	var asked questions
 	for range maxLacks {

@@ -7,27 +7,28 @@ import (
 	"time"
 )
 
-// Hooks may have to ask other processes, which take their time: validation functions and map functions are JavaScript. A transaction
-// must not wait for them: it would become too old, and everybody's commits would go past it. So hooks ask questions. A transaction that
-// lacks answers writes nothing of the documents in question; the questions are answered when it has ended, and it runs again. There
-// every answer is looked up by the very question, so that one about documents, functions or settings that have changed since is
-// simply not found, and the new question is answered for the next run.
+// Hooks may have to ask other processes, which take their time: validation functions and map functions are JavaScript.
+// A transaction must not wait for them: it would become too old, and everybody's commits would go past it. So hooks ask
+// questions. A transaction that lacks answers writes nothing of the documents in question; the questions are answered
+// when it has ended, and it runs again. There every answer is looked up by the very question, so that one about
+// documents, functions or settings that have changed since is simply not found, and the new question is answered for
+// the next run.
 
 // Question names what is asked: a hash of all that the answer depends on.
 type Question [sha256.Size]byte
 
 // Asker answers questions.
 type Asker interface {
-	// Answer answers questions, as they were given to Tx.Ask, in order. It runs outside of transactions. An error ends the request
-	// that wanted to know.
+	// Answer answers questions, as they were given to Tx.Ask, in order. It runs outside of transactions. An error ends
+	// the request that wanted to know.
 	Answer(ctx context.Context, questions []any) (answers []any, err error)
 }
 
 // ErrPending is what a hook returns for a document that it has no answer for yet.
 var ErrPending = errors.New("storage: a question has to be answered first")
 
-// Ask returns the answer to a question, or ErrPending if it is not known yet: then by is given what about returns, which has to stay valid
-// when the transaction has ended. Only the hooks of Update and Purge can ask.
+// Ask returns the answer to a question, or ErrPending if it is not known yet: then by is given what about returns,
+// which has to stay valid when the transaction has ended. Only the hooks of Update and Purge can ask.
 func (x *Tx) Ask(q Question, by Asker, about func() any) (answer any, err error) {
 	s := x.t.questions
 	if s == nil {
@@ -87,9 +88,9 @@ const (
 	maxAnswers = 64
 )
 
-// answer answers what is open, in order: all of it, or, with within > 0, as much as fits in that time, but at least one. It tells what part
-// of it that was. Questions are put together by their Asker, and more of them the faster the answers come, so that slow ones do not
-// overrun the time.
+// answer answers what is open, in order: all of it, or, with within > 0, as much as fits in that time, but at least
+// one. It tells what part of it that was. Questions are put together by their Asker, and more of them the faster the
+// answers come, so that slow ones do not overrun the time.
 func (s *questions) answer(ctx context.Context, now func() time.Time, within time.Duration) (part float64, err error) {
 	began, total := now(), len(s.open)
 	for size := maxAnswers / 8; len(s.open) > 0; {

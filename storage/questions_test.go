@@ -19,9 +19,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// oracle is a validation function and a map function that take their time, so that they are asked between the transactions. Both depend
-// on a version that is a key of the database. The first refuses documents with "no" in them; the second keeps, for each document, the
-// version, the winner and its conflicts.
+// oracle is a validation function and a map function that take their time, so that they are asked between the
+// transactions. Both depend on a version that is a key of the database. The first refuses documents with "no" in them;
+// the second keeps, for each document, the version, the winner and its conflicts.
 type oracle struct {
 	t                  *testing.T
 	validates, indexes bool
@@ -84,7 +84,10 @@ func (o oracleValidator) PrepareBatch(_ context.Context, tx *Tx) (ValidateBatchF
 			if e.Parent != nil {
 				parent = e.Parent.Rev.String()
 			}
-			answer, err := o.ask(tx, fmt.Sprint("validate ", version, " ", e.Edit.ID, " ", string(e.Edit.Body), " ", parent))
+			answer, err := o.ask(
+				tx,
+				fmt.Sprint("validate ", version, " ", e.Edit.ID, " ", string(e.Edit.Body), " ", parent),
+			)
 			if err == nil {
 				err, _ = answer.(error)
 			}
@@ -222,7 +225,11 @@ func TestAnswersThatCountNoMore(t *testing.T) {
 		return o, db, revs
 	}
 	edits := func(t *testing.T, revs []string) []*compat.Document {
-		return []*compat.Document{doc(t, "a", revs[0], `{"n":2}`), doc(t, "b", revs[1], `{"n":2}`), doc(t, "c", revs[2], `{"n":2}`)}
+		return []*compat.Document{
+			doc(t, "a", revs[0], `{"n":2}`),
+			doc(t, "b", revs[1], `{"n":2}`),
+			doc(t, "c", revs[2], `{"n":2}`),
+		}
 	}
 	quietly := func(o *oracle, fn func()) func([]string) {
 		return once(func() {
@@ -278,7 +285,10 @@ func TestDocumentThatAlwaysChanges(t *testing.T) {
 	revs := update(t, db, UpdateOptions{}, doc(t, "a", "", "{}"), doc(t, "b", "", "{}"))
 	n := 0
 	o.meanwhile = func(texts []string) {
-		if running := o.meanwhile; slices.ContainsFunc(texts, func(s string) bool { return strings.HasPrefix(s, "map  b") }) {
+		if running := o.meanwhile; slices.ContainsFunc(
+			texts,
+			func(s string) bool { return strings.HasPrefix(s, "map  b") },
+		) {
 			o.meanwhile = nil
 			n++
 			replicate(t, db, "b", fmt.Sprintf("1-%04d", n))
@@ -288,7 +298,11 @@ func TestDocumentThatAlwaysChanges(t *testing.T) {
 	got := update(t, db, UpdateOptions{}, doc(t, "a", revs[0], `{"n":2}`), doc(t, "b", revs[1], `{"n":2}`))
 	want(t, "interactive", []string{got[0][:2], got[1]}, "[2- conflict]")
 	want(t, "rounds", n, maxLacks+1)
-	_, err := db.Update(t.Context(), []*compat.Document{doc(t, "a", "3-x,y", "{}"), doc(t, "b", "3-x,y", "{}")}, UpdateOptions{Replicated: true})
+	_, err := db.Update(
+		t.Context(),
+		[]*compat.Document{doc(t, "a", "3-x,y", "{}"), doc(t, "b", "3-x,y", "{}")},
+		UpdateOptions{Replicated: true},
+	)
 	wantError(t, err, compat.KindTimeout)
 	want(t, "the other one", show(t, db, "a"), "3-x {}")
 }
@@ -334,11 +348,19 @@ func TestSlowAnswers(t *testing.T) {
 
 // Whatever the store does, each row in the end is what the map function makes of the document as it is.
 func TestAnswersOnAFaultyStore(t *testing.T) {
-	faults := faultkv.Rates{Conflict: 0.3, UnknownAborted: 0.1, UnknownCommitted: 0.1, TooOld: 0.1, TooLarge: 0.1, TooOldRead: 0.002}
+	faults := faultkv.Rates{
+		Conflict:         0.3,
+		UnknownAborted:   0.1,
+		UnknownCommitted: 0.1,
+		TooOld:           0.1,
+		TooLarge:         0.1,
+		TooOldRead:       0.002,
+	}
 	for seed := range uint64(5) {
 		plan := faultkv.Random(seed, faults)
 		tooOld := plan.TooOld
-		plan.TooOld = func(r faultkv.Read) bool { return r.Update && tooOld(r) } // the check at the end gives up after a few
+		// the check at the end gives up after a few
+		plan.TooOld = func(r faultkv.Read) bool { return r.Update && tooOld(r) }
 		o, db := newOracle(t, faultkv.New(memkv.New(), plan))
 		n := 0
 		o.meanwhile = func(texts []string) {
@@ -355,7 +377,10 @@ func TestAnswersOnAFaultyStore(t *testing.T) {
 		for round := range 4 {
 			var docs []*compat.Document
 			for i := range 20 {
-				docs = append(docs, doc(t, fmt.Sprintf("d%02d", i), fmt.Sprintf("%d-r%d,r%d", round+2, round+1, round), `{}`))
+				docs = append(
+					docs,
+					doc(t, fmt.Sprintf("d%02d", i), fmt.Sprintf("%d-r%d,r%d", round+2, round+1, round), `{}`),
+				)
 			}
 			_, err := db.Update(t.Context(), docs, UpdateOptions{Replicated: true})
 			if err != nil && !errors.Is(err, kv.ErrTooOld) {

@@ -9,9 +9,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Open reads one revision of a document, the winner unless o.Rev asks for another one. The error is compat.ErrMissing for an
-// unknown document or revision, compat.ErrDeleted for a deleted winner without o.Deleted. With o.Rev only Revs and Latest are looked
-// at of the other options, as in CouchDB.
+// Open reads one revision of a document, the winner unless o.Rev asks for another one. The error is compat.ErrMissing
+// for an unknown document or revision, compat.ErrDeleted for a deleted winner without o.Deleted. With o.Rev only Revs
+// and Latest are looked at of the other options, as in CouchDB.
 func (db *DB) Open(ctx context.Context, id string, o OpenOptions) (*Document, error) {
 	var doc *Document
 	err := db.viewOn(ctx, func(d *dbRead) (err error) {
@@ -32,15 +32,18 @@ func (d *dbRead) openDoc(id string, o OpenOptions) (*Document, error) {
 		return d.openWinner(id, o)
 	}
 	var best *Document
-	r := revsRead{next: one(id, OpenRevsOptions{Revs: []compat.Rev{o.Rev}, Latest: o.Latest, Open: o}), fn: func(_ int, revs []RevResult, _ bool) error {
-		for i := range revs {
-			if doc := revs[i].Doc; doc != nil && (best == nil || best.losesTo(doc)) {
-				doc.Body = owned(doc.Body)
-				best = doc
+	r := revsRead{
+		next: one(id, OpenRevsOptions{Revs: []compat.Rev{o.Rev}, Latest: o.Latest, Open: o}),
+		fn: func(_ int, revs []RevResult, _ bool) error {
+			for i := range revs {
+				if doc := revs[i].Doc; doc != nil && (best == nil || best.losesTo(doc)) {
+					doc.Body = owned(doc.Body)
+					best = doc
+				}
 			}
-		}
-		return nil
-	}}
+			return nil
+		},
+	}
 	if err := r.run(d); err != nil {
 		return nil, err
 	}
@@ -69,10 +72,14 @@ func (d *dbRead) openRevOf(id string, leaves []leafRecord, rev compat.Rev, o Ope
 	return doc, err
 }
 
-// RevsDiff tells which revisions the database does not know: it calls fn for each request, in their order, also for those without a
-// missing revision (couch_db:get_missing_revs). Requests are taken as they are needed, a window ahead of fn. What fn gets is valid until
-// it returns.
-func (db *DB) RevsDiff(ctx context.Context, requests iter.Seq[IDRevs], fn func(req *IDRevs, diff *RevsDiff) error) error {
+// RevsDiff tells which revisions the database does not know: it calls fn for each request, in their order, also for
+// those without a missing revision (couch_db:get_missing_revs). Requests are taken as they are needed, a window ahead
+// of fn. What fn gets is valid until it returns.
+func (db *DB) RevsDiff(
+	ctx context.Context,
+	requests iter.Seq[IDRevs],
+	fn func(req *IDRevs, diff *RevsDiff) error,
+) error {
 	next, stop := iter.Pull(requests)
 	defer stop()
 	var taken []IDRevs

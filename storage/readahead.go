@@ -2,9 +2,10 @@ package storage
 
 import "slices"
 
-// Lists read ahead: a window of rows first, then what belongs to all of them together, which on a store across a network is one round
-// trip instead of one for each row. Only then the rows are given, and the list's cursor moves past each one that was taken, so that a
-// list can go on in another snapshot wherever a read failed. A window is bounded in rows, and by what the windows before it had in bytes.
+// Lists read ahead: a window of rows first, then what belongs to all of them together, which on a store across a
+// network is one round trip instead of one for each row. Only then the rows are given, and the list's cursor moves past
+// each one that was taken, so that a list can go on in another snapshot wherever a read failed. A window is bounded in
+// rows, and by what the windows before it had in bytes.
 const (
 	firstAhead = 16
 	mostAhead  = 128
@@ -20,7 +21,8 @@ const (
 // readAhead is the size of a list's next window.
 type readAhead struct{ rows int }
 
-// begin is called with each snapshot. After one that became too old windows are smaller again: they may have been what took so long.
+// begin is called with each snapshot. After one that became too old windows are smaller again: they may have been what
+// took so long.
 func (w *readAhead) begin() {
 	if w.rows == 0 {
 		w.rows = firstAhead
@@ -46,7 +48,8 @@ func (w *readAhead) reached(rows, of int) {
 	}
 }
 
-// takeAhead lengthens a list of what was taken and is not done to as many as the next window has, as long as there are more.
+// takeAhead lengthens a list of what was taken and is not done to as many as the next window has, as long as there are
+// more.
 func takeAhead[T any](taken []T, next func() (T, bool), rows int) []T {
 	for len(taken) < rows {
 		one, ok := next()
@@ -58,12 +61,18 @@ func takeAhead[T any](taken []T, next func() (T, bool), rows int) []T {
 	return taken
 }
 
-// readEntries reads the entries at keys of TagDocs and TagHistory together and gives them to fn in order; found is false where there is
-// none, or the key is nil. Entries are valid until fn returns. It takes a round trip for mostAhead keys, of large entries for aheadBytes,
-// and one for each largeAhead bytes of what is apart; that is left out of bodies that are not wanted. With room the bodies that are apart
-// are in it, and also valid no longer than until fn returns. Of what is not apart more than aheadBytes belong to the memory of the reader,
-// too: how much that is, is known when it was read.
-func (d *dbRead) readEntries(room *bodyRoom, keys [][]byte, bodies bool, fn func(i int, e *entry, found bool) error) error {
+// readEntries reads the entries at keys of TagDocs and TagHistory together and gives them to fn in order; found is
+// false where there is none, or the key is nil. Entries are valid until fn returns. It takes a round trip for mostAhead
+// keys, of large entries for aheadBytes, and one for each largeAhead bytes of what is apart; that is left out of bodies
+// that are not wanted. With room the bodies that are apart are in it, and also valid no longer than until fn returns.
+// Of what is not apart more than aheadBytes belong to the memory of the reader, too: how much that is, is known when it
+// was read.
+func (d *dbRead) readEntries(
+	room *bodyRoom,
+	keys [][]byte,
+	bodies bool,
+	fn func(i int, e *entry, found bool) error,
+) error {
 	ahead := readAhead{rows: mostAhead}
 	for from := 0; from < len(keys); {
 		part := keys[from:min(len(keys), from+ahead.rows)]
@@ -123,9 +132,15 @@ func (d *dbRead) getPresent(keys [][]byte) ([][]byte, error) {
 	return values, nil
 }
 
-// someEntries reads what is apart of the first of some entries whose values are at hand: of as many as largeAhead allows, and of at
-// least one. It appends them to entries. beside is what completeIn has it for.
-func (d *dbRead) someEntries(entries []entry, room *bodyRoom, beside int, values [][]byte, bodies bool) ([]entry, error) {
+// someEntries reads what is apart of the first of some entries whose values are at hand: of as many as largeAhead
+// allows, and of at least one. It appends them to entries. beside is what completeIn has it for.
+func (d *dbRead) someEntries(
+	entries []entry,
+	room *bodyRoom,
+	beside int,
+	values [][]byte,
+	bodies bool,
+) ([]entry, error) {
 	entries = slices.Grow(entries, len(values))
 	var apart []*entry
 	size := 0
@@ -150,8 +165,9 @@ func (d *dbRead) someEntries(entries []entry, room *bodyRoom, beside int, values
 	return entries, d.completeIn(room, beside, bodies, apart...)
 }
 
-// leavesEach reads the leaves of several documents, of as many of the first ones as leafBytes allows, and of at least one; the caller asks
-// again for the others; heads leaves out the lines of all but the winners. Where an id is "" there are none. An id that comes again has the same leaves, which nobody may change.
+// leavesEach reads the leaves of several documents, of as many of the first ones as leafBytes allows, and of at least
+// one; the caller asks again for the others; heads leaves out the lines of all but the winners. Where an id is "" there
+// are none. An id that comes again has the same leaves, which nobody may change.
 func (d *dbRead) leavesEach(ids []string, heads bool) ([][]leafRecord, error) {
 	out := make([][]leafRecord, 0, len(ids))
 	first := make(map[string]int, len(ids)) // where each id is first

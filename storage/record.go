@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// dbRecord is what (rootDBs, name) holds: all that is fixed or rarely changed. It is read first in every transaction on the
-// database, so that a deletion or a new setting conflicts with writers and no cache can be stale.
+// dbRecord is what (rootDBs, name) holds: all that is fixed or rarely changed. It is read first in every transaction on
+// the database, so that a deletion or a new setting conflicts with writers and no cache can be stale.
 //
 // Format 3: format byte, flags, incarnation, uuid (16), then varints: prefix, created (µs since 1970), revs_limit,
 // purged_infos_limit, q, n, and with flagShards the differences of the starts of the q shards.
 type dbRecord struct {
-	uuid             [16]byte
-	prefix           int64
-	created          time.Time
-	partitioned      bool
-	incarnation      byte // first byte of new sequences; grows when the data moves to a store whose versionstamps are lower
+	uuid        [16]byte
+	prefix      int64
+	created     time.Time
+	partitioned bool
+	// first byte of new sequences; grows when the data moves to a store whose versionstamps are lower
+	incarnation      byte
 	revsLimit        int64
 	purgedInfosLimit int64
 	q, n             int64

@@ -15,12 +15,14 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Salvage brings documents out of a store of which keys are missing into a new one. Nothing derived is copied: documents are written again
-// as replicated ones, so that counters, ranks, feeds and trees are those of what there is now, and indexes are built anew.
+// Salvage brings documents out of a store of which keys are missing into a new one. Nothing derived is copied:
+// documents are written again as replicated ones, so that counters, ranks, feeds and trees are those of what there is
+// now, and indexes are built anew.
 //
-// The sequences of a salvaged database begin anew, above all that it ever gave out (the incarnation grows): a client that goes on from a
-// sequence of before is given all documents again, instead of missing some. Replications whose checkpoints say that the database has
-// something it may have lost begin anew as well: where anything is missing, their checkpoints are left out.
+// The sequences of a salvaged database begin anew, above all that it ever gave out (the incarnation grows): a client
+// that goes on from a sequence of before is given all documents again, instead of missing some. Replications whose
+// checkpoints say that the database has something it may have lost begin anew as well: where anything is missing, their
+// checkpoints are left out.
 
 // Salvaged is what was brought back of one database.
 type Salvaged struct {
@@ -60,8 +62,8 @@ type SalvageOptions struct {
 	Done func(Salvaged)
 }
 
-// Salvage brings all databases of o.From into the store, which should be new. Stores without hooks take what is valid in itself: functions
-// of design documents are not asked.
+// Salvage brings all databases of o.From into the store, which should be new. Stores without hooks take what is valid
+// in itself: functions of design documents are not asked.
 func (s *Store) Salvage(ctx context.Context, o SalvageOptions) error {
 	databases, err := salvageable(ctx, &o)
 	if err != nil {
@@ -170,7 +172,15 @@ func (w *salvage) lost(id string, rev compat.Rev, format string, args ...any) {
 // view runs fn on the damaged database.
 func (w *salvage) view(fn func(*dbRead) error) error {
 	return w.o.From.View(w.ctx, func(r kv.ReadTx) error {
-		return fn(&dbRead{shared: new(securities), r: r, rec: w.found.rec, keys: newSpace(w.found.rec.prefix), name: w.found.name})
+		return fn(
+			&dbRead{
+				shared: new(securities),
+				r:      r,
+				rec:    w.found.rec,
+				keys:   newSpace(w.found.rec.prefix),
+				name:   w.found.name,
+			},
+		)
 	})
 }
 
@@ -336,8 +346,8 @@ func (w *salvage) local(doc *Document) error {
 	return nil
 }
 
-// isCheckpoint reports whether a local document is the checkpoint of a replication (couch_replicator_scheduler_job:do_checkpoint; PouchDB's
-// have the same members).
+// isCheckpoint reports whether a local document is the checkpoint of a replication
+// (couch_replicator_scheduler_job:do_checkpoint; PouchDB's have the same members).
 func isCheckpoint(body []byte) bool {
 	v, err := ejson.Parse(body)
 	if err != nil {

@@ -128,8 +128,14 @@ type damagedDoc struct {
 }
 
 func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
-	doc := &damagedDoc{id: id, lines: map[compat.Rev]bool{}, entries: map[compat.Rev][]byte{}, deleted: map[compat.Rev]bool{},
-		history: map[compat.Rev][]byte{}, back: map[compat.Rev]struct{}{}}
+	doc := &damagedDoc{
+		id:      id,
+		lines:   map[compat.Rev]bool{},
+		entries: map[compat.Rev][]byte{},
+		deleted: map[compat.Rev]bool{},
+		history: map[compat.Rev][]byte{},
+		back:    map[compat.Rev]struct{}{},
+	}
 	var r leafReader
 	err := d.rowsOf(TagRevs, id, func(suffix, value []byte) {
 		if deleted, rev, rest, err := parseLeafKey(suffix); err == nil && len(rest) == 0 {
@@ -247,7 +253,17 @@ func (w *salvage) leaf(d *dbRead, doc *damagedDoc, rev compat.Rev, deleted, stor
 	line := compat.RevPath{Start: rev.Pos, IDs: append([]string{rev.Hash}, ancestors...)}
 	value := doc.entries[rev]
 	if value == nil && !stored {
-		return w.add(doc, &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: true, Body: compat.Body{JSON: emptyBody, Size: 2}}, nil)
+		return w.add(
+			doc,
+			&compat.Document{
+				ID:      doc.id,
+				HasID:   true,
+				Revs:    line,
+				Deleted: true,
+				Body:    compat.Body{JSON: emptyBody, Size: 2},
+			},
+			nil,
+		)
 	}
 	if value != nil {
 		ok, err := w.revision(d, doc, line, deleted, value)
@@ -257,7 +273,17 @@ func (w *salvage) leaf(d *dbRead, doc *damagedDoc, rev compat.Rev, deleted, stor
 	}
 	if deleted {
 		w.lost(doc.id, rev, "the body of the tombstone is lost")
-		return w.add(doc, &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: true, Body: compat.Body{JSON: emptyBody, Size: 2}}, nil)
+		return w.add(
+			doc,
+			&compat.Document{
+				ID:      doc.id,
+				HasID:   true,
+				Revs:    line,
+				Deleted: true,
+				Body:    compat.Body{JSON: emptyBody, Size: 2},
+			},
+			nil,
+		)
 	}
 	w.lost(doc.id, rev, "its body is lost")
 	var older []compat.Rev
@@ -267,7 +293,8 @@ func (w *salvage) leaf(d *dbRead, doc *damagedDoc, rev compat.Rev, deleted, stor
 	return w.fromHistory(d, doc, older, ancestors)
 }
 
-// fromHistory brings back the first of some revisions whose entry is in the history. line has the hashes of revs, if they are a line.
+// fromHistory brings back the first of some revisions whose entry is in the history. line has the hashes of revs, if
+// they are a line.
 func (w *salvage) fromHistory(d *dbRead, doc *damagedDoc, revs []compat.Rev, line []string) error {
 	for i, rev := range revs {
 		if _, ok := doc.back[rev]; ok {
@@ -372,7 +399,11 @@ func (d *dbRead) blobChunks(ref string, length int64, chunk func([]byte)) (bool,
 }
 
 // attachment stores the bytes of an attachment; false if they are not what they were.
-func (w *salvage) attachment(d *dbRead, uploads *Uploads, a *compat.Attachment) (stored compat.Attachment, ok bool, err error) {
+func (w *salvage) attachment(
+	d *dbRead,
+	uploads *Uploads,
+	a *compat.Attachment,
+) (stored compat.Attachment, ok bool, err error) {
 	if len(a.Ref) != blobIDSize || a.EncodedLength < 0 {
 		return stored, false, nil
 	}

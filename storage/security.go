@@ -11,11 +11,13 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// Security objects. Each request of a user reads the one of its database. Most are a few hundred bytes and are parsed each time; large ones are
-// parsed once and shared by all requests, and have a bound: what can be shared is never copied for a request.
+// Security objects. Each request of a user reads the one of its database. Most are a few hundred bytes and are parsed
+// each time; large ones are parsed once and shared by all requests, and have a bound: what can be shared is never
+// copied for a request.
 //
-// Value of TagSecurity: varint length of the JSON text, the text. An object of more than sharedSecurity bytes has instead: a zero byte, the SHA-256
-// of the text, varint length; the text follows in chunks below the key. (Before 0.2: the length, the text's beginning, its rest in chunks.)
+// Value of TagSecurity: varint length of the JSON text, the text. An object of more than sharedSecurity bytes has
+// instead: a zero byte, the SHA-256 of the text, varint length; the text follows in chunks below the key. (Before 0.2:
+// the length, the text's beginning, its rest in chunks.)
 
 const (
 	// MaxSecurity is the size of the largest security object, in bytes: some 40,000 names.
@@ -26,7 +28,8 @@ const (
 	keptSecurity = 8 << 20
 )
 
-// errSecurityTooLarge refuses an object of more than MaxSecurity bytes. CouchDB takes any, and holds it in memory for each open database.
+// errSecurityTooLarge refuses an object of more than MaxSecurity bytes. CouchDB takes any, and holds it in memory for
+// each open database.
 var errSecurityTooLarge = compat.NewError(compat.KindDocumentTooLarge, "_security")
 
 // securityObject is a large security object. Nobody changes it.
@@ -36,7 +39,8 @@ type securityObject struct {
 	err    error // of rights
 }
 
-// securities are the large security objects that were used last, by the hashes of their texts. It is safe for concurrent use.
+// securities are the large security objects that were used last, by the hashes of their texts. It is safe for
+// concurrent use.
 type securities struct {
 	loading sync.Mutex // one at a time is read and parsed
 
@@ -110,7 +114,8 @@ func (db *DB) Security(ctx context.Context) ([]byte, error) {
 	return object, err
 }
 
-// Rights reads what the security object says about access; compat.DefaultSecurity is in force where none was set. They are not to be changed.
+// Rights reads what the security object says about access; compat.DefaultSecurity is in force where none was set. They
+// are not to be changed.
 func (db *DB) Rights(ctx context.Context) (*compat.Security, error) {
 	var small []byte
 	var shared *securityObject
@@ -166,7 +171,8 @@ func (d *dbRead) securityObject() (object []byte, shared *securityObject, err er
 	return object, nil, nil
 }
 
-// SetSecurity replaces the security object, which is stored as it is. The error is compat.KindDocumentTooLarge for more than MaxSecurity bytes.
+// SetSecurity replaces the security object, which is stored as it is. The error is compat.KindDocumentTooLarge for more
+// than MaxSecurity bytes.
 func (db *DB) SetSecurity(ctx context.Context, object []byte) error {
 	if len(object) > MaxSecurity {
 		return errSecurityTooLarge

@@ -9,22 +9,24 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// The sequence index can tell how many rows of the changes feed come after a sequence, which gives `pending` and the number
-// in front of every sequence, without a counter that writers would have to read.
+// The sequence index can tell how many rows of the changes feed come after a sequence, which gives `pending` and the
+// number in front of every sequence, without a counter that writers would have to read.
 //
-// The feed is cut into blocks, and those into blocks of the second level. A block has the key (TagSeqBlocks, level) + the 13
-// bytes of the sequence where it begins, the first one the zero Seq; its value is the number of rows from there to the next
-// block, 8 bytes little-endian. (TagSeqBlocks, 0, level) holds where the last block of a level begins; absent: at the zero Seq.
+// The feed is cut into blocks, and those into blocks of the second level. A block has the key (TagSeqBlocks, level) +
+// the 13 bytes of the sequence where it begins, the first one the zero Seq; its value is the number of rows from there
+// to the next block, 8 bytes little-endian. (TagSeqBlocks, 0, level) holds where the last block of a level begins;
+// absent: at the zero Seq.
 //
-//   - New rows always come at the end, so only the last block grows. A writer reads where it begins, with a conflict, and adds
-//     to its count atomically: writers conflict only when one of them begins a new block.
-//   - A large batch begins a block of its own without asking where the last one begins, so that such batches do not conflict.
+//   - New rows always come at the end, so only the last block grows. A writer reads where it begins, with a conflict,
+//     and adds to its count atomically: writers conflict only when one of them begins a new block.
+//   - A large batch begins a block of its own without asking where the last one begins, so that such batches do not
+//     conflict.
 //   - Where older blocks begin never changes, so the block of a row that goes away is found by a snapshot read.
 //   - An older block without rows stays so: it is removed, and the block before it covers its range.
 const seqLevels = 2
 
-// seqBlockRows is the number of rows from which on a new block begins, seqBlockFan that of blocks of the second level, in
-// blocks of the first. A transaction with seqOwnRows rows begins a block of its own. They are variables for tests.
+// seqBlockRows is the number of rows from which on a new block begins, seqBlockFan that of blocks of the second level,
+// in blocks of the first. A transaction with seqOwnRows rows begins a block of its own. They are variables for tests.
 var (
 	seqBlockRows int64 = 1024
 	seqBlockFan  int64 = 128
@@ -34,8 +36,8 @@ var (
 const (
 	// seqSample: one write in so many looks whether the last block is full.
 	seqSample = 16
-	// seqNearlyEmpty is the count from which on it is tried to remove an old block. It is more than 1 since the count read is
-	// not that of the moment when the write commits.
+	// seqNearlyEmpty is the count from which on it is tried to remove an old block. It is more than 1 since the count
+	// read is not that of the moment when the write commits.
 	seqNearlyEmpty = 64
 )
 
@@ -144,7 +146,8 @@ func (t *dbTx) countSeqs(level int, tail Seq, split bool) error {
 	return nil
 }
 
-// uncountSeqs takes the last of the sequences, and others of the same block, out of the block's count, and returns the rest.
+// uncountSeqs takes the last of the sequences, and others of the same block, out of the block's count, and returns the
+// rest.
 func (t *dbTx) uncountSeqs(level int, seqs []Seq) ([]Seq, error) {
 	begin := t.keys.seqLevel(nil, level)
 	end := kv.AppendKeyAfter(nil, AppendSeq(begin, seqs[len(seqs)-1]))
@@ -190,9 +193,9 @@ func (d *dbRead) rowsAfter(seq Seq) (int64, error) {
 	return counts[0], nil
 }
 
-// rowsAfterEach is rowsAfter for several sequences, which ascend and are not zero. On each level it counts the blocks that lie
-// after a sequence in the block of the level above that the sequence is in; sequences of one block share a read, and all reads of a
-// level go together.
+// rowsAfterEach is rowsAfter for several sequences, which ascend and are not zero. On each level it counts the blocks
+// that lie after a sequence in the block of the level above that the sequence is in; sequences of one block share a
+// read, and all reads of a level go together.
 func (d *dbRead) rowsAfterEach(seqs []Seq) ([]int64, error) {
 	counts := make([]int64, len(seqs))
 	ends := make([]Seq, len(seqs)) // where the block ends that is being looked into; zero: at the end of the feed
@@ -206,7 +209,8 @@ func (d *dbRead) rowsAfterEach(seqs []Seq) ([]int64, error) {
 	return counts, err
 }
 
-// countLevel adds what lies between each sequence and its end, and moves the end to the first of it. weight tells what a value counts.
+// countLevel adds what lies between each sequence and its end, and moves the end to the first of it. weight tells what
+// a value counts.
 func (d *dbRead) countLevel(prefix []byte, seqs, ends []Seq, counts []int64, weight func([]byte) int64) error {
 	var from [leavesAhead + 1]int // of each group of sequences with the same end, the first one
 	for at := 0; at < len(seqs); {

@@ -6,7 +6,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// changeRecord changes the database's record. Every writer of the database conflicts with it. What it sets are bounds of what is kept.
+// changeRecord changes the database's record. Every writer of the database conflicts with it. What it sets are bounds
+// of what is kept.
 func (db *DB) changeRecord(ctx context.Context, change func(*dbRecord)) error {
 	return fromReserve(ctx, func(ctx context.Context) error {
 		_, err := db.store.kv.Update(ctx, func(tx kv.Tx) error {

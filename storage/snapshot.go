@@ -6,9 +6,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Snapshot is one consistent read of a database for layers that keep data of their own beside the documents. It is valid until
-// the function it was given to returns, and must not be used by two goroutines at once. Its reads fail with kv.ErrTooOld on a
-// store that limits the age of snapshots.
+// Snapshot is one consistent read of a database for layers that keep data of their own beside the documents. It is
+// valid until the function it was given to returns, and must not be used by two goroutines at once. Its reads fail with
+// kv.ErrTooOld on a store that limits the age of snapshots.
 type Snapshot struct{ d *dbRead }
 
 // View runs fn once on a snapshot of the database; compat.ErrNoDatabase if there is none.
@@ -16,8 +16,8 @@ func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) error {
 	return db.view(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
 }
 
-// ViewAgain is View for reads that can begin anew, or go on where they were: fn is run again when its snapshot became too old. Ten
-// such snapshots in a row that fn did not say Advance in end it with kv.ErrTooOld.
+// ViewAgain is View for reads that can begin anew, or go on where they were: fn is run again when its snapshot became
+// too old. Ten such snapshots in a row that fn did not say Advance in end it with kv.ErrTooOld.
 func (db *DB) ViewAgain(ctx context.Context, fn func(*Snapshot) error) error {
 	return db.viewOn(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
 }
@@ -25,14 +25,14 @@ func (db *DB) ViewAgain(ctx context.Context, fn func(*Snapshot) error) error {
 // Advance says, in ViewAgain, that what was done so far need not be done again in another snapshot.
 func (s *Snapshot) Advance() { s.d.advance() }
 
-// Transact runs fn in a serialisable transaction on the subspaces of higher layers; see kv.Store.Update. It conflicts with the
-// deletion of the database; compat.ErrNoDatabase if there is none.
+// Transact runs fn in a serialisable transaction on the subspaces of higher layers; see kv.Store.Update. It conflicts
+// with the deletion of the database; compat.ErrNoDatabase if there is none.
 func (db *DB) Transact(ctx context.Context, fn func(*Tx) error) error {
 	return db.update(ctx, func(t *dbTx) error { return fn(&Tx{t}) })
 }
 
-// Snapshot gives the database as the transaction reads it: with the higher layers' writes, without those of documents that are
-// still to come in the same request.
+// Snapshot gives the database as the transaction reads it: with the higher layers' writes, without those of documents
+// that are still to come in the same request.
 func (x *Tx) Snapshot() *Snapshot { return &Snapshot{&x.t.dbRead} }
 
 // KV is the store's snapshot.
@@ -100,8 +100,8 @@ func (s *Snapshot) Changes(o ChangesOptions, fn func(*Change) error) (ChangesEnd
 // Open reads a document; see DB.Open.
 func (s *Snapshot) Open(id string, o OpenOptions) (*Document, error) { return s.d.openDoc(id, o) }
 
-// InFeed tells of each sequence whether the feed still has a row at it: each change of a document and each purge moves or removes
-// its row. In a transaction it conflicts with changes of those documents.
+// InFeed tells of each sequence whether the feed still has a row at it: each change of a document and each purge moves
+// or removes its row. In a transaction it conflicts with changes of those documents.
 func (s *Snapshot) InFeed(seqs []Seq) ([]bool, error) {
 	keys := make([][]byte, len(seqs))
 	for i, seq := range seqs {

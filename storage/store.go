@@ -21,8 +21,8 @@ type Options struct {
 	Manual bool
 }
 
-// Store is a set of databases in one key-value store. It is safe for concurrent use; several Stores, in several processes,
-// may share a kv.Store that allows it.
+// Store is a set of databases in one key-value store. It is safe for concurrent use; several Stores, in several
+// processes, may share a kv.Store that allows it.
 type Store struct {
 	kv         kv.Store
 	now        func() time.Time
@@ -38,8 +38,8 @@ type Store struct {
 // storeFormat is the version of the whole key space.
 const storeFormat = 4
 
-// Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if another version
-// wrote the store.
+// Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if another
+// version wrote the store.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{kv: o.KV, now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction, metrics: newMetrics()}
 	if s.now == nil {
@@ -52,8 +52,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Close ends the background tasks, after the last events of _db_updates were written, and all listeners. It does not close the
-// kv.Store.
+// Close ends the background tasks, after the last events of _db_updates were written, and all listeners. It does not
+// close the kv.Store.
 func (s *Store) Close() error {
 	s.bg.stop()
 	return nil

@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/storage/rank"
 )
 
-// DB is a handle on the database of that name, whether it exists or not. It holds no state and is safe for concurrent use.
+// DB is a handle on the database of that name, whether it exists or not. It holds no state and is safe for concurrent
+// use.
 type DB struct {
 	store  *Store
 	name   string
@@ -21,8 +22,8 @@ type DB struct {
 
 // Memory bounds what the documents that are read for somebody take, all together.
 type Memory interface {
-	// Hold is called before bodies that are apart from their entries are read together, with their bytes. It may wait, and its error ends the
-	// read. What it was called with before is not needed any more then.
+	// Hold is called before bodies that are apart from their entries are read together, with their bytes. It may wait,
+	// and its error ends the read. What it was called with before is not needed any more then.
 	Hold(ctx context.Context, bytes int) error
 }
 
@@ -38,7 +39,8 @@ type dbRead struct {
 	rec  dbRecord
 	keys space
 	name string
-	// memory is asked with ctx before large bodies are read; nil in transactions that write, and where nobody bounds it.
+	// memory is asked with ctx before large bodies are read; nil in transactions that write, and where nobody bounds
+	// it.
 	memory Memory
 	ctx    context.Context // of the call of DB.view or DB.update, for what it reads in parts
 	// shared holds large security objects.
@@ -106,9 +108,9 @@ func (db *DB) view(ctx context.Context, fn func(*dbRead) error) error {
 	})
 }
 
-// viewOn is view for reads that can go on with a new snapshot: when a snapshot has become too old for the store, fn is called
-// again and starts over or goes on where it was. fn says with dbRead.advance that it will not have to do all of it again; snapshots
-// in a row that were too old for any progress end it.
+// viewOn is view for reads that can go on with a new snapshot: when a snapshot has become too old for the store, fn is
+// called again and starts over or goes on where it was. fn says with dbRead.advance that it will not have to do all of
+// it again; snapshots in a row that were too old for any progress end it.
 func (db *DB) viewOn(ctx context.Context, fn func(*dbRead) error) error {
 	return goOn(ctx, func() (advanced bool, err error) {
 		err = db.view(ctx, func(d *dbRead) error {
@@ -123,7 +125,8 @@ func (db *DB) viewOn(ctx context.Context, fn func(*dbRead) error) error {
 // maxAged is how many snapshots in a row may become too old without progress.
 const maxAged = 10
 
-// goOn calls read until it does not fail with kv.ErrTooOld any more, or does so again and again without having advanced.
+// goOn calls read until it does not fail with kv.ErrTooOld any more, or does so again and again without having
+// advanced.
 func goOn(ctx context.Context, read func() (advanced bool, err error)) error {
 	for aged := 1; ; aged++ {
 		advanced, err := read()
@@ -139,12 +142,17 @@ func goOn(ctx context.Context, read func() (advanced bool, err error)) error {
 	}
 }
 
-// update runs fn in a transaction on the database, again when it conflicts: fn must not change anything outside that it does
-// not set anew in each run.
+// update runs fn in a transaction on the database, again when it conflicts: fn must not change anything outside that it
+// does not set anew in each run.
 func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 	changed := false
 	err := db.store.write(ctx, func(tx kv.Tx) error {
-		t := dbTx{dbRead: dbRead{ctx: ctx, shared: &db.store.securities}, tx: tx, short: kv.UsesReserve(ctx), now: db.store.now}
+		t := dbTx{
+			dbRead: dbRead{ctx: ctx, shared: &db.store.securities},
+			tx:     tx,
+			short:  kv.UsesReserve(ctx),
+			now:    db.store.now,
+		}
 		if err := t.open(tx, db.name); err != nil {
 			return err
 		}
@@ -228,8 +236,8 @@ func (t *dbTx) runDeferred() error {
 	return nil
 }
 
-// finish writes what was collected: ids and their ranks, the sequence index's counts, attachments' reference counts, counters,
-// the last sequence.
+// finish writes what was collected: ids and their ranks, the sequence index's counts, attachments' reference counts,
+// counters, the last sequence.
 func (t *dbTx) finish() error {
 	if err := t.runDeferred(); err != nil {
 		return err

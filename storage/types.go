@@ -26,16 +26,17 @@ type CreateOptions struct {
 
 // Info is what GET /db shows.
 type Info struct {
-	Name           string
-	UUID           [16]byte
-	Created        time.Time
-	Partitioned    bool
-	Q, N           int
-	DocCount       int64
-	DocDelCount    int64
-	UpdateSeq      UpdateSeq
-	PurgeSeq       UpdateSeq
-	SizeFile       int64 // SizeActive and the replaced revisions that compaction removes, but for attachments that only they name
+	Name        string
+	UUID        [16]byte
+	Created     time.Time
+	Partitioned bool
+	Q, N        int
+	DocCount    int64
+	DocDelCount int64
+	UpdateSeq   UpdateSeq
+	PurgeSeq    UpdateSeq
+	// SizeActive and the replaced revisions that compaction removes, but for attachments that only they name
+	SizeFile       int64
 	SizeExternal   int64 // of the leaves' bodies by couch_ejson_size, and of their attachments
 	SizeActive     int64 // bytes of the leaves' records, bodies and attachments as stored
 	CompactRunning bool
@@ -130,8 +131,9 @@ type Change struct {
 	Seq     UpdateSeq
 	ID      string
 	Deleted bool
-	Revs    []compat.Rev // the winner first; with AllLeaves then the live leaves and the deleted ones, each in descending order
-	Doc     *Document    // with IncludeDocs; the winner, a tombstone too
+	// the winner first; with AllLeaves then the live leaves and the deleted ones, each in descending order
+	Revs []compat.Rev
+	Doc  *Document // with IncludeDocs; the winner, a tombstone too
 }
 
 // ChangesEnd tells where a scan of the changes feed ended.

@@ -8,13 +8,14 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Update stores documents and returns one result for each, in order. Documents are stored one by one, each whole or not at all;
-// as many as fit share a transaction, and one that does not fit any is refused alone. Of several edits of one document in a request
-// the first that fits wins, and a later one may build on it. Sequences are given out in byte order of the ids, within a transaction.
+// Update stores documents and returns one result for each, in order. Documents are stored one by one, each whole or not
+// at all; as many as fit share a transaction, and one that does not fit any is refused alone. Of several edits of one
+// document in a request the first that fits wins, and a later one may build on it. Sequences are given out in byte
+// order of the ids, within a transaction.
 //
-// Interactive edits need Body.Term. Attachments are SourceStored, as Uploads returns them, or SourceStub; a stub without its
-// counterpart (compat.MissingStub) and an unknown upload fail the request as a whole. Ids are taken as they are. After an error some
-// of the documents may be stored.
+// Interactive edits need Body.Term. Attachments are SourceStored, as Uploads returns them, or SourceStub; a stub
+// without its counterpart (compat.MissingStub) and an unknown upload fail the request as a whole. Ids are taken as they
+// are. After an error some of the documents may be stored.
 func (db *DB) Update(ctx context.Context, docs []*compat.Document, o UpdateOptions) ([]EditResult, error) {
 	results := make([]EditResult, len(docs))
 	groups, locals := groupEdits(docs)
@@ -63,7 +64,8 @@ func groupEdits(docs []*compat.Document) (groups []editGroup, locals []int) {
 	return groups, locals
 }
 
-// needsCheck reports whether a document of the request makes CouchDB look at the stored ones first (see editMode.checked).
+// needsCheck reports whether a document of the request makes CouchDB look at the stored ones first (see
+// editMode.checked).
 func needsCheck(docs []*compat.Document) bool {
 	return slices.ContainsFunc(docs, func(doc *compat.Document) bool {
 		return !compat.IsLocalID(doc.ID) && (len(doc.Attachments) > 0 || compat.IsDesignID(doc.ID))
@@ -71,8 +73,8 @@ func needsCheck(docs []*compat.Document) bool {
 }
 
 const (
-	// maxBatchBytes bounds one transaction where the store has no limit of its own: its memory, and how long it takes. One
-	// of 64 MB took seconds beside others of its kind, conflicted with what was forgotten by then, and got a turn
+	// maxBatchBytes bounds one transaction where the store has no limit of its own: its memory, and how long it takes.
+	// One of 64 MB took seconds beside others of its kind, conflicted with what was forgotten by then, and got a turn
 	// in which nobody else could write.
 	maxBatchBytes = 8 << 20
 	// editOverhead is about what a document's keys, conflict ranges and list entries take in a transaction.

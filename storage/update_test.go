@@ -13,7 +13,12 @@ func TestEditCycle(t *testing.T) {
 		want(t, "unknown", show(t, db, "a"), "missing")
 		want(t, "create", put(t, db, "a", "", `{"v":1}`), "1-7a7e4b29f3af401e69b6f86e4c26b727")
 		want(t, "again", put(t, db, "a", "", `{"v":1}`), "conflict")
-		want(t, "update", put(t, db, "a", "1-7a7e4b29f3af401e69b6f86e4c26b727", `{"v":2}`), "2-d0df861eb528e79690cd2ff3c4d394f3")
+		want(
+			t,
+			"update",
+			put(t, db, "a", "1-7a7e4b29f3af401e69b6f86e4c26b727", `{"v":2}`),
+			"2-d0df861eb528e79690cd2ff3c4d394f3",
+		)
 		want(t, "old rev", put(t, db, "a", "1-7a7e4b29f3af401e69b6f86e4c26b727", `{"v":3}`), "conflict")
 		want(t, "read", show(t, db, "a"), `2-d0df861eb528e79690cd2ff3c4d394f3 {"v":2}`)
 		rev := compat.Rev{Pos: 1, Hash: path(t, "1-7a7e4b29f3af401e69b6f86e4c26b727").IDs[0]}
@@ -37,7 +42,12 @@ func TestEditCycle(t *testing.T) {
 func TestRecreateVector(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		put(t, db, "a", "", `{"v":1}`)
-		want(t, "delete", remove(t, db, "a", "1-7a7e4b29f3af401e69b6f86e4c26b727"), "2-d9b15b235a7d0afdfe6058d5fb8afbd1")
+		want(
+			t,
+			"delete",
+			remove(t, db, "a", "1-7a7e4b29f3af401e69b6f86e4c26b727"),
+			"2-d9b15b235a7d0afdfe6058d5fb8afbd1",
+		)
 		want(t, "recreate", put(t, db, "a", "", `{"v":2}`), "3-67738dadce07b296ee5510c66239e11b")
 	})
 }
@@ -79,16 +89,50 @@ func TestSameDocumentTwice(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		first, second := "1-7a7e4b29f3af401e69b6f86e4c26b727", "2-d9b15b235a7d0afdfe6058d5fb8afbd1"
 		chain := []*compat.Document{doc(t, "c", "", `{"v":1}`), deleted(t, "c", first), doc(t, "c", "", `{"v":2}`)}
-		want(t, "in a database never written to", update(t, db, UpdateOptions{}, chain...), []string{first, "conflict", "conflict"})
+		want(
+			t,
+			"in a database never written to",
+			update(t, db, UpdateOptions{}, chain...),
+			[]string{first, "conflict", "conflict"},
+		)
 		for _, d := range chain {
 			d.ID = "d"
 		}
-		want(t, "edits that build on each other", update(t, db, UpdateOptions{}, chain...), []string{first, second, "3-67738dadce07b296ee5510c66239e11b"})
-		want(t, "a tombstone is no parent", update(t, db, UpdateOptions{}, doc(t, "e", "", `{"v":1}`), deleted(t, "e", first), doc(t, "e", first, `{"v":2}`),
-			deleted(t, "e", second)), []string{first, second, "conflict", "conflict"})
-		got := update(t, db, UpdateOptions{}, doc(t, "b", "", `{"v":1}`), doc(t, "a", "", `{}`), doc(t, "b", "", `{"v":2}`),
-			doc(t, "b", "1-7a7e4b29f3af401e69b6f86e4c26b727", `{"v":2}`))
-		want(t, "results", got, "[1-7a7e4b29f3af401e69b6f86e4c26b727 1-967a00dff5e02add41819138abb3284d conflict 2-d0df861eb528e79690cd2ff3c4d394f3]")
+		want(
+			t,
+			"edits that build on each other",
+			update(t, db, UpdateOptions{}, chain...),
+			[]string{first, second, "3-67738dadce07b296ee5510c66239e11b"},
+		)
+		want(
+			t,
+			"a tombstone is no parent",
+			update(
+				t,
+				db,
+				UpdateOptions{},
+				doc(t, "e", "", `{"v":1}`),
+				deleted(t, "e", first),
+				doc(t, "e", first, `{"v":2}`),
+				deleted(t, "e", second),
+			),
+			[]string{first, second, "conflict", "conflict"},
+		)
+		got := update(
+			t,
+			db,
+			UpdateOptions{},
+			doc(t, "b", "", `{"v":1}`),
+			doc(t, "a", "", `{}`),
+			doc(t, "b", "", `{"v":2}`),
+			doc(t, "b", "1-7a7e4b29f3af401e69b6f86e4c26b727", `{"v":2}`),
+		)
+		want(
+			t,
+			"results",
+			got,
+			"[1-7a7e4b29f3af401e69b6f86e4c26b727 1-967a00dff5e02add41819138abb3284d conflict 2-d0df861eb528e79690cd2ff3c4d394f3]",
+		)
 		want(t, "read", show(t, db, "b"), `2-d0df861eb528e79690cd2ff3c4d394f3 {"v":2}`)
 		rev := path(t, got[0]).Rev()
 		want(t, "the first one's body", string(open(t, db, "b", OpenOptions{Rev: rev}).Body), `{"v":1}`)
@@ -219,22 +263,46 @@ func TestOpenRevs(t *testing.T) {
 		}
 		want(t, "all", show(OpenRevsOptions{All: true}), "1-z 2-x 3-c 3-d")
 		rev := func(s string) compat.Rev { return path(t, s).Rev() }
-		want(t, "some", show(OpenRevsOptions{Revs: []compat.Rev{rev("9-q"), rev("3-d"), rev("2-b"), rev("1-z"), rev("1-z")}}), "1-z 3-d no 2-b no 9-q")
-		want(t, "latest", show(OpenRevsOptions{Revs: []compat.Rev{rev("2-b"), rev("5-y")}, Latest: true}), "3-c 3-d no 5-y")
+		want(
+			t,
+			"some",
+			show(OpenRevsOptions{Revs: []compat.Rev{rev("9-q"), rev("3-d"), rev("2-b"), rev("1-z"), rev("1-z")}}),
+			"1-z 3-d no 2-b no 9-q",
+		)
+		want(
+			t,
+			"latest",
+			show(OpenRevsOptions{Revs: []compat.Rev{rev("2-b"), rev("5-y")}, Latest: true}),
+			"3-c 3-d no 5-y",
+		)
 		err := db.OpenRevs(t.Context(), "unknown", OpenRevsOptions{All: true}, nil)
 		wantError(t, err, compat.ErrMissing)
 		var order []string
-		must(t, db.BulkGet(t.Context(), slices.Values([]OpenRevsRequest{{"a", OpenRevsOptions{All: true}}, {"u", OpenRevsOptions{All: true}}}), func(_ int, revs []RevResult, more bool) error {
-			for _, r := range revs {
-				order = append(order, r.Rev.String())
-			}
-			if !more {
-				order = append(order, ";")
-			}
-			return nil
-		}))
+		must(
+			t,
+			db.BulkGet(
+				t.Context(),
+				slices.Values([]OpenRevsRequest{{"a", OpenRevsOptions{All: true}}, {"u", OpenRevsOptions{All: true}}}),
+				func(_ int, revs []RevResult, more bool) error {
+					for _, r := range revs {
+						order = append(order, r.Rev.String())
+					}
+					if !more {
+						order = append(order, ";")
+					}
+					return nil
+				},
+			),
+		)
 		want(t, "bulk order", order, "[1-z 3-c 3-d 2-x ; ;]")
-		diffs, err := revsDiffs(t.Context(), db, []IDRevs{{"a", []compat.Rev{rev("9-b"), rev("4-a"), rev("3-c")}}, {"u", []compat.Rev{rev("2-b"), rev("1-a")}}})
+		diffs, err := revsDiffs(
+			t.Context(),
+			db,
+			[]IDRevs{
+				{"a", []compat.Rev{rev("9-b"), rev("4-a"), rev("3-c")}},
+				{"u", []compat.Rev{rev("2-b"), rev("1-a")}},
+			},
+		)
 		must(t, err)
 		want(t, "diff", diffs, "[{a [4-a 9-b] [3-d 3-c 1-z 2-x]} {u [2-b 1-a] []}]")
 	})

@@ -6,7 +6,8 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// validatedEdit is an edit on its way through a transaction: what it replaces and its attachments are known, it may be decided already.
+// validatedEdit is an edit on its way through a transaction: what it replaces and its attachments are known, it may be
+// decided already.
 type validatedEdit struct {
 	decided bool
 	pending bool       // the verdict is not known yet
@@ -18,7 +19,14 @@ type validatedEdit struct {
 
 // view is the edit as validation functions see it.
 func (v *validatedEdit) view(doc *compat.Document) *Document {
-	return &Document{ID: doc.ID, Rev: v.rev, Deleted: doc.Deleted, Body: doc.Body.JSON, Attachments: v.atts, Revs: doc.Revs}
+	return &Document{
+		ID:          doc.ID,
+		Rev:         v.rev,
+		Deleted:     doc.Deleted,
+		Body:        doc.Body.JSON,
+		Attachments: v.atts,
+		Revs:        doc.Revs,
+	}
 }
 
 func (v *validatedEdit) decide(r EditResult) {

@@ -9,11 +9,18 @@ import (
 	"github.com/settee-db/settee/storage/revtree"
 )
 
-// FuzzValues feeds every parser of stored values: they may fail but not panic, and what they accept is written back the same.
+// FuzzValues feeds every parser of stored values: they may fail but not panic, and what they accept is written back the
+// same.
 func FuzzValues(f *testing.F) {
 	rec := dbRecord{prefix: 40, q: 2, n: 1, revsLimit: 1000, purgedInfosLimit: 1000, partitioned: true}
 	split := dbRecord{q: 2, starts: []uint32{0, 1 << 31}}
-	leaf := leafRecord{Leaf: revtree.Leaf{Ancestors: revtree.NewLine(1, []string{"0123456789abcdef"})}, winner: true, stored: true, external: 7, active: 8}
+	leaf := leafRecord{
+		Leaf:     revtree.Leaf{Ancestors: revtree.NewLine(1, []string{"0123456789abcdef"})},
+		winner:   true,
+		stored:   true,
+		external: 7,
+		active:   8,
+	}
 	odd := leafRecord{Leaf: revtree.Leaf{Ancestors: revtree.NewLine(1, []string{"a", ""})}}
 	change := changeValue{id: "a", winner: compat.Rev{Pos: 3, Hash: "x"}, deleted: true, leaves: 2}
 	atts := []compat.Attachment{{Name: "n", Type: "t", Ref: "r", RevPos: 1, Length: 2, EncodedLength: -1}}

@@ -36,7 +36,8 @@ func (a *ageing) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 	})
 }
 
-// TestBuildOfSlowReads: a batch that takes longer to read than a snapshot lives is kept as far as it was read, and later ones are smaller.
+// TestBuildOfSlowReads: a batch that takes longer to read than a snapshot lives is kept as far as it was read, and
+// later ones are smaller.
 func TestBuildOfSlowReads(t *testing.T) {
 	engine := &ageing{Store: memkv.New()}
 	b := newBench(t, engine, storage.CreateOptions{})
@@ -77,7 +78,11 @@ func TestQueriesGoOn(t *testing.T) {
 	engine := &ageing{Store: memkv.New()}
 	b := newBench(t, engine, storage.CreateOptions{})
 	for i := range 150 {
-		b.put(t, fmt.Sprintf("doc%03d", i), fmt.Sprintf(`{"emit":[[%d,1],[[1,%d],2],[1.0,3],[1,4],[1,%d]]}`, i%7, i%40, i))
+		b.put(
+			t,
+			fmt.Sprintf("doc%03d", i),
+			fmt.Sprintf(`{"emit":[[%d,1],[[1,%d],2],[1.0,3],[1,4],[1,%d]]}`, i%7, i%40, i),
+		)
 	}
 	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a","reduce":"_sum"}}`))
 	options := []string{

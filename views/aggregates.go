@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// largeUpdate is the number of changes up to which an update always keeps the levels up; of more it does if they are few beside the
-// rows of the index.
+// largeUpdate is the number of changes up to which an update always keeps the levels up; of more it does if they are
+// few beside the rows of the index.
 //
 // It is a variable for tests.
 var largeUpdate int64 = 2000
@@ -54,7 +54,8 @@ func newLevels(ix *index, function func(source string) (reduce.Func, error)) (*l
 	return levels.New(o), nil
 }
 
-// levelsKey names the levels in the cache: by the prefix of the rows, which is never used again, and what else New is given.
+// levelsKey names the levels in the cache: by the prefix of the rows, which is never used again, and what else New is
+// given.
 func (ix *index) levelsKey() string {
 	key := make([]byte, 0, 128)
 	key = append(key, ix.keys.rows...)
@@ -104,17 +105,18 @@ func (r *indexRecord) slot(source string) uint32 {
 	return 0
 }
 
-// complete reports whether the levels are there, with the aggregates of all reduce functions. Those of an interactive index are fixed
-// when it is made.
+// complete reports whether the levels are there, with the aggregates of all reduce functions. Those of an interactive
+// index are fixed when it is made.
 func (ix *index) complete() bool {
 	if ix.rec.interactive {
 		return true
 	}
-	return ix.rec.levels && !slices.ContainsFunc(ix.def.reduces, func(source string) bool { return ix.rec.slot(source) == 0 })
+	return ix.rec.levels &&
+		!slices.ContainsFunc(ix.def.reduces, func(source string) bool { return ix.rec.slot(source) == 0 })
 }
 
-// unchecked reports whether a reduce function is to come that may refuse the values of the rows, as _stats does: that is an error of the
-// whole index.
+// unchecked reports whether a reduce function is to come that may refuse the values of the rows, as _stats does: that
+// is an error of the whole index.
 func (ix *index) unchecked() bool {
 	return slices.ContainsFunc(ix.def.reduces, func(source string) bool {
 		return reduce.Canonical(source) == "_stats" && ix.rec.slot(source) == 0
@@ -141,7 +143,8 @@ func (v *Views) applyRows(ctx context.Context, w *indexWriter) error {
 		return err
 	}
 	w.write()
-	if w.ix.rec.interactive || w.leaveStale { // other writers may be next to these rows: readers make up for stale aggregates
+	// other writers may be next to these rows: readers make up for stale aggregates
+	if w.ix.rec.interactive || w.leaveStale {
 		return nil
 	}
 	return x.Refresh(ctx, w.tx, touched)
@@ -174,7 +177,8 @@ func (ix *index) checkValues(docs []source, n int) error {
 // prepareLevels takes the levels off indexes that are going to change so much that making them anew costs less.
 func (p *pass) prepareLevels(ctx context.Context) error {
 	for _, ix := range p.indexes {
-		if ix.rec.interactive || !ix.rec.levels || ix.pending <= largeUpdate || ix.complete() && ix.pending <= ix.rowTotal/4 {
+		if ix.rec.interactive || !ix.rec.levels || ix.pending <= largeUpdate ||
+			ix.complete() && ix.pending <= ix.rowTotal/4 {
 			continue
 		}
 		if err := p.v.changeRecord(ctx, p.db, ix, func(tx kv.Tx, rec *indexRecord) error { return p.v.clearLevels(tx, ix, rec) }); err != nil {
@@ -195,7 +199,12 @@ func (v *Views) clearLevels(tx kv.Tx, ix *index, rec *indexRecord) error {
 }
 
 // changeRecord changes an index's record; errMoved if somebody else did.
-func (v *Views) changeRecord(ctx context.Context, db *storage.DB, ix *index, change func(tx kv.Tx, rec *indexRecord) error) error {
+func (v *Views) changeRecord(
+	ctx context.Context,
+	db *storage.DB,
+	ix *index,
+	change func(tx kv.Tx, rec *indexRecord) error,
+) error {
 	var rec indexRecord
 	var stored []byte
 	err := db.Transact(ctx, func(tx *storage.Tx) error {
@@ -232,7 +241,8 @@ func (b *builder) finishLevels(ctx context.Context) error {
 		if ix.complete() {
 			continue
 		}
-		begin := func(_ kv.Tx, rec *indexRecord) error { rec.claims++; return nil } // of several builders the last one goes on
+		// of several builders the last one goes on
+		begin := func(_ kv.Tx, rec *indexRecord) error { rec.claims++; return nil }
 		if ix.rec.levels {
 			begin = func(tx kv.Tx, rec *indexRecord) error { return v.clearLevels(tx, ix, rec) }
 		}

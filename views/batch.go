@@ -24,8 +24,8 @@ type batch struct {
 	ready chan error  // the maps have run
 }
 
-// read reads the next changes after since: as many as p.size says, or what comes in the life of a snapshot. What was read before it
-// became too old is kept, and later reads ask for less.
+// read reads the next changes after since: as many as p.size says, or what comes in the life of a snapshot. What was
+// read before it became too old is kept, and later reads ask for less.
 func (p *pass) read(ctx context.Context, since storage.Seq) (*batch, error) {
 	const maxFailures = 10 // snapshots in a row that were too old for a single change
 	for failures := 0; ; {

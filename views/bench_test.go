@@ -71,7 +71,11 @@ func BenchmarkBuild(b *testing.B) {
 			be.fill(b, docs)
 			b.ResetTimer()
 			for i := range b.N {
-				body := fmt.Sprintf(`{"language":%q,"views":{"v":{"map":%q,"reduce":"_sum"}}}`, c.language, c.source+strings.Repeat(" ", i))
+				body := fmt.Sprintf(
+					`{"language":%q,"views":{"v":{"map":%q,"reduce":"_sum"}}}`,
+					c.language,
+					c.source+strings.Repeat(" ", i),
+				)
 				be.put(b, fmt.Sprintf("_design/d%d", i), body)
 				must(b, be.views.Update(b.Context(), be.db, fmt.Sprintf("_design/d%d", i)))
 			}
@@ -114,7 +118,11 @@ func BenchmarkInteractive(b *testing.B) {
 			be := newPebbleBench(b, nil)
 			be.views.opts.Languages[languageQuery] = twoEmits{}
 			for i := range indexes {
-				be.put(b, fmt.Sprintf("_design/q%d", i), fmt.Sprintf(`{"language":"query","views":{"v":{"map":{"x":%d},"reduce":"_count"}}}`, i))
+				be.put(
+					b,
+					fmt.Sprintf("_design/q%d", i),
+					fmt.Sprintf(`{"language":"query","views":{"v":{"map":{"x":%d},"reduce":"_count"}}}`, i),
+				)
 			}
 			n := 0
 			for b.Loop() {

@@ -32,8 +32,9 @@ const enoughViolations = 20
 // checkWindow is how many keys Check reads from one snapshot at a time.
 const checkWindow = 1000
 
-// Check verifies invariants 2, 3, 5, 7 and 9 of all indexes of a store, which engine is below. It does not run map functions. It reads as
-// many snapshots as that takes; what spans several of them is compared only where nobody has written meanwhile.
+// Check verifies invariants 2, 3, 5, 7 and 9 of all indexes of a store, which engine is below. It does not run map
+// functions. It reads as many snapshots as that takes; what spans several of them is compared only where nobody has
+// written meanwhile.
 func Check(ctx context.Context, engine kv.Store, s *storage.Store) ([]Violation, error) {
 	var all []Violation
 	err := s.EachDB(ctx, func(db *storage.DB) error {
@@ -193,7 +194,8 @@ func (c *indexCheck) ids(ctx context.Context) error {
 	})
 }
 
-// compare reads the keys, some together so that large values do not fill the memory, and tells where they are not as expected.
+// compare reads the keys, some together so that large values do not fill the memory, and tells where they are not as
+// expected.
 func (c *indexCheck) compare(r kv.ReadTx, keys [][]byte, expect []expected) (wrong []expected, err error) {
 	const together = 256
 	for from := 0; from < len(keys); from += together {
@@ -263,7 +265,10 @@ func (c *indexCheck) levels(ctx context.Context) error {
 			builtin.rec.slots = append(builtin.rec.slots, s)
 		}
 	}
-	x, err := newLevels(&builtin, func(source string) (reduce.Func, error) { return reduce.New(source, reduce.Options{}) })
+	x, err := newLevels(
+		&builtin,
+		func(source string) (reduce.Func, error) { return reduce.New(source, reduce.Options{}) },
+	)
 	if err != nil {
 		return err
 	}

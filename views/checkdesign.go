@@ -12,8 +12,9 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// CheckDesign checks a design document as CouchDB does when it is saved (couch_mrview:validate); body is its canonical JSON.
-// tenant is the database, partitioned its kind. The error is a *compat.Error: invalid_design_doc, compilation_error, ….
+// CheckDesign checks a design document as CouchDB does when it is saved (couch_mrview:validate); body is its canonical
+// JSON. tenant is the database, partitioned its kind. The error is a *compat.Error: invalid_design_doc,
+// compilation_error, ….
 func (v *Views) CheckDesign(ctx context.Context, tenant string, partitioned bool, body []byte) error {
 	ddoc, err := ejson.Parse(body)
 	if err != nil {
@@ -24,7 +25,10 @@ func (v *Views) CheckDesign(ctx context.Context, tenant string, partitioned bool
 	}
 	options, _ := ddoc.Get("options")
 	if isTrue(options, "partitioned") && !partitioned {
-		return compat.NewError(compat.KindInvalidDesignDoc, "partitioned option cannot be true in a non-partitioned database.")
+		return compat.NewError(
+			compat.KindInvalidDesignDoc,
+			"partitioned option cannot be true in a non-partitioned database.",
+		)
 	}
 	language := languageJavaScript
 	if l, ok := ddoc.Get("language"); ok {
@@ -87,7 +91,8 @@ func checkFields(ddoc ejson.Value) error {
 		if _, ok := view.Get("map"); !ok {
 			return compat.NewError(compat.KindInvalidDesignDoc, "View `"+name.Text()+"` must contain map function")
 		}
-		if err := checkPath(view, []step{{"options", isObject}}, "views."+name.Text()+"."); err != nil { // CouchDB crashes
+		// CouchDB crashes
+		if err := checkPath(view, []step{{"options", isObject}}, "views."+name.Text()+"."); err != nil {
 			return err
 		}
 	}

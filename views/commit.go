@@ -15,8 +15,8 @@ const idWindow = 1000
 // errCrowded ends a transaction that others come in between again and again.
 var errCrowded = errors.New("views: too many conflicts")
 
-// commitPart writes the rows of b.docs[from:], or of as many of them as one transaction takes, and returns where it ended. It fails with
-// errMoved if the index is not what the pass took it for.
+// commitPart writes the rows of b.docs[from:], or of as many of them as one transaction takes, and returns where it
+// ended. It fails with errMoved if the index is not what the pass took it for.
 func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err error) {
 	leaveStale := false
 	for {
@@ -45,7 +45,13 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 }
 
 // tryPart is one attempt of commitPart; it returns the records written.
-func (p *pass) tryPart(ctx context.Context, b *batch, from, to int, seq storage.Seq, end, leaveStale bool) ([]writtenRecord, error) {
+func (p *pass) tryPart(
+	ctx context.Context,
+	b *batch,
+	from, to int,
+	seq storage.Seq,
+	end, leaveStale bool,
+) ([]writtenRecord, error) {
 	written := make([]writtenRecord, len(p.indexes))
 	runs := 0
 	err := p.db.Transact(ctx, func(tx *storage.Tx) error {
@@ -102,7 +108,8 @@ func (p *pass) partOf(b *batch, from int) (to int, last bool) {
 	return to, true
 }
 
-// fence checks, with conflicts, that nobody else changed the indexes, and reports whether documents were purged since the batch was read.
+// fence checks, with conflicts, that nobody else changed the indexes, and reports whether documents were purged since
+// the batch was read.
 func (p *pass) fence(tx *storage.Tx, b *batch) (purged bool, err error) {
 	if err := p.check(tx.KV()); err != nil {
 		return false, err
@@ -127,9 +134,9 @@ func (p *pass) fence(tx *storage.Tx, b *batch) (purged bool, err error) {
 	return purge != b.purge, nil
 }
 
-// current leaves out the documents that were changed or purged since they were read, where that matters: if the documents' own
-// transactions keep the index they have written what the documents are now, and what was purged must not come back. Any change
-// counts, not only one of the winner: map functions see conflicts.
+// current leaves out the documents that were changed or purged since they were read, where that matters: if the
+// documents' own transactions keep the index they have written what the documents are now, and what was purged must not
+// come back. Any change counts, not only one of the winner: map functions see conflicts.
 func (p *pass) current(tx *storage.Tx, docs []source, purged bool) ([]source, error) {
 	if !p.design.interactive && !purged || len(docs) == 0 {
 		return docs, nil
@@ -152,7 +159,12 @@ func (p *pass) current(tx *storage.Tx, docs []source, purged bool) ([]source, er
 }
 
 // finishMember writes what collect found for one index and its new record, which it returns.
-func (p *pass) finishIndex(ctx context.Context, w *indexWriter, seq storage.Seq, end bool) (written writtenRecord, err error) {
+func (p *pass) finishIndex(
+	ctx context.Context,
+	w *indexWriter,
+	seq storage.Seq,
+	end bool,
+) (written writtenRecord, err error) {
 	ix := w.ix
 	if err := p.v.applyRows(ctx, w); err != nil {
 		return written, err

@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// TestTwoBuilders lets two Views build the same indexes while documents change, as two processes on one store would: no row may be
-// missing or there twice, and counters and sums must fit.
+// TestTwoBuilders lets two Views build the same indexes while documents change, as two processes on one store would: no
+// row may be missing or there twice, and counters and sums must fit.
 func TestTwoBuilders(t *testing.T) {
 	defer func(n int64) { largeUpdate = n }(largeUpdate)
 	largeUpdate = 20 // levels come and go
@@ -21,8 +21,19 @@ func TestTwoBuilders(t *testing.T) {
 		other, err := Open(Options{Store: b.store, KV: b.views.opts.KV, Languages: b.views.opts.Languages, Workers: 3})
 		must(t, err)
 		defer other.Close()
-		b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a","reduce":"_sum"},"w":{"map":"b","reduce":"_stats"},"x":{"map":"c"}}`))
-		b.put(t, "_design/q", designBody(languageQuery, `{"v":{"map":"a","reduce":"_sum"},"w":{"map":"b","reduce":"_count"}}`))
+		b.put(
+			t,
+			"_design/d",
+			designBody(
+				"emitter",
+				`{"v":{"map":"a","reduce":"_sum"},"w":{"map":"b","reduce":"_stats"},"x":{"map":"c"}}`,
+			),
+		)
+		b.put(
+			t,
+			"_design/q",
+			designBody(languageQuery, `{"v":{"map":"a","reduce":"_sum"},"w":{"map":"b","reduce":"_count"}}`),
+		)
 		var wg sync.WaitGroup
 		for n := range 3 {
 			wg.Go(func() { b.changeDocuments(t, rand.New(rand.NewPCG(1, uint64(n))), 150) })
@@ -63,12 +74,17 @@ func (b *bench) changeDocuments(t *testing.T, rng *rand.Rand, n int) {
 // purge removes a document altogether.
 func (b *bench) purge(t tester, id string) {
 	request := storage.IDRevs{ID: id}
-	err := b.db.OpenRevs(context.Background(), id, storage.OpenRevsOptions{All: true}, func(revs []storage.RevResult) error {
-		for _, leaf := range revs {
-			request.Revs = append(request.Revs, leaf.Rev)
-		}
-		return nil
-	})
+	err := b.db.OpenRevs(
+		context.Background(),
+		id,
+		storage.OpenRevsOptions{All: true},
+		func(revs []storage.RevResult) error {
+			for _, leaf := range revs {
+				request.Revs = append(request.Revs, leaf.Rev)
+			}
+			return nil
+		},
+	)
 	if errors.Is(err, compat.ErrMissing) {
 		return
 	}
@@ -92,7 +108,12 @@ func (b *bench) compareAll(t *testing.T) {
 		want(t, "total of "+ddoc, c.head.TotalRows, len(rows))
 		want(t, "sum of "+ddoc, b.query(t, ddoc, "v", "").rows, fmt.Sprintf("[null=%d]", sum))
 		for _, key := range []string{"5", `["g",1]`} {
-			want(t, "offset of "+key, b.query(t, ddoc, "v", "reduce=false&startkey="+escape(key)).head.Offset, offsetOf(rows, key))
+			want(
+				t,
+				"offset of "+key,
+				b.query(t, ddoc, "v", "reduce=false&startkey="+escape(key)).head.Offset,
+				offsetOf(rows, key),
+			)
 		}
 	}
 	b.checkStored(t)

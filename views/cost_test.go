@@ -15,7 +15,8 @@ import (
 // cost is what one call asked of the store.
 type cost struct{ views, commits, gets, ranges, rows, sets, clears, atomics int64 }
 
-// TestCosts holds down what queries and updates ask of the store. A higher number here is a slower settee: change it only on purpose.
+// TestCosts holds down what queries and updates ask of the store. A higher number here is a slower settee: change it
+// only on purpose.
 func TestCosts(t *testing.T) {
 	count := wrapkv.NewCounting(memkv.New())
 	b := newBench(t, count, storage.CreateOptions{})
@@ -28,29 +29,43 @@ func TestCosts(t *testing.T) {
 		c := count.Counts()
 		got := cost{c.Views, c.Commits, c.Gets, c.Ranges, c.Rows, c.Sets, c.Clears + c.RangeClears, c.Atomics}
 		if got.views > want.views || got.commits > want.commits || got.gets > want.gets || got.ranges > want.ranges || got.rows > want.rows ||
-			got.sets > want.sets || got.clears > want.clears || got.atomics > want.atomics {
+			got.sets > want.sets || got.clears > want.clears ||
+			got.atomics > want.atomics {
 			t.Errorf("%s: %+v, at most %+v", what, got, want)
 		}
 	}
 	ask := func(options string) func() { return func() { b.query(t, "d", "v", options) } }
-	measure("first build", func() { must(t, b.views.Update(t.Context(), b.db, "_design/d")) }, cost{views: 30, commits: 34, gets: 2400, ranges: 150, rows: 24000, sets: 4500, clears: 17, atomics: 60})
+	measure(
+		"first build",
+		func() { must(t, b.views.Update(t.Context(), b.db, "_design/d")) },
+		cost{views: 30, commits: 34, gets: 2400, ranges: 150, rows: 24000, sets: 4500, clears: 17, atomics: 60},
+	)
 	measure("one key", ask("reduce=false&key=700"), cost{views: 2, gets: 5, ranges: 7, rows: 12})
 	measure("100 rows", ask("reduce=false&startkey=700&limit=100"), cost{views: 2, gets: 5, ranges: 7, rows: 111})
 	measure("skip", ask("reduce=false&skip=1500&limit=1"), cost{views: 2, gets: 5, ranges: 12, rows: 147})
 	measure("sum", ask(""), cost{views: 2, gets: 4, ranges: 7, rows: 82})
 	measure("sum of a range", ask("startkey=123&endkey=1456"), cost{views: 2, gets: 4, ranges: 12, rows: 228})
 	b.put(t, "doc000007", `{"emit":[[7,2]]}`)
-	measure("one changed document", ask("reduce=false&key=7"), cost{views: 6, commits: 1, gets: 23, ranges: 18, rows: 17, sets: 4, atomics: 4})
+	measure(
+		"one changed document",
+		ask("reduce=false&key=7"),
+		cost{views: 6, commits: 1, gets: 23, ranges: 18, rows: 17, sets: 4, atomics: 4},
+	)
 	var docs []*compat.Document
 	for i := range 100 {
 		docs = append(docs, newDoc(t, fmt.Sprintf("new%03d", i), "", fmt.Sprintf(`{"emit":[[%d,1]]}`, i*20)))
 	}
 	_, err := b.db.Update(context.Background(), docs, storage.UpdateOptions{})
 	must(t, err)
-	measure("100 new documents", ask("reduce=false&key=7"), cost{views: 6, commits: 1, gets: 279, ranges: 142, rows: 435, sets: 202, atomics: 67})
+	measure(
+		"100 new documents",
+		ask("reduce=false&key=7"),
+		cost{views: 6, commits: 1, gets: 279, ranges: 142, rows: 435, sets: 202, atomics: 67},
+	)
 }
 
-// TestSnapshotsTooOld: queries and builds on a store whose snapshots become too old again and again still give every row once.
+// TestSnapshotsTooOld: queries and builds on a store whose snapshots become too old again and again still give every
+// row once.
 func TestSnapshotsTooOld(t *testing.T) {
 	engine := memkv.New()
 	faulty := faultkv.New(engine, faultkv.Random(1, faultkv.Rates{TooOldRead: 0.001}))

@@ -6,18 +6,18 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// CUT has the documents that an index cannot have rows of: an emitted key is longer than a key of the store may be, or there is too much
-// in another way. They are found by what their key begins with, and whoever reads the index maps them again (cutread.go): so a scan
-// sees their rows in order among the others. Indexes in JavaScript, whose map functions do not run where a query does, keep no CUT:
-// there a failed document has no rows.
+// CUT has the documents that an index cannot have rows of: an emitted key is longer than a key of the store may be, or
+// there is too much in another way. They are found by what their key begins with, and whoever reads the index maps them
+// again (cutread.go): so a scan sees their rows in order among the others. Indexes in JavaScript, whose map functions
+// do not run where a query does, keep no CUT: there a failed document has no rows.
 //
 // Keys, below (cut, number):
 //
 //	(cutAnywhere), document id              its rows may be anywhere
 //	(cutPlaced) + beginning, document id    its one row is at a key that begins so; value: varint of the length of the beginning
 //
-// A beginning is the first cutLength bytes of a row key, and before them, as in row keys, the partition. No key is the beginning of another
-// one, so rows that differ there are in the order of their beginnings.
+// A beginning is the first cutLength bytes of a row key, and before them, as in row keys, the partition. No key is the
+// beginning of another one, so rows that differ there are in the order of their beginnings.
 
 const (
 	cutAnywhere = iota

@@ -122,7 +122,18 @@ func anyCutKey() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		text := func() string {
 			n := rapid.SampledFrom([]int{0, 1, 480, 500, 900, 1100, 1400, 1500, 2600, 4000}).Draw(t, "length")
-			return fmt.Sprintf("%q", strings.Repeat(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "letter"), n)+rapid.SampledFrom([]string{"", "x", "y", "é"}).Draw(t, "end"))
+			return fmt.Sprintf(
+				"%q",
+				strings.Repeat(
+					rapid.SampledFrom([]string{"a", "b"}).Draw(t, "letter"),
+					n,
+				)+rapid.SampledFrom(
+					[]string{"", "x", "y", "é"},
+				).Draw(
+					t,
+					"end",
+				),
+			)
 		}
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
 		case 0:
@@ -134,8 +145,8 @@ func anyCutKey() *rapid.Generator[string] {
 	})
 }
 
-// TestCutRows: whatever documents emit and whatever the lengths of their ids, a scan gives every row in its range, in order, in both
-// directions, and no other.
+// TestCutRows: whatever documents emit and whatever the lengths of their ids, a scan gives every row in its range, in
+// order, in both directions, and no other.
 func TestCutRows(t *testing.T) {
 	for name, wrap := range map[string]func(kv.Store) kv.Store{
 		"limits": func(s kv.Store) kv.Store { return s },
@@ -146,7 +157,11 @@ func TestCutRows(t *testing.T) {
 		for _, partitioned := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/partitioned=%v", name, partitioned), func(t *testing.T) {
 				round := 0
-				w := newCutWorld(t, wrap(wrapkv.WithLimits(memkv.New(), shortKeys, time.Now)), storage.CreateOptions{Partitioned: partitioned})
+				w := newCutWorld(
+					t,
+					wrap(wrapkv.WithLimits(memkv.New(), shortKeys, time.Now)),
+					storage.CreateOptions{Partitioned: partitioned},
+				)
 				rapid.Check(t, func(rt *rapid.T) {
 					if round++; round > 40 {
 						return
@@ -161,7 +176,15 @@ func TestCutRows(t *testing.T) {
 
 func (w *cutWorld) round(t *rapid.T, partitioned bool) {
 	partition := ""
-	ids := []string{"d0", "d1", "d2", "d3", "d4", "long" + strings.Repeat("i", 900), "longer" + strings.Repeat("i", 2500)}
+	ids := []string{
+		"d0",
+		"d1",
+		"d2",
+		"d3",
+		"d4",
+		"long" + strings.Repeat("i", 900),
+		"longer" + strings.Repeat("i", 2500),
+	}
 	if partitioned {
 		partition = rapid.SampledFrom([]string{"p", "q", strings.Repeat("long", 150)}).Draw(t, "partition")
 		for i, id := range ids {
@@ -169,7 +192,15 @@ func (w *cutWorld) round(t *rapid.T, partitioned bool) {
 		}
 	}
 	for range rapid.IntRange(1, 5).Draw(t, "writes") {
-		keys := rapid.SliceOfNDistinct(anyCutKey(), 0, rapid.SampledFrom([]int{1, 1, 1, 3}).Draw(t, "rows"), rapid.ID[string]).Draw(t, "keys")
+		keys := rapid.SliceOfNDistinct(
+			anyCutKey(),
+			0,
+			rapid.SampledFrom([]int{1, 1, 1, 3}).Draw(t, "rows"),
+			rapid.ID[string],
+		).Draw(
+			t,
+			"keys",
+		)
 		w.put(t, rapid.SampledFrom(ids).Draw(t, "id"), keys...)
 	}
 	scan := Scan{
@@ -192,8 +223,8 @@ func (w *cutWorld) round(t *rapid.T, partitioned bool) {
 	w.check(t, scan)
 }
 
-// TestManyCutRows: more documents than a window or the memory takes come in order, those that begin alike, too, and the scan ends when
-// it has enough. An index that is built later is the same.
+// TestManyCutRows: more documents than a window or the memory takes come in order, those that begin alike, too, and the
+// scan ends when it has enough. An index that is built later is the same.
 func TestManyCutRows(t *testing.T) {
 	w := newCutWorld(t, wrapkv.WithLimits(memkv.New(), shortKeys, time.Now), storage.CreateOptions{})
 	same := strings.Repeat("s", 3000)

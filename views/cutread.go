@@ -26,8 +26,9 @@ type cutScan struct {
 	span   span
 }
 
-// cutStream is the documents in CUT of one kind. They are read in windows: some documents and then all others with the beginning
-// of the last one, whose rows are sorted. A window that is being read outlives a snapshot that became too old.
+// cutStream is the documents in CUT of one kind. They are read in windows: some documents and then all others with the
+// beginning of the last one, whose rows are sorted. A window that is being read outlives a snapshot that became too
+// old.
 type cutStream struct {
 	it   kv.Iterator // over what is not read yet; nil: nothing is
 	more bool        // it stands at a document

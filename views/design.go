@@ -58,8 +58,8 @@ type definition struct {
 	reduces     []string // the distinct reduce functions on top, sorted
 }
 
-// parseDesign reads a design document, whose body is a JSON object. Members of wrong types, which no checked document has, count
-// as absent. partitioned is the kind of the database.
+// parseDesign reads a design document, whose body is a JSON object. Members of wrong types, which no checked document
+// has, count as absent. partitioned is the kind of the database.
 func parseDesign(id string, body ejson.Value, partitioned bool) *design {
 	d := &design{id: id, language: languageJavaScript, partitioned: partitioned}
 	if language, ok := body.Get("language"); ok && language.Kind() == ejson.String {
@@ -135,7 +135,8 @@ func (d *design) addView(name string, view ejson.Value) {
 
 // sameRows reports whether two map functions of one design document give the same index.
 func (def *definition) sameRows(other *definition) bool {
-	return def.source == other.source && (def.options == other.options || def.language == languageJavaScript && def.raw == other.raw)
+	return def.source == other.source &&
+		(def.options == other.options || def.language == languageJavaScript && def.raw == other.raw)
 }
 
 // finish sorts the reduce functions and signs.

@@ -1,29 +1,31 @@
-// Package views builds and reads map and reduce indexes: it parses design documents, runs their map functions over the changes
-// feed or inside the documents' transactions, keeps the rows in order and answers queries as CouchDB 3.5 does.
+// Package views builds and reads map and reduce indexes: it parses design documents, runs their map functions over the
+// changes feed or inside the documents' transactions, keeps the rows in order and answers queries as CouchDB 3.5 does.
 //
 // # One index for one map function
 //
-// What is built is an index: the rows of one map function. Its signature is a hash of all that the rows depend on, so views of
-// one or of several design documents with the same map function share it, copies and renames of a design document find it built,
-// and a change of one view leaves the others alone. Each reduce function that some view puts on top has aggregates below the index.
+// What is built is an index: the rows of one map function. Its signature is a hash of all that the rows depend on, so
+// views of one or of several design documents with the same map function share it, copies and renames of a design
+// document find it built, and a change of one view leaves the others alone. Each reduce function that some view puts on
+// top has aggregates below the index.
 //
 // # Invariants
 //
-//  1. An index is at one sequence of the feed: its rows are what the map function emits for the winners as they were then. The
-//     commit of a batch reads and writes that sequence in one serialisable transaction, so a batch counts once, whoever builds.
-//  2. IDS holds, for each document with rows, what it takes to find them; for one whose map function failed, just that, and where it is
-//     in CUT. There are no other entries, and no other rows.
+//  1. An index is at one sequence of the feed: its rows are what the map function emits for the winners as they were
+//     then. The commit of a batch reads and writes that sequence in one serialisable transaction, so a batch counts
+//     once, whoever builds.
+//  2. IDS holds, for each document with rows, what it takes to find them; for one whose map function failed, just that,
+//     and where it is in CUT. There are no other entries, and no other rows.
 //  3. The counters of an index are the numbers of its rows, of their bytes, and of the documents in CUT.
-//  4. A purge takes the rows of a document that is gone out of every index in its own transaction; a builder that read the
-//     document before leaves it out (it reads the database's last purge, and after one the documents' rows of the feed, with
-//     conflicts).
+//  4. A purge takes the rows of a document that is gone out of every index in its own transaction; a builder that read
+//     the document before leaves it out (it reads the database's last purge, and after one the documents' rows of the
+//     feed, with conflicts).
 //  5. A document whose map function failed has no rows in that index, and an entry in ERRORS.
 //  6. An index written with another collate.Version or format is not read; it is built anew.
 //  7. Levels are either whole or flagged absent; queries give the same answers with and without.
-//  8. Rows of an interactive index change in the transaction of their document. The build-up leaves out documents whose row of the
-//     feed moved after they were read, and so writes nothing that is older than what is there.
-//  9. In an index of another language than JavaScript, a document whose rows do not fit is in CUT, and View.Scan gives its rows among
-//     the others, in their order, as if they were there.
+//  8. Rows of an interactive index change in the transaction of their document. The build-up leaves out documents whose
+//     row of the feed moved after they were read, and so writes nothing that is older than what is there.
+//  9. In an index of another language than JavaScript, a document whose rows do not fit is in CUT, and View.Scan gives
+//     its rows among the others, in their order, as if they were there.
 //
 // # File tour
 //

@@ -7,8 +7,9 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Rows counts the rows of a scan's range, for those who choose between indexes: up to limit by reading them, and if there are more and
-// all is set, all of them by the levels. An index without levels, or one that is not there, has -1 rows: they are not known.
+// Rows counts the rows of a scan's range, for those who choose between indexes: up to limit by reading them, and if
+// there are more and all is set, all of them by the levels. An index without levels, or one that is not there, has -1
+// rows: they are not known.
 func (w *View) Rows(ctx context.Context, scan Scan, limit int, all bool) (n int64, err error) {
 	c := indexScan{view: w, scan: scan}
 	err = w.db.ViewAgain(ctx, func(s *storage.Snapshot) error {

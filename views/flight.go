@@ -16,7 +16,8 @@ import (
 	"github.com/settee-db/settee/views/js"
 )
 
-// A flight is the one build that runs for a design document in this process. Whoever needs the indexes while it runs waits for it.
+// A flight is the one build that runs for a design document in this process. Whoever needs the indexes while it runs
+// waits for it.
 type flight struct {
 	done    chan struct{}
 	err     error       // valid once done is closed
@@ -119,8 +120,8 @@ func (v *Views) refreshSoon(db *storage.DB, d *design, uuid [16]byte) error {
 	return err
 }
 
-// refreshNow is for queries whose snapshots become too old before their first row: what the levels lack, which makes them read rows, is
-// made, with waiting. Of a few failures in a row it does so once.
+// refreshNow is for queries whose snapshots become too old before their first row: what the levels lack, which makes
+// them read rows, is made, with waiting. Of a few failures in a row it does so once.
 func (v *Views) refreshNow(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, failures int) error {
 	if failures != 2 {
 		return nil
@@ -151,7 +152,10 @@ func (v *Views) join(db *storage.DB, d *design, uuid [16]byte, refresh bool) (*f
 	f := &flight{done: make(chan struct{}), task: newTask(db.Name(), d.id), refresh: refresh}
 	v.flights[key] = f
 	v.running.Go(func() {
-		f.reached, f.err = v.build(v.ctx, &builder{v: v, db: db, uuid: uuid, design: d, task: f.task, refreshes: refresh})
+		f.reached, f.err = v.build(
+			v.ctx,
+			&builder{v: v, db: db, uuid: uuid, design: d, task: f.task, refreshes: refresh},
+		)
 		v.mu.Lock()
 		delete(v.flights, key)
 		v.mu.Unlock()
@@ -162,8 +166,8 @@ func (v *Views) join(db *storage.DB, d *design, uuid [16]byte, refresh bool) (*f
 
 var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are shut down.")
 
-// build brings all indexes of a design document to the end of the feed as it is at the beginning, and tells where that is. If it is no
-// part of a job, much work is given to one.
+// build brings all indexes of a design document to the end of the feed as it is at the beginning, and tells where that
+// is. If it is no part of a job, much work is given to one.
 func (v *Views) build(ctx context.Context, b *builder) (reached storage.Seq, err error) {
 	ctx, stop := b.whileWanted(js.Background(ctx))
 	defer stop()
@@ -227,8 +231,8 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// yield lets somebody else go on who has changed the indexes: that builder is likely to have done, or to do soon, what this one wants.
-// It waits until the indexes change again, or for a time that grows with the races lost.
+// yield lets somebody else go on who has changed the indexes: that builder is likely to have done, or to do soon, what
+// this one wants. It waits until the indexes change again, or for a time that grows with the races lost.
 func (b *builder) yield(ctx context.Context, lost int) error {
 	if _, err := b.prepare(ctx); err != nil || b.done() {
 		return err
@@ -337,7 +341,11 @@ func (b *builder) check(tx kv.Tx) error {
 }
 
 // survey finds out which indexes have not reached the end of the feed, and how many changes they lack.
-func (v *Views) survey(ctx context.Context, db *storage.DB, indexes []*index) (lagging []*index, last storage.Seq, err error) {
+func (v *Views) survey(
+	ctx context.Context,
+	db *storage.DB,
+	indexes []*index,
+) (lagging []*index, last storage.Seq, err error) {
 	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		if last, err = s.LastSeq(); err != nil {
 			return err

@@ -11,7 +11,15 @@ import (
 )
 
 func FuzzRecord(f *testing.F) {
-	r := indexRecord{number: 300, interactive: true, levels: true, seq: storage.Seq{Incarnation: 1}, levelHeight: 4, levelFan: 32, slots: []slot{{1, "_sum"}}}
+	r := indexRecord{
+		number:      300,
+		interactive: true,
+		levels:      true,
+		seq:         storage.Seq{Incarnation: 1},
+		levelHeight: 4,
+		levelFan:    32,
+		slots:       []slot{{1, "_sum"}},
+	}
 	f.Add(r.encode())
 	f.Add([]byte{formatVersion, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -55,7 +63,14 @@ func FuzzRow(f *testing.F) {
 }
 
 func FuzzInteractiveList(f *testing.F) {
-	list := interactiveList{{signature: Signature{1}, def: definition{language: "query", source: "{}"}, record: indexRecord{number: 1}, owners: []string{"_design/a"}}}
+	list := interactiveList{
+		{
+			signature: Signature{1},
+			def:       definition{language: "query", source: "{}"},
+			record:    indexRecord{number: 1},
+			owners:    []string{"_design/a"},
+		},
+	}
 	f.Add(list.encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		list, err := parseInteractive(b)
@@ -76,7 +91,11 @@ func FuzzJobError(f *testing.F) {
 
 // FuzzDesign: any design document is parsed and checked without a panic, and equal ones have equal signatures.
 func FuzzDesign(f *testing.F) {
-	f.Add([]byte(`{"language":"emitter","options":{"partitioned":false},"views":{"lib":{"a":"b"},"v":{"map":"a","reduce":"_sum","options":{"collation":"raw"}},"w":{"map":"a"}}}`))
+	f.Add(
+		[]byte(
+			`{"language":"emitter","options":{"partitioned":false},"views":{"lib":{"a":"b"},"v":{"map":"a","reduce":"_sum","options":{"collation":"raw"}},"w":{"map":"a"}}}`,
+		),
+	)
 	f.Add([]byte(`{"views":{"v":{"map":1}}}`))
 	f.Add([]byte(`{"language":"query","views":{"v":{"map":{"fields":{"a":"asc"}},"reduce":"_count"}}}`))
 	v := &Views{opts: Options{Languages: map[string]Language{"emitter": emitter{}}}}

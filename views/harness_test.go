@@ -24,8 +24,8 @@ var (
 
 type tester = storagetest.T
 
-// emitter is a language of tests: a document lists in `emit` what it emits, as [key, value]; `fail` is what its map throws. The map
-// function is a text, so that there are different ones.
+// emitter is a language of tests: a document lists in `emit` what it emits, as [key, value]; `fail` is what its map
+// throws. The map function is a text, so that there are different ones.
 type emitter struct{}
 
 func (emitter) Compile(def Definition) (Mapper, error) {
@@ -64,7 +64,9 @@ type bench struct {
 func newBench(t testing.TB, engine kv.Store, o storage.CreateOptions) *bench {
 	s, err := storage.Open(context.Background(), storage.Options{KV: engine, Manual: true})
 	must(t, err)
-	v, err := Open(Options{Store: s, KV: engine, Languages: map[string]Language{"emitter": emitter{}, languageQuery: emitter{}}})
+	v, err := Open(
+		Options{Store: s, KV: engine, Languages: map[string]Language{"emitter": emitter{}, languageQuery: emitter{}}},
+	)
 	must(t, err)
 	s.SetHooks(storage.Hooks{Indexer: v})
 	must(t, s.Create(context.Background(), "db", o))

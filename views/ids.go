@@ -6,8 +6,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// An entry of IDS has the rows of one document: format byte, then for each distinct key the length of its row key up to the
-// document id without the partition, that, the number of rows, and for each row length and hash (8 bytes) of what is stored.
+// An entry of IDS has the rows of one document: format byte, then for each distinct key the length of its row key up to
+// the document id without the partition, that, the number of rows, and for each row length and hash (8 bytes) of what
+// is stored.
 
 const idsFormat = 1
 

@@ -19,7 +19,11 @@ func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info,
 		if err != nil {
 			return err
 		}
-		info = &Info{Name: strings.TrimPrefix(ddocID, compat.DesignPrefix), Signature: d.signature, Language: d.language}
+		info = &Info{
+			Name:      strings.TrimPrefix(ddocID, compat.DesignPrefix),
+			Signature: d.signature,
+			Language:  d.language,
+		}
 		purges, err := s.Purges()
 		if err != nil {
 			return err
@@ -37,7 +41,8 @@ func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info,
 	if err != nil {
 		return nil, err
 	}
-	info.SizeFile = max(info.SizeFile, info.SizeActive) // engines do not count what they hold in memory yet, and compress the rest
+	// engines do not count what they hold in memory yet, and compress the rest
+	info.SizeFile = max(info.SizeFile, info.SizeActive)
 	return info, nil
 }
 

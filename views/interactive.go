@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Interactive indexes change in the transactions of their documents. One key lists them, so that such a transaction knows with one
-// read what to do, and so that a new index conflicts with it.
+// Interactive indexes change in the transactions of their documents. One key lists them, so that such a transaction
+// knows with one read what to do, and so that a new index conflicts with it.
 
 // interactiveEntry is one interactive index: all that a document's transaction needs.
 type interactiveEntry struct {
@@ -21,8 +21,8 @@ type interactiveEntry struct {
 	owners    []string    // ids of the design documents that have it
 }
 
-// interactiveList is the value of (interactive). Format: format byte, then for each index: signature, flags, language, source,
-// options, lib, record, owners (count, texts).
+// interactiveList is the value of (interactive). Format: format byte, then for each index: signature, flags, language,
+// source, options, lib, record, owners (count, texts).
 type interactiveList []interactiveEntry
 
 func (l interactiveList) find(signature Signature) int {
@@ -64,7 +64,14 @@ func parseInteractive(b []byte) (interactiveList, error) {
 		var e interactiveEntry
 		copy(e.signature[:], p.take(len(e.signature)))
 		flags := p.byte()
-		e.def = definition{signature: e.signature, interactive: true, raw: flags&1 != 0, partitioned: flags&2 != 0, localSeq: flags&4 != 0, withDesign: flags&8 != 0}
+		e.def = definition{
+			signature:   e.signature,
+			interactive: true,
+			raw:         flags&1 != 0,
+			partitioned: flags&2 != 0,
+			localSeq:    flags&4 != 0,
+			withDesign:  flags&8 != 0,
+		}
 		e.def.language, e.def.source, e.def.options, e.def.lib = p.text(), p.text(), p.text(), p.text()
 		stored := p.bytes()
 		if p.bad {

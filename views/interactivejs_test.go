@@ -63,7 +63,11 @@ func TestSlowInteractiveMap(t *testing.T) {
 		s.meanwhile = nil
 		b.put(t, "b", `{"long":true}`)
 		b.put(t, "c", `{}`)
-		results, err := b.db.Update(t.Context(), []*compat.Document{newDoc(t, "a", "1-000", `{}`)}, storage.UpdateOptions{Replicated: true})
+		results, err := b.db.Update(
+			t.Context(),
+			[]*compat.Document{newDoc(t, "a", "1-000", `{}`)},
+			storage.UpdateOptions{Replicated: true},
+		)
 		must(t, err)
 		if results[0].Err != nil {
 			t.Error(results[0].Err)
@@ -77,7 +81,17 @@ func TestSlowInteractiveMap(t *testing.T) {
 	size := func(doc string) int {
 		return len(`{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d"`) + len(doc) - 1
 	}
-	want(t, "rows", b.query(t, "d", "v", "").rows, fmt.Sprintf("[c %d=null b %d=null a %d=null]", size(`{}`), size(`,{"long":true}`), size(`,{"longer":true}`)+conflict))
+	want(
+		t,
+		"rows",
+		b.query(t, "d", "v", "").rows,
+		fmt.Sprintf(
+			"[c %d=null b %d=null a %d=null]",
+			size(`{}`),
+			size(`,{"long":true}`),
+			size(`,{"longer":true}`)+conflict,
+		),
+	)
 	violations, err := Check(t.Context(), b.views.opts.KV, b.store)
 	must(t, err)
 	want(t, "violations", violations, "[]")

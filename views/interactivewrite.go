@@ -26,8 +26,8 @@ type interactiveMap struct {
 	err     error      // it cannot be compiled
 }
 
-// add is the storage.IndexFunc. A document goes through the map functions before anything is written of it: those in JavaScript are asked
-// between the runs of the transaction.
+// add is the storage.IndexFunc. A document goes through the map functions before anything is written of it: those in
+// JavaScript are asked between the runs of the transaction.
 func (u *interactiveUpdate) add(ctx context.Context, tx *storage.Tx, id string, before, after *storage.Document) error {
 	if compat.IsDesignID(id) {
 		if err := u.designChanged(ctx, tx, id, before, after); err != nil {
@@ -60,7 +60,12 @@ func (u *interactiveUpdate) add(ctx context.Context, tx *storage.Tx, id string, 
 }
 
 // designChanged does what a design document brings. The documents before it were mapped for the indexes as they were.
-func (u *interactiveUpdate) designChanged(ctx context.Context, tx *storage.Tx, id string, before, after *storage.Document) error {
+func (u *interactiveUpdate) designChanged(
+	ctx context.Context,
+	tx *storage.Tx,
+	id string,
+	before, after *storage.Document,
+) error {
 	if err := u.flush(ctx, tx); err != nil {
 		return err
 	}
@@ -110,8 +115,8 @@ func (u *interactiveUpdate) index(ctx context.Context, tx *storage.Tx, n int) er
 	return nil
 }
 
-// mapDocument gives the rows of a document in an index. What fails the build of other indexes is an error of the document here: a map
-// function must not keep documents from being written.
+// mapDocument gives the rows of a document in an index. What fails the build of other indexes is an error of the
+// document here: a map function must not keep documents from being written.
 func (u *interactiveUpdate) mapDocument(tx *storage.Tx, n int, src *source) (docRows, error) {
 	e := &u.list[n]
 	if src.doc == nil || compat.IsDesignID(src.id) && (!e.def.withDesign || e.def.partitioned) {
@@ -130,7 +135,11 @@ func (u *interactiveUpdate) mapDocument(tx *storage.Tx, n int, src *source) (doc
 	h := sha256.New()
 	h.Write(e.signature[:])
 	h.Write(src.text)
-	rows, err := tx.Ask(storage.Question(h.Sum(nil)), m.program, func() any { return source{id: src.id, text: src.text, mapped: true} })
+	rows, err := tx.Ask(
+		storage.Question(h.Sum(nil)),
+		m.program,
+		func() any { return source{id: src.id, text: src.text, mapped: true} },
+	)
 	if err != nil {
 		return docRows{}, err
 	}
@@ -162,7 +171,8 @@ func failedRows(err error) (docRows, error) {
 // singlyTime bounds how long the documents of a call that broke off are mapped one by one.
 const singlyTime = 10 * time.Second
 
-// Answer implements storage.Asker: it maps documents for an interactive index. One that the whole call fails with has its error alone.
+// Answer implements storage.Asker: it maps documents for an interactive index. One that the whole call fails with has
+// its error alone.
 func (p *program) Answer(ctx context.Context, questions []any) ([]any, error) {
 	docs := make([]source, len(questions))
 	for i, q := range questions {

@@ -38,10 +38,15 @@ func TestJavaScript(t *testing.T) {
 	want(t, "failed", failed, "[b]")
 }
 
-// TestFatalErrors: one map function that fails fatally keeps the whole design document from progress, until the document changes.
+// TestFatalErrors: one map function that fails fatally keeps the whole design document from progress, until the
+// document changes.
 func TestFatalErrors(t *testing.T) {
 	b := newScriptBench(t)
-	b.put(t, "_design/d", `{"views":{"good":{"map":"function(doc) { emit(doc._id, 1); }"},"bad":{"map":"function(doc) { if (doc.fatal) throw(['fatal', 'not_found', 'gone']); }"}}}`)
+	b.put(
+		t,
+		"_design/d",
+		`{"views":{"good":{"map":"function(doc) { emit(doc._id, 1); }"},"bad":{"map":"function(doc) { if (doc.fatal) throw(['fatal', 'not_found', 'gone']); }"}}}`,
+	)
 	b.put(t, "a", `{}`)
 	want(t, "rows", len(b.query(t, "d", "good", "").rows), 1)
 	b.put(t, "b", `{"fatal":true}`)
@@ -88,7 +93,8 @@ func TestCheckDesign(t *testing.T) {
 	}
 }
 
-// TestStatsOverBuiltRows: a _stats that comes to rows that are there already refuses them as it does when it is there first.
+// TestStatsOverBuiltRows: a _stats that comes to rows that are there already refuses them as it does when it is there
+// first.
 func TestStatsOverBuiltRows(t *testing.T) {
 	b := newBench(t, memkv.New(), storage.CreateOptions{})
 	b.put(t, "a", `{"emit":[[1,"x"]]}`)

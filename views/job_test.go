@@ -21,7 +21,14 @@ func newJobBench(t testing.TB) *bench {
 	must(t, err)
 	q, err := jobs.Open(ctx, jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true, Owner: "test"})
 	must(t, err)
-	v, err := Open(Options{Store: s, KV: engine, Jobs: q, Languages: map[string]Language{"emitter": emitter{}, languageQuery: emitter{}}})
+	v, err := Open(
+		Options{
+			Store:     s,
+			KV:        engine,
+			Jobs:      q,
+			Languages: map[string]Language{"emitter": emitter{}, languageQuery: emitter{}},
+		},
+	)
 	must(t, err)
 	s.SetHooks(storage.Hooks{Indexer: v})
 	must(t, s.Create(ctx, "db", storage.CreateOptions{}))

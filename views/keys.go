@@ -18,8 +18,8 @@ import (
 //	(changed, number)              13 bytes of the sequence at which rows last changed
 //	(cut, number, …)               documents whose rows do not fit                         cut.go
 //
-// A row key is the emitted key in the index's order (in a partitioned index after the partition), the document id as a tuple string,
-// and the number of the row among those that the document has at that key, as a tuple integer.
+// A row key is the emitted key in the index's order (in a partitioned index after the partition), the document id as a
+// tuple string, and the number of the row among those that the document has at that key, as a tuple integer.
 const (
 	keyInfo = iota
 	keyNextNumber
@@ -39,8 +39,8 @@ const (
 	rowKeyAfterID = rowKeyID + 1
 )
 
-// AppendRowKey appends the key of the first row that a document may have at an emitted key: that key, then the id. key is
-// the key of a JSON value (collate.AppendKey).
+// AppendRowKey appends the key of the first row that a document may have at an emitted key: that key, then the id. key
+// is the key of a JSON value (collate.AppendKey).
 func AppendRowKey(dst, key []byte, docID string) []byte {
 	return tuple.AppendString(append(dst, key...), docID)
 }
@@ -96,7 +96,10 @@ func (s space) keysOf(number int64) *indexKeys {
 	return &indexKeys{
 		space: s, number: number,
 		rows: s.index(keyRows, number), ids: s.index(keyIDs, number), counts: s.index(keyCounts, number),
-		levels: s.index(keyLevels, number), errors: s.index(keyErrors, number), changed: s.index(keyChanged, number), cut: s.index(keyCut, number),
+		levels: s.index(
+			keyLevels,
+			number,
+		), errors: s.index(keyErrors, number), changed: s.index(keyChanged, number), cut: s.index(keyCut, number),
 	}
 }
 

@@ -41,8 +41,12 @@ func TestLimits(t *testing.T) {
 		errors = append(errors, e.ID+": "+e.Message)
 		return nil
 	}))
-	want(t, "errors", strings.Join(errors, ", "),
-		"key: the key is too large, keys: the keys are too large together, rows: too many rows, value: the value is too large")
+	want(
+		t,
+		"errors",
+		strings.Join(errors, ", "),
+		"key: the key is too large, keys: the keys are too large together, rows: too many rows, value: the value is too large",
+	)
 	b.checkStored(t)
 }
 
@@ -71,7 +75,12 @@ func TestPartitions(t *testing.T) {
 	}
 	for i, partition := range []string{"a", "A", "ab", "a%C2%AD", "b"} {
 		want(t, "sum of "+partition, b.query(t, "d", "v", "partition="+partition).rows, fmt.Sprintf("[null=%d]", 3<<i))
-		want(t, "groups of "+partition, b.query(t, "d", "v", "group_level=1&limit=1&partition="+partition).rows, fmt.Sprintf("[[0]=%d]", 1<<i))
+		want(
+			t,
+			"groups of "+partition,
+			b.query(t, "d", "v", "group_level=1&limit=1&partition="+partition).rows,
+			fmt.Sprintf("[[0]=%d]", 1<<i),
+		)
 		c := b.query(t, "d", "v", "reduce=false&startkey=[1]&partition="+partition)
 		want(t, "rows of "+partition, len(c.rows), 2)
 		want(t, "total", c.head.TotalRows, 15)
@@ -94,14 +103,26 @@ func TestLargeDefinitions(t *testing.T) {
 	}
 	long := strings.Repeat("x", 45_000)
 	for i := range 4 { // the list of them all has some 180 KB
-		b.put(t, fmt.Sprint("_design/q", i), designBody(languageQuery, fmt.Sprintf(`{"v":{"map":"%d%s","reduce":"_count"}}`, i, long)))
+		b.put(
+			t,
+			fmt.Sprint("_design/q", i),
+			designBody(languageQuery, fmt.Sprintf(`{"v":{"map":"%d%s","reduce":"_count"}}`, i, long)),
+		)
 		b.put(t, "other", fmt.Sprintf(`{"emit":[[%d,1]]}`, i))
 		want(t, "count", b.query(t, fmt.Sprint("q", i), "v", "").rows, "[null=11]")
 	}
-	b.put(t, "_design/large", designBody(languageQuery, fmt.Sprintf(`{"v":{"map":"%s","reduce":"_count"}}`, strings.Repeat(long, 3))))
+	b.put(
+		t,
+		"_design/large",
+		designBody(languageQuery, fmt.Sprintf(`{"v":{"map":"%s","reduce":"_count"}}`, strings.Repeat(long, 3))),
+	)
 	want(t, "count", b.query(t, "large", "v", "").rows, "[null=11]")
 	b.views.opts.JS = reducesAll{}
-	b.put(t, "_design/d", designBody("emitter", fmt.Sprintf(`{"v":{"map":"m","reduce":"%s"},"w":{"map":"m"}}`, strings.Repeat(long, 3))))
+	b.put(
+		t,
+		"_design/d",
+		designBody("emitter", fmt.Sprintf(`{"v":{"map":"m","reduce":"%s"},"w":{"map":"m"}}`, strings.Repeat(long, 3))),
+	)
 	want(t, "reduced", b.query(t, "d", "v", "").rows, "[null=1]")
 	b.put(t, "other", `{"emit":[[7,1]]}`)
 	b.purge(t, "doc3")

@@ -11,9 +11,10 @@ import (
 
 // source is one document on its way through the map functions.
 type source struct {
-	id      string
-	seq     storage.Seq
-	mapped  bool              // it goes through the map functions: it is not deleted, and the indexes want such documents
+	id  string
+	seq storage.Seq
+	// it goes through the map functions: it is not deleted, and the indexes want such documents
+	mapped  bool
 	text    []byte            // for JavaScript
 	doc     *storage.Document // for other languages
 	byIndex []docRows         // one for each index of the pass
@@ -69,7 +70,8 @@ func (p *program) needsDocuments() bool {
 	return p.scripts == nil || len(p.scripts.Maps) < len(p.defs)
 }
 
-// run maps documents and fills in their rows. Only fatal errors are errors: documents whose map function throws have a failure.
+// run maps documents and fills in their rows. Only fatal errors are errors: documents whose map function throws have a
+// failure.
 func (p *program) run(ctx context.Context, docs []source) error {
 	mapped := make([]*source, 0, len(docs))
 	all := make([]docRows, len(docs)*len(p.defs))
@@ -162,8 +164,8 @@ func (c *collector) collect(docID string, result *js.MapResult) docRows {
 	return c.end(docID)
 }
 
-// appendSource appends a document as map functions get it: _id, _rev, the members, then attachments, conflicts and, with
-// localSeq, the number of its sequence.
+// appendSource appends a document as map functions get it: _id, _rev, the members, then attachments, conflicts and,
+// with localSeq, the number of its sequence.
 func appendSource(dst []byte, doc *storage.Document, localSeq bool, number uint64) []byte {
 	view := compat.DocumentView{ID: doc.ID, Rev: doc.Rev, Body: doc.Body}
 	for i := range doc.Attachments {

@@ -30,22 +30,35 @@ func (b *bench) bruteForce(t tester, raw bool) []modelRow {
 	t.Helper()
 	var rows []modelRow
 	o := storage.RangeOptions{Limit: -1, IncludeDocs: true}
-	must(t, b.db.AllDocs(context.Background(), o, func(storage.ListHeader) error { return nil }, func(row *storage.ListRow) error {
-		if compat.IsDesignID(row.ID) {
-			return nil
-		}
-		return emitter{}.mapInto(row.Doc, func(key, value []byte) {
-			k, _ := ejson.Parse(bytes.Clone(key))
-			v, _ := ejson.Parse(bytes.Clone(value))
-			rows = append(rows, modelRow{row.ID, k, v})
-		})
-	}))
+	must(
+		t,
+		b.db.AllDocs(
+			context.Background(),
+			o,
+			func(storage.ListHeader) error { return nil },
+			func(row *storage.ListRow) error {
+				if compat.IsDesignID(row.ID) {
+					return nil
+				}
+				return emitter{}.mapInto(row.Doc, func(key, value []byte) {
+					k, _ := ejson.Parse(bytes.Clone(key))
+					v, _ := ejson.Parse(bytes.Clone(value))
+					rows = append(rows, modelRow{row.ID, k, v})
+				})
+			},
+		),
+	)
 	compare := collate.Compare
 	if raw {
 		compare = collate.CompareRaw
 	}
 	slices.SortStableFunc(rows, func(x, y modelRow) int {
-		return cmp.Or(compare(x.key, y.key), cmp.Compare(x.id, y.id), collate.CompareRaw(x.key, y.key), collate.CompareRaw(x.value, y.value))
+		return cmp.Or(
+			compare(x.key, y.key),
+			cmp.Compare(x.id, y.id),
+			collate.CompareRaw(x.key, y.key),
+			collate.CompareRaw(x.value, y.value),
+		)
 	})
 	return rows
 }
@@ -59,7 +72,24 @@ func (e emitter) mapInto(doc *storage.Document, emit func(key, value []byte)) er
 }
 
 var (
-	someKeys   = []string{`null`, `false`, `1`, `1.5`, `-3`, `"a"`, `"A"`, `"b"`, `"a\u0000"`, `[]`, `[1]`, `[1,"x"]`, `[2]`, `{}`, `{"a":1}`, `9007199254740993`}
+	someKeys = []string{
+		`null`,
+		`false`,
+		`1`,
+		`1.5`,
+		`-3`,
+		`"a"`,
+		`"A"`,
+		`"b"`,
+		`"a\u0000"`,
+		`[]`,
+		`[1]`,
+		`[1,"x"]`,
+		`[2]`,
+		`{}`,
+		`{"a":1}`,
+		`9007199254740993`,
+	}
 	someValues = []string{`null`, `1`, `2`, `-7`, `0.5`, `"s"`, `{"x":1}`, `[1,2]`}
 	someIDs    = []string{"a", "b", "c", "d", "e", "f", "é", "z z"}
 )
@@ -70,7 +100,14 @@ func someBody(t *rapid.T) string {
 	}
 	var rows []string
 	for range rapid.IntRange(0, 4).Draw(t, "rows") {
-		rows = append(rows, fmt.Sprintf("[%s,%s]", rapid.SampledFrom(someKeys).Draw(t, "key"), rapid.SampledFrom(someValues).Draw(t, "value")))
+		rows = append(
+			rows,
+			fmt.Sprintf(
+				"[%s,%s]",
+				rapid.SampledFrom(someKeys).Draw(t, "key"),
+				rapid.SampledFrom(someValues).Draw(t, "value"),
+			),
+		)
 	}
 	return fmt.Sprintf(`{"emit":[%s],"n":%d}`, strings.Join(rows, ","), rapid.IntRange(0, 3).Draw(t, "n"))
 }
@@ -99,7 +136,11 @@ func runModel(rt *rapid.T, b *bench) {
 	for range rapid.IntRange(0, 5).Draw(rt, "before") {
 		b.put(rt, rapid.SampledFrom(someIDs).Draw(rt, "id"), someBody(rt))
 	}
-	b.put(rt, "_design/d", designBody(language, `{"v":{"map":"a","reduce":"_count"`+options+`},"w":{"map":"a"`+options+`}}`))
+	b.put(
+		rt,
+		"_design/d",
+		designBody(language, `{"v":{"map":"a","reduce":"_count"`+options+`},"w":{"map":"a"`+options+`}}`),
+	)
 	rt.Repeat(map[string]func(*rapid.T){
 		"put":        func(rt *rapid.T) { b.put(rt, rapid.SampledFrom(someIDs).Draw(rt, "id"), someBody(rt)) },
 		"delete":     func(rt *rapid.T) { b.put(rt, rapid.SampledFrom(someIDs).Draw(rt, "id"), "") },

@@ -12,7 +12,8 @@ import (
 	"github.com/settee-db/settee/views/levels"
 )
 
-// index is the rows of one map function, as a builder or reader works on them: what defines it, where it lies, its record.
+// index is the rows of one map function, as a builder or reader works on them: what defines it, where it lies, its
+// record.
 type index struct {
 	def    *definition
 	keys   *indexKeys
@@ -108,9 +109,15 @@ func (v *Views) create(tx *storage.Tx, def *definition) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	ix = &index{def: def, keys: sp.keysOf(number), tenant: tx.Name(), rec: indexRecord{number: number, interactive: def.interactive, raw: def.raw, partitioned: def.partitioned}}
+	ix = &index{
+		def:    def,
+		keys:   sp.keysOf(number),
+		tenant: tx.Name(),
+		rec:    indexRecord{number: number, interactive: def.interactive, raw: def.raw, partitioned: def.partitioned},
+	}
 	if !def.interactive {
-		// Without conflicts: what changes after this snapshot comes after the sequence it says, and every writer would be in the way.
+		// Without conflicts: what changes after this snapshot comes after the sequence it says, and every writer would
+		// be in the way.
 		if ix.rec.fresh, err = s.WithoutConflicts().LastSeq(); err != nil {
 			return nil, err
 		}

@@ -27,7 +27,8 @@ func (v *Views) Purged(ctx context.Context, tx *storage.Tx, ids []string) error 
 
 // purge takes the rows of documents out of one index.
 func (v *Views) purge(ctx context.Context, tx *storage.Tx, ix *index, ids []string) error {
-	w := indexWriter{tx: tx.KV(), ix: ix, limits: v.limits, leaveStale: true} // no reduce function keeps documents from being purged
+	// no reduce function keeps documents from being purged
+	w := indexWriter{tx: tx.KV(), ix: ix, limits: v.limits, leaveStale: true}
 	keys := make([][]byte, len(ids))
 	for i, id := range ids {
 		keys[i] = ix.keys.id(nil, id)
@@ -49,8 +50,8 @@ func (v *Views) purge(ctx context.Context, tx *storage.Tx, ix *index, ids []stri
 	return nil
 }
 
-// readRecords reads the records of all indexes of a database that can be used. Of their definitions only what is in the records is
-// known.
+// readRecords reads the records of all indexes of a database that can be used. Of their definitions only what is in the
+// records is known.
 func readRecords(r kv.ReadTx, sp space) ([]*index, error) {
 	begin, end := children(sp.sub(nil, keyInfo))
 	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
@@ -72,7 +73,12 @@ func readRecords(r kv.ReadTx, sp space) ([]*index, error) {
 		if err != nil || !usable {
 			return err
 		}
-		def := &definition{signature: Signature(signature), raw: rec.raw, partitioned: rec.partitioned, interactive: rec.interactive}
+		def := &definition{
+			signature:   Signature(signature),
+			raw:         rec.raw,
+			partitioned: rec.partitioned,
+			interactive: rec.interactive,
+		}
 		indexes = append(indexes, &index{def: def, keys: sp.keysOf(rec.number), rec: rec, stored: stored})
 		return nil
 	}

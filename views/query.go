@@ -37,8 +37,8 @@ type query struct {
 
 // Query answers a query, whose options have passed CheckView. It brings the index up to date first, as o.Update says.
 //
-// On the embedded engine all rows are of one snapshot. On a store that limits the age of snapshots a query that takes longer
-// goes on in a newer one after the last row given, and may see changes made meanwhile.
+// On the embedded engine all rows are of one snapshot. On a store that limits the age of snapshots a query that takes
+// longer goes on in a newer one after the last row given, and may see changes made meanwhile.
 func (w *View) Query(ctx context.Context, o *compat.ViewOptions, sink Sink) error {
 	q := query{w: w, o: o, sink: sink, skip: o.Skip, limit: o.Limit}
 	run := q.serveRows
@@ -304,7 +304,8 @@ func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
 		} else {
 			group.each(q.take)
 		}
-		if q.batch.full() { // all that q.last stands for is in the batch, which stays if the snapshot is too old for the sink
+		// all that q.last stands for is in the batch, which stays if the snapshot is too old for the sink
+		if q.batch.full() {
 			if err := q.batch.flush(s, q.sink); err != nil {
 				return err
 			}

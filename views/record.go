@@ -14,8 +14,8 @@ const formatVersion = 3
 
 // record is what (info, signature) holds of an index.
 //
-// Format: format byte, flags, varint number, seq, fresh, text of collate.Version, varints of claims, height and fan of the levels, then
-// the reduce functions that have aggregates as (varint slot number, text).
+// Format: format byte, flags, varint number, seq, fresh, text of collate.Version, varints of claims, height and fan of
+// the levels, then the reduce functions that have aggregates as (varint slot number, text).
 type indexRecord struct {
 	number      int64
 	interactive bool
@@ -27,8 +27,8 @@ type indexRecord struct {
 	seq         storage.Seq
 	// fresh: documents at or before it that the index has not seen yet were never seen, and have no rows.
 	fresh storage.Seq
-	// claims counts what makes a builder of the levels begin anew: other builders of them that began later, and purges that took rows
-	// away while there were none.
+	// claims counts what makes a builder of the levels begin anew: other builders of them that began later, and purges
+	// that took rows away while there were none.
 	claims      int64
 	levelHeight int
 	levelFan    int
@@ -74,8 +74,8 @@ func appendText(dst []byte, text string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
-// parseRecord reads a record. usable is false if the index was written by other code or with another collation: only its number
-// counts then, so that it can be removed.
+// parseRecord reads a record. usable is false if the index was written by other code or with another collation: only
+// its number counts then, so that it can be removed.
 func parseRecord(b []byte) (r indexRecord, usable bool, err error) {
 	p := parser{b: b}
 	format, flags := p.byte(), p.byte()

@@ -8,8 +8,9 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// TestRoundTripsOfBuilds holds builds to a number of round trips: what belongs together is asked for together. How many there are differs
-// from run to run, since batches adapt to the time that commits take: about 300 on an idle machine, up to twice that on a busy one.
+// TestRoundTripsOfBuilds holds builds to a number of round trips: what belongs together is asked for together. How many
+// there are differs from run to run, since batches adapt to the time that commits take: about 300 on an idle machine,
+// up to twice that on a busy one.
 func TestRoundTripsOfBuilds(t *testing.T) {
 	for _, c := range []struct {
 		name, language, reduces string

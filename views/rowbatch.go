@@ -53,8 +53,8 @@ func (b *rowBatch) flush(s *storage.Snapshot, sink Sink) error {
 	return nil
 }
 
-// dupGroup collects, reading backwards, the rows that one document has at one key: their values come in ascending order in both
-// directions, while keys that are equal but not the same are reversed (couch_mrview_util:expand_dups).
+// dupGroup collects, reading backwards, the rows that one document has at one key: their values come in ascending order
+// in both directions, while keys that are equal but not the same are reversed (couch_mrview_util:expand_dups).
 type dupGroup struct{ rows []storedRow }
 
 // add takes a row; done tells that it was the last one of its group.

@@ -14,8 +14,8 @@ import (
 // span is a range of row keys, half-open; a nil end is open.
 type span struct{ lo, hi []byte }
 
-// spans gives the ranges that a query reads, in the order it reads them: one, or one for each of `keys`. Each is made when it is its
-// turn, since there may be a million keys.
+// spans gives the ranges that a query reads, in the order it reads them: one, or one for each of `keys`. Each is made
+// when it is its turn, since there may be a million keys.
 func (def *definition) spans(o *compat.ViewOptions) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		var partition []byte
@@ -46,8 +46,9 @@ func (def *definition) appendKey(dst []byte, key ejson.Value) []byte {
 	return collate.AppendKey(dst, key)
 }
 
-// span is couch_mrview_util:skey_opts and ekey_opts: the range from start to end in reading direction, with the document ids that
-// continue them. A range that ends before it begins (key=1&inclusive_end=false with an id to begin with) is empty, at its begin.
+// span is couch_mrview_util:skey_opts and ekey_opts: the range from start to end in reading direction, with the
+// document ids that continue them. A range that ends before it begins (key=1&inclusive_end=false with an id to begin
+// with) is empty, at its begin.
 func (def *definition) span(o *compat.ViewOptions, partition []byte, start, end ejson.Value) span {
 	s := def.ends(o, partition, start, end)
 	if s.hi != nil && bytes.Compare(s.lo, s.hi) > 0 {
@@ -65,7 +66,8 @@ func (def *definition) ends(o *compat.ViewOptions, partition []byte, start, end 
 	s := span{lo: partition}
 	if partition != nil {
 		s.hi = append(partition[:len(partition):len(partition)], 0xff)
-		if !def.raw { // couch_mrview_util:apply_partition begins or ends at the lowest key, so that ids and inclusive_end count there
+		// couch_mrview_util:apply_partition begins or ends at the lowest key, so that ids and inclusive_end count there
+		if !def.raw {
 			if o.Descending && end.Kind() == ejson.Invalid {
 				end = lowestKey
 			} else if !o.Descending && start.Kind() == ejson.Invalid {
@@ -160,7 +162,8 @@ func appendUpper(key []byte, id string, inclusive bool) []byte {
 
 // checkRange refuses ranges that no row can be in (couch_mrview_util:check_range).
 func (def *definition) checkRange(o *compat.ViewOptions) error {
-	if o.StartKey.Kind() == ejson.Invalid || o.EndKey.Kind() == ejson.Invalid || collate.Identical(o.StartKey, o.EndKey) {
+	if o.StartKey.Kind() == ejson.Invalid || o.EndKey.Kind() == ejson.Invalid ||
+		collate.Identical(o.StartKey, o.EndKey) {
 		return nil
 	}
 	first, last := docIDs(o)

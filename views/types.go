@@ -8,13 +8,15 @@ import (
 	"github.com/settee-db/settee/views/js"
 )
 
-// Sink takes the answer to a query. Its methods are called from one goroutine; an error ends the query and is returned as it is.
+// Sink takes the answer to a query. Its methods are called from one goroutine; an error ends the query and is returned
+// as it is.
 type Sink interface {
 	// Head comes once, before all rows. h is valid until it returns.
 	Head(h *Head) error
-	// Rows takes the next rows, at least one. They and s are valid until it returns. s is the snapshot that the rows were read
-	// in, for documents to go with them. Where it returns kv.ErrTooOld (from reads of s), taken tells how many of the first rows
-	// it has used: the others come again with a newer snapshot. Without an error it has used all.
+	// Rows takes the next rows, at least one. They and s are valid until it returns. s is the snapshot that the rows
+	// were read in, for documents to go with them. Where it returns kv.ErrTooOld (from reads of s), taken tells how
+	// many of the first rows it has used: the others come again with a newer snapshot. Without an error it has used
+	// all.
 	Rows(s *storage.Snapshot, rows []Row) (taken int, err error)
 }
 
@@ -48,8 +50,8 @@ type Language interface {
 
 // Mapper is one map function. It is safe for concurrent use.
 type Mapper interface {
-	// Map calls emit for each row of a document, which is not deleted. key and value are JSON and may be reused once emit
-	// returns. An error drops the document's rows and is shown in the index's errors.
+	// Map calls emit for each row of a document, which is not deleted. key and value are JSON and may be reused once
+	// emit returns. An error drops the document's rows and is shown in the index's errors.
 	Map(doc *storage.Document, emit func(key, value []byte)) error
 }
 
@@ -94,8 +96,8 @@ func (t *Task) Progress() int64 {
 	return min(100, t.ChangesDone*100/t.TotalChanges)
 }
 
-// Scan asks for the rows of an index in a range of row keys. Such a key is the key of a JSON value (collate.AppendKey), or that
-// with a document id (AppendRowKey); the zero Scan is all rows.
+// Scan asks for the rows of an index in a range of row keys. Such a key is the key of a JSON value (collate.AppendKey),
+// or that with a document id (AppendRowKey); the zero Scan is all rows.
 type Scan struct {
 	Partition  string // required if the index is partitioned
 	Start, End []byte // rows at or after Start and before End, also with Descending; nil is open
@@ -116,8 +118,8 @@ type ScanFunc func(row *ScanRow) error
 
 var _ storage.Indexer = (*Views)(nil)
 
-// JavaScript runs user code; *js.Pool does, in worker processes. It is safe for concurrent use. tenant is the database, for
-// fairness.
+// JavaScript runs user code; *js.Pool does, in worker processes. It is safe for concurrent use. tenant is the database,
+// for fairness.
 type JavaScript interface {
 	CheckMap(ctx context.Context, tenant, source string) error
 	CheckReduce(ctx context.Context, tenant, source string) error

@@ -23,26 +23,29 @@ type Options struct {
 	Jobs *jobs.Queue
 	// JS runs JavaScript; nil: design documents in JavaScript fail as CouchDB's unknown languages do.
 	JS JavaScript
-	// Languages are those besides JavaScript, by the `language` of design documents. Indexes of the language "query" are always
-	// interactive.
+	// Languages are those besides JavaScript, by the `language` of design documents. Indexes of the language "query"
+	// are always interactive.
 	Languages map[string]Language
 
-	// MaxKey and MaxValue are bytes of an emitted key and value as JSON, MaxKeys those of all keys of a document. A document
-	// beyond has no rows and an entry in the index's errors. 0 is no limit, unless the store has one for keys and values: then
-	// it is 8 KB, 64 KB and 64 KB.
+	// MaxKey and MaxValue are bytes of an emitted key and value as JSON, MaxKeys those of all keys of a document. A
+	// document beyond has no rows and an entry in the index's errors. 0 is no limit, unless the store has one for keys
+	// and values: then it is 8 KB, 64 KB and 64 KB.
 	MaxKey, MaxValue, MaxKeys int
-	// BatchSize is the greatest number of changes that a transaction of a build takes; nil or below 1: 2000. It may change at any time.
+	// BatchSize is the greatest number of changes that a transaction of a build takes; nil or below 1: 2000. It may
+	// change at any time.
 	BatchSize func() int
-	// Levels is the shape of what is kept above the rows of new indexes; a member that is 0 or not possible: levels.DefaultConfig's.
+	// Levels is the shape of what is kept above the rows of new indexes; a member that is 0 or not possible:
+	// levels.DefaultConfig's.
 	Levels levels.Config
-	// ReduceLimit is query_server_config/reduce_limit: "true" (also if nil), "false" or "log". It may change at any time.
+	// ReduceLimit is query_server_config/reduce_limit: "true" (also if nil), "false" or "log". It may change at any
+	// time.
 	ReduceLimit func() string
 	// Workers is how many batches are mapped at the same time; 0 means one for each processor.
 	Workers int
 }
 
-// Views are the indexes of all databases of a store. It is safe for concurrent use; several Views, in several processes, may
-// work on one store.
+// Views are the indexes of all databases of a store. It is safe for concurrent use; several Views, in several
+// processes, may work on one store.
 type Views struct {
 	opts   Options
 	limits limits
@@ -91,8 +94,8 @@ func Open(o Options) (*Views, error) {
 	return v, v.handleJobs()
 }
 
-// OnDesignChanged has a function called in every transaction that changes a design document. It is for whoever looks after
-// the indexes of these Views, and is told once, before documents are written.
+// OnDesignChanged has a function called in every transaction that changes a design document. It is for whoever looks
+// after the indexes of these Views, and is told once, before documents are written.
 func (v *Views) OnDesignChanged(fn func(tx *storage.Tx) error) { v.designChangedHook = fn }
 
 // Close ends running builds and waits for them. What they have committed stays.
@@ -140,8 +143,8 @@ func (v *Views) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// transactionBudget is about how many bytes of rows one transaction takes. Without a limit of the store it is small for the
-// sake of others: a transaction that takes long may get a turn in which nobody else commits.
+// transactionBudget is about how many bytes of rows one transaction takes. Without a limit of the store it is small for
+// the sake of others: a transaction that takes long may get a turn in which nobody else commits.
 func (v *Views) transactionBudget() int {
 	if limit := v.opts.KV.Limits().TransactionSize; limit > 0 {
 		return limit / 3

@@ -16,8 +16,8 @@ import (
 // Documents of these tests; smallUpdate makes a job of a build over more of them.
 const fewDocuments, manyDocuments = 30, smallUpdate + 100
 
-// newSlowBench is a store whose design document _design/slow has a map function that does not end on the document `at`. The bound of a
-// function's time is far away.
+// newSlowBench is a store whose design document _design/slow has a map function that does not end on the document `at`.
+// The bound of a function's time is far away.
 func newSlowBench(t *testing.T, asJob bool) (*bench, *js.Pool) {
 	var b *bench
 	n := fewDocuments
@@ -35,7 +35,10 @@ func newSlowBench(t *testing.T, asJob bool) (*bench, *js.Pool) {
 }
 
 func slowDesign(doing string) string {
-	return fmt.Sprintf(`{"views":{"v":{"map":"function(doc) { if (doc._id === 'doc000020') { %s } emit(doc._id, 1); }"}}}`, doing)
+	return fmt.Sprintf(
+		`{"views":{"v":{"map":"function(doc) { if (doc._id === 'doc000020') { %s } emit(doc._id, 1); }"}}}`,
+		doing,
+	)
 }
 
 // asked begins a query of _design/slow and waits until a worker has its build.
@@ -58,7 +61,8 @@ func free(t *testing.T, pool *js.Pool) {
 	must(t, pool.CheckMap(t.Context(), "other", "function(doc) {}"))
 }
 
-// TestBuildEndsWithItsDesignDocument: nobody waits for a map function whose design document is deleted, and its worker is free.
+// TestBuildEndsWithItsDesignDocument: nobody waits for a map function whose design document is deleted, and its worker
+// is free.
 func TestBuildEndsWithItsDesignDocument(t *testing.T) {
 	for _, asJob := range []bool{false, true} {
 		b, pool := newSlowBench(t, asJob)

@@ -200,7 +200,13 @@ func (w *indexWriter) readOld() error {
 	var at []int
 	for i := range w.changes {
 		if w.changes[i].Old != nil {
-			keys, at = append(keys, append(w.ix.keys.rows[:len(w.ix.keys.rows):len(w.ix.keys.rows)], w.changes[i].Key...)), append(at, i)
+			keys, at = append(
+				keys,
+				append(w.ix.keys.rows[:len(w.ix.keys.rows):len(w.ix.keys.rows)], w.changes[i].Key...),
+			), append(
+				at,
+				i,
+			)
 		}
 	}
 	if len(keys) == 0 {

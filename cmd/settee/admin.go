@@ -36,7 +36,11 @@ func prepareAdmin(c *config.Config, out io.Writer) error {
 	if err := setAdmin(c, "admin", password); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "Created the administrator \"admin\" with the password %s\nIt is not shown again. COUCHDB_USER and COUCHDB_PASSWORD set another one.\n", password)
+	_, err := fmt.Fprintf(
+		out,
+		"Created the administrator \"admin\" with the password %s\nIt is not shown again. COUCHDB_USER and COUCHDB_PASSWORD set another one.\n",
+		password,
+	)
 	return err
 }
 

@@ -60,7 +60,13 @@ and attachments as they were at one moment. For another CouchDB see "settee migr
 			return b.file(cmd.Context(), db, output)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "file, or directory for all databases (default: standard output)")
+	cmd.Flags().StringVarP(
+		&output,
+		"output",
+		"o",
+		"",
+		"file, or directory for all databases (default: standard output)",
+	)
 	cmd.Flags().StringVar(&format, "format", "settee", "settee, or couchbackup for that tool's format")
 	return cmd
 }
@@ -128,9 +134,17 @@ func (b *backup) stream(ctx context.Context, db string, w io.Writer) error {
 
 // byteBar is a progress bar, invisible where nobody looks.
 func byteBar(w io.Writer, size int64, what string) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
-		progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(200*time.Millisecond),
-		progressbar.OptionSetVisibility(isTerminal(w)))
+	return progressbar.NewOptions64(
+		size,
+		progressbar.OptionSetWriter(w),
+		progressbar.OptionSetDescription(what),
+		progressbar.OptionShowBytes(
+			true,
+		),
+		progressbar.OptionClearOnFinish(),
+		progressbar.OptionThrottle(200*time.Millisecond),
+		progressbar.OptionSetVisibility(isTerminal(w)),
+	)
 }
 
 func isTerminal(w io.Writer) bool {
@@ -201,7 +215,8 @@ func (r *restore) all(ctx context.Context, dir string) error {
 
 // file restores and then compares.
 func (r *restore) file(ctx context.Context, db, path string) error {
-	pass := func(fn func(f *os.File, size int64) error) error { // each with a file of its own: a request may still read on
+	// each with a file of its own: a request may still read on
+	pass := func(fn func(f *os.File, size int64) error) error {
 		f, err := os.Open(path)
 		if err != nil {
 			return err
@@ -261,7 +276,13 @@ type restored struct {
 	Differences                     []struct{ ID, Rev, Differs string }
 }
 
-func (r *restore) send(ctx context.Context, db string, f io.Reader, size int64, query, what string) (result restored, err error) {
+func (r *restore) send(
+	ctx context.Context,
+	db string,
+	f io.Reader,
+	size int64,
+	query, what string,
+) (result restored, err error) {
 	bar := byteBar(r.progress, size, what+" "+db)
 	body := io.TeeReader(f, bar) // a plain Reader: the file is not the request's to close
 	resp, err := r.site.Do(ctx, http.MethodPost, site.DBPath(db)+"/_restore?"+query, body)
@@ -276,7 +297,14 @@ func (r *restore) send(ctx context.Context, db string, f io.Reader, size int64, 
 func (r *restore) write(ctx context.Context, db string, f io.Reader, size int64, query string) error {
 	result, err := r.send(ctx, db, f, size, query, "restoring")
 	if err == nil {
-		fmt.Fprintf(r.out, "%s: restored %d documents, %d revisions, %d attachments\n", db, result.Documents, result.Revisions, result.Attachments)
+		fmt.Fprintf(
+			r.out,
+			"%s: restored %d documents, %d revisions, %d attachments\n",
+			db,
+			result.Documents,
+			result.Revisions,
+			result.Attachments,
+		)
 	}
 	return err
 }

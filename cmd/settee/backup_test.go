@@ -35,8 +35,15 @@ func TestBackupAndRestore(t *testing.T) {
 	require.Equal(t, http.StatusCreated, request(t, "PUT", from+"/"+name+"?partitioned=true", ""))
 	require.Equal(t, http.StatusOK, request(t, "PUT", from+"/"+name+"/_security", `{"admins":{"names":["anna"]}}`))
 	for _, doc := range []string{"p:1", "p:2"} {
-		require.Equal(t, http.StatusCreated, request(t, "PUT", from+"/"+name+"/"+doc,
-			`{"n":1.0,"_attachments":{"a":{"content_type":"text/plain","data":"`+strings.Repeat("YWJj", 100_000)+`"}}}`))
+		require.Equal(t, http.StatusCreated, request(
+			t,
+			"PUT",
+			from+"/"+name+"/"+doc,
+			`{"n":1.0,"_attachments":{"a":{"content_type":"text/plain","data":"`+strings.Repeat(
+				"YWJj",
+				100_000,
+			)+`"}}}`,
+		))
 	}
 	dir := t.TempDir()
 	_, err := run(t, "backup", from, "-o", dir)

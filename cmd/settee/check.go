@@ -29,7 +29,8 @@ func checkCommand() *cobra.Command {
 	return cmd
 }
 
-// check verifies what storage/doc.go, views/doc.go, mango/allfields/doc.go and storage/jobs/doc.go promise about the store, and prints each violation.
+// check verifies what storage/doc.go, views/doc.go, mango/allfields/doc.go and storage/jobs/doc.go promise about the
+// store, and prints each violation.
 func check(ctx context.Context, o appOptions, out, progress io.Writer) (err error) {
 	store, err := openEngine(o)
 	if err != nil {
@@ -68,7 +69,8 @@ func checkStore(ctx context.Context, store kv.Store, out, progress io.Writer) er
 	return nil
 }
 
-// checkIndexes verifies the indexes of views, as far as that goes without running their functions, and those over all fields.
+// checkIndexes verifies the indexes of views, as far as that goes without running their functions, and those over all
+// fields.
 func checkIndexes(ctx context.Context, engine kv.Store, out io.Writer) (err error) {
 	store, err := storage.Open(ctx, storage.Options{KV: engine, Manual: true})
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 // localFile is the ini file in the data directory that changes over HTTP are written to when no file is named.
 const localFile = "local.ini"
 
-// loadConfig reads the named ini files and directories of them; without any those that COUCHDB_INI_FILES names, without that
-// the data directory's own. The last file receives changes. Where the command line does not choose the data directory,
-// couchdb/database_dir does.
+// loadConfig reads the named ini files and directories of them; without any those that COUCHDB_INI_FILES names, without
+// that the data directory's own. The last file receives changes. Where the command line does not choose the data
+// directory, couchdb/database_dir does.
 func loadConfig(o *appOptions) (*config.Config, error) {
 	paths := o.configFiles
 	if len(paths) == 0 {

@@ -14,7 +14,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// TestDamagedBlockCostsItsDocuments: documents whose block of a table is broken answer 500, all others as ever, and /_up says that something is wrong.
+// TestDamagedBlockCostsItsDocuments: documents whose block of a table is broken answer 500, all others as ever, and
+// /_up says that something is wrong.
 func TestDamagedBlockCostsItsDocuments(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "password")

@@ -35,7 +35,11 @@ func openEngine(o appOptions) (kv.Store, error) {
 	}
 	store, err := open(o.dataDir)
 	if errors.Is(err, kv.ErrCorrupt) {
-		err = fmt.Errorf("%w\nNothing was changed. \"settee salvage %s NEW_DIR\" brings back what can be read into a new data directory", err, o.dataDir)
+		err = fmt.Errorf(
+			"%w\nNothing was changed. \"settee salvage %s NEW_DIR\" brings back what can be read into a new data directory",
+			err,
+			o.dataDir,
+		)
 	}
 	if err == nil && ok {
 		store = wrapkv.WithLimits(store, held, time.Now)

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// entryPoint runs the image's entry script, with programs that say what they were asked to do, and returns what came out.
+// entryPoint runs the image's entry script, with programs that say what they were asked to do, and returns what came
+// out.
 func entryPoint(t *testing.T, home string, env []string, args ...string) (string, error) {
 	t.Helper()
 	bin := t.TempDir()

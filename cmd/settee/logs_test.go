@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLogFileAndMetricsPort: a running server writes its log to a file, opens it anew at SIGHUP, and shows its metrics on a
-// port of their own without a login.
+// TestLogFileAndMetricsPort: a running server writes its log to a file, opens it anew at SIGHUP, and shows its metrics
+// on a port of their own without a login.
 func TestLogFileAndMetricsPort(t *testing.T) {
 	defer slog.SetDefault(slog.Default())
 	t.Setenv("COUCHDB_USER", "admin")
@@ -28,8 +28,12 @@ func TestLogFileAndMetricsPort(t *testing.T) {
 	require.NoError(t, free.Close())
 	dir := t.TempDir()
 	file := filepath.Join(dir, "couch.log")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, localFile), fmt.Appendf(nil,
-		"[chttpd_auth]\niterations = 10\n[log]\nwriter = file\nfile = %s\nformat = couchdb\n[prometheus]\nadditional_port = true\nport = %d\n", file, port), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, localFile), fmt.Appendf(
+		nil,
+		"[chttpd_auth]\niterations = 10\n[log]\nwriter = file\nfile = %s\nformat = couchdb\n[prometheus]\nadditional_port = true\nport = %d\n",
+		file,
+		port,
+	), 0o600))
 	base, stop := startServe(t, dir)
 	require.Equal(t, 200, request(t, "GET", base+"/", ""))
 	logged := func(name, pattern string) {

@@ -12,17 +12,17 @@ import (
 	"github.com/settee-db/settee/server/config"
 )
 
-// What the process leaves of the container's or machine's memory when nothing says how much it may take: a fifth, of larger ones half a gigabyte or
-// a tenth. It is for JavaScript workers, buffers of connections, the system, and the 50 MB by which the collector was seen to miss
-// its limit under attack.
+// What the process leaves of the container's or machine's memory when nothing says how much it may take: a fifth, of
+// larger ones half a gigabyte or a tenth. It is for JavaScript workers, buffers of connections, the system, and the 50
+// MB by which the collector was seen to miss its limit under attack.
 const (
 	smallRest = 5         // the part of a small machine
 	largeRest = 10        // the part of a large one
 	fixedRest = 512 << 20 // bytes of those between
 )
 
-// limitMemory sets the collector's limit and returns it, in bytes; 0 if there is none. GOMEMLIMIT goes before settee/memory, and that
-// before what the control group, resource limits (ulimit -d) and the machine allow.
+// limitMemory sets the collector's limit and returns it, in bytes; 0 if there is none. GOMEMLIMIT goes before
+// settee/memory, and that before what the control group, resource limits (ulimit -d) and the machine allow.
 func limitMemory(c *config.Config) int64 {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit(c.String("settee", "memory")))
@@ -44,7 +44,8 @@ func memoryLimit(setting string) int64 {
 	return math.MaxInt64
 }
 
-// allowedMemory is what the control group, resource limits and the machine let the process have, in bytes; math.MaxInt64 for no bound.
+// allowedMemory is what the control group, resource limits and the machine let the process have, in bytes;
+// math.MaxInt64 for no bound.
 func allowedMemory() int64 {
 	limit := processMemory() / 2 // which counts what the collector has given back, too
 	if n, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)(); err == nil {
@@ -58,8 +59,8 @@ func memoryOf(limit int64) int64 {
 	return limit - min(limit/smallRest, max(limit/largeRest, fixedRest))
 }
 
-// What a JavaScript worker may fill when nothing says how much: workers that fill more than a container has are ended by the kernel, and the server
-// stands still while it looks for memory.
+// What a JavaScript worker may fill when nothing says how much: workers that fill more than a container has are ended
+// by the kernel, and the server stands still while it looks for memory.
 const (
 	workerPart  = 8
 	leastWorker = 128 << 20
@@ -74,11 +75,12 @@ func workerMemory(setting string) int64 {
 	return workerOf(allowedMemory())
 }
 
-// fewestWorkers are as many as leave one each to builds, to calls that somebody waits for, and to tenants that have not used any for long.
+// fewestWorkers are as many as leave one each to builds, to calls that somebody waits for, and to tenants that have not
+// used any for long.
 const fewestWorkers = 3
 
-// workersOf is how many workers there may be at most on so many processors, with so many bytes of memory: two more than processors, but no more
-// than would fill three quarters of the memory.
+// workersOf is how many workers there may be at most on so many processors, with so many bytes of memory: two more than
+// processors, but no more than would fill three quarters of the memory.
 func workersOf(processors int, limit, worker int64) int {
 	return int(min(int64(processors+2), max(limit/4*3/worker, fewestWorkers)))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMigrate moves a server with conflicts, attachments, a refusing validation function, users and partitions, follows it, and
-// finds what differs.
+// TestMigrate moves a server with conflicts, attachments, a refusing validation function, users and partitions, follows
+// it, and finds what differs.
 func TestMigrate(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
@@ -28,17 +28,52 @@ func TestMigrate(t *testing.T) {
 	require.Equal(t, 200, request(t, "PUT", from+"/db/_revs_limit", "7"))
 	require.Equal(t, 201, request(t, "PUT", from+"/parts?partitioned=true", ""))
 	require.Equal(t, 201, request(t, "PUT", from+"/parts/a:1", "{}"))
-	require.Equal(t, 201, request(t, "PUT", from+"/_users/org.couchdb.user:joe", `{"name":"joe","type":"user","roles":[],"password":"pw"}`))
+	require.Equal(
+		t,
+		201,
+		request(
+			t,
+			"PUT",
+			from+"/_users/org.couchdb.user:joe",
+			`{"name":"joe","type":"user","roles":[],"password":"pw"}`,
+		),
+	)
 	docs := []string{`{"_id":"gone","_rev":"2-b","_revisions":{"start":2,"ids":["b","a"]},"_deleted":true}`}
 	for i := range 300 {
 		for _, branch := range []string{"x", "y"} {
-			docs = append(docs, fmt.Sprintf(`{"_id":"d%d","_rev":"2-%s","_revisions":{"start":2,"ids":[%q,"r"]},"n":1.0,"b":%q}`, i, branch, branch, branch))
+			docs = append(
+				docs,
+				fmt.Sprintf(
+					`{"_id":"d%d","_rev":"2-%s","_revisions":{"start":2,"ids":[%q,"r"]},"n":1.0,"b":%q}`,
+					i,
+					branch,
+					branch,
+					branch,
+				),
+			)
 		}
 	}
-	require.Equal(t, 201, postJSON(t, from+"/db/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(docs, ",")+`]}`))
-	require.Equal(t, 201, request(t, "PUT", from+"/db/att", `{"_attachments":{"a":{"content_type":"text/plain","data":"`+strings.Repeat("YWJj", 50_000)+`"}}}`))
+	require.Equal(
+		t,
+		201,
+		postJSON(t, from+"/db/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(docs, ",")+`]}`),
+	)
+	require.Equal(
+		t,
+		201,
+		request(
+			t,
+			"PUT",
+			from+"/db/att",
+			`{"_attachments":{"a":{"content_type":"text/plain","data":"`+strings.Repeat("YWJj", 50_000)+`"}}}`,
+		),
+	)
 	require.Equal(t, 201, request(t, "PUT", from+"/db/_design/v", `{"views":{"n":{"map":"function(d){emit(d.n)}"}}}`))
-	require.Equal(t, 201, request(t, "PUT", from+"/db/_design/no", `{"validate_doc_update":"function(){throw({forbidden:'no'})}"}`))
+	require.Equal(
+		t,
+		201,
+		request(t, "PUT", from+"/db/_design/no", `{"validate_doc_update":"function(){throw({forbidden:'no'})}"}`),
+	)
 
 	out, err := run(t, "migrate", source, "--to", to, "--verify")
 	require.NoError(t, err)
@@ -60,7 +95,12 @@ func TestMigrate(t *testing.T) {
 	go func() { ended <- cmd.ExecuteContext(t.Context()) }()
 	time.Sleep(500 * time.Millisecond)
 	require.Equal(t, 201, request(t, "PUT", from+"/parts/a:2", "{}"))
-	require.Eventually(t, func() bool { return request(t, "GET", to+"/parts/a:2", "") == 200 }, time.Minute, 20*time.Millisecond)
+	require.Eventually(
+		t,
+		func() bool { return request(t, "GET", to+"/parts/a:2", "") == 200 },
+		time.Minute,
+		20*time.Millisecond,
+	)
 	_, err = enter.Write([]byte("\n"))
 	require.NoError(t, err)
 	require.NoError(t, <-ended)

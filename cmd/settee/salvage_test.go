@@ -31,7 +31,14 @@ func salvageData(t *testing.T, dir string) {
 	require.NoError(t, err)
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, name := range []string{"a", "gone", "b"} {
-		require.NoError(t, s.Create(ctx, name, storage.CreateOptions{Q: 2, N: 1, Security: []byte(`{"admins":{"names":["` + name + `"]}}`)}))
+		require.NoError(
+			t,
+			s.Create(
+				ctx,
+				name,
+				storage.CreateOptions{Q: 2, N: 1, Security: []byte(`{"admins":{"names":["` + name + `"]}}`)},
+			),
+		)
 		db := s.DB(name)
 		require.NoError(t, db.SetRevsLimit(ctx, 77))
 		for i := range 8 {
@@ -76,7 +83,8 @@ func openSmall(t *testing.T, dir string) kv.Store {
 
 func hash(depth, i int) string { return fmt.Sprintf("%016d", 1000*depth+i) }
 
-// revision makes a revision whose form follows from its number: some are tombstones, conflicts, large, or have attachments.
+// revision makes a revision whose form follows from its number: some are tombstones, conflicts, large, or have
+// attachments.
 func revision(t *testing.T, db *storage.DB, random *rand.Rand, depth, i int) *compat.Document {
 	t.Helper()
 	size := 20
@@ -98,7 +106,11 @@ func revision(t *testing.T, db *storage.DB, random *rand.Rand, depth, i int) *co
 	require.NoError(t, err)
 	if i%10 == 5 {
 		data := []byte(randomText(random, 800*i))
-		att, err := db.Uploads().Add(context.Background(), storage.Upload{Name: "f", Type: "text/plain", Length: int64(len(data))}, bytes.NewReader(data))
+		att, err := db.Uploads().Add(
+			context.Background(),
+			storage.Upload{Name: "f", Type: "text/plain", Length: int64(len(data))},
+			bytes.NewReader(data),
+		)
 		require.NoError(t, err)
 		att.RevPos, att.HasRevPos = 1, true
 		doc.Attachments = append(doc.Attachments, att)
@@ -133,10 +145,13 @@ func contents(t *testing.T, dir string) map[string]string {
 		infos, err := db.PurgedInfos(ctx)
 		require.NoError(t, err)
 		all[name] = fmt.Sprintf("%s %d %v", security, limit, infos)
-		require.NoError(t, db.LocalDocs(ctx, storage.RangeOptions{Limit: -1, IncludeDocs: true}, func(r *storage.ListRow) error {
-			all[name+"/"+r.ID] = r.Rev.String() + string(r.Doc.Body)
-			return nil
-		}))
+		require.NoError(
+			t,
+			db.LocalDocs(ctx, storage.RangeOptions{Limit: -1, IncludeDocs: true}, func(r *storage.ListRow) error {
+				all[name+"/"+r.ID] = r.Rev.String() + string(r.Doc.Body)
+				return nil
+			}),
+		)
 		_, err = db.Changes(ctx, storage.ChangesOptions{Limit: -1}, func(c *storage.Change) error {
 			leaves := storage.OpenRevsOptions{All: true, Open: storage.OpenOptions{Revs: true, Deleted: true}}
 			require.NoError(t, db.OpenRevs(ctx, c.ID, leaves, func(revs []storage.RevResult) error {
@@ -144,7 +159,10 @@ func contents(t *testing.T, dir string) map[string]string {
 				line := fmt.Sprintf("%v %v %s", r.Doc.Revs, r.Doc.Deleted, r.Doc.Body)
 				for i := range r.Doc.Attachments {
 					var b strings.Builder
-					require.NoError(t, db.ReadAttachment(ctx, &r.Doc.Attachments[i], storage.AttachmentRange{To: -1}, &b))
+					require.NoError(
+						t,
+						db.ReadAttachment(ctx, &r.Doc.Attachments[i], storage.AttachmentRange{To: -1}, &b),
+					)
 					line += r.Doc.Attachments[i].Name + r.Doc.Attachments[i].Type + b.String()
 				}
 				all[name+"/"+c.ID+"/"+r.Rev.String()] = line
@@ -207,10 +225,14 @@ func lastSeq(t *testing.T, dir string) (seq storage.Seq) {
 func changesSince(t *testing.T, dir string, since storage.Seq) (ids []string) {
 	t.Helper()
 	withDB(t, dir, func(db *storage.DB) {
-		_, err := db.Changes(context.Background(), storage.ChangesOptions{Since: since, Limit: -1}, func(c *storage.Change) error {
-			ids = append(ids, c.ID)
-			return nil
-		})
+		_, err := db.Changes(
+			context.Background(),
+			storage.ChangesOptions{Since: since, Limit: -1},
+			func(c *storage.Change) error {
+				ids = append(ids, c.ID)
+				return nil
+			},
+		)
 		require.NoError(t, err)
 	})
 	return ids
@@ -226,8 +248,8 @@ func withDB(t *testing.T, dir string, fn func(*storage.DB)) {
 	fn(s.DB("a"))
 }
 
-// TestSalvageAfterAnyDamage damages files at random. Whatever is wrong, nothing panics, what comes out passes the check, and each difference
-// was reported.
+// TestSalvageAfterAnyDamage damages files at random. Whatever is wrong, nothing panics, what comes out passes the
+// check, and each difference was reported.
 func TestSalvageAfterAnyDamage(t *testing.T) {
 	original := t.TempDir()
 	salvageData(t, original)
@@ -236,7 +258,17 @@ func TestSalvageAfterAnyDamage(t *testing.T) {
 	require.NoError(t, err)
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
-	kinds := []string{"MANIFEST-", "marker.manifest", "marker.format", "OPTIONS-", ".sst", ".blob", ".log", "LOCK", "SETTEE-FORMAT"}
+	kinds := []string{
+		"MANIFEST-",
+		"marker.manifest",
+		"marker.format",
+		"OPTIONS-",
+		".sst",
+		".blob",
+		".log",
+		"LOCK",
+		"SETTEE-FORMAT",
+	}
 	for _, kind := range pick(t, random, kinds) {
 		for _, how := range pick(t, random, slices.Sorted(maps.Keys(damages))) {
 			var names []string

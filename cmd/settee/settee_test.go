@@ -44,7 +44,10 @@ func TestFirstStartMakesAnAdministrator(t *testing.T) {
 func TestEnvironmentAndClearPasswords(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "my.ini")
-	require.NoError(t, os.WriteFile(file, []byte("; mine\n[chttpd_auth]\niterations = 10\n[admins]\nanna = clear\n"), 0o600))
+	require.NoError(
+		t,
+		os.WriteFile(file, []byte("; mine\n[chttpd_auth]\niterations = 10\n[admins]\nanna = clear\n"), 0o600),
+	)
 	t.Setenv("COUCHDB_USER", "root")
 	t.Setenv("COUCHDB_PASSWORD", "pass word")
 	t.Setenv("COUCHDB_SECRET", "s")
@@ -77,7 +80,14 @@ func TestServeEndsFeedsAndKeepsData(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, localFile), []byte("[chttpd_auth]\niterations = 10\n[log]\nlevel = none\n"), 0o600))
+	require.NoError(
+		t,
+		os.WriteFile(
+			filepath.Join(dir, localFile),
+			[]byte("[chttpd_auth]\niterations = 10\n[log]\nlevel = none\n"),
+			0o600,
+		),
+	)
 	base, stop := startServe(t, dir)
 	require.Equal(t, 201, request(t, "PUT", base+"/db", ""))
 	require.Equal(t, 201, request(t, "PUT", base+"/db/a", "{}"))

@@ -41,17 +41,35 @@ func building(t *testing.T, base string) string {
 	return strings.Join(names, " ")
 }
 
-// TestSlowBuilds: two databases whose map functions would take minutes for their documents let a third one validate, and each build ends
-// with what it is for.
+// TestSlowBuilds: two databases whose map functions would take minutes for their documents let a third one validate,
+// and each build ends with what it is for.
 func TestSlowBuilds(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, localFile), []byte("[chttpd_auth]\niterations = 10\n[log]\nlevel = none\n[query_server_config]\nos_process_limit = 4\n"), 0o600))
+	require.NoError(
+		t,
+		os.WriteFile(
+			filepath.Join(dir, localFile),
+			[]byte(
+				"[chttpd_auth]\niterations = 10\n[log]\nlevel = none\n[query_server_config]\nos_process_limit = 4\n",
+			),
+			0o600,
+		),
+	)
 	base, stop := startServe(t, dir)
 	defer stop()
 	require.Equal(t, 201, request(t, "PUT", base+"/innocent", ""))
-	require.Equal(t, 201, request(t, "PUT", base+"/innocent/_design/v", `{"validate_doc_update":"function(n) { if (n.bad) throw({forbidden: 'bad'}) }"}`))
+	require.Equal(
+		t,
+		201,
+		request(
+			t,
+			"PUT",
+			base+"/innocent/_design/v",
+			`{"validate_doc_update":"function(n) { if (n.bad) throw({forbidden: 'bad'}) }"}`,
+		),
+	)
 	var docs []string
 	for i := range 600 {
 		docs = append(docs, fmt.Sprintf(`{"_id":"%04d"}`, i))
@@ -66,7 +84,14 @@ func TestSlowBuilds(t *testing.T) {
 		go func() { answers[db] <- request(t, "GET", base+"/"+db+"/_design/d/_view/v?limit=1", "") }()
 	}
 	shown := func(want string) {
-		require.Eventually(t, func() bool { return building(t, base) == want }, time.Minute, 20*time.Millisecond, "builds of %q", want)
+		require.Eventually(
+			t,
+			func() bool { return building(t, base) == want },
+			time.Minute,
+			20*time.Millisecond,
+			"builds of %q",
+			want,
+		)
 	}
 	shown("slow1 slow2")
 	for i := range 20 {
@@ -74,7 +99,11 @@ func TestSlowBuilds(t *testing.T) {
 		require.Equal(t, 403, request(t, "PUT", fmt.Sprintf("%s/innocent/bad%d", base, i), `{"bad":true}`))
 	}
 	require.Equal(t, "slow1 slow2", building(t, base))
-	require.Equal(t, 201, request(t, "PUT", base+"/slow1/_design/d?rev="+revisionOf(t, base+"/slow1/_design/d"), `{"views":{}}`))
+	require.Equal(
+		t,
+		201,
+		request(t, "PUT", base+"/slow1/_design/d?rev="+revisionOf(t, base+"/slow1/_design/d"), `{"views":{}}`),
+	)
 	shown("slow2")
 	require.Equal(t, 404, <-answers["slow1"])
 	require.Equal(t, 200, request(t, "DELETE", base+"/slow2", ""))

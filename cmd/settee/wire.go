@@ -101,7 +101,8 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	a.views.OnDesignChanged(a.warmer.DesignChanged)
 	id := a.store.UUID()
 	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))
-	a.store.SetHooks(storage.Hooks{ // before the system databases, whose creation is written to _global_changes meanwhile
+	// before the system databases, whose creation is written to _global_changes meanwhile
+	a.store.SetHooks(storage.Hooks{
 		MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
 		Validator:        docs.NewValidator(a.config, a.views, a.js),
 		Indexer:          storage.Indexers(a.views, a.allFields),
@@ -125,7 +126,8 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	return a, nil
 }
 
-// prepareDatabases makes what every server has from the first start on. Other processes may be doing the same on the same store.
+// prepareDatabases makes what every server has from the first start on. Other processes may be doing the same on the
+// same store.
 func prepareDatabases(ctx context.Context, s *storage.Store, users string) error {
 	for _, name := range systemDatabases {
 		exists, err := s.DB(name).Exists(ctx)
@@ -188,8 +190,8 @@ func openJavaScript(c *config.Config, log *slog.Logger) (*js.Pool, error) {
 	return pool, nil
 }
 
-// startJavaScript has a worker started, so that the first function called finds one, and the log tells what confines it.
-// It ends again if no function is called. close waits for the start, which it ends.
+// startJavaScript has a worker started, so that the first function called finds one, and the log tells what confines
+// it. It ends again if no function is called. close waits for the start, which it ends.
 func (a *app) startJavaScript(log *slog.Logger) {
 	var ctx context.Context
 	ctx, a.stopStarting = context.WithCancel(context.Background())
@@ -202,8 +204,13 @@ func (a *app) startJavaScript(log *slog.Logger) {
 
 // parseUser reads two numbers, user:group, neither of which is root's.
 func parseUser(text string) (user, group int, err error) {
-	if n, _ := fmt.Sscanf(text, "%d:%d", &user, &group); n != 2 || fmt.Sprintf("%d:%d", user, group) != text || user <= 0 || group <= 0 {
-		return 0, 0, fmt.Errorf("[query_server_config] os_process_user = %s: a user and a group other than root are expected, as 65534:65534", text)
+	if n, _ := fmt.Sscanf(text, "%d:%d", &user, &group); n != 2 || fmt.Sprintf("%d:%d", user, group) != text ||
+		user <= 0 ||
+		group <= 0 {
+		return 0, 0, fmt.Errorf(
+			"[query_server_config] os_process_user = %s: a user and a group other than root are expected, as 65534:65534",
+			text,
+		)
 	}
 	return user, group, nil
 }

@@ -70,14 +70,16 @@ func hanPrimary(place uint32) uint32 {
 	return (hanLead+place/254/254)<<24 | (2+place/254%254)<<16 | (2+place%254)<<8
 }
 
-// unassignedPrimary is the weight of a character that is not in the table: such ones come in the order of their numbers.
+// unassignedPrimary is the weight of a character that is not in the table: such ones come in the order of their
+// numbers.
 func unassignedPrimary(c rune) uint32 {
 	place := uint32(c)
 	return unassignedLead<<24 + (2+place/254/254)<<16 | (2+place/254%254)<<8 | (2 + place%254)
 }
 
-// contract finds the longest contraction that begins at text[i], whose own mapping is m: first of adjoining characters, then
-// with combining marks further on that nothing blocks (UTS 10, S2.1). Those marks are taken out of the text that is returned.
+// contract finds the longest contraction that begins at text[i], whose own mapping is m: first of adjoining characters,
+// then with combining marks further on that nothing blocks (UTS 10, S2.1). Those marks are taken out of the text that
+// is returned.
 func (t *table) contract(m mapping, text []rune, i int) (found mapping, length int, rest []rune) {
 	chars := [3]rune{text[i]}
 	found, length = m, 1

@@ -2,11 +2,13 @@ package collate
 
 import "bytes"
 
-// GroupLength is the number of bytes of a key that all keys of its group share, and no others begin with: for an array that is
-// not empty those of at most its first n elements, else the whole key (couch_btree:make_group_fun). -1 if b begins with no key.
+// GroupLength is the number of bytes of a key that all keys of its group share, and no others begin with: for an array
+// that is not empty those of at most its first n elements, else the whole key (couch_btree:make_group_fun). -1 if b
+// begins with no key.
 func GroupLength(b []byte, raw bool, n int) int { return keyLength(b, raw, n) }
 
-// keyLength counts up to the end of the first value, or up to that of the element number elements of an array, if it is not -1.
+// keyLength counts up to the end of the first value, or up to that of the element number elements of an array, if it is
+// not -1.
 func keyLength(b []byte, raw bool, elements int) int {
 	array, object := rankArray, rankObject
 	if raw {

@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// FuzzGroupLength checks that keys end where they end, that groups are those of the first elements, and that nothing panics.
+// FuzzGroupLength checks that keys end where they end, that groups are those of the first elements, and that nothing
+// panics.
 func FuzzGroupLength(f *testing.F) {
 	for _, s := range []string{`null`, `[]`, `[1,-2.5,"a\u0000b",[],{}]`, `{"a":[1e300,-1e-300],"b":{}}`, `12345678901234567890123`, `""`, `[[]]`} {
 		f.Add([]byte(s), 1)

@@ -38,8 +38,8 @@ type element struct {
 // common is the secondary and tertiary weight that most characters have.
 const common = 0x500
 
-// mapping tells the elements of a character: the place of the first one, their number, and whether it is a first character
-// of contractions. An ideograph has its place in their order instead.
+// mapping tells the elements of a character: the place of the first one, their number, and whether it is a first
+// character of contractions. An ideograph has its place in their order instead.
 type mapping uint32
 
 const (
@@ -113,7 +113,11 @@ func (r *tableReader) mapping(t *table) mapping {
 
 func readTable(raw []byte) *table {
 	r := tableReader{b: raw}
-	t := &table{mappings: make([]mapping, pageSize), contractions: make(map[uint64]mapping), classes: make(map[rune]combining)}
+	t := &table{
+		mappings:     make([]mapping, pageSize),
+		contractions: make(map[uint64]mapping),
+		classes:      make(map[rune]combining),
+	}
 	for range r.number() {
 		c := r.rune()
 		*t.slot(c) = r.mapping(t)

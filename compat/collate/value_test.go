@@ -64,7 +64,25 @@ func TestDepth(t *testing.T) {
 }
 
 func TestRaw(t *testing.T) {
-	order := []string{`-1`, `1`, `1.5`, `false`, `null`, `true`, `{}`, `{"A":1}`, `{"a":1}`, `{"a":1,"b":1}`, `[]`, `[1]`, `[1,1]`, `""`, `"A"`, `"a"`, `"á"`}
+	order := []string{
+		`-1`,
+		`1`,
+		`1.5`,
+		`false`,
+		`null`,
+		`true`,
+		`{}`,
+		`{"A":1}`,
+		`{"a":1}`,
+		`{"a":1,"b":1}`,
+		`[]`,
+		`[1]`,
+		`[1,1]`,
+		`""`,
+		`"A"`,
+		`"a"`,
+		`"á"`,
+	}
 	for i, a := range order {
 		for j, b := range order {
 			if got := CompareRaw(parsed(t, a), parsed(t, b)); got != min(1, max(-1, i-j)) {
@@ -80,7 +98,27 @@ func TestRaw(t *testing.T) {
 	}
 }
 
-var scalars = []string{`null`, `true`, `false`, `0`, `-1`, `1.0`, `1`, `9007199254740993`, `9007199254740992.0`, `-1e200`, `123456789012345678901234567890`, `"a"`, `"A"`, `"b"`, `""`, `"é"`, `"日本"`, `"ぁあ"`, `"\u0001"`}
+var scalars = []string{
+	`null`,
+	`true`,
+	`false`,
+	`0`,
+	`-1`,
+	`1.0`,
+	`1`,
+	`9007199254740993`,
+	`9007199254740992.0`,
+	`-1e200`,
+	`123456789012345678901234567890`,
+	`"a"`,
+	`"A"`,
+	`"b"`,
+	`""`,
+	`"é"`,
+	`"日本"`,
+	`"ぁあ"`,
+	`"\u0001"`,
+}
 
 func anyJSON(depth int) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
@@ -98,7 +136,12 @@ func anyJSON(depth int) *rapid.Generator[string] {
 		for range rapid.IntRange(0, 3).Draw(t, "n") {
 			item := anyJSON(depth-1).Draw(t, "item")
 			if kind == 5 {
-				item = rapid.SampledFrom([]string{`"a"`, `"A"`, `""`, `"\u00e9"`, `"e\u0301"`}).Draw(t, "name") + ":" + item
+				item = rapid.SampledFrom(
+					[]string{`"a"`, `"A"`, `""`, `"\u00e9"`, `"e\u0301"`},
+				).Draw(
+					t,
+					"name",
+				) + ":" + item
 			}
 			items = append(items, item)
 		}

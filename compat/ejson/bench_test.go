@@ -10,13 +10,22 @@ import (
 // benchDocs are documents of about a kilobyte: mostly text, many small members, numbers.
 var benchDocs = map[string]string{
 	"text": `{"_id":"mydoc","_rev":"3-967a00dff5e02add41819138abb3284d","type":"post","title":"A title","tags":["a","b","c"],"n":3,` +
-		`"rating":4.5,"author":{"name":"x","mail":"x@example.com"},"text":"` + strings.Repeat("lorem ipsum dolor sit amet ", 28) + `"}`,
+		`"rating":4.5,"author":{"name":"x","mail":"x@example.com"},"text":"` + strings.Repeat(
+		"lorem ipsum dolor sit amet ",
+		28,
+	) + `"}`,
 	"members": `{"_id":"order-2024-000123","type":"order","status":"shipped","customer":{"id":"c-8812","name":"Ada Lovelace","email":"ada@example.com",` +
 		`"address":{"street":"12 St James Square","city":"London","zip":"SW1Y 4JH","country":"GB"}},"lines":[` +
-		strings.Repeat(`{"sku":"A-1001","title":"Notebook","qty":2,"price":7.95,"tax":0.2,"tags":["paper","blue"]},`, 7) +
+		strings.Repeat(
+			`{"sku":"A-1001","title":"Notebook","qty":2,"price":7.95,"tax":0.2,"tags":["paper","blue"]},`,
+			7,
+		) +
 		`{"sku":"B-7","title":"Pen","qty":10,"price":1.5,"tax":0.2,"tags":[]}],"total":75.65,"paid":true,"notes":null,"created":"2024-05-01T12:00:00Z"}`,
 	"numbers": `{"series":[` + strings.Repeat(`[1714564800,23.125,-4.75,1013],`, 30) + `[0,0.0,0.5,1]]}`,
-	"spaced":  `{ "type" : "post", "tags" : [ "a", "b", "c" ], "text" : "` + strings.Repeat("lorem ipsum dolor sit amet ", 32) + `", "n": 1, "o" : { "a" : null } }`,
+	"spaced": `{ "type" : "post", "tags" : [ "a", "b", "c" ], "text" : "` + strings.Repeat(
+		"lorem ipsum dolor sit amet ",
+		32,
+	) + `", "n": 1, "o" : { "a" : null } }`,
 	"chinese": `{"text":"` + strings.Repeat("文档数据库", 64) + `","n":1}`,
 }
 

@@ -7,8 +7,8 @@ type Cursor struct {
 	i, end uint32
 }
 
-// Children returns a cursor before the first child of v: the elements of an array, the name and the value of each member of
-// an object in turn. Other kinds have none.
+// Children returns a cursor before the first child of v: the elements of an array, the name and the value of each
+// member of an object in turn. Other kinds have none.
 func (v Value) Children() Cursor {
 	if v.Len() == 0 {
 		return Cursor{}

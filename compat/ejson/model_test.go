@@ -126,13 +126,40 @@ func texts() *rapid.Generator[string] {
 		rapid.Just("-0"),
 		rapid.Map(rapid.Float64Range(-1e22, 1e22), refFloat),
 	)
-	char := rapid.SampledFrom([]string{"a", "b", "lorem ip", `\n`, `\"`, `\\`, `\/`, `\u0061`, `\u001f`, `\u001F`, `\u0008`, `\ud83d\ude00`, "é", "文", "😀", "\x7f", `\uFFFD`, "\ufffd"})
-	str := rapid.Map(rapid.SliceOfN(char, 0, 6), func(parts []string) string { return `"` + strings.Join(parts, "") + `"` })
+	char := rapid.SampledFrom(
+		[]string{
+			"a",
+			"b",
+			"lorem ip",
+			`\n`,
+			`\"`,
+			`\\`,
+			`\/`,
+			`\u0061`,
+			`\u001f`,
+			`\u001F`,
+			`\u0008`,
+			`\ud83d\ude00`,
+			"é",
+			"文",
+			"😀",
+			"\x7f",
+			`\uFFFD`,
+			"\ufffd",
+		},
+	)
+	str := rapid.Map(
+		rapid.SliceOfN(char, 0, 6),
+		func(parts []string) string { return `"` + strings.Join(parts, "") + `"` },
+	)
 	literal := rapid.SampledFrom([]string{"null", "true", "false"})
 	value := rapid.OneOf(number, str, literal)
 	for range 4 {
 		inner := value
-		array := rapid.Map(rapid.SliceOfN(inner, 0, 6), func(elements []string) string { return "[" + strings.Join(elements, ",") + "]" })
+		array := rapid.Map(
+			rapid.SliceOfN(inner, 0, 6),
+			func(elements []string) string { return "[" + strings.Join(elements, ",") + "]" },
+		)
 		object := rapid.Custom(func(t *rapid.T) string {
 			var b strings.Builder
 			n := rapid.IntRange(0, 5).Draw(t, "members")
@@ -143,7 +170,24 @@ func texts() *rapid.Generator[string] {
 				if i > 0 {
 					b.WriteByte(',')
 				}
-				b.WriteString(blank.Draw(t, "blank") + str.Draw(t, "name") + blank.Draw(t, "blank") + ":" + inner.Draw(t, "value") + blank.Draw(t, "blank"))
+				b.WriteString(
+					blank.Draw(
+						t,
+						"blank",
+					) + str.Draw(
+						t,
+						"name",
+					) + blank.Draw(
+						t,
+						"blank",
+					) + ":" + inner.Draw(
+						t,
+						"value",
+					) + blank.Draw(
+						t,
+						"blank",
+					),
+				)
 			}
 			return "{" + b.String() + "}"
 		})
@@ -166,7 +210,8 @@ func TestPooledParser(t *testing.T) {
 		src := text.Draw(t, "text")
 		fresh, want := Parse([]byte(src))
 		v, err := p.Parse([]byte(src))
-		if err != want || !bytes.Equal(v.AppendJSON(nil), fresh.AppendJSON(nil)) || !bytes.Equal(v.AppendTerm(nil), fresh.AppendTerm(nil)) {
+		if err != want || !bytes.Equal(v.AppendJSON(nil), fresh.AppendJSON(nil)) ||
+			!bytes.Equal(v.AppendTerm(nil), fresh.AppendTerm(nil)) {
 			t.Fatalf("%q: %q, %v", src, v.AppendJSON(nil), err)
 		}
 	})

@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// shortNumber is the size of jiffy's number buffer: longer texts, and those whose strtod reports ERANGE, take another way.
+// shortNumber is the size of jiffy's number buffer: longer texts, and those whose strtod reports ERANGE, take another
+// way.
 const shortNumber = 32
 
 // maxFloatDigits is the length from which on an integer, sign included, is surely beyond the doubles.
@@ -145,8 +146,8 @@ func erlangFloat(n *big.Int) float64 {
 	return f
 }
 
-// AppendFloat appends f, which must be finite, as CouchDB prints doubles: the shortest decimal that reads as f, with `.0`
-// if there is neither point nor exponent, in exponent form outside 1e-6 <= |f| < 1e21; -0.0 is `0.0`.
+// AppendFloat appends f, which must be finite, as CouchDB prints doubles: the shortest decimal that reads as f, with
+// `.0` if there is neither point nor exponent, in exponent form outside 1e-6 <= |f| < 1e21; -0.0 is `0.0`.
 func AppendFloat(dst []byte, f float64) []byte {
 	abs := math.Abs(f)
 	if abs == 0 {

@@ -34,8 +34,8 @@ func plainRun(src []byte, i int) int {
 	return i
 }
 
-// scanString reads the string whose opening quote is at i. end is the place after the closing quote, -1 if the string is
-// malformed.
+// scanString reads the string whose opening quote is at i. end is the place after the closing quote, -1 if the string
+// is malformed.
 func scanString(src []byte, i int) (end int, flags uint8) {
 	flags = flagCanonical
 	i++
@@ -151,8 +151,8 @@ func hex4(s []byte, at int) (rune, bool) {
 	return r, true
 }
 
-// scanNumber reads the number at i by jiffy's grammar, in which an exponent may be a sign without digits. kind is Invalid
-// if there is none.
+// scanNumber reads the number at i by jiffy's grammar, in which an exponent may be a sign without digits. kind is
+// Invalid if there is none.
 func scanNumber(src []byte, i int) (end int, kind Kind, flags uint8) {
 	start := i
 	if src[i] == '-' {

@@ -21,8 +21,8 @@ func AppendStrings(dst []byte, list []string) []byte {
 	return append(dst, ']')
 }
 
-// AppendString appends s as a JSON string with CouchDB's escaping: `"`, `\` and bytes below 0x20 only; bytes that are no
-// UTF-8 become U+FFFD (repairUTF8).
+// AppendString appends s as a JSON string with CouchDB's escaping: `"`, `\` and bytes below 0x20 only; bytes that are
+// no UTF-8 become U+FFFD (repairUTF8).
 func AppendString[T string | []byte](dst []byte, s T) []byte {
 	begin := len(dst)
 	dst = append(dst, '"')

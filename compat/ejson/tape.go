@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Kind is the kind of a JSON value. Int and Double are told apart by the text: a number with a point or an exponent is a
-// Double.
+// Kind is the kind of a JSON value. Int and Double are told apart by the text: a number with a point or an exponent is
+// a Double.
 type Kind uint8
 
 // The kinds. Invalid is that of the zero Value.
@@ -50,9 +50,9 @@ type frame struct {
 	dirty uint32 // Parser.dirty when it was opened
 }
 
-// Parser holds a tape and the memory to build it. The Values of a Parse are valid until the next Parse or Release of the
-// same Parser, and as long as the source is not modified; they can be read by several goroutines. Parse itself is for
-// one goroutine at a time. The zero Parser is ready for use.
+// Parser holds a tape and the memory to build it. The Values of a Parse are valid until the next Parse or Release of
+// the same Parser, and as long as the source is not modified; they can be read by several goroutines. Parse itself is
+// for one goroutine at a time. The zero Parser is ready for use.
 type Parser struct {
 	src   []byte
 	nodes []node
@@ -89,13 +89,16 @@ const nodeSize = 20 + 8
 
 // maxNodes is the most values that a text can have: each begins the text or follows one of four signs.
 func maxNodes(src []byte) int {
-	return min(1+bytes.Count(src, comma)+bytes.Count(src, colon)+bytes.Count(src, bracket)+bytes.Count(src, brace), len(src))
+	return min(
+		1+bytes.Count(src, comma)+bytes.Count(src, colon)+bytes.Count(src, bracket)+bytes.Count(src, brace),
+		len(src),
+	)
 }
 
 var comma, colon, bracket, brace = []byte{','}, []byte{':'}, []byte{'['}, []byte{'{'}
 
-// TapeSize is the most memory that a Parser takes for a text, in bytes: some tenth of it for usual documents, fourteen times as much for
-// lists of digits. Asking costs little against parsing.
+// TapeSize is the most memory that a Parser takes for a text, in bytes: some tenth of it for usual documents, fourteen
+// times as much for lists of digits. Asking costs little against parsing.
 func TapeSize(src []byte) int64 { return nodeSize * int64(maxNodes(src)) }
 
 // Parse is Parser.Parse with memory of its own, for values that live on.

@@ -78,7 +78,8 @@ func (v Value) Int() (n int64, ok bool) {
 	return n, err == nil
 }
 
-// Float returns the double nearest to an Int or Double; ok is false for other kinds and for integers beyond the doubles.
+// Float returns the double nearest to an Int or Double; ok is false for other kinds and for integers beyond the
+// doubles.
 func (v Value) Float() (f float64, ok bool) {
 	switch v.Kind() {
 	case Int:
@@ -182,8 +183,8 @@ func (v Value) Elements() iter.Seq[Value] {
 	}
 }
 
-// MembersIn iterates over the members of an object in another order than its own: that of their numbers. It takes four bytes for each
-// member.
+// MembersIn iterates over the members of an object in another order than its own: that of their numbers. It takes four
+// bytes for each member.
 func (v Value) MembersIn(order []uint32) iter.Seq2[Value, Value] {
 	return func(yield func(Value, Value) bool) {
 		at := make([]uint32, 0, v.Len())

@@ -9,8 +9,11 @@ import (
 
 // The errors of multipart bodies. The first two are crashes of the real server, which answers 500 as well.
 var (
-	ErrNoBoundary    = &compat.Error{Kind: compat.KindError, Reason: "the multipart Content-Type has no boundary"}
-	ErrTruncated     = &compat.Error{Kind: compat.KindError, Reason: "the multipart body ends before its closing boundary"}
+	ErrNoBoundary = &compat.Error{Kind: compat.KindError, Reason: "the multipart Content-Type has no boundary"}
+	ErrTruncated  = &compat.Error{
+		Kind:   compat.KindError,
+		Reason: "the multipart body ends before its closing boundary",
+	}
 	ErrBadPartHeader = &compat.Error{Kind: compat.KindBadRequest, Reason: "bad part header"}
 )
 
@@ -63,8 +66,8 @@ type Part struct {
 	ended  bool
 }
 
-// NextPart skips what is left of the part before and gives the next one. The error is io.EOF after the closing boundary,
-// ErrTruncated if src ends before it, ErrBadPartHeader, or that of src.
+// NextPart skips what is left of the part before and gives the next one. The error is io.EOF after the closing
+// boundary, ErrTruncated if src ends before it, ErrBadPartHeader, or that of src.
 func (m *Reader) NextPart() (*Part, error) {
 	if m.err != nil {
 		return nil, m.err

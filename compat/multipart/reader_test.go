@@ -130,11 +130,19 @@ func TestStalePart(t *testing.T) {
 // TestMultipartRoundTrip writes documents as answers and reads them back, nested parts included.
 func TestMultipartRoundTrip(t *testing.T) {
 	content := rapid.Custom(func(t *rapid.T) string {
-		pieces := rapid.SliceOfN(rapid.SampledFrom([]string{"\r\n", "--", "\r\n--", "outer", "inner", "\r", "x", strings.Repeat("y", 20000)}), 0, 12)
+		pieces := rapid.SliceOfN(
+			rapid.SampledFrom(
+				[]string{"\r\n", "--", "\r\n--", "outer", "inner", "\r", "x", strings.Repeat("y", 20000)},
+			),
+			0,
+			12,
+		)
 		return strings.Join(pieces.Draw(t, "pieces"), "")
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		document := rapid.Custom(func(t *rapid.T) []string { return rapid.SliceOfN(content, 0, 3).Draw(t, "attachments") })
+		document := rapid.Custom(
+			func(t *rapid.T) []string { return rapid.SliceOfN(content, 0, 3).Draw(t, "attachments") },
+		)
 		documents := rapid.SliceOfN(document, 0, 3).Draw(t, "documents")
 		var out bytes.Buffer
 		w := NewOpenRevsWriter(&out, "OUTER0", "INNER0")
@@ -173,7 +181,8 @@ func partsOf(attachments []string) []AttachmentPart {
 
 func checkDocument(t *rapid.T, part *Part, attachments []string) {
 	if len(attachments) == 0 {
-		if got, err := io.ReadAll(part); err != nil || string(got) != `{"_id":"a"}` || part.Header.MediaType().Name != "application/json" {
+		if got, err := io.ReadAll(part); err != nil || string(got) != `{"_id":"a"}` ||
+			part.Header.MediaType().Name != "application/json" {
 			t.Fatalf("got %q, %v", got, err)
 		}
 		return
@@ -243,7 +252,8 @@ func BenchmarkMultipartRead(b *testing.B) {
 		if _, err := r.Document(); err != nil {
 			b.Fatal(err)
 		}
-		if n, err := io.CopyBuffer(io.Discard, onlyRead{r.Attachment(int64(len(content)))}, buf); err != nil || n != int64(len(content)) {
+		if n, err := io.CopyBuffer(io.Discard, onlyRead{r.Attachment(int64(len(content)))}, buf); err != nil ||
+			n != int64(len(content)) {
 			b.Fatal(n, err)
 		}
 	}

@@ -5,7 +5,8 @@ import (
 	"io"
 )
 
-// The errors of attachments whose parts do not have the length the document gives (couch_att:write_streamed_attachment).
+// The errors of attachments whose parts do not have the length the document gives
+// (couch_att:write_streamed_attachment).
 var (
 	ErrAttachmentShorter = &compat.Error{Kind: compat.KindBadRequest, Reason: "attachment shorter than expected"}
 	ErrAttachmentLonger  = &compat.Error{Kind: compat.KindBadRequest, Reason: "attachment longer than expected"}
@@ -43,9 +44,9 @@ func (r *RelatedReader) Document() (io.Reader, error) {
 }
 
 // Attachment gives the next attachment, of length bytes. Its Read ends with io.EOF if they are the content of one part,
-// or of several whole ones (CouchDB does not see the borders), else with ErrAttachmentShorter or ErrAttachmentLonger. An
-// attachment of no bytes takes no part, and empty parts are skipped, as in CouchDB. Attachments are read one after the
-// other.
+// or of several whole ones (CouchDB does not see the borders), else with ErrAttachmentShorter or ErrAttachmentLonger.
+// An attachment of no bytes takes no part, and empty parts are skipped, as in CouchDB. Attachments are read one after
+// the other.
 func (r *RelatedReader) Attachment(length int64) io.Reader {
 	return &relatedAttachment{r: r, left: length}
 }

@@ -69,8 +69,8 @@ func WriteRelated(w io.Writer, boundary string, json []byte, parts []AttachmentP
 	return m.err
 }
 
-// appendHeader writes the part's headers. The name goes in as it is, as in CouchDB, but for what would begin another header:
-// readers take names from the document, not from here.
+// appendHeader writes the part's headers. The name goes in as it is, as in CouchDB, but for what would begin another
+// header: readers take names from the document, not from here.
 func (p *AttachmentPart) appendHeader(dst []byte) []byte {
 	dst = append(dst, "\r\nContent-Disposition: attachment; filename=\""...)
 	dst = appendInLine(dst, p.Name)
@@ -221,8 +221,8 @@ type BulkGetWriter struct {
 	entries     bool
 }
 
-// NewBulkGetWriter writes to w. mediaType is that of Accept.BulkGetMultipart; newBoundary makes boundaries (NewBoundary),
-// before which CouchDB here puts two dashes.
+// NewBulkGetWriter writes to w. mediaType is that of Accept.BulkGetMultipart; newBoundary makes boundaries
+// (NewBoundary), before which CouchDB here puts two dashes.
 func NewBulkGetWriter(w io.Writer, mediaType string, newBoundary func() string) *BulkGetWriter {
 	return &BulkGetWriter{
 		m:           multipartWriter{w: w, boundary: "--" + newBoundary()},
@@ -286,7 +286,13 @@ func ByteRangesContentType(boundary string) string {
 
 // WriteByteRanges writes several ranges, or none, of an attachment of size bytes; section writes the bytes of one range
 // (chttpd_db:send_ranges_multipart).
-func WriteByteRanges(w io.Writer, boundary, contentType string, size int64, ranges []compat.ByteRange, section func(io.Writer, compat.ByteRange) error) error {
+func WriteByteRanges(
+	w io.Writer,
+	boundary, contentType string,
+	size int64,
+	ranges []compat.ByteRange,
+	section func(io.Writer, compat.ByteRange) error,
+) error {
 	m := multipartWriter{w: w, boundary: boundary}
 	m.buf = append(append(m.buf, "--"...), boundary...)
 	for _, r := range ranges {

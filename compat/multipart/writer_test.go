@@ -9,16 +9,25 @@ import (
 )
 
 func textPart(name, mediaType string, encoding compat.Encoding, text string) AttachmentPart {
-	return AttachmentPart{Name: name, Type: mediaType, Encoding: encoding, Length: int64(len(text)), Content: func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	}}
+	return AttachmentPart{
+		Name:     name,
+		Type:     mediaType,
+		Encoding: encoding,
+		Length:   int64(len(text)),
+		Content: func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		},
+	}
 }
 
 // The layouts below are those of CouchDB 3.5.0.
 
 func TestWriteRelated(t *testing.T) {
-	parts := []AttachmentPart{textPart("f", "image/x", compat.EncodingIdentity, "hello"), textPart("t é", "text/plain", compat.EncodingGzip, "")}
+	parts := []AttachmentPart{
+		textPart("f", "image/x", compat.EncodingIdentity, "hello"),
+		textPart("t é", "text/plain", compat.EncodingGzip, ""),
+	}
 	want := "--C\r\nContent-Type: application/json\r\n\r\n{\"_id\":\"a\"}\r\n--C" +
 		"\r\nContent-Disposition: attachment; filename=\"f\"\r\nContent-Type: image/x\r\nContent-Length: 5\r\n\r\nhello\r\n--C" +
 		"\r\nContent-Disposition: attachment; filename=\"t é\"\r\nContent-Type: text/plain\r\nContent-Length: 0\r\nContent-Encoding: gzip\r\n\r\n\r\n--C--"
@@ -30,7 +39,8 @@ func TestWriteRelated(t *testing.T) {
 		t.Errorf("length %d, want %d", n, len(want))
 	}
 	out.Reset()
-	if err := WriteRelated(&out, "C", []byte("{}"), nil); err != nil || out.String() != "{}" || RelatedLength("C", 2, nil) != 2 {
+	if err := WriteRelated(&out, "C", []byte("{}"), nil); err != nil || out.String() != "{}" ||
+		RelatedLength("C", 2, nil) != 2 {
 		t.Errorf("without parts: %q, %v", out.String(), err)
 	}
 	if got := RelatedContentType("C"); got != `multipart/related; boundary="C"` {
@@ -38,14 +48,17 @@ func TestWriteRelated(t *testing.T) {
 	}
 	long := bytes.Repeat([]byte(" "), 3*maxBufferedText)
 	out.Reset()
-	if err := WriteRelated(&out, "C", long, parts); err != nil || int64(out.Len()) != RelatedLength("C", len(long), parts) {
+	if err := WriteRelated(&out, "C", long, parts); err != nil ||
+		int64(out.Len()) != RelatedLength("C", len(long), parts) {
 		t.Errorf("a long JSON text: %d bytes, %v", out.Len(), err)
 	}
 }
 
 // What the client chose cannot begin another header of a part.
 func TestPartHeadersStayLines(t *testing.T) {
-	parts := []AttachmentPart{textPart("a\r\nX-Evil: 1\r\n\r\nb", "text/plain\nX-Evil: 2", compat.EncodingIdentity, "hello")}
+	parts := []AttachmentPart{
+		textPart("a\r\nX-Evil: 1\r\n\r\nb", "text/plain\nX-Evil: 2", compat.EncodingIdentity, "hello"),
+	}
 	want := "--C\r\nContent-Type: application/json\r\n\r\n{}\r\n--C" +
 		"\r\nContent-Disposition: attachment; filename=\"a  X-Evil: 1    b\"\r\nContent-Type: text/plain X-Evil: 2" +
 		"\r\nContent-Length: 5\r\n\r\nhello\r\n--C--"
@@ -99,7 +112,12 @@ func TestBulkGetWriter(t *testing.T) {
 	var out bytes.Buffer
 	w := NewBulkGetWriter(&out, "multipart/mixed", next)
 	steps := []error{
-		w.Document("a", compat.Rev{Pos: 1, Hash: "a"}, []byte(`{"_id":"a"}`), []AttachmentPart{textPart("f", "image/x", compat.EncodingIdentity, "hello")}),
+		w.Document(
+			"a",
+			compat.Rev{Pos: 1, Hash: "a"},
+			[]byte(`{"_id":"a"}`),
+			[]AttachmentPart{textPart("f", "image/x", compat.EncodingIdentity, "hello")},
+		),
 		w.Document("b", compat.Rev{Pos: 1, Hash: "b"}, []byte(`{"_id":"b"}`), nil),
 		w.Error([]byte(`{"rev":"9-q","error":"not_found","reason":"missing"}`)),
 		w.Close(),
@@ -141,7 +159,8 @@ func TestWriteByteRanges(t *testing.T) {
 		t.Errorf("got %q, %v", out.String(), err)
 	}
 	out.Reset()
-	if err := WriteByteRanges(&out, "B", "image/x\r\nX-Other: y\r\n\r\nz", 26, []compat.ByteRange{{From: 0, To: 0}}, section); err != nil || strings.Contains(out.String(), "\nX-Other") {
+	if err := WriteByteRanges(&out, "B", "image/x\r\nX-Other: y\r\n\r\nz", 26, []compat.ByteRange{{From: 0, To: 0}}, section); err != nil ||
+		strings.Contains(out.String(), "\nX-Other") {
 		t.Errorf("a type that begins another header: %q, %v", out.String(), err)
 	}
 	out.Reset()

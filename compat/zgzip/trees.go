@@ -22,8 +22,21 @@ type block struct {
 }
 
 func (b *block) init() {
-	b.lit = tree{nodes: b.litNodes[:], fixed: static.staticLit[:], extra: extraLengthBits[:], extraBase: literals + 1, elems: litCodes, maxLength: maxBits}
-	b.dist = tree{nodes: b.distNodes[:], fixed: static.staticDist[:], extra: extraDistBits[:], elems: distCodes, maxLength: maxBits}
+	b.lit = tree{
+		nodes:     b.litNodes[:],
+		fixed:     static.staticLit[:],
+		extra:     extraLengthBits[:],
+		extraBase: literals + 1,
+		elems:     litCodes,
+		maxLength: maxBits,
+	}
+	b.dist = tree{
+		nodes:     b.distNodes[:],
+		fixed:     static.staticDist[:],
+		extra:     extraDistBits[:],
+		elems:     distCodes,
+		maxLength: maxBits,
+	}
 	b.bl = tree{nodes: b.blNodes[:], extra: extraBlBits[:], elems: blCodes, maxLength: maxBlBits}
 }
 

@@ -19,7 +19,18 @@ func (r *lcg) next() int {
 	return int(*r >> 12)
 }
 
-var words = []string{"the ", "revision ", "leaf ", "of ", `{"_id":"`, `","value":`, "winner ", "\n", "stub ", "0123456789 "}
+var words = []string{
+	"the ",
+	"revision ",
+	"leaf ",
+	"of ",
+	`{"_id":"`,
+	`","value":`,
+	"winner ",
+	"\n",
+	"stub ",
+	"0123456789 ",
+}
 
 func randomBytes(r *lcg, out []byte, n int) []byte {
 	for range n {

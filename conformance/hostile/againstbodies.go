@@ -9,10 +9,20 @@ import (
 // bodyAttacks send more than the memory holds: packed, many at once, without end.
 var bodyAttacks = []attack{
 	{name: "gzip bombs", shows: "100 MB from 100 KB, of users and of nobody, eight at once", short: 1, run: gzipBombs},
-	{name: "large bodies", shows: "six kinds, packed and plain, of users and of nobody, 18 at once", short: 1, run: largeBodies},
+	{
+		name:  "large bodies",
+		shows: "six kinds, packed and plain, of users and of nobody, 18 at once",
+		short: 1,
+		run:   largeBodies,
+	},
 	{name: "gzip below the ratio", shows: "bodies that inflate as much as is let, eight at once", run: gzipBelowRatio},
 	{name: "bulk 57 MB", shows: "_bulk_docs of 57 MB, 16 at once", short: 0.1, run: largeBulks},
-	{name: "large attachments", shows: "100 MB each, plain, chunked and as multipart, 12 at once", short: 0.05, run: largeAttachments},
+	{
+		name:  "large attachments",
+		shows: "100 MB each, plain, chunked and as multipart, 12 at once",
+		short: 0.05,
+		run:   largeAttachments,
+	},
 }
 
 var packedHeaders = []string{"Content-Encoding", "gzip"}
@@ -26,9 +36,28 @@ func gzipBombs(ctx context.Context, a *assault) error {
 	bomb := repeat(`{"name":"`, "x", a.n(100_000_000), `"}`).packed()
 	docs := repeat(`{"docs":[{"a":"`, "x", a.n(100_000_000), `"}]}`).packed()
 	together(8, func(i int) {
-		a.send(ctx, request{method: "POST", path: "/_session", as: nobody, body: bomb, headers: packedHeaders}, 400, 401, 413, 503)
-		a.send(ctx, request{method: "PUT", path: fmt.Sprintf("/%s/bomb-%d", a.db, i), body: bomb, headers: packedHeaders}, 201, 413, 503)
-		a.send(ctx, request{method: "POST", path: "/" + a.db + "/_bulk_docs", body: docs, headers: packedHeaders}, 201, 413, 503)
+		a.send(
+			ctx,
+			request{method: "POST", path: "/_session", as: nobody, body: bomb, headers: packedHeaders},
+			400,
+			401,
+			413,
+			503,
+		)
+		a.send(
+			ctx,
+			request{method: "PUT", path: fmt.Sprintf("/%s/bomb-%d", a.db, i), body: bomb, headers: packedHeaders},
+			201,
+			413,
+			503,
+		)
+		a.send(
+			ctx,
+			request{method: "POST", path: "/" + a.db + "/_bulk_docs", body: docs, headers: packedHeaders},
+			201,
+			413,
+			503,
+		)
 	})
 	return nil
 }
@@ -45,9 +74,17 @@ func largeBodies(ctx context.Context, a *assault) error {
 		{method: "PUT", path: db + "/bomb", headers: packedHeaders, body: bomb},
 		{method: "POST", path: "/_session", as: nobody, headers: packedHeaders, body: bomb},
 		{method: "POST", path: "/_session", as: nobody, body: repeat(`{"name":"`, "x", a.n(20_000_000), `"}`)},
-		{method: "POST", path: db + "/_bulk_docs", body: repeat(`{"docs":[`, `{"a":"`+strings.Repeat("x", 1000)+`"},`, a.n(20_000), `{}]}`)},
+		{
+			method: "POST",
+			path:   db + "/_bulk_docs",
+			body:   repeat(`{"docs":[`, `{"a":"`+strings.Repeat("x", 1000)+`"},`, a.n(20_000), `{}]}`),
+		},
 		{method: "POST", path: db + "/_all_docs", body: repeat(`{"keys":[`, "1,", a.n(10_000_000), `1]}`)},
-		{method: "PUT", path: db + "/deep", body: repeat(`{"a":`, "[", a.n(3_000_000), "").then(repeat("", "]", a.n(3_000_000), "}"))},
+		{
+			method: "PUT",
+			path:   db + "/deep",
+			body:   repeat(`{"a":`, "[", a.n(3_000_000), "").then(repeat("", "]", a.n(3_000_000), "}")),
+		},
 	}
 	together(3*len(requests), func(i int) {
 		a.send(ctx, requests[i%len(requests)], 200, 201, 400, 401, 409, 413, 503)
@@ -69,8 +106,21 @@ func gzipBelowRatio(ctx context.Context, a *assault) error {
 	unit := strings.Repeat("x", 2_000_000) + noise.String()
 	b := repeat(`{"a":"`, unit, a.n(30), `"}`).packed()
 	together(8, func(i int) {
-		a.send(ctx, request{method: "PUT", path: fmt.Sprintf("/%s/tight-%d", a.db, i), body: b, headers: packedHeaders}, 201, 413, 503)
-		a.send(ctx, request{method: "POST", path: "/" + a.db + "/_all_docs", body: b, headers: packedHeaders}, 200, 400, 413, 503)
+		a.send(
+			ctx,
+			request{method: "PUT", path: fmt.Sprintf("/%s/tight-%d", a.db, i), body: b, headers: packedHeaders},
+			201,
+			413,
+			503,
+		)
+		a.send(
+			ctx,
+			request{method: "POST", path: "/" + a.db + "/_all_docs", body: b, headers: packedHeaders},
+			200,
+			400,
+			413,
+			503,
+		)
 	})
 	return nil
 }

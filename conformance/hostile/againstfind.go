@@ -8,7 +8,12 @@ import (
 
 // findAttacks are queries of Mango that cost much.
 var findAttacks = []attack{
-	{name: "selectors", shows: "$regex that backtracks, $or of 10,000, $in of a million, deep $and and $not, sorts in memory, 8 at once", short: 0.01, run: dearSelectors},
+	{
+		name:  "selectors",
+		shows: "$regex that backtracks, $or of 10,000, $in of a million, deep $and and $not, sorts in memory, 8 at once",
+		short: 0.01,
+		run:   dearSelectors,
+	},
 }
 
 func dearSelectors(ctx context.Context, a *assault) error {
@@ -30,7 +35,12 @@ func dearSelectors(ctx context.Context, a *assault) error {
 		return strings.Repeat(open, n) + `{"n":1}` + strings.Repeat(end, n)
 	}
 	or := func(op string, n int) body {
-		return list(`{"selector":{"`+op+`":[`, `]}}`, n, func(i int) string { return fmt.Sprintf(`{"n":{"$gt":%d}}`, i+1_000_000) })
+		return list(
+			`{"selector":{"`+op+`":[`,
+			`]}}`,
+			n,
+			func(i int) string { return fmt.Sprintf(`{"n":{"$gt":%d}}`, i+1_000_000) },
+		)
 	}
 	find := func(s string) body { return text(`{"selector":` + s + `}`) }
 	ten, million := a.n(10_000), a.n(1_000_000)

@@ -12,10 +12,30 @@ import (
 
 // functionAttacks are design documents.
 var functionAttacks = []attack{
-	{name: "slow maps", shows: "maps of 300 ms a document in two databases, while a third one validates", short: 0.02, run: slowMaps},
-	{name: "greedy functions", shows: "endless loops, gigabytes and recursion in map, reduce, validation, filter, show, update, list", run: greedyFunctions, limit: 5 * time.Minute},
-	{name: "ways out of the sandbox", shows: "Function, eval, prototypes, require and names of other engines", short: 1, run: waysOut},
-	{name: "deep documents", shows: "documents nested 10,000 deep beside views, filters and validation", short: 1, run: deepDocuments},
+	{
+		name:  "slow maps",
+		shows: "maps of 300 ms a document in two databases, while a third one validates",
+		short: 0.02,
+		run:   slowMaps,
+	},
+	{
+		name:  "greedy functions",
+		shows: "endless loops, gigabytes and recursion in map, reduce, validation, filter, show, update, list",
+		run:   greedyFunctions,
+		limit: 5 * time.Minute,
+	},
+	{
+		name:  "ways out of the sandbox",
+		shows: "Function, eval, prototypes, require and names of other engines",
+		short: 1,
+		run:   waysOut,
+	},
+	{
+		name:  "deep documents",
+		shows: "documents nested 10,000 deep beside views, filters and validation",
+		short: 1,
+		run:   deepDocuments,
+	},
 }
 
 // slowMaps judges validation in a database of the attacker's own, which suffers at least as much as others' do.
@@ -33,7 +53,10 @@ func slowMaps(ctx context.Context, a *assault) error {
 			return err
 		}
 	}
-	remove, err := a.database(ctx, `{"_id":"_design/v","validate_doc_update":"function(doc) { if (doc.bad) throw {forbidden: 'bad'} }"}`)
+	remove, err := a.database(
+		ctx,
+		`{"_id":"_design/v","validate_doc_update":"function(doc) { if (doc.bad) throw {forbidden: 'bad'} }"}`,
+	)
 	if err != nil {
 		return err
 	}
@@ -100,8 +123,12 @@ func (a *assault) greedyDesign(ctx context.Context, i int, source string) {
 	text, err := json.Marshal(map[string]any{
 		"views": map[string]any{"map": map[string]string{"map": function},
 			"reduce": map[string]string{"map": "function(doc) { emit(1, 1) }", "reduce": function}},
-		"filters": map[string]string{"f": function}, "shows": map[string]string{"f": function}, "updates": map[string]string{"f": function},
-		"lists": map[string]string{"f": function}, "validate_doc_update": "function(doc) { if (doc.checked == " + fmt.Sprint(i) + ") { " + source + " } }"})
+		"filters": map[string]string{
+			"f": function,
+		}, "shows": map[string]string{"f": function}, "updates": map[string]string{"f": function},
+		"lists": map[string]string{
+			"f": function,
+		}, "validate_doc_update": "function(doc) { if (doc.checked == " + fmt.Sprint(i) + ") { " + source + " } }"})
 	if err != nil {
 		a.fault("%v", err)
 		return
@@ -151,8 +178,14 @@ func waysOut(ctx context.Context, a *assault) error {
 	}
 	spoil := `function(doc) { try { Object.prototype.poison = 1; Array.prototype.poison = 1; JSON.parse = null; Date.now = null; } catch (e) {} emit(1, 1); }`
 	design, err := json.Marshal(map[string]any{"_id": "_design/out",
-		"views": map[string]any{"a": map[string]string{"map": spoil}, "v": map[string]string{"map": "function(doc) { " + try.String() + " emit(r, r.length); }"}},
-		"shows": map[string]string{"spoil": "function() { Object.prototype.poison = 1; Array.prototype.poison = 1; return 'x'; }", "s": "function() { " + try.String() + " return JSON.stringify(r); }"}})
+		"views": map[string]any{
+			"a": map[string]string{"map": spoil},
+			"v": map[string]string{"map": "function(doc) { " + try.String() + " emit(r, r.length); }"},
+		},
+		"shows": map[string]string{
+			"spoil": "function() { Object.prototype.poison = 1; Array.prototype.poison = 1; return 'x'; }",
+			"s":     "function() { " + try.String() + " return JSON.stringify(r); }",
+		}})
 	if err != nil {
 		return err
 	}
@@ -164,7 +197,12 @@ func waysOut(ctx context.Context, a *assault) error {
 	at := "/" + a.db + "/_design/out"
 	for range 3 {
 		for _, path := range []string{"/_view/a", "/_view/v", "/_show/spoil", "/_show/s"} {
-			got := a.send(ctx, request{method: "GET", path: at + path, whole: true}, http.StatusOK, http.StatusInternalServerError)
+			got := a.send(
+				ctx,
+				request{method: "GET", path: at + path, whole: true},
+				http.StatusOK,
+				http.StatusInternalServerError,
+			)
 			if slices.Contains([]string{"/_view/v", "/_show/s"}, path) {
 				a.judgeWays(path, got)
 			}
@@ -194,7 +232,11 @@ func (a *assault) judgeWays(path string, got reply) {
 }
 
 func deepDocuments(ctx context.Context, a *assault) error {
-	remove, err := a.database(ctx, `{"_id":"good"}`, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._id, 1) }"}},"filters":{"f":"function() { return true }"}}`)
+	remove, err := a.database(
+		ctx,
+		`{"_id":"good"}`,
+		`{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._id, 1) }"}},"filters":{"f":"function() { return true }"}}`,
+	)
 	if err != nil {
 		return err
 	}
@@ -209,7 +251,11 @@ func deepDocuments(ctx context.Context, a *assault) error {
 			a.fault("%s: %d %.200s", path, got.status, got.start)
 		}
 	}
-	a.send(ctx, request{method: "PUT", path: "/" + a.db + "/_design/v", body: text(`{"validate_doc_update":"function() {}"}`)}, http.StatusCreated)
+	a.send(
+		ctx,
+		request{method: "PUT", path: "/" + a.db + "/_design/v", body: text(`{"validate_doc_update":"function() {}"}`)},
+		http.StatusCreated,
+	)
 	a.put(ctx, "fine", text(`{}`), nil, http.StatusCreated)
 	return nil
 }

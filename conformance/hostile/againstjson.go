@@ -10,7 +10,12 @@ import (
 
 // jsonAttacks send JSON that is cheap to write and dear to read.
 var jsonAttacks = []attack{
-	{name: "JSON everywhere", shows: "deep, wide, odd JSON at every endpoint that takes a body, 8 at once", short: 0.05, run: jsonEverywhere},
+	{
+		name:  "JSON everywhere",
+		shows: "deep, wide, odd JSON at every endpoint that takes a body, 8 at once",
+		short: 0.05,
+		run:   jsonEverywhere,
+	},
 }
 
 // odd is JSON that parsers stumble over.
@@ -99,7 +104,11 @@ func endpoints(db string) []endpoint {
 
 // jsonEverywhere sends each odd value to a part of the endpoints, all of them over the whole; the small scale, fewer.
 func jsonEverywhere(ctx context.Context, a *assault) error {
-	remove, err := a.database(ctx, `{"_id":"a"}`, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._id, 1) }"}}}`)
+	remove, err := a.database(
+		ctx,
+		`{"_id":"a"}`,
+		`{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._id, 1) }"}}}`,
+	)
 	if err != nil {
 		return err
 	}
@@ -126,8 +135,15 @@ func jsonEverywhere(ctx context.Context, a *assault) error {
 			}
 			p := pairs[n]
 			before, after, _ := strings.Cut(p.frame, "%s")
-			got := a.send(ctx, request{method: p.method, path: p.path, body: text(before).then(p.body).then(text(after))}, append(refusals, 200, 201, 202, 500)...)
-			if got.status == 500 && !slices.ContainsFunc(asCouchDB, func(reason string) bool { return strings.Contains(got.start, reason) }) {
+			got := a.send(
+				ctx,
+				request{method: p.method, path: p.path, body: text(before).then(p.body).then(text(after))},
+				append(refusals, 200, 201, 202, 500)...)
+			if got.status == 500 &&
+				!slices.ContainsFunc(
+					asCouchDB,
+					func(reason string) bool { return strings.Contains(got.start, reason) },
+				) {
 				a.fault("%s in %s %s: %.200s", p.odd.name, p.path, p.frame, got.start)
 			}
 		}
@@ -135,8 +151,19 @@ func jsonEverywhere(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// asCouchDB are errors with which CouchDB answers 500 to bodies of another shape than it expects, and the one of a worker that was ended.
-var asCouchDB = []string{`"badarg"`, `"no_majority"`, `"function_clause"`, `"badmatch"`, `"case_clause"`, `"badarith"`, `"db_not_found"`, `"os_process_error"`, `"error_saving_ddoc"`}
+// asCouchDB are errors with which CouchDB answers 500 to bodies of another shape than it expects, and the one of a
+// worker that was ended.
+var asCouchDB = []string{
+	`"badarg"`,
+	`"no_majority"`,
+	`"function_clause"`,
+	`"badmatch"`,
+	`"case_clause"`,
+	`"badarith"`,
+	`"db_not_found"`,
+	`"os_process_error"`,
+	`"error_saving_ddoc"`,
+}
 
 // refusals are the statuses a client may get for what it should not have sent.
 var refusals = []int{400, 401, 403, 404, 405, 409, 412, 413, 414, 415, 417, 429, 503}

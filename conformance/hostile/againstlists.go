@@ -9,9 +9,24 @@ import (
 
 // listAttacks ask for lists without end, or name a million things.
 var listAttacks = []attack{
-	{name: "a million keys", shows: "keys, ids and revisions by the million in _all_docs, views, _bulk_get, _revs_diff, _changes, 8 at once", short: 0.01, run: millionKeys},
-	{name: "lists without end", shows: "largest limits and skips, a thousand queries in one, of 100,000 documents", short: 0.01, run: endlessLists},
-	{name: "groups without end", shows: "group_level over 100,000 groups, reduce functions that grow", short: 0.01, run: endlessGroups},
+	{
+		name:  "a million keys",
+		shows: "keys, ids and revisions by the million in _all_docs, views, _bulk_get, _revs_diff, _changes, 8 at once",
+		short: 0.01,
+		run:   millionKeys,
+	},
+	{
+		name:  "lists without end",
+		shows: "largest limits and skips, a thousand queries in one, of 100,000 documents",
+		short: 0.01,
+		run:   endlessLists,
+	},
+	{
+		name:  "groups without end",
+		shows: "group_level over 100,000 groups, reduce functions that grow",
+		short: 0.01,
+		run:   endlessGroups,
+	},
 }
 
 const listDesign = `{"_id":"_design/d","views":{` +
@@ -44,13 +59,27 @@ func millionKeys(ctx context.Context, a *assault) error {
 		{path: "/_design/d/_view/all?reduce=false", body: repeat(`{"keys":[`, `[1,1],`, n, `1]}`)},
 		{path: "/_design/d/_view/all?group=true", body: repeat(`{"keys":[`, `[1,1],`, n, `1]}`)},
 		{path: "/_bulk_get", body: repeat(`{"docs":[`, `{"id":"d0000001"},`, n, `{"id":"a"}]}`)},
-		{path: "/_bulk_get?revs=true&attachments=true", body: repeat(`{"docs":[`, `{"id":"d0000001","rev":"1-a"},`, n, `{"id":"a"}]}`)},
+		{
+			path: "/_bulk_get?revs=true&attachments=true",
+			body: repeat(`{"docs":[`, `{"id":"d0000001","rev":"1-a"},`, n, `{"id":"a"}]}`),
+		},
 		{path: "/_revs_diff", body: list("{", "}", n, func(i int) string { return fmt.Sprintf(`"x%d":["1-a"]`, i) })},
 		{path: "/_revs_diff", body: repeat(`{"d0000001":[`, `"1-abcdef",`, n, `"1-a"]}`)},
-		{path: "/_missing_revs", body: list("{", "}", n, func(i int) string { return fmt.Sprintf(`"x%d":["1-a"]`, i) })},
+		{
+			path: "/_missing_revs",
+			body: list("{", "}", n, func(i int) string { return fmt.Sprintf(`"x%d":["1-a"]`, i) }),
+		},
 		{path: "/_changes?filter=_doc_ids", body: repeat(`{"doc_ids":[`, `"d0000001",`, n, `"a"]}`)},
 		{path: "/_bulk_docs", body: repeat(`{"docs":[`, `{"_id":"d0000001"},`, n, `{}]}`)},
-		{path: "/_bulk_docs", body: repeat(`{"new_edits":false,"docs":[{"_id":"long","_rev":"9999999-a","_revisions":{"start":9999999,"ids":[`, `"a",`, n, `"b"]}}]}`)},
+		{
+			path: "/_bulk_docs",
+			body: repeat(
+				`{"new_edits":false,"docs":[{"_id":"long","_rev":"9999999-a","_revisions":{"start":9999999,"ids":[`,
+				`"a",`,
+				n,
+				`"b"]}}]}`,
+			),
+		},
 	}
 	for i := range requests {
 		requests[i].method, requests[i].path = "POST", db+requests[i].path
@@ -119,7 +148,8 @@ func (a *assault) each(ctx context.Context, at int, requests []request, expected
 	}()
 	together(at, func(int) {
 		for r := range next {
-			if got := a.send(ctx, r, expected...); got.status == http.StatusOK && strings.HasPrefix(got.start, `{"error"`) {
+			if got := a.send(ctx, r, expected...); got.status == http.StatusOK &&
+				strings.HasPrefix(got.start, `{"error"`) {
 				a.fault("%s: %.150s", r.path, got.start)
 			}
 		}

@@ -8,7 +8,12 @@ import (
 
 // loginAttacks make the server hash, and write about it.
 var loginAttacks = []attack{
-	{name: "wrong passwords", shows: "50 logins at once, of names that exist and that do not", short: 0.05, run: wrongPasswords},
+	{
+		name:  "wrong passwords",
+		shows: "50 logins at once, of names that exist and that do not",
+		short: 0.05,
+		run:   wrongPasswords,
+	},
 	{name: "long names", shows: "names of a megabyte in logins, which end up in the log", short: 0.2, run: longNames},
 }
 
@@ -19,7 +24,19 @@ func wrongPasswords(ctx context.Context, a *assault) error {
 			if n%2 == 0 {
 				name = innocentName // from another address than hers
 			}
-			a.send(ctx, request{method: "POST", path: "/_session", as: nobody, body: text(fmt.Sprintf(`{"name":%q,"password":"wrong"}`, name))}, 401, 403, 429, 503)
+			a.send(
+				ctx,
+				request{
+					method: "POST",
+					path:   "/_session",
+					as:     nobody,
+					body:   text(fmt.Sprintf(`{"name":%q,"password":"wrong"}`, name)),
+				},
+				401,
+				403,
+				429,
+				503,
+			)
 			a.send(ctx, request{method: "GET", path: "/_all_dbs", as: account{name, "wrong"}}, 401, 403, 429, 503)
 		}
 	})
@@ -30,10 +47,54 @@ func longNames(ctx context.Context, a *assault) error {
 	name := strings.Repeat("n", a.n(1_000_000))
 	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
 	together(a.n(16), func(int) {
-		a.send(ctx, request{method: "POST", path: "/_session", as: nobody, body: text(`{"name":"` + name + `","password":"a"}`)}, 400, 401, 413, 503)
-		a.send(ctx, request{method: "POST", path: "/_session", as: nobody, headers: form, body: text("name=" + name + "&password=a")}, 400, 401, 413, 503)
-		a.send(ctx, request{method: "POST", path: "/_session", as: nobody, body: text(`{"name":"` + name[:min(len(name), 60_000)] + `","password":"a"}`)}, 400, 401, 413, 503)
-		a.send(ctx, request{method: "GET", path: "/", as: account{name[:min(len(name), 5000)], "a"}}, 401, 403, 429, 503)
+		a.send(
+			ctx,
+			request{
+				method: "POST",
+				path:   "/_session",
+				as:     nobody,
+				body:   text(`{"name":"` + name + `","password":"a"}`),
+			},
+			400,
+			401,
+			413,
+			503,
+		)
+		a.send(
+			ctx,
+			request{
+				method:  "POST",
+				path:    "/_session",
+				as:      nobody,
+				headers: form,
+				body:    text("name=" + name + "&password=a"),
+			},
+			400,
+			401,
+			413,
+			503,
+		)
+		a.send(
+			ctx,
+			request{
+				method: "POST",
+				path:   "/_session",
+				as:     nobody,
+				body:   text(`{"name":"` + name[:min(len(name), 60_000)] + `","password":"a"}`),
+			},
+			400,
+			401,
+			413,
+			503,
+		)
+		a.send(
+			ctx,
+			request{method: "GET", path: "/", as: account{name[:min(len(name), 5000)], "a"}},
+			401,
+			403,
+			429,
+			503,
+		)
 		a.send(ctx, request{method: "GET", path: "/" + name[:min(len(name), 7000)]}, append(refusals, 200)...)
 	})
 	return nil

@@ -12,19 +12,43 @@ import (
 
 // massAttacks store, or ask for, very many of one thing.
 var massAttacks = []attack{
-	{name: "large security objects", shows: "_security objects of 8 and of 0.9 MB, read by 64 requests at once, also for a validation function", short: 0.02, run: largeSecurity},
-	{name: "roles in masses", shows: "a user with 100,000 roles, in a database with 60,000 others", short: 0.02, run: manyRoles},
-	{name: "databases in masses", shows: "10,000 databases, _all_dbs and _dbs_info of them", short: 0.003, run: manyDatabases, limit: 5 * time.Minute},
-	{name: "design documents in masses", shows: "10,000 in one database, beside writes, lists and queries", short: 0.01, run: manyDesigns, limit: 5 * time.Minute},
-	{name: "validation in masses", shows: "1,000 validation functions in one database, 20 of them slow in another", short: 0.01, run: manyValidations},
-	{name: "views in masses", shows: "1,000 views in one design document, another one of 7 MB", short: 0.01, run: manyViews, limit: 5 * time.Minute},
-	{name: "purge floods", shows: "requests of 50,000 purges beside builds, feeds and writers, limits of every size", short: 0.01, run: purgeFloods},
-	{name: "conflict trees", shows: "replicated revisions that widen and deepen a tree, beside its readers", short: 0.02, run: conflictTrees},
-	{name: "local documents in masses", shows: "50,000 small ones, 30 of 7 MB, and lists of them", short: 0.01, run: manyLocals},
-	{name: "attachments in masses", shows: "100,000 of one document, names of a megabyte, revisions of them", short: 0.01, run: manyAttachments},
-	{name: "indexes in masses", shows: "10,000 definitions, beside writes, queries and _explain", short: 0.005, run: manyIndexes, limit: 5 * time.Minute},
-	{name: "tiny documents in masses", shows: "1,000,000 in one request, ids of a megabyte, eight at once", short: 0.01, run: tinyDocuments, limit: 5 * time.Minute},
-	{name: "feeds in masses", shows: "8,000 continuous, longpoll and eventsource feeds with heartbeats beside a writer, which all vanish", short: 0.02, run: manyFeeds},
+	{
+		name:  "purge floods",
+		shows: "requests of 50,000 purges beside builds, feeds and writers, limits of every size",
+		short: 0.01,
+		run:   purgeFloods,
+	},
+	{
+		name:  "conflict trees",
+		shows: "replicated revisions that widen and deepen a tree, beside its readers",
+		short: 0.02,
+		run:   conflictTrees,
+	},
+	{
+		name:  "local documents in masses",
+		shows: "50,000 small ones, 30 of 7 MB, and lists of them",
+		short: 0.01,
+		run:   manyLocals,
+	},
+	{
+		name:  "attachments in masses",
+		shows: "100,000 of one document, names of a megabyte, revisions of them",
+		short: 0.01,
+		run:   manyAttachments,
+	},
+	{
+		name:  "tiny documents in masses",
+		shows: "1,000,000 in one request, ids of a megabyte, eight at once",
+		short: 0.01,
+		run:   tinyDocuments,
+		limit: 5 * time.Minute,
+	},
+	{
+		name:  "feeds in masses",
+		shows: "8,000 continuous, longpoll and eventsource feeds with heartbeats beside a writer, which all vanish",
+		short: 0.02,
+		run:   manyFeeds,
+	},
 }
 
 // numbers is a body of n texts made of a format with a number.
@@ -65,167 +89,6 @@ func times[T any](n int, list ...T) (all []T) {
 	return all
 }
 
-func largeSecurity(ctx context.Context, a *assault) error {
-	remove, err := a.database(ctx, `{"_id":"a"}`)
-	if err != nil {
-		return err
-	}
-	defer remove()
-	for _, n := range []int{430_000, 45_000} {
-		names := numbers(`{"admins":{"names":["`+attackerName+`"],"roles":[]},"members":{"names":[`, `"somebody-%08d"`, `],"roles":[]}}`, a.n(n))
-		a.send(ctx, request{method: "PUT", path: "/" + a.db + "/_security", body: names}, 200, 413, 503)
-	}
-	paths := times(a.n(40), "/a", "", "/_all_docs", "/_security", "/_changes?limit=1", "/_local_docs", "/_design/none", "/_index")
-	a.gets(ctx, 64, paths, 200, 404, 503)
-	a.send(ctx, request{method: "PUT", path: "/" + a.db + "/_design/v", body: text(`{"validate_doc_update":"function(doc, old, user, security) { if (doc.bad) throw {forbidden: 'bad'} }"}`)}, 201)
-	together(16, func(i int) {
-		for n := range a.n(10) {
-			a.put(ctx, fmt.Sprintf("checked-%d-%d", i, n), text(`{}`), nil, 201, 413, 500, 503)
-		}
-	})
-	return nil
-}
-
-// manyRoles compares lists of which each has all that the other has not.
-func manyRoles(ctx context.Context, a *assault) error {
-	remove, err := a.database(ctx, `{"_id":"a"}`)
-	if err != nil {
-		return err
-	}
-	defer remove()
-	user := account{a.db, "secret"}
-	path := "/_users/org.couchdb.user:" + user.name
-	start := fmt.Sprintf(`{"name":%q,"password":%q,"type":"user","roles":[`, user.name, user.password)
-	got := a.send(ctx, request{method: "PUT", path: path, as: admin, body: numbers(start, `"many-%d"`, `]}`, a.n(100_000))}, 201, 413)
-	if rev, ok := acknowledgedRev(got); ok {
-		defer func() {
-			a.send(context.WithoutCancel(ctx), request{method: "DELETE", path: path + "?rev=" + rev, as: admin}, 200)
-		}()
-	}
-	security := numbers(fmt.Sprintf(`{"admins":{"names":[%q]},"members":{"names":[],"roles":[`, attackerName), `"other-%d"`, `]}}`, a.n(60_000))
-	a.send(ctx, request{method: "PUT", path: "/" + a.db + "/_security", body: security}, 200, 413)
-	login := a.send(ctx, request{method: "POST", path: "/_session", as: nobody, body: text(fmt.Sprintf(`{"name":%q,"password":%q}`, user.name, user.password))}, 200, 503)
-	cookie, _, _ := strings.Cut(login.header.Get("Set-Cookie"), ";")
-	var requests []request
-	for range a.n(50) {
-		for _, path := range []string{"/" + a.db + "/a", "/_session", "/" + a.db + "/_all_docs"} {
-			requests = append(requests, request{method: "GET", path: path, as: user}, request{method: "GET", path: path, as: nobody, headers: []string{"Cookie", cookie}})
-		}
-	}
-	a.each(ctx, 16, requests, 200, 401, 403, 503)
-	return nil
-}
-
-func manyDatabases(ctx context.Context, a *assault) error {
-	n := a.n(10_000)
-	name := func(i int) string { return fmt.Sprintf("%s-%05d", a.db, i) }
-	all := func(method string) (requests []request) {
-		for i := range n {
-			requests = append(requests, request{method: method, path: "/" + name(i), as: admin})
-		}
-		return requests
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), defaultLimit)
-		defer cancel()
-		a.each(ctx, 32, all("DELETE"), 200, 404)
-	}()
-	a.each(ctx, 32, all("PUT"), 201, 202)
-	quoted := func(i int) string { return `"` + name(i) + `"` }
-	lists := times(8,
-		request{method: "GET", path: "/_all_dbs"},
-		request{method: "GET", path: "/_dbs_info"},
-		request{method: "GET", path: "/_dbs_info?skip=9000&descending=true"},
-		request{method: "POST", path: "/_dbs_info", body: list(`{"keys":[`, `]}`, min(n, 100), quoted)},
-		request{method: "POST", path: "/_dbs_info", body: list(`{"keys":[`, `]}`, n, quoted)},
-		request{method: "GET", path: "/_db_updates?since=0&limit=1000000"},
-		request{method: "GET", path: "/_active_tasks"},
-		request{method: "GET", path: "/_node/_local/_prometheus"})
-	for i := range lists {
-		lists[i].as = admin
-	}
-	a.each(ctx, 16, lists, 200, 400, 503) // 400: more keys than [chttpd] max_db_number_for_dbs_info_req
-	return nil
-}
-
-func manyDesigns(ctx context.Context, a *assault) error {
-	remove, err := a.database(ctx, `{"_id":"a"}`)
-	if err != nil {
-		return err
-	}
-	defer remove()
-	a.batches(ctx, 4, a.n(10_000), func(i int) string {
-		return fmt.Sprintf(`{"_id":"_design/d%05d","views":{"v":{"map":"function(doc) { emit(%d, doc._id) }"}}}`, i, i)
-	}, 201, 503)
-	var group sync.WaitGroup
-	group.Go(func() {
-		together(8, func(i int) {
-			for n := range a.n(25) {
-				a.put(ctx, fmt.Sprintf("w-%d-%d", i, n), text(`{"n":1}`), nil, 201, 503)
-			}
-		})
-	})
-	paths := times(4, "/_design_docs", "/_design_docs?include_docs=true", "/_all_docs?include_docs=true", "/_changes?include_docs=true", "/_index", "", "/_changes?filter=_design")
-	for i := range a.n(40) {
-		paths = append(paths, fmt.Sprintf("/_design/d%05d/_view/v", i), fmt.Sprintf("/_design/d%05d/_info", i))
-	}
-	a.gets(ctx, 8, paths, 200, 503)
-	group.Wait()
-	a.send(ctx, request{method: "POST", path: "/" + a.db + "/_view_cleanup", body: text(`{}`)}, 202, 503)
-	a.send(ctx, request{method: "POST", path: "/" + a.db + "/_find", body: text(`{"selector":{"n":1}}`)}, 200, 503)
-	return nil
-}
-
-// manyValidations writes where each write has to pass a thousand functions, and where each waits seconds for the slow ones.
-func manyValidations(ctx context.Context, a *assault) error {
-	remove, err := a.database(ctx)
-	if err != nil {
-		return err
-	}
-	defer remove()
-	design := func(i int, body string) string {
-		return fmt.Sprintf(`{"_id":"_design/v%04d","validate_doc_update":"function(doc) { %s; if (doc.bad == %d) throw {forbidden: 'bad'} }"}`, i, body, i)
-	}
-	a.batches(ctx, 1, a.n(1000), func(i int) string { return design(i, "") }, 201, 503)
-	slow := newAssault(a.target, a.db+"-slow", 0, a.scale)
-	removeSlow, err := slow.database(ctx)
-	if err != nil {
-		return err
-	}
-	defer removeSlow()
-	slow.batches(ctx, 1, a.n(20), func(i int) string { return design(i, "var end = Date.now() + 200; while (Date.now() < end);") }, 201, 503)
-	together(16, func(i int) {
-		for n := range a.n(10) {
-			if i%2 == 0 {
-				a.put(ctx, fmt.Sprintf("w-%d-%d", i, n), text(`{"n":1}`), nil, 201, 500, 503)
-			} else {
-				got := slow.send(ctx, request{method: "PUT", path: "/" + slow.db + fmt.Sprintf("/w-%d-%d", i, n), body: text(`{}`)}, 201, 500, 503)
-				a.saw(fmt.Sprint("slow ", got.status))
-			}
-		}
-	})
-	a.batches(ctx, 4, a.n(5000), func(int) string { return `{"bad":7}` }, 201, 500, 503)
-	return slow.err()
-}
-
-func manyViews(ctx context.Context, a *assault) error {
-	remove, err := a.database(ctx)
-	if err != nil {
-		return err
-	}
-	defer remove()
-	if err := a.fill(ctx, a.n(2000), func(i int) string { return fmt.Sprintf(`{"n":%d}`, i) }); err != nil {
-		return err
-	}
-	view := `"v%d":{"map":"function(doc) { emit([%d, doc.n], doc.n) }","reduce":"_stats"}`
-	a.design(ctx, "many", list(`{"views":{`, `}}`, a.n(1000), func(i int) string { return fmt.Sprintf(view, i, i) }), 201, 413, 503)
-	a.design(ctx, "large", repeat(`{"views":{"v":{"map":"function(doc) { emit(1, 1); } //`, "comment ", a.n(900_000), `"}}}`), 201, 413, 503)
-	a.design(ctx, "libs", repeat(`{"views":{"lib":{"l":"exports.a = '`, "x", a.n(7_000_000), `'"},"v":{"map":"function(doc) { emit(require('views/lib/l').a.length, 1); }"}}}`), 201, 413, 503)
-	a.gets(ctx, 8, times(4, "/_design/many/_view/v0", "/_design/many/_view/v7?group=true", "/_design/many/_info", "/_design/large/_view/v", "/_design/libs/_view/v",
-		"/_design/large/_info", "/_design/large", "/_design_docs?include_docs=true"), 200, 400, 500, 503)
-	return nil
-}
-
 func purgeFloods(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx, listDesign)
 	if err != nil {
@@ -257,10 +120,28 @@ func purgeFloods(ctx context.Context, a *assault) error {
 		{method: "PUT", path: db + "/_revs_limit", body: text("1")},
 	}
 	for range 4 {
-		requests = append(requests, request{method: "POST", path: db + "/_purge", body: unknown}, request{method: "POST", path: db + "/_purge", body: revs},
-			request{method: "POST", path: db + "/_purge", body: known}, request{method: "GET", path: db + "/_design/d/_view/all?group_level=1"},
-			request{method: "GET", path: db + "/_purged_infos"}, request{method: "GET", path: db + "/_changes?include_docs=true"},
-			request{method: "POST", path: db + "/_compact", body: text("{}")}, request{method: "GET", path: db + "/_design/d/_view/odd?reduce=false"})
+		requests = append(
+			requests,
+			request{method: "POST", path: db + "/_purge", body: unknown},
+			request{method: "POST", path: db + "/_purge", body: revs},
+			request{
+				method: "POST",
+				path:   db + "/_purge",
+				body:   known,
+			},
+			request{method: "GET", path: db + "/_design/d/_view/all?group_level=1"},
+			request{
+				method: "GET",
+				path:   db + "/_purged_infos",
+			},
+			request{method: "GET", path: db + "/_changes?include_docs=true"},
+			request{
+				method: "POST",
+				path:   db + "/_compact",
+				body:   text("{}"),
+			},
+			request{method: "GET", path: db + "/_design/d/_view/odd?reduce=false"},
+		)
 	}
 	for i := range requests {
 		if strings.Contains(requests[i].path, "/_purge") { // of server administrators alone
@@ -280,21 +161,38 @@ func purgeFloods(ctx context.Context, a *assault) error {
 
 // conflictTrees sends revisions as a replicator does: more leaves with each request, and stems as long as they may be.
 func conflictTrees(ctx context.Context, a *assault) error {
-	remove, err := a.database(ctx, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._conflicts, 1) }"}},`+
-		`"validate_doc_update":"function(doc, old) { if (doc.bad) throw {forbidden: 'bad'} }"}`)
+	remove, err := a.database(
+		ctx,
+		`{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._conflicts, 1) }"}},`+
+			`"validate_doc_update":"function(doc, old) { if (doc.bad) throw {forbidden: 'bad'} }"}`,
+	)
 	if err != nil {
 		return err
 	}
 	defer remove()
 	leaf := func(round, i int) string {
-		return fmt.Sprintf(`{"_id":"wide","_rev":"3-%030x%02x","_revisions":{"start":3,"ids":["%030x%02x","%032x","%032x"]},"a":%d}`, i, round, i, round, i%100, i%10, i)
+		return fmt.Sprintf(
+			`{"_id":"wide","_rev":"3-%030x%02x","_revisions":{"start":3,"ids":["%030x%02x","%032x","%032x"]},"a":%d}`,
+			i,
+			round,
+			i,
+			round,
+			i%100,
+			i%10,
+			i,
+		)
 	}
 	path := make([]string, 1000)
 	deep := func(round, i int) string {
 		for j := range path {
 			path[j] = fmt.Sprintf(`"%032x"`, (1000-j)+1_000_000*((i+round)%50))
 		}
-		return fmt.Sprintf(`{"_id":"deep%d","_rev":"1000-%s,"_revisions":{"start":1000,"ids":[%s]}}`, round%4, path[0][1:], strings.Join(path, ","))
+		return fmt.Sprintf(
+			`{"_id":"deep%d","_rev":"1000-%s,"_revisions":{"start":1000,"ids":[%s]}}`,
+			round%4,
+			path[0][1:],
+			strings.Join(path, ","),
+		)
 	}
 	together(8, func(round int) {
 		for _, kind := range []func(round, i int) string{leaf, deep} {
@@ -303,14 +201,40 @@ func conflictTrees(ctx context.Context, a *assault) error {
 				n = a.n(100)
 			}
 			var one sync.Mutex
-			a.send(ctx, request{method: "POST", path: "/" + a.db + "/_bulk_docs", body: list(`{"new_edits":false,"docs":[`, `]}`, n, func(i int) string {
-				one.Lock()
-				defer one.Unlock()
-				return kind(round, i)
-			})}, 201, 413, 503)
+			a.send(
+				ctx,
+				request{
+					method: "POST",
+					path:   "/" + a.db + "/_bulk_docs",
+					body: list(`{"new_edits":false,"docs":[`, `]}`, n, func(i int) string {
+						one.Lock()
+						defer one.Unlock()
+						return kind(round, i)
+					}),
+				},
+				201,
+				413,
+				503,
+			)
 		}
-		a.gets(ctx, 1, []string{"/wide?conflicts=true", "/wide?open_revs=all", "/wide?revs_info=true&conflicts=true&deleted_conflicts=true", "/deep1?open_revs=all&revs=true",
-			"/_changes?style=all_docs", "/_all_docs?conflicts=true&include_docs=true", "/_design/d/_view/v", "/wide?meta=true"}, 200, 404, 500, 503)
+		a.gets(
+			ctx,
+			1,
+			[]string{
+				"/wide?conflicts=true",
+				"/wide?open_revs=all",
+				"/wide?revs_info=true&conflicts=true&deleted_conflicts=true",
+				"/deep1?open_revs=all&revs=true",
+				"/_changes?style=all_docs",
+				"/_all_docs?conflicts=true&include_docs=true",
+				"/_design/d/_view/v",
+				"/wide?meta=true",
+			},
+			200,
+			404,
+			500,
+			503,
+		)
 	})
 	a.put(ctx, "wide", text(`{"new":1}`), nil, 201, 409, 503)
 	return nil
@@ -322,14 +246,43 @@ func manyLocals(ctx context.Context, a *assault) error {
 		return err
 	}
 	defer remove()
-	a.batches(ctx, 4, a.n(50_000), func(i int) string { return fmt.Sprintf(`{"_id":"_local/l%d","n":%d}`, i, i) }, 201, 503)
+	a.batches(
+		ctx,
+		4,
+		a.n(50_000),
+		func(i int) string { return fmt.Sprintf(`{"_id":"_local/l%d","n":%d}`, i, i) },
+		201,
+		503,
+	)
 	large := repeat(`{"a":"`, "x", a.n(7_000_000), `"}`)
 	together(8, func(i int) {
 		for n := range a.n(4) {
-			a.send(ctx, request{method: "PUT", path: fmt.Sprintf("/%s/_local/large%d", a.db, i*10+n), body: large}, 201, 413, 503)
+			a.send(
+				ctx,
+				request{method: "PUT", path: fmt.Sprintf("/%s/_local/large%d", a.db, i*10+n), body: large},
+				201,
+				413,
+				503,
+			)
 		}
 	})
-	a.gets(ctx, 8, times(4, "/_local_docs", "/_local_docs?include_docs=true", "/_local_docs?skip=40000&descending=true", "/_local/large0", "", "/_changes", "/_all_docs"), 200, 404, 503)
+	a.gets(
+		ctx,
+		8,
+		times(
+			4,
+			"/_local_docs",
+			"/_local_docs?include_docs=true",
+			"/_local_docs?skip=40000&descending=true",
+			"/_local/large0",
+			"",
+			"/_changes",
+			"/_all_docs",
+		),
+		200,
+		404,
+		503,
+	)
 	return nil
 }
 
@@ -342,47 +295,54 @@ func manyAttachments(ctx context.Context, a *assault) error {
 	n := a.n(100_000)
 	got := a.put(ctx, "many", numbers(`{"_attachments":{`, `"a%d":{"data":"YQ=="}`, `}}`, n), nil, 201, 413, 503)
 	if rev, ok := acknowledgedRev(got); ok {
-		a.put(ctx, "many", numbers(fmt.Sprintf(`{"_rev":%q,"_attachments":{`, rev), `"a%d":{"stub":true}`, `}}`, n), nil, 201, 412, 413, 503)
+		a.put(
+			ctx,
+			"many",
+			numbers(fmt.Sprintf(`{"_rev":%q,"_attachments":{`, rev), `"a%d":{"stub":true}`, `}}`, n),
+			nil,
+			201,
+			412,
+			413,
+			503,
+		)
 	}
 	stubs := numbers(`{"_attachments":{`, `"a%d":{"stub":true,"revpos":1,"length":1}`, `}}`, n)
 	name := strings.Repeat("n", a.n(1_000_000))
 	together(8, func(i int) {
 		a.send(ctx, request{method: "PUT", path: fmt.Sprintf("/%s/stubs%d", a.db, i), body: stubs}, 412, 413, 503)
-		a.put(ctx, fmt.Sprintf("name%d", i), text(`{"_attachments":{"`+name+`":{"data":"YQ=="}}}`), nil, append(refusals, 201)...)
-		a.put(ctx, fmt.Sprintf("type%d", i), text(`{"_attachments":{"a":{"content_type":"`+name+`","data":"YQ=="}}}`), nil, append(refusals, 201)...)
+		a.put(
+			ctx,
+			fmt.Sprintf("name%d", i),
+			text(`{"_attachments":{"`+name+`":{"data":"YQ=="}}}`),
+			nil,
+			append(refusals, 201)...)
+		a.put(
+			ctx,
+			fmt.Sprintf("type%d", i),
+			text(`{"_attachments":{"a":{"content_type":"`+name+`","data":"YQ=="}}}`),
+			nil,
+			append(refusals, 201)...)
 		a.put(ctx, fmt.Sprintf("path%d/%s", i, name[:min(len(name), 7000)]), text("a"), nil, append(refusals, 201)...)
-		a.gets(ctx, 1, []string{"/many", "/many?attachments=true", fmt.Sprintf("/name%d", i), fmt.Sprintf("/type%d/a", i), "/many/a7", "/_all_docs?include_docs=true&attachments=true"},
-			200, 400, 404, 413, 431, 500, 503)
+		a.gets(
+			ctx,
+			1,
+			[]string{
+				"/many",
+				"/many?attachments=true",
+				fmt.Sprintf("/name%d", i),
+				fmt.Sprintf("/type%d/a", i),
+				"/many/a7",
+				"/_all_docs?include_docs=true&attachments=true",
+			},
+			200,
+			400,
+			404,
+			413,
+			431,
+			500,
+			503,
+		)
 	})
-	return nil
-}
-
-func manyIndexes(ctx context.Context, a *assault) error {
-	remove, err := a.database(ctx)
-	if err != nil {
-		return err
-	}
-	defer remove()
-	if err := a.fill(ctx, a.n(1000), func(i int) string { return fmt.Sprintf(`{"f%d":%d,"n":%d}`, i, i, i) }); err != nil {
-		return err
-	}
-	db := "/" + a.db
-	var requests []request
-	for i := range a.n(2000) {
-		requests = append(requests, request{method: "POST", path: db + "/_index", body: text(fmt.Sprintf(`{"index":{"fields":["f%d"]},"ddoc":"one","name":"i%d"}`, i, i))})
-		requests = append(requests, request{method: "POST", path: db + "/_index", body: text(fmt.Sprintf(`{"index":{"fields":["g%d","n"]}}`, i))})
-	}
-	a.each(ctx, 8, requests, 200, 409, 500, 503) // 409 and 500: two of one design document at once, as CouchDB
-	a.batches(ctx, 4, a.n(6000), func(i int) string {
-		return fmt.Sprintf(`{"_id":"_design/j%d","language":"query","views":{"v":{"map":{"fields":{"h%d":"asc"},"partial_filter_selector":{}},"reduce":"_count","options":{"def":{"fields":["h%d"]}}}}}`, i, i, i)
-	}, 201, 503)
-	queries := times(4,
-		request{method: "POST", path: db + "/_find", body: text(`{"selector":{"n":{"$gt":1}}}`)},
-		request{method: "POST", path: db + "/_explain", body: text(`{"selector":{"n":{"$gt":1},"f1":1}}`)},
-		request{method: "POST", path: db + "/_bulk_docs", body: repeat(`{"docs":[`, `{"n":1},`, a.n(500), `{}]}`)})
-	a.each(ctx, 8, queries, 200, 201, 503)
-	a.gets(ctx, 4, []string{"/_index", "/_index?limit=1&skip=5000", "/_design_docs", ""}, 200, 503)
-	a.send(ctx, request{method: "POST", path: db + "/_index/_bulk_delete", body: numbers(`{"docids":[`, `"_design/j%d"`, `]}`, a.n(6000))}, 200, 201, 202, 503)
 	return nil
 }
 
@@ -432,7 +392,8 @@ func manyFeeds(ctx context.Context, a *assault) error {
 			if i%10 == 9 {
 				r.path, r.as = "/_db_updates?feed=continuous&heartbeat=1", admin
 			}
-			if got, err := a.ask(listening, r); err == nil && got.status != http.StatusOK && got.status != http.StatusServiceUnavailable {
+			if got, err := a.ask(listening, r); err == nil && got.status != http.StatusOK &&
+				got.status != http.StatusServiceUnavailable {
 				a.fault("a feed: %d %.100s", got.status, got.start)
 			}
 		})

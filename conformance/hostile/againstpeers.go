@@ -13,9 +13,26 @@ import (
 
 // peerAttacks use the replicator, or are the server that it reads from.
 var peerAttacks = []attack{
-	{name: "hostile peers", shows: "sources of endless or huge feeds, rows, documents, attachments, checkpoints and heads, 16 at once", short: 0.02, run: hostilePeers, limit: 4 * time.Minute},
-	{name: "replications in masses", shows: "5,000 documents that ask for replications, broken ones among them, and lists of them", short: 0.01, run: manyReplications, limit: 4 * time.Minute},
-	{name: "replications of a million ids", shows: "doc_ids by the million, selectors of 10,000, eight at once", short: 0.01, run: wideReplications},
+	{
+		name:  "hostile peers",
+		shows: "sources of endless or huge feeds, rows, documents, attachments, checkpoints and heads, 16 at once",
+		short: 0.02,
+		run:   hostilePeers,
+		limit: 4 * time.Minute,
+	},
+	{
+		name:  "replications in masses",
+		shows: "5,000 documents that ask for replications, broken ones among them, and lists of them",
+		short: 0.01,
+		run:   manyReplications,
+		limit: 4 * time.Minute,
+	},
+	{
+		name:  "replications of a million ids",
+		shows: "doc_ids by the million, selectors of 10,000, eight at once",
+		short: 0.01,
+		run:   wideReplications,
+	},
 }
 
 // peer is a server that answers one replication wrongly. Its sizes are in megabytes.
@@ -59,7 +76,10 @@ var peers = []peer{
 		}
 		return true
 	})},
-	{"a row without end", feed(func(p *peerCall) bool { return p.write(`{"seq":"1-x","id":"`) && p.fill(endless, "i") })},
+	{
+		"a row without end",
+		feed(func(p *peerCall) bool { return p.write(`{"seq":"1-x","id":"`) && p.fill(endless, "i") }),
+	},
 	{"a seq without end", feed(func(p *peerCall) bool { return p.write(`{"id":"a","seq":"`) && p.fill(endless, "1") })},
 	{"rows of 60 MB", feed(func(p *peerCall) bool {
 		for p.write(`{"seq":1,"id":"a","changes":[{"rev":"1-a"}],"x":"`) && p.fill(p.mb*60/100, "x") && p.write(`"},`) {
@@ -67,7 +87,8 @@ var peers = []peer{
 		return true
 	})},
 	{"revisions by the million", feed(func(p *peerCall) bool {
-		return p.write(`{"seq":1,"id":"a","changes":[`) && p.fill(p.mb*60/100, fmt.Sprintf(`{"rev":"1-%032x"},`, 7)) && p.write(`{"rev":"1-a"}]}`)
+		return p.write(`{"seq":1,"id":"a","changes":[`) && p.fill(p.mb*60/100, fmt.Sprintf(`{"rev":"1-%032x"},`, 7)) &&
+			p.write(`{"rev":"1-a"}]}`)
 	})},
 	{"ids and seqs of megabytes", feed(func(p *peerCall) bool {
 		for i := 0; p.write(fmt.Sprintf(`{"seq":"%d-`, i)) && p.fill(p.mb/5, "s") && p.write(fmt.Sprintf(`","id":"%d`, i)) && p.fill(p.mb/5, "i") && p.write(`","changes":[{"rev":"1-a"}]},`); i++ {
@@ -75,7 +96,9 @@ var peers = []peer{
 		return true
 	})},
 	{"wrong seqs", feed(func(p *peerCall) bool {
-		return p.write(`{"seq":{"a":[1e999]},"id":"a","changes":[{"rev":"1-a"}]},{"seq":null,"id":"b","changes":7},{"id":"c"}]}`)
+		return p.write(
+			`{"seq":{"a":[1e999]},"id":"a","changes":[{"rev":"1-a"}]},{"seq":null,"id":"b","changes":7},{"id":"c"}]}`,
+		)
 	})},
 	{"slow bytes", feed(func(p *peerCall) bool {
 		for p.write(" ") && p.r.Context().Err() == nil {
@@ -91,7 +114,12 @@ var peers = []peer{
 	{"documents of 60 MB of lists", documents(func(p *peerCall) bool {
 		return p.write(`{"_id":"doc0","_rev":"1-a","a":[`) && p.fill(p.mb*60/100, "[],") && p.write(`1]}`)
 	})},
-	{"documents without end", documents(func(p *peerCall) bool { return p.write(`{"_id":"doc0","_rev":"1-a","a":"`) && p.fill(endless, "x") })},
+	{
+		"documents without end",
+		documents(
+			func(p *peerCall) bool { return p.write(`{"_id":"doc0","_rev":"1-a","a":"`) && p.fill(endless, "x") },
+		),
+	},
 	{"_bulk_get without end", bulkGet(func(p *peerCall) bool {
 		for p.write(`{"id":"doc0","docs":[{"ok":{"_id":"doc0","_rev":"1-a"}}]},`) {
 		}
@@ -99,8 +127,11 @@ var peers = []peer{
 	})},
 	{"attachments without end", attachments(func(p *peerCall) bool {
 		p.w.Header().Set("Content-Type", `multipart/mixed; boundary="x"`)
-		return p.write("--x\r\nContent-Type: multipart/related; boundary=\"y\"\r\n\r\n--y\r\nContent-Type: application/json\r\n\r\n"+
-			`{"_id":"doc0","_rev":"1-a","_attachments":{"a":{"follows":true,"length":1000000000000,"revpos":1,"digest":"md5-a","content_type":"a/b"}}}`+"\r\n--y\r\n\r\n") && p.fill(endless, "x")
+		return p.write(
+			"--x\r\nContent-Type: multipart/related; boundary=\"y\"\r\n\r\n--y\r\nContent-Type: application/json\r\n\r\n"+
+				`{"_id":"doc0","_rev":"1-a","_attachments":{"a":{"follows":true,"length":1000000000000,"revpos":1,"digest":"md5-a","content_type":"a/b"}}}`+"\r\n--y\r\n\r\n",
+		) &&
+			p.fill(endless, "x")
 	})},
 	{"parts without end", attachments(func(p *peerCall) bool {
 		p.w.Header().Set("Content-Type", `multipart/mixed; boundary="x"`)
@@ -209,7 +240,15 @@ func (p *peerCall) good() {
 	case p.path == "":
 		p.write(`{"db_name":"x","instance_start_time":"0","update_seq":"20-x"}`)
 	case p.path == "_changes":
-		_, _ = io.Copy(p.w, list(`{"results":[`, `],"last_seq":"20-x","pending":0}`, rows, func(i int) string { return fmt.Sprintf(peerRow, i, i, i) }).open())
+		_, _ = io.Copy(
+			p.w,
+			list(
+				`{"results":[`,
+				`],"last_seq":"20-x","pending":0}`,
+				rows,
+				func(i int) string { return fmt.Sprintf(peerRow, i, i, i) },
+			).open(),
+		)
 	case p.r.Method == http.MethodPut:
 		p.w.WriteHeader(http.StatusCreated)
 		p.write(`{"ok":true,"id":"a","rev":"0-1"}`)
@@ -225,19 +264,22 @@ func startPeers(mb int) (url string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		var number int
-		first, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-		if _, err := fmt.Sscan(first, &number); err != nil || number >= len(peers) {
-			w.WriteHeader(http.StatusNotFound) // as _session of a server without cookies
-			return
-		}
-		p := &peerCall{w: w, r: r, path: rest, mb: mb}
-		if !peers[number].answer(p) && r.Context().Err() == nil {
-			p.good()
-		}
-	})}
+	server := &http.Server{
+		ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			var number int
+			first, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+			if _, err := fmt.Sscan(first, &number); err != nil || number >= len(peers) {
+				w.WriteHeader(http.StatusNotFound) // as _session of a server without cookies
+				return
+			}
+			p := &peerCall{w: w, r: r, path: rest, mb: mb}
+			if !peers[number].answer(p) && r.Context().Err() == nil {
+				p.good()
+			}
+		}),
+	}
 	go func() { _ = server.Serve(listener) }() // ends with Close
 	return "http://" + listener.Addr().String(), func() { _ = server.Close() }, nil
 }
@@ -264,7 +306,12 @@ func hostilePeers(ctx context.Context, a *assault) error {
 	together(16, func(int) {
 		for i := range next {
 			within, cancel := context.WithTimeout(ctx, bound)
-			spec := fmt.Sprintf(`{"source":"%s/%d/","target":%q,"connection_timeout":5000,"retries_per_request":2}`, url, i, a.db)
+			spec := fmt.Sprintf(
+				`{"source":"%s/%d/","target":%q,"connection_timeout":5000,"retries_per_request":2}`,
+				url,
+				i,
+				a.db,
+			)
 			r := request{method: "POST", path: "/_replicate", body: text(spec)}
 			if got, err := a.ask(within, r); err == nil {
 				a.saw(fmt.Sprint(got.status))
@@ -279,7 +326,8 @@ func hostilePeers(ctx context.Context, a *assault) error {
 	return nil
 }
 
-// manyReplications lets documents of a replicator database of its own ask for what works, what cannot, and what has others begin.
+// manyReplications lets documents of a replicator database of its own ask for what works, what cannot, and what has
+// others begin.
 func manyReplications(ctx context.Context, a *assault) error {
 	remove, err := a.database(ctx, `{"_id":"a"}`)
 	if err != nil {
@@ -298,7 +346,13 @@ func manyReplications(ctx context.Context, a *assault) error {
 		a.send(ctx, request{method: "GET", path: "/_scheduler/jobs", as: admin}, 200)
 	}()
 	here := func(db string) string {
-		return fmt.Sprintf(`{"url":"%s/%s","auth":{"basic":{"username":%q,"password":%q}}}`, a.url, strings.ReplaceAll(db, "%2F", "%%2F"), attacker.name, attacker.password)
+		return fmt.Sprintf(
+			`{"url":"%s/%s","auth":{"basic":{"username":%q,"password":%q}}}`,
+			a.url,
+			strings.ReplaceAll(db, "%2F", "%%2F"),
+			attacker.name,
+			attacker.password,
+		)
 	}
 	kinds := []string{
 		`{"source":` + here(a.db) + `,"target":` + here(a.db+"-%[1]d") + `,"continuous":true}`,
@@ -312,9 +366,15 @@ func manyReplications(ctx context.Context, a *assault) error {
 	const batch = 100 // of one kind each, as one broken document has all refused
 	for from := 0; from < a.n(5000); from += batch {
 		docs := list(`{"docs":[`, `]}`, min(batch, a.n(5000)-from), func(i int) string {
-			return strings.Replace(fmt.Sprintf(kinds[from/batch%len(kinds)], from+i), "{", fmt.Sprintf(`{"_id":"r%05d",`, from+i), 1)
+			return strings.Replace(
+				fmt.Sprintf(kinds[from/batch%len(kinds)], from+i),
+				"{",
+				fmt.Sprintf(`{"_id":"r%05d",`, from+i),
+				1,
+			)
 		})
-		a.send(ctx, request{method: "POST", path: "/" + name + "/_bulk_docs", body: docs}, 201, 403, 503) // 403: the broken kind
+		// 403: the broken kind
+		a.send(ctx, request{method: "POST", path: "/" + name + "/_bulk_docs", body: docs}, 201, 403, 503)
 	}
 	end := time.After(time.Duration(a.scale * float64(40*time.Second)))
 	for n := 0; ; n++ {
@@ -355,7 +415,10 @@ func wideReplications(ctx context.Context, a *assault) error {
 	} {
 		requests = append(requests, request{method: "POST", path: "/_replicate", body: b})
 		if i < 2 {
-			requests = append(requests, request{method: "POST", path: "/" + a.db + "/_changes?filter=_doc_ids", body: b})
+			requests = append(
+				requests,
+				request{method: "POST", path: "/" + a.db + "/_changes?filter=_doc_ids", body: b},
+			)
 		}
 	}
 	a.each(ctx, 8, requests, append(refusals, 200, 202, 500)...)

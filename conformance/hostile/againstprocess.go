@@ -15,9 +15,22 @@ import (
 
 // processAttacks are against the process and its files rather than over the network. Each has a server of its own.
 var processAttacks = []attack{
-	{name: "kill -9", shows: "another server is killed ten times while it is written to and builds, and started again", short: 0.1, alone: true, own: true, run: killed},
-	{name: "read-only directories", shows: "another server's directories take no new file (immutable, or without permission) while it is written to", short: 0.05, alone: true,
-		own: true, run: readOnlyDirectories},
+	{
+		name:  "kill -9",
+		shows: "another server is killed ten times while it is written to and builds, and started again",
+		short: 0.1,
+		alone: true,
+		own:   true,
+		run:   killed,
+	},
+	{
+		name:  "read-only directories",
+		shows: "another server's directories take no new file (immutable, or without permission) while it is written to",
+		short: 0.05,
+		alone: true,
+		own:   true,
+		run:   readOnlyDirectories,
+	},
 }
 
 // another runs a part of the attack on another server with as much memory, then ends that and checks its data.
@@ -54,11 +67,19 @@ func (a *assault) writers(ctx context.Context, round int, expected ...int) (wait
 				case 0:
 					a.put(ctx, id, text(`{"n":1}`), nil, expected...)
 				case 1:
-					a.put(ctx, id+"/a", repeat("", "0123456789abcdef", 10_000, ""), []string{"Content-Type", "text/plain"}, expected...)
+					a.put(
+						ctx,
+						id+"/a",
+						repeat("", "0123456789abcdef", 10_000, ""),
+						[]string{"Content-Type", "text/plain"},
+						expected...)
 				case 2:
 					a.bulk(ctx, id, 200, expected...)
 				case 3:
-					a.send(ctx, request{method: "GET", path: "/" + a.db + "/_design/d/_view/all?limit=1&reduce=false"}, expected...)
+					a.send(
+						ctx,
+						request{method: "GET", path: "/" + a.db + "/_design/d/_view/all?limit=1&reduce=false"},
+						expected...)
 				}
 			}
 		})
@@ -68,7 +89,12 @@ func (a *assault) writers(ctx context.Context, round int, expected ...int) (wait
 
 // bulk writes n documents at once, and remembers those that the server says it has.
 func (a *assault) bulk(ctx context.Context, id string, n int, expected ...int) {
-	b := list(`{"docs":[`, `]}`, n, func(i int) string { return fmt.Sprintf(`{"_id":"%s-%d","n":%d,"a":"%0800d"}`, id, i, i, a.db[0]) })
+	b := list(
+		`{"docs":[`,
+		`]}`,
+		n,
+		func(i int) string { return fmt.Sprintf(`{"_id":"%s-%d","n":%d,"a":"%0800d"}`, id, i, i, a.db[0]) },
+	)
 	got := a.send(ctx, request{method: "POST", path: "/" + a.db + "/_bulk_docs", body: b, whole: true}, expected...)
 	var saved []struct {
 		OK      bool
@@ -106,7 +132,8 @@ func killed(ctx context.Context, a *assault) error {
 	})
 }
 
-// readOnlyDirectories lets a server meet directories that take no new file. It must refuse writes, go on reading, and write again afterwards.
+// readOnlyDirectories lets a server meet directories that take no new file. It must refuse writes, go on reading, and
+// write again afterwards.
 func readOnlyDirectories(ctx context.Context, a *assault) error {
 	return a.another(ctx, func(b *assault) error {
 		db := "/" + b.db

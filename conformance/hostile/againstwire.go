@@ -24,13 +24,44 @@ import (
 
 // wireAttacks misuse TLS and HTTP themselves, mostly without an account.
 var wireAttacks = []attack{
-	{name: "TLS handshakes", shows: "1500 that stop in the middle, say nothing after it, or go byte by byte", short: 0.05, own: true, run: handshakes},
-	{name: "pipelines", shows: "10,000 requests at once on each of 8 connections, whose answers are read late or never", short: 0.05, run: pipelines},
+	{
+		name:  "TLS handshakes",
+		shows: "1500 that stop in the middle, say nothing after it, or go byte by byte",
+		short: 0.05,
+		own:   true,
+		run:   handshakes,
+	},
+	{
+		name:  "pipelines",
+		shows: "10,000 requests at once on each of 8 connections, whose answers are read late or never",
+		short: 0.05,
+		run:   pipelines,
+	},
 	{name: "slow heads", shows: "1000 heads of 64 KB, byte by byte", short: 0.1, run: slowHeads},
-	{name: "slow bodies", shows: "1000 bodies of a megabyte announced, half of them with Expect, of which a little comes", short: 0.1, run: slowBodies},
-	{name: "framing", shows: "lengths and chunks that contradict each other, lines and extensions of chunks of 10 MB, trailers without end", short: 0.1, run: framing},
-	{name: "large headers", shows: "thousands of ranges, entity tags, cookies, origins, claims and parts", short: 0.1, run: largeHeaders},
-	{name: "rewrites in circles", shows: "rules that lead to themselves and double their query", short: 0.2, run: rewriteCircles},
+	{
+		name:  "slow bodies",
+		shows: "1000 bodies of a megabyte announced, half of them with Expect, of which a little comes",
+		short: 0.1,
+		run:   slowBodies,
+	},
+	{
+		name:  "framing",
+		shows: "lengths and chunks that contradict each other, lines and extensions of chunks of 10 MB, trailers without end",
+		short: 0.1,
+		run:   framing,
+	},
+	{
+		name:  "large headers",
+		shows: "thousands of ranges, entity tags, cookies, origins, claims and parts",
+		short: 0.1,
+		run:   largeHeaders,
+	},
+	{
+		name:  "rewrites in circles",
+		shows: "rules that lead to themselves and double their query",
+		short: 0.2,
+		run:   rewriteCircles,
+	},
 }
 
 // offerTLS writes a certificate into the server's directory and returns the settings that use it.
@@ -39,7 +70,11 @@ func (t *target) offerTLS() (settings string, err error) {
 	if err != nil {
 		return "", err
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().AddDate(1, 0, 0),
+	}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return "", err
@@ -48,7 +83,9 @@ func (t *target) offerTLS() (settings string, err error) {
 	if err != nil {
 		return "", err
 	}
-	both := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
+	both := append(
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
 	file := filepath.Join(t.dir, "tls.pem")
 	if err := os.WriteFile(file, both, 0o600); err != nil {
 		return "", err
@@ -89,10 +126,13 @@ func (a *assault) connect(ctx context.Context, address string) (net.Conn, error)
 
 // credentials is the header of the attacker.
 func credentials() string {
-	return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(attacker.name+":"+attacker.password)) + "\r\n"
+	return "Authorization: Basic " + base64.StdEncoding.EncodeToString(
+		[]byte(attacker.name+":"+attacker.password),
+	) + "\r\n"
 }
 
-// answers reads the answers of a connection until it ends, nothing comes for a while or there are most of them, and counts them.
+// answers reads the answers of a connection until it ends, nothing comes for a while or there are most of them, and
+// counts them.
 func (a *assault) answers(conn net.Conn, most int) (n int) {
 	for in := bufio.NewReader(conn); n < most; n++ {
 		_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
@@ -135,7 +175,12 @@ func handshakes(ctx context.Context, a *assault) error {
 			time.Sleep(3 * time.Second)
 		case 1:
 			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-			if tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx) == nil { //nolint:gosec // its certificate is nobody's
+			if tls.Client(
+				conn,
+				&tls.Config{InsecureSkipVerify: true},
+			).HandshakeContext(
+				ctx,
+			) == nil { //nolint:gosec // its certificate is nobody's
 				a.saw("shaken")
 				time.Sleep(3 * time.Second)
 			}
@@ -197,7 +242,11 @@ func slowBodies(ctx context.Context, a *assault) error {
 			return
 		}
 		defer conn.Close()
-		head := fmt.Sprintf("PUT /%s/slow-%d HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n", a.db, i) + credentials()
+		head := fmt.Sprintf(
+			"PUT /%s/slow-%d HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n",
+			a.db,
+			i,
+		) + credentials()
 		if i%2 == 0 {
 			head += "Expect: 100-continue\r\n"
 		}
@@ -249,39 +298,109 @@ func framing(ctx context.Context, a *assault) error {
 }
 
 func largeHeaders(ctx context.Context, a *assault) error {
-	remove, err := a.database(ctx, `{"_id":"doc","_attachments":{"a":{"content_type":"image/png","data":"QUJDREVGR0g="}}}`)
+	remove, err := a.database(
+		ctx,
+		`{"_id":"doc","_attachments":{"a":{"content_type":"image/png","data":"QUJDREVGR0g="}}}`,
+	)
 	if err != nil {
 		return err
 	}
 	defer remove()
 	db := "/" + a.db
-	parts := text("--b\r\nContent-Type: application/json\r\n\r\n{}").then(repeat("", "\r\n--b\r\n\r\nx", a.n(100_000), "\r\n--b--"))
+	parts := text(
+		"--b\r\nContent-Type: application/json\r\n\r\n{}",
+	).then(
+		repeat("", "\r\n--b\r\n\r\nx", a.n(100_000), "\r\n--b--"),
+	)
 	claims := base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"x","a":` + strings.Repeat("[", 5000)))
 	requests := []request{
-		{method: "GET", path: db + "/doc/a", headers: []string{"Range", "bytes=" + strings.Repeat("0-1,", 1900) + "0-1"}},
+		{
+			method:  "GET",
+			path:    db + "/doc/a",
+			headers: []string{"Range", "bytes=" + strings.Repeat("0-1,", 1900) + "0-1"},
+		},
 		{method: "GET", path: db + "/doc", headers: []string{"If-None-Match", strings.Repeat(`"a",`, 1900)}},
 		{method: "GET", path: db + "/doc", headers: []string{"If-None-Match", strings.Repeat(`"a",`, 1_000_000)}},
-		{method: "GET", path: "/_session", as: nobody, headers: []string{"Cookie", strings.Repeat("AuthSession=YTpiOmM; ", 350)}},
-		{method: "GET", path: "/_session", as: nobody, headers: []string{"Authorization", "Bearer e30." + claims + ".x"}},
-		{method: "GET", path: "/_session", as: nobody, headers: []string{"X-Auth-CouchDB-UserName", strings.Repeat("n", 8000), "X-Auth-CouchDB-Roles", strings.Repeat("r,", 4000)}},
-		{method: "OPTIONS", path: db, as: nobody, headers: []string{"Origin", "https://" + strings.Repeat("o", 7000), "Access-Control-Request-Method", "PUT",
-			"Access-Control-Request-Headers", strings.Repeat("x,", 3900)}},
+		{
+			method:  "GET",
+			path:    "/_session",
+			as:      nobody,
+			headers: []string{"Cookie", strings.Repeat("AuthSession=YTpiOmM; ", 350)},
+		},
+		{
+			method:  "GET",
+			path:    "/_session",
+			as:      nobody,
+			headers: []string{"Authorization", "Bearer e30." + claims + ".x"},
+		},
+		{
+			method: "GET",
+			path:   "/_session",
+			as:     nobody,
+			headers: []string{
+				"X-Auth-CouchDB-UserName",
+				strings.Repeat("n", 8000),
+				"X-Auth-CouchDB-Roles",
+				strings.Repeat("r,", 4000),
+			},
+		},
+		{
+			method: "OPTIONS",
+			path:   db,
+			as:     nobody,
+			headers: []string{"Origin", "https://" + strings.Repeat("o", 7000), "Access-Control-Request-Method", "PUT",
+				"Access-Control-Request-Headers", strings.Repeat("x,", 3900)},
+		},
 		{method: "COPY", path: db + "/doc", headers: []string{"Destination", strings.Repeat("d/", 3900)}},
-		{method: "PUT", path: db + "/parts", body: parts, headers: []string{"Content-Type", `multipart/related; boundary="b"`}},
-		{method: "PUT", path: db + "/parts", body: repeat("--b\r\nX: ", "y", a.n(10_000_000), "\r\n\r\n{}\r\n--b--"), headers: []string{"Content-Type", `multipart/related; boundary="b"`}},
+		{
+			method:  "PUT",
+			path:    db + "/parts",
+			body:    parts,
+			headers: []string{"Content-Type", `multipart/related; boundary="b"`},
+		},
+		{
+			method:  "PUT",
+			path:    db + "/parts",
+			body:    repeat("--b\r\nX: ", "y", a.n(10_000_000), "\r\n\r\n{}\r\n--b--"),
+			headers: []string{"Content-Type", `multipart/related; boundary="b"`},
+		},
 		{method: "GET", path: "/_utils/" + strings.Repeat("../", 2000) + "etc/passwd", as: nobody},
 	}
 	for range a.n(20) {
 		together(3*len(requests), func(i int) {
-			a.send(ctx, requests[i%len(requests)], 200, 201, 204, 206, 304, 400, 401, 404, 405, 409, 413, 415, 416, 431, 503)
+			a.send(
+				ctx,
+				requests[i%len(requests)],
+				200,
+				201,
+				204,
+				206,
+				304,
+				400,
+				401,
+				404,
+				405,
+				409,
+				413,
+				415,
+				416,
+				431,
+				503,
+			)
 		})
 	}
 	return nil
 }
 
 func rewriteCircles(ctx context.Context, a *assault) error {
-	remove, err := a.database(ctx, `{"_id":"_design/d","rewrites":[{"from":"/twice","to":"_rewrite/twice","query":{"x":[":x",":x"],"key":[":key"]}},
-		{"from":"/grow/*","to":"_rewrite/grow/`+strings.Repeat("g", 4000)+`/*"},{"from":"/circle","to":"_rewrite/circle"}]}`)
+	remove, err := a.database(
+		ctx,
+		`{"_id":"_design/d","rewrites":[{"from":"/twice","to":"_rewrite/twice","query":{"x":[":x",":x"],"key":[":key"]}},
+		{"from":"/grow/*","to":"_rewrite/grow/`+strings.Repeat(
+			"g",
+			4000,
+		)+`/*"},{"from":"/circle","to":"_rewrite/circle"}]}`,
+	)
 	if err != nil {
 		return err
 	}
@@ -289,7 +408,18 @@ func rewriteCircles(ctx context.Context, a *assault) error {
 	rules := "/" + a.db + "/_design/d/_rewrite/"
 	for range a.n(5) {
 		together(12, func(i int) {
-			a.send(ctx, request{method: "GET", path: rules + []string{"twice?x=" + strings.Repeat("x", 4000), "grow/x", "circle", "twice?key=[1]"}[i%4]}, 400, 404, 414, 500, 503)
+			a.send(
+				ctx,
+				request{
+					method: "GET",
+					path:   rules + []string{"twice?x=" + strings.Repeat("x", 4000), "grow/x", "circle", "twice?key=[1]"}[i%4],
+				},
+				400,
+				404,
+				414,
+				500,
+				503,
+			)
 		})
 	}
 	return nil

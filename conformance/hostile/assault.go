@@ -20,8 +20,9 @@ type assault struct {
 	scale  float64    // of sizes and numbers: 1 as in the table
 	db     string     // a database that the attacker administers, made by database
 
-	mu     sync.Mutex
-	seen   map[string]int // how often each status came; "cut" for connections that ended, "late" for answers that did not come
+	mu sync.Mutex
+	// how often each status came; "cut" for connections that ended, "late" for answers that did not come
+	seen   map[string]int
 	faults []string
 }
 
@@ -78,8 +79,8 @@ func (a *assault) err() error {
 	return errors.New(strings.Join(a.faults, "; "))
 }
 
-// database makes the assault's database, administered by the attacker, with the given documents, and returns what removes it again after
-// it has checked that all acknowledged writes are in it.
+// database makes the assault's database, administered by the attacker, with the given documents, and returns what
+// removes it again after it has checked that all acknowledged writes are in it.
 func (a *assault) database(ctx context.Context, docs ...string) (remove func(), err error) {
 	if err := a.makeDatabase(ctx, a.db, attackerName); err != nil {
 		return nil, err
@@ -116,7 +117,8 @@ func (a *assault) fill(ctx context.Context, n int, doc func(i int) string) error
 	return nil
 }
 
-// prepare sends a request that must succeed, again and again while the server is too busy for it, as a good client does.
+// prepare sends a request that must succeed, again and again while the server is too busy for it, as a good client
+// does.
 func (a *assault) prepare(ctx context.Context, r request) error {
 	for {
 		got, err := a.ask(ctx, r)
@@ -136,8 +138,8 @@ func (a *assault) prepare(ctx context.Context, r request) error {
 // errLate ends an attack whose time is over before it has begun; that is no fault.
 var errLate = errors.New("no time was left")
 
-// send performs a request of the attack, counts its status, and notes statuses that no server should answer with: 500, and those
-// that are not among the expected ones, where some are named.
+// send performs a request of the attack, counts its status, and notes statuses that no server should answer with: 500,
+// and those that are not among the expected ones, where some are named.
 func (a *assault) send(ctx context.Context, r request, expected ...int) reply {
 	got, err := a.ask(ctx, r)
 	switch {
@@ -147,7 +149,8 @@ func (a *assault) send(ctx context.Context, r request, expected ...int) reply {
 		a.saw("cut") // as where the server has answered before the whole body came, and closed
 	default:
 		a.saw(fmt.Sprint(got.status))
-		if len(expected) > 0 && !slices.Contains(expected, got.status) || len(expected) == 0 && got.status == http.StatusInternalServerError {
+		if len(expected) > 0 && !slices.Contains(expected, got.status) ||
+			len(expected) == 0 && got.status == http.StatusInternalServerError {
 			a.fault("%s %.60s: %d %.150s", r.method, r.path, got.status, got.start)
 		}
 	}

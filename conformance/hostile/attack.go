@@ -34,6 +34,7 @@ func attacks() []attack {
 		processAttacks,
 		wireAttacks,
 		massAttacks,
+		definitionAttacks,
 		peerAttacks,
 	)
 }

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// cage is a control group with a bound on memory, for the server and its workers: beyond it the kernel ends one of them. The zero
-// value is none.
+// cage is a control group with a bound on memory, for the server and its workers: beyond it the kernel ends one of
+// them. The zero value is none.
 type cage struct {
 	dir string
 	v2  bool
@@ -19,7 +19,8 @@ type cage struct {
 // cages counts those of this process, for their names.
 var cages atomic.Int32
 
-// newCage makes a group with so many bytes of memory and no swap, of whichever version of control groups lets this process. An error says why not.
+// newCage makes a group with so many bytes of memory and no swap, of whichever version of control groups lets this
+// process. An error says why not.
 func newCage(memory int64) (cage, error) {
 	name := fmt.Sprintf("settee-hostile-%d-%d", os.Getpid(), cages.Add(1))
 	var last error

@@ -18,8 +18,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestHostile runs the small forms of the attacks on a server with 512 MB: it must not end, not take more, lose nothing that it has acknowledged, answer
-// with no status that is not foreseen, leave nothing behind and serve the innocent client. How fast is for `make hostile` to say.
+// TestHostile runs the small forms of the attacks on a server with 512 MB: it must not end, not take more, lose nothing
+// that it has acknowledged, answer with no status that is not foreseen, leave nothing behind and serve the innocent
+// client. How fast is for `make hostile` to say.
 func TestHostile(t *testing.T) {
 	if _, err := os.Stat("/proc/self/clear_refs"); err != nil {
 		t.Skip("reads the memory of another process from /proc")
@@ -72,7 +73,14 @@ func TestBodies(t *testing.T) {
 		for range 2 { // a body is sent more than once
 			var got strings.Builder
 			if n, err := io.Copy(&got, c.body.open()); err != nil || n != c.body.length || got.String() != c.want {
-				t.Errorf("%.20q… of %d bytes instead of %.20q… of %d (%d said)", got.String(), n, c.want, len(c.want), c.body.length)
+				t.Errorf(
+					"%.20q… of %d bytes instead of %.20q… of %d (%d said)",
+					got.String(),
+					n,
+					c.want,
+					len(c.want),
+					c.body.length,
+				)
 			}
 		}
 	}

@@ -44,7 +44,11 @@ func newInnocents(ctx context.Context, t *target) *innocents {
 }
 
 // repeat performs a request, again and again, on a connection of its own, and notes how it went.
-func (i *innocents) repeat(ctx context.Context, into *latencies, perform func(ctx context.Context, client *http.Client, n int) error) {
+func (i *innocents) repeat(
+	ctx context.Context,
+	into *latencies,
+	perform func(ctx context.Context, client *http.Client, n int) error,
+) {
 	client := newClient("")
 	defer client.CloseIdleConnections()
 	for n := 0; ctx.Err() == nil; n++ {
@@ -83,7 +87,16 @@ func (i *innocents) get(ctx context.Context, client *http.Client, _ int) error {
 
 func (i *innocents) put(ctx context.Context, client *http.Client, n int) error {
 	id := fmt.Sprintf("w%d-%08d", os.Getpid(), n)
-	r, err := i.t.ask(ctx, request{method: "PUT", path: "/" + writeDB + "/" + id, as: innocent, client: client, body: text(fmt.Sprintf(`{"n":%d}`, n))})
+	r, err := i.t.ask(
+		ctx,
+		request{
+			method: "PUT",
+			path:   "/" + writeDB + "/" + id,
+			as:     innocent,
+			client: client,
+			body:   text(fmt.Sprintf(`{"n":%d}`, n)),
+		},
+	)
 	if err != nil {
 		return err
 	}

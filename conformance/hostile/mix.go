@@ -93,8 +93,24 @@ func (c *campaign) mix(ctx context.Context, list []attack, duration time.Duratio
 		if err != nil {
 			fmt.Fprintln(c.out, "  looking at the server:", err)
 		}
-		fmt.Fprintf(c.out, "%s: %d attacks; peak %d MB, workers %d MB, now %d MB; innocent GET %s, PUT %s (p99/worst); %d goroutines, %d descriptors; %d restarts\n",
-			time.Since(begin).Round(time.Second), number.Load(), peak.server>>20, peak.workers>>20, u.memory>>20, spell.get, spell.put, u.goroutines, u.descriptors, restarts)
+		fmt.Fprintf(
+			c.out,
+			"%s: %d attacks; peak %d MB, workers %d MB, now %d MB; innocent GET %s, PUT %s (p99/worst); %d goroutines, %d descriptors; %d restarts\n",
+			time.Since(
+				begin,
+			).Round(
+				time.Second,
+			),
+			number.Load(),
+			peak.server>>20,
+			peak.workers>>20,
+			u.memory>>20,
+			spell.get,
+			spell.put,
+			u.goroutines,
+			u.descriptors,
+			restarts,
+		)
 		refused += len(spell.failures)
 		mu.Lock()
 		for _, failure := range spell.failures[:min(len(spell.failures), faultsShown)] {
@@ -106,7 +122,13 @@ func (c *campaign) mix(ctx context.Context, list []attack, duration time.Duratio
 	total := c.innocents.total()
 	c.judge(restarts == 0, "no restart", "%d in %s", restarts, time.Since(begin).Round(time.Second))
 	if c.t.memory > 0 {
-		c.judge(most.server <= c.t.memory, fmt.Sprintf("never more than %d MB resident", c.t.memory>>20), "%d MB, workers %d MB", most.server>>20, most.workers>>20)
+		c.judge(
+			most.server <= c.t.memory,
+			fmt.Sprintf("never more than %d MB resident", c.t.memory>>20),
+			"%d MB, workers %d MB",
+			most.server>>20,
+			most.workers>>20,
+		)
 	}
 	c.judgeLatency(total)
 	c.judge(refused == 0, "no request of an innocent fails", "%d failed", refused)
@@ -115,7 +137,21 @@ func (c *campaign) mix(ctx context.Context, list []attack, duration time.Duratio
 		unexpected += n
 	}
 	c.judge(unexpected == 0, "no answer that is not foreseen", "%d of %d attacks had one", unexpected, number.Load())
-	fmt.Fprintf(c.out, "%d attacks in %s: peak %d MB, workers %d MB; innocent GET %s in %d requests, PUT %s in %d (p99/worst)\n", number.Load(),
-		time.Since(begin).Round(time.Second), most.server>>20, most.workers>>20, total.get, total.get.requests, total.put, total.put.requests)
+	fmt.Fprintf(
+		c.out,
+		"%d attacks in %s: peak %d MB, workers %d MB; innocent GET %s in %d requests, PUT %s in %d (p99/worst)\n",
+		number.Load(),
+		time.Since(
+			begin,
+		).Round(
+			time.Second,
+		),
+		most.server>>20,
+		most.workers>>20,
+		total.get,
+		total.get.requests,
+		total.put,
+		total.put.requests,
+	)
 	return ctx.Err()
 }

@@ -44,7 +44,11 @@ func startTarget(ctx context.Context, memory int64) (*target, error) {
 	t := &target{client: newClient(attackersAddress), memory: memory, dir: dir}
 	settings := ""
 	if t.cage, err = newCage(memory); err != nil {
-		fmt.Fprintf(os.Stderr, "hostile: no control group (%v): the server bounds itself to four fifths of the memory, and nothing enforces the rest\n", err)
+		fmt.Fprintf(
+			os.Stderr,
+			"hostile: no control group (%v): the server bounds itself to four fifths of the memory, and nothing enforces the rest\n",
+			err,
+		)
 		settings = fmt.Sprintf("[settee]\nmemory = %d\n", memory*8/10)
 	}
 	withTLS, err := t.offerTLS()
@@ -55,7 +59,11 @@ func startTarget(ctx context.Context, memory int64) (*target, error) {
 	if err := os.WriteFile(filepath.Join(dir, "local.ini"), []byte(settings), 0o600); err != nil {
 		return nil, err
 	}
-	t.server, err = conformance.Engines[0].StartWith(ctx, dir, conformance.Options{Wrapper: t.cage.wrapper(), Log: &t.log})
+	t.server, err = conformance.Engines[0].StartWith(
+		ctx,
+		dir,
+		conformance.Options{Wrapper: t.cage.wrapper(), Log: &t.log},
+	)
 	if err == nil {
 		t.url, t.pid = t.server.URL(), t.server.PID()
 		err = t.settleIn(ctx)
@@ -91,12 +99,16 @@ const (
 
 // settleIn makes the accounts, and the innocents' databases anew.
 func (t *target) settleIn(ctx context.Context) error {
-	if r, err := t.ask(ctx, request{method: "PUT", path: "/_users", as: admin}); err != nil || r.status >= http.StatusInternalServerError {
+	if r, err := t.ask(ctx, request{method: "PUT", path: "/_users", as: admin}); err != nil ||
+		r.status >= http.StatusInternalServerError {
 		return fmt.Errorf("making _users: %d %s, %v", r.status, r.start, err)
 	}
 	for _, u := range []account{innocent, attacker} {
 		doc := fmt.Sprintf(`{"name":%q,"password":%q,"roles":[],"type":"user"}`, u.name, u.password)
-		r, err := t.ask(ctx, request{method: "PUT", path: "/_users/org.couchdb.user:" + u.name, as: admin, body: text(doc)})
+		r, err := t.ask(
+			ctx,
+			request{method: "PUT", path: "/_users/org.couchdb.user:" + u.name, as: admin, body: text(doc)},
+		)
 		if err := unless(r, err, http.StatusCreated, http.StatusConflict); err != nil {
 			return fmt.Errorf("making the user %s: %w", u.name, err)
 		}
@@ -106,7 +118,15 @@ func (t *target) settleIn(ctx context.Context) error {
 			return err
 		}
 	}
-	r, err := t.ask(ctx, request{method: "PUT", path: "/" + readDB + "/doc", as: innocent, body: text(`{"text":"nothing happens here"}`)})
+	r, err := t.ask(
+		ctx,
+		request{
+			method: "PUT",
+			path:   "/" + readDB + "/doc",
+			as:     innocent,
+			body:   text(`{"text":"nothing happens here"}`),
+		},
+	)
 	if err := unless(r, err, http.StatusCreated); err != nil {
 		return fmt.Errorf("the innocents' document: %w", err)
 	}

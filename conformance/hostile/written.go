@@ -75,7 +75,8 @@ func (w *written) noted(db string) map[string]string {
 	return copied
 }
 
-// put writes a document of an attacker's, or an attachment of it, and remembers it where the server says that it has it.
+// put writes a document of an attacker's, or an attachment of it, and remembers it where the server says that it has
+// it.
 func (a *assault) put(ctx context.Context, id string, b body, headers []string, expected ...int) reply {
 	got := a.send(ctx, request{method: "PUT", path: "/" + a.db + "/" + id, body: b, headers: headers}, expected...)
 	if rev, ok := acknowledgedRev(got); ok {
@@ -87,7 +88,8 @@ func (a *assault) put(ctx context.Context, id string, b body, headers []string, 
 
 func acknowledgedRev(got reply) (rev string, ok bool) {
 	var saved struct{ Rev string }
-	ok = (got.status == http.StatusCreated || got.status == http.StatusAccepted) && json.Unmarshal([]byte(got.start), &saved) == nil
+	ok = (got.status == http.StatusCreated || got.status == http.StatusAccepted) &&
+		json.Unmarshal([]byte(got.start), &saved) == nil
 	return saved.Rev, ok
 }
 

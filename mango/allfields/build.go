@@ -29,14 +29,14 @@ const (
 	batchTime  = time.Second
 )
 
-// The build goes through the documents by id and notes how far it is. A document up to there is the writers' business, one after
-// it the build's. A writer reads the note without a conflict, so that the build does not disturb the writers of other
-// documents; instead the build declares that it has written keyBuilt of all ids it passes, and a writer that it reads that of
-// its document. So if the build passes a document while a writer that has seen the old note is changing it, one of both runs
-// again.
+// The build goes through the documents by id and notes how far it is. A document up to there is the writers' business,
+// one after it the build's. A writer reads the note without a conflict, so that the build does not disturb the writers
+// of other documents; instead the build declares that it has written keyBuilt of all ids it passes, and a writer that
+// it reads that of its document. So if the build passes a document while a writer that has seen the old note is
+// changing it, one of both runs again.
 //
-// Whatever spoils a transaction, other writers, its size or its age, the next one takes half as many documents. One document alone
-// that cannot be indexed becomes one of the others.
+// Whatever spoils a transaction, other writers, its size or its age, the next one takes half as many documents. One
+// document alone that cannot be indexed becomes one of the others.
 
 func (x *Indexes) handleBuilds() error {
 	return x.jobs.Handle(jobs.Type{Name: jobType, Workers: 1, Run: x.build})
@@ -199,7 +199,11 @@ func (b *builder) step(ctx context.Context) (did batch, err error) {
 }
 
 // transact calls fn with the first index that is not ready, if there is one, and writes how far fn got as did has it.
-func (b *builder) transact(ctx context.Context, did *batch, fn func(tx *storage.Tx, ix *registered, at reached) error) error {
+func (b *builder) transact(
+	ctx context.Context,
+	did *batch,
+	fn func(tx *storage.Tx, ix *registered, at reached) error,
+) error {
 	return b.db.Transact(ctx, func(tx *storage.Tx) error {
 		*did = batch{ready: true}
 		if err := b.run.Check(tx.KV()); err != nil {
@@ -299,8 +303,19 @@ func (b *builder) setAside(ctx context.Context, cause error) error {
 		})
 	})
 	if err == nil && did.docs > 0 {
-		b.x.log.Warn("document is not in an index over all fields; every query looks at it",
-			"database", b.run.ID, "design", did.index.DesignDoc, "index", did.index.Name, "id", did.at.id, "error", cause)
+		b.x.log.Warn(
+			"document is not in an index over all fields; every query looks at it",
+			"database",
+			b.run.ID,
+			"design",
+			did.index.DesignDoc,
+			"index",
+			did.index.Name,
+			"id",
+			did.at.id,
+			"error",
+			cause,
+		)
 	}
 	return err
 }

@@ -29,8 +29,8 @@ func (v Violation) String() string {
 const (
 	// enoughViolations of one index say what there is to say.
 	enoughViolations = 20
-	// checkWindow is how many keys a check reads from one snapshot at a time, checkDocs of how many documents, checkBytes with how
-	// many bytes of keys.
+	// checkWindow is how many keys a check reads from one snapshot at a time, checkDocs of how many documents,
+	// checkBytes with how many bytes of keys.
 	checkWindow = 1000
 	checkDocs   = 100
 	checkBytes  = 4 << 20
@@ -38,8 +38,8 @@ const (
 	maxAged = 10
 )
 
-// Check verifies invariants 1, 3, 6 and 7 of all indexes that are ready, of a store which engine is below. It reads as many snapshots as
-// that takes; sums are compared only in databases that nobody has written to meanwhile.
+// Check verifies invariants 1, 3, 6 and 7 of all indexes that are ready, of a store which engine is below. It reads as
+// many snapshots as that takes; sums are compared only in databases that nobody has written to meanwhile.
 func Check(ctx context.Context, engine kv.Store, s *storage.Store) (found []Violation, err error) {
 	err = s.EachDB(ctx, func(db *storage.DB) error {
 		some, err := checkDatabase(ctx, engine, db)
@@ -115,7 +115,8 @@ func (c *indexCheck) run(ctx context.Context) error {
 	return err
 }
 
-// documents looks up the entries of all documents, in windows that get smaller where they take longer than a snapshot lives.
+// documents looks up the entries of all documents, in windows that get smaller where they take longer than a snapshot
+// lives.
 func (c *indexCheck) documents(ctx context.Context) error {
 	limit := checkDocs
 	for aged := 0; ; {
@@ -273,11 +274,24 @@ func (c *indexCheck) sums(ctx context.Context) (compare func(), err error) {
 	return func() {
 		for level, n := range stored {
 			if n != c.entries[level] {
-				c.violate(map[bool]int{true: 1, false: 7}[level == 0], "%d entries on level %d, %d of the documents", n, level, c.entries[level])
+				c.violate(
+					map[bool]int{true: 1, false: 7}[level == 0],
+					"%d entries on level %d, %d of the documents",
+					n,
+					level,
+					c.entries[level],
+				)
 			}
 		}
 		if totals[0] != c.entries[0] || totals[1] != c.bytes {
-			c.violate(3, "counters of %d entries, %d bytes; there are %d, %d", totals[0], totals[1], c.entries[0], c.bytes)
+			c.violate(
+				3,
+				"counters of %d entries, %d bytes; there are %d, %d",
+				totals[0],
+				totals[1],
+				c.entries[0],
+				c.bytes,
+			)
 		}
 		for path, n := range paths {
 			if n != c.paths[path] {
@@ -292,12 +306,19 @@ func (c *indexCheck) sums(ctx context.Context) (compare func(), err error) {
 }
 
 func (c *indexCheck) walk(ctx context.Context, prefix []byte, fn func(kv.Row)) error {
-	return kv.Walk(ctx, c.store, prefix, concat(prefix, []byte{0xff}), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
-		for _, row := range window {
-			fn(row)
-		}
-		return nil
-	})
+	return kv.Walk(
+		ctx,
+		c.store,
+		prefix,
+		concat(prefix, []byte{0xff}),
+		checkWindow,
+		func(_ kv.ReadTx, window []kv.Row) error {
+			for _, row := range window {
+				fn(row)
+			}
+			return nil
+		},
+	)
 }
 
 func countOf(value []byte) int64 {

@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// Language is the language of design documents that define indexes, Member the member that does; the others are those of a
-// definition.
+// Language is the language of design documents that define indexes, Member the member that does; the others are those
+// of a definition.
 const (
 	Language      = "query"
 	Member        = "auto"
@@ -85,7 +85,8 @@ func (d *Definition) excluded() [][]byte {
 }
 
 func (d *Definition) equal(o *Definition) bool {
-	return d.DesignDoc == o.DesignDoc && d.Name == o.Name && d.Depth == o.Depth && d.Values == o.Values && slices.EqualFunc(d.Exclude, o.Exclude, slices.Equal)
+	return d.DesignDoc == o.DesignDoc && d.Name == o.Name && d.Depth == o.Depth && d.Values == o.Values &&
+		slices.EqualFunc(d.Exclude, o.Exclude, slices.Equal)
 }
 
 // appendDefinition and readDefinition are the form in the registry: tuples.

@@ -17,8 +17,9 @@ type Distinct struct {
 	Count int64
 }
 
-// Distinct lists the values in a range, each once, in their order. Documents are read only to learn how a value is written, or
-// where it is longer than the index keeps. storage.ErrStop from fn ends it without an error. Documents of Others do not count.
+// Distinct lists the values in a range, each once, in their order. Documents are read only to learn how a value is
+// written, or where it is longer than the index keeps. storage.ErrStop from fn ends it without an error. Documents of
+// Others do not count.
 func (x *Index) Distinct(r Range, fn func(*Distinct) error) error {
 	var group []Entry
 	flush := func() error {

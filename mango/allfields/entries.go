@@ -15,7 +15,8 @@ const (
 	maxPath = 1000
 	maxID   = 4000
 
-	// keyOverhead is about what a key has before the path, and besides the id; writeOverhead what a write has besides its key.
+	// keyOverhead is about what a key has before the path, and besides the id; writeOverhead what a write has besides
+	// its key.
 	keyOverhead   = 40
 	writeOverhead = 60
 
@@ -146,7 +147,8 @@ func (s *entries) add(path []byte, v ejson.Value, position int64) {
 }
 
 func (s *entries) push(path, value []byte, position int64, cut bool) {
-	if s.full = s.full || s.values > 0 && len(s.list) >= s.values || s.most > 0 && s.size > s.most; s.full && len(path) > 0 {
+	if s.full = s.full || s.values > 0 && len(s.list) >= s.values || s.most > 0 && s.size > s.most; s.full &&
+		len(path) > 0 {
 		return
 	}
 	// A key is sent three times, for its conflict range as well; each path is counted, at most once for each entry.
@@ -159,8 +161,8 @@ func (s *entries) push(path, value []byte, position int64, cut bool) {
 	})
 }
 
-// AppendValue appends the key of a value as entries have it; cut says that it is only its beginning. No key that is whole is the
-// beginning of another one.
+// AppendValue appends the key of a value as entries have it; cut says that it is only its beginning. No key that is
+// whole is the beginning of another one.
 func AppendValue(dst []byte, v ejson.Value) (key []byte, cut bool) {
 	start := len(dst)
 	keep := keepString

@@ -41,8 +41,8 @@ type Options struct {
 	Split func(field string) ([]string, bool)
 	// Limits are those of the store.
 	Limits kv.Limits
-	// Batch is the greatest number of documents that one transaction of a build takes; nil or below 1: DefaultBatch. It may change at
-	// any time.
+	// Batch is the greatest number of documents that one transaction of a build takes; nil or below 1: DefaultBatch. It
+	// may change at any time.
 	Batch func() int
 	Log   *slog.Logger // nil: no log
 }
@@ -53,7 +53,15 @@ func New(o Options) (*Indexes, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Indexes{store: o.Store, jobs: o.Jobs, split: o.Split, known: known, log: o.Log, batch: o.Batch, transaction: o.Limits.TransactionSize}
+	x := &Indexes{
+		store:       o.Store,
+		jobs:        o.Jobs,
+		split:       o.Split,
+		known:       known,
+		log:         o.Log,
+		batch:       o.Batch,
+		transaction: o.Limits.TransactionSize,
+	}
 	if x.log == nil {
 		x.log = slog.New(slog.DiscardHandler)
 	}
@@ -123,8 +131,8 @@ func (x *Indexes) upgrade(tx *storage.Tx, reg *registry) (*registry, error) {
 	return next, x.put(tx, next, gone)
 }
 
-// put writes a registry that changed, which is the caller's, drops the rows of indexes that are gone, and queues the build of those
-// that are new. In a database without documents there is nothing to build.
+// put writes a registry that changed, which is the caller's, drops the rows of indexes that are gone, and queues the
+// build of those that are new. In a database without documents there is nothing to build.
 func (x *Indexes) put(tx *storage.Tx, reg *registry, gone []uint64) error {
 	sp := spaceOf(tx)
 	if !reg.ready() {

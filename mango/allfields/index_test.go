@@ -64,7 +64,16 @@ func newWorldUnchecked(t *testing.T, store kv.Store) *world {
 		must(t, s.Close())
 		must(t, store.Close())
 	})
-	return &world{t: t, kv: store, store: s, x: x, db: s.DB("db"), queue: queue, docs: map[string]string{}, revs: map[string]compat.Rev{}}
+	return &world{
+		t:     t,
+		kv:    store,
+		store: s,
+		x:     x,
+		db:    s.DB("db"),
+		queue: queue,
+		docs:  map[string]string{},
+		revs:  map[string]compat.Rev{},
+	}
 }
 
 // checkStored runs Check.
@@ -134,7 +143,22 @@ func (w *world) index(fn func(ix *allfields.Index) error) {
 	}
 }
 
-var words = []string{`"a"`, `"B"`, `"ä"`, `"zebra"`, `""`, `1`, `1.0`, `-5`, `1e300`, `null`, `true`, `false`, `{}`, `[]`}
+var words = []string{
+	`"a"`,
+	`"B"`,
+	`"ä"`,
+	`"zebra"`,
+	`""`,
+	`1`,
+	`1.0`,
+	`-5`,
+	`1e300`,
+	`null`,
+	`true`,
+	`false`,
+	`{}`,
+	`[]`,
+}
 
 func randomValue(r *rand.Rand, depth int) string {
 	switch n := r.IntN(10); {

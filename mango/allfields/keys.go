@@ -32,8 +32,9 @@ const (
 // elementMark ends the key of the count of a path's elements. No member name and no value begins with it.
 const elementMark = 0x01
 
-// Values of entries begin with bytes from firstValue up to, and without, endValue (collate.AppendKey); member names begin with the
-// code of a tuple's string, which is lower. So a path's own values are one range, and those of longer paths are before it.
+// Values of entries begin with bytes from firstValue up to, and without, endValue (collate.AppendKey); member names
+// begin with the code of a tuple's string, which is lower. So a path's own values are one range, and those of longer
+// paths are before it.
 const (
 	firstValue = 0x10
 	endValue   = 0x20

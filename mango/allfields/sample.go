@@ -9,10 +9,10 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// How many entries a range has is told by samples: the entries of one document in SampleFan are stored a second time on the first
-// level, those of one of them in SampleFan on the second, and so on. Which documents these are follows from their ids alone, so
-// that writers share nothing and what a write costs grows by one key in thirty. A range that has too many entries to be counted
-// has as many times fewer on a level.
+// How many entries a range has is told by samples: the entries of one document in SampleFan are stored a second time on
+// the first level, those of one of them in SampleFan on the second, and so on. Which documents these are follows from
+// their ids alone, so that writers share nothing and what a write costs grows by one key in thirty. A range that has
+// too many entries to be counted has as many times fewer on a level.
 const (
 	SampleLevels = 4
 	SampleFan    = 32
@@ -58,9 +58,9 @@ func (sp space) setSamples(tx kv.Tx, number uint64, height int, suffix, value []
 // probesAtOnce is how many ranges Probe reads together.
 const probesAtOnce = 64
 
-// Probe counts the entries of ranges, of values outside arrays and of elements alike, up to a limit for each; on a level above 0 it
-// counts those of one document in SampleFan to the power of level. A range with as many as the limit may have more. Ranges are read
-// together.
+// Probe counts the entries of ranges, of values outside arrays and of elements alike, up to a limit for each; on a
+// level above 0 it counts those of one document in SampleFan to the power of level. A range with as many as the limit
+// may have more. Ranges are read together.
 func (x *Index) Probe(ranges []Range, level, limit int) ([]int, error) {
 	base := x.sp.appendEntries(x.number, level)
 	counts := make([]int, len(ranges))

@@ -47,7 +47,12 @@ func TestSamples(t *testing.T) {
 			revs[i] = results[i].Rev
 		}
 	}
-	ranges := []allfields.Range{point(t, "common", "1"), point(t, "rare", "true"), point(t, "common", "2"), {Path: []string{"none"}}}
+	ranges := []allfields.Range{
+		point(t, "common", "1"),
+		point(t, "rare", "true"),
+		point(t, "common", "2"),
+		{Path: []string{"none"}},
+	}
 	probe := func(level, limit int) (n []int) {
 		w.index(func(ix *allfields.Index) (err error) {
 			n, err = ix.Probe(ranges, level, limit)

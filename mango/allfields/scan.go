@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Index is an index that can be read: it has the entries of all documents. It may be used with the snapshot it was opened in only.
+// Index is an index that can be read: it has the entries of all documents. It may be used with the snapshot it was
+// opened in only.
 type Index struct {
 	Definition
 	s      *storage.Snapshot
@@ -32,8 +33,8 @@ func (x *Indexes) Open(s *storage.Snapshot) ([]*Index, error) {
 	return list, nil
 }
 
-// Range is a range of values at a path. Bounds are keys of compat/collate: Start <= value < End, nil for none; AppendAfter makes
-// an inclusive End.
+// Range is a range of values at a path. Bounds are keys of compat/collate: Start <= value < End, nil for none;
+// AppendAfter makes an inclusive End.
 type Range struct {
 	Path       []string
 	Element    bool // of the elements of arrays at the path, instead of values outside arrays
@@ -55,8 +56,8 @@ type Entry struct {
 	Key []byte
 }
 
-// keys gives the scan's bounds, relative to the rows. A lower bound is cut as values are, so that cut values that may reach it are
-// found.
+// keys gives the scan's bounds, relative to the rows. A lower bound is cut as values are, so that cut values that may
+// reach it are found.
 func (r *Range) keys() (begin, end []byte) {
 	path := appendPath(nil, r.Path)
 	low, high := []byte{firstValue}, []byte{endValue}
@@ -80,8 +81,8 @@ func cutBound(key []byte) []byte {
 	return key[:min(len(key), keep)]
 }
 
-// Scan walks over the entries of a range in the order of (value, position, id), or backwards, from after the key of an entry if one is given.
-// storage.ErrStop from fn ends it without an error.
+// Scan walks over the entries of a range in the order of (value, position, id), or backwards, from after the key of an
+// entry if one is given. storage.ErrStop from fn ends it without an error.
 func (x *Index) Scan(r Range, descending bool, after []byte, fn func(*Entry) error) error {
 	return x.ScanRanges([]Range{r}, 0, after, descending, func(_ int, e *Entry) error {
 		if !r.Has(e) {
@@ -91,8 +92,8 @@ func (x *Index) Scan(r Range, descending bool, after []byte, fn func(*Entry) err
 	})
 }
 
-// Others walks over the documents that the index knows nothing of but their ids, because they have too many values, in the order of
-// the ids and from after one, "" for the first. They belong to the candidates of every range.
+// Others walks over the documents that the index knows nothing of but their ids, because they have too many values, in
+// the order of the ids and from after one, "" for the first. They belong to the candidates of every range.
 func (x *Index) Others(after string, fn func(id string) error) error {
 	base := x.sp.sub(x.number, keyRows)
 	begin, end := []byte{firstValue}, []byte{endValue}
@@ -108,8 +109,8 @@ func (x *Index) Others(after string, fn func(id string) error) error {
 	return err
 }
 
-// Count is the number of documents that have a value at a path, or of elements of arrays there; documents of Others are not
-// counted.
+// Count is the number of documents that have a value at a path, or of elements of arrays there; documents of Others are
+// not counted.
 func (x *Index) Count(path []string, element bool) (int64, error) {
 	key := appendPath(x.sp.sub(x.number, keyCounts), path)
 	if element {

@@ -12,11 +12,17 @@ import (
 // scanAhead is how many ranges a scan of several asks for before it comes to them.
 const scanAhead = 16
 
-// ScanRanges walks over the entries of several ranges, one range after the other as Scan does, from range number first on, there from
-// after the key of an entry if one is given. fn gets the number of the range. Unlike Scan it does not leave out what the range is not of: the
-// entries of elements, or those that are none (Range.Has), so that whoever goes on in another snapshot knows how far this one came.
-// The ranges that follow are asked for in time.
-func (x *Index) ScanRanges(ranges []Range, first int, after []byte, descending bool, fn func(n int, e *Entry) error) error {
+// ScanRanges walks over the entries of several ranges, one range after the other as Scan does, from range number first
+// on, there from after the key of an entry if one is given. fn gets the number of the range. Unlike Scan it does not
+// leave out what the range is not of: the entries of elements, or those that are none (Range.Has), so that whoever goes
+// on in another snapshot knows how far this one came. The ranges that follow are asked for in time.
+func (x *Index) ScanRanges(
+	ranges []Range,
+	first int,
+	after []byte,
+	descending bool,
+	fn func(n int, e *Entry) error,
+) error {
 	var open []kv.Iterator
 	defer func() {
 		for _, it := range open {
@@ -28,7 +34,10 @@ func (x *Index) ScanRanges(ranges []Range, first int, after []byte, descending b
 	for n := first; n < len(ranges); n++ {
 		for ; next < len(ranges) && next < n+ahead; next++ {
 			begin, end := ranges[next].keysFrom(after, descending)
-			open = append(open, x.s.KV().Range(concat(base, begin), concat(base, end), kv.RangeOptions{Reverse: descending}))
+			open = append(
+				open,
+				x.s.KV().Range(concat(base, begin), concat(base, end), kv.RangeOptions{Reverse: descending}),
+			)
 			after = nil
 		}
 		ahead = min(2*ahead, scanAhead)
@@ -61,7 +70,8 @@ func each(it kv.Iterator, base []byte, path int, fn func(*Entry) error) error {
 	return it.Err()
 }
 
-// keysFrom gives the scan's bounds, relative to the rows, from after the key of an entry if one is given. They are empty where nothing is left.
+// keysFrom gives the scan's bounds, relative to the rows, from after the key of an entry if one is given. They are
+// empty where nothing is left.
 func (r *Range) keysFrom(after []byte, descending bool) (begin, end []byte) {
 	begin, end = r.keys()
 	switch {
@@ -80,8 +90,8 @@ func (r *Range) keysFrom(after []byte, descending bool) (begin, end []byte) {
 // Has reports whether an entry between the bounds of a range belongs to it.
 func (r *Range) Has(e *Entry) bool { return (e.Position > 0) == r.Element }
 
-// First finds the entry of a document that a scan of some ranges, one after the other, comes to first: a document that is found
-// more than once counts where it is found first. n is the number of the range, -1 if the document is in none.
+// First finds the entry of a document that a scan of some ranges, one after the other, comes to first: a document that
+// is found more than once counts where it is found first. n is the number of the range, -1 if the document is in none.
 func (x *Index) First(body ejson.Value, id string, ranges []Range) (n int, key []byte) {
 	var s entries
 	list := s.of(body, id, x.whole(x.excluded()))

@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// update is what one transaction does to the indexes of its database. Documents are collected and indexed together, so that what is to
-// be read for them is read at once.
+// update is what one transaction does to the indexes of its database. Documents are collected and indexed together, so
+// that what is to be read for them is read at once.
 type update struct {
 	x    *Indexes
 	reg  *registry
@@ -71,8 +71,8 @@ func (u *update) flush(tx *storage.Tx) error {
 	return nil
 }
 
-// most is what the entries of a document may take of a transaction in one of some indexes, 0 for anything: a tenth of the store's limit
-// for all of them, so that a document that fits without indexes also fits with them.
+// most is what the entries of a document may take of a transaction in one of some indexes, 0 for anything: a tenth of
+// the store's limit for all of them, so that a document that fits without indexes also fits with them.
 func (x *Indexes) most(indexes int) int { return x.transaction / 10 / max(indexes, 1) }
 
 // notBrokenDown tells which documents the index has as others.
@@ -119,8 +119,8 @@ type writer struct {
 	limit int  // of the transaction's size, 0: none
 }
 
-// write writes the entries that only one of a document's two bodies has. wasCut says that the index has the body before among the
-// others.
+// write writes the entries that only one of a document's two bodies has. wasCut says that the index has the body before
+// among the others.
 func (w *writer) write(d *changed, wasCut bool) error {
 	c, b := w.c, w.ix.whole(w.ix.exclude)
 	old, err := c.before.read(d.before, b)

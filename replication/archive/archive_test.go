@@ -55,8 +55,14 @@ func fill(t testing.TB, db *storage.DB, docs int) {
 			if r.IntN(5) == 0 {
 				deleted = `"_deleted":true,`
 			}
-			text := fmt.Sprintf(`{"_id":%q,"_revisions":{"start":%d,"ids":[%s]},%s"n":%d,"float":1.0,"s":"ä\u0000"}`, id, start,
-				strings.Join(line, ","), deleted, r.IntN(100))
+			text := fmt.Sprintf(
+				`{"_id":%q,"_revisions":{"start":%d,"ids":[%s]},%s"n":%d,"float":1.0,"s":"ä\u0000"}`,
+				id,
+				start,
+				strings.Join(line, ","),
+				deleted,
+				r.IntN(100),
+			)
 			v, err := ejson.Parse([]byte(text))
 			must(t, err)
 			doc, err := compat.ParseDocument(v, compat.DocRules{})
@@ -254,7 +260,12 @@ func TestDamagedArchive(t *testing.T) {
 func TestOldCouchBackup(t *testing.T) {
 	s := openStore(t)
 	must(t, s.Create(t.Context(), "db", storage.CreateOptions{}))
-	a, h := walk(t, []byte(`[{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d","_revisions":{"start":1,"ids":["967a00dff5e02add41819138abb3284d"]}}]`+"\n[]\n"))
+	a, h := walk(
+		t,
+		[]byte(
+			`[{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d","_revisions":{"start":1,"ids":["967a00dff5e02add41819138abb3284d"]}}]`+"\n[]\n",
+		),
+	)
 	sum, err := archive.Restore(t.Context(), a, h, s.DB("db"), nil)
 	must(t, err)
 	if sum.Documents != 1 {
@@ -282,9 +293,16 @@ func TestAttachmentsOfCouchBackup(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	f.Add([]byte(`{"name":"settee","format":1,"db":"a","revs_limit":1}` + "\n" + `{"attachment":"1B2M2Y8AsgTpgAmY7PhCfg==","encoded_length":3,"length":3}` + "\n" + `{"data":"YWJj"}` + "\n[]\n" + `{"end":true}`))
+	f.Add(
+		[]byte(
+			`{"name":"settee","format":1,"db":"a","revs_limit":1}` + "\n" + `{"attachment":"1B2M2Y8AsgTpgAmY7PhCfg==","encoded_length":3,"length":3}` + "\n" + `{"data":"YWJj"}` + "\n[]\n" + `{"end":true}`,
+		),
+	)
 	f.Add([]byte(`[{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d","_attachments":{"x":{"data":"YQ=="}}}]`))
-	s, err := storage.Open(context.Background(), storage.Options{KV: wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now), Manual: true})
+	s, err := storage.Open(
+		context.Background(),
+		storage.Options{KV: wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now), Manual: true},
+	)
 	must(f, err)
 	must(f, s.Create(context.Background(), "db", storage.CreateOptions{}))
 	f.Fuzz(func(t *testing.T, data []byte) {

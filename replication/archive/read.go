@@ -205,7 +205,8 @@ func (a *Reader) end(v ejson.Value, sum *Summary) error {
 	if !digest.TextIs(hex.EncodeToString(a.digest.Sum(nil))) {
 		return malformed("the checksum of database %q is wrong", sum.Database)
 	}
-	if number("documents") != sum.Documents || number("revisions") != sum.Revisions || number("attachments") != sum.Attachments {
+	if number("documents") != sum.Documents || number("revisions") != sum.Revisions ||
+		number("attachments") != sum.Attachments {
 		return malformed("database %q is not whole", sum.Database)
 	}
 	return nil
@@ -294,7 +295,8 @@ func (p *pieceReader) Read(b []byte) (int, error) {
 			return 0, malformed("line: %v", err)
 		}
 		data, _ := v.Get("data")
-		if p.piece, err = base64.StdEncoding.DecodeString(data.Text()); err != nil || len(p.piece) == 0 || int64(len(p.piece)) > p.left {
+		if p.piece, err = base64.StdEncoding.DecodeString(data.Text()); err != nil || len(p.piece) == 0 ||
+			int64(len(p.piece)) > p.left {
 			return 0, malformed("bytes of an attachment")
 		}
 		p.a.sum(line)

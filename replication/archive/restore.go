@@ -13,8 +13,9 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// Restore writes the revisions of the reader's next database, whose header was h, into db. What db has already stays; revisions
-// are merged into their documents' trees, so a Restore can be repeated. The validation functions of design documents are not asked.
+// Restore writes the revisions of the reader's next database, whose header was h, into db. What db has already stays;
+// revisions are merged into their documents' trees, so a Restore can be repeated. The validation functions of design
+// documents are not asked.
 func Restore(ctx context.Context, a *Reader, h Header, db *storage.DB, progress func(Summary)) (Summary, error) {
 	r := &restorer{ctx: ctx, db: db}
 	sum, err := a.read(h, r)
@@ -42,7 +43,11 @@ func (r *restorer) attachment(att compat.Attachment, from io.Reader) error {
 	if r.uploads == nil {
 		r.uploads = r.db.Uploads()
 	}
-	stored, err := r.uploads.Add(r.ctx, storage.Upload{Encoding: att.Encoding, Length: att.EncodedLength, Digest: &att.Digest}, from)
+	stored, err := r.uploads.Add(
+		r.ctx,
+		storage.Upload{Encoding: att.Encoding, Length: att.EncodedLength, Digest: &att.Digest},
+		from,
+	)
 	if err != nil {
 		return fmt.Errorf("archive: attachment: %w", err)
 	}
@@ -103,9 +108,15 @@ func (r *restorer) take(a *compat.Attachment, stored compat.Attachment) {
 	*a = stored
 }
 
-// Verify compares the reader's next database, whose header was h, with db: each revision has to be there as a leaf or an ancestor
-// of one; as a leaf with the same line, body and attachments. differ is called for each one that differs.
-func Verify(ctx context.Context, a *Reader, h Header, db *storage.DB, differ func(id string, rev compat.Rev, what string)) (Summary, error) {
+// Verify compares the reader's next database, whose header was h, with db: each revision has to be there as a leaf or
+// an ancestor of one; as a leaf with the same line, body and attachments. differ is called for each one that differs.
+func Verify(
+	ctx context.Context,
+	a *Reader,
+	h Header,
+	db *storage.DB,
+	differ func(id string, rev compat.Rev, what string),
+) (Summary, error) {
 	return a.read(h, &verifier{ctx: ctx, db: db, differ: differ})
 }
 
@@ -125,7 +136,8 @@ func (v *verifier) revisions(docs []*compat.Document) error {
 			Revs: []compat.Rev{doc.Rev()}, Open: storage.OpenOptions{Revs: true, Deleted: true},
 		}}
 	}
-	return v.db.BulkGet(v.ctx, slices.Values(requests), func(i int, revs []storage.RevResult, _ bool) error { // one revision each
+	// one revision each
+	return v.db.BulkGet(v.ctx, slices.Values(requests), func(i int, revs []storage.RevResult, _ bool) error {
 		if what := difference(docs[i], revs); what != "" {
 			v.differ(docs[i].ID, docs[i].Rev(), what)
 		}

@@ -91,7 +91,9 @@ func (out *writer) header() error {
 	}
 	out.sum.Seq = string(compat.AppendSeq(nil, info.UpdateSeq.N, compat.Seq(info.UpdateSeq.Seq)))
 	if out.form == FormCouchBackup {
-		return out.put([]byte(`{"name":"@cloudant/couchbackup","version":"2.11.0","mode":"full","attachments":true}` + "\n"))
+		return out.put(
+			[]byte(`{"name":"@cloudant/couchbackup","version":"2.11.0","mode":"full","attachments":true}` + "\n"),
+		)
 	}
 	limit, err := out.db.RevsLimit(out.ctx)
 	if err != nil {
@@ -122,8 +124,8 @@ func (out *writer) end() error {
 	return out.put(append(b, '"', '}', '\n'))
 }
 
-// allDocuments writes one snapshot, or, where snapshots are short-lived, one after the other: a document that changes meanwhile comes
-// once more after the rest.
+// allDocuments writes one snapshot, or, where snapshots are short-lived, one after the other: a document that changes
+// meanwhile comes once more after the rest.
 func (out *writer) allDocuments() error {
 	if err := out.db.ViewAgain(out.ctx, out.documents); err != nil {
 		return err

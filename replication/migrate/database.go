@@ -221,8 +221,8 @@ func (d *database) indexes(ctx context.Context) error {
 	return nil
 }
 
-// index builds the indexes of one design document. A view that fails is told, and does not end the migration: it failed at the
-// source, too.
+// index builds the indexes of one design document. A view that fails is told, and does not end the migration: it failed
+// at the source, too.
 func (d *database) index(ctx context.Context, path string, views map[string]json.RawMessage) error {
 	for name := range views {
 		if name == "lib" {

@@ -16,8 +16,8 @@ import (
 	"github.com/settee-db/settee/replication/site"
 )
 
-// TrustedHeader is the request header by which a server administrator asks for replicated documents to be stored without asking
-// validation functions; its value is "true".
+// TrustedHeader is the request header by which a server administrator asks for replicated documents to be stored
+// without asking validation functions; its value is "true".
 const TrustedHeader = "X-Settee-Trusted"
 
 // Options say what is moved.
@@ -30,8 +30,8 @@ type Options struct {
 	Indexes        bool     // build the indexes of design documents
 	Replications   bool     // copy the documents of _replicator in the end, which starts them
 	Verify         bool
-	// CutOver ends the following of the source: when it is closed, what has come meanwhile is copied, and that is the end. nil: the
-	// source is not followed.
+	// CutOver ends the following of the source: when it is closed, what has come meanwhile is copied, and that is the
+	// end. nil: the source is not followed.
 	CutOver <-chan struct{}
 	// Progress is called now and then.
 	Progress func(Progress)
@@ -68,7 +68,8 @@ type Migration struct {
 // New prepares a migration.
 func New(o Options) *Migration { return &Migration{o: o} }
 
-// Run moves everything and reports on each database. An error is of the whole; those of single databases are in the reports.
+// Run moves everything and reports on each database. An error is of the whole; those of single databases are in the
+// reports.
 func (m *Migration) Run(ctx context.Context) ([]Report, error) {
 	names, err := m.names(ctx)
 	if err != nil {
@@ -181,7 +182,8 @@ func (m *Migration) tell(step string) (stop func()) {
 	}
 }
 
-// replications copies the documents of replicator databases without their states, so that the target begins to run them.
+// replications copies the documents of replicator databases without their states, so that the target begins to run
+// them.
 func (m *Migration) replications(ctx context.Context) error {
 	var names []string
 	if err := m.o.Source.GetJSON(ctx, "/_all_dbs", &names); err != nil {

@@ -62,17 +62,26 @@ func (d *database) verify(ctx context.Context) error {
 }
 
 // batches reads the leaf revisions of a side.
-func (d *database) batches(ctx context.Context, side replication.Peer, o *replication.Options, fn func([]replication.IDRevs) error) error {
+func (d *database) batches(
+	ctx context.Context,
+	side replication.Peer,
+	o *replication.Options,
+	fn func([]replication.IDRevs) error,
+) error {
 	var rows []replication.IDRevs
-	_, err := side.Changes(ctx, replication.ChangesRequest{Since: replication.FirstSequence, Options: o}, func(row replication.ChangeRow) error {
-		rows = append(rows, replication.IDRevs{ID: row.ID, Revs: row.Revs})
-		if len(rows) < verifyBatch {
-			return nil
-		}
-		batch := rows
-		rows = nil
-		return fn(batch)
-	})
+	_, err := side.Changes(
+		ctx,
+		replication.ChangesRequest{Since: replication.FirstSequence, Options: o},
+		func(row replication.ChangeRow) error {
+			rows = append(rows, replication.IDRevs{ID: row.ID, Revs: row.Revs})
+			if len(rows) < verifyBatch {
+				return nil
+			}
+			batch := rows
+			rows = nil
+			return fn(batch)
+		},
+	)
 	if err == nil && len(rows) > 0 {
 		err = fn(rows)
 	}

@@ -14,12 +14,18 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// newMetrics makes the registry that _prometheus shows: CouchDB's statistics, the system's, and those of the Go process.
+// newMetrics makes the registry that _prometheus shows: CouchDB's statistics, the system's, and those of the Go
+// process.
 //
 // Other packages' collectors come on top; their names begin with settee_.
 func (h *Handlers) newMetrics(others []prometheus.Collector) (*prometheus.Registry, error) {
 	r := prometheus.NewRegistry()
-	r.MustRegister(h.env.Stats, systemMetrics{h}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.MustRegister(
+		h.env.Stats,
+		systemMetrics{h},
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
 	for _, other := range others {
 		if err := r.Register(other); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
@@ -61,8 +67,8 @@ func (h *Handlers) prometheusText() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ServeMetrics answers the additional port of Prometheus (couch_prometheus_http): /_node/{node}/_prometheus without a login, whatever the
-// method, and nothing else.
+// ServeMetrics answers the additional port of Prometheus (couch_prometheus_http): /_node/{node}/_prometheus without a
+// login, whatever the method, and nothing else.
 func (h *Handlers) ServeMetrics(w http.ResponseWriter, r *http.Request) {
 	w.Header()["Server"] = call.ServerValue
 	status, kind, body := http.StatusOK, "application/json", []byte(nil)
@@ -72,7 +78,13 @@ func (h *Handlers) ServeMetrics(w http.ResponseWriter, r *http.Request) {
 		status, body = http.StatusNotFound, []byte(`{"error":"not_found","reason":""}`)
 	case segments[1] != "_local" && segments[1] != h.env.Node:
 		status = http.StatusInternalServerError
-		body = append(ejson.AppendString([]byte(`{"error":"server_error","reason":`), `throw:{not_found,<<"no such node: `+segments[1]+`">>}`), '}')
+		body = append(
+			ejson.AppendString(
+				[]byte(`{"error":"server_error","reason":`),
+				`throw:{not_found,<<"no such node: `+segments[1]+`">>}`,
+			),
+			'}',
+		)
 	default:
 		text, err := h.prometheusText()
 		if err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// Databases have no shards here: the map that clients see is a property, and splitting changes the property. A job therefore completes at
-// once. Jobs live in memory only, as long as their database.
+// Databases have no shards here: the map that clients see is a property, and splitting changes the property. A job
+// therefore completes at once. Jobs live in memory only, as long as their database.
 
 // reshardState is the state of resharding and its jobs.
 type reshardState struct {
@@ -222,8 +222,8 @@ func (h *Handlers) postReshardJobs(c *call.Call) error {
 	return c.JSON(http.StatusCreated, append(b, ']'))
 }
 
-// readSplit checks node, shard, db, range, type, in this order (mem3_reshard_httpd:validate_*), and which of them go together
-// (mem3_reshard_api:pick_shards).
+// readSplit checks node, shard, db, range, type, in this order (mem3_reshard_httpd:validate_*), and which of them go
+// together (mem3_reshard_api:pick_shards).
 func readSplit(c *call.Call, v ejson.Value) (splitRequest, error) {
 	var r splitRequest
 	refuse := func(reason string) (splitRequest, error) { return r, compat.NewError(compat.KindBadRequest, reason) }
@@ -289,7 +289,12 @@ func parseHashRange(text string) (string, bool) {
 	a, b, ok := strings.Cut(text, "-")
 	first, err1 := strconv.ParseUint(a, 16, 32)
 	last, err2 := strconv.ParseUint(b, 16, 32)
-	return fmt.Sprintf("%08x-%08x", first, last), ok && len(a) == 8 && len(b) == 8 && err1 == nil && err2 == nil && first < last
+	return fmt.Sprintf(
+			"%08x-%08x",
+			first,
+			last,
+		), ok && len(a) == 8 && len(b) == 8 && err1 == nil && err2 == nil &&
+			first < last
 }
 
 // maxShards is how many ranges a database is split into at most: the map is a part of its record.
@@ -329,7 +334,11 @@ func (h *Handlers) splitShards(c *call.Call, r splitRequest) ([]*reshardJob, err
 }
 
 // splitStarts halves the ranges of a map that are asked for (mem3_reshard:target_ranges) and makes a job for each.
-func (h *Handlers) splitStarts(r splitRequest, info *storage.Info, starts []uint32) (split []uint32, jobs []*reshardJob) {
+func (h *Handlers) splitStarts(
+	r splitRequest,
+	info *storage.Info,
+	starts []uint32,
+) (split []uint32, jobs []*reshardJob) {
 	now := time.Now()
 	suffix := "/" + info.Name + "." + strconv.FormatInt(info.Created.Unix(), 10)
 	for i, first := range starts {
@@ -340,13 +349,24 @@ func (h *Handlers) splitStarts(r splitRequest, info *storage.Info, starts []uint
 		}
 		hashRange := databases.ShardRange(starts, i)
 		source := "shards/" + hashRange + suffix
-		if r.hashRange != "" && r.hashRange != hashRange || r.shard != "" && r.shard != source || end-uint64(first) < 2 {
+		if r.hashRange != "" && r.hashRange != hashRange || r.shard != "" && r.shard != source ||
+			end-uint64(first) < 2 {
 			continue
 		}
 		split = append(split, first+uint32((end-uint64(first))/2))
-		j := &reshardJob{source: source, state: "completed", started: now, updated: now, db: info.Name, created: info.Created}
+		j := &reshardJob{
+			source:  source,
+			state:   "completed",
+			started: now,
+			updated: now,
+			db:      info.Name,
+			created: info.Created,
+		}
 		halves := []uint32{first, split[len(split)-1]}
-		j.targets = [2]string{"shards/" + databases.ShardRange(halves, 0) + suffix, fmt.Sprintf("shards/%08x-%08x%s", halves[1], end-1, suffix)}
+		j.targets = [2]string{
+			"shards/" + databases.ShardRange(halves, 0) + suffix,
+			fmt.Sprintf("shards/%08x-%08x%s", halves[1], end-1, suffix),
+		}
 		sum := sha256.Sum256([]byte(j.source + h.env.Node))
 		j.id = "001-" + hex.EncodeToString(sum[:])
 		jobs = append(jobs, j)

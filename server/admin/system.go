@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// system are the numbers of the process in the terms of Erlang's run-time system: goroutines are processes, the heap and the
-// stacks are their memory. What has no counterpart is 0.
+// system are the numbers of the process in the terms of Erlang's run-time system: goroutines are processes, the heap
+// and the stacks are their memory. What has no counterpart is 0.
 type system struct {
 	uptime                      int64
 	other, used, reserved       uint64 // bytes: the run-time system's own, processes', what is reserved for them
@@ -32,9 +32,15 @@ const maxGoroutines = 262144
 // readSystem takes the numbers. It does not stop the world.
 func (h *Handlers) readSystem() system {
 	samples := []metrics.Sample{
-		{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
-		{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
-		{Name: "/sched/goroutines/runnable:goroutines"}, {Name: "/sched/goroutines:goroutines"}, {Name: "/gc/heap/allocs:objects"},
+		{
+			Name: "/memory/classes/total:bytes",
+		}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
+		{
+			Name: "/memory/classes/heap/free:bytes",
+		}, {Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
+		{
+			Name: "/sched/goroutines/runnable:goroutines",
+		}, {Name: "/sched/goroutines:goroutines"}, {Name: "/gc/heap/allocs:objects"},
 		{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/gc/heap/frees:bytes"},
 	}
 	metrics.Read(samples)
@@ -45,8 +51,12 @@ func (h *Handlers) readSystem() system {
 		return samples[i].Value.Uint64()
 	}
 	y := system{
-		uptime: int64(time.Since(h.started).Seconds()), used: n(1) + n(4), runQueue: n(6), goroutines: n(7), allocations: n(8),
-		collections: n(9), wordsReclaimed: n(10) / 8, bytesIn: h.env.Stats.Received.Load(), bytesOut: h.env.Stats.Sent.Load(),
+		uptime: int64(
+			time.Since(h.started).Seconds(),
+		), used: n(1) + n(4), runQueue: n(6), goroutines: n(7), allocations: n(8),
+		collections: n(
+			9,
+		), wordsReclaimed: n(10) / 8, bytesIn: h.env.Stats.Received.Load(), bytesOut: h.env.Stats.Sent.Load(),
 	}
 	y.reserved = y.used + n(2) + n(3)
 	y.other = n(0) - n(5) - y.reserved
@@ -83,7 +93,9 @@ func (h *Handlers) getSystem(c *call.Call) error {
 	field(`,"os_proc_count":`, uint64(y.workers))
 	field(`,"stale_proc_count":0,"process_count":`, y.goroutines)
 	field(`,"process_limit":`, maxGoroutines)
-	b = append(b, `,"message_queues":{"couch_file":{},"couch_db_updater":{},"couch_server":0,"index_server":0,"rexi_server":0,"rexi_buffer":0}`...)
+	b = append(
+		b,
+		`,"message_queues":{"couch_file":{},"couch_db_updater":{},"couch_server":0,"index_server":0,"rexi_server":0,"rexi_buffer":0}`...)
 	b = append(b, `,"internal_replication_jobs":0,"distribution":{},"distribution_events":{}}`...)
 	return c.JSON(http.StatusOK, b)
 }
@@ -99,19 +111,74 @@ type systemMeasure struct {
 }
 
 var (
-	memoryDesc     = prometheus.NewDesc("couchdb_erlang_memory_bytes", "size of memory (in bytes) allocated", []string{"memory_type"}, nil)
+	memoryDesc = prometheus.NewDesc(
+		"couchdb_erlang_memory_bytes",
+		"size of memory (in bytes) allocated",
+		[]string{"memory_type"},
+		nil,
+	)
 	membershipDesc = prometheus.NewDesc("couchdb_membership", "count of nodes in the cluster", []string{"nodes"}, nil)
 	systemMeasures = []systemMeasure{
-		newSystemMeasure("uptime_seconds", "couchdb uptime", prometheus.CounterValue, func(y *system) float64 { return float64(y.uptime) }),
-		newSystemMeasure("erlang_io_recv_bytes_total", "bytes of request bodies", prometheus.CounterValue, func(y *system) float64 { return float64(y.bytesIn) }),
-		newSystemMeasure("erlang_io_sent_bytes_total", "bytes of bodies of answers", prometheus.CounterValue, func(y *system) float64 { return float64(y.bytesOut) }),
-		newSystemMeasure("erlang_gc_collections_total", "number of garbage collections", prometheus.CounterValue, func(y *system) float64 { return float64(y.collections) }),
-		newSystemMeasure("erlang_gc_words_reclaimed_total", "number of words reclaimed by garbage collections", prometheus.CounterValue, func(y *system) float64 { return float64(y.wordsReclaimed) }),
-		newSystemMeasure("erlang_context_switches_total", "total number of context switches", prometheus.CounterValue, func(y *system) float64 { return float64(y.contextSwitches) }),
-		newSystemMeasure("erlang_processes", "the number of goroutines", prometheus.GaugeValue, func(y *system) float64 { return float64(y.goroutines) }),
-		newSystemMeasure("erlang_process_limit", "the number of goroutines that would be worrying", prometheus.GaugeValue, func(*system) float64 { return maxGoroutines }),
-		newSystemMeasure("erlang_scheduler_queues", "goroutines that wait for a processor", prometheus.GaugeValue, func(y *system) float64 { return float64(y.runQueue) }),
-		newSystemMeasure("internal_replication_jobs", "count of internal replication changes to process", prometheus.GaugeValue, func(*system) float64 { return 0 }),
+		newSystemMeasure(
+			"uptime_seconds",
+			"couchdb uptime",
+			prometheus.CounterValue,
+			func(y *system) float64 { return float64(y.uptime) },
+		),
+		newSystemMeasure(
+			"erlang_io_recv_bytes_total",
+			"bytes of request bodies",
+			prometheus.CounterValue,
+			func(y *system) float64 { return float64(y.bytesIn) },
+		),
+		newSystemMeasure(
+			"erlang_io_sent_bytes_total",
+			"bytes of bodies of answers",
+			prometheus.CounterValue,
+			func(y *system) float64 { return float64(y.bytesOut) },
+		),
+		newSystemMeasure(
+			"erlang_gc_collections_total",
+			"number of garbage collections",
+			prometheus.CounterValue,
+			func(y *system) float64 { return float64(y.collections) },
+		),
+		newSystemMeasure(
+			"erlang_gc_words_reclaimed_total",
+			"number of words reclaimed by garbage collections",
+			prometheus.CounterValue,
+			func(y *system) float64 { return float64(y.wordsReclaimed) },
+		),
+		newSystemMeasure(
+			"erlang_context_switches_total",
+			"total number of context switches",
+			prometheus.CounterValue,
+			func(y *system) float64 { return float64(y.contextSwitches) },
+		),
+		newSystemMeasure(
+			"erlang_processes",
+			"the number of goroutines",
+			prometheus.GaugeValue,
+			func(y *system) float64 { return float64(y.goroutines) },
+		),
+		newSystemMeasure(
+			"erlang_process_limit",
+			"the number of goroutines that would be worrying",
+			prometheus.GaugeValue,
+			func(*system) float64 { return maxGoroutines },
+		),
+		newSystemMeasure(
+			"erlang_scheduler_queues",
+			"goroutines that wait for a processor",
+			prometheus.GaugeValue,
+			func(y *system) float64 { return float64(y.runQueue) },
+		),
+		newSystemMeasure(
+			"internal_replication_jobs",
+			"count of internal replication changes to process",
+			prometheus.GaugeValue,
+			func(*system) float64 { return 0 },
+		),
 	}
 )
 

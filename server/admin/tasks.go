@@ -28,8 +28,8 @@ type task struct {
 	members map[string]string
 }
 
-// getActiveTasks lists background work, sorted as couch_task_status and chttpd_misc:handle_task_status_req do: the jobs whose
-// handlers tell what they are at, on all processes, and the compactions of this one.
+// getActiveTasks lists background work, sorted as couch_task_status and chttpd_misc:handle_task_status_req do: the jobs
+// whose handlers tell what they are at, on all processes, and the compactions of this one.
 func (h *Handlers) getActiveTasks(c *call.Call) error {
 	tasks, err := h.runningJobs(c.Context())
 	if err != nil {
@@ -121,7 +121,11 @@ func (h *Handlers) indexTasks() (tasks []task) {
 		return nil
 	}
 	for _, build := range h.env.Views.Tasks() {
-		t := task{node: h.env.Node, pid: pidOf(crc32.ChecksumIEEE([]byte(build.Database + build.DesignDoc))), members: indexerMembers(&build)}
+		t := task{
+			node:    h.env.Node,
+			pid:     pidOf(crc32.ChecksumIEEE([]byte(build.Database + build.DesignDoc))),
+			members: indexerMembers(&build),
+		}
 		t.members["indexer_pid"] = string(ejson.AppendString(nil, t.pid))
 		t.setTimes(time.Unix(build.Started, 0), time.Unix(build.Updated, 0))
 		tasks = append(tasks, t)

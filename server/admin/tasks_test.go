@@ -12,6 +12,10 @@ import (
 func TestCompactionTask(t *testing.T) {
 	h := &Handlers{env: &call.Env{Node: call.NodeName}}
 	task := h.compactionTask(storage.Compaction{Database: "db", Done: 3, Total: 4})
-	require.Regexp(t, `^{"node":"couchdb@127.0.0.1","pid":"<0\.\d+\.0>","process_status":"waiting","changes_done":3,"database":"db",`+
-		`"phase":"document_copy","progress":75,"started_on":-?\d+,"total_changes":4,"type":"database_compaction","updated_on":-?\d+}$`, string(task.append(nil)))
+	require.Regexp(
+		t,
+		`^{"node":"couchdb@127.0.0.1","pid":"<0\.\d+\.0>","process_status":"waiting","changes_done":3,"database":"db",`+
+			`"phase":"document_copy","progress":75,"started_on":-?\d+,"total_changes":4,"type":"database_compaction","updated_on":-?\d+}$`,
+		string(task.append(nil)),
+	)
 }

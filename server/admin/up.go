@@ -16,7 +16,8 @@ import (
 // healthTimeout bounds how long /_up waits for a store that does not answer. Load balancers wait for a few seconds.
 const healthTimeout = 2 * time.Second
 
-// health asks the store whether it works. One question is under way at a time, however many ask and however long it takes.
+// health asks the store whether it works. One question is under way at a time, however many ask and however long it
+// takes.
 type health struct {
 	store interface{ Health(context.Context) error }
 	log   *slog.Logger
@@ -95,8 +96,8 @@ func unhealthy(err error) string {
 	return "The store has failed: writes are refused."
 }
 
-// getUp is for load balancers. What a CouchDB node answers while it is in maintenance is 404; a store that does not work, which CouchDB
-// does not look at, is 503.
+// getUp is for load balancers. What a CouchDB node answers while it is in maintenance is 404; a store that does not
+// work, which CouchDB does not look at, is 503.
 func (h *Handlers) getUp(c *call.Call) error {
 	if mode := c.Settings.Maintenance; mode == "true" || mode == "nolb" {
 		status := mode
@@ -106,10 +107,18 @@ func (h *Handlers) getUp(c *call.Call) error {
 		return c.JSON(http.StatusNotFound, append(ejson.AppendString([]byte(`{"status":`), status), '}'))
 	}
 	if err := h.health.ask(c.Context()); err != nil {
-		return c.JSON(http.StatusServiceUnavailable, append(ejson.AppendString([]byte(`{"status":"unavailable","reason":`), unhealthy(err)), '}'))
+		return c.JSON(
+			http.StatusServiceUnavailable,
+			append(ejson.AppendString([]byte(`{"status":"unavailable","reason":`), unhealthy(err)), '}'),
+		)
 	}
 	if len(c.Env.Store.Damaged()) > 0 { // still 200: what is not damaged works
-		return c.JSON(http.StatusOK, []byte(`{"status":"ok","seeds":{},"reason":"Files of the store are damaged: some documents cannot be read. The log names the files."}`))
+		return c.JSON(
+			http.StatusOK,
+			[]byte(
+				`{"status":"ok","seeds":{},"reason":"Files of the store are damaged: some documents cannot be read. The log names the files."}`,
+			),
+		)
 	}
 	return c.JSON(http.StatusOK, []byte(`{"status":"ok","seeds":{}}`))
 }

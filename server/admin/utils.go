@@ -77,7 +77,8 @@ func fileMissing(c *call.Call) error {
 	return c.Bytes(http.StatusNotFound, []byte("Not found."))
 }
 
-// webFile answers a file of the web interface. The directory is an os.Root: no name and no symbolic link leads out of it.
+// webFile answers a file of the web interface. The directory is an os.Root: no name and no symbolic link leads out of
+// it.
 func (h *Handlers) webFile(c *call.Call, name string) error {
 	if name == "" || strings.HasSuffix(name, "/") {
 		name += "index.html"

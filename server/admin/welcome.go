@@ -12,8 +12,8 @@ import (
 // features are what GET / announces; clients look for them before they use partitions or the scheduler.
 const features = `["access-ready","partitioned","pluggable-storage-engines","reshard","scheduler"]`
 
-// getWelcome answers GET / as CouchDB does: version, features and vendor are CouchDB's, since clients choose by them what
-// they can use; git_sha, which none reads, says which settee this is.
+// getWelcome answers GET / as CouchDB does: version, features and vendor are CouchDB's, since clients choose by them
+// what they can use; git_sha, which none reads, says which settee this is.
 func (h *Handlers) getWelcome(c *call.Call) error {
 	b := append([]byte(nil), `{"couchdb":"Welcome","version":"`+call.Version+`","git_sha":`...)
 	b = append(ejson.AppendString(b, h.build), `,"uuid":`...)

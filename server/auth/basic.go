@@ -13,8 +13,8 @@ var (
 	ErrBadLogin = compat.NewError(compat.KindUnauthorized, "Name or password is incorrect.")
 )
 
-// Basic reads an Authorization header (couch_httpd_auth:basic_name_pw). ok is false when it holds no credentials; the error is
-// ErrBadBasic.
+// Basic reads an Authorization header (couch_httpd_auth:basic_name_pw). ok is false when it holds no credentials; the
+// error is ErrBadBasic.
 func Basic(header string) (name, password string, ok bool, err error) {
 	encoded, found := strings.CutPrefix(header, "Basic ")
 	if !found {

@@ -14,7 +14,10 @@ import (
 const CookieName = "AuthSession"
 
 // ErrMalformedCookie refuses a cookie that cannot be read.
-var ErrMalformedCookie = compat.NewError(compat.KindBadRequest, "Malformed AuthSession cookie. Please clear your cookies.")
+var ErrMalformedCookie = compat.NewError(
+	compat.KindBadRequest,
+	"Malformed AuthSession cookie. Please clear your cookies.",
+)
 
 // Session is the content of a session cookie.
 type Session struct {
@@ -41,12 +44,22 @@ func ParseSession(value string) (Session, error) {
 		return Session{}, ErrMalformedCookie
 	}
 	second += first + 1
-	return Session{Name: content[:first], signed: content[:second], time: content[first+1 : second], mac: content[second+1:]}, nil
+	return Session{
+		Name:   content[:first],
+		signed: content[:second],
+		time:   content[first+1 : second],
+		mac:    content[second+1:],
+	}, nil
 }
 
-// Left returns how long the session lives on, if it was signed with the key and is younger than timeout; ok is false for all
-// others. Any of the algorithms may have signed it.
-func (s *Session) Left(key string, algorithms []string, timeout time.Duration, now time.Time) (left time.Duration, ok bool) {
+// Left returns how long the session lives on, if it was signed with the key and is younger than timeout; ok is false
+// for all others. Any of the algorithms may have signed it.
+func (s *Session) Left(
+	key string,
+	algorithms []string,
+	timeout time.Duration,
+	now time.Time,
+) (left time.Duration, ok bool) {
 	begun, err := strconv.ParseInt(s.time, 16, 64)
 	if err != nil {
 		return 0, false

@@ -49,7 +49,11 @@ func TestAlgorithms(t *testing.T) {
 func TestSetCookie(t *testing.T) {
 	now := time.Date(2026, 11, 21, 2, 32, 29, 0, time.UTC)
 	o := CookieOptions{Timeout: 10 * time.Minute, Persistent: true}
-	require.Equal(t, "AuthSession=v; Version=1; Expires=Sat, 21-Nov-2026 02:42:29 GMT; Max-Age=600; Path=/; HttpOnly", o.SetCookie("v", now))
+	require.Equal(
+		t,
+		"AuthSession=v; Version=1; Expires=Sat, 21-Nov-2026 02:42:29 GMT; Max-Age=600; Path=/; HttpOnly",
+		o.SetCookie("v", now),
+	)
 	o = CookieOptions{Domain: "d", SameSite: "LAX", Secure: true}
 	require.Equal(t, "AuthSession=; Version=1; Secure; Domain=d; Path=/; HttpOnly; SameSite=Lax", o.SetCookie("", now))
 }

@@ -15,8 +15,8 @@ var ErrBusy = compat.Busy("Too many logins at the same time, try again later.")
 // longestWait is how long a login waits for its turn: some thirty hashes of CouchDB's usual 600,000 iterations.
 const longestWait = 10 * time.Second
 
-// gate bounds how many hashes are computed at the same time, so that logins leave the processor to other requests. A peer
-// takes part in the queue with one login at a time: a flood from one address delays others by one hash.
+// gate bounds how many hashes are computed at the same time, so that logins leave the processor to other requests. A
+// peer takes part in the queue with one login at a time: a flood from one address delays others by one hash.
 type gate struct {
 	wait  time.Duration // the longest
 	slots chan struct{}
@@ -31,7 +31,11 @@ type turn struct {
 }
 
 func newGate() *gate {
-	return &gate{wait: longestWait, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), peers: make(map[string]*turn)}
+	return &gate{
+		wait:  longestWait,
+		slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		peers: make(map[string]*turn),
+	}
 }
 
 // enter waits for the peer's turn and a slot; leave gives both back. An error is ErrBusy or the context's.

@@ -47,7 +47,8 @@ var algorithms = map[string]jwt.SigningMethod{
 
 var claimPattern = regexp.MustCompile(`([a-z]+)|\{([a-z]+)\s*,\s*"([^"]+)"\}`)
 
-// ParseClaims reads the setting required_claims: names, and {name, "value"}. One that holds no name refuses every token.
+// ParseClaims reads the setting required_claims: names, and {name, "value"}. One that holds no name refuses every
+// token.
 func ParseClaims(setting string) Claims {
 	c := Claims{names: make(map[string]string)}
 	matches := claimPattern.FindAllStringSubmatch(setting, -1)
@@ -71,8 +72,8 @@ func ParsePath(setting string) []string {
 	return parts
 }
 
-// Token reads an Authorization header that holds a bearer token (couch_httpd_auth:jwt_authentication_handler). ok is false when it holds
-// none. Header, claims, key and signature are checked in this order.
+// Token reads an Authorization header that holds a bearer token (couch_httpd_auth:jwt_authentication_handler). ok is
+// false when it holds none. Header, claims, key and signature are checked in this order.
 func Token(header string, r *TokenRules, now time.Time) (name string, roles []string, ok bool, err error) {
 	token, found := strings.CutPrefix(header, "Bearer ")
 	if !found || strings.Trim(token, " \t") == "" {
@@ -137,8 +138,8 @@ func verifyToken(token string, r *TokenRules, now time.Time) (claims ejson.Value
 	return claims, errBadSignature
 }
 
-// onItsCurve tells whether a key fits its algorithm: RFC 7518 has one curve for each of ES256, ES384 and ES512. CouchDB takes the hash
-// from the algorithm and any curve.
+// onItsCurve tells whether a key fits its algorithm: RFC 7518 has one curve for each of ES256, ES384 and ES512. CouchDB
+// takes the hash from the algorithm and any curve.
 func onItsCurve(method jwt.SigningMethod, key any) bool {
 	ec, isEC := method.(*jwt.SigningMethodECDSA)
 	if !isEC {
@@ -163,8 +164,8 @@ func tokenObject(part string) (ejson.Value, error) {
 	return v, nil
 }
 
-// checkHeader checks typ, alg and kid (jwtf:validate_header). A typ other than JWT, where none is required, crashes CouchDB; here it is
-// refused.
+// checkHeader checks typ, alg and kid (jwtf:validate_header). A typ other than JWT, where none is required, crashes
+// CouchDB; here it is refused.
 func (c Claims) checkHeader(header ejson.Value) (method jwt.SigningMethod, kid string, err error) {
 	typ, given := header.Get("typ")
 	_, required := c.names["typ"]
@@ -197,8 +198,8 @@ func (c Claims) checkHeader(header ejson.Value) (method jwt.SigningMethod, kid s
 	return method, id.Text(), nil
 }
 
-// check checks the required claims (jwtf:validate_payload), in CouchDB's order. Times that are no numbers, which CouchDB accepts or not by
-// the order of Erlang's terms, are refused.
+// check checks the required claims (jwtf:validate_payload), in CouchDB's order. Times that are no numbers, which
+// CouchDB accepts or not by the order of Erlang's terms, are refused.
 func (c Claims) check(claims ejson.Value, now time.Time) error {
 	seconds := float64(now.Unix())
 	for _, name := range [...]string{"iss", "iat", "nbf", "exp"} {

@@ -45,7 +45,9 @@ func TestTokens(t *testing.T) {
 	secret := []byte("a secret of some length")
 	r := &TokenRules{
 		Keys: ParseKeys(map[string]string{
-			"hmac:_default": base64.StdEncoding.EncodeToString(secret), "hmac:bad": "!", "hmac:empty": "", "rsa:r": pemText(t, &rsaKey.PublicKey),
+			"hmac:_default": base64.StdEncoding.EncodeToString(
+				secret,
+			), "hmac:bad": "!", "hmac:empty": "", "rsa:r": pemText(t, &rsaKey.PublicKey),
 			"ec:e": pemText(t, &ecKey.PublicKey), "rsa:e": pemText(t, &ecKey.PublicKey), "ec:none": "x",
 		}),
 		Claims: ParseClaims("exp"), RolesName: "_couchdb.roles",
@@ -84,7 +86,17 @@ func TestTokens(t *testing.T) {
 		require.ErrorContains(t, err, c.reason)
 	}
 	r.RolesPath = ParsePath(`realm.my\.roles`)
-	_, roles, _, err := Token(signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"sub": "joe", "exp": 2e9, "realm": map[string]any{"my.roles": "a, b"}}), r, now)
+	_, roles, _, err := Token(
+		signed(
+			t,
+			jwt.SigningMethodHS256,
+			"",
+			secret,
+			jwt.MapClaims{"sub": "joe", "exp": 2e9, "realm": map[string]any{"my.roles": "a, b"}},
+		),
+		r,
+		now,
+	)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b"}, roles)
 	r.Claims = ParseClaims("!")
@@ -98,7 +110,11 @@ func TestTokenCurve(t *testing.T) {
 		key, err := ecdsa.GenerateKey(curve, rand.Reader)
 		require.NoError(t, err)
 		r := &TokenRules{Keys: ParseKeys(map[string]string{"ec:_default": pemText(t, &key.PublicKey)})}
-		text := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"ES256"}`)) + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"joe"}`))
+		text := base64.RawURLEncoding.EncodeToString(
+			[]byte(`{"alg":"ES256"}`),
+		) + "." + base64.RawURLEncoding.EncodeToString(
+			[]byte(`{"sub":"joe"}`),
+		)
 		hash := sha256.Sum256([]byte(text))
 		a, b, err := ecdsa.Sign(rand.Reader, key, hash[:])
 		require.NoError(t, err)

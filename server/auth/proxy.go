@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// ProxyToken tells whether the token proves that a trusted proxy names this user: lower-case hex of the secret's MAC of the name.
+// ProxyToken tells whether the token proves that a trusted proxy names this user: lower-case hex of the secret's MAC of
+// the name.
 func ProxyToken(token, name, secret string, algorithms []string) bool {
 	for _, algorithm := range algorithms {
 		if equal(token, hex.EncodeToString(mac(algorithm, secret, name))) {
@@ -15,8 +16,8 @@ func ProxyToken(token, name, secret string, algorithms []string) bool {
 	return false
 }
 
-// SplitRoles splits a list at commas and drops the white space around them (re:split with trim: empty items at the end are
-// dropped, but an empty text is one empty item).
+// SplitRoles splits a list at commas and drops the white space around them (re:split with trim: empty items at the end
+// are dropped, but an empty text is one empty item).
 func SplitRoles(list string) []string {
 	parts := strings.Split(list, ",")
 	for i, part := range parts {

@@ -39,7 +39,8 @@ type PerUser struct {
 	Q                  int
 }
 
-// Value reads a setting of chttpd_auth, which CouchDB also accepts in its old section (chttpd_util:get_chttpd_auth_config).
+// Value reads a setting of chttpd_auth, which CouchDB also accepts in its old section
+// (chttpd_util:get_chttpd_auth_config).
 func Value(c *config.Config, key string) string {
 	if _, ok := c.Get("chttpd_auth", key); !ok {
 		if v, ok := c.Get("couch_httpd_auth", key); ok {
@@ -114,7 +115,9 @@ func (s *Settings) readRules(c *config.Config) {
 	s.Rules.Lockout = LockoutRules{
 		Threshold: c.Int("chttpd_auth_lockout", "threshold", math.MaxInt64),
 		Objects:   int(min(max(c.Int("chttpd_auth_lockout", "max_objects", 1<<20), 1), 1<<20)),
-		Lifetime:  time.Duration(min(max(c.Int("chttpd_auth_lockout", "max_lifetime", 0), 0), 1<<40)) * time.Millisecond,
+		Lifetime: time.Duration(
+			min(max(c.Int("chttpd_auth_lockout", "max_lifetime", 0), 0), 1<<40),
+		) * time.Millisecond,
 	}
 	switch c.String("chttpd_auth_lockout", "mode") {
 	case "warn":
@@ -126,7 +129,11 @@ func (s *Settings) readRules(c *config.Config) {
 
 // ReadHashing reads how new passwords are hashed.
 func ReadHashing(c *config.Config) Hashing {
-	return Hashing{Scheme: Value(c, "password_scheme"), PRF: Value(c, "pbkdf2_prf"), Iterations: authInt(c, "iterations")}
+	return Hashing{
+		Scheme:     Value(c, "password_scheme"),
+		PRF:        Value(c, "pbkdf2_prf"),
+		Iterations: authInt(c, "iterations"),
+	}
 }
 
 // handlerNames are the handlers there are, by the first word of CouchDB's names.
@@ -134,9 +141,9 @@ var handlerNames = []string{"cookie", "default", "proxy", "jwt"}
 
 var handlerPattern = regexp.MustCompile(`\{\s*\w+\s*,\s*(\w+)\s*\}`)
 
-// ParseHandlers reads the setting authentication_handlers, `{chttpd_auth, cookie_authentication_handler}, …`. Unknown ones are left
-// out, among them CouchDB's null and party handlers, which let everyone in as an admin; without any it is the stock list, so that the
-// mistake can be corrected over HTTP.
+// ParseHandlers reads the setting authentication_handlers, `{chttpd_auth, cookie_authentication_handler}, …`. Unknown
+// ones are left out, among them CouchDB's null and party handlers, which let everyone in as an admin; without any it is
+// the stock list, so that the mistake can be corrected over HTTP.
 func ParseHandlers(setting string) []string {
 	var list []string
 	for _, m := range handlerPattern.FindAllStringSubmatch(setting, -1) {

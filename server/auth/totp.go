@@ -29,7 +29,11 @@ func parseTOTP(v ejson.Value) *TOTP {
 		digits, _ := n.Int()
 		t.length = int(min(max(digits, 0), 10))
 	}
-	raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.TrimRight(strings.ToUpper(key), "="))
+	raw, err := base32.StdEncoding.WithPadding(
+		base32.NoPadding,
+	).DecodeString(
+		strings.TrimRight(strings.ToUpper(key), "="),
+	)
 	if err == nil && len(raw) > 0 && prfs[t.algorithm] != nil && t.length > 0 {
 		t.key = raw
 	}
@@ -39,8 +43,8 @@ func parseTOTP(v ejson.Value) *TOTP {
 // step is how long a token is valid.
 const step = 30 * time.Second
 
-// Verify tells whether the token is that of now, or of half a minute before or after (couch_httpd_auth:verify_token). It takes
-// the same time for every token.
+// Verify tells whether the token is that of now, or of half a minute before or after (couch_httpd_auth:verify_token).
+// It takes the same time for every token.
 func (t *TOTP) Verify(token string, now time.Time) bool {
 	if t.key == nil {
 		return false

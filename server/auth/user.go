@@ -39,8 +39,8 @@ func (u *User) newFingerprint() [16]byte {
 // DocPrefix begins the ids of user documents.
 const DocPrefix = "org.couchdb.user:"
 
-// ParseUser reads the body of a user document. Members of a wrong type count as absent. It returns nil for a body that is no
-// object.
+// ParseUser reads the body of a user document. Members of a wrong type count as absent. It returns nil for a body that
+// is no object.
 func ParseUser(name string, body []byte) *User {
 	v, err := ejson.Parse(body)
 	if err != nil || v.Kind() != ejson.Object {
@@ -121,8 +121,8 @@ func (u *User) WithRoles(roles []string) *User {
 	return &merged
 }
 
-// Outdated tells whether the stored hash is not what new passwords get (couch_password_hasher:needs_upgrade). Admins' are
-// never rewritten.
+// Outdated tells whether the stored hash is not what new passwords get (couch_password_hasher:needs_upgrade). Admins'
+// are never rewritten.
 func (u *User) Outdated(h Hashing) bool {
 	if !u.Stored || h.Scheme != SchemePBKDF2 {
 		return false

@@ -19,8 +19,8 @@ func HasPassword(body ejson.Value) bool {
 	return given && !password.IsNull()
 }
 
-// HashDocument returns the body of a user document with the hash in place of the clear password (couch_users_db:save_doc). It costs
-// a whole hash. The body must have a password (HasPassword).
+// HashDocument returns the body of a user document with the hash in place of the clear password
+// (couch_users_db:save_doc). It costs a whole hash. The body must have a password (HasPassword).
 func HashDocument(body ejson.Value, h Hashing, p *Policy) ([]byte, error) {
 	value, _ := body.Get("password")
 	if h.Scheme != SchemeSimple && h.Scheme != SchemePBKDF2 {
@@ -55,8 +55,8 @@ func HashDocument(body ejson.Value, h Hashing, p *Policy) ([]byte, error) {
 	return appendFields(b, body, func(name string) bool { return !slices.Contains(passwordFields, name) }), nil
 }
 
-// WithPassword returns the body with a clear password that keeps its salt: what HashDocument needs to rewrite a hash of another kind
-// without ending sessions.
+// WithPassword returns the body with a clear password that keeps its salt: what HashDocument needs to rewrite a hash of
+// another kind without ending sessions.
 func WithPassword(body ejson.Value, password string) []byte {
 	b := ejson.AppendString([]byte(`{"password":`), password)
 	b = append(b, `,"preserve_salt":true`...)

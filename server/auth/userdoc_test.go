@@ -19,9 +19,17 @@ func value(t testing.TB, text string) ejson.Value {
 }
 
 func TestHashDocument(t *testing.T) {
-	body, err := HashDocument(value(t, `{"z":1,"password":"secret","name":"n","salt":"mine","iterations":5,"roles":[]}`), weak, &Policy{})
+	body, err := HashDocument(
+		value(t, `{"z":1,"password":"secret","name":"n","salt":"mine","iterations":5,"roles":[]}`),
+		weak,
+		&Policy{},
+	)
 	require.NoError(t, err)
-	require.Regexp(t, `^\{"password_scheme":"pbkdf2","pbkdf2_prf":"sha256","salt":"[0-9a-f]{32}","iterations":10,"derived_key":"[0-9a-f]{64}","z":1,"name":"n","roles":\[\]\}$`, string(body))
+	require.Regexp(
+		t,
+		`^\{"password_scheme":"pbkdf2","pbkdf2_prf":"sha256","salt":"[0-9a-f]{32}","iterations":10,"derived_key":"[0-9a-f]{64}","z":1,"name":"n","roles":\[\]\}$`,
+		string(body),
+	)
 	u := ParseUser("n", body)
 	ok, err := u.check("secret")
 	require.NoError(t, err)
@@ -29,7 +37,11 @@ func TestHashDocument(t *testing.T) {
 	require.False(t, u.Outdated(weak))
 	require.True(t, u.Outdated(DefaultHashing))
 
-	again, err := HashDocument(value(t, string(WithPassword(value(t, string(body)), "secret"))), Hashing{SchemePBKDF2, "sha512", 11}, &Policy{})
+	again, err := HashDocument(
+		value(t, string(WithPassword(value(t, string(body)), "secret"))),
+		Hashing{SchemePBKDF2, "sha512", 11},
+		&Policy{},
+	)
 	require.NoError(t, err)
 	require.Equal(t, u.Salt, ParseUser("n", again).Salt)
 
@@ -66,7 +78,16 @@ func TestPolicy(t *testing.T) {
 
 func TestCheckUserDoc(t *testing.T) {
 	const id = DocPrefix + "joe"
-	joe, db, server := Writer{Name: "joe"}, Writer{Name: "adm", DBAdmin: true}, Writer{Name: "root", DBAdmin: true, ServerAdmin: true}
+	joe, db, server := Writer{
+		Name: "joe",
+	}, Writer{
+		Name:    "adm",
+		DBAdmin: true,
+	}, Writer{
+		Name:        "root",
+		DBAdmin:     true,
+		ServerAdmin: true,
+	}
 	const old = `{"name":"joe","type":"user","roles":["b","a"]}`
 	for _, c := range []struct {
 		w        Writer

@@ -16,8 +16,8 @@ type Rules struct {
 	Usual Hashing
 }
 
-// Verifier checks passwords. It remembers right ones, so that the slow hash is computed once for each; wrong ones stay slow,
-// and are counted. It is safe for concurrent use.
+// Verifier checks passwords. It remembers right ones, so that the slow hash is computed once for each; wrong ones stay
+// slow, and are counted. It is safe for concurrent use.
 type Verifier struct {
 	known   *lru.Cache[[32]byte, struct{}]
 	key     [16]byte // of the process; what is remembered means nothing elsewhere
@@ -29,8 +29,9 @@ type Verifier struct {
 // knownLimit bounds the memory of passwords that were right.
 const knownLimit = 16384
 
-// NewVerifier returns a Verifier that knows nothing yet. counted, if it is not nil, is called for every hash: the slow ones of
-// stored passwords, and the fast ones of what is remembered (CouchDB's password_hashing_slow and password_hashing_fast).
+// NewVerifier returns a Verifier that knows nothing yet. counted, if it is not nil, is called for every hash: the slow
+// ones of stored passwords, and the fast ones of what is remembered (CouchDB's password_hashing_slow and
+// password_hashing_fast).
 func NewVerifier(counted func(slow bool)) *Verifier {
 	if counted == nil {
 		counted = func(bool) {}
@@ -44,10 +45,16 @@ func NewVerifier(counted func(slow bool)) *Verifier {
 	return v
 }
 
-// Verify tells whether the password is the user's. A nil user is an unknown name, which counts as a failure and takes as long as one of a
-// known name. warn is set when the account would be locked but the rules only warn. peer is asked only when it matters. The error is
-// ErrLocked, ErrBusy, one of the hash's limits, or ctx's.
-func (v *Verifier) Verify(ctx context.Context, peer func() string, name, password string, u *User, r *Rules) (ok, warn bool, err error) {
+// Verify tells whether the password is the user's. A nil user is an unknown name, which counts as a failure and takes
+// as long as one of a known name. warn is set when the account would be locked but the rules only warn. peer is asked
+// only when it matters. The error is ErrLocked, ErrBusy, one of the hash's limits, or ctx's.
+func (v *Verifier) Verify(
+	ctx context.Context,
+	peer func() string,
+	name, password string,
+	u *User,
+	r *Rules,
+) (ok, warn bool, err error) {
 	a := func() attempt {
 		if u == nil {
 			return attempt{peer: peer(), name: name}
@@ -71,7 +78,8 @@ func (v *Verifier) Verify(ctx context.Context, peer func() string, name, passwor
 	return ok, warn, err
 }
 
-// WrongToken counts a login whose password was right and whose second factor was not: else the factor of a known password could be guessed.
+// WrongToken counts a login whose password was right and whose second factor was not: else the factor of a known
+// password could be guessed.
 func (v *Verifier) WrongToken(peer, name string, u *User, r *Rules) {
 	v.lockout.add(attempt{peer: peer, name: name, salt: u.Salt}, r.Lockout)
 }
@@ -111,7 +119,8 @@ func (v *Verifier) Pretend(ctx context.Context, peer func() string, password str
 		return nil
 	}
 	return v.Do(ctx, peer(), func() error {
-		_, _ = derive(h.PRF, password, "0123456789abcdef0123456789abcdef", h.Iterations) // settings that cannot hash cost nothing
+		// settings that cannot hash cost nothing
+		_, _ = derive(h.PRF, password, "0123456789abcdef0123456789abcdef", h.Iterations)
 		return nil
 	})
 }
@@ -127,8 +136,8 @@ func (v *Verifier) Do(ctx context.Context, peer string, f func() error) error {
 	return f()
 }
 
-// fingerprint stands for a password together with the stored hash it is checked against: whatever changes in the hash makes
-// it another one. With a password of usual length it is one block of SHA-256.
+// fingerprint stands for a password together with the stored hash it is checked against: whatever changes in the hash
+// makes it another one. With a password of usual length it is one block of SHA-256.
 func (v *Verifier) fingerprint(password string, u *User) [32]byte {
 	var buf [128]byte
 	b := append(buf[:0], v.key[:]...)

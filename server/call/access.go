@@ -16,8 +16,8 @@ var (
 	ErrNotSignedIn = compat.NewError(compat.KindUnauthorized, "You are not an authenticated user")
 )
 
-// authorize applies the access rule of the route. For routes of a database it makes sure, for everyone but server admins,
-// that the database exists; for those the database's own operations say so (see databaseFirst).
+// authorize applies the access rule of the route. For routes of a database it makes sure, for everyone but server
+// admins, that the database exists; for those the database's own operations say so (see databaseFirst).
 func (c *Call) authorize(access Access) error {
 	if c.DB != nil {
 		access = systemAccess(c.Segment(0), c.Segment(1), access)
@@ -69,7 +69,8 @@ func systemAccess(db, second string, access Access) Access {
 // inOpenSystemDB tells requests to what is in _users and _replicator, where CouchDB asks for a member first.
 func (c *Call) inOpenSystemDB() bool {
 	first, second := c.Segment(0), c.Segment(1)
-	return (first == "_users" || first == "_replicator") && second != "" && second != "_all_docs" && second != "_changes"
+	return (first == "_users" || first == "_replicator") && second != "" && second != "_all_docs" &&
+		second != "_changes"
 }
 
 // databaseFirst lets "Database does not exist." win over the error of a request to a database nobody has looked at yet.
@@ -83,8 +84,8 @@ func (c *Call) databaseFirst(err error) error {
 	return err
 }
 
-// unauthorized answers a 401 (chttpd:error_headers): the client's own WWW-Authenticate text is echoed, else the configured
-// one is sent, else a browser goes to the login page.
+// unauthorized answers a 401 (chttpd:error_headers): the client's own WWW-Authenticate text is echoed, else the
+// configured one is sent, else a browser goes to the login page.
 func (c *Call) unauthorized(e *compat.Error) error {
 	value := c.Header("X-CouchDB-WWW-Authenticate")
 	if value == "" {
@@ -104,7 +105,10 @@ func (c *Call) unauthorized(e *compat.Error) error {
 		} else if decoded, err := url.PathUnescape(path); err == nil {
 			path = decoded
 		}
-		c.SetHeader("Location", c.BaseURL()+c.Settings.loginPage+"?return="+compat.EncodeURL(path)+"&reason="+compat.EncodeURL(e.Reason))
+		c.SetHeader(
+			"Location",
+			c.BaseURL()+c.Settings.loginPage+"?return="+compat.EncodeURL(path)+"&reason="+compat.EncodeURL(e.Reason),
+		)
 		status = http.StatusFound
 	}
 	return c.ErrorBody(status, e)
@@ -133,7 +137,8 @@ func (c *Call) requireUser() error {
 		return nil
 	}
 	first := c.Segment(0)
-	if len(c.Segments) == 1 && (first == "_session" && c.Method == "POST" || first == "_up" && c.Settings.requireUserButUp) {
+	if len(c.Segments) == 1 &&
+		(first == "_session" && c.Method == "POST" || first == "_up" && c.Settings.requireUserButUp) {
 		return nil
 	}
 	return errAuthRequired

@@ -10,7 +10,8 @@ import (
 	"github.com/settee-db/settee/server/logging"
 )
 
-// logAccess writes one line about the request: as slog's key=value pairs, or as CouchDB's own line when log/format says couchdb.
+// logAccess writes one line about the request: as slog's key=value pairs, or as CouchDB's own line when log/format says
+// couchdb.
 func (c *Call) logAccess(took time.Duration) {
 	log := c.Env.Log
 	if !log.Enabled(context.Background(), slog.LevelInfo) {
@@ -22,10 +23,37 @@ func (c *Call) logAccess(took time.Duration) {
 		if user == "" {
 			user = "undefined"
 		}
-		log.LogAttrs(context.Background(), slog.LevelInfo, fmt.Sprintf("%s %s %s %s %s %d ok %d", logging.Cut(c.Request.Host, logging.MaxText), peer, logging.Cut(user, logging.MaxText), c.Request.Method, logging.Cut(c.Request.RequestURI, logging.MaxText),
-			c.status, took.Milliseconds()), slog.String(logging.RequestKey, c.ID))
+		log.LogAttrs(
+			context.Background(),
+			slog.LevelInfo,
+			fmt.Sprintf(
+				"%s %s %s %s %s %d ok %d",
+				logging.Cut(c.Request.Host, logging.MaxText),
+				peer,
+				logging.Cut(user, logging.MaxText),
+				c.Request.Method,
+				logging.Cut(c.Request.RequestURI, logging.MaxText),
+				c.status,
+				took.Milliseconds(),
+			),
+			slog.String(logging.RequestKey, c.ID),
+		)
 		return
 	}
-	log.LogAttrs(context.Background(), slog.LevelInfo, "request", slog.String("id", c.ID), slog.String("peer", peer), slog.String("user", user),
-		slog.String("method", c.Request.Method), slog.String("path", c.Request.RequestURI), slog.Int("status", c.status), slog.Int64("bytes", c.sent), slog.Duration("took", took))
+	log.LogAttrs(
+		context.Background(),
+		slog.LevelInfo,
+		"request",
+		slog.String("id", c.ID),
+		slog.String("peer", peer),
+		slog.String("user", user),
+		slog.String(
+			"method",
+			c.Request.Method,
+		),
+		slog.String("path", c.Request.RequestURI),
+		slog.Int("status", c.status),
+		slog.Int64("bytes", c.sent),
+		slog.Duration("took", took),
+	)
 }

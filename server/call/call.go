@@ -15,7 +15,8 @@ import (
 // Handler answers one request. A returned error becomes the answer (see respond.go); nil means that it has answered.
 type Handler func(*Call) error
 
-// Call is one request on its way through the chain. It belongs to one goroutine and is not used after its handler returned.
+// Call is one request on its way through the chain. It belongs to one goroutine and is not used after its handler
+// returned.
 type Call struct {
 	Env          *Env
 	Settings     *Settings // as of the request's begin
@@ -107,7 +108,9 @@ func (c *Call) Link(segments ...string) string {
 func (c *Call) BaseURL() string {
 	scheme := "http"
 	switch {
-	case c.Header(c.Settings.forwardedSSL) == "on", c.Header(c.Settings.forwardedProto) == "https", c.Request.TLS != nil:
+	case c.Header(c.Settings.forwardedSSL) == "on",
+		c.Header(c.Settings.forwardedProto) == "https",
+		c.Request.TLS != nil:
 		scheme = "https"
 	}
 	return scheme + "://" + c.clientHost()

@@ -13,7 +13,8 @@ import (
 	"github.com/settee-db/settee/server/docs"
 )
 
-// chain is what every request passes once it is let in, the outermost first. Authorisation and the route itself follow in dispatch.
+// chain is what every request passes once it is let in, the outermost first. Authorisation and the route itself follow
+// in dispatch.
 var chain = []func(Handler) Handler{
 	limitHead,
 	resolveHost,
@@ -23,7 +24,8 @@ var chain = []func(Handler) Handler{
 	authenticate,
 }
 
-// compose puts the chain around the last handler: the request is counted and its errors answered around all else, enter included.
+// compose puts the chain around the last handler: the request is counted and its errors answered around all else, enter
+// included.
 func compose(enter func(Handler) Handler, h Handler) Handler {
 	for i := len(chain) - 1; i >= 0; i-- {
 		h = chain[i](h)
@@ -77,7 +79,8 @@ func answerErrors(next Handler) Handler {
 		switch {
 		case err == nil:
 			return nil
-		case c.status == 0 && !errors.Is(c.body.failed, os.ErrDeadlineExceeded): // after which net/http has ended the context
+		// after which net/http has ended the context
+		case c.status == 0 && !errors.Is(c.body.failed, os.ErrDeadlineExceeded):
 			err = c.databaseFirst(err)
 		}
 		return c.fail(err)
@@ -88,7 +91,8 @@ func answerErrors(next Handler) Handler {
 const (
 	maxLine    = 8192
 	maxHeaders = 1000
-	// MaxHead is what all of them may come to. CouchDB has no such limit: 600 connections with heads of 900 KB took more than 512 MB.
+	// MaxHead is what all of them may come to. CouchDB has no such limit: 600 connections with heads of 900 KB took
+	// more than 512 MB.
 	MaxHead = 64 << 10
 )
 
@@ -188,7 +192,11 @@ func dispatch(c *Call) error {
 	}
 	if e.inDB {
 		c.Outgoing.of(c.User.Name)
-		c.Docs = c.Env.Docs.Database(c.Segments[0], c.User, docs.Origin{Rules: &c.Settings.Rules, Address: c.Peer, Request: c.ID, Memory: c.Outgoing})
+		c.Docs = c.Env.Docs.Database(
+			c.Segments[0],
+			c.User,
+			docs.Origin{Rules: &c.Settings.Rules, Address: c.Peer, Request: c.ID, Memory: c.Outgoing},
+		)
 		c.DB = c.Docs.Bare()
 		if err := c.outOfService(); err != nil {
 			return err

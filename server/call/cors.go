@@ -52,14 +52,20 @@ func readCORSRules(c *config.Config, section string) *corsRules {
 		return c.String("cors", key)
 	}
 	r := &corsRules{
-		origins: SplitList(get("origins")), methods: SplitList(get("methods")), headers: SplitList(strings.ToLower(get("headers"))),
-		exposed: strings.Join(SplitList(strings.ToLower(get("exposed_headers"))), ", "), maxAge: get("max_age"), credentials: get("credentials") == "true",
+		origins: SplitList(
+			get("origins"),
+		), methods: SplitList(get("methods")), headers: SplitList(strings.ToLower(get("headers"))),
+		exposed: strings.Join(
+			SplitList(strings.ToLower(get("exposed_headers"))),
+			", ",
+		), maxAge: get("max_age"), credentials: get("credentials") == "true",
 	}
 	r.all = slices.Contains(r.origins, "*")
 	return r
 }
 
-// corsRules returns the rules for the host of the request when its origin is one of theirs, and the origin as it was sent.
+// corsRules returns the rules for the host of the request when its origin is one of theirs, and the origin as it was
+// sent.
 func (c *Call) corsRules() (*corsRules, string) {
 	if c.Settings.cors == nil {
 		return nil, ""
@@ -88,14 +94,15 @@ func (c *Call) clientHost() string {
 	return c.Request.Host
 }
 
-// hostWithoutPort cuts at the first colon (chttpd_cors:cors_section), so IPv6 addresses cannot have sections of their own.
+// hostWithoutPort cuts at the first colon (chttpd_cors:cors_section), so IPv6 addresses cannot have sections of their
+// own.
 func hostWithoutPort(host string) string {
 	host, _, _ = strings.Cut(host, ":")
 	return host
 }
 
-// answerPreflight answers the question of a browser whether it may send a request, before any authentication. What is asked
-// for in vain is treated as an ordinary OPTIONS request.
+// answerPreflight answers the question of a browser whether it may send a request, before any authentication. What is
+// asked for in vain is treated as an ordinary OPTIONS request.
 func answerPreflight(next Handler) Handler {
 	return func(c *Call) error {
 		if c.Request.Method != http.MethodOptions {

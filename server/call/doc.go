@@ -1,12 +1,14 @@
-// Package call is a request of CouchDB's protocol from its first byte to the last of its answer: what all handlers have in common.
+// Package call is a request of CouchDB's protocol from its first byte to the last of its answer: what all handlers have
+// in common.
 //
 // # The way of a request
 //
-// Env.Serve makes a Call (call.go) and runs it through the chain (chain.go): counting and the log, errors, limits of the head, virtual
-// hosts (vhost.go), path and query, options, preflights (cors.go), authentication (access.go). Then dispatch finds the route (route.go: what
-// a row says; router.go: the tree), applies its access rule (access.go) and runs its handler, which belongs to the package of a resource.
-// Answers leave through respond.go (whole bodies, errors), stream.go (lists, feeds) and sized.go (attachments), which share headers.go and
-// outgoing.go; bodies come in through request.go and requestbody.go. reroute.go puts another request in the place of this one.
+// Env.Serve makes a Call (call.go) and runs it through the chain (chain.go): counting and the log, errors, limits of
+// the head, virtual hosts (vhost.go), path and query, options, preflights (cors.go), authentication (access.go). Then
+// dispatch finds the route (route.go: what a row says; router.go: the tree), applies its access rule (access.go) and
+// runs its handler, which belongs to the package of a resource. Answers leave through respond.go (whole bodies,
+// errors), stream.go (lists, feeds) and sized.go (attachments), which share headers.go and outgoing.go; bodies come in
+// through request.go and requestbody.go. reroute.go puts another request in the place of this one.
 //
 //	env.go               what all handlers of a server share
 //	settings.go          the configuration, parsed
@@ -23,7 +25,7 @@
 //  3. A Call is used by one goroutine, and not after its handler returned.
 //  4. "Database does not exist." wins over every error but those of authorisation.
 //  5. A request sees one state of the settings, that of its begin.
-//  6. Documents are read, written and shown through Call.Docs; Call.DB is for what is no document, and for readers of snapshots that
-//     pass each document through docs.Database.Show.
+//  6. Documents are read, written and shown through Call.Docs; Call.DB is for what is no document, and for readers of
+//     snapshots that pass each document through docs.Database.Show.
 //  7. No handler is named here: they come with the rows that Env.Route gets.
 package call

@@ -32,8 +32,8 @@ type Env struct {
 	Stats     *stats.Stats
 	Node      string // name of the node
 
-	// Identify are the ways to identify a user, by the names that auth.Settings has for them. One sets Call.User and returns true,
-	// leaves the request to the next one (false), or ends it.
+	// Identify are the ways to identify a user, by the names that auth.Settings has for them. One sets Call.User and
+	// returns true, leaves the request to the next one (false), or ends it.
 	Identify map[string]func(*Call) (bool, error)
 
 	settings atomic.Pointer[Settings]
@@ -92,7 +92,12 @@ func (e *Env) Serve(ec echo.Context) error {
 	set := e.settings.Load()
 	*c = Call{
 		Env: e, Settings: set, Request: r, Writer: ec.Response(), conn: conn,
-		body: newRequestBody(r, ec.Response(), e.Bodies, set.receiveTimeout), Outgoing: newOutgoing(ec.Response(), e.Answers),
+		body: newRequestBody(
+			r,
+			ec.Response(),
+			e.Bodies,
+			set.receiveTimeout,
+		), Outgoing: newOutgoing(ec.Response(), e.Answers),
 	}
 	defer c.Outgoing.end()
 	defer c.body.abandon() // also where the answer is broken off by a panic

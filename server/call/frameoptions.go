@@ -17,7 +17,10 @@ func readFrameOptions(c *config.Config) *frameOptions {
 	if chttpdValue(c, "enable_xframe_options") != "true" {
 		return nil
 	}
-	return &frameOptions{sameOrigin: c.Bool("x_frame_options", "same_origin"), hosts: SplitList(c.String("x_frame_options", "hosts"))}
+	return &frameOptions{
+		sameOrigin: c.Bool("x_frame_options", "same_origin"),
+		hosts:      SplitList(c.String("x_frame_options", "hosts")),
+	}
 }
 
 // addFrameOptions sets X-Frame-Options: SAMEORIGIN, the server's own address if it is a listed host, else DENY.

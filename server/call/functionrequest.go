@@ -34,7 +34,10 @@ func (c *Call) FunctionRequest(q DesignRequest) *docs.Request {
 	isForm := strings.HasPrefix(c.Header("Content-Type"), "application/x-www-form-urlencoded")
 	r := &docs.Request{
 		ID: q.ID, HasID: q.HasID, Bare: q.Bare,
-		Method: c.appendMethod(nil, c.MethodName()), RequestedPath: c.requestedPath(), Path: c.Segments, RawPath: c.Request.RequestURI,
+		Method: c.appendMethod(
+			nil,
+			c.MethodName(),
+		), RequestedPath: c.requestedPath(), Path: c.Segments, RawPath: c.Request.RequestURI,
 		Query: c.Query, Headers: c.shownHeaders(), Body: func() ([]byte, error) { return c.bodyText(q.Body) },
 		IsForm: isForm && (c.Method == "POST" || c.Method == "PUT"), Peer: c.Peer(), Room: c.functionRoom,
 	}
@@ -46,7 +49,8 @@ func (c *Call) FunctionRequest(q DesignRequest) *docs.Request {
 	return r
 }
 
-// functionRoom takes memory for a text of the request object that did not come with the request, which is copied on its way to the function.
+// functionRoom takes memory for a text of the request object that did not come with the request, which is copied on its
+// way to the function.
 func (c *Call) functionRoom(bytes int) error {
 	if bytes <= memory.FreeBody {
 		return nil
@@ -56,8 +60,8 @@ func (c *Call) functionRoom(bytes int) error {
 	return err
 }
 
-// appendMethod prints methods that Erlang's HTTP parser or CouchDB's code do not name as the list of characters they are there, unless a
-// rewrite function named them.
+// appendMethod prints methods that Erlang's HTTP parser or CouchDB's code do not name as the list of characters they
+// are there, unless a rewrite function named them.
 func (c *Call) appendMethod(b []byte, method string) []byte {
 	switch method {
 	case "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "COPY":
@@ -76,7 +80,8 @@ func (c *Call) appendMethod(b []byte, method string) []byte {
 	return append(b, ']')
 }
 
-// requestedPath is the path as the client, or a proxy or virtual host before us, named it; its last element carries the query.
+// requestedPath is the path as the client, or a proxy or virtual host before us, named it; its last element carries the
+// query.
 func (c *Call) requestedPath() []string {
 	target := c.Request.RequestURI
 	for _, name := range []string{vhostPath, "X-Couchdb-Requested-Path"} {
@@ -110,7 +115,8 @@ func (c *Call) shownHeaders() []compat.Param {
 	return shown
 }
 
-// spelled is a header's name as functions see it: as a rewrite function wrote it, else in the form that both HTTP servers give it.
+// spelled is a header's name as functions see it: as a rewrite function wrote it, else in the form that both HTTP
+// servers give it.
 func (c *Call) spelled(name string) string {
 	if c.rewritten != nil {
 		for _, h := range c.rewritten.Headers {
@@ -137,7 +143,8 @@ func (c *Call) bodyText(given []byte) ([]byte, error) {
 	return ejson.AppendString(make([]byte, 0, len(raw)+2), raw), nil
 }
 
-// RawBody reads the body as sent, and keeps it for a handler that reads it again; some is false if there is none at all.
+// RawBody reads the body as sent, and keeps it for a handler that reads it again; some is false if there is none at
+// all.
 func (c *Call) RawBody() (raw []byte, some bool, err error) {
 	if !c.HasBody() && c.Request.Header["Content-Length"] == nil {
 		return nil, false, nil

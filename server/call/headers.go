@@ -29,7 +29,8 @@ const (
 	HeaderWWWAuth   = "WWW-Authenticate"
 )
 
-// minimalHeaders are those that Prefer: return=minimal keeps (chttpd_prefer_header). Date and Connection belong to HTTP.
+// minimalHeaders are those that Prefer: return=minimal keeps (chttpd_prefer_header). Date and Connection belong to
+// HTTP.
 var minimalHeaders = map[string]bool{
 	"Cache-Control": true, "Content-Length": true, "Content-Range": true, "Content-Type": true, "ETag": true, "Server": true,
 	"Transfer-Encoding": true, "Vary": true, "Date": true, "Connection": true,

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Peer is the address of the client without its port. Behind a proxy of chttpd/trusted_proxies it is the one that the proxy names, so
-// that one client cannot lock an account for all. CouchDB believes whoever connects from a private network (mochiweb_request:get(peer)),
-// who then evades the lockout or aims it at others.
+// Peer is the address of the client without its port. Behind a proxy of chttpd/trusted_proxies it is the one that the
+// proxy names, so that one client cannot lock an account for all. CouchDB believes whoever connects from a private
+// network (mochiweb_request:get(peer)), who then evades the lockout or aims it at others.
 func (c *Call) Peer() string {
 	addr, err := netip.ParseAddrPort(c.Request.RemoteAddr)
 	if err != nil {

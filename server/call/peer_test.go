@@ -22,7 +22,12 @@ func TestPeer(t *testing.T) {
 		r.Header.Set("X-Forwarded-For", c.forwarded)
 		require.Equal(t, c.want, (&Call{Request: r, Settings: &set}).Peer(), c)
 		if c.remote != "pipe" {
-			require.NotEqual(t, "1.2.3.4", (&Call{Request: r, Settings: new(Settings)}).Peer(), "nobody is trusted unless configured")
+			require.NotEqual(
+				t,
+				"1.2.3.4",
+				(&Call{Request: r, Settings: new(Settings)}).Peer(),
+				"nobody is trusted unless configured",
+			)
 		}
 	}
 }

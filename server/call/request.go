@@ -88,8 +88,8 @@ func (c *Call) readRaw(limit int64) ([]byte, error) {
 	return raw, err
 }
 
-// maxInflation is how much larger than sent a body may be that is larger than largeBody, twice CouchDB's largest document. JSON of real
-// documents comes to some twenty times, equal bytes to a thousand.
+// maxInflation is how much larger than sent a body may be that is larger than largeBody, twice CouchDB's largest
+// document. JSON of real documents comes to some twenty times, equal bytes to a thousand.
 const (
 	maxInflation = 200
 	largeBody    = 16 << 20
@@ -125,8 +125,9 @@ const (
 	lastPart  = 8 << 20
 )
 
-// ReadLimited reads to the end, or fails with ErrRequestTooLarge when there are more than limit bytes, or more than maxInflation
-// allows. It holds twice the bytes at its end, where a buffer that grows would have thrown away several times as many.
+// ReadLimited reads to the end, or fails with ErrRequestTooLarge when there are more than limit bytes, or more than
+// maxInflation allows. It holds twice the bytes at its end, where a buffer that grows would have thrown away several
+// times as many.
 func (c *Call) ReadLimited(r io.Reader, limit int64) ([]byte, error) {
 	var parts [][]byte
 	var total int64

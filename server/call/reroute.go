@@ -52,7 +52,8 @@ func (c *Call) requireUserOrKnown() error {
 	return c.requireUser()
 }
 
-// Reroute handles another request in place of this one. Nothing that was found out for the old path holds for the new one.
+// Reroute handles another request in place of this one. Nothing that was found out for the old path holds for the new
+// one.
 func (c *Call) Reroute(to Rerouting) error {
 	if len(to.Target) > rewrite.MaxTarget {
 		return compat.ErrURITooLong

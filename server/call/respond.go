@@ -18,7 +18,8 @@ import (
 
 // This file is the only place where bodies and errors leave the server.
 
-// JSON answers with a JSON text; the line feed CouchDB ends its answers with is added here. body is not used afterwards.
+// JSON answers with a JSON text; the line feed CouchDB ends its answers with is added here. body is not used
+// afterwards.
 func (c *Call) JSON(status int, body []byte) error {
 	h := c.Writer.Header()
 	if h["Cache-Control"] == nil {
@@ -130,8 +131,8 @@ func (c *Call) fail(err error) error {
 // retryAfter is when clients should come back that were refused for what others do at the moment, in seconds.
 const retryAfter = "5"
 
-// unexpected logs an error that has no wire meaning and makes the client's part of it. Where the client is gone there is none:
-// the connection is closed, as CouchDB does with requests that break off.
+// unexpected logs an error that has no wire meaning and makes the client's part of it. Where the client is gone there
+// is none: the connection is closed, as CouchDB does with requests that break off.
 func (c *Call) unexpected(err error) *compat.Error {
 	if errors.Is(err, kv.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return compat.ErrFull
@@ -139,9 +140,22 @@ func (c *Call) unexpected(err error) *compat.Error {
 	if isGone(c, err) {
 		panic(http.ErrAbortHandler)
 	}
-	c.Env.Log.Error("internal error", "request", c.ID, "method", c.Request.Method, "path", c.Request.RequestURI, "error", err)
+	c.Env.Log.Error(
+		"internal error",
+		"request",
+		c.ID,
+		"method",
+		c.Request.Method,
+		"path",
+		c.Request.RequestURI,
+		"error",
+		err,
+	)
 	if errors.Is(err, kv.ErrCorrupt) {
-		return compat.NewError(compat.KindUnknown, "What the store has here is damaged and cannot be read; the log says where.")
+		return compat.NewError(
+			compat.KindUnknown,
+			"What the store has here is damaged and cannot be read; the log says where.",
+		)
 	}
 	return compat.NewError(compat.KindUnknown, err.Error())
 }
@@ -164,7 +178,19 @@ func (c *Call) recovered(v any) error {
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
-	c.Env.Log.Error("panic", "request", c.ID, "method", c.Request.Method, "path", c.Request.RequestURI, "value", v, "stack", string(debug.Stack()))
+	c.Env.Log.Error(
+		"panic",
+		"request",
+		c.ID,
+		"method",
+		c.Request.Method,
+		"path",
+		c.Request.RequestURI,
+		"value",
+		v,
+		"stack",
+		string(debug.Stack()),
+	)
 	return c.fail(compat.NewError(compat.KindUnknown, "internal error, see the log for request "+c.ID))
 }
 

@@ -14,7 +14,8 @@ import (
 // TestUnexpectedErrors: a full disk has a status of its own; what has no wire meaning is a 500.
 func TestUnexpectedErrors(t *testing.T) {
 	c := &Call{Env: &Env{Log: slog.New(slog.DiscardHandler)}, Request: httptest.NewRequest("GET", "/", nil)}
-	if e := c.unexpected(fmt.Errorf("commit: %w", kv.ErrFull)); e.Kind != compat.KindInsufficientStorage || e.Status() != 507 {
+	if e := c.unexpected(fmt.Errorf("commit: %w", kv.ErrFull)); e.Kind != compat.KindInsufficientStorage ||
+		e.Status() != 507 {
 		t.Errorf("a full disk answers %d %v", e.Status(), e)
 	}
 	if e := c.unexpected(errors.New("broken")); e.Status() != 500 || e.Reason != "broken" {

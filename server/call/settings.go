@@ -58,7 +58,8 @@ func milliseconds(n int64) time.Duration {
 	return time.Duration(min(max(n, 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
-// readSettings parses the configuration; old are the settings before, whose id generator goes on if it is the same kind.
+// readSettings parses the configuration; old are the settings before, whose id generator goes on if it is the same
+// kind.
 func readSettings(c *config.Config, old *Settings) *Settings {
 	authentication := auth.ReadSettings(c)
 	s := &Settings{
@@ -120,7 +121,10 @@ func readSettings(c *config.Config, old *Settings) *Settings {
 	if c.Bool("csp", "showlist_enable") {
 		s.ShowPolicy = c.String("csp", "showlist_header_value")
 	}
-	s.uuidKind = compat.UUIDOptions{Algorithm: compat.UUIDAlgorithm(c.String("uuids", "algorithm")), Suffix: c.String("uuids", "utc_id_suffix")}
+	s.uuidKind = compat.UUIDOptions{
+		Algorithm: compat.UUIDAlgorithm(c.String("uuids", "algorithm")),
+		Suffix:    c.String("uuids", "utc_id_suffix"),
+	}
 	s.setUUIDs(old)
 	return s
 }
@@ -141,7 +145,8 @@ func (s *Settings) setUUIDs(old *Settings) {
 	}
 }
 
-// parseNetworks reads networks in CIDR form and single addresses, separated by commas. What is neither is left out: it trusts nobody.
+// parseNetworks reads networks in CIDR form and single addresses, separated by commas. What is neither is left out: it
+// trusts nobody.
 func parseNetworks(list string) []netip.Prefix {
 	var out []netip.Prefix
 	for _, text := range SplitList(list) {

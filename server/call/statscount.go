@@ -1,6 +1,7 @@
 package call
 
-// routeStats are the counters of requests to some endpoints, by pattern: what chttpd_db, chttpd_view and couch_mrview_http count.
+// routeStats are the counters of requests to some endpoints, by pattern: what chttpd_db, chttpd_view and
+// couch_mrview_http count.
 var routeStats = map[string]string{
 	"/{db}/_bulk_docs":                          "couchdb.httpd.bulk_requests",
 	"/{db}/_bulk_get":                           "couchdb.httpd.bulk_requests",

@@ -44,8 +44,18 @@ func changes(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	f := &changesFeed{c: c, db: c.DB, kind: kind, scan: feed.Scan, descending: o.Descending, limit: o.Limit, left: o.Limit, last: since,
-		interval: o.SeqInterval, appendRow: changeRow(c, o, feed)}
+	f := &changesFeed{
+		c:          c,
+		db:         c.DB,
+		kind:       kind,
+		scan:       feed.Scan,
+		descending: o.Descending,
+		limit:      o.Limit,
+		left:       o.Limit,
+		last:       since,
+		interval:   o.SeqInterval,
+		appendRow:  changeRow(c, o, feed),
+	}
 	feed.Slow = f.beating
 	f.wait, f.heartbeat = o.Wait(time.Duration(c.Settings.ChangesTimeout) * time.Millisecond)
 	return f.serve()
@@ -256,7 +266,11 @@ func appendRowSeq(b []byte, ch *storage.Change, withSeq bool) []byte {
 }
 
 // changeRow prints rows of _changes.
-func changeRow(c *call.Call, o *compat.ChangesOptions, feed *docs.Feed) func([]byte, *storage.Change, bool) ([]byte, error) {
+func changeRow(
+	c *call.Call,
+	o *compat.ChangesOptions,
+	feed *docs.Feed,
+) func([]byte, *storage.Change, bool) ([]byte, error) {
 	return func(b []byte, ch *storage.Change, withSeq bool) ([]byte, error) {
 		b = appendRowSeq(append(b, `{"seq":`...), ch, withSeq)
 		b = appendChange(b, ch)

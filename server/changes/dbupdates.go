@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// getDBUpdates serves GET /_db_updates: the changes of the database _global_changes, whose documents are named after what
-// happened to which database (global_changes_httpd).
+// getDBUpdates serves GET /_db_updates: the changes of the database _global_changes, whose documents are named after
+// what happened to which database (global_changes_httpd).
 func getDBUpdates(c *call.Call) error {
 	o, err := compat.ParseDBUpdatesOptions(c.Query)
 	if err != nil {
@@ -38,8 +38,18 @@ func getDBUpdates(c *call.Call) error {
 			since = last
 		}
 	}
-	f := &changesFeed{c: c, db: db, kind: kind, descending: o.Descending, limit: o.Limit, left: o.Limit, last: since, quiet: true,
-		appendRow: appendDBUpdate, scan: scanDBUpdates(db, o.Descending)}
+	f := &changesFeed{
+		c:          c,
+		db:         db,
+		kind:       kind,
+		descending: o.Descending,
+		limit:      o.Limit,
+		left:       o.Limit,
+		last:       since,
+		quiet:      true,
+		appendRow:  appendDBUpdate,
+		scan:       scanDBUpdates(db, o.Descending),
+	}
 	if kind == compat.FeedEventSource {
 		f.appendRow = appendGlobalChange
 	}

@@ -9,7 +9,14 @@ func Routes() []call.Route {
 			Doc: "Feed of created, updated and deleted databases."},
 		{Methods: "GET,POST,HEAD", Pattern: "/{db}/_changes", Access: call.Member, Handle: changes, Heavy: true,
 			Doc: "Feed of changed documents."},
-		{Methods: "GET", Pattern: "/{db}/_changes/{rest...}", Access: call.Member, Handle: changes, Heavy: true, Unlisted: true,
-			Doc: "The same; the rest of the path is ignored."},
+		{
+			Methods:  "GET",
+			Pattern:  "/{db}/_changes/{rest...}",
+			Access:   call.Member,
+			Handle:   changes,
+			Heavy:    true,
+			Unlisted: true,
+			Doc:      "The same; the rest of the path is ignored.",
+		},
 	}
 }

@@ -18,7 +18,9 @@ var (
 	ErrKey       = errors.New("Invalid configuration key")     //nolint:staticcheck // wire text
 	ErrValue     = errors.New("Invalid configuration value")   //nolint:staticcheck // wire text
 	ErrUnknown   = errors.New("unknown_config_value")
-	ErrProtected = errors.New("Config section blacklisted for modification over HTTP API.") //nolint:staticcheck // wire text
+	ErrProtected = errors.New(
+		"Config section blacklisted for modification over HTTP API.",
+	) //nolint:staticcheck // wire text
 )
 
 // protected are the sections the API must not change (chttpd_node, couch_util:check_config_blacklist).
@@ -37,8 +39,9 @@ type Config struct {
 	subscribers []func()
 }
 
-// Load reads the ini files in order over the stock values; later ones win. A path that is a directory stands for its *.ini files
-// in the order of their names (config:maybe_expand_dirs). Missing files are empty. With no file nothing is ever persisted.
+// Load reads the ini files in order over the stock values; later ones win. A path that is a directory stands for its
+// *.ini files in the order of their names (config:maybe_expand_dirs). Missing files are empty. With no file nothing is
+// ever persisted.
 func Load(stock map[string]map[string]string, paths ...string) (*Config, error) {
 	c := &Config{stock: values(stock).clone(), paths: paths}
 	v, err := c.readFiles()
@@ -111,7 +114,8 @@ func (c *Config) File() string {
 	return c.written
 }
 
-// Subscribe registers f to run after every change, in the goroutine of the change. Call it before the configuration is shared.
+// Subscribe registers f to run after every change, in the goroutine of the change. Call it before the configuration is
+// shared.
 func (c *Config) Subscribe(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,7 +136,8 @@ func (c *Config) String(section, key string) string {
 	return defaults[section][key]
 }
 
-// Int returns the value as an integer; the table's default when it is none; unlimited for "infinity" as value or default.
+// Int returns the value as an integer; the table's default when it is none; unlimited for "infinity" as value or
+// default.
 func (c *Config) Int(section, key string, unlimited int64) int64 {
 	for _, v := range []string{c.String(section, key), defaults[section][key]} {
 		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
@@ -166,8 +171,8 @@ func (c *Config) All() map[string]map[string]string {
 	return (*c.current.Load()).clone()
 }
 
-// Set stores a value, trimmed of white space, and returns the one it replaced ("" if none). With persist the last file is
-// changed as well.
+// Set stores a value, trimmed of white space, and returns the one it replaced ("" if none). With persist the last file
+// is changed as well.
 func (c *Config) Set(section, key, value string, persist bool) (string, error) {
 	if err := checkNames(section, key); err != nil {
 		return "", err
@@ -190,8 +195,8 @@ func (c *Config) Set(section, key, value string, persist bool) (string, error) {
 	return old, nil
 }
 
-// Delete removes a value and returns it; ErrUnknown when there is none. With persist the last file loses its line; a value
-// that any file still sets is back at once.
+// Delete removes a value and returns it; ErrUnknown when there is none. With persist the last file loses its line; a
+// value that any file still sets is back at once.
 func (c *Config) Delete(section, key string, persist bool) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -264,8 +269,8 @@ func checkNames(section, key string) error {
 	return nil
 }
 
-// validValue allows printable ASCII, blank, tab and UTF-8 characters none of whose bytes lies in 80-9F, as CouchDB's byte-wise
-// check does (config:validate_value).
+// validValue allows printable ASCII, blank, tab and UTF-8 characters none of whose bytes lies in 80-9F, as CouchDB's
+// byte-wise check does (config:validate_value).
 func validValue(s string) bool {
 	for i := 0; i < len(s); i++ {
 		b := s[i]

@@ -126,8 +126,13 @@ func edit(t require.TestingT, text []byte, section, key string, value *string) [
 // TestDialect: lines are read as CouchDB reads them (config:parse_ini).
 func TestDialect(t *testing.T) {
 	got := make(values)
-	readINI(got, []byte("\ufeffearly = lost\r\n[a] ; comment\rx=1=2\nk=l = m\n\"q = \"v\nr = \"\"\"s\nt = `u\n [b] \n; c = d\n#e = f\n= g\n"+
-		"h\n[]\n[odd]]\n[open\ni = j ;k\nl = m;n \\\nunset = 1\nunset =\n"))
+	readINI(
+		got,
+		[]byte(
+			"\ufeffearly = lost\r\n[a] ; comment\rx=1=2\nk=l = m\n\"q = \"v\nr = \"\"\"s\nt = `u\n [b] \n; c = d\n#e = f\n= g\n"+
+				"h\n[]\n[odd]]\n[open\ni = j ;k\nl = m;n \\\nunset = 1\nunset =\n",
+		),
+	)
 	require.Equal(t, values{
 		"a": {"x": "1=2", "k=l": "m", `"q`: `"v`, "r": `"""s`, "t": "`u"},
 		"b": {"#e": "f", "i": "j", "l": `m;n \`},
@@ -137,10 +142,15 @@ func TestDialect(t *testing.T) {
 // TestHeaderWithComment: a section ends where the reader sees the next one begin, too.
 func TestHeaderWithComment(t *testing.T) {
 	v := "3"
-	require.Equal(t, "[one]\nx = 3\n[two] ; other\nx = 2\n", string(edit(t, []byte("[one]\nx = 1\n[two] ; other\nx = 2\n"), "one", "x", &v)))
+	require.Equal(
+		t,
+		"[one]\nx = 3\n[two] ; other\nx = 2\n",
+		string(edit(t, []byte("[one]\nx = 1\n[two] ; other\nx = 2\n"), "one", "x", &v)),
+	)
 }
 
-// TestWhatIsWrittenIsReadBack: a setting that a file cannot hold is refused and changes nothing; all others are there after a restart.
+// TestWhatIsWrittenIsReadBack: a setting that a file cannot hold is refused and changes nothing; all others are there
+// after a restart.
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	text := []byte("[a]\nk = 1\n\n[b]\nk = 2\n")
 	rapid.Check(t, func(t *rapid.T) {
@@ -177,7 +187,8 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 	require.Equal(t, string(text), string(got))
 }
 
-// TestDirectories: a directory stands for its ini files, and the last of them receives changes, even if it cannot be replaced.
+// TestDirectories: a directory stands for its ini files, and the last of them receives changes, even if it cannot be
+// replaced.
 func TestDirectories(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/server/call"
 )
 
-// getBackup streams the database as an archive (an extension: CouchDB has no such endpoint, and no document can have the name).
-// `format=couchbackup` gives what that tool reads. A stream that breaks off has no end line.
+// getBackup streams the database as an archive (an extension: CouchDB has no such endpoint, and no document can have
+// the name). `format=couchbackup` gives what that tool reads. A stream that breaks off has no end line.
 func getBackup(c *call.Call) error {
 	form := archive.FormNative
 	switch format, _ := c.Query.Last("format"); format {
@@ -84,7 +84,13 @@ func verifyArchive(c *call.Call, reader *archive.Reader, h archive.Header) error
 }
 
 func appendSummary(b []byte, sum archive.Summary) []byte {
-	return fmt.Appendf(b, `,"documents":%d,"revisions":%d,"attachments":%d`, sum.Documents, sum.Revisions, sum.Attachments)
+	return fmt.Appendf(
+		b,
+		`,"documents":%d,"revisions":%d,"attachments":%d`,
+		sum.Documents,
+		sum.Revisions,
+		sum.Attachments,
+	)
 }
 
 // badArchive tells the client what is wrong with what it sent.

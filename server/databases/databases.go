@@ -108,8 +108,8 @@ func validPlacement(text string) bool {
 	return true
 }
 
-// databaseSecurity is couchdb/default_security where it opens the database; without a stored object a database is closed
-// (compat.DefaultSecurity).
+// databaseSecurity is couchdb/default_security where it opens the database; without a stored object a database is
+// closed (compat.DefaultSecurity).
 func databaseSecurity(set *call.Settings) []byte {
 	if mode := set.DefaultSecurity; mode != "everyone" && mode != "admin_local" {
 		return nil
@@ -120,7 +120,10 @@ func databaseSecurity(set *call.Settings) []byte {
 func deleteDB(c *call.Call) error {
 	c.DBKnown = true // the refusal of rev= comes before the database
 	if _, given := c.Query.First("rev"); given {
-		return compat.NewError(compat.KindBadRequest, "You tried to DELETE a database with a ?=rev parameter. Did you mean to DELETE a document instead?")
+		return compat.NewError(
+			compat.KindBadRequest,
+			"You tried to DELETE a database with a ?=rev parameter. Did you mean to DELETE a document instead?",
+		)
 	}
 	if err := c.Env.Store.Delete(c.Context(), c.Segment(0)); err != nil {
 		return err

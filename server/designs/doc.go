@@ -1,4 +1,5 @@
-// Package designs serves functions of design documents. Sub-package rewrite of server knows rewrite rules, package js runs functions.
+// Package designs serves functions of design documents. Sub-package rewrite of server knows rewrite rules, package js
+// runs functions.
 //
 //	show.go                _show
 //	list.go, listrun.go    _list: the request; the conversation with the function

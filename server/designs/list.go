@@ -28,7 +28,8 @@ type listRequest struct {
 	req     []byte
 }
 
-// listFunction serves …/_list/{name}/{view} and …/_list/{name}/{design document}/{view} (chttpd_show:handle_view_list_req).
+// listFunction serves …/_list/{name}/{view} and …/_list/{name}/{design document}/{view}
+// (chttpd_show:handle_view_list_req).
 func listFunction(c *call.Call) error {
 	d, err := c.Docs.Functions(c.Context(), c.Segment(2))
 	if err != nil {
@@ -101,7 +102,8 @@ func readListRequest(c *call.Call, l *listRequest) error {
 	return err
 }
 
-// requireViewDoc makes sure of the design document that the path names for the view; that it is missing is a crash of the real server.
+// requireViewDoc makes sure of the design document that the path names for the view; that it is missing is a crash of
+// the real server.
 func requireViewDoc(c *call.Call, name string) error {
 	err := c.Docs.RequireDesign(c.Context(), name)
 	if errors.Is(err, compat.KindNotFound) {

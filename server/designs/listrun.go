@@ -17,8 +17,8 @@ import (
 	"github.com/settee-db/settee/views/js"
 )
 
-// listRun is a list function at work. Two goroutines share it: the handler's reads rows and offers them, the other one has the
-// conversation with the function and writes the answer.
+// listRun is a list function at work. Two goroutines share it: the handler's reads rows and offers them, the other one
+// has the conversation with the function and writes the answer.
 type listRun struct {
 	c    *call.Call
 	list *listRequest
@@ -126,7 +126,8 @@ type brokenList struct{ error }
 // Unwrap gives the error itself.
 func (e brokenList) Unwrap() error { return e.error }
 
-// write sends a part of the answer; the first one brings status and headers. A client that is gone does not stop the function.
+// write sends a part of the answer; the first one brings status and headers. A client that is gone does not stop the
+// function.
 func (l *listRun) write(text string) {
 	if l.mute {
 		return
@@ -174,7 +175,8 @@ func (l *listRun) finish(err error) error {
 	return l.out.Close()
 }
 
-// queryError is an error of the query before its first row. Those that come from the view itself are a crash of the real server.
+// queryError is an error of the query before its first row. Those that come from the view itself are a crash of the
+// real server.
 func queryError(err error) error {
 	if e, ok := compat.AsError(err); ok && e.Kind != compat.KindNotFound && e.Kind != compat.KindNoDatabase {
 		return compat.ErrFunctionClause
@@ -182,8 +184,8 @@ func queryError(err error) error {
 	return err
 }
 
-// fail answers an error of the function. Once it has read a row, the error goes out as the end of the body, with the status of the error
-// where nothing was sent before (chttpd:send_chunked_error).
+// fail answers an error of the function. Once it has read a row, the error goes out as the end of the body, with the
+// status of the error where nothing was sent before (chttpd:send_chunked_error).
 func (l *listRun) fail(err error) error {
 	e, wire := compat.AsError(err)
 	var broken brokenList
@@ -210,7 +212,11 @@ func (l *listRun) fail(err error) error {
 
 // query feeds the function with the rows of a view.
 func (l *listRun) query() error {
-	return l.list.view.Query(l.c.Context(), l.list.options, &listSink{run: l, docs: queries.NewRowDocs(l.c, l.list.options)})
+	return l.list.view.Query(
+		l.c.Context(),
+		l.list.options,
+		&listSink{run: l, docs: queries.NewRowDocs(l.c, l.list.options)},
+	)
 }
 
 // listSink is the views.Sink of a list function.

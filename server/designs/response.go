@@ -105,8 +105,8 @@ func ioText(v ejson.Value) (string, error) {
 	return text, nil
 }
 
-// apply puts headers of ours in place of the function's of exactly their names; the last of them stands first, the others behind
-// the function's own, which shows where names differ only in case (chttpd_show:apply_headers).
+// apply puts headers of ours in place of the function's of exactly their names; the last of them stands first, the
+// others behind the function's own, which shows where names differ only in case (chttpd_show:apply_headers).
 func (r *designResponse) apply(ours []compat.Param) {
 	list := r.headers
 	for _, h := range ours {
@@ -122,7 +122,8 @@ func (r *designResponse) apply(ours []compat.Param) {
 	r.headers = list
 }
 
-// complete adds the headers that every such answer has: a type, and the policy that keeps browsers from running what it holds.
+// complete adds the headers that every such answer has: a type, and the policy that keeps browsers from running what it
+// holds.
 func (r *designResponse) complete(policy string) {
 	typed := false
 	for i := range r.headers {
@@ -142,8 +143,9 @@ var framing = map[string]bool{
 	"Te": true, "Proxy-Connection": true, "Date": true, "Server": true,
 }
 
-// setDesignHeaders sets a function's headers. Values of one name are joined as CouchDB's HTTP server joins them. Names that are no
-// tokens are dropped, and line ends in values are blanks: no function can write a header, or an answer, of another.
+// setDesignHeaders sets a function's headers. Values of one name are joined as CouchDB's HTTP server joins them. Names
+// that are no tokens are dropped, and line ends in values are blanks: no function can write a header, or an answer, of
+// another.
 func setDesignHeaders(c *call.Call, headers []compat.Param) {
 	h := c.Writer.Header()
 	for _, p := range headers {

@@ -51,7 +51,13 @@ func showFunction(c *call.Call) error {
 	return sendDesign(c, r)
 }
 
-func runShow(c *call.Call, d *docs.Functions, name string, doc []byte, request call.DesignRequest) (ejson.Value, error) {
+func runShow(
+	c *call.Call,
+	d *docs.Functions,
+	name string,
+	doc []byte,
+	request call.DesignRequest,
+) (ejson.Value, error) {
 	req, err := c.RequestObject(request)
 	if err != nil {
 		return ejson.Value{}, err
@@ -80,9 +86,15 @@ func isResponse(v ejson.Value) bool {
 	return v.Kind() == ejson.Object && (!given || headers.Kind() == ejson.Object)
 }
 
-// showTag is the entity tag of a shown document: what the answer may depend on, as far as CouchDB looks (chttpd_show:show_etag).
+// showTag is the entity tag of a shown document: what the answer may depend on, as far as CouchDB looks
+// (chttpd_show:show_etag).
 func showTag(c *call.Call, design, doc *storage.Document) string {
-	parts := []string{design.Rev.String(), "", strings.Join(c.Request.Header["Accept"], ","), strings.Join(c.User.Roles, "\x00")}
+	parts := []string{
+		design.Rev.String(),
+		"",
+		strings.Join(c.Request.Header["Accept"], ","),
+		strings.Join(c.User.Roles, "\x00"),
+	}
 	if doc != nil {
 		parts[1] = doc.Rev.String()
 	}

@@ -28,13 +28,24 @@ func (d *Database) Attachment(ctx context.Context, id, name string, q *compat.Do
 }
 
 // ReadAttachment writes bytes of an attachment; see storage.DB.ReadAttachment.
-func (d *Database) ReadAttachment(ctx context.Context, att *compat.Attachment, o storage.AttachmentRange, w io.Writer) error {
+func (d *Database) ReadAttachment(
+	ctx context.Context,
+	att *compat.Attachment,
+	o storage.AttachmentRange,
+	w io.Writer,
+) error {
 	return d.db.ReadAttachment(ctx, att, o, w)
 }
 
 // PutAttachment stores an attachment as the first one of a new revision of the document. That comes after rev, or is
 // the first one of a new document if rev is zero.
-func (d *Database) PutAttachment(ctx context.Context, id string, rev compat.Rev, u storage.Upload, from io.Reader) (compat.Rev, error) {
+func (d *Database) PutAttachment(
+	ctx context.Context,
+	id string,
+	rev compat.Rev,
+	u storage.Upload,
+	from io.Reader,
+) (compat.Rev, error) {
 	doc, err := d.attachmentTarget(ctx, id, rev)
 	if err != nil {
 		return compat.Rev{}, err
@@ -66,7 +77,12 @@ func (d *Database) DeleteAttachment(ctx context.Context, id string, rev compat.R
 	return d.updateOne(ctx, doc, WriteOptions{})
 }
 
-func (d *Database) withoutAttachment(ctx context.Context, id string, rev compat.Rev, name string) (*compat.Document, error) {
+func (d *Database) withoutAttachment(
+	ctx context.Context,
+	id string,
+	rev compat.Rev,
+	name string,
+) (*compat.Document, error) {
 	check := func(doc *storage.Document) error {
 		if indexOf(doc.Attachments, name) < 0 {
 			return errNoAttachment
@@ -103,7 +119,12 @@ func (d *Database) newDocument(ctx context.Context, id string) (*compat.Document
 }
 
 // openEdit makes an edit of a leaf that check accepts.
-func (d *Database) openEdit(ctx context.Context, id string, rev compat.Rev, check func(*storage.Document) error) (*compat.Document, error) {
+func (d *Database) openEdit(
+	ctx context.Context,
+	id string,
+	rev compat.Rev,
+	check func(*storage.Document) error,
+) (*compat.Document, error) {
 	doc, err := d.db.Open(ctx, id, storage.OpenOptions{Rev: rev})
 	if err != nil && !errors.Is(err, compat.ErrMissing) {
 		return nil, d.missing(ctx, id, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// authDesignSource is the validation function of the users database: the rules of auth.CheckUserDoc, for clients and other servers that
-// replicate the database. This server applies the Go ones.
+// authDesignSource is the validation function of the users database: the rules of auth.CheckUserDoc, for clients and
+// other servers that replicate the database. This server applies the Go ones.
 //
 //go:embed authdesign.js
 var authDesignSource string
@@ -28,11 +28,17 @@ func EnsureAuthDesign(ctx context.Context, db *storage.DB) error {
 	if !errors.Is(err, compat.KindNotFound) {
 		return err
 	}
-	body, err := compat.NewBody(append(ejson.AppendString([]byte(`{"language":"javascript","validate_doc_update":`), authDesignSource), '}'))
+	body, err := compat.NewBody(
+		append(ejson.AppendString([]byte(`{"language":"javascript","validate_doc_update":`), authDesignSource), '}'),
+	)
 	if err != nil {
 		return err
 	}
-	results, err := db.Update(ctx, []*compat.Document{{ID: authDesignID, HasID: true, Body: body}}, storage.UpdateOptions{})
+	results, err := db.Update(
+		ctx,
+		[]*compat.Document{{ID: authDesignID, HasID: true, Body: body}},
+		storage.UpdateOptions{},
+	)
 	if err == nil && results[0].Err != nil && !errors.Is(results[0].Err, compat.KindConflict) {
 		err = results[0].Err
 	}

@@ -21,7 +21,12 @@ func (d *Database) Backup(ctx context.Context, w io.Writer, form archive.Form) (
 }
 
 // Restore brings an archive back whose header was read; with settings its security object and revs_limit, too.
-func (d *Database) Restore(ctx context.Context, from *archive.Reader, h archive.Header, settings bool) (archive.Summary, error) {
+func (d *Database) Restore(
+	ctx context.Context,
+	from *archive.Reader,
+	h archive.Header,
+	settings bool,
+) (archive.Summary, error) {
 	if !d.who.IsAdmin() {
 		return archive.Summary{}, ErrNotServerAdmin
 	}
@@ -50,7 +55,12 @@ func (d *Database) restoreSettings(ctx context.Context, h archive.Header) error 
 
 // Verify compares the database with an archive whose header was read, and calls differ for each revision that is not
 // the same.
-func (d *Database) Verify(ctx context.Context, from *archive.Reader, h archive.Header, differ func(id string, rev compat.Rev, what string)) (archive.Summary, error) {
+func (d *Database) Verify(
+	ctx context.Context,
+	from *archive.Reader,
+	h archive.Header,
+	differ func(id string, rev compat.Rev, what string),
+) (archive.Summary, error) {
 	if !d.who.IsAdmin() {
 		return archive.Summary{}, ErrNotServerAdmin
 	}

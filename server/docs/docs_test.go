@@ -50,7 +50,10 @@ func newStore(t *testing.T, security string, names ...string) *Store {
 	}
 	settings := replication.DefaultSettings()
 	for _, name := range names {
-		require.NoError(t, stored.Create(t.Context(), name, storage.CreateOptions{Q: 1, N: 1, Security: []byte(security)}))
+		require.NoError(
+			t,
+			stored.Create(t.Context(), name, storage.CreateOptions{Q: 1, N: 1, Security: []byte(security)}),
+		)
 	}
 	return New(Options{
 		Store: stored, Designs: anyDesign{}, Log: slog.New(slog.DiscardHandler), Verifier: auth.NewVerifier(func(bool) {}),
@@ -114,12 +117,22 @@ func TestUsersSeeTheirOwn(t *testing.T) {
 	require.Equal(t, own, text(t, s.as(admin, "_users"), "org.couchdb.user:ada"))
 	require.Equal(t, `{"nick":"a"}`, text(t, s.as(bob, "_users"), "org.couchdb.user:ada"))
 	require.ErrorIs(t, s.as(bob, "_users").CheckQuery(t.Context()), compat.KindForbidden)
-	err = s.as(bob, "_users").BulkGet(t.Context(), slices.Values([]storage.OpenRevsRequest{{ID: "org.couchdb.user:ada", OpenRevsOptions: storage.OpenRevsOptions{All: true}}}),
+	err = s.as(
+		bob,
+		"_users",
+	).BulkGet(
+		t.Context(),
+		slices.Values(
+			[]storage.OpenRevsRequest{
+				{ID: "org.couchdb.user:ada", OpenRevsOptions: storage.OpenRevsOptions{All: true}},
+			},
+		),
 		func(_ int, results []storage.RevResult, _ bool, refused *compat.Error) error {
 			require.Nil(t, refused)
 			require.NotContains(t, string(results[0].Doc.Body), "derived_key")
 			return nil
-		})
+		},
+	)
 	require.NoError(t, err)
 }
 
@@ -127,9 +140,17 @@ func TestUsersSeeTheirOwn(t *testing.T) {
 func TestFeedsAndListsHideCredentials(t *testing.T) {
 	const db = "team/_replicator"
 	s := newStore(t, `{}`, db)
-	_, err := put(t, s.as(ada, db), `{"_id":"r","source":"http://me:geheim@127.0.0.1:1/a","target":"http://127.0.0.1:1/b"}`)
+	_, err := put(
+		t,
+		s.as(ada, db),
+		`{"_id":"r","source":"http://me:geheim@127.0.0.1:1/a","target":"http://127.0.0.1:1/b"}`,
+	)
 	require.NoError(t, err)
-	_, err = put(t, s.as(ada, db), `{"_id":"r2","owner":"bob","source":"http://127.0.0.1:1/a","target":"http://127.0.0.1:1/b"}`)
+	_, err = put(
+		t,
+		s.as(ada, db),
+		`{"_id":"r2","owner":"bob","source":"http://127.0.0.1:1/a","target":"http://127.0.0.1:1/b"}`,
+	)
 	require.ErrorIs(t, err, compat.KindForbidden)
 	show := func(who Principal) string {
 		d := s.as(who, db)
@@ -185,14 +206,26 @@ func TestDrafts(t *testing.T) {
 	s := newStore(t, `{}`, "db")
 	d := s.as(ada, "db")
 	ctx := t.Context()
-	rev, err := d.PutAttachment(ctx, "a", compat.Rev{}, storage.Upload{Name: "x", Type: "text/plain", Length: 5}, strings.NewReader("hello"))
+	rev, err := d.PutAttachment(
+		ctx,
+		"a",
+		compat.Rev{},
+		storage.Upload{Name: "x", Type: "text/plain", Length: 5},
+		strings.NewReader("hello"),
+	)
 	require.NoError(t, err)
 	att, err := d.Attachment(ctx, "a", "x", &compat.DocOptions{})
 	require.NoError(t, err)
 	var got bytes.Buffer
 	require.NoError(t, d.ReadAttachment(ctx, att, storage.AttachmentRange{To: -1}, &got))
 	require.Equal(t, "hello", got.String())
-	_, err = d.PutAttachment(ctx, "a", rev, storage.Upload{Name: "y", Length: 1001}, strings.NewReader(strings.Repeat("y", 1001)))
+	_, err = d.PutAttachment(
+		ctx,
+		"a",
+		rev,
+		storage.Upload{Name: "y", Length: 1001},
+		strings.NewReader(strings.Repeat("y", 1001)),
+	)
 	require.ErrorIs(t, err, compat.KindAttachmentTooLarge)
 	_, err = d.PutAttachment(ctx, "a", compat.Rev{}, storage.Upload{Name: "y", Length: 1}, strings.NewReader("y"))
 	require.ErrorIs(t, err, compat.KindConflict)
@@ -223,7 +256,11 @@ func TestPurgeKeepsTheLimits(t *testing.T) {
 // TestArchivesAreForServerAdmins: an archive has what nobody else may see.
 func TestArchivesAreForServerAdmins(t *testing.T) {
 	s := newStore(t, `{"admins":{"names":["ada"]}}`, "_users")
-	_, err := put(t, s.as(admin, "_users"), `{"_id":"org.couchdb.user:bob","name":"bob","type":"user","roles":[],"password":"geheim"}`)
+	_, err := put(
+		t,
+		s.as(admin, "_users"),
+		`{"_id":"org.couchdb.user:bob","name":"bob","type":"user","roles":[],"password":"geheim"}`,
+	)
 	require.NoError(t, err)
 	var out bytes.Buffer
 	_, err = s.as(ada, "_users").Backup(t.Context(), &out, archive.FormNative)

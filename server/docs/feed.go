@@ -36,7 +36,12 @@ type scanFunc func(ctx context.Context, since storage.Seq, limit int64, row func
 
 // Scan hands the rows after a sequence that pass the filter to row, at most limit if it is not negative. Their
 // documents are not cut down to what the principal may see; see AppendDoc.
-func (f *Feed) Scan(ctx context.Context, since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error) {
+func (f *Feed) Scan(
+	ctx context.Context,
+	since storage.Seq,
+	limit int64,
+	row func(*storage.Change) error,
+) (storage.ChangesEnd, error) {
 	return f.scan(ctx, since, limit, row)
 }
 
@@ -100,7 +105,11 @@ func (f *Feed) AppendDoc(ctx context.Context, b []byte, ch *storage.Change) ([]b
 	if ch.Doc == nil || f.d.Hides() && f.d.Show(ctx, ch.Doc) != nil {
 		return append(b, "null"...), nil
 	}
-	view, err := f.d.View(ctx, ch.Doc, &compat.DocOptions{Attachments: f.o.Attachments, AttEncodingInfo: f.o.AttEncodingInfo})
+	view, err := f.d.View(
+		ctx,
+		ch.Doc,
+		&compat.DocOptions{Attachments: f.o.Attachments, AttEncodingInfo: f.o.AttEncodingInfo},
+	)
 	if err != nil {
 		return b, err
 	}
@@ -145,7 +154,10 @@ func (f *Feed) byID(ids []string) scanFunc {
 }
 
 // passing scans the whole feed for rows that pass.
-func (f *Feed) passing(options func(since storage.Seq, limit int64) storage.ChangesOptions, passes func(context.Context, *storage.Change) (bool, error)) scanFunc {
+func (f *Feed) passing(
+	options func(since storage.Seq, limit int64) storage.ChangesOptions,
+	passes func(context.Context, *storage.Change) (bool, error),
+) scanFunc {
 	return func(ctx context.Context, since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error) {
 		opts := options(since, -1)
 		if limit == 0 {

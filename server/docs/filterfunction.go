@@ -79,7 +79,12 @@ type filterScan struct {
 }
 
 // scan is the scanFunc of the filter.
-func (f *functionFilter) scan(ctx context.Context, since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error) {
+func (f *functionFilter) scan(
+	ctx context.Context,
+	since storage.Seq,
+	limit int64,
+	row func(*storage.Change) error,
+) (storage.ChangesEnd, error) {
 	s := &filterScan{functionFilter: f, ctx: ctx, row: row, none: limit == 0, left: limit, batch: filterBatch}
 	opts := f.feed.options(since, -1)
 	opts.IncludeDocs = true
@@ -167,31 +172,41 @@ func (s *filterScan) flush() error {
 	for i := range rows {
 		if len(rows[i].leaves) > 0 {
 			o := storage.OpenRevsOptions{Revs: rows[i].leaves}
-			requests, at = append(requests, storage.OpenRevsRequest{ID: rows[i].change.ID, OpenRevsOptions: o}), append(at, i)
+			requests, at = append(
+				requests,
+				storage.OpenRevsRequest{ID: rows[i].change.ID, OpenRevsOptions: o},
+			), append(
+				at,
+				i,
+			)
 		}
 	}
 	asked := 0 // rows that the function was asked about
 	var ended error
 	if len(requests) > 0 {
-		err := s.feed.d.db.BulkGet(s.ctx, slices.Values(requests), func(i int, found []storage.RevResult, more bool) error {
-			for _, rev := range found { // in the order of the row
-				if rev.Doc != nil { // else purged in the meantime
-					size += s.addDoc(&rows[at[i]], rev.Doc)
+		err := s.feed.d.db.BulkGet(
+			s.ctx,
+			slices.Values(requests),
+			func(i int, found []storage.RevResult, more bool) error {
+				for _, rev := range found { // in the order of the row
+					if rev.Doc != nil { // else purged in the meantime
+						size += s.addDoc(&rows[at[i]], rev.Doc)
+					}
 				}
-			}
-			if size < filterBytes {
-				return nil
-			}
-			first := asked
-			size, asked = 0, at[i]+1
-			if more {
-				asked--
-			}
-			if ended = s.pass(rows[first:asked], len(rows)-first); ended == nil && more {
-				ended = s.askAhead(&rows[asked])
-			}
-			return ended
-		})
+				if size < filterBytes {
+					return nil
+				}
+				first := asked
+				size, asked = 0, at[i]+1
+				if more {
+					asked--
+				}
+				if ended = s.pass(rows[first:asked], len(rows)-first); ended == nil && more {
+					ended = s.askAhead(&rows[asked])
+				}
+				return ended
+			},
+		)
 		if ended == nil && err != nil {
 			s.broken = err
 			return storage.ErrStop

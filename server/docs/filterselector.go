@@ -78,7 +78,10 @@ func (f *selectorFilter) passes(ctx context.Context, ch *storage.Change) (bool, 
 	if f.selector.Empty() {
 		return true, nil
 	}
-	open := storage.OpenRevsOptions{Revs: slices.Clone(ch.Revs), Open: storage.OpenOptions{NoBody: f.selector.OnlyMeta()}}
+	open := storage.OpenRevsOptions{
+		Revs: slices.Clone(ch.Revs),
+		Open: storage.OpenOptions{NoBody: f.selector.OnlyMeta()},
+	}
 	passing := make(map[compat.Rev]bool, len(open.Revs)) // without those purged in the meantime
 	err := f.feed.d.db.OpenRevs(ctx, ch.ID, open, func(revs []storage.RevResult) error {
 		for _, r := range revs {

@@ -76,7 +76,11 @@ func (l *List) AppendDoc(ctx context.Context, b []byte, r *storage.ListRow) ([]b
 	if err := l.d.Show(ctx, r.Doc); err != nil {
 		return nil, err
 	}
-	view, err := l.d.View(ctx, r.Doc, &compat.DocOptions{Attachments: l.o.Attachments, AttEncodingInfo: l.o.AttEncodingInfo})
+	view, err := l.d.View(
+		ctx,
+		r.Doc,
+		&compat.DocOptions{Attachments: l.o.Attachments, AttEncodingInfo: l.o.AttEncodingInfo},
+	)
 	if err != nil {
 		return nil, err
 	}

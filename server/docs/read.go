@@ -58,7 +58,8 @@ func (d *Database) Open(ctx context.Context, id string, o storage.OpenOptions) (
 	o.NoBody = false
 	o.Revs = o.Revs || d.hidesReplications()
 	doc, err := d.db.Open(ctx, id, o)
-	if _, wire := compat.AsError(err); wire && !d.hidesReplications() && !d.owns(id) && !errors.Is(err, compat.KindNoDatabase) {
+	if _, wire := compat.AsError(err); wire && !d.hidesReplications() && !d.owns(id) &&
+		!errors.Is(err, compat.KindNoDatabase) {
 		return nil, compat.ErrMissing // who may not see a user's document is not told whether there is one
 	}
 	if err != nil {
@@ -68,7 +69,12 @@ func (d *Database) Open(ctx context.Context, id string, o storage.OpenOptions) (
 }
 
 // OpenRevs reads the revisions that open_revs names, or all leaves, and calls fn with them; see storage.DB.OpenRevs.
-func (d *Database) OpenRevs(ctx context.Context, id string, q *compat.DocOptions, fn func(revs []storage.RevResult) error) error {
+func (d *Database) OpenRevs(
+	ctx context.Context,
+	id string,
+	q *compat.DocOptions,
+	fn func(revs []storage.RevResult) error,
+) error {
 	var failed error // of fn: not about the document
 	shown := false   // one of them
 	err := d.db.OpenRevs(ctx, id, storage.OpenRevsOptions{

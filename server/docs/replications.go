@@ -18,7 +18,10 @@ import (
 // isReplicator reports whether the database's documents are replications.
 func (d *Database) isReplicator() bool { return replication.IsReplicatorDB(d.Name()) }
 
-var errForeignReplication = compat.NewError(compat.KindForbidden, "Can't update replication documents from other users.")
+var errForeignReplication = compat.NewError(
+	compat.KindForbidden,
+	"Can't update replication documents from other users.",
+)
 
 // prepareReplications gives documents their owner and refuses those that are no replications
 // (couch_replicator_docs:before_doc_update).
@@ -46,7 +49,8 @@ func (d *Database) prepareReplications(ctx context.Context, docs []*compat.Docum
 				return err
 			}
 		}
-		if state, _ := body.Get("_replication_state"); doc.Deleted || state.Kind() == ejson.String && state.Text() == "failed" {
+		if state, _ := body.Get("_replication_state"); doc.Deleted ||
+			state.Kind() == ejson.String && state.Text() == "failed" {
 			continue
 		}
 		if _, err := replication.ParseSpec(body, d.store.o.Replicator()); err != nil {
@@ -157,7 +161,11 @@ func (d *Database) showReplication(ctx context.Context, doc *storage.Document) e
 	}
 	atts := make([]compat.RevAttachment, len(doc.Attachments))
 	for i := range doc.Attachments {
-		atts[i] = compat.RevAttachment{Name: doc.Attachments[i].Name, Type: doc.Attachments[i].Type, MD5: doc.Attachments[i].Digest}
+		atts[i] = compat.RevAttachment{
+			Name: doc.Attachments[i].Name,
+			Type: doc.Attachments[i].Type,
+			MD5:  doc.Attachments[i].Digest,
+		}
 	}
 	doc.Body = stripped.JSON
 	doc.Rev.Hash = compat.NewRev(parent, doc.Deleted, stripped.Term, atts).Hash

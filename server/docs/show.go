@@ -27,7 +27,11 @@ func (d *Database) Show(ctx context.Context, doc *storage.Document) error {
 
 // View is what the options want to see of a document, to be printed with compat.AppendDocument. Attachments that are
 // asked for are read into memory: JSON has no other place for them.
-func (d *Database) View(ctx context.Context, doc *storage.Document, q *compat.DocOptions) (*compat.DocumentView, error) {
+func (d *Database) View(
+	ctx context.Context,
+	doc *storage.Document,
+	q *compat.DocOptions,
+) (*compat.DocumentView, error) {
 	view := View(doc, q)
 	if !q.Attachments {
 		return view, nil
@@ -62,7 +66,10 @@ func View(doc *storage.Document, q *compat.DocOptions) *compat.DocumentView {
 	if len(doc.Attachments) > 0 {
 		view.Attachments = make([]compat.AttachmentView, len(doc.Attachments))
 		for i := range doc.Attachments {
-			view.Attachments[i] = compat.AttachmentView{Attachment: &doc.Attachments[i], EncodingInfo: q.AttEncodingInfo}
+			view.Attachments[i] = compat.AttachmentView{
+				Attachment:   &doc.Attachments[i],
+				EncodingInfo: q.AttEncodingInfo,
+			}
 		}
 	}
 	return view
@@ -101,7 +108,11 @@ func wanted(a *compat.Attachment, doc *storage.Document, q *compat.DocOptions) b
 
 // Parts splits a document into its JSON, with stubs of the attachments that the client has, and the attachments that
 // follow it; each is read from the store when its Content is called, with ctx.
-func (d *Database) Parts(ctx context.Context, doc *storage.Document, q *compat.DocOptions) ([]byte, []multipart.AttachmentPart) {
+func (d *Database) Parts(
+	ctx context.Context,
+	doc *storage.Document,
+	q *compat.DocOptions,
+) ([]byte, []multipart.AttachmentPart) {
 	withInfo := *q
 	withInfo.AttEncodingInfo = true
 	view := View(doc, &withInfo)

@@ -133,7 +133,12 @@ func checkUser(ctx context.Context, edit, parent *storage.Document) error {
 	}
 	w := auth.Writer{ServerAdmin: true, DBAdmin: true}
 	if from, _ := ctx.Value(writerKey{}).(*writer); from != nil {
-		w = auth.Writer{Name: from.who.Name, ServerAdmin: from.who.IsAdmin(), DBAdmin: from.dbAdmin, MaxIterations: from.iterations}
+		w = auth.Writer{
+			Name:          from.who.Name,
+			ServerAdmin:   from.who.IsAdmin(),
+			DBAdmin:       from.dbAdmin,
+			MaxIterations: from.iterations,
+		}
 	}
 	doc, err := ejson.Parse(edit.Body)
 	if err != nil {

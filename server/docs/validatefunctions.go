@@ -137,7 +137,13 @@ func blockedBy(body ejson.Value, err error) *compat.Error {
 }
 
 // verdicts gives the verdicts on edits as far as they are known. Design documents are never asked about.
-func (v *designValidator) verdicts(tx *storage.Tx, w *writer, set *validationSet, asker *validationAsker, edits []storage.ValidatedEdit) ([]error, error) {
+func (v *designValidator) verdicts(
+	tx *storage.Tx,
+	w *writer,
+	set *validationSet,
+	asker *validationAsker,
+	edits []storage.ValidatedEdit,
+) ([]error, error) {
 	verdicts := make([]error, len(edits))
 	revs := v.config.Int("query_server_config", "revs_limit", math.MaxInt64)
 	for i, e := range edits {
@@ -187,7 +193,12 @@ func (a *validationAsker) question(doc *js.ValidatedDoc) (q storage.Question) {
 
 // Answer implements storage.Asker.
 func (a *validationAsker) Answer(ctx context.Context, questions []any) ([]any, error) {
-	v := js.Validation{Designs: a.designs, User: a.user, Security: a.security, Docs: make([]js.ValidatedDoc, len(questions))}
+	v := js.Validation{
+		Designs:  a.designs,
+		User:     a.user,
+		Security: a.security,
+		Docs:     make([]js.ValidatedDoc, len(questions)),
+	}
 	for i, q := range questions {
 		v.Docs[i] = q.(js.ValidatedDoc)
 	}

@@ -32,7 +32,11 @@ func (d *Database) Write(ctx context.Context, doc *compat.Document, o WriteOptio
 
 // WriteAll stores documents with their inline attachments. The results are in the order of the documents; a refusal
 // of one says nothing of the others.
-func (d *Database) WriteAll(ctx context.Context, docs []*compat.Document, o WriteOptions) ([]storage.EditResult, error) {
+func (d *Database) WriteAll(
+	ctx context.Context,
+	docs []*compat.Document,
+	o WriteOptions,
+) ([]storage.EditResult, error) {
 	var drafts []*Draft // those of documents with attachments
 	discard := func() {
 		for _, draft := range drafts {
@@ -86,7 +90,11 @@ func (d *Database) Update(ctx context.Context, docs []*compat.Document, o WriteO
 			return nil, err
 		}
 	}
-	return d.db.Update(inner, docs, storage.UpdateOptions{Replicated: o.Replicated, Trusted: o.Replicated && o.Trusted && d.who.IsAdmin()})
+	return d.db.Update(
+		inner,
+		docs,
+		storage.UpdateOptions{Replicated: o.Replicated, Trusted: o.Replicated && o.Trusted && d.who.IsAdmin()},
+	)
 }
 
 // updateOne is Update for one document; its refusal is the error.
@@ -107,7 +115,13 @@ func (d *Database) updateOne(ctx context.Context, doc *compat.Document, o WriteO
 
 // Copy makes the body and the attachments of a document's revision, the winner if it is zero, a new revision of
 // another document, whose current one is rev.
-func (d *Database) Copy(ctx context.Context, id string, source compat.Rev, target string, rev compat.Rev) (compat.Rev, error) {
+func (d *Database) Copy(
+	ctx context.Context,
+	id string,
+	source compat.Rev,
+	target string,
+	rev compat.Rev,
+) (compat.Rev, error) {
 	rules, err := d.DocRules(ctx)
 	if err != nil {
 		return compat.Rev{}, err

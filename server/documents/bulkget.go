@@ -21,7 +21,8 @@ type bulkGetEntry struct {
 	q    compat.DocOptions
 }
 
-// postBulkGet serves POST /{db}/_bulk_get. Rows stream out as they are read; what is wrong with an entry is told in its row.
+// postBulkGet serves POST /{db}/_bulk_get. Rows stream out as they are read; what is wrong with an entry is told in its
+// row.
 func postBulkGet(c *call.Call) error {
 	body, err := c.JSONRequest()
 	if err != nil {
@@ -66,8 +67,8 @@ func postBulkGet(c *call.Call) error {
 	return bulkGetJSON(c, entries)
 }
 
-// parseBulkGetEntry reads {id, rev, atts_since} (chttpd_db:bulk_get_parse_arg). The id is a string, if it is given. An entry with an
-// error asks for nothing.
+// parseBulkGetEntry reads {id, rev, atts_since} (chttpd_db:bulk_get_parse_arg). The id is a string, if it is given. An
+// entry with an error asks for nothing.
 func parseBulkGetEntry(v ejson.Value, q *compat.DocOptions, rules compat.IDRules) *bulkGetEntry {
 	e := &bulkGetEntry{rev: []byte("null"), q: *q}
 	if v.Kind() != ejson.Object || v.Len() == 0 {
@@ -108,7 +109,12 @@ func (e *bulkGetEntry) attsSince(v ejson.Value) {
 		return
 	}
 	if list.Kind() != ejson.Array {
-		e.err, e.rev = compat.NewError(compat.KindBadRequest, "att_since value must be array of revs."), list.AppendJSON(nil)
+		e.err, e.rev = compat.NewError(
+			compat.KindBadRequest,
+			"att_since value must be array of revs.",
+		), list.AppendJSON(
+			nil,
+		)
 		return
 	}
 	for r := range list.Elements() {
@@ -132,7 +138,11 @@ func parseRevValue(v ejson.Value) (compat.Rev, error) {
 
 // bulkGet calls part for every entry in order, with what was wrong, or with the revisions as they are read; more is
 // false in the last call for an entry.
-func bulkGet(c *call.Call, entries iter.Seq[*bulkGetEntry], part func(e *bulkGetEntry, revs []storage.RevResult, more bool) error) error {
+func bulkGet(
+	c *call.Call,
+	entries iter.Seq[*bulkGetEntry],
+	part func(e *bulkGetEntry, revs []storage.RevResult, more bool) error,
+) error {
 	var ahead []*bulkGetEntry // asked for and not done, from number first on
 	first := 0
 	asked := func(yield func(storage.OpenRevsRequest) bool) {
@@ -142,14 +152,18 @@ func bulkGet(c *call.Call, entries iter.Seq[*bulkGetEntry], part func(e *bulkGet
 			}
 		}
 	}
-	return c.Docs.BulkGet(c.Context(), asked, func(i int, revs []storage.RevResult, more bool, refusal *compat.Error) error {
-		ahead, first = ahead[i-first:], i
-		e := ahead[0]
-		if refusal != nil && e.err == nil {
-			e.rev, e.err = []byte(`"undefined"`), refusal
-		}
-		return part(e, revs, more)
-	})
+	return c.Docs.BulkGet(
+		c.Context(),
+		asked,
+		func(i int, revs []storage.RevResult, more bool, refusal *compat.Error) error {
+			ahead, first = ahead[i-first:], i
+			e := ahead[0]
+			if refusal != nil && e.err == nil {
+				e.rev, e.err = []byte(`"undefined"`), refusal
+			}
+			return part(e, revs, more)
+		},
+	)
 }
 
 func bulkGetJSON(c *call.Call, entries iter.Seq[*bulkGetEntry]) error {

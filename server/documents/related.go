@@ -43,7 +43,12 @@ func putRelated(c *call.Call, id string, replicated bool, rules compat.DocRules)
 	return written(c, d, rev, true)
 }
 
-func writeRelated(c *call.Call, related *multipart.RelatedReader, d *compat.Document, replicated bool) (compat.Rev, error) {
+func writeRelated(
+	c *call.Call,
+	related *multipart.RelatedReader,
+	d *compat.Document,
+	replicated bool,
+) (compat.Rev, error) {
 	if err := checkWriteQuorum(c); err != nil {
 		return compat.Rev{}, err
 	}

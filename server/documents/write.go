@@ -66,8 +66,8 @@ func addressDoc(c *call.Call, d *compat.Document, id string, replicated bool) er
 	return nil
 }
 
-// writeBatch answers a batch=ok request. The write is made at once all the same: waiting would save nothing here. What it
-// fails with is not told, as in CouchDB.
+// writeBatch answers a batch=ok request. The write is made at once all the same: waiting would save nothing here. What
+// it fails with is not told, as in CouchDB.
 func writeBatch(c *call.Call, d *compat.Document) error {
 	if _, err := Write(c, d, false); err != nil {
 		if _, wire := compat.AsError(err); !wire {
@@ -125,7 +125,8 @@ func checkWriteQuorum(c *call.Call) error {
 	return err
 }
 
-// Accepted tells whether more copies are asked for than there are: the write is on disk, but 202 says that it is not on all.
+// Accepted tells whether more copies are asked for than there are: the write is on disk, but 202 says that it is not on
+// all.
 func Accepted(c *call.Call) bool {
 	n, _, _ := compat.Quorum(c.Query, "w")
 	return n > 1

@@ -19,7 +19,10 @@ import (
 
 // autoDefaults are the settings for new indexes over all fields.
 func autoDefaults(c *config.Config) mango.AllFieldsDefaults {
-	d := mango.AllFieldsDefaults{Depth: int(c.Int("mango", "all_fields_depth", allfields.MaxDepth)), Values: int(c.Int("mango", "all_fields_max_values", allfields.MaxValues))}
+	d := mango.AllFieldsDefaults{
+		Depth:  int(c.Int("mango", "all_fields_depth", allfields.MaxDepth)),
+		Values: int(c.Int("mango", "all_fields_max_values", allfields.MaxValues)),
+	}
 	for field := range strings.SplitSeq(c.String("mango", "all_fields_exclude"), ",") {
 		if field = strings.TrimSpace(field); field != "" {
 			if _, ok := mango.SplitField(field); ok {
@@ -54,7 +57,13 @@ func AddDefaultIndex(ctx context.Context, e *call.Env, database string) error {
 	if err != nil {
 		return err
 	}
-	results, err := e.Store.DB(database).Update(ctx, []*compat.Document{{ID: definition.DDoc, HasID: true, Body: body}}, storage.UpdateOptions{})
+	results, err := e.Store.DB(
+		database,
+	).Update(
+		ctx,
+		[]*compat.Document{{ID: definition.DDoc, HasID: true, Body: body}},
+		storage.UpdateOptions{},
+	)
 	if err == nil && results[0].Err != nil {
 		err = results[0].Err
 	}
@@ -69,8 +78,8 @@ func autoStatus(c *call.Call) ([]allfields.Status, error) {
 	return c.Env.AllFields.Status(c.Context(), c.DB)
 }
 
-// appendAutoStatus appends the members that _index has of an index over all fields besides those of all indexes: nothing if it is not
-// known.
+// appendAutoStatus appends the members that _index has of an index over all fields besides those of all indexes:
+// nothing if it is not known.
 func appendAutoStatus(b []byte, list []allfields.Status, ddoc, name string) []byte {
 	i := slices.IndexFunc(list, func(st allfields.Status) bool { return st.DesignDoc == ddoc && st.Name == name })
 	if i < 0 {
@@ -100,7 +109,8 @@ func autoState(ready bool) string {
 	return "building"
 }
 
-// AppendInfo appends what _info tells of the indexes over all fields of a design document, before the end of its object.
+// AppendInfo appends what _info tells of the indexes over all fields of a design document, before the end of its
+// object.
 func AppendInfo(c *call.Call, b []byte) ([]byte, error) {
 	list, err := autoStatus(c)
 	if err != nil {

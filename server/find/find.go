@@ -94,7 +94,12 @@ func appendAnswer(b []byte, plan *mango.Plan, a *mango.Answer) []byte {
 }
 
 func mangoSource(c *call.Call) *mango.Source {
-	source := &mango.Source{DB: c.DB, Views: c.Env.Views, AllFields: c.Env.AllFields, ScanWarning: c.Settings.MangoScanWarning}
+	source := &mango.Source{
+		DB:          c.DB,
+		Views:       c.Env.Views,
+		AllFields:   c.Env.AllFields,
+		ScanWarning: c.Settings.MangoScanWarning,
+	}
 	if c.Docs.Hides() {
 		source.Shown = func(d *storage.Document) error {
 			err := c.Docs.Show(c.Context(), d)
@@ -120,7 +125,8 @@ func (h *Handlers) explain(c *call.Call) error {
 	return c.JSON(http.StatusOK, answer)
 }
 
-// distinct serves POST /{db}/_distinct, an extension: the values of a field, each once, with how many documents have it.
+// distinct serves POST /{db}/_distinct, an extension: the values of a field, each once, with how many documents have
+// it.
 func (h *Handlers) distinct(c *call.Call) error {
 	body, err := c.JSONRequest()
 	if err != nil {

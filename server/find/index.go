@@ -46,7 +46,11 @@ func (h *Handlers) listIndexes(c *call.Call) error {
 	return c.JSON(http.StatusOK, append(b, "]}"...))
 }
 
-var errIndexListRange = compat.Named(compat.KindUnknown, "invalid_list_index_params", "Index parameter ranges: limit > 1, skip > 0")
+var errIndexListRange = compat.Named(
+	compat.KindUnknown,
+	"invalid_list_index_params",
+	"Index parameter ranges: limit > 1, skip > 0",
+)
 
 // indexListRange reads limit and skip (mango_httpd:parse_index_param/2).
 func indexListRange(c *call.Call) (limit, skip int64, err error) {
@@ -131,7 +135,8 @@ func (h *Handlers) createIndex(c *call.Call) error {
 	return c.JSON(http.StatusOK, append(b, '}'))
 }
 
-// awaitTime is how long the answer to a new index waits for it, so that that of a small database is there when it arrives.
+// awaitTime is how long the answer to a new index waits for it, so that that of a small database is there when it
+// arrives.
 const awaitTime = time.Second
 
 // awaitIndex begins to build an index; what does not get ready in time is built by jobs and queries.
@@ -143,7 +148,17 @@ func awaitIndex(c *call.Call, d *mango.Definition) {
 		err = ix.Wait(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		c.Env.Log.Warn("index is not built yet", "database", c.DB.Name(), "design", d.DDoc, "name", d.Name, "error", err)
+		c.Env.Log.Warn(
+			"index is not built yet",
+			"database",
+			c.DB.Name(),
+			"design",
+			d.DDoc,
+			"name",
+			d.Name,
+			"error",
+			err,
+		)
 	}
 }
 
@@ -167,7 +182,10 @@ func (h *Handlers) deleteIndex(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(list, func(ix *mango.Index) bool { return ix.DDoc == ddoc && ix.Kind.String() == kind && ix.Name == name }) {
+	if !slices.ContainsFunc(
+		list,
+		func(ix *mango.Index) bool { return ix.DDoc == ddoc && ix.Kind.String() == kind && ix.Name == name },
+	) {
 		return compat.ErrMissing
 	}
 	of := mango.KindJSON
@@ -204,8 +222,8 @@ func removeIndex(c *call.Call, ddoc string, kind mango.Kind, name string) error 
 	return err
 }
 
-// bulkDeleteIndexes serves POST /{db}/_index/_bulk_delete: all indexes of some design documents. The results are in reverse
-// order, as in CouchDB.
+// bulkDeleteIndexes serves POST /{db}/_index/_bulk_delete: all indexes of some design documents. The results are in
+// reverse order, as in CouchDB.
 func (h *Handlers) bulkDeleteIndexes(c *call.Call) error {
 	body, err := c.JSONRequest()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// indexCache keeps the parsed indexes of databases. An entry counts as long as the design documents have the same revisions: that
-// is looked up for each query, so that a new index is seen at once, on every server of a store.
+// indexCache keeps the parsed indexes of databases. An entry counts as long as the design documents have the same
+// revisions: that is looked up for each query, so that a new index is seen at once, on every server of a store.
 type indexCache struct {
 	mu      sync.Mutex
 	entries map[string]*indexList
@@ -84,20 +84,25 @@ func readIndexes(c *call.Call, partitioned bool) ([]*mango.Index, error) {
 	p := ejson.AcquireParser()
 	defer p.Release()
 	designs := storage.RangeOptions{Namespace: storage.NamespaceDesign, Limit: -1, IncludeDocs: true}
-	err := c.DB.AllDocs(c.Context(), designs, func(storage.ListHeader) error { return nil }, func(r *storage.ListRow) error {
-		body, err := p.Parse(r.Doc.Body)
-		if err != nil {
-			return err
-		}
-		list = append(list, mango.IndexesOf(r.ID, body, partitioned)...)
-		return nil
-	})
+	err := c.DB.AllDocs(
+		c.Context(),
+		designs,
+		func(storage.ListHeader) error { return nil },
+		func(r *storage.ListRow) error {
+			body, err := p.Parse(r.Doc.Body)
+			if err != nil {
+				return err
+			}
+			list = append(list, mango.IndexesOf(r.ID, body, partitioned)...)
+			return nil
+		},
+	)
 	mango.SortIndexes(list)
 	return list, err
 }
 
-// openDesign reads a design document whose views are to be changed; exists is false for a missing or deleted one. The value
-// belongs to the caller.
+// openDesign reads a design document whose views are to be changed; exists is false for a missing or deleted one. The
+// value belongs to the caller.
 func openDesign(c *call.Call, id string) (d *storage.Document, body ejson.Value, exists bool, err error) {
 	d, err = c.DB.Open(c.Context(), id, storage.OpenOptions{})
 	if e, ok := compat.AsError(err); ok && e.Kind == compat.KindNotFound {
@@ -110,9 +115,15 @@ func openDesign(c *call.Call, id string) (d *storage.Document, body ejson.Value,
 	return d, body, true, err
 }
 
-// writeDesign stores a design document; d is the revision it replaces, nil for a new one. refused is what the document was
-// refused for.
-func writeDesign(c *call.Call, id string, d *storage.Document, body []byte, deleted bool) (refused *compat.Error, err error) {
+// writeDesign stores a design document; d is the revision it replaces, nil for a new one. refused is what the document
+// was refused for.
+func writeDesign(
+	c *call.Call,
+	id string,
+	d *storage.Document,
+	body []byte,
+	deleted bool,
+) (refused *compat.Error, err error) {
 	edit := &compat.Document{ID: id, HasID: true}
 	if d != nil {
 		if edit, err = docs.EditOf(d); err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// This file answers what concerns full-text search as a CouchDB without a search server does (dreyfus_httpd, nouveau_httpd).
+// This file answers what concerns full-text search as a CouchDB without a search server does (dreyfus_httpd,
+// nouveau_httpd).
 
 var errNoSearch = compat.NewError(compat.KindServiceUnavailable, "Search is not available")
 

@@ -45,7 +45,8 @@ func allDocs(c *call.Call) error {
 	return s.Close()
 }
 
-// allDocsQueries serves the …/queries endpoints: several lists in one answer. All queries are read before any is answered.
+// allDocsQueries serves the …/queries endpoints: several lists in one answer. All queries are read before any is
+// answered.
 func allDocsQueries(c *call.Call) error {
 	body, err := c.JSONObject()
 	if err != nil {

@@ -44,7 +44,8 @@ func getPartition(c *call.Call) error {
 	return c.JSON(http.StatusOK, append(b, '}'))
 }
 
-// refusePartitionPost refuses POST as other methods are refused, but looks at the name first (chttpd_db:handle_partition_req).
+// refusePartitionPost refuses POST as other methods are refused, but looks at the name first
+// (chttpd_db:handle_partition_req).
 func refusePartitionPost(c *call.Call) error {
 	if name := c.Segment(2); name[0] == '_' {
 		return compat.ValidatePartition(name)

@@ -18,7 +18,11 @@ import (
 const chunkRows = 1000
 
 // Changes implements replication.Peer.
-func (p *peer) Changes(ctx context.Context, r replication.ChangesRequest, row func(replication.ChangeRow) error) (replication.Sequence, error) {
+func (p *peer) Changes(
+	ctx context.Context,
+	r replication.ChangesRequest,
+	row func(replication.ChangeRow) error,
+) (replication.Sequence, error) {
 	query, body := r.Query()
 	d := p.database()
 	if err := d.Authorize(ctx, true); err != nil {
@@ -88,7 +92,9 @@ func (f *feed) prepare(ctx context.Context, query compat.Query, body []byte) err
 // what only its connection has.
 func filterRequest(db string, r *docs.FeedRequest) *docs.Request {
 	q := &docs.Request{
-		Method: []byte(`"GET"`), Path: []string{db, "_changes"}, Query: r.Query, Headers: []compat.Param{{Name: "Host"}}, Body: docs.NoBody,
+		Method: []byte(
+			`"GET"`,
+		), Path: []string{db, "_changes"}, Query: r.Query, Headers: []compat.Param{{Name: "Host"}}, Body: docs.NoBody,
 	}
 	if r.Posted {
 		q.Method, q.Body = []byte(`"POST"`), func() ([]byte, error) { return r.Body.AppendJSON(nil), nil }

@@ -111,7 +111,10 @@ func (p *peer) Info(ctx context.Context) (replication.Info, error) {
 	if err != nil {
 		return replication.Info{}, p.opened(err, p.uri)
 	}
-	return replication.Info{UpdateSeq: replication.Sequence(docs.AppendSeq(nil, info.UpdateSeq)), InstanceStart: string(docs.AppendStart(nil, info))}, nil
+	return replication.Info{
+		UpdateSeq:     replication.Sequence(docs.AppendSeq(nil, info.UpdateSeq)),
+		InstanceStart: string(docs.AppendStart(nil, info)),
+	}, nil
 }
 
 // OpenLocal implements replication.Peer.
@@ -201,7 +204,10 @@ func (p *peer) RevsDiff(ctx context.Context, asked []replication.IDRevs) ([]repl
 	}
 	missing := make([]replication.Missing, 0, len(asked))
 	err = d.RevsDiff(ctx, slices.Values(wanted), func(diff *storage.RevsDiff) error {
-		missing = append(missing, replication.Missing{ID: diff.ID, Revs: diff.Missing, Ancestors: diff.PossibleAncestors})
+		missing = append(
+			missing,
+			replication.Missing{ID: diff.ID, Revs: diff.Missing, Ancestors: diff.PossibleAncestors},
+		)
 		return nil
 	})
 	if err != nil {

@@ -68,8 +68,8 @@ func Cut(text string, limit int) string {
 	return text[:limit] + "…"
 }
 
-// ConnectionLog takes what net/http says of connections. That a handshake of TLS failed is for debugging only: everybody can make any number
-// of them fail, without a name or a request.
+// ConnectionLog takes what net/http says of connections. That a handshake of TLS failed is for debugging only:
+// everybody can make any number of them fail, without a name or a request.
 type ConnectionLog struct{ Log *slog.Logger }
 
 // Write implements io.Writer for a log.Logger, which calls it once for each line.

@@ -11,7 +11,12 @@ import (
 const RequestKey = "request"
 
 // couchLevels are CouchDB's names of slog's levels; what a request is logged at is its notice.
-var couchLevels = map[slog.Level]string{slog.LevelDebug: "debug", slog.LevelInfo: "notice", slog.LevelWarn: "warning", slog.LevelError: "error"}
+var couchLevels = map[slog.Level]string{
+	slog.LevelDebug: "debug",
+	slog.LevelInfo:  "notice",
+	slog.LevelWarn:  "warning",
+	slog.LevelError: "error",
+}
 
 // Lines writes log lines in the form that the output's writer has in CouchDB.
 type Lines struct {

@@ -12,9 +12,19 @@ func TestLines(t *testing.T) {
 	var out bytes.Buffer
 	level := new(slog.LevelVar)
 	couch := true
-	log := slog.New(Format{NewLines(NewOutput(&out), level, "couchdb@127.0.0.1"), slog.NewTextHandler(&out, nil), func() bool { return couch }})
+	log := slog.New(
+		Format{
+			NewLines(NewOutput(&out), level, "couchdb@127.0.0.1"),
+			slog.NewTextHandler(&out, nil),
+			func() bool { return couch },
+		},
+	)
 	log.Info("127.0.0.1:5984 127.0.0.1 admin GET / 200 ok 1", RequestKey, "0123456789")
-	require.Regexp(t, `^\[notice\] \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z couchdb@127\.0\.0\.1 <0\.1\.0> 0123456789 127\.0\.0\.1:5984 127\.0\.0\.1 admin GET / 200 ok 1\n$`, out.String())
+	require.Regexp(
+		t,
+		`^\[notice\] \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z couchdb@127\.0\.0\.1 <0\.1\.0> 0123456789 127\.0\.0\.1:5984 127\.0\.0\.1 admin GET / 200 ok 1\n$`,
+		out.String(),
+	)
 	out.Reset()
 	log.With("engine", "pebble").Error("bad\nline")
 	require.Regexp(t, `^\[error\] \S+ \S+ <0\.1\.0> -------- bad\\nline engine=pebble\n$`, out.String())

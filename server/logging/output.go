@@ -77,7 +77,8 @@ func (o *Output) Configure(c *config.Config) error {
 // writerKeys are the settings that a writer depends on.
 var writerKeys = []string{"writer", "file", "syslog_host", "syslog_port", "syslog_appid", "syslog_facility"}
 
-// openSink makes the writer that log/writer names: stderr, file, syslog or journald; framed ones have one form of lines only.
+// openSink makes the writer that log/writer names: stderr, file, syslog or journald; framed ones have one form of lines
+// only.
 func openSink(c *config.Config, stderr io.Writer) (sink logSink, framed bool, err error) {
 	switch name := c.String("log", "writer"); name {
 	case "stderr", "":
@@ -143,8 +144,8 @@ func (s *streamSink) plain(p []byte) (int, error) { return s.out.Write(p) }
 func (*streamSink) reopen() error                 { return nil }
 func (*streamSink) close() error                  { return nil }
 
-// couch is CouchDB's usual form: [level] time node <pid> request message. There are no Erlang processes: the pid is always
-// the same.
+// couch is CouchDB's usual form: [level] time node <pid> request message. There are no Erlang processes: the pid is
+// always the same.
 func (l *logLine) couch(b []byte) []byte {
 	b = append(append(append(b, '['), couchLevels[l.level]...), "] "...)
 	b = l.time.UTC().AppendFormat(b, "2006-01-02T15:04:05.000000Z")

@@ -10,8 +10,8 @@ import (
 	"github.com/settee-db/settee/server/config"
 )
 
-// syslogSink sends lines to a syslog server over UDP, in the form of RFC 5424 (couch_log_writer_syslog). Without a server
-// they go to standard error in that form.
+// syslogSink sends lines to a syslog server over UDP, in the form of RFC 5424 (couch_log_writer_syslog). Without a
+// server they go to standard error in that form.
 type syslogSink struct {
 	out      io.Writer
 	conn     net.Conn // nil without a server
@@ -21,7 +21,11 @@ type syslogSink struct {
 }
 
 func newSyslogSink(c *config.Config, stderr io.Writer) *syslogSink {
-	s := &syslogSink{out: stderr, appid: c.String("log", "syslog_appid"), facility: syslogFacility(c.String("log", "syslog_facility"))}
+	s := &syslogSink{
+		out:      stderr,
+		appid:    c.String("log", "syslog_appid"),
+		facility: syslogFacility(c.String("log", "syslog_facility")),
+	}
 	if name, err := os.Hostname(); err == nil {
 		s.host = name
 	}
@@ -37,7 +41,9 @@ func newSyslogSink(c *config.Config, stderr io.Writer) *syslogSink {
 func (s *syslogSink) line(l *logLine) error {
 	priority := s.facility<<3 | severity(l.level)
 	at := l.time.UTC().Format("2006-01-02T15:04:05.000000Z")
-	_, err := s.out.Write(fmt.Appendf(nil, "<%d>1 %s %s %s <0.1.0> %s - %s\n", priority, at, s.host, s.appid, l.request, l.text))
+	_, err := s.out.Write(
+		fmt.Appendf(nil, "<%d>1 %s %s %s <0.1.0> %s - %s\n", priority, at, s.host, s.appid, l.request, l.text),
+	)
 	return err
 }
 

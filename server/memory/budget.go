@@ -10,20 +10,21 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// What requests bring and what answers hold of documents is in memory, and both have a bound (ADR 0024). Who would go over it waits for
-// others to end, and is refused with 503 when that takes too long; what is small never waits. Clients that send or take slowly must not keep
-// others waiting: while somebody waits, those that hold memory and have not moved for slowAfter are cut off, the longest stalled first; and
-// one user leaves a quarter of a budget to others.
+// What requests bring and what answers hold of documents is in memory, and both have a bound (ADR 0024). Who would go
+// over it waits for others to end, and is refused with 503 when that takes too long; what is small never waits. Clients
+// that send or take slowly must not keep others waiting: while somebody waits, those that hold memory and have not
+// moved for slowAfter are cut off, the longest stalled first; and one user leaves a quarter of a budget to others.
 
 const (
 	// FreeBody is what every request may read without asking: small requests never wait for large ones.
 	FreeBody = 16 << 10
-	// BodyCopies is about how many times a body is in memory until it is stored: as text, as canonical text of its documents, in the
-	// form that revision ids are made of, and once more while it is read.
+	// BodyCopies is about how many times a body is in memory until it is stored: as text, as canonical text of its
+	// documents, in the form that revision ids are made of, and once more while it is read.
 	BodyCopies = 4
 	// memoryWait is how long a request waits for memory.
 	memoryWait = 10 * time.Second
-	// SlowAfter is how long a piece (receivePiece, sendPiece) may take its client while others wait for the memory that is held.
+	// SlowAfter is how long a piece (receivePiece, sendPiece) may take its client while others wait for the memory that
+	// is held.
 	SlowAfter = 2 * time.Second
 	// lookAgain is how often a request that waits looks for bodies that have become slow.
 	lookAgain = 200 * time.Millisecond
@@ -34,13 +35,13 @@ const (
 // ErrBusy refuses a request for which there was no memory in time.
 var ErrBusy = compat.Busy("Too many large requests at the same time, try again later.")
 
-// tidyAfter is how long no request must have held memory of the budget until what large ones have taken goes back to the system. Go's runtime
-// would keep it for two to five minutes.
+// tidyAfter is how long no request must have held memory of the budget until what large ones have taken goes back to
+// the system. Go's runtime would keep it for two to five minutes.
 const tidyAfter = 5 * time.Second
 
-// Budget is memory that requests share. Who fits goes first: a large request that waits holds up no smaller one. Of the requests that
-// have memory already one may wait for more; another one gives up at once, so that they do not wait for each other.
-// It is safe for concurrent use; nil is a budget without bound.
+// Budget is memory that requests share. Who fits goes first: a large request that waits holds up no smaller one. Of the
+// requests that have memory already one may wait for more; another one gives up at once, so that they do not wait for
+// each other. It is safe for concurrent use; nil is a budget without bound.
 type Budget struct {
 	Total int64
 	Wait  time.Duration
@@ -72,8 +73,15 @@ func newMemoryBudget(memory, total int64, gate *Gate) *Budget {
 	if memory <= 0 {
 		return nil
 	}
-	return &Budget{Total: total, Wait: memoryWait, gate: gate, tidy: debug.FreeOSMemory, Free: total, users: make(map[string]int64),
-		slow: make(map[*Share]struct{})}
+	return &Budget{
+		Total: total,
+		Wait:  memoryWait,
+		gate:  gate,
+		tidy:  debug.FreeOSMemory,
+		Free:  total,
+		users: make(map[string]int64),
+		slow:  make(map[*Share]struct{}),
+	}
 }
 
 // Usage is what a budget has, and who holds it.
@@ -125,7 +133,8 @@ func (b *Budget) most(s *Share) int64 {
 // usersMost is how much the requests of one user hold together, unless one alone needs more.
 func (b *Budget) usersMost(s *Share) int64 { return min(b.most(s), b.Total/4*3) }
 
-// try adds n bytes to a share. If they do not fit, wait is closed at the next change; it is nil for a share that must not wait.
+// try adds n bytes to a share. If they do not fit, wait is closed at the next change; it is nil for a share that must
+// not wait.
 func (b *Budget) try(s *Share, n int64) (ok bool, wait <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -150,8 +159,8 @@ func (b *Budget) try(s *Share, n int64) (ok bool, wait <-chan struct{}) {
 	return false, b.released
 }
 
-// cutSlow cuts those off whose clients are too slow, the longest stalled first, until n bytes are going to be free: of the user's own if only
-// these are in the way.
+// cutSlow cuts those off whose clients are too slow, the longest stalled first, until n bytes are going to be free: of
+// the user's own if only these are in the way.
 func (b *Budget) cutSlow(waits *Share, n int64, mine bool) {
 	for b.Free+b.leaving < n || !mine {
 		var worst *Share
@@ -234,7 +243,8 @@ func (b *Budget) tidyLater() {
 	})
 }
 
-// Arrived notes that the client is not waited for any more: the time that the request takes from now on is the server's.
+// Arrived notes that the client is not waited for any more: the time that the request takes from now on is the
+// server's.
 func (s *Share) Arrived() {
 	if b := s.Budget; b != nil {
 		b.mu.Lock()
@@ -244,8 +254,8 @@ func (s *Share) Arrived() {
 	}
 }
 
-// Sending notes that n bytes are on their way to the client, who is waited for. What the share does not have for them it takes without
-// waiting; where that is more than there is, others go whose clients have stalled.
+// Sending notes that n bytes are on their way to the client, who is waited for. What the share does not have for them
+// it takes without waiting; where that is more than there is, others go whose clients have stalled.
 func (s *Share) Sending(n int64) {
 	b := s.Budget
 	if b == nil {
@@ -285,8 +295,8 @@ func (s *Share) Sent() {
 	}
 }
 
-// Hold makes the share n bytes, or all that one request can ever have: what does not fit any budget has it for itself. What it had goes
-// first where it needs more, so that nobody waits who holds something.
+// Hold makes the share n bytes, or all that one request can ever have: what does not fit any budget has it for itself.
+// What it had goes first where it needs more, so that nobody waits who holds something.
 func (s *Share) Hold(ctx context.Context, n int64) error {
 	b := s.Budget
 	if b == nil {

@@ -33,7 +33,12 @@ func TestBodyBudget(t *testing.T) {
 	require.NoError(t, nobody.Take(ctx, 50<<20))
 	waits := make(chan error)
 	go func() { waits <- nobody.Take(ctx, 90<<20) }()
-	require.Eventually(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.growing == &nobody }, time.Minute, time.Millisecond)
+	require.Eventually(
+		t,
+		func() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.growing == &nobody },
+		time.Minute,
+		time.Millisecond,
+	)
 	require.NoError(t, other.Take(ctx, 50<<20))
 	require.Equal(t, error(ErrBusy), other.Take(ctx, 1), "two that have something do not wait for each other")
 	other.Release()
@@ -46,7 +51,8 @@ func TestBodyBudget(t *testing.T) {
 	require.NoError(t, (&Share{}).Take(ctx, 1<<40), "without a budget")
 }
 
-// What large bodies have taken goes back to the system once, when none has been there for a while. Small ones are not worth a collection.
+// What large bodies have taken goes back to the system once, when none has been there for a while. Small ones are not
+// worth a collection.
 func TestMemoryOfBodiesGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()

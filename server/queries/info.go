@@ -72,8 +72,8 @@ func postViewCleanup(c *call.Call) error {
 	return c.OK(http.StatusAccepted)
 }
 
-// getViewErrors serves GET …/_view_errors/{view}, an extension: the documents that have no rows in a view because its map
-// function failed for them, in order of their ids. Options are limit and startkey, the id to begin with.
+// getViewErrors serves GET …/_view_errors/{view}, an extension: the documents that have no rows in a view because its
+// map function failed for them, in order of their ids. Options are limit and startkey, the id to begin with.
 func getViewErrors(c *call.Call) error {
 	if err := c.Docs.CheckQuery(c.Context()); err != nil {
 		return err

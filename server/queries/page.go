@@ -12,8 +12,9 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// This file is an extension: pages of views. With `bookmark=` an answer ends with the bookmark of the next page, null on the last
-// one; a query with that bookmark and otherwise the same options goes on behind the last row, whatever was written meanwhile.
+// This file is an extension: pages of views. With `bookmark=` an answer ends with the bookmark of the next page, null
+// on the last one; a query with that bookmark and otherwise the same options goes on behind the last row, whatever was
+// written meanwhile.
 
 // viewPage cuts the rows of a query to a page. A bookmark is base64url of a JSON array:
 //
@@ -57,7 +58,8 @@ func openPage(o *compat.ViewOptions, t compat.ViewType) (*viewPage, error) {
 	switch {
 	case t == compat.ViewMap:
 		p.kind = pageMap
-	case o.GroupLevel == compat.GroupExact, o.GroupLevel > 0 && !o.Descending: // the shown key is the first place of its group
+	// the shown key is the first place of its group
+	case o.GroupLevel == compat.GroupExact, o.GroupLevel > 0 && !o.Descending:
 		p.kind = pageKeys
 	}
 	if *o.Bookmark != "" && *o.Bookmark != "nil" {

@@ -81,7 +81,14 @@ func TestBookmarksReachEveryRowOnce(t *testing.T) {
 		key := rapid.SampledFrom([]string{`1`, `2`, `"a"`, `"a\u0001"`, `"b"`, `["a",1]`, `["a",2]`, `{"x":1}`, `null`})
 		var rows []views.Row
 		for range rapid.IntRange(0, 30).Draw(t, "rows") {
-			rows = append(rows, views.Row{Key: []byte(key.Draw(t, "key")), ID: []byte(rapid.SampledFrom([]string{"d1", "d2", "é"}).Draw(t, "id")), Value: []byte(strconv.Itoa(len(rows)))})
+			rows = append(
+				rows,
+				views.Row{
+					Key:   []byte(key.Draw(t, "key")),
+					ID:    []byte(rapid.SampledFrom([]string{"d1", "d2", "é"}).Draw(t, "id")),
+					Value: []byte(strconv.Itoa(len(rows))),
+				},
+			)
 		}
 		descending := rapid.Bool().Draw(t, "descending")
 		slices.SortStableFunc(rows, func(a, b views.Row) int {
@@ -96,7 +103,13 @@ func TestBookmarksReachEveryRowOnce(t *testing.T) {
 		})
 		limit := rapid.IntRange(1, 8).Draw(t, "limit")
 		skip := rapid.IntRange(0, 3).Draw(t, "skip")
-		query := "limit=" + strconv.Itoa(limit) + "&skip=" + strconv.Itoa(skip) + "&descending=" + strconv.FormatBool(descending)
+		query := "limit=" + strconv.Itoa(
+			limit,
+		) + "&skip=" + strconv.Itoa(
+			skip,
+		) + "&descending=" + strconv.FormatBool(
+			descending,
+		)
 		require.Equal(t, len(rows[min(skip, len(rows)):]), len(pages(t, rows, query, compat.ViewMap)))
 		require.ElementsMatch(t, rows[min(skip, len(rows)):], pages(t, rows, query, compat.ViewMap))
 
@@ -105,13 +118,23 @@ func TestBookmarksReachEveryRowOnce(t *testing.T) {
 			groups[i].ID = nil
 		}
 		for _, level := range []string{"&group=true", "&group_level=9"} {
-			require.Equal(t, len(groups[min(skip, len(groups)):]), len(pages(t, groups, query+level, compat.ViewReduce)), level)
+			require.Equal(
+				t,
+				len(groups[min(skip, len(groups)):]),
+				len(pages(t, groups, query+level, compat.ViewReduce)),
+				level,
+			)
 		}
 	})
 }
 
 func TestBookmarkGoesOnBehindDeletedRows(t *testing.T) {
-	rows := []views.Row{{Key: []byte("1"), ID: []byte("a")}, {Key: []byte("2"), ID: []byte("b")}, {Key: []byte("2"), ID: []byte("c")}, {Key: []byte("3"), ID: []byte("d")}}
+	rows := []views.Row{
+		{Key: []byte("1"), ID: []byte("a")},
+		{Key: []byte("2"), ID: []byte("b")},
+		{Key: []byte("2"), ID: []byte("c")},
+		{Key: []byte("3"), ID: []byte("d")},
+	}
 	o := &compat.ViewOptions{Limit: 2, InclusiveEnd: true, Bookmark: new(string)}
 	p, err := openPage(o, compat.ViewMap)
 	require.NoError(t, err)

@@ -10,14 +10,14 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
-// This file serves the queries of views: what a request asks for, in the order in which CouchDB looks at it (chttpd_view,
-// fabric:query_view). viewanswer.go writes the answers.
+// This file serves the queries of views: what a request asks for, in the order in which CouchDB looks at it
+// (chttpd_view, fabric:query_view). viewanswer.go writes the answers.
 
 // ErrMissingView is a design document without the view that is asked for.
 var ErrMissingView = compat.NewError(compat.KindNotFound, "missing_named_view")
 
-// openView finds the view that the path names. CouchDB opens the design document first and tells much later that the view is
-// not in it: missing is that error.
+// openView finds the view that the path names. CouchDB opens the design document first and tells much later that the
+// view is not in it: missing is that error.
 func openView(c *call.Call) (w *views.View, missing, err error) {
 	w, err = c.Env.Views.View(c.Context(), c.DB, c.DocID(), c.Segment(4))
 	if e, ok := compat.AsError(err); ok && e.Is(ErrMissingView) {
@@ -94,7 +94,8 @@ func queryViewMany(c *call.Call) error {
 	return s.Close()
 }
 
-// viewQueries reads and checks the queries of a body. What they ask for is read anew as each is answered: there may be a million.
+// viewQueries reads and checks the queries of a body. What they ask for is read anew as each is answered: there may be
+// a million.
 func viewQueries(c *call.Call, w *views.View, missing error) (iter.Seq2[*compat.ViewOptions, error], error) {
 	body, err := c.JSONRequest()
 	if err != nil {

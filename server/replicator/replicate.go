@@ -150,8 +150,8 @@ func localName(v ejson.Value) (string, error) {
 	return "", compat.ErrBadArg
 }
 
-// localEndpoint is the endpoint of a database of this server with the caller's credentials (chttpd:make_uri). Only the id of
-// the replication depends on it: nobody connects to it.
+// localEndpoint is the endpoint of a database of this server with the caller's credentials (chttpd:make_uri). Only the
+// id of the replication depends on it: nobody connects to it.
 func (r *Replications) localEndpoint(c *call.Call, name string) []byte {
 	cookie := ""
 	if session, err := c.Request.Cookie("AuthSession"); err == nil {

@@ -30,7 +30,8 @@ type Replications struct {
 // store, so of several processes one runs the documents' replications; when it dies another one goes on.
 const followerJob = "replicator"
 
-// New makes the scheduler; documents are not looked at before start. port is what the server listens on, "" before it does.
+// New makes the scheduler; documents are not looked at before start. port is what the server listens on, "" before it
+// does.
 func New(env *call.Env, queue *jobs.Queue, port func() string) *Replications {
 	r := &Replications{env: env, jobs: queue, port: port}
 	r.ctx, r.stop = context.WithCancel(context.Background())
@@ -48,12 +49,24 @@ func (r *Replications) ConfigChanged() { r.current.Store(replicatorSettings(r.en
 func (r *Replications) Settings() *replication.Settings { return r.current.Load() }
 
 // connect makes the peer of an endpoint: storage itself where it is one of this server's databases.
-func (r *Replications) connect(e *replication.Endpoint, spec *replication.Spec, set *replication.Settings) replication.Peer {
+func (r *Replications) connect(
+	e *replication.Endpoint,
+	spec *replication.Spec,
+	set *replication.Settings,
+) replication.Peer {
 	if e.IsLocal {
-		peers := localpeer.Options{Docs: r.env.Docs, Create: func(ctx context.Context, name string, query compat.Query) error {
-			return databases.Create(ctx, r.env, r.env.Settings(), name, query)
-		}}
-		return localpeer.New(peers, e.Local, e.DisplayURL(), docs.Principal{Name: spec.User.Name, Roles: spec.User.Roles})
+		peers := localpeer.Options{
+			Docs: r.env.Docs,
+			Create: func(ctx context.Context, name string, query compat.Query) error {
+				return databases.Create(ctx, r.env, r.env.Settings(), name, query)
+			},
+		}
+		return localpeer.New(
+			peers,
+			e.Local,
+			e.DisplayURL(),
+			docs.Principal{Name: spec.User.Name, Roles: spec.User.Roles},
+		)
 	}
 	return replication.NewHTTPPeer(e, &spec.Options, set)
 }
@@ -65,11 +78,13 @@ func (r *Replications) Start() error {
 		r.follower.Go(func() { r.scheduler.Follow(r.ctx) })
 		return nil
 	}
-	err := queue.Handle(jobs.Type{Name: followerJob, Workers: 1, Run: func(ctx context.Context, _ *jobs.Run) ([]byte, error) {
-		r.scheduler.Follow(ctx)
-		<-ctx.Done() // the job is not done when this process stops: the queue passes it on
-		return nil, context.Cause(ctx)
-	}})
+	err := queue.Handle(
+		jobs.Type{Name: followerJob, Workers: 1, Run: func(ctx context.Context, _ *jobs.Run) ([]byte, error) {
+			r.scheduler.Follow(ctx)
+			<-ctx.Done() // the job is not done when this process stops: the queue passes it on
+			return nil, context.Cause(ctx)
+		}},
+	)
 	if err == nil {
 		_, err = queue.Add(r.ctx, jobs.Spec{Type: followerJob, ID: followerJob})
 	}

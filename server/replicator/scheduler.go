@@ -67,8 +67,8 @@ func (r *Replications) getSchedulerJob(c *call.Call) error {
 	return compat.ErrMissing
 }
 
-// getSchedulerDocs shows the documents of a replicator database, or one of them. Slashes of the database's name may stand
-// unescaped (couch_replicator_httpd:parse_unquoted_docs_path).
+// getSchedulerDocs shows the documents of a replicator database, or one of them. Slashes of the database's name may
+// stand unescaped (couch_replicator_httpd:parse_unquoted_docs_path).
 func (r *Replications) getSchedulerDocs(c *call.Call) error {
 	path := c.Segments[2:]
 	if len(path) == 0 {
@@ -130,7 +130,10 @@ func schedulerStates(c *call.Call) ([]string, error) {
 	states := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ',' })
 	for _, state := range states {
 		if !slices.Contains(replication.States, state) {
-			return nil, compat.NewError(compat.KindQueryParse, "States must be one or more of ["+strings.Join(replication.States, ",")+"]")
+			return nil, compat.NewError(
+				compat.KindQueryParse,
+				"States must be one or more of ["+strings.Join(replication.States, ",")+"]",
+			)
 		}
 	}
 	return states, nil

@@ -22,8 +22,8 @@ func lookUp(list []binding, name string) (value, bool) {
 	return value{}, false
 }
 
-// MaxTarget bounds what a request may be rewritten to, in bytes. A rule that names a variable twice and leads to itself makes the text
-// twice as long each time, a hundred times; CouchDB tries.
+// MaxTarget bounds what a request may be rewritten to, in bytes. A rule that names a variable twice and leads to itself
+// makes the text twice as long each time, a hundred times; CouchDB tries.
 const MaxTarget = 64 << 10
 
 // maxElements bounds the array that a rule has for one option.
@@ -71,8 +71,8 @@ func bind(from []segment, path []string) (rest []string, bound []binding, ok boo
 	}
 }
 
-// target builds the relative path of a rule that fits. The query begins with the rule's members; then comes, in reverse order,
-// what was bound and the rule does not set.
+// target builds the relative path of a rule that fits. The query begins with the rule's members; then comes, in reverse
+// order, what was bound and the rule does not set.
 func (r *Rule) target(rest []string, bound []binding) (string, error) {
 	query := make([]binding, 0, len(r.query)+len(bound))
 	for i := len(r.query) - 1; i >= 0; i-- { // the last of equal names is found first

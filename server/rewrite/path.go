@@ -6,8 +6,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// Resolve makes the path of a request of a target relative to a design document, given by its name without `_design/`. The target
-// may carry a query; "/x" means the same as "x", dots are followed, but not above the root (chttpd_rewrite:normalize_path).
+// Resolve makes the path of a request of a target relative to a design document, given by its name without `_design/`.
+// The target may carry a query; "/x" means the same as "x", dots are followed, but not above the root
+// (chttpd_rewrite:normalize_path).
 func Resolve(db, design, target string) string {
 	var path []string
 	for part := range strings.SplitSeq(compat.EncodeURL(db)+"/_design/"+compat.EncodeURL(design)+"/"+target, "/") {

@@ -103,7 +103,11 @@ func TestResolve(t *testing.T) {
 
 // FuzzTarget: rules of any form never lead to text that is no path, and never crash.
 func FuzzTarget(f *testing.F) {
-	f.Add(`[{"from":"/a/:x/*","to":"../../:x/*","query":{"key":[":x",1],"q":"*"},"formats":{"x":"int"}}]`, "/a/1/2", "k=1&key=2")
+	f.Add(
+		`[{"from":"/a/:x/*","to":"../../:x/*","query":{"key":[":x",1],"q":"*"},"formats":{"x":"int"}}]`,
+		"/a/1/2",
+		"k=1&key=2",
+	)
 	f.Add(`[{"to":["a",47,"b"],"query":{"x":[[[]]]}}]`, "", "")
 	f.Fuzz(func(t *testing.T, rules, path, query string) {
 		v, err := ejson.Parse([]byte(rules))
@@ -119,7 +123,8 @@ func FuzzTarget(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if full := Resolve("db", "d", to); full[0] != '/' || strings.ContainsAny(full, " \r\n") || compat.CheckURLEncoding(full) != nil {
+			if full := Resolve("db", "d", to); full[0] != '/' || strings.ContainsAny(full, " \r\n") ||
+				compat.CheckURLEncoding(full) != nil {
 				t.Errorf("%q", full)
 			}
 		}

@@ -31,11 +31,15 @@ func (h *Handlers) Identify() map[string]func(*call.Call) (bool, error) {
 }
 
 var (
-	errConflicted = compat.NewError(compat.KindUnauthorized, "User document conflicts must be resolved before the document is used for authentication purposes.")
+	errConflicted = compat.NewError(
+		compat.KindUnauthorized,
+		"User document conflicts must be resolved before the document is used for authentication purposes.",
+	)
 )
 
-// basicHandler reads Authorization: Basic. Unknown names are refused without counting them (couch_httpd_auth:default_authentication_handler),
-// but, unlike in CouchDB, not at once: the time does not tell who exists.
+// basicHandler reads Authorization: Basic. Unknown names are refused without counting them
+// (couch_httpd_auth:default_authentication_handler), but, unlike in CouchDB, not at once: the time does not tell who
+// exists.
 func (h *Handlers) basicHandler(c *call.Call) (bool, error) {
 	header := c.Header("Authorization")
 	if header == "" {
@@ -65,9 +69,9 @@ func (h *Handlers) basicHandler(c *call.Call) (bool, error) {
 	return true, nil
 }
 
-// findUser finds a server admin, a user of the users database, or one who is both: then the document adds roles and its password does
-// not count (chttpd_auth_cache:get_user_creds). It is nil for unknown names, among them those longer than any account's. Nothing in the
-// users database, which may be open for sign-up, keeps a server admin out.
+// findUser finds a server admin, a user of the users database, or one who is both: then the document adds roles and its
+// password does not count (chttpd_auth_cache:get_user_creds). It is nil for unknown names, among them those longer than
+// any account's. Nothing in the users database, which may be open for sign-up, keeps a server admin out.
 func (h *Handlers) findUser(c *call.Call, name string) (*auth.User, error) {
 	if len(name) > MaxUserName {
 		return nil, nil
@@ -89,8 +93,8 @@ func (h *Handlers) findUser(c *call.Call, name string) (*auth.User, error) {
 	return u, nil
 }
 
-// MaxUserName bounds the names that are looked up, hashed and counted, in bytes. CouchDB has no bound; a name is kept with each counter of
-// failed logins.
+// MaxUserName bounds the names that are looked up, hashed and counted, in bytes. CouchDB has no bound; a name is kept
+// with each counter of failed logins.
 const MaxUserName = 1024
 
 // checkPassword checks a password, and has an outdated hash rewritten in the background. u is nil for an unknown name.
@@ -103,7 +107,15 @@ func (h *Handlers) checkPassword(c *call.Call, name, password string, u *auth.Us
 	switch {
 	case err != nil:
 		if err == error(auth.ErrLocked) {
-			c.Env.Log.Warn("login refused: locked after too many failures", "request", c.ID, "user", name, "peer", c.Peer())
+			c.Env.Log.Warn(
+				"login refused: locked after too many failures",
+				"request",
+				c.ID,
+				"user",
+				name,
+				"peer",
+				c.Peer(),
+			)
 		}
 		return false, err
 	case warn:
@@ -153,16 +165,17 @@ func (h *Handlers) cookieHandler(c *call.Call) (bool, error) {
 	return true, nil
 }
 
-// proxyHandler believes the headers of a proxy that has identified the user, with a token if proxy_use_secret asks for one
-// (couch_httpd_auth:proxy_auth_user). An empty name, which CouchDB takes for a user, is nobody; and where a token is asked for but no
-// secret is set, nobody is believed, whereas CouchDB believes everybody.
+// proxyHandler believes the headers of a proxy that has identified the user, with a token if proxy_use_secret asks for
+// one (couch_httpd_auth:proxy_auth_user). An empty name, which CouchDB takes for a user, is nobody; and where a token
+// is asked for but no secret is set, nobody is believed, whereas CouchDB believes everybody.
 func proxyHandler(c *call.Call) (bool, error) {
 	set := c.Settings.Auth
 	name := c.Header(set.ProxyUser)
 	if name == "" {
 		return false, nil
 	}
-	if set.ProxySecret && (set.Secret == "" || !auth.ProxyToken(c.Header(set.ProxyToken), name, set.Secret, set.Algorithms)) {
+	if set.ProxySecret &&
+		(set.Secret == "" || !auth.ProxyToken(c.Header(set.ProxyToken), name, set.Secret, set.Algorithms)) {
 		return false, nil
 	}
 	c.User = docs.Principal{Name: name, Roles: []string{}}

@@ -7,7 +7,13 @@ func (h *Handlers) Routes() []call.Route {
 	return []call.Route{
 		{Methods: "GET,HEAD", Pattern: "/_session", Access: call.Anyone, Handle: getSession, Doc: "Who the client is."},
 		{Methods: "POST", Pattern: "/_session", Access: call.Anyone, Handle: h.postSession, Doc: "Log in."},
-		{Methods: "DELETE", Pattern: "/_session", Access: call.Anyone, Handle: deleteSession, Doc: "Log out: clear the cookie."},
+		{
+			Methods: "DELETE",
+			Pattern: "/_session",
+			Access:  call.Anyone,
+			Handle:  deleteSession,
+			Doc:     "Log out: clear the cookie.",
+		},
 		{Methods: "GET,HEAD", Pattern: "/_session/{rest...}", Access: call.ServerAdmin, Handle: getSession,
 			Doc: "The same; the rest of the path is ignored."},
 		{Methods: "POST", Pattern: "/_session/{rest...}", Access: call.ServerAdmin, Handle: h.postSession,

@@ -6,28 +6,58 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// promRenamed are the statistics whose names CouchDB does not simply take over (couch_prometheus_util:couch_to_prom). Where another is
-// added, the metric is the total of successes and failures.
+// promRenamed are the statistics whose names CouchDB does not simply take over (couch_prometheus_util:couch_to_prom).
+// Where another is added, the metric is the total of successes and failures.
 var promRenamed = map[string]struct {
 	name, kind, help string
 	plus             string
 }{
-	"couch_replicator.checkpoints.success":      {"couch_replicator_checkpoints_total", "counter", "number of checkpoint saves", "couch_replicator.checkpoints.failure"},
-	"couch_replicator.checkpoints.failure":      {"couch_replicator_checkpoints_failure_total", "counter", "", ""},
-	"couch_replicator.responses.success":        {"couch_replicator_responses_total", "counter", "number of HTTP responses received by the replicator", "couch_replicator.responses.failure"},
-	"couch_replicator.responses.failure":        {"couch_replicator_responses_failure_total", "counter", "", ""},
-	"couch_replicator.stream_responses.success": {"couch_replicator_stream_responses_total", "counter", "number of streaming HTTP responses received by the replicator", "couch_replicator.stream_responses.failure"},
+	"couch_replicator.checkpoints.success": {
+		"couch_replicator_checkpoints_total",
+		"counter",
+		"number of checkpoint saves",
+		"couch_replicator.checkpoints.failure",
+	},
+	"couch_replicator.checkpoints.failure": {"couch_replicator_checkpoints_failure_total", "counter", "", ""},
+	"couch_replicator.responses.success": {
+		"couch_replicator_responses_total",
+		"counter",
+		"number of HTTP responses received by the replicator",
+		"couch_replicator.responses.failure",
+	},
+	"couch_replicator.responses.failure": {"couch_replicator_responses_failure_total", "counter", "", ""},
+	"couch_replicator.stream_responses.success": {
+		"couch_replicator_stream_responses_total",
+		"counter",
+		"number of streaming HTTP responses received by the replicator",
+		"couch_replicator.stream_responses.failure",
+	},
 	"couch_replicator.stream_responses.failure": {"couch_replicator_stream_responses_failure_total", "counter", "", ""},
-	"couchdb.auth_cache_hits":                   {"auth_cache_requests_total", "counter", "number of authentication cache requests", "couchdb.auth_cache_misses"},
-	"couchdb.auth_cache_misses":                 {"auth_cache_misses_total", "counter", "", ""},
-	"couchdb.open_databases":                    {"open_databases", "gauge", "", ""},
-	"couchdb.open_os_files":                     {"open_os_files", "gauge", "", ""},
-	"couchdb.httpd.clients_requesting_changes":  {"httpd_clients_requesting_changes", "gauge", "", ""},
-	"ddoc_cache.hit":                            {"ddoc_cache_requests_total", "counter", "number of design doc cache requests", "ddoc_cache.miss"},
-	"ddoc_cache.miss":                           {"ddoc_cache_requests_failures_total", "counter", "", ""},
-	"ddoc_cache.recovery":                       {"ddoc_cache_requests_recovery_total", "counter", "", ""},
-	"fabric.read_repairs.success":               {"fabric_read_repairs_total", "counter", "number of fabric read repairs", "fabric.read_repairs.failure"},
-	"fabric.read_repairs.failure":               {"fabric_read_repairs_failures_total", "counter", "", ""},
+	"couchdb.auth_cache_hits": {
+		"auth_cache_requests_total",
+		"counter",
+		"number of authentication cache requests",
+		"couchdb.auth_cache_misses",
+	},
+	"couchdb.auth_cache_misses":                {"auth_cache_misses_total", "counter", "", ""},
+	"couchdb.open_databases":                   {"open_databases", "gauge", "", ""},
+	"couchdb.open_os_files":                    {"open_os_files", "gauge", "", ""},
+	"couchdb.httpd.clients_requesting_changes": {"httpd_clients_requesting_changes", "gauge", "", ""},
+	"ddoc_cache.hit": {
+		"ddoc_cache_requests_total",
+		"counter",
+		"number of design doc cache requests",
+		"ddoc_cache.miss",
+	},
+	"ddoc_cache.miss":     {"ddoc_cache_requests_failures_total", "counter", "", ""},
+	"ddoc_cache.recovery": {"ddoc_cache_requests_recovery_total", "counter", "", ""},
+	"fabric.read_repairs.success": {
+		"fabric_read_repairs_total",
+		"counter",
+		"number of fabric read repairs",
+		"fabric.read_repairs.failure",
+	},
+	"fabric.read_repairs.failure": {"fabric_read_repairs_failures_total", "counter", "", ""},
 }
 
 // promLabels are groups of statistics that are one metric with a label.
@@ -69,9 +99,17 @@ func (s *Stats) promMetric(st *stat) prometheus.Metric {
 	case "histogram":
 		return st.promSummary("couchdb_" + name + "_seconds")
 	case "gauge":
-		return prometheus.MustNewConstMetric(prometheus.NewDesc("couchdb_"+name, help, nil, nil), prometheus.GaugeValue, value)
+		return prometheus.MustNewConstMetric(
+			prometheus.NewDesc("couchdb_"+name, help, nil, nil),
+			prometheus.GaugeValue,
+			value,
+		)
 	}
-	return prometheus.MustNewConstMetric(prometheus.NewDesc("couchdb_"+name, help, nil, nil), prometheus.CounterValue, value)
+	return prometheus.MustNewConstMetric(
+		prometheus.NewDesc("couchdb_"+name, help, nil, nil),
+		prometheus.CounterValue,
+		value,
+	)
 }
 
 // dropCouchDB leaves out the first element couchdb, which the prefix says already.
@@ -89,5 +127,10 @@ func (st *stat) promSummary(name string) prometheus.Metric {
 	for _, p := range percentiles {
 		quantiles[p.rank] = percentile(values, p.rank) / 1000
 	}
-	return prometheus.MustNewConstSummary(prometheus.NewDesc(name, st.desc, nil, nil), uint64(count), sum/1000, quantiles)
+	return prometheus.MustNewConstSummary(
+		prometheus.NewDesc(name, st.desc, nil, nil),
+		uint64(count),
+		sum/1000,
+		quantiles,
+	)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/views/js"
 )
 
-// statsNames are the statistics a CouchDB node reports: path, type and description, one a line. Those this server does not
-// move stay at zero, so that dashboards find every name.
+// statsNames are the statistics a CouchDB node reports: path, type and description, one a line. Those this server does
+// not move stay at zero, so that dashboards find every name.
 //
 //go:embed names.tsv
 var statsNames string
@@ -190,7 +190,14 @@ func summarise(sorted []float64) summary {
 		logs += math.Log(max(v, 1e-9))
 		inverses += 1 / max(v, 1e-9)
 	}
-	r := summary{min: sorted[0], max: sorted[len(sorted)-1], mean: sum / n, geometric: math.Exp(logs / n), harmonic: n / inverses, median: percentile(sorted, .5)}
+	r := summary{
+		min:       sorted[0],
+		max:       sorted[len(sorted)-1],
+		mean:      sum / n,
+		geometric: math.Exp(logs / n),
+		harmonic:  n / inverses,
+		median:    percentile(sorted, .5),
+	}
 	var m2, m3, m4 float64
 	for _, v := range sorted {
 		d := v - r.mean

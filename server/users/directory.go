@@ -16,8 +16,8 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// Directory finds users by name. It remembers documents, and that there is none, until the users database changes: at once for
-// writes through this server, and a wake-up later for those of others.
+// Directory finds users by name. It remembers documents, and that there is none, until the users database changes: at
+// once for writes through this server, and a wake-up later for those of others.
 type Directory struct {
 	store    *storage.Store
 	verifier *auth.Verifier

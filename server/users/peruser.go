@@ -25,8 +25,8 @@ type peruserState struct {
 // watchPause is how long the directory waits after a failure, or while there is no users database.
 const watchPause = time.Second
 
-// watch follows the users database until the server stops or the store is closed: what is remembered is dropped when it changes, and
-// users get databases of their own if couch_peruser says so. settings returns those in force.
+// watch follows the users database until the server stops or the store is closed: what is remembered is dropped when it
+// changes, and users get databases of their own if couch_peruser says so. settings returns those in force.
 func (d *Directory) watch(settings func() *auth.Settings) {
 	for d.ctx.Err() == nil {
 		err := d.follow(settings)
@@ -86,8 +86,8 @@ func (d *Directory) ConfigChanged() {
 	}
 }
 
-// syncDatabases brings the databases of users up to date with the feed. When couch_peruser is switched on it begins at the start, so
-// that every user has one.
+// syncDatabases brings the databases of users up to date with the feed. When couch_peruser is switched on it begins at
+// the start, so that every user has one.
 func (d *Directory) syncDatabases(ctx context.Context, set *auth.Settings) error {
 	if !set.PerUser.Enabled {
 		d.peruser = peruserState{}
@@ -99,12 +99,18 @@ func (d *Directory) syncDatabases(ctx context.Context, set *auth.Settings) error
 		deleted bool
 	}
 	var changed []change
-	end, err := d.store.DB(set.UsersDB).Changes(ctx, storage.ChangesOptions{Since: d.peruser.since, Limit: -1}, func(c *storage.Change) error {
-		if name, ok := strings.CutPrefix(c.ID, auth.DocPrefix); ok {
-			changed = append(changed, change{name, c.Deleted})
-		}
-		return nil
-	})
+	end, err := d.store.DB(
+		set.UsersDB,
+	).Changes(
+		ctx,
+		storage.ChangesOptions{Since: d.peruser.since, Limit: -1},
+		func(c *storage.Change) error {
+			if name, ok := strings.CutPrefix(c.ID, auth.DocPrefix); ok {
+				changed = append(changed, change{name, c.Deleted})
+			}
+			return nil
+		},
+	)
 	if err != nil {
 		return err
 	}
@@ -117,8 +123,8 @@ func (d *Directory) syncDatabases(ctx context.Context, set *auth.Settings) error
 	return nil
 }
 
-// syncDatabase makes one user's database and lets the user in, or deletes it or takes the rights away after the user was deleted
-// (couch_peruser:changes_handler).
+// syncDatabase makes one user's database and lets the user in, or deletes it or takes the rights away after the user
+// was deleted (couch_peruser:changes_handler).
 func (d *Directory) syncDatabase(ctx context.Context, p *auth.PerUser, user string, deleted bool) error {
 	name := p.Prefix + hex.EncodeToString([]byte(user))
 	if deleted && p.DeleteDBs {

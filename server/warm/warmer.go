@@ -16,10 +16,11 @@ import (
 )
 
 const (
-	// warmPause is how long changes are gathered before the indexes of their databases are brought up to date; CouchDB's delay.
+	// warmPause is how long changes are gathered before the indexes of their databases are brought up to date;
+	// CouchDB's delay.
 	warmPause = 5 * time.Second
-	// CleanupPause is how long indexes that no design document has any more are kept: one that is taken back, or stored under
-	// another name, finds its indexes.
+	// CleanupPause is how long indexes that no design document has any more are kept: one that is taken back, or stored
+	// under another name, finds its indexes.
 	CleanupPause = 5 * time.Minute
 	// maxWarmFailures is how often an index is tried in a row; the next change begins anew.
 	maxWarmFailures = 5
@@ -41,13 +42,13 @@ type Options struct {
 	Pause  time.Duration // 0 is 5 seconds
 }
 
-// Warmer looks after the indexes of views without being asked, with jobs that survive a restart and are shared by the processes of
-// a store.
+// Warmer looks after the indexes of views without being asked, with jobs that survive a restart and are shared by the
+// processes of a store.
 //
 // As CouchDB's ken does, it brings the indexes of changed databases up to date a while after a change, at most
-// ken/batch_channels databases at a time, but for databases listed in ken.ignore and design documents with "autoupdate": false.
-// As CouchDB's smoosh does with its channel index_cleanup, it removes the indexes that no design document has any more.
-// It is safe for concurrent use.
+// ken/batch_channels databases at a time, but for databases listed in ken.ignore and design documents with
+// "autoupdate": false. As CouchDB's smoosh does with its channel index_cleanup, it removes the indexes that no design
+// document has any more. It is safe for concurrent use.
 type Warmer struct {
 	o       Options
 	ctx     context.Context // the Warmer's life: what it builds ends with it
@@ -76,7 +77,9 @@ func (w *Warmer) Start() error {
 		Name: IndexJob, Workers: min(max(channels, 1), maxWarmChannels), MaxFailures: maxWarmFailures, Keep: time.Hour, Run: w.index,
 	})
 	if err == nil {
-		err = w.o.Jobs.Handle(jobs.Type{Name: CleanupJob, Frees: true, MaxFailures: maxWarmFailures, Keep: time.Hour, Run: w.cleanUp})
+		err = w.o.Jobs.Handle(
+			jobs.Type{Name: CleanupJob, Frees: true, MaxFailures: maxWarmFailures, Keep: time.Hour, Run: w.cleanUp},
+		)
 	}
 	w.running.Go(w.run)
 	return err
@@ -102,7 +105,8 @@ func (w *Warmer) Changed(name string) {
 	}
 }
 
-// DesignChanged queues the work that a changed design document makes, in its transaction; it is views.Options.DesignChanged.
+// DesignChanged queues the work that a changed design document makes, in its transaction; it is
+// views.Options.DesignChanged.
 func (w *Warmer) DesignChanged(tx *storage.Tx) error {
 	if w.wanted(tx.Name()) {
 		spec := jobs.Spec{Type: IndexJob, ID: tx.Name(), After: w.o.Pause, Again: true}
@@ -184,7 +188,8 @@ func (w *Warmer) cleanUp(ctx context.Context, run *jobs.Run) ([]byte, error) {
 	return nil, forgetUnless(w.o.Views.Cleanup(ctx, w.o.Store.DB(run.ID)))
 }
 
-// forgetUnless is the outcome of a job that leaves nothing to be looked up when it is done, or when its database is gone.
+// forgetUnless is the outcome of a job that leaves nothing to be looked up when it is done, or when its database is
+// gone.
 func forgetUnless(err error) error {
 	if err == nil || errors.Is(err, compat.KindNoDatabase) {
 		return jobs.ErrForget

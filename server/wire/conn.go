@@ -36,7 +36,8 @@ func (l listener) Accept() (net.Conn, error) {
 
 type contextKey struct{}
 
-// Configure sets the hooks of srv that the wrapped connections need, and switches off what net/http would answer itself.
+// Configure sets the hooks of srv that the wrapped connections need, and switches off what net/http would answer
+// itself.
 func Configure(srv *http.Server) {
 	srv.DisableGeneralOptionsHandler = true
 	srv.ConnState = func(c net.Conn, state http.ConnState) {
@@ -73,8 +74,9 @@ func (c *Conn) TakeBadTarget() bool {
 	return c != nil && c.badTarget.Load() && c.badTarget.Swap(false)
 }
 
-// Ambiguous reports whether the request said in two ways where its body ends. net/http takes the chunks; another server on the way may
-// have taken the length, and what follows for another request: the connection must not be used again (RFC 9112, 6.1).
+// Ambiguous reports whether the request said in two ways where its body ends. net/http takes the chunks; another server
+// on the way may have taken the length, and what follows for another request: the connection must not be used again
+// (RFC 9112, 6.1).
 func (c *Conn) Ambiguous() bool { return c != nil && c.ambiguous.Load() }
 
 // NotFound announces that the next answer's status is 404, whose reason phrase differs. Call it before WriteHeader.
@@ -107,13 +109,18 @@ var (
 	erlangNotFound = []byte(" 404 Object Not Found\r\n")
 	// What net/http answers by itself has just these headers, whatever the status.
 	goRefusal = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
-	malformed = []byte("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\nServer: MochiWeb/1.0 (Any of you quaids got a smint?)\r\n\r\n")
+	malformed = []byte(
+		"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\nServer: MochiWeb/1.0 (Any of you quaids got a smint?)\r\n\r\n",
+	)
 )
 
 // Write passes answers on, with the status line of announced 404s and of net/http's own refusals replaced.
 func (c *Conn) Write(p []byte) (int, error) {
-	if c.notFound.Load() && c.notFound.Swap(false) && len(p) > len(goNotFound) && bytes.Equal(p[8:len(goNotFound)], goNotFound[8:]) {
-		_, err := c.Conn.Write(append(append(append(make([]byte, 0, len(p)+16), p[:8]...), erlangNotFound...), p[len(goNotFound):]...))
+	if c.notFound.Load() && c.notFound.Swap(false) && len(p) > len(goNotFound) &&
+		bytes.Equal(p[8:len(goNotFound)], goNotFound[8:]) {
+		_, err := c.Conn.Write(
+			append(append(append(make([]byte, 0, len(p)+16), p[:8]...), erlangNotFound...), p[len(goNotFound):]...),
+		)
 		return len(p), err
 	}
 	if !c.handled.Load() && isRefusal(p) {

@@ -5,18 +5,20 @@
 //
 // What differs, and how it is done:
 //
-//  1. A percent sign that begins no escape makes net/http refuse the request. The sign is replaced, in place, in the request
-//     line, and BadTarget tells the handler.
+//  1. A percent sign that begins no escape makes net/http refuse the request. The sign is replaced, in place, in the
+//     request line, and BadTarget tells the handler.
 //
-//  2. An Expect header other than 100-continue makes net/http answer 417. CouchDB ignores it: the name is spoilt in place.
+//  2. An Expect header other than 100-continue makes net/http answer 417. CouchDB ignores it: the name is spoilt in
+//     place.
 //
-//  3. What net/http refuses by itself it answers with a text; MochiWeb answers 400 with an empty body. Only what is written
-//     before a handler has begun is replaced: an attachment may hold the same text.
+//  3. What net/http refuses by itself it answers with a text; MochiWeb answers 400 with an empty body. Only what is
+//     written before a handler has begun is replaced: an attachment may hold the same text.
 //
 //  4. The reason phrase of 404 is Erlang's, "Object Not Found".
 //
 //  5. A request whose body has both a length and chunks is told, so that the connection ends with its answer.
 //
-// Invariants: framing is net/http's alone: bytes are overwritten, never added or removed, and only while the connection waits
-// for the head of a request (as told by net/http's own connection states), and only before the empty line that ends the head, however reads cut it.
+// Invariants: framing is net/http's alone: bytes are overwritten, never added or removed, and only while the connection
+// waits for the head of a request (as told by net/http's own connection states), and only before the empty line that
+// ends the head, however reads cut it.
 package wire

@@ -2,7 +2,8 @@ package wire
 
 import "bytes"
 
-// spoilt takes the place of a percent sign that begins no escape: a byte net/url lets pass and no client sends unescaped.
+// spoilt takes the place of a percent sign that begins no escape: a byte net/url lets pass and no client sends
+// unescaped.
 const spoilt = 0xff
 
 // head is what has been seen of the head of a request, which may come in any number of reads.
@@ -13,9 +14,10 @@ type head struct {
 	length, chunked bool     // Content-Length, Transfer-Encoding
 }
 
-// fix looks at bytes read while a head is awaited. It neutralises, in place, what net/http would refuse and CouchDB would
-// not, and reports whether the request line had a broken escape and whether the head ended. Like net/http it takes a line
-// feed alone for the end of a line. What it neutralises must come in one read; what frames a body is seen in any case.
+// fix looks at bytes read while a head is awaited. It neutralises, in place, what net/http would refuse and CouchDB
+// would not, and reports whether the request line had a broken escape and whether the head ended. Like net/http it
+// takes a line feed alone for the end of a line. What it neutralises must come in one read; what frames a body is seen
+// in any case.
 func (h *head) fix(p []byte) (badTarget, ended bool) {
 	for len(p) > 0 {
 		line, rest, ends := bytes.Cut(p, []byte{'\n'})

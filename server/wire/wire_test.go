@@ -54,8 +54,8 @@ func TestBodiesAreNeverTouched(t *testing.T) {
 	require.Equal(t, body, string(got))
 }
 
-// TestBodiesAreNeverTouchedWhereverTheHeadIsCut: the bytes that end a head may come in two reads, and lines may end without a carriage
-// return.
+// TestBodiesAreNeverTouchedWhereverTheHeadIsCut: the bytes that end a head may come in two reads, and lines may end
+// without a carriage return.
 func TestBodiesAreNeverTouchedWhereverTheHeadIsCut(t *testing.T) {
 	body := "\nExpect: x\nGET /%zz HTTP/1.1\r\nexpect: y\r\n\r\n"
 	for _, start := range []string{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 43\r\n\r\n", "POST / HTTP/1.1\nHost: x\nContent-Length: 43\n\n"} {
@@ -78,8 +78,16 @@ func TestAmbiguous(t *testing.T) {
 		io.Copy(io.Discard, r.Body)
 		ambiguous = append(ambiguous, FromContext(r.Context()).Ambiguous())
 	}
-	exchange(t, h, "POST / HTTP/1.1\r\nHost: x\r\ncontent-length: 3\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n")
-	exchange(t, h, "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\nPOST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+	exchange(
+		t,
+		h,
+		"POST / HTTP/1.1\r\nHost: x\r\ncontent-length: 3\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+	)
+	exchange(
+		t,
+		h,
+		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\nPOST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+	)
 	require.Equal(t, []bool{true, false, false}, ambiguous)
 }
 
@@ -106,7 +114,10 @@ func TestReasonPhraseAndMalformedRequests(t *testing.T) {
 
 // Content that looks like net/http's own refusal is content, wherever it stands in a write.
 func TestContentIsNoRefusal(t *testing.T) {
-	content := strings.Repeat("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request", 2000)
+	content := strings.Repeat(
+		"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request",
+		2000,
+	)
 	h := func(w http.ResponseWriter, r *http.Request) {
 		FromContext(r.Context()).Begin()
 		w.Header().Set("Content-Length", strconv.Itoa(len(content)))

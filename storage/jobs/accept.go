@@ -90,8 +90,9 @@ func (q *Queue) await(typ string, seen outlook) {
 	}
 }
 
-// look reads what is due. Jobs with the same delay lie in the order in which their waits end, so of each delay only those at the
-// front are read. now is by this process's clock, and past what the type's dispatcher has seen of the store before.
+// look reads what is due. Jobs with the same delay lie in the order in which their waits end, so of each delay only
+// those at the front are read. now is by this process's clock, and past what the type's dispatcher has seen of the
+// store before.
 func (q *Queue) look(ctx context.Context, typ string, past *timeline, now time.Time) (o outlook, err error) {
 	err = q.kv.View(ctx, func(tx kv.ReadTx) error {
 		o = outlook{}
@@ -119,7 +120,14 @@ func (q *Queue) look(ctx context.Context, typ string, past *timeline, now time.T
 }
 
 // lookFrom reads a piece of the entries and tells where to read on: nil when there is nothing more to read.
-func (q *Queue) lookFrom(tx kv.ReadTx, typ string, begin, end []byte, past *timeline, now time.Time, o *outlook) (next []byte, err error) {
+func (q *Queue) lookFrom(
+	tx kv.ReadTx,
+	typ string,
+	begin, end []byte,
+	past *timeline,
+	now time.Time,
+	o *outlook,
+) (next []byte, err error) {
 	it := tx.Range(begin, end, kv.RangeOptions{Limit: acceptWindow})
 	defer it.Close()
 	rows, waiting := 0, int64(-1) // the delay of which the rest waits

@@ -9,8 +9,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// Add adds a job, or is content with the one of that name that waits or runs; a finished one waits again. The ticket is for
-// Wait.
+// Add adds a job, or is content with the one of that name that waits or runs; a finished one waits again. The ticket is
+// for Wait.
 func (q *Queue) Add(ctx context.Context, s Spec) (Ticket, error) { return q.add(ctx, s, q.now()) }
 
 func (q *Queue) add(ctx context.Context, s Spec, now time.Time) (ticket Ticket, err error) {
@@ -87,7 +87,8 @@ func (t *transaction) addIdle(s Spec, before *jobRecord, now time.Time) (request
 	return after.request, nil
 }
 
-// runsEarlier reports whether a job that waits is to run earlier for s. One that is wanted at once does whatever the clocks say.
+// runsEarlier reports whether a job that waits is to run earlier for s. One that is wanted at once does whatever the
+// clocks say.
 func (r *jobRecord) runsEarlier(s Spec, now time.Time) bool {
 	if r.failures > 0 || r.crashes > 0 || uint64(s.After.Milliseconds()) >= r.delay {
 		return false
@@ -111,9 +112,9 @@ func (q *Queue) RemoveTx(tx kv.Tx, typ, id string) error {
 	return nil
 }
 
-// Wait waits until the run that the ticket is for has ended with the job finished, and gives the job as it is then: finished, or
-// waiting for a run that was asked for since. The error is ErrNotFound if the job was removed, or finished and forgotten, and kv.ErrFull
-// while it waits for space.
+// Wait waits until the run that the ticket is for has ended with the job finished, and gives the job as it is then:
+// finished, or waiting for a run that was asked for since. The error is ErrNotFound if the job was removed, or finished
+// and forgotten, and kv.ErrFull while it waits for space.
 func (q *Queue) Wait(ctx context.Context, t Ticket) (*Job, error) {
 	key := q.keys.job(t.Type, t.ID)
 	for {

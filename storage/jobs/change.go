@@ -22,8 +22,8 @@ func (k keys) read(tx kv.ReadTx, typ, id string) (*jobRecord, error) {
 	return parseJobRecord(value)
 }
 
-// change writes the job's next state. before is the record as it was read in this transaction, nil if there was none; after
-// is nil to remove the job.
+// change writes the job's next state. before is the record as it was read in this transaction, nil if there was none;
+// after is nil to remove the job.
 func (t *transaction) change(typ, id string, before, after *jobRecord) {
 	if before != nil {
 		t.leave(typ, id, before)

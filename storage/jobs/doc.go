@@ -1,10 +1,10 @@
-// Package jobs is a durable queue of background work in the store: index builds, replications, clean-up. Several processes on
-// one store share it.
+// Package jobs is a durable queue of background work in the store: index builds, replications, clean-up. Several
+// processes on one store share it.
 //
-// A job is named by its type and an id, and there is one of each name at most: to add one that waits already changes nothing.
-// A [Queue] runs the jobs of the types it has handlers for. While a handler runs, its job is leased: the queue renews the lease,
-// and what a dead process held is queued again. Every run has a token of its own; a handler's transactions check it
-// ([Run.Check]), so that a worker that lost its job without noticing cannot commit.
+// A job is named by its type and an id, and there is one of each name at most: to add one that waits already changes
+// nothing. A [Queue] runs the jobs of the types it has handlers for. While a handler runs, its job is leased: the queue
+// renews the lease, and what a dead process held is queued again. Every run has a token of its own; a handler's
+// transactions check it ([Run.Check]), so that a worker that lost its job without noticing cannot commit.
 //
 // # Keys, below the prefix of the queue
 //
@@ -35,18 +35,20 @@
 //  2. A running job has a lease with the token of its record, and no entry in keyDue.
 //  3. A finished job has no lease, and an entry in keyDue only if it is to be forgotten some day.
 //  4. Nothing else is stored; a job's token is never used again, not even for a later job of the same name.
-//  5. The record changes when the state does, and not with heartbeats or progress: who watches it or checks the token is not disturbed.
-//  6. To accept a job reads at most acceptWindow entries of each delay, however many wait; delays are few: types use constants.
-//     Adding one reads its record only and conflicts with nobody who deals with other jobs.
-//  7. No time of one process's clock is compared with another's, so that clocks may differ by any amount: a lease is dead when it
-//     was seen unchanged for Options.Lease; a wait has a length and begins when a process sees the store go past its version
-//     (timeline). Only for what already waited when the queue was opened the stored end is believed, and the whole length
-//     after the opening at the latest; so a restart prolongs no wait where clocks agree.
-//  8. No waiting is by polling but for the sweep over the leases, which a queue that has the store to itself does without.
-//  9. The death of a worker is no failure of the job. A job that had run for provenAfter runs again at once, however often that
-//     happens. One that loses its worker again and again before that may be what kills it: it waits from the third time on, for
-//     a second and then twice as long each time up to five minutes. MaxFailures counts failures only: a build does not use up
-//     its attempts by restarts of the server.
-//  10. A full store (kv.ErrFull) fails no job: those that meet it wait, with that as their error, and run when there is space. What
-//     frees space (Type.Frees) and what became of jobs is written out of the store's reserve.
+//  5. The record changes when the state does, and not with heartbeats or progress: who watches it or checks the token
+//     is not disturbed.
+//  6. To accept a job reads at most acceptWindow entries of each delay, however many wait; delays are few: types use
+//     constants. Adding one reads its record only and conflicts with nobody who deals with other jobs.
+//  7. No time of one process's clock is compared with another's, so that clocks may differ by any amount: a lease is
+//     dead when it was seen unchanged for Options.Lease; a wait has a length and begins when a process sees the store
+//     go past its version (timeline). Only for what already waited when the queue was opened the stored end is
+//     believed, and the whole length after the opening at the latest; so a restart prolongs no wait where clocks agree.
+//  8. No waiting is by polling but for the sweep over the leases, which a queue that has the store to itself does
+//     without.
+//  9. The death of a worker is no failure of the job. A job that had run for provenAfter runs again at once, however
+//     often that happens. One that loses its worker again and again before that may be what kills it: it waits from the
+//     third time on, for a second and then twice as long each time up to five minutes. MaxFailures counts failures
+//     only: a build does not use up its attempts by restarts of the server.
+//  10. A full store (kv.ErrFull) fails no job: those that meet it wait, with that as their error, and run when there is
+//     space. What frees space (Type.Frees) and what became of jobs is written out of the store's reserve.
 package jobs

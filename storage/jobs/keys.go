@@ -30,7 +30,8 @@ func (k keys) lease(typ, id string) []byte {
 	return tuple.AppendString(tuple.AppendString(k.sub(keyLease), typ), id)
 }
 
-// due is the key of a job that waits: those with the same delay follow each other in the order in which their waits end.
+// due is the key of a job that waits: those with the same delay follow each other in the order in which their waits
+// end.
 func (k keys) due(typ string, r *jobRecord, id string) []byte {
 	return tuple.AppendString(tuple.AppendInt(k.delay(typ, r.delay), int64(r.order)), id)
 }

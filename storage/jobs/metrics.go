@@ -16,9 +16,14 @@ type metrics struct {
 
 func newMetrics() metrics {
 	return metrics{
-		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "settee_jobs_running", Help: "jobs that this process runs"}, []string{"type"}),
-		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "settee_jobs_ended_total", Help: "runs of jobs that ended"},
-			[]string{"type", "outcome"}),
+		running: prometheus.NewGaugeVec(
+			prometheus.GaugeOpts{Name: "settee_jobs_running", Help: "jobs that this process runs"},
+			[]string{"type"},
+		),
+		ended: prometheus.NewCounterVec(
+			prometheus.CounterOpts{Name: "settee_jobs_ended_total", Help: "runs of jobs that ended"},
+			[]string{"type", "outcome"},
+		),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "settee_job_seconds", Help: "how long runs of jobs took", Buckets: prometheus.ExponentialBuckets(0.001, 4, 12),
 		}, []string{"type"}),

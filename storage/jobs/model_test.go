@@ -123,7 +123,8 @@ func (m *model) add(t *rapid.T, q *Queue, id string) {
 		m.wait(job, spec.After)
 		m.jobs[id] = job
 	case job.state == Pending:
-		if job.failures == 0 && job.crashes == 0 && spec.After < job.delay && (spec.After == 0 || m.now.Add(spec.After).Before(job.told)) {
+		if job.failures == 0 && job.crashes == 0 && spec.After < job.delay &&
+			(spec.After == 0 || m.now.Add(spec.After).Before(job.told)) {
 			m.wait(job, spec.After)
 		}
 		if spec.Again {
@@ -134,7 +135,13 @@ func (m *model) add(t *rapid.T, q *Queue, id string) {
 			job.request, job.data = job.serving+1, string(spec.Data)
 		}
 	case job.state == Finished:
-		*job = modelJob{state: Pending, request: job.done + 1, serving: job.serving, done: job.done, data: string(spec.Data)}
+		*job = modelJob{
+			state:   Pending,
+			request: job.done + 1,
+			serving: job.serving,
+			done:    job.done,
+			data:    string(spec.Data),
+		}
 		m.wait(job, spec.After)
 	}
 	expected := job.request
@@ -187,7 +194,17 @@ func (m *model) take(t *rapid.T, q *Queue, typ *Type) {
 	if second, err := q.take(t.Context(), typ, e, q.now()); second != nil || err != nil {
 		t.Fatalf("a second worker has the job too (%v)", err)
 	}
-	*job = modelJob{state: Running, request: job.request, serving: job.request, done: job.done, failures: job.failures, crashes: job.crashes, data: job.data, run: run, began: m.now}
+	*job = modelJob{
+		state:    Running,
+		request:  job.request,
+		serving:  job.request,
+		done:     job.done,
+		failures: job.failures,
+		crashes:  job.crashes,
+		data:     job.data,
+		run:      run,
+		began:    m.now,
+	}
 }
 
 // end ends a run in one of the ways there are.
@@ -195,7 +212,9 @@ func (m *model) end(t *rapid.T, id string, job *modelJob) {
 	how := rapid.SampledFrom([]string{"ok", "fail", "permanent", "later", "forget", "closing"}).Draw(t, "end")
 	again := job.request > job.serving
 	errs := map[string]error{
-		"fail": errors.New("f"), "permanent": fmt.Errorf("x: %w", Permanent(errors.New("p"))), "later": Later(2 * time.Second),
+		"fail": errors.New(
+			"f",
+		), "permanent": fmt.Errorf("x: %w", Permanent(errors.New("p"))), "later": Later(2 * time.Second),
 		"forget": ErrForget, "closing": errors.New("c"),
 	}
 	must(t, job.run.finish(t.Context(), []byte("r"), errs[how], how == "closing", job.run.queue.now()))

@@ -35,8 +35,8 @@ func killed(t *testing.T, store kv.Store, typ Type, lived time.Duration) {
 	must(t, q.Close())
 }
 
-// Unclean stops are not the failures of what ran: it goes on at once however many there were, and uses up no attempts. What dies with
-// its process as soon as it runs waits longer each time.
+// Unclean stops are not the failures of what ran: it goes on at once however many there were, and uses up no attempts.
+// What dies with its process as soon as it runs waits longer each time.
 func TestKills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memkv.New()
@@ -93,8 +93,8 @@ func openNode(t *testing.T, store kv.Store, wrong time.Duration) *Queue {
 	return q
 }
 
-// Nodes whose clocks differ by hours wait for what others want for as long as those meant: not at all, for a pause after a failure,
-// for a delay; and a finished job can be looked up for as long as it is to be kept.
+// Nodes whose clocks differ by hours wait for what others want for as long as those meant: not at all, for a pause
+// after a failure, for a delay; and a finished job can be looked up for as long as it is to be kept.
 func TestClocksDiffer(t *testing.T) {
 	for _, wrong := range []time.Duration{-5 * time.Hour, 5 * time.Hour} {
 		t.Run(wrong.String(), func(t *testing.T) {
@@ -172,7 +172,15 @@ func TestWaitsAcrossARestart(t *testing.T) {
 			q := openNode(t, store, 0)
 			defer q.Close()
 			ran := make(chan time.Duration, 1)
-			must(t, q.Handle(Type{Name: "t", Run: func(context.Context, *Run) ([]byte, error) { ran <- time.Since(start); return nil, nil }}))
+			must(
+				t,
+				q.Handle(
+					Type{
+						Name: "t",
+						Run:  func(context.Context, *Run) ([]byte, error) { ran <- time.Since(start); return nil, nil },
+					},
+				),
+			)
 			if got := <-ran; got != want {
 				t.Errorf("a clock wrong by %v: ran after %v, want %v", wrong, got, want)
 			}

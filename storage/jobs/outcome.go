@@ -17,7 +17,8 @@ var waitsForSpace = kv.ErrFull.Error()
 // outcomeTime is how long a closing queue tries to write what became of a job.
 const outcomeTime = 5 * time.Second
 
-// recordOutcome writes what became of the job, however long the store refuses; a job that stayed leased would never run again here.
+// recordOutcome writes what became of the job, however long the store refuses; a job that stayed leased would never run
+// again here.
 func (r *Run) recordOutcome(result []byte, err error) {
 	q := r.queue
 	closing := q.ctx.Err() != nil
@@ -75,9 +76,15 @@ func (r *Run) finish(ctx context.Context, result []byte, err error, closing bool
 // keepForEver is the pause of a finished job that nobody is to forget.
 const keepForEver = -1
 
-// outcome is the record after a run, nil if the job is to be forgotten, and how long it waits from now on: for its next run, or
-// to be forgotten.
-func (r *jobRecord) outcome(t *Type, result []byte, err error, closing bool, now time.Time) (after *jobRecord, pause time.Duration) {
+// outcome is the record after a run, nil if the job is to be forgotten, and how long it waits from now on: for its next
+// run, or to be forgotten.
+func (r *jobRecord) outcome(
+	t *Type,
+	result []byte,
+	err error,
+	closing bool,
+	now time.Time,
+) (after *jobRecord, pause time.Duration) {
 	next := *r
 	after = &next
 	after.run, after.owner, after.state, after.crashes = token{}, "", Pending, 0
@@ -136,9 +143,10 @@ func cut(text string) string {
 // provenAfter is how long a run must have lasted for the death of its worker not to be blamed on the job.
 const provenAfter = 5 * time.Second
 
-// crashed is the record after the worker died, and the pause until the job runs again. A process that is killed kills what it
-// runs, so this is no failure of the job. Only one whose workers die again and again when it has hardly begun may be the cause;
-// it pauses longer each time from the third one on, so that the process that it kills comes to other work.
+// crashed is the record after the worker died, and the pause until the job runs again. A process that is killed kills
+// what it runs, so this is no failure of the job. Only one whose workers die again and again when it has hardly begun
+// may be the cause; it pauses longer each time from the third one on, so that the process that it kills comes to other
+// work.
 func (r *jobRecord) crashed(l *lease) (after *jobRecord, pause time.Duration) {
 	next := *r
 	after = &next

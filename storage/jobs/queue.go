@@ -16,11 +16,11 @@ type Options struct {
 	KV kv.Store
 	// Prefix is of all keys of the queue: storage.JobsPrefix.
 	Prefix []byte
-	// Lease is how long a job stays with a worker that gives no sign of life; 0 means 30 seconds. All queues on a store should
-	// have the same.
+	// Lease is how long a job stays with a worker that gives no sign of life; 0 means 30 seconds. All queues on a store
+	// should have the same.
 	Lease time.Duration
-	// Exclusive says that no other queue runs jobs of this store: whatever runs when the queue is opened was held by a dead process
-	// and is queued again at once, and no heartbeats are written.
+	// Exclusive says that no other queue runs jobs of this store: whatever runs when the queue is opened was held by a
+	// dead process and is queued again at once, and no heartbeats are written.
 	Exclusive bool
 	// Owner names this process in Job.Owner.
 	Owner string

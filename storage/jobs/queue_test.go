@@ -76,7 +76,8 @@ func TestResultAndError(t *testing.T) {
 		if err != nil || time.Since(start) != time.Minute {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
-		if list, err := q.List(t.Context(), "t", "a", 2); err != nil || len(list) != 2 || list[0].ID != "late" || list[1].ID != "panics" {
+		if list, err := q.List(t.Context(), "t", "a", 2); err != nil || len(list) != 2 || list[0].ID != "late" ||
+			list[1].ID != "panics" {
 			t.Errorf("%+v %v", list, err)
 		}
 		if err := q.Handle(Type{Name: "t"}); err == nil {
@@ -194,7 +195,8 @@ func TestProgressIsListed(t *testing.T) {
 		add(t, q, Spec{Type: "t", ID: "b"})
 		time.Sleep(10 * time.Second)
 		list, err := q.Running(t.Context(), "", 10)
-		if err != nil || len(list) != 2 || list[0].ID != "a" || list[0].Owner != "test" || time.Since(list[1].Updated) > time.Second {
+		if err != nil || len(list) != 2 || list[0].ID != "a" || list[0].Owner != "test" ||
+			time.Since(list[1].Updated) > time.Second {
 			t.Errorf("%+v %v", list, err)
 		}
 		var n int
@@ -236,7 +238,8 @@ func TestRestart(t *testing.T) {
 		defer store.Close()
 		q = openQueue(t, store, true)
 		defer q.Close()
-		if job, err := q.Get(t.Context(), "t", "a"); err != nil || job.State != Pending || job.Failures != 0 || job.Crashes != 1 {
+		if job, err := q.Get(t.Context(), "t", "a"); err != nil || job.State != Pending || job.Failures != 0 ||
+			job.Crashes != 1 {
 			t.Errorf("%+v %v", job, err)
 		}
 	})
@@ -251,8 +254,8 @@ func first(t testing.TB, q *Queue) entry {
 	return seen.due[0]
 }
 
-// Several queues share a store that fails at random. Workers hang now and then for longer than a lease, and go on: no job is run
-// by two workers that could both commit, every job is done, and what was committed by its runs is whole.
+// Several queues share a store that fails at random. Workers hang now and then for longer than a lease, and go on: no
+// job is run by two workers that could both commit, every job is done, and what was committed by its runs is whole.
 func TestSharedStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rates := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05, TooOld: 0.02}
@@ -296,8 +299,9 @@ func TestSharedStore(t *testing.T) {
 	})
 }
 
-// countUp makes a counter grow step by step, in transactions that check the run: a worker that commits after it has lost the job
-// would make the counter jump or grow beyond its end. Every fourth job hangs without heartbeats in its first run.
+// countUp makes a counter grow step by step, in transactions that check the run: a worker that commits after it has
+// lost the job would make the counter jump or grow beyond its end. Every fourth job hangs without heartbeats in its
+// first run.
 func countUp(r *Run, steps int, seized *atomic.Int64) error {
 	key := []byte("count" + r.ID)
 	at := -1
@@ -394,7 +398,10 @@ func TestAddInATransaction(t *testing.T) {
 	if _, missing := q.Get(t.Context(), "t", "a"); err == nil || !errors.Is(missing, ErrNotFound) {
 		t.Error(err, missing)
 	}
-	if _, err := q.Add(t.Context(), Spec{Type: "t", ID: "a", Data: make([]byte, maxData+1)}); !errors.Is(err, ErrTooLarge) {
+	if _, err := q.Add(t.Context(), Spec{Type: "t", ID: "a", Data: make([]byte, maxData+1)}); !errors.Is(
+		err,
+		ErrTooLarge,
+	) {
 		t.Error(err)
 	}
 }
@@ -416,7 +423,16 @@ func TestCosts(t *testing.T) {
 		must(t, call())
 		c := count.Counts()
 		if c.Gets != gets || c.Rows != rows || c.Sets+c.Clears != writes {
-			t.Errorf("%s: %d gets, %d rows, %d writes; want %d, %d, %d", what, c.Gets, c.Rows, c.Sets+c.Clears, gets, rows, writes)
+			t.Errorf(
+				"%s: %d gets, %d rows, %d writes; want %d, %d, %d",
+				what,
+				c.Gets,
+				c.Rows,
+				c.Sets+c.Clears,
+				gets,
+				rows,
+				writes,
+			)
 		}
 	}
 	again := func() error {
@@ -440,7 +456,12 @@ func TestOnPebble(t *testing.T) {
 	defer store.Close()
 	q := openQueue(t, store, true)
 	defer q.Close()
-	must(t, q.Handle(Type{Name: "t", Workers: 4, Run: func(ctx context.Context, r *Run) ([]byte, error) { return r.Data, nil }}))
+	must(
+		t,
+		q.Handle(
+			Type{Name: "t", Workers: 4, Run: func(ctx context.Context, r *Run) ([]byte, error) { return r.Data, nil }},
+		),
+	)
 	var tickets []Ticket
 	for n := range 50 {
 		tickets = append(tickets, add(t, q, Spec{Type: "t", ID: fmt.Sprint(n), Data: fmt.Append(nil, n)}))

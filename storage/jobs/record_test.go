@@ -10,7 +10,16 @@ import (
 
 // FuzzRecord: what parses is written as it was read; what does not is kv.ErrCorrupt.
 func FuzzRecord(f *testing.F) {
-	r := jobRecord{state: Running, birth: newToken(), run: newToken(), request: 3, due: -1, owner: "o", data: []byte("d"), err: "e"}
+	r := jobRecord{
+		state:   Running,
+		birth:   newToken(),
+		run:     newToken(),
+		request: 3,
+		due:     -1,
+		owner:   "o",
+		data:    []byte("d"),
+		err:     "e",
+	}
 	f.Add(r.append(nil))
 	f.Add((&jobRecord{state: Pending}).append(nil))
 	f.Add((&lease{run: newToken(), beat: 300, ran: 1 << 40, progress: []byte("{}")}).append(nil))

@@ -32,8 +32,8 @@ type Run struct {
 // progressEvery is how often a run writes its progress at most.
 const progressEvery = 500 * time.Millisecond
 
-// Check makes a transaction of the handler part of the run: it fails with ErrLost, and does not commit, if the job is not this
-// worker's any more. It reads one key, which does not change while the job runs but for requests to run again.
+// Check makes a transaction of the handler part of the run: it fails with ErrLost, and does not commit, if the job is
+// not this worker's any more. It reads one key, which does not change while the job runs but for requests to run again.
 func (r *Run) Check(tx kv.Tx) error {
 	value, err := tx.Get(r.key)
 	if err != nil {
@@ -48,11 +48,12 @@ func (r *Run) Check(tx kv.Tx) error {
 // holds reports whether the record is still that of the run.
 func (r *Run) holds(value []byte) bool {
 	const begin = 2 + tokenSize // format, state, birth
-	return len(value) >= begin+tokenSize && State(value[1]) == Running && bytes.Equal(value[begin:begin+tokenSize], r.token[:])
+	return len(value) >= begin+tokenSize && State(value[1]) == Running &&
+		bytes.Equal(value[begin:begin+tokenSize], r.token[:])
 }
 
-// Progress shows others what the run is at, as JSON. It costs little: what comes too fast is not written. The bytes belong to
-// the run afterwards. Longer values than 30,000 bytes are not shown.
+// Progress shows others what the run is at, as JSON. It costs little: what comes too fast is not written. The bytes
+// belong to the run afterwards. Longer values than 30,000 bytes are not shown.
 func (r *Run) Progress(json []byte) {
 	if len(json) > maxData {
 		return
@@ -87,7 +88,17 @@ func (r *Run) work() {
 func (r *Run) call(ctx context.Context) (result []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.queue.log.Error("jobs: handler panicked", "type", r.typ.Name, "id", r.ID, "panic", p, "stack", string(debug.Stack()))
+			r.queue.log.Error(
+				"jobs: handler panicked",
+				"type",
+				r.typ.Name,
+				"id",
+				r.ID,
+				"panic",
+				p,
+				"stack",
+				string(debug.Stack()),
+			)
 			err = fmt.Errorf("jobs: handler panicked: %v", p)
 		}
 	}()
@@ -125,10 +136,11 @@ func (r *Run) guard(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// renewals writes progress and heartbeats. A worker that could not do so for the time of a lease gives up: another one may have
-// the job by now.
+// renewals writes progress and heartbeats. A worker that could not do so for the time of a lease gives up: another one
+// may have the job by now.
 func (r *Run) renewals(ctx context.Context, cancel context.CancelCauseFunc) {
-	every, first := r.queue.lease/3, provenAfter // also where nobody waits for heartbeats the first one tells that the run has got going
+	// also where nobody waits for heartbeats the first one tells that the run has got going
+	every, first := r.queue.lease/3, provenAfter
 	if !r.queue.exclusive {
 		first = min(first, every)
 	}

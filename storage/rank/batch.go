@@ -18,8 +18,8 @@ type row struct {
 // goes tells that the row is removed.
 func (r row) goes() bool { return r.delta.Rows < 0 }
 
-// Add notes that a row comes (Rows 1), goes (-1), or changes its weight or nothing but its value; each key at most once in a
-// transaction. The key is without the prefix of the rows.
+// Add notes that a row comes (Rows 1), goes (-1), or changes its weight or nothing but its value; each key at most once
+// in a transaction. The key is without the prefix of the rows.
 func (b *Batch) Add(key []byte, delta Weight) { b.rows = append(b.rows, row{bytes.Clone(key), delta}) }
 
 // Touch is called for a boundary when rows between it and the next one change, or the next one does; at times twice.
@@ -35,8 +35,8 @@ const (
 	Gone                   // its row goes, and so does the boundary
 )
 
-// Apply writes the weights, and forgets the rows. It must run before the rows themselves are written in the transaction. touch
-// may be nil.
+// Apply writes the weights, and forgets the rows. It must run before the rows themselves are written in the
+// transaction. touch may be nil.
 func (b *Batch) Apply(tx kv.Tx, x *Index, touch Touch) error {
 	if len(b.rows) == 0 {
 		return nil
@@ -61,7 +61,8 @@ func (b *Batch) Apply(tx kv.Tx, x *Index, touch Touch) error {
 	return nil
 }
 
-// touchBefore calls touch for the boundaries that take over the rows of those that go. It conflicts with boundaries made between them.
+// touchBefore calls touch for the boundaries that take over the rows of those that go. It conflicts with boundaries
+// made between them.
 func (b *Batch) touchBefore(tx kv.Tx, snap kv.ReadTx, x *Index, levels []around, touch Touch) error {
 	var list []sought
 	for n := range levels {
@@ -153,8 +154,8 @@ func (x *Index) there(snap kv.ReadTx, n int, rows []row, bounds []bound) (map[st
 	return found, nil
 }
 
-// applySegment adds the rows, which all lie between two boundaries of level n, and opens boundaries at those that reach the
-// level and are none yet. A boundary whose row goes is retired: nothing is read for it.
+// applySegment adds the rows, which all lie between two boundaries of level n, and opens boundaries at those that reach
+// the level and are none yet. A boundary whose row goes is retired: nothing is read for it.
 func (x *Index) applySegment(tx kv.Tx, n int, bound []byte, rows []row, there map[string]State, touch Touch) {
 	level, mark := x.level(n), x.mark(n)
 	tx.AddReadConflictRange(x.guard(n, bound), afterGuard(concat(mark, rows[len(rows)-1].key)))

@@ -20,8 +20,9 @@ type bounds struct {
 // checkWindow is how many rows Check reads from one snapshot at a time.
 const checkWindow = 1000
 
-// Check compares all weights and marks with the rows and reports what breaks the package's invariants. It reads as many snapshots as that
-// takes: what it reports is right if nothing was written meanwhile. It holds the boundaries in memory.
+// Check compares all weights and marks with the rows and reports what breaks the package's invariants. It reads as many
+// snapshots as that takes: what it reports is right if nothing was written meanwhile. It holds the boundaries in
+// memory.
 func (x *Index) Check(ctx context.Context, store kv.Store, report func(format string, args ...any)) error {
 	levels := make([]*bounds, len(x.Levels))
 	for i := range levels {
@@ -61,7 +62,12 @@ func (x *Index) Check(ctx context.Context, store kv.Store, report func(format st
 }
 
 // readBounds reads the boundaries of level n.
-func (x *Index) readBounds(ctx context.Context, store kv.Store, n int, report func(format string, args ...any)) (*bounds, error) {
+func (x *Index) readBounds(
+	ctx context.Context,
+	store kv.Store,
+	n int,
+	report func(format string, args ...any),
+) (*bounds, error) {
 	b := &bounds{keys: [][]byte{{}}, stored: []Weight{{}}, states: []State{Settled}}
 	level := x.level(n)
 	err := kv.Walk(ctx, store, level, rangeEnd(level, nil), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {

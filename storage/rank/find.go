@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// The boundaries of a level that rows of a batch lie between are read in one go, unless they are more than boundsPerRow for each.
+	// The boundaries of a level that rows of a batch lie between are read in one go, unless they are more than
+	// boundsPerRow for each.
 	boundsPerRow = 8
 	// seeksAtOnce is how many boundaries are sought together.
 	seeksAtOnce = 64
@@ -27,8 +28,8 @@ type bound struct {
 	open bool
 }
 
-// find finds the boundaries around sorted rows on all levels; retired ones are looked for only where rows go. What belongs to all
-// levels is asked for together.
+// find finds the boundaries around sorted rows on all levels; retired ones are looked for only where rows go. What
+// belongs to all levels is asked for together.
 func (x *Index) find(snap kv.ReadTx, rows []row) ([]around, error) {
 	levels := make([]around, len(x.Levels))
 	firsts := make([]sought, len(levels))

@@ -13,8 +13,8 @@ type Options struct {
 	Marks  [][]byte // prefix of the marks of each level
 	Fan    uint64   // one key of a level in so many reaches the next; at least 2
 
-	// Weigh gives what a row is worth besides being counted; nil: rows are only counted, and weights take 8 bytes instead of
-	// 32. The key comes without the prefix.
+	// Weigh gives what a row is worth besides being counted; nil: rows are only counted, and weights take 8 bytes
+	// instead of 32. The key comes without the prefix.
 	Weigh func(key, value []byte) (Weight, error)
 }
 

@@ -152,7 +152,8 @@ func check(t interface{ Fatalf(string, ...any) }, store kv.Store, x *rank.Index)
 	}
 }
 
-// Random batches of additions, changes and removals keep all weights exact, whether boundaries are settled at once or late.
+// Random batches of additions, changes and removals keep all weights exact, whether boundaries are settled at once or
+// late.
 func TestAgainstRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var weigh func(key, value []byte) (rank.Weight, error)

@@ -11,8 +11,8 @@ func (x *Index) Before(r kv.ReadTx, key []byte) (Weight, error) {
 	return x.between(r, len(x.Levels), nil, key)
 }
 
-// between weighs the rows with from <= row < to with the help of levels up to n; from is empty or a settled boundary of all
-// these levels, a nil to is after all rows.
+// between weighs the rows with from <= row < to with the help of levels up to n; from is empty or a settled boundary of
+// all these levels, a nil to is after all rows.
 func (x *Index) between(r kv.ReadTx, n int, from, to []byte) (Weight, error) {
 	var total Weight
 	for ; n >= 1; n-- {
@@ -27,8 +27,8 @@ func (x *Index) between(r kv.ReadTx, n int, from, to []byte) (Weight, error) {
 	return total.Add(rows), err
 }
 
-// sumStretches adds up the weights on level n from the boundary from up to the last settled boundary before to, which it
-// returns.
+// sumStretches adds up the weights on level n from the boundary from up to the last settled boundary before to, which
+// it returns.
 func (x *Index) sumStretches(r kv.ReadTx, n int, from, to []byte) (sum Weight, last []byte, err error) {
 	last = from
 	level := x.level(n)
@@ -89,9 +89,14 @@ func (x *Index) Select(r kv.ReadTx, n int64) ([]byte, error) {
 	return nil, it.Err()
 }
 
-// selectStretch finds the stretch on level n, between the settled boundaries first and next, that has the row with left rows
-// before it, counted from from on; and how many of those are in the stretch.
-func (x *Index) selectStretch(r kv.ReadTx, n int, from, to []byte, left int64) (first, next []byte, within int64, err error) {
+// selectStretch finds the stretch on level n, between the settled boundaries first and next, that has the row with left
+// rows before it, counted from from on; and how many of those are in the stretch.
+func (x *Index) selectStretch(
+	r kv.ReadTx,
+	n int,
+	from, to []byte,
+	left int64,
+) (first, next []byte, within int64, err error) {
 	level := x.level(n)
 	first = from
 	var stretch int64

@@ -30,9 +30,9 @@ func (p *stretchPart) rest() (w Weight) {
 	return w
 }
 
-// Settle tidies the stretches of level n that have the boundaries, in order; what is not there or settled is left alone. It reads
-// without conflicts from snap, which shows the rows and the weights of one state: that before the transaction changed anything on
-// level n or below, or that after all of its changes.
+// Settle tidies the stretches of level n that have the boundaries, in order; what is not there or settled is left
+// alone. It reads without conflicts from snap, which shows the rows and the weights of one state: that before the
+// transaction changed anything on level n or below, or that after all of its changes.
 func (x *Index) Settle(tx kv.Tx, snap kv.ReadTx, n int, bounds [][]byte) error {
 	if len(bounds) == 0 {
 		return nil
@@ -69,9 +69,9 @@ func (x *Index) tidyAll(tx kv.Tx, snap kv.ReadTx, n int, bounds [][]byte) error 
 	return nil
 }
 
-// tidy gives the open boundaries of a stretch their rows, unless one of them is still open on a lower level: one that is settled is so on
-// all levels below. It takes retired boundaries away, whose weight goes to the one before. bound is one of either. It returns the last
-// boundary of the stretch that it saw.
+// tidy gives the open boundaries of a stretch their rows, unless one of them is still open on a lower level: one that
+// is settled is so on all levels below. It takes retired boundaries away, whose weight goes to the one before. bound is
+// one of either. It returns the last boundary of the stretch that it saw.
 func (x *Index) tidy(tx kv.Tx, snap kv.ReadTx, n int, bound []byte) (last []byte, err error) {
 	first, err := x.stretchBefore(snap, n, bound)
 	if err != nil {
@@ -126,8 +126,8 @@ func (x *Index) tidy(tx kv.Tx, snap kv.ReadTx, n int, bound []byte) (last []byte
 	return last, nil
 }
 
-// weighParts weighs the rows of the parts but the first, up to next, in one range: the rows of level 1, and on others the weights of the
-// level below, where all of these boundaries are settled.
+// weighParts weighs the rows of the parts but the first, up to next, in one range: the rows of level 1, and on others
+// the weights of the level below, where all of these boundaries are settled.
 func (x *Index) weighParts(snap kv.ReadTx, n int, parts []stretchPart, next []byte) ([]Weight, error) {
 	sums := make([]Weight, len(parts))
 	prefix := x.Rows
@@ -164,8 +164,9 @@ func maxKey(a, b []byte) []byte {
 	return a
 }
 
-// remove takes a retired boundary away whose weight into, the one before it, gets. It conflicts with whoever changed that weight, with
-// boundaries made between the two, and, by the guard, with writers so slow that they know the boundary from before it was retired.
+// remove takes a retired boundary away whose weight into, the one before it, gets. It conflicts with whoever changed
+// that weight, with boundaries made between the two, and, by the guard, with writers so slow that they know the
+// boundary from before it was retired.
 func (x *Index) remove(tx kv.Tx, n int, into, retired []byte) {
 	x.lock(tx, n, retired)
 	at := concat(x.level(n), retired)
@@ -176,8 +177,8 @@ func (x *Index) remove(tx kv.Tx, n int, into, retired []byte) {
 	tx.Clear(at)
 }
 
-// guard is a key, never written, that who changes the weight of a boundary reads, and who takes the boundary away writes. Behind a row's
-// key and one zero byte there are no rows' keys before those of other rows.
+// guard is a key, never written, that who changes the weight of a boundary reads, and who takes the boundary away
+// writes. Behind a row's key and one zero byte there are no rows' keys before those of other rows.
 func (x *Index) guard(n int, bound []byte) []byte {
 	return kv.AppendKeyAfter(nil, concat(x.mark(n), bound))
 }
@@ -208,8 +209,13 @@ func (x *Index) stretchBefore(r kv.ReadTx, n int, bound []byte) ([]byte, error) 
 	return nil, it.Err()
 }
 
-// stretchFrom reads the stretch from a settled boundary up to the next one, nil if there is none; whole is false if there are too many.
-func (x *Index) stretchFrom(r kv.ReadTx, n int, first []byte) (parts []stretchPart, next []byte, whole bool, err error) {
+// stretchFrom reads the stretch from a settled boundary up to the next one, nil if there is none; whole is false if
+// there are too many.
+func (x *Index) stretchFrom(
+	r kv.ReadTx,
+	n int,
+	first []byte,
+) (parts []stretchPart, next []byte, whole bool, err error) {
 	level := x.level(n)
 	it := r.Range(kv.AppendKeyAfter(nil, concat(level, first)), rangeEnd(level, nil), kv.RangeOptions{Limit: maxTidied})
 	defer it.Close()

@@ -28,7 +28,8 @@ func count(t interface{ Fatal(...any) }, store kv.Store, prefix string) (n int) 
 	return n
 }
 
-// churn is a way of rows to come and go: what the step with that number changes, and how many rows there are at the end at most.
+// churn is a way of rows to come and go: what the step with that number changes, and how many rows there are at the end
+// at most.
 type churn struct {
 	name  string
 	rows  int
@@ -83,7 +84,8 @@ var churns = []churn{
 	}},
 }
 
-// TestBoundariesGo: the boundaries are bounded by the rows that are there, however many there were, and weights are exact at any moment.
+// TestBoundariesGo: the boundaries are bounded by the rows that are there, however many there were, and weights are
+// exact at any moment.
 func TestBoundariesGo(t *testing.T) {
 	for _, c := range churns {
 		for _, settle := range []bool{false, true} {
@@ -149,7 +151,8 @@ func TestWritersInBetween(t *testing.T) {
 	})
 }
 
-// TestSlowWriter: a writer that read before a boundary was retired commits only after it was taken away, among whatever else is done.
+// TestSlowWriter: a writer that read before a boundary was retired commits only after it was taken away, among whatever
+// else is done.
 func TestSlowWriter(t *testing.T) {
 	var keys []string // of boundaries, with a row after each that is none
 	x := index(3, nil)

@@ -38,7 +38,8 @@ func TestLineIsAList(t *testing.T) {
 					t.Fatalf("%s: %d: %s", name, i, hash)
 				}
 			}
-			if fresh := NewLine(gotTop, want); !got.Equal(fresh) || !fresh.Equal(got) || len(got.blocks) != len(fresh.blocks) {
+			if fresh := NewLine(gotTop, want); !got.Equal(fresh) || !fresh.Equal(got) ||
+				len(got.blocks) != len(fresh.blocks) {
 				t.Fatalf("%s: %v differs from %v", name, got, fresh)
 			}
 		}
@@ -95,7 +96,8 @@ func TestSharedLines(t *testing.T) {
 			tree = append(tree, leaf)
 			leaf.Ancestors = new(Lines).readLine(top, stored)
 			apart = append(apart, leaf)
-			if got := leaf.Ancestors.AppendTo(nil, 0); !slices.Equal(tree[i].Ancestors.AppendTo(nil, 0), got) || len(got) != len(stored) {
+			if got := leaf.Ancestors.AppendTo(nil, 0); !slices.Equal(tree[i].Ancestors.AppendTo(nil, 0), got) ||
+				len(got) != len(stored) {
 				t.Fatalf("line %d: %v", i, tree[i])
 			}
 		}
@@ -137,7 +139,8 @@ func slowStarts(t Tree, limit int64) []int64 {
 		again = false
 		for i := range t {
 			for j := range t {
-				if starts[j] < starts[i] && compareRoots(&t[i], &t[j]) == 0 && sharedDepth(&t[i], &t[j]) >= starts[i]-1 {
+				if starts[j] < starts[i] && compareRoots(&t[i], &t[j]) == 0 &&
+					sharedDepth(&t[i], &t[j]) >= starts[i]-1 {
 					starts[i], again = starts[j], true
 				}
 			}

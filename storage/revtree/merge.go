@@ -24,9 +24,9 @@ type Result struct {
 }
 
 // Merge adds a line to the tree and returns the tree, which may share memory with t (couch_key_tree:merge). The line is
-// merged into the first tree of the forest, in the order of roots, that has the same node where the two begin to overlap;
-// if there is none it becomes a tree of its own. That can make a second leaf of a revision, or a leaf that is an inner node
-// of another tree; Stem joins them.
+// merged into the first tree of the forest, in the order of roots, that has the same node where the two begin to
+// overlap; if there is none it becomes a tree of its own. That can make a second leaf of a revision, or a leaf that is
+// an inner node of another tree; Stem joins them.
 func Merge(t Tree, n Leaf) (Tree, Result) {
 	base := overlap(t, &n)
 	if base < 0 {
@@ -51,8 +51,9 @@ func (t Tree) lines() []int {
 	return order
 }
 
-// overlap is the index of the line that n is merged at: of those that have the same node as n where both have begun, the first in the order
-// of lines; -1 if there is none (couch_key_tree:merge_at). Trees of many leaves are merged into once for each edit, so nothing is sorted.
+// overlap is the index of the line that n is merged at: of those that have the same node as n where both have begun,
+// the first in the order of lines; -1 if there is none (couch_key_tree:merge_at). Trees of many leaves are merged into
+// once for each edit, so nothing is sorted.
 func overlap(t Tree, n *Leaf) int {
 	best := -1
 	for i := range t {

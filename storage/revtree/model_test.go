@@ -110,7 +110,10 @@ func (f forest) leaves() []Leaf {
 	var walk func(n *node, pos int64, above []string)
 	walk = func(n *node, pos int64, above []string) {
 		if len(n.subs) == 0 {
-			out = append(out, Leaf{Rev: compat.Rev{Pos: pos, Hash: n.key}, Ancestors: NewLine(pos-1, slices.Clone(above))})
+			out = append(
+				out,
+				Leaf{Rev: compat.Rev{Pos: pos, Hash: n.key}, Ancestors: NewLine(pos-1, slices.Clone(above))},
+			)
 		}
 		for _, s := range n.subs {
 			walk(s, pos+1, append([]string{n.key}, above...))
@@ -190,7 +193,10 @@ func (f forest) repair(limit int64) forest {
 		if a.Start() != b.Start() {
 			return a.Start() < b.Start()
 		}
-		return slices.Compare(a.Ancestors.AppendTo([]string{a.Rev.Hash}, 0), b.Ancestors.AppendTo([]string{b.Rev.Hash}, 0)) < 0
+		return slices.Compare(
+			a.Ancestors.AppendTo([]string{a.Rev.Hash}, 0),
+			b.Ancestors.AppendTo([]string{b.Rev.Hash}, 0),
+		) < 0
 	})
 	var out forest
 	for i := range paths {

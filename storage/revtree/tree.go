@@ -143,7 +143,8 @@ func (t Tree) Missing(revs []compat.Rev) (missing []compat.Rev) {
 	return missing
 }
 
-// Ancestors gives the ancestors of all lines. One that several lines have may come more than once, but not for each of many.
+// Ancestors gives the ancestors of all lines. One that several lines have may come more than once, but not for each of
+// many.
 func (t Tree) Ancestors() iter.Seq[compat.Rev] {
 	type placed struct {
 		block *string
@@ -188,8 +189,8 @@ func (t Tree) PossibleAncestors(missing []compat.Rev) []compat.Rev {
 	return found
 }
 
-// SortByRoots puts the leaves in the order of couch_key_tree:get_all_leafs: trees of the forest by descending root, the leaves
-// of each from left to right.
+// SortByRoots puts the leaves in the order of couch_key_tree:get_all_leafs: trees of the forest by descending root, the
+// leaves of each from left to right.
 func (t Tree) SortByRoots() {
 	slices.SortFunc(t, func(a, b Leaf) int {
 		if c := compareRoots(&a, &b); c != 0 {

@@ -45,8 +45,8 @@ func treeString(t []Leaf) string {
 	return strings.Join(lines, " ")
 }
 
-// TestTrees keeps a tree from command to command: testdata/trees. `go test ./storage/revtree -run TestTrees -rewrite` writes down what is
-// there now.
+// TestTrees keeps a tree from command to command: testdata/trees. `go test ./storage/revtree -run TestTrees -rewrite`
+// writes down what is there now.
 //
 //	tree             begins with the lines of the input
 //	merge            merges the line of the input, and says what it was
@@ -131,7 +131,10 @@ func genLine(honest bool) *rapid.Generator[Leaf] {
 			}
 		}
 		slices.Reverse(hashes)
-		return Leaf{Rev: compat.Rev{Pos: int64(depth), Hash: hashes[0]}, Ancestors: NewLine(int64(depth)-1, hashes[1:kept])}
+		return Leaf{
+			Rev:       compat.Rev{Pos: int64(depth), Hash: hashes[0]},
+			Ancestors: NewLine(int64(depth)-1, hashes[1:kept]),
+		}
 	})
 }
 
@@ -208,16 +211,27 @@ func TestLargeTrees(t *testing.T) {
 	var tree Tree
 	var revs []compat.Rev
 	for i := range n {
-		l := Leaf{Rev: compat.Rev{Pos: 2, Hash: fmt.Sprintf("%032x", i*7919%n)}, Ancestors: NewLine(1, []string{fmt.Sprintf("%08x", uint32(i*2654435761))})}
+		l := Leaf{
+			Rev:       compat.Rev{Pos: 2, Hash: fmt.Sprintf("%032x", i*7919%n)},
+			Ancestors: NewLine(1, []string{fmt.Sprintf("%08x", uint32(i*2654435761))}),
+		}
 		tree, revs = append(tree, l), append(revs, l.Rev)
 	}
 	begin := time.Now()
-	if missing := tree.Missing(append(revs, compat.Rev{Pos: 1, Hash: "x"}, compat.Rev{Pos: 1, Hash: tree[7].Ancestors.At(0)})); len(missing) != 1 {
+	if missing := tree.Missing(append(revs, compat.Rev{Pos: 1, Hash: "x"}, compat.Rev{Pos: 1, Hash: tree[7].Ancestors.At(0)})); len(
+		missing,
+	) != 1 {
 		t.Errorf("missing: %v", missing)
 	}
 	var res Result
 	for i := range 100 {
-		tree, res = Merge(tree, Leaf{Rev: compat.Rev{Pos: 3, Hash: "x"}, Ancestors: NewLine(2, []string{tree[i].Rev.Hash, tree[i].Ancestors.At(0)})})
+		tree, res = Merge(
+			tree,
+			Leaf{
+				Rev:       compat.Rev{Pos: 3, Hash: "x"},
+				Ancestors: NewLine(2, []string{tree[i].Rev.Hash, tree[i].Ancestors.At(0)}),
+			},
+		)
 		if res.Outcome != NewLeaf {
 			t.Fatal(res)
 		}

@@ -27,7 +27,8 @@ var Engines = map[string]func(t testing.TB) kv.Store{
 	},
 }
 
-// OnEngines runs a test on each kind of store, on all at the same time; it returns when all are done. The test closes the store.
+// OnEngines runs a test on each kind of store, on all at the same time; it returns when all are done. The test closes
+// the store.
 func OnEngines(t *testing.T, test func(t *testing.T, store kv.Store)) {
 	t.Run("on", func(t *testing.T) {
 		for name, open := range Engines {

@@ -143,8 +143,8 @@ func (t *table) ideographs(line string) error {
 	return nil
 }
 
-// mapping reads `0061; [2A, 05, 05]`. Where the weights depend on the character before, `006C | 00B7; …`, that is written as a
-// contraction of both characters, which comes to the same.
+// mapping reads `0061; [2A, 05, 05]`. Where the weights depend on the character before, `006C | 00B7; …`, that is
+// written as a contraction of both characters, which comes to the same.
 func (t *table) mapping(line string) error {
 	left, right, ok := strings.Cut(line, ";")
 	if !ok {
@@ -281,7 +281,9 @@ func (e element) check(lead byte) error {
 	switch {
 	case e.primary != 0 && e.primary>>24 < 2, lead&compressible != 0 && (middle < 4 || middle > 0xfe):
 		return fmt.Errorf("primary %x", e.primary)
-	case e.primary != 0 && (second < 5 || second >= 0x80), e.primary == 0 && second != 0 && second < 0x80, second > 5 && second < 0x46:
+	case e.primary != 0 && (second < 5 || second >= 0x80),
+		e.primary == 0 && second != 0 && second < 0x80,
+		second > 5 && second < 0x46:
 		return fmt.Errorf("secondary %x", e.secondary)
 	case e.tertiary < 0x200, e.primary == 0 && e.tertiary < commonWeight, e.tertiary&0xff == 1:
 		return fmt.Errorf("tertiary %x", e.tertiary)
@@ -289,7 +291,8 @@ func (e element) check(lead byte) error {
 	return nil
 }
 
-// append writes the table: single characters, contractions, ranges of ideographs in their order, combining classes, first bytes.
+// append writes the table: single characters, contractions, ranges of ideographs in their order, combining classes,
+// first bytes.
 func (t *table) append(b []byte) []byte {
 	var singles, contractions []mapping
 	for _, m := range t.mappings {
@@ -350,8 +353,8 @@ func (w *writer) elements(es []element) {
 	}
 }
 
-// classes writes the canonical combining classes of the first and last character of the decomposition, where the first one is
-// not 0.
+// classes writes the canonical combining classes of the first and last character of the decomposition, where the first
+// one is not 0.
 func (w *writer) classes() {
 	var found []rune
 	for r := range rune(0x110000) {

@@ -24,11 +24,21 @@ const benchMap = `function (doc) {
 func benchDocs(n int) [][]byte {
 	docs := make([][]byte, n)
 	for i := range docs {
-		docs[i] = fmt.Appendf(nil, `{"_id":"order-%08d","_rev":"1-%032x","type":"order","customer":"customer-%04d","date":"2026-%02d-%02dT10:00:00Z",`+
-			`"status":"shipped","total":%d.95,"currency":"EUR","items":[{"sku":"A-100","name":"Blue chair","quantity":2,"price":49.5},`+
-			`{"sku":"B-200","name":"Round table","quantity":1,"price":249.95},{"sku":"C-300","name":"Lamp","quantity":4,"price":19}],`+
-			`"address":{"street":"Main Street 5","city":"Springfield","zip":"12345","country":"US"},"tags":["new","priority","gift"],`+
-			`"paid":true,"weight":12.5,"comment":"%s"}`, i, i, i%1000, i%12+1, i%28+1, i%500, strings.Repeat("Lorem ipsum dolor sit amet. ", 15))
+		docs[i] = fmt.Appendf(
+			nil,
+			`{"_id":"order-%08d","_rev":"1-%032x","type":"order","customer":"customer-%04d","date":"2026-%02d-%02dT10:00:00Z",`+
+				`"status":"shipped","total":%d.95,"currency":"EUR","items":[{"sku":"A-100","name":"Blue chair","quantity":2,"price":49.5},`+
+				`{"sku":"B-200","name":"Round table","quantity":1,"price":249.95},{"sku":"C-300","name":"Lamp","quantity":4,"price":19}],`+
+				`"address":{"street":"Main Street 5","city":"Springfield","zip":"12345","country":"US"},"tags":["new","priority","gift"],`+
+				`"paid":true,"weight":12.5,"comment":"%s"}`,
+			i,
+			i,
+			i%1000,
+			i%12+1,
+			i%28+1,
+			i%500,
+			strings.Repeat("Lorem ipsum dolor sit amet. ", 15),
+		)
 	}
 	return docs
 }
@@ -70,7 +80,9 @@ func BenchmarkParse(b *testing.B) {
 	})
 	b.Run("JSON.parse", func(b *testing.B) {
 		vm := goja.New()
-		v, err := vm.RunString("(function f(t) { function d(o) { Object.freeze(o); for (var k in o) if (typeof o[k] === 'object' && o[k]) d(o[k]); return o; } return d(JSON.parse(t)); })")
+		v, err := vm.RunString(
+			"(function f(t) { function d(o) { Object.freeze(o); for (var k in o) if (typeof o[k] === 'object' && o[k]) d(o[k]); return o; } return d(JSON.parse(t)); })",
+		)
 		require.NoError(b, err)
 		f, _ := goja.AssertFunction(v)
 		text := vm.ToValue(string(doc))
@@ -112,8 +124,8 @@ func BenchmarkMapWorker(b *testing.B) {
 	}
 }
 
-// cpuTime is the time on processors that this process (or its children that have ended) took. The machine's load leaves it
-// as it is, more or less.
+// cpuTime is the time on processors that this process (or its children that have ended) took. The machine's load leaves
+// it as it is, more or less.
 func cpuTime(who int) time.Duration {
 	var r syscall.Rusage
 	_ = syscall.Getrusage(who, &r)
@@ -126,7 +138,10 @@ func BenchmarkReduce(b *testing.B) {
 	groups := make([]ReduceGroup, 100)
 	for i := range groups {
 		for j := range 100 {
-			groups[i].Rows = append(groups[i].Rows, ReduceRow{Key: []byte(fmt.Sprint(j)), ID: "doc", Value: []byte("5")})
+			groups[i].Rows = append(
+				groups[i].Rows,
+				ReduceRow{Key: []byte(fmt.Sprint(j)), ID: "doc", Value: []byte("5")},
+			)
 		}
 	}
 	b.ResetTimer()

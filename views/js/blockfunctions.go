@@ -8,8 +8,9 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// hoister makes functions that are declared in blocks visible in the whole function around, as engines of browsers do in
-// sloppy code (ECMAScript, annex B.3.3) and goja does not: in a block, `function f() {}` becomes `var f = function () {}`.
+// hoister makes functions that are declared in blocks visible in the whole function around, as engines of browsers do
+// in sloppy code (ECMAScript, annex B.3.3) and goja does not: in a block, `function f() {}` becomes `var f = function
+// () {}`.
 type hoister struct {
 	declarations *[]*ast.VariableDeclaration // of the function around
 	taken        map[unistring.String]bool   // names that a var would clash with
@@ -79,7 +80,8 @@ func (h *hoister) block(list []ast.Statement) []ast.Statement {
 	var first, rest []ast.Statement
 	for _, s := range list {
 		d, ok := s.(*ast.FunctionDeclaration)
-		if !ok || h.strict || d.Function.Async || d.Function.Generator || d.Function.Name == nil || inner.taken[d.Function.Name.Name] {
+		if !ok || h.strict || d.Function.Async || d.Function.Generator || d.Function.Name == nil ||
+			inner.taken[d.Function.Name.Name] {
 			rest = append(rest, s)
 			continue
 		}
@@ -94,8 +96,16 @@ func (h *hoister) block(list []ast.Statement) []ast.Statement {
 }
 
 // function goes into a function, which declares its own variables.
-func (h *hoister) function(parameters *ast.ParameterList, body *ast.BlockStatement, declarations *[]*ast.VariableDeclaration) {
-	inner := &hoister{declarations: declarations, taken: map[unistring.String]bool{}, strict: h.strict || isStrict(body.List)}
+func (h *hoister) function(
+	parameters *ast.ParameterList,
+	body *ast.BlockStatement,
+	declarations *[]*ast.VariableDeclaration,
+) {
+	inner := &hoister{
+		declarations: declarations,
+		taken:        map[unistring.String]bool{},
+		strict:       h.strict || isStrict(body.List),
+	}
 	if parameters != nil {
 		inner.take(&ast.ArrayPattern{Elements: parameterTargets(parameters)})
 	}

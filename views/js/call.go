@@ -31,8 +31,8 @@ type request struct {
 	payload []byte
 	// more follows the payload. It is shared with other calls, which may be many that wait for a worker.
 	more [][]byte
-	// program is what the worker keeps between calls; source gives it (or other digests named in the payload) to a worker
-	// that does not have it.
+	// program is what the worker keeps between calls; source gives it (or other digests named in the payload) to a
+	// worker that does not have it.
 	program digest
 	source  func(digest) []byte
 	// chunk takes parts of the result as they come, in order; the payload is its own. An error ends the call.

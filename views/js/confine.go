@@ -12,8 +12,8 @@ type Confinement string
 const (
 	// ConfineAuto takes all that the system lets a process give up; "" is the same.
 	ConfineAuto Confinement = "auto"
-	// ConfineRequired is ConfineAuto, and a worker does not start without no_new_privs, the filter of system calls, and, where the
-	// server is root, a user of its own.
+	// ConfineRequired is ConfineAuto, and a worker does not start without no_new_privs, the filter of system calls,
+	// and, where the server is root, a user of its own.
 	ConfineRequired Confinement = "required"
 	// ConfineOff leaves it at limits, for the search of faults.
 	ConfineOff Confinement = "off"
@@ -30,7 +30,8 @@ func ParseConfinement(name string) (Confinement, error) {
 	return "", fmt.Errorf("js: confinement %q is none of auto, required and off", name)
 }
 
-// nobody is the user and group of workers of a server that is root, unless Options say otherwise: the kernel's overflow id.
+// nobody is the user and group of workers of a server that is root, unless Options say otherwise: the kernel's overflow
+// id.
 const nobody = 65534
 
 // attempt is one way to start a worker. A worker that does not come up one way is started the next, less confined one.

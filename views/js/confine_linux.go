@@ -21,7 +21,8 @@ const (
 	apartUserNames = "user " + apartNames
 )
 
-// self is this program, whatever has been installed in its place since it was started, and where others may not read its directory.
+// self is this program, whatever has been installed in its place since it was started, and where others may not read
+// its directory.
 const self = "/proc/self/exe"
 
 // attempts are the ways to start a worker, the most confined one first.
@@ -50,18 +51,19 @@ func (a attempt) attributes(o *Options) *syscall.SysProcAttr {
 	return attributes
 }
 
-// nicer is how much a worker's nice value is above the server's: where all processors are busy, functions of users that run without
-// end get a third of the time that requests get.
+// nicer is how much a worker's nice value is above the server's: where all processors are busy, functions of users that
+// run without end get a third of the time that requests get.
 const nicer = 5
 
-// starter is a thread that starts processes and nothing else. The kernel kills a worker when the thread that started it ends, and what the
-// thread has renounced its children have, too.
+// starter is a thread that starts processes and nothing else. The kernel kills a worker when the thread that started it
+// ends, and what the thread has renounced its children have, too.
 var starter = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
 		runtime.LockOSThread() // for ever
 		_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-		if free, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil { // 20 less the nice value, of this thread alone
+		// 20 less the nice value, of this thread alone
+		if free, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil {
 			_ = unix.Setpriority(unix.PRIO_PROCESS, 0, min(20-free+nicer, 19))
 		}
 		for f := range work {
@@ -88,8 +90,8 @@ func widen(pipe *os.File) {
 	}
 }
 
-// separate starts this worker again in namespaces of its own, and does not return if that succeeds: what is left here passes on its end.
-// The server could do so itself, but an unprivileged one would be copied with all its memory for it.
+// separate starts this worker again in namespaces of its own, and does not return if that succeeds: what is left here
+// passes on its end. The server could do so itself, but an unprivileged one would be copied with all its memory for it.
 func separate(c Confinement, memory int64) {
 	cmd := exec.Command(self)
 	cmd.Args = []string{os.Args[0], workerFlag, strconv.FormatInt(memory, 10), string(c), string(apartUserNames)}
@@ -120,14 +122,16 @@ func separate(c Confinement, memory int64) {
 // reserved is the writable memory that Go's runtime maps at its start and mostly leaves untouched, in bytes.
 const reserved = 96 << 20
 
-// confine takes from this process what a worker needs not: memory beyond the bound, files, core dumps, privileges, system calls other than
-// those of the table and of more. RLIMIT_DATA counts writable private memory, so it bounds the heap and not the address space that Go only
-// reserves. Processes are not bounded in number, because the kernel counts all of the user, the server's threads included: the filter
-// lets none be made.
+// confine takes from this process what a worker needs not: memory beyond the bound, files, core dumps, privileges,
+// system calls other than those of the table and of more. RLIMIT_DATA counts writable private memory, so it bounds the
+// heap and not the address space that Go only reserves. Processes are not bounded in number, because the kernel counts
+// all of the user, the server's threads included: the filter lets none be made.
 func confine(c Confinement, memory int64, more ...uint32) (holds, error) {
 	// The kernel shall end a worker rather than the server when the machine runs out of memory.
-	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // with 500 it took a server of 370 MB before a worker of 90
-	time.AfterFunc(time.Hour, func() {}).Stop()                     // the runtime opens what its timers need while it can
+	// with 500 it took a server of 370 MB before a worker of 90
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+	// the runtime opens what its timers need while it can
+	time.AfterFunc(time.Hour, func() {}).Stop()
 	closeInherited()
 	for _, l := range [...]struct {
 		resource int
@@ -164,8 +168,8 @@ func confine(c Confinement, memory int64, more ...uint32) (holds, error) {
 	return h, nil
 }
 
-// closeInherited closes what this process inherited beside its three pipes, and what Go's runtime reads the number of processors from; what
-// it waits with stays.
+// closeInherited closes what this process inherited beside its three pipes, and what Go's runtime reads the number of
+// processors from; what it waits with stays.
 func closeInherited() {
 	dir, err := os.Open("/proc/self/fd")
 	if err != nil {

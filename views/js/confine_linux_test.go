@@ -31,8 +31,8 @@ func path(name string) uintptr {
 	return uintptr(unsafe.Pointer(p))
 }
 
-// escapes are system calls that a worker must not have, by name, with arguments that make sense to the kernel. server is the server's
-// process.
+// escapes are system calls that a worker must not have, by name, with arguments that make sense to the kernel. server
+// is the server's process.
 func escapes(server uintptr) []struct {
 	name string
 	call uintptr
@@ -86,7 +86,11 @@ func escapes(server uintptr) []struct {
 		{"userfaultfd", unix.SYS_USERFAULTFD, [6]uintptr{}},
 		{"keys", unix.SYS_KEYCTL, [6]uintptr{}},
 		{"shared memory", unix.SYS_SHMGET, [6]uintptr{0, page, 0o600}},
-		{"code", unix.SYS_MMAP, [6]uintptr{0, page, unix.PROT_READ | unix.PROT_EXEC, unix.MAP_PRIVATE | unix.MAP_ANON, ^uintptr(0)}},
+		{
+			"code",
+			unix.SYS_MMAP,
+			[6]uintptr{0, page, unix.PROT_READ | unix.PROT_EXEC, unix.MAP_PRIVATE | unix.MAP_ANON, ^uintptr(0)},
+		},
 		{"make code", unix.SYS_MPROTECT, [6]uintptr{0, page, unix.PROT_EXEC}},
 	}
 }
@@ -105,7 +109,10 @@ func runEscape(_ *worker, payload []byte) ([]byte, error) {
 // TestEscapes asks a worker to get out, as the user of this test and as one without rights.
 func TestEscapes(t *testing.T) {
 	p := newTestPool(t, Options{Workers: 1, Confinement: ConfineRequired})
-	said, err := p.do(context.Background(), &request{tenant: "db", command: commandEscape, payload: []byte(strconv.Itoa(os.Getpid()))})
+	said, err := p.do(
+		context.Background(),
+		&request{tenant: "db", command: commandEscape, payload: []byte(strconv.Itoa(os.Getpid()))},
+	)
 	require.NoError(t, err)
 	for line := range strings.Lines(string(said)) {
 		assert.True(t, strings.HasSuffix(line, ": ENOSYS\n"), line)
@@ -175,7 +182,12 @@ func looksConfined(t *testing.T, pid int) {
 			assert.Contains(t, string(b), want, name)
 		}
 		if os.Getuid() == 0 {
-			assert.Regexp(t, regexp.MustCompile(`\nUid:\t65534\t65534\t65534\t65534\nGid:\t65534\t65534\t65534\t65534\n`), string(b), name)
+			assert.Regexp(
+				t,
+				regexp.MustCompile(`\nUid:\t65534\t65534\t65534\t65534\nGid:\t65534\t65534\t65534\t65534\n`),
+				string(b),
+				name,
+			)
 		}
 	}
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
@@ -185,7 +197,8 @@ func looksConfined(t *testing.T, pid int) {
 	require.NoError(t, err)
 	for _, fd := range open {
 		to, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", pid, fd.Name()))
-		if !strings.HasPrefix(to, "pipe:") && !strings.HasPrefix(to, "anon_inode:[event") && to != "anon_inode:[pidfd]" {
+		if !strings.HasPrefix(to, "pipe:") && !strings.HasPrefix(to, "anon_inode:[event") &&
+			to != "anon_inode:[pidfd]" {
 			t.Errorf("descriptor %s is %s", fd.Name(), to)
 		}
 	}
@@ -196,12 +209,17 @@ func looksConfined(t *testing.T, pid int) {
 	}
 }
 
-// TestWorkersOfAnUnprivilegedServer runs the tests of confinement, of what workers do, and of the ends of their memory as another user.
+// TestWorkersOfAnUnprivilegedServer runs the tests of confinement, of what workers do, and of the ends of their memory
+// as another user.
 func TestWorkersOfAnUnprivilegedServer(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("not root: the other tests are run so")
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.run=^(TestEscapes|TestMap|TestCancel|TestMemoryEnds|TestWorkersEndWithTheirServer)$")
+	cmd := exec.Command(
+		"/proc/self/exe",
+		"-test.v",
+		"-test.run=^(TestEscapes|TestMap|TestCancel|TestMemoryEnds|TestWorkersEndWithTheirServer)$",
+	)
 	cmd.Args[0] = os.Args[0]
 	cmd.Dir, cmd.Env = "/", []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
@@ -230,7 +248,12 @@ func TestWorkersEndWithTheirServer(t *testing.T) {
 	family := append(children(pid), pid)
 	p.Close()
 	for _, pid := range family {
-		require.Eventually(t, func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH }, time.Minute, time.Millisecond)
+		require.Eventually(
+			t,
+			func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH },
+			time.Minute,
+			time.Millisecond,
+		)
 	}
 }
 
@@ -276,7 +299,9 @@ func TestFilterProgram(t *testing.T) {
 			require.NoError(t, err)
 			return verdict
 		}
-		allow, refuse, kill := unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ERRNO|int(unix.ENOSYS), unix.SECCOMP_RET_KILL_PROCESS
+		allow, refuse, kill := unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_ERRNO|int(
+			unix.ENOSYS,
+		), unix.SECCOMP_RET_KILL_PROCESS
 		require.Equal(t, allow, run(arch, unix.SYS_READ))
 		require.Equal(t, refuse, run(arch, unix.SYS_OPENAT))
 		require.Equal(t, refuse, run(arch, 1<<30|unix.SYS_READ)) // the x32 variant of it

@@ -11,8 +11,8 @@ import (
 // place is where goja says that an error happened.
 type place struct{ line, column int }
 
-// nodesAt gives the nodes that can fail at a place: goja reports member accesses at the member's name or bracket, calls at
-// their parenthesis and everything else at its start.
+// nodesAt gives the nodes that can fail at a place: goja reports member accesses at the member's name or bracket, calls
+// at their parenthesis and everything else at its start.
 func (c *compiled) nodesAt(at place) []ast.Node {
 	if c.nodes == nil {
 		c.nodes = map[place][]ast.Node{}
@@ -33,8 +33,8 @@ func (c *compiled) nodesAt(at place) []ast.Node {
 	return c.nodes[at]
 }
 
-// calleeAfter gives the member access of the first call after a place whose function is a member of that name: goja reports
-// the missing object of a method call at whatever it evaluated last before.
+// calleeAfter gives the member access of the first call after a place whose function is a member of that name: goja
+// reports the missing object of a method call at whatever it evaluated last before.
 func (c *compiled) calleeAfter(at place, name string) ast.Expression {
 	var best ast.Expression
 	first := place{}

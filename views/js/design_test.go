@@ -89,7 +89,11 @@ func TestDesignCall(t *testing.T) {
 	}
 	p.SetTimeout(300 * time.Millisecond)
 	for _, name := range []string{"cyc", "loop"} {
-		require.Equal(t, `500 os_process_error "OS process timed out."`, callText(t, d, []string{"shows", name}, `{}`, req))
+		require.Equal(
+			t,
+			`500 os_process_error "OS process timed out."`,
+			callText(t, d, []string{"shows", name}, `{}`, req),
+		)
 	}
 }
 
@@ -130,9 +134,17 @@ func TestDesignList(t *testing.T) {
 		}
 		return out
 	}
-	require.Equal(t, `["start",["{\"total_rows\":2}"],{"headers":{}}]["chunks",["a"]]["chunks",["b"]]["end",["end"]]`, run("all", `{"id":"a"}`, `{"id":"b"}`))
+	require.Equal(
+		t,
+		`["start",["{\"total_rows\":2}"],{"headers":{}}]["chunks",["a"]]["chunks",["b"]]["end",["end"]]`,
+		run("all", `{"id":"a"}`, `{"id":"b"}`),
+	)
 	require.Equal(t, `["start",[],{"headers":{}}]["end",["only"]]`, run("none", `{"id":"a"}`))
-	require.Equal(t, `["start",[],{"headers":{}}]["chunks",["x"],{"code":202}]404 not_found "nf"`, run("late", `{"id":"a"}`, `{"id":"b"}`))
+	require.Equal(
+		t,
+		`["start",[],{"headers":{}}]["chunks",["x"],{"code":202}]404 not_found "nf"`,
+		run("late", `{"id":"a"}`, `{"id":"b"}`),
+	)
 	broken := errors.New("broken")
 	err := d.List(t.Context(), "all", []byte(`{}`), []byte(`{}`), ListIO{
 		Output: func(ejson.Value) error { return nil }, Rows: func() ([][]byte, error) { return nil, broken },
@@ -143,12 +155,19 @@ func TestDesignList(t *testing.T) {
 func TestValidate(t *testing.T) {
 	p := newTestPool(t, Options{})
 	d := p.Design("db", []byte(testDesign))
-	second := p.Design("db", []byte(`{"_id":"_design/e","_rev":"1-b","validate_doc_update":"function(n){ if (n.bad || n.second) throw {unauthorized: 'second'}; }"}`))
+	second := p.Design(
+		"db",
+		[]byte(
+			`{"_id":"_design/e","_rev":"1-b","validate_doc_update":"function(n){ if (n.bad || n.second) throw {unauthorized: 'second'}; }"}`,
+		),
+	)
 	doc := func(s string) ValidatedDoc { return ValidatedDoc{New: []byte(s)} }
 	v := &Validation{
 		Designs: []*Design{d, second}, User: []byte(`{"name":"jan"}`), Security: []byte(`{"x":1}`),
 		Docs: []ValidatedDoc{
-			doc(`{}`), {New: []byte(`{"bad":"b"}`), Old: []byte(`{"n":7}`)}, doc(`{"err":1}`), doc(`{"two":1}`), doc(`{"one":1}`), doc(`{"ok":1}`),
+			doc(
+				`{}`,
+			), {New: []byte(`{"bad":"b"}`), Old: []byte(`{"n":7}`)}, doc(`{"err":1}`), doc(`{"two":1}`), doc(`{"one":1}`), doc(`{"ok":1}`),
 			doc(`{"mutate":1}`), doc(`{"bad":2}`), doc(`{"second":1}`),
 		},
 	}
@@ -182,11 +201,28 @@ func BenchmarkValidate(b *testing.B) {
 		b.Run(fmt.Sprint(n, "docs"), func(b *testing.B) {
 			p := newTestPool(b, Options{})
 			v := &Validation{
-				Designs: []*Design{p.Design("db", []byte(`{"_id":"_design/e","validate_doc_update":"function(n, o, u){ if (n.type !== 'x' || u.roles.indexOf('w') < 0) throw {forbidden: 'type'}; }"}`))},
-				User:    []byte(`{"db":"db","name":"jan","roles":["w"]}`), Security: []byte(compat.DefaultSecurity),
+				Designs: []*Design{
+					p.Design(
+						"db",
+						[]byte(
+							`{"_id":"_design/e","validate_doc_update":"function(n, o, u){ if (n.type !== 'x' || u.roles.indexOf('w') < 0) throw {forbidden: 'type'}; }"}`,
+						),
+					),
+				},
+				User: []byte(`{"db":"db","name":"jan","roles":["w"]}`), Security: []byte(compat.DefaultSecurity),
 			}
 			for range n {
-				v.Docs = append(v.Docs, ValidatedDoc{New: []byte(`{"_id":"a","type":"x","name":"some name","n":12,"tags":["a","b"],"text":"` + strings.Repeat("x", 500) + `"}`)})
+				v.Docs = append(
+					v.Docs,
+					ValidatedDoc{
+						New: []byte(
+							`{"_id":"a","type":"x","name":"some name","n":12,"tags":["a","b"],"text":"` + strings.Repeat(
+								"x",
+								500,
+							) + `"}`,
+						),
+					},
+				)
 			}
 			b.ResetTimer()
 			for range b.N {

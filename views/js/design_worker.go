@@ -76,7 +76,8 @@ func refuse(word, reason string) []byte {
 	return append(b, ']')
 }
 
-// findFunction finds the source at a path (share/server/loop.js: what it says of missing functions and of values that are no text).
+// findFunction finds the source at a path (share/server/loop.js: what it says of missing functions and of values that
+// are no text).
 func findFunction(ddoc []byte, path []string) (source string, refusal []byte) {
 	v, err := ejson.Parse(ddoc)
 	if err != nil {
@@ -97,7 +98,10 @@ func findFunction(ddoc []byte, path []string) (source string, refusal []byte) {
 	if v.Kind() == ejson.Object {
 		shown = "[object Object]"
 	}
-	return "", refuse("compilation_error", `(new TypeError("this.source.charCodeAt is not a function", "./share/server/main.js", 5356)) (`+shown+")")
+	return "", refuse(
+		"compilation_error",
+		`(new TypeError("this.source.charCodeAt is not a function", "./share/server/main.js", 5356)) (`+shown+")",
+	)
 }
 
 func isFalsy(v ejson.Value) bool {
@@ -134,9 +138,15 @@ func (w *worker) newDesignFunction(ddoc []byte, path []string, source string) (*
 	native := s.natives()
 	_ = native.Set("output", f.nativeOutput)
 	_ = native.Set("row", f.nativeRow)
-	exported, err := run(goja.Undefined(), native, s.vm.GlobalObject(), s.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-		return s.vm.ToValue(s.source(c.Argument(0)))
-	}), s.arrayProto)
+	exported, err := run(
+		goja.Undefined(),
+		native,
+		s.vm.GlobalObject(),
+		s.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+			return s.vm.ToValue(s.source(c.Argument(0)))
+		}),
+		s.arrayProto,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +164,8 @@ func (w *worker) newDesignFunction(ddoc []byte, path []string, source string) (*
 	return f, place.Set(path[len(path)-1], f.fun)
 }
 
-// run calls a command of design.js and gives its answer, nil for undefined. What no JavaScript can catch is answered as well.
+// run calls a command of design.js and gives its answer, nil for undefined. What no JavaScript can catch is answered as
+// well.
 func (f *designFunction) run(kind string, args ...goja.Value) ([]byte, error) {
 	list := append([]goja.Value{f.fun, f.ddoc}, args...)
 	if kind == "failure" {
@@ -247,8 +258,8 @@ func designPayload(payload []byte) (key digest, d decoder, err error) {
 	return digest(payload[:len(digest{})]), decoder{b: payload[len(digest{}):]}, nil
 }
 
-// runFilter is Design.Filter: the digest, the path, the request object, the documents. Chunks hold a byte for each document, the result
-// the error that ended it.
+// runFilter is Design.Filter: the digest, the path, the request object, the documents. Chunks hold a byte for each
+// document, the result the error that ended it.
 func runFilter(w *worker, payload []byte) ([]byte, error) {
 	key, d, err := designPayload(payload)
 	if err != nil {

@@ -1,37 +1,39 @@
 // Package js runs the JavaScript of design documents in worker processes, so that it can neither stop nor starve nor
 // exhaust the server.
 //
-// A worker is the same binary started again (RunWorkerIfAsked), with a bound on its memory that the kernel keeps, without
-// files, environment or any way out but two pipes. goja executes the functions there. The server's side is a Pool: it
-// starts workers when there is work, kills those that exceed their time, and gives each tenant its share of them.
+// A worker is the same binary started again (RunWorkerIfAsked), with a bound on its memory that the kernel keeps,
+// without files, environment or any way out but two pipes. goja executes the functions there. The server's side is a
+// Pool: it starts workers when there is work, kills those that exceed their time, and gives each tenant its share of
+// them.
 //
 // Files: pool.go (who gets a worker), process.go (a worker as the server sees it), confine.go with confine_linux.go,
-// seccomp_linux*.go and confine_other.go (what is taken from it), call.go (one crossing), wire.go (frames and payloads),
-// worker.go (the other side), metrics.go (calls counted), race_*.go (what the race detector takes); commands.go lists the
-// commands, each has a file for either side (map.go and map_worker.go, reduce.go and reduce_worker.go, design.go and
-// design_worker.go with design.js, list.go and list_worker.go, validate.go and validate_worker.go). In the worker:
-// source.go and compile.go make programs of sources (blockfunctions.go and properties.go for what goja lacks), sandbox.go,
-// prelude.js and text.go are the realm that a function sees, values.go takes JSON in and out, translate.go, where.go,
-// decompile.go, jsonerror.go, quote.go and thrown.go
-// make CouchDB's texts of goja's errors. thirdparty has esprima and escodegen as published, with their licences.
+// seccomp_linux*.go and confine_other.go (what is taken from it), call.go (one crossing), wire.go (frames and
+// payloads), worker.go (the other side), metrics.go (calls counted), race_*.go (what the race detector takes);
+// commands.go lists the commands, each has a file for either side (map.go and map_worker.go, reduce.go and
+// reduce_worker.go, design.go and design_worker.go with design.js, list.go and list_worker.go, validate.go and
+// validate_worker.go). In the worker: source.go and compile.go make programs of sources (blockfunctions.go and
+// properties.go for what goja lacks), sandbox.go, prelude.js and text.go are the realm that a function sees, values.go
+// takes JSON in and out, translate.go, where.go, decompile.go, jsonerror.go, quote.go and thrown.go make CouchDB's
+// texts of goja's errors. thirdparty has esprima and escodegen as published, with their licences.
 //
 // # Invariants
 //
-//  1. A process runs one call at a time. A call that breaks off (time, memory, crash, the caller's end) kills its process;
-//     its call gets os_process_error, no other call notices.
-//     A document that is nested deeper than JavaScript bears has no rows, passes no filter and no validation; others do not suffer.
-//  2. The time of a call starts anew with each frame of the worker but logs; a worker sends one at least every 250 ms between
-//     documents, so the bound is for one document or one function call, as os_process_timeout is in CouchDB.
-//  3. A tenant holds at most Options.PerTenant workers, one if a call of it was killed lately, so that others find one free. Builds
-//     of indexes and tenants that have used workers for long leave one worker to all others, builds leave another one to calls that
-//     somebody waits for, and no caller maps for longer than half a second before others have had their turn.
-//  4. A sandbox (realm) belongs to one function. Sandboxes of map and reduce functions live for one call, those of other
-//     functions of a design document as long as the worker keeps them, and never across databases; programs, which hold no
-//     state, are shared by all.
+//  1. A process runs one call at a time. A call that breaks off (time, memory, crash, the caller's end) kills its
+//     process; its call gets os_process_error, no other call notices. A document that is nested deeper than JavaScript
+//     bears has no rows, passes no filter and no validation; others do not suffer.
+//  2. The time of a call starts anew with each frame of the worker but logs; a worker sends one at least every 250 ms
+//     between documents, so the bound is for one document or one function call, as os_process_timeout is in CouchDB.
+//  3. A tenant holds at most Options.PerTenant workers, one if a call of it was killed lately, so that others find one
+//     free. Builds of indexes and tenants that have used workers for long leave one worker to all others, builds leave
+//     another one to calls that somebody waits for, and no caller maps for longer than half a second before others have
+//     had their turn.
+//  4. A sandbox (realm) belongs to one function. Sandboxes of map and reduce functions live for one call, those of
+//     other functions of a design document as long as the worker keeps them, and never across databases; programs,
+//     which hold no state, are shared by all.
 //  5. Sources cross once: workers keep them under their digest and ask if they have not got one. Caches are bounded.
 //  6. What a worker sends is not trusted: frames and results have a largest size, payloads are checked while decoding.
-//  7. A worker has no system calls but those of seccomp_linux.go on any thread, no privileges and no way to any; what the system does not let it
-//     give up is told (Options.Confined), or refused (ConfineRequired).
-//  8. The texts of answers are CouchDB's: sources are parsed by esprima and printed by escodegen as there, errors of goja are
-//     reworded. docs/compatibility.md lists what differs.
+//  7. A worker has no system calls but those of seccomp_linux.go on any thread, no privileges and no way to any; what
+//     the system does not let it give up is told (Options.Confined), or refused (ConfineRequired).
+//  8. The texts of answers are CouchDB's: sources are parsed by esprima and printed by escodegen as there, errors of
+//     goja are reworded. docs/compatibility.md lists what differs.
 package js

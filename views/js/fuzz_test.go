@@ -11,7 +11,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// FuzzFrame reads arbitrary bytes as frames: no panic, no more memory than arrived, and what is read is written the same.
+// FuzzFrame reads arbitrary bytes as frames: no panic, no more memory than arrived, and what is read is written the
+// same.
 func FuzzFrame(f *testing.F) {
 	var seed bytes.Buffer
 	require.NoError(f, writeFrame(&seed, frameCall, []byte{byte(commandMap)}, []byte("abc")))

@@ -17,28 +17,68 @@ import (
 // hostile functions with what their caller gets; "" accepts any error, "ok" any end.
 var hostile = []struct{ name, source, want string }{
 	{"endless loop", "function(doc){ while (true) {} }", "os_process_error: OS process timed out."},
-	{"endless loop that catches", "function(doc){ while (true) { try { for (;;) {} } catch (e) {} finally { continue; } } }", "os_process_error: OS process timed out."},
-	{"endless generator", "function(doc){ for (var x of (function*(){ while (true) yield 1; })()) {} }", "os_process_error: OS process timed out."},
-	{"endless getter", "function(doc){ emit({get a(){ for (;;) {} }}, 1); }", "os_process_error: OS process timed out."},
-	{"endless toJSON", "function(doc){ emit(1, {toJSON: function(){ for (;;) {} }}); }", "os_process_error: OS process timed out."},
-	{"endless toString of what is thrown", "function(doc){ throw {toString: function(){ for (;;) {} }}; }", "os_process_error: OS process timed out."},
+	{
+		"endless loop that catches",
+		"function(doc){ while (true) { try { for (;;) {} } catch (e) {} finally { continue; } } }",
+		"os_process_error: OS process timed out.",
+	},
+	{
+		"endless generator",
+		"function(doc){ for (var x of (function*(){ while (true) yield 1; })()) {} }",
+		"os_process_error: OS process timed out.",
+	},
+	{
+		"endless getter",
+		"function(doc){ emit({get a(){ for (;;) {} }}, 1); }",
+		"os_process_error: OS process timed out.",
+	},
+	{
+		"endless toJSON",
+		"function(doc){ emit(1, {toJSON: function(){ for (;;) {} }}); }",
+		"os_process_error: OS process timed out.",
+	},
+	{
+		"endless toString of what is thrown",
+		"function(doc){ throw {toString: function(){ for (;;) {} }}; }",
+		"os_process_error: OS process timed out.",
+	},
 	{"endless top level", "for (;;) {} function(doc){}", "os_process_error: OS process timed out."},
 	{"endless promises", "async doc => { for (;;) await 1; }", "os_process_error: OS process timed out."},
 	{"endless log", "function(doc){ for (;;) log('x'); }", "os_process_error: OS process timed out."},
-	{"regular expression", "function(doc){ emit(/(?=.*b)^(a|aa)+c$/.test('a'.repeat(80) + 'b'), 1); }", "os_process_error: OS process timed out."},
+	{
+		"regular expression",
+		"function(doc){ emit(/(?=.*b)^(a|aa)+c$/.test('a'.repeat(80) + 'b'), 1); }",
+		"os_process_error: OS process timed out.",
+	},
 	{"built-in loop", "function(doc){ emit(new Array(5e8).fill(0).length, 1); }", ""},
 	{"huge string", "function(doc){ var s = 'x'.repeat(1e9); emit(s.length, 1); }", ""},
 	{"strings", "function(doc){ var a = []; for (;;) a.push('x'.repeat(1e6) + a.length); }", ""},
 	{"objects", "function(doc){ var a = []; for (;;) a.push({a: a.length}); }", ""},
 	{"typed array", "function(doc){ new Uint8Array(4e9); }", ""},
 	{"join", "function(doc){ emit(new Array(1e9).join('abcdefgh').length, 1); }", ""},
-	{"emits", "function(doc){ for (;;) emit(1, 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'); }", ""},
+	{
+		"emits",
+		"function(doc){ for (;;) emit(1, 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'); }",
+		"",
+	},
 	{"nesting", "function(doc){ var a = []; for (var i = 0; i < 1e7; i++) a = [a]; emit(a, 1); }", ""},
 	{"recursion", "function(doc){ (function f(){ f(); })(); }", "InternalError: too much recursion"},
-	{"recursion that catches", "function(doc){ (function f(){ try { f(); } catch (e) { f(); } })(); }", "InternalError: too much recursion"},
+	{
+		"recursion that catches",
+		"function(doc){ (function f(){ try { f(); } catch (e) { f(); } })(); }",
+		"InternalError: too much recursion",
+	},
 	{"recursion through built-ins", "function(doc){ (function f(){ [1].map(f); })(); }", ""},
-	{"recursion of toString", "function(doc){ var a = {}; a.toString = function(){ return '' + a; }; emit('' + a, 1); }", ""},
-	{"recursion of a proxy", "function(doc){ var p = new Proxy({}, {get: function(t, n, r){ return r[n]; }}); emit(p.a, 1); }", ""},
+	{
+		"recursion of toString",
+		"function(doc){ var a = {}; a.toString = function(){ return '' + a; }; emit('' + a, 1); }",
+		"",
+	},
+	{
+		"recursion of a proxy",
+		"function(doc){ var p = new Proxy({}, {get: function(t, n, r){ return r[n]; }}); emit(p.a, 1); }",
+		"",
+	},
 	{"cyclic", "function(doc){ var a = {}; a.a = a; emit(1, a); }", "TypeError: {[]}"},
 	{"BigInt", "function(doc){ emit(1, BigInt(1)); }", "TypeError: {[]}"},
 	{"null", "function(doc){ throw null; }", "TypeError: {[]}"},
@@ -65,7 +105,11 @@ func TestHostile(t *testing.T) {
 			case <-time.After(10 * time.Millisecond):
 			}
 			start := time.Now()
-			_, _, err := p.Map(context.Background(), NewMapProgram("good", []string{"function(doc){ emit(doc.a, 1); }"}, nil), [][]byte{[]byte(`{"a":1}`)})
+			_, _, err := p.Map(
+				context.Background(),
+				NewMapProgram("good", []string{"function(doc){ emit(doc.a, 1); }"}, nil),
+				[][]byte{[]byte(`{"a":1}`)},
+			)
 			if err != nil {
 				t.Errorf("another database: %v", err)
 			}
@@ -86,7 +130,12 @@ func TestHostile(t *testing.T) {
 	bad.Wait()
 	close(done)
 	good.Wait()
-	t.Logf("%d calls of another database meanwhile, the slowest took %v; the largest worker had %d MB", calls, slowest, largest>>20)
+	t.Logf(
+		"%d calls of another database meanwhile, the slowest took %v; the largest worker had %d MB",
+		calls,
+		slowest,
+		largest>>20,
+	)
 	require.Greater(t, calls, int64(5))
 	require.Less(t, largest, int64(memory+64<<20+detector))
 }
@@ -94,7 +143,11 @@ func TestHostile(t *testing.T) {
 func runHostile(t *testing.T, p *Pool, tenant string, i int) {
 	h := hostile[i]
 	start := time.Now()
-	_, _, err := p.Map(context.Background(), NewMapProgram(tenant, []string{h.source}, nil), [][]byte{[]byte(`{"_id":"a"}`)})
+	_, _, err := p.Map(
+		context.Background(),
+		NewMapProgram(tenant, []string{h.source}, nil),
+		[][]byte{[]byte(`{"_id":"a"}`)},
+	)
 	switch {
 	case h.want == "ok":
 		assert.NoError(t, err, h.name)
@@ -106,8 +159,8 @@ func runHostile(t *testing.T, p *Pool, tenant string, i int) {
 	t.Logf("%-36s %8.3f s  %v", h.name, time.Since(start).Seconds(), shorten(err))
 }
 
-// largestChild is the most memory that a process has had resident which still lives and was started by this one, or by one that was, in
-// bytes; 0 where there is no /proc.
+// largestChild is the most memory that a process has had resident which still lives and was started by this one, or by
+// one that was, in bytes; 0 where there is no /proc.
 func largestChild() int64 {
 	parents, resident := map[int]int{}, map[int]int64{}
 	files, _ := filepath.Glob("/proc/[0-9]*/status")
@@ -148,7 +201,11 @@ func TestStarvation(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 30 {
 		wg.Go(func() {
-			_, _, _ = p.Map(ctx, NewMapProgram("bad", []string{"function(doc){ for (;;) {} }"}, nil), [][]byte{[]byte(`{}`)})
+			_, _, _ = p.Map(
+				ctx,
+				NewMapProgram("bad", []string{"function(doc){ for (;;) {} }"}, nil),
+				[][]byte{[]byte(`{}`)},
+			)
 		})
 	}
 	time.Sleep(100 * time.Millisecond)

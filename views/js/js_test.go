@@ -52,14 +52,27 @@ func mapText(t testing.TB, p *Pool, source, lib string, docs ...string) (string,
 
 func TestMap(t *testing.T) {
 	p := newTestPool(t, Options{})
-	got, err := mapText(t, p, "function(doc){ emit(doc._id, doc.n); emit([doc.n, 'é'], null) }", "", `{"_id":"a","n":1}`, `{"_id":"b","n":12345678901234567890}`)
+	got, err := mapText(
+		t,
+		p,
+		"function(doc){ emit(doc._id, doc.n); emit([doc.n, 'é'], null) }",
+		"",
+		`{"_id":"a","n":1}`,
+		`{"_id":"b","n":12345678901234567890}`,
+	)
 	require.NoError(t, err)
 	require.Equal(t, `"a":1|[1,"é"]:null|"b":12345678901234567000|[12345678901234567000,"é"]:null|`, got)
 }
 
 func TestHalfCharactersAreReplaced(t *testing.T) {
 	p := newTestPool(t, Options{})
-	got, err := mapText(t, p, `function(doc){ emit(doc.k[0], [doc.k.charAt(1), '\\ud83e', {'\ud83e': 1}]) }`, "", `{"_id":"a","k":"🪀"}`)
+	got, err := mapText(
+		t,
+		p,
+		`function(doc){ emit(doc.k[0], [doc.k.charAt(1), '\\ud83e', {'\ud83e': 1}]) }`,
+		"",
+		`{"_id":"a","k":"🪀"}`,
+	)
 	require.NoError(t, err)
 	require.Equal(t, "\"\uFFFD\":[\"\uFFFD\",\"\\\\ud83e\",{\"\uFFFD\":1}]|", got)
 }
@@ -76,6 +89,10 @@ func TestMuch(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, results, 8)
 	require.Equal(t, 8, stats.Inexact)
-	_, _, err = p.Map(context.Background(), NewMapProgram("db", []string{"function(doc){ emit(1, 'x'.repeat(2e6)); }"}, nil), docs)
+	_, _, err = p.Map(
+		context.Background(),
+		NewMapProgram("db", []string{"function(doc){ emit(1, 'x'.repeat(2e6)); }"}, nil),
+		docs,
+	)
 	require.ErrorIs(t, err, errTooMuch)
 }

@@ -19,7 +19,11 @@ func jsonError(text string) string {
 	}
 	line := 1 + strings.Count(text[:p.at], "\n")
 	column := 1 + len([]rune(text[strings.LastIndexByte(text[:p.at], '\n')+1:p.at]))
-	return "JSON.parse: " + p.problem + " at line " + strconv.Itoa(line) + " column " + strconv.Itoa(column) + " of the JSON data"
+	return "JSON.parse: " + p.problem + " at line " + strconv.Itoa(
+		line,
+	) + " column " + strconv.Itoa(
+		column,
+	) + " of the JSON data"
 }
 
 // jsonScanner reads a text until the first problem, which is at its position then.

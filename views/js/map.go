@@ -48,11 +48,12 @@ type MapStats struct {
 	Inexact int // integers beyond 2^53 in the documents, which JavaScript cannot hold exactly
 }
 
-// Map runs the functions of a program over documents, given as JSON with _id, _rev and the rest, in order. Variables that a
-// function forgets to declare live from document to document, and no longer than the call. An error stands for the whole
-// call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function that does not compile,
-// os_process_error for time and memory. Documents whose rows are too many for one crossing go one half after the other, and those whose
-// functions are slow in as many crossings as they need, between which other calls get the worker.
+// Map runs the functions of a program over documents, given as JSON with _id, _rev and the rest, in order. Variables
+// that a function forgets to declare live from document to document, and no longer than the call. An error stands for
+// the whole call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function that does
+// not compile, os_process_error for time and memory. Documents whose rows are too many for one crossing go one half
+// after the other, and those whose functions are slow in as many crossings as they need, between which other calls get
+// the worker.
 func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, MapStats, error) {
 	results, stats, err := p.mapOnce(ctx, program, docs)
 	for err == nil && len(results) < len(docs) {

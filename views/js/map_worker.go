@@ -80,8 +80,8 @@ func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
 // longestCrossing is how long a worker maps documents for one caller; the rest go in another crossing.
 const longestCrossing = 500 * time.Millisecond
 
-// runMap runs a program over documents, or the first of them if it takes long: payload is its digest and the list of documents; each
-// chunk holds the results of some documents, the result the number of inexact integers.
+// runMap runs a program over documents, or the first of them if it takes long: payload is its digest and the list of
+// documents; each chunk holds the results of some documents, the result the number of inexact integers.
 func runMap(w *worker, payload []byte) ([]byte, error) {
 	if len(payload) < len(digest{}) {
 		return nil, errFrame
@@ -171,7 +171,8 @@ func (f *mapFunction) mapOne(parsed ejson.Value) (failure string, err error) {
 	clear(f.rows)
 	f.rows, f.out, f.text = f.rows[:0], f.out[:0], f.text[:0]
 	doc, err := f.build(parsed, true, 0)
-	if errors.Is(err, errDepth) { // no function can be shown such a document: it has no rows, and the others do not suffer
+	// no function can be shown such a document: it has no rows, and the others do not suffer
+	if errors.Is(err, errDepth) {
 		return errDepth.Error() + withID(parsed), nil
 	}
 	if err != nil {

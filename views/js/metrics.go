@@ -21,9 +21,19 @@ type metrics struct {
 }
 
 var (
-	workersDesc = prometheus.NewDesc("settee_js_workers", "worker processes of JavaScript that live", []string{"state"}, nil)
+	workersDesc = prometheus.NewDesc(
+		"settee_js_workers",
+		"worker processes of JavaScript that live",
+		[]string{"state"},
+		nil,
+	)
 	startedDesc = prometheus.NewDesc("settee_js_workers_started_total", "worker processes started", nil, nil)
-	killedDesc  = prometheus.NewDesc("settee_js_workers_killed_total", "worker processes killed for time or memory, or that crashed", nil, nil)
+	killedDesc  = prometheus.NewDesc(
+		"settee_js_workers_killed_total",
+		"worker processes killed for time or memory, or that crashed",
+		nil,
+		nil,
+	)
 )
 
 func newMetrics() metrics {
@@ -61,8 +71,8 @@ func (m *metrics) perCommand() map[string]Calls {
 	return calls
 }
 
-// outcome names what became of a call: ok; failed, when the function did; timeout, memory and crash, when the worker was killed;
-// cancelled.
+// outcome names what became of a call: ok; failed, when the function did; timeout, memory and crash, when the worker
+// was killed; cancelled.
 func outcome(err error) string {
 	var known *compat.Error
 	switch {

@@ -17,7 +17,13 @@ func TestMetrics(t *testing.T) {
 	p := newTestPool(t, Options{Memory: 128 << 20})
 	_, err := mapText(t, p, "function(doc){ emit(1) }", "", `{"_id":"a"}`)
 	require.NoError(t, err)
-	_, err = mapText(t, p, "function(doc){ var a = []; for(;;) a.push('x'.repeat(1 << 24) + a.length) }", "", `{"_id":"a"}`)
+	_, err = mapText(
+		t,
+		p,
+		"function(doc){ var a = []; for(;;) a.push('x'.repeat(1 << 24) + a.length) }",
+		"",
+		`{"_id":"a"}`,
+	)
 	require.Error(t, err)
 	p.SetTimeout(200 * time.Millisecond)
 	_, err = mapText(t, p, "function(doc){ for(;;); }", "", `{"_id":"a"}`)

@@ -8,10 +8,15 @@ import (
 	"testing"
 )
 
-// Before it ends the server, the kernel ends every worker. Raising the mark needs no privileges; lowering does, so that this is another process.
+// Before it ends the server, the kernel ends every worker. Raising the mark needs no privileges; lowering does, so that
+// this is another process.
 func TestWorkersEndFirst(t *testing.T) {
 	p := newTestPool(t, Options{Workers: 1})
-	_, _, err := p.Map(t.Context(), NewMapProgram("a", []string{"function(doc) {}"}, nil), [][]byte{[]byte(`{"_id":"a"}`)})
+	_, _, err := p.Map(
+		t.Context(),
+		NewMapProgram("a", []string{"function(doc) {}"}, nil),
+		[][]byte{[]byte(`{"_id":"a"}`)},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

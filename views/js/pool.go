@@ -19,11 +19,12 @@ type Options struct {
 	Timeout    time.Duration // longest time for one document or function call; 5 s
 	Idle       time.Duration // time after which an unused worker ends; 5 min
 	Executable string        // the program with RunWorkerIfAsked; this one
-	// Confinement is how much of the system workers have; auto. User and Group are those of workers where the server is root; 65534.
+	// Confinement is how much of the system workers have; auto. User and Group are those of workers where the server is
+	// root; 65534.
 	Confinement Confinement
 	User, Group int
-	// Confined is told what confines a worker, when the first one has started and whenever that changes. Nil: nobody is. It may be called
-	// concurrently.
+	// Confined is told what confines a worker, when the first one has started and whenever that changes. Nil: nobody
+	// is. It may be called concurrently.
 	Confined func(holds string)
 	// Log takes what functions give to log(), at most logsPerCall texts a call. It may be called concurrently.
 	Log func(tenant, text string)
@@ -39,8 +40,8 @@ const (
 
 type backgroundKey struct{}
 
-// Background marks calls that nobody waits for: builds of indexes. They leave two workers to others: one of them to any call that somebody
-// waits for, one to those of tenants that have not used workers for long.
+// Background marks calls that nobody waits for: builds of indexes. They leave two workers to others: one of them to any
+// call that somebody waits for, one to those of tenants that have not used workers for long.
 func Background(ctx context.Context) context.Context {
 	return context.WithValue(ctx, backgroundKey{}, true)
 }
@@ -131,7 +132,14 @@ func NewPool(opts Options) *Pool {
 	if opts.Idle <= 0 {
 		opts.Idle = 5 * time.Minute
 	}
-	p := &Pool{opts: opts, held: map[string]int{}, blamed: map[string]time.Time{}, used: map[string]use{}, stop: make(chan struct{}), metrics: newMetrics()}
+	p := &Pool{
+		opts:    opts,
+		held:    map[string]int{},
+		blamed:  map[string]time.Time{},
+		used:    map[string]use{},
+		stop:    make(chan struct{}),
+		metrics: newMetrics(),
+	}
 	p.SetTimeout(opts.Timeout)
 	go p.reap()
 	return p
@@ -164,7 +172,13 @@ type Calls struct {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Stats{Running: p.total, Idle: len(p.idle), Started: p.started.Load(), Killed: p.killed.Load(), Calls: p.metrics.perCommand()}
+	return Stats{
+		Running: p.total,
+		Idle:    len(p.idle),
+		Started: p.started.Load(),
+		Killed:  p.killed.Load(),
+		Calls:   p.metrics.perCommand(),
+	}
 }
 
 var errClosed = compat.NewError(compat.KindServiceUnavailable, "JavaScript is shut down")
@@ -289,8 +303,8 @@ func (p *Pool) count(g grant, n int) {
 	}
 }
 
-// dispatch hands out workers while there are any, to the waiting tenant that has the fewest, of these to the one that has used them
-// least, then to the one that waits longest. The mutex is held.
+// dispatch hands out workers while there are any, to the waiting tenant that has the fewest, of these to the one that
+// has used them least, then to the one that waits longest. The mutex is held.
 func (p *Pool) dispatch() {
 	now := time.Now()
 	for len(p.waiting) > 0 && (len(p.idle) > 0 || p.total < p.opts.Workers) {
@@ -302,7 +316,9 @@ func (p *Pool) dispatch() {
 			heavy := w.background || used >= heavyUse
 			held := p.held[w.tenant]
 			switch {
-			case heavy && p.heavy >= max(1, p.opts.Workers-1), w.background && p.building >= max(1, p.opts.Workers-2), held >= p.share(w.tenant):
+			case heavy && p.heavy >= max(1, p.opts.Workers-1),
+				w.background && p.building >= max(1, p.opts.Workers-2),
+				held >= p.share(w.tenant):
 			case best < 0, held < p.held[g.tenant], held == p.held[g.tenant] && used < least:
 				best, least = i, used
 				g = grant{tenant: w.tenant, heavy: heavy, building: w.background, since: now}

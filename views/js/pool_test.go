@@ -57,7 +57,8 @@ func queued(t *testing.T, p *Pool, n int) {
 	}, time.Minute, time.Millisecond)
 }
 
-// Builds of many databases leave two workers to calls that somebody waits for, and tenants that have used workers for long one of them.
+// Builds of many databases leave two workers to calls that somebody waits for, and tenants that have used workers for
+// long one of them.
 func TestHeavyCallsLeaveAWorker(t *testing.T) {
 	p := fakePool(t, 4)
 	ctx := t.Context()
@@ -121,7 +122,8 @@ func TestBuildsOfManyDatabases(t *testing.T) {
 	}
 }
 
-// Of tenants that have used workers for long the one comes first that has used them least, however long the others have waited.
+// Of tenants that have used workers for long the one comes first that has used them least, however long the others have
+// waited.
 func TestLeastUseComesFirst(t *testing.T) {
 	p := fakePool(t, 2)
 	p.mu.Lock()
@@ -181,20 +183,35 @@ func TestSlowMapsCrossOften(t *testing.T) {
 func TestDeepDocuments(t *testing.T) {
 	p := newTestPool(t, Options{})
 	deep := deepDocument(maxDepth + 10)
-	results, _, err := p.Map(t.Context(), NewMapProgram("db", []string{"function(doc){ emit(doc._id, 1) }"}, nil), [][]byte{[]byte(`{"_id":"a"}`), deep, []byte(`{"_id":"b"}`)})
+	results, _, err := p.Map(
+		t.Context(),
+		NewMapProgram("db", []string{"function(doc){ emit(doc._id, 1) }"}, nil),
+		[][]byte{[]byte(`{"_id":"a"}`), deep, []byte(`{"_id":"b"}`)},
+	)
 	require.NoError(t, err)
 	require.Len(t, results[0][0].Rows, 1)
 	require.Len(t, results[2][0].Rows, 1)
 	require.Empty(t, results[1][0].Rows)
 	require.Equal(t, "InternalError: too much recursion with doc._id deep", results[1][0].Err)
 
-	d := p.Design("db", []byte(`{"_id":"_design/d","filters":{"f":"function(){ return true }"},"validate_doc_update":"function(){}"}`))
-	passes, err := d.Filter(t.Context(), []string{"filters", "f"}, [][]byte{[]byte(`{"_id":"a"}`), deep, []byte(`{"_id":"b"}`)}, []byte(`{}`))
+	d := p.Design(
+		"db",
+		[]byte(`{"_id":"_design/d","filters":{"f":"function(){ return true }"},"validate_doc_update":"function(){}"}`),
+	)
+	passes, err := d.Filter(
+		t.Context(),
+		[]string{"filters", "f"},
+		[][]byte{[]byte(`{"_id":"a"}`), deep, []byte(`{"_id":"b"}`)},
+		[]byte(`{}`),
+	)
 	require.NoError(t, err)
 	require.Equal(t, []bool{true, false, true}, passes)
-	verdicts, err := p.Validate(t.Context(), &Validation{Designs: []*Design{d}, User: []byte(`{}`), Security: []byte(`{}`), Docs: []ValidatedDoc{
-		{New: []byte(`{"_id":"a"}`)}, {New: deep}, {New: []byte(`{"_id":"b"}`)},
-	}})
+	verdicts, err := p.Validate(
+		t.Context(),
+		&Validation{Designs: []*Design{d}, User: []byte(`{}`), Security: []byte(`{}`), Docs: []ValidatedDoc{
+			{New: []byte(`{"_id":"a"}`)}, {New: deep}, {New: []byte(`{"_id":"b"}`)},
+		}},
+	)
 	require.NoError(t, err)
 	require.NoError(t, verdicts[0])
 	require.ErrorContains(t, verdicts[1], "too much recursion")

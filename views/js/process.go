@@ -77,7 +77,13 @@ func (a attempt) start(executable string, o *Options) (*process, error) {
 	widen(out)
 	p := &process{in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10), waited: make(chan struct{})}
 	p.cmd = exec.Command(executable)
-	p.cmd.Args = []string{os.Args[0], workerFlag, strconv.FormatInt(o.Memory, 10), string(o.Confinement), string(a.namespaces)}
+	p.cmd.Args = []string{
+		os.Args[0],
+		workerFlag,
+		strconv.FormatInt(o.Memory, 10),
+		string(o.Confinement),
+		string(a.namespaces),
+	}
 	p.cmd.Env = workerEnv()
 	p.cmd.Dir = "/"
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, &p.stderr
@@ -170,7 +176,8 @@ func (p *process) outOfMemory() bool {
 			return true
 		}
 	}
-	// Go's collector follows the nil that it gets when there is no memory for its own queues (mgcmark_greenteagc.go:spanQueue).
+	// Go's collector follows the nil that it gets when there is no memory for its own queues
+	// (mgcmark_greenteagc.go:spanQueue).
 	return strings.Contains(said, "SIGSEGV") && strings.Contains(said, "\nruntime.gc")
 }
 
@@ -211,7 +218,8 @@ func (t *tail) String() string {
 	return t.buf.String()
 }
 
-// workerEnv is empty but for where the system's loader finds the libraries of a binary that needs some (the engine fdb).
+// workerEnv is empty but for where the system's loader finds the libraries of a binary that needs some (the engine
+// fdb).
 func workerEnv() []string {
 	const loader = "LD_LIBRARY_PATH"
 	if path := os.Getenv(loader); path != "" {

@@ -36,8 +36,8 @@ func (d *designDoc) mapOf(t *testing.T, name string) string {
 	return view.Map
 }
 
-// TestRecordings runs the functions of the recorded scenarios about JavaScript without a server: what they emit, and what
-// is said when they are saved.
+// TestRecordings runs the functions of the recorded scenarios about JavaScript without a server: what they emit, and
+// what is said when they are saved.
 func TestRecordings(t *testing.T) {
 	b, err := os.ReadFile("../../conformance/testdata/views-js.json")
 	require.NoError(t, err)
@@ -111,21 +111,30 @@ func checkRows(t *testing.T, p *Pool, name string, d *designDoc, view string, do
 	assert.ElementsMatch(t, recorded, got, name)
 }
 
-// TestExpressions evaluates expressions and compares with what CouchDB 3.5.0 gave for them: testdata/expressions.json has
-// pairs of a function body and the value or `THROWS` with the error.
+// TestExpressions evaluates expressions and compares with what CouchDB 3.5.0 gave for them: testdata/expressions.json
+// has pairs of a function body and the value or `THROWS` with the error.
 func TestExpressions(t *testing.T) {
 	b, err := os.ReadFile("testdata/expressions.json")
 	require.NoError(t, err)
 	var pairs [][2]any
 	require.NoError(t, json.Unmarshal(b, &pairs))
 	var source strings.Builder
-	source.WriteString("function(doc){ var r = []; function t(f){ try { r.push(f()); } catch (e) { r.push('THROWS ' + e); } }\n")
+	source.WriteString(
+		"function(doc){ var r = []; function t(f){ try { r.push(f()); } catch (e) { r.push('THROWS ' + e); } }\n",
+	)
 	for _, p := range pairs {
 		source.WriteString("t(function(){ " + p[0].(string) + " });\n")
 	}
 	source.WriteString("emit(1, r); }")
 	doc := `{"_id":"a","n":1,"s":"str","a":[1,{"b":2}],"o":{"p":{}},"nul":null}`
-	results, _, err := newTestPool(t, Options{}).Map(context.Background(), NewMapProgram("db", []string{source.String()}, nil), [][]byte{[]byte(doc)})
+	results, _, err := newTestPool(
+		t,
+		Options{},
+	).Map(
+		context.Background(),
+		NewMapProgram("db", []string{source.String()}, nil),
+		[][]byte{[]byte(doc)},
+	)
 	require.NoError(t, err)
 	require.Empty(t, results[0][0].Err)
 	rows := results[0][0].Rows

@@ -27,9 +27,14 @@ type ReduceResult struct {
 	Log   string        // the exception that made it null, as CouchDB logs it
 }
 
-// Reduce runs one reduce function over many groups in one crossing. With limit, results that do not shrink are errors, as
-// with query_server_config/reduce_limit = true. Other errors stand for the whole call, as in Map.
-func (p *Pool) Reduce(ctx context.Context, tenant, source string, limit bool, groups []ReduceGroup) ([]ReduceResult, error) {
+// Reduce runs one reduce function over many groups in one crossing. With limit, results that do not shrink are errors,
+// as with query_server_config/reduce_limit = true. Other errors stand for the whole call, as in Map.
+func (p *Pool) Reduce(
+	ctx context.Context,
+	tenant, source string,
+	limit bool,
+	groups []ReduceGroup,
+) ([]ReduceResult, error) {
 	var e encoder
 	key := digestOf([]byte(source))
 	e.b = append(e.b, key[:]...)

@@ -21,8 +21,8 @@ type reducer struct {
 	text  []byte
 }
 
-// runReduce runs a reduce function over groups: payload is the digest of the source, the limit and the groups; the results
-// come in chunks.
+// runReduce runs a reduce function over groups: payload is the digest of the source, the limit and the groups; the
+// results come in chunks.
 func runReduce(w *worker, payload []byte) ([]byte, error) {
 	if len(payload) < len(digest{}) {
 		return nil, errFrame

@@ -28,7 +28,10 @@ var declareTranslate = func() *goja.Program {
 	program, err := goja.CompileAST(&ast.Program{
 		File: file.NewFile("", "", 0),
 		Body: []ast.Statement{&ast.LexicalDeclaration{Idx: 1, Token: token.CONST, List: []*ast.Binding{{
-			Target: &ast.Identifier{Name: translateName, Idx: 1}, Initializer: &ast.Identifier{Name: "translate", Idx: 1},
+			Target: &ast.Identifier{
+				Name: translateName,
+				Idx:  1,
+			}, Initializer: &ast.Identifier{Name: "translate", Idx: 1},
 		}}}},
 	}, false)
 	if err != nil {
@@ -208,7 +211,8 @@ func (s *sandbox) nativeLog(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// nativeModule evaluates the text of a module to a function. What its parser says is thrown as the text of a SyntaxError.
+// nativeModule evaluates the text of a module to a function. What its parser says is thrown as the text of a
+// SyntaxError.
 func (s *sandbox) nativeModule(c goja.FunctionCall) goja.Value {
 	m := s.w.compileModule(c.Argument(0).String())
 	if m.refusal != "" {
@@ -243,14 +247,17 @@ func (s *sandbox) function(source string) (*goja.Object, goja.Callable, error) {
 	}
 	call, ok := goja.AssertFunction(v)
 	if !ok {
-		return nil, nil, compat.NewError(compat.KindCompilationError, "Expression does not eval to a function. ("+source+")")
+		return nil, nil, compat.NewError(
+			compat.KindCompilationError,
+			"Expression does not eval to a function. ("+source+")",
+		)
 	}
 	s.parameter = firstParameter(c.tree)
 	return v.(*goja.Object), call, nil
 }
 
-// thrown is the value behind an error of goja, with its texts translated. A full stack is CouchDB's InternalError, which no
-// function can catch; other errors are of the worker.
+// thrown is the value behind an error of goja, with its texts translated. A full stack is CouchDB's InternalError,
+// which no function can catch; other errors are of the worker.
 func (s *sandbox) thrown(err error) (goja.Value, error) {
 	var overflow *goja.StackOverflowError
 	if errors.As(err, &overflow) {

@@ -10,24 +10,36 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A worker may use the system calls of this table. They are those with which Go's runtime (and, in a binary with C, its library) manages
-// memory, threads and time, and what reads and writes pipes that are open. Any other call gets ENOSYS, as from a kernel that does not have
-// it: a newer runtime that tries one does without, and the kernel's log tells.
+// A worker may use the system calls of this table. They are those with which Go's runtime (and, in a binary with C, its
+// library) manages memory, threads and time, and what reads and writes pipes that are open. Any other call gets ENOSYS,
+// as from a kernel that does not have it: a newer runtime that tries one does without, and the kernel's log tells.
 var allowedCalls = []allowedCall{
 	{call: unix.SYS_READ}, {call: unix.SYS_WRITE}, {call: unix.SYS_CLOSE},
 	{call: unix.SYS_MUNMAP}, {call: unix.SYS_MREMAP}, {call: unix.SYS_MADVISE}, {call: unix.SYS_BRK},
 	{call: unix.SYS_FUTEX}, {call: unix.SYS_SET_ROBUST_LIST}, {call: unix.SYS_RSEQ},
-	{call: unix.SYS_NANOSLEEP}, {call: unix.SYS_CLOCK_NANOSLEEP}, {call: unix.SYS_CLOCK_GETTIME}, {call: unix.SYS_GETTIMEOFDAY},
+	{
+		call: unix.SYS_NANOSLEEP,
+	}, {call: unix.SYS_CLOCK_NANOSLEEP}, {call: unix.SYS_CLOCK_GETTIME}, {call: unix.SYS_GETTIMEOFDAY},
 	{call: unix.SYS_SCHED_YIELD}, {call: unix.SYS_SCHED_GETAFFINITY}, {call: unix.SYS_RESTART_SYSCALL},
-	{call: unix.SYS_RT_SIGACTION}, {call: unix.SYS_RT_SIGPROCMASK}, {call: unix.SYS_RT_SIGRETURN}, {call: unix.SYS_SIGALTSTACK},
+	{
+		call: unix.SYS_RT_SIGACTION,
+	}, {call: unix.SYS_RT_SIGPROCMASK}, {call: unix.SYS_RT_SIGRETURN}, {call: unix.SYS_SIGALTSTACK},
 	{call: unix.SYS_GETPID}, {call: unix.SYS_GETTID},
 	{call: unix.SYS_EPOLL_PWAIT}, {call: unix.SYS_EPOLL_CTL},
 	{call: unix.SYS_GETRANDOM}, {call: unix.SYS_EXIT}, {call: unix.SYS_EXIT_GROUP},
 	{call: unix.SYS_MMAP, argument: 2, mask: unix.PROT_EXEC, want: 0}, // no new code
 	{call: unix.SYS_MPROTECT, argument: 2, mask: unix.PROT_EXEC, want: 0},
-	{call: unix.SYS_CLONE, argument: 0, mask: unix.CLONE_THREAD | unix.CLONE_VM, want: unix.CLONE_THREAD | unix.CLONE_VM}, // threads, no processes
-	{call: unix.SYS_PRCTL, argument: 0, mask: ^uint32(0), want: unix.PR_SET_VMA},                                          // names of mappings
-	{call: unix.SYS_TGKILL, argument: 0, mask: ^uint32(0), want: ownPID},                                                  // to preempt goroutines
+	// threads, no processes
+	{
+		call:     unix.SYS_CLONE,
+		argument: 0,
+		mask:     unix.CLONE_THREAD | unix.CLONE_VM,
+		want:     unix.CLONE_THREAD | unix.CLONE_VM,
+	},
+	// names of mappings
+	{call: unix.SYS_PRCTL, argument: 0, mask: ^uint32(0), want: unix.PR_SET_VMA},
+	// to preempt goroutines
+	{call: unix.SYS_TGKILL, argument: 0, mask: ^uint32(0), want: ownPID},
 }
 
 // allowedCall is one system call. With a mask, the lower half of one argument, of those bits, has to be as wanted.
@@ -102,11 +114,17 @@ func installFilter(more []uint32) error {
 		return err
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	// Old kernels know fewer flags. No mitigation against speculation: JavaScript is interpreted, and has no clock finer than a millisecond.
+	// Old kernels know fewer flags. No mitigation against speculation: JavaScript is interpreted, and has no clock
+	// finer than a millisecond.
 	for _, flags := range [...]uintptr{
 		unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_LOG | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW, unix.SECCOMP_FILTER_FLAG_TSYNC,
 	} {
-		thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
+		thread, _, errno := unix.Syscall(
+			unix.SYS_SECCOMP,
+			unix.SECCOMP_SET_MODE_FILTER,
+			flags,
+			uintptr(unsafe.Pointer(&program)),
+		)
 		switch {
 		case errno == unix.EINVAL:
 			err = errno

@@ -10,9 +10,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// CouchDB reads sources with esprima 4 and evaluates what escodegen prints of them; so do we, with the same versions, as
-// published on npm: what is refused and its message, and the text and line numbers that functions see of themselves, are
-// theirs.
+// CouchDB reads sources with esprima 4 and evaluates what escodegen prints of them; so do we, with the same versions,
+// as published on npm: what is refused and its message, and the text and line numbers that functions see of themselves,
+// are theirs.
 var (
 	//go:embed thirdparty/esprima.js
 	esprimaSource string

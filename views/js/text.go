@@ -37,8 +37,8 @@ func (s *sandbox) nativeCompare(c goja.FunctionCall) goja.Value {
 	return s.vm.ToValue(s.w.collator(locale, numeric, sensitivity).CompareString(a, b))
 }
 
-// comparePOSIX is the order of the locale en_US_POSIX, which CouchDB's engine has as its default: ASCII by code, everything
-// else after it in the root order, accents as later levels.
+// comparePOSIX is the order of the locale en_US_POSIX, which CouchDB's engine has as its default: ASCII by code,
+// everything else after it in the root order, accents as later levels.
 func comparePOSIX(a, b string) int {
 	x, y := norm.NFD.String(a), norm.NFD.String(b)
 	for {
@@ -110,8 +110,8 @@ func numberIn(f float64, locale string) string {
 	return message.NewPrinter(language.Make(locale)).Sprint(number.Decimal(f, number.MaxFractionDigits(3)))
 }
 
-// lowerIn and upperIn change the case as a language does it; the languages that differ are Turkish, Azeri, Lithuanian and
-// Greek.
+// lowerIn and upperIn change the case as a language does it; the languages that differ are Turkish, Azeri, Lithuanian
+// and Greek.
 func lowerIn(s, locale string) string {
 	return cases.Lower(language.Make(locale)).String(s)
 }

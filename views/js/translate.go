@@ -9,8 +9,8 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-// translate gives an error that goja made the text that CouchDB's engine has for it, and tells where it was made as that
-// engine does. Other values stay as they are.
+// translate gives an error that goja made the text that CouchDB's engine has for it, and tells where it was made as
+// that engine does. Other values stay as they are.
 func (s *sandbox) translate(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ClassName() != "Error" {
@@ -38,8 +38,8 @@ func (s *sandbox) translateMessage(o *goja.Object, old string) {
 	}
 }
 
-// translateStack writes the stack of an error in SpiderMonkey's form, function@file:line:column, with the frames that are in
-// sources of users; fileName, lineNumber and columnNumber are those of the first one.
+// translateStack writes the stack of an error in SpiderMonkey's form, function@file:line:column, with the frames that
+// are in sources of users; fileName, lineNumber and columnNumber are those of the first one.
 func (s *sandbox) translateStack(o *goja.Object) {
 	stack, ok := o.Get("stack").(goja.String)
 	if !ok || !strings.Contains(stack.String(), "\n\tat ") {
@@ -158,15 +158,33 @@ var patternTexts = []struct {
 }{
 	{regexp.MustCompile(`^Cannot assign to read only property '(\d+)'$`), `$1 is read-only`},
 	{regexp.MustCompile(`^Cannot assign to read only property '(.*)'$`), `"$1" is read-only`},
-	{regexp.MustCompile(`^Cannot add property (\d+), object is not extensible$`), `can't define array index property past the end of an array with non-writable length`},
-	{regexp.MustCompile(`^Cannot (?:add|define) property (.*), object is not extensible$`), `can't define property "$1": Object is not extensible`},
-	{regexp.MustCompile(`^Cannot delete property '(\d+)' of .*$`), `property $1 is non-configurable and can't be deleted`},
-	{regexp.MustCompile(`^Cannot delete property '(.*)' of .*$`), `property "$1" is non-configurable and can't be deleted`},
+	{
+		regexp.MustCompile(`^Cannot add property (\d+), object is not extensible$`),
+		`can't define array index property past the end of an array with non-writable length`,
+	},
+	{
+		regexp.MustCompile(`^Cannot (?:add|define) property (.*), object is not extensible$`),
+		`can't define property "$1": Object is not extensible`,
+	},
+	{
+		regexp.MustCompile(`^Cannot delete property '(\d+)' of .*$`),
+		`property $1 is non-configurable and can't be deleted`,
+	},
+	{
+		regexp.MustCompile(`^Cannot delete property '(.*)' of .*$`),
+		`property "$1" is non-configurable and can't be deleted`,
+	},
 	{regexp.MustCompile(`^Cannot redefine property: (.*)$`), `can't redefine non-configurable property "$1"`},
 	{regexp.MustCompile(`^Object prototype may only be an Object or null: (.*)$`), `$1 is not an object or null`},
-	{regexp.MustCompile(`^Invalid flags supplied to RegExp constructor '(?:[dgimsuy]*)([^dgimsuy]).*'$`), `invalid regular expression flag $1`},
+	{
+		regexp.MustCompile(`^Invalid flags supplied to RegExp constructor '(?:[dgimsuy]*)([^dgimsuy]).*'$`),
+		`invalid regular expression flag $1`,
+	},
 	{regexp.MustCompile(`^Invalid code point (.*)$`), `$1 is not a valid code point`},
-	{regexp.MustCompile(`^Constructor (\w+) requires 'new'$`), `calling a builtin $1 constructor without new is forbidden`},
+	{
+		regexp.MustCompile(`^Constructor (\w+) requires 'new'$`),
+		`calling a builtin $1 constructor without new is forbidden`,
+	},
 	{regexp.MustCompile(`^Malformed URI.*$`), `malformed URI sequence`},
 	{regexp.MustCompile(`^Invalid index -?\d+$`), `invalid or out-of-range index`},
 	{regexp.MustCompile(`^(?:.*: )?Unterminated character class.*$`), `unterminated character class`},
@@ -174,9 +192,21 @@ var patternTexts = []struct {
 	{regexp.MustCompile(`^(?:.*: )?Unmatched '\)'.*$`), `unmatched ) in regular expression`},
 	{regexp.MustCompile(`^.*invalid character class range.*$`), `invalid range in character class`},
 	{regexp.MustCompile(`^.*trailing backslash.*$`), `\ at end of pattern`},
-	{regexp.MustCompile(`^.*(?:invalid nested repetition operator|missing argument to repetition operator).*$`), `nothing to repeat`},
+	{
+		regexp.MustCompile(`^.*(?:invalid nested repetition operator|missing argument to repetition operator).*$`),
+		`nothing to repeat`,
+	},
 	{regexp.MustCompile(`^.*invalid repeat count.*$`), `numbers out of order in {} quantifier.`},
-	{regexp.MustCompile(`^Property description must be an object: .*$`), `Property descriptor must be an object, got attributes`},
-	{regexp.MustCompile(`^Getter must be a function: .*$`), `property descriptor's get field is neither undefined nor a function`},
-	{regexp.MustCompile(`^Setter must be a function: .*$`), `property descriptor's set field is neither undefined nor a function`},
+	{
+		regexp.MustCompile(`^Property description must be an object: .*$`),
+		`Property descriptor must be an object, got attributes`,
+	},
+	{
+		regexp.MustCompile(`^Getter must be a function: .*$`),
+		`property descriptor's get field is neither undefined nor a function`,
+	},
+	{
+		regexp.MustCompile(`^Setter must be a function: .*$`),
+		`property descriptor's set field is neither undefined nor a function`,
+	},
 }

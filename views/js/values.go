@@ -126,9 +126,9 @@ func (s *sandbox) name(v ejson.Value) string {
 	return name
 }
 
-// appendJSON appends what JSON.stringify makes of a value inside an array, as CouchDB stores and prints it after: undefined
-// and functions are null, integers have all digits up to 1e21, unpaired surrogates are U+FFFD. An error is what a toJSON
-// method, a getter or JSON.stringify itself threw.
+// appendJSON appends what JSON.stringify makes of a value inside an array, as CouchDB stores and prints it after:
+// undefined and functions are null, integers have all digits up to 1e21, unpaired surrogates are U+FFFD. An error is
+// what a toJSON method, a getter or JSON.stringify itself threw.
 func (s *sandbox) appendJSON(dst []byte, v goja.Value) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:

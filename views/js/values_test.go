@@ -36,7 +36,13 @@ func TestEmittedForms(t *testing.T) {
 		"emit(Object.isFrozen(doc.list[1].a), doc.list instanceof Array)":                  "true:false|",
 		"emit(doc.list.map(x => typeof x), [...doc.list].length)":                          `["number","object"]:2|`,
 	} {
-		got, err := mapText(t, p, "function(doc){ "+source+" }", "", `{"_id":"a","big":9007199254740993,"s":"é","list":[1,{"a":[]}]}`)
+		got, err := mapText(
+			t,
+			p,
+			"function(doc){ "+source+" }",
+			"",
+			`{"_id":"a","big":9007199254740993,"s":"é","list":[1,{"a":[]}]}`,
+		)
 		require.NoError(t, err, source)
 		require.Equal(t, want, got, source)
 	}
@@ -50,7 +56,11 @@ func TestExceptions(t *testing.T) {
 	}, nil), [][]byte{[]byte(`{"_id":"a","n":12345678901234567890}`), []byte(`{"_id":"b"}`)})
 	require.NoError(t, err)
 	require.Equal(t, 1, stats.Inexact)
-	require.Equal(t, `function raised exception (new TypeError("doc.x is undefined", "<unknown>", 3)) with doc._id a`, results[0][0].Err)
+	require.Equal(
+		t,
+		`function raised exception (new TypeError("doc.x is undefined", "<unknown>", 3)) with doc._id a`,
+		results[0][0].Err,
+	)
 	require.Empty(t, results[0][0].Rows)
 	require.Len(t, results[0][1].Rows, 1)
 	require.Len(t, results[0][2].Rows, 1)
@@ -59,29 +69,62 @@ func TestExceptions(t *testing.T) {
 
 func TestReduce(t *testing.T) {
 	p := newTestPool(t, Options{})
-	rows := []ReduceRow{{Key: []byte("1"), ID: "a", Value: []byte("1")}, {Key: []byte("2"), ID: "b", Value: []byte("1")}}
+	rows := []ReduceRow{
+		{Key: []byte("1"), ID: "a", Value: []byte("1")},
+		{Key: []byte("2"), ID: "b", Value: []byte("1")},
+	}
 	reduce := func(source string, limit bool) ReduceResult {
-		got, err := p.Reduce(context.Background(), "db", source, limit, []ReduceGroup{{Rows: rows}, {Rereduce: true, Rows: []ReduceRow{{Value: []byte("1")}}}})
+		got, err := p.Reduce(
+			context.Background(),
+			"db",
+			source,
+			limit,
+			[]ReduceGroup{{Rows: rows}, {Rereduce: true, Rows: []ReduceRow{{Value: []byte("1")}}}},
+		)
 		require.NoError(t, err)
 		require.Len(t, got, 2)
 		return got[0]
 	}
-	require.Equal(t, `[[[1,"a"],[2,"b"]],[1,1],false]`, string(reduce("function(k, v, r){ return [k, v, r]; }", true).Value))
+	require.Equal(
+		t,
+		`[[[1,"a"],[2,"b"]],[1,1],false]`,
+		string(reduce("function(k, v, r){ return [k, v, r]; }", true).Value),
+	)
 	require.Equal(t, "2", string(reduce("function(k, v){ return sum(v); }", true).Value))
 	require.Equal(t, "null", string(reduce("function(){}", true).Value))
 	require.Equal(t, "null", string(reduce("function(){ return NaN; }", true).Value))
 	failed := reduce("function(){ throw 1; }", true)
 	require.Equal(t, "null", string(failed.Value))
 	require.Equal(t, "function raised exception (new Number(1))", failed.Log)
-	require.Equal(t, `["undefined","undefined"]`, string(reduce("function(){ return [typeof require, typeof index]; }", true).Value))
+	require.Equal(
+		t,
+		`["undefined","undefined"]`,
+		string(reduce("function(){ return [typeof require, typeof index]; }", true).Value),
+	)
 	long := "function(k, v){ return Array(5001).join('x'); }"
-	require.Equal(t, "reduce_overflow_error: Reduce output must shrink more rapidly: input size: 41 output size: 5004", reduce(long, true).Err.Error())
+	require.Equal(
+		t,
+		"reduce_overflow_error: Reduce output must shrink more rapidly: input size: 41 output size: 5004",
+		reduce(long, true).Err.Error(),
+	)
 	require.Len(t, reduce(long, false).Value, 5002)
 
-	got, err := p.Reduce(context.Background(), "db", long, true, []ReduceGroup{{Rereduce: true, Rows: []ReduceRow{{Value: []byte("1")}}}})
+	got, err := p.Reduce(
+		context.Background(),
+		"db",
+		long,
+		true,
+		[]ReduceGroup{{Rereduce: true, Rows: []ReduceRow{{Value: []byte("1")}}}},
+	)
 	require.NoError(t, err)
 	require.Contains(t, got[0].Err.Reason, "input size: 21 ")
-	_, err = p.Reduce(context.Background(), "db", "function(){ throw 'fatal_error'; }", true, []ReduceGroup{{Rows: rows}})
+	_, err = p.Reduce(
+		context.Background(),
+		"db",
+		"function(){ throw 'fatal_error'; }",
+		true,
+		[]ReduceGroup{{Rows: rows}},
+	)
 	require.EqualError(t, err, "map_runtime_error: function raised 'fatal_error'")
 	_, err = p.Reduce(context.Background(), "db", "function(", true, nil)
 	require.ErrorContains(t, err, "compilation_error: (new Error(\"Line 1: Unexpected end of input\"")
@@ -90,7 +133,13 @@ func TestReduce(t *testing.T) {
 // Errors that were caught tell where they were made as SpiderMonkey does.
 func TestStack(t *testing.T) {
 	p := newTestPool(t, Options{})
-	got, err := mapText(t, p, "function(doc){ function f(){ doc.x.y; }\n try { f(); } catch (e) { emit([e.fileName, e.lineNumber, e.stack], Object.keys(e)); } }", "", `{}`)
+	got, err := mapText(
+		t,
+		p,
+		"function(doc){ function f(){ doc.x.y; }\n try { f(); } catch (e) { emit([e.fileName, e.lineNumber, e.stack], Object.keys(e)); } }",
+		"",
+		`{}`,
+	)
 	require.NoError(t, err)
 	require.Equal(t, `["<unknown>",3,"f@<unknown>:3:15\n@<unknown>:6:10\n"]:[]|`, got)
 }
@@ -120,11 +169,22 @@ func TestBlockFunctions(t *testing.T) {
 // The texts of modules are not parsed by esprima: newer syntax works there, and errors are the engine's.
 func TestModules(t *testing.T) {
 	p := newTestPool(t, Options{})
-	got, err := mapText(t, p, "function(doc){ var m = require('views/lib/new'); emit(m.f({}), m.o); }", `{"new":"exports.f = d => d?.a ?? 'none'; exports.o = {...{a: 1}};"}`, `{}`)
+	got, err := mapText(
+		t,
+		p,
+		"function(doc){ var m = require('views/lib/new'); emit(m.f({}), m.o); }",
+		`{"new":"exports.f = d => d?.a ?? 'none'; exports.o = {...{a: 1}};"}`,
+		`{}`,
+	)
 	require.NoError(t, err)
 	require.Equal(t, `"none":{"a":1}|`, got)
-	got, err = mapText(t, p, "function(doc){ var m = require('views/lib/a'); emit(m.b.name, m.name); }",
-		`{"a":"exports.name = 'a'; exports.b = require('./b');","b":"exports.name = 'b' + typeof require('./a').name;"}`, `{}`)
+	got, err = mapText(
+		t,
+		p,
+		"function(doc){ var m = require('views/lib/a'); emit(m.b.name, m.name); }",
+		`{"a":"exports.name = 'a'; exports.b = require('./b');","b":"exports.name = 'b' + typeof require('./a').name;"}`,
+		`{}`,
+	)
 	require.NoError(t, err)
 	require.Equal(t, `"bundefined":"a"|`, got)
 }

@@ -90,9 +90,9 @@ func (w *whereMade) memberText(text string) string {
 	return text
 }
 
-// isNull reports whether the value of an expression, known to be null or undefined, is null: goja's errors do not say. It
-// looks into the document that the function was given, knows what the functions of regular expressions give, and what was
-// last assigned to a variable in the text before.
+// isNull reports whether the value of an expression, known to be null or undefined, is null: goja's errors do not say.
+// It looks into the document that the function was given, knows what the functions of regular expressions give, and
+// what was last assigned to a variable in the text before.
 func (w *whereMade) isNull(e ast.Expression) bool { return w.isNullAfter(e, 0) }
 
 func (w *whereMade) isNullAfter(e ast.Expression, steps int) bool {
@@ -115,7 +115,8 @@ func (w *whereMade) isNullAfter(e ast.Expression, steps int) bool {
 	return v != nil && goja.IsNull(v)
 }
 
-// lastAssigned is the expression that was assigned last to a variable in the text before the place, nil if there is none.
+// lastAssigned is the expression that was assigned last to a variable in the text before the place, nil if there is
+// none.
 func (w *whereMade) lastAssigned(variable *ast.Identifier) (value ast.Expression) {
 	if w.source == nil {
 		return nil
@@ -204,7 +205,8 @@ func (w *whereMade) sourceText(text string, word func(ast.Expression) string) st
 	case e == nil || w.source.placeOf(reported(e)) != w.place:
 		// What was evaluated last is the object of a member that is written, if it is no source itself.
 		for _, n := range w.nodes() {
-			if member, ok := n.(ast.Expression); ok && leftOf(member) != nil && strings.HasPrefix(text, "can't convert") {
+			if member, ok := n.(ast.Expression); ok && leftOf(member) != nil &&
+				strings.HasPrefix(text, "can't convert") {
 				return w.emptyValueText(leftOf(member))
 			}
 		}
@@ -271,7 +273,8 @@ func (w *whereMade) assignedName() string {
 			return
 		}
 		// The place is that of what was evaluated last: the right side, if it has one.
-		if here := w.source.placeOf(id.Idx); !here.before(w.place) && (best == "" || here.before(first)) || here.line == w.line && best == "" {
+		if here := w.source.placeOf(id.Idx); !here.before(w.place) && (best == "" || here.before(first)) ||
+			here.line == w.line && best == "" {
 			best, first = " '"+id.Name.String()+"'", here
 		}
 	})
@@ -298,7 +301,8 @@ func (w *whereMade) assigns(name string) bool {
 	return false
 }
 
-// sourceAfter gives the first expression at or after a place whose value is iterated or taken apart; nil for a parameter.
+// sourceAfter gives the first expression at or after a place whose value is iterated or taken apart; nil for a
+// parameter.
 func (c *compiled) sourceAfter(at place) (source ast.Expression, ok bool) {
 	first := place{}
 	consider := func(e ast.Expression, idx file.Idx) {

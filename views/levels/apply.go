@@ -8,8 +8,8 @@ import (
 	"github.com/settee-db/settee/storage/rank"
 )
 
-// Change is a row that comes (Old nil), goes (New nil), or gets another value. Key is the row's, without the prefix; Old and New
-// are as stored. Where NeedsOld is false, any slice that is not nil does for Old.
+// Change is a row that comes (Old nil), goes (New nil), or gets another value. Key is the row's, without the prefix;
+// Old and New are as stored. Where NeedsOld is false, any slice that is not nil does for Old.
 type Change struct{ Key, Old, New []byte }
 
 // Touched are the boundaries whose rows a transaction changed, for Settle.
@@ -61,8 +61,8 @@ func (t *Touched) unsettled(level int) [][]byte {
 	return bounds
 }
 
-// Apply changes the weights, and marks aggregates as stale. It must run before the rows themselves are written in the transaction;
-// each key at most once in it. Several transactions may do so at once, for different rows.
+// Apply changes the weights, and marks aggregates as stale. It must run before the rows themselves are written in the
+// transaction; each key at most once in it. Several transactions may do so at once, for different rows.
 func (x *Index) Apply(tx kv.Tx, changes []Change) (*Touched, error) {
 	t := &Touched{levels: make([][]touched, x.height()), gone: make([][][]byte, x.height())}
 	var batch rank.Batch
@@ -101,8 +101,9 @@ func (x *Index) Apply(tx kv.Tx, changes []Change) (*Touched, error) {
 	return t, nil
 }
 
-// requireBoundaries makes the transaction conflict with those that remove the row of a boundary whose aggregates it marks: the mark
-// would bring back an entry that is gone, and leave the one before it, which has those rows by then, as it is.
+// requireBoundaries makes the transaction conflict with those that remove the row of a boundary whose aggregates it
+// marks: the mark would bring back an entry that is gone, and leave the one before it, which has those rows by then, as
+// it is.
 func (x *Index) requireBoundaries(tx kv.Tx, t *Touched) {
 	for n, list := range t.levels {
 		marks := x.space(keyMarks, int64(n+1))

@@ -19,7 +19,11 @@ import (
 
 // benchRow is a row of the benchmarks: [group of 1000, number], value an integer.
 func benchRow(i int) (key, value []byte) {
-	return testRow{key: fmt.Sprintf("[%d,%d]", i/1000, i), id: fmt.Sprintf("doc%08d", i), value: fmt.Sprint(i % 977)}.encode()
+	return testRow{
+		key:   fmt.Sprintf("[%d,%d]", i/1000, i),
+		id:    fmt.Sprintf("doc%08d", i),
+		value: fmt.Sprint(i % 977),
+	}.encode()
 }
 
 func rowKeyOf(i int) []byte {
@@ -53,7 +57,8 @@ func benchStore(b *testing.B, rows int) (kv.Store, *levels.Index, []levels.Slot)
 	return store, x, slots
 }
 
-// BenchmarkBuild makes all levels of an index of _sum, _stats and a function that costs nothing; LEVELS_ROWS says of how many rows.
+// BenchmarkBuild makes all levels of an index of _sum, _stats and a function that costs nothing; LEVELS_ROWS says of
+// how many rows.
 func BenchmarkBuild(b *testing.B) {
 	rows := 100_000
 	if s := os.Getenv("LEVELS_ROWS"); s != "" {
@@ -65,7 +70,10 @@ func BenchmarkBuild(b *testing.B) {
 	fill(b, store, rows)
 	for _, sources := range [][]string{{"_count"}, {"_sum"}, {"_stats"}, {"function"}} {
 		b.Run(sources[0], func(b *testing.B) {
-			x := newIndex(levels.Config{Levels: 4, Fan: 32, Sums: sources[0] == "_sum"}, slotsOf(b, adder{}, sources...))
+			x := newIndex(
+				levels.Config{Levels: 4, Fan: 32, Sums: sources[0] == "_sum"},
+				slotsOf(b, adder{}, sources...),
+			)
 			for b.Loop() {
 				must(b, x.Build(context.Background(), store, nil))
 			}
@@ -130,7 +138,10 @@ func BenchmarkUpdate(b *testing.B) {
 	store, _, _ := benchStore(b, n)
 	for _, sources := range [][]string{{}, {"_sum"}, {"_stats"}, {"function"}} {
 		b.Run(fmt.Sprint(sources), func(b *testing.B) {
-			x := newIndex(levels.Config{Levels: 4, Fan: 32, Sums: len(sources) > 0 && sources[0] == "_sum"}, slotsOf(b, adder{}, sources...))
+			x := newIndex(
+				levels.Config{Levels: 4, Fan: 32, Sums: len(sources) > 0 && sources[0] == "_sum"},
+				slotsOf(b, adder{}, sources...),
+			)
 			must(b, x.Build(context.Background(), store, nil))
 			rng := rand.New(rand.NewPCG(2, 2))
 			for b.Loop() {
@@ -139,7 +150,11 @@ func BenchmarkUpdate(b *testing.B) {
 					i := rng.IntN(n)
 					key, _ := benchRow(i)
 					rows[string(key)] = nil
-					r := testRow{key: fmt.Sprintf("[%d,%d]", rng.IntN(100), i), id: fmt.Sprintf("doc%08d", i), value: "5"}
+					r := testRow{
+						key:   fmt.Sprintf("[%d,%d]", rng.IntN(100), i),
+						id:    fmt.Sprintf("doc%08d", i),
+						value: "5",
+					}
 					key, value := r.encode()
 					rows[string(key)] = value
 				}
@@ -164,20 +179,42 @@ func TestCosts(t *testing.T) {
 			count.Reset()
 			for range queries {
 				lo, hi := rng.IntN(n), rng.IntN(n)
-				_, err := answer(t.Context(), count, x, slot, levels.Query{Start: rowKeyOf(min(lo, hi)), End: rowKeyOf(max(lo, hi)), Limit: -1})
+				_, err := answer(
+					t.Context(),
+					count,
+					x,
+					slot,
+					levels.Query{Start: rowKeyOf(min(lo, hi)), End: rowKeyOf(max(lo, hi)), Limit: -1},
+				)
 				must(t, err)
 			}
 			c := count.Counts()
-			t.Logf("%d rows, slot %d: %.1f ranges, %.0f rows read", n, slot.Number, float64(c.Ranges)/queries, float64(c.Rows)/queries)
+			t.Logf(
+				"%d rows, slot %d: %.1f ranges, %.0f rows read",
+				n,
+				slot.Number,
+				float64(c.Ranges)/queries,
+				float64(c.Rows)/queries,
+			)
 			if c.Ranges/queries > 22 || c.Rows/queries > levelRows {
-				t.Errorf("%d rows, slot %d: %d ranges and %d rows a query", n, slot.Number, c.Ranges/queries, c.Rows/queries)
+				t.Errorf(
+					"%d rows, slot %d: %d ranges and %d rows a query",
+					n,
+					slot.Number,
+					c.Ranges/queries,
+					c.Rows/queries,
+				)
 			}
 		}
 		for _, refresh := range []bool{false, true} {
 			count.Reset()
 			const changes = 200
 			for i := range changes {
-				key, value := testRow{key: fmt.Sprintf("[%d,%d]", rng.IntN(n)/1000, n+i), id: "new", value: "1"}.encode()
+				key, value := testRow{
+					key:   fmt.Sprintf("[%d,%d]", rng.IntN(n)/1000, n+i),
+					id:    "new",
+					value: "1",
+				}.encode()
 				must(t, change(t.Context(), count, x, refresh, map[string][]byte{string(key): value}))
 			}
 			c := count.Counts()

@@ -10,8 +10,9 @@ import (
 // checkWindow is how many entries Check reads from one snapshot at a time.
 const checkWindow = 1000
 
-// Check compares all levels with the rows and reports what breaks the package's invariants: it makes every aggregate anew. It reads as many
-// snapshots as that takes: what it reports is right if nothing was written meanwhile. It holds the boundaries in memory.
+// Check compares all levels with the rows and reports what breaks the package's invariants: it makes every aggregate
+// anew. It reads as many snapshots as that takes: what it reports is right if nothing was written meanwhile. It holds
+// the boundaries in memory.
 func (x *Index) Check(ctx context.Context, store kv.Store, report func(format string, args ...any)) error {
 	if err := x.ranks.Check(ctx, store, report); err != nil {
 		return err
@@ -30,7 +31,13 @@ func (x *Index) Check(ctx context.Context, store kv.Store, report func(format st
 }
 
 // checkEntries compares the boundaries of a slot with the marks.
-func (x *Index) checkEntries(ctx context.Context, store kv.Store, s Slot, level int, report func(format string, args ...any)) error {
+func (x *Index) checkEntries(
+	ctx context.Context,
+	store kv.Store,
+	s Slot,
+	level int,
+	report func(format string, args ...any),
+) error {
 	marks, prefix := x.space(keyMarks, int64(level)), x.aggregates(s, level)
 	var bounds [][]byte
 	err := kv.Walk(ctx, store, marks, prefixEnd(marks), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
@@ -65,7 +72,13 @@ func (x *Index) checkEntries(ctx context.Context, store kv.Store, s Slot, level 
 }
 
 // checkAggregates makes the aggregates of a level that are not stale anew from the level below.
-func (x *Index) checkAggregates(ctx context.Context, store kv.Store, s Slot, level int, report func(format string, args ...any)) error {
+func (x *Index) checkAggregates(
+	ctx context.Context,
+	store kv.Store,
+	s Slot,
+	level int,
+	report func(format string, args ...any),
+) error {
 	prefix := x.aggregates(s, level)
 	return kv.Walk(ctx, store, prefix, prefixEnd(prefix), maxGroups, func(r kv.ReadTx, window []kv.Row) error {
 		var bounds, stored [][]byte

@@ -23,8 +23,8 @@ type entry struct {
 	agg   []byte
 }
 
-// add adds the rows with from <= row < to to a group with the help of levels up to n. from is empty or any key; closed tells that to
-// is a boundary of all these levels, or nil, after all rows.
+// add adds the rows with from <= row < to to a group with the help of levels up to n. from is empty or any key; closed
+// tells that to is a boundary of all these levels, or nil, after all rows.
 func (c *cover) add(group *gathered, n int, from, to []byte, closed bool) error {
 	if n == 0 {
 		return c.addRows(group, from, to)
@@ -51,7 +51,8 @@ func (c *cover) add(group *gathered, n int, from, to []byte, closed bool) error 
 	return c.add(group, n-1, entries[last].bound, to, false)
 }
 
-// addStretches adds the stretches from each of the boundaries of level n, which follow each other, up to the boundary to.
+// addStretches adds the stretches from each of the boundaries of level n, which follow each other, up to the boundary
+// to.
 func (c *cover) addStretches(group *gathered, n int, entries []entry, to []byte) error {
 	for i := 0; i < len(entries); {
 		if e := entries[i]; e.agg != nil {
@@ -112,8 +113,8 @@ func (c *cover) addRows(group *gathered, from, to []byte) error {
 	return c.eachRow(from, to, c.x.restOnly(c.slot), func(_ []byte, r gatheredRow) error { return c.row(group, r) })
 }
 
-// eachRow calls fn for the rows with from <= row < to, or, if restOnly, those of them that are not in the weights' sums. Rows stay
-// valid, their keys do not.
+// eachRow calls fn for the rows with from <= row < to, or, if restOnly, those of them that are not in the weights'
+// sums. Rows stay valid, their keys do not.
 func (c *cover) eachRow(from, to []byte, restOnly bool, fn func(key []byte, r gatheredRow) error) error {
 	it := c.openRows(from, to)
 	defer it.Close()

@@ -14,8 +14,8 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// layout is a simple one: the collation key, the id as a tuple string, the number of the row among its equals; values hold the
-// length of the first, that of the key's JSON, and both JSON texts.
+// layout is a simple one: the collation key, the id as a tuple string, the number of the row among its equals; values
+// hold the length of the first, that of the key's JSON, and both JSON texts.
 type layout struct{}
 
 var errRow = errors.New("malformed row")
@@ -113,11 +113,20 @@ func newIndex(config levels.Config, slots []levels.Slot) *levels.Index {
 }
 
 // answer runs a query and gives its rows as text.
-func answer(ctx context.Context, store kv.Store, x *levels.Index, slot levels.Slot, q levels.Query) (rows []string, err error) {
+func answer(
+	ctx context.Context,
+	store kv.Store,
+	x *levels.Index,
+	slot levels.Slot,
+	q levels.Query,
+) (rows []string, err error) {
 	err = store.View(ctx, func(r kv.ReadTx) error {
 		return x.Reduce(ctx, r, slot, &q, func(g *levels.Group) error {
 			if g.Value.Overflow != "" {
-				rows = append(rows, fmt.Sprintf(`{"key":null,"error":"reduce_overflow_error","reason":"%s"}`, g.Value.Overflow))
+				rows = append(
+					rows,
+					fmt.Sprintf(`{"key":null,"error":"reduce_overflow_error","reason":"%s"}`, g.Value.Overflow),
+				)
 			} else {
 				rows = append(rows, fmt.Sprintf(`{"key":%s,"value":%s}`, g.Key, g.Value.JSON))
 			}

@@ -42,10 +42,11 @@ const Exact = -1
 
 // Layout tells what rows are. Keys come without the prefix of the rows.
 type Layout interface {
-	// Row takes a stored row apart; keyed is the length of the part of the key that is the emitted key, with a partition before
-	// it. What it returns may share memory with key and value.
+	// Row takes a stored row apart; keyed is the length of the part of the key that is the emitted key, with a
+	// partition before it. What it returns may share memory with key and value.
 	Row(key, value []byte) (row reduce.Row, keyed int, err error)
-	// Group is the number of bytes of such a part that the rows of its group, and no others, begin with; level is not Exact.
+	// Group is the number of bytes of such a part that the rows of its group, and no others, begin with; level is not
+	// Exact.
 	Group(keyed []byte, level int) int
 }
 
@@ -109,7 +110,8 @@ func New(o Options) *Index {
 // height is the number of levels.
 func (x *Index) height() int { return x.Config.Levels }
 
-// keeps reports whether a function has aggregates on disk: others are answered from the weights or from the rows at the ends.
+// keeps reports whether a function has aggregates on disk: others are answered from the weights or from the rows at the
+// ends.
 func (x *Index) keeps(s Slot) bool {
 	switch s.Func.Kind() {
 	case reduce.KindCount, reduce.KindFirst, reduce.KindLast:

@@ -51,7 +51,17 @@ func (adder) Rereduce(_ context.Context, _ string, groups [][][]byte) ([]reduce.
 	return out, nil
 }
 
-var allSources = []string{"_count", "_sum", "_stats", "_approx_count_distinct", "_top_3", "_bottom_2", "_first", "_last", "function"}
+var allSources = []string{
+	"_count",
+	"_sum",
+	"_stats",
+	"_approx_count_distinct",
+	"_top_3",
+	"_bottom_2",
+	"_first",
+	"_last",
+	"function",
+}
 
 // engines are the stores that the properties hold on.
 var must = storagetest.Must
@@ -74,7 +84,11 @@ func rowOf(rng *rand.Rand, doc int, plain bool) testRow {
 		value = numberText(rng.IntN(1000))
 	}
 	keys := []string{
-		fmt.Sprintf(`[%d,%d,"x"]`, doc%2, doc%11), fmt.Sprintf(`[%d]`, doc%4), fmt.Sprintf(`%d`, doc%7), fmt.Sprintf(`"k%d"`, doc%50), `[]`,
+		fmt.Sprintf(
+			`[%d,%d,"x"]`,
+			doc%2,
+			doc%11,
+		), fmt.Sprintf(`[%d]`, doc%4), fmt.Sprintf(`%d`, doc%7), fmt.Sprintf(`"k%d"`, doc%50), `[]`,
 	}
 	return testRow{key: keys[doc%len(keys)], id: fmt.Sprintf("d%04d", doc), value: value, dup: uint64(doc % 2)}
 }
@@ -164,8 +178,8 @@ func config(rng *rand.Rand, sums bool) levels.Config {
 	return levels.Config{Levels: 2 + rng.IntN(3), Fan: 2 + rng.IntN(6), Sums: sums}
 }
 
-// Random changes, refreshed at once, later or never, and rebuilt: every query equals that over the rows. Each round has one of
-// the engines.
+// Random changes, refreshed at once, later or never, and rebuilt: every query equals that over the rows. Each round has
+// one of the engines.
 func TestQueriesEqualRows(t *testing.T) {
 	stores := map[string]kv.Store{}
 	for name, open := range storagetest.Engines {
@@ -226,7 +240,8 @@ func TestQueriesEqualRows(t *testing.T) {
 	})
 }
 
-// Concurrent writers, with settling going on between them, leave an index that is right, and so it is for readers meanwhile.
+// Concurrent writers, with settling going on between them, leave an index that is right, and so it is for readers
+// meanwhile.
 func TestConcurrentWriters(t *testing.T) {
 	storagetest.OnEngines(t, func(t *testing.T, store kv.Store) {
 		defer store.Close()

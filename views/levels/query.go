@@ -11,8 +11,8 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// Query asks for the groups of a range of rows, each reduced. A query that ends with an error has been moved on: with another
-// snapshot it goes on after the last group that was given.
+// Query asks for the groups of a range of rows, each reduced. A query that ends with an error has been moved on: with
+// another snapshot it goes on after the last group that was given.
 type Query struct {
 	Start, End  []byte // start <= key < end, also with Descending; a nil End is open
 	Descending  bool
@@ -20,7 +20,8 @@ type Query struct {
 	Skip, Limit int64 // groups; a negative Limit is none
 	// RowsOnly does without the levels, which need not exist.
 	RowsOnly bool
-	// Stale counts the stale aggregates that the query has met: where they are many, RefreshAll makes the next one faster.
+	// Stale counts the stale aggregates that the query has met: where they are many, RefreshAll makes the next one
+	// faster.
 	Stale int
 }
 
@@ -35,8 +36,8 @@ type Group struct {
 // directRows is the number of rows up to which a group is reduced row by row.
 const directRows = 64
 
-// Reduce calls emit for each group of a query in the order of reading. The function of slot must be one of Options.Slots unless
-// q.RowsOnly.
+// Reduce calls emit for each group of a query in the order of reading. The function of slot must be one of
+// Options.Slots unless q.RowsOnly.
 func (x *Index) Reduce(ctx context.Context, r kv.ReadTx, slot Slot, q *Query, emit func(*Group) error) error {
 	if q.Limit < 0 {
 		q.Limit = math.MaxInt64
@@ -59,9 +60,16 @@ func (x *Index) Reduce(ctx context.Context, r kv.ReadTx, slot Slot, q *Query, em
 // Range is a range of rows.
 type Range struct{ Start, End []byte }
 
-// ReduceRanges reduces each of several ranges as a whole; emit gets the number of the range, and is not called for one without
-// rows. It has no part of a query but the direction and RowsOnly.
-func (x *Index) ReduceRanges(ctx context.Context, r kv.ReadTx, slot Slot, q Query, ranges []Range, emit func(int, *Group) error) error {
+// ReduceRanges reduces each of several ranges as a whole; emit gets the number of the range, and is not called for one
+// without rows. It has no part of a query but the direction and RowsOnly.
+func (x *Index) ReduceRanges(
+	ctx context.Context,
+	r kv.ReadTx,
+	slot Slot,
+	q Query,
+	ranges []Range,
+	emit func(int, *Group) error,
+) error {
 	run := x.newReduction(ctx, r, slot, &q)
 	run.emit = emit
 	for i, rg := range ranges {

@@ -54,8 +54,10 @@ func newScripts(t testing.TB) *scripts {
 }
 
 func (s *scripts) call(source string, args string) ([]byte, error) {
-	v, err := s.vm.RunString("(function () { try { var r = JSON.stringify((" + strings.TrimSuffix(strings.TrimSpace(source), ";") +
-		").apply(null, " + args + ")); return r === undefined ? 'null' : r } catch (e) { return 'null' } })()")
+	v, err := s.vm.RunString(
+		"(function () { try { var r = JSON.stringify((" + strings.TrimSuffix(strings.TrimSpace(source), ";") +
+			").apply(null, " + args + ")); return r === undefined ? 'null' : r } catch (e) { return 'null' } })()",
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +109,11 @@ func canonical(text []byte) []byte {
 // mapped are the rows of a map function over documents.
 func (s *scripts) mapped(t *testing.T, source string, docs []json.RawMessage) (rows []testRow) {
 	for _, doc := range docs {
-		v, err := s.vm.RunString("rows = []; (function () { try { (" + source + ")(" + string(doc) + ") } catch (e) { rows = [] } })(); JSON.stringify(rows)")
+		v, err := s.vm.RunString(
+			"rows = []; (function () { try { (" + source + ")(" + string(
+				doc,
+			) + ") } catch (e) { rows = [] } })(); JSON.stringify(rows)",
+		)
 		must(t, err)
 		var emitted [][2]string
 		must(t, json.Unmarshal([]byte(v.String()), &emitted))
@@ -117,7 +123,10 @@ func (s *scripts) mapped(t *testing.T, source string, docs []json.RawMessage) (r
 		must(t, json.Unmarshal(doc, &id))
 		var own []testRow
 		for _, e := range emitted {
-			own = append(own, testRow{key: string(canonical([]byte(e[0]))), id: id.ID, value: string(canonical([]byte(e[1])))})
+			own = append(
+				own,
+				testRow{key: string(canonical([]byte(e[0]))), id: id.ID, value: string(canonical([]byte(e[1])))},
+			)
 		}
 		slices.SortStableFunc(own, func(a, b testRow) int {
 			va, _ := ejson.Parse([]byte(a.value))
@@ -199,8 +208,8 @@ func queryOf(options url.Values) (q levels.Query, ok bool) {
 
 var masked = regexp.MustCompile(`<masked>|<ref>`)
 
-// Every value that CouchDB gave for a reduce query is what these packages give, byte for byte, with levels that are settled and
-// without.
+// Every value that CouchDB gave for a reduce query is what these packages give, byte for byte, with levels that are
+// settled and without.
 func TestRecordedValues(t *testing.T) {
 	compared := 0
 	for _, file := range []string{"views-reduce", "views-matrix", "views-options"} {
@@ -226,7 +235,9 @@ func TestRecordedValues(t *testing.T) {
 							Options  any
 							Language string
 						}
-						if json.Unmarshal(step.JSON, &ddoc) == nil && step.Expect.Status == 201 && ddoc.Options == nil && ddoc.Language == "" {
+						if json.Unmarshal(step.JSON, &ddoc) == nil && step.Expect.Status == 201 &&
+							ddoc.Options == nil &&
+							ddoc.Language == "" {
 							views[strings.TrimPrefix(path, "/_design/")] = ddoc.Views
 						}
 					case method == "PUT" && strings.Count(path, "/") == 1 && !strings.Contains(path, "?"):
@@ -247,7 +258,9 @@ func TestRecordedValues(t *testing.T) {
 							continue
 						}
 						// The globals of JavaScript are for views/js to test.
-						if sc.Name == "custom-environment" || masked.MatchString(body) || strings.Contains(body, "overflow") || strings.Contains(mapSource, "options") {
+						if sc.Name == "custom-environment" || masked.MatchString(body) ||
+							strings.Contains(body, "overflow") ||
+							strings.Contains(mapSource, "options") {
 							continue
 						}
 						want := strings.TrimSuffix(strings.TrimPrefix(body, "{\"rows\":[\r\n"), "\r\n]}\n")
@@ -263,7 +276,13 @@ func TestRecordedValues(t *testing.T) {
 	}
 }
 
-func compareRecorded(t *testing.T, name, mapSource, source string, docs []json.RawMessage, q levels.Query, want string) {
+func compareRecorded(
+	t *testing.T,
+	name, mapSource, source string,
+	docs []json.RawMessage,
+	q levels.Query,
+	want string,
+) {
 	t.Helper()
 	s := newScripts(t)
 	rows := map[string][]byte{}
@@ -335,7 +354,9 @@ func TestRecordedIndexErrors(t *testing.T) {
 				rows = append(rows, reduce.Row{Key: []byte(r.key), ID: []byte(r.id), Value: []byte(r.value)})
 			}
 			var got *compat.Error
-			if !errors.As(reduce.CheckRows("_stats", rows), &got) || got.Name != "invalid_value" || got.Reason != reason || !got.Ref {
+			if !errors.As(reduce.CheckRows("_stats", rows), &got) || got.Name != "invalid_value" ||
+				got.Reason != reason ||
+				!got.Ref {
 				t.Errorf("%s %s:\n%+v\nwant\n%s", sc.Name, step.Do, got, reason)
 			}
 			compared++

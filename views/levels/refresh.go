@@ -10,13 +10,13 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// maxAggregate is the size from which on an aggregate is not stored but made anew by each query. It leaves room below the limit of
-// values.
+// maxAggregate is the size from which on an aggregate is not stored but made anew by each query. It leaves room below
+// the limit of values.
 const maxAggregate = 90_000
 
-// Refresh makes the aggregates anew that Apply marked, and settles the weights of new boundaries. It runs in the same transaction
-// after the rows are written, or in a later one; it conflicts with writers of rows next to those of touched. ctx is for
-// functions in JavaScript.
+// Refresh makes the aggregates anew that Apply marked, and settles the weights of new boundaries. It runs in the same
+// transaction after the rows are written, or in a later one; it conflicts with writers of rows next to those of
+// touched. ctx is for functions in JavaScript.
 func (x *Index) Refresh(ctx context.Context, tx kv.Tx, t *Touched) error {
 	for level := 1; level <= x.height(); level++ {
 		if err := x.ranks.Settle(tx, tx.Snapshot(), level, t.unsettled(level)); err != nil {
@@ -107,7 +107,11 @@ func (x *Index) nextEntries(r kv.ReadTx, prefix []byte, bounds [][]byte) ([][]by
 		part := bounds[len(nexts):min(len(bounds), len(nexts)+rangesAtOnce)]
 		its := make([]kv.Iterator, len(part))
 		for i, bound := range part {
-			its[i] = r.Range(kv.AppendKeyAfter(nil, concat(prefix, bound)), prefixEnd(prefix), kv.RangeOptions{Limit: 1})
+			its[i] = r.Range(
+				kv.AppendKeyAfter(nil, concat(prefix, bound)),
+				prefixEnd(prefix),
+				kv.RangeOptions{Limit: 1},
+			)
 			defer its[i].Close()
 		}
 		for _, it := range its {
@@ -153,7 +157,8 @@ type boundRun struct {
 	to     []byte
 }
 
-// addRuns adds the stretches of boundaries of a level, each to a group of its own, in one read for each run, all at once.
+// addRuns adds the stretches of boundaries of a level, each to a group of its own, in one read for each run, all at
+// once.
 func (c *cover) addRuns(level int, runs []boundRun) error {
 	its := make([]kv.Iterator, len(runs))
 	for i, run := range runs {
@@ -261,7 +266,14 @@ var errCrowded = errors.New("levels: too many conflicts")
 const refreshRuns = 3
 
 // refreshStale makes those of some aggregates of a level anew that are still there and stale, in one transaction.
-func (x *Index) refreshStale(ctx context.Context, store kv.Store, guard Guard, s Slot, level int, bounds [][]byte) error {
+func (x *Index) refreshStale(
+	ctx context.Context,
+	store kv.Store,
+	guard Guard,
+	s Slot,
+	level int,
+	bounds [][]byte,
+) error {
 	prefix := x.aggregates(s, level)
 	runs := 0
 	_, err := store.Update(ctx, func(tx kv.Tx) error {

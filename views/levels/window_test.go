@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/views/levels"
 )
 
-// TestMovingWindow: of rows that come at one end and go at the other, boundaries and aggregates do not outnumber those that are there,
-// and every query gives what the rows say, at any moment.
+// TestMovingWindow: of rows that come at one end and go at the other, boundaries and aggregates do not outnumber those
+// that are there, and every query gives what the rows say, at any moment.
 func TestMovingWindow(t *testing.T) {
 	for _, refresh := range []bool{false, true} {
 		t.Run(fmt.Sprintf("settled=%v", refresh), func(t *testing.T) {
@@ -29,7 +29,11 @@ func TestMovingWindow(t *testing.T) {
 			for n := range steps {
 				rows := map[string][]byte{}
 				for i := range step {
-					key, value := testRow{key: fmt.Sprint(n*step + i), id: "d", value: fmt.Sprint(rng.IntN(100))}.encode()
+					key, value := testRow{
+						key:   fmt.Sprint(n*step + i),
+						id:    "d",
+						value: fmt.Sprint(rng.IntN(100)),
+					}.encode()
 					rows[string(key)], m.rows[string(key)] = value, value
 					alive = append(alive, key)
 				}
@@ -45,7 +49,8 @@ func TestMovingWindow(t *testing.T) {
 			}
 			bounded := func(rows int) {
 				t.Helper()
-				// Weights, marks and aggregates of two slots, on levels that sum to a third of the rows; and what was retired last.
+				// Weights, marks and aggregates of two slots, on levels that sum to a third of the rows; and what was
+				// retired last.
 				if keys := levelKeys(t, store, x); keys > 4*rows/3+100 {
 					t.Errorf("%d rows have %d keys of levels", rows, keys)
 				}
@@ -81,8 +86,8 @@ func levelKeys(t *testing.T, store kv.Store, x *levels.Index) (n int) {
 	return n
 }
 
-// TestBoundaryGoesBeneathAWriter: while a row changes, the row of the boundary before it goes and the stretch before is settled. The
-// change must not bring the boundary's aggregates back, and must be seen by the one that has its rows now.
+// TestBoundaryGoesBeneathAWriter: while a row changes, the row of the boundary before it goes and the stretch before is
+// settled. The change must not bring the boundary's aggregates back, and must be seen by the one that has its rows now.
 func TestBoundaryGoesBeneathAWriter(t *testing.T) {
 	store := latencykv.New(memkv.New(), latencykv.Options{})
 	defer store.Close()

@@ -8,7 +8,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// ends is _first and _last: the value of the row with the lowest or highest key and id, whatever the direction of the query.
+// ends is _first and _last: the value of the row with the lowest or highest key and id, whatever the direction of the
+// query.
 //
 // Of rows with one key and id, which come in their order, _first keeps the first and _last the last.
 //

@@ -6,8 +6,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// JavaScript runs reduce functions; views/js has it. Each method is one crossing to the process that runs them: results[i] is
-// that of groups[i]. A function that throws gives null, one whose result is too large an overflow (reduce_limit).
+// JavaScript runs reduce functions; views/js has it. Each method is one crossing to the process that runs them:
+// results[i] is that of groups[i]. A function that throws gives null, one whose result is too large an overflow
+// (reduce_limit).
 type JavaScript interface {
 	Reduce(ctx context.Context, source string, groups [][]Row) (results []Value, err error)
 	Rereduce(ctx context.Context, source string, groups [][][]byte) (results []Value, err error)

@@ -14,11 +14,12 @@ const lineWidth = 80
 // maxPretty is the length of a value from which on its lines are not broken.
 const maxPretty = 1 << 16
 
-// appendPretty prints a value that begins in a column as io_lib's ~p prints its term: what does not fit the line has its elements
-// on lines of their own.
+// appendPretty prints a value that begins in a column as io_lib's ~p prints its term: what does not fit the line has
+// its elements on lines of their own.
 func appendPretty(dst []byte, v ejson.Value, column, depth int) []byte {
 	line := compat.ErlangTerm(v)
-	if v.Len() == 0 || len(line) > maxPretty || column+len(line) < lineWidth || strings.HasPrefix(line, `"`) || depth > maxDepth {
+	if v.Len() == 0 || len(line) > maxPretty || column+len(line) < lineWidth || strings.HasPrefix(line, `"`) ||
+		depth > maxDepth {
 		return append(dst, line...)
 	}
 	if v.Kind() == ejson.Object {

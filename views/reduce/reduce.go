@@ -40,10 +40,10 @@ const (
 	KindLast       // depends on the rows of the highest key and id alone
 )
 
-// Func is one reduce function. Each method works on several independent groups at once, which with a JavaScript function is one
-// crossing to its process. Rows and aggregates come against the direction of reading, for an ascending query the highest first, but
-// rows with one key and document always in their order.
-// Methods are safe for concurrent use; errors are *compat.Error where a client is to blame. No group is empty.
+// Func is one reduce function. Each method works on several independent groups at once, which with a JavaScript
+// function is one crossing to its process. Rows and aggregates come against the direction of reading, for an ascending
+// query the highest first, but rows with one key and document always in their order. Methods are safe for concurrent
+// use; errors are *compat.Error where a client is to blame. No group is empty.
 type Func interface {
 	Kind() Kind
 	Reduce(ctx context.Context, groups [][]Row) ([]Aggregate, error)
@@ -59,7 +59,8 @@ type Options struct {
 	Limited func() bool
 }
 
-// builtins are the built-in functions by the prefix of their names, in CouchDB's order (couch_query_servers:builtin_reduce).
+// builtins are the built-in functions by the prefix of their names, in CouchDB's order
+// (couch_query_servers:builtin_reduce).
 var builtins = []struct {
 	prefix string
 	ranked bool // a number follows, and belongs to the name

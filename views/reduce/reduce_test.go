@@ -29,7 +29,11 @@ func newFunc(t interface{ Fatalf(string, ...any) }, source string) reduce.Func {
 func rowsOf(values ...string) []reduce.Row {
 	rows := make([]reduce.Row, len(values))
 	for i, v := range values {
-		rows[i] = reduce.Row{Key: strconv.AppendInt(nil, int64(i), 10), ID: fmt.Appendf(nil, "d%d", i), Value: []byte(v)}
+		rows[i] = reduce.Row{
+			Key:   strconv.AppendInt(nil, int64(i), 10),
+			ID:    fmt.Appendf(nil, "d%d", i),
+			Value: []byte(v),
+		}
 	}
 	return rows
 }
@@ -131,7 +135,12 @@ func TestNames(t *testing.T) {
 // However rows are put in groups, what comes out is the same, where the order of additions does not show.
 func TestPartitions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		source := rapid.SampledFrom([]string{"_sum", "_count", "_stats", "_approx_count_distinct", "_top_3", "_bottom_4", "_first", "_last"}).Draw(t, "f")
+		source := rapid.SampledFrom(
+			[]string{"_sum", "_count", "_stats", "_approx_count_distinct", "_top_3", "_bottom_4", "_first", "_last"},
+		).Draw(
+			t,
+			"f",
+		)
 		f := newFunc(t, source)
 		number := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-5, 5))
 		var values []string
@@ -233,7 +242,8 @@ func TestSumOverflow(t *testing.T) {
 	}
 	row := "{" + strings.Join(member, ",") + "}"
 	limited := newFunc(t, "_sum")
-	if got, err := value(limited, rowsOf(row)); err != nil || !strings.Contains(got, "Reduce output must shrink more rapidly: input size: ") {
+	if got, err := value(limited, rowsOf(row)); err != nil ||
+		!strings.Contains(got, "Reduce output must shrink more rapidly: input size: ") {
 		t.Errorf("%s %v", got, err)
 	}
 	free, err := reduce.New("_sum", reduce.Options{Limited: func() bool { return false }})

@@ -7,7 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// stats is _stats. An aggregate is JSON: [sum,count,min,max,sumsqr], or an array of such for values that are arrays, at any depth.
+// stats is _stats. An aggregate is JSON: [sum,count,min,max,sumsqr], or an array of such for values that are arrays, at
+// any depth.
 type stats struct{}
 
 // stat is the statistics of numbers, or of the places of arrays.
@@ -48,7 +49,8 @@ func reduceStats(rows []Row) (acc stat, err error) {
 	return acc, nil
 }
 
-// integerStats is reduceStats for the rows before the first whose value is no integer of half the bits, or no longer fits in.
+// integerStats is reduceStats for the rows before the first whose value is no integer of half the bits, or no longer
+// fits in.
 func integerStats(rows []Row) (acc stat, done int) {
 	var sum, lowest, highest, squares int64
 	for ; done < len(rows); done++ {
@@ -232,7 +234,14 @@ func parseStatValue(v ejson.Value, depth int) (s stat, err error) {
 	case len(numbers) != 5 || len(s.items) > 0:
 		return s, corrupt("_stats")
 	}
-	return stat{leaf: true, sum: numbers[0], count: numbers[1], min: numbers[2], max: numbers[3], squares: numbers[4]}, nil
+	return stat{
+		leaf:    true,
+		sum:     numbers[0],
+		count:   numbers[1],
+		min:     numbers[2],
+		max:     numbers[3],
+		squares: numbers[4],
+	}, nil
 }
 
 func (s *stat) numbers() [5]number { return [...]number{s.sum, s.count, s.min, s.max, s.squares} }
@@ -266,7 +275,12 @@ func (s *stat) appendJSON(dst []byte) []byte {
 }
 
 // appendEach appends a list of items, or what leaf appends between begin and end.
-func (s *stat) appendEach(dst []byte, item func(*stat, []byte) []byte, leaf func([]byte) []byte, begin, end string) []byte {
+func (s *stat) appendEach(
+	dst []byte,
+	item func(*stat, []byte) []byte,
+	leaf func([]byte) []byte,
+	begin, end string,
+) []byte {
 	if s.leaf {
 		return append(leaf(append(dst, begin...)), end...)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// CheckRows gives the error with which CouchDB fails the whole index when rows, in order of their keys, are written below a
-// reduce function: only _stats does that (couch_query_servers:builtin_stats). nil is fine.
+// CheckRows gives the error with which CouchDB fails the whole index when rows, in order of their keys, are written
+// below a reduce function: only _stats does that (couch_query_servers:builtin_stats). nil is fine.
 func CheckRows(source string, rows []Row) error {
 	if Canonical(source) != "_stats" || len(rows) == 0 {
 		return nil
@@ -18,7 +18,11 @@ func CheckRows(source string, rows []Row) error {
 }
 
 // errFunctionClause is what CouchDB answers for arrays of different lengths; its reason is the trace of a process.
-var errFunctionClause = compat.Named(compat.KindError, "function_clause", "arrays of different lengths below _stats").WithRef()
+var errFunctionClause = compat.Named(
+	compat.KindError,
+	"function_clause",
+	"arrays of different lengths below _stats",
+).WithRef()
 
 func invalidStat(reason string) error {
 	return compat.Named(compat.KindError, "invalid_value", reason).WithRef()
@@ -51,7 +55,14 @@ func readStat(v ejson.Value) (stat, error) {
 		}
 		numbers[i] = n
 	}
-	return stat{leaf: true, sum: numbers[0], count: numbers[1], min: numbers[2], max: numbers[3], squares: numbers[4]}, nil
+	return stat{
+		leaf:    true,
+		sum:     numbers[0],
+		count:   numbers[1],
+		min:     numbers[2],
+		max:     numbers[3],
+		squares: numbers[4],
+	}, nil
 }
 
 // termText prints a value as io_lib's ~w prints its term.

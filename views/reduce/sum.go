@@ -33,14 +33,18 @@ func (e errBadSum) appendJSON(dst []byte) []byte {
 	return append(append(dst, e.cause...), '}')
 }
 
-// caseClause is what CouchDB answers for a value that it has no case for, given as JSON, with what its term stands in; its reason is
-// the trace of a process.
+// caseClause is what CouchDB answers for a value that it has no case for, given as JSON, with what its term stands in;
+// its reason is the trace of a process.
 func caseClause(json []byte, before, after string) error {
 	v, err := ejson.Parse(json)
 	if err != nil {
 		return err
 	}
-	return compat.Named(compat.KindError, "{case_clause,"+before+compat.ErlangTerm(v)+after+"}", "no case clause matching in _sum").WithRef()
+	return compat.Named(
+		compat.KindError,
+		"{case_clause,"+before+compat.ErlangTerm(v)+after+"}",
+		"no case clause matching in _sum",
+	).WithRef()
 }
 
 func (s *sum) kind() Kind { return KindSum }
@@ -50,7 +54,11 @@ func (s *sum) reduce(rows []Row) (Aggregate, error) {
 }
 
 func (s *sum) rereduce(aggregates []Aggregate) (Aggregate, error) {
-	return s.sum(len(aggregates), func(i int) []byte { return aggregates[i] }, func() int { return aggregatesSize(aggregates) })
+	return s.sum(
+		len(aggregates),
+		func(i int) []byte { return aggregates[i] },
+		func() int { return aggregatesSize(aggregates) },
+	)
 }
 
 func (s *sum) finish(a Aggregate) ([]byte, error) {

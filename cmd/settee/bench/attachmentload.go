@@ -59,18 +59,22 @@ func putAttachments(name string, size, conns int) *workload {
 				return sample{}, err
 			}
 			most := max(1, s.size.attachmentBytes/int64(size)/int64(conns))
-			out, err := s.load(ctx, demand{conns: conns, buffer: joinBelow, maxSteps: most, newStep: func(worker int) step {
-				req := &request{method: "PUT", kind: attachmentKind}
-				base := s.db(name) + "/"
-				n := int64(worker) * most
-				return func(c *conn) (int64, error) {
-					req.path = append(appendID(append(req.path[:0], base...), n), attachmentSuffix...)
-					req.body = s.piece(n, size)
-					n++
-					_, err := c.do(ctx, req, 201)
-					return int64(size), err
-				}
-			}}, p.duration)
+			out, err := s.load(
+				ctx,
+				demand{conns: conns, buffer: joinBelow, maxSteps: most, newStep: func(worker int) step {
+					req := &request{method: "PUT", kind: attachmentKind}
+					base := s.db(name) + "/"
+					n := int64(worker) * most
+					return func(c *conn) (int64, error) {
+						req.path = append(appendID(append(req.path[:0], base...), n), attachmentSuffix...)
+						req.body = s.piece(n, size)
+						n++
+						_, err := c.do(ctx, req, 201)
+						return int64(size), err
+					}
+				}},
+				p.duration,
+			)
 			return out.inMegabytes(), err
 		},
 	}

@@ -1,7 +1,7 @@
 // Package bench compares the speed, memory and disk use of two servers that speak CouchDB's protocol, over plain HTTP.
 //
-// Each workload runs on both servers in turn (A B A B …). Its first round warms up and is not counted; of the others the
-// report gives the median of each server, and the ratio with the spread over the pairs of neighbouring rounds.
+// Each workload runs on both servers in turn (A B A B …). Its first round warms up and is not counted; of the others
+// the report gives the median of each server, and the ratio with the spread over the pairs of neighbouring rounds.
 //
 // Map:
 //
@@ -9,8 +9,8 @@
 //   - conn.go, response.go: an HTTP/1.1 client over kept-alive connections that hardly allocates
 //   - documents.go: the documents, the same for every run and server
 //   - load.go: connections that send one request after the other for a given time
-//   - workload.go: the list of workloads; documentload.go, listload.go, attachmentload.go, viewload.go, viewquery.go, findload.go, feedload.go,
-//     diskload.go, replicationload.go: they
+//   - workload.go: the list of workloads; documentload.go, listload.go, attachmentload.go, viewload.go, viewquery.go,
+//     findload.go, feedload.go, diskload.go, replicationload.go: they
 //   - run.go: rounds and pairs; result.go, report.go: what they have shown, the table and the JSON
 //   - histogram.go, stats.go: percentiles, medians, ratios
 //   - meter.go: what a server and this process use during a round; machine.go: where that was

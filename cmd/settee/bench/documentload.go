@@ -70,7 +70,13 @@ func bulkDocuments(name string, conns int) *workload {
 }
 
 // bulk writes batches of new documents; next is the next free number.
-func (s *session) bulk(ctx context.Context, name string, conns int, next *atomic.Int64, d time.Duration) (sample, error) {
+func (s *session) bulk(
+	ctx context.Context,
+	name string,
+	conns int,
+	next *atomic.Int64,
+	d time.Duration,
+) (sample, error) {
 	size := int64(s.size.bulk)
 	return s.load(ctx, demand{conns: conns, buffer: bufferLarge, newStep: func(int) step {
 		req := &request{method: "POST", path: []byte(s.db(name) + "/_bulk_docs")}

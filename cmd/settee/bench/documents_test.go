@@ -28,7 +28,8 @@ func TestBulkBody(t *testing.T) {
 	if err := json.Unmarshal(newDocuments().appendBulk(nil, 9, 3), &parsed); err != nil {
 		t.Fatal(err)
 	}
-	if len(parsed.Docs) != 3 || parsed.Docs[0].ID != string(appendID(nil, 9)) || parsed.Docs[2].ID != string(appendID(nil, 11)) {
+	if len(parsed.Docs) != 3 || parsed.Docs[0].ID != string(appendID(nil, 9)) ||
+		parsed.Docs[2].ID != string(appendID(nil, 11)) {
 		t.Errorf("got %+v", parsed)
 	}
 }

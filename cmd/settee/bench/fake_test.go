@@ -122,7 +122,11 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (f *fake) database(w http.ResponseWriter, method, name string) {
 	switch method {
 	case "PUT":
-		f.dbs[name] = &fakeDB{docs: map[string]*fakeDoc{}, attachments: map[string][]byte{}, changed: make(chan struct{})}
+		f.dbs[name] = &fakeDB{
+			docs:        map[string]*fakeDoc{},
+			attachments: map[string][]byte{},
+			changed:     make(chan struct{}),
+		}
 		w.WriteHeader(http.StatusCreated)
 	case "DELETE":
 		delete(f.dbs, name)
@@ -200,7 +204,8 @@ func (d *fakeDB) special(w http.ResponseWriter, name string, body []byte, includ
 	}
 }
 
-// design stores nothing: every view has a row for each document and key, and a reduction is 13 lines, as many as asked for at most.
+// design stores nothing: every view has a row for each document and key, and a reduction is 13 lines, as many as asked
+// for at most.
 func (d *fakeDB) design(w http.ResponseWriter, r *http.Request, path []string) {
 	switch {
 	case r.Method == "PUT":

@@ -167,7 +167,10 @@ func feedWake(databases int, name string) *workload {
 	}
 	return &workload{
 		name: name, unit: "ms", lessIsBetter: true, databases: names,
-		about: fmt.Sprintf("time from one write in each of %d database(s) until all idle longpoll feeds have answered", databases),
+		about: fmt.Sprintf(
+			"time from one write in each of %d database(s) until all idle longpoll feeds have answered",
+			databases,
+		),
 		prepare: func(ctx context.Context, s *session) error {
 			for _, n := range names {
 				if err := s.create(ctx, n); err != nil {
@@ -194,7 +197,11 @@ func feedWake(databases int, name string) *workload {
 				return sample{}, err
 			}
 			used, err := m.stop()
-			return sample{value: float64(elapsed) / float64(time.Millisecond), units: int64(s.size.feeds), used: used}, err
+			return sample{
+				value: float64(elapsed) / float64(time.Millisecond),
+				units: int64(s.size.feeds),
+				used:  used,
+			}, err
 		},
 	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// findDB is the database of the Mango workloads that read; fieldsDB is the same with an index over all fields where a server
-	// has one.
+	// findDB is the database of the Mango workloads that read; fieldsDB is the same with an index over all fields where
+	// a server has one.
 	findDB   = "find"
 	fieldsDB = "find-fields"
 	// writtenDB is the database of a round that writes.
@@ -22,23 +22,51 @@ var writeFields = []string{"number", "customer.name", "address.city", "created",
 
 func findWorkloads() []*workload {
 	return []*workload{
-		findQuery("mango-index-25", findDB, "25 documents of a random range of a JSON index", 26, func(rnd *rand.Rand) string {
-			return fmt.Sprintf(`{"selector":{"number":{"$gte":%d}},"sort":["number"],"limit":25}`, 100_000+rnd.Int64N(poolSize/2))
-		}),
-		findQuery("mango-index-key", findDB, "documents with a random number, by a JSON index that covers the query", 2, func(rnd *rand.Rand) string {
-			return fmt.Sprintf(`{"selector":{"number":%d},"fields":["_id","number"],"limit":10}`, 100_000+rnd.Int64N(1000))
-		}),
+		findQuery(
+			"mango-index-25",
+			findDB,
+			"25 documents of a random range of a JSON index",
+			26,
+			func(rnd *rand.Rand) string {
+				return fmt.Sprintf(
+					`{"selector":{"number":{"$gte":%d}},"sort":["number"],"limit":25}`,
+					100_000+rnd.Int64N(poolSize/2),
+				)
+			},
+		),
+		findQuery(
+			"mango-index-key",
+			findDB,
+			"documents with a random number, by a JSON index that covers the query",
+			2,
+			func(rnd *rand.Rand) string {
+				return fmt.Sprintf(
+					`{"selector":{"number":%d},"fields":["_id","number"],"limit":10}`,
+					100_000+rnd.Int64N(1000),
+				)
+			},
+		),
 		findAfterWrites(),
 		findScan(),
 		findAnyField(),
-		writeBesideIndexes("mango-write-0", 0, false), writeBesideIndexes("mango-write-1", 1, false), writeBesideIndexes("mango-write-3", 3, false),
+		writeBesideIndexes(
+			"mango-write-0",
+			0,
+			false,
+		), writeBesideIndexes("mango-write-1", 1, false), writeBesideIndexes("mango-write-3", 3, false),
 		writeBesideIndexes("mango-write-5", 5, false), writeBesideIndexes("mango-write-all-fields", 0, true),
 	}
 }
 
 // createIndex makes a JSON index over one field.
 func (s *session) createIndex(ctx context.Context, db, field string) error {
-	_, err := s.request(ctx, "POST", s.db(db)+"/_index", fmt.Appendf(nil, `{"index":{"fields":[%q]},"name":%q,"ddoc":%q}`, field, field, field), 200)
+	_, err := s.request(
+		ctx,
+		"POST",
+		s.db(db)+"/_index",
+		fmt.Appendf(nil, `{"index":{"fields":[%q]},"name":%q,"ddoc":%q}`, field, field, field),
+		200,
+	)
 	return err
 }
 
@@ -118,7 +146,10 @@ func findQuery(name, db, about string, lines int64, query func(*rand.Rand) strin
 func findAfterWrites() *workload {
 	return &workload{
 		name: "mango-after-writes", unit: "queries/s", prepare: fillFind,
-		about: fmt.Sprintf("POST /_find: the first query on a JSON index after %d of the documents have changed", changedDocuments),
+		about: fmt.Sprintf(
+			"POST /_find: the first query on a JSON index after %d of the documents have changed",
+			changedDocuments,
+		),
 		round: func(ctx context.Context, s *session, p plan) (out sample, err error) {
 			if _, err := s.changeDocuments(ctx, findDB, p.round); err != nil {
 				return out, err
@@ -138,7 +169,11 @@ func findScan() *workload {
 		about: "POST /_find: a selector without an index that no document passes",
 		round: func(ctx context.Context, s *session, p plan) (sample, error) {
 			return s.timed(s.size.viewDocuments, func() error {
-				_, err := s.findOnce(ctx, findDB, fmt.Sprintf(`{"selector":{"customer.name":"nobody %d","total":{"$gt":1}}}`, p.round))
+				_, err := s.findOnce(
+					ctx,
+					findDB,
+					fmt.Sprintf(`{"selector":{"customer.name":"nobody %d","total":{"$gt":1}}}`, p.round),
+				)
 				return err
 			})
 		},

@@ -8,7 +8,8 @@ import (
 // subBuckets is how many buckets there are for each doubling; a percentile is off by at most 1/subBuckets.
 const subBuckets = 64
 
-// histogram counts durations in buckets of constant relative width. The zero value is empty. Not safe for concurrent use.
+// histogram counts durations in buckets of constant relative width. The zero value is empty. Not safe for concurrent
+// use.
 type histogram struct {
 	counts [64 * subBuckets]int64
 	total  int64

@@ -21,13 +21,32 @@ func TestResponses(t *testing.T) {
 		want       response
 		body       string
 	}{
-		{"length", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nab\ncd\n", response{status: 200, length: 6, lines: 2}, "ab\ncd\n"},
+		{
+			"length",
+			"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nab\ncd\n",
+			response{status: 200, length: 6, lines: 2},
+			"ab\ncd\n",
+		},
 		{"empty", "HTTP/1.1 201 Created\r\ncontent-length:0\r\n\r\n", response{status: 201}, ""},
-		{"chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\na\nb\r\nA;x=y\r\n0123456789\r\n0\r\nT: x\r\n\r\n",
-			response{status: 200, length: 13, lines: 1}, "a\nb0123456789"},
+		{
+			"chunks",
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\na\nb\r\nA;x=y\r\n0123456789\r\n0\r\nT: x\r\n\r\n",
+			response{status: 200, length: 13, lines: 1},
+			"a\nb0123456789",
+		},
 		{"no body", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", response{status: 304}, ""},
-		{"interim", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 1\r\n\r\nx", response{status: 202, length: 1}, "x"},
-		{"close", "HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 1\r\n\r\nx", response{status: 200, length: 1, closed: true}, "x"},
+		{
+			"interim",
+			"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 1\r\n\r\nx",
+			response{status: 202, length: 1},
+			"x",
+		},
+		{
+			"close",
+			"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 1\r\n\r\nx",
+			response{status: 200, length: 1, closed: true},
+			"x",
+		},
 		{"until the end", "HTTP/1.0 200 OK\r\n\r\nxyz", response{status: 200, length: 3, closed: true}, "xyz"},
 	}
 	for _, tt := range tests {
@@ -103,7 +122,8 @@ func FuzzResponse(f *testing.F) {
 			t.Fatalf("%d bytes of body, %d kept, from %d bytes", got.length, len(p.body), len(text))
 		}
 		if bytes.Count(text, []byte("\n")) != bytes.Count(text, []byte("\r\n")) {
-			return // net/http also takes bare line feeds as ends of lines; no server that is measured sends them in its head
+			// net/http also takes bare line feeds as ends of lines; no server that is measured sends them in its head
+			return
 		}
 		resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(text)), nil)
 		if err != nil || resp.StatusCode/100 == 1 {
@@ -111,8 +131,16 @@ func FuzzResponse(f *testing.F) {
 		}
 		defer resp.Body.Close()
 		body, err := io.ReadAll(resp.Body)
-		if err == nil && resp.Header.Get("Content-Encoding") == "" && (resp.StatusCode != got.status || !bytes.Equal(body, p.body)) {
-			t.Errorf("%q: status %d and body %q, net/http reads %d and %q", text, got.status, p.body, resp.StatusCode, body)
+		if err == nil && resp.Header.Get("Content-Encoding") == "" &&
+			(resp.StatusCode != got.status || !bytes.Equal(body, p.body)) {
+			t.Errorf(
+				"%q: status %d and body %q, net/http reads %d and %q",
+				text,
+				got.status,
+				p.body,
+				resp.StatusCode,
+				body,
+			)
 		}
 	})
 }

@@ -13,8 +13,18 @@ import (
 	"time"
 )
 
-var tinySizes = sizes{documents: 130, diskDocuments: 50, viewDocuments: 200, bulk: 20, bulkGet: 5, feeds: 60, smallAttachment: 1000, largeAttachment: 100_000,
-	attachmentBytes: 300_000, waits: waits{diskSteady: time.Millisecond}}
+var tinySizes = sizes{
+	documents:       130,
+	diskDocuments:   50,
+	viewDocuments:   200,
+	bulk:            20,
+	bulkGet:         5,
+	feeds:           60,
+	smallAttachment: 1000,
+	largeAttachment: 100_000,
+	attachmentBytes: 300_000,
+	waits:           waits{diskSteady: time.Millisecond},
+}
 
 func options(a, b *Target) Options {
 	return Options{A: a, B: b, Duration: 5 * time.Millisecond, Rounds: 2, Progress: io.Discard}
@@ -81,7 +91,8 @@ func TestOneServerAndChosenWorkloads(t *testing.T) {
 func TestRefusedRequestsEndTheRun(t *testing.T) {
 	_, a := startFake(t)
 	a.Auth = ""
-	if _, err := run(context.Background(), options(a, nil), tinySizes); err == nil || !strings.Contains(err.Error(), "401") {
+	if _, err := run(context.Background(), options(a, nil), tinySizes); err == nil ||
+		!strings.Contains(err.Error(), "401") {
 		t.Errorf("error %v", err)
 	}
 }

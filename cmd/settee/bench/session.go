@@ -30,9 +30,23 @@ type waits struct {
 	rest       time.Duration // at the end, before memory at rest is looked at
 }
 
-var fullSizes = sizes{documents: 20_000, diskDocuments: 100_000, viewDocuments: 100_000, bulk: 1000, bulkGet: 200, feeds: 5000,
-	smallAttachment: 256 << 10, largeAttachment: 64 << 20, attachmentBytes: 256 << 20,
-	waits: waits{pause: 200 * time.Millisecond, settle: 2 * time.Second, diskSteady: 6 * time.Second, rest: 5 * time.Second}}
+var fullSizes = sizes{
+	documents:       20_000,
+	diskDocuments:   100_000,
+	viewDocuments:   100_000,
+	bulk:            1000,
+	bulkGet:         200,
+	feeds:           5000,
+	smallAttachment: 256 << 10,
+	largeAttachment: 64 << 20,
+	attachmentBytes: 256 << 20,
+	waits: waits{
+		pause:      200 * time.Millisecond,
+		settle:     2 * time.Second,
+		diskSteady: 6 * time.Second,
+		rest:       5 * time.Second,
+	},
+}
 
 var quickSizes = sizes{documents: 2000, diskDocuments: 5000, viewDocuments: 5000, bulk: 1000, bulkGet: 200, feeds: 500,
 	smallAttachment: 256 << 10, largeAttachment: 16 << 20, attachmentBytes: 32 << 20,
@@ -49,7 +63,14 @@ type session struct {
 	made    []string // databases that exist
 }
 
-func newSession(ctx context.Context, t *Target, docs *documents, blob []byte, size sizes, prefix string) (*session, error) {
+func newSession(
+	ctx context.Context,
+	t *Target,
+	docs *documents,
+	blob []byte,
+	size sizes,
+	prefix string,
+) (*session, error) {
 	control, err := dial(ctx, t, bufferLarge)
 	if err != nil {
 		return nil, fmt.Errorf("server %s: %w", t.Name, err)

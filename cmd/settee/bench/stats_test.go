@@ -63,7 +63,14 @@ func TestBucketsAreInOrder(t *testing.T) {
 	for i := 1; i < 57*subBuckets; i++ {
 		low, high := bucketTop(i-1)+1, bucketTop(i)
 		if bucketOf(low) != i || bucketOf(high) != i {
-			t.Fatalf("bucket %d is said to hold %d to %d, which are in %d and %d", i, low, high, bucketOf(low), bucketOf(high))
+			t.Fatalf(
+				"bucket %d is said to hold %d to %d, which are in %d and %d",
+				i,
+				low,
+				high,
+				bucketOf(low),
+				bucketOf(high),
+			)
 		}
 	}
 }

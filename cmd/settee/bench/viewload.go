@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// viewDB is the database of the view workloads, fewDB one with a hundredth of its documents. They stay until the run's end.
+	// viewDB is the database of the view workloads, fewDB one with a hundredth of its documents. They stay until the
+	// run's end.
 	viewDB = "views"
 	fewDB  = "views-few"
 	// buildLimit bounds how long an index may be built.
@@ -30,7 +31,8 @@ const (
 	mapTens  = `function (doc) { for (var i = 0; i < 10; i++) emit([i, doc._id], doc.number); }`
 )
 
-// designDocument writes one with a view of each map function, all with the same reduce function, that no server builds unasked.
+// designDocument writes one with a view of each map function, all with the same reduce function, that no server builds
+// unasked.
 func designDocument(reduce string, sources map[string]string) []byte {
 	b := []byte(`{"autoupdate":false,"views":{`)
 	for i, name := range slices.Sorted(maps.Keys(sources)) {
@@ -152,7 +154,8 @@ func updateView() *workload {
 	}
 }
 
-// changeDocuments writes new revisions of some documents, spread over the database of viewDocuments, other ones in each round.
+// changeDocuments writes new revisions of some documents, spread over the database of viewDocuments, other ones in each
+// round.
 func (s *session) changeDocuments(ctx context.Context, db string, round int) (count int64, err error) {
 	count = min(changedDocuments, s.size.viewDocuments)
 	step := s.size.viewDocuments / count

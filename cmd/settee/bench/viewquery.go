@@ -9,13 +9,30 @@ import (
 
 func viewWorkloads() []*workload {
 	return []*workload{
-		buildView("view-build-sum", "first query of a view: JavaScript map with two rows a document, _sum", mapTwo, "_sum"),
-		buildView("view-build-count", "first query of a view: JavaScript map with one row a document, _count", mapDates, "_count"),
+		buildView(
+			"view-build-sum",
+			"first query of a view: JavaScript map with two rows a document, _sum",
+			mapTwo,
+			"_sum",
+		),
+		buildView(
+			"view-build-count",
+			"first query of a view: JavaScript map with one row a document, _count",
+			mapDates,
+			"_count",
+		),
 		updateView(),
-		viewQuery("view-range-100", viewDB, "ids", 101, "100 rows of a random range of keys", func(s *session, rnd *rand.Rand) string {
-			first := rnd.Int64N(max(1, s.size.viewDocuments-100))
-			return "reduce=false&startkey=" + idKey(first) + "&endkey=" + idKey(first+99)
-		}),
+		viewQuery(
+			"view-range-100",
+			viewDB,
+			"ids",
+			101,
+			"100 rows of a random range of keys",
+			func(s *session, rnd *rand.Rand) string {
+				first := rnd.Int64N(max(1, s.size.viewDocuments-100))
+				return "reduce=false&startkey=" + idKey(first) + "&endkey=" + idKey(first+99)
+			},
+		),
 		viewQuery("view-key", viewDB, "ids", 2, "the row of a random key", func(s *session, rnd *rand.Rand) string {
 			return "reduce=false&key=" + idKey(rnd.Int64N(s.size.viewDocuments))
 		}),
@@ -23,14 +40,45 @@ func viewWorkloads() []*workload {
 			a, b := rnd.Int64N(s.size.viewDocuments), rnd.Int64N(s.size.viewDocuments)
 			return "startkey=" + idKey(min(a, b)) + "&endkey=" + idKey(max(a, b))
 		}),
-		viewQuery("view-group-level", viewDB, "dates", 13, "_sum with group_level=2 of the whole view, 12 groups", func(*session, *rand.Rand) string {
-			return "group_level=2"
-		}),
-		viewQuery("view-skip", viewDB, "ids", 2, "one row after nine tenths of the view, with skip", func(s *session, rnd *rand.Rand) string {
-			return fmt.Sprintf("reduce=false&limit=1&skip=%d", s.size.viewDocuments*9/10-rnd.Int64N(max(1, s.size.viewDocuments/100)))
-		}),
-		viewQuery("view-reduce-few", fewDB, "tens", 2, "_sum of a random range of a view with a tenth of the documents' number in rows", randomTens(100)),
-		viewQuery("view-reduce-many", viewDB, "tens", 2, "_sum of a random range of a view with ten times the documents' number in rows", randomTens(1)),
+		viewQuery(
+			"view-group-level",
+			viewDB,
+			"dates",
+			13,
+			"_sum with group_level=2 of the whole view, 12 groups",
+			func(*session, *rand.Rand) string {
+				return "group_level=2"
+			},
+		),
+		viewQuery(
+			"view-skip",
+			viewDB,
+			"ids",
+			2,
+			"one row after nine tenths of the view, with skip",
+			func(s *session, rnd *rand.Rand) string {
+				return fmt.Sprintf(
+					"reduce=false&limit=1&skip=%d",
+					s.size.viewDocuments*9/10-rnd.Int64N(max(1, s.size.viewDocuments/100)),
+				)
+			},
+		),
+		viewQuery(
+			"view-reduce-few",
+			fewDB,
+			"tens",
+			2,
+			"_sum of a random range of a view with a tenth of the documents' number in rows",
+			randomTens(100),
+		),
+		viewQuery(
+			"view-reduce-many",
+			viewDB,
+			"tens",
+			2,
+			"_sum of a random range of a view with ten times the documents' number in rows",
+			randomTens(1),
+		),
 	}
 }
 

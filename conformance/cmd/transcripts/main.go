@@ -80,7 +80,11 @@ func run(ctx context.Context, args []string) error {
 }
 
 // file performs the scenarios of one file; a recording is written back when all of them went through.
-func (t *tool) file(ctx context.Context, path string, each func(context.Context, *conformance.File, *conformance.Scenario) error) error {
+func (t *tool) file(
+	ctx context.Context,
+	path string,
+	each func(context.Context, *conformance.File, *conformance.Scenario) error,
+) error {
 	f, err := conformance.Load(path)
 	if err != nil {
 		return err
@@ -132,7 +136,15 @@ func (t *tool) judge(ctx context.Context, f *conformance.File, sc *conformance.S
 	if count.Differs > 0 {
 		word = "DIFFERS"
 	}
-	fmt.Printf("%-8s %s/%s  %d exact, %d json, %d differ\n", word, f.Area, sc.Name, count.Exact, count.JSON, count.Differs)
+	fmt.Printf(
+		"%-8s %s/%s  %d exact, %d json, %d differ\n",
+		word,
+		f.Area,
+		sc.Name,
+		count.Exact,
+		count.JSON,
+		count.Differs,
+	)
 	t.report.Add(t.addr, f.Area, count)
 	return nil
 }

@@ -17,8 +17,8 @@ const (
 	// UnknownAborted is a commit without an answer that turns out not to have happened: after Plan.Unknown the function
 	// runs again.
 	UnknownAborted
-	// UnknownCommitted is a commit without an answer that turns out to have happened: others see it during Plan.Unknown,
-	// before Update returns.
+	// UnknownCommitted is a commit without an answer that turns out to have happened: others see it during
+	// Plan.Unknown, before Update returns.
 	UnknownCommitted
 	// TooOld discards the run, as if it had taken too long; the function runs again.
 	TooOld
@@ -72,8 +72,8 @@ type Rates struct {
 	MaxDelay   time.Duration // each delay is below it
 }
 
-// Random returns a Plan that follows rates with the randomness of seed. The same seed repeats the same decisions as long as
-// transactions ask in the same order, which is so with one caller at a time.
+// Random returns a Plan that follows rates with the randomness of seed. The same seed repeats the same decisions as
+// long as transactions ask in the same order, which is so with one caller at a time.
 func Random(seed uint64, rates Rates) Plan {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(seed, 0))

@@ -29,7 +29,13 @@ func TestContract(t *testing.T) {
 
 // Functions that run again for no reason do no harm.
 func TestContractUnderFaults(t *testing.T) {
-	rates := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.01, UnknownCommitted: 0.01, TooOld: 0.05, MaxDelay: 50 * time.Microsecond}
+	rates := faultkv.Rates{
+		Conflict:         0.1,
+		UnknownAborted:   0.01,
+		UnknownCommitted: 0.01,
+		TooOld:           0.05,
+		MaxDelay:         50 * time.Microsecond,
+	}
 	for seed := range uint64(2) {
 		kvtest.RunAgain(t, opener(faultkv.Random(seed, rates)))
 	}
@@ -92,7 +98,10 @@ func TestContextEndsConflicts(t *testing.T) {
 	s := faultkv.New(memkv.New(), faultkv.Plan{Commit: func(int, int) faultkv.Outcome { return faultkv.Conflict }})
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
 	defer cancel()
-	if _, err := s.Update(ctx, func(tx kv.Tx) error { tx.Set([]byte("a"), nil); return nil }); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.Update(ctx, func(tx kv.Tx) error { tx.Set([]byte("a"), nil); return nil }); !errors.Is(
+		err,
+		context.DeadlineExceeded,
+	) {
 		t.Fatal(err)
 	}
 }
@@ -153,7 +162,8 @@ func TestUnknownCommittedIsVisible(t *testing.T) {
 		}
 	}
 	s := faultkv.New(inner, plan)
-	if _, err := s.Update(context.Background(), func(tx kv.Tx) error { tx.Set([]byte("a"), nil); return nil }); err != nil || !asked {
+	if _, err := s.Update(context.Background(), func(tx kv.Tx) error { tx.Set([]byte("a"), nil); return nil }); err != nil ||
+		!asked {
 		t.Fatal(asked, err)
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// A marker reports whether a commit happened that FoundationDB lost track of. Each Update owns a marker while it runs; each
-// of its attempts writes the attempt's number and the commit's versionstamp there, in the transaction itself. Markers are
-// used again by later Updates of the process, so there are never more of them than Updates at once; they go when the
-// store is closed, and those of a process that died go when some store is opened a day later.
+// A marker reports whether a commit happened that FoundationDB lost track of. Each Update owns a marker while it runs;
+// each of its attempts writes the attempt's number and the commit's versionstamp there, in the transaction itself.
+// Markers are used again by later Updates of the process, so there are never more of them than Updates at once; they go
+// when the store is closed, and those of a process that died go when some store is opened a day later.
 //
 // The key is prefix \xff m session number, the value is attempt (8 bytes) versionstamp (10 bytes).
 
@@ -74,8 +74,8 @@ func prefixRange(prefix fdb.Key) fdb.KeyRange {
 	return fdb.KeyRange{Begin: prefix, End: fdb.Key(kv.AppendPrefixEnd(nil, prefix))}
 }
 
-// take returns a marker that no running Update uses. The caller must not have a snapshot yet: a former use of the marker
-// would conflict with it.
+// take returns a marker that no running Update uses. The caller must not have a snapshot yet: a former use of the
+// marker would conflict with it.
 func (m *markers) take() *marker {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,8 +97,8 @@ func (m *markers) release(last *marker) {
 	}
 }
 
-// mark makes tr write the marker for a new attempt, in such a way that outcome can keep it from committing: the conflict
-// comes first, as FoundationDB leaves out conflicts over what a transaction has written itself.
+// mark makes tr write the marker for a new attempt, in such a way that outcome can keep it from committing: the
+// conflict comes first, as FoundationDB leaves out conflicts over what a transaction has written itself.
 func (m *marker) mark(tr fdb.Transaction) error {
 	m.attempt++
 	err := tr.AddReadConflictKey(m.key)

@@ -32,7 +32,8 @@ func expectCounter(t *testing.T, s *Store, want byte, stamp kv.Versionstamp) {
 	t.Helper()
 	err := s.View(context.Background(), func(tx kv.ReadTx) error {
 		values, err := tx.GetMany([][]byte{[]byte("counter"), []byte("stamp")})
-		if err == nil && (len(values[0]) != 1 || values[0][0] != want || string(values[1]) != string(stamp[:kv.VersionstampSize])) {
+		if err == nil &&
+			(len(values[0]) != 1 || values[0][0] != want || string(values[1]) != string(stamp[:kv.VersionstampSize])) {
 			t.Errorf("counter %x stamp %x, want %d and %x", values[0], values[1], want, stamp)
 		}
 		return err

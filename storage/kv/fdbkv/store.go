@@ -28,7 +28,8 @@ const maxPrefix = 256
 
 // Options say where in which cluster the store is.
 type Options struct {
-	// ClusterFile is the path of the cluster file; if empty, FDB_CLUSTER_FILE names it, or it is at the client's default.
+	// ClusterFile is the path of the cluster file; if empty, FDB_CLUSTER_FILE names it, or it is at the client's
+	// default.
 	ClusterFile string
 
 	// Prefix begins all keys of the store; empty: DefaultPrefix. Stores share a cluster if neither one's prefix begins
@@ -62,7 +63,11 @@ func Open(options Options) (*Store, error) {
 		options.Prefix = DefaultPrefix
 	}
 	if options.Prefix[0] == reserved || len(options.Prefix) > maxPrefix {
-		return nil, fmt.Errorf("fdbkv: prefix %q: must not begin with \\xff nor be longer than %d bytes", options.Prefix, maxPrefix)
+		return nil, fmt.Errorf(
+			"fdbkv: prefix %q: must not begin with \\xff nor be longer than %d bytes",
+			options.Prefix,
+			maxPrefix,
+		)
 	}
 	db, err := openDatabase(options.ClusterFile)
 	if err != nil {
@@ -144,7 +149,8 @@ func (s *Store) Watch(ctx context.Context, key, seen []byte) error {
 	return s.watches.wait(ctx, s.space.key(key), seen)
 }
 
-// Health implements kv.Store. A read version is given only by a cluster that can commit; the key is some storage server's.
+// Health implements kv.Store. A read version is given only by a cluster that can commit; the key is some storage
+// server's.
 func (s *Store) Health(ctx context.Context) error {
 	return s.View(ctx, func(tx kv.ReadTx) error {
 		_, err := tx.Get(nil)

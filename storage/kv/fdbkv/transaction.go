@@ -14,8 +14,8 @@ import (
 // that a transaction outlasts a recovery of the cluster, and shorter than clients wait for an answer.
 const readTimeout = 20 * time.Second
 
-// transaction is a FoundationDB transaction that is cancelled when a context ends. The zero value of leave means that it
-// follows no context now.
+// transaction is a FoundationDB transaction that is cancelled when a context ends. The zero value of leave means that
+// it follows no context now.
 type transaction struct {
 	fdb.Transaction
 	store *Store

@@ -46,10 +46,21 @@ func randomTuple(t *rapid.T, depth int) (tuple.Tuple, fdbtuple.Tuple) {
 			n := rapid.Int64().Draw(t, "int")
 			add(n, n)
 		case 4:
-			n := new(big.Int).Lsh(big.NewInt(rapid.Int64().Draw(t, "big")), uint(rapid.IntRange(0, 400).Draw(t, "shift")))
+			n := new(
+				big.Int,
+			).Lsh(
+				big.NewInt(rapid.Int64().Draw(t, "big")),
+				uint(rapid.IntRange(0, 400).Draw(t, "shift")),
+			)
 			add(n, n)
 		case 5:
-			f := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.Inf(1), math.NaN()})).Draw(t, "double")
+			f := rapid.OneOf(
+				rapid.Float64(),
+				rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.Inf(1), math.NaN()}),
+			).Draw(
+				t,
+				"double",
+			)
 			add(f, f)
 		case 6:
 			b := rapid.Bool().Draw(t, "bool")

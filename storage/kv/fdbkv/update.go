@@ -13,8 +13,8 @@ import (
 // maxLate is how often a transaction that becomes too old is run.
 const maxLate = 3
 
-// Update implements kv.Store. It returns only with the outcome known: while the cluster is out of reach with a commit under
-// way, it waits.
+// Update implements kv.Store. It returns only with the outcome known: while the cluster is out of reach with a commit
+// under way, it waits.
 func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
 	if err := s.enter(ctx); err != nil {
 		return kv.Versionstamp{}, err
@@ -45,7 +45,12 @@ func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionsta
 
 // attempt runs fn once and commits. failed is what FoundationDB failed with, and the transaction left nothing; err is
 // Update's result.
-func (s *Store) attempt(ctx context.Context, t *transaction, m *marker, fn func(kv.Tx) error) (stamp kv.Versionstamp, failed, err error) {
+func (s *Store) attempt(
+	ctx context.Context,
+	t *transaction,
+	m *marker,
+	fn func(kv.Tx) error,
+) (stamp kv.Versionstamp, failed, err error) {
 	t.follow(ctx)
 	defer t.unfollow()
 	snap, failed := t.begin(ctx)

@@ -56,7 +56,12 @@ var atomicCases = []struct {
 	{kv.CompareAndClear, absent, "", absent},             //
 	{kv.CompareAndClear, "", "", absent},                 //
 	{kv.CompareAndClear, "\x00\x00", "\x00\x00", absent}, //
-	{kv.Add, "\x01\x00\x00\x00\x00\x00\x00\x00", "\xff\xff\xff\xff\xff\xff\xff\xff", "\x00\x00\x00\x00\x00\x00\x00\x00"},
+	{
+		kv.Add,
+		"\x01\x00\x00\x00\x00\x00\x00\x00",
+		"\xff\xff\xff\xff\xff\xff\xff\xff",
+		"\x00\x00\x00\x00\x00\x00\x00\x00",
+	},
 }
 
 // Each rule holds at commit over what is stored, in reads over what is stored, and over what the transaction has set.

@@ -24,9 +24,9 @@ type transaction struct {
 	actions []any // action or *transaction
 }
 
-// randomKey returns one of few keys, so that actions meet: most below k/, some below v/, where versionstamped values are.
-// Keys below s/ are versionstamped. No atomic operation is done below v/: what it makes of a versionstamp depends on the
-// engine's numbers.
+// randomKey returns one of few keys, so that actions meet: most below k/, some below v/, where versionstamped values
+// are. Keys below s/ are versionstamped. No atomic operation is done below v/: what it makes of a versionstamp depends
+// on the engine's numbers.
 func randomKey(rng *rand.Rand) string {
 	const letters = "ab\x00\xfe"
 	var key strings.Builder
@@ -98,13 +98,16 @@ func randomRead(rng *rand.Rand) action {
 	if rng.IntN(3) == 0 {
 		stop = rng.IntN(4)
 	}
-	return action{text: fmt.Sprintf("range %q %q %+v stop=%d snapshot=%v", begin, end, opts, stop, snapshot), read: func(p *player, tx kv.ReadTx) {
-		it := reader(tx).Range([]byte(begin), []byte(end), opts)
-		for n := 0; n < stop && it.Next(); n++ {
-			p.saw("%q=%q", p.known(it.Key()), p.known(it.Value()))
-		}
-		p.saw("%v", errorName(it.Close()))
-	}}
+	return action{
+		text: fmt.Sprintf("range %q %q %+v stop=%d snapshot=%v", begin, end, opts, stop, snapshot),
+		read: func(p *player, tx kv.ReadTx) {
+			it := reader(tx).Range([]byte(begin), []byte(end), opts)
+			for n := 0; n < stop && it.Next(); n++ {
+				p.saw("%q=%q", p.known(it.Key()), p.known(it.Value()))
+			}
+			p.saw("%v", errorName(it.Close()))
+		},
+	}
 }
 
 func randomWrite(rng *rand.Rand) action {
@@ -119,10 +122,16 @@ func randomWrite(rng *rand.Rand) action {
 		return write(fmt.Sprintf("clear %q", key), func(tx kv.Tx) { tx.Clear([]byte(key)) })
 	case 4:
 		begin, end := randomRange(rng)
-		return write(fmt.Sprintf("clear range %q %q", begin, end), func(tx kv.Tx) { tx.ClearRange([]byte(begin), []byte(end)) })
+		return write(
+			fmt.Sprintf("clear range %q %q", begin, end),
+			func(tx kv.Tx) { tx.ClearRange([]byte(begin), []byte(end)) },
+		)
 	case 5, 6:
 		op, key := kv.Add+kv.AtomicOp(rng.IntN(int(kv.CompareAndClear))), "k"+key[1:]
-		return write(fmt.Sprintf("atomic %d %q %.10q", op, key, value), func(tx kv.Tx) { tx.Atomic(op, []byte(key), []byte(value)) })
+		return write(
+			fmt.Sprintf("atomic %d %q %.10q", op, key, value),
+			func(tx kv.Tx) { tx.Atomic(op, []byte(key), []byte(value)) },
+		)
 	case 7:
 		user := uint16(rng.IntN(3))
 		return write(fmt.Sprintf("stamped key %d %.10q", user, value), func(tx kv.Tx) {
@@ -137,7 +146,13 @@ func randomWrite(rng *rand.Rand) action {
 	}
 	begin, end := randomRange(rng)
 	if rng.IntN(2) == 0 {
-		return write(fmt.Sprintf("read conflict %q %q", begin, end), func(tx kv.Tx) { tx.AddReadConflictRange([]byte(begin), []byte(end)) })
+		return write(
+			fmt.Sprintf("read conflict %q %q", begin, end),
+			func(tx kv.Tx) { tx.AddReadConflictRange([]byte(begin), []byte(end)) },
+		)
 	}
-	return write(fmt.Sprintf("write conflict %q %q", begin, end), func(tx kv.Tx) { tx.AddWriteConflictRange([]byte(begin), []byte(end)) })
+	return write(
+		fmt.Sprintf("write conflict %q %q", begin, end),
+		func(tx kv.Tx) { tx.AddWriteConflictRange([]byte(begin), []byte(end)) },
+	)
 }

@@ -102,7 +102,8 @@ func testSnapshotStays(t *testing.T, s *store) {
 		expectGet(t, tx, "a", "old")
 		expectGet(t, tx, "b1", "<nil>")
 		expectRows(t, tx, "", "\xff", kv.RangeOptions{Reverse: true}, "c", "old", "b", "old", "a", "old")
-		if !it.Next() || string(it.Key()) != "b" || !it.Next() || string(it.Key()) != "c" || it.Next() || it.Err() != nil {
+		if !it.Next() || string(it.Key()) != "b" || !it.Next() || string(it.Key()) != "c" || it.Next() ||
+			it.Err() != nil {
 			t.Errorf("the open iterator came to %q, %v", it.Key(), it.Err())
 		}
 		s.view(func(now kv.ReadTx) { expectGet(t, now, "a", "new") })

@@ -26,7 +26,8 @@ func testIteratorMisuse(t *testing.T, s *store) {
 			t.Error("closing an unused iterator fails")
 		}
 		reversed := tx.Range([]byte("z"), []byte("a"), kv.RangeOptions{})
-		if reversed.Next() || !errors.Is(reversed.Err(), kv.ErrInvalidRange) || !errors.Is(reversed.Close(), kv.ErrInvalidRange) {
+		if reversed.Next() || !errors.Is(reversed.Err(), kv.ErrInvalidRange) ||
+			!errors.Is(reversed.Close(), kv.ErrInvalidRange) {
 			t.Errorf("a reversed range: %v", reversed.Err())
 		}
 		empty := tx.Range([]byte("a"), []byte("a"), kv.RangeOptions{})

@@ -15,8 +15,8 @@ import (
 // OpenRandom is Open with options of the engine drawn from rng. A reopened store may have other options than before.
 type OpenRandom func(t testing.TB, dir string, rng *rand.Rand) kv.Store
 
-// Metamorphic runs random histories, each on the reference model and on the engine, and compares everything that the two
-// tell: what each read saw, how often each function ran, and what was there in the end.
+// Metamorphic runs random histories, each on the reference model and on the engine, and compares everything that the
+// two tell: what each read saw, how often each function ran, and what was there in the end.
 func Metamorphic(t *testing.T, open OpenRandom) {
 	rounds, length := 60, 60
 	if testing.Short() {
@@ -51,7 +51,12 @@ func compareHistory(t *testing.T, open OpenRandom, seed uint64, length int) {
 		if i < len(want) && i < len(got) && want[i] == got[i] {
 			continue
 		}
-		t.Errorf("to repeat: KVTEST_SEED=%d; the histories part at line %d:\n%s", seed, i, strings.Join(want[max(0, min(i, len(want))-30):min(i, len(want))], "\n"))
+		t.Errorf(
+			"to repeat: KVTEST_SEED=%d; the histories part at line %d:\n%s",
+			seed,
+			i,
+			strings.Join(want[max(0, min(i, len(want))-30):min(i, len(want))], "\n"),
+		)
 		t.Errorf("model:  %s", strings.Join(want[min(i, len(want)):min(i+5, len(want))], "\n        "))
 		t.Fatalf("engine: %s", strings.Join(got[min(i, len(got)):min(i+5, len(got))], "\n        "))
 	}
@@ -173,5 +178,8 @@ func (p *player) play(tr *transaction) {
 	if stamp != (kv.Versionstamp{}) {
 		p.stamps[string(stamp[:kv.VersionstampSize])] = fmt.Sprintf("(commit %d)", len(p.stamps)+1)
 	}
-	p.lines = append(p.lines, fmt.Sprintf("end runs=%d committed=%v error=%v", runs, stamp != kv.Versionstamp{}, errorName(err)))
+	p.lines = append(
+		p.lines,
+		fmt.Sprintf("end runs=%d committed=%v error=%v", runs, stamp != kv.Versionstamp{}, errorName(err)),
+	)
 }

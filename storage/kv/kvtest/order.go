@@ -9,7 +9,23 @@ import (
 
 // Keys are ordered by bytes, whatever the order of writing and however they are spread over transactions.
 func testOrder(t *testing.T, s *store) {
-	keys := []string{"", "\x00", "\x00\x00", "\x00\xff", "\x01", "a", "a\x00", "a\x00\x01", "aa", "ab", "b", "\x7f", "\x80", "\xc3\xa9", "\xfe\xff"}
+	keys := []string{
+		"",
+		"\x00",
+		"\x00\x00",
+		"\x00\xff",
+		"\x01",
+		"a",
+		"a\x00",
+		"a\x00\x01",
+		"aa",
+		"ab",
+		"b",
+		"\x7f",
+		"\x80",
+		"\xc3\xa9",
+		"\xfe\xff",
+	}
 	for i := range keys {
 		key := keys[(i*7+3)%len(keys)]
 		s.set(key, "v"+key)

@@ -45,7 +45,8 @@ func testVersionstamps(t *testing.T, s *store) {
 	}
 	s.expect(append(want, "over", "written", "twice", engine+"!", "value", "<"+engine+">")...)
 
-	if stamp, err := s.Update(context.Background(), func(tx kv.Tx) error { _, err := tx.Get([]byte("value")); return err }); err != nil || stamp != (kv.Versionstamp{}) {
+	if stamp, err := s.Update(context.Background(), func(tx kv.Tx) error { _, err := tx.Get([]byte("value")); return err }); err != nil ||
+		stamp != (kv.Versionstamp{}) {
 		t.Errorf("without a write: %x, %v", stamp, err)
 	}
 }
@@ -74,7 +75,11 @@ func testVersionstampsGrow(t *testing.T, s *store) {
 	})
 	merged := slices.Concat(all[:]...)
 	slices.SortFunc(merged, compareStamps)
-	if unique := slices.CompactFunc(slices.Clone(merged), func(a, b kv.Versionstamp) bool { return compareStamps(a, b) == 0 }); len(unique) != len(merged) {
+	if unique := slices.CompactFunc(slices.Clone(merged), func(a, b kv.Versionstamp) bool { return compareStamps(a, b) == 0 }); len(
+		unique,
+	) != len(
+		merged,
+	) {
 		t.Errorf("%d commits share %d versionstamps", len(merged), len(unique))
 	}
 	if compareStamps(merged[0], last) <= 0 {
@@ -82,7 +87,8 @@ func testVersionstampsGrow(t *testing.T, s *store) {
 	}
 }
 
-// Who reads a log of versionstamped keys while others append to it never sees an entry appear before one that he has seen.
+// Who reads a log of versionstamped keys while others append to it never sees an entry appear before one that he has
+// seen.
 func testLogOnlyGrows(t *testing.T, s *store) {
 	var writing atomic.Int32
 	const writers, each = 3, 40
@@ -175,7 +181,8 @@ func testStampAndClear(t *testing.T, s *store) {
 	s.update(func(tx kv.Tx) {
 		key, offset := logKey(3)
 		tx.SetVersionstampedKey(key, offset, nil)
-		tx.ClearRange(append([]byte("log/\x33"), stamp[:]...), []byte("log/\x33\xff\xff\xff\xff\xff\xff\xff\xff\xff")) // covers both
+		// covers both
+		tx.ClearRange(append([]byte("log/\x33"), stamp[:]...), []byte("log/\x33\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
 	})
 	s.expect()
 }

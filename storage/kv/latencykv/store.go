@@ -64,9 +64,9 @@ func New(inner kv.Store, o Options) *Store {
 // Limits implements kv.Store.
 func (s *Store) Limits() kv.Limits { return s.limits }
 
-// BeforeCommit has fn called whenever the function of an Update has returned nil, before its commit; nil: no more. What fn
-// itself commits calls no fn. It stands for a writer that is always faster: with one that writes what is read, Update ends only
-// when fn stops.
+// BeforeCommit has fn called whenever the function of an Update has returned nil, before its commit; nil: no more. What
+// fn itself commits calls no fn. It stands for a writer that is always faster: with one that writes what is read,
+// Update ends only when fn stops.
 func (s *Store) BeforeCommit(fn func()) {
 	if fn == nil {
 		s.beforeCommit.Store(nil)

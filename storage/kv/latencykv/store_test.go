@@ -116,7 +116,10 @@ func TestTooOld(t *testing.T) {
 	if err != nil || runs != 2 {
 		t.Errorf("Update that was slow once: %d runs, %v", runs, err)
 	}
-	if _, err = s.Update(context.Background(), func(kv.Tx) error { s.Elapse(6 * time.Second); return nil }); !errors.Is(err, kv.ErrTooOld) {
+	if _, err = s.Update(context.Background(), func(kv.Tx) error { s.Elapse(6 * time.Second); return nil }); !errors.Is(
+		err,
+		kv.ErrTooOld,
+	) {
 		t.Errorf("Update that is always slow: %v", err)
 	}
 	if got := s.Counts(); got.TooOld != 1+1+3 {
@@ -156,7 +159,10 @@ func TestLimits(t *testing.T) {
 	if s.Limits() != kv.FDBLimits {
 		t.Errorf("%+v", s.Limits())
 	}
-	_, err := s.Update(context.Background(), func(tx kv.Tx) error { tx.Set([]byte("a"), make([]byte, 100_001)); return nil })
+	_, err := s.Update(
+		context.Background(),
+		func(tx kv.Tx) error { tx.Set([]byte("a"), make([]byte, 100_001)); return nil },
+	)
 	if !errors.Is(err, kv.ErrValueTooLarge) {
 		t.Error(err)
 	}

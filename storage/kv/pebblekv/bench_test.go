@@ -39,7 +39,14 @@ func benchDoc(i int) []byte {
 	doc := fmt.Appendf(nil, `{"_id":"doc-%08d","type":"order","customer":"customer-%d","items":[`, i, i%997)
 	r := rand.New(rand.NewPCG(uint64(i), 1))
 	for n := 0; len(doc) < 1000; n++ {
-		doc = fmt.Appendf(doc, `{"sku":"%08x","name":"article number %d","price":%d.%02d},`, r.Uint32(), r.IntN(500), r.IntN(1000), r.IntN(100))
+		doc = fmt.Appendf(
+			doc,
+			`{"sku":"%08x","name":"article number %d","price":%d.%02d},`,
+			r.Uint32(),
+			r.IntN(500),
+			r.IntN(1000),
+			r.IntN(100),
+		)
 	}
 	return append(doc, "]}"...)
 }
@@ -137,7 +144,10 @@ func BenchmarkBulk(b *testing.B) {
 		b.ReportMetric(float64(n*docs)/b.Elapsed().Seconds(), "docs/s")
 	})
 	b.Run("pebble", func(b *testing.B) {
-		db, err := pebble.Open(b.TempDir(), Options{Log: slog.New(slog.DiscardHandler)}.withDefaults().fit(0).pebbleOptions())
+		db, err := pebble.Open(
+			b.TempDir(),
+			Options{Log: slog.New(slog.DiscardHandler)}.withDefaults().fit(0).pebbleOptions(),
+		)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -188,7 +198,10 @@ func fillBench(b *testing.B, s *Store, docs int) {
 
 // BenchmarkRawCommit is the floor of BenchmarkCommit/writers=1: Pebble's own commit of one kilobyte with a sync.
 func BenchmarkRawCommit(b *testing.B) {
-	db, err := pebble.Open(b.TempDir(), Options{Log: slog.New(slog.DiscardHandler)}.withDefaults().fit(0).pebbleOptions())
+	db, err := pebble.Open(
+		b.TempDir(),
+		Options{Log: slog.New(slog.DiscardHandler)}.withDefaults().fit(0).pebbleOptions(),
+	)
 	if err != nil {
 		b.Fatal(err)
 	}

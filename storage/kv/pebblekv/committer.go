@@ -13,8 +13,8 @@ import (
 // maxGroupBytes bounds what one sync carries, so that small transactions do not wait long behind large ones.
 const maxGroupBytes = 4 << 20
 
-// committer takes requests in groups to the disk. One goroutine (run) checks a group, applies it and hands it on; another
-// (complete) waits for its sync, publishes it and answers. So the next group is prepared while one syncs.
+// committer takes requests in groups to the disk. One goroutine (run) checks a group, applies it and hands it on;
+// another (complete) waits for its sync, publishes it and answers. So the next group is prepared while one syncs.
 type committer struct {
 	db       *pebble.DB
 	queue    *queue
@@ -36,8 +36,8 @@ type committer struct {
 	moved   atomic.Int64 // when that began or went on, in nanoseconds since 1970
 }
 
-// stalledAfter is how long a group may take to be written until the store counts as ill: a disk that does not answer. Waits for
-// flushes and compactions are shorter.
+// stalledAfter is how long a group may take to be written until the store counts as ill: a disk that does not answer.
+// Waits for flushes and compactions are shorter.
 const stalledAfter = 30 * time.Second
 
 // stalled returns an error if commits do not come to their end.

@@ -7,9 +7,10 @@ import (
 )
 
 // The window of commits that a transaction can be checked against is kept in generations. One ends when it has
-// generationMaxKeys, or after generationAge if it is worth it; where hardly anybody writes after generationMaxAge, so that the keys of a busy
-// time do not stay for good. The two youngest are always kept, older ones as long as a running
-// transaction began before them, up to maxGenerations: about 70 MB of keys. A transaction that is older than that gets a turn.
+// generationMaxKeys, or after generationAge if it is worth it; where hardly anybody writes after generationMaxAge, so
+// that the keys of a busy time do not stay for good. The two youngest are always kept, older ones as long as a running
+// transaction began before them, up to maxGenerations: about 70 MB of keys. A transaction that is older than that gets
+// a turn.
 const (
 	generationMinKeys = 20_000
 	generationMaxKeys = 150_000
@@ -24,8 +25,8 @@ const (
 const maxWriteSet = 4096
 
 // conflictSet knows what was written lately, so that the committer can tell whether a transaction's reads still hold.
-// Single keys are looked up by hash; ranges in sorted write sets, of which only those younger than the transaction's snapshot
-// are looked at. Only the committer uses it.
+// Single keys are looked up by hash; ranges in sorted write sets, of which only those younger than the transaction's
+// snapshot are looked at. Only the committer uses it.
 type conflictSet struct {
 	seed      maphash.Seed
 	all       []generation // oldest first; what is written comes into the last one
@@ -134,13 +135,15 @@ func (c *conflictSet) add(r writeSet, hashes []uint64) {
 	g.sets = append(g.sets, r)
 }
 
-// rotate begins a new generation when the last one is complete, and forgets what no transaction needs that began at version oldest or
-// later. The committer calls it between groups.
+// rotate begins a new generation when the last one is complete, and forgets what no transaction needs that began at
+// version oldest or later. The committer calls it between groups.
 func (c *conflictSet) rotate(oldest uint64) {
 	now, last := c.clock(), &c.all[len(c.all)-1]
 	age := now.Sub(c.startedAt)
-	unneeded := len(c.all) < maxGenerations || c.all[0].newest <= oldest // else an old transaction would lose what it is checked against
-	if last.size >= c.maxKeys || last.size >= c.minKeys && age >= generationAge || last.size > 0 && age >= generationMaxAge && unneeded {
+	// else an old transaction would lose what it is checked against
+	unneeded := len(c.all) < maxGenerations || c.all[0].newest <= oldest
+	if last.size >= c.maxKeys || last.size >= c.minKeys && age >= generationAge ||
+		last.size > 0 && age >= generationMaxAge && unneeded {
 		c.all = append(c.all, newGeneration(last.newest))
 		c.startedAt = now
 	}

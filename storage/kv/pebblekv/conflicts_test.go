@@ -33,7 +33,12 @@ func TestConflictSet(t *testing.T) {
 				oldest = max(oldest, rapid.Uint64Range(10, version).Draw(t, "oldest"))
 				set.rotate(oldest)
 				if n := len(set.all); n > maxGenerations || set.floor > oldest && n < maxGenerations {
-					t.Fatalf("%d generations; what was written since %d is asked for, %d is forgotten", n, oldest, set.floor)
+					t.Fatalf(
+						"%d generations; what was written since %d is asked for, %d is forgotten",
+						n,
+						oldest,
+						set.floor,
+					)
 				}
 			}
 			if rapid.IntRange(0, 2).Draw(t, "write") > 0 && version > 10 {
@@ -163,7 +168,12 @@ func TestConflictsOfABusyTimeGo(t *testing.T) {
 			held += g.size
 		}
 		if runs != (held > generationMinKeys) || runs != (set.floor == 0) {
-			t.Errorf("an old transaction runs: %t; %d keys are held, what was written up to %d is forgotten", runs, held, set.floor)
+			t.Errorf(
+				"an old transaction runs: %t; %d keys are held, what was written up to %d is forgotten",
+				runs,
+				held,
+				set.floor,
+			)
 		}
 	}
 }

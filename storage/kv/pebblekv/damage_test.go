@@ -22,11 +22,15 @@ import (
 	"github.com/settee-db/settee/storage/kv/pebblekv/files"
 )
 
-// damagedStore makes a store with tables, blob files and a log as of a process that was killed, and returns its files by name.
+// damagedStore makes a store with tables, blob files and a log as of a process that was killed, and returns its files
+// by name.
 func damagedStore(t *testing.T) map[string][]byte {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
-	s, err := Open("/s", Options{fs: disk, Log: silent, MinFreeSpace: 1, MemTableSize: 64 << 10, markEvery: time.Millisecond})
+	s, err := Open(
+		"/s",
+		Options{fs: disk, Log: silent, MinFreeSpace: 1, MemTableSize: 64 << 10, markEvery: time.Millisecond},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +114,8 @@ func diskOf(t *testing.T, all map[string][]byte) vfs.FS {
 func last(t *testing.T, all map[string][]byte, part string) string {
 	t.Helper()
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(all))) {
-		if (strings.HasPrefix(name, part) || strings.HasSuffix(name, part)) && (part != ".log" || len(all[name]) > 1000) {
+		if (strings.HasPrefix(name, part) || strings.HasSuffix(name, part)) &&
+			(part != ".log" || len(all[name]) > 1000) {
 			return name
 		}
 	}
@@ -118,8 +123,9 @@ func last(t *testing.T, all map[string][]byte, part string) string {
 	return ""
 }
 
-// TestOpenRefusesBrokenFiles: a store with files that are missing or broken is not opened, the error names them, and nothing is changed: Pebble
-// would begin a new store without a marker, and remove the tables that a broken manifest does not name.
+// TestOpenRefusesBrokenFiles: a store with files that are missing or broken is not opened, the error names them, and
+// nothing is changed: Pebble would begin a new store without a marker, and remove the tables that a broken manifest
+// does not name.
 func TestOpenRefusesBrokenFiles(t *testing.T) {
 	whole := damagedStore(t)
 	remove := func(all map[string][]byte, name string) { delete(all, name) }
@@ -167,7 +173,8 @@ func refused(t *testing.T, all map[string][]byte, named string) {
 	if !errors.Is(err, kv.ErrCorrupt) {
 		t.Errorf("not ErrCorrupt: %v", err)
 	}
-	if !strings.Contains(err.Error(), strings.TrimSuffix(named, ".000002.MANIFEST-000001")) && !strings.HasPrefix(named, "marker.") {
+	if !strings.Contains(err.Error(), strings.TrimSuffix(named, ".000002.MANIFEST-000001")) &&
+		!strings.HasPrefix(named, "marker.") {
 		t.Errorf("%s is not named: %v", named, err)
 	}
 	after := filesOf(t, disk)
@@ -182,7 +189,8 @@ func refused(t *testing.T, all map[string][]byte, named string) {
 	}
 }
 
-// TestCutManifestIsNeverServed: a manifest that was cut is one of an earlier time. Opened with it, the store has everything, or is refused.
+// TestCutManifestIsNeverServed: a manifest that was cut is one of an earlier time. Opened with it, the store has
+// everything, or is refused.
 func TestCutManifestIsNeverServed(t *testing.T) {
 	whole := damagedStore(t)
 	name := last(t, whole, "MANIFEST-")
@@ -206,7 +214,14 @@ func TestCutManifestIsNeverServed(t *testing.T) {
 			}
 			return it.Err()
 		}); err != nil || rows != 120 {
-			t.Errorf("cut at %d of %d: opened with %d rows of 120 (%v): %v", cut, len(whole[name]), rows, err, s.Losses())
+			t.Errorf(
+				"cut at %d of %d: opened with %d rows of 120 (%v): %v",
+				cut,
+				len(whole[name]),
+				rows,
+				err,
+				s.Losses(),
+			)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -217,8 +232,8 @@ func TestCutManifestIsNeverServed(t *testing.T) {
 	}
 }
 
-// TestStartTellsOfACutLog: Pebble reads a log up to where it breaks off. What was acknowledged after that is counted, and sequences are not
-// given out again.
+// TestStartTellsOfACutLog: Pebble reads a log up to where it breaks off. What was acknowledged after that is counted,
+// and sequences are not given out again.
 func TestStartTellsOfACutLog(t *testing.T) {
 	whole := damagedStore(t)
 	name := last(t, whole, ".log")
@@ -279,15 +294,16 @@ func opened(t *testing.T, disk vfs.FS) *Store {
 	return s
 }
 
-// TestAnyDamageIsSurvived damages files at random: nothing panics, neither the opening nor the reading of single files, and what is read has
-// only values that were written.
+// TestAnyDamageIsSurvived damages files at random: nothing panics, neither the opening nor the reading of single files,
+// and what is read has only values that were written.
 func TestAnyDamageIsSurvived(t *testing.T) {
 	whole := damagedStore(t)
 	values := &collector{rows: map[string]string{}}
 	if _, err := files.Read(t.Context(), diskOf(t, whole), "/s", values); err != nil || len(values.rows) != 121 {
 		t.Fatal(len(values.rows), err)
 	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(whole)), func(name string) bool { return name == markFile }) // without it nobody knows
+	// without it nobody knows
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(whole)), func(name string) bool { return name == markFile })
 	for range rounds() {
 		seed := rand.Uint64()
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -312,7 +328,12 @@ func TestAnyDamageIsSurvived(t *testing.T) {
 		if v := got.rows[string(versionKey)]; v != "" {
 			version = binary.BigEndian.Uint64([]byte(v))
 		}
-		if told := len(report.Damages) > 0 || readMark(diskOf(t, all), "/s") > version; len(got.rows) < len(values.rows) && !told {
+		if told := len(report.Damages) > 0 || readMark(diskOf(t, all), "/s") > version; len(
+			got.rows,
+		) < len(
+			values.rows,
+		) &&
+			!told {
 			t.Fatalf("seed %d:%s: %d rows are missing, and nothing says so", seed, what, len(values.rows)-len(got.rows))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -29,7 +29,13 @@ func (d *damagedFiles) note(path string, err error) {
 		return
 	}
 	d.names = append(d.names, name)
-	d.log.Error("a file of the store is damaged: what is there cannot be read; stop the server and run \"settee salvage\"", "file", path, "error", err)
+	d.log.Error(
+		"a file of the store is damaged: what is there cannot be read; stop the server and run \"settee salvage\"",
+		"file",
+		path,
+		"error",
+		err,
+	)
 }
 
 // Damaged are the names of files in which something could not be read since the store was opened.
@@ -39,7 +45,8 @@ func (s *Store) Damaged() []string {
 	return slices.Clone(s.damaged.names)
 }
 
-// Open implements vfs.FS. Pebble panics, in its own goroutines, too, at a blob file whose end is broken, unless it is not even opened.
+// Open implements vfs.FS. Pebble panics, in its own goroutines, too, at a blob file whose end is broken, unless it is
+// not even opened.
 func (f *guardedFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	if filepath.Ext(name) == ".blob" {
 		if err := files.CheckBlob(f.FS, name); err != nil {

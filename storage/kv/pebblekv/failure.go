@@ -35,8 +35,8 @@ func isNoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// isRefused reports whether the device takes nothing at present: it is full, or it or a directory has become read-only. That passes when
-// somebody makes room or gives the permission back.
+// isRefused reports whether the device takes nothing at present: it is full, or it or a directory has become read-only.
+// That passes when somebody makes room or gives the permission back.
 func isRefused(err error) bool {
 	return isNoSpace(err) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }

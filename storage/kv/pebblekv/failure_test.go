@@ -329,8 +329,9 @@ func TestManifestFails(t *testing.T) {
 	}
 }
 
-// TestDirectoryRefuses: no file can be made any more, as in a directory that has become read-only. Pebble would end the process at its next log;
-// instead commits wait or are refused, reads go on, and everything goes on with the permission.
+// TestDirectoryRefuses: no file can be made any more, as in a directory that has become read-only. Pebble would end the
+// process at its next log; instead commits wait or are refused, reads go on, and everything goes on with the
+// permission.
 func TestDirectoryRefuses(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.EROFS, syscall.EACCES, syscall.EPERM} {
 		disk := newTroubledFS()
@@ -359,7 +360,8 @@ func TestDirectoryRefuses(t *testing.T) {
 	}
 }
 
-// TestNewLogFails: a new log cannot be made on a device that fails, or while a store on a full one is closed. Pebble's panic would end the process.
+// TestNewLogFails: a new log cannot be made on a device that fails, or while a store on a full one is closed. Pebble's
+// panic would end the process.
 func TestNewLogFails(t *testing.T) {
 	for errno, happens := range map[syscall.Errno]func(s *Store){
 		syscall.EIO:    func(*Store) {},

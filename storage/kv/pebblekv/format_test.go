@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// filledDir returns a directory with a closed store: keys 0 to 1999 with values of 1 KB, in tables if compacted, else in
-// the log.
+// filledDir returns a directory with a closed store: keys 0 to 1999 with values of 1 KB, in tables if compacted, else
+// in the log.
 func filledDir(t *testing.T, compacted bool) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -76,8 +76,8 @@ func (b *builder) admit(q *request) (verdict, error) {
 	return accepted, nil
 }
 
-// mustWait reports whether q mixes badly with the group. Folded values are written at the end of the batch: so a key with
-// an atomic operation in the group must not be written plainly in it, neither before nor after.
+// mustWait reports whether q mixes badly with the group. Folded values are written at the end of the batch: so a key
+// with an atomic operation in the group must not be written plainly in it, neither before nor after.
 func (b *builder) mustWait(q *request) bool {
 	for _, w := range q.atomics {
 		if !b.fold.isOpen(w.Key) && !b.conflicts.keyUnchanged(string(w.Key), b.group.version-1) {

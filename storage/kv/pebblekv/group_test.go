@@ -59,8 +59,8 @@ func (o blindOp) model(rows map[string][]byte) {
 	}
 }
 
-// TestGroupOrder: many transactions that do not read write the same few keys in every way at once. The result is that of
-// running them one after another in the order of their versionstamps, whatever groups they met in.
+// TestGroupOrder: many transactions that do not read write the same few keys in every way at once. The result is that
+// of running them one after another in the order of their versionstamps, whatever groups they met in.
 func TestGroupOrder(t *testing.T) {
 	type committed struct {
 		stamp kv.Versionstamp
@@ -117,7 +117,11 @@ func TestGroupOrder(t *testing.T) {
 
 func randomOps() (ops []blindOp) {
 	for range 1 + rand.IntN(3) {
-		o := blindOp{kind: rand.IntN(9), key: fmt.Sprintf("k%d", rand.IntN(6)), value: []byte{byte(rand.IntN(4)), byte(rand.IntN(4))}}
+		o := blindOp{
+			kind:  rand.IntN(9),
+			key:   fmt.Sprintf("k%d", rand.IntN(6)),
+			value: []byte{byte(rand.IntN(4)), byte(rand.IntN(4))},
+		}
 		if rand.IntN(2) == 0 {
 			o.kind = 3 // additions meet additions
 		}
@@ -210,8 +214,8 @@ func TestNoStarvation(t *testing.T) {
 	}
 }
 
-// TestSlowTransaction: one whose function takes much longer than a group gets through as well, and one that cannot, since
-// it waits for another commit, does not stop the store.
+// TestSlowTransaction: one whose function takes much longer than a group gets through as well, and one that cannot,
+// since it waits for another commit, does not stop the store.
 func TestSlowTransaction(t *testing.T) {
 	s, err := Open(t.TempDir(), Options{Log: silent, fs: vfs.NewMem()})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // cancelEvery is after how many rows an iteration looks at its context.
 const cancelEvery = 64
 
-// keptValue bounds the room for a value that an iterator keeps when it is closed; room up to maxRoom goes to whoever reads a long value
-// next.
+// keptValue bounds the room for a value that an iterator keeps when it is closed; room up to maxRoom goes to whoever
+// reads a long value next.
 const (
 	keptValue = 4 << 10
 	maxRoom   = 256 << 10
@@ -41,8 +41,8 @@ type rangeIterator struct {
 }
 
 // open makes it stand before the first row of begin <= key < end, which is neither empty nor reversed. mu is held.
-// Pebble's iterator is taken when the first row is asked for: of ranges that are opened together and read one after the other, all
-// then use the transaction's one.
+// Pebble's iterator is taken when the first row is asked for: of ranges that are opened together and read one after the
+// other, all then use the transaction's one.
 func (i *rangeIterator) open(r *reader, begin, end []byte, opts kv.RangeOptions) {
 	i.r, i.limit, i.reverse = r, opts.Limit, opts.Reverse
 	i.lower, i.upper = appendStored(i.lower, begin), appendStored(i.upper, end)

@@ -105,7 +105,11 @@ func (a *acks) clone() *acks {
 
 // ledgerLast returns the number of the last transaction of a writer.
 func ledgerLast(tx kv.ReadTx, writer int) (int, error) {
-	it := tx.Range(ledgerKey("a", writer, 0), ledgerKey("a", writer, 99999999), kv.RangeOptions{Reverse: true, Limit: 1})
+	it := tx.Range(
+		ledgerKey("a", writer, 0),
+		ledgerKey("a", writer, 99999999),
+		kv.RangeOptions{Reverse: true, Limit: 1},
+	)
 	n := 0
 	if it.Next() {
 		fmt.Sscanf(string(it.Key()[5:]), "%d", &n)
@@ -166,7 +170,8 @@ func checkLog(t testing.TB, tx kv.ReadTx, done *acks, last [ledgerWriters]int) (
 		if seen[w]++; n != seen[w] {
 			t.Errorf("writer %d: transaction %d is logged at place %d", w, n, seen[w])
 		}
-		if i := n - done.first[w]; i >= 0 && i < len(done.stamp[w]) && !bytes.Equal(newest, done.stamp[w][i][:kv.VersionstampSize]) {
+		if i := n - done.first[w]; i >= 0 && i < len(done.stamp[w]) &&
+			!bytes.Equal(newest, done.stamp[w][i][:kv.VersionstampSize]) {
 			t.Errorf("writer %d, transaction %d: logged at %x, acknowledged at %x", w, n, newest, done.stamp[w][i])
 		}
 	}

@@ -26,8 +26,8 @@ func (l *logger) Errorf(format string, args ...any) {
 }
 
 // Fatalf implements pebble.Logger. Pebble calls it when it cannot go on (its manifest cannot be written) and relies on
-// it not to return. Ending the process would take the readers along, whose files are intact: so the goroutine stops here
-// for good, and the store refuses writes from now on.
+// it not to return. Ending the process would take the readers along, whose files are intact: so the goroutine stops
+// here for good, and the store refuses writes from now on.
 func (l *logger) Fatalf(format string, args ...any) {
 	l.fatal(fmt.Errorf("pebblekv: "+format, args...))
 	select {}

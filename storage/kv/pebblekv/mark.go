@@ -13,17 +13,20 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The mark is a small file beside Pebble's that holds a commit version up to which all commits are durable. Pebble reads its last log up to where
-// it breaks off, as it has to after a crash; only the mark reports whether that was before a commit that had been acknowledged.
+// The mark is a small file beside Pebble's that holds a commit version up to which all commits are durable. Pebble
+// reads its last log up to where it breaks off, as it has to after a crash; only the mark reports whether that was
+// before a commit that had been acknowledged.
 //
-// It is written now and then, never synced, and in place: it may be old, or gone, but it is never ahead of what was durable.
+// It is written now and then, never synced, and in place: it may be old, or gone, but it is never ahead of what was
+// durable.
 
 const (
 	markFile = "SETTEE-MARK"
 	markSize = 12
 	// defaultMarkEvery is how often the mark is written while there are commits.
 	defaultMarkEvery = time.Second
-	// versionsSkipped is how far versions move on where some are missing: beyond all that may have been given out since the mark.
+	// versionsSkipped is how far versions move on where some are missing: beyond all that may have been given out since
+	// the mark.
 	versionsSkipped = 1 << 24
 	// lossesFile has a line for each time that commits or parts of logs were missing.
 	lossesFile = "SETTEE-LOSSES"
@@ -64,8 +67,9 @@ func writeMark(fsys vfs.FS, dir string, version uint64) error {
 	return errors.Join(err, f.Close())
 }
 
-// raiseMark marks a version up to which everything is durable, unless a higher one is marked. An error is of no consequence: the old mark
-// stays true. The version of a store that is open for reading only is not what the next start finds.
+// raiseMark marks a version up to which everything is durable, unless a higher one is marked. An error is of no
+// consequence: the old mark stays true. The version of a store that is open for reading only is not what the next start
+// finds.
 func (s *Store) raiseMark(version uint64) {
 	if !s.readOnly.Load() && version > s.mark.Load() && writeMark(s.space.fs, s.space.dir, version) == nil {
 		s.mark.Store(version)
@@ -121,10 +125,14 @@ func readLosses(fsys vfs.FS, dir string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// Losses are lines about what was missing when the store was started, then and earlier: the ends of logs, commits that had been acknowledged.
+// Losses are lines about what was missing when the store was started, then and earlier: the ends of logs, commits that
+// had been acknowledged.
 func (s *Store) Losses() []string { return readLosses(s.space.fs, s.space.dir) }
 
 // lostCommits says that versions are missing.
 func lostCommits(marked, version uint64) string {
-	return fmt.Sprintf("%d commits that had been acknowledged are missing: a log was cut or removed, or files are older than others", marked-version)
+	return fmt.Sprintf(
+		"%d commits that had been acknowledged are missing: a log was cut or removed, or files are older than others",
+		marked-version,
+	)
 }

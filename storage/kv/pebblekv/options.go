@@ -14,18 +14,19 @@ import (
 type Options struct {
 	// CacheSize bounds the memory for blocks of tables and for memtables, in bytes; default 40 MiB.
 	CacheSize int64
-	// MemTableSize is how much is gathered in memory before a table is written, in bytes; default 8 MiB, less on a device of less than a
-	// gigabyte. Up to three such pieces exist while tables are written.
+	// MemTableSize is how much is gathered in memory before a table is written, in bytes; default 8 MiB, less on a
+	// device of less than a gigabyte. Up to three such pieces exist while tables are written.
 	MemTableSize int
 	// MaxOpenFiles bounds the open tables; default 500.
 	MaxOpenFiles int
 	// MaxGroup bounds the transactions that share a sync; default 4096, at most 65,535.
 	MaxGroup int
-	// MinFreeSpace is how much must be free on the device for commits to be taken, in bytes; default 128 MiB, but at most an eighth of
-	// the device. Tables are rewritten in this room, and transactions that free space (kv.UseReserve) may use most of it.
+	// MinFreeSpace is how much must be free on the device for commits to be taken, in bytes; default 128 MiB, but at
+	// most an eighth of the device. Tables are rewritten in this room, and transactions that free space (kv.UseReserve)
+	// may use most of it.
 	MinFreeSpace uint64
-	// ReadTime is how long a snapshot can be read after it was replaced, where the store goes on to be written to; default a minute.
-	// See kv.Limits.
+	// ReadTime is how long a snapshot can be read after it was replaced, where the store goes on to be written to;
+	// default a minute. See kv.Limits.
 	ReadTime time.Duration
 	// Log gets Pebble's messages; default slog.Default().
 	Log *slog.Logger
@@ -43,7 +44,8 @@ const blockSize = 8 << 10
 // flushDelay is how long a range clear may stay in memory before a flush lets the space be reclaimed.
 const flushDelay = 10 * time.Second
 
-// separation keeps large values, such as chunks of attachments, in files of their own, so that compactions do not rewrite them.
+// separation keeps large values, such as chunks of attachments, in files of their own, so that compactions do not
+// rewrite them.
 var separation = pebble.ValueSeparationPolicy{
 	Enabled: true, MinimumSize: 8 << 10, MaxBlobReferenceDepth: 10, RewriteMinimumAge: 30 * time.Second, TargetGarbageRatio: 0.2,
 }
@@ -92,8 +94,8 @@ func (o Options) pebbleOptions() *pebble.Options {
 		MaxOpenFiles:                o.MaxOpenFiles,
 		MemTableSize:                uint64(o.MemTableSize),
 		MemTableStopWritesThreshold: 4,
-		// Few sublevels in L0 keep the hot reverse range reads cheap. Writers that are faster than compactions wait from 24 on, which
-		// costs nothing measurable; from 12 on it costs a quarter of the throughput (ADR 0018).
+		// Few sublevels in L0 keep the hot reverse range reads cheap. Writers that are faster than compactions wait
+		// from 24 on, which costs nothing measurable; from 12 on it costs a quarter of the throughput (ADR 0018).
 		L0CompactionThreshold: 4,
 		L0StopWritesThreshold: 24,
 		LBaseMaxBytes:         int64(max(4<<20, min(o.device/16, 64<<20))),

@@ -29,7 +29,8 @@ func TestPrometheus(t *testing.T) {
 		seen[f.GetName()] = true
 		if f.GetName() == "settee_commit_group_transactions" {
 			h := f.Metric[0].GetHistogram()
-			if h.GetSampleSum() != 3 || h.Bucket[1].GetUpperBound() != 1 || h.Bucket[1].GetCumulativeCount() != h.GetSampleCount() {
+			if h.GetSampleSum() != 3 || h.Bucket[1].GetUpperBound() != 1 ||
+				h.Bucket[1].GetCumulativeCount() != h.GetSampleCount() {
 				t.Errorf("%v", h)
 			}
 		}

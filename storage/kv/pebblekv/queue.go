@@ -39,7 +39,8 @@ func (q *queue) close() {
 }
 
 // take appends what waits to taken, in the order in which it is to be committed, up to count requests and about size
-// bytes, at least one. With wait it blocks until there is something. It returns false when the queue is closed and empty.
+// bytes, at least one. With wait it blocks until there is something. It returns false when the queue is closed and
+// empty.
 func (q *queue) take(taken []*request, count, size int, wait bool) ([]*request, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

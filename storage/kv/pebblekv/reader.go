@@ -131,7 +131,11 @@ func (r *reader) lose() {
 // readable begins a call: it returns why nothing can be read any more, or nil. mu is held.
 func (r *reader) readable() error {
 	if r.snap == nil {
-		return fmt.Errorf("%w: it was replaced more than %v ago, or the store was opened anew", kv.ErrTooOld, r.store.readTime)
+		return fmt.Errorf(
+			"%w: it was replaced more than %v ago, or the store was opened anew",
+			kv.ErrTooOld,
+			r.store.readTime,
+		)
 	}
 	return r.cancelled()
 }
@@ -152,8 +156,8 @@ func (r *reader) cancelled() error {
 // Version implements txn.Snapshot.
 func (r *reader) Version() uint64 { return r.version }
 
-// Get implements txn.Snapshot. It uses the transaction's iterator: repeated reads cost half of Pebble's Get, which builds
-// one each time. The value is copied, since the iterator moves on.
+// Get implements txn.Snapshot. It uses the transaction's iterator: repeated reads cost half of Pebble's Get, which
+// builds one each time. The value is copied, since the iterator moves on.
 func (r *reader) Get(key []byte) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,18 +10,20 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// What is deleted takes space until the deletions have come down to the tables below, which Pebble leaves to the writes to come. Where
-// there is no space there are none; so what transactions out of the reserve have written over is compacted then and there.
+// What is deleted takes space until the deletions have come down to the tables below, which Pebble leaves to the writes
+// to come. Where there is no space there are none; so what transactions out of the reserve have written over is
+// compacted then and there.
 
 const (
-	// defaultSpaceEvery is how often the store looks after the ballast, what was freed, and where it is open for reading only, after space.
+	// defaultSpaceEvery is how often the store looks after the ballast, what was freed, and where it is open for
+	// reading only, after space.
 	defaultSpaceEvery = time.Second
 	// spanPrefix is how many bytes the keys of a span have in common: a database's prefix and a subspace of it, say.
 	spanPrefix = 6
 	// maxSpans bounds the spans that are remembered; more become one.
 	maxSpans = 256
-	// maxReclaim is the largest span that is compacted at once, in reserves: the tables of a larger one take too long to be rewritten for what
-	// it may hold.
+	// maxReclaim is the largest span that is compacted at once, in reserves: the tables of a larger one take too long
+	// to be rewritten for what it may hold.
 	maxReclaim = 32
 	// shortGarbage is the part of large values that may be garbage while space is short; see separation.
 	shortGarbage = 0.05

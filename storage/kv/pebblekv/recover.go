@@ -27,14 +27,20 @@ type Recovered struct {
 // recoverBatch is how many bytes are written together.
 const recoverBatch = 4 << 20
 
-// Recover reads all that can be read of the store in directory dir, whatever state its files are in, and writes it to a new store in the
-// directory to, which must not exist. dir is locked meanwhile, where that is possible, and not changed. What is in the new store is what
-// single keys had: it is for the layers above to see what of it still belongs together.
+// Recover reads all that can be read of the store in directory dir, whatever state its files are in, and writes it to a
+// new store in the directory to, which must not exist. dir is locked meanwhile, where that is possible, and not
+// changed. What is in the new store is what single keys had: it is for the layers above to see what of it still belongs
+// together.
 func Recover(ctx context.Context, dir, to string, progress func(keys int64)) (Recovered, error) {
 	return recoverStore(ctx, vfs.Default, dir, to, progress)
 }
 
-func recoverStore(ctx context.Context, fsys vfs.FS, dir, to string, progress func(keys int64)) (result Recovered, err error) {
+func recoverStore(
+	ctx context.Context,
+	fsys vfs.FS,
+	dir, to string,
+	progress func(keys int64),
+) (result Recovered, err error) {
 	if _, err := fsys.Stat(dir); err != nil {
 		return result, err
 	}
@@ -104,7 +110,8 @@ func damage(d files.Damage) kv.Damage {
 	return out
 }
 
-// userBound is the caller's key of a stored one. Keys of the engine's own come before all of those, what is after them has no bound.
+// userBound is the caller's key of a stored one. Keys of the engine's own come before all of those, what is after them
+// has no bound.
 func userBound(stored string) []byte {
 	if len(stored) < 2 || stored[0] != userSpace {
 		return nil

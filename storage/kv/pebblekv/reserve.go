@@ -19,8 +19,9 @@ import (
 //	floor … reserve    transactions that free space (kv.UseReserve), and compactions
 //	above              all
 //
-// A device that other processes fill up goes below the floor without a commit of ours. For that there is the ballast: a file
-// without a use but that its blocks are let go then, so that documents can be deleted and tables compacted all the same.
+// A device that other processes fill up goes below the floor without a commit of ours. For that there is the ballast: a
+// file without a use but that its blocks are let go then, so that documents can be deleted and tables compacted all the
+// same.
 
 const (
 	// largestReserve is the reserve of a device of a gigabyte and more.
@@ -72,7 +73,8 @@ func (g *spaceGuard) room() room {
 	return room{free, int64(free) - int64(g.reserve), int64(free) - int64(g.floor)}
 }
 
-// take takes the room of a request, or returns kv.ErrFull. What is left may be less than the request, for it may replace as much.
+// take takes the room of a request, or returns kv.ErrFull. What is left may be less than the request, for it may
+// replace as much.
 func (r *room) take(q *request) error {
 	left := r.ordinary
 	if q.frees {
@@ -104,13 +106,15 @@ func (g *spaceGuard) check() error {
 // errCompactionPaused keeps a compaction from the floor of the reserve.
 var errCompactionPaused = fmt.Errorf("pebblekv: compactions wait for space: %w", syscall.ENOSPC)
 
-// compactionPause is how long the next compaction waits after one that found no space. It doubles with each, up to a minute.
+// compactionPause is how long the next compaction waits after one that found no space. It doubles with each, up to a
+// minute.
 const (
 	compactionPause    = time.Second
 	maxCompactionPause = time.Minute
 )
 
-// mayCompact holds up a compaction that would meet a full disk: Pebble tries again at once. It returns sooner when there is more space.
+// mayCompact holds up a compaction that would meet a full disk: Pebble tries again at once. It returns sooner when
+// there is more space.
 func (g *spaceGuard) mayCompact() error {
 	failed := g.failed.Load()
 	if failed == 0 {
@@ -147,7 +151,8 @@ func (g *spaceGuard) compacted() { g.failed.Store(0) }
 // ballastFile is the name of the ballast.
 const ballastFile = "BALLAST"
 
-// ballast is a file whose only use is that it can be removed. It has no length, only blocks, so that nobody reads or copies it.
+// ballast is a file whose only use is that it can be removed. It has no length, only blocks, so that nobody reads or
+// copies it.
 type ballast struct {
 	fs   vfs.FS
 	name string

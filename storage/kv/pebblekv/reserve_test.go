@@ -20,7 +20,8 @@ func clearKeys(s kv.Store, begin, end string) error {
 	return err
 }
 
-// TestReserveIsForFreeing: below the reserve only transactions that free space are taken, also out of one group; below the floor none.
+// TestReserveIsForFreeing: below the reserve only transactions that free space are taken, also out of one group; below
+// the floor none.
 func TestReserveIsForFreeing(t *testing.T) {
 	disk := newTroubledFS()
 	s := openTroubled(t, disk)
@@ -82,8 +83,8 @@ func fill(t *testing.T, s kv.Store, size int) (keys int) {
 	}
 }
 
-// TestSmallDisk: a store fills a small device for the most part, and what is deleted then comes back without a restart, whether it was in
-// values of their own or in tables. What was acknowledged is there.
+// TestSmallDisk: a store fills a small device for the most part, and what is deleted then comes back without a restart,
+// whether it was in values of their own or in tables. What was acknowledged is there.
 func TestSmallDisk(t *testing.T) {
 	for _, size := range []int{1 << 10, 60 << 10} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -153,8 +154,8 @@ func TestBallast(t *testing.T) {
 	expectKey(t, s, "a", "")
 }
 
-// TestOpenWithoutSpace: nothing at all is left, not even the ballast. The store opens and is read; when there is space it is written, too,
-// and those that were reading go on.
+// TestOpenWithoutSpace: nothing at all is left, not even the ballast. The store opens and is read; when there is space
+// it is written, too, and those that were reading go on.
 func TestOpenWithoutSpace(t *testing.T) {
 	disk := newSmallDisk(32 << 20)
 	options := Options{fs: disk, Log: silent, spaceEvery: 20 * time.Millisecond}

@@ -54,8 +54,8 @@ func (f *filler) write(t *testing.T, bytes int) {
 	}
 }
 
-// TestSlowReaders: readers that stand still keep no memory of what was written since, and go on where they were, with the row that they
-// had and with what their snapshot holds.
+// TestSlowReaders: readers that stand still keep no memory of what was written since, and go on where they were, with
+// the row that they had and with what their snapshot holds.
 func TestSlowReaders(t *testing.T) {
 	const memTable = 256 << 10
 	s := opener(Options{fs: vfs.NewMem(), MemTableSize: memTable})(t, "store").(*Store)
@@ -76,7 +76,9 @@ func TestSlowReaders(t *testing.T) {
 				first := bytes.Clone(value)
 				close(started)
 				<-release
-				if want := map[bool]string{false: "k00000000", true: fmt.Sprintf("k%08d", rows-1)}[reverse]; string(key) != want {
+				if want := map[bool]string{false: "k00000000", true: fmt.Sprintf("k%08d", rows-1)}[reverse]; string(
+					key,
+				) != want {
 					t.Errorf("reader %d: the key has become %q", n, key)
 				}
 				if !bytes.Equal(value, first) {
@@ -102,7 +104,8 @@ func TestSlowReaders(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRangesKeepNoRows: a transaction that reads many large values one after the other holds none of those it is through with.
+// TestRangesKeepNoRows: a transaction that reads many large values one after the other holds none of those it is
+// through with.
 func TestRangesKeepNoRows(t *testing.T) {
 	s := opener(Options{fs: vfs.NewMem()})(t, "store").(*Store)
 	defer s.Close()
@@ -125,8 +128,8 @@ func TestRangesKeepNoRows(t *testing.T) {
 	}
 }
 
-// TestOldSnapshotsEnd: a View ends when its snapshot was replaced long ago and much was written since; one of a store that rests does not,
-// and an Update never does.
+// TestOldSnapshotsEnd: a View ends when its snapshot was replaced long ago and much was written since; one of a store
+// that rests does not, and an Update never does.
 func TestOldSnapshotsEnd(t *testing.T) {
 	s := opener(Options{fs: vfs.NewMem(), MemTableSize: 256 << 10, ReadTime: time.Hour})(t, "store").(*Store)
 	defer s.Close()

@@ -20,8 +20,8 @@ type snapshot struct {
 	version uint64
 	refs    atomic.Int64 // one for being current, one per transaction
 
-	// Iterators are worth keeping: opening one costs several times a seek. They hold on to tables and memtables, so they
-	// are dropped when the snapshot is replaced, and when Pebble has rewritten files.
+	// Iterators are worth keeping: opening one costs several times a seek. They hold on to tables and memtables, so
+	// they are dropped when the snapshot is replaced, and when Pebble has rewritten files.
 	mu       sync.Mutex
 	idle     []*pebble.Iterator
 	replaced bool
@@ -55,8 +55,8 @@ func (s *snapshot) release() {
 	}
 }
 
-// replace tells that the snapshot is no longer current, and drops that reference. flushes is how many memtables the store has
-// written so far.
+// replace tells that the snapshot is no longer current, and drops that reference. flushes is how many memtables the
+// store has written so far.
 func (s *snapshot) replace(now time.Time, flushes int64) {
 	s.mu.Lock()
 	s.replaced, s.since, s.flushes = true, now, flushes

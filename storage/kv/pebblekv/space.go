@@ -21,10 +21,10 @@ const spaceRetry = 50 * time.Millisecond
 // failingFor is how long commits are refused after a table could not be written. Pebble tries again sooner.
 const failingFor = time.Second
 
-// spaceGuard keeps a full disk from breaking the store. The first line of defence is the reserve (reserve.go): groups are refused
-// while less is free, so Pebble's own work goes on. Should the disk fill up all the same, because of other processes, what
-// Pebble cannot recover from (log, manifest, directory entries) waits until there is space again; tables fail, and
-// Pebble writes them again later. A directory that has become read-only is treated in the same way.
+// spaceGuard keeps a full disk from breaking the store. The first line of defence is the reserve (reserve.go): groups
+// are refused while less is free, so Pebble's own work goes on. Should the disk fill up all the same, because of other
+// processes, what Pebble cannot recover from (log, manifest, directory entries) waits until there is space again;
+// tables fail, and Pebble writes them again later. A directory that has become read-only is treated in the same way.
 type spaceGuard struct {
 	fs      vfs.FS // the file system below the guard
 	dir     string
@@ -109,8 +109,9 @@ type guardedFS struct {
 	fatal   func(error) // ends the store's writing
 }
 
-// orStop returns nil, or err while the store is opened, and does not return otherwise. It is for what Pebble does without its lock when it begins
-// a new log: it panics at errors then, and releases that lock while it panics, which ends the process whoever recovers.
+// orStop returns nil, or err while the store is opened, and does not return otherwise. It is for what Pebble does
+// without its lock when it begins a new log: it panics at errors then, and releases that lock while it panics, which
+// ends the process whoever recovers.
 func (f *guardedFS) orStop(err error) error {
 	if err == nil || !f.guard.armed.Load() {
 		return err
@@ -242,8 +243,9 @@ func (f *guardedFile) Preallocate(offset, length int64) error {
 	return nil
 }
 
-// tableFile slows Pebble down, which repeats a flush without a pause when the table could not be written. Compactions leave the floor of
-// the reserve to flushes: as they need room for their output before they free their input, they would take it all.
+// tableFile slows Pebble down, which repeats a flush without a pause when the table could not be written. Compactions
+// leave the floor of the reserve to flushes: as they need room for their output before they free their input, they
+// would take it all.
 type tableFile struct {
 	vfs.File
 	guard     *spaceGuard

@@ -40,7 +40,8 @@ type Store struct {
 	tasks     sync.WaitGroup
 	mark      atomic.Uint64 // the version in the mark
 
-	// readOnly is set while the store is open for reading only; db and committer belong to awaitSpace then. writing is closed when that ends.
+	// readOnly is set while the store is open for reading only; db and committer belong to awaitSpace then. writing is
+	// closed when that ends.
 	readOnly atomic.Bool
 	writing  chan struct{}
 }
@@ -84,7 +85,11 @@ func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionsta
 }
 
 // attempt runs fn once and commits what it wrote; again tells that a read did not hold.
-func (s *Store) attempt(ctx context.Context, fn func(kv.Tx) error, p *prospects) (stamp kv.Versionstamp, again bool, err error) {
+func (s *Store) attempt(
+	ctx context.Context,
+	fn func(kv.Tx) error,
+	p *prospects,
+) (stamp kv.Versionstamp, again bool, err error) {
 	var turn *turn
 	if p.starving() {
 		if turn, err = s.takeTurn(p.turn()); err != nil {
@@ -182,7 +187,8 @@ func (s *Store) writable() error {
 	return s.space.refusal()
 }
 
-// snapshot returns the current snapshot with a reference for the caller; nil if there is none any more because the store is closing.
+// snapshot returns the current snapshot with a reference for the caller; nil if there is none any more because the
+// store is closing.
 func (s *Store) snapshot() *snapshot {
 	for {
 		current := s.current.Load()
@@ -232,8 +238,8 @@ func (s *Store) Health(context.Context) error {
 	return s.committer.stalled(time.Now())
 }
 
-// Limits implements kv.Store. Only the age of a snapshot is limited, and it may become older while little is written; a transaction of
-// more than a gibibyte is refused.
+// Limits implements kv.Store. Only the age of a snapshot is limited, and it may become older while little is written; a
+// transaction of more than a gibibyte is refused.
 func (s *Store) Limits() kv.Limits { return kv.Limits{ReadTime: int(s.readTime.Milliseconds())} }
 
 // Close implements kv.Store.

@@ -6,12 +6,13 @@ import (
 )
 
 // starvingAfter is after how many conflicts a transaction gets a turn. Going first within a group helps against others
-// as quick as itself; a slow one meets a conflict with an earlier group each time. One that was too slow to be checked at all, because
-// what was written since it began is forgotten, gets its turn at once: it would be no quicker.
+// as quick as itself; a slow one meets a conflict with an earlier group each time. One that was too slow to be checked
+// at all, because what was written since it began is forgotten, gets its turn at once: it would be no quicker.
 const starvingAfter = 6
 
-// A turn is three times as long as the transaction took last, and a second. So the transaction ends in it, or in the next one,
-// which is as long as it took in this one; a function that waits for another transaction's commit does not hold up the store for long.
+// A turn is three times as long as the transaction took last, and a second. So the transaction ends in it, or in the
+// next one, which is as long as it took in this one; a function that waits for another transaction's commit does not
+// hold up the store for long.
 const (
 	leastTurn   = time.Second
 	longestTurn = time.Minute

@@ -17,7 +17,8 @@ type writtenRange struct {
 	version    uint64
 }
 
-// writeSet holds what one or several consecutive transactions wrote: keys sorted and distinct, ranges sorted and disjoint.
+// writeSet holds what one or several consecutive transactions wrote: keys sorted and distinct, ranges sorted and
+// disjoint.
 type writeSet struct {
 	keys        []writtenKey
 	ranges      []writtenRange

@@ -73,8 +73,8 @@ func appendLast(dst []byte, n uint64, size int) []byte {
 	return append(dst, buf[8-size:]...)
 }
 
-// AppendBigInt appends an integer of any size up to 255 bytes; a larger one counts as the largest (smallest) such integer,
-// so that the order stays right.
+// AppendBigInt appends an integer of any size up to 255 bytes; a larger one counts as the largest (smallest) such
+// integer, so that the order stays right.
 func AppendBigInt(dst []byte, n *big.Int) []byte {
 	size := (n.BitLen() + 7) / 8
 	if size <= 8 {
@@ -122,8 +122,8 @@ func AppendVersionstamp(dst []byte, v kv.Versionstamp) []byte {
 	return append(append(dst, codeVersionstamp), v[:]...)
 }
 
-// AppendVersionstampHole appends a versionstamp that the commit fills in, with its user part, and returns the offset for
-// [kv.Tx.SetVersionstampedKey] or [kv.Tx.SetVersionstampedValue].
+// AppendVersionstampHole appends a versionstamp that the commit fills in, with its user part, and returns the offset
+// for [kv.Tx.SetVersionstampedKey] or [kv.Tx.SetVersionstampedValue].
 func AppendVersionstampHole(dst []byte, user uint16) (b []byte, offset int) {
 	v := kv.Versionstamp{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 	binary.BigEndian.PutUint16(v[kv.VersionstampSize:], user)

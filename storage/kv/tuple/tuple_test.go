@@ -94,7 +94,17 @@ func TestTupleErrors(t *testing.T) {
 
 // The readers of single elements agree with Unpack, and refuse other kinds.
 func TestTupleReaders(t *testing.T) {
-	b, err := tuple.Tuple{[]byte("b\x00"), "s", int64(-7), bigOf("-0x123456789abcdef0123"), 1.5, true, kv.Versionstamp{1}}.Pack(nil)
+	b, err := tuple.Tuple{
+		[]byte("b\x00"),
+		"s",
+		int64(-7),
+		bigOf("-0x123456789abcdef0123"),
+		1.5,
+		true,
+		kv.Versionstamp{1},
+	}.Pack(
+		nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +326,10 @@ func BenchmarkAppend(b *testing.B) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	key := tuple.AppendBytes(tuple.AppendInt(tuple.AppendBool(tuple.AppendString(nil, "a-document-id"), true), 12345), make([]byte, 4))
+	key := tuple.AppendBytes(
+		tuple.AppendInt(tuple.AppendBool(tuple.AppendString(nil, "a-document-id"), true), 12345),
+		make([]byte, 4),
+	)
 	b.ReportAllocs()
 	for b.Loop() {
 		_, rest, _ := tuple.ReadText(key)

@@ -31,7 +31,13 @@ func (it *checkedIterator) Next() bool {
 	defer it.s.leave()
 	it.forget()
 	if it.overlaid {
-		it.s.report(fmt.Sprintf("iterator over %.40q to %.40q goes on after a write to what it has yet to read", it.begin, it.end))
+		it.s.report(
+			fmt.Sprintf(
+				"iterator over %.40q to %.40q goes on after a write to what it has yet to read",
+				it.begin,
+				it.end,
+			),
+		)
 	}
 	if !it.inner.Next() {
 		it.done = true

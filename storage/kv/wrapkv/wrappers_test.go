@@ -274,7 +274,8 @@ func TestCheckedReportsConcurrency(t *testing.T) {
 		nested = tx
 		tx.Set(nil, nil)
 	})
-	if want := []string{"Get while another goroutine uses the transaction"}; err != nil || fmt.Sprint(reports) != fmt.Sprint(want) {
+	if want := []string{"Get while another goroutine uses the transaction"}; err != nil ||
+		fmt.Sprint(reports) != fmt.Sprint(want) {
 		t.Errorf("%v, %v", reports, err)
 	}
 }

@@ -12,8 +12,9 @@ type Sink interface {
 	Clear(key []byte)
 }
 
-// Apply sends to sink what the transaction does when it is committed with stamp (8 bytes version, 2 bytes order). current
-// reads the newest committed state, for atomic operations on keys that the transaction has neither set nor cleared.
+// Apply sends to sink what the transaction does when it is committed with stamp (8 bytes version, 2 bytes order).
+// current reads the newest committed state, for atomic operations on keys that the transaction has neither set nor
+// cleared.
 func (t *Tx) Apply(stamp []byte, current func(key []byte) ([]byte, error), sink Sink) error {
 	for _, r := range t.Cleared() {
 		sink.ClearRange(r.Begin, r.End)
@@ -58,8 +59,8 @@ func (t *Tx) Stamped(stamp []byte, yield func(key, value []byte)) {
 	}
 }
 
-// StampedKeys returns the versionstamped keys in the order written, for an engine that leaves the stamp to its store. The
-// slice is the caller's, the keys are the Tx's.
+// StampedKeys returns the versionstamped keys in the order written, for an engine that leaves the stamp to its store.
+// The slice is the caller's, the keys are the Tx's.
 func (t *Tx) StampedKeys() []StampedKey {
 	var all []StampedKey
 	for _, g := range t.buf.stamped.groups {

@@ -50,7 +50,8 @@ func (b *buffer) find(key []byte) *Write {
 	return e
 }
 
-// touch returns the entry of key, a new one if there is none; what it says of a new key's value is what the range clears say.
+// touch returns the entry of key, a new one if there is none; what it says of a new key's value is what the range
+// clears say.
 func (b *buffer) touch(key []byte) *Write {
 	b.gen++
 	if e := b.find(key); e != nil {

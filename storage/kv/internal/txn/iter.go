@@ -116,7 +116,8 @@ func (it *iterator) nextMerged() bool {
 	}
 }
 
-// compare reports whether the base's row comes before the entry (<0), lies under it (0), or comes after it or is missing (>0).
+// compare reports whether the base's row comes before the entry (<0), lies under it (0), or comes after it or is
+// missing (>0).
 func (it *iterator) compare(e *Write) int {
 	switch {
 	case !it.baseOK:

@@ -51,7 +51,8 @@ func New(snap Snapshot) *Tx {
 	return t
 }
 
-// Reset begins another transaction, on snap, in the memory of t: all that t and its iterators have handed out becomes invalid.
+// Reset begins another transaction, on snap, in the memory of t: all that t and its iterators have handed out becomes
+// invalid.
 func (t *Tx) Reset(snap Snapshot) {
 	t.snap = snap
 	t.buf.reset()
@@ -125,7 +126,8 @@ func (t *Tx) Atomic(op kv.AtomicOp, key, param []byte) {
 	t.buf.atomic(op, key, param)
 }
 
-// SetVersionstampedKey implements kv.Tx. An offset without room for the stamp fails the commit with kv.ErrInvalidOperation.
+// SetVersionstampedKey implements kv.Tx. An offset without room for the stamp fails the commit with
+// kv.ErrInvalidOperation.
 func (t *Tx) SetVersionstampedKey(key []byte, offset int, value []byte) {
 	if t.stampFits(key, offset) {
 		t.count(len(key), len(value), 2*len(key)+1)
@@ -133,7 +135,8 @@ func (t *Tx) SetVersionstampedKey(key []byte, offset int, value []byte) {
 	}
 }
 
-// SetVersionstampedValue implements kv.Tx. An offset without room for the stamp fails the commit with kv.ErrInvalidOperation.
+// SetVersionstampedValue implements kv.Tx. An offset without room for the stamp fails the commit with
+// kv.ErrInvalidOperation.
 func (t *Tx) SetVersionstampedValue(key []byte, value []byte, offset int) {
 	if t.stampFits(value, offset) {
 		t.count(len(key), len(value), 2*len(key)+1)

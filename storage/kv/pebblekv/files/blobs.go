@@ -72,15 +72,19 @@ func openBlob(ctx context.Context, fsys vfs.FS, path string) (*blob.FileReader, 
 		return nil, closing(file, err)
 	}
 	options := pebble.Options{}
-	r, err := blob.NewFileReader(ctx, readable, blob.FileReaderOptions{ReaderOptions: options.MakeReaderOptions().ReaderOptions})
+	r, err := blob.NewFileReader(
+		ctx,
+		readable,
+		blob.FileReaderOptions{ReaderOptions: options.MakeReaderOptions().ReaderOptions},
+	)
 	if err != nil {
 		return nil, closing(readable, err)
 	}
 	return r, nil
 }
 
-// mapping and readers are what Pebble's fetcher of values asks. B and D are Pebble's types of blob file ids and file numbers, which
-// cannot be named outside of it, but inferred.
+// mapping and readers are what Pebble's fetcher of values asks. B and D are Pebble's types of blob file ids and file
+// numbers, which cannot be named outside of it, but inferred.
 type mapping[B, D ~uint64] map[uint64]uint64
 
 func mappingOf[B, D ~uint64](_ func(blob.FileMapping, B) (D, bool), files map[uint64]uint64) mapping[B, D] {
@@ -97,7 +101,10 @@ func (m mapping[B, D]) Lookup(id B) (D, bool) {
 
 type readers[D ~uint64] struct{ files *blobFiles }
 
-func readersOf[D ~uint64](_ func(blob.ReaderProvider, context.Context, D) (blob.ValueReader, func(), error), f *blobFiles) readers[D] {
+func readersOf[D ~uint64](
+	_ func(blob.ReaderProvider, context.Context, D) (blob.ValueReader, func(), error),
+	f *blobFiles,
+) readers[D] {
 	return readers[D]{f}
 }
 
@@ -114,7 +121,8 @@ func blobName(number uint64) string  { return fmt.Sprintf("%06d.blob", number) }
 func tableName(number uint64) string { return fmt.Sprintf("%06d.sst", number) }
 func logName(number uint64) string   { return fmt.Sprintf("%06d.log", number) }
 
-// CheckBlob tells why what a blob file has cannot be found, nil if it can, or if the file cannot be opened or read at all.
+// CheckBlob tells why what a blob file has cannot be found, nil if it can, or if the file cannot be opened or read at
+// all.
 func CheckBlob(fsys vfs.FS, path string) (err error) {
 	defer recovered(&err)
 	r, err := openBlob(context.Background(), fsys, path)

@@ -20,7 +20,8 @@ type Manifest struct {
 	LastSeq uint64
 	// NextFile is a number above those of all files when it was written.
 	NextFile uint64
-	// Known are the numbers of all tables and blob files that are named, also of those that are part of the store no more.
+	// Known are the numbers of all tables and blob files that are named, also of those that are part of the store no
+	// more.
 	Known map[uint64]bool
 	// Damage is what could not be read of it. Then Tables may have some that were replaced.
 	Damage []Gap
@@ -112,7 +113,8 @@ func (e *editReader) read() error {
 			e.bytes()
 		case tagDeletedFile:
 			level, file := int(e.number()), e.number()
-			if t, ok := e.m.Tables[file]; ok && t.Level == level { // not if it was moved to another level by the same edit
+			// not if it was moved to another level by the same edit
+			if t, ok := e.m.Tables[file]; ok && t.Level == level {
 				delete(e.m.Tables, file)
 			}
 			e.m.Known[file] = true

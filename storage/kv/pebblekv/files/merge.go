@@ -62,7 +62,12 @@ func (s *tableSource) next() {
 		rows, err := s.t.rows(h, s.info.Blobs)
 		switch {
 		case err != nil && s.damaged == nil:
-			s.damaged = &Damage{File: s.t.name, What: err.Error(), Blocks: 1, From: cmp.Or(string(s.last), string(s.info.Smallest))}
+			s.damaged = &Damage{
+				File:   s.t.name,
+				What:   err.Error(),
+				Blocks: 1,
+				From:   cmp.Or(string(s.last), string(s.info.Smallest)),
+			}
 		case err != nil:
 			s.damaged.Blocks++
 		case s.damaged != nil && len(rows) > 0:

@@ -44,8 +44,8 @@ type Sink interface {
 	Lost(key []byte)
 }
 
-// Read gives out of directory dir all that can be read. It changes nothing there. The error is of the sink or ctx; of the directory only if
-// it cannot be listed.
+// Read gives out of directory dir all that can be read. It changes nothing there. The error is of the sink or ctx; of
+// the directory only if it cannot be listed.
 func Read(ctx context.Context, fsys vfs.FS, dir string, sink Sink) (Report, error) {
 	r := reader{fs: fsys, dir: dir}
 	names, err := fsys.List(dir)
@@ -176,7 +176,9 @@ func (r *reader) manifest(found listing) {
 			r.m = m
 			r.whole = len(m.Damage) == 0 && n == found.manifests[len(found.manifests)-1]
 			for _, gap := range m.Damage {
-				r.damaged(Damage{File: name, What: fmt.Sprintf("%d bytes at %d cannot be read", gap.Length, gap.Offset)})
+				r.damaged(
+					Damage{File: name, What: fmt.Sprintf("%d bytes at %d cannot be read", gap.Length, gap.Offset)},
+				)
 			}
 			continue
 		}
@@ -246,7 +248,14 @@ func (g Gap) String() string {
 func (r *reader) tables(found listing) (sources []*tableSource) {
 	for n, info := range r.m.Tables {
 		if !slices.Contains(found.tables, n) && !info.Part {
-			r.damaged(Damage{File: tableName(n), What: "it is missing", From: string(info.Smallest), To: string(info.Largest) + "\x00"})
+			r.damaged(
+				Damage{
+					File: tableName(n),
+					What: "it is missing",
+					From: string(info.Smallest),
+					To:   string(info.Largest) + "\x00",
+				},
+			)
 		}
 	}
 	for _, n := range found.tables {
@@ -254,10 +263,22 @@ func (r *reader) tables(found listing) (sources []*tableSource) {
 		if !live && r.m.Known[n] {
 			continue // replaced
 		}
-		if !live && r.m.File != "" { // as all that it has is elsewhere, too, if nothing is wrong with the manifest, it does no harm
-			r.damaged(Damage{File: tableName(n), What: "no manifest names it: that breaks off, or a flush or compaction was not finished"})
+		// as all that it has is elsewhere, too, if nothing is wrong with the manifest, it does no harm
+		if !live && r.m.File != "" {
+			r.damaged(
+				Damage{
+					File: tableName(n),
+					What: "no manifest names it: that breaks off, or a flush or compaction was not finished",
+				},
+			)
 		}
-		s := &tableSource{fs: r.fs, path: r.fs.PathJoin(r.dir, tableName(n)), info: info, first: info.Smallest, report: r.damaged}
+		s := &tableSource{
+			fs:     r.fs,
+			path:   r.fs.PathJoin(r.dir, tableName(n)),
+			info:   info,
+			first:  info.Smallest,
+			report: r.damaged,
+		}
 		if r.prepare(s) {
 			sources = append(sources, s)
 		}
@@ -281,7 +302,15 @@ func (r *reader) prepare(s *tableSource) bool {
 	s.t = t
 	defer s.close()
 	if t.scanned && t.gone > 0 {
-		r.damaged(bounded(fmt.Sprintf("its index cannot be read: %d blocks were found without it, in %d bytes there is none", len(t.blocks), t.gone)))
+		r.damaged(
+			bounded(
+				fmt.Sprintf(
+					"its index cannot be read: %d blocks were found without it, in %d bytes there is none",
+					len(t.blocks),
+					t.gone,
+				),
+			),
+		)
 	}
 	deletions, err := t.deleted()
 	if err != nil {

@@ -5,9 +5,10 @@ import (
 	"hash/crc32"
 )
 
-// The format of Pebble's logs and manifests: blocks of 32 KiB with chunks that do not cross them. A chunk has a checksum (4 bytes), a length (2),
-// a type (1), in logs the number of the log (4), in newer ones also an offset up to which the log was synced (8), and its bytes. Package record of
-// Pebble reads it up to the first chunk that is broken; here reading goes on after it.
+// The format of Pebble's logs and manifests: blocks of 32 KiB with chunks that do not cross them. A chunk has a
+// checksum (4 bytes), a length (2), a type (1), in logs the number of the log (4), in newer ones also an offset up to
+// which the log was synced (8), and its bytes. Package record of Pebble reads it up to the first chunk that is broken;
+// here reading goes on after it.
 const (
 	recordBlock   = 32 << 10
 	chunkHeader   = 7
@@ -20,8 +21,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // masked is a CRC as Pebble stores it.
 func masked(crc uint32) uint32 { return (crc>>15 | crc<<17) + 0xa282ead8 }
 
-// Gap is a stretch of a log or manifest that cannot be read. What is after the last record is one only if it was written to this very file:
-// not the zeros, or the chunks of an older log, that a file has there from the beginning.
+// Gap is a stretch of a log or manifest that cannot be read. What is after the last record is one only if it was
+// written to this very file: not the zeros, or the chunks of an older log, that a file has there from the beginning.
 type Gap struct {
 	Offset, Length int64
 	// Records is the number of readable records after it, up to the next gap.
@@ -168,7 +169,8 @@ func readChunk(block []byte, at int, number uint32) chunk {
 	if kind < 1 || kind > 12 {
 		return chunk{kind: chunkBroken}
 	}
-	form, part := (kind-1)/4, (kind-1)%4 // without the log's number, with it, with the synced offset, too; full, first, middle, last
+	// without the log's number, with it, with the synced offset, too; full, first, middle, last
+	form, part := (kind-1)/4, (kind-1)%4
 	header := [...]int{chunkHeader, chunkHeader + 4, longestHeader}[form]
 	length := int(binary.LittleEndian.Uint16(b[4:]))
 	if header > len(b) {
@@ -192,7 +194,13 @@ func readChunk(block []byte, at int, number uint32) chunk {
 	case !good:
 		return chunk{kind: chunkBroken, own: !other, end: end}
 	}
-	c := chunk{kind: chunkGood, first: part <= 1, last: part == 0 || part == 3, data: b[header : header+length], end: end}
+	c := chunk{
+		kind:  chunkGood,
+		first: part <= 1,
+		last:  part == 0 || part == 3,
+		data:  b[header : header+length],
+		end:   end,
+	}
 	if form == 2 {
 		c.synced = int64(binary.LittleEndian.Uint64(b[11:]) & (1<<62 - 1))
 	}

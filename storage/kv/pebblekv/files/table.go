@@ -190,8 +190,8 @@ func (t *table) rows(h block.Handle, blobs []uint64) (rows []row, err error) {
 	return rows, it.Error()
 }
 
-// handles stands for what makes values of the places of values that are apart; it only remembers the place. (V is a type that cannot be
-// named outside of Pebble.)
+// handles stands for what makes values of the places of values that are apart; it only remembers the place. (V is a
+// type that cannot be named outside of Pebble.)
 type handles[V any] struct{ handle []byte }
 
 func newHandles[V any](func(block.GetInternalValueForPrefixAndValueHandler, []byte) V) *handles[V] {
@@ -240,7 +240,10 @@ func (t *table) deletedBy(h block.Handle) (all []deletion, err error) {
 		}
 		for _, k := range span.Keys {
 			if k.Kind() == pebble.InternalKeyKindRangeDelete {
-				all = append(all, deletion{start: slices.Clone(span.Start), end: slices.Clone(span.End), seq: uint64(k.SeqNum())})
+				all = append(
+					all,
+					deletion{start: slices.Clone(span.Start), end: slices.Clone(span.End), seq: uint64(k.SeqNum())},
+				)
 			}
 		}
 	}
