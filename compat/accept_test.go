@@ -73,7 +73,8 @@ func TestAcceptsGzip(t *testing.T) {
 		}
 	}
 	for header, kind := range map[string]Kind{
-		"gzip;q=x": KindBadRequest, "identity;q=0": KindNotAcceptable, "*;q=0": KindNotAcceptable, "gzip;q=0,identity;q=0": KindNotAcceptable,
+		"gzip;q=x": KindBadRequest, "identity;q=0": KindNotAcceptable, "*;q=0": KindNotAcceptable,
+		"gzip;q=0,identity;q=0": KindNotAcceptable,
 	} {
 		if _, err := AcceptsGzip(header); !errors.Is(err, kind) {
 			t.Errorf("%q: got %v", header, err)

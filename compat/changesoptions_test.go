@@ -21,7 +21,9 @@ func TestChangesOptions(t *testing.T) {
 		"include_docs=true&conflicts=true&attachments=true&att_encoding_info=true": func(o *ChangesOptions) {
 			o.IncludeDocs, o.Conflicts, o.Attachments, o.AttEncodingInfo = true, true, true, true
 		},
-		"style=all_docs&filter=d/f&seq_interval=10": func(o *ChangesOptions) { o.Style, o.Filter, o.SeqInterval = StyleAllDocs, "d/f", 10 },
+		"style=all_docs&filter=d/f&seq_interval=10": func(o *ChangesOptions) {
+			o.Style, o.Filter, o.SeqInterval = StyleAllDocs, "d/f", 10
+		},
 		"feed=foo": func(o *ChangesOptions) { o.Feed = "foo" },
 	} {
 		want := defaults()

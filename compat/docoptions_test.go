@@ -22,7 +22,8 @@ func TestDocOptions(t *testing.T) {
 		"new_edits=false&new_edits=x":         {NewEditsFalse: true},
 		"new_edits=false&new_edits=true":      {},
 		"revs=true&revs_info=true&conflicts=true&deleted=true&deleted_conflicts=true&local_seq=true&att_encoding_info=true": {
-			Revs: true, RevsInfo: true, Conflicts: true, Deleted: true, DeletedConflicts: true, LocalSeq: true, AttEncodingInfo: true,
+			Revs: true, RevsInfo: true, Conflicts: true, Deleted: true, DeletedConflicts: true, LocalSeq: true,
+			AttEncodingInfo: true,
 		},
 	} {
 		if got, err := ParseDocOptions(ParseQuery(query)); err != nil || !reflect.DeepEqual(*got, want) {
@@ -123,7 +124,8 @@ func TestQuorumAndBatch(t *testing.T) {
 	if _, _, err := Quorum(ParseQuery("w="), "w"); err != ErrBadArg {
 		t.Error(err)
 	}
-	for query, want := range map[string]bool{"batch=ok": true, "batch=OK": false, "batch=x&batch=ok": false, "": false} {
+	wants := map[string]bool{"batch=ok": true, "batch=OK": false, "batch=x&batch=ok": false, "": false}
+	for query, want := range wants {
 		if BatchOK(ParseQuery(query)) != want {
 			t.Error(query)
 		}

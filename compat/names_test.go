@@ -42,12 +42,8 @@ func TestValidateDocID(t *testing.T) {
 		kind  Kind
 		want  string
 	}{
-		{
-			"a",
-			plain,
-			0,
-			"",
-		}, {"_design/a", plain, 0, ""}, {"_local/a", plain, 0, ""}, {"a b/\x00é", plain, 0, ""}, {"\xED\xA0\x80", plain, 0, ""}, {"abcd", limited, 0, ""},
+		{"a", plain, 0, ""}, {"_design/a", plain, 0, ""}, {"_local/a", plain, 0, ""},
+		{"a b/\x00é", plain, 0, ""}, {"\xED\xA0\x80", plain, 0, ""}, {"abcd", limited, 0, ""},
 		{"", plain, KindIllegalDocID, "Document id must not be empty"},
 		{"_design/", plain, KindIllegalDocID, "Illegal document id `_design/`"},
 		{"_local/", plain, KindIllegalDocID, "Illegal document id `_local/`"},
@@ -58,12 +54,11 @@ func TestValidateDocID(t *testing.T) {
 		{"a\xE2\x82", plain, KindIllegalDocID, "Document id must be valid UTF-8"},
 		{"a\xE2\x82a", plain, KindIllegalDocID, "Document id must be valid UTF-8"},
 		{"abcde", limited, KindIllegalDocID, "Document id is too long"},
-		{
-			"a:b",
-			partitioned,
-			0,
-			"",
-		}, {"a::x", partitioned, 0, ""}, {"a:b:c", partitioned, 0, ""}, {"_design/x", partitioned, 0, ""}, {"_local/x", partitioned, 0, ""},
+		{"a:b", partitioned, 0, ""},
+		{"a::x", partitioned, 0, ""},
+		{"a:b:c", partitioned, 0, ""},
+		{"_design/x", partitioned, 0, ""},
+		{"_local/x", partitioned, 0, ""},
 		{"a", partitioned, KindIllegalDocID, "Doc id must be of form partition:id"},
 		{":a", partitioned, KindIllegalPartition, "Partition must not be empty"},
 		{"a:", partitioned, KindIllegalDocID, "Document id must not be empty"},

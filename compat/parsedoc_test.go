@@ -148,7 +148,8 @@ func TestParseAttachments(t *testing.T) {
 	if len(d.Attachments) != 5 || !d.HasStubs() {
 		t.Fatalf("%+v", d.Attachments)
 	}
-	inline, stub, bare, follows, odd := d.Attachments[0], d.Attachments[1], d.Attachments[2], d.Attachments[3], d.Attachments[4]
+	inline, stub, bare := d.Attachments[0], d.Attachments[1], d.Attachments[2]
+	follows, odd := d.Attachments[3], d.Attachments[4]
 	if inline.Source != SourceInline || string(inline.Data) != "hi" || inline.Type != "text/plain" ||
 		inline.HasDigest ||
 		inline.Length != 2 ||

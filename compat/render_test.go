@@ -31,7 +31,8 @@ func TestAppendDocument(t *testing.T) {
 		},
 		{
 			DocumentView{
-				ID: "a", Rev: Rev{2, hash}, Body: []byte(`{"x":1}`), Deleted: true, Revisions: RevPath{2, []string{hash, "b\""}},
+				ID: "a", Rev: Rev{2, hash}, Body: []byte(`{"x":1}`), Deleted: true,
+				Revisions: RevPath{2, []string{hash, "b\""}},
 				RevsInfo: []RevInfo{
 					{Rev{2, hash}, RevDeleted},
 					{Rev{1, "b"}, RevMissing},

@@ -206,7 +206,8 @@ func verifyViews(t *testing.T, c *client, round int, designs []string) {
 			verifyViewSum(t, c, string(want.Body))
 		}
 	}
-	for _, name := range slices.DeleteFunc(append(designs, fresh), func(name string) bool { return name == "live" || name == "steady" }) {
+	stays := func(name string) bool { return name == "live" || name == "steady" }
+	for _, name := range slices.DeleteFunc(append(designs, fresh), stays) {
 		etag := c.do("HEAD", path+name, "").Header.Get("ETag")
 		c.want(http.StatusOK, c.do("DELETE", path+name+"?rev="+strings.Trim(etag, `"`), ""))
 	}

@@ -99,7 +99,8 @@ func TestKivikContinuousChanges(t *testing.T) {
 
 func attachment(name, contentType string, content []byte) *kivik.Attachment {
 	return &kivik.Attachment{
-		Filename: name, ContentType: contentType, Size: int64(len(content)), Content: io.NopCloser(bytes.NewReader(content)),
+		Filename: name, ContentType: contentType, Size: int64(len(content)),
+		Content: io.NopCloser(bytes.NewReader(content)),
 	}
 }
 

@@ -117,7 +117,8 @@ func manyDatabasesShow(t *testing.T, c *client, databases, docs int) {
 	}
 	t.Logf("_all_dbs in %s, _dbs_info in %s", all.Round(time.Millisecond), time.Since(begin).Round(time.Millisecond))
 	events := map[string]bool{}
-	for deadline := time.Now().Add(10 * time.Second); len(events) < databases && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	deadline := time.Now().Add(10 * time.Second)
+	for ; len(events) < databases && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		var feed struct {
 			Results []struct {
 				Name string `json:"db_name"`

@@ -109,7 +109,8 @@ func (w *allFieldsWorld) put(t testing.TB, id, text string) {
 	case doc.Deleted:
 		delete(w.revs, id)
 	case !strings.HasPrefix(id, "_"):
-		if w.docs[id], err = ejson.Parse([]byte(`{"_id":"` + id + `",` + strings.TrimPrefix(string(v.AppendJSON(nil)), "{"))); err != nil {
+		members := strings.TrimPrefix(string(v.AppendJSON(nil)), "{")
+		if w.docs[id], err = ejson.Parse([]byte(`{"_id":"` + id + `",` + members)); err != nil {
 			w.docs[id], err = ejson.Parse([]byte(`{"_id":"` + id + `"}`))
 			ok(t, err)
 		}

@@ -81,7 +81,10 @@ func bruteCondition(o string, operand, value ejson.Value, there, negated bool) b
 		return false
 	}
 	order := collate.Compare(value, operand)
-	holds := map[string]bool{"$lt": order < 0, "$lte": order <= 0, "$eq": order == 0, "$ne": order != 0, "$gte": order >= 0, "$gt": order > 0}[o]
+	holds := map[string]bool{
+		"$lt": order < 0, "$lte": order <= 0, "$eq": order == 0,
+		"$ne": order != 0, "$gte": order >= 0, "$gt": order > 0,
+	}[o]
 	switch o {
 	case "$in", "$nin":
 		holds = slices.ContainsFunc(slices.Collect(operand.Elements()), func(e ejson.Value) bool {

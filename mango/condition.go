@@ -39,7 +39,8 @@ const (
 // opNames are the operators as they are printed; opField has none.
 var opNames = [...]string{
 	opAnd: "$and", opOr: "$or", opNot: "$not", opNor: "$nor", opElemMatch: "$elemMatch", opAllMatch: "$allMatch",
-	opKeyMapMatch: "$keyMapMatch", opDefault: "$default", opLt: "$lt", opLte: "$lte", opEq: "$eq", opNe: "$ne", opGte: "$gte", opGt: "$gt",
+	opKeyMapMatch: "$keyMapMatch", opDefault: "$default",
+	opLt: "$lt", opLte: "$lte", opEq: "$eq", opNe: "$ne", opGte: "$gte", opGt: "$gt",
 	opIn: "$in", opNin: "$nin", opAll: "$all", opExists: "$exists", opType: "$type", opMod: "$mod", opRegex: "$regex",
 	opBeginsWith: "$beginsWith", opSize: "$size",
 }

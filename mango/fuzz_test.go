@@ -12,7 +12,11 @@ import (
 
 // FuzzBookmark: no text does harm, and what is a bookmark is written the same again.
 func FuzzBookmark(f *testing.F) {
-	for _, seed := range []string{"", "nil", "g1AAAA", "gQ", "!!!", string(appendBookmark(nil, []byte(`["a",1]`), "id", nil)), string(appendBookmark(nil, []byte(`{}`), `"`, []string{"auto", "", "x"}))} {
+	for _, seed := range []string{
+		"", "nil", "g1AAAA", "gQ", "!!!",
+		string(appendBookmark(nil, []byte(`["a",1]`), "id", nil)),
+		string(appendBookmark(nil, []byte(`{}`), `"`, []string{"auto", "", "x"})),
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

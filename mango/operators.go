@@ -11,8 +11,9 @@ import (
 // operators are the names that stand in selectors, with what they become.
 var operators = map[string]op{
 	"$and": opAnd, "$or": opOr, "$not": opNot, "$nor": opNor, "$elemMatch": opElemMatch, "$allMatch": opAllMatch,
-	"$keyMapMatch": opKeyMapMatch, "$text": opDefault, "$default": opDefault, "$lt": opLt, "$lte": opLte, "$eq": opEq, "$ne": opNe,
-	"$gte": opGte, "$gt": opGt, "$in": opIn, "$nin": opNin, "$all": opAll, "$exists": opExists, "$type": opType, "$mod": opMod,
+	"$keyMapMatch": opKeyMapMatch, "$text": opDefault, "$default": opDefault,
+	"$lt": opLt, "$lte": opLte, "$eq": opEq, "$ne": opNe, "$gte": opGte, "$gt": opGt,
+	"$in": opIn, "$nin": opNin, "$all": opAll, "$exists": opExists, "$type": opType, "$mod": opMod,
 	"$regex": opRegex, "$beginsWith": opBeginsWith, "$size": opSize,
 }
 

@@ -30,13 +30,12 @@ type HTTPPeer struct {
 // NewHTTPPeer prepares the connection to an endpoint; nothing is sent before Open.
 func NewHTTPPeer(e *Endpoint, o *Options, set *Settings) *HTTPPeer {
 	dialer := &net.Dialer{Timeout: o.Timeout, KeepAlive: 30 * time.Second, Control: set.Guard.control}
+	connections := max(o.Connections, 2)
 	t := &http.Transport{
 		DialContext: dialer.DialContext, TLSClientConfig: set.TLS.Clone(), TLSHandshakeTimeout: o.Timeout,
-		MaxConnsPerHost: max(
-			o.Connections,
-			2,
-		), MaxIdleConnsPerHost: max(o.Connections, 2), IdleConnTimeout: 90 * time.Second,
-		DisableCompression: true, MaxResponseHeaderBytes: 256 << 10, WriteBufferSize: 64 << 10, ReadBufferSize: 32 << 10,
+		MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections, IdleConnTimeout: 90 * time.Second,
+		DisableCompression: true, MaxResponseHeaderBytes: 256 << 10,
+		WriteBufferSize: 64 << 10, ReadBufferSize: 32 << 10,
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
 	}
 	if e.Proxy != "" {

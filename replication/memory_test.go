@@ -37,7 +37,8 @@ var errMemory = errors.New("memory peer fails")
 func newMemoryPeer(name string, seed uint64) *memoryPeer {
 	return &memoryPeer{
 		name: name, random: rand.New(rand.NewPCG(seed, 3)), docs: map[string]map[compat.Rev]string{},
-		local: map[string]*LocalDocument{}, refuse: map[string]bool{}, born: `"1"`, bulk: true, atts: map[string][]byte{},
+		local: map[string]*LocalDocument{}, refuse: map[string]bool{}, born: `"1"`, bulk: true,
+		atts: map[string][]byte{},
 	}
 }
 

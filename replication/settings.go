@@ -68,7 +68,8 @@ func DefaultSettings() Settings {
 		UseCheckpoints: true, UseBulkGet: true, CheckpointInterval: 30 * time.Second,
 		EndpointProtocols: []string{"http", "https"}, ProxyProtocols: []string{"http", "https", "socks5"},
 		MissingDocRetry: 2 * time.Second, SessionAuth: true, SessionRefresh: 550 * time.Second,
-		MaxJobs: 500, MaxChurn: 20, MaxHistory: 20, Interval: time.Minute, StartupJitter: 5 * time.Second, HealthThreshold: 2 * time.Minute,
+		MaxJobs: 500, MaxChurn: 20, MaxHistory: 20, Interval: time.Minute,
+		StartupJitter: 5 * time.Second, HealthThreshold: 2 * time.Minute,
 		NormalizeSelector: func(v ejson.Value) ([]byte, error) { return v.AppendJSON(nil), nil },
 	}
 }

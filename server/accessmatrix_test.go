@@ -44,7 +44,8 @@ func refusal(status int, body string) string {
 	switch {
 	case status == 401, status == 403:
 		return fmt.Sprint(status, " ", e.Reason)
-	case status == 500 && (e.Reason == "no_majority" || strings.Contains(e.Reason, "badmatch") || e.Error == "badmatch" || e.Error == "error_saving_ddoc"):
+	case status == 500 && (e.Reason == "no_majority" || strings.Contains(e.Reason, "badmatch") ||
+		e.Error == "badmatch" || e.Error == "error_saving_ddoc"):
 		return "500"
 	}
 	return ""

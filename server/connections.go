@@ -257,7 +257,8 @@ func (l *boundListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := &clientConn{Conn: inner}
-		if c.client = l.connections.enter(peerName(inner.RemoteAddr().String()), func() { _ = inner.Close() }, false); c.client != nil {
+		end := func() { _ = inner.Close() }
+		if c.client = l.connections.enter(peerName(inner.RemoteAddr().String()), end, false); c.client != nil {
 			return c, nil
 		}
 		if l.answer != "" { // which a new connection takes without waiting

@@ -23,7 +23,8 @@ import (
 
 // faults are what every run of a transaction has to reckon with, and now and then a full disk.
 var faults = faultkv.Rates{
-	Conflict: 0.2, UnknownAborted: 0.1, UnknownCommitted: 0.1, TooOld: 0.05, TooOldRead: 0.01, Full: 0.01, MaxDelay: 200 * time.Microsecond,
+	Conflict: 0.2, UnknownAborted: 0.1, UnknownCommitted: 0.1, TooOld: 0.05, TooOldRead: 0.01, Full: 0.01,
+	MaxDelay: 200 * time.Microsecond,
 }
 
 // newFaultyServer is newTestServer over a store in which everything happens that may. It is checked at the test's end.

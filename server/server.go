@@ -99,7 +99,8 @@ func New(o Options) (*Server, error) {
 	}, env.Log)
 	s.replications = replicator.New(env, o.Jobs, s.port)
 	s.admin, err = admin.New(admin.Options{
-		Env: env, Jobs: o.Jobs, JS: o.JS, Verifier: verifier, Replications: s.replications.Tasks, Build: o.Build, Web: o.Web,
+		Env: env, Jobs: o.Jobs, JS: o.JS, Verifier: verifier, Replications: s.replications.Tasks,
+		Build: o.Build, Web: o.Web,
 		Metrics: append([]prometheus.Collector{s.connections}, o.Metrics...),
 	})
 	if err != nil {

@@ -207,7 +207,10 @@ func TestConflictsKeepNoAdminOut(t *testing.T) {
 	login := do(s, "POST", "/_session", `{"name":"admin","password":"secret"}`, "Authorization", "")
 	require.Equal(t, 200, login.Code, login.Body)
 	cookie, _, _ := strings.Cut(login.Header().Get("Set-Cookie"), ";")
-	for _, header := range [][]string{{"Authorization", basic("admin", "secret")}, {"Authorization", "", "Cookie", cookie}} {
+	for _, header := range [][]string{
+		{"Authorization", basic("admin", "secret")},
+		{"Authorization", "", "Cookie", cookie},
+	} {
 		require.Contains(t, do(s, "GET", "/_session", "", header...).Body.String(), `"name":"admin","roles":["_admin"]`)
 	}
 }

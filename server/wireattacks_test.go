@@ -258,7 +258,9 @@ func TestForgedIdentities(t *testing.T) {
 		"cookie without signature": {"Cookie", "AuthSession=" + encode(fmt.Sprintf("admin:%X:", now)), ""},
 		"cookie of no time":        {"Cookie", "AuthSession=" + encode("admin:7FFFFFFFFFFFFFFF:x"), ""},
 		"cookie that is huge":      {"Cookie", "AuthSession=" + strings.Repeat("A", 7000), ""},
-		"many cookies":             {"Cookie", strings.Repeat("AuthSession=a; ", 500) + cookie("admin", now, secret), ""},
+		"many cookies": {
+			"Cookie", strings.Repeat("AuthSession=a; ", 500) + cookie("admin", now, secret), "",
+		},
 	} {
 		w := do(s, "GET", "/_session", "", "Authorization", "", c.header, c.value)
 		require.Contains(t, []int{200, 400, 401}, w.Code, name)

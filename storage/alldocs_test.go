@@ -202,7 +202,10 @@ func TestListOutlivesSnapshots(t *testing.T) {
 	}
 	update(t, db, UpdateOptions{}, docs...)
 	expire = true
-	for _, o := range []RangeOptions{{Limit: -1}, {Limit: -1, Descending: true}, {Limit: 200, Skip: 50, IncludeDocs: true}, {Limit: -1, IncludeDocs: true, Descending: true}} {
+	for _, o := range []RangeOptions{
+		{Limit: -1}, {Limit: -1, Descending: true},
+		{Limit: 200, Skip: 50, IncludeDocs: true}, {Limit: -1, IncludeDocs: true, Descending: true},
+	} {
 		wanted := slices.Clone(ids)
 		if o.Descending {
 			slices.Reverse(wanted)

@@ -107,7 +107,10 @@ func wantAttKeys(t testing.TB, db *DB, chunks, refs, pending int) {
 
 func TestAttachmentSizes(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
-		for _, size := range []int{0, 1, uploadMemory, uploadMemory + 1, maxEntry, maxEntry + 1, uploadBatch, uploadBatch + 1, 3*uploadBatch - 5} {
+		for _, size := range []int{
+			0, 1, uploadMemory, uploadMemory + 1, maxEntry, maxEntry + 1,
+			uploadBatch, uploadBatch + 1, 3*uploadBatch - 5,
+		} {
 			data := noise(size)
 			u := db.Uploads()
 			att := upload(t, u, "a", data, nil)
@@ -171,15 +174,19 @@ func TestAttachmentGzip(t *testing.T) {
 func TestUploadRefusals(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
 	data := noise(2 * uploadBatch)
-	wrong := md5.Sum([]byte("other"))
+	wrong, size := md5.Sum([]byte("other")), int64(len(data))
+	tooLarge := compat.NewError(compat.KindAttachmentTooLarge, "n")
+	otherLength := func(how string) error {
+		return compat.NewError(compat.KindBadRequest, "attachment "+how+" than expected")
+	}
 	for name, c := range map[string]struct {
 		o    Upload
 		want error
 	}{
-		"limit":           {Upload{Name: "n", Limit: 100_000, Length: -1}, compat.NewError(compat.KindAttachmentTooLarge, "n")},
-		"limit by length": {Upload{Name: "n", Limit: 1, Length: int64(len(data))}, compat.NewError(compat.KindAttachmentTooLarge, "n")},
-		"shorter":         {Upload{Length: int64(len(data)) + 1}, compat.NewError(compat.KindBadRequest, "attachment shorter than expected")},
-		"longer":          {Upload{Length: int64(len(data)) - 1}, compat.NewError(compat.KindBadRequest, "attachment longer than expected")},
+		"limit":           {Upload{Name: "n", Limit: 100_000, Length: -1}, tooLarge},
+		"limit by length": {Upload{Name: "n", Limit: 1, Length: size}, tooLarge},
+		"shorter":         {Upload{Length: size + 1}, otherLength("shorter")},
+		"longer":          {Upload{Length: size - 1}, otherLength("longer")},
 		"digest":          {Upload{Length: -1, Digest: &wrong}, compat.ErrFunctionClause},
 	} {
 		u := db.Uploads()
@@ -325,7 +332,9 @@ func TestUploadCosts(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
 	counting := wrapkv.NewCounting(db.store.kv)
 	db.store.kv = counting
-	for size, commits := range map[int]int64{1000: 0, uploadMemory: 0, uploadMemory + 1: 1, uploadBatch: 1, 2*uploadBatch + 1: 3} {
+	for size, commits := range map[int]int64{
+		1000: 0, uploadMemory: 0, uploadMemory + 1: 1, uploadBatch: 1, 2*uploadBatch + 1: 3,
+	} {
 		counting.Reset()
 		u := db.Uploads()
 		upload(t, u, "a", noise(size), nil)

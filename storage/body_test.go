@@ -213,7 +213,8 @@ func TestMemoryOfListsOfLargeBodies(t *testing.T) {
 			return db.DocsByID(t.Context(), slices.Values(ids), o, func(ListHeader) error { return nil }, row)
 		},
 		"the feed": func() error {
-			_, err := db.Changes(t.Context(), ChangesOptions{Limit: -1, IncludeDocs: true}, func(c *Change) error { return row(&ListRow{Doc: c.Doc}) })
+			documents := ChangesOptions{Limit: -1, IncludeDocs: true}
+			_, err := db.Changes(t.Context(), documents, func(c *Change) error { return row(&ListRow{Doc: c.Doc}) })
 			return err
 		},
 	} {
@@ -373,7 +374,9 @@ func TestRoundTripsOfLargeBodies(t *testing.T) {
 		{"read without the body", 3, func() { open(t, db, "large", OpenOptions{NoBody: true}) }},
 		{"read a revision", 5, func() { open(t, db, "large", OpenOptions{Rev: rev}) }},
 		{"list of 4 MB", 12, func() { list(t, db, RangeOptions{Limit: 40, IncludeDocs: true, Start: at("list")}) }},
-		{"list of one of them", 9, func() { list(t, db, RangeOptions{Limit: 1, IncludeDocs: true, Start: at("list")}) }},
+		{"list of one of them", 9, func() {
+			list(t, db, RangeOptions{Limit: 1, IncludeDocs: true, Start: at("list")})
+		}},
 		{"delete", 9, func() { remove(t, db, "large", rev.String()) }},
 	} {
 		remote.Reset()

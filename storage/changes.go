@@ -247,7 +247,8 @@ func (c *changesScan) giveRows(d *dbRead, updates int64, rows []feedRow) error {
 	}
 	if !c.readsMore() {
 		for i := range rows {
-			if err := c.give(d, UpdateSeq{N: uint64(updates - rows[i].after), Seq: rows[i].seq}, &rows[i].value, nil, nil); err != nil {
+			seq := UpdateSeq{N: uint64(updates - rows[i].after), Seq: rows[i].seq}
+			if err := c.give(d, seq, &rows[i].value, nil, nil); err != nil {
 				return err
 			}
 		}

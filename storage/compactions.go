@@ -70,7 +70,8 @@ func (s *Store) Compactions() []Compaction {
 	list := make([]Compaction, 0, len(c.running))
 	for _, r := range c.running {
 		list = append(list, Compaction{
-			Database: r.name, Done: r.done.Load(), Total: r.total.Load(), Began: r.began, Updated: time.Unix(r.updated.Load(), 0),
+			Database: r.name, Done: r.done.Load(), Total: r.total.Load(),
+			Began: r.began, Updated: time.Unix(r.updated.Load(), 0),
 		})
 	}
 	slices.SortFunc(list, func(a, b Compaction) int { return strings.Compare(a.Database, b.Database) })

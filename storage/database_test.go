@@ -69,7 +69,8 @@ func TestStoreKeepsItsIdentity(t *testing.T) {
 
 func TestCreateWithSecurity(t *testing.T) {
 	onStores(t, func(t *testing.T, s *Store) {
-		for name, object := range map[string]string{"small": `{}`, "large": `{"x":"` + strings.Repeat("n", 200_000) + `"}`} {
+		large := `{"x":"` + strings.Repeat("n", 200_000) + `"}`
+		for name, object := range map[string]string{"small": `{}`, "large": large} {
 			must(t, s.Create(t.Context(), name, CreateOptions{Security: []byte(object)}))
 			got, err := s.DB(name).Security(t.Context())
 			must(t, err)

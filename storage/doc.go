@@ -25,13 +25,14 @@
 //	types.go, document.go               options and results
 //	read.go, openrevs.go, winner.go     documents as they are read: one revision, open_revs and _bulk_get, the winner
 //	update.go, bulk.go, batch.go        writes: the API, the transactions of a request, what is done in one
-//	questions.go, validate.go           what validation and indexes have to ask other processes, between the transactions
+//	questions.go, validate.go           what validation and indexes have to ask other processes, between transactions
 //	edit.go, replicate.go               what an edit or a replicated line does to a document's tree
 //	flush.go, claims.go                 what is stored of that
 //	alldocs.go, listrange.go, docscan.go  lists of ids, with documents
 //	readahead.go, leafwindow.go         windows of rows whose documents and leaves are read together
 //	rank.go, rank/                      the indexable skip list that counts their offset
-//	local.go, purge.go, settings.go, security.go, shards.go _local documents, _purge, limits, the security object, the map of shards that is shown
+//	local.go, purge.go, settings.go     _local documents, _purge, limits
+//	security.go, shards.go              the security object, the map of shards that is shown
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
 //	body.go, largebodies.go             bodies that are too large for their entries, or for a transaction
@@ -41,9 +42,9 @@
 //	salvage.go, salvagedocs.go          documents out of a store of which keys are missing
 //	metrics.go                          what a Store counts, for Prometheus
 //	background.go, dbevents.go          what a Store does beside its calls; the documents behind _db_updates
-//	hooks.go, indexers.go, designdocs.go  what higher layers plug in: validation, indexes inside the document's transaction
+//	hooks.go, indexers.go, designdocs.go  what higher layers plug in: validation, indexes written with the document
 //	openeach.go                         documents that others name, given as they are read
-//	snapshot.go                         what they read and write themselves: snapshots of a database, transactions beside documents
+//	snapshot.go                         what they read and write themselves: snapshots, transactions beside documents
 //	revtree/                            the revision tree, without any I/O
 //
 // # Invariants (checked by Check)

@@ -208,7 +208,10 @@ func (e *docEdit) dropStemmed() error {
 			cut = append(cut, l.Leaf)
 			continue
 		}
-		for pos := l.Start(); pos < l.Rev.Pos && !e.tree[0].Has(compat.Rev{Pos: pos, Hash: l.Ancestors.At(int(l.Rev.Pos - 1 - pos))}); pos++ {
+		for pos := l.Start(); pos < l.Rev.Pos; pos++ {
+			if e.tree[0].Has(compat.Rev{Pos: pos, Hash: l.Ancestors.At(int(l.Rev.Pos - 1 - pos))}) {
+				break
+			}
 			low, high = min(low, pos), max(high, pos)
 		}
 	}

@@ -156,8 +156,9 @@ func (d *keyDump) changes(t *testing.T) string {
 
 // tagNames are the subspaces as docs/keyspace.md calls them.
 var tagNames = map[Tag]string{
-	TagSecurity: "SECURITY", TagStats: "STATS", TagAllDocs: "ALLDOCS", TagChanges: "CHANGES", TagRevs: "REVS", TagDocs: "DOCS", TagHistory: "HISTORY",
-	TagLocal: "LOCAL", TagAtt: "ATT", TagAttRefs: "ATTREFS", TagAttPending: "ATTPENDING", TagPurges: "PURGES", TagPartStats: "PARTSTATS",
+	TagSecurity: "SECURITY", TagStats: "STATS", TagAllDocs: "ALLDOCS", TagChanges: "CHANGES",
+	TagRevs: "REVS", TagDocs: "DOCS", TagHistory: "HISTORY", TagLocal: "LOCAL",
+	TagAtt: "ATT", TagAttRefs: "ATTREFS", TagAttPending: "ATTPENDING", TagPurges: "PURGES", TagPartStats: "PARTSTATS",
 	TagRankIDs: "RANKIDS", TagSeqBlocks: "SEQBLOCKS", TagLastSeq: "LASTSEQ", TagPurgeSeq: "PURGESEQ",
 }
 

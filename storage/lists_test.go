@@ -127,12 +127,17 @@ func listCases(ids []string) []listCase {
 	}
 	noHeader := func(ListHeader) error { return nil }
 	for name, o := range map[string]RangeOptions{
-		"ids": {Limit: -1}, "ids descending": {Limit: -1, Descending: true}, "ids, some": {Limit: 9, Skip: 3, WithSeq: true},
-		"documents": {Limit: -1, IncludeDocs: true}, "documents descending": {Limit: -1, IncludeDocs: true, Descending: true},
+		"ids":                                 {Limit: -1},
+		"ids descending":                      {Limit: -1, Descending: true},
+		"ids, some":                           {Limit: 9, Skip: 3, WithSeq: true},
+		"documents":                           {Limit: -1, IncludeDocs: true},
+		"documents descending":                {Limit: -1, IncludeDocs: true, Descending: true},
 		"documents with conflicts":            {Limit: -1, IncludeDocs: true, Conflicts: true},
 		"documents with conflicts descending": {Limit: -1, IncludeDocs: true, Conflicts: true, Descending: true},
-		"documents, some":                     {Limit: 9, Skip: 3, IncludeDocs: true, Conflicts: true, Start: at("doc-02")},
-		"design documents":                    {Limit: -1, IncludeDocs: true, Namespace: NamespaceDesign},
+		"documents, some": {
+			Limit: 9, Skip: 3, IncludeDocs: true, Conflicts: true, Start: at("doc-02"),
+		},
+		"design documents": {Limit: -1, IncludeDocs: true, Namespace: NamespaceDesign},
 	} {
 		add("AllDocs, "+name, func(ctx context.Context, db *DB, row func(string)) error {
 			return db.AllDocs(ctx, o, noHeader, func(r *ListRow) error { row(rowText(r)); return nil })
@@ -144,7 +149,9 @@ func listCases(ids []string) []listCase {
 			return db.LocalDocs(ctx, o, func(r *ListRow) error { row(rowText(r)); return nil })
 		})
 	}
-	for _, o := range []RangeOptions{{Limit: -1}, {Limit: -1, IncludeDocs: true}, {Limit: -1, IncludeDocs: true, Conflicts: true, Descending: true}} {
+	for _, o := range []RangeOptions{
+		{Limit: -1}, {Limit: -1, IncludeDocs: true}, {Limit: -1, IncludeDocs: true, Conflicts: true, Descending: true},
+	} {
 		add(fmt.Sprintf("DocsByID %+v", o), func(ctx context.Context, db *DB, row func(string)) error {
 			return db.DocsByID(
 				ctx,
@@ -156,7 +163,8 @@ func listCases(ids []string) []listCase {
 		})
 	}
 	for name, o := range map[string]ChangesOptions{
-		"rows": {Limit: -1}, "leaves": {Limit: -1, AllLeaves: true}, "documents": {Limit: -1, IncludeDocs: true}, "some": {Limit: 12, IncludeDocs: true},
+		"rows": {Limit: -1}, "leaves": {Limit: -1, AllLeaves: true},
+		"documents": {Limit: -1, IncludeDocs: true}, "some": {Limit: 12, IncludeDocs: true},
 		"all": {Limit: -1, AllLeaves: true, IncludeDocs: true, Conflicts: true, DeletedConflicts: true},
 	} {
 		for _, o.Descending = range []bool{false, true} {

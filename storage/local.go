@@ -42,6 +42,7 @@ func localRev(doc *compat.Document) (compat.Rev, *compat.Error) {
 // that does not fit any is refused alone.
 func (db *DB) updateLocals(ctx context.Context, locals []int, docs []*compat.Document, results []EditResult) error {
 	full := false // the store is, and there are only deletions
+	writes := func(i int) bool { return !docs[i].Deleted }
 	for limit := len(locals); len(locals) > 0; {
 		done, runs := 0, 0
 		n := min(limit, len(locals))
@@ -73,7 +74,7 @@ func (db *DB) updateLocals(ctx context.Context, locals []int, docs []*compat.Doc
 			results[locals[0]] = refused(doc, refusal)
 			locals, limit = locals[1:], len(locals)
 			continue
-		case errors.Is(err, kv.ErrFull) && !full && !slices.ContainsFunc(locals, func(i int) bool { return !docs[i].Deleted }):
+		case errors.Is(err, kv.ErrFull) && !full && !slices.ContainsFunc(locals, writes):
 			full = true
 			continue
 		case err != nil:

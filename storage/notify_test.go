@@ -137,7 +137,8 @@ func TestNoMissedWakeUp(t *testing.T) {
 		for w := range writers {
 			wg.Go(func() {
 				for i := range writes {
-					if _, err := db.Update(context.Background(), []*compat.Document{docOf(fmt.Sprintf("%d-%d", w, i), compat.Rev{}, `{}`)}, UpdateOptions{}); err != nil {
+					doc := docOf(fmt.Sprintf("%d-%d", w, i), compat.Rev{}, `{}`)
+					if _, err := db.Update(context.Background(), []*compat.Document{doc}, UpdateOptions{}); err != nil {
 						t.Error(err)
 					}
 				}

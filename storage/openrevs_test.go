@@ -44,7 +44,8 @@ func TestRevisionsAreNotHeld(t *testing.T) {
 		"OpenRevs": func() error { return db.OpenRevs(t.Context(), "large", all, take) },
 		"BulkGet": func() error {
 			requests := []OpenRevsRequest{{"large", all}, {"large", all}, {"none", all}}
-			return db.BulkGet(t.Context(), slices.Values(requests), func(_ int, revs []RevResult, _ bool) error { return take(revs) })
+			each := func(_ int, revs []RevResult, _ bool) error { return take(revs) }
+			return db.BulkGet(t.Context(), slices.Values(requests), each)
 		},
 		"Snapshot": func() error {
 			return db.View(t.Context(), func(s *Snapshot) error { return s.OpenRevs("large", all, take) })

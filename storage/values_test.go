@@ -28,7 +28,8 @@ func FuzzValues(f *testing.F) {
 	there := blob{ref: "0123456789abcdef", length: 7}
 	apart := entry{attsApart: there, bodyApart: there}
 	for _, seed := range [][]byte{
-		nil, rec.encode(), split.encode(), leaf.encode(nil), odd.encode(nil), change.encode(nil), encodeWinner(nil, change.winner),
+		nil, rec.encode(), split.encode(), leaf.encode(nil), odd.encode(nil), change.encode(nil),
+		encodeWinner(nil, change.winner),
 		inline.encode(nil), apart.encode(nil), {localInline, 1, '1', '{', '}'},
 		appendText(appendText(nil, "id"), string(encodeWinner(nil, change.winner))),
 	} {

@@ -181,7 +181,8 @@ func (p *pass) prepareLevels(ctx context.Context) error {
 			ix.complete() && ix.pending <= ix.rowTotal/4 {
 			continue
 		}
-		if err := p.v.changeRecord(ctx, p.db, ix, func(tx kv.Tx, rec *indexRecord) error { return p.v.clearLevels(tx, ix, rec) }); err != nil {
+		clear := func(tx kv.Tx, rec *indexRecord) error { return p.v.clearLevels(tx, ix, rec) }
+		if err := p.v.changeRecord(ctx, p.db, ix, clear); err != nil {
 			return err
 		}
 	}

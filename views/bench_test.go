@@ -60,7 +60,10 @@ func newPebbleBench(b *testing.B, pool *js.Pool) *bench {
 func BenchmarkBuild(b *testing.B) {
 	const docs = 20_000
 	const script = `function(doc) { emit(doc.n, 1); emit(doc.group, doc.n); }`
-	for _, c := range []struct{ name, language, source string }{{"native", "two", "x"}, {"javascript", "javascript", script}} {
+	for _, c := range []struct{ name, language, source string }{
+		{"native", "two", "x"},
+		{"javascript", "javascript", script},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			var pool *js.Pool
 			if c.language == "javascript" {

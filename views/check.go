@@ -216,7 +216,8 @@ func (c *indexCheck) compare(r kv.ReadTx, keys [][]byte, expect []expected) (wro
 // counts compares how many keys there are with IDS and the counters.
 func (c *indexCheck) counts(ctx context.Context) error {
 	var messages, cut, rows int64
-	for prefix, n := range map[*[]byte]*int64{&c.ix.keys.errors: &messages, &c.ix.keys.cut: &cut, &c.ix.keys.rows: &rows} {
+	keys := c.ix.keys
+	for prefix, n := range map[*[]byte]*int64{&keys.errors: &messages, &keys.cut: &cut, &keys.rows: &rows} {
 		if err := c.walk(ctx, *prefix, func(_ kv.ReadTx, window []kv.Row) error {
 			*n += int64(len(window))
 			return nil

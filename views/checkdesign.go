@@ -176,7 +176,8 @@ func collectMaps(ddoc ejson.Value) []*checkedMap {
 			m.definition.Options = options.AppendJSON(nil)
 			m.options = string(m.definition.Options)
 		}
-		if at := slices.IndexFunc(maps, func(o *checkedMap) bool { return o.source == m.source && o.options == m.options }); at >= 0 {
+		same := func(o *checkedMap) bool { return o.source == m.source && o.options == m.options }
+		if at := slices.IndexFunc(maps, same); at >= 0 {
 			m = maps[at]
 		} else {
 			maps = append(maps, m)

@@ -28,9 +28,9 @@ func TestCosts(t *testing.T) {
 		call()
 		c := count.Counts()
 		got := cost{c.Views, c.Commits, c.Gets, c.Ranges, c.Rows, c.Sets, c.Clears + c.RangeClears, c.Atomics}
-		if got.views > want.views || got.commits > want.commits || got.gets > want.gets || got.ranges > want.ranges || got.rows > want.rows ||
-			got.sets > want.sets || got.clears > want.clears ||
-			got.atomics > want.atomics {
+		if got.views > want.views || got.commits > want.commits || got.gets > want.gets ||
+			got.ranges > want.ranges || got.rows > want.rows ||
+			got.sets > want.sets || got.clears > want.clears || got.atomics > want.atomics {
 			t.Errorf("%s: %+v, at most %+v", what, got, want)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 // Keys, below (cut, number):
 //
 //	(cutAnywhere), document id              its rows may be anywhere
-//	(cutPlaced) + beginning, document id    its one row is at a key that begins so; value: varint of the length of the beginning
+//	(cutPlaced) + beginning, document id    its one row is at a key that begins so; value: varint of the length of the
+//	                                        beginning
 //
 // A beginning is the first cutLength bytes of a row key, and before them, as in row keys, the partition. No key is the
 // beginning of another one, so rows that differ there are in the order of their beginnings.

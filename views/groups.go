@@ -97,7 +97,8 @@ func (q *query) startGroups() {
 	if q.o.Keys.Kind() != ejson.Array {
 		for sp := range q.w.definition().spans(q.o) {
 			g.query = levels.Query{
-				Start: sp.lo, End: sp.hi, Descending: q.o.Descending, Level: int(q.o.GroupLevel), Skip: q.skip, Limit: q.limit,
+				Start: sp.lo, End: sp.hi, Descending: q.o.Descending,
+				Level: int(q.o.GroupLevel), Skip: q.skip, Limit: q.limit,
 			}
 		}
 		return

@@ -40,7 +40,8 @@ func (l interactiveList) encode() []byte {
 			}
 		}
 		dst = append(append(dst, e.signature[:]...), flags)
-		for _, text := range [...]string{e.def.language, e.def.source, e.def.options, e.def.lib, string(e.record.encode())} {
+		def := e.def
+		for _, text := range [...]string{def.language, def.source, def.options, def.lib, string(e.record.encode())} {
 			dst = appendText(dst, text)
 		}
 		dst = binary.AppendUvarint(dst, uint64(len(e.owners)))

@@ -253,7 +253,8 @@ func reversedRows(rows []modelRow, compare func(a, b ejson.Value) int) []modelRo
 	slices.Reverse(out)
 	for i := 0; i < len(out); {
 		j := i + 1
-		for j < len(out) && out[j].id == out[i].id && bytes.Equal(out[j].key.AppendJSON(nil), out[i].key.AppendJSON(nil)) {
+		key := out[i].key.AppendJSON(nil)
+		for j < len(out) && out[j].id == out[i].id && bytes.Equal(out[j].key.AppendJSON(nil), key) {
 			j++
 		}
 		slices.Reverse(out[i:j])

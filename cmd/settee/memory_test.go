@@ -8,7 +8,9 @@ import (
 // Servers that took nine tenths of 512 MB and of 1 GB were ended by the kernel under attack: workers and the kernel's
 // buffers had 50 and 100 MB.
 func TestMemoryOf(t *testing.T) {
-	for limit, want := range map[int64]int64{10_000 << 20: 9000 << 20, 4000 << 20: 3488 << 20, 1000 << 20: 800 << 20, 500 << 20: 400 << 20} {
+	for limit, want := range map[int64]int64{
+		10_000 << 20: 9000 << 20, 4000 << 20: 3488 << 20, 1000 << 20: 800 << 20, 500 << 20: 400 << 20,
+	} {
 		if got := memoryOf(limit); got != want {
 			t.Errorf("of %d MB: %d MB instead of %d", limit>>20, got>>20, want>>20)
 		}
@@ -33,7 +35,10 @@ func TestWorkersFollowMemory(t *testing.T) {
 		processors int
 		limit      int64
 		want       int
-	}{{2, 512 << 20, 3}, {64, 512 << 20, 3}, {64, 1 << 30, 6}, {4, 4 << 30, 6}, {64, 64 << 30, 66}, {1, 64 << 30, 3}, {6, math.MaxInt64, 8}} {
+	}{
+		{2, 512 << 20, 3}, {64, 512 << 20, 3}, {64, 1 << 30, 6}, {4, 4 << 30, 6},
+		{64, 64 << 30, 66}, {1, 64 << 30, 3}, {6, math.MaxInt64, 8},
+	} {
 		if got := workersOf(c.processors, c.limit, workerOf(c.limit)); got != c.want {
 			t.Errorf("%d processors, %d MB: %d workers instead of %d", c.processors, c.limit>>20, got, c.want)
 		}

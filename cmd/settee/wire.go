@@ -85,9 +85,11 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js,
 		Languages:   map[string]views.Language{mango.Language: mango.Views{}},
 		ReduceLimit: func() string { return a.config.String("query_server_config", "reduce_limit") },
-		MaxKey:      a.viewSetting("key_size_limit"), MaxKeys: a.viewSetting("keys_size_limit"), MaxValue: a.viewSetting("value_size_limit"),
-		BatchSize: func() int { return a.viewSetting("batch_size") },
-		Levels:    levels.Config{Levels: a.viewSetting("level_count"), Fan: a.viewSetting("level_fan")},
+		MaxKey:      a.viewSetting("key_size_limit"),
+		MaxKeys:     a.viewSetting("keys_size_limit"),
+		MaxValue:    a.viewSetting("value_size_limit"),
+		BatchSize:   func() int { return a.viewSetting("batch_size") },
+		Levels:      levels.Config{Levels: a.viewSetting("level_count"), Fan: a.viewSetting("level_fan")},
 	}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
@@ -117,7 +119,8 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if err == nil {
 		a.server, err = server.New(server.Options{
 			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Jobs: a.jobs, Config: a.config, Log: log,
-			Node: nodeName(), Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(), Memory: limitMemory(a.config), Descriptors: openFiles(),
+			Node: nodeName(), Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
+			Memory: limitMemory(a.config), Descriptors: openFiles(),
 		})
 	}
 	if err != nil {

@@ -59,11 +59,23 @@ func TestRelatedReader(t *testing.T) {
 	}{
 		{name: "one attachment", body: jsonPart + "\r\n\r\nhello\r\n--BB--", lengths: []int64{5}, want: "{}|hello"},
 		{name: "headers do not count", body: jsonPart + "\r\nContent-Length: 99\r\nX: y\r\n\r\nhello\r\n--BB--", lengths: []int64{5}, want: "{}|hello"},
-		{name: "empty first", body: jsonPart + "\r\n\r\n\r\n--BB\r\n\r\nhi\r\n--BB--", lengths: []int64{0, 2}, want: "{}||hi"},
-		{name: "empty last", body: jsonPart + "\r\n\r\nhi\r\n--BB\r\n\r\n\r\n--BB--", lengths: []int64{2, 0}, want: "{}|hi|"},
+		{
+			name: "empty first", body: jsonPart + "\r\n\r\n\r\n--BB\r\n\r\nhi\r\n--BB--",
+			lengths: []int64{0, 2}, want: "{}||hi",
+		},
+		{
+			name: "empty last", body: jsonPart + "\r\n\r\nhi\r\n--BB\r\n\r\n\r\n--BB--",
+			lengths: []int64{2, 0}, want: "{}|hi|",
+		},
 		{name: "shorter", body: jsonPart + "\r\n\r\nhell\r\n--BB--", lengths: []int64{5}, err: ErrAttachmentShorter},
-		{name: "longer", body: jsonPart + "\r\n\r\nhello world\r\n--BB--", lengths: []int64{5}, err: ErrAttachmentLonger},
-		{name: "a part is missing", body: jsonPart + "\r\n\r\nhello\r\n--BB--", lengths: []int64{5, 3}, err: ErrAttachmentShorter},
+		{
+			name: "longer", body: jsonPart + "\r\n\r\nhello world\r\n--BB--",
+			lengths: []int64{5}, err: ErrAttachmentLonger,
+		},
+		{
+			name: "a part is missing", body: jsonPart + "\r\n\r\nhello\r\n--BB--",
+			lengths: []int64{5, 3}, err: ErrAttachmentShorter,
+		},
 		{name: "a part too many", body: jsonPart + "\r\n\r\nhello\r\n--BB\r\n\r\nextra\r\n--BB--", lengths: []int64{5}, want: "{}|hello"},
 		{name: "over two parts", body: jsonPart + "\r\n\r\nhel\r\n--BB\r\n\r\nlo\r\n--BB--", lengths: []int64{5}, want: "{}|hello"},
 		{name: "no attachment", body: jsonPart + "--", want: "{}"},
@@ -72,10 +84,16 @@ func TestRelatedReader(t *testing.T) {
 		{name: "charset", body: strings.Replace(jsonPart, "json", "json; charset=utf-8", 1) + "--", want: "{}"},
 		{name: "quoted boundary", contentType: `multipart/related; type="application/json"; boundary="x-Y_9"`, body: strings.ReplaceAll(jsonPart, "BB", "x-Y_9") + "--", want: "{}"},
 		{name: "bare boundary", contentType: "multipart/related; boundary=x-Y_9", body: strings.ReplaceAll(jsonPart, "BB", "x-Y_9") + "--", want: "{}"},
-		{name: "not JSON", body: strings.Replace(jsonPart, "application/json", "text/plain", 1) + "--", err: compat.KindBadContentType},
+		{
+			name: "not JSON", body: strings.Replace(jsonPart, "application/json", "text/plain", 1) + "--",
+			err: compat.KindBadContentType,
+		},
 		{name: "no type", body: "--BB\r\n\r\n{}\r\n--BB--", err: compat.KindBadContentType},
 		{name: "bad header", body: "--BB\r\nx\r\n\r\n{}\r\n--BB--", err: ErrBadPartHeader},
-		{name: "endless header", body: "--BB\r\nx: " + strings.Repeat("y", 100000) + "\r\n\r\n{}\r\n--BB--", err: ErrBadPartHeader},
+		{
+			name: "endless header", body: "--BB\r\nx: " + strings.Repeat("y", 100000) + "\r\n\r\n{}\r\n--BB--",
+			err: ErrBadPartHeader,
+		},
 		{name: "wrong boundary", body: strings.ReplaceAll(jsonPart, "BB", "QQ") + "--", err: ErrTruncated},
 		{name: "empty", err: ErrTruncated},
 		{name: "closing boundary only", body: "--BB--", err: ErrTruncated},

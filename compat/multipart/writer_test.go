@@ -159,7 +159,8 @@ func TestWriteByteRanges(t *testing.T) {
 		t.Errorf("got %q, %v", out.String(), err)
 	}
 	out.Reset()
-	if err := WriteByteRanges(&out, "B", "image/x\r\nX-Other: y\r\n\r\nz", 26, []compat.ByteRange{{From: 0, To: 0}}, section); err != nil ||
+	first := []compat.ByteRange{{From: 0, To: 0}}
+	if err := WriteByteRanges(&out, "B", "image/x\r\nX-Other: y\r\n\r\nz", 26, first, section); err != nil ||
 		strings.Contains(out.String(), "\nX-Other") {
 		t.Errorf("a type that begins another header: %q, %v", out.String(), err)
 	}

@@ -263,7 +263,8 @@ func manyValidations(ctx context.Context, a *assault) error {
 			if i%2 == 0 {
 				a.put(ctx, fmt.Sprintf("w-%d-%d", i, n), text(`{"n":1}`), nil, 201, 500, 503)
 			} else {
-				got := slow.send(ctx, request{method: "PUT", path: "/" + slow.db + fmt.Sprintf("/w-%d-%d", i, n), body: text(`{}`)}, 201, 500, 503)
+				put := request{method: "PUT", path: fmt.Sprintf("/%s/w-%d-%d", slow.db, i, n), body: text(`{}`)}
+				got := slow.send(ctx, put, 201, 500, 503)
 				a.saw(fmt.Sprint("slow ", got.status))
 			}
 		}
@@ -339,7 +340,8 @@ func manyIndexes(ctx context.Context, a *assault) error {
 		return err
 	}
 	defer remove()
-	if err := a.fill(ctx, a.n(1000), func(i int) string { return fmt.Sprintf(`{"f%d":%d,"n":%d}`, i, i, i) }); err != nil {
+	ownField := func(i int) string { return fmt.Sprintf(`{"f%d":%d,"n":%d}`, i, i, i) }
+	if err := a.fill(ctx, a.n(1000), ownField); err != nil {
 		return err
 	}
 	db := "/" + a.db

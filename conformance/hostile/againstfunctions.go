@@ -146,7 +146,10 @@ func (a *assault) greedyDesign(ctx context.Context, i int, source string) {
 		{method: "GET", path: design + "/_show/f/a"},
 		{method: "PUT", path: design + "/_update/f/a"},
 		{method: "GET", path: design + "/_list/f/reduce?reduce=false"},
-		{method: "PUT", path: fmt.Sprintf("/%s/checked%d", a.db, i), body: bodyOf(fmt.Appendf(nil, `{"checked":%d}`, i))},
+		{
+			method: "PUT", path: fmt.Sprintf("/%s/checked%d", a.db, i),
+			body: bodyOf(fmt.Appendf(nil, `{"checked":%d}`, i)),
+		},
 	} {
 		within, cancel := context.WithTimeout(ctx, 20*time.Second)
 		a.send(within, r, append(refusals, 200, 201, 202, 500)...)

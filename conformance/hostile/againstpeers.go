@@ -402,12 +402,13 @@ func wideReplications(ctx context.Context, a *assault) error {
 		return err
 	}
 	start := fmt.Sprintf(`{"source":%s,"target":%s,`, target, target)
+	deep := a.n(10_000)
 	var requests []request
 	for i, b := range []body{
 		numbers(start+`"doc_ids":[`, `"doc-%d"`, `]}`, a.n(1_000_000)),
 		repeat(start+`"doc_ids":[`, `"a",`, a.n(1_000_000), `"a"]}`),
 		numbers(start+`"selector":{"$or":[`, `{"n":%d}`, `]}}`, a.n(10_000)),
-		text(start + `"selector":` + strings.Repeat(`{"$not":`, a.n(10_000)) + `{"n":1}` + strings.Repeat("}", a.n(10_000)) + `}`),
+		text(start + `"selector":` + strings.Repeat(`{"$not":`, deep) + `{"n":1}` + strings.Repeat("}", deep) + `}`),
 		repeat(start+`"filter":"a/b","query_params":{"a":"`, "x", a.n(10_000_000), `"}}`),
 		text(fmt.Sprintf(`{"source":{"url":"%s/%s","headers":{"X":"%s"}},"target":%s}`, a.url, a.db, strings.Repeat("h", a.n(10_000_000)), target)),
 		text(fmt.Sprintf(`{"source":"%s/%s","target":%s}`, a.url, strings.Repeat("u", a.n(10_000_000)), target)),

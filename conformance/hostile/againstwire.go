@@ -217,7 +217,8 @@ func slowHeads(ctx context.Context, a *assault) error {
 			return
 		}
 		defer conn.Close()
-		if _, err := io.WriteString(conn, "GET /_up HTTP/1.1\r\nHost: x\r\n"+strings.Repeat("A: "+strings.Repeat("b", 8000)+"\r\n", i%8)); err != nil {
+		headers := strings.Repeat("A: "+strings.Repeat("b", 8000)+"\r\n", i%8)
+		if _, err := io.WriteString(conn, "GET /_up HTTP/1.1\r\nHost: x\r\n"+headers); err != nil {
 			a.saw("cut")
 			return
 		}
@@ -264,6 +265,8 @@ func framing(ctx context.Context, a *assault) error {
 	)
 	chunked := post + "Transfer-Encoding: chunked\r\n\r\n"
 	long := a.n(10_000_000)
+	extended := "1;" + strings.Repeat("e", 3000) + "\r\n \r\n"
+	trailer := "T: " + strings.Repeat("t", 1000) + "\r\n"
 	for _, c := range []struct {
 		raw  string
 		most int // answers
@@ -272,10 +275,10 @@ func framing(ctx context.Context, a *assault) error {
 		{post + "Content-Length: 2\r\nContent-Length: 4\r\n\r\n{}" + next, 1},
 		{post + "Transfer-Encoding: chunked, identity\r\nContent-Length: 2\r\n\r\n{}" + next, 1},
 		{chunked + "2;" + strings.Repeat("e", long) + "\r\n{}\r\n0\r\n\r\n" + next, 1},
-		{chunked + strings.Repeat("1;"+strings.Repeat("e", 3000)+"\r\n \r\n", max(1, long/3000)) + "2\r\n{}\r\n0\r\n\r\n" + next, 2},
+		{chunked + strings.Repeat(extended, max(1, long/3000)) + "2\r\n{}\r\n0\r\n\r\n" + next, 2},
 		{chunked + strings.Repeat("0", long) + "2\r\n{}\r\n0\r\n\r\n" + next, 1},
 		{chunked + strings.Repeat("f", 16) + "\r\n" + strings.Repeat("x", 200_000), 1},
-		{chunked + "2\r\n{}\r\n0\r\n" + strings.Repeat("T: "+strings.Repeat("t", 1000)+"\r\n", max(1, long/1000)) + "\r\n" + next, 1},
+		{chunked + "2\r\n{}\r\n0\r\n" + strings.Repeat(trailer, max(1, long/1000)) + "\r\n" + next, 1},
 		{strings.Repeat("\r\n", long/2) + next, 1},
 		{"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + strings.Repeat("\x00\x00\x00\x04\x00\x00\x00\x00\x00", long/9), 0},
 	} {
@@ -396,30 +399,18 @@ func rewriteCircles(ctx context.Context, a *assault) error {
 	remove, err := a.database(
 		ctx,
 		`{"_id":"_design/d","rewrites":[{"from":"/twice","to":"_rewrite/twice","query":{"x":[":x",":x"],"key":[":key"]}},
-		{"from":"/grow/*","to":"_rewrite/grow/`+strings.Repeat(
-			"g",
-			4000,
-		)+`/*"},{"from":"/circle","to":"_rewrite/circle"}]}`,
+		{"from":"/grow/*","to":"_rewrite/grow/`+strings.Repeat("g", 4000)+`/*"},{"from":"/circle","to":"_rewrite/circle"}]}`,
 	)
 	if err != nil {
 		return err
 	}
 	defer remove()
 	rules := "/" + a.db + "/_design/d/_rewrite/"
+	paths := []string{"twice?x=" + strings.Repeat("x", 4000), "grow/x", "circle", "twice?key=[1]"}
 	for range a.n(5) {
 		together(12, func(i int) {
-			a.send(
-				ctx,
-				request{
-					method: "GET",
-					path:   rules + []string{"twice?x=" + strings.Repeat("x", 4000), "grow/x", "circle", "twice?key=[1]"}[i%4],
-				},
-				400,
-				404,
-				414,
-				500,
-				503,
-			)
+			get := request{method: "GET", path: rules + paths[i%len(paths)]}
+			a.send(ctx, get, 400, 404, 414, 500, 503)
 		})
 	}
 	return nil

@@ -17,7 +17,8 @@ const faultsShown = 5
 
 // attend brings the server up again whenever it dies, until it is time to say how it goes, and counts.
 func (c *campaign) attend(ctx, within context.Context) (died int, err error) {
-	for until := time.Now().Add(progressEvery); within.Err() == nil && time.Now().Before(until); pause(within, time.Second) {
+	until := time.Now().Add(progressEvery)
+	for ; within.Err() == nil && time.Now().Before(until); pause(within, time.Second) {
 		again, err := c.t.restart(ctx)
 		if err != nil {
 			return died, err

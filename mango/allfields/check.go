@@ -260,7 +260,8 @@ func (c *indexCheck) sums(ctx context.Context) (compare func(), err error) {
 	}
 	counts := c.sp.sub(c.ix.number, keyCounts)
 	paths := make(map[string]int64)
-	if err := c.walk(ctx, counts, func(row kv.Row) { paths[string(row.Key[len(counts):])] = countOf(row.Value) }); err != nil {
+	count := func(row kv.Row) { paths[string(row.Key[len(counts):])] = countOf(row.Value) }
+	if err := c.walk(ctx, counts, count); err != nil {
 		return nil, err
 	}
 	var totals []int64

@@ -24,12 +24,14 @@ func TestCheckFindsDamage(t *testing.T) {
 		change    func(tx kv.Tx, key, value []byte)
 		invariant int
 	}{
-		"an entry is missing":   {1, func(tx kv.Tx, key, _ []byte) { tx.Clear(key) }, 1},
-		"an entry is left over": {1, func(tx kv.Tx, key, value []byte) { tx.Set(append(bytes.Clone(key), 1), value) }, 1},
-		"an entry differs":      {1, func(tx kv.Tx, key, _ []byte) { tx.Set(key, []byte{3}) }, 1},
-		"the count of a path":   {2, func(tx kv.Tx, key, _ []byte) { tx.Clear(key) }, 3},
-		"a total":               {3, func(tx kv.Tx, key, _ []byte) { tx.Clear(key) }, 3},
-		"a sample is missing":   {6, func(tx kv.Tx, key, _ []byte) { tx.Clear(key) }, 7},
+		"an entry is missing": {1, func(tx kv.Tx, key, _ []byte) { tx.Clear(key) }, 1},
+		"an entry is left over": {1, func(tx kv.Tx, key, value []byte) {
+			tx.Set(append(bytes.Clone(key), 1), value)
+		}, 1},
+		"an entry differs":    {1, func(tx kv.Tx, key, _ []byte) { tx.Set(key, []byte{3}) }, 1},
+		"the count of a path": {2, func(tx kv.Tx, key, _ []byte) { tx.Clear(key) }, 3},
+		"a total":             {3, func(tx kv.Tx, key, _ []byte) { tx.Clear(key) }, 3},
+		"a sample is missing": {6, func(tx kv.Tx, key, _ []byte) { tx.Clear(key) }, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine := memkv.New()

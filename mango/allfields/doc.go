@@ -12,13 +12,15 @@
 //
 // Below the database's TagMango (numbers are on disk):
 //
-//	(keyRegistry)                                the indexes of the database                                  registry.go
-//	(keyIndex, number, keyRows) path value position, id   one entry: length of the value, and whether it was cut       keys.go
-//	(keyIndex, number, keyCounts) path [element]  documents that have the path, or elements there: 8 bytes, atomic
-//	(keyIndex, number, keyTotals, total)         entries, bytes: 8 bytes, atomic
-//	(keyIndex, number, keyReached)                 id up to which the index is built, and how many documents these are
-//	(keyIndex, number, keySamples, level) …      the entries of one document in 32, in 1024, …, once more                sample.go
-//	(keyIndex, number, keyBuilt, id)             conflicts only: build and writers meet here                  build.go
+//	(keyRegistry)                           the indexes of the database (registry.go)
+//	(keyIndex, number, keyRows) path value position, id
+//	                                        one entry: length of the value, and whether it was cut (keys.go)
+//	(keyIndex, number, keyCounts) path [element]
+//	                                        documents that have the path, or elements there: 8 bytes, atomic
+//	(keyIndex, number, keyTotals, total)    entries, bytes: 8 bytes, atomic
+//	(keyIndex, number, keyReached)          id up to which the index is built, and how many documents these are
+//	(keyIndex, number, keySamples, level) … the entries of one document in 32, in 1024, …, once more (sample.go)
+//	(keyIndex, number, keyBuilt, id)        conflicts only: build and writers meet here (build.go)
 //
 // An index is defined by a design document of language "query" with a member {"auto":{NAME:{"exclude":["path",
 // …],"depth":5,"max_values":5000}}}. The registry changes with the design document, in its transaction. The rows change

@@ -63,7 +63,8 @@ func each(it kv.Iterator, base []byte, path int, fn func(*Entry) error) error {
 		if err != nil {
 			return err
 		}
-		if err := fn(&Entry{ID: row.id, Position: row.position, Cut: row.cut, Value: row.value, Key: suffix}); err != nil {
+		entry := &Entry{ID: row.id, Position: row.position, Cut: row.cut, Value: row.value, Key: suffix}
+		if err := fn(entry); err != nil {
 			return err
 		}
 	}

@@ -6,10 +6,12 @@
 // An archive is lines of JSON. [FormNative] has, for each database,
 //
 //	{"name":"settee","format":1,"mode":"full","db":…,"seq":…,"partitioned":…,"revs_limit":…,"security":{…}}
-//	[{document},…]                                        a batch of revisions, as _bulk_docs takes them with new_edits=false
+//	[{document},…]
+//	    a batch of revisions, as _bulk_docs takes them with new_edits=false
 //	{"attachment":digest,"encoding":…,"length":n,"encoded_length":n}, then {"data":base64},…
-//	                                                      bytes of the next batch's stubs, in their order; such a batch is one revision
-//	{"end":true,"documents":n,"revisions":n,"attachments":n,"sha256":…}   of all lines since the header
+//	    bytes of the next batch's stubs, in their order; such a batch is one revision
+//	{"end":true,"documents":n,"revisions":n,"attachments":n,"sha256":…}
+//	    numbers and hash of all lines since the header
 //
 // [FormCouchBackup] is what the tool @cloudant/couchbackup writes and restores: one line of metadata, then batches,
 // with attachments inline. It has no end line, so nobody can tell whether it is whole.

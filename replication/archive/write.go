@@ -181,7 +181,8 @@ func (out *writer) revisions(revs []storage.RevResult) error {
 		}
 		out.inBatch++
 		out.batch = compat.AppendDocument(out.batch, &compat.DocumentView{
-			ID: r.Doc.ID, Rev: r.Doc.Rev, Body: r.Doc.Body, Deleted: r.Doc.Deleted, Revisions: r.Doc.Revs, Attachments: atts,
+			ID: r.Doc.ID, Rev: r.Doc.Rev, Body: r.Doc.Body, Deleted: r.Doc.Deleted, Revisions: r.Doc.Revs,
+			Attachments: atts,
 		})
 		if len(atts) > 0 || len(out.batch) >= batchBytes || out.inBatch >= batchDocs {
 			if err := out.flush(); err != nil {
@@ -211,7 +212,8 @@ func (out *writer) attachments(doc *storage.Document) ([]compat.AttachmentView, 
 		views[i] = compat.AttachmentView{Attachment: att, EncodingInfo: true}
 		if out.form == FormCouchBackup {
 			var content bytes.Buffer
-			if err := out.db.ReadAttachment(out.ctx, att, storage.AttachmentRange{To: -1, Gunzip: true}, &content); err != nil {
+			whole := storage.AttachmentRange{To: -1, Gunzip: true}
+			if err := out.db.ReadAttachment(out.ctx, att, whole, &content); err != nil {
 				return nil, err
 			}
 			views[i] = compat.AttachmentView{Attachment: att, Form: compat.FormData, Content: content.Bytes()}

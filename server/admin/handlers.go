@@ -44,7 +44,8 @@ type Handlers struct {
 // New opens the web interface and registers the metrics.
 func New(o Options) (*Handlers, error) {
 	h := &Handlers{
-		env: o.Env, Jobs: o.Jobs, JS: o.JS, verifier: o.Verifier, replications: o.Replications, build: o.Build, started: time.Now(),
+		env: o.Env, Jobs: o.Jobs, JS: o.JS, verifier: o.Verifier, replications: o.Replications,
+		build: o.Build, started: time.Now(),
 		health: &health{store: o.Env.Store, log: o.Env.Log},
 	}
 	var err error

@@ -195,7 +195,10 @@ func (m systemMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, p := range systemMeasures {
 		out <- prometheus.MustNewConstMetric(p.desc, p.kind, p.value(&y))
 	}
-	for kind, bytes := range map[string]uint64{"processes": y.reserved, "processes_used": y.used, "other": y.other, "code": y.code} {
+	memory := map[string]uint64{
+		"processes": y.reserved, "processes_used": y.used, "other": y.other, "code": y.code,
+	}
+	for kind, bytes := range memory {
 		out <- prometheus.MustNewConstMetric(memoryDesc, prometheus.GaugeValue, float64(bytes), kind)
 	}
 	for _, kind := range []string{"all_nodes", "cluster_nodes"} {

@@ -136,9 +136,12 @@ func (h *Handlers) indexTasks() (tasks []task) {
 // indexerMembers are what couch_mrview_updater reports of a build.
 func indexerMembers(t *views.Task) map[string]string {
 	return map[string]string{
-		"type": `"indexer"`, "database": string(ejson.AppendString(nil, t.Database)), "design_document": string(ejson.AppendString(nil, t.DesignDoc)),
-		"progress": strconv.FormatInt(t.Progress(), 10), "changes_done": strconv.FormatInt(t.ChangesDone, 10),
-		"total_changes": strconv.FormatInt(t.TotalChanges, 10),
+		"type":            `"indexer"`,
+		"database":        string(ejson.AppendString(nil, t.Database)),
+		"design_document": string(ejson.AppendString(nil, t.DesignDoc)),
+		"progress":        strconv.FormatInt(t.Progress(), 10),
+		"changes_done":    strconv.FormatInt(t.ChangesDone, 10),
+		"total_changes":   strconv.FormatInt(t.TotalChanges, 10),
 	}
 }
 

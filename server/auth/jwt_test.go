@@ -74,7 +74,10 @@ func TestTokens(t *testing.T) {
 		// The public key of another algorithm is no secret of HMAC.
 		{signed(t, jwt.SigningMethodHS256, "r", []byte(pemText(t, &rsaKey.PublicKey)), good), "Unknown kid"},
 		{signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"sub": "joe"}), "Missing exp claim"},
-		{signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"sub": "joe", "exp": "soon"}), "Invalid exp claim"},
+		{
+			signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"sub": "joe", "exp": "soon"}),
+			"Invalid exp claim",
+		},
 		{signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"sub": "joe", "exp": 5}), "exp not in future"},
 		{signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"exp": 2e9}), "Token missing sub claim."},
 		{signed(t, jwt.SigningMethodHS256, "", secret, jwt.MapClaims{"sub": 1, "exp": 2e9}), "Invalid sub claim"},
@@ -106,7 +109,9 @@ func TestTokens(t *testing.T) {
 
 // TestTokenCurve: ES256 with a good signature by a key on another curve than P-256 is refused (RFC 7518, section 3.4).
 func TestTokenCurve(t *testing.T) {
-	for curve, want := range map[elliptic.Curve]error{elliptic.P256(): nil, elliptic.P224(): errBadSignature, elliptic.P384(): errBadSignature} {
+	for curve, want := range map[elliptic.Curve]error{
+		elliptic.P256(): nil, elliptic.P224(): errBadSignature, elliptic.P384(): errBadSignature,
+	} {
 		key, err := ecdsa.GenerateKey(curve, rand.Reader)
 		require.NoError(t, err)
 		r := &TokenRules{Keys: ParseKeys(map[string]string{"ec:_default": pemText(t, &key.PublicKey)})}

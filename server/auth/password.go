@@ -30,7 +30,8 @@ var prfs = map[string]func() hash.Hash{
 
 // macs are the hash functions of cookies and proxy tokens (setting hash_algorithms).
 var macs = map[string]func() hash.Hash{
-	"md5": md5.New, "sha": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
+	"md5": md5.New, "sha": sha1.New,
+	"sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
 }
 
 // Hashing says how new passwords are stored.

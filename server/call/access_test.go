@@ -11,8 +11,8 @@ func TestSystemAccess(t *testing.T) {
 		db, second string
 		want       Access
 	}{
-		{"db", "", Member}, {"_users", "x", Member}, {"_users", "_all_docs", ServerAdmin}, {"_replicator", "_changes", ServerAdmin},
-		{"_dbs", "", ServerAdmin}, {"_nosuch", "", ServerAdmin}, {"a/_users", "_all_docs", Member},
+		{"db", "", Member}, {"_users", "x", Member}, {"_users", "_all_docs", ServerAdmin},
+		{"_replicator", "_changes", ServerAdmin}, {"_dbs", "", ServerAdmin}, {"_nosuch", "", ServerAdmin}, {"a/_users", "_all_docs", Member},
 	} {
 		require.Equal(t, c.want, systemAccess(c.db, c.second, Member), c.db)
 	}

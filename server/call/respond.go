@@ -79,7 +79,8 @@ func (c *Call) SetETag(tag string) { c.Writer.Header()[HeaderETag] = []string{`"
 // (chttpd:etag_match); * is unknown.
 func (c *Call) NotModified(tag string) bool {
 	c.SetETag(tag)
-	for _, token := range strings.FieldsFunc(c.Header("If-None-Match"), func(r rune) bool { return r == ' ' || r == ',' || r == '\t' }) {
+	separates := func(r rune) bool { return r == ' ' || r == ',' || r == '\t' }
+	for _, token := range strings.FieldsFunc(c.Header("If-None-Match"), separates) {
 		token = strings.TrimPrefix(token, "W/")
 		if len(token) == len(tag)+2 && token[0] == '"' && token[len(token)-1] == '"' && token[1:len(token)-1] == tag {
 			c.Empty(http.StatusNotModified)

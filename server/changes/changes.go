@@ -79,8 +79,11 @@ func changesBody(c *call.Call) (ejson.Value, error) {
 	return body, err
 }
 
+// rowFunc takes a row of a feed; storage.ErrStop ends the scan.
+type rowFunc = func(*storage.Change) error
+
 // scanFunc hands the rows after a sequence that pass the filter to row, at most limit; docs.Feed.Scan is one.
-type scanFunc func(ctx context.Context, since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error)
+type scanFunc func(ctx context.Context, since storage.Seq, limit int64, row rowFunc) (storage.ChangesEnd, error)
 
 // changesFeed is one running feed, of a database's changes or of _db_updates.
 type changesFeed struct {

@@ -59,7 +59,7 @@ func getDBUpdates(c *call.Call) error {
 
 // scanDBUpdates passes over documents that are no events.
 func scanDBUpdates(db *storage.DB, descending bool) scanFunc {
-	return func(ctx context.Context, since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error) {
+	return func(ctx context.Context, since storage.Seq, limit int64, row rowFunc) (storage.ChangesEnd, error) {
 		o := storage.ChangesOptions{Since: since, Limit: -1, Descending: descending}
 		if limit == 0 {
 			o.Limit = 0

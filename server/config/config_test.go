@@ -176,8 +176,9 @@ func TestWhatIsWrittenIsReadBack(t *testing.T) {
 		section, key, value string
 		want                error
 	}{
-		{"x ;y", "k", "v", ErrSection}, {"", "k", "v", ErrSection}, {"x", ";k", "v", ErrKey}, {"x", "a = b", "v", ErrKey}, {"x", " k", "v", ErrKey},
-		{"x", "", "v", ErrKey}, {"x", "k", "v ;w", ErrValue},
+		{"x ;y", "k", "v", ErrSection}, {"", "k", "v", ErrSection},
+		{"x", ";k", "v", ErrKey}, {"x", "a = b", "v", ErrKey}, {"x", " k", "v", ErrKey}, {"x", "", "v", ErrKey},
+		{"x", "k", "v ;w", ErrValue},
 	} {
 		_, err := c.Set(bad.section, bad.key, bad.value, true)
 		require.ErrorIs(t, err, bad.want, "%+v", bad)

@@ -128,7 +128,8 @@ func rewriteByFunction(c *call.Call, d *docs.Functions) error {
 	result.headers = rewriteHeaders(c, result.headers)
 	to := call.Rerouting{
 		Target: rewrite.AppendQuery(path, query),
-		Method: c.MethodName(), Headers: result.headers, Body: result.body, Named: &call.Named{Method: result.method, Headers: result.headers},
+		Method: c.MethodName(), Headers: result.headers, Body: result.body,
+		Named: &call.Named{Method: result.method, Headers: result.headers},
 	}
 	if result.method != "" {
 		to.Method = result.method

@@ -44,7 +44,8 @@ func newStore(t *testing.T, security string, names ...string) *Store {
 	uuids, err := compat.NewUUIDs(compat.UUIDOptions{})
 	require.NoError(t, err)
 	rules := &Rules{
-		MaxDocIDLength: 1 << 20, MaxDocumentSize: 1 << 20, MaxAttachmentSize: 1000, UUIDs: uuids, UsersDB: "_users", PublicFields: []string{"nick"},
+		MaxDocIDLength: 1 << 20, MaxDocumentSize: 1 << 20, MaxAttachmentSize: 1000,
+		UUIDs: uuids, UsersDB: "_users", PublicFields: []string{"nick"},
 		MaxPurgeIDs: 2, MaxPurgeRevs: 3, MaxLookedUpIDs: 100,
 		Hashing: auth.Hashing{Scheme: auth.SchemePBKDF2, PRF: "sha256", Iterations: 1}, Passwords: &auth.Policy{},
 	}
@@ -56,7 +57,8 @@ func newStore(t *testing.T, security string, names ...string) *Store {
 		)
 	}
 	return New(Options{
-		Store: stored, Designs: anyDesign{}, Log: slog.New(slog.DiscardHandler), Verifier: auth.NewVerifier(func(bool) {}),
+		Store: stored, Designs: anyDesign{},
+		Log: slog.New(slog.DiscardHandler), Verifier: auth.NewVerifier(func(bool) {}),
 		Rules: func() *Rules { return rules }, Replicator: func() *replication.Settings { return &settings },
 		UsersChanged: func() {}, Read: func(int) {}, Written: func(int) {},
 	})
@@ -92,7 +94,8 @@ func TestWhoMayUseADatabase(t *testing.T) {
 	}{
 		{admin, "db", true, true, true}, {ada, "db", true, true, true}, {crew, "db", true, true, false},
 		{bob, "db", false, false, false}, {Principal{}, "db", false, false, false},
-		{crew, "_users", true, false, false}, {ada, "_users", true, false, true}, {ada, "_global_changes", false, false, true},
+		{crew, "_users", true, false, false}, {ada, "_users", true, false, true},
+		{ada, "_global_changes", false, false, true},
 	} {
 		d := s.as(c.who, c.db)
 		require.Equal(t, c.one, d.Authorize(t.Context(), false) == nil, c)

@@ -31,8 +31,11 @@ type Feed struct {
 	scan   scanFunc
 }
 
+// rowFunc takes a row of a feed; storage.ErrStop ends the scan.
+type rowFunc = func(*storage.Change) error
+
 // scanFunc is Feed.Scan.
-type scanFunc func(ctx context.Context, since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error)
+type scanFunc func(ctx context.Context, since storage.Seq, limit int64, row rowFunc) (storage.ChangesEnd, error)
 
 // Scan hands the rows after a sequence that pass the filter to row, at most limit if it is not negative. Their
 // documents are not cut down to what the principal may see; see AppendDoc.
@@ -129,11 +132,11 @@ func (f *Feed) options(since storage.Seq, limit int64) storage.ChangesOptions {
 }
 
 // changesSource is one of storage's scans of the feed.
-type changesSource func(context.Context, storage.ChangesOptions, func(*storage.Change) error) (storage.ChangesEnd, error)
+type changesSource func(context.Context, storage.ChangesOptions, rowFunc) (storage.ChangesEnd, error)
 
 // all is a scan without a filter of ours.
 func (f *Feed) all(source changesSource) scanFunc {
-	return func(ctx context.Context, since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error) {
+	return func(ctx context.Context, since storage.Seq, limit int64, row rowFunc) (storage.ChangesEnd, error) {
 		return source(ctx, f.options(since, limit), row)
 	}
 }
@@ -141,7 +144,7 @@ func (f *Feed) all(source changesSource) scanFunc {
 // byID looks the documents up where they are few, else scans the feed for them.
 func (f *Feed) byID(ids []string) scanFunc {
 	if int64(len(ids)) <= f.d.rules.MaxLookedUpIDs {
-		return func(ctx context.Context, since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error) {
+		return func(ctx context.Context, since storage.Seq, limit int64, row rowFunc) (storage.ChangesEnd, error) {
 			return f.d.db.ChangesByID(ctx, ids, f.options(since, limit), row)
 		}
 	}
@@ -158,7 +161,7 @@ func (f *Feed) passing(
 	options func(since storage.Seq, limit int64) storage.ChangesOptions,
 	passes func(context.Context, *storage.Change) (bool, error),
 ) scanFunc {
-	return func(ctx context.Context, since storage.Seq, limit int64, row func(*storage.Change) error) (storage.ChangesEnd, error) {
+	return func(ctx context.Context, since storage.Seq, limit int64, row rowFunc) (storage.ChangesEnd, error) {
 		opts := options(since, -1)
 		if limit == 0 {
 			opts.Limit = 0

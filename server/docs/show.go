@@ -42,7 +42,8 @@ func (d *Database) View(
 			continue
 		}
 		var data bytes.Buffer
-		if err := d.db.ReadAttachment(ctx, a.Attachment, storage.AttachmentRange{To: -1, Gunzip: true}, &data); err != nil {
+		whole := storage.AttachmentRange{To: -1, Gunzip: true}
+		if err := d.db.ReadAttachment(ctx, a.Attachment, whole, &data); err != nil {
 			return nil, err
 		}
 		a.Form, a.Content = compat.FormData, data.Bytes()

@@ -85,7 +85,8 @@ func sendAttachment(c *call.Call, att *compat.Attachment, encoded bool) error {
 	gunzip := att.Encoding == compat.EncodingGzip && !encoded
 	if gunzip && !identityLengthKnown(att) {
 		s := c.RawStream(http.StatusOK)
-		if err := c.Docs.ReadAttachment(c.Context(), att, storage.AttachmentRange{To: -1, Gunzip: true}, s); err != nil {
+		whole := storage.AttachmentRange{To: -1, Gunzip: true}
+		if err := c.Docs.ReadAttachment(c.Context(), att, whole, s); err != nil {
 			return err
 		}
 		return s.Close()

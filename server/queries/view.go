@@ -134,7 +134,8 @@ func viewQueries(c *call.Call, w *views.View, missing error) (iter.Seq2[*compat.
 // CheckViewOptions checks the options of a query together.
 func CheckViewOptions(c *call.Call, w *views.View, o *compat.ViewOptions) error {
 	return o.CheckView(w.Type(o), compat.ViewLimits{
-		Partitioned: w.Partitioned(), QueryLimit: c.Settings.Rules.QueryLimit, PartitionQueryLimit: c.Settings.Rules.PartitionQueryLimit,
+		Partitioned: w.Partitioned(),
+		QueryLimit:  c.Settings.Rules.QueryLimit, PartitionQueryLimit: c.Settings.Rules.PartitionQueryLimit,
 	})
 }
 

@@ -73,8 +73,9 @@ func replicatorSettings(e *call.Env) *replication.Settings {
 	set.NormalizeSelector = normalizeSelector
 	set.Memory = func() replication.Share { return memory.NewShare(e.Bodies, replicationUser) }
 	set.Count = func(name string, n int64) { e.Stats.Add("couch_replicator."+name, n) }
+	allowed, denied := c.String(section, "allowed_networks"), c.String(section, "denied_networks")
 	var err error
-	if set.Guard, err = replication.ParseGuard(c.String(section, "allowed_networks"), c.String(section, "denied_networks")); err != nil {
+	if set.Guard, err = replication.ParseGuard(allowed, denied); err != nil {
 		e.Log.Error("no replication may connect: the lists of networks cannot be read", "error", err)
 		set.Guard = replication.NoNetworks()
 	}

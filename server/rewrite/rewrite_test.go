@@ -67,8 +67,14 @@ func TestTargetErrors(t *testing.T) {
 		{`[{"from":"/x","to":":n","query":{"n":{"a":1}}}]`, "/x", "", compat.ErrBadArg},
 		{`[{"from":"/x","to":"y","query":{"x":[` + strings.Repeat(`":x",`, 1000) + `":x"]}}]`, "/x", "x=" + strings.Repeat("x", 8000), compat.ErrURITooLong},
 		{`[{"from":"/x","to":"y","query":{"key":[` + strings.Repeat(`":x",`, 1000) + `":x"]}}]`, "/x", "x=" + strings.Repeat("x", 8000), compat.ErrURITooLong},
-		{`[{"from":"/x","to":"y","query":{"x":[` + strings.Repeat(`"",`, 100_000) + `""]}}]`, "/x", "", compat.ErrURITooLong},
-		{`[{"from":"/x/:a","to":"` + strings.Repeat(":a/", 10_000) + `"}]`, "/x/" + strings.Repeat("x", 4000), "", compat.ErrURITooLong},
+		{
+			`[{"from":"/x","to":"y","query":{"x":[` + strings.Repeat(`"",`, 100_000) + `""]}}]`, "/x", "",
+			compat.ErrURITooLong,
+		},
+		{
+			`[{"from":"/x/:a","to":"` + strings.Repeat(":a/", 10_000) + `"}]`, "/x/" + strings.Repeat("x", 4000), "",
+			compat.ErrURITooLong,
+		},
 	} {
 		if _, err := target(t, c.rules, "GET", c.path, c.query); !errors.Is(err, c.want) {
 			t.Errorf("%s %s: %v, want %v", c.rules, c.path, err, c.want)

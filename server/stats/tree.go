@@ -64,8 +64,12 @@ func (st *stat) appendValue(b []byte) []byte {
 	for _, f := range []struct {
 		name  string
 		value float64
-	}{{"min", m.min}, {"max", m.max}, {"arithmetic_mean", m.mean}, {"geometric_mean", m.geometric}, {"harmonic_mean", m.harmonic},
-		{"median", m.median}, {"variance", m.variance}, {"standard_deviation", m.deviation}, {"skewness", m.skewness}, {"kurtosis", m.kurtosis}} {
+	}{
+		{"min", m.min}, {"max", m.max},
+		{"arithmetic_mean", m.mean}, {"geometric_mean", m.geometric}, {"harmonic_mean", m.harmonic},
+		{"median", m.median}, {"variance", m.variance}, {"standard_deviation", m.deviation},
+		{"skewness", m.skewness}, {"kurtosis", m.kurtosis},
+	} {
 		b = append(append(append(b, ',', '"'), f.name...), '"', ':')
 		b = appendNumber(b, f.value)
 	}

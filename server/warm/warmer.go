@@ -74,7 +74,8 @@ func New(o Options) *Warmer {
 func (w *Warmer) Start() error {
 	channels := int(w.o.Config.Int("ken", "batch_channels", maxWarmChannels))
 	err := w.o.Jobs.Handle(jobs.Type{
-		Name: IndexJob, Workers: min(max(channels, 1), maxWarmChannels), MaxFailures: maxWarmFailures, Keep: time.Hour, Run: w.index,
+		Name: IndexJob, Workers: min(max(channels, 1), maxWarmChannels), MaxFailures: maxWarmFailures,
+		Keep: time.Hour, Run: w.index,
 	})
 	if err == nil {
 		err = w.o.Jobs.Handle(

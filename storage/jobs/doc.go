@@ -10,8 +10,9 @@
 //
 //	(keyJob, type, id)      record: state, token of the run, requests, data, result        record.go
 //	(keyDue, type, delay, version, id)
-//	                        how long a job waits to run, or a finished one to be forgotten, and the read version of the
-//	                        transaction with which the wait began; the value is its end by the clock of who wrote it
+//	                        how long a job waits to run, or a finished one to be forgotten, and the read version
+//	                        of the transaction with which the wait began; the value is its end by the clock of who
+//	                        wrote it
 //	(keyLease, type, id)    lease of a running job: token, beat, how long it runs, progress   record.go
 //	(keyNews, type)         versionstamp, set whenever a job of the type begins to wait
 //

@@ -130,7 +130,8 @@ func (k keys) lookUpEach(tx kv.ReadTx, rows []kv.Row) ([]Job, error) {
 // job shows a record; l is its lease, nil if it is not running.
 func (r *jobRecord) job(typ, id string, l *lease) *Job {
 	j := &Job{
-		Type: typ, ID: id, State: r.state, Data: r.data, Failures: int(r.failures), Crashes: int(r.crashes), Owner: r.owner, Run: r.run,
+		Type: typ, ID: id, State: r.state, Data: r.data,
+		Failures: int(r.failures), Crashes: int(r.crashes), Owner: r.owner, Run: r.run,
 		Added: toTime(r.added), Began: toTime(r.began),
 	}
 	switch r.state {

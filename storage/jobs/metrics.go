@@ -25,7 +25,8 @@ func newMetrics() metrics {
 			[]string{"type", "outcome"},
 		),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "settee_job_seconds", Help: "how long runs of jobs took", Buckets: prometheus.ExponentialBuckets(0.001, 4, 12),
+			Name: "settee_job_seconds", Help: "how long runs of jobs took",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 12),
 		}, []string{"type"}),
 	}
 }

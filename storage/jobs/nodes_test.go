@@ -86,7 +86,8 @@ func TestKills(t *testing.T) {
 // openNode is a queue of a process whose clock is wrong by so much.
 func openNode(t *testing.T, store kv.Store, wrong time.Duration) *Queue {
 	q, err := Open(context.Background(), Options{
-		KV: store, Prefix: []byte("\x15\x03"), Lease: 10 * time.Second, Owner: wrong.String(), Log: slog.New(slog.DiscardHandler),
+		KV: store, Prefix: []byte("\x15\x03"), Lease: 10 * time.Second,
+		Owner: wrong.String(), Log: slog.New(slog.DiscardHandler),
 		now: func() time.Time { return time.Now().Add(wrong) },
 	})
 	must(t, err)
@@ -160,7 +161,9 @@ func TestClocksDiffer(t *testing.T) {
 
 // A restart prolongs no wait, and a clock that was wrong when the wait began prolongs it by its own length at most.
 func TestWaitsAcrossARestart(t *testing.T) {
-	for wrong, want := range map[time.Duration]time.Duration{0: 20 * time.Minute, time.Minute: 21 * time.Minute, 9 * time.Hour: time.Hour, -9 * time.Hour: 0} {
+	for wrong, want := range map[time.Duration]time.Duration{
+		0: 20 * time.Minute, time.Minute: 21 * time.Minute, 9 * time.Hour: time.Hour, -9 * time.Hour: 0,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := memkv.New()
 			defer store.Close()

@@ -25,7 +25,8 @@ import (
 
 func openQueue(t testing.TB, store kv.Store, exclusive bool) *Queue {
 	q, err := Open(context.Background(), Options{
-		KV: store, Prefix: []byte("\x15\x03"), Lease: 10 * time.Second, Exclusive: exclusive, Owner: "test", Log: slog.New(slog.DiscardHandler),
+		KV: store, Prefix: []byte("\x15\x03"), Lease: 10 * time.Second, Exclusive: exclusive,
+		Owner: "test", Log: slog.New(slog.DiscardHandler),
 	})
 	must(t, err)
 	return q

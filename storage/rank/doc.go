@@ -36,10 +36,13 @@
 //
 // Invariants:
 //
-//	R1 On each level the weights from one settled boundary up to the next settled one add up to that of the rows between.
+//	R1 On each level the weights from one settled boundary up to the next settled one add up to that of the rows
+//	   between.
 //	R2 What is settled on a level is settled on all below.
-//	R3 Heights depend on nothing but the key, the number of levels and the fan, which must not change for a stored index.
-//	R4 The boundaries of a level that have a mark are the rows that reach it. Others are retired, on all their levels at once.
-//	R5 Who changes the state or, but for rows of its own, the weight of boundaries conflicts with others who do, or base
-//	   something on them (locks in settle.go).
+//	R3 Heights depend on nothing but the key, the number of levels and the fan, which must not change for a stored
+//	   index.
+//	R4 The boundaries of a level that have a mark are the rows that reach it. Others are retired, on all their levels
+//	   at once.
+//	R5 Who changes the state or, but for rows of its own, the weight of boundaries conflicts with others who do, or
+//	   base something on them (locks in settle.go).
 package rank

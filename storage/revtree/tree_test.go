@@ -218,9 +218,8 @@ func TestLargeTrees(t *testing.T) {
 		tree, revs = append(tree, l), append(revs, l.Rev)
 	}
 	begin := time.Now()
-	if missing := tree.Missing(append(revs, compat.Rev{Pos: 1, Hash: "x"}, compat.Rev{Pos: 1, Hash: tree[7].Ancestors.At(0)})); len(
-		missing,
-	) != 1 {
+	unknown, ancestor := compat.Rev{Pos: 1, Hash: "x"}, compat.Rev{Pos: 1, Hash: tree[7].Ancestors.At(0)}
+	if missing := tree.Missing(append(revs, unknown, ancestor)); len(missing) != 1 {
 		t.Errorf("missing: %v", missing)
 	}
 	var res Result

@@ -16,7 +16,8 @@ import (
 
 // apart are the namespaces that root makes for a worker; others need one of users for it.
 const (
-	apart          = syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWNS
+	apart = syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS |
+		syscall.CLONE_NEWNS
 	apartNames     = namespaces("net pid ipc uts mount")
 	apartUserNames = "user " + apartNames
 )

@@ -117,7 +117,8 @@ func installFilter(more []uint32) error {
 	// Old kernels know fewer flags. No mitigation against speculation: JavaScript is interpreted, and has no clock
 	// finer than a millisecond.
 	for _, flags := range [...]uintptr{
-		unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_LOG | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_LOG | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+		unix.SECCOMP_FILTER_FLAG_TSYNC,
 	} {
 		thread, _, errno := unix.Syscall(
 			unix.SYS_SECCOMP,

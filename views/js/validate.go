@@ -101,7 +101,8 @@ func (p *Pool) validate(ctx context.Context, v *Validation, docs []ValidatedDoc)
 	}
 	verdicts := make([]error, 0, len(docs))
 	_, err := p.do(ctx, &request{
-		tenant: v.Designs[0].tenant, command: commandValidate, payload: e.b, more: [][]byte{v.Security, list.b}, program: program,
+		tenant: v.Designs[0].tenant, command: commandValidate, payload: e.b, more: [][]byte{v.Security, list.b},
+		program: program,
 		source: func(key digest) []byte {
 			for _, d := range v.Designs {
 				if d.key == key {

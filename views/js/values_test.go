@@ -148,8 +148,9 @@ func TestStack(t *testing.T) {
 func TestBlockFunctions(t *testing.T) {
 	p := newTestPool(t, Options{})
 	for source, want := range map[string]string{
-		"if (doc.n) { function f(){ return 'yes'; } } emit(f(), f.name);":                                `"yes":"f"|`,
-		"emit(typeof f, 1); { function f(){} }":                                                          `"undefined":1|`,
+		"if (doc.n) { function f(){ return 'yes'; } } emit(f(), f.name);": `"yes":"f"|`,
+		"emit(typeof f, 1); { function f(){} }":                           `"undefined":1|`,
+
 		"{ emit(f(), 1); function f(){ return 2; } }":                                                    "2:1|",
 		"'use strict'; { function f(){} } emit(typeof f, 1);":                                            `"undefined":1|`,
 		"let f = 1; { function f(){} } emit(f, 1);":                                                      "1:1|",

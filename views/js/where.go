@@ -234,7 +234,8 @@ func (w *whereMade) calleeText(text string) string {
 		case *ast.BinaryExpression:
 			switch n.Operator.String() {
 			case "in":
-				return "cannot use 'in' operator to search for " + expressionText(n.Left) + " in " + expressionText(n.Right)
+				name, object := expressionText(n.Left), expressionText(n.Right)
+				return "cannot use 'in' operator to search for " + name + " in " + object
 			case "instanceof":
 				return "invalid 'instanceof' operand " + expressionText(n.Right)
 			}

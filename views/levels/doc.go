@@ -27,9 +27,10 @@
 //
 // Invariants:
 //
-//	L1 An aggregate that is not stale is what its function makes of the rows from its boundary to the next one on its level.
+//	L1 An aggregate that is not stale is what its function makes of the rows from its boundary to the next one on its
+//	   level.
 //	L2 Each boundary but the empty one has an entry in each slot that has aggregates, once the slot is built.
 //	L3 A query gives the same with levels and without, but for the grouping of a fold over many rows.
-//	L4 Writers of different rows conflict only on boundaries made between them (storage/rank), and, where there are aggregates, on the
-//	   boundary before them when its row goes.
+//	L4 Writers of different rows conflict only on boundaries made between them (storage/rank), and, where there are
+//	   aggregates, on the boundary before them when its row goes.
 package levels

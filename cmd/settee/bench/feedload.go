@@ -134,7 +134,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 func feedMemory() *workload {
 	const name = "feeds-memory"
 	return &workload{
-		name: name, unit: "KB/feed", lessIsBetter: true, once: true, databases: []string{name}, prepare: createOnly(name),
+		name: name, unit: "KB/feed", lessIsBetter: true, once: true,
+		databases: []string{name}, prepare: createOnly(name),
 		about: "growth of resident memory for each idle longpoll feed",
 		round: func(ctx context.Context, s *session, _ plan) (sample, error) {
 			if s.target.PID == 0 {

@@ -189,7 +189,9 @@ func findAnyField() *workload {
 			const queries = 2
 			return s.timed(queries, func() error {
 				for i := range queries {
-					if _, err := s.findOnce(ctx, fieldsDB, fmt.Sprintf(`{"selector":{"address.zip":"%05d"},"limit":1000}`, 7919*(queries*p.round+i)%100_000)); err != nil {
+					zip := 7919 * (queries*p.round + i) % 100_000
+					query := fmt.Sprintf(`{"selector":{"address.zip":"%05d"},"limit":1000}`, zip)
+					if _, err := s.findOnce(ctx, fieldsDB, query); err != nil {
 						return err
 					}
 				}
@@ -231,7 +233,8 @@ func writeBesideIndexes(name string, count int, allFields bool) *workload {
 					return err
 				}
 				for _, field := range writeFields[:count] {
-					if _, err := s.findOnce(ctx, writtenDB, fmt.Sprintf(`{"selector":{%q:{"$gt":null}},"limit":1}`, field)); err != nil {
+					query := fmt.Sprintf(`{"selector":{%q:{"$gt":null}},"limit":1}`, field)
+					if _, err := s.findOnce(ctx, writtenDB, query); err != nil {
 						return err
 					}
 				}

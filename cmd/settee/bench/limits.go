@@ -201,7 +201,8 @@ func (l *Limits) startBare(ctx context.Context, a *session) (*child, error) {
 		return nil, err
 	}
 	c.stdin = stdin
-	if err := c.start(ctx, "net/http", url.URL{Scheme: "http", Host: addr, User: url.UserPassword(limitsUser, "same length of head")}, answer); err != nil {
+	at := url.URL{Scheme: "http", Host: addr, User: url.UserPassword(limitsUser, "same length of head")}
+	if err := c.start(ctx, "net/http", at, answer); err != nil {
 		return nil, err
 	}
 	return c, nil

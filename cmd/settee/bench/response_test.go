@@ -51,7 +51,8 @@ func TestResponses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, src := range []io.Reader{strings.NewReader(tt.text), iotest.OneByteReader(strings.NewReader(tt.text))} {
+			whole, bytewise := strings.NewReader(tt.text), iotest.OneByteReader(strings.NewReader(tt.text))
+			for _, src := range []io.Reader{whole, bytewise} {
 				p := reader(src, 64)
 				got, err := p.next()
 				if err != nil {

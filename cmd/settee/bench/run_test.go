@@ -132,7 +132,8 @@ func TestServeBareRepeatsTheAnswer(t *testing.T) {
 	in, out := net.Pipe()
 	done := make(chan error, 1)
 	go func() { done <- ServeBare(context.Background(), addr, in) }()
-	if err := json.NewEncoder(out).Encode(bareAnswer{Header: http.Header{"X-Same": {"yes"}}, Body: []byte("hello\n")}); err != nil {
+	answer := bareAnswer{Header: http.Header{"X-Same": {"yes"}}, Body: []byte("hello\n")}
+	if err := json.NewEncoder(out).Encode(answer); err != nil {
 		t.Fatal(err)
 	}
 	if err := waitUp(context.Background(), addr); err != nil {

@@ -35,7 +35,9 @@ func TestRatioIsTakenPairByPair(t *testing.T) {
 }
 
 func TestNumbersAreCutNotRounded(t *testing.T) {
-	for v, want := range map[float64]string{0: "0.000", 0.9999: "0.999", 1: "1.00", 7.999: "7.99", 10: "10.0", 99.99: "99.9", 100: "100", 1234.9: "1234"} {
+	for v, want := range map[float64]string{
+		0: "0.000", 0.9999: "0.999", 1: "1.00", 7.999: "7.99", 10: "10.0", 99.99: "99.9", 100: "100", 1234.9: "1234",
+	} {
 		if got := number(v); got != want {
 			t.Errorf("number(%v) = %s, want %s", v, got, want)
 		}

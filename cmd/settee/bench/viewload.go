@@ -127,7 +127,8 @@ func buildView(name, about, source, reduce string) *workload {
 			_, rest, _ := bytes.Cut(answer, []byte(`"rev":"`))
 			rev, _, _ := bytes.Cut(rest, []byte(`"`))
 			remove := path + "?rev=" + string(rev)
-			if out, err = s.timed(s.size.viewDocuments, func() error { return s.index(ctx, path+"/_view/v") }); err != nil {
+			build := func() error { return s.index(ctx, path+"/_view/v") }
+			if out, err = s.timed(s.size.viewDocuments, build); err != nil {
 				return out, err
 			}
 			if _, err = s.request(ctx, "DELETE", remove, nil, 200); err != nil {

@@ -6,7 +6,7 @@
 //
 // Invariants:
 //
-//	F1 Callers see nothing that the contract forbids: a function runs again only when its commit did not happen, and an
-//	   error of Update means that nothing was stored.
+//	F1 Callers see nothing that the contract forbids: a function runs again only when its commit did not happen, and
+//	   an error of Update means that nothing was stored.
 //	F2 With a zero Plan the wrapper is transparent.
 package faultkv

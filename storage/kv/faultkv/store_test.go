@@ -66,7 +66,8 @@ func attempt(s kv.Store) string {
 
 func TestScript(t *testing.T) {
 	s := faultkv.New(memkv.New(), faultkv.Script(map[int]faultkv.Outcome{
-		2: faultkv.Conflict, 3: faultkv.UnknownAborted, 4: faultkv.UnknownCommitted, 5: faultkv.TooOld, 6: faultkv.TooLarge, 7: faultkv.Full,
+		2: faultkv.Conflict, 3: faultkv.UnknownAborted, 4: faultkv.UnknownCommitted,
+		5: faultkv.TooOld, 6: faultkv.TooLarge, 7: faultkv.Full,
 	}))
 	for i, want := range []string{
 		"runs 1, stamped true, log 1, error <nil>",
@@ -162,8 +163,8 @@ func TestUnknownCommittedIsVisible(t *testing.T) {
 		}
 	}
 	s := faultkv.New(inner, plan)
-	if _, err := s.Update(context.Background(), func(tx kv.Tx) error { tx.Set([]byte("a"), nil); return nil }); err != nil ||
-		!asked {
+	_, err := s.Update(context.Background(), func(tx kv.Tx) error { tx.Set([]byte("a"), nil); return nil })
+	if err != nil || !asked {
 		t.Fatal(asked, err)
 	}
 }

@@ -16,7 +16,8 @@
 //	F2 The snapshot is taken before the function runs: its read version is known by then.
 //	F3 A commit whose outcome is unknown is never reported nor run again before its marker has told the outcome; a
 //	   marker that says "not committed" also keeps the commit from happening later.
-//	F4 A marker's key belongs to one Update at a time, which took it before its first snapshot: no two conflict over it.
+//	F4 A marker's key belongs to one Update at a time, which took it before its first snapshot: no two conflict over
+//	   it.
 //	F5 A context ends waiting and reading, never a commit that is under way.
 //	F6 However many watch a key in this process, FoundationDB has one watch of it.
 package fdbkv

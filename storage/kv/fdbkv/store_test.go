@@ -129,7 +129,9 @@ func TestReadsOfALargeRange(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, opts := range []kv.RangeOptions{{}, {WantAll: true}, {Reverse: true}, {Limit: 2500}, {Limit: 2500, Reverse: true, WantAll: true}} {
+	for _, opts := range []kv.RangeOptions{
+		{}, {WantAll: true}, {Reverse: true}, {Limit: 2500}, {Limit: 2500, Reverse: true, WantAll: true},
+	} {
 		err := s.View(context.Background(), func(tx kv.ReadTx) error {
 			it := tx.Range(nil, []byte("\xff"), opts)
 			defer it.Close()

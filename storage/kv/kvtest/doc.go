@@ -8,6 +8,7 @@
 // Invariants:
 //
 //	V1 A test holds on every engine: it asks for what the contract promises, not for what an engine happens to do.
-//	V2 Transactions are interleaved by running one inside the function of another, so that order is no matter of timing.
+//	V2 Transactions are interleaved by running one inside the function of another, so that order is no matter of
+//	   timing.
 //	V3 Randomness comes from one seed, which a failure prints and KVTEST_SEED sets.
 package kvtest

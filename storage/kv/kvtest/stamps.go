@@ -45,8 +45,8 @@ func testVersionstamps(t *testing.T, s *store) {
 	}
 	s.expect(append(want, "over", "written", "twice", engine+"!", "value", "<"+engine+">")...)
 
-	if stamp, err := s.Update(context.Background(), func(tx kv.Tx) error { _, err := tx.Get([]byte("value")); return err }); err != nil ||
-		stamp != (kv.Versionstamp{}) {
+	read := func(tx kv.Tx) error { _, err := tx.Get([]byte("value")); return err }
+	if stamp, err := s.Update(context.Background(), read); err != nil || stamp != (kv.Versionstamp{}) {
 		t.Errorf("without a write: %x, %v", stamp, err)
 	}
 }
@@ -75,11 +75,8 @@ func testVersionstampsGrow(t *testing.T, s *store) {
 	})
 	merged := slices.Concat(all[:]...)
 	slices.SortFunc(merged, compareStamps)
-	if unique := slices.CompactFunc(slices.Clone(merged), func(a, b kv.Versionstamp) bool { return compareStamps(a, b) == 0 }); len(
-		unique,
-	) != len(
-		merged,
-	) {
+	same := func(a, b kv.Versionstamp) bool { return compareStamps(a, b) == 0 }
+	if unique := slices.CompactFunc(slices.Clone(merged), same); len(unique) != len(merged) {
 		t.Errorf("%d commits share %d versionstamps", len(merged), len(unique))
 	}
 	if compareStamps(merged[0], last) <= 0 {

@@ -143,8 +143,12 @@ func testInvalidWrites(t *testing.T, s *store) {
 		"write conflict": {func(tx kv.Tx) { tx.AddWriteConflictRange([]byte("b"), []byte("a")) }, kv.ErrInvalidRange},
 		"atomic":         {func(tx kv.Tx) { tx.Atomic(99, []byte("a"), nil) }, kv.ErrInvalidOperation},
 		"no atomic":      {func(tx kv.Tx) { tx.Atomic(0, []byte("a"), nil) }, kv.ErrInvalidOperation},
-		"stamped key":    {func(tx kv.Tx) { tx.SetVersionstampedKey(make([]byte, 12), 3, nil) }, kv.ErrInvalidOperation},
-		"stamped value":  {func(tx kv.Tx) { tx.SetVersionstampedValue([]byte("a"), make([]byte, 12), -1) }, kv.ErrInvalidOperation},
+		"stamped key": {func(tx kv.Tx) {
+			tx.SetVersionstampedKey(make([]byte, 12), 3, nil)
+		}, kv.ErrInvalidOperation},
+		"stamped value": {func(tx kv.Tx) {
+			tx.SetVersionstampedValue([]byte("a"), make([]byte, 12), -1)
+		}, kv.ErrInvalidOperation},
 	} {
 		stamp, err := s.Update(context.Background(), func(tx kv.Tx) error {
 			tx.Set([]byte("before"), nil)

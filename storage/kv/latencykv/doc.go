@@ -9,7 +9,8 @@
 // Invariants:
 //
 //	L1 Callers see nothing that the contract forbids, and nothing that a store across a network would not do.
-//	L2 Reads that were asked for together cost one round trip: the keys of a GetMany, and ranges opened before the first of
-//	   them is read. Each further piece of a range costs another one; pieces are as large as FoundationDB sends them.
+//	L2 Reads that were asked for together cost one round trip: the keys of a GetMany, and ranges opened before the
+//	   first of them is read. Each further piece of a range costs another one; pieces are as large as FoundationDB
+//	   sends them.
 //	L3 The time of one transaction does not pass for another, except what Elapse adds.
 package latencykv

@@ -65,7 +65,8 @@ func TestRoundTrips(t *testing.T) {
 			return err
 		}, 2},
 		{"the rows of two ranges opened together", func(tx kv.ReadTx) error {
-			a, b := tx.Range(begin, end, kv.RangeOptions{Limit: 2}), tx.Range(begin, end, kv.RangeOptions{Limit: 2, Reverse: true})
+			a := tx.Range(begin, end, kv.RangeOptions{Limit: 2})
+			b := tx.Range(begin, end, kv.RangeOptions{Limit: 2, Reverse: true})
 			_, err := drain(a)
 			_, err2 := drain(b)
 			return errors.Join(err, err2)
@@ -74,7 +75,10 @@ func TestRoundTrips(t *testing.T) {
 			_, err := drain(tx.Range(begin, end, kv.RangeOptions{WantAll: true}))
 			return err
 		}, 1 + 13},
-		{"1 MB in pieces that grow", func(tx kv.ReadTx) error { _, err := drain(tx.Range(begin, end, kv.RangeOptions{})); return err }, 1 + 18},
+		{"1 MB in pieces that grow", func(tx kv.ReadTx) error {
+			_, err := drain(tx.Range(begin, end, kv.RangeOptions{}))
+			return err
+		}, 1 + 18},
 	} {
 		s.Reset()
 		if err := s.View(context.Background(), c.read); err != nil {

@@ -245,7 +245,8 @@ func BenchmarkRead(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				i := rand.IntN(benchDocs)
-				if err := s.View(context.Background(), func(tx kv.ReadTx) error { return reads[name](tx, i) }); err != nil {
+				read := func(tx kv.ReadTx) error { return reads[name](tx, i) }
+				if err := s.View(context.Background(), read); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -256,7 +257,8 @@ func BenchmarkRead(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					i := rand.IntN(benchDocs)
-					if err := s.View(context.Background(), func(tx kv.ReadTx) error { return reads[name](tx, i) }); err != nil {
+					read := func(tx kv.ReadTx) error { return reads[name](tx, i) }
+					if err := s.View(context.Background(), read); err != nil {
 						b.Fatal(err)
 					}
 				}

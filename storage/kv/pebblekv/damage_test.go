@@ -136,7 +136,9 @@ func TestOpenRefusesBrokenFiles(t *testing.T) {
 	}
 	for part, damage := range map[string]func(map[string][]byte, string){
 		".sst": remove, ".blob": remove, "marker.manifest": remove, "marker.format": remove, "MANIFEST-": remove,
-		"OPTIONS-":      func(all map[string][]byte, name string) { all[name] = []byte("[Options]\n  comparer=nonsense\n") },
+		"OPTIONS-": func(all map[string][]byte, name string) {
+			all[name] = []byte("[Options]\n  comparer=nonsense\n")
+		},
 		"SETTEE-FORMAT": remove,
 	} {
 		t.Run(part, func(t *testing.T) {

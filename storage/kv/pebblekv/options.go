@@ -47,7 +47,8 @@ const flushDelay = 10 * time.Second
 // separation keeps large values, such as chunks of attachments, in files of their own, so that compactions do not
 // rewrite them.
 var separation = pebble.ValueSeparationPolicy{
-	Enabled: true, MinimumSize: 8 << 10, MaxBlobReferenceDepth: 10, RewriteMinimumAge: 30 * time.Second, TargetGarbageRatio: 0.2,
+	Enabled: true, MinimumSize: 8 << 10, MaxBlobReferenceDepth: 10,
+	RewriteMinimumAge: 30 * time.Second, TargetGarbageRatio: 0.2,
 }
 
 // compression is cheap in the upper levels, whose tables are rewritten soon, and thorough in the last two, where nearly

@@ -76,7 +76,9 @@ func TestSlowTransactionGetsItsTurn(t *testing.T) {
 				return err
 			}
 			// In a turn nobody writes, so it would be as long as a second allows.
-			for began, end := time.Now(), written.Load()+5000; written.Load() < end && time.Since(began) < 600*time.Millisecond; time.Sleep(time.Millisecond) {
+			began, end := time.Now(), written.Load()+5000
+			for written.Load() < end && time.Since(began) < 600*time.Millisecond {
+				time.Sleep(time.Millisecond)
 			}
 			tx.Set([]byte("mine"), []byte("x"))
 			return nil

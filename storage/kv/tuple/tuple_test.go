@@ -85,7 +85,8 @@ func TestTupleErrors(t *testing.T) {
 	for range 1000 {
 		deep = tuple.Tuple{deep}
 	}
-	for _, tuple := range []tuple.Tuple{{int32(1)}, {tuple.Tuple{struct{}{}}}, {new(big.Int).Lsh(big.NewInt(1), 255*8)}, deep} {
+	large := new(big.Int).Lsh(big.NewInt(1), 255*8)
+	for _, tuple := range []tuple.Tuple{{int32(1)}, {tuple.Tuple{struct{}{}}}, {large}, deep} {
 		if packed, err := tuple.Pack(nil); err == nil {
 			t.Errorf("%v packed as %x", tuple, packed)
 		}
@@ -161,7 +162,9 @@ func TestAppendBigIntSaturates(t *testing.T) {
 	huge := new(big.Int).Lsh(big.NewInt(1), 5000)
 	top := tuple.AppendBigInt(nil, huge)
 	bottom := tuple.AppendBigInt(nil, new(big.Int).Neg(huge))
-	for _, n := range []*big.Int{new(big.Int).Lsh(big.NewInt(1), 2000), big.NewInt(0), new(big.Int).Lsh(big.NewInt(-1), 2000)} {
+	for _, n := range []*big.Int{
+		new(big.Int).Lsh(big.NewInt(1), 2000), big.NewInt(0), new(big.Int).Lsh(big.NewInt(-1), 2000),
+	} {
 		packed := tuple.AppendBigInt(nil, n)
 		if bytes.Compare(bottom, packed) >= 0 || bytes.Compare(packed, top) >= 0 {
 			t.Fatalf("%v is not between", n)

@@ -200,7 +200,13 @@ func TestCheckedReportsCallers(t *testing.T) {
 		{"Clear of \"\\xff\", which is beyond", func(tx kv.Tx) { tx.Clear([]byte("\xff")) }, nil},
 		{"SizeEstimate ends at", func(tx kv.Tx) { tx.SizeEstimate(nil, []byte("\xff\xff")) }, nil},
 		{"was modified", func(tx kv.Tx) { v, _ := tx.Get(key); v[0]++ }, nil},
-		{"goes on after a write", func(tx kv.Tx) { open(tx); it.Next(); tx.Set([]byte("next"), nil); it.Next(); it.Close() }, nil},
+		{"goes on after a write", func(tx kv.Tx) {
+			open(tx)
+			it.Next()
+			tx.Set([]byte("next"), nil)
+			it.Next()
+			it.Close()
+		}, nil},
 		{"goes on after a write", func(tx kv.Tx) { open(tx); tx.ClearRange(nil, key); it.Next(); it.Close() }, nil},
 		{"", func(tx kv.Tx) {
 			open(tx)
@@ -242,11 +248,12 @@ func TestCheckedReportsCallers(t *testing.T) {
 // What is kept for too long is overwritten.
 func TestCheckedOverwrites(t *testing.T) {
 	s := wrapkv.Checked(memkv.New(), func(violation string) { t.Error(violation) })
-	if err := update(t, s, func(tx kv.Tx) { tx.Set([]byte("a"), []byte("1")); tx.Set([]byte("b"), []byte("2")) }); err != nil {
+	err := update(t, s, func(tx kv.Tx) { tx.Set([]byte("a"), []byte("1")); tx.Set([]byte("b"), []byte("2")) })
+	if err != nil {
 		t.Fatal(err)
 	}
 	var value, first, last []byte
-	err := s.View(context.Background(), func(tx kv.ReadTx) error {
+	err = s.View(context.Background(), func(tx kv.ReadTx) error {
 		value, _ = tx.Get([]byte("a"))
 		it := tx.Range(nil, []byte("z"), kv.RangeOptions{})
 		defer it.Close()

@@ -166,10 +166,11 @@ func TestWritesDuringIteration(t *testing.T) {
 				untouched[k] = true
 			}
 		}
-		if _, err := store.Update(context.Background(), func(tx kv.Tx) error { put(tx, "stored"); return nil }); err != nil {
+		_, err := store.Update(context.Background(), func(tx kv.Tx) error { put(tx, "stored"); return nil })
+		if err != nil {
 			t.Fatal(err)
 		}
-		_, err := store.Update(context.Background(), func(tx kv.Tx) error {
+		_, err = store.Update(context.Background(), func(tx kv.Tx) error {
 			put(tx, "written")
 			tx.Set([]byte("~"), nil) // so that there is an overlay from the start
 			reverse := rapid.Bool().Draw(t, "reverse")

@@ -9,7 +9,8 @@
 //
 // Invariants:
 //
-//	R1 Nothing of what is read makes it panic, or is trusted: each chunk and block has a checksum, and what has none (lengths, numbers) is bounded.
+//	R1 Nothing of what is read makes it panic, or is trusted: each chunk and block has a checksum, and what has none
+//	   (lengths, numbers) is bounded.
 //	R2 A row is given only if its own block, or the chunks of its record, had the right checksum.
 //	R3 What cannot be read is reported with its file and, where that is known, the range of keys it may have had.
 package files
