@@ -15,8 +15,12 @@ const (
 	maxSortedBytes = 64 << 20
 	// keptDocs bounds the documents that are kept with them, in bytes; others are read again.
 	keptDocs = 8 << 20
-	// freeSorted is how many bytes of both a query keeps without asking Source.Keep.
-	freeSorted = 1 << 20
+	// freeSorted is how many bytes of both a query keeps without asking Source.Keep. Where it gets less than
+	// leastSorted for the rows, and has given nothing yet, it ends: it would read the documents too often.
+	freeSorted  = 64 << 10
+	leastSorted = 1 << 20
+	// rowOverhead and docOverhead are about what a row, and a document kept with it, take besides their bytes.
+	rowOverhead, docOverhead, attOverhead = 100, 300, 200
 	// docWindow is how many documents are read again together.
 	docWindow = 64
 )
@@ -74,7 +78,7 @@ type sorting struct {
 func (f *finder) collect(c *sorting) error {
 	s := f.newSorter(c)
 	for {
-		s.rows, s.bytes, s.docs = s.rows[:0], 0, 0
+		s.rows, s.room, s.bytes, s.docs, s.noDocs = s.rows[:0], maxSorted, 0, 0, false
 		if wanted := f.skip + f.limit + 1; wanted > 0 && wanted < int64(s.room) {
 			s.room = int(wanted)
 		}
@@ -100,19 +104,27 @@ func (f *finder) newSorter(c *sorting) sorter {
 	}
 }
 
-// fits tells whether so many bytes can be kept in memory to be sorted.
+// fits tells whether so many bytes can be kept in memory to be sorted, beside all that is kept already.
 func (f *finder) fits(bytes int) bool {
 	bytes += f.beside
 	if bytes <= max(f.kept, freeSorted) || f.src.Keep == nil {
 		return true
 	}
-	for _, n := range [...]int{2 * bytes, bytes} {
-		if f.src.Keep(n) {
+	for _, n := range [...]int{max(2*bytes, leastSorted), bytes} {
+		if f.refused = f.src.Keep(n); f.refused == nil {
 			f.kept = n
 			return true
 		}
 	}
 	return false
+}
+
+// tooLittle is the error of a query that has next to no memory for its rows, as long as it can be told.
+func (f *finder) tooLittle() error {
+	if f.kept < leastSorted && f.stats.Results == 0 {
+		return f.refused
+	}
+	return nil
 }
 
 // keep takes a document's row if it passes.
@@ -129,7 +141,9 @@ func (f *finder) keep(order rowOrder, s *sorter, d *storage.Document) error {
 		}
 		var passes bool
 		if passes, failed = f.passes(d); passes && failed == nil {
-			s.add(sortKey, key, d)
+			if !s.add(sortKey, key, d) {
+				failed = f.tooLittle()
+			}
 		}
 	})
 	if err == nil {
@@ -241,6 +255,7 @@ type sorter struct {
 	bytes      int
 	most       int                  // bytes of the rows that are kept
 	docs       int                  // bytes of the documents that are kept with them
+	noDocs     bool                 // documents are not kept: there is no memory for them
 	fits       func(bytes int) bool // whether there is memory for both
 }
 
@@ -261,31 +276,57 @@ func (s *sorter) wants(sortKey []byte, id string) bool {
 		(len(s.rows) < s.room || s.compare(r, &s.rows[len(s.rows)-1]) < 0)
 }
 
-// add takes a row that is wanted, unless it is there.
-func (s *sorter) add(sortKey, key []byte, d *storage.Document) {
+// add takes a row that is wanted, unless it is there. all is false where another one had to go because there was no
+// memory for both.
+func (s *sorter) add(sortKey, key []byte, d *storage.Document) (all bool) {
 	r := sortedRow{sortKey: sortKey, key: bytes.Clone(key), id: d.ID}
 	at, there := slices.BinarySearchFunc(s.rows, r, func(a, b sortedRow) int { return s.compare(&a, &b) })
 	if there {
-		return
+		return true
 	}
-	if docs := s.docs + len(d.Body); docs <= keptDocs && s.fits(s.bytes+r.size()+docs) {
+	if docs := s.docs + sizeOf(d); !s.noDocs && docs <= keptDocs && s.fits(s.bytes+r.size()+docs) {
 		kept := *d
 		kept.Body, kept.Attachments = bytes.Clone(d.Body), slices.Clone(d.Attachments)
 		r.doc = &kept
-		s.docs += len(kept.Body)
+		s.docs = docs
 	}
 	s.rows = slices.Insert(s.rows, at, r)
 	s.bytes += r.size()
-	for len(s.rows) > 1 && (len(s.rows) > s.room || s.bytes > s.most || !s.fits(s.bytes+s.docs)) {
+	all = true
+	for len(s.rows) > 1 {
+		over := len(s.rows) > s.room || s.bytes > s.most
+		if !over && s.fits(s.bytes+s.docs) {
+			break
+		}
+		if !over && s.docs > 0 {
+			s.dropDocs()
+			continue
+		}
+		all = all && over
 		last := &s.rows[len(s.rows)-1]
 		s.bytes -= last.size()
 		if last.doc != nil {
-			s.docs -= len(last.doc.Body)
+			s.docs -= sizeOf(last.doc)
 		}
 		*last = sortedRow{}
 		s.rows = s.rows[:len(s.rows)-1]
 		s.room = len(s.rows)
 	}
+	return all
 }
 
-func (r *sortedRow) size() int { return len(r.sortKey) + len(r.key) + len(r.id) }
+// dropDocs forgets the documents, for rows: a row that is not kept costs a pass over all documents, a document that is
+// not kept one read.
+func (s *sorter) dropDocs() {
+	for i := range s.rows {
+		s.rows[i].doc = nil
+	}
+	s.docs, s.noDocs = 0, true
+}
+
+func (r *sortedRow) size() int { return rowOverhead + len(r.sortKey) + len(r.key) + len(r.id) }
+
+// sizeOf is about what a document takes that is kept with its row.
+func sizeOf(d *storage.Document) int {
+	return docOverhead + len(d.Body) + attOverhead*len(d.Attachments)
+}

@@ -21,9 +21,10 @@ type Source struct {
 	AllFields *allfields.Indexes
 	// Shown cuts a document down to what the user may see, refuses the query, or returns ErrHidden; nil: all is shown.
 	Shown func(*storage.Document) error
-	// Keep asks for memory for what is sorted, for so many bytes together, and does not wait: without them documents
-	// are read several times. It is called from the goroutine of Find. nil: there is enough.
-	Keep func(bytes int) bool
+	// Keep asks for memory for what a query keeps, for so many bytes together, and does not wait. Without them
+	// documents are read several times, or the query ends with the error. It is called from the goroutine of Find.
+	// nil: there is enough.
+	Keep func(bytes int) error
 	// ScanWarning is the setting mango/index_scan_warning_threshold: documents read for one result; 0 for none.
 	ScanWarning int64
 }
@@ -110,7 +111,8 @@ type finder struct {
 	keys, docs  int64  // read since the last row that passed
 	spent       int64  // documents read in the order, where they have a budget
 	kept        int    // bytes that Source.Keep gave
-	beside      int    // bytes kept of documents that are to be given between others
+	refused     error  // what it said last
+	beside      int    // bytes kept besides what is being sorted
 	seenKey     []byte // the row that was looked at last
 	seenID      []byte
 	lastKey     []byte // the row that passed last

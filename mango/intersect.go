@@ -112,23 +112,35 @@ func (w *second) look() error {
 	return err
 }
 
-// read reads the ids of the second way, and of the documents that the index does not know.
+// errNoRoom ends the reading of ids for which there is no memory.
+var errNoRoom = errors.New("mango: no memory for the ids of another way")
+
+// read reads the ids of the second way, and of the documents that the index does not know. Where there is no memory for
+// them the first way is all there is.
 func (w *second) read() error {
-	ids := make(map[string]struct{}, w.n)
+	const overhead = 60 // of an id in a map
+	ids, size := make(map[string]struct{}), 0
 	e := &entryScan{f: w.f, index: w.f.course.index, ranges: w.access.ranges, others: true}
 	e.take = func(_ *storage.Snapshot, _ *allfields.Index, rows []entry, _ bool) (int, error) {
 		for i := range rows {
+			if size += overhead + len(rows[i].id); !w.f.fits(size) {
+				return i, errNoRoom
+			}
 			ids[rows[i].id] = struct{}{}
 			w.f.keys += rows[i].keys
 		}
 		return len(rows), nil
 	}
 	err := e.run()
+	if errors.Is(err, errNoRoom) {
+		w.access = nil
+		return nil
+	}
 	if errors.Is(err, errNotReady) {
 		return nil
 	}
 	if err == nil {
-		w.ids = ids
+		w.ids, w.f.beside = ids, w.f.beside+size
 		w.f.note(&way{index: w.f.course.index, access: w.access}, "intersect")
 	}
 	return err

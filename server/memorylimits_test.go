@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -50,6 +51,38 @@ func TestAnswersShareMemory(t *testing.T) {
 	s.env.Answers.Resize(1 << 20)
 	require.Equal(t, 200, do(s, "GET", "/db/large", "").Code, "what needs more than all gets all")
 	require.Equal(t, memory.Usage{Total: 1 << 20, Free: 1 << 20}, s.env.Answers.Usage())
+}
+
+// What queries keep to sort it has a bound for all of them together: one that finds no room is refused, not kept
+// waiting, and small ones need none.
+func TestQueriesShareMemory(t *testing.T) {
+	s, _ := newAutoServer(t)
+	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
+	postJSON(s, "/db/_index", `{"index":{},"type":"auto","name":"all"}`)
+	var docs []string
+	for i := range 200 {
+		docs = append(docs, fmt.Sprintf(`{"a":"%03d%s","b":1,"c":%d}`, i, strings.Repeat("x", 8000), i%2))
+	}
+	require.Equal(t, 201, do(s, "POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(docs, ",")+`]}`).Code)
+	s.env.Sorting = memory.NewSorting(1, nil)
+	total := s.env.Sorting.Usage().Total
+	find := func(limit int) (int, http.Header) {
+		a := do(s, "POST", "/db/_find",
+			fmt.Sprintf(`{"selector":{"b":1},"sort":[{"c":"asc"},{"a":"asc"}],"limit":%d}`, limit),
+			"Content-Type", "application/json")
+		return a.Code, a.Header()
+	}
+	held := memory.NewShare(s.env.Sorting, "other")
+	require.NoError(t, held.Take(t.Context(), total))
+	code, header := find(200)
+	require.Equal(t, 503, code)
+	require.NotEmpty(t, header.Get("Retry-After"))
+	code, _ = find(1)
+	require.Equal(t, 200, code)
+	held.Release()
+	code, _ = find(200)
+	require.Equal(t, 200, code)
+	require.Equal(t, memory.Usage{Total: total, Free: total}, s.env.Sorting.Usage())
 }
 
 // A feed that waits for changes holds nothing of those before.

@@ -39,6 +39,7 @@ type Env struct {
 	settings atomic.Pointer[Settings]
 	Bodies   *memory.Budget // of requests
 	Answers  *memory.Budget
+	Sorting  *memory.Budget // of queries
 	Gate     *memory.Gate
 	Routes   *Router
 	handle   Handler
@@ -49,10 +50,12 @@ type Env struct {
 }
 
 // Open completes an Env whose exported fields are set, but for Docs and Identify: it reads the settings. bytes is the
-// memory of the process, which bodies of requests and what answers hold share parts of; 0: they have no bound together.
+// memory of the process, which bodies of requests, what answers hold and what queries sort share parts of; 0: they have
+// no bound together.
 func (e *Env) Open(bytes int64) {
 	e.Gate, e.stopping = memory.NewGate(bytes), make(chan struct{})
 	e.Bodies, e.Answers = memory.NewBodies(bytes, e.Gate), memory.NewAnswers(bytes, e.Gate)
+	e.Sorting = memory.NewSorting(bytes, e.Gate)
 	e.calls.New = func() any { return new(Call) }
 	e.settings.Store(readSettings(e.Config, nil))
 }

@@ -11,7 +11,7 @@ import (
 
 // Clients that do not take what they asked for. CouchDB waits for them as long as their connection lives. Here a client
 // that takes nothing for chttpd/send_timeout is cut off, and what is held for it belongs to the budget of all answers
-// (memorybudget.go). One that reads slowly but steadily gets all of its answer, however long it takes.
+// (server/memory). One that reads slowly but steadily gets all of its answer, however long it takes.
 
 const (
 	// sendPiece is what a client must take within chttpd/send_timeout.
@@ -24,8 +24,9 @@ const (
 
 // outgoing is what the answer of a request holds of memory while it is made and sent.
 type outgoing struct {
-	turn  sync.Mutex // those that read documents for the answer do so one after the other
-	share memory.Share
+	turn    sync.Mutex // those that read documents for the answer do so one after the other
+	share   memory.Share
+	sorting *memory.Share // what the request keeps to sort it; nil: nothing
 
 	mu    sync.Mutex // guards what follows, and the deadline of the writer
 	w     http.ResponseWriter
@@ -62,6 +63,39 @@ func (o *outgoing) Hold(ctx context.Context, bytes int) error {
 	return o.share.Hold(ctx, answerCopies*int64(bytes))
 }
 
+// Keep takes memory for what the request keeps to sort it, for so many bytes together, and does not wait.
+func (c *Call) Keep(bytes int) error {
+	o := c.Outgoing
+	if o.sorting == nil {
+		o.sorting = &memory.Share{Budget: c.Env.Sorting, User: c.User.Name, Client: o}
+	}
+	return o.sorting.Grow(int64(bytes))
+}
+
+// waiting marks that the client is to take n bytes, sent that it has.
+func (o *outgoing) waiting(n int) {
+	o.share.Sending(int64(n))
+	if o.sorting != nil {
+		o.sorting.Waiting()
+	}
+}
+
+// moved notes that the client has taken a piece.
+func (o *outgoing) moved() {
+	now := time.Now().UnixNano()
+	o.share.PieceAt.Store(now)
+	if o.sorting != nil {
+		o.sorting.PieceAt.Store(now)
+	}
+}
+
+func (o *outgoing) sent() {
+	o.share.Sent()
+	if o.sorting != nil {
+		o.sorting.Sent()
+	}
+}
+
 // end gives back what the answer holds.
 func (o *outgoing) end() {
 	o.mu.Lock()
@@ -70,6 +104,9 @@ func (o *outgoing) end() {
 	o.turn.Lock()
 	defer o.turn.Unlock()
 	o.share.Release()
+	if o.sorting != nil {
+		o.sorting.Release()
+	}
 }
 
 // CutOff breaks the connection off, from another goroutine than the one that writes.
@@ -108,8 +145,8 @@ func (c *Call) deliver(p []byte) (n int, err error) {
 		c.sent += int64(n)
 		return n, err
 	}
-	c.Outgoing.share.Sending(int64(len(p)))
-	defer c.Outgoing.share.Sent()
+	c.Outgoing.waiting(len(p))
+	defer c.Outgoing.sent()
 	for err == nil && n < len(p) {
 		if !c.Outgoing.extend(c.Settings.sendTimeout) {
 			return n, ErrClientGone
@@ -118,7 +155,7 @@ func (c *Call) deliver(p []byte) (n int, err error) {
 		m, err = c.Writer.Write(p[n:min(len(p), n+sendPiece)])
 		n += m
 		c.sent += int64(m)
-		c.Outgoing.share.PieceAt.Store(time.Now().UnixNano())
+		c.Outgoing.moved()
 	}
 	c.rest()
 	return n, err

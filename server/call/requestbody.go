@@ -13,7 +13,7 @@ import (
 
 // Clients that do not send what they announced. CouchDB waits five minutes for each piece, however small. Here
 // receivePiece must come within chttpd/receive_timeout, and bodies that hold memory for which others wait must come
-// faster (memorybudget.go).
+// faster (server/memory).
 
 // receivePiece is what a client must send within chttpd/receive_timeout, unless the body ends before.
 const receivePiece = 64 << 10

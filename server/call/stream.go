@@ -60,6 +60,20 @@ func (s *Stream) Write(p []byte) (int, error) { return len(p), s.Commit(append(s
 // WriteString is Write for strings.
 func (s *Stream) WriteString(p string) (int, error) { return len(p), s.Commit(append(s.buf, p...)) }
 
+// Pass is Write for bytes that may be many: those are not copied.
+func (s *Stream) Pass(p []byte) error {
+	if len(p) < s.limit || s.script {
+		return s.Commit(append(s.buf, p...))
+	}
+	if err := s.send(); err != nil {
+		return err
+	}
+	if _, err := s.c.deliver(p); err != nil {
+		return ErrClientGone
+	}
+	return nil
+}
+
 // Flush sends what was gathered to the client at once; also the headers when there is nothing yet.
 func (s *Stream) Flush() error {
 	if err := s.send(); err != nil {

@@ -56,9 +56,11 @@ func (h *Handlers) find(c *call.Call) error {
 	if !plan.Nothing() {
 		separator := "\r\n"
 		answer, err = plan.Find(c.Context(), mangoSource(c), func(doc []byte) error {
-			b := append(append(s.Buffer(), separator...), doc...)
+			if _, err := s.WriteString(separator); err != nil {
+				return err
+			}
 			separator = ",\r\n"
-			return s.Commit(b)
+			return s.Pass(doc)
 		})
 		if err != nil {
 			return err
@@ -98,6 +100,7 @@ func mangoSource(c *call.Call) *mango.Source {
 		DB:          c.DB,
 		Views:       c.Env.Views,
 		AllFields:   c.Env.AllFields,
+		Keep:        c.Keep,
 		ScanWarning: c.Settings.MangoScanWarning,
 	}
 	if c.Docs.Hides() {

@@ -133,13 +133,18 @@ func (b *Budget) most(s *Share) int64 {
 // usersMost is how much the requests of one user hold together, unless one alone needs more.
 func (b *Budget) usersMost(s *Share) int64 { return min(b.most(s), b.Total/4*3) }
 
+// allows tells whether the user of a share may have n bytes more.
+func (b *Budget) allows(s *Share, n int64) bool {
+	others := b.users[s.User] - s.Held
+	return others == 0 || others+s.Held+n <= b.usersMost(s)
+}
+
 // try adds n bytes to a share. If they do not fit, wait is closed at the next change; it is nil for a share that must
 // not wait.
 func (b *Budget) try(s *Share, n int64) (ok bool, wait <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	others := b.users[s.User] - s.Held
-	mine := others == 0 || others+s.Held+n <= b.usersMost(s)
+	mine := b.allows(s, n)
 	if mine && n <= b.Free {
 		b.move(s, n)
 		return true, nil
