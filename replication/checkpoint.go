@@ -14,6 +14,9 @@ import (
 // maxHistory is how many sessions a checkpoint remembers.
 const maxHistory = 50
 
+// maxCheckpoint is the size of a checkpoint, many times what fifty sessions take with CouchDB's longest sequences.
+const maxCheckpoint = 1 << 20
+
 // checkpointer reads and writes the checkpoints of a replication: equal _local documents at both ends.
 type checkpointer struct {
 	session    *Session
@@ -67,6 +70,9 @@ func (c *checkpointer) findLog(ctx context.Context, p Peer) (*LocalDocument, err
 		}
 		if doc == nil {
 			continue
+		}
+		if len(doc.Body) > maxCheckpoint {
+			return nil, pairFailure("checkpoint_too_large", id+" has more than "+strconv.Itoa(maxCheckpoint)+" bytes")
 		}
 		if version < IDVersion {
 			doc.Rev = ""
@@ -128,7 +134,7 @@ func (c *checkpointer) remember(entries []ejson.Value) {
 	}
 }
 
-// elements are the objects in a list.
+// elements are the objects in a list, as many of them as a checkpoint has: a peer may send any number.
 func elements(v ejson.Value, name string) []ejson.Value {
 	list, _ := v.Get(name)
 	if list.Kind() != ejson.Array {
@@ -136,6 +142,9 @@ func elements(v ejson.Value, name string) []ejson.Value {
 	}
 	var out []ejson.Value
 	for e := range list.Elements() {
+		if len(out) == maxHistory {
+			break
+		}
 		if e.Kind() == ejson.Object {
 			out = append(out, e)
 		}

@@ -54,8 +54,6 @@ func (p *HTTPPeer) BulkGet(ctx context.Context, wanted []Wanted, found func(i in
 		if err := s.enter("results"); err != nil {
 			return bulkGetError(err)
 		}
-		parser := ejson.AcquireParser()
-		defer parser.Release()
 		for i := 0; ; i++ {
 			text, err := s.next()
 			switch {
@@ -66,12 +64,12 @@ func (p *HTTPPeer) BulkGet(ctx context.Context, wanted []Wanted, found func(i in
 			case i < next:
 				continue
 			}
-			v, err := parser.Parse(text)
+			doc, err := bulkGetDocument(text, wanted[i].ID)
 			if err != nil {
 				return errBulkGet
 			}
 			next = i + 1
-			if doc := bulkGetDocument(v, wanted[i].ID); doc != nil {
+			if doc != nil {
 				if err := found(i, doc); err != nil {
 					return &callbackError{err}
 				}
@@ -103,8 +101,19 @@ func bulkGetError(err error) error {
 	return err
 }
 
-// bulkGetDocument is the one document of a result if it was found and has no attachments, else nil.
-func bulkGetDocument(v ejson.Value, id string) []byte {
+// bulkGetDocument is the one document of a result if it was found and has no attachments, else nil. The values of the
+// result are let go before the document is parsed by who takes it.
+func bulkGetDocument(result []byte, id string) ([]byte, error) {
+	p := ejson.AcquireParser()
+	defer p.Release()
+	v, err := p.Parse(result)
+	if err != nil {
+		return nil, err
+	}
+	return foundDocument(v, id), nil
+}
+
+func foundDocument(v ejson.Value, id string) []byte {
 	docs, ok := v.Get("docs")
 	if !ok || docs.Kind() != ejson.Array || docs.Len() != 1 || memberText(v, "id") != id {
 		return nil

@@ -66,7 +66,8 @@ func (s *objectStream) enter(name string) error {
 	}
 }
 
-// next gives the next object, valid until the following call; io.EOF at the end of the array or of the stream.
+// next gives the next object, which is to be parsed, valid until the following call; io.EOF at the end of the array or
+// of the stream.
 func (s *objectStream) next() ([]byte, error) {
 	for {
 		c, err := s.peek()
@@ -78,7 +79,11 @@ func (s *objectStream) next() ([]byte, error) {
 		}
 		switch {
 		case c == '{':
-			return s.value()
+			text, err := s.value()
+			if err != nil {
+				return nil, err
+			}
+			return text, s.room.holdParsed(text)
 		case c == ',' && s.array:
 			s.pos++
 		case c == ']' && s.array:

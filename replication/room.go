@@ -3,6 +3,8 @@ package replication
 import (
 	"context"
 	"io"
+
+	"github.com/settee-db/settee/compat/ejson"
 )
 
 // Share is what one answer of a peer holds of memory that all replications share, with others of the server.
@@ -17,32 +19,47 @@ type Share interface {
 const (
 	// freeRoom is what every answer may take without asking.
 	freeRoom = 64 << 10
-	// roomCopies is how many times what is read as a whole is in memory, in bytes of its text: the buffer, the parsed
-	// form, which takes up to seven bytes for one, and the text on its way to the target.
-	roomCopies = 9
+	// roomCopies is how many times what is read as a whole is in memory, in bytes of its buffer: that, the one before it,
+	// the text on its way to the target, and the document made of it.
+	roomCopies = 4
 )
 
 // room is the memory that the reader of one answer holds. nil is without bound.
 type room struct {
-	ctx   context.Context // of the request whose answer is read, by a decoder that is given none
-	share Share
-	held  int
+	ctx    context.Context // of the request whose answer is read, by a decoder that is given none
+	share  Share
+	buffer int // what hold was called with
+	held   int64
 }
 
-// hold makes sure of room for a text of that many bytes, and gives back what is not needed for it any more.
-func (r *room) hold(bytes int) error {
+// hold makes sure of room for a buffer of that many bytes, and gives back what is not needed for it any more.
+func (r *room) hold(buffer int) error {
+	if r == nil {
+		return nil
+	}
+	r.buffer = buffer
+	return r.holdParsed(nil)
+}
+
+// holdParsed makes sure of room for the values of a text in the buffer, beside the buffer. The values of the text before
+// are not needed any more.
+func (r *room) holdParsed(text []byte) error {
 	if r == nil || r.share == nil {
 		return nil
 	}
-	if bytes <= freeRoom {
-		bytes = 0
+	bytes := int64(0)
+	if r.buffer > freeRoom {
+		bytes = int64(r.buffer) * roomCopies
+	}
+	if len(text) > freeRoom {
+		bytes += ejson.TapeSize(text)
 	}
 	if bytes < r.held {
 		r.share.Release()
 		r.held = 0
 	}
 	if bytes > r.held {
-		if err := r.share.Take(r.ctx, int64(bytes-r.held)*roomCopies); err != nil {
+		if err := r.share.Take(r.ctx, bytes-r.held); err != nil {
 			return pairFailure("out_of_memory", "too many large answers of peers at the same time: "+err.Error())
 		}
 		r.held = bytes
@@ -52,7 +69,7 @@ func (r *room) hold(bytes int) error {
 
 func (r *room) end() { _ = r.hold(0) } // less is always to be had
 
-// readAll reads a text of at most limit bytes; longer ones are errItemTooLarge.
+// readAll reads a text of at most limit bytes, which is to be parsed; longer ones are errItemTooLarge.
 func (r *room) readAll(from io.Reader, limit int) ([]byte, error) {
 	text := make([]byte, 0, 512)
 	for {
@@ -68,7 +85,7 @@ func (r *room) readAll(from io.Reader, limit int) ([]byte, error) {
 		case len(text) > limit:
 			return nil, errItemTooLarge
 		case err == io.EOF:
-			return text, nil
+			return text, r.holdParsed(text)
 		case err != nil:
 			return nil, err
 		}

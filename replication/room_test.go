@@ -58,6 +58,23 @@ func TestRoomOfStreams(t *testing.T) {
 	require.ErrorContains(t, err, errNoMemory.Error())
 }
 
+// The values of a text take more than the text: they come out of the share, too, and are given back with the next one.
+func TestRoomOfValues(t *testing.T) {
+	digits := `{"a":[0` + strings.Repeat(",0", 1<<20) + `]}`
+	s := &countedShare{bound: 1 << 30}
+	stream := newObjectStream(strings.NewReader(digits+`{"b":"`+strings.Repeat("x", 1<<20)+`"}{}`), 8<<20,
+		&room{ctx: t.Context(), share: s})
+	for _, most := range []int64{28 << 20, 0, 0} {
+		_, err := stream.next()
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, s.held, most)
+		require.Less(t, s.held, most+(4<<20+64)*2*roomCopies)
+	}
+	r := &room{ctx: t.Context(), share: &countedShare{bound: 30 << 20}}
+	_, err := r.readAll(strings.NewReader(digits), 8<<20)
+	require.ErrorContains(t, err, errNoMemory.Error())
+}
+
 // An answer that is read as a whole takes room for all of it, and no more than its limit.
 func TestRoomOfAnswers(t *testing.T) {
 	read := func(size, limit int, bound int64) (string, error) {

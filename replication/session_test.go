@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/stretchr/testify/require"
 )
 
 func testSpec(t interface{ Fatal(...any) }, set *Settings, more string) *Spec {
@@ -124,11 +126,17 @@ func TestCheckpointOfOthers(t *testing.T) {
 		}
 		return fmt.Sprintf(`{"session_id":%q,"source_last_seq":%d,"history":[%s]}`, id, seq, h)
 	}
+	others := make([]string, maxHistory)
+	for i := range others {
+		others[i] = entry("x", 9)
+	}
 	for _, c := range []struct {
 		source, target string
 		start          Sequence
 		written        int64
 	}{
+		{log("b", 9, append(others[1:], entry("a", 5))...), log("a", 5, entry("a", 5)), "5", 0},
+		{log("b", 9, append(others, entry("a", 5))...), log("a", 5, entry("a", 5)), "0", 0},
 		{"{}", "{}", "0", 0},
 		{log("a", 5, entry("a", 5)), log("a", 5, entry("a", 5)), "5", 5},
 		{log("a", 5, entry("a", 5)), "{}", "0", 0},
@@ -155,6 +163,17 @@ func TestCheckpointOfOthers(t *testing.T) {
 			)
 		}
 	}
+}
+
+// TestLargeCheckpoint: a peer's checkpoint that is none is not parsed.
+func TestLargeCheckpoint(t *testing.T) {
+	set := DefaultSettings()
+	spec := testSpec(t, &set, "")
+	source := newMemoryPeer("s", 1)
+	large := `{"history":[` + strings.Repeat("{},", maxCheckpoint/3) + `{}]}`
+	source.local["_local/"+spec.ID.Base] = &LocalDocument{Rev: "0-1", Body: []byte(large)}
+	session := NewSession(spec, &set, source, newMemoryPeer("t", 2), "", Stats{}, quietly)
+	require.ErrorContains(t, session.begin(t.Context()), "has more than")
 }
 
 // TestNewDatabase refuses a checkpoint when a database was created anew in the meantime.

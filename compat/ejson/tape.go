@@ -103,6 +103,9 @@ func TapeSize(src []byte) int64 { return nodeSize * int64(maxNodes(src)) }
 
 // Parse is Parser.Parse with memory of its own, for values that live on.
 func Parse(src []byte) (Value, error) {
-	p := &Parser{nodes: make([]node, 0, len(src)/12+4)}
+	p := &Parser{}
+	if len(src) <= largeText { // else the Parser counts
+		p.nodes = make([]node, 0, len(src)/12+4)
+	}
 	return p.Parse(src)
 }
