@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,8 +16,9 @@ const progressEvery = time.Minute
 // faultsShown is how many faults of a kind are printed.
 const faultsShown = 5
 
-// attend brings the server up again whenever it dies, until it is time to say how it goes, and counts.
-func (c *campaign) attend(ctx, within context.Context) (died int, err error) {
+// attend brings the server up again whenever it dies, until it is time to say how it goes, and counts. It tells which
+// attacks were running then.
+func (c *campaign) attend(ctx, within context.Context, running *sync.Map) (died int, err error) {
 	until := time.Now().Add(progressEvery)
 	for ; within.Err() == nil && time.Now().Before(until); pause(within, time.Second) {
 		again, err := c.t.restart(ctx)
@@ -25,6 +27,12 @@ func (c *campaign) attend(ctx, within context.Context) (died int, err error) {
 		}
 		if again {
 			died++
+			var names []string
+			for name := range running.Range {
+				names = append(names, name.(string))
+			}
+			running.Clear() // those that met a dead server leave their names
+			fmt.Fprintln(c.out, "  it died during or after", strings.Join(names, ", "))
 		}
 	}
 	return died, nil
@@ -55,6 +63,7 @@ func (c *campaign) mix(ctx context.Context, list []attack, duration time.Duratio
 	within, cancel := context.WithTimeout(ctx, duration)
 	defer cancel()
 	var number atomic.Int64
+	var running sync.Map // the attacks of this moment, by name
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	faults := map[string]int{}
@@ -65,11 +74,14 @@ func (c *campaign) mix(ctx context.Context, list []attack, duration time.Duratio
 				x := usable[rand.IntN(len(usable))]
 				scales := []float64{0.05, 0.3, 1}
 				a := newAssault(c.t, x.name, n, c.scale*scales[rand.IntN(len(scales))])
+				named := fmt.Sprintf("%s (%d, scale %g)", x.name, n, a.scale)
+				running.Store(named, nil)
 				c.perform(within, x, a)
 				if c.t.down() { // that is one failure, and not one of each attack
 					pause(within, time.Second)
 					continue
 				}
+				running.Delete(named)
 				if err := a.err(); err != nil && within.Err() == nil {
 					mu.Lock()
 					if faults[x.name]++; faults[x.name] <= faultsShown {
@@ -82,7 +94,7 @@ func (c *campaign) mix(ctx context.Context, list []attack, duration time.Duratio
 	}
 	restarts, refused, most := 0, 0, peaks{}
 	for within.Err() == nil {
-		died, err := c.attend(ctx, within)
+		died, err := c.attend(ctx, within, &running)
 		if restarts += died; err != nil {
 			c.judge(false, "a server that starts again", "%v", err)
 			cancel()
