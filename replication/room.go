@@ -19,8 +19,8 @@ type Share interface {
 const (
 	// freeRoom is what every answer may take without asking.
 	freeRoom = 64 << 10
-	// roomCopies is how many times what is read as a whole is in memory, in bytes of its buffer: that, the one before it,
-	// the text on its way to the target, and the document made of it.
+	// roomCopies is how many times what is read as a whole is in memory, in bytes of its buffer: that, the one before
+	// it, the text on its way to the target, and the document made of it.
 	roomCopies = 4
 )
 
@@ -41,8 +41,8 @@ func (r *room) hold(buffer int) error {
 	return r.holdParsed(nil)
 }
 
-// holdParsed makes sure of room for the values of a text in the buffer, beside the buffer. The values of the text before
-// are not needed any more.
+// holdParsed makes sure of room for the values of a text in the buffer, beside the buffer. The values of the text
+// before are not needed any more.
 func (r *room) holdParsed(text []byte) error {
 	if r == nil || r.share == nil {
 		return nil
