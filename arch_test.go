@@ -49,6 +49,7 @@ var rooms = map[string][]string{
 		"server/users",
 		"server/call",
 		"server/memory",
+		"server/params",
 		"server/wire",
 		"server/rewrite",
 		"server/warm",
@@ -85,7 +86,9 @@ var rooms = map[string][]string{
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
 	"server/call": {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "server/config", "server/auth",
 		"server/logging", "server/stats", "server/memory", "server/wire", "server/rewrite"},
-	"server/memory":  {"compat", "storage"},
+	"server/memory": {"compat", "storage"},
+	// What options mean is told by the questions that they become, and knows no request.
+	"server/params":  {"compat", "storage", "views", "server/docs"},
 	"server/wire":    {"compat"},
 	"server/rewrite": {"compat"},
 	// What is below the handlers knows nothing of requests.
@@ -128,7 +131,8 @@ var rooms = map[string][]string{
 
 // handlers are the rooms that the handlers of any resource may import, and some more.
 func handlers(more ...string) []string {
-	return append([]string{"compat", "storage", "storage/kv", "views", "server/call", "server/docs"}, more...)
+	all := []string{"compat", "storage", "storage/kv", "views", "server/call", "server/docs", "server/params"}
+	return append(all, more...)
 }
 
 // engines are the packages that only cmd may name, and tests.
@@ -154,6 +158,7 @@ var forbidden = map[string][]string{
 	// Documents as one principal sees them have no requests.
 	"server/docs":      {"net", "net/http"},
 	"server/localpeer": {"net", "net/http"},
+	"server/params":    {"net", "net/http"},
 }
 
 // noEncodingJSON are the rooms that work on documents: there encoding/json would lose member order and number forms.

@@ -78,3 +78,11 @@ func FilterDocIDs(q Query, body ejson.Value) ([]string, error) {
 	}
 	return ids, nil
 }
+
+func parseOptionJSON(text string) (ejson.Value, error) {
+	v, err := ejson.Parse([]byte(text))
+	if err != nil {
+		return ejson.Value{}, ErrInvalidJSON
+	}
+	return v, nil
+}

@@ -142,7 +142,7 @@ func (o *ChangesOptions) setStyle(value string) error {
 }
 
 func (o *ChangesOptions) setNumber(name, value string) error {
-	n, ok := erlangInteger(value)
+	n, ok := ErlangInteger(value)
 	switch name {
 	case "limit":
 		if !ok {

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/settee-db/settee/compat/ejson"
 )
 
 func TestChangesOptions(t *testing.T) {
@@ -221,4 +223,28 @@ func FuzzChangesOptions(f *testing.F) {
 			}
 		}
 	})
+}
+
+func mustParse(t testing.TB, text string) ejson.Value {
+	t.Helper()
+	if text == "" {
+		return ejson.Value{}
+	}
+	v, err := ejson.Parse([]byte(text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+// message is what the client sees: the error word and the reason, or "" for none.
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	e, ok := AsError(err)
+	if !ok {
+		return "not an Error: " + err.Error()
+	}
+	return e.Word() + " " + e.Reason
 }

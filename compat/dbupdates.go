@@ -51,7 +51,7 @@ func (o *DBUpdatesOptions) set(name, value string) error {
 	default:
 		return nil
 	}
-	n, ok := erlangInteger(value)
+	n, ok := ErlangInteger(value)
 	if !ok || n < 0 {
 		return NewError(KindBadRequest, "invalid_integer")
 	}

@@ -8,7 +8,8 @@
 //   - render.go: [DocumentView], a document as it goes to the wire
 //   - names.go: names of databases, documents, partitions, attachments
 //   - seq.go: sequences, `N-opaque`
-//   - path.go, query.go, range.go, accept.go, mediatype.go, *options*.go, changesfilter.go, dbupdates.go: the grammar
+//   - path.go, query.go: names and values in URLs; what options mean is in server/params
+//   - range.go, accept.go, mediatype.go, docoptions.go, changesoptions.go, changesfilter.go, dbupdates.go: the grammar
 //     of requests
 //   - form.go: bodies of forms; multipart: bodies in parts
 //   - security.go, uuid.go, network.go, erlang.go, dict.go: what their names say

@@ -197,7 +197,7 @@ func Quorum(q Query, name string) (n int64, ok bool, err error) {
 	if !ok {
 		return 0, false, nil
 	}
-	n, isNumber := erlangInteger(text)
+	n, isNumber := ErlangInteger(text)
 	if !isNumber {
 		return 0, false, ErrBadArg
 	}

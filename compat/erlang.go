@@ -6,9 +6,9 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// erlangInteger reads what list_to_integer/1 reads: a sign and digits, nothing else, of any length. Numbers beyond 64
+// ErlangInteger reads what list_to_integer/1 reads: a sign and digits, nothing else, of any length. Numbers beyond 64
 // bits become the nearest int64.
-func erlangInteger(text string) (n int64, ok bool) {
+func ErlangInteger(text string) (n int64, ok bool) {
 	digits := text
 	if digits != "" && (digits[0] == '+' || digits[0] == '-') {
 		digits = digits[1:]
@@ -26,9 +26,9 @@ func erlangInteger(text string) (n int64, ok bool) {
 	return n, true
 }
 
-// erlangString prints s as io_lib's ~p prints the list of its bytes: "abc", or [226,130,172] if a byte is not a
+// ErlangString prints s as io_lib's ~p prints the list of its bytes: "abc", or [226,130,172] if a byte is not a
 // printable Latin-1 character, or [].
-func erlangString(s string) string {
+func ErlangString(s string) string {
 	if s == "" {
 		return "[]"
 	}
@@ -41,12 +41,9 @@ func erlangString(s string) string {
 // maxTermDepth bounds the recursion of appendErlangTerm; deeper levels print as `...`.
 const maxTermDepth = 60
 
-// ErlangTerm prints a JSON value as io_lib's ~p prints the term jiffy makes of it, on one line.
-func ErlangTerm(v ejson.Value) string { return erlangTerm(v) }
-
-// erlangTerm prints a JSON value as io_lib's ~p prints the term jiffy makes of it: strings are binaries, objects
+// ErlangTerm prints a JSON value as io_lib's ~p prints the term jiffy makes of it: strings are binaries, objects
 // {[{Key,Value},…]}. Lines are not broken.
-func erlangTerm(v ejson.Value) string { return string(appendErlangTerm(nil, v, 0)) }
+func ErlangTerm(v ejson.Value) string { return string(appendErlangTerm(nil, v, 0)) }
 
 func appendErlangTerm(dst []byte, v ejson.Value, depth int) []byte {
 	if depth > maxTermDepth {

@@ -13,12 +13,12 @@ func TestErlangInteger(t *testing.T) {
 		"0": 0, "-0": 0, "+5": 5, "007": 7, "-12": -12, "9223372036854775807": math.MaxInt64,
 		"99999999999999999999999": math.MaxInt64, "-99999999999999999999999": math.MinInt64,
 	} {
-		if got, ok := erlangInteger(text); !ok || got != want {
+		if got, ok := ErlangInteger(text); !ok || got != want {
 			t.Errorf("%q: got %d %v", text, got, ok)
 		}
 	}
 	for _, text := range []string{"", "+", "-", " 1", "1 ", "1.0", "1e3", "0x1", "1_000", "--1", "99999999999999999999999x"} {
-		if _, ok := erlangInteger(text); ok {
+		if _, ok := ErlangInteger(text); ok {
 			t.Errorf("%q is accepted", text)
 		}
 	}
@@ -34,7 +34,7 @@ func TestErlangString(t *testing.T) {
 		"€":        "[226,130,172]",
 		"\x00":     "[0]",
 	} {
-		if got := erlangString(s); got != want {
+		if got := ErlangString(s); got != want {
 			t.Errorf("%q: got %s", s, got)
 		}
 	}
@@ -62,7 +62,7 @@ func TestErlangTerm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := erlangTerm(v); got != want {
+		if got := ErlangTerm(v); got != want {
 			t.Errorf("%s: got %s", text, got)
 		}
 	}

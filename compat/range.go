@@ -71,7 +71,7 @@ type rangeSpec struct {
 
 func parseRangeSpec(part string) (spec rangeSpec, ok bool) {
 	if suffix, found := strings.CutPrefix(part, "-"); found {
-		spec.to, ok = erlangInteger(suffix)
+		spec.to, ok = ErlangInteger(suffix)
 		spec.hasTo = true
 		return spec, ok
 	}
@@ -79,10 +79,10 @@ func parseRangeSpec(part string) (spec rangeSpec, ok bool) {
 	if len(ends) == 0 || len(ends) > 2 {
 		return spec, false
 	}
-	spec.from, ok = erlangInteger(ends[0])
+	spec.from, ok = ErlangInteger(ends[0])
 	spec.hasFrom = true
 	if ok && len(ends) == 2 {
-		spec.to, ok = erlangInteger(ends[1])
+		spec.to, ok = ErlangInteger(ends[1])
 		spec.hasTo = true
 	}
 	return spec, ok

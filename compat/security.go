@@ -117,5 +117,5 @@ func (s *Security) CheckMember(name string, roles []string) error {
 
 // PasswordError refuses a password that is no string; the reason shows it as an Erlang term (couch_passwords:pbkdf2).
 func PasswordError(v ejson.Value) *Error {
-	return NewError(KindForbidden, "Password value of '"+erlangTerm(v)+"' is invalid.")
+	return NewError(KindForbidden, "Password value of '"+ErlangTerm(v)+"' is invalid.")
 }

@@ -84,7 +84,7 @@ func erlangText(v ejson.Value) string {
 			return string(text)
 		}
 	}
-	return erlangTerm(v)
+	return ErlangTerm(v)
 }
 
 // ErlangText is couch_util:to_binary of a JSON value: texts and lists of texts and bytes as they are, anything else in

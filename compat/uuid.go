@@ -140,7 +140,7 @@ func UUIDCount(q Query, limit int64) (int64, error) {
 	if !ok {
 		text = "1"
 	}
-	n, ok := erlangInteger(text)
+	n, ok := ErlangInteger(text)
 	switch {
 	case ok && n > limit:
 		return 0, NewError(KindBadRequest, "count parameter too large")

@@ -3,7 +3,6 @@ package views
 import (
 	"context"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views/levels"
@@ -29,7 +28,7 @@ const manyStale = 8
 // serveGroups gives the rows of a reduce query that are left.
 func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, ix *index) error {
 	if !q.begun {
-		h := Head{Type: compat.ViewReduce}
+		h := Head{Reduced: true}
 		if ix != nil {
 			q.number = ix.rec.number
 		}
@@ -55,7 +54,7 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, ix *index)
 	g.query.RowsOnly = slot.Number == 0
 	switch {
 	case g.done:
-	case q.o.Keys.Kind() == ejson.Array:
+	case q.asked.Keys.Kind() == ejson.Array:
 		err = q.serveKeys(ctx, s, x, slot)
 	default:
 		err = x.Reduce(ctx, s.KV(), slot, &g.query, func(group *levels.Group) error {
@@ -94,18 +93,18 @@ func (q *query) slot(ix *index) (*levels.Index, levels.Slot, error) {
 func (q *query) startGroups() {
 	g := &q.groups
 	g.started = true
-	if q.o.Keys.Kind() != ejson.Array {
-		for sp := range q.w.definition().spans(q.o) {
+	if q.asked.Keys.Kind() != ejson.Array {
+		for sp := range q.w.definition().spans(q.asked) {
 			g.query = levels.Query{
-				Start: sp.lo, End: sp.hi, Descending: q.o.Descending,
-				Level: int(q.o.GroupLevel), Skip: q.skip, Limit: q.limit,
+				Start: sp.lo, End: sp.hi, Descending: q.asked.Descending,
+				Level: int(q.asked.GroupLevel), Skip: q.skip, Limit: q.limit,
 			}
 		}
 		return
 	}
-	g.query = levels.Query{Descending: q.o.Descending}
-	keys := q.o.Keys.Children() // in the client's order, whatever the direction
-	if q.o.Partition != nil {   // CouchDB gives no rows there
+	g.query = levels.Query{Descending: q.asked.Descending}
+	keys := q.asked.Keys.Children() // in the client's order, whatever the direction
+	if q.asked.Partition != "" {    // CouchDB gives no rows there
 		keys = ejson.Cursor{}
 	}
 	g.next = keys.Next
@@ -121,7 +120,7 @@ func (q *query) serveKeys(ctx context.Context, s *storage.Snapshot, x *levels.In
 				break
 			}
 			g.keys = append(g.keys, key.AppendJSON(nil))
-			sp := q.w.definition().span(q.o, nil, key, key)
+			sp := q.w.definition().span(q.asked, nil, key, key)
 			g.ranges = append(g.ranges, levels.Range{Start: sp.lo, End: sp.hi})
 		}
 		if len(g.keys) == 0 {

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"net/url"
+	"strconv"
 	"testing"
 
 	"github.com/settee-db/settee/compat"
@@ -145,14 +148,64 @@ func (b *bench) tryQuery(ddoc, view, options string, sink Sink) error {
 	if err != nil {
 		return err
 	}
-	o, err := compat.ParseViewOptions(compat.ParseQuery(options), ejson.Value{})
+	q, err := readQuery(options)
 	if err != nil {
 		return err
 	}
-	if err := o.CheckView(w.Type(o), compat.ViewLimits{Partitioned: w.Partitioned()}); err != nil {
-		return err
+	return w.Query(ctx, q, sink)
+}
+
+// readQuery is a query written with the names that options have in a URL.
+func readQuery(options string) (*Query, error) {
+	params, err := url.ParseQuery(options)
+	if err != nil {
+		return nil, err
 	}
-	return w.Query(ctx, o, sink)
+	q := &Query{Reduce: true, Limit: math.MaxInt64}
+	for name := range params {
+		if err := q.read(name, params.Get(name)); err != nil {
+			return nil, fmt.Errorf("%s=%s: %w", name, params.Get(name), err)
+		}
+	}
+	return q, nil
+}
+
+func (q *Query) read(name, value string) (err error) {
+	yes := value == "true"
+	switch name {
+	case "key":
+		q.StartKey, err = ejson.Parse([]byte(value))
+		q.EndKey = q.StartKey
+	case "startkey":
+		q.StartKey, err = ejson.Parse([]byte(value))
+	case "endkey":
+		q.EndKey, err = ejson.Parse([]byte(value))
+	case "keys":
+		q.Keys, err = ejson.Parse([]byte(value))
+	case "descending":
+		q.Descending = yes
+	case "inclusive_end":
+		q.ExclusiveEnd = !yes
+	case "skip":
+		q.Skip, err = strconv.ParseInt(value, 10, 64)
+	case "limit":
+		q.Limit, err = strconv.ParseInt(value, 10, 64)
+	case "reduce":
+		q.Reduce = yes
+	case "group":
+		q.GroupLevel = GroupExact
+	case "group_level":
+		q.GroupLevel, err = strconv.ParseInt(value, 10, 64)
+	case "partition":
+		q.Partition = value
+	case "update_seq":
+		q.UpdateSeq = yes
+	case "update", "stale":
+		q.Update = UpdateNever
+	default:
+		err = errors.New("an option that these tests do not have")
+	}
+	return err
 }
 
 func designBody(language string, views string) string {

@@ -77,13 +77,8 @@ func (w *View) definition() *definition { return &w.design.definitions[w.def.def
 // HasReduce reports whether the view has a reduce function.
 func (w *View) HasReduce() bool { return w.def.hasReduce }
 
-// Type tells how a query is answered (couch_mrview_util:set_view_type).
-func (w *View) Type(o *compat.ViewOptions) compat.ViewType {
-	if w.def.hasReduce && o.Reduce != compat.No {
-		return compat.ViewReduce
-	}
-	return compat.ViewMap
-}
+// Reduces tells whether a query is answered by reduced values (couch_mrview_util:set_view_type).
+func (w *View) Reduces(q *Query) bool { return w.def.hasReduce && q.Reduce }
 
 // Partitioned reports whether the index is partitioned.
 func (w *View) Partitioned() bool { return w.design.partitioned }

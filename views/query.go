@@ -17,7 +17,7 @@ var errNeedsCatchUp = errors.New("views: the index lacks changes")
 // query is a running query. It can go on in another snapshot when one became too old.
 type query struct {
 	w      *View
-	o      *compat.ViewOptions
+	asked  *Query
 	sink   Sink
 	target storage.Seq // the index has to be at or after it
 	waited bool        // target is set
@@ -35,18 +35,26 @@ type query struct {
 	groups      groupQuery // of a reduce query
 }
 
-// Query answers a query, whose options have passed CheckView. It brings the index up to date first, as o.Update says.
+// errPartition is a mistake of the caller.
+var errPartition = compat.NewError(
+	compat.KindQueryParse, "A query asks for a partition if the index is partitioned, and only then.",
+)
+
+// Query answers a query. It brings the index up to date first, as asked.Update says.
 //
 // On the embedded engine all rows are of one snapshot. On a store that limits the age of snapshots a query that takes
 // longer goes on in a newer one after the last row given, and may see changes made meanwhile.
-func (w *View) Query(ctx context.Context, o *compat.ViewOptions, sink Sink) error {
-	q := query{w: w, o: o, sink: sink, skip: o.Skip, limit: o.Limit}
+func (w *View) Query(ctx context.Context, asked *Query, sink Sink) error {
+	if w.Partitioned() != (asked.Partition != "") {
+		return errPartition
+	}
+	q := query{w: w, asked: asked, sink: sink, skip: asked.Skip, limit: asked.Limit}
 	run := q.serveRows
-	if w.Type(o) == compat.ViewReduce {
+	if w.Reduces(asked) {
 		run = q.serveGroups
 	} else {
 		var stop func()
-		q.next, stop = iter.Pull(w.definition().spans(o))
+		q.next, stop = iter.Pull(w.definition().spans(asked))
 		defer stop()
 		q.span, q.more = q.next()
 	}
@@ -54,11 +62,11 @@ func (w *View) Query(ctx context.Context, o *compat.ViewOptions, sink Sink) erro
 	if isUnwanted(err) && !q.begun {
 		if now, err := w.v.View(ctx, w.db, w.design.id, w.def.name); err != nil {
 			return err // gone altogether
-		} else if now.design.signature != w.design.signature && now.Type(o) == w.Type(o) {
-			return now.Query(ctx, o, sink)
+		} else if now.design.signature != w.design.signature && now.Reduces(asked) == w.Reduces(asked) {
+			return now.Query(ctx, asked, sink)
 		}
 	}
-	if err == nil && o.Update == compat.UpdateLazy {
+	if err == nil && asked.Update == UpdateLazy {
 		_, err = w.v.join(w.db, w.design, w.uuid, false)
 	}
 	return err
@@ -75,7 +83,7 @@ func (q *query) run(ctx context.Context, serve func(context.Context, *storage.Sn
 				return err
 			}
 			if !q.begun { // after errors of building, as in couch_mrview_util:get_view
-				if err := q.w.definition().checkRange(q.o); err != nil {
+				if err := q.w.definition().checkRange(q.asked); err != nil {
 					return err
 				}
 			}
@@ -113,7 +121,7 @@ func (q *query) open(s *storage.Snapshot) (*index, error) {
 		}
 		return ix, nil
 	}
-	if q.o.Update != compat.UpdateFirst {
+	if q.asked.Update != UpdateFirst {
 		return ix, nil
 	}
 	if !q.waited {
@@ -133,7 +141,7 @@ func (q *query) open(s *storage.Snapshot) (*index, error) {
 
 // head gives the sink the head of a map query.
 func (q *query) head(s *storage.Snapshot, ix *index) error {
-	h := Head{Type: compat.ViewMap}
+	h := Head{}
 	if ix != nil {
 		q.number = ix.rec.number
 		var err error
@@ -153,7 +161,7 @@ func (q *query) head(s *storage.Snapshot, ix *index) error {
 
 // headSeq fills in where the rows last changed, if it is asked for.
 func (q *query) headSeq(s *storage.Snapshot, ix *index, h *Head) error {
-	if !q.o.UpdateSeq || ix == nil {
+	if !q.asked.UpdateSeq || ix == nil {
 		return nil
 	}
 	value, err := s.KV().Get(ix.keys.changed)
@@ -175,14 +183,14 @@ func (ix *index) rowCount(s *storage.Snapshot) (int64, error) {
 // offset counts the rows before the first one of the range in reading direction, and those skipped.
 func (q *query) offset(s *storage.Snapshot, ix *index, total int64) (int64, error) {
 	if !q.more {
-		if q.o.Partition != nil {
+		if q.asked.Partition != "" {
 			return 0, nil
 		}
-		return min(q.o.Skip, total), nil
+		return min(q.asked.Skip, total), nil
 	}
 	first := q.span
-	if q.o.Keys.Len() > 1 { // the first key that has rows, or else the last one
-		for first = range q.w.definition().spans(q.o) {
+	if q.asked.Keys.Len() > 1 { // the first key that has rows, or else the last one
+		for first = range q.w.definition().spans(q.asked) {
 			if found, err := ix.hasRows(s, first); err != nil {
 				return 0, err
 			} else if found {
@@ -194,16 +202,16 @@ func (q *query) offset(s *storage.Snapshot, ix *index, total int64) (int64, erro
 	if err != nil {
 		return 0, err
 	}
-	if q.o.Partition != nil && q.o.Skip > 0 { // a partition's rows are skipped where they are read
+	if q.asked.Partition != "" && q.asked.Skip > 0 { // a partition's rows are skipped where they are read
 		rows, err := q.w.v.count(s.KV(), ix, first)
-		return before + min(q.o.Skip, rows), err
+		return before + min(q.asked.Skip, rows), err
 	}
-	return min(before+q.o.Skip, total), nil
+	return min(before+q.asked.Skip, total), nil
 }
 
 // before counts the rows before a range in reading direction.
 func (q *query) before(s *storage.Snapshot, ix *index, sp span, total int64) (int64, error) {
-	if !q.o.Descending {
+	if !q.asked.Descending {
 		return q.w.v.countBefore(s.KV(), ix, sp.lo)
 	}
 	if sp.hi == nil {
@@ -240,7 +248,7 @@ func (q *query) serveRows(_ context.Context, s *storage.Snapshot, ix *index) err
 		if err := q.head(s, ix); err != nil {
 			return err
 		}
-		if !q.o.Sorted {
+		if q.asked.Unsorted {
 			q.skip = 0
 		}
 	}
@@ -264,7 +272,7 @@ func (q *query) serveRows(_ context.Context, s *storage.Snapshot, ix *index) err
 func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
 	sp := q.span
 	switch {
-	case q.inSpan && q.o.Descending:
+	case q.inSpan && q.asked.Descending:
 		sp.hi = q.last
 	case q.inSpan:
 		sp.lo = kv.AppendKeyAfter(nil, q.last)
@@ -275,8 +283,8 @@ func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
 		}
 		q.span = sp
 	}
-	o := kv.RangeOptions{Reverse: q.o.Descending}
-	if wanted := q.skip + q.limit; !q.o.Descending && wanted < 1<<20 {
+	o := kv.RangeOptions{Reverse: q.asked.Descending}
+	if wanted := q.skip + q.limit; !q.asked.Descending && wanted > 0 && wanted < 1<<20 { // the sum may overflow
 		o.Limit = int(wanted)
 	}
 	it := ix.rows(s.KV(), sp, o)
@@ -289,7 +297,7 @@ func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
 		if err != nil {
 			return err
 		}
-		if q.o.Descending {
+		if q.asked.Descending {
 			done, err := group.add(rowKey, &r)
 			if err != nil {
 				return err
@@ -340,7 +348,7 @@ func (q *query) skipRows(s *storage.Snapshot, ix *index, sp span) (span, error) 
 	if err != nil {
 		return sp, err
 	}
-	if !q.o.Descending {
+	if !q.asked.Descending {
 		lo, err := q.w.v.selectRow(s.KV(), ix, n+q.skip)
 		if err == nil {
 			sp.lo, q.skip = lo, 0

@@ -16,22 +16,22 @@ type span struct{ lo, hi []byte }
 
 // spans gives the ranges that a query reads, in the order it reads them: one, or one for each of `keys`. Each is made
 // when it is its turn, since there may be a million keys.
-func (def *definition) spans(o *compat.ViewOptions) iter.Seq[span] {
+func (def *definition) spans(q *Query) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		var partition []byte
-		if o.Partition != nil {
-			partition = appendPartition(nil, *o.Partition)
+		if q.Partition != "" {
+			partition = appendPartition(nil, q.Partition)
 		}
-		if o.Keys.Kind() != ejson.Array {
-			yield(def.span(o, partition, o.StartKey, o.EndKey))
+		if q.Keys.Kind() != ejson.Array {
+			yield(def.span(q, partition, q.StartKey, q.EndKey))
 			return
 		}
-		keys := o.Keys.Elements()
-		if o.Descending {
-			keys = o.Keys.ElementsBackward()
+		keys := q.Keys.Elements()
+		if q.Descending {
+			keys = q.Keys.ElementsBackward()
 		}
 		for key := range keys {
-			if !yield(def.span(o, partition, key, key)) {
+			if !yield(def.span(q, partition, key, key)) {
 				return
 			}
 		}
@@ -49,10 +49,10 @@ func (def *definition) appendKey(dst []byte, key ejson.Value) []byte {
 // span is couch_mrview_util:skey_opts and ekey_opts: the range from start to end in reading direction, with the
 // document ids that continue them. A range that ends before it begins (key=1&inclusive_end=false with an id to begin
 // with) is empty, at its begin.
-func (def *definition) span(o *compat.ViewOptions, partition []byte, start, end ejson.Value) span {
-	s := def.ends(o, partition, start, end)
+func (def *definition) span(q *Query, partition []byte, start, end ejson.Value) span {
+	s := def.ends(q, partition, start, end)
 	if s.hi != nil && bytes.Compare(s.lo, s.hi) > 0 {
-		if o.Descending {
+		if q.Descending {
 			s.lo = s.hi
 		} else {
 			s.hi = s.lo
@@ -62,26 +62,26 @@ func (def *definition) span(o *compat.ViewOptions, partition []byte, start, end 
 }
 
 // ends gives the ends of a span as the options name them.
-func (def *definition) ends(o *compat.ViewOptions, partition []byte, start, end ejson.Value) span {
+func (def *definition) ends(q *Query, partition []byte, start, end ejson.Value) span {
 	s := span{lo: partition}
 	if partition != nil {
 		s.hi = append(partition[:len(partition):len(partition)], 0xff)
 		// couch_mrview_util:apply_partition begins or ends at the lowest key, so that ids and inclusive_end count there
 		if !def.raw {
-			if o.Descending && end.Kind() == ejson.Invalid {
+			if q.Descending && end.Kind() == ejson.Invalid {
 				end = lowestKey
-			} else if !o.Descending && start.Kind() == ejson.Invalid {
+			} else if !q.Descending && start.Kind() == ejson.Invalid {
 				start = lowestKey
 			}
 		}
 	}
-	first, last := docIDs(o)
-	if o.Descending {
+	first, last := docIDs(q)
+	if q.Descending {
 		if start.Kind() != ejson.Invalid {
 			s.hi = appendUpper(def.appendKey(bytes.Clone(partition), start), first, true)
 		}
 		if end.Kind() != ejson.Invalid {
-			s.lo = appendLower(def.appendKey(bytes.Clone(partition), end), last, o.InclusiveEnd)
+			s.lo = appendLower(def.appendKey(bytes.Clone(partition), end), last, !q.ExclusiveEnd)
 		}
 		return s
 	}
@@ -89,7 +89,7 @@ func (def *definition) ends(o *compat.ViewOptions, partition []byte, start, end 
 		s.lo = appendLower(def.appendKey(bytes.Clone(partition), start), first, true)
 	}
 	if end.Kind() != ejson.Invalid {
-		s.hi = appendUpper(def.appendKey(bytes.Clone(partition), end), last, o.InclusiveEnd)
+		s.hi = appendUpper(def.appendKey(bytes.Clone(partition), end), last, !q.ExclusiveEnd)
 	}
 	return s
 }
@@ -110,16 +110,16 @@ const (
 )
 
 // docIDs are the ids that continue the ends of the range, with their defaults.
-func docIDs(o *compat.ViewOptions) (first, last string) {
+func docIDs(q *Query) (first, last string) {
 	first, last = lowestID, highestID
-	if o.Descending {
+	if q.Descending {
 		first, last = highestID, lowestID
 	}
-	if o.StartKeyDocID != nil {
-		first = *o.StartKeyDocID
+	if q.StartDocID != nil {
+		first = *q.StartDocID
 	}
-	if o.EndKeyDocID != nil {
-		last = *o.EndKeyDocID
+	if q.EndDocID != nil {
+		last = *q.EndDocID
 	}
 	return first, last
 }
@@ -161,20 +161,20 @@ func appendUpper(key []byte, id string, inclusive bool) []byte {
 }
 
 // checkRange refuses ranges that no row can be in (couch_mrview_util:check_range).
-func (def *definition) checkRange(o *compat.ViewOptions) error {
-	if o.StartKey.Kind() == ejson.Invalid || o.EndKey.Kind() == ejson.Invalid ||
-		collate.Identical(o.StartKey, o.EndKey) {
+func (def *definition) checkRange(q *Query) error {
+	if q.StartKey.Kind() == ejson.Invalid || q.EndKey.Kind() == ejson.Invalid ||
+		collate.Identical(q.StartKey, q.EndKey) {
 		return nil
 	}
-	first, last := docIDs(o)
-	order := bytes.Compare(def.appendKey(nil, o.StartKey), def.appendKey(nil, o.EndKey))
+	first, last := docIDs(q)
+	order := bytes.Compare(def.appendKey(nil, q.StartKey), def.appendKey(nil, q.EndKey))
 	if order == 0 {
 		order = cmp.Compare(first, last)
 	}
 	switch {
-	case !o.Descending && order >= 0:
+	case !q.Descending && order >= 0:
 		return errReversed
-	case o.Descending && order < 0:
+	case q.Descending && order < 0:
 		return errReversedDescending
 	}
 	return nil

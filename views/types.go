@@ -4,8 +4,50 @@ import (
 	"context"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views/js"
+)
+
+// Query is what a view is asked. The zero Query is of all rows, but gives none: its Limit is 0.
+type Query struct {
+	// Reduce asks for reduced values. A view without a reduce function, or a query without Reduce, gives the rows of
+	// the map function.
+	Reduce bool
+	// GroupLevel tells which rows are reduced together: with 0 all, with GroupExact those of one key, else those whose
+	// keys are arrays that have so many first elements in common.
+	GroupLevel int64
+
+	// StartKey and EndKey are the ends of the range in reading direction; of kind Invalid where it is open. The ids
+	// are those of the first and the last document at these keys, nil for all.
+	StartKey, EndKey     ejson.Value
+	StartDocID, EndDocID *string
+	ExclusiveEnd         bool // the range ends before EndKey
+
+	// Keys, an Array, takes the place of the range: the rows of each of its elements in turn. Else it is of kind
+	// Invalid.
+	Keys ejson.Value
+
+	Partition  string // one of the index, if that is partitioned; else ""
+	Descending bool
+	// Unsorted leaves nothing out for Skip, which counts in Head.Offset all the same: so does CouchDB.
+	Unsorted    bool
+	Skip, Limit int64
+	UpdateSeq   bool // fill Head.UpdateSeq
+	Update      Update
+}
+
+// GroupExact is the GroupLevel of a query that reduces the rows of each key.
+const GroupExact = -1
+
+// Update tells whether an index is brought up to date for a query.
+type Update uint8
+
+// When an index is brought up to date.
+const (
+	UpdateFirst Update = iota // before the query
+	UpdateNever
+	UpdateLazy // after the query
 )
 
 // Sink takes the answer to a query. Its methods are called from one goroutine; an error ends the query and is returned
@@ -22,7 +64,7 @@ type Sink interface {
 
 // Head is what comes before the rows.
 type Head struct {
-	Type      compat.ViewType
+	Reduced   bool              // the rows are reduced values
 	TotalRows int64             // map queries: rows of the whole view
 	Offset    int64             // map queries: as CouchDB counts it
 	UpdateSeq storage.UpdateSeq // with update_seq: where the rows of the view last changed

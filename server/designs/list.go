@@ -8,6 +8,8 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/lists"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/server/queries"
 	"github.com/settee-db/settee/views"
 )
@@ -23,8 +25,8 @@ type listRequest struct {
 	design  *docs.Functions
 	name    string
 	view    *views.View
-	docs    *docs.List // of _all_docs, in place of a view
-	options *compat.ViewOptions
+	options *params.ViewOptions
+	docs    *docs.ListOptions // of _all_docs, in place of a view
 	req     []byte
 }
 
@@ -90,8 +92,8 @@ func readListRequest(c *call.Call, l *listRequest) error {
 		return err
 	}
 	if view == "_all_docs" {
-		if l.options, err = compat.ParseAllDocsOptions(c.Query, body); err == nil {
-			l.docs, err = c.Docs.List(c.Context(), docs.ListAll, l.options)
+		if l.options, err = params.ParseAllDocs(c.Query, body); err == nil {
+			l.docs, err = lists.Check(c, l.options)
 		}
 	} else {
 		err = openListView(c, l, compat.DesignPrefix+ddoc, view, body)
@@ -122,7 +124,7 @@ func openListView(c *call.Call, l *listRequest, ddoc, view string, body ejson.Va
 	if err != nil {
 		return err
 	}
-	if l.options, err = compat.ParseViewOptions(c.Query, body); err != nil {
+	if l.options, err = params.ParseView(c.Query, body); err != nil {
 		return err
 	}
 	if err := c.Docs.CheckQuery(c.Context()); err != nil {

@@ -214,7 +214,7 @@ func (l *listRun) fail(err error) error {
 func (l *listRun) query() error {
 	return l.list.view.Query(
 		l.c.Context(),
-		l.list.options,
+		&l.list.options.Query,
 		&listSink{run: l, docs: queries.NewRowDocs(l.c, l.list.options)},
 	)
 }
@@ -228,7 +228,7 @@ type listSink struct {
 // Head implements views.Sink.
 func (s *listSink) Head(h *views.Head) error {
 	b := []byte{'{'}
-	if h.Type == compat.ViewMap {
+	if !h.Reduced {
 		b = strconv.AppendInt(append(b, `"total_rows":`...), h.TotalRows, 10)
 		b = strconv.AppendInt(append(b, `,"offset":`...), h.Offset, 10)
 	}
@@ -260,7 +260,7 @@ func (s *listSink) Rows(snapshot *storage.Snapshot, rows []views.Row) (taken int
 // allDocs feeds the function with the rows of _all_docs.
 func (l *listRun) allDocs() error {
 	feed := &documentFeed{run: l}
-	if err := lists.Into(l.c, l.list.docs, l.list.options, feed); err != nil {
+	if err := lists.Into(l.c, l.list.docs, feed); err != nil {
 		return err
 	}
 	return l.offer()

@@ -10,7 +10,7 @@
 //	read.go, show.go                   reading; what is shown of what was read, in CouchDB's form
 //	parse.go, write.go, draft.go       documents on their way in: read, stored, their attachments before them
 //	feed.go, filterselector.go, filterfunction.go  changes, with the filters of _changes
-//	list.go, idrange.go                lists of documents by id
+//	list.go                            lists of documents by id
 //	info.go                            what is told of the database as a whole
 //	backup.go                          archives of a database
 //	attachments.go, revsdiff.go, purge.go, partition.go

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/replication/archive"
 	"github.com/settee-db/settee/server/auth"
@@ -167,10 +166,7 @@ func TestFeedsAndListsHideCredentials(t *testing.T) {
 			return err
 		})
 		require.NoError(t, err)
-		v, err := compat.ParseAllDocsOptions(compat.Query{{Name: "include_docs", Value: "true"}}, ejson.Value{})
-		require.NoError(t, err)
-		list, err := d.List(t.Context(), ListAll, v)
-		require.NoError(t, err)
+		list := d.List(ListAll, &ListOptions{Range: storage.RangeOptions{IncludeDocs: true, Limit: -1}})
 		require.NoError(t, list.Rows(t.Context(), sink{t, list, &all}))
 		require.Equal(t, 3, strings.Count(string(all), "127.0.0.1:1/a"))
 		return string(all)

@@ -19,10 +19,20 @@ const (
 	ListLocal
 )
 
+// ListOptions ask for a list.
+type ListOptions struct {
+	Range storage.RangeOptions // of any namespace: that of the list counts
+	// Keys, an Array, are ids to be looked up in place of the range, of which Descending, Skip and Limit apply to them.
+	// Else it is of kind Invalid.
+	Keys ejson.Value
+	// What AppendDoc shows of documents.
+	Attachments, AttEncodingInfo bool
+}
+
 // List is a list of documents by id, as options ask for it.
 type List struct {
 	d    *Database
-	o    *compat.ViewOptions
+	o    *ListOptions
 	kind ListKind
 }
 
@@ -41,17 +51,8 @@ type ListSink interface {
 	NotFound(key []byte) error
 }
 
-// List checks the options together; only those that ask for a partition need to know the database.
-func (d *Database) List(ctx context.Context, kind ListKind, o *compat.ViewOptions) (*List, error) {
-	limits := compat.ViewLimits{QueryLimit: d.rules.QueryLimit, PartitionQueryLimit: d.rules.PartitionQueryLimit}
-	if o.Partition != nil {
-		var err error
-		if limits.Partitioned, err = d.db.Partitioned(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return &List{d: d, o: o, kind: kind}, o.CheckAllDocs(limits)
-}
+// List makes a list; nothing is read yet.
+func (d *Database) List(kind ListKind, o *ListOptions) *List { return &List{d: d, o: o, kind: kind} }
 
 // Rows reads the list.
 func (l *List) Rows(ctx context.Context, sink ListSink) error {
@@ -91,7 +92,7 @@ func (l *List) AppendDoc(ctx context.Context, b []byte, r *storage.ListRow) ([]b
 }
 
 func (l *List) rangeOptions() storage.RangeOptions {
-	r := IDRange(l.o)
+	r := l.o.Range
 	if l.kind == ListDesign {
 		r.Namespace = storage.NamespaceDesign
 	}
@@ -121,7 +122,7 @@ func (l *List) byKeys(ctx context.Context, sink ListSink) error {
 	if err != nil {
 		return err
 	}
-	options := storage.RangeOptions{Limit: -1, IncludeDocs: l.o.IncludeDocs, Conflicts: l.o.Conflicts == compat.Yes}
+	options := storage.RangeOptions{Limit: -1, IncludeDocs: l.o.Range.IncludeDocs, Conflicts: l.o.Range.Conflicts}
 	if l.kind == ListDesign {
 		options.Namespace = storage.NamespaceDesign
 	}
@@ -164,15 +165,15 @@ func (l *List) byKeys(ctx context.Context, sink ListSink) error {
 // (fabric_view_all_docs:go).
 func (l *List) keys(yield func(ejson.Value) bool) {
 	all := l.o.Keys.Elements()
-	if l.o.Descending {
+	if l.o.Range.Descending {
 		all = l.o.Keys.ElementsBackward()
 	}
 	at := int64(0)
 	for k := range all {
-		if at++; at-l.o.Skip > l.o.Limit {
+		if at++; at-l.o.Range.Skip > l.o.Range.Limit {
 			return
 		}
-		if at > l.o.Skip && l.inside(k) && !yield(k) {
+		if at > l.o.Range.Skip && l.inside(k) && !yield(k) {
 			return
 		}
 	}

@@ -4,10 +4,10 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -30,19 +30,32 @@ func allDocs(c *call.Call) error {
 			return err
 		}
 	}
-	o, err := compat.ParseAllDocsOptions(c.Query, body)
+	o, err := params.ParseAllDocs(c.Query, body)
 	if err != nil {
 		return err
 	}
-	list, err := c.Docs.List(c.Context(), listKind(c), o)
+	asked, err := Check(c, o)
 	if err != nil {
 		return err
 	}
 	s := c.Stream(http.StatusOK)
-	if err := writeList(c, s, list, o, "\n"); err != nil {
+	if err := writeList(c, s, asked, "\n"); err != nil {
 		return err
 	}
 	return s.Close()
+}
+
+// Check checks the options of a list together; only those that ask for a partition need to know the database.
+func Check(c *call.Call, o *params.ViewOptions) (*docs.ListOptions, error) {
+	rules := &c.Settings.Rules
+	limits := params.Limits{QueryLimit: rules.QueryLimit, PartitionQueryLimit: rules.PartitionQueryLimit}
+	if o.Partition != "" {
+		var err error
+		if limits.Partitioned, err = c.DB.Partitioned(c.Context()); err != nil {
+			return nil, err
+		}
+	}
+	return o.List(limits)
 }
 
 // allDocsQueries serves the …/queries endpoints: several lists in one answer. All queries are read before any is
@@ -52,24 +65,23 @@ func allDocsQueries(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	queries, err := compat.QueriesMember(body)
+	queries, err := params.Queries(body)
 	if err != nil {
 		return err
 	}
-	defaults, err := compat.ParseViewDefaults(c.Query)
+	defaults, err := params.ParseViewDefaults(c.Query)
 	if err != nil {
 		return err
 	}
-	list := func(query ejson.Value) (*docs.List, *compat.ViewOptions, error) {
+	read := func(query ejson.Value) (*docs.ListOptions, error) {
 		o, err := defaults.ForQuery(query)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		list, err := c.Docs.List(c.Context(), listKind(c), o)
-		return list, o, err
+		return Check(c, o)
 	}
 	for q := range queries.Elements() { // only checked: there may be a million
-		if _, _, err := list(q); err != nil {
+		if _, err := read(q); err != nil {
 			return err
 		}
 	}
@@ -82,14 +94,14 @@ func allDocsQueries(c *call.Call) error {
 	}
 	separator := "\r\n"
 	for q := range queries.Elements() {
-		list, o, err := list(q)
+		asked, err := read(q)
 		if err != nil {
 			return err
 		}
 		if _, err := s.WriteString(separator); err != nil {
 			return err
 		}
-		if err := writeList(c, s, list, o, ""); err != nil {
+		if err := writeList(c, s, asked, ""); err != nil {
 			return err
 		}
 		separator = ",\r\n"
@@ -105,7 +117,7 @@ type listWriter struct {
 	c     *call.Call
 	s     *call.Stream
 	list  *docs.List
-	o     *compat.ViewOptions
+	asked *docs.ListOptions
 	first bool
 	feed  Feed // takes the rows in place of s
 }
@@ -116,14 +128,16 @@ type Feed interface {
 	Row(row []byte) error
 }
 
-// Into gives a list to a feed.
-func Into(c *call.Call, list *docs.List, o *compat.ViewOptions, feed Feed) error {
-	return list.Rows(c.Context(), &listWriter{c: c, list: list, o: o, feed: feed})
+// Into gives the list of all documents to a feed.
+func Into(c *call.Call, asked *docs.ListOptions, feed Feed) error {
+	list := c.Docs.List(docs.ListAll, asked)
+	return list.Rows(c.Context(), &listWriter{c: c, list: list, asked: asked, feed: feed})
 }
 
 // writeList answers one list and ends it with tail.
-func writeList(c *call.Call, s *call.Stream, list *docs.List, o *compat.ViewOptions, tail string) error {
-	w := &listWriter{c: c, s: s, list: list, o: o, first: true}
+func writeList(c *call.Call, s *call.Stream, asked *docs.ListOptions, tail string) error {
+	list := c.Docs.List(listKind(c), asked)
+	w := &listWriter{c: c, s: s, list: list, asked: asked, first: true}
 	if err := list.Rows(c.Context(), w); err != nil {
 		return err
 	}
@@ -145,9 +159,9 @@ func (w *listWriter) Head(h docs.ListHead) error {
 		b = append(b, `,"offset":null`...)
 	}
 	switch {
-	case w.o.UpdateSeq && h.Ranked:
+	case w.asked.Range.WithSeq && h.Ranked:
 		b = docs.AppendSeq(append(b, `,"update_seq":`...), h.UpdateSeq)
-	case w.o.UpdateSeq:
+	case w.asked.Range.WithSeq:
 		b = append(b, `,"update_seq":null`...)
 	}
 	if w.feed != nil {
@@ -185,7 +199,7 @@ func (w *listWriter) Row(r *storage.ListRow) error {
 		b = append(b, `,"deleted":true`...)
 	}
 	b = append(b, '}')
-	if w.o.IncludeDocs {
+	if w.asked.Range.IncludeDocs {
 		var err error
 		if b, err = w.list.AppendDoc(w.c.Context(), append(b, `,"doc":`...), r); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views"
 )
@@ -16,21 +17,21 @@ import (
 type viewWriter struct {
 	docs  *RowDocs
 	s     *call.Stream
-	o     *compat.ViewOptions
+	o     *params.ViewOptions
 	page  *viewPage // nil without bookmark
 	first bool      // no row was written yet
 }
 
 // writeView answers one query, without a line feed at the end.
-func writeView(c *call.Call, s *call.Stream, v *views.View, o *compat.ViewOptions) error {
+func writeView(c *call.Call, s *call.Stream, v *views.View, o *params.ViewOptions) error {
 	w := &viewWriter{docs: NewRowDocs(c, o), s: s, o: o, first: true}
 	if o.Bookmark != nil {
 		var err error
-		if w.page, err = openPage(o, v.Type(o)); err != nil {
+		if w.page, err = openPage(*o.Bookmark, &o.Query, v.Reduces(&o.Query)); err != nil {
 			return err
 		}
 	}
-	if err := v.Query(c.Context(), o, w); err != nil {
+	if err := v.Query(c.Context(), &o.Query, w); err != nil {
 		return withRef(err)
 	}
 	b := append(s.Buffer(), "\r\n]"...)
@@ -52,7 +53,7 @@ func withRef(err error) error {
 // Head implements views.Sink.
 func (w *viewWriter) Head(h *views.Head) error {
 	b := append(w.s.Buffer(), '{')
-	if h.Type == compat.ViewMap {
+	if !h.Reduced {
 		offset := h.Offset
 		if w.page != nil {
 			offset = min(offset+w.page.drop, h.TotalRows)
@@ -113,11 +114,11 @@ func appendRow(b []byte, r *views.Row) []byte {
 // RowDocs reads and prints the documents that include_docs adds to the rows of a view.
 type RowDocs struct {
 	c *call.Call
-	o *compat.ViewOptions
+	o *params.ViewOptions
 }
 
 // NewRowDocs makes those of one query.
-func NewRowDocs(c *call.Call, o *compat.ViewOptions) *RowDocs { return &RowDocs{c, o} }
+func NewRowDocs(c *call.Call, o *params.ViewOptions) *RowDocs { return &RowDocs{c, o} }
 
 // RowDoc is the document of a row; d is nil where the row shows null.
 type RowDoc struct {
@@ -146,7 +147,7 @@ func (w *RowDocs) Each(
 		if refs[i], docs[i].linked, err = linkOf(&rows[i]); err != nil {
 			return 0, err
 		}
-		refs[i].Conflicts = w.o.Conflicts == compat.Yes && !docs[i].linked
+		refs[i].Conflicts = w.o.Conflicts && !docs[i].linked
 	}
 	err = s.OpenEach(refs, func(i int, d *storage.Document) error {
 		if d != nil && (!d.Deleted || docs[i].linked) {

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/find"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views"
 )
@@ -78,7 +79,7 @@ func getViewErrors(c *call.Call) error {
 	if err := c.Docs.CheckQuery(c.Context()); err != nil {
 		return err
 	}
-	o, err := compat.ParseViewOptions(c.Query, ejson.Value{})
+	o, err := params.ParseView(c.Query, ejson.Value{})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/views"
 )
 
@@ -49,31 +50,31 @@ type pagePlace struct {
 
 var errBadBookmark = compat.NewError(compat.KindQueryParse, "Invalid value for `bookmark`.")
 
-// openPage turns the bookmark of a checked query into its first place. The client's skip counts on the first page only.
-func openPage(o *compat.ViewOptions, t compat.ViewType) (*viewPage, error) {
-	if o.Keys.Kind() == ejson.Array {
+// openPage turns a bookmark into the first place of a query, whose skip counts on the first page only.
+func openPage(bookmark string, q *views.Query, reduced bool) (*viewPage, error) {
+	if q.Keys.Kind() == ejson.Array {
 		return nil, compat.NewError(compat.KindQueryParse, "`bookmark` is incompatible with `keys`")
 	}
-	p := &viewPage{limit: o.Limit}
+	p := &viewPage{limit: q.Limit}
 	switch {
-	case t == compat.ViewMap:
+	case !reduced:
 		p.kind = pageMap
 	// the shown key is the first place of its group
-	case o.GroupLevel == compat.GroupExact, o.GroupLevel > 0 && !o.Descending:
+	case q.GroupLevel == views.GroupExact, q.GroupLevel > 0 && !q.Descending:
 		p.kind = pageKeys
 	}
-	if *o.Bookmark != "" && *o.Bookmark != "nil" {
-		if err := p.resume(o); err != nil {
+	if bookmark != "" && bookmark != "nil" {
+		if err := p.resume(bookmark, q); err != nil {
 			return nil, err
 		}
 	}
-	p.skip, p.partial = o.Skip, o.Skip > 0
+	p.skip, p.partial = q.Skip, q.Skip > 0
 	return p, nil
 }
 
 // resume makes the query begin where the page before ended.
-func (p *viewPage) resume(o *compat.ViewOptions) error {
-	text, err := base64.RawURLEncoding.DecodeString(*o.Bookmark)
+func (p *viewPage) resume(bookmark string, q *views.Query) error {
+	text, err := base64.RawURLEncoding.DecodeString(bookmark)
 	if err != nil {
 		return errBadBookmark
 	}
@@ -88,17 +89,17 @@ func (p *viewPage) resume(o *compat.ViewOptions) error {
 		return errBadBookmark
 	}
 	if kind == pageCount {
-		o.Skip = n
+		q.Skip = n
 		return nil
 	}
-	o.Skip, o.StartKey, o.StartKeyDocID = 0, parts[1], nil
+	q.Skip, q.StartKey, q.StartDocID = 0, parts[1], nil
 	p.drop, p.place.key = n, parts[1].AppendJSON(nil)
 	if kind == pageMap {
 		id := parts[2].Text()
-		o.StartKeyDocID, p.place.id = &id, []byte(id)
+		q.StartDocID, p.place.id = &id, []byte(id)
 	}
-	if o.Limit < compat.MaxViewLimit-n {
-		o.Limit += n
+	if q.Limit < params.MaxLimit-n {
+		q.Limit += n
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/views"
 )
 
@@ -23,16 +24,16 @@ func parseJSON(t require.TestingT, text []byte) ejson.Value {
 }
 
 // answerFrom is a model of a query: the rows from the start on, of which skip are left out, at most limit.
-func answerFrom(t require.TestingT, all []views.Row, o *compat.ViewOptions) []views.Row {
+func answerFrom(t require.TestingT, all []views.Row, q *views.Query) []views.Row {
 	var out []views.Row
-	skip := o.Skip
+	skip := q.Skip
 	for _, r := range all {
-		if o.StartKey.Kind() != ejson.Invalid {
-			c := collate.Compare(parseJSON(t, r.Key), o.StartKey)
-			if c == 0 && o.StartKeyDocID != nil {
-				c = cmp.Compare(string(r.ID), *o.StartKeyDocID)
+		if q.StartKey.Kind() != ejson.Invalid {
+			c := collate.Compare(parseJSON(t, r.Key), q.StartKey)
+			if c == 0 && q.StartDocID != nil {
+				c = cmp.Compare(string(r.ID), *q.StartDocID)
 			}
-			if o.Descending {
+			if q.Descending {
 				c = -c
 			}
 			if c < 0 {
@@ -43,7 +44,7 @@ func answerFrom(t require.TestingT, all []views.Row, o *compat.ViewOptions) []vi
 			skip--
 			continue
 		}
-		if int64(len(out)) == o.Limit {
+		if int64(len(out)) == q.Limit {
 			break
 		}
 		out = append(out, r)
@@ -52,16 +53,16 @@ func answerFrom(t require.TestingT, all []views.Row, o *compat.ViewOptions) []vi
 }
 
 // pages reads everything page by page.
-func pages(t require.TestingT, all []views.Row, query string, kind compat.ViewType) []views.Row {
+func pages(t require.TestingT, all []views.Row, query string, reduced bool) []views.Row {
 	var out []views.Row
 	bookmark := ""
 	for range 2*len(all) + 3 {
-		o, err := compat.ParseViewOptions(compat.ParseQuery(query+"&bookmark="+bookmark), ejson.Value{})
+		o, err := params.ParseView(compat.ParseQuery(query+"&bookmark="+bookmark), ejson.Value{})
 		require.NoError(t, err)
-		require.NoError(t, o.CheckView(kind, compat.ViewLimits{}))
-		p, err := openPage(o, kind)
+		require.NoError(t, o.CheckView(reduced, params.Limits{}))
+		p, err := openPage(*o.Bookmark, &o.Query, reduced)
 		require.NoError(t, err)
-		for _, r := range answerFrom(t, all, o) {
+		for _, r := range answerFrom(t, all, &o.Query) {
 			if p.takes(&r) {
 				out = append(out, r)
 			}
@@ -110,8 +111,8 @@ func TestBookmarksReachEveryRowOnce(t *testing.T) {
 		) + "&descending=" + strconv.FormatBool(
 			descending,
 		)
-		require.Equal(t, len(rows[min(skip, len(rows)):]), len(pages(t, rows, query, compat.ViewMap)))
-		require.ElementsMatch(t, rows[min(skip, len(rows)):], pages(t, rows, query, compat.ViewMap))
+		require.Equal(t, len(rows[min(skip, len(rows)):]), len(pages(t, rows, query, false)))
+		require.ElementsMatch(t, rows[min(skip, len(rows)):], pages(t, rows, query, false))
 
 		groups := slices.CompactFunc(slices.Clone(rows), func(a, b views.Row) bool { return sameKey(a.Key, b.Key) })
 		for i := range groups {
@@ -121,7 +122,7 @@ func TestBookmarksReachEveryRowOnce(t *testing.T) {
 			require.Equal(
 				t,
 				len(groups[min(skip, len(groups)):]),
-				len(pages(t, groups, query+level, compat.ViewReduce)),
+				len(pages(t, groups, query+level, true)),
 				level,
 			)
 		}
@@ -135,19 +136,19 @@ func TestBookmarkGoesOnBehindDeletedRows(t *testing.T) {
 		{Key: []byte("2"), ID: []byte("c")},
 		{Key: []byte("3"), ID: []byte("d")},
 	}
-	o := &compat.ViewOptions{Limit: 2, InclusiveEnd: true, Bookmark: new(string)}
-	p, err := openPage(o, compat.ViewMap)
+	q := &views.Query{Limit: 2}
+	p, err := openPage("", q, false)
 	require.NoError(t, err)
 	require.True(t, p.takes(&rows[0]))
 	require.True(t, p.takes(&rows[1]))
 	var next string
 	require.NoError(t, json.Unmarshal(p.appendBookmark(nil), &next))
 
-	o = &compat.ViewOptions{Limit: 2, Bookmark: &next}
-	p, err = openPage(o, compat.ViewMap)
+	q = &views.Query{Limit: 2, ExclusiveEnd: true}
+	p, err = openPage(next, q, false)
 	require.NoError(t, err)
 	var ids []string
-	for _, r := range answerFrom(t, []views.Row{rows[0], rows[2], rows[3]}, o) {
+	for _, r := range answerFrom(t, []views.Row{rows[0], rows[2], rows[3]}, q) {
 		if p.takes(&r) {
 			ids = append(ids, string(r.ID))
 		}
@@ -157,11 +158,10 @@ func TestBookmarkGoesOnBehindDeletedRows(t *testing.T) {
 
 func TestBadBookmarks(t *testing.T) {
 	for _, text := range []string{"x", "!", "W10", "WzAsMSwiYSJd", "WzEsMSwyXQ"} {
-		_, err := openPage(&compat.ViewOptions{Bookmark: &text}, compat.ViewMap)
+		_, err := openPage(text, &views.Query{}, false)
 		require.ErrorIs(t, err, errBadBookmark, text)
 	}
-	first := ""
-	_, err := openPage(&compat.ViewOptions{Bookmark: &first, Keys: parseJSON(t, []byte("[1,2]"))}, compat.ViewMap)
+	_, err := openPage("", &views.Query{Keys: parseJSON(t, []byte("[1,2]"))}, false)
 	require.ErrorIs(t, err, compat.KindQueryParse)
 }
 
@@ -169,9 +169,9 @@ func FuzzBookmark(f *testing.F) {
 	f.Add("WzEsMSwiYSJd", uint8(0))
 	f.Add("WzVd", uint8(2))
 	f.Fuzz(func(_ *testing.T, text string, level uint8) {
-		for _, kind := range []compat.ViewType{compat.ViewMap, compat.ViewReduce} {
-			o := &compat.ViewOptions{Bookmark: &text, GroupLevel: int64(level), Limit: 3}
-			if p, err := openPage(o, kind); err == nil {
+		for _, reduced := range []bool{false, true} {
+			q := &views.Query{GroupLevel: int64(level), Limit: 3}
+			if p, err := openPage(text, q, reduced); err == nil {
 				p.takes(&views.Row{Key: []byte("1"), ID: []byte("a")})
 				p.appendBookmark(nil)
 			}

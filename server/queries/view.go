@@ -7,11 +7,12 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/views"
 )
 
 // This file serves the queries of views: what a request asks for, in the order in which CouchDB looks at it
-// (chttpd_view, fabric:query_view). viewanswer.go writes the answers.
+// (chttpd_view, fabric:query_view). answer.go writes the answers.
 
 // ErrMissingView is a design document without the view that is asked for.
 var ErrMissingView = compat.NewError(compat.KindNotFound, "missing_named_view")
@@ -38,7 +39,7 @@ func queryView(c *call.Call) error {
 			return err
 		}
 	}
-	o, err := compat.ParseViewOptions(c.Query, body)
+	o, err := params.ParseView(c.Query, body)
 	if err == nil {
 		err = c.Docs.CheckQuery(c.Context())
 	}
@@ -96,23 +97,23 @@ func queryViewMany(c *call.Call) error {
 
 // viewQueries reads and checks the queries of a body. What they ask for is read anew as each is answered: there may be
 // a million.
-func viewQueries(c *call.Call, w *views.View, missing error) (iter.Seq2[*compat.ViewOptions, error], error) {
+func viewQueries(c *call.Call, w *views.View, missing error) (iter.Seq2[*params.ViewOptions, error], error) {
 	body, err := c.JSONRequest()
 	if err != nil {
 		return nil, err
 	}
-	queries, err := compat.QueriesMember(body)
+	queries, err := params.Queries(body)
 	if err != nil {
 		return nil, err
 	}
-	defaults, err := compat.ParseViewDefaults(c.Query)
+	defaults, err := params.ParseViewDefaults(c.Query)
 	if err == nil {
 		err = missing
 	}
 	if err != nil {
 		return nil, err
 	}
-	asked := func(yield func(*compat.ViewOptions, error) bool) {
+	asked := func(yield func(*params.ViewOptions, error) bool) {
 		for q := range queries.Elements() {
 			o, err := defaults.ForQuery(q)
 			if err == nil {
@@ -132,10 +133,10 @@ func viewQueries(c *call.Call, w *views.View, missing error) (iter.Seq2[*compat.
 }
 
 // CheckViewOptions checks the options of a query together.
-func CheckViewOptions(c *call.Call, w *views.View, o *compat.ViewOptions) error {
-	return o.CheckView(w.Type(o), compat.ViewLimits{
-		Partitioned: w.Partitioned(),
-		QueryLimit:  c.Settings.Rules.QueryLimit, PartitionQueryLimit: c.Settings.Rules.PartitionQueryLimit,
+func CheckViewOptions(c *call.Call, w *views.View, o *params.ViewOptions) error {
+	rules := &c.Settings.Rules
+	return o.CheckView(w.HasReduce(), params.Limits{
+		Partitioned: w.Partitioned(), QueryLimit: rules.QueryLimit, PartitionQueryLimit: rules.PartitionQueryLimit,
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -142,7 +142,7 @@ func schedulerStates(c *call.Call) ([]string, error) {
 // schedulerDocs lists documents by id with the parameters of a view; skip and limit count those that pass states
 // (couch_replicator_httpd:handle_scheduler_docs).
 func (r *Replications) schedulerDocs(c *call.Call, db string) error {
-	o, err := compat.ParseViewOptions(c.Query, ejson.Value{})
+	o, err := params.ParseView(c.Query, ejson.Value{})
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (r *Replications) schedulerDocs(c *call.Call, db string) error {
 	}
 	s := c.Stream(http.StatusOK)
 	skip, limit, separator := o.Skip, o.Limit, ""
-	list := docs.IDRange(o)
+	list := o.IDRange()
 	list.Skip, list.Limit, list.IncludeDocs = 0, -1, true
 	err = c.Env.Store.DB(db).AllDocs(c.Context(), list, func(h storage.ListHeader) error {
 		b := strconv.AppendInt([]byte(`{"total_rows":`), h.Total, 10)

@@ -1,23 +1,17 @@
-package compat
+package params
 
 import (
 	"bytes"
 	"strconv"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/views"
 )
 
-// ViewType reports whether a query is answered by rows of the map function or by reduced values.
-type ViewType uint8
-
-// The types of queries.
-const (
-	ViewMap ViewType = iota
-	ViewReduce
-)
-
-// ViewLimits are what the options of a query are checked against.
-type ViewLimits struct {
+// Limits are what the options of a query are checked against.
+type Limits struct {
 	// Partitioned reports whether the index is partitioned; for _all_docs, whether the database is.
 	Partitioned bool
 	// QueryLimit and PartitionQueryLimit are query_server_config/query_limit and partition_query_limit; 0 is infinity.
@@ -25,89 +19,99 @@ type ViewLimits struct {
 	PartitionQueryLimit int64
 }
 
-// CheckAllDocs checks the options of _all_docs and its relatives, _all_dbs and _dbs_info, in CouchDB's order
-// (couch_mrview_util:validate_all_docs_args), and fills in GroupLevel and an absent Limit.
-func (o *ViewOptions) CheckAllDocs(limits ViewLimits) error {
-	if err := o.check(ViewMap); err != nil {
-		return err
+// List checks the options of _all_docs and its relatives, _all_dbs and _dbs_info, in CouchDB's order
+// (couch_mrview_util:validate_all_docs_args), and gives the list that they ask for.
+func (o *ViewOptions) List(limits Limits) (*docs.ListOptions, error) {
+	if err := o.check(false); err != nil {
+		return nil, err
 	}
-	if o.Partition != nil && !limits.Partitioned {
-		return NewError(KindQueryParse, "`partition` parameter is not supported on this db")
+	if o.Partition != "" && !limits.Partitioned {
+		return nil, compat.NewError(compat.KindQueryParse, "`partition` parameter is not supported on this db")
 	}
-	return o.checkLimit(limits, o.Partition != nil)
+	if err := o.checkLimit(limits, o.Partition != ""); err != nil {
+		return nil, err
+	}
+	return &docs.ListOptions{
+		Range: o.IDRange(), Keys: o.Keys, Attachments: o.Attachments, AttEncodingInfo: o.AttEncodingInfo,
+	}, nil
 }
 
 // CheckView checks the options of a view in CouchDB's order (couch_mrview_util:validate_args/3), and fills in
-// GroupLevel and an absent Limit. A view with a reduce function is a ViewMap when Reduce is No.
-func (o *ViewOptions) CheckView(t ViewType, limits ViewLimits) error {
+// GroupLevel and an absent Limit.
+func (o *ViewOptions) CheckView(hasReduce bool, limits Limits) error {
 	if err := o.checkLimit(limits, limits.Partitioned); err != nil {
 		return err
 	}
-	if err := o.check(t); err != nil {
+	if err := o.check(hasReduce && o.Reduce); err != nil {
 		return err
 	}
 	switch {
-	case limits.Partitioned && o.Partition == nil:
-		return NewError(KindQueryParse, "`partition` parameter is mandatory for queries to this view.")
-	case !limits.Partitioned && o.Partition != nil:
-		return NewError(KindQueryParse, "`partition` parameter is not supported in this design doc")
+	case limits.Partitioned && o.Partition == "":
+		return compat.NewError(compat.KindQueryParse, "`partition` parameter is mandatory for queries to this view.")
+	case !limits.Partitioned && o.Partition != "":
+		return compat.NewError(compat.KindQueryParse, "`partition` parameter is not supported in this design doc")
 	}
 	return nil
 }
 
-func (o *ViewOptions) checkLimit(limits ViewLimits, partitioned bool) error {
+func (o *ViewOptions) checkLimit(limits Limits, partitioned bool) error {
 	limit := limits.QueryLimit
 	if partitioned {
 		limit = limits.PartitionQueryLimit
 	}
 	if limit <= 0 {
-		limit = MaxViewLimit
+		limit = MaxLimit
 	}
-	if o.Limit == MaxViewLimit {
+	if o.Limit == MaxLimit {
 		o.Limit = limit
 	}
 	if o.Limit > limit {
-		return NewError(KindQueryParse, "Limit is too large, must not exceed "+strconv.FormatInt(limit, 10))
+		reason := "Limit is too large, must not exceed " + strconv.FormatInt(limit, 10)
+		return compat.NewError(compat.KindQueryParse, reason)
 	}
 	return nil
 }
 
 // check is couch_mrview_util:validate_args/1.
-func (o *ViewOptions) check(t ViewType) error {
+func (o *ViewOptions) check(reduced bool) error {
 	if err := o.resolveGroup(); err != nil {
 		return err
 	}
 	reason := ""
 	switch {
-	case t == ViewMap && o.Reduce == Yes:
+	case !reduced && o.reduce == yes:
 		reason = "Reduce is invalid for map-only views."
-	case t == ViewReduce && o.GroupLevel != GroupExact && o.Keys.Kind() == ejson.Array:
+	case reduced && o.GroupLevel != views.GroupExact && o.Keys.Kind() == ejson.Array:
 		reason = "Multi-key fetches for reduce views must use `group=true`"
 	case o.Keys.Kind() != ejson.Array && o.Keys.Kind() != ejson.Invalid:
 		reason = "`keys` must be an array of strings."
 	case !o.keysFitRange():
 		reason = "`keys` is incompatible with `key`, `start_key` and `end_key`"
-	case t == ViewMap && o.GroupLevel != 0:
+	case !reduced && o.GroupLevel != 0:
 		reason = "Invalid use of grouping on a map view."
-	case t == ViewReduce && o.IncludeDocs:
+	case reduced && o.IncludeDocs:
 		reason = "`include_docs` is invalid for reduce"
-	case t == ViewReduce && o.Conflicts != Unset:
+	case reduced && o.conflicts != unset:
 		reason = "`conflicts` is invalid for reduce views."
 	default:
 		return nil
 	}
-	return NewError(KindQueryParse, reason)
+	return compat.NewError(compat.KindQueryParse, reason)
 }
+
+var errGroups = compat.NewError(
+	compat.KindQueryParse, "Can't specify group=false and group_level>0 at the same time",
+)
 
 func (o *ViewOptions) resolveGroup() error {
 	switch {
 	case o.groupLevel >= 0:
-		if o.group == No && o.groupLevel > 0 {
-			return NewError(KindQueryParse, "Can't specify group=false and group_level>0 at the same time")
+		if o.group == no && o.groupLevel > 0 {
+			return errGroups
 		}
 		o.GroupLevel = o.groupLevel
-	case o.group == Yes:
-		o.GroupLevel = GroupExact
+	case o.group == yes:
+		o.GroupLevel = views.GroupExact
 	default:
 		o.GroupLevel = 0
 	}

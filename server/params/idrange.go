@@ -1,24 +1,23 @@
-package docs
+package params
 
 import (
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 )
 
-// IDRange maps options to a range of ids, or of names. Keys that are no strings compare like Erlang terms: below all
-// strings.
-func IDRange(o *compat.ViewOptions) storage.RangeOptions {
+// IDRange is the range of ids, or of names, that the options ask for. Keys that are no strings compare like Erlang
+// terms: below all strings.
+func (o *ViewOptions) IDRange() storage.RangeOptions {
 	r := storage.RangeOptions{
 		Descending: o.Descending, Skip: o.Skip, Limit: o.Limit, IncludeDocs: o.IncludeDocs,
-		Conflicts: o.Conflicts == compat.Yes, WithSeq: o.UpdateSeq,
+		Conflicts: o.Conflicts, WithSeq: o.UpdateSeq,
 	}
 	startEmpty, endEmpty := false, false
-	r.Start, startEmpty = bound(o.StartKey, o.StartKeyDocID, o.Descending)
-	r.End, endEmpty = bound(o.EndKey, o.EndKeyDocID, !o.Descending)
-	r.End.Exclusive = !o.InclusiveEnd && o.EndKey.Kind() != ejson.Invalid
-	if o.Partition != nil {
-		clampToPartition(&r, *o.Partition)
+	r.Start, startEmpty = bound(o.StartKey, o.StartDocID, o.Descending)
+	r.End, endEmpty = bound(o.EndKey, o.EndDocID, !o.Descending)
+	r.End.Exclusive = o.ExclusiveEnd && o.EndKey.Kind() != ejson.Invalid
+	if o.Partition != "" {
+		clampToPartition(&r, o.Partition)
 	}
 	if startEmpty || endEmpty {
 		r = emptyRange(r, startEmpty)

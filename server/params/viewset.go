@@ -1,12 +1,14 @@
-package compat
+package params
 
 import (
 	"strings"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/views"
 )
 
-func (o *ViewOptions) setQuery(q Query) error {
+func (o *ViewOptions) setQuery(q compat.Query) error {
 	for i := range q {
 		if err := o.set(q[i].Name, optionValue{text: q[i].Value}); err != nil {
 			return err
@@ -30,9 +32,9 @@ func (o *ViewOptions) set(name string, v optionValue) (err error) {
 	case "key", "keys", "startkey", "start_key", "endkey", "end_key":
 		return o.setKey(name, v)
 	case "startkey_docid", "start_key_doc_id":
-		o.StartKeyDocID = v.plain()
+		o.StartDocID = v.plain()
 	case "endkey_docid", "end_key_doc_id":
-		o.EndKeyDocID = v.plain()
+		o.EndDocID = v.plain()
 	case "limit":
 		o.Limit, err = v.natural()
 	case "skip":
@@ -44,8 +46,8 @@ func (o *ViewOptions) set(name string, v optionValue) (err error) {
 	case "bookmark":
 		o.Bookmark = v.plain()
 	case "partition":
-		o.Partition = v.plain()
-		return ValidatePartition(*o.Partition)
+		o.Partition = *v.plain()
+		return compat.ValidatePartition(o.Partition)
 	default:
 		return o.setBoolean(name, v)
 	}
@@ -56,7 +58,7 @@ func (o *ViewOptions) setKey(name string, v optionValue) error {
 	key := v.json
 	if key.Kind() == ejson.Invalid {
 		var err error
-		if key, err = parseOptionJSON(v.text); err != nil {
+		if key, err = parseJSON(v.text); err != nil {
 			return err
 		}
 	}
@@ -82,19 +84,19 @@ func (o *ViewOptions) setKey(name string, v optionValue) error {
 func (o *ViewOptions) setUpdate(name string, v optionValue) error {
 	switch word := v.word(); {
 	case name == "stale" && word == "ok":
-		o.Stable, o.Update = true, UpdateNever
+		o.stable, o.Update = true, views.UpdateNever
 	case name == "stale" && word == "update_after":
-		o.Stable, o.Update = true, UpdateLazy
+		o.stable, o.Update = true, views.UpdateLazy
 	case name == "stable" && (word == "true" || word == "false"):
-		o.Stable = word == "true"
+		o.stable = word == "true"
 	case name == "update" && word == "true":
-		o.Update = UpdateFirst
+		o.Update = views.UpdateFirst
 	case name == "update" && word == "false":
-		o.Update = UpdateNever
+		o.Update = views.UpdateNever
 	case name == "update" && word == "lazy":
-		o.Update = UpdateLazy
+		o.Update = views.UpdateLazy
 	default:
-		return NewError(KindQueryParse, "Invalid value for `"+name+"`.")
+		return compat.NewError(compat.KindQueryParse, "Invalid value for `"+name+"`.")
 	}
 	return nil
 }
@@ -120,15 +122,15 @@ func (o *ViewOptions) setBoolean(name string, v optionValue) error {
 	}
 	switch name {
 	case "reduce":
-		o.Reduce = optBool(b)
+		o.reduce, o.Reduce = optBoolOf(b), b
 	case "group":
-		o.group = optBool(b)
+		o.group = optBoolOf(b)
 	case "conflicts":
-		o.Conflicts = optBool(b)
+		o.conflicts, o.Conflicts = optBoolOf(b), b
 	case "descending":
 		o.Descending = b
 	case "inclusive_end":
-		o.InclusiveEnd = b
+		o.ExclusiveEnd = !b
 	case "include_docs":
 		o.IncludeDocs = b
 	case "attachments": // false does not undo an earlier true
@@ -138,7 +140,7 @@ func (o *ViewOptions) setBoolean(name string, v optionValue) error {
 	case "update_seq":
 		o.UpdateSeq = b
 	case "sorted":
-		o.Sorted = b
+		o.Unsorted = !b
 	}
 	return nil
 }
@@ -166,7 +168,7 @@ func (v optionValue) word() string {
 func (v optionValue) plain() *string {
 	text := v.text
 	if !v.isText() {
-		text = erlangTerm(v.json)
+		text = compat.ErlangTerm(v.json)
 	}
 	return &text
 }
@@ -176,7 +178,7 @@ func (v optionValue) boolean() (bool, error) {
 		return b, nil
 	}
 	if !v.isText() {
-		return false, NewError(KindQueryParse, "Invalid boolean parameter: "+erlangTerm(v.json))
+		return false, compat.NewError(compat.KindQueryParse, "Invalid boolean parameter: "+compat.ErlangTerm(v.json))
 	}
 	switch strings.ToLower(v.text) {
 	case "true":
@@ -184,7 +186,7 @@ func (v optionValue) boolean() (bool, error) {
 	case "false":
 		return false, nil
 	}
-	return false, NewError(KindQueryParse, "Invalid boolean parameter: "+erlangString(v.text))
+	return false, compat.NewError(compat.KindQueryParse, "Invalid boolean parameter: "+compat.ErlangString(v.text))
 }
 
 // natural is a number from 0 on; text of a body is not taken for one.
@@ -192,19 +194,19 @@ func (v optionValue) natural() (int64, error) {
 	text, shown := "", ""
 	switch v.json.Kind() {
 	case ejson.Invalid:
-		text, shown = v.text, erlangString(v.text)
+		text, shown = v.text, compat.ErlangString(v.text)
 	case ejson.Int:
 		text = string(v.json.Raw())
 		shown = text
 	default:
-		shown = erlangTerm(v.json)
+		shown = compat.ErlangTerm(v.json)
 	}
-	n, ok := erlangInteger(text)
+	n, ok := compat.ErlangInteger(text)
 	switch {
 	case !ok:
-		return 0, NewError(KindQueryParse, "Invalid value for integer: "+shown)
+		return 0, compat.NewError(compat.KindQueryParse, "Invalid value for integer: "+shown)
 	case n < 0:
-		return 0, NewError(KindQueryParse, "Invalid value for positive integer: "+shown)
+		return 0, compat.NewError(compat.KindQueryParse, "Invalid value for positive integer: "+shown)
 	}
 	return n, nil
 }

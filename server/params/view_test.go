@@ -1,11 +1,13 @@
-package compat
+package params
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/views"
 )
 
 func mustParse(t testing.TB, text string) ejson.Value {
@@ -25,7 +27,7 @@ func message(err error) string {
 	if err == nil {
 		return ""
 	}
-	e, ok := AsError(err)
+	e, ok := compat.AsError(err)
 	if !ok {
 		return "not an Error: " + err.Error()
 	}
@@ -33,9 +35,9 @@ func message(err error) string {
 }
 
 func checkedAllDocs(t testing.TB, query, body string) (*ViewOptions, error) {
-	o, err := ParseAllDocsOptions(ParseQuery(query), mustParse(t, body))
+	o, err := ParseAllDocs(compat.ParseQuery(query), mustParse(t, body))
 	if err == nil {
-		err = o.CheckAllDocs(ViewLimits{})
+		_, err = o.List(Limits{})
 	}
 	return o, err
 }
@@ -129,22 +131,22 @@ func show(o *ViewOptions) string {
 	}{{"start", o.StartKey}, {"end", o.EndKey}, {"keys", o.Keys}} {
 		add(key.v.Kind() != ejson.Invalid, "%s=%s", key.name, key.v.AppendJSON(nil))
 	}
-	add(o.StartKeyDocID != nil, "startid=%s", deref(o.StartKeyDocID))
-	add(o.EndKeyDocID != nil, "endid=%s", deref(o.EndKeyDocID))
-	add(o.Limit != MaxViewLimit, "limit=%d", o.Limit)
+	add(o.StartDocID != nil, "startid=%s", deref(o.StartDocID))
+	add(o.EndDocID != nil, "endid=%s", deref(o.EndDocID))
+	add(o.Limit != MaxLimit, "limit=%d", o.Limit)
 	add(o.Skip != 0, "skip=%d", o.Skip)
 	add(o.Descending, "descending")
-	add(!o.InclusiveEnd, "exclusive")
+	add(o.ExclusiveEnd, "exclusive")
 	add(o.IncludeDocs, "docs")
 	add(o.Attachments, "attachments")
 	add(o.AttEncodingInfo, "encoding")
-	add(o.Conflicts != Unset, "conflicts=%d", o.Conflicts)
+	add(o.conflicts != unset, "conflicts=%d", o.conflicts)
 	add(o.UpdateSeq, "update_seq")
-	add(!o.Sorted, "unsorted")
-	add(o.Reduce != Unset, "reduce=%d", o.Reduce)
-	add(o.Stable, "stable")
-	add(o.Update != UpdateFirst, "update=%d", o.Update)
-	add(o.Partition != nil, "partition=%s", deref(o.Partition))
+	add(o.Unsorted, "unsorted")
+	add(o.reduce != unset, "reduce=%d", o.reduce)
+	add(o.stable, "stable")
+	add(o.Update != views.UpdateFirst, "update=%d", o.Update)
+	add(o.Partition != "", "partition=%s", o.Partition)
 	add(o.GroupLevel != 0, "group=%d", o.GroupLevel)
 	return strings.Join(s, " ")
 }
@@ -192,38 +194,38 @@ func TestViewOptions(t *testing.T) {
 		notStrings   = "query_parse_error `keys` must be an array of strings."
 	)
 	for _, test := range []struct {
-		kind                 ViewType
+		reduces              bool
 		query, body, options string
 		err                  string
 	}{
-		{ViewMap, "keys=[1]", "", "start=1 end=1", ""},
-		{ViewMap, "", `{"keys":[1]}`, "start=1 end=1", ""},
-		{ViewMap, "keys=[1]&startkey=0", "", "start=0 end=1", ""},
-		{ViewMap, "keys=[1,3]", "", "keys=[1,3]", ""},
-		{ViewMap, "keys=[1,3]&key=1", "", "", incompatible},
-		{ViewMap, "keys=[1]", `{"keys":[1,3]}`, "", incompatible},
-		{ViewMap, "keys=1", "", "", notStrings},
-		{ViewMap, "keys=null", "", "", notStrings},
-		{ViewMap, "", `{"keys":null}`, "", "bad_request `keys` member must be an array."},
-		{ViewMap, "", `{"queries":[{}]}`, "", "bad_request The `queries` parameter is no longer supported at this endpoint"},
-		{ViewMap, "reduce=false&group=true", "", "", "query_parse_error Invalid use of grouping on a map view."},
-		{ViewMap, "limit=9223372036854775807&reduce=true", "", "", "query_parse_error Limit is too large, must not exceed 576460752303423487"},
-		{ViewMap, "partition=p", "", "", "query_parse_error `partition` parameter is not supported in this design doc"},
-		{ViewReduce, "group=true", "", "group=-1", ""},
-		{ViewReduce, "group=true&group_level=2", "", "group=2", ""},
-		{ViewReduce, "group_level=0&group=true", "", "", ""},
-		{ViewReduce, "group=false&group_level=0", "", "", ""},
-		{ViewReduce, "keys=[3,1]", "", "", multiKey},
-		{ViewReduce, "keys=[]", "", "", multiKey},
-		{ViewReduce, "keys=[3,1]&group_level=1", "", "", multiKey},
-		{ViewReduce, "keys=[3,1]&group=true", "", "keys=[3,1] group=-1", ""},
-		{ViewReduce, "keys=[3]", "", "start=3 end=3", ""},
-		{ViewReduce, "include_docs=true", "", "", "query_parse_error `include_docs` is invalid for reduce"},
-		{ViewReduce, "conflicts=false", "", "", "query_parse_error `conflicts` is invalid for reduce views."},
+		{false, "keys=[1]", "", "start=1 end=1", ""},
+		{false, "", `{"keys":[1]}`, "start=1 end=1", ""},
+		{false, "keys=[1]&startkey=0", "", "start=0 end=1", ""},
+		{false, "keys=[1,3]", "", "keys=[1,3]", ""},
+		{false, "keys=[1,3]&key=1", "", "", incompatible},
+		{false, "keys=[1]", `{"keys":[1,3]}`, "", incompatible},
+		{false, "keys=1", "", "", notStrings},
+		{false, "keys=null", "", "", notStrings},
+		{false, "", `{"keys":null}`, "", "bad_request `keys` member must be an array."},
+		{false, "", `{"queries":[{}]}`, "", "bad_request The `queries` parameter is no longer supported at this endpoint"},
+		{false, "reduce=false&group=true", "", "", "query_parse_error Invalid use of grouping on a map view."},
+		{false, "limit=9223372036854775807&reduce=true", "", "", "query_parse_error Limit is too large, must not exceed 576460752303423487"},
+		{false, "partition=p", "", "", "query_parse_error `partition` parameter is not supported in this design doc"},
+		{true, "group=true", "", "group=-1", ""},
+		{true, "group=true&group_level=2", "", "group=2", ""},
+		{true, "group_level=0&group=true", "", "", ""},
+		{true, "group=false&group_level=0", "", "", ""},
+		{true, "keys=[3,1]", "", "", multiKey},
+		{true, "keys=[]", "", "", multiKey},
+		{true, "keys=[3,1]&group_level=1", "", "", multiKey},
+		{true, "keys=[3,1]&group=true", "", "keys=[3,1] group=-1", ""},
+		{true, "keys=[3]", "", "start=3 end=3", ""},
+		{true, "include_docs=true", "", "", "query_parse_error `include_docs` is invalid for reduce"},
+		{true, "conflicts=false", "", "", "query_parse_error `conflicts` is invalid for reduce views."},
 	} {
-		o, err := ParseViewOptions(ParseQuery(test.query), mustParse(t, test.body))
+		o, err := ParseView(compat.ParseQuery(test.query), mustParse(t, test.body))
 		if err == nil {
-			err = o.CheckView(test.kind, ViewLimits{})
+			err = o.CheckView(test.reduces, Limits{})
 		}
 		if got := message(err); got != test.err {
 			t.Errorf("%s %s: error %q, want %q", test.query, test.body, got, test.err)
@@ -236,22 +238,22 @@ func TestViewOptions(t *testing.T) {
 func TestViewLimits(t *testing.T) {
 	for _, test := range []struct {
 		query  string
-		limits ViewLimits
+		limits Limits
 		limit  int64
 		err    string
 	}{
-		{"", ViewLimits{QueryLimit: 10, PartitionQueryLimit: 5}, 10, ""},
-		{"limit=10", ViewLimits{QueryLimit: 10}, 10, ""},
-		{"limit=11", ViewLimits{QueryLimit: 10}, 0, "query_parse_error Limit is too large, must not exceed 10"},
-		{"partition=p", ViewLimits{Partitioned: true, QueryLimit: 10, PartitionQueryLimit: 5}, 5, ""},
-		{"partition=p&limit=6", ViewLimits{Partitioned: true, PartitionQueryLimit: 5}, 0, "query_parse_error Limit is too large, must not exceed 5"},
+		{"", Limits{QueryLimit: 10, PartitionQueryLimit: 5}, 10, ""},
+		{"limit=10", Limits{QueryLimit: 10}, 10, ""},
+		{"limit=11", Limits{QueryLimit: 10}, 0, "query_parse_error Limit is too large, must not exceed 10"},
+		{"partition=p", Limits{Partitioned: true, QueryLimit: 10, PartitionQueryLimit: 5}, 5, ""},
+		{"partition=p&limit=6", Limits{Partitioned: true, PartitionQueryLimit: 5}, 0, "query_parse_error Limit is too large, must not exceed 5"},
 	} {
 		check := map[string]func(*ViewOptions) error{
-			"all docs": func(o *ViewOptions) error { return o.CheckAllDocs(test.limits) },
-			"view":     func(o *ViewOptions) error { return o.CheckView(ViewMap, test.limits) },
+			"all docs": func(o *ViewOptions) error { _, err := o.List(test.limits); return err },
+			"view":     func(o *ViewOptions) error { return o.CheckView(false, test.limits) },
 		}
 		for name, check := range check {
-			o, err := ParseViewDefaults(ParseQuery(test.query))
+			o, err := ParseViewDefaults(compat.ParseQuery(test.query))
 			if err == nil {
 				err = check(o)
 			}
@@ -264,7 +266,7 @@ func TestViewLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := message(o.CheckView(ViewMap, ViewLimits{Partitioned: true})); got != "query_parse_error `partition` parameter is mandatory for queries to this view." {
+	if got := message(o.CheckView(false, Limits{Partitioned: true})); got != "query_parse_error `partition` parameter is mandatory for queries to this view." {
 		t.Error(got)
 	}
 }
@@ -276,11 +278,11 @@ func TestQueries(t *testing.T) {
 		`[]`:               "bad_request Request body must be a JSON object",
 		`{"queries":[]}`:   "",
 	} {
-		if _, err := QueriesMember(mustParse(t, body)); message(err) != want {
+		if _, err := Queries(mustParse(t, body)); message(err) != want {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
-	base, err := ParseViewDefaults(ParseQuery("limit=5&group=true&keys=[1,2]&skip=1"))
+	base, err := ParseViewDefaults(compat.ParseQuery("limit=5&group=true&keys=[1,2]&skip=1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,22 +306,22 @@ func FuzzViewOptions(f *testing.F) {
 	f.Add(`startkey="a"&keys=["a"]&limit=1&group=true`, `{"keys":["a","b"],"partition":"p","update":"lazy"}`)
 	f.Add("stale=ok;group_level=-1", `{"limit":[[[{"a":1e5}]]],"descending":[116]}`)
 	f.Fuzz(func(t *testing.T, query, body string) {
-		q := ParseQuery(query)
+		q := compat.ParseQuery(query)
 		v, err := ejson.Parse([]byte(body))
 		if err != nil {
 			v = ejson.Value{}
 		}
-		for _, parse := range []func(Query, ejson.Value) (*ViewOptions, error){ParseAllDocsOptions, ParseViewOptions} {
+		for _, parse := range []func(compat.Query, ejson.Value) (*ViewOptions, error){ParseAllDocs, ParseView} {
 			o, err := parse(q, v)
 			if err == nil {
-				err = o.CheckAllDocs(ViewLimits{Partitioned: true})
+				_, err = o.List(Limits{Partitioned: true})
 			}
-			if err == nil && (o.Limit < 0 || o.Limit > MaxViewLimit || o.Skip < 0 || o.GroupLevel != 0) {
+			if err == nil && (o.Limit < 0 || o.Limit > MaxLimit || o.Skip < 0 || o.GroupLevel != 0) {
 				t.Fatalf("%+v", o)
 			}
 			if err == nil {
-				_ = o.CheckView(ViewReduce, ViewLimits{})
-			} else if _, ok := AsError(err); !ok {
+				_ = o.CheckView(true, Limits{})
+			} else if _, ok := compat.AsError(err); !ok {
 				t.Fatalf("not an Error: %v", err)
 			}
 		}
@@ -327,12 +329,12 @@ func FuzzViewOptions(f *testing.F) {
 }
 
 func BenchmarkAllDocsOptions(b *testing.B) {
-	q := ParseQuery(`startkey="a"&endkey="b"&include_docs=true&limit=100`)
+	q := compat.ParseQuery(`startkey="a"&endkey="b"&include_docs=true&limit=100`)
 	b.ReportAllocs()
 	for b.Loop() {
-		o, err := ParseAllDocsOptions(q, ejson.Value{})
+		o, err := ParseAllDocs(q, ejson.Value{})
 		if err == nil {
-			err = o.CheckAllDocs(ViewLimits{})
+			_, err = o.List(Limits{})
 		}
 		if err != nil {
 			b.Fatal(err)
