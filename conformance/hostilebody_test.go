@@ -147,6 +147,21 @@ func TestHostileSizes(t *testing.T) {
 			want: `HTTP/1.1 400 .*"Request body is not properly gzipped."`,
 		},
 		{name: "unknown coding", raw: put("gu", "x", "Content-Encoding: br\r\n"), want: "HTTP/1.1 415 "},
+		{
+			name: "two codings",
+			raw:  put("g2", gzipped(t, `{"a":1}`, "", 0, ""), packed, packed),
+			want: `HTTP/1.1 415 .*"bad_content_type","reason":"gzip, gzip is not a supported content encoding."`,
+		},
+		{
+			name: "a coding and none",
+			raw:  put("g3", `{"a":1}`, "Content-Encoding: identity\r\n", packed),
+			want: `HTTP/1.1 415 .*"reason":"identity, gzip is not a supported content encoding."`,
+		},
+		{
+			name: "attachment of two codings",
+			raw:  put("g4/a", "x", packed, packed, text),
+			want: `HTTP/1.1 415 .*"Only gzip and identity content-encodings are supported"`,
+		},
 		{name: "attachment that is no gzip", raw: put("ag/a", "nothing", packed, text), want: created},
 		{
 			name: "attachment of a bomb",

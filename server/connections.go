@@ -3,7 +3,6 @@ package server
 import (
 	"container/list"
 	"context"
-	"crypto/tls"
 	"io"
 	"log/slog"
 	"net"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/wire"
 )
 
 // The connections of clients have a bound together (chttpd/max_connections). When it is reached, a newcomer gets the
@@ -308,14 +306,22 @@ func (s *connections) follow(server *http.Server) {
 		if before != nil {
 			before(conn, state)
 		}
-		switch outer := conn.(type) {
-		case *wire.Conn:
-			conn = outer.Conn
-		case *tls.Conn:
-			conn = outer.NetConn()
+		if c := clientOf(conn); c != nil && (state == http.StateActive || state == http.StateIdle) {
+			c.turn(state == http.StateActive)
 		}
-		if c, ok := conn.(*clientConn); ok && (state == http.StateActive || state == http.StateIdle) {
-			c.client.turn(state == http.StateActive)
+	}
+}
+
+// clientOf is who has a connection, whatever it is wrapped in; nil for one that was not counted.
+func clientOf(conn net.Conn) *client {
+	for {
+		switch outer := conn.(type) {
+		case *clientConn:
+			return outer.client
+		case interface{ NetConn() net.Conn }: // of TLS, and of wire
+			conn = outer.NetConn()
+		default:
+			return nil
 		}
 	}
 }

@@ -135,16 +135,19 @@ func (s *Server) port() string {
 	return ""
 }
 
+// headTimeout is how long the head of a request may take, and a handshake of TLS.
+const headTimeout = time.Minute
+
 func (s *Server) newEcho() *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	// Paths follow CouchDB's rules, which echo's router does not know: the route table is asked before it.
 	e.Pre(func(echo.HandlerFunc) echo.HandlerFunc { return s.env.Serve })
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.env.Log.Error("unanswered", "error", err) }
-	wire.Configure(e.Server)
 	for _, server := range []*http.Server{e.Server, e.TLSServer} {
+		wire.Configure(server)
 		s.connections.follow(server)
-		server.ReadHeaderTimeout = time.Minute
+		server.ReadHeaderTimeout = headTimeout
 		server.MaxHeaderBytes = call.MaxHead
 		server.IdleTimeout = 10 * time.Minute
 		server.DisableGeneralOptionsHandler = true

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/wire"
 )
 
 // certificateAge is how long a certificate is used before its files are looked at again.
@@ -99,7 +100,7 @@ func fileVersion(path string) string {
 
 // ServeTLS answers connections of l over TLS, with HTTP/2 where the client has it, until Shutdown.
 func (s *Server) ServeTLS(l net.Listener, t *tls.Config) error {
-	s.echo.TLSListener = tls.NewListener(s.connections.listen(l, ""), t)
+	s.echo.TLSListener = wire.ListenTLS(s.connections.listen(l, ""), t, headTimeout)
 	if err := s.echo.TLSServer.Serve(s.echo.TLSListener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

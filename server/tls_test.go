@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -18,6 +19,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/config"
 )
 
 // writeCertificate writes a self-signed certificate of 127.0.0.1 with a serial number.
@@ -78,4 +81,44 @@ func TestTLS(t *testing.T) {
 	defer cancel()
 	require.NoError(t, s.Shutdown(ctx))
 	require.NoError(t, <-done)
+}
+
+// TestWireRulesHoldInTLS: HTTP/1.1 over TLS is read and answered as it is without, ambiguous requests end the
+// connection, and a request knows that it came by TLS.
+func TestWireRulesHoldInTLS(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	writeCertificate(t, cert, key, 1)
+	settings := config.Stock()
+	settings["ssl"] = map[string]string{"cert_file": cert, "key_file": key}
+	c, err := config.Load(settings)
+	require.NoError(t, err)
+	s := newTestServerWith(t, c, "")
+	tlsConfig, err := TLSConfig(c)
+	require.NoError(t, err)
+	l := listenFor(t, s, func(l net.Listener) error { return s.ServeTLS(l, tlsConfig) })
+	const next = "GET /_up HTTP/1.1\r\nHost: x\r\n\r\n"
+	for _, c := range []struct{ raw, want string }{
+		{"POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n" + next,
+			"(?s)^HTTP/1.1 404 .*Connection: close[^}]*}\n$"},
+		{"GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", `(?s)^HTTP/1.1 400 .*"error":"bad_request"`},
+		{"GET /_utils/none HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "^HTTP/1.1 404 Object Not Found\r\n"},
+		{"nonsense\r\n\r\n", "^HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\nServer: MochiWeb"},
+	} {
+		conn, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+		require.NoError(t, err)
+		require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+		_, err = io.WriteString(conn, c.raw)
+		require.NoError(t, err)
+		answer, err := io.ReadAll(conn)
+		require.NoError(t, err)
+		require.Regexp(t, c.want, string(answer))
+		require.NoError(t, conn.Close())
+	}
+	plain := from(t, "127.0.0.1", l)
+	_, err = io.WriteString(plain, next)
+	require.NoError(t, err)
+	answer, err := io.ReadAll(plain)
+	require.NoError(t, err)
+	require.Contains(t, string(answer), "Client sent an HTTP request to an HTTPS server.")
 }

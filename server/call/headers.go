@@ -76,7 +76,7 @@ func (c *Call) StartHeaders(status int, length int64) {
 		delete(h, "Content-Length")
 		h["Transfer-Encoding"] = chunkedValue // else net/http would count a short body; dropped for HTTP/1.0
 	}
-	if c.body.unread() || !c.Request.ProtoAtLeast(1, 1) || c.conn.Ambiguous() {
+	if c.body.unread() || !c.Request.ProtoAtLeast(1, 1) || c.conn.Ambiguous(c.Request) {
 		h["Connection"] = closeValue
 	}
 	c.addCORS(h)

@@ -58,18 +58,25 @@ func (c *Call) ReadBodyWithin(limit int64) ([]byte, error) {
 	if c.Request.ContentLength > limit {
 		return nil, compat.ErrRequestTooLarge
 	}
-	encodings, set := c.Request.Header["Content-Encoding"]
+	coding, set := c.ContentEncoding()
 	switch {
-	case !set || encodings[0] == "identity":
+	case !set || coding == "identity":
 		raw, err := c.readRaw(limit)
 		if err != nil {
 			return nil, BodyError(err)
 		}
 		return raw, nil
-	case encodings[0] != "gzip":
-		return nil, compat.NewError(compat.KindBadContentType, encodings[0]+" is not a supported content encoding.")
+	case coding != "gzip":
+		return nil, compat.NewError(compat.KindBadContentType, coding+" is not a supported content encoding.")
 	}
 	return c.gunzip(limit)
+}
+
+// ContentEncoding is what the body is packed with, if the request says. Several headers are one of all their values, as
+// MochiWeb joins them (mochiweb_headers:merge), so that two codings are none that is supported.
+func (c *Call) ContentEncoding() (coding string, set bool) {
+	values, set := c.Request.Header["Content-Encoding"]
+	return strings.Join(values, ", "), set
 }
 
 // maxTrusted is how much memory a Content-Length alone gets; for more the bytes have to come.

@@ -158,7 +158,8 @@ func attachmentUpload(c *call.Call, name string) (storage.Upload, error) {
 	if values := c.Request.Header["Content-Type"]; values != nil {
 		u.Type = values[0]
 	}
-	switch strings.ToLower(strings.Trim(c.Header("Content-Encoding"), " ")) {
+	coding, _ := c.ContentEncoding()
+	switch strings.ToLower(strings.Trim(coding, " ")) {
 	case "", "identity":
 	case "gzip":
 		u.Encoding = compat.EncodingGzip

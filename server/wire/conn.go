@@ -15,9 +15,20 @@ type Conn struct {
 	handled    atomic.Bool // the request in flight has reached a handler
 	badTarget  atomic.Bool
 	ambiguous  atomic.Bool // the body of the request in flight has a length and is chunked, too
+	unseen     atomic.Bool // the head of the request in flight came, in part, with the request before
 	head       head        // touched by reads only, and between requests
+	after      after       // likewise
 	notFound   atomic.Bool
 }
+
+func newConn(c net.Conn) *Conn {
+	wc := &Conn{Conn: c}
+	wc.awaitsHead.Store(true)
+	return wc
+}
+
+// NetConn is the connection below.
+func (c *Conn) NetConn() net.Conn { return c.Conn }
 
 type listener struct{ net.Listener }
 
@@ -29,9 +40,7 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	wc := &Conn{Conn: c}
-	wc.awaitsHead.Store(true)
-	return wc, nil
+	return newConn(c), nil
 }
 
 type contextKey struct{}
@@ -41,18 +50,19 @@ type contextKey struct{}
 func Configure(srv *http.Server) {
 	srv.DisableGeneralOptionsHandler = true
 	srv.ConnState = func(c net.Conn, state http.ConnState) {
-		if wc, ok := c.(*Conn); ok {
+		if wc := connOf(c); wc != nil {
 			waits := state == http.StateIdle || state == http.StateNew
 			wc.awaitsHead.Store(waits)
 			if waits {
 				wc.handled.Store(false)
 				wc.ambiguous.Store(false)
-				wc.head = head{}
+				wc.unseen.Store(wc.unseen.Load() || wc.after.upcoming) // from then on nobody knows where heads begin
+				wc.head, wc.after = head{}, after{}
 			}
 		}
 	}
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return context.WithValue(ctx, contextKey{}, c)
+		return context.WithValue(ctx, contextKey{}, connOf(c))
 	}
 }
 
@@ -74,10 +84,12 @@ func (c *Conn) TakeBadTarget() bool {
 	return c != nil && c.badTarget.Load() && c.badTarget.Swap(false)
 }
 
-// Ambiguous reports whether the request said in two ways where its body ends. net/http takes the chunks; another server
-// on the way may have taken the length, and what follows for another request: the connection must not be used again
-// (RFC 9112, 6.1).
-func (c *Conn) Ambiguous() bool { return c != nil && c.ambiguous.Load() }
+// Ambiguous reports whether the request said in two ways where its body ends, or may have: what came in chunks, and with
+// its head behind the request before, is not known. net/http takes the chunks; another server on the way may have taken
+// the length, and what follows for another request: the connection must not be used again (RFC 9112, 6.1).
+func (c *Conn) Ambiguous(r *http.Request) bool {
+	return c != nil && (c.ambiguous.Load() || c.unseen.Load() && len(r.TransferEncoding) > 0)
+}
 
 // NotFound announces that the next answer's status is 404, whose reason phrase differs. Call it before WriteHeader.
 func (c *Conn) NotFound() {
@@ -89,8 +101,10 @@ func (c *Conn) NotFound() {
 // Read looks at request heads as they pass.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	rest := p[:n]
 	if n > 0 && c.awaitsHead.Load() {
-		bad, ended := c.head.fix(p[:n])
+		bad, used, ended := c.head.fix(rest)
+		rest = rest[used:]
 		if bad {
 			c.badTarget.Store(true)
 		}
@@ -99,8 +113,10 @@ func (c *Conn) Read(p []byte) (int, error) {
 		}
 		if ended {
 			c.awaitsHead.Store(false)
+			c.after.begin(&c.head)
 		}
 	}
+	c.after.pass(rest)
 	return n, err
 }
 

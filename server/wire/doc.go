@@ -1,7 +1,8 @@
 // Package wire makes net/http speak the HTTP dialect of CouchDB's server (MochiWeb) where net/http answers on its own,
 // before any handler runs, or writes what a handler cannot choose.
 //
-// Map: conn.go wraps a connection · head.go looks at the head of a request before net/http parses it.
+// Map: conn.go wraps a connection · head.go looks at the head of a request before net/http parses it · after.go follows
+// what comes after it · tls.go shakes hands, so that all this holds inside of TLS.
 //
 // What differs, and how it is done:
 //
@@ -16,7 +17,8 @@
 //
 //  4. The reason phrase of 404 is Erlang's, "Object Not Found".
 //
-//  5. A request whose body has both a length and chunks is told, so that the connection ends with its answer.
+//  5. A request whose body has both a length and chunks is told, so that the connection ends with its answer; so is one
+//     in chunks of whose head lines came behind the request before (a pipeline).
 //
 // Invariants: framing is net/http's alone: bytes are overwritten, never added or removed, and only while the connection
 // waits for the head of a request (as told by net/http's own connection states), and only before the empty line that

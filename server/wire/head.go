@@ -1,6 +1,10 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
 
 // spoilt takes the place of a percent sign that begins no escape: a byte net/url lets pass and no client sends
 // unescaped.
@@ -10,15 +14,27 @@ const spoilt = 0xff
 type head struct {
 	begun           bool     // the first line, which is the request line, has ended
 	size            int      // how much of the line that is being read has come
-	start           [18]byte // how that line begins: as much as the longest name looked for, with its colon
+	start           [40]byte // how that line begins: as much as the longest name looked for, with its colon and a number
 	length, chunked bool     // Content-Length, Transfer-Encoding
+	lengthLine      string   // what of the line of Content-Length is kept
+}
+
+// bodyLength is what Content-Length says, 0 where there is none; false if it says nothing that is understood here.
+func (h *head) bodyLength() (int64, bool) {
+	if !h.length {
+		return 0, true
+	}
+	_, value, _ := strings.Cut(h.lengthLine, ":")
+	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	return n, err == nil && n >= 0 && len(h.lengthLine) < len(h.start)
 }
 
 // fix looks at bytes read while a head is awaited. It neutralises, in place, what net/http would refuse and CouchDB
-// would not, and reports whether the request line had a broken escape and whether the head ended. Like net/http it
-// takes a line feed alone for the end of a line. What it neutralises must come in one read; what frames a body is seen
+// would not, and reports whether the request line had a broken escape, how many of the bytes are the head's, and whether
+// it ended. Like net/http it takes a line feed alone for the end of a line. What it neutralises must come in one read; what frames a body is seen
 // in any case.
-func (h *head) fix(p []byte) (badTarget, ended bool) {
+func (h *head) fix(p []byte) (badTarget bool, used int, ended bool) {
+	all := len(p)
 	for len(p) > 0 {
 		line, rest, ends := bytes.Cut(p, []byte{'\n'})
 		p = rest
@@ -37,16 +53,18 @@ func (h *head) fix(p []byte) (badTarget, ended bool) {
 			break
 		}
 		if h.begun && (h.size == 0 || h.size == 1 && h.start[0] == '\r') {
-			return badTarget, true
+			return badTarget, all - len(p), true
 		}
 		if h.begun {
 			start := h.start[:min(h.size, len(h.start))]
-			h.length = h.length || isHeader(start, "content-length")
+			if isHeader(start, "content-length") {
+				h.length, h.lengthLine = true, string(start)
+			}
 			h.chunked = h.chunked || isHeader(start, "transfer-encoding")
 		}
 		h.begun, h.size = true, 0
 	}
-	return badTarget, false
+	return badTarget, all, false
 }
 
 // hideExpectation renames an Expect header whose value is not 100-continue, so that net/http does not see it.

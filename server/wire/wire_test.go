@@ -63,7 +63,7 @@ func TestBodiesAreNeverTouchedWhereverTheHeadIsCut(t *testing.T) {
 		for cut := 1; cut < len(raw); cut++ {
 			first, second := []byte(raw[:cut]), []byte(raw[cut:])
 			var h head
-			if _, ended := h.fix(first); !ended {
+			if _, _, ended := h.fix(first); !ended {
 				h.fix(second)
 			}
 			require.Equal(t, raw, string(first)+string(second), "cut at %d", cut)
@@ -76,7 +76,7 @@ func TestAmbiguous(t *testing.T) {
 	var ambiguous []bool
 	h := func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
-		ambiguous = append(ambiguous, FromContext(r.Context()).Ambiguous())
+		ambiguous = append(ambiguous, FromContext(r.Context()).Ambiguous(r))
 	}
 	exchange(
 		t,
@@ -89,6 +89,71 @@ func TestAmbiguous(t *testing.T) {
 		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\nPOST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
 	)
 	require.Equal(t, []bool{true, false, false}, ambiguous)
+}
+
+// TestAmbiguousInAPipeline: what came behind another request in the same read is told apart, too, and clients that wait
+// for their answers keep their connections.
+func TestAmbiguousInAPipeline(t *testing.T) {
+	const (
+		plain   = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
+		chunked = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+		both    = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+	)
+	var ambiguous []bool
+	h := func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		ambiguous = append(ambiguous, FromContext(r.Context()).Ambiguous(r))
+	}
+	for _, c := range []struct {
+		requests string
+		want     []bool
+	}{
+		{plain + both, []bool{false, true}},
+		{chunked + both, []bool{false, true}},
+		{plain + plain + both, []bool{false, false, true}},
+		{plain + plain + plain, []bool{false, false, false}},
+	} {
+		ambiguous = nil
+		exchange(t, h, c.requests)
+		require.Equal(t, c.want, ambiguous, c.requests)
+	}
+}
+
+// TestAfter: lines that come behind a request are noticed, however reads cut it, and its own bytes are not taken for
+// them.
+func TestAfter(t *testing.T) {
+	const lines = "POST / HTTP/1.1\r\n"
+	for _, c := range []struct {
+		head head
+		body string
+	}{
+		{head{}, ""},
+		{head{length: true, lengthLine: "content-length: 7\r"}, "a\r\nb\r\nc"},
+		{head{chunked: true}, "3\r\n\r\n0\r\n0A\r\n0123456\n\n\n\r\n0\r\n\r\n"},
+	} {
+		for cut := range len(c.body) + 1 {
+			var a after
+			a.begin(&c.head)
+			a.pass([]byte(c.body[:cut]))
+			a.pass([]byte(c.body[cut:]))
+			require.False(t, a.upcoming, "%q cut at %d", c.body, cut)
+			a.pass([]byte("P")) // as net/http reads ahead while a handler runs
+			require.False(t, a.upcoming)
+			a.pass([]byte(lines[1:]))
+			require.True(t, a.upcoming, "%q cut at %d", c.body, cut)
+		}
+	}
+	for _, odd := range []string{"2;e\r\n", "2\n", "x\r\n", "2\r\n123", "0\r\nA: b\r\n", "0000000000000000000\r\n"} {
+		var a after
+		a.begin(&head{chunked: true})
+		a.pass([]byte(odd))
+		require.True(t, a.upcoming, odd)
+	}
+	for _, line := range []string{"content-length: x", "content-length:", "content-length: -1", "content-length: 99999999999999999999"} {
+		var a after
+		a.begin(&head{length: true, lengthLine: line})
+		require.True(t, a.upcoming, line)
+	}
 }
 
 func TestExpect(t *testing.T) {
@@ -155,7 +220,10 @@ func FuzzFixHead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, p []byte) {
 		was := bytes.Clone(p)
 		var whole head
-		_, ended := whole.fix(p)
+		_, used, ended := whole.fix(p)
+		if ended && (used == 0 || p[used-1] != '\n') || !ended && used != len(p) {
+			t.Fatalf("the head is %d bytes of %d, ended: %v", used, len(p), ended)
+		}
 		i := bytes.Index(was, []byte("\r\n\r\n"))
 		if i >= 0 && !bytes.Equal(p[i:], was[i:]) {
 			t.Fatal("bytes after the head changed")
@@ -163,7 +231,7 @@ func FuzzFixHead(f *testing.F) {
 		var parts head // however the head comes
 		partsEnded := false
 		for at := 0; at < len(was) && !partsEnded; at++ {
-			_, partsEnded = parts.fix(was[at : at+1])
+			_, _, partsEnded = parts.fix(was[at : at+1])
 		}
 		if partsEnded != ended || i >= 0 && !ended {
 			t.Fatalf("ended: %v in one, %v in pieces", ended, partsEnded)
