@@ -1,7 +1,8 @@
 // Package wire makes net/http speak the HTTP dialect of CouchDB's server (MochiWeb) where net/http answers on its own,
 // before any handler runs, or writes what a handler cannot choose.
 //
-// Map: conn.go wraps a connection · head.go looks at the head of a request before net/http parses it · after.go follows
+// Map: conn.go wraps a connection · head.go looks at the head of a request before net/http parses it · after.go
+// follows
 // what comes after it · tls.go shakes hands, so that all this holds inside of TLS.
 //
 // What differs, and how it is done:

@@ -14,7 +14,7 @@ const spoilt = 0xff
 type head struct {
 	begun           bool     // the first line, which is the request line, has ended
 	size            int      // how much of the line that is being read has come
-	start           [40]byte // how that line begins: as much as the longest name looked for, with its colon and a number
+	start           [40]byte // how that line begins: the longest name looked for, with its colon and a number
 	length, chunked bool     // Content-Length, Transfer-Encoding
 	lengthLine      string   // what of the line of Content-Length is kept
 }
@@ -30,9 +30,9 @@ func (h *head) bodyLength() (int64, bool) {
 }
 
 // fix looks at bytes read while a head is awaited. It neutralises, in place, what net/http would refuse and CouchDB
-// would not, and reports whether the request line had a broken escape, how many of the bytes are the head's, and whether
-// it ended. Like net/http it takes a line feed alone for the end of a line. What it neutralises must come in one read; what frames a body is seen
-// in any case.
+// would not, and reports whether the request line had a broken escape, how many of the bytes are the head's, and
+// whether it ended. Like net/http it takes a line feed alone for the end of a line. What it neutralises must come in
+// one read; what frames a body is seen in any case.
 func (h *head) fix(p []byte) (badTarget bool, used int, ended bool) {
 	all := len(p)
 	for len(p) > 0 {

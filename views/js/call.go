@@ -39,6 +39,11 @@ type request struct {
 	chunk func(payload []byte) error
 	// answer answers what the worker asks (rows of a list). An error ends the call.
 	answer func(payload []byte) ([]byte, error)
+	// again forgets what chunk has taken, so that the call can be repeated. Nil: it cannot, once chunk or answer was
+	// called.
+	again func()
+	// begun is whether chunk or answer was called.
+	begun bool
 }
 
 var errTooMuch = compat.Named(compat.KindUnknown, "os_process_error", "OS process gave back too much.")
@@ -52,7 +57,24 @@ func (p *Pool) do(ctx context.Context, r *request) ([]byte, error) {
 	return result, err
 }
 
+// run makes the call, a second time where the system has ended the worker in the middle: it takes the largest one when
+// memory is short, so that the call may be an innocent one.
 func (p *Pool) run(ctx context.Context, r *request) ([]byte, error) {
+	result, err := p.attempt(ctx, r)
+	if !errors.Is(err, errEnded) || ctx.Err() != nil || r.begun && r.again == nil {
+		return result, err
+	}
+	if r.begun {
+		r.again()
+	}
+	p.repeated.Add(1)
+	if result, err = p.attempt(ctx, r); errors.Is(err, errEnded) {
+		p.blame(r.tenant) // by now it is not as innocent
+	}
+	return result, err
+}
+
+func (p *Pool) attempt(ctx context.Context, r *request) ([]byte, error) {
 	g, err := p.acquire(ctx, r.tenant, r.program)
 	if err != nil {
 		return nil, err
@@ -65,7 +87,10 @@ func (p *Pool) run(ctx context.Context, r *request) ([]byte, error) {
 		if errors.Is(own, errStop{}) {
 			err = errors.Unwrap(own) // of the caller
 		} else if ctx.Err() == nil {
-			p.blame(r.tenant)
+			p.killed.Add(1)
+			if !errors.Is(err, errEnded) {
+				p.blame(r.tenant)
+			}
 			if said := w.stderr.String(); said != "" && !w.outOfMemory() && p.opts.Log != nil {
 				p.opts.Log(r.tenant, "worker died: "+said)
 			}
@@ -145,6 +170,7 @@ func (r *request) take(payload []byte) error {
 	if r.chunk == nil {
 		return errFrame
 	}
+	r.begun = true
 	if err := r.chunk(payload); err != nil {
 		return errStop{err}
 	}
@@ -155,6 +181,7 @@ func (r *request) reply(payload []byte) ([]byte, error) {
 	if r.answer == nil {
 		return nil, errFrame
 	}
+	r.begun = true
 	answer, err := r.answer(payload)
 	if err != nil {
 		return nil, errStop{err}

@@ -141,6 +141,7 @@ func (d *Design) Filter(ctx context.Context, path []string, docs [][]byte, req [
 		}
 		return nil
 	}
+	r.again = func() { passes = passes[:0] }
 	reply, err := d.pool.do(ctx, r)
 	if err == nil && len(reply) > 0 {
 		_, err = parseReply(reply)

@@ -19,8 +19,9 @@
 // # Invariants
 //
 //  1. A process runs one call at a time. A call that breaks off (time, memory, crash, the caller's end) kills its
-//     process; its call gets os_process_error, no other call notices. A document that is nested deeper than JavaScript
-//     bears has no rows, passes no filter and no validation; others do not suffer.
+//     process; its call gets os_process_error, no other call notices. Where the system ends a worker for want of memory
+//     the call is made once more, unless what it gave was used already; a second time it is 503. A document that is
+//     nested deeper than JavaScript bears has no rows, passes no filter and no validation; others do not suffer.
 //  2. The time of a call starts anew with each frame of the worker but logs; a worker sends one at least every 250 ms
 //     between documents, so the bound is for one document or one function call, as os_process_timeout is in CouchDB.
 //  3. A tenant holds at most Options.PerTenant workers, one if a call of it was killed lately, so that others find one

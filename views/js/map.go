@@ -99,6 +99,7 @@ func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) 
 		tenant: program.Tenant, command: commandMap, payload: e.b, program: program.key,
 		source: func(digest) []byte { return program.encoded },
 		chunk:  decode,
+		again:  func() { results = results[:0] },
 	})
 	if err != nil {
 		return nil, MapStats{}, err

@@ -72,7 +72,7 @@ func (m *metrics) perCommand() map[string]Calls {
 }
 
 // outcome names what became of a call: ok; failed, when the function did; timeout, memory and crash, when the worker
-// was killed; cancelled.
+// was killed, the last one also when the system ended it, twice; cancelled.
 func outcome(err error) string {
 	var known *compat.Error
 	switch {
@@ -82,6 +82,8 @@ func outcome(err error) string {
 		return "cancelled"
 	case errors.Is(err, errTimedOut):
 		return "timeout"
+	case errors.Is(err, errEnded):
+		return "crash"
 	case !errors.As(err, &known):
 		return "failed"
 	case strings.HasPrefix(known.Reason, outOfMemory):

@@ -1,11 +1,17 @@
 package js
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
+
+	"github.com/settee-db/settee/compat"
 )
 
 // Before it ends the server, the kernel ends every worker. Raising the mark needs no privileges; lowering does, so that
@@ -29,6 +35,54 @@ func TestWorkersEndFirst(t *testing.T) {
 	}
 	if found != 1 {
 		t.Errorf("%d workers have the mark", found)
+	}
+}
+
+// A call whose worker the system ends is made once more, with nothing of the first time left in its result; who uses
+// workers is not blamed for it. A second time it is 503, and blamed.
+func TestCallsOfEndedWorkersAreRepeated(t *testing.T) {
+	var times atomic.Int32 // how many workers are to be ended, when they say something
+	p := newTestPool(t, Options{Workers: 1, Log: func(_, text string) {
+		if text == "now" && times.Add(-1) >= 0 {
+			for _, pid := range childrenOf(t, os.Getpid()) {
+				if n, err := strconv.Atoi(pid); err != nil || syscall.Kill(n, syscall.SIGKILL) != nil {
+					t.Error(pid, "has ended")
+				}
+			}
+		}
+	}})
+	program := NewMapProgram("a", []string{
+		"function(doc) { emit(doc._id, 1); if (doc.last) { log('now'); for (;;); } }",
+	}, nil)
+	docs := [][]byte{[]byte(`{"_id":"a"}`), []byte(`{"_id":"b","last":true}`)}
+	payload := func(docs [][]byte) []byte {
+		e := encoder{b: append([]byte(nil), program.key[:]...)}
+		e.list(docs)
+		return e.b
+	}
+	blamed := func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		_, blamed := p.blamed["a"]
+		return blamed
+	}
+	taken := 0
+	r := &request{tenant: "a", command: commandMap, payload: payload(docs), program: program.key,
+		source: func(digest) []byte { return program.encoded },
+		chunk:  func([]byte) error { taken++; return nil }}
+	r.again = func() { taken, r.payload = 0, payload(docs[:1]) } // which ends
+	times.Store(1)
+	if _, err := p.do(t.Context(), r); err != nil || taken != 1 || blamed() {
+		t.Errorf("a worker ended: %v, %d results, blamed: %v", err, taken, blamed())
+	}
+	times.Store(2)
+	_, _, err := p.Map(t.Context(), program, docs)
+	var e *compat.Error
+	if !errors.As(err, &e) || e.Status() != 503 || !blamed() {
+		t.Errorf("two workers ended: %v, blamed: %v", err, blamed())
+	}
+	if s := p.Stats(); s.Repeated != 2 || s.Killed != 3 {
+		t.Errorf("%+v", s)
 	}
 }
 

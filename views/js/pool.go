@@ -2,9 +2,11 @@ package js
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/settee-db/settee/compat"
@@ -83,9 +85,9 @@ type Pool struct {
 	closed          bool
 	stop            chan struct{}
 
-	started, killed atomic.Int64
-	holds           atomic.Value // string: what confines the worker that was started last
-	metrics         metrics
+	started, killed, repeated atomic.Int64
+	holds                     atomic.Value // string: what confines the worker that was started last
+	metrics                   metrics
 }
 
 // waiter is a call that waits for a worker.
@@ -159,7 +161,9 @@ type Stats struct {
 	Idle    int   // those that wait for work
 	Started int64 // processes started so far
 	Killed  int64 // of them, killed for time, memory or a crash
-	Calls   map[string]Calls
+	// Repeated are calls made a second time, since the system had ended their worker.
+	Repeated int64
+	Calls    map[string]Calls
 }
 
 // Calls are the calls of one command: check, map, reduce, filter, validate, design, list.
@@ -177,7 +181,9 @@ func (p *Pool) Stats() Stats {
 		Idle:    len(p.idle),
 		Started: p.started.Load(),
 		Killed:  p.killed.Load(),
-		Calls:   p.metrics.perCommand(),
+
+		Repeated: p.repeated.Load(),
+		Calls:    p.metrics.perCommand(),
 	}
 }
 
@@ -250,6 +256,9 @@ func (p *Pool) start(g grant) (grant, error) {
 	w, err := startProcess(&p.opts)
 	if err != nil {
 		p.release(g)
+		if errors.Is(err, errEnded) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EAGAIN) {
+			return g, errEnded
+		}
 		return g, compat.NewError(compat.KindInternal, err.Error())
 	}
 	p.started.Add(1)
@@ -287,7 +296,6 @@ func (p *Pool) release(g grant) {
 
 // blame restricts a tenant whose call had to be killed.
 func (p *Pool) blame(tenant string) {
-	p.killed.Add(1)
 	p.mu.Lock()
 	p.blamed[tenant] = time.Now().Add(penalty)
 	p.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/settee-db/settee/compat"
@@ -56,7 +57,9 @@ func startProcess(o *Options) (*process, error) {
 		if err == nil {
 			return p, nil
 		}
-		failed = err
+		if failed = err; errors.Is(err, errEnded) {
+			break // which is no reason for a worker that is confined less
+		}
 	}
 	return nil, failed
 }
@@ -105,12 +108,30 @@ func (a attempt) start(executable string, o *Options) (*process, error) {
 	if err == nil && f.kind != frameHello {
 		err = errFrame
 	}
+	if p.wasEnded(err) {
+		return nil, errEnded
+	}
 	if err != nil {
 		p.kill()
 		return nil, fmt.Errorf("js: a worker did not come up (%w): %s", err, p.stderr.String())
 	}
 	p.holds = string(f.payload)
 	return p, nil
+}
+
+// wasEnded reports whether a conversation broke off because something outside ended the process: on Linux the kernel
+// does where memory is short, and takes the largest worker, whatever it is doing.
+func (p *process) wasEnded(err error) bool {
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.EPIPE) {
+		return false
+	}
+	select {
+	case <-p.waited:
+	case <-time.After(time.Second):
+		return false // it has closed its pipes, and lives
+	}
+	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
 // kill ends the process and waits until it is gone.
@@ -149,17 +170,13 @@ func (p *process) receive(ctx context.Context, deadline time.Time) (frame, error
 // failure says in CouchDB's words why a conversation with the process broke off; the process is killed.
 // Source of the words: couch_os_process:handle_call, chttpd:error_info.
 func (p *process) failure(ctx context.Context, err error, memory int64) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		// The process died of itself: what it says last tells why.
-		select {
-		case <-p.waited:
-		case <-time.After(time.Second):
-		}
-	}
+	ended := p.wasEnded(err) // if it died of itself, what it says last tells why
 	p.kill()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case ended:
+		return errEnded
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errTimedOut
 	case p.outOfMemory():
@@ -193,6 +210,10 @@ func processError(reason string) *compat.Error {
 
 // errTimedOut is the answer to a function that ran longer than os_process_timeout.
 var errTimedOut = processError("OS process timed out.")
+
+// errEnded is the answer where the system has ended a worker, and the one that took its place: the memory of the
+// machine or container is short for now.
+var errEnded = compat.Busy("The system has ended the JavaScript process, memory is short. Try again later.")
 
 // tail keeps the first bytes that a process writes to its standard error: a Go program says there why it died, and then
 // prints stacks without end.

@@ -54,6 +54,7 @@ func (p *Pool) Reduce(
 			}
 			return d.err
 		},
+		again: func() { results = results[:0] },
 	})
 	if err != nil {
 		return nil, err

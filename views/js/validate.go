@@ -118,6 +118,7 @@ func (p *Pool) validate(ctx context.Context, v *Validation, docs []ValidatedDoc)
 			}
 			return d.err
 		},
+		again: func() { verdicts = verdicts[:0] },
 	})
 	if err == nil && len(verdicts) != len(docs) {
 		err = errors.New("js: verdicts are missing")
