@@ -54,12 +54,22 @@ type AttachmentView struct {
 	Form         AttachmentForm
 	EncodingInfo bool   // show encoding and encoded_length of compressed ones
 	Streamed     bool   // shown to a validation function while it comes in: CouchDB does not know its length then
-	Content      []byte // FormData: the decoded bytes
+	Content      []byte // FormData: the decoded bytes, for AppendDocument
 }
+
+// AppendData appends the bytes of an attachment in base64. It may give another buffer back than it got, when what was
+// appended to that is sent.
+type AppendData func(dst []byte, a *AttachmentView) ([]byte, error)
 
 // AppendDocument appends the document as CouchDB prints it (couch_doc:to_json_obj): _id, _rev, the members of the body,
 // _deleted, _revisions, _revs_info, _conflicts, _deleted_conflicts, _local_seq, _attachments.
 func AppendDocument(dst []byte, d *DocumentView) []byte {
+	dst, _ = AppendDocumentWith(dst, d, appendContent) // it has no error
+	return dst
+}
+
+// AppendDocumentWith is AppendDocument for bytes of attachments that are not in memory.
+func AppendDocumentWith(dst []byte, d *DocumentView, data AppendData) (_ []byte, err error) {
 	dst = append(dst, `{"_id":`...)
 	dst = ejson.AppendString(dst, d.ID)
 	if !d.Rev.IsZero() {
@@ -95,9 +105,15 @@ func AppendDocument(dst []byte, d *DocumentView) []byte {
 	}
 	if len(d.Attachments) > 0 {
 		dst = append(dst, `,"_attachments":`...)
-		dst = appendAttachments(dst, d.Attachments)
+		if dst, err = appendAttachments(dst, d.Attachments, data); err != nil {
+			return dst, err
+		}
 	}
-	return append(dst, '}')
+	return append(dst, '}'), nil
+}
+
+func appendContent(dst []byte, a *AttachmentView) ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(dst, a.Content), nil
 }
 
 // AppendJSON appends the object of `_revisions`.
@@ -147,7 +163,7 @@ func appendRevsInfo(dst []byte, infos []RevInfo) []byte {
 	return append(dst, ']')
 }
 
-func appendAttachments(dst []byte, atts []AttachmentView) []byte {
+func appendAttachments(dst []byte, atts []AttachmentView, data AppendData) (_ []byte, err error) {
 	dst = append(dst, '{')
 	for i := range atts {
 		if i > 0 {
@@ -155,14 +171,21 @@ func appendAttachments(dst []byte, atts []AttachmentView) []byte {
 		}
 		dst = ejson.AppendString(dst, atts[i].Name)
 		dst = append(dst, ':')
-		dst = atts[i].AppendJSON(dst)
+		if dst, err = atts[i].append(dst, data); err != nil {
+			return dst, err
+		}
 	}
-	return append(dst, '}')
+	return append(dst, '}'), nil
 }
 
 // AppendJSON appends the attachment's object (couch_att:to_json): content_type, revpos, digest, length and stub or
 // follows, or data; encoding, encoded_length.
 func (a *AttachmentView) AppendJSON(dst []byte) []byte {
+	dst, _ = a.append(dst, appendContent)
+	return dst
+}
+
+func (a *AttachmentView) append(dst []byte, data AppendData) (_ []byte, err error) {
 	dst = append(dst, `{"content_type":`...)
 	dst = ejson.AppendString(dst, a.Type)
 	dst = append(dst, `,"revpos":`...)
@@ -174,7 +197,9 @@ func (a *AttachmentView) AppendJSON(dst []byte) []byte {
 	}
 	if a.Form == FormData {
 		dst = append(dst, `,"data":"`...)
-		dst = base64.StdEncoding.AppendEncode(dst, a.Content)
+		if dst, err = data(dst, a); err != nil {
+			return dst, err
+		}
 		dst = append(dst, '"')
 	} else {
 		dst = append(dst, `,"length":`...)
@@ -193,5 +218,5 @@ func (a *AttachmentView) AppendJSON(dst []byte) []byte {
 		dst = append(dst, `,"encoding":"gzip","encoded_length":`...)
 		dst = strconv.AppendInt(dst, a.EncodedLength, 10)
 	}
-	return append(dst, '}')
+	return append(dst, '}'), nil
 }

@@ -21,6 +21,15 @@ import (
 // JSON answers with a JSON text; the line feed CouchDB ends its answers with is added here. body is not used
 // afterwards.
 func (c *Call) JSON(status int, body []byte) error {
+	c.jsonHeaders()
+	if c.callback != "" {
+		return c.script(status, body)
+	}
+	return c.Bytes(status, append(body, '\n'))
+}
+
+// jsonHeaders sets the headers of a JSON answer that are not set.
+func (c *Call) jsonHeaders() {
 	h := c.Writer.Header()
 	if h["Cache-Control"] == nil {
 		h["Cache-Control"] = mustRevalidateValue
@@ -28,10 +37,6 @@ func (c *Call) JSON(status int, body []byte) error {
 	if h["Content-Type"] == nil {
 		h["Content-Type"] = jsonValue
 	}
-	if c.callback != "" {
-		return c.script(status, body)
-	}
-	return c.Bytes(status, append(body, '\n'))
 }
 
 // OK answers {"ok":true}.
@@ -64,12 +69,17 @@ func (c *Call) noContent() error {
 
 // script answers as JSONP: the closing parenthesis takes the place of the final line feed.
 func (c *Call) script(status int, body []byte) error {
-	c.Writer.Header()["Content-Type"] = []string{"application/javascript"}
-	out := make([]byte, 0, len(body)+len(c.callback)+20)
-	out = append(out, "/* CouchDB */"...)
-	out = append(append(out, c.callback...), '(')
-	return c.Bytes(status, append(append(out, body...), ");\n"...))
+	c.Writer.Header()["Content-Type"] = scriptValue
+	out := append(make([]byte, 0, len(body)+len(c.callback)+20), c.scriptStart()...)
+	return c.Bytes(status, append(append(out, body...), scriptEnd...))
 }
+
+var scriptValue = []string{"application/javascript"}
+
+// scriptStart and scriptEnd surround the JSON of JSONP.
+func (c *Call) scriptStart() string { return "/* CouchDB */" + c.callback + "(" }
+
+const scriptEnd = ");\n"
 
 // SetETag sets the ETag header of a tag given without quotes.
 func (c *Call) SetETag(tag string) { c.Writer.Header()[HeaderETag] = []string{`"` + tag + `"`} }

@@ -19,3 +19,37 @@ func (s sizedStream) Write(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// JSONPieces is a JSON answer that is written in pieces.
+type JSONPieces struct {
+	sizedStream
+	end string
+}
+
+// JSONPieces begins a JSON answer of a known length, as JSON does for one that is in memory.
+func (c *Call) JSONPieces(status int, length int64) *JSONPieces {
+	c.jsonHeaders()
+	start, end := "", "\n"
+	if c.callback != "" {
+		c.Writer.Header()["Content-Type"] = scriptValue
+		start, end = c.scriptStart(), scriptEnd
+	}
+	c.StartHeaders(status, length+int64(len(start)+len(end)))
+	p := &JSONPieces{sizedStream{c}, end}
+	_, _ = p.Write([]byte(start)) // the next one fails as well
+	return p
+}
+
+// Write implements io.Writer. It fails where only the headers are wanted.
+func (p *JSONPieces) Write(b []byte) (int, error) {
+	if p.c.IsHead() {
+		return 0, ErrClientGone
+	}
+	return p.sizedStream.Write(b)
+}
+
+// Close ends the answer.
+func (p *JSONPieces) Close() error {
+	_, err := p.Write([]byte(p.end))
+	return err
+}

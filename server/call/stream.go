@@ -54,6 +54,12 @@ func (s *Stream) Commit(b []byte) error {
 	return s.send()
 }
 
+// Send commits a part of a row, and lends the buffer for the rest.
+func (s *Stream) Send(b []byte) ([]byte, error) {
+	err := s.Commit(b)
+	return s.buf, err
+}
+
 // Write implements io.Writer.
 func (s *Stream) Write(p []byte) (int, error) { return len(p), s.Commit(append(s.buf, p...)) }
 

@@ -54,9 +54,9 @@ func changes(c *call.Call) error {
 		left:       o.Limit,
 		last:       since,
 		interval:   o.SeqInterval,
-		appendRow:  changeRow(c, o, feed),
 	}
 	feed.Slow = f.beating
+	f.appendRow = changeRow(c, o, feed, func(b []byte) ([]byte, error) { return f.s.Send(b) })
 	f.wait, f.heartbeat = o.Wait(time.Duration(c.Settings.ChangesTimeout) * time.Millisecond)
 	return f.serve()
 }
@@ -273,13 +273,14 @@ func changeRow(
 	c *call.Call,
 	o *compat.ChangesOptions,
 	feed *docs.Feed,
+	send func([]byte) ([]byte, error),
 ) func([]byte, *storage.Change, bool) ([]byte, error) {
 	return func(b []byte, ch *storage.Change, withSeq bool) ([]byte, error) {
 		b = appendRowSeq(append(b, `{"seq":`...), ch, withSeq)
 		b = appendChange(b, ch)
 		if o.IncludeDocs {
 			var err error
-			if b, err = feed.AppendDoc(c.Context(), append(b, `,"doc":`...), ch); err != nil {
+			if b, err = feed.AppendDoc(c.Context(), append(b, `,"doc":`...), ch, send); err != nil {
 				return b, err
 			}
 		}

@@ -245,7 +245,7 @@ func (s *listSink) Head(h *views.Head) error {
 // Rows implements views.Sink.
 func (s *listSink) Rows(snapshot *storage.Snapshot, rows []views.Row) (taken int, err error) {
 	taken, err = s.docs.Each(snapshot, rows, func(i int, doc *queries.RowDoc) error {
-		b, err := s.docs.AppendRow(make([]byte, 0, 64+len(rows[i].Key)+len(rows[i].Value)), &rows[i], doc)
+		b, err := s.docs.AppendRow(make([]byte, 0, 64+len(rows[i].Key)+len(rows[i].Value)), &rows[i], doc, nil)
 		if err != nil {
 			return err
 		}

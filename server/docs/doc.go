@@ -8,6 +8,7 @@
 //	store.go                           Store, Rules, Origin, Database: what is in force, and what has to do with it
 //	access.go                          _security: members, admins, the server's own databases
 //	read.go, show.go                   reading; what is shown of what was read, in CouchDB's form
+//	data.go                            attachments in JSON
 //	parse.go, write.go, draft.go       documents on their way in: read, stored, their attachments before them
 //	feed.go, filterselector.go, filterfunction.go  changes, with the filters of _changes
 //	list.go                            lists of documents by id

@@ -162,7 +162,7 @@ func TestFeedsAndListsHideCredentials(t *testing.T) {
 		feed, err := d.Feed(t.Context(), &FeedRequest{Options: o})
 		require.NoError(t, err)
 		_, err = feed.Scan(t.Context(), storage.Seq{}, -1, func(ch *storage.Change) (err error) {
-			all, err = feed.AppendDoc(t.Context(), all, ch)
+			all, err = feed.AppendDoc(t.Context(), all, ch, nil)
 			return err
 		})
 		require.NoError(t, err)
@@ -186,7 +186,7 @@ type sink struct {
 func (s sink) Head(ListHead) error   { return nil }
 func (s sink) NotFound([]byte) error { return nil }
 func (s sink) Row(r *storage.ListRow) (err error) {
-	*s.out, err = s.list.AppendDoc(s.t.Context(), *s.out, r)
+	*s.out, err = s.list.AppendDoc(s.t.Context(), *s.out, r, nil)
 	return err
 }
 

@@ -103,25 +103,27 @@ func (f *Feed) Since(ctx context.Context) (storage.UpdateSeq, error) {
 	return storage.UpdateSeq{Seq: since.Seq}, nil
 }
 
-// AppendDoc prints the document of a row as the principal may see it and the feed shows it, null if it is none.
-func (f *Feed) AppendDoc(ctx context.Context, b []byte, ch *storage.Change) ([]byte, error) {
+// AppendDoc prints the document of a row as the principal may see it and the feed shows it, null if it is none. send is
+// that of Database.AppendView.
+func (f *Feed) AppendDoc(
+	ctx context.Context,
+	b []byte,
+	ch *storage.Change,
+	send func([]byte) ([]byte, error),
+) ([]byte, error) {
 	if ch.Doc == nil || f.d.Hides() && f.d.Show(ctx, ch.Doc) != nil {
 		return append(b, "null"...), nil
 	}
-	view, err := f.d.View(
-		ctx,
-		ch.Doc,
-		&compat.DocOptions{Attachments: f.o.Attachments, AttEncodingInfo: f.o.AttEncodingInfo},
-	)
+	view := f.d.View(ch.Doc, &compat.DocOptions{Attachments: f.o.Attachments, AttEncodingInfo: f.o.AttEncodingInfo})
+	if f.fields == nil {
+		return f.d.AppendView(ctx, b, view, send)
+	}
+	start := len(b)
+	b, err := f.d.AppendView(ctx, b, view, nil)
 	if err != nil {
 		return b, err
 	}
-	start := len(b)
-	b = compat.AppendDocument(b, view)
-	if f.fields != nil {
-		return appendFields(b, start, f.fields)
-	}
-	return b, nil
+	return appendFields(b, start, f.fields)
 }
 
 func (f *Feed) options(since storage.Seq, limit int64) storage.ChangesOptions {

@@ -69,26 +69,24 @@ func (l *List) Rows(ctx context.Context, sink ListSink) error {
 }
 
 // AppendDoc prints the document of a row as the principal may see it, null if it has none; one that the principal may
-// not see is an error.
-func (l *List) AppendDoc(ctx context.Context, b []byte, r *storage.ListRow) ([]byte, error) {
+// not see is an error. send is that of Database.AppendView.
+func (l *List) AppendDoc(
+	ctx context.Context,
+	b []byte,
+	r *storage.ListRow,
+	send func([]byte) ([]byte, error),
+) ([]byte, error) {
 	if r.Doc == nil || r.Deleted {
 		return append(b, "null"...), nil
 	}
 	if err := l.d.Show(ctx, r.Doc); err != nil {
 		return nil, err
 	}
-	view, err := l.d.View(
-		ctx,
-		r.Doc,
-		&compat.DocOptions{Attachments: l.o.Attachments, AttEncodingInfo: l.o.AttEncodingInfo},
-	)
-	if err != nil {
-		return nil, err
-	}
+	view := l.d.View(r.Doc, &compat.DocOptions{Attachments: l.o.Attachments, AttEncodingInfo: l.o.AttEncodingInfo})
 	if len(view.Conflicts) == 0 {
 		view.Conflicts = nil
 	}
-	return compat.AppendDocument(b, view), nil
+	return l.d.AppendView(ctx, b, view, send)
 }
 
 func (l *List) rangeOptions() storage.RangeOptions {

@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"bytes"
 	"context"
 	"io"
 
@@ -25,33 +24,7 @@ func (d *Database) Show(ctx context.Context, doc *storage.Document) error {
 	return d.showUser(ctx, doc)
 }
 
-// View is what the options want to see of a document, to be printed with compat.AppendDocument. Attachments that are
-// asked for are read into memory: JSON has no other place for them.
-func (d *Database) View(
-	ctx context.Context,
-	doc *storage.Document,
-	q *compat.DocOptions,
-) (*compat.DocumentView, error) {
-	view := View(doc, q)
-	if !q.Attachments {
-		return view, nil
-	}
-	for i := range view.Attachments {
-		a := &view.Attachments[i]
-		if !wanted(a.Attachment, doc, q) {
-			continue
-		}
-		var data bytes.Buffer
-		whole := storage.AttachmentRange{To: -1, Gunzip: true}
-		if err := d.db.ReadAttachment(ctx, a.Attachment, whole, &data); err != nil {
-			return nil, err
-		}
-		a.Form, a.Content = compat.FormData, data.Bytes()
-	}
-	return view, nil
-}
-
-// View is Database.View with all attachments as stubs. It refers to the document.
+// View is what the options want to see of a document, with all attachments as stubs. It refers to the document.
 func View(doc *storage.Document, q *compat.DocOptions) *compat.DocumentView {
 	view := &compat.DocumentView{
 		ID: doc.ID, Rev: doc.Rev, Body: doc.Body, Deleted: doc.Deleted,

@@ -181,7 +181,7 @@ func bulkGetJSON(c *call.Call, entries iter.Seq[*bulkGetEntry]) error {
 			b = append(b, ',')
 		}
 		row = e
-		b, err := appendBulkGetRevs(c, b, e, revs)
+		b, err := appendBulkGetRevs(c, b, e, revs, s.Send)
 		if err != nil {
 			return err
 		}
@@ -200,7 +200,13 @@ func bulkGetJSON(c *call.Call, entries iter.Seq[*bulkGetEntry]) error {
 }
 
 // appendBulkGetRevs appends what an entry's row has of some revisions.
-func appendBulkGetRevs(c *call.Call, b []byte, e *bulkGetEntry, revs []storage.RevResult) ([]byte, error) {
+func appendBulkGetRevs(
+	c *call.Call,
+	b []byte,
+	e *bulkGetEntry,
+	revs []storage.RevResult,
+	send func([]byte) ([]byte, error),
+) (_ []byte, err error) {
 	if e.err != nil || len(revs) == 0 {
 		return append(e.appendError(append(b, `{"error":`...)), '}'), nil
 	}
@@ -215,12 +221,11 @@ func appendBulkGetRevs(c *call.Call, b []byte, e *bulkGetEntry, revs []storage.R
 			b = append(b, '}')
 			continue
 		}
-		view, err := c.Docs.View(c.Context(), r.Doc, &e.q)
-		if err != nil {
+		b = append(b, `{"ok":`...)
+		if b, err = c.Docs.AppendView(c.Context(), b, c.Docs.View(r.Doc, &e.q), send); err != nil {
 			return b, err
 		}
-		b = append(b, `{"ok":`...)
-		b = append(compat.AppendDocument(b, view), '}')
+		b = append(b, '}')
 	}
 	return b, nil
 }

@@ -40,11 +40,34 @@ func getDoc(c *call.Call) error {
 	if q.Attachments && len(d.Attachments) > 0 && c.Accept().Takes("multipart/related") {
 		return sendRelated(c, d, q)
 	}
-	view, err := c.Docs.View(c.Context(), d, q)
+	return sendDoc(c, c.Docs.View(d, q), make([]byte, 0, len(d.Body)+128))
+}
+
+// sendDoc answers with a document. One whose attachments are large is sent as they are read, and its length told
+// before.
+func sendDoc(c *call.Call, view *compat.DocumentView, b []byte) error {
+	var out *call.JSONPieces
+	b, err := c.Docs.AppendView(c.Context(), b, view, func(b []byte) ([]byte, error) {
+		if out == nil {
+			length, err := c.Docs.ViewLength(c.Context(), view)
+			if err != nil {
+				return b, err
+			}
+			out = c.JSONPieces(http.StatusOK, length)
+		}
+		_, err := out.Write(b)
+		return b[:0], err
+	})
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, compat.AppendDocument(make([]byte, 0, len(d.Body)+128), view))
+	if out == nil {
+		return c.JSON(http.StatusOK, b)
+	}
+	if _, err := out.Write(b); err != nil {
+		return err
+	}
+	return out.Close()
 }
 
 // designLocation is where a design document is that the path names with an escaped slash: reads are sent there
@@ -118,7 +141,7 @@ func getOpenRevs(c *call.Call, q *compat.DocOptions) error {
 				b = append(b, ',')
 			}
 			first = false
-			b, err := appendRevResult(c, b, r, &only)
+			b, err := appendRevResult(c, b, r, &only, s.Send)
 			if err != nil {
 				return err
 			}
@@ -137,16 +160,18 @@ func getOpenRevs(c *call.Call, q *compat.DocOptions) error {
 	return s.Close()
 }
 
-func appendRevResult(c *call.Call, b []byte, r storage.RevResult, q *compat.DocOptions) ([]byte, error) {
+func appendRevResult(
+	c *call.Call,
+	b []byte,
+	r storage.RevResult,
+	q *compat.DocOptions,
+	send func([]byte) ([]byte, error),
+) ([]byte, error) {
 	if r.Doc == nil {
 		return append(r.Rev.AppendJSON(append(b, `{"missing":`...)), '}'), nil
 	}
-	view, err := c.Docs.View(c.Context(), r.Doc, q)
-	if err != nil {
-		return b, err
-	}
-	b = append(b, `{"ok":`...)
-	return append(compat.AppendDocument(b, view), '}'), nil
+	b, err := c.Docs.AppendView(c.Context(), append(b, `{"ok":`...), c.Docs.View(r.Doc, q), send)
+	return append(b, '}'), err
 }
 
 func openRevsMixed(c *call.Call, q, shown *compat.DocOptions) error {

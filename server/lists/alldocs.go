@@ -201,11 +201,19 @@ func (w *listWriter) Row(r *storage.ListRow) error {
 	b = append(b, '}')
 	if w.asked.Range.IncludeDocs {
 		var err error
-		if b, err = w.list.AppendDoc(w.c.Context(), append(b, `,"doc":`...), r); err != nil {
+		if b, err = w.list.AppendDoc(w.c.Context(), append(b, `,"doc":`...), r, w.send()); err != nil {
 			return err
 		}
 	}
 	return w.commit(append(b, '}'))
+}
+
+// send sends what there is of a row; a feed takes whole rows.
+func (w *listWriter) send() func([]byte) ([]byte, error) {
+	if w.feed != nil {
+		return nil
+	}
+	return w.s.Send
 }
 
 // commit ends a row.

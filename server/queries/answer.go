@@ -79,18 +79,23 @@ func (w *viewWriter) Rows(s *storage.Snapshot, rows []views.Row) (taken int, err
 			b = append(b, ",\r\n"...)
 		}
 		w.first = false
-		if b, err = w.docs.AppendRow(b, &rows[i], doc); err != nil {
+		if b, err = w.docs.AppendRow(b, &rows[i], doc, w.s.Send); err != nil {
 			return err
 		}
 		return w.s.Commit(b)
 	})
 }
 
-// AppendRow appends a row with its document, unless doc is nil.
-func (w *RowDocs) AppendRow(b []byte, r *views.Row, doc *RowDoc) (_ []byte, err error) {
+// AppendRow appends a row with its document, unless doc is nil; send is that of docs.Database.AppendView.
+func (w *RowDocs) AppendRow(
+	b []byte,
+	r *views.Row,
+	doc *RowDoc,
+	send func([]byte) ([]byte, error),
+) (_ []byte, err error) {
 	b = appendRow(b, r)
 	if doc != nil {
-		if b, err = w.append(append(b, `,"doc":`...), doc); err != nil {
+		if b, err = w.append(append(b, `,"doc":`...), doc, send); err != nil {
 			return nil, err
 		}
 	}
@@ -186,7 +191,7 @@ func linkOf(r *views.Row) (ref storage.DocRef, linked bool, err error) {
 }
 
 // append appends the document of a row as the query asks for it.
-func (w *RowDocs) append(b []byte, doc *RowDoc) ([]byte, error) {
+func (w *RowDocs) append(b []byte, doc *RowDoc, send func([]byte) ([]byte, error)) ([]byte, error) {
 	if doc.d == nil {
 		return append(b, "null"...), nil
 	}
@@ -197,9 +202,5 @@ func (w *RowDocs) append(b []byte, doc *RowDoc) ([]byte, error) {
 	if !doc.linked {
 		asked = compat.DocOptions{Attachments: w.o.Attachments, AttEncodingInfo: w.o.AttEncodingInfo}
 	}
-	view, err := w.c.Docs.View(w.c.Context(), doc.d, &asked)
-	if err != nil {
-		return nil, err
-	}
-	return compat.AppendDocument(b, view), nil
+	return w.c.Docs.AppendView(w.c.Context(), b, w.c.Docs.View(doc.d, &asked), send)
 }
