@@ -40,25 +40,15 @@ const (
 
 // The errors of changes options. The last three stand for crashes of the real server (500 badarg).
 var (
-	errChangesFeed = NewError(
-		KindBadRequest,
-		"Supported `feed` types: normal, continuous, live, longpoll, eventsource",
-	)
-	errHeartbeatNumber = NewError(
-		KindBadRequest,
-		"Invalid heartbeat value. Expecting a positive integer value (in milliseconds).",
-	)
-	errHeartbeatPositive = NewError(
-		KindBadRequest,
-		"The heartbeat value should be a positive integer (in milliseconds).",
-	)
+	errChangesFeed     = NewError(KindBadRequest, "Supported `feed` types: normal, continuous, live, longpoll, eventsource")
+	errHeartbeatNumber = NewError(KindBadRequest,
+		"Invalid heartbeat value. Expecting a positive integer value (in milliseconds).")
+	errHeartbeatPositive = NewError(KindBadRequest,
+		"The heartbeat value should be a positive integer (in milliseconds).")
 	errSeqInterval    = NewError(KindBadRequest, "invalid_seq_interval")
 	errChangesLimit   = NewError(KindBadRequest, "Invalid limit value. Expecting an integer.")
-	errChangesTimeout = NewError(
-		KindBadRequest,
-		"Invalid timeout value. Expecting an integer value (in milliseconds).",
-	)
-	errChangesStyle = NewError(KindBadRequest, "Supported `style` values: main_only, all_docs")
+	errChangesTimeout = NewError(KindBadRequest, "Invalid timeout value. Expecting an integer value (in milliseconds).")
+	errChangesStyle   = NewError(KindBadRequest, "Supported `style` values: main_only, all_docs")
 )
 
 // ChangesOptions are the query options of _changes (#changes_args). Names ignore case, values do not; the last of

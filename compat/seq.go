@@ -20,10 +20,8 @@ func (s Seq) Before(other Seq) bool { return s.Compare(other) < 0 }
 
 // Compare orders sequences of one database.
 func (s Seq) Compare(other Seq) int {
-	return cmp.Or(
-		cmp.Compare(s.Incarnation, other.Incarnation),
-		bytes.Compare(s.Versionstamp[:], other.Versionstamp[:]),
-	)
+	return cmp.Or(cmp.Compare(s.Incarnation, other.Incarnation),
+		bytes.Compare(s.Versionstamp[:], other.Versionstamp[:]))
 }
 
 const seqSize = 13

@@ -115,11 +115,8 @@ func (s *Server) Restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	command := slices.Concat(
-		s.options.Wrapper,
-		[]string{path, "serve", "--listen=" + s.Addr, "--data=" + s.dir},
-		s.engine.args,
-	)
+	command := slices.Concat(s.options.Wrapper, []string{path, "serve", "--listen=" + s.Addr, "--data=" + s.dir},
+		s.engine.args)
 	s.cmd = exec.Command(command[0], command[1:]...)
 	s.cmd.Env = append(os.Environ(), "COUCHDB_USER="+AdminName, "COUCHDB_PASSWORD="+AdminPassword)
 	s.cmd.Env = append(s.cmd.Env, s.options.Env...)
@@ -182,12 +179,8 @@ func CheckData(ctx context.Context, dir string) error {
 	var violations, log strings.Builder // what is on stderr before the error is the progress
 	check.Stdout, check.Stderr = &violations, &log
 	if err := check.Run(); err != nil {
-		return fmt.Errorf(
-			"check: %w\n%s…\n%s",
-			err,
-			violations.String()[:min(4000, violations.Len())],
-			log.String()[max(0, log.Len()-400):],
-		)
+		return fmt.Errorf("check: %w\n%s…\n%s", err, violations.String()[:min(4000, violations.Len())],
+			log.String()[max(0, log.Len()-400):])
 	}
 	return nil
 }

@@ -52,11 +52,8 @@ func (s *Selector) accesses(d *allfields.Definition) []access {
 		list[i].sign()
 	}
 	slices.SortStableFunc(list, func(a, b access) int {
-		return cmp.Or(
-			cmp.Compare(a.class, b.class),
-			cmp.Compare(len(a.ranges), len(b.ranges)),
-			cmp.Compare(a.field, b.field),
-		)
+		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(len(a.ranges), len(b.ranges)),
+			cmp.Compare(a.field, b.field))
 	})
 	return list
 }
@@ -316,10 +313,8 @@ func (c *condition) listAccess(name string, path []string) []access {
 	a := access{field: name, class: accessPoints}
 	for _, element := range []bool{false, true} {
 		for _, p := range points {
-			a.ranges = append(
-				a.ranges,
-				allfields.Range{Path: path, Element: element, Start: p, End: allfields.AppendAfter(nil, p)},
-			)
+			a.ranges = append(a.ranges,
+				allfields.Range{Path: path, Element: element, Start: p, End: allfields.AppendAfter(nil, p)})
 		}
 	}
 	return []access{a}

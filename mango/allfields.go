@@ -53,11 +53,8 @@ func isFieldName(name string) bool {
 // checkAllFields reads {"exclude": [field, …], "depth": n, "max_values": n}, what `index` of POST /db/_index is for the
 // type "auto".
 func checkAllFields(given ejson.Value) error {
-	bad := compat.Named(
-		compat.KindBadRequest,
-		"invalid_index",
-		"Indexes of type auto must be an object with `exclude`, a list of fields, `depth` and `max_values` at most.",
-	)
+	bad := compat.Named(compat.KindBadRequest, "invalid_index",
+		"Indexes of type auto must be an object with `exclude`, a list of fields, `depth` and `max_values` at most.")
 	if given.Kind() != ejson.Object {
 		return bad
 	}

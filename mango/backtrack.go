@@ -31,11 +31,8 @@ func newBacktracker(pattern string) (*backtracker, error) {
 	if len(pattern) > maxBacktracked {
 		return nil, fmt.Errorf("mango: a pattern of %d bytes", len(pattern))
 	}
-	re, err := regexp2.Compile(
-		dotNetPattern(pattern),
-		regexp2.OptionMaintainCaptureOrder(),
-		regexp2.OptionMaxBacktrackingStackSize(maxBacktrackStack),
-	)
+	re, err := regexp2.Compile(dotNetPattern(pattern), regexp2.OptionMaintainCaptureOrder(),
+		regexp2.OptionMaxBacktrackingStackSize(maxBacktrackStack))
 	if err != nil {
 		return nil, err
 	}

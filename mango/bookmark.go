@@ -43,11 +43,8 @@ func appendBookmark(dst []byte, key []byte, id string, origin []string) []byte {
 }
 
 func errBookmark(text string) error {
-	return compat.Named(
-		compat.KindBadRequest,
-		"invalid_bookmark",
-		"Invalid bookmark value: "+string(ejson.AppendString(nil, text)),
-	)
+	return compat.Named(compat.KindBadRequest, "invalid_bookmark",
+		"Invalid bookmark value: "+string(ejson.AppendString(nil, text)))
 }
 
 // parseBookmark reads a bookmark; 400 invalid_bookmark for what is none.

@@ -150,10 +150,8 @@ func (c *course) chooseUnsorted(v *survey, allFields *Index, explain bool) error
 		c.ways = append(c.ways, way{index: ids})
 	}
 	cheapest := func() *way {
-		return slices.MinFunc(
-			pointers(c.ways),
-			func(a, b *way) int { return cmp.Compare(v.p.cost(a, rows != nil), v.p.cost(b, rows != nil)) },
-		)
+		return slices.MinFunc(pointers(c.ways),
+			func(a, b *way) int { return cmp.Compare(v.p.cost(a, rows != nil), v.p.cost(b, rows != nil)) })
 	}
 	err := v.run(c.ways, func() bool { return !explain && cheapest().known })
 	if err != nil {

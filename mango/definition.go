@@ -233,11 +233,8 @@ func CheckLanguage(body ejson.Value) error {
 	if ok {
 		found = string(append(append(append(appendBinary([]byte{'{'}, "language"), ','), term(language)...), '}'))
 	}
-	return compat.Named(
-		compat.KindBadRequest,
-		"invalid_ddoc_lang",
-		"Existing design doc has an invalid language: "+found,
-	)
+	return compat.Named(compat.KindBadRequest, "invalid_ddoc_lang",
+		"Existing design doc has an invalid language: "+found)
 }
 
 func (d *Definition) appendView(dst []byte) []byte {
@@ -314,11 +311,8 @@ func ParseBulkDelete(body ejson.Value) (ids []string, err error) {
 	m := newMembers(body)
 	if v, ok := m.require("docids"); ok {
 		if v.Kind() != ejson.Array {
-			m.err = compat.Named(
-				compat.KindBadRequest,
-				"invalid_bulk_docs",
-				"Bulk Delete requires an array of non-null docids. Docids: "+term(v),
-			)
+			m.err = compat.Named(compat.KindBadRequest, "invalid_bulk_docs",
+				"Bulk Delete requires an array of non-null docids. Docids: "+term(v))
 		}
 		for e := range v.Elements() {
 			if m.err != nil {

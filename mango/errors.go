@@ -22,11 +22,8 @@ func errInvalidOperator(op string) error {
 
 // errBadField is for a $text below a field, or a $default from outside.
 func errBadField(c *condition) error {
-	return compat.Named(
-		compat.KindBadRequest,
-		"bad_field",
-		"Invalid field normalization on selector: "+string(c.appendTerm(nil)),
-	)
+	return compat.Named(compat.KindBadRequest, "bad_field",
+		"Invalid field normalization on selector: "+string(c.appendTerm(nil)))
 }
 
 // errNegatedText is for a $text below a negation.
@@ -39,10 +36,7 @@ func errInvalidFieldName(name string) error {
 }
 
 var (
-	errMissingFieldName = compat.Named(
-		compat.KindBadRequest,
-		"invalid_selector",
-		"One or more conditions is missing a field name.",
-	)
+	errMissingFieldName = compat.Named(compat.KindBadRequest, "invalid_selector",
+		"One or more conditions is missing a field name.")
 	errTooDeep = compat.Named(compat.KindBadRequest, "invalid_selector", "The selector has too many levels.")
 )

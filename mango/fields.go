@@ -14,11 +14,8 @@ type Fields struct {
 // (mango_fields:new/1).
 func ParseFields(v ejson.Value) (*Fields, error) {
 	if v.Kind() != ejson.Array {
-		return nil, compat.Named(
-			compat.KindBadRequest,
-			"invalid_fields",
-			"Fields must be an array of strings, not: "+term(v),
-		)
+		return nil, compat.Named(compat.KindBadRequest, "invalid_fields",
+			"Fields must be an array of strings, not: "+term(v))
 	}
 	f := new(Fields)
 	for e := range v.Elements() {

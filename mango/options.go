@@ -115,11 +115,8 @@ func (m *members) text(name string, filled bool, value *string) (given bool) {
 // selector reads a selector.
 func (m *members) selector(v ejson.Value) *Selector {
 	if v.Kind() != ejson.Object {
-		m.err = compat.Named(
-			compat.KindBadRequest,
-			"invalid_selector_json",
-			"Selector must be a JSON object, not: "+term(v),
-		)
+		m.err = compat.Named(compat.KindBadRequest, "invalid_selector_json",
+			"Selector must be a JSON object, not: "+term(v))
 		return nil
 	}
 	s, err := ParseSelector(v)

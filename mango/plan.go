@@ -92,11 +92,8 @@ func (p *Plan) sortError() error {
 	case p.partitioned:
 		scope = "global "
 	}
-	return compat.Named(
-		compat.KindBadRequest,
-		"no_usable_index",
-		"No "+scope+"index exists for this sort, try indexing by the sort fields.",
-	)
+	return compat.Named(compat.KindBadRequest, "no_usable_index",
+		"No "+scope+"index exists for this sort, try indexing by the sort fields.")
 }
 
 // obeyUser leaves the usable indexes that use_index names, or all if it names none and the request may fall back.
@@ -145,11 +142,8 @@ func (p *Plan) choose() {
 	}
 	for _, list := range p.ranked {
 		slices.SortStableFunc(list, func(a, b ranked) int {
-			return cmp.Or(
-				cmp.Compare(a.distance, b.distance),
-				cmp.Compare(len(a.index.Columns), len(b.index.Columns)),
-				compareIndexes(a.index, b.index),
-			)
+			return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(len(a.index.Columns), len(b.index.Columns)),
+				compareIndexes(a.index, b.index))
 		})
 		if len(list) > 0 && p.index == nil {
 			p.index, p.ranges = list[0].index, list[0].prefix

@@ -93,11 +93,8 @@ func (e *entryScan) serve(s *storage.Snapshot) error {
 				e.see(n, row.Key)
 				return nil
 			}
-			return e.add(
-				s,
-				ix,
-				entry{id: row.ID, at: n, key: bytes.Clone(row.Key), value: bytes.Clone(row.Value), cut: row.Cut},
-			)
+			return e.add(s, ix,
+				entry{id: row.ID, at: n, key: bytes.Clone(row.Key), value: bytes.Clone(row.Value), cut: row.Cut})
 		})
 		if err != nil {
 			return err
@@ -207,11 +204,8 @@ func (f *finder) readEntries() error {
 }
 
 // errIndexChanged is for an index that is deleted or defined anew while it is read.
-var errIndexChanged = compat.Named(
-	compat.KindUnknown,
-	"index_changed",
-	"The index was changed while the query read it.",
-)
+var errIndexChanged = compat.Named(compat.KindUnknown, "index_changed",
+	"The index was changed while the query read it.")
 
 // readWithout answers without the index, which is gone since the way was chosen, in the order of the ids; unless
 // something of its own order was given.

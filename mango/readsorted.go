@@ -22,9 +22,9 @@ func (f *finder) collectAll() error { return f.collectFrom(f.readDocs) }
 
 // collectFiltered answers from what the filter finds.
 func (f *finder) collectFiltered() error {
-	err := f.collectFrom(
-		func(fn func(*storage.Document) error) error { return f.readRanges(f.course.filter.ranges, true, fn) },
-	)
+	err := f.collectFrom(func(fn func(*storage.Document) error) error {
+		return f.readRanges(f.course.filter.ranges, true, fn)
+	})
 	if errors.Is(err, errNotReady) {
 		return f.collectAll()
 	}
@@ -209,9 +209,9 @@ func (r *sortedReader) takeLarge() error {
 		Start: r.large,
 		End:   allfields.AppendAfter(nil, r.large),
 	}
-	return r.sort(
-		func(fn func(*storage.Document) error) error { return f.readRanges([]allfields.Range{rg}, false, fn) },
-	)
+	return r.sort(func(fn func(*storage.Document) error) error {
+		return f.readRanges([]allfields.Range{rg}, false, fn)
+	})
 }
 
 // giveOthers gives those documents that the index does not know and that come before a row.

@@ -57,11 +57,8 @@ func Size(request ejson.Value) int64 {
 // of a document goes through it. CouchDB has no bound.
 const maxFilter = 1 << 20
 
-var errFilterTooLarge = compat.Named(
-	compat.KindBadRequest,
-	"invalid_partial_filter_selector",
-	"partial_filter_selector has too many conditions",
-)
+var errFilterTooLarge = compat.Named(compat.KindBadRequest, "invalid_partial_filter_selector",
+	"partial_filter_selector has too many conditions")
 
 func checkFilterSize(filter ejson.Value) error {
 	if Size(filter) > maxFilter {

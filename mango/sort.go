@@ -14,11 +14,8 @@ type Sort struct {
 // parseSort reads a list of names and of objects {name: "asc" | "desc"} (mango_sort:new/1).
 func parseSort(v ejson.Value) (s Sort, err error) {
 	if v.Kind() != ejson.Array {
-		return s, compat.Named(
-			compat.KindBadRequest,
-			"invalid_sort_json",
-			prettyTerm("Sort must be an array of sort specs, not: ", v),
-		)
+		return s, compat.Named(compat.KindBadRequest, "invalid_sort_json",
+			prettyTerm("Sort must be an array of sort specs, not: ", v))
 	}
 	ascending, descending := false, false
 	for e := range v.Elements() {
@@ -30,11 +27,8 @@ func parseSort(v ejson.Value) (s Sort, err error) {
 		ascending, descending = ascending || !desc, descending || desc
 	}
 	if ascending && descending {
-		return s, compat.Named(
-			compat.KindBadRequest,
-			"unsupported_mixed_sort",
-			"Sorts currently only support a single direction for all fields.",
-		)
+		return s, compat.Named(compat.KindBadRequest, "unsupported_mixed_sort",
+			"Sorts currently only support a single direction for all fields.")
 	}
 	s.Descending = descending
 	return s, nil

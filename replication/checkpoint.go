@@ -221,10 +221,8 @@ func (c *checkpointer) commit(ctx context.Context) error {
 	default:
 		changed = "source and target"
 	}
-	return pairFailure(
-		"checkpoint_commit_failure",
-		"instance_start_time on "+changed+" database has changed since last checkpoint.",
-	)
+	return pairFailure("checkpoint_commit_failure",
+		"instance_start_time on "+changed+" database has changed since last checkpoint.")
 }
 
 // sameTime compares instance_start_times; "0" is that of versions of CouchDB that have none.

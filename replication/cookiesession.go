@@ -101,14 +101,9 @@ func (s *cookieSession) loggedIn(resp *http.Response) error {
 	case http.StatusNotFound:
 		return errNoSession
 	}
+	status, user := strconv.Itoa(resp.StatusCode), s.peer.endpoint.User
 	return authFailure(
-		tupleTerm(
-			"session_unexpected_result",
-			stringTerm(strconv.Itoa(resp.StatusCode)),
-			stringTerm(s.url),
-			stringTerm(s.peer.endpoint.User),
-		),
-	)
+		tupleTerm("session_unexpected_result", stringTerm(status), stringTerm(s.url), stringTerm(user)))
 }
 
 func (s *cookieSession) failure(tag string, more ...string) error {

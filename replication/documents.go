@@ -251,14 +251,12 @@ func (d *documents) scheduleDocument(ctx context.Context, doc *document) error {
 	}
 	if other := d.s.jobs[spec.ID]; other != nil && (other.spec.DocID != doc.key.id || other.spec.DB != doc.key.db) {
 		d.s.mu.Unlock()
-		text := "Replication `" + spec.ID.String() + "` specified by document `" + doc.key.id + "`"
+		text := "Replication `" + spec.ID.String() + "` specified by document `" + doc.key.id + "` already "
 		if other.spec.DocID == "" {
-			return errors.New(
-				text + " already running as a transient replication, started via `_replicate` API endpoint",
-			)
+			return errors.New(text + "running as a transient replication, started via `_replicate` API endpoint")
 		}
 		return &permanentError{
-			text + " already started, triggered by document `" + other.spec.DocID + "` from db `" + other.spec.DB + "`",
+			text + "started, triggered by document `" + other.spec.DocID + "` from db `" + other.spec.DB + "`",
 		}
 	}
 	d.s.add(&spec)
@@ -300,11 +298,8 @@ func fetchFilter(ctx context.Context, p Peer, o *Options) (string, error) {
 	}
 	text, err := p.OpenDocument(ctx, compat.DesignPrefix+o.filterDoc)
 	if err != nil {
-		return "", &FilterError{
-			"Couldn't open document `_design/" + o.filterDoc + "` from source database `" + p.URI() + "`: " + failureText(
-				err,
-			),
-		}
+		return "", &FilterError{"Couldn't open document `_design/" + o.filterDoc + "` from source database `" +
+			p.URI() + "`: " + failureText(err)}
 	}
 	v, err := ejson.Parse(text)
 	if err != nil {

@@ -149,20 +149,15 @@ func NotFound(uri string) error { return pairFailure("db_not_found", uri) }
 
 // RequestFailed is {Tag, Code, Body} for what a peer of this server cannot do: the answer that HTTP would have given.
 func RequestFailed(tag string, code int, word, reason string) error {
-	body := "{[{<<\"error\">>," + string(
-		appendBinaryTerm(nil, word),
-	) + "},{<<\"reason\">>," + string(
-		appendBinaryTerm(nil, reason),
-	) + "}]}"
-	return termFailure(tag, intTerm(code), body)
+	body := appendBinaryTerm([]byte(`{[{<<"error">>,`), word)
+	body = appendBinaryTerm(append(body, `},{<<"reason">>,`...), reason)
+	return termFailure(tag, intTerm(code), string(body)+"}]}")
 }
 
 // WriteFailed is the failure of a document that could not be written for a reason that is not its own.
 func WriteFailed(word, reason string) error {
-	return termFailure(
-		"doc_write_failed",
-		tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason))),
-	)
+	return termFailure("doc_write_failed",
+		tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason))))
 }
 
 // ReadFailed is {error, Word}: a document that could not be read.

@@ -370,10 +370,8 @@ func (a *answer) json() (ejson.Value, error) {
 	}
 	v, err := ejson.Parse(text)
 	if err != nil {
-		return ejson.Value{}, termFailure(
-			"invalid_json",
-			string(appendBinaryTerm(nil, string(text[:min(len(text), 200)]))),
-		)
+		return ejson.Value{}, termFailure("invalid_json",
+			string(appendBinaryTerm(nil, string(text[:min(len(text), 200)]))))
 	}
 	return v, nil
 }

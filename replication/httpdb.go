@@ -270,10 +270,8 @@ func (p *HTTPPeer) BulkWrite(ctx context.Context, docs [][]byte) (refused []Refu
 		case (status == http.StatusCreated || status == http.StatusExpectationFailed) && v.Kind() == ejson.Array:
 			for row := range v.Elements() {
 				if word := memberText(row, "error"); word != "" {
-					refused = append(
-						refused,
-						Refusal{memberText(row, "id"), memberText(row, "rev"), word, memberText(row, "reason")},
-					)
+					refused = append(refused,
+						Refusal{memberText(row, "id"), memberText(row, "rev"), word, memberText(row, "reason")})
 				}
 			}
 			return nil

@@ -36,15 +36,8 @@ func (p *HTTPPeer) BulkGet(ctx context.Context, wanted []Wanted, found func(i in
 		b = append(b, '}')
 	}
 	b = append(b, `],"attachments":false}`...)
-	r := newRequest(
-		http.MethodPost,
-		"_bulk_get",
-		Header{"latest", "true"},
-		Header{"revs", "true"},
-		Header{"attachments", "false"},
-	).json(
-		b,
-	)
+	r := newRequest(http.MethodPost, "_bulk_get", Header{"latest", "true"}, Header{"revs", "true"},
+		Header{"attachments", "false"}).json(b)
 	next := 0 // results before it were delivered by an attempt that broke off
 	err := p.do(ctx, r, func(a *answer) error {
 		if a.status != http.StatusOK {
@@ -171,13 +164,8 @@ var errURITooLong = errors.New("URI too long")
 
 func (p *HTTPPeer) fetchOnce(ctx context.Context, wanted Wanted, limit int, take func(*Document) error) error {
 	revs := compat.AppendRevs(nil, []compat.Rev{wanted.Rev})
-	r := newRequest(
-		http.MethodGet,
-		docPath(wanted.ID),
-		Header{"revs", "true"},
-		Header{"open_revs", string(revs)},
-		Header{"latest", "true"},
-	)
+	r := newRequest(http.MethodGet, docPath(wanted.ID), Header{"revs", "true"}, Header{"open_revs", string(revs)},
+		Header{"latest", "true"})
 	r.headers, r.retries = []Header{{"Accept", "multipart/mixed"}}, 0
 	if since := p.attsSince(r, wanted.Ancestors, limit); since != nil {
 		r.query = append([]Header{{"atts_since", string(compat.AppendRevs(nil, since))}}, r.query...)
@@ -388,10 +376,8 @@ func putResult(doc *Document, status int, v ejson.Value) error {
 	case word == "":
 		return termFailure("doc_write_failed", tupleTerm(intTerm(status), valueTerm(v)))
 	}
-	return termFailure(
-		"doc_write_failed",
-		tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason))),
-	)
+	return termFailure("doc_write_failed",
+		tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason))))
 }
 
 // retryMissing is the pause before a document that was announced is asked for again.

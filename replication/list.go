@@ -234,12 +234,14 @@ func (s *Scheduler) Tasks(_ context.Context) []Task {
 		}
 		p := j.session.Progress()
 		members := map[string]string{
-			"type": `"replication"`, "replication_id": string(text(j.id.String())),
-			"user": string(appendNullable(nil, j.spec.User.Name)), "database": string(appendNullable(nil, j.spec.DB)),
-			"doc_id": string(appendNullable(nil, j.spec.DocID)), "source": string(text(j.spec.Source.DisplayURL())),
-			"target": string(
-				text(j.spec.Target.DisplayURL()),
-			), "continuous": strconv.FormatBool(j.spec.Options.Continuous),
+			"type":                `"replication"`,
+			"replication_id":      string(text(j.id.String())),
+			"user":                string(appendNullable(nil, j.spec.User.Name)),
+			"database":            string(appendNullable(nil, j.spec.DB)),
+			"doc_id":              string(appendNullable(nil, j.spec.DocID)),
+			"source":              string(text(j.spec.Source.DisplayURL())),
+			"target":              string(text(j.spec.Target.DisplayURL())),
+			"continuous":          strconv.FormatBool(j.spec.Options.Continuous),
 			"checkpoint_interval": strconv.FormatInt(j.spec.Options.CheckpointInterval.Milliseconds(), 10),
 		}
 		if v, err := ejson.Parse(append(p.AppendRunning([]byte{'{'}), '}')); err == nil {

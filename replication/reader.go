@@ -16,32 +16,24 @@ func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 	since, left, wait := r.points.start, r.spec.Options.Retries, firstWait
 	for {
 		begun, rows := time.Now(), 0
-		last, err := r.source.Changes(
-			ctx,
-			ChangesRequest{Since: since, Options: &r.spec.Options},
-			func(row ChangeRow) error {
-				rows++
-				if row.ID == "" {
-					return nil // very old servers could have such a document; nobody can read it
-				}
-				if limit := r.set.MaxDocumentIDSize; limit > 0 && len(row.ID) > limit {
-					r.log(
-						"document is not replicated: its id is too long",
-						"replication",
-						r.spec.ID.String(),
-						"document",
-						row.ID[:min(len(row.ID), 64)],
-					)
-					r.counters.failures.Add(1)
-					return nil
-				}
-				if err := b.put(ctx, row); err != nil {
-					return &callbackError{err}
-				}
-				since = row.Seq
+		next := ChangesRequest{Since: since, Options: &r.spec.Options}
+		last, err := r.source.Changes(ctx, next, func(row ChangeRow) error {
+			rows++
+			if row.ID == "" {
+				return nil // very old servers could have such a document; nobody can read it
+			}
+			if limit := r.set.MaxDocumentIDSize; limit > 0 && len(row.ID) > limit {
+				r.log("document is not replicated: its id is too long", "replication", r.spec.ID.String(),
+					"document", row.ID[:min(len(row.ID), 64)])
+				r.counters.failures.Add(1)
 				return nil
-			},
-		)
+			}
+			if err := b.put(ctx, row); err != nil {
+				return &callbackError{err}
+			}
+			since = row.Seq
+			return nil
+		})
 		if rows > 0 {
 			left, wait = r.spec.Options.Retries, firstWait
 		}

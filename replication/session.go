@@ -94,13 +94,8 @@ func (r *Session) Do(ctx context.Context) (result []byte, err error) {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
 		if saveErr := r.points.save(last, through); saveErr != nil {
-			r.log(
-				"last checkpoint of a stopped replication failed",
-				"replication",
-				r.spec.ID.String(),
-				"error",
-				saveErr,
-			)
+			r.log("last checkpoint of a stopped replication failed", "replication", r.spec.ID.String(),
+				"error", saveErr)
 		}
 	}
 	if err != nil {

@@ -177,18 +177,15 @@ func (w *watcher) followDB(ctx context.Context, name string) error {
 	var since storage.Seq
 	for {
 		var changes []change
-		end, err := db.Changes(
-			ctx,
-			storage.ChangesOptions{Since: since, Limit: 500, IncludeDocs: true},
-			func(c *storage.Change) error {
-				ch := change{id: c.ID, deleted: c.Deleted}
-				if c.Doc != nil && !c.Deleted {
-					ch.body = slices.Clone(c.Doc.Body)
-				}
-				changes = append(changes, ch)
-				return nil
-			},
-		)
+		next := storage.ChangesOptions{Since: since, Limit: 500, IncludeDocs: true}
+		end, err := db.Changes(ctx, next, func(c *storage.Change) error {
+			ch := change{id: c.ID, deleted: c.Deleted}
+			if c.Doc != nil && !c.Deleted {
+				ch.body = slices.Clone(c.Doc.Body)
+			}
+			changes = append(changes, ch)
+			return nil
+		})
 		if err != nil {
 			return err
 		}

@@ -238,15 +238,8 @@ func (w *worker) fetch(ctx context.Context, v Wanted) error {
 	take := func(d *Document) error { return w.take(ctx, d) }
 	err := w.session.source.Fetch(ctx, v, take)
 	if errors.Is(err, ErrMissingDoc) || errors.Is(err, ErrMissingStub) {
-		w.session.log(
-			"document is fetched again",
-			"replication",
-			w.session.spec.ID.String(),
-			"document",
-			v.ID,
-			"reason",
-			err,
-		)
+		w.session.log("document is fetched again", "replication", w.session.spec.ID.String(), "document", v.ID,
+			"reason", err)
 		if err := retryMissing(ctx, w.session.set); err != nil {
 			return err
 		}
@@ -320,13 +313,8 @@ func (w *worker) write(ctx context.Context, docs [][]byte) error {
 	switch {
 	case errors.Is(err, ErrTooLarge) && len(docs) == 1:
 		w.session.counters.failures.Add(1)
-		w.session.log(
-			"document is not replicated: it is too large for the target",
-			"replication",
-			w.session.spec.ID.String(),
-			"bytes",
-			len(docs[0]),
-		)
+		w.session.log("document is not replicated: it is too large for the target", "replication",
+			w.session.spec.ID.String(), "bytes", len(docs[0]))
 		return nil
 	case errors.Is(err, ErrTooLarge):
 		slices.Reverse(docs)

@@ -350,30 +350,13 @@ func (s *connections) enterStream(next call.Handler) call.Handler {
 }
 
 var (
-	connectionsDesc = prometheus.NewDesc(
-		"settee_http_connections",
-		"connections of clients, and requests of HTTP/2",
-		nil,
-		nil,
-	)
-	boundDesc = prometheus.NewDesc(
-		"settee_http_connections_max",
-		"how many there may be, 0 for any number",
-		nil,
-		nil,
-	)
-	refusedDesc = prometheus.NewDesc(
-		"settee_http_connections_refused_total",
-		"connections refused, since there were too many",
-		nil,
-		nil,
-	)
-	closedDesc = prometheus.NewDesc(
-		"settee_http_connections_closed_total",
-		"connections closed to make room for another client",
-		nil,
-		nil,
-	)
+	connectionsDesc = prometheus.NewDesc("settee_http_connections", "connections of clients, and requests of HTTP/2",
+		nil, nil)
+	boundDesc   = prometheus.NewDesc("settee_http_connections_max", "how many there may be, 0 for any number", nil, nil)
+	refusedDesc = prometheus.NewDesc("settee_http_connections_refused_total",
+		"connections refused, since there were too many", nil, nil)
+	closedDesc = prometheus.NewDesc("settee_http_connections_closed_total",
+		"connections closed to make room for another client", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -11,9 +11,8 @@ import (
 // /_node/{node}/_prometheus without a login, whatever the method, and nothing else.
 func (s *Server) newMetricsServer() *http.Server {
 	server := &http.Server{
-		Handler: http.HandlerFunc(
-			s.admin.ServeMetrics,
-		), ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		Handler:           http.HandlerFunc(s.admin.ServeMetrics),
+		ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 16 << 10,
 	}
 	s.connections.follow(server)

@@ -25,15 +25,7 @@ func routes(
 	find *find.Handlers,
 ) []call.Route {
 	return slices.Concat(
-		admin.Routes(),
-		session.Routes(),
-		replicator.Routes(),
-		databases.Routes(),
-		documents.Routes(),
-		lists.Routes(),
-		changes.Routes(),
-		queries.Routes(),
-		designs.Routes(),
-		find.Routes(),
+		admin.Routes(), session.Routes(), replicator.Routes(), databases.Routes(), documents.Routes(),
+		lists.Routes(), changes.Routes(), queries.Routes(), designs.Routes(), find.Routes(),
 	)
 }

@@ -92,11 +92,8 @@ func (c *storeCheck) records(ctx context.Context, s *Store) (databases []checked
 				var rec dbRecord
 				if rec, err = parseDBRecord(row.Value); err == nil {
 					some = append(some, checkedRecord{name, rec})
-					keys = append(
-						keys,
-						newSpace(rec.prefix).stat(nil, statDocCount),
-						newSpace(rec.prefix).stat(nil, statDelCount),
-					)
+					keys = append(keys, newSpace(rec.prefix).stat(nil, statDocCount),
+						newSpace(rec.prefix).stat(nil, statDelCount))
 					continue
 				}
 			}

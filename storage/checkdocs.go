@@ -360,23 +360,14 @@ func (c *dbCheck) sumUp(d *dbRead, doc *docRows) {
 			for j := range e.atts {
 				a := &e.atts[j]
 				if !s.use(doc.id, a.Ref, a.EncodedLength, a.Digest) {
-					c.violation(
-						7,
-						doc.id,
-						"attachment %q of %s differs from another with the same bytes",
-						a.Name,
-						list[i].rev,
-					)
+					c.violation(7, doc.id, "attachment %q of %s differs from another with the same bytes", a.Name,
+						list[i].rev)
 				}
 			}
 			for _, b := range [...]*blob{&e.attsApart, &e.bodyApart} {
 				if !b.isZero() && !s.use(doc.id, b.ref, int64(b.length), b.digest) {
-					c.violation(
-						7,
-						doc.id,
-						"the body of %s differs from something else with the same bytes",
-						list[i].rev,
-					)
+					c.violation(7, doc.id, "the body of %s differs from something else with the same bytes",
+						list[i].rev)
 				}
 			}
 		}

@@ -148,14 +148,8 @@ func (c *dbCheck) checkBlocks(d *dbRead) error {
 			}
 		}
 		if n := len(b.begins); n > 0 && b.begins[n-1] != f.tails[level] {
-			c.sum(
-				6,
-				"",
-				"the last sequence block of level %d begins at %x, not at %x",
-				level+1,
-				b.begins[n-1],
-				f.tails[level],
-			)
+			c.sum(6, "", "the last sequence block of level %d begins at %x, not at %x", level+1, b.begins[n-1],
+				f.tails[level])
 		}
 	}
 	end, err := d.updateSeq()

@@ -37,11 +37,8 @@ func (s *Store) create(
 		rec := newRecord(prefix)
 		tx.Set(key, rec.encode())
 		// Even an empty database has a last sequence, which `since=now` and wake-ups begin with.
-		tx.SetVersionstampedValue(
-			newSpace(prefix).sub(nil, TagLastSeq),
-			AppendSeq(nil, Seq{Incarnation: rec.incarnation}),
-			1,
-		)
+		tx.SetVersionstampedValue(newSpace(prefix).sub(nil, TagLastSeq),
+			AppendSeq(nil, Seq{Incarnation: rec.incarnation}), 1)
 		if security == nil {
 			return nil
 		}

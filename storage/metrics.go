@@ -16,31 +16,14 @@ type metrics struct {
 }
 
 var (
-	compactionsDesc = prometheus.NewDesc(
-		"settee_database_compactions_total",
-		"compactions of databases that ended",
-		nil,
-		nil,
-	)
-	compactingDesc = prometheus.NewDesc(
-		"settee_database_compactions_running",
-		"compactions of databases under way",
-		nil,
-		nil,
-	)
-	compactedDesc = prometheus.NewDesc(
-		"settee_database_compacted_revisions_total",
-		"bodies of replaced revisions removed by compaction",
-		nil,
-		nil,
-	)
-	listenersDesc = prometheus.NewDesc(
-		"settee_feeds_listening",
-		"feeds that wait for updates of a database",
-		nil,
-		nil,
-	)
-	watchedDesc = prometheus.NewDesc("settee_databases_watched", "databases with a feed that waits", nil, nil)
+	compactionsDesc = prometheus.NewDesc("settee_database_compactions_total", "compactions of databases that ended",
+		nil, nil)
+	compactingDesc = prometheus.NewDesc("settee_database_compactions_running", "compactions of databases under way",
+		nil, nil)
+	compactedDesc = prometheus.NewDesc("settee_database_compacted_revisions_total",
+		"bodies of replaced revisions removed by compaction", nil, nil)
+	listenersDesc = prometheus.NewDesc("settee_feeds_listening", "feeds that wait for updates of a database", nil, nil)
+	watchedDesc   = prometheus.NewDesc("settee_databases_watched", "databases with a feed that waits", nil, nil)
 )
 
 func newMetrics() metrics {

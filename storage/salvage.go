@@ -172,15 +172,13 @@ func (w *salvage) lost(id string, rev compat.Rev, format string, args ...any) {
 // view runs fn on the damaged database.
 func (w *salvage) view(fn func(*dbRead) error) error {
 	return w.o.From.View(w.ctx, func(r kv.ReadTx) error {
-		return fn(
-			&dbRead{
-				shared: new(securities),
-				r:      r,
-				rec:    w.found.rec,
-				keys:   newSpace(w.found.rec.prefix),
-				name:   w.found.name,
-			},
-		)
+		return fn(&dbRead{
+			shared: new(securities),
+			r:      r,
+			rec:    w.found.rec,
+			keys:   newSpace(w.found.rec.prefix),
+			name:   w.found.name,
+		})
 	})
 }
 

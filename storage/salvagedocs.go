@@ -253,17 +253,13 @@ func (w *salvage) leaf(d *dbRead, doc *damagedDoc, rev compat.Rev, deleted, stor
 	line := compat.RevPath{Start: rev.Pos, IDs: append([]string{rev.Hash}, ancestors...)}
 	value := doc.entries[rev]
 	if value == nil && !stored {
-		return w.add(
-			doc,
-			&compat.Document{
-				ID:      doc.id,
-				HasID:   true,
-				Revs:    line,
-				Deleted: true,
-				Body:    compat.Body{JSON: emptyBody, Size: 2},
-			},
-			nil,
-		)
+		return w.add(doc, &compat.Document{
+			ID:      doc.id,
+			HasID:   true,
+			Revs:    line,
+			Deleted: true,
+			Body:    compat.Body{JSON: emptyBody, Size: 2},
+		}, nil)
 	}
 	if value != nil {
 		ok, err := w.revision(d, doc, line, deleted, value)
@@ -273,17 +269,13 @@ func (w *salvage) leaf(d *dbRead, doc *damagedDoc, rev compat.Rev, deleted, stor
 	}
 	if deleted {
 		w.lost(doc.id, rev, "the body of the tombstone is lost")
-		return w.add(
-			doc,
-			&compat.Document{
-				ID:      doc.id,
-				HasID:   true,
-				Revs:    line,
-				Deleted: true,
-				Body:    compat.Body{JSON: emptyBody, Size: 2},
-			},
-			nil,
-		)
+		return w.add(doc, &compat.Document{
+			ID:      doc.id,
+			HasID:   true,
+			Revs:    line,
+			Deleted: true,
+			Body:    compat.Body{JSON: emptyBody, Size: 2},
+		}, nil)
 	}
 	w.lost(doc.id, rev, "its body is lost")
 	var older []compat.Rev

@@ -266,10 +266,8 @@ func (c *indexCheck) levels(ctx context.Context) error {
 			builtin.rec.slots = append(builtin.rec.slots, s)
 		}
 	}
-	x, err := newLevels(
-		&builtin,
-		func(source string) (reduce.Func, error) { return reduce.New(source, reduce.Options{}) },
-	)
+	x, err := newLevels(&builtin,
+		func(source string) (reduce.Func, error) { return reduce.New(source, reduce.Options{}) })
 	if err != nil {
 		return err
 	}

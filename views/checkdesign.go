@@ -25,10 +25,8 @@ func (v *Views) CheckDesign(ctx context.Context, tenant string, partitioned bool
 	}
 	options, _ := ddoc.Get("options")
 	if isTrue(options, "partitioned") && !partitioned {
-		return compat.NewError(
-			compat.KindInvalidDesignDoc,
-			"partitioned option cannot be true in a non-partitioned database.",
-		)
+		return compat.NewError(compat.KindInvalidDesignDoc,
+			"partitioned option cannot be true in a non-partitioned database.")
 	}
 	language := languageJavaScript
 	if l, ok := ddoc.Get("language"); ok {

@@ -152,10 +152,8 @@ func (v *Views) join(db *storage.DB, d *design, uuid [16]byte, refresh bool) (*f
 	f := &flight{done: make(chan struct{}), task: newTask(db.Name(), d.id), refresh: refresh}
 	v.flights[key] = f
 	v.running.Go(func() {
-		f.reached, f.err = v.build(
-			v.ctx,
-			&builder{v: v, db: db, uuid: uuid, design: d, task: f.task, refreshes: refresh},
-		)
+		f.reached, f.err = v.build(v.ctx,
+			&builder{v: v, db: db, uuid: uuid, design: d, task: f.task, refreshes: refresh})
 		v.mu.Lock()
 		delete(v.flights, key)
 		v.mu.Unlock()

@@ -135,11 +135,8 @@ func (u *interactiveUpdate) mapDocument(tx *storage.Tx, n int, src *source) (doc
 	h := sha256.New()
 	h.Write(e.signature[:])
 	h.Write(src.text)
-	rows, err := tx.Ask(
-		storage.Question(h.Sum(nil)),
-		m.program,
-		func() any { return source{id: src.id, text: src.text, mapped: true} },
-	)
+	rows, err := tx.Ask(storage.Question(h.Sum(nil)), m.program,
+		func() any { return source{id: src.id, text: src.text, mapped: true} })
 	if err != nil {
 		return docRows{}, err
 	}

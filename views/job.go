@@ -38,9 +38,9 @@ func (v *Views) handleJobs() error {
 	if v.opts.Jobs == nil {
 		return nil
 	}
-	return v.opts.Jobs.Handle(
-		jobs.Type{Name: jobType, Workers: jobWorkers, Run: v.runJob, MaxFailures: jobAttempts, Keep: time.Minute},
-	)
+	return v.opts.Jobs.Handle(jobs.Type{
+		Name: jobType, Workers: jobWorkers, Run: v.runJob, MaxFailures: jobAttempts, Keep: time.Minute,
+	})
 }
 
 // runJob is a build as a job. Errors that a client is to see are its result: another attempt would meet them again.

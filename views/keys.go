@@ -95,11 +95,13 @@ type indexKeys struct {
 func (s space) keysOf(number int64) *indexKeys {
 	return &indexKeys{
 		space: s, number: number,
-		rows: s.index(keyRows, number), ids: s.index(keyIDs, number), counts: s.index(keyCounts, number),
-		levels: s.index(
-			keyLevels,
-			number,
-		), errors: s.index(keyErrors, number), changed: s.index(keyChanged, number), cut: s.index(keyCut, number),
+		rows:    s.index(keyRows, number),
+		ids:     s.index(keyIDs, number),
+		counts:  s.index(keyCounts, number),
+		levels:  s.index(keyLevels, number),
+		errors:  s.index(keyErrors, number),
+		changed: s.index(keyChanged, number),
+		cut:     s.index(keyCut, number),
 	}
 }
 

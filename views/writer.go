@@ -200,13 +200,9 @@ func (w *indexWriter) readOld() error {
 	var at []int
 	for i := range w.changes {
 		if w.changes[i].Old != nil {
-			keys, at = append(
-				keys,
-				append(w.ix.keys.rows[:len(w.ix.keys.rows):len(w.ix.keys.rows)], w.changes[i].Key...),
-			), append(
-				at,
-				i,
-			)
+			rows := w.ix.keys.rows
+			keys = append(keys, append(rows[:len(rows):len(rows)], w.changes[i].Key...))
+			at = append(at, i)
 		}
 	}
 	if len(keys) == 0 {

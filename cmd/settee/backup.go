@@ -60,13 +60,8 @@ and attachments as they were at one moment. For another CouchDB see "settee migr
 			return b.file(cmd.Context(), db, output)
 		},
 	}
-	cmd.Flags().StringVarP(
-		&output,
-		"output",
-		"o",
-		"",
-		"file, or directory for all databases (default: standard output)",
-	)
+	cmd.Flags().StringVarP(&output, "output", "o", "",
+		"file, or directory for all databases (default: standard output)")
 	cmd.Flags().StringVar(&format, "format", "settee", "settee, or couchbackup for that tool's format")
 	return cmd
 }
@@ -134,17 +129,9 @@ func (b *backup) stream(ctx context.Context, db string, w io.Writer) error {
 
 // byteBar is a progress bar, invisible where nobody looks.
 func byteBar(w io.Writer, size int64, what string) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(
-		size,
-		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetDescription(what),
-		progressbar.OptionShowBytes(
-			true,
-		),
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionThrottle(200*time.Millisecond),
-		progressbar.OptionSetVisibility(isTerminal(w)),
-	)
+	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
+		progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish(),
+		progressbar.OptionThrottle(200*time.Millisecond), progressbar.OptionSetVisibility(isTerminal(w)))
 }
 
 func isTerminal(w io.Writer) bool {
@@ -297,14 +284,8 @@ func (r *restore) send(
 func (r *restore) write(ctx context.Context, db string, f io.Reader, size int64, query string) error {
 	result, err := r.send(ctx, db, f, size, query, "restoring")
 	if err == nil {
-		fmt.Fprintf(
-			r.out,
-			"%s: restored %d documents, %d revisions, %d attachments\n",
-			db,
-			result.Documents,
-			result.Revisions,
-			result.Attachments,
-		)
+		fmt.Fprintf(r.out, "%s: restored %d documents, %d revisions, %d attachments\n", db, result.Documents,
+			result.Revisions, result.Attachments)
 	}
 	return err
 }

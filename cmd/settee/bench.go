@@ -49,30 +49,18 @@ func benchCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.Float64Var(&o.seconds, "seconds", 1.5, "how long a round of a workload takes on a server")
 	f.IntVar(&o.rounds, "rounds", 5, "rounds that count, besides one to warm up")
-	f.BoolVar(
-		&o.quick,
-		"quick",
-		false,
-		"small databases and short rounds, to see whether it works (unless given: --seconds 0.3 --rounds 1)",
-	)
+	f.BoolVar(&o.quick, "quick", false,
+		"small databases and short rounds, to see whether it works (unless given: --seconds 0.3 --rounds 1)")
 	f.StringVar(&o.only, "only", "", "regular expression of the workloads to run")
 	f.IntVar(&o.pidA, "pid-a", 0, "process of server A (default: found by the port, on this machine)")
 	f.IntVar(&o.pidB, "pid-b", 0, "process of server B")
 	f.StringVar(&o.dataA, "data-a", "", "data directory of server A, for its disk use")
 	f.StringVar(&o.dataB, "data-b", "", "data directory of server B")
-	f.StringVar(
-		&o.jsonFile,
-		"json",
-		"",
-		"write the whole report to this file as well (-: to the output instead of the table)",
-	)
+	f.StringVar(&o.jsonFile, "json", "",
+		"write the whole report to this file as well (-: to the output instead of the table)")
 	f.BoolVar(&o.limits, "limits", false, "start a server and compare it with net/http and Pebble alone")
-	f.StringVar(
-		&o.limitsDir,
-		"limits-dir",
-		"",
-		"where --limits puts its data for the time of the run (default: the system's temporary directory)",
-	)
+	f.StringVar(&o.limitsDir, "limits-dir", "",
+		"where --limits puts its data for the time of the run (default: the system's temporary directory)")
 	f.StringVar(&o.bare, "bare", "", "serve a constant answer on this address")
 	_ = f.MarkHidden("bare") // fails for unknown flags only
 	return cmd

@@ -26,11 +26,8 @@ type logs struct {
 func newLogs() *logs {
 	l := &logs{output: logging.NewOutput(os.Stderr), hangup: make(chan os.Signal, 1)}
 	l.log = slog.New(logging.Format{
-		Couch: logging.NewLines(
-			l.output,
-			&l.level,
-			cmp.Or(nodeName(), server.NodeName),
-		), Plain: slog.NewTextHandler(l.output, &slog.HandlerOptions{Level: &l.level}),
+		Couch:    logging.NewLines(l.output, &l.level, cmp.Or(nodeName(), server.NodeName)),
+		Plain:    slog.NewTextHandler(l.output, &slog.HandlerOptions{Level: &l.level}),
 		UseCouch: func() bool { return l.couch.Load() || l.output.Framed() },
 	})
 	return l

@@ -24,15 +24,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(
-		serveCommand(),
-		checkCommand(),
-		salvageCommand(),
-		migrateCommand(),
-		backupCommand(),
-		restoreCommand(),
-		benchCommand(),
-		versionCommand(),
-	)
+	root.AddCommand(serveCommand(), checkCommand(), salvageCommand(), migrateCommand(), backupCommand(),
+		restoreCommand(), benchCommand(), versionCommand())
 	return root
 }

@@ -82,16 +82,10 @@ func (m *migration) progress(p migrate.Progress) {
 	if p.Step != m.step {
 		m.endBar()
 		m.step = p.Step
-		m.bar = progressbar.NewOptions64(
-			max(p.Total, 1),
-			progressbar.OptionSetWriter(m.errors),
-			progressbar.OptionSetDescription(p.Step),
-			progressbar.OptionShowCount(),
-			progressbar.OptionShowIts(),
-			progressbar.OptionSetItsString("revisions"),
-			progressbar.OptionSetPredictTime(true),
-			progressbar.OptionSetVisibility(isTerminal(m.errors)),
-		)
+		m.bar = progressbar.NewOptions64(max(p.Total, 1), progressbar.OptionSetWriter(m.errors),
+			progressbar.OptionSetDescription(p.Step), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
+			progressbar.OptionSetItsString("revisions"), progressbar.OptionSetPredictTime(true),
+			progressbar.OptionSetVisibility(isTerminal(m.errors)))
 	}
 	m.bar.ChangeMax64(max(p.Total, p.Done, 1))
 	_ = m.bar.Set64(p.Done) // only the terminal
@@ -145,18 +139,8 @@ func (m *migration) report(reports []migrate.Report, verified bool, took time.Du
 		if verified {
 			compared = fmt.Sprint(r.Verified)
 		}
-		fmt.Fprintf(
-			w,
-			"%s\t%d\t%d\t%d\t%d\t%s\t%d\t%s\t\n",
-			r.Database,
-			r.Documents,
-			r.Written,
-			r.Failures,
-			r.Indexes,
-			compared,
-			len(r.Differences),
-			r.Took.Round(time.Millisecond),
-		)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%d\t%s\t\n", r.Database, r.Documents, r.Written, r.Failures, r.Indexes,
+			compared, len(r.Differences), r.Took.Round(time.Millisecond))
 		if r.Err != nil || r.Failures > 0 || len(r.Differences) > 0 {
 			bad++
 		}
@@ -164,14 +148,8 @@ func (m *migration) report(reports []migrate.Report, verified bool, took time.Du
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(
-		m.out,
-		"%d databases, %d documents, %d revisions in %s\n",
-		len(reports),
-		documents,
-		copied,
-		took.Round(time.Millisecond),
-	)
+	fmt.Fprintf(m.out, "%d databases, %d documents, %d revisions in %s\n", len(reports), documents, copied,
+		took.Round(time.Millisecond))
 	var all []error
 	for i := range reports {
 		for _, d := range reports[i].Differences {

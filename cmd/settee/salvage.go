@@ -80,12 +80,8 @@ func (s *salvager) run(ctx context.Context) (err error) {
 // read copies what can be read of the files into the store scratch.
 func (s *salvager) read(ctx context.Context, scratch string) ([]kv.Damage, error) {
 	bar := countBar(s.progress, "reading keys")
-	r, err := pebblekv.Recover(
-		ctx,
-		filepath.Join(s.source, storeDir),
-		scratch,
-		func(keys int64) { _ = bar.Set64(keys) },
-	)
+	r, err := pebblekv.Recover(ctx, filepath.Join(s.source, storeDir), scratch,
+		func(keys int64) { _ = bar.Set64(keys) })
 	_ = bar.Finish() // only the terminal
 	if err != nil {
 		return nil, err
@@ -138,12 +134,8 @@ func (s *salvager) done(d storage.Salvaged) {
 	fmt.Fprintf(s.out, "%s: %d documents (%d revisions, %d attachments), %d local documents, %d losses\n",
 		d.Name, d.Documents, d.Revisions, d.Attachments, d.LocalDocs, d.Losses)
 	if d.Checkpoints > 0 {
-		fmt.Fprintf(
-			s.out,
-			"%s: %d checkpoints of replications are left out, so that those begin anew\n",
-			d.Name,
-			d.Checkpoints,
-		)
+		fmt.Fprintf(s.out, "%s: %d checkpoints of replications are left out, so that those begin anew\n", d.Name,
+			d.Checkpoints)
 	}
 }
 
@@ -169,12 +161,7 @@ func (s *salvager) copySettings() error {
 
 // countBar is a progress bar that counts, invisible where nobody looks.
 func countBar(w io.Writer, what string) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(
-		-1,
-		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetDescription(what),
-		progressbar.OptionShowCount(),
-		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetVisibility(isTerminal(w)),
-	)
+	return progressbar.NewOptions64(-1, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
+		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetVisibility(isTerminal(w)))
 }

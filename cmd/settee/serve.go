@@ -46,12 +46,8 @@ func serveCommand() *cobra.Command {
 	f.IntVar(&o.port, "port", 0, "port to listen on (default: chttpd/port, 5984)")
 	f.StringVar(&o.listen, "listen", "", "address and port in one, host:port")
 	addStoreFlags(cmd, &o.appOptions)
-	f.StringVar(
-		&o.webDir,
-		"fauxton-dir",
-		os.Getenv("COUCHDB_FAUXTON_DOCROOT"),
-		"directory of the web interface served at /_utils (default: COUCHDB_FAUXTON_DOCROOT)",
-	)
+	f.StringVar(&o.webDir, "fauxton-dir", os.Getenv("COUCHDB_FAUXTON_DOCROOT"),
+		"directory of the web interface served at /_utils (default: COUCHDB_FAUXTON_DOCROOT)")
 	f.StringSliceVar(
 		&o.configFiles,
 		"config",

@@ -37,13 +37,8 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(
-				cmd.OutOrStdout(),
-				"settee %s (CouchDB %s, %s)\n",
-				buildVersion(),
-				server.Version,
-				runtime.Version(),
-			)
+			fmt.Fprintf(cmd.OutOrStdout(), "settee %s (CouchDB %s, %s)\n", buildVersion(), server.Version,
+				runtime.Version())
 		},
 	}
 }

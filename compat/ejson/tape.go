@@ -89,10 +89,8 @@ const nodeSize = 20 + 8
 
 // maxNodes is the most values that a text can have: each begins the text or follows one of four signs.
 func maxNodes(src []byte) int {
-	return min(
-		1+bytes.Count(src, comma)+bytes.Count(src, colon)+bytes.Count(src, bracket)+bytes.Count(src, brace),
-		len(src),
-	)
+	return min(1+bytes.Count(src, comma)+bytes.Count(src, colon)+bytes.Count(src, bracket)+bytes.Count(src, brace),
+		len(src))
 }
 
 var comma, colon, bracket, brace = []byte{','}, []byte{':'}, []byte{'['}, []byte{'{'}

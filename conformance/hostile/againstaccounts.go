@@ -32,16 +32,12 @@ func openSignUp(ctx context.Context, a *assault) error {
 	const setting = "/_node/_local/_config/couchdb/users_db_security_editable"
 	before := a.send(ctx, request{method: "GET", path: "/_users/_security", as: admin, whole: true}, 200)
 	a.send(ctx, request{method: "PUT", path: setting, as: admin, body: text(`"true"`)}, 200)
-	a.send(
-		ctx,
-		request{
-			method: "PUT",
-			path:   "/_users/_security",
-			as:     admin,
-			body:   text(`{"admins":{"roles":["_admin"]},"members":{"names":[],"roles":[]}}`),
-		},
-		200,
-	)
+	a.send(ctx, request{
+		method: "PUT",
+		path:   "/_users/_security",
+		as:     admin,
+		body:   text(`{"admins":{"roles":["_admin"]},"members":{"names":[],"roles":[]}}`),
+	}, 200)
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
 		a.send(ctx, request{method: "PUT", path: "/_users/_security", as: admin, body: text(before.start)}, 200)
@@ -84,18 +80,12 @@ func (a *assault) dearHash(ctx context.Context) {
 	doc["iterations"] = 10_000_000
 	put(append(refusals, 201)...)
 	begin := time.Now()
-	a.send(
-		ctx,
-		request{
-			method: "POST",
-			path:   "/_session",
-			as:     nobody,
-			body:   text(fmt.Sprintf(`{"name":%q,"password":"wrong"}`, user.name)),
-		},
-		401,
-		403,
-		503,
-	)
+	a.send(ctx, request{
+		method: "POST",
+		path:   "/_session",
+		as:     nobody,
+		body:   text(fmt.Sprintf(`{"name":%q,"password":"wrong"}`, user.name)),
+	}, 401, 403, 503)
 	const bound = 8 * time.Second // ten million iterations take that where the server's own take a third of a second
 	if took := time.Since(begin); took > bound {
 		a.fault("a login took %s", took.Round(time.Millisecond))
@@ -108,18 +98,12 @@ func whoExists(ctx context.Context, a *assault) error {
 	fastest := func(name func(i int) string) (least time.Duration, status int) {
 		for i := range attempts {
 			begin := time.Now()
-			got := a.send(
-				ctx,
-				request{
-					method: "POST",
-					path:   "/_session",
-					as:     nobody,
-					body:   text(fmt.Sprintf(`{"name":%q,"password":"wrong"}`, name(i))),
-				},
-				401,
-				403,
-				503,
-			)
+			got := a.send(ctx, request{
+				method: "POST",
+				path:   "/_session",
+				as:     nobody,
+				body:   text(fmt.Sprintf(`{"name":%q,"password":"wrong"}`, name(i))),
+			}, 401, 403, 503)
 			if took := time.Since(begin); i == 0 || took < least {
 				least = took
 			}
@@ -140,19 +124,13 @@ func forgedAddresses(ctx context.Context, a *assault) error {
 	var last reply
 	for i := range 8 {
 		forged := []string{"X-Forwarded-For", fmt.Sprintf("7.7.7.%d", i)}
-		last = a.send(
-			ctx,
-			request{
-				method:  "POST",
-				path:    "/_session",
-				as:      nobody,
-				headers: forged,
-				body:    text(fmt.Sprintf(`{"name":%q,"password":"wrong"}`, a.db)),
-			},
-			401,
-			403,
-			503,
-		)
+		last = a.send(ctx, request{
+			method:  "POST",
+			path:    "/_session",
+			as:      nobody,
+			headers: forged,
+			body:    text(fmt.Sprintf(`{"name":%q,"password":"wrong"}`, a.db)),
+		}, 401, 403, 503)
 	}
 	if last.status == http.StatusUnauthorized {
 		a.fault("eight wrong passwords from one address, said to be of eight, lock nothing")

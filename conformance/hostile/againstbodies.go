@@ -36,28 +36,13 @@ func gzipBombs(ctx context.Context, a *assault) error {
 	bomb := repeat(`{"name":"`, "x", a.n(100_000_000), `"}`).packed()
 	docs := repeat(`{"docs":[{"a":"`, "x", a.n(100_000_000), `"}]}`).packed()
 	together(8, func(i int) {
-		a.send(
-			ctx,
-			request{method: "POST", path: "/_session", as: nobody, body: bomb, headers: packedHeaders},
-			400,
-			401,
-			413,
-			503,
-		)
-		a.send(
-			ctx,
-			request{method: "PUT", path: fmt.Sprintf("/%s/bomb-%d", a.db, i), body: bomb, headers: packedHeaders},
-			201,
-			413,
-			503,
-		)
-		a.send(
-			ctx,
-			request{method: "POST", path: "/" + a.db + "/_bulk_docs", body: docs, headers: packedHeaders},
-			201,
-			413,
-			503,
-		)
+		a.send(ctx, request{method: "POST", path: "/_session", as: nobody, body: bomb, headers: packedHeaders}, 400,
+			401, 413, 503)
+		a.send(ctx,
+			request{method: "PUT", path: fmt.Sprintf("/%s/bomb-%d", a.db, i), body: bomb, headers: packedHeaders}, 201,
+			413, 503)
+		a.send(ctx, request{method: "POST", path: "/" + a.db + "/_bulk_docs", body: docs, headers: packedHeaders}, 201,
+			413, 503)
 	})
 	return nil
 }
@@ -106,21 +91,10 @@ func gzipBelowRatio(ctx context.Context, a *assault) error {
 	unit := strings.Repeat("x", 2_000_000) + noise.String()
 	b := repeat(`{"a":"`, unit, a.n(30), `"}`).packed()
 	together(8, func(i int) {
-		a.send(
-			ctx,
-			request{method: "PUT", path: fmt.Sprintf("/%s/tight-%d", a.db, i), body: b, headers: packedHeaders},
-			201,
-			413,
-			503,
-		)
-		a.send(
-			ctx,
-			request{method: "POST", path: "/" + a.db + "/_all_docs", body: b, headers: packedHeaders},
-			200,
-			400,
-			413,
-			503,
-		)
+		a.send(ctx, request{method: "PUT", path: fmt.Sprintf("/%s/tight-%d", a.db, i), body: b, headers: packedHeaders},
+			201, 413, 503)
+		a.send(ctx, request{method: "POST", path: "/" + a.db + "/_all_docs", body: b, headers: packedHeaders}, 200, 400,
+			413, 503)
 	})
 	return nil
 }

@@ -65,37 +65,20 @@ func largeSecurity(ctx context.Context, a *assault) error {
 	}
 	defer remove()
 	for _, n := range []int{430_000, 45_000} {
-		names := numbers(
-			`{"admins":{"names":["`+attackerName+`"],"roles":[]},"members":{"names":[`,
-			`"somebody-%08d"`,
-			`],"roles":[]}}`,
-			a.n(n),
-		)
+		names := numbers(`{"admins":{"names":["`+attackerName+`"],"roles":[]},"members":{"names":[`, `"somebody-%08d"`,
+			`],"roles":[]}}`, a.n(n))
 		a.send(ctx, request{method: "PUT", path: "/" + a.db + "/_security", body: names}, 200, 413, 503)
 	}
-	paths := times(
-		a.n(40),
-		"/a",
-		"",
-		"/_all_docs",
-		"/_security",
-		"/_changes?limit=1",
-		"/_local_docs",
-		"/_design/none",
-		"/_index",
-	)
+	paths := times(a.n(40), "/a", "", "/_all_docs", "/_security", "/_changes?limit=1", "/_local_docs", "/_design/none",
+		"/_index")
 	a.gets(ctx, 64, paths, 200, 404, 503)
-	a.send(
-		ctx,
-		request{
-			method: "PUT",
-			path:   "/" + a.db + "/_design/v",
-			body: text(
-				`{"validate_doc_update":"function(doc, old, user, security) { if (doc.bad) throw {forbidden: 'bad'} }"}`,
-			),
-		},
-		201,
-	)
+	a.send(ctx, request{
+		method: "PUT",
+		path:   "/" + a.db + "/_design/v",
+		body: text(
+			`{"validate_doc_update":"function(doc, old, user, security) { if (doc.bad) throw {forbidden: 'bad'} }"}`,
+		),
+	}, 201)
 	together(16, func(i int) {
 		for n := range a.n(10) {
 			a.put(ctx, fmt.Sprintf("checked-%d-%d", i, n), text(`{}`), nil, 201, 413, 500, 503)
@@ -114,44 +97,28 @@ func manyRoles(ctx context.Context, a *assault) error {
 	user := account{a.db, "secret"}
 	path := "/_users/org.couchdb.user:" + user.name
 	start := fmt.Sprintf(`{"name":%q,"password":%q,"type":"user","roles":[`, user.name, user.password)
-	got := a.send(
-		ctx,
-		request{method: "PUT", path: path, as: admin, body: numbers(start, `"many-%d"`, `]}`, a.n(100_000))},
-		201,
-		413,
-	)
+	got := a.send(ctx,
+		request{method: "PUT", path: path, as: admin, body: numbers(start, `"many-%d"`, `]}`, a.n(100_000))}, 201, 413)
 	if rev, ok := acknowledgedRev(got); ok {
 		defer func() {
 			a.send(context.WithoutCancel(ctx), request{method: "DELETE", path: path + "?rev=" + rev, as: admin}, 200)
 		}()
 	}
-	security := numbers(
-		fmt.Sprintf(`{"admins":{"names":[%q]},"members":{"names":[],"roles":[`, attackerName),
-		`"other-%d"`,
-		`]}}`,
-		a.n(60_000),
-	)
+	security := numbers(fmt.Sprintf(`{"admins":{"names":[%q]},"members":{"names":[],"roles":[`, attackerName),
+		`"other-%d"`, `]}}`, a.n(60_000))
 	a.send(ctx, request{method: "PUT", path: "/" + a.db + "/_security", body: security}, 200, 413)
-	login := a.send(
-		ctx,
-		request{
-			method: "POST",
-			path:   "/_session",
-			as:     nobody,
-			body:   text(fmt.Sprintf(`{"name":%q,"password":%q}`, user.name, user.password)),
-		},
-		200,
-		503,
-	)
+	login := a.send(ctx, request{
+		method: "POST",
+		path:   "/_session",
+		as:     nobody,
+		body:   text(fmt.Sprintf(`{"name":%q,"password":%q}`, user.name, user.password)),
+	}, 200, 503)
 	cookie, _, _ := strings.Cut(login.header.Get("Set-Cookie"), ";")
 	var requests []request
 	for range a.n(50) {
 		for _, path := range []string{"/" + a.db + "/a", "/_session", "/" + a.db + "/_all_docs"} {
-			requests = append(
-				requests,
-				request{method: "GET", path: path, as: user},
-				request{method: "GET", path: path, as: nobody, headers: []string{"Cookie", cookie}},
-			)
+			requests = append(requests, request{method: "GET", path: path, as: user},
+				request{method: "GET", path: path, as: nobody, headers: []string{"Cookie", cookie}})
 		}
 	}
 	a.each(ctx, 16, requests, 200, 401, 403, 503)
@@ -207,16 +174,8 @@ func manyDesigns(ctx context.Context, a *assault) error {
 			}
 		})
 	})
-	paths := times(
-		4,
-		"/_design_docs",
-		"/_design_docs?include_docs=true",
-		"/_all_docs?include_docs=true",
-		"/_changes?include_docs=true",
-		"/_index",
-		"",
-		"/_changes?filter=_design",
-	)
+	paths := times(4, "/_design_docs", "/_design_docs?include_docs=true", "/_all_docs?include_docs=true",
+		"/_changes?include_docs=true", "/_index", "", "/_changes?filter=_design")
 	for i := range a.n(40) {
 		paths = append(paths, fmt.Sprintf("/_design/d%05d/_view/v", i), fmt.Sprintf("/_design/d%05d/_info", i))
 	}
@@ -250,14 +209,8 @@ func manyValidations(ctx context.Context, a *assault) error {
 		return err
 	}
 	defer removeSlow()
-	slow.batches(
-		ctx,
-		1,
-		a.n(20),
-		func(i int) string { return design(i, "var end = Date.now() + 200; while (Date.now() < end);") },
-		201,
-		503,
-	)
+	slow.batches(ctx, 1, a.n(20),
+		func(i int) string { return design(i, "var end = Date.now() + 200; while (Date.now() < end);") }, 201, 503)
 	together(16, func(i int) {
 		for n := range a.n(10) {
 			if i%2 == 0 {
@@ -283,31 +236,16 @@ func manyViews(ctx context.Context, a *assault) error {
 		return err
 	}
 	view := `"v%d":{"map":"function(doc) { emit([%d, doc.n], doc.n) }","reduce":"_stats"}`
-	a.design(
-		ctx,
-		"many",
-		list(`{"views":{`, `}}`, a.n(1000), func(i int) string { return fmt.Sprintf(view, i, i) }),
-		201,
-		413,
-		503,
-	)
-	a.design(
-		ctx,
-		"large",
-		repeat(`{"views":{"v":{"map":"function(doc) { emit(1, 1); } //`, "comment ", a.n(900_000), `"}}}`),
-		201,
-		413,
-		503,
-	)
+	a.design(ctx, "many", list(`{"views":{`, `}}`, a.n(1000), func(i int) string { return fmt.Sprintf(view, i, i) }),
+		201, 413, 503)
+	a.design(ctx, "large",
+		repeat(`{"views":{"v":{"map":"function(doc) { emit(1, 1); } //`, "comment ", a.n(900_000), `"}}}`), 201, 413,
+		503)
 	a.design(
 		ctx,
 		"libs",
-		repeat(
-			`{"views":{"lib":{"l":"exports.a = '`,
-			"x",
-			a.n(7_000_000),
-			`'"},"v":{"map":"function(doc) { emit(require('views/lib/l').a.length, 1); }"}}}`,
-		),
+		repeat(`{"views":{"lib":{"l":"exports.a = '`, "x", a.n(7_000_000),
+			`'"},"v":{"map":"function(doc) { emit(require('views/lib/l').a.length, 1); }"}}}`),
 		201,
 		413,
 		503,
@@ -315,17 +253,9 @@ func manyViews(ctx context.Context, a *assault) error {
 	a.gets(
 		ctx,
 		8,
-		times(
-			4,
-			"/_design/many/_view/v0",
-			"/_design/many/_view/v7?group=true",
-			"/_design/many/_info",
-			"/_design/large/_view/v",
-			"/_design/libs/_view/v",
-			"/_design/large/_info",
-			"/_design/large",
-			"/_design_docs?include_docs=true",
-		),
+		times(4, "/_design/many/_view/v0", "/_design/many/_view/v7?group=true", "/_design/many/_info",
+			"/_design/large/_view/v", "/_design/libs/_view/v", "/_design/large/_info", "/_design/large",
+			"/_design_docs?include_docs=true"),
 		200,
 		400,
 		500,
@@ -347,22 +277,16 @@ func manyIndexes(ctx context.Context, a *assault) error {
 	db := "/" + a.db
 	var requests []request
 	for i := range a.n(2000) {
-		requests = append(
-			requests,
-			request{
-				method: "POST",
-				path:   db + "/_index",
-				body:   text(fmt.Sprintf(`{"index":{"fields":["f%d"]},"ddoc":"one","name":"i%d"}`, i, i)),
-			},
-		)
-		requests = append(
-			requests,
-			request{
-				method: "POST",
-				path:   db + "/_index",
-				body:   text(fmt.Sprintf(`{"index":{"fields":["g%d","n"]}}`, i)),
-			},
-		)
+		requests = append(requests, request{
+			method: "POST",
+			path:   db + "/_index",
+			body:   text(fmt.Sprintf(`{"index":{"fields":["f%d"]},"ddoc":"one","name":"i%d"}`, i, i)),
+		})
+		requests = append(requests, request{
+			method: "POST",
+			path:   db + "/_index",
+			body:   text(fmt.Sprintf(`{"index":{"fields":["g%d","n"]}}`, i)),
+		})
 	}
 	a.each(ctx, 8, requests, 200, 409, 500, 503) // 409 and 500: two of one design document at once, as CouchDB
 	a.batches(ctx, 4, a.n(6000), func(i int) string {
@@ -379,17 +303,10 @@ func manyIndexes(ctx context.Context, a *assault) error {
 		request{method: "POST", path: db + "/_bulk_docs", body: repeat(`{"docs":[`, `{"n":1},`, a.n(500), `{}]}`)})
 	a.each(ctx, 8, queries, 200, 201, 503)
 	a.gets(ctx, 4, []string{"/_index", "/_index?limit=1&skip=5000", "/_design_docs", ""}, 200, 503)
-	a.send(
-		ctx,
-		request{
-			method: "POST",
-			path:   db + "/_index/_bulk_delete",
-			body:   numbers(`{"docids":[`, `"_design/j%d"`, `]}`, a.n(6000)),
-		},
-		200,
-		201,
-		202,
-		503,
-	)
+	a.send(ctx, request{
+		method: "POST",
+		path:   db + "/_index/_bulk_delete",
+		body:   numbers(`{"docids":[`, `"_design/j%d"`, `]}`, a.n(6000)),
+	}, 200, 201, 202, 503)
 	return nil
 }

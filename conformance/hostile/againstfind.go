@@ -35,12 +35,8 @@ func dearSelectors(ctx context.Context, a *assault) error {
 		return strings.Repeat(open, n) + `{"n":1}` + strings.Repeat(end, n)
 	}
 	or := func(op string, n int) body {
-		return list(
-			`{"selector":{"`+op+`":[`,
-			`]}}`,
-			n,
-			func(i int) string { return fmt.Sprintf(`{"n":{"$gt":%d}}`, i+1_000_000) },
-		)
+		return list(`{"selector":{"`+op+`":[`, `]}}`, n,
+			func(i int) string { return fmt.Sprintf(`{"n":{"$gt":%d}}`, i+1_000_000) })
 	}
 	find := func(s string) body { return text(`{"selector":` + s + `}`) }
 	ten, million := a.n(10_000), a.n(1_000_000)

@@ -53,10 +53,8 @@ func slowMaps(ctx context.Context, a *assault) error {
 			return err
 		}
 	}
-	remove, err := a.database(
-		ctx,
-		`{"_id":"_design/v","validate_doc_update":"function(doc) { if (doc.bad) throw {forbidden: 'bad'} }"}`,
-	)
+	remove, err := a.database(ctx,
+		`{"_id":"_design/v","validate_doc_update":"function(doc) { if (doc.bad) throw {forbidden: 'bad'} }"}`)
 	if err != nil {
 		return err
 	}
@@ -200,12 +198,8 @@ func waysOut(ctx context.Context, a *assault) error {
 	at := "/" + a.db + "/_design/out"
 	for range 3 {
 		for _, path := range []string{"/_view/a", "/_view/v", "/_show/spoil", "/_show/s"} {
-			got := a.send(
-				ctx,
-				request{method: "GET", path: at + path, whole: true},
-				http.StatusOK,
-				http.StatusInternalServerError,
-			)
+			got := a.send(ctx, request{method: "GET", path: at + path, whole: true}, http.StatusOK,
+				http.StatusInternalServerError)
 			if slices.Contains([]string{"/_view/v", "/_show/s"}, path) {
 				a.judgeWays(path, got)
 			}
@@ -259,12 +253,8 @@ func deepDocuments(ctx context.Context, a *assault) error {
 			a.fault("%s: %d %.200s", path, got.status, got.start)
 		}
 	}
-	a.send(
-		ctx,
-		request{method: "PUT", path: "/" + a.db + "/_design/v", body: text(`{"validate_doc_update":"function() {}"}`)},
-		http.StatusCreated,
-		http.StatusServiceUnavailable,
-	)
+	always := request{method: "PUT", path: "/" + a.db + "/_design/v", body: text(`{"validate_doc_update":"function() {}"}`)}
+	a.send(ctx, always, http.StatusCreated, http.StatusServiceUnavailable)
 	a.put(ctx, "fine", text(`{}`), nil, http.StatusCreated, http.StatusServiceUnavailable)
 	return nil
 }

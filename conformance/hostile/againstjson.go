@@ -104,11 +104,8 @@ func endpoints(db string) []endpoint {
 
 // jsonEverywhere sends each odd value to a part of the endpoints, all of them over the whole; the small scale, fewer.
 func jsonEverywhere(ctx context.Context, a *assault) error {
-	remove, err := a.database(
-		ctx,
-		`{"_id":"a"}`,
-		`{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._id, 1) }"}}}`,
-	)
+	remove, err := a.database(ctx, `{"_id":"a"}`,
+		`{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._id, 1) }"}}}`)
 	if err != nil {
 		return err
 	}
@@ -140,10 +137,8 @@ func jsonEverywhere(ctx context.Context, a *assault) error {
 				request{method: p.method, path: p.path, body: text(before).then(p.body).then(text(after))},
 				append(refusals, 200, 201, 202, 500)...)
 			if got.status == 500 &&
-				!slices.ContainsFunc(
-					asCouchDB,
-					func(reason string) bool { return strings.Contains(got.start, reason) },
-				) {
+				!slices.ContainsFunc(asCouchDB,
+					func(reason string) bool { return strings.Contains(got.start, reason) }) {
 				a.fault("%s in %s %s: %.200s", p.odd.name, p.path, p.frame, got.start)
 			}
 		}

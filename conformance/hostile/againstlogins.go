@@ -24,19 +24,12 @@ func wrongPasswords(ctx context.Context, a *assault) error {
 			if n%2 == 0 {
 				name = innocentName // from another address than hers
 			}
-			a.send(
-				ctx,
-				request{
-					method: "POST",
-					path:   "/_session",
-					as:     nobody,
-					body:   text(fmt.Sprintf(`{"name":%q,"password":"wrong"}`, name)),
-				},
-				401,
-				403,
-				429,
-				503,
-			)
+			a.send(ctx, request{
+				method: "POST",
+				path:   "/_session",
+				as:     nobody,
+				body:   text(fmt.Sprintf(`{"name":%q,"password":"wrong"}`, name)),
+			}, 401, 403, 429, 503)
 			a.send(ctx, request{method: "GET", path: "/_all_dbs", as: account{name, "wrong"}}, 401, 403, 429, 503)
 		}
 	})
@@ -47,54 +40,27 @@ func longNames(ctx context.Context, a *assault) error {
 	name := strings.Repeat("n", a.n(1_000_000))
 	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
 	together(a.n(16), func(int) {
-		a.send(
-			ctx,
-			request{
-				method: "POST",
-				path:   "/_session",
-				as:     nobody,
-				body:   text(`{"name":"` + name + `","password":"a"}`),
-			},
-			400,
-			401,
-			413,
-			503,
-		)
-		a.send(
-			ctx,
-			request{
-				method:  "POST",
-				path:    "/_session",
-				as:      nobody,
-				headers: form,
-				body:    text("name=" + name + "&password=a"),
-			},
-			400,
-			401,
-			413,
-			503,
-		)
-		a.send(
-			ctx,
-			request{
-				method: "POST",
-				path:   "/_session",
-				as:     nobody,
-				body:   text(`{"name":"` + name[:min(len(name), 60_000)] + `","password":"a"}`),
-			},
-			400,
-			401,
-			413,
-			503,
-		)
-		a.send(
-			ctx,
-			request{method: "GET", path: "/", as: account{name[:min(len(name), 5000)], "a"}},
-			401,
-			403,
-			429,
-			503,
-		)
+		a.send(ctx, request{
+			method: "POST",
+			path:   "/_session",
+			as:     nobody,
+			body:   text(`{"name":"` + name + `","password":"a"}`),
+		}, 400, 401, 413, 503)
+		a.send(ctx, request{
+			method:  "POST",
+			path:    "/_session",
+			as:      nobody,
+			headers: form,
+			body:    text("name=" + name + "&password=a"),
+		}, 400, 401, 413, 503)
+		a.send(ctx, request{
+			method: "POST",
+			path:   "/_session",
+			as:     nobody,
+			body:   text(`{"name":"` + name[:min(len(name), 60_000)] + `","password":"a"}`),
+		}, 400, 401, 413, 503)
+		a.send(ctx, request{method: "GET", path: "/", as: account{name[:min(len(name), 5000)], "a"}}, 401, 403, 429,
+			503)
 		a.send(ctx, request{method: "GET", path: "/" + name[:min(len(name), 7000)]}, append(refusals, 200)...)
 	})
 	return nil

@@ -120,28 +120,14 @@ func purgeFloods(ctx context.Context, a *assault) error {
 		{method: "PUT", path: db + "/_revs_limit", body: text("1")},
 	}
 	for range 4 {
-		requests = append(
-			requests,
-			request{method: "POST", path: db + "/_purge", body: unknown},
+		requests = append(requests, request{method: "POST", path: db + "/_purge", body: unknown},
 			request{method: "POST", path: db + "/_purge", body: revs},
-			request{
-				method: "POST",
-				path:   db + "/_purge",
-				body:   known,
-			},
+			request{method: "POST", path: db + "/_purge", body: known},
 			request{method: "GET", path: db + "/_design/d/_view/all?group_level=1"},
-			request{
-				method: "GET",
-				path:   db + "/_purged_infos",
-			},
+			request{method: "GET", path: db + "/_purged_infos"},
 			request{method: "GET", path: db + "/_changes?include_docs=true"},
-			request{
-				method: "POST",
-				path:   db + "/_compact",
-				body:   text("{}"),
-			},
-			request{method: "GET", path: db + "/_design/d/_view/odd?reduce=false"},
-		)
+			request{method: "POST", path: db + "/_compact", body: text("{}")},
+			request{method: "GET", path: db + "/_design/d/_view/odd?reduce=false"})
 	}
 	for i := range requests {
 		if strings.Contains(requests[i].path, "/_purge") { // of server administrators alone
@@ -187,12 +173,8 @@ func conflictTrees(ctx context.Context, a *assault) error {
 		for j := range path {
 			path[j] = fmt.Sprintf(`"%032x"`, (1000-j)+1_000_000*((i+round)%50))
 		}
-		return fmt.Sprintf(
-			`{"_id":"deep%d","_rev":"1000-%s,"_revisions":{"start":1000,"ids":[%s]}}`,
-			round%4,
-			path[0][1:],
-			strings.Join(path, ","),
-		)
+		return fmt.Sprintf(`{"_id":"deep%d","_rev":"1000-%s,"_revisions":{"start":1000,"ids":[%s]}}`, round%4,
+			path[0][1:], strings.Join(path, ","))
 	}
 	together(8, func(round int) {
 		for _, kind := range []func(round, i int) string{leaf, deep} {
@@ -201,40 +183,26 @@ func conflictTrees(ctx context.Context, a *assault) error {
 				n = a.n(100)
 			}
 			var one sync.Mutex
-			a.send(
-				ctx,
-				request{
-					method: "POST",
-					path:   "/" + a.db + "/_bulk_docs",
-					body: list(`{"new_edits":false,"docs":[`, `]}`, n, func(i int) string {
-						one.Lock()
-						defer one.Unlock()
-						return kind(round, i)
-					}),
-				},
-				201,
-				413,
-				503,
-			)
+			a.send(ctx, request{
+				method: "POST",
+				path:   "/" + a.db + "/_bulk_docs",
+				body: list(`{"new_edits":false,"docs":[`, `]}`, n, func(i int) string {
+					one.Lock()
+					defer one.Unlock()
+					return kind(round, i)
+				}),
+			}, 201, 413, 503)
 		}
-		a.gets(
-			ctx,
-			1,
-			[]string{
-				"/wide?conflicts=true",
-				"/wide?open_revs=all",
-				"/wide?revs_info=true&conflicts=true&deleted_conflicts=true",
-				"/deep1?open_revs=all&revs=true",
-				"/_changes?style=all_docs",
-				"/_all_docs?conflicts=true&include_docs=true",
-				"/_design/d/_view/v",
-				"/wide?meta=true",
-			},
-			200,
-			404,
-			500,
-			503,
-		)
+		a.gets(ctx, 1, []string{
+			"/wide?conflicts=true",
+			"/wide?open_revs=all",
+			"/wide?revs_info=true&conflicts=true&deleted_conflicts=true",
+			"/deep1?open_revs=all&revs=true",
+			"/_changes?style=all_docs",
+			"/_all_docs?conflicts=true&include_docs=true",
+			"/_design/d/_view/v",
+			"/wide?meta=true",
+		}, 200, 404, 500, 503)
 	})
 	a.put(ctx, "wide", text(`{"new":1}`), nil, 201, 409, 503)
 	return nil
@@ -246,39 +214,20 @@ func manyLocals(ctx context.Context, a *assault) error {
 		return err
 	}
 	defer remove()
-	a.batches(
-		ctx,
-		4,
-		a.n(50_000),
-		func(i int) string { return fmt.Sprintf(`{"_id":"_local/l%d","n":%d}`, i, i) },
-		201,
-		503,
-	)
+	a.batches(ctx, 4, a.n(50_000), func(i int) string { return fmt.Sprintf(`{"_id":"_local/l%d","n":%d}`, i, i) }, 201,
+		503)
 	large := repeat(`{"a":"`, "x", a.n(7_000_000), `"}`)
 	together(8, func(i int) {
 		for n := range a.n(4) {
-			a.send(
-				ctx,
-				request{method: "PUT", path: fmt.Sprintf("/%s/_local/large%d", a.db, i*10+n), body: large},
-				201,
-				413,
-				503,
-			)
+			a.send(ctx, request{method: "PUT", path: fmt.Sprintf("/%s/_local/large%d", a.db, i*10+n), body: large}, 201,
+				413, 503)
 		}
 	})
 	a.gets(
 		ctx,
 		8,
-		times(
-			4,
-			"/_local_docs",
-			"/_local_docs?include_docs=true",
-			"/_local_docs?skip=40000&descending=true",
-			"/_local/large0",
-			"",
-			"/_changes",
-			"/_all_docs",
-		),
+		times(4, "/_local_docs", "/_local_docs?include_docs=true", "/_local_docs?skip=40000&descending=true",
+			"/_local/large0", "", "/_changes", "/_all_docs"),
 		200,
 		404,
 		503,
@@ -295,16 +244,8 @@ func manyAttachments(ctx context.Context, a *assault) error {
 	n := a.n(100_000)
 	got := a.put(ctx, "many", numbers(`{"_attachments":{`, `"a%d":{"data":"YQ=="}`, `}}`, n), nil, 201, 413, 503)
 	if rev, ok := acknowledgedRev(got); ok {
-		a.put(
-			ctx,
-			"many",
-			numbers(fmt.Sprintf(`{"_rev":%q,"_attachments":{`, rev), `"a%d":{"stub":true}`, `}}`, n),
-			nil,
-			201,
-			412,
-			413,
-			503,
-		)
+		a.put(ctx, "many", numbers(fmt.Sprintf(`{"_rev":%q,"_attachments":{`, rev), `"a%d":{"stub":true}`, `}}`, n),
+			nil, 201, 412, 413, 503)
 	}
 	stubs := numbers(`{"_attachments":{`, `"a%d":{"stub":true,"revpos":1,"length":1}`, `}}`, n)
 	name := strings.Repeat("n", a.n(1_000_000))
@@ -323,25 +264,14 @@ func manyAttachments(ctx context.Context, a *assault) error {
 			nil,
 			append(refusals, 201)...)
 		a.put(ctx, fmt.Sprintf("path%d/%s", i, name[:min(len(name), 7000)]), text("a"), nil, append(refusals, 201)...)
-		a.gets(
-			ctx,
-			1,
-			[]string{
-				"/many",
-				"/many?attachments=true",
-				fmt.Sprintf("/name%d", i),
-				fmt.Sprintf("/type%d/a", i),
-				"/many/a7",
-				"/_all_docs?include_docs=true&attachments=true",
-			},
-			200,
-			400,
-			404,
-			413,
-			431,
-			500,
-			503,
-		)
+		a.gets(ctx, 1, []string{
+			"/many",
+			"/many?attachments=true",
+			fmt.Sprintf("/name%d", i),
+			fmt.Sprintf("/type%d/a", i),
+			"/many/a7",
+			"/_all_docs?include_docs=true&attachments=true",
+		}, 200, 400, 404, 413, 431, 500, 503)
 	})
 	return nil
 }

@@ -242,12 +242,8 @@ func (p *peerCall) good() {
 	case p.path == "_changes":
 		_, _ = io.Copy(
 			p.w,
-			list(
-				`{"results":[`,
-				`],"last_seq":"20-x","pending":0}`,
-				rows,
-				func(i int) string { return fmt.Sprintf(peerRow, i, i, i) },
-			).open(),
+			list(`{"results":[`, `],"last_seq":"20-x","pending":0}`, rows,
+				func(i int) string { return fmt.Sprintf(peerRow, i, i, i) }).open(),
 		)
 	case p.r.Method == http.MethodPut:
 		p.w.WriteHeader(http.StatusCreated)
@@ -306,12 +302,8 @@ func hostilePeers(ctx context.Context, a *assault) error {
 	together(16, func(int) {
 		for i := range next {
 			within, cancel := context.WithTimeout(ctx, bound)
-			spec := fmt.Sprintf(
-				`{"source":"%s/%d/","target":%q,"connection_timeout":5000,"retries_per_request":2}`,
-				url,
-				i,
-				a.db,
-			)
+			spec := fmt.Sprintf(`{"source":"%s/%d/","target":%q,"connection_timeout":5000,"retries_per_request":2}`,
+				url, i, a.db)
 			r := request{method: "POST", path: "/_replicate", body: text(spec)}
 			if got, err := a.ask(within, r); err == nil {
 				a.saw(fmt.Sprint(got.status))
@@ -346,13 +338,8 @@ func manyReplications(ctx context.Context, a *assault) error {
 		a.send(ctx, request{method: "GET", path: "/_scheduler/jobs", as: admin}, 200)
 	}()
 	here := func(db string) string {
-		return fmt.Sprintf(
-			`{"url":"%s/%s","auth":{"basic":{"username":%q,"password":%q}}}`,
-			a.url,
-			strings.ReplaceAll(db, "%2F", "%%2F"),
-			attacker.name,
-			attacker.password,
-		)
+		return fmt.Sprintf(`{"url":"%s/%s","auth":{"basic":{"username":%q,"password":%q}}}`, a.url,
+			strings.ReplaceAll(db, "%2F", "%%2F"), attacker.name, attacker.password)
 	}
 	kinds := []string{
 		`{"source":` + here(a.db) + `,"target":` + here(a.db+"-%[1]d") + `,"continuous":true}`,
@@ -366,12 +353,8 @@ func manyReplications(ctx context.Context, a *assault) error {
 	const batch = 100 // of one kind each, as one broken document has all refused
 	for from := 0; from < a.n(5000); from += batch {
 		docs := list(`{"docs":[`, `]}`, min(batch, a.n(5000)-from), func(i int) string {
-			return strings.Replace(
-				fmt.Sprintf(kinds[from/batch%len(kinds)], from+i),
-				"{",
-				fmt.Sprintf(`{"_id":"r%05d",`, from+i),
-				1,
-			)
+			return strings.Replace(fmt.Sprintf(kinds[from/batch%len(kinds)], from+i), "{",
+				fmt.Sprintf(`{"_id":"r%05d",`, from+i), 1)
 		})
 		// 403: the broken kind
 		a.send(ctx, request{method: "POST", path: "/" + name + "/_bulk_docs", body: docs}, 201, 403, 503)
@@ -416,10 +399,8 @@ func wideReplications(ctx context.Context, a *assault) error {
 	} {
 		requests = append(requests, request{method: "POST", path: "/_replicate", body: b})
 		if i < 2 {
-			requests = append(
-				requests,
-				request{method: "POST", path: "/" + a.db + "/_changes?filter=_doc_ids", body: b},
-			)
+			requests = append(requests,
+				request{method: "POST", path: "/" + a.db + "/_changes?filter=_doc_ids", body: b})
 		}
 	}
 	a.each(ctx, 8, requests, append(refusals, 200, 202, 500)...)

@@ -89,12 +89,8 @@ func (a *assault) writers(ctx context.Context, round int, expected ...int) (wait
 
 // bulk writes n documents at once, and remembers those that the server says it has.
 func (a *assault) bulk(ctx context.Context, id string, n int, expected ...int) {
-	b := list(
-		`{"docs":[`,
-		`]}`,
-		n,
-		func(i int) string { return fmt.Sprintf(`{"_id":"%s-%d","n":%d,"a":"%0800d"}`, id, i, i, a.db[0]) },
-	)
+	b := list(`{"docs":[`, `]}`, n,
+		func(i int) string { return fmt.Sprintf(`{"_id":"%s-%d","n":%d,"a":"%0800d"}`, id, i, i, a.db[0]) })
 	got := a.send(ctx, request{method: "POST", path: "/" + a.db + "/_bulk_docs", body: b, whole: true}, expected...)
 	var saved []struct {
 		OK      bool

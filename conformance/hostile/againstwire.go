@@ -126,9 +126,8 @@ func (a *assault) connect(ctx context.Context, address string) (net.Conn, error)
 
 // credentials is the header of the attacker.
 func credentials() string {
-	return "Authorization: Basic " + base64.StdEncoding.EncodeToString(
-		[]byte(attacker.name+":"+attacker.password),
-	) + "\r\n"
+	pair := base64.StdEncoding.EncodeToString([]byte(attacker.name + ":" + attacker.password))
+	return "Authorization: Basic " + pair + "\r\n"
 }
 
 // answers reads the answers of a connection until it ends, nothing comes for a while or there are most of them, and
@@ -175,12 +174,9 @@ func handshakes(ctx context.Context, a *assault) error {
 			time.Sleep(3 * time.Second)
 		case 1:
 			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-			if tls.Client(
-				conn,
-				&tls.Config{InsecureSkipVerify: true},
-			).HandshakeContext(
-				ctx,
-			) == nil { //nolint:gosec // its certificate is nobody's
+			//nolint:gosec // its certificate is nobody's
+			client := tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
+			if client.HandshakeContext(ctx) == nil {
 				a.saw("shaken")
 				time.Sleep(3 * time.Second)
 			}
@@ -301,10 +297,8 @@ func framing(ctx context.Context, a *assault) error {
 }
 
 func largeHeaders(ctx context.Context, a *assault) error {
-	remove, err := a.database(
-		ctx,
-		`{"_id":"doc","_attachments":{"a":{"content_type":"image/png","data":"QUJDREVGR0g="}}}`,
-	)
+	remove, err := a.database(ctx,
+		`{"_id":"doc","_attachments":{"a":{"content_type":"image/png","data":"QUJDREVGR0g="}}}`)
 	if err != nil {
 		return err
 	}
@@ -312,9 +306,7 @@ func largeHeaders(ctx context.Context, a *assault) error {
 	db := "/" + a.db
 	parts := text(
 		"--b\r\nContent-Type: application/json\r\n\r\n{}",
-	).then(
-		repeat("", "\r\n--b\r\n\r\nx", a.n(100_000), "\r\n--b--"),
-	)
+	).then(repeat("", "\r\n--b\r\n\r\nx", a.n(100_000), "\r\n--b--"))
 	claims := base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"x","a":` + strings.Repeat("[", 5000)))
 	requests := []request{
 		{
@@ -371,25 +363,8 @@ func largeHeaders(ctx context.Context, a *assault) error {
 	}
 	for range a.n(20) {
 		together(3*len(requests), func(i int) {
-			a.send(
-				ctx,
-				requests[i%len(requests)],
-				200,
-				201,
-				204,
-				206,
-				304,
-				400,
-				401,
-				404,
-				405,
-				409,
-				413,
-				415,
-				416,
-				431,
-				503,
-			)
+			a.send(ctx, requests[i%len(requests)], 200, 201, 204, 206, 304, 400, 401, 404, 405, 409, 413, 415, 416, 431,
+				503)
 		})
 	}
 	return nil

@@ -87,16 +87,13 @@ func (i *innocents) get(ctx context.Context, client *http.Client, _ int) error {
 
 func (i *innocents) put(ctx context.Context, client *http.Client, n int) error {
 	id := fmt.Sprintf("w%d-%08d", os.Getpid(), n)
-	r, err := i.t.ask(
-		ctx,
-		request{
-			method: "PUT",
-			path:   "/" + writeDB + "/" + id,
-			as:     innocent,
-			client: client,
-			body:   text(fmt.Sprintf(`{"n":%d}`, n)),
-		},
-	)
+	r, err := i.t.ask(ctx, request{
+		method: "PUT",
+		path:   "/" + writeDB + "/" + id,
+		as:     innocent,
+		client: client,
+		body:   text(fmt.Sprintf(`{"n":%d}`, n)),
+	})
 	if err != nil {
 		return err
 	}

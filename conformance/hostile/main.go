@@ -40,12 +40,8 @@ func main() {
 	flag.StringVar(&o.url, "url", "", "attack this server instead: http://admin:password@host:port")
 	flag.IntVar(&o.pid, "pid", 0, "process of the server at -url, whose memory and descriptors are read")
 	flag.StringVar(&o.table, "table", "", "write the table to this file, as Markdown")
-	flag.DurationVar(
-		&o.get,
-		"get",
-		250*time.Millisecond,
-		"bound of the 99th percentile of the innocents' GET, 0 for none",
-	)
+	flag.DurationVar(&o.get, "get", 250*time.Millisecond,
+		"bound of the 99th percentile of the innocents' GET, 0 for none")
 	flag.DurationVar(&o.put, "put", 500*time.Millisecond, "the same of their PUT")
 	flag.BoolVar(&o.list, "list", false, "list the attacks and end")
 	flag.Parse()

@@ -50,13 +50,8 @@ const (
 // leaks tells what there is more of than before.
 func (u usage) leaks(before usage) string {
 	if u.goroutines > before.goroutines+moreGoroutines || u.descriptors > before.descriptors+moreDescriptors {
-		return fmt.Sprintf(
-			"%d goroutines and %d descriptors are left of an attack, with %d and %d before it",
-			u.goroutines,
-			u.descriptors,
-			before.goroutines,
-			before.descriptors,
-		)
+		return fmt.Sprintf("%d goroutines and %d descriptors are left of an attack, with %d and %d before it",
+			u.goroutines, u.descriptors, before.goroutines, before.descriptors)
 	}
 	return ""
 }

@@ -109,11 +109,7 @@ func (c *campaign) mix(ctx context.Context, list []attack, duration time.Duratio
 		fmt.Fprintf(
 			c.out,
 			"%s: %d attacks; peak %d MB, workers %d MB, now %d MB; innocent GET %s, PUT %s (p99/worst); %d goroutines, %d descriptors; %d restarts\n",
-			time.Since(
-				begin,
-			).Round(
-				time.Second,
-			),
+			time.Since(begin).Round(time.Second),
 			number.Load(),
 			peak.server>>20,
 			peak.workers>>20,
@@ -135,13 +131,8 @@ func (c *campaign) mix(ctx context.Context, list []attack, duration time.Duratio
 	total := c.innocents.total()
 	c.judge(restarts == 0, "no restart", "%d in %s", restarts, time.Since(begin).Round(time.Second))
 	if c.t.memory > 0 {
-		c.judge(
-			most.server <= c.t.memory,
-			fmt.Sprintf("never more than %d MB resident", c.t.memory>>20),
-			"%d MB, workers %d MB",
-			most.server>>20,
-			most.workers>>20,
-		)
+		c.judge(most.server <= c.t.memory, fmt.Sprintf("never more than %d MB resident", c.t.memory>>20),
+			"%d MB, workers %d MB", most.server>>20, most.workers>>20)
 	}
 	c.judgeLatency(total)
 	c.judge(refused == 0, "no request of an innocent fails", "%d failed", refused)
@@ -150,21 +141,9 @@ func (c *campaign) mix(ctx context.Context, list []attack, duration time.Duratio
 		unexpected += n
 	}
 	c.judge(unexpected == 0, "no answer that is not foreseen", "%d of %d attacks had one", unexpected, number.Load())
-	fmt.Fprintf(
-		c.out,
+	fmt.Fprintf(c.out,
 		"%d attacks in %s: peak %d MB, workers %d MB; innocent GET %s in %d requests, PUT %s in %d (p99/worst)\n",
-		number.Load(),
-		time.Since(
-			begin,
-		).Round(
-			time.Second,
-		),
-		most.server>>20,
-		most.workers>>20,
-		total.get,
-		total.get.requests,
-		total.put,
-		total.put.requests,
-	)
+		number.Load(), time.Since(begin).Round(time.Second), most.server>>20, most.workers>>20, total.get,
+		total.get.requests, total.put, total.put.requests)
 	return ctx.Err()
 }

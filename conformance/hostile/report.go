@@ -66,9 +66,7 @@ func (r row) text() string {
 		"%s: %s in %s; peak %d MB, workers %d MB; innocent GET %s, PUT %s (p99/worst); goroutines %d to %d, descriptors %d to %d%s",
 		r.attack.name,
 		r.outcome,
-		r.took.Round(
-			100*time.Millisecond,
-		),
+		r.took.Round(100*time.Millisecond),
 		r.peaks.server>>20,
 		r.peaks.workers>>20,
 		r.spell.get,
@@ -105,15 +103,8 @@ func (c *campaign) tableOfAttacks(b *strings.Builder) {
 			"|---|---|---|---|---|---|---|---|---|\n",
 	)
 	ms := func(q quantiles) string { return fmt.Sprintf("%d/%d", q.p99.Milliseconds(), q.most.Milliseconds()) }
-	fmt.Fprintf(
-		b,
-		"| none | | | %d | %s | %s | %d | %d | |\n",
-		c.first.memory>>20,
-		ms(c.calm.get),
-		ms(c.calm.put),
-		c.first.goroutines,
-		c.first.descriptors,
-	)
+	fmt.Fprintf(b, "| none | | | %d | %s | %s | %d | %d | |\n", c.first.memory>>20, ms(c.calm.get), ms(c.calm.put),
+		c.first.goroutines, c.first.descriptors)
 	for _, r := range c.rows {
 		outcome := r.outcome
 		if r.died {
@@ -123,24 +114,9 @@ func (c *campaign) tableOfAttacks(b *strings.Builder) {
 		if len(r.failures) > 0 {
 			verdict = "FAILED: " + strings.Join(r.failures, "; ")
 		}
-		fmt.Fprintf(
-			b,
-			"| %s | %s | %s | %d (%d) | %s | %s | %d→%d | %d→%d | %s |\n",
-			r.attack.name,
-			cell(r.attack.shows),
-			outcome,
-			r.peaks.server>>20,
-			r.peaks.workers>>20,
-			ms(
-				r.spell.get,
-			),
-			ms(r.spell.put),
-			r.before.goroutines,
-			r.after.goroutines,
-			r.before.descriptors,
-			r.after.descriptors,
-			cell(verdict),
-		)
+		fmt.Fprintf(b, "| %s | %s | %s | %d (%d) | %s | %s | %d→%d | %d→%d | %s |\n", r.attack.name,
+			cell(r.attack.shows), outcome, r.peaks.server>>20, r.peaks.workers>>20, ms(r.spell.get), ms(r.spell.put),
+			r.before.goroutines, r.after.goroutines, r.before.descriptors, r.after.descriptors, cell(verdict))
 	}
 	b.WriteString("\n")
 }

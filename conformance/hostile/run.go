@@ -54,15 +54,8 @@ func (c *campaign) begin(ctx context.Context, calm time.Duration) error {
 	c.meter = c.t.newMeter()
 	var err error
 	c.first, err = c.t.usage(ctx)
-	fmt.Fprintf(
-		c.out,
-		"without attack: %d MB of memory, %d goroutines, %d descriptors; innocent GET %s, PUT %s\n",
-		c.first.memory>>20,
-		c.first.goroutines,
-		c.first.descriptors,
-		c.calm.get,
-		c.calm.put,
-	)
+	fmt.Fprintf(c.out, "without attack: %d MB of memory, %d goroutines, %d descriptors; innocent GET %s, PUT %s\n",
+		c.first.memory>>20, c.first.goroutines, c.first.descriptors, c.calm.get, c.calm.put)
 	return errors.Join(err, ctx.Err())
 }
 
@@ -71,15 +64,12 @@ func (c *campaign) begin(ctx context.Context, calm time.Duration) error {
 func (c *campaign) warm(ctx context.Context) error {
 	const count, size = 256, 250_000
 	for i := range count {
-		r, err := c.t.ask(
-			ctx,
-			request{
-				method: "PUT",
-				path:   fmt.Sprintf("/%s/warm-%d", readDB, i),
-				as:     innocent,
-				body:   repeat(`{"a":"`, "0123456789", size/10, `"}`),
-			},
-		)
+		r, err := c.t.ask(ctx, request{
+			method: "PUT",
+			path:   fmt.Sprintf("/%s/warm-%d", readDB, i),
+			as:     innocent,
+			body:   repeat(`{"a":"`, "0123456789", size/10, `"}`),
+		})
 		if err := unless(r, err, http.StatusCreated); err != nil {
 			return fmt.Errorf("a document to warm up: %w", err)
 		}
@@ -210,28 +200,13 @@ func (c *campaign) compare(ctx context.Context) {
 		return
 	}
 	fmt.Fprintf(c.out, "afterwards: %d processes ended by the kernel\n", c.t.cage.kills())
-	c.judge(
-		last.leaks(c.first) == "",
-		"goroutines and descriptors are given back",
-		"%d goroutines (%d before), %d descriptors (%d before)",
-		last.goroutines,
-		c.first.goroutines,
-		last.descriptors,
-		c.first.descriptors,
-	)
+	c.judge(last.leaks(c.first) == "", "goroutines and descriptors are given back",
+		"%d goroutines (%d before), %d descriptors (%d before)", last.goroutines, c.first.goroutines, last.descriptors,
+		c.first.descriptors)
 	if c.patience > 0 {
-		asked := fmt.Sprintf(
-			"memory within %.0f %% of its start, %s after the last attack",
-			100*(memoryBack-1),
-			c.patience,
-		)
-		c.judge(
-			float64(last.memory) <= memoryBack*float64(c.first.memory),
-			asked,
-			"%d MB after %s (%d MB before)",
-			last.memory>>20,
-			took,
-			c.first.memory>>20,
-		)
+		asked := fmt.Sprintf("memory within %.0f %% of its start, %s after the last attack", 100*(memoryBack-1),
+			c.patience)
+		c.judge(float64(last.memory) <= memoryBack*float64(c.first.memory), asked, "%d MB after %s (%d MB before)",
+			last.memory>>20, took, c.first.memory>>20)
 	}
 }

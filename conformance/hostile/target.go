@@ -59,11 +59,8 @@ func startTarget(ctx context.Context, memory int64) (*target, error) {
 	if err := os.WriteFile(filepath.Join(dir, "local.ini"), []byte(settings), 0o600); err != nil {
 		return nil, err
 	}
-	t.server, err = conformance.Engines[0].StartWith(
-		ctx,
-		dir,
-		conformance.Options{Wrapper: t.cage.wrapper(), Log: &t.log},
-	)
+	t.server, err = conformance.Engines[0].StartWith(ctx, dir,
+		conformance.Options{Wrapper: t.cage.wrapper(), Log: &t.log})
 	if err == nil {
 		t.url, t.pid = t.server.URL(), t.server.PID()
 		err = t.settleIn(ctx)
@@ -105,10 +102,8 @@ func (t *target) settleIn(ctx context.Context) error {
 	}
 	for _, u := range []account{innocent, attacker} {
 		doc := fmt.Sprintf(`{"name":%q,"password":%q,"roles":[],"type":"user"}`, u.name, u.password)
-		r, err := t.ask(
-			ctx,
-			request{method: "PUT", path: "/_users/org.couchdb.user:" + u.name, as: admin, body: text(doc)},
-		)
+		r, err := t.ask(ctx,
+			request{method: "PUT", path: "/_users/org.couchdb.user:" + u.name, as: admin, body: text(doc)})
 		if err := unless(r, err, http.StatusCreated, http.StatusConflict); err != nil {
 			return fmt.Errorf("making the user %s: %w", u.name, err)
 		}
@@ -118,15 +113,12 @@ func (t *target) settleIn(ctx context.Context) error {
 			return err
 		}
 	}
-	r, err := t.ask(
-		ctx,
-		request{
-			method: "PUT",
-			path:   "/" + readDB + "/doc",
-			as:     innocent,
-			body:   text(`{"text":"nothing happens here"}`),
-		},
-	)
+	r, err := t.ask(ctx, request{
+		method: "PUT",
+		path:   "/" + readDB + "/doc",
+		as:     innocent,
+		body:   text(`{"text":"nothing happens here"}`),
+	})
 	if err := unless(r, err, http.StatusCreated); err != nil {
 		return fmt.Errorf("the innocents' document: %w", err)
 	}

@@ -35,14 +35,8 @@ func (c *campaign) judgeLatency(total spell) {
 			asked += " below " + of.bound.String()
 		}
 		good := of.seen.requests > 0 && (of.bound == 0 || of.seen.p99 < of.bound)
-		c.judge(
-			good,
-			asked,
-			"%d ms of %d requests, the worst %d ms",
-			of.seen.p99.Milliseconds(),
-			of.seen.requests,
-			of.seen.most.Milliseconds(),
-		)
+		c.judge(good, asked, "%d ms of %d requests, the worst %d ms", of.seen.p99.Milliseconds(), of.seen.requests,
+			of.seen.most.Milliseconds())
 	}
 }
 

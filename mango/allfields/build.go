@@ -303,19 +303,8 @@ func (b *builder) setAside(ctx context.Context, cause error) error {
 		})
 	})
 	if err == nil && did.docs > 0 {
-		b.x.log.Warn(
-			"document is not in an index over all fields; every query looks at it",
-			"database",
-			b.run.ID,
-			"design",
-			did.index.DesignDoc,
-			"index",
-			did.index.Name,
-			"id",
-			did.at.id,
-			"error",
-			cause,
-		)
+		b.x.log.Warn("document is not in an index over all fields; every query looks at it", "database", b.run.ID,
+			"design", did.index.DesignDoc, "index", did.index.Name, "id", did.at.id, "error", cause)
 	}
 	return err
 }

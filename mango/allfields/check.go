@@ -275,24 +275,13 @@ func (c *indexCheck) sums(ctx context.Context) (compare func(), err error) {
 	return func() {
 		for level, n := range stored {
 			if n != c.entries[level] {
-				c.violate(
-					map[bool]int{true: 1, false: 7}[level == 0],
-					"%d entries on level %d, %d of the documents",
-					n,
-					level,
-					c.entries[level],
-				)
+				c.violate(map[bool]int{true: 1, false: 7}[level == 0], "%d entries on level %d, %d of the documents", n,
+					level, c.entries[level])
 			}
 		}
 		if totals[0] != c.entries[0] || totals[1] != c.bytes {
-			c.violate(
-				3,
-				"counters of %d entries, %d bytes; there are %d, %d",
-				totals[0],
-				totals[1],
-				c.entries[0],
-				c.bytes,
-			)
+			c.violate(3, "counters of %d entries, %d bytes; there are %d, %d", totals[0], totals[1], c.entries[0],
+				c.bytes)
 		}
 		for path, n := range paths {
 			if n != c.paths[path] {
@@ -307,19 +296,13 @@ func (c *indexCheck) sums(ctx context.Context) (compare func(), err error) {
 }
 
 func (c *indexCheck) walk(ctx context.Context, prefix []byte, fn func(kv.Row)) error {
-	return kv.Walk(
-		ctx,
-		c.store,
-		prefix,
-		concat(prefix, []byte{0xff}),
-		checkWindow,
-		func(_ kv.ReadTx, window []kv.Row) error {
-			for _, row := range window {
-				fn(row)
-			}
-			return nil
-		},
-	)
+	end := concat(prefix, []byte{0xff})
+	return kv.Walk(ctx, c.store, prefix, end, checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
+		for _, row := range window {
+			fn(row)
+		}
+		return nil
+	})
 }
 
 func countOf(value []byte) int64 {

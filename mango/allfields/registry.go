@@ -95,10 +95,8 @@ func (r *registry) replace(designDoc string, now []Definition) (gone []uint64, c
 	r.indexes = kept
 	for _, d := range now {
 		if !slices.ContainsFunc(kept, func(x registered) bool { return x.equal(&d) }) {
-			r.indexes = append(
-				r.indexes,
-				registered{Definition: d, exclude: d.excluded(), number: r.next, version: Version},
-			)
+			r.indexes = append(r.indexes,
+				registered{Definition: d, exclude: d.excluded(), number: r.next, version: Version})
 			r.next++
 			changed = true
 		}

@@ -34,10 +34,8 @@ func (x *Index) ScanRanges(
 	for n := first; n < len(ranges); n++ {
 		for ; next < len(ranges) && next < n+ahead; next++ {
 			begin, end := ranges[next].keysFrom(after, descending)
-			open = append(
-				open,
-				x.s.KV().Range(concat(base, begin), concat(base, end), kv.RangeOptions{Reverse: descending}),
-			)
+			open = append(open,
+				x.s.KV().Range(concat(base, begin), concat(base, end), kv.RangeOptions{Reverse: descending}))
 			after = nil
 		}
 		ahead = min(2*ahead, scanAhead)

@@ -43,11 +43,8 @@ func (r *restorer) attachment(att compat.Attachment, from io.Reader) error {
 	if r.uploads == nil {
 		r.uploads = r.db.Uploads()
 	}
-	stored, err := r.uploads.Add(
-		r.ctx,
-		storage.Upload{Encoding: att.Encoding, Length: att.EncodedLength, Digest: &att.Digest},
-		from,
-	)
+	stored, err := r.uploads.Add(r.ctx,
+		storage.Upload{Encoding: att.Encoding, Length: att.EncodedLength, Digest: &att.Digest}, from)
 	if err != nil {
 		return fmt.Errorf("archive: attachment: %w", err)
 	}

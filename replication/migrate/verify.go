@@ -69,19 +69,16 @@ func (d *database) batches(
 	fn func([]replication.IDRevs) error,
 ) error {
 	var rows []replication.IDRevs
-	_, err := side.Changes(
-		ctx,
-		replication.ChangesRequest{Since: replication.FirstSequence, Options: o},
-		func(row replication.ChangeRow) error {
-			rows = append(rows, replication.IDRevs{ID: row.ID, Revs: row.Revs})
-			if len(rows) < verifyBatch {
-				return nil
-			}
-			batch := rows
-			rows = nil
-			return fn(batch)
-		},
-	)
+	all := replication.ChangesRequest{Since: replication.FirstSequence, Options: o}
+	_, err := side.Changes(ctx, all, func(row replication.ChangeRow) error {
+		rows = append(rows, replication.IDRevs{ID: row.ID, Revs: row.Revs})
+		if len(rows) < verifyBatch {
+			return nil
+		}
+		batch := rows
+		rows = nil
+		return fn(batch)
+	})
 	if err == nil && len(rows) > 0 {
 		err = fn(rows)
 	}

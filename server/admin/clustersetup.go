@@ -194,10 +194,8 @@ func postRestart(c *call.Call) error {
 	return errRestart
 }
 
-var errRestart = compat.NewError(
-	compat.KindForbidden,
-	"This server is restarted by its service manager, not over HTTP.",
-)
+var errRestart = compat.NewError(compat.KindForbidden,
+	"This server is restarted by its service manager, not over HTTP.")
 
 // HashAdmins replaces the clear passwords of the section admins by their hashes, in the last ini file as well.
 func HashAdmins(c *config.Config) error {

@@ -44,14 +44,11 @@ func getVersions(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err
 	}
-	return c.JSON(
-		http.StatusOK,
-		[]byte(
-			`{"javascript_engine":{"version":"goja","name":"spidermonkey"},"erlang":{"version":"25.3.2","supported_hashes":`+
-				`["blake2s","blake2b","sha3_512","sha3_384","sha3_256","sha3_224","sha512","sha384","sha256","sha224","sha","md5"]},`+
-				`"collation_driver":{"name":"libicu","library_version":"72.1","collator_version":"153.120","collation_algorithm_version":"15"}}`,
-		),
-	)
+	return c.JSON(http.StatusOK, []byte(`{"javascript_engine":{"version":"goja","name":"spidermonkey"},`+
+		`"erlang":{"version":"25.3.2","supported_hashes":["blake2s","blake2b",`+
+		`"sha3_512","sha3_384","sha3_256","sha3_224","sha512","sha384","sha256","sha224","sha","md5"]},`+
+		`"collation_driver":{"name":"libicu","library_version":"72.1","collator_version":"153.120",`+
+		`"collation_algorithm_version":"15"}}`))
 }
 
 // getSmooshStatus reports automatic compaction, which has no channels here.

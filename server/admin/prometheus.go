@@ -20,12 +20,8 @@ import (
 // Other packages' collectors come on top; their names begin with settee_.
 func (h *Handlers) newMetrics(others []prometheus.Collector) (*prometheus.Registry, error) {
 	r := prometheus.NewRegistry()
-	r.MustRegister(
-		h.env.Stats,
-		systemMetrics{h},
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
+	r.MustRegister(h.env.Stats, systemMetrics{h}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, other := range others {
 		if err := r.Register(other); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
@@ -78,13 +74,8 @@ func (h *Handlers) ServeMetrics(w http.ResponseWriter, r *http.Request) {
 		status, body = http.StatusNotFound, []byte(`{"error":"not_found","reason":""}`)
 	case segments[1] != "_local" && segments[1] != h.env.Node:
 		status = http.StatusInternalServerError
-		body = append(
-			ejson.AppendString(
-				[]byte(`{"error":"server_error","reason":`),
-				`throw:{not_found,<<"no such node: `+segments[1]+`">>}`,
-			),
-			'}',
-		)
+		reason := `throw:{not_found,<<"no such node: ` + segments[1] + `">>}`
+		body = append(ejson.AppendString([]byte(`{"error":"server_error","reason":`), reason), '}')
 	default:
 		text, err := h.prometheusText()
 		if err != nil {

@@ -289,12 +289,8 @@ func parseHashRange(text string) (string, bool) {
 	a, b, ok := strings.Cut(text, "-")
 	first, err1 := strconv.ParseUint(a, 16, 32)
 	last, err2 := strconv.ParseUint(b, 16, 32)
-	return fmt.Sprintf(
-			"%08x-%08x",
-			first,
-			last,
-		), ok && len(a) == 8 && len(b) == 8 && err1 == nil && err2 == nil &&
-			first < last
+	return fmt.Sprintf("%08x-%08x", first, last), ok && len(a) == 8 && len(b) == 8 && err1 == nil && err2 == nil &&
+		first < last
 }
 
 // maxShards is how many ranges a database is split into at most: the map is a part of its record.

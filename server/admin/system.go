@@ -51,12 +51,10 @@ func (h *Handlers) readSystem() system {
 		return samples[i].Value.Uint64()
 	}
 	y := system{
-		uptime: int64(
-			time.Since(h.started).Seconds(),
-		), used: n(1) + n(4), runQueue: n(6), goroutines: n(7), allocations: n(8),
-		collections: n(
-			9,
-		), wordsReclaimed: n(10) / 8, bytesIn: h.env.Stats.Received.Load(), bytesOut: h.env.Stats.Sent.Load(),
+		uptime: int64(time.Since(h.started).Seconds()),
+		used:   n(1) + n(4), runQueue: n(6), goroutines: n(7), allocations: n(8),
+		collections: n(9), wordsReclaimed: n(10) / 8,
+		bytesIn: h.env.Stats.Received.Load(), bytesOut: h.env.Stats.Sent.Load(),
 	}
 	y.reserved = y.used + n(2) + n(3)
 	y.other = n(0) - n(5) - y.reserved
@@ -111,74 +109,30 @@ type systemMeasure struct {
 }
 
 var (
-	memoryDesc = prometheus.NewDesc(
-		"couchdb_erlang_memory_bytes",
-		"size of memory (in bytes) allocated",
-		[]string{"memory_type"},
-		nil,
-	)
+	memoryDesc = prometheus.NewDesc("couchdb_erlang_memory_bytes", "size of memory (in bytes) allocated",
+		[]string{"memory_type"}, nil)
 	membershipDesc = prometheus.NewDesc("couchdb_membership", "count of nodes in the cluster", []string{"nodes"}, nil)
 	systemMeasures = []systemMeasure{
-		newSystemMeasure(
-			"uptime_seconds",
-			"couchdb uptime",
-			prometheus.CounterValue,
-			func(y *system) float64 { return float64(y.uptime) },
-		),
-		newSystemMeasure(
-			"erlang_io_recv_bytes_total",
-			"bytes of request bodies",
-			prometheus.CounterValue,
-			func(y *system) float64 { return float64(y.bytesIn) },
-		),
-		newSystemMeasure(
-			"erlang_io_sent_bytes_total",
-			"bytes of bodies of answers",
-			prometheus.CounterValue,
-			func(y *system) float64 { return float64(y.bytesOut) },
-		),
-		newSystemMeasure(
-			"erlang_gc_collections_total",
-			"number of garbage collections",
-			prometheus.CounterValue,
-			func(y *system) float64 { return float64(y.collections) },
-		),
-		newSystemMeasure(
-			"erlang_gc_words_reclaimed_total",
-			"number of words reclaimed by garbage collections",
-			prometheus.CounterValue,
-			func(y *system) float64 { return float64(y.wordsReclaimed) },
-		),
-		newSystemMeasure(
-			"erlang_context_switches_total",
-			"total number of context switches",
-			prometheus.CounterValue,
-			func(y *system) float64 { return float64(y.contextSwitches) },
-		),
-		newSystemMeasure(
-			"erlang_processes",
-			"the number of goroutines",
-			prometheus.GaugeValue,
-			func(y *system) float64 { return float64(y.goroutines) },
-		),
-		newSystemMeasure(
-			"erlang_process_limit",
-			"the number of goroutines that would be worrying",
-			prometheus.GaugeValue,
-			func(*system) float64 { return maxGoroutines },
-		),
-		newSystemMeasure(
-			"erlang_scheduler_queues",
-			"goroutines that wait for a processor",
-			prometheus.GaugeValue,
-			func(y *system) float64 { return float64(y.runQueue) },
-		),
-		newSystemMeasure(
-			"internal_replication_jobs",
-			"count of internal replication changes to process",
-			prometheus.GaugeValue,
-			func(*system) float64 { return 0 },
-		),
+		newSystemMeasure("uptime_seconds", "couchdb uptime", prometheus.CounterValue,
+			func(y *system) float64 { return float64(y.uptime) }),
+		newSystemMeasure("erlang_io_recv_bytes_total", "bytes of request bodies", prometheus.CounterValue,
+			func(y *system) float64 { return float64(y.bytesIn) }),
+		newSystemMeasure("erlang_io_sent_bytes_total", "bytes of bodies of answers", prometheus.CounterValue,
+			func(y *system) float64 { return float64(y.bytesOut) }),
+		newSystemMeasure("erlang_gc_collections_total", "number of garbage collections", prometheus.CounterValue,
+			func(y *system) float64 { return float64(y.collections) }),
+		newSystemMeasure("erlang_gc_words_reclaimed_total", "number of words reclaimed by garbage collections",
+			prometheus.CounterValue, func(y *system) float64 { return float64(y.wordsReclaimed) }),
+		newSystemMeasure("erlang_context_switches_total", "total number of context switches", prometheus.CounterValue,
+			func(y *system) float64 { return float64(y.contextSwitches) }),
+		newSystemMeasure("erlang_processes", "the number of goroutines", prometheus.GaugeValue,
+			func(y *system) float64 { return float64(y.goroutines) }),
+		newSystemMeasure("erlang_process_limit", "the number of goroutines that would be worrying",
+			prometheus.GaugeValue, func(*system) float64 { return maxGoroutines }),
+		newSystemMeasure("erlang_scheduler_queues", "goroutines that wait for a processor", prometheus.GaugeValue,
+			func(y *system) float64 { return float64(y.runQueue) }),
+		newSystemMeasure("internal_replication_jobs", "count of internal replication changes to process",
+			prometheus.GaugeValue, func(*system) float64 { return 0 }),
 	}
 )
 

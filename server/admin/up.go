@@ -107,18 +107,12 @@ func (h *Handlers) getUp(c *call.Call) error {
 		return c.JSON(http.StatusNotFound, append(ejson.AppendString([]byte(`{"status":`), status), '}'))
 	}
 	if err := h.health.ask(c.Context()); err != nil {
-		return c.JSON(
-			http.StatusServiceUnavailable,
-			append(ejson.AppendString([]byte(`{"status":"unavailable","reason":`), unhealthy(err)), '}'),
-		)
+		return c.JSON(http.StatusServiceUnavailable,
+			append(ejson.AppendString([]byte(`{"status":"unavailable","reason":`), unhealthy(err)), '}'))
 	}
 	if len(c.Env.Store.Damaged()) > 0 { // still 200: what is not damaged works
-		return c.JSON(
-			http.StatusOK,
-			[]byte(
-				`{"status":"ok","seeds":{},"reason":"Files of the store are damaged: some documents cannot be read. The log names the files."}`,
-			),
-		)
+		return c.JSON(http.StatusOK, []byte(`{"status":"ok","seeds":{},"reason":"Files of the store are damaged: `+
+			`some documents cannot be read. The log names the files."}`))
 	}
 	return c.JSON(http.StatusOK, []byte(`{"status":"ok","seeds":{}}`))
 }

@@ -14,10 +14,8 @@ import (
 const CookieName = "AuthSession"
 
 // ErrMalformedCookie refuses a cookie that cannot be read.
-var ErrMalformedCookie = compat.NewError(
-	compat.KindBadRequest,
-	"Malformed AuthSession cookie. Please clear your cookies.",
-)
+var ErrMalformedCookie = compat.NewError(compat.KindBadRequest,
+	"Malformed AuthSession cookie. Please clear your cookies.")
 
 // Session is the content of a session cookie.
 type Session struct {

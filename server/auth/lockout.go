@@ -28,10 +28,8 @@ type LockoutRules struct {
 }
 
 // ErrLocked refuses a login, right or wrong, after too many wrong ones.
-var ErrLocked = compat.NewError(
-	compat.KindForbidden,
-	"Account is temporarily locked due to multiple authentication failures",
-)
+var ErrLocked = compat.NewError(compat.KindForbidden,
+	"Account is temporarily locked due to multiple authentication failures")
 
 // attempt names a counter. The salt is part of it: a new password is a new account.
 type attempt struct{ peer, name, salt string }

@@ -112,12 +112,11 @@ func (s *Settings) readCookie(c *config.Config) {
 func (s *Settings) readRules(c *config.Config) {
 	s.Rules.Usual = s.Hashing
 	s.Rules.Limits = Limits{MinIterations: authInt(c, "min_iterations"), MaxIterations: authInt(c, "max_iterations")}
+	lifetime := min(max(c.Int("chttpd_auth_lockout", "max_lifetime", 0), 0), 1<<40)
 	s.Rules.Lockout = LockoutRules{
 		Threshold: c.Int("chttpd_auth_lockout", "threshold", math.MaxInt64),
 		Objects:   int(min(max(c.Int("chttpd_auth_lockout", "max_objects", 1<<20), 1), 1<<20)),
-		Lifetime: time.Duration(
-			min(max(c.Int("chttpd_auth_lockout", "max_lifetime", 0), 0), 1<<40),
-		) * time.Millisecond,
+		Lifetime:  time.Duration(lifetime) * time.Millisecond,
 	}
 	switch c.String("chttpd_auth_lockout", "mode") {
 	case "warn":

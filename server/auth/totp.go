@@ -29,11 +29,8 @@ func parseTOTP(v ejson.Value) *TOTP {
 		digits, _ := n.Int()
 		t.length = int(min(max(digits, 0), 10))
 	}
-	raw, err := base32.StdEncoding.WithPadding(
-		base32.NoPadding,
-	).DecodeString(
-		strings.TrimRight(strings.ToUpper(key), "="),
-	)
+	unpadded := base32.StdEncoding.WithPadding(base32.NoPadding)
+	raw, err := unpadded.DecodeString(strings.TrimRight(strings.ToUpper(key), "="))
 	if err == nil && len(raw) > 0 && prfs[t.algorithm] != nil && t.length > 0 {
 		t.key = raw
 	}

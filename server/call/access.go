@@ -105,10 +105,8 @@ func (c *Call) unauthorized(e *compat.Error) error {
 		} else if decoded, err := url.PathUnescape(path); err == nil {
 			path = decoded
 		}
-		c.SetHeader(
-			"Location",
-			c.BaseURL()+c.Settings.loginPage+"?return="+compat.EncodeURL(path)+"&reason="+compat.EncodeURL(e.Reason),
-		)
+		c.SetHeader("Location",
+			c.BaseURL()+c.Settings.loginPage+"?return="+compat.EncodeURL(path)+"&reason="+compat.EncodeURL(e.Reason))
 		status = http.StatusFound
 	}
 	return c.ErrorBody(status, e)

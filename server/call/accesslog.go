@@ -23,37 +23,19 @@ func (c *Call) logAccess(took time.Duration) {
 		if user == "" {
 			user = "undefined"
 		}
-		log.LogAttrs(
-			context.Background(),
-			slog.LevelInfo,
-			fmt.Sprintf(
-				"%s %s %s %s %s %d ok %d",
-				logging.Cut(c.Request.Host, logging.MaxText),
-				peer,
-				logging.Cut(user, logging.MaxText),
-				c.Request.Method,
-				logging.Cut(c.Request.RequestURI, logging.MaxText),
-				c.status,
-				took.Milliseconds(),
-			),
-			slog.String(logging.RequestKey, c.ID),
-		)
+		cut := func(text string) string { return logging.Cut(text, logging.MaxText) }
+		line := fmt.Sprintf("%s %s %s %s %s %d ok %d", cut(c.Request.Host), peer, cut(user), c.Request.Method,
+			cut(c.Request.RequestURI), c.status, took.Milliseconds())
+		log.LogAttrs(context.Background(), slog.LevelInfo, line, slog.String(logging.RequestKey, c.ID))
 		return
 	}
-	log.LogAttrs(
-		context.Background(),
-		slog.LevelInfo,
-		"request",
+	log.LogAttrs(context.Background(), slog.LevelInfo, "request",
 		slog.String("id", c.ID),
 		slog.String("peer", peer),
 		slog.String("user", user),
-		slog.String(
-			"method",
-			c.Request.Method,
-		),
+		slog.String("method", c.Request.Method),
 		slog.String("path", c.Request.RequestURI),
 		slog.Int("status", c.status),
 		slog.Int64("bytes", c.sent),
-		slog.Duration("took", took),
-	)
+		slog.Duration("took", took))
 }

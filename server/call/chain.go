@@ -192,11 +192,8 @@ func dispatch(c *Call) error {
 	}
 	if e.inDB {
 		c.Outgoing.of(c.User.Name)
-		c.Docs = c.Env.Docs.Database(
-			c.Segments[0],
-			c.User,
-			docs.Origin{Rules: &c.Settings.Rules, Address: c.Peer, Request: c.ID, Memory: c.Outgoing},
-		)
+		c.Docs = c.Env.Docs.Database(c.Segments[0], c.User,
+			docs.Origin{Rules: &c.Settings.Rules, Address: c.Peer, Request: c.ID, Memory: c.Outgoing})
 		c.DB = c.Docs.Bare()
 		if err := c.outOfService(); err != nil {
 			return err

@@ -52,13 +52,12 @@ func readCORSRules(c *config.Config, section string) *corsRules {
 		return c.String("cors", key)
 	}
 	r := &corsRules{
-		origins: SplitList(
-			get("origins"),
-		), methods: SplitList(get("methods")), headers: SplitList(strings.ToLower(get("headers"))),
-		exposed: strings.Join(
-			SplitList(strings.ToLower(get("exposed_headers"))),
-			", ",
-		), maxAge: get("max_age"), credentials: get("credentials") == "true",
+		origins:     SplitList(get("origins")),
+		methods:     SplitList(get("methods")),
+		headers:     SplitList(strings.ToLower(get("headers"))),
+		exposed:     strings.Join(SplitList(strings.ToLower(get("exposed_headers"))), ", "),
+		maxAge:      get("max_age"),
+		credentials: get("credentials") == "true",
 	}
 	r.all = slices.Contains(r.origins, "*")
 	return r

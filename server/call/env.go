@@ -95,12 +95,8 @@ func (e *Env) Serve(ec echo.Context) error {
 	set := e.settings.Load()
 	*c = Call{
 		Env: e, Settings: set, Request: r, Writer: ec.Response(), conn: conn,
-		body: newRequestBody(
-			r,
-			ec.Response(),
-			e.Bodies,
-			set.receiveTimeout,
-		), Outgoing: newOutgoing(ec.Response(), e.Answers),
+		body:     newRequestBody(r, ec.Response(), e.Bodies, set.receiveTimeout),
+		Outgoing: newOutgoing(ec.Response(), e.Answers),
 	}
 	defer c.Outgoing.end()
 	defer c.body.abandon() // also where the answer is broken off by a panic

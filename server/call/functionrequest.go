@@ -34,10 +34,8 @@ func (c *Call) FunctionRequest(q DesignRequest) *docs.Request {
 	isForm := strings.HasPrefix(c.Header("Content-Type"), "application/x-www-form-urlencoded")
 	r := &docs.Request{
 		ID: q.ID, HasID: q.HasID, Bare: q.Bare,
-		Method: c.appendMethod(
-			nil,
-			c.MethodName(),
-		), RequestedPath: c.requestedPath(), Path: c.Segments, RawPath: c.Request.RequestURI,
+		Method:        c.appendMethod(nil, c.MethodName()),
+		RequestedPath: c.requestedPath(), Path: c.Segments, RawPath: c.Request.RequestURI,
 		Query: c.Query, Headers: c.shownHeaders(), Body: func() ([]byte, error) { return c.bodyText(q.Body) },
 		IsForm: isForm && (c.Method == "POST" || c.Method == "PUT"), Peer: c.Peer(), Room: c.functionRoom,
 	}

@@ -151,22 +151,11 @@ func (c *Call) unexpected(err error) *compat.Error {
 	if isGone(c, err) {
 		panic(http.ErrAbortHandler)
 	}
-	c.Env.Log.Error(
-		"internal error",
-		"request",
-		c.ID,
-		"method",
-		c.Request.Method,
-		"path",
-		c.Request.RequestURI,
-		"error",
-		err,
-	)
+	c.Env.Log.Error("internal error", "request", c.ID, "method", c.Request.Method, "path", c.Request.RequestURI,
+		"error", err)
 	if errors.Is(err, kv.ErrCorrupt) {
-		return compat.NewError(
-			compat.KindUnknown,
-			"What the store has here is damaged and cannot be read; the log says where.",
-		)
+		return compat.NewError(compat.KindUnknown,
+			"What the store has here is damaged and cannot be read; the log says where.")
 	}
 	return compat.NewError(compat.KindUnknown, err.Error())
 }
@@ -189,19 +178,8 @@ func (c *Call) recovered(v any) error {
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
-	c.Env.Log.Error(
-		"panic",
-		"request",
-		c.ID,
-		"method",
-		c.Request.Method,
-		"path",
-		c.Request.RequestURI,
-		"value",
-		v,
-		"stack",
-		string(debug.Stack()),
-	)
+	c.Env.Log.Error("panic", "request", c.ID, "method", c.Request.Method, "path", c.Request.RequestURI, "value", v,
+		"stack", string(debug.Stack()))
 	return c.fail(compat.NewError(compat.KindUnknown, "internal error, see the log for request "+c.ID))
 }
 

@@ -60,9 +60,8 @@ func readVirtualHosts(section map[string]string) []virtualHost {
 		}
 		parts, port := splitHostPort(host)
 		list = append(list, virtualHost{
-			host: pieces(
-				parts,
-			), port: port, anyPort: port < 0, path: tokens(path, '/'), target: pieces(tokens(target, '/')),
+			host: pieces(parts), port: port, anyPort: port < 0,
+			path: tokens(path, '/'), target: pieces(tokens(target, '/')),
 		})
 	}
 	slices.SortFunc(list, func(a, b virtualHost) int { return compareHosts(b, a) })

@@ -14,13 +14,12 @@ import (
 
 // What Set and Delete refuse; the texts are CouchDB's (config:validate_config_update).
 var (
-	ErrSection   = errors.New("Invalid configuration section") //nolint:staticcheck // wire text
-	ErrKey       = errors.New("Invalid configuration key")     //nolint:staticcheck // wire text
-	ErrValue     = errors.New("Invalid configuration value")   //nolint:staticcheck // wire text
-	ErrUnknown   = errors.New("unknown_config_value")
-	ErrProtected = errors.New(
-		"Config section blacklisted for modification over HTTP API.",
-	) //nolint:staticcheck // wire text
+	ErrSection = errors.New("Invalid configuration section") //nolint:staticcheck // wire text
+	ErrKey     = errors.New("Invalid configuration key")     //nolint:staticcheck // wire text
+	ErrValue   = errors.New("Invalid configuration value")   //nolint:staticcheck // wire text
+	ErrUnknown = errors.New("unknown_config_value")
+	//nolint:staticcheck // wire text
+	ErrProtected = errors.New("Config section blacklisted for modification over HTTP API.")
 )
 
 // protected are the sections the API must not change (chttpd_node, couch_util:check_config_blacklist).

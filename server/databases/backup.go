@@ -84,13 +84,8 @@ func verifyArchive(c *call.Call, reader *archive.Reader, h archive.Header) error
 }
 
 func appendSummary(b []byte, sum archive.Summary) []byte {
-	return fmt.Appendf(
-		b,
-		`,"documents":%d,"revisions":%d,"attachments":%d`,
-		sum.Documents,
-		sum.Revisions,
-		sum.Attachments,
-	)
+	return fmt.Appendf(b, `,"documents":%d,"revisions":%d,"attachments":%d`, sum.Documents, sum.Revisions,
+		sum.Attachments)
 }
 
 // badArchive tells the client what is wrong with what it sent.

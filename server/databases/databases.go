@@ -120,10 +120,8 @@ func databaseSecurity(set *call.Settings) []byte {
 func deleteDB(c *call.Call) error {
 	c.DBKnown = true // the refusal of rev= comes before the database
 	if _, given := c.Query.First("rev"); given {
-		return compat.NewError(
-			compat.KindBadRequest,
-			"You tried to DELETE a database with a ?=rev parameter. Did you mean to DELETE a document instead?",
-		)
+		return compat.NewError(compat.KindBadRequest,
+			"You tried to DELETE a database with a ?=rev parameter. Did you mean to DELETE a document instead?")
 	}
 	if err := c.Env.Store.Delete(c.Context(), c.Segment(0)); err != nil {
 		return err

@@ -212,11 +212,8 @@ func (l *listRun) fail(err error) error {
 
 // query feeds the function with the rows of a view.
 func (l *listRun) query() error {
-	return l.list.view.Query(
-		l.c.Context(),
-		&l.list.options.Query,
-		&listSink{run: l, docs: queries.NewRowDocs(l.c, l.list.options)},
-	)
+	sink := &listSink{run: l, docs: queries.NewRowDocs(l.c, l.list.options)}
+	return l.list.view.Query(l.c.Context(), &l.list.options.Query, sink)
 }
 
 // listSink is the views.Sink of a list function.

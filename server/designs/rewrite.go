@@ -76,14 +76,10 @@ func rewriteHeaders(c *call.Call, list []compat.Param) []compat.Param {
 	if !c.Settings.SecureRewrites {
 		return list
 	}
+	a := c.Settings.Auth
+	credentials := []string{"Authorization", "Cookie", a.ProxyUser, a.ProxyRoles, a.ProxyToken}
 	return slices.DeleteFunc(list, func(h compat.Param) bool {
-		a := c.Settings.Auth
-		return slices.ContainsFunc(
-			[]string{"Authorization", "Cookie", a.ProxyUser, a.ProxyRoles, a.ProxyToken},
-			func(name string) bool {
-				return strings.EqualFold(h.Name, name)
-			},
-		)
+		return slices.ContainsFunc(credentials, func(name string) bool { return strings.EqualFold(h.Name, name) })
 	})
 }
 
@@ -210,9 +206,8 @@ func textMembers(v ejson.Value) ([]compat.Param, error) {
 	list := make([]compat.Param, 0, v.Len())
 	for name, value := range v.Members() {
 		if value.Kind() != ejson.String {
-			return nil, errRewrite(
-				"object key/value must be strings " + compat.ErlangTerm(name) + "=" + compat.ErlangTerm(value),
-			)
+			pair := compat.ErlangTerm(name) + "=" + compat.ErlangTerm(value)
+			return nil, errRewrite("object key/value must be strings " + pair)
 		}
 		list = append(list, compat.Param{Name: name.Text(), Value: value.Text()})
 	}

@@ -84,11 +84,9 @@ func finishUpdate(c *call.Call, doc, response ejson.Value) error {
 	if err != nil {
 		return err
 	}
-	r.apply(
-		[]compat.Param{
-			{Name: "X-Couch-Update-NewRev", Value: rev.String()},
-			{Name: "X-Couch-Id", Value: compat.EncodeURL(d.ID)},
-		},
-	)
+	r.apply([]compat.Param{
+		{Name: "X-Couch-Update-NewRev", Value: rev.String()},
+		{Name: "X-Couch-Id", Value: compat.EncodeURL(d.ID)},
+	})
 	return sendDesign(c, r)
 }

@@ -28,17 +28,13 @@ func EnsureAuthDesign(ctx context.Context, db *storage.DB) error {
 	if !errors.Is(err, compat.KindNotFound) {
 		return err
 	}
-	body, err := compat.NewBody(
-		append(ejson.AppendString([]byte(`{"language":"javascript","validate_doc_update":`), authDesignSource), '}'),
-	)
+	text := ejson.AppendString([]byte(`{"language":"javascript","validate_doc_update":`), authDesignSource)
+	body, err := compat.NewBody(append(text, '}'))
 	if err != nil {
 		return err
 	}
-	results, err := db.Update(
-		ctx,
-		[]*compat.Document{{ID: authDesignID, HasID: true, Body: body}},
-		storage.UpdateOptions{},
-	)
+	results, err := db.Update(ctx, []*compat.Document{{ID: authDesignID, HasID: true, Body: body}},
+		storage.UpdateOptions{})
 	if err == nil && results[0].Err != nil && !errors.Is(results[0].Err, compat.KindConflict) {
 		err = results[0].Err
 	}

@@ -30,11 +30,8 @@ func (w *Draft) Inline(ctx context.Context) error {
 		if a.Source != compat.SourceInline {
 			continue
 		}
-		stored, err := w.Upload(
-			ctx,
-			storage.Upload{Name: a.Name, Type: a.Type, Length: int64(len(a.Data))},
-			bytes.NewReader(a.Data),
-		)
+		stored, err := w.Upload(ctx, storage.Upload{Name: a.Name, Type: a.Type, Length: int64(len(a.Data))},
+			bytes.NewReader(a.Data))
 		if err != nil {
 			return err
 		}
@@ -100,12 +97,7 @@ func (w *Draft) Commit(ctx context.Context) (compat.Rev, error) {
 // remove is collected later.
 func (w *Draft) Discard(ctx context.Context) {
 	if err := w.uploads.Discard(context.WithoutCancel(ctx)); err != nil {
-		w.d.store.o.Log.Warn(
-			"attachment of a refused document is left to the collector",
-			"request",
-			w.d.from.Request,
-			"error",
-			err,
-		)
+		w.d.store.o.Log.Warn("attachment of a refused document is left to the collector", "request", w.d.from.Request,
+			"error", err)
 	}
 }

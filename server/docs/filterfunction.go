@@ -172,13 +172,8 @@ func (s *filterScan) flush() error {
 	for i := range rows {
 		if len(rows[i].leaves) > 0 {
 			o := storage.OpenRevsOptions{Revs: rows[i].leaves}
-			requests, at = append(
-				requests,
-				storage.OpenRevsRequest{ID: rows[i].change.ID, OpenRevsOptions: o},
-			), append(
-				at,
-				i,
-			)
+			requests = append(requests, storage.OpenRevsRequest{ID: rows[i].change.ID, OpenRevsOptions: o})
+			at = append(at, i)
 		}
 	}
 	asked := 0 // rows that the function was asked about

@@ -18,10 +18,8 @@ import (
 // isReplicator reports whether the database's documents are replications.
 func (d *Database) isReplicator() bool { return replication.IsReplicatorDB(d.Name()) }
 
-var errForeignReplication = compat.NewError(
-	compat.KindForbidden,
-	"Can't update replication documents from other users.",
-)
+var errForeignReplication = compat.NewError(compat.KindForbidden,
+	"Can't update replication documents from other users.")
 
 // prepareReplications gives documents their owner and refuses those that are no replications
 // (couch_replicator_docs:before_doc_update).

@@ -15,10 +15,8 @@ import (
 // not the business of this package.
 
 // errUsersDesign refuses what only admins may see of the users database: its design documents and views.
-var errUsersDesign = compat.NewError(
-	compat.KindForbidden,
-	"Only administrators can view design docs in the users database.",
-)
+var errUsersDesign = compat.NewError(compat.KindForbidden,
+	"Only administrators can view design docs in the users database.")
 
 // isUsers reports whether the database has the rules for user documents: the one of the logins has, and those that
 // are named like it.

@@ -90,11 +90,8 @@ func (d *Database) Update(ctx context.Context, docs []*compat.Document, o WriteO
 			return nil, err
 		}
 	}
-	return d.db.Update(
-		inner,
-		docs,
-		storage.UpdateOptions{Replicated: o.Replicated, Trusted: o.Replicated && o.Trusted && d.who.IsAdmin()},
-	)
+	return d.db.Update(inner, docs,
+		storage.UpdateOptions{Replicated: o.Replicated, Trusted: o.Replicated && o.Trusted && d.who.IsAdmin()})
 }
 
 // updateOne is Update for one document; its refusal is the error.

@@ -53,10 +53,8 @@ func postBulkDocs(c *call.Call) error {
 	if !newEdits {
 		return c.JSON(bulkStatus(c, body), appendFailures(nil, results))
 	}
-	return c.JSON(
-		bulkStatus(c, body),
-		appendResults(make([]byte, 0, 96*len(results)), results, bulkStatus(c, body) == http.StatusAccepted),
-	)
+	return c.JSON(bulkStatus(c, body),
+		appendResults(make([]byte, 0, 96*len(results)), results, bulkStatus(c, body) == http.StatusAccepted))
 }
 
 func isTrue(v ejson.Value) bool {

@@ -109,12 +109,8 @@ func (e *bulkGetEntry) attsSince(v ejson.Value) {
 		return
 	}
 	if list.Kind() != ejson.Array {
-		e.err, e.rev = compat.NewError(
-			compat.KindBadRequest,
-			"att_since value must be array of revs.",
-		), list.AppendJSON(
-			nil,
-		)
+		e.err = compat.NewError(compat.KindBadRequest, "att_since value must be array of revs.")
+		e.rev = list.AppendJSON(nil)
 		return
 	}
 	for r := range list.Elements() {
@@ -152,18 +148,15 @@ func bulkGet(
 			}
 		}
 	}
-	return c.Docs.BulkGet(
-		c.Context(),
-		asked,
-		func(i int, revs []storage.RevResult, more bool, refusal *compat.Error) error {
-			ahead, first = ahead[i-first:], i
-			e := ahead[0]
-			if refusal != nil && e.err == nil {
-				e.rev, e.err = []byte(`"undefined"`), refusal
-			}
-			return part(e, revs, more)
-		},
-	)
+	each := func(i int, revs []storage.RevResult, more bool, refusal *compat.Error) error {
+		ahead, first = ahead[i-first:], i
+		e := ahead[0]
+		if refusal != nil && e.err == nil {
+			e.rev, e.err = []byte(`"undefined"`), refusal
+		}
+		return part(e, revs, more)
+	}
+	return c.Docs.BulkGet(c.Context(), asked, each)
 }
 
 func bulkGetJSON(c *call.Call, entries iter.Seq[*bulkGetEntry]) error {

@@ -57,13 +57,8 @@ func AddDefaultIndex(ctx context.Context, e *call.Env, database string) error {
 	if err != nil {
 		return err
 	}
-	results, err := e.Store.DB(
-		database,
-	).Update(
-		ctx,
-		[]*compat.Document{{ID: definition.DDoc, HasID: true, Body: body}},
-		storage.UpdateOptions{},
-	)
+	design := &compat.Document{ID: definition.DDoc, HasID: true, Body: body}
+	results, err := e.Store.DB(database).Update(ctx, []*compat.Document{design}, storage.UpdateOptions{})
 	if err == nil && results[0].Err != nil {
 		err = results[0].Err
 	}

@@ -46,11 +46,8 @@ func (h *Handlers) listIndexes(c *call.Call) error {
 	return c.JSON(http.StatusOK, append(b, "]}"...))
 }
 
-var errIndexListRange = compat.Named(
-	compat.KindUnknown,
-	"invalid_list_index_params",
-	"Index parameter ranges: limit > 1, skip > 0",
-)
+var errIndexListRange = compat.Named(compat.KindUnknown, "invalid_list_index_params",
+	"Index parameter ranges: limit > 1, skip > 0")
 
 // indexListRange reads limit and skip (mango_httpd:parse_index_param/2).
 func indexListRange(c *call.Call) (limit, skip int64, err error) {
@@ -148,17 +145,8 @@ func awaitIndex(c *call.Call, d *mango.Definition) {
 		err = ix.Wait(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		c.Env.Log.Warn(
-			"index is not built yet",
-			"database",
-			c.DB.Name(),
-			"design",
-			d.DDoc,
-			"name",
-			d.Name,
-			"error",
-			err,
-		)
+		c.Env.Log.Warn("index is not built yet", "database", c.DB.Name(), "design", d.DDoc, "name", d.Name,
+			"error", err)
 	}
 }
 
@@ -182,10 +170,8 @@ func (h *Handlers) deleteIndex(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(
-		list,
-		func(ix *mango.Index) bool { return ix.DDoc == ddoc && ix.Kind.String() == kind && ix.Name == name },
-	) {
+	if !slices.ContainsFunc(list,
+		func(ix *mango.Index) bool { return ix.DDoc == ddoc && ix.Kind.String() == kind && ix.Name == name }) {
 		return compat.ErrMissing
 	}
 	of := mango.KindJSON

@@ -84,19 +84,15 @@ func readIndexes(c *call.Call, partitioned bool) ([]*mango.Index, error) {
 	p := ejson.AcquireParser()
 	defer p.Release()
 	designs := storage.RangeOptions{Namespace: storage.NamespaceDesign, Limit: -1, IncludeDocs: true}
-	err := c.DB.AllDocs(
-		c.Context(),
-		designs,
-		func(storage.ListHeader) error { return nil },
-		func(r *storage.ListRow) error {
-			body, err := p.Parse(r.Doc.Body)
-			if err != nil {
-				return err
-			}
-			list = append(list, mango.IndexesOf(r.ID, body, partitioned)...)
-			return nil
-		},
-	)
+	noHeader := func(storage.ListHeader) error { return nil }
+	err := c.DB.AllDocs(c.Context(), designs, noHeader, func(r *storage.ListRow) error {
+		body, err := p.Parse(r.Doc.Body)
+		if err != nil {
+			return err
+		}
+		list = append(list, mango.IndexesOf(r.ID, body, partitioned)...)
+		return nil
+	})
 	mango.SortIndexes(list)
 	return list, err
 }

@@ -65,10 +65,8 @@ func bulkGet(ctx context.Context, d *docs.Database, asked []storage.OpenRevsRequ
 			return nil // a document that the user may not see is one that was not found
 		}
 		doc := revs[0].Doc
-		text := compat.AppendDocument(
-			make([]byte, 0, len(doc.Body)+160),
-			docs.View(doc, &compat.DocOptions{Revs: true}),
-		)
+		text := compat.AppendDocument(make([]byte, 0, len(doc.Body)+160),
+			docs.View(doc, &compat.DocOptions{Revs: true}))
 		got = append(got, bulkDoc{i, text})
 		if size += len(text); size >= bulkGetBytes {
 			return enough
@@ -212,10 +210,8 @@ func (p *peer) BulkWrite(ctx context.Context, list [][]byte) ([]replication.Refu
 	var refused []replication.Refusal
 	for i := range results {
 		if e := results[i].Err; e != nil {
-			refused = append(
-				refused,
-				replication.Refusal{ID: results[i].ID, Rev: results[i].Rev.String(), Word: e.Word(), Reason: e.Reason},
-			)
+			refused = append(refused,
+				replication.Refusal{ID: results[i].ID, Rev: results[i].Rev.String(), Word: e.Word(), Reason: e.Reason})
 		}
 	}
 	return refused, nil

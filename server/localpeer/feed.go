@@ -92,9 +92,8 @@ func (f *feed) prepare(ctx context.Context, query compat.Query, body []byte) err
 // what only its connection has.
 func filterRequest(db string, r *docs.FeedRequest) *docs.Request {
 	q := &docs.Request{
-		Method: []byte(
-			`"GET"`,
-		), Path: []string{db, "_changes"}, Query: r.Query, Headers: []compat.Param{{Name: "Host"}}, Body: docs.NoBody,
+		Method: []byte(`"GET"`), Path: []string{db, "_changes"}, Query: r.Query,
+		Headers: []compat.Param{{Name: "Host"}}, Body: docs.NoBody,
 	}
 	if r.Posted {
 		q.Method, q.Body = []byte(`"POST"`), func() ([]byte, error) { return r.Body.AppendJSON(nil), nil }

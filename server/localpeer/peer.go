@@ -204,10 +204,8 @@ func (p *peer) RevsDiff(ctx context.Context, asked []replication.IDRevs) ([]repl
 	}
 	missing := make([]replication.Missing, 0, len(asked))
 	err = d.RevsDiff(ctx, slices.Values(wanted), func(diff *storage.RevsDiff) error {
-		missing = append(
-			missing,
-			replication.Missing{ID: diff.ID, Revs: diff.Missing, Ancestors: diff.PossibleAncestors},
-		)
+		missing = append(missing,
+			replication.Missing{ID: diff.ID, Revs: diff.Missing, Ancestors: diff.PossibleAncestors})
 		return nil
 	})
 	if err != nil {

@@ -41,9 +41,8 @@ func newSyslogSink(c *config.Config, stderr io.Writer) *syslogSink {
 func (s *syslogSink) line(l *logLine) error {
 	priority := s.facility<<3 | severity(l.level)
 	at := l.time.UTC().Format("2006-01-02T15:04:05.000000Z")
-	_, err := s.out.Write(
-		fmt.Appendf(nil, "<%d>1 %s %s %s <0.1.0> %s - %s\n", priority, at, s.host, s.appid, l.request, l.text),
-	)
+	_, err := fmt.Fprintf(s.out, "<%d>1 %s %s %s <0.1.0> %s - %s\n",
+		priority, at, s.host, s.appid, l.request, l.text)
 	return err
 }
 

@@ -61,12 +61,8 @@ func (r *Replications) connect(
 				return databases.Create(ctx, r.env, r.env.Settings(), name, query)
 			},
 		}
-		return localpeer.New(
-			peers,
-			e.Local,
-			e.DisplayURL(),
-			docs.Principal{Name: spec.User.Name, Roles: spec.User.Roles},
-		)
+		return localpeer.New(peers, e.Local, e.DisplayURL(),
+			docs.Principal{Name: spec.User.Name, Roles: spec.User.Roles})
 	}
 	return replication.NewHTTPPeer(e, &spec.Options, set)
 }
@@ -78,13 +74,12 @@ func (r *Replications) Start() error {
 		r.follower.Go(func() { r.scheduler.Follow(r.ctx) })
 		return nil
 	}
-	err := queue.Handle(
-		jobs.Type{Name: followerJob, Workers: 1, Run: func(ctx context.Context, _ *jobs.Run) ([]byte, error) {
-			r.scheduler.Follow(ctx)
-			<-ctx.Done() // the job is not done when this process stops: the queue passes it on
-			return nil, context.Cause(ctx)
-		}},
-	)
+	follow := func(ctx context.Context, _ *jobs.Run) ([]byte, error) {
+		r.scheduler.Follow(ctx)
+		<-ctx.Done() // the job is not done when this process stops: the queue passes it on
+		return nil, context.Cause(ctx)
+	}
+	err := queue.Handle(jobs.Type{Name: followerJob, Workers: 1, Run: follow})
 	if err == nil {
 		_, err = queue.Add(r.ctx, jobs.Spec{Type: followerJob, ID: followerJob})
 	}

@@ -130,10 +130,8 @@ func schedulerStates(c *call.Call) ([]string, error) {
 	states := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ',' })
 	for _, state := range states {
 		if !slices.Contains(replication.States, state) {
-			return nil, compat.NewError(
-				compat.KindQueryParse,
-				"States must be one or more of ["+strings.Join(replication.States, ",")+"]",
-			)
+			return nil, compat.NewError(compat.KindQueryParse,
+				"States must be one or more of ["+strings.Join(replication.States, ",")+"]")
 		}
 	}
 	return states, nil

@@ -32,34 +32,15 @@ func replicatorSettings(e *call.Env) *replication.Settings {
 	if set.Port == 0 {
 		set.Port = replication.BackdoorPort
 	}
-	set.WorkerProcesses, set.BatchSize, set.Connections = max(
-		n("worker_processes"),
-		1,
-	), max(
-		n("worker_batch_size"),
-		1,
-	), max(
-		n("http_connections"),
-		1,
-	)
-	set.Timeout, set.CheckpointInterval = max(
-		ms("connection_timeout"),
-		time.Millisecond,
-	), max(
-		ms("checkpoint_interval"),
-		time.Millisecond,
-	)
+	set.WorkerProcesses = max(n("worker_processes"), 1)
+	set.BatchSize = max(n("worker_batch_size"), 1)
+	set.Connections = max(n("http_connections"), 1)
+	set.Timeout = max(ms("connection_timeout"), time.Millisecond)
+	set.CheckpointInterval = max(ms("checkpoint_interval"), time.Millisecond)
 	set.Retries = n("retries_per_request")
-	set.UseCheckpoints, set.UseBulkGet, set.UpdateDocs = c.Bool(
-		section,
-		"use_checkpoints",
-	), c.Bool(
-		section,
-		"use_bulk_get",
-	), c.Bool(
-		section,
-		"update_docs",
-	)
+	set.UseCheckpoints = c.Bool(section, "use_checkpoints")
+	set.UseBulkGet = c.Bool(section, "use_bulk_get")
+	set.UpdateDocs = c.Bool(section, "update_docs")
 	set.EndpointProtocols = call.SplitList(c.String(section, "valid_endpoint_protocols"))
 	set.ProxyProtocols = call.SplitList(c.String(section, "valid_proxy_protocols"))
 	set.MaxDocumentIDSize = int(c.Int(section, "max_document_id_length", 0))
@@ -124,10 +105,8 @@ func replicatorTLS(c *config.Config) (*tls.Config, error) {
 	depth := int(c.Int(section, "ssl_certificate_max_depth", math.MaxInt32))
 	t.VerifyConnection = func(state tls.ConnectionState) error {
 		// A chain holds the peer's certificate, the root and those between, which the depth counts.
-		if slices.ContainsFunc(
-			state.VerifiedChains,
-			func(chain []*x509.Certificate) bool { return len(chain)-2 <= depth },
-		) {
+		if slices.ContainsFunc(state.VerifiedChains,
+			func(chain []*x509.Certificate) bool { return len(chain)-2 <= depth }) {
 			return nil
 		}
 		return errors.New("the chain of certificates is longer than ssl_certificate_max_depth")

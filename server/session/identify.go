@@ -31,10 +31,8 @@ func (h *Handlers) Identify() map[string]func(*call.Call) (bool, error) {
 }
 
 var (
-	errConflicted = compat.NewError(
-		compat.KindUnauthorized,
-		"User document conflicts must be resolved before the document is used for authentication purposes.",
-	)
+	errConflicted = compat.NewError(compat.KindUnauthorized,
+		"User document conflicts must be resolved before the document is used for authentication purposes.")
 )
 
 // basicHandler reads Authorization: Basic. Unknown names are refused without counting them
@@ -107,15 +105,8 @@ func (h *Handlers) checkPassword(c *call.Call, name, password string, u *auth.Us
 	switch {
 	case err != nil:
 		if err == error(auth.ErrLocked) {
-			c.Env.Log.Warn(
-				"login refused: locked after too many failures",
-				"request",
-				c.ID,
-				"user",
-				name,
-				"peer",
-				c.Peer(),
-			)
+			c.Env.Log.Warn("login refused: locked after too many failures", "request", c.ID, "user", name,
+				"peer", c.Peer())
 		}
 		return false, err
 	case warn:

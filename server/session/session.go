@@ -18,10 +18,8 @@ var (
 	errNoUsername     = compat.NewError(compat.KindBadRequest, "request body must contain a username")
 	errTwoUsernames   = compat.NewError(compat.KindBadRequest, "request body contains different usernames")
 	errRedirectPath   = compat.NewError(compat.KindBadRequest, "path must begin with a /.")
-	errSessionContent = compat.NewError(
-		compat.KindBadContentType,
-		"Content-Type must be 'application/x-www-form-urlencoded' or 'application/json'",
-	)
+	errSessionContent = compat.NewError(compat.KindBadContentType,
+		"Content-Type must be 'application/x-www-form-urlencoded' or 'application/json'")
 )
 
 // getSession tells who the client is.

@@ -99,17 +99,11 @@ func (s *Stats) promMetric(st *stat) prometheus.Metric {
 	case "histogram":
 		return st.promSummary("couchdb_" + name + "_seconds")
 	case "gauge":
-		return prometheus.MustNewConstMetric(
-			prometheus.NewDesc("couchdb_"+name, help, nil, nil),
-			prometheus.GaugeValue,
-			value,
-		)
+		return prometheus.MustNewConstMetric(prometheus.NewDesc("couchdb_"+name, help, nil, nil), prometheus.GaugeValue,
+			value)
 	}
-	return prometheus.MustNewConstMetric(
-		prometheus.NewDesc("couchdb_"+name, help, nil, nil),
-		prometheus.CounterValue,
-		value,
-	)
+	return prometheus.MustNewConstMetric(prometheus.NewDesc("couchdb_"+name, help, nil, nil), prometheus.CounterValue,
+		value)
 }
 
 // dropCouchDB leaves out the first element couchdb, which the prefix says already.
@@ -127,10 +121,6 @@ func (st *stat) promSummary(name string) prometheus.Metric {
 	for _, p := range percentiles {
 		quantiles[p.rank] = percentile(values, p.rank) / 1000
 	}
-	return prometheus.MustNewConstSummary(
-		prometheus.NewDesc(name, st.desc, nil, nil),
-		uint64(count),
-		sum/1000,
-		quantiles,
-	)
+	return prometheus.MustNewConstSummary(prometheus.NewDesc(name, st.desc, nil, nil), uint64(count), sum/1000,
+		quantiles)
 }

@@ -99,18 +99,13 @@ func (d *Directory) syncDatabases(ctx context.Context, set *auth.Settings) error
 		deleted bool
 	}
 	var changed []change
-	end, err := d.store.DB(
-		set.UsersDB,
-	).Changes(
-		ctx,
-		storage.ChangesOptions{Since: d.peruser.since, Limit: -1},
-		func(c *storage.Change) error {
-			if name, ok := strings.CutPrefix(c.ID, auth.DocPrefix); ok {
-				changed = append(changed, change{name, c.Deleted})
-			}
-			return nil
-		},
-	)
+	since := storage.ChangesOptions{Since: d.peruser.since, Limit: -1}
+	end, err := d.store.DB(set.UsersDB).Changes(ctx, since, func(c *storage.Change) error {
+		if name, ok := strings.CutPrefix(c.ID, auth.DocPrefix); ok {
+			changed = append(changed, change{name, c.Deleted})
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}

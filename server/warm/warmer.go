@@ -78,9 +78,9 @@ func (w *Warmer) Start() error {
 		Keep: time.Hour, Run: w.index,
 	})
 	if err == nil {
-		err = w.o.Jobs.Handle(
-			jobs.Type{Name: CleanupJob, Frees: true, MaxFailures: maxWarmFailures, Keep: time.Hour, Run: w.cleanUp},
-		)
+		err = w.o.Jobs.Handle(jobs.Type{
+			Name: CleanupJob, Frees: true, MaxFailures: maxWarmFailures, Keep: time.Hour, Run: w.cleanUp,
+		})
 	}
 	w.running.Go(w.run)
 	return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 )
 
@@ -125,18 +126,15 @@ var (
 	erlangNotFound = []byte(" 404 Object Not Found\r\n")
 	// What net/http answers by itself has just these headers, whatever the status.
 	goRefusal = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
-	malformed = []byte(
-		"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\nServer: MochiWeb/1.0 (Any of you quaids got a smint?)\r\n\r\n",
-	)
+	malformed = []byte("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n" +
+		"Server: MochiWeb/1.0 (Any of you quaids got a smint?)\r\n\r\n")
 )
 
 // Write passes answers on, with the status line of announced 404s and of net/http's own refusals replaced.
 func (c *Conn) Write(p []byte) (int, error) {
 	if c.notFound.Load() && c.notFound.Swap(false) && len(p) > len(goNotFound) &&
 		bytes.Equal(p[8:len(goNotFound)], goNotFound[8:]) {
-		_, err := c.Conn.Write(
-			append(append(append(make([]byte, 0, len(p)+16), p[:8]...), erlangNotFound...), p[len(goNotFound):]...),
-		)
+		_, err := c.Conn.Write(slices.Concat(p[:8], erlangNotFound, p[len(goNotFound):]))
 		return len(p), err
 	}
 	if !c.handled.Load() && isRefusal(p) {

@@ -88,17 +88,8 @@ func (r *Run) work() {
 func (r *Run) call(ctx context.Context) (result []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.queue.log.Error(
-				"jobs: handler panicked",
-				"type",
-				r.typ.Name,
-				"id",
-				r.ID,
-				"panic",
-				p,
-				"stack",
-				string(debug.Stack()),
-			)
+			r.queue.log.Error("jobs: handler panicked", "type", r.typ.Name, "id", r.ID, "panic", p,
+				"stack", string(debug.Stack()))
 			err = fmt.Errorf("jobs: handler panicked: %v", p)
 		}
 	}()

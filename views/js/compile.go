@@ -140,11 +140,8 @@ func syntaxError(err error, text string) string {
 			line = compiling.File.Position(compiling.Offset).Line
 		}
 	}
-	return "(new SyntaxError(" + quoteSource(
-		syntaxText(message, text, line, column),
-	) + `, "<unknown>", ` + strconv.Itoa(
-		line,
-	) + "))"
+	quoted := quoteSource(syntaxText(message, text, line, column))
+	return "(new SyntaxError(" + quoted + `, "<unknown>", ` + strconv.Itoa(line) + "))"
 }
 
 // syntaxText words a syntax error as SpiderMonkey does, as far as goja's message tells what happened.

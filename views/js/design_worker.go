@@ -98,10 +98,8 @@ func findFunction(ddoc []byte, path []string) (source string, refusal []byte) {
 	if v.Kind() == ejson.Object {
 		shown = "[object Object]"
 	}
-	return "", refuse(
-		"compilation_error",
-		`(new TypeError("this.source.charCodeAt is not a function", "./share/server/main.js", 5356)) (`+shown+")",
-	)
+	return "", refuse("compilation_error",
+		`(new TypeError("this.source.charCodeAt is not a function", "./share/server/main.js", 5356)) (`+shown+")")
 }
 
 func isFalsy(v ejson.Value) bool {

@@ -1,7 +1,7 @@
 package js
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 )
 
@@ -19,11 +19,7 @@ func jsonError(text string) string {
 	}
 	line := 1 + strings.Count(text[:p.at], "\n")
 	column := 1 + len([]rune(text[strings.LastIndexByte(text[:p.at], '\n')+1:p.at]))
-	return "JSON.parse: " + p.problem + " at line " + strconv.Itoa(
-		line,
-	) + " column " + strconv.Itoa(
-		column,
-	) + " of the JSON data"
+	return fmt.Sprintf("JSON.parse: %s at line %d column %d of the JSON data", p.problem, line, column)
 }
 
 // jsonScanner reads a text until the first problem, which is at its position then.

@@ -21,19 +21,11 @@ type metrics struct {
 }
 
 var (
-	workersDesc = prometheus.NewDesc(
-		"settee_js_workers",
-		"worker processes of JavaScript that live",
-		[]string{"state"},
-		nil,
-	)
+	workersDesc = prometheus.NewDesc("settee_js_workers", "worker processes of JavaScript that live", []string{"state"},
+		nil)
 	startedDesc = prometheus.NewDesc("settee_js_workers_started_total", "worker processes started", nil, nil)
-	killedDesc  = prometheus.NewDesc(
-		"settee_js_workers_killed_total",
-		"worker processes killed for time or memory, or that crashed",
-		nil,
-		nil,
-	)
+	killedDesc  = prometheus.NewDesc("settee_js_workers_killed_total",
+		"worker processes killed for time or memory, or that crashed", nil, nil)
 )
 
 func newMetrics() metrics {

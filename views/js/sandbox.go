@@ -247,10 +247,8 @@ func (s *sandbox) function(source string) (*goja.Object, goja.Callable, error) {
 	}
 	call, ok := goja.AssertFunction(v)
 	if !ok {
-		return nil, nil, compat.NewError(
-			compat.KindCompilationError,
-			"Expression does not eval to a function. ("+source+")",
-		)
+		return nil, nil, compat.NewError(compat.KindCompilationError,
+			"Expression does not eval to a function. ("+source+")")
 	}
 	s.parameter = firstParameter(c.tree)
 	return v.(*goja.Object), call, nil

@@ -120,12 +120,8 @@ func installFilter(more []uint32) error {
 		unix.SECCOMP_FILTER_FLAG_TSYNC | unix.SECCOMP_FILTER_FLAG_LOG | unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW,
 		unix.SECCOMP_FILTER_FLAG_TSYNC,
 	} {
-		thread, _, errno := unix.Syscall(
-			unix.SYS_SECCOMP,
-			unix.SECCOMP_SET_MODE_FILTER,
-			flags,
-			uintptr(unsafe.Pointer(&program)),
-		)
+		thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags,
+			uintptr(unsafe.Pointer(&program)))
 		switch {
 		case errno == unix.EINVAL:
 			err = errno

@@ -107,11 +107,8 @@ func (x *Index) nextEntries(r kv.ReadTx, prefix []byte, bounds [][]byte) ([][]by
 		part := bounds[len(nexts):min(len(bounds), len(nexts)+rangesAtOnce)]
 		its := make([]kv.Iterator, len(part))
 		for i, bound := range part {
-			its[i] = r.Range(
-				kv.AppendKeyAfter(nil, concat(prefix, bound)),
-				prefixEnd(prefix),
-				kv.RangeOptions{Limit: 1},
-			)
+			its[i] = r.Range(kv.AppendKeyAfter(nil, concat(prefix, bound)), prefixEnd(prefix),
+				kv.RangeOptions{Limit: 1})
 			defer its[i].Close()
 		}
 		for _, it := range its {

@@ -18,11 +18,8 @@ func CheckRows(source string, rows []Row) error {
 }
 
 // errFunctionClause is what CouchDB answers for arrays of different lengths; its reason is the trace of a process.
-var errFunctionClause = compat.Named(
-	compat.KindError,
-	"function_clause",
-	"arrays of different lengths below _stats",
-).WithRef()
+var errFunctionClause = compat.Named(compat.KindError, "function_clause",
+	"arrays of different lengths below _stats").WithRef()
 
 func invalidStat(reason string) error {
 	return compat.Named(compat.KindError, "invalid_value", reason).WithRef()

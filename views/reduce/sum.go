@@ -40,11 +40,8 @@ func caseClause(json []byte, before, after string) error {
 	if err != nil {
 		return err
 	}
-	return compat.Named(
-		compat.KindError,
-		"{case_clause,"+before+compat.ErlangTerm(v)+after+"}",
-		"no case clause matching in _sum",
-	).WithRef()
+	return compat.Named(compat.KindError, "{case_clause,"+before+compat.ErlangTerm(v)+after+"}",
+		"no case clause matching in _sum").WithRef()
 }
 
 func (s *sum) kind() Kind { return KindSum }
@@ -54,11 +51,8 @@ func (s *sum) reduce(rows []Row) (Aggregate, error) {
 }
 
 func (s *sum) rereduce(aggregates []Aggregate) (Aggregate, error) {
-	return s.sum(
-		len(aggregates),
-		func(i int) []byte { return aggregates[i] },
-		func() int { return aggregatesSize(aggregates) },
-	)
+	return s.sum(len(aggregates), func(i int) []byte { return aggregates[i] },
+		func() int { return aggregatesSize(aggregates) })
 }
 
 func (s *sum) finish(a Aggregate) ([]byte, error) {

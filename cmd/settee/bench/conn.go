@@ -81,14 +81,8 @@ func (c *conn) do(ctx context.Context, req *request, want int) (response, error)
 		c.nc = nil
 	}
 	if resp.status != want {
-		return resp, fmt.Errorf(
-			"%s %s: status %d instead of %d: %.300s",
-			req.method,
-			req.path,
-			resp.status,
-			want,
-			c.body,
-		)
+		return resp, fmt.Errorf("%s %s: status %d instead of %d: %.300s", req.method, req.path, resp.status, want,
+			c.body)
 	}
 	return resp, nil
 }

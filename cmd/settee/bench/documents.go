@@ -45,30 +45,14 @@ func (d *documents) body(n int64) []byte { return d.bodies[n%poolSize] }
 // appendDocument writes an order of a shop: strings, numbers, booleans, a date, nested objects and arrays.
 func appendDocument(b []byte, rnd *rand.Rand, n int) []byte {
 	word := func() string { return words[rnd.IntN(len(words))] }
-	b = fmt.Appendf(
-		b,
-		`{"type":"order","number":%d,"created":"2025-%02d-%02dT%02d:%02d:%02d.%03dZ","active":%t`,
-		100000+n,
-		1+rnd.IntN(12),
-		1+rnd.IntN(28),
-		rnd.IntN(24),
-		rnd.IntN(60),
-		rnd.IntN(60),
-		rnd.IntN(1000),
-		rnd.IntN(2) == 0,
-	)
+	b = fmt.Appendf(b, `{"type":"order","number":%d,"created":"2025-%02d-%02dT%02d:%02d:%02d.%03dZ","active":%t`,
+		100000+n, 1+rnd.IntN(12), 1+rnd.IntN(28), rnd.IntN(24), rnd.IntN(60), rnd.IntN(60), rnd.IntN(1000),
+		rnd.IntN(2) == 0)
 	b = fmt.Appendf(b, `,"customer":{"id":"%016x","name":"%s %s","email":"%s.%s%d@example.com","score":%.4f}`,
 		rnd.Uint64(), word(), word(), word(), word(), rnd.IntN(1000), rnd.Float64())
-	b = fmt.Appendf(
-		b,
-		`,"address":{"street":"%s street %d","city":"%s","zip":"%05d","location":{"lat":%.6f,"lon":%.6f}}`,
-		word(),
-		rnd.IntN(300),
-		word(),
-		rnd.IntN(100000),
-		rnd.Float64()*180-90,
-		rnd.Float64()*360-180,
-	)
+	b = fmt.Appendf(b,
+		`,"address":{"street":"%s street %d","city":"%s","zip":"%05d","location":{"lat":%.6f,"lon":%.6f}}`, word(),
+		rnd.IntN(300), word(), rnd.IntN(100000), rnd.Float64()*180-90, rnd.Float64()*360-180)
 	b = append(b, `,"items":[`...)
 	for i := range 3 {
 		if i > 0 {
@@ -77,15 +61,8 @@ func appendDocument(b []byte, rnd *rand.Rand, n int) []byte {
 		b = fmt.Appendf(b, `{"sku":"%08x","title":"%s %s","quantity":%d,"price":%d.%02d}`,
 			rnd.Uint32(), word(), word(), 1+rnd.IntN(9), rnd.IntN(500), rnd.IntN(100))
 	}
-	b = fmt.Appendf(
-		b,
-		`],"tags":["%s","%s","%s"],"total":%d.%02d,"parent":null,"note":"`,
-		word(),
-		word(),
-		word(),
-		rnd.IntN(5000),
-		rnd.IntN(100),
-	)
+	b = fmt.Appendf(b, `],"tags":["%s","%s","%s"],"total":%d.%02d,"parent":null,"note":"`, word(), word(), word(),
+		rnd.IntN(5000), rnd.IntN(100))
 	for len(b) < documentSize-2 {
 		b = append(append(b, word()...), ' ')
 	}

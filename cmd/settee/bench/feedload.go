@@ -168,10 +168,8 @@ func feedWake(databases int, name string) *workload {
 	}
 	return &workload{
 		name: name, unit: "ms", lessIsBetter: true, databases: names,
-		about: fmt.Sprintf(
-			"time from one write in each of %d database(s) until all idle longpoll feeds have answered",
-			databases,
-		),
+		about: fmt.Sprintf("time from one write in each of %d database(s) until all idle longpoll feeds have answered",
+			databases),
 		prepare: func(ctx context.Context, s *session) error {
 			for _, n := range names {
 				if err := s.create(ctx, n); err != nil {

@@ -28,10 +28,8 @@ func findWorkloads() []*workload {
 			"25 documents of a random range of a JSON index",
 			26,
 			func(rnd *rand.Rand) string {
-				return fmt.Sprintf(
-					`{"selector":{"number":{"$gte":%d}},"sort":["number"],"limit":25}`,
-					100_000+rnd.Int64N(poolSize/2),
-				)
+				return fmt.Sprintf(`{"selector":{"number":{"$gte":%d}},"sort":["number"],"limit":25}`,
+					100_000+rnd.Int64N(poolSize/2))
 			},
 		),
 		findQuery(
@@ -40,33 +38,25 @@ func findWorkloads() []*workload {
 			"documents with a random number, by a JSON index that covers the query",
 			2,
 			func(rnd *rand.Rand) string {
-				return fmt.Sprintf(
-					`{"selector":{"number":%d},"fields":["_id","number"],"limit":10}`,
-					100_000+rnd.Int64N(1000),
-				)
+				return fmt.Sprintf(`{"selector":{"number":%d},"fields":["_id","number"],"limit":10}`,
+					100_000+rnd.Int64N(1000))
 			},
 		),
 		findAfterWrites(),
 		findScan(),
 		findAnyField(),
-		writeBesideIndexes(
-			"mango-write-0",
-			0,
-			false,
-		), writeBesideIndexes("mango-write-1", 1, false), writeBesideIndexes("mango-write-3", 3, false),
-		writeBesideIndexes("mango-write-5", 5, false), writeBesideIndexes("mango-write-all-fields", 0, true),
+		writeBesideIndexes("mango-write-0", 0, false),
+		writeBesideIndexes("mango-write-1", 1, false),
+		writeBesideIndexes("mango-write-3", 3, false),
+		writeBesideIndexes("mango-write-5", 5, false),
+		writeBesideIndexes("mango-write-all-fields", 0, true),
 	}
 }
 
 // createIndex makes a JSON index over one field.
 func (s *session) createIndex(ctx context.Context, db, field string) error {
-	_, err := s.request(
-		ctx,
-		"POST",
-		s.db(db)+"/_index",
-		fmt.Appendf(nil, `{"index":{"fields":[%q]},"name":%q,"ddoc":%q}`, field, field, field),
-		200,
-	)
+	_, err := s.request(ctx, "POST", s.db(db)+"/_index",
+		fmt.Appendf(nil, `{"index":{"fields":[%q]},"name":%q,"ddoc":%q}`, field, field, field), 200)
 	return err
 }
 
@@ -146,10 +136,8 @@ func findQuery(name, db, about string, lines int64, query func(*rand.Rand) strin
 func findAfterWrites() *workload {
 	return &workload{
 		name: "mango-after-writes", unit: "queries/s", prepare: fillFind,
-		about: fmt.Sprintf(
-			"POST /_find: the first query on a JSON index after %d of the documents have changed",
-			changedDocuments,
-		),
+		about: fmt.Sprintf("POST /_find: the first query on a JSON index after %d of the documents have changed",
+			changedDocuments),
 		round: func(ctx context.Context, s *session, p plan) (out sample, err error) {
 			if _, err := s.changeDocuments(ctx, findDB, p.round); err != nil {
 				return out, err
@@ -169,11 +157,8 @@ func findScan() *workload {
 		about: "POST /_find: a selector without an index that no document passes",
 		round: func(ctx context.Context, s *session, p plan) (sample, error) {
 			return s.timed(s.size.viewDocuments, func() error {
-				_, err := s.findOnce(
-					ctx,
-					findDB,
-					fmt.Sprintf(`{"selector":{"customer.name":"nobody %d","total":{"$gt":1}}}`, p.round),
-				)
+				_, err := s.findOnce(ctx, findDB,
+					fmt.Sprintf(`{"selector":{"customer.name":"nobody %d","total":{"$gt":1}}}`, p.round))
 				return err
 			})
 		},

@@ -171,12 +171,8 @@ func (l *Limits) startServer(ctx context.Context, dir string) (*child, error) {
 
 // startBare starts the server that always gives the other one's answer for the first document.
 func (l *Limits) startBare(ctx context.Context, a *session) (*child, error) {
-	req, err := http.NewRequestWithContext(
-		ctx,
-		http.MethodGet,
-		"http://"+a.target.Addr+a.db(readDB)+"/"+string(appendID(nil, 0)),
-		nil,
-	)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+a.target.Addr+a.db(readDB)+"/"+string(appendID(nil, 0)), nil)
 	if err != nil {
 		return nil, err
 	}

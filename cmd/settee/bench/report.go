@@ -93,14 +93,8 @@ func (r *Report) WriteJSON(w io.Writer) error {
 
 // WriteTable writes the report for people.
 func (r *Report) WriteTable(w io.Writer) error {
-	fmt.Fprintf(
-		w,
-		"%s, %s; %d rounds of %.3gs after one to warm up\n",
-		r.Started.Format(time.RFC3339),
-		r.Machine,
-		r.Rounds,
-		r.Seconds,
-	)
+	fmt.Fprintf(w, "%s, %s; %d rounds of %.3gs after one to warm up\n", r.Started.Format(time.RFC3339), r.Machine,
+		r.Rounds, r.Seconds)
 	for _, s := range r.Servers {
 		fmt.Fprintf(w, "%s: %s %s\n", s.Name, s.Addr, s.Welcome)
 	}
@@ -143,18 +137,8 @@ func (r *Report) costs(w io.Writer) error {
 		if b == nil {
 			b = &Side{}
 		}
-		row(
-			t,
-			x.Workload,
-			optional(x.A.CPUPerUnit),
-			optional(b.CPUPerUnit),
-			optional(x.A.ServerCPU),
-			optional(x.A.ClientCPU),
-			optional(b.ServerCPU),
-			optional(b.ClientCPU),
-			inMB(x.A.PeakRSS),
-			inMB(b.PeakRSS),
-		)
+		row(t, x.Workload, optional(x.A.CPUPerUnit), optional(b.CPUPerUnit), optional(x.A.ServerCPU),
+			optional(x.A.ClientCPU), optional(b.ServerCPU), optional(b.ClientCPU), inMB(x.A.PeakRSS), inMB(b.PeakRSS))
 	}
 	return t.Flush()
 }

@@ -9,18 +9,10 @@ import (
 
 func viewWorkloads() []*workload {
 	return []*workload{
-		buildView(
-			"view-build-sum",
-			"first query of a view: JavaScript map with two rows a document, _sum",
-			mapTwo,
-			"_sum",
-		),
-		buildView(
-			"view-build-count",
-			"first query of a view: JavaScript map with one row a document, _count",
-			mapDates,
-			"_count",
-		),
+		buildView("view-build-sum", "first query of a view: JavaScript map with two rows a document, _sum", mapTwo,
+			"_sum"),
+		buildView("view-build-count", "first query of a view: JavaScript map with one row a document, _count", mapDates,
+			"_count"),
 		updateView(),
 		viewQuery(
 			"view-range-100",
@@ -57,28 +49,14 @@ func viewWorkloads() []*workload {
 			2,
 			"one row after nine tenths of the view, with skip",
 			func(s *session, rnd *rand.Rand) string {
-				return fmt.Sprintf(
-					"reduce=false&limit=1&skip=%d",
-					s.size.viewDocuments*9/10-rnd.Int64N(max(1, s.size.viewDocuments/100)),
-				)
+				return fmt.Sprintf("reduce=false&limit=1&skip=%d",
+					s.size.viewDocuments*9/10-rnd.Int64N(max(1, s.size.viewDocuments/100)))
 			},
 		),
-		viewQuery(
-			"view-reduce-few",
-			fewDB,
-			"tens",
-			2,
-			"_sum of a random range of a view with a tenth of the documents' number in rows",
-			randomTens(100),
-		),
-		viewQuery(
-			"view-reduce-many",
-			viewDB,
-			"tens",
-			2,
-			"_sum of a random range of a view with ten times the documents' number in rows",
-			randomTens(1),
-		),
+		viewQuery("view-reduce-few", fewDB, "tens", 2,
+			"_sum of a random range of a view with a tenth of the documents' number in rows", randomTens(100)),
+		viewQuery("view-reduce-many", viewDB, "tens", 2,
+			"_sum of a random range of a view with ten times the documents' number in rows", randomTens(1)),
 	}
 }
 

@@ -136,15 +136,8 @@ func (t *tool) judge(ctx context.Context, f *conformance.File, sc *conformance.S
 	if count.Differs > 0 {
 		word = "DIFFERS"
 	}
-	fmt.Printf(
-		"%-8s %s/%s  %d exact, %d json, %d differ\n",
-		word,
-		f.Area,
-		sc.Name,
-		count.Exact,
-		count.JSON,
-		count.Differs,
-	)
+	fmt.Printf("%-8s %s/%s  %d exact, %d json, %d differ\n", word, f.Area, sc.Name, count.Exact, count.JSON,
+		count.Differs)
 	t.report.Add(t.addr, f.Area, count)
 	return nil
 }

@@ -63,11 +63,8 @@ func Open(options Options) (*Store, error) {
 		options.Prefix = DefaultPrefix
 	}
 	if options.Prefix[0] == reserved || len(options.Prefix) > maxPrefix {
-		return nil, fmt.Errorf(
-			"fdbkv: prefix %q: must not begin with \\xff nor be longer than %d bytes",
-			options.Prefix,
-			maxPrefix,
-		)
+		return nil, fmt.Errorf("fdbkv: prefix %q: must not begin with \\xff nor be longer than %d bytes",
+			options.Prefix, maxPrefix)
 	}
 	db, err := openDatabase(options.ClusterFile)
 	if err != nil {

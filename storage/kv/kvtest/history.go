@@ -122,16 +122,12 @@ func randomWrite(rng *rand.Rand) action {
 		return write(fmt.Sprintf("clear %q", key), func(tx kv.Tx) { tx.Clear([]byte(key)) })
 	case 4:
 		begin, end := randomRange(rng)
-		return write(
-			fmt.Sprintf("clear range %q %q", begin, end),
-			func(tx kv.Tx) { tx.ClearRange([]byte(begin), []byte(end)) },
-		)
+		return write(fmt.Sprintf("clear range %q %q", begin, end),
+			func(tx kv.Tx) { tx.ClearRange([]byte(begin), []byte(end)) })
 	case 5, 6:
 		op, key := kv.Add+kv.AtomicOp(rng.IntN(int(kv.CompareAndClear))), "k"+key[1:]
-		return write(
-			fmt.Sprintf("atomic %d %q %.10q", op, key, value),
-			func(tx kv.Tx) { tx.Atomic(op, []byte(key), []byte(value)) },
-		)
+		return write(fmt.Sprintf("atomic %d %q %.10q", op, key, value),
+			func(tx kv.Tx) { tx.Atomic(op, []byte(key), []byte(value)) })
 	case 7:
 		user := uint16(rng.IntN(3))
 		return write(fmt.Sprintf("stamped key %d %.10q", user, value), func(tx kv.Tx) {
@@ -146,13 +142,9 @@ func randomWrite(rng *rand.Rand) action {
 	}
 	begin, end := randomRange(rng)
 	if rng.IntN(2) == 0 {
-		return write(
-			fmt.Sprintf("read conflict %q %q", begin, end),
-			func(tx kv.Tx) { tx.AddReadConflictRange([]byte(begin), []byte(end)) },
-		)
+		return write(fmt.Sprintf("read conflict %q %q", begin, end),
+			func(tx kv.Tx) { tx.AddReadConflictRange([]byte(begin), []byte(end)) })
 	}
-	return write(
-		fmt.Sprintf("write conflict %q %q", begin, end),
-		func(tx kv.Tx) { tx.AddWriteConflictRange([]byte(begin), []byte(end)) },
-	)
+	return write(fmt.Sprintf("write conflict %q %q", begin, end),
+		func(tx kv.Tx) { tx.AddWriteConflictRange([]byte(begin), []byte(end)) })
 }

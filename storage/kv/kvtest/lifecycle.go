@@ -203,11 +203,8 @@ func testLimits(t *testing.T, s *store) {
 	if limits.ValueSize > 0 {
 		long := make([]byte, limits.ValueSize+1)
 		refused("set", kv.ErrValueTooLarge, func(tx kv.Tx) { tx.Set([]byte("k"), long) })
-		refused(
-			"versionstamped value",
-			kv.ErrValueTooLarge,
-			func(tx kv.Tx) { tx.SetVersionstampedValue([]byte("k"), long, 0) },
-		)
+		refused("versionstamped value", kv.ErrValueTooLarge,
+			func(tx kv.Tx) { tx.SetVersionstampedValue([]byte("k"), long, 0) })
 	}
 	if limits.TransactionSize > 0 {
 		part := make([]byte, kv.FDBLimits.ValueSize)

@@ -137,13 +137,8 @@ func testLinearizable(t *testing.T, s *store) {
 		switch porcupine.CheckOperationsTimeout(model, history, 30*time.Second) {
 		case porcupine.Illegal:
 			for _, op := range history {
-				t.Logf(
-					"client %d, %d to %d: %s",
-					op.ClientId,
-					op.Call,
-					op.Return,
-					model.DescribeOperation(op.Input, op.Output),
-				)
+				t.Logf("client %d, %d to %d: %s", op.ClientId, op.Call, op.Return,
+					model.DescribeOperation(op.Input, op.Output))
 			}
 			t.Fatal("the history is not linearizable")
 		case porcupine.Unknown:

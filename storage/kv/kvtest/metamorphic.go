@@ -51,12 +51,8 @@ func compareHistory(t *testing.T, open OpenRandom, seed uint64, length int) {
 		if i < len(want) && i < len(got) && want[i] == got[i] {
 			continue
 		}
-		t.Errorf(
-			"to repeat: KVTEST_SEED=%d; the histories part at line %d:\n%s",
-			seed,
-			i,
-			strings.Join(want[max(0, min(i, len(want))-30):min(i, len(want))], "\n"),
-		)
+		t.Errorf("to repeat: KVTEST_SEED=%d; the histories part at line %d:\n%s", seed, i,
+			strings.Join(want[max(0, min(i, len(want))-30):min(i, len(want))], "\n"))
 		t.Errorf("model:  %s", strings.Join(want[min(i, len(want)):min(i+5, len(want))], "\n        "))
 		t.Fatalf("engine: %s", strings.Join(got[min(i, len(got)):min(i+5, len(got))], "\n        "))
 	}
@@ -178,8 +174,6 @@ func (p *player) play(tr *transaction) {
 	if stamp != (kv.Versionstamp{}) {
 		p.stamps[string(stamp[:kv.VersionstampSize])] = fmt.Sprintf("(commit %d)", len(p.stamps)+1)
 	}
-	p.lines = append(
-		p.lines,
-		fmt.Sprintf("end runs=%d committed=%v error=%v", runs, stamp != kv.Versionstamp{}, errorName(err)),
-	)
+	p.lines = append(p.lines,
+		fmt.Sprintf("end runs=%d committed=%v error=%v", runs, stamp != kv.Versionstamp{}, errorName(err)))
 }

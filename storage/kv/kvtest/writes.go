@@ -49,25 +49,8 @@ func testRangeClears(t *testing.T, s *store) {
 		expectGet(t, tx, "b", "<nil>")
 		expectGet(t, tx, "e", "<nil>")
 		expectGet(t, tx, "f", "old")
-		expectRows(
-			t,
-			tx,
-			"",
-			"\xff",
-			kv.RangeOptions{},
-			"a",
-			"old",
-			"b5",
-			"after",
-			"f",
-			"old",
-			"g",
-			"old",
-			"i",
-			"old",
-			"j",
-			"old",
-		)
+		expectRows(t, tx, "", "\xff", kv.RangeOptions{}, "a", "old", "b5", "after", "f", "old", "g", "old", "i", "old",
+			"j", "old")
 		expectRows(t, tx, "b", "j", kv.RangeOptions{Reverse: true, Limit: 3}, "i", "old", "g", "old", "f", "old")
 		tx.ClearRange([]byte("b5"), []byte("b5\x00")) // one key
 	})

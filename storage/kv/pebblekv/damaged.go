@@ -29,13 +29,8 @@ func (d *damagedFiles) note(path string, err error) {
 		return
 	}
 	d.names = append(d.names, name)
-	d.log.Error(
-		"a file of the store is damaged: what is there cannot be read; stop the server and run \"settee salvage\"",
-		"file",
-		path,
-		"error",
-		err,
-	)
+	const advice = "stop the server and run \"settee salvage\""
+	d.log.Error("a file of the store is damaged: what is there cannot be read; "+advice, "file", path, "error", err)
 }
 
 // Damaged are the names of files in which something could not be read since the store was opened.

@@ -48,13 +48,8 @@ func checkFormat(fsys vfs.FS, dir string) error {
 		return fmt.Errorf("%w: %s: not a format version: %q", kv.ErrCorrupt, name, text)
 	}
 	if version > formatVersion {
-		return fmt.Errorf(
-			"%w: %s is of format %d, this binary knows up to %d",
-			kv.ErrFormat,
-			dir,
-			version,
-			formatVersion,
-		)
+		return fmt.Errorf("%w: %s is of format %d, this binary knows up to %d", kv.ErrFormat, dir, version,
+			formatVersion)
 	}
 	return checkPebbleFormat(fsys, dir)
 }

@@ -20,91 +20,44 @@ func gaugeOf(name, help string, value func(*Metrics) float64) measure {
 }
 
 var measures = []measure{
-	counterOf(
-		"commit_conflicts_total",
-		"commits refused because a read did not hold; each was run again",
-		func(m *Metrics) float64 { return float64(m.Conflicts) },
-	),
-	counterOf(
-		"commit_postponed_total",
-		"transactions moved to the next group for the sake of order",
-		func(m *Metrics) float64 { return float64(m.Postponed) },
-	),
-	counterOf(
-		"snapshots_ended_total",
-		"snapshots that became too old for their readers",
-		func(m *Metrics) float64 { return float64(m.Ended) },
-	),
-	counterOf(
-		"counter_cache_hits_total",
-		"atomic operations whose current value was remembered",
-		func(m *Metrics) float64 { return float64(m.CounterHits) },
-	),
-	counterOf(
-		"counter_cache_misses_total",
-		"atomic operations that read the current value",
-		func(m *Metrics) float64 { return float64(m.CounterMisses) },
-	),
-	counterOf(
-		"block_cache_hits_total",
-		"blocks of tables found in memory",
-		func(m *Metrics) float64 { return float64(m.BlockCacheHits) },
-	),
-	counterOf(
-		"block_cache_misses_total",
-		"blocks of tables read from files",
-		func(m *Metrics) float64 { return float64(m.BlockCacheMisses) },
-	),
-	gaugeOf(
-		"block_cache_bytes",
-		"memory of the block cache in use, memtables included",
-		func(m *Metrics) float64 { return float64(m.BlockCacheBytes) },
-	),
+	counterOf("commit_conflicts_total", "commits refused because a read did not hold; each was run again",
+		func(m *Metrics) float64 { return float64(m.Conflicts) }),
+	counterOf("commit_postponed_total", "transactions moved to the next group for the sake of order",
+		func(m *Metrics) float64 { return float64(m.Postponed) }),
+	counterOf("snapshots_ended_total", "snapshots that became too old for their readers",
+		func(m *Metrics) float64 { return float64(m.Ended) }),
+	counterOf("counter_cache_hits_total", "atomic operations whose current value was remembered",
+		func(m *Metrics) float64 { return float64(m.CounterHits) }),
+	counterOf("counter_cache_misses_total", "atomic operations that read the current value",
+		func(m *Metrics) float64 { return float64(m.CounterMisses) }),
+	counterOf("block_cache_hits_total", "blocks of tables found in memory",
+		func(m *Metrics) float64 { return float64(m.BlockCacheHits) }),
+	counterOf("block_cache_misses_total", "blocks of tables read from files",
+		func(m *Metrics) float64 { return float64(m.BlockCacheMisses) }),
+	gaugeOf("block_cache_bytes", "memory of the block cache in use, memtables included",
+		func(m *Metrics) float64 { return float64(m.BlockCacheBytes) }),
 	gaugeOf("memtable_bytes", "data not yet in tables", func(m *Metrics) float64 { return float64(m.MemTableBytes) }),
-	gaugeOf(
-		"memtable_held_bytes",
-		"memtables that were written to tables but are still read",
-		func(m *Metrics) float64 { return float64(m.HeldBytes) },
-	),
+	gaugeOf("memtable_held_bytes", "memtables that were written to tables but are still read",
+		func(m *Metrics) float64 { return float64(m.HeldBytes) }),
 	gaugeOf("disk_bytes", "all files of the store", func(m *Metrics) float64 { return float64(m.DiskBytes) }),
 	gaugeOf("table_bytes", "tables of the store", func(m *Metrics) float64 { return float64(m.TableBytes) }),
 	gaugeOf("log_bytes", "write-ahead logs of the store", func(m *Metrics) float64 { return float64(m.LogBytes) }),
 	gaugeOf("tables", "number of tables", func(m *Metrics) float64 { return float64(m.Tables) }),
-	gaugeOf(
-		"read_amplification",
-		"tables and memtables that a read may have to look at",
-		func(m *Metrics) float64 { return float64(m.ReadAmp) },
-	),
-	gaugeOf(
-		"write_amplification",
-		"bytes written to tables per byte flushed or logged",
-		func(m *Metrics) float64 { return m.WriteAmp },
-	),
-	counterOf(
-		"table_compactions_total",
-		"compactions of tables",
-		func(m *Metrics) float64 { return float64(m.Compactions) },
-	),
-	counterOf(
-		"table_flushes_total",
-		"flushes of memtables to tables",
-		func(m *Metrics) float64 { return float64(m.Flushes) },
-	),
+	gaugeOf("read_amplification", "tables and memtables that a read may have to look at",
+		func(m *Metrics) float64 { return float64(m.ReadAmp) }),
+	gaugeOf("write_amplification", "bytes written to tables per byte flushed or logged",
+		func(m *Metrics) float64 { return m.WriteAmp }),
+	counterOf("table_compactions_total", "compactions of tables",
+		func(m *Metrics) float64 { return float64(m.Compactions) }),
+	counterOf("table_flushes_total", "flushes of memtables to tables",
+		func(m *Metrics) float64 { return float64(m.Flushes) }),
 }
 
 var (
-	groupSizeDesc = prometheus.NewDesc(
-		"settee_commit_group_transactions",
-		"transactions committed with one sync",
-		nil,
-		nil,
-	)
-	latencyDesc = prometheus.NewDesc(
-		"settee_commit_sync_seconds",
-		"time from building a group of transactions until it is on disk",
-		nil,
-		nil,
-	)
+	groupSizeDesc = prometheus.NewDesc("settee_commit_group_transactions", "transactions committed with one sync", nil,
+		nil)
+	latencyDesc = prometheus.NewDesc("settee_commit_sync_seconds",
+		"time from building a group of transactions until it is on disk", nil, nil)
 )
 
 // The buckets shown: group sizes up to 2^12-1, latencies from 2^5 microseconds (32 µs) to 2^24 (17 s).
@@ -136,11 +89,8 @@ func (s *Store) Collect(out chan<- prometheus.Metric) {
 	// whole numbers
 	sizes := m.GroupSize.cumulative(0, maxGroupBucket, func(bound float64) float64 { return bound - 1 })
 	out <- prometheus.MustNewConstHistogram(groupSizeDesc, m.GroupSize.Count, float64(m.GroupSize.Sum), sizes)
-	latencies := m.SyncLatency.cumulative(
-		minLatencyBucket,
-		maxLatencyBucket,
-		func(bound float64) float64 { return bound / 1e6 },
-	)
+	latencies := m.SyncLatency.cumulative(minLatencyBucket, maxLatencyBucket,
+		func(bound float64) float64 { return bound / 1e6 })
 	out <- prometheus.MustNewConstHistogram(latencyDesc, m.SyncLatency.Count, float64(m.SyncLatency.Sum)/1e6, latencies)
 }
 

@@ -131,11 +131,8 @@ func (r *reader) lose() {
 // readable begins a call: it returns why nothing can be read any more, or nil. mu is held.
 func (r *reader) readable() error {
 	if r.snap == nil {
-		return fmt.Errorf(
-			"%w: it was replaced more than %v ago, or the store was opened anew",
-			kv.ErrTooOld,
-			r.store.readTime,
-		)
+		return fmt.Errorf("%w: it was replaced more than %v ago, or the store was opened anew", kv.ErrTooOld,
+			r.store.readTime)
 	}
 	return r.cancelled()
 }

@@ -32,11 +32,8 @@ func (it *checkedIterator) Next() bool {
 	it.forget()
 	if it.overlaid {
 		it.s.report(
-			fmt.Sprintf(
-				"iterator over %.40q to %.40q goes on after a write to what it has yet to read",
-				it.begin,
-				it.end,
-			),
+			fmt.Sprintf("iterator over %.40q to %.40q goes on after a write to what it has yet to read", it.begin,
+				it.end),
 		)
 	}
 	if !it.inner.Next() {

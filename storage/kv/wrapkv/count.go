@@ -55,12 +55,10 @@ func (c *Counting) Reset() Counts {
 func (c *Counting) each(read func(*atomic.Int64) int64) Counts {
 	n := &c.counts
 	return Counts{
-		Views: read(
-			&n.views,
-		), Updates: read(&n.updates), Runs: read(&n.runs), Commits: read(&n.commits), Watches: read(&n.watches),
-		Gets: read(
-			&n.gets,
-		), GetManys: read(&n.getManys), Ranges: read(&n.ranges), Rows: read(&n.rows), BytesRead: read(&n.bytesRead),
+		Views: read(&n.views), Updates: read(&n.updates), Runs: read(&n.runs),
+		Commits: read(&n.commits), Watches: read(&n.watches),
+		Gets: read(&n.gets), GetManys: read(&n.getManys), Ranges: read(&n.ranges),
+		Rows: read(&n.rows), BytesRead: read(&n.bytesRead),
 		Sets: read(&n.sets), Clears: read(&n.clears), RangeClears: read(&n.rangeClears), Atomics: read(&n.atomics),
 		BytesWritten: read(&n.bytesWritten),
 	}

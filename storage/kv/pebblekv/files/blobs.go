@@ -72,11 +72,8 @@ func openBlob(ctx context.Context, fsys vfs.FS, path string) (*blob.FileReader, 
 		return nil, closing(file, err)
 	}
 	options := pebble.Options{}
-	r, err := blob.NewFileReader(
-		ctx,
-		readable,
-		blob.FileReaderOptions{ReaderOptions: options.MakeReaderOptions().ReaderOptions},
-	)
+	r, err := blob.NewFileReader(ctx, readable,
+		blob.FileReaderOptions{ReaderOptions: options.MakeReaderOptions().ReaderOptions})
 	if err != nil {
 		return nil, closing(readable, err)
 	}

@@ -176,9 +176,8 @@ func (r *reader) manifest(found listing) {
 			r.m = m
 			r.whole = len(m.Damage) == 0 && n == found.manifests[len(found.manifests)-1]
 			for _, gap := range m.Damage {
-				r.damaged(
-					Damage{File: name, What: fmt.Sprintf("%d bytes at %d cannot be read", gap.Length, gap.Offset)},
-				)
+				what := fmt.Sprintf("%d bytes at %d cannot be read", gap.Length, gap.Offset)
+				r.damaged(Damage{File: name, What: what})
 			}
 			continue
 		}
@@ -248,14 +247,12 @@ func (g Gap) String() string {
 func (r *reader) tables(found listing) (sources []*tableSource) {
 	for n, info := range r.m.Tables {
 		if !slices.Contains(found.tables, n) && !info.Part {
-			r.damaged(
-				Damage{
-					File: tableName(n),
-					What: "it is missing",
-					From: string(info.Smallest),
-					To:   string(info.Largest) + "\x00",
-				},
-			)
+			r.damaged(Damage{
+				File: tableName(n),
+				What: "it is missing",
+				From: string(info.Smallest),
+				To:   string(info.Largest) + "\x00",
+			})
 		}
 	}
 	for _, n := range found.tables {
@@ -265,12 +262,10 @@ func (r *reader) tables(found listing) (sources []*tableSource) {
 		}
 		// as all that it has is elsewhere, too, if nothing is wrong with the manifest, it does no harm
 		if !live && r.m.File != "" {
-			r.damaged(
-				Damage{
-					File: tableName(n),
-					What: "no manifest names it: that breaks off, or a flush or compaction was not finished",
-				},
-			)
+			r.damaged(Damage{
+				File: tableName(n),
+				What: "no manifest names it: that breaks off, or a flush or compaction was not finished",
+			})
 		}
 		s := &tableSource{
 			fs:     r.fs,
@@ -302,15 +297,9 @@ func (r *reader) prepare(s *tableSource) bool {
 	s.t = t
 	defer s.close()
 	if t.scanned && t.gone > 0 {
-		r.damaged(
-			bounded(
-				fmt.Sprintf(
-					"its index cannot be read: %d blocks were found without it, in %d bytes there is none",
-					len(t.blocks),
-					t.gone,
-				),
-			),
-		)
+		what := fmt.Sprintf("its index cannot be read: %d blocks were found without it, in %d bytes there is none",
+			len(t.blocks), t.gone)
+		r.damaged(bounded(what))
 	}
 	deletions, err := t.deleted()
 	if err != nil {

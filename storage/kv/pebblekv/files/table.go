@@ -240,10 +240,8 @@ func (t *table) deletedBy(h block.Handle) (all []deletion, err error) {
 		}
 		for _, k := range span.Keys {
 			if k.Kind() == pebble.InternalKeyKindRangeDelete {
-				all = append(
-					all,
-					deletion{start: slices.Clone(span.Start), end: slices.Clone(span.End), seq: uint64(k.SeqNum())},
-				)
+				all = append(all,
+					deletion{start: slices.Clone(span.Start), end: slices.Clone(span.End), seq: uint64(k.SeqNum())})
 			}
 		}
 	}
