@@ -14,6 +14,43 @@ var findAttacks = []attack{
 		short: 0.01,
 		run:   dearSelectors,
 	},
+	{
+		name:  "sorts in masses",
+		shows: "40 MB of keys and documents sorted by each of 32 queries at once",
+		short: 0.02,
+		run:   manySorts,
+		own:   true,
+	},
+}
+
+// manySorts sorts by two fields of an index over all fields, and by one beside a filter: both keep what they sort.
+func manySorts(ctx context.Context, a *assault) error {
+	remove, err := a.database(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	long := strings.Repeat("k", 8000)
+	if err := a.fill(ctx, a.n(5000), func(i int) string {
+		return fmt.Sprintf(`{"a":"%04d%s","b":1,"c":%d}`, (i*7919)%10_000, long, i%2)
+	}); err != nil {
+		return err
+	}
+	auto := text(`{"index":{},"type":"auto","name":"all"}`)
+	a.send(ctx, request{method: "POST", path: "/" + a.db + "/_index", body: auto}, 200, 503)
+	var requests []request
+	for range 16 {
+		for _, query := range []string{
+			`{"selector":{"b":1},"sort":["c","a"],"limit":100000}`,
+			`{"selector":{"b":1},"sort":[{"a":"desc"}],"limit":100000,"fields":["_id"]}`,
+			`{"selector":{"c":1},"sort":["b","a"],"skip":4000,"limit":1000}`,
+			`{"selector":{"a":{"$gt":""},"c":0},"sort":["a"],"limit":100000}`,
+		} {
+			requests = append(requests, request{method: "POST", path: "/" + a.db + "/_find", body: text(query)})
+		}
+	}
+	a.each(ctx, 32, requests, 200, 503)
+	return nil
 }
 
 func dearSelectors(ctx context.Context, a *assault) error {

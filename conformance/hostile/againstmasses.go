@@ -37,6 +37,12 @@ var massAttacks = []attack{
 		run:   manyAttachments,
 	},
 	{
+		name:  "attachments in JSON",
+		shows: "300 MB, plain and packed to nothing, in base64 by every way that shows documents, 8 at once",
+		short: 0.01,
+		run:   jsonAttachments,
+	},
+	{
 		name:  "tiny documents in masses",
 		shows: "1,000,000 in one request, ids of a megabyte, eight at once",
 		short: 0.01,
@@ -273,6 +279,50 @@ func manyAttachments(ctx context.Context, a *assault) error {
 			"/_all_docs?include_docs=true&attachments=true",
 		}, 200, 400, 404, 413, 431, 500, 503)
 	})
+	return nil
+}
+
+// jsonAttachments asks for attachments in the JSON of their documents.
+func jsonAttachments(ctx context.Context, a *assault) error {
+	remove, err := a.database(ctx, listDesign)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	plain := repeat("", "0123456789abcdef", a.n(20_000_000), "")
+	a.put(ctx, "plain/a", plain, []string{"Content-Type", "image/x"}, 201, 503)
+	a.put(ctx, "packed/a", plain.packed(), append([]string{"Content-Type", "image/x"}, packedHeaders...), 201, 503)
+	db := "/" + a.db
+	var requests []request
+	for range 3 {
+		for _, doc := range []string{"plain", "packed"} {
+			requests = append(
+				requests,
+				request{method: "GET", path: db + "/" + doc + "?attachments=true"},
+				request{method: "HEAD", path: db + "/" + doc + "?attachments=true"},
+				request{method: "GET", path: db + "/" + doc + "?attachments=true&open_revs=all"},
+				request{
+					method: "POST",
+					path:   db + "/_bulk_get?attachments=true",
+					body:   text(`{"docs":[{"id":"` + doc + `"}]}`),
+				},
+			)
+		}
+		requests = append(
+			requests,
+			request{method: "GET", path: db + "/_all_docs?include_docs=true&attachments=true"},
+			request{method: "GET", path: db + "/_changes?include_docs=true&attachments=true"},
+			request{
+				method: "POST",
+				path:   db + "/_changes?include_docs=true&attachments=true&filter=_selector",
+				body:   text(`{"selector":{},"fields":["_attachments"]}`),
+			},
+		)
+	}
+	for i := range requests {
+		requests[i].headers = []string{"Accept", "application/json"}
+	}
+	a.each(ctx, 8, requests, 200, 413, 503)
 	return nil
 }
 
