@@ -48,6 +48,7 @@ const (
 	KindError                           // 500 error, for words that CouchDB has no clause for
 	KindInternal                        // 500 internal_server_error
 	KindTimeout                         // 500 timeout
+	KindAttachmentBytes                 // 500 unknown_error, an attachment whose bytes are not those announced
 	KindNotImplemented                  // 501 not_implemented
 	KindServiceUnavailable              // 503 service unavailable
 	KindInsufficientStorage             // 507 insufficent_storage (CouchDB's spelling)
@@ -96,6 +97,7 @@ var kindTable = [kindCount]kindRow{
 	KindError:               {500, "error", ""},
 	KindInternal:            {500, "internal_server_error", ""},
 	KindTimeout:             {500, "timeout", "The request could not be processed in a reasonable amount of time."},
+	KindAttachmentBytes:     {500, "unknown_error", "function_clause"}, // the crash of couch_att
 	KindNotImplemented:      {501, "not_implemented", "this feature is not yet implemented"},
 	KindServiceUnavailable:  {503, "service unavailable", ""},
 	KindInsufficientStorage: {507, "insufficent_storage", ""},
@@ -163,6 +165,8 @@ var (
 	}
 	ErrNotImplemented = newDefault(KindNotImplemented)
 	ErrAllOrNothing   = newDefault(KindAllOrNothing)
+	// ErrAttachmentBytes is of attachments whose bytes never came, or are not those of their digest.
+	ErrAttachmentBytes = newDefault(KindAttachmentBytes).WithRef()
 	// The crashes of the real server that clients can provoke; chttpd answers 500 with a `ref` number.
 	ErrBadArg         = &Error{Kind: KindUnknown, Reason: "badarg"}
 	ErrBadArith       = &Error{Kind: KindUnknown, Reason: "badarith"}

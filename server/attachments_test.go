@@ -54,3 +54,12 @@ func TestAttachmentOfTheLatestRevision(t *testing.T) {
 	)
 	require.Equal(t, "200 two", get("latest=true&rev="+first), "a tombstone comes last")
 }
+
+// What the store says of an attachment that was announced and whose bytes never came is CouchDB's crash to clients.
+func TestAttachmentWhoseBytesNeverCame(t *testing.T) {
+	s := newTestServer(t)
+	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
+	w := do(s, "PUT", "/db/doc", `{"_attachments":{"a":{"follows":true,"length":3,"content_type":"text/plain"}}}`)
+	expect(t, w, 500, `{"error":"unknown_error","reason":"function_clause","ref":3102027302}`+"\n")
+	require.NotEmpty(t, w.Header().Get("X-Couch-Stack-Hash"))
+}

@@ -158,7 +158,7 @@ func (s *uploadSink) fill(o Upload, r io.Reader) (compat.Attachment, error) {
 		}
 	}
 	if check != nil && [md5.Size]byte(check.Sum(nil)) != *o.Digest {
-		return att, compat.ErrFunctionClause
+		return att, compat.ErrAttachmentBytes
 	}
 	att.Length = n
 	return att, nil

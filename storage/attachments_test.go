@@ -187,7 +187,7 @@ func TestUploadRefusals(t *testing.T) {
 		"limit by length": {Upload{Name: "n", Limit: 1, Length: size}, tooLarge},
 		"shorter":         {Upload{Length: size + 1}, otherLength("shorter")},
 		"longer":          {Upload{Length: size - 1}, otherLength("longer")},
-		"digest":          {Upload{Length: -1, Digest: &wrong}, compat.ErrFunctionClause},
+		"digest":          {Upload{Length: -1, Digest: &wrong}, compat.ErrAttachmentBytes},
 	} {
 		u := db.Uploads()
 		_, err := u.Add(t.Context(), c.o, bytes.NewReader(data))
@@ -214,7 +214,7 @@ func TestAttachmentWithoutBytes(t *testing.T) {
 			{Name: "n", Type: "text/plain", Source: compat.SourceFollows, Length: 3, EncodedLength: 3},
 		}
 		_, err := db.Update(t.Context(), []*compat.Document{d}, UpdateOptions{Replicated: replicated})
-		wantError(t, err, compat.ErrFunctionClause)
+		wantError(t, err, compat.ErrAttachmentBytes)
 	}
 	wantAttKeys(t, db, 0, 0, 0)
 }

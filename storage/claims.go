@@ -22,7 +22,7 @@ func (e *docEdit) claim(w *revWrite) error {
 func (t *dbTx) takeOver(a *compat.Attachment) error {
 	if a.Ref == "" {
 		if int64(len(a.Data)) != a.EncodedLength {
-			return compat.ErrFunctionClause
+			return compat.ErrAttachmentBytes
 		}
 		a.Ref, a.Data = t.putAttachment(a.Data), nil
 		return nil
