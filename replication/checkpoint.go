@@ -166,9 +166,9 @@ func (c *checkpointer) save(ctx context.Context, through Sequence) error {
 	}
 	err := c.write(ctx, through)
 	if err != nil {
-		c.session.set.count("checkpoints.failure", 1)
+		c.session.set.Counters.CheckpointFailures.add(1)
 	} else {
-		c.session.set.count("checkpoints.success", 1)
+		c.session.set.Counters.Checkpoints.add(1)
 	}
 	return err
 }

@@ -2,7 +2,7 @@
 // and between databases of this one without it. It runs the replications of POST /_replicate and those that documents
 // of replicator databases ask for.
 //
-//   - settings.go: [Settings], what the configuration says
+//   - settings.go: [Settings], what the configuration says; counters.go: [Counters], what is counted
 //   - spec.go, options.go, url.go: [Spec], a replication as it is asked for, and what is wrong with one
 //   - id.go, term.go: CouchDB's replication ids, and Erlang terms in messages
 //   - peer.go: [Peer], one end of a replication; the server implements it for its own databases

@@ -112,7 +112,7 @@ func (d *documents) changed(ctx context.Context, db string, id string, deleted b
 		return
 	}
 	set := d.s.o.Settings()
-	set.count("docs.db_changes", 1)
+	set.Counters.DocumentChanges.add(1)
 	switch memberText(doc, "_replication_state") {
 	case "completed":
 		d.s.mu.Lock()

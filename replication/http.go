@@ -187,10 +187,10 @@ func (p *HTTPPeer) attempt(
 	}
 	alive := newWatchdog(p.options.Timeout, cancel)
 	defer alive.stop()
-	p.set.count("requests", 1)
+	p.set.Counters.Requests.add(1)
 	resp, err := p.send(ctx, r, alive)
 	if err != nil {
-		p.set.count("responses.failure", 1)
+		p.set.Counters.ResponseFailures.add(1)
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -211,12 +211,12 @@ func (p *HTTPPeer) attempt(
 		return nil, p.limiter.failure(r.method, retryAfter(resp))
 	case resp.StatusCode == 408 || resp.StatusCode >= 500:
 		drain(body)
-		p.set.count("responses.failure", 1)
+		p.set.Counters.ResponseFailures.add(1)
 		f := p.codeFailure(r, resp.StatusCode)
 		return f, f
 	}
 	p.limiter.success(r.method)
-	p.set.count("responses.success", 1)
+	p.set.Counters.Responses.add(1)
 	if p.session != nil && p.session.again(r, resp) {
 		drain(body)
 		return nil, errAgain

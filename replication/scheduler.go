@@ -117,8 +117,8 @@ func (s *Scheduler) add(spec *Spec) *job {
 	set := s.o.Settings()
 	j.note(event{kind: eventAdded, at: time.Now()}, set.MaxHistory)
 	s.jobs[spec.ID] = j
-	set.count("jobs.adds", 1)
-	set.count("jobs.total", 1)
+	set.Counters.JobAdds.add(1)
+	set.Counters.Jobs.add(1)
 	if s.running < set.MaxJobs && s.ctx.Err() == nil {
 		s.start(j)
 	}
@@ -128,7 +128,7 @@ func (s *Scheduler) add(spec *Spec) *job {
 // remove forgets a job and stops it. The lock is held.
 func (s *Scheduler) remove(j *job) {
 	s.drop(j)
-	s.o.Settings().count("jobs.removes", 1)
+	s.o.Settings().Counters.JobRemoves.add(1)
 	j.removed = true
 	j.answer(Outcome{Stopped: true})
 	if j.stop != nil {
@@ -141,7 +141,7 @@ func (s *Scheduler) remove(j *job) {
 func (s *Scheduler) drop(j *job) {
 	if s.jobs[j.id] == j {
 		delete(s.jobs, j.id)
-		s.o.Settings().count("jobs.total", -1)
+		s.o.Settings().Counters.Jobs.add(-1)
 	}
 }
 
@@ -150,8 +150,8 @@ func (s *Scheduler) start(j *job) {
 	set := s.o.Settings()
 	s.running++
 	s.pids++
-	set.count("jobs.starts", 1)
-	set.count("jobs.running", 1)
+	set.Counters.JobStarts.add(1)
+	set.Counters.JobsRunning.add(1)
 	j.pid = s.pids
 	j.ended = make(chan struct{})
 	ctx, stop := context.WithCancelCause(s.ctx)
@@ -224,7 +224,7 @@ func (s *Scheduler) finished(j *job, result []byte, err error) {
 	set := s.o.Settings()
 	s.mu.Lock()
 	s.running--
-	set.count("jobs.running", -1)
+	set.Counters.JobsRunning.add(-1)
 	j.stop, j.pid = nil, 0
 	document := j.spec.DocID != ""
 	removed := j.removed
@@ -235,7 +235,7 @@ func (s *Scheduler) finished(j *job, result []byte, err error) {
 		j.answer(Outcome{Result: result})
 	case errors.Is(err, ErrStopped):
 		j.note(event{kind: eventStopped, at: now}, set.MaxHistory)
-		set.count("jobs.stops", 1)
+		set.Counters.JobStops.add(1)
 		if s.ctx.Err() != nil {
 			j.answer(Outcome{Stopped: true})
 		}
@@ -253,7 +253,7 @@ func (s *Scheduler) finished(j *job, result []byte, err error) {
 	last := j.last
 	s.mu.Unlock()
 	if err != nil && !errors.Is(err, ErrStopped) {
-		set.count("jobs.crashes", 1)
+		set.Counters.JobCrashes.add(1)
 	}
 	s.nudge()
 	if err != nil && !errors.Is(err, ErrStopped) {

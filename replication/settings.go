@@ -47,14 +47,8 @@ type Settings struct {
 	NormalizeSelector func(ejson.Value) ([]byte, error)
 	// Memory begins a share of the memory that large answers of peers take together; nil: there is no bound.
 	Memory func() Share
-	// Count moves a statistic, named as below couch_replicator in _stats; nil for nobody who counts.
-	Count func(name string, n int64)
-}
-
-func (s *Settings) count(name string, n int64) {
-	if s.Count != nil {
-		s.Count(name, n)
-	}
+	// Counters are moved as replications run.
+	Counters Counters
 }
 
 // BackdoorPort is CouchDB's httpd/port, which nothing listens on any more; ids of version 2 still hold it.

@@ -186,7 +186,7 @@ func TestHeartbeatsHaveABound(t *testing.T) {
 	for feeds, most := range map[int64]int{1: 100, 1000: 20, 100_000: 10} {
 		synctest.Test(t, func(t *testing.T) {
 			servePipes(t, 0, func(s *Server, p *pipes) {
-				s.env.Stats.Add("couchdb.httpd.clients_requesting_changes", feeds-1)
+				s.env.Stats.OpenFeeds.Add(feeds - 1)
 				conn := p.request(t, "/db/_changes?feed=continuous&heartbeat=1")
 				require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second+time.Millisecond)))
 				text, err := io.ReadAll(conn)

@@ -110,13 +110,10 @@ func (f *changesFeed) serve() error {
 	if f.kind == compat.FeedNormal {
 		return f.normal()
 	}
-	f.c.Env.Stats.Add(openFeeds, 1)
-	defer f.c.Env.Stats.Add(openFeeds, -1)
+	f.c.Env.Stats.OpenFeeds.Add(1)
+	defer f.c.Env.Stats.OpenFeeds.Add(-1)
 	return f.follow()
 }
-
-// openFeeds is the name of the gauge of feeds that wait.
-const openFeeds = "couchdb.httpd.clients_requesting_changes"
 
 // normal answers with all rows there are now.
 func (f *changesFeed) normal() error {
@@ -199,7 +196,7 @@ func (f *changesFeed) pause() time.Duration {
 	if !f.heartbeat {
 		return f.wait
 	}
-	feeds := f.c.Env.Stats.Value(openFeeds)
+	feeds := f.c.Env.Stats.OpenFeeds.Value()
 	return max(f.wait, leastHeartbeat, min(time.Duration(feeds)*heartbeatShare, slowHeartbeat))
 }
 

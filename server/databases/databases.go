@@ -22,7 +22,7 @@ func getDB(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	c.Env.Stats.Took("couchdb.dbinfo", began)
+	c.Env.Stats.DBInfoTime.Took(time.Since(began))
 	return c.JSON(http.StatusOK, docs.AppendInfo(nil, info))
 }
 

@@ -32,7 +32,7 @@ func postBulkDocs(c *call.Call) error {
 			return err
 		}
 	}
-	c.Env.Stats.Sample("couchdb.httpd.bulk_docs", float64(list.Len()))
+	c.Env.Stats.BulkDocs.Add(float64(list.Len()))
 	if list.Len() == 0 {
 		if err := c.RequireDB(); err != nil {
 			return err

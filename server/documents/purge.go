@@ -14,7 +14,7 @@ func postPurge(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	c.Env.Stats.Add("couchdb.httpd.purge_requests", 1)
+	c.Env.Stats.PurgeRequests.Add(1)
 	for _, list := range v.Members() {
 		if _, err := compat.ParseRevs(list); err != nil {
 			return err
@@ -24,7 +24,7 @@ func postPurge(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	c.Env.Stats.Add("couchdb.document_purges.total", int64(v.Len()))
+	c.Env.Stats.DocumentPurges.Add(int64(v.Len()))
 	status := http.StatusCreated
 	if w, ok := c.Query.First("w"); ok {
 		if n, err := strconv.Atoi(w); err == nil && n > 1 {

@@ -167,12 +167,12 @@ func (h *Handlers) distinct(c *call.Call) error {
 // countQuery adds a query to the statistics.
 func countQuery(c *call.Call, plan *mango.Plan, a *mango.Answer) {
 	s := c.Env.Stats
-	s.Add("mango.keys_examined", a.Stats.Keys)
-	s.Add("mango.docs_examined", a.Stats.Docs)
-	s.Add("mango.quorum_docs_examined", a.Stats.QuorumDocs)
-	s.Add("mango.results_returned", a.Stats.Results)
+	s.KeysExamined.Add(a.Stats.Keys)
+	s.DocsExamined.Add(a.Stats.Docs)
+	s.QuorumDocsExamined.Add(a.Stats.QuorumDocs)
+	s.ResultsReturned.Add(a.Stats.Results)
 	s.Read(int(a.Stats.Docs + a.Stats.QuorumDocs))
 	if plan.Index().Kind == mango.KindAllDocs {
-		s.Add("mango.unindexed_queries", 1)
+		s.UnindexedQueries.Add(1)
 	}
 }

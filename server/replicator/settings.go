@@ -53,7 +53,7 @@ func replicatorSettings(e *call.Env) *replication.Settings {
 	set.HealthThreshold = time.Duration(n("health_threshold")) * time.Second
 	set.NormalizeSelector = normalizeSelector
 	set.Memory = func() replication.Share { return memory.NewShare(e.Bodies, replicationUser) }
-	set.Count = func(name string, n int64) { e.Stats.Add("couch_replicator."+name, n) }
+	set.Counters = counters(e)
 	allowed, denied := c.String(section, "allowed_networks"), c.String(section, "denied_networks")
 	var err error
 	if set.Guard, err = replication.ParseGuard(allowed, denied); err != nil {
@@ -65,6 +65,25 @@ func replicatorSettings(e *call.Env) *replication.Settings {
 		set.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()} // trusts nobody
 	}
 	return &set
+}
+
+// counters are the statistics that replications move.
+func counters(e *call.Env) replication.Counters {
+	return replication.Counters{
+		Requests:           replication.Counter{To: e.Stats.ReplicationRequests},
+		Responses:          replication.Counter{To: e.Stats.ReplicationResponses},
+		ResponseFailures:   replication.Counter{To: e.Stats.ReplicationResponseFailures},
+		Checkpoints:        replication.Counter{To: e.Stats.ReplicationCheckpoints},
+		CheckpointFailures: replication.Counter{To: e.Stats.ReplicationCheckpointFailures},
+		DocumentChanges:    replication.Counter{To: e.Stats.ReplicatorDocChanges},
+		JobAdds:            replication.Counter{To: e.Stats.ReplicationJobAdds},
+		JobRemoves:         replication.Counter{To: e.Stats.ReplicationJobRemoves},
+		JobStarts:          replication.Counter{To: e.Stats.ReplicationJobStarts},
+		JobStops:           replication.Counter{To: e.Stats.ReplicationJobStops},
+		JobCrashes:         replication.Counter{To: e.Stats.ReplicationJobCrashes},
+		Jobs:               replication.Counter{To: e.Stats.ReplicationJobs},
+		JobsRunning:        replication.Counter{To: e.Stats.RunningReplications},
+	}
 }
 
 func normalizeSelector(v ejson.Value) ([]byte, error) {

@@ -81,15 +81,15 @@ func (s *Stats) promMetric(st *stat) prometheus.Metric {
 	path := strings.Join(st.path, ".")
 	if group, ok := promLabels[strings.Join(st.path[:len(st.path)-1], ".")]; ok {
 		d := prometheus.NewDesc("couchdb_"+group[0], group[2], []string{group[1]}, nil)
-		return prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(st.n.Load()), st.path[len(st.path)-1])
+		return prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(st.n.Value()), st.path[len(st.path)-1])
 	}
-	name, kind, help, value := strings.Join(dropCouchDB(st.path), "_"), st.kind, st.desc, float64(st.n.Load())
+	name, kind, help, value := strings.Join(dropCouchDB(st.path), "_"), st.kind, st.desc, float64(st.n.Value())
 	if r, ok := promRenamed[path]; ok {
 		name, kind = r.name, r.kind
 		if r.plus != "" {
 			help = r.help
 			if other := s.byName[r.plus]; other != nil {
-				value += float64(other.n.Load())
+				value += float64(other.n.Value())
 			}
 		}
 	} else if kind == "counter" && !strings.HasSuffix(name, "_total") {

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/settee-db/settee/views/js"
 )
 
 // statsNames are the statistics a CouchDB node reports: path, type and description, one a line. Those this server does
@@ -19,28 +17,38 @@ import (
 //go:embed names.tsv
 var statsNames string
 
+// Counter is a counter or gauge.
+type Counter struct{ n atomic.Int64 }
+
+// Add moves it.
+func (c *Counter) Add(n int64) { c.n.Add(n) }
+
+func (c *Counter) set(n int64) { c.n.Store(n) }
+
+// Value is its number.
+func (c *Counter) Value() int64 { return c.n.Load() }
+
 // stat is one statistic. Counters and gauges use n; histograms keep recent samples.
 type stat struct {
 	path    []string
 	kind    string // counter, gauge, histogram
 	desc    string
-	n       atomic.Int64
-	samples *samples
+	n       Counter
+	samples *Histogram
 }
 
-// Stats holds all statistics in the order of their names.
+// Stats holds all statistics in the order of their names. Those that the server moves are its fields, so that there is
+// no name to mistype; the others stay at zero.
 type Stats struct {
-	Received               atomic.Uint64 // bytes of request bodies
-	Sent                   atomic.Uint64 // bytes of answers' bodies
-	all                    []*stat
-	byName                 map[string]*stat
-	request, reads, writes *stat
-	total                  *stat
-	fastHashes, slowHashes *stat
-	authHits, authMisses   *stat
-	documents              *stat // document_writes
-	methods                map[string]*stat
-	codes                  [600]*stat
+	Received atomic.Uint64 // bytes of request bodies
+	Sent     atomic.Uint64 // bytes of answers' bodies
+	Moved
+	all      []*stat
+	byName   map[string]*stat
+	methods  map[string]*stat
+	codes    [600]*stat
+	workers  javaScript
+	unlisted []string // names that fields were to have, and that are not in names.tsv: a test looks for them
 }
 
 // New returns counters that are all zero.
@@ -50,16 +58,12 @@ func New() *Stats {
 		f := strings.Split(line, "\t")
 		st := &stat{path: strings.Split(f[0], "."), kind: f[1], desc: f[2]}
 		if st.kind == "histogram" {
-			st.samples = &samples{}
+			st.samples = &Histogram{}
 		}
 		s.all = append(s.all, st)
 		s.byName[f[0]] = st
 	}
-	s.reads, s.writes = s.byName["couchdb.database_reads"], s.byName["couchdb.database_writes"]
-	s.request, s.total = s.byName["couchdb.request_time"], s.byName["couchdb.httpd.requests"]
-	s.documents = s.byName["couchdb.document_writes"]
-	s.authHits, s.authMisses = s.byName["couchdb.auth_cache_hits"], s.byName["couchdb.auth_cache_misses"]
-	s.fastHashes, s.slowHashes = s.byName["couchdb.password_hashing_fast"], s.byName["couchdb.password_hashing_slow"]
+	s.register()
 	for _, st := range s.all {
 		if len(st.path) != 3 {
 			continue
@@ -76,51 +80,36 @@ func New() *Stats {
 	return s
 }
 
-// Add moves a counter or gauge by its dotted name; unknown names are ignored.
-func (s *Stats) Add(name string, n int64) {
-	if st := s.byName[name]; st != nil {
-		st.n.Add(n)
-	}
-}
-
-// Value is the number of a counter or gauge by its dotted name; 0 for an unknown one.
-func (s *Stats) Value(name string) int64 {
-	if st := s.byName[name]; st != nil {
-		return st.n.Load()
-	}
-	return 0
-}
-
 // AuthCache counts a question to the directory of users, by whether the answer was known.
 func (s *Stats) AuthCache(hit bool) {
 	if hit {
-		s.authHits.n.Add(1)
+		s.AuthCacheHits.Add(1)
 	} else {
-		s.authMisses.n.Add(1)
+		s.AuthCacheMisses.Add(1)
 	}
 }
 
 // Hashed counts a hash of a password.
 func (s *Stats) Hashed(slow bool) {
 	if slow {
-		s.slowHashes.n.Add(1)
+		s.SlowHashes.Add(1)
 	} else {
-		s.fastHashes.n.Add(1)
+		s.FastHashes.Add(1)
 	}
 }
 
 // Read counts documents that were read.
-func (s *Stats) Read(n int) { s.reads.n.Add(int64(n)) }
+func (s *Stats) Read(n int) { s.DatabaseReads.Add(int64(n)) }
 
 // Written counts documents that were written.
 func (s *Stats) Written(n int) {
-	s.writes.n.Add(int64(n))
-	s.documents.n.Add(int64(n))
+	s.DatabaseWrites.Add(int64(n))
+	s.DocumentWrites.Add(int64(n))
 }
 
 // Begin counts a request.
 func (s *Stats) Begin(method string) {
-	s.total.n.Add(1)
+	s.Requests.Add(1)
 	if st := s.methods[method]; st != nil {
 		st.n.Add(1)
 	}
@@ -133,32 +122,36 @@ func (s *Stats) End(status int, took time.Duration, received, sent int64) {
 	if status > 0 && status < len(s.codes) && s.codes[status] != nil {
 		s.codes[status].n.Add(1)
 	}
-	s.request.samples.add(float64(took.Microseconds()) / 1000)
+	s.RequestTime.Took(took)
 }
 
-// samples keeps the newest values of a histogram.
-type samples struct {
+// Histogram keeps the newest values.
+type Histogram struct {
 	mu     sync.Mutex
 	values [1024]float64
 	count  int
 	sum    float64
 }
 
-func (s *samples) add(v float64) {
-	s.mu.Lock()
-	s.values[s.count%len(s.values)] = v
-	s.count++
-	s.sum += v
-	s.mu.Unlock()
+// Add adds a value.
+func (h *Histogram) Add(v float64) {
+	h.mu.Lock()
+	h.values[h.count%len(h.values)] = v
+	h.count++
+	h.sum += v
+	h.mu.Unlock()
 }
 
+// Took adds a time, in milliseconds.
+func (h *Histogram) Took(d time.Duration) { h.Add(float64(d.Microseconds()) / 1000) }
+
 // sorted returns the kept values in ascending order, and the number and sum of all values ever added.
-func (s *samples) sorted() (values []float64, count int, sum float64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	values = slices.Clone(s.values[:min(s.count, len(s.values))])
+func (h *Histogram) sorted() (values []float64, count int, sum float64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	values = slices.Clone(h.values[:min(h.count, len(h.values))])
 	slices.Sort(values)
-	return values, s.count, s.sum
+	return values, h.count, h.sum
 }
 
 // percentiles are those that CouchDB reports; 999 stands for 99.9.
@@ -212,47 +205,4 @@ func summarise(sorted []float64) summary {
 		r.kurtosis = (m4/n)/math.Pow(m2/n, 2) - 3
 	}
 	return r
-}
-
-// Sample adds a value to a histogram by its dotted name.
-func (s *Stats) Sample(name string, value float64) {
-	if st := s.byName[name]; st != nil && st.samples != nil {
-		st.samples.add(value)
-	}
-}
-
-// Took adds the time since began to a histogram of milliseconds.
-func (s *Stats) Took(name string, began time.Time) {
-	s.Sample(name, float64(time.Since(began).Microseconds())/1000)
-}
-
-// serverCalls are CouchDB's names of the calls of JavaScript workers.
-var serverCalls = map[string]string{
-	"check": "add_fun", "map": "map", "reduce": "reduce", "filter": "ddoc_filter", "validate": "ddoc_vdu", "design": "ddoc_other", "list": "ddoc_other",
-}
-
-// TakeJavaScript sets the statistics below couchdb.query_server to those of the pool.
-func (s *Stats) TakeJavaScript(p *js.Pool) {
-	if p == nil {
-		return
-	}
-	set := func(name string, n int64) { s.byName["couchdb.query_server."+name].n.Store(n) }
-	pool := p.Stats()
-	set("process_starts", pool.Started)
-	set("calls.spawn_proc", pool.Started)
-	set("process_errors", pool.Killed)
-	set("process_error_exits", pool.Killed)
-	set("process_exits", pool.Started-pool.Killed-int64(pool.Running))
-	all, counts, times := int64(0), map[string]int64{}, map[string]int64{}
-	for command, calls := range pool.Calls {
-		all += calls.Count
-		counts[serverCalls[command]] += calls.Count
-		times[serverCalls[command]] += calls.Took.Microseconds()
-	}
-	set("process_prompts", all)
-	set("acquired_processes", all)
-	for name, n := range counts {
-		set("calls."+name, n)
-		set("time."+name, times[name])
-	}
 }

@@ -56,7 +56,7 @@ func (st *stat) appendLeaf(b []byte) []byte {
 
 func (st *stat) appendValue(b []byte) []byte {
 	if st.samples == nil {
-		return strconv.AppendInt(b, st.n.Load(), 10)
+		return strconv.AppendInt(b, st.n.Value(), 10)
 	}
 	values, count, _ := st.samples.sorted()
 	m := summarise(values)

@@ -1,0 +1,23 @@
+package replication
+
+// Counters are what CouchDB counts of replications. What nobody counts is left at its zero value.
+type Counters struct {
+	Requests, Responses, ResponseFailures Counter // over HTTP, to and from peers
+	Checkpoints, CheckpointFailures       Counter
+	DocumentChanges                       Counter // in replicator databases
+	JobAdds, JobRemoves                   Counter
+	JobStarts, JobStops, JobCrashes       Counter
+	Jobs, JobsRunning                     Counter // gauges
+}
+
+// Counter is a number that moves.
+type Counter struct {
+	// To has the number; nil for nobody who counts.
+	To interface{ Add(n int64) }
+}
+
+func (c Counter) add(n int64) {
+	if c.To != nil {
+		c.To.Add(n)
+	}
+}
