@@ -32,7 +32,7 @@ func checkCommand() *cobra.Command {
 // check verifies what storage/doc.go, views/doc.go, mango/allfields/doc.go and storage/jobs/doc.go promise about the
 // store, and prints each violation.
 func check(ctx context.Context, o appOptions, out, progress io.Writer) (err error) {
-	store, err := openEngine(o)
+	store, err := openEngine(o, commandLog(progress))
 	if err != nil {
 		return err
 	}

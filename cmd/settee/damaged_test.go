@@ -88,7 +88,7 @@ func TestMissingTableIsNamed(t *testing.T) {
 	salvageData(t, dir)
 	table := largest(t, dir, ".sst")
 	require.NoError(t, os.Remove(table))
-	_, err := openEngine(appOptions{engine: "pebble", dataDir: dir})
+	_, err := openEngine(appOptions{engine: "pebble", dataDir: dir}, nil)
 	require.ErrorIs(t, err, kv.ErrCorrupt)
 	require.ErrorContains(t, err, filepath.Base(table)+": it is missing")
 	require.ErrorContains(t, err, "settee salvage "+dir)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -14,7 +15,7 @@ import (
 // without one it is FDB_CLUSTER_FILE's or the client's default. SETTEE_FDB_PREFIX lets several independent servers
 // share a cluster.
 func init() {
-	engines["fdb"] = func(dir string) (kv.Store, error) {
+	engines["fdb"] = func(dir string, _ *slog.Logger) (kv.Store, error) {
 		options := fdbkv.Options{Prefix: os.Getenv("SETTEE_FDB_PREFIX")}
 		if file := filepath.Join(dir, "fdb.cluster"); exists(file) {
 			options.ClusterFile = file

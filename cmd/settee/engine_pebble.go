@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	engines["pebble"] = func(dir string) (kv.Store, error) {
-		return pebblekv.Open(filepath.Join(dir, storeDir), pebblekv.Options{Log: slog.Default()})
+	engines["pebble"] = func(dir string, log *slog.Logger) (kv.Store, error) {
+		return pebblekv.Open(filepath.Join(dir, storeDir), pebblekv.Options{Log: log})
 	}
 }

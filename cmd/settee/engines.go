@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 )
 
 // opener opens an engine's store for a data directory.
-type opener func(dir string) (kv.Store, error)
+type opener func(dir string, log *slog.Logger) (kv.Store, error)
 
 // engines are those of this build; each registers itself in its own file.
 var engines = map[string]opener{}
@@ -24,7 +25,7 @@ func engineNames() []string { return slices.Sorted(maps.Keys(engines)) }
 var limits = map[string]kv.Limits{"fdb": kv.FDBLimits}
 
 // openEngine opens the engine's store, held to the named limits if any.
-func openEngine(o appOptions) (kv.Store, error) {
+func openEngine(o appOptions, log *slog.Logger) (kv.Store, error) {
 	open, ok := engines[o.engine]
 	if !ok {
 		return nil, fmt.Errorf("unknown engine %q, this build has %s", o.engine, strings.Join(engineNames(), ", "))
@@ -33,7 +34,7 @@ func openEngine(o appOptions) (kv.Store, error) {
 	if o.limits != "" && !ok {
 		return nil, fmt.Errorf("unknown limits %q", o.limits)
 	}
-	store, err := open(o.dataDir)
+	store, err := open(o.dataDir, log)
 	if errors.Is(err, kv.ErrCorrupt) {
 		err = fmt.Errorf(
 			"%w\nNothing was changed. \"settee salvage %s NEW_DIR\" brings back what can be read into a new data directory",

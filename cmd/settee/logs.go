@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -21,6 +23,8 @@ type logs struct {
 	level  slog.LevelVar
 	couch  atomic.Bool
 	hangup chan os.Signal
+
+	reopening sync.WaitGroup // of who waits for hangup
 }
 
 func newLogs() *logs {
@@ -49,13 +53,13 @@ func (l *logs) follow(c *config.Config) error {
 		}
 	})
 	signal.Notify(l.hangup, syscall.SIGHUP)
-	go func() {
+	l.reopening.Go(func() {
 		for range l.hangup {
 			if err := l.output.Reopen(); err != nil {
 				l.log.Error("cannot open the log file anew", "error", errors.Join(err, l.output.Close()))
 			}
 		}
-	}()
+	})
 	return nil
 }
 
@@ -63,8 +67,12 @@ func (l *logs) follow(c *config.Config) error {
 func (l *logs) close() {
 	signal.Stop(l.hangup)
 	close(l.hangup)
+	l.reopening.Wait()
 	_ = l.output.Close() // nothing is left to be told to
 }
+
+// commandLog is the log of commands that are no server: where their progress is shown.
+func commandLog(progress io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(progress, nil)) }
 
 // logLevel maps CouchDB's levels to slog's.
 func logLevel(name string) slog.Level {

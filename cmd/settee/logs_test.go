@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -19,7 +18,6 @@ import (
 // TestLogFileAndMetricsPort: a running server writes its log to a file, opens it anew at SIGHUP, and shows its metrics
 // on a port of their own without a login.
 func TestLogFileAndMetricsPort(t *testing.T) {
-	defer slog.SetDefault(slog.Default())
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
 	free, err := net.Listen("tcp", "127.0.0.1:0")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,13 +48,15 @@ Enter or Ctrl-C says that the applications are switched over, copies what is lef
 				o.Target.Base += "/" + db
 			}
 			o.Indexes = !noIndexes
+			ctx, cancel := context.WithCancel(cmd.Context())
+			defer cancel()
 			m := migration{out: cmd.OutOrStdout(), errors: cmd.ErrOrStderr()}
 			o.Progress, o.Log = m.progress, m.log
 			if watch {
-				o.CutOver = m.cutOver(cmd.InOrStdin())
+				o.CutOver = m.cutOver(ctx, cmd.InOrStdin())
 			}
 			begun := time.Now()
-			reports, err := migrate.New(o).Run(cmd.Context())
+			reports, err := migrate.New(o).Run(ctx)
 			m.endBar()
 			return errors.Join(err, m.report(reports, o.Verify, time.Since(begun)))
 		},
@@ -103,27 +106,18 @@ func (m *migration) log(msg string, args ...any) {
 	fmt.Fprintln(m.errors, append([]any{msg}, args...)...)
 }
 
-// cutOver is closed by a line of input or an interrupt.
-func (m *migration) cutOver(in io.Reader) <-chan struct{} {
-	now := make(chan struct{})
-	interrupted := make(chan os.Signal, 1)
-	signal.Notify(interrupted, os.Interrupt)
-	line := make(chan struct{})
+// cutOver is closed by a line of input or an interrupt, or when ctx ends.
+func (m *migration) cutOver(ctx context.Context, in io.Reader) <-chan struct{} {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the command
+	// A read of standard input cannot be broken off: it ends with the input, or with the process.
 	go func() {
 		if _, err := bufio.NewReader(in).ReadString('\n'); err == nil {
-			close(line)
+			stop()
 		}
-	}()
-	go func() {
-		select {
-		case <-interrupted:
-		case <-line:
-		}
-		signal.Stop(interrupted)
-		close(now)
 	}()
 	fmt.Fprintln(m.errors, "Press Enter when the applications are switched over.")
-	return now
+	return ctx.Done()
 }
 
 // report prints what became of each database. Differences and failures are an error.

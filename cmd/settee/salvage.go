@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -102,12 +101,13 @@ func describe(d kv.Damage) string {
 
 // write brings the databases of the store scratch into the new store, and checks that.
 func (s *salvager) write(ctx context.Context, scratch, target string, damages []kv.Damage) (err error) {
-	from, err := pebblekv.Open(scratch, pebblekv.Options{Log: slog.Default()})
+	log := commandLog(s.progress)
+	from, err := pebblekv.Open(scratch, pebblekv.Options{Log: log})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	engine, err := pebblekv.Open(target, pebblekv.Options{Log: slog.Default()})
+	engine, err := pebblekv.Open(target, pebblekv.Options{Log: log})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -38,7 +39,9 @@ func serveCommand() *cobra.Command {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			o.dataChosen = cmd.Flags().Changed("data")
-			return serve(ctx, o)
+			logs := newLogs()
+			slog.SetDefault(logs.log) // only here, for package log: clients of HTTP complain to it
+			return serve(ctx, o, logs)
 		},
 	}
 	f := cmd.Flags()
@@ -64,86 +67,99 @@ func addStoreFlags(cmd *cobra.Command, o *appOptions) {
 	cmd.Flags().StringVar(&o.limits, "limits", "", "hold the engine to another one's limits: fdb")
 }
 
-// serve runs until ctx ends: then feeds end, requests in flight finish, and the store is closed.
-func serve(ctx context.Context, o serveOptions) error {
-	logs := newLogs()
-	log := logs.log
-	slog.SetDefault(log) // only here: for what knows no logger, as package log
-	a, err := openApp(ctx, o.appOptions, log)
+// serve runs until ctx ends or a listener fails: then feeds end, requests in flight finish, and the store is closed.
+func serve(ctx context.Context, o serveOptions, logs *logs) error {
+	a, err := openApp(ctx, o.appOptions, logs.log)
 	if err != nil {
 		return err
 	}
-	if err := logs.follow(a.config); err != nil {
-		return closeAfter(a, err)
+	l := listeners{app: a, o: o, log: logs.log, failed: make(chan error, maxListeners)}
+	if err = logs.follow(a.config); err == nil {
+		defer logs.close()
+		err = l.start()
 	}
-	defer logs.close()
-	listener, err := net.Listen("tcp", o.address(a.config))
-	if err != nil {
-		return closeAfter(a, err)
+	if err == nil {
+		a.startJavaScript(logs.log)
+		select {
+		case err = <-l.failed:
+		case <-ctx.Done():
+			logs.log.Info("stopping")
+		}
 	}
-	failed := make(chan error, 3)
-	if err := errors.Join(serveTLS(a, o, failed, log), serveMetrics(a, failed, log)); err != nil {
-		return closeAfter(a, errors.Join(err, listener.Close()))
-	}
-	log.Info("listening", "address", listener.Addr().String(), "engine", o.engine, "data", o.dataDir)
-	a.startJavaScript(log)
-	go func() { failed <- a.server.Serve(listener) }()
-	select {
-	case err = <-failed:
-	case <-ctx.Done():
-		log.Info("stopping")
-		drain, cancel := context.WithTimeout(context.Background(), drainTime)
-		defer cancel()
-		err = a.server.Shutdown(drain)
-	}
-	return closeAfter(a, err)
+	drain, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	err = errors.Join(err, a.server.Shutdown(drain))
+	l.running.Wait()
+	return errors.Join(err, a.close())
 }
 
-// serveTLS starts HTTPS where ssl/enable asks for it.
-func serveTLS(a *app, o serveOptions, failed chan<- error, log *slog.Logger) error {
-	if !a.config.Bool("ssl", "enable") {
+// listeners are the ports of a server. They run until its Shutdown.
+type listeners struct {
+	*app
+	o       serveOptions
+	log     *slog.Logger
+	failed  chan error // of each that ended
+	running sync.WaitGroup
+}
+
+// maxListeners are HTTP, HTTPS, and the port of the metrics.
+const maxListeners = 3
+
+// start opens all that are configured. Where one cannot be opened, others may run already.
+func (l *listeners) start() error {
+	listener, err := net.Listen("tcp", l.o.address(l.config))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(l.startTLS(), l.startMetrics()); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	l.serve(listener, l.server.Serve, "engine", l.o.engine, "data", l.o.dataDir)
+	return nil
+}
+
+// serve has the connections of a port answered.
+func (l *listeners) serve(listener net.Listener, answer func(net.Listener) error, about ...any) {
+	l.log.Info("listening", append([]any{"address", listener.Addr().String()}, about...)...)
+	l.running.Go(func() { l.failed <- answer(listener) })
+}
+
+// startTLS starts HTTPS where ssl/enable asks for it.
+func (l *listeners) startTLS() error {
+	if !l.config.Bool("ssl", "enable") {
 		return nil
 	}
-	t, err := server.TLSConfig(a.config)
+	t, err := server.TLSConfig(l.config)
 	if err != nil {
 		return fmt.Errorf("ssl: %w", err)
 	}
-	host, _, err := net.SplitHostPort(o.address(a.config))
+	host, _, err := net.SplitHostPort(l.o.address(l.config))
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, a.config.String("ssl", "port")))
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, l.config.String("ssl", "port")))
 	if err != nil {
 		return err
 	}
-	log.Info("listening", "address", listener.Addr().String(), "tls", true)
-	go func() { failed <- a.server.ServeTLS(listener, t) }()
+	l.serve(listener, func(listener net.Listener) error { return l.server.ServeTLS(listener, t) }, "tls", true)
 	return nil
 }
 
-// serveMetrics starts the additional port of Prometheus where prometheus/additional_port asks for it.
-func serveMetrics(a *app, failed chan<- error, log *slog.Logger) error {
-	if !a.config.Bool("prometheus", "additional_port") {
+// startMetrics starts the additional port of Prometheus where prometheus/additional_port asks for it.
+func (l *listeners) startMetrics() error {
+	if !l.config.Bool("prometheus", "additional_port") {
 		return nil
 	}
-	host := a.config.String("prometheus", "bind_address")
+	host := l.config.String("prometheus", "bind_address")
 	if host == "any" {
 		host = ""
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, a.config.String("prometheus", "port")))
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, l.config.String("prometheus", "port")))
 	if err != nil {
 		return fmt.Errorf("prometheus: %w", err)
 	}
-	log.Info("listening", "address", listener.Addr().String(), "metrics", true)
-	go func() { failed <- a.server.ServeMetrics(listener) }()
+	l.serve(listener, l.server.ServeMetrics, "metrics", true)
 	return nil
-}
-
-func closeAfter(a *app, err error) error {
-	if cerr := a.close(); err == nil {
-		err = cerr
-	}
-	return err
 }
 
 func (o serveOptions) address(c *config.Config) string {

@@ -69,9 +69,9 @@ func TestEnvironmentAndClearPasswords(t *testing.T) {
 }
 
 func TestUnknownEngineAndLimits(t *testing.T) {
-	_, err := openEngine(appOptions{engine: "nosuch"})
+	_, err := openEngine(appOptions{engine: "nosuch"}, nil)
 	require.ErrorContains(t, err, "pebble")
-	_, err = openEngine(appOptions{engine: "memory", limits: "nosuch"})
+	_, err = openEngine(appOptions{engine: "memory", limits: "nosuch"}, nil)
 	require.Error(t, err)
 }
 
@@ -115,7 +115,8 @@ func startServe(t *testing.T, dir string) (base string, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, serveOptions{appOptions: appOptions{engine: "pebble", dataDir: dir}, listen: address})
+		o := serveOptions{appOptions: appOptions{engine: "pebble", dataDir: dir}, listen: address}
+		ended <- serve(ctx, o, newLogs())
 	}()
 	base = "http://" + address
 	require.Eventually(t, func() bool {

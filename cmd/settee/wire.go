@@ -69,7 +69,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if err = prepareAdmin(a.config, os.Stderr); err != nil {
 		return nil, err
 	}
-	if a.kv, err = openEngine(o); err != nil {
+	if a.kv, err = openEngine(o, log); err != nil {
 		return nil, err
 	}
 	if a.store, err = storage.Open(ctx, storage.Options{KV: a.kv}); err != nil {

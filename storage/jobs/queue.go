@@ -24,7 +24,7 @@ type Options struct {
 	Exclusive bool
 	// Owner names this process in Job.Owner.
 	Owner string
-	// Log is told of failures; nil means slog.Default.
+	// Log is told of failures; nil for nobody.
 	Log *slog.Logger
 
 	now func() time.Time // of tests with clocks that differ: what is stored
@@ -66,7 +66,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		q.now = time.Now
 	}
 	if q.log == nil {
-		q.log = slog.Default()
+		q.log = slog.New(slog.DiscardHandler)
 	}
 	var err error
 	if q.exclusive {

@@ -29,6 +29,7 @@ func ServeBare(ctx context.Context, listen string, r io.Reader) error {
 	}
 	server := &http.Server{Handler: answer}
 	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	go func() {
 		_, _ = io.Copy(io.Discard, r) // ends when whoever started this process does
 		cancel()

@@ -28,7 +28,7 @@ type Options struct {
 	// ReadTime is how long a snapshot can be read after it was replaced, where the store goes on to be written to;
 	// default a minute. See kv.Limits.
 	ReadTime time.Duration
-	// Log gets Pebble's messages; default slog.Default().
+	// Log is told of what goes wrong, and at its level debug of what Pebble does; nil for nobody.
 	Log *slog.Logger
 
 	device       uint64        // its size in bytes
@@ -79,7 +79,7 @@ func (o Options) withDefaults() Options {
 		o.markEvery = defaultMarkEvery
 	}
 	if o.Log == nil {
-		o.Log = slog.Default()
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.fs == nil {
 		o.fs = vfs.Default
