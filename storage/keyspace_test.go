@@ -196,20 +196,12 @@ func (d *keyDump) key(key string) string {
 			parts = append(parts, seqText(seq))
 			break
 		}
-		one := element(rest)
-		if one == nil {
+		var part string
+		if part, rest = d.element(rest); part == "" {
 			parts = append(parts, fmt.Sprintf("%x", rest))
 			break
 		}
-		rest = rest[len(one):]
-		switch v, _ := tuple.Unpack(one); v := v[0].(type) {
-		case []byte:
-			parts = append(parts, d.text(string(v)))
-		case string:
-			parts = append(parts, strconv.QuoteToASCII(v))
-		default:
-			parts = append(parts, fmt.Sprint(v))
-		}
+		parts = append(parts, part)
 	}
 	return "(" + strings.Join(parts, ", ") + ")"
 }
@@ -224,16 +216,21 @@ func seqText(s Seq) string {
 	)
 }
 
-// element is the first element of what is packed, nil if there is none.
-func element(b []byte) []byte {
-	for n := 1; n <= len(b); n++ {
-		if t, err := tuple.Unpack(b[:n]); err == nil && len(t) == 1 {
-			if n == len(b) || b[n-1] != 0 || b[n] != 0xff { // not in the middle of an escaped zero
-				return b[:n]
-			}
-		}
+// element prints the first element of what is packed and gives the rest; "" if there is none.
+func (d *keyDump) element(b []byte) (string, []byte) {
+	if v, rest, err := tuple.ReadBytes(b); err == nil {
+		return d.text(string(v)), rest
 	}
-	return nil
+	if v, rest, err := tuple.ReadString(b); err == nil {
+		return strconv.QuoteToASCII(v), rest
+	}
+	if v, rest, err := tuple.ReadInt(b); err == nil {
+		return fmt.Sprint(v), rest
+	}
+	if v, rest, err := tuple.ReadBool(b); err == nil {
+		return fmt.Sprint(v), rest
+	}
+	return "", b
 }
 
 // counters are the subspaces whose values are 8 bytes, little-endian.
