@@ -225,8 +225,8 @@ func TestListOutlivesSnapshots(t *testing.T) {
 
 // Offsets agree with counting for random ranges.
 func TestOffsets(t *testing.T) {
-	withRankFan(t, 4)
 	db := newTestDB(t, CreateOptions{})
+	db.store.sizes.rankFan = 4
 	rng := rand.New(rand.NewPCG(1, 2))
 	var ids []string
 	for _, i := range rng.Perm(400)[:250] {

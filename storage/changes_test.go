@@ -14,10 +14,8 @@ import (
 )
 
 // smallSeqBlocks makes blocks so small that a test has many of them on both levels.
-func smallSeqBlocks(t *testing.T) {
-	rows, fan, own := seqBlockRows, seqBlockFan, seqOwnRows
-	seqBlockRows, seqBlockFan, seqOwnRows = 8, 4, 3
-	t.Cleanup(func() { seqBlockRows, seqBlockFan, seqOwnRows = rows, fan, own })
+func smallSeqBlocks(s *Store) {
+	s.sizes.seqBlockRows, s.sizes.seqBlockFan, s.sizes.seqOwnRows = 8, 4, 3
 }
 
 // seenChange is a row of the feed, kept.
@@ -127,8 +125,8 @@ func (w *randomWriter) step(ctx context.Context) error {
 
 // TestChangesCounts: numbers and pending agree with what counting all rows gives, whatever happened before.
 func TestChangesCounts(t *testing.T) {
-	smallSeqBlocks(t)
 	onEngines(t, func(t *testing.T, db *DB) {
+		smallSeqBlocks(db.store)
 		for round := range 3 {
 			var writers sync.WaitGroup
 			for n := range 3 {
@@ -299,9 +297,9 @@ func checkDesignChanges(t *testing.T, db *DB, want seenChange) {
 
 // TestChangesGoesOn: a scan that takes longer than a snapshot lives sees every row once.
 func TestChangesGoesOn(t *testing.T) {
-	smallSeqBlocks(t)
 	for _, descending := range []bool{false, true} {
 		db := newTestDB(t, CreateOptions{})
+		smallSeqBlocks(db.store)
 		k := &agingStore{Store: db.store.kv, reads: 250}
 		for i := range 300 {
 			put(t, db, fmt.Sprint("doc", i), "", `{}`)

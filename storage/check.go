@@ -34,7 +34,11 @@ const maxViolations = 1000
 // to since the first of their snapshots. progress, if not nil, is told how many documents were looked at, and about how
 // many there are. The error is of the store, or ctx's.
 func Check(ctx context.Context, store kv.Store, progress func(done, total int64)) ([]Violation, error) {
-	s := &Store{kv: store, limits: store.Limits()}
+	return (&Store{kv: store, limits: store.Limits(), sizes: defaultSizes()}).check(ctx, progress)
+}
+
+// check is Check of a store with its own sizes.
+func (s *Store) check(ctx context.Context, progress func(done, total int64)) ([]Violation, error) {
 	c := storeCheck{progress: progress}
 	if c.progress == nil {
 		c.progress = func(int64, int64) {}

@@ -39,12 +39,12 @@ func openDisk(t *testing.T, disk *memkv.Disk) *Store {
 // fullDisk is the disk of a store that has something in every subspace.
 func fullDisk(t *testing.T) *memkv.Disk {
 	t.Helper()
-	smallSeqBlocks(t)
 	disk := memkv.NewDisk()
 	k, err := disk.Open()
 	must(t, err)
 	s, err := Open(t.Context(), Options{KV: k, Manual: true})
 	must(t, err)
+	smallSeqBlocks(s)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	must(t, s.Create(t.Context(), "parts", CreateOptions{Partitioned: true}))
 	put(t, s.DB("parts"), "p:doc", "", `{"in":"a partition"}`)

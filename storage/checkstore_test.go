@@ -13,7 +13,14 @@ import (
 // checkStore fails the test for every violation of the package's invariants.
 func checkStore(t testing.TB, k kv.Store) {
 	t.Helper()
-	violations, err := Check(context.Background(), k, nil)
+	checkSized(t, k, defaultSizes())
+}
+
+// checkSized is checkStore of one whose sizes a test has chosen.
+func checkSized(t testing.TB, k kv.Store, sizes sizes) {
+	t.Helper()
+	s := &Store{kv: k, limits: k.Limits(), sizes: sizes}
+	violations, err := s.check(context.Background(), nil)
 	if err != nil {
 		t.Fatalf("check: %v", err)
 	}

@@ -42,7 +42,8 @@ func (s *Store) create(
 		if security == nil {
 			return nil
 		}
-		t := dbTx{dbRead: dbRead{r: tx, rec: *rec, keys: newSpace(prefix), name: name, ctx: ctx}, tx: tx, now: s.now}
+		d := dbRead{r: tx, rec: *rec, keys: newSpace(prefix), name: name, ctx: ctx, sizes: s.sizes}
+		t := dbTx{dbRead: d, tx: tx, now: s.now}
 		t.setSecurity(security)
 		return nil
 	})

@@ -32,7 +32,7 @@ func openStore(t testing.TB, store kv.Store) *Store {
 	must(t, err)
 	t.Cleanup(func() {
 		must(t, s.Close())
-		checkStore(t, store)
+		checkSized(t, store, s.sizes)
 		must(t, store.Close())
 	})
 	return s

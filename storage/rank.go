@@ -10,12 +10,22 @@ import (
 // rankLevels is the number of levels of the rank index over the ids, which counts those before the offset of a list.
 const rankLevels = 3
 
-// rankFan is a variable for tests: the heights of stored keys depend on it.
-var rankFan uint64 = 128
+// sizes are those of the structures that count rows of lists. Heights of stored keys depend on rankFan, so that it is
+// the same for all who write to a store; tests have small ones.
+type sizes struct {
+	rankFan      uint64 // one id in so many is a boundary
+	seqBlockRows int64  // rows from which on a new block of sequences begins
+	seqBlockFan  int64  // the same for blocks of the second level, in blocks of the first
+	seqOwnRows   int64  // a transaction with so many rows begins a block of its own
+}
+
+func defaultSizes() sizes {
+	return sizes{rankFan: 128, seqBlockRows: 1024, seqBlockFan: 128, seqOwnRows: 256}
+}
 
 // idRanks is the rank index over the rows of TagAllDocs.
 func (d *dbRead) idRanks() *rank.Index {
-	o := rank.Options{Rows: d.keys.sub(nil, TagAllDocs), Fan: rankFan}
+	o := rank.Options{Rows: d.keys.sub(nil, TagAllDocs), Fan: d.sizes.rankFan}
 	prefixes := make([][]byte, 2*rankLevels)
 	for n := range prefixes {
 		prefixes[n] = d.keys.rank(nil, TagRankIDs, n+1)

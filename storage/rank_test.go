@@ -16,13 +16,6 @@ import (
 	"github.com/settee-db/settee/storage/rank"
 )
 
-// withRankFan makes boundaries as frequent as one key in fan.
-func withRankFan(t *testing.T, fan uint64) {
-	old := rankFan
-	rankFan = fan
-	t.Cleanup(func() { rankFan = old })
-}
-
 // checkRanks compares the rank of every id, and of places between, with a count; and every level's sum with the rows.
 func checkRanks(t *testing.T, db *DB, ids []string) {
 	t.Helper()
@@ -58,10 +51,10 @@ func checkRanks(t *testing.T, db *DB, ids []string) {
 
 // Random batches of creations, deletions and recreations keep every rank exact.
 func TestRanksAgainstCount(t *testing.T) {
-	withRankFan(t, 3)
 	for _, batch := range []int{1, 7, 60} {
 		t.Run(fmt.Sprint(batch), func(t *testing.T) {
 			db := newTestDB(t, CreateOptions{})
+			db.store.sizes.rankFan = 3
 			rng := rand.New(rand.NewPCG(uint64(batch), 1))
 			live := map[string]string{}
 			for range 400 / batch {
@@ -95,8 +88,8 @@ func TestRanksAgainstCount(t *testing.T) {
 
 // Concurrent writers next to each other keep every rank exact too.
 func TestRanksConcurrent(t *testing.T) {
-	withRankFan(t, 4)
 	db := newTestDB(t, CreateOptions{})
+	db.store.sizes.rankFan = 4
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var ids []string

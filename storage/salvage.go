@@ -174,6 +174,7 @@ func (w *salvage) view(fn func(*dbRead) error) error {
 	return w.o.From.View(w.ctx, func(r kv.ReadTx) error {
 		return fn(&dbRead{
 			shared: new(securities),
+			sizes:  defaultSizes(),
 			r:      r,
 			rec:    w.found.rec,
 			keys:   newSpace(w.found.rec.prefix),

@@ -25,14 +25,6 @@ import (
 //   - An older block without rows stays so: it is removed, and the block before it covers its range.
 const seqLevels = 2
 
-// seqBlockRows is the number of rows from which on a new block begins, seqBlockFan that of blocks of the second level,
-// in blocks of the first. A transaction with seqOwnRows rows begins a block of its own. They are variables for tests.
-var (
-	seqBlockRows int64 = 1024
-	seqBlockFan  int64 = 128
-	seqOwnRows   int64 = 256
-)
-
 const (
 	// seqSample: one write in so many looks whether the last block is full.
 	seqSample = 16
@@ -70,7 +62,7 @@ func (t *dbTx) finishSeqBlocks() error {
 	if t.addedSeqs == 0 && len(t.removedSeqs) == 0 {
 		return nil
 	}
-	own := t.addedSeqs >= seqOwnRows
+	own := t.addedSeqs >= t.sizes.seqOwnRows
 	var tails seqTails
 	for level := range tails {
 		var r kv.ReadTx = t.tx
@@ -103,10 +95,10 @@ func (t *dbTx) seqSplits(tails seqTails, own bool) (levels int, err error) {
 	if !own && rand.Int64N(seqSample) >= t.addedSeqs {
 		return 0, nil
 	}
-	full := seqBlockRows
+	full := t.sizes.seqBlockRows
 	for level := range seqLevels {
 		if own && level == 0 {
-			full *= seqBlockFan
+			full *= t.sizes.seqBlockFan
 			continue
 		}
 		value, err := t.tx.Snapshot().Get(t.keys.seqBlock(nil, level, tails[level]))
@@ -116,7 +108,7 @@ func (t *dbTx) seqSplits(tails seqTails, own bool) (levels int, err error) {
 		if counter(value)+t.addedSeqs <= full {
 			return level, nil
 		}
-		full *= seqBlockFan
+		full *= t.sizes.seqBlockFan
 	}
 	return seqLevels, nil
 }

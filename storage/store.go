@@ -33,6 +33,7 @@ type Store struct {
 	bg         background
 	metrics    metrics
 	securities securities
+	sizes      sizes
 }
 
 // storeFormat is the version of the whole key space.
@@ -41,7 +42,9 @@ const storeFormat = 4
 // Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if another
 // version wrote the store.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{kv: o.KV, now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction, metrics: newMetrics()}
+	s := &Store{
+		kv: o.KV, now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction, metrics: newMetrics(), sizes: defaultSizes(),
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -45,6 +45,7 @@ type dbRead struct {
 	ctx    context.Context // of the call of DB.view or DB.update, for what it reads in parts
 	// shared holds large security objects.
 	shared *securities
+	sizes  sizes
 	// advanced is set when a part of the work is done for good; see viewOn.
 	advanced bool
 }
@@ -100,7 +101,7 @@ func (d *dbRead) open(r kv.ReadTx, name string) error {
 // view runs fn once on a snapshot of the database; compat.ErrNoDatabase if there is none.
 func (db *DB) view(ctx context.Context, fn func(*dbRead) error) error {
 	return db.store.kv.View(ctx, func(r kv.ReadTx) error {
-		d := dbRead{memory: db.memory, ctx: ctx, shared: &db.store.securities}
+		d := dbRead{memory: db.memory, ctx: ctx, shared: &db.store.securities, sizes: db.store.sizes}
 		if err := d.open(r, db.name); err != nil {
 			return err
 		}
@@ -148,7 +149,7 @@ func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 	changed := false
 	err := db.store.write(ctx, func(tx kv.Tx) error {
 		t := dbTx{
-			dbRead: dbRead{ctx: ctx, shared: &db.store.securities},
+			dbRead: dbRead{ctx: ctx, shared: &db.store.securities, sizes: db.store.sizes},
 			tx:     tx,
 			short:  kv.UsesReserve(ctx),
 			now:    db.store.now,

@@ -13,11 +13,9 @@ import (
 	"github.com/settee-db/settee/views/reduce"
 )
 
-// largeUpdate is the number of changes up to which an update always keeps the levels up; of more it does if they are
-// few beside the rows of the index.
-//
-// It is a variable for tests.
-var largeUpdate int64 = 2000
+// defaultLargeUpdate is the number of changes up to which an update always keeps the levels up; of more it does if they
+// are few beside the rows of the index.
+const defaultLargeUpdate = 2000
 
 // levels gives the counts and aggregates above the rows, made of what the record says.
 func (v *Views) levels(ix *index) (*levels.Index, error) {
@@ -74,7 +72,7 @@ func (v *Views) planLevels(s *storage.Snapshot, ix *index) error {
 	ix.rec.levelHeight, ix.rec.levelFan = v.opts.Levels.Shape()
 	ix.rec.setSlots(ix.def.reduces)
 	pending, err := s.WithoutConflicts().Pending(storage.Seq{}) // an estimate: no writer must make it run again
-	ix.rec.levels = ix.def.interactive || pending <= largeUpdate
+	ix.rec.levels = ix.def.interactive || pending <= v.opts.largeUpdate
 	return err
 }
 
@@ -177,7 +175,7 @@ func (ix *index) checkValues(docs []source, n int) error {
 // prepareLevels takes the levels off indexes that are going to change so much that making them anew costs less.
 func (p *pass) prepareLevels(ctx context.Context) error {
 	for _, ix := range p.indexes {
-		if ix.rec.interactive || !ix.rec.levels || ix.pending <= largeUpdate ||
+		if ix.rec.interactive || !ix.rec.levels || ix.pending <= p.v.opts.largeUpdate ||
 			ix.complete() && ix.pending <= ix.rowTotal/4 {
 			continue
 		}

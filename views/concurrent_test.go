@@ -15,10 +15,11 @@ import (
 // TestTwoBuilders lets two Views build the same indexes while documents change, as two processes on one store would: no
 // row may be missing or there twice, and counters and sums must fit.
 func TestTwoBuilders(t *testing.T) {
-	defer func(n int64) { largeUpdate = n }(largeUpdate)
-	largeUpdate = 20 // levels come and go
 	onEngines(t, func(t *testing.T, b *bench) {
-		other, err := Open(Options{Store: b.store, KV: b.views.opts.KV, Languages: b.views.opts.Languages, Workers: 3})
+		b.views.opts.largeUpdate = 20 // levels come and go
+		o := b.views.opts
+		o.Workers = 3
+		other, err := Open(o)
 		must(t, err)
 		defer other.Close()
 		b.put(

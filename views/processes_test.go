@@ -41,12 +41,11 @@ func TestLostRaces(t *testing.T) {
 
 // TestTwoBuildersOfLevels: a process begins to make the levels of an index while another one does.
 func TestTwoBuildersOfLevels(t *testing.T) {
-	defer func(n int64) { largeUpdate = n }(largeUpdate)
-	largeUpdate = 20
 	for begins := range 12 {
 		engine := latencykv.New(memkv.New(), latencykv.Options{})
 		b := newBench(t, engine, storage.CreateOptions{})
-		views, err := Open(Options{Store: b.store, KV: engine, Languages: b.views.opts.Languages})
+		b.views.opts.largeUpdate = 20
+		views, err := Open(b.views.opts)
 		must(t, err)
 		defer views.Close()
 		second := &bench{b.store, views, b.db}

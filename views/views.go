@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"sync"
@@ -42,6 +43,8 @@ type Options struct {
 	ReduceLimit func() string
 	// Workers is how many batches are mapped at the same time; 0 means one for each processor.
 	Workers int
+
+	largeUpdate int64 // see defaultLargeUpdate; 0 for that, tests have fewer
 }
 
 // Views are the indexes of all databases of a store. It is safe for concurrent use; several Views, in several
@@ -71,6 +74,7 @@ const cachedDesigns = 1000
 
 // Open makes the Views of a store. It has to become the store's Indexer (storage.Hooks) before documents are written.
 func Open(o Options) (*Views, error) {
+	o.largeUpdate = cmp.Or(o.largeUpdate, defaultLargeUpdate)
 	v := &Views{opts: o, flights: make(map[flightKey]*flight)}
 	v.limits = limits{key: o.MaxKey, value: o.MaxValue, keys: o.MaxKeys}
 	if engine := o.KV.Limits(); engine.KeySize > 0 || engine.ValueSize > 0 {
