@@ -110,5 +110,5 @@ func (b *bookmark) way() string {
 
 // sortWay is the way of an index over all fields that is read in the order of a sort.
 func (s *Sort) sortWay() string {
-	return "sort." + strconv.FormatUint(xxhash.Sum64(appendStrings(nil, s.Fields)), 36)
+	return "sort." + strconv.FormatUint(xxhash.Sum64(ejson.AppendStrings(nil, s.Fields)), 36)
 }

@@ -146,8 +146,8 @@ func (s *Selector) appendHints(dst []byte) []byte {
 	others := slices.DeleteFunc(s.fields(), func(name string) bool { return slices.Contains(indexable, name) })
 	slices.Sort(others)
 	others = slices.Compact(others)
-	dst = appendStrings(append(dst, `[{"type":"json","indexable_fields":`...), indexable)
-	dst = appendStrings(append(dst, `,"unindexable_fields":`...), others)
+	dst = ejson.AppendStrings(append(dst, `[{"type":"json","indexable_fields":`...), indexable)
+	dst = ejson.AppendStrings(append(dst, `,"unindexable_fields":`...), others)
 	return append(dst, "}]"...)
 }
 

@@ -3,19 +3,16 @@ package mango
 import (
 	"bytes"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/storagetest"
 )
 
-// recordings are what CouchDB 3.5.0 answered; here only what selectors and fields have to do with is looked at.
-const recordings = "../conformance/testdata/"
-
-// recordedStep is one request of a scenario.
+// recordedStep is one request of a scenario; here only what selectors and fields have to do with is looked at.
 type recordedStep struct {
 	request string // method and path
 	json    ejson.Value
@@ -25,30 +22,16 @@ type recordedStep struct {
 
 func recordedSteps(t *testing.T, name string, each func(t *testing.T, scenario string, steps []recordedStep)) {
 	t.Helper()
-	raw, err := os.ReadFile(recordings + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := parsed(t, string(raw))
-	scenarios, _ := file.Get("scenarios")
-	for s := range scenarios.Elements() {
-		title, _ := s.Get("name")
-		list, _ := s.Get("steps")
+	for _, s := range storagetest.Recordings(t, name) {
 		var steps []recordedStep
-		for e := range list.Elements() {
-			var step recordedStep
-			do, _ := e.Get("do")
-			step.request = do.Text()
-			step.json, _ = e.Get("json")
-			if expect, ok := e.Get("expect"); ok {
-				status, _ := expect.Get("status")
-				step.status, _ = status.Int()
-				body, _ := expect.Get("body")
-				step.body = body.Text()
+		for _, step := range s.Steps {
+			recorded := recordedStep{request: step.Do, status: int64(step.Expect.Status), body: step.Expect.Body}
+			if step.JSON != nil {
+				recorded.json = parsed(t, string(step.JSON))
 			}
-			steps = append(steps, step)
+			steps = append(steps, recorded)
 		}
-		each(t, title.Text(), steps)
+		each(t, s.Name, steps)
 	}
 }
 
@@ -170,7 +153,7 @@ func otherFindings(step recordedStep) bool {
 
 func TestRecordedOperators(t *testing.T) {
 	checked := 0
-	recordedSteps(t, "mango-operators.json", func(t *testing.T, scenario string, steps []recordedStep) {
+	recordedSteps(t, "mango-operators", func(t *testing.T, scenario string, steps []recordedStep) {
 		docs := make(collection)
 		for _, step := range steps {
 			docs.write(t, step)
@@ -215,7 +198,7 @@ func checkFind(t *testing.T, scenario string, step recordedStep, got []string, e
 func TestRecordedErrors(t *testing.T) {
 	words := []string{"bad_arg", "not_supported", "invalid_operator", "bad_field", "invalid_selector", "invalid_field"}
 	checked := 0
-	recordedSteps(t, "mango-errors.json", func(t *testing.T, scenario string, steps []recordedStep) {
+	recordedSteps(t, "mango-errors", func(t *testing.T, scenario string, steps []recordedStep) {
 		for _, step := range steps {
 			if !strings.HasPrefix(step.request, "POST /$db/_find") || step.status != 400 {
 				continue
@@ -241,7 +224,7 @@ func TestRecordedErrors(t *testing.T) {
 // TestRecordedNormalForms compares the normal form with what _explain shows, and parses it again.
 func TestRecordedNormalForms(t *testing.T) {
 	checked := 0
-	for _, name := range []string{"mango-explain.json", "mango-errors.json", "mango-selection.json"} {
+	for _, name := range []string{"mango-explain", "mango-errors", "mango-selection"} {
 		recordedSteps(t, name, func(t *testing.T, scenario string, steps []recordedStep) {
 			for _, step := range steps {
 				sel, ok := step.json.Get("selector")

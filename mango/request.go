@@ -139,7 +139,7 @@ func parseUseIndex(v ejson.Value) ([]string, error) {
 
 // appendJSON appends the options as _explain shows them.
 func (r *Request) appendJSON(dst []byte) []byte {
-	dst = appendStrings(append(dst, `{"use_index":`...), r.UseIndex)
+	dst = ejson.AppendStrings(append(dst, `{"use_index":`...), r.UseIndex)
 	bookmark := r.Bookmark
 	if bookmark == "" {
 		bookmark = noBookmark
@@ -165,14 +165,3 @@ func (r *Request) appendJSON(dst []byte) []byte {
 }
 
 func appendBool(dst []byte, b bool) []byte { return strconv.AppendBool(dst, b) }
-
-func appendStrings(dst []byte, list []string) []byte {
-	dst = append(dst, '[')
-	for i, s := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = ejson.AppendString(dst, s)
-	}
-	return append(dst, ']')
-}

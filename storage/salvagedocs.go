@@ -248,18 +248,18 @@ func sortedRevs[V any](m map[compat.Rev]V) []compat.Rev {
 	return revs
 }
 
+// tombstone brings back a deletion without its body.
+func (w *salvage) tombstone(doc *damagedDoc, line compat.RevPath) error {
+	body := compat.Body{JSON: emptyBody, Size: 2}
+	return w.add(doc, &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: true, Body: body}, nil)
+}
+
 // leaf brings back a leaf; one whose body is lost is replaced by its newest ancestor that has one.
 func (w *salvage) leaf(d *dbRead, doc *damagedDoc, rev compat.Rev, deleted, stored bool, ancestors []string) error {
 	line := compat.RevPath{Start: rev.Pos, IDs: append([]string{rev.Hash}, ancestors...)}
 	value := doc.entries[rev]
 	if value == nil && !stored {
-		return w.add(doc, &compat.Document{
-			ID:      doc.id,
-			HasID:   true,
-			Revs:    line,
-			Deleted: true,
-			Body:    compat.Body{JSON: emptyBody, Size: 2},
-		}, nil)
+		return w.tombstone(doc, line)
 	}
 	if value != nil {
 		ok, err := w.revision(d, doc, line, deleted, value)
@@ -269,13 +269,7 @@ func (w *salvage) leaf(d *dbRead, doc *damagedDoc, rev compat.Rev, deleted, stor
 	}
 	if deleted {
 		w.lost(doc.id, rev, "the body of the tombstone is lost")
-		return w.add(doc, &compat.Document{
-			ID:      doc.id,
-			HasID:   true,
-			Revs:    line,
-			Deleted: true,
-			Body:    compat.Body{JSON: emptyBody, Size: 2},
-		}, nil)
+		return w.tombstone(doc, line)
 	}
 	w.lost(doc.id, rev, "its body is lost")
 	var older []compat.Rev

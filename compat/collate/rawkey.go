@@ -17,25 +17,7 @@ const rawEscape = 1
 
 // AppendRawKey appends to dst bytes that compare as CompareRaw does. As with AppendKey no key is a proper prefix of
 // another one's, and bytes from 0x20 on begin none. It is safe for concurrent use.
-func AppendRawKey(dst []byte, v ejson.Value) []byte {
-	var buf [8]ejson.Cursor
-	open := buf[:0]
-	for {
-		dst = appendRawHead(dst, v)
-		if kind := v.Kind(); kind == ejson.Array || kind == ejson.Object {
-			open = append(open, v.Children())
-		}
-		for more := false; !more; {
-			if len(open) == 0 {
-				return dst
-			}
-			if v, more = open[len(open)-1].Next(); !more {
-				dst = append(dst, keyEnd)
-				open = open[:len(open)-1]
-			}
-		}
-	}
-}
+func AppendRawKey(dst []byte, v ejson.Value) []byte { return appendTree(dst, v, appendRawHead) }
 
 // appendRawHead appends the key of a scalar, or the first byte of a container.
 func appendRawHead(dst []byte, v ejson.Value) []byte {

@@ -38,27 +38,14 @@ func wrongPasswords(ctx context.Context, a *assault) error {
 
 func longNames(ctx context.Context, a *assault) error {
 	name := strings.Repeat("n", a.n(1_000_000))
-	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
+	login := func(body string, headers ...string) {
+		r := request{method: "POST", path: "/_session", as: nobody, headers: headers, body: text(body)}
+		a.send(ctx, r, 400, 401, 413, 503)
+	}
 	together(a.n(16), func(int) {
-		a.send(ctx, request{
-			method: "POST",
-			path:   "/_session",
-			as:     nobody,
-			body:   text(`{"name":"` + name + `","password":"a"}`),
-		}, 400, 401, 413, 503)
-		a.send(ctx, request{
-			method:  "POST",
-			path:    "/_session",
-			as:      nobody,
-			headers: form,
-			body:    text("name=" + name + "&password=a"),
-		}, 400, 401, 413, 503)
-		a.send(ctx, request{
-			method: "POST",
-			path:   "/_session",
-			as:     nobody,
-			body:   text(`{"name":"` + name[:min(len(name), 60_000)] + `","password":"a"}`),
-		}, 400, 401, 413, 503)
+		login(`{"name":"` + name + `","password":"a"}`)
+		login("name="+name+"&password=a", "Content-Type", "application/x-www-form-urlencoded")
+		login(`{"name":"` + name[:min(len(name), 60_000)] + `","password":"a"}`)
 		a.send(ctx, request{method: "GET", path: "/", as: account{name[:min(len(name), 5000)], "a"}}, 401, 403, 429,
 			503)
 		a.send(ctx, request{method: "GET", path: "/" + name[:min(len(name), 7000)]}, append(refusals, 200)...)

@@ -24,7 +24,7 @@ func getConfig(c *call.Call) error {
 			b = append(b, ',')
 		}
 		b = append(ejson.AppendString(b, section), ':')
-		b = appendStrings(b, all[section])
+		b = appendTextMembers(b, all[section])
 	}
 	return c.JSON(http.StatusOK, append(b, '}'))
 }
@@ -33,7 +33,7 @@ func getConfigSection(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, appendStrings(nil, c.Env.Config.Section(c.Segment(3))))
+	return c.JSON(http.StatusOK, appendTextMembers(nil, c.Env.Config.Section(c.Segment(3))))
 }
 
 func getConfigKey(c *call.Call) error {

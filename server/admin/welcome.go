@@ -24,11 +24,11 @@ func (h *Handlers) getWelcome(c *call.Call) error {
 
 // appendVendor appends the settings of the section vendor, keys sorted.
 func appendVendor(c *call.Call, b []byte) []byte {
-	return appendStrings(b, c.Env.Config.Section("vendor"))
+	return appendTextMembers(b, c.Env.Config.Section("vendor"))
 }
 
-// appendStrings appends a JSON object of strings, keys sorted bytewise.
-func appendStrings(b []byte, m map[string]string) []byte {
+// appendTextMembers appends a JSON object of strings, keys sorted bytewise.
+func appendTextMembers(b []byte, m map[string]string) []byte {
 	names := make([]string, 0, len(m))
 	for name := range m {
 		names = append(names, name)

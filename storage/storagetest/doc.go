@@ -2,5 +2,5 @@
 // does not import storage, so that storage's own tests can.
 //
 // Map: check.go Must and Want · documents.go documents and lines of revisions from short texts · engines.go the kinds
-// of store that a test runs on.
+// of store that a test runs on · recordings.go the recorded answers of a CouchDB.
 package storagetest

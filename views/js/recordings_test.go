@@ -9,22 +9,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-// recording is a file of answers of CouchDB 3.5.0, see package conformance.
-type recording struct {
-	Scenarios []struct {
-		Name  string
-		Steps []struct {
-			Do     string
-			JSON   json.RawMessage
-			Expect struct {
-				Status int
-				Body   string
-			}
-		}
-	}
-}
+	"github.com/settee-db/settee/storage/storagetest"
+)
 
 type designDoc struct {
 	Views map[string]json.RawMessage
@@ -39,12 +26,8 @@ func (d *designDoc) mapOf(t *testing.T, name string) string {
 // TestRecordings runs the functions of the recorded scenarios about JavaScript without a server: what they emit, and
 // what is said when they are saved.
 func TestRecordings(t *testing.T) {
-	b, err := os.ReadFile("../../conformance/testdata/views-js.json")
-	require.NoError(t, err)
-	var r recording
-	require.NoError(t, json.Unmarshal(b, &r))
 	p := newTestPool(t, Options{})
-	for _, s := range r.Scenarios {
+	for _, s := range storagetest.Recordings(t, "views-js") {
 		var docs [][]byte
 		designs := map[string]*designDoc{}
 		for _, step := range s.Steps {

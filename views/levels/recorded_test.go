@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,24 +18,10 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/storagetest"
 	"github.com/settee-db/settee/views/levels"
 	"github.com/settee-db/settee/views/reduce"
 )
-
-// recording is the part of the recorded scenarios that is looked at here.
-type recording struct {
-	Scenarios []struct {
-		Name  string
-		Steps []struct {
-			Do     string
-			JSON   json.RawMessage
-			Expect struct {
-				Status int
-				Body   json.RawMessage
-			}
-		}
-	}
-}
 
 // scripts runs map and reduce functions. reduce_limit is left to views/js, which has its own tests.
 type scripts struct{ vm *goja.Runtime }
@@ -213,11 +198,7 @@ var masked = regexp.MustCompile(`<masked>|<ref>`)
 func TestRecordedValues(t *testing.T) {
 	compared := 0
 	for _, file := range []string{"views-reduce", "views-matrix", "views-options"} {
-		text, err := os.ReadFile("../../conformance/testdata/" + file + ".json")
-		must(t, err)
-		var rec recording
-		must(t, json.Unmarshal(text, &rec))
-		for _, sc := range rec.Scenarios {
+		for _, sc := range storagetest.Recordings(t, file) {
 			t.Run(file+"/"+sc.Name, func(t *testing.T) {
 				var docs []json.RawMessage
 				views := map[string]map[string]struct{ Map, Reduce any }{}
@@ -253,8 +234,8 @@ func TestRecordedValues(t *testing.T) {
 						mapSource, _ := v.Map.(string)
 						options, err := url.ParseQuery(query)
 						q, ok := queryOf(options)
-						var body string
-						if err != nil || !isText || !ok || json.Unmarshal(step.Expect.Body, &body) != nil {
+						body := step.Expect.Body
+						if err != nil || !isText || !ok {
 							continue
 						}
 						// The globals of JavaScript are for views/js to test.
@@ -307,12 +288,8 @@ func compareRecorded(
 
 // The errors with which CouchDB refuses to index rows below _stats.
 func TestRecordedIndexErrors(t *testing.T) {
-	text, err := os.ReadFile("../../conformance/testdata/views-reduce.json")
-	must(t, err)
-	var rec recording
-	must(t, json.Unmarshal(text, &rec))
 	compared := 0
-	for _, sc := range rec.Scenarios {
+	for _, sc := range storagetest.Recordings(t, "views-reduce") {
 		var docs []json.RawMessage
 		var mapSource string
 		for _, step := range sc.Steps {
@@ -330,11 +307,11 @@ func TestRecordedIndexErrors(t *testing.T) {
 					mapSource = body.Views.V.Map
 				}
 			}
-			var answer, reason string
-			if step.Expect.Status != 500 || json.Unmarshal(step.Expect.Body, &answer) != nil {
+			var reason string
+			if step.Expect.Status != 500 {
 				continue
 			}
-			v, err := ejson.Parse([]byte(answer))
+			v, err := ejson.Parse([]byte(step.Expect.Body))
 			must(t, err)
 			if r, found := v.Get("reason"); found {
 				reason = r.Text()

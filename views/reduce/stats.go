@@ -234,6 +234,11 @@ func parseStatValue(v ejson.Value, depth int) (s stat, err error) {
 	case len(numbers) != 5 || len(s.items) > 0:
 		return s, corrupt("_stats")
 	}
+	return statOfNumbers([5]number(numbers)), nil
+}
+
+// statOfNumbers is a stat of what statNames name.
+func statOfNumbers(numbers [5]number) stat {
 	return stat{
 		leaf:    true,
 		sum:     numbers[0],
@@ -241,7 +246,7 @@ func parseStatValue(v ejson.Value, depth int) (s stat, err error) {
 		min:     numbers[2],
 		max:     numbers[3],
 		squares: numbers[4],
-	}, nil
+	}
 }
 
 func (s *stat) numbers() [5]number { return [...]number{s.sum, s.count, s.min, s.max, s.squares} }

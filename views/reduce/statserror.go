@@ -52,14 +52,7 @@ func readStat(v ejson.Value) (stat, error) {
 		}
 		numbers[i] = n
 	}
-	return stat{
-		leaf:    true,
-		sum:     numbers[0],
-		count:   numbers[1],
-		min:     numbers[2],
-		max:     numbers[3],
-		squares: numbers[4],
-	}, nil
+	return statOfNumbers(numbers), nil
 }
 
 // termText prints a value as io_lib's ~w prints its term.
