@@ -74,6 +74,7 @@ var rooms = map[string][]string{
 		"server/databases",
 		"server/localpeer",
 		"server/memory",
+		"server/stats",
 	),
 	"server/databases": handlers("replication", "server/find"),
 	"server/documents": handlers("replication"),

@@ -43,7 +43,8 @@ const storeFormat = 4
 // version wrote the store.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{
-		kv: o.KV, now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction, metrics: newMetrics(), sizes: defaultSizes(),
+		kv: o.KV, now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction, metrics: newMetrics(),
+		sizes: defaultSizes(),
 	}
 	if s.now == nil {
 		s.now = time.Now
