@@ -33,6 +33,7 @@ func attacks() []attack {
 		loginAttacks,
 		processAttacks,
 		wireAttacks,
+		tlsAttacks,
 		massAttacks,
 		definitionAttacks,
 		peerAttacks,
