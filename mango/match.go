@@ -147,5 +147,5 @@ func (c *condition) matchMod(v ejson.Value) (bool, error) {
 	if i, ok := v.Int(); ok && c.smallMod {
 		return i%c.modulus.Int64() == c.residue.Int64(), nil
 	}
-	return new(big.Int).Rem(bigInt(v), c.modulus).Cmp(c.residue) == 0, nil
+	return new(big.Int).Rem(v.BigInt(), c.modulus).Cmp(c.residue) == 0, nil
 }

@@ -152,15 +152,9 @@ func (c *condition) readModulus() bool {
 		if e.Kind() != ejson.Int {
 			return false
 		}
-		numbers = append(numbers, bigInt(e))
+		numbers = append(numbers, e.BigInt())
 	}
 	c.modulus, c.residue = numbers[0], numbers[1]
 	c.smallMod = c.modulus.IsInt64() && c.residue.IsInt64()
 	return true
-}
-
-// bigInt is the value of an Int.
-func bigInt(v ejson.Value) *big.Int {
-	i, _ := new(big.Int).SetString(string(v.Raw()), 10)
-	return i
 }

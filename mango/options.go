@@ -85,7 +85,7 @@ func countOf(v ejson.Value) (c number, ok bool) {
 	if v.Kind() != ejson.Int {
 		return c, false
 	}
-	big := bigInt(v)
+	big := v.BigInt()
 	if big.Sign() < 0 {
 		return c, false
 	}

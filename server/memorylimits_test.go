@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/memory"
 )
 
@@ -143,6 +144,31 @@ func TestBodiesShareMemory(t *testing.T) {
 	held.Release()
 	require.Equal(t, 201, do(s, "PUT", "/db/busy", document(100_000)).Code)
 	require.Equal(t, total, s.env.Bodies.Usage().Free)
+}
+
+// A list of attachments takes more memory than its text, where it is written and where it is read.
+func TestAttachmentsTakeMemory(t *testing.T) {
+	const count = 20_000
+	var list []string
+	for i := range count {
+		list = append(list, fmt.Sprintf(`"%d":{"data":""}`, i))
+	}
+	doc := `{"_attachments":{` + strings.Join(list, ",") + `}}`
+	s := openServer(t, 0)
+	s.env.Bodies = memory.NewBodies(1, nil)
+	s.env.Bodies.Resize(memory.BodyCopies*int64(len(doc)) + ejson.TapeSize([]byte(doc)) + 600*count/2)
+	require.Equal(t, 413, do(s, "PUT", "/db/many", doc).Code)
+	require.Equal(t, 413, do(s, "POST", "/db/_bulk_docs", `{"docs":[`+doc+`]}`).Code)
+	s.env.Bodies.Resize(100 << 20)
+	require.Equal(t, 201, do(s, "PUT", "/db/many", doc).Code)
+
+	s.env.Answers = memory.NewAnswers(1, nil)
+	s.env.Answers.Wait = time.Millisecond
+	held := memory.Share{Budget: s.env.Answers, User: "other"}
+	require.NoError(t, held.Take(t.Context(), s.env.Answers.Usage().Total-4<<20))
+	require.Equal(t, 503, do(s, "GET", "/db/many", "").Code)
+	held.Release()
+	require.Equal(t, 200, do(s, "GET", "/db/many", "").Code)
 }
 
 func TestBodiesThatInflate(t *testing.T) {

@@ -80,6 +80,9 @@ func (d *dbRead) complete(bodies bool, entries ...*entry) error {
 	return d.completeIn(nil, 0, bodies, entries...)
 }
 
+// attachmentCopies is how many times its stored form a list of attachments takes in memory.
+const attachmentCopies = 4
+
 // completeIn is complete for bodies that nobody needs any more when it is called with the same room again: they are in
 // its memory. beside is how many bytes the reader has in memory besides.
 func (d *dbRead) completeIn(room *bodyRoom, beside int, bodies bool, entries ...*entry) error {
@@ -88,6 +91,7 @@ func (d *dbRead) completeIn(room *bodyRoom, beside int, bodies bool, entries ...
 	for _, e := range entries {
 		if e.atts == nil && !e.attsApart.isZero() {
 			reads = append(reads, blobRead{b: &e.attsApart, atts: &e.atts})
+			beside += attachmentCopies * e.attsApart.length
 		}
 		if bodies && e.body == nil && !e.bodyApart.isZero() {
 			reads = append(reads, blobRead{b: &e.bodyApart, body: &e.body})

@@ -236,21 +236,23 @@ func (e *docEdit) resolveStubs(doc *compat.Document, parent *Document) ([]compat
 		return nil, nil
 	}
 	atts := slices.Clone(doc.Attachments)
+	var known map[string]*compat.Attachment // of the parent: a document may have a hundred thousand
 	for i := range atts {
 		a := &atts[i]
 		if a.Source != compat.SourceStub {
 			continue
 		}
-		found := -1
-		if parent != nil {
-			found = slices.IndexFunc(parent.Attachments, func(p compat.Attachment) bool {
-				return p.Name == a.Name && (!a.HasRevPos || a.RevPos == p.RevPos)
-			})
+		if known == nil && parent != nil {
+			known = make(map[string]*compat.Attachment, len(parent.Attachments))
+			for j := range parent.Attachments {
+				known[parent.Attachments[j].Name] = &parent.Attachments[j]
+			}
 		}
-		if found < 0 {
+		found := known[a.Name]
+		if found == nil || a.HasRevPos && a.RevPos != found.RevPos {
 			return nil, compat.MissingStub(e.id, a.Name)
 		}
-		*a = parent.Attachments[found]
+		*a = *found
 	}
 	return atts, nil
 }

@@ -62,11 +62,7 @@ func exactFloat(v ejson.Value) (float64, bool) {
 // exact is the value of a number without loss. Doubles that are none, which only unparsed text could hold, count as 0.
 func exact(v ejson.Value) *big.Float {
 	if v.Kind() == ejson.Int {
-		n, ok := new(big.Int).SetString(string(v.Raw()), 10)
-		if !ok {
-			return new(big.Float)
-		}
-		return new(big.Float).SetInt(n)
+		return new(big.Float).SetInt(v.BigInt())
 	}
 	f, ok := v.Float()
 	if !ok || math.IsNaN(f) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/big"
+	"math/bits"
 	"strconv"
 )
 
@@ -114,12 +115,52 @@ func parseIntegerWithExponent(text []byte) (f float64, ok bool) {
 		// The two powers of ten that the C library of the real server does not round to the nearest double.
 		power = math.Nextafter(power, math.Inf(1))
 	}
-	n, ok := new(big.Int).SetString(string(text[:e]), 10)
-	if !ok {
-		return 0, false
-	}
-	f = erlangFloat(n) * power
+	f = erlangFloat(bigInteger(text[:e])) * power
 	return f, !math.IsInf(f, 0) && !math.IsNaN(f)
+}
+
+// BigInt is the value of an Int, of whatever size; nil of other kinds.
+func (v Value) BigInt() *big.Int {
+	if v.Kind() != Int {
+		return nil
+	}
+	return bigInteger(v.Raw())
+}
+
+// bigDigits is how many digits are read at once, in time that grows with their square.
+const bigDigits = 2000
+
+// bigInteger reads a JSON integer. It halves long ones, because big.Int's own reader takes minutes for one of eight
+// million digits.
+func bigInteger(text []byte) *big.Int {
+	digits := bytes.TrimPrefix(text, []byte{'-'})
+	n := readDigits(digits, new([]*big.Int))
+	if len(digits) < len(text) {
+		n.Neg(n)
+	}
+	return n
+}
+
+// readDigits reads digits; powers[k] is ten to the power of bigDigits<<k, as far as it was needed.
+func readDigits(digits []byte, powers *[]*big.Int) *big.Int {
+	n := new(big.Int)
+	if len(digits) <= bigDigits {
+		n.SetString(string(digits), 10)
+		return n
+	}
+	k := bits.Len(uint((len(digits)-1)/bigDigits)) - 1
+	for len(*powers) <= k {
+		var power *big.Int
+		if i := len(*powers); i == 0 {
+			power = new(big.Int).Exp(big.NewInt(10), big.NewInt(bigDigits), nil)
+		} else {
+			power = new(big.Int).Mul((*powers)[i-1], (*powers)[i-1])
+		}
+		*powers = append(*powers, power)
+	}
+	cut := len(digits) - bigDigits<<k
+	low := readDigits(digits[cut:], powers)
+	return n.Add(n.Mul(readDigits(digits[:cut], powers), (*powers)[k]), low)
 }
 
 // erlangFloat converts an integer as Erlang's big_to_double: 64 bits at a time, rounding each time.

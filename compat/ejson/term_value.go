@@ -2,7 +2,6 @@ package ejson
 
 import (
 	"encoding/binary"
-	"math/big"
 	"strconv"
 )
 
@@ -122,10 +121,7 @@ func appendTermInteger(dst, text []byte) []byte {
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		return AppendTermInt(dst, n)
 	}
-	n, ok := new(big.Int).SetString(string(text), 10)
-	if !ok {
-		return dst
-	}
+	n := bigInteger(text)
 	magnitude := n.Bytes()
 	if len(magnitude) <= 255 {
 		dst = append(dst, tagSmallBig, byte(len(magnitude)))

@@ -191,6 +191,20 @@ func (c *Call) TakeForMango(request ejson.Value) error {
 	return c.takeMemory(mango.Size(request))
 }
 
+// attachmentMemory is what an attachment of a document takes while it is written: parsed, as the document before has it,
+// and what is stored of both.
+const attachmentMemory = 600
+
+// TakeForAttachments asks for the memory of a document's attachments, where the request is no small one: a text of 20
+// bytes can name one.
+func (c *Call) TakeForAttachments(doc ejson.Value) error {
+	atts, ok := doc.Get("_attachments")
+	if !ok || c.body.share.Held == 0 {
+		return nil
+	}
+	return c.takeMemory(int64(atts.Len()) * attachmentMemory)
+}
+
 // HeldBody streams the body to a reader that keeps it in memory.
 func (c *Call) HeldBody() io.Reader { return heldBody{c} }
 

@@ -100,6 +100,9 @@ func bulkDocuments(c *call.Call, list ejson.Value, newEdits bool) ([]*compat.Doc
 	}
 	docs := make([]*compat.Document, 0, list.Len())
 	for v := range list.Elements() {
+		if err := c.TakeForAttachments(v); err != nil {
+			return nil, err
+		}
 		d, err := parser.Parse(v)
 		if err != nil {
 			return nil, err

@@ -49,6 +49,9 @@ func formDocument(c *call.Call, id string, form *compat.DocForm, rules compat.Do
 		if err != nil {
 			return nil, compat.ErrInvalidJSON
 		}
+		if err := c.TakeForAttachments(value); err != nil {
+			return nil, err
+		}
 		d, err := compat.ParseDocument(value, rules)
 		if err != nil {
 			return nil, err

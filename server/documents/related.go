@@ -29,6 +29,9 @@ func putRelated(c *call.Call, id string, replicated bool, rules compat.DocRules)
 	if err != nil {
 		return err
 	}
+	if err := c.TakeForAttachments(value); err != nil {
+		return err
+	}
 	d, err := compat.ParseDocument(value, rules)
 	if err != nil {
 		return err

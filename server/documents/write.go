@@ -33,6 +33,9 @@ func putDoc(c *call.Call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.TakeForAttachments(value); err != nil {
+		return err
+	}
 	d, err := compat.ParseDocument(value, rules)
 	if err != nil {
 		return err
@@ -167,6 +170,9 @@ func postDoc(c *call.Call) error {
 	}
 	parser, err := c.Docs.Parser(c.Context(), false)
 	if err != nil {
+		return err
+	}
+	if err := c.TakeForAttachments(value); err != nil {
 		return err
 	}
 	d, err := parser.Parse(value)

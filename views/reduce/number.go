@@ -61,8 +61,7 @@ func numberOf(v ejson.Value) (number, bool) {
 		if n, ok := v.Int(); ok {
 			return intNumber(n), true
 		}
-		n, ok := new(big.Int).SetString(string(v.Raw()), 10)
-		return number{big: n}, ok
+		return number{big: v.BigInt()}, true
 	case ejson.Double:
 		f, ok := v.Float()
 		return floatNumber(f), ok
