@@ -60,7 +60,7 @@ func (f *finder) scanAhead(o storage.RangeOptions) error {
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
 	defer cancel()
-	workers := runtime.GOMAXPROCS(0)
+	workers := min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
 	inOrder, toJudge := make(chan *aheadBatch, 2*workers), make(chan *aheadBatch, 2*workers)
 	var scanErr error // set before inOrder is closed
 	helpers.Go(func() {

@@ -144,7 +144,7 @@ func (v *Views) workers() int {
 	if v.opts.Workers > 0 {
 		return v.opts.Workers
 	}
-	return runtime.GOMAXPROCS(0)
+	return min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
 }
 
 // transactionBudget is about how many bytes of rows one transaction takes. Without a limit of the store it is small for

@@ -21,6 +21,18 @@ const (
 	fixedRest = 512 << 20 // bytes of those between
 )
 
+// moreThreads is how many goroutines run at a time beyond the number of processors: see shareProcessors.
+const moreThreads = 4
+
+// shareProcessors lets more goroutines run than there are processors, unless GOMAXPROCS says how many. Go gives each
+// that runs ten milliseconds; with as many as processors a small request waits so long behind each piece of heavy work,
+// at each of its steps. The system's scheduler prefers who has run little.
+func shareProcessors() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + moreThreads)
+	}
+}
+
 // limitMemory sets the collector's limit and returns it, in bytes; 0 if there is none. GOMEMLIMIT goes before
 // settee/memory, and that before what the control group, resource limits (ulimit -d) and the machine allow.
 func limitMemory(c *config.Config) int64 {

@@ -69,6 +69,7 @@ func addStoreFlags(cmd *cobra.Command, o *appOptions) {
 
 // serve runs until ctx ends or a listener fails: then feeds end, requests in flight finish, and the store is closed.
 func serve(ctx context.Context, o serveOptions, logs *logs) error {
+	shareProcessors()
 	a, err := openApp(ctx, o.appOptions, logs.log)
 	if err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 
 func TestBigIntegers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, size := range []int{1, 19, bigDigits, bigDigits + 1, 2*bigDigits - 1, 2 * bigDigits, 2*bigDigits + 1, 7777, 33_333} {
+	sizes := []int{1, 19, bigDigits, bigDigits + 1, 2*bigDigits - 1, 2 * bigDigits, 2*bigDigits + 1, 7777, 33_333}
+	for _, size := range sizes {
 		text := make([]byte, size)
 		for i := range text {
 			text[i] = '0' + byte(random.IntN(10))

@@ -33,7 +33,7 @@ type turn struct {
 func newGate() *gate {
 	return &gate{
 		wait:  longestWait,
-		slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		slots: make(chan struct{}, max(1, min(runtime.NumCPU(), runtime.GOMAXPROCS(0))/2)),
 		peers: make(map[string]*turn),
 	}
 }

@@ -191,8 +191,8 @@ func (c *Call) TakeForMango(request ejson.Value) error {
 	return c.takeMemory(mango.Size(request))
 }
 
-// attachmentMemory is what an attachment of a document takes while it is written: parsed, as the document before has it,
-// and what is stored of both.
+// attachmentMemory is what an attachment of a document takes while it is written: parsed, as the document before has
+// it, and what is stored of both.
 const attachmentMemory = 600
 
 // TakeForAttachments asks for the memory of a document's attachments, where the request is no small one: a text of 20
