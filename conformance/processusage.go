@@ -45,7 +45,7 @@ func UsageOfProcess(pid int) (ProcessUsage, error) {
 	if err != nil {
 		return ProcessUsage{}, err
 	}
-	const utime, stime = 11, 12 // counted behind the command, whose name may hold anything
+	const utime, stime = 11, 12 // counted after the command, whose name may hold anything
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	for _, i := range []int{utime, stime} {
 		ticks, err := strconv.Atoi(string(fields[i]))

@@ -69,7 +69,7 @@ type Header struct {
 	Value *string
 }
 
-// Save names a part of an answer: "body.a.0.b", "header.ETag", either with "~REGEX" behind it, or "body~REGEX".
+// Save names a part of an answer: "body.a.0.b", "header.ETag", either with "~REGEX" after it, or "body~REGEX".
 type Save struct {
 	Name string
 	Spec string

@@ -104,7 +104,7 @@ func (f *finder) newSorter(c *sorting) sorter {
 	}
 }
 
-// fits tells whether so many bytes can be kept in memory to be sorted, beside all that is kept already.
+// fits reports whether so many bytes can be kept in memory to be sorted, beside all that is kept already.
 func (f *finder) fits(bytes int) bool {
 	bytes += f.beside
 	if bytes <= max(f.kept, freeSorted) || f.src.Keep == nil {

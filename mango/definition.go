@@ -78,9 +78,9 @@ func (d *Definition) Complete(defaults AllFieldsDefaults) error {
 	if err != nil {
 		return err
 	}
-	set := func(member string, value []byte) {
-		if _, ok := given.Get(member); !ok && err == nil {
-			d.given = appendWith(nil, given, member, value)
+	set := func(name string, value []byte) {
+		if _, ok := given.Get(name); !ok && err == nil {
+			d.given = appendWith(nil, given, name, value)
 			given, err = ejson.Parse(d.given)
 		}
 	}

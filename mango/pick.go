@@ -149,7 +149,7 @@ func stubs(d *storage.Document) []compat.AttachmentView {
 }
 
 // valueEnd is where the JSON value ends that begins at i, in canonical text. Where the text is not JSON it is some
-// place after i.
+// index after i.
 func valueEnd(text []byte, i int) int {
 	if i >= len(text) {
 		return len(text)

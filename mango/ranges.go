@@ -92,18 +92,18 @@ func (r *fieldRange) narrow(c *condition) {
 	}
 }
 
-// place says where a value lies in a range.
-type place uint8
+// position says where a value lies in a range.
+type position uint8
 
 const (
-	belowLow place = iota
+	belowLow position = iota
 	atLow
 	between
 	atHigh
 	aboveHigh
 )
 
-func (r *fieldRange) place(v ejson.Value) place {
+func (r *fieldRange) position(v ejson.Value) position {
 	if r.low.Kind() != ejson.Invalid {
 		switch c := collate.Compare(v, r.low); {
 		case c < 0:
@@ -124,7 +124,7 @@ func (r *fieldRange) place(v ejson.Value) place {
 }
 
 func (r *fieldRange) bound(o op, v ejson.Value) {
-	at := r.place(v)
+	at := r.position(v)
 	switch o {
 	case opLt:
 		if r.empty = at <= atLow; at == between || at == atHigh {

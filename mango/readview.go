@@ -136,5 +136,5 @@ func (f *finder) isFrom(key []byte) bool {
 	return err == nil && collate.Compare(v, f.from.key) == 0
 }
 
-// showsConflicts tells whether documents are read with their conflicts.
+// showsConflicts reports whether documents are read with their conflicts.
 func (f *finder) showsConflicts() bool { return f.plan.req.Conflicts && !f.quorum }

@@ -90,7 +90,7 @@ func (f *finder) scanAhead(o storage.RangeOptions) error {
 	return scanErr
 }
 
-// readAhead makes batches until the range or ctx ends. It reads on behind a large document when that was taken: then it
+// readAhead makes batches until the range or ctx ends. It reads on after a large document when that was taken: then it
 // need not be copied, and there is one at a time.
 func (f *finder) readAhead(ctx context.Context, o storage.RangeOptions, inOrder, toJudge chan<- *aheadBatch) error {
 	b := newAheadBatch()

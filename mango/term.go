@@ -108,22 +108,22 @@ func appendFloat(dst []byte, f float64) []byte {
 		}
 	}
 	exponent, _ := strconv.Atoi(string(text[i+1:]))
-	place := exponent + 1 // f = 0.digits · 10^place
+	point := exponent + 1 // of the decimal point: f = 0.digits · 10^point
 	cost := len(strconv.Itoa(exponent)) + 2
 	if len(digits) == 1 {
 		cost++
 	}
 	switch {
-	case place >= 0 && place < len(digits):
-		if place == 0 {
+	case point >= 0 && point < len(digits):
+		if point == 0 {
 			dst = append(dst, '0')
 		}
-		dst = append(append(dst, digits[:place]...), '.')
-		return append(dst, digits[place:]...)
-	case place < 0 && 2-place <= cost:
-		return append(appendZeros(append(dst, "0."...), -place), digits...)
-	case place > 0 && place-len(digits)+2 <= cost && f < 1<<53:
-		return append(appendZeros(append(dst, digits...), place-len(digits)), ".0"...)
+		dst = append(append(dst, digits[:point]...), '.')
+		return append(dst, digits[point:]...)
+	case point < 0 && 2-point <= cost:
+		return append(appendZeros(append(dst, "0."...), -point), digits...)
+	case point > 0 && point-len(digits)+2 <= cost && f < 1<<53:
+		return append(appendZeros(append(dst, digits...), point-len(digits)), ".0"...)
 	}
 	dst = append(dst, digits[0], '.')
 	if len(digits) == 1 {

@@ -63,7 +63,7 @@ func statuses(t *testing.T, l net.Listener, raw string) (list []int) {
 	}
 }
 
-// TestNoRequestIsSmuggled: where requests say in more than one way where they end, nothing behind them counts as a
+// TestNoRequestIsSmuggled: where requests say in more than one way where they end, nothing after them counts as a
 // request.
 func TestNoRequestIsSmuggled(t *testing.T) {
 	s := newTestServer(t)

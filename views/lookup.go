@@ -77,7 +77,7 @@ func (w *View) definition() *definition { return &w.design.definitions[w.def.def
 // HasReduce reports whether the view has a reduce function.
 func (w *View) HasReduce() bool { return w.def.hasReduce }
 
-// Reduces tells whether a query is answered by reduced values (couch_mrview_util:set_view_type).
+// Reduces reports whether a query is answered by reduced values (couch_mrview_util:set_view_type).
 func (w *View) Reduces(q *Query) bool { return w.def.hasReduce && q.Reduce }
 
 // Partitioned reports whether the index is partitioned.

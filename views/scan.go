@@ -156,7 +156,7 @@ func (c *indexScan) span() span {
 }
 
 // give hands the rows collected over, each with its document as soon as that is read. Where a read fails the scan goes
-// on behind the last row given.
+// on after the last row given.
 func (c *indexScan) give(s *storage.Snapshot) error {
 	rows := c.batch.rows
 	giveRow := func(i int, doc *storage.Document) error {

@@ -40,7 +40,7 @@ type Query struct {
 // GroupExact is the GroupLevel of a query that reduces the rows of each key.
 const GroupExact = -1
 
-// Update tells whether an index is brought up to date for a query.
+// Update reports whether an index is brought up to date for a query.
 type Update uint8
 
 // When an index is brought up to date.

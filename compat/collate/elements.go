@@ -23,11 +23,11 @@ func (t *table) mapping(c rune) mapping {
 }
 
 func (t *table) elementsOf(m mapping) []element {
-	place := int(m >> mappingShift & mappingPlaces)
-	return t.elements[place : place+int(m&mappingCount)]
+	first := int(m >> mappingShift & mappingIndex)
+	return t.elements[first : first+int(m&mappingCount)]
 }
 
-// addAll adds the elements of a text. It changes the text where combining marks are taken out of their place.
+// addAll adds the elements of a text. It changes the text where combining marks are taken out of order.
 func (b *keyBuilder) addAll(text []rune) {
 	t := b.t
 	for i := 0; i < len(text); i++ {
@@ -65,16 +65,16 @@ func (b *keyBuilder) addSyllable(s rune) {
 	}
 }
 
-// hanPrimary is the weight of the ideograph at a place in their order.
-func hanPrimary(place uint32) uint32 {
-	return (hanLead+place/254/254)<<24 | (2+place/254%254)<<16 | (2+place%254)<<8
+// hanPrimary is the weight of the n-th ideograph in their order.
+func hanPrimary(n uint32) uint32 {
+	return (hanLead+n/254/254)<<24 | (2+n/254%254)<<16 | (2+n%254)<<8
 }
 
 // unassignedPrimary is the weight of a character that is not in the table: such ones come in the order of their
 // numbers.
 func unassignedPrimary(c rune) uint32 {
-	place := uint32(c)
-	return unassignedLead<<24 + (2+place/254/254)<<16 | (2+place/254%254)<<8 | (2 + place%254)
+	n := uint32(c)
+	return unassignedLead<<24 + (2+n/254/254)<<16 | (2+n/254%254)<<8 | (2 + n%254)
 }
 
 // contract finds the longest contraction that begins at text[i], whose own mapping is m: first of adjoining characters,

@@ -38,8 +38,8 @@ type element struct {
 // common is the secondary and tertiary weight that most characters have.
 const common = 0x500
 
-// mapping tells the elements of a character: the place of the first one, their number, and whether it is a first
-// character of contractions. An ideograph has its place in their order instead.
+// mapping tells the elements of a character: the index of the first one, their number, and whether it is a first
+// character of contractions. An ideograph has its number in their order instead.
 type mapping uint32
 
 const (
@@ -48,7 +48,7 @@ const (
 	mappingIdeograph mapping = 1 << 29
 	mappingContracts mapping = 1 << 30
 	mappingKnown     mapping = 1 << 31 // tells characters without weights from those not assigned
-	mappingPlaces            = 1<<(29-mappingShift) - 1
+	mappingIndex             = 1<<(29-mappingShift) - 1
 )
 
 // Properties of the first byte of primary weights.
@@ -143,14 +143,14 @@ func readTable(raw []byte) *table {
 
 // readIdeographs numbers the ideographs in their order.
 func (t *table) readIdeographs(r *tableReader) {
-	c, place := rune(0), mapping(0)
+	c, n := rune(0), mapping(0)
 	for range r.number() {
 		step, size := binary.Varint(r.b)
 		r.b = r.b[size:]
 		c += rune(step)
 		for last := c + rune(r.number()); ; c++ {
-			*t.slot(c) = mappingKnown | mappingIdeograph | place
-			place++
+			*t.slot(c) = mappingKnown | mappingIdeograph | n
+			n++
 			if c == last {
 				break
 			}
@@ -158,7 +158,7 @@ func (t *table) readIdeographs(r *tableReader) {
 	}
 }
 
-// slot is the place of a character's mapping, in a page of its own.
+// slot is where a character's mapping is stored, in a page of its own.
 func (t *table) slot(c rune) *mapping {
 	page := &t.pages[c>>pageBits]
 	if *page == 0 {

@@ -63,10 +63,10 @@ func parsePlainDouble(text []byte) (f float64, ok bool) {
 	if len(digits) > 15+1 {
 		return 0, false
 	}
-	n, places := 0, 0
+	n, decimals := 0, 0
 	for i, c := range digits {
 		if c == '.' {
-			places = len(digits) - 1 - i
+			decimals = len(digits) - 1 - i
 			continue
 		}
 		if c > '9' {
@@ -74,7 +74,7 @@ func parsePlainDouble(text []byte) (f float64, ok bool) {
 		}
 		n = n*10 + int(c-'0')
 	}
-	f = float64(n) / smallPowers[places]
+	f = float64(n) / smallPowers[decimals]
 	if text[0] == '-' {
 		f = -f
 	}

@@ -79,8 +79,8 @@ func (p *Parser) run() bool {
 	}
 }
 
-// afterValue closes the containers that end at i, up to the place where the next value begins (returned), or until none
-// is open.
+// afterValue closes the containers that end at i, up to the position where the next value begins (returned), or until
+// none is open.
 func (p *Parser) afterValue(i int) (int, bool) {
 	for len(p.open) > 0 {
 		i = p.skipBlanks(i)
@@ -104,7 +104,7 @@ func (p *Parser) afterValue(i int) (int, bool) {
 	return i, true
 }
 
-// skipBlanks returns the place of the first byte at or after i that is not a blank.
+// skipBlanks returns the position of the first byte at or after i that is not a blank.
 func (p *Parser) skipBlanks(i int) int {
 	src := p.src
 	if i >= len(src) || src[i] > ' ' {
@@ -149,7 +149,7 @@ func (p *Parser) count() {
 	}
 }
 
-// key reads `"name" :` with blanks anywhere and returns the place after the colon.
+// key reads `"name" :` with blanks anywhere and returns the position after the colon.
 func (p *Parser) key(i int) (int, bool) {
 	i = p.skipBlanks(i)
 	if i >= len(p.src) || p.src[i] != '"' {

@@ -11,8 +11,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// plainRun returns the place of the first byte at or after i that is a quote, a backslash, a control character or not
-// ASCII; eight bytes at a time.
+// plainRun returns the position of the first byte at or after i that is a quote, a backslash, a control character or
+// not ASCII; eight bytes at a time.
 func plainRun(src []byte, i int) int {
 	for i+8 <= len(src) {
 		x := binary.LittleEndian.Uint64(src[i:])
@@ -34,8 +34,8 @@ func plainRun(src []byte, i int) int {
 	return i
 }
 
-// scanString reads the string whose opening quote is at i. end is the place after the closing quote, -1 if the string
-// is malformed.
+// scanString reads the string whose opening quote is at i. end is the position after the closing quote, -1 if the
+// string is malformed.
 func scanString(src []byte, i int) (end int, flags uint8) {
 	flags = flagCanonical
 	i++
@@ -67,7 +67,7 @@ func scanString(src []byte, i int) (end int, flags uint8) {
 	}
 }
 
-// runeRun returns the place after the characters beyond ASCII that begin at i, -1 if one is not UTF-8.
+// runeRun returns the position after the characters beyond ASCII that begin at i, -1 if one is not UTF-8.
 func runeRun(src []byte, i int) int {
 	for i < len(src) && src[i] >= utf8.RuneSelf {
 		// Most are three bytes long: from U+1000 to U+CFFF no further condition holds.
@@ -210,9 +210,10 @@ func doubleFlags(text []byte) uint8 {
 	return 0
 }
 
-// plainFraction tells that a number without exponent, of at most 15 digits and with its point at the given place, is
-// surely canonical. Decimals of up to 15 digits are told apart by a double, so the shortest decimal that reads as the
-// same double is the number itself, unless it has trailing zeros; below 1e-6 the exponent form would be used.
+// plainFraction reports whether a number without exponent, of at most 15 digits and with its point at the given
+// position, is surely canonical. Decimals of up to 15 digits are told apart by a double, so the shortest decimal that
+// reads as the same double is the number itself, unless it has trailing zeros; below 1e-6 the exponent form would be
+// used.
 func plainFraction(text []byte, point int) bool {
 	last := text[len(text)-1]
 	whole := text[0]

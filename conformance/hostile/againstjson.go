@@ -24,7 +24,7 @@ type odd struct {
 	body body
 }
 
-// odds are values; a member's name goes before them and an end behind.
+// odds are values; a member's name goes before them and an end after.
 func odds(a *assault) []odd {
 	var all []odd
 	add := func(name string, b body) { all = append(all, odd{name, b}) }

@@ -115,7 +115,7 @@ func (o options) chosen() (list []attack, err error) {
 	return list, nil
 }
 
-// bytesOf reads a size: a number, or one with MB or GB behind it, which are powers of two here.
+// bytesOf reads a size: a number, or one with MB or GB after it, which are powers of two here.
 func bytesOf(size string) (int64, error) {
 	number, unit := strings.TrimRight(size, "MGB"), int64(1)
 	switch size[len(number):] {

@@ -58,8 +58,8 @@ func ParseDefinitions(id string, body ejson.Value, split func(field string) ([]s
 }
 
 // bounded reads a member that is a number from 1 to most; anything else is the default.
-func bounded(v ejson.Value, member string, otherwise, most int) int {
-	found, _ := v.Get(member)
+func bounded(v ejson.Value, name string, otherwise, most int) int {
+	found, _ := v.Get(name)
 	if n, ok := found.Int(); ok && n > 0 {
 		return int(min(n, int64(most)))
 	}

@@ -444,7 +444,7 @@ func TestDocumentOfTooManyValues(t *testing.T) {
 			if n != int64(len(ids)) {
 				t.Errorf("CountOthers is %d, there are %d", n, len(ids))
 			}
-			must(t, ix.Others("huge", func(id string) error { t.Errorf("behind huge: %s", id); return nil }))
+			must(t, ix.Others("huge", func(id string) error { t.Errorf("after huge: %s", id); return nil }))
 			return nil
 		})
 		return ids

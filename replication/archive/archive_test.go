@@ -129,7 +129,7 @@ func TestRoundTrip(t *testing.T) {
 				t.Errorf("restored %+v of %+v", read, wrote)
 			}
 			if _, err := a.Next(); err != io.EOF {
-				t.Errorf("behind the last database: %v", err)
+				t.Errorf("after the last database: %v", err)
 			}
 		}
 		if d := verify(t, data, s.DB("to")); len(d) > 0 {

@@ -48,7 +48,7 @@ func (h *Handlers) getClusterSetup(c *call.Call) error {
 	return c.JSON(http.StatusOK, []byte(`{"state":"`+setupState(c.Env.Config, complete)+`"}`))
 }
 
-// setupState names the state; complete tells whether the system databases exist.
+// setupState names the state; complete reports whether the system databases exist.
 func setupState(s *config.Config, complete bool) string {
 	switch {
 	case s.Bool("couchdb", "single_node"):

@@ -103,7 +103,7 @@ func reloadConfig(c *call.Call) error {
 	return c.OK(http.StatusOK)
 }
 
-// persist tells whether a change is written to the ini file: unless X-Couch-Persist is exactly false.
+// persist reports whether a change is written to the ini file: unless X-Couch-Persist is exactly false.
 func persist(c *call.Call) bool { return c.Header("X-Couch-Persist") != "false" }
 
 // configError gives the configuration's errors their kinds.

@@ -59,7 +59,7 @@ func ParseClaims(setting string) Claims {
 	return c
 }
 
-// ParsePath splits the setting roles_claim_path at dots; a dot behind a backslash belongs to a name.
+// ParsePath splits the setting roles_claim_path at dots; a dot after a backslash belongs to a name.
 func ParsePath(setting string) []string {
 	if setting == "" {
 		return nil
@@ -138,8 +138,8 @@ func verifyToken(token string, r *TokenRules, now time.Time) (claims ejson.Value
 	return claims, errBadSignature
 }
 
-// onItsCurve tells whether a key fits its algorithm: RFC 7518 has one curve for each of ES256, ES384 and ES512. CouchDB
-// takes the hash from the algorithm and any curve.
+// onItsCurve reports whether a key fits its algorithm: RFC 7518 has one curve for each of ES256, ES384 and ES512.
+// CouchDB takes the hash from the algorithm and any curve.
 func onItsCurve(method jwt.SigningMethod, key any) bool {
 	ec, isEC := method.(*jwt.SigningMethodECDSA)
 	if !isEC {

@@ -57,10 +57,10 @@ func newLockout() *lockout {
 	return &lockout{counts: counts, now: time.Now}
 }
 
-// counting tells whether there is any counter that could be reached.
+// counting reports whether there is any counter that could be reached.
 func (l *lockout) counting(r LockoutRules) bool { return r.Mode != LockoutOff && l.counts.Len() > 0 }
 
-// reached tells whether the account has failed too often.
+// reached reports whether the account has failed too often.
 func (l *lockout) reached(a attempt, r LockoutRules) bool {
 	f, ok := l.counts.Get(a)
 	return ok && f.count >= r.Threshold && l.now().Sub(f.since) < r.Lifetime

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ProxyToken tells whether the token proves that a trusted proxy names this user: lower-case hex of the secret's MAC of
-// the name.
+// ProxyToken reports whether the token proves that a trusted proxy names this user: lower-case hex of the secret's MAC
+// of the name.
 func ProxyToken(token, name, secret string, algorithms []string) bool {
 	for _, algorithm := range algorithms {
 		if equal(token, hex.EncodeToString(mac(algorithm, secret, name))) {

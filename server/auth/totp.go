@@ -40,7 +40,7 @@ func parseTOTP(v ejson.Value) *TOTP {
 // step is how long a token is valid.
 const step = 30 * time.Second
 
-// Verify tells whether the token is that of now, or of half a minute before or after (couch_httpd_auth:verify_token).
+// Verify reports whether the token is that of now, or of half a minute before or after (couch_httpd_auth:verify_token).
 // It takes the same time for every token.
 func (t *TOTP) Verify(token string, now time.Time) bool {
 	if t.key == nil {

@@ -121,7 +121,7 @@ func (u *User) WithRoles(roles []string) *User {
 	return &merged
 }
 
-// Outdated tells whether the stored hash is not what new passwords get (couch_password_hasher:needs_upgrade). Admins'
+// Outdated reports whether the stored hash is not what new passwords get (couch_password_hasher:needs_upgrade). Admins'
 // are never rewritten.
 func (u *User) Outdated(h Hashing) bool {
 	if !u.Stored || h.Scheme != SchemePBKDF2 {

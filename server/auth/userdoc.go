@@ -13,7 +13,7 @@ var passwordFields = []string{
 	"derived_key", "iterations", "password", "password_scheme", "password_sha", "preserve_salt", "pbkdf2_prf", "salt",
 }
 
-// HasPassword tells whether a document brings a clear password, which must be hashed before it is stored.
+// HasPassword reports whether a document brings a clear password, which must be hashed before it is stored.
 func HasPassword(body ejson.Value) bool {
 	password, given := body.Get("password")
 	return given && !password.IsNull()

@@ -45,7 +45,7 @@ func NewVerifier(counted func(slow bool)) *Verifier {
 	return v
 }
 
-// Verify tells whether the password is the user's. A nil user is an unknown name, which counts as a failure and takes
+// Verify reports whether the password is the user's. A nil user is an unknown name, which counts as a failure and takes
 // as long as one of a known name. warn is set when the account would be locked but the rules only warn. peer is asked
 // only when it matters. The error is ErrLocked, ErrBusy, one of the hash's limits, or ctx's.
 func (v *Verifier) Verify(

@@ -51,7 +51,7 @@ type Call struct {
 // Context ends when the client goes away or the server stops.
 func (c *Call) Context() context.Context { return c.Request.Context() }
 
-// IsHead tells whether only headers are wanted.
+// IsHead reports whether only headers are wanted.
 func (c *Call) IsHead() bool { return c.headOnly || c.Request.Method == http.MethodHead }
 
 // Segment returns the i-th decoded path segment, "" beyond the end.
@@ -90,7 +90,7 @@ func (c *Call) Attachment() string {
 // Header returns the first value of a request header.
 func (c *Call) Header(name string) string { return c.Request.Header.Get(name) }
 
-// HasHeader tells whether a request header is there, empty or not.
+// HasHeader reports whether a request header is there, empty or not.
 func (c *Call) HasHeader(name string) bool { return len(c.Request.Header.Values(name)) > 0 }
 
 // Link returns the absolute URL of a path below the server, as Location headers have it. Each segment is escaped.

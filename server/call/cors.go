@@ -123,7 +123,7 @@ func answerPreflight(next Handler) Handler {
 	}
 }
 
-// allow tells whether the method and all headers a preflight asks for are in the rules.
+// allow reports whether the method and all headers a preflight asks for are in the rules.
 func (r *corsRules) allow(asked http.Header) bool {
 	if !slices.Contains(r.methods, asked.Get("Access-Control-Request-Method")) {
 		return false

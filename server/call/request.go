@@ -37,7 +37,7 @@ func (c *Call) RequireJSON() error {
 	return errNotJSONType
 }
 
-// HasBody tells whether the request has a body, even an empty chunked one.
+// HasBody reports whether the request has a body, even an empty chunked one.
 func (c *Call) HasBody() bool {
 	return c.Request.ContentLength != 0 || len(c.Request.TransferEncoding) > 0
 }

@@ -121,7 +121,7 @@ func (b *requestBody) abandon() {
 // abandonAfter is how long a client may go on to send a body that nobody reads.
 const abandonAfter = 10 * time.Second
 
-// unread tells whether bytes of the body may be left on the connection.
+// unread reports whether bytes of the body may be left on the connection.
 func (b *requestBody) unread() bool { return !b.ended }
 
 func (b *requestBody) timeHeader() []string {

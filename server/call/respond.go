@@ -183,7 +183,7 @@ func (c *Call) recovered(v any) error {
 	return c.fail(compat.NewError(compat.KindUnknown, "internal error, see the log for request "+c.ID))
 }
 
-// isGone tells whether err only says that the client went away.
+// isGone reports whether err only says that the client went away.
 func isGone(c *Call, err error) bool {
 	return errors.Is(err, ErrClientGone) || c.Request.Context().Err() != nil
 }

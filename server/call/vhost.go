@@ -77,7 +77,7 @@ func comparePieces(a, b hostPiece) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.text, b.text))
 }
 
-// comparePorts puts rules without a port behind all numbers.
+// comparePorts puts rules without a port after those with any.
 func comparePorts(a, b virtualHost) int {
 	if a.anyPort != b.anyPort {
 		if a.anyPort {

@@ -211,7 +211,7 @@ func (f *changesFeed) start() {
 	}
 }
 
-// ended tells whether the feed ends after a round that began with so many rows allowed.
+// ended reports whether the feed ends after a round that began with so many rows allowed.
 func (f *changesFeed) ended(before int64) bool {
 	switch {
 	case f.descending && f.pending <= 0:

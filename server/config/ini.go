@@ -49,7 +49,7 @@ const (
 )
 
 // parseLine reads one line (config:parse_fold): the header of a section, whose name is name, or a key with its value. A
-// key may hold an equals sign where blanks surround the one behind it.
+// key may hold an equals sign where blanks surround the next one.
 func parseLine(line string) (kind lineKind, name, value string) {
 	line = stripComment(strings.TrimSpace(line))
 	if rest, isHeader := strings.CutPrefix(line, "["); isHeader {

@@ -106,7 +106,7 @@ func ioText(v ejson.Value) (string, error) {
 }
 
 // apply puts headers of ours in place of the function's of exactly their names; the last of them stands first, the
-// others behind the function's own, which shows where names differ only in case (chttpd_show:apply_headers).
+// others after the function's own, which shows where names differ only in case (chttpd_show:apply_headers).
 func (r *designResponse) apply(ours []compat.Param) {
 	list := r.headers
 	for _, h := range ours {
@@ -169,7 +169,7 @@ func setDesignHeaders(c *call.Call, headers []compat.Param) {
 
 var lineEnds = strings.NewReplacer("\r\n", " ", "\r", " ", "\n", " ", "\x00", " ")
 
-// isToken tells whether a text may be the name of a header.
+// isToken reports whether a text may be the name of a header.
 func isToken(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {

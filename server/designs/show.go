@@ -80,7 +80,7 @@ func runShow(
 	return values[0], nil
 }
 
-// isResponse tells whether headers can be added to a function's response.
+// isResponse reports whether headers can be added to a function's response.
 func isResponse(v ejson.Value) bool {
 	headers, given := v.Get("headers")
 	return v.Kind() == ejson.Object && (!given || headers.Kind() == ejson.Object)

@@ -5,16 +5,18 @@
 // # Map
 //
 //	principal.go                       who asks
-//	store.go                           Store, Rules, Origin, Database: what is in force, and what has to do with it
+//	store.go                           Store, Rules, Origin, Database: where all begins
 //	access.go                          _security: members, admins, the server's own databases
 //	read.go, show.go                   reading; what is shown of what was read, in CouchDB's form
 //	data.go                            attachments in JSON
 //	parse.go, write.go, draft.go       documents on their way in: read, stored, their attachments before them
 //	feed.go, filterselector.go, filterfunction.go  changes, with the filters of _changes
 //	list.go                            lists of documents by id
-//	info.go                            what is told of the database as a whole
+//	info.go                            numbers of the database as a whole
 //	backup.go                          archives of a database
-//	attachments.go, revsdiff.go, purge.go, partition.go
+//	attachments.go                     bytes of attachments
+//	revsdiff.go, purge.go              _revs_diff and _missing_revs, _purge
+//	partition.go                       ids that name no partition are refused
 //	users.go, replications.go          the users and replicator databases: documents on their way in and out
 //	validate.go, checkdesign.go, validatefunctions.go  the checks inside a document's transaction
 //	authdesign.go                      the design document of the users database

@@ -56,7 +56,7 @@ const (
 // filteredRow is a row that waits for the function.
 type filteredRow struct {
 	change storage.Change
-	docs   [][]byte     // what the function sees: the leaves change.Revs, those behind passed
+	docs   [][]byte     // what the function sees: the leaves change.Revs, those after passed
 	passed []bool       // what it said of the first ones, of many or large ones
 	leaves []compat.Rev // still to be read
 }
@@ -73,7 +73,7 @@ type filterScan struct {
 	size  int                // of the documents that were read
 	batch int                // documents in a crossing
 	ended *storage.UpdateSeq // where the feed ends if a limit ended it
-	spare int64              // rows behind it that were read
+	spare int64              // rows after it that were read
 	// broken is what reading leaves ended with. storage must not take it for an error of its own scan, and go on.
 	broken error
 }
@@ -213,7 +213,7 @@ func (s *filterScan) flush() error {
 	return ended
 }
 
-// pass asks the function about rows whose documents are there; gathered is the number of them and of those behind.
+// pass asks the function about rows whose documents are there; gathered is the number of them and of those after them.
 func (s *filterScan) pass(rows []filteredRow, gathered int) error {
 	var docs [][]byte
 	for i := range rows {

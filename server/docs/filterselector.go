@@ -63,7 +63,7 @@ func (f *selectorFilter) options(since storage.Seq, limit int64) storage.Changes
 	return opts
 }
 
-// passes tells whether the winner does, or with style=all_docs one of the leaves; the others are taken out of the row
+// passes reports whether the winner does, or with style=all_docs one of the leaves; the others are taken out of the row
 // (couch_changes:filter).
 func (f *selectorFilter) passes(ctx context.Context, ch *storage.Change) (bool, error) {
 	if f.feed.o.Style != compat.StyleAllDocs {

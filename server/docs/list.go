@@ -177,7 +177,7 @@ func (l *List) keys(yield func(ejson.Value) bool) {
 	}
 }
 
-// inside tells whether a key is in the namespace of the list.
+// inside reports whether a key is in the namespace of the list.
 func (l *List) inside(k ejson.Value) bool {
 	switch l.kind {
 	case ListDesign:

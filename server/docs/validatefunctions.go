@@ -230,7 +230,7 @@ func appendEdit(b []byte, e storage.ValidatedEdit, streamed string) []byte {
 	return compat.AppendDocument(b, view)
 }
 
-// isStored tells whether a revision has the attachment already.
+// isStored reports whether a revision has the attachment already.
 func isStored(d *storage.Document, a *compat.Attachment) bool {
 	if d == nil {
 		return false

@@ -84,7 +84,7 @@ func designLocation(c *call.Call) (string, bool) {
 	return c.BaseURL() + c.Request.RequestURI[:i] + compat.DesignPrefix + c.Request.RequestURI[i+len(escaped):], true
 }
 
-// hasMeta tells whether the answer holds more than the revision determines: it has no ETag then (chttpd_db:send_doc).
+// hasMeta reports whether the answer holds more than the revision determines: it has no ETag then (chttpd_db:send_doc).
 func hasMeta(d *storage.Document, q *compat.DocOptions) bool {
 	return len(d.RevsInfo) > 0 || len(d.Conflicts) > 0 || len(d.DeletedConflicts) > 0 || docs.ShowsLocalSeq(q)
 }

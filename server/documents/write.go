@@ -128,8 +128,8 @@ func checkWriteQuorum(c *call.Call) error {
 	return err
 }
 
-// Accepted tells whether more copies are asked for than there are: the write is on disk, but 202 says that it is not on
-// all.
+// Accepted reports whether more copies are asked for than there are: the write is on disk, but 202 says that it is not
+// on all.
 func Accepted(c *call.Call) bool {
 	n, _, _ := compat.Quorum(c.Query, "w")
 	return n > 1

@@ -127,7 +127,7 @@ func AppendInfo(c *call.Call, b []byte) ([]byte, error) {
 	return append(b, "}}"...), nil
 }
 
-// awaitAuto waits a while for the indexes over all fields, and tells whether they are ready.
+// awaitAuto waits a while for the indexes over all fields, and reports whether they are ready.
 func awaitAuto(c *call.Call) bool {
 	if c.Env.AllFields == nil {
 		return false

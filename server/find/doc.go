@@ -3,7 +3,7 @@
 //	find.go        _find, _explain, _distinct
 //	index.go       _index
 //	indexlist.go   the indexes of a database, remembered
-//	allfields.go   indexes over all fields: their settings, and what is told of them
-//	search.go      full-text search, which there is not
+//	allfields.go   indexes over all fields: their settings, and what is reported of them
+//	search.go      the answers to full-text search, which settee does not have
 //	routes.go      the rows of the route table
 package find

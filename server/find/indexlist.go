@@ -50,7 +50,7 @@ func (l *indexCache) put(db string, e *indexList) {
 	l.entries[db] = e
 }
 
-// indexes lists the indexes of the database, that of all documents first, and tells whether it is partitioned.
+// indexes lists the indexes of the database, that of all documents first, and reports whether it is partitioned.
 func (h *Handlers) indexes(c *call.Call) ([]*mango.Index, bool, error) {
 	designs, partitioned, err := designRevisions(c)
 	if err != nil {

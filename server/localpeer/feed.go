@@ -137,7 +137,7 @@ func (f *feed) run(ctx context.Context) error {
 	}
 }
 
-// seqAfter tells whether a comes after b in a feed.
+// seqAfter reports whether a comes after b in a feed.
 func seqAfter(a, b storage.Seq) bool {
 	if a.Incarnation != b.Incarnation {
 		return a.Incarnation > b.Incarnation

@@ -95,7 +95,7 @@ func openSink(c *config.Config, stderr io.Writer) (sink logSink, framed bool, er
 	}
 }
 
-// Framed tells whether the writer has its own form of lines, so that log/format does not matter.
+// Framed reports whether the writer has its own form of lines, so that log/format does not matter.
 func (o *Output) Framed() bool { return o.framed.Load() }
 
 // Write implements io.Writer, for lines in another form than CouchDB's.

@@ -133,7 +133,7 @@ func (b *Budget) most(s *Share) int64 {
 // usersMost is how much the requests of one user hold together, unless one alone needs more.
 func (b *Budget) usersMost(s *Share) int64 { return min(b.most(s), b.Total/4*3) }
 
-// allows tells whether the user of a share may have n bytes more.
+// allows reports whether the user of a share may have n bytes more.
 func (b *Budget) allows(s *Share, n int64) bool {
 	others := b.users[s.User] - s.Held
 	return others == 0 || others+s.Held+n <= b.usersMost(s)
@@ -188,8 +188,8 @@ func (b *Budget) cutSlow(waits *Share, n int64, mine bool) {
 	}
 }
 
-// settle ends the waiting of a share.
-func (b *Budget) settle(s *Share) {
+// endWait ends the waiting of a share.
+func (b *Budget) endWait(s *Share) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.growing == s {
@@ -351,7 +351,7 @@ func (s *Share) Take(ctx context.Context, n int64) error {
 		}
 		if late == nil {
 			late = time.After(b.Wait)
-			defer b.settle(s)
+			defer b.endWait(s)
 		}
 		select {
 		case <-wait:

@@ -69,7 +69,7 @@ func (g *Gate) Pass(ctx context.Context) error {
 	}
 }
 
-// open tells whether little enough is in use. It asks once in a while: that takes four microseconds.
+// open reports whether little enough is in use. It asks once in a while: that takes four microseconds.
 func (g *Gate) open() bool {
 	const asks = 20 * time.Millisecond
 	if now := time.Now().UnixNano(); now-g.lookedAt.Load() >= int64(asks) {

@@ -1,4 +1,4 @@
-// Package queries serves views: their queries, and what is told of their indexes.
+// Package queries serves views: their queries, and what is reported of their indexes.
 //
 //	view.go     _view, its queries: options and checks
 //	answer.go   rows and their documents

@@ -14,14 +14,14 @@ import (
 )
 
 // This file is an extension: pages of views. With `bookmark=` an answer ends with the bookmark of the next page, null
-// on the last one; a query with that bookmark and otherwise the same options goes on behind the last row, whatever was
+// on the last one; a query with that bookmark and otherwise the same options goes on after the last row, whatever was
 // written meanwhile.
 
 // viewPage cuts the rows of a query to a page. A bookmark is base64url of a JSON array:
 //
-//	[n, key, id]  map rows: behind the n-th row of that key and document
-//	[n, key]      reduced rows: behind the row of that key; n is 1
-//	[n]           behind n rows, where neither says it
+//	[n, key, id]  map rows: after the n-th row of that key and document
+//	[n, key]      reduced rows: after the row of that key; n is 1
+//	[n]           after n rows, where neither says it
 type viewPage struct {
 	kind    pageKind
 	limit   int64     // rows of the page
@@ -104,7 +104,7 @@ func (p *viewPage) resume(bookmark string, q *views.Query) error {
 	return nil
 }
 
-// takes tells whether a row belongs to the page, and remembers where that is.
+// takes reports whether a row belongs to the page, and remembers where that is.
 func (p *viewPage) takes(r *views.Row) bool {
 	same := p.place.key != nil && bytes.Equal(r.ID, p.place.id) && sameKey(r.Key, p.place.key)
 	if p.drop > 0 {
@@ -128,7 +128,7 @@ func (p *viewPage) takes(r *views.Row) bool {
 	return true
 }
 
-// sameKey tells whether two keys stand at the same place.
+// sameKey reports whether two keys sort alike.
 func sameKey(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true

@@ -10,7 +10,7 @@
 //  1. A target's dots never lead above the root, and what it leads to is a request like any other: who may make it is
 //     decided anew.
 //  2. With secure rewrites one rule with more than two ".." refuses every request of its design document. What
-//     variables stand for may hold dots, too, and functions answer any path: Within tells whether one has left the
+//     variables stand for may hold dots, too, and functions answer any path: Within reports whether one has left the
 //     database.
 //  3. No target is longer than MaxTarget, and none is built that would be.
 package rewrite

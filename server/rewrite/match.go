@@ -29,7 +29,7 @@ const MaxTarget = 64 << 10
 // maxElements bounds the array that a rule has for one option.
 const maxElements = MaxTarget / 4
 
-// Target finds the first rule for a method ("GET" for HEAD) and a path, the segments behind `_rewrite`, and returns the
+// Target finds the first rule for a method ("GET" for HEAD) and a path, the segments after `_rewrite`, and returns the
 // relative path with its query that the rule leads to; compat.ErrMissing if no rule fits (chttpd_rewrite:do_rewrite).
 func Target(rules []Rule, method string, path []string, query compat.Query) (string, error) {
 	given := make([]binding, len(query))

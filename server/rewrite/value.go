@@ -33,7 +33,7 @@ func jsonValue(v ejson.Value) value {
 	return value{kind: rawValue, json: v}
 }
 
-// bytes is iolist_to_binary; ok is false where that is a crash. A text longer than MaxTarget is cut somewhere behind
+// bytes is iolist_to_binary; ok is false where that is a crash. A text longer than MaxTarget is cut somewhere after
 // it.
 func (v value) bytes() (text string, ok bool) {
 	switch v.kind {
@@ -93,7 +93,7 @@ func writeByte(b *strings.Builder, n *big.Int) bool {
 	return true
 }
 
-// appendJSON is ?JSON_ENCODE. A text longer than MaxTarget is cut somewhere behind it.
+// appendJSON is ?JSON_ENCODE. A text longer than MaxTarget is cut somewhere after it.
 func (v value) appendJSON(dst []byte) []byte {
 	switch v.kind {
 	case textValue:

@@ -122,7 +122,7 @@ func (w *Warmer) DesignChanged(tx *storage.Tx) error {
 	return err
 }
 
-// wanted tells whether a database's indexes are to be brought up to date.
+// wanted reports whether a database's indexes are to be brought up to date.
 func (w *Warmer) wanted(name string) bool {
 	return w.o.Config.Int("ken", "batch_channels", maxWarmChannels) > 0 && !w.o.Config.Bool("ken.ignore", name)
 }

@@ -19,9 +19,9 @@ const (
 	chunkSize                      // in the digits
 	chunkSizeEnd                   // before the line feed
 	chunkData
-	chunkDataCR // behind the data
+	chunkDataCR // after the data
 	chunkDataLF
-	lastCR // behind the chunk of size 0
+	lastCR // after the chunk of size 0
 	lastLF
 )
 

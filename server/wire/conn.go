@@ -86,7 +86,7 @@ func (c *Conn) TakeBadTarget() bool {
 }
 
 // Ambiguous reports whether the request said in two ways where its body ends, or may have: what came in chunks, and
-// with its head behind the request before, is not known. net/http takes the chunks; another server on the way may have
+// with its head after the request before, is not known. net/http takes the chunks; another server on the way may have
 // taken the length, and what follows for another request: the connection must not be used again (RFC 9112, 6.1).
 func (c *Conn) Ambiguous(r *http.Request) bool {
 	return c != nil && (c.ambiguous.Load() || c.unseen.Load() && len(r.TransferEncoding) > 0)

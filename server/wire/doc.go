@@ -17,10 +17,10 @@
 //
 //  4. The reason phrase of 404 is Erlang's, "Object Not Found".
 //
-//  5. A request whose body has both a length and chunks is told, so that the connection ends with its answer; so is one
-//     in chunks of whose head lines came behind the request before (a pipeline).
+//  5. A request whose body has both a length and chunks is reported, so that the connection ends with its answer; so is
+//     a chunked one with lines of its head read together with the request before it (a pipeline).
 //
 // Invariants: framing is net/http's alone: bytes are overwritten, never added or removed, and only while the connection
-// waits for the head of a request (as told by net/http's own connection states), and only before the empty line that
+// waits for the head of a request (as net/http's own connection states say), and only before the empty line that
 // ends the head, however reads cut it.
 package wire

@@ -91,7 +91,7 @@ func TestAmbiguous(t *testing.T) {
 	require.Equal(t, []bool{true, false, false}, ambiguous)
 }
 
-// TestAmbiguousInAPipeline: what came behind another request in the same read is told apart, too, and clients that wait
+// TestAmbiguousInAPipeline: what came after another request in the same read is told apart, too, and clients that wait
 // for their answers keep their connections.
 func TestAmbiguousInAPipeline(t *testing.T) {
 	const (
@@ -119,7 +119,7 @@ func TestAmbiguousInAPipeline(t *testing.T) {
 	}
 }
 
-// TestAfter: lines that come behind a request are noticed, however reads cut it, and its own bytes are not taken for
+// TestAfter: lines that come after a request are noticed, however reads cut it, and its own bytes are not taken for
 // them.
 func TestAfter(t *testing.T) {
 	const lines = "POST / HTTP/1.1\r\n"

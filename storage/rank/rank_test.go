@@ -143,7 +143,7 @@ func check(t interface{ Fatalf(string, ...any) }, store kv.Store, x *rank.Index)
 			t.Fatalf("all: %v, want %v", all, sum)
 		}
 		if row, err := x.Select(r, sum.Rows); err != nil || row != nil {
-			t.Fatalf("row behind all: %q %v", row, err)
+			t.Fatalf("row after all: %q %v", row, err)
 		}
 		return it.Err()
 	})

@@ -138,7 +138,7 @@ func (l Line) Append(older Line) Line {
 	return Line{l.top, l.count + older.count, append(blocks, older.blocks...)}
 }
 
-// HasPrefix tells whether l begins with the ancestors of other.
+// HasPrefix reports whether l begins with the ancestors of other.
 func (l Line) HasPrefix(other Line) bool {
 	if l.count < other.count || other.count > 0 && l.top != other.top {
 		return false
@@ -152,7 +152,7 @@ func (l Line) HasPrefix(other Line) bool {
 	return true
 }
 
-// Equal tells whether two lines are the same.
+// Equal reports whether two lines are the same.
 func (l Line) Equal(other Line) bool { return l.count == other.count && l.HasPrefix(other) }
 
 // compareLists orders lines as lists of strings.

@@ -165,12 +165,12 @@ func TestContestedVersionstamps(t *testing.T) {
 	span := func(tx kv.Tx, begin, end string) { tx.ClearRange([]byte(begin), []byte(end)) }
 	const low, high = "\x33\x00\x00\x00\x00\x00\x00\x00\x00", "\x33\xff"
 	for name, write := range map[string]func(kv.Tx){
-		"clear before, harmless clear behind": func(tx kv.Tx) {
+		"clear before, harmless clear after": func(tx kv.Tx) {
 			span(tx, "a/", "a/"+high)
 			stamped(tx, "a/", 1, "stays")
 			span(tx, "a/", "a/"+low)
 		},
-		"clear behind": func(tx kv.Tx) {
+		"clear after": func(tx kv.Tx) {
 			stamped(tx, "a/", 1, "goes")
 			span(tx, "a/"+low, "a/"+high)
 			stamped(tx, "a/", 2, "stays")

@@ -43,7 +43,7 @@ var conflictCases = []conflictCase{
 	{"get and range clear", readKey("c"), func(tx kv.Tx) { tx.ClearRange([]byte("b"), []byte("d")) }, true},
 	{"get and range clear up to it", readKey("c"), func(tx kv.Tx) { tx.ClearRange([]byte("b"), []byte("c")) }, false},
 	{
-		"get and range clear behind it",
+		"get and range clear after it",
 		readKey("c"),
 		func(tx kv.Tx) { tx.ClearRange([]byte("c\x00"), []byte("d")) },
 		false,
@@ -117,7 +117,7 @@ var conflictCases = []conflictCase{
 	},
 	{"limit and set of its row", readRange("b", "z", kv.RangeOptions{Limit: 1}), writeKey("c"), true},
 	{"limit and phantom before its row", readRange("b", "z", kv.RangeOptions{Limit: 1}), writeKey("b1"), true},
-	{"limit and set behind its row", readRange("b", "z", kv.RangeOptions{Limit: 1}), writeKey("d"), false},
+	{"limit and set after its row", readRange("b", "z", kv.RangeOptions{Limit: 1}), writeKey("d"), false},
 	{"limit not reached and phantom", readRange("b", "z", kv.RangeOptions{Limit: 9}), writeKey("x"), true},
 	{
 		"reverse limit and set of its row",
@@ -126,7 +126,7 @@ var conflictCases = []conflictCase{
 		true,
 	},
 	{
-		"reverse limit and phantom behind its row",
+		"reverse limit and phantom after its row",
 		readRange("a", "f", kv.RangeOptions{Limit: 1, Reverse: true}),
 		writeKey("e1"),
 		true,
@@ -140,7 +140,7 @@ var conflictCases = []conflictCase{
 	{"first row and set of it", readFirst("b", "z", false), writeKey("c"), true},
 	{"first row and phantom before it", readFirst("b", "z", false), writeKey("b1"), true},
 	{"last row and set of it", readFirst("a", "f", true), writeKey("e"), true},
-	{"last row and phantom behind it", readFirst("a", "f", true), writeKey("e1"), true},
+	{"last row and phantom after it", readFirst("a", "f", true), writeKey("e1"), true},
 	{
 		"snapshot range and phantom",
 		func(t testing.TB, tx kv.Tx) { rows(t, tx.Snapshot(), "b", "d", kv.RangeOptions{}) },

@@ -10,7 +10,7 @@ import (
 	"github.com/settee-db/settee/storage/kv/internal/txn"
 )
 
-// maxGroupBytes bounds what one sync carries, so that small transactions do not wait long behind large ones.
+// maxGroupBytes bounds what one sync carries, so that small transactions do not wait long for large ones.
 const maxGroupBytes = 4 << 20
 
 // committer takes requests in groups to the disk. One goroutine (run) checks a group, applies it and hands it on;

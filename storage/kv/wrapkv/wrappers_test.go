@@ -104,10 +104,10 @@ func TestLimitOfReadTime(t *testing.T) {
 		}
 		now = now.Add(time.Millisecond)
 		if _, err := tx.Snapshot().Get([]byte("a")); !errors.Is(err, kv.ErrTooOld) {
-			t.Errorf("behind the limit: %v", err)
+			t.Errorf("after the limit: %v", err)
 		}
 		if it.Next() || !errors.Is(it.Err(), kv.ErrTooOld) || !errors.Is(it.Close(), kv.ErrTooOld) {
-			t.Errorf("iterator behind the limit: %v", it.Err())
+			t.Errorf("iterator after the limit: %v", it.Err())
 		}
 		return nil
 	})

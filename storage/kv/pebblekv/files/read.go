@@ -240,7 +240,7 @@ func (g Gap) String() string {
 	if g.Records == 0 {
 		return fmt.Sprintf("its last %d bytes, from %d on, cannot be read", g.Length, g.Offset)
 	}
-	return fmt.Sprintf("%d bytes at %d cannot be read, %d records behind them can", g.Length, g.Offset, g.Records)
+	return fmt.Sprintf("%d bytes at %d cannot be read, %d records after them can", g.Length, g.Offset, g.Records)
 }
 
 // tables opens each table once: for what it deletes, and to know what cannot be read at all.
