@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,7 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/memory"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
 // Answers hold memory for the documents that they show, whatever shows them; small documents need none, and the largest
@@ -54,10 +62,33 @@ func TestAnswersShareMemory(t *testing.T) {
 	require.Equal(t, memory.Usage{Total: 1 << 20, Free: 1 << 20}, s.env.Answers.Usage())
 }
 
+// newAutoServer is newTestServer with indexes over all fields.
+func newAutoServer(t *testing.T) *Server {
+	c, err := config.Load(config.Stock())
+	require.NoError(t, err)
+	engine := memkv.New()
+	store, err := storage.Open(context.Background(), storage.Options{KV: engine})
+	require.NoError(t, err)
+	s := newTestServerOn(t, engine, store, c, "")
+	queue, err := jobs.Open(t.Context(), jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, queue.Close())
+		require.NoError(t, store.Close())
+	})
+	s.env.AllFields, err = allfields.New(allfields.Options{Store: store, Jobs: queue, Split: mango.SplitField})
+	require.NoError(t, err)
+	store.SetHooks(storage.Hooks{
+		Validator: docs.NewValidator(c, s.env.Views, nil),
+		Indexer:   storage.Indexers(s.env.Views, s.env.AllFields),
+	})
+	return s
+}
+
 // What queries keep to sort it has a bound for all of them together: one that finds no room is refused, not kept
 // waiting, and small ones need none.
 func TestQueriesShareMemory(t *testing.T) {
-	s, _ := newAutoServer(t)
+	s := newAutoServer(t)
 	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
 	postJSON(s, "/db/_index", `{"index":{},"type":"auto","name":"all"}`)
 	var docs []string

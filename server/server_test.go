@@ -98,6 +98,11 @@ func do(s *Server, method, target, body string, headers ...string) *httptest.Res
 	return w
 }
 
+// postJSON is the answer to a request of the admin.
+func postJSON(s *Server, path, body string) string {
+	return do(s, "POST", path, body, "Content-Type", "application/json").Body.String()
+}
+
 // expect checks status and body of an answer.
 func expect(t testing.TB, w *httptest.ResponseRecorder, status int, body string) {
 	t.Helper()

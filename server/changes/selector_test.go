@@ -1,4 +1,4 @@
-package server
+package changes_test
 
 import (
 	"net/http"
@@ -6,16 +6,18 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/servertest"
 )
 
 // TestSelectorFilter looks at what the recordings of the filter leave out.
 func TestSelectorFilter(t *testing.T) {
-	s := newTestServer(t)
-	require.Equal(t, http.StatusCreated, do(s, http.MethodPut, "/db", "").Code)
+	s := servertest.New(t)
+	require.Equal(t, http.StatusCreated, s.Do(http.MethodPut, "/db", "").Code)
 	require.Equal(
 		t,
 		http.StatusCreated,
-		do(s, http.MethodPost, "/db/_bulk_docs", `{"new_edits":false,"docs":[{"_id":"a","_rev":"1-a","v":1},
+		s.Do(http.MethodPost, "/db/_bulk_docs", `{"new_edits":false,"docs":[{"_id":"a","_rev":"1-a","v":1},
 		{"_id":"c","_rev":"2-c","v":[2],"_revisions":{"start":2,"ids":["c","b"]}},
 		{"_id":"c","_rev":"2-d","_deleted":true,"v":1,"_revisions":{"start":2,"ids":["d","b"]}},
 		{"_id":"t","_rev":"1-t","_attachments":{"x":{"data":"aGVsbG8=","content_type":"text/plain"}}}]}`).Code,
@@ -29,14 +31,14 @@ func TestSelectorFilter(t *testing.T) {
 		{"elements become members", "&include_docs=true", `{"selector":{"_id":"c"},"fields":["v.0","_id"]}`, `{"id":"c","changes":[{"rev":"2-c"}],"doc":{"v":{"0":2},"_id":"c"}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := do(s, http.MethodPost, "/db/_changes?filter=_selector"+tt.query, tt.body)
+			w := s.Do(http.MethodPost, "/db/_changes?filter=_selector"+tt.query, tt.body)
 			require.Equal(t, http.StatusOK, w.Code, w.Body)
 			rows := regexp.MustCompile(`(?s)"results":\[\n(.*)\n\],`).FindStringSubmatch(w.Body.String())[1]
 			rows = regexp.MustCompile(`"seq":"[^"]*",|\r\n`).ReplaceAllString(rows, "")
 			require.Equal(t, tt.want, rows)
 		})
 	}
-	w := do(s, http.MethodPost, "/db/_changes?filter=_selector", `{"selector":{"a..b":1}}`)
+	w := s.Do(http.MethodPost, "/db/_changes?filter=_selector", `{"selector":{"a..b":1}}`)
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.Contains(t, w.Body.String(), "Invalid field name: a..b")
 }

@@ -1,4 +1,4 @@
-package server
+package documents_test
 
 import (
 	"encoding/json"
@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/servertest"
 )
 
 // With latest=true a revision stands for the leaf that descends from it, as in couch_doc_open of chttpd_db.
 func TestAttachmentOfTheLatestRevision(t *testing.T) {
-	s := newTestServer(t)
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
+	s := servertest.New(t)
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db", "").Code)
 	put := func(query, data string) string {
-		w := do(
-			s,
-			"PUT",
+		w := s.Do("PUT",
 			"/db/doc"+query,
 			fmt.Sprintf(`{"_attachments":{"a":{"data":%q,"content_type":"text/plain"}}}`, data),
 		)
@@ -28,7 +28,7 @@ func TestAttachmentOfTheLatestRevision(t *testing.T) {
 	first := put("", "b25l")
 	second := put("?rev="+first, "dHdv")
 	get := func(query string) string {
-		w := do(s, "GET", "/db/doc/a?"+query, "")
+		w := s.Do("GET", "/db/doc/a?"+query, "")
 		return fmt.Sprint(w.Code, " ", w.Body.String())
 	}
 	require.Equal(t, "200 one", get("rev="+first))
@@ -40,7 +40,7 @@ func TestAttachmentOfTheLatestRevision(t *testing.T) {
 		return fmt.Sprintf(`"_revisions":{"start":%d,"ids":[%s%q]}`, depth, revs, first[2:])
 	}
 	replicate := func(doc string) {
-		w := do(s, "POST", "/db/_bulk_docs", `{"new_edits":false,"docs":[{"_id":"doc",`+doc+`}]}`)
+		w := s.Do("POST", "/db/_bulk_docs", `{"new_edits":false,"docs":[{"_id":"doc",`+doc+`}]}`)
 		require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
 	}
 	replicate(line(2, `"fff",`) + `,"_attachments":{"a":{"data":"dGhyZWU=","content_type":"text/plain"}}`)
@@ -57,9 +57,9 @@ func TestAttachmentOfTheLatestRevision(t *testing.T) {
 
 // What the store says of an attachment that was announced and whose bytes never came is CouchDB's crash to clients.
 func TestAttachmentWhoseBytesNeverCame(t *testing.T) {
-	s := newTestServer(t)
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
-	w := do(s, "PUT", "/db/doc", `{"_attachments":{"a":{"follows":true,"length":3,"content_type":"text/plain"}}}`)
-	expect(t, w, 500, `{"error":"unknown_error","reason":"function_clause","ref":3102027302}`+"\n")
+	s := servertest.New(t)
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db", "").Code)
+	w := s.Do("PUT", "/db/doc", `{"_attachments":{"a":{"follows":true,"length":3,"content_type":"text/plain"}}}`)
+	servertest.Expect(t, w, 500, `{"error":"unknown_error","reason":"function_clause","ref":3102027302}`+"\n")
 	require.NotEmpty(t, w.Header().Get("X-Couch-Stack-Hash"))
 }

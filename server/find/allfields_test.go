@@ -1,7 +1,6 @@
-package server
+package find_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,52 +9,42 @@ import (
 
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
-	"github.com/settee-db/settee/server/config"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/views"
 )
 
-// newAutoServer is newTestServer with indexes over all fields.
-func newAutoServer(t *testing.T) (*Server, *config.Config) {
-	c, err := config.Load(config.Stock())
-	require.NoError(t, err)
+// newAutoServer is a server with indexes over all fields.
+func newAutoServer(t *testing.T) *servertest.Server {
 	engine := memkv.New()
-	store, err := storage.Open(context.Background(), storage.Options{KV: engine})
+	store := servertest.OpenStore(t, engine)
+	queue, err := jobs.Open(t.Context(), jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true})
 	require.NoError(t, err)
-	s := newTestServerOn(t, engine, store, c, "")
-	queue, err := jobs.Open(
-		context.Background(),
-		jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true},
-	)
+	t.Cleanup(func() { require.NoError(t, queue.Close()) })
+	languages := map[string]views.Language{mango.Language: mango.Views{}}
+	v, err := views.Open(views.Options{Store: store, KV: engine, Languages: languages})
 	require.NoError(t, err)
-	t.Cleanup(func() {
-		require.NoError(t, queue.Close())
-		require.NoError(t, store.Close())
-	})
-	s.env.AllFields, err = allfields.New(allfields.Options{Store: store, Jobs: queue, Split: mango.SplitField})
+	t.Cleanup(func() { v.Close() })
+	all, err := allfields.New(allfields.Options{Store: store, Jobs: queue, Split: mango.SplitField})
 	require.NoError(t, err)
-	store.SetHooks(
-		storage.Hooks{
-			Validator: docs.NewValidator(c, s.env.Views, nil),
-			Indexer:   storage.Indexers(s.env.Views, s.env.AllFields),
-		},
-	)
-	return s, c
+	return servertest.Start(t, server.Options{Store: store, Views: v, AllFields: all})
 }
 
-func postJSON(s *Server, path, body string) string {
-	return do(s, "POST", path, body, "Content-Type", "application/json").Body.String()
+// postJSON is the answer to a request of the administrator.
+func postJSON(s *servertest.Server, path, body string) string {
+	return s.Do("POST", path, body, "Content-Type", "application/json").Body.String()
 }
 
 // What is told of an index over all fields, when it is made and later; indexes of CouchDB's kinds are told of as by
 // CouchDB.
 func TestStateOfAutoIndex(t *testing.T) {
-	s, _ := newAutoServer(t)
-	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
-	require.Equal(t, 201, do(s, "PUT", "/db/x", `{"a":1,"b":[2,3]}`).Code)
-	require.Equal(t, 201, do(s, "PUT", "/db/huge", `{"a":[`+strings.Repeat("1,", 6000)+`1]}`).Code)
+	s := newAutoServer(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/x", `{"a":1,"b":[2,3]}`).Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/huge", `{"a":[`+strings.Repeat("1,", 6000)+`1]}`).Code)
 	require.Equal(t, `{"result":"created","id":"_design/e","name":"all","state":"ready"}`,
 		strings.TrimSpace(postJSON(s, "/db/_index", `{"index":{},"type":"auto","ddoc":"e","name":"all"}`)))
 	require.Contains(
@@ -64,7 +53,7 @@ func TestStateOfAutoIndex(t *testing.T) {
 		`"result":"exists"`,
 	)
 	require.NotContains(t, postJSON(s, "/db/_index", `{"index":{"fields":["a"]},"ddoc":"j"}`), "state")
-	list := do(s, "GET", "/db/_index", "").Body.String()
+	list := s.Do("GET", "/db/_index", "").Body.String()
 	require.Regexp(
 		t,
 		`"type":"auto","partitioned":false,"def":{},"state":"ready","entries":5,"bytes":\d+,"documents_not_indexed":1}`,
@@ -74,23 +63,22 @@ func TestStateOfAutoIndex(t *testing.T) {
 	require.Regexp(
 		t,
 		`"all_fields":{"all":{"state":"ready","entries":5,"bytes":\d+,"documents_not_indexed":1}}}\s*$`,
-		do(s, "GET", "/db/_design/e/_info", "").Body.String(),
+		s.Do("GET", "/db/_design/e/_info", "").Body.String(),
 	)
-	require.NotContains(t, do(s, "GET", "/db/_design/_x/_info", "").Body.String(), "all_fields")
+	require.NotContains(t, s.Do("GET", "/db/_design/_x/_info", "").Body.String(), "all_fields")
 }
 
 // The settings of indexes over all fields count for new ones, where the request says nothing.
 func TestSettingsOfAutoIndexes(t *testing.T) {
-	s, c := newAutoServer(t)
+	s := newAutoServer(t)
 	for key, value := range map[string]string{"all_fields_depth": "2", "all_fields_exclude": "log, private.notes", "all_fields_max_values": "7", "all_fields_by_default": "true"} {
-		_, err := c.Set("mango", key, value, false)
-		require.NoError(t, err)
+		s.Set("mango", key, value)
 	}
-	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
 	const complete = `"depth":2,"max_values":7,"exclude":["log","private.notes"]`
-	require.Contains(t, do(s, "GET", "/db/_design/all-fields", "").Body.String(), `"auto":{"all":{`+complete+`}}`)
+	require.Contains(t, s.Do("GET", "/db/_design/all-fields", "").Body.String(), `"auto":{"all":{`+complete+`}}`)
 	for i, body := range []string{`{"a":{"b":1,"c":{"d":1}},"log":1}`, `{"many":[1,2,3,4,5,6,7]}`} {
-		require.Equal(t, 201, do(s, "PUT", fmt.Sprintf("/db/doc%d", i), body).Code)
+		require.Equal(t, 201, s.Do("PUT", fmt.Sprintf("/db/doc%d", i), body).Code)
 	}
 	kind := func(field string) string { return postJSON(s, "/db/_explain", `{"selector":{"`+field+`":1}}`) }
 	require.Contains(t, kind("a.b"), `"type":"auto"`)
@@ -102,7 +90,7 @@ func TestSettingsOfAutoIndexes(t *testing.T) {
 			`"ddoc":"_design/all-fields","name":"all","type":"auto","partitioned":false,"def":{`+complete+`}},"partitioned"`,
 		)
 	}
-	require.Regexp(t, `"entries":4,.*"documents_not_indexed":1`, do(s, "GET", "/db/_index", "").Body.String())
+	require.Regexp(t, `"entries":4,.*"documents_not_indexed":1`, s.Do("GET", "/db/_index", "").Body.String())
 	own := postJSON(
 		s,
 		"/db/_index",
@@ -111,7 +99,7 @@ func TestSettingsOfAutoIndexes(t *testing.T) {
 	require.Contains(t, own, `"created"`)
 	require.Contains(
 		t,
-		do(s, "GET", "/db/_design/own", "").Body.String(),
+		s.Do("GET", "/db/_design/own", "").Body.String(),
 		`{"own":{"depth":3,"max_values":8,"exclude":[]}}`,
 	)
 	require.Contains(t, postJSON(s, "/db/_index", `{"index":{"depth":21},"type":"auto"}`), "invalid_index")

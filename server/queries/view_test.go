@@ -1,8 +1,7 @@
-package server
+package queries_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,63 +10,23 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/server/servertest"
 )
 
-// memberLanguage is the language "member" of the tests: the map function "k v" emits the members k and v of documents
-// that have k, and fails for documents whose k is the text "bad".
-type memberLanguage struct{}
-
-type memberMapper struct{ key, value string }
-
-func (memberLanguage) Compile(def views.Definition) (views.Mapper, error) {
-	source, err := ejson.Parse(def.Map)
-	if err != nil {
-		return nil, err
-	}
-	key, value, _ := strings.Cut(source.Text(), " ")
-	return memberMapper{key, value}, nil
-}
-
-func (m memberMapper) Map(doc *storage.Document, emit func(key, value []byte)) error {
-	body, err := ejson.Parse(doc.Body)
-	if err != nil {
-		return err
-	}
-	key, ok := body.Get(m.key)
-	if !ok {
-		return nil
-	}
-	if key.TextIs("bad") {
-		return errors.New("a bad key")
-	}
-	value, ok := body.Get(m.value)
-	if !ok {
-		emit(key.AppendJSON(nil), []byte("null"))
-		return nil
-	}
-	emit(key.AppendJSON(nil), value.AppendJSON(nil))
-	return nil
-}
-
 // newViewServer is a server with the database db of ten documents and a design document on them.
-func newViewServer(t testing.TB, options string) *Server {
+func newViewServer(t testing.TB, options string) *servertest.Server {
 	t.Helper()
-	s := newTestServer(t)
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db"+options, "").Code)
+	s := servertest.New(t)
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db"+options, "").Code)
 	prefix := ""
 	if options != "" {
 		prefix = "p:"
 	}
 	for i := range 10 {
 		body := fmt.Sprintf(`{"k":%d,"v":{"_id":"%sd%d"},"g":["g",%d]}`, i, prefix, (i+1)%10, i%3)
-		require.Equal(t, http.StatusCreated, do(s, "PUT", fmt.Sprintf("/db/%sd%d", prefix, i), body).Code)
+		require.Equal(t, http.StatusCreated, s.Do("PUT", fmt.Sprintf("/db/%sd%d", prefix, i), body).Code)
 	}
-	w := do(
-		s,
-		"PUT",
+	w := s.Do("PUT",
 		"/db/_design/d",
 		`{"language":"member","views":{"m":{"map":"k"},"l":{"map":"k v"},"r":{"map":"g k","reduce":"_sum"}}}`,
 	)
@@ -77,15 +36,15 @@ func newViewServer(t testing.TB, options string) *Server {
 
 // TestOtherLanguages: design documents in a language that cannot be run are stored like any other; using them says so.
 func TestOtherLanguages(t *testing.T) {
-	s := newTestServer(t)
-	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
 	design := `{"language":"coffeescript","views":{"v":{"map":"(doc) -> emit doc._id, 1"}}}`
-	require.Equal(t, 201, do(s, "PUT", "/db/_design/c", design).Code)
-	require.Equal(t, 200, do(s, "GET", "/db/_design/c", "").Code)
-	w := do(s, "GET", "/db/_design/c/_view/v", "")
+	require.Equal(t, 201, s.Do("PUT", "/db/_design/c", design).Code)
+	require.Equal(t, 200, s.Do("GET", "/db/_design/c", "").Code)
+	w := s.Do("GET", "/db/_design/c/_view/v", "")
 	require.Equal(t, 500, w.Code)
 	require.Contains(t, w.Body.String(), `"error":"unknown_query_language","reason":"coffeescript"`)
-	require.Equal(t, 201, do(s, "PUT", "/db/a", "{}").Code) // a view of another language holds up no writes
+	require.Equal(t, 201, s.Do("PUT", "/db/a", "{}").Code) // a view of another language holds up no writes
 }
 
 func TestViewAnswers(t *testing.T) {
@@ -102,13 +61,13 @@ func TestViewAnswers(t *testing.T) {
 			"{\"total_rows\":10,\"offset\":4,\"rows\":[\r\n{\"id\":\"d4\",\"key\":4,\"value\":null}\r\n]}\r\n]}\n"},
 		{"POST", "m/queries", `{"queries":[]}`, "{\"results\":[\r\n]}\n"},
 	} {
-		w := do(s, c.method, "/db/_design/d/_view/"+c.target, c.body)
-		expect(t, w, http.StatusOK, c.answer)
+		w := s.Do(c.method, "/db/_design/d/_view/"+c.target, c.body)
+		servertest.Expect(t, w, http.StatusOK, c.answer)
 		require.Empty(t, w.Header().Get("ETag"))
 		require.Equal(t, "must-revalidate", w.Header().Get("Cache-Control"))
 	}
-	require.Contains(t, do(s, "GET", "/db/_design/d/_view/r?update_seq=true", "").Body.String(), `{"update_seq":"`)
-	require.Empty(t, do(s, "HEAD", "/db/_design/d/_view/m", "").Body.String())
+	require.Contains(t, s.Do("GET", "/db/_design/d/_view/r?update_seq=true", "").Body.String(), `{"update_seq":"`)
+	require.Empty(t, s.Do("HEAD", "/db/_design/d/_view/m", "").Body.String())
 }
 
 func TestViewErrorsAndTheirOrder(t *testing.T) {
@@ -135,16 +94,16 @@ func TestViewErrorsAndTheirOrder(t *testing.T) {
 		{"POST", "d/_view/m/queries", `{}`, 400, "POST body must include `queries` parameter."},
 		{"GET", "d/_view/m?bookmark=x", "", 400, "Invalid value for `bookmark`."},
 	} {
-		w := do(s, c.method, "/db/_design/"+c.target, c.body)
+		w := s.Do(c.method, "/db/_design/"+c.target, c.body)
 		var answer struct{ Reason string }
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer), c.target)
 		require.Equal(t, c.reason, answer.Reason, "%s %s", c.method, c.target)
 		require.Equal(t, c.status, w.Code)
 	}
-	w := do(s, "GET", "/db/_design/d/_view/m?startkey=2&endkey=1", "")
+	w := s.Do("GET", "/db/_design/d/_view/m?startkey=2&endkey=1", "")
 	require.Equal(t, http.StatusBadRequest, w.Code)
 	require.Contains(t, w.Body.String(), `"ref":`)
-	w = do(s, "POST", "/db/_design/d/_view/m/queries", `{"queries":[{"startkey":2,"endkey":1}]}`)
+	w = s.Do("POST", "/db/_design/d/_view/m/queries", `{"queries":[{"startkey":2,"endkey":1}]}`)
 	require.Equal(t, http.StatusBadRequest, w.Code)
 	require.NotContains(t, w.Body.String(), `"ref":`)
 }
@@ -154,9 +113,7 @@ func TestViewDocuments(t *testing.T) {
 	require.Equal(
 		t,
 		http.StatusCreated,
-		do(
-			s,
-			"POST",
+		s.Do("POST",
 			"/db/_bulk_docs",
 			`{"docs":[{"_id":"c","_rev":"1-aa","x":1},{"_id":"c","_rev":"1-bb","k":100}],"new_edits":false}`,
 		).Code,
@@ -166,7 +123,7 @@ func TestViewDocuments(t *testing.T) {
 	}
 	read := func(query string) map[string]any {
 		answer.Rows = nil
-		w := do(s, "GET", "/db/_design/d/_view/"+query, "")
+		w := s.Do("GET", "/db/_design/d/_view/"+query, "")
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer), w.Body)
 		require.Len(t, answer.Rows, 1)
 		return answer.Rows[0].Doc
@@ -177,16 +134,16 @@ func TestViewDocuments(t *testing.T) {
 	require.NotContains(t, read("m?include_docs=true&key=100"), "_conflicts")
 
 	var doc map[string]any
-	require.NoError(t, json.Unmarshal(do(s, "GET", "/db/d5", "").Body.Bytes(), &doc))
-	require.Equal(t, http.StatusOK, do(s, "DELETE", "/db/d5?rev="+doc["_rev"].(string), "").Code)
+	require.NoError(t, json.Unmarshal(s.Do("GET", "/db/d5", "").Body.Bytes(), &doc))
+	require.Equal(t, http.StatusOK, s.Do("DELETE", "/db/d5?rev="+doc["_rev"].(string), "").Code)
 	require.Nil(t, read("l?include_docs=true&key=4"))
 	for _, c := range [][2]string{{`{"_id":"d1","_rev":"x"}`, "Invalid rev format"}, {`{"_rev":1}`, "Invalid rev format"}} {
 		require.Equal(
 			t,
 			http.StatusCreated,
-			do(s, "PUT", "/db/link"+url.PathEscape(c[0]), `{"k":"link","v":`+c[0]+`}`).Code,
+			s.Do("PUT", "/db/link"+url.PathEscape(c[0]), `{"k":"link","v":`+c[0]+`}`).Code,
 		)
-		w := do(s, "GET", `/db/_design/d/_view/l?include_docs=true&key="link"`, "")
+		w := s.Do("GET", `/db/_design/d/_view/l?include_docs=true&key="link"`, "")
 		require.Equal(t, http.StatusBadRequest, w.Code)
 		require.Contains(t, w.Body.String(), c[1])
 	}
@@ -201,7 +158,7 @@ func TestViewPages(t *testing.T) {
 				Rows     []json.RawMessage
 				Bookmark *string
 			}
-			w := do(s, "GET", "/db/_design/d/_view/"+query+"&bookmark="+bookmark, "")
+			w := s.Do("GET", "/db/_design/d/_view/"+query+"&bookmark="+bookmark, "")
 			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer), w.Body)
 			got += len(answer.Rows)
 			if answer.Bookmark == nil {
@@ -217,42 +174,39 @@ func TestViewPages(t *testing.T) {
 
 func TestViewsOfAPartition(t *testing.T) {
 	s := newViewServer(t, "?partitioned=true")
-	require.Contains(t, do(s, "GET", "/db/_design/d/_view/m", "").Body.String(), "mandatory")
+	require.Contains(t, s.Do("GET", "/db/_design/d/_view/m", "").Body.String(), "mandatory")
 	for _, target := range []string{"/db/_partition/p/_design/d/_view/m?key=3", "/db/_design/d/_view/m?key=3&partition=p"} {
-		expect(
-			t,
-			do(s, "GET", target, ""),
+		servertest.Expect(t,
+			s.Do("GET", target, ""),
 			http.StatusOK,
 			"{\"total_rows\":10,\"offset\":3,\"rows\":[\r\n{\"id\":\"p:d3\",\"key\":3,\"value\":null}\r\n]}\n",
 		)
 	}
-	expect(t, do(s, "GET", "/db/_partition/q/_design/d/_view/r", ""), http.StatusOK, "{\"rows\":[\r\n\r\n]}\n")
+	servertest.Expect(t, s.Do("GET", "/db/_partition/q/_design/d/_view/r", ""), http.StatusOK, "{\"rows\":[\r\n\r\n]}\n")
 }
 
 func TestDocumentsWhoseMapFunctionFailed(t *testing.T) {
 	s := newViewServer(t, "")
 	for _, id := range []string{"b1", "b2", "b3"} {
-		require.Equal(t, http.StatusCreated, do(s, "PUT", "/db/"+id, `{"k":"bad"}`).Code)
+		require.Equal(t, http.StatusCreated, s.Do("PUT", "/db/"+id, `{"k":"bad"}`).Code)
 	}
-	require.Contains(t, do(s, "GET", "/db/_design/d/_view/m?limit=0", "").Body.String(), `"total_rows":10`)
-	expect(t, do(s, "GET", "/db/_design/d/_view_errors/r", ""), http.StatusOK, "{\"errors\":[\r\n]}\n")
-	w := do(s, "GET", `/db/_design/d/_view_errors/m?startkey="b2"&limit=1`, "")
-	expect(t, w, http.StatusOK, "{\"errors\":[\r\n{\"id\":\"b2\",\"error\":\"a bad key\"}\r\n]}\n")
-	require.Equal(t, http.StatusNotFound, do(s, "GET", "/db/_design/d/_view_errors/none", "").Code)
+	require.Contains(t, s.Do("GET", "/db/_design/d/_view/m?limit=0", "").Body.String(), `"total_rows":10`)
+	servertest.Expect(t, s.Do("GET", "/db/_design/d/_view_errors/r", ""), http.StatusOK, "{\"errors\":[\r\n]}\n")
+	w := s.Do("GET", `/db/_design/d/_view_errors/m?startkey="b2"&limit=1`, "")
+	servertest.Expect(t, w, http.StatusOK, "{\"errors\":[\r\n{\"id\":\"b2\",\"error\":\"a bad key\"}\r\n]}\n")
+	require.Equal(t, http.StatusNotFound, s.Do("GET", "/db/_design/d/_view_errors/none", "").Code)
 }
 
 func TestDesignDocumentsAreCheckedOnEveryPath(t *testing.T) {
 	s := newViewServer(t, "")
 	const bad = `"views":{"v":{"map":1}}`
 	const reason = "`views.v.map` field must have string type"
-	w := do(s, "PUT", "/db/_design/bad", "{"+bad+"}")
-	expect(t, w, http.StatusBadRequest, `{"error":"invalid_design_doc","reason":"`+reason+"\"}\n")
-	w = do(s, "POST", "/db", `{"_id":"_design/bad",`+bad+`}`)
+	w := s.Do("PUT", "/db/_design/bad", "{"+bad+"}")
+	servertest.Expect(t, w, http.StatusBadRequest, `{"error":"invalid_design_doc","reason":"`+reason+"\"}\n")
+	w = s.Do("POST", "/db", `{"_id":"_design/bad",`+bad+`}`)
 	require.Equal(t, http.StatusBadRequest, w.Code)
 	for _, more := range []string{"", `,"new_edits":false`} {
-		w = do(
-			s,
-			"POST",
+		w = s.Do("POST",
 			"/db/_bulk_docs",
 			`{"docs":[{"_id":"_design/bad","_rev":"1-a",`+bad+`},{"_id":"good`+more[:min(1, len(more))]+`","_rev":"1-a"}]`+more+`}`,
 		)
@@ -261,12 +215,12 @@ func TestDesignDocumentsAreCheckedOnEveryPath(t *testing.T) {
 			require.Contains(t, w.Body.String(), `"error":"invalid_design_doc","reason":"`+reason)
 		}
 	}
-	w = do(s, "POST", "/db/_bulk_docs", `{"docs":[{"_id":"_design/bad",`+bad+`},{"_id":"fine"}]}`)
+	w = s.Do("POST", "/db/_bulk_docs", `{"docs":[{"_id":"_design/bad",`+bad+`},{"_id":"fine"}]}`)
 	require.Contains(t, w.Body.String(), `{"id":"_design/bad","error":"invalid_design_doc","reason":"`+reason)
-	require.Equal(t, http.StatusNotFound, do(s, "GET", "/db/_design/bad", "").Code)
-	require.Equal(t, http.StatusOK, do(s, "GET", "/db/fine", "").Code)
-	require.Equal(t, http.StatusConflict, do(s, "PUT", "/db/_design/d", "{"+bad+"}").Code)
-	w = do(s, "PUT", "/db/_design/bad", `{"language":"member","views":{"v":{"map":"k","options":1}}}`)
+	require.Equal(t, http.StatusNotFound, s.Do("GET", "/db/_design/bad", "").Code)
+	require.Equal(t, http.StatusOK, s.Do("GET", "/db/fine", "").Code)
+	require.Equal(t, http.StatusConflict, s.Do("PUT", "/db/_design/d", "{"+bad+"}").Code)
+	w = s.Do("PUT", "/db/_design/bad", `{"language":"member","views":{"v":{"map":"k","options":1}}}`)
 	require.Contains(t, w.Body.String(), "`views.v.options` field must have object type")
 }
 
@@ -274,30 +228,28 @@ func TestInfoCompactAndCleanup(t *testing.T) {
 	s := newViewServer(t, "")
 	require.Contains(
 		t,
-		do(s, "GET", "/db/_design/d/_info", "").Body.String(),
+		s.Do("GET", "/db/_design/d/_info", "").Body.String(),
 		`"updates_pending":{"minimum":11,"preferred":11,"total":11}`,
 	)
-	do(s, "GET", "/db/_design/d/_view/m", "")
-	info := do(s, "GET", "/db/_design/d/_info", "").Body.String()
+	s.Do("GET", "/db/_design/d/_view/m", "")
+	info := s.Do("GET", "/db/_design/d/_info", "").Body.String()
 	require.Contains(t, info, `{"name":"d","view_index":{"updates_pending":{"minimum":0,`)
 	require.Contains(t, info, `"language":"member","compact_running":false,"collator_versions":["153.120"]}}`)
-	expect(t, do(s, "POST", "/db/_compact/d", "{}"), http.StatusAccepted, "{\"ok\":true}\n")
-	expect(
-		t,
-		do(s, "POST", "/db/_compact/none", "{}"),
+	servertest.Expect(t, s.Do("POST", "/db/_compact/d", "{}"), http.StatusAccepted, "{\"ok\":true}\n")
+	servertest.Expect(t,
+		s.Do("POST", "/db/_compact/none", "{}"),
 		http.StatusNotFound,
 		"{\"error\":\"not_found\",\"reason\":\"missing\"}\n",
 	)
-	expect(t, do(s, "POST", "/db/_view_cleanup", ""), http.StatusAccepted, "{\"ok\":true}\n")
-	require.Equal(t, http.StatusNotFound, do(s, "POST", "/none/_view_cleanup", "").Code)
+	servertest.Expect(t, s.Do("POST", "/db/_view_cleanup", ""), http.StatusAccepted, "{\"ok\":true}\n")
+	require.Equal(t, http.StatusNotFound, s.Do("POST", "/none/_view_cleanup", "").Code)
 }
 
 func TestEmptyRangeInsideAKey(t *testing.T) {
 	s := newViewServer(t, "")
 	for _, query := range []string{"inclusive_end=false&startkey_docid=d5", "inclusive_end=false&descending=true&startkey_docid=d1"} {
-		expect(
-			t,
-			do(s, "GET", "/db/_design/d/_view/r?key=[\"g\",1]&"+query, ""),
+		servertest.Expect(t,
+			s.Do("GET", "/db/_design/d/_view/r?key=[\"g\",1]&"+query, ""),
 			http.StatusOK,
 			"{\"rows\":[\r\n\r\n]}\n",
 		)
@@ -306,8 +258,8 @@ func TestEmptyRangeInsideAKey(t *testing.T) {
 
 func TestParametersBelowAPartitionAreSorted(t *testing.T) {
 	s := newViewServer(t, "?partitioned=true")
-	w := do(s, "GET", "/db/_partition/p/_design/d/_view/m?update=x&stale=x", "")
+	w := s.Do("GET", "/db/_partition/p/_design/d/_view/m?update=x&stale=x", "")
 	require.Contains(t, w.Body.String(), "`stale`")
-	w = do(s, "GET", "/db/_partition/p/_design/d/_view/m?limit=1&limit=2", "")
+	w = s.Do("GET", "/db/_partition/p/_design/d/_view/m?limit=1&limit=2", "")
 	require.Equal(t, 1, strings.Count(w.Body.String(), `"id"`))
 }

@@ -1,4 +1,4 @@
-package server
+package databases_test
 
 import (
 	"fmt"
@@ -6,26 +6,28 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/servertest"
 )
 
 // Limits are integers of any size in Erlang.
 func TestLimitsBeyond64Bits(t *testing.T) {
-	s := openServer(t, 1)
+	s := servertest.NewWithUsers(t, 1)
 	for _, path := range []string{"/db/_revs_limit", "/db/_purged_infos_limit"} {
 		for _, limit := range []string{"9223372036854775808", "1" + strings.Repeat("0", 5000), "9223372036854775807"} {
-			require.Equal(t, 200, do(s, "PUT", path, limit).Code, limit)
-			require.Equal(t, "9223372036854775807\n", do(s, "GET", path, "").Body.String())
+			require.Equal(t, 200, s.Do("PUT", path, limit).Code, limit)
+			require.Equal(t, "9223372036854775807\n", s.Do("GET", path, "").Body.String())
 		}
 		for _, limit := range []string{"0", "-9223372036854775809", "1e30", "1.5", "null", `"7"`} {
-			require.GreaterOrEqual(t, do(s, "PUT", path, limit).Code, 400, limit)
+			require.GreaterOrEqual(t, s.Do("PUT", path, limit).Code, 400, limit)
 		}
 	}
-	require.Equal(t, 201, do(s, "PUT", "/db/a", "{}").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/a", "{}").Code)
 }
 
 // A large security object is shared by requests, none of which may write into it, and has a bound.
 func TestLargeSecurity(t *testing.T) {
-	s := openServer(t, 1)
+	s := servertest.NewWithUsers(t, 1)
 	object := func(size int) string {
 		var names strings.Builder
 		for i := 0; names.Len() < size; i++ {
@@ -34,11 +36,11 @@ func TestLargeSecurity(t *testing.T) {
 		return `{"members":{"names":[` + names.String() + `"joe"]}}`
 	}
 	large := object(500_000)
-	require.Equal(t, 200, do(s, "PUT", "/db/_security", large).Code)
+	require.Equal(t, 200, s.Do("PUT", "/db/_security", large).Code)
 	for range 2 {
-		require.Equal(t, large+"\n", do(s, "GET", "/db/_security", "").Body.String())
+		require.Equal(t, large+"\n", s.Do("GET", "/db/_security", "").Body.String())
 	}
-	got := do(s, "PUT", "/db/_security", object(1<<20))
+	got := s.Do("PUT", "/db/_security", object(1<<20))
 	require.Equal(t, 413, got.Code)
 	require.JSONEq(t, `{"error":"document_too_large","reason":"_security"}`, got.Body.String())
 }

@@ -1,0 +1,10 @@
+// Package servertest starts servers for tests of the packages below server: what a handler answers is tested in the
+// handler's own package, through the whole chain that a request passes.
+//
+//	servertest.go   a server over a memory store, and requests to it
+//	users.go        one with users
+//	javascript.go   one that runs functions of design documents
+//	language.go     views without JavaScript
+//
+// Only tests import it, in external test packages (package documents_test), since it imports server and all below.
+package servertest

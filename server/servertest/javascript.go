@@ -1,0 +1,38 @@
+package servertest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/js"
+)
+
+// NewJS is a server with JavaScript and the database db, which everybody may use. The test's TestMain has to call
+// js.RunWorkerIfAsked.
+func NewJS(t testing.TB) *Server {
+	t.Helper()
+	pool := js.NewPool(js.Options{Timeout: time.Minute})
+	t.Cleanup(pool.Close)
+	engine := memkv.New()
+	store := OpenStore(t, engine)
+	v, err := views.Open(views.Options{Store: store, KV: engine, JS: pool})
+	require.NoError(t, err)
+	t.Cleanup(func() { v.Close() })
+	s := Start(t, server.Options{Store: store, Views: v, JS: pool})
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	security := `{"admins":{"names":["x"]},"members":{"names":[],"roles":[]}}`
+	require.Equal(t, 200, s.Do("PUT", "/db/_security", security).Code)
+	return s
+}
+
+// PutDesign stores a new design document in the database db.
+func (s *Server) PutDesign(name, body string) {
+	s.t.Helper()
+	w := s.Do("PUT", "/db/_design/"+name, body)
+	require.Equal(s.t, 201, w.Code, w.Body.String())
+}

@@ -1,0 +1,120 @@
+package servertest
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/views"
+)
+
+// Server is a server that ends with its test. Its administrator is admin, with the password secret.
+type Server struct {
+	*server.Server
+	Config *config.Config
+	t      testing.TB
+}
+
+// New starts a server over an empty memory store. Its views are in Language or of Mango.
+func New(t testing.TB) *Server {
+	t.Helper()
+	return NewOn(t, memkv.New())
+}
+
+// NewOn is New over an engine, which ends with the test.
+func NewOn(t testing.TB, engine kv.Store) *Server {
+	t.Helper()
+	store := OpenStore(t, engine)
+	languages := map[string]views.Language{"member": Language{}, mango.Language: mango.Views{}}
+	v, err := views.Open(views.Options{Store: store, KV: engine, Languages: languages})
+	require.NoError(t, err)
+	t.Cleanup(func() { v.Close() })
+	return Start(t, server.Options{Store: store, Views: v})
+}
+
+// OpenStore opens a store for the time of the test.
+func OpenStore(t testing.TB, engine kv.Store) *storage.Store {
+	t.Helper()
+	store, err := storage.Open(context.Background(), storage.Options{KV: engine})
+	require.NoError(t, err)
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+// Start starts a server over a store whose hooks are set here. Without a configuration it has the stock one.
+func Start(t testing.TB, o server.Options) *Server {
+	t.Helper()
+	if o.Config == nil {
+		c, err := config.Load(config.Stock())
+		require.NoError(t, err)
+		o.Config = c
+	}
+	hooks := storage.Hooks{Validator: docs.NewValidator(o.Config, o.Views, o.JS), Indexer: o.Views}
+	if o.AllFields != nil {
+		hooks.Indexer = storage.Indexers(o.Views, o.AllFields)
+	}
+	o.Store.SetHooks(hooks)
+	o.Log = slog.New(slog.DiscardHandler)
+	hash, err := auth.HashAdmin("secret", auth.Hashing{Scheme: auth.SchemePBKDF2, PRF: "sha256", Iterations: 10})
+	require.NoError(t, err)
+	_, err = o.Config.Set("admins", "admin", hash, false)
+	require.NoError(t, err)
+	s, err := server.New(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Shutdown(context.Background()) })
+	return &Server{Server: s, Config: o.Config, t: t}
+}
+
+// Set changes a setting.
+func (s *Server) Set(section, key, value string) {
+	s.t.Helper()
+	_, err := s.Config.Set(section, key, value, false)
+	require.NoError(s.t, err)
+}
+
+// Do makes one request of the administrator. Headers are names and values in turn; an empty value takes a header away.
+func (s *Server) Do(method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	var r *http.Request
+	if body == "" {
+		r = httptest.NewRequest(method, target, nil)
+	} else {
+		r = httptest.NewRequest(method, target, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.SetBasicAuth("admin", "secret")
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i+1] == "" {
+			r.Header.Del(headers[i])
+		} else {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+// Anyone is Do without a name and a password.
+func (s *Server) Anyone(method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	return s.Do(method, target, body, append(headers, "Authorization", "")...)
+}
+
+// Expect checks status and body of an answer.
+func Expect(t testing.TB, w *httptest.ResponseRecorder, status int, body string) {
+	t.Helper()
+	require.Equal(t, body, w.Body.String())
+	require.Equal(t, status, w.Code)
+}
