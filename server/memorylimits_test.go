@@ -177,6 +177,16 @@ func TestBodiesShareMemory(t *testing.T) {
 	require.Equal(t, total, s.env.Bodies.Usage().Free)
 }
 
+// Documents take more memory than their text.
+func TestDocumentsTakeMemory(t *testing.T) {
+	const count = 100_000
+	docs := `{"docs":[{}` + strings.Repeat(",{}", count-1) + `]}`
+	s := openServer(t, 0)
+	s.env.Bodies = memory.NewBodies(1, nil)
+	s.env.Bodies.Resize(memory.BodyCopies*int64(len(docs)) + ejson.TapeSize([]byte(docs)) + 400*count/2)
+	require.Equal(t, 413, do(s, "POST", "/db/_bulk_docs", docs).Code)
+}
+
 // A list of attachments takes more memory than its text, where it is written and where it is read.
 func TestAttachmentsTakeMemory(t *testing.T) {
 	const count = 20_000

@@ -69,13 +69,19 @@ func TestBodiesThatDoNotCome(t *testing.T) {
 
 // Clients that send slowly do not keep memory that others wait for, be they many or of one user.
 func TestSlowBodiesMakeRoom(t *testing.T) {
+	for _, path := range []string{"/db/slow%d", "/db/slow%d/attachment"} {
+		t.Run(path, func(t *testing.T) { slowBodiesMakeRoom(t, path) })
+	}
+}
+
+func slowBodiesMakeRoom(t *testing.T, path string) {
 	synctest.Test(t, func(t *testing.T) {
 		servePipes(t, 0, func(s *Server, p *pipes) {
 			s.env.Bodies = memory.NewBodies(1, nil)
 			const size = 1 << 20
 			var slow []net.Conn
 			for i := range 20 {
-				slow = append(slow, p.upload(t, fmt.Sprint("/db/slow", i), 2*size, strings.Repeat(" ", 500_000)))
+				slow = append(slow, p.upload(t, fmt.Sprintf(path, i), 2*size, strings.Repeat(" ", 500_000)))
 			}
 			synctest.Wait()
 			require.Less(t, s.env.Bodies.Usage().Free, int64(30<<20), "the slow ones fill what one user may have")

@@ -181,6 +181,9 @@ func (w *bulk) giveUp(groups []editGroup) ([]editGroup, error) {
 
 // designGroups parts the edits of design documents from all others.
 func designGroups(groups []editGroup) (designs, others []editGroup) {
+	if !slices.ContainsFunc(groups, func(g editGroup) bool { return compat.IsDesignID(g.id) }) {
+		return nil, groups // there may be a million
+	}
 	for _, g := range groups {
 		if compat.IsDesignID(g.id) {
 			designs = append(designs, g)

@@ -1,8 +1,10 @@
 package views
 
 import (
+	"errors"
 	"testing"
 
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -13,5 +15,15 @@ func TestPartsCountReads(t *testing.T) {
 	to, last := p.partOf(&batch{docs: make([]source, 5000)}, 0)
 	if last || to > 100 {
 		t.Errorf("%d documents in one transaction that reads in 1,000 indexes", to)
+	}
+}
+
+// TestWritersCountReads: a transaction that writes documents takes no more of them than its reads in all indexes allow,
+// but one in any case.
+func TestWritersCountReads(t *testing.T) {
+	u := &interactiveUpdate{v: &Views{opts: Options{KV: memkv.New()}}, list: make(interactiveList, 1000)}
+	u.docs = make([]source, 100)
+	if err := u.add(t.Context(), nil, "a", nil, nil); !errors.Is(err, kv.ErrTooLarge) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -37,6 +37,9 @@ func (u *interactiveUpdate) add(ctx context.Context, tx *storage.Tx, id string, 
 	if len(u.list) == 0 {
 		return nil
 	}
+	if n := len(u.docs); n > 0 && (n+1)*len(u.list)*readSize > u.v.transactionBudget() {
+		return kv.ErrTooLarge // its writer takes fewer documents
+	}
 	src := source{id: id, doc: after, seq: storage.Seq{Incarnation: 0xff}} // after all that is indexed
 	src.byIndex = make([]docRows, len(u.list))
 	pending := false

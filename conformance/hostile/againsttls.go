@@ -234,7 +234,12 @@ func handshakeFloods(ctx context.Context, a *assault) error {
 	return nil
 }
 
+// preflights switches cross-origin requests on, for the rest of the run: without them nobody looks at the headers.
 func preflights(ctx context.Context, a *assault) error {
+	for _, setting := range [][2]string{{"chttpd/enable_cors", "true"}, {"cors/origins", "https://o.example:1"}} {
+		path := "/_node/_local/_config/" + setting[0]
+		a.send(ctx, request{method: http.MethodPut, path: path, as: admin, body: text(`"` + setting[1] + `"`)}, 200)
+	}
 	var requests []request
 	for i := range a.n(20_000) {
 		headers := []string{

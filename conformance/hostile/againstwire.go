@@ -40,7 +40,7 @@ var wireAttacks = []attack{
 	{name: "slow heads", shows: "1000 heads of 64 KB, byte by byte", short: 0.1, run: slowHeads},
 	{
 		name:  "slow bodies",
-		shows: "1000 bodies of a megabyte announced, half of them with Expect, of which a little comes",
+		shows: "1000 documents of a megabyte announced, of which a little comes, and 1000 attachments, of which most comes",
 		short: 0.1,
 		run:   slowBodies,
 	},
@@ -233,6 +233,18 @@ func slowBodies(ctx context.Context, a *assault) error {
 		return err
 	}
 	defer remove()
+	together(a.n(1000), func(i int) {
+		conn, err := a.connect(ctx, "")
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		head := fmt.Sprintf("PUT /%s/slow-%d/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n", a.db, i)
+		sent := strings.Repeat("x", 880_000)
+		if _, err := io.WriteString(conn, head+credentials()+"\r\n"+sent); err == nil {
+			drip(conn, strings.Repeat("x", 20), 3*time.Second)
+		}
+	})
 	together(a.n(1000), func(i int) {
 		conn, err := a.connect(ctx, "")
 		if err != nil {

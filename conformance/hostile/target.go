@@ -178,7 +178,7 @@ func (t *target) end(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if t.server != nil && t.server.PID() > 0 {
+	if t.server != nil && t.pid > 0 { // without a process when the start failed
 		if err = t.server.Stop(); err == nil {
 			err = conformance.CheckData(context.WithoutCancel(ctx), t.dir)
 		}

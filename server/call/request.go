@@ -195,6 +195,18 @@ func (c *Call) TakeForMango(request ejson.Value) error {
 // it, and what is stored of both.
 const attachmentMemory = 600
 
+// documentMemory is what each document of a request takes beside its text and values until it is written.
+const documentMemory = 400
+
+// TakeForDocuments asks for the memory of so many documents, where the request is no small one: a text of three bytes
+// can be one.
+func (c *Call) TakeForDocuments(n int) error {
+	if c.body.share.Held == 0 {
+		return nil
+	}
+	return c.takeMemory(int64(n) * documentMemory)
+}
+
 // TakeForAttachments asks for the memory of a document's attachments, where the request is no small one: a text of 20
 // bytes can name one.
 func (c *Call) TakeForAttachments(doc ejson.Value) error {
@@ -218,6 +230,31 @@ func (h heldBody) Read(p []byte) (int, error) {
 		if err := h.c.takeMemory(memory.BodyCopies * int64(n)); err != nil {
 			return 0, err
 		}
+	}
+	return n, err
+}
+
+// UploadBody streams the body to the store, which holds a part of it: what is written in one transaction.
+func (c *Call) UploadBody() io.Reader { return &uploadBody{c: c} }
+
+// uploadMemory is what an upload takes at most: the store's buffer, the smaller one before it, and its transaction.
+const uploadMemory = 4 << 20
+
+// uploadBody takes memory for the beginning of a body, with the factor of bodies that are held.
+type uploadBody struct {
+	c           *Call
+	read, taken int64
+}
+
+// Read implements io.Reader.
+func (u *uploadBody) Read(p []byte) (int, error) {
+	n, err := u.c.body.Read(p)
+	u.read += int64(n)
+	if want := min(memory.BodyCopies*u.read, uploadMemory); u.read > memory.FreeBody && want > u.taken {
+		if err := u.c.takeMemory(want - u.taken); err != nil {
+			return 0, err
+		}
+		u.taken = want
 	}
 	return n, err
 }

@@ -138,7 +138,7 @@ func putAttachment(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	if rev, err = c.Docs.PutAttachment(c.Context(), c.DocID(), rev, upload, c.BodyReader()); err != nil {
+	if rev, err = c.Docs.PutAttachment(c.Context(), c.DocID(), rev, upload, c.UploadBody()); err != nil {
 		return uploadError(err)
 	}
 	return attachmentWritten(c, c.DocID(), name, rev)

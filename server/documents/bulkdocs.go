@@ -98,6 +98,9 @@ func bulkDocuments(c *call.Call, list ejson.Value, newEdits bool) ([]*compat.Doc
 	if err != nil {
 		return nil, err
 	}
+	if err := c.TakeForDocuments(list.Len()); err != nil {
+		return nil, err
+	}
 	docs := make([]*compat.Document, 0, list.Len())
 	for v := range list.Elements() {
 		if err := c.TakeForAttachments(v); err != nil {

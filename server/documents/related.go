@@ -13,7 +13,7 @@ func putRelated(c *call.Call, id string, replicated bool, rules compat.DocRules)
 	if c.Request.ContentLength > c.Settings.MaxRequestSize {
 		return compat.ErrRequestTooLarge
 	}
-	related, err := multipart.NewRelatedReader(c.Header("Content-Type"), c.BodyReader())
+	related, err := multipart.NewRelatedReader(c.Header("Content-Type"), c.UploadBody())
 	if err != nil {
 		return err
 	}

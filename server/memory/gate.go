@@ -34,12 +34,12 @@ type Gate struct {
 	collected time.Time
 }
 
-// NewGate makes a gate that closes when four fifths of memory are in use; memory <= 0: never.
+// NewGate makes a gate that closes when two thirds of memory are in use; memory <= 0: never.
 func NewGate(memory int64) *Gate {
 	if memory <= 0 {
 		return nil
 	}
-	return &Gate{bound: memory / 5 * 4, Wait: gateWait, live: liveHeap, Collect: runtime.GC}
+	return &Gate{bound: memory / 3 * 2, Wait: gateWait, live: liveHeap, Collect: runtime.GC}
 }
 
 // liveHeap is what the latest collection has found in use, in bytes.
