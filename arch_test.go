@@ -86,10 +86,10 @@ var rooms = map[string][]string{
 	"server/warm":      {"compat", "storage", "views", "server/config"},
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
 	"server/call": {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "server/config", "server/auth",
-		"server/logging", "server/stats", "server/memory", "server/wire", "server/rewrite"},
+		"server/logging", "server/stats", "server/memory", "server/wire", "server/rewrite", "server/params"},
 	"server/memory": {"compat", "storage"},
 	// What options mean is told by the questions that they become, and knows no request.
-	"server/params":  {"compat", "storage", "views", "server/docs"},
+	"server/params":  {"compat", "storage", "views", "mango", "server/docs"},
 	"server/wire":    {"compat"},
 	"server/rewrite": {"compat"},
 	// What is below the handlers knows nothing of requests.
@@ -103,7 +103,7 @@ var rooms = map[string][]string{
 		"server/auth",
 		"server/config",
 	},
-	"server/localpeer": {"compat", "storage", "replication", "server/docs"},
+	"server/localpeer": {"compat", "storage", "replication", "server/docs", "server/params"},
 	"server/auth":      {"compat", "server/config"},
 	"server/config":    {"compat"},
 	"server/logging":   {"server/config"},

@@ -8,10 +8,9 @@
 //   - render.go: [DocumentView], a document as it goes to the wire
 //   - names.go: names of databases, documents, partitions, attachments
 //   - seq.go: sequences, `N-opaque`
-//   - path.go, query.go: names and values in URLs; what options mean is in server/params
-//   - range.go, accept.go, mediatype.go, docoptions.go, changesoptions.go, changesfilter.go, dbupdates.go: the grammar
-//     of requests
-//   - form.go: bodies of forms; multipart: bodies in parts
+//   - path.go, query.go, range.go, mediatype.go: how URLs and headers are written; server/params has what
+//     options mean
+//   - multipart: bodies in parts
 //   - security.go, uuid.go, network.go, erlang.go, dict.go: what their names say
 //   - ejson: ordered JSON, parsed, printed and turned into Erlang terms as CouchDB does it
 //   - zgzip: gzip streams with zlib's own bytes

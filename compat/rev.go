@@ -100,6 +100,25 @@ func (r Rev) Compare(o Rev) int {
 	return strings.Compare(r.Hash, o.Hash)
 }
 
+// ParseRevs reads a JSON array of revisions (couch_doc:parse_revs).
+func ParseRevs(list ejson.Value) ([]Rev, error) {
+	if list.Kind() != ejson.Array {
+		return nil, NewError(KindBadRequest, "Invalid list of revisions")
+	}
+	revs := make([]Rev, 0, list.Len())
+	for v := range list.Elements() {
+		if v.Kind() != ejson.String {
+			return nil, ErrInvalidRev
+		}
+		rev, err := ParseRev(v.Text())
+		if err != nil {
+			return nil, err
+		}
+		revs = append(revs, rev)
+	}
+	return revs, nil
+}
+
 // String is the wire form, `1-967a00dff5e02add41819138abb3284d`.
 func (r Rev) String() string {
 	var buf [64]byte

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"sort"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/params"
 )
 
 // features are what GET / announces; clients look for them before they use partitions or the scheduler.
@@ -46,7 +46,7 @@ func appendTextMembers(b []byte, m map[string]string) []byte {
 }
 
 func getUUIDs(c *call.Call) error {
-	count, err := compat.UUIDCount(c.Query, c.Settings.MaxUUIDs)
+	count, err := params.UUIDCount(c.Query, c.Settings.MaxUUIDs)
 	if err != nil {
 		return err
 	}

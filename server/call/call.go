@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"
 )
@@ -117,12 +118,12 @@ func (c *Call) BaseURL() string {
 }
 
 // Accept is what the client takes.
-func (c *Call) Accept() compat.Accept {
+func (c *Call) Accept() params.Accept {
 	values, present := c.Request.Header["Accept"]
 	if !present {
-		return compat.ParseAccept("", false)
+		return params.ParseAccept("", false)
 	}
-	return compat.ParseAccept(values[0], true)
+	return params.ParseAccept(values[0], true)
 }
 
 // RequireDB makes sure that the database exists. Handlers call it where they could succeed without touching it.

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -19,19 +19,20 @@ func changes(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	o, err := compat.ParseChangesOptions(c.Query, c.Header("Last-Event-ID"))
+	o, err := params.ParseChanges(c.Query, c.Header("Last-Event-ID"))
 	if err != nil {
 		return err
 	}
-	feed, err := c.Docs.Feed(c.Context(), &docs.FeedRequest{
-		Options: o, Query: c.Query, Body: body, Posted: c.Method == http.MethodPost,
-		Request: func() *docs.Request {
-			request := call.DesignRequest{}
-			if body.Kind() != ejson.Invalid {
-				request.Body = body.AppendJSON(nil)
-			}
-			return c.FunctionRequest(request)
-		},
+	err = o.ReadFilter(c.Query, c.Method == http.MethodPost, body, c.Settings.Rules.PlusIsSpace)
+	if err != nil {
+		return err
+	}
+	feed, err := c.Docs.Feed(c.Context(), &o.FeedOptions, func() *docs.Request {
+		request := call.DesignRequest{}
+		if body.Kind() != ejson.Invalid {
+			request.Body = body.AppendJSON(nil)
+		}
+		return c.FunctionRequest(request)
 	})
 	if err != nil {
 		return err
@@ -40,7 +41,11 @@ func changes(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	since, err := feed.Since(c.Context())
+	since, err := o.ParseSince()
+	if err != nil {
+		return err
+	}
+	first, err := feed.Begin(c.Context(), since)
 	if err != nil {
 		return err
 	}
@@ -52,7 +57,7 @@ func changes(c *call.Call) error {
 		descending: o.Descending,
 		limit:      o.Limit,
 		left:       o.Limit,
-		last:       since,
+		last:       first,
 		interval:   o.SeqInterval,
 	}
 	feed.Slow = f.beating
@@ -89,7 +94,7 @@ type scanFunc func(ctx context.Context, since storage.Seq, limit int64, row rowF
 type changesFeed struct {
 	c          *call.Call
 	db         *storage.DB // whose changes these are
-	kind       compat.Feed
+	kind       params.Feed
 	scan       scanFunc
 	appendRow  func(b []byte, ch *storage.Change, withSeq bool) ([]byte, error)
 	descending bool
@@ -107,7 +112,7 @@ type changesFeed struct {
 }
 
 func (f *changesFeed) serve() error {
-	if f.kind == compat.FeedNormal {
+	if f.kind == params.FeedNormal {
 		return f.normal()
 	}
 	f.c.Env.Stats.OpenFeeds.Add(1)
@@ -201,12 +206,12 @@ func (f *changesFeed) pause() time.Duration {
 }
 
 func (f *changesFeed) start() {
-	if f.kind == compat.FeedEventSource {
+	if f.kind == params.FeedEventSource {
 		f.c.SetHeader("Content-Type", "text/event-stream")
 		f.c.SetHeader("Cache-Control", "no-cache")
 	}
 	f.s = f.c.Stream(http.StatusOK)
-	if f.kind == compat.FeedLongpoll {
+	if f.kind == params.FeedLongpoll {
 		f.s.WriteString("{\"results\":[\n")
 	}
 }
@@ -216,7 +221,7 @@ func (f *changesFeed) ended(before int64) bool {
 	switch {
 	case f.descending && f.pending <= 0:
 		return true
-	case f.kind == compat.FeedLongpoll:
+	case f.kind == params.FeedLongpoll:
 		return f.left < before
 	}
 	return f.left <= 0
@@ -235,9 +240,9 @@ func (f *changesFeed) round() error {
 func (f *changesFeed) row(ch *storage.Change) error {
 	b := f.s.Buffer()
 	switch {
-	case f.kind == compat.FeedEventSource:
+	case f.kind == params.FeedEventSource:
 		b = append(b, "data: "...)
-	case f.kind != compat.FeedContinuous && f.left < f.limit:
+	case f.kind != params.FeedContinuous && f.left < f.limit:
 		b = append(b, ",\r\n"...)
 	}
 	withSeq := f.interval == 0 || f.left%f.interval == 0
@@ -246,11 +251,11 @@ func (f *changesFeed) row(ch *storage.Change) error {
 		return err
 	}
 	switch f.kind {
-	case compat.FeedEventSource:
+	case params.FeedEventSource:
 		b = append(b, "\nid: "...)
 		b = appendRowSeq(b, ch, withSeq)
 		b = append(b, "\n\n"...)
-	case compat.FeedContinuous:
+	case params.FeedContinuous:
 		b = append(b, '\n')
 	}
 	f.left--
@@ -268,7 +273,7 @@ func appendRowSeq(b []byte, ch *storage.Change, withSeq bool) []byte {
 // changeRow prints rows of _changes.
 func changeRow(
 	c *call.Call,
-	o *compat.ChangesOptions,
+	o *params.ChangesOptions,
 	feed *docs.Feed,
 	send func([]byte) ([]byte, error),
 ) func([]byte, *storage.Change, bool) ([]byte, error) {
@@ -316,7 +321,7 @@ func (f *changesFeed) waiting() error {
 func (f *changesFeed) wakeUp(beat bool) error {
 	mark := "\n"
 	switch {
-	case f.kind == compat.FeedEventSource:
+	case f.kind == params.FeedEventSource:
 		mark = "event: heartbeat\ndata: \n\n"
 	case f.quiet && !beat:
 		return nil
@@ -329,11 +334,11 @@ func (f *changesFeed) wakeUp(beat bool) error {
 func (f *changesFeed) stop() error {
 	b := f.s.Buffer()
 	switch f.kind {
-	case compat.FeedEventSource:
+	case params.FeedEventSource:
 		if len(b) > 0 {
 			b = append(b, '\n')
 		}
-	case compat.FeedContinuous:
+	case params.FeedContinuous:
 		b = append(f.appendEnd(append(b, '{')), '\n', '\n')
 	default:
 		b = append(f.appendEnd(append(b, "\n],\n"...)), '\n', '\n')

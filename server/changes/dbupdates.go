@@ -5,16 +5,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 )
 
 // getDBUpdates serves GET /_db_updates: the changes of the database _global_changes, whose documents are named after
 // what happened to which database (global_changes_httpd).
 func getDBUpdates(c *call.Call) error {
-	o, err := compat.ParseDBUpdatesOptions(c.Query)
+	o, err := params.ParseDBUpdates(c.Query)
 	if err != nil {
 		return err
 	}
@@ -27,16 +27,13 @@ func getDBUpdates(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	since := storage.UpdateSeq{}
-	if !o.Descending {
-		parsed, err := compat.ParseSince(o.Since)
-		if err != nil {
-			return err
-		}
-		since.Seq = parsed.Seq
-		if parsed.Now {
-			since = last
-		}
+	since, err := o.ParseSince()
+	if err != nil {
+		return err
+	}
+	first := storage.UpdateSeq{Seq: since.Seq}
+	if since.Now {
+		first = last
 	}
 	f := &changesFeed{
 		c:          c,
@@ -45,12 +42,12 @@ func getDBUpdates(c *call.Call) error {
 		descending: o.Descending,
 		limit:      o.Limit,
 		left:       o.Limit,
-		last:       since,
+		last:       first,
 		quiet:      true,
 		appendRow:  appendDBUpdate,
 		scan:       scanDBUpdates(db, o.Descending),
 	}
-	if kind == compat.FeedEventSource {
+	if kind == params.FeedEventSource {
 		f.appendRow = appendGlobalChange
 	}
 	f.wait, f.heartbeat = o.Wait(time.Duration(c.Settings.ChangesTimeout) * time.Millisecond)

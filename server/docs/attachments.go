@@ -15,7 +15,7 @@ var errNoAttachment = compat.NewError(compat.KindNotFound, "Document is missing 
 // Attachment finds an attachment of the revision that the options ask for; its bytes are read with ReadAttachment.
 // With latest a revision stands for the leaf that descends from it. Where there are several, CouchDB crashes
 // (case_clause).
-func (d *Database) Attachment(ctx context.Context, id, name string, q *compat.DocOptions) (*compat.Attachment, error) {
+func (d *Database) Attachment(ctx context.Context, id, name string, q *ReadOptions) (*compat.Attachment, error) {
 	doc, err := d.Find(ctx, id, storage.OpenOptions{Rev: q.Rev, Latest: q.Latest, Deleted: q.Deleted, NoBody: true})
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ const (
 )
 
 // View is what the options want to see of a document, to be printed with AppendView.
-func (d *Database) View(doc *storage.Document, q *compat.DocOptions) *compat.DocumentView {
+func (d *Database) View(doc *storage.Document, q *ReadOptions) *compat.DocumentView {
 	view := View(doc, q)
 	if q.Attachments {
 		for i := range view.Attachments {

@@ -77,7 +77,7 @@ func put(t *testing.T, d *Database, json string) (compat.Rev, error) {
 
 func text(t *testing.T, d *Database, id string) string {
 	t.Helper()
-	doc, err := d.Get(t.Context(), id, &compat.DocOptions{})
+	doc, err := d.Get(t.Context(), id, &ReadOptions{})
 	if err != nil {
 		return err.Error()
 	}
@@ -157,9 +157,7 @@ func TestFeedsAndListsHideCredentials(t *testing.T) {
 	show := func(who Principal) string {
 		d := s.as(who, db)
 		all := []byte(text(t, d, "r"))
-		o, err := compat.ParseChangesOptions(compat.Query{{Name: "include_docs", Value: "true"}}, "")
-		require.NoError(t, err)
-		feed, err := d.Feed(t.Context(), &FeedRequest{Options: o})
+		feed, err := d.Feed(t.Context(), &FeedOptions{IncludeDocs: true}, nil)
 		require.NoError(t, err)
 		_, err = feed.Scan(t.Context(), storage.Seq{}, -1, func(ch *storage.Change) (err error) {
 			all, err = feed.AppendDoc(t.Context(), all, ch, nil)
@@ -213,7 +211,7 @@ func TestDrafts(t *testing.T) {
 		strings.NewReader("hello"),
 	)
 	require.NoError(t, err)
-	att, err := d.Attachment(ctx, "a", "x", &compat.DocOptions{})
+	att, err := d.Attachment(ctx, "a", "x", &ReadOptions{})
 	require.NoError(t, err)
 	var got bytes.Buffer
 	require.NoError(t, d.ReadAttachment(ctx, att, storage.AttachmentRange{To: -1}, &got))
@@ -237,7 +235,7 @@ func TestDrafts(t *testing.T) {
 	next, err := d.DeleteAttachment(ctx, "b", copied, "x")
 	require.NoError(t, err)
 	require.Equal(t, int64(2), next.Pos)
-	_, err = d.Attachment(ctx, "b", "x", &compat.DocOptions{})
+	_, err = d.Attachment(ctx, "b", "x", &ReadOptions{})
 	require.ErrorIs(t, err, compat.KindNotFound)
 }
 

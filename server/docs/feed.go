@@ -5,19 +5,40 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
 )
 
-// FeedRequest is what a request says of a changes feed.
-type FeedRequest struct {
-	Options *compat.ChangesOptions
-	Query   compat.Query // where filters find what they need, if it is not in the body
-	// Body is the JSON that was posted, of the kind Invalid for none. It need not be valid once the feed is there.
-	Body    ejson.Value
-	Posted  bool
-	Request func() *Request // what a filter function gets
+// FeedOptions ask for a feed.
+type FeedOptions struct {
+	Filter     Filter
+	Descending bool
+	AllLeaves  bool // rows list all leaves, not only the winner
+
+	// What is shown of the documents of rows.
+	IncludeDocs, Conflicts, Attachments, AttEncodingInfo bool
+}
+
+// FilterKind tells what passes a filter.
+type FilterKind uint8
+
+// The kinds of filters.
+const (
+	NoFilter       FilterKind = iota // everything
+	FilterIDs                        // documents with these IDs
+	FilterDesign                     // design documents
+	FilterSelector                   // what Selector selects; Fields are shown of it
+	FilterFunction                   // what a filter function of a design document lets pass
+	FilterView                       // what the map function of a view emits for
+)
+
+// Filter is a filter of a feed, with what its kind needs.
+type Filter struct {
+	Kind             FilterKind
+	IDs              []string // doubles count once
+	Selector         *mango.Selector
+	Fields           *mango.Fields // nil: all
+	Design, Function string        // the function of a document, which is named without `_design/`
 }
 
 // Feed is the changes of a database as a filter lets them pass. It is not for concurrent use.
@@ -25,10 +46,9 @@ type Feed struct {
 	// Slow, if it is set, calls run, which takes long, and may do something meanwhile; its error ends the scan.
 	Slow func(run func()) error
 
-	d      *Database
-	o      *compat.ChangesOptions
-	fields *mango.Fields // that are shown of documents, nil for all
-	scan   scanFunc
+	d    *Database
+	o    *FeedOptions
+	scan scanFunc
 }
 
 // rowFunc takes a row of a feed; storage.ErrStop ends the scan.
@@ -56,47 +76,28 @@ func (f *Feed) slow(run func()) error {
 	return nil
 }
 
-// Feed makes a feed with the filter of a request.
-func (d *Database) Feed(ctx context.Context, r *FeedRequest) (*Feed, error) {
-	filter, err := r.Options.ParseFilter(r.Query, d.rules.PlusIsSpace)
-	if err != nil {
-		return nil, err
-	}
-	f := &Feed{d: d, o: r.Options}
-	switch {
-	case filter.Builtin == "_doc_ids":
-		if r.Posted && r.Body.Kind() == ejson.Invalid {
-			return nil, compat.ErrInvalidJSON // a POST without a body; the query is not looked at
-		}
-		ids, err := compat.FilterDocIDs(r.Query, r.Body)
-		if err != nil {
+// Feed makes a feed. request is what a filter function gets; it is called only for one.
+func (d *Database) Feed(ctx context.Context, o *FeedOptions, request func() *Request) (*Feed, error) {
+	f := &Feed{d: d, o: o}
+	switch o.Filter.Kind {
+	case FilterIDs:
+		f.scan = f.byID(o.Filter.IDs)
+	case FilterDesign:
+		f.scan = f.all(d.db.ChangesDesign)
+	case FilterSelector:
+		f.scan = f.bySelector(o.Filter.Selector)
+	case FilterFunction, FilterView:
+		if err := f.byFunction(ctx, request); err != nil {
 			return nil, err
 		}
-		f.scan = f.byID(ids)
-	case filter.Builtin == "_design":
-		f.scan = f.all(d.db.ChangesDesign)
-	case filter.Builtin == "_selector":
-		err = f.bySelector(r)
-	case filter.Function != "":
-		err = f.byFunction(ctx, filter, r)
 	default:
 		f.scan = f.all(d.db.Changes)
-	}
-	if err != nil {
-		return nil, err
 	}
 	return f, nil
 }
 
-// Since is where the feed begins. A descending feed does not look at since.
-func (f *Feed) Since(ctx context.Context) (storage.UpdateSeq, error) {
-	if f.o.Descending {
-		return storage.UpdateSeq{}, nil
-	}
-	since, err := compat.ParseSince(f.o.Since)
-	if err != nil {
-		return storage.UpdateSeq{}, err
-	}
+// Begin is where a feed since a sequence begins.
+func (f *Feed) Begin(ctx context.Context, since compat.Since) (storage.UpdateSeq, error) {
 	if since.Now {
 		return f.d.db.LastSeq(ctx)
 	}
@@ -114,8 +115,8 @@ func (f *Feed) AppendDoc(
 	if ch.Doc == nil || f.d.Hides() && f.d.Show(ctx, ch.Doc) != nil {
 		return append(b, "null"...), nil
 	}
-	view := f.d.View(ch.Doc, &compat.DocOptions{Attachments: f.o.Attachments, AttEncodingInfo: f.o.AttEncodingInfo})
-	if f.fields == nil {
+	view := f.d.View(ch.Doc, &ReadOptions{Attachments: f.o.Attachments, AttEncodingInfo: f.o.AttEncodingInfo})
+	if f.o.Filter.Fields == nil {
 		return f.d.AppendView(ctx, b, view, send)
 	}
 	start := len(b)
@@ -123,12 +124,12 @@ func (f *Feed) AppendDoc(
 	if err != nil {
 		return b, err
 	}
-	return appendFields(b, start, f.fields)
+	return appendFields(b, start, f.o.Filter.Fields)
 }
 
 func (f *Feed) options(since storage.Seq, limit int64) storage.ChangesOptions {
 	return storage.ChangesOptions{
-		Since: since, Limit: limit, Descending: f.o.Descending, AllLeaves: f.o.Style == compat.StyleAllDocs,
+		Since: since, Limit: limit, Descending: f.o.Descending, AllLeaves: f.o.AllLeaves,
 		IncludeDocs: f.o.IncludeDocs, Conflicts: f.o.Conflicts,
 	}
 }

@@ -24,13 +24,14 @@ type functionFilter struct {
 }
 
 // byFunction finds the function.
-func (f *Feed) byFunction(ctx context.Context, named compat.ChangesFilter, r *FeedRequest) error {
+func (f *Feed) byFunction(ctx context.Context, request func() *Request) error {
+	named := &f.o.Filter
 	functions, err := f.d.Functions(ctx, named.Design)
 	if err != nil {
 		return err
 	}
 	filter := &functionFilter{feed: f, path: []string{"filters", named.Function}}
-	if named.Builtin == "_view" {
+	if named.Kind == FilterView {
 		filter.path = []string{"views", named.Function, "map"}
 	}
 	if _, err := functions.Member(filter.path[:2]...); err != nil {
@@ -40,8 +41,8 @@ func (f *Feed) byFunction(ctx context.Context, named compat.ChangesFilter, r *Fe
 		return crashed(err)
 	}
 	f.scan = filter.scan
-	if named.Builtin == "" {
-		filter.req, err = f.d.AppendRequest(ctx, make([]byte, 0, 2048), r.Request())
+	if named.Kind == FilterFunction {
+		filter.req, err = f.d.AppendRequest(ctx, make([]byte, 0, 2048), request())
 	}
 	return err
 }
@@ -120,7 +121,7 @@ var errBeforeFirst = errors.New("the first row passes")
 func (s *filterScan) take(ch *storage.Change) error {
 	r := filteredRow{change: *ch}
 	r.change.Revs, r.change.Doc = nil, nil
-	if s.feed.o.Style != compat.StyleAllDocs || len(ch.Revs) == 1 {
+	if !s.feed.o.AllLeaves || len(ch.Revs) == 1 {
 		s.size += s.addDoc(&r, ch.Doc)
 		s.docs++
 	} else {
@@ -130,7 +131,7 @@ func (s *filterScan) take(ch *storage.Change) error {
 	if s.feed.o.IncludeDocs {
 		r.change.Doc = keepDocument(ch.Doc)
 		s.size += len(ch.Doc.Body)
-		if s.feed.o.Style == compat.StyleAllDocs && s.feed.o.Conflicts && ch.Doc.Conflicts == nil {
+		if s.feed.o.AllLeaves && s.feed.o.Conflicts && ch.Doc.Conflicts == nil {
 			r.change.Doc.Conflicts = []compat.Rev{} // CouchDB prints an empty list here
 		}
 	}
@@ -145,7 +146,7 @@ func (s *filterScan) take(ch *storage.Change) error {
 func (s *filterScan) addDoc(r *filteredRow, doc *storage.Document) int {
 	shown := *doc
 	shown.Revs = compat.RevPath{Start: doc.Rev.Pos, IDs: []string{doc.Rev.Hash}}
-	if s.feed.o.Style == compat.StyleAllDocs {
+	if s.feed.o.AllLeaves {
 		shown.Conflicts = nil
 	}
 	text := appendForFunction(nil, &shown, s.feed.d.rules.FunctionRevs)

@@ -18,40 +18,16 @@ type selectorFilter struct {
 	doc      []byte // the text of the document that is matched
 }
 
-// bySelector reads selector and fields of a POST (couch_changes:get_selector_and_fields).
-func (f *Feed) bySelector(r *FeedRequest) error {
-	switch {
-	case !r.Posted:
-		return compat.NewError(compat.KindBadRequest, "Selector must be specified in POST payload")
-	case r.Body.Kind() == ejson.Invalid:
-		return compat.ErrInvalidJSON
-	}
-	v, _ := r.Body.Get("selector")
-	if v.Kind() != ejson.Object {
-		return compat.NewError(compat.KindBadRequest, "Selector error: expected a JSON object")
-	}
-	selector, err := mango.ParseSelector(v)
-	if err != nil {
-		return mangoError(compat.KindBadRequest, err)
-	}
-	if v, ok := r.Body.Get("fields"); ok {
-		if v.Kind() != ejson.Array {
-			return compat.NewError(compat.KindBadRequest, "Selector error: fields must be JSON array")
-		}
-		if f.fields, err = mango.ParseFields(v); err != nil {
-			return mangoError(compat.KindBadRequest, err)
-		}
-	}
+// bySelector is the scan of the filter.
+func (f *Feed) bySelector(selector *mango.Selector) scanFunc {
 	filter := &selectorFilter{feed: f, selector: selector}
-	f.scan = f.passing(filter.options, filter.passes)
-	return nil
+	return f.passing(filter.options, filter.passes)
 }
 
-// mangoError gives an error of Mango the kind it has in a changes feed: a bad request while the selector is read,
-// else the crash of CouchDB's worker.
-func mangoError(kind compat.Kind, err error) error {
+// mangoError is an error of Mango in a feed that runs: the crash of CouchDB's worker.
+func mangoError(err error) error {
 	if e, ok := compat.AsError(err); ok {
-		return compat.NewError(kind, e.Reason)
+		return compat.NewError(compat.KindError, e.Reason)
 	}
 	return err
 }
@@ -66,7 +42,7 @@ func (f *selectorFilter) options(since storage.Seq, limit int64) storage.Changes
 // passes reports whether the winner does, or with style=all_docs one of the leaves; the others are taken out of the row
 // (couch_changes:filter).
 func (f *selectorFilter) passes(ctx context.Context, ch *storage.Change) (bool, error) {
-	if f.feed.o.Style != compat.StyleAllDocs {
+	if !f.feed.o.AllLeaves {
 		return f.matches(ch.Doc, ch)
 	}
 	if f.feed.o.IncludeDocs && f.feed.o.Conflicts && ch.Doc.Conflicts == nil {
@@ -108,9 +84,9 @@ func (f *selectorFilter) matches(d *storage.Document, ch *storage.Change) (bool,
 	}
 	view := &compat.DocumentView{ID: ch.ID, Rev: ch.Revs[0], Deleted: ch.Deleted}
 	if d != nil {
-		view = View(d, &compat.DocOptions{})
+		view = View(d, &ReadOptions{})
 	}
-	if f.feed.o.Style == compat.StyleAllDocs {
+	if f.feed.o.AllLeaves {
 		view.Conflicts = nil
 	}
 	f.doc = compat.AppendDocument(f.doc[:0], view)
@@ -119,7 +95,7 @@ func (f *selectorFilter) matches(d *storage.Document, ch *storage.Change) (bool,
 		return false, err
 	}
 	ok, err := f.selector.Match(v)
-	return ok, mangoError(compat.KindError, err)
+	return ok, mangoError(err)
 }
 
 // appendFields appends what fields show of a document, whose text is the rest of b from start on.
@@ -131,5 +107,5 @@ func appendFields(b []byte, start int, fields *mango.Fields) ([]byte, error) {
 		return b, err
 	}
 	shown, err := fields.AppendJSON(b[:start], v)
-	return shown, mangoError(compat.KindError, err)
+	return shown, mangoError(err)
 }

@@ -63,7 +63,7 @@ func compile(pool *js.Pool, db string, doc *storage.Document, body ejson.Value) 
 	if pool == nil {
 		return nil, compat.NewError(compat.KindNotImplemented, "This server runs without JavaScript.")
 	}
-	source := compat.AppendDocument(make([]byte, 0, len(doc.Body)+128), View(doc, &compat.DocOptions{}))
+	source := compat.AppendDocument(make([]byte, 0, len(doc.Body)+128), View(doc, &ReadOptions{}))
 	return pool.Design(db, source), nil
 }
 
@@ -94,7 +94,7 @@ func (d *Database) Argument(ctx context.Context, id string) (*storage.Document, 
 // appendForFunction prints a document for a function, with at most so many of its revisions
 // (couch_query_servers:json_doc).
 func appendForFunction(b []byte, doc *storage.Document, revs int64) []byte {
-	view := View(doc, &compat.DocOptions{Revs: true})
+	view := View(doc, &ReadOptions{Revs: true})
 	if ids := view.Revisions.IDs; int64(len(ids)) > revs {
 		view.Revisions.IDs = ids[:max(0, revs)]
 	}

@@ -82,7 +82,7 @@ func (l *List) AppendDoc(
 	if err := l.d.Show(ctx, r.Doc); err != nil {
 		return nil, err
 	}
-	view := l.d.View(r.Doc, &compat.DocOptions{Attachments: l.o.Attachments, AttEncodingInfo: l.o.AttEncodingInfo})
+	view := l.d.View(r.Doc, &ReadOptions{Attachments: l.o.Attachments, AttEncodingInfo: l.o.AttEncodingInfo})
 	if len(view.Conflicts) == 0 {
 		view.Conflicts = nil
 	}

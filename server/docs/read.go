@@ -10,9 +10,31 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
+// ReadOptions say which revision of a document is read, and what is shown of it.
+type ReadOptions struct {
+	Rev    compat.Rev
+	HasRev bool // else it is the winner
+
+	OpenRevs    []compat.Rev // for OpenRevs, as OpenRevsAll is: all leaves
+	OpenRevsAll bool
+	Latest      bool // leaves in place of revisions that they come after
+
+	Attachments     bool         // with their bytes
+	AttsSince       []compat.Rev // but for those that a client with one of these revisions has, if HasAttsSince
+	HasAttsSince    bool
+	AttEncodingInfo bool
+
+	Conflicts        bool
+	Deleted          bool // a deleted document is shown too
+	DeletedConflicts bool
+	LocalSeq         bool
+	Revs             bool
+	RevsInfo         bool
+}
+
 // Get reads the revision that the options ask for, with what they want to see of it. latest=true opens the winner
 // whatever rev says, as the real server does.
-func (d *Database) Get(ctx context.Context, id string, q *compat.DocOptions) (*storage.Document, error) {
+func (d *Database) Get(ctx context.Context, id string, q *ReadOptions) (*storage.Document, error) {
 	o := storage.OpenOptions{
 		Deleted:          q.Deleted,
 		Revs:             q.Revs || q.HasAttsSince,
@@ -72,7 +94,7 @@ func (d *Database) Open(ctx context.Context, id string, o storage.OpenOptions) (
 func (d *Database) OpenRevs(
 	ctx context.Context,
 	id string,
-	q *compat.DocOptions,
+	q *ReadOptions,
 	fn func(revs []storage.RevResult) error,
 ) error {
 	var failed error // of fn: not about the document

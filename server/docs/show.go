@@ -25,7 +25,7 @@ func (d *Database) Show(ctx context.Context, doc *storage.Document) error {
 }
 
 // View is what the options want to see of a document, with all attachments as stubs. It refers to the document.
-func View(doc *storage.Document, q *compat.DocOptions) *compat.DocumentView {
+func View(doc *storage.Document, q *ReadOptions) *compat.DocumentView {
 	view := &compat.DocumentView{
 		ID: doc.ID, Rev: doc.Rev, Body: doc.Body, Deleted: doc.Deleted,
 		RevsInfo: revsInfo(doc.RevsInfo), Conflicts: doc.Conflicts, DeletedConflicts: doc.DeletedConflicts,
@@ -50,7 +50,7 @@ func View(doc *storage.Document, q *compat.DocOptions) *compat.DocumentView {
 }
 
 // ShowsLocalSeq reports whether _local_seq is shown: it belongs to the document, not to a revision that is named.
-func ShowsLocalSeq(q *compat.DocOptions) bool { return q.LocalSeq && (!q.HasRev || q.Latest) }
+func ShowsLocalSeq(q *ReadOptions) bool { return q.LocalSeq && (!q.HasRev || q.Latest) }
 
 func revsInfo(in []storage.RevInfo) []compat.RevInfo {
 	if in == nil {
@@ -65,7 +65,7 @@ func revsInfo(in []storage.RevInfo) []compat.RevInfo {
 
 // wanted reports whether the client lacks the attachment: it came after the newest of its revisions on this line
 // (couch_db:find_ancestor_rev_pos).
-func wanted(a *compat.Attachment, doc *storage.Document, q *compat.DocOptions) bool {
+func wanted(a *compat.Attachment, doc *storage.Document, q *ReadOptions) bool {
 	if !q.HasAttsSince {
 		return true
 	}
@@ -85,7 +85,7 @@ func wanted(a *compat.Attachment, doc *storage.Document, q *compat.DocOptions) b
 func (d *Database) Parts(
 	ctx context.Context,
 	doc *storage.Document,
-	q *compat.DocOptions,
+	q *ReadOptions,
 ) ([]byte, []multipart.AttachmentPart) {
 	withInfo := *q
 	withInfo.AttEncodingInfo = true

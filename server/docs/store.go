@@ -94,6 +94,9 @@ type Database struct {
 // Name is the name of the database.
 func (d *Database) Name() string { return d.db.Name() }
 
+// Rules are those in force.
+func (d *Database) Rules() *Rules { return d.rules }
+
 // Bare is the database without the rules: for its settings and indexes, and for readers that pass each document
 // through Show.
 func (d *Database) Bare() *storage.DB { return d.db }

@@ -217,7 +217,7 @@ func (a *validationAsker) Answer(ctx context.Context, questions []any) ([]any, e
 // that is uploaded by itself, streamed, not even a length. Those taken over from a stored revision have a revpos
 // already, unless they are replicated.
 func appendEdit(b []byte, e storage.ValidatedEdit, streamed string) []byte {
-	view := View(e.Edit, &compat.DocOptions{Revs: true})
+	view := View(e.Edit, &ReadOptions{Revs: true})
 	for i := range view.Attachments {
 		a := &view.Attachments[i]
 		if a.HasRevPos && (!e.Replicated || isStored(e.Parent, a.Attachment)) {

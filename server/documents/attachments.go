@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/multipart"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -18,7 +19,7 @@ func getAttachment(c *call.Call) error {
 	if location, ok := designLocation(c); ok {
 		return c.Redirect(http.StatusMovedPermanently, location)
 	}
-	q, err := compat.ParseDocOptions(c.Query)
+	q, err := params.ReadDocument(c.Query)
 	if err != nil {
 		return err
 	}
@@ -26,7 +27,7 @@ func getAttachment(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	gzipTaken, err := compat.AcceptsGzip(strings.Join(c.Request.Header["Accept-Encoding"], ","))
+	gzipTaken, err := params.AcceptsGzip(strings.Join(c.Request.Header["Accept-Encoding"], ","))
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func putAttachment(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	rev, _, err := compat.RequestRev(c.Query, c.Request.Header["If-Match"])
+	rev, _, err := params.RequestRev(c.Query, c.Request.Header["If-Match"])
 	if err != nil {
 		return err
 	}
@@ -191,7 +192,7 @@ func deleteAttachment(c *call.Call) error {
 	if err := compat.ValidateAttachmentName(name); err != nil {
 		return err
 	}
-	rev, _, err := compat.RequestRev(c.Query, c.Request.Header["If-Match"])
+	rev, _, err := params.RequestRev(c.Query, c.Request.Header["If-Match"])
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // postForm serves POST /{db}/{id}: attachments from an HTML form (chttpd_db:db_doc_req for POST). They come before
 // those the document has.
 func postForm(c *call.Call) error {
-	if err := compat.CheckReferer(c.Header("Referer"), c.Request.Host); err != nil {
+	if err := checkReferer(c.Header("Referer"), c.Request.Host); err != nil {
 		return err
 	}
 	id := c.DocID()
@@ -26,7 +26,7 @@ func postForm(c *call.Call) error {
 	if err := compat.ValidateDocID(id, rules.IDs); err != nil {
 		return err
 	}
-	form, err := compat.ReadDocForm(c.Header("Content-Type"), c.HeldBody(), c.Settings.MaxRequestSize)
+	form, err := readDocForm(c.Header("Content-Type"), c.HeldBody(), c.Settings.MaxRequestSize)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func postForm(c *call.Call) error {
 }
 
 // formDocument is the document of a form: in its field _doc, or the stored one of revision _rev.
-func formDocument(c *call.Call, id string, form *compat.DocForm, rules compat.DocRules) (*compat.Document, error) {
+func formDocument(c *call.Call, id string, form *docForm, rules compat.DocRules) (*compat.Document, error) {
 	if form.HasDoc {
 		value, err := ejson.Parse(form.Doc)
 		if err != nil {
@@ -71,7 +71,7 @@ func formDocument(c *call.Call, id string, form *compat.DocForm, rules compat.Do
 
 var errDuplicateAttachments = compat.NewError(compat.KindBadRequest, "Duplicate attachments")
 
-func writeForm(c *call.Call, d *compat.Document, files []compat.FormFile) (compat.Rev, error) {
+func writeForm(c *call.Call, d *compat.Document, files []formFile) (compat.Rev, error) {
 	if err := checkWriteQuorum(c); err != nil {
 		return compat.Rev{}, err
 	}
@@ -85,7 +85,7 @@ func writeForm(c *call.Call, d *compat.Document, files []compat.FormFile) (compa
 	return draft.Commit(c.Context())
 }
 
-func uploadFiles(c *call.Call, draft *docs.Draft, files []compat.FormFile) ([]compat.Attachment, error) {
+func uploadFiles(c *call.Call, draft *docs.Draft, files []formFile) ([]compat.Attachment, error) {
 	added := make([]compat.Attachment, 0, len(files))
 	for _, file := range files {
 		if err := compat.ValidateAttachmentName(file.Name); err != nil {

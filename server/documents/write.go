@@ -9,12 +9,13 @@ import (
 	"github.com/settee-db/settee/replication/migrate"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 )
 
 // putDoc serves PUT /{db}/{id}.
 func putDoc(c *call.Call) error {
-	q, err := compat.ParseDocOptions(c.Query)
+	replicated, err := params.WriteDocument(c.Query)
 	if err != nil {
 		return err
 	}
@@ -27,7 +28,7 @@ func putDoc(c *call.Call) error {
 		return err
 	}
 	if strings.HasPrefix(c.Header("Content-Type"), "multipart/related;") {
-		return putRelated(c, id, q.NewEditsFalse, rules)
+		return putRelated(c, id, replicated, rules)
 	}
 	value, err := c.JSONBody()
 	if err != nil {
@@ -40,13 +41,13 @@ func putDoc(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := addressDoc(c, d, id, q.NewEditsFalse); err != nil {
+	if err := addressDoc(c, d, id, replicated); err != nil {
 		return err
 	}
-	if compat.BatchOK(c.Query) {
+	if params.BatchOK(c.Query) {
 		return writeBatch(c, d)
 	}
-	rev, err := Write(c, d, q.NewEditsFalse)
+	rev, err := Write(c, d, replicated)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func addressDoc(c *call.Call, d *compat.Document, id string, replicated bool) er
 		return err
 	}
 	d.ID = id
-	if err := d.SetRequestRev(c.Query, c.Request.Header["If-Match"]); err != nil {
+	if err := params.SetRequestRev(d, c.Query, c.Request.Header["If-Match"]); err != nil {
 		return err
 	}
 	if replicated {
@@ -124,14 +125,14 @@ func appendWritten(b []byte, id string, rev compat.Rev) []byte {
 
 // checkWriteQuorum refuses a w that is no integer.
 func checkWriteQuorum(c *call.Call) error {
-	_, _, err := compat.Quorum(c.Query, "w")
+	_, _, err := params.Quorum(c.Query, "w")
 	return err
 }
 
 // Accepted reports whether more copies are asked for than there are: the write is on disk, but 202 says that it is not
 // on all.
 func Accepted(c *call.Call) bool {
-	n, _, _ := compat.Quorum(c.Query, "w")
+	n, _, _ := params.Quorum(c.Query, "w")
 	return n > 1
 }
 
@@ -182,7 +183,7 @@ func postDoc(c *call.Call) error {
 	if !d.HasID {
 		d.Revs = compat.RevPath{}
 	}
-	if compat.BatchOK(c.Query) {
+	if params.BatchOK(c.Query) {
 		return writeBatch(c, d)
 	}
 	rev, err := Write(c, d, false)
@@ -194,11 +195,11 @@ func postDoc(c *call.Call) error {
 
 // copyDoc serves COPY /{db}/{id}: the body and the attachments of a revision become a new revision of another document.
 func copyDoc(c *call.Call) error {
-	source, _, err := compat.RequestRev(c.Query, c.Request.Header["If-Match"])
+	source, _, err := params.RequestRev(c.Query, c.Request.Header["If-Match"])
 	if err != nil {
 		return err
 	}
-	target, rev, err := compat.ParseDestination(c.Request.Header["Destination"], c.Settings.Rules.PlusIsSpace)
+	target, rev, err := params.Destination(c.Request.Header["Destination"], c.Settings.Rules.PlusIsSpace)
 	if err != nil {
 		return err
 	}

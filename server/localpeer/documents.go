@@ -66,7 +66,7 @@ func bulkGet(ctx context.Context, d *docs.Database, asked []storage.OpenRevsRequ
 		}
 		doc := revs[0].Doc
 		text := compat.AppendDocument(make([]byte, 0, len(doc.Body)+160),
-			docs.View(doc, &compat.DocOptions{Revs: true}))
+			docs.View(doc, &docs.ReadOptions{Revs: true}))
 		got = append(got, bulkDoc{i, text})
 		if size += len(text); size >= bulkGetBytes {
 			return enough
@@ -85,7 +85,7 @@ func (p *peer) Fetch(ctx context.Context, wanted replication.Wanted, take func(*
 	if err != nil {
 		return err
 	}
-	q := &compat.DocOptions{
+	q := &docs.ReadOptions{
 		OpenRevs: []compat.Rev{wanted.Rev}, Latest: true, Revs: true,
 		Attachments: true, AttsSince: wanted.Ancestors, HasAttsSince: len(wanted.Ancestors) > 0,
 	}

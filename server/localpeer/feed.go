@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -66,21 +67,30 @@ type rowError struct{ err error }
 func (e *rowError) Error() string { return e.err.Error() }
 
 func (f *feed) prepare(ctx context.Context, query compat.Query, body []byte) error {
-	o, err := compat.ParseChangesOptions(query, "")
+	o, err := params.ParseChanges(query, "")
 	if err != nil {
 		return err
 	}
-	r := &docs.FeedRequest{Options: o, Query: query, Posted: body != nil}
+	var posted ejson.Value
 	if body != nil {
-		if r.Body, err = ejson.Parse(body); err != nil {
+		if posted, err = ejson.Parse(body); err != nil {
 			return err
 		}
 	}
-	r.Request = func() *docs.Request { return filterRequest(f.d.Name(), r) }
-	if f.changes, err = f.d.Feed(ctx, r); err != nil {
+	if err := o.ReadFilter(query, body != nil, posted, f.d.Rules().PlusIsSpace); err != nil {
 		return err
 	}
-	if f.last, err = f.changes.Since(ctx); err != nil {
+	f.changes, err = f.d.Feed(ctx, &o.FeedOptions, func() *docs.Request {
+		return filterRequest(f.d.Name(), query, posted)
+	})
+	if err != nil {
+		return err
+	}
+	since, err := o.ParseSince()
+	if err != nil {
+		return err
+	}
+	if f.last, err = f.changes.Begin(ctx, since); err != nil {
 		return err
 	}
 	end, err := f.d.LastSeq(ctx)
@@ -90,15 +100,15 @@ func (f *feed) prepare(ctx context.Context, query compat.Query, body []byte) err
 
 // filterRequest is what filter functions see of a replication: the request that another server would make, without
 // what only its connection has.
-func filterRequest(db string, r *docs.FeedRequest) *docs.Request {
-	q := &docs.Request{
-		Method: []byte(`"GET"`), Path: []string{db, "_changes"}, Query: r.Query,
-		Headers: []compat.Param{{Name: "Host"}}, Body: docs.NoBody,
+func filterRequest(db string, query compat.Query, posted ejson.Value) *docs.Request {
+	r := &docs.Request{
+		Method: []byte(`"GET"`), Path: []string{db, "_changes"}, Query: query, Headers: []compat.Param{{Name: "Host"}},
+		Body: docs.NoBody,
 	}
-	if r.Posted {
-		q.Method, q.Body = []byte(`"POST"`), func() ([]byte, error) { return r.Body.AppendJSON(nil), nil }
+	if posted.Kind() != ejson.Invalid {
+		r.Method, r.Body = []byte(`"POST"`), func() ([]byte, error) { return posted.AppendJSON(nil), nil }
 	}
-	return q
+	return r
 }
 
 func (f *feed) lastSeq() replication.Sequence {

@@ -179,7 +179,7 @@ func (p *peer) OpenDocument(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compat.AppendDocument(nil, docs.View(doc, &compat.DocOptions{})), nil
+	return compat.AppendDocument(nil, docs.View(doc, &docs.ReadOptions{})), nil
 }
 
 // Pending implements replication.Peer.

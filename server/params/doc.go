@@ -1,8 +1,13 @@
 // Package params is the grammar of what requests ask for: which names there are, in which order they are looked at,
 // what CouchDB says of values that it does not take. What comes out are the plain questions of the packages below:
-// views.Query, docs.ListOptions. No handler knows the name of an option, and nothing below the handlers does.
+// views.Query, docs.ReadOptions, docs.ListOptions, docs.FeedOptions. No handler knows the name of an option of these,
+// and nothing below the handlers does.
 //
-//	view.go, viewset.go   options of views and lists: what is read from a query or a body, and name by name
-//	viewcheck.go          what these options mean together
-//	idrange.go            ranges of ids and names
+//	view.go, viewset.go    options of views and lists: what is read from a query or a body, and name by name
+//	viewcheck.go           what these options mean together
+//	idrange.go             ranges of ids and names
+//	document.go            options of documents, and the revision that a query and headers name
+//	changes.go, changesfilter.go, dbupdates.go  _changes, its filters, _db_updates
+//	accept.go              the headers Accept and Accept-Encoding
+//	uuids.go               _uuids
 package params

@@ -198,9 +198,9 @@ func (w *RowDocs) append(b []byte, doc *RowDoc, send func([]byte) ([]byte, error
 	if err := w.c.Docs.Show(w.c.Context(), doc.d); err != nil {
 		return nil, err
 	}
-	var asked compat.DocOptions
+	var asked docs.ReadOptions
 	if !doc.linked {
-		asked = compat.DocOptions{Attachments: w.o.Attachments, AttEncodingInfo: w.o.AttEncodingInfo}
+		asked = docs.ReadOptions{Attachments: w.o.Attachments, AttEncodingInfo: w.o.AttEncodingInfo}
 	}
 	return w.c.Docs.AppendView(w.c.Context(), b, w.c.Docs.View(doc.d, &asked), send)
 }

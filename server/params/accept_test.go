@@ -1,9 +1,11 @@
-package compat
+package params
 
 import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/settee-db/settee/compat"
 )
 
 func TestAcceptTakes(t *testing.T) {
@@ -72,9 +74,9 @@ func TestAcceptsGzip(t *testing.T) {
 			t.Errorf("%q: got %v, %v", header, got, err)
 		}
 	}
-	for header, kind := range map[string]Kind{
-		"gzip;q=x": KindBadRequest, "identity;q=0": KindNotAcceptable, "*;q=0": KindNotAcceptable,
-		"gzip;q=0,identity;q=0": KindNotAcceptable,
+	for header, kind := range map[string]compat.Kind{
+		"gzip;q=x": compat.KindBadRequest, "identity;q=0": compat.KindNotAcceptable, "*;q=0": compat.KindNotAcceptable,
+		"gzip;q=0,identity;q=0": compat.KindNotAcceptable,
 	} {
 		if _, err := AcceptsGzip(header); !errors.Is(err, kind) {
 			t.Errorf("%q: got %v", header, err)

@@ -1,6 +1,10 @@
-package compat
+package params
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+)
 
 // Accept is a parsed Accept or Accept-Encoding header. The zero Accept takes nothing.
 type Accept []acceptItem
@@ -63,11 +67,11 @@ func (a Accept) WantsLoginPage() bool {
 func AcceptsGzip(header string) (bool, error) {
 	items, ok := parseQValues(header)
 	if !ok {
-		return false, NewError(KindBadRequest, "bad_accept_encoding_value")
+		return false, compat.NewError(compat.KindBadRequest, "bad_accept_encoding_value")
 	}
 	gzip, identity := items.encoding("gzip"), items.encoding("identity")
 	if !gzip.taken && identity.refused {
-		return false, NewError(KindNotAcceptable, "unacceptable_encoding")
+		return false, compat.NewError(compat.KindNotAcceptable, "unacceptable_encoding")
 	}
 	return gzip.taken, nil
 }

@@ -1,44 +1,45 @@
-package compat
+package params
 
 import (
 	"reflect"
 	"testing"
 	"time"
 
-	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/server/docs"
 )
 
 func TestChangesOptions(t *testing.T) {
 	defaults := func() *ChangesOptions {
-		return &ChangesOptions{Feed: "normal", Since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}}
+		return &ChangesOptions{feed: "normal", since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}}
 	}
 	for query, change := range map[string]func(*ChangesOptions){
 		"":                              func(*ChangesOptions) {},
-		"LIMIT=1&Feed=live":             func(o *ChangesOptions) { o.Limit, o.Feed = 1, "continuous" },
+		"LIMIT=1&Feed=live":             func(o *ChangesOptions) { o.Limit, o.feed = 1, "continuous" },
 		"limit=-1&limit=0":              func(o *ChangesOptions) { o.Limit = 0 },
 		"limit=0&limit=-5":              func(*ChangesOptions) {},
-		"since=1-a&last-event-id=2-b":   func(o *ChangesOptions) { o.Since = "2-b" },
+		"since=1-a&last-event-id=2-b":   func(o *ChangesOptions) { o.since = "2-b" },
 		"descending=TRUE&include_docs=": func(*ChangesOptions) {},
 		"descending=true&descending=x":  func(o *ChangesOptions) { o.Descending = true },
 		"include_docs=true&conflicts=true&attachments=true&att_encoding_info=true": func(o *ChangesOptions) {
 			o.IncludeDocs, o.Conflicts, o.Attachments, o.AttEncodingInfo = true, true, true, true
 		},
 		"style=all_docs&filter=d/f&seq_interval=10": func(o *ChangesOptions) {
-			o.Style, o.Filter, o.SeqInterval = StyleAllDocs, "d/f", 10
+			o.AllLeaves, o.filter, o.SeqInterval = true, "d/f", 10
 		},
-		"feed=foo": func(o *ChangesOptions) { o.Feed = "foo" },
+		"feed=foo": func(o *ChangesOptions) { o.feed = "foo" },
 	} {
 		want := defaults()
 		change(want)
-		got, err := ParseChangesOptions(ParseQuery(query), "9-z")
+		got, err := ParseChanges(compat.ParseQuery(query), "9-z")
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, %v", query, got, err)
 		}
 	}
 	for header, want := range map[string]string{"9-z": "9-z", "": "1-a"} {
-		if o, err := ParseChangesOptions(ParseQuery("feed=eventsource&since=1-a"), header); err != nil ||
-			o.Since != want {
-			t.Errorf("Last-Event-ID %q: since %q, %v", header, o.Since, err)
+		if o, err := ParseChanges(compat.ParseQuery("feed=eventsource&since=1-a"), header); err != nil ||
+			o.since != want {
+			t.Errorf("Last-Event-ID %q: since %q, %v", header, o.since, err)
 		}
 	}
 }
@@ -57,7 +58,7 @@ func TestChangesErrors(t *testing.T) {
 		"timeout=x":                      "bad_request Invalid timeout value. Expecting an integer value (in milliseconds).",
 		"style=x":                        "bad_request Supported `style` values: main_only, all_docs",
 	} {
-		if _, err := ParseChangesOptions(ParseQuery(query), ""); message(err) != want {
+		if _, err := ParseChanges(compat.ParseQuery(query), ""); message(err) != want {
 			t.Errorf("%s: got %v", query, err)
 		}
 	}
@@ -65,7 +66,7 @@ func TestChangesErrors(t *testing.T) {
 
 func TestFeeds(t *testing.T) {
 	for _, name := range []string{"normal", "longpoll", "continuous", "eventsource"} {
-		o, err := ParseChangesOptions(ParseQuery("feed="+name), "")
+		o, err := ParseChanges(compat.ParseQuery("feed="+name), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,7 @@ func TestFeeds(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "foo", "Continuous"} {
-		o, err := ParseChangesOptions(ParseQuery("feed="+name), "")
+		o, err := ParseChanges(compat.ParseQuery("feed="+name), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +101,7 @@ func TestFeedWait(t *testing.T) {
 		"heartbeat=1000":               {time.Second, true},
 		"heartbeat=9999999999":         {limit, true},
 	} {
-		o, err := ParseChangesOptions(ParseQuery(query), "")
+		o, err := ParseChanges(compat.ParseQuery(query), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,24 +111,44 @@ func TestFeedWait(t *testing.T) {
 	}
 }
 
-func TestParseFilter(t *testing.T) {
-	for query, want := range map[string]ChangesFilter{
-		"":                         {},
-		"filter=/":                 {},
-		"filter=_doc_ids":          {Builtin: "_doc_ids"},
-		"filter=_selector":         {Builtin: "_selector"},
-		"filter=_design":           {Builtin: "_design"},
-		"filter=_view&view=/d//v/": {Builtin: "_view", Design: "d", Function: "v"},
-		"filter=d/f":               {Design: "d", Function: "f"},
-		"filter=d/a%252Fb":         {Design: "d", Function: "a/b"},
+func readFilter(t *testing.T, query, body string) (docs.Filter, error) {
+	t.Helper()
+	q := compat.ParseQuery(query)
+	o, err := ParseChanges(q, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = o.ReadFilter(q, body != "", mustParse(t, body), true)
+	return o.Filter, err
+}
+
+func TestReadFilter(t *testing.T) {
+	for query, want := range map[string]docs.Filter{
+		"":                          {},
+		"filter=/":                  {},
+		"filter=_doc_ids":           {Kind: docs.FilterIDs, IDs: []string{}},
+		"filter=_selector":          {Kind: docs.FilterSelector},
+		"filter=_design":            {Kind: docs.FilterDesign},
+		"filter=_view&view=/d//v/":  {Kind: docs.FilterView, Design: "d", Function: "v"},
+		"filter=d/f":                {Kind: docs.FilterFunction, Design: "d", Function: "f"},
+		"filter=d/a%252Fb&view=x/y": {Kind: docs.FilterFunction, Design: "d", Function: "a/b"},
 	} {
-		q := ParseQuery(query)
-		o, err := ParseChangesOptions(q, "")
-		if err != nil {
-			t.Fatal(err)
+		got, err := readFilter(t, query, `{"doc_ids":[],"selector":{}}`)
+		if (got.Selector != nil) != (want.Kind == docs.FilterSelector) {
+			t.Errorf("%s: the selector is %v", query, got.Selector)
 		}
-		if got, err := o.ParseFilter(q, true); err != nil || got != want {
+		got.Selector = nil
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, %v", query, got, err)
+		}
+	}
+	for body, want := range map[string]string{
+		"":                             "bad_request Selector must be specified in POST payload",
+		"{}":                           "bad_request Selector error: expected a JSON object",
+		`{"selector":{},"fields":"a"}`: "bad_request Selector error: fields must be JSON array",
+	} {
+		if _, err := readFilter(t, "filter=_selector", body); message(err) != want {
+			t.Errorf("%s: %v", body, err)
 		}
 	}
 	const form = "bad_request `filter` must be of the form `designname/filtername`"
@@ -141,14 +162,17 @@ func TestParseFilter(t *testing.T) {
 		"filter=_view&view=d":         "bad_request `view` must be of the form `designname/viewname`",
 		"filter=_view&view=&view=d/v": "bad_request `view` filter parameter is not provided.",
 	} {
-		q := ParseQuery(query)
-		o, err := ParseChangesOptions(q, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := o.ParseFilter(q, true); message(err) != want {
+		if _, err := readFilter(t, query, ""); message(err) != want {
 			t.Errorf("%s: got %v", query, err)
 		}
+	}
+	q := compat.ParseQuery("filter=_doc_ids&doc_ids=[]")
+	o, err := ParseChanges(q, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.ReadFilter(q, true, mustParse(t, ""), true); err != compat.ErrInvalidJSON {
+		t.Errorf("a POST without a body: %v", err)
 	}
 }
 
@@ -164,7 +188,8 @@ func TestFilterDocIDs(t *testing.T) {
 		{"doc_ids=x", "", "bad_request invalid UTF-8 JSON"},
 		{"", `{"doc_ids":{}}`, bad},
 	} {
-		ids, err := FilterDocIDs(ParseQuery(test.query), mustParse(t, test.body))
+		f, err := readFilter(t, "filter=_doc_ids&"+test.query, test.body)
+		ids := f.IDs
 		if message(err) != test.err || (err == nil && !reflect.DeepEqual(ids, []string{"a", "b", "a"})) {
 			t.Errorf("%s %s: got %q, %v", test.query, test.body, ids, err)
 		}
@@ -172,10 +197,10 @@ func TestFilterDocIDs(t *testing.T) {
 }
 
 func TestDBUpdatesOptions(t *testing.T) {
-	o, err := ParseDBUpdatesOptions(
-		ParseQuery("feed=longpoll&feed=x&limit=5&LIMIT=x&since=1-a&descending=true&timeout=7&heartbeat=false"),
+	o, err := ParseDBUpdates(
+		compat.ParseQuery("feed=longpoll&feed=x&limit=5&LIMIT=x&since=1-a&descending=true&timeout=7&heartbeat=false"),
 	)
-	want := &DBUpdatesOptions{Feed: "longpoll", Since: "1-a", Limit: 5, Descending: true, wait: feedWait{timeout: 7}}
+	want := &DBUpdatesOptions{feed: "longpoll", since: "1-a", Limit: 5, Descending: true, wait: feedWait{timeout: 7}}
 	if err != nil || !reflect.DeepEqual(o, want) {
 		t.Errorf("got %+v, %v", o, err)
 	}
@@ -186,11 +211,11 @@ func TestDBUpdatesOptions(t *testing.T) {
 		t.Error(f, err)
 	}
 	for _, query := range []string{"limit=-1", "limit=", "heartbeat=x", "timeout=1.5"} {
-		if _, err := ParseDBUpdatesOptions(ParseQuery(query)); message(err) != "bad_request invalid_integer" {
+		if _, err := ParseDBUpdates(compat.ParseQuery(query)); message(err) != "bad_request invalid_integer" {
 			t.Errorf("%s: %v", query, err)
 		}
 	}
-	o, err = ParseDBUpdatesOptions(ParseQuery("feed=live&heartbeat=true"))
+	o, err = ParseDBUpdates(compat.ParseQuery("feed=live&heartbeat=true"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,44 +232,20 @@ func TestDBUpdatesOptions(t *testing.T) {
 func FuzzChangesOptions(f *testing.F) {
 	f.Add("feed=live&since=now&heartbeat=true&limit=1&filter=a/b&style=all_docs&seq_interval=3")
 	f.Fuzz(func(t *testing.T, query string) {
-		q := ParseQuery(query)
-		if o, err := ParseChangesOptions(q, ""); err == nil {
+		q := compat.ParseQuery(query)
+		if o, err := ParseChanges(q, ""); err == nil {
 			if d, _ := o.Wait(time.Minute); o.Limit < 0 || o.SeqInterval < 0 || d < 0 || d > time.Minute {
 				t.Fatalf("%+v", o)
 			}
 			_, _ = o.CheckFeed()
-			_, _ = o.ParseFilter(q, true)
-		} else if _, ok := AsError(err); !ok {
+			_ = o.ReadFilter(q, false, mustParse(t, ""), true)
+		} else if _, ok := compat.AsError(err); !ok {
 			t.Fatalf("not an Error: %v", err)
 		}
-		if o, err := ParseDBUpdatesOptions(q); err == nil {
+		if o, err := ParseDBUpdates(q); err == nil {
 			if d, _ := o.Wait(time.Minute); o.Limit < 0 || d < 0 || d > time.Minute {
 				t.Fatalf("%+v", o)
 			}
 		}
 	})
-}
-
-func mustParse(t testing.TB, text string) ejson.Value {
-	t.Helper()
-	if text == "" {
-		return ejson.Value{}
-	}
-	v, err := ejson.Parse([]byte(text))
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return v
-}
-
-// message is what the client sees: the error word and the reason, or "" for none.
-func message(err error) string {
-	if err == nil {
-		return ""
-	}
-	e, ok := AsError(err)
-	if !ok {
-		return "not an Error: " + err.Error()
-	}
-	return e.Word() + " " + e.Reason
 }

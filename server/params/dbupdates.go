@@ -1,22 +1,26 @@
-package compat
+package params
 
-import "time"
+import (
+	"time"
+
+	"github.com/settee-db/settee/compat"
+)
 
 // DBUpdatesOptions are the query options of _db_updates; names are case-sensitive.
 type DBUpdatesOptions struct {
-	Feed       string // as sent, the first one; CheckFeed makes a Feed of it
-	Since      string // as sent, "0" if absent
-	Limit      int64  // rows; MaxChangesLimit if absent
+	Limit      int64 // rows; MaxChangesLimit if absent
 	Descending bool
 
-	wait feedWait
+	feed  string // as sent, the first one
+	since string // as sent, "0" if absent
+	wait  feedWait
 }
 
-// ParseDBUpdatesOptions reads the query of _db_updates (global_changes_httpd:parse_global_changes_query).
-func ParseDBUpdatesOptions(q Query) (*DBUpdatesOptions, error) {
-	o := &DBUpdatesOptions{Feed: string(FeedNormal), Since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}}
+// ParseDBUpdates reads the query of _db_updates (global_changes_httpd:parse_global_changes_query).
+func ParseDBUpdates(q compat.Query) (*DBUpdatesOptions, error) {
+	o := &DBUpdatesOptions{feed: string(FeedNormal), since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}}
 	if feed, ok := q.First("feed"); ok {
-		o.Feed = feed
+		o.feed = feed
 	}
 	for i := range q {
 		if err := o.set(q[i].Name, q[i].Value); err != nil {
@@ -33,7 +37,7 @@ func (o *DBUpdatesOptions) set(name, value string) error {
 		o.Descending = o.Descending || value == "true"
 		return nil
 	case "since":
-		o.Since = value
+		o.since = value
 		return nil
 	case "heartbeat":
 		switch value {
@@ -51,9 +55,9 @@ func (o *DBUpdatesOptions) set(name, value string) error {
 	default:
 		return nil
 	}
-	n, ok := ErlangInteger(value)
+	n, ok := compat.ErlangInteger(value)
 	if !ok || n < 0 {
-		return NewError(KindBadRequest, "invalid_integer")
+		return compat.NewError(compat.KindBadRequest, "invalid_integer")
 	}
 	*number = n
 	return nil
@@ -61,11 +65,19 @@ func (o *DBUpdatesOptions) set(name, value string) error {
 
 // CheckFeed gives the feed; there is no `live` here.
 func (o *DBUpdatesOptions) CheckFeed() (Feed, error) {
-	f, ok := parseFeed(o.Feed)
+	f, ok := parseFeed(o.feed)
 	if !ok {
-		return "", NewError(KindBadRequest, "Supported `feed` types: normal, continuous, longpoll, eventsource")
+		return "", compat.NewError(compat.KindBadRequest, "Supported `feed` types: normal, continuous, longpoll, eventsource")
 	}
 	return f, nil
+}
+
+// ParseSince is ChangesOptions.ParseSince.
+func (o *DBUpdatesOptions) ParseSince() (compat.Since, error) {
+	if o.Descending {
+		return compat.Since{}, nil
+	}
+	return compat.ParseSince(o.since)
 }
 
 // Wait tells how long a feed waits, see ChangesOptions.Wait. A heartbeat of 0 is none.

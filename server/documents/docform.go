@@ -1,32 +1,34 @@
-package compat
+package documents
 
 import (
 	"errors"
 	"io"
 	"mime/multipart"
 	"strings"
+
+	"github.com/settee-db/settee/compat"
 )
 
-// DocForm is the HTML form upload to a document, POST /{db}/{doc}.
-type DocForm struct {
+// docForm is the HTML form upload to a document, POST /{db}/{doc}.
+type docForm struct {
 	Doc    []byte // the field `_doc`, a document
 	HasDoc bool
 	Rev    string // the field `_rev`, the revision to add the files to if there is no `_doc`
-	Files  []FormFile
+	Files  []formFile
 }
 
-// FormFile is one file of the field `_attachments`.
-type FormFile struct {
+// formFile is one file of the field `_attachments`.
+type formFile struct {
 	Name string
 	Type string
 	Data []byte
 }
 
-// CheckReferer checks the Referer header of a form upload ("" if absent) against the host of the request
+// checkReferer checks the Referer header of a form upload ("" if absent) against the host of the request
 // (couch_httpd:validate_referer).
-func CheckReferer(referer, host string) error {
+func checkReferer(referer, host string) error {
 	if referer == "" {
-		return NewError(KindBadRequest, "Referer header required.")
+		return compat.NewError(compat.KindBadRequest, "Referer header required.")
 	}
 	if _, rest, found := strings.Cut(referer, "://"); found {
 		if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -36,22 +38,22 @@ func CheckReferer(referer, host string) error {
 			return nil
 		}
 	}
-	return NewError(KindBadRequest, "Referer header must match host.")
+	return compat.NewError(compat.KindBadRequest, "Referer header must match host.")
 }
 
-// ReadDocForm reads a multipart/form-data body of at most limit bytes of content, which it keeps in memory as CouchDB
+// readDocForm reads a multipart/form-data body of at most limit bytes of content, which it keeps in memory as CouchDB
 // does (mochiweb_multipart:parse_form). Errors: KindBadContentType, ErrRequestTooLarge, KindBadRequest for a broken
 // form.
-func ReadDocForm(contentType string, body io.Reader, limit int64) (*DocForm, error) {
-	media := ParseMediaType(contentType)
+func readDocForm(contentType string, body io.Reader, limit int64) (*docForm, error) {
+	media := compat.ParseMediaType(contentType)
 	if media.Name != "multipart/form-data" {
-		return nil, NewError(KindBadContentType, "Content-Type must be multipart/form-data")
+		return nil, compat.NewError(compat.KindBadContentType, "Content-Type must be multipart/form-data")
 	}
 	boundary, ok := media.Param("boundary")
 	if !ok || boundary == "" {
-		return nil, NewError(KindBadRequest, "the form has no boundary")
+		return nil, compat.NewError(compat.KindBadRequest, "the form has no boundary")
 	}
-	form := &DocForm{}
+	form := &docForm{}
 	parts := multipart.NewReader(body, boundary)
 	for {
 		part, err := parts.NextRawPart()
@@ -66,7 +68,7 @@ func ReadDocForm(contentType string, body io.Reader, limit int64) (*DocForm, err
 			return nil, formError(err)
 		}
 		if limit -= int64(len(data)); limit < 0 {
-			return nil, ErrRequestTooLarge
+			return nil, compat.ErrRequestTooLarge
 		}
 		form.add(part, data)
 	}
@@ -74,22 +76,22 @@ func ReadDocForm(contentType string, body io.Reader, limit int64) (*DocForm, err
 
 // formError tells a broken form from a failure of the connection.
 func formError(err error) error {
-	if e, ok := AsError(err); ok {
+	if e, ok := compat.AsError(err); ok {
 		return e
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return NewError(KindBadRequest, "the form ends before its closing boundary")
+		return compat.NewError(compat.KindBadRequest, "the form ends before its closing boundary")
 	}
-	return NewError(KindBadRequest, "malformed form: "+err.Error())
+	return compat.NewError(compat.KindBadRequest, "malformed form: "+err.Error())
 }
 
-func (f *DocForm) add(part *multipart.Part, data []byte) {
-	disposition := ParseMediaType(part.Header.Get("Content-Disposition"))
+func (f *docForm) add(part *multipart.Part, data []byte) {
+	disposition := compat.ParseMediaType(part.Header.Get("Content-Disposition"))
 	name, _ := disposition.Param("name")
 	file, isFile := disposition.Param("filename")
 	switch {
 	case isFile && name == "_attachments":
-		f.Files = append(f.Files, FormFile{Name: file, Type: fileType(part), Data: data})
+		f.Files = append(f.Files, formFile{Name: file, Type: fileType(part), Data: data})
 	case name == "_doc" && !f.HasDoc:
 		f.Doc, f.HasDoc = data, true
 	case name == "_rev" && f.Rev == "":
@@ -99,7 +101,7 @@ func (f *DocForm) add(part *multipart.Part, data []byte) {
 
 // fileType is the Content-Type of a file, in lower case and without parameters.
 func fileType(part *multipart.Part) string {
-	if name := ParseMediaType(part.Header.Get("Content-Type")).Name; name != "" {
+	if name := compat.ParseMediaType(part.Header.Get("Content-Type")).Name; name != "" {
 		return name
 	}
 	return "application/octet-stream"

@@ -1,33 +1,38 @@
-package compat
+package params
 
 import (
 	"reflect"
 	"testing"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/docs"
 )
 
 func TestDocOptions(t *testing.T) {
-	a, b := Rev{Pos: 1, Hash: "a"}, Rev{Pos: 2, Hash: "b"}
-	for query, want := range map[string]DocOptions{
+	a, b := compat.Rev{Pos: 1, Hash: "a"}, compat.Rev{Pos: 2, Hash: "b"}
+	for query, want := range map[string]docs.ReadOptions{
 		"":                {},
 		"rev=1-a&rev=2-b": {Rev: b, HasRev: true},
 		"attachments=true&attachments=false&revs=TRUE&unknown=1": {Attachments: true},
 		"meta=true":                           {RevsInfo: true, Conflicts: true, DeletedConflicts: true},
 		"open_revs=all":                       {OpenRevsAll: true},
-		`open_revs=["1-a","2-b"]&latest=true`: {OpenRevs: []Rev{a, b}, Latest: true},
-		`open_revs=all&open_revs=[]`:          {OpenRevs: []Rev{}},
-		`atts_since=["1-a"]`:                  {AttsSince: []Rev{a}, HasAttsSince: true, Attachments: true},
-		`atts_since=[]`:                       {AttsSince: []Rev{}, HasAttsSince: true, Attachments: true},
-		"new_edits=false&new_edits=x":         {NewEditsFalse: true},
-		"new_edits=false&new_edits=true":      {},
+		`open_revs=["1-a","2-b"]&latest=true`: {OpenRevs: []compat.Rev{a, b}, Latest: true},
+		`open_revs=all&open_revs=[]`:          {OpenRevs: []compat.Rev{}},
+		`atts_since=["1-a"]`:                  {AttsSince: []compat.Rev{a}, HasAttsSince: true, Attachments: true},
+		`atts_since=[]`:                       {AttsSince: []compat.Rev{}, HasAttsSince: true, Attachments: true},
 		"revs=true&revs_info=true&conflicts=true&deleted=true&deleted_conflicts=true&local_seq=true&att_encoding_info=true": {
 			Revs: true, RevsInfo: true, Conflicts: true, Deleted: true, DeletedConflicts: true, LocalSeq: true,
 			AttEncodingInfo: true,
 		},
 	} {
-		if got, err := ParseDocOptions(ParseQuery(query)); err != nil || !reflect.DeepEqual(*got, want) {
+		if got, err := ReadDocument(compat.ParseQuery(query)); err != nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%s: got %+v, %v", query, got, err)
+		}
+	}
+	for query, want := range map[string]bool{"new_edits=false&new_edits=x": true, "new_edits=false&new_edits=true": false} {
+		if got, err := WriteDocument(compat.ParseQuery(query)); err != nil || got != want {
+			t.Errorf("%s: got %v, %v", query, got, err)
 		}
 	}
 	for query, want := range map[string]string{
@@ -41,19 +46,19 @@ func TestDocOptions(t *testing.T) {
 		"atts_since={}":       "bad_request Invalid list of revisions",
 		"atts_since={}&rev=x": "bad_request Invalid list of revisions",
 	} {
-		if _, err := ParseDocOptions(ParseQuery(query)); message(err) != want {
+		if _, err := parseDocument(compat.ParseQuery(query)); message(err) != want {
 			t.Errorf("%s: got %v", query, err)
 		}
 	}
 }
 
 func TestBulkGetOptions(t *testing.T) {
-	o, err := ParseBulkGetOptions(ParseQuery("revs=true&latest=true&attachments=true"))
+	o, err := BulkGet(compat.ParseQuery("revs=true&latest=true&attachments=true"))
 	if err != nil || !o.Revs || !o.Latest || !o.Attachments {
 		t.Errorf("%+v, %v", o, err)
 	}
 	for _, name := range []string{"rev", "open_revs", "new_edits", "w", "atts_since"} {
-		_, err := ParseBulkGetOptions(ParseQuery("revs=true&" + name + "=1-a"))
+		_, err := BulkGet(compat.ParseQuery("revs=true&" + name + "=1-a"))
 		if message(err) != `bad_request "`+name+`" query parameter is not acceptable` {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -85,15 +90,15 @@ func TestRequestRev(t *testing.T) {
 		{"", "", "", "", invalid},
 		{"1-a", "", "", "", invalid},
 	} {
-		d := &Document{}
+		d := &compat.Document{}
 		if test.body != "" {
-			rev, err := ParseRev(test.body)
+			rev, err := compat.ParseRev(test.body)
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.Revs = RevPath{Start: rev.Pos, IDs: []string{rev.Hash}}
+			d.Revs = compat.RevPath{Start: rev.Pos, IDs: []string{rev.Hash}}
 		}
-		err := d.SetRequestRev(ParseQuery(test.query), headerValues(test.ifMatch))
+		err := SetRequestRev(d, compat.ParseQuery(test.query), headerValues(test.ifMatch))
 		got := ""
 		if len(d.Revs.IDs) > 0 {
 			got = d.Rev().String()
@@ -115,24 +120,24 @@ func headerValues(text string) []string {
 }
 
 func TestQuorumAndBatch(t *testing.T) {
-	if n, ok, err := Quorum(ParseQuery("w=2&w=x"), "w"); n != 2 || !ok || err != nil {
+	if n, ok, err := Quorum(compat.ParseQuery("w=2&w=x"), "w"); n != 2 || !ok || err != nil {
 		t.Error(n, ok, err)
 	}
-	if _, ok, err := Quorum(ParseQuery("r=2"), "w"); ok || err != nil {
+	if _, ok, err := Quorum(compat.ParseQuery("r=2"), "w"); ok || err != nil {
 		t.Error(ok, err)
 	}
-	if _, _, err := Quorum(ParseQuery("w="), "w"); err != ErrBadArg {
+	if _, _, err := Quorum(compat.ParseQuery("w="), "w"); err != compat.ErrBadArg {
 		t.Error(err)
 	}
 	wants := map[string]bool{"batch=ok": true, "batch=OK": false, "batch=x&batch=ok": false, "": false}
 	for query, want := range wants {
-		if BatchOK(ParseQuery(query)) != want {
+		if BatchOK(compat.ParseQuery(query)) != want {
 			t.Error(query)
 		}
 	}
 }
 
-func TestParseDestination(t *testing.T) {
+func TestDestination(t *testing.T) {
 	for header, want := range map[string]string{
 		"x":           "x ",
 		"a%2Fb+c":     "a/b c ",
@@ -142,7 +147,7 @@ func TestParseDestination(t *testing.T) {
 		"":            " ",
 		"/x":          "/x ",
 	} {
-		id, rev, err := ParseDestination(headerValues(header), true)
+		id, rev, err := Destination(headerValues(header), true)
 		text := ""
 		if !rev.IsZero() {
 			text = rev.String()
@@ -160,7 +165,7 @@ func TestParseDestination(t *testing.T) {
 		"x?rev=x":     "bad_request Invalid rev format",
 		"x?rev":       "bad_request Invalid rev format",
 	} {
-		if _, _, err := ParseDestination(headerValues(header), true); message(err) != want {
+		if _, _, err := Destination(headerValues(header), true); message(err) != want {
 			t.Errorf("%s: got %v", header, err)
 		}
 	}
@@ -169,14 +174,14 @@ func TestParseDestination(t *testing.T) {
 func FuzzDocOptions(f *testing.F) {
 	f.Add(`rev=1-a&open_revs=["1-a"]&atts_since=[]&new_edits=false`, `"1-a"`, "x?rev=1-b")
 	f.Fuzz(func(t *testing.T, query, ifMatch, destination string) {
-		q := ParseQuery(query)
-		_, err := ParseDocOptions(q)
-		_, err2 := ParseBulkGetOptions(q)
+		q := compat.ParseQuery(query)
+		_, err := parseDocument(q)
+		_, err2 := BulkGet(q)
 		_, _, err3 := RequestRev(q, headerValues(ifMatch))
-		_, _, err4 := ParseDestination(headerValues(destination), true)
-		_, err5 := ParseRevs(ejson.Value{})
+		_, _, err4 := Destination(headerValues(destination), true)
+		_, err5 := compat.ParseRevs(ejson.Value{})
 		for _, err := range []error{err, err2, err3, err4, err5} {
-			if _, ok := AsError(err); err != nil && !ok {
+			if _, ok := compat.AsError(err); err != nil && !ok {
 				t.Fatalf("not an Error: %v", err)
 			}
 		}

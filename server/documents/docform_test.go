@@ -1,9 +1,11 @@
-package compat
+package documents
 
 import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/settee-db/settee/compat"
 )
 
 const formType = "multipart/form-data; boundary=XX"
@@ -13,7 +15,7 @@ func TestReadDocForm(t *testing.T) {
 		"--XX\r\nContent-Disposition: form-data; name=\"_attachments\"; filename=\"f.txt\"\r\nContent-Type: Image/X; a=b\r\n\r\nhello\r\n" +
 		"--XX\r\nContent-Disposition: form-data; name=\"other\"; filename=\"x\"\r\n\r\nx\r\n" +
 		"--XX\r\nContent-Disposition: form-data; name=\"_attachments\"; filename=\"g\"\r\n\r\n\r\n--XX--\r\n"
-	form, err := ReadDocForm(formType, strings.NewReader(body), 1000)
+	form, err := readDocForm(formType, strings.NewReader(body), 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +28,7 @@ func TestReadDocForm(t *testing.T) {
 	if f := form.Files[1]; f.Name != "g" || f.Type != "application/octet-stream" || len(f.Data) != 0 {
 		t.Errorf("%+v", f)
 	}
-	form, err = ReadDocForm(
+	form, err = readDocForm(
 		formType,
 		strings.NewReader("--XX\r\nContent-Disposition: form-data; name=\"_doc\"\r\n\r\n{}\r\n--XX--"),
 		2,
@@ -39,15 +41,15 @@ func TestReadDocForm(t *testing.T) {
 func TestReadDocFormErrors(t *testing.T) {
 	for _, test := range []struct {
 		contentType, body string
-		kind              Kind
+		kind              compat.Kind
 	}{
-		{"text/plain", "", KindBadContentType},
-		{"multipart/form-data", "", KindBadRequest},
-		{formType, "", KindBadRequest},
-		{formType, "--XX\r\nContent-Disposition: form-data; name=\"_doc\"\r\n\r\n{", KindBadRequest},
-		{formType, "--XX\r\nContent-Disposition: form-data; name=\"_doc\"\r\n\r\n{  }\r\n--XX--", KindRequestTooLarge},
+		{"text/plain", "", compat.KindBadContentType},
+		{"multipart/form-data", "", compat.KindBadRequest},
+		{formType, "", compat.KindBadRequest},
+		{formType, "--XX\r\nContent-Disposition: form-data; name=\"_doc\"\r\n\r\n{", compat.KindBadRequest},
+		{formType, "--XX\r\nContent-Disposition: form-data; name=\"_doc\"\r\n\r\n{  }\r\n--XX--", compat.KindRequestTooLarge},
 	} {
-		if _, err := ReadDocForm(test.contentType, strings.NewReader(test.body), 3); !errors.Is(err, test.kind) {
+		if _, err := readDocForm(test.contentType, strings.NewReader(test.body), 3); !errors.Is(err, test.kind) {
 			t.Errorf("%s %q: got %v", test.contentType, test.body, err)
 		}
 	}
@@ -61,8 +63,12 @@ func TestCheckReferer(t *testing.T) {
 		"http://other/":  "bad_request Referer header must match host.",
 		"h:1":            "bad_request Referer header must match host.",
 	} {
-		if err := CheckReferer(referer, "h:1"); message(err) != want {
-			t.Errorf("%q: got %v", referer, err)
+		got := ""
+		if e, ok := compat.AsError(checkReferer(referer, "h:1")); ok {
+			got = e.Word() + " " + e.Reason
+		}
+		if got != want {
+			t.Errorf("%q: got %q", referer, got)
 		}
 	}
 }
@@ -70,8 +76,8 @@ func TestCheckReferer(t *testing.T) {
 func FuzzReadDocForm(f *testing.F) {
 	f.Add(formType, "--XX\r\nContent-Disposition: form-data; name=\"_doc\"\r\n\r\n{}\r\n--XX--")
 	f.Fuzz(func(t *testing.T, contentType, body string) {
-		if _, err := ReadDocForm(contentType, strings.NewReader(body), 100); err != nil {
-			if _, ok := AsError(err); !ok {
+		if _, err := readDocForm(contentType, strings.NewReader(body), 100); err != nil {
+			if _, ok := compat.AsError(err); !ok {
 				t.Fatalf("not an Error: %v", err)
 			}
 		}

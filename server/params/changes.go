@@ -1,9 +1,12 @@
-package compat
+package params
 
 import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/server/docs"
 )
 
 // Feed is the kind of a changes feed.
@@ -29,58 +32,47 @@ func parseFeed(name string) (f Feed, ok bool) {
 // MaxChangesLimit is the number of rows of a changes feed without `limit`; seq_interval counts down from it.
 const MaxChangesLimit = 1000000000000000
 
-// Style tells which revisions a row of a changes feed lists.
-type Style uint8
-
-// The styles.
-const (
-	StyleMainOnly Style = iota // the winner
-	StyleAllDocs               // all leaves
-)
-
 // The errors of changes options. The last three stand for crashes of the real server (500 badarg).
 var (
-	errChangesFeed     = NewError(KindBadRequest, "Supported `feed` types: normal, continuous, live, longpoll, eventsource")
-	errHeartbeatNumber = NewError(KindBadRequest,
+	errChangesFeed = compat.NewError(compat.KindBadRequest,
+		"Supported `feed` types: normal, continuous, live, longpoll, eventsource")
+	errHeartbeatNumber = compat.NewError(compat.KindBadRequest,
 		"Invalid heartbeat value. Expecting a positive integer value (in milliseconds).")
-	errHeartbeatPositive = NewError(KindBadRequest,
+	errHeartbeatPositive = compat.NewError(compat.KindBadRequest,
 		"The heartbeat value should be a positive integer (in milliseconds).")
-	errSeqInterval    = NewError(KindBadRequest, "invalid_seq_interval")
-	errChangesLimit   = NewError(KindBadRequest, "Invalid limit value. Expecting an integer.")
-	errChangesTimeout = NewError(KindBadRequest, "Invalid timeout value. Expecting an integer value (in milliseconds).")
-	errChangesStyle   = NewError(KindBadRequest, "Supported `style` values: main_only, all_docs")
+	errSeqInterval    = compat.NewError(compat.KindBadRequest, "invalid_seq_interval")
+	errChangesLimit   = compat.NewError(compat.KindBadRequest, "Invalid limit value. Expecting an integer.")
+	errChangesTimeout = compat.NewError(compat.KindBadRequest,
+		"Invalid timeout value. Expecting an integer value (in milliseconds).")
+	errChangesStyle = compat.NewError(compat.KindBadRequest, "Supported `style` values: main_only, all_docs")
 )
 
 // ChangesOptions are the query options of _changes (#changes_args). Names ignore case, values do not; the last of
 // several equal ones counts.
 type ChangesOptions struct {
-	Feed            string // as sent, `live` replaced; CheckFeed makes a Feed of it
-	Since           string // as sent, "0" if absent; see ParseSince. Descending feeds do not look at it.
-	Limit           int64  // rows; MaxChangesLimit if absent or negative
-	Descending      bool
-	Style           Style
-	IncludeDocs     bool
-	Conflicts       bool
-	Attachments     bool
-	AttEncodingInfo bool
-	Filter          string // as sent; see ParseFilter
-	SeqInterval     int64  // a row carries its seq if the rows still allowed are a multiple of it; 0 always
+	docs.FeedOptions // the filter is there after ReadFilter
 
-	wait feedWait
+	Limit       int64 // rows; MaxChangesLimit if absent or negative
+	SeqInterval int64 // 0 if absent
+
+	feed   string // as sent, `live` replaced
+	since  string // as sent, "0" if absent
+	filter string // as sent
+	wait   feedWait
 }
 
-// ParseChangesOptions reads the query of _changes. lastEventID is the Last-Event-ID header, "" if absent; it counts for
-// feed=eventsource only, and there beats `since`. The feed and the filter are not checked yet: CouchDB looks at the
-// filter before the feed (chttpd_db:parse_changes_query).
-func ParseChangesOptions(q Query, lastEventID string) (*ChangesOptions, error) {
-	o := &ChangesOptions{Feed: string(FeedNormal), Since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}}
+// ParseChanges reads the query of _changes. lastEventID is the Last-Event-ID header, "" if absent; it counts for
+// feed=eventsource only, and there beats `since`. The feed, the filter and `since` are not looked at yet: CouchDB looks
+// at the filter before the feed (chttpd_db:parse_changes_query).
+func ParseChanges(q compat.Query, lastEventID string) (*ChangesOptions, error) {
+	o := &ChangesOptions{feed: string(FeedNormal), since: "0", Limit: MaxChangesLimit, wait: feedWait{timeout: -1}}
 	for i := range q {
 		if err := o.set(strings.ToLower(q[i].Name), q[i].Value); err != nil {
 			return nil, err
 		}
 	}
-	if o.Feed == string(FeedEventSource) && lastEventID != "" {
-		o.Since = lastEventID
+	if o.feed == string(FeedEventSource) && lastEventID != "" {
+		o.since = lastEventID
 	}
 	return o, nil
 }
@@ -88,14 +80,14 @@ func ParseChangesOptions(q Query, lastEventID string) (*ChangesOptions, error) {
 func (o *ChangesOptions) set(name, value string) error {
 	switch name {
 	case "feed":
-		o.Feed = value
+		o.feed = value
 		if value == "live" {
-			o.Feed = string(FeedContinuous)
+			o.feed = string(FeedContinuous)
 		}
 	case "since", "last-event-id":
-		o.Since = value
+		o.since = value
 	case "filter":
-		o.Filter = value
+		o.filter = value
 	case "style":
 		return o.setStyle(value)
 	case "limit", "timeout", "heartbeat", "seq_interval":
@@ -122,9 +114,9 @@ func (o *ChangesOptions) set(name, value string) error {
 func (o *ChangesOptions) setStyle(value string) error {
 	switch value {
 	case "main_only":
-		o.Style = StyleMainOnly
+		o.AllLeaves = false
 	case "all_docs":
-		o.Style = StyleAllDocs
+		o.AllLeaves = true
 	default:
 		return errChangesStyle
 	}
@@ -132,7 +124,7 @@ func (o *ChangesOptions) setStyle(value string) error {
 }
 
 func (o *ChangesOptions) setNumber(name, value string) error {
-	n, ok := ErlangInteger(value)
+	n, ok := compat.ErlangInteger(value)
 	switch name {
 	case "limit":
 		if !ok {
@@ -168,11 +160,19 @@ func (o *ChangesOptions) setNumber(name, value string) error {
 
 // CheckFeed gives the feed.
 func (o *ChangesOptions) CheckFeed() (Feed, error) {
-	f, ok := parseFeed(o.Feed)
+	f, ok := parseFeed(o.feed)
 	if !ok {
 		return "", errChangesFeed
 	}
 	return f, nil
+}
+
+// ParseSince reads `since`, which descending feeds do not look at.
+func (o *ChangesOptions) ParseSince() (compat.Since, error) {
+	if o.Descending {
+		return compat.Since{}, nil
+	}
+	return compat.ParseSince(o.since)
 }
 
 // Wait tells how long a feed waits for the next change, and whether it then sends a heartbeat and goes on, or ends.

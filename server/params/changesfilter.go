@@ -1,0 +1,125 @@
+package params
+
+import (
+	"strings"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/server/docs"
+)
+
+// ReadFilter reads `filter`, and what the filter needs: `view` or `doc_ids` of the query, or members of the body that
+// was posted, which is of the kind Invalid if it was empty. The body need not be valid afterwards. plusIsSpace is
+// chttpd/decode_plus_to_space: names are decoded once more after the query (couch_changes:configure_filter).
+func (o *ChangesOptions) ReadFilter(q compat.Query, posted bool, body ejson.Value, plusIsSpace bool) (err error) {
+	f := &o.Filter
+	switch o.filter {
+	case "_doc_ids":
+		if posted && body.Kind() == ejson.Invalid {
+			return compat.ErrInvalidJSON // the query is not looked at
+		}
+		f.Kind = docs.FilterIDs
+		f.IDs, err = filterIDs(q, body)
+		return err
+	case "_selector":
+		f.Kind = docs.FilterSelector
+		return readSelector(f, posted, body)
+	case "_design":
+		f.Kind = docs.FilterDesign
+		return nil
+	case "_view":
+		return readViewFilter(f, q, plusIsSpace)
+	}
+	if strings.HasPrefix(o.filter, "_") {
+		return compat.NewError(compat.KindBadRequest, "unknown builtin filter name")
+	}
+	switch parts := compat.PathParts(o.filter, plusIsSpace); len(parts) {
+	case 0:
+		return nil
+	case 2:
+		f.Kind, f.Design, f.Function = docs.FilterFunction, parts[0], parts[1]
+		return nil
+	}
+	return compat.NewError(compat.KindBadRequest, "`filter` must be of the form `designname/filtername`")
+}
+
+// readViewFilter reads `view`; the real server crashes where there are one or three parts.
+func readViewFilter(f *docs.Filter, q compat.Query, plusIsSpace bool) error {
+	view, _ := q.First("view")
+	if view == "" {
+		return compat.NewError(compat.KindBadRequest, "`view` filter parameter is not provided.")
+	}
+	parts := compat.PathParts(view, plusIsSpace)
+	if len(parts) != 2 {
+		return compat.NewError(compat.KindBadRequest, "`view` must be of the form `designname/viewname`")
+	}
+	f.Kind, f.Design, f.Function = docs.FilterView, parts[0], parts[1]
+	return nil
+}
+
+// readSelector reads selector and fields of a POST (couch_changes:get_selector_and_fields).
+func readSelector(f *docs.Filter, posted bool, body ejson.Value) (err error) {
+	switch {
+	case !posted:
+		return compat.NewError(compat.KindBadRequest, "Selector must be specified in POST payload")
+	case body.Kind() == ejson.Invalid:
+		return compat.ErrInvalidJSON
+	}
+	v, _ := body.Get("selector")
+	if v.Kind() != ejson.Object {
+		return compat.NewError(compat.KindBadRequest, "Selector error: expected a JSON object")
+	}
+	if f.Selector, err = mango.ParseSelector(v); err != nil {
+		return selectorError(err)
+	}
+	if v, ok := body.Get("fields"); ok {
+		if v.Kind() != ejson.Array {
+			return compat.NewError(compat.KindBadRequest, "Selector error: fields must be JSON array")
+		}
+		if f.Fields, err = mango.ParseFields(v); err != nil {
+			return selectorError(err)
+		}
+	}
+	return nil
+}
+
+// selectorError is an error of Mango as _changes tells it.
+func selectorError(err error) error {
+	if e, ok := compat.AsError(err); ok {
+		return compat.NewError(compat.KindBadRequest, e.Reason)
+	}
+	return err
+}
+
+// filterIDs gives the ids of the _doc_ids filter: the member `doc_ids` of a POST's body, else (body is the zero
+// Value) the JSON in the first `doc_ids` of the query. Doubles stay (couch_changes:get_doc_ids).
+func filterIDs(q compat.Query, body ejson.Value) ([]string, error) {
+	var list ejson.Value
+	if body.Kind() != ejson.Invalid {
+		list, _ = body.Get("doc_ids")
+	} else if text, ok := q.First("doc_ids"); ok {
+		var err error
+		if list, err = parseJSON(text); err != nil {
+			return nil, err
+		}
+	}
+	var text []byte // of all ids: an allocation for each would take more memory than the ids
+	strings := 0
+	for id := range list.Elements() {
+		if id.Kind() == ejson.String {
+			text = id.AppendText(text)
+			strings++
+		}
+	}
+	if list.Kind() != ejson.Array || strings != list.Len() {
+		return nil, compat.NewError(compat.KindBadRequest, "`doc_ids` filter parameter is not a list of doc ids.")
+	}
+	ids := make([]string, 0, strings)
+	rest := string(text)
+	for id := range list.Elements() {
+		n := len(id.TextBytes(text))
+		ids, rest = append(ids, rest[:n]), rest[n:]
+	}
+	return ids, nil
+}
