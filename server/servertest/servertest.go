@@ -19,12 +19,14 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/js"
 )
 
 // Server is a server that ends with its test. Its administrator is admin, with the password secret.
 type Server struct {
 	*server.Server
 	Config *config.Config
+	JS     *js.Pool // nil without JavaScript
 	t      testing.TB
 }
 
@@ -75,7 +77,7 @@ func Start(t testing.TB, o server.Options) *Server {
 	s, err := server.New(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Shutdown(context.Background()) })
-	return &Server{Server: s, Config: o.Config, t: t}
+	return &Server{Server: s, Config: o.Config, JS: o.JS, t: t}
 }
 
 // Set changes a setting.
@@ -110,6 +112,16 @@ func (s *Server) Do(method, target, body string, headers ...string) *httptest.Re
 // Anyone is Do without a name and a password.
 func (s *Server) Anyone(method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	return s.Do(method, target, body, append(headers, "Authorization", "")...)
+}
+
+// ETag is the tag of an answer, in the quotes that it has. The header is spelt as CouchDB does, not as net/http.
+func ETag(w *httptest.ResponseRecorder) string {
+	for name, values := range w.Header() {
+		if strings.EqualFold(name, "ETag") {
+			return values[0]
+		}
+	}
+	return ""
 }
 
 // Expect checks status and body of an answer.

@@ -1,24 +1,34 @@
-package server
+package replicator_test
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/servertest"
+	"github.com/settee-db/settee/views/js"
 )
+
+// TestMain lets the test binary be the workers of JavaScript, too.
+func TestMain(m *testing.M) {
+	js.RunWorkerIfAsked()
+	os.Exit(m.Run())
+}
 
 // TestCredentialsOfReplicationsAreHidden reads another user's replication document in every way there is.
 func TestCredentialsOfReplicationsAreHidden(t *testing.T) {
-	s := openServer(t, 2)
+	s := servertest.NewWithUsers(t, 2)
 	const db = "/team%2F_replicator"
-	require.Equal(t, 201, do(s, "PUT", db, "").Code)
-	require.Equal(t, 200, do(s, "PUT", db+"/_security", "{}").Code)
+	require.Equal(t, 201, s.Do("PUT", db, "").Code)
+	require.Equal(t, 200, s.Do("PUT", db+"/_security", "{}").Code)
 	const doc = `{"source":"http://me:geheim@127.0.0.1:1/a","target":{"url":"http://127.0.0.1:1/b","headers":{"x":"geheim"},"auth":{"basic":{"username":"me","password":"geheim"}}}}`
-	require.Equal(t, 201, do(s, "PUT", db+"/r", doc, as("joe0")...).Code)
-	require.Contains(t, do(s, "GET", db+"/r", "", as("joe0")...).Body.String(), `"owner":"joe0"`)
-	rev := between(do(s, "GET", db+"/r", "").Body.String(), `"_rev":"`, `"`)
+	require.Equal(t, 201, s.Do("PUT", db+"/r", doc, servertest.As("joe0")...).Code)
+	require.Contains(t, s.Do("GET", db+"/r", "", servertest.As("joe0")...).Body.String(), `"owner":"joe0"`)
+	rev := between(s.Do("GET", db+"/r", "").Body.String(), `"_rev":"`, `"`)
 	for _, read := range [][3]string{
 		{"GET", "/r", ""}, {"GET", "/r?revs=true&conflicts=true", ""}, {"GET", "/r?rev=" + rev, ""}, {"GET", "/r?open_revs=all", ""},
 		{"GET", "/_all_docs?include_docs=true", ""}, {"POST", "/_all_docs?include_docs=true", `{"keys":["r"]}`},
@@ -26,15 +36,16 @@ func TestCredentialsOfReplicationsAreHidden(t *testing.T) {
 		{"POST", "/_bulk_get", `{"docs":[{"id":"r"}]}`}, {"POST", "/_find", `{"selector":{"_id":"r"}}`},
 		{"POST", "/_changes?filter=_selector&include_docs=true", `{"selector":{"_id":"r"}}`},
 	} {
-		w := do(s, read[0], db+read[1], read[2], as("joe1")...)
+		w := s.Do(read[0], db+read[1], read[2], servertest.As("joe1")...)
 		require.Equal(t, 200, w.Code, "%s: %s", read[1], w.Body)
 		require.Contains(t, w.Body.String(), "127.0.0.1:1/a", read[1])
 		require.NotContains(t, w.Body.String(), "geheim", read[1])
-		require.Contains(t, do(s, read[0], db+read[1], read[2]).Body.String(), "geheim", read[1])
+		require.Contains(t, s.Do(read[0], db+read[1], read[2]).Body.String(), "geheim", read[1])
 	}
-	require.Equal(t, 401, do(s, "GET", "/_scheduler/docs/team/_replicator", "", as("joe1")...).Code)
-	require.NotContains(t, do(s, "GET", "/_scheduler/docs/team/_replicator", "").Body.String(), "geheim")
-	expect(t, do(s, "PUT", db+"/r", `{"_rev":"`+rev+`","owner":"joe0",`+doc[1:], as("joe1")...), 403,
+	require.Equal(t, 401, s.Do("GET", "/_scheduler/docs/team/_replicator", "", servertest.As("joe1")...).Code)
+	require.NotContains(t, s.Do("GET", "/_scheduler/docs/team/_replicator", "").Body.String(), "geheim")
+	foreign := `{"_rev":"` + rev + `","owner":"joe0",` + doc[1:]
+	servertest.Expect(t, s.Do("PUT", db+"/r", foreign, servertest.As("joe1")...), 403,
 		`{"error":"forbidden","reason":"Can't update replication documents from other users."}`+"\n")
 }
 
@@ -46,29 +57,29 @@ func between(text, begin, end string) string {
 
 // TestLocalReplicationHasTheRightsOfItsUser copies only what its user may read and write.
 func TestLocalReplicationHasTheRightsOfItsUser(t *testing.T) {
-	s := openServer(t, 2)
+	s := servertest.NewWithUsers(t, 2)
 	for _, name := range []string{"/src", "/dst", "/closed"} {
-		require.Equal(t, 201, do(s, "PUT", name, "").Code)
+		require.Equal(t, 201, s.Do("PUT", name, "").Code)
 	}
 	for _, name := range []string{"/src", "/dst"} {
-		require.Equal(t, 200, do(s, "PUT", name+"/_security", "{}").Code)
+		require.Equal(t, 200, s.Do("PUT", name+"/_security", "{}").Code)
 	}
 	require.Equal(
 		t,
 		201,
-		do(s, "PUT", "/src/a", `{"v":1,"_attachments":{"x":{"content_type":"text/plain","data":"aGVsbG8="}}}`).Code,
+		s.Do("PUT", "/src/a", `{"v":1,"_attachments":{"x":{"content_type":"text/plain","data":"aGVsbG8="}}}`).Code,
 	)
-	require.Equal(t, 201, do(s, "PUT", "/src/_design/d", `{}`).Code)
+	require.Equal(t, 201, s.Do("PUT", "/src/_design/d", `{}`).Code)
 	replicate := func(source, target string) string {
 		begun := time.Now()
-		w := do(s, "POST", "/_replicate", `{"source":"`+source+`","target":"`+target+`"}`, as("joe0")...)
+		w := s.Do("POST", "/_replicate", `{"source":"`+source+`","target":"`+target+`"}`, servertest.As("joe0")...)
 		require.Less(t, time.Since(begun), time.Minute)
 		return w.Body.String()
 	}
 	// the design document is for admins
 	require.Contains(t, replicate("src", "dst"), `"docs_written":1,"doc_write_failures":1`)
-	require.Equal(t, 404, do(s, "GET", "/dst/_design/d", "").Code)
-	require.Equal(t, "hello", do(s, "GET", "/dst/a/x", "").Body.String())
+	require.Equal(t, 404, s.Do("GET", "/dst/_design/d", "").Code)
+	require.Equal(t, "hello", s.Do("GET", "/dst/a/x", "").Body.String())
 	require.Contains(t, replicate("src", "closed"), `"error":"forbidden"`)
 	require.Contains(t, replicate("closed", "dst"), `"error":"forbidden"`)
 	require.Contains(t, replicate("_users", "dst"), `"error":"forbidden"`)
@@ -78,15 +89,12 @@ func TestLocalReplicationHasTheRightsOfItsUser(t *testing.T) {
 // TestFilterFunctionSeesLocalReplication looks at all that a filter function gets to see of a replication on this
 // server.
 func TestFilterFunctionSeesLocalReplication(t *testing.T) {
-	s := newDesignServer(t)
-	require.Equal(t, 201, do(s, "PUT", "/dst", "").Code)
+	s := servertest.NewJS(t)
+	require.Equal(t, 201, s.Do("PUT", "/dst", "").Code)
 	const seen = `{"id":null,"method":"GET","requested_path":[],"path":["db","_changes"],"raw_path":"",` +
 		`"query":{"filter":"d/mine","a":"b","feed":"normal","style":"all_docs","since":"0"},"headers":{"Host":""},"body":"undefined","peer":"","form":{},"cookie":{},` +
 		`"userCtx":{"db":"db","name":"admin","roles":["_admin"]},"secObj":{"admins":{"names":["x"]},"members":{"names":[],"roles":[]}}}`
-	putDesign(
-		t,
-		s,
-		"d",
+	s.PutDesign("d",
 		`{"filters":{"mine":"function(doc, req) { if (!doc.seen) return false; var i = req.info.db_name, u = req.uuid.length; delete req.info; delete req.uuid; delete req.query.timeout;`+
 			` if (JSON.stringify(req) != doc.seen || i != 'db' || u != 32) throw({forbidden: JSON.stringify(req)}); return true; }"}}`,
 	)
@@ -95,9 +103,9 @@ func TestFilterFunctionSeesLocalReplication(t *testing.T) {
 	require.Equal(
 		t,
 		200,
-		do(s, "PUT", "/db/_security", `{"admins":{"names":["x"]},"members":{"names":[],"roles":[]}}`).Code,
+		s.Do("PUT", "/db/_security", `{"admins":{"names":["x"]},"members":{"names":[],"roles":[]}}`).Code,
 	)
-	require.Equal(t, 201, do(s, "PUT", "/db/a", string(doc)).Code)
-	w := do(s, "POST", "/_replicate", `{"source":"db","target":"dst","filter":"d/mine","query_params":{"a":"b"}}`)
+	require.Equal(t, 201, s.Do("PUT", "/db/a", string(doc)).Code)
+	w := s.Do("POST", "/_replicate", `{"source":"db","target":"dst","filter":"d/mine","query_params":{"a":"b"}}`)
 	require.Contains(t, w.Body.String(), `"docs_written":1`)
 }

@@ -1,0 +1,52 @@
+package users_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/servertest"
+)
+
+func TestDatabasesOfUsers(t *testing.T) {
+	s := servertest.NewWithUsers(t, 2) // joe0 and joe1 are there before it is switched on
+	set := func(key, value string) { s.Set("couch_peruser", key, value) }
+	const joe0, joe1 = "/userdb-6a6f6530", "/userdb-6a6f6531"
+	becomes := func(status int, target string) {
+		t.Helper()
+		require.Eventually(
+			t,
+			func() bool { return s.Do("GET", target, "").Code == status },
+			time.Minute,
+			time.Millisecond,
+			target,
+		)
+	}
+	remove := func(name string) {
+		t.Helper()
+		var doc struct {
+			Rev string `json:"_rev"`
+		}
+		require.NoError(t, json.Unmarshal(s.Do("GET", "/_users/org.couchdb.user:"+name, "").Body.Bytes(), &doc))
+		require.Equal(t, 200, s.Do("DELETE", "/_users/org.couchdb.user:"+name+"?rev="+doc.Rev, "").Code)
+	}
+	set("enable", "true")
+	becomes(200, joe0)
+	becomes(200, joe1)
+	require.Equal(t, 201, s.Do("PUT", joe0+"/doc", "{}", servertest.As("joe0")...).Code)
+	require.Equal(t, 403, s.Do("GET", joe0+"/doc", "", servertest.As("joe1")...).Code)
+	servertest.Expect(t, s.Do("GET", joe0+"/_security", ""), 200,
+		`{"members":{"roles":["_admin"],"names":["joe0"]},"admins":{"roles":["_admin"],"names":["joe0"]}}`+"\n")
+
+	remove("joe0")
+	require.Eventually(t, func() bool {
+		const nobody = `{"members":{"roles":["_admin"],"names":[]},"admins":{"roles":["_admin"],"names":[]}}`
+		return s.Do("GET", joe0+"/_security", "").Body.String() == nobody+"\n"
+	}, time.Minute, time.Millisecond)
+
+	set("delete_dbs", "true")
+	remove("joe1")
+	becomes(404, joe1)
+}
