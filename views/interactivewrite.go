@@ -17,6 +17,20 @@ type interactiveUpdate struct {
 	list interactiveList
 	maps []interactiveMap // of list; made when the first document is mapped
 	docs []source         // with rows for each index of list
+	took int              // bytes of the transaction, about
+}
+
+// entrySize is about what an index takes in the list of them, which is written anew with each design document.
+const entrySize = 300
+
+// take counts bytes of the transaction. One that would hold too many is begun again by its writer, with fewer
+// documents.
+func (u *interactiveUpdate) take(bytes int) error {
+	if u.took > 0 && u.took+bytes > u.v.transactionBudget() {
+		return kv.ErrTooLarge
+	}
+	u.took += bytes
+	return nil
 }
 
 // interactiveMap maps the documents of a transaction for one index.
@@ -37,8 +51,8 @@ func (u *interactiveUpdate) add(ctx context.Context, tx *storage.Tx, id string, 
 	if len(u.list) == 0 {
 		return nil
 	}
-	if n := len(u.docs); n > 0 && (n+1)*len(u.list)*readSize > u.v.transactionBudget() {
-		return kv.ErrTooLarge // its writer takes fewer documents
+	if err := u.take(len(u.list) * readSize); err != nil {
+		return err
 	}
 	src := source{id: id, doc: after, seq: storage.Seq{Incarnation: 0xff}} // after all that is indexed
 	src.byIndex = make([]docRows, len(u.list))
@@ -69,6 +83,9 @@ func (u *interactiveUpdate) designChanged(
 	id string,
 	before, after *storage.Document,
 ) error {
+	if err := u.take(len(u.list) * entrySize); err != nil {
+		return err
+	}
 	if err := u.flush(ctx, tx); err != nil {
 		return err
 	}
