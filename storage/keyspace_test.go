@@ -49,7 +49,8 @@ func TestKeySpace(t *testing.T) {
 		dump.changes(t)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "changes" {
-				return feedText(t, s.DB("db"), d.HasArg("leaves"))
+				text, _ := feedText(t, s.DB("db"), ChangesOptions{Limit: -1, AllLeaves: d.HasArg("leaves")}, nil)
+				return text
 			}
 			result := runKeySpace(t, s, d)
 			return result + dump.changes(t)
@@ -92,18 +93,29 @@ func runKeySpace(t *testing.T, s *Store, d *datadriven.TestData) (result string)
 	return ""
 }
 
-func feedText(t *testing.T, db *DB, leaves bool) string {
+// feedText shows the rows of the feed. seen, if not nil, gets their sequences by the numbers of their updates.
+func feedText(t *testing.T, db *DB, o ChangesOptions, seen map[uint64]Seq) (string, ChangesEnd) {
+	t.Helper()
 	var b strings.Builder
-	_, err := db.Changes(t.Context(), ChangesOptions{Limit: -1, AllLeaves: leaves}, func(c *Change) error {
+	end, err := db.Changes(t.Context(), o, func(c *Change) error {
 		fmt.Fprintf(&b, "%d %s %v", c.Seq.N, c.ID, c.Revs)
 		if c.Deleted {
 			b.WriteString(" deleted")
 		}
+		if c.Doc != nil {
+			fmt.Fprintf(&b, " %s %s", c.Doc.Rev, c.Doc.Body)
+			if o.Conflicts {
+				fmt.Fprintf(&b, " conflicts %v", c.Doc.Conflicts)
+			}
+		}
 		b.WriteByte('\n')
+		if seen != nil {
+			seen[uint64(c.Seq.N)] = c.Seq.Seq
+		}
 		return nil
 	})
 	must(t, err)
-	return b.String()
+	return b.String(), end
 }
 
 // keyDump tells what has changed in a store.

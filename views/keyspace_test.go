@@ -1,0 +1,187 @@
+package views
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+)
+
+// TestKeySpace shows the keys and values that documents leave in indexes, byte for byte, and the rows that queries give
+// of them: a difference in testdata/keyspace is a change of what is stored, or of what clients see. `go test ./views
+// -run TestKeySpace -rewrite` writes down what is there now.
+//
+//	create [partitioned]                   the database
+//	design name=… [language=query]         a design document, the input are its views; of language query: interactive
+//	put id=…                               a document, `emit` in the input is what it emits; without a body it goes
+//	query view=DESIGN/VIEW [options=…]     the rows, after the index was brought up to date; options are as in a URL
+//
+// All print what has come (+), gone (-) or become another (~) among the keys of indexes.
+func TestKeySpace(t *testing.T) {
+	datadriven.Walk(t, "testdata/keyspace", func(t *testing.T, path string) {
+		var b *bench
+		dump := &indexDump{}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			result := ""
+			switch d.Cmd {
+			case "create":
+				dump.kv = memkv.New()
+				b = newBench(t, dump.kv, storage.CreateOptions{Partitioned: d.HasArg("partitioned")})
+				dump.read(t, b.db)
+			case "design":
+				name, language := "", "emitter"
+				d.ScanArgs(t, "name", &name)
+				d.MaybeScanArgs(t, "language", &language)
+				b.put(t, "_design/"+name, designBody(language, d.Input))
+			case "put":
+				var id string
+				d.ScanArgs(t, "id", &id)
+				b.put(t, id, d.Input)
+			case "query":
+				var view, options string
+				d.ScanArgs(t, "view", &view)
+				d.MaybeScanArgs(t, "options", &options)
+				design, name, _ := strings.Cut(view, "/")
+				for _, row := range b.query(t, design, name, options).rows {
+					result += row + "\n"
+				}
+			default:
+				d.Fatalf(t, "unknown command")
+			}
+			return result + dump.changes(t, b.db)
+		})
+	})
+}
+
+// indexDump tells what has changed below TagViews.
+type indexDump struct {
+	kv   kv.Store
+	last map[string]string
+}
+
+// read gives all keys without their prefix, with their values.
+func (d *indexDump) read(t *testing.T, db *storage.DB) map[string]string {
+	t.Helper()
+	now := map[string]string{}
+	must(t, db.View(context.Background(), func(s *storage.Snapshot) error {
+		prefix := spaceOf(s)
+		it := s.KV().Range(prefix, kv.AppendPrefixEnd(nil, prefix), kv.RangeOptions{WantAll: true})
+		defer it.Close()
+		for it.Next() {
+			now[string(it.Key()[len(prefix):])] = string(it.Value())
+		}
+		return it.Err()
+	}))
+	return now
+}
+
+func (d *indexDump) changes(t *testing.T, db *storage.DB) string {
+	t.Helper()
+	now := d.read(t, db)
+	var keys []string
+	for key := range now {
+		keys = append(keys, key)
+	}
+	for key := range d.last {
+		if _, ok := now[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	var b strings.Builder
+	for _, key := range keys {
+		value, is := now[key]
+		old, was := d.last[key]
+		switch {
+		case !was:
+			fmt.Fprintf(&b, "+ %s\n", entryText(t, key, value))
+		case !is:
+			fmt.Fprintf(&b, "- %s\n", entryText(t, key, old))
+		case value != old:
+			fmt.Fprintf(&b, "~ %s\n", entryText(t, key, value))
+		}
+	}
+	d.last = now
+	return b.String()
+}
+
+// entryText is a key with its value.
+func entryText(t *testing.T, key, value string) string {
+	tag, rest, err := tuple.ReadInt([]byte(key))
+	must(t, err)
+	switch tag {
+	case keyInfo: // the signature is a hash of the definition
+		rec, _, err := parseRecord([]byte(value))
+		must(t, err)
+		return fmt.Sprintf("(INFO, <signature>) = index %d up to %s", rec.number, seqText(rec.seq))
+	case keyNextNumber:
+		return fmt.Sprintf("(NEXT) = %d", binary.LittleEndian.Uint64([]byte(value)))
+	case keyInteractive:
+		return "(INTERACTIVE) = a list"
+	}
+	number, rest, err := tuple.ReadInt(rest)
+	must(t, err)
+	name := [...]string{
+		keyRows: "ROWS", keyIDs: "IDS", keyCounts: "COUNTS", keyLevels: "LEVELS", keyErrors: "ERRORS",
+		keyChanged: "CHANGED", keyCut: "CUT",
+	}[tag]
+	text := func(key, value string) string { return fmt.Sprintf("(%s, %d%s) = %s", name, number, key, value) }
+	switch tag {
+	case keyRows:
+		return text(rowText(t, rest, []byte(value)))
+	case keyIDs, keyErrors:
+		id, _, err := tuple.ReadString(rest)
+		must(t, err)
+		return text(", "+quoted(id), quoted(value))
+	case keyCounts:
+		counter, _, err := tuple.ReadInt(rest)
+		must(t, err)
+		return text(fmt.Sprint(", ", counter), fmt.Sprint(int64(binary.LittleEndian.Uint64([]byte(value)))))
+	case keyChanged:
+		seq, err := storage.ParseSeq([]byte(value))
+		must(t, err)
+		return text("", seqText(seq))
+	}
+	return text(", "+quoted(string(rest)), quoted(value))
+}
+
+// rowText is a row: the emitted key as it sorts, the document's id, the number; the emitted key and value as JSON.
+func rowText(t *testing.T, rowKey, value []byte) (key, emitted string) {
+	p := parser{b: value}
+	keyed, length := p.uvarint(), p.uvarint()
+	json := p.take(int(length))
+	id, rest, err := tuple.ReadString(rowKey[keyed:])
+	must(t, err)
+	number, _, err := tuple.ReadInt(rest)
+	must(t, err)
+	key = fmt.Sprintf(", %s, %q, %d", quoted(string(rowKey[:keyed])), id, number)
+	return key, fmt.Sprintf("%s: %s", json, p.b)
+}
+
+// quoted shows bytes, of which those that are no ASCII have no meaning as text.
+func quoted(s string) string {
+	b := []byte{'"'}
+	for _, c := range []byte(s) {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			b = fmt.Appendf(b, `\x%02x`, c)
+		} else {
+			b = append(b, c)
+		}
+	}
+	return string(append(b, '"'))
+}
+
+// seqText is a sequence: its incarnation, the number of the commit and the place in it.
+func seqText(s storage.Seq) string {
+	return fmt.Sprintf("%d:%d.%d", s.Incarnation,
+		binary.BigEndian.Uint64(s.Versionstamp[:]), binary.BigEndian.Uint16(s.Versionstamp[10:]))
+}
