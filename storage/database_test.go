@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,6 +45,32 @@ func TestDatabases(t *testing.T) {
 		exists, err := s.DB("nothing").Exists(t.Context())
 		must(t, err)
 		want(t, "exists", exists, false)
+	})
+}
+
+// EachDB passes all databases, also where one is deleted meanwhile, and ends with the first other error.
+func TestEachDB(t *testing.T) {
+	onStores(t, func(t *testing.T, s *Store) {
+		for _, name := range []string{"b", "a", "c"} {
+			must(t, s.Create(t.Context(), name, CreateOptions{}))
+		}
+		var seen []string
+		must(t, s.EachDB(t.Context(), func(db *DB) error {
+			seen = append(seen, db.Name())
+			if db.Name() == "a" {
+				must(t, s.Delete(t.Context(), "b"))
+			}
+			_, err := db.Info(t.Context())
+			return err
+		}))
+		want(t, "databases", seen, "[a b c]")
+		seen = nil
+		broken := errors.New("broken")
+		wantError(t, s.EachDB(t.Context(), func(db *DB) error {
+			seen = append(seen, db.Name())
+			return broken
+		}), broken)
+		want(t, "databases up to the error", seen, "[a]")
 	})
 }
 
