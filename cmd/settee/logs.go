@@ -27,8 +27,9 @@ type logs struct {
 	reopening sync.WaitGroup // of who waits for hangup
 }
 
-func newLogs() *logs {
-	l := &logs{output: logging.NewOutput(os.Stderr), hangup: make(chan os.Signal, 1)}
+// newLogs makes a log to stderr, until follow.
+func newLogs(stderr io.Writer) *logs {
+	l := &logs{output: logging.NewOutput(stderr), hangup: make(chan os.Signal, 1)}
 	l.log = slog.New(logging.Format{
 		Couch:    logging.NewLines(l.output, &l.level, cmp.Or(nodeName(), server.NodeName)),
 		Plain:    slog.NewTextHandler(l.output, &slog.HandlerOptions{Level: &l.level}),
@@ -37,21 +38,18 @@ func newLogs() *logs {
 	return l
 }
 
-// follow takes the settings over, now and whenever they change. The error is of now; later ones are logged.
-func (l *logs) follow(c *config.Config) error {
-	set := func() error {
+// follow takes the settings over, now and whenever they change. Where a writer cannot be opened the log goes on where
+// it went and says so: a server without its log file is better than none.
+func (l *logs) follow(c *config.Config) {
+	set := func() {
 		l.level.Set(logLevel(c.String("log", "level")))
 		l.couch.Store(c.String("log", "format") == "couchdb")
-		return l.output.Configure(c)
-	}
-	if err := set(); err != nil {
-		return err
-	}
-	c.Subscribe(func() {
-		if err := set(); err != nil {
-			l.log.Error("settings of the log", "error", err)
+		if err := l.output.Configure(c); err != nil {
+			l.log.Error("settings of the log: it goes on where it went", "error", err)
 		}
-	})
+	}
+	set()
+	c.Subscribe(set)
 	signal.Notify(l.hangup, syscall.SIGHUP)
 	l.reopening.Go(func() {
 		for range l.hangup {
@@ -60,7 +58,6 @@ func (l *logs) follow(c *config.Config) error {
 			}
 		}
 	})
-	return nil
 }
 
 // close closes a log file; what comes later goes to standard error.

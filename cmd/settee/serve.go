@@ -23,6 +23,9 @@ import (
 // drainTime is how long requests may go on after the signal to stop.
 const drainTime = 15 * time.Second
 
+// lookupTime is how long a start waits for the address of a name to listen on.
+const lookupTime = 10 * time.Second
+
 type serveOptions struct {
 	appOptions
 	bind, listen string
@@ -39,7 +42,7 @@ func serveCommand() *cobra.Command {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			o.dataChosen = cmd.Flags().Changed("data")
-			logs := newLogs()
+			logs := newLogs(os.Stderr)
 			slog.SetDefault(logs.log) // only here, for package log: clients of HTTP complain to it
 			return serve(ctx, o, logs)
 		},
@@ -74,12 +77,10 @@ func serve(ctx context.Context, o serveOptions, logs *logs) error {
 	if err != nil {
 		return err
 	}
+	logs.follow(a.config)
+	defer logs.close()
 	l := listeners{app: a, o: o, log: logs.log, failed: make(chan error, maxListeners)}
-	if err = logs.follow(a.config); err == nil {
-		defer logs.close()
-		err = l.start()
-	}
-	if err == nil {
+	if err = l.start(ctx); err == nil {
 		a.startJavaScript(logs.log)
 		select {
 		case err = <-l.failed:
@@ -107,12 +108,12 @@ type listeners struct {
 const maxListeners = 3
 
 // start opens all that are configured. Where one cannot be opened, others may run already.
-func (l *listeners) start() error {
-	listener, err := net.Listen("tcp", l.o.address(l.config))
+func (l *listeners) start(ctx context.Context) error {
+	listener, err := listen(ctx, l.o.address(l.config))
 	if err != nil {
-		return err
+		return mend(l.config, "[chttpd] bind_address and port, or --listen, --bind, --port", err)
 	}
-	if err := errors.Join(l.startTLS(), l.startMetrics()); err != nil {
+	if err := errors.Join(l.startTLS(ctx), l.startMetrics(ctx)); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	l.serve(listener, l.server.Serve, "engine", l.o.engine, "data", l.o.dataDir)
@@ -126,28 +127,28 @@ func (l *listeners) serve(listener net.Listener, answer func(net.Listener) error
 }
 
 // startTLS starts HTTPS where ssl/enable asks for it.
-func (l *listeners) startTLS() error {
+func (l *listeners) startTLS(ctx context.Context) error {
 	if !l.config.Bool("ssl", "enable") {
 		return nil
 	}
 	t, err := server.TLSConfig(l.config)
 	if err != nil {
-		return fmt.Errorf("ssl: %w", err)
+		return mend(l.config, "[ssl] enable and the files it needs", err)
 	}
 	host, _, err := net.SplitHostPort(l.o.address(l.config))
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, l.config.String("ssl", "port")))
+	listener, err := listen(ctx, net.JoinHostPort(host, l.config.String("ssl", "port")))
 	if err != nil {
-		return err
+		return mend(l.config, "[ssl] port", err)
 	}
 	l.serve(listener, func(listener net.Listener) error { return l.server.ServeTLS(listener, t) }, "tls", true)
 	return nil
 }
 
 // startMetrics starts the additional port of Prometheus where prometheus/additional_port asks for it.
-func (l *listeners) startMetrics() error {
+func (l *listeners) startMetrics(ctx context.Context) error {
 	if !l.config.Bool("prometheus", "additional_port") {
 		return nil
 	}
@@ -155,12 +156,36 @@ func (l *listeners) startMetrics() error {
 	if host == "any" {
 		host = ""
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, l.config.String("prometheus", "port")))
+	listener, err := listen(ctx, net.JoinHostPort(host, l.config.String("prometheus", "port")))
 	if err != nil {
-		return fmt.Errorf("prometheus: %w", err)
+		return mend(l.config, "[prometheus] bind_address and port", err)
 	}
 	l.serve(listener, l.server.ServeMetrics, "metrics", true)
 	return nil
+}
+
+// listen opens a port, which has to be a number: an empty one would be any. Servers of names have lookupTime to answer.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return nil, fmt.Errorf("%q is no port, a number from 0 to 65535 is expected", port)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTime)
+	defer cancel()
+	var l net.ListenConfig
+	return l.Listen(ctx, "tcp", address)
+}
+
+// mend adds to what keeps the server from starting which settings do, and where those made over HTTP can be changed
+// while it does not run.
+func mend(c *config.Config, settings string, err error) error {
+	if file := c.File(); file != "" {
+		return fmt.Errorf("%s: %w; what was set over HTTP can be changed in %s", settings, err, file)
+	}
+	return fmt.Errorf("%s: %w", settings, err)
 }
 
 func (o serveOptions) address(c *config.Config) string {

@@ -108,28 +108,47 @@ func TestServeEndsFeedsAndKeepsData(t *testing.T) {
 // startServe runs serve on a free port until stop is called.
 func startServe(t *testing.T, dir string) (base string, stop func()) {
 	t.Helper()
+	o := serveOptions{appOptions: appOptions{engine: "pebble", dataDir: dir}, listen: freeAddress(t)}
+	end, err := tryServe(t, o, os.Stderr)
+	require.NoError(t, err)
+	return "http://" + o.listen, func() { require.NoError(t, end()) }
+}
+
+// freeAddress is one that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	address := l.Addr().String()
 	require.NoError(t, l.Close())
+	return l.Addr().String()
+}
+
+// tryServe runs serve until it answers on o.listen, or ends and says why.
+func tryServe(t *testing.T, o serveOptions, log io.Writer) (stop func() error, err error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() {
-		o := serveOptions{appOptions: appOptions{engine: "pebble", dataDir: dir}, listen: address}
-		ended <- serve(ctx, o, newLogs())
-	}()
-	base = "http://" + address
-	require.Eventually(t, func() bool {
-		r, err := http.Get(base + "/_up")
-		if err == nil {
-			r.Body.Close()
-		}
-		return err == nil
-	}, time.Minute, 20*time.Millisecond)
-	return base, func() {
+	go func() { ended <- serve(ctx, o, newLogs(log)) }()
+	stop = func() error {
 		cancel()
-		require.NoError(t, <-ended)
+		return <-ended
 	}
+	client := http.Client{Timeout: 5 * time.Second}
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		select {
+		case err := <-ended:
+			cancel()
+			require.Error(t, err, "the server ended by itself")
+			return nil, err
+		case <-time.After(20 * time.Millisecond):
+			if r, err := client.Get("http://" + o.listen + "/_up"); err == nil {
+				r.Body.Close()
+				return stop, nil
+			}
+		}
+	}
+	t.Fatal("the server neither answers nor ends: ", stop())
+	return nil, nil
 }
 
 // request sends a request of the admin and returns the status.

@@ -63,7 +63,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if a.config, err = loadConfig(&o); err != nil {
 		return nil, err
 	}
-	if err = os.MkdirAll(o.dataDir, 0o750); err != nil {
+	if err = makeDataDir(a.config, o); err != nil {
 		return nil, err
 	}
 	if err = prepareAdmin(a.config, os.Stderr); err != nil {
@@ -129,6 +129,15 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	return a, nil
 }
 
+// makeDataDir makes the data directory where there is none.
+func makeDataDir(c *config.Config, o appOptions) error {
+	err := os.MkdirAll(o.dataDir, 0o750)
+	if err != nil && !o.dataChosen {
+		return mend(c, "[couchdb] database_dir, or --data", err)
+	}
+	return err
+}
+
 // prepareDatabases makes what every server has from the first start on. Other processes may be doing the same on the
 // same store.
 func prepareDatabases(ctx context.Context, s *storage.Store, users string) error {
@@ -174,11 +183,11 @@ func openJavaScript(c *config.Config, log *slog.Logger) (*js.Pool, error) {
 	}
 	confinement, err := js.ParseConfinement(c.String("query_server_config", "os_process_confinement"))
 	if err != nil {
-		return nil, fmt.Errorf("[query_server_config] os_process_confinement: %w", err)
+		return nil, mend(c, "[query_server_config] os_process_confinement", err)
 	}
 	user, group, err := parseUser(c.String("query_server_config", "os_process_user"))
 	if err != nil {
-		return nil, err
+		return nil, mend(c, "[query_server_config] os_process_user", err)
 	}
 	memory := workerMemory(c.String("query_server_config", "os_process_memory"))
 	pool := js.NewPool(js.Options{
@@ -210,10 +219,7 @@ func parseUser(text string) (user, group int, err error) {
 	if n, _ := fmt.Sscanf(text, "%d:%d", &user, &group); n != 2 || fmt.Sprintf("%d:%d", user, group) != text ||
 		user <= 0 ||
 		group <= 0 {
-		return 0, 0, fmt.Errorf(
-			"[query_server_config] os_process_user = %s: a user and a group other than root are expected, as 65534:65534",
-			text,
-		)
+		return 0, 0, fmt.Errorf("%q: a user and a group other than root are expected, as 65534:65534", text)
 	}
 	return user, group, nil
 }
