@@ -12,11 +12,12 @@ import (
 	"github.com/settee-db/settee/server/config"
 )
 
-// What the process leaves of the container's or machine's memory when nothing says how much it may take: a fifth, of
+// What the process leaves of the container's or machine's memory when nothing says how much it may take: a quarter, of
 // larger ones half a gigabyte or a tenth. It is for JavaScript workers, buffers of connections, the system, and the 50
-// MB by which the collector was seen to miss its limit under attack.
+// MB by which the collector was seen to miss its limit under attack. A fifth of 1 GB was not enough: server and workers
+// filled the control group, and the kernel read their programs from disk again and again for half a minute.
 const (
-	smallRest = 5         // the part of a small machine
+	smallRest = 4         // the part of a small machine
 	largeRest = 10        // the part of a large one
 	fixedRest = 512 << 20 // bytes of those between
 )

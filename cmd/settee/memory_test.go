@@ -9,7 +9,7 @@ import (
 // buffers had 50 and 100 MB.
 func TestMemoryOf(t *testing.T) {
 	for limit, want := range map[int64]int64{
-		10_000 << 20: 9000 << 20, 4000 << 20: 3488 << 20, 1000 << 20: 800 << 20, 500 << 20: 400 << 20,
+		10_000 << 20: 9000 << 20, 4000 << 20: 3488 << 20, 1000 << 20: 750 << 20, 500 << 20: 375 << 20,
 	} {
 		if got := memoryOf(limit); got != want {
 			t.Errorf("of %d MB: %d MB instead of %d", limit>>20, got>>20, want>>20)

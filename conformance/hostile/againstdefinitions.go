@@ -98,7 +98,8 @@ func manyRoles(ctx context.Context, a *assault) error {
 	path := "/_users/org.couchdb.user:" + user.name
 	start := fmt.Sprintf(`{"name":%q,"password":%q,"type":"user","roles":[`, user.name, user.password)
 	got := a.send(ctx,
-		request{method: "PUT", path: path, as: admin, body: numbers(start, `"many-%d"`, `]}`, a.n(100_000))}, 201, 413)
+		request{method: "PUT", path: path, as: admin, body: numbers(start, `"many-%d"`, `]}`, a.n(100_000))}, 201, 413,
+		503)
 	if rev, ok := acknowledgedRev(got); ok {
 		defer func() {
 			a.send(context.WithoutCancel(ctx), request{method: "DELETE", path: path + "?rev=" + rev, as: admin}, 200)
@@ -240,7 +241,7 @@ func manyViews(ctx context.Context, a *assault) error {
 		201, 413, 503)
 	a.design(ctx, "large",
 		repeat(`{"views":{"v":{"map":"function(doc) { emit(1, 1); } //`, "comment ", a.n(900_000), `"}}}`), 201, 413,
-		503)
+		500, 503) // 500: it was not compiled in time
 	a.design(
 		ctx,
 		"libs",
