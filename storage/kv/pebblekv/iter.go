@@ -38,6 +38,35 @@ type rangeIterator struct {
 	reverse      bool
 	placed       bool // it is at the row
 	ended        bool
+
+	linked         bool // it is in r.further
+	previous, next *rangeIterator
+}
+
+// link puts it into the reader's list of open ones. mu is held.
+func (i *rangeIterator) link(r *reader) {
+	i.linked, i.next = true, r.further
+	if r.further != nil {
+		r.further.previous = i
+	}
+	r.further = i
+}
+
+// unlink takes it out of that list, where it is in, and leaves its room to the next one. mu is held.
+func (i *rangeIterator) unlink() {
+	if !i.linked {
+		return
+	}
+	if i.previous != nil {
+		i.previous.next = i.next
+	} else {
+		i.r.further = i.next
+	}
+	if i.next != nil {
+		i.next.previous = i.previous
+	}
+	i.r.bounds = [2][]byte{i.lower[:0], i.upper[:0]}
+	i.linked, i.previous, i.next, i.lower, i.upper = false, nil, nil, nil, nil
 }
 
 // open makes it stand before the first row of begin <= key < end, which is neither empty nor reversed. mu is held.
@@ -171,6 +200,7 @@ func (i *rangeIterator) park() {
 func (i *rangeIterator) close() {
 	i.ended = true
 	i.dropRoom() // a long transaction opens many ranges
+	i.unlink()
 	it := i.it
 	if i.it = nil; it == nil {
 		return

@@ -29,9 +29,15 @@ type reader struct {
 	snap    *snapshot        // nil once it has ended
 	endable bool             // the snapshot may end before the transaction
 	spare   *pebble.Iterator // kept between two ranges of the transaction
-	ranges  []*rangeIterator // all that were handed out, for reuse by the next transaction
+	ranges  []*rangeIterator // the first that are handed out, for reuse by the next transaction
 	used    int              // how many of ranges belong to this transaction
+	further *rangeIterator   // a list of those beyond pooledRanges that are open
+	bounds  [2][]byte        // room that a closed one of further leaves to the next
 }
+
+// pooledRanges is how many iterators a reader keeps for the next transaction. A query of a million keys opens as many
+// ranges in one transaction: those beyond are forgotten when they are closed.
+const pooledRanges = 64
 
 // maxKeptValues bounds the room for values that a pooled reader keeps.
 const (
@@ -69,6 +75,14 @@ func (r *reader) close() {
 		it.reset()
 	}
 	r.used = 0
+	for r.further != nil {
+		it := r.further
+		it.close()
+		it.reset()
+	}
+	if cap(r.bounds[0]) > keptValue || cap(r.bounds[1]) > keptValue {
+		r.bounds = [2][]byte{}
+	}
 	if r.spare != nil {
 		r.snap.keep(r.spare)
 		r.spare = nil
@@ -94,6 +108,9 @@ func (r *reader) park() {
 
 func (r *reader) letGo() {
 	for _, it := range r.ranges[:r.used] {
+		it.park()
+	}
+	for it := r.further; it != nil; it = it.next {
 		it.park()
 	}
 	if r.spare != nil {
@@ -214,16 +231,26 @@ func (r *reader) copy(value []byte) []byte {
 func (r *reader) Range(begin, end []byte, opts kv.RangeOptions) kv.Iterator {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	it := r.newRange()
+	it.open(r, begin, end, opts)
+	return it
+}
+
+func (r *reader) newRange() *rangeIterator {
+	if r.used == pooledRanges {
+		it := &rangeIterator{lower: r.bounds[0][:0], upper: r.bounds[1][:0]}
+		r.bounds = [2][]byte{}
+		it.link(r)
+		return it
+	}
 	if r.used == len(r.ranges) {
 		slab := make([]rangeIterator, max(4, len(r.ranges)))
 		for i := range slab {
 			r.ranges = append(r.ranges, &slab[i])
 		}
 	}
-	it := r.ranges[r.used]
 	r.used++
-	it.open(r, begin, end, opts)
-	return it
+	return r.ranges[r.used-1]
 }
 
 // SizeEstimate implements txn.Snapshot. What is still only in memory and the log is not counted.

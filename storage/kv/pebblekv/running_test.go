@@ -128,6 +128,47 @@ func TestRangesKeepNoRows(t *testing.T) {
 	}
 }
 
+// TestRangesAreForgotten: a transaction that opens a great many ranges, a million with as many keys, keeps none of those
+// it has closed, and can read on in all that are open when its iterators are taken away.
+func TestRangesAreForgotten(t *testing.T) {
+	s := opener(Options{fs: vfs.NewMem()})(t, "store").(*Store)
+	defer s.Close()
+	mustUpdate(t, s, func(tx kv.Tx) error {
+		tx.Set([]byte("k1"), []byte("a"))
+		tx.Set([]byte("k2"), []byte("b"))
+		return nil
+	})
+	r := s.newReader(t.Context(), true)
+	open := func() kv.Iterator { return r.Range([]byte("k"), []byte("l"), kv.RangeOptions{}) }
+	for round := range 3 {
+		var all []kv.Iterator
+		for range 3 * pooledRanges {
+			it := open()
+			if !it.Next() || string(it.Key()) != "k1" {
+				t.Fatal(round, it.Err())
+			}
+			all = append(all, it)
+		}
+		r.park()
+		for i, it := range all {
+			if !it.Next() || string(it.Key()) != "k2" || i%2 == 0 && it.Next() || it.Close() != nil || it.Close() != nil {
+				t.Fatal(round, i, string(it.Key()), it.Err())
+			}
+		}
+		if len(r.ranges) > pooledRanges || r.further != nil {
+			t.Fatal(len(r.ranges), "iterators are kept; open:", r.further != nil)
+		}
+	}
+	left := open()
+	if !left.Next() || r.further == nil {
+		t.Fatal("it is open")
+	}
+	r.close()
+	if r.further != nil || left.Next() {
+		t.Error("what was left open can be read after the transaction")
+	}
+}
+
 // TestOldSnapshotsEnd: a View ends when its snapshot was replaced long ago and much was written since; one of a store
 // that rests does not, and an Update never does.
 func TestOldSnapshotsEnd(t *testing.T) {
