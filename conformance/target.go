@@ -54,7 +54,9 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	buildDir = dir
 	path := filepath.Join(dir, "settee")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/settee-db/settee/cmd/settee").CombinedOutput()
+	build := exec.Command("go", "build", "-o", path, "github.com/settee-db/settee/cmd/settee")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make and the image build it
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building the server: %w\n%s", err, out)
 	}

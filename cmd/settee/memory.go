@@ -13,13 +13,23 @@ import (
 )
 
 // What the process leaves of the container's or machine's memory when nothing says how much it may take: a quarter, of
-// larger ones half a gigabyte or a tenth. It is for JavaScript workers, buffers of connections, the system, and the 50
-// MB by which the collector was seen to miss its limit under attack. A fifth of 1 GB was not enough: server and workers
+// larger ones half a gigabyte or a tenth. It is for JavaScript workers, buffers of connections and the system. A fifth of 1 GB was not enough: server and workers
 // filled the control group, and the kernel read their programs from disk again and again for half a minute.
 const (
 	smallRest = 4         // the part of a small machine
 	largeRest = 10        // the part of a large one
 	fixedRest = 512 << 20 // bytes of those between
+)
+
+// What the process has besides what Go's collector keeps within its limit: the store's blocks and memtables
+// (pebblekv.Options.CacheSize), which a build with cgo has outside of Go's heap; and what is allocated while the
+// collector runs. Without it a server that was told to stay below 768 MB had 868 to 965 under attack. A build without
+// cgo has the blocks in its heap, and with as many under attack stays some 100 MB lower: malloc's arenas, which keep
+// what was freed, had up to 175 MB of a build with cgo.
+const (
+	storeMemory  = 56 << 20
+	missedPart   = 8         // the part of the memory by which the collector misses its limit,
+	mostOvershot = 128 << 20 // in bytes at most: processors allocate so fast, not more with more memory
 )
 
 // moreThreads is how many goroutines run at a time beyond the number of processors: see shareProcessors.
@@ -34,16 +44,25 @@ func shareProcessors() {
 	}
 }
 
-// limitMemory sets the collector's limit and returns it, in bytes; 0 if there is none. GOMEMLIMIT goes before
-// settee/memory, and that before what the control group, resource limits (ulimit -d) and the machine allow.
+// limitMemory sets the collector's limit and returns it, in bytes; 0 if there is none. GOMEMLIMIT is that limit, and
+// goes before settee/memory, which is the process's, and that before what the control group, resource limits (ulimit
+// -d) and the machine allow.
 func limitMemory(c *config.Config) int64 {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit(c.String("settee", "memory")))
+		debug.SetMemoryLimit(collectorLimit(memoryLimit(c.String("settee", "memory"))))
 	}
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return limit
 	}
 	return 0
+}
+
+// collectorLimit is the collector's part of the memory that the process may have.
+func collectorLimit(process int64) int64 {
+	if process == math.MaxInt64 {
+		return process
+	}
+	return max(process/2, process-storeMemory-min(process/missedPart, mostOvershot))
 }
 
 // memoryLimit reads the setting: a number of bytes, or anything else for what there is.

@@ -17,6 +17,17 @@ func TestMemoryOf(t *testing.T) {
 	}
 }
 
+func TestCollectorLimit(t *testing.T) {
+	for process, want := range map[int64]int64{
+		10_000 << 20: 9816 << 20, 768 << 20: 616 << 20, 384 << 20: 280 << 20, 100 << 20: 50 << 20,
+		math.MaxInt64: math.MaxInt64,
+	} {
+		if got := collectorLimit(process); got != want {
+			t.Errorf("of %d MB: %d MB instead of %d", process>>20, got>>20, want>>20)
+		}
+	}
+}
+
 func TestWorkerMemory(t *testing.T) {
 	for limit, want := range map[int64]int64{512 << 20: 128 << 20, 2 << 30: 256 << 20, 64 << 30: 512 << 20} {
 		if got := workerOf(limit); got != want {

@@ -22,8 +22,9 @@ type assault struct {
 
 	mu sync.Mutex
 	// how often each status came; "cut" for connections that ended, "late" for answers that did not come
-	seen   map[string]int
-	faults []string
+	seen    map[string]int
+	refused bool // a request of it, so that what it would have written may be missing
+	faults  []string
 }
 
 func newAssault(t *target, name string, number int, scale float64) *assault {
@@ -56,6 +57,19 @@ func (a *assault) fault(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); len(a.faults) < enough && !slices.Contains(a.faults, text) {
 		a.faults = append(a.faults, text)
 	}
+}
+
+// turnedAway notes that a request was refused or cut off.
+func (a *assault) turnedAway() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refused = true
+}
+
+func (a *assault) wasTurnedAway() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.refused
 }
 
 // outcome lists the statuses with their numbers.
@@ -139,16 +153,24 @@ func (a *assault) prepare(ctx context.Context, r request) error {
 var errLate = errors.New("no time was left")
 
 // send performs a request of the attack, counts its status, and notes statuses that no server should answer with: 500,
-// and those that are not among the expected ones, where some are named.
+// and those that are not among the expected ones, where some are named. After a request that was refused or cut off it
+// may be 404, too.
 func (a *assault) send(ctx context.Context, r request, expected ...int) reply {
 	got, err := a.ask(ctx, r)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		a.saw("late")
+		a.turnedAway()
 	case err != nil:
 		a.saw("cut") // as where the server has answered before the whole body came, and closed
+		a.turnedAway()
+	case got.status == http.StatusNotFound && a.wasTurnedAway():
+		a.saw(fmt.Sprint(got.status))
 	default:
 		a.saw(fmt.Sprint(got.status))
+		if got.status == http.StatusRequestEntityTooLarge || got.status >= http.StatusInternalServerError {
+			a.turnedAway()
+		}
 		if len(expected) > 0 && !slices.Contains(expected, got.status) ||
 			len(expected) == 0 && got.status == http.StatusInternalServerError {
 			a.fault("%s %.60s: %d %.150s", r.method, r.path, got.status, got.start)

@@ -43,7 +43,7 @@ var Settings = []Setting{
 		"chttpd",
 		"max_connections",
 		"auto",
-		"Most connections of clients (requests, with HTTP/2). When there are so many, a client whose address has fewer takes the place of one of the address that has most, others get 503. auto is a quarter of [settee] memory at 64 KB each, and less where the process may not open so many files. CouchDB has {max, 2048} in server_options.",
+		"Most connections of clients (requests, with HTTP/2). When there are so many, a client whose address has fewer takes the place of one of the address that has most, others get 503. auto is a quarter of the heap's limit ([settee] memory) at 64 KB each, and less where the process may not open so many files. CouchDB has {max, 2048} in server_options.",
 	},
 	{"chttpd", "max_db_number_for_dbs_info_req", "100", "Most names in one POST _dbs_info."},
 	{
@@ -429,7 +429,7 @@ var Settings = []Setting{
 		"settee",
 		"memory",
 		"auto",
-		"Bytes of memory that the server process stays below, those of JavaScript workers not counted; auto is nine tenths of the container's or the machine's, with less than 5 GB what 512 MB less leave, with less than 2 GB three quarters. Half of it is for bodies of requests, a quarter for documents of answers, a sixteenth for what queries sort (docs/adr/0024). Needs a restart; the environment's GOMEMLIMIT goes first, and GOMAXPROCS says how many goroutines run at a time (docs/adr/0029). Not in CouchDB.",
+		"Bytes of memory that the server process stays below, those of JavaScript workers not counted; auto is nine tenths of the container's or the machine's, with less than 5 GB what 512 MB less leave, with less than 2 GB three quarters. The limit of Go's heap is less: 56 MB, which the store has outside of it, and an eighth (128 MB at most), by which the collector misses it under load. Of that limit three eighths are for bodies of requests, three sixteenths for documents of answers, a sixteenth for what queries sort (docs/adr/0024). Needs a restart; the environment's GOMEMLIMIT goes first, and GOMAXPROCS says how many goroutines run at a time (docs/adr/0029). Not in CouchDB.",
 	},
 	{
 		"smoosh",

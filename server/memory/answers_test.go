@@ -36,7 +36,8 @@ func TestListsDoNotWaitForEachOther(t *testing.T) {
 
 // A user who holds what one may hold is in nobody else's way.
 func TestAnswersOfOneUser(t *testing.T) {
-	b := NewAnswers(400<<20, nil)
+	b := NewAnswers(1, nil)
+	b.Resize(100 << 20)
 	b.Wait = time.Millisecond
 	for range 3 {
 		require.NoError(t, (&Share{Budget: b, User: "greedy"}).Hold(t.Context(), 25<<20))

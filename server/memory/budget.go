@@ -59,14 +59,15 @@ type Budget struct {
 	leaving  int64               // what those hold that were cut off and have not ended yet
 }
 
-// NewBodies shares half of the server's memory among the bodies of requests; memory <= 0: no bound.
+// NewBodies shares three eighths of the collector's limit among the bodies of requests; memory <= 0: no bound. All
+// budgets together leave it more than a third: where more than two are in use it hardly does anything else.
 func NewBodies(memory int64, gate *Gate) *Budget {
-	return newMemoryBudget(memory, max(memory/2, leastBodies), gate)
+	return newMemoryBudget(memory, max(memory/8*3, leastBodies), gate)
 }
 
-// NewAnswers shares a quarter of the server's memory among what answers hold.
+// NewAnswers shares three sixteenths of the collector's limit among what answers hold.
 func NewAnswers(memory int64, gate *Gate) *Budget {
-	return newMemoryBudget(memory, max(memory/4, leastAnswers), gate)
+	return newMemoryBudget(memory, max(memory/16*3, leastAnswers), gate)
 }
 
 func newMemoryBudget(memory, total int64, gate *Gate) *Budget {
@@ -335,10 +336,12 @@ func (s *Share) Take(ctx context.Context, n int64) error {
 	if held+n > b.most(s) {
 		return compat.ErrRequestTooLarge
 	}
-	if held == 0 {
-		if err := b.gate.Pass(ctx); err != nil {
-			return err
-		}
+	pass := b.gate.Pass
+	if held > 0 {
+		pass = b.gate.GoOn
+	}
+	if err := pass(ctx); err != nil {
+		return err
 	}
 	var late <-chan time.Time
 	for {

@@ -14,7 +14,8 @@ import (
 
 func TestBodyBudget(t *testing.T) {
 	ctx := context.Background()
-	b := NewBodies(2000<<20, nil)
+	b := NewBodies(1, nil)
+	b.Resize(1000 << 20)
 	b.Wait = time.Millisecond
 	a, other, nobody := Share{Budget: b, User: "a"}, Share{Budget: b, User: "o"}, Share{Budget: b}
 	require.Equal(t, compat.ErrRequestTooLarge, a.Take(ctx, 1000<<20+1), "more than there is at all")
@@ -83,7 +84,8 @@ func TestMemoryOfBodiesGoesBack(t *testing.T) {
 
 // The requests of one user leave a quarter of the budget to others, one alone may have all of it.
 func TestBodiesOfOneUser(t *testing.T) {
-	b := NewBodies(800<<20, nil)
+	b := NewBodies(1, nil)
+	b.Resize(400 << 20)
 	b.Wait = time.Millisecond
 	share := func(user string) *Share { return &Share{Budget: b, User: user} }
 	one, two, other := share("a"), share("a"), share("b")

@@ -11,7 +11,8 @@ import (
 
 // The budgets count what is known to be large. What they do not know of adds up to much only where very many requests
 // come together: the gate keeps large ones out while the memory that is in use, as the collector last saw it, is close
-// to the server's bound. Small requests never pass it (ADR 0024).
+// to the server's bound. Those that are in go on a little longer, so that most of them end. Small requests never pass it
+// (ADR 0024).
 
 const (
 	// gateWait is how long a request waits at the gate.
@@ -22,7 +23,8 @@ const (
 
 // Gate is open while little enough memory is in use. It is safe for concurrent use; nil is always open.
 type Gate struct {
-	bound   int64
+	bound   int64 // for those that come in
+	last    int64 // for those that are in and take more
 	Wait    time.Duration
 	live    func() int64 // bytes in use after the latest collection
 	Collect func()
@@ -34,12 +36,13 @@ type Gate struct {
 	collected time.Time
 }
 
-// NewGate makes a gate that closes when two thirds of memory are in use; memory <= 0: never.
+// NewGate makes a gate that closes when two thirds of the collector's limit are in use, and to those that are in when
+// five sixths are; memory <= 0: never.
 func NewGate(memory int64) *Gate {
 	if memory <= 0 {
 		return nil
 	}
-	return &Gate{bound: memory / 3 * 2, Wait: gateWait, live: liveHeap, Collect: runtime.GC}
+	return &Gate{bound: memory / 3 * 2, last: memory / 6 * 5, Wait: gateWait, live: liveHeap, Collect: runtime.GC}
 }
 
 // liveHeap is what the latest collection has found in use, in bytes.
@@ -49,14 +52,30 @@ func liveHeap() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// Pass waits until the gate is open: errMemoryBusy if that takes longer than gateWait, or ctx's error.
+// Pass waits until the gate is open to a request that has no memory yet: ErrBusy if that takes longer than gateWait, or
+// ctx's error.
 func (g *Gate) Pass(ctx context.Context) error {
-	if g == nil || g.open() {
+	if g == nil {
+		return nil
+	}
+	return g.pass(ctx, g.bound)
+}
+
+// GoOn is Pass for a request that has memory and takes more.
+func (g *Gate) GoOn(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	return g.pass(ctx, g.last)
+}
+
+func (g *Gate) pass(ctx context.Context, bound int64) error {
+	if g.inUse() <= bound {
 		return nil
 	}
 	for late := time.After(g.Wait); ; {
 		g.collectOnce()
-		if g.open() {
+		if g.inUse() <= bound {
 			return nil
 		}
 		select {
@@ -69,14 +88,14 @@ func (g *Gate) Pass(ctx context.Context) error {
 	}
 }
 
-// open reports whether little enough is in use. It asks once in a while: that takes four microseconds.
-func (g *Gate) open() bool {
+// inUse is what was in use a short while ago. It asks once in a while: that takes four microseconds.
+func (g *Gate) inUse() int64 {
 	const asks = 20 * time.Millisecond
 	if now := time.Now().UnixNano(); now-g.lookedAt.Load() >= int64(asks) {
 		g.lookedAt.Store(now)
 		g.seen.Store(g.live())
 	}
-	return g.seen.Load() <= g.bound
+	return g.seen.Load()
 }
 
 // collectOnce collects, unless that was done a short time ago.

@@ -29,7 +29,12 @@ func TestMemoryGate(t *testing.T) {
 		require.EqualValues(t, 1, collections)
 
 		time.Sleep(time.Second)
+		live.Store(800)
+		require.NoError(t, g.GoOn(t.Context()), "who is in goes on")
 		live.Store(900)
+		time.Sleep(time.Second)
+		require.Equal(t, error(ErrBusy), g.GoOn(t.Context()))
+		collections = 0
 		begin := time.Now()
 		require.Equal(t, error(ErrBusy), g.Pass(t.Context()))
 		require.Equal(t, gateWait, time.Since(begin))

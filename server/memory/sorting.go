@@ -6,7 +6,7 @@ package memory
 // leastSorting is what there is on the smallest machine.
 const leastSorting = 8 << 20
 
-// NewSorting shares a sixteenth of the server's memory among the queries that sort; memory <= 0: no bound.
+// NewSorting shares a sixteenth of the collector's limit among the queries that sort; memory <= 0: no bound.
 func NewSorting(memory int64, gate *Gate) *Budget {
 	return newMemoryBudget(memory, max(memory/16, leastSorting), gate)
 }
