@@ -149,7 +149,7 @@ func (s *Store) EachDB(ctx context.Context, fn func(db *DB) error) error {
 // Exists reports whether there is a database of that name.
 func (db *DB) Exists(ctx context.Context) (bool, error) {
 	err := db.viewOn(ctx, func(*dbRead) error { return nil })
-	if err == compat.ErrNoDatabase {
+	if errors.Is(err, compat.ErrNoDatabase) {
 		return false, nil
 	}
 	return err == nil, err

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -91,7 +92,7 @@ func (s *Snapshot) Pending(seq Seq) (int64, error) { return s.d.rowsAfter(seq) }
 func (s *Snapshot) Changes(o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
 	c := changesScan{o: o, fn: fn, left: o.Limit}
 	err := c.scan(s.d)
-	if err == ErrStop {
+	if errors.Is(err, ErrStop) {
 		err = nil
 	}
 	return c.end, err

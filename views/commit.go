@@ -32,7 +32,7 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 		case err == nil:
 			p.note(written)
 			return to, nil
-		case size > 1 && (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld) || err == errCrowded):
+		case size > 1 && (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld) || errors.Is(err, errCrowded)):
 			p.part = size / 2
 		case size == 1 && !leaveStale && (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld)):
 			leaveStale = true // what is above the row may be too much, or a slow function

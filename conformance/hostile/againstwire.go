@@ -174,7 +174,7 @@ func handshakes(ctx context.Context, a *assault) error {
 			time.Sleep(3 * time.Second)
 		case 1:
 			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-			//nolint:gosec // its certificate is nobody's
+			// its certificate is nobody's
 			client := tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
 			if client.HandshakeContext(ctx) == nil {
 				a.saw("shaken")

@@ -280,7 +280,7 @@ func (b *builder) indexSome(tx *storage.Tx, ix *registered, at reached, did *bat
 		}
 		return nil
 	})
-	if err == storage.ErrStop {
+	if errors.Is(err, storage.ErrStop) {
 		return nil
 	}
 	return err

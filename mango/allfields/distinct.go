@@ -2,6 +2,7 @@ package allfields
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 
 	"github.com/settee-db/settee/compat/collate"
@@ -50,7 +51,7 @@ func (x *Index) Distinct(r Range, fn func(*Distinct) error) error {
 	if err == nil {
 		err = flush()
 	}
-	if err == storage.ErrStop {
+	if errors.Is(err, storage.ErrStop) {
 		return nil
 	}
 	return err

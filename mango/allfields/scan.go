@@ -3,6 +3,7 @@ package allfields
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
@@ -103,7 +104,7 @@ func (x *Index) Others(after string, fn func(id string) error) error {
 	it := x.s.KV().Range(concat(base, begin), concat(base, end), kv.RangeOptions{})
 	defer it.Close()
 	err := each(it, base, 0, func(e *Entry) error { return fn(e.ID) })
-	if err == storage.ErrStop {
+	if errors.Is(err, storage.ErrStop) {
 		return nil
 	}
 	return err

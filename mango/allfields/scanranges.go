@@ -2,6 +2,7 @@ package allfields
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
@@ -43,7 +44,7 @@ func (x *Index) ScanRanges(
 		if closeErr := open[0].Close(); err == nil {
 			err = closeErr
 		}
-		if open = open[1:]; err == storage.ErrStop {
+		if open = open[1:]; errors.Is(err, storage.ErrStop) {
 			return nil
 		}
 		if err != nil {

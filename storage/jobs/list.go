@@ -74,7 +74,7 @@ func (q *Queue) list(ctx context.Context, begin, end []byte, limit int) (found [
 		}
 		return nil
 	})
-	if err == errListed {
+	if errors.Is(err, errListed) {
 		err = nil
 	}
 	return found, err

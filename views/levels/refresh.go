@@ -243,7 +243,7 @@ func (x *Index) refreshSlot(ctx context.Context, store kv.Store, guard Guard, s 
 				switch err := x.refreshStale(ctx, store, guard, s, level, bounds[:n]); {
 				case err == nil:
 					size = min(2*size, maxGroups)
-				case !errors.Is(err, kv.ErrTooOld) && !errors.Is(err, kv.ErrTooLarge) && err != errCrowded:
+				case !errors.Is(err, kv.ErrTooOld) && !errors.Is(err, kv.ErrTooLarge) && !errors.Is(err, errCrowded):
 					return err
 				case n > 1:
 					size = n / 2

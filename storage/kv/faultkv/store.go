@@ -60,7 +60,7 @@ func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionsta
 		if u.unknown {
 			s.plan.Unknown()
 		}
-		if err != errAgain {
+		if !errors.Is(err, errAgain) {
 			return stamp, err
 		}
 	}
