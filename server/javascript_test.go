@@ -9,7 +9,6 @@ import (
 
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
@@ -38,11 +37,7 @@ func newDesignServer(t testing.TB) *Server {
 // newTestServerJS is newTestServer with JavaScript.
 func newTestServerJS(t testing.TB, c *config.Config) *Server {
 	t.Helper()
-	return newTestServerJSOn(t, memkv.New(), c)
-}
-
-func newTestServerJSOn(t testing.TB, engine kv.Store, c *config.Config) *Server {
-	t.Helper()
+	engine := memkv.New()
 	pool := js.NewPool(js.Options{Timeout: time.Minute})
 	t.Cleanup(pool.Close)
 	store, err := storage.Open(t.Context(), storage.Options{KV: engine})

@@ -2,12 +2,7 @@ package server
 
 import (
 	"errors"
-	"fmt"
-	"net/http"
 	"strings"
-	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
@@ -48,27 +43,4 @@ func (m memberMapper) Map(doc *storage.Document, emit func(key, value []byte)) e
 	}
 	emit(key.AppendJSON(nil), value.AppendJSON(nil))
 	return nil
-}
-
-// newViewServer is a server with the database db of ten documents and a design document on them.
-func newViewServer(t testing.TB, options string) *Server {
-	t.Helper()
-	s := newTestServer(t)
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db"+options, "").Code)
-	prefix := ""
-	if options != "" {
-		prefix = "p:"
-	}
-	for i := range 10 {
-		body := fmt.Sprintf(`{"k":%d,"v":{"_id":"%sd%d"},"g":["g",%d]}`, i, prefix, (i+1)%10, i%3)
-		require.Equal(t, http.StatusCreated, do(s, "PUT", fmt.Sprintf("/db/%sd%d", prefix, i), body).Code)
-	}
-	w := do(
-		s,
-		"PUT",
-		"/db/_design/d",
-		`{"language":"member","views":{"m":{"map":"k"},"l":{"map":"k v"},"r":{"map":"g k","reduce":"_sum"}}}`,
-	)
-	require.Equal(t, http.StatusCreated, w.Code, w.Body)
-	return s
 }

@@ -70,12 +70,6 @@ func startTestServer(t testing.TB, o Options) *Server {
 	return s
 }
 
-// stopFollowers ends what reads beside the requests: tests that count reads, or let some fail, mean those of requests.
-func stopFollowers(s *Server) {
-	s.replications.Close()
-	s.users.Close()
-}
-
 // do runs one request of the admin.
 func do(s *Server, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	var r *http.Request
@@ -101,6 +95,22 @@ func do(s *Server, method, target, body string, headers ...string) *httptest.Res
 // postJSON is the answer to a request of the admin.
 func postJSON(s *Server, path, body string) string {
 	return do(s, "POST", path, body, "Content-Type", "application/json").Body.String()
+}
+
+func setConfig(t testing.TB, s *Server, section, key, value string) {
+	t.Helper()
+	_, err := s.env.Config.Set(section, key, value, false)
+	require.NoError(t, err)
+}
+
+// etagOf is the entity tag of an answer, whose header has CouchDB's spelling.
+func etagOf(w *httptest.ResponseRecorder) string {
+	for name, values := range w.Header() {
+		if strings.EqualFold(name, call.HeaderETag) {
+			return values[0]
+		}
+	}
+	return ""
 }
 
 // expect checks status and body of an answer.

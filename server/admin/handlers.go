@@ -29,8 +29,8 @@ type Options struct {
 // Handlers serve the server and its node.
 type Handlers struct {
 	env          *call.Env
-	Jobs         *jobs.Queue
-	JS           *js.Pool
+	jobs         *jobs.Queue
+	js           *js.Pool
 	verifier     *auth.Verifier
 	replications func() []replication.Task
 	build        string
@@ -44,7 +44,7 @@ type Handlers struct {
 // New opens the web interface and registers the metrics.
 func New(o Options) (*Handlers, error) {
 	h := &Handlers{
-		env: o.Env, Jobs: o.Jobs, JS: o.JS, verifier: o.Verifier, replications: o.Replications,
+		env: o.Env, jobs: o.Jobs, js: o.JS, verifier: o.Verifier, replications: o.Replications,
 		build: o.Build, started: time.Now(),
 		health: &health{store: o.Env.Store, log: o.Env.Log},
 	}

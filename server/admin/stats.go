@@ -12,7 +12,7 @@ func (h *Handlers) getStats(c *call.Call) error {
 		return err
 	}
 	path := c.Segments[3:]
-	c.Env.Stats.TakeJavaScript(h.JS)
+	c.Env.Stats.TakeJavaScript(h.js)
 	b, ok := c.Env.Stats.AppendTree(nil, path)
 	if !ok {
 		b = append(b[:0], "null"...)

@@ -59,8 +59,8 @@ func (h *Handlers) readSystem() system {
 	y.reserved = y.used + n(2) + n(3)
 	y.other = n(0) - n(5) - y.reserved
 	y.code, y.contextSwitches = processNumbers()
-	if h.JS != nil {
-		y.workers = h.JS.Stats().Running
+	if h.js != nil {
+		y.workers = h.js.Stats().Running
 	}
 	return y
 }

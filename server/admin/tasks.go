@@ -81,10 +81,10 @@ func (t *task) setTimes(began, updated time.Time) {
 
 // runningJobs are the jobs whose progress is an object with a type: that is what the task shows.
 func (h *Handlers) runningJobs(ctx context.Context) (tasks []task, err error) {
-	if h.Jobs == nil {
+	if h.jobs == nil {
 		return nil, nil
 	}
-	running, err := h.Jobs.Running(ctx, "", maxTasks)
+	running, err := h.jobs.Running(ctx, "", maxTasks)
 	if err != nil {
 		return nil, err
 	}

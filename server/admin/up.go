@@ -28,11 +28,6 @@ type health struct {
 	err    error // the last answer
 }
 
-// AskHealthOf makes /_up ask another store than the server's: a test's.
-func (h *Handlers) AskHealthOf(store interface{ Health(context.Context) error }) {
-	h.health.store = store
-}
-
 // ask gives the store's answer, context.DeadlineExceeded if there is none within healthTimeout.
 func (h *health) ask(ctx context.Context) error {
 	h.mu.Lock()

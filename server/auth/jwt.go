@@ -47,9 +47,9 @@ var algorithms = map[string]jwt.SigningMethod{
 
 var claimPattern = regexp.MustCompile(`([a-z]+)|\{([a-z]+)\s*,\s*"([^"]+)"\}`)
 
-// ParseClaims reads the setting required_claims: names, and {name, "value"}. One that holds no name refuses every
+// parseClaims reads the setting required_claims: names, and {name, "value"}. One that holds no name refuses every
 // token.
-func ParseClaims(setting string) Claims {
+func parseClaims(setting string) Claims {
 	c := Claims{names: make(map[string]string)}
 	matches := claimPattern.FindAllStringSubmatch(setting, -1)
 	c.broken = len(matches) == 0 && setting != ""
@@ -59,8 +59,8 @@ func ParseClaims(setting string) Claims {
 	return c
 }
 
-// ParsePath splits the setting roles_claim_path at dots; a dot after a backslash belongs to a name.
-func ParsePath(setting string) []string {
+// parsePath splits the setting roles_claim_path at dots; a dot after a backslash belongs to a name.
+func parsePath(setting string) []string {
 	if setting == "" {
 		return nil
 	}

@@ -50,7 +50,7 @@ func TestTokens(t *testing.T) {
 			), "hmac:bad": "!", "hmac:empty": "", "rsa:r": pemText(t, &rsaKey.PublicKey),
 			"ec:e": pemText(t, &ecKey.PublicKey), "rsa:e": pemText(t, &ecKey.PublicKey), "ec:none": "x",
 		}),
-		Claims: ParseClaims("exp"), RolesName: "_couchdb.roles",
+		Claims: parseClaims("exp"), RolesName: "_couchdb.roles",
 	}
 	good := jwt.MapClaims{"sub": "joe", "exp": 2e9, "_couchdb.roles": []string{"a"}}
 	for name, token := range map[string]string{
@@ -88,7 +88,7 @@ func TestTokens(t *testing.T) {
 		require.False(t, ok)
 		require.ErrorContains(t, err, c.reason)
 	}
-	r.RolesPath = ParsePath(`realm.my\.roles`)
+	r.RolesPath = parsePath(`realm.my\.roles`)
 	_, roles, _, err := Token(
 		signed(
 			t,
@@ -102,7 +102,7 @@ func TestTokens(t *testing.T) {
 	)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b"}, roles)
-	r.Claims = ParseClaims("!")
+	r.Claims = parseClaims("!")
 	_, _, _, err = Token("Bearer a.b.c", r, now)
 	require.Equal(t, error(errMisconfigured), err)
 }
@@ -134,8 +134,8 @@ func TestTokenCurve(t *testing.T) {
 }
 
 func TestParseClaims(t *testing.T) {
-	require.Equal(t, map[string]string{"exp": "", "iss": "me too"}, ParseClaims(`exp, {iss, "me too"}`).names)
-	require.Empty(t, ParseClaims("").names)
+	require.Equal(t, map[string]string{"exp": "", "iss": "me too"}, parseClaims(`exp, {iss, "me too"}`).names)
+	require.Empty(t, parseClaims("").names)
 }
 
 func FuzzToken(f *testing.F) {

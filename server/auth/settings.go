@@ -54,14 +54,14 @@ func Value(c *config.Config, key string) string {
 func ReadSettings(c *config.Config) *Settings {
 	_, showUsersDB := c.Get("chttpd_auth", "authentication_db")
 	s := &Settings{
-		Handlers:       ParseHandlers(c.String("chttpd", "authentication_handlers")),
+		Handlers:       parseHandlers(c.String("chttpd", "authentication_handlers")),
 		UsersDB:        c.String("chttpd_auth", "authentication_db"),
 		ShowUsersDB:    showUsersDB,
 		Admins:         make(map[string]*User),
 		Secret:         Value(c, "secret"),
 		Algorithms:     Algorithms(Value(c, "hash_algorithms")),
 		Hashing:        ReadHashing(c),
-		Policy:         ParsePolicy(Value(c, "password_regexp")),
+		Policy:         parsePolicy(Value(c, "password_regexp")),
 		Upgrade:        Value(c, "upgrade_hash_on_auth") != "false",
 		ConflictedDocs: c.Bool("chttpd_auth", "allow_conflicted_user_docs"),
 		ProxyUser:      Value(c, "x_auth_username"),
@@ -70,9 +70,9 @@ func ReadSettings(c *config.Config) *Settings {
 		ProxySecret:    Value(c, "proxy_use_secret") == "true",
 		Tokens: TokenRules{
 			Keys:      ParseKeys(c.Section("jwt_keys")),
-			Claims:    ParseClaims(c.String("jwt_auth", "required_claims")),
+			Claims:    parseClaims(c.String("jwt_auth", "required_claims")),
 			RolesName: c.String("jwt_auth", "roles_claim_name"),
-			RolesPath: ParsePath(c.String("jwt_auth", "roles_claim_path")),
+			RolesPath: parsePath(c.String("jwt_auth", "roles_claim_path")),
 		},
 		PerUser: PerUser{
 			Enabled: c.Bool("couch_peruser", "enable"), DeleteDBs: c.Bool("couch_peruser", "delete_dbs"),
@@ -140,10 +140,10 @@ var handlerNames = []string{"cookie", "default", "proxy", "jwt"}
 
 var handlerPattern = regexp.MustCompile(`\{\s*\w+\s*,\s*(\w+)\s*\}`)
 
-// ParseHandlers reads the setting authentication_handlers, `{chttpd_auth, cookie_authentication_handler}, …`. Unknown
+// parseHandlers reads the setting authentication_handlers, `{chttpd_auth, cookie_authentication_handler}, …`. Unknown
 // ones are left out, among them CouchDB's null and party handlers, which let everyone in as an admin; without any it is
 // the stock list, so that the mistake can be corrected over HTTP.
-func ParseHandlers(setting string) []string {
+func parseHandlers(setting string) []string {
 	var list []string
 	for _, m := range handlerPattern.FindAllStringSubmatch(setting, -1) {
 		name, _, _ := strings.Cut(m[1], "_")
@@ -152,7 +152,7 @@ func ParseHandlers(setting string) []string {
 		}
 	}
 	if list == nil {
-		return ParseHandlers(config.Default("chttpd", "authentication_handlers"))
+		return parseHandlers(config.Default("chttpd", "authentication_handlers"))
 	}
 	return list
 }

@@ -66,7 +66,7 @@ func TestPolicy(t *testing.T) {
 		`["("]`:                           "Server cannot hash passwords at this time.",
 		`["a", {"b", "c"}, {"x{3}", ""}]`: "Password does not conform to requirements. c",
 	} {
-		p := ParsePolicy(setting)
+		p := parsePolicy(setting)
 		err := p.check("letters a")
 		if want == "" {
 			require.NoError(t, err, setting)
@@ -136,7 +136,7 @@ func FuzzUserDoc(f *testing.F) {
 		}
 		_ = CheckUserDoc(DocPrefix+"joe", false, v, before, Writer{Name: "joe"})
 		ParseUser("joe", []byte(doc))
-		p := ParsePolicy(policy)
+		p := parsePolicy(policy)
 		if !HasPassword(v) {
 			return
 		}

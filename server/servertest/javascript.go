@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
@@ -16,9 +17,14 @@ import (
 // js.RunWorkerIfAsked.
 func NewJS(t testing.TB) *Server {
 	t.Helper()
+	return NewJSOn(t, memkv.New())
+}
+
+// NewJSOn is NewJS over an engine, which ends with the test.
+func NewJSOn(t testing.TB, engine kv.Store) *Server {
+	t.Helper()
 	pool := js.NewPool(js.Options{Timeout: time.Minute})
 	t.Cleanup(pool.Close)
-	engine := memkv.New()
 	store := OpenStore(t, engine)
 	v, err := views.Open(views.Options{Store: store, KV: engine, JS: pool})
 	require.NoError(t, err)

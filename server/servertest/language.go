@@ -2,12 +2,44 @@ package servertest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views"
 )
+
+// OpenViews opens views in Language or of Mango for the time of the test.
+func OpenViews(t testing.TB, store *storage.Store, engine kv.Store) *views.Views {
+	t.Helper()
+	languages := map[string]views.Language{"member": Language{}, mango.Language: mango.Views{}}
+	v, err := views.Open(views.Options{Store: store, KV: engine, Languages: languages})
+	require.NoError(t, err)
+	t.Cleanup(func() { v.Close() })
+	return v
+}
+
+// PutViews makes the database db of ten documents, in the partition p if it has partitions, and a design document on
+// them. query is that of the request which makes the database: "" or "?partitioned=true".
+func (s *Server) PutViews(query string) {
+	s.t.Helper()
+	require.Equal(s.t, 201, s.Do("PUT", "/db"+query, "").Code)
+	prefix := ""
+	if query != "" {
+		prefix = "p:"
+	}
+	for i := range 10 {
+		body := fmt.Sprintf(`{"k":%d,"v":{"_id":"%sd%d"},"g":["g",%d]}`, i, prefix, (i+1)%10, i%3)
+		require.Equal(s.t, 201, s.Do("PUT", fmt.Sprintf("/db/%sd%d", prefix, i), body).Code)
+	}
+	s.PutDesign("d", `{"language":"member","views":{"m":{"map":"k"},"l":{"map":"k v"},"r":{"map":"g k","reduce":"_sum"}}}`)
+}
 
 // Language is the language "member": the map function "k v" emits the members k and v of documents
 // that have k, and fails for documents whose k is the text "bad".

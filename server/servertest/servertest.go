@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
@@ -18,7 +17,6 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
 )
 
@@ -33,18 +31,25 @@ type Server struct {
 // New starts a server over an empty memory store. Its views are in Language or of Mango.
 func New(t testing.TB) *Server {
 	t.Helper()
-	return NewOn(t, memkv.New())
+	return Start(t, server.Options{})
 }
 
 // NewOn is New over an engine, which ends with the test.
 func NewOn(t testing.TB, engine kv.Store) *Server {
 	t.Helper()
 	store := OpenStore(t, engine)
-	languages := map[string]views.Language{"member": Language{}, mango.Language: mango.Views{}}
-	v, err := views.Open(views.Options{Store: store, KV: engine, Languages: languages})
+	return Start(t, server.Options{Store: store, Views: OpenViews(t, store, engine)})
+}
+
+// NewQuiet is NewOn with nothing that reads beside the requests: for tests that count reads, or let some fail.
+func NewQuiet(t testing.TB, engine kv.Store) *Server {
+	t.Helper()
+	store, err := storage.Open(context.Background(), storage.Options{KV: engine, Manual: true})
 	require.NoError(t, err)
-	t.Cleanup(func() { v.Close() })
-	return Start(t, server.Options{Store: store, Views: v})
+	t.Cleanup(func() { store.Close() })
+	s := Start(t, server.Options{Store: store, Views: OpenViews(t, store, engine)})
+	s.StopFollowers()
+	return s
 }
 
 // OpenStore opens a store for the time of the test.
@@ -56,9 +61,15 @@ func OpenStore(t testing.TB, engine kv.Store) *storage.Store {
 	return store
 }
 
-// Start starts a server over a store whose hooks are set here. Without a configuration it has the stock one.
+// Start starts a server with options and sets the hooks of its store. Without a store it is over an empty memory store
+// with views in Language or of Mango, without a configuration it has the stock one, without a log none.
 func Start(t testing.TB, o server.Options) *Server {
 	t.Helper()
+	if o.Store == nil {
+		engine := memkv.New()
+		o.Store = OpenStore(t, engine)
+		o.Views = OpenViews(t, o.Store, engine)
+	}
 	if o.Config == nil {
 		c, err := config.Load(config.Stock())
 		require.NoError(t, err)
@@ -69,7 +80,9 @@ func Start(t testing.TB, o server.Options) *Server {
 		hooks.Indexer = storage.Indexers(o.Views, o.AllFields)
 	}
 	o.Store.SetHooks(hooks)
-	o.Log = slog.New(slog.DiscardHandler)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	hash, err := auth.HashAdmin("secret", auth.Hashing{Scheme: auth.SchemePBKDF2, PRF: "sha256", Iterations: 10})
 	require.NoError(t, err)
 	_, err = o.Config.Set("admins", "admin", hash, false)
@@ -78,6 +91,13 @@ func Start(t testing.TB, o server.Options) *Server {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Shutdown(context.Background()) })
 	return &Server{Server: s, Config: o.Config, JS: o.JS, t: t}
+}
+
+// StopFollowers ends what reads the databases beside the requests: replications, and what follows the users database.
+// The server has shut down then: it takes no connections and ends feeds, and answers Do as before.
+func (s *Server) StopFollowers() {
+	s.t.Helper()
+	require.NoError(s.t, s.Shutdown(context.Background()))
 }
 
 // Set changes a setting.

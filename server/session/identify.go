@@ -71,7 +71,7 @@ func (h *Handlers) basicHandler(c *call.Call) (bool, error) {
 // password does not count (chttpd_auth_cache:get_user_creds). It is nil for unknown names, among them those longer than
 // any account's. Nothing in the users database, which may be open for sign-up, keeps a server admin out.
 func (h *Handlers) findUser(c *call.Call, name string) (*auth.User, error) {
-	if len(name) > MaxUserName {
+	if len(name) > maxUserName {
 		return nil, nil
 	}
 	u, err := h.users.Find(c.Context(), c.Settings.Auth.UsersDB, name)
@@ -91,15 +91,15 @@ func (h *Handlers) findUser(c *call.Call, name string) (*auth.User, error) {
 	return u, nil
 }
 
-// MaxUserName bounds the names that are looked up, hashed and counted, in bytes. CouchDB has no bound; a name is kept
+// maxUserName bounds the names that are looked up, hashed and counted, in bytes. CouchDB has no bound; a name is kept
 // with each counter of failed logins.
-const MaxUserName = 1024
+const maxUserName = 1024
 
 // checkPassword checks a password, and has an outdated hash rewritten in the background. u is nil for an unknown name.
 func (h *Handlers) checkPassword(c *call.Call, name, password string, u *auth.User) (bool, error) {
 	var ok, warn bool
 	var err error
-	if len(name) <= MaxUserName {
+	if len(name) <= maxUserName {
 		ok, warn, err = h.verifier.Verify(c.Context(), c.Peer, name, password, u, &c.Settings.Auth.Rules)
 	}
 	switch {

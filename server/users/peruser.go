@@ -148,7 +148,7 @@ func (d *Directory) syncDatabase(ctx context.Context, p *auth.PerUser, user stri
 	if err != nil {
 		return err
 	}
-	if next, changed := WithMember(v, user, !deleted); changed {
+	if next, changed := withMember(v, user, !deleted); changed {
 		return db.SetSecurity(ctx, next)
 	}
 	return nil
@@ -163,12 +163,12 @@ func (d *Directory) createFor(ctx context.Context, p *auth.PerUser, name, user s
 	if err != nil {
 		return err
 	}
-	security, _ := WithMember(v, user, true)
+	security, _ := withMember(v, user, true)
 	return d.store.Create(ctx, name, storage.CreateOptions{Q: p.Q, N: 1, Security: security})
 }
 
-// WithMember returns a security object with the user added to the names of admins and members, or removed from them.
-func WithMember(security ejson.Value, user string, add bool) (next []byte, changed bool) {
+// withMember returns a security object with the user added to the names of admins and members, or removed from them.
+func withMember(security ejson.Value, user string, add bool) (next []byte, changed bool) {
 	b := []byte{'{'}
 	member := func(key string, value []byte) {
 		if len(b) > 1 {

@@ -1,4 +1,4 @@
-package server
+package lists_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/servertest"
 )
 
 // liveWriter measures what is live while an answer goes out. It keeps nothing of it.
@@ -46,12 +47,12 @@ func heapInUse() uint64 {
 // Requests with very many keys, ids or revisions hold their body and its parsed form, and of what they ask for a
 // window.
 func TestManyKeysNeedLittleMemory(t *testing.T) {
-	s := newTestServer(t)
-	stopFollowers(s)
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db/d0000001", `{"n":1}`).Code)
+	s := servertest.New(t)
+	s.StopFollowers()
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db", "").Code)
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db/d0000001", `{"n":1}`).Code)
 	design := `{"language":"member","views":{"v":{"map":"n","reduce":"_count"}}}`
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db/_design/d", design).Code)
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db/_design/d", design).Code)
 	const n = 5_000
 	many := func(begin, unit, end string) string { return begin + strings.Repeat(unit+",", n) + end }
 	var named strings.Builder

@@ -1,4 +1,4 @@
-package server
+package call_test
 
 import (
 	"net/http"
@@ -6,23 +6,19 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-func setConfig(t testing.TB, s *Server, section, key, value string) {
-	t.Helper()
-	_, err := s.env.Config.Set(section, key, value, false)
-	require.NoError(t, err)
-}
+	"github.com/settee-db/settee/server/servertest"
+)
 
 // TestPreflightNeedsNoCredentials: a browser asks without any (W18).
 func TestPreflightNeedsNoCredentials(t *testing.T) {
-	s := newTestServer(t)
-	setConfig(t, s, "chttpd", "enable_cors", "true")
-	setConfig(t, s, "chttpd", "require_valid_user", "true")
-	setConfig(t, s, "cors", "origins", "app://obsidian.md, capacitor://localhost")
-	setConfig(t, s, "cors", "credentials", "true")
+	s := servertest.New(t)
+	s.Set("chttpd", "enable_cors", "true")
+	s.Set("chttpd", "require_valid_user", "true")
+	s.Set("cors", "origins", "app://obsidian.md, capacitor://localhost")
+	s.Set("cors", "credentials", "true")
 	ask := func(origin, method, headers string) *httptest.ResponseRecorder {
-		return do(s, "OPTIONS", "/db/_bulk_docs", "", "Authorization", "", "Origin", origin,
+		return s.Do("OPTIONS", "/db/_bulk_docs", "", "Authorization", "", "Origin", origin,
 			"Access-Control-Request-Method", method, "Access-Control-Request-Headers", headers)
 	}
 	w := ask("app://obsidian.md", "POST", "authorization,content-type")
@@ -41,25 +37,25 @@ func TestPreflightNeedsNoCredentials(t *testing.T) {
 
 // TestCORSInOldSection: Fauxton 1.2 writes enable_cors into the section httpd, where CouchDB still reads it.
 func TestCORSInOldSection(t *testing.T) {
-	s := newTestServer(t)
-	setConfig(t, s, "httpd", "enable_cors", "true")
-	setConfig(t, s, "cors", "origins", "*")
+	s := servertest.New(t)
+	s.Set("httpd", "enable_cors", "true")
+	s.Set("cors", "origins", "*")
 	require.Equal(
 		t,
 		"http://a.example",
-		do(s, "GET", "/", "", "Origin", "http://a.example").Header().Get("Access-Control-Allow-Origin"),
+		s.Do("GET", "/", "", "Origin", "http://a.example").Header().Get("Access-Control-Allow-Origin"),
 	)
 }
 
 func TestFrameOptions(t *testing.T) {
-	s := newTestServer(t)
-	frames := func() string { return do(s, "GET", "/", "").Header().Get("X-Frame-Options") }
+	s := servertest.New(t)
+	frames := func() string { return s.Do("GET", "/", "").Header().Get("X-Frame-Options") }
 	require.Empty(t, frames())
-	setConfig(t, s, "chttpd", "enable_xframe_options", "true")
+	s.Set("chttpd", "enable_xframe_options", "true")
 	require.Equal(t, "DENY", frames())
-	setConfig(t, s, "x_frame_options", "hosts", "http://example.com")
+	s.Set("x_frame_options", "hosts", "http://example.com")
 	require.Equal(t, "ALLOW-FROM http://example.com", frames())
-	setConfig(t, s, "x_frame_options", "same_origin", "true")
+	s.Set("x_frame_options", "same_origin", "true")
 	require.Equal(t, "SAMEORIGIN", frames())
 }
 
@@ -68,9 +64,9 @@ func FuzzPreflight(f *testing.F) {
 	f.Add("http://one.example", "GET", "content-type, accept")
 	f.Add("null", "", ",,")
 	f.Add("http://one.example\r\nX: y", "GET", "a\x00,b")
-	s := newTestServer(f)
-	setConfig(f, s, "chttpd", "enable_cors", "true")
-	setConfig(f, s, "cors", "origins", "http://one.example")
+	s := servertest.New(f)
+	s.Set("chttpd", "enable_cors", "true")
+	s.Set("cors", "origins", "http://one.example")
 	f.Fuzz(func(t *testing.T, origin, method, headers string) {
 		r := httptest.NewRequest(http.MethodOptions, "/", nil)
 		r.Header["Origin"] = []string{origin}

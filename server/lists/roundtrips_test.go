@@ -1,33 +1,33 @@
-package server
+package lists_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/server/config"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/views/js"
 )
+
+// TestMain lets the test binary be the workers of JavaScript, too.
+func TestMain(m *testing.M) {
+	js.RunWorkerIfAsked()
+	os.Exit(m.Run())
+}
 
 // What lists of a thousand rows may cost in round trips, one after the other, on a store across a network. Reads that
 // are made one by one show here at once.
 func TestRoundTripsOfLists(t *testing.T) {
-	c, err := config.Load(config.Stock())
-	require.NoError(t, err)
 	engine := latencykv.New(memkv.New(), latencykv.Options{})
-	store, err := storage.Open(context.Background(), storage.Options{KV: engine, Manual: true})
-	require.NoError(t, err)
-	t.Cleanup(func() { store.Close() })
-	s := newTestServerOn(t, engine, store, c, "")
-	stopFollowers(s)
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
+	s := servertest.NewQuiet(t, engine)
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db", "").Code)
 	var docs, locals, keys, gets, diffs []string
 	for i := range 1000 {
 		id := fmt.Sprintf("doc-%06d", i*7919%1000)
@@ -41,15 +41,15 @@ func TestRoundTripsOfLists(t *testing.T) {
 		require.Equal(
 			t,
 			http.StatusCreated,
-			do(s, "POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(list, ",")+`]}`).Code,
+			s.Do("POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(list, ",")+`]}`).Code,
 		)
 	}
 	require.Equal(
 		t,
 		http.StatusCreated,
-		do(s, "PUT", "/db/_design/d", `{"language":"member","views":{"v":{"map":"k"}}}`).Code,
+		s.Do("PUT", "/db/_design/d", `{"language":"member","views":{"v":{"map":"k"}}}`).Code,
 	)
-	require.Equal(t, http.StatusOK, do(s, "GET", "/db/_design/d/_view/v?limit=1", "").Code)
+	require.Equal(t, http.StatusOK, s.Do("GET", "/db/_design/d/_view/v?limit=1", "").Code)
 	all := func(list []string) string { return strings.Join(list, ",") }
 	for _, list := range []struct {
 		method, target, body string
@@ -72,7 +72,7 @@ func TestRoundTripsOfLists(t *testing.T) {
 		{"GET", "/db/_design/d/_view/v?include_docs=true", "", 32},
 	} {
 		engine.Reset()
-		w := do(s, list.method, list.target, list.body)
+		w := s.Do(list.method, list.target, list.body)
 		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 		require.True(t, json.Valid(w.Body.Bytes()))
 		got := engine.Reset()
@@ -93,12 +93,9 @@ func TestRoundTripsOfLists(t *testing.T) {
 // A filter in JavaScript sees every leaf of conflicts: those of many documents are read together, and no more at once
 // than it is asked about, however large they are.
 func TestRoundTripsOfFilteredConflicts(t *testing.T) {
-	c, err := config.Load(config.Stock())
-	require.NoError(t, err)
 	engine := latencykv.New(memkv.New(), latencykv.Options{})
-	s := newTestServerJSOn(t, engine, c)
-	stopFollowers(s)
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
+	s := servertest.NewJSOn(t, engine)
+	s.StopFollowers()
 	var docs []string
 	for i := range 300 {
 		pad := strings.Repeat("x", 10)
@@ -116,10 +113,10 @@ func TestRoundTripsOfFilteredConflicts(t *testing.T) {
 	for len(docs) > 0 {
 		n := min(len(docs), 300)
 		body := `{"new_edits":false,"docs":[` + strings.Join(docs[:n], ",") + `]}`
-		require.Equal(t, http.StatusCreated, do(s, "POST", "/db/_bulk_docs", body).Code)
+		require.Equal(t, http.StatusCreated, s.Do("POST", "/db/_bulk_docs", body).Code)
 		docs = docs[n:]
 	}
-	putDesign(t, s, "f", `{"filters":{"b":"function(doc){ return doc.leaf == 'b' }"}}`)
+	s.PutDesign("f", `{"filters":{"b":"function(doc){ return doc.leaf == 'b' }"}}`)
 	for _, list := range []struct {
 		query      string
 		want, last int
@@ -129,7 +126,7 @@ func TestRoundTripsOfFilteredConflicts(t *testing.T) {
 		{"&limit=100&include_docs=true", 100, 116},
 	} {
 		engine.Reset()
-		w := do(s, "GET", "/db/_changes?filter=f/b&style=all_docs"+list.query, "")
+		w := s.Do("GET", "/db/_changes?filter=f/b&style=all_docs"+list.query, "")
 		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 		var answer struct {
 			Results []struct {

@@ -1,4 +1,4 @@
-package server
+package documents_test
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server/servertest"
 )
 
 // discarding takes an answer without keeping it, and looks at the heap meanwhile.
@@ -36,7 +38,7 @@ func (d *discarding) Write(p []byte) (int, error) {
 // is in memory. The answers are those of attachments that are.
 func TestAttachmentsAreNotHeld(t *testing.T) {
 	const size = 24_000_001
-	s := openServer(t, 0)
+	s := servertest.NewWithUsers(t, 0)
 	data := bytes.Repeat([]byte("0123456789abcdef"), size/16+1)[:size]
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -44,7 +46,7 @@ func TestAttachmentsAreNotHeld(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, z.Close())
 	put := func(path, body string, header ...string) {
-		require.Equal(t, 201, do(s, "PUT", path, body, header...).Code, path)
+		require.Equal(t, 201, s.Do("PUT", path, body, header...).Code, path)
 	}
 	put("/db/plain/a", string(data), "Content-Type", "image/x")
 	put("/db/packed/a", packed.String(), "Content-Type", "image/x", "Content-Encoding", "gzip")
@@ -78,13 +80,13 @@ func TestAttachmentsAreNotHeld(t *testing.T) {
 				require.Greater(t, w.n, int64(len(encoded)), r)
 			}
 			require.Less(t, w.most, before.HeapAlloc+uint64(len(encoded))+16<<20, r) // encoded is this test's
-			whole := do(s, r[0], r[1], r[2], json...).Body.String()
+			whole := s.Do(r[0], r[1], r[2], json...).Body.String()
 			require.Equal(t, r[0] != "HEAD", strings.Contains(whole, `"data":"`+encoded+`"`), r)
 		}
 	}
-	a := do(s, "GET", "/db/plain?attachments=true", "", json...)
-	require.Equal(t, a.Header().Get("Content-Length"), do(s, "HEAD", "/db/plain?attachments=true", "", json...).
-		Header().Get("Content-Length"))
+	a := s.Do("GET", "/db/plain?attachments=true", "", json...)
+	require.Equal(t, a.Header().Get("Content-Length"),
+		s.Do("HEAD", "/db/plain?attachments=true", "", json...).Header().Get("Content-Length"))
 	server := httptest.NewServer(s)
 	defer server.Close()
 	q, err := http.NewRequest("GET", server.URL+"/db/packed?attachments=true", nil)
@@ -100,9 +102,9 @@ func TestAttachmentsAreNotHeld(t *testing.T) {
 
 	// Where some fields of a document are shown it is in memory, and has a bound.
 	fields := `{"selector":{"_id":"plain"},"fields":["_id"]}`
-	a = do(s, "POST", "/db/_changes?include_docs=true&attachments=true&filter=_selector", fields)
+	a = s.Do("POST", "/db/_changes?include_docs=true&attachments=true&filter=_selector", fields)
 	require.Equal(t, 413, a.Code, "%.200s", a.Body)
 	fields = strings.Replace(fields, "plain", "small", 1)
-	a = do(s, "POST", "/db/_changes?include_docs=true&attachments=true&filter=_selector", fields)
+	a = s.Do("POST", "/db/_changes?include_docs=true&attachments=true&filter=_selector", fields)
 	require.Equal(t, 200, a.Code, "%.200s", a.Body)
 }

@@ -1,65 +1,65 @@
-package server
+package admin_test
 
 import (
-	"context"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/servertest"
 )
 
 // TestClusterSetup walks through what installers ask: LiveSync's script, Fauxton's set-up page, the Helm chart's job.
 func TestClusterSetup(t *testing.T) {
-	s := newTestServer(t)
-	expect(t, do(s, "GET", "/_cluster_setup", ""), 200, `{"state":"single_node_enabled"}`+"\n")
-	expect(
+	s := servertest.New(t)
+	servertest.Expect(t, s.Do("GET", "/_cluster_setup", ""), 200, `{"state":"single_node_enabled"}`+"\n")
+	servertest.Expect(
 		t,
-		do(s, "GET", "/_cluster_setup", "", "Authorization", ""),
+		s.Do("GET", "/_cluster_setup", "", "Authorization", ""),
 		401,
 		`{"error":"unauthorized","reason":"You are not a server admin."}`+"\n",
 	)
 	const enable = `{"action":"enable_single_node","username":"eve","password":"apple","bind_address":"0.0.0.0","port":5984,"singlenode":true}`
-	expect(t, do(s, "POST", "/_cluster_setup", enable), 201, "{\"ok\":true}\n")
-	stored, _ := s.env.Config.Get("admins", "eve")
+	servertest.Expect(t, s.Do("POST", "/_cluster_setup", enable), 201, "{\"ok\":true}\n")
+	stored, _ := s.Config.Get("admins", "eve")
 	require.True(t, auth.CheckAdmin("apple", stored))
 	for _, name := range []string{"_users", "_replicator"} {
-		exists, err := s.env.Store.DB(name).Exists(context.Background())
-		require.NoError(t, err)
-		require.True(t, exists, name)
+		require.Equal(t, 200, s.Do("HEAD", "/"+name, "").Code, name)
 	}
-	expect(
+	servertest.Expect(
 		t,
-		do(s, "POST", "/_cluster_setup", enable),
+		s.Do("POST", "/_cluster_setup", enable),
 		400,
 		`{"error":"bad_request","reason":"Cluster is already finished"}`+"\n",
 	)
-	expect(
+	servertest.Expect(
 		t,
-		do(s, "POST", "/_cluster_setup", `{"action":"finish_cluster","ensure_dbs_exist":["more"]}`),
+		s.Do("POST", "/_cluster_setup", `{"action":"finish_cluster","ensure_dbs_exist":["more"]}`),
 		201,
 		"{\"ok\":true}\n",
 	)
-	expect(
+	servertest.Expect(
 		t,
-		do(s, "POST", "/_cluster_setup", `{"action":"add_node"}`),
+		s.Do("POST", "/_cluster_setup", `{"action":"add_node"}`),
 		400,
 		`{"error":"bad_request","reason":"Cluster is not enabled."}`+"\n",
 	)
-	expect(t, do(s, "POST", "/_cluster_setup", `{}`), 400, `{"error":"bad_request","reason":"Invalid Action'"}`+"\n")
-	require.Equal(t, 403, do(s, "POST", "/_node/_local/_restart", "").Code)
+	servertest.Expect(t, s.Do("POST", "/_cluster_setup", `{}`), 400, `{"error":"bad_request","reason":"Invalid Action'"}`+"\n")
+	require.Equal(t, 403, s.Do("POST", "/_node/_local/_restart", "").Code)
 }
 
 // TestLiveSyncSetup sends what Obsidian LiveSync's set-up script and its server check send.
 func TestLiveSyncSetup(t *testing.T) {
-	s := newTestServer(t)
-	w := do(s, "GET", "/_up", "")
+	s := servertest.New(t)
+	w := s.Do("GET", "/_up", "")
 	require.Contains(t, w.Body.String(), `"status":"ok"`)
 	settings := [][3]string{
 		{"chttpd", "require_valid_user", "true"}, {"chttpd_auth", "require_valid_user", "true"},
@@ -77,27 +77,26 @@ func TestLiveSyncSetup(t *testing.T) {
 	}
 	for _, set := range settings {
 		body := string(appendJSONString(set[2]))
-		require.Equal(t, 200, do(s, "PUT", "/_node/_local/_config/"+set[0]+"/"+set[1], body).Code, set)
+		require.Equal(t, 200, s.Do("PUT", "/_node/_local/_config/"+set[0]+"/"+set[1], body).Code, set)
 	}
-	w = do(s, "GET", "/_node/_local/_config", "", "Origin", "app://obsidian.md")
+	w = s.Do("GET", "/_node/_local/_config", "", "Origin", "app://obsidian.md")
 	require.Equal(t, 200, w.Code)
 	require.Equal(t, "app://obsidian.md", w.Header().Get("Access-Control-Allow-Origin"))
 	for _, section := range []string{"admins", "chttpd", "chttpd_auth", "couchdb", "cors", "httpd"} {
 		require.Contains(t, w.Body.String(), `"`+section+`":{`)
 	}
 	for _, set := range settings {
-		expect(
+		servertest.Expect(
 			t,
-			do(s, "GET", "/_node/_local/_config/"+set[0]+"/"+set[1], ""),
+			s.Do("GET", "/_node/_local/_config/"+set[0]+"/"+set[1], ""),
 			200,
 			string(appendJSONString(set[2]))+"\n",
 		)
 	}
-	w = do(s, "GET", "/", "", "Authorization", "")
+	w = s.Do("GET", "/", "", "Authorization", "")
 	require.Equal(t, 401, w.Code, "a valid user is required at once")
 	require.Equal(t, []string{`Basic realm="couchdb"`}, rawHeader(w, call.HeaderWWWAuth))
-	w = do(
-		s,
+	w = s.Do(
 		"OPTIONS",
 		"/vault/_bulk_docs",
 		"",
@@ -111,8 +110,9 @@ func TestLiveSyncSetup(t *testing.T) {
 		"authorization,content-type",
 	)
 	require.Equal(t, 204, w.Code)
-	require.EqualValues(t, 50000000, s.env.Settings().Rules.MaxDocumentSize)
-	expect(t, do(s, "PUT", "/vault", ""), 201, "{\"ok\":true}\n")
+	servertest.Expect(t, s.Do("PUT", "/vault", ""), 201, "{\"ok\":true}\n")
+	large := `{"text":"` + strings.Repeat("x", 8_100_000) + `"}`
+	require.Equal(t, 201, s.Do("PUT", "/vault/large", large).Code, "larger than documents may be by default")
 }
 
 // TestReloadHashesAdmins: a clear password that somebody wrote into the file does not stay there.
@@ -122,12 +122,12 @@ func TestReloadHashesAdmins(t *testing.T) {
 	c, err := config.Load(config.Stock(), file)
 	require.NoError(t, err)
 	require.NoError(t, admin.HashAdmins(c))
-	s := newTestServerWith(t, c, "")
+	s := servertest.Start(t, server.Options{Config: c})
 	require.NoError(
 		t,
 		os.WriteFile(file, []byte("[admins]\nadmin = secret\nanna = clear\n[chttpd_auth]\niterations = 10\n"), 0o600),
 	)
-	expect(t, do(s, "POST", "/_node/_local/_config/_reload", "{}"), 200, "{\"ok\":true}\n")
+	servertest.Expect(t, s.Do("POST", "/_node/_local/_config/_reload", "{}"), 200, "{\"ok\":true}\n")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "clear")
@@ -136,8 +136,8 @@ func TestReloadHashesAdmins(t *testing.T) {
 }
 
 func TestWebInterface(t *testing.T) {
-	s := newTestServer(t)
-	require.Contains(t, do(s, "GET", "/_utils/", "").Body.String(), "make fauxton")
+	s := servertest.New(t)
+	require.Contains(t, s.Do("GET", "/_utils/", "").Body.String(), "make fauxton")
 	dir := t.TempDir()
 	outside := filepath.Join(dir, "secret.txt")
 	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o600))
@@ -146,19 +146,16 @@ func TestWebInterface(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(root, "index.html"), []byte("<p>hi"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(root, "js", "a.js"), []byte("1"), 0o600))
 	require.NoError(t, os.Symlink(outside, filepath.Join(root, "link.txt")))
-	c, err := config.Load(config.Stock())
-	require.NoError(t, err)
-	s = newTestServerWith(t, c, root)
-	w := do(s, "GET", "/_utils/", "", "Authorization", "")
-	expect(t, w, 200, "<p>hi")
+	s = servertest.Start(t, server.Options{Web: root})
+	w := s.Do("GET", "/_utils/", "", "Authorization", "")
+	servertest.Expect(t, w, 200, "<p>hi")
 	require.Equal(t, "text/html", w.Header().Get("Content-Type"))
 	require.Equal(t, "private, must-revalidate", w.Header().Get("Cache-Control"))
 	require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'self'")
 	require.Equal(
 		t,
 		304,
-		do(
-			s,
+		s.Do(
 			"GET",
 			"/_utils/index.html",
 			"",
@@ -168,13 +165,12 @@ func TestWebInterface(t *testing.T) {
 			w.Header().Get("Last-Modified"),
 		).Code,
 	)
-	tag := etagOf(w)
-	require.Equal(t, 304, do(s, "GET", "/_utils/index.html", "", "Authorization", "", "If-None-Match", tag).Code)
+	tag := servertest.ETag(w)
+	require.Equal(t, 304, s.Do("GET", "/_utils/index.html", "", "Authorization", "", "If-None-Match", tag).Code)
 	require.Equal(
 		t,
 		200,
-		do(
-			s,
+		s.Do(
 			"GET",
 			"/_utils/index.html",
 			"",
@@ -186,15 +182,15 @@ func TestWebInterface(t *testing.T) {
 			w.Header().Get("Last-Modified"),
 		).Code,
 	)
-	w = do(s, "GET", "/_utils/js/a.js", "", "Authorization", "")
+	w = s.Do("GET", "/_utils/js/a.js", "", "Authorization", "")
 	require.Equal(t, "application/javascript", w.Header().Get("Content-Type"))
 	for _, name := range []string{"..%2Fsecret.txt", "js/..%2F..%2Fsecret.txt", "link.txt", "js", "none", "%00", "%2Fetc%2Fpasswd", "../secret.txt"} {
-		w := do(s, "GET", "/_utils/"+name, "", "Authorization", "")
+		w := s.Do("GET", "/_utils/"+name, "", "Authorization", "")
 		require.Equal(t, 404, w.Code, name)
 		require.NotContains(t, w.Body.String(), "secret.txt:", name)
 	}
-	setConfig(t, s, "chttpd", "require_valid_user", "true")
-	require.Equal(t, 401, do(s, "GET", "/_utils/", "", "Authorization", "").Code)
+	s.Set("chttpd", "require_valid_user", "true")
+	require.Equal(t, 401, s.Do("GET", "/_utils/", "", "Authorization", "").Code)
 }
 
 func appendJSONString(s string) []byte {

@@ -1,7 +1,6 @@
-package server
+package documents_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,8 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/server/config"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
@@ -31,21 +29,15 @@ func (w *heldWriter) Write(p []byte) (int, error) {
 }
 
 // countingServer has an empty database db in a store that counts what is read.
-func countingServer(t *testing.T) (*Server, *wrapkv.Counting) {
-	c, err := config.Load(config.Stock())
-	require.NoError(t, err)
+func countingServer(t *testing.T) (*servertest.Server, *wrapkv.Counting) {
 	counting := wrapkv.NewCounting(memkv.New())
-	store, err := storage.Open(context.Background(), storage.Options{KV: counting, Manual: true})
-	require.NoError(t, err)
-	t.Cleanup(func() { store.Close() })
-	s := newTestServerOn(t, counting, store, c, "")
-	stopFollowers(s)
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
+	s := servertest.NewQuiet(t, counting)
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db", "").Code)
 	return s, counting
 }
 
 // doHeld asks a server and notes what is held meanwhile.
-func doHeld(s *Server, store *wrapkv.Counting, method, target, body, accept string) *heldWriter {
+func doHeld(s *servertest.Server, store *wrapkv.Counting, method, target, body, accept string) *heldWriter {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.SetBasicAuth("admin", "secret")
 	r.Header.Set("Content-Type", "application/json")
@@ -63,7 +55,7 @@ func TestRevisionsAreSentAsTheyAreRead(t *testing.T) {
 	const leaves, size = 24, 1 << 20
 	for i := range leaves {
 		body := fmt.Sprintf(`{"_id":"t","_rev":"1-%032x","pad":%q}`, i, strings.Repeat("x", size))
-		require.Equal(t, http.StatusCreated, do(s, "PUT", "/db/t?new_edits=false", body).Code)
+		require.Equal(t, http.StatusCreated, s.Do("PUT", "/db/t?new_edits=false", body).Code)
 	}
 	for _, request := range []struct{ method, target, body, accept string }{
 		{"GET", "/db/t?open_revs=all", "", "application/json"},
@@ -93,30 +85,30 @@ func TestDocumentsOfRowsAreSentAsTheyAreRead(t *testing.T) {
 	require.Equal(
 		t,
 		http.StatusCreated,
-		do(s, "POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(small, ",")+`]}`).Code,
+		s.Do("POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(small, ",")+`]}`).Code,
 	)
 	pad := strings.Repeat("x", size)
 	for i := range docs {
 		require.Equal(
 			t,
 			http.StatusCreated,
-			do(s, "PUT", fmt.Sprintf("/db/d%02d", i), fmt.Sprintf(`{"k":%d,"pad":%q}`, i, pad)).Code,
+			s.Do("PUT", fmt.Sprintf("/db/d%02d", i), fmt.Sprintf(`{"k":%d,"pad":%q}`, i, pad)).Code,
 		)
 		require.Equal(
 			t,
 			http.StatusCreated,
-			do(s, "PUT", fmt.Sprintf("/db/_local/d%02d", i), fmt.Sprintf(`{"k":%d,"pad":%q}`, i, pad)).Code,
+			s.Do("PUT", fmt.Sprintf("/db/_local/d%02d", i), fmt.Sprintf(`{"k":%d,"pad":%q}`, i, pad)).Code,
 		)
 		locals = append(locals, fmt.Sprintf(`"_local/d%02d"`, i))
 	}
 	require.Equal(
 		t,
 		http.StatusCreated,
-		do(s, "PUT", "/db/_design/d", `{"language":"member","views":{"v":{"map":"k"}}}`).Code,
+		s.Do("PUT", "/db/_design/d", `{"language":"member","views":{"v":{"map":"k"}}}`).Code,
 	)
-	require.Contains(t, postJSON(s, "/db/_index", `{"index":{"fields":["k"]},"ddoc":"j","name":"j"}`), `"created"`)
-	require.Contains(t, postJSON(s, "/db/_index", `{"index":{},"type":"auto","ddoc":"e","name":"all"}`), `"created"`)
-	require.Equal(t, http.StatusOK, do(s, "GET", "/db/_design/d/_view/v?limit=0", "").Code) // the index is up to date
+	require.Contains(t, s.Do("POST", "/db/_index", `{"index":{"fields":["k"]},"ddoc":"j","name":"j"}`).Body.String(), `"created"`)
+	require.Contains(t, s.Do("POST", "/db/_index", `{"index":{},"type":"auto","ddoc":"e","name":"all"}`).Body.String(), `"created"`)
+	require.Equal(t, http.StatusOK, s.Do("GET", "/db/_design/d/_view/v?limit=0", "").Code) // the index is up to date
 	for _, request := range [][3]string{
 		{"GET", "/db/_design/d/_view/v?include_docs=true", ""},
 		{"GET", "/db/_design/d/_view/v?include_docs=true&conflicts=true&descending=true", ""},

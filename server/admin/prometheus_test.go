@@ -1,22 +1,26 @@
-package server
+package admin_test
 
 import (
 	"fmt"
-	"net/http/httptest"
+	"io"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/views/js"
 )
 
 // TestPrometheusNames: names that dashboards made for CouchDB ask for.
 func TestPrometheusNames(t *testing.T) {
-	s := newTestServer(t)
-	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
-	require.Equal(t, 201, do(s, "PUT", "/db/x", "{}").Code)
-	w := do(s, "GET", "/_node/_local/_prometheus", "")
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/x", "{}").Code)
+	w := s.Do("GET", "/_node/_local/_prometheus", "")
 	require.Equal(t, 200, w.Code)
 	text := w.Body.String()
 	for _, line := range []string{
@@ -33,7 +37,12 @@ func TestPrometheusNames(t *testing.T) {
 
 // TestMetricsPort: the additional port shows the metrics to everyone, and nothing else.
 func TestMetricsPort(t *testing.T) {
-	s := newTestServer(t)
+	s := servertest.New(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- s.ServeMetrics(l) }()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for path, want := range map[string]string{
 		"/_node/_local/_prometheus":               `200 text/plain; version=2.0 # HELP`,
 		"//_node/couchdb@127.0.0.1/_prometheus/?": `200 text/plain; version=2.0 # HELP`,
@@ -41,17 +50,22 @@ func TestMetricsPort(t *testing.T) {
 		"/_all_dbs":                `404 application/json {"error":"not_found","reason":""}`,
 		"/_node/other/_prometheus": `500 application/json {"error":"server_error","reason":"throw:{not_found,<<\"no such node: other\">>}"}`,
 	} {
-		w := httptest.NewRecorder()
-		s.admin.ServeMetrics(w, httptest.NewRequest("GET", path, nil))
-		got := fmt.Sprintf("%d %s %s", w.Code, w.Header().Get("Content-Type"), w.Body)
+		r, err := client.Get("http://" + l.Addr().String() + path)
+		require.NoError(t, err)
+		body, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		require.NoError(t, r.Body.Close())
+		got := fmt.Sprintf("%d %s %s", r.StatusCode, r.Header.Get("Content-Type"), body)
 		require.True(t, strings.HasPrefix(got, want), "%s: %.200s", path, got)
 	}
+	require.NoError(t, s.Shutdown(t.Context()))
+	require.NoError(t, <-done)
 }
 
 // TestSystem: every number of the tree that settee knows is there.
 func TestSystem(t *testing.T) {
-	s := newTestServer(t)
-	body := do(s, "GET", "/_node/_local/_system", "").Body.String()
+	s := servertest.New(t)
+	body := s.Do("GET", "/_node/_local/_system", "").Body.String()
 	require.Contains(t, body, `"os_proc_count":0,`)
 	for _, name := range []string{"other", "processes", "processes_used", "code", "reductions", "process_count"} {
 		require.Regexp(t, `"`+name+`":[1-9]`, body)
@@ -60,42 +74,43 @@ func TestSystem(t *testing.T) {
 
 // TestHashCounters: a login costs a slow hash once, then fast ones; so does a new administrator's password.
 func TestHashCounters(t *testing.T) {
-	s := newTestServer(t)
+	s := servertest.New(t)
 	count := func(kind string) string {
 		return strings.TrimSpace(
-			do(s, "GET", "/_node/_local/_stats/couchdb/password_hashing_"+kind+"/value", "").Body.String(),
+			s.Do("GET", "/_node/_local/_stats/couchdb/password_hashing_"+kind+"/value", "").Body.String(),
 		)
 	}
 	require.Equal(t, "1", count("slow"))
 	require.Equal(t, "2", count("fast"))
-	require.Equal(t, 200, do(s, "PUT", "/_node/_local/_config/admins/eve", `"secret"`).Code)
+	require.Equal(t, 200, s.Do("PUT", "/_node/_local/_config/admins/eve", `"secret"`).Code)
 	require.Equal(t, "2", count("slow"))
-	require.Equal(t, 200, do(s, "PUT", "/_node/_local/_config/admins/adam", `"-hashed-0,0"`).Code)
+	require.Equal(t, 200, s.Do("PUT", "/_node/_local/_config/admins/adam", `"-hashed-0,0"`).Code)
 	require.Equal(t, "2", count("slow"))
 }
 
 // TestRequestCounters: requests that CouchDB counts by kind.
 func TestRequestCounters(t *testing.T) {
-	s := newViewServer(t, "?partitioned=true")
-	s.admin.JS = js.NewPool(js.Options{})
-	defer s.admin.JS.Close()
+	pool := js.NewPool(js.Options{})
+	t.Cleanup(pool.Close)
+	s := servertest.Start(t, server.Options{JS: pool})
+	s.PutViews("?partitioned=true")
 	for _, r := range [][3]string{
 		{"POST", "/db/_bulk_docs", `{"docs":[{"_id":"p:x"}]}`}, {"POST", "/db/_bulk_get", `{"docs":[]}`}, {"GET", "/db/_partition/p/_design/d/_view/m", ""},
 		{"GET", "/db/_partition/p/_all_docs", ""}, {"GET", "/db", ""},
 	} {
-		w := do(s, r[0], r[1], r[2])
+		w := s.Do(r[0], r[1], r[2])
 		require.Less(t, w.Code, 300, "%s: %s", r[1], w.Body)
 	}
 	for name, want := range map[string]string{
 		"httpd/bulk_requests/value": "2", "httpd/bulk_docs/value/n": "null", "httpd/partition_view_requests/value": "1",
 		"httpd/partition_all_docs_requests/value": "1", "document_writes/value": "12", "query_server/process_starts/value": "0",
 	} {
-		require.Equal(t, want+"\n", do(s, "GET", "/_node/_local/_stats/couchdb/"+name, "").Body.String(), name)
+		require.Equal(t, want+"\n", s.Do("GET", "/_node/_local/_stats/couchdb/"+name, "").Body.String(), name)
 	}
-	require.Contains(t, do(s, "GET", "/_node/_local/_stats/couchdb/dbinfo/value", "").Body.String(), `"n":1,`)
+	require.Contains(t, s.Do("GET", "/_node/_local/_stats/couchdb/dbinfo/value", "").Body.String(), `"n":1,`)
 	require.Contains(
 		t,
-		do(s, "GET", "/_node/_local/_stats/couchdb/httpd/bulk_docs/value", "").Body.String(),
+		s.Do("GET", "/_node/_local/_stats/couchdb/httpd/bulk_docs/value", "").Body.String(),
 		`"n":1,"min":1,`,
 	)
 }

@@ -1,15 +1,13 @@
-package server
+package lists_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/server/config"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -17,8 +15,6 @@ import (
 // An answer is the same whichever of a list's reads finds its snapshot too old, in each of the snapshots that the
 // request takes.
 func TestListsOutliveEveryRead(t *testing.T) {
-	c, err := config.Load(config.Stock())
-	require.NoError(t, err)
 	armed, base, view, read, failed := false, 0, 0, 0, false
 	engine := faultkv.New(memkv.New(), faultkv.Plan{TooOld: func(r faultkv.Read) bool {
 		if !armed || r.Update {
@@ -31,31 +27,26 @@ func TestListsOutliveEveryRead(t *testing.T) {
 		failed = failed || fails
 		return fails
 	}})
-	store, err := storage.Open(context.Background(), storage.Options{KV: engine, Manual: true})
-	require.NoError(t, err)
-	t.Cleanup(func() { store.Close() })
-	s := newTestServerOn(t, engine, store, c, "")
-	stopFollowers(s)
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db", "").Code)
+	s := servertest.NewQuiet(t, engine)
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db", "").Code)
 	for i := range 20 {
 		require.Equal(
 			t,
 			http.StatusCreated,
-			do(s, "PUT", fmt.Sprintf("/db/doc-%02d", i), fmt.Sprintf(`{"k":%d}`, i)).Code,
+			s.Do("PUT", fmt.Sprintf("/db/doc-%02d", i), fmt.Sprintf(`{"k":%d}`, i)).Code,
 		)
-		require.Equal(t, http.StatusCreated, do(s, "PUT", fmt.Sprintf("/db/_local/%02d", i), `{}`).Code)
+		require.Equal(t, http.StatusCreated, s.Do("PUT", fmt.Sprintf("/db/_local/%02d", i), `{}`).Code)
 	}
-	do(
-		s,
+	s.Do(
 		"POST",
 		"/db/_bulk_docs",
 		`{"new_edits":false,"docs":[{"_id":"doc-03","_rev":"1-fff"},{"_id":"doc-07","_rev":"1-fff","_deleted":true}]}`,
 	)
-	require.Equal(t, http.StatusCreated, do(s, "PUT", "/db/doc-21", `{"_attachments":{"a":{"data":"b25l"}}}`).Code)
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db/doc-21", `{"_attachments":{"a":{"data":"b25l"}}}`).Code)
 	require.Equal(
 		t,
 		http.StatusCreated,
-		do(s, "PUT", "/db/_design/d", `{"language":"member","views":{"v":{"map":"k"}}}`).Code,
+		s.Do("PUT", "/db/_design/d", `{"language":"member","views":{"v":{"map":"k"}}}`).Code,
 	)
 	for _, list := range []struct{ method, target, body string }{
 		{"GET", "/db/_all_docs?include_docs=true&conflicts=true&update_seq=true", ""},
@@ -76,12 +67,12 @@ func TestListsOutliveEveryRead(t *testing.T) {
 		{"GET", "/db/_design/d/_view/v?include_docs=true", ""},
 	} {
 		t.Run(list.target, func(t *testing.T) {
-			whole := do(s, list.method, list.target, list.body)
+			whole := s.Do(list.method, list.target, list.body)
 			require.Equal(t, http.StatusOK, whole.Code, whole.Body.String())
 			for view = 0; ; view++ {
 				for read = 1; ; read++ {
 					armed, base, failed = true, 0, false
-					w := do(s, list.method, list.target, list.body)
+					w := s.Do(list.method, list.target, list.body)
 					armed = false
 					if !failed {
 						break

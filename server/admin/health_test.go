@@ -1,4 +1,4 @@
-package server
+package admin_test
 
 import (
 	"context"
@@ -7,26 +7,25 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// ill is a store that works, does not work, or does not answer.
+// ill is an engine that says how it is: that it works, or why not.
 type ill struct {
-	answer func(ctx context.Context) error
+	kv.Store
+	err error
 }
 
-func (s *ill) Health(ctx context.Context) error {
-	return s.answer(ctx)
-}
+// Health implements kv.Store.
+func (s *ill) Health(context.Context) error { return s.err }
 
 // /_up tells load balancers that the store takes no writes or is away, and says nothing of the machine to whoever asks.
 func TestUpTellsOfTheStore(t *testing.T) {
-	s := newTestServer(t)
-	store := &ill{answer: func(context.Context) error { return nil }}
-	s.admin.AskHealthOf(store)
-	expect(t, do(s, "GET", "/_up", ""), http.StatusOK, "{\"status\":\"ok\",\"seeds\":{}}\n")
+	store := &ill{Store: memkv.New()}
+	s := servertest.NewOn(t, store)
+	servertest.Expect(t, s.Do("GET", "/_up", ""), http.StatusOK, "{\"status\":\"ok\",\"seeds\":{}}\n")
 	for _, c := range []struct {
 		err    error
 		reason string
@@ -35,15 +34,14 @@ func TestUpTellsOfTheStore(t *testing.T) {
 		{fmt.Errorf("%w: /data/000004.log", kv.ErrCorrupt), "The store is corrupt."},
 		{errors.New("pebblekv: writing has failed: /data/x"), "The store has failed: writes are refused."},
 	} {
-		store.answer = func(context.Context) error { return c.err }
-		expect(
+		store.err = c.err
+		servertest.Expect(
 			t,
-			do(s, "GET", "/_up", ""),
+			s.Do("GET", "/_up", ""),
 			http.StatusServiceUnavailable,
 			`{"status":"unavailable","reason":"`+c.reason+"\"}\n",
 		)
 	}
-	_, err := s.env.Config.Set("couchdb", "maintenance_mode", "nolb", false)
-	require.NoError(t, err)
-	expect(t, do(s, "GET", "/_up", ""), http.StatusNotFound, "{\"status\":\"nolb\"}\n")
+	s.Set("couchdb", "maintenance_mode", "nolb")
+	servertest.Expect(t, s.Do("GET", "/_up", ""), http.StatusNotFound, "{\"status\":\"nolb\"}\n")
 }

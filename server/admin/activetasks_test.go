@@ -1,4 +1,4 @@
-package server
+package admin_test
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -13,14 +15,12 @@ import (
 
 // TestActiveTasks: a job shows what its handler tells, in CouchDB's order; one that tells nothing is not shown.
 func TestActiveTasks(t *testing.T) {
-	s := newTestServer(t)
-	require.Equal(t, "[]\n", do(s, "GET", "/_active_tasks", "").Body.String())
 	kv := memkv.New()
-	defer kv.Close()
 	q, err := jobs.Open(t.Context(), jobs.Options{KV: kv, Prefix: storage.JobsPrefix(), Exclusive: true, Owner: "n@h"})
 	require.NoError(t, err)
-	defer q.Close()
-	s.admin.Jobs = q
+	t.Cleanup(func() { q.Close() })
+	s := servertest.Start(t, server.Options{Jobs: q})
+	require.Equal(t, "[]\n", s.Do("GET", "/_active_tasks", "").Body.String())
 	told := make(chan struct{})
 	run := func(ctx context.Context, r *jobs.Run) ([]byte, error) {
 		if r.ID == "a" {
@@ -43,6 +43,6 @@ func TestActiveTasks(t *testing.T) {
 	require.NoError(t, err)
 	pattern := `^\[{"node":"n@h","pid":"<0\.\d+\.0>","process_status":"waiting","changes_done":1,"database":"db","design_document":"_design/d",` +
 		`"progress":50,"started_on":\d+,"total_changes":2,"type":"indexer","updated_on":\d+}\]\n$`
-	require.Eventually(t, func() bool { return len(do(s, "GET", "/_active_tasks", "").Body.String()) > 10 }, 5e9, 1e7)
-	require.Regexp(t, pattern, do(s, "GET", "/_active_tasks", "").Body.String())
+	require.Eventually(t, func() bool { return len(s.Do("GET", "/_active_tasks", "").Body.String()) > 10 }, 5e9, 1e7)
+	require.Regexp(t, pattern, s.Do("GET", "/_active_tasks", "").Body.String())
 }

@@ -1,0 +1,15 @@
+package auth
+
+import "testing"
+
+func FuzzParseHandlers(f *testing.F) {
+	f.Add("{chttpd_auth, cookie_authentication_handler}, {x,y}")
+	f.Fuzz(func(t *testing.T, setting string) {
+		if len(parseHandlers(setting)) == 0 {
+			t.Fatal("no handler is left")
+		}
+		parseClaims(setting)
+		parsePath(setting)
+		parsePolicy(setting)
+	})
+}

@@ -1,0 +1,4 @@
+package session
+
+// MaxUserName is maxUserName.
+const MaxUserName = maxUserName

@@ -1,0 +1,134 @@
+package warm_test
+
+import (
+	"log/slog"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/servertest"
+	"github.com/settee-db/settee/server/warm"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/views"
+)
+
+// warmed is a server with a Warmer.
+type warmed struct {
+	*servertest.Server
+	*warm.Warmer
+	store *storage.Store
+	views *views.Views
+	queue *jobs.Queue
+}
+
+// newWarmed starts a server on an engine, and a Warmer with a queue on another or the same one.
+func newWarmed(t *testing.T, engine, queueKV kv.Store) *warmed {
+	t.Helper()
+	store := servertest.OpenStore(t, engine)
+	v := servertest.OpenViews(t, store, engine)
+	s := servertest.Start(t, server.Options{Store: store, Views: v})
+	queue, err := jobs.Open(
+		t.Context(),
+		jobs.Options{KV: queueKV, Prefix: storage.JobsPrefix(), Exclusive: true, Log: slog.New(slog.DiscardHandler)},
+	)
+	require.NoError(t, err)
+	w := warm.New(
+		warm.Options{
+			Store:  store,
+			Views:  v,
+			Jobs:   queue,
+			Config: s.Config,
+			Log:    slog.New(slog.DiscardHandler),
+			Pause:  time.Millisecond,
+		},
+	)
+	require.NoError(t, w.Start())
+	t.Cleanup(func() {
+		require.NoError(t, queue.Close())
+		w.Close()
+	})
+	return &warmed{Server: s, Warmer: w, store: store, views: v, queue: queue}
+}
+
+func TestWarmerFollowsWrites(t *testing.T) {
+	s := newWarmed(t, memkv.New(), memkv.New())
+	s.PutViews("")
+	require.Equal(
+		t,
+		http.StatusCreated,
+		s.Do("PUT", "/db/_design/cold", `{"language":"member","autoupdate":false,"views":{"m":{"map":"x"}}}`).Code,
+	)
+	pending := func(ddoc string) int64 {
+		info, err := s.views.Info(t.Context(), s.store.DB("db"), "_design/"+ddoc)
+		require.NoError(t, err)
+		return info.UpdatesPending
+	}
+	require.NotZero(t, pending("d"))
+	s.Changed("db")
+	s.Changed("none")
+	require.Eventually(t, func() bool { return pending("d") == 0 }, time.Minute, 5*time.Millisecond)
+	require.NotZero(t, pending("cold"))
+}
+
+// TestDesignJobs: a changed design document queues the building of its indexes and, for later, the removal of those
+// that are left over.
+func TestDesignJobs(t *testing.T) {
+	engine := memkv.New()
+	s := newWarmed(t, engine, engine)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/doc", `{"k":1}`).Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/_design/d", `{"language":"member","views":{"m":{"map":"k"}}}`).Code)
+	changed := func() {
+		require.NoError(
+			t,
+			s.store.DB("db").Transact(t.Context(), func(tx *storage.Tx) error { return s.DesignChanged(tx) }),
+		)
+	}
+	changed()
+	require.Eventually(t, func() bool {
+		info, err := s.views.Info(t.Context(), s.store.DB("db"), "_design/d")
+		require.NoError(t, err)
+		return info.UpdatesPending == 0
+	}, time.Minute, 5*time.Millisecond)
+	job, err := s.queue.Get(t.Context(), warm.CleanupJob, "db")
+	require.NoError(t, err)
+	require.Equal(t, jobs.Pending, job.State)
+	require.Greater(t, time.Until(job.Due), warm.CleanupPause-time.Minute)
+
+	rev := servertest.ETag(s.Do("HEAD", "/db/_design/d", "")) // in quotes
+	require.Equal(t, 201, s.Do("PUT", "/db/_design/d", `{"language":"member","views":{},"_rev":`+rev+`}`).Code)
+	before := countKeys(t, engine)
+	require.NoError(t, s.queue.Remove(t.Context(), warm.CleanupJob, "db"))
+	ticket, err := s.queue.Add(t.Context(), jobs.Spec{Type: warm.CleanupJob, ID: "db"})
+	require.NoError(t, err)
+	_, err = s.queue.Wait(t.Context(), ticket)
+	require.ErrorIs(t, err, jobs.ErrNotFound)
+	require.Less(t, countKeys(t, engine), before)
+
+	for _, key := range [][2]string{{"ken", "batch_channels"}, {"smoosh", "cleanup_channels"}} {
+		s.Set(key[0], key[1], map[string]string{"ken": "0", "smoosh": ""}[key[0]])
+	}
+	changed()
+	for _, name := range []string{warm.IndexJob, warm.CleanupJob} {
+		_, err := s.queue.Get(t.Context(), name, "db")
+		require.ErrorIs(t, err, jobs.ErrNotFound, name)
+	}
+}
+
+func countKeys(t *testing.T, engine kv.Store) (n int) {
+	require.NoError(t, engine.View(t.Context(), func(tx kv.ReadTx) error {
+		it := tx.Range(nil, []byte{0xff}, kv.RangeOptions{})
+		defer it.Close()
+		for it.Next() {
+			n++
+		}
+		return it.Err()
+	}))
+	return n
+}
