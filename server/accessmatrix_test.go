@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
@@ -26,12 +28,11 @@ var people = []struct{ column, name, password string }{
 }
 
 // matrixServer has the users of the recordings, whose hashes are cheap.
-func matrixServer(t *testing.T) *Server {
-	s := newTestServer(t)
-	_, err := s.env.Config.Set("chttpd_auth", "iterations", "1", false)
-	require.NoError(t, err)
+func matrixServer(t *testing.T) *servertest.Server {
+	s := servertest.New(t)
+	s.Set("chttpd_auth", "iterations", "1")
 	for _, name := range []string{"_users", "_replicator"} {
-		expect(t, do(s, "PUT", "/"+name, ""), 201, `{"ok":true}`+"\n")
+		servertest.Expect(t, s.Do("PUT", "/"+name, ""), 201, `{"ok":true}`+"\n")
 	}
 	return s
 }
@@ -66,7 +67,7 @@ func TestAccessMatrixRecorded(t *testing.T) {
 		)
 		for n, step := range scenario.Steps {
 			method, target, _ := strings.Cut(vars.Replace(step.Do), " ")
-			w := s.matrixRequest(method, target, step, vars)
+			w := matrixRequest(s, method, target, step, vars)
 			if rev := regexp.MustCompile(`"rev":"([^"]+)"`).FindStringSubmatch(w.Body.String()); rev != nil &&
 				len(step.Save) > 0 {
 				vars = withRev(vars, step.Save, rev[1], i)
@@ -79,7 +80,7 @@ func TestAccessMatrixRecorded(t *testing.T) {
 				continue // the endpoint is missing
 			}
 			cells++
-			if e := s.env.Routes.Find(call.SplitPattern(strings.Split(target, "?")[0])); e != nil {
+			if e := s.Env().Routes.Find(call.SplitPattern(strings.Split(target, "?")[0])); e != nil {
 				reached[e.Pattern] = true
 			}
 			if step.Expect.Status == 302 {
@@ -107,14 +108,15 @@ func withRev(vars *strings.Replacer, save map[string]string, rev string, i int) 
 
 func countPatterns() int {
 	patterns := map[string]bool{}
-	for _, r := range routes(nil, nil, nil, nil) {
+	for _, r := range server.Routes() {
 		patterns[r.Pattern] = true
 	}
 	return len(patterns)
 }
 
 // matrixRequest performs a recorded step, as admin where it names nobody.
-func (s *Server) matrixRequest(
+func matrixRequest(
+	s *servertest.Server,
 	method, target string,
 	step storagetest.Step,
 	vars *strings.Replacer,
@@ -153,22 +155,20 @@ func TestAccessMatrixOfTable(t *testing.T) {
 		name := vars.Replace(p.name)
 		expect201(
 			t,
-			do(
-				s,
+			s.Do(
 				"PUT",
 				"/_users/org.couchdb.user:"+name,
 				`{"name":"`+name+`","type":"user","roles":[],"password":"p"}`,
 			),
 		)
 	}
-	admin, _ := s.env.Config.Get("admins", "admin")
+	admin, _ := s.Config.Get("admins", "admin")
 	cells := 0
-	for _, route := range routes(nil, nil, nil, nil) {
+	for _, route := range server.Routes() {
 		for _, method := range strings.Split(strings.ReplaceAll(route.Methods, "*", "GET"), ",") {
 			for _, p := range people {
-				_, err := s.env.Config.Set("admins", "admin", admin, false) // _reload forgets it
-				require.NoError(t, err)
-				s.resetMatrixDB(t)
+				s.Set("admins", "admin", admin) // _reload forgets it
+				resetMatrixDB(t, s)
 				r := httptest.NewRequest(method, matrixTarget(route.Pattern), strings.NewReader(""))
 				r.Header.Set("Accept", "application/json")
 				if p.name != "" {
@@ -202,14 +202,14 @@ var refusedByHandler = map[string]string{
 }
 
 // resetMatrixDB makes the database that the table's requests are about.
-func (s *Server) resetMatrixDB(t *testing.T) {
-	if w := do(s, "HEAD", "/db", ""); w.Code == 200 {
+func resetMatrixDB(t *testing.T, s *servertest.Server) {
+	if w := s.Do("HEAD", "/db", ""); w.Code == 200 {
 		return
 	}
-	expect201(t, do(s, "PUT", "/db", ""))
-	expect(
+	expect201(t, s.Do("PUT", "/db", ""))
+	servertest.Expect(
 		t,
-		do(s, "PUT", "/db/_security", `{"admins":{"names":["mc"]},"members":{"names":["mb"]}}`),
+		s.Do("PUT", "/db/_security", `{"admins":{"names":["mc"]},"members":{"names":["mb"]}}`),
 		200,
 		`{"ok":true}`+"\n",
 	)

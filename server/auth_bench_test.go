@@ -1,8 +1,8 @@
-package server
+package server_test
 
 import (
 	"context"
-	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http/httptest"
 	"slices"
@@ -13,48 +13,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/server/servertest"
 )
-
-// openServer has an open database with one document, and users joe0, joe1, … with the password p.
-func openServer(t testing.TB, users int) *Server {
-	s := newTestServer(t)
-	for key, value := range map[string]string{"iterations": "1", "secret": "a secret"} {
-		_, err := s.env.Config.Set("chttpd_auth", key, value, false)
-		require.NoError(t, err)
-	}
-	require.Equal(t, 201, do(s, "PUT", "/_users", "").Code)
-	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
-	require.Equal(t, 200, do(s, "PUT", "/db/_security", "{}").Code)
-	require.Equal(t, 201, do(s, "PUT", "/db/doc", `{"a":1}`).Code)
-	for i := range users {
-		name := fmt.Sprint("joe", i)
-		require.Equal(
-			t,
-			201,
-			do(
-				s,
-				"PUT",
-				"/_users/org.couchdb.user:"+name,
-				`{"name":"`+name+`","type":"user","roles":["r"],"password":"p"}`,
-			).Code,
-		)
-	}
-	return s
-}
-
-func basic(name, password string) string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password))
-}
 
 // BenchmarkGetAs reads a document as nobody and with the kinds of credentials: what logins add to a request.
 func BenchmarkGetAs(b *testing.B) {
-	s := openServer(b, 1)
-	u, err := s.users.Find(context.Background(), "_users", "joe0")
-	require.NoError(b, err)
+	s := servertest.NewWithUsers(b, 1)
+	var u struct{ Salt string }
+	require.NoError(b, json.Unmarshal(s.Do("GET", "/_users/org.couchdb.user:joe0", "").Body.Bytes(), &u))
 	cookie := auth.NewSession("joe0", "a secret"+u.Salt, "sha256", time.Now())
 	for _, c := range []struct{ name, header, value string }{
-		{"nobody", "X", "x"}, {"basic", "Authorization", basic("joe0", "p")}, {"cookie", "Cookie", "AuthSession=" + cookie},
-		{"admin", "Authorization", basic("admin", "secret")},
+		{"nobody", "X", "x"}, {"basic", "Authorization", servertest.Basic("joe0", "p")}, {"cookie", "Cookie", "AuthSession=" + cookie},
+		{"admin", "Authorization", servertest.Basic("admin", "secret")},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -74,17 +44,17 @@ func BenchmarkGetAs(b *testing.B) {
 // BenchmarkBasicAuthCost is what a known login adds to reading a document, in percent (bound: 15). The reads alternate,
 // and since machines are busy with other things too, the best of all rounds counts.
 func BenchmarkBasicAuthCost(b *testing.B) {
-	s := openServer(b, 1)
+	s := servertest.NewWithUsers(b, 1)
 	best := 10.0
 	for b.Loop() {
-		nobody, user := alternatingReads(b, s, "", basic("joe0", "p"))
+		nobody, user := alternatingReads(b, s, "", servertest.Basic("joe0", "p"))
 		best = min(best, float64(user)/float64(nobody))
 	}
 	b.ReportMetric(100*(best-1), "%more")
 }
 
 // alternatingReads are the median times of reading the document with each of two Authorization headers.
-func alternatingReads(t testing.TB, s *Server, headers ...string) (first, second time.Duration) {
+func alternatingReads(t testing.TB, s *servertest.Server, headers ...string) (first, second time.Duration) {
 	const reads = 5000
 	times := [2][]time.Duration{}
 	for range reads {
@@ -108,15 +78,13 @@ func alternatingReads(t testing.TB, s *Server, headers ...string) (first, second
 // BenchmarkLoginFlood is how much longer reads take while twenty clients try wrong passwords (bound: 2 times). Since
 // machines are busy with other things too, the best of all rounds counts.
 func BenchmarkLoginFlood(b *testing.B) {
-	s := openServer(b, 1)
-	_, err := s.env.Config.Set("chttpd_auth_lockout", "mode", "off", false)
-	require.NoError(b, err)
-	_, err = s.env.Config.Set("chttpd_auth", "iterations", "600000", false)
-	require.NoError(b, err)
+	s := servertest.NewWithUsers(b, 1)
+	s.Set("chttpd_auth_lockout", "mode", "off")
+	s.Set("chttpd_auth", "iterations", "600000")
 	require.Equal(
 		b,
 		201,
-		do(s, "PUT", "/_users/org.couchdb.user:slow", `{"name":"slow","type":"user","roles":[],"password":"p"}`).Code,
+		s.Do("PUT", "/_users/org.couchdb.user:slow", `{"name":"slow","type":"user","roles":[],"password":"p"}`).Code,
 	)
 	best := 1e9
 	for b.Loop() {
@@ -130,12 +98,12 @@ func BenchmarkLoginFlood(b *testing.B) {
 }
 
 // medianRead is the median time of a document's read by a user who has logged in before.
-func medianRead(t testing.TB, s *Server) time.Duration {
+func medianRead(t testing.TB, s *servertest.Server) time.Duration {
 	const reads = 2000
 	times := make([]time.Duration, reads)
 	for i := range times {
 		r := httptest.NewRequest("GET", "/db/doc", nil)
-		r.Header.Set("Authorization", basic("joe0", "p"))
+		r.Header.Set("Authorization", servertest.Basic("joe0", "p"))
 		w := httptest.NewRecorder()
 		begin := time.Now()
 		s.ServeHTTP(w, r)
@@ -147,7 +115,7 @@ func medianRead(t testing.TB, s *Server) time.Duration {
 }
 
 // flood tries wrong passwords from several addresses until stop is called.
-func flood(s *Server) (stop func()) {
+func flood(s *servertest.Server) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for i := range 20 {
@@ -155,7 +123,7 @@ func flood(s *Server) (stop func()) {
 			for n := 0; ctx.Err() == nil; n++ {
 				r := httptest.NewRequest("GET", "/db/doc", nil).WithContext(ctx)
 				r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", i%4)
-				r.Header.Set("Authorization", basic("slow", fmt.Sprint("wrong", n)))
+				r.Header.Set("Authorization", servertest.Basic("slow", fmt.Sprint("wrong", n)))
 				func() {
 					defer func() { _ = recover() }() // a request whose client has gone breaks its connection
 					s.ServeHTTP(httptest.NewRecorder(), r)
@@ -172,10 +140,9 @@ func flood(s *Server) (stop func()) {
 // TestManySessions: ten thousand users with a cookie each.
 func TestManySessions(t *testing.T) {
 	const users = 10000
-	s := newTestServer(t)
-	_, err := s.env.Config.Set("chttpd_auth", "secret", "a secret", false)
-	require.NoError(t, err)
-	require.Equal(t, 201, do(s, "PUT", "/_users", "").Code)
+	s := servertest.New(t)
+	s.Set("chttpd_auth", "secret", "a secret")
+	require.Equal(t, 201, s.Do("PUT", "/_users", "").Code)
 	docs := make([]byte, 0, 200*users)
 	docs = append(docs, `{"docs":[`...)
 	for i := range users {
@@ -190,7 +157,7 @@ func TestManySessions(t *testing.T) {
 			i,
 		)
 	}
-	require.Equal(t, 201, do(s, "POST", "/_users/_bulk_docs", string(append(docs, "]}"...))).Code)
+	require.Equal(t, 201, s.Do("POST", "/_users/_bulk_docs", string(append(docs, "]}"...))).Code)
 	for round := range 2 {
 		begin := time.Now()
 		for i := range users {

@@ -1,22 +1,12 @@
 package server
 
 import (
-	"bufio"
-	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
-	"net/http"
-	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/settee-db/settee/server/config"
 )
 
 func TestMaxConnections(t *testing.T) {
@@ -104,99 +94,4 @@ func TestUnusedConnectionsMakeRoom(t *testing.T) {
 	require.Nil(t, second.place)
 	require.NotContains(t, busy.peer.busy, second, "who is gone stays gone")
 	require.NotNil(t, busy.peer.busy[busy])
-}
-
-// from opens a connection of one of the machine's own addresses.
-func from(t *testing.T, source string, l net.Listener) net.Conn {
-	t.Helper()
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}, Timeout: 10 * time.Second}
-	conn, err := d.Dial("tcp", l.Addr().String())
-	require.NoError(t, err)
-	require.NoError(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
-	t.Cleanup(func() { conn.Close() })
-	return conn
-}
-
-// A flood of feeds from one address takes all places; another address gets in all the same, the flood no further.
-func TestFloodOfConnections(t *testing.T) {
-	const bound = 20
-	if probe, err := net.Listen("tcp", "127.0.0.2:0"); err != nil {
-		t.Skip("this machine has one address only")
-	} else {
-		probe.Close()
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	settings := config.Stock()
-	settings["chttpd"]["max_connections"] = fmt.Sprint(bound)
-	c, err := config.Load(settings)
-	require.NoError(t, err)
-	s := newTestServerWith(t, c, "")
-	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = s.Serve(l) })
-	defer func() {
-		require.NoError(t, s.Shutdown(context.Background()))
-		serving.Wait()
-	}()
-	const head = " HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46c2VjcmV0\r\n\r\n"
-	feeds := make([]*bufio.Reader, bound)
-	for i := range feeds {
-		conn := from(t, "127.0.0.1", l)
-		fmt.Fprint(conn, "GET /db/_changes?feed=continuous&heartbeat=60000"+head)
-		feeds[i] = bufio.NewReader(conn)
-		line, err := feeds[i].ReadString('\n')
-		require.NoError(t, err)
-		require.Contains(t, line, "200")
-	}
-	for range 5 {
-		answer, err := http.ReadResponse(bufio.NewReader(from(t, "127.0.0.1", l)), nil)
-		require.NoError(t, err)
-		body, err := io.ReadAll(answer.Body)
-		require.NoError(t, err)
-		require.Equal(t, 503, answer.StatusCode)
-		require.Equal(
-			t,
-			`{"error":"service_unavailable","reason":"Too many connections, try again later."}`+"\n",
-			string(body),
-		)
-	}
-	for range 3 {
-		conn := from(t, "127.0.0.2", l)
-		fmt.Fprint(conn, "GET /db"+head)
-		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		require.NoError(t, err)
-		require.Equal(t, 200, answer.StatusCode)
-	}
-	_, err = io.Copy(io.Discard, feeds[0])
-	require.False(t, isTimeout(err), "the oldest feed ended to make room: %v", err)
-	text := do(s, "GET", "/_node/_local/_prometheus", "").Body.String()
-	for _, line := range []string{"settee_http_connections 20", "settee_http_connections_max 20", "settee_http_connections_refused_total 5", "settee_http_connections_closed_total 3"} {
-		require.True(t, strings.Contains(text, line+"\n"), line)
-	}
-}
-
-func isTimeout(err error) bool {
-	n, ok := err.(net.Error)
-	return ok && n.Timeout()
-}
-
-// Feeds do not spin, whatever heartbeat they ask for: few get ten a second, thousands share the server.
-func TestHeartbeatsHaveABound(t *testing.T) {
-	for feeds, most := range map[int64]int{1: 100, 1000: 20, 100_000: 10} {
-		synctest.Test(t, func(t *testing.T) {
-			servePipes(t, 0, func(s *Server, p *pipes) {
-				s.env.Stats.OpenFeeds.Add(feeds - 1)
-				conn := p.request(t, "/db/_changes?feed=continuous&heartbeat=1")
-				require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second+time.Millisecond)))
-				text, err := io.ReadAll(conn)
-				require.True(t, isTimeout(err), err)
-				_, body, _ := strings.Cut(string(text), "\r\n\r\n")
-				beats := strings.Count(body, "1\r\n\n\r\n")
-				require.LessOrEqual(t, beats, most+1)
-				require.GreaterOrEqual(t, beats, most)
-				conn.Close()
-			})
-		})
-	}
 }

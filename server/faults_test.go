@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -14,7 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
@@ -27,8 +28,8 @@ var faults = faultkv.Rates{
 	MaxDelay: 200 * time.Microsecond,
 }
 
-// newFaultyServer is newTestServer over a store in which everything happens that may. It is checked at the test's end.
-func newFaultyServer(t *testing.T, seed uint64) *Server {
+// newFaultyServer is a server over a store in which everything happens that may. It is checked at the test's end.
+func newFaultyServer(t *testing.T, seed uint64) *servertest.Server {
 	t.Helper()
 	engine := memkv.New()
 	faulty := faultkv.New(engine, faultkv.Random(seed, faults))
@@ -45,15 +46,13 @@ func newFaultyServer(t *testing.T, seed uint64) *Server {
 		require.NoError(t, err)
 		require.Empty(t, violations)
 	})
-	c, err := config.Load(config.Stock())
-	require.NoError(t, err)
-	return newTestServerOn(t, faulty, store, c, "")
+	return servertest.Start(t, server.Options{Store: store, Views: servertest.OpenViews(t, store, faulty)})
 }
 
 // insist repeats a request until the disk has room.
-func insist(s *Server, method, target, body string, headers ...string) (status int, answer string) {
+func insist(s *servertest.Server, method, target, body string, headers ...string) (status int, answer string) {
 	for {
-		w := do(s, method, target, body, headers...)
+		w := s.Do(method, target, body, headers...)
 		if w.Code < 500 {
 			return w.Code, w.Body.String()
 		}
@@ -76,11 +75,11 @@ func TestAnswersAreTrueUnderFaults(t *testing.T) {
 					Rev string `json:"_rev"`
 					N   int64
 				}
-				w := do(s, "GET", "/db/counter", "")
+				w := s.Do("GET", "/db/counter", "")
 				if w.Code != http.StatusOK || json.Unmarshal(w.Body.Bytes(), &doc) != nil {
 					continue
 				}
-				switch code := do(s, "PUT", "/db/counter", fmt.Sprintf(`{"_rev":%q,"n":%d}`, doc.Rev, doc.N+1)).Code; {
+				switch code := s.Do("PUT", "/db/counter", fmt.Sprintf(`{"_rev":%q,"n":%d}`, doc.Rev, doc.N+1)).Code; {
 				case code == http.StatusCreated:
 					accepted.Add(1)
 				case code >= 500:
@@ -89,7 +88,7 @@ func TestAnswersAreTrueUnderFaults(t *testing.T) {
 					t.Errorf("status %d", code)
 				}
 				own := fmt.Sprintf("/db/own-%d-%d", worker, i)
-				wasCreated := do(s, "PUT", own, `{}`).Code == http.StatusCreated
+				wasCreated := s.Do("PUT", own, `{}`).Code == http.StatusCreated
 				if status, _ := insist(s, "GET", own, ""); (status == http.StatusOK) != wasCreated {
 					t.Errorf("%s: created %t, status %d", own, wasCreated, status)
 				}
@@ -115,7 +114,7 @@ func TestEverythingUnderFaults(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, worker))
 				for range 60 {
 					method, target, body := anyRequest(s, random)
-					if w := do(s, method, target, body, "Destination", "d0"); strings.Contains(
+					if w := s.Do(method, target, body, "Destination", "d0"); strings.Contains(
 						w.Body.String(),
 						"see the log for request",
 					) {
@@ -129,13 +128,13 @@ func TestEverythingUnderFaults(t *testing.T) {
 }
 
 // anyRequest makes a request of one of a few documents.
-func anyRequest(s *Server, random *rand.Rand) (method, target, body string) {
+func anyRequest(s *servertest.Server, random *rand.Rand) (method, target, body string) {
 	id := fmt.Sprintf("d%d", random.IntN(5))
 	var doc struct {
 		Rev string `json:"_rev"`
 	}
 	rev := ""
-	if json.Unmarshal(do(s, "GET", "/db/"+id, "").Body.Bytes(), &doc) == nil && doc.Rev != "" {
+	if json.Unmarshal(s.Do("GET", "/db/"+id, "").Body.Bytes(), &doc) == nil && doc.Rev != "" {
 		rev = "?rev=" + doc.Rev
 	}
 	target = "/db/" + id + rev

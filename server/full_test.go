@@ -1,7 +1,6 @@
-package server
+package server_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,8 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/server/config"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -18,21 +16,16 @@ import (
 // A full server reads, and does what makes room; all else is 507, and told again when there is space.
 func TestFullServer(t *testing.T) {
 	disk := faultkv.NewDisk(memkv.New())
-	store, err := storage.Open(context.Background(), storage.Options{KV: disk})
-	require.NoError(t, err)
-	t.Cleanup(func() { store.Close() })
-	c, err := config.Load(config.Stock())
-	require.NoError(t, err)
-	s := newTestServerOn(t, disk, store, c, "")
+	s := servertest.NewOn(t, disk)
 	rev := func(id, body string) string {
-		w := do(s, "PUT", "/db/"+id, body)
+		w := s.Do("PUT", "/db/"+id, body)
 		require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
 		var answer struct{ Rev string }
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
 		return answer.Rev
 	}
 	for _, db := range []string{"/db", "/other"} {
-		expect(t, do(s, "PUT", db, ""), 201, `{"ok":true}`+"\n")
+		servertest.Expect(t, s.Do("PUT", db, ""), 201, `{"ok":true}`+"\n")
 	}
 	revs := make(map[string]string)
 	for i := range 5 {
@@ -44,14 +37,14 @@ func TestFullServer(t *testing.T) {
 		require.Equal(
 			t,
 			200,
-			do(s, "POST", "/db/_index", `{"index":{"fields":["`+name+`"]},"ddoc":"two","name":"`+name+`"}`).Code,
+			s.Do("POST", "/db/_index", `{"index":{"fields":["`+name+`"]},"ddoc":"two","name":"`+name+`"}`).Code,
 		)
 	}
 
 	disk.Leave(faultkv.Reserve)
-	expect(
+	servertest.Expect(
 		t,
-		do(s, "GET", "/_up", ""),
+		s.Do("GET", "/_up", ""),
 		503,
 		`{"status":"unavailable","reason":"No space is left for the store: it reads, deletes, purges and compacts; other writes are refused."}`+"\n",
 	)
@@ -60,12 +53,12 @@ func TestFullServer(t *testing.T) {
 		{"POST", "/db/_bulk_docs", `{"docs":[{"_id":"a"},{"_id":"b"}]}`}, {"POST", "/db/_index", `{"index":{"fields":["c"]}}`},
 		{"POST", "/db/_bulk_docs", `{"new_edits":false,"docs":[{"_id":"doc0","_rev":"2-a","_deleted":true},{"_id":"b","_rev":"1-a"}]}`},
 	} {
-		w := do(s, request[0], request[1], request[2])
+		w := s.Do(request[0], request[1], request[2])
 		require.Equal(t, 507, w.Code, "%s: %s", request, w.Body.String())
 		require.Contains(t, w.Body.String(), `{"error":"insufficent_storage","reason":"No space is left for this write`)
 		require.Contains(t, w.Body.String(), "Retry")
 	}
-	expect(t, do(s, "GET", "/db/doc1", ""), 200, `{"_id":"doc1","_rev":"`+revs["doc1"]+`","x":1}`+"\n")
+	servertest.Expect(t, s.Do("GET", "/db/doc1", ""), 200, `{"_id":"doc1","_rev":"`+revs["doc1"]+`","x":1}`+"\n")
 	for _, request := range []struct {
 		method, path, body string
 		status             int
@@ -81,17 +74,17 @@ func TestFullServer(t *testing.T) {
 		{"DELETE", "/db/_index/two/json/b", "", 200},
 		{"DELETE", "/other", "", 200},
 	} {
-		w := do(s, request.method, request.path, request.body)
+		w := s.Do(request.method, request.path, request.body)
 		require.Equal(t, request.status, w.Code, "%s %s: %s", request.method, request.path, w.Body.String())
 	}
 	for i := 1; i < 5; i++ {
-		require.Equal(t, 404, do(s, "GET", fmt.Sprint("/db/doc", i), "").Code)
+		require.Equal(t, 404, s.Do("GET", fmt.Sprint("/db/doc", i), "").Code)
 	}
 
 	disk.Leave(faultkv.None)
-	require.Equal(t, 507, do(s, "DELETE", "/db", "").Code)
-	expect(t, do(s, "GET", "/_all_dbs", ""), 200, `["db"]`+"\n")
+	require.Equal(t, 507, s.Do("DELETE", "/db", "").Code)
+	servertest.Expect(t, s.Do("GET", "/_all_dbs", ""), 200, `["db"]`+"\n")
 	disk.Leave(faultkv.Roomy)
-	require.Equal(t, 200, do(s, "GET", "/_up", "").Code)
+	require.Equal(t, 200, s.Do("GET", "/_up", "").Code)
 	rev("new", `{}`)
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -13,9 +13,8 @@ import (
 
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
-	"github.com/settee-db/settee/server/auth"
-	"github.com/settee-db/settee/server/config"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv/latencykv"
@@ -25,7 +24,7 @@ import (
 )
 
 // newLimitedServer is a server as on FoundationDB, with all kinds of indexes.
-func newLimitedServer(t *testing.T) *Server {
+func newLimitedServer(t *testing.T) *servertest.Server {
 	t.Helper()
 	engine := latencykv.New(memkv.New(), latencykv.Options{})
 	store, err := storage.Open(t.Context(), storage.Options{KV: engine, Manual: true})
@@ -54,25 +53,7 @@ func newLimitedServer(t *testing.T) *Server {
 		allfields.Options{Store: store, Jobs: queue, Split: mango.SplitField, Limits: engine.Limits()},
 	)
 	require.NoError(t, err)
-	c, err := config.Load(config.Stock())
-	require.NoError(t, err)
-	hash, err := auth.HashAdmin("secret", auth.Hashing{Scheme: auth.SchemePBKDF2, PRF: "sha256", Iterations: 10})
-	require.NoError(t, err)
-	_, err = c.Set("admins", "admin", hash, false)
-	require.NoError(t, err)
-	store.SetHooks(storage.Hooks{Validator: docs.NewValidator(c, v, pool), Indexer: storage.Indexers(v, fields)})
-	s, err := New(
-		Options{
-			Store:     store,
-			Views:     v,
-			JS:        pool,
-			AllFields: fields,
-			Jobs:      queue,
-			Config:    c,
-			Log:       slog.New(slog.DiscardHandler),
-		},
-	)
-	require.NoError(t, err)
+	s := servertest.Start(t, server.Options{Store: store, Views: v, JS: pool, AllFields: fields, Jobs: queue})
 	t.Cleanup(func() { // before the others
 		violations, err := storage.Check(context.Background(), engine, nil)
 		require.NoError(t, err)
@@ -98,7 +79,12 @@ type limitedWrites struct {
 type bulkRow struct{ ID, Rev, Error, Reason string }
 
 // write sends documents, one by its own URL and several as _bulk_docs, and wants all of them stored.
-func (l *limitedWrites) write(t *testing.T, s *Server, revs []string, body func(i int, rev string) string) []string {
+func (l *limitedWrites) write(
+	t *testing.T,
+	s *servertest.Server,
+	revs []string,
+	body func(i int, rev string) string,
+) []string {
 	t.Helper()
 	var docs []string
 	for i := range l.count {
@@ -110,12 +96,12 @@ func (l *limitedWrites) write(t *testing.T, s *Server, revs []string, body func(
 	}
 	var rows []bulkRow
 	if l.count == 1 {
-		w := do(s, "PUT", "/db/"+l.name+"-0", docs[0])
+		w := s.Do("PUT", "/db/"+l.name+"-0", docs[0])
 		require.Less(t, w.Code, 300, w.Body.String())
 		rows = make([]bulkRow, 1)
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &rows[0]))
 	} else {
-		w := do(s, "POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(docs, ",")+`]}`)
+		w := s.Do("POST", "/db/_bulk_docs", `{"docs":[`+strings.Join(docs, ",")+`]}`)
 		require.Equal(t, 201, w.Code, w.Body.String())
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &rows))
 	}
@@ -140,7 +126,7 @@ func (l *limitedWrites) text(i int, mark string) string {
 }
 
 // run writes, changes, replicates, deletes and purges the documents.
-func (l *limitedWrites) run(t *testing.T, s *Server) {
+func (l *limitedWrites) run(t *testing.T, s *servertest.Server) {
 	id := func(i int) string { return fmt.Sprintf("%s-%d", l.name, i) }
 	revs := l.write(
 		t,
@@ -168,8 +154,8 @@ func (l *limitedWrites) run(t *testing.T, s *Server) {
 		)
 		revs[i] = rev
 	}
-	w := do(s, "POST", "/db/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(replicated, ",")+`]}`)
-	expect(t, w, 201, "[]\n")
+	w := s.Do("POST", "/db/_bulk_docs", `{"new_edits":false,"docs":[`+strings.Join(replicated, ",")+`]}`)
+	servertest.Expect(t, w, 201, "[]\n")
 	revs = l.write(
 		t,
 		s,
@@ -180,7 +166,7 @@ func (l *limitedWrites) run(t *testing.T, s *Server) {
 		purged[id(i)] = []string{revs[i]}
 	}
 	request, _ := json.Marshal(purged)
-	w = do(s, "POST", "/db/_purge", string(request))
+	w = s.Do("POST", "/db/_purge", string(request))
 	require.Equal(t, 201, w.Code, w.Body.String())
 	require.Equal(t, len(purged), strings.Count(w.Body.String(), `["4-`))
 }
@@ -217,13 +203,13 @@ func TestWritesWithinLimits(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newLimitedServer(t)
-			require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
+			require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
 			if c.design != none {
-				w := do(s, "PUT", "/db/_design/d", c.design)
+				w := s.Do("PUT", "/db/_design/d", c.design)
 				require.Equal(t, 201, w.Code, w.Body.String())
 			}
 			if strings.Contains(c.design, `"v":{`) {
-				w := do(s, "GET", "/db/_design/d/_view/v?limit=0&reduce=false", "")
+				w := s.Do("GET", "/db/_design/d/_view/v?limit=0&reduce=false", "")
 				require.Equal(t, 200, w.Code, w.Body.String())
 			}
 			for i := range c.sizes {
@@ -236,19 +222,18 @@ func TestWritesWithinLimits(t *testing.T) {
 // What is no part of an index: local documents, attachments in the document, and documents that do not fit.
 func TestOtherWritesWithinLimits(t *testing.T) {
 	s := newLimitedServer(t)
-	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
 	for _, size := range []int{1000, 1_000_000, 7_900_000} {
 		body := fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", size))
 		for _, rev := range []string{"0-1", "0-1"} {
-			w := do(s, "PUT", fmt.Sprintf("/db/_local/l%d", size), body)
+			w := s.Do("PUT", fmt.Sprintf("/db/_local/l%d", size), body)
 			require.Equal(t, 201, w.Code, w.Body.String())
 			require.Contains(t, w.Body.String(), rev)
 		}
-		w := do(s, "DELETE", fmt.Sprintf("/db/_local/l%d?rev=0-1", size), "")
+		w := s.Do("DELETE", fmt.Sprintf("/db/_local/l%d?rev=0-1", size), "")
 		require.Equal(t, 200, w.Code, w.Body.String())
 		data := base64.StdEncoding.EncodeToString(make([]byte, 2*size))
-		w = do(
-			s,
+		w = s.Do(
 			"POST",
 			"/db/_bulk_docs",
 			fmt.Sprintf(
@@ -262,8 +247,7 @@ func TestOtherWritesWithinLimits(t *testing.T) {
 		require.NotContains(t, w.Body.String(), "error")
 	}
 	long := strings.Repeat("i", 9_990)
-	w := do(
-		s,
+	w := s.Do(
 		"POST",
 		"/db/_bulk_docs",
 		fmt.Sprintf(`{"docs":[{"_id":"c"},{"_id":%q},{"_id":"d"},{"_id":"_local/%s"}]}`, long, long),

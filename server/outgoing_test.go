@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/server/memory"
+	"github.com/settee-db/settee/server/servertest"
 )
 
 // pipes is a listener whose connections take nothing that their client does not read: there are no buffers in between.
@@ -50,14 +51,14 @@ func (p *pipes) request(t *testing.T, target string) net.Conn {
 }
 
 // servePipes starts a server with documents of 100 KB, and ends it.
-func servePipes(t *testing.T, docs int, test func(s *Server, p *pipes)) {
-	s := newTestServer(t)
+func servePipes(t *testing.T, docs int, test func(s *servertest.Server, p *pipes)) {
+	s := servertest.New(t)
 	p := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = s.Serve(p) })
-	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
 	for n := range docs {
-		require.Equal(t, 201, do(s, "PUT", fmt.Sprint("/db/", n), `{"a":"`+strings.Repeat("x", 100_000)+`"}`).Code)
+		require.Equal(t, 201, s.Do("PUT", fmt.Sprint("/db/", n), `{"a":"`+strings.Repeat("x", 100_000)+`"}`).Code)
 	}
 	defer func() {
 		require.NoError(t, s.Shutdown(context.Background()))
@@ -72,7 +73,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	for _, target := range []string{"/db/0", "/db/_all_docs?include_docs=true", "/db/_changes?include_docs=true&feed=continuous", "/"} {
 		t.Run(target, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				servePipes(t, 5, func(_ *Server, p *pipes) {
+				servePipes(t, 5, func(_ *servertest.Server, p *pipes) {
 					begin := time.Now()
 					idle := p.request(t, target)
 					time.Sleep(5*time.Minute - time.Second)
@@ -87,7 +88,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		servePipes(t, 5, func(_ *Server, p *pipes) {
+		servePipes(t, 5, func(_ *servertest.Server, p *pipes) {
 			steady := p.request(t, "/db/_all_docs?include_docs=true")
 			begin := time.Now()
 			resp, err := http.ReadResponse(bufio.NewReader(slow{steady}), nil)
@@ -112,15 +113,15 @@ func (s slow) Read(p []byte) (int, error) {
 // cut off for those that come, and others are not.
 func TestClientsShareMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servePipes(t, 1, func(s *Server, p *pipes) {
-			s.env.Answers = memory.NewAnswers(1, nil)
-			s.env.Answers.Resize(1_000_000)
+		servePipes(t, 1, func(s *servertest.Server, p *pipes) {
+			s.Env().Answers = memory.NewAnswers(1, nil)
+			s.Env().Answers.Resize(1_000_000)
 			var conns []net.Conn
 			for range 30 {
 				conns = append(conns, p.request(t, "/db/0"))
 				time.Sleep(time.Second)
 				synctest.Wait()
-				require.GreaterOrEqual(t, s.env.Answers.Usage().Free, int64(0))
+				require.GreaterOrEqual(t, s.Env().Answers.Usage().Free, int64(0))
 			}
 			whole := 0
 			for _, conn := range conns {
@@ -134,19 +135,18 @@ func TestClientsShareMemory(t *testing.T) {
 				whole,
 				"answers that were still held: one of the next needs twice its size, and a quarter is for other users",
 			)
-			require.Equal(t, memory.Usage{Total: 1_000_000, Free: 1_000_000}, s.env.Answers.Usage())
+			require.Equal(t, memory.Usage{Total: 1_000_000, Free: 1_000_000}, s.Env().Answers.Usage())
 		})
 	})
 }
 
 // The same on sockets, whose buffers hide for a while that nobody reads.
 func TestSocketsThatDoNotRead(t *testing.T) {
-	s := newTestServer(t)
-	s.env.Answers = memory.NewAnswers(1, nil)
-	_, err := s.env.Config.Set("chttpd", "send_timeout", "100", false)
-	require.NoError(t, err)
-	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
-	require.Equal(t, 201, do(s, "PUT", "/db/doc", `{"a":"`+strings.Repeat("x", 7_900_000)+`"}`).Code)
+	s := servertest.New(t)
+	s.Env().Answers = memory.NewAnswers(1, nil)
+	s.Set("chttpd", "send_timeout", "100")
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/doc", `{"a":"`+strings.Repeat("x", 7_900_000)+`"}`).Code)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	go func() { _ = s.Serve(l) }()
@@ -159,7 +159,7 @@ func TestSocketsThatDoNotRead(t *testing.T) {
 		_, err = fmt.Fprint(conn, "GET /db/doc HTTP/1.1\r\nHost: x\r\nAuthorization: Basic YWRtaW46c2VjcmV0\r\n\r\n")
 		require.NoError(t, err)
 	}
-	waiting := func() int { return s.env.Answers.Usage().Slow }
+	waiting := func() int { return s.Env().Answers.Usage().Slow }
 	require.Eventually(t, func() bool { return waiting() > 0 }, time.Minute, time.Millisecond)
 	require.Eventually(t, func() bool { return waiting() == 0 }, time.Minute, time.Millisecond)
 }

@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/server/memory"
+	"github.com/settee-db/settee/server/servertest"
 )
 
 // upload opens a connection that announces a document of size bytes and sends the beginning of it.
@@ -45,7 +46,7 @@ func TestBodiesThatDoNotCome(t *testing.T) {
 	document := `{"a":"` + strings.Repeat("x", 300_000) + `"}`
 	for _, target := range []string{"/db/doc", "/db/doc/attachment"} {
 		synctest.Test(t, func(t *testing.T) {
-			servePipes(t, 0, func(_ *Server, p *pipes) {
+			servePipes(t, 0, func(_ *servertest.Server, p *pipes) {
 				idle := p.upload(t, target, len(document), document[:100_000])
 				begin := time.Now()
 				answer, _ := io.ReadAll(idle)
@@ -76,25 +77,25 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 
 func slowBodiesMakeRoom(t *testing.T, path string) {
 	synctest.Test(t, func(t *testing.T) {
-		servePipes(t, 0, func(s *Server, p *pipes) {
-			s.env.Bodies = memory.NewBodies(1, nil)
+		servePipes(t, 0, func(s *servertest.Server, p *pipes) {
+			s.Env().Bodies = memory.NewBodies(1, nil)
 			const size = 1 << 20
 			var slow []net.Conn
 			for i := range 20 {
 				slow = append(slow, p.upload(t, fmt.Sprintf(path, i), 2*size, strings.Repeat(" ", 500_000)))
 			}
 			synctest.Wait()
-			require.Less(t, s.env.Bodies.Usage().Free, int64(30<<20), "the slow ones fill what one user may have")
+			require.Less(t, s.Env().Bodies.Usage().Free, int64(30<<20), "the slow ones fill what one user may have")
 			time.Sleep(memory.SlowAfter)
 			begin := time.Now()
-			require.Equal(t, 201, do(s, "PUT", "/db/large", `{"a":"`+strings.Repeat("x", 4*size)+`"}`).Code)
+			require.Equal(t, 201, s.Do("PUT", "/db/large", `{"a":"`+strings.Repeat("x", 4*size)+`"}`).Code)
 			require.Less(t, time.Since(begin), 9*time.Second)
 			for _, c := range slow {
 				require.NoError(t, c.Close())
 			}
 			synctest.Wait()
-			total := s.env.Bodies.Usage().Total
-			require.Equal(t, memory.Usage{Total: total, Free: total}, s.env.Bodies.Usage())
+			total := s.Env().Bodies.Usage().Total
+			require.Equal(t, memory.Usage{Total: total, Free: total}, s.Env().Bodies.Usage())
 		})
 	})
 }
@@ -102,7 +103,7 @@ func slowBodiesMakeRoom(t *testing.T, path string) {
 // A head that is larger than all lines together may be is refused before it is in memory.
 func TestLargeHeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		servePipes(t, 0, func(_ *Server, p *pipes) {
+		servePipes(t, 0, func(_ *servertest.Server, p *pipes) {
 			client, server := net.Pipe()
 			p.conns <- server
 			go func() {

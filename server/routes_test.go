@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"flag"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/call"
 )
 
@@ -17,16 +18,16 @@ const coverageFile = "../docs/api-coverage.md"
 
 func TestAPICoverage(t *testing.T) {
 	if *update {
-		require.NoError(t, os.WriteFile(coverageFile, []byte(APICoverage()), 0o644))
+		require.NoError(t, os.WriteFile(coverageFile, []byte(server.APICoverage()), 0o644))
 	}
 	text, err := os.ReadFile(coverageFile)
 	require.NoError(t, err)
-	require.Equal(t, APICoverage(), string(text), "stale: run go generate ./server")
+	require.Equal(t, server.APICoverage(), string(text), "stale: run go generate ./server")
 }
 
 // TestAllowLists: the Allow headers CouchDB sends, made from the rows.
 func TestAllowLists(t *testing.T) {
-	router := call.NewRouter(routes(nil, nil, nil, nil))
+	router := call.NewRouter(server.Routes())
 	for path, allow := range map[string]string{
 		"/": "GET,HEAD", "/_uuids": "GET", "/_all_dbs": "GET,HEAD", "/_dbs_info": "GET,HEAD,POST", "/db": "DELETE,GET,HEAD,POST",
 		"/db/doc": "DELETE,GET,HEAD,POST,PUT,COPY", "/db/_design/d": "DELETE,GET,HEAD,POST,PUT,COPY", "/db/_local/l": "DELETE,GET,HEAD,POST,PUT,COPY",
@@ -44,7 +45,7 @@ func TestAllowLists(t *testing.T) {
 }
 
 func TestRouterPrecedence(t *testing.T) {
-	router := call.NewRouter(routes(nil, nil, nil, nil))
+	router := call.NewRouter(server.Routes())
 	for path, pattern := range map[string]string{
 		"/_up": "/_up", "/_up/x/y": "/_up/{rest...}", "/_foo": "/{db}", "/db/_foo": "/{db}/{id}", "/db/_design": "/{db}/{id}",
 		"/db/_design/d/_view/v": "/{db}/_design/{name}/_view/{view}", "/db/_design/d/_other/v": "/{db}/_design/{name}/{attachment...}",
@@ -60,7 +61,7 @@ func TestRouterPrecedence(t *testing.T) {
 
 // TestEveryRowCanBeReached: no row is hidden by another one, and methods are spelt as HTTP has them.
 func TestEveryRowCanBeReached(t *testing.T) {
-	all := routes(nil, nil, nil, nil)
+	all := server.Routes()
 	router := call.NewRouter(all)
 	for i := range all {
 		r := &all[i]
@@ -89,7 +90,7 @@ func TestEveryRowCanBeReached(t *testing.T) {
 }
 
 func BenchmarkRouter(b *testing.B) {
-	router := call.NewRouter(routes(nil, nil, nil, nil))
+	router := call.NewRouter(server.Routes())
 	path := []string{"db", "document"}
 	b.ReportAllocs()
 	for b.Loop() {

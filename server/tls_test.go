@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"context"
@@ -20,7 +20,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server"
+	"github.com/settee-db/settee/server/servertest"
 )
 
 // writeCertificate writes a self-signed certificate of 127.0.0.1 with a serial number.
@@ -42,15 +43,15 @@ func writeCertificate(t *testing.T, cert, key string, serial int64) {
 
 // TestTLS: HTTP/2 by default, HTTP/1.1 where asked for, and a renewed certificate without a restart.
 func TestTLS(t *testing.T) {
-	s := newTestServer(t)
+	s := servertest.New(t)
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	_, err := TLSConfig(s.env.Config)
+	_, err := server.TLSConfig(s.Config)
 	require.Error(t, err, "no certificate")
 	writeCertificate(t, cert, key, 1)
-	setConfig(t, s, "ssl", "cert_file", cert)
-	setConfig(t, s, "ssl", "key_file", key)
-	config, err := TLSConfig(s.env.Config)
+	s.Set("ssl", "cert_file", cert)
+	s.Set("ssl", "key_file", key)
+	config, err := server.TLSConfig(s.Config)
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -70,10 +71,10 @@ func TestTLS(t *testing.T) {
 	require.EqualValues(t, 1, r.TLS.PeerCertificates[0].SerialNumber.Int64())
 	require.Equal(t, 1, get(false).ProtoMajor)
 	require.NoError(t, os.WriteFile(key, nil, 0o600), "a half-written pair keeps the old one in use")
-	time.Sleep(certificateAge + 50*time.Millisecond)
+	time.Sleep(server.CertificateAge + 50*time.Millisecond)
 	require.EqualValues(t, 1, get(false).TLS.PeerCertificates[0].SerialNumber.Int64())
 	writeCertificate(t, cert, key, 2)
-	time.Sleep(certificateAge + 50*time.Millisecond)
+	time.Sleep(server.CertificateAge + 50*time.Millisecond)
 	require.EqualValues(t, 2, get(false).TLS.PeerCertificates[0].SerialNumber.Int64())
 	_, err = tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11})
 	require.Error(t, err)
@@ -89,12 +90,10 @@ func TestWireRulesHoldInTLS(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	writeCertificate(t, cert, key, 1)
-	settings := config.Stock()
-	settings["ssl"] = map[string]string{"cert_file": cert, "key_file": key}
-	c, err := config.Load(settings)
-	require.NoError(t, err)
-	s := newTestServerWith(t, c, "")
-	tlsConfig, err := TLSConfig(c)
+	s := servertest.New(t)
+	s.Set("ssl", "cert_file", cert)
+	s.Set("ssl", "key_file", key)
+	tlsConfig, err := server.TLSConfig(s.Config)
 	require.NoError(t, err)
 	l := listenFor(t, s, func(l net.Listener) error { return s.ServeTLS(l, tlsConfig) })
 	const next = "GET /_up HTTP/1.1\r\nHost: x\r\n\r\n"

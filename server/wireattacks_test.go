@@ -1,4 +1,4 @@
-package server
+package server_test
 
 import (
 	"bufio"
@@ -24,14 +24,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/logging"
+	"github.com/settee-db/settee/server/servertest"
 )
 
 // What attackers try with the protocol itself, where the answer is yes or no; conformance/hostile has the floods.
 
 // listenFor serves s on a port of its own until the end of the test.
-func listenFor(t *testing.T, s *Server, serve func(net.Listener) error) net.Listener {
+func listenFor(t *testing.T, s *servertest.Server, serve func(net.Listener) error) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -66,7 +67,7 @@ func statuses(t *testing.T, l net.Listener, raw string) (list []int) {
 // TestNoRequestIsSmuggled: where requests say in more than one way where they end, nothing after them counts as a
 // request.
 func TestNoRequestIsSmuggled(t *testing.T) {
-	s := newTestServer(t)
+	s := servertest.New(t)
 	l := listenFor(t, s, s.Serve)
 	const (
 		next    = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -111,17 +112,15 @@ func TestNoRequestIsSmuggled(t *testing.T) {
 // others do, and give them to other addresses.
 func TestTLSHasTheSameBound(t *testing.T) {
 	const bound = 6
-	settings := config.Stock()
-	settings["chttpd"]["max_connections"] = fmt.Sprint(bound)
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	writeCertificate(t, cert, key, 1)
-	settings["ssl"] = map[string]string{"cert_file": cert, "key_file": key}
-	c, err := config.Load(settings)
-	require.NoError(t, err)
-	s := newTestServerWith(t, c, "")
-	require.Positive(t, s.echo.TLSServer.ReadHeaderTimeout, "bounds handshakes, too")
-	tlsConfig, err := TLSConfig(c)
+	s := servertest.New(t)
+	s.Set("chttpd", "max_connections", fmt.Sprint(bound))
+	s.Set("ssl", "cert_file", cert)
+	s.Set("ssl", "key_file", key)
+	require.Positive(t, s.TLSServer().ReadHeaderTimeout, "bounds handshakes, too")
+	tlsConfig, err := server.TLSConfig(s.Config)
 	require.NoError(t, err)
 	l := listenFor(t, s, func(l net.Listener) error { return s.ServeTLS(l, tlsConfig) })
 	for i := range 3 * bound {
@@ -133,10 +132,7 @@ func TestTLSHasTheSameBound(t *testing.T) {
 			_ = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).Handshake() // fails where there is no place
 		}
 	}
-	s.connections.mu.Lock()
-	count := s.connections.count
-	s.connections.mu.Unlock()
-	require.LessOrEqual(t, count, bound)
+	require.LessOrEqual(t, s.Connections(), bound)
 	innocent := tls.Client(from(t, "127.0.0.2", l), &tls.Config{InsecureSkipVerify: true})
 	require.NoError(t, innocent.SetDeadline(time.Now().Add(10*time.Second)))
 	_, err = io.WriteString(innocent, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -158,19 +154,16 @@ func TestWebFilesAreFiles(t *testing.T) {
 	require.NoError(t, os.Symlink("../../secret", filepath.Join(root, "sub", "up")))
 	require.NoError(t, os.Symlink("large.js", filepath.Join(root, "same.js")))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600))
-	c, err := config.Load(config.Stock())
-	require.NoError(t, err)
-	s := newTestServerWith(t, c, root)
+	s := servertest.Start(t, server.Options{Web: root})
 	for _, name := range []string{"pipe", "sub", "sub/", "sub/up", "all/etc/passwd", "all", "..%2f..%2fetc%2fpasswd", "%252e%252e/secret", "%2e%2e/secret",
 		"..%5csecret", "..%c0%afsecret", "%2f..%2fsecret", "/secret", "large.js%00", "..;/secret", ".", "..", strings.Repeat("../", 2000) + "secret",
 		strings.Repeat("a/", 3000), strings.Repeat("a", 7000), "%ff"} {
-		w := do(s, "GET", "/_utils/"+name, "", "Authorization", "")
+		w := s.Do("GET", "/_utils/"+name, "", "Authorization", "")
 		require.Equal(t, 404, w.Code, name)
 		require.Equal(t, "Not found.", w.Body.String(), name)
 	}
 	for _, name := range []string{"large.js", "same.js", "sub/../large.js"} {
-		w := do(
-			s,
+		w := s.Do(
 			"GET",
 			"/_utils/"+name,
 			"",
@@ -179,40 +172,38 @@ func TestWebFilesAreFiles(t *testing.T) {
 			"Range",
 			"bytes="+strings.Repeat("0-1,", 1000)+"0-1",
 		)
-		expect(t, w, 200, large)
+		servertest.Expect(t, w, 200, large)
 		require.Equal(t, "1000000", w.Header().Get("Content-Length"))
 	}
-	require.Empty(t, do(s, "HEAD", "/_utils/large.js", "").Body.String())
+	require.Empty(t, s.Do("HEAD", "/_utils/large.js", "").Body.String())
 }
 
 // TestRewritesDoNotGrow: a rule that leads to itself with more of everything each time ends, and soon.
 func TestRewritesDoNotGrow(t *testing.T) {
-	s := newTestServer(t)
-	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
-	require.Equal(t, 201, do(s, "PUT", "/db/_design/d", `{"rewrites":[
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/_design/d", `{"rewrites":[
 		{"from":"/twice","to":"_rewrite/twice","query":{"x":[":x",":x"]}},{"from":"/circle","to":"_rewrite/circle"},
 		{"from":"/grow/*","to":"_rewrite/grow/`+strings.Repeat("a", 4000)+`/*"}]}`).Code)
-	expect(
+	servertest.Expect(
 		t,
-		do(s, "GET", "/db/_design/d/_rewrite/twice?x=aaaaaaaa", ""),
+		s.Do("GET", "/db/_design/d/_rewrite/twice?x=aaaaaaaa", ""),
 		414,
 		`{"error":"too_long","reason":"the request uri is too long"}`+"\n",
 	)
-	require.Equal(t, 414, do(s, "GET", "/db/_design/d/_rewrite/grow/a", "").Code)
-	require.Equal(t, 400, do(s, "GET", "/db/_design/d/_rewrite/circle", "").Code)
+	require.Equal(t, 414, s.Do("GET", "/db/_design/d/_rewrite/grow/a", "").Code)
+	require.Equal(t, 400, s.Do("GET", "/db/_design/d/_rewrite/circle", "").Code)
 }
 
 // TestForgedIdentities: no header names a user without the secret.
 func TestForgedIdentities(t *testing.T) {
-	s := newTestServer(t)
+	s := servertest.New(t)
 	const secret, shared = "the secret of cookies and proxies", "the secret of tokens"
-	setConfig(t, s, "chttpd_auth", "secret", secret)
-	setConfig(t, s, "chttpd_auth", "proxy_use_secret", "true")
-	setConfig(t, s, "jwt_auth", "required_claims", "")
-	setConfig(t, s, "jwt_keys", "hmac:_default", base64.StdEncoding.EncodeToString([]byte(shared)))
-	setConfig(
-		t,
-		s,
+	s.Set("chttpd_auth", "secret", secret)
+	s.Set("chttpd_auth", "proxy_use_secret", "true")
+	s.Set("jwt_auth", "required_claims", "")
+	s.Set("jwt_keys", "hmac:_default", base64.StdEncoding.EncodeToString([]byte(shared)))
+	s.Set(
 		"chttpd",
 		"authentication_handlers",
 		"{a, cookie_authentication_handler}, {a, proxy_authentication_handler}, {a, jwt_authentication_handler}, {a, default_authentication_handler}",
@@ -262,7 +253,7 @@ func TestForgedIdentities(t *testing.T) {
 			"Cookie", strings.Repeat("AuthSession=a; ", 500) + cookie("admin", now, secret), "",
 		},
 	} {
-		w := do(s, "GET", "/_session", "", "Authorization", "", c.header, c.value)
+		w := s.Do("GET", "/_session", "", "Authorization", "", c.header, c.value)
 		require.Contains(t, []int{200, 400, 401}, w.Code, name)
 		if c.user == "" {
 			require.NotContains(t, w.Body.String(), `"authenticated"`, name)
@@ -274,8 +265,7 @@ func TestForgedIdentities(t *testing.T) {
 		user, token string
 		is          bool
 	}{"token": {"joe", proxy, true}, "upper case": {"joe", strings.ToUpper(proxy), false}, "another's": {"admin", proxy, false}, "none": {"admin", "", false}} {
-		w := do(
-			s,
+		w := s.Do(
 			"GET",
 			"/_session",
 			"",
@@ -294,26 +284,26 @@ func TestForgedIdentities(t *testing.T) {
 
 // TestStaleCookies: a session ends with its user, its password and the server's secret.
 func TestStaleCookies(t *testing.T) {
-	s := newTestServer(t)
-	setConfig(t, s, "chttpd_auth", "iterations", "10")
+	s := servertest.New(t)
+	s.Set("chttpd_auth", "iterations", "10")
 	const path = "/_users/org.couchdb.user:joe"
 	write := func(password, rev string) string {
-		w := do(s, "PUT", path, `{"name":"joe","password":"`+password+`","roles":[],"type":"user"`+rev+`}`)
+		w := s.Do("PUT", path, `{"name":"joe","password":"`+password+`","roles":[],"type":"user"`+rev+`}`)
 		require.Equal(t, 201, w.Code, w.Body)
-		return `,"_rev":"` + etagOf(w)[1:len(etagOf(w))-1] + `"`
+		return `,"_rev":"` + servertest.ETag(w)[1:len(servertest.ETag(w))-1] + `"`
 	}
 	login := func(password string) string {
-		w := do(s, "POST", "/_session", `{"name":"joe","password":"`+password+`"}`, "Authorization", "")
+		w := s.Do("POST", "/_session", `{"name":"joe","password":"`+password+`"}`, "Authorization", "")
 		require.Equal(t, 200, w.Code, w.Body)
 		return strings.SplitN(w.Header().Get("Set-Cookie"), ";", 2)[0]
 	}
 	valid := func(cookie string) bool {
 		return strings.Contains(
-			do(s, "GET", "/_session", "", "Authorization", "", "Cookie", cookie).Body.String(),
+			s.Do("GET", "/_session", "", "Authorization", "", "Cookie", cookie).Body.String(),
 			`"name":"joe"`,
 		)
 	}
-	do(s, "PUT", "/_users", "")
+	s.Do("PUT", "/_users", "")
 	rev := write("first", "")
 	cookie := login("first")
 	require.True(t, valid(cookie))
@@ -321,32 +311,32 @@ func TestStaleCookies(t *testing.T) {
 	require.False(t, valid(cookie), "another password")
 	cookie = login("second")
 	require.True(t, valid(cookie))
-	require.Equal(t, 200, do(s, "DELETE", path+"?rev="+rev[len(`,"_rev":"`):len(rev)-1], "").Code)
+	require.Equal(t, 200, s.Do("DELETE", path+"?rev="+rev[len(`,"_rev":"`):len(rev)-1], "").Code)
 	require.False(t, valid(cookie), "deleted")
 	write("second", "")
 	require.False(t, valid(cookie), "made again with the same password")
 	cookie = login("second")
-	setConfig(t, s, "chttpd_auth", "secret", "another")
+	s.Set("chttpd_auth", "secret", "another")
 	require.False(t, valid(cookie), "another secret")
 }
 
 // TestBrowsersAskFirst: what a page of another origin may send without asking, text or a form, changes nothing.
 func TestBrowsersAskFirst(t *testing.T) {
-	s := newTestServer(t)
-	require.Equal(t, 201, do(s, "PUT", "/db", "").Code)
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
 	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=b", "text/plain; application/json", ""} {
 		for _, path := range []string{"/db", "/db/_bulk_docs", "/db/_find", "/db/_index", "/db/_purge", "/db/_compact", "/db/_revs_diff",
 			"/db/_missing_revs", "/db/_ensure_full_commit", "/_replicate", "/_dbs_info", "/_cluster_setup", "/_reshard/jobs"} {
-			w := do(s, "POST", path, `{"docs":[]}`, "Content-Type", kind)
+			w := s.Do("POST", path, `{"docs":[]}`, "Content-Type", kind)
 			require.GreaterOrEqual(t, w.Code, 400, "%s %s", path, kind)
 		}
 	}
-	require.Contains(t, do(s, "GET", "/db", "").Body.String(), `"doc_count":0`)
-	setConfig(t, s, "chttpd", "enable_cors", "true")
-	setConfig(t, s, "cors", "origins", "https://good.example")
+	require.Contains(t, s.Do("GET", "/db", "").Body.String(), `"doc_count":0`)
+	s.Set("chttpd", "enable_cors", "true")
+	s.Set("cors", "origins", "https://good.example")
 	for _, origin := range []string{"https://good.example.evil.example", "https://evil.example#https://good.example", "null", "https://good.example:443",
 		"HTTPS://GOOD.EXAMPLE", "https://good.example, https://evil.example", "https://good.example ", "*", ""} {
-		w := do(s, "GET", "/db", "", "Origin", origin)
+		w := s.Do("GET", "/db", "", "Origin", origin)
 		if origin != "" {
 			require.Empty(t, w.Header().Get("Access-Control-Allow-Origin"), origin)
 		}

@@ -7,31 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/mango"
-	"github.com/settee-db/settee/mango/allfields"
-	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/servertest"
-	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/jobs"
-	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/views"
 )
-
-// newAutoServer is a server with indexes over all fields.
-func newAutoServer(t *testing.T) *servertest.Server {
-	engine := memkv.New()
-	store := servertest.OpenStore(t, engine)
-	queue, err := jobs.Open(t.Context(), jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, queue.Close()) })
-	languages := map[string]views.Language{mango.Language: mango.Views{}}
-	v, err := views.Open(views.Options{Store: store, KV: engine, Languages: languages})
-	require.NoError(t, err)
-	t.Cleanup(func() { v.Close() })
-	all, err := allfields.New(allfields.Options{Store: store, Jobs: queue, Split: mango.SplitField})
-	require.NoError(t, err)
-	return servertest.Start(t, server.Options{Store: store, Views: v, AllFields: all})
-}
 
 // postJSON is the answer to a request of the administrator.
 func postJSON(s *servertest.Server, path, body string) string {
@@ -41,7 +18,7 @@ func postJSON(s *servertest.Server, path, body string) string {
 // What is told of an index over all fields, when it is made and later; indexes of CouchDB's kinds are told of as by
 // CouchDB.
 func TestStateOfAutoIndex(t *testing.T) {
-	s := newAutoServer(t)
+	s := servertest.NewAllFields(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
 	require.Equal(t, 201, s.Do("PUT", "/db/x", `{"a":1,"b":[2,3]}`).Code)
 	require.Equal(t, 201, s.Do("PUT", "/db/huge", `{"a":[`+strings.Repeat("1,", 6000)+`1]}`).Code)
@@ -70,7 +47,7 @@ func TestStateOfAutoIndex(t *testing.T) {
 
 // The settings of indexes over all fields count for new ones, where the request says nothing.
 func TestSettingsOfAutoIndexes(t *testing.T) {
-	s := newAutoServer(t)
+	s := servertest.NewAllFields(t)
 	for key, value := range map[string]string{"all_fields_depth": "2", "all_fields_exclude": "log, private.notes", "all_fields_max_values": "7", "all_fields_by_default": "true"} {
 		s.Set("mango", key, value)
 	}

@@ -1,5 +1,5 @@
-// Package servertest starts servers for tests of the packages below server: what a handler answers is tested in the
-// handler's own package, through the whole chain that a request passes.
+// Package servertest starts servers for tests of server and of the packages below it: what a handler answers is tested
+// in the handler's own package, through the whole chain that a request passes.
 //
 //	servertest.go   a server over a memory store, and requests to it
 //	users.go        one with users

@@ -10,11 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views/js"
@@ -50,6 +53,19 @@ func NewQuiet(t testing.TB, engine kv.Store) *Server {
 	s := Start(t, server.Options{Store: store, Views: OpenViews(t, store, engine)})
 	s.StopFollowers()
 	return s
+}
+
+// NewAllFields is New with indexes over all fields.
+func NewAllFields(t testing.TB) *Server {
+	t.Helper()
+	engine := memkv.New()
+	store := OpenStore(t, engine)
+	queue, err := jobs.Open(t.Context(), jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, queue.Close()) })
+	all, err := allfields.New(allfields.Options{Store: store, Jobs: queue, Split: mango.SplitField})
+	require.NoError(t, err)
+	return Start(t, server.Options{Store: store, Views: OpenViews(t, store, engine), AllFields: all})
 }
 
 // OpenStore opens a store for the time of the test.
