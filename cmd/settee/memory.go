@@ -13,8 +13,9 @@ import (
 )
 
 // What the process leaves of the container's or machine's memory when nothing says how much it may take: a quarter, of
-// larger ones half a gigabyte or a tenth. It is for JavaScript workers, buffers of connections and the system. A fifth of 1 GB was not enough: server and workers
-// filled the control group, and the kernel read their programs from disk again and again for half a minute.
+// larger ones half a gigabyte or a tenth. It is for JavaScript workers, buffers of connections and the system. A fifth
+// of 1 GB was not enough: server and workers filled the control group, and the kernel read their programs from disk
+// again and again for half a minute.
 const (
 	smallRest = 4         // the part of a small machine
 	largeRest = 10        // the part of a large one

@@ -11,8 +11,8 @@ import (
 
 // The budgets count what is known to be large. What they do not know of adds up to much only where very many requests
 // come together: the gate keeps large ones out while the memory that is in use, as the collector last saw it, is close
-// to the server's bound. Those that are in go on a little longer, so that most of them end. Small requests never pass it
-// (ADR 0024).
+// to the server's bound. Those that are in go on a little longer, so that most of them end. Small requests never pass
+// it (ADR 0024).
 
 const (
 	// gateWait is how long a request waits at the gate.

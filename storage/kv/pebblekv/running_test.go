@@ -128,8 +128,8 @@ func TestRangesKeepNoRows(t *testing.T) {
 	}
 }
 
-// TestRangesAreForgotten: a transaction that opens a great many ranges, a million with as many keys, keeps none of those
-// it has closed, and can read on in all that are open when its iterators are taken away.
+// TestRangesAreForgotten: a transaction that opens a great many ranges, a million with as many keys, keeps none of
+// those it has closed, and can read on in all that are open when its iterators are taken away.
 func TestRangesAreForgotten(t *testing.T) {
 	s := opener(Options{fs: vfs.NewMem()})(t, "store").(*Store)
 	defer s.Close()
@@ -151,7 +151,8 @@ func TestRangesAreForgotten(t *testing.T) {
 		}
 		r.park()
 		for i, it := range all {
-			if !it.Next() || string(it.Key()) != "k2" || i%2 == 0 && it.Next() || it.Close() != nil || it.Close() != nil {
+			if !it.Next() || string(it.Key()) != "k2" || i%2 == 0 && it.Next() ||
+				it.Close() != nil || it.Close() != nil {
 				t.Fatal(round, i, string(it.Key()), it.Err())
 			}
 		}
