@@ -23,6 +23,7 @@ import (
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/find"
 	"github.com/settee-db/settee/server/logging"
+	"github.com/settee-db/settee/server/memory"
 	"github.com/settee-db/settee/server/replicator"
 	"github.com/settee-db/settee/server/session"
 	"github.com/settee-db/settee/server/stats"
@@ -114,7 +115,19 @@ func New(o Options) (*Server, error) {
 	})
 	logins := session.New(verifier, directory)
 	env.Identify = logins.Identify()
-	env.Route(routes(s.admin, logins, s.replications, new(find.Handlers)), s.connections.enterStream)
+	queries := new(find.Handlers)
+	env.Route(routes(s.admin, logins, s.replications, queries), s.connections.enterStream)
+	for _, b := range []*memory.Budget{env.Bodies, env.Answers, env.Sorting} {
+		if b != nil {
+			b.Forget = func() {
+				o.Store.ForgetParsed()
+				queries.ForgetParsed()
+				if o.Views != nil {
+					o.Views.ForgetParsed()
+				}
+			}
+		}
+	}
 	o.Config.Subscribe(func() {
 		env.ReadSettings()
 		directory.ConfigChanged()

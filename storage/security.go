@@ -91,6 +91,15 @@ func (s *securities) keep(hash [sha256.Size]byte, o *securityObject) {
 	}
 }
 
+func (s *securities) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list, s.order, s.size = nil, nil, 0
+}
+
+// ForgetParsed empties the cache of large security objects, which are then read again. It may be called at any time.
+func (s *Store) ForgetParsed() { s.securities.forget() }
+
 func parseRights(object []byte) (compat.Security, error) {
 	if object == nil {
 		object = []byte(compat.DefaultSecurity)

@@ -62,4 +62,11 @@ func TestLargeSecurityIsShared(t *testing.T) {
 	}
 	require.LessOrEqual(t, s.securities.size, keptSecurity)
 	require.Len(t, s.securities.order, len(s.securities.list))
+
+	s.ForgetParsed()
+	require.Empty(t, s.securities.list)
+	require.Zero(t, s.securities.size)
+	must(t, db.SetSecurity(t.Context(), large))
+	object, _ = read(db)
+	require.Equal(t, large, object)
 }

@@ -98,6 +98,12 @@ func Open(o Options) (*Views, error) {
 	return v, v.handleJobs()
 }
 
+// ForgetParsed empties the caches of design documents, which are then read again. It may be called at any time.
+func (v *Views) ForgetParsed() {
+	v.designs.Purge()
+	v.programs.Purge()
+}
+
 // OnDesignChanged has a function called in every transaction that changes a design document. It is for whoever looks
 // after the indexes of these Views, and is told once, before documents are written.
 func (v *Views) OnDesignChanged(fn func(tx *storage.Tx) error) { v.designChangedHook = fn }

@@ -141,9 +141,9 @@ func manyDatabases(ctx context.Context, a *assault) error {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), defaultLimit)
 		defer cancel()
-		a.each(ctx, 32, all("DELETE"), 200, 404)
+		a.each(ctx, 32, all("DELETE"), 200, 404, 503)
 	}()
-	a.each(ctx, 32, all("PUT"), 201, 202)
+	a.each(ctx, 32, all("PUT"), 201, 202, 503) // 503: too many connections
 	quoted := func(i int) string { return `"` + name(i) + `"` }
 	lists := times(8,
 		request{method: "GET", path: "/_all_dbs"},

@@ -50,6 +50,13 @@ func (l *indexCache) put(db string, e *indexList) {
 	l.entries[db] = e
 }
 
+// ForgetParsed empties the cache of indexes, which are then read again. It may be called at any time.
+func (h *Handlers) ForgetParsed() {
+	h.indexLists.mu.Lock()
+	defer h.indexLists.mu.Unlock()
+	h.indexLists.entries = nil
+}
+
 // indexes lists the indexes of the database, that of all documents first, and reports whether it is partitioned.
 func (h *Handlers) indexes(c *call.Call) ([]*mango.Index, bool, error) {
 	designs, partitioned, err := designRevisions(c)

@@ -48,6 +48,10 @@ type Budget struct {
 	gate  *Gate
 	tidy  func() // gives what is not in use back to the system
 
+	// Forget is called before that: caches that requests have filled are emptied, so that an attack leaves nothing.
+	// It is set before the budget is used.
+	Forget func()
+
 	mu       sync.Mutex
 	Free     int64               // of total; negative where what is sent was not taken before
 	users    map[string]int64    // what each user's requests hold, nobody's under ""
@@ -244,6 +248,9 @@ func (b *Budget) tidyLater() {
 		b.used = b.used && !idle
 		b.mu.Unlock()
 		if idle {
+			if b.Forget != nil {
+				b.Forget()
+			}
 			b.tidy()
 		}
 	})

@@ -59,7 +59,8 @@ func TestMemoryOfBodiesGoesBack(t *testing.T) {
 		ctx := t.Context()
 		var tidied atomic.Int64
 		b := NewBodies(800<<20, nil)
-		b.tidy = func() { tidied.Add(1) }
+		b.Forget = func() { tidied.Add(1) }
+		b.tidy = func() { tidied.Add(10) } // after it
 		hold := func(n int64, d time.Duration) {
 			s := Share{Budget: b}
 			require.NoError(t, s.Take(ctx, n))
@@ -76,9 +77,9 @@ func TestMemoryOfBodiesGoesBack(t *testing.T) {
 			require.Zero(t, tidied.Load())
 		}
 		time.Sleep(time.Minute)
-		require.EqualValues(t, 1, tidied.Load())
+		require.EqualValues(t, 11, tidied.Load())
 		time.Sleep(time.Hour)
-		require.EqualValues(t, 1, tidied.Load())
+		require.EqualValues(t, 11, tidied.Load())
 	})
 }
 

@@ -154,5 +154,6 @@ func (c *conflictSet) rotate(oldest uint64) {
 	if n > 0 {
 		c.floor = c.all[n-1].newest
 		c.all = slices.Delete(c.all, 0, n)
+		c.scratch = nil // it may point to sets of what is forgotten
 	}
 }

@@ -107,7 +107,7 @@ func (f *folder) abandon() {
 		c.base, c.open = nil, false
 		delete(f.counters, c.key)
 	}
-	f.open = f.open[:0]
+	f.endGroup()
 }
 
 // close writes the folded values to the batch, and ends the group of the given version.
@@ -130,14 +130,29 @@ func (f *folder) close(batch *pebble.Batch, version uint64) error {
 		c.value = cloneValue(c.value)
 		c.base, c.open, c.asOf = nil, false, version
 	}
-	f.open = f.open[:0]
-	for key := range f.counters {
-		if len(f.counters) <= maxCounters {
-			break
-		}
-		delete(f.counters, key) // any will do: what is in use comes back
+	f.endGroup()
+	if len(f.counters) <= maxCounters {
+		return nil
 	}
+	kept := make(map[string]*counter, maxCounters) // a map that was large stays so
+	for key, c := range f.counters {
+		if len(kept) == maxCounters {
+			break // any will do: what is in use comes back
+		}
+		kept[key] = c
+	}
+	f.counters = kept
 	return nil
+}
+
+// endGroup forgets the keys of the group, and the room for very many.
+func (f *folder) endGroup() {
+	if cap(f.open) > maxCounters {
+		f.open = nil
+		return
+	}
+	clear(f.open)
+	f.open = f.open[:0]
 }
 
 // cloneValue copies a value and keeps apart absent and empty.

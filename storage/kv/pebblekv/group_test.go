@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -172,6 +173,22 @@ func TestFolding(t *testing.T) {
 	m := s.Metrics()
 	if m.GroupSize.Count == m.GroupSize.Sum || m.CounterMisses > 1 || m.CounterHits < m.GroupSize.Count-1 {
 		t.Errorf("metrics %+v", m)
+	}
+}
+
+// TestFoldingForgets: after a group with very many counters few are remembered, in little room.
+func TestFoldingForgets(t *testing.T) {
+	f := newFolder(nil, newConflictSet(maphash.MakeSeed(), 1))
+	for i := range 10 * maxCounters {
+		c := &counter{key: fmt.Sprint(i), open: true}
+		f.counters[c.key] = c
+		f.open = append(f.open, c)
+	}
+	if err := f.close(nil, 2); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.counters) != maxCounters || cap(f.open) > maxCounters {
+		t.Errorf("%d counters are remembered, with room for %d in a group", len(f.counters), cap(f.open))
 	}
 }
 
