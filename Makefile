@@ -24,7 +24,6 @@ RACE_FLAGS ?= -short
 TEST_TIMEOUT ?= 9m
 
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.48.0
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Declarations of FoundationDB's C API, enough to type-check the binding where the client is not installed.
 FDB_INCLUDE ?= $(CURDIR)/storage/kv/fdbkv/include
@@ -112,10 +111,6 @@ vet: ## go vet, also of the code behind the build tag fdb
 		echo "$(GO) vet -tags fdb ./..."; CGO_CFLAGS='-I$(FDB_INCLUDE)' $(GO) vet -tags fdb ./...; \
 	else echo 'go vet -tags fdb: no declarations in $(FDB_INCLUDE), left out'; fi
 
-.PHONY: staticcheck
-staticcheck: ## staticcheck at its pinned version
-	$(GO) run $(STATICCHECK) ./...
-
 .PHONY: deadcode
 deadcode: ## functions that neither the programs nor the tests reach
 	@dead=$$($(GO) run $(DEADCODE) -test ./...); if [ -n "$$dead" ]; then echo "$$dead" >&2; exit 1; fi
@@ -129,7 +124,7 @@ vulncheck: ## look for known vulnerabilities in what the binary calls
 	.ci/vulncheck
 
 .PHONY: lint
-lint: vet staticcheck deadcode ## go vet, staticcheck, deadcode and golangci-lint, at pinned versions
+lint: vet deadcode ## go vet, deadcode and golangci-lint (with staticcheck), at pinned versions
 	$(GO) run $(GOLANGCI) run ./...
 
 .PHONY: fmt

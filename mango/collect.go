@@ -45,7 +45,7 @@ func (o columnOrder) row(d *storage.Document, emit func(sortKey, key []byte)) er
 		}
 	})
 	if err != nil {
-		return nil // it has no row
+		return nil //nolint:nilerr // it has no row
 	}
 	return failed
 }

@@ -18,7 +18,7 @@ type Views struct{}
 func (Views) Compile(d views.Definition) (views.Mapper, error) {
 	m, err := newMapper(d.Map)
 	if err != nil {
-		return brokenMapper{err}, nil
+		return brokenMapper{err}, nil //nolint:nilerr // it fails on every document
 	}
 	return m, nil
 }

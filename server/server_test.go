@@ -155,7 +155,7 @@ func TestPanicsAreAnswered(t *testing.T) {
 	w := s.Do("GET", "/", "")
 	require.Equal(t, 500, w.Code)
 	require.Contains(t, w.Body.String(), `"error":"unknown_error"`)
-	require.NotEmpty(t, w.Header()["X-Couch-Stack-Hash"]) //nolint:staticcheck // CouchDB's spelling
+	require.NotEmpty(t, w.Header()["X-Couch-Stack-Hash"])
 }
 
 // FuzzRequest: no target, header or body makes the server panic or answer without a status.

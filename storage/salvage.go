@@ -279,7 +279,7 @@ func (w *salvage) purges(d *dbRead) error {
 		request, err := parsePurge(value)
 		if err != nil {
 			w.lost("", compat.Rev{}, "a purge request cannot be read")
-			return nil
+			return nil //nolint:nilerr // it is reported as lost
 		}
 		if requests = append(requests, request); len(requests) == purgeBatch {
 			return flush()
@@ -327,7 +327,7 @@ func (w *salvage) local(doc *Document) error {
 	body, err := compat.NewBody(doc.Body)
 	if err != nil {
 		w.lost(doc.ID, compat.Rev{}, "the local document cannot be read")
-		return nil
+		return nil //nolint:nilerr // it is reported as lost
 	}
 	edit := &compat.Document{ID: doc.ID, HasID: true, Body: body}
 	if before, ok := predecessor(doc.Rev.Hash); ok {

@@ -314,7 +314,7 @@ func (w *salvage) fromHistory(d *dbRead, doc *damagedDoc, revs []compat.Rev, lin
 func (w *salvage) revision(d *dbRead, doc *damagedDoc, line compat.RevPath, deleted bool, value []byte) (bool, error) {
 	e, err := parseEntry(value)
 	if err != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // false says so
 	}
 	body := e.body
 	if !e.bodyApart.isZero() {
@@ -324,7 +324,7 @@ func (w *salvage) revision(d *dbRead, doc *damagedDoc, line compat.RevPath, dele
 	}
 	parsed, err := compat.NewBody(bytes.Clone(body))
 	if err != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // false says so
 	}
 	parsed.Term = nil
 	atts := e.atts

@@ -177,7 +177,7 @@ func lockDirectories(dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	lock := func(path string, on bool) error { return setImmutable(path, on) }
+	lock := setImmutable
 	if os.Geteuid() != 0 {
 		lock = func(path string, on bool) error {
 			if on {

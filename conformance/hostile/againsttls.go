@@ -145,7 +145,7 @@ func (a *assault) flood(ctx context.Context, kind flood, n int, reads bool) {
 	if err != nil {
 		return
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
 	out := bufio.NewWriterSize(conn, 64<<10)
 	_, _ = io.WriteString(out, http2.ClientPreface)

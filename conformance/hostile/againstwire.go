@@ -135,7 +135,7 @@ func credentials() string {
 func (a *assault) answers(conn net.Conn, most int) (n int) {
 	for in := bufio.NewReader(conn); n < most; n++ {
 		_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
-		r, err := http.ReadResponse(in, nil)
+		r, err := http.ReadResponse(in, nil) //nolint:bodyclose // it ends with the connection
 		if err != nil {
 			return n
 		}

@@ -89,7 +89,7 @@ func (out *writer) header() error {
 	if err != nil {
 		return err
 	}
-	out.sum.Seq = string(compat.AppendSeq(nil, info.UpdateSeq.N, compat.Seq(info.UpdateSeq.Seq)))
+	out.sum.Seq = string(compat.AppendSeq(nil, info.UpdateSeq.N, info.UpdateSeq.Seq))
 	if out.form == FormCouchBackup {
 		return out.put(
 			[]byte(`{"name":"@cloudant/couchbackup","version":"2.11.0","mode":"full","attachments":true}` + "\n"),

@@ -93,7 +93,7 @@ func (c *Call) NotModified(tag string) bool {
 	for _, token := range strings.FieldsFunc(c.Header("If-None-Match"), separates) {
 		token = strings.TrimPrefix(token, "W/")
 		if len(token) == len(tag)+2 && token[0] == '"' && token[len(token)-1] == '"' && token[1:len(token)-1] == tag {
-			c.Empty(http.StatusNotModified)
+			_ = c.Empty(http.StatusNotModified)
 			return true
 		}
 	}

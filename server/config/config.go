@@ -14,11 +14,11 @@ import (
 
 // What Set and Delete refuse; the texts are CouchDB's (config:validate_config_update).
 var (
-	ErrSection = errors.New("Invalid configuration section") //nolint:staticcheck // wire text
-	ErrKey     = errors.New("Invalid configuration key")     //nolint:staticcheck // wire text
-	ErrValue   = errors.New("Invalid configuration value")   //nolint:staticcheck // wire text
+	ErrSection = errors.New("Invalid configuration section")
+	ErrKey     = errors.New("Invalid configuration key")
+	ErrValue   = errors.New("Invalid configuration value")
 	ErrUnknown = errors.New("unknown_config_value")
-	//nolint:staticcheck // wire text
+
 	ErrProtected = errors.New("Config section blacklisted for modification over HTTP API.")
 )
 
@@ -100,7 +100,7 @@ func (c *Config) AddStock(section, key, value string) {
 	defer c.mu.Unlock()
 	c.stock.set(section, key, value)
 	if _, ok := c.Get(section, key); !ok {
-		next := (*c.current.Load()).clone()
+		next := c.current.Load().clone()
 		next.set(section, key, value)
 		c.current.Store(&next)
 	}
@@ -167,7 +167,7 @@ func (c *Config) Section(section string) map[string]string {
 
 // All returns a copy of everything that is set.
 func (c *Config) All() map[string]map[string]string {
-	return (*c.current.Load()).clone()
+	return c.current.Load().clone()
 }
 
 // Set stores a value, trimmed of white space, and returns the one it replaced ("" if none). With persist the last file
@@ -188,7 +188,7 @@ func (c *Config) Set(section, key, value string, persist bool) (string, error) {
 			return "", err
 		}
 	}
-	next := (*c.current.Load()).clone()
+	next := c.current.Load().clone()
 	next.set(section, key, value)
 	c.publish(next)
 	return old, nil
@@ -212,7 +212,7 @@ func (c *Config) Delete(section, key string, persist bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	next := (*c.current.Load()).clone()
+	next := c.current.Load().clone()
 	if v, set := files[section][key]; set {
 		next.set(section, key, v)
 	} else {

@@ -195,7 +195,7 @@ func replaceFile(path string, text []byte, mode os.FileMode) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name())
+	defer func() { _ = os.Remove(tmp.Name()) }() // after it was renamed there is none
 	if _, err = tmp.Write(text); err == nil {
 		err = tmp.Chmod(mode)
 	}

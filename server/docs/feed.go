@@ -113,7 +113,7 @@ func (f *Feed) AppendDoc(
 	send func([]byte) ([]byte, error),
 ) ([]byte, error) {
 	if ch.Doc == nil || f.d.Hides() && f.d.Show(ctx, ch.Doc) != nil {
-		return append(b, "null"...), nil
+		return append(b, "null"...), nil //nolint:nilerr // who may not see it sees null
 	}
 	view := f.d.View(ch.Doc, &ReadOptions{Attachments: f.o.Attachments, AttEncodingInfo: f.o.AttEncodingInfo})
 	if f.o.Filter.Fields == nil {

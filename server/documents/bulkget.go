@@ -203,7 +203,7 @@ func appendBulkGetRevs(
 	send func([]byte) ([]byte, error),
 ) (_ []byte, err error) {
 	if e.err != nil || len(revs) == 0 {
-		return append(e.appendError(append(b, `{"error":`...)), '}'), nil
+		return append(e.appendError(append(b, `{"error":`...)), '}'), nil //nolint:nilerr // the error is in the answer
 	}
 	for i := range revs {
 		if i > 0 {

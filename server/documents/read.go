@@ -2,7 +2,6 @@ package documents
 
 import (
 	"crypto/md5"
-	"io"
 	"math/big"
 	"net/http"
 	"strings"
@@ -101,7 +100,7 @@ func docETag(d *storage.Document) string {
 // localETag is a checksum that changes with a local document (CouchDB's is opaque too).
 func localETag(id string, rev compat.Rev, body []byte) string {
 	h := md5.New()
-	io.WriteString(h, id)
+	h.Write([]byte(id))
 	h.Write([]byte{0})
 	h.Write(rev.Append(nil))
 	h.Write(body)

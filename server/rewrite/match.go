@@ -141,10 +141,10 @@ func writeQuery(out *strings.Builder, all []binding) error {
 		if b.name == star {
 			continue
 		}
-		text, ok := "", true
+		text, ok := b.value.bytes()
 		if isJSONOption(b.name) {
 			text = string(b.value.appendJSON(nil))
-		} else if text, ok = b.value.bytes(); !ok {
+		} else if !ok {
 			return compat.ErrBadArg
 		}
 		out.WriteByte(separator)

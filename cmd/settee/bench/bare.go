@@ -36,7 +36,7 @@ func ServeBare(ctx context.Context, listen string, r io.Reader) error {
 	}()
 	go func() {
 		<-ctx.Done()
-		server.Close()
+		_ = server.Close()
 	}()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -139,7 +139,7 @@ func (c *committer) build(taken []*request) (*group, error) {
 		}
 	}
 	if len(g.accepted) == 0 {
-		g.batch.Close()
+		_ = g.batch.Close()
 		g.batch = nil
 		c.builder.fold.abandon()
 		return g, nil
@@ -190,7 +190,7 @@ func (c *committer) complete() {
 			c.moved.Store(now.UnixNano())
 			c.writing.Add(-1)
 			c.publish(g.snapshot)
-			g.batch.Close()
+			_ = g.batch.Close()
 			c.notify(g)
 		}
 		c.answer(g)

@@ -136,7 +136,7 @@ func openPebble(dir string, p *pebble.Options, f *failure) (*pebble.DB, error) {
 		case result <- opened{db, err}:
 		case <-f.failed:
 			if err == nil {
-				db.Close() // which releases the directory, too
+				_ = db.Close() // which releases the directory, too
 			}
 		}
 	}()

@@ -114,7 +114,7 @@ func (r *reader) letGo() {
 		it.park()
 	}
 	if r.spare != nil {
-		r.spare.Close()
+		_ = r.spare.Close()
 		r.spare = nil
 	}
 }

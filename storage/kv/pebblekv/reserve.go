@@ -187,7 +187,7 @@ func (b *ballast) take() error {
 	}
 	err = errors.Join(file.Preallocate(0, b.size), file.Close())
 	if err != nil {
-		b.fs.Remove(b.name)
+		_ = b.fs.Remove(b.name)
 	}
 	b.init, b.held = true, err == nil
 	return err

@@ -51,7 +51,7 @@ func (s *snapshot) retain() bool {
 // release drops a reference.
 func (s *snapshot) release() {
 	if s.refs.Add(-1) == 0 {
-		s.view.Close()
+		_ = s.view.Close()
 	}
 }
 
@@ -86,7 +86,7 @@ func (s *snapshot) dropIdle() {
 	s.idle = nil
 	s.mu.Unlock()
 	for _, it := range idle {
-		it.Close()
+		_ = it.Close()
 	}
 }
 
@@ -113,6 +113,6 @@ func (s *snapshot) keep(it *pebble.Iterator) {
 	}
 	s.mu.Unlock()
 	if it != nil {
-		it.Close()
+		_ = it.Close()
 	}
 }

@@ -65,7 +65,7 @@ func (t *Tx) Reset(snap Snapshot) {
 // after the function returned nil and before it looks at the conflicts.
 func (t *Tx) Finish() error {
 	for _, it := range t.iters {
-		it.Close()
+		_ = it.Close()
 	}
 	t.iters = t.iters[:0]
 	return t.err
