@@ -39,6 +39,10 @@ var ErrBusy = compat.Busy("Too many large requests at the same time, try again l
 // the system. Go's runtime would keep it for two to five minutes.
 const tidyAfter = 5 * time.Second
 
+// tidyAgain is how long after that it is done once more: by then what the store remembers of busy times is forgotten,
+// and pools are empty.
+const tidyAgain = 3 * time.Minute
+
 // Budget is memory that requests share. Who fits goes first: a large request that waits holds up no smaller one. Of the
 // requests that have memory already one may wait for more; another one gives up at once, so that they do not wait for
 // each other. It is safe for concurrent use; nil is a budget without bound.
@@ -58,6 +62,7 @@ type Budget struct {
 	released chan struct{}       // closed when something becomes free; nil while nobody waits
 	used     bool                // a good part was in use since the memory went back to the system
 	tidying  *time.Timer         // gives it back; nil until it is needed first
+	tidied   bool                // that was done once since then
 	growing  *Share              // the one that has memory and waits for more
 	slow     map[*Share]struct{} // those that hold memory and whose clients are waited for
 	leaving  int64               // what those hold that were cut off and have not ended yet
@@ -238,6 +243,7 @@ const tidyPart = 8
 
 // tidyLater gives memory back to the system when the budget has been free for a while.
 func (b *Budget) tidyLater() {
+	b.tidied = false
 	if b.tidying != nil {
 		b.tidying.Reset(tidyAfter)
 		return
@@ -246,6 +252,9 @@ func (b *Budget) tidyLater() {
 		b.mu.Lock()
 		idle := b.Free == b.Total
 		b.used = b.used && !idle
+		if b.tidied = !b.tidied; idle && b.tidied {
+			b.tidying.Reset(tidyAgain)
+		}
 		b.mu.Unlock()
 		if idle {
 			if b.Forget != nil {

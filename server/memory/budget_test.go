@@ -52,8 +52,8 @@ func TestBodyBudget(t *testing.T) {
 	require.NoError(t, (&Share{}).Take(ctx, 1<<40), "without a budget")
 }
 
-// What large bodies have taken goes back to the system once, when none has been there for a while. Small ones are not
-// worth a collection.
+// What large bodies have taken goes back to the system when none has been there for a while, and once more later.
+// Small ones are not worth a collection.
 func TestMemoryOfBodiesGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -78,8 +78,10 @@ func TestMemoryOfBodiesGoesBack(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		require.EqualValues(t, 11, tidied.Load())
+		time.Sleep(tidyAgain)
+		require.EqualValues(t, 22, tidied.Load())
 		time.Sleep(time.Hour)
-		require.EqualValues(t, 11, tidied.Load())
+		require.EqualValues(t, 22, tidied.Load())
 	})
 }
 
