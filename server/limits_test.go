@@ -175,7 +175,7 @@ func (l *limitedWrites) run(t *testing.T, s *servertest.Server) {
 // Combinations that go through no other code are left out.
 func TestWritesWithinLimits(t *testing.T) {
 	if testing.Short() {
-		t.Skip("writes 200 MB")
+		t.Skip("writes 200 MB, too much for -short; the whole suite runs it")
 	}
 	const below8MB = 8_000_000 - 200
 	none := ""

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/memory"
 	"github.com/settee-db/settee/server/servertest"
 )
@@ -229,5 +230,25 @@ func TestGateStopsLargeRequests(t *testing.T) {
 		a := s.Do(r[0], r[1], r[2])
 		require.Equal(t, 503, a.Code, r)
 		require.NotEmpty(t, a.Header().Get("Retry-After"))
+	}
+}
+
+// Caches that are emptied when memory goes back to the system are filled again: answers stay as they are.
+func TestForgettingChangesNoAnswer(t *testing.T) {
+	s := servertest.Start(t, server.Options{Memory: 400 << 20})
+	s.PutViews("")
+	require.Equal(t, 200, s.Do("POST", "/db/_index", `{"index":{"fields":["k"]},"ddoc":"j","name":"j"}`).Code)
+	names := `"` + strings.Repeat(`x","`, 5000) + `x"` // an object that is large enough to be kept
+	require.Equal(t, 200, s.Do("PUT", "/db/_security", `{"members":{"names":[`+names+`]}}`).Code)
+	ask := func() string {
+		find := s.Do("POST", "/db/_find", `{"selector":{"k":{"$gte":0}},"use_index":"j"}`)
+		require.Equal(t, 401, s.Anyone("GET", "/db", "").Code)
+		return s.Do("GET", "/db/_design/d/_view/m", "").Body.String() + find.Body.String()
+	}
+	before := ask()
+	require.Contains(t, before, `"total_rows":10`)
+	for _, b := range []*memory.Budget{s.Env().Bodies, s.Env().Answers, s.Env().Sorting} {
+		b.Forget()
+		require.Equal(t, before, ask())
 	}
 }

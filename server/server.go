@@ -117,15 +117,16 @@ func New(o Options) (*Server, error) {
 	env.Identify = logins.Identify()
 	queries := new(find.Handlers)
 	env.Route(routes(s.admin, logins, s.replications, queries), s.connections.enterStream)
+	forget := func() {
+		o.Store.ForgetParsed()
+		queries.ForgetParsed()
+		if o.Views != nil {
+			o.Views.ForgetParsed()
+		}
+	}
 	for _, b := range []*memory.Budget{env.Bodies, env.Answers, env.Sorting} {
 		if b != nil {
-			b.Forget = func() {
-				o.Store.ForgetParsed()
-				queries.ForgetParsed()
-				if o.Views != nil {
-					o.Views.ForgetParsed()
-				}
-			}
+			b.Forget = forget
 		}
 	}
 	o.Config.Subscribe(func() {

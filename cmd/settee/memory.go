@@ -22,11 +22,11 @@ const (
 	fixedRest = 512 << 20 // bytes of those between
 )
 
-// What the process has besides what Go's collector keeps within its limit: the store's blocks and memtables
-// (pebblekv.Options.CacheSize), which a build with cgo has outside of Go's heap; and what is allocated while the
-// collector runs. Without it a server that was told to stay below 768 MB had 868 to 965 under attack. A build without
-// cgo has the blocks in its heap, and with as many under attack stays some 100 MB lower: malloc's arenas, which keep
-// what was freed, had up to 175 MB of a build with cgo.
+// What the collector's limit leaves of the process's memory: room for the store's blocks and memtables
+// (pebblekv.Options.CacheSize), and for what is allocated while the collector runs. Without it a server that was told
+// to stay below 768 MB had 868 to 965 under attack. Only a build with cgo has the blocks outside of Go's heap, in
+// malloc's arenas, which had up to 175 MB; make and the image build without cgo, whose blocks count within the limit,
+// and stay some 100 MB lower.
 const (
 	storeMemory  = 56 << 20
 	missedPart   = 8         // the part of the memory by which the collector misses its limit,
