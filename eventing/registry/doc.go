@@ -1,0 +1,31 @@
+// Package registry keeps event functions in the store: of each its definition, the version that is deployed, its state,
+// and whose rights it has. Every change is one transaction, and is seen by all processes on the store.
+//
+// # Keys, below the prefix of eventing
+//
+//	(keyChanges)                           counts changes, 8 bytes little-endian; what Watch waits for
+//	(keyFunction, bucket, scope, name)     record, JSON                                               record.go
+//	(keyFunction, …, name, chunk)          further bytes of a record that is longer than a value may be
+//	(keyConfig)                            definition.Config, JSON                                    config.go
+//	(keyNextInstance)                      number of the next instance, 8 bytes little-endian         lifecycle.go
+//	(keyInstance, instance, …)             of the engine: all that a deployed function has to remember
+//
+// # Map
+//
+//	registry.go    Registry: open, read, watch
+//	record.go      a record, its keys and its value
+//	edit.go        define, change, delete
+//	lifecycle.go   deploy, pause, undeploy, and how an engine ends them
+//	config.go      what holds for all functions
+//
+// # Invariants
+//
+//  1. A change that returned an error has changed nothing.
+//  2. keyChanges grows with every change, in its transaction; List tells the count that its records belong to, so that
+//     who watches from there misses none.
+//  3. Who changes a record says which version was seen; a record that has changed meanwhile is ErrChanged, so that
+//     nobody writes over, deploys or deletes what was not looked at.
+//  4. A record has Deployed and an Instance if it is not Undeployed. An instance has its number for itself forever; it
+//     is kept over pauses and not over undeployments.
+//  5. Hooks run inside the transaction of the change, and may run several times.
+package registry
