@@ -63,6 +63,7 @@ var rooms = map[string][]string{
 		"server/queries",
 		"server/designs",
 		"server/find",
+		"server/functions",
 	},
 	// Handlers are packages by resource: each names what it has of others.
 	"server/admin":   handlers("replication", "server/auth", "server/config", "server/databases"),
@@ -83,6 +84,7 @@ var rooms = map[string][]string{
 	"server/queries":   handlers("server/find"),
 	"server/designs":   handlers("server/documents", "server/lists", "server/queries", "server/rewrite"),
 	"server/find":      handlers("mango", "server/config"),
+	"server/functions": handlers("eventing"),
 	"server/warm":      {"compat", "storage", "views", "server/config"},
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
 	"server/call": {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "server/config", "server/auth",

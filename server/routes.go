@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/server/designs"
 	"github.com/settee-db/settee/server/documents"
 	"github.com/settee-db/settee/server/find"
+	"github.com/settee-db/settee/server/functions"
 	"github.com/settee-db/settee/server/lists"
 	"github.com/settee-db/settee/server/queries"
 	"github.com/settee-db/settee/server/replicator"
@@ -29,3 +30,6 @@ func routes(
 		lists.Routes(), changes.Routes(), queries.Routes(), designs.Routes(), find.Routes(),
 	)
 }
+
+// functionRoutes are the endpoints of a server that runs event functions.
+func functionRoutes(functions *functions.Handlers) []call.Route { return functions.Routes() }

@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/auth"
@@ -22,6 +23,7 @@ import (
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/find"
+	"github.com/settee-db/settee/server/functions"
 	"github.com/settee-db/settee/server/logging"
 	"github.com/settee-db/settee/server/memory"
 	"github.com/settee-db/settee/server/replicator"
@@ -57,6 +59,9 @@ type Options struct {
 	Web       string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue
+	// Functions are the event functions of the store, FunctionEngine runs them. Without an engine the server has none.
+	Functions      *registry.Registry
+	FunctionEngine functions.Engine
 	// Memory is how many bytes the process may take in all; bodies of requests share half of it, those of answers that
 	// clients do not take an eighth. 0: they have no bound together.
 	Memory int64
@@ -77,6 +82,8 @@ type Server struct {
 	connections *connections
 	// metricsPort serves the additional port of Prometheus.
 	metricsPort *http.Server
+	// functionsPort serves the additional port of event functions.
+	functionsPort *http.Server
 }
 
 // New prepares a server; Serve starts it.
@@ -116,7 +123,11 @@ func New(o Options) (*Server, error) {
 	logins := session.New(verifier, directory)
 	env.Identify = logins.Identify()
 	queries := new(find.Handlers)
-	env.Route(routes(s.admin, logins, s.replications, queries), s.connections.enterStream)
+	rows := routes(s.admin, logins, s.replications, queries)
+	if o.FunctionEngine != nil {
+		rows = append(rows, functionRoutes(functions.New(o.Functions, o.FunctionEngine))...)
+	}
+	env.Route(rows, s.connections.enterStream)
 	forget := func() {
 		o.Store.ForgetParsed()
 		queries.ForgetParsed()
@@ -136,6 +147,7 @@ func New(o Options) (*Server, error) {
 	})
 	directory.Start(func() *auth.Settings { return env.Settings().Auth })
 	s.echo = s.newEcho()
+	s.functionsPort = s.newFunctionsServer()
 	return s, s.replications.Start()
 }
 
@@ -158,16 +170,20 @@ func (s *Server) newEcho() *echo.Echo {
 	// Paths follow CouchDB's rules, which echo's router does not know: the route table is asked before it.
 	e.Pre(func(echo.HandlerFunc) echo.HandlerFunc { return s.env.Serve })
 	e.HTTPErrorHandler = func(err error, c echo.Context) { s.env.Log.Error("unanswered", "error", err) }
-	for _, server := range []*http.Server{e.Server, e.TLSServer} {
-		wire.Configure(server)
-		s.connections.follow(server)
-		server.ReadHeaderTimeout = headTimeout
-		server.MaxHeaderBytes = call.MaxHead
-		server.IdleTimeout = 10 * time.Minute
-		server.DisableGeneralOptionsHandler = true
-		server.ErrorLog = log.New(logging.ConnectionLog{Log: s.env.Log}, "", 0)
-	}
+	s.configure(e.Server)
+	s.configure(e.TLSServer)
 	return e
+}
+
+// configure gives a server of net/http the limits of all that take requests.
+func (s *Server) configure(server *http.Server) {
+	wire.Configure(server)
+	s.connections.follow(server)
+	server.ReadHeaderTimeout = headTimeout
+	server.MaxHeaderBytes = call.MaxHead
+	server.IdleTimeout = 10 * time.Minute
+	server.DisableGeneralOptionsHandler = true
+	server.ErrorLog = log.New(logging.ConnectionLog{Log: s.env.Log}, "", 0)
 }
 
 // Stopping is closed when the server is about to stop: feeds end their answers then.
@@ -189,7 +205,7 @@ func (s *Server) Serve(l net.Listener) error {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.env.Stop()
 	s.replications.Close()
-	err := errors.Join(s.echo.Shutdown(ctx), s.metricsPort.Shutdown(ctx))
+	err := errors.Join(s.echo.Shutdown(ctx), s.metricsPort.Shutdown(ctx), s.functionsPort.Shutdown(ctx))
 	s.users.Close()
 	return err
 }

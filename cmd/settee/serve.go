@@ -104,8 +104,8 @@ type listeners struct {
 	running sync.WaitGroup
 }
 
-// maxListeners are HTTP, HTTPS, and the port of the metrics.
-const maxListeners = 3
+// maxListeners are HTTP, HTTPS, and the ports of the metrics and of event functions.
+const maxListeners = 4
 
 // start opens all that are configured. Where one cannot be opened, others may run already.
 func (l *listeners) start(ctx context.Context) error {
@@ -113,7 +113,7 @@ func (l *listeners) start(ctx context.Context) error {
 	if err != nil {
 		return mend(l.config, "[chttpd] bind_address and port, or --listen, --bind, --port", err)
 	}
-	if err := errors.Join(l.startTLS(ctx), l.startMetrics(ctx)); err != nil {
+	if err := errors.Join(l.startTLS(ctx), l.startMetrics(ctx), l.startFunctions(ctx)); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	l.serve(listener, l.server.Serve, "engine", l.o.engine, "data", l.o.dataDir)
@@ -161,6 +161,24 @@ func (l *listeners) startMetrics(ctx context.Context) error {
 		return mend(l.config, "[prometheus] bind_address and port", err)
 	}
 	l.serve(listener, l.server.ServeMetrics, "metrics", true)
+	return nil
+}
+
+// startFunctions starts the additional port of event functions where eventing/port has a number.
+func (l *listeners) startFunctions(ctx context.Context) error {
+	port := l.config.String("eventing", "port")
+	if port == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(l.o.address(l.config))
+	if err != nil {
+		return err
+	}
+	listener, err := listen(ctx, net.JoinHostPort(host, port))
+	if err != nil {
+		return mend(l.config, "[eventing] port", err)
+	}
+	l.serve(listener, l.server.ServeFunctions, "functions", true)
 	return nil
 }
 

@@ -215,6 +215,12 @@ var Settings = []Setting{
 	},
 	{"csp", "showlist_header_value", "sandbox", "Content-Security-Policy of show, list and update functions."},
 	{"csp", "utils_enable", "true", "Whether files below _utils carry a Content-Security-Policy header."},
+	{
+		"eventing",
+		"port",
+		"",
+		"TCP port, at the address of chttpd, where event functions are managed as by Couchbase's tools: below /api/v1 instead of /_eventing/api/v1. Empty is none. Needs a restart. Not in CouchDB.",
+	},
 	{"jwt_auth", "required_claims", "exp", "Claims a JSON web token must have: names, and {name, \"value\"}."},
 	{"jwt_auth", "roles_claim_name", "_couchdb.roles", "Claim with the roles."},
 	{

@@ -1,0 +1,137 @@
+package functions
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/docs"
+)
+
+// Server admins manage all functions. Others manage those whose databases are theirs: they are admins of the source and
+// of all that the function may write, and members of what it may read.
+
+var (
+	errNotSignedIn = definition.Errorf(definition.CodeUnauthenticated, "Name and password are needed")
+	errForbidden   = definition.Errorf(definition.CodeForbidden, "You have to be a server admin, or an admin of the "+
+		"function's source and of all databases that it may write, and a member of those that it may read")
+	errNotServerAdmin = definition.Errorf(definition.CodeForbidden, "You are not a server admin")
+)
+
+// requireUser refuses nobody.
+func requireUser(c *call.Call) error {
+	if c.User.Name == "" && !c.User.IsAdmin() {
+		return errNotSignedIn
+	}
+	return nil
+}
+
+// requireAdmin refuses all but server admins.
+func requireAdmin(c *call.Call) error {
+	if err := requireUser(c); err != nil || c.User.IsAdmin() {
+		return err
+	}
+	return errNotServerAdmin
+}
+
+// owner is who asks, as the registry keeps it.
+func owner(c *call.Call) registry.Principal {
+	return registry.Principal{Name: c.User.Name, Roles: slices.Clone(c.User.Roles)}
+}
+
+// database is a database as the user sees it.
+func database(c *call.Call, name string) *docs.Database {
+	return c.Env.Docs.Database(name, c.User,
+		docs.Origin{Rules: &c.Settings.Rules, Address: c.Peer, Request: c.ID, Memory: c.Outgoing})
+}
+
+// mayManage refuses who may not manage a function, whose statements write to queries, too.
+func mayManage(c *call.Call, f *definition.Function, queries ...string) error {
+	if err := requireUser(c); err != nil || c.User.IsAdmin() {
+		return err
+	}
+	for _, name := range slices.Concat([]string{f.Bindings.SourceBucket}, f.Writes(), queries) {
+		if err := mayUse(c, name, (*docs.Database).CheckAdmin); err != nil {
+			return err
+		}
+	}
+	for _, name := range f.Reads() {
+		if err := mayUse(c, name, (*docs.Database).CheckMember); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayUse asks a database with check. Of one that is missing nobody is admin but those of the server.
+func mayUse(c *call.Call, name string, check func(*docs.Database, context.Context) error) error {
+	if docs.AdminsOnly(name, true) {
+		return errForbidden
+	}
+	err := check(database(c, name), c.Context())
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, compat.KindUnauthorized), errors.Is(err, compat.KindForbidden),
+		errors.Is(err, compat.KindNoDatabase):
+		return errForbidden
+	}
+	return err
+}
+
+// mayManageRecord is mayManage for both versions of a function.
+func mayManageRecord(c *call.Call, r *registry.Record) error {
+	if err := mayManage(c, r.Draft); err != nil || r.Deployed == nil || r.Deployed == r.Draft {
+		return err
+	}
+	return mayManage(c, r.Deployed, r.Queries...)
+}
+
+// managed is a function that the user may manage; one that does not exist is missing.
+func (h *Handlers) managed(c *call.Call, ref definition.Ref, missing definition.Code) (*registry.Record, error) {
+	if err := requireUser(c); err != nil {
+		return nil, err
+	}
+	r, err := h.registry.Get(c.Context(), ref)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, definition.Errorf(missing, "Function: %s not found", ref)
+	}
+	return r, mayManageRecord(c, r)
+}
+
+// byPath is the function that the path names.
+func (h *Handlers) byPath(c *call.Call) (*registry.Record, error) {
+	ref, err := pathRef(c)
+	if err != nil {
+		return nil, err
+	}
+	return h.managed(c, ref, definition.CodeNotFound)
+}
+
+// all are the functions that the user may manage.
+func (h *Handlers) all(c *call.Call) ([]*registry.Record, error) {
+	if err := requireUser(c); err != nil {
+		return nil, err
+	}
+	list, _, err := h.registry.List(c.Context())
+	if err != nil {
+		return nil, err
+	}
+	mine := make([]*registry.Record, 0, len(list))
+	for _, r := range list {
+		switch err := mayManageRecord(c, r); {
+		case err == nil:
+			mine = append(mine, r)
+		case !errors.Is(err, errForbidden):
+			return nil, err
+		}
+	}
+	return mine, nil
+}

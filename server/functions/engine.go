@@ -1,0 +1,30 @@
+package functions
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/registry"
+)
+
+// Engine runs functions. States on the way, which the handlers begin in the registry, are its to end.
+type Engine interface {
+	// Compile looks whether a function could run. The error, if there is one, is mostly one of CodeCompilation.
+	Compile(ctx context.Context, f *definition.Function) (definition.Compiled, *definition.Error)
+	// Nodes is how many processes run functions on this store, at least 1.
+	Nodes(ctx context.Context) (int, error)
+	// Stats are those of a function that is not undeployed, over all nodes.
+	Stats(ctx context.Context, r *registry.Record, detail definition.Detail) (*definition.Stats, error)
+	// ResetStats sets the counters of a function back to 0.
+	ResetStats(ctx context.Context, r *registry.Record) error
+	// AppLog is about the last size bytes of what a function has logged, newest line first; of all nodes where
+	// aggregate says so.
+	AppLog(ctx context.Context, r *registry.Record, aggregate bool, size int64) ([]byte, error)
+	// Insight is what the lines of a function's code did; of all nodes where aggregate says so.
+	Insight(ctx context.Context, r *registry.Record, aggregate bool) (*definition.Insight, error)
+	// Test runs the handler on what request says, with the rights of who asks. Writes are shown in the answer, which is
+	// JSON, and not applied.
+	Test(ctx context.Context, f *definition.Function, who registry.Principal, request json.RawMessage) (
+		json.RawMessage, *definition.Error)
+}

@@ -1,0 +1,80 @@
+package functions
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/server/call"
+)
+
+// The size of a piece of log, in bytes.
+const (
+	usualLog = 40_960
+	maxLog   = 16 << 20
+)
+
+// getAppLog: GET /getAppLog?name=f&aggregate=true&size=40960, newest line first.
+func (h *Handlers) getAppLog(c *call.Call) error {
+	ref, err := queryRef(c)
+	if err != nil {
+		return err
+	}
+	size := int64(usualLog)
+	if text, ok := c.Query.First("size"); ok {
+		if size, err = strconv.ParseInt(text, 10, 64); err != nil || size < 0 {
+			return definition.Errorf(definition.CodeInvalidRequest, "size: %q is no number of bytes", text)
+		}
+	}
+	r, err := h.managed(c, ref, definition.CodeNotFound)
+	if err != nil {
+		return err
+	}
+	lines, err := h.engine.AppLog(c.Context(), r, c.Query.Is("aggregate", "true"), min(size, maxLog))
+	if err != nil {
+		return err
+	}
+	return text(c, "text/plain; charset=utf-8", lines)
+}
+
+// getInsight: GET /getInsight?name=f&aggregate=true.
+func (h *Handlers) getInsight(c *call.Call) error {
+	r, err := h.running(c)
+	if err != nil {
+		return err
+	}
+	insight, err := h.engine.Insight(c.Context(), r, c.Query.Is("aggregate", "true"))
+	if err != nil {
+		return err
+	}
+	return show(c, insight)
+}
+
+// test runs a handler and shows what it would write: POST /functions/{name}/test.
+func (h *Handlers) test(c *call.Call) error {
+	r, err := h.byPath(c)
+	if err != nil {
+		return err
+	}
+	request, err := body(c)
+	if err != nil {
+		return err
+	}
+	if !json.Valid(request) {
+		return definition.Errorf(definition.CodeUnmarshal, "the body is no JSON")
+	}
+	result, failed := h.engine.Test(c.Context(), r.Draft, owner(c), request)
+	if failed != nil {
+		return failed
+	}
+	return show(c, result)
+}
+
+// noDebugger answers what Couchbase answers where the debugger is switched off: there is none here.
+func (h *Handlers) noDebugger(c *call.Call) error {
+	if err := requireUser(c); err != nil {
+		return err
+	}
+	return definition.Errorf(definition.CodeDebuggerDisabled,
+		"There is no debugger; POST /functions/NAME/test runs a handler on a document")
+}
