@@ -25,6 +25,6 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(serveCommand(), checkCommand(), salvageCommand(), migrateCommand(), backupCommand(),
-		restoreCommand(), benchCommand(), versionCommand())
+		restoreCommand(), functionsCommand(), benchCommand(), versionCommand())
 	return root
 }

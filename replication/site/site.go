@@ -76,7 +76,7 @@ func (s *Site) Do(ctx context.Context, method, path string, body io.Reader) (*ht
 	defer resp.Body.Close()
 	failed := &Error{Status: resp.StatusCode, Method: method, Where: path}
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<16)) // what came of it is good enough for a message
-	if json.Unmarshal(text, failed) != nil {
+	if json.Unmarshal(text, failed) != nil || failed.Word == "" {
 		failed.Reason = string(text)
 	}
 	return nil, failed
