@@ -44,6 +44,9 @@ type request struct {
 	again func()
 	// begun is whether chunk or answer was called.
 	begun bool
+	// bound is the time of a call, where it is not the pool's. Only chunks start it anew then, and the largest size of
+	// results with it: what is asked meanwhile belongs to the same part of the call.
+	bound time.Duration
 }
 
 var errTooMuch = compat.Named(compat.KindUnknown, "os_process_error", "OS process gave back too much.")
@@ -123,6 +126,9 @@ func (e errStop) Is(target error) bool {
 func (p *Pool) converse(ctx context.Context, w *process, r *request) (result []byte, err error, broken bool) {
 	defer w.watch(ctx)()
 	timeout := time.Duration(p.timeout.Load()) + slack
+	if r.bound > 0 {
+		timeout = r.bound
+	}
 	parts := append([][]byte{{byte(r.command)}, r.payload}, r.more...)
 	if err := w.send(ctx, timeout, frameCall, parts...); err != nil {
 		return nil, err, true
@@ -161,6 +167,13 @@ func (p *Pool) converse(ctx context.Context, w *process, r *request) (result []b
 		}
 		if err != nil {
 			return nil, err, true
+		}
+		switch {
+		case r.bound == 0:
+		case f.kind == frameChunk:
+			size = 0
+		default:
+			continue
 		}
 		deadline = time.Now().Add(timeout)
 	}

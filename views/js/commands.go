@@ -9,6 +9,9 @@ const (
 	commandFilter
 	commandValidate
 	commandList
+	commandEvents
+	commandCheckEvents
+	commandCount = iota // of the commands above
 )
 
 func commandTable() map[command]handler {
@@ -20,5 +23,8 @@ func commandTable() map[command]handler {
 		commandFilter:   runFilter,
 		commandValidate: runValidate,
 		commandList:     runList,
+
+		commandEvents:      runEvents,
+		commandCheckEvents: runCheckEvents,
 	}
 }

@@ -11,7 +11,11 @@
 // payloads), worker.go (the other side), metrics.go (calls counted), race_*.go (what the race detector takes);
 // commands.go lists the commands, each has a file for either side (map.go and map_worker.go, reduce.go and
 // reduce_worker.go, design.go and design_worker.go with design.js, list.go and list_worker.go, validate.go and
-// validate_worker.go). In the worker: source.go and compile.go make programs of sources (blockfunctions.go and
+// validate_worker.go). Event functions (eventing) are event*.go: the caller's side in event.go (programs, events,
+// results), event_host.go (what the host does for handlers), event_check.go and event_wire.go; the worker's in
+// event_source.go (what code may be), event_realm.go with event.js, event_subdoc.js and event_services.js (the realm),
+// event_worker.go (batches), event_store.go (writes that are not committed), event_alias.go, event_natives.go and
+// event_ask.go. In the worker: source.go and compile.go make programs of sources (blockfunctions.go and
 // properties.go for what goja lacks), sandbox.go, prelude.js and text.go are the realm that a function sees, values.go
 // takes JSON in and out, translate.go, where.go, decompile.go, jsonerror.go, quote.go and thrown.go make CouchDB's
 // texts of goja's errors. thirdparty has esprima and escodegen as published, with their licences.
@@ -37,4 +41,8 @@
 //     the system does not let it give up is told (Options.Confined), or refused (ConfineRequired).
 //  8. The texts of answers are CouchDB's: sources are parsed by esprima and printed by escodegen as there, errors of
 //     goja are reworded. docs/compatibility.md lists what differs.
+//  9. The time of an invocation of an event handler holds whatever the host does for it meanwhile: only results
+//     start it anew. JavaScript is interrupted when it is over, and the batch goes on; a built-in function of goja that
+//     cannot be is killed a second later. Nothing passes from one invocation to another but what the host knows of:
+//     what a realm keeps is frozen, or looked at, and realms are dropped after exceptions and 256 invocations.
 package js

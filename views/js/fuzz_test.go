@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -73,6 +74,57 @@ func runReduceGroups(data []byte) (int, error) {
 		}
 	}
 	return n, d.err
+}
+
+// FuzzDecodeEventResult decodes arbitrary bytes as what a worker sends while it runs events, and as what it is sent.
+func FuzzDecodeEventResult(f *testing.F) {
+	var e encoder
+	encodeEventResult(&e, &EventResult{
+		Outcome: EventDone, Took: 5, Logs: []string{"a"}, Counters: map[string]int64{"n": 1},
+		Lines: []EventLine{{Line: 3, Calls: 1, LastLog: "a"}},
+		Effects: []EventEffect{
+			{Kind: EffectSet, Database: "d", ID: "a", Body: []byte("{}"), Expiry: 7, SelfRecursion: true},
+			{Kind: EffectDelete, Database: "d", ID: "a"},
+			{Kind: EffectCreateTimer, Callback: "c", Reference: "r", Due: 9, Context: []byte("1")},
+			{Kind: EffectCancelTimer, Callback: "c", Reference: "r"},
+		},
+	})
+	encodeEventResult(&e, &EventResult{Outcome: EventFailed, Failure: &EventFailure{Name: "Error", Line: 1, Column: 2}})
+	f.Add(e.b)
+	f.Add(encodeSyntaxError(&EventSyntaxError{Index: 1, Line: 2, Column: 3, Description: "x"}))
+	for _, what := range []byte{askGet, askTimer, askFlush, askQuery, askRows, askClose, askCurl} {
+		f.Add([]byte{what, 1, 1, 1, 'a', 1, 'b', 0})
+	}
+	f.Add(NewEventProgram(eventOptions("function OnUpdate() {}")).encoded)
+	e.b = nil
+	encodeEvents(&e, []Event{{
+		Kind: EventTimer, Callback: "c", Context: []byte("1"),
+		Refusals: []EventRefusal{{"d", "a", EventError{Name: "n"}}},
+	}})
+	f.Add(e.b)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d := decoder{b: data}
+		for len(d.b) > 0 {
+			r := decodeEventResult(&d)
+			if d.err != nil {
+				break
+			}
+			require.LessOrEqual(t, len(r.Effects), maxEventEffects)
+			var again encoder
+			encodeEventResult(&again, r)
+			back := decoder{b: again.b}
+			require.Equal(t, r, decodeEventResult(&back))
+			require.NoError(t, back.err)
+			require.Empty(t, back.b)
+		}
+		_ = decodeSyntaxError(data)
+		_, _ = decodeEventOptions(data)
+		_, _ = answerEvent(t.Context(), newEventHost(), time.Millisecond, data)
+		d = decoder{b: data}
+		for n := d.count(); n > 0 && d.err == nil; n-- {
+			decodeEvent(&d)
+		}
+	})
 }
 
 // FuzzSource gives arbitrary sources to the parser, the printer and the compiler; what compiles is not run.

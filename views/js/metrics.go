@@ -16,8 +16,8 @@ import (
 type metrics struct {
 	calls   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
-	counts  [commandList + 1]atomic.Int64
-	nanos   [commandList + 1]atomic.Int64
+	counts  [commandCount + 1]atomic.Int64
+	nanos   [commandCount + 1]atomic.Int64
 }
 
 var (
@@ -42,7 +42,7 @@ func newMetrics() metrics {
 // commandNames are the labels of commands.
 var commandNames = map[command]string{
 	commandCheck: "check", commandMap: "map", commandReduce: "reduce", commandDesign: "design", commandFilter: "filter",
-	commandValidate: "validate", commandList: "list",
+	commandValidate: "validate", commandList: "list", commandEvents: "events", commandCheckEvents: "check_events",
 }
 
 // end counts a call.

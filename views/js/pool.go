@@ -166,7 +166,7 @@ type Stats struct {
 	Calls    map[string]Calls
 }
 
-// Calls are the calls of one command: check, map, reduce, filter, validate, design, list.
+// Calls are the calls of one command: check, map, reduce, filter, validate, design, list, events, check_events.
 type Calls struct {
 	Count int64
 	Took  time.Duration // all of them, waiting for a worker included

@@ -1,0 +1,236 @@
+package js
+
+import (
+	"mime"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// beginAsk begins a question: what it is, and how much time is left.
+func (r *eventRealm) beginAsk(e *encoder, what byte) {
+	e.b = append(e.b, what)
+	left := time.Until(r.run.deadline)
+	e.uint(uint64(max(0, left.Milliseconds()+1)))
+}
+
+// ask sends a question and waits for the answer. What the host lets the handler see is thrown as an error of the class.
+func (r *eventRealm) ask(e *encoder, class string) decoder {
+	payload, err := r.w.ask(e.b)
+	if err != nil || len(payload) == 0 {
+		r.breakOff(err)
+	}
+	if time.Now().After(r.run.deadline) {
+		r.vm.Interrupt(errEventTimeout)
+	}
+	d := decoder{b: payload[1:]}
+	if payload[0] != 0 {
+		failure := decodeEventError(&d)
+		r.checkAnswer(&d)
+		switch class {
+		case "N1QLError":
+			r.run.count("n1ql_op_exception_count", 1)
+		case "CurlError":
+			r.countCurl(failure.Code)
+		}
+		r.throwError(class, &failure)
+	}
+	return d
+}
+
+// breakOff ends the handler, and the worker after it, where the conversation with the host went wrong.
+func (r *eventRealm) breakOff(err error) {
+	if err == nil {
+		err = errFrame
+	}
+	r.run.broken = err
+	r.vm.Interrupt(err)
+	r.throw("EventingError", "the worker ends")
+}
+
+func (r *eventRealm) checkAnswer(d *decoder) {
+	if d.err != nil {
+		r.breakOff(d.err)
+	}
+}
+
+// prepareQuery brings the host up to date: with all that queries may see.
+func (r *eventRealm) prepareQuery() {
+	if err := r.batch.flush(); err != nil {
+		r.breakOff(err)
+	}
+	r.run.flushed = true
+	if len(r.run.effects) == 0 {
+		return
+	}
+	var e encoder
+	r.beginAsk(&e, askFlush)
+	encodeEffects(&e, r.run.effects)
+	r.ask(&e, "KVError")
+	r.run.effects = nil
+}
+
+// query begins a statement and gives its handle, 0 if it has no rows; with check it only looks at it.
+func (r *eventRealm) query(text, params, options string, check bool) uint64 {
+	if !check {
+		if len(r.run.queries) >= maxOpenQueries {
+			r.run.count("n1ql_op_exception_count", 1)
+			r.throw("N1QLError", "Connection pool maximum capacity reached")
+		}
+		r.prepareQuery()
+	}
+	var e encoder
+	r.beginAsk(&e, askQuery)
+	e.string(text)
+	e.string(params)
+	e.string(options)
+	e.bool(check)
+	answer := r.ask(&e, "N1QLError")
+	handle, changed := answer.uint(), answer.bool()
+	r.checkAnswer(&answer)
+	if changed && !check {
+		clear(r.run.docs)
+		r.batch.forget()
+	}
+	if handle != 0 && !check {
+		if r.run.queries == nil {
+			r.run.queries = map[uint64]bool{}
+		}
+		r.run.queries[handle] = true
+	}
+	return handle
+}
+
+// rows gives the next rows of a query. After an error it is closed.
+func (r *eventRealm) rows(handle uint64) (rows *goja.Object, done bool) {
+	if handle == 0 || !r.run.queries[handle] {
+		return r.vm.NewArray(), true
+	}
+	ok := false
+	defer func() {
+		if !ok && r.run.broken == nil {
+			r.endQuery(handle)
+		}
+	}()
+	var e encoder
+	r.beginAsk(&e, askRows)
+	e.uint(handle)
+	answer := r.ask(&e, "N1QLError")
+	done = answer.bool()
+	texts := answer.list()
+	r.checkAnswer(&answer)
+	items := make([]any, len(texts))
+	for i, text := range texts {
+		v, err := r.parse(text, false)
+		if err != nil {
+			r.throw("N1QLError", err.Error())
+		}
+		items[i] = v
+	}
+	ok = true
+	if done {
+		delete(r.run.queries, handle)
+	}
+	return r.vm.NewArray(items...), done
+}
+
+// endQuery closes a query of the running invocation.
+func (r *eventRealm) endQuery(handle uint64) {
+	if !r.run.queries[handle] {
+		return
+	}
+	delete(r.run.queries, handle)
+	if err := r.batch.closeQuery(handle); err != nil {
+		r.breakOff(err)
+	}
+}
+
+// closeQuery tells the host that no more rows are wanted.
+func (b *eventBatch) closeQuery(handle uint64) error {
+	e := encoder{b: []byte{askClose}}
+	e.uint(uint64(time.Second / time.Millisecond))
+	e.uint(handle)
+	_, err := b.w.ask(e.b)
+	return err
+}
+
+func (r *eventRealm) countCurl(code int) {
+	switch code {
+	case EventCurlTimedOut:
+		r.run.count("curl_timeout_count", 1)
+	case EventCurlTooLarge:
+		r.run.count("curl_max_resp_size_exceeded", 1)
+	default:
+		r.run.count("curl_failure_count", 1)
+	}
+}
+
+// curl makes a request, and an object of the response.
+func (r *eventRealm) curl(request *EventRequest) goja.Value {
+	var e encoder
+	r.beginAsk(&e, askCurl)
+	e.uint(uint64(request.Binding))
+	e.string(request.Method)
+	e.string(request.Path)
+	encodePairs(&e, request.Params)
+	encodePairs(&e, request.Headers)
+	e.bool(request.HasBody)
+	e.bytes(request.Body)
+	e.bool(request.Redirect)
+	e.uint(uint64(max(0, request.Timeout.Milliseconds())))
+	answer := r.ask(&e, "CurlError")
+	status, headers, body := answer.uint(), decodePairs(&answer), answer.bytes()
+	r.checkAnswer(&answer)
+	if status >= 200 && status < 300 {
+		r.run.count("curl_success_count", 1)
+	} else {
+		r.run.count("curl_non_200_response", 1)
+	}
+	all, content := r.vm.NewObject(), ""
+	for _, h := range headers {
+		_ = all.DefineDataProperty(h[0], r.vm.ToValue(h[1]), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+		if strings.EqualFold(h[0], "Content-Type") {
+			content = h[1]
+		}
+	}
+	o := r.vm.NewObject()
+	_ = o.Set("status", int64(status))
+	_ = o.Set("headers", all)
+	_ = o.Set("body", r.content(content, body))
+	return o
+}
+
+// content is the body of a response as its type says.
+func (r *eventRealm) content(kind string, body []byte) goja.Value {
+	media, _, err := mime.ParseMediaType(kind)
+	if err != nil {
+		media, _, _ = strings.Cut(kind, ";")
+	}
+	switch media = strings.ToLower(strings.TrimSpace(media)); {
+	case media == "application/json":
+		if len(body) == 0 {
+			return goja.Undefined()
+		}
+		v, err := r.parse(body, false)
+		if err != nil {
+			r.throw("CurlError", "the body of the response is not JSON")
+		}
+		return v
+	case media == "application/x-www-form-urlencoded":
+		o := r.vm.NewObject()
+		for pair := range strings.SplitSeq(string(body), "&") {
+			name, value, _ := strings.Cut(pair, "=")
+			name, _ = url.QueryUnescape(name)
+			value, _ = url.QueryUnescape(value)
+			if name != "" {
+				_ = o.DefineDataProperty(name, r.vm.ToValue(value), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+			}
+		}
+		return o
+	case strings.HasPrefix(media, "text/"):
+		return r.vm.ToValue(strings.ToValidUTF8(string(body), "\uFFFD"))
+	}
+	return r.vm.ToValue(r.vm.NewArrayBuffer(body))
+}

@@ -1,0 +1,290 @@
+package js
+
+import (
+	"bytes"
+
+	"github.com/dop251/goja"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// maxHeld bounds the documents that a batch remembers having read, in bytes.
+const maxHeld = 32 << 20
+
+// doc is a document as the running invocation sees it.
+func (r *eventRealm) doc(binding int, id string) *eventDoc {
+	key := docKey{r.program.Bindings[binding].Database, id}
+	if d := r.run.docs[key]; d != nil {
+		return d
+	}
+	if d := r.batch.docs[key]; d != nil {
+		return d
+	}
+	var e encoder
+	r.beginAsk(&e, askGet)
+	e.uint(uint64(binding))
+	e.string(id)
+	answer := r.ask(&e, "KVError")
+	d := &eventDoc{
+		exists: answer.bool(), body: answer.bytes(), cas: answer.string(), expiry: int64(answer.uint() &^ (1 << 63)),
+		datatype: answer.string(),
+	}
+	r.checkAnswer(&answer)
+	if d.datatype == "" {
+		d.datatype = "json"
+	}
+	r.batch.remember(key, d)
+	return d
+}
+
+// remember keeps a document that was read; when there are too many, those before are asked for again.
+func (b *eventBatch) remember(key docKey, d *eventDoc) {
+	if b.held += len(d.body) + len(key.id) + 200; b.held > maxHeld {
+		for k, old := range b.docs {
+			if !old.written {
+				delete(b.docs, k)
+			}
+		}
+		b.held = 0
+	}
+	b.docs[key] = d
+}
+
+// set writes a value as a document.
+func (r *eventRealm) set(binding int, id string, value goja.Value, expiry int64, recursion bool) *eventDoc {
+	return r.setBody(binding, id, r.body(value), expiry, recursion)
+}
+
+func (r *eventRealm) setBody(binding int, id string, body []byte, expiry int64, recursion bool) *eventDoc {
+	b := &r.program.Bindings[binding]
+	r.checkWritable(binding, false)
+	r.checkRefusal(b.Database, id)
+	r.effect(EventEffect{
+		Kind: EffectSet, Database: b.Database, ID: id, Body: body, Expiry: expiry, SelfRecursion: recursion,
+	}, len(id)+len(body))
+	r.batch.stamps++
+	d := &eventDoc{
+		exists: true, body: body, cas: "uncommitted-" + itoa(r.batch.stamps), expiry: expiry, datatype: "json",
+		written: true,
+	}
+	r.overlay(docKey{b.Database, id}, d)
+	return d
+}
+
+// remove deletes a document.
+func (r *eventRealm) remove(binding int, id string) {
+	b := &r.program.Bindings[binding]
+	r.checkWritable(binding, true)
+	r.checkRefusal(b.Database, id)
+	r.effect(EventEffect{Kind: EffectDelete, Database: b.Database, ID: id}, len(id))
+	r.overlay(docKey{b.Database, id}, &eventDoc{written: true})
+}
+
+// checkWritable throws, with Couchbase's words, where a binding is for reading only.
+func (r *eventRealm) checkWritable(binding int, deletes bool) {
+	switch {
+	case r.program.Bindings[binding].Writable:
+	case deletes:
+		r.throw("EventingError", "Delete from source bucket is forbidden")
+	default:
+		r.throw("EventingError", "Writing to source bucket is forbidden")
+	}
+}
+
+func (r *eventRealm) overlay(key docKey, d *eventDoc) {
+	if r.run.docs == nil {
+		r.run.docs = map[docKey]*eventDoc{}
+	}
+	r.run.docs[key] = d
+}
+
+// checkRefusal throws what the host answered when the invocation tried this write before.
+func (r *eventRealm) checkRefusal(database, id string) {
+	for i := range r.run.refusals {
+		if v := &r.run.refusals[i]; v.ID == id && v.Database == database {
+			r.throwError("KVError", &v.Err)
+		}
+	}
+}
+
+// effect adds a write to those of the invocation, as long as there is room.
+func (r *eventRealm) effect(v EventEffect, size int) {
+	if r.run.made++; r.run.made > maxEventEffects {
+		r.throw("EventingError", "an invocation may make at most "+itoa(maxEventEffects)+" writes and timers")
+	}
+	if r.run.bytes += size; r.run.bytes > maxEventBytes {
+		r.throw("EventingError", "an invocation may write at most "+itoa(maxEventBytes>>20)+" MB")
+	}
+	r.run.effects = append(r.run.effects, v)
+}
+
+// body is the document that stands for a value: JSON of an object, or of one with EventValueMember.
+func (r *eventRealm) body(value goja.Value) []byte {
+	switch v := value.(type) {
+	case nil, *goja.Symbol:
+		r.throw("EventingError", "Invalid data type for value")
+	case *goja.Object:
+		if _, isFunction := goja.AssertFunction(v); isFunction {
+			r.throw("EventingError", "Invalid data type for value")
+		}
+		if v.ExportType() == arrayBuffer {
+			r.throw("EventingError", "Binary documents are not supported")
+		}
+	}
+	made, err := r.stringify(goja.Undefined(), value)
+	if err != nil {
+		panic(err)
+	}
+	str, ok := made.(goja.String)
+	if !ok {
+		r.throw("EventingError", "Invalid data type for value")
+	}
+	text := []byte(str.String())
+	if bytes.Contains(text, []byte(`\ud`)) {
+		text = cleanJSON(str)
+	}
+	r.countInexact(text)
+	switch {
+	case text[0] != '{':
+		text = append(append([]byte(`{"`+EventValueMember+`":`), text...), '}')
+	case bytes.Contains(text, []byte(`"_id":`)), bytes.Contains(text, []byte(`"_rev":`)):
+		text = r.withoutIdentity(text)
+	}
+	return text
+}
+
+// withoutIdentity drops the members that say which document and revision it was: handlers write what they have read.
+func (r *eventRealm) withoutIdentity(text []byte) []byte {
+	doc, err := r.printed.Parse(text)
+	if err != nil {
+		panic(r.vm.NewGoError(err))
+	}
+	out := []byte{'{'}
+	for name, member := range doc.Members() {
+		if name.TextIs("_id") || name.TextIs("_rev") {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(name.AppendJSON(out), ':')
+		out = member.AppendJSON(out)
+	}
+	return append(out, '}')
+}
+
+// countInexact counts integers beyond 2^53 in what is written: they may have lost digits when they were read.
+func (r *eventRealm) countInexact(text []byte) {
+	const digits = 16 // of the smallest such integer
+	run, found := 0, false
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			run = 0
+		} else if run++; run >= digits {
+			found = true
+			break
+		}
+	}
+	if !found {
+		return
+	}
+	doc, err := r.printed.Parse(text)
+	if err != nil {
+		return
+	}
+	if n := inexactIntegers(doc, 0); n > 0 {
+		r.run.count("inexact_integers_written", n)
+	}
+}
+
+func inexactIntegers(v ejson.Value, depth int) int64 {
+	n := int64(0)
+	switch v.Kind() {
+	case ejson.Int:
+		if i, ok := v.Int(); !ok || i > maxSafeInteger || i < -maxSafeInteger {
+			n = 1
+		}
+	case ejson.Array:
+		for child := range v.Elements() {
+			if depth < maxDepth {
+				n += inexactIntegers(child, depth+1)
+			}
+		}
+	case ejson.Object:
+		for _, child := range v.Members() {
+			if depth < maxDepth {
+				n += inexactIntegers(child, depth+1)
+			}
+		}
+	}
+	return n
+}
+
+// value is the value that a document stands for.
+func (r *eventRealm) value(body []byte) goja.Value {
+	v, err := r.read(body)
+	if err != nil {
+		r.throw("EventingError", err.Error())
+	}
+	return v
+}
+
+func (r *eventRealm) read(body []byte) (goja.Value, error) {
+	parsed, err := r.parser.Parse(body)
+	if err != nil {
+		return nil, err
+	}
+	if parsed.Kind() == ejson.Object && parsed.Len() == 1 {
+		if inner, ok := parsed.Get(EventValueMember); ok {
+			parsed = inner
+		}
+	}
+	return r.build(parsed, false, 0)
+}
+
+// createTimer puts a timer in the place of the one that the callback has for the reference.
+func (r *eventRealm) createTimer(callback string, due int64, reference string, context []byte) {
+	if most := r.program.TimerContextSize; len(context) > most {
+		r.run.count("timer_context_size_exceeded_counter", 1)
+		r.throw("EventingError", "The context payload size is more than the configured size: "+itoa(int64(most))+" bytes")
+	}
+	r.effect(EventEffect{
+		Kind: EffectCreateTimer, Callback: callback, Reference: reference, Due: max(0, due), Context: context,
+	}, len(callback)+len(reference)+len(context))
+	r.setTimer(timerKey{callback, reference}, true)
+	r.run.count("timer_create_counter", 1)
+}
+
+// cancelTimer drops a timer; it tells whether there was one.
+func (r *eventRealm) cancelTimer(callback, reference string) bool {
+	key := timerKey{callback, reference}
+	there, known := r.run.timers[key]
+	if !known {
+		there, known = r.batch.timers[key]
+	}
+	if !known {
+		var e encoder
+		r.beginAsk(&e, askTimer)
+		e.string(callback)
+		e.string(reference)
+		answer := r.ask(&e, "KVError")
+		there = answer.bool()
+		r.checkAnswer(&answer)
+		r.batch.timers[key] = there
+	}
+	if !there {
+		return false
+	}
+	cancel := EventEffect{Kind: EffectCancelTimer, Callback: callback, Reference: reference}
+	r.effect(cancel, len(callback)+len(reference))
+	r.setTimer(key, false)
+	r.run.count("timer_cancel_counter", 1)
+	return true
+}
+
+func (r *eventRealm) setTimer(key timerKey, there bool) {
+	if r.run.timers == nil {
+		r.run.timers = map[timerKey]bool{}
+	}
+	r.run.timers[key] = there
+}

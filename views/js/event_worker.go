@@ -1,0 +1,338 @@
+package js
+
+import (
+	"errors"
+	"strconv"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/dop251/goja"
+)
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// cutText cuts a text to at most so many bytes, not inside a character.
+func cutText(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
+// errEventTimeout interrupts a handler.
+var errEventTimeout = errors.New("js: the time of the handler is over")
+
+// runEvents is the worker's side of RunEvents: payload is the digest of the program, the time for an invocation and the
+// events; chunks hold results.
+func runEvents(w *worker, payload []byte) ([]byte, error) {
+	if len(payload) < len(digest{}) {
+		return nil, errFrame
+	}
+	program, err := kept(w, digest(payload[:len(digest{})]), compileEvents)
+	if err != nil {
+		return nil, err
+	}
+	if program.refused != nil {
+		return encodeSyntaxError(program.refused), nil
+	}
+	d := decoder{b: payload[len(digest{}):]}
+	b := newEventBatch(w, program, time.Duration(d.uint()&^(1<<63)))
+	for n := d.count(); n > 0 && d.err == nil; n-- {
+		event := decodeEvent(&d)
+		if d.err != nil {
+			break
+		}
+		result, refused, err := b.invoke(&event)
+		if err != nil {
+			return nil, err
+		}
+		if refused != nil {
+			return encodeSyntaxError(refused), b.flush()
+		}
+		encodeEventResult(&b.results, result)
+		if len(b.results.b) >= 256<<10 || w.due() {
+			if err := b.flush(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	if r := program.realm; r != nil {
+		r.batch, r.run = nil, nil // it may be long until the next call
+	}
+	return nil, b.flush()
+}
+
+// eventBatch is the state of a call of RunEvents in the worker.
+type eventBatch struct {
+	w       *worker
+	program *eventProgram
+	timeout time.Duration
+	results encoder // that are not sent yet
+	// Documents that were read or written, and timers: those of invocations that succeeded.
+	docs    map[docKey]*eventDoc
+	timers  map[timerKey]bool
+	held    int                          // bytes of documents that were read
+	stamps  int64                        // revisions given to what is written
+	current atomic.Pointer[goja.Runtime] // for the clock
+}
+
+type docKey struct{ database, id string }
+
+type timerKey struct{ callback, reference string }
+
+// eventDoc is a document as the batch sees it.
+type eventDoc struct {
+	exists   bool
+	body     []byte
+	cas      string
+	expiry   int64
+	datatype string
+	written  bool // by the batch
+}
+
+func newEventBatch(w *worker, program *eventProgram, timeout time.Duration) *eventBatch {
+	return &eventBatch{
+		w: w, program: program, timeout: timeout, docs: map[docKey]*eventDoc{}, timers: map[timerKey]bool{},
+	}
+}
+
+// flush sends the results that wait.
+func (b *eventBatch) flush() error {
+	if len(b.results.b) == 0 {
+		return nil
+	}
+	err := b.w.chunk(b.results.b)
+	b.results.b = b.results.b[:0]
+	return err
+}
+
+// forget drops what was read and written: the host knows it, or shall be asked again. All results must have been sent.
+func (b *eventBatch) forget() {
+	clear(b.docs)
+	clear(b.timers)
+	b.held = 0
+}
+
+// invocation is one call of a handler.
+type invocation struct {
+	docs      map[docKey]*eventDoc
+	timers    map[timerKey]bool
+	refusals  []EventRefusal
+	effects   []EventEffect // since the last flush
+	made      int           // effects in all
+	bytes     int           // of them
+	flushed   bool          // the host has effects, or has run a query
+	queries   map[uint64]bool
+	logs      []string
+	counters  map[string]int64
+	lines     []EventLine
+	marks     []mark
+	lastError string
+	deadline  time.Time
+	broken    error // the conversation with the host
+}
+
+// mark is a call of a provided function that has not returned.
+type mark struct {
+	line  int
+	began time.Time
+}
+
+func (v *invocation) count(name string, n int64) {
+	if v.counters == nil {
+		v.counters = map[string]int64{}
+	}
+	v.counters[name] += n
+}
+
+// lineOf is the count of a line; a last one for all lines beyond those that are counted.
+func (v *invocation) lineOf(line int) *EventLine {
+	for i := range v.lines {
+		if v.lines[i].Line == line || i == maxEventLines-1 {
+			return &v.lines[i]
+		}
+	}
+	v.lines = append(v.lines, EventLine{Line: line})
+	return &v.lines[len(v.lines)-1]
+}
+
+// invoke calls the handler of an event. refused: the realm cannot be made. An error is one of the worker.
+func (b *eventBatch) invoke(event *Event) (r *EventResult, refused *EventSyntaxError, err error) {
+	began := time.Now()
+	timeout := b.timeout
+	if event.Timeout > 0 {
+		timeout = event.Timeout
+	}
+	run := &invocation{refusals: event.Refusals, deadline: began.Add(timeout)}
+	name := handlerOf(event)
+	if !b.program.has(name) {
+		return &EventResult{Outcome: EventSkipped, Took: time.Since(began)}, nil, nil
+	}
+	over := make(chan struct{})
+	clock := time.AfterFunc(timeout, func() {
+		defer close(over)
+		if vm := b.current.Load(); vm != nil {
+			vm.Interrupt(errEventTimeout)
+		}
+	})
+	r = &EventResult{Outcome: EventDone}
+	realm, err := b.realm()
+	if err == nil {
+		realm.batch, realm.run = b, run
+		err = realm.call(event, name)
+		if err == nil && time.Now().After(run.deadline) {
+			err = &goja.InterruptedError{} // in a native function, at the end
+		}
+		if err != nil {
+			r.Outcome = EventFailed
+			var timedOut bool
+			if r.Failure, timedOut = realm.failure(err, name); timedOut {
+				r.Outcome = EventTimedOut
+			}
+		}
+	} else if interrupted := (*goja.InterruptedError)(nil); errors.As(err, &interrupted) {
+		r.Outcome, r.Failure = EventTimedOut, timedOutFailure(name)
+	} else {
+		refused = b.program.startError(err)
+	}
+	b.current.Store(nil)
+	if !clock.Stop() {
+		<-over
+	}
+	if run.broken != nil {
+		return nil, nil, run.broken
+	}
+	if refused != nil {
+		return nil, refused, nil
+	}
+	if err != nil || realm.uses >= eventsPerRealm || !realm.isPristine() {
+		b.program.realm = nil
+	}
+	return r, nil, b.finish(run, r, began)
+}
+
+// realm is the realm for the next invocation.
+func (b *eventBatch) realm() (*eventRealm, error) {
+	if r := b.program.realm; r != nil {
+		b.current.Store(r.vm)
+		r.vm.ClearInterrupt()
+		r.uses++
+		return r, nil
+	}
+	r, err := b.newRealm()
+	if err != nil {
+		return nil, err
+	}
+	r.uses = 1
+	b.program.realm = r
+	return r, nil
+}
+
+// finish closes what an invocation has left open, and keeps or drops what it did.
+func (b *eventBatch) finish(run *invocation, r *EventResult, began time.Time) error {
+	for handle := range run.queries {
+		if err := b.closeQuery(handle); err != nil {
+			return err
+		}
+	}
+	if r.Outcome == EventDone {
+		for key, doc := range run.docs {
+			b.docs[key] = doc
+		}
+		for key, there := range run.timers {
+			b.timers[key] = there
+		}
+		r.Effects = run.effects
+	} else if run.flushed {
+		b.forget() // the results before have been sent, and the host takes back what this one did
+	}
+	if f := r.Failure; f != nil && f.Line > 0 {
+		l := run.lineOf(f.Line)
+		l.Errors = max(l.Errors, 1)
+		l.LastError = cutText(f.Name+": "+f.Message, 500)
+	}
+	r.Logs, r.Counters, r.Lines = run.logs, run.counters, run.lines
+	r.Took = time.Since(began)
+	return nil
+}
+
+// handlerOf is the function that an event calls.
+func handlerOf(event *Event) string {
+	switch event.Kind {
+	case EventUpdate:
+		return "OnUpdate"
+	case EventDelete:
+		return "OnDelete"
+	case EventDeploy:
+		return "OnDeploy"
+	}
+	return event.Callback
+}
+
+// call calls the handler with what the event says.
+func (r *eventRealm) call(event *Event, name string) error {
+	var args [3]goja.Value
+	n := 0
+	add := func(text []byte, read func([]byte) (goja.Value, error)) error {
+		v, err := read(text)
+		args[n] = v
+		n++
+		return err
+	}
+	var err error
+	switch event.Kind {
+	case EventUpdate:
+		if err = add(event.Doc, r.read); err == nil {
+			err = add(event.Meta, r.meta)
+		}
+		if err == nil && len(event.Options) > 0 {
+			err = add(event.Options, r.plain)
+		}
+	case EventDelete:
+		if err = add(event.Meta, r.meta); err == nil {
+			err = add(event.Options, r.plain)
+		}
+	case EventDeploy:
+		err = add(event.Options, r.plain)
+	default:
+		err = add(event.Context, r.plain)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = r.handlers[name](goja.Undefined(), args[:n]...)
+	return err
+}
+
+// plain makes the value of a JSON text, undefined of none.
+func (r *eventRealm) plain(text []byte) (goja.Value, error) {
+	if len(text) == 0 {
+		return goja.Undefined(), nil
+	}
+	return r.parse(text, false)
+}
+
+// meta makes the description of a document, whose expiry_date is a Date.
+func (r *eventRealm) meta(text []byte) (goja.Value, error) {
+	v, err := r.plain(text)
+	if err != nil {
+		return nil, err
+	}
+	if o, ok := v.(*goja.Object); ok {
+		if expires := o.Get("expiry_date"); expires != nil {
+			date, err := r.vm.New(r.date, expires)
+			if err != nil {
+				return nil, err
+			}
+			return o, o.Set("expiry_date", date)
+		}
+	}
+	return v, nil
+}
