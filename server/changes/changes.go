@@ -14,7 +14,7 @@ import (
 )
 
 // changes serves GET and POST /{db}/_changes. The order of checks is CouchDB's: body, options, filter, feed, since.
-func changes(c *call.Call) error {
+func (h *handlers) changes(c *call.Call) error {
 	body, err := changesBody(c)
 	if err != nil {
 		return err
@@ -51,6 +51,7 @@ func changes(c *call.Call) error {
 	}
 	f := &changesFeed{
 		c:          c,
+		turns:      h.turns,
 		db:         c.DB,
 		kind:       kind,
 		scan:       feed.Scan,
@@ -93,6 +94,7 @@ type scanFunc func(ctx context.Context, since storage.Seq, limit int64, row rowF
 // changesFeed is one running feed, of a database's changes or of _db_updates.
 type changesFeed struct {
 	c          *call.Call
+	turns      turns
 	db         *storage.DB // whose changes these are
 	kind       params.Feed
 	scan       scanFunc
@@ -153,15 +155,9 @@ func (f *changesFeed) follow() error {
 	f.start()
 	timer := time.NewTimer(f.pause())
 	defer timer.Stop()
-	for {
-		before := f.left
-		if err := f.round(); err != nil {
-			return err
-		}
-		if f.ended(before) || f.c.Env.Leaving() {
-			return f.stop()
-		}
-		if err := f.waiting(); err != nil {
+	for mark := ""; ; {
+		done, err := f.work(mark)
+		if err != nil || done {
 			return err
 		}
 		timer.Reset(f.pause())
@@ -181,10 +177,32 @@ func (f *changesFeed) follow() error {
 		case <-f.c.Context().Done():
 			return call.ErrClientGone
 		}
-		if err := f.wakeUp(beat); err != nil {
-			return err
+		mark = f.markOf(beat)
+	}
+}
+
+// work sends a mark and what there is to be sent, when it is the feed's turn; done says that the feed has ended with
+// it.
+func (f *changesFeed) work(mark string) (done bool, err error) {
+	end, err := f.turns.take(f.c.Context())
+	if err != nil {
+		return true, call.ErrClientGone
+	}
+	defer end()
+	if mark != "" {
+		f.s.WriteString(mark)
+		if err := f.s.Flush(); err != nil {
+			return true, err
 		}
 	}
+	before := f.left
+	if err := f.round(); err != nil {
+		return true, err
+	}
+	if f.ended(before) || f.c.Env.Leaving() {
+		return true, f.stop()
+	}
+	return false, f.waiting()
 }
 
 // Heartbeats are not sent more often than a client can need them: ten times a second where there are few feeds, each
@@ -317,17 +335,15 @@ func (f *changesFeed) waiting() error {
 	return f.s.Flush()
 }
 
-// wakeUp marks the end of a wait: in _changes for an update as for a heartbeat.
-func (f *changesFeed) wakeUp(beat bool) error {
-	mark := "\n"
+// markOf is what marks the end of a wait, "" for nothing: in _changes for an update as for a heartbeat.
+func (f *changesFeed) markOf(beat bool) string {
 	switch {
 	case f.kind == params.FeedEventSource:
-		mark = "event: heartbeat\ndata: \n\n"
+		return "event: heartbeat\ndata: \n\n"
 	case f.quiet && !beat:
-		return nil
+		return ""
 	}
-	f.s.WriteString(mark)
-	return f.s.Flush()
+	return "\n"
 }
 
 // stop ends the answer. An eventsource has no last line; it ends with a line feed only where rows are just before it.
@@ -377,7 +393,8 @@ func (f *changesFeed) beating(slow func()) error {
 			return err
 		case <-tick.C:
 			if err == nil {
-				err = f.wakeUp(true)
+				f.s.WriteString(f.markOf(true))
+				err = f.s.Flush()
 			}
 		}
 	}

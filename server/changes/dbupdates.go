@@ -11,9 +11,9 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// getDBUpdates serves GET /_db_updates: the changes of the database _global_changes, whose documents are named after
+// dbUpdates serves GET /_db_updates: the changes of the database _global_changes, whose documents are named after
 // what happened to which database (global_changes_httpd).
-func getDBUpdates(c *call.Call) error {
+func (h *handlers) dbUpdates(c *call.Call) error {
 	o, err := params.ParseDBUpdates(c.Query)
 	if err != nil {
 		return err
@@ -37,6 +37,7 @@ func getDBUpdates(c *call.Call) error {
 	}
 	f := &changesFeed{
 		c:          c,
+		turns:      h.turns,
 		db:         db,
 		kind:       kind,
 		descending: o.Descending,

@@ -2,5 +2,6 @@
 //
 //	changes.go     _changes
 //	dbupdates.go   _db_updates
+//	turns.go       how many feeds work at a time
 //	routes.go      the rows of the route table
 package changes

@@ -2,18 +2,22 @@ package changes
 
 import "github.com/settee-db/settee/server/call"
 
+// handlers serve feeds, which share their turns.
+type handlers struct{ turns turns }
+
 // Routes are the rows of the route table for feeds.
 func Routes() []call.Route {
+	h := &handlers{turns: newTurns()}
 	return []call.Route{
-		{Methods: "GET", Pattern: "/_db_updates", Access: call.ServerAdmin, Handle: getDBUpdates,
+		{Methods: "GET", Pattern: "/_db_updates", Access: call.ServerAdmin, Handle: h.dbUpdates,
 			Doc: "Feed of created, updated and deleted databases."},
-		{Methods: "GET,POST,HEAD", Pattern: "/{db}/_changes", Access: call.Member, Handle: changes, Heavy: true,
+		{Methods: "GET,POST,HEAD", Pattern: "/{db}/_changes", Access: call.Member, Handle: h.changes, Heavy: true,
 			Doc: "Feed of changed documents."},
 		{
 			Methods:  "GET",
 			Pattern:  "/{db}/_changes/{rest...}",
 			Access:   call.Member,
-			Handle:   changes,
+			Handle:   h.changes,
 			Heavy:    true,
 			Unlisted: true,
 			Doc:      "The same; the rest of the path is ignored.",
