@@ -152,6 +152,10 @@ func (a *assault) prepare(ctx context.Context, r request) error {
 // errLate ends an attack whose time is over before it has begun; that is no fault.
 var errLate = errors.New("no time was left")
 
+// fullHouse is what a server answers that has no room for one more connection, whatever is asked for: other attacks
+// may have them all.
+const fullHouse = "Too many connections"
+
 // send performs a request of the attack, counts its status, and notes statuses that no server should answer with: 500,
 // and those that are not among the expected ones, where some are named. After a request that was refused or cut off it
 // may be 404, too.
@@ -166,6 +170,9 @@ func (a *assault) send(ctx context.Context, r request, expected ...int) reply {
 		a.turnedAway()
 	case got.status == http.StatusNotFound && a.wasTurnedAway():
 		a.saw(fmt.Sprint(got.status))
+	case got.status == http.StatusServiceUnavailable && strings.Contains(got.start, fullHouse):
+		a.saw(fmt.Sprint(got.status))
+		a.turnedAway()
 	default:
 		a.saw(fmt.Sprint(got.status))
 		if got.status == http.StatusRequestEntityTooLarge || got.status >= http.StatusInternalServerError {
