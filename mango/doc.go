@@ -9,7 +9,7 @@
 //   - regex.go, backtrack.go: $regex; prefix.go: $beginsWith
 //   - fields.go: projection (mango_fields, mango_doc:set_field)
 //   - request.go, options.go, sort.go: the request of a query (mango_opts)
-//   - index.go, definition.go: indexes and how design documents hold them (mango_idx, mango_idx_view)
+//   - index.go, catalogue.go, definition.go: indexes and how design documents hold them (mango_idx, mango_idx_view)
 //   - mapper.go: the rows of an index (mango_native_proc)
 //   - usable.go, ranges.go, plan.go: the choice of an index (mango_cursor, mango_cursor_view); explain.go: what is said
 //     of it

@@ -179,6 +179,7 @@ func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 		leaves := all[n]
 		first := len(wanted)
 		for _, i := range g.edits {
+			b.mode.supersede(b.docs[i], leaves)
 			if b.t.large.of(b.docs[i]) == nil {
 				budget -= int64(len(b.docs[i].Body.JSON))
 			}

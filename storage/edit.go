@@ -39,9 +39,13 @@ type editMode struct {
 	// function exists, or a document of the request has attachments or is a design document. Then an unknown parent is
 	// a conflict, an edit cannot build on another one of the same request, and replicated inner revisions are ignored.
 	checked bool
-	each    ValidateFunc
-	many    ValidateBatchFunc
-	large   *largeBodies
+	// keeps says that new revisions have the attachments of those they replace; over are the edits that replace the
+	// current revision whichever it is. See Commit.
+	keeps bool
+	over  map[*compat.Document]bool
+	each  ValidateFunc
+	many  ValidateBatchFunc
+	large *largeBodies
 }
 
 // validates reports whether somebody is going to look at the documents and their parents.
@@ -70,6 +74,26 @@ func (e *docEdit) apply(m *editMode, doc *compat.Document, v *validatedEdit) (Ed
 	return e.interactive(doc, v)
 }
 
+// stubsOf are attachments as an edit names them that keeps them.
+func stubsOf(list []compat.Attachment) []compat.Attachment {
+	stubs := slices.Clone(list)
+	for i := range stubs {
+		stubs[i].Source = compat.SourceStub
+	}
+	return stubs
+}
+
+// supersede makes an edit of editMode.over one of the current revision.
+func (m *editMode) supersede(doc *compat.Document, leaves []leafRecord) {
+	if !m.over[doc] {
+		return
+	}
+	doc.Revs = compat.RevPath{}
+	if n := len(leaves); n > 0 && !leaves[n-1].Deleted {
+		doc.Revs = compat.RevPath{Start: leaves[n-1].Rev.Pos, IDs: []string{leaves[n-1].Rev.Hash}}
+	}
+}
+
 func refused(doc *compat.Document, err *compat.Error) EditResult {
 	return EditResult{ID: doc.ID, Rev: doc.Rev(), Err: err}
 }
@@ -81,6 +105,16 @@ func (e *docEdit) checkInteractive(m *editMode, doc *compat.Document) (v validat
 		if v.parent, ok, err = e.parentOf(m, doc); err != nil || !ok {
 			v.decide(refused(doc, compat.ErrConflict))
 			return v, err
+		}
+	}
+	if m.keeps {
+		if m.over[doc] && doc.Deleted && v.parent == nil {
+			v.decide(EditResult{ID: doc.ID})
+			return v, nil
+		}
+		doc.Attachments = nil
+		if v.parent != nil && !doc.Deleted {
+			doc.Attachments = stubsOf(v.parent.Attachments)
 		}
 	}
 	if v.atts, err = e.resolveStubs(doc, v.parent); err != nil {

@@ -14,6 +14,8 @@ import (
 //	(rootDBs, name)                         database record                                       record.go
 //	(rootNextPrefix)                        next database prefix, 8 bytes little-endian           database.go
 //	(rootJobs, …)                           the queue of background jobs                  jobs/
+//	(rootEventing, …)                       event functions                               ../eventing/
+//	(rootExpiries, ms, prefix, id)          revision that expires, name of its database           expiry.go
 //	(prefix, TagX, …)                       a database, prefix >= firstPrefix:
 //
 //	TagSecurity                             security object, JSON                                 security.go
@@ -35,12 +37,16 @@ import (
 //	TagSeqBlocks, …                         blocks of the sequence index                          seqblocks.go
 //	TagLastSeq                              13 bytes of seq, of the last update                   tx.go
 //	TagPurgeSeq                             13 bytes of seq, of the last purge                    purge.go
-//	TagViews, TagMango, TagEventing, TagJobs  of higher layers (Tx.AppendPrefix)
+//	TagEventing, id                         what wrote the current revision: depth, hash, origin  commit.go
+//	TagExpiry, id                           when the current revision expires: ms, revision       expiry.go
+//	TagViews, TagMango                      of higher layers (Tx.AppendPrefix)
 const (
 	rootMeta = iota
 	rootDBs
 	rootNextPrefix
 	rootJobs
+	rootEventing
+	rootExpiries
 
 	// firstPrefix is the first database's prefix; the tuple integers below are tags of the root.
 	firstPrefix = 32
@@ -71,7 +77,7 @@ const (
 	TagViews      Tag = 32
 	TagMango      Tag = 33
 	TagEventing   Tag = 34
-	TagJobs       Tag = 35
+	TagExpiry     Tag = 35
 )
 
 // maxEntry is the number of bytes stored in one value; what is longer is cut into chunks. It leaves room below
@@ -82,6 +88,9 @@ func rootKey(tag int64) []byte { return tuple.AppendInt(nil, tag) }
 
 // JobsPrefix is the key prefix of the queue of background jobs (package storage/jobs).
 func JobsPrefix() []byte { return rootKey(rootJobs) }
+
+// EventingPrefix is the key prefix of event functions (package eventing).
+func EventingPrefix() []byte { return rootKey(rootEventing) }
 
 func dbRecordKey(name string) []byte { return tuple.AppendString(tuple.AppendInt(nil, rootDBs), name) }
 

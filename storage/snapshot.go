@@ -36,6 +36,15 @@ func (db *DB) Transact(ctx context.Context, fn func(*Tx) error) error {
 // that are still to come in the same request.
 func (x *Tx) Snapshot() *Snapshot { return &Snapshot{&x.t.dbRead} }
 
+// Join gives a database as a transaction or snapshot of the caller reads it; compat.ErrNoDatabase if there is none.
+func (db *DB) Join(ctx context.Context, r kv.ReadTx) (*Snapshot, error) {
+	d := &dbRead{memory: db.memory, ctx: ctx, shared: &db.store.securities, sizes: db.store.sizes}
+	if err := d.open(r, db.name); err != nil {
+		return nil, err
+	}
+	return &Snapshot{d}, nil
+}
+
 // KV is the store's snapshot.
 func (s *Snapshot) KV() kv.ReadTx { return s.d.r }
 

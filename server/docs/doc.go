@@ -10,6 +10,7 @@
 //	read.go, show.go                   reading; what is shown of what was read, in CouchDB's form
 //	data.go                            attachments in JSON
 //	parse.go, write.go, draft.go       documents on their way in: read, stored, their attachments before them
+//	commit.go                          edits of several databases in one transaction
 //	feed.go, filterselector.go, filterfunction.go  changes, with the filters of _changes
 //	list.go                            lists of documents by id
 //	info.go                            numbers of the database as a whole
@@ -24,7 +25,8 @@
 //
 // # Invariants
 //
-//  1. Documents are written through Database.Update alone, which names the principal to the validator.
+//  1. Documents are written through Database.Update and Store.Commit alone, which name the principal to
+//     the validator.
 //  2. Documents are shown only after Database.Show: Open, Get, OpenRevs and BulkGet ask it themselves, and so do
 //     AppendDoc of a Feed and of a List; readers of snapshots have to.
 //  3. A Database sees one state of the rules, that of its Origin.

@@ -75,23 +75,38 @@ func (d *Database) WriteAll(
 // Update stores documents whose attachments are stored already, as the principal may: every write of documents goes
 // through here. See storage.DB.Update.
 func (d *Database) Update(ctx context.Context, docs []*compat.Document, o WriteOptions) ([]storage.EditResult, error) {
-	inner, err := d.asWriter(ctx, docs, o)
+	inner, users, err := d.prepare(ctx, docs, o)
 	if err != nil {
 		return nil, err
 	}
-	if d.isUsers() {
-		if err := d.prepareUsers(ctx, docs); err != nil {
-			return nil, err
-		}
+	if users {
 		defer d.store.o.UsersChanged()
-	}
-	if d.isReplicator() {
-		if err := d.prepareReplications(ctx, docs); err != nil {
-			return nil, err
-		}
 	}
 	return d.db.Update(inner, docs,
 		storage.UpdateOptions{Replicated: o.Replicated, Trusted: o.Replicated && o.Trusted && d.who.IsAdmin()})
+}
+
+// prepare makes documents ready to be written by the principal, whom the context names to the checks then. users tells
+// that they are logins, of which others have to be told after the write.
+func (d *Database) prepare(
+	ctx context.Context,
+	docs []*compat.Document,
+	o WriteOptions,
+) (inner context.Context, users bool, err error) {
+	if inner, err = d.asWriter(ctx, docs, o); err != nil {
+		return nil, false, err
+	}
+	if users = d.isUsers(); users {
+		if err := d.prepareUsers(ctx, docs); err != nil {
+			return nil, false, err
+		}
+	}
+	if d.isReplicator() {
+		if err := d.prepareReplications(ctx, docs); err != nil {
+			return nil, false, err
+		}
+	}
+	return inner, users, nil
 }
 
 // updateOne is Update for one document; its refusal is the error.

@@ -1,9 +1,6 @@
 package find
 
 import (
-	"crypto/sha256"
-	"sync"
-
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
@@ -12,96 +9,15 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// indexCache keeps the parsed indexes of databases. An entry counts as long as the design documents have the same
-// revisions: that is looked up for each query, so that a new index is seen at once, on every server of a store.
-type indexCache struct {
-	mu      sync.Mutex
-	entries map[string]*indexList
-}
-
-// maxCachedLists bounds the memory of the cache; when it is full it begins anew.
-const maxCachedLists = 1000
-
-// indexList is the indexes of one database.
-type indexList struct {
-	designs     [sha256.Size]byte // of the database's identity and the revisions of its design documents
-	partitioned bool
-	indexes     []*mango.Index
-}
-
 // Handlers serve what needs the list of a database's indexes.
-type Handlers struct{ indexLists indexCache }
-
-func (l *indexCache) get(db string, designs [sha256.Size]byte) *indexList {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if e := l.entries[db]; e != nil && e.designs == designs {
-		return e
-	}
-	return nil
-}
-
-func (l *indexCache) put(db string, e *indexList) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.entries == nil || len(l.entries) >= maxCachedLists {
-		l.entries = make(map[string]*indexList)
-	}
-	l.entries[db] = e
-}
+type Handlers struct{ catalogue mango.Catalogue }
 
 // ForgetParsed empties the cache of indexes, which are then read again. It may be called at any time.
-func (h *Handlers) ForgetParsed() {
-	h.indexLists.mu.Lock()
-	defer h.indexLists.mu.Unlock()
-	h.indexLists.entries = nil
-}
+func (h *Handlers) ForgetParsed() { h.catalogue.Forget() }
 
 // indexes lists the indexes of the database, that of all documents first, and reports whether it is partitioned.
 func (h *Handlers) indexes(c *call.Call) ([]*mango.Index, bool, error) {
-	designs, partitioned, err := designRevisions(c)
-	if err != nil {
-		return nil, false, err
-	}
-	cache := &h.indexLists
-	list := cache.get(c.DB.Name(), designs)
-	if list == nil {
-		list = &indexList{designs: designs, partitioned: partitioned}
-		if list.indexes, err = readIndexes(c, partitioned); err != nil {
-			return nil, false, err
-		}
-		cache.put(c.DB.Name(), list)
-	}
-	return list.indexes, list.partitioned, nil
-}
-
-// designRevisions is a hash of all that the list of indexes depends on.
-func designRevisions(c *call.Call) (sum [sha256.Size]byte, partitioned bool, err error) {
-	err = c.DB.View(c.Context(), func(s *storage.Snapshot) error {
-		uuid := s.UUID()
-		text, err := s.AppendDesignStamp(uuid[:])
-		sum, partitioned = sha256.Sum256(text), s.Partitioned()
-		return err
-	})
-	return sum, partitioned, err
-}
-
-func readIndexes(c *call.Call, partitioned bool) ([]*mango.Index, error) {
-	list := []*mango.Index{mango.AllDocs}
-	p := ejson.AcquireParser()
-	defer p.Release()
-	designs := storage.RangeOptions{Namespace: storage.NamespaceDesign, Limit: -1, IncludeDocs: true}
-	noHeader := func(storage.ListHeader) error { return nil }
-	err := c.DB.AllDocs(c.Context(), designs, noHeader, func(r *storage.ListRow) error {
-		body, err := p.Parse(r.Doc.Body)
-		if err != nil {
-			return err
-		}
-		list = append(list, mango.IndexesOf(r.ID, body, partitioned)...)
-		return nil
-	})
-	mango.SortIndexes(list)
-	return list, err
+	return h.catalogue.Indexes(c.Context(), c.DB)
 }
 
 // openDesign reads a design document whose views are to be changed; exists is false for a missing or deleted one. The

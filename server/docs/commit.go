@@ -1,0 +1,45 @@
+package docs
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// CommitPart is what a commit reads again and writes in one database, as its principal may. See storage.DatabaseCommit.
+type CommitPart struct {
+	Database *Database
+	Reads    []storage.ReadRev
+	Edits    []storage.Edit
+}
+
+// Commit makes the edits of several databases in one transaction, or none; with is called in it first. See
+// storage.Store.Commit.
+func (s *Store) Commit(ctx context.Context, with func(tx kv.Tx) error, parts []CommitPart) error {
+	c := storage.Commit{With: with, Databases: make([]storage.DatabaseCommit, len(parts))}
+	written := 0
+	for i := range parts {
+		p := &parts[i]
+		c.Databases[i] = storage.DatabaseCommit{
+			DB: p.Database.db, Reads: p.Reads, Edits: p.Edits, Context: ctx,
+		}
+		if len(p.Edits) == 0 {
+			continue
+		}
+		inner, users, err := p.Database.prepare(ctx, storage.Edited(p.Edits), WriteOptions{})
+		if err != nil {
+			return err
+		}
+		c.Databases[i].Context = inner
+		written += len(p.Edits)
+		if users {
+			defer s.o.UsersChanged()
+		}
+	}
+	err := s.o.Store.Commit(ctx, &c)
+	if err == nil && written > 0 {
+		s.o.Written(written)
+	}
+	return err
+}

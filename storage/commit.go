@@ -1,0 +1,321 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+)
+
+// A transaction over several databases: what a batch of events does to documents, to whichever databases they belong,
+// is stored together with what the caller keeps of the batch, or not at all.
+
+// Commit is what one transaction reads again and writes.
+type Commit struct {
+	// With is called first in each run of the transaction, with the store's transaction: it checks and writes what the
+	// caller keeps beside documents. Its error ends the transaction.
+	With func(tx kv.Tx) error
+	// Databases have each a part; none is there twice.
+	Databases []DatabaseCommit
+}
+
+// DatabaseCommit is the part of a Commit in one database.
+type DatabaseCommit struct {
+	DB *DB
+	// Context is that of the checks of this database's documents: it tells who writes. nil: the server itself.
+	Context context.Context
+	// Reads are documents that must still have the current revision that the caller has seen.
+	Reads []ReadRev
+	// Edits are interactive edits, at most one of a document. Ids of local documents are not allowed.
+	Edits []Edit
+}
+
+// ReadRev is what was read: the current revision of a document, the zero Rev if there was none that is not deleted.
+type ReadRev struct {
+	ID  string
+	Rev compat.Rev
+}
+
+// Edit is a new revision of a document. It has the attachments of the one that it replaces: Doc.Attachments is the
+// transaction's.
+type Edit struct {
+	Doc *compat.Document
+	// Over says that the edit replaces the current revision whichever that is, or makes the document; a deletion of a
+	// document that is not there does nothing. Doc.Revs is the transaction's then.
+	Over bool
+	// Origin is kept with the revision (see Snapshot.Origins); nil: nothing is.
+	Origin []byte
+	// Expires is when the revision is deleted, unless another one has taken its place, in milliseconds since 1970; 0:
+	// never. See Store.Expire.
+	Expires int64
+}
+
+// Edited are the documents of edits.
+func Edited(edits []Edit) []*compat.Document {
+	docs := make([]*compat.Document, len(edits))
+	for i := range edits {
+		docs[i] = edits[i].Doc
+	}
+	return docs
+}
+
+// CommitError tells why a Commit wrote nothing, although nothing is wrong with the store.
+type CommitError struct {
+	// Stale are documents that have another current revision than the caller has read, or are edited by others.
+	Stale []DocOf
+	// Refused are edits that a check of their database refused, and databases that are gone, whose ID is empty.
+	Refused []DocOf
+}
+
+// DocOf names a document of a Commit: the database by its place in Commit.Databases.
+type DocOf struct {
+	Database int
+	ID       string
+	Err      *compat.Error
+}
+
+// Error implements error.
+func (e *CommitError) Error() string {
+	return fmt.Sprintf("storage: nothing was written: %d documents have changed, %d edits are refused",
+		len(e.Stale), len(e.Refused))
+}
+
+// Commit makes all edits in one transaction, or none. The error is a *CommitError if documents stand against it,
+// kv.ErrTooLarge or kv.ErrTooOld if it is too much for one transaction: fewer edits may do then. Validation functions
+// and interactive indexes are asked as in DB.Update.
+func (s *Store) Commit(ctx context.Context, c *Commit) error {
+	run := commitRun{store: s, c: c, large: make([]largeBodies, len(c.Databases))}
+	for i := range c.Databases {
+		run.large[i].db = c.Databases[i].DB
+		defer run.large[i].end(ctx)
+	}
+	if err := run.upload(ctx); err != nil {
+		return err
+	}
+	for range maxLacks {
+		err := run.transact(ctx)
+		if !errors.Is(err, errPending) {
+			return err
+		}
+		if _, err := run.questions.answer(ctx, s.now, 0); err != nil {
+			return err
+		}
+	}
+	return compat.ErrTimeout
+}
+
+// commitRun is a Commit on its way through as many transactions as it has to ask questions.
+type commitRun struct {
+	store     *Store
+	c         *Commit
+	large     []largeBodies // by database
+	questions questions
+	found     CommitError // of the last run
+	changed   []bool      // databases that got a sequence
+}
+
+// upload stores the bodies that are too large for the transaction.
+func (r *commitRun) upload(ctx context.Context) error {
+	for i := range r.c.Databases {
+		docs, groups := r.c.Databases[i].groups()
+		if err := r.large[i].upload(ctx, groups, docs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groups are the edits in byte order of the ids.
+func (p *DatabaseCommit) groups() (docs []*compat.Document, groups []editGroup) {
+	docs = Edited(p.Edits)
+	groups, _ = groupEdits(docs)
+	return docs, groups
+}
+
+// transact is one transaction.
+func (r *commitRun) transact(ctx context.Context) error {
+	err := r.store.write(ctx, func(tx kv.Tx) error {
+		r.questions.begin()
+		r.found, r.changed = CommitError{}, make([]bool, len(r.c.Databases))
+		if r.c.With != nil {
+			if err := r.c.With(tx); err != nil {
+				return err
+			}
+		}
+		pending := false
+		for i := range r.c.Databases {
+			lacks, err := r.database(ctx, tx, i)
+			if err != nil {
+				return err
+			}
+			pending = pending || lacks
+		}
+		switch {
+		case len(r.found.Stale)+len(r.found.Refused) > 0:
+			return &r.found
+		case pending:
+			return errPending
+		}
+		return nil
+	})
+	if err == nil {
+		for i, changed := range r.changed {
+			if changed {
+				r.store.touched(r.c.Databases[i].DB.name, eventUpdated)
+			}
+		}
+	}
+	return err
+}
+
+// database does the part of one database; pending tells that questions have to be answered first.
+func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending bool, err error) {
+	p := &r.c.Databases[at]
+	if p.Context != nil {
+		ctx = p.Context
+	}
+	t := dbTx{
+		dbRead: dbRead{ctx: ctx, shared: &r.store.securities, sizes: r.store.sizes},
+		tx:     tx,
+		now:    r.store.now,
+		large:  &r.large[at],
+	}
+	t.questions = &r.questions
+	if err := t.open(tx, p.DB.name); err != nil {
+		if gone, ok := compat.AsError(err); ok && errors.Is(err, compat.KindNoDatabase) {
+			r.found.Refused = append(r.found.Refused, DocOf{Database: at, Err: gone})
+			return false, nil
+		}
+		return false, err
+	}
+	if err := r.verify(&t, at); err != nil {
+		return false, err
+	}
+	docs, groups := p.groups()
+	if len(docs) == 0 {
+		return false, nil
+	}
+	over := make(map[*compat.Document]bool)
+	for i := range p.Edits {
+		if p.Edits[i].Over {
+			over[docs[i]] = true
+		}
+	}
+	for _, g := range groups {
+		t.designs = t.designs || compat.IsDesignID(g.id)
+	}
+	b := batch{
+		db: p.DB, t: &t, docs: docs, results: make([]EditResult, len(docs)),
+		mode: editMode{ctx: ctx, checked: true, keeps: true, over: over, large: t.large},
+	}
+	if err := b.store(groups); err != nil {
+		return false, err
+	}
+	if b.done < len(groups) {
+		return false, kv.ErrTooLarge
+	}
+	for i := range b.results {
+		r.judge(at, &b.results[i])
+	}
+	r.changed[at] = t.orders > 0
+	if len(b.lacking) > 0 {
+		return true, nil // nothing is written in this run
+	}
+	t.keepOrigins(p.Edits, b.results)
+	for i := range p.Edits {
+		if rev := b.results[i].Rev; p.Edits[i].Expires > 0 && !rev.IsZero() {
+			t.expire(b.results[i].ID, rev, p.Edits[i].Expires)
+		}
+	}
+	return false, t.finish()
+}
+
+// judge sorts a result that stands against the commit. Of two who edit a document at the same time the later one has
+// read what is not current any more.
+func (r *commitRun) judge(at int, result *EditResult) {
+	switch {
+	case result.Err == nil:
+	case errors.Is(result.Err, compat.KindConflict):
+		r.found.Stale = append(r.found.Stale, DocOf{at, result.ID, result.Err})
+	default:
+		r.found.Refused = append(r.found.Refused, DocOf{at, result.ID, result.Err})
+	}
+}
+
+// verify compares the current revisions with those that were read. One key for each document is read, with a conflict.
+func (r *commitRun) verify(t *dbTx, at int) error {
+	reads := r.c.Databases[at].Reads
+	keys := make([][]byte, len(reads))
+	for i := range reads {
+		keys[i] = t.keys.allDocs(nil, reads[i].ID)
+	}
+	values, err := t.r.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	for i, value := range values {
+		var rev compat.Rev
+		if value != nil {
+			if rev, err = parseWinner(value); err != nil {
+				return err
+			}
+		}
+		if rev != reads[i].Rev {
+			r.found.Stale = append(r.found.Stale, DocOf{at, reads[i].ID, compat.ErrConflict})
+		}
+	}
+	return nil
+}
+
+// keepOrigins notes where the revisions that were stored come from.
+func (t *dbTx) keepOrigins(edits []Edit, results []EditResult) {
+	for i := range edits {
+		if rev := results[i].Rev; edits[i].Origin != nil && !rev.IsZero() {
+			t.tx.Set(t.keys.origin(results[i].ID), append(appendRev(nil, rev), edits[i].Origin...))
+		}
+	}
+}
+
+// origin is the key of what wrote the current revision of a document, below TagEventing.
+func (s space) origin(id string) []byte {
+	return tuple.AppendString(s.sub(nil, TagEventing), id)
+}
+
+// Origins gives for each of some revisions what Edit.Origin was when it was stored, nil where that is not
+// known: another edit came later, or it was no Commit with an origin. Where the database has none, one key is read.
+func (s *Snapshot) Origins(revs []ReadRev) ([][]byte, error) {
+	begin, end := children(s.d.keys.sub(nil, TagEventing))
+	first := s.d.r.Range(begin, end, kv.RangeOptions{Limit: 1})
+	some := first.Next()
+	if err := first.Close(); err != nil || !some {
+		return make([][]byte, len(revs)), err
+	}
+	keys := make([][]byte, len(revs))
+	for i := range revs {
+		keys[i] = s.d.keys.origin(revs[i].ID)
+	}
+	values, err := s.d.r.GetMany(keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, value := range values {
+		if value == nil {
+			continue
+		}
+		rev, rest, err := parseRevKey(value)
+		if err != nil {
+			return nil, err
+		}
+		if values[i] = rest; rev != revs[i].Rev {
+			values[i] = nil
+		}
+	}
+	return values, nil
+}
+
+// ClearOrigins forgets all origins of the database in a transaction of the caller that the snapshot belongs to (see
+// DB.Join): one step, however many there are.
+func (s *Snapshot) ClearOrigins(tx kv.Tx) { tx.ClearRange(children(s.d.keys.sub(nil, TagEventing))) }
