@@ -90,7 +90,8 @@ func TestCommitIsOneForAll(t *testing.T) {
 func TestCommitOver(t *testing.T) {
 	twoDatabases(t, func(t *testing.T, s *Store, a, _ *DB) {
 		over := func(d *compat.Document) error {
-			return s.Commit(t.Context(), &Commit{Databases: []DatabaseCommit{{DB: a, Edits: []Edit{{Doc: d, Over: true}}}}})
+			edits := []Edit{{Doc: d, Over: true}}
+			return s.Commit(t.Context(), &Commit{Databases: []DatabaseCommit{{DB: a, Edits: edits}}})
 		}
 		must(t, over(deleted(t, "d", "")))
 		want(t, "a deletion of nothing", show(t, a, "d"), "missing")

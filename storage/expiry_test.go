@@ -25,7 +25,9 @@ func TestExpiry(t *testing.T) {
 		put(t, a, "replaced", winner(t, a, "replaced").String(), `{"v":1}`)
 		must(t, a.ViewAgain(t.Context(), func(s *Snapshot) error {
 			times, err := s.Expiries([]ReadRev{
-				{"first", winner(t, a, "first")}, {"replaced", winner(t, a, "replaced")}, {"none", winner(t, a, "none")},
+				{"first", winner(t, a, "first")},
+				{"replaced", winner(t, a, "replaced")},
+				{"none", winner(t, a, "none")},
 			})
 			want(t, "when they expire", times, "[1000 0 0]")
 			return err
