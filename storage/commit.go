@@ -7,7 +7,6 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // A transaction over several databases: what a batch of events does to documents, to whichever databases they belong,
@@ -31,6 +30,9 @@ type DatabaseCommit struct {
 	Reads []ReadRev
 	// Edits are interactive edits, at most one of a document. Ids of local documents are not allowed.
 	Edits []Edit
+	// Stored is called in the transaction when all edits are made, with their results in order; the zero Rev is of one
+	// that had nothing to do. Nothing stands against this part then. It may be nil.
+	Stored func(x *Tx, results []EditResult) error
 }
 
 // ReadRev is what was read: the current revision of a document, the zero Rev if there was none that is not deleted.
@@ -46,11 +48,6 @@ type Edit struct {
 	// Over says that the edit replaces the current revision whichever that is, or makes the document; a deletion of a
 	// document that is not there does nothing. Doc.Revs is the transaction's then.
 	Over bool
-	// Origin is kept with the revision (see Snapshot.Origins); nil: nothing is.
-	Origin []byte
-	// Expires is when the revision is deleted, unless another one has taken its place, in milliseconds since 1970; 0:
-	// never. See Store.Expire.
-	Expires int64
 }
 
 // Edited are the documents of edits.
@@ -221,13 +218,12 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 		r.judge(at, &b.results[i])
 	}
 	r.changed[at] = t.orders > 0
-	if len(b.lacking) > 0 {
-		return true, nil // nothing is written in this run
+	if len(b.lacking) > 0 || len(r.found.Stale)+len(r.found.Refused) > 0 {
+		return len(b.lacking) > 0, nil // nothing is written in this run
 	}
-	t.keepOrigins(p.Edits, b.results)
-	for i := range p.Edits {
-		if rev := b.results[i].Rev; p.Edits[i].Expires > 0 && !rev.IsZero() {
-			t.expire(b.results[i].ID, rev, p.Edits[i].Expires)
+	if p.Stored != nil {
+		if err := p.Stored(&Tx{&t}, b.results); err != nil {
+			return false, err
 		}
 	}
 	return false, t.finish()
@@ -269,53 +265,3 @@ func (r *commitRun) verify(t *dbTx, at int) error {
 	}
 	return nil
 }
-
-// keepOrigins notes where the revisions that were stored come from.
-func (t *dbTx) keepOrigins(edits []Edit, results []EditResult) {
-	for i := range edits {
-		if rev := results[i].Rev; edits[i].Origin != nil && !rev.IsZero() {
-			t.tx.Set(t.keys.origin(results[i].ID), append(appendRev(nil, rev), edits[i].Origin...))
-		}
-	}
-}
-
-// origin is the key of what wrote the current revision of a document, below TagEventing.
-func (s space) origin(id string) []byte {
-	return tuple.AppendString(s.sub(nil, TagEventing), id)
-}
-
-// Origins gives for each of some revisions what Edit.Origin was when it was stored, nil where that is not
-// known: another edit came later, or it was no Commit with an origin. Where the database has none, one key is read.
-func (s *Snapshot) Origins(revs []ReadRev) ([][]byte, error) {
-	begin, end := children(s.d.keys.sub(nil, TagEventing))
-	first := s.d.r.Range(begin, end, kv.RangeOptions{Limit: 1})
-	some := first.Next()
-	if err := first.Close(); err != nil || !some {
-		return make([][]byte, len(revs)), err
-	}
-	keys := make([][]byte, len(revs))
-	for i := range revs {
-		keys[i] = s.d.keys.origin(revs[i].ID)
-	}
-	values, err := s.d.r.GetMany(keys)
-	if err != nil {
-		return nil, err
-	}
-	for i, value := range values {
-		if value == nil {
-			continue
-		}
-		rev, rest, err := parseRevKey(value)
-		if err != nil {
-			return nil, err
-		}
-		if values[i] = rest; rev != revs[i].Rev {
-			values[i] = nil
-		}
-	}
-	return values, nil
-}
-
-// ClearOrigins forgets all origins of the database in a transaction of the caller that the snapshot belongs to (see
-// DB.Join): one step, however many there are.
-func (s *Snapshot) ClearOrigins(tx kv.Tx) { tx.ClearRange(children(s.d.keys.sub(nil, TagEventing))) }

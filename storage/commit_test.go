@@ -123,33 +123,28 @@ func TestCommitKeepsAttachments(t *testing.T) {
 	})
 }
 
-func TestOrigins(t *testing.T) {
+// TestCommitStored: what is told of the edits when they are stored, and what is written for them.
+func TestCommitStored(t *testing.T) {
 	twoDatabases(t, func(t *testing.T, s *Store, a, _ *DB) {
-		commit := func(id string, origin []byte) {
-			must(t, s.Commit(t.Context(), &Commit{Databases: []DatabaseCommit{
-				{DB: a, Edits: []Edit{{Doc: doc(t, id, "", `{}`), Over: true, Origin: origin}}},
-			}}))
-		}
-		origins := func() (texts []string) {
-			refs := []ReadRev{{"x", winner(t, a, "x")}, {"y", winner(t, a, "y")}, {"z", winner(t, a, "z")}}
-			must(t, a.ViewAgain(t.Context(), func(s *Snapshot) error {
-				values, err := s.Origins(refs)
-				texts = nil
-				for _, v := range values {
-					texts = append(texts, string(v))
+		put(t, a, "x", "", `{}`)
+		var told []string
+		commit := func(edits ...Edit) error {
+			return s.Commit(t.Context(), &Commit{Databases: []DatabaseCommit{{DB: a, Edits: edits, Stored: func(
+				x *Tx, results []EditResult,
+			) error {
+				told = nil
+				for _, r := range results {
+					told = append(told, fmt.Sprint(x.Name(), " ", r.ID, " ", r.Rev.Pos))
 				}
-				return err
-			}))
-			return texts
+				return nil
+			}}}})
 		}
-		commit("x", []byte("f"))
-		commit("y", []byte("g"))
-		commit("z", nil)
-		want(t, "known", origins(), "[f g ]")
-		put(t, a, "x", winner(t, a, "x").String(), `{"v":1}`)
-		want(t, "edited by somebody else", origins(), "[ g ]")
-		must(t, a.Transact(t.Context(), func(x *Tx) error { x.Snapshot().ClearOrigins(x.KV()); return nil }))
-		want(t, "cleared", origins(), "[  ]")
+		must(t, commit(Edit{Doc: doc(t, "y", "", `{}`)}, Edit{Doc: doc(t, "x", "", `{}`), Over: true},
+			Edit{Doc: deleted(t, "z", ""), Over: true}))
+		want(t, "told", told, "[a y 1 a x 2 a z 0]")
+		told = nil
+		want(t, "refused", stands(t, commit(Edit{Doc: doc(t, "y", "", `{}`)})), "stale 0y ")
+		want(t, "told of none", told, "[]")
 	})
 }
 

@@ -26,7 +26,6 @@
 //	read.go, openrevs.go, winner.go     documents as they are read: one revision, open_revs and _bulk_get, the winner
 //	update.go, bulk.go, batch.go        writes: the API, the transactions of a request, what is done in one
 //	commit.go                           edits of several databases in one transaction, all or none
-//	expiry.go                           documents that are deleted when their time has come
 //	questions.go, validate.go           what validation and indexes have to ask other processes, between transactions
 //	edit.go, replicate.go               what an edit or a replicated line does to a document's tree
 //	flush.go, claims.go                 what is stored of that

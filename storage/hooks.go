@@ -68,7 +68,8 @@ func (x *Tx) KV() kv.Tx { return x.t.tx }
 // Name is the name of the database.
 func (x *Tx) Name() string { return x.t.name }
 
-// AppendPrefix appends the key prefix of one of the subspaces that belong to higher layers (TagViews, TagMango).
+// AppendPrefix appends the key prefix of one of the subspaces that belong to higher layers (TagViews, TagMango,
+// TagEventing, TagExpiry).
 func (x *Tx) AppendPrefix(dst []byte, tag Tag) []byte { return x.t.keys.sub(dst, tag) }
 
 // Open reads the current revision of a document as the transaction sees it. Documents that the same request is about to

@@ -15,7 +15,7 @@ import (
 //	(rootNextPrefix)                        next database prefix, 8 bytes little-endian           database.go
 //	(rootJobs, …)                           the queue of background jobs                  jobs/
 //	(rootEventing, …)                       event functions                               ../eventing/
-//	(rootExpiries, ms, prefix, id)          revision that expires, name of its database           expiry.go
+//	(rootExpiries, …)                       revisions that expire                         expiry/
 //	(prefix, TagX, …)                       a database, prefix >= firstPrefix:
 //
 //	TagSecurity                             security object, JSON                                 security.go
@@ -37,9 +37,7 @@ import (
 //	TagSeqBlocks, …                         blocks of the sequence index                          seqblocks.go
 //	TagLastSeq                              13 bytes of seq, of the last update                   tx.go
 //	TagPurgeSeq                             13 bytes of seq, of the last purge                    purge.go
-//	TagEventing, id                         what wrote the current revision: depth, hash, origin  commit.go
-//	TagExpiry, id                           when the current revision expires: ms, revision       expiry.go
-//	TagViews, TagMango                      of higher layers (Tx.AppendPrefix)
+//	TagViews, TagMango, TagEventing, TagExpiry  of higher layers (Tx.AppendPrefix)
 const (
 	rootMeta = iota
 	rootDBs
@@ -91,6 +89,9 @@ func JobsPrefix() []byte { return rootKey(rootJobs) }
 
 // EventingPrefix is the key prefix of event functions (package eventing).
 func EventingPrefix() []byte { return rootKey(rootEventing) }
+
+// ExpiryPrefix is the key prefix of revisions that expire (package storage/expiry).
+func ExpiryPrefix() []byte { return rootKey(rootExpiries) }
 
 func dbRecordKey(name string) []byte { return tuple.AppendString(tuple.AppendInt(nil, rootDBs), name) }
 

@@ -12,6 +12,7 @@ type CommitPart struct {
 	Database *Database
 	Reads    []storage.ReadRev
 	Edits    []storage.Edit
+	Stored   func(x *storage.Tx, results []storage.EditResult) error
 }
 
 // Commit makes the edits of several databases in one transaction, or none; with is called in it first. See
@@ -22,7 +23,7 @@ func (s *Store) Commit(ctx context.Context, with func(tx kv.Tx) error, parts []C
 	for i := range parts {
 		p := &parts[i]
 		c.Databases[i] = storage.DatabaseCommit{
-			DB: p.Database.db, Reads: p.Reads, Edits: p.Edits, Context: ctx,
+			DB: p.Database.db, Reads: p.Reads, Edits: p.Edits, Stored: p.Stored, Context: ctx,
 		}
 		if len(p.Edits) == 0 {
 			continue

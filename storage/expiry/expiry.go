@@ -1,0 +1,265 @@
+package expiry
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+)
+
+// Key is the key whose value differs after each edit that expires.
+func Key() []byte { return storage.ExpiryPrefix() }
+
+// listed is the key of a revision that expires, in the order of time.
+func listed(ms int64, uuid [16]byte, id string) []byte {
+	return tuple.AppendString(tuple.AppendBytes(tuple.AppendInt(storage.ExpiryPrefix(), ms), uuid[:]), id)
+}
+
+// prefixer is a snapshot or a transaction.
+type prefixer interface {
+	AppendPrefix(dst []byte, tag storage.Tag) []byte
+}
+
+// own is the key of a document in its database.
+func own(x prefixer, id string) []byte {
+	return tuple.AppendString(x.AppendPrefix(nil, storage.TagExpiry), id)
+}
+
+func appendRev(dst []byte, rev compat.Rev) []byte {
+	return tuple.AppendBytes(tuple.AppendInt(dst, rev.Pos), rev.Hash)
+}
+
+func readRev(b []byte) (rev compat.Rev, rest []byte, err error) {
+	if rev.Pos, b, err = tuple.ReadInt(b); err != nil {
+		return rev, nil, corrupt(err)
+	}
+	hash, rest, err := tuple.ReadBytes(b)
+	if err != nil {
+		return rev, nil, corrupt(err)
+	}
+	rev.Hash = string(hash)
+	return rev, rest, nil
+}
+
+func corrupt(err error) error {
+	return fmt.Errorf("expiry: malformed entry: %v: %w", err, kv.ErrCorrupt)
+}
+
+// one is what the counter grows by.
+var one = binary.LittleEndian.AppendUint64(nil, 1)
+
+// Set notes, in the transaction that stores a revision, when it expires, in milliseconds since 1970.
+func Set(x *storage.Tx, id string, rev compat.Rev, ms int64) {
+	tx := x.KV()
+	tx.Set(listed(ms, x.Snapshot().UUID(), id), tuple.AppendString(appendRev(nil, rev), x.Name()))
+	tx.Set(own(x, id), appendRev(tuple.AppendInt(nil, ms), rev))
+	tx.Atomic(kv.Add, Key(), one)
+}
+
+// Of gives for each of some revisions when it expires, in milliseconds since 1970; 0: it does not. Where no document of
+// the database expires, one key is read.
+func Of(s *storage.Snapshot, revs []storage.ReadRev) ([]int64, error) {
+	times := make([]int64, len(revs))
+	prefix := s.AppendPrefix(nil, storage.TagExpiry)
+	first := s.KV().Range(prefix, append(bytes.Clone(prefix), 0xff), kv.RangeOptions{Limit: 1})
+	some := first.Next()
+	if err := first.Close(); err != nil || !some {
+		return times, err
+	}
+	keys := make([][]byte, len(revs))
+	for i := range revs {
+		keys[i] = own(s, revs[i].ID)
+	}
+	values, err := s.KV().GetMany(keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, value := range values {
+		if value == nil {
+			continue
+		}
+		ms, rest, err := tuple.ReadInt(value)
+		if err != nil {
+			return nil, corrupt(err)
+		}
+		rev, _, err := readRev(rest)
+		if err != nil {
+			return nil, err
+		}
+		if rev == revs[i].Rev {
+			times[i] = ms
+		}
+	}
+	return times, nil
+}
+
+// due is a document whose time has come.
+type due struct {
+	key  []byte
+	ms   int64
+	uuid [16]byte
+	id   string
+	rev  compat.Rev
+	name string
+}
+
+// Expire deletes documents whose time has come by a clock, in milliseconds since 1970; at most limit. stored, which may
+// be nil, is storage.DatabaseCommit.Stored of the deletions. It tells how many entries it was done with, and when the
+// next one is due; 0: there is none.
+func Expire(
+	ctx context.Context,
+	engine kv.Store,
+	store *storage.Store,
+	now int64,
+	limit int,
+	stored func(x *storage.Tx, results []storage.EditResult) error,
+) (done int, next int64, err error) {
+	var list []due
+	err = engine.View(ctx, func(tx kv.ReadTx) error {
+		list, next, err = read(tx, now, limit)
+		return err
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n].uuid == list[0].uuid {
+			n++
+		}
+		e := expirer{engine: engine, store: store, stored: stored}
+		if err := e.delete(ctx, list[:n]); err != nil {
+			return done, 0, err
+		}
+		done += n
+		list = list[n:]
+	}
+	return done, next, nil
+}
+
+// read reads the first entries whose time has come.
+func read(tx kv.ReadTx, now int64, limit int) (list []due, next int64, err error) {
+	root := storage.ExpiryPrefix()
+	begin, end := tuple.AppendInt(bytes.Clone(root), 0), append(bytes.Clone(root), 0xff)
+	it := tx.Range(begin, end, kv.RangeOptions{Limit: limit + 1})
+	defer it.Close()
+	for it.Next() {
+		d := due{key: bytes.Clone(it.Key())}
+		var rest, uuid []byte
+		if d.ms, rest, err = tuple.ReadInt(d.key[len(root):]); err != nil {
+			return nil, 0, corrupt(err)
+		}
+		if d.ms > now || len(list) == limit {
+			return list, d.ms, nil
+		}
+		if uuid, rest, err = tuple.ReadBytes(rest); err != nil || copy(d.uuid[:], uuid) != len(d.uuid) {
+			return nil, 0, corrupt(err)
+		}
+		if d.id, _, err = tuple.ReadString(rest); err != nil {
+			return nil, 0, corrupt(err)
+		}
+		if d.rev, rest, err = readRev(it.Value()); err != nil {
+			return nil, 0, err
+		}
+		if d.name, _, err = tuple.ReadString(rest); err != nil {
+			return nil, 0, corrupt(err)
+		}
+		list = append(list, d)
+	}
+	return list, 0, it.Err()
+}
+
+// expirer deletes documents of one database.
+type expirer struct {
+	engine kv.Store
+	store  *storage.Store
+	stored func(x *storage.Tx, results []storage.EditResult) error
+}
+
+// delete deletes documents as far as they are still the revisions that expire, and forgets all of the list.
+func (e *expirer) delete(ctx context.Context, list []due) error {
+	db := e.store.DB(list[0].name)
+	gone := make(map[string]bool) // documents that have other revisions now
+	for {
+		part := storage.DatabaseCommit{DB: db, Stored: e.stored}
+		for _, d := range list {
+			if !gone[d.id] {
+				part.Edits = append(part.Edits, deletion(&d))
+			}
+		}
+		commit := &storage.Commit{
+			With:      func(tx kv.Tx) error { return e.forget(ctx, tx, db, list) },
+			Databases: []storage.DatabaseCommit{part},
+		}
+		err := e.store.Commit(kv.UseReserve(ctx), commit)
+		var found *storage.CommitError
+		switch {
+		case errors.Is(err, compat.KindNoDatabase):
+			return e.drop(ctx, list)
+		case errors.As(err, &found):
+			for _, d := range append(found.Stale, found.Refused...) {
+				gone[d.ID] = true
+			}
+		case (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld)) && len(list) > 1:
+			half := len(list) / 2
+			if err := e.delete(ctx, list[:half]); err != nil {
+				return err
+			}
+			list = list[half:]
+		default:
+			return err
+		}
+	}
+}
+
+// deletion is the edit that ends a document.
+func deletion(d *due) storage.Edit {
+	doc := &compat.Document{ID: d.id, HasID: true, Deleted: true}
+	doc.Body, _ = compat.NewBody([]byte(`{}`))
+	doc.Revs = compat.RevPath{Start: d.rev.Pos, IDs: []string{d.rev.Hash}}
+	return storage.Edit{Doc: doc}
+}
+
+// forget removes what is stored of documents, in the transaction that deletes them.
+func (e *expirer) forget(ctx context.Context, tx kv.Tx, db *storage.DB, list []due) error {
+	s, err := db.Join(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if s.UUID() != list[0].uuid {
+		return compat.ErrNoDatabase
+	}
+	keys := make([][]byte, len(list))
+	for i := range list {
+		keys[i] = own(s, list[i].id)
+	}
+	values, err := tx.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		tx.Clear(list[i].key)
+		// a later revision may expire at another time
+		if bytes.Equal(values[i], appendRev(tuple.AppendInt(nil, list[i].ms), list[i].rev)) {
+			tx.Clear(keys[i])
+		}
+	}
+	return nil
+}
+
+// drop removes entries of a database that is gone.
+func (e *expirer) drop(ctx context.Context, list []due) error {
+	_, err := e.engine.Update(kv.UseReserve(ctx), func(tx kv.Tx) error {
+		for i := range list {
+			tx.Clear(list[i].key)
+		}
+		return nil
+	})
+	return err
+}
