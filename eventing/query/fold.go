@@ -1,0 +1,103 @@
+package query
+
+import "github.com/settee-db/settee/compat/ejson"
+
+// fold is an aggregate at work.
+type fold struct {
+	of    *aggregate
+	count int64
+	best  value // sum, minimum or maximum so far
+	seen  *seen // of DISTINCT
+}
+
+func newFold(of *aggregate) *fold {
+	f := &fold{of: of, best: null}
+	if of.distinct {
+		f.seen = newSeen()
+	}
+	return f
+}
+
+// addOf takes the argument's value for a document.
+func (f *fold) addOf(e *env) error {
+	if f.of.of == nil { // COUNT(*)
+		f.count++
+		return nil
+	}
+	v, err := f.of.of.eval(e)
+	if err != nil {
+		return err
+	}
+	return f.add(&v)
+}
+
+// add takes a value. Values that are not known do not count, nor what is no number for SUM and AVG.
+func (f *fold) add(v *value) (err error) {
+	numeric := f.of.name == "SUM" || f.of.name == "AVG"
+	if v.unknown() || numeric && v.kind != kindNumber {
+		return nil
+	}
+	if f.seen != nil {
+		if again, err := f.seen.beforeKey(string(appendKey(nil, v, 0))); again || err != nil {
+			return err
+		}
+	}
+	f.count++
+	better := f.count == 1
+	switch f.of.name {
+	case "COUNT":
+		return nil
+	case "MIN":
+		better = better || compare(v, &f.best) < 0
+	case "MAX":
+		better = better || compare(v, &f.best) > 0
+	default:
+		if !better && f.best.kind == kindNumber { // else the sum is beyond the doubles already
+			f.best = calculate("+", &f.best.num, &v.num)
+		}
+	}
+	if better {
+		f.best, _, err = v.detach()
+	}
+	return err
+}
+
+func (f *fold) result() value {
+	switch {
+	case f.of.name == "COUNT":
+		return integer(f.count)
+	case f.of.name == "AVG" && f.best.kind == kindNumber:
+		n := number{integer: f.count}
+		return calculate("/", &f.best.num, &n)
+	}
+	return f.best
+}
+
+// seen remembers rows or values.
+type seen struct {
+	keys map[string]bool
+	size int
+}
+
+func newSeen() *seen { return &seen{keys: map[string]bool{}} }
+
+// before reports whether an equal row was there before.
+func (s *seen) before(row []byte) (bool, error) {
+	parsed, err := ejson.Parse(row)
+	if err != nil {
+		return false, err
+	}
+	v := fromJSON(parsed)
+	return s.beforeKey(string(appendKey(nil, &v, 0)))
+}
+
+func (s *seen) beforeKey(key string) (bool, error) {
+	if s.keys[key] {
+		return true, nil
+	}
+	s.keys[key] = true
+	if s.size += len(key) + valueSize; s.size > maxKeptBytes {
+		return false, limitf("DISTINCT would have to keep more than %d MB in memory", maxKeptBytes>>20)
+	}
+	return false, nil
+}

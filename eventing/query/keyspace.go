@@ -1,0 +1,67 @@
+package query
+
+import "context"
+
+// Keyspaces are the keyspaces that statements may name.
+type Keyspaces interface {
+	// Open finds a keyspace by the name in the statement: the alias of a binding, or the name of a database. It is an
+	// *Error of KindKeyspace if there is none, of KindForbidden if it may not be used.
+	Open(ctx context.Context, name string) (Keyspace, error)
+}
+
+// Keyspace is a set of documents. Bodies are JSON objects without the members that begin with an underscore; design
+// documents are none of them.
+type Keyspace interface {
+	// Get reads documents by their ids, in this order. Those that are not there come with Exists false.
+	Get(ctx context.Context, ids []string) ([]Document, error)
+	// Find calls f.Each with documents, at least those that pass the selector.
+	Find(ctx context.Context, f Find) error
+	// Write writes one document. It is an *Error of KindDuplicate, KindConflict or KindMissing if what is expected of
+	// it is not so, of KindForbidden if it may not be written.
+	Write(ctx context.Context, w Write) error
+}
+
+// Document is a document as statements see it.
+type Document struct {
+	ID     string
+	Cas    string // changes with each change of the document
+	Body   []byte // a JSON object; nobody keeps or changes it
+	Exists bool
+	Expiry int64 // Unix seconds, 0 for none
+}
+
+// Find says which documents are looked for. Statements decide themselves which documents they take: a selector only
+// lets them read fewer.
+type Find struct {
+	Selector []byte      // of Mango, in JSON; nil for all documents
+	Sort     []SortField // if Find cannot keep to it, it returns an *Error of KindUnsorted before the first document
+	Limit    int         // so many are enough; 0 if that is not known
+	// Each gets a document, which is valid until it returns. It reports whether more are wanted.
+	Each func(d *Document) (more bool, err error)
+}
+
+// SortField is a field that documents are sorted by, in the order of its bytes.
+type SortField struct {
+	Field      string
+	Descending bool
+}
+
+// Expectation is what has to be so for a document to be written.
+type Expectation uint8
+
+// The expectations.
+const (
+	ExpectAny     Expectation = iota
+	ExpectMissing             // the document does not exist
+	ExpectCas                 // it exists and has the Write's Cas
+)
+
+// Write is a document to be written, or to be deleted.
+type Write struct {
+	ID     string
+	Delete bool
+	Body   []byte // a JSON object
+	Expect Expectation
+	Cas    string
+	Expiry int64 // Unix seconds, 0 for none
+}
