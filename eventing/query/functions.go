@@ -19,12 +19,12 @@ func (f *builtin) arity() string {
 	switch {
 	case f.most < 0:
 		return fmt.Sprintf("%d arguments or more", f.least)
-	case f.least == f.most && f.least == 1:
+	case f.least < f.most:
+		return fmt.Sprintf("%d to %d arguments", f.least, f.most)
+	case f.least == 1:
 		return "1 argument"
-	case f.least == f.most:
-		return fmt.Sprintf("%d arguments", f.least)
 	}
-	return fmt.Sprintf("%d to %d arguments", f.least, f.most)
+	return fmt.Sprintf("%d arguments", f.least)
 }
 
 // builtins are the functions by name.

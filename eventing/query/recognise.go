@@ -137,6 +137,7 @@ const (
 	placeNone      place = iota // in the middle of an expression
 	placeStatement              // it is a whole statement of JavaScript
 	placeValue                  // it is assigned or returned
+	placeLoop                   // it is what a loop goes over: for (var row of SELECT …)
 )
 
 // place is where the next token stands.
@@ -147,6 +148,8 @@ func (s *scanner) place() place {
 	case s.prev.kind == jsPunct && s.prev.text == "=",
 		s.prev.kind == jsWord && s.prev.text == "return" && !s.member:
 		return placeValue
+	case s.prev.kind == jsWord && s.prev.text == "of" && !s.member && s.inner().kind == bracketHeader:
+		return placeLoop
 	}
 	return placeNone
 }

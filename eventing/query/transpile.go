@@ -32,8 +32,9 @@ type Warning struct {
 }
 
 // Transpile replaces the statements in JavaScript by calls of couchbase.n1qlQuery. A statement stands where a statement
-// of JavaScript may begin, after `=` or after `return`, and ends with a semicolon. Code without statements stays as it
-// is. The rest of the code is not checked. Errors are *SyntaxErrors.
+// of JavaScript may begin, after `=` or after `return`, and ends with a semicolon; or after `of` in the head of a loop,
+// where the parenthesis ends it. Code without statements stays as it is. The rest of the code is not checked. Errors
+// are *SyntaxErrors.
 func Transpile(code string) (*Script, error) {
 	t := transpiler{scanner: newScanner(code), lines: newLines(code)}
 	for {
@@ -66,17 +67,25 @@ type transpiler struct {
 
 // statement replaces the statement that begins with a token.
 func (t *transpiler) statement(tok jsToken) *fault {
-	if t.place() == placeNone {
+	place := t.place()
+	if place == placeNone {
 		return &fault{start: tok.start, end: tok.end, message: strings.ToUpper(tok.text) +
 			" must be a statement of its own, or be assigned to a variable or returned: it cannot be an argument or " +
 			"a part of an expression"}
 	}
 	p := newParser(t.code, tok.start)
 	s := p.statement()
-	if f := t.checkEnd(p); f != nil {
+	end := p.tok.start
+	if place == placeLoop && p.tok.is(";") { // before the parenthesis it may be there
+		p.advance()
+	}
+	if f := t.checkEnd(p, place); f != nil {
 		return f
 	}
-	end := p.tok.start
+	after := end
+	if place == placeLoop {
+		after = p.tok.start
+	}
 	text := strings.TrimRight(t.code[tok.start:end], " \t\r\n")
 	if len(text) > maxStatement {
 		return &fault{start: tok.start, end: tok.end,
@@ -88,10 +97,10 @@ func (t *transpiler) statement(tok jsToken) *fault {
 		}
 	}
 	t.out.WriteString(t.code[t.copied:tok.start])
-	t.out.WriteString(call(text, t.code[tok.start:end], p.used, tok.start))
-	t.copied = end
-	// What follows is the semicolon after a call.
-	t.prev, t.pos, t.newline = jsToken{kind: jsPunct, text: ")", start: end, end: end}, end, false
+	t.out.WriteString(call(text, t.code[tok.start:after], p.used, tok.start))
+	t.copied = after
+	// What follows is the semicolon or the parenthesis after a call.
+	t.prev, t.pos, t.newline = jsToken{kind: jsPunct, text: ")", start: after, end: after}, after, false
 	t.closed, t.member, t.label = bracketGroup, false, false
 
 	e := Embedded{Text: text, Kind: s.kind, Index: tok.start, Params: s.params}
@@ -110,8 +119,12 @@ func (t *transpiler) statement(tok jsToken) *fault {
 
 // checkEnd finds out what is wrong with a statement. Without its semicolon it goes on in the code that follows: that is
 // what is said then.
-func (t *transpiler) checkEnd(p *parser) *fault {
-	if p.fault == nil && p.tok.is(";") {
+func (t *transpiler) checkEnd(p *parser, at place) *fault {
+	end := ";"
+	if at == placeLoop {
+		end = ")"
+	}
+	if p.fault == nil && p.tok.is(end) {
 		return nil
 	}
 	whole := p.fault == nil
