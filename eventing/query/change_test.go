@@ -117,8 +117,7 @@ func TestConflicts(t *testing.T) {
 
 	f.beforeWrite = func(Write) { f.put("a", `{"n":5}`) }
 	_, err := mutations(t, f, `UPDATE p SET n = 0`)
-	var e *Error
-	if !errors.As(err, &e) || e.Kind != KindConflict {
+	if !isKind(err, KindConflict) {
 		t.Error(err)
 	}
 	f.beforeWrite = func(Write) { f.put("a", `{"n":-1}`) }

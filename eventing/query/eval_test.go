@@ -1,7 +1,6 @@
 package query
 
 import (
-	"errors"
 	"os"
 	"regexp"
 	"strings"
@@ -118,8 +117,7 @@ func TestLimits(t *testing.T) {
 		"CONCAT(" + big + "," + big + ")", "[" + strings.Repeat("$p, ", 100) + "1]",
 	} {
 		_, err := rows(t, f, "SELECT "+expr, `{"p":["`+strings.Repeat("x", 1<<20)+`"]}`)
-		var e *Error
-		if !errors.As(err, &e) || e.Kind != KindLimit {
+		if !isKind(err, KindLimit) {
 			t.Errorf("%.60s: %v", expr, err)
 		}
 	}

@@ -37,6 +37,9 @@ func (s *scanner) isStatement(tok jsToken) bool {
 	case "INSERT", "UPSERT", "MERGE":
 		return next.is("INTO") && startsName(l.next())
 	case "DELETE":
+		if !next.is("FROM") && (name || next.is("*")) { // DELETE x FROM b is a mistake, but none of JavaScript
+			next = l.next()
+		}
 		return next.is("FROM") && startsName(l.next())
 	case "UPDATE":
 		if next.kind == tokenWord && name && !newline {

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/settee-db/settee/compat/ejson"
 )
@@ -82,6 +83,9 @@ func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error 
 	}
 	if !r.byKeys {
 		f.Selector = selectorFor(r.statement.where, e)
+		if f.Sort != nil {
+			f.Selector = withID(f.Selector)
+		}
 		f.Each = visit
 		return r.keyspace.Find(r.ctx, f)
 	}
@@ -99,6 +103,16 @@ func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error 
 		}
 	}
 	return nil
+}
+
+// withID adds a condition on the id to a selector, which holds for all documents: without one Mango has no index in the
+// order of ids.
+func withID(selector []byte) []byte {
+	const always = `{"_id":{"$gt":null}}`
+	if selector == nil {
+		return []byte(always)
+	}
+	return slices.Concat([]byte(`{"$and":[`+always+`,`), selector, []byte(`]}`))
 }
 
 // visit calls each with a document if WHERE holds for it.

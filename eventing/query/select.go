@@ -103,22 +103,24 @@ type sortedRow struct {
 	size int
 }
 
-// selectSorted puts out rows in the order of ORDER BY: that of Find if it has it, else they are sorted here.
+// selectSorted puts out rows in the order of ORDER BY. They are sorted here, or found in this order: the latter where
+// nothing but ids is asked for, and where there are too many to sort. Else an index is worth more than the order.
 func (r *run) selectSorted(out *output) error {
-	if by, ok := r.sortOfFind(); ok {
-		err := r.documents(Find{Sort: by}, func(e *env) (bool, error) {
-			row, err := r.project(e)
-			if err != nil {
-				return false, err
-			}
-			return out.row(row)
-		})
-		var refused *Error
-		if !errors.As(err, &refused) || refused.Kind != KindUnsorted {
+	by, byID := r.sortOfFind()
+	if byID && !usesFields(r.statement.where) {
+		if err := r.selectFound(out, by); !isKind(err, KindUnsorted) {
 			return err
 		}
 	}
 	rows, err := r.sorted(out.seen)
+	if byID && isKind(err, KindLimit) {
+		if out.seen != nil {
+			out.seen = newSeen()
+		}
+		if err := r.selectFound(out, by); !isKind(err, KindUnsorted) {
+			return err
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -129,6 +131,31 @@ func (r *run) selectSorted(out *output) error {
 		}
 	}
 	return nil
+}
+
+// selectFound puts out rows as Find finds them.
+func (r *run) selectFound(out *output, by []SortField) error {
+	return r.documents(Find{Sort: by}, func(e *env) (bool, error) {
+		row, err := r.project(e)
+		if err != nil {
+			return false, err
+		}
+		return out.row(row)
+	})
+}
+
+// isKind reports whether an error is an Error of a kind.
+func isKind(err error, kind ErrorKind) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind == kind
+}
+
+// usesFields reports whether an expression reads fields of documents.
+func usesFields(x expr) bool {
+	if _, ok := x.(*identifier); ok {
+		return true
+	}
+	return slices.ContainsFunc(operandsOf(x), usesFields)
 }
 
 // sortOfFind is the order as Find may have it: only that of ids, because Mango orders strings in another way.
@@ -173,7 +200,7 @@ func (r *run) sorted(seen *seen) ([]sortedRow, error) {
 		}
 		if full {
 			return false, limitf("ORDER BY would have to sort more than %d rows or %d MB in memory: "+
-				"use WHERE or LIMIT, or order by META().id", maxKeptRows, maxKeptBytes>>20)
+				"use WHERE or LIMIT, or ORDER BY META().id", maxKeptRows, maxKeptBytes>>20)
 		}
 		return true, nil
 	})

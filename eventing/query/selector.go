@@ -312,8 +312,8 @@ func (t *translator) like(x *like, wanted bool) string {
 		return f.compare("=", &v)
 	}
 	bounds := ""
-	// Letters and digits of ASCII begin what follows them in both orders, and nothing comes after U+FFFF.
-	if prefix != "" && strings.Trim(prefix, letters) == "" {
+	// Characters of ASCII come before what begins with them in both orders, and nothing comes after U+FFFF.
+	if prefix != "" && strings.IndexFunc(prefix, func(r rune) bool { return r < ' ' || r > '~' }) < 0 {
 		last := prefix + "\uffff"
 		if f.id {
 			last = prefix + "\U0010ffff"
@@ -323,8 +323,6 @@ func (t *translator) like(x *like, wanted bool) string {
 	}
 	return f.is(`{` + bounds + `"$regex":` + string(ejson.AppendString(nil, pattern.regexp())) + `}`)
 }
-
-const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 func (t *translator) is(x *isWhat, wanted bool) string {
 	f, ok := t.path(x.of)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
 	"pgregory.net/rapid"
@@ -52,7 +53,7 @@ func TestSelectors(t *testing.T) {
 		{`EVERY x IN a SATISFIES x = 1 END`, `{"a":{"$type":"array"}}`},
 		{`META().id > "x"`, `{"_id":{"$gt":"x"}}`}, {`META(d).id BETWEEN "a" AND "b"`,
 			`{"$and":[{"_id":{"$gte":"a"}},{"_id":{"$lte":"b"}}]}`},
-		{`META().id LIKE "user:%"`, `{"_id":{"$regex":"(?s)^user:.*\\z"}}`},
+		{`META().id LIKE "user:%"`, `{"_id":{"$gte":"user:","$lte":"user:` + "\U0010ffff" + `","$regex":"(?s)^user:.*\\z"}}`},
 		{`META().id LIKE "user%"`, `{"_id":{"$gte":"user","$lte":"user` + "\U0010ffff" + `","$regex":"(?s)^user.*\\z"}}`},
 		{`META().cas = "1-x"`, `{"_rev":{"$eq":"1-x"}}`}, {`META().cas > "1-x"`, ``},
 		// What Mango cannot name, what depends on two fields, what is no field.
@@ -83,6 +84,25 @@ func TestSelectors(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s: %s: %v", c.where, have, err)
+		}
+	}
+}
+
+// TestPrefixBounds: strings with a prefix of ASCII lie between it and what LIKE takes for its end in Mango's order.
+func TestPrefixBounds(t *testing.T) {
+	tails := []string{
+		"", "a", "Z", "-", "\u0000", "\u0001x", "\u0301", "\u00ad", "é", "ﬀ", "\u4e00", "\u200d", "\ufffe", "\uffff",
+	}
+	for first := ' '; first <= '~'; first++ {
+		for second := ' '; second <= '~'; second++ {
+			prefix := string(first) + string(second)
+			for _, tail := range tails {
+				whole := []byte(prefix + tail)
+				below := collate.CompareStrings([]byte(prefix), whole) <= 0
+				if !below || collate.CompareStrings(whole, []byte(prefix+"\uffff")) > 0 {
+					t.Fatalf("%q", whole)
+				}
+			}
 		}
 	}
 }

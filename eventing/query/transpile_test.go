@@ -36,6 +36,7 @@ func TestRecognition(t *testing.T) {
 		{"delete of an element", "delete from[0];", ""},
 		{"delete of a variable", "delete from;", ""},
 		{"delete of a member of from", "delete from.x;", ""},
+		{"delete of a variable and an import", "delete x\nfrom.y", ""},
 		{"DELETE", "delete from db where a=1;", "couchbase.n1qlQuery('delete from db where a=1');"},
 		{"call of select", "select(1);", ""},
 		{"call of update", "update (x);", ""},
@@ -138,6 +139,7 @@ func TestTranspileErrors(t *testing.T) {
 		{"delete from b where §;", "expected an expression, not ;"},
 		{"x = select a from b where c = §'it;", "the string has no end"},
 		{"\n\n  update b set §set = 1;", "expected a field, not set"},
+		{"delete §beer from `beer-sample`;", "expected FROM, not beer"},
 		{"insert into b values (§a, 1);", "VALUES has no document"},
 	} {
 		at := strings.Index(c.code, "§")
