@@ -238,7 +238,7 @@ func (p *Pool) RunEvents(ctx context.Context, program *EventProgram, events []Ev
 			return nil
 		},
 	}
-	r.answer = func(payload []byte) ([]byte, error) { return answerEvent(ctx, host, longest, payload) }
+	r.answer = func(payload []byte) ([]byte, error) { return program.answer(ctx, host, longest, payload) }
 	end, err := p.do(ctx, r)
 	if err != nil {
 		return err

@@ -12,8 +12,9 @@ import (
 // RunEvents runs, one call at a time. Contexts end with the time of the invocation. An *EventError becomes an exception
 // in the handler, any other error ends RunEvents.
 type EventHost interface {
-	// Get reads a document of the binding with this number, as the results that were taken and the effects that were
-	// flushed leave it. A worker asks once for a document in a call of RunEvents, and knows its own writes.
+	// Get reads a document of the binding with this number in EventOptions.Bindings, as the results that were taken and
+	// the effects that were flushed leave it. A worker asks once for a document in a call of RunEvents, and knows its
+	// own writes.
 	Get(ctx context.Context, binding int, id string) (EventDoc, error)
 	// HasTimer tells whether a timer is there that the call of RunEvents has not touched.
 	HasTimer(ctx context.Context, callback, reference string) (bool, error)
@@ -109,8 +110,10 @@ const (
 	askCurl
 )
 
-// answerEvent answers a question of a worker. The answer begins with a zero byte, that of an EventError with a one.
-func answerEvent(ctx context.Context, host EventHost, longest time.Duration, payload []byte) ([]byte, error) {
+// answer answers a question of a worker. The answer begins with a zero byte, that of an EventError with a one.
+func (p *EventProgram) answer(ctx context.Context, host EventHost, longest time.Duration, payload []byte) (
+	[]byte, error,
+) {
 	d := decoder{b: payload}
 	if len(payload) == 0 {
 		return nil, errFrame
@@ -121,7 +124,7 @@ func answerEvent(ctx context.Context, host EventHost, longest time.Duration, pay
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	e := encoder{b: []byte{0}}
-	err := askHost(ctx, host, what, &d, &e)
+	err := p.askHost(ctx, host, what, &d, &e)
 	if d.err != nil {
 		return nil, compat.NewError(compat.KindInternal, d.err.Error())
 	}
@@ -140,10 +143,10 @@ func answerEvent(ctx context.Context, host EventHost, longest time.Duration, pay
 	return e.b, nil
 }
 
-func askHost(ctx context.Context, host EventHost, what byte, d *decoder, e *encoder) error {
+func (p *EventProgram) askHost(ctx context.Context, host EventHost, what byte, d *decoder, e *encoder) error {
 	switch what {
 	case askGet:
-		return askDocument(ctx, host, d, e)
+		return p.askDocument(ctx, host, d, e)
 	case askTimer:
 		callback, reference := d.string(), d.string()
 		if d.err != nil {
@@ -183,14 +186,14 @@ func askHost(ctx context.Context, host EventHost, what byte, d *decoder, e *enco
 		}
 		return d.err
 	case askCurl:
-		return askURL(ctx, host, d, e)
+		return p.askURL(ctx, host, d, e)
 	}
 	d.fail()
 	return d.err
 }
 
-func askDocument(ctx context.Context, host EventHost, d *decoder, e *encoder) error {
-	binding, id := int(d.uint()&0xffff), d.string()
+func (p *EventProgram) askDocument(ctx context.Context, host EventHost, d *decoder, e *encoder) error {
+	binding, id := boundedNumber(d, len(p.opts.Bindings)), d.string()
 	if d.err != nil {
 		return d.err
 	}
@@ -203,8 +206,8 @@ func askDocument(ctx context.Context, host EventHost, d *decoder, e *encoder) er
 	return err
 }
 
-func askURL(ctx context.Context, host EventHost, d *decoder, e *encoder) error {
-	r := EventRequest{Binding: int(d.uint() & 0xffff), Method: d.string(), Path: d.string()}
+func (p *EventProgram) askURL(ctx context.Context, host EventHost, d *decoder, e *encoder) error {
+	r := EventRequest{Binding: boundedNumber(d, len(p.opts.Curls)), Method: d.string(), Path: d.string()}
 	r.Params, r.Headers = decodePairs(d), decodePairs(d)
 	r.HasBody, r.Body, r.Redirect = d.bool(), d.bytes(), d.bool()
 	r.Timeout = time.Duration(min(d.uint(), uint64(24*time.Hour/time.Millisecond))) * time.Millisecond

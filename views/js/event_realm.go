@@ -39,6 +39,9 @@ const (
 	// eventsPerRealm is how many invocations a realm serves. What can be changed in it is frozen or looked at, so this
 	// bounds what nobody thought of.
 	eventsPerRealm = 256
+	// usesPerException is what an exception counts of them: it leaves less than what is frozen would show, but a realm
+	// takes more than a millisecond to make, so one for each would make handlers that fail the dearest of all.
+	usesPerException = 16
 )
 
 // eventRealm is the realm of a program: modern JavaScript as goja has it, with what event.js adds. It runs one

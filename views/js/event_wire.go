@@ -187,6 +187,16 @@ func boundedCount(d *decoder, most int) int {
 	return n
 }
 
+// boundedNumber reads a number below an end.
+func boundedNumber(d *decoder, end int) int {
+	n := d.uint()
+	if n >= uint64(end) {
+		d.fail()
+		return 0
+	}
+	return int(n)
+}
+
 func encodePairs(e *encoder, pairs [][2]string) {
 	e.uint(uint64(len(pairs)))
 	for _, p := range pairs {

@@ -212,7 +212,11 @@ func (b *eventBatch) invoke(event *Event) (r *EventResult, refused *EventSyntaxE
 	if refused != nil {
 		return nil, refused, nil
 	}
-	if err != nil || realm.uses >= eventsPerRealm || !realm.isPristine() {
+	var exception *goja.Exception
+	if errors.As(err, &exception) {
+		realm.uses += usesPerException
+	}
+	if err != nil && exception == nil || realm.uses >= eventsPerRealm || !realm.isPristine() {
 		b.program.realm = nil
 	}
 	return r, nil, b.finish(run, r, began)

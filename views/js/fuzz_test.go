@@ -95,7 +95,8 @@ func FuzzDecodeEventResult(f *testing.F) {
 	for _, what := range []byte{askGet, askTimer, askFlush, askQuery, askRows, askClose, askCurl} {
 		f.Add([]byte{what, 1, 1, 1, 'a', 1, 'b', 0})
 	}
-	f.Add(NewEventProgram(eventOptions("function OnUpdate() {}")).encoded)
+	program := NewEventProgram(eventOptions("function OnUpdate() {}"))
+	f.Add(program.encoded)
 	e.b = nil
 	encodeEvents(&e, []Event{{
 		Kind: EventTimer, Callback: "c", Context: []byte("1"),
@@ -119,7 +120,7 @@ func FuzzDecodeEventResult(f *testing.F) {
 		}
 		_ = decodeSyntaxError(data)
 		_, _ = decodeEventOptions(data)
-		_, _ = answerEvent(t.Context(), newEventHost(), time.Millisecond, data)
+		_, _ = program.answer(t.Context(), newEventHost(), time.Millisecond, data)
 		d = decoder{b: data}
 		for n := d.count(); n > 0 && d.err == nil; n-- {
 			decodeEvent(&d)
