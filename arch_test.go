@@ -30,7 +30,7 @@ var rooms = map[string][]string{
 	"storage":     {"compat", "storage/kv"},
 	"views":       {"compat", "storage", "storage/kv"},
 	"mango":       {"compat", "storage", "storage/kv", "views"},
-	"eventing":    {"compat", "storage", "storage/kv", "views", "eventing/query"},
+	"eventing":    {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "eventing/query"},
 	"replication": {"compat", "storage", "storage/kv"},
 	"server": {
 		"compat",
@@ -148,7 +148,7 @@ var engines = []string{"storage/kv/pebblekv", "storage/kv/fdbkv", "storage/kv/me
 	"storage/kv/latencykv"}
 
 // testKits are for tests only, and name engines as they do.
-var testKits = []string{"storage/storagetest", serverTest}
+var testKits = []string{"storage/storagetest", "server/docs/docstest", serverTest}
 
 // serverTest stands above server, and tests of server and of the packages below it use it all the same: what a handler
 // answers shows only behind the chain that server puts together. They are external tests (package x_test), which no

@@ -186,6 +186,9 @@ func (s *Server) configure(server *http.Server) {
 	server.ErrorLog = log.New(logging.ConnectionLog{Log: s.env.Log}, "", 0)
 }
 
+// Docs are the documents as principals see them, for what works beside requests.
+func (s *Server) Docs() *docs.Store { return s.env.Docs }
+
 // Stopping is closed when the server is about to stop: feeds end their answers then.
 func (s *Server) Stopping() <-chan struct{} { return s.env.Stopping() }
 

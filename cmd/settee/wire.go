@@ -13,8 +13,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/eventing"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/docs"
@@ -38,6 +40,8 @@ type app struct {
 	store     *storage.Store
 	jobs      *jobs.Queue
 	js        *js.Pool
+	handlers  *js.Pool // of event functions
+	eventing  *eventing.Engine
 	views     *views.Views
 	allFields *allfields.Indexes
 	warmer    *warm.Warmer
@@ -117,11 +121,18 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		err = unlessFull(a.allFields.Start(ctx), log)
 	}
 	if err == nil {
+		err = a.openEventing(log)
+	}
+	if err == nil {
 		a.server, err = server.New(server.Options{
+			Functions: a.eventing.Registry(), FunctionEngine: a.eventing,
 			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Jobs: a.jobs, Config: a.config, Log: log,
 			Node: nodeName(), Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
 			Memory: limitMemory(a.config), Descriptors: openFiles(),
 		})
+	}
+	if err == nil {
+		err = unlessFull(a.eventing.Start(a.server.Docs()), log)
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.close())
@@ -181,25 +192,55 @@ func openJavaScript(c *config.Config, log *slog.Logger) (*js.Pool, error) {
 	timeout := func() time.Duration {
 		return time.Duration(c.Int("couchdb", "os_process_timeout", 0)) * time.Millisecond
 	}
-	confinement, err := js.ParseConfinement(c.String("query_server_config", "os_process_confinement"))
+	o, err := workerOptions(c)
 	if err != nil {
-		return nil, mend(c, "[query_server_config] os_process_confinement", err)
+		return nil, err
 	}
-	user, group, err := parseUser(c.String("query_server_config", "os_process_user"))
-	if err != nil {
-		return nil, mend(c, "[query_server_config] os_process_user", err)
-	}
-	memory := workerMemory(c.String("query_server_config", "os_process_memory"))
-	pool := js.NewPool(js.Options{
-		Confinement: confinement, User: user, Group: group,
-		Confined: func(holds string) { log.Info("JavaScript workers are confined", "by", holds) },
-		Workers:  workerCount(c.Int("query_server_config", "os_process_limit", 0), memory),
-		Memory:   memory,
-		Timeout:  timeout(),
-		Log:      func(tenant, text string) { log.Info("function says", "database", tenant, "text", text) },
-	})
+	o.Timeout = timeout()
+	o.Confined = func(holds string) { log.Info("JavaScript workers are confined", "by", holds) }
+	o.Log = func(tenant, text string) { log.Info("function says", "database", tenant, "text", text) }
+	pool := js.NewPool(o)
 	c.Subscribe(func() { pool.SetTimeout(timeout()) })
 	return pool, nil
+}
+
+// workerOptions are what all workers have in common.
+func workerOptions(c *config.Config) (o js.Options, err error) {
+	o.Confinement, err = js.ParseConfinement(c.String("query_server_config", "os_process_confinement"))
+	if err != nil {
+		return o, mend(c, "[query_server_config] os_process_confinement", err)
+	}
+	if o.User, o.Group, err = parseUser(c.String("query_server_config", "os_process_user")); err != nil {
+		return o, mend(c, "[query_server_config] os_process_user", err)
+	}
+	o.Memory = workerMemory(c.String("query_server_config", "os_process_memory"))
+	o.Workers = workerCount(c.Int("query_server_config", "os_process_limit", 0), o.Memory)
+	return o, nil
+}
+
+// openEventing makes the engine of event functions, with workers of its own: half as many as those of design documents,
+// unless the configuration says how many.
+func (a *app) openEventing(log *slog.Logger) error {
+	o, err := workerOptions(a.config)
+	if err != nil {
+		return err
+	}
+	o.Workers = max(1, o.Workers/2)
+	if n := a.config.Int("eventing", "worker_processes", 0); n > 0 {
+		o.Workers = int(min(n, 1000))
+	}
+	o.Log = func(tenant, text string) { log.Info("event function says", "function", tenant, "text", text) }
+	networks, err := replication.ParseGuard(
+		a.config.String("eventing", "curl_allowed_networks"), a.config.String("eventing", "curl_denied_networks"))
+	if err != nil {
+		return mend(a.config, "[eventing] curl_allowed_networks and curl_denied_networks", err)
+	}
+	a.handlers = js.NewPool(o)
+	a.eventing = eventing.New(eventing.Options{
+		KV: a.kv, Store: a.store, Views: a.views, AllFields: a.allFields, Jobs: a.jobs, JS: a.handlers, Log: log,
+		Connects: networks.Allows,
+	})
+	return nil
 }
 
 // startJavaScript has a worker started, so that the first function called finds one, and the log tells what confines
@@ -246,11 +287,16 @@ func (a *app) close() error {
 	if a.jobs != nil {
 		err = a.jobs.Close()
 	}
+	if a.eventing != nil {
+		a.eventing.Close()
+	}
 	if a.views != nil {
 		err = errors.Join(err, a.views.Close())
 	}
-	if a.js != nil {
-		a.js.Close()
+	for _, pool := range []*js.Pool{a.js, a.handlers} {
+		if pool != nil {
+			pool.Close()
+		}
 	}
 	return errors.Join(err, a.store.Close(), a.kv.Close())
 }

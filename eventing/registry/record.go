@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -67,7 +68,7 @@ const (
 )
 
 // eventingPrefix is the key prefix of all that eventing keeps.
-func eventingPrefix() []byte { return tuple.AppendInt(nil, 4) }
+func eventingPrefix() []byte { return storage.EventingPrefix() }
 
 func key(tag int64) []byte { return tuple.AppendInt(eventingPrefix(), tag) }
 

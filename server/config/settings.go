@@ -217,6 +217,24 @@ var Settings = []Setting{
 	{"csp", "utils_enable", "true", "Whether files below _utils carry a Content-Security-Policy header."},
 	{
 		"eventing",
+		"curl_allowed_networks",
+		"",
+		"Networks, in CIDR form or single addresses, that event functions may make requests to; empty is all but the denied ones. Needs a restart. Not in CouchDB.",
+	},
+	{
+		"eventing",
+		"curl_denied_networks",
+		"0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, ::, ::1, fe80::/10",
+		"Networks that event functions may not make requests to. Needs a restart. Not in CouchDB.",
+	},
+	{
+		"eventing",
+		"worker_processes",
+		"0",
+		"Most processes at a time that run handlers of event functions; 0 is half as many as os_process_limit gives. Needs a restart. Not in CouchDB.",
+	},
+	{
+		"eventing",
 		"port",
 		"",
 		"TCP port, at the address of chttpd, where event functions are managed as by Couchbase's tools: below /api/v1 instead of /_eventing/api/v1. Empty is none. Needs a restart. Not in CouchDB.",

@@ -1,0 +1,462 @@
+package eventing
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/expiry"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/js"
+)
+
+// item is an event, or a timer that is due, with what is known of it from earlier runs of its handler.
+type item struct {
+	event js.Event
+	timer *timer // nil for a change of a document
+
+	id        string // of the document
+	rev       compat.Rev
+	seq       storage.Seq
+	partition int
+	chunk     *chunk // of the reader
+	hops      uint64 // how many functions have written one after the other until this change came
+	size      int    // bytes
+
+	// superseded says that the document has changed again since: what the handler writes back to it without having
+	// read it is left out, and the next event comes for the later change.
+	superseded bool
+	refusals   []js.EventRefusal // writes of the handler that were refused
+	attempt    int               // runs that have failed so far
+	// undeliverable says that its dead letter was refused.
+	undeliverable bool
+	skipped       bool             // a timer that is too late to be fired
+	failure       *js.EventFailure // set where the handler is not run any more
+	result        *js.EventResult  // of the last run
+}
+
+// docKey names a document of the store.
+type docKey struct{ database, id string }
+
+// docState is a document as a batch has read and written it.
+type docState struct {
+	read bool // as it was before the batch: with this revision, zero if it is not there
+	rev  compat.Rev
+	body []byte
+	// expiry is when it expires, as it was read or written; milliseconds since 1970, 0 for never.
+	expiry int64
+
+	written   bool
+	deleted   bool
+	after     []byte // the body, of one that is not deleted
+	by        *item
+	recursion bool // the function wants to see it as an event
+	back      bool // it is the document of the event, which was not read again: rev is the event's
+	dead      bool // a dead letter
+}
+
+// batch is one run of the handlers of some items, over what they read and with what they write, until it is committed
+// or thrown away. It is used by one goroutine at a time.
+type batch struct {
+	f       *function
+	ctx     context.Context // of the run
+	items   []*item
+	current int // the item whose handler is running
+	dbs     map[string]*docs.Database
+	docs    map[docKey]*docState
+	timers  map[timerName]*timer // nil: cancelled
+	// seen are timers that handlers have asked for, and whether they were there before the batch.
+	seen map[timerName]bool
+	// effects are those of the running handler as far as they were flushed, and those of its queries; own is what they
+	// make of documents.
+	effects []js.EventEffect
+	own     map[docKey]*docState
+	queries queries
+	curls   *curlMemo
+	size    int  // bytes of bodies and contexts that handlers have written
+	forged  bool // a result cannot be: its item has failed, and the batch has to run again without it
+}
+
+func (f *function) newBatch(items []*item, curls *curlMemo) *batch {
+	b := &batch{
+		f: f, items: items, dbs: make(map[string]*docs.Database), docs: make(map[docKey]*docState),
+		timers: make(map[timerName]*timer), seen: make(map[timerName]bool), curls: curls,
+	}
+	curls.again()
+	for _, it := range items {
+		it.result = nil
+	}
+	return b
+}
+
+// database gives a database as the owner of the function sees it; the error is why the owner may not use it.
+func (b *batch) database(ctx context.Context, name string) (*docs.Database, error) {
+	if d := b.dbs[name]; d != nil {
+		return d, nil
+	}
+	d := b.f.engine.docs.Database(name, b.f.owner, docs.Origin{})
+	if err := d.Authorize(ctx, false); err != nil {
+		return nil, err
+	}
+	b.dbs[name] = d
+	return d, nil
+}
+
+// open reads a document: as the handlers of the batch have left it, or as it is in the store, which the commit
+// verifies. exists is false for one that is missing or deleted.
+func (b *batch) open(ctx context.Context, key docKey) (state *docState, err error) {
+	if state := b.own[key]; state != nil {
+		return state, nil
+	}
+	state = b.docs[key]
+	if state != nil && (state.written || state.read) {
+		return state, nil
+	}
+	d, err := b.database(ctx, key.database)
+	if err != nil {
+		return nil, err
+	}
+	doc, expires, err := openWithExpiry(ctx, d, key.id)
+	if err != nil && !errors.Is(err, compat.KindNotFound) {
+		return nil, err
+	}
+	if state == nil {
+		state = &docState{}
+		b.docs[key] = state
+	}
+	state.read = true
+	if err == nil {
+		state.rev, state.body, state.expiry = doc.Rev, doc.Body, expires
+	}
+	return state, nil
+}
+
+// openWithExpiry reads a document, and when it expires.
+func openWithExpiry(ctx context.Context, d *docs.Database, id string) (doc *storage.Document, ms int64, err error) {
+	if d.Hides() {
+		doc, err = d.Open(ctx, id, storage.OpenOptions{})
+		return doc, 0, err
+	}
+	err = d.Bare().ViewAgain(ctx, func(s *storage.Snapshot) error {
+		if doc, err = s.Open(id, storage.OpenOptions{}); err != nil {
+			return err
+		}
+		times, err := expiry.Of(s, []storage.ReadRev{{ID: id, Rev: doc.Rev}})
+		if err == nil {
+			ms = times[0]
+		}
+		return err
+	})
+	return doc, ms, err
+}
+
+// take merges what a handler has done into the batch.
+func (b *batch) take(i int, r *js.EventResult) {
+	it := b.items[i]
+	it.result = r
+	b.current = i + 1
+	effects := append(b.effects, r.Effects...)
+	b.effects, b.own = nil, nil
+	b.queries.closeAll()
+	if r.Outcome != js.EventDone {
+		return
+	}
+	for n := range effects {
+		if !b.merge(it, &effects[n]) {
+			return
+		}
+	}
+}
+
+// merge makes an effect part of what is committed; false if it is none that the function could have, so that the item
+// has failed.
+func (b *batch) merge(it *item, e *js.EventEffect) bool {
+	switch e.Kind {
+	case js.EffectSet, js.EffectDelete:
+		if !b.f.writes(e.Database) {
+			it.failure = &js.EventFailure{Name: "EventingError", Message: "a write to a database that is not bound"}
+			b.forged = true
+			return false
+		}
+		b.write(it, e)
+	case js.EffectCreateTimer:
+		name := timerName{e.Callback, e.Reference}
+		b.timers[name] = &timer{timerName: name, due: e.Due, context: e.Context}
+		b.size += len(e.Context)
+	case js.EffectCancelTimer:
+		b.timers[timerName{e.Callback, e.Reference}] = nil
+	}
+	return true
+}
+
+func (b *batch) write(it *item, e *js.EventEffect) {
+	key := docKey{e.Database, e.ID}
+	state := b.docs[key]
+	if state == nil {
+		state = &docState{}
+		b.docs[key] = state
+	}
+	own := it.timer == nil && key == docKey{b.f.source, it.id}
+	if own && (state.back || !state.read && !state.written) {
+		// Written back without being read again: it replaces what the event was about, and nothing later.
+		if it.superseded {
+			b.f.stats.add(&b.f.stats.superseded)
+			return
+		}
+		state.read, state.back, state.rev = true, true, it.rev
+	}
+	state.written, state.deleted, state.after = true, e.Kind == js.EffectDelete, e.Body
+	state.by, state.recursion, state.expiry = it, e.SelfRecursion, e.Expiry
+	b.size += len(e.Body)
+}
+
+// changes reports whether there is something to commit.
+func (b *batch) changes() bool {
+	if len(b.timers) > 0 {
+		return true
+	}
+	for _, it := range b.done() {
+		if it.timer != nil {
+			return true
+		}
+	}
+	for _, state := range b.docs {
+		if state.written {
+			return true
+		}
+	}
+	return false
+}
+
+// refused is the error of a batch with writes that cannot be done: their items know of it.
+var errRefused = errors.New("eventing: writes of the batch were refused")
+
+// refuse lets a handler know that a write of it is not accepted, in its next run.
+func (b *batch) refuse(key docKey, state *docState, err *compat.Error) {
+	if state.dead {
+		state.by.undeliverable = true
+		b.f.log.say("the dead letter " + key.id + " was refused by " + key.database + ": " + err.Reason)
+		return
+	}
+	state.by.refusals = append(state.by.refusals, js.EventRefusal{
+		Database: key.database, ID: key.id, Err: *eventError(err),
+	})
+}
+
+// parts are the reads and edits of the batch by database. The error is errRefused if some edits cannot be made.
+func (b *batch) parts(ctx context.Context) ([]docs.CommitPart, []string, error) {
+	var names []string
+	var parts []docs.CommitPart
+	at := make(map[string]int)
+	parsers := make(map[string]*docs.Parser)
+	refused := false
+	for key, state := range b.docs {
+		if !state.read && !state.written {
+			continue // a write was left out
+		}
+		d, err := b.database(ctx, key.database)
+		if refusal, ok := compat.AsError(err); ok && state.written {
+			b.refuse(key, state, refusal)
+			refused = true
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		i, known := at[key.database]
+		if !known {
+			i = len(parts)
+			at[key.database] = i
+			names, parts = append(names, key.database), append(parts, docs.CommitPart{Database: d, Stored: b.stored})
+			if parsers[key.database], err = d.Parser(ctx, false); err != nil {
+				return nil, nil, err
+			}
+		}
+		p := &parts[i]
+		if !state.written || state.deleted && state.read && state.rev.IsZero() {
+			p.Reads = append(p.Reads, storage.ReadRev{ID: key.id, Rev: state.rev})
+			continue
+		}
+		edit, err := b.edit(parsers[key.database], key, state)
+		if refusal, ok := compat.AsError(err); ok {
+			b.refuse(key, state, refusal)
+			refused = true
+		} else if err != nil {
+			return nil, nil, err
+		}
+		p.Edits = append(p.Edits, edit)
+	}
+	if refused {
+		return nil, nil, errRefused
+	}
+	return parts, names, nil
+}
+
+// stored keeps beside the documents of a database what belongs to them.
+func (b *batch) stored(x *storage.Tx, results []storage.EditResult) error {
+	source := b.f.engine.isSource(x.Name())
+	for i := range results {
+		id, rev := results[i].ID, results[i].Rev
+		state := b.docs[docKey{x.Name(), id}]
+		if rev.IsZero() {
+			continue
+		}
+		if source {
+			b.f.origin(state).set(x, id, rev)
+		}
+		if state.expiry > 0 && !state.deleted {
+			expiry.Set(x, id, rev, state.expiry)
+		}
+	}
+	return nil
+}
+
+// edit makes the edit of a document that handlers have written.
+func (b *batch) edit(p *docs.Parser, key docKey, state *docState) (e storage.Edit, err error) {
+	e.Over = !state.read
+	if compat.IsLocalID(key.id) {
+		return e, compat.NewError(compat.KindBadRequest, "Functions cannot write local documents")
+	}
+	if state.deleted {
+		e.Doc = &compat.Document{ID: key.id, HasID: true, Deleted: true, Body: docs.EmptyBody()}
+	} else {
+		if len(state.after) < 2 || state.after[0] != '{' {
+			return e, compat.NewError(compat.KindBadRequest, "Document must be a JSON object")
+		}
+		text := ejson.AppendString([]byte(`{"_id":`), key.id)
+		if state.after[1] != '}' {
+			text = append(text, ',')
+		}
+		if e.Doc, err = p.ParseText(append(text, state.after[1:]...)); err != nil {
+			return e, err
+		}
+	}
+	if state.read && !state.rev.IsZero() {
+		e.Doc.Revs = compat.RevPath{Start: state.rev.Pos, IDs: []string{state.rev.Hash}}
+	}
+	return e, nil
+}
+
+// origin is where a document comes from that the function writes.
+func (f *function) origin(state *docState) origin {
+	if state.recursion {
+		return origin{hops: state.by.hops}
+	}
+	return origin{instance: f.instance, hops: state.by.hops + 1}
+}
+
+// errTimerGone is of a batch with a timer that is not there any more; the item is dropped.
+type errTimerGone struct{ item *item }
+
+// Error implements error.
+func (errTimerGone) Error() string { return "eventing: a timer was changed while its callback ran" }
+
+// errTimerRead is of a batch that has asked for a timer that came or went meanwhile.
+var errTimerRead = errors.New("eventing: a timer that was asked for has changed")
+
+// applyTimers does what the batch does to timers.
+func (b *batch) applyTimers(tx kv.Tx) error {
+	s := b.f.space
+	for name, was := range b.seen {
+		found, err := hasTimer(tx, s, name)
+		if err != nil {
+			return err
+		}
+		if found != was {
+			return errTimerRead
+		}
+	}
+	for _, it := range b.done() {
+		if it.timer == nil {
+			continue
+		}
+		there, err := it.timer.fired(tx, s)
+		if err != nil {
+			return err
+		}
+		if !there {
+			return errTimerGone{it}
+		}
+	}
+	for name, t := range b.timers {
+		var err error
+		if t == nil {
+			_, err = clearTimer(tx, s, name)
+		} else {
+			err = t.set(tx, s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commit stores what the handlers did, together with what move does.
+func (b *batch) commit(ctx context.Context, move func(tx kv.Tx) error) error {
+	parts, names, err := b.parts(ctx)
+	if err != nil {
+		return err
+	}
+	err = b.f.engine.docs.Commit(ctx, func(tx kv.Tx) error {
+		if err := b.f.run.Check(tx); err != nil {
+			return err
+		}
+		if err := move(tx); err != nil {
+			return err
+		}
+		return b.applyTimers(tx)
+	}, parts)
+	var found *storage.CommitError
+	if !errors.As(err, &found) {
+		return err
+	}
+	return b.stands(found, names)
+}
+
+// errStale is of a batch whose reads are not current any more.
+var errStale = errors.New("eventing: documents have changed while handlers ran")
+
+// stands tells the items what stood against the commit.
+func (b *batch) stands(found *storage.CommitError, names []string) error {
+	for _, d := range found.Stale {
+		key := docKey{names[d.Database], d.ID}
+		state := b.docs[key]
+		if state != nil && state.back {
+			state.by.superseded = true
+		}
+	}
+	if len(found.Refused) == 0 {
+		return errStale
+	}
+	for _, d := range found.Refused {
+		for key, state := range b.docs {
+			if key.database == names[d.Database] && (d.ID == "" || d.ID == key.id) && state.written {
+				b.refuse(key, state, d.Err)
+			}
+		}
+	}
+	return errRefused
+}
+
+// earliest is when the first of the batch's timers is due, 0 if it makes none.
+func (b *batch) earliest() (due int64) {
+	for _, t := range b.timers {
+		if t != nil && (due == 0 || t.due < due) {
+			due = t.due
+		}
+	}
+	return due
+}
+
+// pause is how long the n-th new run of something waits.
+func pause(n int, least, most time.Duration) time.Duration {
+	if n > 20 {
+		return most
+	}
+	return min(least<<max(n-1, 0), most)
+}

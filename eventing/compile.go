@@ -1,0 +1,153 @@
+package eventing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/query"
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/views/js"
+)
+
+// compiled is a definition made ready to run.
+type compiled struct {
+	definition.Compiled
+	program  *js.EventProgram
+	bindings []js.EventBinding
+	selector *mango.Selector
+}
+
+// Compile looks whether a function could run. The error, if there is one, is mostly one of CodeCompilation.
+func (e *Engine) Compile(ctx context.Context, d *definition.Function) (definition.Compiled, *definition.Error) {
+	c, err := e.compile(d)
+	if err != nil {
+		return definition.Compiled{}, definition.AsError(err)
+	}
+	handlers, err := e.o.JS.CheckEvents(ctx, c.program)
+	var wrong *js.EventSyntaxError
+	if errors.As(err, &wrong) {
+		return definition.Compiled{},
+			definition.NewCompileError(wrong.Index, wrong.Line, wrong.Column, wrong.Description)
+	}
+	if err != nil {
+		return definition.Compiled{}, definition.AsError(err)
+	}
+	c.Warnings = append(c.Warnings, handlers.Warnings...)
+	return c.Compiled, nil
+}
+
+// compile puts the program of a function together. What only JavaScript can tell is not looked at.
+func (e *Engine) compile(d *definition.Function) (*compiled, error) {
+	script, err := query.Transpile(d.Code)
+	var wrong *query.SyntaxError
+	if errors.As(err, &wrong) {
+		return nil, definition.NewCompileError(wrong.Index, wrong.Line, wrong.Column,
+			wrong.Excerpt()+"\nSyntaxError: "+wrong.Message)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &compiled{bindings: bindingsOf(d)}
+	for _, w := range script.Warnings {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("line %d, column %d: %s", w.Line, w.Column, w.Message))
+	}
+	for i := range script.Statements {
+		if err := c.target(d, &script.Statements[i]); err != nil {
+			return nil, err
+		}
+	}
+	if c.selector, err = selectorOf(d.Settings.Selector); err != nil {
+		return nil, err
+	}
+	headers := strings.Join(d.Settings.Headers, "\n")
+	o := js.EventOptions{
+		Tenant:           d.Ref().String(),
+		Code:             headers + "\n" + script.Code + "\n" + strings.Join(d.Settings.Footers, "\n"),
+		HeaderLines:      1 + strings.Count(headers, "\n"),
+		Bindings:         c.bindings,
+		TimerContextSize: int(d.Settings.TimerContextSize),
+		Timeout:          time.Duration(d.Settings.ExecutionTimeout) * time.Second,
+		Compatibility:    d.Settings.Compatibility,
+		Source:           d.Bindings.SourceBucket,
+	}
+	for _, constant := range d.Bindings.Constants {
+		o.Constants = append(o.Constants, js.EventConstant{Name: constant.Value, Literal: constant.Literal})
+	}
+	for _, url := range d.Bindings.Curl {
+		o.Curls = append(o.Curls, url.Value)
+	}
+	c.program = js.NewEventProgram(o)
+	return c, nil
+}
+
+func bindingsOf(d *definition.Function) (list []js.EventBinding) {
+	for _, b := range d.Bindings.Buckets {
+		list = append(list, js.EventBinding{
+			Alias: b.Alias, Database: b.BucketName, Writable: b.Access == definition.ReadWrite,
+		})
+	}
+	return list
+}
+
+// target notes where a statement writes to, and refuses what it must not: databases that are not bound, or not to be
+// written. A keyspace that is a parameter is looked at when the statement runs.
+func (c *compiled) target(d *definition.Function, s *query.Embedded) error {
+	for _, name := range s.Keyspaces {
+		if strings.HasPrefix(name, "$") {
+			continue
+		}
+		database, writable, bound := boundTo(c.bindings, d.Bindings.SourceBucket, name)
+		switch {
+		case !bound:
+			return definition.NewCompileError(s.Index, s.Line, s.Column,
+				"keyspace "+name+" is not bound to the function")
+		case s.Kind == query.Select:
+		case !writable:
+			return definition.NewCompileError(s.Index, s.Line, s.Column, "keyspace "+name+" is bound for reading only")
+		case database == d.Bindings.SourceBucket:
+			return definition.Errorf(definition.CodeDatabaseRecursion,
+				"a statement in line %d writes to the source of the function: %s", s.Line, database)
+		case !slices.Contains(c.Queries, database):
+			c.Queries = append(c.Queries, database)
+		}
+	}
+	return nil
+}
+
+// boundTo is the database that a keyspace of a statement names: by the alias of a binding, or by its own name where a
+// binding or the function's source is that database.
+func boundTo(bindings []js.EventBinding, source, name string) (database string, writable, bound bool) {
+	for i := range bindings {
+		if bindings[i].Alias == name {
+			return bindings[i].Database, bindings[i].Writable, true
+		}
+	}
+	for i := range bindings {
+		if bindings[i].Database == name {
+			bound, writable = true, writable || bindings[i].Writable
+		}
+	}
+	return name, writable, bound || name == source
+}
+
+func selectorOf(text []byte) (*mango.Selector, error) {
+	if len(text) == 0 || string(text) == "null" {
+		return nil, nil
+	}
+	v, err := ejson.Parse(text)
+	if err != nil {
+		return nil, definition.Errorf(definition.CodeInvalidConfig, "selector: %v", err)
+	}
+	s, err := mango.ParseSelector(v)
+	if refused, ok := compat.AsError(err); ok {
+		return nil, definition.Errorf(definition.CodeInvalidConfig, "selector: %s", refused.Reason)
+	}
+	return s, err
+}

@@ -1,0 +1,62 @@
+package eventing
+
+import (
+	"encoding/hex"
+	"strconv"
+	"time"
+
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views/js"
+)
+
+// deadLetter writes an event whose handler has failed for good to the function's database for such, if it has one:
+// what happened, to what, and why, together with everything else that the batch stores.
+func (b *batch) deadLetter(it *item) {
+	database := b.f.settings.DeadLetters
+	if database == "" || it.undeliverable {
+		return
+	}
+	failure := it.failure
+	if failure == nil {
+		failure = it.result.Failure
+	}
+	if failure == nil {
+		failure = &js.EventFailure{Name: "Error", Message: "the handler took too long"}
+	}
+	id := b.f.ref.Name + ":"
+	if it.timer != nil {
+		id += "timer:" + it.timer.callback + ":" + it.timer.reference + ":" + hex.EncodeToString(it.timer.nonce)
+	} else {
+		id += hex.EncodeToString(storage.AppendSeq(nil, it.seq))
+	}
+	b.docs[docKey{database, id}] = &docState{
+		written: true, dead: true, by: it, after: appendDeadLetter(nil, b.f, it, failure),
+	}
+}
+
+func appendDeadLetter(dst []byte, f *function, it *item, failure *js.EventFailure) []byte {
+	dst = ejson.AppendString(append(dst, `{"function":`...), f.ref.Name)
+	switch it.event.Kind {
+	case js.EventTimer:
+		dst = ejson.AppendString(append(dst, `,"event":"timer","callback":`...), it.timer.callback)
+		dst = ejson.AppendString(append(dst, `,"reference":`...), it.timer.reference)
+		dst = strconv.AppendInt(append(dst, `,"due":`...), it.timer.due, 10)
+		if it.timer.context != nil {
+			dst = append(append(dst, `,"context":`...), it.timer.context...)
+		}
+	case js.EventDelete:
+		dst = append(append(dst, `,"event":"delete","meta":`...), it.event.Meta...)
+	default:
+		dst = append(append(dst, `,"event":"update","meta":`...), it.event.Meta...)
+		dst = append(append(dst, `,"doc":`...), it.event.Doc...)
+	}
+	dst = ejson.AppendString(append(dst, `,"error":{"name":`...), failure.Name)
+	dst = ejson.AppendString(append(dst, `,"message":`...), failure.Message)
+	if failure.Stack != "" {
+		dst = ejson.AppendString(append(dst, `,"stack":`...), failure.Stack)
+	}
+	dst = strconv.AppendInt(append(dst, `},"attempts":`...), int64(it.attempt+1), 10)
+	dst = ejson.AppendString(append(dst, `,"time":`...), f.engine.now().UTC().Format(time.RFC3339Nano))
+	return append(dst, '}')
+}

@@ -1,0 +1,35 @@
+// Package eventing runs event functions: JavaScript that is called for every change of a database, with timers,
+// queries and requests to other servers, and whose effects on documents are stored exactly once.
+//
+// What a function is, is package definition's; where functions are kept and which state they are in, package
+// registry's; statements of queries in handlers, package query's. Handlers run in worker processes of views/js.
+//
+// # Map
+//
+//	engine.go     Engine: follows the registry, sees that each function runs somewhere
+//	run.go        the job of a function: from state to state
+//	compile.go    definition in, program out
+//	function.go   a function that runs: its lanes, its timers
+//	reader.go     the feed of the source, handed to lanes by partitions; what is done of it
+//	process.go    batches of events or timers until they are stored: conflicts, refusals, retries, crashes
+//	batch.go      one run of handlers: what they read and write; its commit
+//	host.go, queries.go, curl.go  what handlers get at: documents and timers, statements, other servers
+//	expiry.go     deletes documents whose time has come
+//	deadletter.go what becomes of events whose handlers fail for good
+//	keys.go, progress.go, timers.go, origin.go  what is stored of an instance
+//	stats.go, histogram.go, report.go  what is counted, and how it is told
+//	applog.go     the log of a function
+//	trial.go      a handler is run on a document, and nothing is stored
+//
+// # Invariants
+//
+//  1. What the handlers of a batch write, their timers, and the place in the feed are one transaction; it commits only
+//     if all that was read is still so (ADR 0030).
+//  2. No transaction and no snapshot is open while JavaScript runs, but the reads of a query whose rows are fetched.
+//  3. The events of a document are processed in the order of its changes, one after another; between documents of
+//     different partitions there is no order.
+//  4. A function does with a database what its owner may, and only with databases that are bound to it.
+//  5. All that is kept of an instance lies below one prefix, so that to undeploy is to clear one range.
+//  6. What a function may have in memory is bounded: chunks of the feed, a batch, its log.
+//  7. A handler that throws, takes too long or kills its worker costs its event, and nothing else.
+package eventing

@@ -1,0 +1,211 @@
+package eventing
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/query"
+	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/js"
+)
+
+// jobType is that of the jobs which run functions; the id names the function.
+const jobType = "eventing"
+
+// maxFunctions is how many functions one process runs at a time.
+const maxFunctions = 256
+
+// Options are what an Engine works with.
+type Options struct {
+	KV        kv.Store
+	Store     *storage.Store
+	Views     *views.Views       // for queries
+	AllFields *allfields.Indexes // for queries
+	Jobs      *jobs.Queue
+	JS        *js.Pool // of its own: handlers never wait for functions of design documents, nor these for them
+	Log       *slog.Logger
+	Now       func() time.Time // nil: time.Now
+	// Connects says which addresses functions may make requests to.
+	Connects func(netip.Addr) bool
+}
+
+// Engine runs the deployed functions of a store: each in one of the processes that have the store open. It is safe for
+// concurrent use.
+type Engine struct {
+	o        Options
+	docs     *docs.Store
+	registry *registry.Registry
+	// catalogue and statements are what queries need again and again.
+	catalogue  mango.Catalogue
+	statements *lru.Cache[string, *query.Statement]
+	ctx        context.Context // the Engine's life
+	cancel     context.CancelFunc
+	watching   sync.WaitGroup
+
+	mu      sync.Mutex
+	records map[definition.Ref]*registry.Record
+	sources map[string]int // how many functions are deployed on a database
+	running map[definition.Ref]*running
+	stats   map[int64]*Statistics // by instance
+	logs    map[definition.Ref]*appLog
+}
+
+// running is a function that this process runs.
+type running struct {
+	version uint64
+	cancel  context.CancelCauseFunc
+	f       *function
+}
+
+// errChanged ends the run of a function whose record has changed; it begins anew with the new one.
+var errChanged = errors.New("eventing: the function has changed")
+
+// New makes an Engine, with the registry of its functions. Start begins its work.
+func New(o Options) *Engine {
+	e := &Engine{
+		o: o, records: make(map[definition.Ref]*registry.Record), sources: make(map[string]int),
+		running: make(map[definition.Ref]*running), stats: make(map[int64]*Statistics),
+		logs: make(map[definition.Ref]*appLog),
+	}
+	e.statements, _ = lru.New[string, *query.Statement](1000)
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.registry = registry.New(o.KV, registry.Hooks{Deploy: e.deploy, Undeployed: e.undeployed})
+	return e
+}
+
+// Registry is the functions of the store.
+func (e *Engine) Registry() *registry.Registry { return e.registry }
+
+// maxAged is how many snapshots in a row may become too old.
+const maxAged = 10
+
+// view runs fn on a snapshot, again where that has become too old.
+func (e *Engine) view(ctx context.Context, fn func(kv.ReadTx) error) error {
+	for aged := 1; ; aged++ {
+		err := e.o.KV.View(ctx, fn)
+		if !errors.Is(err, kv.ErrTooOld) || aged == maxAged {
+			return err
+		}
+	}
+}
+
+func (e *Engine) now() time.Time {
+	if e.o.Now != nil {
+		return e.o.Now()
+	}
+	return time.Now()
+}
+
+// Start begins to run functions, which see documents as their owners do. It is called once, before the registry is
+// used.
+func (e *Engine) Start(documents *docs.Store) error {
+	e.docs = documents
+	backoff := func(failures int) time.Duration { return pause(failures, time.Second, time.Minute) }
+	err := e.o.Jobs.Handle(jobs.Type{Name: jobType, Workers: maxFunctions, Run: e.runJob, Backoff: backoff})
+	if err == nil {
+		err = e.startExpiry()
+	}
+	e.watching.Go(e.watch)
+	e.watching.Go(e.writeLogs)
+	return err
+}
+
+// Close ends the watch over the registry. The functions that run end with the queue of jobs, which is closed before.
+func (e *Engine) Close() {
+	e.cancel()
+	e.watching.Wait()
+}
+
+// deploy is the registry's hook for a new instance: where it begins is decided in the transaction of the request.
+func (e *Engine) deploy(tx kv.Tx, r *registry.Record) error {
+	f := r.Running()
+	source := e.docs.Database(f.Bindings.SourceBucket, docs.Principal{Roles: []string{"_admin"}}, docs.Origin{})
+	err := begin(e.ctx, tx, r.Instance, source.Bare(), f.Settings.Boundary == definition.FromNow)
+	if errors.Is(err, compat.KindNoDatabase) {
+		return definition.Errorf(definition.CodeBucketMissing, "Bucket: %s does not exist", f.Bindings.SourceBucket)
+	}
+	return err
+}
+
+// undeployed is the registry's hook for an instance that ends.
+func (e *Engine) undeployed(tx kv.Tx, r *registry.Record) error {
+	clearInstance(tx, r.Instance)
+	return nil
+}
+
+// watch follows the registry: it sees that every function that has to run has a job, and ends the runs of those that
+// have changed.
+func (e *Engine) watch() {
+	for wait := 1; e.ctx.Err() == nil; wait++ {
+		all, changes, err := e.registry.List(e.ctx)
+		if err == nil {
+			err = e.follow(all)
+		}
+		if err == nil {
+			wait = 0
+			err = e.registry.Watch(e.ctx, changes)
+		}
+		if err != nil && e.ctx.Err() == nil {
+			e.o.Log.Warn("eventing: the list of functions could not be followed", "error", err)
+			_ = sleep(e.ctx, pause(wait, 100*time.Millisecond, 10*time.Second))
+		}
+	}
+}
+
+func (e *Engine) follow(all []*registry.Record) error {
+	records, sources := make(map[definition.Ref]*registry.Record), make(map[string]int)
+	var wanted []definition.Ref
+	e.mu.Lock()
+	for _, r := range all {
+		ref := r.Ref()
+		records[ref] = r
+		if r.State != definition.Undeployed {
+			sources[r.Running().Bindings.SourceBucket]++
+		}
+		before := e.records[ref]
+		if (before == nil || before.Version != r.Version) && !idle(r.State) {
+			wanted = append(wanted, ref)
+		}
+	}
+	e.sources = sources
+	for ref, run := range e.running {
+		if r := records[ref]; r == nil || r.Version != run.version {
+			run.cancel(errChanged)
+		}
+	}
+	e.mu.Unlock()
+	for _, ref := range wanted {
+		if _, err := e.o.Jobs.Add(e.ctx, jobs.Spec{Type: jobType, ID: jobID(ref), Again: true}); err != nil {
+			return err
+		}
+	}
+	e.mu.Lock()
+	e.records = records
+	e.mu.Unlock()
+	return nil
+}
+
+// idle reports whether a function in a state needs nobody to work for it.
+func idle(s definition.State) bool { return s == definition.Undeployed || s == definition.Paused }
+
+// isSource reports whether a function is deployed on a database: what is written there by functions is marked.
+func (e *Engine) isSource(database string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.sources[database] > 0
+}

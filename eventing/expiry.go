@@ -1,0 +1,80 @@
+package eventing
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/expiry"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// expiryJob is the type of the one job that deletes documents whose time has come, for all processes of a store.
+const expiryJob = "expiry"
+
+// expireBatch is how many documents are deleted at once.
+const expireBatch = 100
+
+// startExpiry begins to delete documents that expire.
+func (e *Engine) startExpiry() error {
+	err := e.o.Jobs.Handle(jobs.Type{Name: expiryJob, Run: e.expire, Backoff: func(n int) time.Duration {
+		return pause(n, time.Second, time.Minute)
+	}})
+	if err == nil {
+		_, err = e.o.Jobs.Add(e.ctx, jobs.Spec{Type: expiryJob, ID: "all"})
+	}
+	return err
+}
+
+func (e *Engine) expire(ctx context.Context, _ *jobs.Run) ([]byte, error) {
+	for {
+		var seen []byte
+		err := e.view(ctx, func(tx kv.ReadTx) error {
+			value, err := tx.Get(expiry.Key())
+			seen = bytes.Clone(value)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		done, next, err := expiry.Expire(ctx, e.o.KV, e.o.Store, e.now().UnixMilli(), expireBatch, e.expired)
+		if err != nil {
+			return nil, err
+		}
+		if done > 0 {
+			continue
+		}
+		if err := e.untilExpiry(ctx, next, seen); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// expired notes of deletions why they were made, where functions are going to see them.
+func (e *Engine) expired(x *storage.Tx, results []storage.EditResult) error {
+	if !e.isSource(x.Name()) {
+		return nil
+	}
+	for i := range results {
+		if rev := results[i].Rev; !rev.IsZero() {
+			origin{expired: true}.set(x, results[i].ID, rev)
+		}
+	}
+	return nil
+}
+
+// untilExpiry waits until a time, 0 for none, or until another edit expires.
+func (e *Engine) untilExpiry(ctx context.Context, next int64, seen []byte) error {
+	wait, cancel := context.WithTimeout(ctx, time.Hour) // the clock may be set meanwhile
+	defer cancel()
+	if next != 0 {
+		wait, cancel = context.WithTimeout(wait, time.UnixMilli(next).Sub(e.now()))
+		defer cancel()
+	}
+	if err := e.o.KV.Watch(wait, expiry.Key(), seen); err != nil && wait.Err() == nil {
+		return err
+	}
+	return ctx.Err()
+}

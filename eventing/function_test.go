@@ -1,0 +1,387 @@
+package eventing
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// TestOnUpdateAndOnDelete: a function sees documents that were there, later ones, changes and deletions, and nothing of
+// design documents.
+func TestOnUpdateAndOnDelete(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.put("src", "before", `{"v":1}`)
+	n.put("src", "_design/d", `{"views":{}}`)
+	n.define("f", `
+function OnUpdate(doc, meta) { dst[meta.id] = {v: doc.v, created: meta.created}; }
+function OnDelete(meta, options) { dst["gone:" + meta.id] = {expired: options.expired}; delete dst[meta.id]; }`, "",
+		"+dst=dst")
+	require.Equal(t, definition.Deployed, n.deploy("f"))
+	n.becomes("dst", "before", `{"v":1,"created":true}`)
+	n.put("src", "later", `{"v":2}`)
+	n.becomes("dst", "later", `{"v":2,"created":true}`)
+	n.put("src", "later", `{"v":3}`)
+	n.becomes("dst", "later", `{"v":3,"created":false}`)
+	n.put("src", "later", "")
+	n.becomes("dst", "gone:later", `{"expired":false}`)
+	n.becomes("dst", "later", "")
+	require.Empty(t, n.get("dst", "_design/d"))
+}
+
+// TestFromNow: a function that begins now sees what is written after the request that deploys it, and nothing before.
+func TestFromNow(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.put("src", "before", `{}`)
+	n.define("f", `function OnUpdate(doc, meta) { dst[meta.id] = {}; }`, `{"dcp_stream_boundary":"from_now"}`, "+dst=dst")
+	n.deploy("f")
+	n.put("src", "after", `{}`)
+	n.becomes("dst", "after", `{}`)
+	require.Empty(t, n.get("dst", "before"))
+}
+
+// TestPauseAndResume: what is written meanwhile is seen after the function resumes, once.
+func TestPauseAndResume(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) { dst[meta.id] = {n: (dst[meta.id] ? dst[meta.id].n : 0) + 1}; }
+function OnDeploy(action) { dst["deployed"] = {reason: action.reason}; }`, "", "+dst=dst")
+	n.deploy("f")
+	n.becomes("dst", "deployed", `{"reason":"Deploy"}`)
+	n.put("src", "a", `{}`)
+	n.becomes("dst", "a", `{"n":1}`)
+	require.Equal(t, definition.Paused, n.pause("f"))
+	n.put("src", "b", `{}`)
+	require.Equal(t, definition.Deployed, n.deploy("f"))
+	n.becomes("dst", "b", `{"n":1}`)
+	n.becomes("dst", "deployed", `{"reason":"Resume"}`)
+	require.Equal(t, `{"n":1}`, n.get("dst", "a"))
+}
+
+// TestUndeployForgets: nothing of an instance is left; deployed anew, a function begins with all documents.
+func TestUndeployForgets(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	dst[meta.id] = {n: (dst[meta.id] ? dst[meta.id].n : 0) + 1};
+	createTimer(late, new Date(Date.now() + 3600000), meta.id, {});
+}
+function late(context) {}`, "", "+dst=dst")
+	n.deploy("f")
+	n.put("src", "a", `{}`)
+	n.becomes("dst", "a", `{"n":1}`)
+	r, err := n.engine.Registry().Get(t.Context(), refOf("f"))
+	require.NoError(t, err)
+	keys := func() (count int) {
+		require.NoError(t, n.kv.View(t.Context(), func(tx kv.ReadTx) error {
+			count = 0
+			begin, end := below([]byte(spaceOf(r.Instance)))
+			it := tx.Range(begin, end, kv.RangeOptions{})
+			defer it.Close()
+			for it.Next() {
+				count++
+			}
+			return it.Err()
+		}))
+		return count
+	}
+	require.Positive(t, keys())
+	require.Equal(t, definition.Undeployed, n.undeploy("f"))
+	require.Zero(t, keys())
+	n.deploy("f")
+	n.becomes("dst", "a", `{"n":2}`)
+}
+
+// TestFailedHandlerLeavesNothing: an exception voids what its handler has done, and is in the log; others go on.
+func TestFailedHandlerLeavesNothing(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	dst["half:" + meta.id] = {};
+	log("seen", meta.id);
+	if (doc.bad) throw new Error("no " + meta.id);
+	dst[meta.id] = {};
+}`, "", "+dst=dst")
+	n.deploy("f")
+	n.put("src", "1", `{"bad":true}`)
+	n.put("src", "2", `{}`)
+	n.becomes("dst", "2", `{}`)
+	require.Empty(t, n.get("dst", "half:1"))
+	require.Equal(t, `{}`, n.get("dst", "half:2"))
+	require.EqualValues(t, 1, n.stat("f", "on_update_failure"))
+	require.Contains(t, n.log("f"), "no 1")
+	require.Contains(t, n.log("f"), `"seen\" \"2`)
+}
+
+// TestCounterIsExact: handlers that read and write one document, in several lanes, beside others who write it, lose no
+// count.
+func TestCounterIsExact(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) { var c = dst["count"] || {n: 0}; dst["count"] = {n: c.n + 1, other: c.other}; }`,
+		`{"worker_count":4}`, "+dst=dst")
+	n.deploy("f")
+	var writers sync.WaitGroup
+	for w := range 3 {
+		writers.Go(func() {
+			for i := range 50 {
+				n.put("src", fmt.Sprint(w, "-", i), `{}`)
+			}
+		})
+	}
+	writers.Wait()
+	n.eventually(func() bool { return n.get("dst", "count") == `{"n":150}` }, "150 events are not counted")
+}
+
+// TestSelfRecursion: a function does not see what it writes to its own source, but sees it where it asks to; another
+// write to the document is an event again.
+func TestSelfRecursion(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	dst["n:" + meta.id] = {n: (dst["n:" + meta.id] ? dst["n:" + meta.id].n : 0) + 1};
+	if (doc.down > 0) couchbase.upsert(src, {id: meta.id}, {down: doc.down - 1}, {self_recursion: true});
+	else if (!doc.seen) { doc.seen = true; src[meta.id] = doc; }
+}`, "", "+dst=dst", "+src=src")
+	n.deploy("f")
+	n.put("src", "a", `{"v":1}`)
+	n.becomes("src", "a", `{"v":1,"seen":true}`)
+	n.put("src", "down", `{"down":3,"seen":true}`)
+	n.becomes("dst", "n:down", `{"n":4}`)
+	require.Equal(t, `{"n":1}`, n.get("dst", "n:a"))
+	n.put("src", "a", `{"v":2,"seen":true}`)
+	n.becomes("dst", "n:a", `{"n":2}`)
+}
+
+// TestWriteBackLosesNoUpdate: what a handler writes back to its event's document never covers a change that came
+// meanwhile.
+func TestWriteBackLosesNoUpdate(t *testing.T) {
+	n := newAlone(t, "src")
+	n.define("f", `
+function OnUpdate(doc, meta) { doc.seen = doc.v; src[meta.id] = doc; }`, "", "+src=src")
+	n.deploy("f")
+	for v := range 60 {
+		n.put("src", "a", fmt.Sprintf(`{"v":%d}`, v))
+	}
+	n.becomes("src", "a", `{"v":59,"seen":59}`)
+}
+
+// TestRefusedWrites: a handler can catch what a validation function says to a write of it.
+func TestRefusedWrites(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.put("dst", "_design/v", `{"validate_doc_update":"function (doc) { if (doc.bad) throw {forbidden: 'not that'}; }"}`)
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	try { dst[meta.id] = doc; } catch (e) { dst["no:" + meta.id] = {kv: e instanceof KVError, desc: e.message.desc}; }
+}`, "", "+dst=dst")
+	n.deploy("f")
+	n.put("src", "1", `{"bad":true}`)
+	n.put("src", "2", `{"v":2}`)
+	n.becomes("dst", "2", `{"v":2}`)
+	n.becomes("dst", "no:1", `{"kv":true,"desc":"not that"}`)
+	require.Empty(t, n.get("dst", "1"))
+}
+
+// TestOwnersRights: a function may do what its owner may, and nothing else.
+func TestOwnersRights(t *testing.T) {
+	n := newAlone(t, "src", "dst", "secret")
+	for _, name := range []string{"src", "dst"} {
+		require.NoError(t, n.store.DB(name).SetSecurity(t.Context(), []byte(`{"members":{"names":["ada"]}}`)))
+	}
+	require.NoError(t, n.store.DB("secret").SetSecurity(t.Context(), []byte(`{"members":{"names":["eve"]}}`)))
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	try { dst[meta.id] = {read: secret["x"]}; } catch (e) { dst[meta.id] = {code: e.message.code}; }
+}`, "", "+dst=dst", "secret=secret")
+	r, err := n.engine.Registry().Get(t.Context(), refOf("f"))
+	require.NoError(t, err)
+	_, err = n.engine.Registry().Deploy(t.Context(), r, registryPrincipal("ada"), nil)
+	require.NoError(t, err)
+	n.put("src", "1", `{}`)
+	n.becomes("dst", "1", `{"code":403}`)
+}
+
+// TestRetriesAndDeadLetters: an event whose handler fails is tried as often as max_retries says, and then told of in
+// another database.
+func TestRetriesAndDeadLetters(t *testing.T) {
+	n := newAlone(t, "src", "dst", "dead")
+	n.define("f", `
+function OnUpdate(doc, meta) { if (doc.bad) throw new TypeError("bad " + meta.id); dst[meta.id] = {}; }`,
+		`{"max_retries":2,"dead_letter_database":"dead"}`, "+dst=dst")
+	n.deploy("f")
+	n.put("src", "1", `{"bad":true}`)
+	n.put("src", "2", `{}`)
+	n.becomes("dst", "2", `{}`)
+	n.eventually(func() bool { return n.count("dead") == 1 }, "no dead letter")
+	require.EqualValues(t, 2, n.stat("f", "retries"))
+	var letters []string
+	_, err := n.db("dead").Bare().Changes(t.Context(), storage.ChangesOptions{Limit: -1, IncludeDocs: true},
+		func(ch *storage.Change) error {
+			letters = append(letters, string(ch.Doc.Body))
+			return nil
+		})
+	require.NoError(t, err)
+	require.Contains(t, letters[0], `"message":"bad 1"`)
+	require.Contains(t, letters[0], `"attempts":3`)
+}
+
+// TestTimers: callbacks run once, not before their time, in their order, with their contexts; a timer of the same name
+// replaces an earlier one; cancelled ones do not run.
+func TestTimers(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	var at = ms => new Date(Date.now() + ms);
+	createTimer(fire, at(300), "a", {id: "a"});
+	createTimer(fire, at(100), "b", {id: "b"});
+	createTimer(fire, at(50), "c", {id: "never"});
+	createTimer(fire, at(200), "c", {id: "c"});
+	createTimer(fire, at(150), "d", {id: "never"});
+	dst["cancelled"] = {d: cancelTimer(fire, "d"), e: cancelTimer(fire, "e")};
+	createTimer(plain, at(1), null);
+}
+function fire(context) {
+	var list = dst["fired"] || {ids: []};
+	list.ids.push(context.id);
+	dst["fired"] = list;
+}
+function plain(context) { dst["plain"] = {type: typeof context}; }`, "", "+dst=dst")
+	n.deploy("f")
+	n.put("src", "x", `{}`)
+	n.becomes("dst", "fired", `{"ids":["b","c","a"]}`)
+	n.becomes("dst", "cancelled", `{"d":true,"e":false}`)
+	n.becomes("dst", "plain", `{"type":"undefined"}`)
+	n.eventually(func() bool { return n.stat("f", "timer_callback_success") == 4 }, "four callbacks")
+}
+
+// TestTimersWaitForResume: nothing fires while a function is paused; what was due meanwhile fires when it resumes.
+func TestTimersWaitForResume(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) { createTimer(fire, new Date(Date.now() + 200), "a", {}); dst["made"] = {}; }
+function fire(context) { dst["fired"] = {}; }`, "", "+dst=dst")
+	n.deploy("f")
+	n.put("src", "x", `{}`)
+	n.becomes("dst", "made", `{}`)
+	n.pause("f")
+	time.Sleep(400 * time.Millisecond)
+	require.Empty(t, n.get("dst", "fired"))
+	n.deploy("f")
+	n.becomes("dst", "fired", `{}`)
+}
+
+// TestSourceGoes: a function whose source is deleted is undeployed.
+func TestSourceGoes(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `function OnUpdate(doc, meta) { dst[meta.id] = {}; }`, "", "+dst=dst")
+	n.deploy("f")
+	require.NoError(t, n.store.Delete(t.Context(), "src"))
+	n.eventually(func() bool {
+		r, err := n.engine.Registry().Get(context.Background(), refOf("f"))
+		return err == nil && r.State == definition.Undeployed
+	}, "the function is still deployed")
+}
+
+// TestSelector: a function sees only what its selector selects.
+func TestSelector(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `function OnUpdate(doc, meta) { dst[meta.id] = {}; }`, `{"selector":{"type":"order"}}`, "+dst=dst")
+	n.deploy("f")
+	n.put("src", "1", `{"type":"note"}`)
+	n.put("src", "2", `{"type":"order"}`)
+	n.becomes("dst", "2", `{}`)
+	require.Empty(t, n.get("dst", "1"))
+}
+
+// TestSlowAndHostileHandlers: one that never ends, and one that takes all memory, cost their event only.
+func TestSlowAndHostileHandlers(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	if (doc.loop) for (;;) {}
+	if (doc.memory) { var a = []; for (;;) a.push("x".repeat(1e6) + a.length); }
+	dst[meta.id] = {};
+}`, `{"execution_timeout":1}`, "+dst=dst")
+	n.deploy("f")
+	n.put("src", "1", `{}`)
+	n.put("src", "2", `{"loop":true}`)
+	n.put("src", "3", `{"memory":true}`)
+	n.put("src", "4", `{}`)
+	n.becomes("dst", "1", `{}`)
+	n.becomes("dst", "4", `{}`)
+	n.eventually(func() bool { return n.stat("f", "on_update_failure") == 2 }, "two failures")
+	require.Equal(t, int64(2), n.count("dst"))
+}
+
+// TestHopLimit: functions that write to each other's sources end.
+func TestHopLimit(t *testing.T) {
+	n := newAlone(t, "src", "other")
+	n.define("f", `function OnUpdate(doc, meta) { other[meta.id] = {n: doc.n + 1}; }`, `{"hop_limit":4}`, "+other=other")
+	n.deploy("f")
+	n.define("g", `function OnUpdate(doc, meta) { src[meta.id] = {n: doc.n + 1}; }`, `{"hop_limit":4}`, "+src=src")
+	r, err := n.engine.Registry().Get(t.Context(), refOf("g"))
+	require.NoError(t, err)
+	g := r.Draft.Clone()
+	g.Bindings.SourceBucket = "other"
+	_, err = n.engine.Registry().Put(t.Context(), g, r)
+	require.NoError(t, err)
+	require.NoError(t, n.engine.Registry().MergeConfig(t.Context(), []byte(`{"allow_interbucket_recursion":true}`)))
+	n.deploy("g")
+	n.put("src", "a", `{"n":0}`)
+	n.becomes("src", "a", `{"n":4}`)
+	time.Sleep(100 * time.Millisecond)
+	n.becomes("src", "a", `{"n":4}`)
+}
+
+// TestExpiry: a document that a handler lets expire is deleted at its time, and its deletion tells why.
+func TestExpiry(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	if (doc.ms) couchbase.upsert(src, {id: meta.id, expiry_date: new Date(Date.now() + doc.ms)}, {left: true});
+	else dst[meta.id] = {expires: meta.expiry_date instanceof Date};
+}
+function OnDelete(meta, options) { dst["gone:" + meta.id] = {expired: options.expired}; }`, "", "+dst=dst", "+src=src")
+	n.deploy("f")
+	n.put("src", "a", `{"ms":300}`)
+	n.put("src", "b", `{}`)
+	n.becomes("dst", "b", `{"expires":false}`)
+	n.becomes("src", "a", `{"left":true}`)
+	n.becomes("dst", "gone:a", `{"expired":true}`)
+	require.Empty(t, n.get("src", "a"))
+}
+
+// TestConflictsAndReplicatedChanges: a replicated revision is an event as any other one; a function sees the winner.
+func TestConflictsAndReplicatedChanges(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) { dst[meta.id] = {v: doc.v, rev: meta.rev}; }
+function OnDelete(meta) { delete dst[meta.id]; }`, "", "+dst=dst")
+	n.deploy("f")
+	replicate := func(hash string, v int, deleted bool) {
+		doc := &compat.Document{ID: "a", HasID: true, Deleted: deleted}
+		var err error
+		doc.Body, err = compat.NewBody(fmt.Appendf(nil, `{"v":%d}`, v))
+		require.NoError(t, err)
+		doc.Revs = compat.RevPath{Start: 1, IDs: []string{strings.Repeat(hash, 16)}}
+		_, err = n.store.DB("src").Update(t.Context(), []*compat.Document{doc}, storage.UpdateOptions{Replicated: true})
+		require.NoError(t, err)
+	}
+	rev := func(digit string) string { return "1-" + strings.Repeat(digit, 32) }
+	replicate("\x22", 2, false)
+	n.becomes("dst", "a", `{"v":2,"rev":"`+rev("2")+`"}`)
+	replicate("\x33", 3, false)
+	n.becomes("dst", "a", `{"v":3,"rev":"`+rev("3")+`"}`)
+	replicate("\x11", 1, false)
+	n.eventually(func() bool { return n.stat("f", "on_update_success") == 3 }, "the third change")
+	require.Equal(t, `{"v":3,"rev":"`+rev("3")+`"}`, n.get("dst", "a"))
+}

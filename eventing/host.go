@@ -1,0 +1,122 @@
+package eventing
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/js"
+)
+
+// A batch is what its handlers get at from outside; the pool calls these methods while they run, one at a time.
+var _ js.EventHost = (*batch)(nil)
+
+// Get implements js.EventHost.
+func (b *batch) Get(ctx context.Context, binding int, id string) (doc js.EventDoc, err error) {
+	if binding < 0 || binding >= len(b.f.bindings) {
+		return doc, errForged
+	}
+	key := docKey{b.f.bindings[binding].Database, id}
+	state, err := b.open(ctx, key)
+	if err != nil {
+		return doc, seen(err)
+	}
+	switch {
+	case state.written && !state.deleted:
+		doc.Exists, doc.Body, doc.Expiry = true, state.after, state.expiry
+	case !state.written && !state.rev.IsZero():
+		doc.Exists, doc.Body, doc.Cas, doc.Expiry = true, state.body, state.rev.String(), state.expiry
+	}
+	return doc, nil
+}
+
+// errForged is of a worker that asks for what the function has no binding for: no program does.
+var errForged = errors.New("eventing: a worker has asked for what is not bound")
+
+// seen makes an error of a database one that a handler sees as an exception.
+func seen(err error) error {
+	if e, ok := compat.AsError(err); ok {
+		return eventError(e)
+	}
+	return err
+}
+
+func eventError(e *compat.Error) *js.EventError {
+	return &js.EventError{Class: "KVError", Code: e.Status(), Name: e.Word(), Desc: e.Reason}
+}
+
+// HasTimer implements js.EventHost.
+func (b *batch) HasTimer(ctx context.Context, callback, reference string) (found bool, err error) {
+	name := timerName{callback, reference}
+	if t, touched := b.timers[name]; touched {
+		return t != nil, nil
+	}
+	for _, it := range b.items {
+		if it.timer != nil && it.timer.timerName == name {
+			return false, nil // it has fired
+		}
+	}
+	if found, known := b.seen[name]; known {
+		return found, nil
+	}
+	err = b.f.engine.view(ctx, func(tx kv.ReadTx) error {
+		found, err = hasTimer(tx, b.f.space, name)
+		return err
+	})
+	if err == nil {
+		b.seen[name] = found
+	}
+	return found, err
+}
+
+// Flush implements js.EventHost.
+func (b *batch) Flush(effects []js.EventEffect) error {
+	for i := range effects {
+		if err := b.apply(&effects[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply makes an effect visible to the running handler alone.
+func (b *batch) apply(e *js.EventEffect) error {
+	if (e.Kind == js.EffectSet || e.Kind == js.EffectDelete) && !b.f.writes(e.Database) {
+		return errForged
+	}
+	b.effects = append(b.effects, *e)
+	if e.Kind == js.EffectSet || e.Kind == js.EffectDelete {
+		state := &docState{written: true, deleted: e.Kind == js.EffectDelete, after: e.Body, expiry: e.Expiry}
+		if b.own == nil {
+			b.own = make(map[docKey]*docState)
+		}
+		b.own[docKey{e.Database, e.ID}] = state
+	}
+	return nil
+}
+
+// writes reports whether the function may write to a database.
+func (f *function) writes(database string) bool {
+	for i := range f.bindings {
+		if f.bindings[i].Database == database && f.bindings[i].Writable {
+			return true
+		}
+	}
+	return false
+}
+
+// attachmentsOf appends the list of a document's attachments as handlers see it.
+func attachmentsOf(b []byte, list []compat.Attachment) []byte {
+	for i := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = ejson.AppendString(b, list[i].Name)
+		b = ejson.AppendString(append(b, `:{"content_type":`...), list[i].Type)
+		b = append(strconv.AppendInt(append(b, `,"length":`...), list[i].Length, 10), '}')
+	}
+	return b
+}

@@ -1,0 +1,60 @@
+package eventing
+
+import (
+	"fmt"
+	"hash/crc32"
+
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+)
+
+// Keys of a deployed function. All of it lies below one prefix, the instance's, so that to undeploy is to clear one
+// range. The numbers are on disk.
+//
+//	(partition, p)             sequence up to which the events of a partition are done; beyond (progress)
+//	(due, ms, callback, ref)   a timer: nonce, context
+//	(ref, callback, ref)       when it is due, and its nonce
+//	(progress)                 uuid of the source, sequence up to which all partitions are done
+const (
+	rootInstances = 4 // below storage.EventingPrefix; package registry has the others
+
+	tagPartition = 0
+	tagDue       = 1
+	tagRef       = 2
+	tagProgress  = 3
+)
+
+// partitions is how many lists of events a function has. The events of a document are all in one.
+const partitions = 64
+
+// partitionOf is the list that a document's events are in.
+func partitionOf(id string) int { return int(crc32.ChecksumIEEE([]byte(id)) % partitions) }
+
+// space is the key prefix of an instance. Its methods give keys of their own memory.
+type space string
+
+func spaceOf(instance int64) space {
+	return space(tuple.AppendInt(tuple.AppendInt(storage.EventingPrefix(), rootInstances), instance))
+}
+
+func (s space) sub(tag int64) []byte { return tuple.AppendInt([]byte(s), tag) }
+
+func (s space) partition(p int) []byte { return tuple.AppendInt(s.sub(tagPartition), int64(p)) }
+
+func (s space) progress() []byte { return s.sub(tagProgress) }
+
+func (s space) due(ms int64, t timerName) []byte {
+	return t.append(tuple.AppendInt(s.sub(tagDue), ms))
+}
+
+func (s space) ref(t timerName) []byte { return t.append(s.sub(tagRef)) }
+
+// below is the range of a key and all that it begins.
+func below(key []byte) (begin, end []byte) { return key, append(key[:len(key):len(key)], 0xff) }
+
+// clearInstance forgets all that is kept of an instance.
+func clearInstance(tx kv.Tx, instance int64) { tx.ClearRange(below([]byte(spaceOf(instance)))) }
+
+// corrupt reports stored bytes that no code of ours writes.
+func corrupt(what string) error { return fmt.Errorf("eventing: malformed %s: %w", what, kv.ErrCorrupt) }

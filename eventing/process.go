@@ -1,0 +1,278 @@
+package eventing
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/js"
+)
+
+const (
+	// maxRefusals is how often a handler may try writes that are refused before its event counts as failed.
+	maxRefusals = 10
+	// maxBatch is how many bytes the handlers of a batch may write before the rest of it becomes another batch.
+	maxBatch = 8 << 20
+	// maxCrashes is how often a worker may die of an event for reasons that may be another's.
+	maxCrashes = 3
+	// manyRuns is how often a batch runs again because others were faster before it is divided.
+	manyRuns = 5
+	// leastPause and mostPause are how long a batch waits before it runs again because others were faster.
+	leastPause, mostPause = 2 * time.Millisecond, time.Second
+)
+
+// cursor is what items come from.
+type cursor interface {
+	// move checks in a transaction that nobody else has done the items, and goes on behind them.
+	move(tx kv.Tx, items []*item) error
+	// moved is called when that transaction was committed.
+	moved(items []*item)
+}
+
+// process runs the handlers of items, in order, and stores what they do together with their cursor, in one transaction
+// or, where that is too much, in several. It returns when all are done for good: whatever a handler does wrong is in
+// the statistics and the function's log. The error is of the function's run: its end, the loss of its job, errRestart,
+// a store that fails.
+func (f *function) process(ctx context.Context, items []*item, at cursor) error {
+	curls := new(curlMemo)
+	for runs := 1; len(items) > 0; runs++ {
+		b := f.newBatch(items, curls)
+		err := b.run(ctx)
+		if err == nil {
+			err = f.finish(ctx, b, at)
+		}
+		b.close()
+		var gone errTimerGone
+		switch {
+		case err == nil:
+			rest := f.settle(b)
+			if len(rest) == len(items) {
+				if err := sleep(ctx, pause(items[0].attempt, 100*time.Millisecond, time.Minute)); err != nil {
+					return err
+				}
+			}
+			items, runs, curls = rest, 0, new(curlMemo)
+			continue
+		case errors.As(err, &gone):
+			items = without(items, gone.item)
+		case errors.Is(err, errRefused):
+			f.giveUpRefused(items)
+		case errors.Is(err, errStale), errors.Is(err, errTimerRead):
+			f.stats.add(&f.stats.conflicts)
+			wait := pause(runs, leastPause, mostPause)
+			if err := sleep(ctx, rand.N(wait)+wait/2); err != nil {
+				return err
+			}
+			if runs > manyRuns && len(items) > 1 { // fewer read less that may change
+				half := len(items) / 2
+				if err := f.process(ctx, items[:half], at); err != nil {
+					return err
+				}
+				items, runs = items[half:], 0
+			}
+		case (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld)) && len(items) > 1:
+			half := len(items) / 2
+			if err := f.process(ctx, items[:half], at); err != nil {
+				return err
+			}
+			items, runs = items[half:], 0
+		case errors.Is(err, kv.ErrTooLarge), errors.Is(err, kv.ErrValueTooLarge), errors.Is(err, kv.ErrKeyTooLarge):
+			f.fail(items[0], "EventingError", "what the handler writes is too large for one transaction")
+		case errors.Is(err, kv.ErrFull):
+			if err := sleep(ctx, time.Second); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// finish stores what a batch has done. Where that is nothing the cursor does not move: to run such handlers again does
+// nothing either, and progress is stored from time to time (see reader).
+func (f *function) finish(ctx context.Context, b *batch, at cursor) error {
+	items := b.done()
+	switch {
+	case b.forged:
+		return errRefused
+	case len(items) == 0 || !b.changes():
+		return nil
+	}
+	err := b.commit(ctx, func(tx kv.Tx) error { return at.move(tx, items) })
+	if err == nil {
+		at.moved(items)
+	}
+	return err
+}
+
+// done are the items whose handlers have run, or are given up.
+func (b *batch) done() []*item {
+	n := 0
+	for n < len(b.items) && b.items[n].result != nil {
+		n++
+	}
+	return b.items[:n]
+}
+
+// settle accounts for the items of a batch that was stored, and returns those that are left: those that did not run
+// yet.
+func (f *function) settle(b *batch) []*item {
+	done := b.done()
+	for _, it := range done {
+		f.stats.settle(it)
+		f.log.take(it)
+	}
+	if due := b.earliest(); due != 0 {
+		f.timersSet(due)
+	}
+	return b.items[len(done):]
+}
+
+// giveUpRefused ends the events of handlers that try again and again what is refused.
+func (f *function) giveUpRefused(items []*item) {
+	for _, it := range items {
+		if n := len(it.refusals); n > maxRefusals && it.failure == nil {
+			last := it.refusals[n-1]
+			f.fail(it, "KVError", "write of "+last.ID+" to "+last.Database+" was refused: "+last.Err.Desc)
+		}
+	}
+}
+
+// fail ends an event without running its handler again.
+func (f *function) fail(it *item, name, message string) {
+	it.failure = &js.EventFailure{Name: name, Message: message}
+}
+
+func without(items []*item, gone *item) []*item {
+	var rest []*item
+	for _, it := range items {
+		if it != gone {
+			rest = append(rest, it)
+		}
+	}
+	return rest
+}
+
+// run runs the handlers of a batch, or of its first items: it ends early at an event that has to be tried again.
+func (b *batch) run(ctx context.Context) error {
+	b.ctx = ctx
+	crashes := 0
+	for b.current < len(b.items) {
+		it := b.items[b.current]
+		if !it.runs() {
+			b.take(b.current, b.giveUp(it))
+			continue
+		}
+		from := b.current
+		list := b.next(crashes > 0)
+		events := make([]js.Event, len(list))
+		for i, it := range list {
+			events[i] = it.event
+			events[i].Refusals = it.refusals
+		}
+		again, full := false, false
+		err := b.f.engine.o.JS.RunEvents(ctx, b.f.program, events, b, func(i int, r *js.EventResult) error {
+			failed := b.items[from+i]
+			if r.Outcome != js.EventDone && r.Outcome != js.EventSkipped && failed.attempt < b.f.maxRetries {
+				failed.attempt++
+				again = true
+				return errAgain
+			}
+			b.take(from+i, r)
+			if r.Outcome == js.EventFailed || r.Outcome == js.EventTimedOut {
+				b.deadLetter(failed)
+			}
+			if full = b.size > maxBatch && b.current < len(b.items); full {
+				return errAgain
+			}
+			return nil
+		})
+		switch {
+		case again:
+			b.f.stats.add(&b.f.stats.retries)
+			return nil
+		case full:
+			return nil
+		case err == nil:
+			crashes = 0
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case b.current > from:
+			crashes = 1 // the first of those that are left is looked at alone
+		default:
+			if crashes++; crashes == 1 && len(list) > 1 {
+				continue
+			}
+			if err := b.crashed(it, err, crashes); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var errAgain = errors.New("eventing: the event is tried again")
+
+// next are the items that are run together: up to one that is not run any more, or the first alone.
+func (b *batch) next(alone bool) []*item {
+	list := b.items[b.current:]
+	if alone {
+		return list[:1]
+	}
+	for i, it := range list {
+		if !it.runs() {
+			return list[:i]
+		}
+	}
+	return list
+}
+
+// crashed decides about an event of which a worker died, alone: time, memory, or something that is no fault of it.
+func (b *batch) crashed(it *item, err error, crashes int) error {
+	r := js.KilledEvent(err)
+	if r == nil {
+		if e, ok := compat.AsError(err); !ok || e.Kind != compat.KindServiceUnavailable || crashes >= maxCrashes {
+			return err
+		}
+		return nil
+	}
+	if it.attempt < b.f.maxRetries {
+		it.attempt++
+		return nil
+	}
+	b.take(b.current, r)
+	b.deadLetter(it)
+	return nil
+}
+
+// runs reports whether the handler is to be run.
+func (it *item) runs() bool { return it.failure == nil && !it.skipped }
+
+// giveUp is the result of an item whose handler is not run any more.
+func (b *batch) giveUp(it *item) *js.EventResult {
+	if it.skipped {
+		return &js.EventResult{Outcome: js.EventSkipped}
+	}
+	b.deadLetter(it)
+	return &js.EventResult{Outcome: js.EventFailed, Failure: it.failure}
+}
+
+// sleep pauses; the error is that of ctx.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// lost reports whether an error means that another process runs the function now.
+func lost(err error) bool { return errors.Is(err, jobs.ErrLost) || errors.Is(err, errRestart) }

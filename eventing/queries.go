@@ -1,0 +1,435 @@
+package eventing
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/eventing/query"
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/expiry"
+	"github.com/settee-db/settee/views/js"
+)
+
+// queries are the statements of the running handler that are not at their end. The zero value has none.
+type queries struct {
+	open map[uint64]*openQuery
+	last uint64
+}
+
+// openQuery is one of them.
+type openQuery struct {
+	rows   *query.Rows
+	cancel context.CancelFunc
+}
+
+func (q *openQuery) close() {
+	q.rows.Close()
+	q.cancel()
+}
+
+func (q *queries) add(rows *query.Rows, cancel context.CancelFunc) uint64 {
+	if q.open == nil {
+		q.open = make(map[uint64]*openQuery)
+	}
+	q.last++
+	q.open[q.last] = &openQuery{rows, cancel}
+	return q.last
+}
+
+func (q *queries) closeOne(handle uint64) {
+	if one := q.open[handle]; one != nil {
+		one.close()
+		delete(q.open, handle)
+	}
+}
+
+func (q *queries) closeAll() {
+	for handle := range q.open {
+		q.closeOne(handle)
+	}
+}
+
+// close gives up what the batch has open.
+func (b *batch) close() { b.queries.closeAll() }
+
+// Query implements js.EventHost.
+func (b *batch) Query(_ context.Context, q js.EventQuery) (handle uint64, changed bool, err error) {
+	statement, err := b.f.engine.parse(q.Text)
+	if err != nil {
+		return 0, false, queryError(err)
+	}
+	bound, err := statement.Bind(q.Params)
+	if err != nil {
+		return 0, false, queryError(err)
+	}
+	// Rows are fetched long after this call; the handler's own time ends them.
+	ctx, cancel := context.WithTimeout(b.ctx, b.f.timeout())
+	if q.Check {
+		defer cancel()
+		if name := bound.Keyspace(); name != "" {
+			_, err = b.Open(ctx, name)
+		}
+		return 0, false, queryError(err)
+	}
+	before := len(b.effects)
+	rows, err := bound.Rows(ctx, b)
+	changed = len(b.effects) > before
+	if err != nil {
+		cancel()
+		return 0, changed, queryError(err)
+	}
+	return b.queries.add(rows, cancel), changed, nil
+}
+
+const (
+	// crossingRows and crossingBytes bound the rows that cross to a worker at once.
+	crossingRows  = 100
+	crossingBytes = 256 << 10
+)
+
+// Rows implements js.EventHost.
+func (b *batch) Rows(_ context.Context, handle uint64) (rows [][]byte, done bool, err error) {
+	q := b.queries.open[handle]
+	if q == nil {
+		return nil, true, nil
+	}
+	for size := 0; len(rows) < crossingRows && size < crossingBytes; {
+		row, ok, err := q.rows.Next()
+		if err != nil {
+			b.queries.closeOne(handle)
+			return nil, true, queryError(err)
+		}
+		if !ok {
+			b.queries.closeOne(handle)
+			return rows, true, nil
+		}
+		rows = append(rows, row)
+		size += len(row)
+	}
+	return rows, false, nil
+}
+
+// CloseQuery implements js.EventHost.
+func (b *batch) CloseQuery(handle uint64) { b.queries.closeOne(handle) }
+
+// parse reads a statement, or finds it among those that were read lately.
+func (e *Engine) parse(text string) (*query.Statement, error) {
+	if s, ok := e.statements.Get(text); ok {
+		return s, nil
+	}
+	s, err := query.Parse(text)
+	if err == nil {
+		e.statements.Add(text, s)
+	}
+	return s, err
+}
+
+// queryError makes an error of a statement one that the handler sees.
+func queryError(err error) error {
+	var wrong *query.SyntaxError
+	var failed *query.Error
+	e := &js.EventError{Class: "N1QLError"}
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong):
+		e.Code, e.Name, e.Desc = 3000, "syntax_error", wrong.Message
+	case errors.As(err, &failed):
+		e.Code, e.Name, e.Desc = queryCodes[failed.Kind].code, queryCodes[failed.Kind].name, failed.Message
+	default:
+		refused, ok := compat.AsError(err)
+		if !ok {
+			return err
+		}
+		e.Code, e.Name, e.Desc = refused.Status(), refused.Word(), refused.Reason
+	}
+	return e
+}
+
+// queryCodes are the numbers that Couchbase's query service has for such errors, or of their kind.
+var queryCodes = map[query.ErrorKind]struct {
+	code int
+	name string
+}{
+	query.KindInvalid:   {5010, "invalid_value"},
+	query.KindKeyspace:  {12003, "keyspace_not_found"},
+	query.KindForbidden: {13014, "forbidden"},
+	query.KindDuplicate: {12009, "duplicate_key"},
+	query.KindConflict:  {12009, "cas_mismatch"},
+	query.KindMissing:   {12009, "key_not_found"},
+	query.KindLimit:     {5500, "memory_limit"},
+}
+
+// Open implements query.Keyspaces.
+func (b *batch) Open(ctx context.Context, name string) (query.Keyspace, error) {
+	database, writable, bound := boundTo(b.f.bindings, b.f.source, name)
+	if !bound {
+		return nil, &query.Error{Kind: query.KindKeyspace, Message: "Keyspace not found: " + name, Keyspace: name}
+	}
+	d, err := b.database(ctx, database)
+	if e, ok := compat.AsError(err); ok {
+		return nil, &query.Error{Kind: query.KindForbidden, Message: e.Reason, Keyspace: name}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &keyspace{b: b, d: d, name: database, writable: writable}, nil
+}
+
+// keyspace is a database in a statement, with what the batch has written there.
+type keyspace struct {
+	b        *batch
+	d        *docs.Database
+	name     string
+	writable bool
+}
+
+// Get implements query.Keyspace.
+func (k *keyspace) Get(ctx context.Context, ids []string) ([]query.Document, error) {
+	if err := k.b.openMany(ctx, k.d, ids); err != nil {
+		return nil, err
+	}
+	list := make([]query.Document, len(ids))
+	for i, id := range ids {
+		list[i].ID = id
+		if compat.IsDesignID(id) {
+			continue
+		}
+		state, err := k.b.open(ctx, docKey{k.name, id})
+		if err != nil {
+			return nil, err
+		}
+		state.show(&list[i])
+	}
+	return list, nil
+}
+
+// show tells a statement of a document.
+func (s *docState) show(d *query.Document) {
+	switch {
+	case s.written && !s.deleted:
+		d.Exists, d.Body, d.Expiry = true, s.after, s.expiry/1000
+	case !s.written && !s.rev.IsZero():
+		d.Exists, d.Body, d.Cas, d.Expiry = true, s.body, s.rev.String(), s.expiry/1000
+	}
+}
+
+// openMany reads the documents of a list that are not known yet, together.
+func (b *batch) openMany(ctx context.Context, d *docs.Database, ids []string) error {
+	var refs []storage.DocRef
+	for _, id := range ids {
+		key := docKey{d.Name(), id}
+		if state := b.docs[key]; b.own[key] == nil && (state == nil || !state.read && !state.written) {
+			refs = append(refs, storage.DocRef{ID: id})
+		}
+	}
+	if len(refs) < 2 || d.Hides() {
+		return nil
+	}
+	return d.Bare().ViewAgain(ctx, func(s *storage.Snapshot) error {
+		var revs []storage.ReadRev
+		var found []*docState
+		err := s.OpenEach(refs, func(i int, doc *storage.Document) error {
+			state := &docState{read: true}
+			if doc != nil {
+				state.rev, state.body = doc.Rev, bytes.Clone(doc.Body)
+				revs, found = append(revs, storage.ReadRev{ID: doc.ID, Rev: doc.Rev}), append(found, state)
+			}
+			b.docs[docKey{d.Name(), refs[i].ID}] = state
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		times, err := expiry.Of(s, revs)
+		for i, ms := range times {
+			found[i].expiry = ms
+		}
+		return err
+	})
+}
+
+// errEnough ends a search: no more documents are wanted.
+var errEnough = errors.New("eventing: enough documents")
+
+// Find implements query.Keyspace. What the batch has written comes last, in place of what is stored.
+func (k *keyspace) Find(ctx context.Context, f query.Find) error {
+	written := k.written()
+	if len(written) > 0 {
+		if f.Limit = 0; len(f.Sort) > 0 {
+			return &query.Error{Kind: query.KindUnsorted}
+		}
+	}
+	more, err := k.findStored(ctx, f, written)
+	if err != nil || !more {
+		return err
+	}
+	for id, state := range written {
+		d := query.Document{ID: id}
+		if state.show(&d); !d.Exists {
+			continue
+		}
+		if more, err := f.Each(&d); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// written are the documents of the keyspace that handlers have written and that are not stored yet.
+func (k *keyspace) written() map[string]*docState {
+	list := make(map[string]*docState)
+	for _, from := range []map[docKey]*docState{k.b.docs, k.b.own} {
+		for key, state := range from {
+			if key.database == k.name && state.written {
+				list[key.id] = state
+			}
+		}
+	}
+	return list
+}
+
+// findStored gives the documents that are stored and not written by the batch.
+func (k *keyspace) findStored(ctx context.Context, f query.Find, written map[string]*docState) (more bool, err error) {
+	engine := k.b.f.engine
+	indexes, partitioned, err := engine.catalogue.Indexes(ctx, k.d.Bare())
+	if err != nil {
+		return false, err
+	}
+	body, err := ejson.Parse(appendFind(nil, &f))
+	if err != nil {
+		return false, err
+	}
+	request, err := mango.ParseRequest(body, mango.Defaults{})
+	if err != nil {
+		return false, err
+	}
+	plan, err := mango.NewPlan(request, indexes, partitioned, false)
+	if err != nil {
+		return false, err
+	}
+	if plan.Nothing() {
+		return true, nil
+	}
+	source := &mango.Source{DB: k.d.Bare(), Views: engine.o.Views, AllFields: engine.o.AllFields}
+	if k.d.Hides() {
+		source.Shown = func(d *storage.Document) error {
+			err := k.d.Show(ctx, d)
+			if errors.Is(err, compat.ErrMissing) {
+				return mango.ErrHidden
+			}
+			return err
+		}
+	}
+	_, err = plan.Find(ctx, source, func(doc []byte) error {
+		d, err := documentOf(doc)
+		if err != nil || compat.IsDesignID(d.ID) || written[d.ID] != nil {
+			return err
+		}
+		more, err := f.Each(&d)
+		if err == nil && !more {
+			return errEnough
+		}
+		return err
+	})
+	if errors.Is(err, errEnough) {
+		return false, nil
+	}
+	return true, err
+}
+
+// appendFind prints the request to Mango.
+func appendFind(b []byte, f *query.Find) []byte {
+	b = append(b, `{"selector":`...)
+	if f.Selector == nil {
+		b = append(b, `{}`...)
+	} else {
+		b = append(b, f.Selector...)
+	}
+	if len(f.Sort) > 0 {
+		b = append(b, `,"sort":[`...)
+		for i, s := range f.Sort {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = ejson.AppendString(append(b, '{'), s.Field)
+			if s.Descending {
+				b = append(b, `:"desc"}`...)
+			} else {
+				b = append(b, `:"asc"}`...)
+			}
+		}
+		b = append(b, ']')
+	}
+	limit := int64(1) << 40
+	if f.Limit > 0 {
+		limit = int64(f.Limit)
+	}
+	return append(strconv.AppendInt(append(b, `,"limit":`...), limit, 10), '}')
+}
+
+// documentOf takes a document of an answer apart.
+func documentOf(text []byte) (d query.Document, err error) {
+	p := ejson.AcquireParser()
+	defer p.Release()
+	v, err := p.Parse(text)
+	if err != nil {
+		return d, err
+	}
+	d.Exists = true
+	b := []byte{'{'}
+	for key, value := range v.Members() {
+		switch name := key.Text(); {
+		case name == "_id":
+			d.ID = value.Text()
+		case name == "_rev":
+			d.Cas = value.Text()
+		case len(name) > 0 && name[0] == '_':
+		default:
+			if len(b) > 1 {
+				b = append(b, ',')
+			}
+			b = append(ejson.AppendString(b, name), ':')
+			b = value.AppendJSON(b)
+		}
+	}
+	d.Body = append(b, '}')
+	return d, nil
+}
+
+// Write implements query.Keyspace.
+func (k *keyspace) Write(ctx context.Context, w query.Write) error {
+	fail := func(kind query.ErrorKind, message string) error {
+		return &query.Error{Kind: kind, Message: message, Keyspace: k.name, ID: w.ID}
+	}
+	if !k.writable {
+		return fail(query.KindForbidden, "keyspace "+k.name+" is bound for reading only")
+	}
+	if w.Expect != query.ExpectAny {
+		state, err := k.b.open(ctx, docKey{k.name, w.ID})
+		if err != nil {
+			return err
+		}
+		var now query.Document
+		state.show(&now)
+		switch {
+		case w.Expect == query.ExpectMissing && now.Exists:
+			return fail(query.KindDuplicate, "Duplicate Key: "+w.ID)
+		case w.Expect == query.ExpectCas && !now.Exists:
+			return fail(query.KindMissing, "Key not found: "+w.ID)
+		case w.Expect == query.ExpectCas && now.Cas != w.Cas:
+			return fail(query.KindConflict, "CAS mismatch: "+w.ID)
+		}
+	}
+	e := js.EventEffect{Kind: js.EffectSet, Database: k.name, ID: w.ID, Body: w.Body, Expiry: w.Expiry * 1000}
+	if w.Delete {
+		e = js.EventEffect{Kind: js.EffectDelete, Database: k.name, ID: w.ID}
+	}
+	return k.b.apply(&e)
+}

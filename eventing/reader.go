@@ -1,0 +1,358 @@
+package eventing
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/expiry"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/js"
+)
+
+const (
+	// chunkRows and chunkBytes bound what is read of the feed at once.
+	chunkRows  = 256
+	chunkBytes = 2 << 20
+	// maxChunks is how many of them may be under way: read, and not all done.
+	maxChunks = 4
+)
+
+// chunk is a piece of the feed on its way through the lanes.
+type chunk struct {
+	end   storage.Seq // of its last row
+	left  int         // items that are not done; guarded by reader.mu
+	items []*item
+}
+
+// reader reads the feed of a function's source and hands its events to the lanes. Each partition belongs to one lane,
+// so the events of a document stay in order. It knows up to where everything is done, and stores that from time to
+// time, so that events without effects are not read again and again.
+type reader struct {
+	f        *function
+	db       *docs.Database
+	progress progress
+	lanes    []*lane
+
+	mu      sync.Mutex
+	chunks  []*chunk
+	done    storage.Seq   // everything up to it is done
+	stored  storage.Seq   // of done, what is stored
+	room    chan struct{} // one element for each chunk under way
+	pending int64         // rows of the feed that are not read
+}
+
+// lane runs the handlers of some partitions, one batch after the other.
+type lane struct {
+	r     *reader
+	queue chan *item
+	// seqs are the sequences that partitions of the lane have stored.
+	seqs map[int]storage.Seq
+}
+
+// read reads the feed until ctx ends.
+func (r *reader) read(ctx context.Context) error {
+	listener, err := r.db.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	since := r.progress.all
+	for {
+		c, pending, err := r.next(ctx, since)
+		if err != nil {
+			return err
+		}
+		r.mu.Lock()
+		r.pending = pending
+		r.mu.Unlock()
+		if c.end != (storage.Seq{}) {
+			since = c.end
+			if err := r.dispatch(ctx, c); err != nil {
+				return err
+			}
+		}
+		if pending > 0 {
+			continue
+		}
+		if err := listener.Wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// next reads the rows after a sequence.
+func (r *reader) next(ctx context.Context, since storage.Seq) (c *chunk, pending int64, err error) {
+	var revs []storage.ReadRev
+	err = r.db.Bare().ViewAgain(ctx, func(s *storage.Snapshot) error {
+		c, revs = &chunk{}, revs[:0]
+		size := 0
+		end, err := s.Changes(storage.ChangesOptions{Since: since, Limit: chunkRows, IncludeDocs: true},
+			func(ch *storage.Change) error {
+				c.end = ch.Seq.Seq
+				it, err := r.item(ctx, ch)
+				if err != nil || it == nil {
+					return err
+				}
+				c.items, revs = append(c.items, it), append(revs, storage.ReadRev{ID: it.id, Rev: it.rev})
+				if size += it.size; size > chunkBytes {
+					return storage.ErrStop
+				}
+				return nil
+			})
+		if err != nil {
+			return err
+		}
+		pending = end.Pending
+		if len(revs) == 0 {
+			return nil
+		}
+		origins, err := originsOf(s, revs)
+		if err != nil {
+			return err
+		}
+		expiries, err := expiry.Of(s, revs)
+		if err != nil {
+			return err
+		}
+		for i, it := range c.items {
+			it.event.Meta = appendExpiry(it.event.Meta, expiries[i])
+		}
+		r.keepOthers(c, origins)
+		return nil
+	})
+	return c, pending, err
+}
+
+// keepOthers drops what the function itself has written, and what has come through too many functions.
+func (r *reader) keepOthers(c *chunk, origins []origin) {
+	kept := c.items[:0]
+	for i, it := range c.items {
+		o := origins[i]
+		switch {
+		case o.instance == r.f.instance:
+			r.f.stats.suppressed(it)
+			continue
+		case o.hops > 0 && o.hops >= r.f.hopLimit:
+			r.f.stats.add(&r.f.stats.hops)
+			r.f.log.say("the change of " + it.id + " has come through " + strconv.FormatUint(o.hops, 10) +
+				" functions: it is left out (hop_limit)")
+			continue
+		case o.expired:
+			it.event.Options = []byte(`{"expired":true}`)
+		}
+		it.hops = o.hops
+		kept = append(kept, it)
+	}
+	c.items = kept
+}
+
+// item makes an event of a row, nil for one that the function does not see.
+func (r *reader) item(ctx context.Context, ch *storage.Change) (*item, error) {
+	p := partitionOf(ch.ID)
+	if compat.IsDesignID(ch.ID) || !r.progress.of(p).Before(ch.Seq.Seq) {
+		return nil, nil
+	}
+	if r.db.Hides() && r.db.Show(ctx, ch.Doc) != nil {
+		return nil, nil
+	}
+	if ok, err := r.f.selects(ch); !ok || err != nil {
+		return nil, err
+	}
+	it := &item{id: ch.ID, rev: ch.Revs[0], seq: ch.Seq.Seq, partition: p}
+	it.event = js.Event{Kind: js.EventUpdate, Meta: r.f.meta(ch, p)}
+	if ch.Deleted {
+		it.event.Kind, it.event.Options = js.EventDelete, []byte(`{"expired":false}`)
+	} else {
+		it.event.Doc = bytes.Clone(ch.Doc.Body)
+	}
+	it.size = len(it.event.Doc) + len(it.event.Meta)
+	return it, nil
+}
+
+// appendExpiry completes what meta has begun.
+func appendExpiry(b []byte, ms int64) []byte {
+	b = strconv.AppendInt(append(b, `,"expiration":`...), ms/1000, 10)
+	if ms > 0 {
+		b = strconv.AppendInt(append(b, `,"expiry_date":`...), ms, 10)
+	}
+	return append(b, '}')
+}
+
+// meta is what handlers get beside the document; appendExpiry ends it.
+func (f *function) meta(ch *storage.Change, partition int) []byte {
+	rev := ch.Revs[0].String()
+	b := make([]byte, 0, 320)
+	b = ejson.AppendString(append(b, `{"id":`...), ch.ID)
+	b = ejson.AppendString(append(b, `,"cas":`...), rev)
+	b = ejson.AppendString(append(b, `,"rev":`...), rev)
+	b = strconv.AppendUint(append(b, `,"seq":`...), ch.Seq.N, 10)
+	b = strconv.AppendInt(append(b, `,"vb":`...), int64(partition), 10)
+	b = append(b, `,"flags":0,"datatype":"json","created":`...)
+	b = strconv.AppendBool(b, ch.Revs[0].Pos == 1)
+	b = ejson.AppendString(append(b, `,"keyspace":{"bucket_name":`...), f.source)
+	b = append(b, `,"scope_name":"_default","collection_name":"_default"}`...)
+	if ch.Doc != nil && len(ch.Doc.Attachments) > 0 {
+		b = append(attachmentsOf(append(b, `,"attachments":{`...), ch.Doc.Attachments), '}')
+	}
+	return b
+}
+
+// dispatch hands the events of a chunk to their lanes; it waits while too much is under way.
+func (r *reader) dispatch(ctx context.Context, c *chunk) error {
+	select {
+	case r.room <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c.left = len(c.items)
+	r.mu.Lock()
+	r.chunks = append(r.chunks, c)
+	r.advance()
+	r.mu.Unlock()
+	for _, it := range c.items {
+		l := r.lanes[it.partition*len(r.lanes)/partitions]
+		it.chunk = c
+		select {
+		case l.queue <- it:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	c.items = nil
+	return nil
+}
+
+// advance forgets the chunks that are done, in order. The mutex is held.
+func (r *reader) advance() {
+	for len(r.chunks) > 0 && r.chunks[0].left == 0 {
+		r.done = r.chunks[0].end
+		r.chunks = r.chunks[1:]
+		<-r.room
+	}
+}
+
+// settled notes that items are done.
+func (r *reader) settled(items []*item) {
+	r.mu.Lock()
+	for _, it := range items {
+		it.chunk.left--
+	}
+	r.advance()
+	r.mu.Unlock()
+}
+
+// backlog is how many events are not processed yet.
+func (r *reader) backlog() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.pending
+	for _, c := range r.chunks {
+		n += int64(c.left)
+	}
+	return n
+}
+
+// store stores the progress, if there is any.
+func (r *reader) store(ctx context.Context) error {
+	r.mu.Lock()
+	done := r.done
+	r.mu.Unlock()
+	if !r.stored.Before(done) {
+		return nil
+	}
+	_, err := r.f.engine.o.KV.Update(ctx, func(tx kv.Tx) error {
+		if err := r.f.run.Check(tx); err != nil {
+			return err
+		}
+		tx.Set(r.f.space.progress(), encodeProgress(r.progress.source, done))
+		return nil
+	})
+	if err == nil {
+		r.stored = done
+	} else if !lost(err) {
+		r.f.stats.add(&r.f.stats.checkpointFailures)
+	}
+	return err
+}
+
+// keepStored stores the progress every so often until ctx ends.
+func (r *reader) keepStored(ctx context.Context, every time.Duration) error {
+	for {
+		if err := sleep(ctx, every); err != nil {
+			return err
+		}
+		if err := r.store(ctx); err != nil && (lost(err) || ctx.Err() != nil) {
+			return err
+		}
+	}
+}
+
+const (
+	// batchItems and batchBytes bound the events of one batch.
+	batchItems = 100
+	batchBytes = 1 << 20
+)
+
+// work runs the lane's events until ctx ends. hard ends handlers that run then.
+func (l *lane) work(ctx, hard context.Context) error {
+	for {
+		items, err := l.gather(ctx)
+		if err != nil {
+			return err
+		}
+		if err := l.r.f.process(hard, items, l); err != nil {
+			return err
+		}
+		l.r.settled(items)
+	}
+}
+
+// gather waits for an event, and takes those that are there with it.
+func (l *lane) gather(ctx context.Context) (items []*item, err error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	select {
+	case it := <-l.queue:
+		items = append(items, it)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	for size := items[0].size; len(items) < batchItems && size < batchBytes; {
+		select {
+		case it := <-l.queue:
+			items = append(items, it)
+			size += it.size
+		default:
+			return items, nil
+		}
+	}
+	return items, nil
+}
+
+// move implements cursor: the partitions of the items go on to the last of their events.
+func (l *lane) move(tx kv.Tx, items []*item) error {
+	before, after := make(map[int]storage.Seq), make(map[int]storage.Seq)
+	for _, it := range items {
+		before[it.partition], after[it.partition] = l.seqs[it.partition], it.seq
+	}
+	return move(tx, l.r.f.space, before, after)
+}
+
+// moved implements cursor.
+func (l *lane) moved(items []*item) {
+	for _, it := range items {
+		l.seqs[it.partition] = it.seq
+	}
+}
+
+// errSourceGone ends a function whose source was deleted, or is another database of the same name now.
+var errSourceGone = errors.New("eventing: the source of the function is gone")

@@ -1,0 +1,210 @@
+package eventing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/js"
+)
+
+// jobID names the job of a function, parseJobID the function of a job.
+func jobID(ref definition.Ref) string {
+	return ref.Scope.Bucket + "\x00" + ref.Scope.Scope + "\x00" + ref.Name
+}
+
+func parseJobID(id string) (definition.Ref, error) {
+	parts := strings.Split(id, "\x00")
+	if len(parts) != 3 {
+		return definition.Ref{}, fmt.Errorf("eventing: bad job %q", id)
+	}
+	return definition.Ref{Scope: definition.Scope{Bucket: parts[0], Scope: parts[1]}, Name: parts[2]}, nil
+}
+
+// runJob does for one function what its state asks for, until it needs nobody any more.
+func (e *Engine) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
+	ref, err := parseJobID(run.ID)
+	if err != nil {
+		return nil, jobs.Permanent(err)
+	}
+	for {
+		r, err := e.registry.Get(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		if r == nil || idle(r.State) {
+			return nil, jobs.ErrForget
+		}
+		switch err := e.step(ctx, run, r); {
+		case err == nil, errors.Is(err, registry.ErrChanged), errors.Is(err, errChanged), errors.Is(err, errRestart):
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		default:
+			e.o.Log.Error("eventing: a function has stopped and is started again", "function", ref.String(), "error", err)
+			e.logOf(ref).say("the function has stopped and is started again: " + err.Error())
+			return nil, err
+		}
+	}
+}
+
+// step does what a state asks for: it ends one on the way, or runs the function until that changes.
+func (e *Engine) step(ctx context.Context, run *jobs.Run, r *registry.Record) error {
+	finish := func(to definition.State) error { return e.registry.Finish(ctx, r.Ref(), r.Instance, r.State, to) }
+	switch r.State {
+	case definition.Pausing:
+		return finish(definition.Paused)
+	case definition.Undeploying:
+		e.forget(r)
+		return finish(definition.Undeployed)
+	}
+	if r.State != definition.Deployed {
+		if _, wrong := e.Compile(ctx, r.Running()); wrong != nil && wrong.Code == definition.CodeCompilation {
+			return e.cannotRun(ctx, r, errCannotRun{wrong.Error()})
+		}
+	}
+	f, err := e.prepare(ctx, run, r)
+	if err != nil {
+		return e.cannotRun(ctx, r, err)
+	}
+	defer f.close()
+	if r.State == definition.Deployed {
+		return e.serve(ctx, f)
+	}
+	if err := f.onDeploy(ctx); err != nil {
+		return e.cannotRun(ctx, r, err)
+	}
+	return finish(definition.Deployed)
+}
+
+// errCannotRun is why a function cannot be run as it is, whoever tries.
+type errCannotRun struct{ why string }
+
+// Error implements error.
+func (e errCannotRun) Error() string { return "eventing: " + e.why }
+
+// cannotRun ends what cannot be: a function on the way goes back to where it was; one that was deployed is undeployed
+// if its source is gone.
+func (e *Engine) cannotRun(ctx context.Context, r *registry.Record, err error) error {
+	var cannot errCannotRun
+	gone := errors.Is(err, errSourceGone) || errors.Is(err, compat.KindNoDatabase)
+	if !errors.As(err, &cannot) && !gone {
+		return err
+	}
+	e.o.Log.Error("eventing: a function cannot run", "function", r.Ref().String(), "error", err)
+	e.logOf(r.Ref()).say("the function cannot run: " + err.Error())
+	switch {
+	case r.State == definition.Deploying:
+		e.forget(r)
+		return e.registry.Finish(ctx, r.Ref(), r.Instance, r.State, definition.Undeployed)
+	case r.State == definition.Resuming:
+		return e.registry.Finish(ctx, r.Ref(), r.Instance, r.State, definition.Paused)
+	case gone:
+		_, err = e.registry.Undeploy(ctx, r)
+	}
+	return err
+}
+
+// serve runs a deployed function until its record changes.
+func (e *Engine) serve(ctx context.Context, f *function) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ref := f.ref
+	e.mu.Lock()
+	e.running[ref] = &running{version: f.record.Version, cancel: cancel, f: f}
+	// Whatever has changed before is seen by nobody else.
+	if known := e.records[ref]; known != nil && known.Version > f.record.Version {
+		cancel(errChanged)
+	}
+	e.mu.Unlock()
+	defer func() {
+		e.mu.Lock()
+		delete(e.running, ref)
+		e.mu.Unlock()
+	}()
+	err := f.serve(ctx)
+	if errors.Is(err, errSourceGone) || errors.Is(err, compat.KindNoDatabase) {
+		return e.cannotRun(context.WithoutCancel(ctx), f.record, err)
+	}
+	return err
+}
+
+// prepare makes a function ready to run. The error is errCannotRun if it is the function's fault.
+func (e *Engine) prepare(ctx context.Context, run *jobs.Run, r *registry.Record) (*function, error) {
+	d := r.Running()
+	compiled, err := e.compile(d)
+	if err != nil {
+		return nil, errCannotRun{err.Error()}
+	}
+	f := &function{
+		engine: e, ref: r.Ref(), record: r, run: run, instance: r.Instance, space: spaceOf(r.Instance),
+		owner: docs.Principal{Name: r.Owner.Name, Roles: r.Owner.Roles}, source: d.Bindings.SourceBucket,
+		settings: &d.Settings, program: compiled.program, bindings: compiled.bindings, selector: compiled.selector,
+		hopLimit: uint64(d.Settings.HopLimit), maxRetries: int(d.Settings.MaxRetries),
+		stats: e.statsOf(r), log: e.logOf(r.Ref()), wake: make(chan struct{}, 1),
+	}
+	limit := d.Settings.MaxCurlResponse << 20
+	if limit <= 0 {
+		limit = maxCurlResponse
+	}
+	for _, c := range d.Bindings.Curl {
+		u, err := newURLBinding(c, limit, e.o.Connects)
+		if err != nil {
+			return nil, errCannotRun{err.Error()}
+		}
+		f.urls = append(f.urls, u)
+	}
+	return f, nil
+}
+
+// maxCurlResponse is how many bytes of an answer a worker takes where the function sets no limit.
+const maxCurlResponse = 64 << 20
+
+// close gives up what the function has open.
+func (f *function) close() {
+	for _, u := range f.urls {
+		u.client.CloseIdleConnections()
+	}
+}
+
+// onDeploy runs the handler OnDeploy, if there is one.
+func (f *function) onDeploy(ctx context.Context) error {
+	reason, delay := "Deploy", int64(0)
+	if f.record.State == definition.Resuming {
+		reason = "Resume"
+		if p := f.record.Paused; p != nil {
+			delay = max(0, f.engine.now().Sub(*p).Milliseconds())
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(f.settings.OnDeployTimeout)*time.Second)
+	defer cancel()
+	action := fmt.Appendf(nil, `{"reason":%q,"delay":%d}`, reason, delay)
+	it := &item{event: js.Event{Kind: js.EventDeploy, Options: action}}
+	err := f.process(ctx, []*item{it}, noCursor{})
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return errCannotRun{"OnDeploy took longer than on_deploy_timeout"}
+	case err != nil:
+		return err
+	}
+	switch it.result.Outcome {
+	case js.EventFailed:
+		return errCannotRun{"OnDeploy has failed: " + it.result.Failure.Message}
+	case js.EventTimedOut:
+		return errCannotRun{"OnDeploy took too long"}
+	}
+	return nil
+}
+
+// noCursor is the cursor of what is no event of a feed: timers are cleared with what their callbacks did.
+type noCursor struct{}
+
+func (noCursor) move(kv.Tx, []*item) error { return nil }
+func (noCursor) moved([]*item)             {}

@@ -1,0 +1,160 @@
+package eventing
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+)
+
+// timerName names a timer of an instance: of two with the same name the later one replaces the earlier one.
+type timerName struct{ callback, reference string }
+
+// append appends the name to a key.
+func (t timerName) append(key []byte) []byte {
+	return tuple.AppendString(tuple.AppendString(key, t.callback), t.reference)
+}
+
+// timer is a stored timer.
+type timer struct {
+	timerName
+	due     int64 // milliseconds since 1970
+	nonce   []byte
+	context []byte // JSON, nil for undefined
+}
+
+// nonceSize is the length of what tells a timer from an earlier one with its name: the versionstamp of the commit that
+// made it.
+const nonceSize = kv.VersionstampSize
+
+// Value of (due, …): nonce, 1 and the context, or 0 for none; of a long context the rest is in chunks below the key.
+// Value of (ref, …): nonce, due in 8 bytes.
+
+// maxChunk is how many bytes of a context are in one value.
+const maxChunk = 90_000
+
+// put writes the timer's entry in the order of time.
+func (t *timer) put(tx kv.Tx, key []byte) {
+	value := make([]byte, nonceSize, nonceSize+1+min(len(t.context), maxChunk))
+	if t.context == nil {
+		tx.SetVersionstampedValue(key, append(value, 0), 0)
+		return
+	}
+	first, rest := t.context[:min(len(t.context), maxChunk)], t.context[min(len(t.context), maxChunk):]
+	tx.SetVersionstampedValue(key, append(append(value, 1), first...), 0)
+	for n := int64(1); len(rest) > 0; n++ {
+		size := min(len(rest), maxChunk)
+		tx.Set(tuple.AppendInt(bytes.Clone(key), n), rest[:size])
+		rest = rest[size:]
+	}
+}
+
+func (t *timer) refValue() []byte {
+	return binary.BigEndian.AppendUint64(make([]byte, nonceSize), uint64(t.due))
+}
+
+// set stores a timer, in place of the one of its name. The nonce is that of the commit.
+func (t *timer) set(tx kv.Tx, s space) error {
+	if _, err := clearTimer(tx, s, t.timerName); err != nil {
+		return err
+	}
+	t.put(tx, s.due(t.due, t.timerName))
+	tx.SetVersionstampedValue(s.ref(t.timerName), t.refValue(), 0)
+	return nil
+}
+
+// clearTimer removes the timer of that name; found is false if there is none.
+func clearTimer(tx kv.Tx, s space, name timerName) (found bool, err error) {
+	ref := s.ref(name)
+	value, err := tx.Get(ref)
+	if err != nil || value == nil {
+		return false, err
+	}
+	due, _, err := parseRef(value)
+	if err != nil {
+		return false, err
+	}
+	tx.Clear(ref)
+	tx.ClearRange(below(s.due(due, name)))
+	return true, nil
+}
+
+// fired removes a timer whose callback has run, in the transaction of what the callback did; false if it is not there
+// any more: it was cancelled or replaced meanwhile, or has run elsewhere.
+func (t *timer) fired(tx kv.Tx, s space) (bool, error) {
+	key := s.due(t.due, t.timerName)
+	value, err := tx.Get(key)
+	if err != nil || !bytes.HasPrefix(value, t.nonce) {
+		return false, err
+	}
+	tx.ClearRange(below(key))
+	tx.Clear(s.ref(t.timerName))
+	return true, nil
+}
+
+func parseRef(value []byte) (due int64, nonce []byte, err error) {
+	if len(value) != nonceSize+8 {
+		return 0, nil, corrupt("timer")
+	}
+	return int64(binary.BigEndian.Uint64(value[nonceSize:])), value[:nonceSize], nil
+}
+
+// hasTimer reports whether there is a timer of that name.
+func hasTimer(tx kv.ReadTx, s space, name timerName) (bool, error) {
+	value, err := tx.Get(s.ref(name))
+	return value != nil, err
+}
+
+// dueTimers gives the timers that are due at a time, the earliest first, and when the next one after them is; next is
+// 0 if there is none. They are at most limit, and their contexts together little more than maxContexts.
+func dueTimers(tx kv.ReadTx, s space, now int64, limit int) (list []timer, next int64, err error) {
+	prefix := s.sub(tagDue)
+	begin, end := below(prefix)
+	it := tx.Range(begin, end, kv.RangeOptions{})
+	defer it.Close()
+	for size := 0; it.Next(); size += len(it.Value()) {
+		t, chunk, err := parseTimer(it.Key()[len(prefix):], it.Value())
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case chunk && len(list) == 0:
+			return nil, 0, corrupt("timer")
+		case chunk:
+			last := &list[len(list)-1]
+			last.context = append(last.context, it.Value()...)
+			continue
+		case t.due > now || len(list) == limit || size > maxContexts:
+			return list, t.due, nil
+		}
+		list = append(list, t)
+	}
+	return list, 0, it.Err()
+}
+
+// maxContexts bounds the contexts of timers that are read together, in bytes.
+const maxContexts = 1 << 20
+
+// parseTimer reads an entry in the order of time, or tells that it is a further chunk of the context before.
+func parseTimer(key, value []byte) (t timer, chunk bool, err error) {
+	if t.due, key, err = tuple.ReadInt(key); err != nil {
+		return t, false, corrupt("timer")
+	}
+	if t.callback, key, err = tuple.ReadString(key); err != nil {
+		return t, false, corrupt("timer")
+	}
+	if t.reference, key, err = tuple.ReadString(key); err != nil {
+		return t, false, corrupt("timer")
+	}
+	if len(key) > 0 {
+		return t, true, nil
+	}
+	if len(value) <= nonceSize {
+		return t, false, corrupt("timer")
+	}
+	t.nonce = bytes.Clone(value[:nonceSize])
+	if value[nonceSize] == 1 {
+		t.context = bytes.Clone(value[nonceSize+1:])
+	}
+	return t, false, nil
+}

@@ -1,0 +1,46 @@
+package docstest
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/replication"
+	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views/js"
+)
+
+// anyDesign accepts all design documents.
+type anyDesign struct{}
+
+// CheckDesign implements docs.DesignChecker.
+func (anyDesign) CheckDesign(context.Context, string, bool, []byte) error { return nil }
+
+// New makes the documents of a store under the usual rules, and sets the store's hooks: validation functions run in
+// pool.
+func New(t testing.TB, store *storage.Store, indexer storage.Indexer, pool *js.Pool) *docs.Store {
+	t.Helper()
+	c, err := config.Load(config.Stock())
+	require.NoError(t, err)
+	store.SetHooks(storage.Hooks{Validator: docs.NewValidator(c, anyDesign{}, pool), Indexer: indexer})
+	uuids, err := compat.NewUUIDs(compat.UUIDOptions{})
+	require.NoError(t, err)
+	rules := &docs.Rules{
+		MaxDocIDLength: 1 << 20, MaxDocumentSize: 8 << 20, MaxAttachmentSize: 1 << 20,
+		UUIDs: uuids, UsersDB: "_users", MaxLookedUpIDs: 100,
+		Hashing: auth.Hashing{Scheme: auth.SchemePBKDF2, PRF: "sha256", Iterations: 1}, Passwords: &auth.Policy{},
+	}
+	settings := replication.DefaultSettings()
+	return docs.New(docs.Options{
+		Store: store, Designs: anyDesign{}, JS: pool, Log: slog.New(slog.DiscardHandler),
+		Verifier: auth.NewVerifier(func(bool) {}),
+		Rules:    func() *docs.Rules { return rules }, Replicator: func() *replication.Settings { return &settings },
+		UsersChanged: func() {}, Read: func(int) {}, Written: func(int) {},
+	})
+}
