@@ -11,7 +11,7 @@
 //   - lex.go, parser.go, parsestatement.go, parseexpr.go, parsecall.go: the parser of statements; ast.go: what it makes
 //   - value.go, number.go, compare.go: values and their order
 //   - eval.go, evalcondition.go: expressions; like.go: LIKE; functions.go, functionstext.go, functionsarray.go,
-//     functionsdate.go
+//     functionsregexp.go, functionsdate.go
 //   - selector.go: WHERE as a selector of Mango, ids that WHERE names
 //   - keyspace.go: what statements need of documents
 //   - query.go: Query, the statement with its parameters; rows.go: Rows, rows one by one

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"regexp"
 	"time"
 )
 
@@ -16,6 +17,7 @@ type env struct {
 	variables []member
 	results   []value // of the aggregates
 	steps     int
+	regexps   map[string]*regexp.Regexp // compiled patterns, nil for those that are wrong
 }
 
 // step counts the work that one document causes, so that loops in loops end when the query does.

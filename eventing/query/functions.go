@@ -66,6 +66,7 @@ func init() {
 	registerConditionals()
 	registerTypes()
 	registerStrings()
+	registerRegexps()
 	registerArrays()
 	registerDates()
 }

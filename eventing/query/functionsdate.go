@@ -72,6 +72,84 @@ func registerDates() {
 		}
 		return formatDate(time.UnixMilli(n), args, 1)
 	}), "MILLIS_TO_STR", "MILLIS_TO_UTC")
+	registerDateParts()
+}
+
+// dateParts are what DATE_PART_STR and DATE_PART_MILLIS take of a date.
+var dateParts = map[string]func(t time.Time) int{
+	"year": time.Time.Year, "month": func(t time.Time) int { return int(t.Month()) }, "day": time.Time.Day,
+	"hour": time.Time.Hour, "minute": time.Time.Minute, "second": time.Time.Second,
+	"millisecond": func(t time.Time) int { return t.Nanosecond() / 1e6 },
+	"quarter":     func(t time.Time) int { return (int(t.Month()) + 2) / 3 },
+	"day_of_week": func(t time.Time) int { return int(t.Weekday()) }, "day_of_year": time.Time.YearDay,
+	"iso_week": func(t time.Time) int { _, week := t.ISOWeek(); return week },
+	"iso_year": func(t time.Time) int { year, _ := t.ISOWeek(); return year },
+}
+
+// dateUnits are what DATE_ADD_STR and DATE_ADD_MILLIS add.
+var dateUnits = map[string]struct{ months, days, millis int64 }{
+	"year": {months: 12}, "quarter": {months: 3}, "month": {months: 1}, "week": {days: 7}, "day": {days: 1},
+	"hour": {millis: 3_600_000}, "minute": {millis: 60_000}, "second": {millis: 1000}, "millisecond": {millis: 1},
+}
+
+// registerDateParts adds the functions that take dates apart and move them: each for dates as text and as milliseconds.
+func registerDateParts() {
+	part := func(t time.Time, name *value) value {
+		if f := dateParts[name.text]; f != nil && name.kind == kindString {
+			return integer(int64(f(t)))
+		}
+		return null
+	}
+	register(onText(2, 2, func(args []value) value {
+		t, _, ok := parseDate(args[0].text)
+		if !ok {
+			return null
+		}
+		return part(t, &args[1])
+	}), "DATE_PART_STR")
+	register(pure(2, 2, func(args []value) value {
+		n, ok := count(&args[0])
+		if !ok || n < -maxDate || n > maxDate {
+			return null
+		}
+		return part(time.UnixMilli(n).UTC(), &args[1])
+	}), "DATE_PART_MILLIS")
+	register(pure(3, 3, func(args []value) value {
+		t, layout, ok := parseDate(args[0].text)
+		if args[0].kind != kindString || !ok {
+			return null
+		}
+		if t, ok = addToDate(t, &args[1], &args[2]); !ok {
+			return null
+		}
+		return text(t.Format(layout))
+	}), "DATE_ADD_STR")
+	register(pure(3, 3, func(args []value) value {
+		n, ok := count(&args[0])
+		if !ok || n < -maxDate || n > maxDate {
+			return null
+		}
+		t, ok := addToDate(time.UnixMilli(n).UTC(), &args[1], &args[2])
+		if !ok {
+			return null
+		}
+		return integer(t.UnixMilli())
+	}), "DATE_ADD_MILLIS")
+}
+
+// addToDate moves a date by a number of units; ok is false where that makes no date of four digits.
+func addToDate(t time.Time, number, unit *value) (moved time.Time, ok bool) {
+	n, ok := count(number)
+	u, known := dateUnits[unit.text]
+	size := u.millis + u.days*24*3_600_000 + u.months*28*24*3_600_000
+	if !ok || !known || unit.kind != kindString || n < -2*maxDate/size || n > 2*maxDate/size {
+		return t, false
+	}
+	moved = t.AddDate(0, int(n*u.months), int(n*u.days))
+	if u.millis > 0 {
+		moved = time.UnixMilli(t.UnixMilli() + n*u.millis).In(t.Location())
+	}
+	return moved, moved.Year() >= 0 && moved.Year() <= 9999
 }
 
 // maxDate is the last millisecond of the year 9999, beyond which dates have another form.

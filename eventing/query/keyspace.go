@@ -31,7 +31,8 @@ type Document struct {
 }
 
 // Find says which documents are looked for. Statements decide themselves which documents they take: a selector only
-// lets them read fewer.
+// lets them read fewer. Ids are in the order of their bytes in it and in the sort, but not in a JSON index that has the
+// column _id: such an index must not be used where the selector has a condition on _id, or documents are lost.
 type Find struct {
 	Selector []byte      // of Mango, in JSON; nil for all documents
 	Sort     []SortField // if Find cannot keep to it, it returns an *Error of KindUnsorted before the first document

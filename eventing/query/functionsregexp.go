@@ -1,0 +1,81 @@
+package query
+
+import "regexp"
+
+// maxRegexps is how many patterns a query keeps compiled.
+const maxRegexps = 100
+
+// regexp compiles a pattern, which is one of Go as in Couchbase's server, or finds it compiled; nil if it is none. Its
+// matches take time linear in the text.
+func (e *env) regexp(pattern string) *regexp.Regexp {
+	if r, ok := e.regexps[pattern]; ok {
+		return r
+	}
+	r, err := regexp.Compile(pattern)
+	if err != nil {
+		r = nil
+	}
+	if e.regexps == nil || len(e.regexps) >= maxRegexps {
+		e.regexps = map[string]*regexp.Regexp{}
+	}
+	e.regexps[pattern] = r
+	return r
+}
+
+// onPattern is a function of a string, a pattern and perhaps more.
+func onPattern(least, most int, call func(s string, p *regexp.Regexp, more []value) (value, error)) builtin {
+	return builtin{least: least, most: most, call: func(e *env, args []value) (value, error) {
+		if args[0].kind != kindString || args[1].kind != kindString {
+			return null, nil
+		}
+		p := e.regexp(args[1].text)
+		if p == nil {
+			return null, nil
+		}
+		return call(args[0].text, p, args[2:])
+	}}
+}
+
+func registerRegexps() {
+	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []value) (value, error) {
+		return boolean(p.MatchString(s)), nil
+	}), "REGEXP_CONTAINS", "CONTAINS_REGEX")
+	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []value) (value, error) {
+		p = p.Copy()
+		p.Longest() // a shorter alternative must not hide one that is the whole text
+		found := p.FindStringIndex(s)
+		return boolean(found != nil && found[0] == 0 && found[1] == len(s)), nil
+	}), "REGEXP_LIKE")
+	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []value) (value, error) {
+		if found := p.FindStringIndex(s); found != nil {
+			return integer(int64(found[0])), nil
+		}
+		return integer(-1), nil
+	}), "REGEXP_POSITION")
+	register(onPattern(3, 4, regexpReplace), "REGEXP_REPLACE")
+}
+
+// regexpReplace is REGEXP_REPLACE(string, pattern, new[, count]).
+func regexpReplace(s string, p *regexp.Regexp, more []value) (value, error) {
+	left := int64(-1)
+	if len(more) > 1 {
+		n, ok := count(&more[1])
+		if !ok {
+			return null, nil
+		}
+		left = n
+	}
+	if more[0].kind != kindString {
+		return null, nil
+	}
+	var replaced []byte
+	at := 0
+	for _, found := range p.FindAllStringSubmatchIndex(s, int(min(left, int64(len(s)+1)))) {
+		replaced = append(replaced, s[at:found[0]]...)
+		replaced = p.ExpandString(replaced, more[0].text, s, found)
+		if at = found[1]; len(replaced) > maxValueSize {
+			return value{}, limitf("a string of the statement is longer than %d bytes", maxValueSize)
+		}
+	}
+	return text(string(append(replaced, s[at:]...))), nil
+}
