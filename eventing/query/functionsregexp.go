@@ -40,12 +40,7 @@ func registerRegexps() {
 	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []value) (value, error) {
 		return boolean(p.MatchString(s)), nil
 	}), "REGEXP_CONTAINS", "CONTAINS_REGEX")
-	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []value) (value, error) {
-		p = p.Copy()
-		p.Longest() // a shorter alternative must not hide one that is the whole text
-		found := p.FindStringIndex(s)
-		return boolean(found != nil && found[0] == 0 && found[1] == len(s)), nil
-	}), "REGEXP_LIKE")
+	register(builtin{least: 2, most: 2, call: regexpLike}, "REGEXP_LIKE")
 	register(onPattern(2, 2, func(s string, p *regexp.Regexp, _ []value) (value, error) {
 		if found := p.FindStringIndex(s); found != nil {
 			return integer(int64(found[0])), nil
@@ -53,6 +48,15 @@ func registerRegexps() {
 		return integer(-1), nil
 	}), "REGEXP_POSITION")
 	register(onPattern(3, 4, regexpReplace), "REGEXP_REPLACE")
+}
+
+// regexpLike is REGEXP_LIKE(string, pattern): the pattern is for the whole string.
+func regexpLike(e *env, args []value) (value, error) {
+	if args[0].kind != kindString || args[1].kind != kindString || e.regexp(args[1].text) == nil {
+		return null, nil
+	}
+	whole := e.regexp(`\A(?:` + args[1].text + `)\z`)
+	return boolean(whole != nil && whole.MatchString(args[0].text)), nil
 }
 
 // regexpReplace is REGEXP_REPLACE(string, pattern, new[, count]).
