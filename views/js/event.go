@@ -109,7 +109,7 @@ type Event struct {
 	Kind EventKind
 	// Meta describes the document of an update or deletion; its member expiry_date, milliseconds since 1970 or a text,
 	// becomes a Date. Doc is the document of an update. Options is the second argument of OnDelete, the argument of
-	// OnDeploy, and a third argument of OnUpdate if it is not nil.
+	// OnDeploy, and the third one of OnUpdate, which is an empty object without.
 	Meta, Doc, Options []byte
 	// Callback is the function that a timer calls with Context, nil for undefined.
 	Callback string

@@ -80,7 +80,7 @@
   const keyNotFound = () =>
     failure(1, 'LCB_KEY_ENOENT', 'The document key does not exist on the server', 'key_not_found');
   const keyExists = () =>
-    failure(2, 'LCB_KEY_EEXISTS', 'The document key already exists in the server', 'key_already_exists');
+    failure(2, 'LCB_KEY_EEXISTS', 'The document key already exists in the server.', 'key_already_exists');
   const notNumber = () =>
     failure(6, 'LCB_DELTA_BADVAL', 'The value in the server is not a valid number', 'not_number');
   function casMismatch() {

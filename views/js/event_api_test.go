@@ -76,7 +76,7 @@ func TestEventOperations(t *testing.T) {
 	const notFound = `{"success":false,"error":{"code":1,"name":"LCB_KEY_ENOENT",` +
 		`"desc":"The document key does not exist on the server","key_not_found":true}}`
 	const exists = `{"success":false,"error":{"code":2,"name":"LCB_KEY_EEXISTS",` +
-		`"desc":"The document key already exists in the server","key_already_exists":true}}`
+		`"desc":"The document key already exists in the server.","key_already_exists":true}}`
 	const mismatch = `{"success":false,"error":{"code":2,"name":"LCB_KEY_EEXISTS",` +
 		`"desc":"The document key exists with a CAS value different than specified","cas_mismatch":true}}`
 	const notNumber = `{"success":false,"error":{"code":6,"name":"LCB_DELTA_BADVAL",` +
@@ -161,8 +161,8 @@ func TestEventSubdocuments(t *testing.T) {
 		{`insert("list", 1)`, "field_already_exists"},
 		{`insert("p.q", 1)`, "field_not_found"},
 		{`insert("p.q", 1, {create_path: true})`, `{"a":{"b":[1,{"c":2}],"d":null},"list":[1,2],"x.y":3,"":4,"p":{"q":1}}`},
-		{`insert("list[0]", 1)`, "path_mismatch"},
-		{`insert("list.q", 1)`, "path_mismatch"},
+		{`insert("list[0]", 1)`, "LCB_ERR_SUBDOC_PATH_MISMATCH"},
+		{`insert("list.q", 1)`, "LCB_ERR_SUBDOC_PATH_MISMATCH"},
 		{`insert("__proto__", 1)`, `{"a":{"b":[1,{"c":2}],"d":null},"list":[1,2],"x.y":3,"":4,"__proto__":1}`},
 		{`upsert("list[-1]", 9)`, `{"a":{"b":[1,{"c":2}],"d":null},"list":[1,9],"x.y":3,"":4}`},
 		{`upsert("list[5]", 9)`, "field_not_found"},
@@ -174,34 +174,34 @@ func TestEventSubdocuments(t *testing.T) {
 		{`remove("a.b")`, `{"a":{"d":null},"list":[1,2],"x.y":3,"":4}`},
 		{`remove("list[0]")`, `{"a":{"b":[1,{"c":2}],"d":null},"list":[2],"x.y":3,"":4}`},
 		{`remove("list[2]")`, "field_not_found"},
-		{`remove("")`, "path_invalid"},
+		{`remove("")`, "LCB_ERR_SUBDOC_PATH_INVALID"},
 		{`arrayAppend("list", 3)`, `{"a":{"b":[1,{"c":2}],"d":null},"list":[1,2,3],"x.y":3,"":4}`},
 		{`arrayPrepend("list", [3])`, `{"a":{"b":[1,{"c":2}],"d":null},"list":[[3],1,2],"x.y":3,"":4}`},
-		{`arrayAppend("a", 3)`, "path_mismatch"},
+		{`arrayAppend("a", 3)`, "LCB_ERR_SUBDOC_PATH_MISMATCH"},
 		{`arrayAppend("new", 3)`, "field_not_found"},
 		{`arrayAppend("new", 3, {create_path: true})`, `{"a":{"b":[1,{"c":2}],"d":null},"list":[1,2],"x.y":3,"":4,"new":[3]}`},
 		{`arrayInsert("list[1]", 3)`, `{"a":{"b":[1,{"c":2}],"d":null},"list":[1,3,2],"x.y":3,"":4}`},
 		{`arrayInsert("list[2]", 3)`, `{"a":{"b":[1,{"c":2}],"d":null},"list":[1,2,3],"x.y":3,"":4}`},
 		{`arrayInsert("list[3]", 3)`, "field_not_found"},
-		{`arrayInsert("list", 3)`, "path_invalid"},
+		{`arrayInsert("list", 3)`, "LCB_ERR_SUBDOC_PATH_INVALID"},
 		{`arrayAddUnique("list", 3)`, `{"a":{"b":[1,{"c":2}],"d":null},"list":[1,2,3],"x.y":3,"":4}`},
 		{`arrayAddUnique("list", 2)`, "field_already_exists"},
-		{`arrayAddUnique("a.b", 2)`, "path_mismatch"},
-		{`remove("a..b")`, "path_invalid"},
-		{`remove(".a")`, "path_invalid"},
-		{`remove("a.")`, "path_invalid"},
-		{`remove("list[x]")`, "path_invalid"},
-		{`remove("list]")`, "path_invalid"},
-		{`remove("list.[0]")`, "path_invalid"},
-		{"remove(\"`a\")", "path_invalid"},
-		{`remove("a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a")`, "path_invalid"},
+		{`arrayAddUnique("a.b", 2)`, "LCB_ERR_SUBDOC_PATH_MISMATCH"},
+		{`remove("a..b")`, "LCB_ERR_SUBDOC_PATH_INVALID"},
+		{`remove(".a")`, "LCB_ERR_SUBDOC_PATH_INVALID"},
+		{`remove("a.")`, "LCB_ERR_SUBDOC_PATH_INVALID"},
+		{`remove("list[x]")`, "LCB_ERR_SUBDOC_PATH_INVALID"},
+		{`remove("list]")`, "LCB_ERR_SUBDOC_PATH_INVALID"},
+		{`remove("list.[0]")`, "LCB_ERR_SUBDOC_PATH_INVALID"},
+		{"remove(\"`a\")", "LCB_ERR_SUBDOC_PATH_INVALID"},
+		{`remove("a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a")`, "LCB_ERR_SUBDOC_PATH_INVALID"},
 		{`insert("n", 1), S.remove("gone")`, "field_not_found"}, // all or nothing
 		{`insert("n", 1), S.replace("n", 2), S.remove("n")`, doc},
 	} {
 		host := newEventHost()
 		host.put(0, "x", doc)
-		r := runBody(t, p, host, "var S = couchbase.MutateInSpec; var r = couchbase.mutateIn(dst, {id: 'x'}, [S."+c.specs+
-			"]); if (!r.success) log(Object.keys(r.error)[3])")
+		r := runBody(t, p, host, "var S = couchbase.MutateInSpec; try { var r = couchbase.mutateIn(dst, {id: 'x'}, [S."+c.specs+
+			"]); if (!r.success) log(Object.keys(r.error)[3]) } catch (e) { log(e.message.name) }")
 		if strings.HasPrefix(c.want, "{") {
 			require.Equal(t, "set d/x "+c.want, told(r), c.specs)
 		} else {
@@ -271,6 +271,9 @@ func TestEventTools(t *testing.T) {
 		{"crc64 without argument", `crc64()`, `!EventingError: crc64: needs one argument`},
 		{"crc64 with two", `crc64(1, 2)`, `!EventingError: crc64: needs one argument`},
 		{"base64", `log(couchbase.base64Encode("é"), couchbase.base64Decode("w6k="))`, `"w6k=" "é"`},
+		{"names in couchbase", `couchbase.log(couchbase.crc64("hello") === crc64("hello"), couchbase.createTimer === createTimer)`,
+			`true true`},
+		{"base64 without couchbase", `log(base64Encode("a"), base64Decode("YQ=="))`, `"YQ==" "a"`},
 		{"base64 of bytes", `log(couchbase.base64Encode(new Uint8Array([1, 2]).buffer))`, `"AQI="`},
 		{"base64 of an object", `log(couchbase.base64Decode(couchbase.base64Encode({a: 1})))`, `"{\"a\":1}"`},
 		{"base64 floats", `log(couchbase.base64Float32ArrayEncode([1.5, -2]), couchbase.base64Float32ArrayDecode("AADAPwAAAMA="))`,
@@ -374,9 +377,10 @@ func TestEventCurl(t *testing.T) {
 		want EventRequest
 	}{
 		{`"GET", api`, EventRequest{Method: "GET", Redirect: true}},
-		{`"POST", api, {path: "../a", params: {a: 1, b: true, c: "x"}, headers: {A: "b"}, redirect: false, timeout: 1.5}`,
-			EventRequest{Method: "POST", Path: "../a", Params: []pair{{"a", "1"}, {"b", "true"}, {"c", "x"}},
-				Headers: []pair{{"A", "b"}}, Timeout: 1500e6}},
+		{`"POST", api, {path: "../a", params: {a: 1, b: true, c: "x", d: [1, "é"]}, headers: {A: "b", B: 5}, redirect: false, timeout: 1.5}`,
+			EventRequest{
+				Method: "POST", Path: "../a", Params: []pair{{"a", "1"}, {"b", "true"}, {"c", "x"}, {"d", `[1,"é"]`}},
+				Headers: []pair{{"A", "b"}, {"B", "5"}}, Timeout: 1500e6}},
 		{`"PUT", api, {body: "é"}`, EventRequest{Method: "PUT", Redirect: true, HasBody: true, Body: []byte("é"),
 			Headers: []pair{{"Content-Type", "text/plain"}}}},
 		{`"POST", api, {body: {a: 1}}`, EventRequest{Method: "POST", Redirect: true, HasBody: true,
@@ -398,8 +402,8 @@ func TestEventCurl(t *testing.T) {
 	}
 	for _, call := range []string{
 		"", `"GET"`, `"PATCH", api`, `"GET", {}`, `"GET", "api"`, `"GET", api, 5`, `"GET", api, {timeout: -1}`,
-		`"GET", api, {timeout: "1"}`, `"GET", api, {path: 1}`, `"GET", api, {redirect: 1}`, `"GET", api, {params: {a: {}}}`,
-		`"GET", api, {headers: {a: 1}}`, `"GET", api, {encoding: "XML", body: ""}`, `"GET", api, {body: {}, encoding: "TEXT"}`,
+		`"GET", api, {timeout: "1"}`, `"GET", api, {path: 1}`, `"GET", api, {redirect: 1}`, `"GET", api, {params: {a: null}}`,
+		`"GET", api, {headers: {a: {}}}`, `"GET", api, {params: {a: OnUpdate}}`, `"GET", api, {encoding: "XML", body: ""}`, `"GET", api, {body: {}, encoding: "TEXT"}`,
 		`"GET", api, {body: {}, encoding: "BINARY"}`, `"GET", api, {body: new ArrayBuffer(1), encoding: "TEXT"}`,
 		`"GET", api, {body: new ArrayBuffer(1), encoding: "FORM"}`, `"GET", api, {body: new ArrayBuffer(1), encoding: "JSON"}`,
 		`"GET", api, {body: function () {}}`,

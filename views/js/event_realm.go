@@ -53,6 +53,7 @@ type eventRealm struct {
 	date                      goja.Value // the constructor
 	handlers                  map[string]goja.Callable
 
+	attributes bool           // OnUpdate has a third parameter
 	changeable bool           // a constant is no plain value: the realm serves one invocation
 	globals    int            // names of globals, where a program may make some
 	prototypes []*goja.Object // of the user's functions, where the program may change them
@@ -149,6 +150,9 @@ func (r *eventRealm) remember(global *goja.Object) {
 		f := global.Get(name)
 		if call, ok := goja.AssertFunction(f); ok {
 			r.handlers[name] = call
+		}
+		if name == "OnUpdate" {
+			r.attributes = f.ToObject(r.vm).Get("length").ToInteger() > 2
 		}
 		if proto, ok := f.ToObject(r.vm).Get("prototype").(*goja.Object); ok && r.program.open {
 			r.prototypes = append(r.prototypes, proto)

@@ -251,22 +251,22 @@
   const encodings = ['FORM', 'JSON', 'TEXT', 'BINARY'];
 
   const form = (object) => Object.keys(object)
-    .map((k) => encodeURIComponent(k) + '=' + encodeURIComponent(scalar('body', k, object[k]))).join('&');
+    .map((k) => encodeURIComponent(k) + '=' + encodeURIComponent(member('body', k, object[k]))).join('&');
 
   function scalar(where, name, value) {
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
     throw new CurlError('the member ' + name + ' of ' + where + ' must be a string, a number or a boolean');
   }
 
+  // member is the text of a parameter; arrays and objects are JSON.
+  function member(where, name, value) {
+    return value !== null && typeof value === 'object' ? JSON.stringify(value) : scalar(where, name, value);
+  }
+
   function pairs(where, object, convert) {
     if (object === undefined) return [];
     if (object === null || typeof object !== 'object') throw new CurlError("'" + where + "' should be an object");
     return Object.keys(object).map((name) => [name, convert(where, name, object[name])]);
-  }
-
-  function text(where, name, value) {
-    if (typeof value !== 'string') throw new CurlError('the member ' + name + ' of ' + where + ' must be a string');
-    return value;
   }
 
   // content gives what is sent of a body, and its type.
@@ -310,8 +310,8 @@
       if (timeout !== undefined && !(typeof timeout === 'number' && timeout > 0 && Number.isFinite(timeout))) {
         throw new CurlError("'timeout' should be a positive integer");
       }
-      const headers = pairs('headers', request.headers, text);
-      const params = pairs('params', request.params, scalar);
+      const headers = pairs('headers', request.headers, scalar);
+      const params = pairs('params', request.params, member);
       const [body, type] = content(request.body, request.encoding);
       if (type !== '' && !headers.some(([name]) => name.toLowerCase() === 'content-type')) {
         headers.push(['Content-Type', type]);
@@ -338,16 +338,19 @@
     return native.crc64(typeof value === 'string' ? value : bytes(value));
   });
 
-  provide(couchbase, 'base64Encode', '', (...args) => {
+  const encode = (...args) => {
     const value = one('couchbase.base64Encode', args);
     return native.encode64(typeof value === 'string' ? value : bytes(value));
-  });
+  };
   const decode = (name, args) => {
     const value = one(name, args);
     if (typeof value !== 'string') throw new EventingError(name + ': the argument must be a string');
     return native.decode64(value, name !== 'couchbase.base64Decode');
   };
-  provide(couchbase, 'base64Decode', '', (...args) => decode('couchbase.base64Decode', args));
+  for (const into of [couchbase, global]) { // examples of Couchbase have them without the prefix
+    provide(into, 'base64Encode', '', encode);
+    provide(into, 'base64Decode', '', (...args) => decode('couchbase.base64Decode', args));
+  }
 
   // Arrays of numbers are little-endian, whatever the machine is.
   for (const [bits, size] of [['Float32', 4], ['Float64', 8]]) {
@@ -372,6 +375,7 @@
     });
   }
 
+  for (const name of ['log', 'curl', 'createTimer', 'cancelTimer', 'crc64']) hide(couchbase, name, global[name]);
   Object.freeze(N1qlQuery.prototype);
   Object.freeze(couchbase);
 })

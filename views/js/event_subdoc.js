@@ -3,18 +3,24 @@
 // character.
 (function (native, global, realm) {
   'use strict';
-  const { failure, noValue, couchbase } = realm;
+  const { failure, noValue, couchbase, classes } = realm;
   const missing = Symbol('missing');
   const mismatch = Symbol('mismatch');
   const deepest = 32;
 
-  const notFound = () => failure(192, 'LCB_SUBDOC_PATH_ENOENT', 'The path does not exist in the document',
+  const notFound = () => failure(192, 'LCB_ERR_SUBDOC_PATH_NOT_FOUND', 'The document path does not exist',
     'field_not_found');
-  const wrongKind = () => failure(193, 'LCB_SUBDOC_PATH_MISMATCH',
-    'The document has a value of another kind where the path leads through', 'path_mismatch');
-  const invalid = () => failure(194, 'LCB_SUBDOC_PATH_EINVAL', 'The path is not valid for the operation', 'path_invalid');
-  const exists = () => failure(201, 'LCB_SUBDOC_PATH_EEXISTS', 'The path exists in the document already',
+  const exists = () => failure(201, 'LCB_ERR_SUBDOC_PATH_EXISTS', 'The document path already exist',
     'field_already_exists');
+
+  // What is wrong with the operation itself is no result.
+  function fail(code, name, desc) {
+    native.count('kv_error_' + code);
+    throw new classes.KVError({ code, name, desc });
+  }
+  const wrongKind = () => fail(193, 'LCB_ERR_SUBDOC_PATH_MISMATCH',
+    'The document has a value of another kind where the path leads');
+  const invalid = () => fail(194, 'LCB_ERR_SUBDOC_PATH_INVALID', 'The path is not valid for the operation');
 
   // parse gives the steps of a path, names and numbers; undefined for what is none.
   function parse(path) {

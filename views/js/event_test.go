@@ -1,6 +1,7 @@
 package js
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -324,7 +325,7 @@ log(OnUpdate instanceof Function);`)
 // Events that have no handler, and timers without their function, are skipped.
 func TestEventKinds(t *testing.T) {
 	p := newTestPool(t, Options{})
-	code := `function OnUpdate(doc, meta, xattrs) { log(doc, meta.expiry_date instanceof Date, +meta.expiry_date, xattrs) }
+	code := `function OnUpdate(doc, meta, xattrs) { log(doc, meta.expiry_date instanceof Date, +meta.expiry_date, xattrs) } // with a third parameter
 function OnDeploy(action) { log(action.reason, action.delay) }
 function Ring(context) { log("ring", context) }`
 	results, err := runTestEvents(t, p, eventOptions(code), newEventHost(), []Event{
@@ -338,7 +339,7 @@ function Ring(context) { log("ring", context) }`
 	})
 	require.NoError(t, err)
 	want := []string{
-		`{"a":[1,"é",null,12.5]} true 86400000 undefined`, `5 false NaN {"x":1}`, "skipped", `"Deploy" 0`,
+		`{"a":[1,"é",null,12.5]} true 86400000 {}`, `5 false NaN {"x":1}`, "skipped", `"Deploy" 0`,
 		`"ring" {"a":1}`, `"ring" undefined`, "skipped",
 	}
 	for i, r := range results {
@@ -435,4 +436,28 @@ func TestEventValues(t *testing.T) {
 	require.Equal(t, map[string]int64{"inexact_integers_written": 2}, results[0].Counters)
 	r := runBody(t, p, newEventHost(), `dst.a = {s: "\ud83e", t: "\\ud83e"}`)
 	require.Equal(t, "set d/a {\"s\":\"\uFFFD\",\"t\":\"\\\\ud83e\"}", told(r))
+}
+
+// A worker keeps realms of a few programs only.
+func TestEventRealmsOfManyPrograms(t *testing.T) {
+	w := newWorker(&bytes.Buffer{})
+	var programs []*eventProgram
+	for i := range 3 * maxWarm {
+		o := eventOptions(fmt.Sprintf(`function OnUpdate(doc) { log(%d) }`, i))
+		program, err := compileEvents(NewEventProgram(o).encoded)
+		require.NoError(t, err)
+		programs = append(programs, program)
+		r, refused, err := newEventBatch(w, program, time.Minute).invoke(&updates(`{}`)[0])
+		require.NoError(t, err)
+		require.Nil(t, refused)
+		require.Equal(t, fmt.Sprint(i), told(r))
+	}
+	kept := 0
+	for _, program := range programs {
+		if program.realm != nil {
+			kept++
+		}
+	}
+	require.Equal(t, maxWarm, kept)
+	require.NotNil(t, programs[len(programs)-1].realm)
 }

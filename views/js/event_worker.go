@@ -2,6 +2,7 @@ package js
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -236,7 +237,21 @@ func (b *eventBatch) realm() (*eventRealm, error) {
 	}
 	r.uses = 1
 	b.program.realm = r
+	b.w.keepWarm(b.program)
 	return r, nil
+}
+
+// maxWarm is the number of programs that have a realm in a worker: it has a megabyte before it does anything.
+const maxWarm = 8
+
+// keepWarm notes that a program has a realm; the one that got its realm first loses it.
+func (w *worker) keepWarm(p *eventProgram) {
+	w.warm = slices.DeleteFunc(w.warm, func(other *eventProgram) bool { return other == p || other.realm == nil })
+	w.warm = append(w.warm, p)
+	if len(w.warm) > maxWarm {
+		w.warm[0].realm = nil
+		w.warm = slices.Delete(w.warm, 0, 1)
+	}
 }
 
 // finish closes what an invocation has left open, and keeps or drops what it did.
@@ -298,6 +313,9 @@ func (r *eventRealm) call(event *Event, name string) error {
 		}
 		if err == nil && len(event.Options) > 0 {
 			err = add(event.Options, r.plain)
+		} else if err == nil && r.attributes {
+			args[n] = r.vm.NewObject() // extended attributes, which no document has
+			n++
 		}
 	case EventDelete:
 		if err = add(event.Meta, r.meta); err == nil {

@@ -33,9 +33,10 @@ type worker struct {
 	kept      *lru.Cache[digest, any]       // what commands keep under the digest of a source
 	collators map[string]*collate.Collator
 	esprima   *normaliser
-	spare     []*sandbox // realms that are ready for any function
-	flushed   time.Time  // when the clock of the call started last
-	logs      int        // texts that the call has logged
+	spare     []*sandbox      // realms that are ready for any function
+	warm      []*eventProgram // those that have a realm, the last made last
+	flushed   time.Time       // when the clock of the call started last
+	logs      int             // texts that the call has logged
 }
 
 // RunWorkerIfAsked turns this process into a JavaScript worker if it was started as one, and then does not return. main
