@@ -248,7 +248,9 @@ func TestForgettingChangesNoAnswer(t *testing.T) {
 	before := ask()
 	require.Contains(t, before, `"total_rows":10`)
 	for _, b := range []*memory.Budget{s.Env().Bodies, s.Env().Answers, s.Env().Sorting} {
-		b.Forget()
-		require.Equal(t, before, ask())
+		for _, last := range []bool{false, true} {
+			b.Forget(last)
+			require.Equal(t, before, ask())
+		}
 	}
 }

@@ -128,8 +128,11 @@ func New(o Options) (*Server, error) {
 		rows = append(rows, functionRoutes(functions.New(o.Functions, o.FunctionEngine))...)
 	}
 	env.Route(rows, s.connections.enterStream)
-	forget := func() {
+	forget := func(last bool) {
 		o.Store.ForgetParsed()
+		if last {
+			o.Store.ForgetBlocks()
+		}
 		queries.ForgetParsed()
 		if o.Views != nil {
 			o.Views.ForgetParsed()

@@ -100,6 +100,13 @@ func (s *securities) forget() {
 // ForgetParsed empties the cache of large security objects, which are then read again. It may be called at any time.
 func (s *Store) ForgetParsed() { s.securities.forget() }
 
+// ForgetBlocks empties the engine's cache of blocks, where it has one: what is read then comes from files again.
+func (s *Store) ForgetBlocks() {
+	if engine, ok := s.kv.(interface{ ForgetBlocks() }); ok {
+		engine.ForgetBlocks()
+	}
+}
+
 func parseRights(object []byte) (compat.Security, error) {
 	if object == nil {
 		object = []byte(compat.DefaultSecurity)

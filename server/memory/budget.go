@@ -53,8 +53,9 @@ type Budget struct {
 	tidy  func() // gives what is not in use back to the system
 
 	// Forget is called before that: caches that requests have filled are emptied, so that an attack leaves nothing.
-	// It is set before the budget is used.
-	Forget func()
+	// last is set when large requests have stayed away for minutes: then those go, too, that it takes a while to fill
+	// again. It is set before the budget is used.
+	Forget func(last bool)
 
 	mu       sync.Mutex
 	Free     int64               // of total; negative where what is sent was not taken before
@@ -255,10 +256,11 @@ func (b *Budget) tidyLater() {
 		if b.tidied = !b.tidied; idle && b.tidied {
 			b.tidying.Reset(tidyAgain)
 		}
+		last := !b.tidied
 		b.mu.Unlock()
 		if idle {
 			if b.Forget != nil {
-				b.Forget()
+				b.Forget(last)
 			}
 			b.tidy()
 		}

@@ -59,7 +59,12 @@ func TestMemoryOfBodiesGoesBack(t *testing.T) {
 		ctx := t.Context()
 		var tidied atomic.Int64
 		b := NewBodies(800<<20, nil)
-		b.Forget = func() { tidied.Add(1) }
+		lasts := 0
+		b.Forget = func(last bool) {
+			if tidied.Add(1); last {
+				lasts++
+			}
+		}
 		b.tidy = func() { tidied.Add(10) } // after it
 		hold := func(n int64, d time.Duration) {
 			s := Share{Budget: b}
@@ -78,7 +83,9 @@ func TestMemoryOfBodiesGoesBack(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		require.EqualValues(t, 11, tidied.Load())
+		require.Zero(t, lasts)
 		time.Sleep(tidyAgain)
+		require.Equal(t, 1, lasts)
 		require.EqualValues(t, 22, tidied.Load())
 		time.Sleep(time.Hour)
 		require.EqualValues(t, 22, tidied.Load())

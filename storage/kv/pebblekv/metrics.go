@@ -97,3 +97,14 @@ func (s *Store) Metrics() Metrics {
 	m.Compactions, m.Flushes = p.Compact.Count, p.Flush.Count
 	return m
 }
+
+// ForgetBlocks empties the cache of blocks, whose memory goes back to the process. What is read then comes from files.
+func (s *Store) ForgetBlocks() {
+	if !s.gate.enter() {
+		return
+	}
+	defer s.gate.leave()
+	if c := s.blocks.Load(); c != nil {
+		c.Reserve(int(c.MaxSize()))()
+	}
+}

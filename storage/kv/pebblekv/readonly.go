@@ -31,7 +31,12 @@ func (s *Store) openDB(readOnly bool) (*pebble.DB, uint64, error) {
 	p.FS = &guardedFS{FS: s.opts.fs, guard: s.space, damaged: s.damaged, fatal: fatal}
 	p.Logger = &logger{log: s.opts.Log, fatal: fatal}
 	p.EventListener = s.listener(s.opts.Log)
+	p.Cache = pebble.NewCache(s.opts.CacheSize)
 	db, err := openPebble(s.space.dir, p, s.failure)
+	if db != nil { // it has a reference of its own; one that does not come back from its opening may still use ours
+		s.blocks.Store(p.Cache)
+		p.Cache.Unref()
+	}
 	if errors.Is(err, kv.ErrCorrupt) {
 		for _, d := range inspection.Dropped {
 			err = fmt.Errorf("%w: %s: %s", err, s.opts.fs.PathJoin(s.space.dir, d.File), d.What)
