@@ -14,11 +14,12 @@
 // validate_worker.go). Event functions (eventing) are event*.go: the caller's side in event.go (programs, events,
 // results), event_host.go (what the host does for handlers), event_check.go and event_wire.go; the worker's in
 // event_source.go (what code may be), event_realm.go with event.js, event_subdoc.js and event_services.js (the realm),
-// event_worker.go (batches), event_store.go (writes that are not committed), event_alias.go, event_natives.go and
-// event_ask.go. In the worker: source.go and compile.go make programs of sources (blockfunctions.go and
-// properties.go for what goja lacks), sandbox.go, prelude.js and text.go are the realm that a function sees, values.go
-// takes JSON in and out, translate.go, where.go, decompile.go, jsonerror.go, quote.go and thrown.go make CouchDB's
-// texts of goja's errors. thirdparty has esprima and escodegen as published, with their licences.
+// event_worker.go and event_clock.go (batches), event_store.go (writes that are not committed), event_alias.go,
+// event_natives.go and event_ask.go. In the worker: source.go and compile.go make programs of sources
+// (blockfunctions.go and properties.go for what goja lacks), sandbox.go, prelude.js and text.go are the realm that a
+// function sees, values.go takes JSON in and out, translate.go, where.go, decompile.go, jsonerror.go, quote.go and
+// thrown.go make CouchDB's texts of goja's errors. thirdparty has esprima and escodegen as published, with their
+// licences.
 //
 // # Invariants
 //
@@ -45,5 +46,5 @@
 //     start it anew. JavaScript is interrupted when it is over, and the batch goes on; a built-in function of goja that
 //     cannot be is killed a second later. Nothing passes from one invocation to another but what the host knows of:
 //     what a realm keeps is frozen, or looked at, but for members of built-in functions that are none of the prelude's.
-//     Realms are dropped after a timeout or a full stack, and after 256 invocations, of which an exception counts 16.
+//     Realms are dropped after a timeout or a full stack, and after 1024 invocations, of which an exception counts 64.
 package js

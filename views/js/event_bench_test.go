@@ -28,6 +28,7 @@ func eventDocs(n int) []Event {
 
 var benchHandlers = []struct{ name, code string }{
 	{"noop", `function OnUpdate(doc, meta) {}`},
+	{"read", `function OnUpdate(doc, meta) { doc.total + meta.id }`},
 	{"write", `function OnUpdate(doc, meta) { dst[meta.id] = doc }`},
 	{"throw", `function OnUpdate(doc, meta) { throw new Error("x") }`},
 }

@@ -230,6 +230,9 @@ func (r *eventRealm) value(body []byte) goja.Value {
 }
 
 func (r *eventRealm) read(body []byte) (goja.Value, error) {
+	if body == nil {
+		return goja.Undefined(), nil
+	}
 	parsed, err := r.parser.Parse(body)
 	if err != nil {
 		return nil, err

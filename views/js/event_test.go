@@ -438,6 +438,36 @@ func TestEventValues(t *testing.T) {
 	require.Equal(t, "set d/a {\"s\":\"\uFFFD\",\"t\":\"\\\\ud83e\"}", told(r))
 }
 
+// Values that a handler has no use for are not made, however it could get at them.
+func TestEventUnusedParameters(t *testing.T) {
+	for code, want := range map[string][2]bool{
+		"function OnUpdate() {}":                                               {true, true},
+		"function OnUpdate(doc, meta) {}":                                      {true, true},
+		"function OnUpdate(doc, meta) { log(meta.doc) }":                       {true, false},
+		"function OnUpdate(doc, meta) { log({doc}) }":                          {false, true},
+		"function OnUpdate(doc, meta) { (() => doc)() }":                       {false, true},
+		"function OnUpdate(doc, meta) { log(arguments[0]) }":                   {false, false},
+		"function OnUpdate(...all) {}":                                         {false, false},
+		"function OnUpdate({a}, meta = 1) {}":                                  {false, false},
+		"function OnUpdate(doc, meta, x = doc) {}":                             {false, true},
+		"function OnUpdate(doc) { doc = 1 }":                                   {false, true},
+		"function OnUpdate(doc, meta) { class A { [doc]() {} m() { meta } } }": {false, false},
+		"function OnUpdate(doc, meta) { for (doc of [1]) `${meta}` }":          {false, false},
+	} {
+		program, err := compileEvents(NewEventProgram(eventOptions(code)).encoded)
+		require.NoError(t, err)
+		require.Nil(t, program.refused, code)
+		require.Equal(t, want, program.unused, code)
+	}
+	p := newTestPool(t, Options{})
+	for body, want := range map[string]string{
+		"return function inner() { return doc }()": "", "log(doc.n)": "1", "log(eval)": "!ReferenceError: eval is not defined",
+		"log(arguments.length, arguments[0].n, OnUpdate.length)": "2 1 2",
+	} {
+		require.Equal(t, want, told(runBody(t, p, newEventHost(), body)), body)
+	}
+}
+
 // A worker keeps realms of a few programs only.
 func TestEventRealmsOfManyPrograms(t *testing.T) {
 	w := newWorker(&bytes.Buffer{})

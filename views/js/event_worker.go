@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -42,6 +41,7 @@ func runEvents(w *worker, payload []byte) ([]byte, error) {
 	}
 	d := decoder{b: payload[len(digest{}):]}
 	b := newEventBatch(w, program, time.Duration(d.uint()&^(1<<63)))
+	defer b.clock.stop()
 	for n := d.count(); n > 0 && d.err == nil; n-- {
 		event := decodeEvent(&d)
 		if d.err != nil {
@@ -77,11 +77,11 @@ type eventBatch struct {
 	timeout time.Duration
 	results encoder // that are not sent yet
 	// Documents that were read or written, and timers: those of invocations that succeeded.
-	docs    map[docKey]*eventDoc
-	timers  map[timerKey]bool
-	held    int                          // bytes of documents that were read
-	stamps  int64                        // revisions given to what is written
-	current atomic.Pointer[goja.Runtime] // for the clock
+	docs   map[docKey]*eventDoc
+	timers map[timerKey]bool
+	held   int   // bytes of documents that were read
+	stamps int64 // revisions given to what is written
+	clock  eventClock
 }
 
 type docKey struct{ database, id string }
@@ -176,13 +176,7 @@ func (b *eventBatch) invoke(event *Event) (r *EventResult, refused *EventSyntaxE
 	if !b.program.has(name) {
 		return &EventResult{Outcome: EventSkipped, Took: time.Since(began)}, nil, nil
 	}
-	over := make(chan struct{})
-	clock := time.AfterFunc(timeout, func() {
-		defer close(over)
-		if vm := b.current.Load(); vm != nil {
-			vm.Interrupt(errEventTimeout)
-		}
-	})
+	b.clock.begin(run.deadline)
 	r = &EventResult{Outcome: EventDone}
 	realm, err := b.realm()
 	if err == nil {
@@ -203,10 +197,7 @@ func (b *eventBatch) invoke(event *Event) (r *EventResult, refused *EventSyntaxE
 	} else {
 		refused = b.program.startError(err)
 	}
-	b.current.Store(nil)
-	if !clock.Stop() {
-		<-over
-	}
+	b.clock.end()
 	if run.broken != nil {
 		return nil, nil, run.broken
 	}
@@ -226,8 +217,8 @@ func (b *eventBatch) invoke(event *Event) (r *EventResult, refused *EventSyntaxE
 // realm is the realm for the next invocation.
 func (b *eventBatch) realm() (*eventRealm, error) {
 	if r := b.program.realm; r != nil {
-		b.current.Store(r.vm)
 		r.vm.ClearInterrupt()
+		b.clock.watch(r.vm)
 		r.uses++
 		return r, nil
 	}
@@ -308,6 +299,12 @@ func (r *eventRealm) call(event *Event, name string) error {
 	var err error
 	switch event.Kind {
 	case EventUpdate:
+		if r.program.unused[0] {
+			event.Doc = nil
+		}
+		if r.program.unused[1] {
+			event.Meta = nil
+		}
 		if err = add(event.Doc, r.read); err == nil {
 			err = add(event.Meta, r.meta)
 		}
