@@ -1,0 +1,82 @@
+package eventing
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestQueries: statements see what is stored and what the handler has written, use indexes, change documents, and end
+// when their loop is left.
+func TestQueries(t *testing.T) {
+	n := newAlone(t, "src", "dst", "data")
+	for i := range 300 {
+		n.put("data", fmt.Sprintf("%03d", i), fmt.Sprintf(`{"n":%d,"kind":"k%d"}`, i, i%3))
+	}
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	var kind = "k1", sum = 0, seen = 0, ids = [];
+	data["new"] = {n: 1000, kind: "k1"};
+	delete data["001"];
+	var rows = SELECT n, META().id FROM data WHERE kind = $kind AND n >= 200;
+	for (var row of rows) { sum += row.n; ids.push(row.id); }
+	var first = SELECT n FROM data ORDER BY META().id LIMIT 3;
+	for (var row of first) { seen++; if (seen == 2) break; }
+	var counted = SELECT COUNT(*) AS c FROM data WHERE kind = "k1";
+	var c = 0;
+	for (var row of counted) c = row.c;
+	UPDATE data SET big = true WHERE n > 297;
+	INSERT INTO data (KEY, VALUE) VALUES ("inserted", {"n": -1});
+	var again = "none";
+	try { INSERT INTO data (KEY, VALUE) VALUES ("inserted", {"n": -1}); } catch (e) { again = e instanceof N1QLError; }
+	DELETE FROM data WHERE n < 3 AND n >= 0;
+	dst["answer"] = {sum: sum, rows: ids.length, last: ids[ids.length - 1], seen: seen, count: c, again: again};
+}`, "", "+dst=dst", "+data=data")
+	n.deploy("f")
+	n.put("src", "x", `{}`)
+	want := 1000
+	for i := 200; i < 300; i++ {
+		if i%3 == 1 {
+			want += i
+		}
+	}
+	n.becomes("dst", "answer", fmt.Sprintf(`{"sum":%d,"rows":34,"last":"new","seen":2,"count":100,"again":true}`, want))
+	n.becomes("data", "298", `{"n":298,"kind":"k1","big":true}`)
+	n.becomes("data", "new", `{"n":1000,"kind":"k1","big":true}`)
+	n.becomes("data", "inserted", `{"n":-1}`)
+	for _, id := range []string{"000", "001", "002"} {
+		n.becomes("data", id, "")
+	}
+	n.becomes("data", "003", `{"n":3,"kind":"k0"}`)
+}
+
+// TestQueryErrors: a statement that fails throws where it stands, and voids nothing that the handler catches.
+func TestQueryErrors(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	var where = doc.where;
+	try {
+		var rows = SELECT * FROM $where;
+		for (var row of rows) {}
+		dst[meta.id] = {ok: true};
+	} catch (e) { dst[meta.id] = {n1ql: e instanceof N1QLError}; }
+}`, "", "+dst=dst")
+	n.deploy("f")
+	n.put("src", "unknown", `{"where":"nowhere"}`)
+	n.put("src", "known", `{"where":"dst"}`)
+	n.becomes("dst", "unknown", `{"n1ql":true}`)
+	n.becomes("dst", "known", `{"ok":true}`)
+}
+
+// TestQueriesOnDocumentsThatChange: a handler that adds up by a query and a write loses nothing beside others.
+func TestQueriesOnDocumentsThatChange(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) { UPDATE dst USE KEYS "count" SET n = n + 1; }`, `{"worker_count":3}`, "+dst=dst")
+	n.put("dst", "count", `{"n":0}`)
+	n.deploy("f")
+	for i := range 60 {
+		n.put("src", fmt.Sprint(i), `{}`)
+	}
+	n.becomes("dst", "count", `{"n":60}`)
+}
