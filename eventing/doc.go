@@ -20,6 +20,7 @@
 //	stats.go, histogram.go, report.go  what is counted, and how it is told
 //	applog.go     the log of a function
 //	trial.go      a handler is run on a document, and nothing is stored
+//	check.go      Check: verifies what is stored
 //
 // # Invariants
 //
@@ -32,4 +33,11 @@
 //  5. All that is kept of an instance lies below one prefix, so that to undeploy is to clear one range.
 //  6. What a function may have in memory is bounded: chunks of the feed, a batch, its log.
 //  7. A handler that throws, takes too long or kills its worker costs its event, and nothing else.
+//  8. A timer is stored twice, by the time that it is due and by its name, with the same nonce; the pieces of its
+//     context are numbered without a gap.
+//  9. What is stored of an instance is that of a function that is not undeployed.
+//  10. An instance has a progress; neither it nor a partition has come further than the changes of the source.
+//  11. The pieces of a log are numbered without a gap, up to the number of the next one; there are at most logPieces.
+//  12. What is stored of the origin of a revision names no instance that there never was.
+//  13. Keys and values have the forms that keys.go, timers.go, progress.go, applog.go and origin.go tell.
 package eventing

@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/settee-db/settee/eventing"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views"
@@ -29,8 +31,8 @@ func checkCommand() *cobra.Command {
 	return cmd
 }
 
-// check verifies what storage/doc.go, views/doc.go, mango/allfields/doc.go and storage/jobs/doc.go promise about the
-// store, and prints each violation.
+// check verifies what storage/doc.go, views/doc.go, mango/allfields/doc.go, storage/jobs/doc.go, storage/expiry/doc.go,
+// eventing/doc.go and eventing/registry/doc.go promise about the store, and prints each violation.
 func check(ctx context.Context, o appOptions, out, progress io.Writer) (err error) {
 	store, err := openEngine(o, commandLog(progress))
 	if err != nil {
@@ -62,39 +64,46 @@ func checkStore(ctx context.Context, store kv.Store, out, progress io.Writer) er
 	if n := len(violations); n > 0 {
 		return fmt.Errorf("%d violations", n)
 	}
-	if err := errors.Join(checkIndexes(ctx, store, out), checkJobs(ctx, store, out)); err != nil {
+	if err := errors.Join(checkLayers(ctx, store, out), checkJobs(ctx, store, out)); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "no violations")
 	return nil
 }
 
-// checkIndexes verifies the indexes of views, as far as that goes without running their functions, and those over all
-// fields.
-func checkIndexes(ctx context.Context, engine kv.Store, out io.Writer) (err error) {
+// checkLayers verifies what layers above documents keep: the indexes of views, as far as that goes without running
+// their functions, those over all fields, what expires, event functions.
+func checkLayers(ctx context.Context, engine kv.Store, out io.Writer) (err error) {
 	store, err := storage.Open(ctx, storage.Options{KV: engine, Manual: true})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	violations, err := views.Check(ctx, engine, store)
-	if err != nil {
-		return err
-	}
+	return errors.Join(
+		checkLayer(ctx, engine, store, out, "indexes", views.Check),
+		checkLayer(ctx, engine, store, out, "indexes over all fields", allfields.Check),
+		checkLayer(ctx, engine, store, out, "expiries", expiry.Check),
+		checkLayer(ctx, engine, store, out, "event functions", eventing.Check),
+	)
+}
+
+// checkLayer prints what one check finds; name is what it looks at.
+func checkLayer[Violation any](
+	ctx context.Context,
+	engine kv.Store,
+	store *storage.Store,
+	out io.Writer,
+	name string,
+	check func(context.Context, kv.Store, *storage.Store) ([]Violation, error),
+) error {
+	violations, err := check(ctx, engine, store)
 	for _, v := range violations {
 		fmt.Fprintln(out, v)
 	}
-	overAll, err := allfields.Check(ctx, engine, store)
-	if err != nil {
-		return err
+	if n := len(violations); n > 0 && err == nil {
+		err = fmt.Errorf("%d violations in %s", n, name)
 	}
-	for _, v := range overAll {
-		fmt.Fprintln(out, v)
-	}
-	if n := len(violations) + len(overAll); n > 0 {
-		return fmt.Errorf("%d violations in indexes", n)
-	}
-	return nil
+	return err
 }
 
 // checkJobs verifies the queue of background jobs.

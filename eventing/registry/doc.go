@@ -17,6 +17,7 @@
 //	edit.go        define, change, delete
 //	lifecycle.go   deploy, pause, undeploy, and how an engine ends them
 //	config.go      what holds for all functions
+//	check.go       Check: verifies what is stored
 //
 // # Invariants
 //
@@ -28,4 +29,6 @@
 //  4. A record has Deployed and an Instance if it is not Undeployed. An instance has its number for itself forever; it
 //     is kept over pauses and not over undeployments.
 //  5. Hooks run inside the transaction of the change, and may run several times.
+//  6. Keys and values have the forms above; a record is below the key of the function that it names, its pieces are
+//     numbered without a gap.
 package registry

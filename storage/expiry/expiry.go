@@ -150,29 +150,42 @@ func read(tx kv.ReadTx, now int64, limit int) (list []due, next int64, err error
 	it := tx.Range(begin, end, kv.RangeOptions{Limit: limit + 1})
 	defer it.Close()
 	for it.Next() {
-		d := due{key: bytes.Clone(it.Key())}
-		var rest, uuid []byte
-		if d.ms, rest, err = tuple.ReadInt(d.key[len(root):]); err != nil {
+		ms, _, err := tuple.ReadInt(it.Key()[len(root):])
+		if err != nil {
 			return nil, 0, corrupt(err)
 		}
-		if d.ms > now || len(list) == limit {
-			return list, d.ms, nil
+		if ms > now || len(list) == limit {
+			return list, ms, nil
 		}
-		if uuid, rest, err = tuple.ReadBytes(rest); err != nil || copy(d.uuid[:], uuid) != len(d.uuid) {
-			return nil, 0, corrupt(err)
-		}
-		if d.id, _, err = tuple.ReadString(rest); err != nil {
-			return nil, 0, corrupt(err)
-		}
-		if d.rev, rest, err = readRev(it.Value()); err != nil {
+		d, err := parseDue(it.Key()[len(root):], it.Value())
+		if err != nil {
 			return nil, 0, err
 		}
-		if d.name, _, err = tuple.ReadString(rest); err != nil {
-			return nil, 0, corrupt(err)
-		}
+		d.key = bytes.Clone(it.Key())
 		list = append(list, d)
 	}
 	return list, 0, it.Err()
+}
+
+// parseDue reads an entry in the order of time; key is without the prefix, and is not kept.
+func parseDue(key, value []byte) (d due, err error) {
+	var rest, uuid []byte
+	if d.ms, rest, err = tuple.ReadInt(key); err != nil {
+		return d, corrupt(err)
+	}
+	if uuid, rest, err = tuple.ReadBytes(rest); err != nil || copy(d.uuid[:], uuid) != len(d.uuid) {
+		return d, corrupt(err)
+	}
+	if d.id, rest, err = tuple.ReadString(rest); err != nil || len(rest) > 0 {
+		return d, corrupt(err)
+	}
+	if d.rev, rest, err = readRev(value); err != nil {
+		return d, err
+	}
+	if d.name, _, err = tuple.ReadString(rest); err != nil {
+		return d, corrupt(err)
+	}
+	return d, nil
 }
 
 // expirer deletes documents of one database.

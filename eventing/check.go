@@ -1,0 +1,462 @@
+package eventing
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+)
+
+// Violation is something stored that is not as the package promises.
+type Violation struct {
+	Subject string // a function's instance, a log, a database
+	// Invariant is its number in the package's comment; 0 for those of package registry, which Detail names.
+	Invariant int
+	Detail    string
+}
+
+// String is one line for people.
+func (v Violation) String() string {
+	if v.Invariant == 0 {
+		return "eventing: " + v.Subject + ": " + v.Detail
+	}
+	return fmt.Sprintf("eventing: %s: invariant %d: %s", v.Subject, v.Invariant, v.Detail)
+}
+
+const (
+	// checkWindow is how many keys Check reads from one snapshot at a time.
+	checkWindow = 1000
+	// enoughViolations end a check: what has so many needs no more.
+	enoughViolations = 1000
+)
+
+// errManyViolations ends a check.
+var errManyViolations = errors.New("eventing: too many violations")
+
+// Check verifies invariants 8 to 13 of a store which engine is below, and those of package registry. What it says of
+// the pieces of contexts and logs is right if no function runs meanwhile.
+func Check(ctx context.Context, engine kv.Store, s *storage.Store) ([]Violation, error) {
+	c := checker{engine: engine, store: s, reached: make(map[int64]reached)}
+	wrong, err := registry.Check(ctx, engine)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range wrong {
+		c.violate("registry", 0, "%s", text)
+	}
+	steps := []func(context.Context) error{c.roots, c.instances, c.progresses, c.logs, c.origins}
+	for _, step := range steps {
+		if err := step(ctx); errors.Is(err, errManyViolations) {
+			break
+		} else if err != nil {
+			return c.found, err
+		}
+	}
+	return c.found, nil
+}
+
+// checker is a running Check.
+type checker struct {
+	engine kv.Store
+	store  *storage.Store
+	found  []Violation
+
+	deployed map[int64]*registry.Record // by instance
+	reached  map[int64]reached
+	timer    []byte // key of the timer whose pieces are read
+	pieces   int64  // that it has so far; -1: its value has no context
+}
+
+// reached is how far an instance has come.
+type reached struct {
+	source [16]byte
+	seq    storage.Seq
+	where  string // what has come so far
+}
+
+func (c *checker) violate(subject string, invariant int, format string, args ...any) {
+	c.found = append(c.found, Violation{subject, invariant, fmt.Sprintf(format, args...)})
+}
+
+// walk reads all keys below a prefix; fn is as for kv.Walk.
+func (c *checker) walk(
+	ctx context.Context,
+	prefix []byte,
+	fn func(r kv.ReadTx, window []kv.Row) error,
+) error {
+	begin, end := below(prefix)
+	return kv.Walk(ctx, c.engine, begin, end, checkWindow, func(r kv.ReadTx, window []kv.Row) error {
+		if len(c.found) > enoughViolations {
+			return errManyViolations
+		}
+		return fn(r, window)
+	})
+}
+
+// roots looks for keys that are of nobody.
+func (c *checker) roots(ctx context.Context) error {
+	prefix := storage.EventingPrefix()
+	begin, end := below(prefix)
+	return c.engine.View(ctx, func(tx kv.ReadTx) (err error) {
+		if c.deployed, err = registry.Instances(tx); err != nil {
+			return err
+		}
+		for _, gap := range [][2][]byte{
+			{begin, tuple.AppendInt(bytes.Clone(prefix), 0)},
+			{tuple.AppendInt(bytes.Clone(prefix), rootLogs+1), end},
+		} {
+			it := tx.Range(gap[0], gap[1], kv.RangeOptions{Limit: 1})
+			if it.Next() {
+				c.violate("keys", 13, "key %q is of no kind", it.Key())
+			}
+			if err := it.Close(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// instances checks what is stored of instances.
+func (c *checker) instances(ctx context.Context) error {
+	prefix := tuple.AppendInt(storage.EventingPrefix(), rootInstances)
+	return c.walk(ctx, prefix, func(r kv.ReadTx, window []kv.Row) error {
+		if err := c.refresh(r, prefix, window); err != nil {
+			return err
+		}
+		twins, err := timerTwins(r, prefix, window)
+		if err != nil {
+			return err
+		}
+		for i, row := range window {
+			instance, rest, err := tuple.ReadInt(row.Key[len(prefix):])
+			if err != nil {
+				c.violate("keys", 13, "key %q is of no instance", row.Key)
+				continue
+			}
+			subject := fmt.Sprintf("instance %d", instance)
+			if c.deployed[instance] == nil {
+				c.violate(subject, 9, "key %q is of no deployed function", row.Key)
+				continue
+			}
+			tag, rest, err := tuple.ReadInt(rest)
+			switch {
+			case err != nil:
+				c.violate(subject, 13, "key %q is of no kind", row.Key)
+			case tag == tagDue:
+				c.due(subject, row, rest, twins[i])
+			case tag == tagRef:
+				c.ref(subject, row, twins[i])
+			case tag == tagProgress && len(rest) == 0:
+				c.progress(subject, instance, row.Value)
+			case tag == tagPartition:
+				c.partition(subject, instance, rest, row)
+			default:
+				c.violate(subject, 13, "key %q is of no kind", row.Key)
+			}
+		}
+		return nil
+	})
+}
+
+// refresh reads the records again where a window has instances that they do not have: of functions that were deployed
+// meanwhile.
+func (c *checker) refresh(r kv.ReadTx, prefix []byte, window []kv.Row) (err error) {
+	for _, row := range window {
+		if instance, _, err := tuple.ReadInt(row.Key[len(prefix):]); err == nil && c.deployed[instance] == nil {
+			c.deployed, err = registry.Instances(r)
+			return err
+		}
+	}
+	return nil
+}
+
+// twin is the other key of a timer: what is stored there.
+type twin struct {
+	timer
+	err   error
+	value []byte
+}
+
+// timerTwins gives for each row that is a timer's what its other key has.
+func timerTwins(r kv.ReadTx, prefix []byte, window []kv.Row) (map[int]*twin, error) {
+	twins := make(map[int]*twin)
+	var order []int
+	var keys [][]byte
+	for i, row := range window {
+		instance, rest, err := tuple.ReadInt(row.Key[len(prefix):])
+		if err != nil {
+			continue
+		}
+		tag, rest, err := tuple.ReadInt(rest)
+		if err != nil || tag != tagDue && tag != tagRef {
+			continue
+		}
+		t, key := &twin{}, []byte(nil)
+		if tag == tagDue {
+			var piece bool
+			if t.timer, piece, t.err = parseTimer(rest, row.Value); piece && t.err == nil {
+				continue
+			}
+			key = spaceOf(instance).ref(t.timerName)
+		} else {
+			t.timer, t.err = parseNamed(rest, row.Value)
+			key = spaceOf(instance).due(t.due, t.timerName)
+		}
+		if twins[i] = t; t.err == nil {
+			order, keys = append(order, i), append(keys, key)
+		}
+	}
+	values, err := r.GetMany(keys)
+	for n := range values {
+		twins[order[n]].value = values[n]
+	}
+	return twins, err
+}
+
+// parseNamed reads a timer's entry below its name; it has no context.
+func parseNamed(key, value []byte) (t timer, err error) {
+	if t.callback, key, err = tuple.ReadString(key); err != nil {
+		return t, corrupt("name of a timer")
+	}
+	if t.reference, key, err = tuple.ReadString(key); err != nil || len(key) > 0 {
+		return t, corrupt("name of a timer")
+	}
+	t.due, t.nonce, err = parseRef(value)
+	return t, err
+}
+
+// due checks an entry in the order of time, or a piece of one; rest is its key behind the tag.
+func (c *checker) due(subject string, row kv.Row, rest []byte, t *twin) {
+	if t == nil {
+		c.piece(subject, row)
+		return
+	}
+	if t.err != nil {
+		c.violate(subject, 13, "key %q: %v", row.Key, t.err)
+		return
+	}
+	if row.Value[nonceSize] > 1 || row.Value[nonceSize] == 0 && len(row.Value) > nonceSize+1 {
+		c.violate(subject, 13, "key %q: malformed context", row.Key)
+	}
+	c.timer, c.pieces = bytes.Clone(row.Key), 1
+	if len(t.context) != maxChunk {
+		c.pieces = -1
+	}
+	due, nonce, err := parseRef(t.value)
+	if err != nil || due != t.timer.due || !bytes.Equal(nonce, t.nonce) {
+		c.violate(subject, 8, "timer %q %q, due at %d, is not the one of that name", t.callback, t.reference,
+			t.timer.due)
+	}
+}
+
+// piece checks a further piece of a context.
+func (c *checker) piece(subject string, row kv.Row) {
+	rest, of := bytes.CutPrefix(row.Key, c.timer)
+	n, rest, err := tuple.ReadInt(rest)
+	if err != nil || len(c.timer) == 0 || !of || len(rest) > 0 || n != c.pieces {
+		c.violate(subject, 8, "key %q is no next piece of a timer", row.Key)
+		return
+	}
+	if c.pieces++; len(row.Value) != maxChunk {
+		c.pieces = -1
+	}
+}
+
+// ref checks a timer's entry below its name.
+func (c *checker) ref(subject string, row kv.Row, t *twin) {
+	switch {
+	case t.err != nil:
+		c.violate(subject, 13, "key %q: %v", row.Key, t.err)
+	case len(t.value) <= nonceSize || !bytes.HasPrefix(t.value, t.nonce):
+		c.violate(subject, 8, "timer %q %q is not among those that are due at %d", t.callback, t.reference, t.due)
+	}
+}
+
+// progress checks the form of what an instance has done.
+func (c *checker) progress(subject string, instance int64, value []byte) {
+	r := c.reached[instance]
+	if len(value) != 1+len(r.source)+storage.SeqSize || value[0] != 1 {
+		c.violate(subject, 13, "malformed progress")
+	}
+	copy(r.source[:], value[min(1, len(value)):])
+	c.reached[instance] = r
+	if seq, err := storage.ParseSeq(value); err == nil {
+		c.reach(instance, seq, "the progress")
+	}
+}
+
+// partition checks the form of what is done of a partition.
+func (c *checker) partition(subject string, instance int64, rest []byte, row kv.Row) {
+	p, rest, err := tuple.ReadInt(rest)
+	if err != nil || len(rest) > 0 || p < 0 || p >= partitions || len(row.Value) != storage.SeqSize {
+		c.violate(subject, 13, "malformed partition %q", row.Key)
+		return
+	}
+	if seq, err := storage.ParseSeq(row.Value); err == nil {
+		c.reach(instance, seq, fmt.Sprintf("partition %d", p))
+	}
+}
+
+// reach notes how far something of an instance has come.
+func (c *checker) reach(instance int64, seq storage.Seq, where string) {
+	r := c.reached[instance]
+	if r.seq.Before(seq) {
+		r.seq, r.where = seq, where
+	}
+	c.reached[instance] = r
+}
+
+// progresses compares how far instances have come with their sources, which may be gone.
+func (c *checker) progresses(ctx context.Context) error {
+	for instance, record := range c.deployed {
+		subject := fmt.Sprintf("instance %d", instance)
+		r, known := c.reached[instance]
+		if !known || r.source == [16]byte{} {
+			if err := c.withoutProgress(ctx, subject, instance); err != nil {
+				return err
+			}
+			continue
+		}
+		source := record.Running().Bindings.SourceBucket
+		err := c.store.DB(source).ViewAgain(ctx, func(s *storage.Snapshot) error {
+			last, err := s.LastSeq()
+			if err == nil && s.UUID() == r.source && last.Before(r.seq) {
+				c.violate(subject, 10, "%s has come further than the changes of %s", r.where, source)
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, compat.KindNoDatabase) {
+			return err
+		}
+	}
+	return nil
+}
+
+// withoutProgress reports an instance that was seen without a progress, if it still is there.
+func (c *checker) withoutProgress(ctx context.Context, subject string, instance int64) error {
+	return c.engine.View(ctx, func(tx kv.ReadTx) error {
+		now, err := registry.Instances(tx)
+		if err != nil || now[instance] == nil {
+			return err
+		}
+		value, err := tx.Get(spaceOf(instance).progress())
+		if err == nil && value == nil {
+			c.violate(subject, 10, "there is no progress")
+		}
+		return err
+	})
+}
+
+// logs checks what functions have logged.
+func (c *checker) logs(ctx context.Context) error {
+	prefix := tuple.AppendInt(storage.EventingPrefix(), rootLogs)
+	var l checkedLog
+	err := c.walk(ctx, prefix, func(_ kv.ReadTx, window []kv.Row) error {
+		for _, row := range window {
+			rest, piece, err := parseLogKey(row.Key[len(prefix):])
+			switch {
+			case err != nil:
+				c.violate("logs", 13, "key %q is of no log", row.Key)
+			case piece < 0:
+				l.end(c)
+				l = checkedLog{key: bytes.Clone(rest), next: -1}
+				if len(row.Value) != 8 {
+					c.violate("logs", 13, "key %q: malformed number", row.Key)
+					continue
+				}
+				l.next = int64(binary.LittleEndian.Uint64(row.Value))
+				l.at = max(0, l.next-logPieces)
+			case !bytes.Equal(rest, l.key):
+				c.violate("logs", 11, "key %q has no number of a next piece", row.Key)
+			case l.next >= 0:
+				l.piece(c, piece)
+			}
+		}
+		return nil
+	})
+	l.end(c)
+	return err
+}
+
+// parseLogKey reads a key of a log: that of the log, and the number of the piece, -1 for the log's own key.
+func parseLogKey(key []byte) (log []byte, piece int64, err error) {
+	rest := key
+	for range 3 {
+		if _, rest, err = tuple.ReadText(rest); err != nil {
+			return nil, 0, err
+		}
+	}
+	log = key[:len(key)-len(rest)]
+	if len(rest) == 0 {
+		return log, -1, nil
+	}
+	piece, rest, err = tuple.ReadInt(rest)
+	if err == nil && (len(rest) > 0 || piece < 0) {
+		err = corrupt("log")
+	}
+	return log, piece, err
+}
+
+// checkedLog is a log whose pieces are read.
+type checkedLog struct {
+	key      []byte
+	at, next int64 // the piece that comes next, the piece that is written next; -1: unknown
+}
+
+func (l *checkedLog) piece(c *checker, n int64) {
+	if n != l.at {
+		c.violate("logs", 11, "log %q: piece %d instead of %d", l.key, n, l.at)
+	}
+	l.at = n + 1
+}
+
+func (l *checkedLog) end(c *checker) {
+	if l.key != nil && l.next >= 0 && l.at != l.next {
+		c.violate("logs", 11, "log %q: ends before %d instead of %d", l.key, l.at, l.next)
+	}
+}
+
+// origins checks what databases have of where revisions come from.
+func (c *checker) origins(ctx context.Context) error {
+	return c.store.EachDB(ctx, func(db *storage.DB) error {
+		var prefix []byte
+		if err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+			prefix = s.AppendPrefix(nil, storage.TagEventing)
+			return nil
+		}); err != nil {
+			return err
+		}
+		subject := "database " + db.Name()
+		return c.walk(ctx, prefix, func(r kv.ReadTx, window []kv.Row) error {
+			last, err := registry.LastInstance(r)
+			if errors.Is(err, kv.ErrCorrupt) {
+				last = math.MaxInt64 // it was told already
+			} else if err != nil {
+				return err
+			}
+			for _, row := range window {
+				_, rest, err := tuple.ReadString(row.Key[len(prefix):])
+				if err != nil || len(rest) > 0 {
+					c.violate(subject, 13, "key %q is of no origin", row.Key)
+					continue
+				}
+				_, o, err := parseOrigin(row.Value)
+				if err != nil {
+					c.violate(subject, 13, "key %q: %v", row.Key, err)
+				} else if o.instance < 0 || o.instance > last {
+					c.violate(subject, 12, "key %q: instance %d, the last one is %d", row.Key, o.instance, last)
+				}
+			}
+			return nil
+		})
+	})
+}
