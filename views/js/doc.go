@@ -45,6 +45,6 @@
 //  9. The time of an invocation of an event handler holds whatever the host does for it meanwhile: only results
 //     start it anew. JavaScript is interrupted when it is over, and the batch goes on; a built-in function of goja that
 //     cannot be is killed a second later. Nothing passes from one invocation to another but what the host knows of:
-//     what a realm keeps is frozen, or looked at, but for members of built-in functions that are none of the prelude's.
-//     Realms are dropped after a timeout or a full stack, and after 1024 invocations, of which an exception counts 64.
+//     what a realm keeps is frozen, built-in functions included, or looked at. Realms are dropped after a timeout or a
+//     full stack, and after 1024 invocations, of which an exception counts 16.
 package js

@@ -229,6 +229,16 @@
     }
   }
 
+  // freezeWith freezes an object with the functions that are its members.
+  function freezeWith(object) {
+    freeze(object);
+    for (const key of Reflect.ownKeys(object)) {
+      const { value, get } = getOwnPropertyDescriptor(object, key);
+      const f = typeof value === 'function' ? value : get;
+      if (f !== undefined) freeze(f);
+    }
+  }
+
   function intrinsics() {
     const found = [];
     for (const make of [
@@ -261,11 +271,11 @@
       defineProperty(global, key, { writable: false, configurable: false });
       if (value === global || aliases.has(value) || names.includes(key)) continue;
       if (value !== null && (typeof value === 'object' || typeof value === 'function')) {
-        freeze(value);
-        if (typeof value === 'function' && value.prototype) freeze(value.prototype);
+        freezeWith(value);
+        if (typeof value === 'function' && value.prototype) freezeWith(value.prototype);
       }
     }
-    intrinsics().forEach((o) => freeze(o));
+    intrinsics().forEach(freezeWith);
     if (strict) Object.preventExtensions(global);
   }
 

@@ -37,12 +37,12 @@ const (
 	// maxEventStack is the number of nested calls after which a handler fails.
 	maxEventStack = 1024
 	// eventsPerRealm is how many invocations a realm serves. What can be changed in it is frozen or looked at, so this
-	// bounds what nobody thought of. A realm takes 1.6 ms of processor to make: with 256 that is a third of what an
-	// event takes, with 1024 less than a tenth.
+	// bounds what nobody thought of. A realm takes 3 ms of processor to make, half of it to freeze built-in functions:
+	// with 256 it would be more than a third of what an event takes.
 	eventsPerRealm = 1024
-	// usesPerException is what an exception counts of them: it leaves less than what is frozen would show, but a realm
-	// takes more than a millisecond to make, so one for each would make handlers that fail the dearest of all.
-	usesPerException = 64
+	// usesPerException is what an exception counts of them: it leaves no more than what is frozen would show, but a
+	// realm for each would make handlers that fail the dearest of all.
+	usesPerException = 16
 )
 
 // eventRealm is the realm of a program: modern JavaScript as goja has it, with what event.js adds. It runs one

@@ -268,6 +268,9 @@ func TestEventIsolation(t *testing.T) {
 		"console.x = 1", "Math.x = 1", "Error.prototype.x = 1", "Object.prototype.toString = null",
 		"Error.prototype.name = 'x'", "[][Symbol.iterator]().__proto__.next = null", "undefined = 1", "dst = 1",
 		"Object.setPrototypeOf(Math, {x: 1})", "JSON.parse = null", "(function* () {}).__proto__.x = 1",
+		"Array.prototype.push.x = 1", "Math.max.x = 1", "(/a/).test.x = 1", "new Map().set.x = 1",
+		"Object.getOwnPropertyDescriptor(Map.prototype, 'size').get.x = 1", "Date.now.x = 1", "JSON.parse.x = 1",
+		"[].values().next.x = 1", "Uint8Array.from.x = 1", "couchbase.MutateInSpec.insert.x = 1",
 		"couchbase.MutateInSpec.x = 1", "Object.defineProperty(dst, 'x', {value: 1})", "N1qlQuery.prototype.x = 1",
 	} {
 		r := runBody(t, p, newEventHost(), "try { "+attempt+"; log('done') } catch (e) { log(e.name) }")
