@@ -79,7 +79,7 @@ func TestModel(t *testing.T) {
 		keeper.create("src", "dst")
 		keeper.define("f", modelCode, "", "+dst=dst")
 		keeper.deploy("f")
-		ctx, cancel := context.WithTimeout(t.Context(), shorter(6, 3)*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), shorter(6*time.Second, 3*time.Second))
 		defer cancel()
 		var all sync.WaitGroup
 		for w := range 3 {

@@ -161,7 +161,7 @@ func (r *reader) item(ctx context.Context, ch *storage.Change) (*item, error) {
 		return nil, nil
 	}
 	if r.db.Hides() && r.db.Show(ctx, ch.Doc) != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // the owner may not see it
 	}
 	if ok, err := r.f.selects(ch); !ok || err != nil {
 		return nil, err

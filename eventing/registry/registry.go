@@ -76,8 +76,7 @@ func (g *Registry) Watch(ctx context.Context, changes uint64) error {
 	return g.store.Watch(ctx, ChangesKey(), seen)
 }
 
-// WaitFor gives the record of a function as soon as its state is settled, or as it is when ctx ends; nil if there is
-// none (any more).
+// WaitFor gives the record of a function as soon as its state is settled; nil if there is none (any more).
 func (g *Registry) WaitFor(ctx context.Context, ref definition.Ref) (*Record, error) {
 	for {
 		var r *Record
@@ -91,11 +90,7 @@ func (g *Registry) WaitFor(ctx context.Context, ref definition.Ref) (*Record, er
 		if err != nil || r == nil || r.State.Settled() {
 			return r, err
 		}
-		err = g.Watch(ctx, changes)
-		if ctx.Err() != nil {
-			return r, nil // as it was seen last
-		}
-		if err != nil {
+		if err := g.Watch(ctx, changes); err != nil {
 			return nil, err
 		}
 	}

@@ -50,7 +50,7 @@ func (p *Pool) CheckEvents(ctx context.Context, program *EventProgram) (*EventHa
 func decodeSyntaxError(reply []byte) *EventSyntaxError {
 	d := decoder{b: reply}
 	if !d.bool() || d.err != nil {
-		return nil
+		return nil //nolint:nilerr // it is no such reply
 	}
 	number := func() int { return int(d.uint() & 0xffffff) }
 	e := &EventSyntaxError{Index: number(), Line: number(), Column: number()}
@@ -77,7 +77,7 @@ func runCheckEvents(w *worker, payload []byte) ([]byte, error) {
 		return nil, err
 	}
 	if program.refused != nil {
-		return encodeSyntaxError(program.refused), nil
+		return encodeSyntaxError(program.refused), nil //nolint:nilerr // it is the answer
 	}
 	if _, err := w.newEventRealm(program); err != nil {
 		return encodeSyntaxError(program.startError(err)), nil
