@@ -26,6 +26,8 @@ type benchOptions struct {
 	only         string
 	pidA, pidB   int
 	dataA, dataB string
+	timers       int
+	workers      int
 	jsonFile     string
 	limits       bool
 	limitsDir    string
@@ -52,6 +54,9 @@ func benchCommand() *cobra.Command {
 	f.BoolVar(&o.quick, "quick", false,
 		"small databases and short rounds, to see whether it works (unless given: --seconds 0.3 --rounds 1)")
 	f.StringVar(&o.only, "only", "", "regular expression of the workloads to run")
+	f.IntVar(&o.timers, "timers", 0,
+		"pending timers of event functions while others are measured (default 1000000, with --quick 10000)")
+	f.IntVar(&o.workers, "event-workers", 0, "workers of event functions (default 2)")
 	f.IntVar(&o.pidA, "pid-a", 0, "process of server A (default: found by the port, on this machine)")
 	f.IntVar(&o.pidB, "pid-b", 0, "process of server B")
 	f.StringVar(&o.dataA, "data-a", "", "data directory of server A, for its disk use")
@@ -73,15 +78,16 @@ func (o benchOptions) run(ctx context.Context, args []string, cmd *cobra.Command
 	if o.limits != (len(args) == 0) {
 		return errors.New("name one or two servers, or none with --limits")
 	}
-	options := bench.Options{Quick: o.quick, Rounds: o.rounds, Progress: cmd.ErrOrStderr()}
+	options := bench.Options{Quick: o.quick, Rounds: o.rounds, Timers: o.timers, Workers: o.workers,
+		Progress: cmd.ErrOrStderr()}
 	if o.quick && !cmd.Flags().Changed("seconds") {
 		o.seconds = 0.3
 	}
 	if o.quick && !cmd.Flags().Changed("rounds") {
 		options.Rounds = 1
 	}
-	if o.seconds <= 0 || options.Rounds < 1 {
-		return errors.New("--seconds and --rounds must be positive")
+	if o.seconds <= 0 || options.Rounds < 1 || o.timers < 0 || o.workers < 0 {
+		return errors.New("--seconds, --rounds, --timers and --event-workers must be positive")
 	}
 	options.Duration = time.Duration(o.seconds * float64(time.Second))
 	if o.only != "" {

@@ -18,12 +18,17 @@ type fake struct {
 	mu       sync.Mutex
 	dbs      map[string]*fakeDB
 	requests int
+	// functions are the event functions; nil for a server that has none.
+	functions map[string]*fakeFunction
+	welcome   string
 }
 
 type fakeDB struct {
 	docs        map[string]*fakeDoc
 	attachments map[string][]byte
 	changed     chan struct{} // closed by the next change
+	// written, if set, is told of each document.
+	written func(id, body string)
 }
 
 type fakeDoc struct {
@@ -33,7 +38,9 @@ type fakeDoc struct {
 
 func startFake(t *testing.T) (*fake, *Target) {
 	t.Helper()
-	f := &fake{dbs: map[string]*fakeDB{}}
+	f := &fake{
+		dbs: map[string]*fakeDB{}, functions: map[string]*fakeFunction{}, welcome: `{"couchdb":"Welcome"}`,
+	}
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	target, err := ParseTarget("A", "http://bench:secret@"+server.Listener.Addr().String())
@@ -60,6 +67,9 @@ func (d *fakeDB) put(id string, members map[string]json.RawMessage) int {
 	doc.rev, doc.body = doc.rev+1, strings.TrimPrefix(string(text), "{")
 	close(d.changed)
 	d.changed = make(chan struct{})
+	if d.written != nil {
+		d.written(id, doc.body)
+	}
 	return doc.rev
 }
 
@@ -89,7 +99,9 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	db := f.dbs[path[0]]
 	switch {
 	case path[0] == "":
-		fmt.Fprintln(w, `{"couchdb":"Welcome"}`)
+		fmt.Fprintln(w, f.welcome)
+	case path[0] == "_eventing" && f.functions != nil:
+		f.functionsAPI(w, r.Method, path[3:], body)
 	case path[0] == "_replicate":
 		f.replicate(w, body)
 	case len(path) == 1:
@@ -105,6 +117,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(db.attachments[path[1]])
 	case path[1] == "_changes" && r.URL.Query().Get("feed") == "longpoll":
 		f.longpoll(w, r, db)
+	case path[1] == "_changes" && r.URL.Query().Get("feed") == "continuous":
+		f.continuous(w, r, db)
 	case strings.HasPrefix(path[1], "_"):
 		db.special(w, path[1], body, r.URL.Query().Has("include_docs"))
 	case r.Method == "PUT":
@@ -131,7 +145,10 @@ func (f *fake) database(w http.ResponseWriter, method, name string) {
 	case "DELETE":
 		delete(f.dbs, name)
 	default:
-		fmt.Fprintln(w, `{"compact_running":false}`)
+		doc := `{"compact_running":false,"doc_count":%d,"doc_del_count":0}` + "\n"
+		if db := f.dbs[name]; db != nil {
+			fmt.Fprintf(w, doc, len(db.docs))
+		}
 	}
 }
 

@@ -38,6 +38,8 @@ type responseReader struct {
 	body []byte // the body of the last response, if it was kept or its status is an error
 	// waiting, if set, is told when the head and the first byte of a body have come.
 	waiting func()
+	// part, if set, gets the parts of a body as they come; last tells that nothing more has come yet.
+	part func(part []byte, last bool)
 }
 
 // next reads one response. Interim responses (1xx) are skipped.
@@ -255,6 +257,9 @@ func (p *responseReader) consume(resp *response, part []byte) {
 	resp.lines += int64(bytes.Count(part, []byte{'\n'}))
 	if p.keep || resp.status >= 400 {
 		p.body = append(p.body, part...)
+	}
+	if p.part != nil && resp.status < 400 {
+		p.part(part, p.w-p.r <= len("\r\n")) // what ends a chunk may be there
 	}
 }
 

@@ -16,7 +16,10 @@ type Options struct {
 	Rounds   int            // counted rounds, besides the one that warms up
 	Quick    bool           // small databases
 	Only     *regexp.Regexp // names of the workloads, nil for all
-	Progress io.Writer      // gets a line for each workload
+	// Timers is how many timers of an event function are pending while others are measured, Workers how many workers
+	// event functions have; 0 for what a run of this size has.
+	Timers, Workers int
+	Progress        io.Writer // gets a line for each workload
 }
 
 // runner runs workloads on one or two sessions.
@@ -31,10 +34,17 @@ type runner struct {
 func Run(ctx context.Context, o Options) (*Report, error) { return run(ctx, o, o.sizes()) }
 
 func (o Options) sizes() sizes {
+	size := fullSizes
 	if o.Quick {
-		return quickSizes
+		size = quickSizes
 	}
-	return fullSizes
+	if o.Timers > 0 {
+		size.timers = o.Timers
+	}
+	if o.Workers > 0 {
+		size.eventWorkers = o.Workers
+	}
+	return size
 }
 
 func run(ctx context.Context, o Options, size sizes) (_ *Report, err error) {
@@ -69,7 +79,7 @@ func (r *runner) all(ctx context.Context, list []*workload, report *Report) erro
 			continue
 		}
 		result, err := r.workload(ctx, w)
-		if errors.Is(err, errNotHere) {
+		if errors.Is(err, errNotHere) || errors.Is(err, errNoFunctions) {
 			fmt.Fprintf(r.options.Progress, "%s: left out: %v\n", w.name, err)
 			continue
 		}
@@ -91,18 +101,25 @@ func (r *runner) workload(ctx context.Context, w *workload) (_ *Result, err erro
 			}
 		}
 	}()
-	for _, s := range r.sessions {
-		if err := w.prepare(ctx, s); err != nil {
+	sessions := r.sessions
+	for i, s := range sessions {
+		err := w.prepare(ctx, s)
+		if i > 0 && errors.Is(err, errNoFunctions) {
+			fmt.Fprintf(r.options.Progress, "%s: without server %s: %v\n", w.name, s.target.Name, err)
+			sessions = sessions[:i]
+			break
+		}
+		if err != nil {
 			return nil, fmt.Errorf("server %s: %w", s.target.Name, err)
 		}
 	}
-	samples := make([][]sample, len(r.sessions))
+	samples := make([][]sample, len(sessions))
 	first, last := 0, r.options.Rounds
 	if w.once {
 		first, last = 1, 1
 	}
 	for round := first; round <= last; round++ {
-		for i, s := range r.sessions {
+		for i, s := range sessions {
 			if err := sleep(ctx, s.size.pause); err != nil {
 				return nil, err
 			}

@@ -19,6 +19,9 @@ type sizes struct {
 	smallAttachment int // bytes
 	largeAttachment int
 	attachmentBytes int64 // uploaded at most in a round
+	eventWorkers    int   // of an event function
+	timers          int   // of an event function, pending while others are measured
+	timersFired     int   // together
 	waits
 }
 
@@ -28,6 +31,7 @@ type waits struct {
 	settle     time.Duration // before the memory of feeds is looked at
 	diskSteady time.Duration // as long unchanged, a data directory counts as settled
 	rest       time.Duration // at the end, before memory at rest is looked at
+	timerLead  time.Duration // from the making of timers to when they are due
 }
 
 var fullSizes = sizes{
@@ -40,17 +44,23 @@ var fullSizes = sizes{
 	smallAttachment: 256 << 10,
 	largeAttachment: 64 << 20,
 	attachmentBytes: 256 << 20,
+	eventWorkers:    2,
+	timers:          1_000_000,
+	timersFired:     10_000,
 	waits: waits{
 		pause:      200 * time.Millisecond,
 		settle:     2 * time.Second,
 		diskSteady: 6 * time.Second,
 		rest:       5 * time.Second,
+		timerLead:  3 * time.Second,
 	},
 }
 
 var quickSizes = sizes{documents: 2000, diskDocuments: 5000, viewDocuments: 5000, bulk: 1000, bulkGet: 200, feeds: 500,
 	smallAttachment: 256 << 10, largeAttachment: 16 << 20, attachmentBytes: 32 << 20,
-	waits: waits{pause: 50 * time.Millisecond, settle: time.Second, diskSteady: 2 * time.Second, rest: time.Second}}
+	eventWorkers: 2, timers: 10_000, timersFired: 1000,
+	waits: waits{pause: 50 * time.Millisecond, settle: time.Second, diskSteady: 2 * time.Second, rest: time.Second,
+		timerLead: time.Second}}
 
 // session is a run's dealings with one server. Its methods are not safe for concurrent use.
 type session struct {
@@ -61,6 +71,10 @@ type session struct {
 	prefix  string   // of the names of all databases of the run
 	control *conn    // for what is not measured
 	made    []string // databases that exist
+
+	deployable     []*eventFunction // those that exist
+	functions      bool             // whether the server has event functions
+	functionsKnown bool
 }
 
 func newSession(
@@ -145,6 +159,11 @@ func (s *session) fillExisting(ctx context.Context, name string, count int64) er
 func (s *session) close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var first error
+	for _, f := range slices.Clone(s.deployable) {
+		if err := f.remove(ctx); first == nil {
+			first = err
+		}
+	}
 	for _, name := range slices.Clone(s.made) {
 		if err := s.drop(ctx, name); first == nil {
 			first = err
