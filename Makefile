@@ -97,7 +97,7 @@ fuzz: ## every fuzzer for FUZZTIME each
 	.ci/fuzz $(FUZZTIME)
 
 .PHONY: crash
-crash: ## kill the server and the store under load, CRASH_ROUNDS times each: no acknowledged write is lost, indexes equal fresh builds
+crash: ## kill the server and the store under load, CRASH_ROUNDS times each: no acknowledged write is lost, indexes equal fresh builds, event functions act once
 	SETTEE_CRASH_ROUNDS=$(CRASH_ROUNDS) $(GO) test -v -count=1 -timeout 180m -run Crash ./conformance ./storage/kv/pebblekv
 
 .PHONY: hostile
