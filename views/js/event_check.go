@@ -48,10 +48,10 @@ func (p *Pool) CheckEvents(ctx context.Context, program *EventProgram) (*EventHa
 
 // decodeSyntaxError reads a reply that begins with a one.
 func decodeSyntaxError(reply []byte) *EventSyntaxError {
-	d := decoder{b: reply}
-	if !d.bool() || d.err != nil {
-		return nil //nolint:nilerr // it is no such reply
+	if len(reply) == 0 || reply[0] == 0 {
+		return nil
 	}
+	d := decoder{b: reply[1:]}
 	number := func() int { return int(d.uint() & 0xffffff) }
 	e := &EventSyntaxError{Index: number(), Line: number(), Column: number()}
 	e.Description = d.string()
@@ -76,11 +76,12 @@ func runCheckEvents(w *worker, payload []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if program.refused != nil {
-		return encodeSyntaxError(program.refused), nil //nolint:nilerr // it is the answer
+	refused := program.refused
+	if refused == nil {
+		refused = w.tryRealm(program)
 	}
-	if _, err := w.newEventRealm(program); err != nil {
-		return encodeSyntaxError(program.startError(err)), nil
+	if refused != nil {
+		return encodeSyntaxError(refused), nil
 	}
 	e := encoder{b: []byte{0}}
 	e.bool(program.has("OnUpdate"))
@@ -89,4 +90,12 @@ func runCheckEvents(w *worker, payload []byte) ([]byte, error) {
 	e.strings(program.functions)
 	e.strings(program.warnings)
 	return e.b, nil
+}
+
+// tryRealm makes the realm of a program, and gives the reason if it cannot be made.
+func (w *worker) tryRealm(p *eventProgram) *EventSyntaxError {
+	if _, err := w.newEventRealm(p); err != nil {
+		return p.startError(err)
+	}
+	return nil
 }

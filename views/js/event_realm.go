@@ -49,10 +49,10 @@ const (
 // invocation after another.
 type eventRealm struct {
 	*sandbox
-	program                   *eventProgram
-	makeError, show, describe goja.Callable
-	date                      goja.Value // the constructor
-	handlers                  map[string]goja.Callable
+	program             *eventProgram
+	makeError, describe goja.Callable
+	date                goja.Value // the constructor
+	handlers            map[string]goja.Callable
 
 	attributes bool           // OnUpdate has a third parameter
 	changeable bool           // a constant is no plain value: the realm serves one invocation
@@ -141,7 +141,7 @@ func (r *eventRealm) runPrelude(global *goja.Object) (*goja.Object, error) {
 			r.makeError = callable(made, "makeError")
 		}
 	}
-	r.show, r.describe = callable(made, "show"), callable(made, "describe")
+	r.describe = callable(made, "describe")
 	return made, nil
 }
 

@@ -30,7 +30,6 @@
     }
   }
   realm.describe = describe;
-  realm.show = show;
 
   function log(...args) {
     if (native.logging()) native.log(args.map(show).join(' '));

@@ -128,6 +128,36 @@ func FuzzDecodeEventResult(f *testing.F) {
 	})
 }
 
+// FuzzEventSource holds arbitrary code to the rules for event functions; what is refused has a place inside the code.
+func FuzzEventSource(f *testing.F) {
+	for _, s := range []string{
+		"function OnUpdate(doc, meta) {}", "function OnUpdate(doc) {\n\tvar é = ;\n}", "async function f() {}", "import('x')",
+		"function OnUpdate({a}, ...b) { SELECT: for (;;) {} }", "class A { #p; get [x]() {} static {} }", "`${", "\r\n\u2028}",
+		"function OnUpdate() { Own.prototype = 1 }\nfunction dst() {}", "'use strict'; 010", "\xff(",
+	} {
+		f.Add(s, 0, "1")
+		f.Add(s, 1, "{a: ")
+	}
+	f.Fuzz(func(t *testing.T, code string, headers int, literal string) {
+		if len(code) > 2000 || len(literal) > 200 {
+			return
+		}
+		o := eventOptions(code)
+		o.HeaderLines = headers
+		o.Constants = append(o.Constants, EventConstant{"c", literal})
+		program, err := compileEvents(NewEventProgram(o).encoded)
+		require.NoError(t, err)
+		if r := program.refused; r != nil {
+			require.NotEmpty(t, r.Description)
+			require.LessOrEqual(t, r.Index, len(o.Code))
+			require.GreaterOrEqual(t, r.Index, 0)
+			require.Equal(t, r, decodeSyntaxError(encodeSyntaxError(r)))
+			return
+		}
+		require.True(t, program.has("OnUpdate") || program.has("OnDelete"))
+	})
+}
+
 // FuzzSource gives arbitrary sources to the parser, the printer and the compiler; what compiles is not run.
 func FuzzSource(f *testing.F) {
 	for _, s := range []string{
