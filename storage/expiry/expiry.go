@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
@@ -198,13 +199,17 @@ type expirer struct {
 // delete deletes documents as far as they are still the revisions that expire, and forgets all of the list.
 func (e *expirer) delete(ctx context.Context, list []due) error {
 	db := e.store.DB(list[0].name)
-	gone := make(map[string]bool) // documents that have other revisions now
+	current, err := expiring(ctx, db, list)
+	if errors.Is(err, compat.KindNoDatabase) {
+		return e.drop(ctx, list)
+	}
+	if err != nil {
+		return err
+	}
 	for {
 		part := storage.DatabaseCommit{DB: db, Stored: e.stored}
-		for _, d := range list {
-			if !gone[d.id] {
-				part.Edits = append(part.Edits, deletion(&d))
-			}
+		for i := range current {
+			part.Edits = append(part.Edits, deletion(current[i]))
 		}
 		commit := &storage.Commit{
 			With:      func(tx kv.Tx) error { return e.forget(ctx, tx, db, list) },
@@ -216,20 +221,50 @@ func (e *expirer) delete(ctx context.Context, list []due) error {
 		case errors.Is(err, compat.KindNoDatabase):
 			return e.drop(ctx, list)
 		case errors.As(err, &found):
-			for _, d := range append(found.Stale, found.Refused...) {
-				gone[d.ID] = true
+			gone := append(found.Stale, found.Refused...)
+			if slices.ContainsFunc(gone, func(g storage.DocOf) bool { return g.ID == "" }) {
+				return e.drop(ctx, list) // the database was deleted just now
 			}
+			current = slices.DeleteFunc(current, func(d *due) bool {
+				return slices.ContainsFunc(gone, func(g storage.DocOf) bool { return g.ID == d.id })
+			})
 		case (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld)) && len(list) > 1:
 			half := len(list) / 2
 			if err := e.delete(ctx, list[:half]); err != nil {
 				return err
 			}
-			list = list[half:]
+			return e.delete(ctx, list[half:])
 		default:
 			return err
 		}
 	}
 }
+
+// expiring gives those of a list whose revisions expire last of their documents: of one that was put off or brought
+// forward, the other entries mean nothing.
+func expiring(ctx context.Context, db *storage.DB, list []due) (current []*due, err error) {
+	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+		current = current[:0]
+		keys := make([][]byte, len(list))
+		for i := range list {
+			keys[i] = own(s, list[i].id)
+		}
+		values, err := s.KV().GetMany(keys)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if bytes.Equal(values[i], list[i].own()) {
+				current = append(current, &list[i])
+			}
+		}
+		return nil
+	})
+	return current, err
+}
+
+// own is what the database has of the revision.
+func (d *due) own() []byte { return appendRev(tuple.AppendInt(nil, d.ms), d.rev) }
 
 // deletion is the edit that ends a document.
 func deletion(d *due) storage.Edit {
@@ -259,7 +294,7 @@ func (e *expirer) forget(ctx context.Context, tx kv.Tx, db *storage.DB, list []d
 	for i := range list {
 		tx.Clear(list[i].key)
 		// a later revision may expire at another time
-		if bytes.Equal(values[i], appendRev(tuple.AppendInt(nil, list[i].ms), list[i].rev)) {
+		if bytes.Equal(values[i], list[i].own()) {
 			tx.Clear(keys[i])
 		}
 	}
