@@ -2,6 +2,7 @@ package storage
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 )
@@ -43,6 +44,21 @@ func (b *batch) store(groups []editGroup) error {
 		}
 	}
 	return nil
+}
+
+// storedOf are the results of the edits of groups that were stored.
+func (b *batch) storedOf(groups []editGroup) (list []EditResult) {
+	for n, g := range groups[:b.done] {
+		if slices.Contains(b.lacking, n) {
+			continue
+		}
+		for _, i := range g.edits {
+			if b.results[i].Err == nil {
+				list = append(list, b.results[i])
+			}
+		}
+	}
+	return list
 }
 
 // large reports whether the transaction has taken half of what the store allows: the other half is for what one more

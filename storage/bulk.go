@@ -20,6 +20,7 @@ type bulk struct {
 	mode      editMode
 	docs      []*compat.Document
 	results   []EditResult
+	stored    func(x *Tx, results []EditResult) error // UpdateOptions.Stored
 	questions questions
 	// divided is set once the request's questions take longer than one transaction is kept waiting for them.
 	divided bool
@@ -99,6 +100,9 @@ func (w *bulk) transact(groups []editGroup, apart bool) (left []editGroup, lacki
 		}
 		if len(b.lacking) > 0 && !apart {
 			return errPending
+		}
+		if w.stored != nil {
+			return w.stored(&Tx{t}, b.storedOf(part))
 		}
 		return nil
 	})

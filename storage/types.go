@@ -56,6 +56,9 @@ type UpdateOptions struct {
 	Replicated bool
 	// Trusted writes are not validated: they bring back what was accepted before.
 	Trusted bool
+	// Stored is called in each transaction with the edits that it stores, in the order of their ids; nil: it is not. It
+	// is not told of local documents.
+	Stored func(x *Tx, results []EditResult) error
 }
 
 // Bound is one end of a range of ids. The zero Bound is open.

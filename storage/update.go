@@ -22,7 +22,7 @@ func (db *DB) Update(ctx context.Context, docs []*compat.Document, o UpdateOptio
 	large := &largeBodies{db: db}
 	defer large.end(ctx)
 	w := bulk{
-		db: db, docs: docs, results: results,
+		db: db, docs: docs, results: results, stored: o.Stored,
 		mode: editMode{ctx: ctx, replicated: o.Replicated, trusted: o.Trusted, checked: needsCheck(docs), large: large},
 	}
 	if err := w.run(groups); err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/expiry"
 )
 
 // WriteOptions say how documents are written.
@@ -15,6 +16,9 @@ type WriteOptions struct {
 	// Trusted replicated writes are stored without asking validation functions: they were accepted elsewhere. Only
 	// server admins are believed.
 	Trusted bool
+	// Expires is when the revisions are deleted, unless others have taken their place, in milliseconds since 1970; 0:
+	// never. See package storage/expiry.
+	Expires int64
 
 	streamed string // the attachment that the request uploads by itself
 }
@@ -82,8 +86,16 @@ func (d *Database) Update(ctx context.Context, docs []*compat.Document, o WriteO
 	if users {
 		defer d.store.o.UsersChanged()
 	}
-	return d.db.Update(inner, docs,
-		storage.UpdateOptions{Replicated: o.Replicated, Trusted: o.Replicated && o.Trusted && d.who.IsAdmin()})
+	update := storage.UpdateOptions{Replicated: o.Replicated, Trusted: o.Replicated && o.Trusted && d.who.IsAdmin()}
+	if o.Expires > 0 {
+		update.Stored = func(x *storage.Tx, results []storage.EditResult) error {
+			for i := range results {
+				expiry.Set(x, results[i].ID, results[i].Rev, o.Expires)
+			}
+			return nil
+		}
+	}
+	return d.db.Update(inner, docs, update)
 }
 
 // prepare makes documents ready to be written by the principal, whom the context names to the checks then. users tells

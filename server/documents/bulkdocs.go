@@ -46,7 +46,11 @@ func postBulkDocs(c *call.Call) error {
 	if aon, _ := body.Get("all_or_nothing"); newEdits && isTrue(aon) {
 		return refuseAllOrNothing(c, docs)
 	}
-	results, err := c.Docs.WriteAll(c.Context(), docs, writeOptions(c, !newEdits))
+	o, err := writeOptions(c, !newEdits)
+	if err != nil {
+		return err
+	}
+	results, err := c.Docs.WriteAll(c.Context(), docs, o)
 	if err != nil {
 		return err
 	}

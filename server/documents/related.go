@@ -55,8 +55,12 @@ func writeRelated(
 	if err := checkWriteQuorum(c); err != nil {
 		return compat.Rev{}, err
 	}
-	draft := c.Docs.Draft(d, writeOptions(c, replicated))
-	err := draft.Inline(c.Context())
+	o, err := writeOptions(c, replicated)
+	if err != nil {
+		return compat.Rev{}, err
+	}
+	draft := c.Docs.Draft(d, o)
+	err = draft.Inline(c.Context())
 	for i := range d.Attachments {
 		if a := &d.Attachments[i]; err == nil && a.Source == compat.SourceFollows {
 			err = uploadFollowing(c, related, draft, a)

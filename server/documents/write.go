@@ -2,7 +2,9 @@ package documents
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -86,12 +88,38 @@ func Write(c *call.Call, d *compat.Document, replicated bool) (compat.Rev, error
 	if err := checkWriteQuorum(c); err != nil {
 		return compat.Rev{}, err
 	}
-	return c.Docs.Write(c.Context(), d, writeOptions(c, replicated))
+	o, err := writeOptions(c, replicated)
+	if err != nil {
+		return compat.Rev{}, err
+	}
+	return c.Docs.Write(c.Context(), d, o)
 }
 
+// expiresHeader says when the documents of a request are deleted, unless other revisions have taken their place by
+// then: a number of seconds from now, or a time as RFC 3339 has it. Not in CouchDB.
+const expiresHeader = "X-Settee-Expires"
+
 // writeOptions are those of the request; settee migrate writes what was accepted elsewhere.
-func writeOptions(c *call.Call, replicated bool) docs.WriteOptions {
-	return docs.WriteOptions{Replicated: replicated, Trusted: replicated && c.Header(migrate.TrustedHeader) == "true"}
+func writeOptions(c *call.Call, replicated bool) (o docs.WriteOptions, err error) {
+	o = docs.WriteOptions{Replicated: replicated, Trusted: replicated && c.Header(migrate.TrustedHeader) == "true"}
+	if text := c.Header(expiresHeader); text != "" {
+		if o.Expires, err = parseExpires(text, time.Now()); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+func parseExpires(text string, now time.Time) (int64, error) {
+	if seconds, err := strconv.ParseUint(text, 10, 32); err == nil {
+		return now.UnixMilli() + int64(seconds)*1000, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || at.UnixMilli() <= 0 {
+		return 0, compat.NewError(compat.KindBadRequest,
+			expiresHeader+" must be a number of seconds, or a time like 2026-11-22T20:00:00Z")
+	}
+	return at.UnixMilli(), nil
 }
 
 // written answers a stored document. withETag tells PUT from POST.
