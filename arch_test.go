@@ -64,6 +64,7 @@ var rooms = map[string][]string{
 		"server/designs",
 		"server/find",
 		"server/functions",
+		"server/functionspage",
 	},
 	// Handlers are packages by resource: each names what it has of others.
 	"server/admin":   handlers("replication", "server/auth", "server/config", "server/databases"),
@@ -85,7 +86,9 @@ var rooms = map[string][]string{
 	"server/designs":   handlers("server/documents", "server/lists", "server/queries", "server/rewrite"),
 	"server/find":      handlers("mango", "server/config"),
 	"server/functions": handlers("eventing"),
-	"server/warm":      {"compat", "storage", "views", "server/config"},
+	// The page asks everything of the API, from the browser; its tests start servers that have functions.
+	"server/functionspage": {"compat", "eventing", "server/call", "server/functions"},
+	"server/warm":          {"compat", "storage", "views", "server/config"},
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
 	"server/call": {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "server/config", "server/auth",
 		"server/logging", "server/stats", "server/memory", "server/wire", "server/rewrite", "server/params"},

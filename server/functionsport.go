@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/settee-db/settee/server/functions"
+	"github.com/settee-db/settee/server/functionspage"
 	"github.com/settee-db/settee/server/wire"
 )
 
@@ -25,7 +26,7 @@ func (s *Server) serveFunctions(w http.ResponseWriter, r *http.Request) {
 			r.URL.RawPath = functions.Mount + r.URL.RawPath
 		}
 	}
-	s.echo.ServeHTTP(w, r)
+	s.echo.ServeHTTP(w, functionspage.Hide(r)) // it logs in at paths that are not here
 }
 
 // ServeFunctions answers requests for event functions on connections of l until Shutdown.

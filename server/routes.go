@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/server/documents"
 	"github.com/settee-db/settee/server/find"
 	"github.com/settee-db/settee/server/functions"
+	"github.com/settee-db/settee/server/functionspage"
 	"github.com/settee-db/settee/server/lists"
 	"github.com/settee-db/settee/server/queries"
 	"github.com/settee-db/settee/server/replicator"
@@ -32,4 +33,6 @@ func routes(
 }
 
 // functionRoutes are the endpoints of a server that runs event functions.
-func functionRoutes(functions *functions.Handlers) []call.Route { return functions.Routes() }
+func functionRoutes(functions *functions.Handlers) []call.Route {
+	return append(functions.Routes(), functionspage.Routes()...)
+}
