@@ -264,6 +264,31 @@ test('every control has a name', async () => {
 test('log out', async () => {
   await page.click('#logout')
   await page.waitForSelector('button:has-text("Log in")')
+  await page.waitForTimeout(2500) // nothing is asked for any more, which would be refused
+})
+
+test('others see the functions of their databases', async () => {
+  const id = 'org.couchdb.user:anna'
+  await put(`/_users/${id}`, { _id: id, name: 'anna', password: 'secret', roles: [], type: 'user' })
+  await put('/orders/_security', { admins: { names: ['anna'], roles: [] }, members: { roles: ['_admin'] } })
+  await page.fill('[name=name]', 'anna')
+  await page.fill('[name=password]', 'secret')
+  await page.click('button:has-text("Log in")')
+  await page.waitForSelector('text=Choose a function')
+  await page.waitForSelector('text=There are no functions.') // it writes totals, which is not anna's
+  await put('/totals/_security', { admins: { names: ['anna'], roles: [] }, members: { roles: ['_admin'] } })
+  await page.click('.functions a:has-text("copy")')
+  await state('undeployed')
+  await page.click('[data-operation=deploy]')
+  await state('deployed')
+  await page.waitForSelector('#totals:has-text("140 events")')
+})
+
+test('a session that ends leads to the form to log in', async () => {
+  await refused(/401 GET/, async () => {
+    await page.context().clearCookies()
+    await page.waitForSelector('[role=alert]:has-text("The session has ended.")')
+  })
 })
 
 test('no error in the console', () => assert.deepEqual(errors, []))

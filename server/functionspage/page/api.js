@@ -32,7 +32,7 @@ async function request (path, { method = 'GET', body, type = 'application/json' 
   if (/json/.test(response.headers.get('Content-Type') ?? '')) {
     try { answer = JSON.parse(text) } catch { /* a text, then */ }
   }
-  if (response.status === 401 && !path.endsWith('/_session')) loggedOut()
+  if (response.status === 401 && path.startsWith(BASE)) loggedOut()
   if (!response.ok) throw new ApiError(response.status, typeof answer === 'object' ? answer : { description: text })
   return answer
 }

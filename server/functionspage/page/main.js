@@ -72,7 +72,7 @@ async function start () {
       h('button', { onclick: () => file.click() }, 'Import'), file,
       h('a', { href: EXPORT, download: 'functions.json', class: 'button' }, 'Export all'),
       h('span', { class: 'user' }, user.name),
-      h('button', { id: 'logout', onclick: async () => { await logOut(); showLogin() } }, 'Log out')),
+      h('button', { id: 'logout', onclick: leave }, 'Log out')),
     known, notice, h('div', { class: 'columns' },
       h('nav', { class: 'functions', 'aria-label': 'Functions' }, list), main))
   readDatabases()
@@ -84,8 +84,16 @@ async function start () {
   }
 }
 
-// The names that forms offer. Those who may not list databases type them.
+// Logs out. The next user begins at the list.
+async function leave () {
+  await logOut()
+  showLogin()
+  history.replaceState(null, '', '#')
+}
+
+// The names that forms offer. Those who may not list databases, as only administrators surely may, type them.
 async function readDatabases () {
+  if (!user.roles.includes('_admin')) return
   try {
     replace(known, (await databases()).filter(name => !name.startsWith('_')).map(value => h('option', { value })))
   } catch { /* as said */ }
@@ -112,7 +120,10 @@ async function refresh () {
   functions = (await allStatus()).apps ?? []
   const { key } = place()
   replace(list, functions.map(f => h('li', {},
-    h('a', { href: linkTo(keyOf(f), place().panel), 'aria-current': keyOf(f) === key ? 'page' : undefined },
+    h('a', {
+      href: linkTo(keyOf(f), place().panel), 'aria-current': keyOf(f) === key ? 'page' : undefined,
+      onclick: () => { if (!view && place().key === keyOf(f)) route() } // it could not be shown, try again
+    },
       h('span', { class: 'name' }, f.name),
       f.function_scope.bucket !== '*' && h('small', {}, f.function_scope.bucket),
       h('span', { class: `state ${f.composite_status}` }, f.composite_status)))))
