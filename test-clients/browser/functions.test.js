@@ -254,7 +254,8 @@ test('every control has a name', async () => {
     await panel(name)
     const controls = 'input, select, textarea, button'
     const nameless = await page.evaluate(controls => [...globalThis.document.querySelectorAll(controls)]
-      .filter(e => !e.labels?.length && !e.getAttribute('aria-label') && !e.textContent.trim()).map(e => e.outerHTML), controls)
+      .filter(e => !e.labels?.length && !e.getAttribute('aria-label') && !e.textContent.trim())
+      .map(e => e.outerHTML), controls)
     assert.deepEqual(nameless, [], name)
     const wide = await page.evaluate(() => globalThis.document.documentElement.scrollWidth)
     assert.ok(wide <= 1000, `${name} is ${wide} pixels wide`)
