@@ -3,6 +3,7 @@ package eventing
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/settee-db/settee/compat"
@@ -298,7 +299,8 @@ func (b *batch) parts(ctx context.Context) ([]docs.CommitPart, []string, error) 
 
 // stored keeps beside the documents of a database what belongs to them.
 func (b *batch) stored(x *storage.Tx, results []storage.EditResult) error {
-	source := b.f.engine.isSource(x.Name())
+	// Its own source a function knows, whether this process has seen already that it is deployed or not.
+	source := x.Name() == b.f.source || b.f.engine.isSource(x.Name())
 	for i := range results {
 		id, rev := results[i].ID, results[i].Rev
 		state := b.docs[docKey{x.Name(), id}]
@@ -443,15 +445,19 @@ func (b *batch) stands(found *storage.CommitError, names []string) error {
 	return errRefused
 }
 
-// earliest is when the first of the batch's timers is due, 0 if it makes none.
-func (b *batch) earliest() (due int64) {
+// earliest is when the first of the batch's timers is due; never is of a batch that makes none.
+func (b *batch) earliest() int64 {
+	due := never
 	for _, t := range b.timers {
-		if t != nil && (due == 0 || t.due < due) {
-			due = t.due
+		if t != nil {
+			due = min(due, t.due)
 		}
 	}
 	return due
 }
+
+// never is later than all timers.
+const never int64 = math.MaxInt64
 
 // pause is how long the n-th new run of something waits.
 func pause(n int, least, most time.Duration) time.Duration {

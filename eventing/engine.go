@@ -56,6 +56,9 @@ type Engine struct {
 	ctx        context.Context // the Engine's life
 	cancel     context.CancelFunc
 	watching   sync.WaitGroup
+	// looked is closed when the list of functions was looked at once: no work begins before, since what it writes is
+	// marked according to that list (isSource).
+	looked chan struct{}
 
 	mu      sync.Mutex
 	records map[definition.Ref]*registry.Record
@@ -80,7 +83,7 @@ func New(o Options) *Engine {
 	e := &Engine{
 		o: o, records: make(map[definition.Ref]*registry.Record), sources: make(map[string]int),
 		running: make(map[definition.Ref]*running), stats: make(map[int64]*Statistics),
-		logs: make(map[definition.Ref]*appLog),
+		logs: make(map[definition.Ref]*appLog), looked: make(chan struct{}),
 	}
 	e.statements, _ = lru.New[string, *query.Statement](1000)
 	e.ctx, e.cancel = context.WithCancel(context.Background())
@@ -151,11 +154,14 @@ func (e *Engine) undeployed(tx kv.Tx, r *registry.Record) error {
 // watch follows the registry: it sees that every function that has to run has a job, and ends the runs of those that
 // have changed.
 func (e *Engine) watch() {
+	looked := sync.OnceFunc(func() { close(e.looked) })
+	defer looked()
 	for wait := 1; e.ctx.Err() == nil; wait++ {
 		all, changes, err := e.registry.List(e.ctx)
 		if err == nil {
 			err = e.follow(all)
 		}
+		looked() // if it failed, too: what can be done without the list goes on
 		if err == nil {
 			wait = 0
 			err = e.registry.Watch(e.ctx, changes)
@@ -198,6 +204,16 @@ func (e *Engine) follow(all []*registry.Record) error {
 	e.records = records
 	e.mu.Unlock()
 	return nil
+}
+
+// awaitList waits until the list of functions was looked at once.
+func (e *Engine) awaitList(ctx context.Context) error {
+	select {
+	case <-e.looked:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // idle reports whether a function in a state needs nobody to work for it.

@@ -29,6 +29,9 @@ func (e *Engine) startExpiry() error {
 }
 
 func (e *Engine) expire(ctx context.Context, _ *jobs.Run) ([]byte, error) {
+	if err := e.awaitList(ctx); err != nil {
+		return nil, err
+	}
 	for {
 		var seen []byte
 		err := e.view(ctx, func(tx kv.ReadTx) error {

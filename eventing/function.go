@@ -3,7 +3,6 @@ package eventing
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 	"time"
 
@@ -196,7 +195,7 @@ const timerBatch = 100
 // fireTimers runs the callbacks of timers when they are due, until ctx ends. hard ends callbacks that run then.
 func (f *function) fireTimers(ctx, hard context.Context) error {
 	for {
-		f.lookNext(math.MaxInt64) // whatever is made while this looks is looked at again
+		f.lookNext(never) // whatever is made while this looks is looked at again
 		now := f.engine.now()
 		var list []timer
 		var next int64
@@ -226,7 +225,7 @@ func (f *function) fireTimers(ctx, hard context.Context) error {
 func (f *function) untilDue(ctx context.Context, next int64) error {
 	var due <-chan time.Time
 	if next == 0 {
-		f.lookNext(math.MaxInt64)
+		f.lookNext(never)
 	} else {
 		f.lookNext(next)
 		// never beyond an hour: the clock may be set meanwhile

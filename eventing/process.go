@@ -127,9 +127,7 @@ func (f *function) settle(b *batch) []*item {
 		f.stats.settle(it)
 		f.log.take(it)
 	}
-	if due := b.earliest(); due != 0 {
-		f.timersSet(due)
-	}
+	f.timersSet(b.earliest())
 	return b.items[len(done):]
 }
 

@@ -35,6 +35,9 @@ func (e *Engine) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
 	if err != nil {
 		return nil, jobs.Permanent(err)
 	}
+	if err := e.awaitList(ctx); err != nil {
+		return nil, err
+	}
 	for {
 		r, err := e.registry.Get(ctx, ref)
 		if err != nil {
