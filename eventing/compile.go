@@ -76,6 +76,7 @@ func (e *Engine) compile(d *definition.Function) (*compiled, error) {
 		Timeout:          time.Duration(d.Settings.ExecutionTimeout) * time.Second,
 		Compatibility:    d.Settings.Compatibility,
 		Source:           d.Bindings.SourceBucket,
+		Isolate:          d.Settings.Isolate == definition.IsolateInvocation,
 	}
 	for _, constant := range d.Bindings.Constants {
 		o.Constants = append(o.Constants, js.EventConstant{Name: constant.Value, Literal: constant.Literal})

@@ -385,3 +385,21 @@ function OnDelete(meta) { delete dst[meta.id]; }`, "", "+dst=dst")
 	n.eventually(func() bool { return n.stat("f", "on_update_success") == 3 }, "the third change")
 	require.Equal(t, `{"v":3,"rev":"`+rev("3")+`"}`, n.get("dst", "a"))
 }
+
+// TestOnDeployDecides: a function whose OnDeploy fails, or takes longer than its own time, is not deployed.
+func TestOnDeployDecides(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) { dst[meta.id] = {}; }
+function OnDeploy(action) { dst["tried"] = {}; throw new Error("not now"); }`, "", "+dst=dst")
+	require.Equal(t, definition.Undeployed, n.deploy("f"))
+	require.Contains(t, n.log("f"), "not now")
+	require.Empty(t, n.get("dst", "tried"))
+	n.define("g", `
+function OnUpdate(doc, meta) { dst[meta.id] = {}; }
+function OnDeploy(action) { for (;;) {} }`, `{"on_deploy_timeout":1}`, "+dst=dst")
+	require.Equal(t, definition.Undeployed, n.deploy("g"))
+	n.put("src", "a", `{}`)
+	time.Sleep(50 * time.Millisecond)
+	require.Empty(t, n.get("dst", "a"))
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -132,7 +133,13 @@ func (s *Statistics) report(detail definition.Detail) *definition.Stats {
 			"50": latency.percentile(0.5), "80": latency.percentile(0.8), "90": latency.percentile(0.9),
 			"95": latency.percentile(0.95), "99": latency.percentile(0.99), "100": latency.percentile(1),
 		},
-		Distribution: make(map[string]any),
+		Distribution:    make(map[string]any),
+		StoreExceptions: make(map[string]int64),
+	}
+	for name, n := range counters {
+		if code, ok := strings.CutPrefix(name, "kv_error_"); ok {
+			out.StoreExceptions[code] = n
+		}
 	}
 	for _, name := range failureCounters {
 		out.Failure[name] = counters[name]

@@ -177,6 +177,9 @@ func (f *function) close() {
 	}
 }
 
+// onDeployGrace is how much longer than its time OnDeploy may take with the storing of what it did.
+const onDeployGrace = 10 * time.Second
+
 // onDeploy runs the handler OnDeploy, if there is one.
 func (f *function) onDeploy(ctx context.Context) error {
 	reason, delay := "Deploy", int64(0)
@@ -186,10 +189,11 @@ func (f *function) onDeploy(ctx context.Context) error {
 			delay = max(0, f.engine.now().Sub(*p).Milliseconds())
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(f.settings.OnDeployTimeout)*time.Second)
+	timeout := time.Duration(f.settings.OnDeployTimeout) * time.Second
+	ctx, cancel := context.WithTimeout(ctx, timeout+onDeployGrace)
 	defer cancel()
 	action := fmt.Appendf(nil, `{"reason":%q,"delay":%d}`, reason, delay)
-	it := &item{event: js.Event{Kind: js.EventDeploy, Options: action}}
+	it := &item{event: js.Event{Kind: js.EventDeploy, Options: action, Timeout: timeout}}
 	err := f.process(ctx, []*item{it}, noCursor{})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

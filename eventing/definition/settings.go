@@ -130,7 +130,7 @@ var SettingTable = []SettingRow{
 		Doc: "A text for people."},
 	{Name: "log_level", field: func(s *Settings) any { return &s.LogLevel },
 		Values: []string{"INFO", "ERROR", "WARNING", "DEBUG", "TRACE"}, change: whileDeployed,
-		Doc: "What the server's log has of the function."},
+		Doc: "No effect: the function's own log has all lines, the server's what concerns the server."},
 	{Name: "worker_count", field: func(s *Settings) any { return &s.WorkerCount }, Min: 1, Max: 64,
 		Doc: "Workers of the function on each node."},
 	{Name: "cpp_worker_thread_count", field: func(s *Settings) any { return &s.WorkerThreads }, Min: 1, Max: anyNumber,
@@ -141,8 +141,8 @@ var SettingTable = []SettingRow{
 		Doc: "Seconds that OnDeploy may take."},
 	{Name: "checkpoint_interval", field: func(s *Settings) any { return &s.CheckpointInterval }, Min: 1,
 		Max: anyNumber,
-		Doc: "Seconds after which progress without effects is stored; effects and their checkpoint are always stored " +
-			"together."},
+		Doc: "Seconds after which it is stored how far events without effects have come; effects store it " +
+			"themselves."},
 	{Name: "language_compatibility", field: func(s *Settings) any { return &s.Compatibility },
 		Values: []string{OldestLanguage, "6.5.0", "6.6.2", NewestLanguage},
 		Doc: "Which version's behaviour the code was written for: before 6.5.0 reading a missing document throws, " +
@@ -154,18 +154,18 @@ var SettingTable = []SettingRow{
 		Max: 20 << 20, change: whileDeployed, Doc: "Most bytes of a timer's context, as JSON."},
 	{Name: "num_timer_partitions", field: func(s *Settings) any { return &s.TimerPartitions }, Min: 1, Max: 1 << 16,
 		change: whileUndeployed,
-		Doc:    "Rounded up to a power of two; no effect: timers lie in the partitions of the function's documents."},
+		Doc:    "Rounded up to a power of two; no effect: timers are one list in the order of time."},
 	{Name: "skip_timer_threshold", field: func(s *Settings) any { return &s.SkipTimerThreshold }, Max: math.MaxInt32,
 		Doc: "Timers that are later than this many seconds are dropped and counted; 0 drops none."},
 	{Name: "cleanup_timers", field: func(s *Settings) any { return &s.CleanupTimers },
 		Doc: "No effect: a function that is deployed anew never has timers of before."},
 	{Name: "n1ql_consistency", field: func(s *Settings) any { return &s.Consistency },
 		Values: []string{"none", "request"},
-		Doc:    "Whether queries wait for their index to have all changes."},
+		Doc:    "No effect: indexes have all changes."},
 	{Name: "n1ql_prepare_all", field: func(s *Settings) any { return &s.PrepareAll },
 		Doc: "No effect: statements are parsed once, when the code is compiled."},
 	{Name: "lcb_inst_capacity", field: func(s *Settings) any { return &s.MaxQueries }, Min: 1, Max: 1000,
-		Doc: "Most queries that an invocation may have open."},
+		Doc: "No effect: an invocation may have ten queries open."},
 	{Name: "lcb_retry_count", field: func(s *Settings) any { return &s.RetryCount }, Max: anyNumber,
 		Doc: "No effect: operations fail when the store does, and transactions are repeated by themselves."},
 	{Name: "lcb_timeout", field: func(s *Settings) any { return &s.StoreTimeout }, Min: 1, Max: 86_400,
@@ -174,15 +174,16 @@ var SettingTable = []SettingRow{
 		Doc: "Most megabytes of an answer to curl, 0 for as much as the memory of a worker allows."},
 	{Name: "bucket_cache_size", field: func(s *Settings) any { return &s.CacheSize }, Min: 20 << 20,
 		Max: math.MaxInt64,
-		Doc: "Most bytes of documents read with {cache: true} that a worker keeps."},
+		Doc: "No effect: what is read is verified when effects are stored, so that an old copy would only make " +
+			"handlers run again."},
 	{Name: "bucket_cache_age", field: func(s *Settings) any { return &s.CacheAge }, Min: 1, Max: anyNumber,
-		Doc: "Milliseconds that such a document may be old."},
+		Doc: "No effect, as bucket_cache_size."},
 	{Name: "app_log_dir", field: func(s *Settings) any { return &s.AppLogDir }, change: whileUndeployed,
 		Doc: "No effect: the server knows where it may write."},
 	{Name: "app_log_max_size", field: func(s *Settings) any { return &s.AppLogMaxSize }, Min: 1024,
-		Max: math.MaxInt64, Doc: "Bytes of one file of the function's log."},
+		Max: math.MaxInt64, Doc: "No effect: the last 640 pieces of the function's log are kept, of at most 64 KB each."},
 	{Name: "app_log_max_files", field: func(s *Settings) any { return &s.AppLogMaxFiles }, Min: 1, Max: 1000,
-		Doc: "How many of these files are kept."},
+		Doc: "No effect, as app_log_max_size."},
 	{Name: "enable_applog_rotation", field: func(s *Settings) any { return &s.AppLogRotation },
 		Doc: "No effect: logs always rotate."},
 	{Name: "tick_duration", field: func(s *Settings) any { return &s.TickDuration }, Min: 1, Max: anyNumber,
@@ -211,7 +212,8 @@ var SettingTable = []SettingRow{
 		Doc: "Not in Couchbase: a change that functions made of each other's changes so many times in a row does not " +
 			"trigger the function."},
 	{Name: "allow_backtracking_regex", field: func(s *Settings) any { return &s.Backtracking },
-		Doc: "Not in Couchbase: whether expressions that need backtracking may be used."},
+		Doc: "No effect: such expressions may be used, and a worker that does not come back from one is killed a second " +
+			"after execution_timeout."},
 }
 
 func settingRow(name string) *SettingRow {

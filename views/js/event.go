@@ -26,6 +26,7 @@ type EventOptions struct {
 	// Compatibility is the version of Couchbase whose rules hold: "7.2.0" (the default), "6.6.2", "6.5.0" or "6.0.0".
 	Compatibility string
 	Source        string // the database of the events
+	Isolate       bool   // each invocation has a realm of its own
 }
 
 // EventBinding is a name for a database in the code. Several names may stand for one database.
@@ -72,6 +73,7 @@ func NewEventProgram(o EventOptions) *EventProgram {
 	e.uint(uint64(o.TimerContextSize))
 	e.string(o.Compatibility)
 	e.string(o.Source)
+	e.bool(o.Isolate)
 	return &EventProgram{opts: o, encoded: e.b, key: digestOf(e.b)}
 }
 
@@ -89,7 +91,7 @@ func decodeEventOptions(source []byte) (EventOptions, error) {
 		o.Curls = append(o.Curls, string(name))
 	}
 	o.TimerContextSize = int(d.uint() & 0x7fffffff)
-	o.Compatibility, o.Source = d.string(), d.string()
+	o.Compatibility, o.Source, o.Isolate = d.string(), d.string(), d.bool()
 	return o, d.err
 }
 

@@ -170,7 +170,7 @@ func countGlobals(global *goja.Object) int {
 
 // isPristine reports whether an invocation has left nothing in what is not frozen.
 func (r *eventRealm) isPristine() bool {
-	if r.changeable || !r.program.strict && countGlobals(r.vm.GlobalObject()) != r.globals {
+	if r.changeable || r.program.Isolate || !r.program.strict && countGlobals(r.vm.GlobalObject()) != r.globals {
 		return false
 	}
 	for _, proto := range r.prototypes {
