@@ -171,7 +171,9 @@ func (e *Engine) Insight(_ context.Context, r *registry.Record, _ bool) (*defini
 	s := e.statsOf(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &definition.Insight{Script: r.Running().Code, Lines: maps.Clone(s.lines)}, nil
+	insight := &definition.Insight{Script: r.Running().Code, Lines: make(map[int]definition.InsightLine)}
+	maps.Copy(insight.Lines, s.lines)
+	return insight, nil
 }
 
 // Nodes is how many processes run functions on this store: with a lease for each function, any number; told is this
