@@ -189,3 +189,20 @@ function OnUpdate(doc, meta) { createTimer(Later, new Date(Date.now() + doc.ms),
 	require.NoError(t, n.store.Delete(context.Background(), "src"))
 	require.Empty(t, n.checked())
 }
+
+// TestDeletedLog: the log of a function goes with it; one that takes its name begins with an empty one.
+func TestDeletedLog(t *testing.T) {
+	n := newAlone(t, "src")
+	code := `function OnUpdate(doc, meta) { log("seen", meta.id); }`
+	n.define("f", code, "")
+	n.deploy("f")
+	n.put("src", "a", `{}`)
+	n.eventually(func() bool { return strings.Contains(n.log("f"), `"id":"a"`) }, "no log")
+	n.undeploy("f")
+	r, err := n.engine.Registry().Get(context.Background(), refOf("f"))
+	require.NoError(t, err)
+	require.NoError(t, n.engine.Registry().Delete(context.Background(), r, 0))
+	n.define("f", code, "")
+	require.NotContains(t, n.log("f"), `"id":"a"`)
+	require.Empty(t, n.checked())
+}

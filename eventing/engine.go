@@ -87,7 +87,9 @@ func New(o Options) *Engine {
 	}
 	e.statements, _ = lru.New[string, *query.Statement](1000)
 	e.ctx, e.cancel = context.WithCancel(context.Background())
-	e.registry = registry.New(o.KV, registry.Hooks{Deploy: e.deploy, Undeployed: e.undeployed})
+	e.registry = registry.New(o.KV, registry.Hooks{
+		Deploy: e.deploy, Undeployed: e.undeployed, Deleted: e.deleted,
+	})
 	return e
 }
 
@@ -148,6 +150,12 @@ func (e *Engine) deploy(tx kv.Tx, r *registry.Record) error {
 // undeployed is the registry's hook for an instance that ends.
 func (e *Engine) undeployed(tx kv.Tx, r *registry.Record) error {
 	clearInstance(tx, r.Instance)
+	return nil
+}
+
+// deleted is the registry's hook for a function that is deleted: its log goes with it.
+func (e *Engine) deleted(tx kv.Tx, r *registry.Record) error {
+	tx.ClearRange(below(logKey(r.Ref())))
 	return nil
 }
 

@@ -37,7 +37,7 @@ func (g *Registry) Put(ctx context.Context, f *definition.Function, seen *Record
 // Delete forgets a function, which has to be undeployed. uuid is which one is meant, 0 for any of the name.
 func (g *Registry) Delete(ctx context.Context, seen *Record, uuid uint32) error {
 	ref := seen.Ref()
-	_, err := g.change(ctx, ref, seen.Version, func(_ kv.Tx, r *Record) (*Record, error) {
+	_, err := g.change(ctx, ref, seen.Version, func(tx kv.Tx, r *Record) (*Record, error) {
 		if uuid != 0 && uuid != r.Draft.UUID {
 			return nil, definition.Errorf(definition.CodeNotFound, "Function: %s with handleruuid %d not found", ref,
 				uuid)
@@ -46,7 +46,7 @@ func (g *Registry) Delete(ctx context.Context, seen *Record, uuid uint32) error 
 			return nil, definition.Errorf(definition.CodeNotUndeployed,
 				"Function: %s is %s, only undeployed functions can be deleted", ref, r.State)
 		}
-		return nil, nil
+		return nil, g.hooks.Deleted(tx, r)
 	})
 	return err
 }

@@ -20,6 +20,8 @@ type Hooks struct {
 	Deploy func(tx kv.Tx, r *Record) error
 	// Undeployed is for an instance that ends: r is the record as it was before, with its number.
 	Undeployed func(tx kv.Tx, r *Record) error
+	// Deleted is for a function that is deleted: r is its last record.
+	Deleted func(tx kv.Tx, r *Record) error
 }
 
 // Registry is the functions of a store. It is safe for concurrent use.
@@ -37,6 +39,9 @@ func New(store kv.Store, hooks Hooks) *Registry {
 	}
 	if hooks.Undeployed == nil {
 		hooks.Undeployed = nothing
+	}
+	if hooks.Deleted == nil {
+		hooks.Deleted = nothing
 	}
 	return &Registry{store: store, hooks: hooks, now: time.Now}
 }
