@@ -88,7 +88,11 @@ func (t *timer) fired(tx kv.Tx, s space) (bool, error) {
 	if err != nil || !bytes.HasPrefix(value, t.nonce) {
 		return false, err
 	}
-	tx.ClearRange(below(key))
+	if len(value) < nonceSize+1+maxChunk { // a context without further chunks; a range costs later scans more
+		tx.Clear(key)
+	} else {
+		tx.ClearRange(below(key))
+	}
 	tx.Clear(s.ref(t.timerName))
 	return true, nil
 }
