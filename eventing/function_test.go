@@ -267,13 +267,13 @@ function plain(context) { dst["plain"] = {type: typeof context}; }`, "", "+dst=d
 func TestTimersWaitForResume(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
-function OnUpdate(doc, meta) { createTimer(fire, new Date(Date.now() + 200), "a", {}); dst["made"] = {}; }
+function OnUpdate(doc, meta) { createTimer(fire, new Date(Date.now() + 1500), "a", {}); dst["made"] = {}; }
 function fire(context) { dst["fired"] = {}; }`, "", "+dst=dst")
 	n.deploy("f")
 	n.put("src", "x", `{}`)
 	n.becomes("dst", "made", `{}`)
 	n.pause("f")
-	time.Sleep(400 * time.Millisecond)
+	time.Sleep(1700 * time.Millisecond)
 	require.Empty(t, n.get("dst", "fired"))
 	n.deploy("f")
 	n.becomes("dst", "fired", `{}`)
