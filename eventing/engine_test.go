@@ -108,6 +108,8 @@ func (n *node) put(database, id, body string) {
 		text := fmt.Sprintf(`{"_id":%q`, id)
 		if old, err := d.Open(context.Background(), id, storage.OpenOptions{}); err == nil {
 			text += fmt.Sprintf(`,"_rev":%q`, old.Rev)
+		} else if body == "" {
+			return // another writer has deleted it
 		}
 		switch {
 		case body == "":
