@@ -59,10 +59,10 @@ func TestMemoryOfBodiesGoesBack(t *testing.T) {
 		ctx := t.Context()
 		var tidied atomic.Int64
 		b := NewBodies(800<<20, nil)
-		lasts := 0
+		var lasts atomic.Int64
 		b.Forget = func(last bool) {
 			if tidied.Add(1); last {
-				lasts++
+				lasts.Add(1)
 			}
 		}
 		b.tidy = func() { tidied.Add(10) } // after it
@@ -83,9 +83,9 @@ func TestMemoryOfBodiesGoesBack(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		require.EqualValues(t, 11, tidied.Load())
-		require.Zero(t, lasts)
+		require.Zero(t, lasts.Load())
 		time.Sleep(tidyAgain)
-		require.Equal(t, 1, lasts)
+		require.EqualValues(t, 1, lasts.Load())
 		require.EqualValues(t, 22, tidied.Load())
 		time.Sleep(time.Hour)
 		require.EqualValues(t, 22, tidied.Load())
