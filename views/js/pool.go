@@ -311,8 +311,9 @@ func (p *Pool) count(g grant, n int) {
 	}
 }
 
-// dispatch hands out workers while there are any, to the waiting tenant that has the fewest, of these to the one that
-// has used them least, then to the one that waits longest. The mutex is held.
+// dispatch hands out workers while there are any, to the waiting tenant that has the fewest, of these to one that has
+// used them little or else least, then to the one that waits longest: one that has used little need not wait for all
+// that come new. The mutex is held.
 func (p *Pool) dispatch() {
 	now := time.Now()
 	for len(p.waiting) > 0 && (len(p.idle) > 0 || p.total < p.opts.Workers) {
@@ -322,6 +323,9 @@ func (p *Pool) dispatch() {
 		for i, w := range p.waiting {
 			used := p.used[w.tenant].decayed(now).time
 			heavy := w.background || used >= heavyUse
+			if used < heavyUse {
+				used = 0
+			}
 			held := p.held[w.tenant]
 			switch {
 			case heavy && p.heavy >= max(1, p.opts.Workers-1),

@@ -142,6 +142,24 @@ func TestLeastUseComesFirst(t *testing.T) {
 	p.release(<-slow)
 }
 
+// Who has used workers a little does not wait for all who have used none yet.
+func TestLittleUseWaitsItsTurn(t *testing.T) {
+	p := fakePool(t, 1)
+	p.mu.Lock()
+	p.used["little"] = use{heavyUse / 2, time.Now()}
+	p.mu.Unlock()
+	running := <-waitFor(p, t.Context(), "other")
+	little := waitFor(p, t.Context(), "little")
+	queued(t, p, 1)
+	fresh := waitFor(p, t.Context(), "fresh")
+	queued(t, p, 2)
+	p.release(running)
+	g := <-little
+	require.True(t, waits(fresh))
+	p.release(g)
+	p.release(<-fresh)
+}
+
 // What a tenant has used is forgotten by and by.
 func TestUseDecays(t *testing.T) {
 	now := time.Now()
