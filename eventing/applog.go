@@ -159,7 +159,7 @@ func (e *Engine) AppLog(ctx context.Context, r *registry.Record, _ bool, size in
 		return nil, err
 	}
 	var lines []byte
-	err := e.view(ctx, func(tx kv.ReadTx) error {
+	err := kv.ViewAgain(ctx, e.o.KV, func(tx kv.ReadTx) error {
 		lines = lines[:0]
 		begin, end := below(logKey(ref))
 		it := tx.Range(tuple.AppendInt(bytes.Clone(begin), 0), end, kv.RangeOptions{Reverse: true})

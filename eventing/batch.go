@@ -121,8 +121,12 @@ func (b *batch) open(ctx context.Context, key docKey) (state *docState, err erro
 	if err != nil {
 		return nil, err
 	}
+	if compat.IsLocalID(key.id) {
+		return nil, compat.NewError(compat.KindBadRequest, "Functions cannot read local documents")
+	}
 	doc, expires, err := openWithExpiry(ctx, d, key.id)
-	if err != nil && !errors.Is(err, compat.KindNotFound) {
+	// Where documents may be there and hidden, that there is none could not be verified.
+	if err != nil && (d.Hides() || !errors.Is(err, compat.KindNotFound)) {
 		return nil, err
 	}
 	if state == nil {
@@ -161,8 +165,7 @@ func (b *batch) take(i int, r *js.EventResult) {
 	it.result = r
 	b.current = i + 1
 	effects := append(b.effects, r.Effects...)
-	b.effects, b.own = nil, nil
-	b.queries.closeAll()
+	b.forget()
 	if r.Outcome != js.EventDone {
 		return
 	}
@@ -171,6 +174,12 @@ func (b *batch) take(i int, r *js.EventResult) {
 			return
 		}
 	}
+}
+
+// forget drops what the running handler has flushed, and its queries.
+func (b *batch) forget() {
+	b.effects, b.own = nil, nil
+	b.queries.closeAll()
 }
 
 // merge makes an effect part of what is committed; false if it is none that the function could have, so that the item
@@ -273,16 +282,13 @@ func (b *batch) parts(ctx context.Context) ([]docs.CommitPart, []string, error) 
 			i = len(parts)
 			at[key.database] = i
 			names, parts = append(names, key.database), append(parts, docs.CommitPart{Database: d, Stored: b.stored})
-			if parsers[key.database], err = d.Parser(ctx, false); err != nil {
-				return nil, nil, err
-			}
 		}
 		p := &parts[i]
 		if !state.written || state.deleted && state.read && state.rev.IsZero() {
 			p.Reads = append(p.Reads, storage.ReadRev{ID: key.id, Rev: state.rev})
 			continue
 		}
-		edit, err := b.edit(parsers[key.database], key, state)
+		edit, err := b.edit(ctx, d, parsers, key, state)
 		if refusal, ok := compat.AsError(err); ok {
 			b.refuse(key, state, refusal)
 			refused = true
@@ -318,7 +324,13 @@ func (b *batch) stored(x *storage.Tx, results []storage.EditResult) error {
 }
 
 // edit makes the edit of a document that handlers have written.
-func (b *batch) edit(p *docs.Parser, key docKey, state *docState) (e storage.Edit, err error) {
+func (b *batch) edit(
+	ctx context.Context,
+	d *docs.Database,
+	parsers map[string]*docs.Parser,
+	key docKey,
+	state *docState,
+) (e storage.Edit, err error) {
 	e.Over = !state.read
 	if compat.IsLocalID(key.id) {
 		return e, compat.NewError(compat.KindBadRequest, "Functions cannot write local documents")
@@ -332,6 +344,13 @@ func (b *batch) edit(p *docs.Parser, key docKey, state *docState) (e storage.Edi
 		text := ejson.AppendString([]byte(`{"_id":`), key.id)
 		if state.after[1] != '}' {
 			text = append(text, ',')
+		}
+		p := parsers[key.database]
+		if p == nil {
+			if p, err = d.Parser(ctx, false); err != nil {
+				return e, err
+			}
+			parsers[key.database] = p
 		}
 		if e.Doc, err = p.ParseText(append(text, state.after[1:]...)); err != nil {
 			return e, err

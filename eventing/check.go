@@ -449,7 +449,11 @@ func (c *checker) origins(ctx context.Context) error {
 					c.violate(subject, 13, "key %q is of no origin", row.Key)
 					continue
 				}
-				_, o, err := parseOrigin(row.Value)
+				var o origin
+				_, value, err := storage.ParseRevision(row.Value)
+				if err == nil {
+					o, err = parseOrigin(value)
+				}
 				if err != nil {
 					c.violate(subject, 13, "key %q: %v", row.Key, err)
 				} else if o.instance < 0 || o.instance > last {

@@ -68,7 +68,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	far := storage.AppendSeq(nil, storage.Seq{Incarnation: 255})
 	var origin []byte
 	require.NoError(t, n.store.DB("src").ViewAgain(context.Background(), func(s *storage.Snapshot) error {
-		origin = originKey(s, "a")
+		origin = storage.BesideKey(s.AppendPrefix(nil, storage.TagEventing), "a")
 		return nil
 	}))
 	nonce := make([]byte, nonceSize)

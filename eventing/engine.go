@@ -96,19 +96,6 @@ func New(o Options) *Engine {
 // Registry is the functions of the store.
 func (e *Engine) Registry() *registry.Registry { return e.registry }
 
-// maxAged is how many snapshots in a row may become too old.
-const maxAged = 10
-
-// view runs fn on a snapshot, again where that has become too old.
-func (e *Engine) view(ctx context.Context, fn func(kv.ReadTx) error) error {
-	for aged := 1; ; aged++ {
-		err := e.o.KV.View(ctx, fn)
-		if !errors.Is(err, kv.ErrTooOld) || aged == maxAged {
-			return err
-		}
-	}
-}
-
 func (e *Engine) now() time.Time {
 	if e.o.Now != nil {
 		return e.o.Now()

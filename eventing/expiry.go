@@ -34,7 +34,7 @@ func (e *Engine) expire(ctx context.Context, _ *jobs.Run) ([]byte, error) {
 	}
 	for {
 		var seen []byte
-		err := e.view(ctx, func(tx kv.ReadTx) error {
+		err := kv.ViewAgain(ctx, e.o.KV, func(tx kv.ReadTx) error {
 			value, err := tx.Get(expiry.Key())
 			seen = bytes.Clone(value)
 			return err

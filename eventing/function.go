@@ -140,7 +140,7 @@ func (f *function) checkpointInterval() time.Duration {
 func (f *function) begin(ctx context.Context, db *docs.Database) (p progress, err error) {
 	found := false
 	var uuid [16]byte
-	err = f.engine.view(ctx, func(tx kv.ReadTx) error {
+	err = kv.ViewAgain(ctx, f.engine.o.KV, func(tx kv.ReadTx) error {
 		s, err := db.Bare().Join(ctx, tx)
 		if err != nil {
 			return err
@@ -199,7 +199,7 @@ func (f *function) fireTimers(ctx, hard context.Context) error {
 		now := f.engine.now()
 		var list []timer
 		var next int64
-		err := f.engine.view(ctx, func(tx kv.ReadTx) (err error) {
+		err := kv.ViewAgain(ctx, f.engine.o.KV, func(tx kv.ReadTx) (err error) {
 			list, next, err = dueTimers(tx, f.space, now.UnixMilli(), timerBatch)
 			return err
 		})

@@ -14,6 +14,8 @@ import (
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // TestOnUpdateAndOnDelete: a function sees documents that were there, later ones, changes and deletions, and nothing of
@@ -402,4 +404,77 @@ function OnDeploy(action) { for (;;) {} }`, `{"on_deploy_timeout":1}`, "+dst=dst
 	n.put("src", "a", `{}`)
 	time.Sleep(50 * time.Millisecond)
 	require.Empty(t, n.get("dst", "a"))
+}
+
+// TestKilledHandlerLeavesNothing: what a handler has written before its worker was killed is void when it runs again.
+func TestKilledHandlerLeavesNothing(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.put("dst", "count", `{"n":0}`)
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	UPDATE dst USE KEYS "count" SET n = n + 1;
+	var rows = SELECT n FROM dst USE KEYS "count";
+	for (var row of rows) log(row.n);
+	if (Date.now() < doc.until) /^(a+)+(?!b)[!]$/.test("a".repeat(40)); // nothing but the end of the worker ends it
+	dst["done"] = {};
+}`, `{"execution_timeout":1,"max_retries":20}`, "+dst=dst")
+	n.deploy("f")
+	n.put("src", "a", fmt.Sprintf(`{"until":%d}`, time.Now().Add(time.Second).UnixMilli()))
+	n.becomes("dst", "done", `{}`)
+	require.Equal(t, `{"n":1}`, n.get("dst", "count"))
+}
+
+// TestTooLargeFailsItsOwnEvent: of a batch that cannot be stored only the event fails whose handler is the reason.
+func TestTooLargeFailsItsOwnEvent(t *testing.T) {
+	n := newNode(t, wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now), 0)
+	n.create("src", "dst")
+	for i := range 6 {
+		n.put("src", fmt.Sprint(i), fmt.Sprintf(`{"size":%d}`, i%3*6000))
+	}
+	n.define("f", `function OnUpdate(doc, meta) { dst[meta.id + "x".repeat(doc.size)] = {}; }`, "", "+dst=dst")
+	n.deploy("f")
+	n.eventually(func() bool { return n.stat("f", "num_processed_events") == 6 }, "six events")
+	require.EqualValues(t, 2, n.stat("f", "on_update_failure"), "ids of 12,000 bytes")
+	require.EqualValues(t, 4, n.count("dst"))
+}
+
+// TestTargetGoes: a database that is written to may go and come again: the function stays, its handlers are told.
+func TestTargetGoes(t *testing.T) {
+	n := newAlone(t, "src", "dst", "other")
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	try { dst[meta.id] = {}; } catch (e) { other[meta.id] = {code: e.message.code}; }
+}`, "", "+dst=dst", "+other=other")
+	n.deploy("f")
+	require.NoError(t, n.store.Delete(t.Context(), "dst"))
+	n.put("src", "a", `{}`)
+	n.becomes("other", "a", `{"code":404}`)
+	n.create("dst")
+	n.put("src", "b", `{}`)
+	n.becomes("dst", "b", `{}`)
+	require.Equal(t, definition.Deployed, n.state("f"))
+}
+
+// TestUnreadable: what cannot be verified cannot be read, and holds up nobody: local documents, and those of a database
+// that hides some from the owner.
+func TestUnreadable(t *testing.T) {
+	n := newAlone(t, "src", "dst", "_users")
+	for _, name := range []string{"src", "dst", "_users"} {
+		require.NoError(t, n.store.DB(name).SetSecurity(t.Context(), []byte(`{"members":{"names":["ada"]}}`)))
+	}
+	n.put("_users", "org.couchdb.user:bob", `{"name":"bob","type":"user","roles":[]}`)
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	try { dst[meta.id] = {found: users[doc.read] !== undefined}; } catch (e) { dst[meta.id] = {code: e.message.code}; }
+}`, "", "+dst=dst", "users=_users")
+	r, err := n.engine.Registry().Get(t.Context(), refOf("f"))
+	require.NoError(t, err)
+	_, err = n.engine.Registry().Deploy(t.Context(), r, registryPrincipal("ada"), nil)
+	require.NoError(t, err)
+	for i, read := range []string{"org.couchdb.user:bob", "org.couchdb.user:nobody", "_local/x"} {
+		n.put("src", fmt.Sprint(i), fmt.Sprintf(`{"read":%q}`, read))
+	}
+	n.becomes("dst", "0", `{"code":404}`)
+	n.becomes("dst", "1", `{"code":404}`)
+	n.becomes("dst", "2", `{"code":400}`)
 }

@@ -62,7 +62,7 @@ func (b *batch) HasTimer(ctx context.Context, callback, reference string) (found
 	if found, known := b.seen[name]; known {
 		return found, nil
 	}
-	err = b.f.engine.view(ctx, func(tx kv.ReadTx) error {
+	err = kv.ViewAgain(ctx, b.f.engine.o.KV, func(tx kv.ReadTx) error {
 		found, err = hasTimer(tx, b.f.space, name)
 		return err
 	})

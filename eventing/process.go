@@ -74,13 +74,13 @@ func (f *function) process(ctx context.Context, items []*item, at cursor) error 
 				}
 				items, runs = items[half:], 0
 			}
-		case (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld)) && len(items) > 1:
+		case len(items) > 1 && (tooLarge(err) || errors.Is(err, kv.ErrTooOld)):
 			half := len(items) / 2
 			if err := f.process(ctx, items[:half], at); err != nil {
 				return err
 			}
 			items, runs = items[half:], 0
-		case errors.Is(err, kv.ErrTooLarge), errors.Is(err, kv.ErrValueTooLarge), errors.Is(err, kv.ErrKeyTooLarge):
+		case tooLarge(err):
 			f.fail(items[0], "EventingError", "what the handler writes is too large for one transaction")
 		case errors.Is(err, kv.ErrFull):
 			if err := sleep(ctx, time.Second); err != nil {
@@ -91,6 +91,11 @@ func (f *function) process(ctx context.Context, items []*item, at cursor) error 
 		}
 	}
 	return nil
+}
+
+// tooLarge reports whether what a batch writes is the reason that it cannot be stored, whichever item's it is.
+func tooLarge(err error) bool {
+	return errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrValueTooLarge) || errors.Is(err, kv.ErrKeyTooLarge)
 }
 
 // finish stores what a batch has done. Where that is nothing the cursor does not move: to run such handlers again does
@@ -173,6 +178,7 @@ func (b *batch) run(ctx context.Context) error {
 			events[i] = it.event
 			events[i].Refusals = it.refusals
 		}
+		b.forget() // what was left of an invocation whose worker died
 		again, full := false, false
 		err := b.f.engine.o.JS.RunEvents(ctx, b.f.program, events, b, func(i int, r *js.EventResult) error {
 			failed := b.items[from+i]

@@ -227,7 +227,8 @@ func (b *batch) openMany(ctx context.Context, d *docs.Database, ids []string) er
 	var refs []storage.DocRef
 	for _, id := range ids {
 		key := docKey{d.Name(), id}
-		if state := b.docs[key]; b.own[key] == nil && (state == nil || !state.read && !state.written) {
+		if state := b.docs[key]; b.own[key] == nil && !compat.IsLocalID(id) &&
+			(state == nil || !state.read && !state.written) {
 			refs = append(refs, storage.DocRef{ID: id})
 		}
 	}

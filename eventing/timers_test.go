@@ -24,7 +24,7 @@ function OnUpdate(doc, meta) {
 	n.eventually(func() bool { return n.stat("f", "timer_callback_success") == 4 }, "not all have fired")
 	require.Empty(t, n.checked())
 	begin, end := below(spaceOf(1).sub(tagDue))
-	require.NoError(t, n.engine.view(t.Context(), func(tx kv.ReadTx) error {
+	require.NoError(t, kv.ViewAgain(t.Context(), n.kv, func(tx kv.ReadTx) error {
 		it := tx.Range(begin, end, kv.RangeOptions{})
 		defer it.Close()
 		require.False(t, it.Next(), "a timer is left")

@@ -170,7 +170,7 @@ func (doc *docRows) read(d *dbRead, streams [4]*idStream) error {
 		return err
 	}
 	historyKey := func(key []byte) (bool, compat.Rev, []byte, error) {
-		rev, rest, err := parseRevKey(key)
+		rev, rest, err := ParseRevision(key)
 		return false, rev, rest, err
 	}
 	if err := doc.readEntries(d, history, &doc.history, historyKey); err != nil {

@@ -174,21 +174,16 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 	if p.Context != nil {
 		ctx = p.Context
 	}
-	t := dbTx{
-		dbRead: dbRead{ctx: ctx, shared: &r.store.securities, sizes: r.store.sizes},
-		tx:     tx,
-		now:    r.store.now,
-		large:  &r.large[at],
-	}
-	t.questions = &r.questions
-	if err := t.open(tx, p.DB.name); err != nil {
+	t, err := r.store.openTx(ctx, tx, p.DB.name)
+	if err != nil {
 		if gone, ok := compat.AsError(err); ok && errors.Is(err, compat.KindNoDatabase) {
 			r.found.Refused = append(r.found.Refused, DocOf{Database: at, Err: gone})
 			return false, nil
 		}
 		return false, err
 	}
-	if err := r.verify(&t, at); err != nil {
+	t.large, t.questions = &r.large[at], &r.questions
+	if err := r.verify(t, at); err != nil {
 		return false, err
 	}
 	docs, groups := p.groups()
@@ -205,7 +200,7 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 		t.designs = t.designs || compat.IsDesignID(g.id)
 	}
 	b := batch{
-		db: p.DB, t: &t, docs: docs, results: make([]EditResult, len(docs)),
+		db: p.DB, t: t, docs: docs, results: make([]EditResult, len(docs)),
 		mode: editMode{ctx: ctx, checked: true, keeps: true, over: over, large: t.large},
 	}
 	if err := b.store(groups); err != nil {
@@ -222,7 +217,7 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 		return len(b.lacking) > 0, nil // nothing is written in this run
 	}
 	if p.Stored != nil {
-		if err := p.Stored(&Tx{&t}, b.results); err != nil {
+		if err := p.Stored(&Tx{t}, b.results); err != nil {
 			return false, err
 		}
 	}

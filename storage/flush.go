@@ -254,7 +254,7 @@ func (e *docEdit) dropHistory(begin, end []byte) error {
 	var keys [][]byte
 	var entries []*entry
 	for it.Next() {
-		rev, _, err := parseRevKey(it.Key()[prefix:])
+		rev, _, err := ParseRevision(it.Key()[prefix:])
 		if err != nil {
 			return err
 		}
@@ -290,7 +290,7 @@ func (e *docEdit) missingHistory(begin, end []byte, prefix int) (map[compat.Rev]
 	defer it.Close()
 	var revs []compat.Rev
 	for it.Next() {
-		rev, _, err := parseRevKey(it.Key()[prefix:])
+		rev, _, err := ParseRevision(it.Key()[prefix:])
 		if err != nil {
 			return nil, err
 		}

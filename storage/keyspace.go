@@ -144,12 +144,11 @@ func (s space) doc(dst []byte, tag Tag, id string) []byte {
 
 // leaf is the key of a leaf in TagRevs or TagDocs.
 func (s space) leaf(dst []byte, tag Tag, id string, deleted bool, rev compat.Rev) []byte {
-	dst = tuple.AppendBool(s.doc(dst, tag, id), !deleted)
-	return tuple.AppendBytes(tuple.AppendInt(dst, rev.Pos), rev.Hash)
+	return AppendRevision(tuple.AppendBool(s.doc(dst, tag, id), !deleted), rev)
 }
 
 func (s space) history(dst []byte, id string, rev compat.Rev) []byte {
-	return tuple.AppendBytes(tuple.AppendInt(s.doc(dst, TagHistory, id), rev.Pos), rev.Hash)
+	return AppendRevision(s.doc(dst, TagHistory, id), rev)
 }
 
 func (s space) local(dst []byte, id string) []byte {
@@ -171,12 +170,17 @@ func parseLeafKey(suffix []byte) (deleted bool, rev compat.Rev, rest []byte, err
 	if err != nil {
 		return false, compat.Rev{}, nil, corrupt("leaf key", err)
 	}
-	rev, rest, err = parseRevKey(rest)
+	rev, rest, err = ParseRevision(rest)
 	return !live, rev, rest, err
 }
 
-// parseRevKey reads (depth, hash).
-func parseRevKey(suffix []byte) (compat.Rev, []byte, error) {
+// AppendRevision appends a revision as it is in keys: (depth, hash).
+func AppendRevision(dst []byte, rev compat.Rev) []byte {
+	return tuple.AppendBytes(tuple.AppendInt(dst, rev.Pos), rev.Hash)
+}
+
+// ParseRevision reads what AppendRevision has written, and gives what follows; kv.ErrCorrupt if it is no revision.
+func ParseRevision(suffix []byte) (compat.Rev, []byte, error) {
 	pos, rest, err := tuple.ReadInt(suffix)
 	if err != nil {
 		return compat.Rev{}, nil, corrupt("revision key", err)

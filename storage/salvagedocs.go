@@ -168,7 +168,7 @@ func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
 		return nil, err
 	}
 	return doc, d.rowsOf(TagHistory, id, func(suffix, value []byte) {
-		if rev, _, err := parseRevKey(suffix); err == nil {
+		if rev, _, err := ParseRevision(suffix); err == nil {
 			doc.history[rev] = bytes.Clone(value)
 		}
 	})

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
 // Snapshot is one consistent read of a database for layers that keep data of their own beside the documents. It is
@@ -62,6 +64,51 @@ func (s *Snapshot) Partitioned() bool { return s.d.rec.partitioned }
 
 // AppendPrefix appends the key prefix of a subspace of a higher layer; see Tx.AppendPrefix.
 func (s *Snapshot) AppendPrefix(dst []byte, tag Tag) []byte { return s.d.keys.sub(dst, tag) }
+
+// Beside gives what a higher layer keeps below a tag of each of some revisions, as Tx.SetBeside has stored it; nil
+// where it keeps nothing, or only of another revision of the document. Where it keeps nothing of any one key is read.
+func (s *Snapshot) Beside(tag Tag, revs []ReadRev) ([][]byte, error) {
+	prefix := s.d.keys.sub(nil, tag)
+	begin, end := children(prefix)
+	first := s.d.r.Range(begin, end, kv.RangeOptions{Limit: 1})
+	some := first.Next()
+	if err := first.Close(); err != nil || !some {
+		return make([][]byte, len(revs)), err
+	}
+	keys := make([][]byte, len(revs))
+	for i := range revs {
+		keys[i] = BesideKey(prefix, revs[i].ID)
+	}
+	values, err := s.d.r.GetMany(keys)
+	if err != nil {
+		return nil, err
+	}
+	for i, value := range values {
+		if value == nil {
+			continue
+		}
+		rev, rest, err := ParseRevision(value)
+		if err != nil {
+			return nil, err
+		}
+		if values[i] = rest; rev != revs[i].Rev {
+			values[i] = nil
+		}
+	}
+	return values, nil
+}
+
+// BesideKey is the key of what is kept of a document below the prefix of a tag (AppendPrefix); the value begins with
+// the revision that it belongs to (ParseRevision).
+func BesideKey(prefix []byte, id string) []byte {
+	return tuple.AppendString(prefix[:len(prefix):len(prefix)], id)
+}
+
+// SetBeside keeps something of a revision below a tag, in the transaction that stores the revision, in place of what is
+// kept of others of the document.
+func (x *Tx) SetBeside(tag Tag, id string, rev compat.Rev, value []byte) {
+	x.t.tx.Set(BesideKey(x.t.keys.sub(nil, tag), id), append(AppendRevision(nil, rev), value...))
+}
 
 // LastSeq is the sequence of the last update.
 func (s *Snapshot) LastSeq() (Seq, error) { return s.seqAt(TagLastSeq) }

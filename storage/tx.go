@@ -148,16 +148,11 @@ func goOn(ctx context.Context, read func() (advanced bool, err error)) error {
 func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 	changed := false
 	err := db.store.write(ctx, func(tx kv.Tx) error {
-		t := dbTx{
-			dbRead: dbRead{ctx: ctx, shared: &db.store.securities, sizes: db.store.sizes},
-			tx:     tx,
-			short:  kv.UsesReserve(ctx),
-			now:    db.store.now,
-		}
-		if err := t.open(tx, db.name); err != nil {
+		t, err := db.store.openTx(ctx, tx, db.name)
+		if err != nil {
 			return err
 		}
-		if err := fn(&t); err != nil {
+		if err := fn(t); err != nil {
 			return err
 		}
 		changed = t.orders > 0
@@ -167,6 +162,14 @@ func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 		db.store.touched(db.name, eventUpdated)
 	}
 	return err
+}
+
+// openTx makes a transaction of the store one on a database.
+func (s *Store) openTx(ctx context.Context, tx kv.Tx, name string) (*dbTx, error) {
+	t := &dbTx{
+		dbRead: dbRead{ctx: ctx, shared: &s.securities, sizes: s.sizes}, tx: tx, short: kv.UsesReserve(ctx), now: s.now,
+	}
+	return t, t.open(tx, name)
 }
 
 // nextSeq gives out the next sequence of this transaction, whose versionstamp bytes the commit fills in.

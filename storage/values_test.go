@@ -64,7 +64,7 @@ func FuzzValues(f *testing.F) {
 		_, _ = parsePurge(b)
 		_, _, _, _, _ = parseLocal(b)
 		_, _, _, _ = parseLeafKey(b)
-		_, _, _ = parseRevKey(b)
+		_, _, _ = ParseRevision(b)
 		_, _ = ParseSeq(b)
 		_, _ = parseDBRecordKey(b)
 	})

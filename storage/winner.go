@@ -155,7 +155,7 @@ func (d *dbRead) historyStatus(id string) (map[compat.Rev]RevStatus, error) {
 	defer it.Close()
 	kept := make(map[compat.Rev]RevStatus)
 	for it.Next() {
-		rev, _, err := parseRevKey(it.Key()[len(prefix):])
+		rev, _, err := ParseRevision(it.Key()[len(prefix):])
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 
 // Config gives what holds for all functions.
 func (g *Registry) Config(ctx context.Context) (c definition.Config, err error) {
-	err = g.store.View(ctx, func(tx kv.ReadTx) error {
+	err = kv.ViewAgain(ctx, g.store, func(tx kv.ReadTx) error {
 		c, err = readConfig(tx)
 		return err
 	})

@@ -48,7 +48,7 @@ func New(store kv.Store, hooks Hooks) *Registry {
 
 // Get gives the record of a function, nil if there is none.
 func (g *Registry) Get(ctx context.Context, ref definition.Ref) (r *Record, err error) {
-	err = g.store.View(ctx, func(tx kv.ReadTx) error {
+	err = kv.ViewAgain(ctx, g.store, func(tx kv.ReadTx) error {
 		r, err = read(tx, ref)
 		return err
 	})
@@ -57,7 +57,7 @@ func (g *Registry) Get(ctx context.Context, ref definition.Ref) (r *Record, err 
 
 // List gives all records in the order of scopes and names, and the count of changes that they belong to.
 func (g *Registry) List(ctx context.Context) (all []*Record, changes uint64, err error) {
-	err = g.store.View(ctx, func(tx kv.ReadTx) error {
+	err = kv.ViewAgain(ctx, g.store, func(tx kv.ReadTx) error {
 		if changes, err = readCount(tx, ChangesKey()); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (g *Registry) WaitFor(ctx context.Context, ref definition.Ref) (*Record, er
 	for {
 		var r *Record
 		var changes uint64
-		err := g.store.View(ctx, func(tx kv.ReadTx) (err error) {
+		err := kv.ViewAgain(ctx, g.store, func(tx kv.ReadTx) (err error) {
 			if changes, err = readCount(tx, ChangesKey()); err == nil {
 				r, err = read(tx, ref)
 			}

@@ -107,12 +107,12 @@ func parseOwn(key, value []byte) (id string, ms int64, rev []byte, err error) {
 	if len(rest) > 0 {
 		return "", 0, nil, corrupt(errors.New("more than an id"))
 	}
-	if ms, rev, err = tuple.ReadInt(value); err != nil {
-		return "", 0, nil, corrupt(err)
+	if _, rest, err = storage.ParseRevision(value); err != nil {
+		return "", 0, nil, err
 	}
-	_, rest, err = readRev(rev)
-	if err == nil && len(rest) > 0 {
-		err = corrupt(errors.New("more than a revision"))
+	rev = value[:len(value)-len(rest)]
+	if ms, rest, err = tuple.ReadInt(rest); err != nil || len(rest) > 0 {
+		return "", 0, nil, corrupt(errors.Join(err, errors.New("not a time alone")))
 	}
-	return id, ms, rev, err
+	return id, ms, rev, nil
 }

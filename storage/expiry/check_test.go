@@ -35,10 +35,10 @@ func TestCheckFindsDamage(t *testing.T) {
 	must(t, s.Delete(t.Context(), "gone"))
 	var list, mine []byte // of document x
 	must(t, s.DB("a").ViewAgain(t.Context(), func(s *storage.Snapshot) error {
-		list, mine = listed(1000, s.UUID(), "x"), own(s, "x")
+		list, mine = listed(1000, s.UUID(), "x"), storage.BesideKey(s.AppendPrefix(nil, storage.TagExpiry), "x")
 		return nil
 	}))
-	later := tuple.AppendBytes(tuple.AppendInt(tuple.AppendInt(nil, 5000), 7), "h")
+	later := tuple.AppendInt(tuple.AppendBytes(tuple.AppendInt(nil, 7), "h"), 5000)
 	another := tuple.AppendString(tuple.AppendBytes(tuple.AppendInt(nil, 7), "h"), "a")
 	found, err := Check(t.Context(), engine, s)
 	must(t, err)

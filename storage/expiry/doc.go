@@ -4,7 +4,7 @@
 //
 //	(storage.ExpiryPrefix)                       counter of edits that expire; watched
 //	(storage.ExpiryPrefix, ms, uuid, id)         the revision, and the name of the database that has the uuid
-//	of a database: (storage.TagExpiry, id)       ms, revision
+//	of a database: (storage.TagExpiry, id)       revision, ms
 //
 // expiry.go has all of it; check.go verifies what is stored.
 //

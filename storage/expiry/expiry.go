@@ -22,32 +22,6 @@ func listed(ms int64, uuid [16]byte, id string) []byte {
 	return tuple.AppendString(tuple.AppendBytes(tuple.AppendInt(storage.ExpiryPrefix(), ms), uuid[:]), id)
 }
 
-// prefixer is a snapshot or a transaction.
-type prefixer interface {
-	AppendPrefix(dst []byte, tag storage.Tag) []byte
-}
-
-// own is the key of a document in its database.
-func own(x prefixer, id string) []byte {
-	return tuple.AppendString(x.AppendPrefix(nil, storage.TagExpiry), id)
-}
-
-func appendRev(dst []byte, rev compat.Rev) []byte {
-	return tuple.AppendBytes(tuple.AppendInt(dst, rev.Pos), rev.Hash)
-}
-
-func readRev(b []byte) (rev compat.Rev, rest []byte, err error) {
-	if rev.Pos, b, err = tuple.ReadInt(b); err != nil {
-		return rev, nil, corrupt(err)
-	}
-	hash, rest, err := tuple.ReadBytes(b)
-	if err != nil {
-		return rev, nil, corrupt(err)
-	}
-	rev.Hash = string(hash)
-	return rev, rest, nil
-}
-
 func corrupt(err error) error {
 	return fmt.Errorf("expiry: malformed entry: %v: %w", err, kv.ErrCorrupt)
 }
@@ -58,8 +32,8 @@ var one = binary.LittleEndian.AppendUint64(nil, 1)
 // Set notes, in the transaction that stores a revision, when it expires, in milliseconds since 1970.
 func Set(x *storage.Tx, id string, rev compat.Rev, ms int64) {
 	tx := x.KV()
-	tx.Set(listed(ms, x.Snapshot().UUID(), id), tuple.AppendString(appendRev(nil, rev), x.Name()))
-	tx.Set(own(x, id), appendRev(tuple.AppendInt(nil, ms), rev))
+	tx.Set(listed(ms, x.Snapshot().UUID(), id), tuple.AppendString(storage.AppendRevision(nil, rev), x.Name()))
+	x.SetBeside(storage.TagExpiry, id, rev, tuple.AppendInt(nil, ms))
 	tx.Atomic(kv.Add, Key(), one)
 }
 
@@ -67,17 +41,7 @@ func Set(x *storage.Tx, id string, rev compat.Rev, ms int64) {
 // the database expires, one key is read.
 func Of(s *storage.Snapshot, revs []storage.ReadRev) ([]int64, error) {
 	times := make([]int64, len(revs))
-	prefix := s.AppendPrefix(nil, storage.TagExpiry)
-	first := s.KV().Range(prefix, append(bytes.Clone(prefix), 0xff), kv.RangeOptions{Limit: 1})
-	some := first.Next()
-	if err := first.Close(); err != nil || !some {
-		return times, err
-	}
-	keys := make([][]byte, len(revs))
-	for i := range revs {
-		keys[i] = own(s, revs[i].ID)
-	}
-	values, err := s.KV().GetMany(keys)
+	values, err := s.Beside(storage.TagExpiry, revs)
 	if err != nil {
 		return nil, err
 	}
@@ -85,16 +49,8 @@ func Of(s *storage.Snapshot, revs []storage.ReadRev) ([]int64, error) {
 		if value == nil {
 			continue
 		}
-		ms, rest, err := tuple.ReadInt(value)
-		if err != nil {
+		if times[i], _, err = tuple.ReadInt(value); err != nil {
 			return nil, corrupt(err)
-		}
-		rev, _, err := readRev(rest)
-		if err != nil {
-			return nil, err
-		}
-		if rev == revs[i].Rev {
-			times[i] = ms
 		}
 	}
 	return times, nil
@@ -122,7 +78,7 @@ func Expire(
 	stored func(x *storage.Tx, results []storage.EditResult) error,
 ) (done int, next int64, err error) {
 	var list []due
-	err = engine.View(ctx, func(tx kv.ReadTx) error {
+	err = kv.ViewAgain(ctx, engine, func(tx kv.ReadTx) error {
 		list, next, err = read(tx, now, limit)
 		return err
 	})
@@ -180,7 +136,7 @@ func parseDue(key, value []byte) (d due, err error) {
 	if d.id, rest, err = tuple.ReadString(rest); err != nil || len(rest) > 0 {
 		return d, corrupt(err)
 	}
-	if d.rev, rest, err = readRev(value); err != nil {
+	if d.rev, rest, err = storage.ParseRevision(value); err != nil {
 		return d, err
 	}
 	if d.name, _, err = tuple.ReadString(rest); err != nil {
@@ -215,7 +171,10 @@ func (e *expirer) delete(ctx context.Context, list []due) error {
 			With:      func(tx kv.Tx) error { return e.forget(ctx, tx, db, list) },
 			Databases: []storage.DatabaseCommit{part},
 		}
-		err := e.store.Commit(kv.UseReserve(ctx), commit)
+		err := e.store.Commit(ctx, commit)
+		if errors.Is(err, kv.ErrFull) { // what is deleted makes room; of the bodies nothing is kept then
+			err = e.store.Commit(kv.UseReserve(ctx), commit)
+		}
 		var found *storage.CommitError
 		switch {
 		case errors.Is(err, compat.KindNoDatabase):
@@ -245,11 +204,7 @@ func (e *expirer) delete(ctx context.Context, list []due) error {
 func expiring(ctx context.Context, db *storage.DB, list []due) (current []*due, err error) {
 	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		current = current[:0]
-		keys := make([][]byte, len(list))
-		for i := range list {
-			keys[i] = own(s, list[i].id)
-		}
-		values, err := s.KV().GetMany(keys)
+		values, err := s.KV().GetMany(ownKeys(s, list))
 		if err != nil {
 			return err
 		}
@@ -263,8 +218,18 @@ func expiring(ctx context.Context, db *storage.DB, list []due) (current []*due, 
 	return current, err
 }
 
+// ownKeys are the keys of documents in their database.
+func ownKeys(s *storage.Snapshot, list []due) [][]byte {
+	prefix := s.AppendPrefix(nil, storage.TagExpiry)
+	keys := make([][]byte, len(list))
+	for i := range list {
+		keys[i] = storage.BesideKey(prefix, list[i].id)
+	}
+	return keys
+}
+
 // own is what the database has of the revision.
-func (d *due) own() []byte { return appendRev(tuple.AppendInt(nil, d.ms), d.rev) }
+func (d *due) own() []byte { return tuple.AppendInt(storage.AppendRevision(nil, d.rev), d.ms) }
 
 // deletion is the edit that ends a document.
 func deletion(d *due) storage.Edit {
@@ -283,10 +248,7 @@ func (e *expirer) forget(ctx context.Context, tx kv.Tx, db *storage.DB, list []d
 	if s.UUID() != list[0].uuid {
 		return compat.ErrNoDatabase
 	}
-	keys := make([][]byte, len(list))
-	for i := range list {
-		keys[i] = own(s, list[i].id)
-	}
+	keys := ownKeys(s, list)
 	values, err := tx.GetMany(keys)
 	if err != nil {
 		return err

@@ -1,7 +1,7 @@
 // Package kv is the store contract: what settee asks of an ordered, transactional key-value store, shaped after
 // FoundationDB because the harder engine sets the rules.
 //
-// Map: kv.go the contract and its errors · keys.go successors of keys · walk.go ranges read over several snapshots ·
+// Map: kv.go the contract and its errors · keys.go successors of keys · walk.go reads over several snapshots ·
 // reserve.go the mark of transactions that free space.
 // tuple has the encoding of keys, wrapkv what can be put around any engine (checks of the contract, counts, limits),
 // internal/txn what the embedded engines share. Engines: memkv (the reference model), pebblekv (embedded, the default),

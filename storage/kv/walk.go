@@ -16,6 +16,17 @@ const (
 	maxAged   = 10
 )
 
+// ViewAgain is Store.View for reads that can begin anew: fn is run again when its snapshot became too old, ten times in
+// a row at most.
+func ViewAgain(ctx context.Context, s Store, fn func(ReadTx) error) error {
+	for aged := 1; ; aged++ {
+		err := s.View(ctx, fn)
+		if !errors.Is(err, ErrTooOld) || aged == maxAged || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
 // Walk reads begin <= key < end in ascending order, in windows of at most so many rows, from as many snapshots as that
 // takes: a check of the whole store would outlive any of a store that limits their age. fn is called for each window,
 // with a reader of the snapshot that it is from, for what belongs to the rows. When fn fails with ErrTooOld it is
