@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -339,6 +340,11 @@ func (k *keyspace) findStored(ctx context.Context, f query.Find, written map[str
 		if err != nil || compat.IsDesignID(d.ID) || written[d.ID] != nil {
 			return err
 		}
+		if f.Expiry {
+			if err := k.readExpiry(ctx, &d); err != nil {
+				return err
+			}
+		}
 		more, err := f.Each(&d)
 		if err == nil && !more {
 			return errEnough
@@ -349,6 +355,21 @@ func (k *keyspace) findStored(ctx context.Context, f query.Find, written map[str
 		return false, nil
 	}
 	return true, err
+}
+
+// readExpiry finds out when a document expires that a search has found.
+func (k *keyspace) readExpiry(ctx context.Context, d *query.Document) error {
+	rev, err := compat.ParseRev(d.Cas)
+	if err != nil || k.d.Hides() {
+		return err
+	}
+	return k.d.Bare().ViewAgain(ctx, func(s *storage.Snapshot) error {
+		times, err := expiry.Of(s, []storage.ReadRev{{ID: d.ID, Rev: rev}})
+		if err == nil {
+			d.Expiry = times[0] / 1000
+		}
+		return err
+	})
 }
 
 // appendFind prints the request to Mango.
@@ -435,6 +456,9 @@ func (k *keyspace) Write(ctx context.Context, w query.Write) error {
 		}
 	}
 	e := js.EventEffect{Kind: js.EffectSet, Database: k.name, ID: w.ID, Body: w.Body, Expiry: w.Expiry * 1000}
+	if w.Expiry > 0 && w.Expiry <= query.MaxRelativeExpiry {
+		e.Expiry += time.Now().UnixMilli()
+	}
 	if w.Delete {
 		e = js.EventEffect{Kind: js.EffectDelete, Database: k.name, ID: w.ID}
 	}

@@ -68,6 +68,33 @@ function OnUpdate(doc, meta) {
 	n.becomes("dst", "known", `{"ok":true}`)
 }
 
+// TestQueriesOnExpiry: statements read and set when documents expire; up to 30 days are counted from now.
+func TestQueriesOnExpiry(t *testing.T) {
+	n := newAlone(t, "src", "dst", "data")
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	var now = Date.now() / 1000, late = Math.floor(now) + 1000000, ids = [], times = [];
+	if (doc.step == 1) {
+		INSERT INTO data (KEY, VALUE, OPTIONS) VALUES ("soon", {}, {"expiration": 1000}), ("late", {}, {"expiration": $late}),
+			("never", {});
+		UPDATE data USE KEYS "never" SET META().expiration = 100000;
+	} else {
+		UPDATE data SET seen = true WHERE META().expiration > $late - 500000;
+		UPDATE data USE KEYS "never" SET META(data).expiration = 0;
+	}
+	var rows = SELECT META().id, META().expiration - $now AS rest FROM data ORDER BY META().expiration;
+	for (var row of rows) { ids.push(row.id); times.push(Math.round(row.rest / 1000)); }
+	dst[meta.id] = {ids: ids.join(), times: doc.step == 1 ? times : times.slice(1)};
+}`, "", "+dst=dst", "+data=data")
+	n.deploy("f")
+	n.put("src", "a", `{"step":1}`)
+	n.becomes("dst", "a", `{"ids":"soon,never,late","times":[1,100,1000]}`)
+	n.put("src", "b", `{"step":2}`)
+	n.becomes("dst", "b", `{"ids":"never,soon,late","times":[1,1000]}`)
+	n.becomes("data", "late", `{"seen":true}`)
+	n.becomes("data", "soon", `{}`)
+}
+
 // TestQueriesOnDocumentsThatChange: a handler that adds up by a query and a write loses nothing beside others.
 func TestQueriesOnDocumentsThatChange(t *testing.T) {
 	n := newAlone(t, "src", "dst")

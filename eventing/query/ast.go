@@ -1,5 +1,7 @@
 package query
 
+import "slices"
+
 // Statement is a parsed statement. It is immutable and may be used by several goroutines.
 type Statement struct {
 	kind   Kind
@@ -9,6 +11,7 @@ type Statement struct {
 
 	distinct   bool
 	raw        bool // of the only projection, or of RETURNING
+	expiry     bool // it may read META().expiration
 	projection []projection
 	returning  bool // RETURNING, with the projection
 	aggregates []*aggregate
@@ -85,15 +88,32 @@ type projection struct {
 type sortTerm struct {
 	expr       expr
 	descending bool
+	nulls      nullsOrder
 }
+
+// nullsOrder is where MISSING and NULL come in an order.
+type nullsOrder uint8
+
+const (
+	nullsByValue nullsOrder = iota // where their place among the values is: first, or last in a descending order
+	nullsFirst
+	nullsLast
+)
 
 // insertRow is an element of VALUES.
 type insertRow struct{ key, value, options expr }
 
-// assignment gives a value to a path of the document, or removes what is there.
+// assignment gives a value to a path of the document, or removes what is there; or it sets META().expiration.
 type assignment struct {
-	path  []step
-	value expr // nil removes
+	path       []step
+	value      expr // nil removes
+	expiration bool // in place of a path
+}
+
+// binding is a variable that takes the elements of an array, one after the other.
+type binding struct {
+	name string
+	in   expr
 }
 
 // step is a part of a path: a name, or the number of an element.
@@ -112,13 +132,14 @@ type expr interface {
 type (
 	literal   struct{ value value }
 	parameter struct{ name string }
-	// identifier is a variable of ANY or EVERY, the keyspace's alias, or a field of the document.
+	// identifier is a variable of a binding, the keyspace's alias, or a field of the document.
 	identifier struct{ name string }
 	fieldOf    struct {
 		of   expr
 		name string
 	}
 	elementOf  struct{ of, at expr }
+	sliceOf    struct{ of, from, to expr } // from or to may be nil, for the ends
 	arrayOf    struct{ list []expr }
 	objectOf   struct{ members []memberExpr }
 	memberExpr struct {
@@ -147,10 +168,18 @@ type (
 	anyOf      struct{ list []expr } // OR
 	quantified struct {
 		every, any bool // ANY AND EVERY is both
-		name       string
-		in         expr
+		over       []binding
 		satisfies  expr
 	}
+	// transformation is ARRAY, FIRST or OBJECT … FOR … END.
+	transformation struct {
+		what string
+		name expr // of a member, for OBJECT
+		of   expr
+		over []binding
+		when expr // nil for all elements
+	}
+	exists struct{ of expr } // an array with elements
 	caseOf struct {
 		of        expr // nil where each WHEN is a condition
 		whens     []when
@@ -178,6 +207,8 @@ func operandsOf(x expr) []expr {
 		return []expr{x.of}
 	case *elementOf:
 		return []expr{x.of, x.at}
+	case *sliceOf:
+		return known(x.of, x.from, x.to)
 	case *arrayOf:
 		return x.list
 	case *objectOf:
@@ -209,7 +240,11 @@ func operandsOf(x expr) []expr {
 	case *anyOf:
 		return x.list
 	case *quantified:
-		return []expr{x.in, x.satisfies}
+		return append(arraysOf(x.over), x.satisfies)
+	case *transformation:
+		return append(arraysOf(x.over), known(x.when, x.name, x.of)...)
+	case *exists:
+		return []expr{x.of}
 	case *caseOf:
 		return x.operands()
 	case *function:
@@ -220,6 +255,20 @@ func operandsOf(x expr) []expr {
 		}
 	}
 	return nil
+}
+
+// known are the expressions of a list that are there.
+func known(list ...expr) []expr {
+	return slices.DeleteFunc(list, func(x expr) bool { return x == nil })
+}
+
+// arraysOf are the arrays that variables go over.
+func arraysOf(over []binding) []expr {
+	list := make([]expr, len(over))
+	for i := range over {
+		list[i] = over[i].in
+	}
+	return list
 }
 
 func (x *caseOf) operands() []expr {

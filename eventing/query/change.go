@@ -179,7 +179,7 @@ func (r *run) apply(e *env) error {
 	if r.statement.kind == Delete {
 		w.Delete, w.Expiry = true, 0
 	} else {
-		changed, err := r.changed(e)
+		changed, err := r.changed(e, &w.Expiry)
 		if err != nil {
 			return err
 		}
@@ -189,8 +189,10 @@ func (r *run) apply(e *env) error {
 		if w.Body, err = changed.appendJSON(nil, maxValueSize); err != nil {
 			return err
 		}
-		defer func(old value) { e.document = old }(e.document)
-		e.document = changed
+		defer func(old value, meta *Document) { e.document, e.meta = old, meta }(e.document, e.meta)
+		meta := *e.meta
+		meta.Expiry = w.Expiry
+		e.document, e.meta = changed, &meta
 	}
 	if err := r.keyspace.Write(r.ctx, w); err != nil {
 		return err
@@ -198,8 +200,9 @@ func (r *run) apply(e *env) error {
 	return r.written(e)
 }
 
-// changed is the document after SET and UNSET. Values are evaluated with the document as it was.
-func (r *run) changed(e *env) (value, error) {
+// changed is the document after SET and UNSET, which may set its expiry, too. Values are evaluated with the document as
+// it was.
+func (r *run) changed(e *env, expiry *int64) (value, error) {
 	document := e.document
 	for _, a := range r.statement.set {
 		var v value // MISSING removes
@@ -208,6 +211,14 @@ func (r *run) changed(e *env) (value, error) {
 			if v, err = a.value.eval(e); err != nil {
 				return v, err
 			}
+		}
+		if a.expiration {
+			n, ok := v.num.int()
+			if v.kind != kindNumber || !ok || n < 0 {
+				return v, invalidf("%s: META().expiration is set to no number of seconds", e.meta.ID)
+			}
+			*expiry = n
+			continue
 		}
 		path := a.path
 		if path[0].name == e.alias {

@@ -64,9 +64,11 @@ func compareObjects(a, b *value, depth int) int {
 
 func sortedFields(v *value) []member {
 	fields := slices.Clone(v.fields())
-	slices.SortFunc(fields, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(fields, byName)
 	return fields
 }
+
+func byName(a, b member) int { return strings.Compare(a.name, b.name) }
 
 // appendKey appends bytes that are equal for equal values only.
 func appendKey(dst []byte, v *value, depth int) []byte {

@@ -8,10 +8,12 @@
 //
 //   - transpile.go: Script, Transpile; recognise.go: where a statement begins; scan.go, scantoken.go: JavaScript by
 //     tokens
-//   - lex.go, parser.go, parsestatement.go, parseexpr.go, parsecall.go: the parser of statements; ast.go: what it makes
+//   - lex.go, parser.go, parsestatement.go, parseexpr.go, parsecall.go, parserange.go: the parser of statements;
+//     ast.go: what it makes
 //   - value.go, number.go, compare.go: values and their order
-//   - eval.go, evalcondition.go: expressions; like.go: LIKE; functions.go, functionstext.go, functionsarray.go,
-//     functionsregexp.go, functionsdate.go
+//   - eval.go, evalcondition.go, evalrange.go (ANY, ARRAY … FOR, parts of arrays): expressions; like.go: LIKE;
+//     functions.go, functionstext.go, functionsarray.go, functionssets.go, functionsobject.go, functionsregexp.go,
+//     functionsdate.go
 //   - selector.go: WHERE as a selector of Mango, ids that WHERE names
 //   - keyspace.go: what statements need of documents
 //   - query.go: Query, the statement with its parameters; rows.go: Rows, rows one by one
@@ -30,8 +32,8 @@
 //  4. The selector for WHERE finds at least the documents that WHERE holds for, and the evaluator decides on each: rows
 //     are the same with and without it.
 //  5. Evaluation fails only for want of memory or time: what makes no sense is NULL or MISSING.
-//  6. What a statement keeps in memory is bounded (maxKeptRows, maxKeptBytes, maxValueSize). A SELECT without ORDER BY
-//     and DISTINCT keeps one row.
+//  6. What a statement keeps in memory is bounded (maxKeptRows, maxKeptBytes, maxValueSize; maxHeld for the values of
+//     expressions at one time). A SELECT without ORDER BY and DISTINCT keeps one row.
 //  7. UPDATE and DELETE write a document only if it is as it was when WHERE was asked.
 //
 // Comparisons follow Couchbase's server: operands of different types compare by type (1 < "a"), strings by their bytes.

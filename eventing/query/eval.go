@@ -17,6 +17,7 @@ type env struct {
 	variables []member
 	results   []value // of the aggregates
 	steps     int
+	held      int                       // bytes of values that expressions have and are not done with
 	regexps   map[string]*regexp.Regexp // compiled patterns, nil for those that are wrong
 }
 
@@ -27,6 +28,20 @@ func (e *env) step() error {
 	}
 	return nil
 }
+
+// maxHeld bounds the values that expressions have together at one time, each of which is not too large.
+const maxHeld = 4 * maxValueSize
+
+// hold counts a value that an expression keeps until it has others. Whoever holds values puts e.held back when it is
+// done.
+func (e *env) hold(v *value) error {
+	if e.held += valueSize + v.cost(); e.held > maxHeld {
+		return errTooMuch
+	}
+	return nil
+}
+
+var errTooMuch = limitf("the expressions of the statement need more than %d MB of memory", maxHeld>>20)
 
 // passes reports whether a condition holds: MISSING and NULL do not. No condition always does.
 func (e *env) passes(condition expr) (bool, error) {
@@ -39,13 +54,18 @@ func (e *env) passes(condition expr) (bool, error) {
 
 // evalAll evaluates several expressions.
 func (e *env) evalAll(list []expr) ([]value, error) {
+	held := e.held
 	values := make([]value, len(list))
 	for i, x := range list {
 		var err error
 		if values[i], err = x.eval(e); err != nil {
 			return nil, err
 		}
+		if err = e.hold(&values[i]); err != nil {
+			return nil, err
+		}
 	}
+	e.held = held
 	return values, nil
 }
 
@@ -54,9 +74,14 @@ func (e *env) evalTwo(a, b expr) (x, y value, unknown bool, err error) {
 	if x, err = a.eval(e); err != nil {
 		return x, y, true, err
 	}
+	held := e.held
+	if err = e.hold(&x); err != nil {
+		return x, y, true, err
+	}
 	if y, err = b.eval(e); err != nil {
 		return x, y, true, err
 	}
+	e.held = held
 	if x.unknown() || y.unknown() {
 		return value{kind: min(x.kind, y.kind)}, y, true, nil
 	}
@@ -116,14 +141,19 @@ func (x *arrayOf) eval(e *env) (value, error) {
 }
 
 func (x *objectOf) eval(e *env) (value, error) {
+	held := e.held
 	var members []member
 	for _, m := range x.members {
 		v, err := m.value.eval(e)
+		if err == nil {
+			err = e.hold(&v)
+		}
 		if err != nil {
 			return value{}, err
 		}
 		members = setMember(members, m.name, v)
 	}
+	e.held = held
 	return object(members...), nil
 }
 

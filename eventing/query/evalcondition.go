@@ -127,36 +127,6 @@ func (x *anyOf) eval(e *env) (value, error) {
 	return result, nil
 }
 
-func (x *quantified) eval(e *env) (value, error) {
-	in, err := x.in.eval(e)
-	switch {
-	case err != nil || in.unknown():
-		return in, err
-	case in.kind != kindArray:
-		return null, nil
-	}
-	list := in.elements()
-	if x.every && x.any && len(list) == 0 {
-		return boolean(false), nil
-	}
-	e.variables = append(e.variables, member{name: x.name})
-	defer func() { e.variables = e.variables[:len(e.variables)-1] }()
-	for i := range list {
-		if err := e.step(); err != nil {
-			return value{}, err
-		}
-		e.variables[len(e.variables)-1].value = list[i]
-		ok, err := e.passes(x.satisfies)
-		if err != nil {
-			return value{}, err
-		}
-		if ok != x.every {
-			return boolean(ok), nil
-		}
-	}
-	return boolean(x.every), nil
-}
-
 func (x *caseOf) eval(e *env) (value, error) {
 	var of value
 	var err error

@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strconv"
 )
 
@@ -73,6 +74,28 @@ func init() {
 
 func registerNumbers() {
 	register(onNumber(math.Sqrt), "SQRT")
+	register(onNumber(math.Exp), "EXP")
+	register(onNumber(math.Log), "LN")
+	register(onNumber(math.Log10), "LOG")
+	register(onNumber(math.Sin), "SIN")
+	register(onNumber(math.Cos), "COS")
+	register(onNumber(math.Tan), "TAN")
+	register(onNumber(math.Asin), "ASIN")
+	register(onNumber(math.Acos), "ACOS")
+	register(onNumber(math.Atan), "ATAN")
+	register(onNumber(func(f float64) float64 { return f * 180 / math.Pi }), "DEGREES")
+	register(onNumber(func(f float64) float64 { return f * math.Pi / 180 }), "RADIANS")
+	register(pure(0, 0, func([]value) value { return float(math.Pi) }), "PI")
+	register(pure(0, 0, func([]value) value { return float(math.E) }), "E")
+	register(pure(2, 2, func(args []value) value {
+		if args[0].kind != kindNumber || args[1].kind != kindNumber {
+			return null
+		}
+		return float(math.Atan2(args[0].num.float(), args[1].num.float()))
+	}), "ATAN2")
+	register(builtin{random: true, call: func(*env, []value) (value, error) {
+		return float(rand.Float64()), nil
+	}}, "RANDOM")
 	register(rounding(math.Floor, 1), "FLOOR")
 	register(rounding(math.Ceil, 1), "CEIL")
 	register(rounding(math.Round, 2), "ROUND")
@@ -169,6 +192,18 @@ func registerConditionals() {
 			return args[0]
 		})
 	}
+	register(conditional(3, -1, func(args []value) value {
+		i := 1
+		for ; i+1 < len(args); i += 2 {
+			if compare(&args[0], &args[i]) == 0 {
+				return args[i+1]
+			}
+		}
+		if i < len(args) {
+			return args[i]
+		}
+		return null
+	}), "DECODE")
 	register(insteadOfEqual(null), "NULLIF")
 	register(insteadOfEqual(value{}), "MISSINGIF")
 }

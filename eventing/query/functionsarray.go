@@ -86,6 +86,7 @@ func registerArrays() {
 			}), "ARRAY_"+name)
 		}
 	}
+	registerSets()
 	registerObjects()
 }
 
@@ -106,30 +107,4 @@ func distinct(list []value) []value {
 		seen[key] = true
 	}
 	return once
-}
-
-func registerObjects() {
-	onObject := func(call func(m []member) value) builtin {
-		return pure(1, 1, func(args []value) value {
-			if args[0].kind != kindObject {
-				return null
-			}
-			return call(sortedFields(&args[0]))
-		})
-	}
-	register(onObject(func(m []member) value { return integer(int64(len(m))) }), "OBJECT_LENGTH")
-	register(onObject(func(m []member) value {
-		list := make([]value, len(m))
-		for i := range m {
-			list[i] = text(m[i].name)
-		}
-		return array(list)
-	}), "OBJECT_NAMES")
-	register(onObject(func(m []member) value {
-		list := make([]value, len(m))
-		for i := range m {
-			list[i] = m[i].value
-		}
-		return array(list)
-	}), "OBJECT_VALUES")
 }

@@ -73,6 +73,7 @@ func registerDates() {
 		return formatDate(time.UnixMilli(n), args, 1)
 	}), "MILLIS_TO_STR", "MILLIS_TO_UTC")
 	registerDateParts()
+	registerMoreDates()
 }
 
 // dateParts are what DATE_PART_STR and DATE_PART_MILLIS take of a date.
@@ -135,6 +136,129 @@ func registerDateParts() {
 		}
 		return integer(t.UnixMilli())
 	}), "DATE_ADD_MILLIS")
+}
+
+// truncations are a date without what is smaller than a unit.
+var truncations = map[string]func(t time.Time) time.Time{
+	"year":    func(t time.Time) time.Time { return dayOf(t.Year(), time.January, 1, t) },
+	"quarter": func(t time.Time) time.Time { return dayOf(t.Year(), (t.Month()-1)/3*3+1, 1, t) },
+	"month":   func(t time.Time) time.Time { return dayOf(t.Year(), t.Month(), 1, t) },
+	"day":     func(t time.Time) time.Time { return dayOf(t.Year(), t.Month(), t.Day(), t) },
+	"hour": func(t time.Time) time.Time {
+		return dayOf(t.Year(), t.Month(), t.Day(), t).Add(time.Duration(t.Hour()) * time.Hour)
+	},
+	"minute":      func(t time.Time) time.Time { return t.Truncate(time.Minute) },
+	"second":      func(t time.Time) time.Time { return t.Truncate(time.Second) },
+	"millisecond": func(t time.Time) time.Time { return t.Truncate(time.Millisecond) },
+}
+
+func dayOf(year int, month time.Month, day int, t time.Time) time.Time {
+	return time.Date(year, month, day, 0, 0, 0, 0, t.Location())
+}
+
+// difference is how many boundaries of a unit lie from b to a, negative if a is before b.
+func difference(a, b time.Time, unit *value) value {
+	days := func(t time.Time) int64 { return dayOf(t.Year(), t.Month(), t.Day(), t.UTC()).Unix() / 86400 }
+	months := func(t time.Time) int64 { return int64(t.Year())*12 + int64(t.Month()) - 1 }
+	name := unit.text
+	if unit.kind != kindString {
+		name = ""
+	}
+	switch name {
+	case "year":
+		return integer(int64(a.Year() - b.Year()))
+	case "quarter":
+		return integer(months(a)/3 - months(b)/3)
+	case "month":
+		return integer(months(a) - months(b))
+	case "week":
+		return integer((days(a) - days(b)) / 7)
+	case "day":
+		return integer(days(a) - days(b))
+	case "hour", "minute", "second", "millisecond":
+		size := dateUnits[name].millis
+		return integer(floorDiv(a.UnixMilli(), size) - floorDiv(b.UnixMilli(), size))
+	}
+	return null
+}
+
+func floorDiv(n, by int64) int64 {
+	if n < 0 {
+		return -((by - 1 - n) / by)
+	}
+	return n / by
+}
+
+// dateOf is a date in milliseconds, in UTC.
+func dateOf(v *value) (t time.Time, ok bool) {
+	n, ok := count(v)
+	return time.UnixMilli(n).UTC(), ok && n >= -maxDate && n <= maxDate
+}
+
+// registerMoreDates adds the functions that compare dates, cut them off and print them: each for dates as text and as
+// milliseconds.
+func registerMoreDates() {
+	register(onText(3, 3, func(args []value) value {
+		a, _, okA := parseDate(args[0].text)
+		b, _, okB := parseDate(args[1].text)
+		if !okA || !okB {
+			return null
+		}
+		return difference(a, b, &args[2])
+	}), "DATE_DIFF_STR")
+	register(pure(3, 3, func(args []value) value {
+		a, okA := dateOf(&args[0])
+		b, okB := dateOf(&args[1])
+		if !okA || !okB {
+			return null
+		}
+		return difference(a, b, &args[2])
+	}), "DATE_DIFF_MILLIS")
+	register(onText(2, 2, func(args []value) value {
+		t, layout, ok := parseDate(args[0].text)
+		cut := truncations[args[1].text]
+		if !ok || cut == nil {
+			return null
+		}
+		return text(cut(t).Format(layout))
+	}), "DATE_TRUNC_STR")
+	register(pure(2, 2, func(args []value) value {
+		t, ok := dateOf(&args[0])
+		cut := truncations[args[1].text]
+		if !ok || cut == nil || args[1].kind != kindString {
+			return null
+		}
+		return integer(cut(t).UnixMilli())
+	}), "DATE_TRUNC_MILLIS")
+	register(onText(2, 2, func(args []value) value {
+		t, _, ok := parseDate(args[0].text)
+		_, layout, known := parseDate(args[1].text)
+		if !ok || !known {
+			return null
+		}
+		return text(t.Format(layout))
+	}), "DATE_FORMAT_STR")
+	register(onText(1, 1, func(args []value) value {
+		t, layout, ok := parseDate(args[0].text)
+		if !ok {
+			return null
+		}
+		return text(t.UTC().Format(layout))
+	}), "STR_TO_UTC")
+	register(onText(1, 1, func(args []value) value {
+		t, _, ok := parseDate(args[0].text)
+		if !ok {
+			return null
+		}
+		return text(t.Weekday().String())
+	}), "WEEKDAY_STR")
+	register(pure(1, 1, func(args []value) value {
+		t, ok := dateOf(&args[0])
+		if !ok {
+			return null
+		}
+		return text(t.Weekday().String())
+	}), "WEEKDAY_MILLIS")
 }
 
 // addToDate moves a date by a number of units; ok is false where that makes no date of four digits.

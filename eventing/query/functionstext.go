@@ -3,7 +3,9 @@ package query
 import (
 	"crypto/rand"
 	"fmt"
+	"net/url"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -42,7 +44,21 @@ func registerStrings() {
 	register(trimming(strings.Trim), "TRIM")
 	register(trimming(strings.TrimLeft), "LTRIM")
 	register(trimming(strings.TrimRight), "RTRIM")
-	register(onText(1, 2, split), "SPLIT")
+	register(builtin{least: 1, most: 2, call: split}, "SPLIT")
+	register(onOne(initials), "INITCAP", "TITLE")
+	register(padding(func(s, pad string) string { return pad + s }), "LPAD")
+	register(padding(func(s, pad string) string { return s + pad }), "RPAD")
+	register(onOne(url.QueryEscape), "URLENCODE")
+	decoded := func(decode func(string) (string, error)) builtin {
+		return onText(1, 1, func(args []value) value {
+			s, err := decode(args[0].text)
+			if err != nil || !utf8.ValidString(s) {
+				return null
+			}
+			return text(s)
+		})
+	}
+	register(decoded(url.QueryUnescape), "URLDECODE")
 	register(builtin{least: 1, most: -1, call: func(_ *env, args []value) (value, error) {
 		return concatenate(args)
 	}}, "CONCAT")
@@ -106,7 +122,19 @@ func trimming(trim func(s, cutset string) string) builtin {
 }
 
 // split is SPLIT(string[, separator]); without a separator it is blanks.
-func split(args []value) value {
+func split(_ *env, args []value) (value, error) {
+	for i := range args {
+		if args[i].kind != kindString {
+			return null, nil
+		}
+	}
+	most := len(args[0].text) / 2
+	if len(args) > 1 {
+		most = strings.Count(args[0].text, args[1].text)
+	}
+	if err := tooMany(float64(most)); err != nil {
+		return value{}, err
+	}
 	parts := strings.Fields(args[0].text)
 	if len(args) > 1 {
 		parts = strings.Split(args[0].text, args[1].text)
@@ -115,7 +143,46 @@ func split(args []value) value {
 	for i, part := range parts {
 		list[i] = text(part)
 	}
-	return array(list)
+	return array(list), nil
+}
+
+// initials makes the first letter of each word a capital one and the others small.
+func initials(s string) string {
+	inWord := false
+	return strings.Map(func(r rune) rune {
+		letter := unicode.IsLetter(r) || unicode.IsDigit(r)
+		first := letter && !inWord
+		if inWord = letter; first {
+			return unicode.ToUpper(r)
+		}
+		return unicode.ToLower(r)
+	}, s)
+}
+
+// padding is a function of a string, the number of bytes that it shall have, and what it is filled up with. A longer
+// string is cut.
+func padding(join func(s, pad string) string) builtin {
+	return builtin{least: 2, most: 3, call: func(_ *env, args []value) (value, error) {
+		fill := " "
+		if len(args) > 2 {
+			if fill = args[2].text; args[2].kind != kindString || fill == "" {
+				return null, nil
+			}
+		}
+		size, ok := count(&args[1])
+		s := args[0].text
+		missing := size - int64(len(s))
+		switch {
+		case !ok || size < 0 || args[0].kind != kindString:
+			return null, nil
+		case size > maxValueSize:
+			return value{}, limitf("a string of the statement is longer than %d bytes", maxValueSize)
+		case missing <= 0:
+			return text(strings.ToValidUTF8(s[:size], "\ufffd")), nil
+		}
+		pad := strings.Repeat(fill, int(missing)/len(fill)+1)[:missing]
+		return text(join(s, strings.ToValidUTF8(pad, "\ufffd"))), nil
+	}}
 }
 
 // replace is REPLACE(string, old, new[, count]).

@@ -37,6 +37,7 @@ type Find struct {
 	Selector []byte      // of Mango, in JSON; nil for all documents
 	Sort     []SortField // if Find cannot keep to it, it returns an *Error of KindUnsorted before the first document
 	Limit    int         // so many are enough; 0 if that is not known
+	Expiry   bool        // the statement reads Document.Expiry, which is 0 without it
 	// Each gets a document, which is valid until it returns. It reports whether more are wanted.
 	Each func(d *Document) (more bool, err error)
 }
@@ -64,5 +65,9 @@ type Write struct {
 	Body   []byte // a JSON object
 	Expect Expectation
 	Cas    string
-	Expiry int64 // Unix seconds, 0 for none
+	// Expiry is in Unix seconds, or in seconds from now if it is up to MaxRelativeExpiry; 0 for none.
+	Expiry int64
 }
+
+// MaxRelativeExpiry is the number of seconds up to which an expiration is counted from now, as in Couchbase: 30 days.
+const MaxRelativeExpiry = 30 * 24 * 3600

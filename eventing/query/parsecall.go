@@ -24,29 +24,14 @@ func (p *parser) caseExpr() expr {
 	return x
 }
 
-func (p *parser) quantified() expr {
-	x := &quantified{any: !p.tok.is("EVERY"), every: p.tok.is("EVERY")}
-	p.advance()
-	if x.any && p.accept("AND") {
-		p.expect("EVERY")
-		x.every = true
-	}
-	x.name = p.name("a variable")
-	p.expect("IN")
-	x.in = p.expr()
-	if p.tok.is(",") {
-		p.fail(p.tok, "several variables in ANY or EVERY are not supported")
-	}
-	p.expect("SATISFIES")
-	p.variables = append(p.variables, x.name)
-	x.satisfies = p.expr()
-	p.variables = p.variables[:len(p.variables)-1]
-	p.expect("END")
-	return x
-}
-
 // aggregates are the functions over all rows.
 var aggregates = map[string]bool{"COUNT": true, "SUM": true, "MIN": true, "MAX": true, "AVG": true}
+
+// windowFunctions have OVER; the aggregates may have it.
+var windowFunctions = map[string]bool{
+	"CUME_DIST": true, "DENSE_RANK": true, "FIRST_VALUE": true, "LAG": true, "LAST_VALUE": true, "LEAD": true,
+	"NTH_VALUE": true, "NTILE": true, "PERCENT_RANK": true, "RANK": true, "RATIO_TO_REPORT": true, "ROW_NUMBER": true,
+}
 
 // call reads a call of a function.
 func (p *parser) call() expr {
@@ -62,11 +47,17 @@ func (p *parser) call() expr {
 			p.name("the alias of the keyspace")
 		}
 		p.expect(")")
+		if next := p.ahead(); !p.tok.is(".") || next.text != "id" && next.text != "cas" {
+			p.expiry = true
+		}
 		return &metaOf{}
 	case aggregates[name]:
 		return p.aggregateCall(t, name)
 	}
 	f := builtins[name]
+	if windowFunctions[name] {
+		p.fail(t, "%s is a window function, which is not supported", name)
+	}
 	if f == nil {
 		p.fail(t, "there is no function %s", t.text)
 		return &literal{}

@@ -134,7 +134,8 @@ func (p *parser) is(of expr) expr {
 }
 
 func (p *parser) unary() expr {
-	if !p.tok.is("-") {
+	negated, exist := p.tok.is("-"), p.tok.is("EXISTS")
+	if !negated && !exist {
 		return p.path()
 	}
 	if !p.enter() {
@@ -142,6 +143,9 @@ func (p *parser) unary() expr {
 	}
 	defer p.leave(1)
 	p.advance()
+	if exist {
+		return &exists{p.binary(precedences["IS"])}
+	}
 	of := p.unary()
 	if l, ok := of.(*literal); ok && l.value.kind == kindNumber {
 		return &literal{negate(&l.value)}
@@ -161,12 +165,7 @@ func (p *parser) path() expr {
 			p.advance()
 			x = &fieldOf{x, p.memberName()}
 		} else if p.accept("[") {
-			at := p.expr()
-			if p.tok.is(":") || p.tok.kind == tokenParam {
-				p.fail(p.tok, "a part of an array is not supported, only one element")
-			}
-			p.expect("]")
-			x = &elementOf{x, at}
+			x = p.subscript(x)
 		} else {
 			break
 		}
@@ -177,6 +176,27 @@ func (p *parser) path() expr {
 	}
 	p.leave(levels)
 	return x
+}
+
+// subscript reads what follows the bracket after an expression: [at], [from:to], [from:] or [:to].
+func (p *parser) subscript(of expr) expr {
+	if p.tok.is("*") {
+		p.fail(p.tok, "[*] is not supported: ARRAY … FOR is")
+	}
+	var from, to expr
+	if !p.tok.is(":") {
+		from = p.expr()
+	}
+	p.splitColon()
+	if !p.tok.is(":") {
+		p.expect("]")
+		return &elementOf{of, from}
+	}
+	if p.advance(); !p.tok.is("]") {
+		to = p.expr()
+	}
+	p.expect("]")
+	return &sliceOf{of, from, to}
 }
 
 // memberName takes the name after a point: any word.
@@ -234,20 +254,41 @@ func (p *parser) primary() expr {
 		return &literal{}
 	}
 	p.advance()
-	if !slices.Contains(p.variables, t.text) {
-		p.uses(t)
+	switch {
+	case !slices.Contains(p.variables, t.text):
+		p.names = append(p.names, usedName{t, true, p.aggregate})
+	case p.aggregate:
+		p.failVariable(t)
 	}
 	return &identifier{t.text}
 }
 
-// uses remembers that a token needs a document.
-func (p *parser) uses(t token) {
-	if p.free == nil {
-		p.free = &t
+// usedName is a token that needs a document: the name of a field, META or *.
+type usedName struct {
+	token      token
+	identifier bool
+	aggregate  bool // in the argument of an aggregate
+}
+
+// uses remembers a token that is no identifier and needs a document.
+func (p *parser) uses(t token) { p.names = append(p.names, usedName{t, false, p.aggregate}) }
+
+// free is the first token that needs a document, nil if none does.
+func (p *parser) free() *token {
+	if len(p.names) == 0 {
+		return nil
 	}
-	if p.bare == nil && !p.aggregate {
-		p.bare = &t
+	return &p.names[0].token
+}
+
+// bare is the first one outside of aggregates.
+func (p *parser) bare() *token {
+	for i := range p.names {
+		if !p.names[i].aggregate {
+			return &p.names[i].token
+		}
 	}
+	return nil
 }
 
 // looksLikeParam reports whether a string is a parameter that was put into quotes.
@@ -270,6 +311,13 @@ func (p *parser) keyword() (x expr, ok bool) {
 		return p.caseExpr(), true
 	case "ANY", "SOME", "EVERY":
 		return p.quantified(), true
+	case "ARRAY":
+		return p.transformation(), true
+	case "FIRST", "OBJECT": // frequent names, too
+		if p.startsTransformation() {
+			return p.transformation(), true
+		}
+		return nil, false
 	default:
 		return nil, false
 	}

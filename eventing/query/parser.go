@@ -44,13 +44,13 @@ type parser struct {
 	depth int
 
 	params []string
-	// variables are those of ANY and EVERY around the token.
+	// variables are those of ANY, EVERY and WHEN around the token.
 	variables []string
 	aggregate bool         // in the argument of an aggregate
 	found     []*aggregate // in the statement
-	// free is the first name that needs a document, bare the first one outside of aggregates.
-	free, bare *token
-	metas      []token // the aliases in META(alias)
+	names     []usedName   // what needs a document
+	metas     []token      // the aliases in META(alias)
+	expiry    bool         // something may read META().expiration
 	// quoted are strings that look like parameters.
 	quoted []token
 	used   []token // the parameters, each time they are used
@@ -148,8 +148,7 @@ var unsupportedWords = map[string]string{
 	"GROUP": "GROUP BY", "HAVING": "HAVING", "LETTING": "LETTING", "LET": "LET", "JOIN": "JOIN", "INNER": "JOIN",
 	"LEFT": "JOIN", "RIGHT": "JOIN", "NEST": "NEST", "UNNEST": "UNNEST", "FLATTEN": "FLATTEN", "UNION": "UNION",
 	"INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT", "WINDOW": "WINDOW", "WITHIN": "WITHIN", "SELECT": "a subquery",
-	"EXISTS": "EXISTS", "ON": "JOIN", "ARRAY": "ARRAY … FOR", "FIRST": "FIRST … FOR", "OVER": "OVER", "MERGE": "MERGE",
-	"FOR": "FOR", "NULLS": "NULLS FIRST and NULLS LAST", "CORRELATED": "a subquery", "USING": "USING",
+	"ON": "JOIN", "OVER": "OVER", "MERGE": "MERGE", "FOR": "FOR", "CORRELATED": "a subquery", "USING": "USING",
 }
 
 // unsupported is the clause that begins with the token, "" if it begins none.
@@ -167,19 +166,20 @@ func (p *parser) unsupported() string {
 
 // reserved are the words that are no identifiers, besides those of unsupportedWords.
 var reserved = map[string]bool{
-	"ALL": true, "AND": true, "ANY": true, "AS": true, "ASC": true, "BETWEEN": true, "BY": true, "CASE": true,
-	"DELETE": true, "DESC": true, "DISTINCT": true, "ELSE": true, "END": true, "EVERY": true, "FALSE": true,
-	"FROM": true, "IN": true, "INSERT": true, "INTO": true, "IS": true, "LIKE": true, "LIMIT": true, "MISSING": true,
-	"NOT": true, "NULL": true, "OFFSET": true, "OR": true, "ORDER": true, "RETURNING": true, "SATISFIES": true,
-	"SET": true, "SOME": true, "THEN": true, "TRUE": true, "UNSET": true, "UPDATE": true, "UPSERT": true, "USE": true,
-	"VALUED": true, "VALUES": true, "WHEN": true, "WHERE": true,
+	"ALL": true, "AND": true, "ANY": true, "ARRAY": true, "AS": true, "ASC": true, "BETWEEN": true, "BY": true,
+	"CASE": true, "DELETE": true, "DESC": true, "DISTINCT": true, "ELSE": true, "END": true, "EVERY": true,
+	"EXISTS": true, "FALSE": true, "FROM": true, "IN": true, "INSERT": true, "INTO": true, "IS": true,
+	"LIKE": true, "LIMIT": true, "MISSING": true, "NOT": true, "NULL": true, "NULLS": true, "OFFSET": true,
+	"OR": true, "ORDER": true, "RETURNING": true, "SATISFIES": true, "SET": true, "SOME": true, "THEN": true,
+	"TRUE": true, "UNSET": true, "UPDATE": true, "UPSERT": true, "USE": true, "VALUED": true, "VALUES": true,
+	"WHEN": true, "WHERE": true,
 }
 
-// IsReserved reports whether a word, in capitals or not, has to be in backticks to be a name in a statement. FIRST is a
-// frequent name; FIRST x FOR … fails at what follows.
+// IsReserved reports whether a word, in capitals or not, has to be in backticks to be a name in a statement. FIRST and
+// OBJECT are frequent names: they are keywords only where FOR follows.
 func IsReserved(word string) bool {
 	upper := strings.ToUpper(word)
-	return reserved[upper] || upper != "FIRST" && unsupportedWords[upper] != ""
+	return reserved[upper] || unsupportedWords[upper] != ""
 }
 
 // atName reports whether the token is an identifier.

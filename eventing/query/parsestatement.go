@@ -48,7 +48,7 @@ func (p *parser) statement() *Statement {
 			p.fail(t, "there is no keyspace %s", t.text)
 		}
 	}
-	s.params, s.aggregates = p.params, p.found
+	s.params, s.aggregates, s.expiry = p.params, p.found, p.expiry
 	return s
 }
 
@@ -59,7 +59,7 @@ func (p *parser) selectStatement(s *Statement) {
 		p.accept("ALL")
 	}
 	p.projection(s)
-	bare, list := p.bare, len(p.found)
+	bare, list := p.bare(), len(p.found)
 	if p.accept("FROM") {
 		p.from(s)
 	}
@@ -83,11 +83,11 @@ func (p *parser) selectStatement(s *Statement) {
 	if p.unsupported() != "" {
 		p.unexpected("the end of the statement")
 	}
-	if s.from == nil && p.free != nil {
+	if free := p.free(); s.from == nil && free != nil {
 		if p.tok.kind != tokenEnd && !p.tok.is(";") && !p.tok.is(")") {
 			p.unexpected("FROM") // which is probably misspelt
 		}
-		p.fail(*p.free, "there is no FROM, so %s is unknown", p.free.text)
+		p.fail(*free, "there is no FROM, so %s is unknown", free.text)
 	}
 }
 
@@ -169,17 +169,22 @@ func (p *parser) startsRaw() bool {
 		return false
 	}
 	next := p.ahead()
-	switch next.kind {
+	return p.startsOperand(next) || next.is("-")
+}
+
+// startsOperand reports whether a token after a word begins an expression, so that the word is no field.
+func (p *parser) startsOperand(t token) bool {
+	switch t.kind {
 	case tokenWord:
-		switch next.upper {
-		case "TRUE", "FALSE", "NULL", "MISSING", "CASE", "ANY", "SOME", "EVERY", "NOT":
+		switch t.upper {
+		case "TRUE", "FALSE", "NULL", "MISSING", "CASE", "ANY", "SOME", "EVERY", "NOT", "ARRAY", "EXISTS":
 			return true
 		}
-		return !reserved[next.upper]
+		return !reserved[t.upper]
 	case tokenSign:
-		return next.is("(") || next.is("{") || next.is("-") || next.is("[") && !next.glued
+		return t.is("(") || t.is("{") || t.is("[") && !t.glued
 	}
-	return next.kind != tokenEnd && next.kind != tokenBad
+	return t.kind != tokenEnd && t.kind != tokenBad
 }
 
 // element reads one element of a projection: *, an expression with .* or with an alias.
@@ -211,12 +216,12 @@ func (p *parser) element() projection {
 // orderBy reads the terms. An alias of the projection stands for its expression.
 func (p *parser) orderBy(s *Statement) {
 	for {
-		free := p.free
+		used := len(p.names)
 		term := sortTerm{expr: p.expr()}
 		if name, ok := term.expr.(*identifier); ok {
 			for _, e := range s.projection {
 				if e.name == name.name && !e.star {
-					term.expr, p.free = e.expr, free
+					term.expr, p.names = e.expr, p.names[:used]
 				}
 			}
 		}
@@ -224,6 +229,16 @@ func (p *parser) orderBy(s *Statement) {
 			term.descending = true
 		} else {
 			p.accept("ASC")
+		}
+		if p.accept("NULLS") {
+			switch {
+			case p.accept("FIRST"):
+				term.nulls = nullsFirst
+			case p.accept("LAST"):
+				term.nulls = nullsLast
+			default:
+				p.unexpected("FIRST or LAST")
+			}
 		}
 		s.order = append(s.order, term)
 		if !p.accept(",") {
@@ -262,8 +277,8 @@ func (p *parser) insertStatement(s *Statement) {
 		}
 		p.accept("VALUES")
 	}
-	if p.free != nil {
-		p.fail(*p.free, "VALUES has no document, so %s is unknown", p.free.text)
+	if free := p.free(); free != nil {
+		p.fail(*free, "VALUES has no document, so %s is unknown", free.text)
 	}
 	p.returningClause(s)
 }
@@ -316,10 +331,17 @@ func (p *parser) updateStatement(s *Statement) {
 // assignments reads what follows SET or UNSET.
 func (p *parser) assignments(s *Statement, set bool) {
 	for p.fault == nil {
-		if p.tok.is("META") && p.ahead().text == "(" {
-			p.fail(p.tok, "SET META() is not supported")
+		var a assignment
+		if at := p.tok; at.is("META") && p.ahead().text == "(" {
+			p.call()
+			p.expect(".")
+			if field := p.memberName(); field != "expiration" || !set {
+				p.fail(at, "only META().expiration can be set, and nothing of META() be unset")
+			}
+			a.expiration = true
+		} else {
+			a.path = p.assignedPath()
 		}
-		a := assignment{path: p.assignedPath()}
 		if set {
 			p.expect("=")
 			a.value = p.expr()

@@ -86,7 +86,7 @@ func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error 
 		if f.Sort != nil {
 			f.Selector = withID(f.Selector)
 		}
-		f.Each = visit
+		f.Each, f.Expiry = visit, r.statement.expiry
 		return r.keyspace.Find(r.ctx, f)
 	}
 	for keys := r.keys; len(keys) > 0; {
@@ -126,7 +126,7 @@ func (r *run) visit(e *env, d *Document, each func(e *env) (bool, error)) (more 
 	if err != nil {
 		return false, err
 	}
-	e.document, e.meta = fromJSON(body), d
+	e.document, e.meta, e.held = fromJSON(body), d, 0
 	ok, err := e.passes(r.statement.where)
 	if err != nil || !ok {
 		return err == nil, err

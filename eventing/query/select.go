@@ -226,14 +226,26 @@ func (r *run) sortedRow(e *env) (sorted sortedRow, err error) {
 	return sorted, err
 }
 
+// compare orders two values as the term says.
+func (t *sortTerm) compare(a, b *value) int {
+	order := compare(a, b)
+	if t.descending {
+		order = -order
+	}
+	if t.nulls == nullsByValue || a.unknown() == b.unknown() {
+		return order
+	}
+	if a.unknown() == (t.nulls == nullsFirst) {
+		return -1
+	}
+	return 1
+}
+
 // sort orders rows; those that are equal stay as they came.
 func (r *run) sort(rows []sortedRow) {
 	slices.SortStableFunc(rows, func(a, b sortedRow) int {
 		for i, term := range r.statement.order {
-			order := compare(&a.keys[i], &b.keys[i])
-			if term.descending {
-				order = -order
-			}
+			order := term.compare(&a.keys[i], &b.keys[i])
 			if order != 0 {
 				return order
 			}

@@ -88,15 +88,19 @@ func (t *translator) several(list []expr, wanted, all bool) string {
 			return ""
 		}
 	}
+	if all {
+		return joined("$and", parts)
+	}
+	return joined("$or", parts)
+}
+
+// joined joins selectors; no selector is that for all documents.
+func joined(name string, parts []string) string {
 	switch len(parts) {
 	case 0:
 		return ""
 	case 1:
 		return parts[0]
-	}
-	name := "$or"
-	if all {
-		name = "$and"
 	}
 	return `{"` + name + `":[` + strings.Join(parts, ",") + `]}`
 }
@@ -357,11 +361,20 @@ func (t *translator) is(x *isWhat, wanted bool) string {
 }
 
 func (t *translator) quantified(x *quantified, wanted bool) string {
-	f, ok := t.path(x.in)
+	if len(x.over) > 1 { // what holds of elements beside each other is nothing that Mango can say
+		var parts []string
+		for i := range x.over {
+			if f, ok := t.path(x.over[i].in); ok && !f.id && !f.rev {
+				parts = append(parts, f.is(`{"$type":"array"}`))
+			}
+		}
+		return joined("$and", parts)
+	}
+	f, ok := t.path(x.over[0].in)
 	if !ok || f.id || f.rev {
 		return ""
 	}
-	inner := translator{env: t.env, variable: x.name}
+	inner := translator{env: t.env, variable: x.over[0].name}
 	if wanted && x.any {
 		if c := inner.condition(x.satisfies, true); c != "" {
 			return f.is(`{"$elemMatch":` + c + `}`)

@@ -228,6 +228,24 @@ func (v *value) detach() (value, int, error) {
 	return fromJSON(parsed), len(own) + int(ejson.TapeSize(own)) + valueSize, err
 }
 
+// cost is about what a value takes in memory besides itself: the parts of a document take nothing.
+func (v *value) cost() int {
+	if v.kind < kindArray {
+		return len(v.text)
+	}
+	if !v.unpacked() {
+		return 0
+	}
+	size := v.length() * valueSize
+	for i := range v.list {
+		size += v.list[i].cost()
+	}
+	for i := range v.members {
+		size += len(v.members[i].name) + v.members[i].value.cost()
+	}
+	return size
+}
+
 // valueSize is about what a value takes besides its text.
 const valueSize = 200
 
