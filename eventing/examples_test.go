@@ -103,7 +103,7 @@ func TestExamples(t *testing.T) {
 		"expire": func(n *node) {
 			n.example("expire")
 			n.put("sessions", "1", `{"ttl_seconds":0.2}`)
-			n.becomes("counts", "expired", `{"$value":1}`)
+			n.becomes("counts", "expired", `{"count":1}`)
 			require.Empty(n.t, n.get("sessions", "1"))
 		},
 		"remind": func(n *node) {

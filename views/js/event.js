@@ -57,6 +57,7 @@
   // Documents
 
   const aliases = new Map(native.aliases.map((alias, i) => [alias, i]));
+  const isRecord = (v) => v !== null && typeof v === 'object' && !Array.isArray(v) && !(v instanceof ArrayBuffer);
   const noValue = (v) => v === undefined || typeof v === 'function' || typeof v === 'symbol';
 
   // place checks the arguments that all operations have: the binding, and which document is meant.
@@ -114,16 +115,19 @@
     return success(at.id, cas, expiry, more);
   }
 
-  // A counter is a document that is a number, or has the one member count.
+  // A counter is the member count of a document, which is made where there is none. A document that is a number is one,
+  // too, which Couchbase does not have.
   function counted(at, delta) {
     const found = native.stat(at.binding, at.id);
-    if (found === undefined) return write(at, delta, at.expiry, undefined, { doc: { count: delta } });
-    const value = native.value(at.binding, at.id);
+    const value = found === undefined ? {} : native.value(at.binding, at.id);
     const plain = typeof value === 'number';
-    const count = plain ? value : value !== null && typeof value === 'object' ? value.count : undefined;
-    if (typeof count !== 'number' || (!plain && Object.keys(value).length !== 1)) return notNumber();
+    if (!plain && !isRecord(value)) return notNumber();
+    const { count = 0 } = plain ? { count: value } : value;
+    if (typeof count !== 'number') return notNumber();
     const next = count + delta;
-    return write(at, plain ? next : { count: next }, at.expiry || found.expiry, undefined, { doc: { count: next } });
+    const expiry = at.expiry || (found === undefined ? 0 : found.expiry);
+    const doc = plain ? next : Object.assign(value, { count: next });
+    return write(at, doc, expiry, undefined, { doc: { count: next } });
   }
 
   const operations = {
@@ -172,9 +176,11 @@
     });
   }
   for (const name of Object.keys(operations)) addOperation(name, ...operations[name]);
-  for (const name of ['analyticsQuery', 'searchQuery']) {
-    provide(couchbase, name, '', () => {
-      throw new classes.EventingError('couchbase.' + name + ' is not supported');
+  for (const [into, by, name] of [
+    [couchbase, 'couchbase.', 'analyticsQuery'], [couchbase, 'couchbase.', 'searchQuery'], [global, '', 'ANALYTICS'],
+  ]) {
+    provide(into, name, '', () => {
+      throw new classes.EventingError(by + name + ' is not supported: there is no such service');
     });
   }
 
@@ -283,5 +289,5 @@
   native.aliasNames.forEach((name, i) => hide(global, name, native.aliases[i]));
   hide(global, 'couchbase', couchbase);
   return { classes, makeError, constant, provide, hide, addOperation, couchbase, success, failure, existing, noValue, close,
-    recursive, keyNotFound };
+    recursive, keyNotFound, isRecord };
 })

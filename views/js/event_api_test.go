@@ -49,7 +49,7 @@ func TestEventAliases(t *testing.T) {
 		{"set undefined", `dst.x = undefined`, `!EventingError: Invalid data type for value`},
 		{"set a function", `dst.x = OnUpdate`, `!EventingError: Invalid data type for value`},
 		{"set a symbol", `dst.x = Symbol("a")`, `!EventingError: Invalid data type for value`},
-		{"set bytes", `dst.x = new ArrayBuffer(2)`, `!EventingError: Binary documents are not supported`},
+		{"set bytes", `dst.x = new ArrayBuffer(2)`, `set d/x {"$binary":"AAA="}`},
 		{"set what cannot be JSON", `var a = {}; a.a = a; try { dst.x = a } catch (e) { log(e.name) }`, `"TypeError"`},
 		{"key undefined", `dst[doc.gone] = {}`, `!EventingError: Invalid data type for key`},
 		{"get key undefined", `dst[doc.gone]`, `!EventingError: Invalid data type for key`},
@@ -71,6 +71,33 @@ func TestEventAliases(t *testing.T) {
 	}, func(o *EventOptions) { o.Compatibility = "6.0.0" })
 }
 
+// Bytes are documents, too; functions of before version 6.6.2 are not called for them.
+func TestEventBinary(t *testing.T) {
+	p := newTestPool(t, Options{Workers: 1})
+	host := newEventHost()
+	host.put(0, "stored", `{"$binary":"AQI="}`)
+	host.put(0, "no", `{"$binary":"?"}`)
+	code := `function OnUpdate(doc, meta) {
+  log(doc instanceof ArrayBuffer, meta.datatype, String(new Uint8Array(doc)));
+  dst.copy = doc;
+  var r = couchbase.get(dst, {id: "copy"});
+  log(r.doc instanceof ArrayBuffer, r.meta.datatype, r.doc.byteLength, dst.copy === r.doc);
+  log(String(new Uint8Array(dst.stored)), couchbase.get(dst, {id: "stored"}).meta.datatype, dst.no);
+}`
+	o := eventOptions(code)
+	event := Event{
+		Kind: EventUpdate, Doc: []byte(`{"$binary":"AQACAw=="}`), Meta: []byte(`{"id":"m","datatype":"json"}`),
+	}
+	results, err := runTestEvents(t, p, o, host, []Event{event})
+	require.NoError(t, err)
+	require.Equal(t, `true "binary" "1,0,2,3" | true "binary" 4 false | "1,2" "binary" {"$binary":"?"} | `+
+		`set d/copy {"$binary":"AQACAw=="}`, told(results[0]))
+	o.Compatibility = "6.5.0"
+	results, err = runTestEvents(t, p, o, host, []Event{event})
+	require.NoError(t, err)
+	require.Equal(t, "skipped", told(results[0]))
+}
+
 // Section 3.4: operations of couchbase.
 func TestEventOperations(t *testing.T) {
 	const notFound = `{"success":false,"error":{"code":1,"name":"LCB_KEY_ENOENT",` +
@@ -86,6 +113,9 @@ func TestEventOperations(t *testing.T) {
 		h.put(0, "a", `{"a":1}`)
 		h.put(0, "five", `{"$value":5}`)
 		h.put(0, "count", `{"count":7}`)
+		h.put(0, "text", `{"count":"7"}`)
+		h.put(0, "list", `{"$value":[]}`)
+		h.put(0, "bytes", `{"$binary":"AQACAw=="}`)
 		h.docs[0]["dated"] = EventDoc{
 			Exists: true, Body: []byte(`{"d":12345678901234567890}`), Cas: "2-b", Expiry: 86400000,
 		}
@@ -109,19 +139,29 @@ log(couchbase.replace(dst, r.meta, {n: 1}).success, couchbase.replace(dst, r.met
 log(couchbase.delete(dst, {id: "a"}), couchbase.get(dst, {id: "a"}).success, couchbase.insert(dst, {id: "a"}, {}).success)`,
 			notFound + ` true | {"success":true,"meta":{"id":"a","cas":"1-a"}} false true | delete d/a | set d/a {}`},
 		{"increment", `log(couchbase.increment(dst, {id: "x"}).doc, couchbase.increment(dst, {id: "x"}).doc, dst.x)`,
-			`{"count":1} {"count":2} 2 | set d/x {"$value":1} | set d/x {"$value":2}`},
+			`{"count":1} {"count":2} {"count":2} | set d/x {"count":1} | set d/x {"count":2}`},
+		{"increment beside others", `log(couchbase.increment(dst, {id: "a"}).doc, couchbase.increment(dst, {id: "a"}).doc)`,
+			`{"count":1} {"count":2} | set d/a {"a":1,"count":1} | set d/a {"a":1,"count":2}`},
 		{"increment what is there", `log(couchbase.increment(dst, {id: "five"}).doc, couchbase.increment(dst, {id: "count"}).doc)`,
 			`{"count":6} {"count":8} | set d/five {"$value":6} | set d/count {"count":8}`},
 		{"decrement", `log(couchbase.decrement(dst, {id: "five"}).doc, couchbase.decrement(dst, {id: "x"}).doc)`,
-			`{"count":4} {"count":-1} | set d/five {"$value":4} | set d/x {"$value":-1}`},
-		{"not a number", `log(couchbase.increment(dst, {id: "a"}))`, notNumber},
+			`{"count":4} {"count":-1} | set d/five {"$value":4} | set d/x {"count":-1}`},
+		{"not a number", `log(couchbase.increment(dst, {id: "text"}))`, notNumber},
+		{"no member count",
+			`log(couchbase.increment(dst, {id: "bytes"}).error.not_number, couchbase.increment(dst, {id: "list"}))`,
+			"true " + notNumber},
+		{"part of bytes", `couchbase.mutateIn(dst, {id: "bytes"}, [couchbase.MutateInSpec.upsert("a", 1)])`,
+			`!KVError: {"code":193,"name":"LCB_ERR_SUBDOC_PATH_MISMATCH",` +
+				`"desc":"The document has a value of another kind where the path leads"}`},
 		{"touch", `log(couchbase.touch(dst, {id: "x", expiry_date: new Date(1)}).error.key_not_found);
 log(couchbase.touch(dst, {id: "a", expiry_date: new Date(9000)}))`,
 			`true | {"success":true,"meta":{"id":"a","cas":"uncommitted-1","expiry_date":"1970-01-01T00:00:09.000Z"}}` +
 				` | set d/a {"a":1} until 9000`},
 		{"touch keeps all digits", `couchbase.touch(dst, {id: "dated"})`, `set d/dated {"d":12345678901234567890}`},
 		{"services that are not there", `try { couchbase.analyticsQuery("x") } catch (e) { log(e.name) }
-try { couchbase.searchQuery("x") } catch (e) { log(e.name) }`, `"EventingError" | "EventingError"`},
+try { couchbase.searchQuery("x") } catch (e) { log(e.name) }
+try { ANALYTICS("x") } catch (e) { log(e) }`,
+			`"EventingError" | "EventingError" | EventingError: ANALYTICS is not supported: there is no such service`},
 		{"read only", `couchbase.upsert(src, {id: "x"}, {})`, `!EventingError: Writing to source bucket is forbidden`},
 		{"delete read only", `couchbase.delete(src, {id: "x"})`, `!EventingError: Delete from source bucket is forbidden`},
 	})
@@ -273,13 +313,26 @@ func TestEventTools(t *testing.T) {
 		{"base64", `log(couchbase.base64Encode("é"), couchbase.base64Decode("w6k="))`, `"w6k=" "é"`},
 		{"names in couchbase", `couchbase.log(couchbase.crc64("hello") === crc64("hello"), couchbase.createTimer === createTimer)`,
 			`true true`},
-		{"base64 without couchbase", `log(base64Encode("a"), base64Decode("YQ=="))`, `"YQ==" "a"`},
+		{"base64 without couchbase", `log(base64Encode("a"), base64Decode("YQ=="),
+base64Float32ArrayDecode(base64Float32ArrayEncode([1.5])), base64Float64ArrayDecode(base64Float64ArrayEncode([0.1])))`,
+			`"YQ==" "a" [1.5] [0.1]`},
 		{"base64 of bytes", `log(couchbase.base64Encode(new Uint8Array([1, 2]).buffer))`, `"AQI="`},
 		{"base64 of an object", `log(couchbase.base64Decode(couchbase.base64Encode({a: 1})))`, `"{\"a\":1}"`},
 		{"base64 floats", `log(couchbase.base64Float32ArrayEncode([1.5, -2]), couchbase.base64Float32ArrayDecode("AADAPwAAAMA="))`,
 			`"AADAPwAAAMA=" [1.5,-2]`},
 		{"base64 doubles", `log(couchbase.base64Float64ArrayDecode(couchbase.base64Float64ArrayEncode([0.1, 1e300])))`,
 			`[0.1,1e+300]`},
+		{"dates for people", `var d = new Date(Date.UTC(2020, 8, 16, 18, 4, 32)), utc = {timeZone: "UTC"};
+log(d.toLocaleString("en-US", utc), d.toLocaleDateString("en-US", utc), d.toLocaleTimeString(undefined, utc));
+log(new Date(Date.UTC(2020, 0, 2, 0, 0, 7)).toLocaleTimeString("de", utc), new Date(NaN).toLocaleString());
+var local = new Date(2021, 11, 31, 12, 30, 5); log(local.toLocaleString(), local.toLocaleString("en-US"))`,
+			`"9/16/2020, 6:04:32 PM" "9/16/2020" "6:04:32 PM" | "12:00:07 AM" "Invalid Date" | ` +
+				`"12/31/2021, 12:30:05 PM" "12/31/2021, 12:30:05 PM"`},
+		{"a time zone", `new Date(0).toLocaleString("en-US", {timeZone: "Asia/Tokyo"})`,
+			`!RangeError: Invalid time zone specified: Asia/Tokyo: there is only UTC, and that of the server`},
+		{"numbers for people", `log((1234567.891).toLocaleString(), (-1000).toLocaleString("en-US"), (0.5).toLocaleString(),
+(1e3).toLocaleString("en-US", {minimumFractionDigits: 2}), (2.345).toLocaleString("en", {maximumFractionDigits: 0}))`,
+			`"1,234,567.891" "-1,000" "0.5" "1,000.00" "2"`},
 		{"base64 broken", `couchbase.base64Decode("*")`, `!EventingError: the text is not base64`},
 		{"base64 too short", `couchbase.base64Float32ArrayDecode("AA==")`,
 			`!EventingError: couchbase.base64Float32ArrayDecode: the length is no multiple of 4`},

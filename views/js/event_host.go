@@ -99,6 +99,9 @@ type EventEffect struct {
 // numbers, texts and arrays as in Couchbase, and read them back.
 const EventValueMember = "$value"
 
+// EventBinaryMember is the only member of the document that stands for an ArrayBuffer: its bytes in base64.
+const EventBinaryMember = "$binary"
+
 // What a worker asks for. The first byte of a question is one of these, then come the milliseconds that are left.
 const (
 	askGet byte = iota + 1

@@ -354,7 +354,7 @@
   // Arrays of numbers are little-endian, whatever the machine is.
   for (const [bits, size] of [['Float32', 4], ['Float64', 8]]) {
     const encodeName = 'base64' + bits + 'ArrayEncode';
-    provide(couchbase, encodeName, '', (...args) => {
+    const encodeAll = (...args) => {
       const list = one('couchbase.' + encodeName, args);
       if (!Array.isArray(list) || !list.every((n) => typeof n === 'number')) {
         throw new EventingError('couchbase.' + encodeName + ': the argument must be an array of numbers');
@@ -362,17 +362,63 @@
       const view = new DataView(new ArrayBuffer(list.length * size));
       list.forEach((n, i) => view['set' + bits](i * size, n, true));
       return native.encode64(view.buffer);
-    });
+    };
     const decodeName = 'base64' + bits + 'ArrayDecode';
-    provide(couchbase, decodeName, '', (...args) => {
+    const decodeAll = (...args) => {
       const buffer = decode('couchbase.' + decodeName, args);
       if (buffer.byteLength % size !== 0) {
         throw new EventingError('couchbase.' + decodeName + ': the length is no multiple of ' + size);
       }
       const view = new DataView(buffer);
       return Array.from({ length: buffer.byteLength / size }, (_, i) => view['get' + bits](i * size, true));
-    });
+    };
+    for (const into of [couchbase, global]) {
+      provide(into, encodeName, '', encodeAll);
+      provide(into, decodeName, '', decodeAll);
+    }
   }
+
+  // Dates and numbers for people, as V8 has them in en-US, whatever language is asked for: there is no Intl.
+
+  const two = (n) => String(n).padStart(2, '0');
+
+  function isUTC(options) {
+    const zone = options === undefined ? undefined : options.timeZone;
+    if (zone === undefined) return false;
+    if (/^(etc\/)?(utc|gmt)$/i.test(zone)) return true;
+    throw new RangeError('Invalid time zone specified: ' + zone + ': there is only UTC, and that of the server');
+  }
+
+  function clock(date, options) {
+    const utc = isUTC(options);
+    const part = (name) => utc ? date['getUTC' + name]() : date['get' + name]();
+    const hours = part('Hours');
+    return {
+      day: part('Month') + 1 + '/' + part('Date') + '/' + part('FullYear'),
+      time: (hours % 12 || 12) + ':' + two(part('Minutes')) + ':' + two(part('Seconds')) + (hours < 12 ? ' AM' : ' PM'),
+    };
+  }
+
+  for (const [name, text] of [
+    ['toLocaleString', ({ day, time }) => day + ', ' + time],
+    ['toLocaleDateString', ({ day }) => day],
+    ['toLocaleTimeString', ({ time }) => time],
+  ]) {
+    hide(Date.prototype, name, { [name](locales, options) {
+      return Number.isNaN(Date.prototype.getTime.call(this)) ? 'Invalid Date' : text(clock(this, options));
+    } }[name]);
+  }
+
+  hide(Number.prototype, 'toLocaleString', { toLocaleString(locales, options = {}) {
+    const n = Number.prototype.valueOf.call(this);
+    if (!Number.isFinite(n)) return String(n).replace('Infinity', '\u221e');
+    const least = options.minimumFractionDigits || 0;
+    const { maximumFractionDigits: most = Math.max(least, 3) } = options;
+    const [whole, fraction = ''] = Math.abs(n).toFixed(most).split('.');
+    let end = fraction.length;
+    while (end > least && fraction[end - 1] === '0') end--;
+    return (n < 0 ? '-' : '') + whole.replace(/\B(?=(\d{3})+$)/g, ',') + (end > 0 ? '.' + fraction.slice(0, end) : '');
+  } }.toLocaleString);
 
   for (const name of ['log', 'curl', 'createTimer', 'cancelTimer', 'crc64']) hide(couchbase, name, global[name]);
   Object.freeze(N1qlQuery.prototype);

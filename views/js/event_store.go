@@ -2,6 +2,7 @@ package js
 
 import (
 	"bytes"
+	"encoding/base64"
 
 	"github.com/dop251/goja"
 
@@ -31,7 +32,7 @@ func (r *eventRealm) doc(binding int, id string) *eventDoc {
 	}
 	r.checkAnswer(&answer)
 	if d.datatype == "" {
-		d.datatype = "json"
+		d.datatype = datatypeOf(d.body)
 	}
 	r.batch.remember(key, d)
 	return d
@@ -64,8 +65,8 @@ func (r *eventRealm) setBody(binding int, id string, body []byte, expiry int64, 
 	}, len(id)+len(body))
 	r.batch.stamps++
 	d := &eventDoc{
-		exists: true, body: body, cas: "uncommitted-" + itoa(r.batch.stamps), expiry: expiry, datatype: "json",
-		written: true,
+		exists: true, body: body, cas: "uncommitted-" + itoa(r.batch.stamps), expiry: expiry,
+		datatype: datatypeOf(body), written: true,
 	}
 	r.overlay(docKey{b.Database, id}, d)
 	return d
@@ -118,7 +119,8 @@ func (r *eventRealm) effect(v EventEffect, size int) {
 	r.run.effects = append(r.run.effects, v)
 }
 
-// body is the document that stands for a value: JSON of an object, or of one with EventValueMember.
+// body is the document that stands for a value: JSON of an object, or of one with EventValueMember or
+// EventBinaryMember.
 func (r *eventRealm) body(value goja.Value) []byte {
 	switch v := value.(type) {
 	case nil, *goja.Symbol:
@@ -128,7 +130,7 @@ func (r *eventRealm) body(value goja.Value) []byte {
 			r.throw("EventingError", "Invalid data type for value")
 		}
 		if v.ExportType() == arrayBuffer {
-			r.throw("EventingError", "Binary documents are not supported")
+			return appendBinary(nil, bytesOf(v))
 		}
 	}
 	made, err := r.stringify(goja.Undefined(), value)
@@ -151,6 +153,38 @@ func (r *eventRealm) body(value goja.Value) []byte {
 		text = r.withoutIdentity(text)
 	}
 	return text
+}
+
+var binaryPrefix = []byte(`{"` + EventBinaryMember + `":"`)
+
+// appendBinary makes the document that stands for bytes.
+func appendBinary(b, data []byte) []byte {
+	return append(base64.StdEncoding.AppendEncode(append(b, binaryPrefix...), data), `"}`...)
+}
+
+// binaryOf gives the bytes that a document stands for, if it is such a one.
+func binaryOf(body []byte) ([]byte, bool) {
+	text, ok := bytes.CutPrefix(body, binaryPrefix)
+	if ok {
+		text, ok = bytes.CutSuffix(text, []byte(`"}`))
+	}
+	if !ok {
+		return nil, false
+	}
+	data, err := base64.StdEncoding.AppendDecode(nil, text)
+	return data, err == nil
+}
+
+func isBinary(body []byte) bool {
+	_, ok := binaryOf(body)
+	return ok
+}
+
+func datatypeOf(body []byte) string {
+	if isBinary(body) {
+		return "binary"
+	}
+	return "json"
 }
 
 // withoutIdentity drops the members that say which document and revision it was: handlers write what they have read.
@@ -232,6 +266,9 @@ func (r *eventRealm) value(body []byte) goja.Value {
 func (r *eventRealm) read(body []byte) (goja.Value, error) {
 	if body == nil {
 		return goja.Undefined(), nil
+	}
+	if data, ok := binaryOf(body); ok {
+		return r.vm.ToValue(r.vm.NewArrayBuffer(data)), nil
 	}
 	parsed, err := r.parser.Parse(body)
 	if err != nil {

@@ -3,7 +3,7 @@
 // character.
 (function (native, global, realm) {
   'use strict';
-  const { failure, noValue, couchbase, classes } = realm;
+  const { failure, noValue, isRecord, couchbase, classes } = realm;
   const missing = Symbol('missing');
   const mismatch = Symbol('mismatch');
   const deepest = 32;
@@ -72,7 +72,7 @@
       const at = key < 0 ? value.length - 1 : key;
       return at >= 0 && at < value.length ? value[at] : missing;
     }
-    if (value === null || typeof value !== 'object' || Array.isArray(value)) return mismatch;
+    if (!isRecord(value)) return mismatch;
     return Object.prototype.hasOwnProperty.call(value, key) ? value[key] : missing;
   }
 

@@ -173,7 +173,7 @@ func (b *eventBatch) invoke(event *Event) (r *EventResult, refused *EventSyntaxE
 	}
 	run := &invocation{refusals: event.Refusals, deadline: began.Add(timeout)}
 	name := handlerOf(event)
-	if !b.program.has(name) {
+	if !b.program.has(name) || event.Kind == EventUpdate && b.program.hidesBinary() && isBinary(event.Doc) {
 		return &EventResult{Outcome: EventSkipped, Took: time.Since(began)}, nil, nil
 	}
 	b.clock.begin(run.deadline)
@@ -299,6 +299,7 @@ func (r *eventRealm) call(event *Event, name string) error {
 	var err error
 	switch event.Kind {
 	case EventUpdate:
+		binary := isBinary(event.Doc)
 		if r.program.unused[0] {
 			event.Doc = nil
 		}
@@ -307,6 +308,9 @@ func (r *eventRealm) call(event *Event, name string) error {
 		}
 		if err = add(event.Doc, r.read); err == nil {
 			err = add(event.Meta, r.meta)
+		}
+		if meta, ok := args[1].(*goja.Object); ok && err == nil && binary {
+			err = meta.Set("datatype", "binary")
 		}
 		if err == nil && len(event.Options) > 0 {
 			err = add(event.Options, r.plain)
@@ -329,6 +333,9 @@ func (r *eventRealm) call(event *Event, name string) error {
 	_, err = r.handlers[name](goja.Undefined(), args[:n]...)
 	return err
 }
+
+// hidesBinary: before version 6.6.2 handlers were not called for binary documents.
+func (p *eventProgram) hidesBinary() bool { return p.release < 60602 }
 
 // plain makes the value of a JSON text, undefined of none.
 func (r *eventRealm) plain(text []byte) (goja.Value, error) {
