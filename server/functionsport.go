@@ -4,14 +4,18 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 
 	"github.com/settee-db/settee/server/functions"
 	"github.com/settee-db/settee/server/functionspage"
 	"github.com/settee-db/settee/server/wire"
 )
 
+// managerMount is where Couchbase's cluster manager has what its eventing service has at the root.
+const managerMount = "/_p/event"
+
 // newFunctionsServer makes the server of the additional port of event functions (eventing/port): what is below
-// functions.Mount elsewhere, without that in the path, so that tools for Couchbase's eventing service find it.
+// functions.Mount elsewhere, without that in the path or with managerMount, so that tools for Couchbase find it.
 func (s *Server) newFunctionsServer() *http.Server {
 	server := &http.Server{Handler: http.HandlerFunc(s.serveFunctions)}
 	s.configure(server)
@@ -20,13 +24,21 @@ func (s *Server) newFunctionsServer() *http.Server {
 
 func (s *Server) serveFunctions(w http.ResponseWriter, r *http.Request) {
 	if len(r.RequestURI) > 0 && r.RequestURI[0] == '/' { // else it is no path, and refused as it is
-		r.RequestURI = functions.Mount + r.RequestURI
-		r.URL.Path = functions.Mount + r.URL.Path
+		r.RequestURI = mounted(r.RequestURI)
+		r.URL.Path = mounted(r.URL.Path)
 		if r.URL.RawPath != "" {
-			r.URL.RawPath = functions.Mount + r.URL.RawPath
+			r.URL.RawPath = mounted(r.URL.RawPath)
 		}
 	}
 	s.echo.ServeHTTP(w, functionspage.Hide(r)) // it logs in at paths that are not here
+}
+
+// mounted is where a path of the additional port is on the others.
+func mounted(path string) string {
+	if below, ok := strings.CutPrefix(path, managerMount); ok && strings.HasPrefix(below, "/") {
+		path = below
+	}
+	return functions.Mount + path
 }
 
 // ServeFunctions answers requests for event functions on connections of l until Shutdown.

@@ -57,6 +57,11 @@ func TestFunctionsPort(t *testing.T) {
 	var shown struct{ Appname string }
 	require.NoError(t, json.Unmarshal([]byte(text), &shown))
 	require.Equal(t, "f", shown.Appname)
+	status, below := do("GET", "/_p/event/api/v1/functions/f", "") // as the cluster manager has it
+	require.Equal(t, 200, status, below)
+	require.Equal(t, text, below)
+	status, _ = do("GET", "/_p/eventing/api/v1/functions/f", "")
+	require.Equal(t, 404, status)
 	status, _ = do("GET", "/getErrorCodes", "")
 	require.Equal(t, 200, status)
 	for _, path := range []string{"/", "/_all_dbs", "/_node/_local/_config"} {

@@ -116,7 +116,15 @@ func (b *Bindings) fill() {
 	b.Buckets = append([]DatabaseBinding{}, b.Buckets...) // printed as [] where there are none
 	b.Curl, b.Constants = append([]CurlBinding{}, b.Curl...), append([]Constant{}, b.Constants...)
 	for i := range b.Buckets {
-		usual(&b.Buckets[i].ScopeName, &b.Buckets[i].CollectionName)
+		d := &b.Buckets[i]
+		usual(&d.ScopeName, &d.CollectionName)
+		switch { // definitions of before version 6.5 say nothing; the source could not be written then
+		case d.Access != "":
+		case d.BucketName == b.SourceBucket:
+			d.Access = ReadOnly
+		default:
+			d.Access = ReadWrite
+		}
 	}
 	for i := range b.Curl {
 		if b.Curl[i].AuthType == "" {

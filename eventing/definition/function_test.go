@@ -56,6 +56,15 @@ func TestParse(t *testing.T) {
 	require.Equal(t, "src/_default/f", scoped.Ref().String())
 }
 
+// TestNoAccess: definitions of before version 6.5 do not say what may be written: all but the source.
+func TestNoAccess(t *testing.T) {
+	f := parse(t, `{"appname":"f","appcode":"function OnUpdate(doc, meta) {}","depcfg":{"source_bucket":"src",
+		"buckets":[{"alias":"a","bucket_name":"src"},{"alias":"b","bucket_name":"d"}]}}`, definition.ParseOptions{})
+	require.Equal(t, definition.ReadOnly, f.Bindings.Buckets[0].Access)
+	require.Equal(t, definition.ReadWrite, f.Bindings.Buckets[1].Access)
+	require.Equal(t, []string{"d"}, f.Writes())
+}
+
 // TestShown: secrets do not come back, the state is told by the statuses, and the original stays as it is.
 func TestShown(t *testing.T) {
 	f := parse(t, whole, definition.ParseOptions{})

@@ -25,6 +25,7 @@ type fakeEngine struct {
 	compiled atomic.Int64 // how often
 	reset    atomic.Int64
 	tested   registry.Principal
+	lines    string // of log, in place of its own
 }
 
 func (e *fakeEngine) Compile(_ context.Context, f *definition.Function) (definition.Compiled, *definition.Error) {
@@ -61,6 +62,9 @@ func (e *fakeEngine) ResetStats(context.Context, *registry.Record) error {
 }
 
 func (e *fakeEngine) AppLog(_ context.Context, r *registry.Record, aggregate bool, size int64) ([]byte, error) {
+	if e.lines != "" {
+		return []byte(e.lines), nil
+	}
 	text := "line of " + r.Draft.Name + "\n"
 	if aggregate {
 		text = strings.Repeat(text, 2)
@@ -427,8 +431,10 @@ func TestLists(t *testing.T) {
 		"?curl_binding=false&deployed=false": {"g"}, "?bucket=a&scope=_default": {},
 	} {
 		var list struct{ Functions []string }
-		x.get("/list/functions"+query, &list)
-		require.Equal(t, want, list.Functions, query)
+		for _, path := range []string{"/list/functions", "/list/functions/query"} {
+			x.get(path+query, &list)
+			require.Equal(t, want, list.Functions, path+query)
+		}
 	}
 	var rows []struct {
 		Code int
@@ -441,6 +447,24 @@ func TestLists(t *testing.T) {
 	require.Equal(t, "Successfully stored", rows[0].Info)
 	require.Equal(t, 38, rows[1].Code)
 	require.NotEmpty(t, rows[1].Info)
+}
+
+// TestAppLog: lines have Couchbase's form unless JSON is asked for.
+func TestAppLog(t *testing.T) {
+	x := newFixture(t)
+	x.run([]step{{"POST", "/functions/f", function(), 200, 0, ""}})
+	x.engine.lines = `{"time":"2026-11-22T22:58:53.244Z","level":"ERROR","function":"f","id":"t2","text":"Error: x\n at y"}
+{"time":"2026-11-22T22:58:53.100Z","level":"ERROR","function":"f","callback":"Later","reference":"r","text":"Error: z"}
+{"time":"2026-11-22T22:58:53.000Z","level":"INFO","function":"f","id":"t1","text":"\"saw\" {\"a\":1}"}
+{"dropped":3}
+`
+	get := func(more string) string { return x.Do("GET", base+"/getAppLog?name=f"+more, "").Body.String() }
+	require.Equal(t, `2026-11-22T22:58:53.244Z [ERROR] t2: Error: x\n at y
+2026-11-22T22:58:53.100Z [ERROR] Later r: Error: z
+2026-11-22T22:58:53.000Z [INFO] "saw" {"a":1}
+[WARNING] 3 lines came too fast and are missing here
+`, get(""))
+	require.Equal(t, x.engine.lines, get("&format=json"))
 }
 
 func TestStatus(t *testing.T) {
@@ -475,7 +499,8 @@ func TestStats(t *testing.T) {
 		{"GET", "/getFailureStats?name=f", "", 200, 0, `"timeout_count": 0`},
 		{"GET", "/getLatencyStats?name=f", "", 200, 0, `"200": 10`},
 		{"GET", "/getDcpEventsRemaining?name=f", "", 200, 0, `"dcp_backlog": 7`},
-		{"GET", "/resetStatsCounters?appName=f", "", 405, 62, ""},
+		{"DELETE", "/resetStatsCounters?appName=f", "", 405, 62, ""},
+		{"GET", "/resetStatsCounters?appName=f", "", 200, 0, ""},
 		{"POST", "/resetStatsCounters?appName=f", "", 200, 0, ""},
 		{"GET", "/getAppLog?name=f", "", 200, 0, "line of f\n"},
 		{"GET", "/getAppLog?name=f&aggregate=true", "", 200, 0, "line of f\nline of f\n"},
@@ -486,7 +511,7 @@ func TestStats(t *testing.T) {
 		{"POST", "/functions/f/test", `{`, 400, 16, ""},
 		{"POST", "/startDebugger?name=f", "", 400, 45, ""},
 	})
-	require.EqualValues(t, 1, x.engine.reset.Load())
+	require.EqualValues(t, 2, x.engine.reset.Load())
 	require.Equal(t, "admin", x.engine.tested.Name)
 	const usual = `"function_name":"f","function_scope":{"bucket_name":"*","scope_name":"*"},
 		"dcp_feed_boundary":"everything","execution_stats":{"on_update_success":10,"curl":{"get":3},"timestamp":"now"},

@@ -162,7 +162,7 @@ func (h *Handlers) part(choose func(*functionStats) any) call.Handler {
 	}
 }
 
-// resetStats: POST /resetStatsCounters?appName=f.
+// resetStats: POST /resetStatsCounters?appName=f, or GET, as Couchbase's documentation has it.
 func (h *Handlers) resetStats(c *call.Call) error {
 	r, err := h.running(c)
 	if err != nil {

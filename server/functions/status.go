@@ -140,7 +140,7 @@ func newFilter(c *call.Call) (f filter, err error) {
 // has reports whether the list has a function.
 func (f *filter) has(r *registry.Record) bool {
 	is := func(want *bool, value bool) bool { return want == nil || *want == value }
-	return is(f.deployed, r.State == definition.Deployed) &&
+	return is(f.deployed, r.State != definition.Undeployed) && // a paused one counts as deployed, as in Couchbase
 		is(f.writesSource, r.Draft.WritesSource()) &&
 		is(f.curl, len(r.Draft.Bindings.Curl) > 0) &&
 		(f.source == "" || f.source == r.Draft.Bindings.SourceBucket) &&

@@ -1,8 +1,11 @@
 package functions
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/server/call"
@@ -14,7 +17,8 @@ const (
 	maxLog   = 16 << 20
 )
 
-// getAppLog: GET /getAppLog?name=f&aggregate=true&size=40960, newest line first.
+// getAppLog: GET /getAppLog?name=f&aggregate=true&size=40960, newest line first. Lines have Couchbase's form, or are
+// JSON with format=json.
 func (h *Handlers) getAppLog(c *call.Call) error {
 	ref, err := queryRef(c)
 	if err != nil {
@@ -34,7 +38,37 @@ func (h *Handlers) getAppLog(c *call.Call) error {
 	if err != nil {
 		return err
 	}
+	if !c.Query.Is("format", "json") {
+		lines = plainLog(lines)
+	}
 	return text(c, "text/plain; charset=utf-8", lines)
+}
+
+// plainLog gives lines of log, each a JSON object, the form that they have in Couchbase: time, level and text. What is
+// no such line stays as it is.
+func plainLog(lines []byte) []byte {
+	out := make([]byte, 0, len(lines))
+	for line := range bytes.Lines(lines) {
+		var l struct {
+			Time, Level, ID, Callback, Reference, Text string
+			Dropped                                    int64
+		}
+		switch err := json.Unmarshal(line, &l); {
+		case err == nil && l.Dropped > 0:
+			out = fmt.Appendf(out, "[WARNING] %d lines came too fast and are missing here\n", l.Dropped)
+		case err != nil || l.Time == "":
+			out = append(out, line...)
+		default:
+			out = fmt.Appendf(out, "%s [%s] ", l.Time, l.Level)
+			event := strings.TrimSpace(l.ID + " " + l.Callback + " " + l.Reference)
+			if l.Level == "ERROR" && event != "" { // what log() was given has to be as it was given
+				out = append(append(out, event...), ": "...)
+			}
+			out = append(out, strings.ReplaceAll(l.Text, "\n", `\n`)...)
+			out = append(out, '\n')
+		}
+	}
+	return out
 }
 
 // getInsight: GET /getInsight?name=f&aggregate=true.

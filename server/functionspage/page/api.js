@@ -79,7 +79,7 @@ export class FunctionApi {
   }
 
   insight () { return request(this.named('getInsight')) }
-  async log () { return parseLog(await request(this.named('getAppLog', '&size=60000'))) }
+  async log () { return parseLog(await request(this.named('getAppLog', '&size=60000&format=json'))) }
 }
 
 // Each line is a JSON object; one that is not is shown as it is.
