@@ -161,7 +161,7 @@ log(couchbase.touch(dst, {id: "a", expiry_date: new Date(9000)}))`,
 		{"services that are not there", `try { couchbase.analyticsQuery("x") } catch (e) { log(e.name) }
 try { couchbase.searchQuery("x") } catch (e) { log(e.name) }
 try { ANALYTICS("x") } catch (e) { log(e) }`,
-			`"EventingError" | "EventingError" | EventingError: ANALYTICS is not supported: there is no such service`},
+			`"EventingError" | "EventingError" | "EventingError: ANALYTICS is not supported: there is no such service"`},
 		{"read only", `couchbase.upsert(src, {id: "x"}, {})`, `!EventingError: Writing to source bucket is forbidden`},
 		{"delete read only", `couchbase.delete(src, {id: "x"})`, `!EventingError: Delete from source bucket is forbidden`},
 	})
@@ -299,7 +299,7 @@ func TestEventErrors(t *testing.T) {
 func TestEventTools(t *testing.T) {
 	runCases(t, nil, []handlerCase{
 		{"log", `log("a", 1, null, undefined, [1], {a: "b"}, new Error("e"), 5n, OnUpdate.name, Symbol("s")); log()`,
-			`"a" 1 null undefined [1] {"a":"b"} Error: e 5 "OnUpdate" Symbol(s) | `},
+			`"a" 1 null undefined [1] {"a":"b"} "Error: e" 5 "OnUpdate" Symbol(s) | `},
 		{"log never throws", `var a = {}; a.a = a; log(a); log({toJSON() { throw 1 }, toString() { throw 2 }})`,
 			`[object Object] | [value]`},
 		{"console", `console.log("a"); console.error("b")`, `"a" | "b"`},

@@ -48,7 +48,7 @@ func TestEventLoops(t *testing.T) {
 		{"throw caught outside", `try { for (const r of Q3()) { throw r } } catch (e) { log("caught", e) }`, `"caught" 1`, "3"},
 		{"throw caught inside", `for (const r of Q3()) { try { throw r } catch (e) { log(e) } }`, `1,2,3`, ""},
 		{"throw in a callee", `function f() { throw new Error("f") } try { for (const r of Q3()) f() } catch (e) { log(e) }`,
-			`Error: f`, "3"},
+			`"Error: f"`, "3"},
 		{"runtime error", `try { for (const r of Q3()) null.x } catch (e) { log(e.name) }`, `"TypeError"`, "3"},
 		{"uncaught", `for (const a of Q3()) for (const b of Q2()) throw "out"`, `!: "out"`, "2,3"},
 		{"finally", `try { for (const r of Q3()) { try { break } finally { log("in") } } } finally { log("out") }`, `"in","out"`, "3"},
@@ -149,7 +149,7 @@ func TestEventQueryErrors(t *testing.T) {
 		{`var all = []; for (let i = 0; i < 20; i++) all.push(N1QL("SELECT 3")); log("checked")`, `"checked"`},
 		{`var all = []; try { for (let i = 0; i < 20; i++) { const q = N1QL("SELECT 3"); q.next(); all.push(q) } } catch (e) { log(all.length, e) }
 all.pop().close(); log(N1QL("SELECT 2").execQuery())`,
-			`10 N1QLError: Connection pool maximum capacity reached | ["a","b"]`},
+			`10 "N1QLError: Connection pool maximum capacity reached" | ["a","b"]`},
 		{`for (let i = 0; i < 30; i++) for (const r of N1QL("SELECT 3")) break; log("ok")`, `"ok"`},
 	} {
 		host := queryHost()

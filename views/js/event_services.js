@@ -7,7 +7,7 @@
   // show is a value as log prints it; it never throws.
   function show(value) {
     try {
-      if (value instanceof Error) return String(value);
+      if (value instanceof Error) return JSON.stringify(String(value));
       const text = JSON.stringify(value);
       return text === undefined ? String(value) : text;
     } catch (e) {
