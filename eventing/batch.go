@@ -27,6 +27,7 @@ type item struct {
 	chunk     *chunk // of the reader
 	hops      uint64 // how many functions have written one after the other until this change came
 	size      int    // bytes
+	expired   bool   // a deletion because of the document's expiry
 
 	// superseded says that the document has changed again since: what the handler writes back to it without having
 	// read it is left out, and the next event comes for the later change.
@@ -195,7 +196,7 @@ func (b *batch) merge(it *item, e *js.EventEffect) bool {
 		b.write(it, e)
 	case js.EffectCreateTimer:
 		name := timerName{e.Callback, e.Reference}
-		b.timers[name] = &timer{timerName: name, due: e.Due, context: e.Context}
+		b.timers[name] = &timer{timerName: name, partition: it.partition, due: e.Due, context: e.Context}
 		b.size += len(e.Context)
 	case js.EffectCancelTimer:
 		b.timers[timerName{e.Callback, e.Reference}] = nil
@@ -214,7 +215,7 @@ func (b *batch) write(it *item, e *js.EventEffect) {
 	if own && (state.back || !state.read && !state.written) {
 		// Written back without being read again: it replaces what the event was about, and nothing later.
 		if it.superseded {
-			b.f.stats.add(&b.f.stats.superseded)
+			b.f.stats.count(superseded, 1)
 			return
 		}
 		state.read, state.back, state.rev = true, true, it.rev
@@ -424,9 +425,6 @@ func (b *batch) commit(ctx context.Context, move func(tx kv.Tx) error) error {
 		return err
 	}
 	err = b.f.engine.docs.Commit(ctx, func(tx kv.Tx) error {
-		if err := b.f.run.Check(tx); err != nil {
-			return err
-		}
 		if err := move(tx); err != nil {
 			return err
 		}
@@ -462,17 +460,6 @@ func (b *batch) stands(found *storage.CommitError, names []string) error {
 		}
 	}
 	return errRefused
-}
-
-// earliest is when the first of the batch's timers is due; never is of a batch that makes none.
-func (b *batch) earliest() int64 {
-	due := never
-	for _, t := range b.timers {
-		if t != nil {
-			due = min(due, t.due)
-		}
-	}
-	return due
 }
 
 // never is later than all timers.

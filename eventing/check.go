@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/eventing/nodes"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
@@ -52,7 +53,7 @@ func Check(ctx context.Context, engine kv.Store, s *storage.Store) ([]Violation,
 	for _, text := range wrong {
 		c.violate("registry", 0, "%s", text)
 	}
-	steps := []func(context.Context) error{c.roots, c.instances, c.progresses, c.logs, c.origins}
+	steps := []func(context.Context) error{c.roots, c.members, c.instances, c.progresses, c.logs, c.origins}
 	for _, step := range steps {
 		if err := step(ctx); errors.Is(err, errManyViolations) {
 			break
@@ -111,7 +112,7 @@ func (c *checker) roots(ctx context.Context) error {
 		}
 		for _, gap := range [][2][]byte{
 			{begin, tuple.AppendInt(bytes.Clone(prefix), 0)},
-			{tuple.AppendInt(bytes.Clone(prefix), rootLogs+1), end},
+			{tuple.AppendInt(bytes.Clone(prefix), rootMembers+1), end},
 		} {
 			it := tx.Range(gap[0], gap[1], kv.RangeOptions{Limit: 1})
 			if it.Next() {
@@ -119,6 +120,22 @@ func (c *checker) roots(ctx context.Context) error {
 			}
 			if err := it.Close(); err != nil {
 				return err
+			}
+		}
+		return nil
+	})
+}
+
+// members checks what is stored of processes.
+func (c *checker) members(ctx context.Context) error {
+	prefix := tuple.AppendInt(storage.EventingPrefix(), rootMembers)
+	return c.walk(ctx, prefix, func(_ kv.ReadTx, window []kv.Row) error {
+		for _, row := range window {
+			if len(row.Key) == len(prefix) && len(row.Value) == len(oneMore) {
+				continue // the count of those that came and went
+			}
+			if _, err := nodes.Parse(row.Key[len(prefix):], row.Value); err != nil {
+				c.violate("members", 13, "%v", err)
 			}
 		}
 		return nil
@@ -157,8 +174,18 @@ func (c *checker) instances(ctx context.Context) error {
 				c.ref(subject, row, twins[i])
 			case tag == tagProgress && len(rest) == 0:
 				c.progress(subject, instance, row.Value)
-			case tag == tagPartition:
+			case tag == tagPartition, tag == tagDone:
 				c.partition(subject, instance, rest, row)
+			case tag == tagOwner:
+				c.owner(subject, rest, row)
+			case (tag == tagOwnersChanged || tag == tagResets) && len(rest) == 0:
+				if len(row.Value) != len(oneMore) {
+					c.violate(subject, 13, "malformed count of changes")
+				}
+			case tag == tagStats:
+				if _, _, err := parseStats(rest, row.Value); err != nil {
+					c.violate(subject, 13, "key %q: %v", row.Key, err)
+				}
 			default:
 				c.violate(subject, 13, "key %q is of no kind", row.Key)
 			}
@@ -203,13 +230,13 @@ func timerTwins(r kv.ReadTx, prefix []byte, window []kv.Row) (map[int]*twin, err
 		t, key := &twin{}, []byte(nil)
 		if tag == tagDue {
 			var piece bool
-			if t.timer, piece, t.err = parseTimer(rest, row.Value); piece && t.err == nil {
+			if t.timer, piece, t.err = parseDue(rest, row.Value); piece && t.err == nil {
 				continue
 			}
 			key = spaceOf(instance).ref(t.timerName)
 		} else {
 			t.timer, t.err = parseNamed(rest, row.Value)
-			key = spaceOf(instance).due(t.due, t.timerName)
+			key = spaceOf(instance).due(t.partition, t.due, t.timerName)
 		}
 		if twins[i] = t; t.err == nil {
 			order, keys = append(order, i), append(keys, key)
@@ -222,15 +249,28 @@ func timerTwins(r kv.ReadTx, prefix []byte, window []kv.Row) (map[int]*twin, err
 	return twins, err
 }
 
+// parseDue reads an entry in the order of time, or tells that it is a further chunk of one.
+func parseDue(key, value []byte) (t timer, chunk bool, err error) {
+	p, key, err := tuple.ReadInt(key)
+	if err != nil || p < 0 || p >= partitions {
+		return t, false, corrupt("timer")
+	}
+	t, chunk, err = parseTimer(key, value)
+	t.partition = int(p)
+	return t, chunk, err
+}
+
 // parseNamed reads a timer's entry below its name; it has no context.
 func parseNamed(key, value []byte) (t timer, err error) {
-	if t.callback, key, err = tuple.ReadString(key); err != nil {
+	var name timerName
+	if name.callback, key, err = tuple.ReadString(key); err != nil {
 		return t, corrupt("name of a timer")
 	}
-	if t.reference, key, err = tuple.ReadString(key); err != nil || len(key) > 0 {
+	if name.reference, key, err = tuple.ReadString(key); err != nil || len(key) > 0 {
 		return t, corrupt("name of a timer")
 	}
-	t.due, t.nonce, err = parseRef(value)
+	t, err = parseRef(value)
+	t.timerName = name
 	return t, err
 }
 
@@ -251,10 +291,10 @@ func (c *checker) due(subject string, row kv.Row, rest []byte, t *twin) {
 	if len(t.context) != maxChunk {
 		c.pieces = -1
 	}
-	due, nonce, err := parseRef(t.value)
-	if err != nil || due != t.timer.due || !bytes.Equal(nonce, t.nonce) {
+	named, err := parseRef(t.value)
+	if err != nil || named.due != t.due || named.partition != t.partition || !bytes.Equal(named.nonce, t.nonce) {
 		c.violate(subject, 8, "timer %q %q, due at %d, is not the one of that name", t.callback, t.reference,
-			t.timer.due)
+			t.due)
 	}
 }
 
@@ -303,6 +343,14 @@ func (c *checker) partition(subject string, instance int64, rest []byte, row kv.
 	}
 	if seq, err := storage.ParseSeq(row.Value); err == nil {
 		c.reach(instance, seq, fmt.Sprintf("partition %d", p))
+	}
+}
+
+// owner checks the form of who works on a partition.
+func (c *checker) owner(subject string, rest []byte, row kv.Row) {
+	p, rest, err := tuple.ReadInt(rest)
+	if err != nil || len(rest) > 0 || p < 0 || p >= partitions || len(row.Value) != len(nodes.ID{}) {
+		c.violate(subject, 13, "malformed owner %q", row.Key)
 	}
 }
 

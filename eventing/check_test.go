@@ -59,7 +59,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	n := newCheckable(t)
 	require.Empty(t, n.checked())
 	s, a, b := spaceOf(1), timerName{"Later", "a"}, timerName{"Later", "b"}
-	const due = 9e12
+	dueOf := func(t timerName) []byte { return s.due(partitionOf(t.reference), 9e12, t) } // of the document of that id
 	root := func(tag int64) []byte { return tuple.AppendInt(storage.EventingPrefix(), tag) }
 	part := func(key []byte, n int64) []byte { return tuple.AppendInt(bytes.Clone(key), n) }
 	function := tuple.AppendString(tuple.AppendString(tuple.AppendString(root(1), "*"), "*"), "f")
@@ -72,7 +72,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		return nil
 	}))
 	nonce := make([]byte, nonceSize)
-	another := binary.BigEndian.AppendUint64(nonce, 5) // time
+	another := append(binary.BigEndian.AppendUint64(nonce, 5), 0, byte(partitionOf("b"))) // time
 	future := func(origin []byte) []byte { origin[len(origin)-2] = 99; return origin }
 	tooFar := func(progress []byte) []byte { return append(progress[:17:17], far...) }
 	other := append(function[:len(function)-2:len(function)-2], 'g', 0)
@@ -91,15 +91,15 @@ func TestCheckFindsDamage(t *testing.T) {
 		value func(before []byte) []byte // nil: the key is removed
 		want  string
 	}{
-		"a timer without its time":       {s.due(due, b), nil, "instance 1: invariant 8"},
+		"a timer without its time":       {dueOf(b), nil, "instance 1: invariant 8"},
 		"a timer without its name":       {s.ref(b), nil, "instance 1: invariant 8"},
 		"a timer of another time":        {s.ref(b), to(another), "instance 1: invariant 8"},
-		"a timer with another nonce":     {s.due(due, b), to(append(nonce, 0)), "instance 1: invariant 8"},
-		"a piece of a context too few":   {part(s.due(due, a), 1), nil, "instance 1: invariant 8"},
-		"a piece of a context too many":  {part(s.due(due, b), 1), to([]byte("x")), "instance 1: invariant 8"},
-		"a malformed timer":              {s.due(due, b), to([]byte("x")), "instance 1: invariant 13"},
+		"a timer with another nonce":     {dueOf(b), to(append(nonce, 0)), "instance 1: invariant 8"},
+		"a piece of a context too few":   {part(dueOf(a), 1), nil, "instance 1: invariant 8"},
+		"a piece of a context too many":  {part(dueOf(b), 1), to([]byte("x")), "instance 1: invariant 8"},
+		"a malformed timer":              {dueOf(b), to([]byte("x")), "instance 1: invariant 13"},
 		"a malformed name of a timer":    {s.ref(b), to([]byte("x")), "instance 1: invariant 13"},
-		"a malformed context":            {s.due(due, b), to(append(nonce, 2)), "instance 1: invariant 13"},
+		"a malformed context":            {dueOf(b), to(append(nonce, 2)), "instance 1: invariant 13"},
 		"keys of no function":            {spaceOf(7).partition(1), to(far), "instance 7: invariant 9"},
 		"no progress":                    {s.progress(), nil, "instance 1: invariant 10"},
 		"a progress beyond the source":   {s.progress(), tooFar, "invariant 10: the progress has"},
@@ -108,7 +108,12 @@ func TestCheckFindsDamage(t *testing.T) {
 		"a partition that there is not":  {s.partition(partitions), to(far), "instance 1: invariant 13"},
 		"a malformed partition":          {s.partition(1), to([]byte{1}), "instance 1: invariant 13"},
 		"a kind that there is not":       {s.sub(9), to([]byte{1}), "instance 1: invariant 13"},
-		"a root that there is not":       {root(6), to([]byte{1}), "keys: invariant 13"},
+		"a root that there is not":       {root(7), to([]byte{1}), "keys: invariant 13"},
+		"more done than there is":        {s.done(3), to(far), "instance 1: invariant 10: partition 3 has"},
+		"a malformed owner":              {s.owner(3), to([]byte{1}), "instance 1: invariant 13"},
+		"a malformed count of owners":    {s.ownersChanged(), to([]byte{1}), "instance 1: invariant 13"},
+		"malformed statistics":           {part(s.sub(tagStats), 1), to([]byte{1}), "instance 1: invariant 13"},
+		"a malformed member":             {root(rootMembers), to([]byte{1}), "members: invariant 13"},
 		"a log without its last piece":   {log, to(number(1000)), "logs: invariant 11"},
 		"pieces without a log":           {log, nil, "logs: invariant 11"},
 		"a piece of a log too many":      {part(log, 900), to([]byte("{}\n")), "logs: invariant 11"},

@@ -2,14 +2,17 @@
 // queries and requests to other servers, and whose effects on documents are stored exactly once.
 //
 // What a function is, is package definition's; where functions are kept and which state they are in, package
-// registry's; statements of queries in handlers, package query's. Handlers run in worker processes of views/js.
+// registry's; statements of queries in handlers, package query's; which processes there are, package nodes's. Handlers
+// run in worker processes of views/js.
 //
 // # Map
 //
-//	engine.go     Engine: follows the registry, sees that each function runs somewhere
-//	run.go        the job of a function: from state to state
+//	engine.go     Engine: follows the registry, runs what is deployed
+//	run.go        the job that leads a function from state to state; a deployed function in this process
+//	share.go      the partitions that are this process's: taken, kept, given up
 //	compile.go    definition in, program out
-//	function.go   a function that runs: its lanes, its timers
+//	function.go   a function that runs: its lanes
+//	firing.go     timers that are due
 //	reader.go     the feed of the source, handed to lanes by partitions; what is done of it
 //	process.go    batches of events or timers until they are stored: conflicts, refusals, retries, crashes
 //	batch.go      one run of handlers: what they read and write; its commit
@@ -18,6 +21,7 @@
 //	deadletter.go what becomes of events whose handlers fail for good
 //	keys.go, progress.go, timers.go, origin.go  what is stored of an instance
 //	stats.go, histogram.go, report.go  what is counted, and how it is told
+//	statsshare.go what other processes have counted
 //	applog.go     the log of a function
 //	trial.go      a handler is run on a document, and nothing is stored
 //	check.go      Check: verifies what is stored
@@ -26,6 +30,7 @@
 //
 //  1. What the handlers of a batch write, their timers, and the place in the feed are one transaction; it commits only
 //     if all that was read is still so (ADR 0030).
+//     The partitions concerned are this process's in that transaction (ADR 0031).
 //  2. No transaction and no snapshot is open while JavaScript runs, but the reads of a query whose rows are fetched.
 //  3. The events of a document are processed in the order of its changes, one after another; between documents of
 //     different partitions there is no order.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/nodes"
 	"github.com/settee-db/settee/eventing/query"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/mango"
@@ -20,15 +21,16 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
 )
 
-// jobType is that of the jobs which run functions; the id names the function.
+// jobType is that of the jobs which lead functions from state to state; the id names the function.
 const jobType = "eventing"
 
-// maxFunctions is how many functions one process runs at a time.
-const maxFunctions = 256
+// maxLed is how many functions one process leads to another state at a time: OnDeploy may take a minute.
+const maxLed = 256
 
 // Options are what an Engine works with.
 type Options struct {
@@ -40,16 +42,26 @@ type Options struct {
 	JS        *js.Pool // of its own: handlers never wait for functions of design documents, nor these for them
 	Log       *slog.Logger
 	Now       func() time.Time // nil: time.Now
+	// Name is this process's, for people; Lease is how long one counts as alive that gives no sign of it, 0: no other
+	// process has the store open.
+	Name  string
+	Lease time.Duration
 	// Connects says which addresses functions may make requests to.
 	Connects func(netip.Addr) bool
 }
 
-// Engine runs the deployed functions of a store: each in one of the processes that have the store open. It is safe for
+// Engine runs the deployed functions of a store: each process that has the store open has a share of the partitions of
+// each function. It is safe for
 // concurrent use.
 type Engine struct {
 	o        Options
 	docs     *docs.Store
 	registry *registry.Registry
+	members  *nodes.Members
+	// join makes this process one of members, when there are functions; leave ends that, when none runs any more.
+	join    func()
+	leave   context.CancelFunc
+	staying sync.WaitGroup
 	// catalogue and statements are what queries need again and again.
 	catalogue  mango.Catalogue
 	statements *lru.Cache[string, *query.Statement]
@@ -61,6 +73,7 @@ type Engine struct {
 	looked chan struct{}
 
 	mu      sync.Mutex
+	asked   map[definition.Ref]uint64 // versions of records for which there is a job
 	records map[definition.Ref]*registry.Record
 	sources map[string]int // how many functions are deployed on a database
 	running map[definition.Ref]*running
@@ -68,11 +81,11 @@ type Engine struct {
 	logs    map[definition.Ref]*appLog
 }
 
-// running is a function that this process runs.
+// running is a function that this process runs. Engine.mu guards it.
 type running struct {
-	version uint64
+	version uint64 // of the record
 	cancel  context.CancelCauseFunc
-	f       *function
+	f       *function // nil: it is prepared
 }
 
 // errChanged ends the run of a function whose record has changed; it begins anew with the new one.
@@ -81,15 +94,22 @@ var errChanged = errors.New("eventing: the function has changed")
 // New makes an Engine, with the registry of its functions. Start begins its work.
 func New(o Options) *Engine {
 	e := &Engine{
-		o: o, records: make(map[definition.Ref]*registry.Record), sources: make(map[string]int),
-		running: make(map[definition.Ref]*running), stats: make(map[int64]*Statistics),
-		logs: make(map[definition.Ref]*appLog), looked: make(chan struct{}),
+		o: o, asked: make(map[definition.Ref]uint64), records: make(map[definition.Ref]*registry.Record),
+		sources: make(map[string]int), running: make(map[definition.Ref]*running),
+		stats: make(map[int64]*Statistics), logs: make(map[definition.Ref]*appLog), looked: make(chan struct{}),
 	}
 	e.statements, _ = lru.New[string, *query.Statement](1000)
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.registry = registry.New(o.KV, registry.Hooks{
-		Deploy: e.deploy, Undeployed: e.undeployed, Deleted: e.deleted,
+		Deploy: e.deploy, Paused: e.paused, Undeployed: e.undeployed, Deleted: e.deleted,
 	})
+	e.members = nodes.New(nodes.Options{
+		KV: o.KV, Prefix: tuple.AppendInt(storage.EventingPrefix(), rootMembers), Name: o.Name, Lease: o.Lease,
+		Log: o.Log,
+	})
+	var present context.Context
+	present, e.leave = context.WithCancel(context.Background())
+	e.join = sync.OnceFunc(func() { e.staying.Go(func() { e.members.Run(present) }) })
 	return e
 }
 
@@ -108,19 +128,22 @@ func (e *Engine) now() time.Time {
 func (e *Engine) Start(documents *docs.Store) error {
 	e.docs = documents
 	backoff := func(failures int) time.Duration { return pause(failures, time.Second, time.Minute) }
-	err := e.o.Jobs.Handle(jobs.Type{Name: jobType, Workers: maxFunctions, Run: e.runJob, Backoff: backoff})
+	err := e.o.Jobs.Handle(jobs.Type{Name: jobType, Workers: maxLed, Run: e.runJob, Backoff: backoff})
 	if err == nil {
 		err = e.startExpiry()
 	}
 	e.watching.Go(e.watch)
 	e.watching.Go(e.writeLogs)
+	e.watching.Go(e.shareStats)
 	return err
 }
 
-// Close ends the watch over the registry. The functions that run end with the queue of jobs, which is closed before.
+// Close ends the watch over the registry and the functions that run. The queue of jobs is closed before.
 func (e *Engine) Close() {
 	e.cancel()
 	e.watching.Wait()
+	e.leave()
+	e.staying.Wait()
 }
 
 // deploy is the registry's hook for a new instance: where it begins is decided in the transaction of the request.
@@ -132,6 +155,12 @@ func (e *Engine) deploy(tx kv.Tx, r *registry.Record) error {
 		return definition.Errorf(definition.CodeBucketMissing, "Bucket: %s does not exist", f.Bindings.SourceBucket)
 	}
 	return err
+}
+
+// paused is the registry's hook for an instance that has stopped.
+func (e *Engine) paused(tx kv.Tx, r *registry.Record) error {
+	freeAll(tx, r.Instance)
+	return nil
 }
 
 // undeployed is the registry's hook for an instance that ends.
@@ -146,8 +175,8 @@ func (e *Engine) deleted(tx kv.Tx, r *registry.Record) error {
 	return nil
 }
 
-// watch follows the registry: it sees that every function that has to run has a job, and ends the runs of those that
-// have changed.
+// watch follows the registry: it sees that a job is there for every function that is on its way to another state, runs
+// those that are deployed, and ends the runs of those that have changed.
 func (e *Engine) watch() {
 	looked := sync.OnceFunc(func() { close(e.looked) })
 	defer looked()
@@ -159,6 +188,7 @@ func (e *Engine) watch() {
 		looked() // if it failed, too: what can be done without the list goes on
 		if err == nil {
 			wait = 0
+			e.members.Saw(changes)
 			err = e.registry.Watch(e.ctx, changes)
 		}
 		if err != nil && e.ctx.Err() == nil {
@@ -168,37 +198,56 @@ func (e *Engine) watch() {
 	}
 }
 
+// follow does what a new list of all functions asks for.
 func (e *Engine) follow(all []*registry.Record) error {
-	records, sources := make(map[definition.Ref]*registry.Record), make(map[string]int)
-	var wanted []definition.Ref
+	for _, r := range e.adopt(all) {
+		if _, err := e.o.Jobs.Add(e.ctx, jobs.Spec{Type: jobType, ID: jobID(r.Ref()), Again: true}); err != nil {
+			return err
+		}
+		e.mu.Lock()
+		e.asked[r.Ref()] = r.Version
+		e.mu.Unlock()
+	}
+	return nil
+}
+
+// adopt makes a new list the one that is known, begins and ends what runs by it, and gives the functions that need a
+// job.
+func (e *Engine) adopt(all []*registry.Record) (wanted []*registry.Record) {
+	records, sources, instances := make(map[definition.Ref]*registry.Record), make(map[string]int), make(map[int64]bool)
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	for _, r := range all {
 		ref := r.Ref()
-		records[ref] = r
+		records[ref], instances[r.Instance] = r, true
 		if r.State != definition.Undeployed {
 			sources[r.Running().Bindings.SourceBucket]++
+			e.join()
 		}
-		before := e.records[ref]
-		if (before == nil || before.Version != r.Version) && !idle(r.State) {
-			wanted = append(wanted, ref)
+		if !r.State.Settled() && e.asked[ref] != r.Version {
+			wanted = append(wanted, r)
+		}
+		if r.State == definition.Deployed && e.running[ref] == nil && e.ctx.Err() == nil {
+			running := &running{cancel: func(error) {}}
+			e.running[ref] = running
+			e.watching.Go(func() { e.run(ref, running) })
 		}
 	}
-	e.sources = sources
+	for ref, r := range e.records {
+		if !instances[r.Instance] {
+			delete(e.stats, r.Instance)
+		}
+		if records[ref] == nil {
+			delete(e.asked, ref)
+		}
+	}
+	e.records, e.sources = records, sources
 	for ref, run := range e.running {
 		if r := records[ref]; r == nil || r.Version != run.version {
 			run.cancel(errChanged)
 		}
 	}
-	e.mu.Unlock()
-	for _, ref := range wanted {
-		if _, err := e.o.Jobs.Add(e.ctx, jobs.Spec{Type: jobType, ID: jobID(ref), Again: true}); err != nil {
-			return err
-		}
-	}
-	e.mu.Lock()
-	e.records = records
-	e.mu.Unlock()
-	return nil
+	return wanted
 }
 
 // awaitList waits until the list of functions was looked at once.
@@ -210,9 +259,6 @@ func (e *Engine) awaitList(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 }
-
-// idle reports whether a function in a state needs nobody to work for it.
-func idle(s definition.State) bool { return s == definition.Undeployed || s == definition.Paused }
 
 // isSource reports whether a function is deployed on a database: what is written there by functions is marked.
 func (e *Engine) isSource(database string) bool {

@@ -61,7 +61,7 @@ func newNode(t testing.TB, store kv.Store, lease time.Duration) *node {
 	n.docs = docstest.New(t, n.store, n.views, n.js)
 	n.engine = New(Options{
 		KV: store, Store: n.store, Views: n.views, Jobs: n.jobs, JS: n.js, Log: slog.New(slog.DiscardHandler),
-		Connects: func(netip.Addr) bool { return true },
+		Name: "node", Lease: lease, Connects: func(netip.Addr) bool { return true },
 	})
 	require.NoError(t, n.engine.Start(n.docs))
 	t.Cleanup(n.close)

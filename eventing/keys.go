@@ -12,17 +12,28 @@ import (
 // Keys of a deployed function. All of it lies below one prefix, the instance's, so that to undeploy is to clear one
 // range. The numbers are on disk.
 //
-//	(partition, p)             sequence up to which the events of a partition are done; beyond (progress)
-//	(due, ms, callback, ref)   a timer: nonce, context
-//	(ref, callback, ref)       when it is due, and its nonce
-//	(progress)                 uuid of the source, sequence up to which all partitions are done
+//	(partition, p)                    sequence up to which the effects of a partition's events are stored
+//	(due, p, ms, callback, ref)       a timer: nonce, context
+//	(ref, callback, ref)              when it is due, in which partition, and its nonce
+//	(progress)                        uuid of the source, sequence at which the instance began
+//	(owner, p)                        id of the process that works on a partition; none: nobody
+//	(done, p)                         sequence up to which all events of a partition are done, with effects or not
+//	(ownersChanged)                   counts changes of owners, 8 bytes little-endian; what is watched
+//	(stats, node)                     what a process has counted, JSON; the zero id: those that are gone
+//	(resets)                          counts resets of what was counted, 8 bytes little-endian
 const (
 	rootInstances = 4 // below storage.EventingPrefix; package registry has the others
+	rootMembers   = 6 // package nodes
 
-	tagPartition = 0
-	tagDue       = 1
-	tagRef       = 2
-	tagProgress  = 3
+	tagPartition     = 0
+	tagDue           = 1
+	tagRef           = 2
+	tagProgress      = 3
+	tagOwner         = 4
+	tagDone          = 5
+	tagOwnersChanged = 6
+	tagStats         = 7
+	tagResets        = 8
 )
 
 // partitions is how many lists of events a function has. The events of a document are all in one.
@@ -44,8 +55,17 @@ func (s space) partition(p int) []byte { return tuple.AppendInt(s.sub(tagPartiti
 
 func (s space) progress() []byte { return s.sub(tagProgress) }
 
-func (s space) due(ms int64, t timerName) []byte {
-	return t.append(tuple.AppendInt(s.sub(tagDue), ms))
+func (s space) owner(p int) []byte { return tuple.AppendInt(s.sub(tagOwner), int64(p)) }
+
+func (s space) done(p int) []byte { return tuple.AppendInt(s.sub(tagDone), int64(p)) }
+
+func (s space) ownersChanged() []byte { return s.sub(tagOwnersChanged) }
+
+// dueIn is the prefix of a partition's timers in the order of time.
+func (s space) dueIn(p int) []byte { return tuple.AppendInt(s.sub(tagDue), int64(p)) }
+
+func (s space) due(p int, ms int64, t timerName) []byte {
+	return t.append(tuple.AppendInt(s.dueIn(p), ms))
 }
 
 func (s space) ref(t timerName) []byte { return t.append(s.sub(tagRef)) }

@@ -62,7 +62,7 @@ func (f *function) process(ctx context.Context, items []*item, at cursor) error 
 		case errors.Is(err, errRefused):
 			f.giveUpRefused(items)
 		case errors.Is(err, errStale), errors.Is(err, errTimerRead):
-			f.stats.add(&f.stats.conflicts)
+			f.stats.count(conflicts, 1)
 			wait := pause(runs, leastPause, mostPause)
 			if err := sleep(ctx, rand.N(wait)+wait/2); err != nil {
 				return err
@@ -132,7 +132,11 @@ func (f *function) settle(b *batch) []*item {
 		f.stats.settle(it)
 		f.log.take(it)
 	}
-	f.timersSet(b.earliest())
+	for _, t := range b.timers {
+		if t != nil {
+			f.alarm.set(t.partition, t.due)
+		}
+	}
 	return b.items[len(done):]
 }
 
@@ -198,7 +202,7 @@ func (b *batch) run(ctx context.Context) error {
 		})
 		switch {
 		case again:
-			b.f.stats.add(&b.f.stats.retries)
+			b.f.stats.count(retries, 1)
 			return nil
 		case full:
 			return nil

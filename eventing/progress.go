@@ -5,29 +5,35 @@ import (
 	"context"
 	"errors"
 
+	"github.com/settee-db/settee/eventing/nodes"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// progress is how far an instance has come in the feed of its source.
+// progress is how far an instance has come in the feed of its source, and who works on it.
 type progress struct {
 	source [16]byte    // uuid of the database
-	all    storage.Seq // everything up to it is done
-	// own are the sequences that the partitions have stored; those at or before all are of no interest any more.
-	own [partitions]storage.Seq
+	begin  storage.Seq // where the instance has begun
+	// own is up to where the effects of a partition's events are stored; done is up to where its events are done, as it
+	// is stored from time to time. What is done is up to the later one of them.
+	own, done [partitions]storage.Seq
+	owners    [partitions]nodes.ID // the zero ID for nobody
 }
 
 // of is the sequence up to which the events of a partition are done.
 func (p *progress) of(partition int) storage.Seq {
-	if p.all.Before(p.own[partition]) {
-		return p.own[partition]
+	at := p.begin
+	for _, seq := range []storage.Seq{p.own[partition], p.done[partition]} {
+		if at.Before(seq) {
+			at = seq
+		}
 	}
-	return p.all
+	return at
 }
 
-// errRestart ends the run of a function whose progress was moved by somebody else: a process that was taken for dead,
-// and was not. What is stored is right; it is read again.
-var errRestart = errors.New("eventing: the progress of the function was moved elsewhere")
+// errRestart ends the work on partitions that another process has now: this one was taken for dead, and was not. What
+// is stored is right; it is read again.
+var errRestart = errors.New("eventing: a partition of the function is another process's")
 
 // begin writes the progress of a fresh instance: nothing is done, or with fromNow all that the transaction sees.
 func begin(ctx context.Context, tx kv.Tx, instance int64, source *storage.DB, fromNow bool) error {
@@ -52,43 +58,57 @@ func encodeProgress(source [16]byte, seq storage.Seq) []byte {
 
 // readProgress reads what is stored. found is false if there is nothing: then the instance begins anew.
 func readProgress(tx kv.ReadTx, s space) (p progress, found bool, err error) {
-	value, err := tx.Get(s.progress())
-	if err != nil || value == nil {
-		return p, false, err
-	}
-	if len(value) != 1+len(p.source)+storage.SeqSize || value[0] != 1 {
-		return p, false, corrupt("progress")
-	}
-	copy(p.source[:], value[1:])
-	if p.all, err = storage.ParseSeq(value); err != nil {
-		return p, false, err
-	}
-	keys := make([][]byte, partitions)
-	for i := range keys {
-		keys[i] = s.partition(i)
+	keys := [][]byte{s.progress()}
+	for i := range partitions {
+		keys = append(keys, s.partition(i), s.done(i), s.owner(i))
 	}
 	values, err := tx.GetMany(keys)
 	if err != nil {
 		return p, false, err
 	}
-	for i, v := range values {
-		if v == nil {
-			continue
-		}
-		if p.own[i], err = storage.ParseSeq(v); err != nil {
+	for i := range partitions {
+		of := values[1+3*i:]
+		if err := parsePartition(&p, i, of[0], of[1], of[2]); err != nil {
 			return p, false, err
 		}
 	}
-	return p, true, nil
+	value := values[0]
+	if value == nil {
+		return p, false, nil
+	}
+	if len(value) != 1+len(p.source)+storage.SeqSize || value[0] != 1 {
+		return p, false, corrupt("progress")
+	}
+	copy(p.source[:], value[1:])
+	p.begin, err = storage.ParseSeq(value)
+	return p, true, err
 }
 
-// move makes a transaction part of the work on some partitions: it fails with errRestart if one of them is not where
-// this process left it, and moves them. before and after are by partition.
-func move(tx kv.Tx, s space, before, after map[int]storage.Seq) error {
+// parsePartition reads what is stored of one partition; values are nil where there is nothing.
+func parsePartition(p *progress, i int, own, done, owner []byte) (err error) {
+	if own != nil {
+		if p.own[i], err = storage.ParseSeq(own); err != nil {
+			return err
+		}
+	}
+	if done != nil {
+		if p.done[i], err = storage.ParseSeq(done); err != nil {
+			return err
+		}
+	}
+	if owner != nil && copy(p.owners[i][:], owner) != len(owner) {
+		return corrupt("owner")
+	}
+	return nil
+}
+
+// move makes a transaction part of the work on some partitions, and moves them: it fails with errRestart if one of them
+// is not this process's any more, or not where it left it. before and after are by partition.
+func move(tx kv.Tx, s space, self nodes.ID, before, after map[int]storage.Seq) error {
 	order := make([]int, 0, len(after))
-	keys := make([][]byte, 0, len(after))
+	keys := make([][]byte, 0, 2*len(after))
 	for p := range after {
-		order, keys = append(order, p), append(keys, s.partition(p))
+		order, keys = append(order, p), append(keys, s.partition(p), s.owner(p))
 	}
 	values, err := tx.GetMany(keys)
 	if err != nil {
@@ -99,10 +119,28 @@ func move(tx kv.Tx, s space, before, after map[int]storage.Seq) error {
 		if seq := before[p]; seq != (storage.Seq{}) {
 			was = storage.AppendSeq(nil, seq)
 		}
-		if !bytes.Equal(values[i], was) {
+		if !bytes.Equal(values[2*i], was) || !bytes.Equal(values[2*i+1], self[:]) {
 			return errRestart
 		}
-		tx.Set(keys[i], storage.AppendSeq(nil, after[p]))
+		tx.Set(keys[2*i], storage.AppendSeq(nil, after[p]))
+	}
+	return nil
+}
+
+// holds fails with errRestart if a partition is not this process's any more.
+func holds(tx kv.ReadTx, s space, self nodes.ID, partitions []int) error {
+	keys := make([][]byte, len(partitions))
+	for i, p := range partitions {
+		keys[i] = s.owner(p)
+	}
+	values, err := tx.GetMany(keys)
+	if err != nil {
+		return err
+	}
+	for _, value := range values {
+		if !bytes.Equal(value, self[:]) {
+			return errRestart
+		}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/eventing/nodes"
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
@@ -32,14 +33,17 @@ type chunk struct {
 	items []*item
 }
 
-// reader reads the feed of a function's source and hands its events to the lanes. Each partition belongs to one lane,
-// so the events of a document stay in order. It knows up to where everything is done, and stores that from time to
-// time, so that events without effects are not read again and again.
+// reader reads the feed of a function's source and hands the events of the process's partitions to the lanes. Each
+// partition belongs to one lane, so the events of a document stay in order. It knows up to where everything is done,
+// and stores that from time to time, so that events without effects are not read again and again.
 type reader struct {
 	f        *function
 	db       *docs.Database
 	progress progress
+	mine     []int // partitions of this process, in order
 	lanes    []*lane
+	laneOf   [partitions]*lane // nil: of another process
+	since    storage.Seq       // where it begins
 
 	mu      sync.Mutex
 	chunks  []*chunk
@@ -47,14 +51,47 @@ type reader struct {
 	stored  storage.Seq   // of done, what is stored
 	room    chan struct{} // one element for each chunk under way
 	pending int64         // rows of the feed that are not read
+	queued  int64         // items that are not done
+	bytes   int64         // of these
 }
 
 // lane runs the handlers of some partitions, one batch after the other.
 type lane struct {
 	r     *reader
+	mine  []int // its partitions
 	queue chan *item
 	// seqs are the sequences that partitions of the lane have stored.
 	seqs map[int]storage.Seq
+}
+
+// newReader makes the reader of the partitions that this process has.
+func newReader(f *function, db *docs.Database, p progress) *reader {
+	r := &reader{
+		f: f, db: db, progress: p, mine: p.mine(f.engine.members.Self()), room: make(chan struct{}, maxChunks),
+	}
+	workers := min(int(f.settings.WorkerCount), len(r.mine))
+	spans := nodes.Spans(len(r.mine), max(workers, 1))
+	for i := range workers {
+		l := &lane{
+			r: r, mine: r.mine[spans[i]:spans[i+1]], queue: make(chan *item, batchItems),
+			seqs: make(map[int]storage.Seq),
+		}
+		for _, p := range l.mine {
+			r.laneOf[p] = l
+			if seq := r.progress.own[p]; seq != (storage.Seq{}) {
+				l.seqs[p] = seq
+			}
+		}
+		r.lanes = append(r.lanes, l)
+	}
+	for i, p := range r.mine {
+		if at := r.progress.of(p); i == 0 || at.Before(r.since) {
+			r.since = at
+		}
+	}
+	r.done, r.stored = r.since, r.since
+	f.stats.count(workersStarted, int64(workers))
+	return r
 }
 
 // read reads the feed until ctx ends.
@@ -64,7 +101,7 @@ func (r *reader) read(ctx context.Context) error {
 		return err
 	}
 	defer listener.Close()
-	since := r.progress.all
+	since := r.since
 	for {
 		c, pending, err := r.next(ctx, since)
 		if err != nil {
@@ -138,15 +175,15 @@ func (r *reader) keepOthers(c *chunk, origins []origin) {
 		o := origins[i]
 		switch {
 		case o.instance == r.f.instance:
-			r.f.stats.suppressed(it)
+			r.f.stats.count(ofKind(it.event.Kind, ownUpdates, ownDeletes), 1)
 			continue
 		case o.hops > 0 && o.hops >= r.f.hopLimit:
-			r.f.stats.add(&r.f.stats.hops)
+			r.f.stats.count(hopsExceeded, 1)
 			r.f.log.say("the change of " + it.id + " has come through " + strconv.FormatUint(o.hops, 10) +
 				" functions: it is left out (hop_limit)")
 			continue
 		case o.expired:
-			it.event.Options = []byte(`{"expired":true}`)
+			it.event.Options, it.expired = []byte(`{"expired":true}`), true
 		}
 		it.hops = o.hops
 		kept = append(kept, it)
@@ -157,19 +194,24 @@ func (r *reader) keepOthers(c *chunk, origins []origin) {
 // item makes an event of a row, nil for one that the function does not see.
 func (r *reader) item(ctx context.Context, ch *storage.Change) (*item, error) {
 	p := partitionOf(ch.ID)
-	if compat.IsDesignID(ch.ID) || !r.progress.of(p).Before(ch.Seq.Seq) {
+	if r.laneOf[p] == nil || compat.IsDesignID(ch.ID) || !r.progress.of(p).Before(ch.Seq.Seq) {
 		return nil, nil
 	}
 	if r.db.Hides() && r.db.Show(ctx, ch.Doc) != nil {
 		return nil, nil //nolint:nilerr // the owner may not see it
 	}
+	kind := js.EventUpdate
+	if ch.Deleted {
+		kind = js.EventDelete
+	}
 	if ok, err := r.f.selects(ch); !ok || err != nil {
+		r.f.stats.count(ofKind(kind, filteredUpdates, filteredDeletes), 1)
 		return nil, err
 	}
 	it := &item{id: ch.ID, rev: ch.Revs[0], seq: ch.Seq.Seq, partition: p}
-	it.event = js.Event{Kind: js.EventUpdate, Meta: r.f.meta(ch, p)}
+	it.event = js.Event{Kind: kind, Meta: r.f.meta(ch, p)}
 	if ch.Deleted {
-		it.event.Kind, it.event.Options = js.EventDelete, []byte(`{"expired":false}`)
+		it.event.Options = []byte(`{"expired":false}`)
 	} else {
 		it.event.Doc = bytes.Clone(ch.Doc.Body)
 	}
@@ -214,14 +256,17 @@ func (r *reader) dispatch(ctx context.Context, c *chunk) error {
 	}
 	c.left = len(c.items)
 	r.mu.Lock()
+	for _, it := range c.items {
+		r.queued++
+		r.bytes += int64(it.size)
+	}
 	r.chunks = append(r.chunks, c)
 	r.advance()
 	r.mu.Unlock()
 	for _, it := range c.items {
-		l := r.lanes[it.partition*len(r.lanes)/partitions]
 		it.chunk = c
 		select {
-		case l.queue <- it:
+		case r.laneOf[it.partition].queue <- it:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -244,20 +289,18 @@ func (r *reader) settled(items []*item) {
 	r.mu.Lock()
 	for _, it := range items {
 		it.chunk.left--
+		r.queued--
+		r.bytes -= int64(it.size)
 	}
 	r.advance()
 	r.mu.Unlock()
 }
 
-// backlog is how many events are not processed yet.
-func (r *reader) backlog() int64 {
+// backlog is how many rows of the feed are not read, and how many events that were read are not done, with their bytes.
+func (r *reader) backlog() (unread, queued, bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := r.pending
-	for _, c := range r.chunks {
-		n += int64(c.left)
-	}
-	return n
+	return r.pending, r.queued, r.bytes
 }
 
 // store stores the progress, if there is any.
@@ -269,16 +312,20 @@ func (r *reader) store(ctx context.Context) error {
 		return nil
 	}
 	_, err := r.f.engine.o.KV.Update(ctx, func(tx kv.Tx) error {
-		if err := r.f.run.Check(tx); err != nil {
+		if err := holds(tx, r.f.space, r.f.engine.members.Self(), r.mine); err != nil {
 			return err
 		}
-		tx.Set(r.f.space.progress(), encodeProgress(r.progress.source, done))
+		for _, p := range r.mine {
+			if r.progress.of(p).Before(done) {
+				tx.Set(r.f.space.done(p), storage.AppendSeq(nil, done))
+			}
+		}
 		return nil
 	})
 	if err == nil {
 		r.stored = done
 	} else if !lost(err) {
-		r.f.stats.add(&r.f.stats.checkpointFailures)
+		r.f.stats.count(checkpointsLost, 1)
 	}
 	return err
 }
@@ -344,7 +391,7 @@ func (l *lane) move(tx kv.Tx, items []*item) error {
 	for _, it := range items {
 		before[it.partition], after[it.partition] = l.seqs[it.partition], it.seq
 	}
-	return move(tx, l.r.f.space, before, after)
+	return move(tx, l.r.f.space, l.r.f.engine.members.Self(), before, after)
 }
 
 // moved implements cursor.

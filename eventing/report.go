@@ -2,180 +2,153 @@ package eventing
 
 import (
 	"context"
-	"maps"
+	"fmt"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 )
 
-// statsOf are the statistics of an instance in this process.
-func (e *Engine) statsOf(r *registry.Record) *Statistics {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	s := e.stats[r.Instance]
-	if s == nil {
-		s = &Statistics{since: time.Now()}
-		e.stats[r.Instance] = s
-	}
-	return s
-}
-
-// forget forgets the statistics of an instance that ends.
-func (e *Engine) forget(r *registry.Record) {
-	e.mu.Lock()
-	delete(e.stats, r.Instance)
-	e.mu.Unlock()
-}
-
-// ResetStats sets the counters of a function back to 0.
-func (e *Engine) ResetStats(_ context.Context, r *registry.Record) error {
-	e.statsOf(r).reset()
-	return nil
-}
-
-// Stats are the statistics of a function that is not undeployed, as this process has counted them.
+// Stats are the statistics of a function that is not undeployed, of all processes on the store.
 func (e *Engine) Stats(ctx context.Context, r *registry.Record, detail definition.Detail) (*definition.Stats, error) {
-	s := e.statsOf(r)
-	out := s.report(detail)
-	e.mu.Lock()
-	run := e.running[r.Ref()]
-	e.mu.Unlock()
-	if run == nil {
-		return out, nil
+	sum, err := e.total(ctx, r)
+	if err != nil {
+		return nil, err
 	}
-	run.f.mu.Lock()
-	reader := run.f.reader
-	run.f.mu.Unlock()
-	if reader == nil {
-		return out, nil
+	out := sum.report(detail)
+	out.Backlog = sum.Queued + sum.Unread
+	for name, list := range sum.Workers {
+		out.Distribution[name] = list
 	}
-	out.Backlog = reader.backlog()
-	for i := range reader.lanes {
-		var list []int
-		for p := range partitions {
-			if p*len(reader.lanes)/partitions == i {
-				list = append(list, p)
-			}
+	if detail >= definition.Debug {
+		if out.Internal["partitions"], err = e.shares(ctx, r); err != nil {
+			return nil, err
 		}
-		out.Distribution["worker_"+r.Draft.Name+"_"+strconv.Itoa(i)] = list
 	}
 	return out, nil
 }
 
+// shares tells how the partitions of a function are divided: owned are those that a living process works on, planned
+// those that have the owner that the plan gives them. Where these are not all, partitions move.
+func (e *Engine) shares(ctx context.Context, r *registry.Record) (map[string]any, error) {
+	owners, _, err := ownersOf(ctx, e.o.KV, spaceOf(r.Instance))
+	if err != nil {
+		return nil, err
+	}
+	members := e.members.Known()
+	owned, planned, by := 0, 0, make(map[string]int)
+	for i, id := range planOf(owners, members) {
+		for _, m := range members {
+			if owners[i] == m.ID {
+				owned++
+				by[m.Label()]++
+			}
+		}
+		if owners[i] == id {
+			planned++
+		}
+	}
+	return map[string]any{"all": partitions, "owned": owned, "planned": planned, "by_node": by}, nil
+}
+
 // report gives what was counted in Couchbase's names.
-func (s *Statistics) report(detail definition.Detail) *definition.Stats {
-	load := func(c *atomic.Int64) int64 { return c.Load() }
-	s.mu.Lock()
-	counters := maps.Clone(s.counters)
-	latency, lateness := s.latency, s.lateness
-	s.mu.Unlock()
-	updates := load(&s.updates.done) + load(&s.updates.failed) + load(&s.updates.skipped)
-	deletes := load(&s.deletes.done) + load(&s.deletes.failed) + load(&s.deletes.skipped)
-	timers := load(&s.timers.done) + load(&s.timers.failed) + load(&s.timers.skipped)
+func (t *tally) report(detail definition.Detail) *definition.Stats {
+	c := t.Counts
+	updates := c[updatesDone] + c[updatesFailed] + c[updatesSkipped]
+	deletes := c[deletesDone] + c[deletesFailed] + c[deletesSkipped]
+	timers := c[timersDone] + c[timersFailed] + c[timersMissing]
 	out := &definition.Stats{
 		Execution: map[string]any{
-			"on_update_success":             load(&s.updates.done),
-			"on_update_failure":             load(&s.updates.failed),
-			"on_delete_success":             load(&s.deletes.done),
-			"on_delete_failure":             load(&s.deletes.failed),
-			"no_op_counter":                 load(&s.updates.skipped) + load(&s.deletes.skipped),
-			"timer_create_counter":          load(&s.timersCreated),
-			"timer_cancel_counter":          load(&s.timersCancelled),
-			"timer_create_failure":          counters["timer_create_failure"],
-			"timer_msg_counter":             timers,
-			"timer_callback_success":        load(&s.timers.done),
-			"timer_callback_failure":        load(&s.timers.failed),
-			"timers_skipped":                load(&s.timersSkipped),
-			"dcp_mutation_msg_counter":      updates,
-			"dcp_delete_msg_counter":        deletes,
-			"messages_parsed":               updates + deletes + timers,
-			"num_processed_events":          updates + deletes,
-			"processed_events_size":         load(&s.bytes),
-			"filtered_dcp_delete_counter":   int64(0),
-			"filtered_dcp_mutation_counter": int64(0),
-			"agg_queue_size":                int64(0),
-			"agg_queue_memory":              int64(0),
-			"lcb_retry_failure":             int64(0),
-			"curl_success_count":            counters["curl_success_count"],
+			"no_op_counter":            c[updatesSkipped] + c[deletesSkipped],
+			"timer_msg_counter":        timers,
+			"dcp_mutation_msg_counter": updates,
+			"dcp_delete_msg_counter":   deletes,
+			"messages_parsed":          updates + deletes + timers,
+			"num_processed_events":     updates + deletes,
+			"agg_queue_size":           t.Queued,
+			"agg_queue_memory":         t.QueuedBytes,
 			"curl": map[string]int64{
-				"get": counters["curl_get"], "post": counters["curl_post"], "put": counters["curl_put"],
-				"delete": counters["curl_delete"], "head": counters["curl_head"],
+				"get": c["curl_get"], "post": c["curl_post"], "put": c["curl_put"], "delete": c["curl_delete"],
+				"head": c["curl_head"],
 			},
 			"timestamp": time.Now().UTC().Format(time.RFC3339),
 		},
-		Failure: map[string]any{
-			"timeout_count":                   load(&s.timeouts),
-			"timer_callback_missing_counter":  load(&s.callbackMissing),
-			"checkpoint_failure_count":        load(&s.checkpointFailures),
-			"dcp_mutation_checkpoint_failure": int64(0),
-			"debugger_events_lost":            int64(0),
-			"analytics_op_exception_count":    int64(0),
-			"search_op_exception_count":       int64(0),
-			"retries":                         load(&s.retries),
-			"conflicts":                       load(&s.conflicts),
-			"superseded_writes":               load(&s.superseded),
-			"hop_limit_exceeded":              load(&s.hops),
-			"progress_lost":                   load(&s.progressLost),
-		},
+		Failure: make(map[string]any),
 		EventProcessing: map[string]any{
-			"dcp_mutation_sent_to_worker":     updates,
-			"dcp_deletion_sent_to_worker":     deletes,
-			"dcp_expiry_sent_to_worker":       int64(0),
-			"dcp_mutation_suppressed_counter": load(&s.suppressedUpdates),
-			"dcp_deletion_suppressed_counter": load(&s.suppressedDeletes),
-			"worker_spawn_counter":            int64(1),
+			mutationsStarted: updates + c[filteredUpdates],
+			deletionsStarted: deletes + c[filteredDeletes],
 		},
 		Percentiles: map[string]int64{
-			"50": latency.percentile(0.5), "80": latency.percentile(0.8), "90": latency.percentile(0.9),
-			"95": latency.percentile(0.95), "99": latency.percentile(0.99), "100": latency.percentile(1),
+			"50": t.Latency.percentile(0.5), "80": t.Latency.percentile(0.8), "90": t.Latency.percentile(0.9),
+			"95": t.Latency.percentile(0.95), "99": t.Latency.percentile(0.99), "100": t.Latency.percentile(1),
 		},
 		Distribution:    make(map[string]any),
 		StoreExceptions: make(map[string]int64),
 	}
-	for name, n := range counters {
+	for to, names := range map[*map[string]any][]string{
+		&out.Execution: executionCounters, &out.Failure: failureCounters, &out.EventProcessing: processingCounters,
+	} {
+		for _, name := range names {
+			(*to)[name] = c[name]
+		}
+	}
+	for name, n := range c {
 		if code, ok := strings.CutPrefix(name, "kv_error_"); ok {
 			out.StoreExceptions[code] = n
 		}
 	}
-	for _, name := range failureCounters {
-		out.Failure[name] = counters[name]
-	}
 	if detail >= definition.Full {
 		out.Latency = make(map[string]int64)
-		latency.each(func(us, n int64) { out.Latency[strconv.FormatInt(us, 10)] = n })
+		t.Latency.each(func(us, n int64) { out.Latency[strconv.FormatInt(us, 10)] = n })
 	}
 	if detail >= definition.Debug {
 		out.Internal = map[string]any{
 			"timer_lateness_us": map[string]int64{
-				"50": lateness.percentile(0.5), "99": lateness.percentile(0.99), "100": lateness.percentile(1),
+				"50": t.Lateness.percentile(0.5), "99": t.Lateness.percentile(0.99), "100": t.Lateness.percentile(1),
 			},
-			"counters": counters,
+			"counters": c,
 		}
 	}
 	return out
 }
 
-// failureCounters are those that workers count.
-var failureCounters = []string{
-	"bucket_op_exception_count", "bucket_op_cache_miss_count", "bkt_ops_cas_mismatch_count",
-	"n1ql_op_exception_count", "timer_context_size_exceeded_counter", "curl_non_200_response", "curl_timeout_count",
-	"curl_failure_count", "curl_max_resp_size_exceeded",
+// What is told as it was counted, under its own name. Some of Couchbase's never happen here: events are not lost to a
+// debugger, and there are no analytics and search services.
+var (
+	executionCounters = []string{
+		updatesDone, updatesFailed, deletesDone, deletesFailed, timersCreated, timersCancelled, timersDone,
+		timersFailed, timersSkipped, eventBytes, filteredUpdates, filteredDeletes, "timer_create_failure",
+		"lcb_retry_failure", "curl_success_count",
+	}
+	failureCounters = []string{
+		timeouts, timersMissing, checkpointsLost, "dcp_mutation_checkpoint_failure", "debugger_events_lost",
+		"analytics_op_exception_count", "search_op_exception_count", retries, conflicts, superseded, hopsExceeded,
+		progressesLost, "bucket_op_exception_count", "bucket_op_cache_miss_count", "bkt_ops_cas_mismatch_count",
+		"n1ql_op_exception_count", "timer_context_size_exceeded_counter", "curl_non_200_response",
+		"curl_timeout_count", "curl_failure_count", "curl_max_resp_size_exceeded",
+	}
+	processingCounters = []string{expiriesSeen, ownUpdates, ownDeletes, workersStarted}
+)
+
+// Insight is what the lines of a function's code did, in all processes on the store.
+func (e *Engine) Insight(ctx context.Context, r *registry.Record, _ bool) (*definition.Insight, error) {
+	sum, err := e.total(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &definition.Insight{Script: r.Running().Code, Lines: sum.Lines}, nil
 }
 
-// Insight is what the lines of a function's code did in this process.
-func (e *Engine) Insight(_ context.Context, r *registry.Record, _ bool) (*definition.Insight, error) {
-	s := e.statsOf(r)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	insight := &definition.Insight{Script: r.Running().Code, Lines: make(map[int]definition.InsightLine)}
-	maps.Copy(insight.Lines, s.lines)
-	return insight, nil
-}
+// Nodes is how many processes run functions on this store.
+func (e *Engine) Nodes(context.Context) (int, error) { return len(e.members.Known()), nil }
 
-// Nodes is how many processes run functions on this store: with a lease for each function, any number; told is this
-// one.
-func (e *Engine) Nodes(context.Context) (int, error) { return 1, nil }
+// workerName is what a lane is called in statistics; node is empty for those of the process that is asked.
+func workerName(function string, lane int, node string) string {
+	name := fmt.Sprintf("worker_%s_%d", function, lane)
+	if node != "" {
+		name += "@" + node
+	}
+	return name
+}

@@ -29,7 +29,8 @@ func parseJobID(id string) (definition.Ref, error) {
 	return definition.Ref{Scope: definition.Scope{Bucket: parts[0], Scope: parts[1]}, Name: parts[2]}, nil
 }
 
-// runJob does for one function what its state asks for, until it needs nobody any more.
+// runJob brings one function from a state on the way to the one at its end. One process does, whoever has the job;
+// deployed functions run in all of them (serve).
 func (e *Engine) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
 	ref, err := parseJobID(run.ID)
 	if err != nil {
@@ -43,45 +44,56 @@ func (e *Engine) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r == nil || idle(r.State) {
+		if r == nil || r.State.Settled() {
 			return nil, jobs.ErrForget
 		}
 		switch err := e.step(ctx, run, r); {
-		case err == nil, errors.Is(err, registry.ErrChanged), errors.Is(err, errChanged), errors.Is(err, errRestart):
+		case err == nil, errors.Is(err, registry.ErrChanged):
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		default:
-			e.o.Log.Error("eventing: a function has stopped and is started again", "function", ref.String(), "error", err)
-			e.logOf(ref).say("the function has stopped and is started again: " + err.Error())
+			e.failed(ref, err)
 			return nil, err
 		}
 	}
 }
 
-// step does what a state asks for: it ends one on the way, or runs the function until that changes.
+// failed tells of an error that is not the function's fault.
+func (e *Engine) failed(ref definition.Ref, err error) {
+	e.o.Log.Error("eventing: a function has stopped and is started again", "function", ref.String(), "error", err)
+	e.logOf(ref).say("the function has stopped and is started again: " + err.Error())
+}
+
+// step ends a state on the way.
 func (e *Engine) step(ctx context.Context, run *jobs.Run, r *registry.Record) error {
 	finish := func(to definition.State) error { return e.registry.Finish(ctx, r.Ref(), r.Instance, r.State, to) }
 	switch r.State {
-	case definition.Pausing:
-		return finish(definition.Paused)
-	case definition.Undeploying:
-		e.forget(r)
+	case definition.Pausing, definition.Undeploying:
+		if err := e.awaitReleased(ctx, r.Instance); err != nil {
+			return err
+		}
+		if r.State == definition.Pausing {
+			return finish(definition.Paused)
+		}
 		return finish(definition.Undeployed)
 	}
-	if r.State != definition.Deployed {
-		if _, wrong := e.Compile(ctx, r.Running()); wrong != nil && wrong.Code == definition.CodeCompilation {
-			return e.cannotRun(ctx, r, errCannotRun{wrong.Error()})
-		}
+	// What functions write into the source is marked, from now on, by all processes.
+	_, changes, err := e.registry.List(ctx)
+	if err == nil {
+		err = e.members.AwaitSeen(ctx, changes)
 	}
-	f, err := e.prepare(ctx, run, r)
+	if err != nil {
+		return err
+	}
+	if _, wrong := e.Compile(ctx, r.Running()); wrong != nil && wrong.Code == definition.CodeCompilation {
+		return e.cannotRun(ctx, r, errCannotRun{wrong.Error()})
+	}
+	f, err := e.prepare(r)
 	if err != nil {
 		return e.cannotRun(ctx, r, err)
 	}
 	defer f.close()
-	if r.State == definition.Deployed {
-		return e.serve(ctx, f)
-	}
-	if err := f.onDeploy(ctx); err != nil {
+	if err := f.onDeploy(ctx, run); err != nil {
 		return e.cannotRun(ctx, r, err)
 	}
 	return finish(definition.Deployed)
@@ -105,7 +117,6 @@ func (e *Engine) cannotRun(ctx context.Context, r *registry.Record, err error) e
 	e.logOf(r.Ref()).say("the function cannot run: " + err.Error())
 	switch {
 	case r.State == definition.Deploying:
-		e.forget(r)
 		return e.registry.Finish(ctx, r.Ref(), r.Instance, r.State, definition.Undeployed)
 	case r.State == definition.Resuming:
 		return e.registry.Finish(ctx, r.Ref(), r.Instance, r.State, definition.Paused)
@@ -115,43 +126,66 @@ func (e *Engine) cannotRun(ctx context.Context, r *registry.Record, err error) e
 	return err
 }
 
-// serve runs a deployed function until its record changes.
-func (e *Engine) serve(ctx context.Context, f *function) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	ref := f.ref
-	e.mu.Lock()
-	e.running[ref] = &running{version: f.record.Version, cancel: cancel, f: f}
-	// Whatever has changed before is seen by nobody else.
-	if known := e.records[ref]; known != nil && known.Version > f.record.Version {
-		cancel(errChanged)
-	}
-	e.mu.Unlock()
-	defer func() {
+// run serves a deployed function until it is deployed no more.
+func (e *Engine) run(ref definition.Ref, running *running) {
+	for failures := 0; ; {
 		e.mu.Lock()
-		delete(e.running, ref)
+		r := e.records[ref]
+		if r == nil || r.State != definition.Deployed || e.ctx.Err() != nil {
+			delete(e.running, ref)
+			e.mu.Unlock()
+			return
+		}
+		ctx, cancel := context.WithCancelCause(e.ctx)
+		running.version, running.cancel, running.f = r.Version, cancel, nil
 		e.mu.Unlock()
-	}()
-	err := f.serve(ctx)
-	if errors.Is(err, errSourceGone) || errors.Is(err, compat.KindNoDatabase) {
-		return e.cannotRun(context.WithoutCancel(ctx), f.record, err)
+		err := e.serve(ctx, running, r)
+		switch {
+		case errors.Is(err, errChanged), e.ctx.Err() != nil:
+			failures = 0
+		case lost(err):
+		default:
+			if failures++; err != nil && !errors.Is(err, registry.ErrChanged) {
+				e.failed(ref, err)
+			}
+			_ = sleep(ctx, pause(failures, leastRest, mostRest)) // ends when the record changes
+		}
+		cancel(nil)
 	}
-	return err
+}
+
+// leastRest and mostRest are how long a function that has stopped for no fault of its own rests before it goes on.
+const leastRest, mostRest = 100 * time.Millisecond, time.Minute
+
+// serve runs this process's share of a deployed function until its record changes.
+func (e *Engine) serve(ctx context.Context, running *running, r *registry.Record) error {
+	f, err := e.prepare(r)
+	if err == nil {
+		defer f.close()
+		e.mu.Lock()
+		running.f = f
+		e.mu.Unlock()
+		err = f.serve(ctx)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return e.cannotRun(ctx, r, err)
 }
 
 // prepare makes a function ready to run. The error is errCannotRun if it is the function's fault.
-func (e *Engine) prepare(ctx context.Context, run *jobs.Run, r *registry.Record) (*function, error) {
+func (e *Engine) prepare(r *registry.Record) (*function, error) {
 	d := r.Running()
 	compiled, err := e.compile(d)
 	if err != nil {
 		return nil, errCannotRun{err.Error()}
 	}
 	f := &function{
-		engine: e, ref: r.Ref(), record: r, run: run, instance: r.Instance, space: spaceOf(r.Instance),
+		engine: e, ref: r.Ref(), record: r, instance: r.Instance, space: spaceOf(r.Instance),
 		owner: docs.Principal{Name: r.Owner.Name, Roles: r.Owner.Roles}, source: d.Bindings.SourceBucket,
 		settings: &d.Settings, program: compiled.program, bindings: compiled.bindings, selector: compiled.selector,
 		hopLimit: uint64(d.Settings.HopLimit), maxRetries: int(d.Settings.MaxRetries),
-		stats: e.statsOf(r), log: e.logOf(r.Ref()), wake: make(chan struct{}, 1),
+		stats: e.statsOf(r), log: e.logOf(r.Ref()),
 	}
 	limit := d.Settings.MaxCurlResponse << 20
 	if limit <= 0 {
@@ -181,7 +215,7 @@ func (f *function) close() {
 const onDeployGrace = 10 * time.Second
 
 // onDeploy runs the handler OnDeploy, if there is one.
-func (f *function) onDeploy(ctx context.Context) error {
+func (f *function) onDeploy(ctx context.Context, run *jobs.Run) error {
 	reason, delay := "Deploy", int64(0)
 	if f.record.State == definition.Resuming {
 		reason = "Resume"
@@ -194,7 +228,7 @@ func (f *function) onDeploy(ctx context.Context) error {
 	defer cancel()
 	action := fmt.Appendf(nil, `{"reason":%q,"delay":%d}`, reason, delay)
 	it := &item{event: js.Event{Kind: js.EventDeploy, Options: action, Timeout: timeout}}
-	err := f.process(ctx, []*item{it}, noCursor{})
+	err := f.process(ctx, []*item{it}, jobCursor{run})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return errCannotRun{"OnDeploy took longer than on_deploy_timeout"}
@@ -210,8 +244,8 @@ func (f *function) onDeploy(ctx context.Context) error {
 	return nil
 }
 
-// noCursor is the cursor of what is no event of a feed: timers are cleared with what their callbacks did.
-type noCursor struct{}
+// jobCursor is the cursor of OnDeploy: it runs for who has the job.
+type jobCursor struct{ run *jobs.Run }
 
-func (noCursor) move(kv.Tx, []*item) error { return nil }
-func (noCursor) moved([]*item)             {}
+func (c jobCursor) move(tx kv.Tx, _ []*item) error { return c.run.Check(tx) }
+func (jobCursor) moved([]*item)                    {}

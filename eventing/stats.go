@@ -1,145 +1,240 @@
 package eventing
 
 import (
+	"encoding/json"
+	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/views/js"
 )
 
+// Names of what is counted; the others are those of js.EventResult.Counters. Couchbase's where it has one.
+const (
+	updatesDone      = "on_update_success"
+	updatesFailed    = "on_update_failure"
+	updatesSkipped   = "on_update_skipped" // there is no OnUpdate
+	deletesDone      = "on_delete_success"
+	deletesFailed    = "on_delete_failure"
+	deletesSkipped   = "on_delete_skipped"
+	timersDone       = "timer_callback_success"
+	timersFailed     = "timer_callback_failure"
+	timersMissing    = "timer_callback_missing_counter"
+	timersSkipped    = "timers_skipped" // they were too late
+	timersCreated    = "timer_create_counter"
+	timersCancelled  = "timer_cancel_counter"
+	expiriesSeen     = "dcp_expiry_sent_to_worker"
+	filteredUpdates  = "filtered_dcp_mutation_counter"
+	filteredDeletes  = "filtered_dcp_delete_counter"
+	ownUpdates       = "dcp_mutation_suppressed_counter" // changes that the function itself has made
+	ownDeletes       = "dcp_deletion_suppressed_counter"
+	timeouts         = "timeout_count"
+	retries          = "retries"
+	conflicts        = "conflicts"          // batches that ran again because documents had changed
+	superseded       = "superseded_writes"  // to the event's own document, which a newer change made void
+	hopsExceeded     = "hop_limit_exceeded" // changes that had come through too many functions
+	checkpointsLost  = "checkpoint_failure_count"
+	progressesLost   = "progress_lost"
+	eventBytes       = "processed_events_size"
+	workersStarted   = "worker_spawn_counter" // lanes
+	mutationsStarted = "dcp_mutation_sent_to_worker"
+	deletionsStarted = "dcp_deletion_sent_to_worker"
+)
+
+// tally is what was counted of an instance: in one process, or in several, added up. As JSON it is stored for other
+// processes (statsshare.go).
+type tally struct {
+	Counts   map[string]int64               `json:"counts"`
+	Lines    map[int]definition.InsightLine `json:"lines,omitempty"`
+	Latency  histogram                      `json:"latency"`  // from the begin to the end of a handler
+	Lateness histogram                      `json:"lateness"` // of timers, against the time at which they were due
+	// Queued are events that were read and are not done, with their bytes; Unread are the rows of the feed that were
+	// not read, of whichever partition.
+	Queued      int64 `json:"queued,omitempty"`
+	QueuedBytes int64 `json:"queued_bytes,omitempty"`
+	Unread      int64 `json:"unread,omitempty"`
+	// Workers names the partitions of each lane.
+	Workers map[string][]int `json:"workers,omitempty"`
+}
+
+func newTally() tally {
+	return tally{Counts: make(map[string]int64), Lines: make(map[int]definition.InsightLine)}
+}
+
+// add adds what another process has counted.
+func (t *tally) add(other *tally) {
+	for name, n := range other.Counts {
+		t.Counts[name] += n
+	}
+	for line, l := range other.Lines {
+		t.Lines[line] = sumLines(t.Lines[line], l)
+	}
+	t.Latency.merge(&other.Latency)
+	t.Lateness.merge(&other.Lateness)
+	t.Queued += other.Queued
+	t.QueuedBytes += other.QueuedBytes
+	t.Unread = max(t.Unread, other.Unread) // all read the same feed
+}
+
+// sumLines adds what a line of the code did, b the later part.
+func sumLines(a, b definition.InsightLine) definition.InsightLine {
+	a.CallCount += b.CallCount
+	a.CallTime += b.CallTime
+	a.ErrorCount += b.ErrorCount
+	if b.ErrorMessage != "" {
+		a.ErrorMessage = b.ErrorMessage
+	}
+	if b.LastLog != "" {
+		a.LastLog = b.LastLog
+	}
+	return a
+}
+
 // Statistics are what a function has done in this process since it was deployed, or since they were reset. They are
 // safe for concurrent use.
 type Statistics struct {
-	updates, deletes, timers outcomes // handlers that were run, and what came of them
-	timersCreated            atomic.Int64
-	timersCancelled          atomic.Int64
-	timersSkipped            atomic.Int64
-	callbackMissing          atomic.Int64
-	timeouts                 atomic.Int64
-	retries                  atomic.Int64
-	conflicts                atomic.Int64 // batches that ran again because documents had changed
-	superseded               atomic.Int64 // writes to the event's own document that a newer change made void
-	hops                     atomic.Int64 // changes that had come through too many functions
-	suppressedUpdates        atomic.Int64 // changes that the function itself has made
-	suppressedDeletes        atomic.Int64
-	checkpointFailures       atomic.Int64
-	progressLost             atomic.Int64
-	bytes                    atomic.Int64
-
-	mu       sync.Mutex
-	counters map[string]int64 // those that workers count
-	lines    map[int]definition.InsightLine
-	latency  histogram // from the begin to the end of a handler
-	lateness histogram // of timers, against the time at which they were due
-	since    time.Time
+	mu      sync.Mutex
+	tally   tally
+	changed bool // there is something that other processes were not told
+	// resets is how often they were reset by any process, if that was looked at.
+	resets          uint64
+	lookedForResets bool
 }
 
-// outcomes count handlers of one kind.
-type outcomes struct{ done, failed, skipped atomic.Int64 }
+func newStatistics() *Statistics { return &Statistics{tally: newTally()} }
 
-func (o *outcomes) count(outcome js.EventOutcome) {
-	switch outcome {
-	case js.EventDone:
-		o.done.Add(1)
-	case js.EventSkipped:
-		o.skipped.Add(1)
-	default:
-		o.failed.Add(1)
-	}
+// count adds to one number.
+func (s *Statistics) count(name string, n int64) {
+	s.mu.Lock()
+	s.tally.Counts[name] += n
+	s.changed = true
+	s.mu.Unlock()
 }
 
-func (s *Statistics) add(counter *atomic.Int64) { counter.Add(1) }
-
-// suppressed counts a change that the function itself has made.
-func (s *Statistics) suppressed(it *item) {
-	if it.event.Kind == js.EventDelete {
-		s.suppressedDeletes.Add(1)
-	} else {
-		s.suppressedUpdates.Add(1)
+// ofKind is update for changes of documents, deletion for deletions.
+func ofKind(kind js.EventKind, update, deletion string) string {
+	if kind == js.EventDelete {
+		return deletion
 	}
+	return update
 }
 
 // fired counts a timer that is so many milliseconds late.
 func (s *Statistics) fired(late int64) {
 	s.mu.Lock()
-	s.lateness.add(time.Duration(late) * time.Millisecond)
+	s.tally.Lateness.add(time.Duration(late) * time.Millisecond)
 	s.mu.Unlock()
+}
+
+// outcomeNames are what the handlers of each kind of event are counted as: done, failed, skipped.
+var outcomeNames = map[js.EventKind][3]string{
+	js.EventUpdate: {updatesDone, updatesFailed, updatesSkipped},
+	js.EventDelete: {deletesDone, deletesFailed, deletesSkipped},
+	js.EventTimer:  {timersDone, timersFailed, timersMissing},
 }
 
 // settle counts an item that is done.
 func (s *Statistics) settle(it *item) {
 	r := it.result
-	switch {
-	case it.skipped:
-		s.timersSkipped.Add(1)
-	case it.event.Kind == js.EventTimer:
-		s.timers.count(r.Outcome)
-		if r.Outcome == js.EventSkipped {
-			s.callbackMissing.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.tally.Counts
+	s.changed = true
+	if names, counted := outcomeNames[it.event.Kind]; it.skipped {
+		c[timersSkipped]++
+	} else if counted {
+		switch r.Outcome {
+		case js.EventDone:
+			c[names[0]]++
+		case js.EventSkipped:
+			c[names[2]]++
+		default:
+			c[names[1]]++
 		}
-	case it.event.Kind == js.EventDelete:
-		s.deletes.count(r.Outcome)
-	case it.event.Kind == js.EventUpdate:
-		s.updates.count(r.Outcome)
+	}
+	if it.expired {
+		c[expiriesSeen]++
 	}
 	if r.Outcome == js.EventTimedOut {
-		s.timeouts.Add(1)
+		c[timeouts]++
 	}
-	s.bytes.Add(int64(it.size))
+	c[eventBytes] += int64(it.size)
 	for i := range r.Effects {
 		switch r.Effects[i].Kind {
 		case js.EffectCreateTimer:
-			s.timersCreated.Add(1)
+			c[timersCreated]++
 		case js.EffectCancelTimer:
-			s.timersCancelled.Add(1)
+			c[timersCancelled]++
 		}
 	}
-	s.mu.Lock()
 	for name, n := range r.Counters {
-		if s.counters == nil {
-			s.counters = make(map[string]int64)
-		}
-		s.counters[name] += n
+		c[name] += n
 	}
 	for i := range r.Lines {
-		s.countLine(&r.Lines[i])
+		l := &r.Lines[i]
+		s.tally.Lines[l.Line] = sumLines(s.tally.Lines[l.Line], definition.InsightLine{
+			CallCount: l.Calls, CallTime: l.Took.Seconds(), ErrorCount: l.Errors, ErrorMessage: l.LastError,
+			LastLog: l.LastLog,
+		})
 	}
-	s.latency.add(r.Took)
-	s.mu.Unlock()
-}
-
-// countLine adds what a line of the code did. The mutex is held.
-func (s *Statistics) countLine(l *js.EventLine) {
-	if s.lines == nil {
-		s.lines = make(map[int]definition.InsightLine)
-	}
-	sum := s.lines[l.Line]
-	sum.CallCount += l.Calls
-	sum.CallTime += l.Took.Seconds()
-	sum.ErrorCount += l.Errors
-	if l.LastError != "" {
-		sum.ErrorMessage = l.LastError
-	}
-	if l.LastLog != "" {
-		sum.LastLog = l.LastLog
-	}
-	s.lines[l.Line] = sum
+	s.tally.Latency.add(r.Took)
 }
 
 // reset forgets what was counted.
 func (s *Statistics) reset() {
-	for _, c := range []*atomic.Int64{
-		&s.updates.done, &s.updates.failed, &s.updates.skipped, &s.deletes.done, &s.deletes.failed, &s.deletes.skipped,
-		&s.timers.done, &s.timers.failed, &s.timers.skipped, &s.timersCreated, &s.timersCancelled, &s.timersSkipped,
-		&s.callbackMissing, &s.timeouts, &s.retries, &s.conflicts, &s.superseded, &s.hops, &s.suppressedUpdates,
-		&s.suppressedDeletes, &s.checkpointFailures, &s.progressLost, &s.bytes,
-	} {
-		c.Store(0)
-	}
 	s.mu.Lock()
-	s.counters, s.lines, s.since = nil, nil, time.Now()
-	s.latency, s.lateness = histogram{}, histogram{}
+	s.tally, s.changed = newTally(), true
 	s.mu.Unlock()
+}
+
+// now is a copy of what was counted.
+func (s *Statistics) now() tally {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tally
+	t.Counts, t.Lines = maps.Clone(t.Counts), maps.Clone(t.Lines)
+	return t
+}
+
+// sparse is a histogram as JSON: the buckets in which something was counted.
+type sparse struct {
+	Counts map[int]int64 `json:"counts,omitempty"`
+	Most   int64         `json:"most,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (h histogram) MarshalJSON() ([]byte, error) {
+	s := sparse{Counts: make(map[int]int64), Most: h.most}
+	for i, n := range h.counts {
+		if n > 0 {
+			s.Counts[i] = n
+		}
+	}
+	return json.Marshal(s)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (h *histogram) UnmarshalJSON(b []byte) error {
+	var s sparse
+	if err := json.Unmarshal(b, &s); err != nil {
+		return err
+	}
+	*h = histogram{most: s.Most}
+	for i, n := range s.Counts {
+		if i >= 0 && i < len(h.counts) {
+			h.counts[i] += n
+			h.total += n
+		}
+	}
+	return nil
+}
+
+// merge adds what another histogram has.
+func (h *histogram) merge(other *histogram) {
+	for i, n := range other.counts {
+		h.counts[i] += n
+	}
+	h.total += other.total
+	h.most = max(h.most, other.most)
 }

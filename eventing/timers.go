@@ -2,7 +2,9 @@ package eventing
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
+	"slices"
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -19,9 +21,10 @@ func (t timerName) append(key []byte) []byte {
 // timer is a stored timer.
 type timer struct {
 	timerName
-	due     int64 // milliseconds since 1970
-	nonce   []byte
-	context []byte // JSON, nil for undefined
+	partition int   // whose owner fires it: that of the event whose handler made it
+	due       int64 // milliseconds since 1970
+	nonce     []byte
+	context   []byte // JSON, nil for undefined
 }
 
 // nonceSize is the length of what tells a timer from an earlier one with its name: the versionstamp of the commit that
@@ -29,7 +32,7 @@ type timer struct {
 const nonceSize = kv.VersionstampSize
 
 // Value of (due, …): nonce, 1 and the context, or 0 for none; of a long context the rest is in chunks below the key.
-// Value of (ref, …): nonce, due in 8 bytes.
+// Value of (ref, …): nonce, due in 8 bytes, partition in 2.
 
 // maxChunk is how many bytes of a context are in one value.
 const maxChunk = 90_000
@@ -51,7 +54,8 @@ func (t *timer) put(tx kv.Tx, key []byte) {
 }
 
 func (t *timer) refValue() []byte {
-	return binary.BigEndian.AppendUint64(make([]byte, nonceSize), uint64(t.due))
+	b := binary.BigEndian.AppendUint64(make([]byte, nonceSize), uint64(t.due))
+	return binary.BigEndian.AppendUint16(b, uint16(t.partition))
 }
 
 // set stores a timer, in place of the one of its name. The nonce is that of the commit.
@@ -59,7 +63,7 @@ func (t *timer) set(tx kv.Tx, s space) error {
 	if _, err := clearTimer(tx, s, t.timerName); err != nil {
 		return err
 	}
-	t.put(tx, s.due(t.due, t.timerName))
+	t.put(tx, s.due(t.partition, t.due, t.timerName))
 	tx.SetVersionstampedValue(s.ref(t.timerName), t.refValue(), 0)
 	return nil
 }
@@ -71,19 +75,19 @@ func clearTimer(tx kv.Tx, s space, name timerName) (found bool, err error) {
 	if err != nil || value == nil {
 		return false, err
 	}
-	due, _, err := parseRef(value)
+	t, err := parseRef(value)
 	if err != nil {
 		return false, err
 	}
 	tx.Clear(ref)
-	tx.ClearRange(below(s.due(due, name)))
+	tx.ClearRange(below(s.due(t.partition, t.due, name)))
 	return true, nil
 }
 
 // fired removes a timer whose callback has run, in the transaction of what the callback did; false if it is not there
 // any more: it was cancelled or replaced meanwhile, or has run elsewhere.
 func (t *timer) fired(tx kv.Tx, s space) (bool, error) {
-	key := s.due(t.due, t.timerName)
+	key := s.due(t.partition, t.due, t.timerName)
 	value, err := tx.Get(key)
 	if err != nil || !bytes.HasPrefix(value, t.nonce) {
 		return false, err
@@ -97,11 +101,17 @@ func (t *timer) fired(tx kv.Tx, s space) (bool, error) {
 	return true, nil
 }
 
-func parseRef(value []byte) (due int64, nonce []byte, err error) {
-	if len(value) != nonceSize+8 {
-		return 0, nil, corrupt("timer")
+// parseRef reads a timer's value below its name, which has no context.
+func parseRef(value []byte) (t timer, err error) {
+	if len(value) != nonceSize+8+2 {
+		return t, corrupt("timer")
 	}
-	return int64(binary.BigEndian.Uint64(value[nonceSize:])), value[:nonceSize], nil
+	t.nonce, value = value[:nonceSize], value[nonceSize:]
+	t.due, t.partition = int64(binary.BigEndian.Uint64(value)), int(binary.BigEndian.Uint16(value[8:]))
+	if t.partition >= partitions {
+		return t, corrupt("timer")
+	}
+	return t, nil
 }
 
 // hasTimer reports whether there is a timer of that name.
@@ -110,15 +120,43 @@ func hasTimer(tx kv.ReadTx, s space, name timerName) (bool, error) {
 	return value != nil, err
 }
 
-// dueTimers gives the timers that are due at a time, the earliest first, and when the next one after them is; next is
-// 0 if there is none. They are at most limit, and their contexts together little more than maxContexts.
-func dueTimers(tx kv.ReadTx, s space, now int64, limit int) (list []timer, next int64, err error) {
-	prefix := s.sub(tagDue)
-	begin, end := below(prefix)
-	it := tx.Range(begin, end, kv.RangeOptions{})
-	defer it.Close()
+// dueTimers gives timers of some partitions that are due at a time, the earliest of each first and at most limit of
+// each, and when the next one of each is due after them, never for none. Their contexts together are little more than
+// maxContexts: partitions that are not read for that come next at 0.
+func dueTimers(tx kv.ReadTx, s space, in []int, now int64, limit int) (list []timer, next []int64, err error) {
+	its := make([]kv.Iterator, len(in))
+	for i, p := range in {
+		begin, end := below(s.dueIn(p))
+		its[i] = tx.Range(begin, end, kv.RangeOptions{})
+		defer its[i].Close()
+	}
+	next = make([]int64, len(in))
+	for i, it := range its {
+		size := 0
+		for j := range list {
+			size += len(list[j].context)
+		}
+		if size > maxContexts {
+			break
+		}
+		var some []timer
+		if some, next[i], err = dueIn(it, len(s.dueIn(in[i])), in[i], now, limit); err != nil {
+			return nil, nil, err
+		}
+		list = append(list, some...)
+	}
+	slices.SortStableFunc(list, func(a, b timer) int { return cmp.Compare(a.due, b.due) })
+	return list, next, nil
+}
+
+// maxContexts bounds the contexts of timers that are read together, in bytes.
+const maxContexts = 1 << 20
+
+// dueIn is dueTimers for the timers of one partition, whose keys have a prefix of so many bytes.
+func dueIn(it kv.Iterator, prefix, partition int, now int64, limit int) (list []timer, next int64, err error) {
 	for size := 0; it.Next(); size += len(it.Value()) {
-		t, chunk, err := parseTimer(it.Key()[len(prefix):], it.Value())
+		t, chunk, err := parseTimer(it.Key()[prefix:], it.Value())
+		t.partition = partition
 		switch {
 		case err != nil:
 			return nil, 0, err
@@ -133,13 +171,11 @@ func dueTimers(tx kv.ReadTx, s space, now int64, limit int) (list []timer, next 
 		}
 		list = append(list, t)
 	}
-	return list, 0, it.Err()
+	return list, never, it.Err()
 }
 
-// maxContexts bounds the contexts of timers that are read together, in bytes.
-const maxContexts = 1 << 20
-
-// parseTimer reads an entry in the order of time, or tells that it is a further chunk of the context before.
+// parseTimer reads an entry in the order of a partition's time, or tells that it is a further chunk of the context
+// before.
 func parseTimer(key, value []byte) (t timer, chunk bool, err error) {
 	if t.due, key, err = tuple.ReadInt(key); err != nil {
 		return t, false, corrupt("timer")

@@ -80,12 +80,12 @@ func (e *Engine) Test(
 	if _, wrong := e.Compile(ctx, d); wrong != nil {
 		return nil, wrong
 	}
-	f, err := e.prepare(ctx, nil, &registry.Record{Draft: d, Owner: who})
+	f, err := e.prepare(&registry.Record{Draft: d, Owner: who})
 	if err != nil {
 		return nil, definition.AsError(err)
 	}
 	defer f.close()
-	f.stats, f.log, f.maxRetries = new(Statistics), &appLog{e: e, ref: f.ref}, 0
+	f.stats, f.log, f.maxRetries = newStatistics(), &appLog{e: e, ref: f.ref}, 0
 	it, err := f.tried(ctx, &t)
 	if refused, ok := compat.AsError(err); ok {
 		return nil, definition.Errorf(definition.CodeInvalidRequest, "%s: %s", t.ID, refused.Reason)

@@ -121,7 +121,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		err = unlessFull(a.allFields.Start(ctx), log)
 	}
 	if err == nil {
-		err = a.openEventing(log)
+		err = a.openEventing(o.engine, log)
 	}
 	if err == nil {
 		a.server, err = server.New(server.Options{
@@ -218,9 +218,12 @@ func workerOptions(c *config.Config) (o js.Options, err error) {
 	return o, nil
 }
 
+// functionLease is how long a process on a shared store keeps its partitions of event functions without a sign of life.
+const functionLease = 10 * time.Second
+
 // openEventing makes the engine of event functions, with workers of its own: half as many as those of design documents,
 // unless the configuration says how many.
-func (a *app) openEventing(log *slog.Logger) error {
+func (a *app) openEventing(engine string, log *slog.Logger) error {
 	o, err := workerOptions(a.config)
 	if err != nil {
 		return err
@@ -236,9 +239,13 @@ func (a *app) openEventing(log *slog.Logger) error {
 		return mend(a.config, "[eventing] curl_allowed_networks and curl_denied_networks", err)
 	}
 	a.handlers = js.NewPool(o)
+	var lease time.Duration
+	if sharedEngines[engine] {
+		lease = functionLease
+	}
 	a.eventing = eventing.New(eventing.Options{
 		KV: a.kv, Store: a.store, Views: a.views, AllFields: a.allFields, Jobs: a.jobs, JS: a.handlers, Log: log,
-		Connects: networks.Allows,
+		Name: nodeName(), Lease: lease, Connects: networks.Allows,
 	})
 	return nil
 }

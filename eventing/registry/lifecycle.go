@@ -106,6 +106,11 @@ func (g *Registry) Finish(ctx context.Context, ref definition.Ref, instance int6
 		if r == nil || r.State != from || r.Instance != instance {
 			return ErrChanged
 		}
+		if to == definition.Paused {
+			if err := g.hooks.Paused(tx, r.copy()); err != nil {
+				return err
+			}
+		}
 		if to == definition.Undeployed {
 			if err := g.hooks.Undeployed(tx, r.copy()); err != nil {
 				return err

@@ -18,6 +18,8 @@ var ErrChanged = errors.New("eventing: the function has changed meanwhile")
 type Hooks struct {
 	// Deploy is for a new instance, in state Deploying: what it has to remember from the moment of the request on.
 	Deploy func(tx kv.Tx, r *Record) error
+	// Paused is for an instance that has come to a stop: r is the record as it was before.
+	Paused func(tx kv.Tx, r *Record) error
 	// Undeployed is for an instance that ends: r is the record as it was before, with its number.
 	Undeployed func(tx kv.Tx, r *Record) error
 	// Deleted is for a function that is deleted: r is its last record.
@@ -37,6 +39,9 @@ func New(store kv.Store, hooks Hooks) *Registry {
 	if hooks.Deploy == nil {
 		hooks.Deploy = nothing
 	}
+	if hooks.Paused == nil {
+		hooks.Paused = nothing
+	}
 	if hooks.Undeployed == nil {
 		hooks.Undeployed = nothing
 	}
@@ -53,6 +58,15 @@ func (g *Registry) Get(ctx context.Context, ref definition.Ref) (r *Record, err 
 		return err
 	})
 	return r, err
+}
+
+// Stands fails with ErrChanged if a record is not as it was seen; that becomes part of what the transaction depends on.
+func Stands(tx kv.ReadTx, seen *Record) error {
+	r, err := read(tx, seen.Ref())
+	if err == nil && (r == nil || r.Version != seen.Version) {
+		err = ErrChanged
+	}
+	return err
 }
 
 // List gives all records in the order of scopes and names, and the count of changes that they belong to.

@@ -1,0 +1,21 @@
+// Package nodes knows which processes run event functions on a store, and divides partitions among them.
+//
+// # Keys, below the prefix of the members
+//
+//	()      counts processes that came and took their leave, 8 bytes little-endian; what is watched
+//	(id)    of a process that is there: beat, what it has seen, its name    members.go
+//
+// # Map
+//
+//	members.go   Members: this process says that it lives, and sees which others do
+//	plan.go      Plan: who is to own which partition
+//
+// # Invariants
+//
+//  1. No time of one process's clock is compared with another's: a process is gone when its key is, or when that was
+//     seen unchanged for Options.Lease by the clock of who looks. Nobody is gone before that was looked at.
+//  2. A process that was taken for gone and is not is nothing but late: what processes do is fenced where it is stored.
+//  3. All who see the same owners and the same processes make the same plan, and a plan moves no partition that may
+//     stay.
+//  4. A process that has the store to itself writes nothing.
+package nodes

@@ -1,0 +1,369 @@
+package nodes
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+)
+
+// ID names a process for as long as it lives.
+type ID [16]byte
+
+// Member is a process that runs functions.
+type Member struct {
+	ID   ID
+	Name string // for people
+	// Seen is what the process has told of with Members.Saw.
+	Seen uint64
+}
+
+// Label is the name with the begin of the id: processes may have the same name.
+func (m Member) Label() string { return fmt.Sprintf("%s-%x", m.Name, m.ID[:4]) }
+
+// Options configure New.
+type Options struct {
+	KV     kv.Store
+	Prefix []byte // of all keys
+	Name   string // of this process
+	// Lease is how long a process counts as alive that gives no sign of it; 0: no other process has the store open. All
+	// processes on a store should have the same.
+	Lease time.Duration
+	Log   *slog.Logger
+}
+
+const (
+	// beatsPerLease is how often a process says that it lives in the time in which nobody takes it for gone.
+	beatsPerLease = 10
+	// leasesKept is how long the key of a process that is gone is kept, in leases.
+	leasesKept = 10
+)
+
+// Members are the processes on a store. It is safe for concurrent use.
+type Members struct {
+	o    Options
+	self ID
+	kick chan struct{}
+	// looked is closed when it is known for the first time who is there.
+	looked chan struct{}
+
+	pass  sync.Mutex // held by who looks; guards beat, there
+	beat  uint64
+	there bool // the others can know
+
+	mu      sync.Mutex // never held while a transaction runs
+	seen    map[ID]sighting
+	saw     uint64
+	live    []Member
+	changed chan struct{} // closed when live changes
+}
+
+// sighting is a process as it was seen last.
+type sighting struct {
+	value []byte
+	since time.Time // seen with this value
+}
+
+// New makes the Members of a store as one of its processes sees them. Run makes it one of them.
+func New(o Options) *Members {
+	m := &Members{
+		o: o, kick: make(chan struct{}, 1), looked: make(chan struct{}), seen: make(map[ID]sighting),
+		changed: make(chan struct{}),
+	}
+	_, _ = rand.Read(m.self[:]) // it never fails
+	m.live = []Member{{ID: m.self, Name: o.Name}}
+	if m.alone() {
+		close(m.looked)
+	}
+	return m
+}
+
+func (m *Members) alone() bool { return m.o.Lease <= 0 }
+
+// Self is this process.
+func (m *Members) Self() ID { return m.self }
+
+// Live are the processes that are there, in ascending order of their ids, this one among them; it waits until that was
+// looked at once. changed is closed when they are others.
+func (m *Members) Live(ctx context.Context) (live []Member, changed <-chan struct{}, err error) {
+	select {
+	case <-m.looked:
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.live, m.changed, nil
+}
+
+// Known are the processes that are there as far as it is known: this one alone at first.
+func (m *Members) Known() []Member {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.live
+}
+
+// Saw tells the others up to which number this process has followed something that all follow.
+func (m *Members) Saw(n uint64) {
+	m.mu.Lock()
+	more := n > m.saw
+	m.saw = max(m.saw, n)
+	m.mu.Unlock()
+	if more {
+		m.lookSoon()
+	}
+}
+
+func (m *Members) lookSoon() {
+	select {
+	case m.kick <- struct{}{}:
+	default:
+	}
+}
+
+// Refresh looks who is there.
+func (m *Members) Refresh(ctx context.Context) error {
+	if m.alone() {
+		return nil
+	}
+	return m.look(ctx, time.Now())
+}
+
+// Gone reports, in a transaction, whether a process that is not among Live is gone, and not one that came meanwhile.
+func (m *Members) Gone(tx kv.ReadTx, id ID) (bool, error) {
+	if m.alone() {
+		return id != m.self, nil
+	}
+	value, err := tx.Get(m.key(id))
+	if err != nil || value == nil {
+		return err == nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last, known := m.seen[id]
+	return known && bytes.Equal(last.value, value) && time.Since(last.since) >= m.o.Lease, nil
+}
+
+// awaitEvery is how often AwaitSeen looks.
+const awaitEvery = 50 * time.Millisecond
+
+// AwaitSeen waits until all processes that are there have seen n.
+func (m *Members) AwaitSeen(ctx context.Context, n uint64) error {
+	for !m.alone() {
+		if err := m.look(ctx, time.Now()); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(m.Known(), func(other Member) bool { return other.Seen < n && other.ID != m.self }) {
+			return nil
+		}
+		select {
+		case <-time.After(awaitEvery):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Run says that this process is there, and looks who else is, until ctx ends. Then it takes its leave.
+func (m *Members) Run(ctx context.Context) {
+	if m.alone() {
+		return
+	}
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() { m.watch(ctx) })
+	tick := time.NewTicker(m.o.Lease / beatsPerLease)
+	defer tick.Stop()
+	for {
+		if err := m.look(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			m.o.Log.Warn("eventing: the other processes could not be looked for", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-m.kick:
+		case <-ctx.Done():
+			m.leave(ctx)
+			return
+		}
+	}
+}
+
+// watch has Run look at once when a process comes or takes its leave, until ctx ends.
+func (m *Members) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		var seen []byte
+		err := m.o.KV.View(ctx, func(tx kv.ReadTx) error {
+			value, err := tx.Get(m.o.Prefix)
+			seen = bytes.Clone(value)
+			return err
+		})
+		m.lookSoon()
+		if err == nil {
+			err = m.o.KV.Watch(ctx, m.o.Prefix, seen)
+		}
+		if err != nil {
+			select {
+			case <-time.After(m.o.Lease / beatsPerLease):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// leave removes the process: whatever it owned is free at once.
+func (m *Members) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.o.Lease)
+	defer cancel()
+	m.pass.Lock()
+	defer m.pass.Unlock()
+	_, err := m.o.KV.Update(ctx, func(tx kv.Tx) error {
+		tx.Clear(m.key(m.self))
+		tx.Atomic(kv.Add, m.o.Prefix, one)
+		return nil
+	})
+	if err != nil {
+		m.o.Log.Warn("eventing: the process has ended without taking its leave", "error", err)
+	}
+}
+
+// look says that this process is there, and reads who else is, in one transaction.
+func (m *Members) look(ctx context.Context, now time.Time) error {
+	m.pass.Lock()
+	defer m.pass.Unlock()
+	if ctx.Err() != nil { // it may have left
+		return context.Cause(ctx)
+	}
+	m.beat++
+	m.mu.Lock()
+	self, seen := Member{ID: m.self, Name: m.o.Name, Seen: m.saw}, maps.Clone(m.seen)
+	m.mu.Unlock()
+	var rows map[ID]row
+	_, err := m.o.KV.Update(kv.UseReserve(ctx), func(tx kv.Tx) (err error) {
+		if rows, err = m.read(tx.Snapshot()); err != nil {
+			return err
+		}
+		tx.Set(m.key(m.self), encode(m.beat, self))
+		if !m.there {
+			tx.Atomic(kv.Add, m.o.Prefix, one)
+		}
+		for id, r := range rows {
+			if last, known := seen[id]; known && bytes.Equal(last.value, r.value) &&
+				now.Sub(last.since) > leasesKept*m.o.Lease {
+				if err := clearIf(tx, m.key(id), r.value); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.there = true
+	m.tell(append(m.judge(rows, now), self))
+	return nil
+}
+
+// clearIf clears a key if it has a value still.
+func clearIf(tx kv.Tx, key, seen []byte) error {
+	value, err := tx.Get(key)
+	if err == nil && bytes.Equal(value, seen) {
+		tx.Clear(key)
+	}
+	return err
+}
+
+// row is the key of a process as it was read.
+type row struct {
+	Member
+	value []byte
+}
+
+// read reads the keys of all other processes.
+func (m *Members) read(tx kv.ReadTx) (map[ID]row, error) {
+	rows := make(map[ID]row)
+	prefix := m.o.Prefix[:len(m.o.Prefix):len(m.o.Prefix)]
+	begin, end := append(prefix, 0), append(prefix, 0xff)
+	it := tx.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	for it.Next() {
+		other, err := Parse(it.Key()[len(m.o.Prefix):], it.Value())
+		if err != nil {
+			return nil, err
+		}
+		if other.ID != m.self {
+			rows[other.ID] = row{other, bytes.Clone(it.Value())}
+		}
+	}
+	return rows, it.Err()
+}
+
+// judge notes what was read and gives those that live.
+func (m *Members) judge(rows map[ID]row, now time.Time) (live []Member) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id := range m.seen {
+		if _, there := rows[id]; !there {
+			delete(m.seen, id)
+		}
+	}
+	for id, r := range rows {
+		last, known := m.seen[id]
+		if !known || !bytes.Equal(last.value, r.value) {
+			last = sighting{value: r.value, since: now}
+			m.seen[id] = last
+		}
+		if now.Sub(last.since) < m.o.Lease {
+			live = append(live, r.Member)
+		}
+	}
+	return live
+}
+
+// tell publishes who is there.
+func (m *Members) tell(live []Member) {
+	slices.SortFunc(live, func(a, b Member) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	same := func(a, b Member) bool { return a.ID == b.ID }
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !slices.EqualFunc(live, m.live, same) {
+		close(m.changed)
+		m.changed = make(chan struct{})
+	}
+	m.live = live
+	select {
+	case <-m.looked:
+	default:
+		close(m.looked)
+	}
+}
+
+// one is what the count of those that came and went grows by.
+var one = binary.LittleEndian.AppendUint64(nil, 1)
+
+func (m *Members) key(id ID) []byte { return tuple.AppendBytes(bytes.Clone(m.o.Prefix), id[:]) }
+
+// encode makes the value of a process: beat and what it has seen, 8 bytes little-endian each, and its name.
+func encode(beat uint64, m Member) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, beat)
+	return append(binary.LittleEndian.AppendUint64(b, m.Seen), m.Name...)
+}
+
+// Parse reads a process from its key, behind the prefix, and its value. The error is kv.ErrCorrupt.
+func Parse(key, value []byte) (Member, error) {
+	raw, rest, err := tuple.ReadBytes(key)
+	if err != nil || len(rest) > 0 || len(raw) != len(ID{}) || len(value) < 16 {
+		return Member{}, fmt.Errorf("eventing: malformed member %q: %w", key, kv.ErrCorrupt)
+	}
+	return Member{ID: ID(raw), Seen: binary.LittleEndian.Uint64(value[8:]), Name: string(value[16:])}, nil
+}

@@ -1,0 +1,192 @@
+package nodes
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+const lease = 10 * time.Second
+
+func member(store kv.Store, name string) *Members {
+	return New(Options{
+		KV: store, Prefix: []byte("nodes"), Name: name, Lease: lease, Log: slog.New(slog.DiscardHandler),
+	})
+}
+
+// names are those of the processes that m takes for alive.
+func names(m *Members) map[string]uint64 {
+	list := make(map[string]uint64)
+	for _, other := range m.Known() {
+		list[other.Name] = other.Seen
+	}
+	return list
+}
+
+// TestMembers: a process is there from its first beat on, and gone a lease after the last one that was seen, by the
+// clock of who looks.
+func TestMembers(t *testing.T) {
+	store := memkv.New()
+	a, b := member(store, "a"), member(store, "b")
+	ctx, now := t.Context(), time.Now()
+	look := func(m *Members, at time.Duration) {
+		t.Helper()
+		require.NoError(t, m.look(ctx, now.Add(at)))
+	}
+	look(a, 0)
+	require.Equal(t, map[string]uint64{"a": 0}, names(a))
+	require.True(t, gone(t, a, ID{9}), "there was never one of that name")
+	_, changed, err := a.Live(ctx)
+	require.NoError(t, err)
+	b.Saw(7)
+	look(b, time.Hour) // another clock
+	look(a, time.Second)
+	<-changed
+	require.Equal(t, map[string]uint64{"a": 0, "b": 7}, names(a))
+	require.Equal(t, map[string]uint64{"a": 0, "b": 7}, names(b))
+	look(a, lease)
+	require.Len(t, names(a), 2, "b was seen a second after the beginning first")
+	look(a, lease+time.Second)
+	require.Len(t, names(a), 1, "b is gone")
+	require.True(t, gone(t, a, b.self))
+	look(b, time.Hour+time.Second)
+	require.False(t, gone(t, a, b.self), "it was late, and nobody has looked since")
+	look(a, lease+2*time.Second)
+	require.Len(t, names(a), 2, "b was late")
+	look(a, 20*lease)
+	look(a, 20*lease)
+	rows, err := rowsOf(store, a)
+	require.NoError(t, err)
+	require.Empty(t, rows, "what is gone for long is forgotten")
+}
+
+// gone is what m says of another process; the clock of the test is not the system's, which Gone looks at.
+func gone(t *testing.T, m *Members, id ID) (gone bool) {
+	t.Helper()
+	last := m.seen[id]
+	last.since = time.Now().Add(-2 * lease)
+	m.seen[id] = last
+	require.NoError(t, m.o.KV.View(context.Background(), func(tx kv.ReadTx) (err error) {
+		gone, err = m.Gone(tx, id)
+		return err
+	}))
+	return gone
+}
+
+func rowsOf(store kv.Store, m *Members) (rows map[ID]row, err error) {
+	err = store.View(context.Background(), func(tx kv.ReadTx) error {
+		rows, err = m.read(tx)
+		return err
+	})
+	return rows, err
+}
+
+// TestWhoWasPausedTakesNobodyForGone: a process that did not look for long looks before it judges.
+func TestWhoWasPausedTakesNobodyForGone(t *testing.T) {
+	store := memkv.New()
+	a, b := member(store, "a"), member(store, "b")
+	now := time.Now()
+	require.NoError(t, b.look(t.Context(), now))
+	require.NoError(t, a.look(t.Context(), now))
+	require.NoError(t, b.look(t.Context(), now)) // its second beat, while a is stopped
+	require.NoError(t, a.look(t.Context(), now.Add(5*lease)))
+	require.Len(t, names(a), 2)
+}
+
+// TestLeave: a process that ends is gone at once, and comes not back by a beat that was on its way.
+func TestLeave(t *testing.T) {
+	store := memkv.New()
+	a, b := member(store, "a"), member(store, "b")
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		b.Run(ctx)
+	}()
+	_, _, err := b.Live(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, a.look(t.Context(), time.Now()))
+	require.Len(t, names(a), 2)
+	end()
+	<-ended
+	require.ErrorIs(t, b.look(ctx, time.Now()), context.Canceled)
+	require.NoError(t, a.look(t.Context(), time.Now()))
+	require.Len(t, names(a), 1)
+}
+
+// TestComingAndGoing: who runs sees others come and take their leave at once, not with the next beat.
+func TestComingAndGoing(t *testing.T) {
+	store := memkv.New()
+	slow := func(name string) (m *Members, end func()) {
+		m = New(Options{
+			KV: store, Prefix: []byte("nodes"), Name: name, Lease: 100 * time.Hour, Log: slog.New(slog.DiscardHandler),
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			m.Run(ctx)
+		}()
+		return m, func() { cancel(); <-ended }
+	}
+	a, endA := slow("a")
+	defer endA()
+	_, _, err := a.Live(t.Context())
+	require.NoError(t, err)
+	b, endB := slow("b")
+	both := func() bool { return len(names(a)) == 2 && len(names(b)) == 2 }
+	require.Eventually(t, both, time.Minute, time.Millisecond)
+	endB()
+	require.Eventually(t, func() bool { return len(names(a)) == 1 }, time.Minute, time.Millisecond)
+}
+
+// TestAwaitSeen: it waits for those who are there.
+func TestAwaitSeen(t *testing.T) {
+	store := memkv.New()
+	a, b := member(store, "a"), member(store, "b")
+	require.NoError(t, b.look(t.Context(), time.Now()))
+	done := make(chan error, 1)
+	go func() { done <- a.AwaitSeen(t.Context(), 3) }()
+	for n := range uint64(3) {
+		b.Saw(n)
+		require.NoError(t, b.look(t.Context(), time.Now()))
+		select {
+		case err := <-done:
+			t.Fatal("b has not seen it yet", err)
+		case <-time.After(2 * awaitEvery):
+		}
+	}
+	b.Saw(3)
+	require.NoError(t, b.look(t.Context(), time.Now()))
+	require.NoError(t, <-done)
+}
+
+// TestAlone: a process that has the store to itself knows so without a transaction.
+func TestAlone(t *testing.T) {
+	m := New(Options{KV: nil, Name: "a"})
+	m.Run(t.Context())
+	require.NoError(t, m.AwaitSeen(t.Context(), 1))
+	live, _, err := m.Live(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []Member{{ID: m.Self(), Name: "a"}}, live)
+}
+
+// FuzzParse: keys and values of any bytes do no harm.
+func FuzzParse(f *testing.F) {
+	m := New(Options{})
+	f.Add(m.key(m.self), encode(1, Member{Seen: 2, Name: "a"}))
+	f.Fuzz(func(t *testing.T, key, value []byte) {
+		if other, err := Parse(key, value); err == nil {
+			require.Equal(t, value[8:], encode(0, other)[8:])
+			require.Equal(t, key, m.key(other.ID))
+		} else {
+			require.ErrorIs(t, err, kv.ErrCorrupt)
+		}
+	})
+}

@@ -1,0 +1,224 @@
+package eventing
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/nodes"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// countCode counts in a document for each how often it was seen, and once more an instant later, by a timer.
+const countCode = `
+function count(key) { dst[key] = {n: (dst[key] || {n: 0}).n + 1}; }
+function OnUpdate(doc, meta) {
+	count(meta.id);
+	createTimer(later, new Date(Date.now() + 5), meta.id, meta.id);
+}
+function later(id) { count("timer:" + id); }`
+
+// ownersNow is how many partitions of f each process has; the zero ID is of those that nobody has.
+func (n *node) ownersNow() map[nodes.ID]int {
+	n.t.Helper()
+	r, err := n.engine.Registry().Get(context.Background(), refOf("f"))
+	require.NoError(n.t, err)
+	owners, _, err := ownersOf(context.Background(), n.kv, spaceOf(r.Instance))
+	require.NoError(n.t, err)
+	counts := make(map[nodes.ID]int)
+	for _, id := range owners {
+		counts[id]++
+	}
+	return counts
+}
+
+// owned is how many partitions of f the process has.
+func (n *node) owned() int { return n.ownersNow()[n.engine.members.Self()] }
+
+// counts is what the process has counted of f.
+func (n *node) counts() map[string]int64 {
+	n.t.Helper()
+	r, err := n.engine.Registry().Get(context.Background(), refOf("f"))
+	require.NoError(n.t, err)
+	return n.engine.statsOf(r).now().Counts
+}
+
+// counted waits until each of so many documents was counted, and its timer has fired, and looks that it was once.
+func (n *node) counted(documents int) {
+	n.t.Helper()
+	n.eventually(func() bool { return n.count("dst") == 2*int64(documents) },
+		fmt.Sprintf("%d documents were not counted", documents))
+	_, err := n.store.DB("dst").Changes(context.Background(), storage.ChangesOptions{Limit: -1, IncludeDocs: true},
+		func(ch *storage.Change) error {
+			if string(ch.Doc.Body) != `{"n":1}` {
+				n.t.Errorf("%s: %s", ch.ID, ch.Doc.Body)
+			}
+			return nil
+		})
+	require.NoError(n.t, err)
+}
+
+// TestNodesShareAFunction: each of three processes has a third of the partitions and does what is in them, timers too,
+// each effect once; all of it goes on when two of them end.
+func TestNodesShareAFunction(t *testing.T) {
+	store := memkv.New()
+	const lease = time.Hour // nobody is taken for dead: who ends gives up what it has
+	list := []*node{newNode(t, store, lease), newNode(t, store, lease), newNode(t, store, lease)}
+	list[0].create("src", "dst")
+	list[0].define("f", countCode, `{"worker_count":2}`, "+dst=dst")
+	list[1].deploy("f")
+	list[2].eventually(func() bool {
+		return list[0].owned() >= 21 && list[1].owned() >= 21 && list[2].owned() >= 21
+	}, "the partitions are not shared")
+	for i := range 300 {
+		list[i%3].put("src", fmt.Sprint("a", i), `{}`)
+	}
+	list[0].counted(300)
+	events, timers := int64(0), int64(0)
+	for _, n := range list {
+		c := n.counts()
+		require.Positive(t, c[updatesDone], "a process does nothing")
+		require.Positive(t, c[timersDone])
+		events += c[updatesDone]
+		timers += c[timersDone]
+	}
+	require.EqualValues(t, 300, events)
+	require.EqualValues(t, 300, timers)
+	for _, n := range list {
+		n.eventually(func() bool { return n.stat("f", updatesDone) == 300 && n.stat("f", timersDone) == 300 },
+			"a process does not tell what all have done")
+	}
+	require.Empty(t, list[0].checked())
+	list[0].close()
+	list[1].eventually(func() bool { return list[1].stat("f", updatesDone) == 300 }, "what was counted is gone with it")
+	list[1].eventually(func() bool { return list[1].owned() == 32 && list[2].owned() == 32 }, "a third is nobody's")
+	list[2].close()
+	for i := range 100 {
+		list[1].put("src", fmt.Sprint("b", i), `{}`)
+	}
+	list[1].counted(400)
+	require.Equal(t, partitions, list[1].owned())
+	require.Equal(t, definition.Undeployed, list[1].undeploy("f"))
+}
+
+// TestHandOver: processes come and end while documents are written; events and timers go from one to the other between
+// two batches, none is lost, none is done twice.
+func TestHandOver(t *testing.T) {
+	store := memkv.New()
+	const lease = time.Hour
+	keeper := newNode(t, store, lease)
+	keeper.create("src", "dst")
+	keeper.define("f", countCode, "", "+dst=dst")
+	keeper.deploy("f")
+	ctx, stop := context.WithCancel(t.Context())
+	var writing sync.WaitGroup
+	written := 0
+	writing.Go(func() {
+		for ; ctx.Err() == nil; written++ {
+			keeper.put("src", fmt.Sprint(written), `{}`)
+		}
+	})
+	for range 4 {
+		guest := newNode(t, store, lease)
+		guest.eventually(func() bool {
+			return guest.owned() == partitions/2 && guest.counts()[updatesDone] > 0
+		}, "the guest does nothing")
+		guest.close()
+		keeper.eventually(func() bool { return keeper.owned() == partitions }, "the keeper did not take all back")
+	}
+	stop()
+	writing.Wait()
+	keeper.counted(written)
+	require.Empty(t, keeper.checked())
+}
+
+// TestNodeDies: the partitions and timers of a process that dies are others' as soon as it was not seen for a lease; if
+// it lives all the same it can do nothing with them any more.
+func TestNodeDies(t *testing.T) {
+	store := memkv.New()
+	const lease = 2 * time.Second
+	keeper := newNode(t, store, lease)
+	keeper.create("src", "dst")
+	keeper.define("f", countCode, "", "+dst=dst")
+	keeper.deploy("f")
+	m := &mortal{Store: store}
+	victim := newNode(t, m, lease)
+	victim.eventually(func() bool { return victim.owned() == partitions/2 }, "the partitions are not shared")
+	for i := range 50 {
+		keeper.put("src", fmt.Sprint("a", i), `{}`)
+	}
+	m.dead.Store(true)
+	for i := range 50 {
+		keeper.put("src", fmt.Sprint("b", i), `{}`)
+	}
+	keeper.counted(100)
+	keeper.eventually(func() bool { return keeper.owned() == partitions }, "the dead still has partitions")
+	m.dead.Store(false) // it was not dead, but could not be seen
+	keeper.eventually(func() bool { return victim.owned() == partitions/2 }, "the late one has no share again")
+	for i := range 50 {
+		keeper.put("src", fmt.Sprint("c", i), `{}`)
+	}
+	keeper.counted(150)
+	victim.close()
+}
+
+// TestZombie: a batch whose partitions have become another process's while its handlers ran leaves nothing, and runs
+// there.
+func TestZombie(t *testing.T) {
+	n := newAlone(t, "src", "dst", "gate")
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	dst["runs"] = {};
+	var end = Date.now() + 20000;
+	while (gate["open"] === undefined && Date.now() < end);
+	dst[meta.id] = {};
+}`, "", "+dst=dst", "gate=gate")
+	n.deploy("f")
+	n.put("src", "a", `{}`)
+	r, err := n.engine.Registry().Get(t.Context(), refOf("f"))
+	require.NoError(t, err)
+	s, other := spaceOf(r.Instance), nodes.ID{1}
+	n.eventually(func() bool { return n.js.Stats().Started > 0 }, "no handler runs")
+	_, err = n.kv.Update(t.Context(), func(tx kv.Tx) error {
+		tx.Set(s.owner(partitionOf("a")), other[:])
+		return nil
+	})
+	require.NoError(t, err)
+	n.put("gate", "open", `{}`)
+	n.becomes("dst", "a", `{}`) // the other one is not alive: it runs again here
+	require.Equal(t, partitions, n.owned())
+}
+
+// TestResetOfAllNodes: counters are reset in all processes.
+func TestResetOfAllNodes(t *testing.T) {
+	store := memkv.New()
+	a, b := newNode(t, store, time.Hour), newNode(t, store, time.Hour)
+	a.create("src", "dst")
+	a.define("f", countCode, "", "+dst=dst")
+	a.deploy("f")
+	a.eventually(func() bool { return a.owned() == partitions/2 && b.owned() == partitions/2 }, "not shared")
+	for i := range 50 {
+		a.put("src", fmt.Sprint(i), `{}`)
+	}
+	a.counted(50)
+	for _, n := range []*node{a, b} {
+		n.eventually(func() bool { return n.stat("f", updatesDone) == 50 }, "not all is told")
+	}
+	r, err := a.engine.Registry().Get(t.Context(), refOf("f"))
+	require.NoError(t, err)
+	require.NoError(t, a.engine.ResetStats(t.Context(), r))
+	for _, n := range []*node{b, a} {
+		n.eventually(func() bool { return n.stat("f", updatesDone) == 0 }, "a process has not reset")
+	}
+	a.put("src", "x", `{}`)
+	for _, n := range []*node{b, a} {
+		n.eventually(func() bool { return n.stat("f", updatesDone) == 1 }, "the next one is not counted")
+	}
+}

@@ -1,0 +1,290 @@
+package eventing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/settee-db/settee/eventing/nodes"
+	"github.com/settee-db/settee/eventing/registry"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+)
+
+// Where several processes run functions each writes what it has counted into the store every so often, so that every
+// one of them can tell the sum. What processes have counted that are gone is added up under the zero ID.
+
+const (
+	statsEvery = 2 * time.Second
+	// statsSize bounds what is stored of one process, in bytes: where the lines of the code have more to tell, their
+	// texts are left out first, then they are.
+	statsSize = 90_000
+)
+
+// statsOf are the statistics of an instance in this process.
+func (e *Engine) statsOf(r *registry.Record) *Statistics {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.stats[r.Instance]
+	if s == nil {
+		s = newStatistics()
+		e.stats[r.Instance] = s
+	}
+	return s
+}
+
+// own is what this process has counted of a function, with what it has under way.
+func (e *Engine) own(r *registry.Record, node string) tally {
+	t := e.statsOf(r).now()
+	t.Workers = make(map[string][]int)
+	e.mu.Lock()
+	var f *function
+	if run := e.running[r.Ref()]; run != nil {
+		f = run.f
+	}
+	e.mu.Unlock()
+	if f == nil {
+		return t
+	}
+	f.mu.Lock()
+	reader := f.reader
+	f.mu.Unlock()
+	if reader == nil {
+		return t
+	}
+	t.Unread, t.Queued, t.QueuedBytes = reader.backlog()
+	for i, l := range reader.lanes {
+		t.Workers[workerName(r.Draft.Name, i, node)] = l.mine
+	}
+	return t
+}
+
+// total is what all processes have counted of a function; what others have is two seconds old at most.
+func (e *Engine) total(ctx context.Context, r *registry.Record) (tally, error) {
+	sum, self := e.own(r, ""), e.members.Self()
+	err := kv.ViewAgain(ctx, e.o.KV, func(tx kv.ReadTx) error {
+		others, _, err := readStats(tx, spaceOf(r.Instance))
+		if err != nil {
+			return err
+		}
+		for id, t := range others {
+			if id == self {
+				continue
+			}
+			sum.add(t)
+			for name, list := range t.Workers {
+				sum.Workers[name] = list
+			}
+		}
+		return nil
+	})
+	return sum, err
+}
+
+// readStats reads what processes have stored of an instance, and how often that was reset.
+func readStats(tx kv.ReadTx, s space) (all map[nodes.ID]*tally, resets []byte, err error) {
+	value, err := tx.Get(s.sub(tagResets))
+	if err != nil {
+		return nil, nil, err
+	}
+	resets = append(resets, value...)
+	prefix := s.sub(tagStats)
+	begin, end := below(prefix)
+	it := tx.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	all = make(map[nodes.ID]*tally)
+	for it.Next() {
+		id, t, err := parseStats(it.Key()[len(prefix):], it.Value())
+		if err != nil {
+			return nil, nil, err
+		}
+		all[id] = t
+	}
+	return all, resets, it.Err()
+}
+
+func parseStats(key, value []byte) (id nodes.ID, t *tally, err error) {
+	raw, rest, err := tuple.ReadBytes(key)
+	if err != nil || len(rest) > 0 || len(raw) != len(id) {
+		return id, nil, corrupt("statistics")
+	}
+	sum := newTally()
+	if err := json.Unmarshal(value, &sum); err != nil {
+		return id, nil, corrupt("statistics")
+	}
+	return nodes.ID(raw), &sum, nil
+}
+
+func (s space) stats(id nodes.ID) []byte { return tuple.AppendBytes(s.sub(tagStats), id[:]) }
+
+// encode makes a tally's value, which is not too long.
+func (t tally) encode() ([]byte, error) {
+	b, err := json.Marshal(t)
+	if err != nil || len(b) <= statsSize {
+		return b, err
+	}
+	for line, l := range t.Lines {
+		l.ErrorMessage, l.LastLog = "", ""
+		t.Lines[line] = l
+	}
+	if b, err = json.Marshal(t); err == nil && len(b) > statsSize {
+		t.Lines = nil
+		b, err = json.Marshal(t)
+	}
+	return b, err
+}
+
+// shareStats tells the other processes what is counted here, until the engine ends.
+func (e *Engine) shareStats() {
+	for sleep(e.ctx, statsEvery) == nil {
+		if len(e.members.Known()) < 2 {
+			continue
+		}
+		e.mu.Lock()
+		var running []*registry.Record
+		for ref := range e.running {
+			if r := e.records[ref]; r != nil {
+				running = append(running, r)
+			}
+		}
+		e.mu.Unlock()
+		for _, r := range running {
+			if err := e.storeStats(e.ctx, r); err != nil && e.ctx.Err() == nil {
+				e.o.Log.Warn("eventing: statistics were not stored", "function", r.Ref().String(), "error", err)
+			}
+		}
+	}
+}
+
+// storeStats stores what this process has counted of a function, if that has changed; what was reset elsewhere is reset
+// here, and what processes have left that are gone is added up.
+func (e *Engine) storeStats(ctx context.Context, r *registry.Record) error {
+	s, space, self := e.statsOf(r), spaceOf(r.Instance), e.members.Self()
+	members, _, err := e.members.Live(ctx)
+	if err != nil {
+		return err
+	}
+	label, live := "", ids(members)
+	for _, m := range members {
+		if m.ID == self {
+			label = m.Label()
+		}
+	}
+	changed := s.takeChanged()
+	var resets uint64
+	_, err = e.o.KV.Update(ctx, func(tx kv.Tx) error {
+		if err := registry.Stands(tx, r); err != nil {
+			return err
+		}
+		all, value, err := readStats(tx.Snapshot(), space) // others write theirs all the time
+		if err != nil {
+			return err
+		}
+		resets = count(value)
+		if err := foldDeparted(tx, space, all, live); err != nil || !changed || s.resetSince(resets) {
+			return err
+		}
+		return setStats(tx, space, self, e.own(r, label))
+	})
+	if errors.Is(err, registry.ErrChanged) {
+		return nil // the next turn knows
+	}
+	if err == nil {
+		s.adoptResets(resets)
+	}
+	return err
+}
+
+// foldDeparted adds up what processes have left that do not live.
+func foldDeparted(tx kv.Tx, s space, all map[nodes.ID]*tally, live []nodes.ID) error {
+	sum, gone := newTally(), false
+	for id, t := range all {
+		if id == (nodes.ID{}) || alive(id, live) {
+			continue
+		}
+		// read again, so that of two processes that fold it only one does
+		if value, err := tx.Get(s.stats(id)); err != nil || value == nil {
+			return err
+		}
+		tx.Clear(s.stats(id))
+		sum.add(t)
+		gone = true
+	}
+	if !gone {
+		return nil
+	}
+	value, err := tx.Get(s.stats(nodes.ID{}))
+	if err != nil {
+		return err
+	}
+	if value != nil {
+		before := newTally()
+		if err := json.Unmarshal(value, &before); err != nil {
+			return corrupt("statistics")
+		}
+		sum.add(&before)
+	}
+	sum.Queued, sum.QueuedBytes, sum.Unread = 0, 0, 0
+	return setStats(tx, s, nodes.ID{}, sum)
+}
+
+func setStats(tx kv.Tx, s space, id nodes.ID, t tally) error {
+	value, err := t.encode()
+	if err == nil {
+		tx.Set(s.stats(id), value)
+	}
+	return err
+}
+
+// takeChanged reports whether there is something that was not stored yet.
+func (s *Statistics) takeChanged() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed := s.changed
+	s.changed = false
+	return changed
+}
+
+// resetSince reports whether another process has reset the statistics since this one has looked.
+func (s *Statistics) resetSince(resets uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lookedForResets && resets != s.resets
+}
+
+// adoptResets resets what another process has reset.
+func (s *Statistics) adoptResets(resets uint64) {
+	if s.resetSince(resets) {
+		s.reset()
+	}
+	s.mu.Lock()
+	s.resets, s.lookedForResets = resets, true
+	s.mu.Unlock()
+}
+
+// ResetStats sets the counters of a function back to 0, in other processes on the store within two seconds.
+func (e *Engine) ResetStats(ctx context.Context, r *registry.Record) error {
+	e.statsOf(r).reset()
+	if len(e.members.Known()) < 2 {
+		return nil
+	}
+	s, instance := spaceOf(r.Instance), r.Instance
+	for r != nil && r.Instance == instance {
+		_, err := e.o.KV.Update(ctx, func(tx kv.Tx) error {
+			if err := registry.Stands(tx, r); err != nil {
+				return err
+			}
+			tx.ClearRange(below(s.sub(tagStats)))
+			tx.Atomic(kv.Add, s.sub(tagResets), oneMore)
+			return nil
+		})
+		if !errors.Is(err, registry.ErrChanged) {
+			return err
+		}
+		if r, err = e.registry.Get(ctx, r.Ref()); err != nil {
+			return err
+		}
+	}
+	return nil // it is another instance, or none, that has nothing to reset
+}
