@@ -91,7 +91,13 @@ var nodeType = reflect.TypeFor[ast.Node]()
 
 // walk calls visit for every node below root, root first.
 func walk(root ast.Node, visit func(ast.Node)) {
+	walkPath(root, func(node ast.Node, _ []ast.Node) { visit(node) })
+}
+
+// walkPath is walk that tells the nodes which a node stands in, root first. They are valid during the visit.
+func walkPath(root ast.Node, visit func(node ast.Node, path []ast.Node)) {
 	seen := map[any]bool{}
+	var path []ast.Node
 	var descend func(v reflect.Value)
 	descend = func(v reflect.Value) {
 		switch v.Kind() {
@@ -104,10 +110,15 @@ func walk(root ast.Node, visit func(ast.Node)) {
 				return
 			}
 			seen[v.Interface()] = true
-			if v.Type().Implements(nodeType) {
-				visit(v.Interface().(ast.Node))
+			if !v.Type().Implements(nodeType) {
+				descend(v.Elem())
+				return
 			}
+			node := v.Interface().(ast.Node)
+			visit(node, path)
+			path = append(path, node)
 			descend(v.Elem())
+			path = path[:len(path)-1]
 		case reflect.Struct:
 			for i := range v.NumField() {
 				if f := v.Type().Field(i); f.IsExported() && f.Name != "DeclarationList" {

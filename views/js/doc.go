@@ -14,12 +14,12 @@
 // validate_worker.go). Event functions (eventing) are event*.go: the caller's side in event.go (programs, events,
 // results), event_host.go (what the host does for handlers), event_check.go and event_wire.go; the worker's in
 // event_source.go (what code may be), event_realm.go with event.js, event_subdoc.js and event_services.js (the realm),
-// event_worker.go and event_clock.go (batches), event_store.go (writes that are not committed), event_alias.go,
-// event_natives.go and event_ask.go. In the worker: source.go and compile.go make programs of sources
-// (blockfunctions.go and properties.go for what goja lacks), sandbox.go, prelude.js and text.go are the realm that a
-// function sees, values.go takes JSON in and out, translate.go, where.go, decompile.go, jsonerror.go, quote.go and
-// thrown.go make CouchDB's texts of goja's errors. thirdparty has esprima and escodegen as published, with their
-// licences.
+// event_worker.go and event_clock.go (batches), event_use.go and event_partial.go (documents of which a handler needs
+// little), event_store.go (writes that are not committed), event_alias.go, event_natives.go and event_ask.go. In the
+// worker: source.go and compile.go make programs of sources (blockfunctions.go and properties.go for what goja lacks),
+// sandbox.go, prelude.js and text.go are the realm that a function sees, values.go takes JSON in and out, translate.go,
+// where.go, decompile.go, jsonerror.go, quote.go and thrown.go make CouchDB's texts of goja's errors. thirdparty has
+// esprima and escodegen as published, with their licences.
 //
 // # Invariants
 //

@@ -60,7 +60,8 @@
   const isRecord = (v) => v !== null && typeof v === 'object' && !Array.isArray(v) && !(v instanceof ArrayBuffer);
   const noValue = (v) => v === undefined || typeof v === 'function' || typeof v === 'symbol';
 
-  // place checks the arguments that all operations have: the binding, and which document is meant.
+  // place checks the arguments that all operations have: the binding, and which document is meant. What it looks at in
+  // meta is what event_use.go says it does.
   function place(op, least, args) {
     const wrong = (what) => new TypeError('couchbase.' + op + ': ' + what);
     if (args.length < least) throw wrong('needs at least ' + least + ' arguments, got ' + args.length);

@@ -60,6 +60,7 @@ type eventRealm struct {
 	prototypes []*goja.Object // of the user's functions, where the program may change them
 	frames     []goja.StackFrame
 	uses       int
+	partial    partial
 
 	batch *eventBatch // that runs
 	run   *invocation // that runs

@@ -27,9 +27,8 @@ type eventProgram struct {
 	strict    bool // the code begins with 'use strict'
 	// open: the code may change prototypes of its own functions, which are looked at after each invocation then.
 	open    bool
-	release int // the version of Couchbase whose rules hold, as 60501 for 6.5.1
-	// unused are the parameters of OnUpdate, by their numbers, that it does not mention: no values are made for them.
-	unused [2]bool
+	release int         // the version of Couchbase whose rules hold, as 60501 for 6.5.1
+	uses    [2]paramUse // of the parameters of OnUpdate, by their numbers
 
 	realm *eventRealm // that the next invocation uses
 }
@@ -80,6 +79,7 @@ func (p *eventProgram) compile() *EventSyntaxError {
 	if c.refused != nil {
 		return c.refused
 	}
+	p.uses = newUseCheck(p, tree).handler("OnUpdate")
 	if p.program, err = goja.CompileAST(tree, false); err != nil {
 		return p.syntaxError(err)
 	}
@@ -226,9 +226,6 @@ func (c *eventCheck) global(tree *ast.Program) {
 			case slices.Contains(provided, name):
 				c.warn(s.Function.Name.Idx, "the function "+name+" replaces a built-in function")
 			}
-			if name == "OnUpdate" {
-				c.p.unused = unusedParameters(s.Function)
-			}
 			if !c.p.has(name) {
 				c.p.functions = append(c.p.functions, name)
 			}
@@ -237,37 +234,6 @@ func (c *eventCheck) global(tree *ast.Program) {
 		}
 		prologue = false
 	}
-}
-
-// unusedParameters tells which of the first two parameters a function has no use for: those that it does not have, or
-// whose plain names stand nowhere in it.
-func unusedParameters(f *ast.FunctionLiteral) (unused [2]bool) {
-	used := map[string]int{}
-	count := func(node ast.Node) {
-		switch n := node.(type) {
-		case *ast.Identifier:
-			used[n.Name.String()]++
-		case *ast.PropertyShort:
-			used[n.Name.Name.String()]++
-		}
-	}
-	walk(f.Body, count)
-	for _, b := range f.ParameterList.List {
-		walk(b, count)
-	}
-	if used["arguments"] > 0 || f.ParameterList.Rest != nil {
-		return unused
-	}
-	for i := range unused {
-		if i >= len(f.ParameterList.List) {
-			unused[i] = true
-			continue
-		}
-		b := f.ParameterList.List[i]
-		name, plain := b.Target.(*ast.Identifier)
-		unused[i] = plain && b.Initializer == nil && used[name.Name.String()] == 1 // the parameter itself
-	}
-	return unused
 }
 
 // kindOf names a statement as the usual trees of JavaScript do.

@@ -133,17 +133,19 @@ func (r *eventRealm) body(value goja.Value) []byte {
 			return appendBinary(nil, bytesOf(v))
 		}
 	}
-	made, err := r.stringify(goja.Undefined(), value)
-	if err != nil {
-		panic(err)
-	}
-	str, ok := made.(goja.String)
-	if !ok {
-		r.throw("EventingError", "Invalid data type for value")
-	}
-	text := []byte(str.String())
-	if bytes.Contains(text, []byte(`\ud`)) {
-		text = cleanJSON(str)
+	var text []byte
+	if o := r.partial.object; o != nil && value == goja.Value(o) {
+		text = r.partialText()
+	} else {
+		made, err := r.stringify(goja.Undefined(), value)
+		if err != nil {
+			panic(err)
+		}
+		str, ok := made.(goja.String)
+		if !ok {
+			r.throw("EventingError", "Invalid data type for value")
+		}
+		text = printed(str)
 	}
 	r.countInexact(text)
 	switch {
@@ -185,6 +187,15 @@ func datatypeOf(body []byte) string {
 		return "binary"
 	}
 	return "json"
+}
+
+// printed is what JSON.stringify gave, as it is stored.
+func printed(text goja.String) []byte {
+	b := []byte(text.String())
+	if bytes.Contains(b, []byte(`\ud`)) {
+		return cleanJSON(text)
+	}
+	return b
 }
 
 // withoutIdentity drops the members that say which document and revision it was: handlers write what they have read.
@@ -274,12 +285,17 @@ func (r *eventRealm) read(body []byte) (goja.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if parsed.Kind() == ejson.Object && parsed.Len() == 1 {
-		if inner, ok := parsed.Get(EventValueMember); ok {
-			parsed = inner
+	return r.build(boxed(parsed), false, 0)
+}
+
+// boxed is the value that a document stands for: itself, or what is in EventValueMember.
+func boxed(doc ejson.Value) ejson.Value {
+	if doc.Kind() == ejson.Object && doc.Len() == 1 {
+		if inner, ok := doc.Get(EventValueMember); ok {
+			return inner
 		}
 	}
-	return r.build(parsed, false, 0)
+	return doc
 }
 
 // createTimer puts a timer in the place of the one that the callback has for the reference.

@@ -288,6 +288,7 @@ func handlerOf(event *Event) string {
 
 // call calls the handler with what the event says.
 func (r *eventRealm) call(event *Event, name string) error {
+	r.partial.object = nil
 	var args [3]goja.Value
 	n := 0
 	add := func(text []byte, read func([]byte) (goja.Value, error)) error {
@@ -300,15 +301,17 @@ func (r *eventRealm) call(event *Event, name string) error {
 	switch event.Kind {
 	case EventUpdate:
 		binary := isBinary(event.Doc)
-		if r.program.unused[0] {
+		doc, meta := &r.program.uses[0], &r.program.uses[1]
+		if !doc.mentioned {
 			event.Doc = nil
 		}
-		if r.program.unused[1] {
+		if !meta.mentioned {
 			event.Meta = nil
 		}
-		if err = add(event.Doc, r.read); err == nil {
-			err = add(event.Meta, r.meta)
+		if args[0], err = r.document(event.Doc, doc); err == nil {
+			args[1], err = r.metaFor(event.Meta, meta)
 		}
+		n = 2
 		if meta, ok := args[1].(*goja.Object); ok && err == nil && binary {
 			err = meta.Set("datatype", "binary")
 		}
@@ -352,13 +355,19 @@ func (r *eventRealm) meta(text []byte) (goja.Value, error) {
 		return nil, err
 	}
 	if o, ok := v.(*goja.Object); ok {
-		if expires := o.Get("expiry_date"); expires != nil {
-			date, err := r.vm.New(r.date, expires)
-			if err != nil {
-				return nil, err
-			}
-			return o, o.Set("expiry_date", date)
-		}
+		return r.withDate(o)
 	}
 	return v, nil
+}
+
+func (r *eventRealm) withDate(o *goja.Object) (goja.Value, error) {
+	expires := o.Get("expiry_date")
+	if expires == nil {
+		return o, nil
+	}
+	date, err := r.vm.New(r.date, expires)
+	if err != nil {
+		return nil, err
+	}
+	return o, o.Set("expiry_date", date)
 }

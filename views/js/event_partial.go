@@ -1,0 +1,215 @@
+package js
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/dop251/goja"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+)
+
+// partial is the document of the event that runs where its object has only the members that the program names: the
+// others stay JSON. Nobody sees the difference; see paramUse.
+type partial struct {
+	object *goja.Object // nil: the document is complete
+	use    *paramUse
+	doc    ejson.Value // as it came
+	shown  bool        // an object or array of it has been given away, and may be changed
+	parser ejson.Parser
+}
+
+// document is the value of a document for a parameter with these uses.
+func (r *eventRealm) document(text []byte, u *paramUse) (goja.Value, error) {
+	if text == nil || u.complete || isBinary(text) {
+		return r.read(text)
+	}
+	p := &r.partial
+	doc, err := p.parser.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	doc = boxed(doc)
+	if doc.Kind() != ejson.Object || isDeep(doc, 0) || u.written && !(doc.Canonical() && r.printsAsIs(doc, 1)) {
+		return r.build(doc, false, 0)
+	}
+	p.doc, p.use = doc, u
+	p.object, p.shown, err = r.pick(doc, u)
+	return p.object, err
+}
+
+// pick makes an object of the members with names that are used; nested: an object or array is among them.
+func (r *eventRealm) pick(doc ejson.Value, u *paramUse) (o *goja.Object, nested bool, err error) {
+	o = r.vm.CreateObject(r.objectProto)
+	if len(u.names) == 0 {
+		return o, false, nil
+	}
+	for name, member := range doc.Members() {
+		if !r.isNamed(u, name) {
+			continue
+		}
+		v, err := r.build(member, false, 1)
+		if err != nil {
+			return nil, false, err
+		}
+		nested = nested || member.Kind() == ejson.Object || member.Kind() == ejson.Array
+		err = o.DefineDataProperty(r.name(name), v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	return o, nested, nil
+}
+
+// isNamed reports whether a member's name is among the uses.
+func (r *eventRealm) isNamed(u *paramUse, name ejson.Value) bool {
+	_, ok := u.names[string(name.TextBytes(r.scratch[:0]))]
+	return ok
+}
+
+// isDeep reports whether build refuses a value that so many others are around.
+func isDeep(v ejson.Value, around int) bool {
+	kind := v.Kind()
+	if kind != ejson.Object && kind != ejson.Array {
+		return false
+	}
+	if around >= maxDepth {
+		return true
+	}
+	if values, _ := v.Count(); values <= maxDepth-around {
+		return false
+	}
+	for child := range v.Elements() {
+		if isDeep(child, around+1) {
+			return true
+		}
+	}
+	for _, child := range v.Members() {
+		if isDeep(child, around+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// printsAsIs reports whether JSON.stringify makes of a value the text that it was parsed from, which is canonical. It
+// says no where that is less than certain. The depth is that of v, 1 for the document.
+func (s *sandbox) printsAsIs(v ejson.Value, depth int) bool {
+	switch v.Kind() {
+	case ejson.Null, ejson.Bool:
+		return true
+	case ejson.Int:
+		const digits = 15 // so many are no more than maxSafeInteger
+		if len(v.Raw()) <= digits {
+			return true
+		}
+		n, ok := v.Int()
+		return ok && n >= -maxSafeInteger && n <= maxSafeInteger
+	case ejson.Double:
+		return s.doublePrintsAsIs(v.Raw())
+	case ejson.String:
+		// control characters have other digits
+		escape := bytes.IndexByte(v.Raw(), '\\')
+		return escape < 0 || !bytes.Contains(v.Raw()[escape:], []byte(`\u`))
+	}
+	if depth > maxDepth {
+		return false
+	}
+	for child := range v.Elements() {
+		if !s.printsAsIs(child, depth+1) {
+			return false
+		}
+	}
+	for name, child := range v.Members() {
+		if raw := name.Raw(); isIndexLike(raw[1:]) || !s.printsAsIs(name, depth) || !s.printsAsIs(child, depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// doublePrintsAsIs is printsAsIs for a number with a point or an exponent. One of up to 15 digits is the shortest text
+// for the double next to it.
+func (s *sandbox) doublePrintsAsIs(raw []byte) bool {
+	const most = 16 // with the point
+	digits := bytes.TrimPrefix(raw, []byte("-"))
+	if len(digits) <= most && digits[len(digits)-1] != '0' && !bytes.HasPrefix(digits, []byte("0.0")) &&
+		bytes.IndexByte(digits, 'e') < 0 {
+		return true
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	return err == nil && s.vm.ToValue(f).String() == string(raw)
+}
+
+// partialText is the JSON of the partial document, as JSON.stringify would make it of the complete one.
+func (r *eventRealm) partialText() []byte {
+	p := &r.partial
+	if !p.shown && !p.use.changes() {
+		return p.doc.Raw()
+	}
+	made, err := r.stringify(goja.Undefined(), p.object)
+	if err != nil {
+		panic(err)
+	}
+	text := printed(made.ToString().(goja.String))
+	now, err := r.printed.Parse(text)
+	if err != nil {
+		panic(r.vm.NewGoError(err))
+	}
+	// Members keep their places; new ones come after them.
+	out := make([]byte, 0, len(p.doc.Raw())+len(text))
+	out = append(out, '{')
+	add := func(name, value ejson.Value) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, name.Raw()...), ':'), value.Raw()...)
+	}
+	before := 0 // members of the object that the document has
+	for name, value := range p.doc.Members() {
+		if !r.isNamed(p.use, name) {
+			add(name, value)
+		} else if value, ok := memberNamed(now, name); ok {
+			before++
+			add(name, value)
+		}
+	}
+	if before < now.Len() {
+		for name, value := range now.Members() {
+			if _, ok := memberNamed(p.doc, name); !ok {
+				add(name, value)
+			}
+		}
+	}
+	return append(out, '}')
+}
+
+// memberNamed finds a member by its name, whose text is printed alike in both.
+func memberNamed(v, name ejson.Value) (ejson.Value, bool) {
+	for other, value := range v.Members() {
+		if bytes.Equal(other.Raw(), name.Raw()) {
+			return value, true
+		}
+	}
+	return ejson.Value{}, false
+}
+
+// metaFor is meta for a parameter with these uses.
+func (r *eventRealm) metaFor(text []byte, u *paramUse) (goja.Value, error) {
+	if len(text) == 0 || u.complete || u.written {
+		return r.meta(text)
+	}
+	doc, err := r.parser.Parse(text)
+	if err != nil {
+		return nil, compat.ErrInvalidJSON
+	}
+	if doc.Kind() != ejson.Object {
+		return r.meta(text)
+	}
+	o, _, err := r.pick(doc, u)
+	if err != nil {
+		return nil, err
+	}
+	return r.withDate(o)
+}
