@@ -3,6 +3,7 @@ package eventing
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -404,6 +405,33 @@ function OnDeploy(action) { for (;;) {} }`, `{"on_deploy_timeout":1}`, "+dst=dst
 	n.put("src", "a", `{}`)
 	time.Sleep(50 * time.Millisecond)
 	require.Empty(t, n.get("dst", "a"))
+}
+
+// TestOnDeployRunsOnce: what OnDeploy has done is there together with the state that it leads to, so that nobody runs
+// it again, whenever a process ends.
+func TestOnDeployRunsOnce(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnDeploy(action) { dst["count"] = {n: (dst["count"] || {n: 0}).n + 1}; }
+function OnUpdate(doc, meta) {}`, "", "+dst=dst")
+	for round := 1; round <= 20; round++ {
+		want := fmt.Sprintf(`{"n":%d}`, round)
+		seen := make(chan definition.State, 1)
+		go func() {
+			for n.get("dst", "count") != want {
+				runtime.Gosched()
+			}
+			seen <- n.state("f")
+		}()
+		n.deploy("f")
+		require.Equal(t, definition.Deployed, <-seen)
+		require.Equal(t, want, n.get("dst", "count"))
+		if round%2 == 0 {
+			n.undeploy("f")
+		} else {
+			n.pause("f")
+		}
+	}
 }
 
 // TestKilledHandlerLeavesNothing: what a handler has written before its worker was killed is void when it runs again.

@@ -228,7 +228,7 @@ func (f *function) onDeploy(ctx context.Context, run *jobs.Run) error {
 	defer cancel()
 	action := fmt.Appendf(nil, `{"reason":%q,"delay":%d}`, reason, delay)
 	it := &item{event: js.Event{Kind: js.EventDeploy, Options: action, Timeout: timeout}}
-	err := f.process(ctx, []*item{it}, jobCursor{run})
+	err := f.process(ctx, []*item{it}, deployCursor{f, run})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return errCannotRun{"OnDeploy took longer than on_deploy_timeout"}
@@ -244,8 +244,22 @@ func (f *function) onDeploy(ctx context.Context, run *jobs.Run) error {
 	return nil
 }
 
-// jobCursor is the cursor of OnDeploy: it runs for who has the job.
-type jobCursor struct{ run *jobs.Run }
+// deployCursor is the cursor of OnDeploy: it runs for who has the job, and what it did is stored together with the
+// state that it leads to, so that it does not run again.
+type deployCursor struct {
+	f   *function
+	run *jobs.Run
+}
 
-func (c jobCursor) move(tx kv.Tx, _ []*item) error { return c.run.Check(tx) }
-func (jobCursor) moved([]*item)                    {}
+func (c deployCursor) move(tx kv.Tx, items []*item) error {
+	if err := c.run.Check(tx); err != nil {
+		return err
+	}
+	if items[0].result.Outcome != js.EventDone {
+		return nil // a dead letter is stored
+	}
+	r := c.f.record
+	return c.f.engine.registry.FinishIn(tx, r.Ref(), r.Instance, r.State, definition.Deployed)
+}
+
+func (deployCursor) moved([]*item) {}

@@ -94,37 +94,40 @@ func (g *Registry) begin(ctx context.Context, seen *Record, op definition.Operat
 // has failed, the one before. It is for the engine that did the work. ErrChanged: the function is not in that state any
 // more, or another instance is; somebody else has ended it.
 func (g *Registry) Finish(ctx context.Context, ref definition.Ref, instance int64, from, to definition.State) error {
+	_, err := g.store.Update(ctx, func(tx kv.Tx) error { return g.FinishIn(tx, ref, instance, from, to) })
+	return err
+}
+
+// FinishIn is Finish as a part of a transaction that does the work.
+func (g *Registry) FinishIn(tx kv.Tx, ref definition.Ref, instance int64, from, to definition.State) error {
 	if !from.MayEnd(to) {
 		return fmt.Errorf("eventing: %s does not end as %s", from, to)
 	}
+	r, err := read(tx, ref)
+	switch {
+	case err != nil:
+		return err
+	case r == nil || r.State != from || r.Instance != instance:
+		return ErrChanged
+	}
 	now := g.now()
-	_, err := g.store.Update(ctx, func(tx kv.Tx) error {
-		r, err := read(tx, ref)
-		if err != nil {
+	if to == definition.Paused {
+		if err := g.hooks.Paused(tx, r.copy()); err != nil {
 			return err
 		}
-		if r == nil || r.State != from || r.Instance != instance {
-			return ErrChanged
+	}
+	if to == definition.Undeployed {
+		if err := g.hooks.Undeployed(tx, r.copy()); err != nil {
+			return err
 		}
-		if to == definition.Paused {
-			if err := g.hooks.Paused(tx, r.copy()); err != nil {
-				return err
-			}
-		}
-		if to == definition.Undeployed {
-			if err := g.hooks.Undeployed(tx, r.copy()); err != nil {
-				return err
-			}
-			r.Draft = r.Draft.Clone()
-			r.Draft.InstanceID = ""
-			r.Deployed, r.Instance, r.Queries, r.Paused = nil, 0, nil, nil
-		}
-		if from == definition.Pausing {
-			r.Paused = &now
-		}
-		r.State, r.Changed, r.Version = to, now, r.Version+1
-		noteChange(tx)
-		return write(tx, r)
-	})
-	return err
+		r.Draft = r.Draft.Clone()
+		r.Draft.InstanceID = ""
+		r.Deployed, r.Instance, r.Queries, r.Paused = nil, 0, nil, nil
+	}
+	if from == definition.Pausing {
+		r.Paused = &now
+	}
+	r.State, r.Changed, r.Version = to, now, r.Version+1
+	noteChange(tx)
+	return write(tx, r)
 }
