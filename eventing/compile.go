@@ -108,7 +108,7 @@ func (c *compiled) target(d *definition.Function, s *query.Embedded) error {
 		switch {
 		case !bound:
 			return definition.NewCompileError(s.Index, s.Line, s.Column,
-				"keyspace "+name+" is not bound to the function")
+				"keyspace "+name+" is not bound to the function: depcfg.buckets has to name it")
 		case s.Kind == query.Select:
 		case !writable:
 			return definition.NewCompileError(s.Index, s.Line, s.Column, "keyspace "+name+" is bound for reading only")

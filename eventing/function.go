@@ -126,5 +126,5 @@ func (f *function) timeout() time.Duration {
 
 // checkpointInterval is how often progress without effects is stored.
 func (f *function) checkpointInterval() time.Duration {
-	return time.Duration(f.settings.CheckpointInterval) * time.Second
+	return f.settings.Checkpoints()
 }

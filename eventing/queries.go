@@ -173,7 +173,10 @@ var queryCodes = map[query.ErrorKind]struct {
 func (b *batch) Open(ctx context.Context, name string) (query.Keyspace, error) {
 	database, writable, bound := boundTo(b.f.bindings, b.f.source, name)
 	if !bound {
-		return nil, &query.Error{Kind: query.KindKeyspace, Message: "Keyspace not found: " + name, Keyspace: name}
+		return nil, &query.Error{
+			Kind: query.KindKeyspace, Message: "Keyspace not found: " + name + " is not bound to the function",
+			Keyspace: name,
+		}
 	}
 	d, err := b.database(ctx, database)
 	if e, ok := compat.AsError(err); ok {

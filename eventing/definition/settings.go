@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 )
@@ -91,6 +92,15 @@ func DefaultSettings() Settings {
 	}
 }
 
+// Checkpoints is how much time passes between checkpoints of events without effects. Exports of servers before version
+// 8 have milliseconds.
+func (s *Settings) Checkpoints() time.Duration {
+	if s.CheckpointInterval >= 1000 {
+		return time.Duration(s.CheckpointInterval) * time.Millisecond
+	}
+	return time.Duration(s.CheckpointInterval) * time.Second
+}
+
 // change is in which states a setting may change.
 type change uint8
 
@@ -142,7 +152,7 @@ var SettingTable = []SettingRow{
 	{Name: "checkpoint_interval", field: func(s *Settings) any { return &s.CheckpointInterval }, Min: 1,
 		Max: anyNumber,
 		Doc: "Seconds after which it is stored how far events without effects have come; effects store it " +
-			"themselves."},
+			"themselves. From 1000 on milliseconds, which they were before version 8."},
 	{Name: "language_compatibility", field: func(s *Settings) any { return &s.Compatibility },
 		Values: []string{OldestLanguage, "6.5.0", "6.6.2", NewestLanguage},
 		Doc: "Which version's behaviour the code was written for: before 6.5.0 reading a missing document throws, " +

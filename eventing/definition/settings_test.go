@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,6 +22,16 @@ func merge(t *testing.T, text string) definition.Settings {
 	s := definition.DefaultSettings()
 	require.NoError(t, s.Merge([]byte(text), true), text)
 	return s
+}
+
+// TestCheckpoints: exports of older servers have milliseconds.
+func TestCheckpoints(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		`{}`: time.Minute, `{"checkpoint_interval":999}`: 999 * time.Second, `{"checkpoint_interval":60000}`: time.Minute,
+	} {
+		s := merge(t, text)
+		require.Equal(t, want, s.Checkpoints(), text)
+	}
 }
 
 // TestBounds: every number takes its bounds, and nothing beyond.

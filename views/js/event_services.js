@@ -378,24 +378,20 @@
     }
   }
 
-  // Dates and numbers for people, as V8 has them in en-US, whatever language is asked for: there is no Intl.
+  // Dates and numbers for people, as V8 has them in en-US, whatever language is asked for: there is no Intl. Local time
+  // is UTC in workers (worker.go).
 
   const two = (n) => String(n).padStart(2, '0');
 
-  function isUTC(options) {
-    const zone = options === undefined ? undefined : options.timeZone;
-    if (zone === undefined) return false;
-    if (/^(etc\/)?(utc|gmt)$/i.test(zone)) return true;
-    throw new RangeError('Invalid time zone specified: ' + zone + ': there is only UTC, and that of the server');
-  }
-
   function clock(date, options) {
-    const utc = isUTC(options);
-    const part = (name) => utc ? date['getUTC' + name]() : date['get' + name]();
-    const hours = part('Hours');
+    const zone = options === undefined ? undefined : options.timeZone;
+    if (zone !== undefined && !/^(etc\/)?(utc|gmt)$/i.test(zone)) {
+      throw new RangeError('Invalid time zone specified: ' + zone + ': there is only UTC');
+    }
+    const hours = date.getHours();
     return {
-      day: part('Month') + 1 + '/' + part('Date') + '/' + part('FullYear'),
-      time: (hours % 12 || 12) + ':' + two(part('Minutes')) + ':' + two(part('Seconds')) + (hours < 12 ? ' AM' : ' PM'),
+      day: date.getMonth() + 1 + '/' + date.getDate() + '/' + date.getFullYear(),
+      time: (hours % 12 || 12) + ':' + two(date.getMinutes()) + ':' + two(date.getSeconds()) + (hours < 12 ? ' AM' : ' PM'),
     };
   }
 
