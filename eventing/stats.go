@@ -178,7 +178,9 @@ func (s *Statistics) settle(it *item) {
 			LastLog: l.LastLog,
 		})
 	}
-	s.tally.Latency.add(r.Took)
+	if r.Outcome != js.EventSkipped { // what has no handler took no time
+		s.tally.Latency.add(r.Took)
+	}
 }
 
 // reset forgets what was counted.
