@@ -565,3 +565,15 @@ func TestConfig(t *testing.T) {
 	require.Equal(t, 200, x.Anyone("GET", "/_eventing/getErrorCodes", "").Code)
 	require.Equal(t, 404, x.Do("GET", base+"/nothing", "").Code)
 }
+
+// TestDebugger: there is none, which each of its requests is told.
+func TestDebugger(t *testing.T) {
+	x := newFixture(t)
+	x.run([]step{
+		{"POST", "/functions/f", function(), 200, 0, ""},
+		{"POST", "/startDebugger?name=f", "", 400, 45, ""},
+		{"GET", "/getDebuggerUrl?name=f", "", 400, 45, ""},
+		{"POST", "/stopDebugger?name=f", "", 400, 45, ""},
+	})
+	require.Equal(t, 400, x.Do("POST", "/_eventing/startDebugger?name=f", "").Code)
+}

@@ -494,3 +494,22 @@ func TestEventRealmsOfManyPrograms(t *testing.T) {
 	require.Equal(t, maxWarm, kept)
 	require.NotNil(t, programs[len(programs)-1].realm)
 }
+
+// With isolate: "invocation" each invocation has a realm of its own, otherwise they follow each other in one.
+func TestEventIsolate(t *testing.T) {
+	for _, isolate := range []bool{false, true} {
+		w := newWorker(&bytes.Buffer{})
+		o := eventOptions(`function OnUpdate(doc) { log(doc.n) }`)
+		o.Isolate = isolate
+		program, err := compileEvents(NewEventProgram(o).encoded)
+		require.NoError(t, err)
+		batch := newEventBatch(w, program, time.Minute)
+		events := updates(`{"n":1}`, `{"n":2}`)
+		for i := range events {
+			r, _, err := batch.invoke(&events[i])
+			require.NoError(t, err)
+			require.Equal(t, fmt.Sprint(i+1), told(r))
+			require.Equal(t, isolate, program.realm == nil)
+		}
+	}
+}
