@@ -169,7 +169,9 @@ func (s *Statistics) settle(it *item) {
 		}
 	}
 	for name, n := range r.Counters {
-		c[name] += n
+		if name != timersCreated && name != timersCancelled { // which are counted above, unless they came to nothing
+			c[name] += n
+		}
 	}
 	for i := range r.Lines {
 		l := &r.Lines[i]

@@ -1,0 +1,285 @@
+package eventing
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/eventing/definition"
+)
+
+// feature is a row of the specification of event functions with what shows that it is there: names of tests, with a slash
+// and a case where a test has a table of them. Where we decided against a row, not is the sentence of docs/eventing.md
+// that says so.
+type feature struct {
+	row   string
+	shows []string
+	not   string
+}
+
+func shown(row string, tests ...string) feature { return feature{row: row, shows: tests} }
+
+func leftOut(row, not string) feature { return feature{row: row, not: not} }
+
+func partly(row, not string, tests ...string) feature { return feature{row, tests, not} }
+
+// featureTable is section 1 of the specification, row by row.
+var featureTable = []feature{
+	partly("1 OnUpdate", "the third parameter of `OnUpdate` is an empty object", "eventing.TestOnUpdateAndOnDelete"),
+	shown("2 OnDelete", "eventing.TestOnUpdateAndOnDelete", "eventing.TestExpiry"),
+	shown("3 OnDeploy", "eventing.TestOnDeploy", "eventing.TestOnDeployDecides"),
+	shown("4 timers", "eventing.TestTimers", "views/js.TestEventTimers/docTimer"),
+	shown("5 aliases of databases", "views/js.TestEventAliases", "eventing.TestRefusedWrites"),
+	shown("6 advanced operations", "eventing.TestAdvancedOperations", "views/js.TestEventOperations",
+		"views/js.TestEventSubdocuments"),
+	shown("7 statements in the code", "eventing.TestQueries", "eventing/query.TestScriptsRun"),
+	shown("8 N1qlQuery", "views/js.TestEventLoops/again", "views/js.TestEventLoops/execQuery",
+		"views/js.TestEventLoops/iter", "views/js.TestEventLoops/stopIter with a tag"),
+	shown("9 N1QL()", "eventing.TestN1QLCall", "views/js.TestEventQueries"),
+	partly("10 analytics and search", "there are no such services",
+		"views/js.TestEventOperations/services that are not there"),
+	shown("11 curl", "eventing.TestCurlOfHandlers", "views/js.TestEventCurl"),
+	shown("12 log, crc64, base64", "views/js.TestEventTools"),
+	shown("13 bindings", "eventing/definition.TestNames", "eventing/definition.TestRefused",
+		"views/js.TestEventConstants"),
+	shown("14 self-recursion", "eventing.TestSelfRecursion"),
+	shown("15 recursion between functions", "server/functions.TestDeployChecks", "eventing/definition.TestRecursion"),
+	shown("16 dcp_stream_boundary", "eventing.TestFromNow"),
+	shown("17 worker_count", "eventing.TestCounterIsExact"),
+	shown("18 lifecycle", "server/functions.TestLifecycle", "eventing/definition.TestOperations"),
+	shown("19 checkpoints", "eventing.TestModel", "conformance.TestCrashEvents"),
+	shown("22 debugger", "server/functions.TestDebugger"),
+	shown("24 insight", "eventing.TestInsight"),
+	shown("25 statistics", "eventing.TestStatsAddUp", "server/functions.TestStats"),
+	shown("26 export, import, backup", "server/functions.TestExchange"),
+	shown("27 headers and footers", "eventing.TestHeadersAndFooters"),
+	leftOut("28 bucket_cache", "an old copy would only make handlers run again"),
+	partly("29 cursor_aware", "effects and checkpoint are one transaction, which is more than cursors promise",
+		"eventing.TestCounterIsExact"),
+	shown("30 optional query execution", "eventing.TestOptionalQueryExecution"),
+	shown("31 streaming cancellation", "views/js.TestEventLoops/break", "eventing/query.TestStreaming"),
+	shown("32 late timers, timers of before", "eventing.TestSkipTimerThreshold", "eventing.TestUndeployForgets"),
+	partly("33 the future", "Functions are not called by HTTP requests, have no JDBC and no queues",
+		"eventing.TestSelector"),
+	partly("34 open questions", "`OnDelete` is called for documents with timers", "eventing.TestCounterIsExact"),
+}
+
+// openFeatures are rows about several processes that are being built: their tests are those that they are going to have.
+// TestFeatures tells which of them are not there yet.
+var openFeatures = []feature{
+	shown("17 worker_count on several nodes", "eventing.TestNodesShareAFunction"),
+	shown("20 redistribution", "eventing.TestHandOver"),
+	shown("21 operations while functions are redistributed", "eventing.TestHandOver"),
+	shown("23 log of several nodes", "eventing.TestNodesShareAFunction"),
+	shown("7.15 nodes that die", "eventing.TestNodeDies"),
+}
+
+// settingsWithEffect are the settings that do something; the others say in their row why they have no effect.
+var settingsWithEffect = []feature{
+	shown("deployment_status", "server/functions.TestSettings", "server/functions.TestStoredDeployed"),
+	shown("processing_status", "server/functions.TestSettings"),
+	shown("dcp_stream_boundary", "eventing.TestFromNow"),
+	shown("description", "eventing/definition.TestSettingsOnTheWire"),
+	shown("worker_count", "eventing.TestCounterIsExact"),
+	shown("execution_timeout", "eventing.TestSlowAndHostileHandlers"),
+	shown("on_deploy_timeout", "eventing.TestOnDeployDecides"),
+	shown("checkpoint_interval", "eventing.TestModel"),
+	shown("language_compatibility", "eventing.TestLanguageCompatibility", "views/js.TestEventAliases/old delete"),
+	shown("handler_headers", "eventing.TestHeadersAndFooters"),
+	shown("handler_footers", "eventing.TestHeadersAndFooters"),
+	shown("timer_context_size", "views/js.TestEventTimers/large", "eventing.TestFiredTimersLeaveNothing"),
+	shown("skip_timer_threshold", "eventing.TestSkipTimerThreshold"),
+	shown("curl_max_allowed_resp_size", "eventing.TestCurlOfHandlers"),
+	shown("max_retries", "eventing.TestRetriesAndDeadLetters"),
+	shown("dead_letter_database", "eventing.TestRetriesAndDeadLetters"),
+	shown("selector", "eventing.TestSelector"),
+	shown("isolate", "views/js.TestEventIsolate"),
+	shown("hop_limit", "eventing.TestHopLimit"),
+}
+
+// restTable is section 2, by the paths as docs/eventing.md has them, and what its parts say of all requests.
+var restTable = []feature{
+	shown("2.1 envelope", "server/functions.TestStoreAndShow", "eventing/definition.TestErrorOnTheWire"),
+	shown("2.1 codes", "eventing/definition.TestCodes", "eventing/definition.TestErrorCodes"),
+	shown("2.2 function object", "eventing/definition.TestParse", "eventing/definition.TestShown"),
+	shown("2.2 secrets", "eventing/definition.TestKeepSecrets", "server/functions.TestBindingsAndCode"),
+	shown("2.2 enforce_schema", "eventing/definition.TestEnforceSchema"),
+	shown("2.3 scopes", "eventing/registry.TestScopes", "server/functions.TestExchange"),
+	shown("2.3 changes by state", "eventing/definition.TestChanges", "server/functions.TestSettings"),
+	shown("2.4 operations", "server/functions.TestLifecycle", "eventing/definition.TestStatuses"),
+	shown("a listener of its own", "server.TestFunctionsPort"),
+	shown("`/functions`", "server/functions.TestLists", "server/functions.TestDelete"),
+	shown("`/functions/NAME`", "server/functions.TestStoreAndShow", "server/functions.TestDelete"),
+	shown("`/functions/NAME/settings`", "server/functions.TestSettings"),
+	shown("`/functions/NAME/config`", "server/functions.TestBindingsAndCode"),
+	shown("`/functions/NAME/appcode`", "server/functions.TestBindingsAndCode"),
+	shown("`/functions/NAME/appcode/checksum`", "server/functions.TestBindingsAndCode"),
+	shown("`/functions/NAME/deploy`, `undeploy`, `pause`, `resume`", "server/functions.TestLifecycle"),
+	shown("`/functions/NAME/test`", "eventing.TestTrials", "server/functions.TestStats"),
+	shown("`/status`, `/status/NAME`", "server/functions.TestStatus"),
+	shown("`/stats`, `/stats/NAME`", "server/functions.TestStats", "eventing.TestStatsAddUp"),
+	shown("`/list/functions`, `/list/functions/query`", "server/functions.TestLists"),
+	shown("`/export`", "server/functions.TestExchange"),
+	shown("`/import`", "server/functions.TestExchange"),
+	shown("`/backup`", "server/functions.TestExchange"),
+	shown("`/config`", "server/functions.TestConfig"),
+	shown("`/getErrorCodes`", "server/functions.TestConfig"),
+	shown("`/getAppLog?name=NAME`", "server/functions.TestAppLog"),
+	shown("`/getInsight?name=NAME`", "server/functions.TestStats", "eventing.TestInsight"),
+	shown("`/getExecutionStats`, `/getLatencyStats`, `/getFailureStats`, `/getDcpEventsRemaining?name=NAME`",
+		"server/functions.TestStats"),
+	shown("`/resetStatsCounters?appName=NAME`", "server/functions.TestStats"),
+	shown("`/_prometheusMetrics`", "server/functions.TestStats"),
+	shown("`/startDebugger`, `/getDebuggerUrl`, `/stopDebugger`", "server/functions.TestDebugger"),
+}
+
+// loopTable is section 6.3, row by row, with the cases of one test.
+var loopTable = []feature{
+	loop("break", "break"), loop("continue", "continue"), loop("normal end", "end"),
+	loop("break to an outer loop that is no query's", "break to a plain loop"),
+	loop("nested queries, break to the outermost", "nested", "break through queries"),
+	loop("continue of the outer query", "continue of the outer query"),
+	loop("ordinary loop inside the body", "plain loops inside"), loop("return", "return"),
+	loop("throw caught outside, caught inside", "throw caught outside", "throw caught inside"),
+	loop("uncaught throw, throw in a callee, runtime error", "uncaught", "throw in a callee", "runtime error"),
+	loop("finally around and inside", "finally"),
+	loop("destructuring, spread, generator", "destructuring", "spread", "generator"),
+	loop("error of next()", "error of next"),
+	shown("return() throws", "views/js.TestEventQueryErrors"),
+	shown("timeout", "eventing.TestHostileHandlers", "views/js.TestEventHostileHandlers"),
+	loop("no query", "plain iterables"),
+}
+
+func loop(row string, cases ...string) feature {
+	f := feature{row: "6.3 " + row}
+	for _, c := range cases {
+		f.shows = append(f.shows, "views/js.TestEventLoops/"+c)
+	}
+	return f
+}
+
+// complaints are section 7: what users of Couchbase Eventing suffer from.
+var complaints = []feature{
+	shown("7.1 no retries, no dead letters", "eventing.TestRetriesAndDeadLetters",
+		"eventing.TestFailedHandlerLeavesNothing"),
+	shown("7.2 late timers that block each other", "eventing.TestTimers", "eventing.TestTimersDoNotBlock",
+		"eventing.TestFiredTimersLeaveNothing"),
+	shown("7.3 slow lifecycle", "eventing.TestUndeployForgets", "eventing/registry.TestLife"),
+	partly("7.4 no old value", "A handler does not get the document as it was before", "eventing.TestOnUpdateAndOnDelete"),
+	partly("7.5 metadata bucket", "progress and timers are out of sight, where nobody deletes them",
+		"eventing/definition.TestParse", "eventing.TestUndeployForgets"),
+	shown("7.6 query handles leak", "views/js.TestEventLoops/left open", "views/js.TestEventQueryErrors"),
+	shown("7.7 false hits of the parser", "eventing/query.TestRecognition", "eventing/query.TestTranspileErrors"),
+	shown("7.8 logs without context", "server/functions.TestAppLog", "eventing.TestFailedHandlerLeavesNothing"),
+	shown("7.9 timeouts of the store", "eventing.TestModel"),
+	partly("7.10 a slow handler stalls others", "A slow handler holds up the documents of its partition",
+		"eventing.TestHostileHandlers"),
+	partly("7.11 no libraries, no unit tests", "Functions share no code", "eventing.TestTrials",
+		"server/functionspage.TestPage"),
+	shown("7.12 blanket ban of rewrites", "eventing.TestHopLimit", "server/functions.TestDeployChecks"),
+	leftOut("7.13 worker_count by hand", "Nobody but `worker_count` says how many workers a function has"),
+	shown("7.14 untidy API", "server/functions.TestWait", "eventing/definition.TestOperations"),
+	shown("7.15 failover repeats events", "eventing.TestModel", "conformance.TestCrashEvents"),
+}
+
+// TestFeatures: each row of the specification has tests that are there, or a sentence in docs/eventing.md that says why
+// not.
+func TestFeatures(t *testing.T) {
+	document, err := os.ReadFile("../docs/eventing.md")
+	require.NoError(t, err)
+	text := strings.Join(strings.Fields(string(document)), " ")
+	tests := testsBelow(t, "..")
+	missing := func(f feature) (list []string) {
+		for _, name := range f.shows {
+			test, one, _ := strings.Cut(name[strings.LastIndexByte(name, '.'):], "/")
+			test = name[:strings.LastIndexByte(name, '.')] + test
+			if body := tests[test]; body == nil || one != "" && !slices.Contains(literals(body), one) {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
+	rows := make(map[string]bool)
+	for _, f := range slices.Concat(featureTable, settingsWithEffect, restTable, loopTable, complaints) {
+		require.False(t, rows[f.row], "%s stands twice", f.row)
+		rows[f.row] = true
+		require.True(t, len(f.shows) > 0 || f.not != "", "%s has neither tests nor a reason", f.row)
+		require.Empty(t, missing(f), "tests of %s are not there", f.row)
+		require.Contains(t, text, f.not, "docs/eventing.md does not say it: %s", f.row)
+	}
+	for _, f := range openFeatures {
+		rows[f.row] = true
+		if list := missing(f); len(list) > 0 {
+			t.Logf("still open: %s, %s", f.row, list)
+		}
+	}
+	for section, count := range map[string]int{"": 34, "7.": 15} {
+		for n := range count {
+			begins := func(row string) bool { return strings.HasPrefix(row, section+strconv.Itoa(n+1)+" ") }
+			require.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(rows)), begins), "row %s%d", section, n+1)
+		}
+	}
+	for _, s := range definition.SettingTable {
+		require.True(t, rows[s.Name] != strings.Contains(strings.ToLower(s.Doc), "no effect"),
+			"%s has a test, or says why it has no effect", s.Name)
+	}
+	_, paths, _ := strings.Cut(string(document), "\n| path | method | |\n")
+	paths, _, _ = strings.Cut(paths, "\n\n")
+	for _, path := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\|").FindAllStringSubmatch(paths, -1) {
+		require.True(t, rows[path[1]], "%s has no tests", path[1])
+	}
+	require.Contains(t, paths, "`/functions/NAME/test`")
+}
+
+// testsBelow are the tests of a tree, by "package.Test".
+func testsBelow(t *testing.T, root string) map[string]*ast.FuncDecl {
+	t.Helper()
+	tests := make(map[string]*ast.FuncDecl)
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if name := filepath.Base(path); name == "node_modules" || name == "testdata" || name == ".git" {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && strings.HasPrefix(f.Name.Name, "Test") {
+				tests[filepath.ToSlash(dir)+"."+f.Name.Name] = f
+			}
+		}
+		return err
+	})
+	require.NoError(t, err)
+	return tests
+}
+
+// literals are the texts in a function.
+func literals(f *ast.FuncDecl) (list []string) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			if s, err := strconv.Unquote(l.Value); err == nil {
+				list = append(list, s)
+			}
+		}
+		return true
+	})
+	return list
+}
