@@ -1,12 +1,14 @@
 package eventing
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -216,8 +218,8 @@ func TestHeadersAndFooters(t *testing.T) {
 	n.eventually(func() bool { return strings.Contains(n.log("f"), `"at":"3:`) }, "an error of line 3")
 }
 
-// TestLanguageCompatibility: code that was written for versions before 6.5.0 gets an exception for a document that is not
-// there, other code undefined.
+// TestLanguageCompatibility: code that was written for versions before 6.5.0 gets an exception for a document that is
+// not there, other code undefined.
 func TestLanguageCompatibility(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	for name, settings := range map[string]string{
@@ -263,8 +265,8 @@ function fire(context) { dst[context.id] = {}; }`, `{"skip_timer_threshold":600}
 	require.EqualValues(t, 1, n.stat("f", "timer_callback_success"))
 }
 
-// TestTimersDoNotBlock: a callback that throws, one that never ends and one that is not in the code any more hold up none
-// of those that come after them.
+// TestTimersDoNotBlock: a callback that throws, one that never ends and one that is not in the code any more hold up
+// none of those that come after them.
 func TestTimersDoNotBlock(t *testing.T) {
 	n := newAlone(t, "src", "dst")
 	n.define("f", `
@@ -284,8 +286,8 @@ function fire() { dst["fired"] = {}; }`, `{"execution_timeout":1}`, "+dst=dst")
 	require.Empty(t, n.checked(), "nothing is left of them")
 }
 
-// TestCurlOfHandlers: requests have the credentials of their binding and stay below its path; answers of any status come
-// back, and no more bytes of them than the setting allows.
+// TestCurlOfHandlers: requests have the credentials of their binding and stay below its path; answers of any status
+// come back, and no more bytes of them than the setting allows.
 func TestCurlOfHandlers(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
@@ -398,7 +400,7 @@ func TestCheckpointInterval(t *testing.T) {
 	}
 }
 
-// kept is all that is stored of a function's instance.
+// kept is what is stored of how far the partitions of a function are done.
 func (n *node) kept(name string) string {
 	n.t.Helper()
 	r, err := n.engine.Registry().Get(n.t.Context(), refOf(name))
@@ -406,7 +408,7 @@ func (n *node) kept(name string) string {
 	var all strings.Builder
 	require.NoError(n.t, kv.ViewAgain(n.t.Context(), n.kv, func(tx kv.ReadTx) error {
 		all.Reset()
-		begin, end := below([]byte(spaceOf(r.Instance)))
+		begin, end := below(spaceOf(r.Instance).sub(tagDone))
 		it := tx.Range(begin, end, kv.RangeOptions{})
 		defer it.Close()
 		for it.Next() {
@@ -417,8 +419,8 @@ func (n *node) kept(name string) string {
 	return all.String()
 }
 
-// TestStoreUnavailable: while the store refuses everything, events wait; afterwards each has its effects, once, and none
-// has failed.
+// TestStoreUnavailable: while the store refuses everything, events wait; afterwards each has its effects, once, and
+// none has failed.
 func TestStoreUnavailable(t *testing.T) {
 	store := memkv.New()
 	m := &mortal{Store: store}
@@ -448,4 +450,48 @@ function OnUpdate(doc, meta) { dst[meta.id] = {n: (dst[meta.id] ? dst[meta.id].n
 	}
 	require.Zero(t, n.stat("f", "on_update_failure"))
 	require.Equal(t, `{"n":1}`, n.get("dst", "before"))
+}
+
+// TestOperationsWhileNodesComeAndGo: a function is paused, resumed, undeployed and deployed while its partitions move
+// between processes, and does its work afterwards.
+func TestOperationsWhileNodesComeAndGo(t *testing.T) {
+	store := memkv.New()
+	keeper := newNode(t, store, time.Hour)
+	keeper.create("src", "dst")
+	keeper.define("f", `function OnUpdate(doc, meta) { dst[meta.id] = {v: doc.v}; }`, "", "+dst=dst")
+	ctx, stop := context.WithCancel(t.Context())
+	var moving sync.WaitGroup
+	moving.Go(func() {
+		for ctx.Err() == nil {
+			newNode(t, store, time.Hour).close()
+		}
+	})
+	for i := range 4 {
+		require.Equal(t, definition.Deployed, keeper.deploy("f"))
+		require.Equal(t, definition.Paused, keeper.pause("f"))
+		keeper.put("src", "a", fmt.Sprintf(`{"v":%d}`, i))
+		require.Equal(t, definition.Deployed, keeper.deploy("f"))
+		keeper.becomes("dst", "a", fmt.Sprintf(`{"v":%d}`, i))
+		require.Equal(t, definition.Undeployed, keeper.undeploy("f"))
+	}
+	stop()
+	moving.Wait()
+	require.Empty(t, keeper.checked())
+}
+
+// TestLogOfAllNodes: what handlers log in any process is read in each of them.
+func TestLogOfAllNodes(t *testing.T) {
+	store := memkv.New()
+	a, b := newNode(t, store, time.Hour), newNode(t, store, time.Hour)
+	a.create("src")
+	a.define("f", `function OnUpdate(doc, meta) { log("saw", meta.id, "."); }`, "")
+	a.deploy("f")
+	a.eventually(func() bool { return a.owned() == partitions/2 && b.owned() == partitions/2 }, "both have a half")
+	for i := range 40 {
+		a.put("src", fmt.Sprint(i), `{}`)
+	}
+	for _, n := range []*node{a, b} {
+		n.eventually(func() bool { return strings.Count(n.log("f"), `\"saw\"`) == 40 }, "all lines")
+		require.NotZero(t, n.counts()[updatesDone], "both have done some")
+	}
 }

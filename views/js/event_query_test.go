@@ -3,6 +3,7 @@ package js
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -158,4 +159,20 @@ all.pop().close(); log(N1QL("SELECT 2").execQuery())`,
 		require.Empty(t, host.open)
 	}
 	require.Equal(t, int64(1), runBody(t, p, queryHost(), `N1QL("UPDATE X")`).Counters["n1ql_op_exception_count"])
+}
+
+// An invocation whose time is over ends its queries, and runs none of its own blocks any more.
+func TestEventLoopTimeout(t *testing.T) {
+	p := newTestPool(t, Options{Workers: 1})
+	host := queryHost()
+	o := eventOptions(`function OnUpdate() {
+  try { for (const a of N1QL("SELECT 3")) for (const b of N1QL("SELECT 2")) for (;;) {} } catch (e) { log("caught") } finally { log("finally") }
+}`)
+	events := []Event{{Kind: EventUpdate, Doc: []byte(`{}`), Meta: []byte(`{"id":"a"}`)}}
+	events[0].Timeout = 200 * time.Millisecond
+	results, err := runTestEvents(t, p, o, host, events)
+	require.NoError(t, err)
+	require.Equal(t, "!timeout", told(results[0]))
+	require.ElementsMatch(t, []string{"SELECT 2", "SELECT 3"}, host.closed)
+	require.Empty(t, host.open)
 }
