@@ -79,14 +79,19 @@ type batch struct {
 	own     map[docKey]*docState
 	queries queries
 	curls   *curlMemo
-	size    int  // bytes of bodies and contexts that handlers have written
-	forged  bool // a result cannot be: its item has failed, and the batch has to run again without it
+	size    int   // bytes of bodies and contexts that handlers have written
+	forged  bool  // a result cannot be: its item has failed, and the batch has to run again without it
+	again   bool  // the run has ended at an item that is tried again
+	failed  error // why the run could not go on
+
+	ahead
 }
 
 func (f *function) newBatch(items []*item, curls *curlMemo) *batch {
 	b := &batch{
 		f: f, items: items, dbs: make(map[string]*docs.Database), docs: make(map[docKey]*docState),
 		timers: make(map[timerName]*timer), seen: make(map[timerName]bool), curls: curls,
+		ahead: ahead{decided: make(chan struct{})},
 	}
 	curls.again()
 	for _, it := range items {
@@ -117,6 +122,11 @@ func (b *batch) open(ctx context.Context, key docKey) (state *docState, err erro
 	state = b.docs[key]
 	if state != nil && (state.written || state.read) {
 		return state, nil
+	}
+	if b.before != nil && b.before.writes(key) {
+		if err := b.await(ctx); err != nil {
+			return nil, err
+		}
 	}
 	d, err := b.database(ctx, key.database)
 	if err != nil {

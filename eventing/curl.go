@@ -61,6 +61,9 @@ func (b *batch) Curl(ctx context.Context, r js.EventRequest) (js.EventResponse, 
 	if r.Binding < 0 || r.Binding >= len(b.f.urls) {
 		return js.EventResponse{}, errForged
 	}
+	if err := b.await(ctx); err != nil {
+		return js.EventResponse{}, err
+	}
 	key := sha256.Sum256(fmt.Appendf(nil, "%d %q %q %q %q %v %q %v", r.Binding, r.Method, r.Path, r.Params, r.Headers,
 		r.HasBody, r.Body, r.Redirect))
 	if a, known := b.curls.take(key); known {

@@ -14,8 +14,10 @@
 //	function.go   a function that runs: its lanes
 //	firing.go     timers that are due
 //	reader.go     the feed of the source, handed to lanes by partitions; what is done of it
+//	lane.go       one batch of events after the other: handlers of the next while one is stored
 //	process.go    batches of events or timers until they are stored: conflicts, refusals, retries, crashes
 //	batch.go      one run of handlers: what they read and write; its commit
+//	ahead.go      handlers that run before the batch before them is stored: what they may see, when they are void
 //	host.go, queries.go, curl.go  what handlers get at: documents and timers, statements, other servers
 //	expiry.go     deletes documents whose time has come
 //	deadletter.go what becomes of events whose handlers fail for good
@@ -44,5 +46,7 @@
 //  10. An instance has a progress; neither it nor a partition has come further than the changes of the source.
 //  11. The pieces of a log are numbered without a gap, up to the number of the next one; there are at most logPieces.
 //  12. What is stored of the origin of a revision names no instance that there never was.
-//  13. Keys and values have the forms that keys.go, timers.go, progress.go, applog.go and origin.go tell.
+//  13. At most two batches of a lane are under way: one is being stored, handlers of the next one run. These have no
+//     effect before the first one is done, and see nothing that they could not see then.
+//  14. Keys and values have the forms that keys.go, timers.go, progress.go, applog.go and origin.go tell.
 package eventing

@@ -54,13 +54,16 @@ func (b *batch) HasTimer(ctx context.Context, callback, reference string) (found
 	if t, touched := b.timers[name]; touched {
 		return t != nil, nil
 	}
-	for _, it := range b.items {
-		if it.timer != nil && it.timer.timerName == name {
-			return false, nil // it has fired
-		}
+	if b.fires(name) {
+		return false, nil
 	}
 	if found, known := b.seen[name]; known {
 		return found, nil
+	}
+	if before := b.before; before != nil && before.setsTimer(name) {
+		if err := b.await(ctx); err != nil {
+			return false, err
+		}
 	}
 	err = kv.ViewAgain(ctx, b.f.engine.o.KV, func(tx kv.ReadTx) error {
 		found, err = hasTimer(tx, b.f.space, name)

@@ -21,14 +21,16 @@ import (
 	"github.com/settee-db/settee/storage/storagetest"
 )
 
-// modelCode notes for each document the generations of the revisions that it was called for, and sets a timer for each,
-// whose callback counts.
+// modelCode notes for each document the generations of the revisions that it was called for, counts the calls for all
+// documents with the same last digit, and sets a timer for each call, whose callback counts.
 const modelCode = `
 function note(meta) {
 	var key = "log:" + meta.id, was = dst[key] || {seen: []};
 	var generation = parseInt(meta.rev);
 	was.seen.push(generation);
 	dst[key] = was;
+	var group = "group:" + meta.id.slice(-1), calls = dst[group] || {n: 0};
+	dst[group] = {n: calls.n + 1};
 	createTimer(fire, new Date(Date.now() + generation % 40), meta.id + ":" + generation, {ref: meta.id + ":" + generation});
 }
 function OnUpdate(doc, meta) { note(meta); dst["copy:" + meta.id] = {v: doc.v}; }
@@ -75,6 +77,10 @@ func (m *mortal) Watch(ctx context.Context, key, seen []byte) error {
 func TestModel(t *testing.T) {
 	storagetest.OnEngines(t, func(t *testing.T, store kv.Store) {
 		const lease = 500 * time.Millisecond
+		store = held(store, func() error {
+			time.Sleep(rand.N(10 * time.Millisecond)) // so that batches run over ones that are being stored
+			return nil
+		})
 		keeper := newNode(t, store, lease) // one that stays, for the test itself
 		keeper.create("src", "dst")
 		keeper.define("f", modelCode, "", "+dst=dst")
@@ -177,11 +183,13 @@ func modelHolds(n *node) error {
 	if err != nil {
 		return err
 	}
+	calls := map[string]int{}
 	for id, generation := range want {
 		var log seen
 		if err := json.Unmarshal([]byte(n.get("dst", "log:"+id)), &log); err != nil {
 			return fmt.Errorf("%s was not seen: %w", id, err)
 		}
+		calls["group:"+id[len(id)-1:]] += len(log.Seen)
 		if last := log.Seen[len(log.Seen)-1]; last != generation {
 			return fmt.Errorf("%s was seen last at %d, it is at %d", id, last, generation)
 		}
@@ -196,6 +204,11 @@ func modelHolds(n *node) error {
 			if got := n.get("dst", key); got != `{"n":1}` {
 				return fmt.Errorf("%s is %s", key, got)
 			}
+		}
+	}
+	for group, count := range calls {
+		if got := n.get("dst", group); got != fmt.Sprintf(`{"n":%d}`, count) {
+			return fmt.Errorf("%s is %s after %d calls", group, got, count)
 		}
 	}
 	return nil

@@ -38,14 +38,24 @@ type cursor interface {
 // the statistics and the function's log. The error is of the function's run: its end, the loss of its job, errRestart,
 // a store that fails.
 func (f *function) process(ctx context.Context, items []*item, at cursor) error {
-	curls := new(curlMemo)
-	for runs := 1; len(items) > 0; runs++ {
-		b := f.newBatch(items, curls)
-		err := b.run(ctx)
+	if len(items) == 0 {
+		return nil
+	}
+	b := f.newBatch(items, new(curlMemo))
+	b.run(ctx)
+	return f.complete(ctx, b, at)
+}
+
+// complete does for a batch whose handlers have run what process does then: it stores what they did, and runs them
+// again as often as it takes.
+func (f *function) complete(ctx context.Context, b *batch, at cursor) error {
+	items, curls := b.items, b.curls
+	for runs := 1; ; runs++ {
+		err := b.failed
 		if err == nil {
 			err = f.finish(ctx, b, at)
 		}
-		b.close()
+		b.decide(err == nil)
 		var gone errTimerGone
 		switch {
 		case err == nil:
@@ -56,7 +66,6 @@ func (f *function) process(ctx context.Context, items []*item, at cursor) error 
 				}
 			}
 			items, runs, curls = rest, 0, new(curlMemo)
-			continue
 		case errors.As(err, &gone):
 			items = without(items, gone.item)
 		case errors.Is(err, errRefused):
@@ -89,8 +98,12 @@ func (f *function) process(ctx context.Context, items []*item, at cursor) error 
 		default:
 			return err
 		}
+		if len(items) == 0 {
+			return nil
+		}
+		b = f.newBatch(items, curls)
+		b.run(ctx)
 	}
-	return nil
 }
 
 // tooLarge reports whether what a batch writes is the reason that it cannot be stored, whichever item's it is.
@@ -132,6 +145,9 @@ func (f *function) settle(b *batch) []*item {
 		f.stats.settle(it)
 		f.log.take(it)
 	}
+	if b.again {
+		f.stats.count(retries, 1)
+	}
 	for _, t := range b.timers {
 		if t != nil {
 			f.alarm.set(t.partition, t.due)
@@ -165,9 +181,15 @@ func without(items []*item, gone *item) []*item {
 	return rest
 }
 
-// run runs the handlers of a batch, or of its first items: it ends early at an event that has to be tried again.
-func (b *batch) run(ctx context.Context) error {
+// run runs the handlers of a batch that have not run yet, or the first of them: it ends early at an event that has to be
+// tried again, and where the handlers have written much. failed is set where it could not run them.
+func (b *batch) run(ctx context.Context) {
 	b.ctx = ctx
+	b.failed = b.runHandlers(ctx)
+	b.queries.closeAll()
+}
+
+func (b *batch) runHandlers(ctx context.Context) error {
 	crashes := 0
 	for b.current < len(b.items) {
 		it := b.items[b.current]
@@ -183,12 +205,12 @@ func (b *batch) run(ctx context.Context) error {
 			events[i].Refusals = it.refusals
 		}
 		b.forget() // what was left of an invocation whose worker died
-		again, full := false, false
+		full := false
 		err := b.f.engine.o.JS.RunEvents(ctx, b.f.program, events, b, func(i int, r *js.EventResult) error {
 			failed := b.items[from+i]
 			if r.Outcome != js.EventDone && r.Outcome != js.EventSkipped && failed.attempt < b.f.maxRetries {
 				failed.attempt++
-				again = true
+				b.again = true
 				return errAgain
 			}
 			b.take(from+i, r)
@@ -201,10 +223,7 @@ func (b *batch) run(ctx context.Context) error {
 			return nil
 		})
 		switch {
-		case again:
-			b.f.stats.count(retries, 1)
-			return nil
-		case full:
+		case b.again, full:
 			return nil
 		case err == nil:
 			crashes = 0

@@ -58,11 +58,8 @@ func (q *queries) closeAll() {
 	}
 }
 
-// close gives up what the batch has open.
-func (b *batch) close() { b.queries.closeAll() }
-
 // Query implements js.EventHost.
-func (b *batch) Query(_ context.Context, q js.EventQuery) (handle uint64, changed bool, err error) {
+func (b *batch) Query(running context.Context, q js.EventQuery) (handle uint64, changed bool, err error) {
 	statement, err := b.f.engine.parse(q.Text)
 	if err != nil {
 		return 0, false, queryError(err)
@@ -79,6 +76,10 @@ func (b *batch) Query(_ context.Context, q js.EventQuery) (handle uint64, change
 			_, err = b.Open(ctx, name)
 		}
 		return 0, false, queryError(err)
+	}
+	if err := b.await(running); err != nil {
+		cancel()
+		return 0, false, err
 	}
 	before := len(b.effects)
 	rows, err := bound.Rows(ctx, b)

@@ -55,13 +55,20 @@ type reader struct {
 	bytes   int64         // of these
 }
 
-// lane runs the handlers of some partitions, one batch after the other.
+// lane runs the handlers of some partitions, one batch after the other: those of a batch while what the batch before it
+// did is being stored.
 type lane struct {
 	r     *reader
 	mine  []int // its partitions
 	queue chan *item
-	// seqs are the sequences that partitions of the lane have stored.
+	// seqs are the sequences that partitions of the lane have stored. They are the batch's that is being stored.
 	seqs map[int]storage.Seq
+
+	// storing is the batch that is being stored, nil if there is none. When that is over, failed is set where the lane
+	// cannot go on, and over is closed.
+	storing *batch
+	over    chan struct{}
+	failed  error
 }
 
 // newReader makes the reader of the partitions that this process has.
@@ -340,49 +347,6 @@ func (r *reader) keepStored(ctx context.Context, every time.Duration) error {
 			return err
 		}
 	}
-}
-
-const (
-	// batchItems and batchBytes bound the events of one batch.
-	batchItems = 100
-	batchBytes = 1 << 20
-)
-
-// work runs the lane's events until ctx ends. hard ends handlers that run then.
-func (l *lane) work(ctx, hard context.Context) error {
-	for {
-		items, err := l.gather(ctx)
-		if err != nil {
-			return err
-		}
-		if err := l.r.f.process(hard, items, l); err != nil {
-			return err
-		}
-		l.r.settled(items)
-	}
-}
-
-// gather waits for an event, and takes those that are there with it.
-func (l *lane) gather(ctx context.Context) (items []*item, err error) {
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	select {
-	case it := <-l.queue:
-		items = append(items, it)
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	for size := items[0].size; len(items) < batchItems && size < batchBytes; {
-		select {
-		case it := <-l.queue:
-			items = append(items, it)
-			size += it.size
-		default:
-			return items, nil
-		}
-	}
-	return items, nil
 }
 
 // move implements cursor: the partitions of the items go on to the last of their events.

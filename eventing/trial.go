@@ -94,9 +94,8 @@ func (e *Engine) Test(
 		return nil, definition.AsError(err)
 	}
 	b := f.newBatch([]*item{it}, new(curlMemo))
-	defer b.close()
-	if err := b.run(ctx); err != nil {
-		return nil, definition.AsError(err)
+	if b.run(ctx); b.failed != nil {
+		return nil, definition.AsError(b.failed)
 	}
 	_, _, err = b.parts(ctx)
 	if err != nil && len(it.refusals) == 0 {

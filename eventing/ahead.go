@@ -1,0 +1,80 @@
+package eventing
+
+import (
+	"context"
+	"time"
+
+	"github.com/settee-db/settee/views/js"
+)
+
+// ahead is what lets the handlers of a batch run while the batch before it is being stored. They see what they would see
+// if it had been stored: what it has written is not read until then, nor is anything asked for that may depend on it, or
+// that is itself an effect (queries, requests). The run is void if that batch is not stored as it was run.
+type ahead struct {
+	before *batch // nil if all batches before are stored
+	void   bool
+	// decided is closed when it is known whether what the run did was stored, kept.
+	decided chan struct{}
+	kept    bool
+}
+
+// decide ends the wait of those who run over the batch.
+func (a *ahead) decide(kept bool) {
+	a.kept = kept
+	close(a.decided)
+}
+
+// aheadWait is how long a handler waits for the batch before: it is its own time that goes by.
+const aheadWait = 250 * time.Millisecond
+
+// errVoid is what handlers get where their run is void already.
+var errVoid = &js.EventError{Class: "EventingError", Name: "void", Desc: "the handler runs again"}
+
+// await waits until the batch before is stored.
+func (a *ahead) await(ctx context.Context) error {
+	if a.before != nil && !a.void {
+		late := time.NewTimer(aheadWait)
+		defer late.Stop()
+		select {
+		case <-a.before.decided:
+			a.void = !a.before.kept
+		case <-late.C:
+			a.void = true
+		case <-ctx.Done():
+			a.void = true
+		}
+	}
+	if a.void {
+		return errVoid
+	}
+	a.before = nil
+	return nil
+}
+
+// isVoid reports, when the batch before is done, whether the handlers have to run again.
+func (a *ahead) isVoid() bool { return a.void || a.before != nil && !a.before.kept }
+
+// whole reports whether all handlers of the batch have run.
+func (b *batch) whole() bool { return b.failed == nil && b.current == len(b.items) }
+
+// writes reports whether handlers have written a document.
+func (b *batch) writes(key docKey) bool {
+	state := b.docs[key]
+	return state != nil && state.written
+}
+
+// setsTimer reports whether handlers have made or cancelled a timer, or are its callback.
+func (b *batch) setsTimer(name timerName) bool {
+	_, touched := b.timers[name]
+	return touched || b.fires(name)
+}
+
+// fires reports whether a timer is fired by the batch.
+func (b *batch) fires(name timerName) bool {
+	for _, it := range b.items {
+		if it.timer != nil && it.timer.timerName == name {
+			return true
+		}
+	}
+	return false
+}
