@@ -27,10 +27,7 @@ func (a *ahead) decide(kept bool) {
 // aheadWait is how long a handler waits for the batch before: it is its own time that goes by.
 const aheadWait = 250 * time.Millisecond
 
-// errVoid is what handlers get where their run is void already.
-var errVoid = &js.EventError{Class: "EventingError", Name: "void", Desc: "the handler runs again"}
-
-// await waits until the batch before is stored.
+// await waits until the batch before is stored. The error ends the run, which is void.
 func (a *ahead) await(ctx context.Context) error {
 	if a.before != nil && !a.void {
 		late := time.NewTimer(aheadWait)
@@ -45,10 +42,22 @@ func (a *ahead) await(ctx context.Context) error {
 		}
 	}
 	if a.void {
-		return errVoid
+		return js.ErrEnough
 	}
 	a.before = nil
 	return nil
+}
+
+// lost reports whether it is known already that the run is void.
+func (a *ahead) lost() bool {
+	if a.before != nil {
+		select {
+		case <-a.before.decided:
+			a.void = a.void || !a.before.kept
+		default:
+		}
+	}
+	return a.void
 }
 
 // isVoid reports, when the batch before is done, whether the handlers have to run again.

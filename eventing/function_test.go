@@ -237,6 +237,22 @@ function OnUpdate(doc, meta) { if (doc.bad) throw new TypeError("bad " + meta.id
 	require.Contains(t, letters[0], `"attempts":3`)
 }
 
+// TestRetriesKeepTheWorker: an exception, however often it is tried again, costs no worker process.
+func TestRetriesKeepTheWorker(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) { if (doc.bad) throw new Error("bad"); dst[meta.id] = {}; }`, `{"max_retries":4}`,
+		"+dst=dst")
+	for i := range 20 {
+		n.put("src", fmt.Sprint(i), fmt.Sprintf(`{"bad":%t}`, i == 3))
+	}
+	n.deploy("f")
+	n.eventually(func() bool { return n.stat("f", "on_update_failure") == 1 && n.count("dst") == 19 }, "all events")
+	require.EqualValues(t, 4, n.stat("f", "retries"))
+	require.Zero(t, n.js.Stats().Killed)
+	require.EqualValues(t, 1, n.js.Stats().Started)
+}
+
 // TestTimers: callbacks run once, not before their time, in their order, with their contexts; a timer of the same name
 // replaces an earlier one; cancelled ones do not run.
 func TestTimers(t *testing.T) {

@@ -198,7 +198,7 @@ func (b *batch) runHandlers(ctx context.Context) error {
 			continue
 		}
 		from := b.current
-		list := b.next(crashes > 0)
+		list := b.next(crashes > 0 || it.attempt > 0) // others need not wait for what may fail again
 		events := make([]js.Event, len(list))
 		for i, it := range list {
 			events[i] = it.event
@@ -207,18 +207,21 @@ func (b *batch) runHandlers(ctx context.Context) error {
 		b.forget() // what was left of an invocation whose worker died
 		full := false
 		err := b.f.engine.o.JS.RunEvents(ctx, b.f.program, events, b, func(i int, r *js.EventResult) error {
+			if b.lost() {
+				return js.ErrEnough
+			}
 			failed := b.items[from+i]
 			if r.Outcome != js.EventDone && r.Outcome != js.EventSkipped && failed.attempt < b.f.maxRetries {
 				failed.attempt++
 				b.again = true
-				return errAgain
+				return js.ErrEnough
 			}
 			b.take(from+i, r)
 			if r.Outcome == js.EventFailed || r.Outcome == js.EventTimedOut {
 				b.deadLetter(failed)
 			}
 			if full = b.size > maxBatch && b.current < len(b.items); full {
-				return errAgain
+				return js.ErrEnough
 			}
 			return nil
 		})
@@ -229,6 +232,8 @@ func (b *batch) runHandlers(ctx context.Context) error {
 			crashes = 0
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case errors.Is(err, js.ErrEnough):
+			return err
 		case b.current > from:
 			crashes = 1 // the first of those that are left is looked at alone
 		default:
@@ -242,8 +247,6 @@ func (b *batch) runHandlers(ctx context.Context) error {
 	}
 	return nil
 }
-
-var errAgain = errors.New("eventing: the event is tried again")
 
 // next are the items that are run together: up to one that is not run any more, or the first alone.
 func (b *batch) next(alone bool) []*item {

@@ -51,6 +51,10 @@ type request struct {
 
 var errTooMuch = compat.Named(compat.KindUnknown, "os_process_error", "OS process gave back too much.")
 
+// ErrEnough ends a call of events that returns it from take or from the host, as any error does, and lets the worker
+// live if it comes to an end soon. Any other error costs the worker.
+var ErrEnough = errors.New("js: the caller has enough")
+
 // do sends the request to a worker and gives its result. Errors: *compat.Error for what a function threw and for
 // os_process_error; the error of ctx, chunk or answer.
 func (p *Pool) do(ctx context.Context, r *request) ([]byte, error) {
@@ -164,6 +168,9 @@ func (p *Pool) converse(ctx context.Context, w *process, r *request) (result []b
 			continue // and the clock goes on
 		default:
 			err = errFrame
+		}
+		if errors.Is(err, ErrEnough) && w.stop(ctx) == nil {
+			return nil, ErrEnough, false
 		}
 		if err != nil {
 			return nil, err, true

@@ -10,7 +10,7 @@ import (
 
 // EventHost is what invocations get at from outside: documents, timers, queries, other servers. The pool calls it while
 // RunEvents runs, one call at a time. Contexts end with the time of the invocation. An *EventError becomes an exception
-// in the handler, any other error ends RunEvents.
+// in the handler, any other error ends RunEvents (see ErrEnough).
 type EventHost interface {
 	// Get reads a document of the binding with this number in EventOptions.Bindings, as the results that were taken and
 	// the effects that were flushed leave it. A worker asks once for a document in a call of RunEvents, and knows its

@@ -57,6 +57,8 @@ func (h *eventHost) Get(ctx context.Context, binding int, id string) (EventDoc, 
 	switch id {
 	case "broken":
 		return EventDoc{}, &EventError{Code: 7, Name: "LCB_BROKEN", Desc: "it is broken"}
+	case "enough":
+		return EventDoc{}, ErrEnough
 	case "fatal":
 		return EventDoc{}, errors.New("the lease is lost")
 	}

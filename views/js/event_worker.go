@@ -47,7 +47,14 @@ func runEvents(w *worker, payload []byte) ([]byte, error) {
 		if d.err != nil {
 			break
 		}
+		if w.stopped() {
+			break
+		}
 		result, refused, err := b.invoke(&event)
+		if errors.Is(err, errStopped) {
+			program.realm = nil // it was in the middle of something
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}

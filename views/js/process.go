@@ -167,6 +167,19 @@ func (p *process) receive(ctx context.Context, deadline time.Time) (frame, error
 	return readFrame(p.reader)
 }
 
+// stop ends the call that the process is at, after which it can be used again. The error says that it cannot.
+func (p *process) stop(ctx context.Context) error {
+	if err := p.send(ctx, slack, frameStop); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(slack); ; {
+		f, err := p.receive(ctx, deadline)
+		if err != nil || f.kind == frameResult || f.kind == frameFail {
+			return err
+		}
+	}
+}
+
 // failure says in CouchDB's words why a conversation with the process broke off; the process is killed.
 // Source of the words: couch_os_process:handle_call, chttpd:error_info.
 func (p *process) failure(ctx context.Context, err error, memory int64) error {

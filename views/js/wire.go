@@ -19,6 +19,7 @@ type frameKind byte
 const (
 	frameCall   frameKind = 'C' // to the worker: command byte, payload
 	frameAnswer frameKind = 'A' // to the worker: what an ask or a source wanted
+	frameStop   frameKind = 'E' // to the worker: the caller wants no more of the call, which is to end soon
 	frameHello  frameKind = 'h' // from the worker: it is ready; a text tells what confines it
 	frameResult frameKind = 'r' // from the worker: the end of a call
 	frameFail   frameKind = 'f' // from the worker: the end of a call with an error

@@ -2,6 +2,7 @@ package js
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -105,6 +106,9 @@ func (w *worker) serve(held holds) error {
 	}
 	for {
 		f := w.next()
+		if f.kind == frameStop {
+			continue // it came when the call had ended
+		}
 		if f.kind != frameCall || len(f.payload) == 0 {
 			return errFrame
 		}
@@ -182,8 +186,24 @@ func (w *worker) question(kind frameKind, payload []byte) ([]byte, error) {
 		return nil, err
 	}
 	f := <-w.requests
-	if f.kind != frameAnswer {
-		return nil, errFrame
+	switch f.kind {
+	case frameAnswer:
+		return f.payload, nil
+	case frameStop:
+		return nil, errStopped
 	}
-	return f.payload, nil
+	return nil, errFrame
+}
+
+// errStopped ends a call of which the caller wants no more.
+var errStopped = errors.New("js: the call was stopped")
+
+// stopped reports whether the caller wants no more of the call. It is asked only while no question is open.
+func (w *worker) stopped() bool {
+	select {
+	case f := <-w.requests:
+		return f.kind == frameStop
+	default:
+		return false
+	}
 }
