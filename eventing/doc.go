@@ -38,7 +38,8 @@
 //     different partitions there is no order.
 //  4. A function does with a database what its owner may, and only with databases that are bound to it.
 //  5. All that is kept of an instance lies below one prefix, so that to undeploy is to clear one range.
-//  6. What a function may have in memory is bounded: chunks of the feed, a batch, its log.
+//  6. What a function may have in memory is bounded: chunks of the feed, two batches for each lane, its log; and the
+//     chunks of all functions together.
 //  7. A handler that throws, takes too long or kills its worker costs its event, and nothing else.
 //  8. A timer is stored twice, by the time that it is due and by its name, with the same nonce; the pieces of its
 //     context are numbered without a gap.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -46,6 +47,9 @@ type Options struct {
 	// process has the store open.
 	Name  string
 	Lease time.Duration
+	// FeedMemory is how many bytes of feeds all functions together may have in memory, beyond what each always may have
+	// (leastChunk). 0: a thirty-second of the limit of the heap, from 8 to 64 MB.
+	FeedMemory int64
 	// Connects says which addresses functions may make requests to.
 	Connects func(netip.Addr) bool
 }
@@ -68,6 +72,7 @@ type Engine struct {
 	ctx        context.Context // the Engine's life
 	cancel     context.CancelFunc
 	watching   sync.WaitGroup
+	places     chan struct{} // an element for each chunk that takes part in Options.FeedMemory
 	// looked is closed when the list of functions was looked at once: no work begins before, since what it writes is
 	// marked according to that list (isSource).
 	looked chan struct{}
@@ -98,6 +103,11 @@ func New(o Options) *Engine {
 		sources: make(map[string]int), running: make(map[definition.Ref]*running),
 		stats: make(map[int64]*Statistics), logs: make(map[definition.Ref]*appLog), looked: make(chan struct{}),
 	}
+	memory := o.FeedMemory
+	if memory <= 0 {
+		memory = min(max(debug.SetMemoryLimit(-1)/32, 8<<20), 64<<20)
+	}
+	e.places = make(chan struct{}, max(memory/chunkBytes, 1))
 	e.statements, _ = lru.New[string, *query.Statement](1000)
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.registry = registry.New(o.KV, registry.Hooks{

@@ -112,6 +112,7 @@ func (f *function) workUntil(ctx context.Context, r *reader) error {
 		start(func() error { return r.keepStored(ctx, f.checkpointInterval()) })
 	}
 	running.Wait()
+	r.close()
 	err := context.Cause(ctx)
 	if !lost(err) {
 		err = errors.Join(err, r.store(hard))

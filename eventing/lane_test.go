@@ -36,6 +36,14 @@ func (s *heldStore) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versio
 	})
 }
 
+// partitionKeys begin the keys of the partitions of the first instances.
+var partitionKeys = func() (prefixes [][]byte) {
+	for instance := range int64(64) {
+		prefixes = append(prefixes, spaceOf(instance).sub(tagPartition))
+	}
+	return prefixes
+}()
+
 // batchTx is a transaction that tells whether it moves partitions: whether it is that of a batch of events.
 type batchTx struct {
 	kv.Tx
@@ -43,8 +51,8 @@ type batchTx struct {
 }
 
 func (tx *batchTx) Set(key, value []byte) {
-	for instance := int64(1); instance < 3; instance++ {
-		tx.moves = tx.moves || bytes.HasPrefix(key, spaceOf(instance).sub(tagPartition))
+	for _, prefix := range partitionKeys {
+		tx.moves = tx.moves || bytes.HasPrefix(key, prefix)
 	}
 	tx.Tx.Set(key, value)
 }

@@ -24,6 +24,9 @@ const (
 	chunkBytes = 2 << 20
 	// maxChunks is how many of them may be under way: read, and not all done.
 	maxChunks = 4
+	// leastChunk is chunkBytes of the one chunk that a function may always have. All others share Options.FeedMemory
+	// with those of other functions.
+	leastChunk = 256 << 10
 )
 
 // chunk is a piece of the feed on its way through the lanes.
@@ -31,6 +34,8 @@ type chunk struct {
 	end   storage.Seq // of its last row
 	left  int         // items that are not done; guarded by reader.mu
 	items []*item
+	size  int           // bytes
+	place chan struct{} // has an element for the chunk until it is done
 }
 
 // reader reads the feed of a function's source and hands the events of the process's partitions to the lanes. Each
@@ -50,6 +55,7 @@ type reader struct {
 	done    storage.Seq   // everything up to it is done
 	stored  storage.Seq   // of done, what is stored
 	room    chan struct{} // one element for each chunk under way
+	own     chan struct{} // one element if the function has the chunk that it always may have
 	pending int64         // rows of the feed that are not read
 	queued  int64         // items that are not done
 	bytes   int64         // of these
@@ -75,6 +81,7 @@ type lane struct {
 func newReader(f *function, db *docs.Database, p progress) *reader {
 	r := &reader{
 		f: f, db: db, progress: p, mine: p.mine(f.engine.members.Self()), room: make(chan struct{}, maxChunks),
+		own: make(chan struct{}, 1),
 	}
 	workers := min(int(f.settings.WorkerCount), len(r.mine))
 	spans := nodes.Spans(len(r.mine), max(workers, 1))
@@ -110,7 +117,16 @@ func (r *reader) read(ctx context.Context) error {
 	defer listener.Close()
 	since := r.since
 	for {
-		c, pending, err := r.next(ctx, since)
+		place, most, err := r.reserve(ctx)
+		if err != nil {
+			return err
+		}
+		c, pending, err := r.next(ctx, since, most)
+		if err != nil || len(c.items) == 0 {
+			<-place
+		} else {
+			c.place = place
+		}
 		if err != nil {
 			return err
 		}
@@ -132,12 +148,29 @@ func (r *reader) read(ctx context.Context) error {
 	}
 }
 
-// next reads the rows after a sequence.
-func (r *reader) next(ctx context.Context, since storage.Seq) (c *chunk, pending int64, err error) {
+// reserve waits until the function may read another chunk, of at most so many bytes.
+func (r *reader) reserve(ctx context.Context) (place chan struct{}, most int, err error) {
+	shared := r.f.engine.places
+	select {
+	case shared <- struct{}{}:
+		return shared, chunkBytes, nil
+	default:
+	}
+	select {
+	case shared <- struct{}{}:
+		return shared, chunkBytes, nil
+	case r.own <- struct{}{}:
+		return r.own, leastChunk, nil
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+}
+
+// next reads the rows after a sequence, up to about so many bytes.
+func (r *reader) next(ctx context.Context, since storage.Seq, most int) (c *chunk, pending int64, err error) {
 	var revs []storage.ReadRev
 	err = r.db.Bare().ViewAgain(ctx, func(s *storage.Snapshot) error {
 		c, revs = &chunk{}, revs[:0]
-		size := 0
 		end, err := s.Changes(storage.ChangesOptions{Since: since, Limit: chunkRows, IncludeDocs: true},
 			func(ch *storage.Change) error {
 				c.end = ch.Seq.Seq
@@ -146,7 +179,7 @@ func (r *reader) next(ctx context.Context, since storage.Seq) (c *chunk, pending
 					return err
 				}
 				c.items, revs = append(c.items, it), append(revs, storage.ReadRev{ID: it.id, Rev: it.rev})
-				if size += it.size; size > chunkBytes {
+				if c.size += it.size; c.size > most {
 					return storage.ErrStop
 				}
 				return nil
@@ -259,6 +292,7 @@ func (r *reader) dispatch(ctx context.Context, c *chunk) error {
 	select {
 	case r.room <- struct{}{}:
 	case <-ctx.Done():
+		c.release()
 		return ctx.Err()
 	}
 	c.left = len(c.items)
@@ -291,11 +325,28 @@ func (r *reader) advance() {
 	}
 }
 
+// release gives the place of a chunk to another one.
+func (c *chunk) release() {
+	if c.place != nil {
+		<-c.place
+		c.place = nil
+	}
+}
+
+// close gives up the chunks that are not done, when nobody works on them any more.
+func (r *reader) close() {
+	for _, c := range r.chunks {
+		c.release()
+	}
+}
+
 // settled notes that items are done.
 func (r *reader) settled(items []*item) {
 	r.mu.Lock()
 	for _, it := range items {
-		it.chunk.left--
+		if it.chunk.left--; it.chunk.left == 0 {
+			it.chunk.release()
+		}
 		r.queued--
 		r.bytes -= int64(it.size)
 	}

@@ -1,0 +1,68 @@
+package eventing
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// underWay are the bytes of chunks that functions of the node have read and not done, and how many functions have any.
+func (n *node) underWay() (bytes, functions int) {
+	n.engine.mu.Lock()
+	defer n.engine.mu.Unlock()
+	for _, run := range n.engine.running {
+		run.f.mu.Lock()
+		r := run.f.reader
+		run.f.mu.Unlock()
+		if r == nil {
+			continue
+		}
+		before := bytes
+		r.mu.Lock()
+		for _, c := range r.chunks {
+			if c.left > 0 {
+				bytes += c.size
+			}
+		}
+		r.mu.Unlock()
+		if bytes > before {
+			functions++
+		}
+	}
+	return bytes, functions
+}
+
+// TestFeedsShareMemory: of functions that have a lot to read and cannot store anything for now, each has read something,
+// and all together not more than they may.
+func TestFeedsShareMemory(t *testing.T) {
+	const functions, docs, size, shared = 50, 300, 5 << 10, 2
+	release := make(chan struct{})
+	n := newHeld(t, func(*node) error {
+		<-release
+		return nil
+	})
+	n.engine.places = make(chan struct{}, shared)
+	text := strings.Repeat("x", size)
+	for i := range docs {
+		n.put("src", fmt.Sprint(i), fmt.Sprintf(`{"text":%q}`, text))
+	}
+	for i := range functions {
+		name := fmt.Sprint("f", i)
+		n.define(name, `function OnUpdate(doc, meta) { dst["`+name+`"] = {}; }`, "", "+dst=dst")
+		n.deploy(name)
+	}
+	n.eventually(func() bool {
+		_, reading := n.underWay()
+		return reading == functions && len(n.engine.places) == shared
+	}, "not all functions read")
+	const margin = size + 1<<10 // the last document of a chunk, and what belongs to it
+	bytes, _ := n.underWay()
+	require.LessOrEqual(t, bytes, shared*(chunkBytes+margin)+functions*(leastChunk+margin))
+	close(release)
+	for i := range functions {
+		n.eventually(func() bool { return n.stat(fmt.Sprint("f", i), "on_update_success") == docs }, "all events")
+	}
+	n.eventually(func() bool { return len(n.engine.places) == 0 }, "places are taken")
+}
