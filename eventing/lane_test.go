@@ -68,23 +68,24 @@ func newHeld(t *testing.T, hold func(n *node) error) *node {
 	return n
 }
 
-// anotherCall waits until a call of handlers has ended that had not ended when it was called; false: none does.
-func (n *node) anotherCall() bool {
+func (n *node) putSome(from, to int) {
+	n.t.Helper()
+	for i := from; i < to; i++ {
+		n.put("src", fmt.Sprint("doc-", i), fmt.Sprintf(`{"i":%d}`, i))
+	}
+}
+
+// handledMeanwhile writes the documents from 1 on, and reports whether handlers run for any of them before it returns.
+func (n *node) handledMeanwhile(to int) bool {
 	calls := func() int64 { return n.js.Stats().Calls["events"].Count }
 	before := calls()
+	n.putSome(1, to)
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if calls() > before {
 			return true
 		}
 	}
 	return false
-}
-
-func (n *node) putMany(count int) {
-	n.t.Helper()
-	for i := range count {
-		n.put("src", fmt.Sprint("doc-", i), fmt.Sprintf(`{"i":%d}`, i))
-	}
 }
 
 // slowly holds batches for some milliseconds.
@@ -98,11 +99,11 @@ func TestHandlersRunWhileABatchIsStored(t *testing.T) {
 	var held, ran atomic.Bool
 	n := newHeld(t, func(n *node) error {
 		if held.CompareAndSwap(false, true) {
-			ran.Store(n.anotherCall())
+			ran.Store(n.handledMeanwhile(150))
 		}
 		return nil
 	})
-	n.putMany(150)
+	n.putSome(0, 1)
 	n.define("f", `function OnUpdate(doc, meta) { dst[meta.id] = {i: doc.i, was: dst[meta.id]}; }`, "", "+dst=dst")
 	n.deploy("f")
 	n.eventually(func() bool { return n.count("dst") == 150 }, "150 documents")
@@ -116,7 +117,7 @@ func TestHandlersRunWhileABatchIsStored(t *testing.T) {
 // it, though their batch is on its way to the store.
 func TestBatchesSeeTheOneBefore(t *testing.T) {
 	n := newHeld(t, slowly)
-	n.putMany(1000)
+	n.putSome(0, 1000)
 	n.define("f", `
 function OnUpdate(doc, meta) {
 	var c = dst["count"] || {n: 0};
@@ -140,7 +141,7 @@ function later() {}`, "", "+dst=dst")
 // count.
 func TestLanesThatOverlapCountExactly(t *testing.T) {
 	n := newHeld(t, slowly)
-	n.putMany(600)
+	n.putSome(0, 600)
 	n.define("f", `function OnUpdate(doc, meta) { var c = dst["count"] || {n: 0}; dst["count"] = {n: c.n + 1}; }`,
 		`{"worker_count":3}`, "+dst=dst")
 	n.deploy("f")
@@ -154,12 +155,12 @@ func TestBatchOverOneThatRunsAgain(t *testing.T) {
 	var held atomic.Bool
 	n := newHeld(t, func(n *node) error {
 		if held.CompareAndSwap(false, true) {
-			assert.True(n.t, n.anotherCall())
+			assert.True(n.t, n.handledMeanwhile(150))
 			n.put("dst", "mode", `{"late":true}`)
 		}
 		return nil
 	})
-	n.putMany(150)
+	n.putSome(0, 1)
 	n.define("f", `
 function OnUpdate(doc, meta) {
 	var late = dst["mode"] !== undefined;
@@ -181,13 +182,13 @@ func TestBatchOverOneThatFails(t *testing.T) {
 	broken := errors.New("the store is broken")
 	n := newHeld(t, func(n *node) error {
 		if held.CompareAndSwap(false, true) {
-			assert.True(n.t, n.anotherCall())
+			assert.True(n.t, n.handledMeanwhile(150))
 			assert.Zero(n.t, n.count("dst"))
 			return broken
 		}
 		return nil
 	})
-	n.putMany(150)
+	n.putSome(0, 1)
 	n.define("f", `
 function OnUpdate(doc, meta) { dst[meta.id] = {n: (dst[meta.id] ? dst[meta.id].n : 0) + 1}; }`, "", "+dst=dst")
 	n.deploy("f")
@@ -206,13 +207,13 @@ func TestPauseWhileBatchesOverlap(t *testing.T) {
 	var first atomic.Bool
 	n := newHeld(t, func(n *node) error {
 		if first.CompareAndSwap(false, true) {
-			assert.True(n.t, n.anotherCall())
+			assert.True(n.t, n.handledMeanwhile(150))
 			close(held)
 			<-release
 		}
 		return nil
 	})
-	n.putMany(150)
+	n.putSome(0, 1)
 	n.define("f", `
 function OnUpdate(doc, meta) { dst[meta.id] = {n: (dst[meta.id] ? dst[meta.id].n : 0) + 1}; }`, "", "+dst=dst")
 	n.deploy("f")
