@@ -7,9 +7,9 @@ import (
 	"github.com/settee-db/settee/views/js"
 )
 
-// ahead is what lets the handlers of a batch run while the batch before it is being stored. They see what they would see
-// if it had been stored: what it has written is not read until then, nor is anything asked for that may depend on it, or
-// that is itself an effect (queries, requests). The run is void if that batch is not stored as it was run.
+// ahead is what lets the handlers of a batch run while the batch before it is being stored. They see what they would
+// see if it had been stored: what it has written is not read until then, nor is anything asked for that may depend on
+// it, or that is itself an effect (queries, requests). The run is void if that batch is not stored as it was run.
 type ahead struct {
 	before *batch // nil if all batches before are stored
 	void   bool

@@ -181,8 +181,8 @@ func without(items []*item, gone *item) []*item {
 	return rest
 }
 
-// run runs the handlers of a batch that have not run yet, or the first of them: it ends early at an event that has to be
-// tried again, and where the handlers have written much. failed is set where it could not run them.
+// run runs the handlers of a batch that have not run yet, or the first of them: it ends early at an event that has to
+// be tried again, and where the handlers have written much. failed is set where it could not run them.
 func (b *batch) run(ctx context.Context) {
 	b.ctx = ctx
 	b.failed = b.runHandlers(ctx)

@@ -34,8 +34,8 @@ func (n *node) underWay() (bytes, functions int) {
 	return bytes, functions
 }
 
-// TestFeedsShareMemory: of functions that have a lot to read and cannot store anything for now, each has read something,
-// and all together not more than they may.
+// TestFeedsShareMemory: of functions that have a lot to read and cannot store anything for now, each has read
+// something, and all together not more than they may.
 func TestFeedsShareMemory(t *testing.T) {
 	const functions, docs, size, shared = 50, 300, 5 << 10, 2
 	release := make(chan struct{})

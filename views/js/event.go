@@ -202,8 +202,8 @@ const killGrace = time.Second
 
 // RunEvents runs events one after another in one worker. take gets the results in order, as they come: a result waits
 // for less than 250 ms. An invocation sees what the ones before it wrote; one that fails leaves nothing. An error ends
-// the call: that of take or of the host (see ErrEnough), *EventSyntaxError, or one for which KilledEvent tells what became of the first
-// event whose result was not taken, if it was alone. The caller runs the others anew.
+// the call: that of take or of the host (see ErrEnough), *EventSyntaxError, or one for which KilledEvent tells what
+// became of the first event whose result was not taken, if it was alone. The caller runs the others anew.
 func (p *Pool) RunEvents(ctx context.Context, program *EventProgram, events []Event, host EventHost,
 	take func(i int, r *EventResult) error,
 ) error {
