@@ -16,7 +16,7 @@ type Bindings struct {
 	SourceBucket     string `json:"source_bucket"`
 	SourceScope      string `json:"source_scope"`
 	SourceCollection string `json:"source_collection"`
-	// Metadata keyspace: accepted and kept, but what a function has to remember is out of sight here.
+	// Metadata keyspace: accepted and kept, whatever it is, but what a function has to remember is out of sight here.
 	MetadataBucket     string            `json:"metadata_bucket,omitempty"`
 	MetadataScope      string            `json:"metadata_scope,omitempty"`
 	MetadataCollection string            `json:"metadata_collection,omitempty"`
@@ -138,13 +138,8 @@ func (b *Bindings) check() error {
 	if err := b.source().check("source_bucket"); err != nil {
 		return err
 	}
-	if b.MetadataBucket != "" {
-		if err := b.metadata().check("metadata_bucket"); err != nil {
-			return err
-		}
-		if b.metadata() == b.source() {
-			return Errorf(CodeSourceIsMetadata, "source keyspace is the metadata keyspace: %s", b.SourceBucket)
-		}
+	if b.metadata() == b.source() {
+		return Errorf(CodeSourceIsMetadata, "source keyspace is the metadata keyspace: %s", b.SourceBucket)
 	}
 	taken := aliases{}
 	for _, d := range b.Buckets {

@@ -56,6 +56,15 @@ func TestParse(t *testing.T) {
 	require.Equal(t, "src/_default/f", scoped.Ref().String())
 }
 
+// TestMetadataKeyspace: nothing is kept there, so that it need not be one that there could be.
+func TestMetadataKeyspace(t *testing.T) {
+	text := strings.NewReplacer(`"metadata_bucket":"meta"`, `"metadata_bucket":"Meta"`,
+		`"metadata_scope":"_default"`, `"metadata_scope":"eventing"`).Replace(whole)
+	b := parse(t, text, definition.ParseOptions{}).Bindings
+	require.Equal(t, [3]string{"Meta", "eventing", "_default"},
+		[3]string{b.MetadataBucket, b.MetadataScope, b.MetadataCollection})
+}
+
 // TestNoAccess: definitions of before version 6.5 do not say what may be written: all but the source.
 func TestNoAccess(t *testing.T) {
 	f := parse(t, `{"appname":"f","appcode":"function OnUpdate(doc, meta) {}","depcfg":{"source_bucket":"src",
@@ -129,7 +138,6 @@ func TestRefused(t *testing.T) {
 		"a source's name":       {`"source_bucket":"src"`, `"source_bucket":"SRC"`, 38},
 		"a scope":               {`"source_scope":"_default"`, `"source_scope":"inventory"`, 56},
 		"a collection":          {`"source_collection":"_default"`, `"source_collection":"c"`, 56},
-		"a metadata scope":      {`"metadata_scope":"_default"`, `"metadata_scope":"x"`, 56},
 		"source is metadata":    {`"metadata_bucket":"meta"`, `"metadata_bucket":"src"`, 17},
 		"a bound scope":         {`"scope_name":"_default"`, `"scope_name":"*"`, 56},
 		"access":                {`"access":"rw"`, `"access":"w"`, 38},
