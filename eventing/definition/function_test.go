@@ -65,6 +65,14 @@ func TestMetadataKeyspace(t *testing.T) {
 		[3]string{b.MetadataBucket, b.MetadataScope, b.MetadataCollection})
 }
 
+// TestAliases: of the reserved words of queries only those that statements begin with are no aliases.
+func TestAliases(t *testing.T) {
+	for _, alias := range []string{"user", "value", "index", "map", "_", "$1", "Select1"} {
+		f := parse(t, strings.Replace(whole, `"alias":"dst"`, `"alias":"`+alias+`"`, 1), definition.ParseOptions{})
+		require.Equal(t, alias, f.Bindings.Buckets[0].Alias)
+	}
+}
+
 // TestNoAccess: definitions of before version 6.5 do not say what may be written: all but the source.
 func TestNoAccess(t *testing.T) {
 	f := parse(t, `{"appname":"f","appcode":"function OnUpdate(doc, meta) {}","depcfg":{"source_bucket":"src",
