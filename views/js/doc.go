@@ -46,5 +46,5 @@
 //     start it anew. JavaScript is interrupted when it is over, and the batch goes on; a built-in function of goja that
 //     cannot be is killed a second later. Nothing passes from one invocation to another but what the host knows of:
 //     what a realm keeps is frozen, built-in functions included, or looked at. Realms are dropped after a timeout or a
-//     full stack, and after 1024 invocations, of which an exception counts 16.
+//     full stack, and after 4096 invocations, of which an exception counts 16.
 package js

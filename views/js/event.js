@@ -4,6 +4,7 @@
 (function (native, global) {
   'use strict';
   const { freeze, defineProperty, getOwnPropertyDescriptor, getPrototypeOf } = Object;
+  const { apply } = Reflect;
 
   function hide(object, key, value) {
     defineProperty(object, key, { value, writable: true, enumerable: false, configurable: true });
@@ -37,13 +38,13 @@
 
   const makeError = (name, message) => new (classes[name] || classes.EventingError)(message);
 
-  // provide makes functions that count their calls and failures for the line that calls them.
+  // provide makes functions that count their calls and failures for the line that calls them. (A spread would iterate.)
   function provide(into, name, failures, run) {
     const f = { [name](...args) {
       native.enter();
       let done = false;
       try {
-        const result = run(...args);
+        const result = apply(run, undefined, args);
         done = true;
         return result;
       } finally {
@@ -173,7 +174,7 @@
     provide(couchbase, name, 'bucket_op_exception_count', (...args) => {
       const at = place(name, least, args);
       if (!readers.includes(name)) native.checkWritable(at.binding, name === 'delete');
-      return run(at, ...args.slice(2));
+      return run(at, args[2], args[3]);
     });
   }
   for (const name of Object.keys(operations)) addOperation(name, ...operations[name]);

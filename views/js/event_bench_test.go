@@ -10,15 +10,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// eventDocs are documents of about 200 bytes with what is usual of their descriptions.
+// eventDocs are documents of 1 KB, as settee bench has them, with what is usual of their descriptions.
 func eventDocs(n int) []Event {
 	events := make([]Event, n)
 	for i := range events {
 		events[i] = Event{
 			Kind: EventUpdate,
-			Doc: fmt.Appendf(nil, `{"type":"order","customer":"customer-%04d","date":"2026-10-12T10:00:00Z","status":"shipped",`+
-				`"total":%d.95,"items":[{"sku":"A-100","quantity":2,"price":49.5},{"sku":"B-200","quantity":1,"price":19}],"paid":true}`,
-				i%1000, i%500),
+			Doc: fmt.Appendf(nil, `{"type":"order","number":%d,"created":"2025-10-12T10:00:00.123Z","active":true,`+
+				`"customer":{"id":"%016x","name":"some body","email":"some.body%d@example.com","score":0.1234},`+
+				`"address":{"street":"long street 7","city":"somewhere","zip":"12345","location":{"lat":52.123456,"lon":13.5}},`+
+				`"items":[{"sku":"0000000a","title":"red shoe","quantity":2,"price":49.55},{"sku":"0000000b","title":"blue hat",`+
+				`"quantity":1,"price":19.09},{"sku":"0000000c","title":"green coat","quantity":7,"price":219.09}],`+
+				`"tags":["one","two","three"],"total":%d.95,"parent":null,"note":"%0400d"}`, 100000+i, i, i%1000, i%500, i),
 			Meta: fmt.Appendf(nil, `{"id":"order-%08d","cas":"1-%032x","seq":%d,"vb":5,"flags":0,"expiration":0,"datatype":"json",`+
 				`"keyspace":{"bucket_name":"source","scope_name":"_default","collection_name":"_default"}}`, i, i, i),
 		}
@@ -30,6 +33,15 @@ var benchHandlers = []struct{ name, code string }{
 	{"noop", `function OnUpdate(doc, meta) {}`},
 	{"read", `function OnUpdate(doc, meta) { doc.total + meta.id }`},
 	{"write", `function OnUpdate(doc, meta) { dst[meta.id] = doc }`},
+	{"upsert", `function OnUpdate(doc, meta) { couchbase.upsert(dst, meta, doc) }`},
+	{"enrich", `function OnUpdate(doc, meta) {
+  if (doc.type !== "order") return;
+  doc.sum = 0;
+  for (const item of doc.items) doc.sum += item.price * item.quantity;
+  dst[meta.id] = doc;
+}`},
+	{"derive", `function OnUpdate(doc, meta) { dst[meta.id] = {total: doc.total, who: doc.customer.name, items: doc.items.length} }`},
+	{"complete", `function OnUpdate(doc, meta) { dst[meta.id] = Object.assign({}, doc, {seen: meta}) }`},
 	{"throw", `function OnUpdate(doc, meta) { throw new Error("x") }`},
 }
 

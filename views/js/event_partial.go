@@ -54,8 +54,7 @@ func (r *eventRealm) pick(doc ejson.Value, u *paramUse) (o *goja.Object, nested 
 			return nil, false, err
 		}
 		nested = nested || member.Kind() == ejson.Object || member.Kind() == ejson.Array
-		err = o.DefineDataProperty(r.name(name), v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
-		if err != nil {
+		if err = r.addMember(o, r.name(name), v, goja.FLAG_TRUE); err != nil {
 			return nil, false, err
 		}
 	}

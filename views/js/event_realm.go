@@ -38,8 +38,8 @@ const (
 	maxEventStack = 1024
 	// eventsPerRealm is how many invocations a realm serves. What can be changed in it is frozen or looked at, so this
 	// bounds what nobody thought of. A realm takes 3 ms of processor to make, half of it to freeze built-in functions:
-	// with 256 it would be more than a third of what an event takes.
-	eventsPerRealm = 1024
+	// with 1024 it would be a third of what a copied document takes.
+	eventsPerRealm = 4096
 	// usesPerException is what an exception counts of them: it leaves no more than what is frozen would show, but a
 	// realm for each would make handlers that fail the dearest of all.
 	usesPerException = 16
@@ -148,6 +148,10 @@ func (r *eventRealm) runPrelude(global *goja.Object) (*goja.Object, error) {
 
 // remember notes the functions of the program, and what isPristine compares with.
 func (r *eventRealm) remember(global *goja.Object) {
+	r.inherited = map[string]bool{}
+	for _, name := range r.objectProto.GetOwnPropertyNames() {
+		r.inherited[name] = true
+	}
 	for _, name := range r.program.functions {
 		f := global.Get(name)
 		if call, ok := goja.AssertFunction(f); ok {

@@ -53,7 +53,8 @@ type sandbox struct {
 	scratch []byte
 	inexact int // integers beyond 2^53 that have entered
 
-	objectProto, arrayProto   *goja.Object // of values that come from outside
+	objectProto, arrayProto   *goja.Object    // of values that come from outside
+	inherited                 map[string]bool // the members of objectProto, if it is frozen
 	freeze, preventExtensions goja.Callable
 	stringify, toSource       goja.Callable
 	provideRequire            goja.Callable

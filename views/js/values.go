@@ -76,8 +76,10 @@ func (s *sandbox) buildArray(v ejson.Value, frozen bool, depth int) (goja.Value,
 		items = append(items, item)
 	}
 	a := s.vm.NewArray(items...)
-	if err := a.SetPrototype(s.arrayProto); err != nil {
-		return nil, err
+	if a.Prototype() != s.arrayProto {
+		if err := a.SetPrototype(s.arrayProto); err != nil {
+			return nil, err
+		}
 	}
 	if frozen {
 		if _, err := s.freeze(goja.Undefined(), a); err != nil {
@@ -101,7 +103,7 @@ func (s *sandbox) buildObject(v ejson.Value, frozen bool, depth int) (goja.Value
 		if err != nil {
 			return nil, err
 		}
-		if err := o.DefineDataProperty(s.name(name), member, changeable, changeable, goja.FLAG_TRUE); err != nil {
+		if err := s.addMember(o, s.name(name), member, changeable); err != nil {
 			return nil, err
 		}
 	}
@@ -111,6 +113,15 @@ func (s *sandbox) buildObject(v ejson.Value, frozen bool, depth int) (goja.Value
 		}
 	}
 	return o, nil
+}
+
+// addMember adds a member of a name that an object does not have yet. An assignment is cheaper than a definition, but
+// means another thing where the prototype has that name, or may get it.
+func (s *sandbox) addMember(o *goja.Object, name string, member goja.Value, changeable goja.Flag) error {
+	if s.inherited != nil && !s.inherited[name] && changeable == goja.FLAG_TRUE {
+		return o.Set(name, member)
+	}
+	return o.DefineDataProperty(name, member, changeable, changeable, goja.FLAG_TRUE)
 }
 
 // name is a member's name; the usual ones are not allocated anew for each document.
