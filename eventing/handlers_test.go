@@ -86,8 +86,8 @@ function OnUpdate(doc, meta) {
 		`LCB_KEY_ENOENT ok ok ok LCB_DELTA_BADVAL ok LCB_KEY_ENOENT ok LCB_ERR_SUBDOC_PATH_NOT_FOUND ok",`+
 		`"found":2,"not":false}`)
 	for id, want := range map[string]string{
-		"a": `{"v":9,"list":[1,2]}`, "b": `{"v":3}`, "old": `{"v":4}`, "gone": "", "none": "", "up": `{"$value":2}`,
-		"down": `{"$value":-1}`,
+		"a": `{"v":9,"list":[1,2]}`, "b": `{"v":3}`, "old": `{"v":4}`, "gone": "", "none": "", "up": `{"count":2}`,
+		"down": `{"count":-1}`,
 	} {
 		require.Equal(t, want, n.get("dst", id), id)
 	}
