@@ -54,6 +54,9 @@ func (r *run) insert() error {
 	return nil
 }
 
+// valueMember is the only member of a document that stands for a value which is no object.
+const valueMember = "$value"
+
 // insertion evaluates an element of VALUES.
 func (r *run) insertion(row *insertRow) (w Write, document value, err error) {
 	e := r.env(r.ctx)
@@ -68,8 +71,12 @@ func (r *run) insertion(row *insertRow) (w Write, document value, err error) {
 	if document, err = row.value.eval(e); err != nil {
 		return w, document, err
 	}
-	if document.kind != kindObject {
-		return w, document, invalidf("the value of %s is no object", r.statement.kind)
+	switch document.kind {
+	case kindObject:
+	case kindMissing:
+		return w, document, invalidf("the value of %s is MISSING", r.statement.kind)
+	default: // as handlers write it
+		document = object(member{valueMember, document})
 	}
 	if w.Body, err = document.appendJSON(nil, maxValueSize); err != nil {
 		return w, document, err

@@ -57,6 +57,9 @@ func TestInsert(t *testing.T) {
 		t.Error(n, err)
 	}
 	wantDocs(t, f, map[string]string{"a": `{"z":2}`, "d": `{"a":1}`})
+	wantRows(t, f, `UPSERT INTO p VALUES ("e", "text"), ("f", [1, null]), ("g", null) RETURNING META().id`,
+		`{"id":"e"}`, `{"id":"f"}`, `{"id":"g"}`)
+	wantDocs(t, f, map[string]string{"e": `{"$value":"text"}`, "f": `{"$value":[1,null]}`, "g": `{"$value":null}`})
 }
 
 func TestUpdate(t *testing.T) {

@@ -71,7 +71,7 @@ func TestParameters(t *testing.T) {
 		{`SELECT a FROM $x`, `{"x":1}`, "no string"}, {`SELECT a FROM b LIMIT "x"`, ``, "LIMIT is no integer"},
 		{`SELECT a FROM b OFFSET 1.5`, ``, "OFFSET is no integer"}, {`SELECT a FROM b USE KEYS 1`, ``, "USE KEYS"},
 		{`SELECT a FROM b USE KEYS ["a", 1]`, ``, "USE KEYS"}, {`SELECT a FROM unknown`, ``, "no keyspace"},
-		{`INSERT INTO b VALUES (1, {})`, ``, "key of INSERT"}, {`UPSERT INTO b VALUES ("a", 1)`, ``, "value of UPSERT"},
+		{`INSERT INTO b VALUES (1, {})`, ``, "key of INSERT"}, {`UPSERT INTO b VALUES ("a", MISSING)`, ``, "value of UPSERT"},
 		{`INSERT INTO b VALUES ("a", {}, {"ttl": 1})`, ``, "no option ttl"},
 		{`INSERT INTO b VALUES ("a", {}, {"expiration": "x"})`, ``, "OPTIONS"},
 	} {

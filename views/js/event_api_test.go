@@ -434,6 +434,8 @@ func TestEventCurl(t *testing.T) {
 			EventRequest{
 				Method: "POST", Path: "../a", Params: []pair{{"a", "1"}, {"b", "true"}, {"c", "x"}, {"d", `[1,"é"]`}},
 				Headers: []pair{{"A", "b"}, {"B", "5"}}, Timeout: 1500e6}},
+		{`"GET", api, {params: "a=b%20c&d=e@f=&&g&h=%zz"}`, EventRequest{Method: "GET", Redirect: true,
+			Params: []pair{{"a", "b c"}, {"d", "e@f="}, {"g", ""}, {"h", "%zz"}}}},
 		{`"PUT", api, {body: "é"}`, EventRequest{Method: "PUT", Redirect: true, HasBody: true, Body: []byte("é"),
 			Headers: []pair{{"Content-Type", "text/plain"}}}},
 		{`"POST", api, {body: {a: 1}}`, EventRequest{Method: "POST", Redirect: true, HasBody: true,

@@ -135,6 +135,20 @@ log(dst.x); N1QL("UPDATE 2"); log(dst.a, dst.x); dst.z = {}`)
 	require.Equal(t, []string{"m1", "m1"}, host.gets) // the host would know it
 }
 
+// Parameters may be among the options, as they were before version 6.5.
+func TestEventQueryParameters(t *testing.T) {
+	host := queryHost()
+	r := runBody(t, newTestPool(t, Options{}), host, `new N1qlQuery("SELECT 2", {namedParams: {$a: 1}}).execQuery();
+new N1qlQuery("SELECT 2", {posParams: [1, "b"]}).execQuery(); N1QL("SELECT 2", {$c: 2}, {namedParams: {$a: 1}});
+N1QL("SELECT 2", null)`)
+	require.Equal(t, EventDone, r.Outcome, told(r))
+	params := make([]string, len(host.asked))
+	for i, q := range host.asked {
+		params[i] = string(q.Params)
+	}
+	require.Equal(t, []string{`{"$a":1}`, `[1,"b"]`, `{"$c":2}`, ``}, params)
+}
+
 // Errors of queries, and how many may be open.
 func TestEventQueryErrors(t *testing.T) {
 	p := newTestPool(t, Options{})

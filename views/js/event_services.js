@@ -125,8 +125,12 @@
         given = Object.assign({ isPrepared: given.prepare }, given);
         delete given.prepare;
       }
+      let values = params;
+      if (values === undefined && given) { // the form of before version 6.5
+        values = given.namedParams === undefined ? given.posParams : given.namedParams;
+      }
       this.#text = statement;
-      this.#params = json('the parameters', params, 'an object or an array');
+      this.#params = json('the parameters', values, 'an object or an array');
       this.#options = json('the options', given, 'an object');
       this.#again = once !== begin;
     }
@@ -268,6 +272,21 @@
     return Object.keys(object).map((name) => [name, convert(where, name, object[name])]);
   }
 
+  // query takes a text apart that is a query of a URL already, as far as it is encoded.
+  function query(text) {
+    const plain = (part) => {
+      try {
+        return decodeURIComponent(part);
+      } catch (e) {
+        return part;
+      }
+    };
+    return text.split('&').filter((pair) => pair !== '').map((pair) => {
+      const [name, ...value] = pair.split('=');
+      return [plain(name), plain(value.join('='))];
+    });
+  }
+
   // content gives what is sent of a body, and its type.
   function content(body, encoding) {
     if (encoding !== undefined && !encodings.includes(encoding)) {
@@ -310,7 +329,8 @@
         throw new CurlError("'timeout' should be a positive integer");
       }
       const headers = pairs('headers', request.headers, scalar);
-      const params = pairs('params', request.params, member);
+      const params = typeof request.params === 'string' ? query(request.params)
+        : pairs('params', request.params, member);
       const [body, type] = content(request.body, request.encoding);
       if (type !== '' && !headers.some(([name]) => name.toLowerCase() === 'content-type')) {
         headers.push(['Content-Type', type]);
