@@ -495,3 +495,36 @@ func TestLogOfAllNodes(t *testing.T) {
 		require.NotZero(t, n.counts()[updatesDone], "both have done some")
 	}
 }
+
+// TestSlowHandlerAmongWorkers: while a handler waits for another server, those of the function's other workers go on.
+func TestSlowHandlerAmongWorkers(t *testing.T) {
+	called, release := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(called)
+		<-release
+	}))
+	defer server.Close()
+	n := newAlone(t, "src", "dst")
+	f, err := definition.Parse(fmt.Appendf(nil, `{"appname":"f","appcode":%q,"depcfg":{"source_bucket":"src",
+		"buckets":[{"alias":"dst","bucket_name":"dst","access":"rw"}],"curl":[{"hostname":%q,"value":"api"}]},
+		"settings":{"worker_count":2}}`,
+		`function OnUpdate(doc, meta) { if (doc.slow) curl("GET", api); dst[meta.id] = {}; }`, server.URL),
+		definition.ParseOptions{Name: "f"})
+	require.NoError(t, err)
+	_, err = n.engine.Registry().Put(t.Context(), f, nil)
+	require.NoError(t, err)
+	n.deploy("f")
+	slow, other := "slow", ""
+	for i := 0; other == ""; i++ { // a partition of the other half
+		if id := fmt.Sprint(i); partitionOf(id)/(partitions/2) != partitionOf(slow)/(partitions/2) {
+			other = id
+		}
+	}
+	n.put("src", slow, `{"slow":true}`)
+	<-called
+	n.put("src", other, `{}`)
+	n.becomes("dst", other, `{}`)
+	require.Empty(t, n.get("dst", slow))
+	close(release)
+	n.becomes("dst", slow, `{}`)
+}
