@@ -133,6 +133,8 @@ func (c *useCheck) handler(name string) (uses [2]paramUse) {
 			// what is deleted and written again would change its place
 			u.complete = u.complete || u.written && a&deletes != 0 && a&changes != 0
 		}
+		// a function in its place would get the object
+		u.complete = u.complete || u.names[hasOwn]&changes != 0
 	}
 	return uses
 }
@@ -201,7 +203,15 @@ func (c *useCheck) mention(id *ast.Identifier, path []ast.Node, u *paramUse, kno
 	case *ast.UnaryExpression:
 		ok = p.Operator == token.TYPEOF || p.Operator == token.NOT
 	case *ast.BinaryExpression:
-		ok = isHarmless(p, at)
+		if name, isText := p.Left.(*ast.StringLiteral); isText && p.Operator == token.IN {
+			ok = u.name(name.Value.String(), reads)
+		} else {
+			ok = isHarmless(p, at)
+		}
+	case *ast.Binding:
+		if pattern, isPattern := p.Target.(*ast.ObjectPattern); isPattern && p.Initializer == at {
+			ok = u.taken(pattern)
+		}
 	case *ast.IfStatement:
 		ok = p.Test == at
 	case *ast.ConditionalExpression:
@@ -292,7 +302,10 @@ func (u *paramUse) member(name string, expression ast.Node, path []ast.Node) boo
 	}
 	switch p := path[len(path)-1].(type) {
 	case *ast.CallExpression:
-		return p.Callee != at && u.name(name, reads) // a method would get the object as this
+		if p.Callee == at { // a method gets the object as this
+			return u.asked(name, p)
+		}
+		return u.name(name, reads)
 	case *ast.TemplateLiteral:
 		return p.Tag != at && u.name(name, reads)
 	case *ast.UnaryExpression:
@@ -316,6 +329,37 @@ func (u *paramUse) member(name string, expression ast.Node, path []ast.Node) boo
 		}
 	}
 	return u.name(name, changes)
+}
+
+// taken adds the members that a pattern takes out of an object: const {a, b: c} = doc.
+func (u *paramUse) taken(pattern *ast.ObjectPattern) bool {
+	for _, property := range pattern.Properties {
+		switch property := property.(type) {
+		case *ast.PropertyShort:
+			if !u.name(property.Name.Name.String(), reads) {
+				return false
+			}
+		case *ast.PropertyKeyed:
+			key, ok := property.Key.(*ast.StringLiteral)
+			if !ok || property.Computed || !u.name(key.Value.String(), reads) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return pattern.Rest == nil
+}
+
+const hasOwn = "hasOwnProperty"
+
+// asked adds the member that doc.hasOwnProperty("name") asks for. No other method is known.
+func (u *paramUse) asked(method string, call *ast.CallExpression) bool {
+	if method != hasOwn || len(call.ArgumentList) != 1 {
+		return false
+	}
+	name, ok := call.ArgumentList[0].(*ast.StringLiteral)
+	return ok && u.name(hasOwn, reads) && u.name(name.Value.String(), reads)
 }
 
 // maxNames bounds the names of one use.
