@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -206,7 +208,27 @@ func (c *campaign) compare(ctx context.Context) {
 	if c.patience > 0 {
 		asked := fmt.Sprintf("memory within %.0f %% of its start, %s after the last attack", 100*(memoryBack-1),
 			c.patience)
-		c.judge(float64(last.memory) <= memoryBack*float64(c.first.memory), asked, "%d MB after %s (%d MB before)",
-			last.memory>>20, took, c.first.memory>>20)
+		good := float64(last.memory) <= memoryBack*float64(c.first.memory)
+		c.judge(good, asked, "%d MB after %s (%d MB before)", last.memory>>20, took, c.first.memory>>20)
+		if !good {
+			c.keepHeap(ctx)
+		}
+	}
+}
+
+// keepHeap writes what the server has in memory to a file, for who looks why it is so much; and how much the runtime
+// keeps beyond that.
+func (c *campaign) keepHeap(ctx context.Context) {
+	for _, what := range []string{"_pprof/heap", "_prometheus"} {
+		got, err := c.t.ask(ctx, request{method: "GET", path: "/_node/_local/" + what, as: admin, whole: true})
+		if err == nil {
+			name := filepath.Join(os.TempDir(), "hostile-"+filepath.Base(what))
+			if err = os.WriteFile(name, []byte(got.start), 0o600); err == nil {
+				fmt.Fprintln(c.out, "what the server has in memory:", name)
+			}
+		}
+		if err != nil {
+			fmt.Fprintln(c.out, "what the server has in memory is not known:", err)
+		}
 	}
 }
