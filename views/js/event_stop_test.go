@@ -13,11 +13,13 @@ import (
 func TestEventsUntilEnough(t *testing.T) {
 	p := newTestPool(t, Options{Workers: 1})
 	host := newEventHost()
+	pause := time.Duration(0) // before the caller says that it has enough
 	run := func(code string, most int, events []Event) (taken int, err error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		err = p.RunEvents(ctx, NewEventProgram(eventOptions(code)), events, host, func(int, *EventResult) error {
 			if taken++; taken == most {
+				time.Sleep(pause)
 				return ErrEnough
 			}
 			return nil
@@ -56,6 +58,7 @@ func TestEventsUntilEnough(t *testing.T) {
 	const endless = `function OnUpdate(doc, meta) {
 		for (var end = Date.now() + 150; meta.id === "m2" || Date.now() < end; ) ;
 	}`
+	pause = time.Second / 2 // so that the worker has begun the one that does not end
 	taken, err = run(endless, 1, many)
 	require.ErrorIs(t, err, ErrEnough)
 	require.Equal(t, 1, taken)
