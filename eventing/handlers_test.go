@@ -498,12 +498,14 @@ func TestLogOfAllNodes(t *testing.T) {
 
 // TestSlowHandlerAmongWorkers: while a handler waits for another server, those of the function's other workers go on.
 func TestSlowHandlerAmongWorkers(t *testing.T) {
-	called, release := make(chan struct{}), make(chan struct{})
+	called, released := make(chan struct{}), make(chan struct{})
+	call, release := sync.OnceFunc(func() { close(called) }), sync.OnceFunc(func() { close(released) })
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		close(called)
-		<-release
+		call()
+		<-released
 	}))
 	defer server.Close()
+	defer release() // also where the test fails: Close waits for the answer
 	n := newAlone(t, "src", "dst")
 	f, err := definition.Parse(fmt.Appendf(nil, `{"appname":"f","appcode":%q,"depcfg":{"source_bucket":"src",
 		"buckets":[{"alias":"dst","bucket_name":"dst","access":"rw"}],"curl":[{"hostname":%q,"value":"api"}]},
@@ -525,6 +527,6 @@ func TestSlowHandlerAmongWorkers(t *testing.T) {
 	n.put("src", other, `{}`)
 	n.becomes("dst", other, `{}`)
 	require.Empty(t, n.get("dst", slow))
-	close(release)
+	release()
 	n.becomes("dst", slow, `{}`)
 }
