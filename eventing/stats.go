@@ -94,9 +94,9 @@ func sumLines(a, b definition.InsightLine) definition.InsightLine {
 // Statistics are what a function has done in this process since it was deployed, or since they were reset. They are
 // safe for concurrent use.
 type Statistics struct {
-	mu      sync.Mutex
-	tally   tally
-	changed bool // there is something that other processes were not told
+	mu     sync.Mutex
+	tally  tally
+	stored []byte // what other processes were told last
 	// resets is how often they were reset by any process, if that was looked at.
 	resets          uint64
 	lookedForResets bool
@@ -108,7 +108,6 @@ func newStatistics() *Statistics { return &Statistics{tally: newTally()} }
 func (s *Statistics) count(name string, n int64) {
 	s.mu.Lock()
 	s.tally.Counts[name] += n
-	s.changed = true
 	s.mu.Unlock()
 }
 
@@ -140,7 +139,6 @@ func (s *Statistics) settle(it *item) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.tally.Counts
-	s.changed = true
 	if names, counted := outcomeNames[it.event.Kind]; it.skipped {
 		c[timersSkipped]++
 	} else if counted {
@@ -188,7 +186,7 @@ func (s *Statistics) settle(it *item) {
 // reset forgets what was counted.
 func (s *Statistics) reset() {
 	s.mu.Lock()
-	s.tally, s.changed = newTally(), true
+	s.tally = newTally()
 	s.mu.Unlock()
 }
 

@@ -1,6 +1,7 @@
 package eventing
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -171,27 +172,30 @@ func (e *Engine) storeStats(ctx context.Context, r *registry.Record) error {
 			label = m.Label()
 		}
 	}
-	changed := s.takeChanged()
+	value, err := e.own(r, label).encode()
+	if err != nil {
+		return err
+	}
 	var resets uint64
 	_, err = e.o.KV.Update(ctx, func(tx kv.Tx) error {
 		if err := registry.Stands(tx, r); err != nil {
 			return err
 		}
-		all, value, err := readStats(tx.Snapshot(), space) // others write theirs all the time
+		all, counted, err := readStats(tx.Snapshot(), space) // others write theirs all the time
 		if err != nil {
 			return err
 		}
-		resets = count(value)
-		if err := foldDeparted(tx, space, all, live); err != nil || !changed || s.resetSince(resets) {
-			return err
+		resets = count(counted)
+		if !s.resetSince(resets) && !s.hasStored(value) {
+			tx.Set(space.stats(self), value)
 		}
-		return setStats(tx, space, self, e.own(r, label))
+		return foldDeparted(tx, space, all, live)
 	})
 	if errors.Is(err, registry.ErrChanged) {
 		return nil // the next turn knows
 	}
 	if err == nil {
-		s.adoptResets(resets)
+		s.noteStored(value, resets)
 	}
 	return err
 }
@@ -203,8 +207,8 @@ func foldDeparted(tx kv.Tx, s space, all map[nodes.ID]*tally, live []nodes.ID) e
 		if id == (nodes.ID{}) || alive(id, live) {
 			continue
 		}
-		// read again, so that of two processes that fold it only one does
-		if value, err := tx.Get(s.stats(id)); err != nil || value == nil {
+		// what was read without a conflict is read with one: of two processes that fold it only one does
+		if _, err := tx.Get(s.stats(id)); err != nil {
 			return err
 		}
 		tx.Clear(s.stats(id))
@@ -226,24 +230,17 @@ func foldDeparted(tx kv.Tx, s space, all map[nodes.ID]*tally, live []nodes.ID) e
 		sum.add(&before)
 	}
 	sum.Queued, sum.QueuedBytes, sum.Unread = 0, 0, 0
-	return setStats(tx, s, nodes.ID{}, sum)
-}
-
-func setStats(tx kv.Tx, s space, id nodes.ID, t tally) error {
-	value, err := t.encode()
-	if err == nil {
-		tx.Set(s.stats(id), value)
+	if value, err = sum.encode(); err == nil {
+		tx.Set(s.stats(nodes.ID{}), value)
 	}
 	return err
 }
 
-// takeChanged reports whether there is something that was not stored yet.
-func (s *Statistics) takeChanged() bool {
+// hasStored reports whether a value is the one that was stored last.
+func (s *Statistics) hasStored(value []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	changed := s.changed
-	s.changed = false
-	return changed
+	return bytes.Equal(value, s.stored)
 }
 
 // resetSince reports whether another process has reset the statistics since this one has looked.
@@ -253,13 +250,14 @@ func (s *Statistics) resetSince(resets uint64) bool {
 	return s.lookedForResets && resets != s.resets
 }
 
-// adoptResets resets what another process has reset.
-func (s *Statistics) adoptResets(resets uint64) {
+// noteStored notes what is stored, and resets what another process has reset.
+func (s *Statistics) noteStored(value []byte, resets uint64) {
 	if s.resetSince(resets) {
 		s.reset()
+		value = nil
 	}
 	s.mu.Lock()
-	s.resets, s.lookedForResets = resets, true
+	s.stored, s.resets, s.lookedForResets = value, resets, true
 	s.mu.Unlock()
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -27,8 +28,14 @@ type Member struct {
 	Seen uint64
 }
 
-// Label is the name with the begin of the id: processes may have the same name.
-func (m Member) Label() string { return fmt.Sprintf("%s-%x", m.Name, m.ID[:4]) }
+// Label is the name with the begin of the id: processes may have the same name, or none.
+func (m Member) Label() string {
+	id := hex.EncodeToString(m.ID[:4])
+	if m.Name == "" {
+		return id
+	}
+	return m.Name + "-" + id
+}
 
 // Options configure New.
 type Options struct {

@@ -175,6 +175,8 @@ func TestAlone(t *testing.T) {
 	live, _, err := m.Live(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []Member{{ID: m.Self(), Name: "a"}}, live)
+	require.Equal(t, "a-01020304", Member{ID: ID{1, 2, 3, 4, 5}, Name: "a"}.Label())
+	require.Equal(t, "01020304", Member{ID: ID{1, 2, 3, 4, 5}}.Label())
 }
 
 // FuzzParse: keys and values of any bytes do no harm.
