@@ -15,9 +15,9 @@ import (
 // without one it is FDB_CLUSTER_FILE's or the client's default. SETTEE_FDB_PREFIX lets several independent servers
 // share a cluster.
 func init() {
-	engines["fdb"] = func(dir string, _ *slog.Logger) (kv.Store, error) {
+	engines["fdb"] = func(o appOptions, _ *slog.Logger) (kv.Store, error) {
 		options := fdbkv.Options{Prefix: os.Getenv("SETTEE_FDB_PREFIX")}
-		if file := filepath.Join(dir, "fdb.cluster"); exists(file) {
+		if file := filepath.Join(o.dataDir, "fdb.cluster"); exists(file) {
 			options.ClusterFile = file
 		}
 		return fdbkv.Open(options)

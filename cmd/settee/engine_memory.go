@@ -9,5 +9,5 @@ import (
 
 // The memory engine keeps nothing: it is for tests and trials.
 func init() {
-	engines["memory"] = func(string, *slog.Logger) (kv.Store, error) { return memkv.New(), nil }
+	engines["memory"] = func(appOptions, *slog.Logger) (kv.Store, error) { return memkv.New(), nil }
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	engines["pebble"] = func(dir string, log *slog.Logger) (kv.Store, error) {
-		return pebblekv.Open(filepath.Join(dir, storeDir), pebblekv.Options{Log: log})
+	engines["pebble"] = func(o appOptions, log *slog.Logger) (kv.Store, error) {
+		return pebblekv.Open(filepath.Join(o.dataDir, storeDir), pebblekv.Options{Memory: o.memory, Log: log})
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
-// opener opens an engine's store for a data directory.
-type opener func(dir string, log *slog.Logger) (kv.Store, error)
+// opener opens an engine's store as the command line and memory say.
+type opener func(o appOptions, log *slog.Logger) (kv.Store, error)
 
 // engines are those of this build; each registers itself in its own file.
 var engines = map[string]opener{}
@@ -34,7 +34,7 @@ func openEngine(o appOptions, log *slog.Logger) (kv.Store, error) {
 	if o.limits != "" && !ok {
 		return nil, fmt.Errorf("unknown limits %q", o.limits)
 	}
-	store, err := open(o.dataDir, log)
+	store, err := open(o, log)
 	if errors.Is(err, kv.ErrCorrupt) {
 		err = fmt.Errorf(
 			"%w\nNothing was changed. \"settee salvage %s NEW_DIR\" brings back what can be read into a new data directory",

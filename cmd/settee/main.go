@@ -3,11 +3,16 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/settee-db/settee/views/js"
 )
+
+// The runtime keeps what it samples of allocations by call stack until the process ends: a server that has been busy in
+// many ways had 7 MB of such tables. A sample every 4 MB instead of every 512 KB still shows where memory is.
+func init() { runtime.MemProfileRate = 4 << 20 }
 
 func main() {
 	js.RunWorkerIfAsked()

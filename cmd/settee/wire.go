@@ -58,6 +58,7 @@ type appOptions struct {
 	dataChosen              bool // dataDir was given, so it wins over couchdb/database_dir
 	webDir                  string
 	configFiles             []string
+	memory                  int64 // the collector's limit in bytes, 0 if there is none; of servers
 }
 
 // openApp opens the store and puts the server on top of it. The caller closes the app.
@@ -73,6 +74,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if err = prepareAdmin(a.config, os.Stderr); err != nil {
 		return nil, err
 	}
+	o.memory = limitMemory(a.config)
 	if a.kv, err = openEngine(o, log); err != nil {
 		return nil, err
 	}
@@ -128,7 +130,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 			Functions: a.eventing.Registry(), FunctionEngine: a.eventing,
 			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Jobs: a.jobs, Config: a.config, Log: log,
 			Node: nodeName(), Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
-			Memory: limitMemory(a.config), Descriptors: openFiles(),
+			Memory: o.memory, Descriptors: openFiles(),
 		})
 	}
 	if err == nil {

@@ -56,6 +56,9 @@ func (c *campaign) begin(ctx context.Context, calm time.Duration) error {
 	c.meter = c.t.newMeter()
 	var err error
 	c.first, err = c.t.usage(ctx)
+	if c.patience > 0 {
+		c.keepHeap(ctx, "before")
+	}
 	fmt.Fprintf(c.out, "without attack: %d MB of memory, %d goroutines, %d descriptors; innocent GET %s, PUT %s\n",
 		c.first.memory>>20, c.first.goroutines, c.first.descriptors, c.calm.get, c.calm.put)
 	return errors.Join(err, ctx.Err())
@@ -211,18 +214,18 @@ func (c *campaign) compare(ctx context.Context) {
 		good := float64(last.memory) <= memoryBack*float64(c.first.memory)
 		c.judge(good, asked, "%d MB after %s (%d MB before)", last.memory>>20, took, c.first.memory>>20)
 		if !good {
-			c.keepHeap(ctx)
+			c.keepHeap(ctx, "after")
 		}
 	}
 }
 
-// keepHeap writes what the server has in memory to a file, for who looks why it is so much; and how much the runtime
-// keeps beyond that.
-func (c *campaign) keepHeap(ctx context.Context) {
+// keepHeap writes what the server has in memory to a file, before the attacks and for who looks why it is so much after
+// them; and how much the runtime keeps beyond that.
+func (c *campaign) keepHeap(ctx context.Context, when string) {
 	for _, what := range []string{"_pprof/heap", "_prometheus"} {
 		got, err := c.t.ask(ctx, request{method: "GET", path: "/_node/_local/" + what, as: admin, whole: true})
 		if err == nil {
-			name := filepath.Join(os.TempDir(), "hostile-"+filepath.Base(what))
+			name := filepath.Join(os.TempDir(), "hostile-"+when+"-"+filepath.Base(what))
 			if err = os.WriteFile(name, []byte(got.start), 0o600); err == nil {
 				fmt.Fprintln(c.out, "what the server has in memory:", name)
 			}

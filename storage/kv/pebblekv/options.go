@@ -15,8 +15,11 @@ type Options struct {
 	// CacheSize bounds the memory for blocks of tables and for memtables, in bytes; default 40 MiB.
 	CacheSize int64
 	// MemTableSize is how much is gathered in memory before a table is written, in bytes; default 8 MiB, less on a
-	// device of less than a gigabyte. Up to three such pieces exist while tables are written.
+	// device of less than a gigabyte and where Memory is less than two. Up to three such pieces exist while tables are
+	// written, two when nothing happens.
 	MemTableSize int
+	// Memory is what the process may take, in bytes; 0 if there is no bound.
+	Memory int64
 	// MaxOpenFiles bounds the open tables; default 500.
 	MaxOpenFiles int
 	// MaxGroup bounds the transactions that share a sync; default 4096, at most 65,535.

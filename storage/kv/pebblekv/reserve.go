@@ -36,6 +36,8 @@ const (
 	largestMemTable  = 8 << 20
 	smallestMemTable = 256 << 10
 	memTableShare    = 128
+	// memTableMemory is which part of the process's memory a memtable may be: two stay after busy times.
+	memTableMemory = 256
 )
 
 // fit chooses what was left open by the size of the device in bytes; 0 means that it is not known.
@@ -45,7 +47,11 @@ func (o Options) fit(device uint64) Options {
 	}
 	o.device = device
 	if o.MemTableSize <= 0 {
-		o.MemTableSize = int(max(smallestMemTable, min(device/memTableShare, largestMemTable)))
+		most := uint64(largestMemTable)
+		if o.Memory > 0 {
+			most = min(most, uint64(o.Memory/memTableMemory))
+		}
+		o.MemTableSize = int(max(smallestMemTable, min(device/memTableShare, most)))
 	}
 	if o.MinFreeSpace == 0 {
 		o.MinFreeSpace = min(device/reserveShare, largestReserve)
