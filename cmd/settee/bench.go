@@ -29,6 +29,7 @@ type benchOptions struct {
 	timers       int
 	workers      int
 	jsonFile     string
+	soak         time.Duration
 	limits       bool
 	limitsDir    string
 	bare         string
@@ -37,7 +38,7 @@ type benchOptions struct {
 func benchCommand() *cobra.Command {
 	var o benchOptions
 	cmd := &cobra.Command{
-		Use:   "bench URL_A [URL_B] | bench --limits",
+		Use:   "bench URL_A [URL_B] | bench --soak DURATION URL | bench --limits",
 		Short: "Measure a server, alternately with another one: speed, memory, disk",
 		Long: "Measure a server, alternately with another one (settee or CouchDB): speed, memory, disk.\n" +
 			"URLs are http://user:password@host:port. The databases made for it are deleted at the end.",
@@ -63,6 +64,8 @@ func benchCommand() *cobra.Command {
 	f.StringVar(&o.dataB, "data-b", "", "data directory of server B")
 	f.StringVar(&o.jsonFile, "json", "",
 		"write the whole report to this file as well (-: to the output instead of the table)")
+	f.DurationVar(&o.soak, "soak", 0,
+		"load the server for so long with all kinds of requests, and print a line for each minute (such as 2h)")
 	f.BoolVar(&o.limits, "limits", false, "start a server and compare it with net/http and Pebble alone")
 	f.StringVar(&o.limitsDir, "limits-dir", "",
 		"where --limits puts its data for the time of the run (default: the system's temporary directory)")
@@ -77,6 +80,9 @@ func (o benchOptions) run(ctx context.Context, args []string, cmd *cobra.Command
 	}
 	if o.limits != (len(args) == 0) {
 		return errors.New("name one or two servers, or none with --limits")
+	}
+	if o.soak != 0 {
+		return o.runSoak(ctx, args, cmd.OutOrStdout())
 	}
 	options := bench.Options{Quick: o.quick, Rounds: o.rounds, Timers: o.timers, Workers: o.workers,
 		Progress: cmd.ErrOrStderr()}
@@ -103,6 +109,30 @@ func (o benchOptions) run(ctx context.Context, args []string, cmd *cobra.Command
 	return err
 }
 
+// runSoak loads one server for a long time.
+func (o benchOptions) runSoak(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) != 1 || o.soak < 0 || o.only != "" || o.jsonFile != "" {
+		return errors.New("--soak takes a time and one server, and goes with --quick, --data-a and --pid-a only")
+	}
+	t, err := target("A", args[0], o.pidA, o.dataA)
+	if err != nil {
+		return err
+	}
+	return bench.Soak{Target: t, Duration: o.soak, Quick: o.quick, Out: out}.Run(ctx)
+}
+
+// target is a server to be measured; pid 0 has its process looked for.
+func target(name, rawURL string, pid int, data string) (*bench.Target, error) {
+	t, err := bench.ParseTarget(name, rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if t.DataDir = data; pid != 0 {
+		t.PID = pid
+	}
+	return t, nil
+}
+
 func (o benchOptions) measure(ctx context.Context, options bench.Options, args []string) (*bench.Report, error) {
 	if o.limits {
 		return o.againstLimits(ctx, options)
@@ -112,12 +142,9 @@ func (o benchOptions) measure(ctx context.Context, options bench.Options, args [
 		if i == 1 {
 			name, pid, data, to = "B", o.pidB, o.dataB, &options.B
 		}
-		t, err := bench.ParseTarget(name, rawURL)
+		t, err := target(name, rawURL, pid, data)
 		if err != nil {
 			return nil, err
-		}
-		if t.DataDir = data; pid != 0 {
-			t.PID = pid
 		}
 		*to = t
 	}

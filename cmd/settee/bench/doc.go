@@ -14,6 +14,7 @@
 //   - eventfunction.go: an event function of a server; follower.go: a program that follows a feed, for servers without
 //   - run.go: rounds and pairs; result.go, report.go: what they have shown, the table and the JSON
 //   - histogram.go, stats.go: percentiles, medians, ratios
+//   - soak.go: a mixed load on one server for a long time; soakload.go: what it asks; soakreport.go: what it prints
 //   - meter.go: what a server and this process use during a round; machine.go: where that was
 //   - process.go, disk.go: CPU time, memory and disk of a server process, from /proc and the file system
 //   - limits.go, bare.go: how near one server comes to what net/http and the store can do at all

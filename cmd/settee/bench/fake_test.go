@@ -110,6 +110,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no such database", http.StatusNotFound)
 	case len(path) > 1 && path[1] == "_design":
 		db.design(w, r, path[2:])
+	case len(path) == 3 && path[1] == "_compact":
+		w.WriteHeader(http.StatusAccepted)
 	case len(path) == 3 && r.Method == "PUT":
 		db.attachments[path[1]] = body
 		w.WriteHeader(http.StatusCreated)
