@@ -3,13 +3,13 @@
 //
 // Map: store.go, open.go, gate.go open, close, View, Update, Watch · options.go what can be chosen, and Pebble's
 // settings · format.go the format of the directory · snapshot.go shared snapshots · running.go what slow readers may
-// hold · reader.go reads of one transaction · iter.go ranges · request.go, queue.go a transaction on its way to the
-// committer · committer.go gathering, syncing, answering · group.go the check of a group and its batch · turn.go,
-// beginnings.go against starvation · fold.go atomic operations · conflicts.go, writeset.go what was written lately ·
-// keys.go stored keys · space.go the full disk, reserve.go who may use what is left of it, reclaim.go what was freed,
-// readonly.go opening without any space · failure.go errors · metrics.go, prometheus.go numbers · logger.go Pebble's
-// log lines · mark.go what a start has lost · damaged.go files in which something cannot be read · recover.go, files/
-// what can be read of such files.
+// hold · reader.go reads of one transaction · known.go values that are read again and again · iter.go ranges ·
+// request.go, queue.go a transaction on its way to the committer · committer.go gathering, syncing, answering ·
+// group.go the check of a group and its batch · turn.go, beginnings.go against starvation · fold.go atomic
+// operations · conflicts.go, writeset.go what was written lately · keys.go stored keys · space.go the full disk,
+// reserve.go who may use what is left of it, reclaim.go what was freed, readonly.go opening without any space ·
+// failure.go errors · metrics.go, prometheus.go numbers · logger.go Pebble's log lines · mark.go what a start has
+// lost · damaged.go files in which something cannot be read · recover.go, files/ what can be read of such files.
 //
 // Invariants:
 //
@@ -37,4 +37,5 @@
 //	   do readers of Updates lose their snapshot; those run again.
 //	P12 A directory with files that are missing or broken is refused before Pebble changes anything in it
 //	   (files.Inspect).
+//	P13 A value of the known ones (known.go) is given only in snapshots in which the key has it.
 package pebblekv

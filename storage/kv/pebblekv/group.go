@@ -45,6 +45,7 @@ const (
 type builder struct {
 	conflicts *conflictSet
 	fold      *folder
+	known     *knownValues
 	group     *group
 }
 
@@ -71,6 +72,10 @@ func (b *builder) admit(q *request) (verdict, error) {
 		return accepted, err
 	}
 	q.writes.setVersion(g.version)
+	b.known.wrote(q.hashes, g.version)
+	if len(q.tx.Cleared()) > 0 {
+		b.known.clears(g.version)
+	}
 	b.conflicts.add(q.writes, q.hashes)
 	g.accepted = append(g.accepted, q)
 	return accepted, nil
@@ -147,6 +152,7 @@ func (b *builder) writeStamped(q *request, stamp []byte) error {
 	for i, key := range keys {
 		hashes[i] = maphash.String(b.conflicts.seed, key)
 	}
+	b.known.wrote(hashes, b.group.version)
 	r := stampedWriteSet(keys)
 	r.setVersion(b.group.version)
 	b.conflicts.add(r, hashes)

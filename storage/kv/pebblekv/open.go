@@ -53,6 +53,7 @@ func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 		damaged:  &damagedFiles{log: opts.Log},
 		watches:  txn.NewWatches(),
 		seed:     maphash.MakeSeed(),
+		known:    &knownValues{},
 		readTime: opts.ReadTime,
 		closing:  make(chan struct{}),
 		writing:  make(chan struct{}),
@@ -175,7 +176,7 @@ func (s *Store) newCommitter(version uint64, opts Options) *committer {
 	return &committer{
 		db:       s.db,
 		queue:    newQueue(),
-		builder:  builder{conflicts: conflicts, fold: newFolder(s.db, conflicts)},
+		builder:  builder{conflicts: conflicts, fold: newFolder(s.db, conflicts), known: s.known},
 		maxGroup: opts.MaxGroup,
 		version:  version,
 		space:    s.space,

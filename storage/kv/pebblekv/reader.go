@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"sync"
 	"time"
 
@@ -170,13 +171,18 @@ func (r *reader) cancelled() error {
 // Version implements txn.Snapshot.
 func (r *reader) Version() uint64 { return r.version }
 
-// Get implements txn.Snapshot. It uses the transaction's iterator: repeated reads cost half of Pebble's Get, which
-// builds one each time. The value is copied, since the iterator moves on.
+// Get implements txn.Snapshot. What is not among the known values is read with the transaction's iterator: repeated
+// reads cost half of Pebble's Get, which builds one each time. The value is copied, since the iterator moves on.
 func (r *reader) Get(key []byte) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.readable(); err != nil {
 		return nil, err
+	}
+	known := r.store.known
+	hash := maphash.Bytes(r.store.seed, key)
+	if value, ok := known.get(hash, key, r.version); ok {
+		return value, nil
 	}
 	r.stored = appendStored(r.stored[:0], key)
 	it, err := r.iterator(nil, nil)
@@ -192,6 +198,7 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 		return nil, translate(errors.Join(err, it.Close()))
 	}
 	r.giveBack(it)
+	known.put(hash, key, value, r.version)
 	return value, nil
 }
 

@@ -67,6 +67,7 @@ func (s *Store) lacksSpace() bool {
 // begin makes db the store's.
 func (s *Store) begin(db *pebble.DB, version uint64, readOnly bool) {
 	s.db = db
+	s.known.forget()
 	if !readOnly {
 		s.committer = s.newCommitter(version, s.opts)
 		s.committer.start()

@@ -31,6 +31,7 @@ type Store struct {
 	damaged   *damagedFiles
 	watches   *txn.Watches
 	seed      maphash.Seed
+	known     *knownValues
 	stats     stats
 	readers   runningReaders
 	updates   beginnings
