@@ -157,6 +157,15 @@ func (s *Snapshot) Changes(o ChangesOptions, fn func(*Change) error) (ChangesEnd
 // Open reads a document; see DB.Open.
 func (s *Snapshot) Open(id string, o OpenOptions) (*Document, error) { return s.d.openDoc(id, o) }
 
+// WinnerRev is the current revision of a document; the zero Rev if there is none, or it is deleted.
+func (s *Snapshot) WinnerRev(id string) (compat.Rev, error) {
+	value, err := s.d.r.Get(s.d.keys.allDocs(nil, id))
+	if err != nil || value == nil {
+		return compat.Rev{}, err
+	}
+	return parseWinner(value)
+}
+
 // InFeed tells of each sequence whether the feed still has a row at it: each change of a document and each purge moves
 // or removes its row. In a transaction it conflicts with changes of those documents.
 func (s *Snapshot) InFeed(seqs []Seq) ([]bool, error) {

@@ -143,16 +143,10 @@ func (b *bench) query(t tester, ddoc, view, options string) *collected {
 }
 
 func (b *bench) tryQuery(ddoc, view, options string, sink Sink) error {
-	ctx := context.Background()
-	w, err := b.views.View(ctx, b.db, "_design/"+ddoc, view)
-	if err != nil {
-		return err
-	}
-	q, err := readQuery(options)
-	if err != nil {
-		return err
-	}
-	return w.Query(ctx, q, sink)
+	return b.views.Query(context.Background(), b.db, "_design/"+ddoc, view, func(*View) (*Query, Sink, error) {
+		q, err := readQuery(options)
+		return q, sink, err
+	})
 }
 
 // readQuery is a query written with the names that options have in a URL.

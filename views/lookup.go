@@ -25,19 +25,22 @@ func (v *Views) openDesign(ctx context.Context, db *storage.DB, ddocID string) (
 	return d, uuid, err
 }
 
-// designIn is openDesign in a snapshot.
+// designIn is openDesign in a snapshot. Of a design document that is parsed already only the revision is read.
 func (v *Views) designIn(s *storage.Snapshot, ddocID string) (*design, error) {
+	rev, err := s.WinnerRev(ddocID)
+	if err != nil {
+		return nil, err
+	}
+	if d, ok := v.designs.Get(designKey{s.UUID(), ddocID, rev}); ok {
+		return d, nil
+	}
 	doc, err := s.Open(ddocID, storage.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}
-	key := designKey{s.UUID(), ddocID, doc.Rev}
-	if d, ok := v.designs.Get(key); ok {
-		return d, nil
-	}
 	d, err := parseDocument(doc, s.Partitioned())
 	if err == nil {
-		v.designs.Add(key, d)
+		v.designs.Add(designKey{s.UUID(), ddocID, doc.Rev}, d)
 	}
 	return d, err
 }
@@ -60,8 +63,17 @@ type View struct {
 }
 
 // View looks a view up. The error is that of a missing design document, or 404 missing_named_view.
-func (v *Views) View(ctx context.Context, db *storage.DB, ddocID, name string) (*View, error) {
-	d, uuid, err := v.openDesign(ctx, db, ddocID)
+func (v *Views) View(ctx context.Context, db *storage.DB, ddocID, name string) (w *View, err error) {
+	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+		w, err = v.viewIn(s, db, ddocID, name)
+		return err
+	})
+	return w, err
+}
+
+// viewIn is View in a snapshot of the database.
+func (v *Views) viewIn(s *storage.Snapshot, db *storage.DB, ddocID, name string) (*View, error) {
+	d, err := v.designIn(s, ddocID)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +81,7 @@ func (v *Views) View(ctx context.Context, db *storage.DB, ddocID, name string) (
 	if err != nil {
 		return nil, err
 	}
-	return &View{v: v, db: db, uuid: uuid, design: d, def: def}, nil
+	return &View{v: v, db: db, uuid: s.UUID(), design: d, def: def}, nil
 }
 
 func (w *View) definition() *definition { return &w.design.definitions[w.def.definition] }

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -25,6 +26,7 @@ type query struct {
 	number int64       // of the index that the head came from
 
 	next        func() (span, bool) // the ranges of a map query
+	stop        func()              // ends next; nil where there is nothing to end
 	span        span                // the one at hand
 	more        bool                // there is one at hand
 	skip, limit int64               // what is left
@@ -32,6 +34,8 @@ type query struct {
 	inSpan      bool  // last is the key of the last row taken from span
 	given       int64 // rows put into the batch
 	batch       rowBatch
+	direct      RowSink    // takes the rows of a map query one by one; nil: sink takes the batch
+	row         Row        // that direct has
 	groups      groupQuery // of a reduce query
 }
 
@@ -40,30 +44,91 @@ var errPartition = compat.NewError(
 	compat.KindQueryParse, "A query asks for a partition if the index is partitioned, and only then.",
 )
 
+// Ask tells, of a view that was found, what it is asked and who takes the answer.
+type Ask func(w *View) (*Query, Sink, error)
+
+// Query is View and View.Query in one snapshot: ask is called in between. Errors of the former and of ask come as they
+// are.
+func (v *Views) Query(ctx context.Context, db *storage.DB, ddocID, name string, ask Ask) error {
+	var q *query
+	asking := false
+	err := db.View(ctx, func(s *storage.Snapshot) error {
+		w, err := v.viewIn(s, db, ddocID, name)
+		if err != nil {
+			return err
+		}
+		asking = true
+		asked, sink, err := ask(w)
+		if err != nil {
+			return err
+		}
+		if q, err = w.begin(asked, sink); err != nil {
+			return err
+		}
+		return q.attempt(ctx, s)
+	})
+	switch {
+	case q != nil:
+		return q.finish(ctx, err)
+	case asking || !errors.Is(err, kv.ErrTooOld):
+		return err
+	}
+	w, err := v.View(ctx, db, ddocID, name)
+	if err != nil {
+		return err
+	}
+	asked, sink, err := ask(w)
+	if err != nil {
+		return err
+	}
+	return w.Query(ctx, asked, sink)
+}
+
 // Query answers a query. It brings the index up to date first, as asked.Update says.
 //
 // On the embedded engine all rows are of one snapshot. On a store that limits the age of snapshots a query that takes
 // longer goes on in a newer one after the last row given, and may see changes made meanwhile.
 func (w *View) Query(ctx context.Context, asked *Query, sink Sink) error {
+	q, err := w.begin(asked, sink)
+	if err != nil {
+		return err
+	}
+	return q.finish(ctx, q.again(ctx))
+}
+
+// begin makes a query that nothing was read for yet.
+func (w *View) begin(asked *Query, sink Sink) (*query, error) {
 	if w.Partitioned() != (asked.Partition != "") {
-		return errPartition
+		return nil, errPartition
 	}
-	q := query{w: w, asked: asked, sink: sink, skip: asked.Skip, limit: asked.Limit}
-	run := q.serveRows
-	if w.Reduces(asked) {
-		run = q.serveGroups
-	} else {
-		var stop func()
-		q.next, stop = iter.Pull(w.definition().spans(asked))
-		defer stop()
-		q.span, q.more = q.next()
+	q := &query{w: w, asked: asked, sink: sink, skip: asked.Skip, limit: asked.Limit}
+	if !w.Reduces(asked) {
+		if direct, ok := sink.(RowSink); ok && direct.OneByOne() {
+			q.direct = direct
+		}
+		if asked.Keys.Kind() == ejson.Array {
+			q.next, q.stop = iter.Pull(w.definition().spans(asked))
+			q.span, q.more = q.next()
+		} else {
+			q.next = func() (span, bool) { return span{}, false }
+			q.span, q.more = w.definition().only(asked), true
+		}
 	}
-	err := q.run(ctx, run)
+	return q, nil
+}
+
+// finish goes on with a query after its first attempt, which ended with err, until it is answered.
+func (q *query) finish(ctx context.Context, err error) error {
+	if q.stop != nil {
+		defer q.stop()
+	}
+	w, asked := q.w, q.asked
+	err = q.run(ctx, err)
 	if isUnwanted(err) && !q.begun {
 		if now, err := w.v.View(ctx, w.db, w.design.id, w.def.name); err != nil {
 			return err // gone altogether
 		} else if now.design.signature != w.design.signature && now.Reduces(asked) == w.Reduces(asked) {
-			return now.Query(ctx, asked, sink)
+			return now.Query(ctx, asked, q.sink)
 		}
 	}
 	if err == nil && asked.Update == UpdateLazy {
@@ -72,23 +137,11 @@ func (w *View) Query(ctx context.Context, asked *Query, sink Sink) error {
 	return err
 }
 
-// run calls serve with snapshots until it is through.
-func (q *query) run(ctx context.Context, serve func(context.Context, *storage.Snapshot, *index) error) error {
+// run tries again until the query is through.
+func (q *query) run(ctx context.Context, err error) error {
 	const maxFailures = 10 // snapshots in a row that were too old for a single row
+	var before int64
 	for failures := 0; ; {
-		before := q.given + q.batch.taken
-		err := q.w.db.View(ctx, func(s *storage.Snapshot) error {
-			ix, err := q.open(s)
-			if err != nil {
-				return err
-			}
-			if !q.begun { // after errors of building, as in couch_mrview_util:get_view
-				if err := q.w.definition().checkRange(q.asked); err != nil {
-					return err
-				}
-			}
-			return serve(ctx, s, ix)
-		})
 		switch {
 		case errors.Is(err, errNeedsCatchUp):
 			if err := q.w.v.ensure(ctx, q.w.db, q.w.design, q.w.uuid, q.target); err != nil {
@@ -103,7 +156,31 @@ func (q *query) run(ctx context.Context, serve func(context.Context, *storage.Sn
 		default:
 			return err
 		}
+		before = q.given + q.batch.taken
+		err = q.again(ctx)
 	}
+}
+
+// again is an attempt in a snapshot of its own.
+func (q *query) again(ctx context.Context) error {
+	return q.w.db.View(ctx, func(s *storage.Snapshot) error { return q.attempt(ctx, s) })
+}
+
+// attempt gives what is left of the answer, or as much of it as the snapshot lasts for.
+func (q *query) attempt(ctx context.Context, s *storage.Snapshot) error {
+	ix, err := q.open(s)
+	if err != nil {
+		return err
+	}
+	if !q.begun { // after errors of building, as in couch_mrview_util:get_view
+		if err := q.w.definition().checkRange(q.asked); err != nil {
+			return err
+		}
+	}
+	if q.w.Reduces(q.asked) {
+		return q.serveGroups(ctx, s, ix)
+	}
+	return q.serveRows(ctx, s, ix)
 }
 
 // open gives the index as the snapshot has it; nil if there is none and the query does without.
@@ -308,9 +385,12 @@ func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
 		}
 		q.last, q.inSpan = append(q.last[:0], rowKey...), true
 		if group.single() {
-			q.take(&r)
+			err = q.take(&r)
 		} else {
-			group.each(q.take)
+			err = group.each(q.take)
+		}
+		if err != nil {
+			return err
 		}
 		// all that q.last stands for is in the batch, which stays if the snapshot is too old for the sink
 		if q.batch.full() {
@@ -322,16 +402,21 @@ func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
 	return it.Err()
 }
 
-// take skips a row or puts it into the batch.
-func (q *query) take(r *storedRow) {
+// take skips a row, gives it to the sink or puts it into the batch.
+func (q *query) take(r *storedRow) error {
 	switch {
 	case q.skip > 0:
 		q.skip--
 	case q.limit > 0:
 		q.limit--
 		q.given++
+		if q.direct != nil {
+			q.row = Row{ID: r.id, Key: r.key, Value: r.value}
+			return q.direct.Row(&q.row)
+		}
 		q.batch.add(r)
 	}
+	return nil
 }
 
 // skipRows moves the beginning of a range over as many of the rows to be skipped as it has.

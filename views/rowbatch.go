@@ -78,18 +78,21 @@ func (g *dupGroup) add(rowKey []byte, r *storedRow) (done bool, err error) {
 func (g *dupGroup) single() bool { return len(g.rows) == 0 }
 
 // each calls fn for the rows in the order they are shown, and empties the group.
-func (g *dupGroup) each(fn func(*storedRow)) {
+func (g *dupGroup) each(fn func(*storedRow) error) error {
+	defer func() { g.rows = g.rows[:0] }()
 	for from := 0; from < len(g.rows); {
 		to := from + 1
 		for to < len(g.rows) && bytes.Equal(g.rows[to].key, g.rows[from].key) {
 			to++
 		}
 		for i := to - 1; i >= from; i-- {
-			fn(&g.rows[i])
+			if err := fn(&g.rows[i]); err != nil {
+				return err
+			}
 		}
 		from = to
 	}
-	g.rows = g.rows[:0]
+	return nil
 }
 
 // groupEnd gives the row key after the group that a row belongs to, and how many rows the group has from that row on.

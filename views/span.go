@@ -14,17 +14,26 @@ import (
 // span is a range of row keys, half-open; a nil end is open.
 type span struct{ lo, hi []byte }
 
+// only gives the range of a query without `keys`.
+func (def *definition) only(q *Query) span {
+	var partition []byte
+	if q.Partition != "" {
+		partition = appendPartition(nil, q.Partition)
+	}
+	return def.span(q, partition, q.StartKey, q.EndKey)
+}
+
 // spans gives the ranges that a query reads, in the order it reads them: one, or one for each of `keys`. Each is made
 // when it is its turn, since there may be a million keys.
 func (def *definition) spans(q *Query) iter.Seq[span] {
 	return func(yield func(span) bool) {
+		if q.Keys.Kind() != ejson.Array {
+			yield(def.only(q))
+			return
+		}
 		var partition []byte
 		if q.Partition != "" {
 			partition = appendPartition(nil, q.Partition)
-		}
-		if q.Keys.Kind() != ejson.Array {
-			yield(def.span(q, partition, q.StartKey, q.EndKey))
-			return
 		}
 		keys := q.Keys.Elements()
 		if q.Descending {

@@ -62,6 +62,14 @@ type Sink interface {
 	Rows(s *storage.Snapshot, rows []Row) (taken int, err error)
 }
 
+// RowSink is a Sink that need not have rows together: where OneByOne says so, each row of a map query comes with Row
+// instead of Rows, as soon as it is read. It is valid until Row returns.
+type RowSink interface {
+	Sink
+	OneByOne() bool
+	Row(r *Row) error
+}
+
 // Head is what comes before the rows.
 type Head struct {
 	Reduced   bool              // the rows are reduced values

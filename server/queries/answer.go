@@ -22,23 +22,36 @@ type viewWriter struct {
 	first bool      // no row was written yet
 }
 
+// newViewWriter makes that of one query.
+func newViewWriter(c *call.Call, s *call.Stream, v *views.View, o *params.ViewOptions) (w *viewWriter, err error) {
+	w = &viewWriter{docs: NewRowDocs(c, o), s: s, o: o, first: true}
+	if o.Bookmark != nil {
+		if w.page, err = openPage(*o.Bookmark, &o.Query, v.Reduces(&o.Query)); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
 // writeView answers one query, without a line feed at the end.
 func writeView(c *call.Call, s *call.Stream, v *views.View, o *params.ViewOptions) error {
-	w := &viewWriter{docs: NewRowDocs(c, o), s: s, o: o, first: true}
-	if o.Bookmark != nil {
-		var err error
-		if w.page, err = openPage(*o.Bookmark, &o.Query, v.Reduces(&o.Query)); err != nil {
-			return err
-		}
+	w, err := newViewWriter(c, s, v, o)
+	if err != nil {
+		return err
 	}
 	if err := v.Query(c.Context(), &o.Query, w); err != nil {
 		return withRef(err)
 	}
-	b := append(s.Buffer(), "\r\n]"...)
+	return w.end()
+}
+
+// end ends the answer.
+func (w *viewWriter) end() error {
+	b := append(w.s.Buffer(), "\r\n]"...)
 	if w.page != nil {
 		b = w.page.appendBookmark(append(b, `,"bookmark":`...))
 	}
-	return s.Commit(append(b, '}'))
+	return w.s.Commit(append(b, '}'))
 }
 
 // withRef gives an error of indexing or reading the ref that it has in CouchDB, where it comes from another process.
@@ -70,20 +83,28 @@ func (w *viewWriter) Head(h *views.Head) error {
 
 // Rows implements views.Sink.
 func (w *viewWriter) Rows(s *storage.Snapshot, rows []views.Row) (taken int, err error) {
-	return w.docs.Each(s, rows, func(i int, doc *RowDoc) error {
-		if w.page != nil && !w.page.takes(&rows[i]) {
-			return nil
-		}
-		b := w.s.Buffer()
-		if !w.first {
-			b = append(b, ",\r\n"...)
-		}
-		w.first = false
-		if b, err = w.docs.AppendRow(b, &rows[i], doc, w.s.Send); err != nil {
-			return err
-		}
-		return w.s.Commit(b)
-	})
+	return w.docs.Each(s, rows, func(i int, doc *RowDoc) error { return w.write(&rows[i], doc) })
+}
+
+// OneByOne implements views.RowSink: documents are read for many rows together.
+func (w *viewWriter) OneByOne() bool { return !w.o.IncludeDocs }
+
+// Row implements views.RowSink.
+func (w *viewWriter) Row(r *views.Row) error { return w.write(r, nil) }
+
+func (w *viewWriter) write(r *views.Row, doc *RowDoc) (err error) {
+	if w.page != nil && !w.page.takes(r) {
+		return nil
+	}
+	b := w.s.Buffer()
+	if !w.first {
+		b = append(b, ",\r\n"...)
+	}
+	w.first = false
+	if b, err = w.docs.AppendRow(b, r, doc, w.s.Send); err != nil {
+		return err
+	}
+	return w.s.Commit(b)
 }
 
 // AppendRow appends a row with its document, unless doc is nil; send is that of docs.Database.AppendView.

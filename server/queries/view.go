@@ -27,18 +27,66 @@ func openView(c *call.Call) (w *views.View, missing, err error) {
 	return w, nil, err
 }
 
-// queryView serves GET and POST of …/_view/{view}.
+// queryView serves GET and POST of …/_view/{view}. Without a body, the view is found and queried in one snapshot.
 func queryView(c *call.Call) error {
-	w, missing, err := openView(c)
+	if c.Method == http.MethodPost {
+		return queryViewBody(c)
+	}
+	var s *call.Stream
+	var w *viewWriter
+	ask := func(v *views.View) (*views.Query, views.Sink, error) {
+		o, err := viewOptions(c, v, ejson.Value{}, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		s = c.Stream(http.StatusOK)
+		if w, err = newViewWriter(c, s, v, o); err != nil {
+			return nil, nil, err
+		}
+		return &o.Query, w, nil
+	}
+	err := c.Env.Views.Query(c.Context(), c.DB, c.DocID(), c.Segment(4), ask)
+	switch e, ok := compat.AsError(err); {
+	case err == nil:
+		return endView(s, w)
+	case w != nil:
+		return withRef(err)
+	case ok && e.Is(ErrMissingView):
+		if err := c.Docs.CheckQuery(c.Context()); err != nil {
+			return err
+		}
+		_, err = viewOptions(c, nil, ejson.Value{}, err)
+	}
+	return err
+}
+
+// queryViewBody serves POST of …/_view/{view}.
+func queryViewBody(c *call.Call) error {
+	v, missing, err := openView(c)
 	if err != nil {
 		return err
 	}
-	var body ejson.Value
-	if c.Method == http.MethodPost {
-		if body, err = c.JSONRequest(); err != nil {
-			return err
-		}
+	body, err := c.JSONRequest()
+	if err != nil {
+		return err
 	}
+	o, err := viewOptions(c, v, body, missing)
+	if err != nil {
+		return err
+	}
+	s := c.Stream(http.StatusOK)
+	w, err := newViewWriter(c, s, v, o)
+	if err != nil {
+		return err
+	}
+	if err := v.Query(c.Context(), &o.Query, w); err != nil {
+		return withRef(err)
+	}
+	return endView(s, w)
+}
+
+// viewOptions reads what is asked of a view; missing is the error of one that is not there, nil for others.
+func viewOptions(c *call.Call, v *views.View, body ejson.Value, missing error) (*params.ViewOptions, error) {
 	o, err := params.ParseView(c.Query, body)
 	if err == nil {
 		err = c.Docs.CheckQuery(c.Context())
@@ -47,13 +95,14 @@ func queryView(c *call.Call) error {
 		err = missing
 	}
 	if err == nil {
-		err = CheckViewOptions(c, w, o)
+		err = CheckViewOptions(c, v, o)
 	}
-	if err != nil {
-		return err
-	}
-	s := c.Stream(http.StatusOK)
-	if err := writeView(c, s, w, o); err != nil {
+	return o, err
+}
+
+// endView ends an answer of one query.
+func endView(s *call.Stream, w *viewWriter) error {
+	if err := w.end(); err != nil {
 		return err
 	}
 	if _, err := s.WriteString("\n"); err != nil {
