@@ -43,6 +43,9 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, ix *index)
 	if err := q.batch.flush(s, q.sink); err != nil || ix == nil {
 		return err
 	}
+	if err := q.w.v.readKnown(s, ix); err != nil {
+		return err
+	}
 	x, slot, err := q.slot(ix)
 	if err != nil {
 		return err

@@ -57,6 +57,7 @@ type Views struct {
 	programs   *lru.Cache[Signature, *program] // of interactive indexes
 	aggregates *lru.Cache[string, *levels.Index]
 	refreshed  *lru.Cache[flightKey, time.Time] // when aggregates of interactive indexes were made anew
+	known      knownStates
 
 	designChangedHook func(tx *storage.Tx) error // may be nil
 

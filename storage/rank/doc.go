@@ -31,8 +31,8 @@
 // boundary, with the weight that it has.
 //
 // Map: index.go the index and its keys · weight.go weights, states and their stored form · read.go sums, counts and
-// selection · batch.go, find.go changes of rows · settle.go open and retired boundaries · build.go all boundaries anew
-// · check.go the invariants checked.
+// selection · prefixsums.go what is before the boundaries of a level · batch.go, find.go changes of rows · settle.go
+// open and retired boundaries · build.go all boundaries anew · check.go the invariants checked.
 //
 // Invariants:
 //

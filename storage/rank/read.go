@@ -8,12 +8,12 @@ import (
 
 // Before weighs the rows with keys < key; key is without the prefix of the rows, nil is after all.
 func (x *Index) Before(r kv.ReadTx, key []byte) (Weight, error) {
-	return x.between(r, len(x.Levels), nil, key)
+	return x.between(r, len(x.Levels), nil, key, true)
 }
 
 // between weighs the rows with from <= row < to with the help of levels up to n; from is empty or a settled boundary of
-// all these levels, a nil to is after all rows.
-func (x *Index) between(r kv.ReadTx, n int, from, to []byte) (Weight, error) {
+// all these levels, a nil to is after all rows. Without all only their number is right.
+func (x *Index) between(r kv.ReadTx, n int, from, to []byte, all bool) (Weight, error) {
 	var total Weight
 	for ; n >= 1; n-- {
 		sum, last, err := x.sumStretches(r, n, from, to)
@@ -23,7 +23,7 @@ func (x *Index) between(r kv.ReadTx, n int, from, to []byte) (Weight, error) {
 		total = total.Add(sum)
 		from = last
 	}
-	rows, err := x.Scan(r, from, to)
+	rows, err := x.scan(r, from, to, all)
 	return total.Add(rows), err
 }
 
@@ -51,10 +51,14 @@ func (x *Index) sumStretches(r kv.ReadTx, n int, from, to []byte) (sum Weight, l
 
 // Scan weighs the rows with from <= row < to by reading them; a nil to is open.
 func (x *Index) Scan(r kv.ReadTx, from, to []byte) (w Weight, err error) {
+	return x.scan(r, from, to, true)
+}
+
+func (x *Index) scan(r kv.ReadTx, from, to []byte, all bool) (w Weight, err error) {
 	it := r.Range(concat(x.Rows, from), x.rowsEnd(to), kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for it.Next() {
-		if !x.wide() {
+		if !x.wide() || !all {
 			w.Rows++
 			continue
 		}

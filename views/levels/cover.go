@@ -23,9 +23,9 @@ type entry struct {
 	agg   []byte
 }
 
-// add adds the rows with from <= row < to to a group with the help of levels up to n. from is empty or any key; closed
-// tells that to is a boundary of all these levels, or nil, after all rows.
-func (c *cover) add(group *gathered, n int, from, to []byte, closed bool) error {
+// add adds the rows with from <= row < to to a group with the help of levels up to n. from is empty or any key; to is a
+// boundary of the levels up to closed. A nil to, after all rows, is one of all levels.
+func (c *cover) add(group *gathered, n int, from, to []byte, closed int) error {
 	if n == 0 {
 		return c.addRows(group, from, to)
 	}
@@ -37,18 +37,18 @@ func (c *cover) add(group *gathered, n int, from, to []byte, closed bool) error 
 		return c.add(group, n-1, from, to, closed)
 	}
 	if first := entries[0].bound; !bytes.Equal(first, from) {
-		if err := c.add(group, n-1, from, first, true); err != nil {
+		if err := c.add(group, n-1, from, first, n); err != nil {
 			return err
 		}
 	}
-	if closed {
+	if closed >= n {
 		return c.addStretches(group, n, entries, to)
 	}
 	last := len(entries) - 1
 	if err := c.addStretches(group, n, entries[:last], entries[last].bound); err != nil {
 		return err
 	}
-	return c.add(group, n-1, entries[last].bound, to, false)
+	return c.add(group, n-1, entries[last].bound, to, closed)
 }
 
 // addStretches adds the stretches from each of the boundaries of level n, which follow each other, up to the boundary
@@ -70,7 +70,7 @@ func (c *cover) addStretches(group *gathered, n int, entries []entry, to []byte)
 		if i < len(entries) {
 			end = entries[i].bound
 		}
-		if err := c.add(group, n-1, from, end, true); err != nil {
+		if err := c.add(group, n-1, from, end, n); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ type current struct {
 	skip   bool
 	// first: there are no rows between where the walk began and this group.
 	first bool
+	jump  jump
 }
 
 // tally reduces rows without keeping them, where they are only counted, or are integers to be added up.
@@ -87,7 +88,7 @@ func empty(start, end []byte) bool { return end != nil && bytes.Compare(start, e
 func (u *reduction) walk(start, end []byte) (next []byte, more bool, err error) {
 	prefix := u.x.Rows
 	it := u.r.Range(concat(prefix, start), rangeEnd(prefix, end), kv.RangeOptions{Reverse: u.q.Descending})
-	defer it.Close()
+	defer func() { it.Close() }()
 	c := current{first: true}
 	for it.Next() {
 		key := it.Key()[len(prefix):]
@@ -101,8 +102,21 @@ func (u *reduction) walk(start, end []byte) (next []byte, more bool, err error) 
 			if err := u.open(&c, key, it.Value()); err != nil {
 				return nil, false, err
 			}
+			if c.jump = u.findJump(c.prefix, key, end); !c.jump.found {
+				if from, to := u.within(&c, start, end); u.knownMany(from, to) {
+					c.rows = directRows // what there is to know of them is known
+				}
+			}
 		}
-		if c.rows++; c.rows > directRows && !u.q.RowsOnly {
+		if c.jump.ahead && bytes.Equal(key, u.x.known.Key(c.jump.from)) {
+			if err := u.leap(&c); err != nil {
+				return nil, false, err
+			}
+			it.Close()
+			it = u.r.Range(concat(prefix, u.x.known.Key(c.jump.to)), rangeEnd(prefix, end), kv.RangeOptions{})
+			continue
+		}
+		if c.rows++; c.rows > directRows && !u.q.RowsOnly && !c.jump.found {
 			err := u.rest(&c, start, end)
 			return c.group.next, err == nil && c.group.next != nil, err
 		}
@@ -122,7 +136,7 @@ func (u *reduction) walk(start, end []byte) (next []byte, more bool, err error) 
 
 // addRow adds a row to the group.
 func (u *reduction) addRow(c *current, key, value []byte) error {
-	if u.large && !u.tallies() { // so will this one be, probably: if not, its rows are read again
+	if u.large && !u.tallies() && !c.jump.found { // so will this one be, probably: if not, its rows are read again
 		c.tally.rows++
 		return nil
 	}
@@ -172,7 +186,13 @@ func (u *reduction) close(c *current, start, end []byte) error {
 		u.q.Skip--
 		u.moveOn(c.group.next)
 	default:
-		if u.large = c.rows > directRows; c.tally.rows > 0 {
+		jumped := c.jump.found && !c.jump.ahead
+		if u.large = c.rows > directRows || jumped; jumped && u.tallies() {
+			if err := u.jumped(c, start, end); err != nil {
+				u.forget(&c.group)
+				return err
+			}
+		} else if c.tally.rows > 0 {
 			from, to := u.within(c, start, end)
 			if err := u.tallied(&c.group, &c.tally, from, to); err != nil {
 				u.forget(&c.group)

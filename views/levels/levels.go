@@ -70,6 +70,7 @@ type Index struct {
 	Options
 	ranks *rank.Index
 	kept  []Slot // those of Slots that have aggregates
+	known *Known // see With; nil for nothing
 }
 
 // Subspaces below Options.Levels.
@@ -150,25 +151,35 @@ func (x *Index) weigh(key, value []byte) (rank.Weight, error) {
 	return rank.Weight{Rows: 1, Rest: 1}, nil
 }
 
+// Known are the weights of the rows before the boundaries of a level, in the state of the rows that a snapshot shows.
+// They make reads of that state cheaper.
+type Known = rank.PrefixSums
+
+// ReadKnown reads those of a level; nil if there are more boundaries than most.
+func (x *Index) ReadKnown(r kv.ReadTx, level, most int) (*Known, error) {
+	return x.ranks.ReadPrefixSums(r, level, most)
+}
+
+// With gives the index for reads of snapshots that show the state that known is of.
+func (x *Index) With(known *Known) *Index {
+	with := *x
+	with.known = known
+	return &with
+}
+
 // CountBefore counts the rows before a key; nil is after all.
 func (x *Index) CountBefore(r kv.ReadTx, key []byte) (int64, error) {
-	w, err := x.ranks.Before(r, key)
-	return w.Rows, err
+	return x.ranks.RowsBefore(r, x.known, key)
 }
 
 // Count counts the rows with start <= key < end; a nil end is open.
 func (x *Index) Count(r kv.ReadTx, start, end []byte) (int64, error) {
-	w, err := x.between(r, start, end)
-	return w.Rows, err
-}
-
-func (x *Index) between(r kv.ReadTx, start, end []byte) (rank.Weight, error) {
-	w, err := x.ranks.Before(r, end)
+	n, err := x.CountBefore(r, end)
 	if err != nil || len(start) == 0 {
-		return w, err
+		return n, err
 	}
-	before, err := x.ranks.Before(r, start)
-	return w.Sub(before), err
+	before, err := x.CountBefore(r, start)
+	return n - before, err
 }
 
 // Select gives the key of the row with exactly n rows before it, nil if there is none.

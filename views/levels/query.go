@@ -119,7 +119,10 @@ func (u *reduction) whole(number int) error {
 	if u.q.Descending {
 		group.next = u.q.Start
 	}
-	rows, over, err := u.few(&group)
+	rows, over, err := 1, u.knownMany(u.q.Start, u.q.End), error(nil)
+	if !over {
+		rows, over, err = u.few(&group)
+	}
 	if err == nil && over {
 		err = u.many(&group, u.q.Start, u.q.End)
 	}
@@ -199,7 +202,11 @@ func (u *reduction) many(group *pendingGroup, start, end []byte) error {
 			parts.parts = append(parts.parts, part{agg: inSum})
 		}
 	}
-	return u.add(u.partsOf(group), u.x.height(), start, end, end == nil)
+	closed := 0
+	if end == nil {
+		closed = u.x.height()
+	}
+	return u.add(u.partsOf(group), u.levelFor(start, end), start, end, closed)
 }
 
 // between weighs the rows with start <= row < end. Groups follow each other: where one begins the last one has ended.
@@ -213,7 +220,7 @@ func (u *reduction) between(start, end []byte) (w rank.Weight, err error) {
 		case len(key) > 0 && bytes.Equal(key, known):
 			weights[i] = weight
 		default:
-			if weights[i], err = u.x.ranks.Before(u.r, key); err != nil {
+			if weights[i], err = u.x.ranks.BeforeWith(u.r, u.x.known, key); err != nil {
 				return w, err
 			}
 		}

@@ -1,0 +1,105 @@
+package rank
+
+import (
+	"bytes"
+	"sort"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// PrefixSums are the weights of all rows before each settled boundary of one level, in one state of the rows. They stay
+// right, and their boundaries settled, as long as no row comes, goes or changes. They are not changed once they are
+// read.
+type PrefixSums struct {
+	level  int
+	keys   []byte // one after the other
+	ends   []int  // in keys
+	before []Weight
+}
+
+// ReadPrefixSums reads those of a level; nil if there are more boundaries than most.
+func (x *Index) ReadPrefixSums(r kv.ReadTx, level, most int) (*PrefixSums, error) {
+	p := &PrefixSums{level: level, ends: []int{0}, before: []Weight{{}}} // the empty boundary is before all rows
+	prefix := x.level(level)
+	it := r.Range(prefix, rangeEnd(prefix, nil), kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	var sum, stretch Weight // up to the last settled boundary, and since then
+	for it.Next() {
+		weight, state := Parse(it.Value())
+		if key := it.Key()[len(prefix):]; state == Settled && len(key) > 0 {
+			if len(p.before) == most {
+				return nil, nil
+			}
+			sum, stretch = sum.Add(stretch), Weight{}
+			p.keys = append(p.keys, key...)
+			p.ends = append(p.ends, len(p.keys))
+			p.before = append(p.before, sum)
+		}
+		stretch = stretch.Add(weight)
+	}
+	return p, it.Err()
+}
+
+// Level is the level of the boundaries.
+func (p *PrefixSums) Level() int { return p.level }
+
+// Len is the number of boundaries, with the empty one, which comes first.
+func (p *PrefixSums) Len() int { return len(p.ends) }
+
+// Key is a boundary, without the prefix of the rows.
+func (p *PrefixSums) Key(i int) []byte {
+	from := 0
+	if i > 0 {
+		from = p.ends[i-1]
+	}
+	return p.keys[from:p.ends[i]:p.ends[i]]
+}
+
+// Before weighs the rows before a boundary.
+func (p *PrefixSums) Before(i int) Weight { return p.before[i] }
+
+// First is the first boundary at a key or after it, Len if there is none; a nil key is after all.
+func (p *PrefixSums) First(key []byte) int {
+	if key == nil {
+		return p.Len()
+	}
+	return sort.Search(p.Len(), func(i int) bool { return bytes.Compare(p.Key(i), key) >= 0 })
+}
+
+// BeforeWith is Before with prefix sums of the state that the snapshot shows; nil is without.
+func (x *Index) BeforeWith(r kv.ReadTx, p *PrefixSums, key []byte) (Weight, error) {
+	if p == nil {
+		return x.Before(r, key)
+	}
+	sum, from, found := p.below(key)
+	if found {
+		return sum, nil
+	}
+	rest, err := x.between(r, p.level-1, from, key, true)
+	return sum.Add(rest), err
+}
+
+// RowsBefore is BeforeWith for the number of rows alone.
+func (x *Index) RowsBefore(r kv.ReadTx, p *PrefixSums, key []byte) (int64, error) {
+	var sum Weight
+	var from []byte
+	level := len(x.Levels)
+	if p != nil {
+		var found bool
+		if sum, from, found = p.below(key); found {
+			return sum.Rows, nil
+		}
+		level = p.level - 1
+	}
+	rest, err := x.between(r, level, from, key, false)
+	return sum.Rows + rest.Rows, err
+}
+
+// below gives the last boundary at a key or before it with its sum; found tells that it is the key.
+func (p *PrefixSums) below(key []byte) (sum Weight, bound []byte, found bool) {
+	i := p.First(key)
+	if key != nil && i < p.Len() && bytes.Equal(p.Key(i), key) {
+		return p.before[i], nil, true
+	}
+	return p.before[i-1], p.Key(i - 1), false // the empty boundary is before all keys
+}

@@ -1,0 +1,121 @@
+package levels
+
+import (
+	"bytes"
+
+	"github.com/settee-db/settee/storage/rank"
+	"github.com/settee-db/settee/views/reduce"
+)
+
+// Where it is known how many rows there are before each boundary of level 1, groups with many rows are found without
+// reading so many: of such a group the rows before its first boundary and after its last one are read, in the walk
+// over the rows, which jumps from the one to the other.
+
+// jump is what a walk leaves out of a group.
+type jump struct {
+	found    bool // there is one
+	ahead    bool // and the walk has not come to it yet
+	from, to int  // boundaries in Index.known
+}
+
+// findJump finds the jump in the group of a row, which is not after the boundary that it begins at.
+func (u *reduction) findJump(prefix, key, end []byte) (j jump) {
+	if u.x.known == nil || u.x.known.Level() != 1 || u.q.Descending || u.q.RowsOnly {
+		return j
+	}
+	switch u.fn.Kind() {
+	case reduce.KindFirst, reduce.KindLast:
+		return j
+	}
+	to := prefixEnd(prefix)
+	if to == nil || end != nil && bytes.Compare(end, to) < 0 {
+		to = end
+	}
+	j.from, j.to = u.knownWithin(key, to)
+	if u.knownRows(j.from, j.to) <= directRows {
+		return jump{}
+	}
+	j.found, j.ahead = true, true
+	return j
+}
+
+// knownWithin gives the first and the last known boundary with start <= boundary < end; a nil end is open. There are
+// none if the last one is before the first.
+func (u *reduction) knownWithin(start, end []byte) (first, last int) {
+	if len(start) > 0 {
+		first = u.x.known.First(start)
+	}
+	return first, u.x.known.First(end) - 1
+}
+
+// knownRows is how many rows there are between two known boundaries.
+func (u *reduction) knownRows(from, to int) int64 {
+	if from >= to {
+		return 0
+	}
+	return u.knownWeight(from, to).Rows
+}
+
+func (u *reduction) knownWeight(from, to int) rank.Weight {
+	return u.x.known.Before(to).Sub(u.x.known.Before(from))
+}
+
+// knownMany reports whether a range is known to have more rows than are reduced row by row.
+func (u *reduction) knownMany(start, end []byte) bool {
+	if u.x.known == nil || u.q.RowsOnly {
+		return false
+	}
+	first, last := u.knownWithin(start, end)
+	return u.knownRows(first, last) > directRows
+}
+
+// levelFor is the highest level that is worth reading for a range: on average one that has some boundaries in it.
+func (u *reduction) levelFor(start, end []byte) int {
+	if u.x.known == nil {
+		return u.x.height()
+	}
+	first, last := u.knownWithin(start, end)
+	return u.levelOf(u.knownRows(first, last))
+}
+
+// levelOf is levelFor a number of rows.
+func (u *reduction) levelOf(rows int64) int {
+	fan := int64(u.x.Fan)
+	level := 1
+	for n := rows / fan; level < u.x.height() && n/fan >= fewBoundaries; n /= fan {
+		level++
+	}
+	return level
+}
+
+// fewBoundaries are so few that reading them costs about what finding them does.
+const fewBoundaries = 8
+
+// leap adds what the walk leaves out to the group.
+func (u *reduction) leap(c *current) error {
+	c.jump.ahead = false
+	if c.skip || u.tallies() {
+		return nil // jumped adds it
+	}
+	from, to := c.jump.from, c.jump.to
+	if c.group.parts == nil {
+		c.group.parts = u.begin(false)
+	}
+	return u.add(c.group.parts, u.levelOf(u.knownRows(from, to)), u.x.known.Key(from), u.x.known.Key(to), 1)
+}
+
+// jumped gives a group that is tallied its aggregate.
+func (u *reduction) jumped(c *current, start, end []byte) error {
+	w := u.knownWeight(c.jump.from, c.jump.to)
+	switch {
+	case u.fn.Kind() == reduce.KindCount:
+		c.group.agg = reduce.CountAggregate(c.tally.rows + w.Rows)
+		return nil
+	case u.x.Sums && w.Rest == 0 && !c.tally.inexact:
+		sum := w.Sum.Add(rank.Int(c.tally.sum))
+		c.group.agg = reduce.SumAggregate(sum.Hi, sum.Lo)
+		return nil
+	}
+	from, to := u.within(c, start, end)
+	return u.many(&c.group, from, to)
+}

@@ -1,0 +1,90 @@
+package levels_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/storagetest"
+	"github.com/settee-db/settee/views/levels"
+)
+
+// With what is known before the boundaries of any level every query gives what it gives over the rows; also where
+// boundaries are open, and aggregates stale.
+func TestKnownEqualsRows(t *testing.T) {
+	store := storagetest.Engines["memory"](t)
+	defer store.Close()
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		ctx := context.Background()
+		if _, err := store.Update(ctx, func(tx kv.Tx) error {
+			tx.ClearRange([]byte{0}, []byte{0xff})
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		plain := rng.IntN(2) == 0
+		slots := slotsOf(t, adder{}, allSources...)
+		if !plain { // with arrays among the values
+			slots = slices.DeleteFunc(slots, func(s levels.Slot) bool { return s.Number == 3 })
+		}
+		shape := config(rng, rng.IntN(3) > 0)
+		x := newIndex(shape, slots)
+		m := &model{rows: map[string][]byte{}}
+		refresh := rng.IntN(2) == 0
+		for range 1 + rng.IntN(4) {
+			rows := map[string][]byte{}
+			for range 200 + rng.IntN(400) {
+				key, value := rowOf(rng, rng.IntN(2000), plain).encode()
+				if rng.IntN(6) == 0 {
+					value = nil
+				}
+				rows[string(key)] = value
+				if m.rows[string(key)] = value; value == nil {
+					delete(m.rows, string(key))
+				}
+			}
+			if err := change(ctx, store, x, refresh, rows); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for level := 1; level <= shape.Levels; level++ {
+			var known *levels.Known
+			if err := store.View(ctx, func(r kv.ReadTx) (err error) {
+				known, err = x.ReadKnown(r, level, 1<<20)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			checkAll(t, store, x.With(known), slots, rng, m, 15)
+		}
+	})
+}
+
+// Fewer boundaries than there are give nothing.
+func TestKnownIsBounded(t *testing.T) {
+	store := storagetest.Engines["memory"](t)
+	defer store.Close()
+	slots := slotsOf(t, adder{}, "_count")
+	x := newIndex(levels.Config{Levels: 3, Fan: 4}, slots)
+	someRows(t, store, x, 3000)
+	must(t, store.View(t.Context(), func(r kv.ReadTx) error {
+		all, err := x.ReadKnown(r, 1, 1<<20)
+		must(t, err)
+		if all.Len() < 200 {
+			t.Errorf("%d boundaries of 3000 rows with a fan of 4", all.Len())
+		}
+		for _, most := range []int{all.Len(), all.Len() - 1} {
+			known, err := x.ReadKnown(r, 1, most)
+			must(t, err)
+			if (known != nil) != (most == all.Len()) {
+				t.Errorf("of %d boundaries %d were wanted: %v", all.Len(), most, known)
+			}
+		}
+		return nil
+	}))
+}
