@@ -39,7 +39,9 @@ func FuzzIDs(f *testing.F) {
 	c.begin("doc")
 	c.emit([]byte(`[1,"a"]`), []byte(`{"x":1}`))
 	c.emit([]byte(`[1,"a"]`), []byte(`2`))
-	f.Add(appendIDs(nil, c.end("doc").rows, 0))
+	rows := c.end("doc").rows
+	f.Add(appendIDs(nil, rows, 0, false))
+	f.Add(appendIDs(nil, rows, 0, true))
 	f.Add([]byte{idsFailed})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		kept, err := parseIDs(b, nil, "doc", nil)

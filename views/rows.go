@@ -22,6 +22,7 @@ type row struct {
 	value  []byte // as stored
 	keyed  int    // length of the row key up to the document id
 	hash   uint64 // of value
+	term   uint64 // what it takes of a sum, as IDS has it
 }
 
 // docRows is what one document gave for one index.
@@ -162,7 +163,9 @@ func (c *collector) end(docID string) docRows {
 		s = append(append(s, e.key...), e.value...)
 		c.scratch = s
 		value := c.arena.copy(s)
-		c.all = append(c.all, row{rowKey: rowKey, value: value, keyed: len(e.keyed), hash: xxhash.Sum64(value)})
+		c.all = append(c.all, row{
+			rowKey: rowKey, value: value, keyed: len(e.keyed), hash: xxhash.Sum64(value), term: termOf(e.value),
+		})
 	}
 	return docRows{rows: c.all[first:len(c.all):len(c.all)]}
 }

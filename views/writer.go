@@ -35,12 +35,6 @@ type idChange struct {
 	heal    bool // it had a failure
 }
 
-// Format bytes of entries of IDS besides idsFormat.
-const (
-	idsFailed = 2 // the map function failed
-	idsCut    = 3 // the rows do not fit: what follows is the document's key in CUT
-)
-
 func hasFailed(entry []byte) bool {
 	return len(entry) > 0 && (entry[0] == idsFailed || entry[0] == idsCut)
 }
@@ -106,7 +100,7 @@ func (w *indexWriter) collectDoc(docID string, rows *docRows, entry []byte) erro
 	}
 	fresh, cut := rows.rows, rows.cut
 	if rows.failure == "" && len(fresh) > 0 {
-		w.scratch = appendIDs(w.scratch[:0], fresh, len(partition))
+		w.scratch = appendIDs(w.scratch[:0], fresh, len(partition), w.ix.rec.sums)
 		if change.entry = bytes.Clone(w.scratch); w.limits.stored > 0 && len(change.entry) > w.limits.stored {
 			if change.failure, fresh = "too many rows", nil; w.ix.def.keepsCut() {
 				cut = appendCutAnywhere(nil, docID)
@@ -140,14 +134,14 @@ func (w *indexWriter) merge(kept []keptRow, fresh []row) {
 		}
 		switch {
 		case order < 0:
-			w.change(kept[0].rowKey, anyOld, nil, -1, kept[0].length, 0)
+			w.change(kept[0].rowKey, kept[0].old, nil, -1, kept[0].length, 0)
 			kept = kept[1:]
 		case order > 0:
 			w.change(fresh[0].rowKey, nil, fresh[0].value, 1, 0, len(fresh[0].value))
 			fresh = fresh[1:]
 		default:
 			if kept[0].hash != fresh[0].hash || kept[0].length != len(fresh[0].value) {
-				w.change(fresh[0].rowKey, anyOld, fresh[0].value, 0, kept[0].length, len(fresh[0].value))
+				w.change(fresh[0].rowKey, kept[0].old, fresh[0].value, 0, kept[0].length, len(fresh[0].value))
 			}
 			kept, fresh = kept[1:], fresh[1:]
 		}
@@ -194,12 +188,13 @@ func (w *indexWriter) write() {
 	}
 }
 
-// readOld reads the stored values of the rows that go or change, for who needs them.
+// readOld reads the stored values of the rows that go or change, for who needs them, where the entries in IDS do not
+// have what is needed.
 func (w *indexWriter) readOld() error {
 	var keys [][]byte
 	var at []int
 	for i := range w.changes {
-		if w.changes[i].Old != nil {
+		if old := w.changes[i].Old; old != nil && len(old) == 0 { // anyOld: what is stored is never empty
 			rows := w.ix.keys.rows
 			keys = append(keys, append(rows[:len(rows):len(rows)], w.changes[i].Key...))
 			at = append(at, i)
