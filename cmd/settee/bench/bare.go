@@ -12,8 +12,9 @@ import (
 
 // bareAnswer is what a bare server answers to every request.
 type bareAnswer struct {
-	Header http.Header `json:"header"`
-	Body   []byte      `json:"body"`
+	Header  http.Header `json:"header"`
+	Body    []byte      `json:"body"`
+	Chunked bool        `json:"chunked"`
 }
 
 // ServeBare answers every request with the same bytes, by net/http alone: what a Go server could reach that had nothing
@@ -50,6 +51,8 @@ func (a bareAnswer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	for name, values := range a.Header {
 		h[name] = values
 	}
-	h["Content-Length"] = []string{strconv.Itoa(len(a.Body))}
+	if !a.Chunked {
+		h["Content-Length"] = []string{strconv.Itoa(len(a.Body))}
+	}
 	_, _ = w.Write(a.Body) // the client has gone if this fails
 }

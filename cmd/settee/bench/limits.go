@@ -66,32 +66,50 @@ func (l *Limits) Run(ctx context.Context) (_ *Report, err error) {
 	if err := fillReadDB(ctx, a); err != nil {
 		return nil, err
 	}
-	bare, err := l.startBare(ctx, a)
-	if err != nil {
+	if err := fillViews(ctx, a); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, bare.stop()) }()
-	b, err := newSession(ctx, bare.target, a.docs, nil, size, a.prefix)
-	if err != nil {
-		return nil, err
+	document := a.db(readDB) + "/" + string(appendID(nil, 0))
+	view := a.design(viewDB, "bench") + "/_view/ids?" + hundredRows(0)
+	var constant []*session
+	for _, path := range []string{document, view} {
+		var bare *child
+		if bare, err = l.startBare(ctx, a, path); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, bare.stop()) }()
+		var b *session
+		if b, err = newSession(ctx, bare.target, a.docs, nil, size, a.prefix); err != nil {
+			return nil, err
+		}
+		b.made = []string{readDB, viewDB, fewDB} // it answers as if it had them
+		constant = append(constant, b)
 	}
-	b.made = []string{readDB} // it answers as if it had it
-	return l.compare(ctx, a, b, filepath.Join(dir, "raw"))
+	return l.compare(ctx, a, constant[0], constant[1], filepath.Join(dir, "raw"))
 }
 
-func (l *Limits) compare(ctx context.Context, a, b *session, rawDir string) (*Report, error) {
-	r := &runner{options: l.Options, sessions: []*session{a, b}, peak: make([]int64, 2)}
+// compare runs the workloads on the server a and on those that always give the same document, or the same 100 rows.
+func (l *Limits) compare(ctx context.Context, a, document, rows *session, rawDir string) (*Report, error) {
+	r := &runner{options: l.Options, sessions: []*session{a, document}, peak: make([]int64, 2)}
 	report, err := r.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	report.Servers[1].Welcome = "a constant answer; for bulk-docs: the store, in this process"
-	gets := []*workload{getDocuments("get-1", 1), getDocuments("get-64", 64)}
-	for _, w := range gets {
-		w.about += "; B is net/http with a constant answer"
-	}
-	if err := r.all(ctx, gets, report); err != nil {
-		return nil, err
+	for _, part := range []struct {
+		b         *session
+		workloads []*workload
+	}{
+		{document, []*workload{getDocuments("get-1", 1), getDocuments("get-64", 64)}},
+		{rows, []*workload{viewRange()}},
+	} {
+		for _, w := range part.workloads {
+			w.about += "; B is net/http with a constant answer"
+		}
+		r.sessions[1] = part.b
+		if err := r.all(ctx, part.workloads, report); err != nil {
+			return nil, err
+		}
 	}
 	raw, err := l.Raw(rawDir)
 	if err != nil {
@@ -169,10 +187,9 @@ func (l *Limits) startServer(ctx context.Context, dir string) (*child, error) {
 	return c, c.start(ctx, "server", u, nil)
 }
 
-// startBare starts the server that always gives the other one's answer for the first document.
-func (l *Limits) startBare(ctx context.Context, a *session) (*child, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		"http://"+a.target.Addr+a.db(readDB)+"/"+string(appendID(nil, 0)), nil)
+// startBare starts a server that always gives the other one's answer for a path.
+func (l *Limits) startBare(ctx context.Context, a *session, path string) (*child, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+a.target.Addr+path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +199,7 @@ func (l *Limits) startBare(ctx context.Context, a *session) (*child, error) {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	answer := bareAnswer{Header: resp.Header}
+	answer := bareAnswer{Header: resp.Header, Chunked: resp.ContentLength < 0}
 	answer.Header.Del("Date") // net/http sets its own
 	if answer.Body, err = io.ReadAll(resp.Body); err != nil {
 		return nil, err

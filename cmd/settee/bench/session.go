@@ -71,6 +71,7 @@ type session struct {
 	prefix  string   // of the names of all databases of the run
 	control *conn    // for what is not measured
 	made    []string // databases that exist
+	views   []string // design documents that were added to them
 
 	deployable     []*eventFunction // those that exist
 	functions      bool             // whether the server has event functions

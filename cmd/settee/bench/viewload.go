@@ -15,6 +15,8 @@ const (
 	// run's end.
 	viewDB = "views"
 	fewDB  = "views-few"
+	// statsDesign is a design document whose views have the reduce function _stats.
+	statsDesign = "bench-stats"
 	// buildLimit bounds how long an index may be built.
 	buildLimit = 30 * time.Minute
 	// changedDocuments is how many documents change between two queries.
@@ -70,6 +72,20 @@ func (s *session) fillView(ctx context.Context, db string, count int64, views ..
 		}
 	}
 	return nil
+}
+
+// addStats adds statsDesign, unless it is there.
+func (s *session) addStats(ctx context.Context) error {
+	const name = viewDB + "/" + statsDesign
+	if slices.Contains(s.views, name) {
+		return nil
+	}
+	design := designDocument("_stats", map[string]string{"dates": mapDates})
+	if _, err := s.request(ctx, "PUT", s.design(viewDB, statsDesign), design, 201); err != nil {
+		return err
+	}
+	s.views = append(s.views, name)
+	return s.index(ctx, s.design(viewDB, statsDesign)+"/_view/dates")
 }
 
 // index asks a view for a row, and so has it brought up to date.
