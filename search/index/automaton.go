@@ -1,0 +1,262 @@
+package index
+
+import (
+	"encoding/binary"
+	"fmt"
+	"regexp/syntax"
+	"slices"
+	"unicode/utf8"
+)
+
+// automaton says which terms match a pattern, character by character. States are numbers; dead is the one that nothing
+// leads out of.
+type automaton interface {
+	start() int32
+	step(state int32, r rune) int32
+	accepts(state int32) bool
+}
+
+const dead = int32(-1)
+
+// mostStates bounds the memory of an automaton, as Lucene bounds it.
+const mostStates = 10000
+
+// lazy keeps the states of an automaton and what leads from one to another once it was asked.
+type lazy struct {
+	run    *Run
+	states []lazyState
+	known  map[string]int32
+}
+
+type lazyState struct {
+	key    string
+	accept bool
+	ascii  [utf8.RuneSelf]int32 // 0: not asked yet; else the state + 2
+	other  map[rune]int32
+}
+
+// state is the number of a state by its key.
+func (l *lazy) state(key string, accept bool) int32 {
+	if n, ok := l.known[key]; ok {
+		return n
+	}
+	if len(l.states) == mostStates {
+		l.run.Fail(&Error{fmt.Sprintf("Determinizing automaton would require more than %d states.", mostStates)})
+		return dead
+	}
+	n := int32(len(l.states))
+	if l.known == nil {
+		l.known = map[string]int32{}
+	}
+	l.states = append(l.states, lazyState{key: key, accept: accept})
+	l.known[key] = n
+	return n
+}
+
+func (l *lazy) accepts(state int32) bool { return l.states[state].accept }
+
+// cached is the state after a character, which compute finds out.
+func (l *lazy) cached(state int32, r rune, compute func(key string, r rune) int32) int32 {
+	if r >= 0 && r < utf8.RuneSelf {
+		if n := l.states[state].ascii[r]; n != 0 {
+			return n - 2
+		}
+		n := compute(l.states[state].key, r)
+		l.states[state].ascii[r] = n + 2
+		return n
+	}
+	if n, ok := l.states[state].other[r]; ok {
+		return n
+	}
+	n := compute(l.states[state].key, r)
+	s := &l.states[state]
+	if s.other == nil {
+		s.other = map[rune]int32{}
+	}
+	if len(s.other) < 256 {
+		s.other[r] = n
+	}
+	return n
+}
+
+// program is an automaton of a compiled regular expression: a state is the set of instructions that are reached.
+type program struct {
+	lazy
+	prog *syntax.Prog
+	seen []bool
+}
+
+// newProgram makes an automaton of an expression.
+func newProgram(run *Run, re *syntax.Regexp) (*program, error) {
+	prog, err := syntax.Compile(re.Simplify())
+	if err != nil {
+		return nil, &Error{err.Error()}
+	}
+	return &program{lazy: lazy{run: run}, prog: prog, seen: make([]bool, len(prog.Inst))}, nil
+}
+
+func (p *program) start() int32 { return p.set([]uint32{uint32(p.prog.Start)}) }
+
+// set is the state of some instructions with all that they lead to without a character; dead if there are none.
+func (p *program) set(from []uint32) int32 {
+	clear(p.seen)
+	accept := false
+	var reached []uint32
+	for len(from) > 0 {
+		pc := from[len(from)-1]
+		from = from[:len(from)-1]
+		if p.seen[pc] {
+			continue
+		}
+		p.seen[pc] = true
+		switch i := &p.prog.Inst[pc]; i.Op {
+		case syntax.InstAlt, syntax.InstAltMatch:
+			from = append(from, i.Arg, i.Out)
+		case syntax.InstCapture, syntax.InstNop:
+			from = append(from, i.Out)
+		case syntax.InstMatch:
+			accept = true
+			reached = append(reached, pc)
+		case syntax.InstFail, syntax.InstEmptyWidth:
+		default:
+			reached = append(reached, pc)
+		}
+	}
+	if len(reached) == 0 {
+		return dead
+	}
+	slices.Sort(reached)
+	key := make([]byte, 0, 4*len(reached))
+	for _, pc := range reached {
+		key = binary.BigEndian.AppendUint32(key, pc)
+	}
+	return p.state(string(key), accept)
+}
+
+func (p *program) step(state int32, r rune) int32 { return p.cached(state, r, p.after) }
+
+func (p *program) after(key string, r rune) int32 {
+	var next []uint32
+	for ; key != ""; key = key[4:] {
+		i := &p.prog.Inst[binary.BigEndian.Uint32([]byte(key[:4]))]
+		if i.Op != syntax.InstMatch && i.MatchRune(r) {
+			next = append(next, i.Out)
+		}
+	}
+	return p.set(next)
+}
+
+// levenshtein is an automaton of the terms within some edits of a word: characters put in, left out, replaced, or two
+// exchanged. A state is the last two rows of the table of distances with the character between them.
+type levenshtein struct {
+	lazy
+	word  []rune
+	edits int
+}
+
+func newLevenshtein(run *Run, word string, edits int) *levenshtein {
+	return &levenshtein{lazy: lazy{run: run}, word: []rune(word), edits: edits}
+}
+
+func (l *levenshtein) start() int32 {
+	row := make([]byte, len(l.word)+1)
+	for i := range row {
+		row[i] = byte(min(i, l.edits+1))
+	}
+	before := slices.Repeat([]byte{byte(l.edits + 1)}, len(row))
+	return l.rows(before, row, -1)
+}
+
+func (l *levenshtein) rows(before, row []byte, r rune) int32 {
+	if int(slices.Min(row)) > l.edits && int(slices.Min(before)) > l.edits {
+		return dead
+	}
+	key := append(append(binary.BigEndian.AppendUint32(nil, uint32(r)), before...), row...)
+	return l.state(string(key), int(row[len(row)-1]) <= l.edits)
+}
+
+func (l *levenshtein) step(state int32, r rune) int32 { return l.cached(state, r, l.after) }
+
+func (l *levenshtein) after(key string, r rune) int32 {
+	n := len(l.word) + 1
+	last := rune(int32(binary.BigEndian.Uint32([]byte(key[:4]))))
+	before, row := key[4:4+n], key[4+n:]
+	next := make([]byte, n)
+	most := l.edits + 1
+	next[0] = byte(min(int(row[0])+1, most))
+	for i := 1; i < n; i++ {
+		d := int(row[i-1])
+		if l.word[i-1] != r {
+			d++
+		}
+		d = min(d, int(row[i])+1, int(next[i-1])+1)
+		if i > 1 && l.word[i-1] == last && l.word[i-2] == r {
+			d = min(d, int(before[i-2])+1)
+		}
+		next[i] = byte(min(d, most))
+	}
+	return l.rows([]byte(row), next, r)
+}
+
+// distance is the number of edits of the state after a term that is accepted.
+func (l *levenshtein) distance(state int32) int {
+	key := l.states[state].key
+	return int(key[len(key)-1])
+}
+
+// walk calls found for each term that the automaton accepts, in order, with its last state. Parts of the dictionary
+// that cannot match are jumped over.
+func walk(run *Run, terms Terms, a automaton, found func(state int32)) {
+	type place struct {
+		end   int // of the character in the term
+		state int32
+	}
+	stack := []place{{0, a.start()}}
+	if stack[0].state == dead {
+		return
+	}
+	last := ""
+	for ok := terms.Next(); ok; {
+		if run.spent(1) {
+			return
+		}
+		term := terms.Term()
+		shared := sharedLength(last, term)
+		for stack[len(stack)-1].end > shared {
+			stack = stack[:len(stack)-1]
+		}
+		at, state := stack[len(stack)-1].end, stack[len(stack)-1].state
+		for at < len(term) {
+			r, n := utf8.DecodeRuneInString(term[at:])
+			if state = a.step(state, r); state == dead {
+				at += n
+				break
+			}
+			at += n
+			stack = append(stack, place{at, state})
+		}
+		last = term
+		if state != dead {
+			if a.accepts(state) {
+				found(state)
+			}
+			ok = terms.Next()
+			continue
+		}
+		next := successor(term[:at])
+		if next == "" {
+			return
+		}
+		ok = terms.Seek(next)
+	}
+}
+
+// successor is the first text behind all that begin with s; empty if there is none.
+func successor(s string) string {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] < 0xFF {
+			return s[:i] + string([]byte{s[i] + 1})
+		}
+	}
+	return ""
+}

@@ -1,0 +1,101 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/settee-db/settee/search/query"
+)
+
+// benchDocuments are documents of about 1 KB whose words are as frequent as those of a language.
+func benchDocuments(n int) [][]Value {
+	rng := rand.New(rand.NewPCG(1, 1))
+	zipf := rand.NewZipf(rng, 1.1, 4, 50000)
+	all := make([][]Value, n)
+	for i := range all {
+		var text strings.Builder
+		for range 139 {
+			fmt.Fprintf(&text, "w%d ", zipf.Uint64())
+		}
+		all[i] = []Value{{Name: "t", Text: text.String(), Analyzed: true, Norms: true},
+			{Name: "s", Text: fmt.Sprintf("group%d", rng.IntN(50)), Facet: true},
+			{Name: "n", Number: float64(rng.IntN(1000)), IsNumber: true}}
+	}
+	return all
+}
+
+func fill(values [][]Value) *RAM {
+	ram, maker := NewRAM(), NewMaker(Nouveau, words)
+	for i, v := range values {
+		ram.Add(Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprintf("doc%07d", i), v))
+	}
+	return ram
+}
+
+func BenchmarkMake(b *testing.B) {
+	values := benchDocuments(2000)
+	maker := NewMaker(Nouveau, words)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		maker.Document("doc", values[i%len(values)])
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	values := benchDocuments(2000)
+	maker := NewMaker(Nouveau, words)
+	var docs []*Document
+	for _, v := range values {
+		docs = append(docs, maker.Document("doc", v))
+	}
+	ram := NewRAM()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		ram.Add(Identity(fmt.Sprintf("%013d", i)), docs[i%len(docs)])
+	}
+}
+
+func BenchmarkSearch(b *testing.B) {
+	ram := fill(benchDocuments(100_000))
+	x := &Index{Kind: Nouveau, Segments: []Segment{ram.View("9")}}
+	b.Logf("%d bytes for each document", ram.Bytes()/100_000)
+	term := func(s string) query.Node { return &query.Term{Field: "t", Term: s} }
+	both := func(occur query.Occur, all ...string) query.Node {
+		n := &query.Bool{}
+		for _, s := range all {
+			n.Clauses = append(n.Clauses, query.BoolClause{Occur: occur, Node: term(s)})
+		}
+		return n
+	}
+	for _, c := range []struct {
+		name string
+		of   *Request
+	}{
+		{"rare term", &Request{Query: term("w9000")}},
+		{"common term", &Request{Query: term("w1")}},
+		{"and", &Request{Query: both(query.Must, "w5", "w100")}},
+		{"and of common terms", &Request{Query: both(query.Must, "w1", "w2")}},
+		{"or of common terms", &Request{Query: both(query.Should, "w1", "w2", "w3")}},
+		{"phrase", &Request{Query: &query.Phrase{Field: "t", Terms: []query.PhraseTerm{{Term: "w1"}, {Term: "w2",
+			Position: 1}}}}},
+		{"prefix", &Request{Query: &query.Prefix{Field: "t", Text: "w123"}}},
+		{"wildcard", &Request{Query: &query.Wildcard{Field: "t", Pattern: "w1*3"}}},
+		{"leading wildcard", &Request{Query: &query.Wildcard{Field: "t", Pattern: "*123"}}},
+		{"fuzzy", &Request{Query: &query.Fuzzy{Field: "t", Text: "w1234", Edits: 2}}},
+		{"range", &Request{Query: &query.NumRange{Field: "n", Min: 100, Max: 200, MinInclude: true}}},
+		{"all by number", &Request{Query: &query.All{}, Sort: []SortField{{By: ByNumber, Field: "n"}, {By: ByID}}}},
+		{"all with counts", &Request{Query: &query.All{}, Counts: []string{"s"}}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			c.of.Limit = 25
+			for b.Loop() {
+				if _, err := x.Search(context.Background(), c.of); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

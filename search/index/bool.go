@@ -1,0 +1,125 @@
+package index
+
+import (
+	"slices"
+
+	"github.com/settee-db/settee/search/query"
+)
+
+// clauseWeight is a clause of a Bool.
+type clauseWeight struct {
+	occur  query.Occur
+	weight weight
+}
+
+// boolWeight is a Bool.
+type boolWeight struct {
+	kind    Kind
+	boost   float32 // TF-IDF: clauses are multiplied by it when they are normalized
+	clauses []clauseWeight
+	least   int
+	coord   []float32
+}
+
+func (p *planner) bool(n *query.Bool, boost float32) weight {
+	b := &boolWeight{kind: p.kind, boost: 1, least: n.Min}
+	if p.kind == Clouseau {
+		b.boost, boost = boost, 1
+	}
+	scoring := 0
+	for _, c := range n.Clauses {
+		b.clauses = append(b.clauses, clauseWeight{c.Occur, p.plan(c.Node, boost)})
+		if c.Occur == query.Should || c.Occur == query.Must {
+			scoring++
+		}
+	}
+	if p.kind == Clouseau && !n.NoCoord && scoring > 1 {
+		b.coord = coordFactors(scoring)
+	}
+	return b
+}
+
+func (b *boolWeight) squares() float32 {
+	sum := float32(0)
+	for _, c := range b.clauses {
+		if c.occur == query.Should || c.occur == query.Must {
+			sum += c.weight.squares()
+		}
+	}
+	return sum * b.boost * b.boost
+}
+
+func (b *boolWeight) normalize(norm, boost float32) {
+	for _, c := range b.clauses {
+		c.weight.normalize(norm, boost*b.boost)
+	}
+}
+
+// open opens the clauses of some kinds; missing says that one of them holds for nothing.
+func (b *boolWeight) open(s *reading, scores bool, kinds ...query.Occur) (all []iterator, missing bool) {
+	for _, c := range b.clauses {
+		if !slices.Contains(kinds, c.occur) {
+			continue
+		}
+		if i := c.weight.iterator(s, scores); i != nil {
+			all = append(all, i)
+		} else {
+			missing = true
+		}
+	}
+	return all, missing
+}
+
+func (b *boolWeight) has(kind query.Occur) bool {
+	return slices.ContainsFunc(b.clauses, func(c clauseWeight) bool { return c.occur == kind })
+}
+
+func (b *boolWeight) iterator(s *reading, scores bool) iterator {
+	prohibited, _ := b.open(s, false, query.MustNot)
+	if !b.has(query.Must) && !b.has(query.Filter) {
+		parts, _ := b.open(s, scores, query.Should)
+		if len(parts) < max(b.least, 1) {
+			return nil
+		}
+		if len(parts) == 1 && len(prohibited) == 0 && b.coord == nil {
+			return parts[0]
+		}
+		return newDisjunction(s.run, parts, prohibited, b.least, scores, b.coord)
+	}
+	// What holds and what scores are apart: optional clauses score and need not hold, filters hold and do not score.
+	filters, missing := b.open(s, false, query.Filter)
+	required, missingRequired := b.open(s, scores, query.Must)
+	if missing || missingRequired {
+		return nil
+	}
+	parts := append(filters, required...)
+	if b.least > 0 {
+		some, _ := b.open(s, false, query.Should)
+		if len(some) < b.least {
+			return nil
+		}
+		parts = append(parts, newDisjunction(s.run, some, nil, b.least, false, nil))
+	}
+	c := &conjunction{parts: parts, prohibited: prohibited, at: -1, bool: &boolScorer{at: -1, coord: b.coord}}
+	if scores {
+		c.bool.clauses = b.scorers(s, required)
+	}
+	slices.SortStableFunc(c.parts, func(a, b iterator) int { return int(a.cost() - b.cost()) })
+	return c
+}
+
+// scorers are the clauses that score, in their order: the required ones, which are open, and the optional ones.
+func (b *boolWeight) scorers(s *reading, required []iterator) []iterator {
+	var all []iterator
+	for _, c := range b.clauses {
+		switch c.occur {
+		case query.Must:
+			all, required = append(all, required[0]), required[1:]
+		case query.Should:
+			if i := c.weight.iterator(s, true); i != nil {
+				all = append(all, i)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,152 @@
+package index
+
+import (
+	"math"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/settee-db/settee/search/query"
+)
+
+// filter opens the documents of a part that all have one score; nil if there are none.
+func (p *planner) filter(n query.Node) func(s *reading, value float32) iterator {
+	switch n := n.(type) {
+	case *query.All:
+		return func(s *reading, value float32) iterator {
+			return &checkIterator{run: s.run, at: -1, n: s.Docs(), value: value}
+		}
+	case *query.NumRange:
+		return numbersBetween(n)
+	case *query.Number:
+		return numbersBetween(&query.NumRange{Field: n.Field, Min: n.Value, Max: n.Value, MinInclude: true,
+			MaxInclude: true})
+	case *query.Range:
+		return p.existsOrBetween(n)
+	case *query.Prefix:
+		return collect(n.Field, func(s *reading, terms Terms, add func()) {
+			for ok := terms.Seek(n.Text); ok && strings.HasPrefix(terms.Term(), n.Text); ok = terms.Next() {
+				add()
+			}
+		})
+	case *query.Wildcard:
+		return p.matching(n.Field, parseWildcard(n.Pattern))
+	case *query.Regexp:
+		re, err := parseRegexp(n.Pattern)
+		if err != nil {
+			p.run.Fail(err)
+			return nil
+		}
+		return p.matching(n.Field, re)
+	}
+	return nil
+}
+
+// collect opens the documents of some terms together. each calls add on each of the terms.
+func collect(field string, each func(s *reading, terms Terms, add func())) func(*reading, float32) iterator {
+	return func(s *reading, value float32) iterator {
+		set, found := NewBitmap(s.Docs()), false
+		terms := s.Terms(s.run, field)
+		each(s, terms, func() {
+			postings := terms.Postings(false)
+			for doc := postings.Next(); doc != noMore; doc = postings.Next() {
+				set.Set(doc)
+			}
+			found = true
+			s.run.spent(int(terms.Docs()))
+		})
+		if !found {
+			return nil
+		}
+		return &bitmapIterator{set: set, at: -1, value: value}
+	}
+}
+
+func (p *planner) matching(field string, re *syntax.Regexp) func(*reading, float32) iterator {
+	a, err := newProgram(p.run, re)
+	if err != nil {
+		p.run.Fail(err)
+		return nil
+	}
+	return collect(field, func(s *reading, terms Terms, add func()) { walk(s.run, terms, a, func(int32) { add() }) })
+}
+
+// between are the terms of a range.
+func between(n *query.Range) func(*reading, float32) iterator {
+	return collect(n.Field, func(s *reading, terms Terms, add func()) {
+		ok := false
+		if n.LowerOpen {
+			ok = terms.Next()
+		} else {
+			ok = terms.Seek(n.Lower)
+			if ok && !n.LowerInclude && terms.Term() == n.Lower {
+				ok = terms.Next()
+			}
+		}
+		for ; ok; ok = terms.Next() {
+			if !n.UpperOpen {
+				if t := terms.Term(); t > n.Upper || t == n.Upper && !n.UpperInclude {
+					return
+				}
+			}
+			if s.run.spent(1) {
+				return
+			}
+			add()
+		}
+	})
+}
+
+// existsOrBetween: a range that is open on both sides holds for a field that has anything.
+func (p *planner) existsOrBetween(n *query.Range) func(*reading, float32) iterator {
+	terms := between(n)
+	if !n.LowerOpen || !n.UpperOpen {
+		return terms
+	}
+	numbers := numbersBetween(&query.NumRange{Field: n.Field, Min: math.Inf(-1), Max: math.Inf(1), MinInclude: true,
+		MaxInclude: true})
+	return func(s *reading, value float32) iterator {
+		var parts []iterator
+		for _, open := range []func(*reading, float32) iterator{terms, numbers} {
+			if i := open(s, value); i != nil {
+				parts = append(parts, i)
+			}
+		}
+		switch len(parts) {
+		case 0:
+			return nil
+		case 1:
+			return parts[0]
+		}
+		set := NewBitmap(s.Docs())
+		for _, i := range parts {
+			for doc := i.next(); doc != noMore; doc = i.next() {
+				set.Set(doc)
+			}
+		}
+		return &bitmapIterator{set: set, at: -1, value: value}
+	}
+}
+
+func numbersBetween(n *query.NumRange) func(*reading, float32) iterator {
+	return func(s *reading, value float32) iterator {
+		column := s.Numbers(s.run, n.Field)
+		if column == nil {
+			return nil
+		}
+		return &checkIterator{run: s.run, at: -1, n: s.Docs(), value: value, check: func(doc int32) bool {
+			for _, v := range column.Numbers(doc) {
+				if inRange(n, v) {
+					return true
+				}
+			}
+			return false
+		}}
+	}
+}
+
+// inRange: NaN is in no range but one up to itself, as doubles sort in Lucene.
+func inRange(n *query.NumRange, v float64) bool {
+	low := v > n.Min || n.MinInclude && v == n.Min
+	high := v < n.Max || n.MaxInclude && v == n.Max
+	return low && high
+}

@@ -1,0 +1,339 @@
+package index
+
+import "math/bits"
+
+// iterator goes through the documents of a segment that a part of a query holds for, in order.
+type iterator interface {
+	doc() int32 // -1 before the first one, noMore after the last one
+	next() int32
+	advance(target int32) int32 // the first document not before target; target is behind doc()
+	cost() int32                // about how many documents there are
+	score() float32             // of the current document
+}
+
+// termIterator is the documents of one term.
+type termIterator struct {
+	run      *Run
+	postings Postings
+	docs     int32
+	scorer   *termScorer
+}
+
+func (t *termIterator) doc() int32  { return t.postings.Doc() }
+func (t *termIterator) cost() int32 { return t.docs }
+
+func (t *termIterator) next() int32 {
+	if t.run.spent(1) {
+		return t.postings.Advance(noMore)
+	}
+	return t.postings.Next()
+}
+
+func (t *termIterator) advance(target int32) int32 {
+	if t.run.spent(1) {
+		return t.postings.Advance(noMore)
+	}
+	return t.postings.Advance(target)
+}
+
+func (t *termIterator) score() float32 {
+	return t.scorer.score(float32(t.postings.Freq()), t.postings.Doc())
+}
+
+// checkIterator is all documents below n that a check holds for.
+type checkIterator struct {
+	run    *Run
+	at, n  int32
+	check  func(doc int32) bool // nil: all
+	value  float32              // the score
+	scorer *termScorer          // if it scores as a term does
+}
+
+func (c *checkIterator) doc() int32  { return c.at }
+func (c *checkIterator) cost() int32 { return c.n }
+func (c *checkIterator) next() int32 { return c.advance(c.at + 1) }
+
+func (c *checkIterator) advance(target int32) int32 {
+	for c.at = target; c.at < c.n; c.at++ {
+		if c.run.spent(1) {
+			break
+		}
+		if c.check == nil || c.check(c.at) {
+			return c.at
+		}
+	}
+	c.at = noMore
+	return noMore
+}
+
+func (c *checkIterator) score() float32 {
+	if c.scorer != nil {
+		return c.scorer.score(1, c.at)
+	}
+	return c.value
+}
+
+// bitmapIterator is the documents of a set.
+type bitmapIterator struct {
+	set   *Bitmap
+	at    int32
+	value float32
+}
+
+func (b *bitmapIterator) doc() int32     { return b.at }
+func (b *bitmapIterator) cost() int32    { return b.set.n / 2 }
+func (b *bitmapIterator) score() float32 { return b.value }
+func (b *bitmapIterator) next() int32    { return b.advance(b.at + 1) }
+
+func (b *bitmapIterator) advance(target int32) int32 {
+	b.at = b.set.after(target)
+	return b.at
+}
+
+// after is the first document of the set not before target.
+func (b *Bitmap) after(target int32) int32 {
+	if target >= b.n {
+		return noMore
+	}
+	i := int(target >> 6)
+	w := b.words[i] >> (target & 63)
+	if w != 0 {
+		return target + int32(bits.TrailingZeros64(w))
+	}
+	for i++; i < len(b.words); i++ {
+		if b.words[i] != 0 {
+			return int32(i<<6 + bits.TrailingZeros64(b.words[i]))
+		}
+	}
+	return noMore
+}
+
+// conjunction is the documents that all parts hold for, less those that one of the prohibited ones holds for.
+type conjunction struct {
+	parts      []iterator // by cost
+	prohibited []iterator
+	at         int32
+	bool       *boolScorer
+}
+
+func (c *conjunction) doc() int32  { return c.at }
+func (c *conjunction) cost() int32 { return c.parts[0].cost() }
+func (c *conjunction) next() int32 { return c.settle(c.parts[0].next()) }
+
+func (c *conjunction) advance(target int32) int32 { return c.settle(c.parts[0].advance(target)) }
+
+// settle goes from a document of the first part to the first one that all hold for.
+func (c *conjunction) settle(doc int32) int32 {
+	for doc != noMore {
+		if other := c.disagrees(doc); other > doc {
+			doc = c.parts[0].advance(other)
+			continue
+		}
+		if !c.isProhibited(doc) {
+			break
+		}
+		doc = c.parts[0].next()
+	}
+	c.at = doc
+	return doc
+}
+
+// disagrees is the document that the first part which does not hold for doc goes on with.
+func (c *conjunction) disagrees(doc int32) int32 {
+	for _, p := range c.parts[1:] {
+		at := p.doc()
+		if at < doc {
+			at = p.advance(doc)
+		}
+		if at > doc {
+			return at
+		}
+	}
+	return doc
+}
+
+func (c *conjunction) isProhibited(doc int32) bool { return holds(c.prohibited, doc) }
+
+// holds reports whether one of some iterators holds for a document.
+func holds(all []iterator, doc int32) bool {
+	for _, p := range all {
+		at := p.doc()
+		if at < doc {
+			at = p.advance(doc)
+		}
+		if at == doc {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *conjunction) score() float32 { return c.bool.score(c.at) }
+
+// boolScorer adds up what the clauses of a Bool give, in their order, so that the same document has the same score
+// whatever order the clauses are evaluated in.
+type boolScorer struct {
+	clauses []iterator // that score; nil where a clause holds for nothing here
+	coord   []float32  // by the number of clauses that hold; nil: 1
+	at      int32
+	value   float32
+}
+
+func (b *boolScorer) score(doc int32) float32 {
+	if b.at == doc {
+		return b.value
+	}
+	sum, held := 0.0, 0
+	for _, c := range b.clauses {
+		if c == nil {
+			continue
+		}
+		at := c.doc()
+		if at < doc {
+			at = c.advance(doc)
+		}
+		if at == doc {
+			sum += float64(c.score())
+			held++
+		}
+	}
+	b.at, b.value = doc, coordinate(sum, held, b.coord)
+	return b.value
+}
+
+func coordinate(sum float64, held int, coord []float32) float32 {
+	if coord == nil {
+		return float32(sum)
+	}
+	return float32(sum) * coord[held]
+}
+
+// Windows of a disjunction: small after a jump, since the next one may be far away.
+const (
+	leastWindow = 64
+	mostWindow  = 2048
+)
+
+// disjunction is the documents that at least some of the parts hold for, less the prohibited ones. It works on a window
+// of documents at a time: each part adds its documents to it.
+type disjunction struct {
+	run        *Run
+	parts      []iterator // in the order of the clauses
+	prohibited []iterator
+	least      int
+	scores     bool
+	coord      []float32
+	from, to   int32 // the window
+	size       int32
+	at         int32
+	set        [mostWindow / 64]uint64
+	counts     [mostWindow]uint16
+	sums       []float64
+}
+
+func newDisjunction(run *Run, parts, prohibited []iterator, least int, scores bool, coord []float32) *disjunction {
+	d := &disjunction{run: run, parts: parts, prohibited: prohibited, least: max(least, 1), scores: scores,
+		coord: coord, at: -1, size: mostWindow}
+	if scores {
+		d.sums = make([]float64, mostWindow)
+	}
+	return d
+}
+
+func (d *disjunction) doc() int32 { return d.at }
+
+func (d *disjunction) cost() int32 {
+	sum := int64(0)
+	for _, p := range d.parts {
+		sum += int64(p.cost())
+	}
+	return int32(min(sum, noMore-1))
+}
+
+func (d *disjunction) next() int32 { return d.find(d.at + 1) }
+
+func (d *disjunction) advance(target int32) int32 {
+	if target >= d.to && target > d.at+1 {
+		d.size = leastWindow / 2
+	}
+	return d.find(target)
+}
+
+// find goes to the first document not before target.
+func (d *disjunction) find(target int32) int32 {
+	for target != noMore {
+		if target >= d.to {
+			if target = d.fill(target); target == noMore {
+				break
+			}
+		}
+		at := d.inWindow(target - d.from)
+		if at < 0 {
+			target = d.to
+			continue
+		}
+		target = d.from + at
+		if int(d.counts[at]) >= d.least && !holds(d.prohibited, target) {
+			d.at = target
+			return target
+		}
+		target++
+	}
+	d.at = noMore
+	return noMore
+}
+
+// inWindow is the place of the first document at or after one of the window, -1 if there is none.
+func (d *disjunction) inWindow(i int32) int32 {
+	word := i >> 6
+	if w := d.set[word] >> (i & 63); w != 0 {
+		return i + int32(bits.TrailingZeros64(w))
+	}
+	for word++; word < (d.to-d.from+63)/64; word++ {
+		if w := d.set[word]; w != 0 {
+			return word<<6 + int32(bits.TrailingZeros64(w))
+		}
+	}
+	return -1
+}
+
+// fill makes the window of the first document not before target, which it answers.
+func (d *disjunction) fill(target int32) int32 {
+	first := int32(noMore)
+	for _, p := range d.parts {
+		at := p.doc()
+		if at < target {
+			at = p.advance(target)
+		}
+		first = min(first, at)
+	}
+	if first == noMore || d.run.spent(len(d.parts)) {
+		d.from, d.to = noMore, noMore
+		return noMore
+	}
+	d.size = min(d.size*2, mostWindow)
+	d.from, d.to = first, first+min(d.size, noMore-first)
+	clear(d.set[:])
+	clear(d.counts[:d.to-d.from])
+	if d.scores {
+		clear(d.sums[:d.to-d.from])
+	}
+	for _, p := range d.parts {
+		for at := p.doc(); at < d.to; at = p.next() {
+			i := at - d.from
+			d.set[i>>6] |= 1 << (i & 63)
+			d.counts[i]++
+			if d.scores {
+				d.sums[i] += float64(p.score())
+			}
+		}
+	}
+	return first
+}
+
+func (d *disjunction) score() float32 {
+	if !d.scores {
+		return 0
+	}
+	return coordinate(d.sums[d.at-d.from], int(d.counts[d.at-d.from]), d.coord)
+}

@@ -1,0 +1,171 @@
+package index
+
+import (
+	"slices"
+	"strings"
+)
+
+// Kind says whose rules an index follows: how fields become terms, how documents are scored and ordered.
+type Kind uint8
+
+// The kinds of index: `_search` and Mango's text indexes are Clouseau's, `_nouveau` is Nouveau's.
+const (
+	Clouseau Kind = iota
+	Nouveau
+)
+
+// Analyze makes terms of a text: add is called for each, with how many positions it is behind the one before, and the
+// bytes of the text that it was made of.
+type Analyze func(field, text string, add func(term []byte, increment, start, end int))
+
+// Value is a value that a document gives to a field.
+type Value struct {
+	Name string
+	// Text or, if IsNumber, Number is the value.
+	Text     string
+	Number   float64
+	IsNumber bool
+	// Analyzed text becomes several terms by its analyzer; other text is one term; NotIndexed is none.
+	Analyzed, NotIndexed bool
+	// Norms says that the length of the field counts for scores.
+	Norms bool
+	// Facet values are counted.
+	Facet bool
+	Store bool
+	// Boost multiplies the norm, in Clouseau's kind of index. 0 is 1.
+	Boost float32
+}
+
+// longestTerm is what Lucene takes at most; longer terms are left out.
+const longestTerm = 32766
+
+// Maker makes documents of their values. It is for one goroutine.
+type Maker struct {
+	kind    Kind
+	analyze Analyze
+	fields  map[string]*fieldMaker
+	names   []string
+}
+
+type fieldMaker struct {
+	field    Field
+	terms    map[string]int // places in field.Terms
+	position int32
+	boost    float32
+	used     bool // by the document that is made
+}
+
+// keptFields is for how many fields a Maker keeps its tables from one document to the next.
+const keptFields = 1024
+
+// NewMaker makes a Maker for an index of a kind.
+func NewMaker(kind Kind, analyze Analyze) *Maker {
+	return &Maker{kind: kind, analyze: analyze, fields: map[string]*fieldMaker{}}
+}
+
+// Document is the document of values, in the order that they are given in.
+func (m *Maker) Document(id string, values []Value) *Document {
+	for _, name := range m.names {
+		m.fields[name].used = false
+	}
+	if m.names = m.names[:0]; len(m.fields) > keptFields {
+		clear(m.fields)
+	}
+	d := &Document{ID: id}
+	for i := range values {
+		v := &values[i]
+		if v.Store {
+			d.Stored = append(d.Stored, Stored{Name: v.Name, Text: v.Text, Number: v.Number, IsNumber: v.IsNumber})
+		}
+		f := m.fields[v.Name]
+		if f == nil {
+			f = &fieldMaker{terms: map[string]int{}}
+			m.fields[v.Name] = f
+		}
+		if !f.used {
+			clear(f.terms)
+			*f = fieldMaker{field: Field{Name: v.Name}, terms: f.terms, position: -1, boost: 1, used: true}
+			m.names = append(m.names, v.Name)
+		}
+		m.value(f, v)
+	}
+	slices.Sort(m.names)
+	for _, name := range m.names {
+		if f := m.finish(m.fields[name]); f.holds() {
+			d.Fields = append(d.Fields, f)
+		}
+	}
+	return d
+}
+
+func (m *Maker) value(f *fieldMaker, v *Value) {
+	if v.IsNumber {
+		if !v.NotIndexed {
+			f.field.Numbers = append(f.field.Numbers, v.Number)
+		}
+		return
+	}
+	if v.Facet && v.Text != "" {
+		f.field.Strings = append(f.field.Strings, v.Text)
+	}
+	if v.NotIndexed {
+		return
+	}
+	if v.Boost != 0 {
+		f.boost *= v.Boost
+	}
+	f.field.HasNorm = f.field.HasNorm || v.Norms
+	f.field.Positions = f.field.Positions || v.Analyzed || m.kind == Clouseau
+	if !v.Analyzed {
+		f.add([]byte(v.Text), 1)
+		return
+	}
+	m.analyze(v.Name, v.Text, func(term []byte, increment, _, _ int) { f.add(term, int32(increment)) })
+}
+
+func (f *fieldMaker) add(term []byte, increment int32) {
+	f.position += increment
+	if len(term) > longestTerm {
+		return
+	}
+	f.field.Length++
+	i, ok := f.terms[string(term)]
+	if !ok {
+		i = len(f.field.Terms)
+		f.field.Terms = append(f.field.Terms, Term{Term: string(term)})
+		f.terms[f.field.Terms[i].Term] = i
+	}
+	t := &f.field.Terms[i]
+	t.Positions = append(t.Positions, max(f.position, 0))
+}
+
+// finish puts what a field has in order.
+func (m *Maker) finish(f *fieldMaker) Field {
+	field := f.field
+	slices.SortFunc(field.Terms, func(a, b Term) int { return strings.Compare(a.Term, b.Term) })
+	slices.Sort(field.Numbers)
+	slices.Sort(field.Strings)
+	field.Strings = slices.Compact(field.Strings)
+	if len(field.Terms) == 0 {
+		field.HasNorm = false
+	} else if m.kind == Clouseau {
+		field.HasSort, field.Sort = true, field.Terms[len(field.Terms)-1].Term
+	}
+	if !field.Positions {
+		field.Length = int32(len(field.Terms))
+		for i := range field.Terms {
+			field.Terms[i].Positions = nil
+		}
+	}
+	switch {
+	case !field.HasNorm:
+	case m.kind == Clouseau:
+		field.Norm = boostNorm(f.boost, field.Length)
+	default:
+		field.Norm = lengthNorm(field.Length)
+	}
+	return field
+}
+
+// holds reports whether there is anything in a field.
+func (f *Field) holds() bool { return len(f.Terms)+len(f.Numbers)+len(f.Strings) > 0 }

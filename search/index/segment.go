@@ -1,0 +1,138 @@
+package index
+
+import (
+	"context"
+	"math"
+)
+
+// noMore is the number after the last document.
+const noMore = math.MaxInt32
+
+// Segment is a part of an index as it was at one time: documents numbered from 0 in the order of their identities. What
+// it answers never changes. Documents that were replaced or deleted since are in it and not alive.
+type Segment interface {
+	// Docs is the number of documents, those that are not alive included.
+	Docs() int32
+	// Live are the documents that are alive; nil: all of them.
+	Live() *Bitmap
+	// Field says what there is of a field; false if no document has it.
+	Field(field string) (FieldInfo, bool)
+	// Term are the documents with a term, and how many there are; 0 if there is none.
+	Term(r *Run, field, term string, positions bool) (Postings, int32)
+	// Terms are the terms of a field in order. The iterator stands before the first one.
+	Terms(r *Run, field string) Terms
+	// Norms are the norms of a field by number of document; nil if it has none. Documents beyond its end have none.
+	Norms(r *Run, field string) []byte
+	// Numbers are the numbers of a field; nil if it has none.
+	Numbers(r *Run, field string) NumberColumn
+	// Strings are the values of a field that are counted, nil if it has none; Sorts those that are sorted by, one each.
+	Strings(r *Run, field string) StringColumn
+	Sorts(r *Run, field string) StringColumn
+	// ID and Identity are the names of a document; Find is the document of an identity, or the first one after it.
+	ID(r *Run, doc int32) string
+	Identity(r *Run, doc int32) Identity
+	// Stored are the stored values of a document.
+	Stored(r *Run, doc int32) []Stored
+}
+
+// FieldInfo is what is known of a field of a segment without reading it. Documents that are not alive count until their
+// segment is merged, as in Lucene.
+type FieldInfo struct {
+	Docs      int32 // that have terms in the field
+	Length    int64 // the tokens of all of them
+	Positions bool
+	Numbers   bool
+	Strings   bool
+}
+
+// Postings are documents with a term, in order. They stand before the first one.
+type Postings interface {
+	// Doc is the current document, -1 before the first one and noMore after the last one.
+	Doc() int32
+	// Next is the next document, Advance the first one not before target, which is behind the current one.
+	Next() int32
+	Advance(target int32) int32
+	// Freq is how often the current document has the term, Positions where.
+	Freq() int32
+	Positions() []int32
+}
+
+// Terms goes through the terms of a field.
+type Terms interface {
+	// Next goes to the next term, Seek to the first one not before term; false if there is none.
+	Next() bool
+	Seek(term string) bool
+	Term() string
+	// Docs is the number of documents with the term, Postings are these.
+	Docs() int32
+	Postings(positions bool) Postings
+}
+
+// NumberColumn has the numbers of documents, ascending.
+type NumberColumn interface {
+	Numbers(doc int32) []float64
+}
+
+// StringColumn has strings of documents by ordinals: each value of a segment has one. Their order means nothing.
+type StringColumn interface {
+	// Ordinals are those of a document, in the order of the values.
+	Ordinals(doc int32) []int32
+	Value(ordinal int32) string
+	// Find is the ordinal of a value. Len is how many ordinals there may be.
+	Find(value string) (int32, bool)
+	Len() int
+}
+
+// Run is the evaluation of one query: its time, and the error that ended it. Readers of segments report theirs here, so
+// that iterators need not return any.
+type Run struct {
+	ctx  context.Context // for a Run is one call, and its iterators are asked millions of times
+	left int
+	err  error
+}
+
+// postingsBetweenChecks is after how many postings a Run looks at the time.
+const postingsBetweenChecks = 4096
+
+// Fail ends the evaluation with an error.
+func (r *Run) Fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// spent counts postings, and reports whether the evaluation has ended.
+func (r *Run) spent(n int) bool {
+	if r.left -= n; r.left <= 0 {
+		r.left = postingsBetweenChecks
+		if err := r.ctx.Err(); err != nil {
+			r.Fail(context.Cause(r.ctx))
+		}
+	}
+	return r.err != nil
+}
+
+// Bitmap is a set of documents.
+type Bitmap struct {
+	words []uint64
+	n     int32
+}
+
+// NewBitmap makes an empty set of the documents below n.
+func NewBitmap(n int32) *Bitmap { return &Bitmap{words: make([]uint64, (int(n)+63)/64), n: n} }
+
+// Set adds a document.
+func (b *Bitmap) Set(doc int32) { b.words[doc>>6] |= 1 << (doc & 63) }
+
+// Clear takes a document out.
+func (b *Bitmap) Clear(doc int32) { b.words[doc>>6] &^= 1 << (doc & 63) }
+
+// Has reports whether a document is in the set.
+func (b *Bitmap) Has(doc int32) bool { return b.words[doc>>6]&(1<<(doc&63)) != 0 }
+
+// fill adds all documents.
+func (b *Bitmap) fill() {
+	for doc := range b.n {
+		b.Set(doc)
+	}
+}

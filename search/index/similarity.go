@@ -1,0 +1,76 @@
+package index
+
+import "math"
+
+// Scores are Lucene's, in float32 and in its order of operations: BM25 of Lucene 9 in Nouveau's kind of index, and
+// TF-IDF of Lucene 4 with its norms, query norm and coord in Clouseau's. Conversions around products keep compilers
+// from fusing them with additions, which rounds differently on some machines.
+
+const (
+	bm25K1 = float32(1.2)
+	bm25B  = float32(0.75)
+)
+
+// idf of a term that docs documents have, of n.
+func (k Kind) idf(docs, n int64) float32 {
+	if k == Nouveau {
+		return float32(math.Log(1 + (float64(n)-float64(docs)+0.5)/(float64(docs)+0.5)))
+	}
+	return float32(math.Log(float64(n)/float64(docs+1)) + 1)
+}
+
+// termScorer scores documents by how often they have a term or a phrase, and by the length of the field.
+type termScorer struct {
+	kind   Kind
+	weight float32
+	norms  []byte
+	// factors are what norms mean: 1/(k1·…) for BM25, the norm itself for TF-IDF; shared by the segments of a search.
+	factors *[256]float32
+	missing float32 // of fields without norms
+}
+
+// bm25Factors are the inverse norms for an average length.
+func bm25Factors(average float32) *[256]float32 {
+	f := &[256]float32{}
+	for i := range f {
+		f[i] = bm25Factor(float32(normLength(byte(max(i, 1)))), average)
+	}
+	return f
+}
+
+func bm25Factor(length, average float32) float32 {
+	return 1 / float32(bm25K1*float32((1-bm25B)+float32(bm25B*length/average)))
+}
+
+// tfFactors are the norms of Clouseau's kind.
+var tfFactors = func() *[256]float32 {
+	f := &[256]float32{}
+	for i := range f {
+		f[i] = normFactor(byte(i))
+	}
+	f[0] = 1
+	return f
+}()
+
+func (s *termScorer) factor(doc int32) float32 {
+	if int(doc) < len(s.norms) {
+		return s.factors[s.norms[doc]]
+	}
+	return s.missing
+}
+
+func (s *termScorer) score(freq float32, doc int32) float32 {
+	if s.kind == Nouveau {
+		return s.weight - s.weight/(1+float32(freq*s.factor(doc)))
+	}
+	return float32(float32(math.Sqrt(float64(freq)))*s.weight) * s.factor(doc)
+}
+
+// coordFactors are held/all for each number of clauses that hold.
+func coordFactors(all int) []float32 {
+	f := make([]float32, all+1)
+	for i := range f {
+		f[i] = float32(i) / float32(all)
+	}
+	return f
+}

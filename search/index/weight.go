@@ -1,0 +1,355 @@
+package index
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/settee-db/settee/search/query"
+)
+
+// Error is an error of a query that was understood and cannot be answered; its text is the search server's.
+type Error struct{ text string }
+
+func (e *Error) Error() string { return e.text }
+
+// weight is a part of a query with all that its score depends on besides the document. It makes iterators over
+// segments; nil is one for no document.
+type weight interface {
+	// squares and normalize are TF-IDF's query norm: the sum of the squares of the weights, and what they are
+	// multiplied by. BM25 has no use for them.
+	squares() float32
+	normalize(norm, boost float32)
+	iterator(s *reading, scores bool) iterator
+}
+
+// reading is a segment in the course of a search.
+type reading struct {
+	Segment
+	run   *Run
+	place int // among the segments
+}
+
+// planner makes weights of a query.
+type planner struct {
+	kind     Kind
+	run      *Run
+	segments []*reading
+	docs     int64 // in all segments
+	factors  map[string]*[256]float32
+}
+
+func (p *planner) plan(n query.Node, boost float32) weight {
+	switch n := n.(type) {
+	case *query.Boost:
+		return p.plan(n.Node, boost*n.Factor)
+	case *query.Term:
+		return p.term(n.Field, n.Term, boost)
+	case *query.Phrase:
+		return p.phrase(n, boost)
+	case *query.Bool:
+		return p.bool(n, boost)
+	case *query.Fuzzy:
+		return p.fuzzy(n, boost)
+	case *query.Number:
+		if p.kind == Clouseau {
+			return p.number(n, boost)
+		}
+	}
+	return &constantWeight{boost: boost, kind: p.kind, open: p.filter(n)}
+}
+
+// collection is what scores of a field depend on: how many documents count, and the average length.
+func (p *planner) collection(field string) (docs int64, average float32) {
+	var length int64
+	for _, s := range p.segments {
+		info, _ := s.Field(field)
+		docs += int64(info.Docs)
+		length += info.Length
+	}
+	if docs > 0 {
+		average = float32(float64(length) / float64(docs))
+	}
+	if p.kind == Clouseau {
+		docs = p.docs
+	}
+	return docs, average
+}
+
+// scoring makes scorers of a field for one weight.
+type scoring struct {
+	kind    Kind
+	field   string
+	boost   float32 // TF-IDF: the weight of the query
+	idf     float32
+	weight  float32
+	factors *[256]float32
+	missing float32
+}
+
+func (p *planner) scoring(field string, boost, idf float32) *scoring {
+	s := &scoring{kind: p.kind, field: field, idf: idf, boost: boost * idf, weight: boost * idf, factors: tfFactors,
+		missing: 1}
+	if p.kind == Nouveau {
+		_, average := p.collection(field)
+		if p.factors[field] == nil {
+			p.factors[field] = bm25Factors(average)
+		}
+		s.factors, s.missing = p.factors[field], bm25Factor(1, average)
+	}
+	return s
+}
+
+func (s *scoring) squares() float32 { return s.boost * s.boost }
+
+func (s *scoring) normalize(norm, boost float32) {
+	s.boost *= norm * boost
+	s.weight = s.boost * s.idf
+}
+
+func (s *scoring) on(r *reading) *termScorer {
+	return &termScorer{kind: s.kind, weight: s.weight, factors: s.factors, missing: s.missing,
+		norms: r.Norms(r.run, s.field)}
+}
+
+// termWeight is a term.
+type termWeight struct {
+	*scoring
+	term string
+}
+
+func (p *planner) term(field, term string, boost float32) weight {
+	docs, _ := p.collection(field)
+	return &termWeight{p.scoring(field, boost, p.kind.idf(p.frequency(field, term), docs)), term}
+}
+
+// frequency is how many documents have a term.
+func (p *planner) frequency(field, term string) int64 {
+	sum := int64(0)
+	for _, s := range p.segments {
+		_, n := s.Term(p.run, field, term, false)
+		sum += int64(n)
+	}
+	return sum
+}
+
+func (w *termWeight) iterator(s *reading, scores bool) iterator {
+	postings, n := s.Term(s.run, w.field, w.term, false)
+	if n == 0 {
+		return nil
+	}
+	t := &termIterator{run: s.run, postings: postings, docs: n}
+	if scores {
+		t.scorer = w.on(s)
+	}
+	return t
+}
+
+// numberWeight is a number in Clouseau's kind of index, where it is a term.
+type numberWeight struct {
+	*scoring
+	value float64
+}
+
+func (p *planner) number(n *query.Number, boost float32) weight {
+	w := &numberWeight{scoring: &scoring{field: n.Field}, value: n.Value}
+	docs := int64(0)
+	for _, s := range p.segments {
+		if i := w.open(s); i != nil {
+			for i.next() != noMore {
+				docs++
+			}
+		}
+	}
+	w.scoring = p.scoring(n.Field, boost, p.kind.idf(docs, p.docs))
+	return w
+}
+
+func (w *numberWeight) open(s *reading) *checkIterator {
+	column := s.Numbers(s.run, w.field)
+	if column == nil {
+		return nil
+	}
+	return &checkIterator{run: s.run, at: -1, n: s.Docs(), check: func(doc int32) bool {
+		return slices.Contains(column.Numbers(doc), w.value)
+	}}
+}
+
+func (w *numberWeight) iterator(s *reading, _ bool) iterator {
+	i := w.open(s)
+	if i == nil {
+		return nil
+	}
+	i.scorer = &termScorer{kind: w.kind, weight: w.weight, factors: w.factors, missing: 1}
+	return i
+}
+
+// phraseWeight is a phrase.
+type phraseWeight struct {
+	*scoring
+	of *query.Phrase
+}
+
+func (p *planner) phrase(n *query.Phrase, boost float32) weight {
+	docs, _ := p.collection(n.Field)
+	sum := float32(0)
+	for _, t := range n.Terms {
+		sum += p.kind.idf(p.frequency(n.Field, t.Term), docs)
+	}
+	for _, s := range p.segments {
+		if info, ok := s.Field(n.Field); ok && info.Docs > 0 && !info.Positions {
+			p.run.Fail(&Error{`field "` + n.Field + `" was indexed without position data; ` +
+				`cannot run PhraseQuery (phrase=` + printPhrase(n) + ")"})
+			break
+		}
+	}
+	return &phraseWeight{p.scoring(n.Field, boost, sum), n}
+}
+
+func printPhrase(n *query.Phrase) string {
+	terms := make([]string, len(n.Terms))
+	for i, t := range n.Terms {
+		terms[i] = t.Term
+	}
+	return n.Field + `:"` + strings.Join(terms, " ") + `"`
+}
+
+func (w *phraseWeight) iterator(s *reading, scores bool) iterator {
+	p := &phraseIterator{run: s.run, slop: int32(min(w.of.Slop, math.MaxInt32)), at: -1}
+	seen := map[string]bool{}
+	terms := w.of.Terms
+	for i := 0; i < len(terms); {
+		j := i + 1
+		for j < len(terms) && terms[j].Position == terms[i].Position {
+			j++
+		}
+		part := phrasePartOf(s, w.field, terms[i:j])
+		if part == nil {
+			return nil
+		}
+		for _, t := range terms[i:j] {
+			p.repeat = p.repeat || seen[t.Term]
+			seen[t.Term] = true
+		}
+		p.mixed = p.mixed || j > i+1
+		p.parts = append(p.parts, part)
+		i = j
+	}
+	p.byCost = slices.Clone(p.parts)
+	slices.SortStableFunc(p.byCost, func(a, b *phrasePart) int { return int(a.docs - b.docs) })
+	if scores {
+		p.scorer = w.on(s)
+	}
+	return p
+}
+
+// phrasePartOf is one position of a phrase in a segment; nil if no document has it.
+func phrasePartOf(s *reading, field string, terms []query.PhraseTerm) *phrasePart {
+	part := &phrasePart{offset: int32(terms[0].Position)}
+	var all []Postings
+	for _, t := range terms {
+		if postings, n := s.Term(s.run, field, t.Term, true); n > 0 {
+			all = append(all, postings)
+			part.docs += n
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return nil
+	case len(terms) == 1:
+		part.Postings = all[0]
+	default:
+		part.Postings = &alternatives{all: all, at: -1}
+	}
+	return part
+}
+
+// constantWeight is a part whose documents all have one score.
+type constantWeight struct {
+	kind  Kind
+	boost float32
+	open  func(s *reading, value float32) iterator
+}
+
+func (w *constantWeight) squares() float32              { return w.boost * w.boost }
+func (w *constantWeight) normalize(norm, boost float32) { w.boost *= norm * boost }
+func (w *constantWeight) iterator(s *reading, _ bool) iterator {
+	if w.open == nil {
+		return nil
+	}
+	return w.open(s, w.boost)
+}
+
+// most terms that a fuzzy word becomes, as Lucene's.
+const mostFuzzyTerms = 50
+
+type fuzzyTerm struct {
+	term  string
+	boost float32
+}
+
+// fuzzy makes a disjunction of the terms that are nearest to a word.
+func (p *planner) fuzzy(n *query.Fuzzy, boost float32) weight {
+	length, edits := utf8.RuneCountInString(n.Text), fuzzyEdits(n)
+	found := map[string]float32{}
+	for _, s := range p.segments {
+		a, terms := newLevenshtein(p.run, n.Text, edits), s.Terms(p.run, n.Field)
+		walk(p.run, terms, a, func(state int32) {
+			similarity := float32(1)
+			if d := a.distance(state); d > 0 {
+				similarity = 1 - float32(d)/float32(min(length, utf8.RuneCountInString(terms.Term())))
+			}
+			if similarity > 0 {
+				found[strings.Clone(terms.Term())] = similarity
+			}
+		})
+	}
+	all := make([]fuzzyTerm, 0, len(found))
+	for term, similarity := range found {
+		all = append(all, fuzzyTerm{term, similarity})
+	}
+	slices.SortFunc(all, func(a, b fuzzyTerm) int {
+		if a.boost != b.boost {
+			if a.boost > b.boost {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.term, b.term)
+	})
+	return p.fuzzyTerms(n.Field, all[:min(len(all), mostFuzzyTerms)], boost)
+}
+
+// longestFuzzy bounds the rows of the table of distances; a longer word is looked up as it is.
+const longestFuzzy = 255
+
+func fuzzyEdits(n *query.Fuzzy) int {
+	length := utf8.RuneCountInString(n.Text)
+	if length > longestFuzzy {
+		return 0
+	}
+	return n.MaxEdits(length)
+}
+
+// fuzzyTerms: with BM25 all the terms are as frequent as the most frequent one, so that rare misspellings do not win.
+func (p *planner) fuzzyTerms(field string, terms []fuzzyTerm, boost float32) weight {
+	docs, _ := p.collection(field)
+	most := int64(0)
+	for _, t := range terms {
+		most = max(most, p.frequency(field, t.term))
+	}
+	b := &boolWeight{kind: p.kind, boost: 1}
+	if p.kind == Clouseau {
+		b.boost, boost = boost, 1
+	}
+	for _, t := range terms {
+		frequency := most
+		if p.kind == Clouseau {
+			frequency = p.frequency(field, t.term)
+		}
+		w := &termWeight{p.scoring(field, boost*t.boost, p.kind.idf(frequency, docs)), t.term}
+		b.clauses = append(b.clauses, clauseWeight{query.Should, w})
+	}
+	return b
+}
