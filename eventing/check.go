@@ -9,11 +9,11 @@ import (
 	"math"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/eventing/nodes"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/storage/nodes"
 )
 
 // Violation is something stored that is not as the package promises.
@@ -53,7 +53,7 @@ func Check(ctx context.Context, engine kv.Store, s *storage.Store) ([]Violation,
 	for _, text := range wrong {
 		c.violate("registry", 0, "%s", text)
 	}
-	steps := []func(context.Context) error{c.roots, c.members, c.instances, c.progresses, c.logs, c.origins}
+	steps := []func(context.Context) error{c.roots, c.instances, c.progresses, c.logs, c.origins}
 	for _, step := range steps {
 		if err := step(ctx); errors.Is(err, errManyViolations) {
 			break
@@ -112,7 +112,7 @@ func (c *checker) roots(ctx context.Context) error {
 		}
 		for _, gap := range [][2][]byte{
 			{begin, tuple.AppendInt(bytes.Clone(prefix), 0)},
-			{tuple.AppendInt(bytes.Clone(prefix), rootMembers+1), end},
+			{tuple.AppendInt(bytes.Clone(prefix), rootLogs+1), end},
 		} {
 			it := tx.Range(gap[0], gap[1], kv.RangeOptions{Limit: 1})
 			if it.Next() {
@@ -120,22 +120,6 @@ func (c *checker) roots(ctx context.Context) error {
 			}
 			if err := it.Close(); err != nil {
 				return err
-			}
-		}
-		return nil
-	})
-}
-
-// members checks what is stored of processes.
-func (c *checker) members(ctx context.Context) error {
-	prefix := tuple.AppendInt(storage.EventingPrefix(), rootMembers)
-	return c.walk(ctx, prefix, func(_ kv.ReadTx, window []kv.Row) error {
-		for _, row := range window {
-			if len(row.Key) == len(prefix) && len(row.Value) == len(oneMore) {
-				continue // the count of those that came and went
-			}
-			if _, err := nodes.Parse(row.Key[len(prefix):], row.Value); err != nil {
-				c.violate("members", 13, "%v", err)
 			}
 		}
 		return nil

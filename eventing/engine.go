@@ -13,7 +13,6 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
-	"github.com/settee-db/settee/eventing/nodes"
 	"github.com/settee-db/settee/eventing/query"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/mango"
@@ -22,7 +21,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
 )
@@ -43,10 +42,8 @@ type Options struct {
 	JS        *js.Pool // of its own: handlers never wait for functions of design documents, nor these for them
 	Log       *slog.Logger
 	Now       func() time.Time // nil: time.Now
-	// Name is this process's, for people; Lease is how long one counts as alive that gives no sign of it, 0: no other
-	// process has the store open.
-	Name  string
-	Lease time.Duration
+	// Nodes are the processes that have the store open; nil: there is no other one.
+	Nodes *nodes.Members
 	// FeedMemory is how many bytes of feeds all functions together may have in memory, beyond what each always may have
 	// (leastChunk). 0: a thirty-second of the limit of the heap, from 8 to 64 MB.
 	FeedMemory int64
@@ -62,10 +59,6 @@ type Engine struct {
 	docs     *docs.Store
 	registry *registry.Registry
 	members  *nodes.Members
-	// join makes this process one of members, when there are functions; leave ends that, when none runs any more.
-	join    func()
-	leave   context.CancelFunc
-	staying sync.WaitGroup
 	// catalogue and statements are what queries need again and again.
 	catalogue  mango.Catalogue
 	statements *lru.Cache[string, *query.Statement]
@@ -113,13 +106,9 @@ func New(o Options) *Engine {
 	e.registry = registry.New(o.KV, registry.Hooks{
 		Deploy: e.deploy, Paused: e.paused, Undeployed: e.undeployed, Deleted: e.deleted,
 	})
-	e.members = nodes.New(nodes.Options{
-		KV: o.KV, Prefix: tuple.AppendInt(storage.EventingPrefix(), rootMembers), Name: o.Name, Lease: o.Lease,
-		Log: o.Log,
-	})
-	var present context.Context
-	present, e.leave = context.WithCancel(context.Background())
-	e.join = sync.OnceFunc(func() { e.staying.Go(func() { e.members.Run(present) }) })
+	if e.members = o.Nodes; e.members == nil {
+		e.members = nodes.New(nodes.Options{KV: o.KV})
+	}
 	return e
 }
 
@@ -148,12 +137,11 @@ func (e *Engine) Start(documents *docs.Store) error {
 	return err
 }
 
-// Close ends the watch over the registry and the functions that run. The queue of jobs is closed before.
+// Close ends the watch over the registry and the functions that run. The queue of jobs is closed before, and the
+// process leaves Options.Nodes after.
 func (e *Engine) Close() {
 	e.cancel()
 	e.watching.Wait()
-	e.leave()
-	e.staying.Wait()
 }
 
 // deploy is the registry's hook for a new instance: where it begins is decided in the transaction of the request.
@@ -198,7 +186,7 @@ func (e *Engine) watch() {
 		looked() // if it failed, too: what can be done without the list goes on
 		if err == nil {
 			wait = 0
-			e.members.Saw(changes)
+			e.members.Saw(nodes.Functions, changes)
 			err = e.registry.Watch(e.ctx, changes)
 		}
 		if err != nil && e.ctx.Err() == nil {
@@ -232,7 +220,6 @@ func (e *Engine) adopt(all []*registry.Record) (wanted []*registry.Record) {
 		records[ref], instances[r.Instance] = r, true
 		if r.State != definition.Undeployed {
 			sources[r.Running().Bindings.SourceBucket]++
-			e.join()
 		}
 		if !r.State.Settled() && e.asked[ref] != r.Version {
 			wanted = append(wanted, r)

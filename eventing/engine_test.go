@@ -22,6 +22,7 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
 )
@@ -41,6 +42,7 @@ type node struct {
 	views  *views.Views
 	js     *js.Pool
 	engine *Engine
+	leave  context.CancelFunc // of the processes on the store
 	closed bool
 }
 
@@ -59,9 +61,17 @@ func newNode(t testing.TB, store kv.Store, lease time.Duration) *node {
 	n.views, err = views.Open(views.Options{Store: n.store, KV: store, Jobs: n.jobs})
 	require.NoError(t, err)
 	n.docs = docstest.New(t, n.store, n.views, n.js)
+	members := nodes.New(nodes.Options{
+		KV: store, Prefix: storage.NodesPrefix(), Info: nodes.Info{Name: "node"}, Lease: lease,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	present, leave := context.WithCancel(context.Background())
+	gone := make(chan struct{})
+	go func() { defer close(gone); members.Run(present) }()
+	n.leave = func() { leave(); <-gone }
 	n.engine = New(Options{
 		KV: store, Store: n.store, Views: n.views, Jobs: n.jobs, JS: n.js, Log: slog.New(slog.DiscardHandler),
-		Name: "node", Lease: lease, Connects: func(netip.Addr) bool { return true },
+		Nodes: members, Connects: func(netip.Addr) bool { return true },
 	})
 	require.NoError(t, n.engine.Start(n.docs))
 	t.Cleanup(n.close)
@@ -76,6 +86,7 @@ func (n *node) close() {
 	n.closed = true
 	require.NoError(n.t, n.jobs.Close())
 	n.engine.Close()
+	n.leave()
 	require.NoError(n.t, n.views.Close())
 	n.js.Close()
 	require.NoError(n.t, n.store.Close())

@@ -58,7 +58,7 @@ var featureTable = []feature{
 	shown("17 worker_count", "eventing.TestCounterIsExact", "eventing.TestNodesShareAFunction"),
 	shown("18 lifecycle", "server/functions.TestLifecycle", "eventing/definition.TestOperations"),
 	shown("19 checkpoints", "eventing.TestCheckpointInterval", "eventing.TestModel", "conformance.TestCrashEvents"),
-	shown("20 redistribution", "eventing.TestHandOver", "eventing/nodes.TestPlanMovesLittle"),
+	shown("20 redistribution", "eventing.TestHandOver", "storage/nodes.TestPlanMovesLittle"),
 	shown("21 operations while functions are redistributed", "eventing.TestOperationsWhileNodesComeAndGo"),
 	shown("22 debugger", "server/functions.TestDebugger"),
 	shown("23 log", "eventing.TestLogOfAllNodes", "server/functions.TestAppLog"),

@@ -23,7 +23,6 @@ import (
 //	(resets)                          counts resets of what was counted, 8 bytes little-endian
 const (
 	rootInstances = 4 // below storage.EventingPrefix; package registry has the others
-	rootMembers   = 6 // package nodes
 
 	tagPartition     = 0
 	tagDue           = 1

@@ -10,11 +10,11 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/eventing/nodes"
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views/js"
 )
 

@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views/js"
 )
 
@@ -80,7 +81,7 @@ func (e *Engine) step(ctx context.Context, run *jobs.Run, r *registry.Record) er
 	// What functions write into the source is marked, from now on, by all processes.
 	_, changes, err := e.registry.List(ctx)
 	if err == nil {
-		err = e.members.AwaitSeen(ctx, changes)
+		err = e.members.AwaitSeen(ctx, nodes.Functions, changes)
 	}
 	if err != nil {
 		return err

@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/eventing/definition"
-	"github.com/settee-db/settee/eventing/nodes"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/storage/nodes"
 )
 
 // countCode counts in a document for each how often it was seen, and once more an instant later, by a timer.
@@ -200,8 +200,7 @@ function OnUpdate(doc, meta) {
 	s, other := spaceOf(r.Instance), nodes.ID{1}
 	n.eventually(func() bool { return n.js.Stats().Running > n.js.Stats().Idle }, "no handler runs")
 	_, err = n.kv.Update(t.Context(), func(tx kv.Tx) error {
-		members := tuple.AppendInt(storage.EventingPrefix(), rootMembers)
-		tx.Set(tuple.AppendBytes(members, other[:]), make([]byte, 16))
+		tx.Set(tuple.AppendBytes(storage.NodesPrefix(), other[:]), append(make([]byte, 24), "{}"...))
 		tx.Set(s.owner(partitionOf("a")), other[:])
 		tx.Atomic(kv.Add, s.ownersChanged(), oneMore)
 		return nil

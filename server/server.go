@@ -33,6 +33,7 @@ import (
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
 )
@@ -55,8 +56,10 @@ type Options struct {
 	Config    *config.Config
 	Log       *slog.Logger
 	Node      string // name of the node, NodeName if empty
-	Build     string // what was built, as `git describe` names it; GET / shows it as git_sha
-	Web       string // directory of the web interface, none if empty or missing
+	// Nodes are those that have the store open; nil: there is no other one.
+	Nodes *nodes.Members
+	Build string // what was built, as `git describe` names it; GET / shows it as git_sha
+	Web   string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue
 	// Functions are the event functions of the store, FunctionEngine runs them. Without an engine the server has none.
@@ -107,7 +110,7 @@ func New(o Options) (*Server, error) {
 	}, env.Log)
 	s.replications = replicator.New(env, o.Jobs, s.port)
 	s.admin, err = admin.New(admin.Options{
-		Env: env, Jobs: o.Jobs, JS: o.JS, Verifier: verifier, Replications: s.replications.Tasks,
+		Env: env, Nodes: o.Nodes, Jobs: o.Jobs, JS: o.JS, Verifier: verifier, Replications: s.replications.Tasks,
 		Build: o.Build, Web: o.Web,
 		Metrics: append([]prometheus.Collector{s.connections}, o.Metrics...),
 	})

@@ -16,6 +16,8 @@ import (
 //	(rootJobs, …)                           the queue of background jobs                  jobs/
 //	(rootEventing, …)                       event functions                               ../eventing/
 //	(rootExpiries, …)                       revisions that expire                         expiry/
+//	(rootNodes, …)                          the processes that have the store open        nodes/
+//	(rootSettings, …)                       settings that they share                      ../server/config/shared/
 //	(prefix, TagX, …)                       a database, prefix >= firstPrefix:
 //
 //	TagSecurity                             security object, JSON                                 security.go
@@ -45,6 +47,8 @@ const (
 	rootJobs
 	rootEventing
 	rootExpiries
+	rootNodes
+	rootSettings
 
 	// firstPrefix is the first database's prefix; the tuple integers below are tags of the root.
 	firstPrefix = 32
@@ -92,6 +96,12 @@ func EventingPrefix() []byte { return rootKey(rootEventing) }
 
 // ExpiryPrefix is the key prefix of revisions that expire (package storage/expiry).
 func ExpiryPrefix() []byte { return rootKey(rootExpiries) }
+
+// NodesPrefix is the key prefix of the processes that have the store open (package storage/nodes).
+func NodesPrefix() []byte { return rootKey(rootNodes) }
+
+// SettingsPrefix is the key prefix of settings that processes share (package server/config/shared).
+func SettingsPrefix() []byte { return rootKey(rootSettings) }
 
 func dbRecordKey(name string) []byte { return tuple.AppendString(tuple.AppendInt(nil, rootDBs), name) }
 

@@ -27,14 +27,15 @@ func prepareAdmin(c *config.Config, out io.Writer) error {
 		if _, ok := c.Get("admins", name); ok {
 			return nil // as in CouchDB's image, the environment does not change a password
 		}
-		return setAdmin(c, name, password)
+		_, err := setAdmin(c, name, password)
+		return err
 	}
 	if len(c.Section("admins")) > 0 {
 		return nil
 	}
 	password = rand.Text()
-	if err := setAdmin(c, "admin", password); err != nil {
-		return err
+	if made, err := setAdmin(c, "admin", password); err != nil || !made {
+		return err // another process on the store was first
 	}
 	_, err := fmt.Fprintf(
 		out,
@@ -44,14 +45,16 @@ func prepareAdmin(c *config.Config, out io.Writer) error {
 	return err
 }
 
-// setAdmin stores the password's hash in the last ini file.
-func setAdmin(c *config.Config, name, password string) error {
+// setAdmin stores the password's hash for an administrator that there is not yet, and reports whether it did: of
+// processes that start on a store at the same time one does.
+func setAdmin(c *config.Config, name, password string) (made bool, err error) {
 	hash, err := auth.HashAdmin(password, auth.ReadHashing(c))
 	if err != nil {
-		return err
+		return false, err
 	}
-	if _, err := c.Set("admins", name, hash, true); err != nil {
-		return fmt.Errorf("administrator %q: %w", name, err)
+	stored, err := c.SetNew("admins", name, hash)
+	if err != nil {
+		return false, fmt.Errorf("administrator %q: %w", name, err)
 	}
-	return nil
+	return stored == hash, nil
 }

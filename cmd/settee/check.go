@@ -10,10 +10,12 @@ import (
 
 	"github.com/settee-db/settee/eventing"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/server/config/shared"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views"
 )
 
@@ -64,7 +66,13 @@ func checkStore(ctx context.Context, store kv.Store, out, progress io.Writer) er
 	if n := len(violations); n > 0 {
 		return fmt.Errorf("%d violations", n)
 	}
-	if err := errors.Join(checkLayers(ctx, store, out), checkJobs(ctx, store, out)); err != nil {
+	err = errors.Join(
+		checkLayers(ctx, store, out),
+		checkKeys(ctx, store, out, "jobs", storage.JobsPrefix(), jobs.Check),
+		checkKeys(ctx, store, out, "nodes", storage.NodesPrefix(), nodes.Check),
+		checkKeys(ctx, store, out, "settings", storage.SettingsPrefix(), shared.Check),
+	)
+	if err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "no violations")
@@ -106,17 +114,21 @@ func checkLayer[Violation any](
 	return err
 }
 
-// checkJobs verifies the queue of background jobs.
-func checkJobs(ctx context.Context, engine kv.Store, out io.Writer) error {
-	violations, err := jobs.Check(ctx, engine, storage.JobsPrefix())
-	if err != nil {
-		return err
-	}
+// checkKeys prints what a check of the keys below a prefix finds; name is what it looks at.
+func checkKeys(
+	ctx context.Context,
+	engine kv.Store,
+	out io.Writer,
+	name string,
+	prefix []byte,
+	check func(context.Context, kv.Store, []byte) ([]string, error),
+) error {
+	violations, err := check(ctx, engine, prefix)
 	for _, v := range violations {
 		fmt.Fprintln(out, v)
 	}
-	if n := len(violations); n > 0 {
-		return fmt.Errorf("%d violations in jobs", n)
+	if n := len(violations); n > 0 && err == nil {
+		err = fmt.Errorf("%d violations in %s", n, name)
 	}
-	return nil
+	return err
 }

@@ -26,6 +26,9 @@ func loadConfig(o *appOptions) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.Override(o.overrideFiles...); err != nil {
+		return nil, err
+	}
 	if dir, ok := c.Get("couchdb", "database_dir"); ok && !o.dataChosen {
 		o.dataDir = dir
 	}
@@ -34,9 +37,14 @@ func loadConfig(o *appOptions) (*config.Config, error) {
 	return c, nil
 }
 
-// nodeName is the name of the node: couchdb@ and what NODENAME says, as in CouchDB's image.
-func nodeName() string {
-	if host := os.Getenv("NODENAME"); host != "" {
+// nodeName is the name of the node: couchdb@ and what NODENAME says, as in CouchDB's image; of several on a store with
+// the machine's name if that says nothing.
+func nodeName(engine string) string {
+	host := os.Getenv("NODENAME")
+	if host == "" && sharedEngines[engine] {
+		host, _ = os.Hostname() // without one the node is called as one that is alone
+	}
+	if host != "" {
 		if strings.Contains(host, "@") {
 			return host
 		}

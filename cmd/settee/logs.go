@@ -27,11 +27,11 @@ type logs struct {
 	reopening sync.WaitGroup // of who waits for hangup
 }
 
-// newLogs makes a log to stderr, until follow.
-func newLogs(stderr io.Writer) *logs {
+// newLogs makes a log of a node to stderr, until follow.
+func newLogs(stderr io.Writer, node string) *logs {
 	l := &logs{output: logging.NewOutput(stderr), hangup: make(chan os.Signal, 1)}
 	l.log = slog.New(logging.Format{
-		Couch:    logging.NewLines(l.output, &l.level, cmp.Or(nodeName(), server.NodeName)),
+		Couch:    logging.NewLines(l.output, &l.level, cmp.Or(node, server.NodeName)),
 		Plain:    slog.NewTextHandler(l.output, &slog.HandlerOptions{Level: &l.level}),
 		UseCouch: func() bool { return l.couch.Load() || l.output.Framed() },
 	})

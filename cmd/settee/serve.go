@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +29,8 @@ const lookupTime = 10 * time.Second
 
 type serveOptions struct {
 	appOptions
-	bind, listen string
-	port         int
+	bind, listen, advertise string
+	port                    int
 }
 
 func serveCommand() *cobra.Command {
@@ -42,7 +43,8 @@ func serveCommand() *cobra.Command {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			o.dataChosen = cmd.Flags().Changed("data")
-			logs := newLogs(os.Stderr)
+			o.node = cmp.Or(o.node, nodeName(o.engine))
+			logs := newLogs(os.Stderr, o.node)
 			slog.SetDefault(logs.log) // only here, for package log: clients of HTTP complain to it
 			return serve(ctx, o, logs)
 		},
@@ -60,6 +62,12 @@ func serveCommand() *cobra.Command {
 		nil,
 		"ini files and directories of them, later ones win; changes are written to the last file (default: COUCHDB_INI_FILES, else local.ini in the data directory)",
 	)
+	f.StringSliceVar(&o.overrideFiles, "override", nil,
+		"ini files and directories of them that go before what the nodes on a FoundationDB cluster share")
+	f.StringVar(&o.advertise, "advertise", "",
+		"URL at which other nodes on a FoundationDB cluster reach this one (default: the address it listens on)")
+	f.StringVar(&o.node, "node", "",
+		"name of the node, name@host (default: couchdb@ and NODENAME; on a FoundationDB cluster the machine's name)")
 	return cmd
 }
 
@@ -116,8 +124,23 @@ func (l *listeners) start(ctx context.Context) error {
 	if err := errors.Join(l.startTLS(ctx), l.startMetrics(ctx), l.startFunctions(ctx)); err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	l.nodes.Advertise(cmp.Or(l.o.advertise, advertised(listener.Addr())))
 	l.serve(listener, l.server.Serve, "engine", l.o.engine, "data", l.o.dataDir)
 	return nil
+}
+
+// advertised is the URL of an address that the server listens on, with the machine's name for all addresses.
+func advertised(address net.Addr) string {
+	host, port, err := net.SplitHostPort(address.String())
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		if host, err = os.Hostname(); err != nil {
+			return ""
+		}
+	}
+	return "http://" + net.JoinHostPort(host, port)
 }
 
 // serve has the connections of a port answered.

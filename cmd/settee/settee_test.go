@@ -128,7 +128,7 @@ func tryServe(t *testing.T, o serveOptions, log io.Writer) (stop func() error, e
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, o, newLogs(log)) }()
+	go func() { ended <- serve(ctx, o, newLogs(log, "")) }()
 	stop = func() error {
 		cancel()
 		return <-ended

@@ -19,11 +19,13 @@ import (
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/server/config/shared"
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
 	"github.com/settee-db/settee/views/levels"
@@ -47,7 +49,10 @@ type app struct {
 	warmer    *warm.Warmer
 	config    *config.Config
 	server    *server.Server
+	nodes     *nodes.Members
 
+	leave        context.CancelFunc // ends that the process is one of nodes
+	staying      sync.WaitGroup
 	starting     sync.WaitGroup // of a first worker
 	stopStarting context.CancelFunc
 }
@@ -58,7 +63,9 @@ type appOptions struct {
 	dataChosen              bool // dataDir was given, so it wins over couchdb/database_dir
 	webDir                  string
 	configFiles             []string
-	memory                  int64 // the collector's limit in bytes, 0 if there is none; of servers
+	overrideFiles           []string
+	node                    string // its name, "" for what the environment says
+	memory                  int64  // the collector's limit in bytes, 0 if there is none; of servers
 }
 
 // openApp opens the store and puts the server on top of it. The caller closes the app.
@@ -71,9 +78,6 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if err = makeDataDir(a.config, o); err != nil {
 		return nil, err
 	}
-	if err = prepareAdmin(a.config, os.Stderr); err != nil {
-		return nil, err
-	}
 	o.memory = limitMemory(a.config)
 	if a.kv, err = openEngine(o, log); err != nil {
 		return nil, err
@@ -81,7 +85,13 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if a.store, err = storage.Open(ctx, storage.Options{KV: a.kv}); err != nil {
 		return nil, errors.Join(err, a.kv.Close())
 	}
-	if a.jobs, err = openJobs(ctx, a.kv, o.engine, log); err != nil {
+	if err = a.openNodes(ctx, o, log); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	if err = prepareAdmin(a.config, os.Stderr); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	if a.jobs, err = openJobs(ctx, a.kv, o, log); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	if a.js, err = openJavaScript(a.config, log); err != nil {
@@ -123,13 +133,13 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		err = unlessFull(a.allFields.Start(ctx), log)
 	}
 	if err == nil {
-		err = a.openEventing(o.engine, log)
+		err = a.openEventing(log)
 	}
 	if err == nil {
 		a.server, err = server.New(server.Options{
 			Functions: a.eventing.Registry(), FunctionEngine: a.eventing,
 			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Jobs: a.jobs, Config: a.config, Log: log,
-			Node: nodeName(), Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
+			Node: o.node, Nodes: a.nodes, Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
 			Memory: o.memory, Descriptors: openFiles(),
 		})
 	}
@@ -183,10 +193,39 @@ func (a *app) viewSetting(key string) int {
 	return int(max(0, min(a.config.Int("couch_views", key, 0), 1<<31-1)))
 }
 
-func openJobs(ctx context.Context, store kv.Store, engine string, log *slog.Logger) (*jobs.Queue, error) {
+func openJobs(ctx context.Context, store kv.Store, o appOptions, log *slog.Logger) (*jobs.Queue, error) {
 	return jobs.Open(ctx, jobs.Options{
-		KV: store, Prefix: storage.JobsPrefix(), Exclusive: !sharedEngines[engine], Owner: nodeName(), Log: log,
+		KV: store, Prefix: storage.JobsPrefix(), Exclusive: !sharedEngines[o.engine], Owner: o.node, Log: log,
 	})
+}
+
+// nodeLease is how long a process on a shared store counts as there without a sign of life: so long it keeps its
+// partitions of event functions, and so long a change of the configuration waits for it.
+const nodeLease = 10 * time.Second
+
+// openNodes makes the process one of those that have the store open, and the configuration theirs together.
+func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) error {
+	options := nodes.Options{
+		KV: a.kv, Prefix: storage.NodesPrefix(), Log: log,
+		Info: nodes.Info{Name: o.node, Version: buildVersion(), Started: time.Now().UTC()},
+	}
+	if !sharedEngines[o.engine] {
+		a.nodes = nodes.New(options)
+		return nil
+	}
+	options.Lease = nodeLease
+	a.nodes = nodes.New(options)
+	settings, err := shared.Open(ctx, shared.Options{
+		KV: a.kv, Prefix: storage.SettingsPrefix(), Nodes: a.nodes, Config: a.config, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	var present context.Context
+	present, a.leave = context.WithCancel(context.Background())
+	a.staying.Go(func() { a.nodes.Run(present) })
+	a.staying.Go(func() { settings.Run(present) })
+	return nil
 }
 
 // openJavaScript makes the worker processes for functions of design documents; their time follows the configuration.
@@ -220,12 +259,9 @@ func workerOptions(c *config.Config) (o js.Options, err error) {
 	return o, nil
 }
 
-// functionLease is how long a process on a shared store keeps its partitions of event functions without a sign of life.
-const functionLease = 10 * time.Second
-
 // openEventing makes the engine of event functions, with workers of its own: half as many as those of design documents,
 // unless the configuration says how many.
-func (a *app) openEventing(engine string, log *slog.Logger) error {
+func (a *app) openEventing(log *slog.Logger) error {
 	o, err := workerOptions(a.config)
 	if err != nil {
 		return err
@@ -241,13 +277,9 @@ func (a *app) openEventing(engine string, log *slog.Logger) error {
 		return mend(a.config, "[eventing] curl_allowed_networks and curl_denied_networks", err)
 	}
 	a.handlers = js.NewPool(o)
-	var lease time.Duration
-	if sharedEngines[engine] {
-		lease = functionLease
-	}
 	a.eventing = eventing.New(eventing.Options{
 		KV: a.kv, Store: a.store, Views: a.views, AllFields: a.allFields, Jobs: a.jobs, JS: a.handlers, Log: log,
-		Name: nodeName(), Lease: lease, Connects: networks.Allows,
+		Nodes: a.nodes, Connects: networks.Allows,
 	})
 	return nil
 }
@@ -306,6 +338,10 @@ func (a *app) close() error {
 		if pool != nil {
 			pool.Close()
 		}
+	}
+	if a.leave != nil {
+		a.leave()
+		a.staying.Wait()
 	}
 	return errors.Join(err, a.store.Close(), a.kv.Close())
 }

@@ -197,7 +197,8 @@ func postRestart(c *call.Call) error {
 var errRestart = compat.NewError(compat.KindForbidden,
 	"This server is restarted by its service manager, not over HTTP.")
 
-// HashAdmins replaces the clear passwords of the section admins by their hashes, in the last ini file as well.
+// HashAdmins replaces the clear passwords of the section admins by their hashes, in the last ini file as well, or among
+// what all nodes share: the first one to hash a password does so for all.
 func HashAdmins(c *config.Config) error {
 	var failed []error
 	for name, stored := range c.Section("admins") {
@@ -206,7 +207,7 @@ func HashAdmins(c *config.Config) error {
 		}
 		hash, err := auth.HashAdmin(stored, auth.ReadHashing(c))
 		if err == nil {
-			_, err = c.Set("admins", name, hash, true)
+			err = c.Settle("admins", name, hash)
 		}
 		failed = append(failed, err)
 	}

@@ -111,7 +111,7 @@ func configError(err error) error {
 	switch {
 	case errors.Is(err, config.ErrUnknown):
 		return compat.NewError(compat.KindNotFound, err.Error())
-	case errors.Is(err, config.ErrProtected):
+	case errors.Is(err, config.ErrProtected), errors.Is(err, config.ErrOverridden):
 		return compat.NewError(compat.KindForbidden, err.Error())
 	case errors.Is(err, config.ErrSection), errors.Is(err, config.ErrKey), errors.Is(err, config.ErrValue):
 		return compat.NewError(compat.KindBadRequest, err.Error())

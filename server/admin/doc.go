@@ -8,6 +8,7 @@
 //	clustersetup.go    _cluster_setup; administrators' passwords
 //	reshard.go         _reshard
 //	node.go            _node: its name, _versions, _smoosh
+//	forward.go         _node/{name} of another node, which that one answers
 //	config.go          _node/…/_config
 //	stats.go           _node/…/_stats
 //	prometheus.go      _node/…/_prometheus, on an additional port too

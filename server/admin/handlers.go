@@ -11,14 +11,16 @@ import (
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views/js"
 )
 
 // Options are what the handlers for the server and its node need besides what all handlers share.
 type Options struct {
 	Env          *call.Env
-	Jobs         *jobs.Queue // whose running jobs _active_tasks shows, nil without
-	JS           *js.Pool    // nil without
+	Nodes        *nodes.Members // that have the store open, nil: there is no other one
+	Jobs         *jobs.Queue    // whose running jobs _active_tasks shows, nil without
+	JS           *js.Pool       // nil without
 	Verifier     *auth.Verifier
 	Replications func() []replication.Task // that run
 	Build        string                    // what was built; GET / shows it as git_sha
@@ -29,6 +31,7 @@ type Options struct {
 // Handlers serve the server and its node.
 type Handlers struct {
 	env          *call.Env
+	nodes        *nodes.Members
 	jobs         *jobs.Queue
 	js           *js.Pool
 	verifier     *auth.Verifier
@@ -44,7 +47,7 @@ type Handlers struct {
 // New opens the web interface and registers the metrics.
 func New(o Options) (*Handlers, error) {
 	h := &Handlers{
-		env: o.Env, jobs: o.Jobs, js: o.JS, verifier: o.Verifier, replications: o.Replications,
+		env: o.Env, nodes: o.Nodes, jobs: o.Jobs, js: o.JS, verifier: o.Verifier, replications: o.Replications,
 		build: o.Build, started: time.Now(),
 		health: &health{store: o.Env.Store, log: o.Env.Log},
 	}

@@ -4,7 +4,7 @@ import "github.com/settee-db/settee/server/call"
 
 // Routes are the rows of the route table for the server and its node.
 func (h *Handlers) Routes() []call.Route {
-	return []call.Route{
+	routes := []call.Route{
 		{Methods: "GET,HEAD", Pattern: "/", Access: call.Anyone, Handle: h.getWelcome,
 			Doc: "Name, version, uuid and features of the server."},
 		{Methods: "GET,HEAD", Pattern: "/favicon.ico", Access: call.Anyone, Handle: h.getFavicon,
@@ -30,7 +30,7 @@ func (h *Handlers) Routes() []call.Route {
 			Methods: "GET",
 			Pattern: "/_membership",
 			Access:  call.ServerAdmin,
-			Handle:  getMembership,
+			Handle:  h.getMembership,
 			Doc:     "Nodes of the cluster.",
 		},
 		{Methods: "POST", Pattern: "/_reload_query_servers", Access: call.ServerAdmin, Handle: postReloadQueryServers,
@@ -149,4 +149,8 @@ func (h *Handlers) Routes() []call.Route {
 		{Methods: "*", Pattern: "/_reshard/{rest...}", Access: call.ServerAdmin, Handle: call.NotFound,
 			Doc: "Everything else on resharding is missing."},
 	}
+	for i := range routes {
+		routes[i] = h.atNode(routes[i])
+	}
+	return routes
 }

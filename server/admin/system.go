@@ -155,7 +155,8 @@ func (m systemMetrics) Collect(out chan<- prometheus.Metric) {
 	for kind, bytes := range memory {
 		out <- prometheus.MustNewConstMetric(memoryDesc, prometheus.GaugeValue, float64(bytes), kind)
 	}
+	there := float64(len(m.handlers.live()))
 	for _, kind := range []string{"all_nodes", "cluster_nodes"} {
-		out <- prometheus.MustNewConstMetric(membershipDesc, prometheus.GaugeValue, 1, kind)
+		out <- prometheus.MustNewConstMetric(membershipDesc, prometheus.GaugeValue, there, kind)
 	}
 }

@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"sort"
 
 	"github.com/settee-db/settee/compat/ejson"
@@ -65,8 +67,17 @@ func getUUIDs(c *call.Call) error {
 	return c.JSON(http.StatusOK, b)
 }
 
-func getMembership(c *call.Call) error {
-	return c.JSON(http.StatusOK, []byte(`{"all_nodes":["`+c.Env.Node+`"],"cluster_nodes":["`+c.Env.Node+`"]}`))
+// getMembership tells which nodes there are: no other one is part of a cluster.
+func (h *Handlers) getMembership(c *call.Call) error {
+	b := []byte{'['}
+	for i, name := range slices.Sorted(maps.Keys(h.live())) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = ejson.AppendString(b, name)
+	}
+	names := string(append(b, ']'))
+	return c.JSON(http.StatusOK, []byte(`{"all_nodes":`+names+`,"cluster_nodes":`+names+`}`))
 }
 
 // postReloadQueryServers has nothing to forget: JavaScript is compiled for each design document's revision.

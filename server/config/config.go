@@ -20,6 +20,8 @@ var (
 	ErrUnknown = errors.New("unknown_config_value")
 
 	ErrProtected = errors.New("Config section blacklisted for modification over HTTP API.")
+
+	ErrOverridden = errors.New("A file of this node sets the key in place of what all nodes share: change it there.")
 )
 
 // protected are the sections the API must not change (chttpd_node, couch_util:check_config_blacklist).
@@ -28,12 +30,20 @@ var protected = map[string]bool{
 	"httpd_global_handlers": true, "native_query_servers": true, "os_daemons": true, "query_servers": true,
 }
 
-// Config is the live configuration. All methods are safe for concurrent use; reads take no lock.
+// Config is the live configuration: what is built in, over it what files say, then what processes that have a store
+// together share, then files that go before that, then what was set for this process's life only. All methods are safe
+// for concurrent use; reads take no lock.
 type Config struct {
 	mu          sync.Mutex // serialises changes
 	stock       values
 	paths       []string // ini files and directories of them, read in order
+	overrides   []string // the same, of those that go before what is shared
 	written     string   // the last ini file, which receives changes; "" where there is none
+	files       values   // what files say, over the stock values
+	over        values   // what overrides say
+	common      Common   // what is shared
+	memory      values   // what was set without a file to keep it
+	shared      Shared   // receives changes; nil: a file does
 	current     atomic.Pointer[values]
 	subscribers []func()
 }
@@ -42,25 +52,53 @@ type Config struct {
 // *.ini files in the order of their names (config:maybe_expand_dirs). Missing files are empty. With no file nothing is
 // ever persisted.
 func Load(stock map[string]map[string]string, paths ...string) (*Config, error) {
-	c := &Config{stock: values(stock).clone(), paths: paths}
-	v, err := c.readFiles()
-	if err != nil {
+	c := &Config{stock: values(stock).clone(), paths: paths, memory: make(values)}
+	if err := c.readFiles(); err != nil {
 		return nil, err
 	}
-	c.current.Store(&v)
+	c.compute()
 	return c, nil
 }
 
-func (c *Config) readFiles() (values, error) {
-	v := c.stock.clone()
-	files, err := expand(c.paths)
+// Override reads ini files that go before what processes share. It is called once, after Load.
+func (c *Config) Override(paths ...string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.overrides = paths
+	if err := c.readFiles(); err != nil {
+		return err
+	}
+	c.compute()
+	return nil
+}
+
+func (c *Config) readFiles() error {
+	names, err := expand(c.paths)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if c.written = ""; len(files) > 0 {
-		c.written = files[len(files)-1]
+	files, err := read(c.stock.clone(), names)
+	if err != nil {
+		return err
 	}
-	for _, name := range files {
+	overNames, err := expand(c.overrides)
+	if err != nil {
+		return err
+	}
+	over, err := read(make(values), overNames)
+	if err != nil {
+		return err
+	}
+	if c.written = ""; len(names) > 0 {
+		c.written = names[len(names)-1]
+	}
+	c.files, c.over = files, over
+	return nil
+}
+
+// read reads files over values.
+func read(v values, names []string) (values, error) {
+	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
@@ -71,6 +109,35 @@ func (c *Config) readFiles() (values, error) {
 		readINI(v, text)
 	}
 	return v, nil
+}
+
+// compute makes what readers see of all layers.
+func (c *Config) compute() {
+	v := c.files.clone()
+	for section, keys := range c.common {
+		for key, value := range keys {
+			if ofNode(section, key) {
+				continue
+			}
+			stock, known := c.stock[section][key]
+			switch {
+			case value != nil:
+				v.set(section, key, *value)
+			case known:
+				v.set(section, key, stock)
+			default:
+				v.remove(section, key)
+			}
+		}
+	}
+	for _, layer := range []values{c.over, c.memory} {
+		for section, keys := range layer {
+			for key, value := range keys {
+				v.set(section, key, value)
+			}
+		}
+	}
+	c.current.Store(&v)
 }
 
 // expand puts the ini files of a directory in its place.
@@ -99,11 +166,10 @@ func (c *Config) AddStock(section, key, value string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stock.set(section, key, value)
-	if _, ok := c.Get(section, key); !ok {
-		next := c.current.Load().clone()
-		next.set(section, key, value)
-		c.current.Store(&next)
+	if _, ok := c.files[section][key]; !ok {
+		c.files.set(section, key, value)
 	}
+	c.compute()
 }
 
 // File returns the ini file that receives changes, "" where nothing is persisted.
@@ -171,7 +237,7 @@ func (c *Config) All() map[string]map[string]string {
 }
 
 // Set stores a value, trimmed of white space, and returns the one it replaced ("" if none). With persist the last file
-// is changed as well.
+// is changed as well, or what processes share: then the others have the value when Set returns.
 func (c *Config) Set(section, key, value string, persist bool) (string, error) {
 	if err := checkNames(section, key); err != nil {
 		return "", err
@@ -180,65 +246,104 @@ func (c *Config) Set(section, key, value string, persist bool) (string, error) {
 		return "", ErrValue
 	}
 	value = strings.TrimSpace(value)
+	old, _ := c.Get(section, key)
+	if persist && c.shares(section, key) {
+		_, err := c.change(section, key, Change{Value: &value})
+		return old, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	old, _ := c.Get(section, key)
-	if persist {
+	if old, _ = c.Get(section, key); persist && c.written != "" {
 		if err := c.editFile(section, key, &value); err != nil {
 			return "", err
 		}
+		c.files.set(section, key, value)
+		c.memory.remove(section, key)
+	} else {
+		c.memory.set(section, key, value)
 	}
-	next := c.current.Load().clone()
-	next.set(section, key, value)
-	c.publish(next)
+	c.publish()
 	return old, nil
 }
 
+// SetNew stores and persists a value where the key has none, and returns the one that the key has then: of processes
+// that do so at the same time all get the same one.
+func (c *Config) SetNew(section, key, value string) (string, error) {
+	if !c.shares(section, key) {
+		if old, ok := c.Get(section, key); ok {
+			return old, nil
+		}
+		_, err := c.Set(section, key, value, true)
+		return value, err
+	}
+	return c.change(section, key, Change{Value: &value, OnlyNew: true})
+}
+
+// Settle stores and persists a value in place of what this process's files say. Where processes share one already, that
+// one stays; what an override says is replaced in memory only.
+func (c *Config) Settle(section, key, value string) error {
+	var err error
+	switch shares := c.shares(section, key); {
+	case shares && c.overridden(section, key):
+		_, err = c.Set(section, key, value, false)
+	case shares:
+		_, err = c.SetNew(section, key, value)
+	default:
+		_, err = c.Set(section, key, value, true)
+	}
+	return err
+}
+
 // Delete removes a value and returns it; ErrUnknown when there is none. With persist the last file loses its line; a
-// value that any file still sets is back at once.
+// value that any file still sets is back at once. Of what processes share nothing comes back but what is built in.
 func (c *Config) Delete(section, key string, persist bool) (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	old, ok := c.Get(section, key)
 	if !ok {
 		return "", ErrUnknown
 	}
+	if persist && c.shares(section, key) {
+		_, err := c.change(section, key, Change{})
+		return old, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if persist {
 		if err := c.editFile(section, key, nil); err != nil {
 			return "", err
 		}
 	}
-	files, err := c.readFiles()
-	if err != nil {
+	files, over := c.files, c.over
+	if err := c.readFiles(); err != nil {
 		return "", err
 	}
-	next := c.current.Load().clone()
-	if v, set := files[section][key]; set {
-		next.set(section, key, v)
+	said, ok := c.files[section][key] // nothing else that has changed in files is taken over
+	if c.files, c.over = files, over; ok {
+		c.files.set(section, key, said)
 	} else {
-		next.remove(section, key)
+		c.files.remove(section, key)
 	}
-	c.publish(next)
+	c.memory.remove(section, key)
+	c.publish()
 	return old, nil
 }
 
-// Reload makes memory what the files say.
+// Reload makes memory what the files and the other processes say.
 func (c *Config) Reload() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v, err := c.readFiles()
-	if err != nil {
+	if err := c.readFiles(); err != nil {
 		return err
 	}
-	c.publish(v)
+	c.memory = make(values)
+	c.publish()
 	return nil
 }
 
 // Protected reports whether the API must not change the section.
 func Protected(section string) bool { return protected[section] }
 
-func (c *Config) publish(v values) {
-	c.current.Store(&v)
+func (c *Config) publish() {
+	c.compute()
 	for _, f := range c.subscribers {
 		f()
 	}

@@ -53,7 +53,7 @@ key:
 3. the flags ` + "`--bind`" + `, ` + "`--port`" + ` and ` + "`--listen`" + `, for the address only;
 4. what the API set: ` + "`PUT /_node/_local/_config/section/key`" + ` takes effect at once and is written to the last ini file,
    unless the header ` + "`X-Couch-Persist: false`" + ` keeps it in memory. ` + "`POST /_node/_local/_config/_reload`" + ` reads the files
-   again.
+   again. On FoundationDB all nodes share what the API set ([operations.md](operations.md#foundationdb)).
 
 The environment: ` + "`COUCHDB_USER`" + `, ` + "`COUCHDB_PASSWORD`" + ` make an administrator unless the user exists, ` + "`COUCHDB_SECRET`" + ` is
 the secret of cookies, ` + "`NODENAME`" + ` the host in the node's name (couchdb@NODENAME), ` + "`COUCHDB_FAUXTON_DOCROOT`" + ` the

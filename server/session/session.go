@@ -213,7 +213,7 @@ func jsonFields(c *call.Call) (map[string]string, error) {
 	return fields, nil
 }
 
-// cookieSecret is the secret of cookies. The first login makes one where none is set.
+// cookieSecret is the secret of cookies. The first login makes one where none is set, for all nodes.
 func (h *Handlers) cookieSecret(e *call.Env) (string, error) {
 	h.secretMu.Lock()
 	defer h.secretMu.Unlock()
@@ -221,6 +221,5 @@ func (h *Handlers) cookieSecret(e *call.Env) (string, error) {
 		return secret, nil
 	}
 	secret := strings.ToLower(rand.Text() + rand.Text())
-	_, err := e.Config.Set("chttpd_auth", "secret", secret, true)
-	return secret, err
+	return e.Config.SetNew("chttpd_auth", "secret", secret)
 }

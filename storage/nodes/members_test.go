@@ -16,7 +16,7 @@ const lease = 10 * time.Second
 
 func member(store kv.Store, name string) *Members {
 	return New(Options{
-		KV: store, Prefix: []byte("nodes"), Name: name, Lease: lease, Log: slog.New(slog.DiscardHandler),
+		KV: store, Prefix: []byte("nodes"), Info: Info{Name: name}, Lease: lease, Log: slog.New(slog.DiscardHandler),
 	})
 }
 
@@ -24,7 +24,7 @@ func member(store kv.Store, name string) *Members {
 func names(m *Members) map[string]uint64 {
 	list := make(map[string]uint64)
 	for _, other := range m.Known() {
-		list[other.Name] = other.Seen
+		list[other.Name] = other.Seen[Functions]
 	}
 	return list
 }
@@ -44,7 +44,7 @@ func TestMembers(t *testing.T) {
 	require.True(t, gone(t, a, ID{9}), "there was never one of that name")
 	_, changed, err := a.Live(ctx)
 	require.NoError(t, err)
-	b.Saw(7)
+	b.Saw(Functions, 7)
 	look(b, time.Hour) // another clock
 	look(a, time.Second)
 	<-changed
@@ -125,7 +125,8 @@ func TestComingAndGoing(t *testing.T) {
 	store := memkv.New()
 	slow := func(name string) (m *Members, end func()) {
 		m = New(Options{
-			KV: store, Prefix: []byte("nodes"), Name: name, Lease: 100 * time.Hour, Log: slog.New(slog.DiscardHandler),
+			KV: store, Prefix: []byte("nodes"), Info: Info{Name: name}, Lease: 100 * time.Hour,
+			Log: slog.New(slog.DiscardHandler),
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -152,9 +153,9 @@ func TestAwaitSeen(t *testing.T) {
 	a, b := member(store, "a"), member(store, "b")
 	require.NoError(t, b.look(t.Context(), time.Now()))
 	done := make(chan error, 1)
-	go func() { done <- a.AwaitSeen(t.Context(), 3) }()
+	go func() { done <- a.AwaitSeen(t.Context(), Functions, 3) }()
 	for n := range uint64(3) {
-		b.Saw(n)
+		b.Saw(Functions, n)
 		require.NoError(t, b.look(t.Context(), time.Now()))
 		select {
 		case err := <-done:
@@ -162,30 +163,36 @@ func TestAwaitSeen(t *testing.T) {
 		case <-time.After(2 * awaitEvery):
 		}
 	}
-	b.Saw(3)
+	b.Saw(Functions, 3)
 	require.NoError(t, b.look(t.Context(), time.Now()))
 	require.NoError(t, <-done)
 }
 
 // TestAlone: a process that has the store to itself knows so without a transaction.
 func TestAlone(t *testing.T) {
-	m := New(Options{KV: nil, Name: "a"})
+	m := New(Options{KV: nil, Info: Info{Name: "a"}})
 	m.Run(t.Context())
-	require.NoError(t, m.AwaitSeen(t.Context(), 1))
+	require.NoError(t, m.AwaitSeen(t.Context(), Functions, 1))
 	live, _, err := m.Live(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []Member{{ID: m.Self(), Name: "a"}}, live)
-	require.Equal(t, "a-01020304", Member{ID: ID{1, 2, 3, 4, 5}, Name: "a"}.Label())
+	require.Equal(t, []Member{{ID: m.Self(), Info: Info{Name: "a"}}}, live)
+	require.Equal(t, "a-01020304", Member{ID: ID{1, 2, 3, 4, 5}, Info: Info{Name: "a"}}.Label())
 	require.Equal(t, "01020304", Member{ID: ID{1, 2, 3, 4, 5}}.Label())
 }
 
 // FuzzParse: keys and values of any bytes do no harm.
 func FuzzParse(f *testing.F) {
 	m := New(Options{})
-	f.Add(m.key(m.self), encode(1, Member{Seen: 2, Name: "a"}))
+	some, err := encode(1, Member{Seen: [topics]uint64{2, 3}, Info: Info{Name: "a"}})
+	require.NoError(f, err)
+	f.Add(m.key(m.self), some)
 	f.Fuzz(func(t *testing.T, key, value []byte) {
 		if other, err := Parse(key, value); err == nil {
-			require.Equal(t, value[8:], encode(0, other)[8:])
+			again, err := encode(0, other)
+			require.NoError(t, err)
+			same, err := Parse(key, again)
+			require.NoError(t, err)
+			require.Equal(t, other, same)
 			require.Equal(t, key, m.key(other.ID))
 		} else {
 			require.ErrorIs(t, err, kv.ErrCorrupt)

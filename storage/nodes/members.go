@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -20,12 +21,31 @@ import (
 // ID names a process for as long as it lives.
 type ID [16]byte
 
-// Member is a process that runs functions.
+// Topic is something that all processes follow, each change of which has a number.
+type Topic int
+
+// The topics. The order is on disk.
+const (
+	Functions Topic = iota // changes of event functions
+	Settings               // changes of settings that processes share
+	topics
+)
+
+// Info is what a process tells of itself. JSON in its key.
+type Info struct {
+	Name    string    `json:"name"`              // for people, and in paths of requests: not necessarily another one's
+	Address string    `json:"address,omitempty"` // URL at which other processes reach it
+	Version string    `json:"version,omitempty"`
+	Started time.Time `json:"started"`
+	Load    int64     `json:"load,omitempty"` // requests under way at its last beat
+}
+
+// Member is a process on the store.
 type Member struct {
-	ID   ID
-	Name string // for people
+	Info
+	ID ID
 	// Seen is what the process has told of with Members.Saw.
-	Seen uint64
+	Seen [topics]uint64
 }
 
 // Label is the name with the begin of the id: processes may have the same name, or none.
@@ -41,7 +61,9 @@ func (m Member) Label() string {
 type Options struct {
 	KV     kv.Store
 	Prefix []byte // of all keys
-	Name   string // of this process
+	Info   Info   // of this process, but for Address (Advertise) and Load
+	// Load tells how many requests are under way; nil: it is not told.
+	Load func() int64
 	// Lease is how long a process counts as alive that gives no sign of it; 0: no other process has the store open. All
 	// processes on a store should have the same.
 	Lease time.Duration
@@ -68,8 +90,9 @@ type Members struct {
 	there bool // the others can know
 
 	mu      sync.Mutex // never held while a transaction runs
+	address string
 	seen    map[ID]sighting
-	saw     uint64
+	saw     [topics]uint64
 	live    []Member
 	changed chan struct{} // closed when live changes
 }
@@ -87,7 +110,7 @@ func New(o Options) *Members {
 		changed: make(chan struct{}),
 	}
 	_, _ = rand.Read(m.self[:]) // it never fails
-	m.live = []Member{{ID: m.self, Name: o.Name}}
+	m.live = []Member{{ID: m.self, Info: o.Info}}
 	if m.alone() {
 		close(m.looked)
 	}
@@ -119,11 +142,11 @@ func (m *Members) Known() []Member {
 	return m.live
 }
 
-// Saw tells the others up to which number this process has followed something that all follow.
-func (m *Members) Saw(n uint64) {
+// Saw tells the others up to which number this process has followed a topic.
+func (m *Members) Saw(topic Topic, n uint64) {
 	m.mu.Lock()
-	more := n > m.saw
-	m.saw = max(m.saw, n)
+	more := n > m.saw[topic]
+	m.saw[topic] = max(m.saw[topic], n)
 	m.mu.Unlock()
 	if more {
 		m.lookSoon()
@@ -135,6 +158,14 @@ func (m *Members) lookSoon() {
 	case m.kick <- struct{}{}:
 	default:
 	}
+}
+
+// Advertise tells the others the URL at which they reach this process.
+func (m *Members) Advertise(address string) {
+	m.mu.Lock()
+	m.address = address
+	m.mu.Unlock()
+	m.lookSoon()
 }
 
 // Refresh looks who is there.
@@ -163,13 +194,15 @@ func (m *Members) Gone(tx kv.ReadTx, id ID) (bool, error) {
 // awaitEvery is how often AwaitSeen looks.
 const awaitEvery = 50 * time.Millisecond
 
-// AwaitSeen waits until all processes that are there have seen n.
-func (m *Members) AwaitSeen(ctx context.Context, n uint64) error {
+// AwaitSeen waits until all processes that are there have seen n of a topic.
+func (m *Members) AwaitSeen(ctx context.Context, topic Topic, n uint64) error {
 	for !m.alone() {
 		if err := m.look(ctx, time.Now()); err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(m.Known(), func(other Member) bool { return other.Seen < n && other.ID != m.self }) {
+		if !slices.ContainsFunc(m.Known(), func(other Member) bool {
+			return other.Seen[topic] < n && other.ID != m.self
+		}) {
 			return nil
 		}
 		select {
@@ -193,7 +226,7 @@ func (m *Members) Run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := m.look(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			m.o.Log.Warn("eventing: the other processes could not be looked for", "error", err)
+			m.o.Log.Warn("nodes: the other processes could not be looked for", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -239,7 +272,7 @@ func (m *Members) leave(ctx context.Context) {
 		return nil
 	})
 	if err != nil {
-		m.o.Log.Warn("eventing: the process has ended without taking its leave", "error", err)
+		m.o.Log.Warn("nodes: the process has ended without taking its leave", "error", err)
 	}
 }
 
@@ -252,14 +285,22 @@ func (m *Members) look(ctx context.Context, now time.Time) error {
 	}
 	m.beat++
 	m.mu.Lock()
-	self, seen := Member{ID: m.self, Name: m.o.Name, Seen: m.saw}, maps.Clone(m.seen)
+	self, seen := Member{ID: m.self, Info: m.o.Info, Seen: m.saw}, maps.Clone(m.seen)
+	self.Address = m.address
 	m.mu.Unlock()
+	if m.o.Load != nil {
+		self.Load = m.o.Load()
+	}
+	value, err := encode(m.beat, self)
+	if err != nil {
+		return err
+	}
 	var rows map[ID]row
-	_, err := m.o.KV.Update(kv.UseReserve(ctx), func(tx kv.Tx) (err error) {
+	_, err = m.o.KV.Update(kv.UseReserve(ctx), func(tx kv.Tx) (err error) {
 		if rows, err = m.read(tx.Snapshot()); err != nil {
 			return err
 		}
-		tx.Set(m.key(m.self), encode(m.beat, self))
+		tx.Set(m.key(m.self), value)
 		if !m.there {
 			tx.Atomic(kv.Add, m.o.Prefix, one)
 		}
@@ -360,17 +401,30 @@ var one = binary.LittleEndian.AppendUint64(nil, 1)
 
 func (m *Members) key(id ID) []byte { return tuple.AppendBytes(bytes.Clone(m.o.Prefix), id[:]) }
 
-// encode makes the value of a process: beat and what it has seen, 8 bytes little-endian each, and its name.
-func encode(beat uint64, m Member) []byte {
+// encode makes the value of a process: beat and what it has seen of each topic, 8 bytes little-endian each, and what it
+// tells of itself.
+func encode(beat uint64, m Member) ([]byte, error) {
 	b := binary.LittleEndian.AppendUint64(nil, beat)
-	return append(binary.LittleEndian.AppendUint64(b, m.Seen), m.Name...)
+	for _, n := range m.Seen {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	info, err := json.Marshal(m.Info)
+	return append(b, info...), err
 }
 
 // Parse reads a process from its key, behind the prefix, and its value. The error is kv.ErrCorrupt.
 func Parse(key, value []byte) (Member, error) {
+	const numbers = 8 * (1 + int(topics))
 	raw, rest, err := tuple.ReadBytes(key)
-	if err != nil || len(rest) > 0 || len(raw) != len(ID{}) || len(value) < 16 {
-		return Member{}, fmt.Errorf("eventing: malformed member %q: %w", key, kv.ErrCorrupt)
+	if err != nil || len(rest) > 0 || len(raw) != len(ID{}) || len(value) < numbers {
+		return Member{}, fmt.Errorf("nodes: malformed member %q: %w", key, kv.ErrCorrupt)
 	}
-	return Member{ID: ID(raw), Seen: binary.LittleEndian.Uint64(value[8:]), Name: string(value[16:])}, nil
+	m := Member{ID: ID(raw)}
+	for i := range m.Seen {
+		m.Seen[i] = binary.LittleEndian.Uint64(value[8*(i+1):])
+	}
+	if err := json.Unmarshal(value[numbers:], &m.Info); err != nil {
+		return Member{}, fmt.Errorf("nodes: malformed member %q: %w: %w", key, err, kv.ErrCorrupt)
+	}
+	return m, nil
 }

@@ -1,14 +1,15 @@
-// Package nodes knows which processes run event functions on a store, and divides partitions among them.
+// Package nodes knows which processes have a store open, and divides work among them.
 //
 // # Keys, below the prefix of the members
 //
 //	()      counts processes that came and took their leave, 8 bytes little-endian; what is watched
-//	(id)    of a process that is there: beat, what it has seen, its name    members.go
+//	(id)    of a process that is there: beat, what it has seen, what it tells of itself    members.go
 //
 // # Map
 //
 //	members.go   Members: this process says that it lives, and sees which others do
-//	plan.go      Plan: who is to own which partition
+//	check.go     Check: what is stored can be read
+//	plan.go      Plan: who is to own which partition of an event function
 //
 // # Invariants
 //
@@ -18,4 +19,5 @@
 //  3. All who see the same owners and the same processes make the same plan, and a plan moves no partition that may
 //     stay.
 //  4. A process that has the store to itself writes nothing.
+//  5. Below the prefix there are only keys that are described above.
 package nodes

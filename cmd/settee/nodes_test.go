@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// kept is a store that stays open when one of the processes that have it open closes it.
+type kept struct{ kv.Store }
+
+func (kept) Close() error { return nil }
+
+// shareStore registers an engine whose stores are all the same one, in memory, for the time of a test.
+func shareStore(t *testing.T) (engine string, store kv.Store) {
+	t.Helper()
+	store = memkv.New()
+	engines["shared"], sharedEngines["shared"] = func(appOptions, *slog.Logger) (kv.Store, error) {
+		return kept{store}, nil
+	}, true
+	t.Cleanup(func() {
+		delete(engines, "shared")
+		delete(sharedEngines, "shared")
+		require.NoError(t, store.Close())
+	})
+	return "shared", store
+}
+
+// startNodes starts servers on one store at the same time, and returns their URLs. file is the override of the first.
+func startNodes(t *testing.T, override string, names ...string) (urls []string) {
+	t.Helper()
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "secret")
+	engine, store := shareStore(t)
+	urls = make([]string, len(names))
+	stops := make([]func() error, len(names))
+	var starting sync.WaitGroup
+	for i, name := range names {
+		o := serveOptions{listen: freeAddress(t)}
+		o.engine, o.dataDir, o.node = engine, t.TempDir(), name
+		if i == 0 && override != "" {
+			file := filepath.Join(o.dataDir, "override.ini")
+			require.NoError(t, os.WriteFile(file, []byte(override), 0o600))
+			o.overrideFiles = []string{file}
+		}
+		urls[i] = "http://" + o.listen
+		starting.Go(func() {
+			var err error
+			if stops[i], err = tryServe(t, o, io.Discard); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	starting.Wait()
+	require.False(t, t.Failed())
+	t.Cleanup(func() {
+		for _, stop := range stops {
+			require.NoError(t, stop())
+		}
+		var out bytes.Buffer
+		require.NoError(t, checkStore(context.Background(), store, &out, io.Discard), out.String())
+	})
+	return urls
+}
+
+// ask sends a request with credentials, name:password or a cookie, and returns the status and the answer's JSON.
+func ask(t *testing.T, credentials, method, url, body string) (status int, answer any, cookie string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	if name, password, ok := strings.Cut(credentials, ":"); ok {
+		r.SetBasicAuth(name, password)
+	} else if credentials != "" {
+		r.Header.Set("Cookie", credentials)
+	}
+	w, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer w.Body.Close()
+	_ = json.NewDecoder(w.Body).Decode(&answer)
+	for _, c := range w.Cookies() {
+		cookie = c.Name + "=" + c.Value
+	}
+	return w.StatusCode, answer, cookie
+}
+
+// TestNodesShareSettings: what is set at one node holds at all of them as soon as the request is answered.
+func TestNodesShareSettings(t *testing.T) {
+	urls := startNodes(t, "[couchdb]\nmax_document_size = 77777\n", "couchdb@a", "couchdb@b", "couchdb@c")
+	get := func(node int, key string) any {
+		t.Helper()
+		status, value, _ := ask(t, "admin:secret", "GET", urls[node]+"/_node/_local/_config/"+key, "")
+		if status != 200 {
+			return status
+		}
+		return value
+	}
+	put := func(node int, key, value string) {
+		t.Helper()
+		status, answer, _ := ask(t, "admin:secret", "PUT", urls[node]+"/_node/_local/_config/"+key, `"`+value+`"`)
+		require.Equal(t, 200, status, answer)
+	}
+	require.Equal(t, get(0, "admins/admin"), get(1, "admins/admin"), "hashed once, for all")
+	for i, value := range []string{"1", "2", "3", "4", "5", "6"} {
+		put(i%3, "section/key", value)
+		for node := range urls {
+			require.Equal(t, value, get(node, "section/key"))
+		}
+	}
+	status, _, _ := ask(t, "admin:secret", "DELETE", urls[1]+"/_node/_local/_config/section/key", "")
+	require.Equal(t, 200, status)
+	for node := range urls {
+		require.Equal(t, 404, get(node, "section/key"))
+	}
+	put(2, "chttpd/port", "1234")
+	require.Equal(t, "1234", get(2, "chttpd/port"))
+	require.Equal(t, "5984", get(1, "chttpd/port"), "each node has its own")
+	put(1, "couchdb/max_document_size", "88888")
+	require.Equal(t, "88888", get(2, "couchdb/max_document_size"))
+	require.Equal(t, "77777", get(0, "couchdb/max_document_size"), "its override goes before")
+	status, _, _ = ask(t, "admin:secret", "PUT", urls[0]+"/_node/_local/_config/couchdb/max_document_size", `"99999"`)
+	require.Equal(t, 403, status)
+}
+
+// TestNodesShareAdmins: an administrator who is made, changes the password or is deleted at one node is so at all nodes
+// when the request is answered; a cookie of one is good at all.
+func TestNodesShareAdmins(t *testing.T) {
+	urls := startNodes(t, "", "couchdb@a", "couchdb@b", "couchdb@c")
+	who := func(node int, credentials string) any {
+		t.Helper()
+		status, answer, _ := ask(t, credentials, "GET", urls[node]+"/_session", "")
+		if status != 200 {
+			return status
+		}
+		return answer.(map[string]any)["userCtx"].(map[string]any)["name"]
+	}
+	status, _, _ := ask(t, "admin:secret", "PUT", urls[0]+"/_node/_local/_config/admins/anna", `"one"`)
+	require.Equal(t, 200, status)
+	var cookies [3]string
+	var loggingIn sync.WaitGroup // the first logins make the secret of all cookies
+	for node := range urls {
+		loggingIn.Go(func() {
+			_, _, cookies[node] = ask(t, "", "POST", urls[node]+"/_session", `{"name":"anna","password":"one"}`)
+		})
+	}
+	loggingIn.Wait()
+	for node := range urls {
+		require.Equal(t, "anna", who(node, "anna:one"))
+		for _, cookie := range cookies {
+			require.Equal(t, "anna", who(node, cookie))
+		}
+	}
+	status, _, _ = ask(t, "admin:secret", "PUT", urls[1]+"/_node/_local/_config/admins/anna", `"two"`)
+	require.Equal(t, 200, status)
+	for node := range urls {
+		require.Equal(t, "anna", who(node, "anna:two"))
+		require.Equal(t, 401, who(node, "anna:one"))
+		require.NotEqual(t, "anna", who(node, cookies[0]), "a new password ends sessions")
+	}
+	status, _, _ = ask(t, "admin:secret", "DELETE", urls[2]+"/_node/_local/_config/admins/anna", "")
+	require.Equal(t, 200, status)
+	for node := range urls {
+		require.Equal(t, 401, who(node, "anna:two"))
+	}
+}
+
+// TestNodesKnowEachOther: each names all, and answers for all below /_node.
+func TestNodesKnowEachOther(t *testing.T) {
+	urls := startNodes(t, "", "couchdb@a", "couchdb@b")
+	for _, url := range urls {
+		require.Eventually(t, func() bool {
+			_, answer, _ := ask(t, "admin:secret", "GET", url+"/_membership", "")
+			names := []any{"couchdb@a", "couchdb@b"}
+			return assert.ObjectsAreEqual(map[string]any{"all_nodes": names, "cluster_nodes": names}, answer)
+		}, 20*time.Second, 50*time.Millisecond)
+		for _, name := range []string{"couchdb@a", "couchdb@b"} {
+			status, _, _ := ask(t, "admin:secret", "PUT", url+"/_node/"+name+"/_config/chttpd/port", `"`+name[8:]+`"`)
+			require.Equal(t, 200, status)
+			for _, other := range urls {
+				_, answer, _ := ask(t, "admin:secret", "GET", other+"/_node/"+name+"/_config/chttpd/port", "")
+				require.Equal(t, name[8:], answer)
+			}
+			for path, want := range map[string]int{
+				"/_stats": 200, "/_system": 200, "/_prometheus": 200, "/_versions": 200, "/_pprof/heap": 200, "": 200, "/x": 404,
+			} {
+				status, _, _ := ask(t, "admin:secret", "GET", url+"/_node/"+name+path, "")
+				require.Equal(t, want, status, path)
+			}
+			status, _, _ = ask(t, "admin:wrong", "GET", url+"/_node/"+name+"/_system", "")
+			require.Equal(t, 401, status)
+		}
+		status, _, _ := ask(t, "admin:secret", "GET", url+"/_node/couchdb@c/_stats", "")
+		require.Equal(t, 404, status)
+	}
+}
