@@ -27,6 +27,9 @@ DEADCODE := golang.org/x/tools/cmd/deadcode@v0.48.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Declarations of FoundationDB's C API, enough to type-check the binding where the client is not installed.
 FDB_INCLUDE ?= $(CURDIR)/storage/kv/fdbkv/include
+# The packages whose tests run on all engines.
+FDB_PACKAGES ?= ./storage/... ./views/... ./mango/... ./eventing/...
+FDB_TIMEOUT ?= 30m
 
 TRANSCRIPTS := $(GO) run ./conformance/cmd/transcripts
 
@@ -103,6 +106,13 @@ crash: ## kill the server and the store under load, CRASH_ROUNDS times each: no 
 .PHONY: hostile
 hostile: build ## attack a server with 512 MB and measure an innocent client meanwhile (HOSTILE_FLAGS='-duration 1h -memory 1GB': all together)
 	SETTEE_BINARY=$(CURDIR)/$(BIN) $(GO) run ./conformance/hostile $(HOSTILE_FLAGS)
+
+# Header and client library are where the compiler and the loader look, or CPATH, LIBRARY_PATH and LD_LIBRARY_PATH say where.
+.PHONY: test-fdb
+test-fdb: ## the engine's tests, those that run on every engine, and the transcripts, on FoundationDB as well (FDB_CLUSTER_FILE=)
+	$(if $(FDB_CLUSTER_FILE),,$(error FDB_CLUSTER_FILE is not set))
+	CGO_ENABLED=1 $(GO) test -tags fdb -count=1 -timeout $(FDB_TIMEOUT) $(FDB_PACKAGES)
+	CGO_ENABLED=1 $(GO) test -tags fdb -count=1 -timeout $(FDB_TIMEOUT) ./conformance -run 'TestConformance|Contended' -engines fdb
 
 .PHONY: vet
 vet: ## go vet, also of the code behind the build tag fdb

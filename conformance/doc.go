@@ -16,6 +16,7 @@
 //	replay.go     replaying, recording and comparing a whole scenario
 //	known.go      expected failures and scenarios that wait for a feature
 //	target.go     the server under test: a child process on a chosen engine, or a URL
+//	engine_fdb.go FoundationDB as an engine (build tag fdb, FDB_CLUSTER_FILE)
 //	report.go     counts by file
 //	processusage.go  memory, descriptors, CPU time of a process
 //	hostile       a program that attacks a server with little memory (make hostile)

@@ -23,20 +23,27 @@ import (
 type Engine struct {
 	Name string
 	args []string
+	env  func(dir string) string // if set, gives a further setting, as "NAME=value", for the server on the directory
 }
 
 // Engines are the ways a server is put under test: the embedded engine and the in-memory one, which is held to
 // FoundationDB's limits (sizes, five seconds of reading) so that code that only works on one machine shows on one
-// machine.
+// machine. With the build tag fdb a FoundationDB cluster is one more (engine_fdb.go).
 var Engines = []Engine{
-	{"pebble-packed", []string{"--engine=pebble"}},
-	{"memory-packed", []string{"--engine=memory", "--limits=fdb"}},
+	{Name: "pebble-packed", args: []string{"--engine=pebble"}},
+	{Name: "memory-packed", args: []string{"--engine=memory", "--limits=fdb"}},
 }
 
 const (
 	startLimit    = 20 * time.Second
 	stopLimit     = 20 * time.Second
 	startAttempts = 5
+)
+
+// How binary builds the server: as make and the image do, or with the tag fdb.
+var (
+	buildArgs []string
+	buildEnv  = "CGO_ENABLED=0"
 )
 
 // buildDir is the directory binary has built the server in, "" if it has not.
@@ -54,8 +61,9 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	buildDir = dir
 	path := filepath.Join(dir, "settee")
-	build := exec.Command("go", "build", "-o", path, "github.com/settee-db/settee/cmd/settee")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make and the image build it
+	args := slices.Concat([]string{"build", "-o", path}, buildArgs, []string{"github.com/settee-db/settee/cmd/settee"})
+	build := exec.Command("go", args...)
+	build.Env = append(os.Environ(), buildEnv)
 	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building the server: %w\n%s", err, out)
@@ -121,6 +129,9 @@ func (s *Server) Restart(ctx context.Context) error {
 		s.engine.args)
 	s.cmd = exec.Command(command[0], command[1:]...)
 	s.cmd.Env = append(os.Environ(), "COUCHDB_USER="+AdminName, "COUCHDB_PASSWORD="+AdminPassword)
+	if s.engine.env != nil {
+		s.cmd.Env = append(s.cmd.Env, s.engine.env(s.dir))
+	}
 	s.cmd.Env = append(s.cmd.Env, s.options.Env...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {

@@ -2,5 +2,6 @@
 // does not import storage, so that storage's own tests can.
 //
 // Map: check.go Must and Want · documents.go documents and lines of revisions from short texts · engines.go the kinds
-// of store that a test runs on · recordings.go the recorded answers of a CouchDB.
+// of store that a test runs on · engine_fdb.go FoundationDB among them (build tag fdb) · recordings.go the recorded
+// answers of a CouchDB.
 package storagetest

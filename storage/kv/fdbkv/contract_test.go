@@ -32,7 +32,7 @@ func openDir(t testing.TB, dir string) kv.Store { return openStore(t, dir) }
 func openStore(t testing.TB, dir string) *Store {
 	needCluster(t)
 	sum := sha256.Sum256([]byte(dir))
-	s, err := Open(Options{Prefix: "settee-test/" + run[:10] + "/" + hex.EncodeToString(sum[:4])})
+	s, err := Open(Options{Prefix: "test-settee/" + run[:10] + "/" + hex.EncodeToString(sum[:4])})
 	if err != nil {
 		t.Fatal(err)
 	}
