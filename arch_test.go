@@ -85,7 +85,7 @@ var rooms = map[string][]string{
 	"server/changes":   handlers(),
 	"server/queries":   handlers("server/find"),
 	"server/designs":   handlers("server/documents", "server/lists", "server/queries", "server/rewrite"),
-	"server/find":      handlers("mango", "server/config"),
+	"server/find":      handlers("mango", "search", "server/config"),
 	"server/functions": handlers("eventing"),
 	// The page asks everything of the API, from the browser; its tests start servers that have functions.
 	"server/functionspage": {"compat", "eventing", "server/call", "server/functions"},

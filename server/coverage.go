@@ -14,7 +14,7 @@ func APICoverage() string {
 	fmt.Fprintf(
 		&b,
 		"# API coverage\n\nMade from the route tables of the packages below server (`go generate ./server`): %d rows, CouchDB 3.5's API and settee's\nextensions. "+
-			"Full-text search answers as a CouchDB without a search server does.\n\n| path | methods | access | |\n|---|---|---|---|\n",
+			"Indexes and queries of full-text search answer as a CouchDB without a search server does.\n\n| path | methods | access | |\n|---|---|---|---|\n",
 		len(all),
 	)
 	for _, r := range all {

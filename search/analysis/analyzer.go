@@ -36,6 +36,7 @@ const (
 	kindHangul
 	kindApostrophe // of the classic analyzer: O'Neil
 	kindAcronym    // of the classic analyzer: I.B.M.
+	kindDotted     // of the classic analyzer: ab.cd.
 )
 
 // step changes the word or, with false, drops it; its position stays counted.

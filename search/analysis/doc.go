@@ -15,7 +15,11 @@
 //	letters.go     runs of letters, of what is no space; the whole text
 //	lowercase.go, folding.go, stop.go   steps that know no language, and stop words
 //	stems.go       stemmers, and what they remember
+//	classic.go, email.go, cjk.go   other rules for words: Lucene's old ones, addresses, pairs of characters
+//	languages.go   the analyzers of languages: which steps, in which order
 //	english.go     possessives, Porter's stemmer
+//	snowball.go    stemmers of the Snowball project
+//	light.go       stemmers that take little away; suffixes.go: what they are made of; elision.go: articles
 //
 // Invariants:
 //  1. An Analyzer is never changed after it was made; all state of a text is in the Tokens.

@@ -22,10 +22,28 @@ func possessive(w *word) bool {
 // The word is in small letters; what is no ASCII letter counts as a consonant.
 func porter(w *word) bool {
 	b := w.bytes()
-	if len(b) <= 2 {
-		return true
+	for _, c := range b {
+		if c >= 0x80 {
+			p := porterWord[rune]{b: w.runes()}
+			p.stem()
+			w.setRunes(p.b)
+			return true
+		}
 	}
-	p := porterWord{b: append(w.t.scratch[:0], b...)}
+	p := porterWord[byte]{b: append(w.t.scratch[:0], b...)}
+	p.stem()
+	w.t.scratch = p.b
+	w.setBytes(p.b)
+	return true
+}
+
+// porterWord is the word: bytes if it is ASCII, which most are, or runes.
+type porterWord[T byte | rune] struct{ b []T }
+
+func (p *porterWord[T]) stem() {
+	if len(p.b) <= 2 {
+		return
+	}
 	p.plurals()
 	p.pastTense()
 	p.finalY()
@@ -33,15 +51,10 @@ func porter(w *word) bool {
 	p.replaceLongest(porterStep3, 0)
 	p.derivations()
 	p.finalE()
-	w.t.scratch = p.b
-	w.setBytes(p.b)
-	return true
 }
 
-type porterWord struct{ b []byte }
-
 // consonant reports whether the i-th letter is one.
-func (p *porterWord) consonant(i int) bool {
+func (p *porterWord[T]) consonant(i int) bool {
 	switch p.b[i] {
 	case 'a', 'e', 'i', 'o', 'u':
 		return false
@@ -52,7 +65,7 @@ func (p *porterWord) consonant(i int) bool {
 }
 
 // measure counts how often vowels are followed by consonants in the first n letters.
-func (p *porterWord) measure(n int) int {
+func (p *porterWord[T]) measure(n int) int {
 	count, vowel := 0, false
 	for i := range n {
 		switch c := p.consonant(i); {
@@ -65,7 +78,7 @@ func (p *porterWord) measure(n int) int {
 	return count
 }
 
-func (p *porterWord) hasVowel(n int) bool {
+func (p *porterWord[T]) hasVowel(n int) bool {
 	for i := range n {
 		if !p.consonant(i) {
 			return true
@@ -75,12 +88,12 @@ func (p *porterWord) hasVowel(n int) bool {
 }
 
 // doubled reports whether the first n letters end with a consonant twice.
-func (p *porterWord) doubled(n int) bool {
+func (p *porterWord[T]) doubled(n int) bool {
 	return n >= 2 && p.b[n-1] == p.b[n-2] && p.consonant(n-1)
 }
 
 // short reports whether the first n letters end with consonant, vowel, consonant, the last none of w, x, y.
-func (p *porterWord) short(n int) bool {
+func (p *porterWord[T]) short(n int) bool {
 	if n < 3 || !p.consonant(n-1) || p.consonant(n-2) || !p.consonant(n-3) {
 		return false
 	}
@@ -88,18 +101,26 @@ func (p *porterWord) short(n int) bool {
 	return c != 'w' && c != 'x' && c != 'y'
 }
 
-func (p *porterWord) ends(suffix string) bool {
+func (p *porterWord[T]) ends(suffix string) bool {
 	n := len(p.b) - len(suffix)
-	return n >= 0 && string(p.b[n:]) == suffix
+	if n < 0 {
+		return false
+	}
+	for i := len(suffix) - 1; i >= 0; i-- {
+		if p.b[n+i] != T(suffix[i]) {
+			return false
+		}
+	}
+	return true
 }
 
-// stem is the length without the suffix.
-func (p *porterWord) stem(suffix string) int { return len(p.b) - len(suffix) }
+// without is the length without the suffix.
+func (p *porterWord[T]) without(suffix string) int { return len(p.b) - len(suffix) }
 
-func (p *porterWord) cut(n int) { p.b = p.b[:len(p.b)-n] }
+func (p *porterWord[T]) cut(n int) { p.b = p.b[:len(p.b)-n] }
 
 // plurals is step 1a.
-func (p *porterWord) plurals() {
+func (p *porterWord[T]) plurals() {
 	switch {
 	case p.ends("sses"), p.ends("ies"):
 		p.cut(2)
@@ -109,16 +130,16 @@ func (p *porterWord) plurals() {
 }
 
 // pastTense is step 1b.
-func (p *porterWord) pastTense() {
+func (p *porterWord[T]) pastTense() {
 	switch {
 	case p.ends("eed"):
-		if p.measure(p.stem("eed")) > 0 {
+		if p.measure(p.without("eed")) > 0 {
 			p.cut(1)
 		}
 		return
-	case p.ends("ed") && p.hasVowel(p.stem("ed")):
+	case p.ends("ed") && p.hasVowel(p.without("ed")):
 		p.cut(2)
-	case p.ends("ing") && p.hasVowel(p.stem("ing")):
+	case p.ends("ing") && p.hasVowel(p.without("ing")):
 		p.cut(3)
 	default:
 		return
@@ -137,7 +158,7 @@ func (p *porterWord) pastTense() {
 }
 
 // finalY is step 1c.
-func (p *porterWord) finalY() {
+func (p *porterWord[T]) finalY() {
 	if p.ends("y") && p.hasVowel(len(p.b)-1) {
 		p.b[len(p.b)-1] = 'i'
 	}
@@ -158,11 +179,14 @@ var porterStep3 = []suffixRule{
 }
 
 // replaceLongest applies the first rule that fits, if what stays has a measure above one.
-func (p *porterWord) replaceLongest(rules []suffixRule, above int) {
+func (p *porterWord[T]) replaceLongest(rules []suffixRule, above int) {
 	for _, rule := range rules {
 		if p.ends(rule.suffix) {
-			if n := p.stem(rule.suffix); p.measure(n) > above {
-				p.b = append(p.b[:n], rule.by...)
+			if n := p.without(rule.suffix); p.measure(n) > above {
+				p.b = p.b[:n]
+				for i := range len(rule.by) {
+					p.b = append(p.b, T(rule.by[i]))
+				}
 			}
 			return
 		}
@@ -175,12 +199,12 @@ var porterStep4 = []string{
 }
 
 // derivations is step 4.
-func (p *porterWord) derivations() {
+func (p *porterWord[T]) derivations() {
 	for _, suffix := range porterStep4 {
 		if !p.ends(suffix) {
 			continue
 		}
-		n := p.stem(suffix)
+		n := p.without(suffix)
 		if suffix == "ion" && (n == 0 || p.b[n-1] != 's' && p.b[n-1] != 't') {
 			return
 		}
@@ -192,7 +216,7 @@ func (p *porterWord) derivations() {
 }
 
 // finalE is step 5.
-func (p *porterWord) finalE() {
+func (p *porterWord[T]) finalE() {
 	if p.ends("e") {
 		n := len(p.b) - 1
 		if m := p.measure(n); m > 1 || m == 1 && !p.short(n) {

@@ -21,6 +21,7 @@ type Tokens struct {
 	gap   int32
 	word  word
 	stems stemCache
+	run   pairRun
 	// scratch is for steps that make the word longer while they work on it.
 	scratch []byte
 }
@@ -33,6 +34,9 @@ func (t *Tokens) Reset() {
 	}
 	if cap(t.terms) > keptBytes {
 		t.terms = nil
+	}
+	if cap(t.run.bytes) > keptBytes {
+		t.run = pairRun{}
 	}
 	t.list, t.terms, t.gap = t.list[:0], t.terms[:0], 0
 }

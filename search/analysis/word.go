@@ -9,6 +9,8 @@ type word struct {
 	from int // where its bytes begin
 	kind kind
 	r    []rune
+	// spare takes the place of r where a step makes the word longer.
+	spare []rune
 	// inRunes: r is the word, and the bytes are older.
 	inRunes bool
 	// decoded: r and the bytes are the same.

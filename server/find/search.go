@@ -21,8 +21,6 @@ func noSearch(c *call.Call) error {
 	return errNoSearch
 }
 
-func noAnalyzer(*call.Call) error { return errNoSearch }
-
 // nouveauCleanup has nothing to clean up.
 func nouveauCleanup(c *call.Call) error {
 	if err := c.RequireDB(); err != nil {
