@@ -110,10 +110,12 @@ type assignment struct {
 	expiration bool // in place of a path
 }
 
-// binding is a variable that takes the elements of an array, one after the other.
+// binding is a variable that takes the elements of an array, one after the other; or, WITHIN, all values in an array
+// or object, however deep.
 type binding struct {
-	name string
-	in   expr
+	name   string
+	in     expr
+	within bool
 }
 
 // step is a part of a path: a name, or the number of an element.
@@ -140,6 +142,7 @@ type (
 	}
 	elementOf  struct{ of, at expr }
 	sliceOf    struct{ of, from, to expr } // from or to may be nil, for the ends
+	starOf     struct{ of expr }           // [*]
 	arrayOf    struct{ list []expr }
 	objectOf   struct{ members []memberExpr }
 	memberExpr struct {
@@ -158,6 +161,7 @@ type (
 	}
 	between struct{ of, low, high expr }
 	inList  struct{ of, list expr }
+	within  struct{ of, all expr }
 	like    struct{ of, pattern expr }
 	isWhat  struct { // IS …; IS NOT … is another what
 		of   expr
@@ -209,6 +213,8 @@ func operandsOf(x expr) []expr {
 		return []expr{x.of, x.at}
 	case *sliceOf:
 		return known(x.of, x.from, x.to)
+	case *starOf:
+		return []expr{x.of}
 	case *arrayOf:
 		return x.list
 	case *objectOf:
@@ -229,6 +235,8 @@ func operandsOf(x expr) []expr {
 		return []expr{x.of, x.low, x.high}
 	case *inList:
 		return []expr{x.of, x.list}
+	case *within:
+		return []expr{x.of, x.all}
 	case *like:
 		return []expr{x.of, x.pattern}
 	case *isWhat:

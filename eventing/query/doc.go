@@ -13,7 +13,7 @@
 //   - value.go, number.go, compare.go: values and their order
 //   - eval.go, evalcondition.go, evalrange.go (ANY, ARRAY … FOR, parts of arrays): expressions; like.go: LIKE;
 //     functions.go, functionstext.go, functionsarray.go, functionssets.go, functionsobject.go, functionsregexp.go,
-//     functionsdate.go
+//     functionsdate.go, functionsbits.go
 //   - selector.go: WHERE as a selector of Mango, ids that WHERE names
 //   - keyspace.go: what statements need of documents
 //   - query.go: Query, the statement with its parameters; rows.go: Rows, rows one by one

@@ -105,6 +105,9 @@ func (x *identifier) eval(e *env) (value, error) {
 }
 
 func (x *fieldOf) eval(e *env) (value, error) {
+	if all, ok := x.of.(*starOf); ok {
+		return all.fieldsOf(e, x.name)
+	}
 	v, err := x.of.eval(e)
 	return v.field(x.name), err
 }

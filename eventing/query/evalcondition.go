@@ -53,6 +53,34 @@ func (x *inList) eval(e *env) (value, error) {
 	return found, nil
 }
 
+// eval is inList for all values in an array or object, however deep.
+func (x *within) eval(e *env) (value, error) {
+	of, all, unknown, err := e.evalTwo(x.of, x.all)
+	switch {
+	case err != nil || unknown:
+		return of, err
+	case all.kind < kindArray:
+		return null, nil
+	}
+	found, values := boolean(false), valuesWithin(&all)
+	for {
+		v, ok, err := values.next()
+		if err == nil {
+			err = e.step()
+		}
+		switch {
+		case err != nil:
+			return value{}, err
+		case !ok:
+			return found, nil
+		case v.unknown():
+			found = null
+		case compare(&of, &v) == 0:
+			return boolean(true), nil
+		}
+	}
+}
+
 func (x *like) eval(e *env) (value, error) {
 	of, pattern, unknown, err := e.evalTwo(x.of, x.pattern)
 	switch {

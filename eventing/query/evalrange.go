@@ -19,30 +19,82 @@ func elementsOf(v *value) elements {
 	return elements{packed: v.doc.Children()}
 }
 
-// next is MISSING after the last element.
-func (l *elements) next() value {
+// next gives the next element; ok is false after the last one.
+func (l *elements) next() (v value, ok bool) {
 	if len(l.list) > 0 {
 		v := l.list[0]
 		l.list = l.list[1:]
-		return v
+		return v, true
 	}
-	v, _ := l.packed.Next()
-	return fromJSON(v)
+	packed, ok := l.packed.Next()
+	return fromJSON(packed), ok
 }
 
-// loop is variables that go over arrays together: all have their first elements, then their second ones, up to the
-// length of the shortest array.
+// walk goes over what a variable has, one value after the other: over the elements of an array, or over all values in
+// an array or object, each before those in it, the members of objects in the order of their names.
+type walk struct {
+	deep bool
+	open []level // those that are within each other, with what is left of each
+	held int     // values that were unpacked for them
+}
+
+// level is an array or object that a walk is in.
+type level struct {
+	elements
+	held int
+}
+
+func valuesWithin(v *value) *walk {
+	w := &walk{deep: true}
+	w.enter(v)
+	return w
+}
+
+// enter goes on with what is in a value.
+func (w *walk) enter(v *value) {
+	switch v.kind {
+	case kindArray:
+		w.open = append(w.open, level{elements: elementsOf(v)})
+	case kindObject:
+		fields := sortedFields(v)
+		list := make([]value, len(fields))
+		for i := range fields {
+			list[i] = fields[i].value
+		}
+		w.open = append(w.open, level{elements{list: list}, len(list)})
+		w.held += len(list)
+	}
+}
+
+// next gives the next value; ok is false after the last one.
+func (w *walk) next() (v value, ok bool, err error) {
+	for len(w.open) > 0 {
+		last := &w.open[len(w.open)-1]
+		if v, ok = last.next(); ok {
+			if w.deep {
+				w.enter(&v)
+				err = tooMany(float64(w.held))
+			}
+			return v, true, err
+		}
+		w.held -= last.held
+		w.open = w.open[:len(w.open)-1]
+	}
+	return value{}, false, nil
+}
+
+// loop is variables that go over values together: all have their first ones, then their second ones, until one has no
+// more.
 type loop struct {
-	env    *env
-	base   int // of the variables in those of env
-	arrays []elements
-	length int
+	env  *env
+	base int // of the variables in those of env
+	over []*walk
 }
 
-// over begins a loop. If an array is MISSING, or something else than an array, there is none: unknown is the result
-// then, MISSING before NULL.
+// over begins a loop. If what a variable goes over is MISSING, or cannot be gone over, there is none: unknown is the
+// result then, MISSING before NULL.
 func (e *env) over(bindings []binding) (l *loop, unknown *value, err error) {
-	l = &loop{env: e, base: len(e.variables), length: -1}
+	l = &loop{env: e, base: len(e.variables)}
 	for i := range bindings {
 		in, err := bindings[i].in.eval(e)
 		switch {
@@ -50,13 +102,12 @@ func (e *env) over(bindings []binding) (l *loop, unknown *value, err error) {
 			return nil, nil, err
 		case in.kind == kindMissing:
 			return nil, &in, nil
-		case in.kind != kindArray:
+		case in.kind == kindArray, in.kind == kindObject && bindings[i].within:
+			w := &walk{deep: bindings[i].within}
+			w.enter(&in)
+			l.over = append(l.over, w)
+		default:
 			unknown = &null
-			continue
-		}
-		l.arrays = append(l.arrays, elementsOf(&in))
-		if n := in.length(); l.length < 0 || n < l.length {
-			l.length = n
 		}
 	}
 	if unknown != nil {
@@ -70,12 +121,12 @@ func (e *env) over(bindings []binding) (l *loop, unknown *value, err error) {
 
 // next gives the variables their next values; ok is false after the last ones. The loop must be ended.
 func (l *loop) next() (ok bool, err error) {
-	if l.length == 0 {
-		return false, nil
-	}
-	l.length--
-	for i := range l.arrays {
-		l.env.variables[l.base+i].value = l.arrays[i].next()
+	for i, w := range l.over {
+		v, ok, err := w.next()
+		if !ok || err != nil {
+			return false, err
+		}
+		l.env.variables[l.base+i].value = v
 	}
 	return true, l.env.step()
 }
@@ -92,16 +143,13 @@ func (x *quantified) eval(e *env) (value, error) {
 		return *unknown, nil
 	}
 	defer l.end()
-	if x.every && x.any && l.length == 0 {
-		return boolean(false), nil
-	}
-	for {
+	for some := false; ; some = true {
 		more, err := l.next()
 		if err != nil {
 			return value{}, err
 		}
 		if !more {
-			return boolean(x.every), nil
+			return boolean(x.every && (some || !x.any)), nil
 		}
 		if ok, err := e.passes(x.satisfies); err != nil || ok != x.every {
 			return boolean(ok), err
@@ -250,11 +298,74 @@ func (x *sliceOf) eval(e *env) (value, error) {
 	}
 	part := make([]value, 0, to-from)
 	for i, all := int64(0), elementsOf(&of); i < to; i++ {
-		if v := all.next(); i >= from {
+		if v, _ := all.next(); i >= from {
 			part = append(part, v)
 		}
 	}
 	return array(part), nil
+}
+
+// eval makes an object of arrays of an array of objects: each name of theirs has the values of all elements. So
+// a[*].name are the names of the elements of a.
+func (x *starOf) eval(e *env) (value, error) {
+	of, err := x.of.eval(e)
+	if err != nil {
+		return value{}, err
+	}
+	return star(&of)
+}
+
+// star is [*] of a value.
+func star(of *value) (value, error) {
+	switch of.kind {
+	case kindMissing:
+		return *of, nil
+	case kindArray:
+	default:
+		return null, nil
+	}
+	list, all := of.elements(), newMembers(nil)
+	for i := range list {
+		for _, m := range list[i].fields() {
+			if _, known := all.at[m.name]; !known {
+				all.set(m.name, value{})
+			}
+		}
+	}
+	if err := tooMany(float64(len(list)) * float64(len(all.list))); err != nil {
+		return value{}, err
+	}
+	for i := range all.list {
+		values, _ := fieldsOf(list, all.list[i].name)
+		all.list[i].value = array(values)
+	}
+	return object(all.list...), nil
+}
+
+// fieldsOf is [*].name, without the arrays of other names.
+func (x *starOf) fieldsOf(e *env, name string) (value, error) {
+	of, err := x.of.eval(e)
+	if err != nil || of.kind != kindArray {
+		return value{}, err
+	}
+	list, some := fieldsOf(of.elements(), name)
+	if !some {
+		return value{}, nil
+	}
+	return array(list), nil
+}
+
+// fieldsOf are the fields of all values of a list, NULL for those that have none; some: there is one.
+func fieldsOf(list []value, name string) (fields []value, some bool) {
+	fields = make([]value, len(list))
+	for i := range list {
+		if fields[i] = list[i].field(name); fields[i].kind == kindMissing {
+			fields[i] = null
+		} else {
+			some = true
+		}
+	}
+	return fields, some
 }
 
 func (x *exists) eval(e *env) (value, error) {

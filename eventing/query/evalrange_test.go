@@ -52,6 +52,29 @@ func TestRanges(t *testing.T) {
 		{"NOT EXISTS e", "true"}, {"EXISTS e OR EXISTS l", "true"}, {"EXISTS ARRAY x FOR x IN l WHEN x = 5 END", "false"},
 		{"a = EXISTS l", "false"},
 	})
+	wantExpressions(t, f, [][2]string{
+		{"ARRAY x FOR x WITHIN [1, [2, [3]], {'b': {'c': 5}, 'a': 4}] END",
+			`[1,[2,[3]],2,[3],3,{"b":{"c":5},"a":4},4,{"c":5},5]`}, // each before what is in it, members by their names
+		{"ARRAY x FOR x WITHIN o END", `[{"q":5},5,6]`}, {"ARRAY x FOR x WITHIN l WHEN x = 2 END", "[2]"},
+		{"FIRST x.q FOR x WITHIN o WHEN x.q IS NOT MISSING END", "5"}, {"FIRST x FOR x WITHIN e END", "MISSING"},
+		{"ANY x WITHIN o SATISFIES x = 5 END", "true"}, {"ANY x WITHIN o SATISFIES x = 7 END", "false"},
+		{"EVERY x WITHIN {'a': [1]} SATISFIES x = 1 END", "false"}, {"EVERY x WITHIN {'a': 1} SATISFIES x = 1 END", "true"},
+		{"ANY AND EVERY x WITHIN {} SATISFIES TRUE END", "false"}, {"EVERY x WITHIN {} SATISFIES FALSE END", "true"},
+		{"ANY x IN [5, 6], y WITHIN o SATISFIES x = y END", "false"}, {"ANY x IN o SATISFIES TRUE END", "null"},
+		{"ANY x WITHIN a SATISFIES TRUE END", "null"}, {"ANY x WITHIN b SATISFIES TRUE END", "MISSING"},
+		{"OBJECT TO_STRING(x):x FOR x WITHIN [[1]] WHEN ISNUMBER(x) END", `{"1":1}`},
+		{"2 WITHIN l", "true"}, {"5 WITHIN o", "true"}, {"{'q': 5} WITHIN o", "true"}, {"7 WITHIN o", "false"},
+		{"7 WITHIN l", "null"}, {"2 IN [[2]]", "false"}, {"2 NOT WITHIN [[2]]", "false"}, {"3 NOT WITHIN [[2]]", "true"},
+		{"a WITHIN 1", "null"}, {"a WITHIN b", "MISSING"}, {"b WITHIN l", "MISSING"}, {"n WITHIN l", "null"},
+		{"a WITHIN s", "null"}, {"a WITHIN []", "false"}, {"NOT 1 WITHIN [1] = TRUE", "false"},
+	})
+	wantExpressions(t, f, [][2]string{
+		{"[{'a': 1, 'b': 2}, {'a': 3}, 4][*]", `{"a":[1,3,null],"b":[2,null,null]}`}, {"[][*]", "{}"},
+		{"[{'a': 1, 'b': 2}, {'a': 3}][*].a", "[1,3]"}, {"[{'a': 1}, {}][*].a", "[1,null]"}, {"[{'a': 1}][*].b", "MISSING"},
+		{"[{'a': {'c': 1}}, {'a': {'c': 2}}][*].a[*].c", "[1,2]"}, {"[{'a': 1}, {'a': 2}][*].a[1]", "2"},
+		{"[][*].a", "MISSING"}, {"a[*]", "null"}, {"b[*]", "MISSING"}, {"a[*].b", "MISSING"}, {"o[*]", "null"},
+		{"ARRAY_STAR([{'a': 1}])", `{"a":[1]}`}, {"ARRAY_STAR(b)", "MISSING"}, {"l[*]", "{}"},
+	})
 	// The words are names where FOR does not follow.
 	f = newFake(t, map[string]string{"doc": `{"first":1,"object":{"k":[4,5]}}`})
 	wantExpressions(t, f, [][2]string{

@@ -1,6 +1,10 @@
 package query
 
-import "github.com/settee-db/settee/compat/ejson"
+import (
+	"slices"
+
+	"github.com/settee-db/settee/compat/ejson"
+)
 
 // fold is an aggregate at work.
 type fold struct {
@@ -8,6 +12,8 @@ type fold struct {
 	count int64
 	best  value // sum, minimum or maximum so far
 	seen  *seen // of DISTINCT
+	list  []value
+	size  int // of the list, in bytes
 }
 
 func newFold(of *aggregate) *fold {
@@ -31,10 +37,10 @@ func (f *fold) addOf(e *env) error {
 	return f.add(&v)
 }
 
-// add takes a value. Values that are not known do not count, nor what is no number for SUM and AVG.
+// add takes a value. Values that are not known do not count, nor what is no number for SUM and AVG; ARRAY_AGG has NULL.
 func (f *fold) add(v *value) (err error) {
-	numeric := f.of.name == "SUM" || f.of.name == "AVG"
-	if v.unknown() || numeric && v.kind != kindNumber {
+	numeric, listed := f.of.name == "SUM" || f.of.name == "AVG", f.of.name == "ARRAY_AGG"
+	if v.kind == kindMissing || v.kind == kindNull && !listed || numeric && v.kind != kindNumber {
 		return nil
 	}
 	if f.seen != nil {
@@ -43,6 +49,9 @@ func (f *fold) add(v *value) (err error) {
 		}
 	}
 	f.count++
+	if listed {
+		return f.keep(v)
+	}
 	better := f.count == 1
 	switch f.of.name {
 	case "COUNT":
@@ -62,8 +71,24 @@ func (f *fold) add(v *value) (err error) {
 	return err
 }
 
+// keep adds a value to the list of ARRAY_AGG.
+func (f *fold) keep(v *value) error {
+	own, size, err := v.detach()
+	if err != nil {
+		return err
+	}
+	f.list = append(f.list, own)
+	if f.size += size; f.size > maxKeptBytes {
+		return limitf("ARRAY_AGG would have to keep more than %d MB in memory", maxKeptBytes>>20)
+	}
+	return nil
+}
+
 func (f *fold) result() value {
 	switch {
+	case len(f.list) > 0: // in order, as in Couchbase
+		slices.SortStableFunc(f.list, func(a, b value) int { return compare(&a, &b) })
+		return array(f.list)
 	case f.of.name == "COUNT":
 		return integer(f.count)
 	case f.of.name == "AVG" && f.best.kind == kindNumber:

@@ -64,6 +64,7 @@ func onNumber(call func(f float64) float64) builtin {
 
 func init() {
 	registerNumbers()
+	registerBits()
 	registerConditionals()
 	registerTypes()
 	registerStrings()

@@ -73,19 +73,20 @@ func registerArrays() {
 		slices.Reverse(reversed)
 		return array(reversed)
 	}), "ARRAY_REVERSE")
-	for name := range aggregates {
-		if name != "COUNT" {
-			register(onArray(1, 1, func(list, _ []value) value {
-				fold := newFold(&aggregate{name: name})
-				for i := range list {
-					if fold.add(&list[i]) != nil {
-						return null
-					}
+	for _, name := range []string{"SUM", "MIN", "MAX", "AVG"} {
+		register(onArray(1, 1, func(list, _ []value) value {
+			fold := newFold(&aggregate{name: name})
+			for i := range list {
+				if fold.add(&list[i]) != nil {
+					return null
 				}
-				return fold.result()
-			}), "ARRAY_"+name)
-		}
+			}
+			return fold.result()
+		}), "ARRAY_"+name)
 	}
+	register(builtin{least: 1, most: 1, takesUnknown: true, call: func(_ *env, args []value) (value, error) {
+		return star(&args[0])
+	}}, "ARRAY_STAR")
 	registerSets()
 	registerObjects()
 }

@@ -25,7 +25,9 @@ func (p *parser) caseExpr() expr {
 }
 
 // aggregates are the functions over all rows.
-var aggregates = map[string]bool{"COUNT": true, "SUM": true, "MIN": true, "MAX": true, "AVG": true}
+var aggregates = map[string]bool{
+	"COUNT": true, "SUM": true, "MIN": true, "MAX": true, "AVG": true, "ARRAY_AGG": true,
+}
 
 // windowFunctions have OVER; the aggregates may have it.
 var windowFunctions = map[string]bool{
@@ -81,7 +83,7 @@ func (p *parser) aggregateCall(t token, name string) expr {
 	if name == "COUNT" && p.accept("*") {
 		p.expect(")")
 	} else {
-		x.distinct = p.accept("DISTINCT")
+		x.distinct = !p.accept("ALL") && p.accept("DISTINCT")
 		p.aggregate = true
 		x.of = p.expr()
 		p.aggregate = false

@@ -42,7 +42,8 @@ func (p *parser) negation() expr {
 
 // precedences of the operators between two operands; higher ones bind tighter.
 var precedences = map[string]int{
-	"=": 1, "==": 1, "!=": 1, "<>": 1, "<": 2, "<=": 2, ">": 2, ">=": 2, "LIKE": 3, "BETWEEN": 4, "IN": 5, "IS": 6,
+	"=": 1, "==": 1, "!=": 1, "<>": 1, "<": 2, "<=": 2, ">": 2, ">=": 2, "LIKE": 3, "BETWEEN": 4, "IN": 5, "WITHIN": 5,
+	"IS": 6,
 	"||": 7, "+": 7, "-": 7, "*": 8, "/": 8, "%": 8,
 }
 
@@ -52,7 +53,7 @@ func (p *parser) binary(lowest int) expr {
 	levels := 0
 	for {
 		op, negated := p.tok, false
-		if op.is("NOT") { // NOT IN, NOT LIKE, NOT BETWEEN
+		if op.is("NOT") { // NOT IN, NOT WITHIN, NOT LIKE, NOT BETWEEN
 			op, negated = p.ahead(), true
 			if !op.is("IN") && !op.is("LIKE") && !op.is("BETWEEN") && !op.is("WITHIN") {
 				break
@@ -88,6 +89,8 @@ func (p *parser) operator(left expr, op string, precedence int) expr {
 		return p.is(left)
 	case "IN":
 		return &inList{left, p.binary(precedence + 1)}
+	case "WITHIN":
+		return &within{left, p.binary(precedence + 1)}
 	case "LIKE":
 		return &like{left, p.binary(precedence + 1)}
 	case "BETWEEN":
@@ -178,10 +181,11 @@ func (p *parser) path() expr {
 	return x
 }
 
-// subscript reads what follows the bracket after an expression: [at], [from:to], [from:] or [:to].
+// subscript reads what follows the bracket after an expression: [at], [from:to], [from:], [:to] or [*].
 func (p *parser) subscript(of expr) expr {
-	if p.tok.is("*") {
-		p.fail(p.tok, "[*] is not supported: ARRAY … FOR is")
+	if p.accept("*") {
+		p.expect("]")
+		return &starOf{of}
 	}
 	var from, to expr
 	if !p.tok.is(":") {

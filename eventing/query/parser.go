@@ -147,7 +147,7 @@ func (p *parser) splitColon() {
 var unsupportedWords = map[string]string{
 	"GROUP": "GROUP BY", "HAVING": "HAVING", "LETTING": "LETTING", "LET": "LET", "JOIN": "JOIN", "INNER": "JOIN",
 	"LEFT": "JOIN", "RIGHT": "JOIN", "NEST": "NEST", "UNNEST": "UNNEST", "FLATTEN": "FLATTEN", "UNION": "UNION",
-	"INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT", "WINDOW": "WINDOW", "WITHIN": "WITHIN", "SELECT": "a subquery",
+	"INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT", "WINDOW": "WINDOW", "SELECT": "a subquery",
 	"ON": "JOIN", "OVER": "OVER", "MERGE": "MERGE", "FOR": "FOR", "CORRELATED": "a subquery", "USING": "USING",
 }
 
@@ -172,7 +172,7 @@ var reserved = map[string]bool{
 	"LIKE": true, "LIMIT": true, "MISSING": true, "NOT": true, "NULL": true, "NULLS": true, "OFFSET": true,
 	"OR": true, "ORDER": true, "RETURNING": true, "SATISFIES": true, "SET": true, "SOME": true, "THEN": true,
 	"TRUE": true, "UNSET": true, "UPDATE": true, "UPSERT": true, "USE": true, "VALUED": true, "VALUES": true,
-	"WHEN": true, "WHERE": true,
+	"WHEN": true, "WHERE": true, "WITHIN": true,
 }
 
 // IsReserved reports whether a word, in capitals or not, has to be in backticks to be a name in a statement. FIRST and

@@ -2,7 +2,7 @@ package query
 
 import "slices"
 
-// bindings reads variables with the arrays that they go over, and makes them known to what follows. Their arrays see
+// bindings reads variables with what they go over, and makes them known to what follows. Their arrays see
 // only the variables around.
 func (p *parser) bindings() []binding {
 	var over []binding
@@ -11,7 +11,9 @@ func (p *parser) bindings() []binding {
 		if p.tok.is(":") || p.tok.kind == tokenParam {
 			p.fail(p.tok, "a variable for names or positions is not supported")
 		}
-		p.expect("IN")
+		if b.within = p.accept("WITHIN"); !b.within {
+			p.expect("IN")
+		}
 		b.in = p.expr()
 		over = append(over, b)
 		if len(over) > maxBindings {

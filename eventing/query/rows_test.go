@@ -45,6 +45,11 @@ func TestSelect(t *testing.T) {
 		`AVG(age), SUM(name) FROM p`,
 		`{"n":5,"k":3,"c":3,"$1":90,"$2":"Ann","$3":35,"$4":30,"$5":null}`)
 	wantRows(t, f, `SELECT RAW COUNT(*) FROM p WHERE city = "Paris"`, `0`)
+	// In order, with NULL and without what is MISSING.
+	wantRows(t, f, `SELECT ARRAY_AGG(age) AS a, ARRAY_AGG(DISTINCT city) AS c, ARRAY_LENGTH(ARRAY_AGG(p)) AS n, `+
+		`ARRAY_AGG(tags) AS t FROM p`,
+		`{"a":[null,25,30,35],"c":["Bonn","Oslo","Rome"],"n":5,"t":[[],["a","b"],["b"]]}`)
+	wantRows(t, f, `SELECT RAW ARRAY_AGG(age) FROM p WHERE city = "Paris"`, `null`)
 	wantRows(t, f, `SELECT MAX(age) - MIN(age) AS span FROM p WHERE age IS NOT NULL`, `{"span":10}`)
 	wantRows(t, f, `SELECT RAW MAX(tags) FROM p`, `["b"]`)
 	wantRows(t, f, `SELECT RAW name FROM p WHERE ANY t IN tags SATISFIES t = "a" END`, `"Ann"`)
