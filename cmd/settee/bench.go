@@ -28,6 +28,7 @@ type benchOptions struct {
 	dataA, dataB string
 	timers       int
 	workers      int
+	node         string
 	jsonFile     string
 	soak         time.Duration
 	limits       bool
@@ -58,6 +59,8 @@ func benchCommand() *cobra.Command {
 	f.IntVar(&o.timers, "timers", 0,
 		"pending timers of event functions while others are measured (default 1000000, with --quick 10000)")
 	f.IntVar(&o.workers, "event-workers", 0, "workers of event functions (default 2)")
+	f.StringVar(&o.node, "node", "",
+		"command of Node, for the program in the place of event functions where there are none (default: one in Go)")
 	f.IntVar(&o.pidA, "pid-a", 0, "process of server A (default: found by the port, on this machine)")
 	f.IntVar(&o.pidB, "pid-b", 0, "process of server B")
 	f.StringVar(&o.dataA, "data-a", "", "data directory of server A, for its disk use")
@@ -85,7 +88,7 @@ func (o benchOptions) run(ctx context.Context, args []string, cmd *cobra.Command
 		return o.runSoak(ctx, args, cmd.OutOrStdout())
 	}
 	options := bench.Options{Quick: o.quick, Rounds: o.rounds, Timers: o.timers, Workers: o.workers,
-		Progress: cmd.ErrOrStderr()}
+		Node: o.node, Progress: cmd.ErrOrStderr()}
 	if o.quick && !cmd.Flags().Changed("seconds") {
 		o.seconds = 0.3
 	}

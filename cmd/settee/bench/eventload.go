@@ -22,29 +22,31 @@ const (
 func eventWorkloads(size sizes) []*workload {
 	all := []*workload{
 		followFeed("event-nothing", "a function that does nothing sees all documents of the database of the views "+
-			"(without functions: a program follows the feed)", eventNothing, nil),
+			"(without functions: a program follows the feed)", eventNothing, followOnly),
 		followFeed("event-write", "a function copies all documents of the database of the views to another "+
 			"(without functions: a program follows the feed and writes with _bulk_docs of at most 100)", eventCopy,
-			func(ctx context.Context, s *session, target string) (*copier, error) {
-				return s.newCopier(ctx, target, false)
-			}),
+			copyTogether),
 		followFeed("event-write-puts", "the same; without functions the program writes with a PUT for each document",
-			eventCopy, func(ctx context.Context, s *session, target string) (*copier, error) {
-				return s.newCopier(ctx, target, true)
-			}),
+			eventCopy, copyAlone),
 		eventDelay(),
 	}
 	return append(all, timerWorkloads(size)...)
 }
 
+// following is what a program in a function's place does with what it sees.
+type following int
+
+const (
+	followOnly   following = iota
+	copyTogether           // with _bulk_docs
+	copyAlone              // with a PUT for each document
+)
+
 // followFeed has a function see all documents of the database of the views: from its deployment on, or, without
 // functions, from when a program opens the feed, up to the last one.
-func followFeed(
-	name, about, code string,
-	newCopier func(ctx context.Context, s *session, target string) (*copier, error),
-) *workload {
+func followFeed(name, about, code string, does following) *workload {
 	target := ""
-	if newCopier != nil {
+	if does != followOnly {
 		target = name
 	}
 	w := &workload{name: name, unit: "docs/s", about: about}
@@ -70,9 +72,12 @@ func followFeed(
 		if has {
 			return s.runFunction(ctx, name, code, target)
 		}
+		if s.node != "" {
+			return s.runNode(ctx, target, does)
+		}
 		seen := func([]*change) error { return nil }
-		if newCopier != nil {
-			c, err := newCopier(ctx, s, target)
+		if does != followOnly {
+			c, err := s.newCopier(ctx, target, does == copyAlone)
 			if err != nil {
 				return out, err
 			}
@@ -129,6 +134,19 @@ func (s *session) runFollower(ctx context.Context, seen followed) (sample, error
 	return sample{units: count, value: float64(count) / elapsed.Seconds(), used: used}, errors.Join(err, stopErr)
 }
 
+// runNode is runFollower with a program for Node. Its start is not measured.
+func (s *session) runNode(ctx context.Context, target string, does following) (out sample, err error) {
+	f, err := s.startNode(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, f.stop()) }()
+	if target != "" {
+		target = s.db(target)
+	}
+	return f.followAll(s, target, does == copyAlone)
+}
+
 // eventDelay measures the time from the acknowledgement of a write to the row of its effect in a continuous feed of the
 // other database, which takes part in it on all servers.
 func eventDelay() *workload {
@@ -146,6 +164,17 @@ func eventDelay() *workload {
 		has, err := s.hasFunctions(ctx)
 		if err != nil {
 			return out, err
+		}
+		if !has && s.node != "" {
+			f, err := s.startNode(ctx)
+			if err != nil {
+				return out, err
+			}
+			defer func() { err = errors.Join(err, f.stop()) }()
+			if err := f.begin(s, &nodeTask{Source: s.db(source), Target: s.db(target)}); err != nil {
+				return out, err
+			}
+			return s.delays(ctx, source, target, p)
 		}
 		if !has {
 			c, err := s.newCopier(ctx, target, false)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -35,6 +36,46 @@ func TestAServerWithoutFunctionsIsMeasuredWithAFollower(t *testing.T) {
 		t.Errorf("it is not told that B is left out:\n%s", &progress)
 	}
 	checkOutput(t, report)
+}
+
+func TestAProgramForNodeFollowsInAFunctionsPlace(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("there is no node")
+	}
+	f, a := startFake(t)
+	f.functions = nil
+	o := eventOptions(a, nil, &bytes.Buffer{})
+	o.Node = node
+	report, err := run(context.Background(), o, tinySizes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Results) != 4 {
+		t.Errorf("%d results", len(report.Results))
+	}
+	for _, r := range report.Results {
+		if r.A == nil || len(r.A.Values) == 0 {
+			t.Errorf("%s: %v", r.Workload, r.A)
+		}
+	}
+
+	// a copy over a document that is there is refused, and that is an error
+	ctx := context.Background()
+	s, err := newSession(ctx, a, newDocuments(), newBlob(1000), tinySizes, "x-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.control.close()
+	if err := errors.Join(s.fill(ctx, viewDB, 30), s.fill(ctx, "target", 1)); err != nil {
+		t.Fatal(err)
+	}
+	s.node = node
+	for _, does := range []following{copyTogether, copyAlone} {
+		if _, err := s.runNode(ctx, "target", does); err == nil || !strings.Contains(err.Error(), "the program in Node: ") {
+			t.Errorf("%d: a refused copy is no error: %v", does, err)
+		}
+	}
 }
 
 func TestAServerWithNeitherFunctionsNorFeedIsLeftOut(t *testing.T) {

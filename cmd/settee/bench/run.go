@@ -19,7 +19,10 @@ type Options struct {
 	// Timers is how many timers of an event function are pending while others are measured, Workers how many workers
 	// event functions have; 0 for what a run of this size has.
 	Timers, Workers int
-	Progress        io.Writer // gets a line for each workload
+	// Node is the command that runs programs for Node, which follow feeds in the place of functions where there are
+	// none; "" has programs in Go do that.
+	Node     string
+	Progress io.Writer // gets a line for each workload
 }
 
 // runner runs workloads on one or two sessions.
@@ -59,6 +62,7 @@ func run(ctx context.Context, o Options, size sizes) (_ *Report, err error) {
 		if err != nil {
 			return nil, errors.Join(err, r.close(ctx))
 		}
+		s.node = o.Node
 		r.sessions = append(r.sessions, s)
 	}
 	r.peak = make([]int64, len(r.sessions))

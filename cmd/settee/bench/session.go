@@ -73,6 +73,7 @@ type session struct {
 	made    []string // databases that exist
 	views   []string // design documents that were added to them
 
+	node           string           // program that runs what follows feeds in the place of functions; "": this one does
 	deployable     []*eventFunction // those that exist
 	functions      bool             // whether the server has event functions
 	functionsKnown bool
