@@ -428,11 +428,28 @@ func (b *batch) applyTimers(tx kv.Tx) error {
 	return nil
 }
 
+// manyEdits is from how many edits on the batches of a function are stored one after the other. Documents of different
+// lanes have ids between each other's, and transactions that make many such conflict over the counts of ids (package
+// rank): one of two would be made again.
+const manyEdits = 16
+
 // commit stores what the handlers did, together with what move does.
 func (b *batch) commit(ctx context.Context, move func(tx kv.Tx) error) error {
 	parts, names, err := b.parts(ctx)
 	if err != nil {
 		return err
+	}
+	edits := 0
+	for i := range parts {
+		edits += len(parts[i].Edits)
+	}
+	if edits >= manyEdits {
+		select {
+		case b.f.storing <- struct{}{}:
+			defer func() { <-b.f.storing }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	err = b.f.engine.docs.Commit(ctx, func(tx kv.Tx) error {
 		if err := move(tx); err != nil {

@@ -13,8 +13,9 @@
 //	compile.go    definition in, program out
 //	function.go   a function that runs: its lanes
 //	firing.go     timers that are due
-//	reader.go     the feed of the source, handed to lanes by partitions; what is done of it
-//	lane.go       one batch of events after the other: handlers of the next while one is stored
+//	feed.go       the feed of a database: read once for all functions of the process
+//	reader.go     a function's events of it, handed to lanes by partitions; what is done of them
+//	lane.go       one batch after the other: handlers of the next while one is stored
 //	process.go    batches of events or timers until they are stored: conflicts, refusals, retries, crashes
 //	batch.go      one run of handlers: what they read and write; its commit
 //	ahead.go      handlers that run before the batch before them is stored: what they may see, when they are void
@@ -39,7 +40,7 @@
 //  4. A function does with a database what its owner may, and only with databases that are bound to it.
 //  5. All that is kept of an instance lies below one prefix, so that to undeploy is to clear one range.
 //  6. What a function may have in memory is bounded: chunks of the feed, two batches for each lane, its log; and the
-//     chunks of all functions together.
+//     chunks of all functions together, with what is kept of feeds for functions that are behind.
 //  7. A handler that throws, takes too long or kills its worker costs its event, and nothing else.
 //  8. A timer is stored twice, by the time that it is due and by its name, with the same nonce; the pieces of its
 //     context are numbered without a gap.
@@ -47,7 +48,10 @@
 //  10. An instance has a progress; neither it nor a partition has come further than the changes of the source.
 //  11. The pieces of a log are numbered without a gap, up to the number of the next one; there are at most logPieces.
 //  12. What is stored of the origin of a revision names no instance that there never was.
-//  13. At most two batches of a lane are under way: one is being stored, handlers of the next one run. These have no
-//     effect before the first one is done, and see nothing that they could not see then.
+//  13. At most two batches of a lane's events, and two of its timers, are under way: one is being stored, handlers of
+//     the next one run. These have no effect before the first one is done, and see nothing that they could not see
+//     then.
 //  14. Keys and values have the forms that keys.go, timers.go, progress.go, applog.go and origin.go tell.
+//  15. What a function gets of a feed was read after the function had asked for it first, in the feed's order and
+//     without a gap: whoever has read it.
 package eventing

@@ -66,6 +66,7 @@ type Engine struct {
 	cancel     context.CancelFunc
 	watching   sync.WaitGroup
 	places     chan struct{} // an element for each chunk that takes part in Options.FeedMemory
+	feeds      *feeds
 	// looked is closed when the list of functions was looked at once: no work begins before, since what it writes is
 	// marked according to that list (isSource).
 	looked chan struct{}
@@ -100,7 +101,8 @@ func New(o Options) *Engine {
 	if memory <= 0 {
 		memory = min(max(debug.SetMemoryLimit(-1)/32, 8<<20), 64<<20)
 	}
-	e.places = make(chan struct{}, max(memory/chunkBytes, 1))
+	e.feeds = newFeeds(int(memory / feedShare))
+	e.places = make(chan struct{}, max((memory-memory/feedShare)/chunkBytes, 1))
 	e.statements, _ = lru.New[string, *query.Statement](1000)
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.registry = registry.New(o.KV, registry.Hooks{
@@ -142,6 +144,7 @@ func (e *Engine) Start(documents *docs.Store) error {
 func (e *Engine) Close() {
 	e.cancel()
 	e.watching.Wait()
+	e.leaveStats()
 }
 
 // deploy is the registry's hook for a new instance: where it begins is decided in the transaction of the request.

@@ -38,7 +38,8 @@ var featureTable = []feature{
 	partly("1 OnUpdate", "the third parameter of `OnUpdate` is an empty object", "eventing.TestOnUpdateAndOnDelete"),
 	shown("2 OnDelete", "eventing.TestOnUpdateAndOnDelete", "eventing.TestExpiry"),
 	shown("3 OnDeploy", "eventing.TestOnDeploy", "eventing.TestOnDeployDecides"),
-	shown("4 timers", "eventing.TestTimers", "views/js.TestEventTimers/docTimer"),
+	shown("4 timers", "eventing.TestTimers", "eventing.TestTimersRunWhileABatchIsStored",
+		"views/js.TestEventTimers/docTimer"),
 	shown("5 aliases of databases", "views/js.TestEventAliases", "eventing.TestRefusedWrites"),
 	shown("6 advanced operations", "eventing.TestAdvancedOperations", "views/js.TestEventOperations",
 		"views/js.TestEventSubdocuments"),
@@ -98,6 +99,26 @@ var settingsWithEffect = []feature{
 	shown("selector", "eventing.TestSelector"),
 	shown("isolate", "views/js.TestEventIsolate"),
 	shown("hop_limit", "eventing.TestHopLimit"),
+}
+
+// mappingTable is the table of section 5: how partitions, checkpoints and takeovers are made of a store's transactions.
+var mappingTable = []feature{
+	shown("5 feed", "eventing.TestFunctionsReadTogether", "eventing.TestPieces", "eventing.TestFeedsTellAll"),
+	shown("5 checkpoint", "eventing.TestFromNow", "eventing.TestCheckpointInterval"),
+	shown("5 batch", "eventing.TestHandlersRunWhileABatchIsStored", "eventing.TestBatchesSeeTheOneBefore",
+		"eventing.TestTimersOverOnesThatRunAgain", "eventing.TestTooLargeFailsItsOwnEvent"),
+	partly("5 long handler or curl", "A request is made once for an event, but again after a crash",
+		"eventing.TestCurlOfHandlers"),
+	shown("5 unknown outcome of a commit", "eventing.TestModel"),
+	shown("5 lease", "eventing.TestZombie", "storage/nodes.TestWhoWasPausedTakesNobodyForGone"),
+	shown("5 handover", "eventing.TestHandOver", "eventing.TestStatisticsStay"),
+	shown("5 plan", "storage/nodes.TestSpans", "storage/nodes.TestPlanMovesLittle"),
+	shown("5 store unavailable", "eventing.TestStoreUnavailable"),
+	shown("5 metadata lost", "eventing.TestProgressLost"),
+	shown("5 backlog", "eventing.TestNodesShareAFunction"),
+	shown("5 pause, undeploy, redeploy", "eventing.TestPauseAndResume", "eventing.TestUndeployForgets"),
+	shown("5 self-recursion and lost updates", "eventing.TestSelfRecursion", "eventing.TestWriteBackLosesNoUpdate"),
+	shown("5 checks of a deployment", "server/functions.TestDeployChecks"),
 }
 
 // restTable is section 2, by the paths as docs/eventing.md has them, and what its parts say of all requests.
@@ -203,7 +224,9 @@ func TestFeatures(t *testing.T) {
 		return list
 	}
 	rows := make(map[string]bool)
-	for _, f := range slices.Concat(featureTable, settingsWithEffect, restTable, loopTable, complaints) {
+	for _, f := range slices.Concat(
+		featureTable, settingsWithEffect, mappingTable, restTable, loopTable, complaints,
+	) {
 		require.False(t, rows[f.row], "%s stands twice", f.row)
 		rows[f.row] = true
 		require.True(t, len(f.shows) > 0 || f.not != "", "%s has neither tests nor a reason", f.row)

@@ -1,6 +1,7 @@
 package eventing
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"sync"
@@ -13,17 +14,20 @@ import (
 // alarm knows when the timers of partitions are looked at again. Whoever owns a partition makes all its timers, so that
 // nothing stored has to be watched. It is safe for concurrent use.
 type alarm struct {
-	mu   sync.Mutex
-	at   [partitions]int64 // not after the first timer of the partition that is not known; never for none
-	wake chan struct{}     // has an element when one of them came nearer
+	mu    sync.Mutex
+	at    [partitions]int64         // not after the first timer of the partition that is not known; never for none
+	wakes [partitions]chan struct{} // of who looks at it: has an element when one of its partitions' came nearer
 }
 
-// reset has all partitions be looked at.
-func (a *alarm) reset() {
+// watch has some partitions be looked at, by who waits for the channel.
+func (a *alarm) watch(among []int) (wake chan struct{}) {
+	wake = make(chan struct{}, 1)
 	a.mu.Lock()
-	a.at = [partitions]int64{}
-	a.wake = make(chan struct{}, 1)
-	a.mu.Unlock()
+	defer a.mu.Unlock()
+	for _, p := range among {
+		a.at[p], a.wakes[p] = 0, wake
+	}
+	return wake
 }
 
 // set notes that there is a timer.
@@ -35,7 +39,7 @@ func (a *alarm) set(partition int, due int64) {
 	}
 	a.at[partition] = due
 	select {
-	case a.wake <- struct{}{}:
+	case a.wakes[partition] <- struct{}{}:
 	default:
 	}
 }
@@ -57,63 +61,88 @@ func (a *alarm) due(among []int, now int64) (list []int, next int64) {
 	return list, next
 }
 
-// timerBatch is about how many timers are fired together.
-const timerBatch = 100
+// timerLane fires the timers of some partitions.
+type timerLane struct {
+	pipeline
 
-// fireTimers runs the callbacks of timers of some partitions when they are due, until ctx ends. hard ends callbacks
-// that run then.
-func (f *function) fireTimers(ctx, hard context.Context, among []int) error {
-	f.alarm.reset()
-	for {
-		now := f.engine.now()
-		in, next := f.alarm.due(among, now.UnixMilli())
+	among []int
+	wake  chan struct{}
+}
+
+func newTimerLane(f *function, among []int) *timerLane {
+	l := &timerLane{among: among, wake: f.alarm.watch(among)}
+	l.pipeline = pipeline{f: f, at: timerCursor{f}, size: batchItems, gather: l.gather}
+	return l
+}
+
+// gather waits until timers are due, and takes them, but those that are being fired.
+func (l *timerLane) gather(ctx context.Context) ([]*item, error) {
+	for ctx.Err() == nil {
+		now := l.f.engine.now()
+		in, next := l.f.alarm.due(l.among, now.UnixMilli())
 		if len(in) == 0 {
-			if err := f.untilDue(ctx, next); err != nil {
-				return err
+			if err := l.untilDue(ctx, next); err != nil {
+				return nil, err
 			}
 			continue
 		}
 		var list []timer
 		var nexts []int64
-		err := kv.ViewAgain(ctx, f.engine.o.KV, func(tx kv.ReadTx) (err error) {
-			list, nexts, err = dueTimers(tx, f.space, in, now.UnixMilli(), (timerBatch+len(in)-1)/len(in))
+		fired := l.storing.firing()
+		err := kv.ViewAgain(ctx, l.f.engine.o.KV, func(tx kv.ReadTx) (err error) {
+			most := (l.size + len(in) - 1) / len(in)
+			list, nexts, err = dueTimers(tx, l.f.space, in, now.UnixMilli(), most, fired)
 			return err
 		})
 		if err != nil {
-			return err
-		}
-		if err := f.fire(hard, list, now); err != nil {
-			return err
+			return nil, err
 		}
 		for i, p := range in {
-			f.alarm.set(p, nexts[i])
+			l.f.alarm.set(p, nexts[i])
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if len(list) > 0 {
+			return l.f.firing(list, now), nil
 		}
+	}
+	return nil, ctx.Err()
+}
+
+// firing tells timers that a batch, which may be nil, fires from others, later ones of the same name among these.
+func (b *batch) firing() func(*timer) bool {
+	nonces := make(map[timerName][]byte)
+	if b != nil {
+		for _, it := range b.items {
+			nonces[it.timer.timerName] = it.timer.nonce
+		}
+	}
+	return func(t *timer) bool {
+		nonce, named := nonces[t.timerName]
+		return named && bytes.Equal(nonce, t.nonce)
 	}
 }
 
-// untilDue waits until a time, never for none, or until an earlier timer is made.
-func (f *function) untilDue(ctx context.Context, next int64) error {
+// untilDue waits until a time, never for none, or until an earlier timer is made, or the batch before is done.
+func (l *timerLane) untilDue(ctx context.Context, next int64) error {
 	var due <-chan time.Time
 	if next != never {
 		// never beyond an hour: the clock may be set meanwhile
-		timer := time.NewTimer(min(time.UnixMilli(next).Sub(f.engine.now()), time.Hour))
+		timer := time.NewTimer(min(time.UnixMilli(next).Sub(l.f.engine.now()), time.Hour))
 		defer timer.Stop()
 		due = timer.C
 	}
 	select {
 	case <-due:
-	case <-f.alarm.wake:
+	case <-l.wake:
+	case <-l.over:
+		return l.turn()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	return nil
 }
 
-// fire runs the callbacks of timers that are due.
-func (f *function) fire(ctx context.Context, list []timer, now time.Time) error {
+// firing makes the items of timers that are due.
+func (f *function) firing(list []timer, now time.Time) []*item {
 	items := make([]*item, len(list))
 	for i := range list {
 		t := &list[i]
@@ -127,7 +156,7 @@ func (f *function) fire(ctx context.Context, list []timer, now time.Time) error 
 		}
 		f.stats.fired(late)
 	}
-	return f.process(ctx, items, timerCursor{f})
+	return items
 }
 
 // timerCursor is the cursor of timers: they are cleared with what their callbacks did.

@@ -37,20 +37,21 @@ type function struct {
 	stats *Statistics
 	log   *appLog
 
-	alarm alarm // of timers
+	alarm   alarm         // of timers
+	storing chan struct{} // has an element while a batch with manyEdits is stored
 
 	mu     sync.Mutex
 	reader *reader
 }
 
-// selects reports whether a change passes the function's selector.
-func (f *function) selects(ch *storage.Change) (bool, error) {
+// selects reports whether a change, with the document as the function sees it, passes the function's selector.
+func (f *function) selects(ch *row, doc *storage.Document) (bool, error) {
 	if f.selector == nil {
 		return true, nil
 	}
 	view := &compat.DocumentView{ID: ch.ID, Rev: ch.Revs[0], Deleted: ch.Deleted}
-	if ch.Doc != nil {
-		view = docs.View(ch.Doc, &docs.ReadOptions{})
+	if doc != nil {
+		view = docs.View(doc, &docs.ReadOptions{})
 	}
 	p := ejson.AcquireParser()
 	defer p.Release()
@@ -107,8 +108,8 @@ func (f *function) workUntil(ctx context.Context, r *reader) error {
 		start(func() error { return r.read(ctx) })
 		for _, l := range r.lanes {
 			start(func() error { return l.work(ctx, hard) })
+			start(func() error { return l.timers.work(ctx, hard) })
 		}
-		start(func() error { return f.fireTimers(ctx, hard, r.mine) })
 		start(func() error { return r.keepStored(ctx, f.checkpointInterval()) })
 	}
 	running.Wait()

@@ -70,6 +70,26 @@ function OnDeploy(action) { dst["deployed"] = {reason: action.reason}; }`, "", "
 	require.Equal(t, `{"n":1}`, n.get("dst", "a"))
 }
 
+// TestProgressLost: a function whose progress is gone begins with all documents again, and says so.
+func TestProgressLost(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) { dst[meta.id] = {n: (dst[meta.id] ? dst[meta.id].n : 0) + 1}; }`, "", "+dst=dst")
+	n.put("src", "a", `{}`)
+	n.deploy("f")
+	n.becomes("dst", "a", `{"n":1}`)
+	n.pause("f")
+	_, err := n.kv.Update(t.Context(), func(tx kv.Tx) error {
+		tx.Clear(spaceOf(1).progress())
+		return nil
+	})
+	require.NoError(t, err)
+	n.deploy("f")
+	n.becomes("dst", "a", `{"n":2}`)
+	require.Contains(t, n.log("f"), "was lost")
+	require.EqualValues(t, 1, n.stat("f", progressesLost))
+}
+
 // TestUndeployForgets: nothing of an instance is left; deployed anew, a function begins with all documents.
 func TestUndeployForgets(t *testing.T) {
 	n := newAlone(t, "src", "dst")

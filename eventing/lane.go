@@ -3,37 +3,67 @@ package eventing
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 const (
-	// batchItems and batchBytes bound the events of one batch.
+	// batchItems is how many events a batch has at first. As long as handlers are done with a full one within
+	// quickBatch its successor may have twice as many, up to mostItems; after one that took longer than slowBatch it
+	// has half as many, but batchItems.
 	batchItems = 100
+	mostItems  = 1000
+	quickBatch = 50 * time.Millisecond
+	slowBatch  = 200 * time.Millisecond
+	// batchBytes bounds the events of a batch, too.
 	batchBytes = 1 << 20
 )
 
-// work runs the lane's events until ctx ends. hard ends handlers that run then.
-func (l *lane) work(ctx, hard context.Context) error {
+// pipeline runs handlers of batches one after the other: those of a batch while what the batch before it did is being
+// stored.
+type pipeline struct {
+	f    *function
+	at   cursor
+	size int // items that the next batch may have
+	// gather waits for the items of the next batch. It calls turn when over is closed, so that nothing of the batch
+	// before is kept until there are some.
+	gather func(ctx context.Context) ([]*item, error)
+	// fill adds the items that have come since to those of a batch, as many as it may have; done is told of items that
+	// are done for good. They may be nil.
+	fill func([]*item) []*item
+	done func([]*item)
+
+	// storing is the batch that is being stored, nil if there is none. When that is over, failed is set where the
+	// pipeline cannot go on, and over is closed.
+	storing *batch
+	over    chan struct{}
+	failed  error
+}
+
+// work runs batches until ctx ends. hard ends handlers that run then.
+func (p *pipeline) work(ctx, hard context.Context) error {
 	hard, drop := context.WithCancel(hard)
 	defer drop()
 	for {
-		items, err := l.gather(ctx)
+		items, err := p.gather(ctx)
 		if err != nil {
-			return errors.Join(l.turn(), err)
+			return errors.Join(p.turn(), err)
 		}
-		b := l.r.f.newBatch(items, new(curlMemo))
-		b.before = l.storing
-		b.run(hard)
-		if err := l.turn(); err != nil {
+		b := p.f.newBatch(items, new(curlMemo))
+		b.before = p.storing
+		p.run(hard, b)
+		if err := p.turn(); err != nil {
 			return err // the batch has had no effect
 		}
-		b = l.catchUp(hard, b)
+		b = p.catchUp(hard, b)
 		store := func() error {
-			err := l.r.f.complete(hard, b, l)
+			err := p.f.complete(hard, b, p.at)
 			if err != nil {
 				drop()
 				return err
 			}
-			l.r.settled(b.items)
+			if p.done != nil {
+				p.done(b.items)
+			}
 			return nil
 		}
 		if !b.whole() || !b.changes() { // handlers have to run again first, or nothing takes time
@@ -43,33 +73,49 @@ func (l *lane) work(ctx, hard context.Context) error {
 			continue
 		}
 		over := make(chan struct{})
-		l.storing, l.over = b, over
+		p.storing, p.over = b, over
 		go func() {
 			defer close(over)
-			l.failed = store()
+			p.failed = store()
 		}()
 	}
 }
 
-// turn waits until the batch before is done. The error is that of the lane.
-func (l *lane) turn() error {
-	if l.over != nil {
-		<-l.over
-		l.storing, l.over = nil, nil
+// run runs the handlers of a batch, and finds out how many items the next one may have.
+func (p *pipeline) run(ctx context.Context, b *batch) {
+	began := time.Now()
+	b.run(ctx)
+	switch took := time.Since(began); {
+	case took > slowBatch:
+		p.size = max(p.size/2, batchItems)
+	case took < quickBatch && len(b.items) >= p.size:
+		p.size = min(2*p.size, mostItems)
 	}
-	return l.failed
+}
+
+// turn waits until the batch before is done. The error is that of the pipeline.
+func (p *pipeline) turn() error {
+	if p.over != nil {
+		<-p.over
+		p.storing, p.over = nil, nil
+	}
+	return p.failed
 }
 
 // catchUp makes a batch whose turn has come what it would be if it had begun now: with the events that have come since,
 // and over what the batch before has left.
-func (l *lane) catchUp(ctx context.Context, b *batch) *batch {
+func (p *pipeline) catchUp(ctx context.Context, b *batch) *batch {
+	fill := func(items []*item) []*item { return items }
+	if p.fill != nil {
+		fill = p.fill
+	}
 	if b.isVoid() {
 		for _, it := range b.items {
 			it.attempt, it.failure = 0, nil
 		}
-		b = l.r.f.newBatch(l.fill(b.items), b.curls)
+		b = p.f.newBatch(fill(b.items), b.curls)
 	} else if b.before = nil; b.whole() {
-		b.items = l.fill(b.items)
+		b.items = fill(b.items)
 	} else {
 		return b
 	}
@@ -85,7 +131,7 @@ func (l *lane) gather(ctx context.Context) ([]*item, error) {
 		select {
 		case it := <-l.queue:
 			return l.fill([]*item{it}), nil
-		case <-l.over: // nothing of the batch is kept until an event comes
+		case <-l.over:
 			if err := l.turn(); err != nil {
 				return nil, err
 			}
@@ -95,13 +141,13 @@ func (l *lane) gather(ctx context.Context) ([]*item, error) {
 	return nil, ctx.Err()
 }
 
-// fill adds the events that are there to those of a batch, as many as it may have.
+// fill adds the events that are there to those of a batch.
 func (l *lane) fill(items []*item) []*item {
 	size := 0
 	for _, it := range items {
 		size += it.size
 	}
-	for len(items) < batchItems && size < batchBytes {
+	for len(items) < l.size && size < batchBytes {
 		select {
 		case it := <-l.queue:
 			items = append(items, it)

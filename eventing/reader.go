@@ -1,26 +1,22 @@
 package eventing
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strconv"
 	"sync"
 	"time"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views/js"
 )
 
 const (
-	// chunkRows and chunkBytes bound what is read of the feed at once.
-	chunkRows  = 256
+	// chunkBytes bounds what is read of the feed at once, as pieceRows does.
 	chunkBytes = 2 << 20
 	// maxChunks is how many of them may be under way: read, and not all done.
 	maxChunks = 4
@@ -61,20 +57,16 @@ type reader struct {
 	bytes   int64         // of these
 }
 
-// lane runs the handlers of some partitions, one batch after the other: those of a batch while what the batch before it
-// did is being stored.
+// lane runs the handlers of some partitions: those of events, and those of timers beside them.
 type lane struct {
-	r     *reader
-	mine  []int // its partitions
-	queue chan *item
+	pipeline // of events
+
+	r      *reader
+	mine   []int // its partitions
+	queue  chan *item
+	timers *timerLane
 	// seqs are the sequences that partitions of the lane have stored. They are the batch's that is being stored.
 	seqs map[int]storage.Seq
-
-	// storing is the batch that is being stored, nil if there is none. When that is over, failed is set where the lane
-	// cannot go on, and over is closed.
-	storing *batch
-	over    chan struct{}
-	failed  error
 }
 
 // newReader makes the reader of the partitions that this process has.
@@ -87,9 +79,11 @@ func newReader(f *function, db *docs.Database, p progress) *reader {
 	spans := nodes.Spans(len(r.mine), max(workers, 1))
 	for i := range workers {
 		l := &lane{
-			r: r, mine: r.mine[spans[i]:spans[i+1]], queue: make(chan *item, batchItems),
+			r: r, mine: r.mine[spans[i]:spans[i+1]], queue: make(chan *item, mostItems),
 			seqs: make(map[int]storage.Seq),
 		}
+		l.pipeline = pipeline{f: f, at: l, size: batchItems, gather: l.gather, fill: l.fill, done: r.settled}
+		l.timers = newTimerLane(f, l.mine)
 		for _, p := range l.mine {
 			r.laneOf[p] = l
 			if seq := r.progress.own[p]; seq != (storage.Seq{}) {
@@ -115,13 +109,19 @@ func (r *reader) read(ctx context.Context) error {
 		return err
 	}
 	defer listener.Close()
+	tap := r.f.engine.feeds.join(r.db.Bare(), r.feedKey(), r.since) // after Listen: it has no changes to tell of
+	defer tap.leave()
 	since := r.since
 	for {
 		place, most, err := r.reserve(ctx)
 		if err != nil {
 			return err
 		}
-		c, pending, err := r.next(ctx, since, most)
+		var c *chunk
+		p, err := tap.next(ctx, since, most)
+		if err == nil {
+			c, err = r.chunk(ctx, &p)
+		}
 		if err != nil || len(c.items) == 0 {
 			<-place
 		} else {
@@ -131,7 +131,7 @@ func (r *reader) read(ctx context.Context) error {
 			return err
 		}
 		r.mu.Lock()
-		r.pending = pending
+		r.pending = p.pending
 		r.mu.Unlock()
 		if c.end != (storage.Seq{}) {
 			since = c.end
@@ -139,13 +139,23 @@ func (r *reader) read(ctx context.Context) error {
 				return err
 			}
 		}
-		if pending > 0 {
+		if !p.last {
 			continue
 		}
 		if err := listener.Wait(ctx); err != nil {
 			return err
 		}
+		tap.news()
 	}
+}
+
+// feedKey tells which feed has the changes of the process's partitions.
+func (r *reader) feedKey() feedKey {
+	key := feedKey{source: r.progress.source}
+	for _, p := range r.mine {
+		key.partitions |= 1 << p
+	}
+	return key
 }
 
 // reserve waits until the function may read another chunk, of at most so many bytes.
@@ -166,98 +176,67 @@ func (r *reader) reserve(ctx context.Context) (place chan struct{}, most int, er
 	}
 }
 
-// next reads the rows after a sequence, up to about so many bytes.
-func (r *reader) next(ctx context.Context, since storage.Seq, most int) (c *chunk, pending int64, err error) {
-	var revs []storage.ReadRev
-	err = r.db.Bare().ViewAgain(ctx, func(s *storage.Snapshot) error {
-		c, revs = &chunk{}, revs[:0]
-		end, err := s.Changes(storage.ChangesOptions{Since: since, Limit: chunkRows, IncludeDocs: true},
-			func(ch *storage.Change) error {
-				c.end = ch.Seq.Seq
-				it, err := r.item(ctx, ch)
-				if err != nil || it == nil {
-					return err
-				}
-				c.items, revs = append(c.items, it), append(revs, storage.ReadRev{ID: it.id, Rev: it.rev})
-				if c.size += it.size; c.size > most {
-					return storage.ErrStop
-				}
-				return nil
-			})
+// chunk makes events of what the function sees of a part of the feed.
+func (r *reader) chunk(ctx context.Context, p *part) (*chunk, error) {
+	c := &chunk{end: p.end}
+	events := make([]item, 0, len(p.rows)) // together: they come and go together
+	for i := range p.rows {
+		row := &p.rows[i]
+		events = append(events, item{})
+		it := &events[len(events)-1]
+		seen, err := r.sees(ctx, row, it)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		pending = end.Pending
-		if len(revs) == 0 {
-			return nil
+		if !seen {
+			events = events[:len(events)-1]
+			continue
 		}
-		origins, err := originsOf(s, revs)
-		if err != nil {
-			return err
-		}
-		expiries, err := expiry.Of(s, revs)
-		if err != nil {
-			return err
-		}
-		for i, it := range c.items {
-			it.event.Meta = appendExpiry(it.event.Meta, expiries[i])
-		}
-		r.keepOthers(c, origins)
-		return nil
-	})
-	return c, pending, err
+		c.items, c.size = append(c.items, it), c.size+it.size
+	}
+	return c, nil
 }
 
-// keepOthers drops what the function itself has written, and what has come through too many functions.
-func (r *reader) keepOthers(c *chunk, origins []origin) {
-	kept := c.items[:0]
-	for i, it := range c.items {
-		o := origins[i]
-		switch {
-		case o.instance == r.f.instance:
-			r.f.stats.count(ofKind(it.event.Kind, ownUpdates, ownDeletes), 1)
-			continue
-		case o.hops > 0 && o.hops >= r.f.hopLimit:
-			r.f.stats.count(hopsExceeded, 1)
-			r.f.log.say("the change of " + it.id + " has come through " + strconv.FormatUint(o.hops, 10) +
-				" functions: it is left out (hop_limit)")
-			continue
-		case o.expired:
-			it.event.Options, it.expired = []byte(`{"expired":true}`), true
-		}
-		it.hops = o.hops
-		kept = append(kept, it)
+// sees makes an event of a row, and reports whether the function sees it.
+func (r *reader) sees(ctx context.Context, row *row, it *item) (bool, error) {
+	if r.laneOf[row.partition] == nil || !r.progress.of(row.partition).Before(row.Seq.Seq) {
+		return false, nil
 	}
-	c.items = kept
-}
-
-// item makes an event of a row, nil for one that the function does not see.
-func (r *reader) item(ctx context.Context, ch *storage.Change) (*item, error) {
-	p := partitionOf(ch.ID)
-	if r.laneOf[p] == nil || compat.IsDesignID(ch.ID) || !r.progress.of(p).Before(ch.Seq.Seq) {
-		return nil, nil
+	doc, ok := row.shown(ctx, r.db)
+	if !ok {
+		return false, nil
 	}
-	if r.db.Hides() && r.db.Show(ctx, ch.Doc) != nil {
-		return nil, nil //nolint:nilerr // the owner may not see it
+	*it = item{
+		id: row.ID, rev: row.Revs[0], seq: row.Seq.Seq, partition: row.partition, hops: row.origin.hops,
+		event: js.Event{Kind: js.EventUpdate, Meta: row.meta},
 	}
-	kind := js.EventUpdate
-	if ch.Deleted {
-		kind = js.EventDelete
-	}
-	if ok, err := r.f.selects(ch); !ok || err != nil {
-		r.f.stats.count(ofKind(kind, filteredUpdates, filteredDeletes), 1)
-		return nil, err
-	}
-	it := &item{id: ch.ID, rev: ch.Revs[0], seq: ch.Seq.Seq, partition: p}
-	it.event = js.Event{Kind: kind, Meta: r.f.meta(ch, p)}
-	if ch.Deleted {
-		it.event.Options = []byte(`{"expired":false}`)
+	if row.Deleted {
+		it.event.Kind, it.event.Options = js.EventDelete, notExpired
 	} else {
-		it.event.Doc = bytes.Clone(ch.Doc.Body)
+		it.event.Doc = doc.Body
+	}
+	if ok, err := r.f.selects(row, doc); !ok || err != nil {
+		r.f.stats.count(ofKind(it.event.Kind, filteredUpdates, filteredDeletes), 1)
+		return false, err
+	}
+	switch o := row.origin; {
+	case o.instance == r.f.instance: // it has written this itself
+		r.f.stats.count(ofKind(it.event.Kind, ownUpdates, ownDeletes), 1)
+		return false, nil
+	case o.hops > 0 && o.hops >= r.f.hopLimit:
+		r.f.stats.count(hopsExceeded, 1)
+		r.f.log.say("the change of " + it.id + " has come through " + strconv.FormatUint(o.hops, 10) +
+			" functions: it is left out (hop_limit)")
+		return false, nil
+	case o.expired:
+		it.event.Options, it.expired = hasExpired, true
 	}
 	it.size = len(it.event.Doc) + len(it.event.Meta)
-	return it, nil
+	return true, nil
 }
+
+// The second argument of OnDelete.
+var notExpired, hasExpired = []byte(`{"expired":false}`), []byte(`{"expired":true}`)
 
 // appendExpiry completes what meta has begun.
 func appendExpiry(b []byte, ms int64) []byte {
@@ -268,8 +247,8 @@ func appendExpiry(b []byte, ms int64) []byte {
 	return append(b, '}')
 }
 
-// meta is what handlers get beside the document; appendExpiry ends it.
-func (f *function) meta(ch *storage.Change, partition int) []byte {
+// metaOf is what handlers get beside a document of a database; appendExpiry ends it.
+func metaOf(source string, ch *storage.Change, partition int) []byte {
 	rev := ch.Revs[0].String()
 	b := make([]byte, 0, 320)
 	b = ejson.AppendString(append(b, `{"id":`...), ch.ID)
@@ -279,7 +258,7 @@ func (f *function) meta(ch *storage.Change, partition int) []byte {
 	b = strconv.AppendInt(append(b, `,"vb":`...), int64(partition), 10)
 	b = append(b, `,"flags":0,"datatype":"json","created":`...)
 	b = strconv.AppendBool(b, ch.Revs[0].Pos == 1)
-	b = ejson.AppendString(append(b, `,"keyspace":{"bucket_name":`...), f.source)
+	b = ejson.AppendString(append(b, `,"keyspace":{"bucket_name":`...), source)
 	b = append(b, `,"scope_name":"_default","collection_name":"_default"}`...)
 	if ch.Doc != nil && len(ch.Doc.Attachments) > 0 {
 		b = append(attachmentsOf(append(b, `,"attachments":{`...), ch.Doc.Attachments), '}')

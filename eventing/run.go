@@ -186,7 +186,7 @@ func (e *Engine) prepare(r *registry.Record) (*function, error) {
 		owner: docs.Principal{Name: r.Owner.Name, Roles: r.Owner.Roles}, source: d.Bindings.SourceBucket,
 		settings: &d.Settings, program: compiled.program, bindings: compiled.bindings, selector: compiled.selector,
 		hopLimit: uint64(d.Settings.HopLimit), maxRetries: int(d.Settings.MaxRetries),
-		stats: e.statsOf(r), log: e.logOf(r.Ref()),
+		stats: e.statsOf(r), log: e.logOf(r.Ref()), storing: make(chan struct{}, 1),
 	}
 	limit := d.Settings.MaxCurlResponse << 20
 	if limit <= 0 {

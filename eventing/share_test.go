@@ -120,6 +120,26 @@ func TestNodesShareAFunction(t *testing.T) {
 	require.Equal(t, definition.Undeployed, list[1].undeploy("f"))
 }
 
+// TestStatisticsStay: what a process has counted until it ended is told by the others, up to the last event.
+func TestStatisticsStay(t *testing.T) {
+	store := memkv.New()
+	const lease = time.Hour
+	first, second := newNode(t, store, lease), newNode(t, store, lease)
+	first.create("src", "dst")
+	first.define("f", countCode, "", "+dst=dst")
+	first.deploy("f")
+	shared := func() bool { return first.owned() == 32 && second.owned() == 32 }
+	first.eventually(shared, "the partitions are not shared")
+	for i := range 100 {
+		first.put("src", fmt.Sprint(i), `{}`)
+	}
+	first.counted(100)
+	first.close()
+	second.eventually(func() bool {
+		return second.stat("f", updatesDone) == 100 && second.stat("f", timersDone) == 100
+	}, "what the other process has counted last is gone with it")
+}
+
 // TestHandOver: processes come and end while documents are written; events and timers go from one to the other between
 // two batches, none is lost, none is done twice.
 func TestHandOver(t *testing.T) {

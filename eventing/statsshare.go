@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -139,21 +140,32 @@ func (t tally) encode() ([]byte, error) {
 // shareStats tells the other processes what is counted here, until the engine ends.
 func (e *Engine) shareStats() {
 	for sleep(e.ctx, statsEvery) == nil {
-		if len(e.members.Known()) < 2 {
-			continue
+		e.shareStatsOnce(e.ctx)
+	}
+}
+
+// leaveStats leaves to the other processes what was counted here, when nothing counts any more.
+func (e *Engine) leaveStats() {
+	ctx, cancel := context.WithTimeout(kv.UseReserve(context.Background()), releaseTime)
+	defer cancel()
+	e.shareStatsOnce(ctx)
+}
+
+func (e *Engine) shareStatsOnce(ctx context.Context) {
+	if len(e.members.Known()) < 2 {
+		return
+	}
+	e.mu.Lock()
+	var counted []*registry.Record
+	for _, r := range e.records {
+		if r.State != definition.Undeployed && e.stats[r.Instance] != nil {
+			counted = append(counted, r)
 		}
-		e.mu.Lock()
-		var running []*registry.Record
-		for ref := range e.running {
-			if r := e.records[ref]; r != nil {
-				running = append(running, r)
-			}
-		}
-		e.mu.Unlock()
-		for _, r := range running {
-			if err := e.storeStats(e.ctx, r); err != nil && e.ctx.Err() == nil {
-				e.o.Log.Warn("eventing: statistics were not stored", "function", r.Ref().String(), "error", err)
-			}
+	}
+	e.mu.Unlock()
+	for _, r := range counted {
+		if err := e.storeStats(ctx, r); err != nil && ctx.Err() == nil {
+			e.o.Log.Warn("eventing: statistics were not stored", "function", r.Ref().String(), "error", err)
 		}
 	}
 }

@@ -121,9 +121,11 @@ func hasTimer(tx kv.ReadTx, s space, name timerName) (bool, error) {
 }
 
 // dueTimers gives timers of some partitions that are due at a time, the earliest of each first and at most limit of
-// each, and when the next one of each is due after them, never for none. Their contexts together are little more than
-// maxContexts: partitions that are not read for that come next at 0.
-func dueTimers(tx kv.ReadTx, s space, in []int, now int64, limit int) (list []timer, next []int64, err error) {
+// each, without those that are known, and when the next one of each is due after them, never for none. Their contexts
+// together are little more than maxContexts: partitions that are not read for that come next at 0.
+func dueTimers(
+	tx kv.ReadTx, s space, in []int, now int64, limit int, known func(*timer) bool,
+) (list []timer, next []int64, err error) {
 	its := make([]kv.Iterator, len(in))
 	for i, p := range in {
 		begin, end := below(s.dueIn(p))
@@ -140,7 +142,7 @@ func dueTimers(tx kv.ReadTx, s space, in []int, now int64, limit int) (list []ti
 			break
 		}
 		var some []timer
-		if some, next[i], err = dueIn(it, len(s.dueIn(in[i])), in[i], now, limit); err != nil {
+		if some, next[i], err = dueIn(it, len(s.dueIn(in[i])), in[i], now, limit, known); err != nil {
 			return nil, nil, err
 		}
 		list = append(list, some...)
@@ -153,23 +155,33 @@ func dueTimers(tx kv.ReadTx, s space, in []int, now int64, limit int) (list []ti
 const maxContexts = 1 << 20
 
 // dueIn is dueTimers for the timers of one partition, whose keys have a prefix of so many bytes.
-func dueIn(it kv.Iterator, prefix, partition int, now int64, limit int) (list []timer, next int64, err error) {
-	for size := 0; it.Next(); size += len(it.Value()) {
+func dueIn(
+	it kv.Iterator, prefix, partition int, now int64, limit int, known func(*timer) bool,
+) (list []timer, next int64, err error) {
+	first, left := true, false // left: the timer that was read last is known
+	for size := 0; it.Next(); {
 		t, chunk, err := parseTimer(it.Key()[prefix:], it.Value())
 		t.partition = partition
 		switch {
 		case err != nil:
 			return nil, 0, err
-		case chunk && len(list) == 0:
+		case chunk && first:
 			return nil, 0, corrupt("timer")
+		case chunk && left:
+			continue
 		case chunk:
 			last := &list[len(list)-1]
 			last.context = append(last.context, it.Value()...)
+			size += len(it.Value())
 			continue
 		case t.due > now || len(list) == limit || size > maxContexts:
 			return list, t.due, nil
 		}
+		if first, left = false, known(&t); left {
+			continue
+		}
 		list = append(list, t)
+		size += len(it.Value())
 	}
 	return list, never, it.Err()
 }

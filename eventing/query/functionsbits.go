@@ -78,8 +78,8 @@ func bitsAt(v *value) (mask int64, ok bool) {
 	return mask, true
 }
 
-// shift is BITSHIFT(number, by[, rotate]): to the left, to the right if by is negative. What is shifted in is 0, or with
-// rotate what was shifted out.
+// shift is BITSHIFT(number, by[, rotate]): to the left, to the right if by is negative. What is shifted in is 0, or
+// with rotate what was shifted out.
 func shift(args []value) value {
 	n, ok := whole(&args[0])
 	by, known := whole(&args[1])

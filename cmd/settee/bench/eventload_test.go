@@ -72,7 +72,8 @@ func TestAProgramForNodeFollowsInAFunctionsPlace(t *testing.T) {
 	}
 	s.node = node
 	for _, does := range []following{copyTogether, copyAlone} {
-		if _, err := s.runNode(ctx, "target", does); err == nil || !strings.Contains(err.Error(), "the program in Node: ") {
+		_, err := s.runNode(ctx, "target", does)
+		if err == nil || !strings.Contains(err.Error(), "the program in Node: ") {
 			t.Errorf("%d: a refused copy is no error: %v", does, err)
 		}
 	}

@@ -114,7 +114,8 @@ func (f *nodeFollower) followAll(s *session, target string, alone bool) (out sam
 	}
 	start := time.Now()
 	err = f.begin(s, &nodeTask{
-		Source: s.db(viewDB), Target: target, Alone: alone, Count: s.size.viewDocuments, Limit: followLimit.Milliseconds(),
+		Source: s.db(viewDB), Target: target, Alone: alone, Count: s.size.viewDocuments,
+		Limit: followLimit.Milliseconds(),
 	})
 	var end nodeMessage
 	if err == nil {
