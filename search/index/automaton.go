@@ -40,7 +40,7 @@ func (l *lazy) state(key string, accept bool) int32 {
 	if n, ok := l.known[key]; ok {
 		return n
 	}
-	if len(l.states) == mostStates {
+	if l.run.states++; len(l.states) == mostStates || l.run.states > mostStatesTogether {
 		l.run.Fail(&Error{fmt.Sprintf("Determinizing automaton would require more than %d states.", mostStates)})
 		return dead
 	}

@@ -16,8 +16,8 @@
 //   - search.go: Index, Search, pages, drilldown; sort.go: orders of hits; facet.go: counts; group.go: groups
 //   - highlight.go: marked fragments of stored texts
 //
-// What a search costs: memory for the hits that are answered, a set of the documents of each pattern or range of texts,
-// 10,000 states of an automaton at most; time until its context ends, looked at every 4,096 postings.
+// What a search costs: memory for the hits that are answered, a set of the documents of each pattern or range of texts
+// (128 MB at most), 40,000 states of automata at most; time until its context ends, looked at every 4,096 postings.
 //
 // Nothing uses the package yet but tests: the next steps are segments of blocks in the store, which implement Segment,
 // and the handlers of `_search` and `_nouveau`.

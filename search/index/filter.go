@@ -44,17 +44,22 @@ func (p *planner) filter(n query.Node) func(s *reading, value float32) iterator 
 // collect opens the documents of some terms together. each calls add on each of the terms.
 func collect(field string, each func(s *reading, terms Terms, add func())) func(*reading, float32) iterator {
 	return func(s *reading, value float32) iterator {
-		set, found := NewBitmap(s.Docs()), false
+		var set *Bitmap
 		terms := s.Terms(s.run, field)
 		each(s, terms, func() {
+			if set == nil {
+				set = s.run.newSet(s.Docs())
+			}
+			if s.run.err != nil {
+				return
+			}
 			postings := terms.Postings(false)
 			for doc := postings.Next(); doc != noMore; doc = postings.Next() {
 				set.Set(doc)
 			}
-			found = true
 			s.run.spent(int(terms.Docs()))
 		})
-		if !found {
+		if set == nil {
 			return nil
 		}
 		return &bitmapIterator{set: set, at: -1, value: value}
@@ -117,7 +122,10 @@ func (p *planner) existsOrBetween(n *query.Range) func(*reading, float32) iterat
 		case 1:
 			return parts[0]
 		}
-		set := NewBitmap(s.Docs())
+		set := s.run.newSet(s.Docs())
+		if set == nil {
+			return nil
+		}
 		for _, i := range parts {
 			for doc := i.next(); doc != noMore; doc = i.next() {
 				set.Set(doc)

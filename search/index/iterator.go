@@ -208,10 +208,12 @@ func coordinate(sum float64, held int, coord []float32) float32 {
 	return float32(sum) * coord[held]
 }
 
-// Windows of a disjunction: small after a jump, since the next one may be far away.
+// Windows of a disjunction: small after a jump, since the next one may be far away. The largest one is so for each of
+// its parts, so that many small disjunctions in a query do not take more memory than one large one.
 const (
-	leastWindow = 64
-	mostWindow  = 2048
+	leastWindow   = 64
+	mostWindow    = 2048
+	windowForPart = 128
 )
 
 // disjunction is the documents that at least some of the parts hold for, less the prohibited ones. It works on a window
@@ -224,18 +226,20 @@ type disjunction struct {
 	scores     bool
 	coord      []float32
 	from, to   int32 // the window
-	size       int32
+	size, most int32
 	at         int32
-	set        [mostWindow / 64]uint64
-	counts     [mostWindow]uint16
+	set        []uint64
+	counts     []uint16
 	sums       []float64
 }
 
 func newDisjunction(run *Run, parts, prohibited []iterator, least int, scores bool, coord []float32) *disjunction {
 	d := &disjunction{run: run, parts: parts, prohibited: prohibited, least: max(least, 1), scores: scores,
-		coord: coord, at: -1, size: mostWindow}
+		coord: coord, at: -1}
+	d.most = int32(min(max(windowForPart*len(parts), 2*windowForPart), mostWindow))
+	d.size, d.set, d.counts = d.most, make([]uint64, d.most/64), make([]uint16, d.most)
 	if scores {
-		d.sums = make([]float64, mostWindow)
+		d.sums = make([]float64, d.most)
 	}
 	return d
 }
@@ -311,9 +315,9 @@ func (d *disjunction) fill(target int32) int32 {
 		d.from, d.to = noMore, noMore
 		return noMore
 	}
-	d.size = min(d.size*2, mostWindow)
+	d.size = min(d.size*2, d.most)
 	d.from, d.to = first, first+min(d.size, noMore-first)
-	clear(d.set[:])
+	clear(d.set)
 	clear(d.counts[:d.to-d.from])
 	if d.scores {
 		clear(d.sums[:d.to-d.from])

@@ -307,3 +307,28 @@ func (wordSchema) Tokens(field, text string) []query.Token {
 func (wordSchema) Normalize(_, text string) string { return strings.ToLower(text) }
 func (wordSchema) IsDouble(field string) bool      { return field == "n" }
 func (wordSchema) Locale() query.Locale            { return query.Locale{} }
+
+// TestManyPatterns: a query does not take memory without bound by having many small parts.
+func TestManyPatterns(t *testing.T) {
+	r := &Run{ctx: context.Background()}
+	for range 200 {
+		r.newSet(8 << 20)
+	}
+	if r.err == nil || r.bytes > 2*mostSetBytes {
+		t.Errorf("%d bytes of sets, %v", r.bytes, r.err)
+	}
+	many := &Run{ctx: context.Background()}
+	for i := 0; i < 100 && many.err == nil; i++ {
+		re, _ := parseRegexp("(a|b)*a(a|b){10}")
+		a, err := newProgram(many, re)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for term := range 1 << 11 {
+			matches(a, strings.NewReplacer("0", "a", "1", "b").Replace(fmt.Sprintf("%014b", term)))
+		}
+	}
+	if many.err == nil || many.states > mostStatesTogether+100 {
+		t.Errorf("%d states, %v", many.states, many.err)
+	}
+}

@@ -88,6 +88,7 @@ func each(run *Run, segments []*reading, w weight, scores bool, drilldown [][]st
 		if run.err != nil {
 			return
 		}
+		run.bytes = 0
 		i := w.iterator(s, scores)
 		drill, possible := newDrill(s, drilldown)
 		if i == nil || !possible {

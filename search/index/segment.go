@@ -89,6 +89,24 @@ type Run struct {
 	ctx  context.Context // for a Run is one call, and its iterators are asked millions of times
 	left int
 	err  error
+	// states are those of the automata that are kept, bytes those of the sets of the segment that is read.
+	states, bytes int
+}
+
+// Bounds of the memory of a search besides its answer: the states of all its automata, each about half a kilobyte, and
+// the bytes of sets of documents. A thousand patterns in one query come to neither on a million documents.
+const (
+	mostStatesTogether = 4 * mostStates
+	mostSetBytes       = 128 << 20
+)
+
+// newSet is an empty set of the documents of a segment; nil, with the evaluation ended, if there are too many of them.
+func (r *Run) newSet(n int32) *Bitmap {
+	if r.bytes += int(n) / 8; r.bytes > mostSetBytes {
+		r.Fail(&Error{"the query has too many patterns and ranges for this index"})
+		return nil
+	}
+	return NewBitmap(n)
 }
 
 // postingsBetweenChecks is after how many postings a Run looks at the time.

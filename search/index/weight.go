@@ -292,8 +292,9 @@ type fuzzyTerm struct {
 // fuzzy makes a disjunction of the terms that are nearest to a word.
 func (p *planner) fuzzy(n *query.Fuzzy, boost float32) weight {
 	length, edits := utf8.RuneCountInString(n.Text), fuzzyEdits(n)
-	found := map[string]float32{}
+	found, states := map[string]float32{}, p.run.states
 	for _, s := range p.segments {
+		p.run.states = states // those of the segment before are gone
 		a, terms := newLevenshtein(p.run, n.Text, edits), s.Terms(p.run, n.Field)
 		walk(p.run, terms, a, func(state int32) {
 			similarity := float32(1)
@@ -305,6 +306,7 @@ func (p *planner) fuzzy(n *query.Fuzzy, boost float32) weight {
 			}
 		})
 	}
+	p.run.states = states
 	all := make([]fuzzyTerm, 0, len(found))
 	for term, similarity := range found {
 		all = append(all, fuzzyTerm{term, similarity})
