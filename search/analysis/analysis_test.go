@@ -1,10 +1,14 @@
 package analysis
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/settee-db/settee/compat/ejson"
 )
 
 // terms are the terms of a text, with the increment before those whose increment is not 1.
@@ -48,8 +52,47 @@ var generalVectors = []vector{
 		"2:runner|univers|run|argument|fly|agre", ""},
 }
 
+// ruleVectors are for the analyzers with other rules for words.
+var ruleVectors = []vector{
+	{"classic", "I.B.M. O'Neil's AT&T foo@bar.com wi-fi XY-123 ab.cd. 日本", "ibm|o'neil|at&t|foo@bar.com|wi|fi|" +
+		"xy-123|ab.cd|日|本", ""},
+	{"email", "mail bob@example.com or see http://x.org/a?b=1#c now", "mail|bob@example.com|2:see|" +
+		"http://x.org/a?b=1#c|now", ""},
+	{"email", "mailto:a+b@x.co.uk", "mailto|a+b@x.co.uk", ""},
+	{"cjk", "日本語 the ﾊﾟｿｺﾝ ＡＢＣ 한국어 語", "日本|本語|2:パソ|ソコ|コン|abc|한국|국어|語", ""},
+	{"chinese", "中文字 running", "中文|文字|run", ""},
+	{"thai", "ไทยดี the", "ไท|ทย|ยดี|the", ""},
+}
+
+// languageVectors are for the analyzers of languages.
+var languageVectors = []vector{
+	{"danish", "undersøgelse undersøg af", "undersøg|undersøg", ""},
+	{"dutch", "lichamelijk ei fietsen kind", "licham|eier|fiets|kinder", ""},
+	{"finnish", "edeltäjiinsä edeltäjistään", "edeltäj|edeltäj", ""},
+	{"french", "l'oie les chevaux journaux nationaux", "oie|2:cheval|journal|national", ""},
+	{"german", "die Häuser Straße schlossen Mueller", "2:haus|strass|schloss|mull", ""},
+	{"hungarian", "megsértéséből babakocsijáért", "megsértéséből|babakocs", "megsértés|babakocs"},
+	{"italian", "dell'Italia abbandonata", "ital|abbandonat", ""},
+	{"norwegian", "havnedistriktene havnedistrikter", "havnedistrikt|havnedistrikt", ""},
+	{"portuguese", "quilométricas está boas", "quilometric|2:boa", ""},
+	{"romanian", "absenţa absenţi este", "absenţ|absenţ", ""},
+	{"russian", "Вместе с тем о силе электромагнитной", "вмест|4:сил|электромагнитн", ""},
+	{"spanish", "las chicanas eses luces", "2:chican|eses|luz", ""},
+	{"swedish", "jaktkarlarne jaktkarlens", "jaktkarl|jaktkarl", ""},
+	{"arabic", "كبير الكبيرة كتبها", "كبير|كبير|كتب", ""},
+	{"arabic", "١٢", "١٢", "12"},
+	{"bulgarian", "компютри градовете", "компютр|град", ""},
+	{"czech", "Pokud mluvime o volnem ženami", "2:mluvim|2:voln|žn", ""},
+	{"hindi", "हिन्दी किताबें", "हिंद|किताब", ""},
+	{"indonesian", "peledakan pembunuhan", "ledak|bunuh", ""},
+	{"irish", "siopadóireacht b'fhearr t-athair", "siopadóir|fearr|2:athair", ""},
+	{"latvian", "tirgiem tirgus", "tirg|tirg", ""},
+	{"persian", "می\u200cخورد كتاب\u200cها", "2:خورد|كتاب", ""},
+	{"turkish", "Türkiye'nin ağacı İSTANBUL", "türkiye'n|ağaç|istanbul", "türki|ağaç|istanbul"},
+}
+
 func TestVectors(t *testing.T) {
-	for _, v := range generalVectors {
+	for _, v := range slices.Concat(generalVectors, ruleVectors, languageVectors) {
 		if got := terms(t, Clouseau, v.analyzer, v.text); got != v.clouseau {
 			t.Errorf("%s of %q for _search: %q, want %q", v.analyzer, v.text, got, v.clouseau)
 		}
@@ -76,7 +119,7 @@ func TestOverlongTokens(t *testing.T) {
 
 // FuzzAnalyzers: no text makes an analyzer panic; offsets are in the text, in order, and at characters.
 func FuzzAnalyzers(f *testing.F) {
-	for _, v := range generalVectors {
+	for _, v := range slices.Concat(generalVectors, ruleVectors, languageVectors) {
 		f.Add(v.text)
 	}
 	f.Add("\xff\xfe a\x80b")
@@ -137,4 +180,50 @@ func benchmarkText() string {
 	const sentence = "The committee's members were running several unusual experiments in 1987, and the results of the " +
 		"third series (published in Nature) surprised nearly everybody who had followed their earlier arguments. "
 	return strings.Repeat(sentence, 6)[:1024]
+}
+
+func TestDefinitionsOfSets(t *testing.T) {
+	set := func(definition string) (*Set, error) {
+		v, err := ejson.Parse([]byte(definition))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ClouseauSet(v)
+	}
+	for _, c := range []struct{ definition, field, want string }{
+		{`"english"`, "a", "english"},
+		{`"english"`, "_id", "keyword"},
+		{`{"name":"perfield"}`, "a", "standard"},
+		{`{"name":"perfield","default":"english","fields":{"a":"german","b":"foo"}}`, "a", "german"},
+		{`{"name":"perfield","default":"english","fields":{"a":"german","b":"foo"}}`, "b", "english"},
+		{`{"name":"perfield","default":"foo","fields":{"a":{"name":"french"}}}`, "a", "french"},
+		{`{"name":"perfield","default":"foo"}`, "a", "standard"},
+	} {
+		s, err := set(c.definition)
+		if err != nil || s.For(c.field).Name() != c.want {
+			t.Errorf("%s of %s: %v, want %s", c.field, c.definition, err, c.want)
+		}
+	}
+	for _, unknown := range []string{`"foo"`, `{}`, `{"name":"foo"}`, `1`, `{"name":"foo","stopwords":["a"]}`} {
+		if _, err := set(unknown); !errors.Is(err, ErrUnknown) {
+			t.Errorf("%s: %v", unknown, err)
+		}
+	}
+	fields, _ := ejson.Parse([]byte(`{"a":"german","b":"foo"}`))
+	if _, name, err := NouveauSet("", fields); err == nil || name != "foo" {
+		t.Errorf("an unknown analyzer of a field: %q %v", name, err)
+	}
+	a, err := LookupWith(Clouseau, "english", []string{"fox"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tokens Tokens
+	a.Analyze(&tokens, "the fox")
+	if tokens.Len() != 1 || string(tokens.Term(0)) != "the" || tokens.Gap() != 1 {
+		t.Errorf("own stop words: %+v", tokens.list)
+	}
+	german, _ := Lookup(Nouveau, "german")
+	if got := german.Normalize("HÄUS"); got != "haus" {
+		t.Errorf("normalized: %q", got)
+	}
 }

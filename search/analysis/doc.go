@@ -19,7 +19,8 @@
 //	languages.go   the analyzers of languages: which steps, in which order
 //	english.go     possessives, Porter's stemmer
 //	snowball.go    stemmers of the Snowball project
-//	light.go       stemmers that take little away; suffixes.go: what they are made of; elision.go: articles
+//	light.go       stemmers that take little away; small.go: more of them
+//	suffixes.go, elision.go   what they are made of; articles before words
 //
 // Invariants:
 //  1. An Analyzer is never changed after it was made; all state of a text is in the Tokens.
