@@ -9,6 +9,7 @@
 //   - document.go: Document, Field, Identity; record.go: their bytes; make.go: Maker, Kind; norm.go: lengths as bytes
 //   - segment.go: Segment and what it consists of, Run, Bitmap
 //   - ram.go: RAM, a segment that grows; ramview.go: RAM as it was at one time
+//   - encode.go: Encode, segments as one of blocks; stream.go: its streams; blocks.go: BlockSegment, which reads them
 //   - weight.go: what parts of a query need besides a document: terms, phrases, fuzzy words; bool.go: clauses;
 //     filter.go: parts with one score, such as ranges and patterns; similarity.go: scores
 //   - iterator.go: documents one by one: AND, OR by windows, sets; phrase.go: phrases
@@ -19,8 +20,8 @@
 // What a search costs: memory for the hits that are answered, a set of the documents of each pattern or range of texts
 // (128 MB at most), 40,000 states of automata at most; time until its context ends, looked at every 4,096 postings.
 //
-// Nothing uses the package yet but tests: the next steps are segments of blocks in the store, which implement Segment,
-// and the handlers of `_search` and `_nouveau`.
+// Nothing uses the package yet but tests: the next steps are log entries and blocks in the store, and the handlers of
+// `_search` and `_nouveau`.
 //
 // Invariants:
 //  1. What a view of a segment answers does not change, whatever is added to the segment: the same query has the same
@@ -32,5 +33,6 @@
 //  4. The hits behind a hit are the ones that come after it in the order, whether it is still there or not.
 //  5. Totals and counts are exact.
 //  6. No query runs on after its context has ended.
-//  7. A damaged record is ErrRecord, never a panic, and takes no more memory than it has bytes, times a constant.
+//  7. A damaged record is ErrRecord, a damaged segment ErrSegment, never a panic; neither takes more memory than it has
+//     bytes, times a constant.
 package index

@@ -71,6 +71,9 @@ func (p *phraseIterator) count() float32 {
 	n := 0
 	for _, part := range p.parts {
 		part.list, part.i = part.Positions(), 0
+		if len(part.list) == 0 { // of a damaged segment
+			return 0
+		}
 		n += len(part.list)
 	}
 	p.run.spent(n)

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"maps"
 	"slices"
 	"sort"
 )
@@ -35,6 +36,13 @@ func below(docs []int32, n int32) int {
 		return len(docs)
 	}
 	return sort.Search(len(docs), func(i int) bool { return docs[i] >= n })
+}
+
+// Fields: names of fields that were added later are among them, of which there is nothing.
+func (v *ramView) Fields() []string {
+	v.ram.mu.RLock()
+	defer v.ram.mu.RUnlock()
+	return slices.Sorted(maps.Keys(v.ram.fields))
 }
 
 // Field: what a view says of a field depends on nothing that was added later.

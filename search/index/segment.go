@@ -15,6 +15,8 @@ type Segment interface {
 	Docs() int32
 	// Live are the documents that are alive; nil: all of them.
 	Live() *Bitmap
+	// Fields are the names of all fields, in order.
+	Fields() []string
 	// Field says what there is of a field; false if no document has it.
 	Field(field string) (FieldInfo, bool)
 	// Term are the documents with a term, and how many there are; 0 if there is none.

@@ -1,0 +1,482 @@
+package index
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"sort"
+	"sync"
+)
+
+// BlockSegment is a segment of blocks, as Encode writes it. It is for any number of goroutines: iterators and columns
+// read blocks for one query each, and keep one block of each stream.
+type BlockSegment struct {
+	blocks Blocks
+	docs   int32
+	live   *Bitmap
+	names  []string
+	fields map[string]*blockField
+}
+
+type blockField struct {
+	number        int32
+	info          FieldInfo
+	norms         bool
+	terms, places int32
+	values, sorts int32
+
+	mu    sync.Mutex
+	index []termPlace // of the dictionary, once it was read
+}
+
+// mostDocs is more documents than a segment has.
+const mostDocs = 1 << 26
+
+// OpenBlocks reads the header of a segment. live are its documents that are alive, nil: all.
+func OpenBlocks(ctx context.Context, blocks Blocks, live *Bitmap) (*BlockSegment, error) {
+	run := &Run{ctx: ctx, left: postingsBetweenChecks}
+	h := newStream(run, blocks, streamHeader, 0)
+	s := &BlockSegment{blocks: blocks, live: live, fields: map[string]*blockField{}}
+	if h.byte() != segmentVersion {
+		h.fail()
+	}
+	if s.docs = h.int(); s.docs > mostDocs {
+		h.fail()
+	}
+	if s.docs > 0 && run.err == nil {
+		newStream(run, blocks, streamDocumentEnds, 0).between(s.docs - 1)
+	}
+	for n := h.int(); n > 0 && run.err == nil; n-- {
+		name := h.text()
+		f := &blockField{number: int32(len(s.names))}
+		flags := h.byte()
+		f.info = FieldInfo{Positions: flags&1 != 0, Numbers: flags&4 != 0, Docs: h.int(), Length: h.long()}
+		f.norms = flags&2 != 0
+		f.terms, f.places, f.values, f.sorts = h.int(), h.int(), h.int(), h.int()
+		f.info.Strings = f.values > 0
+		if f.info.Docs > s.docs || (f.places == 0) != (f.terms == 0) {
+			h.fail()
+		}
+		s.names, s.fields[name] = append(s.names, name), f
+	}
+	if live != nil && live.n < s.docs {
+		h.fail()
+	}
+	return s, run.err
+}
+
+// long is a varint of up to 63 bits.
+func (s *stream) long() int64 {
+	v := uint64(0)
+	for shift := 0; shift < 63; shift += 7 {
+		c := s.byte()
+		if v |= uint64(c&0x7f) << shift; c < 0x80 {
+			return int64(v & math.MaxInt64)
+		}
+	}
+	s.fail()
+	return 0
+}
+
+// Docs is the number of documents.
+func (s *BlockSegment) Docs() int32 { return s.docs }
+
+// Live are the documents that are alive.
+func (s *BlockSegment) Live() *Bitmap { return s.live }
+
+// Fields are the names of the fields.
+func (s *BlockSegment) Fields() []string { return s.names }
+
+// Field says what there is of a field.
+func (s *BlockSegment) Field(field string) (FieldInfo, bool) {
+	if f := s.fields[field]; f != nil {
+		return f.info, f.info.Docs > 0 || f.info.Numbers || f.info.Strings
+	}
+	return FieldInfo{}, false
+}
+
+// Term are the documents with a term.
+func (s *BlockSegment) Term(r *Run, field, term string, positions bool) (Postings, int32) {
+	t := s.Terms(r, field)
+	if !t.Seek(term) || t.Term() != term {
+		return nil, 0
+	}
+	return t.Postings(positions), t.Docs()
+}
+
+// Terms are the terms of a field.
+func (s *BlockSegment) Terms(r *Run, field string) Terms {
+	f := s.fields[field]
+	if f == nil || f.terms == 0 {
+		return &blockTerms{}
+	}
+	return &blockTerms{of: s, field: f, run: r, dictionary: newStream(r, s.blocks, streamTerms, f.number)}
+}
+
+// Norms are the norms of a field.
+func (s *BlockSegment) Norms(r *Run, field string) []byte {
+	f := s.fields[field]
+	if f == nil || !f.norms {
+		return nil
+	}
+	return newStream(r, s.blocks, streamNorms, f.number).bytes(0, int(s.docs))
+}
+
+// Numbers are the numbers of a field.
+func (s *BlockSegment) Numbers(r *Run, field string) NumberColumn {
+	f := s.fields[field]
+	if f == nil || !f.info.Numbers {
+		return nil
+	}
+	return &blockNumbers{values: newStream(r, s.blocks, streamNumbers, f.number),
+		ends: newStream(r, s.blocks, streamNumberEnds, f.number)}
+}
+
+// Strings are the values of a field that are counted.
+func (s *BlockSegment) Strings(r *Run, field string) StringColumn {
+	if f := s.fields[field]; f != nil && f.values > 0 {
+		return s.strings(r, f, streamOrdinals, f.values)
+	}
+	return nil
+}
+
+// Sorts are the values of a field that are sorted by.
+func (s *BlockSegment) Sorts(r *Run, field string) StringColumn {
+	if f := s.fields[field]; f != nil && f.sorts > 0 {
+		return s.strings(r, f, streamSorts, f.sorts)
+	}
+	return nil
+}
+
+func (s *BlockSegment) strings(r *Run, f *blockField, first byte, n int32) StringColumn {
+	c := &blockStrings{n: n, ordinals: newStream(r, s.blocks, first, f.number),
+		ends:   newStream(r, s.blocks, first+1, f.number),
+		values: newStream(r, s.blocks, first+2, f.number), valueEnds: newStream(r, s.blocks, first+3, f.number)}
+	// What makes room for a count of each value trusts n.
+	if c.valueEnds.between(n - 1); r.err != nil {
+		return nil
+	}
+	return c
+}
+
+// document is the identity of a document, and the bytes of its record.
+func (s *BlockSegment) document(r *Run, doc int32) (Identity, []byte) {
+	from, to := newStream(r, s.blocks, streamDocumentEnds, 0).between(doc)
+	docs := newStream(r, s.blocks, streamDocuments, 0)
+	docs.at = from
+	identity := docs.text()
+	if r.err != nil || docs.at > to {
+		docs.fail()
+		return "", nil
+	}
+	return Identity(identity), docs.bytes(docs.at, int(to-docs.at))
+}
+
+// ID is the id of a document.
+func (s *BlockSegment) ID(r *Run, doc int32) string {
+	_, record := s.document(r, doc)
+	reader := &recordReader{b: record}
+	reader.byte()
+	id := reader.text()
+	if reader.bad {
+		r.Fail(ErrSegment)
+	}
+	return id
+}
+
+// Identity is the identity of a document.
+func (s *BlockSegment) Identity(r *Run, doc int32) Identity {
+	identity, _ := s.document(r, doc)
+	return identity
+}
+
+// Stored are the stored values of a document.
+func (s *BlockSegment) Stored(r *Run, doc int32) []Stored {
+	_, record := s.document(r, doc)
+	d, err := ReadRecord(record)
+	if err != nil {
+		r.Fail(ErrSegment)
+		return nil
+	}
+	return d.Stored
+}
+
+// blockTerms goes through a dictionary.
+type blockTerms struct {
+	of         *BlockSegment
+	field      *blockField
+	run        *Run
+	dictionary *stream
+	places     []termPlace // read by the first Seek
+	next       int32       // the number of the next term
+	term       string
+	docs       int32
+	postings   int64
+	positions  int64
+}
+
+// termPlace is a term with the place of its entry.
+type termPlace struct {
+	term string
+	at   int64
+}
+
+// Next reads the next entry. Terms that do not ascend are no dictionary.
+func (t *blockTerms) Next() bool {
+	if t.field == nil || t.next >= t.field.terms || t.run.err != nil {
+		return false
+	}
+	shared := int(t.dictionary.int())
+	rest := t.dictionary.text()
+	t.docs = t.dictionary.int()
+	t.postings, t.positions = t.dictionary.long(), t.dictionary.long()
+	if shared > len(t.term) || t.docs == 0 || t.docs > t.of.docs {
+		t.dictionary.fail()
+	}
+	if t.run.err != nil {
+		return false
+	}
+	last := t.term
+	if t.term = t.term[:shared] + rest; t.next > 0 && t.term <= last {
+		t.dictionary.fail()
+		return false
+	}
+	t.next++
+	return true
+}
+
+// Seek goes to the place before a term and from there on.
+func (t *blockTerms) Seek(term string) bool {
+	if t.field == nil || !t.readPlaces() {
+		return false
+	}
+	i := sort.Search(len(t.places), func(i int) bool { return t.places[i].term > term })
+	if i--; i < 0 {
+		i = 0
+	}
+	t.dictionary.at, t.next, t.term = t.places[i].at, int32(i*termsInPlace), ""
+	first := true
+	for ok := t.Next(); ok; ok = t.Next() {
+		if first && t.term != t.places[i].term {
+			t.dictionary.fail()
+			return false
+		}
+		if first = false; t.term >= term {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *blockTerms) readPlaces() bool {
+	t.field.mu.Lock()
+	defer t.field.mu.Unlock()
+	if t.places = t.field.index; t.places != nil || t.run.err != nil {
+		return t.run.err == nil
+	}
+	s := newStream(t.run, t.of.blocks, streamTermPlaces, t.field.number)
+	for i := int32(0); i < t.field.places && t.run.err == nil; i++ {
+		t.places = append(t.places, termPlace{s.text(), s.long()})
+	}
+	if t.run.err == nil && int64(t.field.places-1)*termsInPlace >= int64(t.field.terms) {
+		s.fail()
+	}
+	if t.run.err == nil {
+		t.field.index = t.places
+	}
+	return t.run.err == nil
+}
+
+// Term is the term.
+func (t *blockTerms) Term() string { return t.term }
+
+// Docs is the number of its documents.
+func (t *blockTerms) Docs() int32 { return t.docs }
+
+// Postings are its documents.
+func (t *blockTerms) Postings(positions bool) Postings {
+	p := &blockPostings{run: t.run, limit: t.of.docs, left: t.docs, at: -1, last: -1,
+		postings: newStream(t.run, t.of.blocks, streamPostings, t.field.number)}
+	p.postings.at = t.postings
+	if positions && t.field.info.Positions {
+		p.positions = newStream(t.run, t.of.blocks, streamPositions, t.field.number)
+		p.nextPositions = t.positions
+	}
+	return p
+}
+
+// blockPostings reads postings by groups; a group whose last document is before the one that is asked for is jumped
+// over.
+type blockPostings struct {
+	run       *Run
+	limit     int32 // of documents
+	left      int32 // postings of the groups that are not read
+	postings  *stream
+	positions *stream
+
+	docs, freqs [groupSize]int32
+	n, i        int // postings of the group; the current one
+	at          int32
+	last        int32 // document of the group before
+
+	nextPositions int64 // of the group that follows
+	groupAt       int64 // where those of this group begin
+	read          int   // documents of the group whose positions were read
+	list          []int32
+}
+
+func (p *blockPostings) Doc() int32 { return p.at }
+
+func (p *blockPostings) Next() int32 {
+	if p.at == noMore {
+		return noMore
+	}
+	if p.i+1 < p.n {
+		p.i++
+		p.at = p.docs[p.i]
+		return p.at
+	}
+	return p.advance(p.at + 1)
+}
+
+func (p *blockPostings) Advance(target int32) int32 {
+	if p.at == noMore {
+		return noMore
+	}
+	return p.advance(target)
+}
+
+func (p *blockPostings) advance(target int32) int32 {
+	for p.n == 0 || p.docs[p.n-1] < target {
+		if !p.group(target) {
+			p.at = noMore
+			return noMore
+		}
+	}
+	from := min(p.i, p.n-1)
+	p.i = from + sort.Search(p.n-from, func(i int) bool { return p.docs[from+i] >= target })
+	p.at = p.docs[p.i]
+	return p.at
+}
+
+// group reads the next group, or jumps over it if it ends before target.
+func (p *blockPostings) group(target int32) bool {
+	if p.left <= 0 || p.run.err != nil {
+		return false
+	}
+	n := int(min(p.left, groupSize))
+	s := p.postings
+	first, span := s.int(), s.int()
+	length := s.long()
+	most := s.int()
+	bitsOfDelta, bitsOfFreq := int(s.byte()), int(s.byte())
+	if bitsOfDelta > 31 || bitsOfFreq > 31 || most == 0 || first <= p.last || span >= p.limit-first {
+		s.fail()
+		return false
+	}
+	p.left -= int32(n)
+	p.last = first + span
+	p.groupAt, p.nextPositions = p.nextPositions, p.nextPositions+length
+	packed := (n*(bitsOfDelta+bitsOfFreq) + 7) / 8
+	if p.last < target {
+		s.at += int64(packed)
+		p.n, p.i = 0, 0
+		return true
+	}
+	b := s.bytes(s.at, packed)
+	if b == nil {
+		return false
+	}
+	doc, at := int64(first), 0
+	for i := range n {
+		delta := getBits(b, at, bitsOfDelta)
+		at += bitsOfDelta
+		if i > 0 {
+			doc += int64(delta) + 1
+		}
+		p.docs[i], p.freqs[i] = int32(min(doc, noMore)), int32(getBits(b, at, bitsOfFreq))+1
+		at += bitsOfFreq
+	}
+	if doc != int64(p.last) {
+		s.fail()
+		return false
+	}
+	p.n, p.i, p.read = n, 0, 0
+	return true
+}
+
+func (p *blockPostings) Freq() int32 { return p.freqs[p.i] }
+
+// Positions reads those of the documents of the group before the current one, too, unless they were read.
+func (p *blockPostings) Positions() []int32 {
+	if p.positions == nil {
+		return nil
+	}
+	if p.read == 0 || p.read > p.i+1 {
+		p.positions.at, p.read = p.groupAt, 0
+	}
+	for ; p.read <= p.i && p.run.err == nil; p.read++ {
+		p.list = p.list[:0]
+		at := int32(0)
+		for n := p.positions.int(); n > 0 && p.run.err == nil; n-- {
+			step := p.positions.int()
+			if step > noMore-at {
+				p.positions.fail()
+				break
+			}
+			at += step
+			p.list = append(p.list, at)
+		}
+	}
+	return p.list
+}
+
+// blockNumbers is a column of numbers.
+type blockNumbers struct {
+	values, ends *stream
+	numbers      []float64
+}
+
+func (c *blockNumbers) Numbers(doc int32) []float64 {
+	from, to := c.ends.between(doc)
+	c.numbers = c.numbers[:0]
+	b := c.values.bytes(8*from, int(8*(to-from)))
+	for ; len(b) >= 8; b = b[8:] {
+		c.numbers = append(c.numbers, math.Float64frombits(binary.BigEndian.Uint64(b)))
+	}
+	return c.numbers
+}
+
+// blockStrings is a column of strings, whose ordinals are in the order of the values.
+type blockStrings struct {
+	n                                 int32
+	ordinals, ends, values, valueEnds *stream
+	list                              []int32
+}
+
+func (c *blockStrings) Ordinals(doc int32) []int32 {
+	from, to := c.ends.between(doc)
+	c.list = c.list[:0]
+	b := c.ordinals.bytes(4*from, int(4*(to-from)))
+	for ; len(b) >= 4; b = b[4:] {
+		ordinal := binary.BigEndian.Uint32(b)
+		if ordinal >= uint32(c.n) {
+			c.ordinals.fail()
+			return nil
+		}
+		c.list = append(c.list, int32(ordinal))
+	}
+	return c.list
+}
+
+func (c *blockStrings) Value(ordinal int32) string {
+	from, to := c.valueEnds.between(ordinal)
+	return string(c.values.bytes(from, int(to-from)))
+}
+
+func (c *blockStrings) Len() int { return int(c.n) }
+
+func (c *blockStrings) Find(value string) (int32, bool) {
+	i := int32(sort.Search(int(c.n), func(i int) bool { return c.Value(int32(i)) >= value }))
+	return i, i < c.n && c.Value(i) == value
+}

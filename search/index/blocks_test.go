@@ -1,0 +1,274 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mapBlocks are blocks in memory.
+type mapBlocks map[BlockKey][]byte
+
+func (m mapBlocks) ReadBlock(key BlockKey) ([]byte, error) { return m[key], nil }
+
+func (m mapBlocks) put(key BlockKey, b []byte) error {
+	m[key] = slices.Clone(b)
+	return nil
+}
+
+func newRun() *Run { return &Run{ctx: context.Background(), left: postingsBetweenChecks} }
+
+func encode(t testing.TB, segments ...Segment) mapBlocks {
+	t.Helper()
+	blocks := mapBlocks{}
+	if err := Encode(context.Background(), segments, blocks.put); err != nil {
+		t.Fatal(err)
+	}
+	return blocks
+}
+
+func open(t testing.TB, blocks Blocks, live *Bitmap) *BlockSegment {
+	t.Helper()
+	s, err := OpenBlocks(context.Background(), blocks, live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// without is an oracle in which documents that are not alive never were, as after a merge.
+func (o *oracle) without() *oracle {
+	merged := &oracle{kind: o.kind}
+	for _, d := range o.docs {
+		if d.killed == "" {
+			merged.docs = append(merged.docs, d)
+		}
+	}
+	return merged
+}
+
+// TestBlocksAgainstTheOracle: segments of blocks, made of segments in memory and merged again, answer as a scan does,
+// and facets and pages as the segment in memory does.
+func TestBlocksAgainstTheOracle(t *testing.T) {
+	forWorlds(t, 40, func(t *testing.T, w *world) {
+		var flushed []Segment
+		for _, p := range w.parts {
+			flushed = append(flushed, open(t, encode(t, p.View(w.now())), nil))
+		}
+		merged := open(t, encode(t, flushed...), nil)
+		o := w.oracle.at(w.now()).without()
+		if int(merged.Docs()) != len(o.docs) {
+			t.Errorf("%d documents, want %d", merged.Docs(), len(o.docs))
+		}
+		indexes := []*Index{{Kind: o.kind, Segments: flushed}, {Kind: o.kind, Segments: []Segment{merged}}}
+		memory := w.index(w.now(), false)
+		for range 15 {
+			n := w.query(3, true)
+			for _, x := range indexes {
+				checkHits(t, o, n, mustSearch(t, x, &Request{Query: n, Limit: 1000}), true)
+			}
+			sort, err := memory.ParseSort(sorts(w, memory))
+			if err != nil {
+				continue
+			}
+			q := &Request{Query: w.query(2, false), Sort: sort, Limit: 1000, Drilldown: [][]string{{"s"}}}
+			if info, _ := memory.field("s"); info.Strings {
+				q.Counts = []string{"s"}
+			}
+			for i := range sort {
+				if sort[i].By == ByScore { // depends on documents that are not alive
+					sort[i].By = ByOrder
+				}
+			}
+			want := mustSearch(t, memory, q)
+			for _, x := range indexes {
+				got := mustSearch(t, x, q)
+				if !slices.Equal(identities(got.Hits), identities(want.Hits)) ||
+					fmt.Sprint(got.Counts) != fmt.Sprint(want.Counts) {
+					t.Errorf("%s by %+v: %v %v, want %v %v", show(q.Query), sort, identities(got.Hits), got.Counts,
+						identities(want.Hits), want.Counts)
+				}
+			}
+		}
+		checkStored(t, o, merged)
+	})
+}
+
+func checkStored(t *testing.T, o *oracle, s *BlockSegment) {
+	t.Helper()
+	run := newRun()
+	for i, d := range o.docs {
+		if s.ID(run, int32(i)) != d.ID || s.Identity(run, int32(i)) != d.identity ||
+			!slices.Equal(s.Stored(run, int32(i)), d.Stored) {
+			t.Errorf("document %d is %s, want %s", i, s.ID(run, int32(i)), d.ID)
+		}
+	}
+	if run.err != nil {
+		t.Error(run.err)
+	}
+}
+
+// manyDocuments is a segment whose streams have several blocks and whose terms have several groups.
+func manyDocuments(n int) *RAM {
+	ram, maker := NewRAM(), NewMaker(Clouseau, words)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range n {
+		text := fmt.Sprintf("a w%d %s common", i, strings.Repeat("b ", rng.IntN(3)))
+		if i%7 == 0 {
+			text += " seventh"
+		}
+		ram.Add(Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprint(i), []Value{
+			{Name: "t", Text: text, Analyzed: true, Norms: true},
+			{Name: "n", Number: float64(i), IsNumber: true},
+			{Name: "s", Text: fmt.Sprintf("v%d", i%100), Facet: true, Store: true}}))
+	}
+	return ram
+}
+
+// TestLargeSegments: postings of many groups are the same in blocks as in memory, one by one and with jumps, and so are
+// terms that are looked up.
+func TestLargeSegments(t *testing.T) {
+	const n = 5000
+	memory := manyDocuments(n).View("9")
+	blocks := encode(t, memory)
+	s := open(t, blocks, nil)
+	for key, b := range blocks {
+		if len(b) > blockSize {
+			t.Errorf("%+v has %d bytes", key, len(b))
+		}
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	run := newRun()
+	for _, term := range []string{"a", "b", "seventh", "w77", "common", "none", "zzz", ""} {
+		for range 20 {
+			want, docs := memory.Term(run, "t", term, true)
+			got, same := s.Term(run, "t", term, true)
+			if docs != same {
+				t.Fatalf("%s has %d documents, want %d", term, same, docs)
+			}
+			for docs > 0 && want.Doc() != noMore {
+				if rng.IntN(3) == 0 {
+					to := want.Doc() + 1 + int32(rng.IntN(700))
+					want.Advance(to)
+					got.Advance(to)
+				} else {
+					want.Next()
+					got.Next()
+				}
+				if want.Doc() != got.Doc() {
+					t.Fatalf("%s: %d, want %d", term, got.Doc(), want.Doc())
+				}
+				if want.Doc() != noMore && (want.Freq() != got.Freq() ||
+					rng.IntN(2) == 0 && !slices.Equal(want.Positions(), got.Positions())) {
+					t.Fatalf("%s in %d: %v, want %v", term, want.Doc(), got.Positions(), want.Positions())
+				}
+			}
+		}
+	}
+	if run.err != nil {
+		t.Fatal(run.err)
+	}
+	column, values := s.Numbers(run, "n"), s.Strings(run, "s")
+	for range 200 {
+		doc := int32(rng.IntN(n))
+		if v := column.Numbers(doc); !slices.Equal(v, []float64{float64(doc)}) {
+			t.Errorf("the numbers of %d are %v", doc, v)
+		}
+		if v := values.Value(values.Ordinals(doc)[0]); v != fmt.Sprintf("v%d", doc%100) {
+			t.Errorf("the string of %d is %s", doc, v)
+		}
+	}
+	live := NewBitmap(n)
+	live.Set(77)
+	x := &Index{Kind: Clouseau, Segments: []Segment{open(t, blocks, live)}}
+	w := newWorld(1, Clouseau)
+	for range 50 {
+		if r := mustSearch(t, x, &Request{Query: w.query(2, false), Limit: 10}); r.Total > 1 {
+			t.Errorf("%d are alive", r.Total)
+		}
+	}
+}
+
+// damage changes bytes of blocks, cuts some and takes some away.
+func damage(blocks mapBlocks, seed uint64) mapBlocks {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	keys := make([]BlockKey, 0, len(blocks))
+	for key := range blocks {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b BlockKey) int {
+		return int(a.Stream)<<16 - int(b.Stream)<<16 + int(a.Field)<<8 - int(b.Field)<<8 + int(a.Number) - int(b.Number)
+	})
+	bad := mapBlocks{}
+	for _, key := range keys {
+		b := slices.Clone(blocks[key])
+		switch rng.IntN(8) {
+		case 0:
+			b[rng.IntN(len(b))] = byte(rng.Uint32())
+		case 1:
+			b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
+		case 2:
+			if rng.IntN(5) == 0 {
+				b = b[:rng.IntN(len(b))]
+			}
+		case 3:
+			if rng.IntN(10) == 0 {
+				continue
+			}
+		}
+		bad[key] = b
+	}
+	return bad
+}
+
+// searchDamaged: what a damaged segment answers is hits or an error, never a panic.
+func searchDamaged(t testing.TB, blocks mapBlocks, w *world) {
+	s, err := OpenBlocks(context.Background(), blocks, nil)
+	if err != nil {
+		if !errors.Is(err, ErrSegment) {
+			t.Fatal(err)
+		}
+		return
+	}
+	x := &Index{Kind: w.oracle.kind, Segments: []Segment{s}}
+	for range 10 {
+		q := &Request{Query: w.query(2, false), Limit: 3, Ranges: []RangeFacet{{"n", []LabelledRange{{Label: "l",
+			Max: 1}}}}}
+		r, err := x.Search(context.Background(), q)
+		if err == nil && len(r.Hits) > 0 {
+			_, _ = x.Stored(context.Background(), &r.Hits[0])
+		}
+	}
+	_ = Encode(context.Background(), []Segment{s}, mapBlocks{}.put)
+}
+
+func TestDamagedSegments(t *testing.T) {
+	forWorlds(t, 10, func(t *testing.T, w *world) {
+		blocks := encode(t, w.whole.View(w.now()))
+		for seed := range uint64(30) {
+			searchDamaged(t, damage(blocks, seed), w)
+		}
+	})
+}
+
+func FuzzSegment(f *testing.F) {
+	w := newWorld(1, Clouseau)
+	for range 40 {
+		w.step()
+	}
+	blocks := encode(f, w.whole.View(w.now()))
+	f.Add(uint8(streamHeader), uint8(0), []byte{1, 2, 3})
+	f.Add(uint8(streamPostings), uint8(2), []byte{1, 1, 0, 1, 8, 8})
+	f.Fuzz(func(t *testing.T, stream, field uint8, b []byte) {
+		bad := mapBlocks{}
+		for key, block := range blocks {
+			bad[key] = block
+		}
+		bad[BlockKey{Stream: stream % (streamDocumentEnds + 1), Field: int32(field) % 6}] = b
+		searchDamaged(t, bad, newWorld(uint64(len(b)), Clouseau))
+	})
+}

@@ -1,0 +1,221 @@
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// A segment in the store is streams of bytes, each cut into blocks of equal size. A stream is named by what it holds
+// and by the number of its field.
+
+// BlockKey names a block of a segment.
+type BlockKey struct {
+	Stream byte
+	Field  int32
+	Number int32
+}
+
+// Blocks reads blocks of a segment. A block never changes, and nobody changes what is read.
+type Blocks interface {
+	ReadBlock(key BlockKey) ([]byte, error)
+}
+
+// blockSize is the size of all blocks of a stream but the last one.
+const blockSize = 32 << 10
+
+// ErrSegment is the error of a segment that is damaged.
+var ErrSegment = errors.New("search: a segment of an index is damaged")
+
+// The streams of a segment. Ends of the i-th thing are four bytes each at 4·i in a stream of their own.
+const (
+	streamHeader byte = iota
+	streamTerms
+	streamTermPlaces
+	streamPostings
+	streamPositions
+	streamNorms
+	streamNumbers
+	streamNumberEnds
+	streamOrdinals
+	streamOrdinalEnds
+	streamValues
+	streamValueEnds
+	streamSorts
+	streamSortEnds
+	streamSortValues
+	streamSortValueEnds
+	streamDocuments
+	streamDocumentEnds
+)
+
+// streamWriter cuts what is appended into blocks.
+type streamWriter struct {
+	put    func(BlockKey, []byte) error
+	key    BlockKey
+	buffer []byte
+	length int64
+	err    error
+}
+
+func (w *streamWriter) write(b []byte) {
+	w.length += int64(len(b))
+	w.buffer = append(w.buffer, b...)
+	for len(w.buffer) >= blockSize && w.err == nil {
+		w.err = w.put(w.key, w.buffer[:blockSize:blockSize])
+		w.key.Number++
+		w.buffer = append(make([]byte, 0, blockSize), w.buffer[blockSize:]...)
+	}
+}
+
+func (w *streamWriter) end(v int64) { w.write(binary.BigEndian.AppendUint32(nil, uint32(v))) }
+
+func (w *streamWriter) close() error {
+	if w.err == nil && len(w.buffer) > 0 {
+		w.err = w.put(w.key, w.buffer)
+	}
+	if w.err == nil && w.length > math.MaxUint32 {
+		w.err = errors.New("search: a segment is too large")
+	}
+	return w.err
+}
+
+// stream reads a stream for one query, anywhere in it. It keeps the block that it read last.
+type stream struct {
+	run    *Run
+	blocks Blocks
+	key    BlockKey
+	block  []byte // of key.Number, nil if none is read
+	at     int64
+}
+
+func newStream(run *Run, blocks Blocks, name byte, field int32) *stream {
+	return &stream{run: run, blocks: blocks, key: BlockKey{Stream: name, Field: field}}
+}
+
+// fail ends the query: the segment is damaged.
+func (s *stream) fail() { s.run.Fail(ErrSegment) }
+
+// load makes block the one of a number.
+func (s *stream) load(number int32) bool {
+	if s.run.err != nil {
+		return false
+	}
+	if s.block != nil && s.key.Number == number {
+		return true
+	}
+	s.key.Number = number
+	b, err := s.blocks.ReadBlock(s.key)
+	if err != nil {
+		s.run.Fail(err)
+		return false
+	}
+	if s.block = b; len(b) == 0 || len(b) > blockSize {
+		s.block = nil
+		s.fail()
+		return false
+	}
+	return true
+}
+
+// bytes are n bytes from an offset on; they stand at the end of them then. nil if there are fewer.
+func (s *stream) bytes(at int64, n int) []byte {
+	if at < 0 || n < 0 || at > math.MaxUint32 {
+		s.fail()
+		return nil
+	}
+	if n == 0 {
+		s.at = at
+		return []byte{}
+	}
+	if !s.load(int32(at / blockSize)) {
+		return nil
+	}
+	from := int(at % blockSize)
+	s.at = at + int64(n)
+	if from+n <= len(s.block) {
+		return s.block[from : from+n]
+	}
+	if n > math.MaxInt32/2 {
+		s.fail()
+		return nil
+	}
+	var joined []byte
+	for n > 0 {
+		if from >= len(s.block) {
+			s.fail()
+			return nil
+		}
+		part := s.block[from:min(from+n, len(s.block))]
+		joined = append(joined, part...)
+		if n -= len(part); n > 0 {
+			if len(s.block) < blockSize || !s.load(s.key.Number+1) {
+				s.fail()
+				return nil
+			}
+		}
+		from = 0
+	}
+	return joined
+}
+
+// byte is the byte at s.at.
+func (s *stream) byte() byte {
+	if b := s.bytes(s.at, 1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+// uint is the varint at s.at, with at most 32 bits.
+func (s *stream) uint() uint32 {
+	v := uint64(0)
+	for shift := 0; shift < 35; shift += 7 {
+		c := s.byte()
+		if v |= uint64(c&0x7f) << shift; c < 0x80 {
+			if v > math.MaxUint32 {
+				break
+			}
+			return uint32(v)
+		}
+	}
+	s.fail()
+	return 0
+}
+
+// int is a varint that is no less than 0 as an int32.
+func (s *stream) int() int32 {
+	v := s.uint()
+	if v > math.MaxInt32 {
+		s.fail()
+		return 0
+	}
+	return int32(v)
+}
+
+// text is a text with its length before it, at s.at. It is a copy.
+func (s *stream) text() string {
+	n := s.int()
+	if s.run.err != nil {
+		return ""
+	}
+	return string(s.bytes(s.at, int(n)))
+}
+
+// between are the ends of the i-th and of the one before it.
+func (s *stream) between(i int32) (from, to int64) {
+	if i > 0 {
+		b := s.bytes(4*int64(i-1), 8)
+		if b == nil {
+			return 0, 0
+		}
+		from, to = int64(binary.BigEndian.Uint32(b)), int64(binary.BigEndian.Uint32(b[4:]))
+	} else if b := s.bytes(0, 4); b != nil {
+		to = int64(binary.BigEndian.Uint32(b))
+	}
+	if to < from {
+		s.fail()
+		return 0, 0
+	}
+	return from, to
+}
