@@ -67,6 +67,9 @@ func (q *query) serveGroups(ctx context.Context, s *storage.Snapshot, ix *index)
 	if err != nil {
 		return err
 	}
+	if !g.done && ix.rec.levels {
+		q.w.v.known.gave(ix, q.given)
+	}
 	g.done = true
 	if err := q.batch.flush(s, q.sink); err != nil || g.query.Stale <= manyStale {
 		return err

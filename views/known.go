@@ -120,6 +120,15 @@ func (k *knownStates) count(ix *index) bool {
 	return e.asked > minKnownQueries
 }
 
+// gave counts the groups of an answer: each would have been a query of its own.
+func (k *knownStates) gave(ix *index, groups int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if e := k.states[string(ix.keys.rows)]; e != nil && e.seq == ix.rec.seq {
+		e.asked += groups
+	}
+}
+
 // ask gives what is known of an index, and the level to be read by whoever asks, or 0.
 func (k *knownStates) ask(ix *index, state string, rows int64) (known *levels.Known, level int) {
 	k.mu.Lock()
