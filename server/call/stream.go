@@ -1,10 +1,18 @@
 package call
 
+import "sync"
+
 // streamBuffer is how many bytes of a list are gathered before they go out as one chunk.
 const streamBuffer = 16 << 10
 
 // keptBuffer is the size up to which a list keeps its buffer for the rows to come.
 const keptBuffer = 256 << 10
+
+// streamBuffers are *[]byte of streams that have ended, of twice streamBuffer at most.
+var streamBuffers = sync.Pool{New: func() any {
+	b := make([]byte, 0, streamBuffer/2)
+	return &b
+}}
 
 // Stream is a chunked answer. Nothing is sent before the buffer is full, Flush or Close, so an error met early is still
 // answered as an ordinary error: return it from the handler and forget the Stream.
@@ -12,6 +20,7 @@ type Stream struct {
 	c      *Call
 	status int
 	buf    []byte
+	pooled *[]byte // where buf came from; nil: from nowhere
 	limit  int
 	script bool // JSONP: the last line feed is kept back
 }
@@ -25,7 +34,8 @@ func (c *Call) Stream(status int) *Stream {
 	if h["Content-Type"] == nil {
 		h["Content-Type"] = jsonValue
 	}
-	s := &Stream{c: c, status: status, limit: streamBuffer, buf: make([]byte, 0, 1024)}
+	s := &Stream{c: c, status: status, limit: streamBuffer, pooled: streamBuffers.Get().(*[]byte)}
+	s.buf = (*s.pooled)[:0]
 	if c.callback != "" {
 		h["Content-Type"] = []string{"application/javascript"}
 		s.script = true
@@ -102,6 +112,11 @@ func (s *Stream) Close() error {
 		s.buf, s.script = append(s.buf, ");\n"...), false
 	}
 	_ = s.send() // the client is gone, which is nobody's error any more
+	if s.pooled != nil && cap(s.buf) <= 2*streamBuffer {
+		*s.pooled = s.buf[:0]
+		streamBuffers.Put(s.pooled)
+	}
+	s.buf, s.pooled = nil, nil
 	return nil
 }
 
