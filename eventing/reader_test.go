@@ -3,6 +3,7 @@ package eventing
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,8 @@ func TestFeedsShareMemory(t *testing.T) {
 		<-release
 		return nil
 	})
+	letGo := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(letGo) // before the node is closed, which waits for what is held
 	n.engine.places = make(chan struct{}, shared)
 	text := strings.Repeat("x", size)
 	for i := range docs {
@@ -60,7 +63,7 @@ func TestFeedsShareMemory(t *testing.T) {
 	const margin = size + 1<<10 // the last document of a chunk, and what belongs to it
 	bytes, _ := n.underWay()
 	require.LessOrEqual(t, bytes, shared*(chunkBytes+margin)+functions*(leastChunk+margin))
-	close(release)
+	letGo()
 	for i := range functions {
 		n.eventually(func() bool { return n.stat(fmt.Sprint("f", i), "on_update_success") == docs }, "all events")
 	}
