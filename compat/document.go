@@ -82,6 +82,18 @@ type Attachment struct {
 	Encoding      Encoding
 	Source        Source
 	Data          []byte // SourceInline: the decoded bytes
+	// Chunks are the bytes of a SourceStored attachment that is to be written with its document. They stay as they are
+	// until it is.
+	Chunks [][]byte
 	// Ref is the store's own handle of the bytes of a SourceStored attachment, opaque to all others.
 	Ref string
+}
+
+// InMemory is how many bytes of the attachment are here.
+func (a *Attachment) InMemory() int64 {
+	n := len(a.Data)
+	for _, chunk := range a.Chunks {
+		n += len(chunk)
+	}
+	return int64(n)
 }

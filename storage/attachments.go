@@ -12,6 +12,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/zgzip"
+	"github.com/settee-db/settee/storage/chunks"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
@@ -28,8 +30,9 @@ import (
 // are reading; bytes are removed when their marker is out of date (attachcollect.go): whatever happens in between,
 // bytes that a document refers to stay, and others go in the end.
 //
-// The first bytes of a request, up to uploadMemory, take no transaction of their own: they travel in Attachment.Data
-// and are written with the document.
+// The first bytes of a request, up to uploadMemory, take no transaction of their own: they travel in Attachment.Chunks
+// and are written with the document. Bytes are read to where they stay until the store has them in its log: nothing
+// copies them on the way.
 const (
 	uploadMemory = 512 << 10
 	// uploadBatch is how much of an upload is held in memory and written in one transaction: whole chunks.
@@ -77,7 +80,7 @@ func (db *DB) Uploads() *Uploads { return &Uploads{db: db, memory: uploadMemory}
 // of couch_att:flush_data: KindAttachmentTooLarge, and KindBadRequest for a length that does not fit. Memory is bounded
 // by about one MB whatever the size.
 func (u *Uploads) Add(ctx context.Context, o Upload, r io.Reader) (compat.Attachment, error) {
-	sink := &uploadSink{ctx: ctx, uploads: u, digest: md5.New()}
+	sink := &uploadSink{ctx: ctx, uploads: u, digest: md5.New(), buf: chunks.New(maxEntry, o.Length)}
 	att, err := sink.fill(o, r)
 	if err == nil {
 		err = sink.finish(&att)
@@ -112,9 +115,9 @@ type uploadSink struct {
 	ctx     context.Context // of the upload, for Write, which gets none
 	uploads *Uploads
 	digest  hash.Hash
-	buf     []byte
+	buf     *chunks.Buffer
 	ref     string // set when the first chunk is written
-	chunks  int64  // written
+	written int64  // chunks
 	size    int64
 }
 
@@ -187,31 +190,31 @@ func (c *checkedReader) Read(p []byte) (int, error) {
 }
 
 // Write implements io.Writer: what comes here is stored.
-func (s *uploadSink) Write(p []byte) (int, error) {
-	s.digest.Write(p)
-	s.size += int64(len(p))
-	for rest := p; len(rest) > 0; {
-		part := rest[:min(len(rest), uploadBatch-len(s.buf))]
-		s.buf, rest = append(s.buf, part...), rest[len(part):]
-		if len(s.buf) == uploadBatch {
-			if err := s.store(); err != nil {
-				return 0, err
-			}
-		}
+func (s *uploadSink) Write(p []byte) (int, error) { return s.buf.Add(p, s.took) }
+
+// ReadFrom implements io.ReaderFrom: Write without a buffer before it.
+func (s *uploadSink) ReadFrom(r io.Reader) (int64, error) { return s.buf.Fill(r, s.took) }
+
+// took is told what the buffer has taken.
+func (s *uploadSink) took(b []byte) error {
+	s.digest.Write(b)
+	s.size += int64(len(b))
+	if s.buf.Len() == uploadBatch {
+		return s.store()
 	}
-	return len(p), nil
+	return nil
 }
 
 // finish stores the rest, or leaves it all in att if it is little.
 func (s *uploadSink) finish(att *compat.Attachment) error {
 	s.digest.Sum(att.Digest[:0])
 	att.EncodedLength = s.size
-	if s.ref == "" && len(s.buf) <= s.uploads.memory {
-		s.uploads.memory -= len(s.buf)
-		att.Data = s.buf
+	if s.ref == "" && s.buf.Len() <= s.uploads.memory {
+		s.uploads.memory -= s.buf.Len()
+		att.Chunks = s.buf.Chunks()
 		return nil
 	}
-	if len(s.buf) > 0 {
+	if s.buf.Len() > 0 {
 		if err := s.store(); err != nil {
 			return err
 		}
@@ -223,7 +226,7 @@ func (s *uploadSink) finish(att *compat.Attachment) error {
 // store writes what is in memory, in one transaction.
 func (s *uploadSink) store() error {
 	u := s.uploads
-	ref, uuid := s.ref, u.uuid
+	ref, uuid, held := s.ref, u.uuid, s.buf.Chunks()
 	if ref == "" {
 		ref = newAttachmentID()
 	}
@@ -238,7 +241,7 @@ func (s *uploadSink) store() error {
 			return err
 		}
 		t.setPending(ref, uploadLease)
-		t.putAttachmentChunks(ref, s.chunks, s.buf)
+		t.putAttachmentChunks(ref, s.written, held)
 		return nil
 	})
 	if err != nil {
@@ -248,8 +251,7 @@ func (s *uploadSink) store() error {
 		s.ref, u.uuid = ref, uuid
 		u.streamed = append(u.streamed, ref)
 	}
-	s.chunks += int64(len(s.buf)+maxEntry-1) / maxEntry
-	s.buf = s.buf[:0]
+	s.written += int64(len(held))
 	return nil
 }
 
@@ -288,12 +290,11 @@ func (t *dbTx) setPending(ref string, lasts time.Duration) {
 	t.tx.Set(t.keys.attachment(nil, TagAttPending, ref), lease)
 }
 
-// putAttachmentChunks writes bytes of an attachment from a chunk on.
-func (t *dbTx) putAttachmentChunks(ref string, first int64, data []byte) {
+// putAttachmentChunks writes chunks of an attachment, the first of which is the first-th. They stay as they are until
+// the transaction has ended.
+func (t *dbTx) putAttachmentChunks(ref string, first int64, all [][]byte) {
 	prefix := t.keys.attachment(nil, TagAtt, ref)
-	for n := first; len(data) > 0; n++ {
-		part := data[:min(len(data), maxEntry)]
-		data = data[len(part):]
-		t.tx.Set(tuple.AppendInt(prefix[:len(prefix):len(prefix)], n), part)
+	for i, chunk := range all {
+		kv.SetOwned(t.tx, tuple.AppendInt(prefix[:len(prefix):len(prefix)], first+int64(i)), chunk)
 	}
 }

@@ -16,9 +16,9 @@ type attachmentRefs map[string]int64
 
 // putAttachment writes the bytes of a small attachment in the document's own transaction and returns its id. The
 // entries that name it are to be counted with shareAttachment.
-func (t *dbTx) putAttachment(data []byte) string {
+func (t *dbTx) putAttachment(all [][]byte) string {
 	ref := newAttachmentID()
-	t.putAttachmentChunks(ref, 0, data)
+	t.putAttachmentChunks(ref, 0, all)
 	t.countAttachment(ref, 0)
 	return ref
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/chunks"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -42,7 +43,7 @@ func (e *docEdit) newEntry(w *revWrite) (entry, error) {
 
 // putBlob stores bytes that an entry of this transaction refers to.
 func (t *dbTx) putBlob(b []byte) blob {
-	ref := t.putAttachment(b)
+	ref := t.putAttachment(chunks.Of(maxEntry, bytes.Clone(b)).Chunks())
 	t.shareAttachment(ref)
 	return blob{ref: ref, digest: md5.Sum(b), length: len(b)}
 }

@@ -21,10 +21,10 @@ func (e *docEdit) claim(w *revWrite) error {
 // nothing did) fails as in CouchDB.
 func (t *dbTx) takeOver(a *compat.Attachment) error {
 	if a.Ref == "" {
-		if int64(len(a.Data)) != a.EncodedLength {
+		if a.InMemory() != a.EncodedLength {
 			return compat.ErrAttachmentBytes
 		}
-		a.Ref, a.Data = t.putAttachment(a.Data), nil
+		a.Ref, a.Chunks = t.putAttachment(a.Chunks), nil
 		return nil
 	}
 	return t.claimAttachment(a.Ref)

@@ -36,6 +36,7 @@
 //	security.go, shards.go              the security object, the map of shards that is shown
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
+//	chunks/                             the memory of what is uploaded
 //	body.go, largebodies.go             bodies that are too large for their entries, or for a transaction
 //	compact.go, compactions.go          compaction; what is running of it
 //	check*.go                           the check of the invariants below

@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/chunks"
 )
 
 // largeBodies are the bodies of a request that would take too much of a transaction whose size the store limits. They
@@ -64,7 +65,7 @@ func (u *Uploads) addBody(ctx context.Context, body []byte) (blob, error) {
 	batch := max(1, u.db.store.limits.TransactionSize/4/maxEntry) * maxEntry
 	for rest := body; len(rest) > 0; {
 		n := min(len(rest), batch)
-		sink.buf, rest = rest[:n:n], rest[n:]
+		sink.buf, rest = chunks.Of(maxEntry, rest[:n]), rest[n:]
 		if err := sink.store(); err != nil {
 			return blob{}, err
 		}

@@ -439,7 +439,7 @@ func (w *salvage) add(doc *damagedDoc, edit *compat.Document, uploads *Uploads) 
 	}
 	w.size += len(edit.Body.JSON) + 100
 	for i := range edit.Attachments {
-		w.size += len(edit.Attachments[i].Data)
+		w.size += int(edit.Attachments[i].InMemory())
 	}
 	if len(w.batch) < salvageDocs && w.size < salvageBytes {
 		return nil

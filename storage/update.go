@@ -97,7 +97,7 @@ func (s *Store) batchSize(groups []editGroup, docs []*compat.Document) int {
 				budget -= len(doc.Body.JSON)
 			}
 			for a := range doc.Attachments {
-				budget -= 200 + len(doc.Attachments[a].Name) + len(doc.Attachments[a].Data)
+				budget -= 200 + len(doc.Attachments[a].Name) + int(doc.Attachments[a].InMemory())
 			}
 		}
 		if n > 0 && min(budget, uploads) < 0 || n == maxOrders {

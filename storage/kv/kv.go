@@ -103,6 +103,16 @@ type Writer interface {
 	Size() int
 }
 
+// SetOwned is [Writer.Set] for a large value that stays as it is until Update has returned: an engine that can takes it
+// without a copy.
+func SetOwned(w Writer, key, value []byte) {
+	if o, ok := w.(interface{ SetOwned(key, value []byte) }); ok {
+		o.SetOwned(key, value)
+		return
+	}
+	w.Set(key, value)
+}
+
 // Iterator walks over a range. Use:
 //
 //	it := tx.Range(begin, end, kv.RangeOptions{})

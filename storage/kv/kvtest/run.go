@@ -28,6 +28,7 @@ var tests = []struct {
 	{"GetMany", testGetMany, true},
 	{"SizeEstimate", testSizeEstimate, true},
 	{"ReadYourWrites", testReadYourWrites, true},
+	{"OwnedValues", testOwnedValues, true},
 	{"RangeClears", testRangeClears, true},
 	{"ArgumentsAreCopied", testArgumentsAreCopied, true},
 	{"Size", testSize, true},

@@ -1,6 +1,7 @@
 package kvtest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,23 @@ func testReadYourWrites(t *testing.T, s *store) {
 		tx.Clear([]byte("b"))
 	})
 	s.expect("a", "1", "c", "changed", "e", "back", "g", "7", "h", "last")
+}
+
+// A value that is handed over without a copy may be written over as soon as Update has returned, by whoever gave it.
+func testOwnedValues(t *testing.T, s *store) {
+	large, empty := bytes.Repeat([]byte("x"), 50_000), []byte(nil)
+	want := string(large)
+	s.update(func(tx kv.Tx) {
+		kv.SetOwned(tx, []byte("a"), large)
+		kv.SetOwned(tx, []byte("b"), large[:3])
+		kv.SetOwned(tx, []byte("c"), empty)
+		kv.SetOwned(tx, []byte("d"), large)
+		expectGet(t, tx, "b", "xxx")
+		expectGet(t, tx, "c", "")
+		tx.ClearRange([]byte("d"), []byte("e"))
+	})
+	copy(large, "other")
+	s.expect("a", want, "b", "xxx", "c", "")
 }
 
 // A range clear removes what was stored and what was written before it, and nothing that is written after it.

@@ -13,6 +13,9 @@ import (
 // maxGroupBytes bounds what one sync carries, so that small transactions do not wait long for large ones.
 const maxGroupBytes = 4 << 20
 
+// batchOverhead is what a batch has beside the writes of its requests.
+const batchOverhead = 256
+
 // committer takes requests in groups to the disk. One goroutine (run) checks a group, applies it and hands it on;
 // another (complete) waits for its sync, publishes it and answers. So the next group is prepared while one syncs.
 type committer struct {
@@ -107,7 +110,7 @@ func (c *committer) build(taken []*request) (*group, error) {
 		return g, nil
 	}
 	room := c.space.room()
-	g.batch = c.db.NewBatch()
+	g.batch = c.newBatch(taken)
 	c.builder.group = g
 	c.builder.conflicts.rotate(c.oldest())
 	for i, q := range taken {
@@ -152,6 +155,18 @@ func (c *committer) build(taken []*request) (*group, error) {
 	}
 	c.version = g.version
 	return g, nil
+}
+
+// newBatch makes a batch with room for what the requests write: one that grew to megabytes would copy them, and leave
+// as much to the collector.
+func (c *committer) newBatch(taken []*request) *pebble.Batch {
+	size := batchOverhead
+	for _, q := range taken {
+		if q.tx != nil {
+			size += q.tx.Data()
+		}
+	}
+	return c.db.NewBatchWithSize(size)
 }
 
 // apply hands the batch to Pebble's log and memtable, and takes the snapshot of the state after it.

@@ -20,10 +20,12 @@ type Snapshot interface {
 	SizeEstimate(begin, end []byte) (int64, error)
 }
 
-// What a conflict range and a write add to Size beyond their bytes; about FoundationDB's own.
+// What a conflict range and a write add to Size beyond their bytes; about FoundationDB's own. And what a write adds to
+// Data: its kind, two lengths.
 const (
 	rangeOverhead = 24
 	writeOverhead = 32
+	dataOverhead  = 8
 )
 
 // Tx is a read-write transaction on a snapshot: it implements kv.Tx and collects what the engine needs to commit it.
@@ -38,6 +40,7 @@ type Tx struct {
 	iters  []*iterator
 	free   []iterator // where new iterators are made, several at once
 	size   int
+	data   int   // what the writes take in a log
 	err    error // the first error of a write
 }
 
@@ -58,7 +61,7 @@ func (t *Tx) Reset(snap Snapshot) {
 	t.buf.reset()
 	t.reads, t.writes = t.reads[:0], t.writes[:0]
 	t.iters, t.free = t.iters[:0], t.free[:0]
-	t.size, t.err = 0, nil
+	t.size, t.data, t.err = 0, 0, nil
 }
 
 // Finish ends what the transaction function left open, and returns the first error of its writes. The engine calls it
@@ -80,6 +83,9 @@ func (t *Tx) Reads() []KeyRange { return t.reads }
 // Size implements kv.Tx. It only grows: writing a key again counts again.
 func (t *Tx) Size() int { return t.size }
 
+// Data is about how many bytes the writes take in an engine's log: less than Size, which counts conflicts.
+func (t *Tx) Data() int { return t.data }
+
 // fail keeps the first error of a write for Finish.
 func (t *Tx) fail(err error) {
 	if t.err == nil {
@@ -90,12 +96,22 @@ func (t *Tx) fail(err error) {
 // count adds a write of value to the key range of n bytes to the size.
 func (t *Tx) count(key, value, conflict int) {
 	t.size += writeOverhead + key + value + rangeOverhead + conflict
+	t.data += dataOverhead + key + value
 }
 
 // Set implements kv.Tx.
 func (t *Tx) Set(key, value []byte) {
 	t.count(len(key), len(value), 2*len(key)+1)
 	t.buf.set(key, value)
+}
+
+// SetOwned is Set without a copy of the value; see kv.SetOwned.
+func (t *Tx) SetOwned(key, value []byte) {
+	if value == nil {
+		value = []byte{} // nil is absent
+	}
+	t.count(len(key), len(value), 2*len(key)+1)
+	t.buf.put(key, value)
 }
 
 // Clear implements kv.Tx.
