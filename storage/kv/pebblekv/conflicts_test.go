@@ -65,8 +65,8 @@ func TestConflictSet(t *testing.T) {
 			return readRange{min(r.begin, r.end), max(r.begin, r.end) + "\x00"}
 		})
 		set := newConflictSet(seed, 10)
-		set.minKeys = rapid.IntRange(5, 500).Draw(t, "window")
-		set.maxKeys = 2 * set.minKeys
+		set.maxKeys = rapid.IntRange(5, 500).Draw(t, "window")
+		set.most = rapid.IntRange(minGenerations, 5).Draw(t, "generations")
 		now := time.Unix(0, 0)
 		set.clock = func() time.Time { return now }
 		var model []writeSet
@@ -77,7 +77,7 @@ func TestConflictSet(t *testing.T) {
 				version++
 				oldest = max(oldest, rapid.Uint64Range(10, version).Draw(t, "oldest"))
 				set.rotate(oldest)
-				if n := len(set.all); n > maxGenerations || set.floor > oldest && n < maxGenerations {
+				if n := len(set.all); n > set.most || set.floor > oldest && n < set.most {
 					t.Fatalf(
 						"%d generations; what was written since %d is asked for, %d is forgotten",
 						n,
@@ -198,7 +198,7 @@ func TestConflictsOfABusyTimeGo(t *testing.T) {
 			r.setVersion(version)
 			set.add(r, make([]uint64, n))
 		}
-		write(1, generationMinKeys-1)
+		write(1, generationKeys-1)
 		for version := uint64(2); version < 400; version++ {
 			now = now.Add(time.Second)
 			write(version, 1)
@@ -212,7 +212,7 @@ func TestConflictsOfABusyTimeGo(t *testing.T) {
 		for _, g := range set.all {
 			held += g.size
 		}
-		if runs != (held > generationMinKeys) || runs != (set.floor == 0) {
+		if runs != (held > generationKeys) || runs != (set.floor == 0) {
 			t.Errorf(
 				"an old transaction runs: %t; %d keys are held, what was written up to %d is forgotten",
 				runs,
