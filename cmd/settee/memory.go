@@ -66,9 +66,17 @@ func collectorLimit(process int64) int64 {
 	return max(process/2, process-storeMemory-min(process/missedPart, mostOvershot))
 }
 
+// bytesOf reads a setting of so many bytes; 0 for anything else.
+func bytesOf(setting string) int64 {
+	if n, err := strconv.ParseInt(setting, 10, 64); err == nil && n > 0 {
+		return n
+	}
+	return 0
+}
+
 // memoryLimit reads the setting: a number of bytes, or anything else for what there is.
 func memoryLimit(setting string) int64 {
-	if n, err := strconv.ParseInt(setting, 10, 64); err == nil && n > 0 {
+	if n := bytesOf(setting); n > 0 {
 		return n
 	}
 	if limit := allowedMemory(); limit < math.MaxInt64 {
@@ -92,6 +100,21 @@ func memoryOf(limit int64) int64 {
 	return limit - min(limit/smallRest, max(limit/largeRest, fixedRest))
 }
 
+// allowance is what the process and its workers have together. Where settee/memory says how much the process has, they
+// get no more than on a machine on which that would be its part.
+func allowance(setting string) int64 {
+	allowed := allowedMemory()
+	if n := bytesOf(setting); n > 0 {
+		return min(allowed, machineOf(n))
+	}
+	return allowed
+}
+
+// machineOf is the memory of which memoryOf is so many bytes.
+func machineOf(process int64) int64 {
+	return process + min(process/(smallRest-1), max(process/(largeRest-1), fixedRest))
+}
+
 // What a JavaScript worker may fill when nothing says how much: workers that fill more than a container has are ended
 // by the kernel, and the server stands still while it looks for memory.
 const (
@@ -100,12 +123,12 @@ const (
 	mostWorker  = 512 << 20
 )
 
-// workerMemory reads the setting, like memoryLimit.
-func workerMemory(setting string) int64 {
-	if n, err := strconv.ParseInt(setting, 10, 64); err == nil && n > 0 {
+// workerMemory reads the setting, like memoryLimit; allowed is the allowance.
+func workerMemory(setting string, allowed int64) int64 {
+	if n := bytesOf(setting); n > 0 {
 		return n
 	}
-	return workerOf(allowedMemory())
+	return workerOf(allowed)
 }
 
 // fewestWorkers are as many as leave one each to builds, to calls that somebody waits for, and to tenants that have not
@@ -118,12 +141,12 @@ func workersOf(processors int, limit, worker int64) int {
 	return int(min(int64(processors+2), max(limit/4*3/worker, fewestWorkers)))
 }
 
-// workerCount reads the setting: a number of workers, or 0 for what processors and memory allow.
-func workerCount(setting, worker int64) int {
+// workerCount reads the setting: a number of workers, or 0 for what processors and the allowance allow.
+func workerCount(setting, worker, allowed int64) int {
 	if setting > 0 {
 		return int(setting)
 	}
-	return workersOf(runtime.NumCPU(), allowedMemory(), worker)
+	return workersOf(runtime.NumCPU(), allowed, worker)
 }
 
 // workerOf is a worker's part of so many bytes.

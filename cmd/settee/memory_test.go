@@ -17,6 +17,22 @@ func TestMemoryOf(t *testing.T) {
 	}
 }
 
+// A server that was told to take 400 MB had four workers of 512 MB on a large machine.
+func TestWorkersFollowTheSetting(t *testing.T) {
+	for _, machine := range []int64{300 << 20, 900 << 20, 2 << 30, 4 << 30, 6 << 30, 64 << 30} {
+		if got := machineOf(memoryOf(machine)); got < machine-16 || got > machine+16 {
+			t.Errorf("what a server has of %d bytes goes with %d", machine, got)
+		}
+	}
+	if allowed := allowedMemory(); allowance("auto") != allowed || allowance("1000000000000000") != allowed {
+		t.Errorf("%d bytes are allowed; by the setting auto %d, by a large one %d", allowed, allowance("auto"),
+			allowance("1000000000000000"))
+	}
+	if got := allowance("3000000"); got > 4_000_000 {
+		t.Errorf("of 3 MB: %d", got)
+	}
+}
+
 func TestCollectorLimit(t *testing.T) {
 	for process, want := range map[int64]int64{
 		10_000 << 20: 9816 << 20, 768 << 20: 616 << 20, 384 << 20: 280 << 20, 100 << 20: 50 << 20,
@@ -34,7 +50,7 @@ func TestWorkerMemory(t *testing.T) {
 			t.Errorf("of %d MB: %d MB instead of %d", limit>>20, got>>20, want>>20)
 		}
 	}
-	if got := workerMemory("7"); got != 7 {
+	if got := workerMemory("7", 1<<40); got != 7 {
 		t.Errorf("as set: %d", got)
 	}
 }
@@ -54,7 +70,7 @@ func TestWorkersFollowMemory(t *testing.T) {
 			t.Errorf("%d processors, %d MB: %d workers instead of %d", c.processors, c.limit>>20, got, c.want)
 		}
 	}
-	if got := workerCount(7, 128<<20); got != 7 {
+	if got := workerCount(7, 128<<20, 1<<40); got != 7 {
 		t.Errorf("as set: %d", got)
 	}
 	if got := workersOf(2, 512<<20, 1<<62); got != fewestWorkers {

@@ -254,8 +254,9 @@ func workerOptions(c *config.Config) (o js.Options, err error) {
 	if o.User, o.Group, err = parseUser(c.String("query_server_config", "os_process_user")); err != nil {
 		return o, mend(c, "[query_server_config] os_process_user", err)
 	}
-	o.Memory = workerMemory(c.String("query_server_config", "os_process_memory"))
-	o.Workers = workerCount(c.Int("query_server_config", "os_process_limit", 0), o.Memory)
+	allowed := allowance(c.String("settee", "memory"))
+	o.Memory = workerMemory(c.String("query_server_config", "os_process_memory"), allowed)
+	o.Workers = workerCount(c.Int("query_server_config", "os_process_limit", 0), o.Memory, allowed)
 	return o, nil
 }
 

@@ -354,7 +354,7 @@ var Settings = []Setting{
 		"query_server_config",
 		"os_process_memory",
 		"auto",
-		"Bytes that a JavaScript worker process may fill; auto is an eighth of the container's or the machine's memory, from 128 to 512 MB. Not in CouchDB.",
+		"Bytes that a JavaScript worker process may fill; auto is an eighth of the container's or the machine's memory, or of one that goes with [settee] memory if that is less, from 128 to 512 MB. Not in CouchDB.",
 	},
 	{"query_server_config", "partition_query_limit", "infinity", "Most rows of a partitioned query."},
 	{"query_server_config", "query_limit", "infinity", "Most rows of a query."},

@@ -12,10 +12,11 @@ import (
 
 // Options are what can be chosen when a store is opened; zero fields get the defaults.
 type Options struct {
-	// CacheSize bounds the memory for blocks of tables and for memtables, in bytes; default 40 MiB.
+	// CacheSize bounds the memory for blocks of tables and for memtables, in bytes; default 40 MiB, less where Memory
+	// is less than 640.
 	CacheSize int64
 	// MemTableSize is how much is gathered in memory before a table is written, in bytes; default 8 MiB, less on a
-	// device of less than a gigabyte and where Memory is less than two. Up to three such pieces exist while tables are
+	// device of less than a gigabyte and where Memory is less than that. Up to three such pieces exist while tables are
 	// written, two when nothing happens.
 	MemTableSize int
 	// Memory is what the process may take, in bytes; 0 if there is no bound.
@@ -62,9 +63,6 @@ var compression = pebble.DBCompressionSettings{Name: "settee", Levels: [...]*blo
 }}
 
 func (o Options) withDefaults() Options {
-	if o.CacheSize <= 0 {
-		o.CacheSize = 40 << 20
-	}
 	if o.MaxOpenFiles <= 0 {
 		o.MaxOpenFiles = 500
 	}

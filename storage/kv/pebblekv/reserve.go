@@ -36,8 +36,14 @@ const (
 	largestMemTable  = 8 << 20
 	smallestMemTable = 256 << 10
 	memTableShare    = 128
-	// memTableMemory is which part of the process's memory a memtable may be: two stay after busy times.
-	memTableMemory = 256
+	// memTableMemory is which part of the process's memory a memtable may be: two stay after busy times. Smaller ones
+	// cost much more processor time (ADR 0006).
+	memTableMemory = 128
+	// cacheMemory is which part of it blocks of tables and memtables have, between smallestCache and largestCache. What
+	// is not there comes from the system's page cache.
+	cacheMemory   = 16
+	smallestCache = 8 << 20
+	largestCache  = 40 << 20
 )
 
 // fit chooses what was left open by the size of the device in bytes; 0 means that it is not known.
@@ -52,6 +58,12 @@ func (o Options) fit(device uint64) Options {
 			most = min(most, uint64(o.Memory/memTableMemory))
 		}
 		o.MemTableSize = int(max(smallestMemTable, min(device/memTableShare, most)))
+	}
+	if o.CacheSize <= 0 {
+		o.CacheSize = largestCache
+		if o.Memory > 0 {
+			o.CacheSize = max(smallestCache, min(o.Memory/cacheMemory, largestCache))
+		}
 	}
 	if o.MinFreeSpace == 0 {
 		o.MinFreeSpace = min(device/reserveShare, largestReserve)

@@ -249,3 +249,22 @@ func TestCloseWithoutSpace(t *testing.T) {
 		t.Errorf("a new store: %v", err)
 	}
 }
+
+// Where memory is short, so are blocks and memtables.
+func TestSizesFollowMemory(t *testing.T) {
+	for _, c := range []struct {
+		memory, cache int64
+		memTable      int
+	}{
+		{0, 40 << 20, 8 << 20}, {10 << 30, 40 << 20, 8 << 20}, {640 << 20, 40 << 20, 5 << 20},
+		{256 << 20, 16 << 20, 2 << 20}, {16 << 20, 8 << 20, 256 << 10},
+	} {
+		o := Options{Memory: c.memory}.withDefaults().fit(0)
+		if o.CacheSize != c.cache || o.MemTableSize != c.memTable {
+			t.Errorf("of %d MB: a cache of %d and memtables of %d bytes", c.memory>>20, o.CacheSize, o.MemTableSize)
+		}
+	}
+	if o := (Options{CacheSize: 1, MemTableSize: 2}).withDefaults().fit(1); o.CacheSize != 1 || o.MemTableSize != 2 {
+		t.Error("what is chosen stays")
+	}
+}
