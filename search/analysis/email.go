@@ -33,7 +33,7 @@ func scanAddresses(text string, at, longest int, modern bool) (start, end int, k
 				}
 				continue
 			}
-			limit := limitFrom(text, at, longest)
+			limit := min(len(text), at+longest) // addresses are ASCII
 			if mailto := at + len("mailto:"); mailto < limit && strings.EqualFold(text[at:mailto], "mailto:") &&
 				mailEnd(text[:limit], mailto) > 0 {
 				return at, mailto - 1, kindWord

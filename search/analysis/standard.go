@@ -36,9 +36,15 @@ func scanWords(text string, at, longest int, modern bool) (start, end int, k kin
 			at += n
 			continue
 		}
-		s.limit = limitFrom(text, at, longest)
-		if end, k, ok := s.token(at, c, n); ok {
-			return at, end, k
+		// A unit of UTF-16 has at most three bytes, and at least one: only what is longer in bytes is counted.
+		s.limit = min(len(text), at+3*longest+utf8.UTFMax)
+		end, k, ok := s.token(at, c, n)
+		if ok && end-at > longest {
+			s.limit = limitFrom(text, at, longest)
+			end, k, ok = s.token(at, c, n)
+		}
+		if ok {
+			return at, min(end, s.limit), k
 		}
 		s.limit = len(text)
 		at += n
