@@ -88,8 +88,9 @@ func (u *reduction) levelOf(rows int64) int {
 	return level
 }
 
-// fewBoundaries are so few that reading them costs about what finding them does.
-const fewBoundaries = 8
+// fewBoundaries are so few that finding them costs more than they save: the level below has as many aggregates at both
+// ends of a range as its fan is, and each is parsed.
+const fewBoundaries = 2
 
 // leap adds what the walk leaves out to the group.
 func (u *reduction) leap(c *current) error {
