@@ -51,10 +51,13 @@ func (s *Snapshot) AllDocs(o RangeOptions, row func(*ListRow) error) error {
 func (d *dbRead) listHeader(o *RangeOptions) (h ListHeader, err error) {
 	prefix := d.keys.sub(nil, TagAllDocs)
 	before := func(key []byte) (int64, error) {
-		w, err := d.idRanks().Before(d.r, key[len(prefix):])
-		return w.Rows, err
+		return d.idsBefore(key[len(prefix):])
 	}
-	counts, err := d.stats(statDocCount)
+	stats := d.stats
+	if o.Start.Set || o.Namespace == NamespaceDesign {
+		stats = d.statsBeside
+	}
+	counts, err := stats(statDocCount)
 	if err != nil {
 		return h, err
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // background is what a Store does beside the calls of its methods: wake-ups, _db_updates, compaction, collection of
-// attachments. All of it stops with the Store.
+// attachments, the folding of counts. All of it stops with the Store.
 type background struct {
 	ctx    context.Context // the Store's life
 	cancel context.CancelFunc
@@ -20,6 +20,7 @@ type background struct {
 	hubs        hubs
 	events      eventLog
 	compactions compactions
+	folds       folds
 }
 
 // start begins the periodic tasks; with manual there are none.
@@ -32,6 +33,7 @@ func (b *background) start(s *Store, manual bool) {
 		return
 	}
 	b.run(s.recordEvents)
+	b.run(func(ctx context.Context) { every(ctx, foldPause, s.foldLeftovers) })
 	b.run(func(ctx context.Context) { every(ctx, compactEvery, s.compactAutomatically) })
 	b.run(func(ctx context.Context) { every(ctx, collectEvery, s.collectQuietly) })
 }

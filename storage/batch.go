@@ -7,8 +7,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
-// editWindow is how many documents of a batch are read together: their reads overlap on a store across a network.
-const editWindow = 64
+// editWindow is how many documents of a batch are read together: their reads overlap on a store across a network, and a
+// thousand take few round trips.
+const editWindow = 192
 
 // maxWindowBytes bounds the bodies, old and new, of the documents that are read together where the store has no limit
 // of its own.
@@ -26,15 +27,30 @@ type batch struct {
 	lacking []int           // of those, the ones that lack answers: nothing was written of them
 	full    map[string]bool // partitions at their limit, by name; false: looked up and not full
 	edits   []docEdit       // of a window, used again for the next one
+	asked   *editReads      // of the first window
+	window  int             // documents of the next one
 }
 
 // store edits the documents of groups, the first of them if the transaction grows large.
-func (b *batch) store(groups []editGroup) error {
+//
+// On a store across a network what every transaction reads takes two round trips: the database's record, and then all
+// else that can be known to be needed.
+func (b *batch) store(groups []editGroup) (err error) {
+	b.window = editWindow
+	defer b.t.endHead()
+	if b.asked, err = b.ask(groups[:min(len(groups), b.window)], true); err != nil {
+		return err
+	}
+	defer func() {
+		if b.asked != nil {
+			b.asked.leaves.close()
+		}
+	}()
 	if err := b.prepare(); err != nil {
 		return err
 	}
 	for b.done < len(groups) && !(b.done > 0 && b.large()) {
-		if err := b.run(groups[b.done:min(b.done+editWindow, len(groups))]); err != nil {
+		if err := b.run(groups[b.done:min(b.done+b.window, len(groups))]); err != nil {
 			return err
 		}
 		if b.db.store.limits.TransactionSize > 0 {
@@ -175,10 +191,55 @@ func (b *batch) validateNext(e *docEdit, doc *compat.Document) (*validatedEdit, 
 	return &v, b.mode.validate([]*compat.Document{doc}, []*validatedEdit{&v})
 }
 
+// editReads are what is asked for together for the documents of a window.
+type editReads struct {
+	leaves *leafWindow
+	// entries are values by their keys in TagDocs, of the revisions that edits say they replace. An edit that is told the
+	// wrong revision reads in vain.
+	entries map[string][]byte
+}
+
+// ask asks for what the edits of groups are going to need; with head also for what the hooks are.
+func (b *batch) ask(groups []editGroup, head bool) (*editReads, error) {
+	reads := &editReads{leaves: b.t.askLeaves(groups)}
+	var keys [][]byte
+	for _, g := range groups {
+		for _, i := range g.edits[:1] {
+			if rev := parentOf(b.docs[i], b.mode.replicated); !rev.IsZero() {
+				keys = append(keys, b.t.keys.leaf(nil, TagDocs, g.id, false, rev))
+			}
+		}
+	}
+	guessed := len(keys)
+	if head {
+		keys = b.t.appendHead(keys, &b.db.store.hooks, b.mode.trusted)
+	}
+	values, err := b.t.r.GetMany(keys)
+	if err != nil {
+		reads.leaves.close()
+		return nil, err
+	}
+	reads.entries = make(map[string][]byte, guessed)
+	for n, key := range keys {
+		if n < guessed {
+			reads.entries[string(key)] = values[n]
+		} else {
+			b.t.head[string(key)] = values[n]
+		}
+	}
+	return reads, nil
+}
+
 // load reads the leaves of all documents, and then the entries of those leaves that are going to be replaced. It leaves
 // out the last documents where that would be much at once.
 func (b *batch) load(groups []editGroup) ([]editGroup, error) {
-	all, err := b.t.leavesOf(groups)
+	reads, err := b.asked, error(nil)
+	if b.asked = nil; reads == nil {
+		if reads, err = b.ask(groups, false); err != nil {
+			return nil, err
+		}
+	}
+	all, err := reads.leaves.read(b.t)
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +271,7 @@ func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 		}
 		if n > 0 && budget < 0 {
 			groups, wanted, owners = groups[:n], wanted[:first], owners[:first]
+			b.window = min(b.window, 2*n) // what is read of the others is read again
 			break
 		}
 		b.edits[n].start(g.id, b.t, leaves)
@@ -217,7 +279,7 @@ func (b *batch) load(groups []editGroup) ([]editGroup, error) {
 	if err := b.t.lookUpClaims(b.uploaded(groups)...); err != nil {
 		return nil, err
 	}
-	return groups, b.loadEntries(wanted, owners)
+	return groups, b.loadEntries(reads, wanted, owners)
 }
 
 // uploaded are the ids of what was uploaded for the documents: attachments and large bodies.
@@ -240,16 +302,9 @@ func (b *batch) uploaded(groups []editGroup) (refs []string) {
 
 // replacedBy guesses the stored leaf that an edit replaces; nil is always right, and only costs a later read.
 func replacedBy(leaves []leafRecord, doc *compat.Document, replicated bool) *leafRecord {
-	ids := doc.Revs.IDs
-	if replicated && len(ids) > 0 {
-		ids = ids[1:]
-	}
-	if len(ids) == 0 || len(leaves) == 0 {
+	parent := parentOf(doc, replicated)
+	if parent.IsZero() {
 		return nil
-	}
-	parent := compat.Rev{Pos: doc.Revs.Start, Hash: ids[0]}
-	if replicated {
-		parent.Pos--
 	}
 	for i := range leaves {
 		if leaves[i].Rev == parent {
@@ -259,18 +314,41 @@ func replacedBy(leaves []leafRecord, doc *compat.Document, replicated bool) *lea
 	return nil
 }
 
-// loadEntries reads the entries of leaves together, with the bodies that are apart where hooks are going to see them.
-func (b *batch) loadEntries(leaves []*leafRecord, owners []*docEdit) error {
+// parentOf is the revision that an edit says it replaces, zero if it says none.
+func parentOf(doc *compat.Document, replicated bool) compat.Rev {
+	ids, pos := doc.Revs.IDs, doc.Revs.Start
+	if replicated && len(ids) > 0 {
+		ids, pos = ids[1:], pos-1
+	}
+	if len(ids) == 0 {
+		return compat.Rev{}
+	}
+	return compat.Rev{Pos: pos, Hash: ids[0]}
+}
+
+// loadEntries reads the entries of leaves together, those that were not read with the leaves, and the bodies that are
+// apart where hooks are going to see them.
+func (b *batch) loadEntries(reads *editReads, leaves []*leafRecord, owners []*docEdit) error {
 	if len(leaves) == 0 {
 		return nil
 	}
-	keys := make([][]byte, len(leaves))
+	values := make([][]byte, len(leaves))
+	var keys [][]byte
+	var at []int
 	for i, l := range leaves {
-		keys[i] = b.t.keys.leaf(nil, TagDocs, owners[i].id, l.Deleted, l.Rev)
+		key := b.t.keys.leaf(nil, TagDocs, owners[i].id, l.Deleted, l.Rev)
+		if values[i] = reads.entries[string(key)]; values[i] == nil {
+			keys, at = append(keys, key), append(at, i)
+		}
 	}
-	values, err := b.t.r.GetMany(keys)
-	if err != nil {
-		return err
+	if len(keys) > 0 {
+		found, err := b.t.r.GetMany(keys)
+		if err != nil {
+			return err
+		}
+		for n, i := range at {
+			values[i] = found[n]
+		}
 	}
 	entries := make([]*entry, len(leaves))
 	for i, l := range leaves {

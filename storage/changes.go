@@ -167,7 +167,7 @@ func (c *changesScan) readsMore() bool { return c.o.IncludeDocs || c.o.AllLeaves
 // start brings c.end to what the snapshot says of the place reached so far, and returns the number of updates ever
 // made.
 func (c *changesScan) start(d *dbRead) (updates int64, err error) {
-	counts, err := d.stats(statUpdates)
+	counts, err := d.statsBeside(statUpdates)
 	if err != nil {
 		return 0, err
 	}

@@ -15,7 +15,7 @@ import (
 
 // smallSeqBlocks makes blocks so small that a test has many of them on both levels.
 func smallSeqBlocks(s *Store) {
-	s.sizes.seqBlockRows, s.sizes.seqBlockFan, s.sizes.seqOwnRows = 8, 4, 3
+	s.sizes.seqBlockRows, s.sizes.seqBlockFan, s.sizes.foldItems = 8, 4, 30
 }
 
 // seenChange is a row of the feed, kept.

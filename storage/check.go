@@ -188,10 +188,11 @@ type dbCheck struct {
 	phases []checkPhase
 	// sums are violations only if the database was not written to since first: they compare what different snapshots
 	// said.
-	sums  []Violation
-	first *Seq
-	moved bool
-	ahead readAhead
+	sums   []Violation
+	first  *Seq
+	folded []byte // up to where the log of counts was folded then
+	moved  bool
+	ahead  readAhead
 
 	docs docsCheck
 	feed feedCheck
@@ -209,8 +210,9 @@ func newDBCheck(store *storeCheck, name string) *dbCheck {
 	c := &dbCheck{store: store, name: name}
 	c.docs.refs = make(map[string]*attachmentUse)
 	c.rest.partitions = make(map[string]*statDelta)
-	c.phases = []checkPhase{{1, c.checkDocs}, {5, c.checkCounters}, {4, c.checkFeed}, {6, c.checkBlocks},
-		{7, c.checkRefs}, {7, c.checkPending}, {7, c.checkBytes}, {12, c.checkLocals}, {12, c.checkRest}}
+	c.phases = []checkPhase{{1, c.checkDocs}, {5, c.checkCounters}, {6, c.feed.readBlocks}, {4, c.checkFeed},
+		{6, c.checkBlocks}, {7, c.checkRefs}, {7, c.checkPending}, {7, c.checkBytes}, {12, c.checkLocals},
+		{12, c.checkRest}}
 	return c
 }
 
@@ -236,16 +238,20 @@ func (c *dbCheck) run(d *dbRead) error {
 	return nil
 }
 
-// notice finds out whether the database was written to since the first snapshot.
+// notice finds out whether the database was written to since the first snapshot, or its counts were folded.
 func (c *dbCheck) notice(d *dbRead) error {
 	last, err := d.updateSeq()
 	if err != nil {
 		return err
 	}
-	if c.first == nil {
-		c.first = &last.Seq
+	folded, err := d.r.Get(d.keys.countFolded(nil))
+	if err != nil {
+		return err
 	}
-	c.moved = c.moved || *c.first != last.Seq
+	if c.first == nil {
+		c.first, c.folded = &last.Seq, bytes.Clone(folded)
+	}
+	c.moved = c.moved || *c.first != last.Seq || !bytes.Equal(c.folded, folded)
 	return nil
 }
 

@@ -159,7 +159,14 @@ var damages = map[string]damage{
 	"doc_del_count":     {5, "db", addTo(statKey(statDelCount), -1)},
 	"block count":       {6, "db", addTo(func(d *dbRead) []byte { return d.keys.seqBlock(nil, 0, Seq{}) }, 1)},
 	"block count above": {6, "db", addTo(func(d *dbRead) []byte { return d.keys.seqBlock(nil, 1, Seq{}) }, 1)},
-	"tail":              {6, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) { tx.Clear(d.keys.seqTail(nil, 0)) }},
+	"counts logged": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
+		key, _ := firstKey(t, tx, d.keys.countLog(nil), true)
+		tx.Clear(key)
+	}},
+	"counts garbled": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
+		key, _ := firstKey(t, tx, d.keys.countLog(nil), true)
+		tx.Set(key, []byte("\xffgarbage"))
+	}},
 	"block lost": {6, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
 		key, _ := firstKey(t, tx, d.keys.seqLevel(nil, 0), false)
 		tx.Clear(key)

@@ -13,9 +13,8 @@ func isCorrupt(err error) bool { return errors.Is(err, kv.ErrCorrupt) }
 type feedCheck struct {
 	cursor []byte
 	seqs   [seqLevels]blockCount
-	tails  seqTails
+	counts *countRest // what the blocks do not have yet
 	last   Seq
-	begun  bool
 }
 
 // blockCount compares the blocks of one level with the rows, both in their order.
@@ -23,19 +22,11 @@ type blockCount struct {
 	begins []Seq
 	counts []int64 // as stored
 	rows   []int64 // as found
-	before int64   // rows before the first block
 }
 
 // checkFeed checks that each row of the changes feed is that of a document's winner, and counts the rows of each block.
 func (c *dbCheck) checkFeed(d *dbRead) error {
 	f := &c.feed
-	if !f.begun {
-		if err := f.readBlocks(d); err != nil {
-			return err
-		}
-		f.begun = true
-		d.advance()
-	}
 	return c.walkWindows(d, d.keys.sub(nil, TagChanges), &f.cursor, func(window []kv.Row) error {
 		rows := make([]feedRow, 0, len(window))
 		ids := make([]string, 0, len(window))
@@ -99,21 +90,25 @@ func (c *dbCheck) winners(d *dbRead, ids []string) ([]leafRecord, error) {
 	return winners, nil
 }
 
+// readBlocks reads the counts that are going to be compared with rows.
 func (f *feedCheck) readBlocks(d *dbRead) error {
+	var err error
+	if f.counts, err = d.countRest(); err != nil {
+		return err
+	}
 	for level := range f.seqs {
-		var err error
-		if f.tails[level], err = d.keys.readSeqTail(d.r, level); err != nil {
-			return err
-		}
 		b := blockCount{}
 		var cursor []byte
-		err = walk(d, d.keys.seqLevel(nil, level), &cursor, func(suffix, value []byte) error {
+		err := walk(d, d.keys.seqLevel(nil, level), &cursor, func(suffix, value []byte) error {
 			begin, err := ParseSeq(suffix)
 			b.begins, b.counts = append(b.begins, begin), append(b.counts, counter(value))
 			return err
 		})
 		if err != nil {
 			return err
+		}
+		if len(b.begins) == 0 || b.begins[0] != (Seq{}) { // it need not be stored
+			b.begins, b.counts = slices.Insert(b.begins, 0, Seq{}), slices.Insert(b.counts, 0, 0)
 		}
 		b.rows = make([]int64, len(b.begins))
 		f.seqs[level] = b
@@ -124,32 +119,27 @@ func (f *feedCheck) readBlocks(d *dbRead) error {
 // count notes a row.
 func (b *blockCount) count(seq Seq) {
 	n, found := slices.BinarySearchFunc(b.begins, seq, Seq.Compare)
-	if found {
-		n++
+	if !found {
+		n--
 	}
-	if n == 0 {
-		b.before++
-		return
-	}
-	b.rows[n-1]++
+	b.rows[n]++
 }
 
-// checkBlocks compares the counts of the blocks with the rows found.
+// checkBlocks compares the counts of the blocks, and what the log has beside them, with the rows found.
 func (c *dbCheck) checkBlocks(d *dbRead) error {
 	f := &c.feed
 	for level := range f.seqs {
 		b := &f.seqs[level]
-		if b.before > 0 {
-			c.sum(6, "", "%d rows of the changes feed before the first block of level %d", b.before, level+1)
-		}
 		for i, begin := range b.begins {
-			if b.counts[i] != b.rows[i] {
-				c.sum(6, "", "sequence block %x of level %d: count %d, rows %d", begin, level+1, b.counts[i], b.rows[i])
+			count := b.counts[i] - f.counts.removedFrom(begin)
+			if i+1 < len(b.begins) {
+				count += f.counts.removedFrom(b.begins[i+1])
+			} else {
+				count += f.counts.added
 			}
-		}
-		if n := len(b.begins); n > 0 && b.begins[n-1] != f.tails[level] {
-			c.sum(6, "", "the last sequence block of level %d begins at %x, not at %x", level+1, b.begins[n-1],
-				f.tails[level])
+			if count != b.rows[i] {
+				c.sum(6, "", "sequence block %x of level %d: count %d, rows %d", begin, level+1, count, b.rows[i])
+			}
 		}
 	}
 	end, err := d.updateSeq()

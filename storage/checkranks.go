@@ -2,19 +2,23 @@ package storage
 
 import (
 	"context"
+
+	"github.com/settee-db/settee/storage/rank"
 )
 
 // checkRanks checks the counts and the boundaries of each rank level over TagAllDocs.
 func (c *dbCheck) checkRanks(ctx context.Context, db *DB) error {
-	var d dbRead
-	if err := db.viewOn(ctx, func(snapshot *dbRead) error {
-		d = *snapshot
-		return nil
+	var x *rank.Index
+	var rest *countRest
+	if err := db.viewOn(ctx, func(d *dbRead) (err error) {
+		x = d.idRanks()
+		rest, err = d.countRest()
+		return err
 	}); err != nil {
 		return err
 	}
 	report := func(format string, args ...any) { c.sum(6, "", "rank: "+format, args...) }
-	if err := d.idRanks().Check(ctx, db.store.kv, report); err != nil {
+	if err := x.CheckWith(ctx, db.store.kv, rest.ids, report); err != nil {
 		return err
 	}
 	return db.viewOn(ctx, c.notice)

@@ -112,6 +112,7 @@ type commitRun struct {
 	questions questions
 	found     CommitError // of the last run
 	changed   []bool      // databases that got a sequence
+	logged    []int       // see dbTx.logged
 }
 
 // upload stores the bodies that are too large for the transaction.
@@ -137,6 +138,7 @@ func (r *commitRun) transact(ctx context.Context) error {
 	err := r.store.write(ctx, func(tx kv.Tx) error {
 		r.questions.begin()
 		r.found, r.changed = CommitError{}, make([]bool, len(r.c.Databases))
+		r.logged = make([]int, len(r.c.Databases))
 		if r.c.With != nil {
 			if err := r.c.With(tx); err != nil {
 				return err
@@ -162,6 +164,7 @@ func (r *commitRun) transact(ctx context.Context) error {
 		for i, changed := range r.changed {
 			if changed {
 				r.store.touched(r.c.Databases[i].DB.name, eventUpdated)
+				r.store.logged(ctx, r.c.Databases[i].DB.name, r.logged[i])
 			}
 		}
 	}
@@ -221,7 +224,9 @@ func (r *commitRun) database(ctx context.Context, tx kv.Tx, at int) (pending boo
 			return false, err
 		}
 	}
-	return false, t.finish()
+	err = t.finish()
+	r.logged[at] = t.logged
+	return false, err
 }
 
 // judge sorts a result that stands against the commit. Of two who edit a document at the same time the later one has

@@ -32,6 +32,7 @@
 //	alldocs.go, listrange.go, docscan.go  lists of ids, with documents
 //	readahead.go, leafwindow.go         windows of rows whose documents and leaves are read together
 //	rank.go, rank/                      the indexable skip list that counts their offset
+//	countlog.go, countfold.go           what writers log for that and for the feed's counts; the folder of the log
 //	local.go, purge.go, settings.go     _local documents, _purge, limits
 //	security.go, shards.go              the security object, the map of shards that is shown
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
@@ -57,14 +58,13 @@
 //  3. ALL_DOCS holds an id if and only if the winner is not deleted, with that winner.
 //  4. CHANGES holds each document with a leaf exactly once, at the winner's sequence.
 //  5. doc_count is the number of entries in ALL_DOCS, doc_del_count that of documents with only deleted leaves.
-//  6. The counts of each rank level add up to the number of rows below (rank.go); those of the sequence blocks to the
-//     rows of CHANGES (seqblocks.go).
+//  6. The counts of each rank level, with what the log of counts says beside them, add up to the number of rows below
+//     (rank.go); those of the sequence blocks, likewise, to the rows of CHANGES (seqblocks.go).
 //  7. The reference count of an attachment, or of a body that is apart, is the number of DOCS and HISTORY entries that
 //     name it; its bytes are there, whole and with its digest. Other bytes have a pending marker, and no count:
 //     uploads, and what was released a while ago.
 //  8. Nothing reads a counter with a conflict on the write path, and writers of different documents share no read key
-//     but the database's record (which only creation, deletion and changes of settings write) and the tail of the
-//     sequence index (which one write in about a thousand moves).
+//     but the database's record (which only creation, deletion and changes of settings write) and what hooks read.
 //  9. A document changes in one transaction, all of it: leaves, bodies, lists, counters, indexes of higher layers.
 //  10. Bytes handed to callbacks are valid until the callback returns; bytes in returned values belong to the caller.
 //  11. Every key below the root tags belongs to one database, whose record has its prefix; no prefix is used twice.

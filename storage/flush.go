@@ -387,11 +387,11 @@ func (e *docEdit) putLists(after []leafRecord) {
 		row := changeValue{id: e.id, winner: winner.Rev, deleted: winner.Deleted, leaves: len(after)}
 		t.addChange(winner.seq, row.encode(nil))
 		if isLive == 1 {
-			t.listID(e.id, encodeWinner(nil, winner.Rev))
+			t.tx.Set(t.keys.allDocs(nil, e.id), encodeWinner(nil, winner.Rev))
 		}
 	}
 	if wasLive == 1 && isLive == 0 {
-		t.listID(e.id, nil)
+		t.tx.Clear(t.keys.allDocs(nil, e.id))
 	}
 	t.rankID(e.id, isLive-wasLive)
 	t.stats[statDocCount] += isLive - wasLive

@@ -65,6 +65,59 @@ type Tx struct{ t *dbTx }
 // KV is the store's transaction.
 func (x *Tx) KV() kv.Tx { return x.t.tx }
 
+// HeadIndexer is an Indexer whose Prepare reads the same keys in every transaction on a database. They are asked for
+// together with what else the transaction begins with, and Tx.Head has them.
+type HeadIndexer interface {
+	Indexer
+	// AppendHead appends the keys.
+	AppendHead(keys [][]byte, tx *Tx) [][]byte
+}
+
+// FoldIndexer is an Indexer whose IndexFunc only appends to logs what it changes in counts that many writers share.
+type FoldIndexer interface {
+	Indexer
+	// Fold takes the logs of a database into the counts. It is called in the background, when much was written or
+	// nothing was for a while; it may fail, and is called again then.
+	Fold(ctx context.Context, db *DB) error
+}
+
+// Head is the transaction as Prepare reads it: what was asked for ahead does not cost a round trip.
+func (x *Tx) Head() kv.ReadTx { return headReader{x.t.tx, x.t.head} }
+
+type headReader struct {
+	kv.ReadTx
+	head map[string][]byte
+}
+
+// Get implements kv.ReadTx.
+func (h headReader) Get(key []byte) ([]byte, error) {
+	if value, ok := h.head[string(key)]; ok {
+		return value, nil
+	}
+	return h.ReadTx.Get(key)
+}
+
+// appendHead asks for what the hooks are going to read first: it appends the keys of it, and opens the range over the
+// design documents, whose revisions a BatchValidator looks at.
+func (t *dbTx) appendHead(keys [][]byte, hooks *Hooks, trusted bool) [][]byte {
+	t.head = make(map[string][]byte)
+	if i, ok := hooks.Indexer.(HeadIndexer); ok {
+		keys = i.AppendHead(keys, &Tx{t})
+	}
+	if _, ok := hooks.Validator.(BatchValidator); ok && !trusted {
+		t.designRows = designRange(t.tx, t.keys)
+	}
+	return keys
+}
+
+// endHead ends reads that nobody has waited for.
+func (t *dbTx) endHead() {
+	if t.designRows != nil {
+		_ = t.designRows.Close()
+		t.designRows = nil
+	}
+}
+
 // Name is the name of the database.
 func (x *Tx) Name() string { return x.t.name }
 

@@ -47,3 +47,25 @@ func (l indexers) Purged(ctx context.Context, tx *Tx, ids []string) error {
 	}
 	return nil
 }
+
+// AppendHead implements HeadIndexer.
+func (l indexers) AppendHead(keys [][]byte, tx *Tx) [][]byte {
+	for _, x := range l {
+		if h, ok := x.(HeadIndexer); ok {
+			keys = h.AppendHead(keys, tx)
+		}
+	}
+	return keys
+}
+
+// Fold implements FoldIndexer.
+func (l indexers) Fold(ctx context.Context, db *DB) error {
+	for _, x := range l {
+		if f, ok := x.(FoldIndexer); ok {
+			if err := f.Fold(ctx, db); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -35,10 +35,10 @@ import (
 //	TagPurges + 13 bytes of seq             id, revisions asked to purge                          purge.go
 //	TagPartStats, partition, stat           counter, 8 bytes little-endian                        stats.go
 //	TagRankIDs, level, id                   count, 8 bytes little-endian                          rank.go
-//	TagRankIDs, levels + level, id          mark of a boundary, empty                             rank.go
 //	TagSeqBlocks, …                         blocks of the sequence index                          seqblocks.go
 //	TagLastSeq                              13 bytes of seq, of the last update                   tx.go
 //	TagPurgeSeq                             13 bytes of seq, of the last purge                    purge.go
+//	TagCountLog, …                          changes that the counts do not have yet               countlog.go
 //	TagViews, TagMango, TagEventing, TagExpiry  of higher layers (Tx.AppendPrefix)
 const (
 	rootMeta = iota
@@ -76,6 +76,7 @@ const (
 	TagSeqBlocks  Tag = 15
 	TagLastSeq    Tag = 16
 	TagPurgeSeq   Tag = 17
+	TagCountLog   Tag = 18
 	TagViews      Tag = 32
 	TagMango      Tag = 33
 	TagEventing   Tag = 34

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -172,6 +171,7 @@ var tagNames = map[Tag]string{
 	TagRevs: "REVS", TagDocs: "DOCS", TagHistory: "HISTORY", TagLocal: "LOCAL",
 	TagAtt: "ATT", TagAttRefs: "ATTREFS", TagAttPending: "ATTPENDING", TagPurges: "PURGES", TagPartStats: "PARTSTATS",
 	TagRankIDs: "RANKIDS", TagSeqBlocks: "SEQBLOCKS", TagLastSeq: "LASTSEQ", TagPurgeSeq: "PURGESEQ",
+	TagCountLog: "COUNTLOG",
 }
 
 // split takes a key apart: where it is, and what follows the tag.
@@ -203,8 +203,8 @@ func (d *keyDump) key(key string) string {
 	}
 	for len(rest) > 0 {
 		seq, err := ParseSeq(rest)
-		isBlock := tag == TagSeqBlocks && parts[len(parts)-1] != "0" // 0 is where the last block begins
-		if err == nil && len(rest) == SeqSize && (tag == TagChanges || tag == TagPurges || isBlock) {
+		below := tag == TagSeqBlocks || tag == TagCountLog
+		if err == nil && len(rest) == SeqSize && (tag == TagChanges || tag == TagPurges || below) {
 			parts = append(parts, seqText(seq))
 			break
 		}
@@ -246,19 +246,18 @@ func (d *keyDump) element(b []byte) (string, []byte) {
 }
 
 // counters are the subspaces whose values are 8 bytes, little-endian.
-var counters = []Tag{TagStats, TagAttRefs, TagPartStats, TagRankIDs}
+var counters = []Tag{TagStats, TagAttRefs, TagPartStats, TagRankIDs, TagSeqBlocks}
 
 func (d *keyDump) value(key, value string) string {
-	first, tag, rest := d.split([]byte(key))
+	first, tag, _ := d.split([]byte(key))
 	if first == rootDBs {
 		return "a record" // with a random uuid
 	}
 	if seq, err := ParseSeq([]byte(value)); err == nil && len(value) == SeqSize &&
-		(tag == TagLastSeq || tag == TagPurgeSeq || tag == TagSeqBlocks) {
+		(tag == TagLastSeq || tag == TagPurgeSeq || tag == TagCountLog) {
 		return seqText(seq)
 	}
-	isBlock := tag == TagSeqBlocks && !bytes.HasPrefix(rest, tuple.AppendInt(nil, 0)) // not where the last one begins
-	if len(value) == 8 && (slices.Contains(counters, tag) || isBlock || first == rootNextPrefix) {
+	if len(value) == 8 && (slices.Contains(counters, tag) || first == rootNextPrefix) {
 		return fmt.Sprint(int64(binary.LittleEndian.Uint64([]byte(value))))
 	}
 	return d.text(value)

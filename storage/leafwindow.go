@@ -9,31 +9,64 @@ import (
 // windowMin is how many documents must be read together for one range over all of them to be tried.
 const windowMin = 8
 
-// leavesOf reads the leaves of the documents of groups, which ascend by id.
+// leafWindow are reads of the leaves of documents that were asked for.
 //
 // Seeking each document is most of what a bulk write of new documents costs. So one range from the first id to the last
 // is read first: in a load of new documents next to nothing lies between them. It is a snapshot read, so that what
 // others write in between conflicts with nothing; the documents' own keys are declared. What the range did not reach,
 // because foreign entries fill it, is read document by document.
-func (t *dbTx) leavesOf(groups []editGroup) ([][]leafRecord, error) {
-	out := make([][]leafRecord, len(groups))
+type leafWindow struct {
+	groups []editGroup // they ascend by id
+	window kv.Iterator // nil: each by itself
+	limit  int         // of the window
+	scans  []leafScan
+}
+
+// askLeaves asks for the leaves of the documents of groups; the answer is on its way when it returns.
+func (t *dbTx) askLeaves(groups []editGroup) *leafWindow {
+	w := &leafWindow{groups: groups, limit: 4*len(groups) + 16}
+	if len(groups) < windowMin {
+		w.scan(t, groups)
+		return w
+	}
+	begin, _ := children(t.keys.doc(nil, TagRevs, groups[0].id))
+	_, end := children(t.keys.doc(nil, TagRevs, groups[len(groups)-1].id))
+	w.window = t.r.Snapshot().Range(begin, end, kv.RangeOptions{Limit: w.limit, WantAll: true})
+	return w
+}
+
+func (w *leafWindow) scan(t *dbTx, groups []editGroup) {
+	w.scans = make([]leafScan, len(groups))
+	for i := range groups {
+		w.scans[i] = t.scanLeaves(groups[i].id, false)
+	}
+}
+
+// close ends reads that nobody needs any more.
+func (w *leafWindow) close() {
+	if w.window != nil {
+		_ = w.window.Close()
+	}
+	for _, s := range w.scans {
+		_ = s.it.Close()
+	}
+}
+
+// read gives the leaves of each document.
+func (w *leafWindow) read(t *dbTx) ([][]leafRecord, error) {
+	defer w.close()
+	out := make([][]leafRecord, len(w.groups))
 	known := 0
-	if len(groups) >= windowMin {
+	if w.window != nil {
 		var err error
-		if known, err = t.leavesBetween(groups, out); err != nil {
+		if known, err = t.leavesBetween(w, out); err != nil {
 			return nil, err
 		}
+		w.scan(t, w.groups[known:])
 	}
-	scans := make([]leafScan, len(groups)-known)
-	for i := range scans {
-		scans[i] = t.scanLeaves(groups[known+i].id, false)
-	}
-	for i := range scans {
-		leaves, err := scans[i].read()
+	for i := range w.scans {
+		leaves, err := w.scans[i].read()
 		if err != nil {
-			for _, s := range scans[i+1:] {
-				s.it.Close()
-			}
 			return nil, err
 		}
 		out[known+i] = leaves
@@ -41,14 +74,9 @@ func (t *dbTx) leavesOf(groups []editGroup) ([][]leafRecord, error) {
 	return out, nil
 }
 
-// leavesBetween reads one range over all documents of groups into out and tells how many of the first ones it read
-// whole.
-func (t *dbTx) leavesBetween(groups []editGroup, out [][]leafRecord) (known int, err error) {
-	begin, _ := children(t.keys.doc(nil, TagRevs, groups[0].id))
-	_, end := children(t.keys.doc(nil, TagRevs, groups[len(groups)-1].id))
-	limit := 4*len(groups) + 16
-	it := t.r.Snapshot().Range(begin, end, kv.RangeOptions{Limit: limit, WantAll: true})
-	defer it.Close()
+// leavesBetween reads the range over all documents into out and tells how many of the first ones it has read whole.
+func (t *dbTx) leavesBetween(w *leafWindow, out [][]leafRecord) (known int, err error) {
+	groups, limit, it := w.groups, w.limit, w.window
 	var first, after []byte // the keys of groups[known]
 	bounds := func() {
 		first, after = children(t.keys.doc(first[:0], TagRevs, groups[known].id))

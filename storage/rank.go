@@ -16,22 +16,38 @@ type sizes struct {
 	rankFan      uint64 // one id in so many is a boundary
 	seqBlockRows int64  // rows from which on a new block of sequences begins
 	seqBlockFan  int64  // the same for blocks of the second level, in blocks of the first
-	seqOwnRows   int64  // a transaction with so many rows begins a block of its own
+	foldItems    int    // items in the log of counts from which on it is folded
 }
 
 func defaultSizes() sizes {
-	return sizes{rankFan: 128, seqBlockRows: 1024, seqBlockFan: 128, seqOwnRows: 256}
+	return sizes{rankFan: 128, seqBlockRows: 1024, seqBlockFan: 128, foldItems: 512}
 }
 
-// idRanks is the rank index over the rows of TagAllDocs.
+// idRanks is the rank index over the rows of TagAllDocs, as far as the log of counts is folded (countlog.go).
 func (d *dbRead) idRanks() *rank.Index {
 	o := rank.Options{Rows: d.keys.sub(nil, TagAllDocs), Fan: d.sizes.rankFan}
-	prefixes := make([][]byte, 2*rankLevels)
-	for n := range prefixes {
-		prefixes[n] = d.keys.rank(nil, TagRankIDs, n+1)
+	for n := range rankLevels {
+		o.Levels = append(o.Levels, d.keys.rank(nil, TagRankIDs, n+1))
 	}
-	o.Levels, o.Marks = prefixes[:rankLevels], prefixes[rankLevels:]
 	return rank.New(o)
+}
+
+// idsBefore is the number of ids in TagAllDocs before a key without its prefix.
+func (d *dbRead) idsBefore(key []byte) (int64, error) {
+	rest, err := d.askRest()
+	if err != nil {
+		return 0, err
+	}
+	defer rest.close()
+	w, from, err := d.idRanks().BeforeFolded(d.r, key)
+	if err != nil {
+		return 0, err
+	}
+	counts, err := rest.read()
+	if err != nil {
+		return 0, err
+	}
+	return w.Add(counts.ids.Between(nil, from)).Rows, nil
 }
 
 func concat(a, b []byte) []byte { return append(append(make([]byte, 0, len(a)+len(b)+1), a...), b...) }

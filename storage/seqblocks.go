@@ -1,12 +1,12 @@
 package storage
 
 import (
-	"encoding/binary"
-	"math/rand/v2"
+	"bytes"
 	"slices"
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/storage/rank"
 )
 
 // The sequence index can tell how many rows of the changes feed come after a sequence, which gives `pending` and the
@@ -14,31 +14,12 @@ import (
 //
 // The feed is cut into blocks, and those into blocks of the second level. A block has the key (TagSeqBlocks, level) +
 // the 13 bytes of the sequence where it begins, the first one the zero Seq; its value is the number of rows from there
-// to the next block, 8 bytes little-endian. (TagSeqBlocks, 0, level) holds where the last block of a level begins;
-// absent: at the zero Seq.
+// to the next block, 8 bytes little-endian, as far as the log of counts is folded (countlog.go).
 //
-//   - New rows always come at the end, so only the last block grows. A writer reads where it begins, with a conflict,
-//     and adds to its count atomically: writers conflict only when one of them begins a new block.
-//   - A large batch begins a block of its own without asking where the last one begins, so that such batches do not
-//     conflict.
-//   - Where older blocks begin never changes, so the block of a row that goes away is found by a snapshot read.
+//   - New rows always come at the end, so only the last block grows, and where older ones begin never changes.
+//   - Where a block of the second level begins there begins one of the first.
 //   - An older block without rows stays so: it is removed, and the block before it covers its range.
 const seqLevels = 2
-
-const (
-	// seqSample: one write in so many looks whether the last block is full.
-	seqSample = 16
-	// seqNearlyEmpty is the count from which on it is tried to remove an old block. It is more than 1 since the count
-	// read is not that of the moment when the write commits.
-	seqNearlyEmpty = 64
-)
-
-// seqTails are the sequences where the last block of each level begins.
-type seqTails [seqLevels]Seq
-
-func (s space) seqTail(dst []byte, level int) []byte {
-	return tuple.AppendInt(tuple.AppendInt(s.sub(dst, TagSeqBlocks), 0), int64(level))
-}
 
 func (s space) seqLevel(dst []byte, level int) []byte {
 	return tuple.AppendInt(s.sub(dst, TagSeqBlocks), int64(level+1))
@@ -48,126 +29,117 @@ func (s space) seqBlock(dst []byte, level int, begin Seq) []byte {
 	return AppendSeq(s.seqLevel(dst, level), begin)
 }
 
-// readSeqTail reads where the last block of a level begins.
-func (s space) readSeqTail(r kv.ReadTx, level int) (tail Seq, err error) {
-	value, err := r.Get(s.seqTail(nil, level))
-	if err != nil || value == nil {
-		return tail, err
-	}
-	return ParseSeq(value)
+// seqBlock is a block under the hands of the folder.
+type seqBlock struct {
+	begin Seq
+	rows  int64
 }
 
-// finishSeqBlocks counts the rows that the transaction put into TagChanges and took out of it.
-func (t *dbTx) finishSeqBlocks() error {
-	if t.addedSeqs == 0 && len(t.removedSeqs) == 0 {
-		return nil
-	}
-	own := t.addedSeqs >= t.sizes.seqOwnRows
-	var tails seqTails
-	for level := range tails {
-		var r kv.ReadTx = t.tx
-		if own && level == 0 {
-			r = t.tx.Snapshot() // rows before the snapshot are where it says, whatever follows
+// foldSeqs takes the rows of the feed that came and went into the blocks.
+func (t *dbTx) foldSeqs(log []countEntry) error {
+	var levels [seqLevels][]seqBlock // the last one that is stored, and new ones
+	for level := range levels {
+		last, err := t.lastSeqBlock(level)
+		if err != nil {
+			return err
 		}
-		var err error
-		if tails[level], err = t.keys.readSeqTail(r, level); err != nil {
+		levels[level] = []seqBlock{last}
+	}
+	var removed []Seq
+	for i := range log {
+		e := &log[i]
+		removed = append(removed, e.removed...)
+		if e.added == 0 {
+			continue
+		}
+		for begun := t.seqSplits(levels, e.added); begun > 0; begun-- {
+			levels[begun-1] = append(levels[begun-1], seqBlock{begin: e.seq})
+		}
+		for _, blocks := range levels {
+			blocks[len(blocks)-1].rows += e.added
+		}
+	}
+	slices.SortFunc(removed, Seq.Compare)
+	for level, blocks := range levels {
+		if err := t.foldSeqLevel(level, blocks, removed); err != nil {
 			return err
 		}
 	}
-	slices.SortFunc(t.removedSeqs, Seq.Compare)
-	split, err := t.seqSplits(tails, own)
+	return nil
+}
+
+// lastSeqBlock reads the last block of a level; the one at the zero Seq need not be stored.
+func (t *dbTx) lastSeqBlock(level int) (last seqBlock, err error) {
+	prefix := t.keys.seqLevel(nil, level)
+	o := kv.RangeOptions{Reverse: true, Limit: 1}
+	it := t.tx.Snapshot().Range(prefix, kv.AppendPrefixEnd(nil, prefix), o)
+	defer it.Close()
+	if it.Next() {
+		last.rows = counter(it.Value())
+		if last.begin, err = ParseSeq(it.Key()); err != nil {
+			return last, err
+		}
+	}
+	return last, it.Err()
+}
+
+// seqSplits tells on how many levels a new block begins with so many rows to come.
+func (t *dbTx) seqSplits(levels [seqLevels][]seqBlock, added int64) int {
+	for level := seqLevels - 1; level >= 0; level-- {
+		full := t.sizes.seqBlockRows
+		for range level {
+			full *= t.sizes.seqBlockFan
+		}
+		if rows := levels[level][len(levels[level])-1].rows; rows > 0 && rows+added > full {
+			return level + 1
+		}
+	}
+	return 0
+}
+
+// foldSeqLevel writes the last blocks of a level without the rows removed from them, and takes those that are older out
+// of the counts of their blocks.
+func (t *dbTx) foldSeqLevel(level int, blocks []seqBlock, removed []Seq) error {
+	prefix := t.keys.seqLevel(nil, level)
+	var older [][]byte
+	for _, r := range removed {
+		if r.Before(blocks[0].begin) {
+			older = append(older, AppendSeq(nil, r))
+			continue
+		}
+		at, found := slices.BinarySearchFunc(blocks, r, func(b seqBlock, r Seq) int { return b.begin.Compare(r) })
+		if !found {
+			at--
+		}
+		blocks[at].rows--
+	}
+	floors, err := rank.Floors(t.tx.Snapshot(), prefix, older)
 	if err != nil {
 		return err
 	}
-	for level := range seqLevels {
-		if err := t.countSeqs(level, tails[level], level < split); err != nil {
-			return err
+	put := func(key []byte, rows int64, last bool) {
+		if rows == 0 && !last {
+			t.tx.Clear(key)
+			return
 		}
+		putCounter(t.tx, key, rows)
 	}
-	for level := range split {
-		t.tx.SetVersionstampedValue(t.keys.seqTail(nil, level), AppendSeq(nil, Seq{Incarnation: t.rec.incarnation}), 1)
+	for from := 0; from < len(floors); {
+		to := from + 1
+		for to < len(floors) && bytes.Equal(floors[to].Key, floors[from].Key) {
+			to++
+		}
+		if len(floors[from].Key) == 0 {
+			return corrupt("sequence blocks: none for a row", nil)
+		}
+		put(concat(prefix, floors[from].Key), counter(floors[from].Value)-int64(to-from), false)
+		from = to
+	}
+	for i, b := range blocks {
+		put(t.keys.seqBlock(nil, level, b.begin), b.rows, i == len(blocks)-1)
 	}
 	return nil
 }
-
-// seqSplits tells on how many levels a new block begins with this transaction; own is the choice of one on the first.
-func (t *dbTx) seqSplits(tails seqTails, own bool) (levels int, err error) {
-	if !own && rand.Int64N(seqSample) >= t.addedSeqs {
-		return 0, nil
-	}
-	full := t.sizes.seqBlockRows
-	for level := range seqLevels {
-		if own && level == 0 {
-			full *= t.sizes.seqBlockFan
-			continue
-		}
-		value, err := t.tx.Snapshot().Get(t.keys.seqBlock(nil, level, tails[level]))
-		if err != nil {
-			return 0, err
-		}
-		if counter(value)+t.addedSeqs <= full {
-			return level, nil
-		}
-		full *= t.sizes.seqBlockFan
-	}
-	return seqLevels, nil
-}
-
-// countSeqs adds the transaction's rows to the counts of one level.
-func (t *dbTx) countSeqs(level int, tail Seq, split bool) error {
-	older := t.removedSeqs
-	for len(older) > 0 && !older[len(older)-1].Before(tail) {
-		older = older[:len(older)-1]
-	}
-	delta := int64(len(older) - len(t.removedSeqs))
-	for len(older) > 0 {
-		var err error
-		if older, err = t.uncountSeqs(level, older); err != nil {
-			return err
-		}
-	}
-	if split { // after the reads: a key with a versionstamp to come makes its range unreadable
-		key := t.keys.seqBlock(nil, level, Seq{Incarnation: t.rec.incarnation})
-		t.tx.SetVersionstampedKey(key, t.keys.seqStampOffset(key), counterBytes(t.addedSeqs))
-	} else {
-		delta += t.addedSeqs
-	}
-	if delta != 0 {
-		addCounter(t.tx, t.keys.seqBlock(nil, level, tail), delta)
-	}
-	return nil
-}
-
-// uncountSeqs takes the last of the sequences, and others of the same block, out of the block's count, and returns the
-// rest.
-func (t *dbTx) uncountSeqs(level int, seqs []Seq) ([]Seq, error) {
-	begin := t.keys.seqLevel(nil, level)
-	end := kv.AppendKeyAfter(nil, AppendSeq(begin, seqs[len(seqs)-1]))
-	it := t.tx.Snapshot().Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
-	defer it.Close()
-	if !it.Next() {
-		if err := it.Err(); err != nil {
-			return nil, err
-		}
-		return nil, corrupt("sequence blocks: none for a row", nil)
-	}
-	first, err := ParseSeq(it.Key())
-	if err != nil {
-		return nil, err
-	}
-	rest := seqs
-	for len(rest) > 0 && !rest[len(rest)-1].Before(first) {
-		rest = rest[:len(rest)-1]
-	}
-	removed := int64(len(seqs) - len(rest))
-	addCounter(t.tx, it.Key(), -removed)
-	if counter(it.Value())-removed < seqNearlyEmpty {
-		t.tx.Atomic(kv.CompareAndClear, it.Key(), counterBytes(0))
-	}
-	return rest, nil
-}
-
-func counterBytes(n int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
 
 // rowsAfter is the number of rows of the changes feed after seq.
 func (d *dbRead) rowsAfter(seq Seq) (int64, error) {
@@ -187,8 +159,13 @@ func (d *dbRead) rowsAfter(seq Seq) (int64, error) {
 
 // rowsAfterEach is rowsAfter for several sequences, which ascend and are not zero. On each level it counts the blocks
 // that lie after a sequence in the block of the level above that the sequence is in; sequences of one block share a
-// read, and all reads of a level go together.
+// read, and all reads of a level go together. What the log of counts has beside the blocks comes to that.
 func (d *dbRead) rowsAfterEach(seqs []Seq) ([]int64, error) {
+	log, err := d.askRest()
+	if err != nil {
+		return nil, err
+	}
+	defer log.close()
 	counts := make([]int64, len(seqs))
 	ends := make([]Seq, len(seqs)) // where the block ends that is being looked into; zero: at the end of the feed
 	for level := seqLevels - 1; level >= 0; level-- {
@@ -196,8 +173,17 @@ func (d *dbRead) rowsAfterEach(seqs []Seq) ([]int64, error) {
 			return nil, err
 		}
 	}
+	rest, err := log.read()
+	if err != nil {
+		return nil, err
+	}
+	for i, end := range ends {
+		if end != (Seq{}) { // from there on there are counts, before it rows
+			counts[i] += rest.added - rest.removedFrom(end)
+		}
+	}
 	one := func([]byte) int64 { return 1 }
-	err := d.countLevel(d.keys.sub(nil, TagChanges), seqs, ends, counts, one)
+	err = d.countLevel(d.keys.sub(nil, TagChanges), seqs, ends, counts, one)
 	return counts, err
 }
 

@@ -37,7 +37,7 @@ type Store struct {
 }
 
 // storeFormat is the version of the whole key space.
-const storeFormat = 4
+const storeFormat = 5
 
 // Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if another
 // version wrote the store.

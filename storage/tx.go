@@ -8,8 +8,6 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/kv/tuple"
-	"github.com/settee-db/settee/storage/rank"
 )
 
 // DB is a handle on the database of that name, whether it exists or not. It holds no state and is safe for concurrent
@@ -46,6 +44,10 @@ type dbRead struct {
 	// shared holds large security objects.
 	shared *securities
 	sizes  sizes
+	// rest is what the log of counts has; folded the value of its first key, if that was read: see countRest.
+	rest       *countRest
+	folded     []byte
+	foldedRead bool
 	// advanced is set when a part of the work is done for good; see viewOn.
 	advanced bool
 }
@@ -61,23 +63,26 @@ type dbTx struct {
 	parts map[string]*statDelta // by partition, nil for databases that are not partitioned
 	// orders is the number of sequences given out: the user part of the next versionstamp.
 	orders uint16
-	// removedSeqs are the sequences of rows taken out of TagChanges, addedSeqs counts the rows put in.
+	// removedSeqs are the sequences of rows taken out of TagChanges, addedSeqs counts the rows put in; idDeltas are the
+	// ids that come into TagAllDocs and go out of it. They go to the log of counts, as so many items.
 	removedSeqs []Seq
 	addedSeqs   int64
-	// ids are changes of TagAllDocs, put off since the ranks are counted on what was there before.
-	ids     []idChange
-	ranks   rank.Batch
-	atts    attachmentRefs
-	claims  map[string]claimState
-	large   *largeBodies // of the request, nil for none
-	scratch []byte
-	short   bool // the store is full: what is replaced is not kept
-	now     func() time.Time
+	idDeltas    []idDelta
+	logged      int
+	atts        attachmentRefs
+	claims      map[string]claimState
+	large       *largeBodies // of the request, nil for none
+	scratch     []byte
+	short       bool // the store is full: what is replaced is not kept
+	now         func() time.Time
 	// deferred is what indexers have put off; see Tx.Defer.
 	deferred []func() error
 	designs  bool // see Tx.ChangesDesigns
 	// questions are those that hooks may ask; nil where nobody answers.
 	questions *questions
+	// head is what the hooks read first, by its keys, designRows the range of design documents; see appendHead.
+	head       map[string][]byte
+	designRows kv.Iterator
 }
 
 // maxOrders is how many sequences one transaction can give out: the user part of a versionstamp has two bytes.
@@ -146,7 +151,7 @@ func goOn(ctx context.Context, read func() (advanced bool, err error)) error {
 // update runs fn in a transaction on the database, again when it conflicts: fn must not change anything outside that it
 // does not set anew in each run.
 func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
-	changed := false
+	changed, logged := false, 0
 	err := db.store.write(ctx, func(tx kv.Tx) error {
 		t, err := db.store.openTx(ctx, tx, db.name)
 		if err != nil {
@@ -156,10 +161,13 @@ func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 			return err
 		}
 		changed = t.orders > 0
-		return t.finish()
+		err = t.finish()
+		logged = t.logged
+		return err
 	})
 	if err == nil && changed {
 		db.store.touched(db.name, eventUpdated)
+		db.store.logged(ctx, db.name, logged)
 	}
 	return err
 }
@@ -213,21 +221,6 @@ func (t *dbTx) partition(id string) *statDelta {
 	return p
 }
 
-// idChange is a key of TagAllDocs to be set, or cleared if value is nil.
-type idChange struct{ key, value []byte }
-
-// listID sets the winner of a document in TagAllDocs; a nil value takes the document out.
-func (t *dbTx) listID(id string, winner []byte) {
-	t.ids = append(t.ids, idChange{t.keys.allDocs(nil, id), winner})
-}
-
-// rankID counts a document that comes into TagAllDocs (1) or goes out of it (-1).
-func (t *dbTx) rankID(id string, delta int64) {
-	if delta != 0 {
-		t.ranks.Add(tuple.AppendString(nil, id), rank.Weight{Rows: delta})
-	}
-}
-
 // runDeferred runs what indexers have put off.
 func (t *dbTx) runDeferred() error {
 	for len(t.deferred) > 0 {
@@ -240,25 +233,12 @@ func (t *dbTx) runDeferred() error {
 	return nil
 }
 
-// finish writes what was collected: ids and their ranks, the sequence index's counts, attachments' reference counts,
-// counters, the last sequence.
+// finish writes what was collected: the log of counts, attachments' reference counts, counters, the last sequence.
 func (t *dbTx) finish() error {
 	if err := t.runDeferred(); err != nil {
 		return err
 	}
-	if err := t.ranks.Apply(t.tx, t.idRanks(), nil); err != nil {
-		return err
-	}
-	for _, c := range t.ids {
-		if c.value == nil {
-			t.tx.Clear(c.key)
-		} else {
-			t.tx.Set(c.key, c.value)
-		}
-	}
-	if err := t.finishSeqBlocks(); err != nil {
-		return err
-	}
+	t.logCounts()
 	if err := t.finishAttachments(); err != nil {
 		return err
 	}

@@ -174,12 +174,17 @@ func (v *Views) release(tx *storage.Tx, id string, d *design) error {
 
 // Prepare is storage.Indexer's: it reads which interactive indexes there are.
 func (v *Views) Prepare(_ context.Context, tx *storage.Tx) (storage.IndexFunc, error) {
-	list, err := readInteractive(tx.KV(), spaceOf(tx.Snapshot()))
+	list, err := readInteractive(tx.Head(), spaceOf(tx.Snapshot()))
 	if err != nil || len(list) == 0 && !tx.ChangesDesigns() {
 		return nil, err
 	}
 	u := &interactiveUpdate{v: v, list: list}
 	return u.add, nil
+}
+
+// AppendHead implements storage.HeadIndexer.
+func (v *Views) AppendHead(keys [][]byte, tx *storage.Tx) [][]byte {
+	return append(keys, spaceOf(tx.Snapshot()).sub(nil, keyInteractive))
 }
 
 // designChanged makes and removes interactive indexes.

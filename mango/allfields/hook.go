@@ -71,7 +71,11 @@ func New(o Options) (*Indexes, error) {
 
 // Prepare reads the registry, so that whoever changes it conflicts with all writers of documents; storage.Indexer.
 func (x *Indexes) Prepare(_ context.Context, tx *storage.Tx) (storage.IndexFunc, error) {
-	reg, err := x.registryIn(tx.Snapshot())
+	stored, err := tx.Head().Get(spaceOf(tx.Snapshot()).registry())
+	if err != nil {
+		return nil, err
+	}
+	reg, err := x.registry(stored)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +89,11 @@ func (x *Indexes) Prepare(_ context.Context, tx *storage.Tx) (storage.IndexFunc,
 	}
 	u := &update{x: x, reg: reg}
 	return u.add, nil
+}
+
+// AppendHead implements storage.HeadIndexer.
+func (x *Indexes) AppendHead(keys [][]byte, tx *storage.Tx) [][]byte {
+	return append(keys, spaceOf(tx.Snapshot()).registry())
 }
 
 // registryIn reads the registry of a database.

@@ -63,6 +63,8 @@ func (g Guard) run(tx kv.Tx) error {
 func (x *Index) Clear(tx kv.Tx) {
 	for i := range x.Levels {
 		tx.ClearRange(x.Levels[i], rangeEnd(x.Levels[i], nil))
+	}
+	for i := range x.Marks {
 		tx.ClearRange(x.Marks[i], rangeEnd(x.Marks[i], nil))
 	}
 }
@@ -87,7 +89,7 @@ type finished struct {
 
 func (f *finished) apply(tx kv.Tx, x *Index) {
 	x.put(tx, concat(x.level(f.level), f.bound), 0, f.weight)
-	if len(f.bound) > 0 {
+	if len(f.bound) > 0 && len(x.Marks) > 0 {
 		tx.Set(concat(x.mark(f.level), f.bound), nil)
 	}
 }

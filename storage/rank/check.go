@@ -24,6 +24,16 @@ const checkWindow = 1000
 // snapshots as that takes: what it reports is right if nothing was written meanwhile. It holds the boundaries in
 // memory.
 func (x *Index) Check(ctx context.Context, store kv.Store, report func(format string, args ...any)) error {
+	return x.CheckWith(ctx, store, nil, report)
+}
+
+// CheckWith is Check for an index that is folded; rest are the changes that it does not have yet.
+func (x *Index) CheckWith(
+	ctx context.Context,
+	store kv.Store,
+	rest *Deltas,
+	report func(format string, args ...any),
+) error {
 	levels := make([]*bounds, len(x.Levels))
 	for i := range levels {
 		var err error
@@ -45,7 +55,7 @@ func (x *Index) Check(ctx context.Context, store kv.Store, report func(format st
 				switch {
 				case b.row(key, w):
 					b.rows++
-				case height > i:
+				case height > i && rest.of(key).Rows <= 0:
 					report("%q is no boundary of level %d", key, i+1)
 				}
 			}
@@ -56,7 +66,7 @@ func (x *Index) Check(ctx context.Context, store kv.Store, report func(format st
 		return err
 	}
 	for i, b := range levels {
-		b.compare(i+1, report)
+		b.compare(i+1, rest, report)
 	}
 	return nil
 }
@@ -89,6 +99,9 @@ func (x *Index) readBounds(
 		return b, err
 	}
 	b.found = make([]Weight, len(b.keys))
+	if err != nil || len(x.Marks) == 0 {
+		return b, err
+	}
 	marks := x.mark(n)
 	next := 0
 	missing := func(before []byte) { // reports boundaries without a mark; retired ones need none
@@ -125,10 +138,10 @@ func (b *bounds) row(key []byte, w Weight) bool {
 }
 
 // compare compares the weights from one settled boundary to the next, and the boundaries with the rows that are some.
-func (b *bounds) compare(n int, report func(format string, args ...any)) {
+func (b *bounds) compare(n int, rest *Deltas, report func(format string, args ...any)) {
 	marked := -1 // the empty one is no row
-	for _, state := range b.states {
-		if state&Retired == 0 {
+	for i, state := range b.states {
+		if state&Retired == 0 && rest.of(b.keys[i]).Rows >= 0 {
 			marked++
 		}
 	}
@@ -140,6 +153,11 @@ func (b *bounds) compare(n int, report func(format string, args ...any)) {
 		for ; i == first || i < len(b.keys) && b.states[i] != Settled; i++ {
 			stored, found = stored.Add(b.stored[i]), found.Add(b.found[i])
 		}
+		var next []byte
+		if i < len(b.keys) {
+			next = b.keys[i]
+		}
+		stored = stored.Add(rest.Between(b.keys[first], next))
 		if stored != found {
 			report("level %d at %q, %d boundaries: weight %v, of rows %v", n, b.keys[first], i-first, stored, found)
 		}

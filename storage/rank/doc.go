@@ -30,9 +30,14 @@
 // by the rows that are there and those that the last transactions removed. A row that comes back opens its retired
 // boundary, with the weight that it has.
 //
+// An index that is folded has one writer, the folder, which takes changes that others have noted elsewhere into the
+// weights (Fold). It has neither open nor retired boundaries, and no marks. Who reads it has the changes that are not
+// folded with it (BeforePlus, SelectWith).
+//
 // Map: index.go the index and its keys · weight.go weights, states and their stored form · read.go sums, counts and
 // selection · prefixsums.go what is before the boundaries of a level · batch.go, find.go changes of rows · settle.go
-// open and retired boundaries · build.go all boundaries anew · check.go the invariants checked.
+// open and retired boundaries · fold.go indexes that are folded · build.go all boundaries anew · check.go the invariants
+// checked.
 //
 // Invariants:
 //

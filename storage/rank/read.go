@@ -83,6 +83,11 @@ func (x *Index) Select(r kv.ReadTx, n int64) ([]byte, error) {
 			return nil, err
 		}
 	}
+	return x.selectRow(r, from, to, n)
+}
+
+// selectRow finds the row with n rows before it, counted from from on; nil if there is none before to.
+func (x *Index) selectRow(r kv.ReadTx, from, to []byte, n int64) ([]byte, error) {
 	it := r.Range(concat(x.Rows, from), x.rowsEnd(to), kv.RangeOptions{})
 	defer it.Close()
 	for ; it.Next(); n-- {
