@@ -132,6 +132,13 @@ func (x *Tx) Open(id string) (*Document, error) { return x.t.openWinner(id, Open
 // ChangesDesigns reports whether design documents may be among those that the transaction writes.
 func (x *Tx) ChangesDesigns() bool { return x.t.designs }
 
+// NextOrder gives a number that no other call in this run of the transaction is given: the last two bytes of a
+// versionstamp, for keys of a hook's own that the commit fills in.
+func (x *Tx) NextOrder() uint16 {
+	x.t.hookOrders++
+	return x.t.hookOrders - 1
+}
+
 // Defer has fn called before the transaction commits, after a number of documents at the latest if the store limits the
 // size of transactions. IndexFuncs collect with it what costs less for many documents at once: of these the documents
 // given to them stay valid until then, and so does x.

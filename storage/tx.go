@@ -83,6 +83,7 @@ type dbTx struct {
 	// head is what the hooks read first, by its keys, designRows the range of design documents; see appendHead.
 	head       map[string][]byte
 	designRows kv.Iterator
+	hookOrders uint16 // see Tx.NextOrder
 }
 
 // maxOrders is how many sequences one transaction can give out: the user part of a versionstamp has two bytes.

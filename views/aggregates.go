@@ -41,6 +41,7 @@ func newLevels(ix *index, function func(source string) (reduce.Func, error)) (*l
 	o := levels.Options{
 		Config: levels.Config{Levels: ix.rec.levelHeight, Fan: ix.rec.levelFan, Sums: ix.rec.sums},
 		Rows:   ix.keys.rows, Levels: ix.keys.levels, Layout: layout{ix.def.raw, ix.def.partitioned},
+		Shared: ix.rec.interactive,
 	}
 	for _, s := range ix.rec.slots {
 		f, err := function(s.source)
@@ -58,7 +59,7 @@ func (ix *index) levelsKey() string {
 	key := make([]byte, 0, 128)
 	key = append(key, ix.keys.rows...)
 	key = append(key, byte(ix.rec.levelHeight), byte(ix.rec.levelFan))
-	for _, set := range [...]bool{ix.rec.sums, ix.def.raw, ix.def.partitioned} {
+	for _, set := range [...]bool{ix.rec.sums, ix.def.raw, ix.def.partitioned, ix.rec.interactive} {
 		key = strconv.AppendBool(key, set)
 	}
 	for _, s := range ix.rec.slots {
@@ -130,6 +131,11 @@ func (v *Views) applyRows(ctx context.Context, w *indexWriter) error {
 	x, err := v.levels(w.ix)
 	if err != nil {
 		return err
+	}
+	if x.Logged {
+		x.Log(w.tx, w.changes, w.order)
+		w.write()
+		return nil
 	}
 	if x.NeedsOld() {
 		if err := w.readOld(); err != nil {

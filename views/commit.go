@@ -31,7 +31,10 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 		switch size := to - from; {
 		case err == nil:
 			p.note(written)
-			return to, nil
+			if p.design.interactive { // nobody else may write now and fold it
+				err = p.v.Fold(ctx, p.db)
+			}
+			return to, err
 		case size > 1 && (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld) || errors.Is(err, errCrowded)):
 			p.part = size / 2
 		case size == 1 && !leaveStale && (errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld)):
@@ -67,7 +70,7 @@ func (p *pass) tryPart(
 			return err
 		}
 		for n, ix := range p.indexes {
-			w := indexWriter{tx: tx.KV(), ix: ix, n: n, limits: p.v.limits, leaveStale: leaveStale}
+			w := indexWriter{tx: tx.KV(), order: tx.NextOrder, ix: ix, n: n, limits: p.v.limits, leaveStale: leaveStale}
 			if err := w.collect(docs); err != nil {
 				return err
 			}

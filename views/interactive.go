@@ -187,6 +187,41 @@ func (v *Views) AppendHead(keys [][]byte, tx *storage.Tx) [][]byte {
 	return append(keys, spaceOf(tx.Snapshot()).sub(nil, keyInteractive))
 }
 
+// Fold implements storage.FoldIndexer: it takes what writers have logged into the levels of the interactive indexes.
+func (v *Views) Fold(ctx context.Context, db *storage.DB) error {
+	var list interactiveList
+	var sp space
+	if err := db.ViewAgain(ctx, func(s *storage.Snapshot) (err error) {
+		sp = spaceOf(s)
+		list, err = readInteractive(s.KV(), sp)
+		return err
+	}); err != nil {
+		return err
+	}
+	for i := range list {
+		e := &list[i]
+		ix := &index{def: &e.def, keys: sp.keysOf(e.record.number), rec: e.record, tenant: db.Name()}
+		x, err := v.levels(ix)
+		if err != nil || !x.Logged {
+			continue
+		}
+		for more := true; more; {
+			if err := db.Transact(ctx, func(tx *storage.Tx) error {
+				now, err := readInteractive(tx.KV(), sp)
+				if at := now.find(e.signature); err != nil || at < 0 || now[at].record.number != e.record.number {
+					more = false // it is gone, and nothing is to be left of it
+					return err
+				}
+				more, err = x.Fold(tx.KV())
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // designChanged makes and removes interactive indexes.
 func (v *Views) designChanged(tx *storage.Tx, id string, before, after *storage.Document) error {
 	var d *design

@@ -122,7 +122,7 @@ func (u *interactiveUpdate) index(ctx context.Context, tx *storage.Tx, n int) er
 	e := &u.list[n]
 	s := tx.Snapshot()
 	ix := &index{def: &e.def, keys: spaceOf(s).keysOf(e.record.number), rec: e.record, tenant: tx.Name()}
-	w := indexWriter{tx: tx.KV(), ix: ix, n: n, limits: u.v.limits}
+	w := indexWriter{tx: tx.KV(), order: tx.NextOrder, ix: ix, n: n, limits: u.v.limits}
 	if err := w.collect(u.docs); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (v *Views) Purged(ctx context.Context, tx *storage.Tx, ids []string) error 
 // purge takes the rows of documents out of one index.
 func (v *Views) purge(ctx context.Context, tx *storage.Tx, ix *index, ids []string) error {
 	// no reduce function keeps documents from being purged
-	w := indexWriter{tx: tx.KV(), ix: ix, limits: v.limits, leaveStale: true}
+	w := indexWriter{tx: tx.KV(), order: tx.NextOrder, ix: ix, limits: v.limits, leaveStale: true}
 	keys := make([][]byte, len(ids))
 	for i, id := range ids {
 		keys[i] = ix.keys.id(nil, id)

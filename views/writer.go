@@ -14,6 +14,7 @@ var anyOld = []byte{}
 // indexWriter collects what a transaction changes in one index. Everything is read before anything is written.
 type indexWriter struct {
 	tx     kv.Tx
+	order  func() uint16 // storage.Tx.NextOrder
 	ix     *index
 	n      int // which of the documents' rows
 	limits limits

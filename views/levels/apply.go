@@ -62,7 +62,8 @@ func (t *Touched) unsettled(level int) [][]byte {
 }
 
 // Apply changes the weights, and marks aggregates as stale. It must run before the rows themselves are written in the
-// transaction; each key at most once in it. Several transactions may do so at once, for different rows.
+// transaction; each key at most once in it. Several transactions may do so at once, for different rows. Logged indexes
+// have Log instead.
 func (x *Index) Apply(tx kv.Tx, changes []Change) (*Touched, error) {
 	t := &Touched{levels: make([][]touched, x.height()), gone: make([][][]byte, x.height())}
 	var batch rank.Batch

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/rank"
 )
 
 // checkWindow is how many entries Check reads from one snapshot at a time.
@@ -14,7 +15,14 @@ const checkWindow = 1000
 // anew. It reads as many snapshots as that takes: what it reports is right if nothing was written meanwhile. It holds
 // the boundaries in memory.
 func (x *Index) Check(ctx context.Context, store kv.Store, report func(format string, args ...any)) error {
-	if err := x.ranks.Check(ctx, store, report); err != nil {
+	var rest *rank.Deltas
+	if err := store.View(ctx, func(r kv.ReadTx) (err error) {
+		rest, err = x.rest(r)
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := x.ranks.CheckWith(ctx, store, rest, report); err != nil {
 		return err
 	}
 	for _, s := range x.kept {

@@ -21,9 +21,9 @@
 // Ranges of few rows are reduced row by row, in exactly the order in which CouchDB does it; that shows in the last
 // digits of sums of fractions.
 //
-// Map: levels.go the index, its configuration and keys · apply.go changes · refresh.go stale aggregates · build.go
-// all anew · query.go queries · groups.go those with groups, jump.go what these leave out · cover.go a range taken
-// apart · gather.go groups reduced together · check.go the invariants checked.
+// Map: levels.go the index, its configuration and keys · apply.go changes · log.go those of indexes that many write ·
+// refresh.go stale aggregates · build.go all anew · query.go queries · groups.go those with groups, jump.go what these
+// leave out · cover.go a range taken apart · gather.go groups reduced together · check.go the invariants checked.
 //
 // Invariants:
 //

@@ -63,6 +63,8 @@ type Options struct {
 	Levels []byte // prefix of what this package stores
 	Layout Layout
 	Slots  []Slot // the functions whose aggregates are to be kept up
+	// Shared indexes are written by many at once. Those without sums and aggregates are logged; see log.go.
+	Shared bool
 }
 
 // Index is the levels of one index. It has no state and is safe for concurrent use.
@@ -71,6 +73,8 @@ type Index struct {
 	ranks *rank.Index
 	kept  []Slot // those of Slots that have aggregates
 	known *Known // see With; nil for nothing
+	// Logged says that changes go to the log, and that Fold is to be called from time to time.
+	Logged bool
 }
 
 // Subspaces below Options.Levels.
@@ -78,6 +82,7 @@ const (
 	keyWeights    = iota // (level) + key: a rank.Weight
 	keyMarks             // (level) + key: empty
 	keyAggregates        // (slot, level) + key: an aggregate, noRows, or nothing if it is stale
+	keyLog               // see log.go
 )
 
 // noRows is stored in place of an aggregate if there are no rows.
@@ -91,20 +96,23 @@ func New(o Options) *Index {
 		o.Sums = sums
 	}
 	x := &Index{Options: o}
-	ranks := rank.Options{Rows: o.Rows, Fan: uint64(o.Fan)}
-	for n := 1; n <= o.Config.Levels; n++ {
-		ranks.Levels = append(ranks.Levels, x.space(keyWeights, int64(n)))
-		ranks.Marks = append(ranks.Marks, x.space(keyMarks, int64(n)))
-	}
-	if o.Sums {
-		ranks.Weigh = x.weigh
-	}
-	x.ranks = rank.New(ranks)
 	for _, s := range o.Slots {
 		if x.keeps(s) {
 			x.kept = append(x.kept, s)
 		}
 	}
+	x.Logged = o.Shared && !o.Sums && len(x.kept) == 0
+	ranks := rank.Options{Rows: o.Rows, Fan: uint64(o.Fan)}
+	for n := 1; n <= o.Config.Levels; n++ {
+		ranks.Levels = append(ranks.Levels, x.space(keyWeights, int64(n)))
+		if !x.Logged {
+			ranks.Marks = append(ranks.Marks, x.space(keyMarks, int64(n)))
+		}
+	}
+	if o.Sums {
+		ranks.Weigh = x.weigh
+	}
+	x.ranks = rank.New(ranks)
 	return x
 }
 
@@ -155,8 +163,12 @@ func (x *Index) weigh(key, value []byte) (rank.Weight, error) {
 // They make reads of that state cheaper.
 type Known = rank.PrefixSums
 
-// ReadKnown reads those of a level; nil if there are more boundaries than most.
+// ReadKnown reads those of a level; nil if there are more boundaries than most, and for logged indexes, whose weights
+// change without their rows.
 func (x *Index) ReadKnown(r kv.ReadTx, level, most int) (*Known, error) {
+	if x.Logged {
+		return nil, nil
+	}
 	return x.ranks.ReadPrefixSums(r, level, most)
 }
 
@@ -169,6 +181,14 @@ func (x *Index) With(known *Known) *Index {
 
 // CountBefore counts the rows before a key; nil is after all.
 func (x *Index) CountBefore(r kv.ReadTx, key []byte) (int64, error) {
+	if x.Logged {
+		rest, err := x.rest(r)
+		if err != nil {
+			return 0, err
+		}
+		w, err := x.ranks.BeforePlus(r, key, rest)
+		return w.Rows, err
+	}
 	return x.ranks.RowsBefore(r, x.known, key)
 }
 
@@ -183,13 +203,21 @@ func (x *Index) Count(r kv.ReadTx, start, end []byte) (int64, error) {
 }
 
 // Select gives the key of the row with exactly n rows before it, nil if there is none.
-func (x *Index) Select(r kv.ReadTx, n int64) ([]byte, error) { return x.ranks.Select(r, n) }
+func (x *Index) Select(r kv.ReadTx, n int64) ([]byte, error) {
+	rest, err := x.rest(r)
+	if err != nil {
+		return nil, err
+	}
+	return x.ranks.SelectWith(r, n, rest)
+}
 
 // Clear removes all levels.
 func (x *Index) Clear(tx kv.Tx) {
 	x.ranks.Clear(tx)
-	prefix := x.space(keyAggregates)
-	tx.ClearRange(prefix, prefixEnd(prefix))
+	for _, sub := range []int64{keyAggregates, keyLog} {
+		prefix := x.space(sub)
+		tx.ClearRange(prefix, prefixEnd(prefix))
+	}
 }
 
 func prefixEnd(prefix []byte) []byte { return kv.AppendPrefixEnd(nil, prefix) }

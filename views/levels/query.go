@@ -93,6 +93,7 @@ type reduction struct {
 	// The weight of the rows before a key that was asked for last.
 	beforeKey []byte
 	before    rank.Weight
+	unfolded  *rank.Deltas // of a logged index, once it was read
 	emit      func(int, *Group) error
 }
 
@@ -220,7 +221,7 @@ func (u *reduction) between(start, end []byte) (w rank.Weight, err error) {
 		case len(key) > 0 && bytes.Equal(key, known):
 			weights[i] = weight
 		default:
-			if weights[i], err = u.x.ranks.BeforeWith(u.r, u.x.known, key); err != nil {
+			if weights[i], err = u.weightBefore(key); err != nil {
 				return w, err
 			}
 		}
@@ -231,6 +232,19 @@ func (u *reduction) between(start, end []byte) (w rank.Weight, err error) {
 	}
 	u.beforeKey, u.before = keys[next], weights[next]
 	return weights[1].Sub(weights[0]), nil
+}
+
+// weightBefore weighs the rows before a key.
+func (u *reduction) weightBefore(key []byte) (w rank.Weight, err error) {
+	if !u.x.Logged {
+		return u.x.ranks.BeforeWith(u.r, u.x.known, key)
+	}
+	if u.unfolded == nil {
+		if u.unfolded, err = u.x.rest(u.r); err != nil {
+			return w, err
+		}
+	}
+	return u.x.ranks.BeforePlus(u.r, key, u.unfolded)
 }
 
 // addEnd adds the first or last row of a range, and those of the same document with the same key.
