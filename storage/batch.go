@@ -194,8 +194,8 @@ func (b *batch) validateNext(e *docEdit, doc *compat.Document) (*validatedEdit, 
 // editReads are what is asked for together for the documents of a window.
 type editReads struct {
 	leaves *leafWindow
-	// entries are values by their keys in TagDocs, of the revisions that edits say they replace. An edit that is told the
-	// wrong revision reads in vain.
+	// entries are values by their keys in TagDocs, of the revisions that edits say they replace. An edit that says a
+	// wrong one reads in vain.
 	entries map[string][]byte
 }
 
