@@ -42,8 +42,6 @@ type idDelta struct {
 	delta int64
 }
 
-func (e *countEntry) items() int { return 1 + len(e.removed) + len(e.ids) }
-
 func (s space) countFolded(dst []byte) []byte { return tuple.AppendInt(s.sub(dst, TagCountLog), 0) }
 
 func (s space) countLog(dst []byte) []byte { return tuple.AppendInt(s.sub(dst, TagCountLog), 1) }
