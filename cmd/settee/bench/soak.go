@@ -193,8 +193,8 @@ func (r *soaking) watch(ctx context.Context) error {
 		if err := r.line(ctx, used); err != nil {
 			return err
 		}
-		if over {
-			return nil
+		if over || time.Since(r.start) >= r.Duration {
+			return nil // the last interval may end a moment before ctx does
 		}
 		if err := r.maintain(ctx); err != nil {
 			return err
