@@ -179,7 +179,7 @@ func (l *levenshtein) step(state int32, r rune) int32 { return l.cached(state, r
 
 func (l *levenshtein) after(key string, r rune) int32 {
 	n := len(l.word) + 1
-	last := rune(int32(binary.BigEndian.Uint32([]byte(key[:4]))))
+	last := rune(binary.BigEndian.Uint32([]byte(key[:4])))
 	before, row := key[4:4+n], key[4+n:]
 	next := make([]byte, n)
 	most := l.edits + 1

@@ -100,7 +100,8 @@ func (l *lexer) next() (token, error) {
 	if l.at == len(l.in) {
 		return token{kind: kindEOF, at: l.at}, nil
 	}
-	k, n := kindEOF, 0
+	var k kind
+	var n int
 	switch {
 	case l.state == stateRange:
 		k, n = l.rangeToken()

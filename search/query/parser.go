@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -53,8 +54,8 @@ func failure(dialect Dialect, in string, f error) error {
 		in = in[:1000] + "…"
 	}
 	if dialect == Flexible {
-		if f, ok := f.(bareFault); ok {
-			return &Error{string(f)}
+		if bare := bareFault(""); errors.As(f, &bare) {
+			return &Error{string(bare)}
 		}
 		return &Error{fmt.Sprintf("Syntax Error, cannot parse %s: %s", in, f)}
 	}

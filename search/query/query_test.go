@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -266,7 +267,7 @@ func checkIdentity(t interface{ Fatalf(string, ...any) }, in string, dialect Dia
 		t.Fatalf("%q prints as %q, which is %v: %s", in, printed, err, Print(again, dialect))
 	}
 	if _, err := Resolve(n, in, dialect, words{}); err != nil {
-		if _, ok := err.(*Error); !ok {
+		if wrong := (*Error)(nil); !errors.As(err, &wrong) {
 			t.Fatalf("%q: %T", in, err)
 		}
 	}

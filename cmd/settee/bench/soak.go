@@ -178,6 +178,8 @@ func (r *soaking) note(k *soakKind, units int64, begin, end time.Time) {
 	}
 }
 
+func ended(ctx context.Context) bool { return ctx.Err() != nil }
+
 // watch prints a line at the end of each interval, and has the databases compacted, until ctx ends.
 func (r *soaking) watch(ctx context.Context) error {
 	for n := 1; ; n++ {
@@ -185,7 +187,7 @@ func (r *soaking) watch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		over := sleep(ctx, time.Until(r.start.Add(time.Duration(n)*r.Every))) != nil
+		_ = sleep(ctx, time.Until(r.start.Add(time.Duration(n)*r.Every))) // what ended meanwhile has a line, too
 		used, err := m.stop()
 		if err != nil {
 			return err
@@ -193,7 +195,7 @@ func (r *soaking) watch(ctx context.Context) error {
 		if err := r.line(ctx, used); err != nil {
 			return err
 		}
-		if over || time.Since(r.start) >= r.Duration {
+		if ended(ctx) || time.Since(r.start) >= r.Duration {
 			return nil // the last interval may end a moment before ctx does
 		}
 		if err := r.maintain(ctx); err != nil {
