@@ -84,11 +84,6 @@ const maxTrusted = memory.FreeBody
 
 func (c *Call) readRaw(limit int64) ([]byte, error) {
 	n := c.Request.ContentLength
-	if n > maxTrusted && n <= limit {
-		if err := c.announce(memory.BodyCopies * n); err != nil {
-			return nil, err
-		}
-	}
 	if n < 0 || n > maxTrusted {
 		return c.ReadLimited(c.body, limit)
 	}
@@ -179,16 +174,6 @@ func readPart(r io.Reader, size int) (part []byte, err error) {
 	return part[:n], err
 }
 
-// announce tells how much of the budget of all bodies the request is going to take, before it takes anything.
-func (c *Call) announce(n int64) error {
-	share := &c.body.share
-	if share.Held > 0 {
-		return nil
-	}
-	share.User = c.User.Name
-	return share.Announce(c.Context(), n)
-}
-
 // takeMemory asks for bytes of the budget of all bodies; they are given back when the request ends.
 func (c *Call) takeMemory(n int64) error {
 	share := &c.body.share
@@ -266,11 +251,6 @@ func (u *uploadBody) Read(p []byte) (int, error) {
 	n, err := u.c.body.Read(p)
 	u.read += int64(n)
 	if want := min(memory.BodyCopies*u.read, uploadMemory); u.read > memory.FreeBody && want > u.taken {
-		if u.taken == 0 {
-			if err := u.c.announce(uploadMemory); err != nil {
-				return 0, err
-			}
-		}
 		if err := u.c.takeMemory(want - u.taken); err != nil {
 			return 0, err
 		}

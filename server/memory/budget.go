@@ -60,7 +60,6 @@ type Budget struct {
 	mu       sync.Mutex
 	Free     int64               // of total; negative where what is sent was not taken before
 	users    map[string]int64    // what each user's requests hold, nobody's under ""
-	coming   map[string]int64    // what each user's requests have announced
 	released chan struct{}       // closed when something becomes free; nil while nobody waits
 	used     bool                // a good part was in use since the memory went back to the system
 	tidying  *time.Timer         // gives it back; nil until it is needed first
@@ -91,8 +90,8 @@ func newMemoryBudget(memory, total int64, gate *Gate) *Budget {
 		gate:  gate,
 		tidy:  debug.FreeOSMemory,
 		Free:  total,
-		users: make(map[string]int64), coming: make(map[string]int64),
-		slow: make(map[*Share]struct{}),
+		users: make(map[string]int64),
+		slow:  make(map[*Share]struct{}),
 	}
 }
 
@@ -122,12 +121,10 @@ type Share struct {
 	PieceAt atomic.Int64 // when the latest piece began, in nanoseconds
 
 	// Changed under budget.mu, by the request alone but for cut:
-	Held  int64
-	lent  int64 // of held, for what is being sent
-	said  int64 // what it has announced, as sayer's
-	sayer string
-	Slow  bool // its client is waited for
-	cut   bool
+	Held int64
+	lent int64 // of held, for what is being sent
+	Slow bool  // its client is waited for
+	cut  bool
 }
 
 // NewShare makes a share for a user without a client that could be cut off.
@@ -166,7 +163,7 @@ func (b *Budget) try(s *Share, n int64) (ok bool, wait <-chan struct{}) {
 	b.cutSlow(s, n, mine)
 	if s.Held > 0 {
 		switch {
-		case !mine && b.leaving == 0 && s.said == 0, mine && b.growing != nil && b.growing != s:
+		case !mine && b.leaving == 0, mine && b.growing != nil && b.growing != s:
 			return false, nil
 		case mine:
 			b.growing = s
@@ -176,46 +173,6 @@ func (b *Budget) try(s *Share, n int64) (ok bool, wait <-chan struct{}) {
 		b.released = make(chan struct{})
 	}
 	return false, b.released
-}
-
-// Announce tells that the share is going to take n bytes, and waits until those that the same user's requests have
-// announced before leave room for them: so large requests of a user that come together go one after the other, where
-// each would take a part of what all of them need, and who has announced waits for those that have not. Nothing is
-// taken, so that who announces much and sends nothing keeps nobody else waiting. The errors are Take's.
-func (s *Share) Announce(ctx context.Context, n int64) error {
-	b := s.Budget
-	if b == nil || s.said > 0 {
-		return nil
-	}
-	if n > b.most(s) {
-		return compat.ErrRequestTooLarge
-	}
-	var late <-chan time.Time
-	for {
-		b.mu.Lock()
-		others := b.coming[s.User]
-		if others == 0 || others+n <= b.usersMost(s) {
-			s.said, s.sayer = n, s.User
-			b.coming[s.sayer] += n
-			b.mu.Unlock()
-			return nil
-		}
-		if b.released == nil {
-			b.released = make(chan struct{})
-		}
-		wait := b.released
-		b.mu.Unlock()
-		if late == nil {
-			late = time.After(b.Wait)
-		}
-		select {
-		case <-wait:
-		case <-late:
-			return ErrBusy
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // cutSlow cuts those off whose clients are too slow, the longest stalled first, until n bytes are going to be free: of
@@ -272,18 +229,13 @@ func (b *Budget) move(s *Share, n int64) {
 	}
 	b.used = b.used || b.Free < b.Total-b.Total/tidyPart
 	if n < 0 {
-		b.tell()
+		if b.released != nil {
+			close(b.released)
+			b.released = nil
+		}
 		if b.used && b.Free == b.Total {
 			b.tidyLater()
 		}
-	}
-}
-
-// tell has those that wait look again.
-func (b *Budget) tell() {
-	if b.released != nil {
-		close(b.released)
-		b.released = nil
 	}
 }
 
@@ -437,13 +389,6 @@ func (s *Share) Take(ctx context.Context, n int64) error {
 func (s *Share) Release() {
 	if b := s.Budget; b != nil {
 		b.mu.Lock()
-		if s.said > 0 {
-			if b.coming[s.sayer] -= s.said; b.coming[s.sayer] == 0 {
-				delete(b.coming, s.sayer)
-			}
-			s.said = 0
-			b.tell()
-		}
 		b.move(s, -s.Held)
 		b.mu.Unlock()
 	}

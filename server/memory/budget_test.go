@@ -107,37 +107,3 @@ func TestBodiesOfOneUser(t *testing.T) {
 	one.Release()
 	require.Equal(t, b.Total, b.Free)
 }
-
-// TestAnnouncedBodiesGoInTurn: large requests of one user that come together go one after the other, and keep nobody
-// else waiting.
-func TestAnnouncedBodiesGoInTurn(t *testing.T) {
-	b := newMemoryBudget(1000, 100, nil)
-	first, second, third, other := NewShare(b, "anna"), NewShare(b, "anna"), NewShare(b, "anna"), NewShare(b, "berta")
-	require.NoError(t, first.Announce(t.Context(), 60))
-	require.NoError(t, first.Take(t.Context(), 40), "as it comes")
-	turns := make(chan int, 2)
-	for i, s := range []*Share{second, third} {
-		go func() {
-			if err := s.Announce(t.Context(), 60); err != nil {
-				t.Error(err)
-			}
-			turns <- i
-		}()
-	}
-	require.NoError(t, other.Announce(t.Context(), 60))
-	require.NoError(t, other.Take(t.Context(), 30))
-	require.NoError(t, first.Take(t.Context(), 20), "nobody has taken it meanwhile")
-	require.Empty(t, turns)
-	first.Release()
-	shares := []*Share{second, third}
-	shares[<-turns].Release()
-	shares[<-turns].Release()
-	other.Release()
-	require.Equal(t, b.Total, b.Free)
-	require.Empty(t, b.coming)
-
-	require.ErrorIs(t, first.Announce(t.Context(), 101), compat.ErrRequestTooLarge)
-	require.NoError(t, first.Announce(t.Context(), 60))
-	b.Wait = time.Millisecond
-	require.ErrorIs(t, second.Announce(t.Context(), 60), ErrBusy)
-}
