@@ -188,6 +188,8 @@ func TestNodesKnowEachOther(t *testing.T) {
 			names := []any{"couchdb@a", "couchdb@b"}
 			return assert.ObjectsAreEqual(map[string]any{"all_nodes": names, "cluster_nodes": names}, answer)
 		}, 20*time.Second, 50*time.Millisecond)
+	}
+	for _, url := range urls {
 		for _, name := range []string{"couchdb@a", "couchdb@b"} {
 			status, _, _ := ask(t, "admin:secret", "PUT", url+"/_node/"+name+"/_config/chttpd/port", `"`+name[8:]+`"`)
 			require.Equal(t, 200, status)

@@ -36,7 +36,9 @@ func (h *Handlers) live() map[string]nodes.Member {
 	byName := make(map[string]nodes.Member)
 	if h.nodes != nil {
 		for _, m := range h.nodes.Known() {
-			byName[m.Name] = m
+			if m.ID != h.nodes.Self() { // which may have no name where it is alone
+				byName[m.Name] = m
+			}
 		}
 	}
 	byName[h.env.Node] = nodes.Member{}
