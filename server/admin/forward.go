@@ -31,12 +31,13 @@ var nodeClient = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// live are the nodes that are there, this one among them, by name.
+// live are the nodes that are there and listen, this one among them, by name.
 func (h *Handlers) live() map[string]nodes.Member {
 	byName := make(map[string]nodes.Member)
 	if h.nodes != nil {
 		for _, m := range h.nodes.Known() {
-			if m.ID != h.nodes.Self() { // which may have no name where it is alone
+			// This one may have no name where it is alone; who has no address does not listen yet.
+			if m.ID != h.nodes.Self() && m.Address != "" {
 				byName[m.Name] = m
 			}
 		}
@@ -58,7 +59,7 @@ func (h *Handlers) atNode(route call.Route) call.Route {
 			return here(c)
 		}
 		m, ok := h.live()[name]
-		if !ok || m.Address == "" {
+		if !ok {
 			return here(c) // which says that there is no such node
 		}
 		return forward(c, m)
