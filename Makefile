@@ -112,7 +112,7 @@ hostile: build ## attack a server with 512 MB and measure an innocent client mea
 test-fdb: ## the engine's tests, those that run on every engine, and the transcripts, on FoundationDB as well (FDB_CLUSTER_FILE=)
 	$(if $(FDB_CLUSTER_FILE),,$(error FDB_CLUSTER_FILE is not set))
 	CGO_ENABLED=1 $(GO) test -tags fdb -count=1 -timeout $(FDB_TIMEOUT) $(FDB_PACKAGES)
-	CGO_ENABLED=1 $(GO) test -tags fdb -count=1 -timeout $(FDB_TIMEOUT) ./conformance -run 'TestConformance|Contended' -engines fdb
+	CGO_ENABLED=1 $(GO) test -tags fdb -count=1 -timeout $(FDB_TIMEOUT) ./conformance -run 'TestConformance|Contended|TestNodes' -engines fdb
 
 .PHONY: vet
 vet: ## go vet, also of the code behind the build tag fdb
