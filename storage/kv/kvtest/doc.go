@@ -3,7 +3,8 @@
 // Map: run.go the list of tests, and what they are written with · order.go, writes.go, iterators.go reading and writing
 // in one transaction · conflicts.go what conflicts with what · isolation.go anomalies under concurrency · atomic.go ·
 // stamps.go versionstamps · watches.go · lifecycle.go errors, contexts, closing, limits · metamorphic.go, history.go
-// one random history on the reference model and on the engine · linear.go linearizability of concurrent histories.
+// one random history on the reference model and on the engine · endings.go attempts that an engine may end ·
+// linear.go linearizability of concurrent histories.
 //
 // Invariants:
 //

@@ -86,7 +86,7 @@ func randomRead(rng *rand.Rand) action {
 		key := randomKey(rng)
 		return action{text: fmt.Sprintf("get %q snapshot=%v", key, snapshot), read: func(p *player, tx kv.ReadTx) {
 			value, err := reader(tx).Get([]byte(key))
-			p.saw("%q %v", p.known(value), errorName(err))
+			p.saw("%q %v", p.known(value), p.errorName(err))
 		}}
 	}
 	begin, end := randomRange(rng)
@@ -105,7 +105,7 @@ func randomRead(rng *rand.Rand) action {
 			for n := 0; n < stop && it.Next(); n++ {
 				p.saw("%q=%q", p.known(it.Key()), p.known(it.Value()))
 			}
-			p.saw("%v", errorName(it.Close()))
+			p.saw("%v", p.errorName(it.Close()))
 		},
 	}
 }

@@ -1,10 +1,10 @@
 package kvtest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,9 +15,10 @@ import (
 // OpenRandom is Open with options of the engine drawn from rng. A reopened store may have other options than before.
 type OpenRandom func(t testing.TB, dir string, rng *rand.Rand) kv.Store
 
-// Metamorphic runs random histories, each on the reference model and on the engine, and compares everything that the
-// two tell: what each read saw, how often each function ran, and what was there in the end.
-func Metamorphic(t *testing.T, open OpenRandom) {
+// Metamorphic runs random histories, each on the engine and on the reference model, and compares everything that the
+// two tell: what each read saw, how often each function ran, and what was there in the end. Where the engine ended an
+// attempt for a reason that allows accepts, the model ends it, too.
+func Metamorphic(t *testing.T, open OpenRandom, allows Allows) {
 	rounds, length := 60, 60
 	if testing.Short() {
 		rounds = 10
@@ -27,15 +28,19 @@ func Metamorphic(t *testing.T, open OpenRandom) {
 		if round > 0 {
 			seed = base.Uint64()
 		}
-		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) { compareHistory(t, open, seed, length) })
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			if parted := compareHistory(t, open, allows, seed, length); parted != "" {
+				t.Fatalf("to repeat: KVTEST_SEED=%d; the histories part at %s", seed, parted)
+			}
+		})
 		if t.Failed() {
 			return
 		}
 	}
 }
 
-// compareHistory plays the history of seed on both stores.
-func compareHistory(t *testing.T, open OpenRandom, seed uint64, length int) {
+// compareHistory plays the history of seed on both stores and returns where they part; "" if they do not.
+func compareHistory(t testing.TB, open OpenRandom, allows Allows, seed uint64, length int) string {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var history []*transaction
 	for range length {
@@ -43,19 +48,24 @@ func compareHistory(t *testing.T, open OpenRandom, seed uint64, length int) {
 		tr.reopen = rng.IntN(20) == 0
 		history = append(history, tr)
 	}
-	disks := map[string]*memkv.Disk{}
-	want := play(t, history, func(t testing.TB, dir string) kv.Store { return OpenMem(t, disks, dir) })
 	options := rand.New(rand.NewPCG(seed, 2))
-	got := play(t, history, func(t testing.TB, dir string) kv.Store { return open(t, dir, options) })
+	store := newStore(t, func(t testing.TB, dir string) kv.Store { return open(t, dir, options) })
+	engine := &player{store: store, stamps: map[string]string{}, ended: map[int]ending{}, allows: allows}
+	got := engine.playAll(history)
+	disks := map[string]*memkv.Disk{}
+	store = newStore(t, func(t testing.TB, dir string) kv.Store { return OpenMem(t, disks, dir) })
+	model := &player{store: store, stamps: map[string]string{}, ended: engine.ended, isModel: true}
+	want := model.playAll(history)
 	for i := range max(len(want), len(got)) {
 		if i < len(want) && i < len(got) && want[i] == got[i] {
 			continue
 		}
-		t.Errorf("to repeat: KVTEST_SEED=%d; the histories part at line %d:\n%s", seed, i,
-			strings.Join(want[max(0, min(i, len(want))-30):min(i, len(want))], "\n"))
-		t.Errorf("model:  %s", strings.Join(want[min(i, len(want)):min(i+5, len(want))], "\n        "))
-		t.Fatalf("engine: %s", strings.Join(got[min(i, len(got)):min(i+5, len(got))], "\n        "))
+		return fmt.Sprintf("line %d:\n%s\nmodel:  %s\nengine: %s", i,
+			strings.Join(want[max(0, min(i, len(want))-30):min(i, len(want))], "\n"),
+			strings.Join(want[min(i, len(want)):min(i+5, len(want))], "\n        "),
+			strings.Join(got[min(i, len(got)):min(i+5, len(got))], "\n        "))
 	}
+	return ""
 }
 
 // OpenMem opens the memkv store of dir, whose data is kept in disks. It is an [Open] for memkv with disks bound.
@@ -75,9 +85,16 @@ type player struct {
 	*store
 	lines  []string
 	stamps map[string]string // engine part of a versionstamp: its place in the order of commits
+
+	isModel  bool // it does as the engine did in attempts that ended
+	allows   Allows
+	ended    map[int]ending // by the number of the attempt
+	attempts int            // begun so far
+	attempt  *attempt       // the one that runs
 }
 
 func (p *player) saw(format string, args ...any) {
+	p.attempt.saw = append(p.attempt.saw, len(p.lines))
 	p.lines = append(p.lines, "  "+fmt.Sprintf(format, args...))
 }
 
@@ -107,16 +124,20 @@ func between(text, prefix string, rest int) string {
 	return ""
 }
 
-func errorName(err error) string {
-	if errors.Is(err, kv.ErrUnreadable) {
+// errorName is what a history says of the error of a read or of a transaction.
+func (p *player) errorName(err error) string {
+	switch {
+	case errors.Is(err, kv.ErrUnreadable):
 		return "unreadable"
+	case errors.Is(err, kv.ErrTooOld):
+		p.attempt.tooOld = true
+		return "too old"
 	}
 	return fmt.Sprint(err)
 }
 
-// play runs the history on a new store and returns what it saw, line by line.
-func play(t testing.TB, history []*transaction, open Open) []string {
-	p := &player{store: newStore(t, open), stamps: map[string]string{}}
+// playAll runs the history and returns what the player saw, line by line.
+func (p *player) playAll(history []*transaction) []string {
 	defer func() { p.Close() }()
 	for _, tr := range history {
 		if tr.reopen {
@@ -124,24 +145,34 @@ func play(t testing.TB, history []*transaction, open Open) []string {
 		}
 		p.play(tr)
 	}
-	p.lines = append(p.lines, "in the end")
-	p.view(func(tx kv.ReadTx) {
-		it := tx.Range(nil, []byte("\xff"), kv.RangeOptions{})
-		defer it.Close()
-		for it.Next() {
-			p.saw("%q=%q", p.known(it.Key()), p.known(it.Value()))
+	for last := p.attempts; ; last = p.attempts { // until it could be read
+		p.play(&transaction{view: true, actions: []any{everything}})
+		if p.ended[last] == 0 {
+			break
 		}
-		p.saw("%v", errorName(it.Err()))
-	})
-	return p.lines
+	}
+	return slices.DeleteFunc(p.lines, func(line string) bool { return line == forgotten })
 }
+
+// everything reads the whole store.
+var everything = action{text: "in the end", read: func(p *player, tx kv.ReadTx) {
+	it := tx.Range(nil, []byte("\xff"), kv.RangeOptions{})
+	defer it.Close()
+	for it.Next() {
+		p.saw("%q=%q", p.known(it.Key()), p.known(it.Value()))
+	}
+	p.saw("%v", p.errorName(it.Err()))
+}}
 
 var errFails = errors.New("rolled back")
 
 // play runs one transaction. What is nested in it runs only the first time, or a conflict would never end.
 func (p *player) play(tr *transaction) {
+	outer := p.attempt
+	defer func() { p.attempt = outer }()
 	runs := 0
 	run := func(tx kv.ReadTx) error {
+		p.begin(tx, runs > 0)
 		runs++
 		p.lines = append(p.lines, fmt.Sprintf("begin view=%v run=%d", tr.view, runs))
 		for _, step := range tr.actions {
@@ -159,21 +190,19 @@ func (p *player) play(tr *transaction) {
 				}
 			}
 		}
+		if err := p.mustEnd(); err != nil {
+			return err
+		}
 		if tr.fails {
 			return errFails
 		}
 		return nil
 	}
-	var stamp kv.Versionstamp
-	var err error
-	if tr.view {
-		err = p.View(context.Background(), run)
-	} else {
-		stamp, err = p.Update(context.Background(), func(tx kv.Tx) error { return run(tx) })
-	}
+	stamp, err := p.transact(tr.view, run)
 	if stamp != (kv.Versionstamp{}) {
 		p.stamps[string(stamp[:kv.VersionstampSize])] = fmt.Sprintf("(commit %d)", len(p.stamps)+1)
 	}
+	p.end(tr.view, err)
 	p.lines = append(p.lines,
-		fmt.Sprintf("end runs=%d committed=%v error=%v", runs, stamp != kv.Versionstamp{}, errorName(err)))
+		fmt.Sprintf("end runs=%d committed=%v error=%v", runs, stamp != kv.Versionstamp{}, p.errorName(err)))
 }

@@ -19,7 +19,7 @@ func TestContract(t *testing.T) { kvtest.Run(t, disks{}.open) }
 
 func TestMetamorphic(t *testing.T) {
 	d := disks{}
-	kvtest.Metamorphic(t, func(t testing.TB, dir string, _ *rand.Rand) kv.Store { return d.open(t, dir) })
+	kvtest.Metamorphic(t, func(t testing.TB, dir string, _ *rand.Rand) kv.Store { return d.open(t, dir) }, nil)
 }
 
 func TestDiskIsLocked(t *testing.T) {

@@ -46,5 +46,5 @@ func TestMetamorphic(t *testing.T) {
 			MaxOpenFiles: 50 + rng.IntN(500),
 			MaxGroup:     1 + rng.IntN(20),
 		})(t, dir)
-	})
+	}, nil)
 }
