@@ -85,6 +85,7 @@ const maxTrusted = memory.FreeBody
 func (c *Call) readRaw(limit int64) ([]byte, error) {
 	n := c.Request.ContentLength
 	if n < 0 || n > maxTrusted {
+		c.claim(memory.BodyCopies * n)
 		return c.ReadLimited(c.body, limit)
 	}
 	raw := make([]byte, n)
@@ -96,14 +97,16 @@ func (c *Call) readRaw(limit int64) ([]byte, error) {
 }
 
 // maxInflation is how much larger than sent a body may be that is larger than largeBody, twice CouchDB's largest
-// document. JSON of real documents comes to some twenty times, equal bytes to a thousand.
+// document. JSON of real documents comes to usualInflation, equal bytes to a thousand.
 const (
-	maxInflation = 200
-	largeBody    = 16 << 20
+	maxInflation   = 200
+	usualInflation = 20
+	largeBody      = 16 << 20
 )
 
 // gunzip reads a compressed body; only the decompressed bytes are held.
 func (c *Call) gunzip(limit int64) ([]byte, error) {
+	c.claim(memory.BodyCopies * usualInflation * c.Request.ContentLength)
 	z, err := gzip.NewReader(c.body)
 	if err != nil {
 		return nil, c.gzipError(err)
@@ -138,9 +141,13 @@ const (
 func (c *Call) ReadLimited(r io.Reader, limit int64) ([]byte, error) {
 	var parts [][]byte
 	var total int64
-	for size := firstPart; ; size = min(2*size, lastPart) {
-		if total+int64(size) > memory.FreeBody {
-			if err := c.takeMemory(memory.BodyCopies * int64(size)); err != nil {
+	known := c.body.share.Claim / memory.BodyCopies
+	for size := int64(firstPart); ; size = min(2*size, lastPart) {
+		if left := known - total; left > 0 {
+			size = min(size, left+1) // and a byte for the end
+		}
+		if total+size > memory.FreeBody {
+			if err := c.takeMemory(memory.BodyCopies * size); err != nil {
 				return nil, err
 			}
 		}
@@ -163,15 +170,22 @@ func (c *Call) ReadLimited(r io.Reader, limit int64) ([]byte, error) {
 }
 
 // readPart reads size bytes, or fewer and the error that ended them.
-func readPart(r io.Reader, size int) (part []byte, err error) {
+func readPart(r io.Reader, size int64) (part []byte, err error) {
 	part = make([]byte, size)
 	n := 0
-	for n < size && err == nil {
+	for n < len(part) && err == nil {
 		var more int
 		more, err = r.Read(part[n:])
 		n += more
 	}
 	return part[:n], err
+}
+
+// claim tells how much memory the body is going to take in all; less than nothing for one of unknown length.
+func (c *Call) claim(n int64) {
+	if share := &c.body.share; share.Held == 0 {
+		share.Claim = max(0, n)
+	}
 }
 
 // takeMemory asks for bytes of the budget of all bodies; they are given back when the request ends.
@@ -235,7 +249,13 @@ func (h heldBody) Read(p []byte) (int, error) {
 }
 
 // UploadBody streams the body to the store, which holds a part of it: what is written in one transaction.
-func (c *Call) UploadBody() io.Reader { return &uploadBody{c: c} }
+func (c *Call) UploadBody() io.Reader {
+	c.claim(uploadMemory)
+	if n := c.Request.ContentLength; n >= 0 {
+		c.claim(min(uploadMemory, memory.BodyCopies*n))
+	}
+	return &uploadBody{c: c}
+}
 
 // uploadMemory is what an upload takes at most: the store's buffer, the smaller one before it, and its transaction.
 const uploadMemory = 4 << 20

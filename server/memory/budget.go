@@ -60,6 +60,7 @@ type Budget struct {
 	mu       sync.Mutex
 	Free     int64               // of total; negative where what is sent was not taken before
 	users    map[string]int64    // what each user's requests hold, nobody's under ""
+	coming   map[string]int64    // what those are going to take of their claims
 	released chan struct{}       // closed when something becomes free; nil while nobody waits
 	used     bool                // a good part was in use since the memory went back to the system
 	tidying  *time.Timer         // gives it back; nil until it is needed first
@@ -85,13 +86,14 @@ func newMemoryBudget(memory, total int64, gate *Gate) *Budget {
 		return nil
 	}
 	return &Budget{
-		Total: total,
-		Wait:  memoryWait,
-		gate:  gate,
-		tidy:  debug.FreeOSMemory,
-		Free:  total,
-		users: make(map[string]int64),
-		slow:  make(map[*Share]struct{}),
+		Total:  total,
+		Wait:   memoryWait,
+		gate:   gate,
+		tidy:   debug.FreeOSMemory,
+		Free:   total,
+		users:  make(map[string]int64),
+		coming: make(map[string]int64),
+		slow:   make(map[*Share]struct{}),
 	}
 }
 
@@ -113,11 +115,12 @@ func (b *Budget) Usage() Usage {
 // Resize gives the budget another size while nobody holds anything.
 func (b *Budget) Resize(total int64) { b.Total, b.Free = total, total }
 
-// Share is what one request holds of a budget. budget, user and client are set before the first take.
+// Share is what one request holds of a budget. Budget, User, Client and Claim are set before the first take.
 type Share struct {
 	Budget  *Budget
 	User    string       // "" for nobody
 	Client  Client       // nil for one that is not cut off
+	Claim   int64        // what it is going to hold, as far as that is known
 	PieceAt atomic.Int64 // when the latest piece began, in nanoseconds
 
 	// Changed under budget.mu, by the request alone but for cut:
@@ -144,10 +147,20 @@ func (b *Budget) most(s *Share) int64 {
 // usersMost is how much the requests of one user hold together, unless one alone needs more.
 func (b *Budget) usersMost(s *Share) int64 { return min(b.most(s), b.Total/4*3) }
 
-// allows reports whether the user of a share may have n bytes more.
+// allows reports whether the user of a share may have n bytes more. What his requests have claimed and not taken yet is
+// theirs: so those that come together take what they need one after the other, where each would take a part of what all
+// of them need.
 func (b *Budget) allows(s *Share, n int64) bool {
-	others := b.users[s.User] - s.Held
-	return others == 0 || others+s.Held+n <= b.usersMost(s)
+	others := b.users[s.User] - s.Held + b.coming[s.User] - s.coming()
+	return others == 0 || others+max(s.Held+n, s.Claim) <= b.usersMost(s)
+}
+
+// coming is what a share that holds something is going to take of its claim.
+func (s *Share) coming() int64 {
+	if s.Held == 0 {
+		return 0
+	}
+	return max(0, s.Claim-s.Held)
 }
 
 // try adds n bytes to a share. If they do not fit, wait is closed at the next change; it is nil for a share that must
@@ -214,13 +227,13 @@ func (b *Budget) move(s *Share, n int64) {
 		return
 	}
 	b.Free -= n
-	if b.users[s.User] += n; b.users[s.User] == 0 {
-		delete(b.users, s.User)
-	}
+	before := s.coming()
+	s.Held += n
+	add(b.users, s.User, n)
+	add(b.coming, s.User, s.coming()-before)
 	if s.cut {
 		b.leaving += n
 	}
-	s.Held += n
 	switch {
 	case s.Held == 0 || !s.Slow:
 		delete(b.slow, s)
@@ -236,6 +249,13 @@ func (b *Budget) move(s *Share, n int64) {
 		if b.used && b.Free == b.Total {
 			b.tidyLater()
 		}
+	}
+}
+
+// add changes a user's count, and forgets one that is zero.
+func add(counts map[string]int64, user string, n int64) {
+	if counts[user] += n; counts[user] == 0 {
+		delete(counts, user)
 	}
 }
 

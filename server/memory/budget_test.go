@@ -107,3 +107,62 @@ func TestBodiesOfOneUser(t *testing.T) {
 	one.Release()
 	require.Equal(t, b.Total, b.Free)
 }
+
+// Large requests of one user that come together take what they need one after the other, each as it comes, and keep
+// nobody else waiting.
+func TestClaimsGoInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newMemoryBudget(1000, 100, nil)
+		claim := func(user string, n int64) *Share { return &Share{Budget: b, User: user, Claim: n} }
+		first, other := claim("anna", 60), claim("berta", 20)
+		require.NoError(t, first.Take(t.Context(), 10))
+		waiting := make(chan *Share)
+		for range 2 {
+			s := claim("anna", 60)
+			go func() {
+				for range 6 {
+					if err := s.Take(t.Context(), 10); err != nil {
+						t.Error(err)
+					}
+				}
+				waiting <- s
+			}()
+		}
+		synctest.Wait()
+		require.Equal(t, int64(90), b.Usage().Free, "the second has taken nothing")
+		require.NoError(t, other.Take(t.Context(), 20))
+		require.NoError(t, first.Take(t.Context(), 50), "nobody has taken it meanwhile")
+		require.NoError(t, claim("anna", 10).Take(t.Context(), 10), "what has room beside it")
+		b.Wait = 0
+		require.ErrorIs(t, claim("anna", 60).Take(t.Context(), 10), ErrBusy)
+		first.Release()
+		(<-waiting).Release()
+		(<-waiting).Release()
+		other.Release()
+		require.Empty(t, b.coming)
+	})
+}
+
+// slowClient is a client that ends its request when it is cut off.
+type slowClient struct{ s *Share }
+
+func (c slowClient) CutOff() { go c.s.Release() }
+
+// Whoever has claimed much and sends nothing more is cut off when others of the same user wait.
+func TestClaimsOfSlowClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newMemoryBudget(1000, 100, nil)
+		for range 5 {
+			s := &Share{Budget: b, User: "anna", Claim: 15, Slow: true}
+			s.Client = slowClient{s}
+			s.PieceAt.Store(time.Now().UnixNano())
+			require.NoError(t, s.Take(t.Context(), 1))
+		}
+		large := &Share{Budget: b, User: "anna", Claim: 70}
+		require.NoError(t, large.Take(t.Context(), 70))
+		require.Equal(t, int64(30), b.Usage().Free)
+		large.Release()
+		synctest.Wait()
+		require.Equal(t, Usage{Total: 100, Free: 100}, b.Usage())
+	})
+}
