@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -65,6 +66,8 @@ type Options struct {
 	// Functions are the event functions of the store, FunctionEngine runs them. Without an engine the server has none.
 	Functions      *registry.Registry
 	FunctionEngine functions.Engine
+	// Running is where the requests that are under way are counted, feeds that wait among them; nil: nowhere.
+	Running *atomic.Int64
 	// Memory is how many bytes the process may take in all; bodies of requests share half of it, those of answers that
 	// clients do not take an eighth. 0: they have no bound together.
 	Memory int64
@@ -96,7 +99,7 @@ func New(o Options) (*Server, error) {
 	}
 	env := &call.Env{
 		Store: o.Store, Views: o.Views, AllFields: o.AllFields, Config: o.Config, Stats: stats.New(), Node: o.Node,
-		Log: slog.New(logging.Limited{Handler: o.Log.Handler()}),
+		Log: slog.New(logging.Limited{Handler: o.Log.Handler()}), Running: cmp.Or(o.Running, new(atomic.Int64)),
 	}
 	env.Open(o.Memory)
 	verifier := auth.NewVerifier(env.Stats.Hashed)

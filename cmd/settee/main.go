@@ -30,6 +30,6 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(serveCommand(), checkCommand(), salvageCommand(), migrateCommand(), backupCommand(),
-		restoreCommand(), functionsCommand(), benchCommand(), versionCommand())
+		restoreCommand(), functionsCommand(), nodesCommand(), benchCommand(), versionCommand())
 	return root
 }

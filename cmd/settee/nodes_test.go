@@ -203,10 +203,36 @@ func TestNodesKnowEachOther(t *testing.T) {
 				status, _, _ := ask(t, "admin:secret", "GET", url+"/_node/"+name+path, "")
 				require.Equal(t, want, status, path)
 			}
+			status, answer, _ := ask(t, "admin:secret", "POST", url+"/_node/"+name+"/_restart", "")
+			require.Equal(t, 403, status)
+			require.Contains(t, answer.(map[string]any)["reason"], "service manager")
 			status, _, _ = ask(t, "admin:wrong", "GET", url+"/_node/"+name+"/_system", "")
 			require.Equal(t, 401, status)
 		}
 		status, _, _ := ask(t, "admin:secret", "GET", url+"/_node/couchdb@c/_stats", "")
 		require.Equal(t, 404, status)
 	}
+}
+
+// TestNodesCommand: it lists the nodes of a store, with the requests that they answer.
+func TestNodesCommand(t *testing.T) {
+	urls := startNodes(t, "", "couchdb@a", "couchdb@b")
+	feed, err := http.NewRequestWithContext(t.Context(), "GET", urls[1]+"/_db_updates?feed=continuous", nil)
+	require.NoError(t, err)
+	feed.SetBasicAuth("admin", "secret")
+	w, err := http.DefaultClient.Do(feed)
+	require.NoError(t, err)
+	defer w.Body.Close()
+	require.Eventually(t, func() bool {
+		var out bytes.Buffer
+		require.NoError(t, listNodes(t.Context(), appOptions{engine: "shared"}, &out, io.Discard))
+		nodes := make(map[string][]string)
+		for line := range strings.Lines(out.String()) {
+			fields := strings.Fields(line)
+			nodes[fields[0]] = fields
+		}
+		require.Len(t, nodes, 3, out.String())
+		return nodes["couchdb@a"][1] == urls[0] && nodes["couchdb@a"][4] == "0" && nodes["couchdb@b"][4] == "1"
+	}, time.Minute, 100*time.Millisecond)
+	require.ErrorContains(t, listNodes(t.Context(), appOptions{engine: "memory"}, io.Discard, io.Discard), "no nodes")
 }

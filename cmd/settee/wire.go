@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -50,6 +51,7 @@ type app struct {
 	config    *config.Config
 	server    *server.Server
 	nodes     *nodes.Members
+	requests  atomic.Int64 // under way
 
 	leave        context.CancelFunc // ends that the process is one of nodes
 	staying      sync.WaitGroup
@@ -140,7 +142,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 			Functions: a.eventing.Registry(), FunctionEngine: a.eventing,
 			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Jobs: a.jobs, Config: a.config, Log: log,
 			Node: o.node, Nodes: a.nodes, Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
-			Memory: o.memory, Descriptors: openFiles(),
+			Running: &a.requests, Memory: o.memory, Descriptors: openFiles(),
 		})
 	}
 	if err == nil {
@@ -208,6 +210,7 @@ func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) err
 	options := nodes.Options{
 		KV: a.kv, Prefix: storage.NodesPrefix(), Log: log,
 		Info: nodes.Info{Name: o.node, Version: buildVersion(), Started: time.Now().UTC()},
+		Load: a.requests.Load,
 	}
 	if !sharedEngines[o.engine] {
 		a.nodes = nodes.New(options)

@@ -30,7 +30,8 @@ type Env struct {
 	Config    *config.Config
 	Log       *slog.Logger
 	Stats     *stats.Stats
-	Node      string // name of the node
+	Node      string        // name of the node
+	Running   *atomic.Int64 // requests under way
 
 	// Identify are the ways to identify a user, by the names that auth.Settings has for them. One sets Call.User and
 	// returns true, leaves the request to the next one (false), or ends it.
@@ -88,6 +89,8 @@ func (e *Env) UUID() string {
 
 // Serve runs one request through the chain.
 func (e *Env) Serve(ec echo.Context) error {
+	e.Running.Add(1)
+	defer e.Running.Add(-1)
 	c := e.calls.Get().(*Call)
 	r := ec.Request()
 	conn := wire.FromContext(r.Context())

@@ -8,7 +8,7 @@
 // # Map
 //
 //	members.go   Members: this process says that it lives, and sees which others do
-//	check.go     Check: what is stored can be read
+//	check.go     Check: what is stored can be read; List: who has a key
 //	plan.go      Plan: who is to own which partition of an event function
 //
 // # Invariants

@@ -37,7 +37,8 @@ type Info struct {
 	Address string    `json:"address,omitempty"` // URL at which other processes reach it
 	Version string    `json:"version,omitempty"`
 	Started time.Time `json:"started"`
-	Load    int64     `json:"load,omitempty"` // requests under way at its last beat
+	Load    int64     `json:"load,omitempty"` // requests under way at its last beat, feeds that wait among them
+	Beat    time.Time `json:"beat,omitzero"`  // its last one by its own clock: for people
 }
 
 // Member is a process on the store.
@@ -61,7 +62,7 @@ func (m Member) Label() string {
 type Options struct {
 	KV     kv.Store
 	Prefix []byte // of all keys
-	Info   Info   // of this process, but for Address (Advertise) and Load
+	Info   Info   // of this process, but for Address (Advertise), Load and Beat
 	// Load tells how many requests are under way; nil: it is not told.
 	Load func() int64
 	// Lease is how long a process counts as alive that gives no sign of it; 0: no other process has the store open. All
@@ -286,7 +287,7 @@ func (m *Members) look(ctx context.Context, now time.Time) error {
 	m.beat++
 	m.mu.Lock()
 	self, seen := Member{ID: m.self, Info: m.o.Info, Seen: m.saw}, maps.Clone(m.seen)
-	self.Address = m.address
+	self.Address, self.Beat = m.address, now.UTC().Truncate(time.Millisecond)
 	m.mu.Unlock()
 	if m.o.Load != nil {
 		self.Load = m.o.Load()
