@@ -18,7 +18,7 @@ import (
 // second subject.
 const (
 	maxPackageFiles = 66
-	maxPackageLines = 12_400 // storage: the log of counts and its folder belong to the transactions that they spare
+	maxPackageLines = 12_500 // storage: the log of counts and its folder belong to the transactions that they spare
 )
 
 // maxColumns is how long a line may be, with four columns for a tab.

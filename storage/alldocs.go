@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
@@ -198,17 +199,30 @@ type idList struct {
 
 // give gives the rows that are left, by windows.
 func (l *idList) give(d *dbRead) error {
-	l.ahead.begin()
+	l.ahead.begin(d.wide(mostWide))
 	for {
-		if l.ids = takeAhead(l.ids, l.next, l.ahead.rows); len(l.ids) == 0 {
+		if l.ids = takeAhead(l.ids, l.next, l.ahead.window()); len(l.ids) == 0 {
 			return nil
 		}
-		size, err := l.giveSome(d, l.ids[:min(len(l.ids), l.ahead.rows)])
+		size, err := l.giveSome(d, l.ids[:l.window()])
 		if err != nil {
 			return err
 		}
 		l.ahead.took(size)
 	}
+}
+
+// window is how many of the ids have their rows together. Local documents are read with their bodies, so that they are
+// no part of what makes a window wide.
+func (l *idList) window() int {
+	n := min(len(l.ids), l.ahead.window())
+	if n <= l.ahead.rows {
+		return n
+	}
+	if local := slices.IndexFunc(l.ids[l.ahead.rows:n], compat.IsLocalID); local >= 0 {
+		return l.ahead.rows + local
+	}
+	return n
 }
 
 // giveSome gives the rows of a window, or the first of them, and tells the bytes of its documents.
@@ -227,6 +241,10 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 	}
 	rows := make([]ListRow, len(ids))
 	trees := make([]string, len(ids)) // ids of documents whose leaves are needed
+	var sizes []int
+	if l.ahead.wide > 0 {
+		sizes = make([]int, len(ids))
+	}
 	for i, id := range ids {
 		rows[i], keys[i] = ListRow{ID: id}, nil
 		switch {
@@ -238,7 +256,11 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 			trees[i] = id
 		default:
 			rows[i].Found = true
-			if rows[i].Rev, err = parseWinner(values[i]); err == nil && l.o.IncludeDocs {
+			var size int
+			if rows[i].Rev, size, err = parseListed(values[i]); err == nil && l.o.IncludeDocs {
+				if sizes != nil {
+					sizes[i] = size
+				}
 				keys[i] = d.keys.leaf(nil, TagDocs, id, false, rows[i].Rev)
 				if l.o.Conflicts {
 					trees[i] = id
@@ -254,7 +276,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 		return 0, err
 	}
 	l.ahead.reached(len(leaves), len(ids))
-	err = d.readEntries(&l.room, keys[:len(leaves)], true, func(i int, e *entry, found bool) error {
+	err = d.readEntries(&l.room, keys[:len(leaves)], sizes, true, func(i int, e *entry, found bool) error {
 		r := &rows[i]
 		switch {
 		case found:

@@ -54,6 +54,7 @@ type changesScan struct {
 	ahead  readAhead
 	rows   []feedRow // the window
 	keys   [][]byte  // of their documents
+	sizes  []int     // of their entries, in kilobytes, on engines across a network
 	mem    []byte    // of the keys
 	room   bodyRoom  // of their bodies
 
@@ -80,7 +81,7 @@ func (c *changesScan) scan(d *dbRead) error {
 	if err != nil || c.left == 0 {
 		return err
 	}
-	c.ahead.begin()
+	c.ahead.begin(d.wide(firstWide))
 	if !c.moved {
 		if err := c.scanRest(d, updates); err != nil || !c.aged || c.left == 0 {
 			return err
@@ -143,7 +144,7 @@ func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number
 			return err
 		}
 		if c.readsMore() {
-			window = c.ahead.rows
+			window = c.ahead.window()
 		}
 		if c.rows = append(c.rows, row); len(c.rows) < window {
 			continue
@@ -255,7 +256,7 @@ func (c *changesScan) giveRows(d *dbRead, updates int64, rows []feedRow) error {
 		return nil
 	}
 	for len(rows) > 0 {
-		n, err := c.giveSome(d, updates, rows[:min(len(rows), c.ahead.rows)])
+		n, err := c.giveSome(d, updates, rows[:min(len(rows), c.ahead.window())])
 		if err != nil {
 			return err
 		}
@@ -290,14 +291,17 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 		c.ahead.took(0)
 		return len(rows), nil
 	}
-	c.keys, c.mem = c.keys[:0], c.mem[:0]
+	c.keys, c.mem, c.sizes = c.keys[:0], c.mem[:0], c.sizes[:0]
 	for i := range rows {
 		row, start := &rows[i].value, len(c.mem)
 		c.mem = d.keys.leaf(c.mem, TagDocs, row.id, row.deleted, row.winner)
 		c.keys = append(c.keys, c.mem[start:len(c.mem):len(c.mem)])
+		if c.ahead.wide > 0 {
+			c.sizes = append(c.sizes, row.kilobytes)
+		}
 	}
 	size := 0
-	err = d.readEntries(&c.room, c.keys, true, func(i int, e *entry, found bool) error {
+	err = d.readEntries(&c.room, c.keys, c.sizes, true, func(i int, e *entry, found bool) error {
 		if !found && !rows[i].value.deleted {
 			return corrupt("change without its document", nil)
 		}

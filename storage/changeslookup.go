@@ -17,7 +17,9 @@ type rowLookup interface {
 }
 
 func lookUp(id string, winner *leafRecord, leaves int) feedRow {
-	value := changeValue{id: id, winner: winner.Rev, deleted: winner.Deleted, leaves: leaves}
+	value := changeValue{
+		id: id, winner: winner.Rev, deleted: winner.Deleted, leaves: leaves, kilobytes: winner.kilobytes(),
+	}
 	return feedRow{seq: winner.seq, value: value}
 }
 
@@ -72,7 +74,7 @@ func (c *changesScan) giveAll(d *dbRead, rows []feedRow, given map[string]int) e
 	if err := d.countAfter(rows); err != nil {
 		return err
 	}
-	c.ahead.begin()
+	c.ahead.begin(d.wide(mostWide))
 	if !c.o.Descending {
 		if err := c.giveByWindows(d, updates, rows); err != nil || c.left == 0 {
 			return err
@@ -101,7 +103,7 @@ func (c *changesScan) giveByWindows(d *dbRead, updates int64, rows []feedRow) er
 		rows = rows[:min(int64(len(rows)), c.left)]
 	}
 	for len(rows) > 0 {
-		n := min(len(rows), c.ahead.rows)
+		n := min(len(rows), c.ahead.window())
 		if err := c.giveRows(d, updates, rows[:n]); err != nil {
 			return err
 		}
@@ -139,7 +141,7 @@ func (l *idLookup) find(d *dbRead) ([]feedRow, error) {
 		return nil, err
 	}
 	for l.done < len(l.ids) {
-		ids := l.ids[l.done:min(len(l.ids), l.done+leavesAhead)]
+		ids := l.ids[l.done:min(len(l.ids), l.done+max(leavesAhead, d.wide(mostWide)))]
 		rows, err := d.lookUpEach(ids)
 		if err != nil {
 			return nil, err

@@ -222,7 +222,7 @@ func (c *dbCheck) run(d *dbRead) error {
 	if err := c.notice(d); err != nil {
 		return err
 	}
-	c.ahead.begin()
+	c.ahead.begin(0)
 	for len(c.phases) > 0 {
 		if err := c.phases[0].run(d); err != nil {
 			return err

@@ -40,7 +40,7 @@ func (d *dbRead) scanWinners(o *RangeOptions) *winnerScan {
 		reverse:   o.Descending,
 		conflicts: o.Conflicts,
 	}
-	s.window.begin()
+	s.window.begin(0)
 	return s
 }
 

@@ -384,10 +384,12 @@ func (e *docEdit) putLists(after []leafRecord) {
 		if winner.Deleted {
 			isLive, isDeleted = 0, 1
 		}
-		row := changeValue{id: e.id, winner: winner.Rev, deleted: winner.Deleted, leaves: len(after)}
+		row := changeValue{
+			id: e.id, winner: winner.Rev, deleted: winner.Deleted, leaves: len(after), kilobytes: winner.kilobytes(),
+		}
 		t.addChange(winner.seq, row.encode(nil))
 		if isLive == 1 {
-			t.tx.Set(t.keys.allDocs(nil, e.id), encodeWinner(nil, winner.Rev))
+			t.tx.Set(t.keys.allDocs(nil, e.id), encodeListed(nil, winner.Rev, row.kilobytes))
 		}
 	}
 	if wasLive == 1 && isLive == 0 {

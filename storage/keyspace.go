@@ -22,8 +22,8 @@ import (
 //
 //	TagSecurity                             security object, JSON                                 security.go
 //	TagStats, stat                          counter, 8 bytes little-endian                        stats.go
-//	TagAllDocs, id                          winner: depth, hash                                   leafrecord.go
-//	TagChanges + 13 bytes of seq            deleted, leaf count, winner, id                       leafrecord.go
+//	TagAllDocs, id                          winner: depth, hash, kilobytes                        leafrecord.go
+//	TagChanges + 13 bytes of seq            deleted, leaf count, winner, kilobytes, id            leafrecord.go
 //	TagRevs, id, not deleted, depth, hash   leaf record                                           leafrecord.go
 //	TagRevs, …, chunk (int)                 further bytes of a leaf record with a long line       leafrecord.go
 //	TagDocs, id, not deleted, depth, hash   entry: attachments and body                           entry.go

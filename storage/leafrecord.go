@@ -291,45 +291,98 @@ func treeOf(leaves []leafRecord) revtree.Tree {
 	return tree
 }
 
-// The value of TagAllDocs: the winner, depth as a signed varint, then the hash.
+// kilobytes is about how long the entry of a leaf is, or how much belongs to it, if that is less than an entry can be.
+// Rows of lists have it, so that who reads the entries of many rows knows how many have room together.
+func (l *leafRecord) kilobytes() int { return int(min(l.active, maxEntry) >> 10) }
 
-func encodeWinner(dst []byte, rev compat.Rev) []byte {
-	return append(binary.AppendVarint(slices.Grow(dst, 4+len(rev.Hash)), rev.Pos), rev.Hash...)
+func (r *valueReader) kilobytes() int {
+	n := r.uvarint()
+	if n > maxEntry>>10 {
+		r.bad = true
+		return 0
+	}
+	return int(n)
+}
+
+// isListed reports whether a value of TagAllDocs is that of the leaf. Rows that were written before there were
+// kilobytes have none.
+func (l *leafRecord) isListed(value []byte) bool {
+	rev, kilobytes, err := parseListed(value)
+	return err == nil && rev == l.Rev && (kilobytes == 0 || kilobytes == l.kilobytes())
+}
+
+// The value of TagAllDocs: the winner, depth as a signed varint, then the hash. Of an entry from a kilobyte on the
+// depth is negative, and a varint follows it, the kilobytes.
+
+func encodeWinner(dst []byte, rev compat.Rev) []byte { return encodeListed(dst, rev, 0) }
+
+func encodeListed(dst []byte, rev compat.Rev, kilobytes int) []byte {
+	dst = slices.Grow(dst, 5+len(rev.Hash))
+	if kilobytes > 0 {
+		dst = binary.AppendUvarint(binary.AppendVarint(dst, -rev.Pos), uint64(kilobytes))
+	} else {
+		dst = binary.AppendVarint(dst, rev.Pos)
+	}
+	return append(dst, rev.Hash...)
 }
 
 func parseWinner(value []byte) (compat.Rev, error) {
-	r := valueReader{b: value}
-	pos := r.varint()
-	if r.bad {
-		return compat.Rev{}, corrupt("winner", nil)
-	}
-	return compat.Rev{Pos: pos, Hash: string(r.b)}, nil
+	rev, _, err := parseListed(value)
+	return rev, err
 }
 
-// changeValue is a value of TagChanges: flags (1: all leaves are deleted), varint number of leaves, winner (signed
-// varint depth, hash with varint length), id to the end.
-type changeValue struct {
-	id      string
-	winner  compat.Rev
-	deleted bool
-	leaves  int
+func parseListed(value []byte) (rev compat.Rev, kilobytes int, err error) {
+	r := valueReader{b: value}
+	if rev.Pos = r.varint(); rev.Pos < 0 {
+		rev.Pos, kilobytes = -rev.Pos, r.kilobytes()
+	}
+	if r.bad {
+		return compat.Rev{}, 0, corrupt("winner", nil)
+	}
+	rev.Hash = string(r.b)
+	return rev, kilobytes, nil
 }
+
+// changeValue is a value of TagChanges: flags (1: all leaves are deleted; 2: there are kilobytes), varint number of
+// leaves, winner (signed varint depth, hash with varint length), varint kilobytes if there are any, id to the end.
+type changeValue struct {
+	id        string
+	winner    compat.Rev
+	deleted   bool
+	leaves    int
+	kilobytes int // see leafRecord
+}
+
+const (
+	changeDeleted   = 1
+	changeKilobytes = 2
+)
 
 func (c *changeValue) encode(dst []byte) []byte {
 	var flags byte
 	if c.deleted {
-		flags = 1
+		flags = changeDeleted
 	}
-	dst = slices.Grow(dst, 10+len(c.winner.Hash)+len(c.id))
+	if c.kilobytes > 0 {
+		flags |= changeKilobytes
+	}
+	dst = slices.Grow(dst, 12+len(c.winner.Hash)+len(c.id))
 	dst = binary.AppendUvarint(append(dst, flags), uint64(c.leaves))
 	dst = appendText(binary.AppendVarint(dst, c.winner.Pos), c.winner.Hash)
+	if c.kilobytes > 0 {
+		dst = binary.AppendUvarint(dst, uint64(c.kilobytes))
+	}
 	return append(dst, c.id...)
 }
 
 func parseChange(value []byte) (changeValue, error) {
 	r := valueReader{b: value}
-	c := changeValue{deleted: r.byte() == 1, leaves: int(r.uvarint())}
+	flags := r.byte()
+	c := changeValue{deleted: flags&changeDeleted != 0, leaves: int(r.uvarint())}
 	c.winner = compat.Rev{Pos: r.varint(), Hash: r.text()}
+	if flags&changeKilobytes != 0 {
+		c.kilobytes = r.kilobytes()
+	}
 	if r.bad {
 		return c, corrupt("change", nil)
 	}

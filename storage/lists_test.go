@@ -293,7 +293,12 @@ func fillLists(t *testing.T, db *DB) (ids []string) {
 
 // A list goes on where it was, whichever of its reads finds the snapshot too old, once and twice in a row.
 func TestListsOutliveEveryRead(t *testing.T) {
-	store, db, ids := newListDB(t)
+	t.Run("here", func(t *testing.T) { testListsOutliveEveryRead(t, false) })
+	t.Run("across a network", func(t *testing.T) { testListsOutliveEveryRead(t, true) })
+}
+
+func testListsOutliveEveryRead(t *testing.T, remote bool) {
+	store, db, ids := newListDB(t, remote)
 	for _, c := range listCases(ids) {
 		t.Run(c.name, func(t *testing.T) {
 			run := func() (rows []string) {
@@ -322,9 +327,10 @@ func TestListsOutliveEveryRead(t *testing.T) {
 	}
 }
 
-func newListDB(t *testing.T) (*failingStore, *DB, []string) {
+func newListDB(t *testing.T, remote bool) (*failingStore, *DB, []string) {
 	store := newFailingStore()
 	s := openStore(t, store)
+	s.sizes.remote = remote
 	for _, name := range []string{"another", "db", "more", "others"} {
 		must(t, s.Create(t.Context(), name, CreateOptions{}))
 	}
@@ -335,7 +341,12 @@ func newListDB(t *testing.T) (*failingStore, *DB, []string) {
 // While documents are changed between the snapshots of a list, each of those that were there has its row: once and in
 // order in lists of ids, at least once in feeds.
 func TestListsUnderWrites(t *testing.T) {
-	store, db, ids := newListDB(t)
+	t.Run("here", func(t *testing.T) { testListsUnderWrites(t, false) })
+	t.Run("across a network", func(t *testing.T) { testListsUnderWrites(t, true) })
+}
+
+func testListsUnderWrites(t *testing.T, remote bool) {
+	store, db, ids := newListDB(t, remote)
 	round := 0
 	store.between = func() {
 		round++

@@ -57,11 +57,19 @@ func (r *eachRead) readSome() error {
 		return err
 	}
 	wanted := make([]wantedRev, len(refs))
+	var sizes []int
+	if r.d.sizes.remote {
+		sizes = make([]int, len(refs))
+	}
 	for i := range refs {
 		keys[i] = nil
 		if ref := &refs[i]; values[i] != nil && !compat.IsLocalID(ref.ID) {
-			if wanted[i].rev, err = parseWinner(values[i]); err != nil {
+			var size int
+			if wanted[i].rev, size, err = parseListed(values[i]); err != nil {
 				return err
+			}
+			if sizes != nil {
+				sizes[i] = size
 			}
 			keys[i] = r.d.keys.leaf(nil, TagDocs, ref.ID, false, wanted[i].rev)
 			if ref.Conflicts {
@@ -78,9 +86,12 @@ func (r *eachRead) readSome() error {
 		if rev := refs[i].Rev; !rev.IsZero() {
 			wanted[i] = wantedRev{rev, lineOf(leaves[i], rev)}
 			keys[i] = wanted[i].key(r.d, refs[i].ID)
+			if sizes != nil {
+				sizes[i] = wanted[i].kilobytes()
+			}
 		}
 	}
-	return r.d.readEntries(&r.room, keys[:len(leaves)], true, func(i int, e *entry, found bool) error {
+	return r.d.readEntries(&r.room, keys[:len(leaves)], sizes, true, func(i int, e *entry, found bool) error {
 		doc, err := r.document(&refs[i], &wanted[i], values[i], e, found)
 		if err != nil {
 			return err

@@ -101,8 +101,8 @@ func (r *revsRead) view(ctx context.Context, db *DB) error {
 // run gives what is left.
 func (r *revsRead) run(d *dbRead) error {
 	r.last = nil
-	for r.ahead.begin(); ; {
-		if r.taken = takeAhead(r.taken, r.next, r.ahead.rows); len(r.taken) == 0 {
+	for r.ahead.begin(d.wide(mostWide)); ; {
+		if r.taken = takeAhead(r.taken, r.next, r.ahead.window()); len(r.taken) == 0 {
 			return nil
 		}
 		size, err := r.readWindow(d)
@@ -115,7 +115,7 @@ func (r *revsRead) run(d *dbRead) error {
 
 // readWindow gives the results of some requests and tells the size of the documents.
 func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
-	window := r.taken[:min(len(r.taken), r.ahead.rows)]
+	window := r.taken[:min(len(r.taken), r.ahead.window())]
 	leaves, err := r.leaves(d, window)
 	if err != nil {
 		return 0, err
@@ -123,11 +123,15 @@ func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
 	r.ahead.reached(len(leaves), len(window))
 	var wanted [][]wantedRev
 	var keys [][]byte
+	var sizes []int
 	bodies := false
 	for i := 0; i < len(leaves) && len(keys) < revsAhead; i++ {
 		revs := r.choose(i, leaves[i])
 		for n := range revs {
 			keys = append(keys, revs[n].key(d, window[i].ID))
+			if r.ahead.wide > 0 {
+				sizes = append(sizes, revs[n].kilobytes())
+			}
 		}
 		wanted = append(wanted, revs)
 		bodies = bodies || !window[i].Open.NoBody
@@ -160,7 +164,7 @@ func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
 	if err := end(); err != nil { // those that want nothing
 		return 0, err
 	}
-	err = d.readEntries(r.room, keys, bodies, func(_ int, e *entry, found bool) error {
+	err = d.readEntries(r.room, keys, sizes, bodies, func(_ int, e *entry, found bool) error {
 		request, w := &window[at], &wanted[at][read]
 		doc, err := w.document(d, request.ID, e, found, request.Open)
 		if err != nil {
@@ -363,6 +367,17 @@ func (w *wantedRev) key(d *dbRead, id string) []byte {
 		return d.keys.leaf(nil, TagDocs, id, w.line.Deleted, w.rev)
 	}
 	return d.keys.history(nil, id, w.rev)
+}
+
+// kilobytes is about how long the entry of the revision is; of one that was replaced only its bound is known.
+func (w *wantedRev) kilobytes() int {
+	switch {
+	case w.line == nil:
+		return 0
+	case w.line.Rev == w.rev:
+		return w.line.kilobytes()
+	}
+	return maxEntry >> 10
 }
 
 // document makes the document of a revision; nil if it is missing.

@@ -92,7 +92,13 @@ func TestLeavesAreShared(t *testing.T) {
 
 // Documents with long lines of many leaves fill a window before it is full of documents; no list loses one for it.
 func TestLeavesOfAWindowAreBounded(t *testing.T) {
+	t.Run("here", func(t *testing.T) { testLeavesOfAWindowAreBounded(t, false) })
+	t.Run("across a network", func(t *testing.T) { testLeavesOfAWindowAreBounded(t, true) })
+}
+
+func testLeavesOfAWindowAreBounded(t *testing.T, remote bool) {
 	db, _ := newCountedDB(t)
+	db.store.sizes.remote = remote
 	const count, leaves, ancestors = 12, 40, 900
 	ids := make([]string, count)
 	requests, known := make([]OpenRevsRequest, count), make([]IDRevs, count)

@@ -17,6 +17,7 @@ type sizes struct {
 	seqBlockRows int64  // rows from which on a new block of sequences begins
 	seqBlockFan  int64  // the same for blocks of the second level, in blocks of the first
 	foldItems    int    // items in the log of counts from which on it is folded
+	remote       bool   // see kv.Limits
 }
 
 func defaultSizes() sizes {

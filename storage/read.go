@@ -64,7 +64,7 @@ func (doc *Document) losesTo(other *Document) bool {
 // openRevOf reads any revision of a document whose leaves are at hand, nil if it is missing.
 func (d *dbRead) openRevOf(id string, leaves []leafRecord, rev compat.Rev, o OpenOptions) (doc *Document, err error) {
 	w := wantedRev{rev, lineOf(leaves, rev)}
-	err = d.readEntries(nil, [][]byte{w.key(d, id)}, !o.NoBody, func(_ int, e *entry, found bool) (err error) {
+	err = d.readEntries(nil, [][]byte{w.key(d, id)}, nil, !o.NoBody, func(_ int, e *entry, found bool) (err error) {
 		e.body = owned(e.body)
 		doc, err = w.document(d, id, e, found, o)
 		return err
@@ -86,7 +86,7 @@ func (db *DB) RevsDiff(
 	var failed error // what fn ended it with: not for another snapshot
 	err := db.viewOn(ctx, func(d *dbRead) error {
 		for {
-			if taken = takeAhead(taken, next, leavesAhead); len(taken) == 0 {
+			if taken = takeAhead(taken, next, max(leavesAhead, d.wide(leavesWide))); len(taken) == 0 {
 				return nil
 			}
 			window := taken

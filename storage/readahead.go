@@ -6,12 +6,22 @@ import "slices"
 // network is one round trip instead of one for each row. Only then the rows are given, and the list's cursor moves past
 // each one that was taken, so that a list can go on in another snapshot wherever a read failed. A window is bounded in
 // rows, and by what the windows before it had in bytes.
+//
+// On engines across a network a window may be wider: as wide as its entries have room in aheadBytes, whose sizes the
+// rows tell (leafRecord.kilobytes).
 const (
 	firstAhead = 16
 	mostAhead  = 128
 	aheadBytes = 1 << 20
-	// leavesAhead is how many ranges over leaves are open at once.
+	// firstWide is the width of the first window of a scan across a network, whose reader may stop at any row; mostWide
+	// that of later ones, and of all windows of documents that a request names.
+	firstWide = 64
+	mostWide  = 1024
+	// leavesAhead is how many ranges over leaves are open at once, leavesFirst and leavesWide how many across a
+	// network: at first, and when those have shown that leaves are small.
 	leavesAhead = 64
+	leavesFirst = 128
+	leavesWide  = 512
 	// leafBytes is how much of memory the leaves of the documents of a window take, if one document does not take more.
 	leafBytes = 4 << 20
 	// largeAhead is how many bytes of bodies that are apart are read together, if one of them is not larger.
@@ -19,16 +29,30 @@ const (
 )
 
 // readAhead is the size of a list's next window.
-type readAhead struct{ rows int }
+type readAhead struct {
+	rows int // whatever their size
+	wide int // of rows that tell their sizes, if that is more; 0 where the engine is on this machine
+}
 
-// begin is called with each snapshot. After one that became too old windows are smaller again: they may have been what
-// took so long.
-func (w *readAhead) begin() {
+// begin is called with each snapshot, and with the width of the first window. After one that became too old windows are
+// smaller again: they may have been what took so long.
+func (w *readAhead) begin(wide int) {
 	if w.rows == 0 {
-		w.rows = firstAhead
+		w.rows, w.wide = firstAhead, wide
 		return
 	}
-	w.rows = max(1, w.rows/4)
+	w.rows, w.wide = max(1, w.rows/4), w.wide/4
+}
+
+// window is how many rows the next window has.
+func (w *readAhead) window() int { return max(w.rows, w.wide) }
+
+// wide is a width of windows, if the engine is across a network.
+func (d *dbRead) wide(rows int) int {
+	if d.sizes.remote {
+		return rows
+	}
+	return 0
 }
 
 // took adapts the size to the bytes of a window.
@@ -39,12 +63,13 @@ func (w *readAhead) took(bytes int) {
 	case bytes <= aheadBytes/2:
 		w.rows = min(2*w.rows, mostAhead)
 	}
+	w.wide = min(4*w.wide, mostWide)
 }
 
 // reached makes windows as small as what could be read of one.
 func (w *readAhead) reached(rows, of int) {
 	if rows < of {
-		w.rows = max(1, rows)
+		w.rows, w.wide = max(1, rows), min(w.wide, rows)
 	}
 }
 
@@ -66,16 +91,24 @@ func takeAhead[T any](taken []T, next func() (T, bool), rows int) []T {
 // keys, of large entries for aheadBytes, and one for each largeAhead bytes of what is apart; that is left out of bodies
 // that are not wanted. With room the bodies that are apart are in it, and also valid no longer than until fn returns.
 // Of what is not apart more than aheadBytes belong to the memory of the reader, too: how much that is, is known when it
-// was read.
+// was read. With kilobytes, how long the entry at each key is, more than mostAhead small ones share a round trip.
 func (d *dbRead) readEntries(
 	room *bodyRoom,
 	keys [][]byte,
+	kilobytes []int,
 	bodies bool,
 	fn func(i int, e *entry, found bool) error,
 ) error {
 	ahead := readAhead{rows: mostAhead}
+	if len(kilobytes) > 0 { // more of a size that is not said only if they turn out to be small
+		ahead.rows = firstAhead
+	}
 	for from := 0; from < len(keys); {
-		part := keys[from:min(len(keys), from+ahead.rows)]
+		n := ahead.rows
+		if from < len(kilobytes) {
+			n = max(n, haveRoom(kilobytes[from:]))
+		}
+		part := keys[from:min(len(keys), from+n)]
 		values, err := d.getPresent(part)
 		if err != nil {
 			return err
@@ -99,10 +132,23 @@ func (d *dbRead) readEntries(
 				i++
 			}
 		}
-		ahead.took(size)
+		if n == ahead.rows {
+			ahead.took(size)
+		}
 		from += len(part)
 	}
 	return nil
+}
+
+// haveRoom is how many entries of such sizes have room in aheadBytes.
+func haveRoom(kilobytes []int) int {
+	left := aheadBytes >> 10
+	for n, size := range kilobytes {
+		if left -= size + 1; left < 0 {
+			return n
+		}
+	}
+	return len(kilobytes)
 }
 
 // getPresent is GetMany for keys some of which are nil.
@@ -171,12 +217,16 @@ func (d *dbRead) someEntries(
 func (d *dbRead) leavesEach(ids []string, heads bool) ([][]leafRecord, error) {
 	out := make([][]leafRecord, 0, len(ids))
 	first := make(map[string]int, len(ids)) // where each id is first
-	var scans [leavesAhead]leafScan
+	var few [leavesAhead]leafScan
+	scans := few[:]
+	if d.sizes.remote {
+		scans = make([]leafScan, min(len(ids), leavesWide))
+	}
 	size, full := 0, false
 	var failure error
 	for len(out) < len(ids) && !full {
 		from := len(out)
-		part := ids[from:min(len(ids), from+leavesAhead)]
+		part := ids[from:min(len(ids), from+d.leavesAtOnce(from, size))]
 		for i, id := range part {
 			scans[i] = leafScan{}
 			if _, known := first[id]; !known && id != "" {
@@ -207,6 +257,17 @@ func (d *dbRead) leavesEach(ids []string, heads bool) ([][]leafRecord, error) {
 		return nil, failure
 	}
 	return out, nil
+}
+
+// leavesAtOnce is for how many documents leavesEach asks together after so many others whose leaves took size.
+func (d *dbRead) leavesAtOnce(others, size int) int {
+	switch {
+	case !d.sizes.remote:
+		return leavesAhead
+	case others == 0:
+		return leavesFirst
+	}
+	return min(max((leafBytes-size)/(size/others+1), 1), leavesWide)
 }
 
 // sizeOf is about how much of memory leaves take.

@@ -46,6 +46,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		kv: o.KV, now: o.Now, limits: o.KV.Limits(), compaction: o.Compaction, metrics: newMetrics(),
 		sizes: defaultSizes(),
 	}
+	s.sizes.remote = s.limits.Remote
 	if s.now == nil {
 		s.now = time.Now
 	}

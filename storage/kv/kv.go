@@ -165,10 +165,15 @@ type Limits struct {
 	ValueSize       int // bytes
 	TransactionSize int // bytes, as Tx.Size counts
 	ReadTime        int // milliseconds a snapshot can be read
+
+	// Remote: a read crosses a network, so that what can be asked for together should be.
+	Remote bool
 }
 
 // FDBLimits are FoundationDB's, for tests that hold code on an embedded engine to them.
-var FDBLimits = Limits{KeySize: 10_000, ValueSize: 100_000, TransactionSize: 10_000_000, ReadTime: 5_000}
+var FDBLimits = Limits{
+	KeySize: 10_000, ValueSize: 100_000, TransactionSize: 10_000_000, ReadTime: 5_000, Remote: true,
+}
 
 // The errors of the contract. Engines wrap them with detail; compare with errors.Is.
 var (
