@@ -56,9 +56,9 @@ func TestCosts(t *testing.T) {
 		func() { list(t, db, RangeOptions{Limit: 20, IncludeDocs: true, Start: at("doc-150")}) },
 		cost{gets: 3, getManys: 1, ranges: 6, rows: 75},
 	)
-	bulk := func(prefix string, revs []string) []string {
+	bulk := func(prefix string, revs []string, n int) []string {
 		var docs []*compat.Document
-		for i := range 1000 {
+		for i := range n {
 			rev := ""
 			if revs != nil {
 				rev = revs[i]
@@ -68,8 +68,20 @@ func TestCosts(t *testing.T) {
 		return update(t, db, UpdateOptions{}, docs...)
 	}
 	var revs []string
-	measure("1000 new documents", func() { revs = bulk("new", nil) },
+	measure("1000 new documents", func() { revs = bulk("new", nil, 1000) },
 		cost{gets: 3, getManys: 6, ranges: 17, rows: 868, sets: 4015, clears: 1, atomics: 4, commits: 2})
-	measure("1000 updates", func() { bulk("new", revs) },
+	measure("1000 updates", func() { bulk("new", revs, 1000) },
 		cost{gets: 1003, getManys: 6, ranges: 9, rows: 1003, sets: 5005, clears: 3002, atomics: 4, commits: 2})
+	feed := func(o ChangesOptions) Seq {
+		end, err := db.Changes(t.Context(), o, func(*Change) error { return nil })
+		must(t, err)
+		return end.Last.Seq
+	}
+	end := feed(ChangesOptions{Limit: -1})
+	for n := range 5 {
+		bulk(fmt.Sprint("part-", n), nil, 400)
+	}
+	end = feed(ChangesOptions{Limit: 1, Since: end}) // the rest of its block, and its page, are read
+	measure("page of the feed", func() { feed(ChangesOptions{Limit: 20, Since: end}) },
+		cost{gets: 3, getManys: 1, ranges: 5, rows: 423})
 }

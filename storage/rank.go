@@ -21,7 +21,7 @@ type sizes struct {
 }
 
 func defaultSizes() sizes {
-	return sizes{rankFan: 128, seqBlockRows: 1024, seqBlockFan: 128, foldItems: 512}
+	return sizes{rankFan: 128, seqBlockRows: 512, seqBlockFan: 256, foldItems: 512}
 }
 
 // idRanks is the rank index over the rows of TagAllDocs, as far as the log of counts is folded (countlog.go).
