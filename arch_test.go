@@ -46,6 +46,7 @@ var rooms = map[string][]string{
 		"server/config",
 		"server/auth",
 		"server/logging",
+		"server/logins",
 		"server/stats",
 		"server/users",
 		"server/call",
@@ -115,8 +116,10 @@ var rooms = map[string][]string{
 	// What processes share of the configuration is in the store.
 	"server/config/shared": {"storage", "storage/kv", "server/config"},
 	"server/logging":       {"server/config"},
-	"server/stats":         {"compat", "views"},
-	"server/users":         {"compat", "storage", "storage/kv", "server/auth", "server/docs", "server/stats"},
+	// Failed logins of other processes are in the store.
+	"server/logins": {"storage/kv"},
+	"server/stats":  {"compat", "views"},
+	"server/users":  {"compat", "storage", "storage/kv", "server/auth", "server/docs", "server/stats"},
 	// servertest starts whole servers for tests of the packages below server.
 	serverTest: {"compat", "storage", "storage/kv", "views", "mango", "server", "server/auth", "server/config",
 		"server/docs"},
@@ -136,6 +139,7 @@ var rooms = map[string][]string{
 		"server/config/shared",
 		"server/auth",
 		"server/logging",
+		"server/logins",
 		"server/admin",
 		"server/warm",
 		"cmd/settee/bench",

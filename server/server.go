@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log"
@@ -26,6 +27,7 @@ import (
 	"github.com/settee-db/settee/server/find"
 	"github.com/settee-db/settee/server/functions"
 	"github.com/settee-db/settee/server/logging"
+	"github.com/settee-db/settee/server/logins"
 	"github.com/settee-db/settee/server/memory"
 	"github.com/settee-db/settee/server/replicator"
 	"github.com/settee-db/settee/server/session"
@@ -66,6 +68,8 @@ type Options struct {
 	// Functions are the event functions of the store, FunctionEngine runs them. Without an engine the server has none.
 	Functions      *registry.Registry
 	FunctionEngine functions.Engine
+	// Logins tell other processes of failed logins; nil: there are none.
+	Logins *logins.Log
 	// Running is where the requests that are under way are counted, feeds that wait among them; nil: nowhere.
 	Running *atomic.Int64
 	// Memory is how many bytes the process may take in all; bodies of requests share half of it, those of answers that
@@ -103,6 +107,12 @@ func New(o Options) (*Server, error) {
 	}
 	env.Open(o.Memory)
 	verifier := auth.NewVerifier(env.Stats.Hashed)
+	if o.Logins != nil {
+		rules := func() auth.LockoutRules { return env.Settings().Auth.Rules.Lockout }
+		verifier.Tell(func(failure [sha256.Size]byte) { o.Logins.Tell(failure) })
+		o.Logins.Follow(func(f logins.Failure) { verifier.FailedElsewhere(f, rules()) },
+			func() time.Duration { return rules().Lifetime })
+	}
 	directory, err := users.New(o.Store, verifier, env.Stats, env.Log)
 	if err != nil {
 		return nil, err
@@ -126,10 +136,10 @@ func New(o Options) (*Server, error) {
 		Rules: func() *docs.Rules { return &env.Settings().Rules }, Replicator: s.replications.Settings,
 		UsersChanged: directory.Forget, Read: env.Stats.Read, Written: env.Stats.Written,
 	})
-	logins := session.New(verifier, directory)
-	env.Identify = logins.Identify()
+	sessions := session.New(verifier, directory)
+	env.Identify = sessions.Identify()
 	queries := new(find.Handlers)
-	rows := routes(s.admin, logins, s.replications, queries)
+	rows := routes(s.admin, sessions, s.replications, queries)
 	if o.FunctionEngine != nil {
 		rows = append(rows, functionRoutes(functions.New(o.Functions, o.FunctionEngine))...)
 	}

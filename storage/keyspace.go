@@ -18,6 +18,7 @@ import (
 //	(rootExpiries, …)                       revisions that expire                         expiry/
 //	(rootNodes, …)                          the processes that have the store open        nodes/
 //	(rootSettings, …)                       settings that they share                      ../server/config/shared/
+//	(rootLogins, …)                         failed logins that they tell each other of    ../server/logins/
 //	(prefix, TagX, …)                       a database, prefix >= firstPrefix:
 //
 //	TagSecurity                             security object, JSON                                 security.go
@@ -49,6 +50,7 @@ const (
 	rootExpiries
 	rootNodes
 	rootSettings
+	rootLogins
 
 	// firstPrefix is the first database's prefix; the tuple integers below are tags of the root.
 	firstPrefix = 32
@@ -103,6 +105,9 @@ func NodesPrefix() []byte { return rootKey(rootNodes) }
 
 // SettingsPrefix is the key prefix of settings that processes share (package server/config/shared).
 func SettingsPrefix() []byte { return rootKey(rootSettings) }
+
+// LoginsPrefix is the key prefix of failed logins (package server/logins).
+func LoginsPrefix() []byte { return rootKey(rootLogins) }
 
 func dbRecordKey(name string) []byte { return tuple.AppendString(tuple.AppendInt(nil, rootDBs), name) }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/eventing"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/server/config/shared"
+	"github.com/settee-db/settee/server/logins"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/jobs"
@@ -70,6 +71,7 @@ func checkStore(ctx context.Context, store kv.Store, out, progress io.Writer) er
 		checkLayers(ctx, store, out),
 		checkKeys(ctx, store, out, "jobs", storage.JobsPrefix(), jobs.Check),
 		checkKeys(ctx, store, out, "nodes", storage.NodesPrefix(), nodes.Check),
+		checkKeys(ctx, store, out, "failed logins", storage.LoginsPrefix(), logins.Check),
 		checkKeys(ctx, store, out, "settings", storage.SettingsPrefix(), shared.Check),
 	)
 	if err != nil {

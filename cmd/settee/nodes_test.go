@@ -179,6 +179,28 @@ func TestNodesShareAdmins(t *testing.T) {
 	}
 }
 
+// TestNodesShareLockout: failed logins at any nodes lock an account at all of them.
+func TestNodesShareLockout(t *testing.T) {
+	urls := startNodes(t, "", "couchdb@a", "couchdb@b", "couchdb@c")
+	login := func(node int, name, password string) int {
+		t.Helper()
+		status, _, _ := ask(t, "", "POST", urls[node]+"/_session", `{"name":"`+name+`","password":"`+password+`"}`)
+		return status
+	}
+	status, _, _ := ask(t, "admin:secret", "PUT", urls[0]+"/_node/_local/_config/admins/anna", `"one"`)
+	require.Equal(t, 200, status)
+	for i := range 4 { // below chttpd_auth_lockout/threshold
+		require.Equal(t, 401, login(i%3, "anna", "guess"))
+	}
+	require.Equal(t, 200, login(1, "anna", "one"))
+	require.Equal(t, 401, login(0, "anna", "guess"))
+	for node := range urls {
+		locked := func() bool { return login(node, "anna", "one") == 403 }
+		require.Eventually(t, locked, time.Minute, 50*time.Millisecond)
+		require.Equal(t, 200, login(node, "admin", "secret"), "another account")
+	}
+}
+
 // TestNodesKnowEachOther: each names all, and answers for all below /_node.
 func TestNodesKnowEachOther(t *testing.T) {
 	urls := startNodes(t, "", "couchdb@a", "couchdb@b")

@@ -22,6 +22,7 @@ import (
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/config/shared"
 	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/logins"
 	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
@@ -51,9 +52,11 @@ type app struct {
 	config    *config.Config
 	server    *server.Server
 	nodes     *nodes.Members
+	logins    *logins.Log  // nil where the store has one process
 	requests  atomic.Int64 // under way
 
-	leave        context.CancelFunc // ends that the process is one of nodes
+	present      context.Context    // as long as the process is one of nodes
+	leave        context.CancelFunc // ends present
 	staying      sync.WaitGroup
 	starting     sync.WaitGroup // of a first worker
 	stopStarting context.CancelFunc
@@ -142,8 +145,11 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 			Functions: a.eventing.Registry(), FunctionEngine: a.eventing,
 			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Jobs: a.jobs, Config: a.config, Log: log,
 			Node: o.node, Nodes: a.nodes, Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
-			Running: &a.requests, Memory: o.memory, Descriptors: openFiles(),
+			Logins: a.logins, Running: &a.requests, Memory: o.memory, Descriptors: openFiles(),
 		})
+	}
+	if err == nil && a.logins != nil {
+		a.staying.Go(func() { a.logins.Run(a.present) })
 	}
 	if err == nil {
 		err = unlessFull(a.eventing.Start(a.server.Docs()), log)
@@ -224,10 +230,10 @@ func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) err
 	if err != nil {
 		return err
 	}
-	var present context.Context
-	present, a.leave = context.WithCancel(context.Background())
-	a.staying.Go(func() { a.nodes.Run(present) })
-	a.staying.Go(func() { settings.Run(present) })
+	a.present, a.leave = context.WithCancel(context.Background())
+	a.staying.Go(func() { a.nodes.Run(a.present) })
+	a.staying.Go(func() { settings.Run(a.present) })
+	a.logins = logins.New(logins.Options{KV: a.kv, Prefix: storage.LoginsPrefix(), Log: log})
 	return nil
 }
 

@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"sync"
 	"time"
 
@@ -31,8 +33,17 @@ type LockoutRules struct {
 var ErrLocked = compat.NewError(compat.KindForbidden,
 	"Account is temporarily locked due to multiple authentication failures")
 
-// attempt names a counter. The salt is part of it: a new password is a new account.
-type attempt struct{ peer, name, salt string }
+// attempt names a counter: a hash of what failures are counted for. The salt is part of it: a new password is a new
+// account.
+type attempt [sha256.Size]byte
+
+func newAttempt(peer, name, salt string) attempt {
+	b := make([]byte, 0, 128)
+	for _, part := range []string{peer, name} {
+		b = append(binary.AppendUvarint(b, uint64(len(part))), part...)
+	}
+	return sha256.Sum256(append(b, salt...))
+}
 
 type failures struct {
 	count int64
@@ -44,6 +55,7 @@ type lockout struct {
 	mu     sync.Mutex
 	counts *lru.Cache[attempt, failures]
 	now    func() time.Time
+	tell   func([sha256.Size]byte) // other processes, nil where there are none
 }
 
 // defaultObjects is CouchDB's max_objects.
@@ -66,8 +78,16 @@ func (l *lockout) reached(a attempt, r LockoutRules) bool {
 	return ok && f.count >= r.Threshold && l.now().Sub(f.since) < r.Lifetime
 }
 
-// add counts a failure.
+// add counts a failure, and has other processes count it.
 func (l *lockout) add(a attempt, r LockoutRules) {
+	l.count(a, r)
+	if l.tell != nil && r.Mode != LockoutOff {
+		l.tell(a)
+	}
+}
+
+// count counts a failure here.
+func (l *lockout) count(a attempt, r LockoutRules) {
 	if r.Mode == LockoutOff {
 		return
 	}

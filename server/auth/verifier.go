@@ -57,9 +57,9 @@ func (v *Verifier) Verify(
 ) (ok, warn bool, err error) {
 	a := func() attempt {
 		if u == nil {
-			return attempt{peer: peer(), name: name}
+			return newAttempt(peer(), name, "")
 		}
-		return attempt{peer: peer(), name: name, salt: u.Salt}
+		return newAttempt(peer(), name, u.Salt)
 	}
 	if v.lockout.counting(r.Lockout) && v.lockout.reached(a(), r.Lockout) {
 		if r.Lockout.Mode == LockoutEnforce {
@@ -81,7 +81,16 @@ func (v *Verifier) Verify(
 // WrongToken counts a login whose password was right and whose second factor was not: else the factor of a known
 // password could be guessed.
 func (v *Verifier) WrongToken(peer, name string, u *User, r *Rules) {
-	v.lockout.add(attempt{peer: peer, name: name, salt: u.Salt}, r.Lockout)
+	v.lockout.add(newAttempt(peer, name, u.Salt), r.Lockout)
+}
+
+// Tell names the function that tells other processes of failures, by what they are counted for. It is called before the
+// first login.
+func (v *Verifier) Tell(tell func(failure [sha256.Size]byte)) { v.lockout.tell = tell }
+
+// FailedElsewhere counts a failure that another process tells of.
+func (v *Verifier) FailedElsewhere(failure [sha256.Size]byte, r LockoutRules) {
+	v.lockout.count(failure, r)
 }
 
 func (v *Verifier) check(ctx context.Context, peer func() string, password string, u *User, l Limits) (bool, error) {
