@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/settee-db/settee/compat"
@@ -216,7 +217,9 @@ func (p *Pool) RunEvents(ctx context.Context, program *EventProgram, events []Ev
 		size += len(events[i].Doc) + len(events[i].Meta) + len(events[i].Context) + 64
 		longest = max(longest, events[i].Timeout)
 	}
-	e := encoder{b: make([]byte, 0, size)}
+	room := eventPayload(size)
+	e := encoder{b: *room}
+	defer func() { *room = e.b; keepPayload(room) }()
 	e.b = append(e.b, program.key[:]...)
 	e.uint(uint64(program.opts.Timeout))
 	encodeEvents(&e, events)
@@ -254,6 +257,35 @@ func (p *Pool) RunEvents(ctx context.Context, program *EventProgram, events []Ev
 		return compat.NewError(compat.KindInternal, errFrame.Error())
 	}
 	return nil
+}
+
+// payloads are encoded events of calls that have ended: each is about a megabyte where many events come together, and
+// nobody has a part of it.
+var payloads sync.Pool
+
+// maxKeptPayload bounds those that are kept, minKeptPayload is the size from which on it is worth the while.
+const (
+	minKeptPayload = 64 << 10
+	maxKeptPayload = 4 << 20
+)
+
+// eventPayload is an empty payload with room for so many bytes.
+func eventPayload(size int) *[]byte {
+	if size >= minKeptPayload {
+		if b, ok := payloads.Get().(*[]byte); ok && cap(*b) >= size {
+			*b = (*b)[:0]
+			return b
+		}
+	}
+	b := make([]byte, 0, size)
+	return &b
+}
+
+// keepPayload leaves the memory of a payload to later ones.
+func keepPayload(b *[]byte) {
+	if size := cap(*b); size >= minKeptPayload && size <= maxKeptPayload {
+		payloads.Put(b)
+	}
 }
 
 // KilledEvent tells what became of an event whose worker had to be killed, from the error of RunEvents; nil if the

@@ -31,8 +31,18 @@ func (r *eventRealm) document(text []byte, u *paramUse) (goja.Value, error) {
 		return nil, err
 	}
 	doc = boxed(doc)
-	if doc.Kind() != ejson.Object || isDeep(doc, 0) || u.written && !(doc.Canonical() && r.printsAsIs(doc, 1)) {
+	if doc.Kind() != ejson.Object || isDeep(doc, 0) {
 		return r.build(doc, false, 0)
+	}
+	if u.written {
+		asPrinted, ok, err := r.asPrinted(doc)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return r.build(doc, false, 0)
+		}
+		doc = asPrinted
 	}
 	p.doc, p.use = doc, u
 	p.object, p.shown, err = r.pick(doc, u)
@@ -90,6 +100,70 @@ func isDeep(v ejson.Value, around int) bool {
 		}
 	}
 	return false
+}
+
+// asPrinted is a document whose text is what JSON.stringify makes of it: the document itself, or one in which numbers
+// have other digits, as 12 has for 12.0. ok is false where that is less than certain.
+func (r *eventRealm) asPrinted(doc ejson.Value) (_ ejson.Value, ok bool, err error) {
+	if !doc.Canonical() {
+		return doc, false, nil
+	}
+	if r.printsAsIs(doc, 1) {
+		return doc, true, nil
+	}
+	text, ok := r.appendAsPrinted(make([]byte, 0, len(doc.Raw())), doc, 1)
+	if !ok {
+		return doc, false, nil
+	}
+	doc, err = r.partial.parser.Parse(text)
+	return doc, err == nil, err
+}
+
+// appendAsPrinted appends what JSON.stringify makes of a value with a canonical text; ok is false where only numbers
+// with a point or an exponent do not tell.
+func (s *sandbox) appendAsPrinted(dst []byte, v ejson.Value, depth int) (_ []byte, ok bool) {
+	kind := v.Kind()
+	if kind == ejson.Double && !s.doublePrintsAsIs(v.Raw()) {
+		f, err := strconv.ParseFloat(string(v.Raw()), 64)
+		if err != nil { // it is infinite
+			return dst, false
+		}
+		return append(dst, s.vm.ToValue(f).String()...), true
+	}
+	if kind != ejson.Array && kind != ejson.Object {
+		return append(dst, v.Raw()...), s.printsAsIs(v, depth)
+	}
+	if depth > maxDepth {
+		return dst, false
+	}
+	brackets := "[]"
+	if kind == ejson.Object {
+		brackets = "{}"
+	}
+	dst = append(dst, brackets[0])
+	begin := len(dst)
+	next := func() {
+		if len(dst) > begin {
+			dst = append(dst, ',')
+		}
+	}
+	for child := range v.Elements() {
+		next()
+		if dst, ok = s.appendAsPrinted(dst, child, depth+1); !ok {
+			return dst, false
+		}
+	}
+	for name, child := range v.Members() {
+		if raw := name.Raw(); isIndexLike(raw[1:]) || !s.printsAsIs(name, depth) {
+			return dst, false
+		}
+		next()
+		dst = append(append(dst, name.Raw()...), ':')
+		if dst, ok = s.appendAsPrinted(dst, child, depth+1); !ok {
+			return dst, false
+		}
+	}
+	return append(dst, brackets[1]), true
 }
 
 // printsAsIs reports whether JSON.stringify makes of a value the text that it was parsed from, which is canonical. It

@@ -155,6 +155,8 @@ var partialHandlers = []string{
 var partialDocs = []string{
 	`{}`, `{"a":1}`, `{"a":{"x":1,"y":[]},"b":[1,{"c":[2]}],"c":"t","d e":null}`, `{"a":{"2":1,"1":2},"b":3}`, `{"b":1,"1":2,"a":3}`,
 	`{"a":1.0,"b":1e21,"c":1e-7,"n":0.1,"z":-0.0,"d":100.5,"e":0.0001,"f":123456789012345.67,"g":0.30000000000000004,"h":-0}`,
+	`{"a":1.0,"b":[12.0,{"c":-0.0,"n":0.05}],"x":1.0e21,"y":1.0e-7}`, `{"x":1.0,"y":12345678901234567890}`, `{"x":[1.0,"\\u0001"]}`,
+	`{"x":1.0,"y":{"1":2.0}}`, `{"x":1234567890123456.0,"n":12345678901234567.0}`,
 	`{"a":9007199254740991,"b":9007199254740992}`, `{"b":9007199254740991,"n":-9007199254740991}`, `{"x":12345678901234567890}`, `{"x":123456789012345678}`,
 	`{"a":1,"b":2,"a":3}`, `{"x":{"a":1,"b":2,"a":3}}`, `{"a":"\u0001\u001f\n\"\\\/é🪀\u2028"}`, `{"x":"\u0001"}`, "{\"x\":\"\\n\\\\u0001\u007f\ufffd\ufeff\"}",
 	`{"__proto__":{"toJSON":1},"constructor":2,"toString":3,"toJSON":4,"hasOwnProperty":5}`, ` { "a" : 1 , "b" : [ 2 ] } `,
@@ -291,4 +293,20 @@ func FuzzEventPartial(f *testing.F) {
 		pairs[handler].t = t
 		pairs[handler].compare(partialHandlers[handler], string(doc))
 	})
+}
+
+func TestLongNumbers(t *testing.T) {
+	for _, text := range []string{"", "1", strings.Repeat("1", 15), strings.Repeat("123456789012345,", 5)} {
+		require.False(t, hasLongNumber([]byte(text)), text)
+	}
+	for before := range 40 {
+		for after := range 20 {
+			around := func(digits int) []byte {
+				text := strings.Repeat("x", before) + strings.Repeat("7", digits) + strings.Repeat("y", after)
+				return []byte(text)
+			}
+			require.False(t, hasLongNumber(around(15)), "%d %d", before, after)
+			require.True(t, hasLongNumber(around(16)), "%d %d", before, after)
+		}
+	}
 }

@@ -220,17 +220,7 @@ func (r *eventRealm) withoutIdentity(text []byte) []byte {
 
 // countInexact counts integers beyond 2^53 in what is written: they may have lost digits when they were read.
 func (r *eventRealm) countInexact(text []byte) {
-	const digits = 16 // of the smallest such integer
-	run, found := 0, false
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			run = 0
-		} else if run++; run >= digits {
-			found = true
-			break
-		}
-	}
-	if !found {
+	if !hasLongNumber(text) {
 		return
 	}
 	doc, err := r.printed.Parse(text)
@@ -240,6 +230,29 @@ func (r *eventRealm) countInexact(text []byte) {
 	if n := inexactIntegers(doc, 0); n > 0 {
 		r.run.count("inexact_integers_written", n)
 	}
+}
+
+// hasLongNumber reports whether there are as many digits in a row as the smallest such integer has. One of so many is
+// the last of as many bytes, counted from the beginning.
+func hasLongNumber(text []byte) bool {
+	const digits = 16
+	isDigit := func(i int) bool { return text[i] >= '0' && text[i] <= '9' }
+	for i := digits - 1; i < len(text); i += digits {
+		if !isDigit(i) {
+			continue
+		}
+		begin, end := i, i+1
+		for begin > 0 && isDigit(begin-1) {
+			begin--
+		}
+		for end < len(text) && isDigit(end) {
+			end++
+		}
+		if end-begin >= digits {
+			return true
+		}
+	}
+	return false
 }
 
 func inexactIntegers(v ejson.Value, depth int) int64 {

@@ -2,6 +2,7 @@ package js
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -26,6 +27,12 @@ func cutText(text string, most int) string {
 // errEventTimeout interrupts a handler.
 var errEventTimeout = errors.New("js: the time of the handler is over")
 
+const (
+	// usualResults is how many bytes of results are sent together, maxKeptResults how much room a worker keeps.
+	usualResults   = 256 << 10
+	maxKeptResults = 2 * usualResults
+)
+
 // runEvents is the worker's side of RunEvents: payload is the digest of the program, the time for an invocation and the
 // events; chunks hold results.
 func runEvents(w *worker, payload []byte) ([]byte, error) {
@@ -41,7 +48,12 @@ func runEvents(w *worker, payload []byte) ([]byte, error) {
 	}
 	d := decoder{b: payload[len(digest{}):]}
 	b := newEventBatch(w, program, time.Duration(d.uint()&^(1<<63)))
-	defer b.clock.stop()
+	b.results.b, w.results = w.results[:0], nil
+	defer func() {
+		if b.clock.stop(); cap(b.results.b) <= maxKeptResults {
+			w.results = b.results.b
+		}
+	}()
 	for n := d.count(); n > 0 && d.err == nil; n-- {
 		event := decodeEvent(&d)
 		if d.err != nil {
@@ -62,7 +74,7 @@ func runEvents(w *worker, payload []byte) ([]byte, error) {
 			return encodeSyntaxError(refused), b.flush()
 		}
 		encodeEventResult(&b.results, result)
-		if len(b.results.b) >= 256<<10 || w.due() {
+		if len(b.results.b) >= usualResults || w.due() {
 			if err := b.flush(); err != nil {
 				return nil, err
 			}
@@ -86,8 +98,9 @@ type eventBatch struct {
 	// Documents that were read or written, and timers: those of invocations that succeeded.
 	docs   map[docKey]*eventDoc
 	timers map[timerKey]bool
-	held   int   // bytes of documents that were read
-	stamps int64 // revisions given to what is written
+	spare  map[docKey]*eventDoc // an empty one, for the documents of the next invocation
+	held   int                  // bytes of documents that were read
+	stamps int64                // revisions given to what is written
 	clock  eventClock
 }
 
@@ -127,6 +140,9 @@ func (b *eventBatch) forget() {
 	clear(b.timers)
 	b.held = 0
 }
+
+// maxSpareDocs bounds the documents of an invocation whose map another one gets: to clear it takes as long as it was.
+const maxSpareDocs = 64
 
 // invocation is one call of a handler.
 type invocation struct {
@@ -183,6 +199,7 @@ func (b *eventBatch) invoke(event *Event) (r *EventResult, refused *EventSyntaxE
 	if !b.program.has(name) || event.Kind == EventUpdate && b.program.hidesBinary() && isBinary(event.Doc) {
 		return &EventResult{Outcome: EventSkipped, Took: time.Since(began)}, nil, nil
 	}
+	run.docs, b.spare = b.spare, nil
 	b.clock.begin(run.deadline)
 	r = &EventResult{Outcome: EventDone}
 	realm, err := b.realm()
@@ -260,15 +277,17 @@ func (b *eventBatch) finish(run *invocation, r *EventResult, began time.Time) er
 		}
 	}
 	if r.Outcome == EventDone {
-		for key, doc := range run.docs {
-			b.docs[key] = doc
-		}
+		maps.Copy(b.docs, run.docs)
 		for key, there := range run.timers {
 			b.timers[key] = there
 		}
 		r.Effects = run.effects
 	} else if run.flushed {
 		b.forget() // the results before have been sent, and the host takes back what this one did
+	}
+	if len(run.docs) <= maxSpareDocs {
+		clear(run.docs)
+		b.spare = run.docs
 	}
 	if f := r.Failure; f != nil && f.Line > 0 {
 		l := run.lineOf(f.Line)

@@ -38,6 +38,7 @@ type worker struct {
 	warm      []*eventProgram // those that have a realm, the last made last
 	flushed   time.Time       // when the clock of the call started last
 	logs      int             // texts that the call has logged
+	results   []byte          // room for the results of events
 }
 
 // RunWorkerIfAsked turns this process into a JavaScript worker if it was started as one, and then does not return. main
