@@ -109,19 +109,71 @@ func write(tx kv.Tx, r *Record) error {
 
 // read gives the record of a function, nil if there is none.
 func read(tx kv.ReadTx, ref definition.Ref) (*Record, error) {
-	begin, end := children(functionKey(ref))
-	all, err := scan(tx, begin, end)
-	if err != nil || len(all) == 0 {
+	text, err := readText(tx, ref)
+	if text == nil || err != nil {
 		return nil, err
 	}
-	return all[0], nil
+	return parseRecord(text)
+}
+
+// readText gives the record of a function as it is stored, nil if there is none.
+func readText(tx kv.ReadTx, ref definition.Ref) ([]byte, error) {
+	begin, end := children(functionKey(ref))
+	texts, err := scanTexts(tx, begin, end)
+	if err != nil || len(texts) == 0 {
+		return nil, err
+	}
+	return texts[0], nil
+}
+
+// parsed is a record with the text that it was made of.
+type parsed struct {
+	text   []byte
+	record *Record
+}
+
+// parse makes the record of a text, unless it was the last text: programs ask for the statistics of a function many
+// times a second, and its record is some kilobytes of JSON.
+func (g *Registry) parse(text []byte) (*Record, error) {
+	if last := g.last.Load(); last != nil && bytes.Equal(last.text, text) {
+		return last.record, nil
+	}
+	r, err := parseRecord(text)
+	if err == nil {
+		g.last.Store(&parsed{text, r})
+	}
+	return r, err
+}
+
+func parseRecord(text []byte) (r *Record, err error) {
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, corrupt("record", err)
+	}
+	if r == nil || r.Draft == nil || !r.State.Known() {
+		return nil, corrupt("record", nil)
+	}
+	return r, nil
 }
 
 // scan gives the records of a range, in the order of their keys.
 func scan(tx kv.ReadTx, begin, end []byte) ([]*Record, error) {
+	texts, err := scanTexts(tx, begin, end)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]*Record, len(texts))
+	for i, text := range texts {
+		if records[i], err = parseRecord(text); err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
+// scanTexts gives the records of a range as they are stored.
+func scanTexts(tx kv.ReadTx, begin, end []byte) (texts [][]byte, err error) {
 	it := tx.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
-	var texts [][]byte
 	for it.Next() {
 		first, err := isFirstChunk(it.Key())
 		if err != nil {
@@ -135,19 +187,7 @@ func scan(tx kv.ReadTx, begin, end []byte) ([]*Record, error) {
 		last := len(texts) - 1
 		texts[last] = append(texts[last], it.Value()...)
 	}
-	if err := it.Err(); err != nil {
-		return nil, err
-	}
-	records := make([]*Record, len(texts))
-	for i, text := range texts {
-		if err := json.Unmarshal(text, &records[i]); err != nil {
-			return nil, corrupt("record", err)
-		}
-		if records[i] == nil || records[i].Draft == nil || !records[i].State.Known() {
-			return nil, corrupt("record", nil)
-		}
-	}
-	return records, nil
+	return texts, it.Err()
 }
 
 // isFirstChunk reports whether a key of a function has no number of a chunk.

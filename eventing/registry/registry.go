@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/settee-db/settee/eventing/definition"
@@ -31,6 +32,7 @@ type Registry struct {
 	store kv.Store
 	hooks Hooks
 	now   func() time.Time
+	last  atomic.Pointer[parsed] // the record that Get has given last
 }
 
 // New makes the registry of a store.
@@ -54,7 +56,11 @@ func New(store kv.Store, hooks Hooks) *Registry {
 // Get gives the record of a function, nil if there is none.
 func (g *Registry) Get(ctx context.Context, ref definition.Ref) (r *Record, err error) {
 	err = kv.ViewAgain(ctx, g.store, func(tx kv.ReadTx) error {
-		r, err = read(tx, ref)
+		r = nil
+		text, err := readText(tx, ref)
+		if text != nil && err == nil {
+			r, err = g.parse(text)
+		}
 		return err
 	})
 	return r, err
