@@ -273,7 +273,7 @@ func (b *batch) parts(ctx context.Context) ([]docs.CommitPart, []string, error) 
 	var names []string
 	var parts []docs.CommitPart
 	at := make(map[string]int)
-	parsers := make(map[string]*docs.Parser)
+	p := editParser{of: make(map[string]*docs.Parser)}
 	refused := false
 	for key, state := range b.docs {
 		if !state.read && !state.written {
@@ -294,19 +294,19 @@ func (b *batch) parts(ctx context.Context) ([]docs.CommitPart, []string, error) 
 			at[key.database] = i
 			names, parts = append(names, key.database), append(parts, docs.CommitPart{Database: d, Stored: b.stored})
 		}
-		p := &parts[i]
+		part := &parts[i]
 		if !state.written || state.deleted && state.read && state.rev.IsZero() {
-			p.Reads = append(p.Reads, storage.ReadRev{ID: key.id, Rev: state.rev})
+			part.Reads = append(part.Reads, storage.ReadRev{ID: key.id, Rev: state.rev})
 			continue
 		}
-		edit, err := b.edit(ctx, d, parsers, key, state)
+		edit, err := p.edit(ctx, d, key, state)
 		if refusal, ok := compat.AsError(err); ok {
 			b.refuse(key, state, refusal)
 			refused = true
 		} else if err != nil {
 			return nil, nil, err
 		}
-		p.Edits = append(p.Edits, edit)
+		part.Edits = append(part.Edits, edit)
 	}
 	if refused {
 		return nil, nil, errRefused
@@ -334,11 +334,16 @@ func (b *batch) stored(x *storage.Tx, results []storage.EditResult) error {
 	return nil
 }
 
+// editParser reads what handlers have written.
+type editParser struct {
+	of   map[string]*docs.Parser // by database
+	text []byte                  // room for one document
+}
+
 // edit makes the edit of a document that handlers have written.
-func (b *batch) edit(
+func (p *editParser) edit(
 	ctx context.Context,
 	d *docs.Database,
-	parsers map[string]*docs.Parser,
 	key docKey,
 	state *docState,
 ) (e storage.Edit, err error) {
@@ -352,18 +357,19 @@ func (b *batch) edit(
 		if len(state.after) < 2 || state.after[0] != '{' {
 			return e, compat.NewError(compat.KindBadRequest, "Document must be a JSON object")
 		}
-		text := ejson.AppendString([]byte(`{"_id":`), key.id)
+		p.text = ejson.AppendString(append(p.text[:0], `{"_id":`...), key.id)
 		if state.after[1] != '}' {
-			text = append(text, ',')
+			p.text = append(p.text, ',')
 		}
-		p := parsers[key.database]
-		if p == nil {
-			if p, err = d.Parser(ctx, false); err != nil {
+		p.text = append(p.text, state.after[1:]...)
+		parser := p.of[key.database]
+		if parser == nil {
+			if parser, err = d.Parser(ctx, false); err != nil {
 				return e, err
 			}
-			parsers[key.database] = p
+			p.of[key.database] = parser
 		}
-		if e.Doc, err = p.ParseText(append(text, state.after[1:]...)); err != nil {
+		if e.Doc, err = parser.ParseText(p.text); err != nil { // which is not a part of the document
 			return e, err
 		}
 	}

@@ -1,7 +1,6 @@
 package eventing
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"sync"
@@ -94,6 +93,7 @@ type tap struct {
 	// asked is a moment after the last change that the function was told of: what has been read since has all of them.
 	asked time.Time
 	at    storage.Seq // guarded by feeds.mu
+	rows  int         // of the piece that was read last: about as many as the next one has
 }
 
 // join begins to read a feed after a sequence.
@@ -247,6 +247,9 @@ func (f *feeds) drop(p *piece) {
 // read reads the piece from the store, up to about so many bytes.
 func (p *piece) read(ctx context.Context, t *tap, most int) {
 	var revs []storage.ReadRev
+	var mem slab
+	p.rows = make([]row, 0, t.rows)
+	defer func() { t.rows = len(p.rows) }()
 	p.err = t.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		if s.UUID() != t.feed.key.source {
 			return errSourceGone
@@ -259,8 +262,9 @@ func (p *piece) read(ctx context.Context, t *tap, most int) {
 				if t.feed.key.partitions&(1<<partition) == 0 || compat.IsDesignID(ch.ID) {
 					return nil
 				}
-				r := row{Change: *ch, partition: partition, meta: metaOf(t.db.Name(), ch, partition)}
-				r.Revs, r.Doc = slices.Clone(ch.Revs[:1]), ownCopy(ch.Doc)
+				meta := metaOf(mem.room(usualMeta), t.db.Name(), ch, partition)
+				r := row{Change: *ch, partition: partition, meta: meta}
+				r.Revs, r.Doc = slices.Clone(ch.Revs[:1]), ownCopy(&mem, ch.Doc)
 				p.rows, revs = append(p.rows, r), append(revs, storage.ReadRev{ID: r.ID, Rev: r.Revs[0]})
 				if p.bytes += r.size(); p.bytes > most {
 					return storage.ErrStop
@@ -294,13 +298,42 @@ func (p *piece) complete(s *storage.Snapshot, revs []storage.ReadRev) error {
 	return nil
 }
 
-// ownCopy is a copy of a row's document that has its own memory.
-func ownCopy(doc *storage.Document) *storage.Document {
+// slab is memory of which rows have small parts: they come and go together, and the collector has less to look at.
+type slab struct {
+	free []byte
+	size int // of what was allocated last
+}
+
+// Slabs begin small, for a row that comes alone, and each is twice as large as the one before, up to mostSlab.
+const (
+	leastSlab = 1 << 10
+	mostSlab  = 32 << 10
+)
+
+// room is an empty slice with a capacity.
+func (s *slab) room(size int) []byte {
+	if size > mostSlab/4 {
+		return make([]byte, 0, size)
+	}
+	if len(s.free) < size {
+		s.size = max(leastSlab, size, min(2*s.size, mostSlab))
+		s.free = make([]byte, s.size)
+	}
+	var b []byte
+	b, s.free = s.free[:0:size], s.free[size:]
+	return b
+}
+
+// ownCopy is a copy of a row's document that has memory of a slab.
+func ownCopy(mem *slab, doc *storage.Document) *storage.Document {
 	if doc == nil {
 		return nil
 	}
 	c := *doc
-	c.Body, c.Attachments = bytes.Clone(doc.Body), slices.Clone(doc.Attachments)
+	if doc.Body != nil {
+		c.Body = append(mem.room(len(doc.Body)), doc.Body...)
+	}
+	c.Attachments = slices.Clone(doc.Attachments)
 	return &c
 }
 
@@ -309,6 +342,6 @@ func (r *row) shown(ctx context.Context, db *docs.Database) (*storage.Document, 
 	if !db.Hides() {
 		return r.Doc, true
 	}
-	doc := ownCopy(r.Doc)
+	doc := ownCopy(new(slab), r.Doc)
 	return doc, db.Show(ctx, doc) == nil
 }

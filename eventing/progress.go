@@ -103,12 +103,14 @@ func parsePartition(p *progress, i int, own, done, owner []byte) (err error) {
 }
 
 // move makes a transaction part of the work on some partitions, and moves them: it fails with errRestart if one of them
-// is not this process's any more, or not where it left it. before and after are by partition.
-func move(tx kv.Tx, s space, self nodes.ID, before, after map[int]storage.Seq) error {
-	order := make([]int, 0, len(after))
-	keys := make([][]byte, 0, 2*len(after))
+// is not this process's any more, or not where it left it. before and after are by partition; those that differ move.
+func move(tx kv.Tx, s space, self nodes.ID, before, after *[partitions]storage.Seq) error {
+	var order []int
+	var keys [][]byte
 	for p := range after {
-		order, keys = append(order, p), append(keys, s.partition(p), s.owner(p))
+		if after[p] != before[p] {
+			order, keys = append(order, p), append(keys, s.partition(p), s.owner(p))
+		}
 	}
 	values, err := tx.GetMany(keys)
 	if err != nil {

@@ -66,7 +66,7 @@ type lane struct {
 	queue  chan *item
 	timers *timerLane
 	// seqs are the sequences that partitions of the lane have stored. They are the batch's that is being stored.
-	seqs map[int]storage.Seq
+	seqs [partitions]storage.Seq
 }
 
 // newReader makes the reader of the partitions that this process has.
@@ -80,15 +80,12 @@ func newReader(f *function, db *docs.Database, p progress) *reader {
 	for i := range workers {
 		l := &lane{
 			r: r, mine: r.mine[spans[i]:spans[i+1]], queue: make(chan *item, mostItems),
-			seqs: make(map[int]storage.Seq),
 		}
 		l.pipeline = pipeline{f: f, at: l, size: batchItems, gather: l.gather, fill: l.fill, done: r.settled}
 		l.timers = newTimerLane(f, l.mine)
 		for _, p := range l.mine {
 			r.laneOf[p] = l
-			if seq := r.progress.own[p]; seq != (storage.Seq{}) {
-				l.seqs[p] = seq
-			}
+			l.seqs[p] = r.progress.own[p]
 		}
 		r.lanes = append(r.lanes, l)
 	}
@@ -247,10 +244,12 @@ func appendExpiry(b []byte, ms int64) []byte {
 	return append(b, '}')
 }
 
-// metaOf is what handlers get beside a document of a database; appendExpiry ends it.
-func metaOf(source string, ch *storage.Change, partition int) []byte {
+// usualMeta is a length that what metaOf appends stays below, with its end, where names are not long.
+const usualMeta = 384
+
+// metaOf appends what handlers get beside a document of a database; appendExpiry ends it.
+func metaOf(b []byte, source string, ch *storage.Change, partition int) []byte {
 	rev := ch.Revs[0].String()
-	b := make([]byte, 0, 320)
 	b = ejson.AppendString(append(b, `{"id":`...), ch.ID)
 	b = ejson.AppendString(append(b, `,"cas":`...), rev)
 	b = ejson.AppendString(append(b, `,"rev":`...), rev)
@@ -381,11 +380,11 @@ func (r *reader) keepStored(ctx context.Context, every time.Duration) error {
 
 // move implements cursor: the partitions of the items go on to the last of their events.
 func (l *lane) move(tx kv.Tx, items []*item) error {
-	before, after := make(map[int]storage.Seq), make(map[int]storage.Seq)
+	after := l.seqs
 	for _, it := range items {
-		before[it.partition], after[it.partition] = l.seqs[it.partition], it.seq
+		after[it.partition] = it.seq
 	}
-	return move(tx, l.r.f.space, l.r.f.engine.members.Self(), before, after)
+	return move(tx, l.r.f.space, l.r.f.engine.members.Self(), &l.seqs, &after)
 }
 
 // moved implements cursor.

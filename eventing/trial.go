@@ -121,7 +121,7 @@ func (f *function) tried(ctx context.Context, t *trial) (*item, error) {
 		}
 		ch := &storage.Change{ID: t.ID, Revs: []compat.Rev{doc.Rev}, Doc: doc}
 		it := &item{id: t.ID, rev: doc.Rev, partition: partitionOf(t.ID)}
-		meta := appendExpiry(metaOf(f.source, ch, it.partition), 0)
+		meta := appendExpiry(metaOf(nil, f.source, ch, it.partition), 0)
 		it.event = js.Event{Kind: js.EventUpdate, Meta: meta, Doc: doc.Body}
 		return it, nil
 	}
@@ -130,7 +130,8 @@ func (f *function) tried(ctx context.Context, t *trial) (*item, error) {
 	}
 	ch := &storage.Change{ID: t.ID, Revs: []compat.Rev{{Pos: 1, Hash: strings.Repeat("\x00", 16)}}, Deleted: t.Delete}
 	it := &item{id: t.ID, rev: ch.Revs[0], partition: partitionOf(t.ID)}
-	it.event = js.Event{Kind: js.EventUpdate, Meta: appendExpiry(metaOf(f.source, ch, it.partition), 0), Doc: t.Doc}
+	meta := appendExpiry(metaOf(nil, f.source, ch, it.partition), 0)
+	it.event = js.Event{Kind: js.EventUpdate, Meta: meta, Doc: t.Doc}
 	if t.Delete {
 		it.event.Kind, it.event.Doc, it.event.Options = js.EventDelete, nil, []byte(`{"expired":false}`)
 		return it, nil
