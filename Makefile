@@ -101,7 +101,7 @@ fuzz: ## every fuzzer for FUZZTIME each
 
 .PHONY: crash
 crash: ## kill the server and the store under load, CRASH_ROUNDS times each: no acknowledged write is lost, indexes equal fresh builds, event functions act once
-	SETTEE_CRASH_ROUNDS=$(CRASH_ROUNDS) $(GO) test -v -count=1 -timeout 180m -run Crash ./conformance ./storage/kv/pebblekv
+	SETTEE_CRASH_ROUNDS=$(CRASH_ROUNDS) $(GO) test -v -count=1 -timeout 180m -run Crash ./conformance ./storage ./storage/kv/pebblekv
 
 .PHONY: hostile
 hostile: build ## attack a server with 512 MB and measure an innocent client meanwhile (HOSTILE_FLAGS='-duration 1h -memory 1GB': all together)
