@@ -30,7 +30,7 @@ var rooms = map[string][]string{
 	"storage":     {"compat", "storage/kv"},
 	"views":       {"compat", "storage", "storage/kv"},
 	"mango":       {"compat", "storage", "storage/kv", "views"},
-	"search":      {"compat"},
+	"search":      {"compat", "storage/kv"},
 	"eventing":    {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "eventing/query"},
 	"replication": {"compat", "storage", "storage/kv"},
 	"server": {

@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/chunks"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
@@ -199,8 +200,8 @@ func (r *blobRead) finish(room *bodyRoom, failed bool) (err error) {
 		*r.body = joined
 		return nil
 	}
-	list := valueReader{b: joined}
-	if *r.atts = list.attachments(); list.bad || len(list.b) > 0 {
+	list := packed.Reader{B: joined}
+	if *r.atts = readAttachments(&list); !list.Done() {
 		return corrupt("attachments", nil)
 	}
 	return nil

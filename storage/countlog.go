@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/rank"
 )
@@ -77,7 +78,7 @@ func (t *dbTx) logCounts() {
 			kind = countGone
 		}
 		room(1 + binary.MaxVarintLen64 + len(d.id))
-		value = appendText(append(value, kind), d.id)
+		value = packed.AppendText(append(value, kind), d.id)
 	}
 	put(value)
 }
@@ -86,28 +87,28 @@ func parseCountEntry(key, value []byte) (e countEntry, err error) {
 	if e.seq, err = ParseSeq(key); err != nil {
 		return e, err
 	}
-	r := valueReader{b: value}
-	if r.byte() != countLogFormat {
+	r := packed.Reader{B: value}
+	if r.Byte() != countLogFormat {
 		return e, corrupt("log of counts", nil)
 	}
-	for len(r.b) > 0 {
-		switch kind := r.byte(); kind {
+	for len(r.B) > 0 {
+		switch kind := r.Byte(); kind {
 		case countAdded:
-			e.added += int64(r.uvarint())
+			e.added += int64(r.Uvarint())
 		case countRemoved:
-			seq, err := ParseSeq(r.take(SeqSize))
+			seq, err := ParseSeq(r.Take(SeqSize))
 			if err != nil {
 				return e, err
 			}
 			e.removed = append(e.removed, seq)
 		case countListed:
-			e.ids = append(e.ids, idDelta{r.text(), 1})
+			e.ids = append(e.ids, idDelta{r.Text(), 1})
 		case countGone:
-			e.ids = append(e.ids, idDelta{r.text(), -1})
+			e.ids = append(e.ids, idDelta{r.Text(), -1})
 		default:
-			r.bad = true
+			r.Bad = true
 		}
-		if r.bad {
+		if r.Bad {
 			return e, corrupt("log of counts", nil)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // An entry is what TagDocs and TagHistory hold of a revision: attachments and body, always in one value. What is too
@@ -79,24 +80,24 @@ func (b *blob) encode(dst []byte) []byte {
 
 // parseEntry reads a value, but nothing that is apart. The body shares memory with it.
 func parseEntry(value []byte) (e entry, err error) {
-	r := valueReader{b: value}
-	if r.byte() != entryFormat {
+	r := packed.Reader{B: value}
+	if r.Byte() != entryFormat {
 		return e, corrupt("entry format", nil)
 	}
-	flags := r.byte()
+	flags := r.Byte()
 	e = entry{deleted: flags&entryDeleted != 0, size: int64(len(value))}
 	switch {
 	case flags&entryAttsApart != 0:
-		e.attsApart = r.blob()
+		e.attsApart = readBlob(&r)
 	case flags&entryHasAtts != 0:
-		e.atts = r.attachments()
+		e.atts = readAttachments(&r)
 	}
-	if e.body = r.b; flags&entryBodyApart != 0 {
-		e.bodyApart = r.blob()
+	if e.body = r.B; flags&entryBodyApart != 0 {
+		e.bodyApart = readBlob(&r)
 		e.body = nil
-		r.bad = r.bad || len(r.b) > 0
+		r.Bad = r.Bad || len(r.B) > 0
 	}
-	if r.bad {
+	if r.Bad {
 		return entry{}, corrupt("entry", nil)
 	}
 	e.size += int64(e.attsApart.length + e.bodyApart.length)
@@ -106,11 +107,11 @@ func parseEntry(value []byte) (e entry, err error) {
 // maxBlob is more than any list or body has.
 const maxBlob = 1 << 32
 
-func (r *valueReader) blob() (b blob) {
-	b.ref = string(r.take(blobIDSize))
-	copy(b.digest[:], r.take(len(b.digest)))
-	length := r.uvarint()
-	r.bad = r.bad || length == 0 || length > maxBlob
+func readBlob(r *packed.Reader) (b blob) {
+	b.ref = string(r.Take(blobIDSize))
+	copy(b.digest[:], r.Take(len(b.digest)))
+	length := r.Uvarint()
+	r.Bad = r.Bad || length == 0 || length > maxBlob
 	b.length = int(length)
 	return b
 }
@@ -119,9 +120,9 @@ func appendAttachments(dst []byte, atts []compat.Attachment) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(atts)))
 	for i := range atts {
 		a := &atts[i]
-		dst = appendText(dst, a.Name)
-		dst = appendText(dst, a.Type)
-		dst = appendText(dst, a.Ref)
+		dst = packed.AppendText(dst, a.Name)
+		dst = packed.AppendText(dst, a.Type)
+		dst = packed.AppendText(dst, a.Ref)
 		dst = append(dst, a.Digest[:]...)
 		dst = append(dst, byte(a.Encoding))
 		dst = binary.AppendVarint(dst, a.RevPos)
@@ -131,79 +132,18 @@ func appendAttachments(dst []byte, atts []compat.Attachment) []byte {
 	return dst
 }
 
-func (r *valueReader) attachments() []compat.Attachment {
-	count := r.uvarint()
-	if count > uint64(len(r.b)) {
-		r.bad = true
-		return nil
-	}
-	atts := make([]compat.Attachment, count)
+// leastAttachment is what an attachment takes at least: three empty texts, a digest, an encoding and three numbers.
+const leastAttachment = 3 + md5.Size + 1 + 3
+
+func readAttachments(r *packed.Reader) []compat.Attachment {
+	atts := make([]compat.Attachment, r.Count(leastAttachment))
 	for i := range atts {
 		a := &atts[i]
-		a.Name, a.Type, a.Ref = r.text(), r.text(), r.text()
-		copy(a.Digest[:], r.take(len(a.Digest)))
-		a.Encoding = compat.Encoding(r.byte())
-		a.RevPos, a.Length, a.EncodedLength = r.varint(), r.varint(), r.varint()
+		a.Name, a.Type, a.Ref = r.Text(), r.Text(), r.Text()
+		copy(a.Digest[:], r.Take(len(a.Digest)))
+		a.Encoding = compat.Encoding(r.Byte())
+		a.RevPos, a.Length, a.EncodedLength = r.Varint(), r.Varint(), r.Varint()
 		a.Source, a.HasRevPos, a.HasDigest = compat.SourceStored, true, true
 	}
 	return atts
 }
-
-func appendText(dst []byte, s string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
-}
-
-// valueReader reads the parts of a value; bad is set, and zeros are returned, once something is missing.
-type valueReader struct {
-	b   []byte
-	bad bool
-}
-
-func (r *valueReader) take(n int) []byte {
-	if n < 0 || n > len(r.b) {
-		r.bad, r.b = true, nil
-		return nil
-	}
-	part := r.b[:n]
-	r.b = r.b[n:]
-	return part
-}
-
-func (r *valueReader) byte() byte {
-	if p := r.take(1); len(p) == 1 {
-		return p[0]
-	}
-	return 0
-}
-
-func (r *valueReader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		r.bad, r.b = true, nil
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *valueReader) varint() int64 {
-	v, n := binary.Varint(r.b)
-	if n <= 0 {
-		r.bad, r.b = true, nil
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-// bytes reads what appendText wrote, without a copy.
-func (r *valueReader) bytes() []byte {
-	n := r.uvarint()
-	if n > uint64(len(r.b)) {
-		r.bad, r.b = true, nil
-		return nil
-	}
-	return r.take(int(n))
-}
-
-func (r *valueReader) text() string { return string(r.bytes()) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/revtree"
 )
@@ -122,19 +123,19 @@ type leafLine struct {
 
 // take takes the next n hashes off as they are stored; nil if there are not so many.
 func (l *leafLine) take(n int) []byte {
-	r := valueReader{b: l.hashes}
+	r := packed.Reader{B: l.hashes}
 	if l.odd {
 		for range n {
-			r.bytes()
+			r.Bytes()
 		}
 	} else {
-		r.take(16 * n)
+		r.Take(16 * n)
 	}
-	if r.bad {
+	if r.Bad {
 		return nil
 	}
-	taken := l.hashes[:len(l.hashes)-len(r.b)]
-	l.hashes = r.b
+	taken := l.hashes[:len(l.hashes)-len(r.B)]
+	l.hashes = r.B
 	return taken
 }
 
@@ -142,9 +143,9 @@ func (l *leafLine) take(n int) []byte {
 func (l *leafLine) parse(stored []byte, n int) []string {
 	list := make([]string, n)
 	if l.odd {
-		r := valueReader{b: stored}
+		r := packed.Reader{B: stored}
 		for i := range list {
-			list[i] = r.text()
+			list[i] = r.Text()
 		}
 		return list
 	}
@@ -164,20 +165,20 @@ func parseLeafHead(suffix, value []byte) (l leafRecord, line leafLine, err error
 	if err != nil {
 		return l, line, err
 	}
-	r := valueReader{b: value}
-	if r.byte() != leafFormat {
+	r := packed.Reader{B: value}
+	if r.Byte() != leafFormat {
 		return l, line, corrupt("leaf record", nil)
 	}
-	flags := r.byte()
+	flags := r.Byte()
 	if l.winner = flags&leafWinner != 0; l.winner {
-		if l.seq, err = ParseSeq(r.take(SeqSize)); err != nil {
+		if l.seq, err = ParseSeq(r.Take(SeqSize)); err != nil {
 			return l, line, err
 		}
 	}
 	l.stored, l.long = flags&leafStored != 0, flags&leafLong != 0
-	l.external, l.active = int64(r.uvarint()), int64(r.uvarint())
-	line.count, line.odd = r.uvarint(), flags&leafOdd != 0
-	if line.hashes = r.b; r.bad {
+	l.external, l.active = int64(r.Uvarint()), int64(r.Uvarint())
+	line.count, line.odd = r.Uvarint(), flags&leafOdd != 0
+	if line.hashes = r.B; r.Bad {
 		err = corrupt("leaf record", nil)
 	}
 	return l, line, err
@@ -295,10 +296,10 @@ func treeOf(leaves []leafRecord) revtree.Tree {
 // Rows of lists have it, so that who reads the entries of many rows knows how many have room together.
 func (l *leafRecord) kilobytes() int { return int(min(l.active, maxEntry) >> 10) }
 
-func (r *valueReader) kilobytes() int {
-	n := r.uvarint()
+func readKilobytes(r *packed.Reader) int {
+	n := r.Uvarint()
 	if n > maxEntry>>10 {
-		r.bad = true
+		r.Bad = true
 		return 0
 	}
 	return int(n)
@@ -332,14 +333,14 @@ func parseWinner(value []byte) (compat.Rev, error) {
 }
 
 func parseListed(value []byte) (rev compat.Rev, kilobytes int, err error) {
-	r := valueReader{b: value}
-	if rev.Pos = r.varint(); rev.Pos < 0 {
-		rev.Pos, kilobytes = -rev.Pos, r.kilobytes()
+	r := packed.Reader{B: value}
+	if rev.Pos = r.Varint(); rev.Pos < 0 {
+		rev.Pos, kilobytes = -rev.Pos, readKilobytes(&r)
 	}
-	if r.bad {
+	if r.Bad {
 		return compat.Rev{}, 0, corrupt("winner", nil)
 	}
-	rev.Hash = string(r.b)
+	rev.Hash = string(r.B)
 	return rev, kilobytes, nil
 }
 
@@ -368,7 +369,7 @@ func (c *changeValue) encode(dst []byte) []byte {
 	}
 	dst = slices.Grow(dst, 12+len(c.winner.Hash)+len(c.id))
 	dst = binary.AppendUvarint(append(dst, flags), uint64(c.leaves))
-	dst = appendText(binary.AppendVarint(dst, c.winner.Pos), c.winner.Hash)
+	dst = packed.AppendText(binary.AppendVarint(dst, c.winner.Pos), c.winner.Hash)
 	if c.kilobytes > 0 {
 		dst = binary.AppendUvarint(dst, uint64(c.kilobytes))
 	}
@@ -376,16 +377,16 @@ func (c *changeValue) encode(dst []byte) []byte {
 }
 
 func parseChange(value []byte) (changeValue, error) {
-	r := valueReader{b: value}
-	flags := r.byte()
-	c := changeValue{deleted: flags&changeDeleted != 0, leaves: int(r.uvarint())}
-	c.winner = compat.Rev{Pos: r.varint(), Hash: r.text()}
+	r := packed.Reader{B: value}
+	flags := r.Byte()
+	c := changeValue{deleted: flags&changeDeleted != 0, leaves: int(r.Uvarint())}
+	c.winner = compat.Rev{Pos: r.Varint(), Hash: r.Text()}
 	if flags&changeKilobytes != 0 {
-		c.kilobytes = r.kilobytes()
+		c.kilobytes = readKilobytes(&r)
 	}
-	if r.bad {
+	if r.Bad {
 		return c, corrupt("change", nil)
 	}
-	c.id = string(r.b)
+	c.id = string(r.B)
 	return c, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
@@ -95,7 +96,7 @@ func (t *dbTx) putLocal(doc *compat.Document) EditResult {
 	if doc.Deleted {
 		return EditResult{ID: doc.ID, Rev: rev}
 	}
-	value := appendText([]byte{localInline}, rev.Hash)
+	value := packed.AppendText([]byte{localInline}, rev.Hash)
 	body := doc.Body.JSON
 	if len(body) == 0 {
 		body = emptyBody
@@ -112,16 +113,16 @@ func (t *dbTx) putLocal(doc *compat.Document) EditResult {
 
 // parseLocal reads a local document from its own value; chunked says that the body, of that length, is below the key.
 func parseLocal(value []byte) (rev compat.Rev, body []byte, chunked bool, length int, err error) {
-	r := valueReader{b: value}
-	format := r.byte()
-	rev.Hash = r.text()
+	r := packed.Reader{B: value}
+	format := r.Byte()
+	rev.Hash = r.Text()
 	if format == localChunked {
-		chunked, length = true, int(min(r.uvarint(), 1<<40))
+		chunked, length = true, int(min(r.Uvarint(), 1<<40))
 	}
-	if r.bad || format != localInline && format != localChunked {
+	if r.Bad || format != localInline && format != localChunked {
 		return rev, nil, false, 0, corrupt("local document", nil)
 	}
-	return rev, r.b, chunked, length, nil
+	return rev, r.B, chunked, length, nil
 }
 
 // openLocal reads a local document; a revision that is asked for is never found.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // Purge removes leaves for good: no tombstone is left, and ancestors that only they had go with them. It answers, in
@@ -126,11 +127,11 @@ func (e *docEdit) dropUnreachable() error {
 // notePurges remembers the requests. A value of TagPurges: id (with varint length), then each revision likewise.
 func (t *dbTx) notePurges(requests []IDRevs) error {
 	for i := range requests {
-		value := appendText(nil, requests[i].ID)
+		value := packed.AppendText(nil, requests[i].ID)
 		revs := slices.Clone(requests[i].Revs)
 		slices.SortFunc(revs, compat.Rev.Compare)
 		for _, rev := range revs {
-			value = appendText(value, string(encodeWinner(nil, rev)))
+			value = packed.AppendText(value, string(encodeWinner(nil, rev)))
 		}
 		if len(value) > maxEntry {
 			return compat.NewError(compat.KindBadRequest, "Exceeded maximum number of revisions.")
@@ -172,16 +173,16 @@ func compareIDRevs(a, b IDRevs) int {
 }
 
 func parsePurge(value []byte) (IDRevs, error) {
-	r := valueReader{b: value}
-	info := IDRevs{ID: r.text()}
-	for len(r.b) > 0 {
-		rev, err := parseWinner(r.bytes())
+	r := packed.Reader{B: value}
+	info := IDRevs{ID: r.Text()}
+	for len(r.B) > 0 {
+		rev, err := parseWinner(r.Bytes())
 		if err != nil {
 			return info, err
 		}
 		info.Revs = append(info.Revs, rev)
 	}
-	if r.bad {
+	if r.Bad {
 		return info, corrupt("purge", nil)
 	}
 	return info, nil

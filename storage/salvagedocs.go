@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
@@ -333,8 +334,8 @@ func (w *salvage) revision(d *dbRead, doc *damagedDoc, line compat.RevPath, dele
 		if err != nil {
 			return false, err
 		}
-		r := valueReader{b: list}
-		if atts = r.attachments(); list == nil || r.bad || len(r.b) > 0 {
+		r := packed.Reader{B: list}
+		if atts = readAttachments(&r); list == nil || !r.Done() {
 			w.lost(doc.id, line.Rev(), "the list of its attachments is lost")
 			atts = nil
 		}

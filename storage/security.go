@@ -9,6 +9,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // Security objects. Each request of a user reads the one of its database. Most are a few hundred bytes and are parsed
@@ -165,21 +166,21 @@ func (d *dbRead) securityObject() (object []byte, shared *securityObject, err er
 	if err != nil || value == nil {
 		return nil, nil, err
 	}
-	r := valueReader{b: value}
-	length := r.uvarint()
-	if length == 0 && !r.bad && len(r.b) > sha256.Size {
-		hash := [sha256.Size]byte(r.b)
-		r.b = r.b[sha256.Size:]
-		if length = r.uvarint(); r.bad || length > maxBlob || len(r.b) > 0 {
+	r := packed.Reader{B: value}
+	length := r.Uvarint()
+	if length == 0 && !r.Bad && len(r.B) > sha256.Size {
+		hash := [sha256.Size]byte(r.B)
+		r.B = r.B[sha256.Size:]
+		if length = r.Uvarint(); r.Bad || length > maxBlob || len(r.B) > 0 {
 			return nil, nil, corrupt("security object", nil)
 		}
 		shared, err = d.shared.load(hash, func() ([]byte, error) { return d.readChunks(key, int(length)) })
 		return nil, shared, err
 	}
-	if r.bad || length > maxBlob || len(r.b) > int(length) {
+	if r.Bad || length > maxBlob || len(r.B) > int(length) {
 		return nil, nil, corrupt("security object", nil)
 	}
-	object = bytes.Clone(r.b)
+	object = bytes.Clone(r.B)
 	if len(object) < int(length) {
 		rest, err := d.readChunks(key, int(length)-len(object))
 		return append(object, rest...), nil, err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/revtree"
 )
 
@@ -31,7 +32,7 @@ func FuzzValues(f *testing.F) {
 		nil, rec.encode(), split.encode(), leaf.encode(nil), odd.encode(nil), change.encode(nil),
 		encodeWinner(nil, change.winner), encodeListed(nil, change.winner, 7),
 		inline.encode(nil), apart.encode(nil), {localInline, 1, '1', '{', '}'},
-		appendText(appendText(nil, "id"), string(encodeWinner(nil, change.winner))),
+		packed.AppendText(packed.AppendText(nil, "id"), string(encodeWinner(nil, change.winner))),
 	} {
 		f.Add(seed)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/views/levels"
 	"github.com/settee-db/settee/views/reduce"
 )
@@ -63,7 +64,7 @@ func (ix *index) levelsKey() string {
 		key = strconv.AppendBool(key, set)
 	}
 	for _, s := range ix.rec.slots {
-		key = appendText(append(key, byte(s.number)), s.source)
+		key = packed.AppendText(append(key, byte(s.number)), s.source)
 	}
 	return string(key)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/views/reduce"
 )
@@ -92,22 +93,22 @@ func appendIDs(dst []byte, rows []row, skip int, terms bool) []byte {
 
 // parseIDs reads the entry of a document; partition is what its row keys begin with. They are copied.
 func parseIDs(entry []byte, partition []byte, docID string, kept []keptRow) ([]keptRow, error) {
-	p := parser{b: entry}
-	format := p.byte()
+	p := parser{packed.Reader{B: entry}}
+	format := p.Byte()
 	if format != idsFormat && format != idsTerms {
 		return nil, corrupt("ids of a document")
 	}
-	for len(p.b) > 0 {
-		key := p.bytes()
-		count := p.uvarint()
-		for number := uint64(0); number < count && !p.bad; number++ {
-			length := p.uvarint()
-			hash := p.take(8)
+	for len(p.B) > 0 {
+		key := p.Bytes()
+		count := p.Uvarint()
+		for number := uint64(0); number < count && !p.Bad; number++ {
+			length := p.Uvarint()
+			hash := p.Take(8)
 			term := uint64(toBeRead)
 			if format == idsTerms {
-				term = p.uvarint()
+				term = p.Uvarint()
 			}
-			if p.bad {
+			if p.Bad {
 				break
 			}
 			rowKey := make([]byte, 0, len(partition)+len(key)+len(docID)+8)
@@ -118,7 +119,7 @@ func parseIDs(entry []byte, partition []byte, docID string, kept []keptRow) ([]k
 				rowKey: rowKey, length: int(length), hash: binary.LittleEndian.Uint64(hash), old: oldOf(keyed, term),
 			})
 		}
-		if p.bad {
+		if p.Bad {
 			return nil, corrupt("ids of a document")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // Interactive indexes change in the transactions of their documents. One key lists them, so that such a transaction
@@ -42,11 +43,11 @@ func (l interactiveList) encode() []byte {
 		dst = append(append(dst, e.signature[:]...), flags)
 		def := e.def
 		for _, text := range [...]string{def.language, def.source, def.options, def.lib, string(e.record.encode())} {
-			dst = appendText(dst, text)
+			dst = packed.AppendText(dst, text)
 		}
 		dst = binary.AppendUvarint(dst, uint64(len(e.owners)))
 		for _, owner := range e.owners {
-			dst = appendText(dst, owner)
+			dst = packed.AppendText(dst, owner)
 		}
 	}
 	return dst
@@ -56,15 +57,15 @@ func parseInteractive(b []byte) (interactiveList, error) {
 	if b == nil {
 		return nil, nil
 	}
-	p := parser{b: b}
-	if p.byte() != formatVersion {
+	p := parser{packed.Reader{B: b}}
+	if p.Byte() != formatVersion {
 		return nil, nil
 	}
 	var list interactiveList
-	for len(p.b) > 0 && !p.bad {
+	for len(p.B) > 0 && !p.Bad {
 		var e interactiveEntry
-		copy(e.signature[:], p.take(len(e.signature)))
-		flags := p.byte()
+		copy(e.signature[:], p.Take(len(e.signature)))
+		flags := p.Byte()
 		e.def = definition{
 			signature:   e.signature,
 			interactive: true,
@@ -73,21 +74,21 @@ func parseInteractive(b []byte) (interactiveList, error) {
 			localSeq:    flags&4 != 0,
 			withDesign:  flags&8 != 0,
 		}
-		e.def.language, e.def.source, e.def.options, e.def.lib = p.text(), p.text(), p.text(), p.text()
-		stored := p.bytes()
-		if p.bad {
+		e.def.language, e.def.source, e.def.options, e.def.lib = p.Text(), p.Text(), p.Text(), p.Text()
+		stored := p.Bytes()
+		if p.Bad {
 			break
 		}
 		var err error
 		if e.record, _, err = parseRecord(stored); err != nil {
 			return nil, err
 		}
-		for n := p.uvarint(); n > 0 && !p.bad; n-- {
-			e.owners = append(e.owners, p.text())
+		for n := p.Uvarint(); n > 0 && !p.Bad; n-- {
+			e.owners = append(e.owners, p.Text())
 		}
 		list = append(list, e)
 	}
-	if p.bad {
+	if p.Bad {
 		return nil, corrupt("list of interactive indexes")
 	}
 	return list, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // Large builds are jobs of the store: they go on after a restart, and of several processes one does the work.
@@ -29,7 +30,7 @@ const (
 
 // jobSpec names the build of a design document. Format of the data: texts of database, design document, signature.
 func jobSpec(database string, d *design) jobs.Spec {
-	data := appendText(appendText(appendText(nil, database), d.id), string(d.signature[:]))
+	data := packed.AppendText(packed.AppendText(packed.AppendText(nil, database), d.id), string(d.signature[:]))
 	return jobs.Spec{Type: jobType, ID: database + "\x00" + hex.EncodeToString(d.signature[:]), Data: data}
 }
 
@@ -45,9 +46,9 @@ func (v *Views) handleJobs() error {
 
 // runJob is a build as a job. Errors that a client is to see are its result: another attempt would meet them again.
 func (v *Views) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
-	p := parser{b: run.Data}
-	database, id, signature := p.text(), p.text(), p.text()
-	if p.bad || len(signature) != len(Signature{}) {
+	p := parser{packed.Reader{B: run.Data}}
+	database, id, signature := p.Text(), p.Text(), p.Text()
+	if p.Bad || len(signature) != len(Signature{}) {
 		return nil, jobs.Permanent(corrupt("job"))
 	}
 	db := v.opts.Store.DB(database)
@@ -95,7 +96,7 @@ func encodeError(e *compat.Error) []byte {
 	}
 	dst := []byte{byte(e.Kind), ref}
 	for _, text := range [...]string{e.Name, e.Reason, e.ReasonJSON, e.Allow} {
-		dst = appendText(dst, string(shortened(text, maxErrorText)))
+		dst = packed.AppendText(dst, string(shortened(text, maxErrorText)))
 	}
 	return dst
 }
@@ -105,10 +106,10 @@ func decodeError(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	p := parser{b: b}
-	kind, ref := compat.Kind(p.byte()), p.byte() == 1
-	e := &compat.Error{Kind: kind, Ref: ref, Name: p.text(), Reason: p.text(), ReasonJSON: p.text(), Allow: p.text()}
-	if p.bad {
+	p := parser{packed.Reader{B: b}}
+	kind, ref := compat.Kind(p.Byte()), p.Byte() == 1
+	e := &compat.Error{Kind: kind, Ref: ref, Name: p.Text(), Reason: p.Text(), ReasonJSON: p.Text(), Allow: p.Text()}
+	if p.Bad {
 		return corrupt("result of a job")
 	}
 	return e

@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
@@ -156,15 +157,15 @@ func entryText(t *testing.T, key, value string) string {
 
 // rowText is a row: the emitted key as it sorts, the document's id, the number; the emitted key and value as JSON.
 func rowText(t *testing.T, rowKey, value []byte) (key, emitted string) {
-	p := parser{b: value}
-	keyed, length := p.uvarint(), p.uvarint()
-	json := p.take(int(length))
+	p := parser{packed.Reader{B: value}}
+	keyed, length := p.Uvarint(), p.Uvarint()
+	json := p.Take(int(length))
 	id, rest, err := tuple.ReadString(rowKey[keyed:])
 	must(t, err)
 	number, _, err := tuple.ReadInt(rest)
 	must(t, err)
 	key = fmt.Sprintf(", %s, %q, %d", quoted(string(rowKey[:keyed])), id, number)
-	return key, fmt.Sprintf("%s: %s", json, p.b)
+	return key, fmt.Sprintf("%s: %s", json, p.B)
 }
 
 // quoted shows bytes, of which those that are no ASCII have no meaning as text.

@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // formatVersion is that of everything below TagViews; an index of another one is built anew.
@@ -59,28 +60,24 @@ func (r *indexRecord) encode() []byte {
 	}
 	dst := binary.AppendVarint([]byte{formatVersion, flags}, r.number)
 	dst = storage.AppendSeq(storage.AppendSeq(dst, r.seq), r.fresh)
-	dst = appendText(dst, collate.Version)
+	dst = packed.AppendText(dst, collate.Version)
 	dst = binary.AppendVarint(dst, r.claims)
 	dst = binary.AppendVarint(dst, int64(r.levelHeight))
 	dst = binary.AppendVarint(dst, int64(r.levelFan))
 	for _, s := range r.slots {
 		dst = binary.AppendVarint(dst, int64(s.number))
-		dst = appendText(dst, s.source)
+		dst = packed.AppendText(dst, s.source)
 	}
 	return dst
-}
-
-func appendText(dst []byte, text string) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
 // parseRecord reads a record. usable is false if the index was written by other code or with another collation: only
 // its number counts then, so that it can be removed.
 func parseRecord(b []byte) (r indexRecord, usable bool, err error) {
-	p := parser{b: b}
-	format, flags := p.byte(), p.byte()
-	r.number = p.varint()
-	if p.bad {
+	p := parser{packed.Reader{B: b}}
+	format, flags := p.Byte(), p.Byte()
+	r.number = p.Varint()
+	if p.Bad {
 		return r, false, corrupt("index record")
 	}
 	if format != formatVersion {
@@ -90,77 +87,26 @@ func parseRecord(b []byte) (r indexRecord, usable bool, err error) {
 	r.levels, r.sums = flags&flagLevels != 0, flags&flagSums != 0
 	r.raw, r.partitioned = flags&flagRaw != 0, flags&flagPartitioned != 0
 	r.seq, r.fresh = p.seq(), p.seq()
-	version := p.text()
-	r.claims = p.varint()
-	r.levelHeight, r.levelFan = int(p.varint()), int(p.varint())
-	for len(p.b) > 0 && !p.bad {
-		r.slots = append(r.slots, slot{number: uint32(p.varint()), source: p.text()})
+	version := p.Text()
+	r.claims = p.Varint()
+	r.levelHeight, r.levelFan = int(p.Varint()), int(p.Varint())
+	for len(p.B) > 0 && !p.Bad {
+		r.slots = append(r.slots, slot{number: uint32(p.Varint()), source: p.Text()})
 	}
-	if p.bad {
+	if p.Bad {
 		return r, false, corrupt("index record")
 	}
 	return r, version == collate.Version, nil
 }
 
-// parser reads values of ours; bad is set when they end too early.
-type parser struct {
-	b   []byte
-	bad bool
-}
-
-func (p *parser) take(n int) []byte {
-	if p.bad || n < 0 || n > len(p.b) {
-		p.bad = true
-		return nil
-	}
-	b := p.b[:n:n]
-	p.b = p.b[n:]
-	return b
-}
-
-func (p *parser) byte() byte {
-	if b := p.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (p *parser) varint() int64 {
-	n, size := binary.Varint(p.b)
-	if size <= 0 {
-		p.bad = true
-		return 0
-	}
-	p.b = p.b[size:]
-	return n
-}
-
-func (p *parser) uvarint() uint64 {
-	n, size := binary.Uvarint(p.b)
-	if size <= 0 {
-		p.bad = true
-		return 0
-	}
-	p.b = p.b[size:]
-	return n
-}
+// parser reads values of ours.
+type parser struct{ packed.Reader }
 
 func (p *parser) seq() (s storage.Seq) {
-	if b := p.take(storage.SeqSize); b != nil {
+	if b := p.Take(storage.SeqSize); b != nil {
 		s, _ = storage.ParseSeq(b) // it is as long as it has to be
 	}
 	return s
-}
-
-func (p *parser) text() string { return string(p.bytes()) }
-
-func (p *parser) bytes() []byte {
-	n := p.uvarint()
-	if n > uint64(len(p.b)) {
-		p.bad = true
-		return nil
-	}
-	return p.take(int(n))
 }
 
 // corrupt reports stored bytes that no code of ours writes.

@@ -66,6 +66,19 @@ func (a *Analyzer) Analyze(t *Tokens, text string) {
 		return
 	}
 	gap := t.gap
+	a.tokens(text, func(start, end int, kind kind, dropped bool) {
+		if dropped || !a.term(t, text[start:end], kind) {
+			gap++
+			return
+		}
+		t.add(t.word.from, start, end, gap+1)
+		gap = 0
+	})
+	t.gap = gap
+}
+
+// tokens calls fn for the tokens of a text, also for those that are dropped because they are too long.
+func (a *Analyzer) tokens(text string, fn func(start, end int, kind kind, dropped bool)) {
 	longest := a.longest
 	if a.dropLonger {
 		longest = unlimited
@@ -73,21 +86,11 @@ func (a *Analyzer) Analyze(t *Tokens, text string) {
 	for at := 0; ; {
 		start, end, kind := a.split(text, at, longest)
 		if start == end {
-			break
+			return
 		}
 		at = end
-		if a.dropLonger && end-start > a.longest && unitsOf(text[start:end]) > a.longest {
-			gap++
-			continue
-		}
-		if a.term(t, text[start:end], kind) {
-			t.add(t.word.from, start, end, gap+1)
-			gap = 0
-		} else {
-			gap++
-		}
+		fn(start, end, kind, a.dropLonger && end-start > a.longest && unitsOf(text[start:end]) > a.longest)
 	}
-	t.gap = gap
 }
 
 // term appends the term of a token to t, without its entry; false if the steps dropped it.

@@ -31,19 +31,10 @@ type pairRun struct {
 func (p *bigrams) analyze(a *Analyzer, t *Tokens, text string) {
 	run := &t.run
 	run.reset()
-	longest := a.longest
-	if a.dropLonger {
-		longest = unlimited
-	}
-	for at := 0; ; {
-		start, end, kind := a.split(text, at, longest)
-		if start == end {
-			break
-		}
-		at = end
-		if a.dropLonger && end-start > a.longest && unitsOf(text[start:end]) > a.longest {
+	a.tokens(text, func(start, end int, kind kind, dropped bool) {
+		if dropped {
 			t.gap++
-			continue
+			return
 		}
 		token := text[start:end]
 		pairs := kind == kindIdeograph || kind == kindHiragana || kind == kindKatakana || kind == kindHangul
@@ -57,7 +48,7 @@ func (p *bigrams) analyze(a *Analyzer, t *Tokens, text string) {
 		}
 		if pairs {
 			run.read(t, token, start, end, p.thai)
-			continue
+			return
 		}
 		w := &t.word
 		w.begin(t, token, kind)
@@ -67,7 +58,7 @@ func (p *bigrams) analyze(a *Analyzer, t *Tokens, text string) {
 		}
 		w.end()
 		p.add(t, w.from, start, end, keep)
-	}
+	})
 	p.flush(t, run)
 }
 

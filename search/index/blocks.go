@@ -6,6 +6,8 @@ import (
 	"math"
 	"sort"
 	"sync"
+
+	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // BlockSegment is a segment of blocks, as Encode writes it. It is for any number of goroutines: iterators and columns
@@ -175,10 +177,10 @@ func (s *BlockSegment) document(r *Run, doc int32) (Identity, []byte) {
 // ID is the id of a document.
 func (s *BlockSegment) ID(r *Run, doc int32) string {
 	_, record := s.document(r, doc)
-	reader := &recordReader{b: record}
-	reader.byte()
-	id := reader.text()
-	if reader.bad {
+	reader := &recordReader{packed.Reader{B: record}}
+	reader.Byte()
+	id := reader.Text()
+	if reader.Bad {
 		r.Fail(ErrSegment)
 	}
 	return id

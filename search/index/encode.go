@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // groupSize is how many postings are packed together, and jumped over together.
@@ -97,7 +99,7 @@ func (e *encoder) documents() {
 			if number < 0 {
 				continue
 			}
-			b := appendText(nil, string(s.Identity(e.run, int32(doc))))
+			b := packed.AppendText(nil, string(s.Identity(e.run, int32(doc))))
 			b = AppendRecord(b, &Document{ID: s.ID(e.run, int32(doc)), Stored: s.Stored(e.run, int32(doc))})
 			docs.write(b)
 			ends.end(docs.length)
@@ -121,7 +123,7 @@ func (e *encoder) field(i int32, name string) {
 	values := e.strings(i, name, false)
 	sorts := e.strings(i, name, true)
 	info.Strings = values > 0
-	e.header = appendText(e.header, name)
+	e.header = packed.AppendText(e.header, name)
 	flags := flagIf(info.Positions, 1) | flagIf(hasNorms, 2) | flagIf(info.Numbers, 4)
 	e.header = append(e.header, flags)
 	for _, v := range []int64{int64(info.Docs), info.Length, terms, places, values, sorts} {
@@ -197,12 +199,12 @@ func (e *encoder) terms(i int32, name string, info *FieldInfo) (terms, places in
 		}
 		shared := sharedLength(last, term)
 		if terms%termsInPlace == 0 {
-			index.write(binary.AppendUvarint(appendText(nil, term), uint64(dictionary.length)))
+			index.write(binary.AppendUvarint(packed.AppendText(nil, term), uint64(dictionary.length)))
 			places++
 			shared = 0
 		}
 		entry := binary.AppendUvarint(nil, uint64(shared))
-		entry = appendText(entry, term[shared:])
+		entry = packed.AppendText(entry, term[shared:])
 		for _, v := range []int64{group.docs, atPostings, atPositions} {
 			entry = binary.AppendUvarint(entry, uint64(v))
 		}

@@ -133,15 +133,20 @@ type numberView struct {
 }
 
 func (v *numberView) Numbers(doc int32) []float64 {
-	i, ok := place(v.docs, doc, &v.last)
+	return valuesOf(doc, v.docs, v.ends, v.all, &v.last)
+}
+
+// valuesOf are the values of a document in a column: ends says where those of each document of docs end in all.
+func valuesOf[T any](doc int32, docs, ends []int32, all []T, last *int) []T {
+	i, ok := place(docs, doc, last)
 	if !ok {
 		return nil
 	}
 	from := int32(0)
 	if i > 0 {
-		from = v.ends[i-1]
+		from = ends[i-1]
 	}
-	return v.all[from:v.ends[i]]
+	return all[from:ends[i]]
 }
 
 // stringView is a column for one query.
@@ -155,15 +160,7 @@ type stringView struct {
 }
 
 func (v *stringView) Ordinals(doc int32) []int32 {
-	i, ok := place(v.docs, doc, &v.last)
-	if !ok {
-		return nil
-	}
-	from := int32(0)
-	if i > 0 {
-		from = v.ends[i-1]
-	}
-	return v.all[from:v.ends[i]]
+	return valuesOf(doc, v.docs, v.ends, v.all, &v.last)
 }
 
 func (v *stringView) Value(ordinal int32) string { return v.values[ordinal] }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
@@ -81,8 +82,8 @@ func (k keys) parseDue(typ string, key, value []byte) (e entry, err error) {
 	if e.id, _, err = tuple.ReadString(rest); err != nil {
 		return e, corrupt("due key", err)
 	}
-	p := parser{src: value}
-	if e.due = p.varint(); p.bad || len(p.src) > 0 {
+	p := parser{packed.Reader{B: value}}
+	if e.due = p.Varint(); !p.Done() {
 		return e, corrupt("due time", nil)
 	}
 	return e, nil

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"time"
+
+	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // recordFormat is the first byte of records and leases.
@@ -61,27 +63,27 @@ func (r *jobRecord) append(dst []byte) []byte {
 		dst = binary.AppendVarint(dst, ms)
 	}
 	for _, s := range []string{r.owner, r.err} {
-		dst = appendBlock(dst, []byte(s))
+		dst = packed.AppendText(dst, s)
 	}
-	return appendBlock(appendBlock(dst, r.data), r.result)
+	return packed.AppendText(packed.AppendText(dst, r.data), r.result)
 }
 
 func parseJobRecord(src []byte) (*jobRecord, error) {
-	p := parser{src: src}
+	p := parser{packed.Reader{B: src}}
 	var r jobRecord
 	p.format()
-	r.state = State(p.byte())
+	r.state = State(p.Byte())
 	p.token(&r.birth)
 	p.token(&r.run)
 	for _, n := range []*uint64{&r.request, &r.serving, &r.done, &r.failures, &r.crashes, &r.delay, &r.order} {
-		*n = p.uvarint()
+		*n = p.Uvarint()
 	}
 	for _, ms := range []*int64{&r.due, &r.added, &r.began, &r.ended} {
-		*ms = p.varint()
+		*ms = p.Varint()
 	}
 	r.owner, r.err = string(p.block()), string(p.block())
 	r.data, r.result = p.block(), p.block()
-	if p.bad || len(p.src) > 0 || r.state < Pending || r.state > Finished {
+	if !p.Done() || r.state < Pending || r.state > Finished {
 		return nil, corrupt("record", nil)
 	}
 	return &r, nil
@@ -90,82 +92,38 @@ func parseJobRecord(src []byte) (*jobRecord, error) {
 func (l *lease) append(dst []byte) []byte {
 	dst = append(append(dst, recordFormat), l.run[:]...)
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, l.beat), l.ran)
-	return appendBlock(dst, l.progress)
+	return packed.AppendText(dst, l.progress)
 }
 
 func parseLease(src []byte) (*lease, error) {
-	p := parser{src: src}
+	p := parser{packed.Reader{B: src}}
 	var l lease
 	p.format()
 	p.token(&l.run)
-	l.beat, l.ran, l.progress = p.uvarint(), p.uvarint(), p.block()
-	if p.bad || len(p.src) > 0 {
+	l.beat, l.ran, l.progress = p.Uvarint(), p.Uvarint(), p.block()
+	if !p.Done() {
 		return nil, corrupt("lease", nil)
 	}
 	return &l, nil
 }
 
-func appendBlock(dst, b []byte) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
-}
-
 // waits reports whether the job has an entry in keyDue.
 func (r *jobRecord) waits() bool { return r.state == Pending || r.state == Finished && r.due != 0 }
 
-// parser takes values apart; bad is set when they are too short.
-type parser struct {
-	src []byte
-	bad bool
-}
-
-func (p *parser) take(n uint64) []byte {
-	if n > uint64(len(p.src)) {
-		p.bad, p.src = true, nil
-		return nil
-	}
-	b := p.src[:n]
-	p.src = p.src[n:]
-	return b
-}
-
-func (p *parser) byte() byte {
-	if b := p.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
+// parser takes values apart.
+type parser struct{ packed.Reader }
 
 func (p *parser) format() {
-	if p.byte() != recordFormat {
-		p.bad = true
+	if p.Byte() != recordFormat {
+		p.Bad = true
 	}
 }
 
-func (p *parser) token(t *token) { copy(t[:], p.take(tokenSize)) }
-
-func (p *parser) uvarint() uint64 {
-	v, n := binary.Uvarint(p.src)
-	p.take(width(n))
-	return v
-}
-
-func (p *parser) varint() int64 {
-	v, n := binary.Varint(p.src)
-	p.take(width(n))
-	return v
-}
-
-// width turns what encoding/binary tells of a number's length into a length that take refuses if there was no number.
-func width(n int) uint64 {
-	if n <= 0 {
-		return 1 << 62
-	}
-	return uint64(n)
-}
+func (p *parser) token(t *token) { copy(t[:], p.Take(tokenSize)) }
 
 // block copies: values are valid in their transaction only. An empty block is nil.
 func (p *parser) block() []byte {
-	b := p.take(p.uvarint())
+	b := p.Bytes()
 	if len(b) == 0 {
 		return nil
 	}

@@ -3,7 +3,6 @@ package levels_test
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -21,33 +20,14 @@ func TestKnownEqualsRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		ctx := context.Background()
-		if _, err := store.Update(ctx, func(tx kv.Tx) error {
-			tx.ClearRange([]byte{0}, []byte{0xff})
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		plain := rng.IntN(2) == 0
-		slots := slotsOf(t, adder{}, allSources...)
-		if !plain { // with arrays among the values
-			slots = slices.DeleteFunc(slots, func(s levels.Slot) bool { return s.Number == 3 })
-		}
+		clearAll(ctx, t, store)
+		plain, slots := slotsFor(t, rng)
 		shape := config(rng, rng.IntN(3) > 0)
 		x := newIndex(shape, slots)
 		m := &model{rows: map[string][]byte{}}
 		refresh := rng.IntN(2) == 0
 		for range 1 + rng.IntN(4) {
-			rows := map[string][]byte{}
-			for range 200 + rng.IntN(400) {
-				key, value := rowOf(rng, rng.IntN(2000), plain).encode()
-				if rng.IntN(6) == 0 {
-					value = nil
-				}
-				rows[string(key)] = value
-				if m.rows[string(key)] = value; value == nil {
-					delete(m.rows, string(key))
-				}
-			}
+			rows := m.randomRows(rng, 200+rng.IntN(400), plain)
 			if err := change(ctx, store, x, refresh, rows); err != nil {
 				t.Fatal(err)
 			}

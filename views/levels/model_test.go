@@ -190,32 +190,13 @@ func TestQueriesEqualRows(t *testing.T) {
 		store := stores[rapid.SampledFrom([]string{"memory", "memory", "faults", "limits", "pebble"}).Draw(t, "engine")]
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		ctx := context.Background()
-		if _, err := store.Update(ctx, func(tx kv.Tx) error {
-			tx.ClearRange([]byte{0}, []byte{0xff})
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		plain := rng.IntN(2) == 0
-		slots := slotsOf(t, adder{}, allSources...)
-		if !plain { // with arrays among the values
-			slots = slices.DeleteFunc(slots, func(s levels.Slot) bool { return s.Number == 3 })
-		}
+		clearAll(ctx, t, store)
+		plain, slots := slotsFor(t, rng)
 		x := newIndex(config(rng, rng.IntN(3) > 0), slots)
 		m := &model{rows: map[string][]byte{}}
 		refresh := rng.IntN(2) == 0
 		for range 1 + rng.IntN(6) {
-			rows := map[string][]byte{}
-			for range 1 + rng.IntN(400) {
-				key, value := rowOf(rng, rng.IntN(2000), plain).encode()
-				if rng.IntN(4) == 0 {
-					value = nil
-				}
-				rows[string(key)] = value
-				if m.rows[string(key)] = value; value == nil {
-					delete(m.rows, string(key))
-				}
-			}
+			rows := m.randomRows(rng, 1+rng.IntN(400), plain)
 			if err := change(ctx, store, x, refresh, rows); err != nil {
 				t.Fatal(err)
 			}
@@ -298,4 +279,40 @@ func TestConcurrentWriters(t *testing.T) {
 		must(t, x.BuildSlot(t.Context(), store, nil, slots[8].Number))
 		checkAll(t, store, x, slots, rng, m, 100)
 	})
+}
+
+// clearAll empties a store.
+func clearAll(ctx context.Context, t *rapid.T, store kv.Store) {
+	if _, err := store.Update(ctx, func(tx kv.Tx) error {
+		tx.ClearRange([]byte{0}, []byte{0xff})
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// slotsFor are the slots of all reduces; where values are not plain, without the one that takes no arrays.
+func slotsFor(t *rapid.T, rng *rand.Rand) (plain bool, slots []levels.Slot) {
+	plain = rng.IntN(2) == 0
+	slots = slotsOf(t, adder{}, allSources...)
+	if !plain { // with arrays among the values
+		slots = slices.DeleteFunc(slots, func(s levels.Slot) bool { return s.Number == 3 })
+	}
+	return plain, slots
+}
+
+// randomRows makes n changes of rows, of which some remove one, and has the model know them.
+func (m *model) randomRows(rng *rand.Rand, n int, plain bool) map[string][]byte {
+	rows := map[string][]byte{}
+	for range n {
+		key, value := rowOf(rng, rng.IntN(2000), plain).encode()
+		if rng.IntN(4) == 0 {
+			value = nil
+		}
+		rows[string(key)] = value
+		if m.rows[string(key)] = value; value == nil {
+			delete(m.rows, string(key))
+		}
+	}
+	return rows
 }

@@ -1,9 +1,10 @@
 package files
 
 import (
-	"encoding/binary"
 	"errors"
 	"slices"
+
+	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // Manifest is what manifests say of the store.
@@ -56,7 +57,7 @@ func readManifest(name string, file []byte) *Manifest {
 		}
 	}
 	for i, record := range records.Whole {
-		e := editReader{b: record, m: m}
+		e := editReader{packed.Reader{B: record}, m}
 		if err := e.read(); err != nil {
 			m.Damage = append(m.Damage, Gap{Offset: records.Ends[i] - int64(len(record)), Length: int64(len(record))})
 		}
@@ -69,9 +70,8 @@ func readManifest(name string, file []byte) *Manifest {
 
 // editReader reads a record: a version edit.
 type editReader struct {
-	b   []byte
-	bad bool
-	m   *Manifest
+	packed.Reader
+	m *Manifest
 }
 
 // The tags of version edits (Pebble: internal/manifest/version_edit.go).
@@ -96,23 +96,23 @@ const (
 )
 
 func (e *editReader) read() error {
-	for len(e.b) > 0 && !e.bad {
-		switch e.number() {
+	for len(e.B) > 0 && !e.Bad {
+		switch e.Uvarint() {
 		case tagComparator:
-			e.bytes()
+			e.Bytes()
 		case tagLogNumber:
-			e.m.FirstLog = max(e.m.FirstLog, e.number())
+			e.m.FirstLog = max(e.m.FirstLog, e.Uvarint())
 		case tagNextFileNumber:
-			e.m.NextFile = max(e.m.NextFile, e.number())
+			e.m.NextFile = max(e.m.NextFile, e.Uvarint())
 		case tagLastSequence:
-			e.m.LastSeq = max(e.m.LastSeq, e.number())
+			e.m.LastSeq = max(e.m.LastSeq, e.Uvarint())
 		case tagPrevLogNumber, tagRemovedBacking:
-			e.number()
+			e.Uvarint()
 		case tagCompactPointer:
-			e.number()
-			e.bytes()
+			e.Uvarint()
+			e.Bytes()
 		case tagDeletedFile:
-			level, file := int(e.number()), e.number()
+			level, file := int(e.Uvarint()), e.Uvarint()
 			// not if it was moved to another level by the same edit
 			if t, ok := e.m.Tables[file]; ok && t.Level == level {
 				delete(e.m.Tables, file)
@@ -123,19 +123,19 @@ func (e *editReader) read() error {
 		case tagNewFile5:
 			e.table(true)
 		case tagCreatedBacking:
-			e.m.Known[e.number()] = true
-			e.number()
+			e.m.Known[e.Uvarint()] = true
+			e.Uvarint()
 		case tagNewBlobFile:
-			id, file := e.number(), e.number()
-			e.number()
-			e.number()
-			e.number()
-			if !e.bad {
+			id, file := e.Uvarint(), e.Uvarint()
+			e.Uvarint()
+			e.Uvarint()
+			e.Uvarint()
+			if !e.Bad {
 				e.m.Blobs[id] = file
 				e.m.Known[file] = true
 			}
 		case tagDeletedBlob:
-			id, file := e.number(), e.number()
+			id, file := e.Uvarint(), e.Uvarint()
 			if e.m.Blobs[id] == file {
 				delete(e.m.Blobs, id)
 			}
@@ -144,7 +144,7 @@ func (e *editReader) read() error {
 			return errManifest
 		}
 	}
-	if e.bad {
+	if e.Bad {
 		return errManifest
 	}
 	return nil
@@ -152,82 +152,45 @@ func (e *editReader) read() error {
 
 // table reads a new table; rangeKeys says that its bounds are those of two kinds of keys.
 func (e *editReader) table(rangeKeys bool) {
-	t := TableInfo{Level: int(e.number())}
-	number := e.number()
-	t.Size = int64(e.number() & (1<<62 - 1))
+	t := TableInfo{Level: int(e.Uvarint())}
+	number := e.Uvarint()
+	t.Size = int64(e.Uvarint() & (1<<62 - 1))
 	if rangeKeys {
-		if e.byte()&1 != 0 {
+		if e.Byte()&1 != 0 {
 			t.Smallest, t.Largest = e.key(), e.key()
 		}
-		e.bytes()
-		e.bytes()
+		e.Bytes()
+		e.Bytes()
 	} else {
 		t.Smallest, t.Largest = e.key(), e.key()
 	}
-	e.number()
-	e.number()
-	for !e.bad {
-		tag := e.number()
+	e.Uvarint()
+	e.Uvarint()
+	for !e.Bad {
+		tag := e.Uvarint()
 		switch {
 		case tag == customTerminate:
 			e.m.Known[number] = true
 			e.m.Tables[number] = t
 			return
 		case tag == customVirtual:
-			t.Part, t.Backing = true, e.number()
+			t.Part, t.Backing = true, e.Uvarint()
 		case tag == customBlobReferences:
-			e.number()
-			n := e.number()
-			if n > uint64(len(e.b)) {
-				e.bad = true
-				return
-			}
-			for range n {
-				t.Blobs = append(t.Blobs, e.number())
-				e.number()
+			e.Uvarint()
+			for range e.Count(2) {
+				t.Blobs = append(t.Blobs, e.Uvarint())
+				e.Uvarint()
 			}
 		default:
-			e.bytes()
+			e.Bytes()
 		}
 	}
 }
 
-func (e *editReader) number() uint64 {
-	v, n := binary.Uvarint(e.b)
-	if n <= 0 {
-		e.bad, e.b = true, nil
-		return 0
-	}
-	e.b = e.b[n:]
-	return v
-}
-
-func (e *editReader) byte() byte {
-	if len(e.b) == 0 {
-		e.bad = true
-		return 0
-	}
-	c := e.b[0]
-	e.b = e.b[1:]
-	return c
-}
-
-func (e *editReader) bytes() []byte {
-	n := e.number()
-	if n > uint64(len(e.b)) {
-		e.bad, e.b = true, nil
-		return nil
-	}
-	b := e.b[:n]
-	e.b = e.b[n:]
-	return b
-}
-
-// key reads an internal key: the key, then 8 bytes.
 func (e *editReader) key() []byte {
-	b := e.bytes()
+	b := e.Bytes()
 	if len(b) < 8 {
-		e.bad = true
+		e.Bad = true
 		return nil
 	}
 	return slices.Clone(b[:len(b)-8])
