@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
@@ -86,7 +87,7 @@ func TestStoreKeepsItsIdentity(t *testing.T) {
 	}
 	want(t, "uuid", uuids[0] == uuids[1], true)
 	_, err := store.Update(t.Context(), func(tx kv.Tx) error {
-		tx.Set(rootKey(rootMeta), append([]byte{storeFormat + 1}, uuids[0][:]...))
+		tx.Set(rootKey(rootMeta), append([]byte{format.This.Newest + 1}, uuids[0][:]...))
 		return nil
 	})
 	must(t, err)

@@ -10,7 +10,7 @@ import (
 
 // The key space. Keys are FoundationDB tuples, so that other tools can read them; values are described at their codecs.
 //
-//	(rootMeta)                              format of the store and its uuid                      store.go
+//	(rootMeta)                              format of the store and its uuid              format/
 //	(rootDBs, name)                         database record                                       record.go
 //	(rootNextPrefix)                        next database prefix, 8 bytes little-endian           database.go
 //	(rootJobs, …)                           the queue of background jobs                  jobs/
@@ -90,6 +90,9 @@ const (
 const maxEntry = 90_000
 
 func rootKey(tag int64) []byte { return tuple.AppendInt(nil, tag) }
+
+// HeadKey is the key of the head of the store (package storage/format).
+func HeadKey() []byte { return rootKey(rootMeta) }
 
 // JobsPrefix is the key prefix of the queue of background jobs (package storage/jobs).
 func JobsPrefix() []byte { return rootKey(rootJobs) }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -14,7 +15,7 @@ import (
 // transaction among them, commits not. server/lists, views and mango have such budgets for what they add.
 func TestRoundTrips(t *testing.T) {
 	engine := latencykv.New(memkv.New(), latencykv.Options{})
-	s := openStore(t, engine)
+	s := openStore(t, format.Guarded(engine, HeadKey(), format.This)) // as stores are that processes share
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
 	db := s.DB("db")
 	pad := strings.Repeat("x", 300)

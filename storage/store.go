@@ -1,11 +1,12 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"time"
 
+	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -15,6 +16,8 @@ type Options struct {
 	KV kv.Store
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Program is what formats this program knows; zero: format.This. Tests say another.
+	Program format.Program
 	// Compaction says when databases are compacted without being asked.
 	Compaction CompactionPolicy
 	// Manual leaves out all periodic tasks: automatic compaction, collection of attachments, _db_updates.
@@ -36,9 +39,6 @@ type Store struct {
 	sizes      sizes
 }
 
-// storeFormat is the version of the whole key space.
-const storeFormat = 5
-
 // Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if another
 // version wrote the store.
 func Open(ctx context.Context, o Options) (*Store, error) {
@@ -50,9 +50,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if err := s.openMeta(ctx); err != nil {
+	head, err := format.Open(ctx, o.KV, HeadKey(), cmp.Or(o.Program, format.This))
+	if err != nil {
 		return nil, err
 	}
+	s.uuid = head.UUID
 	s.bg.start(s, o.Manual)
 	return s, nil
 }
@@ -62,28 +64,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 func (s *Store) Close() error {
 	s.bg.stop()
 	return nil
-}
-
-// openMeta reads or writes (rootMeta) = format byte, uuid of the store.
-func (s *Store) openMeta(ctx context.Context) error {
-	_, err := s.kv.Update(ctx, func(tx kv.Tx) error {
-		value, err := tx.Get(rootKey(rootMeta))
-		switch {
-		case err != nil:
-			return err
-		case value == nil:
-			s.uuid = newUUID()
-			tx.Set(rootKey(rootMeta), append([]byte{storeFormat}, s.uuid[:]...))
-			return nil
-		case len(value) != 1+len(s.uuid):
-			return corrupt("store format", nil)
-		case value[0] != storeFormat:
-			return fmt.Errorf("%w: format %d, this program's is %d", kv.ErrFormat, value[0], storeFormat)
-		}
-		copy(s.uuid[:], value[1:])
-		return nil
-	})
-	return err
 }
 
 // Health tells why the store could not serve reads and writes now, nil if it could; see kv.Store.

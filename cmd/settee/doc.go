@@ -1,7 +1,7 @@
 // Command settee is a CouchDB-compatible document database in one binary.
 //
 // Map: main.go the command line · version.go what was built · serve.go, check.go, salvage.go, backup.go, migrate.go,
-// functions.go, nodes.go, bench.go its commands · wire.go composes store, storage and server · engines.go, engine_*.go
-// the storage engines of this build · memory*.go how much memory and how many processors it takes · admin.go the first
-// administrator · configfiles.go which ini files are read · logs.go the log.
+// functions.go, nodes.go, upgrade.go, bench.go its commands · wire.go composes store, storage and server · engines.go,
+// engine_*.go the storage engines of this build · memory*.go how much memory and how many processors it takes ·
+// admin.go the first administrator · configfiles.go which ini files are read · logs.go the log.
 package main

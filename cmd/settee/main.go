@@ -30,6 +30,6 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(serveCommand(), checkCommand(), salvageCommand(), migrateCommand(), backupCommand(),
-		restoreCommand(), functionsCommand(), nodesCommand(), benchCommand(), versionCommand())
+		restoreCommand(), functionsCommand(), nodesCommand(), upgradeCommand(), benchCommand(), versionCommand())
 	return root
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -25,6 +26,7 @@ import (
 	"github.com/settee-db/settee/server/logins"
 	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/nodes"
@@ -69,9 +71,13 @@ type appOptions struct {
 	webDir                  string
 	configFiles             []string
 	overrideFiles           []string
-	node                    string // its name, "" for what the environment says
-	memory                  int64  // the collector's limit in bytes, 0 if there is none; of servers
+	node                    string         // its name, "" for what the environment says
+	memory                  int64          // the collector's limit in bytes, 0 if there is none; of servers
+	program                 format.Program // that a test has it be; zero: this one
 }
+
+// formats are those of the store that the program knows.
+func (o appOptions) formats() format.Program { return cmp.Or(o.program, format.This) }
 
 // openApp opens the store and puts the server on top of it. The caller closes the app.
 func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) {
@@ -87,7 +93,10 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if a.kv, err = openEngine(o, log); err != nil {
 		return nil, err
 	}
-	if a.store, err = storage.Open(ctx, storage.Options{KV: a.kv}); err != nil {
+	if sharedEngines[o.engine] {
+		a.kv = format.Guarded(a.kv, storage.HeadKey(), o.formats())
+	}
+	if a.store, err = storage.Open(ctx, storage.Options{KV: a.kv, Program: o.formats()}); err != nil {
 		return nil, errors.Join(err, a.kv.Close())
 	}
 	if err = a.openNodes(ctx, o, log); err != nil {
@@ -215,7 +224,7 @@ const nodeLease = 10 * time.Second
 func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) error {
 	options := nodes.Options{
 		KV: a.kv, Prefix: storage.NodesPrefix(), Log: log,
-		Info: nodes.Info{Name: o.node, Version: buildVersion(), Started: time.Now().UTC()},
+		Info: nodes.Info{Name: o.node, Version: buildVersion(), Started: time.Now().UTC(), Format: o.formats().Newest},
 		Load: a.requests.Load,
 	}
 	if !sharedEngines[o.engine] {

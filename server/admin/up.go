@@ -83,6 +83,8 @@ func unhealthy(err error) string {
 		return "No space is left for the store: it reads, deletes, purges and compacts; other writes are refused."
 	case errors.Is(err, kv.ErrCorrupt):
 		return "The store is corrupt."
+	case errors.Is(err, kv.ErrFormat):
+		return "The store was upgraded to a format of another version of settee than this node's."
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, kv.ErrTooOld):
 		return "The store does not answer."
 	case errors.Is(err, kv.ErrClosed):

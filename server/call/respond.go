@@ -142,11 +142,17 @@ func (c *Call) fail(err error) error {
 // retryAfter is when clients should come back that were refused for what others do at the moment, in seconds.
 const retryAfter = "5"
 
+// errUpgraded is what a node answers whose store was upgraded beyond what it knows: others can answer.
+var errUpgraded = compat.Busy("The store was upgraded to a format of another version of settee than this node's.")
+
 // unexpected logs an error that has no wire meaning and makes the client's part of it. Where the client is gone there
 // is none: the connection is closed, as CouchDB does with requests that break off.
 func (c *Call) unexpected(err error) *compat.Error {
 	if errors.Is(err, kv.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return compat.ErrFull
+	}
+	if errors.Is(err, kv.ErrFormat) {
+		return errUpgraded
 	}
 	if isGone(c, err) {
 		panic(http.ErrAbortHandler)

@@ -37,8 +37,9 @@ type Info struct {
 	Address string    `json:"address,omitempty"` // URL at which other processes reach it
 	Version string    `json:"version,omitempty"`
 	Started time.Time `json:"started"`
-	Load    int64     `json:"load,omitempty"` // requests under way at its last beat, feeds that wait among them
-	Beat    time.Time `json:"beat,omitzero"`  // its last one by its own clock: for people
+	Format  byte      `json:"format,omitempty"` // the newest format of stores that it knows
+	Load    int64     `json:"load,omitempty"`   // requests under way at its last beat, feeds that wait among them
+	Beat    time.Time `json:"beat,omitzero"`    // its last one by its own clock: for people
 }
 
 // Member is a process on the store.

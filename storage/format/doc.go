@@ -1,0 +1,21 @@
+// Package format knows which programs may read and write a store: several versions of the program may have one store
+// open while its nodes are upgraded one after the other.
+//
+// # The head of a store, one key
+//
+//	format, uuid (16 bytes) [, oldest format that a program must know to read, to write]
+//
+// Without the last two bytes both are the format.
+//
+// # Map
+//
+//	head.go      Head: what is stored; Program: what a program knows; Open, Finalise
+//	guarded.go   Guarded: a store whose transactions all check the head
+//
+// # Invariants
+//
+//  1. A transaction on a guarded store whose program is too old for it, or too new, gives nothing that it read and
+//     commits nothing, whenever the head was changed: the head is read in the transaction, beside its first read.
+//  2. A program writes a store in the format that its head says, not in the newest that it knows. Only Finalise raises
+//     the format.
+package format
