@@ -34,7 +34,7 @@ func (db *DB) LastSeq(ctx context.Context) (last UpdateSeq, err error) {
 // for neither. Errors of fn are returned as they are, but for ErrStop.
 func (db *DB) Changes(ctx context.Context, o ChangesOptions, fn func(*Change) error) (ChangesEnd, error) {
 	c := changesScan{o: o, fn: fn, left: o.Limit}
-	err := db.viewOn(ctx, c.scan)
+	err := db.viewOnLike(ctx, "feed", c.scan)
 	if errors.Is(err, ErrStop) {
 		err = nil
 	}

@@ -19,6 +19,12 @@ func (db *DB) View(ctx context.Context, fn func(*Snapshot) error) error {
 	return db.view(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
 }
 
+// ViewLike is View for reads that begin with the same keys as others of a kind that the caller names: on an engine
+// across a network these are read together.
+func (db *DB) ViewLike(ctx context.Context, kind string, fn func(*Snapshot) error) error {
+	return db.viewLike(ctx, kind, func(d *dbRead) error { return fn(&Snapshot{d}) })
+}
+
 // ViewAgain is View for reads that can begin anew, or go on where they were: fn is run again when its snapshot became
 // too old. Ten such snapshots in a row that fn did not say Advance in end it with kv.ErrTooOld.
 func (db *DB) ViewAgain(ctx context.Context, fn func(*Snapshot) error) error {

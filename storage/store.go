@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // Options configure Open.
@@ -37,6 +38,7 @@ type Store struct {
 	metrics    metrics
 	securities securities
 	sizes      sizes
+	foresight  wrapkv.Foresight // of reads of databases, on engines across a network
 }
 
 // Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if another

@@ -15,7 +15,8 @@ import (
 type DB struct {
 	store  *Store
 	name   string
-	memory Memory // nil: what is read has no bound
+	memory Memory                       // nil: what is read has no bound
+	begins func(partitioned bool) error // see Beginning; nil: nothing is checked
 }
 
 // Memory bounds what the documents that are read for somebody take, all together.
@@ -26,7 +27,15 @@ type Memory interface {
 }
 
 // Within is the same database, whose documents are read within a memory. Writes do not ask it.
-func (db *DB) Within(m Memory) *DB { return &DB{store: db.store, name: db.name, memory: m} }
+func (db *DB) Within(m Memory) *DB {
+	return &DB{store: db.store, name: db.name, memory: m, begins: db.begins}
+}
+
+// Beginning is the same database, where each read begins with check, in its snapshot: what depends on the kind of the
+// database is checked without a read of its own. An error of check ends the read.
+func (db *DB) Beginning(check func(partitioned bool) error) *DB {
+	return &DB{store: db.store, name: db.name, memory: db.memory, begins: check}
+}
 
 // Name is the name of the database.
 func (db *DB) Name() string { return db.name }
@@ -106,21 +115,48 @@ func (d *dbRead) open(r kv.ReadTx, name string) error {
 
 // view runs fn once on a snapshot of the database; compat.ErrNoDatabase if there is none.
 func (db *DB) view(ctx context.Context, fn func(*dbRead) error) error {
+	return db.store.kv.View(ctx, func(r kv.ReadTx) error { return db.read(ctx, r, fn) })
+}
+
+// viewLike is view for reads that begin with the same keys as others of the kind: across a network these are read
+// together.
+func (db *DB) viewLike(ctx context.Context, kind string, fn func(*dbRead) error) error {
+	if !db.store.sizes.remote {
+		return db.view(ctx, fn)
+	}
 	return db.store.kv.View(ctx, func(r kv.ReadTx) error {
-		d := dbRead{memory: db.memory, ctx: ctx, shared: &db.store.securities, sizes: db.store.sizes}
-		if err := d.open(r, db.name); err != nil {
+		return db.store.foresight.View(db.name+" "+kind, r, func(r kv.ReadTx) error { return db.read(ctx, r, fn) })
+	})
+}
+
+func (db *DB) read(ctx context.Context, r kv.ReadTx, fn func(*dbRead) error) error {
+	d := dbRead{memory: db.memory, ctx: ctx, shared: &db.store.securities, sizes: db.store.sizes}
+	if err := d.open(r, db.name); err != nil {
+		return err
+	}
+	if db.begins != nil {
+		if err := db.begins(d.rec.partitioned); err != nil {
 			return err
 		}
-		return fn(&d)
-	})
+	}
+	return fn(&d)
 }
 
 // viewOn is view for reads that can go on with a new snapshot: when a snapshot has become too old for the store, fn is
 // called again and starts over or goes on where it was. fn says with dbRead.advance that it will not have to do all of
 // it again; snapshots in a row that were too old for any progress end it.
 func (db *DB) viewOn(ctx context.Context, fn func(*dbRead) error) error {
+	return db.viewOnLike(ctx, "", fn)
+}
+
+// viewOnLike is viewOn for reads of a kind; see viewLike.
+func (db *DB) viewOnLike(ctx context.Context, kind string, fn func(*dbRead) error) error {
+	view := db.view
+	if kind != "" {
+		view = func(ctx context.Context, fn func(*dbRead) error) error { return db.viewLike(ctx, kind, fn) }
+	}
 	return goOn(ctx, func() (advanced bool, err error) {
-		err = db.view(ctx, func(d *dbRead) error {
+		err = view(ctx, func(d *dbRead) error {
 			err := fn(d)
 			advanced = d.advanced
 			return err

@@ -110,16 +110,13 @@ func (l *List) local(ctx context.Context, sink ListSink) error {
 
 // byKeys looks ids up, in the order given. Keys outside the namespace of _design_docs and _local_docs are dropped.
 func (l *List) byKeys(ctx context.Context, sink ListSink) error {
-	err := l.d.CheckPartitions(ctx, func(yield func(string) bool) {
+	d := l.d.InPartitions(func(yield func(string) bool) {
 		for k := range l.keys {
 			if !yield(k.Text()) { // "" for what is no string: it names no partition either
 				return
 			}
 		}
 	})
-	if err != nil {
-		return err
-	}
 	options := storage.RangeOptions{Limit: -1, IncludeDocs: l.o.Range.IncludeDocs, Conflicts: l.o.Range.Conflicts}
 	if l.kind == ListDesign {
 		options.Namespace = storage.NamespaceDesign
@@ -144,7 +141,7 @@ func (l *List) byKeys(ctx context.Context, sink ListSink) error {
 	header := func(h storage.ListHeader) error {
 		return sink.Head(ListHead{ListHeader: h, Counted: l.kind != ListLocal})
 	}
-	err = l.d.db.DocsByID(ctx, ids, options, header, func(r *storage.ListRow) error {
+	err := d.db.DocsByID(ctx, ids, options, header, func(r *storage.ListRow) error {
 		if err := others(); err != nil {
 			return err
 		}

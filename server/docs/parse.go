@@ -11,11 +11,15 @@ import (
 func (d *Database) DocRules(ctx context.Context) (compat.DocRules, error) {
 	partitioned, err := d.db.Partitioned(ctx)
 	return compat.DocRules{
-		IDs:               compat.IDRules{MaxLength: int(min(d.rules.MaxDocIDLength, 1<<31)), Partitioned: partitioned},
+		IDs:               d.idRules(partitioned),
 		MaxSize:           d.rules.MaxDocumentSize,
 		MaxAttachmentSize: d.rules.MaxAttachmentSize,
 		Terms:             true,
 	}, err
+}
+
+func (d *Database) idRules(partitioned bool) compat.IDRules {
+	return compat.IDRules{MaxLength: int(min(d.rules.MaxDocIDLength, 1<<31)), Partitioned: partitioned}
 }
 
 // newID makes an id for a new document.

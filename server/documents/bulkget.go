@@ -41,12 +41,11 @@ func postBulkGet(c *call.Call) error {
 	if list.Kind() != ejson.Array {
 		return compat.NewError(compat.KindBadRequest, "`docs` parameter must be an array.")
 	}
-	rules, err := c.Docs.DocRules(c.Context())
-	if err != nil {
-		return err
-	}
 	for v := range list.Elements() {
 		if id, given := v.Get("id"); given && id.Kind() != ejson.String {
+			if err := c.RequireDB(); err != nil {
+				return err
+			}
 			return compat.NewError(compat.KindIllegalDocID, "Document id must be a string")
 		}
 	}
@@ -56,10 +55,12 @@ func postBulkGet(c *call.Call) error {
 		}
 	}
 	// There may be a million entries: each is read when its row is near.
-	entries := func(yield func(*bulkGetEntry) bool) {
-		for v := range list.Elements() {
-			if !yield(parseBulkGetEntry(v, q, rules.IDs)) {
-				return
+	entries := func(rules *compat.IDRules) iter.Seq[*bulkGetEntry] {
+		return func(yield func(*bulkGetEntry) bool) {
+			for v := range list.Elements() {
+				if !yield(parseBulkGetEntry(v, q, *rules)) {
+					return
+				}
 			}
 		}
 	}
@@ -68,6 +69,9 @@ func postBulkGet(c *call.Call) error {
 	}
 	return bulkGetJSON(c, entries)
 }
+
+// bulkGetEntries are the entries of a request, by rules that are there when the first of them is taken.
+type bulkGetEntries func(rules *compat.IDRules) iter.Seq[*bulkGetEntry]
 
 // parseBulkGetEntry reads {id, rev, atts_since} (chttpd_db:bulk_get_parse_arg). The id is a string, if it is given. An
 // entry with an error asks for nothing.
@@ -138,13 +142,14 @@ func parseRevValue(v ejson.Value) (compat.Rev, error) {
 // false in the last call for an entry.
 func bulkGet(
 	c *call.Call,
-	entries iter.Seq[*bulkGetEntry],
+	entries bulkGetEntries,
 	part func(e *bulkGetEntry, revs []storage.RevResult, more bool) error,
 ) error {
 	var ahead []*bulkGetEntry // asked for and not done, from number first on
 	first := 0
+	var rules compat.IDRules // from the snapshot that the revisions are read in
 	asked := func(yield func(storage.OpenRevsRequest) bool) {
-		for e := range entries {
+		for e := range entries(&rules) {
 			if ahead = append(ahead, e); !yield(e.open) {
 				return
 			}
@@ -158,10 +163,10 @@ func bulkGet(
 		}
 		return part(e, revs, more)
 	}
-	return c.Docs.BulkGet(c.Context(), asked, each)
+	return c.Docs.TellingRules(func(r compat.IDRules) { rules = r }).BulkGet(c.Context(), asked, each)
 }
 
-func bulkGetJSON(c *call.Call, entries iter.Seq[*bulkGetEntry]) error {
+func bulkGetJSON(c *call.Call, entries bulkGetEntries) error {
 	s := c.Stream(http.StatusOK)
 	_ = s.Commit(append(s.Buffer(), `{"results":[`...)) // too little to be sent
 	var row *bulkGetEntry
@@ -248,7 +253,7 @@ func (e *bulkGetEntry) appendErrorRow(b, rev []byte, err *compat.Error) []byte {
 	return append(b, '}')
 }
 
-func bulkGetMultipart(c *call.Call, entries iter.Seq[*bulkGetEntry], mediaType string) error {
+func bulkGetMultipart(c *call.Call, entries bulkGetEntries, mediaType string) error {
 	s := c.RawStream(http.StatusOK)
 	w := multipart.NewBulkGetWriter(s, mediaType, multipart.NewBoundary)
 	c.SetHeader("Content-Type", w.ContentType())

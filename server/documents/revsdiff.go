@@ -58,14 +58,11 @@ func revsDiff(c *call.Call, begin, end string, member func([]byte, *storage.Revs
 			}
 		}
 	}
-	if err := c.Docs.CheckPartitions(c.Context(), ids); err != nil {
-		return err
-	}
 	asked := revisionsIn(body.MembersIn(compat.DictOrder(body.Len(), ids)))
 	s := c.Stream(http.StatusOK)
 	s.Limit(sizedAnswer)
 	separator := begin
-	err = c.Docs.RevsDiff(c.Context(), asked, func(d *storage.RevsDiff) error {
+	err = c.Docs.InPartitions(ids).RevsDiff(c.Context(), asked, func(d *storage.RevsDiff) error {
 		b := append(s.Buffer(), separator...)
 		separator = ","
 		return s.Commit(member(b, d))

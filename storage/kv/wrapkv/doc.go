@@ -1,8 +1,9 @@
 // Package wrapkv has stores around any engine of kv: Checked reports callers and engines that break the contract,
 // Counting counts what operations cost, WithLimits holds callers to an engine's hard limits, GateReads makes reads
 // fail. Tests use them all; `settee serve --limits` uses WithLimits to try a deployment's limits on another engine.
+// Foresight is for engines across a network: it has the keys that reads begin with read together.
 //
-// Map: check.go, checkiterator.go, checkwriter.go are Checked · count.go · limits.go · gate.go.
+// Map: check.go, checkiterator.go, checkwriter.go are Checked · count.go · limits.go · gate.go · foresight.go.
 //
 // Invariants:
 //
