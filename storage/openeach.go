@@ -39,6 +39,10 @@ type eachRead struct {
 // readSome gives what is left, or the first documents of it whose leaves have room together.
 func (r *eachRead) readSome() error {
 	from, refs := r.next, r.refs[r.next:]
+	local := func(ref DocRef) bool { return compat.IsLocalID(ref.ID) } // they come with their bodies
+	if len(refs) > mostAhead && slices.ContainsFunc(refs, local) {
+		refs = refs[:mostAhead]
+	}
 	keys, trees := make([][]byte, len(refs)), make([]string, len(refs))
 	for i := range refs {
 		switch ref := &refs[i]; {

@@ -26,7 +26,7 @@ func defaultSizes() sizes {
 
 // idRanks is the rank index over the rows of TagAllDocs, as far as the log of counts is folded (countlog.go).
 func (d *dbRead) idRanks() *rank.Index {
-	o := rank.Options{Rows: d.keys.sub(nil, TagAllDocs), Fan: d.sizes.rankFan}
+	o := rank.Options{Rows: d.keys.sub(nil, TagAllDocs), Fan: d.sizes.rankFan, Remote: d.sizes.remote}
 	for n := range rankLevels {
 		o.Levels = append(o.Levels, d.keys.rank(nil, TagRankIDs, n+1))
 	}

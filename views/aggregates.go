@@ -28,7 +28,8 @@ func (v *Views) levels(ix *index) (*levels.Index, error) {
 		ix.above = x
 		return x, nil
 	}
-	x, err := newLevels(ix, func(source string) (reduce.Func, error) { return v.function(ix.tenant, source) })
+	function := func(source string) (reduce.Func, error) { return v.function(ix.tenant, source) }
+	x, err := newLevels(ix, v.remote(), function)
 	if err != nil {
 		return nil, err
 	}
@@ -38,11 +39,11 @@ func (v *Views) levels(ix *index) (*levels.Index, error) {
 }
 
 // newLevels makes the levels that a record describes, with the reduce functions that function makes.
-func newLevels(ix *index, function func(source string) (reduce.Func, error)) (*levels.Index, error) {
+func newLevels(ix *index, remote bool, function func(source string) (reduce.Func, error)) (*levels.Index, error) {
 	o := levels.Options{
 		Config: levels.Config{Levels: ix.rec.levelHeight, Fan: ix.rec.levelFan, Sums: ix.rec.sums},
 		Rows:   ix.keys.rows, Levels: ix.keys.levels, Layout: layout{ix.def.raw, ix.def.partitioned},
-		Shared: ix.rec.interactive,
+		Shared: ix.rec.interactive, Remote: remote,
 	}
 	for _, s := range ix.rec.slots {
 		f, err := function(s.source)

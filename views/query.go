@@ -31,8 +31,9 @@ type query struct {
 	more        bool                // there is one at hand
 	skip, limit int64               // what is left
 	last        []byte
-	inSpan      bool  // last is the key of the last row taken from span
-	given       int64 // rows put into the batch
+	inSpan      bool         // last is the key of the last row taken from span
+	given       int64        // rows put into the batch
+	opened      []openedSpan // span and those after it, whose rows were asked for in this snapshot
 	batch       rowBatch
 	direct      RowSink    // takes the rows of a map query one by one; nil: sink takes the batch
 	row         Row        // that direct has
@@ -52,7 +53,7 @@ type Ask func(w *View) (*Query, Sink, error)
 func (v *Views) Query(ctx context.Context, db *storage.DB, ddocID, name string, ask Ask) error {
 	var q *query
 	asking := false
-	err := db.View(ctx, func(s *storage.Snapshot) error {
+	err := db.ViewLike(ctx, "view "+ddocID+" "+name, func(s *storage.Snapshot) error {
 		w, err := v.viewIn(s, db, ddocID, name)
 		if err != nil {
 			return err
@@ -102,6 +103,7 @@ func (w *View) begin(asked *Query, sink Sink) (*query, error) {
 		return nil, errPartition
 	}
 	q := &query{w: w, asked: asked, sink: sink, skip: asked.Skip, limit: asked.Limit}
+	q.batch.wide = w.v.remote()
 	if !w.Reduces(asked) {
 		if direct, ok := sink.(RowSink); ok && direct.OneByOne() {
 			q.direct = direct
@@ -322,8 +324,80 @@ func (ix *index) rows(r kv.ReadTx, sp span, o kv.RangeOptions) kv.Iterator {
 	return r.Range(lo, hi, o)
 }
 
+// spansAhead is how many ranges of a query are asked for together across a network, if it wants as many rows: each
+// range is asked for as many of them.
+const spansAhead = 64
+
+// openedSpan is a range of rows that was asked for; it is nil of one that a snapshot had asked for that became too old.
+type openedSpan struct {
+	span
+	it kv.Iterator
+}
+
+// openAhead asks for the rows of the range at hand and of those after it, if a round trip to the store is dear. What it
+// asks for before the head of the answer is on its way while that is counted.
+func (q *query) openAhead(s *storage.Snapshot, ix *index) {
+	if !q.w.v.remote() || ix == nil || !q.more || q.inSpan || q.skip > 0 || q.limit <= 0 {
+		return
+	}
+	if len(q.opened) == 0 {
+		q.opened = append(q.opened, openedSpan{span: q.span})
+	}
+	if q.opened[0].it != nil {
+		return
+	}
+	for len(q.opened) < spansAhead && q.limit >= spansAhead {
+		sp, more := q.next()
+		if !more {
+			break
+		}
+		q.opened = append(q.opened, openedSpan{span: sp})
+	}
+	for i := range q.opened {
+		if q.opened[i].it == nil {
+			q.opened[i].it = ix.rows(s.KV(), q.opened[i].span, q.rangeOptions())
+		}
+	}
+}
+
+// closeOpened ends what the snapshot was asked for; the ranges stay.
+func (q *query) closeOpened() {
+	for i := range q.opened {
+		if it := q.opened[i].it; it != nil {
+			_ = it.Close()
+			q.opened[i].it = nil
+		}
+	}
+}
+
+// nextSpan goes on to the next range.
+func (q *query) nextSpan() {
+	q.inSpan = false
+	if len(q.opened) > 0 {
+		if it := q.opened[0].it; it != nil {
+			_ = it.Close()
+		}
+		if q.opened = q.opened[1:]; len(q.opened) > 0 {
+			q.span, q.more = q.opened[0].span, true
+			return
+		}
+	}
+	q.span, q.more = q.next()
+}
+
+// rangeOptions are those of a read of rows.
+func (q *query) rangeOptions() kv.RangeOptions {
+	o := kv.RangeOptions{Reverse: q.asked.Descending}
+	if wanted := q.skip + q.limit; !q.asked.Descending && wanted > 0 && wanted < 1<<20 { // the sum may overflow
+		o.Limit = int(wanted)
+	}
+	return o
+}
+
 // serveRows gives the rows of a map query that are left.
 func (q *query) serveRows(_ context.Context, s *storage.Snapshot, ix *index) error {
+	defer q.closeOpened()
+	q.openAhead(s, ix)
 	if !q.begun {
 		if err := q.head(s, ix); err != nil {
 			return err
@@ -342,8 +416,7 @@ func (q *query) serveRows(_ context.Context, s *storage.Snapshot, ix *index) err
 		if err := q.serveSpan(s, ix); err != nil {
 			return err
 		}
-		q.inSpan = false
-		q.span, q.more = q.next()
+		q.nextSpan()
 	}
 	return q.batch.flush(s, q.sink)
 }
@@ -363,11 +436,13 @@ func (q *query) serveSpan(s *storage.Snapshot, ix *index) error {
 		}
 		q.span = sp
 	}
-	o := kv.RangeOptions{Reverse: q.asked.Descending}
-	if wanted := q.skip + q.limit; !q.asked.Descending && wanted > 0 && wanted < 1<<20 { // the sum may overflow
-		o.Limit = int(wanted)
+	q.openAhead(s, ix)
+	var it kv.Iterator
+	if len(q.opened) > 0 && q.opened[0].it != nil {
+		it = q.opened[0].it
+	} else {
+		it = ix.rows(s.KV(), sp, q.rangeOptions())
 	}
-	it := ix.rows(s.KV(), sp, o)
 	defer it.Close()
 	base := len(ix.keys.rows)
 	var group dupGroup

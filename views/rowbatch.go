@@ -14,10 +14,12 @@ type rowBatch struct {
 	rows  []Row
 	mem   []byte
 	taken int64 // rows that the sink has used
+	wide  bool  // the store is across a network: documents of many rows are read together
 }
 
 const (
 	batchRows  = 128
+	wideBatch  = 1024
 	batchBytes = 64 << 10
 )
 
@@ -35,7 +37,9 @@ func (b *rowBatch) copy(x []byte) []byte {
 	return b.mem[n:len(b.mem):len(b.mem)]
 }
 
-func (b *rowBatch) full() bool { return len(b.rows) >= batchRows || len(b.mem) >= batchBytes }
+func (b *rowBatch) full() bool {
+	return len(b.rows) >= wideBatch || len(b.rows) >= batchRows && !b.wide || len(b.mem) >= batchBytes
+}
 
 // flush gives the rows to the sink. If that fails those stay that it has not used, to come again.
 func (b *rowBatch) flush(s *storage.Snapshot, sink Sink) error {

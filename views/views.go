@@ -154,6 +154,9 @@ func (v *Views) workers() int {
 	return min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
 }
 
+// remote reports whether a round trip to the store is dear.
+func (v *Views) remote() bool { return v.opts.KV.Limits().Remote }
+
 // transactionBudget is about how many bytes of rows one transaction takes. Without a limit of the store it is small for
 // the sake of others: a transaction that takes long may get a turn in which nobody else commits.
 func (v *Views) transactionBudget() int {

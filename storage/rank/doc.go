@@ -35,9 +35,9 @@
 // folded with it (BeforePlus, SelectWith).
 //
 // Map: index.go the index and its keys · weight.go weights, states and their stored form · read.go sums, counts and
-// selection · prefixsums.go what is before the boundaries of a level · batch.go, find.go changes of rows · settle.go
-// open and retired boundaries · fold.go indexes that are folded · build.go all boundaries anew · check.go the
-// invariants checked.
+// selection · askback.go reads of all levels together · prefixsums.go what is before the boundaries of a level ·
+// batch.go, find.go changes of rows · settle.go open and retired boundaries · fold.go indexes that are folded ·
+// build.go all boundaries anew · check.go the invariants checked.
 //
 // Invariants:
 //

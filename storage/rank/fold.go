@@ -74,15 +74,8 @@ func (x *Index) BeforePlus(r kv.ReadTx, key []byte, rest *Deltas) (Weight, error
 
 // BeforeFolded is BeforePlus but for the changes before a key, which it returns.
 func (x *Index) BeforeFolded(r kv.ReadTx, key []byte) (w Weight, from []byte, err error) {
-	for n := len(x.Levels); n >= 1; n-- {
-		sum, last, err := x.sumStretches(r, n, from, key)
-		if err != nil {
-			return w, nil, err
-		}
-		w, from = w.Add(sum), last
-	}
-	rows, err := x.Scan(r, from, key)
-	return w.Add(rows), append([]byte{}, from...), err // not nil, which would be after all changes
+	w, from, err = x.betweenBy(r, len(x.Levels), nil, key, true)
+	return w, append([]byte{}, from...), err // not nil, which would be after all changes
 }
 
 // SelectWith is Select for an index that is folded; see BeforePlus.

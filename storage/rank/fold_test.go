@@ -23,6 +23,7 @@ func TestFoldAgainstCount(t *testing.T) {
 		for n := range 3 {
 			o.Levels = append(o.Levels, fmt.Append(nil, "l", n))
 		}
+		o.Remote = rapid.Bool().Draw(t, "across a network")
 		x := rank.New(o)
 		type change struct {
 			key   string

@@ -12,6 +12,7 @@ type Options struct {
 	Levels [][]byte // prefix of the weights of each level, from level 1 on
 	Marks  [][]byte // prefix of the marks of each level
 	Fan    uint64   // one key of a level in so many reaches the next; at least 2
+	Remote bool     // the store is across a network: reads of all levels go together
 
 	// Weigh gives what a row is worth besides being counted; nil: rows are only counted, and weights take 8 bytes
 	// instead of 32. The key comes without the prefix.

@@ -110,15 +110,19 @@ func check(t interface{ Fatalf(string, ...any) }, store kv.Store, x *rank.Index)
 		}
 		it := r.Range([]byte("r"), []byte("s"), kv.RangeOptions{})
 		defer it.Close()
+		far := rank.New(x.Options)
+		far.Remote = true
 		var sum rank.Weight
 		for it.Next() {
 			key := it.Key()[1:]
-			got, err := x.Before(r, key)
-			if err != nil {
-				return err
-			}
-			if got != sum {
-				t.Fatalf("before %q: %v, want %v", key, got, sum)
+			for _, x := range []*rank.Index{x, far} {
+				got, err := x.Before(r, key)
+				if err != nil {
+					return err
+				}
+				if got != sum {
+					t.Fatalf("before %q: %v, want %v", key, got, sum)
+				}
 			}
 			row, err := x.Select(r, sum.Rows)
 			if err != nil {
@@ -138,6 +142,9 @@ func check(t interface{ Fatalf(string, ...any) }, store kv.Store, x *rank.Index)
 		all, err := x.Before(r, nil)
 		if err != nil {
 			return err
+		}
+		if farAll, err := far.Before(r, nil); err != nil || farAll != all {
+			t.Fatalf("all: %v across a network, want %v (%v)", farAll, all, err)
 		}
 		if all != sum {
 			t.Fatalf("all: %v, want %v", all, sum)

@@ -14,27 +14,33 @@ func (x *Index) Before(r kv.ReadTx, key []byte) (Weight, error) {
 // between weighs the rows with from <= row < to with the help of levels up to n; from is empty or a settled boundary of
 // all these levels, a nil to is after all rows. Without all only their number is right.
 func (x *Index) between(r kv.ReadTx, n int, from, to []byte, all bool) (Weight, error) {
-	var total Weight
+	w, _, err := x.betweenBy(r, n, from, to, all)
+	return w, err
+}
+
+// betweenBy is between, and tells the last boundary that it came by.
+func (x *Index) betweenBy(r kv.ReadTx, n int, from, to []byte, all bool) (total Weight, last []byte, err error) {
+	asked := x.askBack(r, n, to)
+	defer asked.close()
 	for ; n >= 1; n-- {
-		sum, last, err := x.sumStretches(r, n, from, to)
+		sum, last, err := x.sumStretches(asked.rangeOf(r, n, x.level(n), from, to), n, from)
 		if err != nil {
-			return Weight{}, err
+			return Weight{}, nil, err
 		}
 		total = total.Add(sum)
 		from = last
 	}
-	rows, err := x.scan(r, from, to, all)
-	return total.Add(rows), err
+	rows, err := x.weighRows(asked.rangeOf(r, 0, x.Rows, from, to), all)
+	return total.Add(rows), from, err
 }
 
-// sumStretches adds up the weights on level n from the boundary from up to the last settled boundary before to, which
-// it returns.
-func (x *Index) sumStretches(r kv.ReadTx, n int, from, to []byte) (sum Weight, last []byte, err error) {
+// sumStretches adds up the weights that it gives of level n, which begin with the boundary from, up to the last settled
+// boundary, which it returns.
+func (x *Index) sumStretches(it kv.Iterator, n int, from []byte) (sum Weight, last []byte, err error) {
 	last = from
 	level := x.level(n)
 	var stretch Weight // since last
 	var own []byte     // memory of last, as from is the caller's
-	it := r.Range(concat(level, from), rangeEnd(level, to), kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for it.Next() {
 		weight, state := Parse(it.Value())
@@ -49,13 +55,8 @@ func (x *Index) sumStretches(r kv.ReadTx, n int, from, to []byte) (sum Weight, l
 	return sum, last, it.Err()
 }
 
-// Scan weighs the rows with from <= row < to by reading them; a nil to is open.
-func (x *Index) Scan(r kv.ReadTx, from, to []byte) (w Weight, err error) {
-	return x.scan(r, from, to, true)
-}
-
-func (x *Index) scan(r kv.ReadTx, from, to []byte, all bool) (w Weight, err error) {
-	it := r.Range(concat(x.Rows, from), x.rowsEnd(to), kv.RangeOptions{WantAll: true})
+// weighRows weighs rows by reading them. Without all only their number is right.
+func (x *Index) weighRows(it kv.Iterator, all bool) (w Weight, err error) {
 	defer it.Close()
 	for it.Next() {
 		if !x.wide() || !all {

@@ -65,6 +65,8 @@ type Options struct {
 	Slots  []Slot // the functions whose aggregates are to be kept up
 	// Shared indexes are written by many at once. Those without sums and aggregates are logged; see log.go.
 	Shared bool
+	// Remote: the store is across a network, so that reads of all levels go together.
+	Remote bool
 }
 
 // Index is the levels of one index. It has no state and is safe for concurrent use.
@@ -102,7 +104,7 @@ func New(o Options) *Index {
 		}
 	}
 	x.Logged = o.Shared && !o.Sums && len(x.kept) == 0
-	ranks := rank.Options{Rows: o.Rows, Fan: uint64(o.Fan)}
+	ranks := rank.Options{Rows: o.Rows, Fan: uint64(o.Fan), Remote: o.Remote}
 	for n := 1; n <= o.Config.Levels; n++ {
 		ranks.Levels = append(ranks.Levels, x.space(keyWeights, int64(n)))
 		if !x.Logged {
