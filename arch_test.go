@@ -25,20 +25,25 @@ const maxLines = 600
 // rooms are the layers of the tree with the rooms each may import besides itself. A package belongs to the room with
 // the longest matching path.
 var rooms = map[string][]string{
-	"compat":      {},
-	"storage/kv":  {},
-	"storage":     {"compat", "storage/kv"},
-	"views":       {"compat", "storage", "storage/kv"},
-	"mango":       {"compat", "storage", "storage/kv", "views"},
-	"search":      {"compat", "storage/kv"},
-	"eventing":    {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "eventing/query"},
-	"replication": {"compat", "storage", "storage/kv"},
+	"compat":     {},
+	"storage/kv": {},
+	"storage":    {"compat", "storage/kv"},
+	"views":      {"compat", "storage", "storage/kv"},
+	"mango":      {"compat", "storage", "storage/kv", "views"},
+	"search":     {"compat", "storage", "storage/kv", "views", "search/analysis", "search/index", "search/query"},
+	// What search is made of knows no store.
+	"search/analysis": {"compat"},
+	"search/query":    {"compat"},
+	"search/index":    {"compat", "storage/kv", "search/query"},
+	"eventing":        {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "eventing/query"},
+	"replication":     {"compat", "storage", "storage/kv"},
 	"server": {
 		"compat",
 		"storage",
 		"storage/kv",
 		"views",
 		"mango",
+		"search",
 		"eventing",
 		"replication",
 		"server/docs",
@@ -65,6 +70,7 @@ var rooms = map[string][]string{
 		"server/queries",
 		"server/designs",
 		"server/find",
+		"server/fulltext",
 		"server/functions",
 		"server/functionspage",
 	},
@@ -86,17 +92,18 @@ var rooms = map[string][]string{
 	"server/changes":   handlers(),
 	"server/queries":   handlers("server/find"),
 	"server/designs":   handlers("server/documents", "server/lists", "server/queries", "server/rewrite"),
-	"server/find":      handlers("mango", "search", "server/config"),
+	"server/find":      handlers("mango", "server/config"),
+	"server/fulltext":  handlers("search", "search/analysis", "search/index", "search/query"),
 	"server/functions": handlers("eventing"),
 	// The page asks everything of the API, from the browser; its tests start servers that have functions.
 	"server/functionspage": {"compat", "eventing", "server/call", "server/functions"},
 	"server/warm":          {"compat", "storage", "views", "server/config"},
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
-	"server/call": {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "server/config", "server/auth",
+	"server/call": {"compat", "storage", "storage/kv", "views", "mango", "search", "server/docs", "server/config", "server/auth",
 		"server/logging", "server/stats", "server/memory", "server/wire", "server/rewrite", "server/params"},
 	"server/memory": {"compat", "storage"},
 	// What options mean is told by the questions that they become, and knows no request.
-	"server/params":  {"compat", "storage", "views", "mango", "server/docs"},
+	"server/params":  {"compat", "storage", "views", "mango", "search/index", "server/docs"},
 	"server/wire":    {"compat"},
 	"server/rewrite": {"compat"},
 	// What is below the handlers knows nothing of requests.
@@ -121,7 +128,7 @@ var rooms = map[string][]string{
 	"server/stats":  {"compat", "views"},
 	"server/users":  {"compat", "storage", "storage/kv", "server/auth", "server/docs", "server/stats"},
 	// servertest starts whole servers for tests of the packages below server.
-	serverTest: {"compat", "storage", "storage/kv", "views", "mango", "server", "server/auth", "server/config",
+	serverTest: {"compat", "storage", "storage/kv", "views", "mango", "search", "server", "server/auth", "server/config",
 		"server/docs"},
 	// Statements in handlers know documents by an interface only; tests compare with what Mango's selectors find.
 	"eventing/query": {"compat", "mango"},
@@ -131,6 +138,7 @@ var rooms = map[string][]string{
 		"storage/kv",
 		"views",
 		"mango",
+		"search",
 		"eventing",
 		"replication",
 		"server",
@@ -182,6 +190,7 @@ var forbidden = map[string][]string{
 	"storage":    {"net/http"},
 	"views":      {"net/http"},
 	"mango":      {"net/http"},
+	"search":     {"net/http"},
 	// Documents as one principal sees them have no requests.
 	"server/docs":      {"net", "net/http"},
 	"server/localpeer": {"net", "net/http"},

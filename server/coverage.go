@@ -13,8 +13,7 @@ func APICoverage() string {
 	var b strings.Builder
 	fmt.Fprintf(
 		&b,
-		"# API coverage\n\nMade from the route tables of the packages below server (`go generate ./server`): %d rows, CouchDB 3.5's API and settee's\nextensions. "+
-			"Indexes and queries of full-text search answer as a CouchDB without a search server does.\n\n| path | methods | access | |\n|---|---|---|---|\n",
+		"# API coverage\n\nMade from the route tables of the packages below server (`go generate ./server`): %d rows, CouchDB 3.5's API and settee's\nextensions.\n\n| path | methods | access | |\n|---|---|---|---|\n",
 		len(all),
 	)
 	for _, r := range all {

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/server/designs"
 	"github.com/settee-db/settee/server/documents"
 	"github.com/settee-db/settee/server/find"
+	"github.com/settee-db/settee/server/fulltext"
 	"github.com/settee-db/settee/server/functions"
 	"github.com/settee-db/settee/server/functionspage"
 	"github.com/settee-db/settee/server/lists"
@@ -29,6 +30,7 @@ func routes(
 	return slices.Concat(
 		admin.Routes(), session.Routes(), replicator.Routes(), databases.Routes(), documents.Routes(),
 		lists.Routes(), changes.Routes(), queries.Routes(), designs.Routes(), find.Routes(),
+		fulltext.Routes(),
 	)
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/call"
@@ -55,6 +56,7 @@ type Options struct {
 	Store     *storage.Store
 	Views     *views.Views
 	AllFields *allfields.Indexes // indexes over all fields
+	Search    *search.Indexes    // full-text indexes, nil: there are none
 	JS        *js.Pool           // runs functions of design documents, nil: none can be run
 	Config    *config.Config
 	Log       *slog.Logger
@@ -102,7 +104,8 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("bad name of a node: %q", o.Node)
 	}
 	env := &call.Env{
-		Store: o.Store, Views: o.Views, AllFields: o.AllFields, Config: o.Config, Stats: stats.New(), Node: o.Node,
+		Store: o.Store, Views: o.Views, AllFields: o.AllFields, Search: o.Search,
+		Config: o.Config, Stats: stats.New(), Node: o.Node,
 		Log: slog.New(logging.Limited{Handler: o.Log.Handler()}), Running: cmp.Or(o.Running, new(atomic.Int64)),
 	}
 	env.Open(o.Memory)
@@ -152,6 +155,9 @@ func New(o Options) (*Server, error) {
 		queries.ForgetParsed()
 		if o.Views != nil {
 			o.Views.ForgetParsed()
+		}
+		if o.Search != nil {
+			o.Search.Forget()
 		}
 	}
 	for _, b := range []*memory.Budget{env.Bodies, env.Answers, env.Sorting} {

@@ -122,7 +122,7 @@ func (t *dbTx) endHead() {
 func (x *Tx) Name() string { return x.t.name }
 
 // AppendPrefix appends the key prefix of one of the subspaces that belong to higher layers (TagViews, TagMango,
-// TagEventing, TagExpiry).
+// TagEventing, TagExpiry, TagSearch).
 func (x *Tx) AppendPrefix(dst []byte, tag Tag) []byte { return x.t.keys.sub(dst, tag) }
 
 // Open reads the current revision of a document as the transaction sees it. Documents that the same request is about to

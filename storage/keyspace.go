@@ -40,7 +40,7 @@ import (
 //	TagLastSeq                              13 bytes of seq, of the last update                   tx.go
 //	TagPurgeSeq                             13 bytes of seq, of the last purge                    purge.go
 //	TagCountLog, …                          changes that the counts do not have yet               countlog.go
-//	TagViews, TagMango, TagEventing, TagExpiry  of higher layers (Tx.AppendPrefix)
+//	TagViews, TagMango, TagEventing, TagExpiry, TagSearch  of higher layers (Tx.AppendPrefix)
 const (
 	rootMeta = iota
 	rootDBs
@@ -83,6 +83,7 @@ const (
 	TagMango      Tag = 33
 	TagEventing   Tag = 34
 	TagExpiry     Tag = 35
+	TagSearch     Tag = 36
 )
 
 // maxEntry is the number of bytes stored in one value; what is longer is cut into chunks. It leaves room below

@@ -19,6 +19,7 @@ import (
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/replication"
+	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/config/shared"
@@ -50,6 +51,7 @@ type app struct {
 	eventing  *eventing.Engine
 	views     *views.Views
 	allFields *allfields.Indexes
+	search    *search.Indexes
 	warmer    *warm.Warmer
 	config    *config.Config
 	server    *server.Server
@@ -129,6 +131,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
+	a.search = search.New(search.Options{Store: a.store, KV: a.kv, JS: a.js, Log: log})
 	a.warmer = warm.New(warm.Options{Store: a.store, Views: a.views, Jobs: a.jobs, Config: a.config, Log: log})
 	a.views.OnDesignChanged(a.warmer.DesignChanged)
 	id := a.store.UUID()
@@ -137,7 +140,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	a.store.SetHooks(storage.Hooks{
 		MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
 		Validator:        docs.NewValidator(a.config, a.views, a.js),
-		Indexer:          storage.Indexers(a.views, a.allFields),
+		Indexer:          storage.Indexers(a.views, a.allFields, a.search),
 		Updated:          a.warmer.Changed,
 	})
 	if err = a.warmer.Start(); err == nil {
@@ -152,7 +155,8 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if err == nil {
 		a.server, err = server.New(server.Options{
 			Functions: a.eventing.Registry(), FunctionEngine: a.eventing,
-			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Jobs: a.jobs, Config: a.config, Log: log,
+			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Search: a.search, Jobs: a.jobs,
+			Config: a.config, Log: log,
 			Node: o.node, Nodes: a.nodes, Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
 			Logins: a.logins, Running: &a.requests, Memory: o.memory, Descriptors: openFiles(),
 		})
@@ -352,6 +356,9 @@ func (a *app) close() error {
 	}
 	if a.views != nil {
 		err = errors.Join(err, a.views.Close())
+	}
+	if a.search != nil {
+		a.search.Close()
 	}
 	for _, pool := range []*js.Pool{a.js, a.handlers} {
 		if pool != nil {

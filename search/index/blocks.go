@@ -67,6 +67,13 @@ func OpenBlocks(ctx context.Context, blocks Blocks, live *Bitmap) (*BlockSegment
 	return s, run.err
 }
 
+// Over is the same segment with its blocks read elsewhere, and with the documents that are alive at another time.
+func (s *BlockSegment) Over(blocks Blocks, live *Bitmap) *BlockSegment {
+	other := *s
+	other.blocks, other.live = blocks, live
+	return &other
+}
+
 // long is a varint of up to 63 bits.
 func (s *stream) long() int64 {
 	v := uint64(0)

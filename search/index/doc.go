@@ -20,9 +20,6 @@
 // What a search costs: memory for the hits that are answered, a set of the documents of each pattern or range of texts
 // (128 MB at most), 40,000 states of automata at most; time until its context ends, looked at every 4,096 postings.
 //
-// Nothing uses the package yet but tests: the next steps are log entries and blocks in the store, and the handlers of
-// `_search` and `_nouveau`.
-//
 // Invariants:
 //  1. What a view of a segment answers does not change, whatever is added to the segment: the same query has the same
 //     hits, scores and counts.

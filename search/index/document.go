@@ -43,6 +43,6 @@ type Stored struct {
 	IsNumber bool
 }
 
-// Identity is the sequence of the update that indexed a document, in bytes that sort as sequences do. It names a
+// Identity is the sequence of the commit that indexed a document, in bytes that sort as sequences do. It names a
 // document in an index for ever, however its segments are merged.
 type Identity string

@@ -2,7 +2,11 @@ package index
 
 import (
 	"context"
+	"encoding/binary"
 	"math"
+	"math/bits"
+	"slices"
+	"sort"
 )
 
 // noMore is the number after the last document.
@@ -30,7 +34,7 @@ type Segment interface {
 	// Strings are the values of a field that are counted, nil if it has none; Sorts those that are sorted by, one each.
 	Strings(r *Run, field string) StringColumn
 	Sorts(r *Run, field string) StringColumn
-	// ID and Identity are the names of a document; Find is the document of an identity, or the first one after it.
+	// ID and Identity are the names of a document.
 	ID(r *Run, doc int32) string
 	Identity(r *Run, doc int32) Identity
 	// Stored are the stored values of a document.
@@ -155,4 +159,54 @@ func (b *Bitmap) fill() {
 	for doc := range b.n {
 		b.Set(doc)
 	}
+}
+
+// Clone is a copy.
+func (b *Bitmap) Clone() *Bitmap { return &Bitmap{words: slices.Clone(b.words), n: b.n} }
+
+// Count is how many documents are in the set.
+func (b *Bitmap) Count() int32 {
+	n := 0
+	for _, w := range b.words {
+		n += bits.OnesCount64(w)
+	}
+	return int32(n)
+}
+
+// All is the set of all documents below n.
+func All(n int32) *Bitmap {
+	b := NewBitmap(n)
+	b.fill()
+	return b
+}
+
+// AppendTo appends the set as bytes, which ReadBitmap reads.
+func (b *Bitmap) AppendTo(dst []byte) []byte {
+	for _, w := range b.words {
+		dst = binary.BigEndian.AppendUint64(dst, w)
+	}
+	return dst
+}
+
+// ReadBitmap reads a set of documents below n; false if the bytes are not those of one.
+func ReadBitmap(src []byte, n int32) (*Bitmap, bool) {
+	b := NewBitmap(n)
+	if len(src) != 8*len(b.words) {
+		return nil, false
+	}
+	for i := range b.words {
+		b.words[i] = binary.BigEndian.Uint64(src[8*i:])
+	}
+	if rest := n & 63; rest != 0 && b.words[len(b.words)-1]>>rest != 0 {
+		return nil, false
+	}
+	return b, true
+}
+
+// Find is the number of the document of an identity in a segment; false if it is not there.
+func Find(ctx context.Context, s Segment, identity Identity) (doc int32, ok bool, err error) {
+	run := &Run{ctx: ctx, left: postingsBetweenChecks}
+	doc = int32(sort.Search(int(s.Docs()), func(i int) bool { return s.Identity(run, int32(i)) >= identity }))
+	ok = doc < s.Docs() && s.Identity(run, doc) == identity
+	return doc, ok && run.err == nil, run.err
 }

@@ -18,8 +18,6 @@
 // The lexers take the longest token, and of equally long ones the first, as the generated lexers of Lucene do; what
 // looks odd here is what those do (a `- ` with a space is a term; `"a\\" TO "b"` in a range is one bound).
 //
-// Nothing in the tree uses the package yet but search/index and tests: handlers of `_search` and `_nouveau` come next.
-//
 // Invariants:
 //  1. No input panics, and none recurses deeper than MaxDepth; a query has at most MaxLength bytes, a group MaxClauses
 //     clauses, all of it maxNodes nodes and maxTerms terms.

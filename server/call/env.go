@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/memory"
@@ -27,6 +28,7 @@ type Env struct {
 	Docs      *docs.Store // what principals see of it
 	Views     *views.Views
 	AllFields *allfields.Indexes // indexes over all fields, nil without
+	Search    *search.Indexes    // full-text indexes, nil without
 	Config    *config.Config
 	Log       *slog.Logger
 	Stats     *stats.Stats

@@ -215,6 +215,11 @@ var Settings = []Setting{
 	},
 	{"csp", "showlist_header_value", "sandbox", "Content-Security-Policy of show, list and update functions."},
 	{"csp", "utils_enable", "true", "Whether files below _utils carry a Content-Security-Policy header."},
+	{"dreyfus", "limit", "25", "Rows of a query of _search that names no limit."},
+	{"dreyfus", "limit_partitions", "2000", "The same, in partitioned databases."},
+	{"dreyfus", "max_group_limit", "200", "Most groups of a query of _search."},
+	{"dreyfus", "max_limit", "200", "Greatest limit of a query of _search."},
+	{"dreyfus", "max_limit_partitions", "2000", "The same, in partitioned databases."},
 	{
 		"eventing",
 		"curl_allowed_networks",
@@ -449,6 +454,12 @@ var Settings = []Setting{
 	{"replicator", "verify_ssl_certificates", "false", "Whether certificates of https endpoints are verified."},
 	{"replicator", "worker_batch_size", "500", "Changes that a worker of a replication takes at once."},
 	{"replicator", "worker_processes", "4", "Workers of a replication."},
+	{
+		"search",
+		"timeout",
+		"10000",
+		"Milliseconds that a query of _search or _nouveau may take once its index is up to date; 0 is no bound. Not in CouchDB.",
+	},
 	{
 		"settee",
 		"memory",

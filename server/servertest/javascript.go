@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
@@ -29,7 +30,9 @@ func NewJSOn(t testing.TB, engine kv.Store) *Server {
 	v, err := views.Open(views.Options{Store: store, KV: engine, JS: pool})
 	require.NoError(t, err)
 	t.Cleanup(func() { v.Close() })
-	s := Start(t, server.Options{Store: store, Views: v, JS: pool})
+	indexes := search.New(search.Options{Store: store, KV: engine, JS: pool})
+	t.Cleanup(indexes.Close)
+	s := Start(t, server.Options{Store: store, Views: v, JS: pool, Search: indexes})
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
 	security := `{"admins":{"names":["x"]},"members":{"names":[],"roles":[]}}`
 	require.Equal(t, 200, s.Do("PUT", "/db/_security", security).Code)

@@ -95,6 +95,9 @@ func Start(t testing.TB, o server.Options) *Server {
 	if o.AllFields != nil {
 		hooks.Indexer = storage.Indexers(o.Views, o.AllFields)
 	}
+	if o.Search != nil {
+		hooks.Indexer = storage.Indexers(hooks.Indexer, o.Search)
+	}
 	o.Store.SetHooks(hooks)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

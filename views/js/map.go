@@ -14,19 +14,27 @@ type MapProgram struct {
 	Maps   []string // sources
 	Lib    []byte   // JSON of `views.lib`, for require(); nil without
 
+	index   SearchIndex
 	encoded []byte
 	key     digest
 }
 
 // NewMapProgram makes a program of map functions.
 func NewMapProgram(tenant string, maps []string, lib []byte) *MapProgram {
+	p := &MapProgram{Tenant: tenant, Maps: maps, Lib: lib}
+	p.encode()
+	return p
+}
+
+func (p *MapProgram) encode() {
 	var e encoder
-	e.bytes(lib)
-	e.uint(uint64(len(maps)))
-	for _, m := range maps {
+	e.uint(uint64(p.index))
+	e.bytes(p.Lib)
+	e.uint(uint64(len(p.Maps)))
+	for _, m := range p.Maps {
 		e.string(m)
 	}
-	return &MapProgram{Tenant: tenant, Maps: maps, Lib: lib, encoded: e.b, key: digestOf(e.b)}
+	p.encoded, p.key = e.b, digestOf(e.b)
 }
 
 // Emitted is one row that a map function emitted: JSON as CouchDB stores and prints it.

@@ -11,14 +11,16 @@ import (
 
 // mapProgram is a MapProgram in a worker.
 type mapProgram struct {
-	maps []string
-	root []byte // what require() starts from
+	maps  []string
+	root  []byte // what require() starts from
+	index SearchIndex
 }
 
 func decodeMapProgram(source []byte) (*mapProgram, error) {
 	d := decoder{b: source}
+	index := SearchIndex(d.uint())
 	lib := d.bytes()
-	p := &mapProgram{maps: make([]string, d.count())}
+	p := &mapProgram{maps: make([]string, d.count()), index: index}
 	for i := range p.maps {
 		p.maps[i] = d.string()
 	}
@@ -61,6 +63,11 @@ func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
 	s, err := w.newSandbox(p.root)
 	if err != nil {
 		return nil, err
+	}
+	if p.index != noSearchIndex {
+		if err := s.provideIndex(p.index); err != nil {
+			return nil, err
+		}
 	}
 	object, call, err := s.function(p.maps[at])
 	if err != nil {

@@ -1,4 +1,4 @@
-package find_test
+package fulltext_test
 
 import (
 	"net/http/httptest"

@@ -1,0 +1,144 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// A claim is the right to write a segment. There are two of an index: for a flush and for a merge. Every transaction
+// that writes blocks looks at it, so that of two processes only one goes on.
+type claim struct {
+	x       *Indexes
+	db      *storage.DB
+	keys    *keys
+	of      int64
+	token   []byte
+	segment int64 // the number of the segment that is written
+	docs    int64 // written
+	bytes   int64
+	pending []pendingBlock
+	size    int // of pending
+}
+
+const (
+	claimFlush int64 = iota
+	claimMerge
+)
+
+// claimTime is how long a claim holds without a sign of life.
+const claimTime = 30 * time.Second
+
+// errClaimed says that another process works on the index, or has taken the work over.
+var errClaimed = errors.New("search: another process writes the segment")
+
+type pendingBlock struct {
+	key   index.BlockKey
+	value []byte
+}
+
+// value of a claim: the token, when there was the last sign of life, the number of the segment.
+func (c *claim) value() []byte {
+	b := binary.BigEndian.AppendUint64(bytes.Clone(c.token), uint64(time.Now().UnixMilli()))
+	return binary.BigEndian.AppendUint64(b, uint64(c.segment))
+}
+
+const claimToken = 16
+
+// take takes a claim, with a new number for a segment. What a dead process has left of its segment goes.
+func (x *Indexes) take(ctx context.Context, db *storage.DB, recordKey []byte, k *keys, of int64) (*claim, error) {
+	c := &claim{x: x, db: db, keys: k, of: of, token: make([]byte, claimToken)}
+	if _, err := rand.Read(c.token); err != nil {
+		return nil, err
+	}
+	err := db.Transact(ctx, func(tx *storage.Tx) error {
+		values, err := tx.KV().GetMany([][]byte{k.claim(of), k.key(keyManifest), recordKey})
+		if err != nil {
+			return err
+		}
+		m, err := parseManifest(values[1])
+		if err != nil {
+			return err
+		}
+		if values[2] == nil {
+			return errMoved // the index is gone, and nothing is to be left of it
+		}
+		if old := values[0]; old != nil {
+			if len(old) != claimToken+16 {
+				return corrupt("claim of an index")
+			}
+			seen := time.UnixMilli(int64(binary.BigEndian.Uint64(old[claimToken:])))
+			if time.Since(seen).Abs() < claimTime && !bytes.Equal(old[:claimToken], c.token) {
+				return errClaimed
+			}
+			if left := int64(binary.BigEndian.Uint64(old[claimToken+8:])); m.find(left) < 0 {
+				tx.KV().ClearRange(children(k.segment(left)))
+			}
+		}
+		m.next++
+		c.segment = m.next
+		tx.KV().Set(k.key(keyManifest), m.encode())
+		tx.KV().Set(k.claim(of), c.value())
+		return nil
+	})
+	return c, err
+}
+
+// put takes a block; it is index.Encode's. Blocks are written many in a transaction.
+func (c *claim) put(ctx context.Context) func(index.BlockKey, []byte) error {
+	return func(key index.BlockKey, value []byte) error {
+		c.pending = append(c.pending, pendingBlock{key, bytes.Clone(value)})
+		if c.size += len(value); c.size < c.x.transactionBudget()/2 {
+			return nil
+		}
+		return c.write(ctx)
+	}
+}
+
+// write writes the blocks that are pending.
+func (c *claim) write(ctx context.Context) error {
+	err := c.db.Transact(ctx, func(tx *storage.Tx) error {
+		if err := c.check(tx); err != nil {
+			return err
+		}
+		tx.KV().Set(c.keys.claim(c.of), c.value())
+		for _, b := range c.pending {
+			kv.SetOwned(tx.KV(), c.keys.block(c.segment, b.key), b.value)
+		}
+		return nil
+	})
+	c.bytes += int64(c.size)
+	c.pending, c.size = nil, 0
+	return err
+}
+
+// check fails if the claim is another's.
+func (c *claim) check(tx *storage.Tx) error {
+	value, err := tx.KV().Get(c.keys.claim(c.of))
+	if err == nil && (len(value) < claimToken || !bytes.Equal(value[:claimToken], c.token)) {
+		err = errClaimed
+	}
+	return err
+}
+
+// drop ends a claim whose segment was not published.
+func (c *claim) drop() {
+	// What failed may have been the caller's context; what stays is removed by the next one that claims.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_ = c.db.Transact(ctx, func(tx *storage.Tx) error {
+		if err := c.check(tx); err != nil {
+			return err
+		}
+		tx.KV().ClearRange(children(c.keys.segment(c.segment)))
+		tx.KV().Clear(c.keys.claim(c.of))
+		return nil
+	})
+}

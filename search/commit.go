@@ -1,0 +1,266 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// errCrowded ends a transaction that others come in between again and again.
+var errCrowded = errors.New("search: too many conflicts")
+
+// commitRuns is how often the transaction of several documents is run before fewer are tried.
+const commitRuns = 3
+
+// commit writes a batch in one transaction, or in several if it is too large for one.
+func (b *build) commit(ctx context.Context, batch *batch) error {
+	most := len(batch.docs)
+	for from, done := 0, false; !done; {
+		to := b.partOf(batch, from, most)
+		seq, last := batch.end, to == len(batch.docs)
+		if !last {
+			seq = batch.docs[to-1].seq
+		}
+		err := b.tryPart(ctx, batch, from, to, seq)
+		tooMuch := errors.Is(err, kv.ErrTooLarge) || errors.Is(err, kv.ErrTooOld) || errors.Is(err, errCrowded)
+		switch size := to - from; {
+		case err == nil:
+			from, done = to, last
+		case tooMuch && size > 1:
+			most = size / 2
+		case errors.Is(err, kv.ErrTooLarge) && size == 1 && batch.docs[from].record != nil:
+			batch.docs[from].record = nil
+			batch.docs[from].fields = &fields{failure: "the document has too much text for the index"}
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// partOf chooses what a transaction takes of a batch.
+func (b *build) partOf(batch *batch, from, most int) (to int) {
+	budget := b.x.transactionBudget()
+	for to = from; to < len(batch.docs); to++ {
+		budget -= len(batch.docs[to].record) + 2*len(batch.docs[to].id) + 500
+		if to > from && (budget < 0 || to-from >= most) {
+			return to
+		}
+	}
+	return to
+}
+
+// tryPart is one attempt to write some documents. It fails with errMoved if the index is not what the build takes it
+// for.
+func (b *build) tryPart(ctx context.Context, batch *batch, from, to int, seq storage.Seq) error {
+	var w *writer
+	var rec record
+	var stored []byte
+	runs := 0
+	err := b.db.Transact(ctx, func(tx *storage.Tx) error {
+		if runs++; runs > commitRuns && to-from > 1 {
+			return errCrowded
+		}
+		current, err := tx.KV().Get(b.recordKey)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(current, b.stored) {
+			return errMoved
+		}
+		docs, err := b.current(tx, batch, from, to)
+		if err != nil {
+			return err
+		}
+		w = &writer{tx: tx, keys: b.keys, types: maps.Clone(b.types)}
+		if err := w.write(docs); err != nil {
+			return err
+		}
+		rec = *b.rec
+		rec.fields += w.fresh
+		if rec.seq.Before(seq) {
+			rec.seq = seq
+		}
+		stored = rec.encode()
+		tx.KV().Set(b.recordKey, stored)
+		return nil
+	})
+	if err == nil {
+		b.rec, b.stored, b.types = &rec, stored, w.types
+		b.entries, b.logBytes = b.entries+w.counts[countLogEntries], b.logBytes+w.counts[countLogBytes]
+	}
+	return err
+}
+
+// current are the documents of a part, without those that were purged after they were read: the purge has taken them
+// out already, and they must not come back.
+func (b *build) current(tx *storage.Tx, batch *batch, from, to int) ([]source, error) {
+	docs := batch.docs[from:to]
+	purge, err := tx.Snapshot().LastPurge()
+	if err != nil || purge == batch.purge || len(docs) == 0 {
+		return docs, err
+	}
+	seqs := make([]storage.Seq, len(docs))
+	for i := range docs {
+		seqs[i] = docs[i].seq
+	}
+	there, err := tx.Snapshot().InFeed(seqs)
+	if err != nil {
+		return nil, err
+	}
+	var current []source
+	for i := range docs {
+		if there[i] {
+			current = append(current, docs[i])
+		}
+	}
+	return current, nil
+}
+
+// writer writes documents into an index in a transaction.
+type writer struct {
+	tx     *storage.Tx
+	keys   *keys
+	types  map[string]fieldType
+	fresh  int64 // fields that got a type
+	counts [counters]int64
+}
+
+// write puts what is to be known of documents into the log. A document that is in the index already is taken out by
+// the same entry.
+func (w *writer) write(docs []source) error {
+	all := make([][]byte, len(docs))
+	for i := range docs {
+		all[i] = w.keys.document(docs[i].id)
+	}
+	values, err := w.tx.KV().GetMany(all)
+	if err != nil {
+		return err
+	}
+	for i := range docs {
+		if err := w.document(&docs[i], all[i], values[i]); err != nil {
+			return err
+		}
+	}
+	for n, by := range w.counts {
+		addCounter(w.tx.KV(), w.keys.count(int64(n)), by)
+	}
+	return nil
+}
+
+func (w *writer) document(src *source, key, value []byte) error {
+	old, err := identityIn(value)
+	if err != nil {
+		return err
+	}
+	record, failure := src.record, ""
+	if src.fields != nil {
+		if failure = src.fields.failure; failure == "" {
+			failure = w.addTypes(src.fields)
+		}
+	}
+	if failure != "" {
+		record = nil
+	}
+	tx := w.tx.KV()
+	if value != nil && old == "" && failure == "" {
+		tx.Clear(w.keys.error(src.id))
+		w.counts[countErrors]--
+	}
+	if failure != "" {
+		if value == nil || old != "" {
+			w.counts[countErrors]++
+		}
+		tx.Set(w.keys.error(src.id), errorValue(src.fields.thrown, failure))
+	}
+	var at []byte
+	if old != "" || record != nil {
+		at = identityOf(w.tx.Snapshot(), w.tx.NextOrder())
+		w.counts[countLogEntries]++
+		w.counts[countLogBytes] += int64(w.keys.writeLog(tx, at, &logEntry{kill: old, doc: record}))
+	}
+	if old != "" {
+		w.counts[countDocs]--
+	}
+	switch {
+	case record != nil:
+		w.counts[countDocs]++
+		tx.SetVersionstampedValue(key, append([]byte{documentIndexed}, at...), 2)
+	case failure != "":
+		tx.Set(key, []byte{documentFailed})
+	case value != nil:
+		tx.Clear(key)
+	}
+	return nil
+}
+
+// addTypes gives types to fields that had none, or says why the document does not fit.
+func (w *writer) addTypes(f *fields) (failure string) {
+	checked := *f
+	for _, t := range checked.checkTypes(w.types) {
+		w.types[t.name] = t.of
+		w.fresh++
+		w.tx.KV().Set(w.keys.field(t.name), []byte{byte(t.of)})
+	}
+	return checked.failure
+}
+
+// errorValue is the message of a document that could not be indexed; the first byte says that its function threw it.
+func errorValue(thrown bool, message string) []byte {
+	b := make([]byte, 1, 1+len(message))
+	if thrown {
+		b[0] = 1
+	}
+	return append(b, message[:min(len(message), maxMessage)]...)
+}
+
+// maxMessage is how many bytes of a message are kept.
+const maxMessage = 4096
+
+// Prepare implements storage.Indexer: indexes are brought up to date before they are read, writers have no part in it.
+func (x *Indexes) Prepare(context.Context, *storage.Tx) (storage.IndexFunc, error) { return nil, nil }
+
+// Purged implements storage.PurgeIndexer: it takes documents that are gone out of all indexes.
+func (x *Indexes) Purged(_ context.Context, tx *storage.Tx, ids []string) error {
+	sp := spaceOf(tx.Snapshot())
+	numbers, err := readNumbers(tx.KV(), sp)
+	if err != nil {
+		return err
+	}
+	for _, number := range numbers {
+		docs := make([]source, len(ids))
+		for i, id := range ids {
+			docs[i].id = id
+		}
+		w := &writer{tx: tx, keys: sp.keysOf(number)}
+		if err := w.write(docs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readNumbers reads the numbers of all indexes of a database.
+func readNumbers(r kv.ReadTx, sp space) (map[signature]int64, error) {
+	prefix := sp.key(keyRecord)
+	begin, end := children(prefix)
+	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	numbers := map[signature]int64{}
+	for it.Next() {
+		of, err := readSignature(it.Key()[len(prefix):])
+		if err != nil {
+			return nil, err
+		}
+		rec, err := parseRecord(it.Value())
+		if err != nil {
+			return nil, err
+		}
+		numbers[of] = rec.number
+	}
+	return numbers, it.Err()
+}

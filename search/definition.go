@@ -1,0 +1,168 @@
+package search
+
+import (
+	"context"
+	"crypto/md5" // what CouchDB names indexes by
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/search/analysis"
+	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/storage"
+)
+
+// signature names what an index holds: all that it depends on goes into it.
+type signature [16]byte
+
+// Definition is an index of a design document. It is immutable.
+type Definition struct {
+	Kind index.Kind
+	// DesignDoc is the id of the design document, Name the name of the index in it.
+	DesignDoc, Name string
+	// Signature is what CouchDB names the index by, in hexadecimal digits.
+	Signature string
+	// Partitioned says that a query names a partition.
+	Partitioned bool
+
+	source    string
+	analyzers *analysis.Set
+	signature signature
+}
+
+// member is where definitions of a kind are in a design document.
+func member(kind index.Kind) string {
+	if kind == index.Nouveau {
+		return "nouveau"
+	}
+	return "indexes"
+}
+
+// Lookup finds an index of a design document. The error is that of a missing design document, or what CouchDB says of
+// a definition that is none; then there is a Definition all the same, which cannot be used.
+func (x *Indexes) Lookup(
+	ctx context.Context, db *storage.DB, kind index.Kind, ddoc, name string,
+) (def *Definition, err error) {
+	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+		doc, err := s.Open(ddoc, storage.OpenOptions{})
+		if err != nil {
+			return err
+		}
+		body, err := ejson.Parse(doc.Body)
+		if err != nil {
+			return corrupt("design document")
+		}
+		def, err = newDefinition(body, kind, ddoc, name, s.Partitioned())
+		return err
+	})
+	return def, err
+}
+
+// newDefinition reads a definition (dreyfus_index, nouveau_util: design_doc_to_index). partitioned is the kind of the
+// database.
+func newDefinition(body ejson.Value, kind index.Kind, ddoc, name string, partitioned bool) (*Definition, error) {
+	def := &Definition{Kind: kind, DesignDoc: ddoc, Name: name, Partitioned: partitioned}
+	if options, ok := body.Get("options"); ok {
+		if p, ok := options.Get("partitioned"); ok {
+			if b, ok := p.Bool(); ok {
+				def.Partitioned = b
+			}
+		}
+	}
+	all, _ := body.Get(member(kind))
+	d, ok := all.Get(name)
+	if all.Kind() != ejson.Object || !ok {
+		return def, compat.NewError(compat.KindNotFound, name+" not found.")
+	}
+	source, ok := d.Get("index")
+	if d.Kind() != ejson.Object || !ok {
+		return def, compat.Named(compat.KindUnknown, "invalid_design_doc",
+			"index `"+name+"` must have parameter `index`")
+	}
+	def.source = source.Text()
+	if language, ok := body.Get("language"); ok && !language.TextIs("javascript") && language.Kind() == ejson.String {
+		return def, compat.NewError(compat.KindNotImplemented,
+			"Indexes of full-text search in the language "+language.Text()+" are not part of this server.")
+	}
+	var analyzers []ejson.Value
+	if kind == index.Nouveau {
+		standard, _ := d.Get("default_analyzer")
+		fields, _ := d.Get("field_analyzers")
+		analyzers = []ejson.Value{standard, fields}
+		var unknown string
+		var err error
+		if def.analyzers, unknown, err = analysis.NouveauSet(standard.Text(), fields); err != nil {
+			return def, compat.NewError(compat.KindBadRequest, unknown+" is not a valid analyzer name")
+		}
+	} else {
+		analyzer, _ := d.Get("analyzer")
+		analyzers = []ejson.Value{analyzer}
+		var err error
+		if def.analyzers, err = analysis.ClouseauSet(analyzer); err != nil {
+			return def, compat.Named(compat.KindUnknown, "unknown_error", "no_such_analyzer")
+		}
+	}
+	def.sign(source, analyzers, partitioned)
+	return def, nil
+}
+
+// sign makes both signatures.
+func (def *Definition) sign(source ejson.Value, analyzers []ejson.Value, partitioned bool) {
+	own := sha256.New()
+	own.Write([]byte{recordFormat, analysis.Version, byte(def.Kind)})
+	if partitioned {
+		own.Write([]byte{1})
+	}
+	for _, v := range append(analyzers, source) {
+		text := v.AppendJSON(nil)
+		own.Write(binary.AppendUvarint(nil, uint64(len(text))))
+		own.Write(text)
+	}
+	copy(def.signature[:], own.Sum(nil))
+
+	term := ejson.AppendTermTuple([]byte{131}, 1+len(analyzers))
+	for i, v := range analyzers {
+		switch {
+		case i == 1:
+			term = appendTermMap(term, v)
+		case v.Kind() == ejson.Invalid:
+			term = ejson.AppendTermBinary(term, "standard")
+		default:
+			term = v.AppendTerm(term)
+		}
+	}
+	term = source.AppendTerm(term)
+	if def.Kind == index.Nouveau {
+		sum := sha256.Sum256(term)
+		def.Signature = hex.EncodeToString(sum[:])
+	} else {
+		sum := md5.Sum(term)
+		def.Signature = hex.EncodeToString(sum[:])
+	}
+}
+
+// appendTermMap appends the members of an object as a map of Erlang's external term format.
+func appendTermMap(term []byte, object ejson.Value) []byte {
+	members := map[string]ejson.Value{}
+	if object.Kind() == ejson.Object {
+		for name, v := range object.Members() {
+			members[name.Text()] = v
+		}
+	}
+	const tagMap = 116
+	term = binary.BigEndian.AppendUint32(append(term, tagMap), uint32(len(members)))
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		term = ejson.AppendTermBinary(term, name)
+		term = members[name].AppendTerm(term)
+	}
+	return term
+}
+
+// wants reports whether a document goes through the index function at all.
+func (def *Definition) wants(id string, partitioned bool) bool {
+	return !compat.IsDesignID(id) || def.Kind == index.Clouseau && !partitioned
+}

@@ -1,0 +1,147 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/settee-db/settee/storage"
+)
+
+// A flight is the one build of an index that runs in this process. Whoever needs the index while it runs waits for it.
+type flight struct {
+	done    chan struct{}
+	err     error       // valid once done is closed
+	reached storage.Seq // likewise: the index is at or after it
+	waiting atomic.Int64
+	task    *task
+}
+
+type flightKey struct {
+	database  [16]byte
+	signature signature
+}
+
+// task is the progress of a flight.
+type task struct {
+	database, design, index string
+	started                 int64
+	updated, done, total    atomic.Int64
+}
+
+// Task is a running build, as _active_tasks shows it.
+type Task struct {
+	Database, DesignDoc, Index          string
+	Started, Updated, Changes, ToChange int64
+}
+
+// Tasks lists the builds that run in this process.
+func (x *Indexes) Tasks() []Task {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var tasks []Task
+	for _, f := range x.flights {
+		t := f.task
+		if total := t.total.Load(); total > 0 {
+			tasks = append(tasks, Task{
+				t.database, t.design, t.index, t.started, t.updated.Load(), t.done.Load(), total,
+			})
+		}
+	}
+	return tasks
+}
+
+// Update brings an index to the end of the feed.
+func (x *Indexes) Update(ctx context.Context, db *storage.DB, def *Definition) error {
+	var uuid [16]byte
+	var target storage.Seq
+	current := false
+	err := db.ViewAgain(ctx, func(s *storage.Snapshot) (err error) {
+		uuid = s.UUID()
+		if target, err = s.LastSeq(); err != nil {
+			return err
+		}
+		rec, _, err := readRecord(s.KV(), spaceOf(s), def.signature)
+		current = rec != nil && !rec.seq.Before(target)
+		return err
+	})
+	for err == nil && !current {
+		var f *flight
+		if f, err = x.join(db, def, uuid); err != nil {
+			return err
+		}
+		f.waiting.Add(1)
+		select {
+		case <-f.done:
+			err = f.err
+			current = !f.reached.Before(target)
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		f.waiting.Add(-1)
+	}
+	return err
+}
+
+// join gives the flight of an index, and starts it if none is under way.
+func (x *Indexes) join(db *storage.DB, def *Definition, uuid [16]byte) (*flight, error) {
+	key := flightKey{uuid, def.signature}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if f := x.flights[key]; f != nil {
+		return f, nil
+	}
+	if x.closed {
+		return nil, errClosed
+	}
+	f := &flight{done: make(chan struct{}), task: &task{
+		database: db.Name(), design: def.DesignDoc, index: def.Name, started: time.Now().Unix(),
+	}}
+	x.flights[key] = f
+	x.running.Go(func() {
+		f.reached, f.err = x.build(x.ctx, db, def, f)
+		x.mu.Lock()
+		delete(x.flights, key)
+		x.mu.Unlock()
+		close(f.done)
+	})
+	return f, nil
+}
+
+// errMoved ends a pass whose index was changed by somebody else; the build begins anew from what is there.
+var errMoved = errors.New("search: index was changed by another builder")
+
+// lastPause is the longest pause after a lost race.
+const lastPause = 2 * time.Second
+
+// build brings an index to the end of the feed as it is at the beginning, and tells where that is.
+func (x *Indexes) build(
+	ctx context.Context, db *storage.DB, def *Definition, f *flight,
+) (reached storage.Seq, err error) {
+	b := &build{x: x, db: db, def: def, flight: f}
+	for lost := 0; ; lost++ {
+		if err := b.prepare(ctx); err != nil {
+			return reached, err
+		}
+		if reached == (storage.Seq{}) {
+			reached = b.last
+		}
+		if b.target = reached; !b.rec.seq.Before(reached) {
+			return reached, nil
+		}
+		if err := b.pass(ctx); err == nil || !errors.Is(err, errMoved) {
+			return reached, err
+		}
+		// Who has changed the index is likely to do what this build wants: it waits for the next change, or for a
+		// time that grows with the races lost.
+		pause, cancel := context.WithTimeout(ctx, rand.N(min(10*time.Millisecond<<min(lost, 10), lastPause)))
+		err := x.opts.KV.Watch(pause, b.recordKey, b.stored)
+		ended := pause.Err() != nil
+		cancel()
+		if err != nil && !ended || ctx.Err() != nil {
+			return reached, errors.Join(err, ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package search
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+)
+
+// Info is what is told of an index.
+type Info struct {
+	// Built says that there is anything: before its first update an index has nothing.
+	Built bool
+	Docs  int64
+	// Deleted are documents of segments that are not alive any more, and not removed yet.
+	Deleted int64
+	Errors  int64
+	Bytes   int64
+	// Pending is the number of updates of the database, Committed how many of them the index has.
+	Pending, Committed uint64
+	Purges             int64
+}
+
+// Info reads what is told of an index.
+func (x *Indexes) Info(ctx context.Context, db *storage.DB, def *Definition) (*Info, error) {
+	var info *Info
+	err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+		info = &Info{}
+		last, err := s.LastSeq()
+		if err != nil {
+			return err
+		}
+		if info.Pending, err = s.Number(last); err != nil {
+			return err
+		}
+		if info.Purges, err = s.Purges(); err != nil {
+			return err
+		}
+		sp := spaceOf(s)
+		rec, _, err := readRecord(s.KV(), sp, def.signature)
+		if err != nil || rec == nil {
+			return err
+		}
+		info.Built = true
+		seq := rec.seq
+		if !seq.Before(last) {
+			seq = last
+		}
+		if info.Committed, err = s.Number(seq); err != nil {
+			return err
+		}
+		k := sp.keysOf(rec.number)
+		values, err := s.KV().GetMany([][]byte{
+			k.key(keyManifest), k.count(countDocs), k.count(countErrors), k.count(countLogBytes),
+		})
+		if err != nil {
+			return err
+		}
+		m, err := parseManifest(values[0])
+		if err != nil {
+			return err
+		}
+		info.Docs, info.Errors, info.Bytes = counter(values[1]), counter(values[2]), counter(values[3])
+		for _, segment := range m.segments {
+			info.Deleted += segment.killed
+			info.Bytes += segment.bytes
+		}
+		return nil
+	})
+	return info, err
+}
+
+// Error is a document that could not be indexed.
+type Error struct {
+	ID, Message string
+	// Thrown says that the index function threw it; else the document does not fit the index.
+	Thrown bool
+}
+
+// Errors calls fn for the documents that could not be indexed, in the order of their ids from one on. The index is
+// taken as it is.
+func (x *Indexes) Errors(
+	ctx context.Context, db *storage.DB, def *Definition, from string, fn func(Error) error,
+) error {
+	after := ""
+	return db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+		sp := spaceOf(s)
+		rec, _, err := readRecord(s.KV(), sp, def.signature)
+		if err != nil || rec == nil {
+			return err
+		}
+		return sp.keysOf(rec.number).errors(s.KV(), from, after, func(e Error) error {
+			if err := fn(e); err != nil {
+				return err
+			}
+			after = e.ID
+			return nil
+		})
+	})
+}
+
+// errors reads errors from an id on, and after another one.
+func (k *keys) errors(r kv.ReadTx, from, after string, fn func(Error) error) error {
+	prefix := k.key(keyError)
+	begin, end := children(prefix)
+	if from != "" {
+		begin = k.error(from)
+	}
+	if after != "" {
+		begin = kv.AppendKeyAfter(nil, k.error(after))
+	}
+	it := r.Range(begin, end, kv.RangeOptions{})
+	defer it.Close()
+	for it.Next() {
+		id, _, err := tuple.ReadString(it.Key()[len(prefix):])
+		if err != nil || len(it.Value()) == 0 {
+			return corrupt("error of a document")
+		}
+		if err := fn(Error{id, string(it.Value()[1:]), it.Value()[0] == 1}); err != nil {
+			return err
+		}
+	}
+	return it.Err()
+}
+
+// Cleanup removes the indexes of a kind that no design document has.
+func (x *Indexes) Cleanup(ctx context.Context, db *storage.DB) error {
+	wanted, err := x.wanted(ctx, db)
+	if err != nil {
+		return err
+	}
+	var there map[signature]int64
+	if err := db.ViewAgain(ctx, func(s *storage.Snapshot) (err error) {
+		there, err = readNumbers(s.KV(), spaceOf(s))
+		return err
+	}); err != nil {
+		return err
+	}
+	for of := range there {
+		if wanted[of] {
+			continue
+		}
+		if err := db.Transact(kv.UseReserve(ctx), func(tx *storage.Tx) error {
+			sp := spaceOf(tx.Snapshot())
+			rec, _, err := readRecord(tx.KV(), sp, of)
+			if err != nil || rec == nil {
+				return err
+			}
+			tx.KV().ClearRange(children(sp.keysOf(rec.number).prefix))
+			tx.KV().Clear(sp.record(of))
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wanted are the indexes of all design documents.
+func (x *Indexes) wanted(ctx context.Context, db *storage.DB) (map[signature]bool, error) {
+	wanted := map[signature]bool{}
+	partitioned, err := db.Partitioned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := storage.RangeOptions{Limit: -1, Namespace: storage.NamespaceDesign, IncludeDocs: true}
+	err = db.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(row *storage.ListRow) error {
+		body, err := ejson.Parse(row.Doc.Body)
+		if err != nil {
+			return corrupt("design document")
+		}
+		for _, def := range definitions(body, row.ID, partitioned) {
+			wanted[def.signature] = true
+		}
+		return nil
+	})
+	return wanted, err
+}
+
+// definitions are all indexes of a design document that can be built.
+func definitions(body ejson.Value, ddoc string, partitioned bool) (all []*Definition) {
+	for _, kind := range []index.Kind{index.Clouseau, index.Nouveau} {
+		members, _ := body.Get(member(kind))
+		if members.Kind() != ejson.Object {
+			continue
+		}
+		for name := range members.Members() {
+			if def, err := newDefinition(body, kind, ddoc, name.Text(), partitioned); err == nil {
+				all = append(all, def)
+			}
+		}
+	}
+	return all
+}
+
+// UpdateAll brings all indexes of a design document up to date, one after the other.
+func (x *Indexes) UpdateAll(ctx context.Context, db *storage.DB, doc *storage.Document, partitioned bool) error {
+	body, err := ejson.Parse(doc.Body)
+	if err != nil {
+		return corrupt("design document")
+	}
+	for _, def := range definitions(body, doc.ID, partitioned) {
+		err := x.Update(ctx, db, def)
+		if _, ok := compat.AsError(err); err != nil && !ok {
+			return err
+		}
+	}
+	return nil
+}
+
+func readSignature(key []byte) (of signature, err error) {
+	text, _, err := tuple.ReadBytes(key)
+	if err != nil || len(text) != len(of) {
+		return of, corrupt("key of an index")
+	}
+	return signature(text), nil
+}

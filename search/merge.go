@@ -1,0 +1,216 @@
+package search
+
+import (
+	"context"
+	"errors"
+
+	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/storage"
+)
+
+// A merge makes one segment of several that follow each other, without the documents that are not alive. It runs beside
+// queries, flushes and builds: documents that are killed meanwhile are killed in the merged segment when it is
+// published.
+
+const (
+	// fanOut is how many segments of about one size become one.
+	fanOut = 8
+	// mostMerged is how many documents a merged segment has at most.
+	mostMerged = 8 << 20
+)
+
+// mergeSoon has segments merged in the background, if there is anything to merge. One merge of an index runs at a time.
+func (x *Indexes) mergeSoon(
+	db *storage.DB, uuid [16]byte, def *Definition, recordKey []byte, number int64, k *keys,
+) {
+	key := stateKey{database: uuid, number: number}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.merging[key] || x.closed {
+		return
+	}
+	x.merging[key] = true
+	x.running.Go(func() {
+		err := x.merge(x.ctx, db, uuid, recordKey, number, k)
+		x.mu.Lock()
+		delete(x.merging, key)
+		x.mu.Unlock()
+		if err != nil && !errors.Is(err, errClaimed) && !errors.Is(err, errMoved) && x.ctx.Err() == nil {
+			x.opts.Log.Warn("segments of a search index were not merged",
+				"database", db.Name(), "design", def.DesignDoc, "index", def.Name, "error", err)
+		}
+	})
+}
+
+// merge merges until there is nothing left to merge.
+func (x *Indexes) merge(
+	ctx context.Context, db *storage.DB, uuid [16]byte, recordKey []byte, number int64, k *keys,
+) error {
+	for {
+		var m *manifest
+		err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+			value, err := s.KV().Get(k.key(keyManifest))
+			if err == nil {
+				m, err = parseManifest(value)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		from, to := m.choose()
+		if from == to {
+			return nil
+		}
+		c, err := x.take(ctx, db, recordKey, k, claimMerge)
+		if err != nil {
+			return err
+		}
+		if err := x.mergeInto(ctx, c, uuid, number, m.segments[from:to]); err != nil {
+			c.drop()
+			return err
+		}
+	}
+}
+
+// choose says which segments to merge: the last ones of about one size, if there are enough of them, or one of which
+// many documents are not alive.
+func (m *manifest) choose() (from, to int) {
+	tier := func(s *segmentInfo) (n int) {
+		for size := (s.docs - s.killed) / defaultFlushEntries; size >= fanOut; size /= fanOut {
+			n++
+		}
+		return n
+	}
+	for most := 0; most < 8; most++ {
+		to = len(m.segments)
+		docs := int64(0)
+		for from = to; from > 0 && tier(&m.segments[from-1]) <= most; from-- {
+			docs += m.segments[from-1].docs - m.segments[from-1].killed
+			if docs > mostMerged {
+				break
+			}
+		}
+		if to-from >= fanOut {
+			return from, to
+		}
+	}
+	for i := range m.segments {
+		if s := &m.segments[i]; s.killed*10 > s.docs*3 {
+			return i, i + 1
+		}
+	}
+	return 0, 0
+}
+
+// merging is a segment that is merged: which of its documents were alive when the merge began.
+type merging struct {
+	info segmentInfo
+	live *index.Bitmap
+}
+
+func (x *Indexes) mergeInto(
+	ctx context.Context, c *claim, uuid [16]byte, number int64, infos []segmentInfo,
+) error {
+	sources := make([]merging, len(infos))
+	segments := make([]index.Segment, len(infos))
+	err := c.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+		value, err := s.KV().Get(c.keys.key(keyManifest))
+		if err != nil {
+			return err
+		}
+		m, err := parseManifest(value)
+		if err != nil {
+			return err
+		}
+		for i := range infos {
+			place := m.find(infos[i].id)
+			if place < 0 {
+				return errMoved
+			}
+			sources[i].info = m.segments[place]
+			if sources[i].live, err = c.keys.readLive(s.KV(), &m.segments[place]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := range sources {
+		blocks := x.blocksOver(ctx, c.db, uuid, c.keys, number, sources[i].info.id)
+		s, err := index.OpenBlocks(ctx, blocks, sources[i].live)
+		if err != nil {
+			return err
+		}
+		segments[i] = s
+		c.docs += sources[i].info.docs - sources[i].info.killed
+	}
+	if err := index.Encode(ctx, segments, c.put(ctx)); err != nil {
+		return err
+	}
+	if err := c.write(ctx); err != nil {
+		return err
+	}
+	return c.publishMerge(ctx, sources)
+}
+
+// publishMerge puts the merged segment in the place of those that it was made of.
+func (c *claim) publishMerge(ctx context.Context, sources []merging) error {
+	return c.db.Transact(ctx, func(tx *storage.Tx) error {
+		if err := c.check(tx); err != nil {
+			return err
+		}
+		m, err := c.manifest(tx, -1)
+		if err != nil {
+			return err
+		}
+		from := m.find(sources[0].info.id)
+		if from < 0 || from+len(sources) > len(m.segments) {
+			return errMoved
+		}
+		merged := segmentInfo{id: c.segment, docs: c.docs, bytes: c.bytes}
+		var live *index.Bitmap
+		at := int32(0) // number of the next document in the merged segment
+		for i := range sources {
+			now := &m.segments[from+i]
+			if now.id != sources[i].info.id {
+				return errMoved
+			}
+			alive, err := c.keys.readLive(tx.KV(), now)
+			if err != nil {
+				return err
+			}
+			for doc := range int32(now.docs) {
+				if sources[i].live != nil && !sources[i].live.Has(doc) {
+					continue
+				}
+				if alive != nil && !alive.Has(doc) {
+					if live == nil {
+						live = index.All(int32(c.docs))
+					}
+					live.Clear(at)
+				}
+				at++
+			}
+			tx.KV().ClearRange(children(c.keys.segment(now.id)))
+			if now.live > 0 {
+				tx.KV().ClearRange(children(c.keys.live(now.id, now.live)))
+			}
+		}
+		rest := append([]segmentInfo(nil), m.segments[from+len(sources):]...)
+		m.segments = m.segments[:from]
+		if c.docs > 0 {
+			if live != nil {
+				c.keys.writeLive(tx.KV(), &merged, live)
+			}
+			m.segments = append(m.segments, merged)
+		} else {
+			tx.KV().ClearRange(children(c.keys.segment(c.segment)))
+		}
+		m.segments = append(m.segments, rest...)
+		c.publish(tx.KV(), m)
+		return nil
+	})
+}

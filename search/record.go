@@ -1,0 +1,290 @@
+package search
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// record is what is known of an index besides its definition.
+type record struct {
+	number int64
+	seq    storage.Seq // of the feed, up to which it is built
+	fields int64       // how many fields have a type; none ever goes
+}
+
+const recordFormat = 1
+
+func (r *record) encode() []byte {
+	b := binary.AppendUvarint([]byte{recordFormat}, uint64(r.number))
+	b = binary.AppendUvarint(b, uint64(r.fields))
+	return storage.AppendSeq(b, r.seq)
+}
+
+func parseRecord(b []byte) (r record, err error) {
+	d := decoder{b: b}
+	if d.byte() != recordFormat {
+		return r, corrupt("record of an index")
+	}
+	r.number, r.fields = d.int(), d.int()
+	if d.bad || len(d.b) != storage.SeqSize {
+		return r, corrupt("record of an index")
+	}
+	r.seq, err = storage.ParseSeq(d.b)
+	return r, err
+}
+
+// manifest says which segments an index consists of, and where its log begins.
+type manifest struct {
+	version  int64 // grows with each change
+	next     int64 // number of the next segment
+	flushed  index.Identity
+	segments []segmentInfo
+}
+
+// segmentInfo is a segment. Its documents are those of the log of one time, or of several segments.
+type segmentInfo struct {
+	id     int64
+	docs   int64
+	killed int64 // of these
+	live   int64 // version of the set of documents that are alive; 0: all are
+	bytes  int64 // of the blocks
+}
+
+const manifestFormat = 1
+
+func (m *manifest) encode() []byte {
+	b := []byte{manifestFormat}
+	for _, v := range []int64{m.version, m.next, int64(len(m.flushed))} {
+		b = binary.AppendUvarint(b, uint64(v))
+	}
+	b = append(b, m.flushed...)
+	b = binary.AppendUvarint(b, uint64(len(m.segments)))
+	for _, s := range m.segments {
+		for _, v := range []int64{s.id, s.docs, s.killed, s.live, s.bytes} {
+			b = binary.AppendUvarint(b, uint64(v))
+		}
+	}
+	return b
+}
+
+// parseManifest reads a manifest; nil is that of an index without segments.
+func parseManifest(b []byte) (*manifest, error) {
+	m := &manifest{}
+	if b == nil {
+		return m, nil
+	}
+	d := decoder{b: b}
+	if d.byte() != manifestFormat {
+		return nil, corrupt("manifest of an index")
+	}
+	m.version, m.next = d.int(), d.int()
+	m.flushed = index.Identity(d.bytes(int(d.int())))
+	for n := d.int(); n > 0 && !d.bad; n-- {
+		m.segments = append(m.segments, segmentInfo{d.int(), d.int(), d.int(), d.int(), d.int()})
+	}
+	if d.bad || len(d.b) > 0 {
+		return nil, corrupt("manifest of an index")
+	}
+	return m, nil
+}
+
+// find is the place of a segment, -1 if it is not there.
+func (m *manifest) find(id int64) int {
+	for i := range m.segments {
+		if m.segments[i].id == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// decoder reads pieces of a value; bad says that one was not there.
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+func (d *decoder) byte() byte {
+	if b := d.bytes(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *decoder) int() int64 {
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 || v>>62 != 0 {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	d.b = d.b[n:]
+	return int64(v)
+}
+
+func (d *decoder) bytes(n int) []byte {
+	if n < 0 || n > len(d.b) {
+		d.bad, d.b = true, nil
+		return nil
+	}
+	b := d.b[:n]
+	d.b = d.b[n:]
+	return b
+}
+
+// identityOf is the place that a transaction writes at: its sequence, whose versionstamp the commit fills in.
+func identityOf(s *storage.Snapshot, order uint16) []byte {
+	seq := storage.Seq{Incarnation: s.Incarnation()}
+	binary.BigEndian.PutUint16(seq.Versionstamp[kv.VersionstampSize:], order)
+	return storage.AppendSeq(nil, seq)
+}
+
+// Values of keyDocument: a document that is in the index, with its identity, or one that could not be.
+const (
+	documentFailed byte = iota
+	documentIndexed
+)
+
+// identityIn reads such a value; "" if the document is not in the index.
+func identityIn(value []byte) (index.Identity, error) {
+	switch {
+	case value == nil || len(value) == 1 && value[0] == documentFailed:
+		return "", nil
+	case len(value) == 1+storage.SeqSize && value[0] == documentIndexed:
+		return index.Identity(value[1:]), nil
+	}
+	return "", corrupt("entry of a document")
+}
+
+// logEntry is an entry of the log: a document that is not alive any more, one that is indexed, or both.
+type logEntry struct {
+	at   index.Identity
+	kill index.Identity
+	doc  []byte // its record
+}
+
+const (
+	logFormat = 1
+	logKill   = 1
+	logDoc    = 2
+)
+
+func (e *logEntry) encode() []byte {
+	flags := byte(0)
+	if e.kill != "" {
+		flags |= logKill
+	}
+	if e.doc != nil {
+		flags |= logDoc
+	}
+	b := append(make([]byte, 0, 2+len(e.kill)+len(e.doc)), logFormat, flags)
+	return append(append(b, e.kill...), e.doc...)
+}
+
+func parseLogEntry(at index.Identity, b []byte) (*logEntry, error) {
+	d := decoder{b: b}
+	e := &logEntry{at: at}
+	format, flags := d.byte(), d.byte()
+	if flags&logKill != 0 {
+		e.kill = index.Identity(d.bytes(storage.SeqSize))
+	}
+	if flags&logDoc != 0 {
+		e.doc = d.b
+	}
+	if d.bad || format != logFormat {
+		return nil, corrupt("entry of a log")
+	}
+	return e, nil
+}
+
+// writeLog puts an entry into the log, in pieces, and returns how many bytes it takes.
+func (k *keys) writeLog(tx kv.Tx, at []byte, e *logEntry) int {
+	value := e.encode()
+	prefix := k.key(keyLog)
+	for piece := 0; piece == 0 || len(value) > 0; piece++ {
+		part := value[:min(len(value), maxValue)]
+		value = value[len(part):]
+		key := append(append(make([]byte, 0, len(prefix)+len(at)+1), prefix...), at...)
+		if piece > 0 {
+			key = append(key, byte(piece))
+		}
+		tx.SetVersionstampedKey(key, len(prefix)+1, part)
+	}
+	return int(e.size())
+}
+
+// size is what an entry counts for in the size of the log.
+func (e *logEntry) size() int64 { return int64(len(e.doc) + len(e.kill)) }
+
+// readLog calls fn for the entries after a place, up to another one.
+func (k *keys) readLog(r kv.ReadTx, after, upTo index.Identity, fn func(*logEntry) error) error {
+	prefix := k.key(keyLog)
+	begin := prefix
+	if after != "" {
+		_, begin = children(k.log(after))
+	}
+	_, end := children(k.log(upTo))
+	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	var at, value []byte
+	take := func() error {
+		if at == nil {
+			return nil
+		}
+		e, err := parseLogEntry(index.Identity(at), value)
+		if err != nil {
+			return err
+		}
+		return fn(e)
+	}
+	for it.Next() {
+		place := it.Key()[len(prefix):]
+		if len(place) < storage.SeqSize {
+			return corrupt("key of a log")
+		}
+		if at != nil && bytes.Equal(place[:storage.SeqSize], at) {
+			value = append(value, it.Value()...)
+			continue
+		}
+		if err := take(); err != nil {
+			return err
+		}
+		at, value = bytes.Clone(place[:storage.SeqSize]), bytes.Clone(it.Value())
+	}
+	if err := it.Err(); err != nil {
+		return err
+	}
+	return take()
+}
+
+// lastOfLog is the place of the last entry of the log; "" if it is empty.
+func (k *keys) lastOfLog(r kv.ReadTx) (index.Identity, error) {
+	prefix := k.key(keyLog)
+	begin, end := children(prefix)
+	it := r.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
+	defer it.Close()
+	if !it.Next() {
+		return "", it.Err()
+	}
+	place := it.Key()[len(prefix):]
+	if len(place) < storage.SeqSize {
+		return "", corrupt("key of a log")
+	}
+	return index.Identity(place[:storage.SeqSize]), nil
+}
+
+func counter(value []byte) int64 {
+	if len(value) != 8 {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint64(value))
+}
+
+func addCounter(tx kv.Tx, key []byte, n int64) {
+	if n != 0 {
+		tx.Atomic(kv.Add, key, binary.LittleEndian.AppendUint64(nil, uint64(n)))
+	}
+}

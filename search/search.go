@@ -1,0 +1,96 @@
+package search
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"sync"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/views/js"
+)
+
+// Options configure New.
+type Options struct {
+	Store *storage.Store
+	// KV is the store below Store.
+	KV kv.Store
+	// JS runs index functions; nil: indexes cannot be built.
+	JS JavaScript
+	// Log has what is told of maintenance that failed; nil: nothing.
+	Log *slog.Logger
+
+	flushEntries int64 // see defaultFlushEntries; 0 for that, tests have fewer
+}
+
+// JavaScript runs user code; *js.Pool does, in worker processes. It is safe for concurrent use. tenant is the database,
+// for fairness.
+type JavaScript interface {
+	CheckMap(ctx context.Context, tenant, source string) error
+	Map(ctx context.Context, program *js.MapProgram, docs [][]byte) ([]js.DocResult, js.MapStats, error)
+}
+
+var _ JavaScript = (*js.Pool)(nil)
+
+// Indexes are the search indexes of all databases of a store. It is safe for concurrent use; several Indexes, in
+// several processes, may work on one store.
+type Indexes struct {
+	opts   Options
+	states *states
+	blocks *blockCache
+
+	ctx     context.Context // of builds; it ends with Close
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	flights map[flightKey]*flight
+	merging map[stateKey]bool
+	closed  bool
+}
+
+var _ storage.PurgeIndexer = (*Indexes)(nil)
+
+// New makes the Indexes of a store. It has to be one of the store's Indexers (storage.Hooks), to know of purges.
+func New(o Options) *Indexes {
+	if o.flushEntries == 0 {
+		o.flushEntries = defaultFlushEntries
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	x := &Indexes{opts: o, states: newStates(), blocks: newBlockCache(), flights: map[flightKey]*flight{},
+		merging: map[stateKey]bool{}}
+	x.ctx, x.cancel = context.WithCancel(context.Background())
+	return x
+}
+
+// Close ends running builds and waits for them. What they have committed stays.
+func (x *Indexes) Close() {
+	x.mu.Lock()
+	x.closed = true
+	x.mu.Unlock()
+	x.cancel()
+	x.running.Wait()
+}
+
+// Forget empties the caches of what was read. It may be called at any time.
+func (x *Indexes) Forget() {
+	x.states.forget()
+	x.blocks.forget()
+}
+
+var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are shut down.")
+
+// workers is how many batches are on their way at a time.
+func (x *Indexes) workers() int { return max(1, min(runtime.NumCPU(), runtime.GOMAXPROCS(0))) }
+
+// transactionBudget is about how many bytes one transaction of a build takes.
+func (x *Indexes) transactionBudget() int {
+	if limit := x.opts.KV.Limits().TransactionSize; limit > 0 {
+		return limit / 3
+	}
+	return 4 << 20
+}

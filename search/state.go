@@ -1,0 +1,260 @@
+package search
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/storage"
+)
+
+// state is what this process remembers of an index at one manifest: its segments, and in memory what the log has after
+// them. It grows with the log, and serves every snapshot that has this manifest.
+type state struct {
+	mu       sync.Mutex
+	segments []*index.BlockSegment
+	live     []*index.Bitmap // of the segments, as the manifest has it; nil: all
+	ram      *index.RAM
+	last     index.Identity       // the log was read up to here
+	kills    []segmentKill        // in the order of the log
+	types    map[string]fieldType // of the fields
+
+	// What the segments look like after the first kills; nil: not made yet.
+	shown      []*index.Bitmap
+	shownKills int
+}
+
+// segmentKill says that a document of a segment was not alive from an identity on.
+type segmentKill struct {
+	at      index.Identity
+	segment int
+	doc     int32
+}
+
+type stateKey struct {
+	database [16]byte
+	number   int64
+	manifest int64
+}
+
+// states are those that are kept, bounded by the memory that their logs take.
+type states struct {
+	mu   sync.Mutex
+	kept *lru.Cache[stateKey, *state]
+}
+
+// Bounds of what is kept: how many states, and the bytes of all in memory.
+const (
+	keptStates     = 256
+	keptStateBytes = 128 << 20
+)
+
+func newStates() *states {
+	kept, err := lru.New[stateKey, *state](keptStates)
+	if err != nil {
+		panic(err) // the size is right
+	}
+	return &states{kept: kept}
+}
+
+func (c *states) forget() { c.kept.Purge() }
+
+// get is the state of a key, a new one if there is none.
+func (c *states) get(key stateKey) *state {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if st, ok := c.kept.Get(key); ok {
+		return st
+	}
+	st := &state{}
+	c.kept.Add(key, st)
+	return st
+}
+
+// shrink drops states that were not used for the longest time until all of them fit.
+func (c *states) shrink() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	bytes := 0
+	for _, st := range c.kept.Values() {
+		if ram := st.memory(); ram != nil {
+			bytes += ram.Bytes()
+		}
+	}
+	for bytes > keptStateBytes && c.kept.Len() > 1 {
+		_, st, _ := c.kept.RemoveOldest()
+		if ram := st.memory(); ram != nil {
+			bytes -= ram.Bytes()
+		}
+	}
+}
+
+// memory is the segment in memory, nil if it is being made.
+func (st *state) memory() *index.RAM {
+	if !st.mu.TryLock() {
+		return nil
+	}
+	defer st.mu.Unlock()
+	return st.ram
+}
+
+// opened is an index in a snapshot.
+type opened struct {
+	rec      *record
+	keys     *keys
+	manifest *manifest
+	state    *state
+	at       index.Identity // the end of the log
+	segments []index.Segment
+}
+
+// open opens an index in a snapshot; nil if it was never built.
+func (x *Indexes) open(ctx context.Context, s *storage.Snapshot, def *Definition) (*opened, error) {
+	sp := spaceOf(s)
+	rec, _, err := readRecord(s.KV(), sp, def.signature)
+	if err != nil || rec == nil {
+		return nil, err
+	}
+	o := &opened{rec: rec, keys: sp.keysOf(rec.number)}
+	value, err := s.KV().Get(o.keys.key(keyManifest))
+	if err != nil {
+		return nil, err
+	}
+	if o.manifest, err = parseManifest(value); err != nil {
+		return nil, err
+	}
+	if o.at, err = o.keys.lastOfLog(s.KV()); err != nil {
+		return nil, err
+	}
+	if o.at == "" {
+		o.at = o.manifest.flushed
+	}
+	o.state = x.states.get(stateKey{s.UUID(), rec.number, o.manifest.version})
+	grown, err := o.show(ctx, x, s)
+	if grown && err == nil {
+		x.states.shrink()
+	}
+	return o, err
+}
+
+// show makes the segments of the snapshot. grown tells that the log was read.
+func (o *opened) show(ctx context.Context, x *Indexes, s *storage.Snapshot) (grown bool, err error) {
+	st := o.state
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.ram == nil {
+		if err := st.load(ctx, o, x, s); err != nil {
+			return false, err
+		}
+	}
+	blocks := make([]*segmentBlocks, len(st.segments))
+	for i := range st.segments {
+		blocks[i] = x.blocksIn(s, o.keys, o.rec.number, o.manifest.segments[i].id)
+	}
+	if st.last < o.at {
+		grown = true
+		if err := st.grow(ctx, o, blocks, s); err != nil {
+			return grown, err
+		}
+	}
+	live := st.liveAt(o.at)
+	for i, segment := range st.segments {
+		o.segments = append(o.segments, segment.Over(blocks[i], live[i]))
+	}
+	if view := st.ram.View(o.at); view.Docs() > 0 {
+		o.segments = append(o.segments, view)
+	}
+	return grown, nil
+}
+
+// load opens the segments of the manifest.
+func (st *state) load(ctx context.Context, o *opened, x *Indexes, s *storage.Snapshot) error {
+	var segments []*index.BlockSegment
+	var live []*index.Bitmap
+	for i := range o.manifest.segments {
+		info := &o.manifest.segments[i]
+		alive, err := o.keys.readLive(s.KV(), info)
+		if err != nil {
+			return err
+		}
+		segment, err := index.OpenBlocks(ctx, x.blocksIn(s, o.keys, o.rec.number, info.id), alive)
+		if err != nil {
+			return err
+		}
+		segments, live = append(segments, segment), append(live, alive)
+	}
+	st.segments, st.live, st.last, st.ram = segments, live, o.manifest.flushed, index.NewRAM()
+	return nil
+}
+
+// grow reads the log on to the end that the snapshot has.
+func (st *state) grow(ctx context.Context, o *opened, blocks []*segmentBlocks, s *storage.Snapshot) error {
+	return o.keys.readLog(s.KV(), st.last, o.at, func(e *logEntry) error {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if e.kill != "" && !st.ram.Kill(e.at, e.kill) {
+			if err := st.killIn(ctx, e, blocks); err != nil {
+				return err
+			}
+		}
+		if e.doc != nil {
+			d, err := index.ReadRecord(e.doc)
+			if err != nil {
+				return err
+			}
+			st.ram.Add(e.at, d)
+		}
+		st.last = e.at
+		return nil
+	})
+}
+
+// killIn finds the document that an entry of the log kills in the segments.
+func (st *state) killIn(ctx context.Context, e *logEntry, blocks []*segmentBlocks) error {
+	for i, segment := range st.segments {
+		doc, ok, err := index.Find(ctx, segment.Over(blocks[i], nil), e.kill)
+		if err != nil {
+			return err
+		}
+		if ok {
+			st.kills = append(st.kills, segmentKill{e.at, i, doc})
+			return nil
+		}
+	}
+	return corrupt("log of an index: it kills a document that is not there")
+}
+
+// liveAt are the documents of the segments that are alive after the entry of the log at a place.
+func (st *state) liveAt(at index.Identity) []*index.Bitmap {
+	n := len(st.kills)
+	for n > 0 && strings.Compare(string(st.kills[n-1].at), string(at)) > 0 {
+		n--
+	}
+	if st.shown != nil && st.shownKills == n {
+		return st.shown
+	}
+	shown := append([]*index.Bitmap(nil), st.live...)
+	own := make([]bool, len(shown))
+	from := 0
+	if st.shown != nil && st.shownKills < n {
+		copy(shown, st.shown)
+		from = st.shownKills
+	}
+	for _, k := range st.kills[from:n] {
+		if !own[k.segment] {
+			own[k.segment] = true
+			if shown[k.segment] == nil {
+				shown[k.segment] = index.All(st.segments[k.segment].Docs())
+			} else {
+				shown[k.segment] = shown[k.segment].Clone()
+			}
+		}
+		shown[k.segment].Clear(k.doc)
+	}
+	st.shown, st.shownKills = shown, n
+	return shown
+}

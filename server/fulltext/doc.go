@@ -1,0 +1,11 @@
+// Package fulltext has the handlers of full-text search: _search as CouchDB's dreyfus and Clouseau answer, _nouveau as
+// Nouveau does. What is asked for is read in server/params, and found by package search.
+//
+//   - routes.go: the endpoints
+//   - search.go: _search and its answers; facets.go: counts and ranges of it; groups.go: groups
+//   - nouveau.go: _nouveau and its answers
+//   - bookmark.go: where pages end
+//   - hits.go: documents and stored fields of hits
+//   - info.go: what is told of indexes, clean-up, documents that could not be indexed
+//   - analyze.go: trying out an analyzer
+package fulltext

@@ -1,0 +1,80 @@
+package fulltext
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strconv"
+
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/search/index"
+)
+
+var groupField = regexp.MustCompile(`^([.\w]+)(?:<(\w+)>)?$`)
+
+// groups answers a query whose hits are grouped (dreyfus_fabric_group1, dreyfus_fabric_group2): group_field in the new
+// form, group_by in the old one.
+func (a *searchAnswer) groups(ctx context.Context) error {
+	m := groupField.FindStringSubmatch(*a.o.GroupBy)
+	switch {
+	case m == nil:
+		return badRequest("Unrecognized group_field parameter: " + *a.o.GroupBy)
+	case m[2] == "number":
+		return badRequest("Group by number not supported. Group by string terms only.")
+	case m[2] != "" && m[2] != "string":
+		return badRequest("Unrecognized type: " + m[2])
+	}
+	texts, err := sortTexts(a.o.GroupSort)
+	if err != nil {
+		return err
+	}
+	q := &index.GroupRequest{Request: a.request, Field: m[1], Groups: int(a.o.GroupLimit)}
+	q.After, q.Counts, q.Ranges = nil, nil, nil
+	if q.GroupSort, err = a.s.ParseSort(texts); err != nil {
+		return err
+	}
+	result, err := a.s.Group(ctx, q)
+	if err != nil {
+		return err
+	}
+	a.s.Begun, a.stream = true, a.c.Stream(http.StatusOK)
+	total, rows := "total_rows", "rows"
+	if a.o.OldGroups {
+		total, rows = "total_hits", "hits"
+	}
+	name := func(b []byte, name string) []byte { return append(ejson.AppendString(b, name), ':') }
+	b := strconv.AppendInt(name(append(a.stream.Buffer(), '{'), total), result.Total, 10)
+	if a.o.OldGroups {
+		b = strconv.AppendInt(append(b, `,"total_grouped_hits":`...), result.Grouped, 10)
+	}
+	if err := a.stream.Commit(append(b, `,"groups":[`...)); err != nil {
+		return err
+	}
+	for i := range result.Groups {
+		g := &result.Groups[i]
+		b := a.stream.Buffer()
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"by":`...)
+		if g.By.IsNull {
+			b = append(b, "null"...)
+		} else {
+			b = ejson.AppendString(b, g.By.Text)
+		}
+		b = strconv.AppendInt(name(append(b, ','), total), g.Total, 10)
+		if err := a.stream.Commit(append(name(append(b, ','), rows), '[')); err != nil {
+			return err
+		}
+		if err := a.hits(ctx, q.Sort, g.Hits); err != nil {
+			return err
+		}
+		if _, err := a.stream.WriteString("]}"); err != nil {
+			return err
+		}
+	}
+	if _, err := a.stream.WriteString("]}\n"); err != nil {
+		return err
+	}
+	return a.stream.Close()
+}

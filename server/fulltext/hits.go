@@ -1,0 +1,101 @@
+package fulltext
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	engine "github.com/settee-db/settee/search"
+	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// errTime is of a query that takes longer than search/timeout.
+var errTime = compat.NewError(compat.KindTimeout, "The query took longer than [search] timeout allows.")
+
+// searching runs a query in the time that the settings give it.
+func searching(
+	c *call.Call, def *engine.Definition, ask func(ctx context.Context, s *engine.Searcher) error,
+) error {
+	ctx := c.Context()
+	if limit := c.Env.Config.Int("search", "timeout", 0); limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(limit)*time.Millisecond, errTime)
+		defer cancel()
+	}
+	return c.Env.Search.Search(ctx, c.DB, def, ask)
+}
+
+// lookup finds the index that the path names. def is there without an index, too, if there is the design document: what
+// is missing is told after all else that is wrong with the request.
+func lookup(c *call.Call, kind index.Kind) (def *engine.Definition, missing, err error) {
+	def, err = c.Env.Search.Lookup(c.Context(), c.DB, kind, c.DocID(), c.Segment(4))
+	if def != nil {
+		return def, err, c.Docs.CheckQuery(c.Context())
+	}
+	return nil, nil, err
+}
+
+// eachDocument calls fn with the document of each hit, nil for one that is gone. They are those of the snapshot of the
+// search, as long as it can be read.
+func eachDocument(
+	c *call.Call, s *storage.Snapshot, hits []index.Hit, fn func(i int, d *storage.Document) error,
+) error {
+	refs := make([]storage.DocRef, len(hits))
+	for i := range hits {
+		refs[i].ID = hits[i].ID
+	}
+	done := 0
+	read := func(s *storage.Snapshot) error {
+		first := done
+		return s.OpenEach(refs[first:], func(i int, d *storage.Document) error {
+			if d != nil && d.Deleted {
+				d = nil
+			}
+			done = first + i + 1
+			return fn(first+i, d)
+		})
+	}
+	err := read(s)
+	if errors.Is(err, kv.ErrTooOld) {
+		err = c.DB.ViewAgain(c.Context(), read)
+	}
+	return err
+}
+
+// appendDocument appends a document of a hit.
+func appendDocument(c *call.Call, b []byte, d *storage.Document, send func([]byte) ([]byte, error)) ([]byte, error) {
+	if d == nil {
+		return append(b, "null"...), nil
+	}
+	if err := c.Docs.Show(c.Context(), d); err != nil {
+		return nil, err
+	}
+	return c.Docs.AppendView(c.Context(), b, c.Docs.View(d, &docs.ReadOptions{}), send)
+}
+
+// stored are the values of a field.
+func stored(all []index.Stored, name string) (values []index.Stored) {
+	for _, v := range all {
+		if v.Name == name {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// names are the names of stored values, in the order of the first of each.
+func names(all []index.Stored) (list []string) {
+	seen := map[string]bool{}
+	for _, v := range all {
+		if !seen[v.Name] {
+			seen[v.Name] = true
+			list = append(list, v.Name)
+		}
+	}
+	return list
+}

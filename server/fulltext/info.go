@@ -1,0 +1,171 @@
+package fulltext
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	engine "github.com/settee-db/settee/search"
+	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/params"
+	"github.com/settee-db/settee/storage"
+)
+
+// readInfo reads what is told of the index that the path names.
+func readInfo(c *call.Call, kind index.Kind) (*engine.Definition, *engine.Info, error) {
+	def, missing, err := lookup(c, kind)
+	if err == nil {
+		err = missing
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := c.Env.Search.Info(c.Context(), c.DB, def)
+	return def, info, err
+}
+
+func appendName(def *engine.Definition) []byte {
+	b := ejson.AppendString([]byte(`{"name":`), def.DesignDoc+"/"+def.Name)
+	return append(b, `,"search_index":{`...)
+}
+
+func appendNumber(b []byte, name string, n int64) []byte {
+	return strconv.AppendInt(append(append(append(b, `,"`...), name...), `":`...), n, 10)
+}
+
+// searchInfo serves GET …/_search_info/{index} (dreyfus_fabric_info).
+func searchInfo(c *call.Call) error {
+	if err := available(c); err != nil {
+		return err
+	}
+	def, info, err := readInfo(c, index.Clouseau)
+	if err != nil {
+		return err
+	}
+	b := ejson.AppendString(append(appendName(def), `"signature":`...), def.Signature)
+	b = appendNumber(b, "pending_seq", int64(info.Pending))
+	b = appendNumber(b, "doc_del_count", info.Deleted)
+	b = appendNumber(b, "doc_count", info.Docs)
+	b = appendNumber(b, "disk_size", info.Bytes)
+	b = appendNumber(b, "committed_seq", int64(info.Committed))
+	b = appendNumber(b, "error_count", info.Errors)
+	return c.JSON(http.StatusOK, append(b, "}}"...))
+}
+
+// searchDiskSize serves GET …/_search_disk_size/{index}.
+func searchDiskSize(c *call.Call) error {
+	if err := available(c); err != nil {
+		return err
+	}
+	def, info, err := readInfo(c, index.Clouseau)
+	if err != nil {
+		return err
+	}
+	b := strconv.AppendInt(append(appendName(def), `"disk_size":`...), info.Bytes, 10)
+	return c.JSON(http.StatusOK, append(b, "}}"...))
+}
+
+var errNotBuilt = compat.NewError(compat.KindNotFound, "Index does not exist")
+
+// nouveauInfo serves GET …/_nouveau_info/{index} (nouveau_fabric_info).
+func nouveauInfo(c *call.Call) error {
+	if err := nouveauAvailable(c, "GET", http.MethodGet); err != nil {
+		return err
+	}
+	def, info, err := readInfo(c, index.Nouveau)
+	if err != nil {
+		return err
+	}
+	if !info.Built {
+		return errNotBuilt
+	}
+	b := ejson.AppendString(append(appendName(def), `"signature":`...), def.Signature)
+	b = appendNumber(b, "disk_size", info.Bytes)
+	b = appendNumber(b, "num_docs", info.Docs)
+	b = appendNumber(b, "purge_seq", info.Purges)
+	b = appendNumber(b, "update_seq", int64(info.Committed))
+	b = appendNumber(b, "error_count", info.Errors)
+	return c.JSON(http.StatusOK, append(b, "}}"...))
+}
+
+// searchCleanup serves POST /{db}/_search_cleanup; what nobody needs of the other API goes as well.
+func searchCleanup(c *call.Call) error {
+	if err := c.RequireDB(); err != nil {
+		return err
+	}
+	return cleanUp(c)
+}
+
+// nouveauCleanup serves POST /{db}/_nouveau_cleanup.
+func nouveauCleanup(c *call.Call) error {
+	if err := c.RequireDB(); err != nil {
+		return err
+	}
+	if err := c.RequireJSON(); err != nil {
+		return err
+	}
+	return cleanUp(c)
+}
+
+func cleanUp(c *call.Call) error {
+	if err := available(c); err != nil {
+		return err
+	}
+	if err := c.Env.Search.Cleanup(c.Context(), c.DB); err != nil {
+		return err
+	}
+	return c.OK(http.StatusAccepted)
+}
+
+// searchErrors serves GET …/_search_errors/{index}, an extension: the documents that the index could not take, in the
+// order of their ids. Options are limit and startkey, the id to begin with.
+func searchErrors(c *call.Call) error { return answerErrors(c, index.Clouseau) }
+
+// nouveauErrors serves GET …/_nouveau_errors/{index}.
+func nouveauErrors(c *call.Call) error { return answerErrors(c, index.Nouveau) }
+
+func answerErrors(c *call.Call, kind index.Kind) error {
+	if err := available(c); err != nil {
+		return err
+	}
+	def, missing, err := lookup(c, kind)
+	if err == nil {
+		err = missing
+	}
+	if err != nil {
+		return err
+	}
+	o, err := params.ParseView(c.Query, ejson.Value{})
+	if err != nil {
+		return err
+	}
+	from := ""
+	if o.StartKey.Kind() == ejson.String {
+		from = o.StartKey.Text()
+	}
+	s := c.Stream(http.StatusOK)
+	if _, err := s.WriteString(`{"errors":[`); err != nil {
+		return err
+	}
+	separator, left := "\r\n", o.Limit
+	err = c.Env.Search.Errors(c.Context(), c.DB, def, from, func(e engine.Error) error {
+		if left == 0 {
+			return storage.ErrStop
+		}
+		left--
+		b := ejson.AppendString(append(append(s.Buffer(), separator...), `{"id":`...), e.ID)
+		b = ejson.AppendString(append(b, `,"error":`...), e.Message)
+		separator = ",\r\n"
+		return s.Commit(append(b, '}'))
+	})
+	if err != nil && !errors.Is(err, storage.ErrStop) {
+		return err
+	}
+	if _, err := s.WriteString("\r\n]}\n"); err != nil {
+		return err
+	}
+	return s.Close()
+}

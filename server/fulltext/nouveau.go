@@ -1,0 +1,251 @@
+package fulltext
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	engine "github.com/settee-db/settee/search"
+	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/params"
+	"github.com/settee-db/settee/storage"
+)
+
+// mostNouveauHits is the largest limit of a query: hits are in memory together.
+const mostNouveauHits = 100_000
+
+var errNouveauLimit = compat.NewError(compat.KindQueryParse,
+	"limit parameter must not be greater than "+strconv.Itoa(mostNouveauHits))
+
+// nouveauAvailable refuses methods that Nouveau does not take; allow is how it says which it does.
+func nouveauAvailable(c *call.Call, allow string, methods ...string) error {
+	if c.Env.Search == nil {
+		return compat.ErrMissing
+	}
+	if !slices.Contains(methods, c.Method) {
+		return &compat.Error{Kind: compat.KindMethodNotAllowed, Reason: "Only " + allow + " allowed", Allow: allow}
+	}
+	return nil
+}
+
+// nouveau serves GET and POST of …/_nouveau/{index} (nouveau_httpd:handle_search_req_int).
+func nouveau(c *call.Call) error {
+	if err := nouveauAvailable(c, "GET, POST", http.MethodGet, http.MethodPost); err != nil {
+		return err
+	}
+	def, missing, err := lookup(c, index.Nouveau)
+	if err != nil {
+		return err
+	}
+	var body ejson.Value
+	if c.Method == http.MethodPost {
+		if body, err = c.JSONRequest(); err != nil {
+			return err
+		}
+	}
+	o, err := params.ParseNouveau(c.Query, body)
+	if err == nil {
+		err = missing
+	}
+	if err == nil && o.Limit > mostNouveauHits {
+		err = errNouveauLimit
+	}
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if o.Update {
+		if err := c.Env.Search.Update(c.Context(), c.DB, def); err != nil {
+			return err
+		}
+	}
+	a := &nouveauAnswer{c: c, o: o, latency: max(1, time.Since(began).Milliseconds())}
+	return searching(c, def, func(ctx context.Context, s *engine.Searcher) error {
+		a.s = s
+		return a.answer(ctx)
+	})
+}
+
+// nouveauAnswer is the answer to one query of _nouveau.
+type nouveauAnswer struct {
+	c       *call.Call
+	o       *params.NouveauOptions
+	s       *engine.Searcher
+	stream  *call.Stream
+	sort    []index.SortField
+	latency int64 // milliseconds that bringing the index up to date took
+}
+
+func (a *nouveauAnswer) answer(ctx context.Context) error {
+	if refused, err := a.s.Refused(); err != nil || refused != "" {
+		return cmp.Or(err, badRequest(refused))
+	}
+	n, err := a.s.Parse(a.o.Query, a.o.Locale, query.Options{AllowLeadingWildcard: a.o.LeadingWildcard})
+	if err != nil {
+		return err
+	}
+	if a.o.Partition != nil {
+		n = engine.InPartition(n, *a.o.Partition)
+	}
+	q := &index.Request{Query: n, Limit: int(a.o.Limit), Counts: a.o.Counts, Ranges: a.o.Ranges}
+	if q.Sort, err = a.s.ParseSort(a.o.Sort); err != nil {
+		return err
+	}
+	a.sort = q.Sort
+	if a.o.Bookmark != nil {
+		if q.After, err = readOrderBookmark(*a.o.Bookmark, q.Sort); err != nil {
+			return err
+		}
+	}
+	result, err := a.s.Search(ctx, q)
+	if err != nil {
+		return err
+	}
+	return a.write(ctx, result)
+}
+
+// write writes the answer, whose members are sorted.
+func (a *nouveauAnswer) write(ctx context.Context, result *index.Result) error {
+	a.s.Begun, a.stream = true, a.c.Stream(http.StatusOK)
+	bookmark := ""
+	if n := len(result.Hits); n > 0 {
+		bookmark = orderBookmark(a.sort, &result.Hits[n-1])
+	} else if a.o.Bookmark != nil {
+		bookmark = *a.o.Bookmark
+	} else {
+		bookmark = orderBookmark(a.sort, nil)
+	}
+	b := ejson.AppendString(append(a.stream.Buffer(), `{"bookmark":`...), bookmark)
+	b = append(b, `,"counts":`...)
+	if a.o.Counted {
+		b = a.appendCounts(b, result.Counts)
+	} else {
+		b = append(b, "null"...)
+	}
+	if err := a.stream.Commit(append(b, `,"hits":[`...)); err != nil {
+		return err
+	}
+	if err := a.hits(ctx, result.Hits); err != nil {
+		return err
+	}
+	b = append(a.stream.Buffer(), `],"ranges":`...)
+	if a.o.Ranged {
+		b = a.appendRanges(b, result.Ranges)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = strconv.AppendInt(append(b, `,"total_hits":`...), result.Total, 10)
+	b = append(b, `,"total_hits_relation":"EQUAL_TO","update_latency":`...)
+	b = strconv.AppendInt(b, a.latency, 10)
+	if err := a.stream.Commit(append(b, "}\n"...)); err != nil {
+		return err
+	}
+	return a.stream.Close()
+}
+
+func (a *nouveauAnswer) hits(ctx context.Context, hits []index.Hit) error {
+	write := func(i int, d *storage.Document) (err error) {
+		b := a.stream.Buffer()
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '{')
+		if a.o.IncludeDocs {
+			if b, err = appendDocument(a.c, append(b, `"doc":`...), d, a.stream.Send); err != nil {
+				return err
+			}
+			b = append(b, ',')
+		}
+		all, err := a.s.Stored(ctx, &hits[i])
+		if err != nil {
+			return err
+		}
+		b = append(b, `"fields":{`...)
+		list := names(all)
+		slices.Sort(list)
+		for j, name := range list {
+			if j > 0 {
+				b = append(b, ',')
+			}
+			b = append(ejson.AppendString(b, name), ':')
+			b = appendInOrder(b, stored(all, name))
+		}
+		b = ejson.AppendString(append(b, `},"id":`...), hits[i].ID)
+		b = appendOrder(append(b, `,"order":`...), a.sort, &hits[i])
+		return a.stream.Commit(append(b, '}'))
+	}
+	if a.o.IncludeDocs {
+		return eachDocument(a.c, a.s.Snapshot, hits, write)
+	}
+	for i := range hits {
+		if err := write(i, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendInOrder appends the values of a field: one as it is, several as an array.
+func appendInOrder(b []byte, values []index.Stored) []byte {
+	if len(values) == 1 {
+		return appendStored(b, &values[0])
+	}
+	b = append(b, '[')
+	for i := range values {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendStored(b, &values[i])
+	}
+	return append(b, ']')
+}
+
+// appendCounts appends the greatest counts of each field, in the order of their labels.
+func (a *nouveauAnswer) appendCounts(b []byte, counts map[string]map[string]int64) []byte {
+	shown := map[string]map[string]int64{}
+	for _, field := range a.o.Counts {
+		all := counts[field]
+		labels := slices.SortedFunc(maps.Keys(all), func(x, y string) int {
+			return cmp.Or(cmp.Compare(all[y], all[x]), strings.Compare(x, y))
+		})
+		shown[field] = map[string]int64{}
+		for _, label := range labels[:min(int64(len(labels)), a.o.Top)] {
+			shown[field][label] = all[label]
+		}
+	}
+	return appendIntegers(b, shown)
+}
+
+func (a *nouveauAnswer) appendRanges(b []byte, ranges map[string]map[string]int64) []byte {
+	shown := map[string]map[string]int64{}
+	for _, r := range a.o.Ranges {
+		shown[r.Field] = ranges[r.Field]
+	}
+	return appendIntegers(b, shown)
+}
+
+func appendIntegers(b []byte, all map[string]map[string]int64) []byte {
+	b = append(b, '{')
+	separator := ""
+	for _, field := range slices.Sorted(maps.Keys(all)) {
+		b = append(ejson.AppendString(append(b, separator...), field), ":{"...)
+		separator = ","
+		inner := ""
+		for _, label := range slices.Sorted(maps.Keys(all[field])) {
+			b = append(ejson.AppendString(append(b, inner...), label), ':')
+			b = strconv.AppendInt(b, all[field][label], 10)
+			inner = ","
+		}
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}

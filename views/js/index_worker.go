@@ -1,0 +1,42 @@
+package js
+
+import (
+	_ "embed" // what index functions have beside the prelude
+	"errors"
+	"sync"
+
+	"github.com/dop251/goja"
+)
+
+//go:embed index.js
+var indexSource string
+
+// indexPrelude is compiled once in a worker.
+var indexPrelude = sync.OnceValue(func() *compiled { return compile(indexSource) })
+
+// provideIndex gives a realm index() and takes emit() away.
+func (s *sandbox) provideIndex(of SearchIndex) error {
+	common := indexPrelude()
+	if common.refusal != "" {
+		return errors.New("js: index: " + common.refusal)
+	}
+	start, err := s.run(common)
+	if err != nil {
+		return err
+	}
+	run, _ := goja.AssertFunction(start)
+	keep := func(c goja.FunctionCall) goja.Value {
+		if s.emit != nil {
+			s.emit(c.Argument(0), c.Argument(1))
+		}
+		return goja.Undefined()
+	}
+	index, err := run(goja.Undefined(), s.vm.ToValue(keep), s.vm.ToValue(of == NouveauIndex))
+	if err != nil {
+		return err
+	}
+	if err := s.vm.Set("emit", func(goja.FunctionCall) goja.Value { return goja.Undefined() }); err != nil {
+		return err
+	}
+	return s.vm.Set("index", index)
+}
