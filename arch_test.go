@@ -97,7 +97,7 @@ var rooms = map[string][]string{
 	"server/functions": handlers("eventing"),
 	// The page asks everything of the API, from the browser; its tests start servers that have functions.
 	"server/functionspage": {"compat", "eventing", "server/call", "server/functions"},
-	"server/warm":          {"compat", "storage", "views", "server/config"},
+	"server/warm":          {"compat", "storage", "views", "search", "search/index", "server/config"},
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
 	"server/call": {"compat", "storage", "storage/kv", "views", "mango", "search", "server/docs", "server/config", "server/auth",
 		"server/logging", "server/stats", "server/memory", "server/wire", "server/rewrite", "server/params"},

@@ -25,11 +25,12 @@ type cachedBlock struct {
 	key      index.BlockKey
 }
 
-// cachedBlocks is how many blocks of at most 32 KiB are kept.
-const cachedBlocks = 2048
+// largestBlock is the size of most blocks in bytes.
+const largestBlock = 32 << 10
 
-func newBlockCache() *blockCache {
-	kept, err := lru.New[cachedBlock, []byte](cachedBlocks)
+// newBlockCache makes a cache of at most so many bytes.
+func newBlockCache(bytes int) *blockCache {
+	kept, err := lru.New[cachedBlock, []byte](max(bytes/largestBlock, 1))
 	if err != nil {
 		panic(err) // the size is right
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -47,6 +48,8 @@ const (
 	batchBytes = 2 << 20
 	// maxRecord is the largest record of a document that an index takes: it has to fit a transaction.
 	maxRecord = 7 << 20
+	// maxFields is how many fields a document may have in an index: each has keys of its own in every segment.
+	maxFields = 1000
 )
 
 // readRecord reads the record of an index, nil if there is none, and its bytes.
@@ -158,6 +161,9 @@ func (b *build) pass(ctx context.Context) error {
 	}
 	b.program = js.NewIndexProgram(b.db.Name(), kind, b.def.source)
 	b.size = batchDocs
+	if err := b.flushIfLarge(ctx); err != nil {
+		return err
+	}
 	b.flight.task.done.Store(0)
 	ctx, cancel := context.WithCancel(js.Background(ctx))
 	var running sync.WaitGroup
@@ -219,8 +225,8 @@ func (b *build) stillWanted(ctx context.Context) error {
 		return nil
 	}
 	def, err := b.x.Lookup(ctx, b.db, b.def.Kind, b.def.DesignDoc, b.def.Name)
-	if err == nil && def.signature != b.def.signature {
-		err = compat.ErrDeleted
+	if _, told := compat.AsError(err); told || err == nil && def.signature != b.def.signature {
+		err = errUnwanted
 	}
 	return err
 }
@@ -303,8 +309,12 @@ func (b *build) make(ctx context.Context, batch *batch) error {
 		if src.fields.failure != "" || len(src.fields.values) == 0 {
 			continue
 		}
-		src.record = index.AppendRecord(nil, m.of.Document(src.id, src.fields.values))
-		if len(src.record) > maxRecord {
+		d := m.of.Document(src.id, src.fields.values)
+		if len(d.Fields) > maxFields {
+			src.fields.failure = fmt.Sprintf("the document has more than %d fields", maxFields)
+			continue
+		}
+		if src.record = index.AppendRecord(nil, d); len(src.record) > maxRecord {
 			src.fields.failure = "the document has too much text for the index"
 		}
 		src.fields.values = nil

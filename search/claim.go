@@ -52,6 +52,8 @@ func (c *claim) value() []byte {
 
 const claimToken = 16
 
+func claimedSegment(value []byte) int64 { return int64(binary.BigEndian.Uint64(value[claimToken+8:])) }
+
 // take takes a claim, with a new number for a segment. What a dead process has left of its segment goes.
 func (x *Indexes) take(ctx context.Context, db *storage.DB, recordKey []byte, k *keys, of int64) (*claim, error) {
 	c := &claim{x: x, db: db, keys: k, of: of, token: make([]byte, claimToken)}
@@ -78,7 +80,7 @@ func (x *Indexes) take(ctx context.Context, db *storage.DB, recordKey []byte, k 
 			if time.Since(seen).Abs() < claimTime && !bytes.Equal(old[:claimToken], c.token) {
 				return errClaimed
 			}
-			if left := int64(binary.BigEndian.Uint64(old[claimToken+8:])); m.find(left) < 0 {
+			if left := claimedSegment(old); m.find(left) < 0 {
 				tx.KV().ClearRange(children(k.segment(left)))
 			}
 		}

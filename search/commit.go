@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 
 	"github.com/settee-db/settee/storage"
@@ -198,10 +199,17 @@ func (w *writer) document(src *source, key, value []byte) error {
 	return nil
 }
 
+// maxTypes is how many fields an index of Nouveau's kind may have.
+const maxTypes = 10_000
+
 // addTypes gives types to fields that had none, or says why the document does not fit.
 func (w *writer) addTypes(f *fields) (failure string) {
 	checked := *f
-	for _, t := range checked.checkTypes(w.types) {
+	fresh := checked.checkTypes(w.types)
+	if len(w.types)+len(fresh) > maxTypes {
+		return fmt.Sprintf("the index has %d fields, and can have no more than %d", len(w.types), maxTypes)
+	}
+	for _, t := range fresh {
 		w.types[t.name] = t.of
 		w.fresh++
 		w.tx.KV().Set(w.keys.field(t.name), []byte{byte(t.of)})

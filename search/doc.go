@@ -15,7 +15,7 @@
 //     commit.go: transactions, purges
 //   - state.go: what a process remembers; blocks.go: blocks and sets of documents
 //   - claim.go: who writes a segment; flush.go, merge.go: how
-//   - query.go: an index in a snapshot; info.go: what is told of indexes, errors, clean-up
+//   - query.go: an index in a snapshot; info.go: what is told of indexes, errors, clean-up; check.go: the check
 //
 // Invariants:
 //  1. An index is at one sequence of the feed: it has the winners as they were then. The commit of a batch reads and

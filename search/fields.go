@@ -75,9 +75,9 @@ func (def *Definition) fieldsOf(id, partition string, result *js.MapResult) *fie
 		}
 	}
 	if len(f.values) > 0 {
-		f.add(index.Value{Name: "_id", Text: id, Facet: def.Kind == index.Nouveau})
+		f.add(index.Value{Name: "_id", Text: id})
 		if partition != "" {
-			f.add(index.Value{Name: "_partition", Text: partition, Facet: def.Kind == index.Nouveau})
+			f.add(index.Value{Name: "_partition", Text: partition})
 		}
 	}
 	return f

@@ -75,7 +75,10 @@ func (x *Indexes) Update(ctx context.Context, db *storage.DB, def *Definition) e
 		f.waiting.Add(1)
 		select {
 		case <-f.done:
-			err = f.err
+			if err = f.err; errors.Is(err, errUnwanted) { // it ended before this one came to wait
+				err = nil
+				break
+			}
 			current = !f.reached.Before(target)
 		case <-ctx.Done():
 			err = ctx.Err()
@@ -112,6 +115,9 @@ func (x *Indexes) join(db *storage.DB, def *Definition, uuid [16]byte) (*flight,
 
 // errMoved ends a pass whose index was changed by somebody else; the build begins anew from what is there.
 var errMoved = errors.New("search: index was changed by another builder")
+
+// errUnwanted ends a build that nobody waits for, of an index that the design document does not have any more.
+var errUnwanted = errors.New("search: index is not wanted any more")
 
 // lastPause is the longest pause after a lost race.
 const lastPause = 2 * time.Second

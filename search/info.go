@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 
-	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/storage"
@@ -197,19 +196,24 @@ func definitions(body ejson.Value, ddoc string, partitioned bool) (all []*Defini
 	return all
 }
 
-// UpdateAll brings all indexes of a design document up to date, one after the other.
-func (x *Indexes) UpdateAll(ctx context.Context, db *storage.DB, doc *storage.Document, partitioned bool) error {
-	body, err := ejson.Parse(doc.Body)
-	if err != nil {
-		return corrupt("design document")
-	}
-	for _, def := range definitions(body, doc.ID, partitioned) {
-		err := x.Update(ctx, db, def)
-		if _, ok := compat.AsError(err); err != nil && !ok {
+// InDesign are the indexes that a design document, whose body it is, has and that can be built.
+func (x *Indexes) InDesign(ctx context.Context, db *storage.DB, ddoc string, body ejson.Value) ([]*Definition, error) {
+	partitioned, err := db.Partitioned(ctx)
+	return definitions(body, ddoc, partitioned), err
+}
+
+// Behind reports whether an index has not reached the end of the feed.
+func (x *Indexes) Behind(ctx context.Context, db *storage.DB, def *Definition) (behind bool, err error) {
+	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+		last, err := s.LastSeq()
+		if err != nil {
 			return err
 		}
-	}
-	return nil
+		rec, _, err := readRecord(s.KV(), spaceOf(s), def.signature)
+		behind = rec == nil || rec.seq.Before(last)
+		return err
+	})
+	return behind, err
 }
 
 func readSignature(key []byte) (of signature, err error) {

@@ -15,8 +15,8 @@ import (
 const (
 	// fanOut is how many segments of about one size become one.
 	fanOut = 8
-	// mostMerged is how many documents a merged segment has at most.
-	mostMerged = 8 << 20
+	// mostMerged is how many documents a merged segment has at most: the different strings of a field are in memory.
+	mostMerged = 1 << 20
 )
 
 // mergeSoon has segments merged in the background, if there is anything to merge. One merge of an index runs at a time.
@@ -84,14 +84,18 @@ func (m *manifest) choose() (from, to int) {
 	}
 	for most := 0; most < 8; most++ {
 		to = len(m.segments)
-		docs := int64(0)
-		for from = to; from > 0 && tier(&m.segments[from-1]) <= most; from-- {
-			docs += m.segments[from-1].docs - m.segments[from-1].killed
-			if docs > mostMerged {
+		docs, alike := int64(0), 0
+		for from = to; from > 0; from-- {
+			s := &m.segments[from-1]
+			of := tier(s)
+			if docs += s.docs - s.killed; of > most || docs > mostMerged {
 				break
 			}
+			if of == most {
+				alike++
+			}
 		}
-		if to-from >= fanOut {
+		if alike >= fanOut {
 			return from, to
 		}
 	}

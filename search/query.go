@@ -43,13 +43,13 @@ func (x *Indexes) Search(
 			return ask(ctx, s)
 		})
 		if !errors.Is(err, kv.ErrTooOld) || s != nil && s.Begun || tries > 20 || ctx.Err() != nil {
-			return wireError(ctx, err)
+			return wireError(err)
 		}
 	}
 }
 
 // wireError gives errors of queries the form that clients see.
-func wireError(ctx context.Context, err error) error {
+func wireError(err error) error {
 	var parsing *query.Error
 	var searching *index.Error
 	switch {
@@ -59,8 +59,6 @@ func wireError(ctx context.Context, err error) error {
 		return compat.NewError(compat.KindBadRequest, parsing.Error())
 	case errors.As(err, &searching):
 		return compat.NewError(compat.KindBadRequest, searching.Error())
-	case errors.Is(err, context.DeadlineExceeded) && context.Cause(ctx) != nil:
-		return context.Cause(ctx)
 	}
 	return err
 }

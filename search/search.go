@@ -21,6 +21,9 @@ type Options struct {
 	JS JavaScript
 	// Log has what is told of maintenance that failed; nil: nothing.
 	Log *slog.Logger
+	// Memory is how many bytes the process may take in all; what is remembered of indexes takes a twelfth of it, up to
+	// 192 MB. 0: that.
+	Memory int64
 
 	flushEntries int64 // see defaultFlushEntries; 0 for that, tests have fewer
 }
@@ -61,11 +64,17 @@ func New(o Options) *Indexes {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	x := &Indexes{opts: o, states: newStates(), blocks: newBlockCache(), flights: map[flightKey]*flight{},
-		merging: map[stateKey]bool{}}
+	if o.Memory <= 0 || o.Memory > plentyOfMemory {
+		o.Memory = plentyOfMemory
+	}
+	x := &Indexes{opts: o, states: newStates(int(o.Memory / 18)), blocks: newBlockCache(int(o.Memory / 36)),
+		flights: map[flightKey]*flight{}, merging: map[stateKey]bool{}}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	return x
 }
+
+// plentyOfMemory is the memory from which on caches are not larger.
+const plentyOfMemory = 18 * (128 << 20)
 
 // Close ends running builds and waits for them. What they have committed stays.
 func (x *Indexes) Close() {

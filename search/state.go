@@ -44,20 +44,18 @@ type stateKey struct {
 type states struct {
 	mu   sync.Mutex
 	kept *lru.Cache[stateKey, *state]
+	most int // bytes of all in memory
 }
 
-// Bounds of what is kept: how many states, and the bytes of all in memory.
-const (
-	keptStates     = 256
-	keptStateBytes = 128 << 20
-)
+// keptStates is how many are kept at most.
+const keptStates = 256
 
-func newStates() *states {
+func newStates(bytes int) *states {
 	kept, err := lru.New[stateKey, *state](keptStates)
 	if err != nil {
 		panic(err) // the size is right
 	}
-	return &states{kept: kept}
+	return &states{kept: kept, most: bytes}
 }
 
 func (c *states) forget() { c.kept.Purge() }
@@ -84,7 +82,7 @@ func (c *states) shrink() {
 			bytes += ram.Bytes()
 		}
 	}
-	for bytes > keptStateBytes && c.kept.Len() > 1 {
+	for bytes > c.most && c.kept.Len() > 1 {
 		_, st, _ := c.kept.RemoveOldest()
 		if ram := st.memory(); ram != nil {
 			bytes -= ram.Bytes()

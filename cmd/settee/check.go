@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/eventing"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server/config/shared"
 	"github.com/settee-db/settee/server/logins"
 	"github.com/settee-db/settee/storage"
@@ -34,8 +35,9 @@ func checkCommand() *cobra.Command {
 	return cmd
 }
 
-// check verifies what storage/doc.go, views/doc.go, mango/allfields/doc.go, storage/jobs/doc.go, storage/expiry/doc.go,
-// eventing/doc.go and eventing/registry/doc.go promise about the store, and prints each violation.
+// check verifies what storage/doc.go, views/doc.go, mango/allfields/doc.go, search/doc.go, storage/jobs/doc.go,
+// storage/expiry/doc.go, eventing/doc.go and eventing/registry/doc.go promise about the store, and prints each
+// violation.
 func check(ctx context.Context, o appOptions, out, progress io.Writer) (err error) {
 	store, err := openEngine(o, commandLog(progress))
 	if err != nil {
@@ -92,6 +94,7 @@ func checkLayers(ctx context.Context, engine kv.Store, out io.Writer) (err error
 	return errors.Join(
 		checkLayer(ctx, engine, store, out, "indexes", views.Check),
 		checkLayer(ctx, engine, store, out, "indexes over all fields", allfields.Check),
+		checkLayer(ctx, engine, store, out, "full-text indexes", search.Check),
 		checkLayer(ctx, engine, store, out, "expiries", expiry.Check),
 		checkLayer(ctx, engine, store, out, "event functions", eventing.Check),
 	)

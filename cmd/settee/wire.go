@@ -131,8 +131,10 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	a.search = search.New(search.Options{Store: a.store, KV: a.kv, JS: a.js, Log: log})
-	a.warmer = warm.New(warm.Options{Store: a.store, Views: a.views, Jobs: a.jobs, Config: a.config, Log: log})
+	a.search = search.New(search.Options{Store: a.store, KV: a.kv, JS: a.js, Log: log, Memory: o.memory})
+	a.warmer = warm.New(warm.Options{
+		Store: a.store, Views: a.views, Search: a.search, Jobs: a.jobs, Config: a.config, Log: log,
+	})
 	a.views.OnDesignChanged(a.warmer.DesignChanged)
 	id := a.store.UUID()
 	a.config.AddStock("couchdb", "uuid", hex.EncodeToString(id[:]))

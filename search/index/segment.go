@@ -203,6 +203,13 @@ func ReadBitmap(src []byte, n int32) (*Bitmap, bool) {
 	return b, true
 }
 
+// NameOf is the id and the identity of a document.
+func NameOf(ctx context.Context, s Segment, doc int32) (string, Identity, error) {
+	run := &Run{ctx: ctx, left: postingsBetweenChecks}
+	id, identity := s.ID(run, doc), s.Identity(run, doc)
+	return id, identity, run.err
+}
+
 // Find is the number of the document of an identity in a segment; false if it is not there.
 func Find(ctx context.Context, s Segment, identity Identity) (doc int32, ok bool, err error) {
 	run := &Run{ctx: ctx, left: postingsBetweenChecks}

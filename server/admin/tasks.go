@@ -36,6 +36,7 @@ func (h *Handlers) getActiveTasks(c *call.Call) error {
 		return err
 	}
 	tasks = append(tasks, h.indexTasks()...)
+	tasks = append(tasks, h.searchTasks()...)
 	tasks = append(tasks, h.replicationTasks()...)
 	for _, run := range c.Env.Store.Compactions() {
 		tasks = append(tasks, h.compactionTask(run))
@@ -127,6 +128,31 @@ func (h *Handlers) indexTasks() (tasks []task) {
 			members: indexerMembers(&build),
 		}
 		t.members["indexer_pid"] = string(ejson.AppendString(nil, t.pid))
+		t.setTimes(time.Unix(build.Started, 0), time.Unix(build.Updated, 0))
+		tasks = append(tasks, t)
+	}
+	return tasks
+}
+
+// searchTasks are the builds of full-text indexes of this process (dreyfus_index_updater, nouveau_index_updater).
+func (h *Handlers) searchTasks() (tasks []task) {
+	if h.env.Search == nil {
+		return nil
+	}
+	for _, build := range h.env.Search.Tasks() {
+		t := task{
+			node: h.env.Node,
+			pid:  pidOf(crc32.ChecksumIEEE([]byte(build.Database + build.DesignDoc + "\x00" + build.Index))),
+			members: map[string]string{
+				"type":            `"search_indexer"`,
+				"database":        string(ejson.AppendString(nil, build.Database)),
+				"design_document": string(ejson.AppendString(nil, build.DesignDoc)),
+				"index":           string(ejson.AppendString(nil, build.Index)),
+				"progress":        strconv.FormatInt(min(100, build.Changes*100/build.ToChange), 10),
+				"changes_done":    strconv.FormatInt(build.Changes, 10),
+				"total_changes":   strconv.FormatInt(build.ToChange, 10),
+			},
+		}
 		t.setTimes(time.Unix(build.Started, 0), time.Unix(build.Updated, 0))
 		tasks = append(tasks, t)
 	}

@@ -66,7 +66,7 @@ func (a *searchAnswer) groups(ctx context.Context) error {
 		if err := a.stream.Commit(append(name(append(b, ','), rows), '[')); err != nil {
 			return err
 		}
-		if err := a.hits(ctx, q.Sort, g.Hits); err != nil {
+		if err := a.hits(q.Sort, g.Hits); err != nil {
 			return err
 		}
 		if _, err := a.stream.WriteString("]}"); err != nil {

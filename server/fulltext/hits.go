@@ -17,17 +17,19 @@ import (
 // errTime is of a query that takes longer than search/timeout.
 var errTime = compat.NewError(compat.KindTimeout, "The query took longer than [search] timeout allows.")
 
-// searching runs a query in the time that the settings give it.
+// searching calls ask with an index in a snapshot. Its context ends when the time is over that the settings give to a
+// query; what is sent to the client takes as long as it takes.
 func searching(
 	c *call.Call, def *engine.Definition, ask func(ctx context.Context, s *engine.Searcher) error,
 ) error {
-	ctx := c.Context()
-	if limit := c.Env.Config.Int("search", "timeout", 0); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(limit)*time.Millisecond, errTime)
-		defer cancel()
-	}
-	return c.Env.Search.Search(ctx, c.DB, def, ask)
+	return c.Env.Search.Search(c.Context(), c.DB, def, func(ctx context.Context, s *engine.Searcher) error {
+		if limit := c.Env.Config.Int("search", "timeout", 0); limit > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(limit)*time.Millisecond, errTime)
+			defer cancel()
+		}
+		return ask(ctx, s)
+	})
 }
 
 // lookup finds the index that the path names. def is there without an index, too, if there is the design document: what

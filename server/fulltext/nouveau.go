@@ -63,10 +63,16 @@ func nouveau(c *call.Call) error {
 		return err
 	}
 	began := time.Now()
+	c.Env.Stats.ActiveSearches.Add(1)
+	defer func() {
+		c.Env.Stats.ActiveSearches.Add(-1)
+		c.Env.Stats.NouveauTime.Took(time.Since(began))
+	}()
 	if o.Update {
 		if err := c.Env.Search.Update(c.Context(), c.DB, def); err != nil {
 			return err
 		}
+		c.Env.Stats.NouveauUpdateTime.Took(time.Since(began))
 	}
 	a := &nouveauAnswer{c: c, o: o, latency: max(1, time.Since(began).Milliseconds())}
 	return searching(c, def, func(ctx context.Context, s *engine.Searcher) error {
@@ -110,11 +116,11 @@ func (a *nouveauAnswer) answer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.write(ctx, result)
+	return a.write(result)
 }
 
 // write writes the answer, whose members are sorted.
-func (a *nouveauAnswer) write(ctx context.Context, result *index.Result) error {
+func (a *nouveauAnswer) write(result *index.Result) error {
 	a.s.Begun, a.stream = true, a.c.Stream(http.StatusOK)
 	bookmark := ""
 	if n := len(result.Hits); n > 0 {
@@ -134,7 +140,7 @@ func (a *nouveauAnswer) write(ctx context.Context, result *index.Result) error {
 	if err := a.stream.Commit(append(b, `,"hits":[`...)); err != nil {
 		return err
 	}
-	if err := a.hits(ctx, result.Hits); err != nil {
+	if err := a.hits(result.Hits); err != nil {
 		return err
 	}
 	b = append(a.stream.Buffer(), `],"ranges":`...)
@@ -152,7 +158,7 @@ func (a *nouveauAnswer) write(ctx context.Context, result *index.Result) error {
 	return a.stream.Close()
 }
 
-func (a *nouveauAnswer) hits(ctx context.Context, hits []index.Hit) error {
+func (a *nouveauAnswer) hits(hits []index.Hit) error {
 	write := func(i int, d *storage.Document) (err error) {
 		b := a.stream.Buffer()
 		if i > 0 {
@@ -165,7 +171,7 @@ func (a *nouveauAnswer) hits(ctx context.Context, hits []index.Hit) error {
 			}
 			b = append(b, ',')
 		}
-		all, err := a.s.Stored(ctx, &hits[i])
+		all, err := a.s.Stored(a.c.Context(), &hits[i])
 		if err != nil {
 			return err
 		}

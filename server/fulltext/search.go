@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -47,6 +48,8 @@ func search(c *call.Call) error {
 	if err := available(c); err != nil {
 		return err
 	}
+	began := time.Now()
+	defer func() { c.Env.Stats.SearchTime.Took(time.Since(began)) }()
 	def, missing, err := lookup(c, index.Clouseau)
 	if err != nil {
 		return err
@@ -79,7 +82,7 @@ func search(c *call.Call) error {
 	}
 	return searching(c, def, func(ctx context.Context, s *engine.Searcher) error {
 		a := &searchAnswer{c: c, o: o, s: s}
-		if err := a.read(ctx); err != nil {
+		if err := a.read(); err != nil {
 			return err
 		}
 		if o.GroupBy != nil {
@@ -90,7 +93,7 @@ func search(c *call.Call) error {
 }
 
 // read resolves what the search server looks at: the query, sorts, facets.
-func (a *searchAnswer) read(ctx context.Context) (err error) {
+func (a *searchAnswer) read() (err error) {
 	o := a.o
 	if a.query, err = a.s.Parse(*o.Query, "", query.Options{AllowLeadingWildcard: o.LeadingWildcard}); err != nil {
 		return err
@@ -116,10 +119,7 @@ func (a *searchAnswer) read(ctx context.Context) (err error) {
 			a.only[v.Text()] = true
 		}
 	}
-	if err := a.readFacets(); err != nil {
-		return err
-	}
-	return ctx.Err()
+	return a.readFacets()
 }
 
 // sortTexts are the texts of a sort, which is one or a list.
@@ -179,7 +179,7 @@ func (a *searchAnswer) rows(ctx context.Context) error {
 	if err := a.stream.Commit(append(b, `,"rows":[`...)); err != nil {
 		return err
 	}
-	if err := a.hits(ctx, a.request.Sort, result.Hits); err != nil {
+	if err := a.hits(a.request.Sort, result.Hits); err != nil {
 		return err
 	}
 	b = a.appendFacets(append(a.stream.Buffer(), ']'), result)
@@ -190,13 +190,13 @@ func (a *searchAnswer) rows(ctx context.Context) error {
 }
 
 // hits writes rows (hits_to_json).
-func (a *searchAnswer) hits(ctx context.Context, sort []index.SortField, hits []index.Hit) error {
+func (a *searchAnswer) hits(sort []index.SortField, hits []index.Hit) error {
 	write := func(i int, d *storage.Document, withDoc bool) error {
 		b := a.stream.Buffer()
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b, err := a.appendHit(ctx, b, sort, &hits[i])
+		b, err := a.appendHit(a.c.Context(), b, sort, &hits[i])
 		if err != nil {
 			return err
 		}

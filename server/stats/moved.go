@@ -42,9 +42,14 @@ type Moved struct {
 	ReplicationJobs               *Counter // a gauge
 	RunningReplications           *Counter // a gauge
 
-	RequestTime *Histogram
-	DBInfoTime  *Histogram
-	BulkDocs    *Histogram
+	ActiveSearches *Counter // of _nouveau, a gauge
+
+	RequestTime       *Histogram
+	DBInfoTime        *Histogram
+	BulkDocs          *Histogram
+	SearchTime        *Histogram
+	NouveauTime       *Histogram
+	NouveauUpdateTime *Histogram
 }
 
 // register finds the statistics of Moved by CouchDB's names.
@@ -90,9 +95,14 @@ func (s *Stats) register() {
 		ReplicationJobs:               s.counter("couch_replicator.jobs.total"),
 		RunningReplications:           s.counter("couch_replicator.jobs.running"),
 
-		RequestTime: s.histogram("couchdb.request_time"),
-		DBInfoTime:  s.histogram("couchdb.dbinfo"),
-		BulkDocs:    s.histogram("couchdb.httpd.bulk_docs"),
+		ActiveSearches: s.counter("nouveau.active_searches"),
+
+		RequestTime:       s.histogram("couchdb.request_time"),
+		DBInfoTime:        s.histogram("couchdb.dbinfo"),
+		BulkDocs:          s.histogram("couchdb.httpd.bulk_docs"),
+		SearchTime:        s.histogram("dreyfus.httpd.search"),
+		NouveauTime:       s.histogram("nouveau.search_latency"),
+		NouveauUpdateTime: s.histogram("nouveau.update_latency"),
 	}
 	s.workers = s.javaScript()
 }

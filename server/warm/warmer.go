@@ -9,6 +9,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/search"
+	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
@@ -36,6 +38,7 @@ const (
 type Options struct {
 	Store  *storage.Store
 	Views  *views.Views
+	Search *search.Indexes // nil: there are none
 	Jobs   *jobs.Queue
 	Config *config.Config
 	Log    *slog.Logger
@@ -156,19 +159,35 @@ func (w *Warmer) queue(name string) error {
 		return nil
 	}
 	db := w.o.Store.DB(name)
-	ids, err := warmDesigns(w.ctx, db)
+	designs, err := w.designs(w.ctx, db)
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
-		info, err := w.o.Views.Info(w.ctx, db, id)
-		if err == nil && info.UpdatesPending > 0 {
+	for _, d := range designs {
+		behind, err := w.behind(db, &d)
+		if behind {
 			_, err = w.o.Jobs.Add(w.ctx, jobs.Spec{Type: IndexJob, ID: name, Again: true})
 			return err
 		}
-		w.failed(name+"/"+id, err)
+		w.failed(name+"/"+d.id, err)
 	}
 	return nil
+}
+
+// behind reports whether an index of a design document has not reached the end of the feed.
+func (w *Warmer) behind(db *storage.DB, d *design) (behind bool, err error) {
+	if d.views {
+		info, err := w.o.Views.Info(w.ctx, db, d.id)
+		if err != nil || info.UpdatesPending > 0 {
+			return err == nil, err
+		}
+	}
+	for _, def := range d.search {
+		if behind, err = w.o.Search.Behind(w.ctx, db, def); behind || err != nil {
+			return behind, err
+		}
+	}
+	return false, nil
 }
 
 // index is the job that brings the indexes of a database up to date.
@@ -177,16 +196,26 @@ func (w *Warmer) index(ctx context.Context, run *jobs.Run) ([]byte, error) {
 		return nil, jobs.ErrForget
 	}
 	db := w.o.Store.DB(run.ID)
-	ids, err := warmDesigns(ctx, db)
-	for _, id := range ids {
-		err = errors.Join(err, w.o.Views.Update(ctx, db, id))
+	designs, err := w.designs(ctx, db)
+	for _, d := range designs {
+		if d.views {
+			err = errors.Join(err, w.o.Views.Update(ctx, db, d.id))
+		}
+		for _, def := range d.search {
+			err = errors.Join(err, w.o.Search.Update(ctx, db, def))
+		}
 	}
 	return nil, forgetUnless(err)
 }
 
 // cleanUp is the job that removes indexes.
 func (w *Warmer) cleanUp(ctx context.Context, run *jobs.Run) ([]byte, error) {
-	return nil, forgetUnless(w.o.Views.Cleanup(ctx, w.o.Store.DB(run.ID)))
+	db := w.o.Store.DB(run.ID)
+	err := w.o.Views.Cleanup(ctx, db)
+	if w.o.Search != nil {
+		err = errors.Join(err, w.o.Search.Cleanup(ctx, db))
+	}
+	return nil, forgetUnless(err)
 }
 
 // forgetUnless is the outcome of a job that leaves nothing to be looked up when it is done, or when its database is
@@ -205,8 +234,15 @@ func (w *Warmer) failed(what string, err error) {
 	}
 }
 
-// warmDesigns lists the design documents that have views and do not forbid to build them.
-func warmDesigns(ctx context.Context, db *storage.DB) (ids []string, err error) {
+// design is what is to be built of a design document.
+type design struct {
+	id     string
+	views  bool
+	search []*search.Definition
+}
+
+// designs lists the design documents that have indexes and do not forbid to build them.
+func (w *Warmer) designs(ctx context.Context, db *storage.DB) (designs []design, err error) {
 	o := storage.RangeOptions{Namespace: storage.NamespaceDesign, IncludeDocs: true, Limit: -1}
 	err = db.AllDocs(ctx, o, func(storage.ListHeader) error { return nil }, func(r *storage.ListRow) error {
 		if r.Doc == nil || !compat.IsDesignID(r.ID) {
@@ -218,12 +254,36 @@ func warmDesigns(ctx context.Context, db *storage.DB) (ids []string, err error) 
 		if err != nil {
 			return err
 		}
+		d := design{id: r.ID}
 		indexes, _ := ddoc.Get("views")
-		wanted, given := ddoc.Get("autoupdate")
-		if allowed, ok := wanted.Bool(); indexes.Len() > 0 && (!given || !ok || allowed) {
-			ids = append(ids, r.ID)
+		d.views = indexes.Len() > 0 && autoupdate(ddoc, "views")
+		if w.o.Search != nil {
+			all, err := w.o.Search.InDesign(ctx, db, r.ID, ddoc)
+			if err != nil {
+				return err
+			}
+			for _, def := range all {
+				kind := map[index.Kind]string{index.Clouseau: "indexes", index.Nouveau: "nouveau"}[def.Kind]
+				if autoupdate(ddoc, kind) {
+					d.search = append(d.search, def)
+				}
+			}
+		}
+		if d.views || len(d.search) > 0 {
+			designs = append(designs, d)
 		}
 		return nil
 	})
-	return ids, err
+	return designs, err
+}
+
+// autoupdate reports whether a design document lets its indexes of a kind be built without a query: its member of that
+// name is a boolean for all kinds, or an object with one for each (ken_server).
+func autoupdate(ddoc ejson.Value, kind string) bool {
+	wanted, _ := ddoc.Get("autoupdate")
+	if wanted.Kind() == ejson.Object {
+		wanted, _ = wanted.Get(kind)
+	}
+	allowed, given := wanted.Bool()
+	return !given || allowed
 }

@@ -1,6 +1,7 @@
 package warm_test
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/search"
+	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/server/warm"
@@ -16,6 +19,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
+	"github.com/settee-db/settee/views/js"
 )
 
 // warmed is a server with a Warmer.
@@ -25,6 +29,20 @@ type warmed struct {
 	store *storage.Store
 	views *views.Views
 	queue *jobs.Queue
+	texts *search.Indexes
+}
+
+// oneWord is JavaScript whose index functions give each document one word.
+type oneWord struct{}
+
+func (oneWord) CheckMap(context.Context, string, string) error { return nil }
+
+func (oneWord) Map(_ context.Context, _ *js.MapProgram, docs [][]byte) ([]js.DocResult, js.MapStats, error) {
+	results := make([]js.DocResult, len(docs))
+	for i := range results {
+		results[i] = js.DocResult{{Rows: []js.Emitted{{Key: []byte(`["default","x"]`), Value: []byte("{}")}}}}
+	}
+	return results, js.MapStats{}, nil
 }
 
 // newWarmed starts a server on an engine, and a Warmer with a queue on another or the same one.
@@ -38,10 +56,13 @@ func newWarmed(t *testing.T, engine, queueKV kv.Store) *warmed {
 		jobs.Options{KV: queueKV, Prefix: storage.JobsPrefix(), Exclusive: true, Log: slog.New(slog.DiscardHandler)},
 	)
 	require.NoError(t, err)
+	texts := search.New(search.Options{Store: store, KV: engine, JS: oneWord{}})
+	t.Cleanup(texts.Close)
 	w := warm.New(
 		warm.Options{
 			Store:  store,
 			Views:  v,
+			Search: texts,
 			Jobs:   queue,
 			Config: s.Config,
 			Log:    slog.New(slog.DiscardHandler),
@@ -53,7 +74,7 @@ func newWarmed(t *testing.T, engine, queueKV kv.Store) *warmed {
 		require.NoError(t, queue.Close())
 		w.Close()
 	})
-	return &warmed{Server: s, Warmer: w, store: store, views: v, queue: queue}
+	return &warmed{Server: s, Warmer: w, store: store, views: v, queue: queue, texts: texts}
 }
 
 func TestWarmerFollowsWrites(t *testing.T) {
@@ -74,6 +95,38 @@ func TestWarmerFollowsWrites(t *testing.T) {
 	s.Changed("none")
 	require.Eventually(t, func() bool { return pending("d") == 0 }, time.Minute, 5*time.Millisecond)
 	require.NotZero(t, pending("cold"))
+}
+
+// TestWarmerFollowsSearch: full-text indexes are built and removed as those of views are.
+func TestWarmerFollowsSearch(t *testing.T) {
+	s := newWarmed(t, memkv.New(), memkv.New())
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	const body = `{"autoupdate":{"nouveau":false},"indexes":{"i":{"index":"f"}},"nouveau":{"i":{"index":"f"}}}`
+	require.Equal(t, 201, s.Do("PUT", "/db/_design/d", body).Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/x", `{}`).Code)
+	db := s.store.DB("db")
+	info := func(kind index.Kind) *search.Info {
+		def, err := s.texts.Lookup(t.Context(), db, kind, "_design/d", "i")
+		require.NoError(t, err)
+		info, err := s.texts.Info(t.Context(), db, def)
+		require.NoError(t, err)
+		return info
+	}
+	s.Changed("db")
+	require.Eventually(t, func() bool { return info(index.Clouseau).Docs == 2 }, time.Minute, 5*time.Millisecond)
+	require.False(t, info(index.Nouveau).Built)
+
+	def, err := s.texts.Lookup(t.Context(), db, index.Clouseau, "_design/d", "i")
+	require.NoError(t, err)
+	rev := servertest.ETag(s.Do("HEAD", "/db/_design/d", "")) // in quotes
+	require.Equal(t, 201, s.Do("PUT", "/db/_design/d", `{"_rev":`+rev+`}`).Code)
+	ticket, err := s.queue.Add(t.Context(), jobs.Spec{Type: warm.CleanupJob, ID: "db"})
+	require.NoError(t, err)
+	_, err = s.queue.Wait(t.Context(), ticket)
+	require.ErrorIs(t, err, jobs.ErrNotFound)
+	left, err := s.texts.Info(t.Context(), db, def)
+	require.NoError(t, err)
+	require.False(t, left.Built)
 }
 
 // TestDesignJobs: a changed design document queues the building of its indexes and, for later, the removal of those

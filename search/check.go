@@ -1,0 +1,242 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
+)
+
+// Violation is an index that is not what the package promises.
+type Violation struct {
+	Database string
+	Index    int64 // its number
+	Detail   string
+}
+
+// String is one line for people.
+func (v Violation) String() string {
+	return fmt.Sprintf("%s: search index %d: %s", v.Database, v.Index, v.Detail)
+}
+
+const (
+	// enoughViolations of one index say what there is to say.
+	enoughViolations = 20
+	// checkWindow is how many documents are looked up together.
+	checkWindow = 1000
+)
+
+// Check verifies invariants 2 and 4 of all search indexes of a store, which engine is below, and what their counters
+// say. It is for a store that nobody writes to.
+func Check(ctx context.Context, engine kv.Store, s *storage.Store) ([]Violation, error) {
+	x := New(Options{Store: s, KV: engine})
+	defer x.Close()
+	var all []Violation
+	err := s.EachDB(ctx, func(db *storage.DB) error {
+		var numbers map[signature]int64
+		err := db.ViewAgain(ctx, func(s *storage.Snapshot) (err error) {
+			numbers, err = readNumbers(s.KV(), spaceOf(s))
+			return err
+		})
+		for of, number := range numbers {
+			if err != nil {
+				break
+			}
+			c := &indexCheck{x: x, db: db, def: &Definition{signature: of}, number: number}
+			err = c.run(ctx)
+			all = append(all, c.found...)
+		}
+		return err
+	})
+	return all, err
+}
+
+// indexCheck is the check of one index.
+type indexCheck struct {
+	x      *Indexes
+	db     *storage.DB
+	def    *Definition
+	number int64
+	found  []Violation
+}
+
+func (c *indexCheck) report(format string, args ...any) {
+	if len(c.found) < enoughViolations {
+		c.found = append(c.found, Violation{c.db.Name(), c.number, fmt.Sprintf(format, args...)})
+	}
+}
+
+// view calls fn with the index in a snapshot.
+func (c *indexCheck) view(ctx context.Context, fn func(s *storage.Snapshot, o *opened) error) error {
+	return c.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+		o, err := c.x.open(ctx, s, c.def)
+		if err != nil || o == nil {
+			return err
+		}
+		return fn(s, o)
+	})
+}
+
+func (c *indexCheck) run(ctx context.Context) error {
+	segments, alive := 0, int64(0)
+	err := c.view(ctx, func(s *storage.Snapshot, o *opened) error {
+		segments, alive = len(o.segments), o.alive()
+		return c.counters(s, o, alive)
+	})
+	for segment := 0; segment < segments && err == nil; segment++ {
+		for from, more := int32(0), true; more && err == nil; from += checkWindow {
+			err = c.view(ctx, func(s *storage.Snapshot, o *opened) error {
+				more = from+checkWindow < o.segments[segment].Docs()
+				return c.documents(ctx, s, o, o.segments[segment], from)
+			})
+		}
+	}
+	if err != nil {
+		return err
+	}
+	indexed, err := c.entries(ctx)
+	if err == nil && indexed != alive {
+		c.report("%d documents have an entry, %d are alive", indexed, alive)
+	}
+	return err
+}
+
+// alive is how many documents are.
+func (o *opened) alive() (n int64) {
+	for _, s := range o.segments {
+		if live := s.Live(); live != nil {
+			n += int64(live.Count())
+		} else {
+			n += int64(s.Docs())
+		}
+	}
+	return n
+}
+
+// counters compares the counters with what they count, and looks for blocks of segments that are gone.
+func (c *indexCheck) counters(s *storage.Snapshot, o *opened, alive int64) error {
+	counts := make([][]byte, counters)
+	for n := range counts {
+		counts[n] = o.keys.count(int64(n))
+	}
+	counts, err := s.KV().GetMany(counts)
+	if err != nil {
+		return err
+	}
+	real := [counters]int64{countDocs: alive}
+	if err := o.keys.readLog(s.KV(), "", o.at, func(e *logEntry) error {
+		real[countLogEntries]++
+		real[countLogBytes] += e.size()
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := o.keys.errors(s.KV(), "", "", func(Error) error {
+		real[countErrors]++
+		return nil
+	}); err != nil {
+		return err
+	}
+	for n := range counts {
+		if counter(counts[n]) != real[n] {
+			c.report("counter %d says %d, there are %d", n, counter(counts[n]), real[n])
+		}
+	}
+	return c.blocks(s, o)
+}
+
+// blocks looks for blocks that belong to no segment, nor to one that is being written.
+func (c *indexCheck) blocks(s *storage.Snapshot, o *opened) error {
+	known := map[int64]bool{}
+	for _, info := range o.manifest.segments {
+		known[info.id] = true
+	}
+	for _, of := range []int64{claimFlush, claimMerge} {
+		value, err := s.KV().Get(o.keys.claim(of))
+		if err != nil {
+			return err
+		}
+		if len(value) == claimToken+16 {
+			known[claimedSegment(value)] = true
+		}
+	}
+	prefix := o.keys.key(keyBlock)
+	begin, end := children(prefix)
+	for {
+		it := s.KV().Range(begin, end, kv.RangeOptions{Limit: 1})
+		if !it.Next() {
+			return it.Close()
+		}
+		id, _, err := tuple.ReadInt(it.Key()[len(prefix):])
+		if err := it.Close(); err != nil {
+			return err
+		}
+		if err != nil {
+			return corrupt("key of a block")
+		}
+		if !known[id] {
+			c.report("there are blocks of segment %d, which is none", id)
+		}
+		_, begin = children(o.keys.segment(id))
+	}
+}
+
+// documents looks up the entries of documents that are alive.
+func (c *indexCheck) documents(
+	ctx context.Context, s *storage.Snapshot, o *opened, segment index.Segment, from int32,
+) error {
+	var keys [][]byte
+	var ids []string
+	var identities []index.Identity
+	live := segment.Live()
+	for doc := from; doc < min(from+checkWindow, segment.Docs()); doc++ {
+		if live != nil && !live.Has(doc) {
+			continue
+		}
+		id, identity, err := index.NameOf(ctx, segment, doc)
+		if err != nil {
+			return err
+		}
+		ids, identities, keys = append(ids, id), append(identities, identity), append(keys, o.keys.document(id))
+	}
+	values, err := s.KV().GetMany(keys)
+	if err != nil {
+		return err
+	}
+	for i, value := range values {
+		if !bytes.Equal(value, append([]byte{documentIndexed}, identities[i]...)) {
+			c.report("%q is indexed, and its entry says %x", ids[i], value)
+		}
+	}
+	return nil
+}
+
+// entries counts the entries of documents that are in the index.
+func (c *indexCheck) entries(ctx context.Context) (indexed int64, err error) {
+	var after []byte
+	err = c.view(ctx, func(s *storage.Snapshot, o *opened) error {
+		begin, end := children(o.keys.key(keyDocument))
+		if after != nil {
+			begin = kv.AppendKeyAfter(nil, after)
+		}
+		it := s.KV().Range(begin, end, kv.RangeOptions{WantAll: true})
+		defer it.Close()
+		for it.Next() {
+			identity, err := identityIn(it.Value())
+			if err != nil {
+				return err
+			}
+			if identity != "" {
+				indexed++
+			}
+			after = append(after[:0], it.Key()...)
+			s.Advance()
+		}
+		return it.Err()
+	})
+	return indexed, err
+}
