@@ -140,7 +140,11 @@ func (e *Engine) run(ref definition.Ref, running *running) {
 		ctx, cancel := context.WithCancelCause(e.ctx)
 		running.version, running.cancel, running.f = r.Version, cancel, nil
 		e.mu.Unlock()
+		began := time.Now()
 		err := e.serve(ctx, running, r)
+		if time.Since(began) > mostRest {
+			failures = 0 // those before are of another time
+		}
 		switch {
 		case errors.Is(err, errChanged), e.ctx.Err() != nil:
 			failures = 0

@@ -66,14 +66,14 @@ type Options struct {
 	Info   Info   // of this process, but for Address (Advertise), Load and Beat
 	// Load tells how many requests are under way; nil: it is not told.
 	Load func() int64
-	// Lease is how long a process counts as alive that gives no sign of it; 0: no other process has the store open. All
-	// processes on a store should have the same.
+	// Lease is how long a process counts as alive at most after its last sign of life, where the store answers at once;
+	// 0: no other process has the store open. All processes on a store should have the same.
 	Lease time.Duration
 	Log   *slog.Logger
 }
 
 const (
-	// beatsPerLease is how often a process says that it lives in the time in which nobody takes it for gone.
+	// beatsPerLease is how often a process says that it lives in a lease.
 	beatsPerLease = 10
 	// leasesKept is how long the key of a process that is gone is kept, in leases.
 	leasesKept = 10
@@ -83,6 +83,7 @@ const (
 type Members struct {
 	o    Options
 	self ID
+	now  func() time.Time
 	kick chan struct{}
 	// looked is closed when it is known for the first time who is there.
 	looked chan struct{}
@@ -108,7 +109,7 @@ type sighting struct {
 // New makes the Members of a store as one of its processes sees them. Run makes it one of them.
 func New(o Options) *Members {
 	m := &Members{
-		o: o, kick: make(chan struct{}, 1), looked: make(chan struct{}), seen: make(map[ID]sighting),
+		o: o, now: time.Now, kick: make(chan struct{}, 1), looked: make(chan struct{}), seen: make(map[ID]sighting),
 		changed: make(chan struct{}),
 	}
 	_, _ = rand.Read(m.self[:]) // it never fails
@@ -120,6 +121,13 @@ func New(o Options) *Members {
 }
 
 func (m *Members) alone() bool { return m.o.Lease <= 0 }
+
+// interval is how often a process says that it lives, and looks who else does.
+func (m *Members) interval() time.Duration { return m.o.Lease / beatsPerLease }
+
+// patience is how long a process counts as alive after it was seen with another sign of life, which may have been an
+// interval old then.
+func (m *Members) patience() time.Duration { return m.o.Lease - m.interval() }
 
 // Self is this process.
 func (m *Members) Self() ID { return m.self }
@@ -175,7 +183,7 @@ func (m *Members) Refresh(ctx context.Context) error {
 	if m.alone() {
 		return nil
 	}
-	return m.look(ctx, time.Now())
+	return m.look(ctx)
 }
 
 // Gone reports, in a transaction, whether a process that is not among Live is gone, and not one that came meanwhile.
@@ -190,7 +198,7 @@ func (m *Members) Gone(tx kv.ReadTx, id ID) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last, known := m.seen[id]
-	return known && bytes.Equal(last.value, value) && time.Since(last.since) >= m.o.Lease, nil
+	return known && bytes.Equal(last.value, value) && m.now().Sub(last.since) >= m.patience(), nil
 }
 
 // awaitEvery is how often AwaitSeen looks.
@@ -199,7 +207,7 @@ const awaitEvery = 50 * time.Millisecond
 // AwaitSeen waits until all processes that are there have seen n of a topic.
 func (m *Members) AwaitSeen(ctx context.Context, topic Topic, n uint64) error {
 	for !m.alone() {
-		if err := m.look(ctx, time.Now()); err != nil {
+		if err := m.look(ctx); err != nil {
 			return err
 		}
 		if !slices.ContainsFunc(m.Known(), func(other Member) bool {
@@ -224,20 +232,33 @@ func (m *Members) Run(ctx context.Context) {
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	watching.Go(func() { m.watch(ctx) })
-	tick := time.NewTicker(m.o.Lease / beatsPerLease)
-	defer tick.Stop()
 	for {
-		if err := m.look(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		began := m.now()
+		if err := m.look(ctx); err != nil && ctx.Err() == nil {
 			m.o.Log.Warn("nodes: the other processes could not be looked for", "error", err)
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(m.next(began).Sub(m.now())):
 		case <-m.kick:
 		case <-ctx.Done():
 			m.leave(ctx)
 			return
 		}
 	}
+}
+
+// next is when Run looks again that has looked: an interval later, or as soon as a process that gives no sign of life
+// is gone.
+func (m *Members) next(looked time.Time) time.Time {
+	next := looked.Add(m.interval())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, last := range m.seen {
+		if gone := last.since.Add(m.patience()); gone.After(looked) && gone.Before(next) {
+			next = gone
+		}
+	}
+	return next
 }
 
 // watch has Run look at once when a process comes or takes its leave, until ctx ends.
@@ -255,7 +276,7 @@ func (m *Members) watch(ctx context.Context) {
 		}
 		if err != nil {
 			select {
-			case <-time.After(m.o.Lease / beatsPerLease):
+			case <-time.After(m.interval()):
 			case <-ctx.Done():
 			}
 		}
@@ -278,10 +299,13 @@ func (m *Members) leave(ctx context.Context) {
 	}
 }
 
-// look says that this process is there, and reads who else is, in one transaction.
-func (m *Members) look(ctx context.Context, now time.Time) error {
+// look says that this process is there, and reads who else is, in one transaction. Where that takes long, what was read
+// counts as seen when it has ended, and as looked at again when the next one begins: between two sights of a process
+// is at least the time that is taken for it.
+func (m *Members) look(ctx context.Context) error {
 	m.pass.Lock()
 	defer m.pass.Unlock()
+	now := m.now()
 	if ctx.Err() != nil { // it may have left
 		return context.Cause(ctx)
 	}
@@ -320,7 +344,7 @@ func (m *Members) look(ctx context.Context, now time.Time) error {
 		return err
 	}
 	m.there = true
-	m.tell(append(m.judge(rows, now), self))
+	m.tell(append(m.judge(rows, now, m.now()), self))
 	return nil
 }
 
@@ -358,8 +382,8 @@ func (m *Members) read(tx kv.ReadTx) (map[ID]row, error) {
 	return rows, it.Err()
 }
 
-// judge notes what was read and gives those that live.
-func (m *Members) judge(rows map[ID]row, now time.Time) (live []Member) {
+// judge notes what was read between two times and gives those that live.
+func (m *Members) judge(rows map[ID]row, began, ended time.Time) (live []Member) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id := range m.seen {
@@ -370,10 +394,10 @@ func (m *Members) judge(rows map[ID]row, now time.Time) (live []Member) {
 	for id, r := range rows {
 		last, known := m.seen[id]
 		if !known || !bytes.Equal(last.value, r.value) {
-			last = sighting{value: r.value, since: now}
+			last = sighting{value: r.value, since: ended}
 			m.seen[id] = last
 		}
-		if now.Sub(last.since) < m.o.Lease {
+		if began.Sub(last.since) < m.patience() {
 			live = append(live, r.Member)
 		}
 	}

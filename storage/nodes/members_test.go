@@ -20,6 +20,12 @@ func member(store kv.Store, name string) *Members {
 	})
 }
 
+// lookAt has a process look at a time of its clock.
+func lookAt(ctx context.Context, m *Members, now time.Time) error {
+	m.now = func() time.Time { return now }
+	return m.look(ctx)
+}
+
 // names are those of the processes that m takes for alive.
 func names(m *Members) map[string]uint64 {
 	list := make(map[string]uint64)
@@ -37,7 +43,7 @@ func TestMembers(t *testing.T) {
 	ctx, now := t.Context(), time.Now()
 	look := func(m *Members, at time.Duration) {
 		t.Helper()
-		require.NoError(t, m.look(ctx, now.Add(at)))
+		require.NoError(t, lookAt(ctx, m, now.Add(at)))
 	}
 	look(a, 0)
 	require.Equal(t, map[string]uint64{"a": 0}, names(a))
@@ -50,9 +56,9 @@ func TestMembers(t *testing.T) {
 	<-changed
 	require.Equal(t, map[string]uint64{"a": 0, "b": 7}, names(a))
 	require.Equal(t, map[string]uint64{"a": 0, "b": 7}, names(b))
-	look(a, lease)
+	look(a, lease-time.Millisecond)
 	require.Len(t, names(a), 2, "b was seen a second after the beginning first")
-	look(a, lease+time.Second)
+	look(a, lease)
 	require.Len(t, names(a), 1, "b is gone")
 	require.True(t, gone(t, a, b.self))
 	look(b, time.Hour+time.Second)
@@ -66,11 +72,11 @@ func TestMembers(t *testing.T) {
 	require.Empty(t, rows, "what is gone for long is forgotten")
 }
 
-// gone is what m says of another process; the clock of the test is not the system's, which Gone looks at.
+// gone is what m says of another process that it has not seen for long.
 func gone(t *testing.T, m *Members, id ID) (gone bool) {
 	t.Helper()
 	last := m.seen[id]
-	last.since = time.Now().Add(-2 * lease)
+	last.since = m.now().Add(-2 * lease)
 	m.seen[id] = last
 	require.NoError(t, m.o.KV.View(context.Background(), func(tx kv.ReadTx) (err error) {
 		gone, err = m.Gone(tx, id)
@@ -87,15 +93,71 @@ func rowsOf(store kv.Store, m *Members) (rows map[ID]row, err error) {
 	return rows, err
 }
 
+// TestGoneWithinALease: wherever between two looks the last sign of life of a process comes, the others take it for
+// gone when a lease is over, and not much earlier. Nothing but the times counts here: the store answers at once.
+func TestGoneWithinALease(t *testing.T) {
+	const step = lease / beatsPerLease
+	for phase := step / 20; phase <= step; phase += step / 20 {
+		store := memkv.New()
+		a, b := member(store, "a"), member(store, "b")
+		now := time.Now()
+		died := now.Add(3*step + phase)
+		beats := now.Add(phase)
+		for len(names(a)) > 1 || now.Before(died) {
+			for !beats.After(now) && !beats.After(died) {
+				require.NoError(t, lookAt(t.Context(), b, beats))
+				beats = beats.Add(step)
+			}
+			require.NoError(t, lookAt(t.Context(), a, now))
+			require.False(t, now.After(died.Add(lease)), "it has died %v ago, phase %v", now.Sub(died), phase)
+			if len(names(a)) == 1 && now.After(died) {
+				require.False(t, now.Before(died.Add(lease-step)), "after %v, phase %v", now.Sub(died), phase)
+			}
+			next := a.next(now)
+			require.True(t, next.After(now) && !next.After(now.Add(step)))
+			now = next
+		}
+	}
+}
+
+// TestSlowStoreTakesNobodyForGone: transactions that take almost as long as a process counts as alive make nobody gone
+// who looks as often as they let it.
+func TestSlowStoreTakesNobodyForGone(t *testing.T) {
+	store := memkv.New()
+	a, b := member(store, "a"), member(store, "b")
+	begin := time.Now()
+	const takes = lease * 8 / 10
+	slow := func(m *Members, at time.Duration) {
+		t.Helper()
+		times := []time.Duration{at, at + takes}
+		m.now = func() time.Time {
+			now := begin.Add(times[0])
+			times = times[1:]
+			return now
+		}
+		require.NoError(t, m.look(t.Context()))
+	}
+	const every = takes + lease/beatsPerLease
+	at := time.Duration(0)
+	for n := range 6 {
+		if n%2 == 0 {
+			slow(b, 0) // the next one of which is stored a moment after a has looked twice
+		}
+		slow(a, at)
+		require.Len(t, names(a), 2)
+		at += every
+	}
+}
+
 // TestWhoWasPausedTakesNobodyForGone: a process that did not look for long looks before it judges.
 func TestWhoWasPausedTakesNobodyForGone(t *testing.T) {
 	store := memkv.New()
 	a, b := member(store, "a"), member(store, "b")
 	now := time.Now()
-	require.NoError(t, b.look(t.Context(), now))
-	require.NoError(t, a.look(t.Context(), now))
-	require.NoError(t, b.look(t.Context(), now)) // its second beat, while a is stopped
-	require.NoError(t, a.look(t.Context(), now.Add(5*lease)))
+	require.NoError(t, lookAt(t.Context(), b, now))
+	require.NoError(t, lookAt(t.Context(), a, now))
+	require.NoError(t, lookAt(t.Context(), b, now)) // its second beat, while a is stopped
+	require.NoError(t, lookAt(t.Context(), a, now.Add(5*lease)))
 	require.Len(t, names(a), 2)
 }
 
@@ -111,12 +173,12 @@ func TestLeave(t *testing.T) {
 	}()
 	_, _, err := b.Live(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, a.look(t.Context(), time.Now()))
+	require.NoError(t, lookAt(t.Context(), a, time.Now()))
 	require.Len(t, names(a), 2)
 	end()
 	<-ended
-	require.ErrorIs(t, b.look(ctx, time.Now()), context.Canceled)
-	require.NoError(t, a.look(t.Context(), time.Now()))
+	require.ErrorIs(t, lookAt(ctx, b, time.Now()), context.Canceled)
+	require.NoError(t, lookAt(t.Context(), a, time.Now()))
 	require.Len(t, names(a), 1)
 }
 
@@ -151,12 +213,12 @@ func TestComingAndGoing(t *testing.T) {
 func TestAwaitSeen(t *testing.T) {
 	store := memkv.New()
 	a, b := member(store, "a"), member(store, "b")
-	require.NoError(t, b.look(t.Context(), time.Now()))
+	require.NoError(t, lookAt(t.Context(), b, time.Now()))
 	done := make(chan error, 1)
 	go func() { done <- a.AwaitSeen(t.Context(), Functions, 3) }()
 	for n := range uint64(3) {
 		b.Saw(Functions, n)
-		require.NoError(t, b.look(t.Context(), time.Now()))
+		require.NoError(t, lookAt(t.Context(), b, time.Now()))
 		select {
 		case err := <-done:
 			t.Fatal("b has not seen it yet", err)
@@ -164,7 +226,7 @@ func TestAwaitSeen(t *testing.T) {
 		}
 	}
 	b.Saw(Functions, 3)
-	require.NoError(t, b.look(t.Context(), time.Now()))
+	require.NoError(t, lookAt(t.Context(), b, time.Now()))
 	require.NoError(t, <-done)
 }
 
