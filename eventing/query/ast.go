@@ -111,11 +111,24 @@ type assignment struct {
 }
 
 // binding is a variable that takes the elements of an array, one after the other; or, WITHIN, all values in an array
-// or object, however deep.
+// or object, however deep. Beside it may be a variable for their places: the number of an element, from 0 on, the name
+// of a member. Such a pair goes over the members of an object, too.
 type binding struct {
+	place  string // the variable's name, "" if there is none
 	name   string
 	in     expr
 	within bool
+}
+
+// isPlain reports whether it is a variable for the elements of an array alone.
+func (b *binding) isPlain() bool { return !b.within && b.place == "" }
+
+// count is how many variables there are of a binding.
+func (b *binding) count() int {
+	if b.place != "" {
+		return 2
+	}
+	return 1
 }
 
 // step is a part of a path: a name, or the number of an element.

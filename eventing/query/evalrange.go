@@ -33,15 +33,19 @@ func (l *elements) next() (v value, ok bool) {
 // walk goes over what a variable has, one value after the other: over the elements of an array, or over all values in
 // an array or object, each before those in it, the members of objects in the order of their names.
 type walk struct {
-	deep bool
-	open []level // those that are within each other, with what is left of each
-	held int     // values that were unpacked for them
+	deep   bool
+	places bool    // next tells places
+	place  value   // of the value that next has given
+	open   []level // those that are within each other, with what is left of each
+	held   int     // values that were unpacked for them
 }
 
 // level is an array or object that a walk is in.
 type level struct {
 	elements
-	held int
+	held  int
+	given int64    // values
+	names []member // of an object's members, where places are told
 }
 
 func valuesWithin(v *value) *walk {
@@ -61,7 +65,11 @@ func (w *walk) enter(v *value) {
 		for i := range fields {
 			list[i] = fields[i].value
 		}
-		w.open = append(w.open, level{elements{list: list}, len(list)})
+		l := level{elements: elements{list: list}, held: len(list)}
+		if w.places {
+			l.names = fields
+		}
+		w.open = append(w.open, l)
 		w.held += len(list)
 	}
 }
@@ -71,6 +79,14 @@ func (w *walk) next() (v value, ok bool, err error) {
 	for len(w.open) > 0 {
 		last := &w.open[len(w.open)-1]
 		if v, ok = last.next(); ok {
+			switch {
+			case !w.places:
+			case last.names != nil:
+				w.place = text(last.names[last.given].name)
+			default:
+				w.place = integer(last.given)
+			}
+			last.given++
 			if w.deep {
 				w.enter(&v)
 				err = tooMany(float64(w.held))
@@ -102,8 +118,8 @@ func (e *env) over(bindings []binding) (l *loop, unknown *value, err error) {
 			return nil, nil, err
 		case in.kind == kindMissing:
 			return nil, &in, nil
-		case in.kind == kindArray, in.kind == kindObject && bindings[i].within:
-			w := &walk{deep: bindings[i].within}
+		case in.kind == kindArray, in.kind == kindObject && (bindings[i].within || bindings[i].place != ""):
+			w := &walk{deep: bindings[i].within, places: bindings[i].place != ""}
 			w.enter(&in)
 			l.over = append(l.over, w)
 		default:
@@ -114,6 +130,9 @@ func (e *env) over(bindings []binding) (l *loop, unknown *value, err error) {
 		return nil, unknown, nil
 	}
 	for i := range bindings {
+		if bindings[i].place != "" {
+			e.variables = append(e.variables, member{name: bindings[i].place})
+		}
 		e.variables = append(e.variables, member{name: bindings[i].name})
 	}
 	return l, nil, nil
@@ -121,12 +140,18 @@ func (e *env) over(bindings []binding) (l *loop, unknown *value, err error) {
 
 // next gives the variables their next values; ok is false after the last ones. The loop must be ended.
 func (l *loop) next() (ok bool, err error) {
-	for i, w := range l.over {
+	at := l.base
+	for _, w := range l.over {
 		v, ok, err := w.next()
 		if !ok || err != nil {
 			return false, err
 		}
-		l.env.variables[l.base+i].value = v
+		if w.places {
+			l.env.variables[at].value = w.place
+			at++
+		}
+		l.env.variables[at].value = v
+		at++
 	}
 	return true, l.env.step()
 }

@@ -69,6 +69,21 @@ func TestRanges(t *testing.T) {
 		{"a WITHIN s", "null"}, {"a WITHIN []", "false"}, {"NOT 1 WITHIN [1] = TRUE", "false"},
 	})
 	wantExpressions(t, f, [][2]string{
+		// With a variable for places, which are numbers of elements or names of members.
+		{"ARRAY [i, x] FOR i:x IN ['a', 'b'] END", `[[0,"a"],[1,"b"]]`}, {"ARRAY i FOR i:x IN l WHEN x IS NULL END", "[2]"},
+		{"ARRAY [n, x] FOR n:x IN o END", `[["p",{"q":5}],["r.s",6]]`}, {"ARRAY n FOR n:x IN e END", "[]"},
+		{"ARRAY n FOR n:x IN {} END", "[]"}, {"ARRAY n FOR n:x IN a END", "null"}, {"ARRAY n FOR n:x IN b END", "MISSING"},
+		{"OBJECT n:x FOR n:x IN o WHEN n != 'p' END", `{"r.s":6}`}, {"OBJECT x:n FOR n : x IN ['a', 'b'] END", `{"a":0,"b":1}`},
+		{"ARRAY [n, x] FOR n:x WITHIN {'b': [5, 6], 'a': 4} END", `[["a",4],["b",[5,6]],[0,5],[1,6]]`},
+		{"ARRAY [i, x, j, y] FOR i:x IN [1, 2], j:y IN {'k': 3} END", `[[0,1,"k",3]]`},
+		{"ARRAY [i, x, y] FOR i:x IN [7, 8], y IN [9, 9] END", `[[0,7,9],[1,8,9]]`},
+		{"ARRAY [y, i, x] FOR y IN [9, 9], i:x IN [7, 8] END", `[[9,0,7],[9,1,8]]`},
+		{"ARRAY ARRAY [i, j, x, y] FOR j:y IN x END FOR i:x IN [[5], [6, 7]] END", `[[[0,0,[5],5]],[[1,0,[6,7],6],[1,1,[6,7],7]]]`},
+		{"ANY i:x IN l SATISFIES i = 1 AND x = 'x' END", "true"}, {"ANY n:x IN o SATISFIES n = 'q' END", "false"},
+		{"ANY n:x WITHIN o SATISFIES n = 'q' AND x = 5 END", "true"}, {"EVERY i:x IN [0, 1] SATISFIES i = x END", "true"},
+		{"FIRST i FOR i:x IN l WHEN x = 'x' END", "1"}, {"FIRST a FOR a:x IN [7] END", "0"}, {"FIRST a + i FOR i:x IN [7] END + a", "2"},
+	})
+	wantExpressions(t, f, [][2]string{
 		{"[{'a': 1, 'b': 2}, {'a': 3}, 4][*]", `{"a":[1,3,null],"b":[2,null,null]}`}, {"[][*]", "{}"},
 		{"[{'a': 1, 'b': 2}, {'a': 3}][*].a", "[1,3]"}, {"[{'a': 1}, {}][*].a", "[1,null]"}, {"[{'a': 1}][*].b", "MISSING"},
 		{"[{'a': {'c': 1}}, {'a': {'c': 2}}][*].a[*].c", "[1,2]"}, {"[{'a': 1}, {'a': 2}][*].a[1]", "2"},

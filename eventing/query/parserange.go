@@ -2,14 +2,14 @@ package query
 
 import "slices"
 
-// bindings reads variables with what they go over, and makes them known to what follows. Their arrays see
-// only the variables around.
+// bindings reads variables with what they go over, x IN a or n:x IN a, and makes them known to what follows. Their
+// arrays see only the variables around.
 func (p *parser) bindings() []binding {
 	var over []binding
 	for {
 		b := binding{name: p.name("a variable")}
-		if p.tok.is(":") || p.tok.kind == tokenParam {
-			p.fail(p.tok, "a variable for names or positions is not supported")
+		if p.splitColon(); p.accept(":") {
+			b.place, b.name = b.name, p.name("a variable")
 		}
 		if b.within = p.accept("WITHIN"); !b.within {
 			p.expect("IN")
@@ -24,6 +24,9 @@ func (p *parser) bindings() []binding {
 		}
 	}
 	for _, b := range over {
+		if b.place != "" {
+			p.variables = append(p.variables, b.place)
+		}
 		p.variables = append(p.variables, b.name)
 	}
 	return over
@@ -33,7 +36,11 @@ func (p *parser) bindings() []binding {
 const maxBindings = 20
 
 // forget makes the variables of bindings unknown again.
-func (p *parser) forget(over []binding) { p.variables = p.variables[:len(p.variables)-len(over)] }
+func (p *parser) forget(over []binding) {
+	for i := range over {
+		p.variables = p.variables[:len(p.variables)-over[i].count()]
+	}
+}
 
 // quantified reads ANY, EVERY or ANY AND EVERY.
 func (p *parser) quantified() expr {
@@ -103,7 +110,9 @@ func (p *parser) transformation() expr {
 // bound makes names that stood before the variables were named these variables: they need no document then.
 func (p *parser) bound(over []binding, begin, end int) {
 	rest := slices.DeleteFunc(p.names[begin:end], func(n usedName) bool {
-		variable := n.identifier && slices.ContainsFunc(over, func(b binding) bool { return b.name == n.token.text })
+		variable := n.identifier && slices.ContainsFunc(over, func(b binding) bool {
+			return b.name == n.token.text || b.place == n.token.text
+		})
 		if variable && n.aggregate {
 			p.failVariable(n.token)
 		}

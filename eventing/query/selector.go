@@ -364,14 +364,14 @@ func (t *translator) quantified(x *quantified, wanted bool) string {
 	if len(x.over) > 1 { // what holds of elements beside each other is nothing that Mango can say
 		var parts []string
 		for i := range x.over {
-			if f, ok := t.path(x.over[i].in); ok && !f.id && !f.rev && !x.over[i].within {
+			if f, ok := t.path(x.over[i].in); ok && !f.id && !f.rev && x.over[i].isPlain() {
 				parts = append(parts, f.is(`{"$type":"array"}`))
 			}
 		}
 		return joined("$and", parts)
 	}
 	f, ok := t.path(x.over[0].in)
-	if !ok || f.id || f.rev || x.over[0].within {
+	if !ok || f.id || f.rev || !x.over[0].isPlain() {
 		return ""
 	}
 	inner := translator{env: t.env, variable: x.over[0].name}
