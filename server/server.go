@@ -128,7 +128,9 @@ func New(o Options) (*Server, error) {
 	s.admin, err = admin.New(admin.Options{
 		Env: env, Nodes: o.Nodes, Jobs: o.Jobs, JS: o.JS, Verifier: verifier, Replications: s.replications.Tasks,
 		Build: o.Build, Web: o.Web,
-		Metrics: append([]prometheus.Collector{s.connections}, o.Metrics...),
+		Metrics: append([]prometheus.Collector{s.connections, prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "settee_store_unavailable_total", Help: "Requests that the store did not answer.",
+		}, func() float64 { return float64(env.Unavailable.Load()) })}, o.Metrics...),
 	})
 	if err != nil {
 		return nil, err
@@ -228,6 +230,9 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 	return nil
 }
+
+// Drain has /_up tell load balancers to send nothing more; all else is answered as before until Shutdown.
+func (s *Server) Drain() { s.env.Draining.Store(true) }
 
 // Shutdown ends feeds at once, lets other requests finish until ctx ends, and stops listening.
 func (s *Server) Shutdown(ctx context.Context) error {

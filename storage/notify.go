@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
@@ -187,7 +188,7 @@ func (l *Listener) look() (pending bool, changed <-chan struct{}, err error) {
 
 // watch wakes the listeners at every update until ctx ends or the database is gone.
 func (h *hub) watch(ctx context.Context) error {
-	uuid, key, seen, err := h.read(ctx)
+	uuid, key, seen, err := h.readPatiently(ctx)
 	if err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ func (h *hub) watch(ctx context.Context) error {
 		if err := h.db.store.kv.Watch(ctx, key, seen); err != nil {
 			return err
 		}
-		now, _, value, err := h.read(ctx)
+		now, _, value, err := h.readPatiently(ctx)
 		if err != nil {
 			return err
 		}
@@ -223,6 +224,24 @@ func (h *hub) read(ctx context.Context) (uuid [16]byte, key, value []byte, err e
 		return err
 	})
 	return uuid, key, value, err
+}
+
+// awayPause is how long a hub waits that has found the store not answering.
+const awayPause = time.Second
+
+// readPatiently is read, however long the store does not answer: whoever listens goes on when it does.
+func (h *hub) readPatiently(ctx context.Context) (uuid [16]byte, key, value []byte, err error) {
+	for {
+		uuid, key, value, err = h.read(ctx)
+		if !errors.Is(err, kv.ErrUnavailable) && !errors.Is(err, kv.ErrTooOld) {
+			return uuid, key, value, err
+		}
+		select {
+		case <-time.After(awayPause):
+		case <-ctx.Done():
+			return uuid, key, value, ctx.Err()
+		}
+	}
 }
 
 // end wakes the listeners for the last time.

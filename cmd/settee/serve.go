@@ -31,6 +31,7 @@ type serveOptions struct {
 	appOptions
 	bind, listen, advertise string
 	port                    int
+	drain                   time.Duration
 }
 
 func serveCommand() *cobra.Command {
@@ -53,6 +54,8 @@ func serveCommand() *cobra.Command {
 	f.StringVar(&o.bind, "bind", "", "address to listen on (default: chttpd/bind_address, 127.0.0.1)")
 	f.IntVar(&o.port, "port", 0, "port to listen on (default: chttpd/port, 5984)")
 	f.StringVar(&o.listen, "listen", "", "address and port in one, host:port")
+	f.DurationVar(&o.drain, "drain", 0,
+		"how long /_up answers 503 after the signal to stop, and all else is answered, before the port closes")
 	addStoreFlags(cmd, &o.appOptions)
 	f.StringVar(&o.webDir, "fauxton-dir", os.Getenv("COUCHDB_FAUXTON_DOCROOT"),
 		"directory of the web interface served at /_utils (default: COUCHDB_FAUXTON_DOCROOT)")
@@ -93,7 +96,8 @@ func serve(ctx context.Context, o serveOptions, logs *logs) error {
 		select {
 		case err = <-l.failed:
 		case <-ctx.Done():
-			logs.log.Info("stopping")
+			logs.log.Info("stopping", "drain", o.drain)
+			err = l.drain()
 		}
 	}
 	drain, cancel := context.WithTimeout(context.Background(), drainTime)
@@ -127,6 +131,20 @@ func (l *listeners) start(ctx context.Context) error {
 	l.nodes.Advertise(cmp.Or(l.o.advertise, advertised(listener.Addr())))
 	l.serve(listener, l.server.Serve, "engine", l.o.engine, "data", l.o.dataDir)
 	return nil
+}
+
+// drain leaves load balancers the time to turn away.
+func (l *listeners) drain() error {
+	if l.o.drain <= 0 {
+		return nil
+	}
+	l.server.Drain()
+	select {
+	case err := <-l.failed:
+		return err
+	case <-time.After(l.o.drain):
+		return nil
+	}
 }
 
 // advertised is the URL of an address that the server listens on, with the machine's name for all addresses.

@@ -105,6 +105,17 @@ func TestServeEndsFeedsAndKeepsData(t *testing.T) {
 	require.Equal(t, "no violations\n", out.String())
 }
 
+// TestDrain: a server answers for a while after the signal to stop.
+func TestDrain(t *testing.T) {
+	o := serveOptions{appOptions: appOptions{engine: "pebble", dataDir: t.TempDir()}, listen: freeAddress(t)}
+	o.drain = 2 * time.Second
+	end, err := tryServe(t, o, io.Discard)
+	require.NoError(t, err)
+	begin := time.Now()
+	require.NoError(t, end())
+	require.GreaterOrEqual(t, time.Since(begin), o.drain)
+}
+
 // startServe runs serve on a free port until stop is called.
 func startServe(t *testing.T, dir string) (base string, stop func()) {
 	t.Helper()

@@ -21,6 +21,17 @@ type ill struct {
 // Health implements kv.Store.
 func (s *ill) Health(context.Context) error { return s.err }
 
+// /_up tells load balancers that the server is about to stop; all else is answered still.
+func TestUpWhileTheServerDrains(t *testing.T) {
+	s := servertest.New(t)
+	s.Drain()
+	servertest.Expect(t, s.Do("GET", "/_up", ""), http.StatusServiceUnavailable,
+		`{"status":"draining","reason":"The server is stopping."}`+"\n")
+	if code := s.Do("PUT", "/db", "").Code; code != http.StatusCreated {
+		t.Errorf("status %d", code)
+	}
+}
+
 // /_up tells load balancers that the store takes no writes or is away, and says nothing of the machine to whoever asks.
 func TestUpTellsOfTheStore(t *testing.T) {
 	store := &ill{Store: memkv.New()}

@@ -85,7 +85,7 @@ func unhealthy(err error) string {
 		return "The store is corrupt."
 	case errors.Is(err, kv.ErrFormat):
 		return "The store was upgraded to a format of another version of settee than this node's."
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, kv.ErrTooOld):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, kv.ErrTooOld), errors.Is(err, kv.ErrUnavailable):
 		return "The store does not answer."
 	case errors.Is(err, kv.ErrClosed):
 		return "The server is stopping."
@@ -102,6 +102,9 @@ func (h *Handlers) getUp(c *call.Call) error {
 			status = "maintenance_mode"
 		}
 		return c.JSON(http.StatusNotFound, append(ejson.AppendString([]byte(`{"status":`), status), '}'))
+	}
+	if c.Env.Draining.Load() {
+		return c.JSON(http.StatusServiceUnavailable, []byte(`{"status":"draining","reason":"The server is stopping."}`))
 	}
 	if err := h.health.ask(c.Context()); err != nil {
 		return c.JSON(http.StatusServiceUnavailable,

@@ -35,6 +35,9 @@ type Env struct {
 	Node      string        // name of the node
 	Running   *atomic.Int64 // requests under way
 
+	Unavailable atomic.Int64 // requests that the store did not answer
+	Draining    atomic.Bool  // load balancers are told to send nothing more
+
 	// Identify are the ways to identify a user, by the names that auth.Settings has for them. One sets Call.User and
 	// returns true, leaves the request to the next one (false), or ends it.
 	Identify map[string]func(*Call) (bool, error)

@@ -145,6 +145,10 @@ const retryAfter = "5"
 // errUpgraded is what a node answers whose store was upgraded beyond what it knows: others can answer.
 var errUpgraded = compat.Busy("The store was upgraded to a format of another version of settee than this node's.")
 
+// errUnavailable is what a request is answered that has waited for the store in vain. Of a write nobody knows then
+// whether it was stored.
+var errUnavailable = compat.Busy("The store does not answer. A write may have been stored all the same.")
+
 // unexpected logs an error that has no wire meaning and makes the client's part of it. Where the client is gone there
 // is none: the connection is closed, as CouchDB does with requests that break off.
 func (c *Call) unexpected(err error) *compat.Error {
@@ -156,6 +160,11 @@ func (c *Call) unexpected(err error) *compat.Error {
 	}
 	if isGone(c, err) {
 		panic(http.ErrAbortHandler)
+	}
+	if errors.Is(err, kv.ErrUnavailable) {
+		c.Env.Log.Error("the store does not answer", "request", c.ID, "method", c.Method, "error", err)
+		c.Env.Unavailable.Add(1)
+		return errUnavailable
 	}
 	c.Env.Log.Error("internal error", "request", c.ID, "method", c.Request.Method, "path", c.Request.RequestURI,
 		"error", err)

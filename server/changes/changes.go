@@ -2,8 +2,10 @@ package changes
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/settee-db/settee/compat/ejson"
@@ -11,6 +13,7 @@ import (
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // changes serves GET and POST /{db}/_changes. The order of checks is CouchDB's: body, options, filter, feed, since.
@@ -61,7 +64,6 @@ func (h *handlers) changes(c *call.Call) error {
 		last:       first,
 		interval:   o.SeqInterval,
 	}
-	feed.Slow = f.beating
 	f.appendRow = changeRow(c, o, feed, func(b []byte) ([]byte, error) { return f.s.Send(b) })
 	f.wait, f.heartbeat = o.Wait(time.Duration(c.Settings.ChangesTimeout) * time.Millisecond)
 	return f.serve()
@@ -106,6 +108,7 @@ type changesFeed struct {
 	heartbeat  bool
 	quiet      bool // _db_updates: no line feeds for waits and updates, no pending at the end
 
+	mu      sync.Mutex // of s and spoke, held by who writes: rows, or heartbeats while the store is read
 	s       *call.Stream
 	left    int64 // rows still allowed
 	last    storage.UpdateSeq
@@ -247,9 +250,17 @@ func (f *changesFeed) ended(before int64) bool {
 	return f.left <= 0
 }
 
-// round sends the rows there are.
+// round sends the rows there are. While a feed follows, rows that the store does not answer for come in a later round.
 func (f *changesFeed) round() error {
-	end, err := f.scan(f.c.Context(), f.last.Seq, f.left, f.row)
+	var end storage.ChangesEnd
+	err := f.beating(func() (err error) {
+		end, err = f.scan(f.c.Context(), f.last.Seq, f.left, f.row)
+		return err
+	})
+	if f.kind != params.FeedNormal && !f.descending && isAway(err) {
+		f.c.Env.Log.Warn("a feed waits for the store", "request", f.c.ID, "error", err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -262,7 +273,12 @@ func (f *changesFeed) round() error {
 	return f.c.Outgoing.Hold(f.c.Context(), 0) // the feed may wait for hours
 }
 
+// isAway reports whether the store did not answer.
+func isAway(err error) bool { return errors.Is(err, kv.ErrUnavailable) || errors.Is(err, kv.ErrTooOld) }
+
 func (f *changesFeed) row(ch *storage.Change) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	b := f.s.Buffer()
 	switch {
 	case f.kind == params.FeedEventSource:
@@ -285,6 +301,9 @@ func (f *changesFeed) row(ch *storage.Change) error {
 	}
 	f.left--
 	f.spoke = true
+	if !f.descending {
+		f.last = ch.Seq
+	}
 	return f.s.Commit(b)
 }
 
@@ -380,29 +399,30 @@ func (f *changesFeed) appendEnd(b []byte) []byte {
 	return append(b, '}')
 }
 
-// beating runs something slow in another goroutine, while the heart of the feed goes on beating here.
-func (f *changesFeed) beating(slow func()) error {
+// beating reads the store for the feed, while the heart of the feed goes on beating between rows.
+func (f *changesFeed) beating(read func() error) error {
 	if !f.heartbeat || f.s == nil {
-		slow()
-		return nil
+		return read()
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		slow()
-	}()
-	tick := time.NewTicker(f.pause())
-	defer tick.Stop()
-	var err error
-	for {
-		select {
-		case <-done:
-			return err
-		case <-tick.C:
-			if err == nil {
-				f.s.WriteString(f.markOf(true))
-				err = f.s.Flush()
-			}
+	ended := false // under mu
+	var beat *time.Timer
+	f.mu.Lock()
+	beat = time.AfterFunc(f.pause(), func() {
+		f.mu.Lock() // when the row that is on its way has been sent
+		defer f.mu.Unlock()
+		if ended {
+			return
 		}
-	}
+		f.s.WriteString(f.markOf(true))
+		if f.s.Flush() == nil {
+			beat.Reset(f.pause())
+		}
+	})
+	f.mu.Unlock()
+	err := read()
+	beat.Stop()
+	f.mu.Lock()
+	ended = true
+	f.mu.Unlock()
+	return err
 }

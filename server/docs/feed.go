@@ -43,9 +43,6 @@ type Filter struct {
 
 // Feed is the changes of a database as a filter lets them pass. It is not for concurrent use.
 type Feed struct {
-	// Slow, if it is set, calls run, which takes long, and may do something meanwhile; its error ends the scan.
-	Slow func(run func()) error
-
 	d    *Database
 	o    *FeedOptions
 	scan scanFunc
@@ -66,14 +63,6 @@ func (f *Feed) Scan(
 	row func(*storage.Change) error,
 ) (storage.ChangesEnd, error) {
 	return f.scan(ctx, since, limit, row)
-}
-
-func (f *Feed) slow(run func()) error {
-	if f.Slow != nil {
-		return f.Slow(run)
-	}
-	run()
-	return nil
 }
 
 // Feed makes a feed. request is what a filter function gets; it is called only for one.

@@ -263,20 +263,13 @@ func (s *filterScan) askAhead(r *filteredRow) error {
 // ask runs the function; the passes are those of the documents before a failure.
 func (s *filterScan) ask(docs [][]byte) ([]bool, error) {
 	begin := time.Now()
-	var passes []bool
-	var err error
-	beatErr := s.feed.slow(func() {
-		passes, err = s.design.Filter(s.ctx, s.path, docs, s.req)
-	})
+	passes, err := s.design.Filter(s.ctx, s.path, docs, s.req)
 	perDoc := time.Since(begin) / time.Duration(len(docs))
 	s.batch = int(max(1, min(filterBatch, int64(filterBatchTime)/max(1, int64(perDoc)))))
 	if err != nil {
 		err = s.failed(err, len(passes))
 	}
 	s.examined = true
-	if err == nil {
-		err = beatErr
-	}
 	return passes, err
 }
 

@@ -44,14 +44,19 @@ func text(c *call.Call, contentType string, body []byte) error {
 	return c.Bytes(http.StatusOK, body)
 }
 
-// fail answers an error in its envelope. What says that the client is gone, or the disk full, goes the way of all
-// requests.
+// fail answers an error in its envelope. What says that the client is gone, or that the store does not work, goes the
+// way of all requests.
 func fail(c *call.Call, err error) error {
 	if err == nil {
 		return nil
 	}
-	if c.Context().Err() != nil || errors.Is(err, call.ErrClientGone) || errors.Is(err, kv.ErrFull) {
+	if c.Context().Err() != nil || errors.Is(err, call.ErrClientGone) {
 		return err
+	}
+	for _, ofStore := range []error{kv.ErrFull, kv.ErrUnavailable, kv.ErrFormat} {
+		if errors.Is(err, ofStore) {
+			return err
+		}
 	}
 	e := toError(err)
 	if e.Code == definition.CodeInternal {

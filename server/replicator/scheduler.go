@@ -102,9 +102,7 @@ func schedulerUnknown(c *call.Call) error {
 }
 
 func (r *Replications) schedulerDoc(c *call.Call, db, id string) error {
-	if info := r.scheduler.Document(db, id, c.Env.Node); info != nil {
-		return c.JSON(http.StatusOK, info.JSON)
-	}
+	// First the document: the scheduler hears of a deletion some time after it.
 	d, err := c.Env.Store.DB(db).Open(c.Context(), id, storage.OpenOptions{})
 	if err != nil {
 		if errors.Is(err, compat.KindNoDatabase) {
@@ -114,6 +112,9 @@ func (r *Replications) schedulerDoc(c *call.Call, db, id string) error {
 			return compat.ErrMissing
 		}
 		return err
+	}
+	if info := r.scheduler.Document(db, id, c.Env.Node); info != nil {
+		return c.JSON(http.StatusOK, info.JSON)
 	}
 	if info := replication.EndedDocument(db, id, d.Body, r.Settings()); info != nil {
 		return c.JSON(http.StatusOK, info.JSON)

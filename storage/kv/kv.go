@@ -16,7 +16,9 @@ type Store interface {
 	// Update runs fn in a serialisable transaction and commits what it wrote, durably, before it returns. fn is run
 	// again when its reads conflict with another commit, when the transaction became too old, and when the outcome of
 	// the commit was unknown and turned out not to have happened; so fn must be free of side effects beyond the
-	// transaction. A transaction that becomes too old again and again fails with [ErrTooOld] in the end. An error from
+	// transaction. A transaction that becomes too old again and again fails with [ErrTooOld] in the end. One across
+	// a network, whose servers do not answer, fails with [ErrUnavailable] after a while; if it was the commit that they
+	// did not answer, nobody knows then whether it has happened or will: no other error leaves that open. An error from
 	// fn rolls back and is returned as it is, unless it came from a read that was too old. The returned Versionstamp is
 	// the commit's (user part 0); it is zero when fn wrote nothing, not even a write conflict range.
 	Update(ctx context.Context, fn func(Tx) error) (Versionstamp, error)
@@ -180,6 +182,7 @@ var (
 	ErrClosed        = errors.New("kv: store is closed")
 	ErrLocked        = errors.New("kv: store is in use by another process")
 	ErrTooOld        = errors.New("kv: transaction is too old to read")
+	ErrUnavailable   = errors.New("kv: store does not answer")
 	ErrKeyTooLarge   = errors.New("kv: key too large")
 	ErrValueTooLarge = errors.New("kv: value too large")
 	ErrTooLarge      = errors.New("kv: transaction too large")

@@ -14,10 +14,11 @@
 //
 //	F1 All keys lie below the prefix. Data is prefix+key with key < \xff; below prefix+\xff are the engine's own keys.
 //	F2 The snapshot is taken before the function runs: its read version is known by then.
-//	F3 A commit whose outcome is unknown is never reported nor run again before its marker has told the outcome; a
-//	   marker that says "not committed" also keeps the commit from happening later.
+//	F3 A commit whose outcome is unknown is never run again, nor reported but as kv.ErrUnavailable, before its marker
+//	   has told the outcome; a marker that says "not committed" also keeps the commit from happening later.
 //	F4 A marker's key belongs to one Update at a time, which took it before its first snapshot: no two conflict over
 //	   it.
 //	F5 A context ends waiting and reading, never a commit that is under way.
-//	F6 However many watch a key in this process, FoundationDB has one watch of it.
+//	F6 No View or Update waits for a cluster that does not answer for longer than 20 seconds.
+//	F7 However many watch a key in this process, FoundationDB has one watch of it.
 package fdbkv

@@ -5,14 +5,23 @@ package fdbkv
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
+
+	"github.com/settee-db/settee/storage/kv"
 )
 
-// readTimeout is how long a transaction may wait for its snapshot and its reads. It is longer than a snapshot lives, so
-// that a transaction outlasts a recovery of the cluster, and shorter than clients wait for an answer.
-const readTimeout = 20 * time.Second
+// How long a call waits for a cluster that does not answer. Together they are less than 20 seconds, whenever it stops
+// answering: a read waits for readTimeout, and the next snapshot for beginTimeout; or a commit for commitTimeout, and
+// its marker for outcomeTimeout. A recovery of the cluster takes less, and a snapshot lives shorter.
+const (
+	beginTimeout   = 8 * time.Second
+	readTimeout    = 10 * time.Second
+	commitTimeout  = 10 * time.Second
+	outcomeTimeout = 8 * time.Second
+)
 
 // transaction is a FoundationDB transaction that is cancelled when a context ends. The zero value of leave means that
 // it follows no context now.
@@ -64,15 +73,26 @@ func (t *transaction) unfollow() bool {
 
 // begin takes the snapshot. It fails with an error of FoundationDB.
 func (t *transaction) begin(ctx context.Context) (*snapshot, error) {
-	options, timeout := t.Options(), time.Since(t.born)+readTimeout
-	if err := errors.Join(options.SetReadYourWritesDisable(), options.SetTimeout(timeout.Milliseconds())); err != nil {
+	if err := errors.Join(t.Options().SetReadYourWritesDisable(), t.timeout(beginTimeout)); err != nil {
 		return nil, err
 	}
 	version, err := t.GetReadVersion().Get()
+	if codeOf(err) == codeTimedOut {
+		t.reset()
+		return nil, fmt.Errorf("%w: %w", kv.ErrUnavailable, err)
+	}
+	if err == nil {
+		err = t.timeout(readTimeout)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &snapshot{tr: t.Transaction, ctx: ctx, space: t.store.space, version: uint64(version)}, nil
+}
+
+// timeout has the transaction end when so much time from now on has passed.
+func (t *transaction) timeout(left time.Duration) error {
+	return t.Options().SetTimeout((time.Since(t.born) + left).Milliseconds())
 }
 
 // retry prepares the transaction for another attempt after it failed with err, an error of FoundationDB, and waits as
@@ -82,7 +102,7 @@ func (t *transaction) retry(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case !errors.As(err, &failed):
+	case errors.Is(err, kv.ErrUnavailable), !errors.As(err, &failed):
 		return err
 	case failed.Code == codeTimedOut: // for FoundationDB the end, but only the time for reading was limited
 		t.reset()

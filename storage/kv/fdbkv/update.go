@@ -4,6 +4,7 @@ package fdbkv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -13,8 +14,7 @@ import (
 // maxLate is how often a transaction that becomes too old is run.
 const maxLate = 3
 
-// Update implements kv.Store. It returns only with the outcome known: while the cluster is out of reach with a commit
-// under way, it waits.
+// Update implements kv.Store. It returns with the outcome known, unless the cluster does not tell it in time.
 func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
 	if err := s.enter(ctx); err != nil {
 		return kv.Versionstamp{}, err
@@ -32,7 +32,7 @@ func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionsta
 		if failed == nil {
 			return stamp, err
 		}
-		if isLate(failed) {
+		if isLate(failed) && !errors.Is(failed, kv.ErrUnavailable) {
 			if late++; late == maxLate {
 				return kv.Versionstamp{}, contractError(ctx, failed)
 			}
@@ -88,7 +88,7 @@ func (s *Store) commit(t *transaction, m *marker, overlay *txn.Tx) (stamp kv.Ver
 	if err := m.mark(t.Transaction); err != nil {
 		return stamp, err, nil
 	}
-	if err := t.Options().SetTimeout(0); err != nil { // from here on time must not make the outcome unknown
+	if err := t.timeout(commitTimeout); err != nil {
 		return stamp, err, nil
 	}
 	versionstamp := t.GetVersionstamp()
@@ -104,7 +104,7 @@ func (s *Store) commit(t *transaction, m *marker, overlay *txn.Tx) (stamp kv.Ver
 	stamp, committed, err := m.outcome()
 	switch {
 	case err != nil:
-		return stamp, nil, fmt.Errorf("fdbkv: a commit's outcome stays unknown: %w", err)
+		return stamp, nil, fmt.Errorf("%w: a commit's outcome stays unknown: %w", kv.ErrUnavailable, err)
 	case committed:
 		return stamp, nil, nil
 	}
