@@ -7,6 +7,7 @@ import (
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/packed"
 )
 
 // record is what is known of an index besides its definition.
@@ -25,15 +26,15 @@ func (r *record) encode() []byte {
 }
 
 func parseRecord(b []byte) (r record, err error) {
-	d := decoder{b: b}
-	if d.byte() != recordFormat {
+	d := reader{packed.Reader{B: b}}
+	if d.Byte() != recordFormat {
 		return r, corrupt("record of an index")
 	}
 	r.number, r.fields = d.int(), d.int()
-	if d.bad || len(d.b) != storage.SeqSize {
+	if d.Bad || len(d.B) != storage.SeqSize {
 		return r, corrupt("record of an index")
 	}
-	r.seq, err = storage.ParseSeq(d.b)
+	r.seq, err = storage.ParseSeq(d.B)
 	return r, err
 }
 
@@ -54,14 +55,16 @@ type segmentInfo struct {
 	bytes  int64 // of the blocks
 }
 
-const manifestFormat = 1
+const (
+	manifestFormat = 1
+	leastSegment   = 5 // bytes of a segmentInfo at least
+)
 
 func (m *manifest) encode() []byte {
 	b := []byte{manifestFormat}
-	for _, v := range []int64{m.version, m.next, int64(len(m.flushed))} {
-		b = binary.AppendUvarint(b, uint64(v))
-	}
-	b = append(b, m.flushed...)
+	b = binary.AppendUvarint(b, uint64(m.version))
+	b = binary.AppendUvarint(b, uint64(m.next))
+	b = packed.AppendText(b, m.flushed)
 	b = binary.AppendUvarint(b, uint64(len(m.segments)))
 	for _, s := range m.segments {
 		for _, v := range []int64{s.id, s.docs, s.killed, s.live, s.bytes} {
@@ -77,16 +80,16 @@ func parseManifest(b []byte) (*manifest, error) {
 	if b == nil {
 		return m, nil
 	}
-	d := decoder{b: b}
-	if d.byte() != manifestFormat {
+	d := reader{packed.Reader{B: b}}
+	if d.Byte() != manifestFormat {
 		return nil, corrupt("manifest of an index")
 	}
 	m.version, m.next = d.int(), d.int()
-	m.flushed = index.Identity(d.bytes(int(d.int())))
-	for n := d.int(); n > 0 && !d.bad; n-- {
+	m.flushed = index.Identity(d.Bytes())
+	for range d.Count(leastSegment) {
 		m.segments = append(m.segments, segmentInfo{d.int(), d.int(), d.int(), d.int(), d.int()})
 	}
-	if d.bad || len(d.b) > 0 {
+	if !d.Done() {
 		return nil, corrupt("manifest of an index")
 	}
 	return m, nil
@@ -102,37 +105,17 @@ func (m *manifest) find(id int64) int {
 	return -1
 }
 
-// decoder reads pieces of a value; bad says that one was not there.
-type decoder struct {
-	b   []byte
-	bad bool
-}
+// reader takes a value apart.
+type reader struct{ packed.Reader }
 
-func (d *decoder) byte() byte {
-	if b := d.bytes(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (d *decoder) int() int64 {
-	v, n := binary.Uvarint(d.b)
-	if n <= 0 || v>>62 != 0 {
-		d.bad, d.b = true, nil
+// int reads a number that is not negative.
+func (r *reader) int() int64 {
+	v := r.Uvarint()
+	if v>>62 != 0 {
+		r.Bad = true
 		return 0
 	}
-	d.b = d.b[n:]
 	return int64(v)
-}
-
-func (d *decoder) bytes(n int) []byte {
-	if n < 0 || n > len(d.b) {
-		d.bad, d.b = true, nil
-		return nil
-	}
-	b := d.b[:n]
-	d.b = d.b[n:]
-	return b
 }
 
 // identityOf is the place that a transaction writes at: its sequence, whose versionstamp the commit fills in.
@@ -185,16 +168,16 @@ func (e *logEntry) encode() []byte {
 }
 
 func parseLogEntry(at index.Identity, b []byte) (*logEntry, error) {
-	d := decoder{b: b}
+	d := reader{packed.Reader{B: b}}
 	e := &logEntry{at: at}
-	format, flags := d.byte(), d.byte()
+	format, flags := d.Byte(), d.Byte()
 	if flags&logKill != 0 {
-		e.kill = index.Identity(d.bytes(storage.SeqSize))
+		e.kill = index.Identity(d.Take(storage.SeqSize))
 	}
 	if flags&logDoc != 0 {
-		e.doc = d.b
+		e.doc = d.B
 	}
-	if d.bad || format != logFormat {
+	if d.Bad || format != logFormat {
 		return nil, corrupt("entry of a log")
 	}
 	return e, nil

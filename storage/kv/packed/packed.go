@@ -75,6 +75,6 @@ func (r *Reader) Bytes() []byte { return r.Take(r.Count(1)) }
 func (r *Reader) Text() string { return string(r.Bytes()) }
 
 // AppendText appends a text or bytes behind their length.
-func AppendText[T string | []byte](dst []byte, s T) []byte {
+func AppendText[T ~string | ~[]byte](dst []byte, s T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
