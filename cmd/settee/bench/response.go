@@ -101,7 +101,8 @@ func parseHead(b []byte) (head, error) {
 	if err != nil || status < 100 {
 		return h, fmt.Errorf("%w: status line %q", errMalformed, line)
 	}
-	h.status, h.closed = int(status), line[7] == '0'
+	old := line[7] == '0' // HTTP/1.0, which has no chunks
+	h.status, h.closed = int(status), old
 	for len(rest) > 0 {
 		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
 		name, value, _ := bytes.Cut(line, []byte(":"))
@@ -112,7 +113,7 @@ func parseHead(b []byte) (head, error) {
 				return h, err
 			}
 		case equalFold(name, "transfer-encoding"):
-			h.chunked = equalFold(value, "chunked")
+			h.chunked = !old && equalFold(value, "chunked")
 		case equalFold(name, "connection"):
 			h.closed = h.closed || equalFold(value, "close")
 		}

@@ -113,6 +113,7 @@ func FuzzResponse(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\na\nb\r\n0\r\n\r\n"))
 	f.Add([]byte("HTTP/1.0 404 Object Not Found\r\n\r\n{}"))
 	f.Add([]byte("HTTP/1.1 204 No Content\r\n\r\n"))
+	f.Add([]byte("HTTP/1.0 200 \r\nTransfer-Encoding: chunked\r\n\r\n0\r\n00\r00\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p := reader(bytes.NewReader(text), 256)
 		got, err := p.next()
