@@ -30,6 +30,7 @@ FDB_INCLUDE ?= $(CURDIR)/storage/kv/fdbkv/include
 # The packages whose tests run on all engines.
 FDB_PACKAGES ?= ./storage/... ./views/... ./mango/... ./eventing/...
 FDB_TIMEOUT ?= 30m
+CLUSTER_DIR ?= data/cluster
 
 TRANSCRIPTS := $(GO) run ./conformance/cmd/transcripts
 
@@ -91,6 +92,10 @@ compare: ## run scenarios side by side on URL_A and on a real CouchDB and print 
 bench: build ## the benchmark's workloads on URL_A, alternately with URL_B if given (URL_A= ARGS=--limits: against net/http and Pebble)
 	$(BIN) bench $(URL_A) $(URL_B) $(ARGS)
 
+.PHONY: bench-search
+bench-search: ## full-text search beside Bleve: builds, disk, queries in the process (SEARCH_FLAGS='-docs 1000000')
+	cd cmd/searchpeers && $(GO) run . $(SEARCH_FLAGS)
+
 .PHONY: bench-auth
 bench-auth: ## what logins cost: basic authentication against none, 10,000 cookies, a flood of wrong passwords
 	$(GO) test -count=1 -v -run TestManySessions -bench 'GetAs|BasicAuthCost|LoginFlood' ./server | grep -E '^(Benchmark|--- |FAIL|ok)|_test.go'
@@ -112,7 +117,16 @@ hostile: build ## attack a server with 512 MB and measure an innocent client mea
 test-fdb: ## the engine's tests, those that run on every engine, and the transcripts, on FoundationDB as well (FDB_CLUSTER_FILE=)
 	$(if $(FDB_CLUSTER_FILE),,$(error FDB_CLUSTER_FILE is not set))
 	CGO_ENABLED=1 $(GO) test -tags fdb -count=1 -timeout $(FDB_TIMEOUT) $(FDB_PACKAGES)
-	CGO_ENABLED=1 $(GO) test -tags fdb -count=1 -timeout $(FDB_TIMEOUT) ./conformance -run 'TestConformance|Contended|TestNodes' -engines fdb
+	CGO_ENABLED=1 $(GO) test -tags fdb -count=1 -timeout $(FDB_TIMEOUT) ./conformance \
+		-run 'TestConformance|Contended|TestNodes|TestWake|TestOutage|TestKills|TestUpgrade' -engines fdb
+	CGO_ENABLED=1 $(GO) test -tags fdb -count=1 -timeout $(FDB_TIMEOUT) ./conformance -run TestConformance -engines fdb \
+		-nodes 2
+
+# FDB_BIN= where fdbserver and fdbcli are, if not on PATH; NODES= PORT=. Header and client library as above.
+.PHONY: cluster
+cluster: ## a cluster on this machine until Ctrl-C: three FoundationDB processes and two settee nodes (NODES=, PORT=, FDB_BIN=, CLUSTER_DIR=)
+	CGO_ENABLED=1 $(GO) build -tags fdb -ldflags '-X main.version=$(VERSION)' -o $(BIN)-fdb ./cmd/settee
+	docker/local-cluster.sh $(BIN)-fdb $(CLUSTER_DIR)
 
 .PHONY: vet
 vet: ## go vet, also of the code behind the build tag fdb

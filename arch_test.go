@@ -29,7 +29,7 @@ var rooms = map[string][]string{
 	"storage/kv": {},
 	"storage":    {"compat", "storage/kv"},
 	"views":      {"compat", "storage", "storage/kv"},
-	"mango":      {"compat", "storage", "storage/kv", "views"},
+	"mango":      {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
 	"search":     {"compat", "storage", "storage/kv", "views", "search/analysis", "search/index", "search/query"},
 	// What search is made of knows no store.
 	"search/analysis": {"compat"},
@@ -63,6 +63,7 @@ var rooms = map[string][]string{
 		"server/admin",
 		"server/session",
 		"server/replicator",
+		"server/forward",
 		"server/databases",
 		"server/documents",
 		"server/lists",
@@ -75,17 +76,20 @@ var rooms = map[string][]string{
 		"server/functionspage",
 	},
 	// Handlers are packages by resource: each names what it has of others.
-	"server/admin":   handlers("replication", "server/auth", "server/config", "server/databases"),
+	"server/admin":   handlers("replication", "server/auth", "server/config", "server/databases", "server/forward"),
 	"server/session": handlers("server/auth", "server/users"),
 	"server/replicator": handlers(
 		"mango",
 		"replication",
 		"server/config",
 		"server/databases",
+		"server/forward",
 		"server/localpeer",
 		"server/memory",
 		"server/stats",
 	),
+	// Other nodes are asked as a client has asked this one.
+	"server/forward":   handlers(),
 	"server/databases": handlers("replication", "server/find"),
 	"server/documents": handlers("replication"),
 	"server/lists":     handlers(),
@@ -154,6 +158,8 @@ var rooms = map[string][]string{
 	},
 	"conformance":      {}, // talks to the running server only
 	"cmd/settee/bench": {}, // so does the benchmark
+	// a module of its own, which measures the engine of search without a server
+	"cmd/searchpeers": {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
 }
 
 // handlers are the rooms that the handlers of any resource may import, and some more.
@@ -254,7 +260,8 @@ func TestOnlyCmdNamesAnEngine(t *testing.T) {
 		room := roomOf(src.dir)
 		for _, imp := range src.imports {
 			local, _ := strings.CutPrefix(imp, modulePath)
-			mayName := src.test || room == "cmd" || room == "storage/kv" || slices.Contains(testKits, src.dir)
+			mayName := src.test || room == "cmd" || room == "cmd/searchpeers" || room == "storage/kv" ||
+				slices.Contains(testKits, src.dir)
 			if isEngine(local) && !mayName {
 				t.Errorf("%s names the engine %s", src.path, local)
 			}

@@ -13,6 +13,7 @@ import (
 
 var (
 	engineNames = flag.String("engines", "", "the engines to replay on, with commas between (default: all)")
+	nodeCount   = flag.Int("nodes", 1, "how many servers requests go to in turn, on an engine that several can share")
 	runWaiting  = flag.Bool(
 		"waiting",
 		false,
@@ -74,12 +75,12 @@ func TestConformance(t *testing.T) {
 	for _, engine := range chosenEngines(t) {
 		t.Run(engine.Name, func(t *testing.T) {
 			t.Parallel()
-			shared := startServer(t, engine, quickPasswords).Addr
+			shared := startNodes(t, engine, quickPasswords)
 			replayFiles(t, engine.Name, replayedOn(engine, files), known, func(t *testing.T, f *File) string {
 				if !Isolated(f.Area) {
 					return shared
 				}
-				return startServer(t, engine, settingsFor(t, f)).Addr
+				return startNodes(t, engine, settingsFor(t, f))
 			})
 		})
 	}
@@ -265,9 +266,22 @@ func chosenEngines(t *testing.T) []Engine {
 	return chosen
 }
 
+// startNodes is startServer with as many servers on one store as -nodes says, behind an address of their own.
+func startNodes(t *testing.T, engine Engine, settings string) (addr string) {
+	t.Helper()
+	servers := []*Server{startServer(t, engine, settings)}
+	for len(servers) < *nodeCount {
+		if engine.env == nil {
+			t.Fatalf("a store of the engine %s has one server", engine.Name)
+		}
+		servers = append(servers, startServer(t, engine, settings, engine.env(servers[0].dir)))
+	}
+	return balancer(t, servers...)
+}
+
 // startServer runs a fresh server for the test and stops it at the test's end. settings are an ini file that it begins
-// with.
-func startServer(t *testing.T, engine Engine, settings string) *Server {
+// with, env further settings, as "NAME=value".
+func startServer(t *testing.T, engine Engine, settings string, env ...string) *Server {
 	t.Helper()
 	dir := t.TempDir()
 	if settings != "" {
@@ -275,7 +289,7 @@ func startServer(t *testing.T, engine Engine, settings string) *Server {
 			t.Fatal(err)
 		}
 	}
-	s, err := engine.Start(t.Context(), dir)
+	s, err := engine.Start(t.Context(), dir, env...)
 	if err != nil {
 		t.Fatal(err)
 	}

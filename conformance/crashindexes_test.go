@@ -25,14 +25,14 @@ const (
 // each design document has indexes of its own.
 func crashDesign(name, options string) string {
 	source := fmt.Sprintf(crashViewMap, name)
-	return `{` + options + `"views":{"sum":{"map":"` + source + `","reduce":"_sum"},"stats":{"map":"` + source + `","reduce":"_stats"},` +
+	return `{` + options + crashSearch(name) + `"views":{"sum":{"map":"` + source + `","reduce":"_sum"},"stats":{"map":"` + source + `","reduce":"_stats"},` +
 		`"js":{"map":"` + source + `","reduce":"function (keys, values) { return sum(values); }"}}}`
 }
 
 // TestCrashViews kills the server while it builds indexes and documents change, over and over. After each kill every
-// index, finished by the restarted server, must show what one that is built from nothing shows: one that was begun in
-// that round, one that follows the changes from the beginning, and one that changes with the documents
-// (options.interactive).
+// index, of views and for full-text search, finished by the restarted server, must show what one that is built from
+// nothing shows: one that was begun in that round, one that follows the changes from the beginning, and one that
+// changes with the documents (options.interactive).
 func TestCrashViews(t *testing.T) {
 	rounds := crashRounds(t)
 	seed := uint64(time.Now().UnixNano())
@@ -95,7 +95,9 @@ func crashViewRound(t *testing.T, c *client, s *Server, random *rand.Rand, begun
 		}
 	}
 	for _, name := range []string{begun, "steady"} {
-		group.Go(func() { send("GET", "/"+crashViewDB+"/_design/"+name+"/_view/sum", "") })
+		for _, query := range []string{"_view/sum", "_search/text?q=all", "_nouveau/text?q=all"} {
+			group.Go(func() { send("GET", "/"+crashViewDB+"/_design/"+name+"/"+query, "") })
+		}
 	}
 	for writer := range 2 {
 		edits := rand.New(rand.NewPCG(random.Uint64(), uint64(writer)))
@@ -206,12 +208,16 @@ func verifyViews(t *testing.T, c *client, round int, designs []string) {
 			verifyViewSum(t, c, string(want.Body))
 		}
 	}
+	verifySearches(t, c, fresh, designs)
 	stays := func(name string) bool { return name == "live" || name == "steady" }
 	for _, name := range slices.DeleteFunc(append(designs, fresh), stays) {
 		etag := c.do("HEAD", path+name, "").Header.Get("ETag")
 		c.want(http.StatusOK, c.do("DELETE", path+name+"?rev="+strings.Trim(etag, `"`), ""))
 	}
-	c.want(http.StatusAccepted, c.do("POST", "/"+crashViewDB+"/_view_cleanup", "", "Content-Type", "application/json"))
+	for _, of := range []string{"view", "search"} {
+		path := "/" + crashViewDB + "/_" + of + "_cleanup"
+		c.want(http.StatusAccepted, c.do("POST", path, "", "Content-Type", "application/json"))
+	}
 }
 
 // verifyViewSum computes the sum of all rows from the documents.

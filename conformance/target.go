@@ -35,7 +35,7 @@ var Engines = []Engine{
 }
 
 const (
-	startLimit    = 20 * time.Second
+	startLimit    = time.Minute
 	stopLimit     = 20 * time.Second
 	startAttempts = 5
 )
@@ -93,6 +93,7 @@ type Server struct {
 // Options are what a server is started with besides its engine and data.
 type Options struct {
 	Env     []string  // further settings, as "NAME=value"
+	Binary  string    // the server's program; "" for the one that is built for the process
 	Wrapper []string  // a command that gets the server's command line as its arguments and replaces itself by it (exec)
 	Log     io.Writer // where the server's output goes; nil: it is kept
 }
@@ -121,7 +122,10 @@ func (e Engine) StartWith(ctx context.Context, dir string, options Options) (*Se
 
 // Restart runs the server again, on the same address and data, after Stop or Kill.
 func (s *Server) Restart(ctx context.Context) error {
-	path, err := binary()
+	path, err := s.options.Binary, error(nil)
+	if path == "" {
+		path, err = binary()
+	}
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,11 @@ done
 mkdir -p "$home/data" "$etc/default.d" "$etc/local.d" 2>/dev/null || true
 touch "$etc/local.d/docker.ini" 2>/dev/null || true
 
+# FoundationDB's client keeps the cluster file up to date, so it is one of this node's own, and not a mounted one.
+if [ -n "${FDB_CLUSTER_FILE_CONTENTS:-}" ] && [ ! -s "$home/data/fdb.cluster" ]; then
+  printf '%s\n' "$FDB_CLUSTER_FILE_CONTENTS" >"$home/data/fdb.cluster"
+fi
+
 if [ "$(id -u)" = 0 ]; then
   # mounted directories belong to whoever made them; files that cannot be changed, as those of a config map, stay as they are
   find "$home" \! \( -user couchdb -group couchdb \) -exec chown -f couchdb:couchdb '{}' + || true

@@ -94,9 +94,10 @@ function OnUpdate(doc, meta) {
 }
 
 // TestN1QLCall: N1QL() and couchbase.n1qlQuery() take the text of a statement, values by name or by number and options,
-// and give rows that a loop goes over, until they are closed.
+// and give rows that a loop goes over, until they are closed. Statements read no text index.
 func TestN1QLCall(t *testing.T) {
 	n := newAlone(t, "src", "dst", "data")
+	n.put("data", "_design/text", `{"language":"query","indexes":{"all":{"index":{"fields":"all_fields"},"analyzer":"keyword"}}}`)
 	for i := range 5 {
 		n.put("data", fmt.Sprint(i), fmt.Sprintf(`{"n":%d}`, i))
 	}

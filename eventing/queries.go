@@ -310,9 +310,10 @@ func (k *keyspace) findStored(ctx context.Context, f query.Find, written map[str
 	if err != nil {
 		return false, err
 	}
-	// An index with ids orders them as Unicode does, where selectors and statements compare their bytes.
+	// An index with ids orders them as Unicode does, where selectors and statements compare their bytes. A text index
+	// compares values of one type only.
 	indexes = slices.DeleteFunc(slices.Clone(indexes), func(ix *mango.Index) bool {
-		return ix.Kind == mango.KindJSON && slices.Contains(ix.Columns, "_id")
+		return ix.Kind == mango.KindJSON && slices.Contains(ix.Columns, "_id") || ix.Kind.IsText()
 	})
 	body, err := ejson.Parse(appendFind(nil, &f))
 	if err != nil {

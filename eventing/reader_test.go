@@ -14,6 +14,9 @@ func (n *node) underWay() (bytes, functions int) {
 	n.engine.mu.Lock()
 	defer n.engine.mu.Unlock()
 	for _, run := range n.engine.running {
+		if run.f == nil {
+			continue // it is being prepared
+		}
 		run.f.mu.Lock()
 		r := run.f.reader
 		run.f.mu.Unlock()

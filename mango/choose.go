@@ -71,6 +71,9 @@ func (src *Source) openAllFields(s *storage.Snapshot, want *Index) (*allfields.I
 
 // course decides. With explain all ways are surveyed to the end.
 func (p *Plan) course(ctx context.Context, src *Source, explain bool) (c course, err error) {
+	if p.text != nil {
+		return course{index: p.index, way: p.text.way()}, nil
+	}
 	allFields := p.best(KindAllFields)
 	if p.index.Kind == KindAllFields {
 		allFields = p.index

@@ -14,7 +14,7 @@ func (p *Plan) count(ctx context.Context, src *Source) (n int64, err error) {
 	req.limit, req.skip, req.Bookmark, req.Count = number{n: 1<<63 - 1}, number{}, "", false
 	req.Fields = onlyID
 	all := *p
-	all.req, all.from = &req, nil
+	all.req, all.from, all.limit = &req, nil, req.limit
 	a, err := all.Find(ctx, src, func([]byte) error { return nil })
 	if err != nil {
 		return 0, err

@@ -18,9 +18,10 @@ type Definition struct {
 
 	partitioned *bool  // as asked for, nil if it was not
 	given       []byte // the definition as it was sent
-	allFields   bool   // of the type "auto"
-	fields      Sort
+	kind        Kind
+	fields      Sort // of KindJSON
 	filter      *Selector
+	text        *textOptions // of KindText and KindNouveau
 }
 
 // ParseDefinition reads the body of POST /db/_index, an object (mango_opts:validate_idx_create/1, mango_idx:new/2,
@@ -46,9 +47,11 @@ func ParseDefinition(body ejson.Value) (*Definition, error) {
 	switch kind {
 	case "json":
 	case KindAllFields.String():
-		d.allFields = true
-	case "text", "nouveau":
-		return nil, compat.Named(compat.KindServiceUnavailable, "required index service unavailable", kind)
+		d.kind = KindAllFields
+	case KindText.String():
+		d.kind = KindText
+	case KindNouveau.String():
+		d.kind = KindNouveau
 	default:
 		return nil, compat.Named(compat.KindBadRequest, "invalid_index", "Invalid type for index: "+kind)
 	}
@@ -71,7 +74,7 @@ type AllFieldsDefaults struct {
 // Complete gives an index of type "auto" what its request left to the defaults. What is allfields's own default is not
 // written down.
 func (d *Definition) Complete(defaults AllFieldsDefaults) error {
-	if !d.allFields {
+	if !d.AllFields() {
 		return nil
 	}
 	given, err := ejson.Parse(d.given)
@@ -104,11 +107,30 @@ func (d *Definition) Complete(defaults AllFieldsDefaults) error {
 }
 
 // AllFields reports whether the index is over all fields.
-func (d *Definition) AllFields() bool { return d.allFields }
+func (d *Definition) AllFields() bool { return d.kind == KindAllFields }
+
+// Kind is the kind of index.
+func (d *Definition) Kind() Kind { return d.kind }
+
+// AllOfText reports whether it is a text index of all fields.
+func (d *Definition) AllOfText() bool { return d.text != nil && d.text.all }
+
+// CheckText refuses a text index of all fields where the setting mango/index_all_disabled says so
+// (mango_idx_text:maybe_reject_index_all_req/2).
+func (d *Definition) CheckText(indexAllDisabled string) error {
+	if d.AllOfText() && indexAllDisabled == "true" {
+		return errIndexAllDisabled
+	}
+	return nil
+}
 
 // read checks the definition itself.
-func (d *Definition) read(given ejson.Value) error {
-	if d.allFields {
+func (d *Definition) read(given ejson.Value) (err error) {
+	switch {
+	case d.kind.IsText():
+		d.text, err = readTextOptions(given, d.kind)
+		return err
+	case d.AllFields():
 		return checkAllFields(given)
 	}
 	if given.Kind() != ejson.Object {
@@ -174,9 +196,13 @@ func (d *Definition) AddTo(body ejson.Value, exists bool) ([]byte, error) {
 	} else if err := CheckLanguage(body); err != nil {
 		return nil, err
 	}
-	member, definition := allfields.Member, d.given
-	if !d.allFields {
-		member, definition = "views", d.appendView(nil)
+	member, definition := d.kind.member(), d.given
+	switch d.kind {
+	case KindJSON:
+		definition = d.appendView(nil)
+	case KindText, KindNouveau:
+		definition = d.text.appendJSON([]byte(`{"index":`))
+		definition = append(d.text.appendAnalyzer(append(definition, `,"analyzer":`...)), '}')
 	}
 	views, _ := body.Get(member)
 	changed, err := ejson.Parse(definition)
@@ -237,6 +263,17 @@ func CheckLanguage(body ejson.Value) error {
 		"Existing design doc has an invalid language: "+found)
 }
 
+// member is where design documents have indexes of a kind.
+func (k Kind) member() string {
+	switch k {
+	case KindText, KindNouveau:
+		return textMembers[k]
+	case KindAllFields:
+		return allfields.Member
+	}
+	return "views"
+}
+
 func (d *Definition) appendView(dst []byte) []byte {
 	dst = d.fields.appendJSON(append(dst, `{"map":{"fields":`...))
 	dst = d.filter.AppendJSON(append(dst, `,"partial_filter_selector":`...))
@@ -248,16 +285,17 @@ func (d *Definition) appendView(dst []byte) []byte {
 // language, so that the document can go (mango_idx:delete/4). exists is as for AddTo.
 func RemoveFrom(body ejson.Value, exists bool, kind Kind, name string) (next []byte, empty bool, err error) {
 	missing := compat.Named(compat.KindNotFound, "invalid_index", "JSON index "+name+" not found in this design doc.")
+	if kind.IsText() {
+		missing = compat.Named(compat.KindNotFound, "index_not_found",
+			"Text index "+name+" not found in this design doc.")
+	}
 	if !exists {
 		return nil, false, missing
 	}
 	if err := CheckLanguage(body); err != nil {
 		return nil, false, err
 	}
-	member := "views"
-	if kind == KindAllFields {
-		member = allfields.Member
-	}
+	member := kind.member()
 	views, _ := body.Get(member)
 	if _, ok := views.Get(name); views.Kind() != ejson.Object || !ok {
 		return nil, false, missing

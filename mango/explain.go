@@ -13,7 +13,8 @@ import (
 // over all fields it reads a little of each way.
 func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db string) ([]byte, error) {
 	var c course
-	if p.best(KindAllFields) != nil && src.Shown == nil {
+	surveyed := p.best(KindAllFields) != nil && p.text == nil
+	if surveyed && src.Shown == nil {
 		var err error
 		if c, err = p.course(ctx, src, true); err != nil {
 			return nil, err
@@ -34,19 +35,21 @@ func (p *Plan) AppendExplain(ctx context.Context, src *Source, dst []byte, db st
 	dst = appendBool(append(dst, `,"partitioned":`...), p.partitioned)
 	dst = r.Selector.AppendJSON(append(dst, `,"selector":`...))
 	dst = r.appendJSON(append(dst, `,"opts":`...))
-	dst = append(append(dst, `,"limit":`...), r.limit.text...)
+	dst = append(append(dst, `,"limit":`...), p.limit.text...)
 	dst = append(append(dst, `,"skip":`...), r.skip.text...)
 	dst = r.Fields.appendNames(append(dst, `,"fields":`...))
 	dst = p.appendCandidates(append(dst, `,"index_candidates":`...))
-	dst = r.Selector.appendHints(append(dst, `,"selector_hints":`...))
+	dst = p.appendHints(append(dst, `,"selector_hints":`...))
 	switch {
 	case p.index == nil:
+	case p.text != nil:
+		dst = p.appendText(dst)
 	case p.index.Kind == KindAllFields:
 		dst = append(dst, `,"covering":false`...)
 	default:
 		dst = p.appendArguments(dst)
 	}
-	if p.best(KindAllFields) != nil {
+	if surveyed {
 		dst = c.appendJSON(append(dst, `,"auto":`...))
 	}
 	return append(dst, '}'), nil
@@ -133,11 +136,29 @@ func (p *Plan) appendEnd(dst []byte) []byte {
 	return append(append(dst, maxKey...), ']')
 }
 
-// appendHints appends which fields an index could help with. Those an index can serve are cut at a colon, as CouchDB
-// does for the types that text indexes put there (mango_cursor:extract_selector_hints/1).
-func (s *Selector) appendHints(dst []byte) []byte {
+// appendHints appends which fields an index could help with (mango_cursor:extract_selector_hints/1). CouchDB tells of
+// all types of index that the server has; here those of text indexes stand where the database has one.
+func (p *Plan) appendHints(dst []byte) []byte {
+	s := p.req.Selector
+	dst = s.appendHint(append(dst, '['), KindJSON, s.indexable())
+	tree, err := s.textTree()
+	for _, kind := range []Kind{KindText, KindNouveau} {
+		has := func(c candidate) bool { return c.index.Kind == kind }
+		if err == nil && slices.ContainsFunc(p.candidates, has) {
+			var names []string
+			if tree != nil {
+				names = tree.indexable(nil)
+			}
+			dst = s.appendHint(append(dst, ','), kind, names)
+		}
+	}
+	return append(dst, ']')
+}
+
+// appendHint appends the fields that a type of index can serve, without the types of values, and others.
+func (s *Selector) appendHint(dst []byte, kind Kind, names []string) []byte {
 	var indexable []string
-	for _, name := range s.indexable() {
+	for _, name := range names {
 		name, _, _ = strings.Cut(name, ":")
 		indexable = append(indexable, name)
 	}
@@ -146,9 +167,10 @@ func (s *Selector) appendHints(dst []byte) []byte {
 	others := slices.DeleteFunc(s.fields(), func(name string) bool { return slices.Contains(indexable, name) })
 	slices.Sort(others)
 	others = slices.Compact(others)
-	dst = ejson.AppendStrings(append(dst, `[{"type":"json","indexable_fields":`...), indexable)
+	dst = append(append(append(dst, `{"type":"`...), kind.String()...), `","indexable_fields":`...)
+	dst = ejson.AppendStrings(dst, indexable)
 	dst = ejson.AppendStrings(append(dst, `,"unindexable_fields":`...), others)
-	return append(dst, "}]"...)
+	return append(dst, '}')
 }
 
 // verdict is what _explain says of an index that was not chosen.
@@ -185,7 +207,7 @@ func (p *Plan) appendCandidates(dst []byte) []byte {
 		dst = ejson.AppendString(append(dst, `,"reasons":[{"name":`...), v.reason)
 		dst = strconv.AppendInt(append(dst, `}],"ranking":`...), int64(v.ranking), 10)
 		dst = append(dst, `,"covering":`...)
-		if c.index.Kind == KindAllDocs {
+		if c.index.Kind == KindAllDocs || c.index.Kind.IsText() {
 			dst = append(dst, "null"...)
 		} else {
 			dst = appendBool(dst, c.index.covers(p.req.Fields, nil))

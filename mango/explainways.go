@@ -59,6 +59,7 @@ func (f *finder) note(w *way, how string) {
 func (f *finder) noteChosen() {
 	c := &f.course
 	switch {
+	case f.plan.text != nil:
 	case f.plan.best(KindAllFields) == nil && f.plan.index.Kind != KindAllFields:
 	case c.filter != nil && c.budget == 0:
 		f.note(&way{index: f.best(), access: c.filter}, "sort")

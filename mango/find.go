@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views"
 )
@@ -19,6 +20,9 @@ type Source struct {
 	Views *views.Views // nil: indexes are as if they were not built
 	// Fields are the indexes over all fields; nil: as if they were not built.
 	AllFields *allfields.Indexes
+	Search    *search.Indexes // nil: there is no full-text search
+	// SearchTime is how long a text index may be searched at a time; 0: as long as it takes.
+	SearchTime time.Duration
 	// Shown cuts a document down to what the user may see, refuses the query, or returns ErrHidden; nil: all is shown.
 	Shown func(*storage.Document) error
 	// Keep asks for memory for what a query keeps, for so many bytes together, and does not wait. Without them
@@ -56,7 +60,7 @@ func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error
 		course: c,
 		row:    row,
 		from:   p.from,
-		limit:  p.req.limit.n,
+		limit:  p.limit.n,
 		skip:   p.req.skip.n,
 	}
 	f.stats.Snapshots = 1
@@ -70,6 +74,9 @@ func (p *Plan) Find(ctx context.Context, src *Source, row func(doc []byte) error
 	} else if err == nil { // what was read after the last row that passed
 		f.stats.Keys += f.keys
 		f.stats.Docs += f.docs
+	}
+	if p.index.Kind == KindNouveau {
+		f.stats.Keys = 0 // as in CouchDB
 	}
 	f.stats.Time = time.Since(started)
 	a := &Answer{Bookmark: f.bookmark(), Stats: f.stats, Warning: p.warning(&f.stats, src.ScanWarning)}
@@ -156,6 +163,8 @@ func (f *finder) readInOrder() error {
 		return f.readAllDocs()
 	case c.index.Kind == KindJSON:
 		return f.readView()
+	case c.index.Kind.IsText():
+		return f.readText()
 	case c.sorted && (!c.ready || c.access == nil):
 		return f.collectAll()
 	case c.sorted:
@@ -222,13 +231,7 @@ type found struct {
 	id     []byte
 	key    []byte // JSON, nil for that of the id
 	doc    *storage.Document
-	judged *judged // what matching said, nil: it is still to be matched
-}
-
-// judged is the answer of a match.
-type judged struct {
-	passes bool
-	err    error
+	passed bool // it is known to pass the selector
 }
 
 // take looks at the next row (mango_cursor_view:view_cb/2, handle_message/2).
@@ -268,6 +271,18 @@ func (f *finder) take(r *found) error {
 	return f.give(r)
 }
 
+// passOver counts documents that do not pass, as take does; those of designs count only without a quorum.
+func (f *finder) passOver(n int64) {
+	f.keys += n
+	switch {
+	case f.quorum:
+		f.pass()
+		f.stats.QuorumDocs += n
+	case !f.covering:
+		f.docs += n
+	}
+}
+
 // ErrHidden says that there is no such document as far as the user is concerned.
 var ErrHidden = errors.New("mango: the document is hidden")
 
@@ -288,9 +303,7 @@ func (f *finder) pass() {
 func (f *finder) matches(r *found) (bool, error) {
 	selector := f.plan.req.Selector
 	switch {
-	case r.judged != nil:
-		return r.judged.passes, r.judged.err
-	case selector.Empty():
+	case r.passed || selector.Empty():
 		return true, nil
 	case f.covering:
 		v, err := f.parseCovered(r)

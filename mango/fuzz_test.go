@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/search/query"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -38,15 +39,19 @@ func fuzzIndexes(t testing.TB) []*Index {
 		"a":{"map":{"fields":{"a":"asc"}},"options":{}},"ab":{"map":{"fields":{"a":"asc","b":"asc"}},"options":{}},
 		"id":{"map":{"fields":{"_id":"asc"}},"options":{}},"none":{"map":{"fields":{}},"options":{}},
 		"p":{"map":{"fields":{"b":"desc"},"partial_filter_selector":{"a":1}},"options":{}}}}`)
-	return append([]*Index{AllDocs}, IndexesOf("_design/d", body, false)...)
+	text := parsed(t, `{"language":"query","indexes":{"text":{"index":{"fields":"all_fields"}},"some":{"index":{
+		"fields":[{"name":"a","type":"string"}],"partial_filter_selector":{"a":"x"}}}}}`)
+	all := append([]*Index{AllDocs}, IndexesOf("_design/d", body, false)...)
+	return append(all, IndexesOf("_design/t", text, false)...)
 }
 
-// FuzzRequest: any request is refused or explained, and the explanation is JSON; keys of its range can be made.
+// FuzzRequest: any request is refused or explained, and the explanation is JSON; keys of its range, or a query of a
+// text index, can be made.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		`{"selector":{"a":1,"b":{"$gt":1,"$lt":1}},"sort":["a"]}`, `{"selector":{"_id":{"$beginsWith":"x"}},"use_index":["d","p"],"fields":["a.b"]}`,
 		`{"selector":{"$or":[]},"limit":99999999999999999999,"skip":0,"r":2,"stale":"ok"}`, `{"selector":{},"sort":[{"a":"desc","b":1}]}`,
-		`{"selector":{"a":{"$eq":1,"$gt":1}},"bookmark":"x","partition":"p","count":true}`, `{"selector":{"$text":"x"}}`, `{"sort":[[[1,2,{"a":"\u0001b"}]]]}`,
+		`{"selector":{"a":{"$eq":1,"$gt":1}},"bookmark":"x","partition":"p","count":true}`, `{"selector":{"$text":"x"}}`, `{"selector":{"a.0":{"$in":[1,[2],{"b":3},{}]},"b":{"$not":{"$all":[[1]]}}},"use_index":["t","text"]}`, `{"sort":[[[1,2,{"a":"\u0001b"}]]]}`,
 	} {
 		f.Add(seed)
 	}
@@ -69,6 +74,11 @@ func FuzzRequest(f *testing.F) {
 		}
 		if _, err := ejson.Parse(explained); err != nil {
 			t.Fatalf("%s: %v", explained, err)
+		}
+		if p.text != nil {
+			phrase := func(field, text string) (query.Node, error) { return &query.Term{Field: field, Term: text}, nil }
+			q := &textQuery{textDefinition: p.index.text, kind: p.index.Kind.SearchKind(), phrase: phrase}
+			q.over(p.text.tree)
 		}
 		if p.Index() != nil && p.Index().Kind == KindJSON {
 			if start, end := p.keyRange(); !p.Nothing() && bytes.Compare(start, end) > 0 {

@@ -16,13 +16,17 @@ type Kind uint8
 // The kinds.
 const (
 	KindJSON      Kind = iota // a view of a design document of language "query"
+	KindText                  // of full-text search, as Clouseau has them
+	KindNouveau               // the same, as Nouveau has them
 	KindAllFields             // over all fields, not in CouchDB: package allfields
 	KindAllDocs               // the documents by id
 
 	kinds = iota
 )
 
-var kindNames = [...]string{KindJSON: "json", KindAllFields: "auto", KindAllDocs: "special"}
+var kindNames = [...]string{
+	KindJSON: "json", KindText: "text", KindNouveau: "nouveau", KindAllFields: "auto", KindAllDocs: "special",
+}
 
 // String is the type as clients see it.
 func (k Kind) String() string { return kindNames[k] }
@@ -33,10 +37,11 @@ type Index struct {
 	Name        string // of the view
 	Kind        Kind
 	Partitioned bool
-	Columns     []string
-	Filter      bool // it holds only some documents, so it is used where a query names it
+	Columns     []string // of text indexes: fields with their types, nil for all
+	Filter      bool     // it holds only some documents, so it is used where a query names it
 
 	allFields *allfields.Definition // of KindAllFields
+	text      *textDefinition       // of KindText and KindNouveau
 	def       []byte                // the definition as listings show it
 	mapped    []byte                // of KindJSON: the definition as the design document has it
 	// unreadable says that CouchDB took a filter that this package does not: the index has no rows.
@@ -62,15 +67,15 @@ func IndexesOf(id string, body ejson.Value, partitionedDB bool) []*Index {
 	if language.Kind() != ejson.String || !language.TextIs(Language) {
 		return nil
 	}
-	found := allFieldsIndexes(id, body)
-	if views.Kind() != ejson.Object {
-		return found
-	}
 	partitioned := partitionedDB
 	if options, ok := body.Get("options"); ok {
 		if v, _ := options.Get("partitioned"); v.Kind() == ejson.Bool {
 			partitioned, _ = v.Bool()
 		}
+	}
+	found := append(allFieldsIndexes(id, body), textIndexes(id, body, partitioned)...)
+	if views.Kind() != ejson.Object {
+		return found
 	}
 	for name, view := range views.Members() {
 		definition, _ := view.Get("map")
@@ -111,9 +116,24 @@ func partialFilter(definition ejson.Value) ejson.Value {
 	return filter
 }
 
-// appendDefinition appends a definition as listings show it: fields as a list, a filter only if it is one
-// (mango_idx_view:def_to_json/1).
+// appendDefinition appends the definition of an index over sorted fields as listings show it: fields as a list, a
+// filter only if it is one (mango_idx_view:def_to_json/1).
 func appendDefinition(dst []byte, definition ejson.Value) []byte {
+	return appendListed(dst, definition, func(dst []byte, fields ejson.Value) []byte {
+		separator := ""
+		for field, direction := range fields.Members() {
+			dst = append(append(field.AppendJSON(append(append(dst, separator...), '{')), ':'), direction.Raw()...)
+			dst = append(dst, '}')
+			separator = ","
+		}
+		return dst
+	})
+}
+
+// appendListed appends a definition as listings show it; list appends its fields, without the brackets.
+func appendListed(
+	dst []byte, definition ejson.Value, list func(dst []byte, fields ejson.Value) []byte,
+) []byte {
 	dst = append(dst, '{')
 	separator := ""
 	for name, value := range definition.Members() {
@@ -126,14 +146,7 @@ func appendDefinition(dst []byte, definition ejson.Value) []byte {
 			dst = value.AppendJSON(dst)
 			continue
 		}
-		dst = append(dst, '[')
-		inner := ""
-		for field, direction := range value.Members() {
-			dst = append(append(field.AppendJSON(append(append(dst, inner...), '{')), ':'), direction.Raw()...)
-			dst = append(dst, '}')
-			inner = ","
-		}
-		dst = append(dst, ']')
+		dst = append(list(append(dst, '['), value), ']')
 	}
 	return append(dst, '}')
 }
@@ -153,9 +166,22 @@ func (ix *Index) AppendJSON(dst []byte) []byte {
 	return append(append(append(dst, `,"def":`...), ix.def...), '}')
 }
 
-// compareIndexes orders by design document and name; the one of all documents comes first.
+// compareIndexes orders by design document, name and type; the index of all documents and those over all fields come
+// first.
 func compareIndexes(a, b *Index) int {
-	return cmp.Or(-cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.DDoc, b.DDoc), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.Kind.group(), b.Kind.group()), cmp.Compare(a.DDoc, b.DDoc),
+		cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind.String(), b.Kind.String()))
+}
+
+// group is the place of a kind in listings.
+func (k Kind) group() int {
+	switch k {
+	case KindAllDocs:
+		return 0
+	case KindAllFields:
+		return 1
+	}
+	return 2
 }
 
 // SortIndexes brings indexes into the order of listings.

@@ -14,6 +14,8 @@ type Plan struct {
 	ranges      []fieldRange
 	partitioned bool      // the database is
 	from        *bookmark // nil for the first page
+	limit       number    // of documents
+	text        *textPlan // where the index is one of full-text search
 	// What led to it.
 	candidates []candidate
 	ranked     [kinds][]ranked // the indexes of each kind, best first
@@ -43,7 +45,7 @@ type ranked struct {
 // With a bookmark it is the index that the pages before came from. With explain a plan without an index is no error,
 // and bookmarks do not count.
 func NewPlan(req *Request, indexes []*Index, partitionedDB, explain bool) (*Plan, error) {
-	p := &Plan{req: req, partitioned: partitionedDB}
+	p := &Plan{req: req, partitioned: partitionedDB, limit: req.limit}
 	usable := 0
 	for _, ix := range indexes {
 		c := candidate{index: ix, global: !ix.Filter || ix.belongs(req.UseIndex)}
@@ -63,6 +65,14 @@ func NewPlan(req *Request, indexes []*Index, partitionedDB, explain bool) (*Plan
 		return nil, err
 	}
 	p.choose()
+	if p.index != nil && p.index.Kind.IsText() {
+		if len(p.ofKind()) > 1 {
+			return nil, errSeveralTextIndexes(p.index.Kind)
+		}
+		if err := p.readTextPlan(); err != nil {
+			return nil, err
+		}
+	}
 	if explain || req.Bookmark == "" {
 		return p, nil
 	}
@@ -78,6 +88,9 @@ func (p *Plan) goOn() (err error) {
 	for _, c := range p.candidates {
 		if c.usable() && p.from.isFrom(c.index) {
 			p.use(c.index)
+			if p.text = nil; p.index.Kind.IsText() {
+				return p.readTextPlan()
+			}
 			return nil
 		}
 	}
@@ -192,6 +205,9 @@ func rank(ix *Index, ranges []fieldRange) ranked {
 
 // Nothing reports whether the answer is empty whatever documents there are (mango_cursor:maybe_noop_range/2).
 func (p *Plan) Nothing() bool {
+	if p.text != nil {
+		return false
+	}
 	if root := p.req.Selector.root; root != nil && (root.op == opAnd || root.op == opOr) && len(root.kids) == 0 {
 		return true
 	}

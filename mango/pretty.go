@@ -23,7 +23,7 @@ type printed struct {
 // printable strings as text, lines broken (io_lib_pretty:print). Values nested deeper than maxDepth are cut.
 func prettyTerm(prefix string, v ejson.Value) string {
 	p := printedTerm(v, 0)
-	column := len(prefix)
+	column := len(prefix) - 1 - strings.LastIndexByte(prefix, '\n')
 	var b strings.Builder
 	b.WriteString(prefix)
 	p.write(&b, column, 0)

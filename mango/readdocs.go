@@ -23,13 +23,13 @@ func (f *finder) readAllDocs() error {
 	}
 	seen, last := 0, ""
 	err := f.scanDocs(f.ctx, o, func(d *storage.Document) error {
-		if seen == aheadAfter && f.src.Shown == nil {
+		if seen == aheadAfter && f.scansApart() {
 			return storage.ErrStop
 		}
 		seen, last = seen+1, d.ID
 		return f.take(&found{id: []byte(d.ID), doc: d})
 	})
-	if err != nil || seen < aheadAfter || f.src.Shown != nil {
+	if err != nil || seen < aheadAfter || !f.scansApart() {
 		return err
 	}
 	o.Start = storage.Bound{ID: last, Set: true, Exclusive: true}

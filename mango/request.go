@@ -26,12 +26,15 @@ type Request struct {
 	Count bool
 
 	limit, skip, r number
+	textLimits     map[Kind]int64 // see Defaults
 }
 
 // Defaults are what a request gets from outside its body.
 type Defaults struct {
 	Limit     int64   // mango/default_limit
 	Partition *string // of the path or the query string, nil for none
+	// TextLimit and NouveauLimit are how many documents indexes of these types give at most; 0: as many as there are.
+	TextLimit, NouveauLimit int64
 }
 
 // ParseRequest reads the body of a request, an object. Errors are those of mango_opts:validate_find/1, in its order.
@@ -48,6 +51,7 @@ func ParseRequest(body ejson.Value, d Defaults) (*Request, error) {
 			text: strconv.FormatInt(d.Limit, 10),
 		}, skip: number{text: "0"}, r: number{n: 1, text: "1"},
 	}
+	r.textLimits = map[Kind]int64{KindText: d.TextLimit, KindNouveau: d.NouveauLimit}
 	m := newMembers(body)
 	if v, ok := m.require("selector"); ok {
 		r.Selector = m.selector(v)

@@ -6,129 +6,237 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 )
 
-// A scan of all documents matches on several processors: one goroutine reads, others match, and this one takes the
-// documents in their order.
+// A scan of all documents reads and matches on several processors: the range of ids is cut into parts of about a
+// thousand documents, each goroutine reads a part and matches its documents, and this one takes those that pass, in the
+// order of their ids. Each part has a snapshot of its own, as the rest of a list has that became too old: an id is in
+// one part only, so that a document that changes meanwhile is found once, as it was or as it is.
 const (
 	// aheadAfter is how many documents are read one after the other first: many queries need no more.
 	aheadAfter = 256
 	aheadDocs  = 128
 	aheadBytes = 256 << 10
+	// aheadParts is how many ends of parts are asked for together.
+	aheadParts = 64
+	// aheadWorkers bounds the goroutines of one query.
+	aheadWorkers = 8
 )
 
-// aheadBatch is some documents, copied out of the snapshot.
-type aheadBatch struct {
-	docs   []storage.Document
-	bytes  []byte
-	passes []bool
-	errs   []error
-	judged chan struct{} // closed when passes and errs are there
-	taken  chan struct{} // closed when the documents are not needed any more
+// scansApart tells whether documents can be looked at in another order than they are taken in: if nothing is counted
+// or noted for those that do not pass.
+func (f *finder) scansApart() bool {
+	return f.src.Shown == nil && f.course.filter == nil && f.course.access == nil
 }
 
-func newAheadBatch() *aheadBatch {
-	return &aheadBatch{judged: make(chan struct{}), taken: make(chan struct{})}
+// scanPart is a part of a range of ids.
+type scanPart struct {
+	ids   storage.RangeOptions
+	found chan *foundBatch
+	err   error // set before found is closed
+}
+
+// foundBatch is documents of a part that pass, copied out of the snapshot.
+type foundBatch struct {
+	docs   []storage.Document
+	bytes  []byte
+	before []int64 // for each of docs how many others were read before it, since the one before
+	after  int64   // and after the last one
+	large  bool    // the document was not copied; its worker waits for taken
+	taken  chan struct{}
 }
 
 // add copies a document; it reports whether the batch is full.
-func (b *aheadBatch) add(d *storage.Document) (full bool) {
-	start := len(b.bytes)
-	b.bytes = append(b.bytes, d.Body...)
+func (b *foundBatch) add(d *storage.Document) (full bool) {
 	doc := *d
-	doc.Body = b.bytes[start:len(b.bytes):len(b.bytes)]
 	doc.Attachments = slices.Clone(d.Attachments)
-	b.docs = append(b.docs, doc)
-	return len(b.docs) >= aheadDocs || len(b.bytes) >= aheadBytes
+	if b.large = len(d.Body) >= aheadBytes; !b.large {
+		start := len(b.bytes)
+		b.bytes = append(b.bytes, d.Body...)
+		doc.Body = b.bytes[start:len(b.bytes):len(b.bytes)]
+	}
+	b.docs, b.before, b.after = append(b.docs, doc), append(b.before, b.after), 0
+	return b.large || len(b.docs) >= aheadDocs || len(b.bytes) >= aheadBytes
 }
 
-func (b *aheadBatch) judge(s *Selector, p *picker, scratch *mapScratch) {
-	defer close(b.judged)
-	for i := range b.docs {
-		passes, err := true, error(nil)
-		if !s.Empty() {
-			passes, err = scratch.match(s, p, &b.docs[i])
-		}
-		b.passes, b.errs = append(b.passes, passes), append(b.errs, err)
-	}
+func (b *foundBatch) empty() {
+	clear(b.docs)
+	b.docs, b.bytes, b.before, b.after, b.large = b.docs[:0], b.bytes[:0], b.before[:0], 0, false
+}
+
+// scan is a scan on several processors.
+type scan struct {
+	f     *finder
+	ctx   context.Context      // of the scan: it ends its workers
+	mu    sync.Mutex           // of what follows: who cuts a part puts it into parts
+	rest  storage.RangeOptions // what is not in parts yet
+	ends  []string             // of the next parts, as far as they are known
+	cut   bool                 // nothing is left
+	parts chan *scanPart
+	spare chan *foundBatch
 }
 
 // scanAhead reads the documents in a range of ids and takes them.
 func (f *finder) scanAhead(o storage.RangeOptions) error {
 	ctx, cancel := context.WithCancel(f.ctx)
+	workers := min(runtime.NumCPU(), runtime.GOMAXPROCS(0), aheadWorkers)
+	s := scan{
+		f: f, ctx: ctx, rest: o, parts: make(chan *scanPart, workers), spare: make(chan *foundBatch, 4*workers),
+	}
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
 	defer cancel()
-	workers := min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
-	inOrder, toJudge := make(chan *aheadBatch, 2*workers), make(chan *aheadBatch, 2*workers)
-	var scanErr error // set before inOrder is closed
-	helpers.Go(func() {
-		defer close(inOrder)
-		defer close(toJudge)
-		scanErr = f.readAhead(ctx, o, inOrder, toJudge)
-	})
 	for range workers {
-		helpers.Go(func() {
-			scratch := mapScratches.Get().(*mapScratch)
-			defer mapScratches.Put(scratch)
-			for b := range toJudge {
-				b.judge(f.plan.req.Selector, &f.picker, scratch)
-			}
-		})
+		helpers.Go(s.work)
 	}
-	for b := range inOrder {
-		<-b.judged
-		for i := range b.docs {
-			verdict := judged{b.passes[i], b.errs[i]}
-			if err := f.take(&found{id: []byte(b.docs[i].ID), doc: &b.docs[i], judged: &verdict}); err != nil {
+	go func() {
+		helpers.Wait()
+		close(s.parts)
+	}()
+	for part := range s.parts {
+		for b := range part.found {
+			if err := f.takeBatch(b); err != nil {
+				return err
+			}
+			s.giveBack(b)
+		}
+		if part.err != nil {
+			return part.err
+		}
+	}
+	return f.ctx.Err()
+}
+
+func (f *finder) takeBatch(b *foundBatch) error {
+	for i := range b.docs {
+		f.passOver(b.before[i])
+		if err := f.take(&found{id: []byte(b.docs[i].ID), doc: &b.docs[i], passed: true}); err != nil {
+			return err
+		}
+	}
+	f.passOver(b.after)
+	return nil
+}
+
+// work reads parts until there are no more.
+func (s *scan) work() {
+	scratch := mapScratches.Get().(*mapScratch)
+	defer mapScratches.Put(scratch)
+	for part := s.next(); part != nil; part = s.next() {
+		part.err = s.read(part, scratch)
+		close(part.found)
+		if part.err != nil {
+			return
+		}
+	}
+}
+
+// next cuts off the next part; nil if there is none.
+func (s *scan) next() *scanPart {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cut {
+		return nil
+	}
+	part := &scanPart{ids: s.rest, found: make(chan *foundBatch, 1)}
+	var err error
+	if len(s.ends) == 0 {
+		s.ends, err = s.f.src.DB.SplitIDs(s.ctx, s.rest, aheadParts)
+	}
+	if s.cut = err != nil || len(s.ends) == 0; !s.cut {
+		end := s.ends[0]
+		s.ends = s.ends[1:]
+		part.ids.End = storage.Bound{ID: end, Set: true}
+		s.rest.Start = storage.Bound{ID: end, Set: true, Exclusive: true}
+	}
+	select {
+	case s.parts <- part:
+	case <-s.ctx.Done():
+		return nil
+	}
+	if err != nil {
+		part.err = err
+		close(part.found)
+		return nil
+	}
+	return part
+}
+
+// read reads a part and sends what passes. It reads on after a large document when that was taken: then it need not be
+// copied, and there is one at a time.
+func (s *scan) read(part *scanPart, scratch *mapScratch) error {
+	f, b := s.f, s.batch()
+	send := func() error {
+		taken := b.taken
+		if !b.large {
+			taken = nil
+		}
+		select {
+		case part.found <- b: // which may be somebody else's now
+		case <-s.ctx.Done():
+			return s.ctx.Err()
+		}
+		if taken != nil {
+			select {
+			case <-taken:
+			case <-s.ctx.Done():
+				return s.ctx.Err()
+			}
+		}
+		b = s.batch()
+		return nil
+	}
+	selector := f.plan.req.Selector
+	err := f.scanDocs(s.ctx, part.ids, func(d *storage.Document) error {
+		passes, err := selector.Empty(), error(nil)
+		if !passes {
+			passes, err = scratch.match(selector, &f.picker, d)
+		}
+		switch {
+		case err != nil:
+			return err
+		case !passes:
+			if !f.quorum || !compat.IsDesignID(d.ID) {
+				b.after++
+			}
+			return nil
+		case len(d.Body) >= aheadBytes && len(b.docs) > 0:
+			if err := send(); err != nil {
 				return err
 			}
 		}
-		close(b.taken)
-	}
-	return scanErr
-}
-
-// readAhead makes batches until the range or ctx ends. It reads on after a large document when that was taken: then it
-// need not be copied, and there is one at a time.
-func (f *finder) readAhead(ctx context.Context, o storage.RangeOptions, inOrder, toJudge chan<- *aheadBatch) error {
-	b := newAheadBatch()
-	send := func() error {
-		for _, to := range []chan<- *aheadBatch{toJudge, inOrder} {
-			select {
-			case to <- b:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+		if b.add(d) {
+			return send()
 		}
-		b = newAheadBatch()
 		return nil
-	}
-	err := f.scanDocs(ctx, o, func(d *storage.Document) error {
-		if len(d.Body) < aheadBytes {
-			if b.add(d) {
-				return send()
-			}
-			return nil
-		}
-		if err := send(); err != nil {
-			return err
-		}
-		large := b
-		large.docs = append(large.docs, *d)
-		if err := send(); err != nil {
-			return err
-		}
-		select {
-		case <-large.taken:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
 	})
 	if err != nil {
 		return err
 	}
 	return send()
+}
+
+// batch gives an empty batch.
+func (s *scan) batch() *foundBatch {
+	select {
+	case b := <-s.spare:
+		return b
+	default:
+		return &foundBatch{taken: make(chan struct{}, 1)}
+	}
+}
+
+// giveBack tells that a batch was taken.
+func (s *scan) giveBack(b *foundBatch) {
+	if b.large {
+		b.taken <- struct{}{} // its worker still has it
+		return
+	}
+	b.empty()
+	select {
+	case s.spare <- b:
+	default:
+	}
 }

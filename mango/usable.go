@@ -11,6 +11,7 @@ const (
 	reasonPartial        = "is_partial"
 	reasonScope          = "scope_mismatch"
 	reasonTextSearch     = "needs_text_search"
+	reasonEmpty          = "empty_selector"
 	reasonFields         = "field_mismatch"
 	reasonSort           = "sort_order_mismatch"
 	reasonExcluded       = "excluded_by_user"
@@ -35,6 +36,9 @@ func (ix *Index) unusable(s *Selector, sort []string) string {
 	}
 	if ix.Kind == KindAllFields {
 		return ix.unusableAllFields(s, sort)
+	}
+	if ix.Kind.IsText() {
+		return ix.unusableText(s)
 	}
 	if ix.unreadable {
 		return reasonFields

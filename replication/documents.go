@@ -95,13 +95,14 @@ func (d *documents) forget(key docKey) {
 	}
 }
 
-// changed takes a change of a replicator database.
-func (d *documents) changed(ctx context.Context, db string, id string, deleted bool, body []byte) {
+// changed takes a change of a replicator database; moved says that it is no change, but that others may have had the
+// replication until now.
+func (d *documents) changed(ctx context.Context, db string, id string, deleted bool, body []byte, moved bool) {
 	key := docKey{db, id}
 	if compat.IsDesignID(id) {
 		return
 	}
-	if deleted {
+	if deleted || !d.s.o.Sharing.Mine(db, id) {
 		d.s.mu.Lock()
 		d.forget(key)
 		d.s.mu.Unlock()
@@ -139,7 +140,7 @@ func (d *documents) changed(ctx context.Context, db string, id string, deleted b
 		d.write(db, id, failedFields(reason))
 		return
 	}
-	spec.DB, spec.DocID, spec.Begun = db, id, time.Now()
+	spec.DB, spec.DocID, spec.Begun, spec.TakenOver = db, id, time.Now(), moved
 	d.update(ctx, key, spec)
 }
 

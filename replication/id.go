@@ -3,6 +3,7 @@ package replication
 import (
 	"crypto/md5"
 	"encoding/hex"
+	"net/url"
 	"strings"
 
 	"github.com/settee-db/settee/compat/ejson"
@@ -32,7 +33,11 @@ func ParseJobID(text string) JobID {
 
 // SetID computes the replication's id. filterCode is the trimmed source of the user's filter, if it has one.
 func (s *Spec) SetID(set *Settings, filterCode string) {
-	s.ID = JobID{Base: s.baseID(set, IDVersion, filterCode)}
+	of := s
+	if set.Shared {
+		of = s.anywhere()
+	}
+	s.ID = JobID{Base: of.baseID(set, IDVersion, filterCode)}
 	if s.Options.Continuous {
 		s.ID.Ext += "+continuous"
 	}
@@ -40,6 +45,30 @@ func (s *Spec) SetID(set *Settings, filterCode string) {
 		s.ID.Ext += "+create_target"
 	}
 }
+
+// anywhere is the replication without the address that this process listens at: the same at all processes on a store.
+func (s *Spec) anywhere() *Spec {
+	if !s.Source.IsLocal && !s.Target.IsLocal {
+		return s
+	}
+	here := *s
+	for _, e := range []*Endpoint{&here.Source, &here.Target} {
+		if e.IsLocal {
+			e.URL = "http://localhost/" + url.QueryEscape(e.Local) + "/"
+		}
+	}
+	return &here
+}
+
+// claim is the name of what a replication does, the same at all processes on a store.
+func (s *Spec) claim(set *Settings) string {
+	here := *s.anywhere()
+	here.SetID(set, s.filterCode)
+	return here.ID.String()
+}
+
+// Claim is the name of what a replication does, the same at all processes on a store.
+func (s *Scheduler) Claim(spec *Spec) string { return spec.claim(s.o.Settings()) }
 
 // baseID is the hash of version 1 to 4: the MD5 of the external term of a list (couch_replicator_ids:replication_id).
 func (s *Spec) baseID(set *Settings, version int, filterCode string) string {

@@ -41,6 +41,7 @@ type Settings struct {
 	Interval        time.Duration
 	StartupJitter   time.Duration
 	HealthThreshold time.Duration
+	Shared          bool // several processes have the store: ids of replications do not depend on where each listens
 	UpdateDocs      bool // write triggered and error into replicator documents
 
 	// NormalizeSelector gives a Mango selector's normal form as JSON.

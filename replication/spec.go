@@ -20,6 +20,7 @@ type Spec struct {
 	User      UserContext
 	ID        JobID
 	Begun     time.Time // when it was asked for
+	TakenOver bool      // another process may have run it until now: it begins without the pause of a start
 
 	filterCode string // source of the user's filter, once it was read
 }

@@ -175,6 +175,8 @@ func (w *watcher) followDB(ctx context.Context, name string) error {
 		body    []byte
 	}
 	var since storage.Seq
+	moved := w.s.o.Sharing.Moved(ctx)
+	again := false // documents are read because they may fall to others now
 	for {
 		var changes []change
 		next := storage.ChangesOptions{Since: since, Limit: 500, IncludeDocs: true}
@@ -190,14 +192,38 @@ func (w *watcher) followDB(ctx context.Context, name string) error {
 			return err
 		}
 		for _, c := range changes {
-			w.s.docs.changed(ctx, name, c.id, c.deleted, c.body)
+			w.s.docs.changed(ctx, name, c.id, c.deleted, c.body, again)
 		}
 		since = end.Last.Seq
 		if len(changes) == 500 {
 			continue
 		}
-		if err := listener.Wait(ctx); err != nil {
+		again, err = waitMoved(ctx, listener, moved)
+		if err != nil {
 			return err
 		}
+		if again {
+			moved, since = w.s.o.Sharing.Moved(ctx), storage.Seq{}
+		}
+	}
+}
+
+// waitMoved waits for an update, or until documents may fall to other processes.
+func waitMoved(ctx context.Context, l *storage.Listener, moved <-chan struct{}) (bool, error) {
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-moved:
+			stop()
+		case <-waiting.Done():
+		}
+	}()
+	err := l.Wait(waiting)
+	select {
+	case <-moved:
+		return true, ctx.Err()
+	default:
+		return false, err
 	}
 }

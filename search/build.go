@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/settee-db/settee/compat"
@@ -38,8 +39,11 @@ type build struct {
 	entries     int64 // of the log
 	logBytes    int64
 
-	program *js.MapProgram
-	size    int // documents of the next batch
+	program  *js.MapProgram
+	makers   sync.Pool // of *maker, which remember stems
+	size     int       // documents of the next batch
+	timeouts atomic.Int32
+	indirect atomic.Bool // segments are made of the log only: one that was made directly could not be published
 }
 
 // Bounds of a batch.
@@ -104,11 +108,13 @@ func (b *build) prepare(ctx context.Context) error {
 		return err
 	}
 	// A function that is none fails the queries, and leaves no index behind.
-	if b.x.opts.JS == nil {
-		return compat.NewError(compat.KindNotImplemented, "This server runs no JavaScript.")
-	}
-	if err := b.x.opts.JS.CheckMap(ctx, b.db.Name(), b.def.source); err != nil {
-		return err
+	if b.def.native == nil {
+		if b.x.opts.JS == nil {
+			return errNoJavaScript
+		}
+		if err := b.x.opts.JS.CheckMap(ctx, b.db.Name(), b.def.source); err != nil {
+			return err
+		}
 	}
 	err := b.db.Transact(ctx, func(tx *storage.Tx) error {
 		sp := spaceOf(tx.Snapshot())
@@ -121,6 +127,9 @@ func (b *build) prepare(ctx context.Context) error {
 		}
 		number := max(counter(value), 1)
 		tx.KV().Set(sp.key(keyNextNumber), binary.LittleEndian.AppendUint64(nil, uint64(number+1)))
+		if known, err := b.def.register(tx, sp, number); known || err != nil {
+			return err
+		}
 		tx.KV().Set(sp.record(b.def.signature), (&record{number: number}).encode())
 		return nil
 	})
@@ -138,29 +147,44 @@ type batch struct {
 	purge storage.Seq // the last purge when it was read
 	last  bool        // it ends where the build is to end, or the feed did
 	ready chan error  // the documents are made
+
+	pending int64 // changes that follow it
+	later   bool  // of an interactive index: changes since writers know of it
+	direct  bool  // it goes into a segment without a detour by the log
+	part    *index.Batch
 }
 
 // source is one document on its way into the index.
 type source struct {
 	id     string
 	seq    storage.Seq
+	rev    compat.Rev
 	mapped bool   // it goes through the function
 	text   []byte // for the function
 	fields *fields
-	record []byte // nil: it is not in the index
+	record []byte // nil: it is not in the index, or comes there directly
+
+	// In a segment that is made directly: where it is, nil if it is not, and its identity.
+	part     *index.Batch
+	number   int32
+	identity index.Identity
 }
+
+var errNoJavaScript = compat.NewError(compat.KindNotImplemented, "This server runs no JavaScript.")
 
 // pass brings the index to its target.
 func (b *build) pass(ctx context.Context) error {
-	kind := js.ClouseauIndex
-	if b.def.Kind == index.Nouveau {
-		kind = js.NouveauIndex
+	if b.def.native == nil {
+		kind := js.ClouseauIndex
+		if b.def.Kind == index.Nouveau {
+			kind = js.NouveauIndex
+		}
+		if b.x.opts.JS == nil {
+			return errNoJavaScript
+		}
+		b.program = js.NewIndexProgram(b.db.Name(), kind, b.def.source)
 	}
-	if b.x.opts.JS == nil {
-		return compat.NewError(compat.KindNotImplemented, "This server runs no JavaScript.")
-	}
-	b.program = js.NewIndexProgram(b.db.Name(), kind, b.def.source)
-	b.size = batchDocs
+	b.size = min(batchDocs, b.x.opts.directDocs)
 	if err := b.flushIfLarge(ctx); err != nil {
 		return err
 	}
@@ -175,6 +199,12 @@ func (b *build) pass(ctx context.Context) error {
 		defer close(queue)
 		readError = b.readAhead(ctx, queue, &running)
 	})
+	var segments *direct
+	defer func() {
+		if cancel(); segments != nil {
+			segments.abandon()
+		}
+	}()
 	for batch := range queue {
 		select {
 		case err := <-batch.ready:
@@ -184,26 +214,54 @@ func (b *build) pass(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if err := b.commit(ctx, batch); err != nil {
+		var err error
+		switch {
+		case batch.direct && segments == nil:
+			ctx = kv.InBackground(ctx)
+			segments, err = b.goDirect(ctx)
+		case !batch.direct && segments != nil: // its entries of the log come after those segments
+			err = segments.end(ctx)
+			segments = nil
+		}
+		switch {
+		case err != nil:
+		case batch.direct:
+			err = segments.add(ctx, batch)
+		default:
+			err = b.commit(ctx, batch)
+		}
+		if err != nil {
 			return err
 		}
 		b.flight.task.done.Add(int64(len(batch.docs)))
 		b.flight.task.updated.Store(time.Now().Unix())
-		if err := b.flushIfLarge(ctx); err != nil {
-			return err
+		if !batch.direct {
+			if err := b.flushIfLarge(ctx); err != nil {
+				return err
+			}
 		}
+	}
+	if segments != nil && readError == nil {
+		return segments.end(ctx)
 	}
 	return readError
 }
 
 // readAhead reads batches and has them mapped.
 func (b *build) readAhead(ctx context.Context, queue chan<- *batch, running *sync.WaitGroup) error {
+	direct := false
 	for since := b.rec.seq; ; {
 		batch, err := b.read(ctx, since)
 		if err != nil {
 			return err
 		}
 		since = batch.end
+		// What an interactive index begins with comes before what writers have put into its log meanwhile.
+		direct = direct || !b.indirect.Load() && (b.rec.interactive() && len(batch.docs) > 0 ||
+			batch.pending+int64(len(batch.docs)) >= 2*b.x.opts.flushEntries)
+		if batch.direct = direct && !batch.later; batch.direct {
+			ctx = kv.InBackground(ctx)
+		}
 		select {
 		case queue <- batch:
 		case <-ctx.Done():
@@ -255,9 +313,16 @@ func (b *build) readFrom(s *storage.Snapshot, read *batch, since storage.Seq) (e
 		return err
 	}
 	o := storage.ChangesOptions{Since: since, Limit: int64(b.size), IncludeDocs: true}
+	cut := false
 	end, err := s.Changes(o, func(c *storage.Change) error {
 		src := source{id: c.ID, seq: c.Seq.Seq}
+		later := b.rec.interactive() && b.rec.began.Before(src.seq)
+		if cut = later && !read.later && len(read.docs) > 0; cut {
+			return storage.ErrStop
+		}
+		read.later = later
 		if src.mapped = !c.Deleted && b.def.wants(c.ID, b.partitioned); src.mapped {
+			src.rev = c.Doc.Rev
 			src.text = appendSource(nil, c.Doc)
 			read.bytes += len(src.text)
 		}
@@ -270,6 +335,16 @@ func (b *build) readFrom(s *storage.Snapshot, read *batch, since storage.Seq) (e
 	if err != nil {
 		return err
 	}
+	if cut {
+		read.end, read.pending = read.docs[len(read.docs)-1].seq, end.Pending+1
+		return nil
+	}
+	if read.later {
+		if err := b.leaveOut(s, read); err != nil {
+			return err
+		}
+	}
+	read.pending = end.Pending
 	if b.flight.task.total.Load() < end.Pending+int64(len(read.docs)) {
 		b.flight.task.total.Store(end.Pending + int64(len(read.docs)))
 	}
@@ -299,34 +374,110 @@ func (b *build) make(ctx context.Context, batch *batch) error {
 			mapped = append(mapped, &batch.docs[i])
 		}
 	}
-	fatal := 0
-	if err := b.run(ctx, mapped, &fatal); err != nil {
+	var err error
+	if b.def.native != nil {
+		err = b.makeNative(mapped)
+	} else {
+		err = b.runKnown(ctx, mapped)
+	}
+	if err != nil {
 		return err
 	}
-	m := b.def.newMaker()
+	m, _ := b.makers.Get().(*maker)
+	if m == nil {
+		m = b.def.newMaker()
+	}
+	defer b.makers.Put(m)
+	if batch.direct {
+		batch.part = index.NewBatch(b.def.Kind, m.of.Analyze)
+	}
 	for _, src := range mapped {
 		src.text = nil
 		if src.fields.failure != "" || len(src.fields.values) == 0 {
 			continue
 		}
-		d := m.of.Document(src.id, src.fields.values)
-		if len(d.Fields) > maxFields {
-			src.fields.failure = fmt.Sprintf("the document has more than %d fields", maxFields)
-			continue
-		}
-		if src.record = index.AppendRecord(nil, d); len(src.record) > maxRecord {
-			src.fields.failure = "the document has too much text for the index"
+		if batch.direct {
+			m.invert(batch.part, src)
+		} else {
+			m.record(src)
 		}
 		src.fields.values = nil
 	}
 	return nil
 }
 
-// maxFatal is how many documents of a batch may end a worker or the whole call before the build gives up.
-const maxFatal = 16
+// record makes the record of a document, for the log.
+func (m *maker) record(src *source) {
+	d := m.of.Document(src.id, src.fields.values)
+	if len(d.Fields) > maxFields {
+		src.fields.failure = tooManyFields
+		return
+	}
+	if src.record = index.AppendRecord(nil, d); len(src.record) > m.most {
+		src.record, src.fields.failure = nil, tooMuchText
+	}
+}
 
-// run has documents mapped. What ends the whole call is the fault of one of them, which is found by halves: it is left
-// out, and the others do not suffer.
+// invert adds a document to a batch. Whether it fits an index does not depend on how it comes there.
+func (m *maker) invert(part *index.Batch, src *source) {
+	size := 0
+	for i := range src.fields.values {
+		size += len(src.fields.values[i].Text)
+	}
+	if size > m.most/16 { // a record has more bytes than texts where words are short and each counts by itself
+		if m.record(src); src.fields.failure != "" {
+			return
+		}
+		src.record = nil
+	}
+	number, fields := part.Add(src.id, src.fields.values)
+	if fields > maxFields {
+		part.Remove(number)
+		src.fields.failure = tooManyFields
+		return
+	}
+	src.part, src.number = part, number
+}
+
+// Why documents do not fit.
+var (
+	tooManyFields = fmt.Sprintf("the document has more than %d fields", maxFields)
+	tooMuchText   = "the document has too much text for the index"
+)
+
+const (
+	// maxFatal is how many documents of a batch may end a worker or the whole call before the build gives up.
+	maxFatal = 16
+	// maxTimeouts is how often a build waits for functions that run longer than they may before it gives up. The next
+	// one begins with what is known of documents.
+	maxTimeouts = 4
+	// keptEndless is of how many documents it is known that functions do not come to an end with them.
+	keptEndless = 10_000
+)
+
+// endlessKey is a document whose function ran longer than it may.
+type endlessKey struct {
+	signature signature
+	id        string
+	rev       compat.Rev
+}
+
+// runKnown is run for documents of which some may be known to be endless.
+func (b *build) runKnown(ctx context.Context, docs []*source) error {
+	fatal := 0
+	left := docs[:0:0]
+	for _, src := range docs {
+		if reason, endless := b.x.endless.Get(endlessKey{b.def.signature, src.id, src.rev}); endless {
+			src.fields = &fields{failure: reason, thrown: true}
+		} else {
+			left = append(left, src)
+		}
+	}
+	return b.run(ctx, left, &fatal)
+}
+
+// run has documents mapped. What ends the whole call is the fault of one of them: it is left out, and the others do not
+// suffer. It is found by halves, but where a function does not come to an end, which takes long each time, one by one.
 func (b *build) run(ctx context.Context, docs []*source, fatal *int) error {
 	if len(docs) == 0 {
 		return nil
@@ -350,11 +501,26 @@ func (b *build) run(ctx context.Context, docs []*source, fatal *int) error {
 	if !ok || ctx.Err() != nil || e.Kind == compat.KindCompilationError || e.Kind == compat.KindServiceUnavailable {
 		return err
 	}
+	timedOut := js.TimedOut(err)
+	if timedOut && len(docs) == 1 {
+		b.x.endless.Add(endlessKey{b.def.signature, docs[0].id, docs[0].rev}, e.Reason)
+	}
+	if timedOut && b.timeouts.Add(1) > maxTimeouts {
+		return err
+	}
 	if len(docs) == 1 {
 		if *fatal++; *fatal > maxFatal {
 			return err
 		}
 		docs[0].fields = &fields{failure: e.Reason, thrown: true}
+		return nil
+	}
+	if timedOut {
+		for i := range docs {
+			if err := b.run(ctx, docs[i:i+1], fatal); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
 	if err := b.run(ctx, docs[:len(docs)/2], fatal); err != nil {

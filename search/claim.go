@@ -31,10 +31,12 @@ type claim struct {
 const (
 	claimFlush int64 = iota
 	claimMerge
+	// claimPlace is none: there is the commit that a segment names its documents by.
+	claimPlace
 )
 
-// claimTime is how long a claim holds without a sign of life.
-const claimTime = 30 * time.Second
+// defaultClaimTime is how long a claim holds without a sign of life.
+const defaultClaimTime = 30 * time.Second
 
 // errClaimed says that another process works on the index, or has taken the work over.
 var errClaimed = errors.New("search: another process writes the segment")
@@ -77,7 +79,7 @@ func (x *Indexes) take(ctx context.Context, db *storage.DB, recordKey []byte, k 
 				return corrupt("claim of an index")
 			}
 			seen := time.UnixMilli(int64(binary.BigEndian.Uint64(old[claimToken:])))
-			if time.Since(seen).Abs() < claimTime && !bytes.Equal(old[:claimToken], c.token) {
+			if time.Since(seen).Abs() < x.opts.claimTime && !bytes.Equal(old[:claimToken], c.token) {
 				return errClaimed
 			}
 			if left := claimedSegment(old); m.find(left) < 0 {
@@ -96,7 +98,7 @@ func (x *Indexes) take(ctx context.Context, db *storage.DB, recordKey []byte, k 
 // put takes a block; it is index.Encode's. Blocks are written many in a transaction.
 func (c *claim) put(ctx context.Context) func(index.BlockKey, []byte) error {
 	return func(key index.BlockKey, value []byte) error {
-		c.pending = append(c.pending, pendingBlock{key, bytes.Clone(value)})
+		c.pending = append(c.pending, pendingBlock{key, value})
 		if c.size += len(value); c.size < c.x.transactionBudget()/2 {
 			return nil
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 
 	"github.com/settee-db/settee/storage"
@@ -35,7 +34,7 @@ func (b *build) commit(ctx context.Context, batch *batch) error {
 			most = size / 2
 		case errors.Is(err, kv.ErrTooLarge) && size == 1 && batch.docs[from].record != nil:
 			batch.docs[from].record = nil
-			batch.docs[from].fields = &fields{failure: "the document has too much text for the index"}
+			batch.docs[from].fields = &fields{failure: tooMuchText}
 		default:
 			return err
 		}
@@ -73,7 +72,7 @@ func (b *build) tryPart(ctx context.Context, batch *batch, from, to int, seq sto
 		if !bytes.Equal(current, b.stored) {
 			return errMoved
 		}
-		docs, err := b.current(tx, batch, from, to)
+		docs, err := b.current(tx, batch.docs[from:to], batch.purge)
 		if err != nil {
 			return err
 		}
@@ -86,6 +85,7 @@ func (b *build) tryPart(ctx context.Context, batch *batch, from, to int, seq sto
 		if rec.seq.Before(seq) {
 			rec.seq = seq
 		}
+		rec.ready = rec.interactive() && batch.last && to == len(batch.docs)
 		stored = rec.encode()
 		tx.KV().Set(b.recordKey, stored)
 		return nil
@@ -97,12 +97,12 @@ func (b *build) tryPart(ctx context.Context, batch *batch, from, to int, seq sto
 	return err
 }
 
-// current are the documents of a part, without those that were purged after they were read: the purge has taken them
-// out already, and they must not come back.
-func (b *build) current(tx *storage.Tx, batch *batch, from, to int) ([]source, error) {
-	docs := batch.docs[from:to]
+// current are documents without those that were purged after they were read, when before was the last purge: the purge
+// has taken them out already, and they must not come back. Of an interactive index those that writers have changed
+// since are left out, too: these have put them into the index.
+func (b *build) current(tx *storage.Tx, docs []source, before storage.Seq) ([]source, error) {
 	purge, err := tx.Snapshot().LastPurge()
-	if err != nil || purge == batch.purge || len(docs) == 0 {
+	if err != nil || purge == before && !b.rec.interactive() || len(docs) == 0 {
 		return docs, err
 	}
 	seqs := make([]storage.Seq, len(docs))
@@ -115,7 +115,15 @@ func (b *build) current(tx *storage.Tx, batch *batch, from, to int) ([]source, e
 	}
 	var current []source
 	for i := range docs {
-		if there[i] {
+		same := there[i]
+		if !same && b.rec.interactive() && docs[i].mapped { // writers do not see to it if its winner is what it was
+			rev, err := tx.Snapshot().WinnerRev(docs[i].id)
+			if err != nil {
+				return nil, err
+			}
+			same = rev == docs[i].rev
+		}
+		if same {
 			current = append(current, docs[i])
 		}
 	}
@@ -147,10 +155,15 @@ func (w *writer) write(docs []source) error {
 			return err
 		}
 	}
+	w.count()
+	return nil
+}
+
+// count adds what was written to the counters.
+func (w *writer) count() {
 	for n, by := range w.counts {
 		addCounter(w.tx.KV(), w.keys.count(int64(n)), by)
 	}
-	return nil
 }
 
 func (w *writer) document(src *source, key, value []byte) error {
@@ -188,6 +201,9 @@ func (w *writer) document(src *source, key, value []byte) error {
 		w.counts[countDocs]--
 	}
 	switch {
+	case src.identity != "":
+		w.counts[countDocs]++
+		tx.Set(key, append([]byte{documentIndexed}, src.identity...))
 	case record != nil:
 		w.counts[countDocs]++
 		tx.SetVersionstampedValue(key, append([]byte{documentIndexed}, at...), 2)
@@ -207,7 +223,7 @@ func (w *writer) addTypes(f *fields) (failure string) {
 	checked := *f
 	fresh := checked.checkTypes(w.types)
 	if len(w.types)+len(fresh) > maxTypes {
-		return fmt.Sprintf("the index has %d fields, and can have no more than %d", len(w.types), maxTypes)
+		return tooManyTypes(len(w.types))
 	}
 	for _, t := range fresh {
 		w.types[t.name] = t.of
@@ -228,9 +244,6 @@ func errorValue(thrown bool, message string) []byte {
 
 // maxMessage is how many bytes of a message are kept.
 const maxMessage = 4096
-
-// Prepare implements storage.Indexer: indexes are brought up to date before they are read, writers have no part in it.
-func (x *Indexes) Prepare(context.Context, *storage.Tx) (storage.IndexFunc, error) { return nil, nil }
 
 // Purged implements storage.PurgeIndexer: it takes documents that are gone out of all indexes.
 func (x *Indexes) Purged(_ context.Context, tx *storage.Tx, ids []string) error {

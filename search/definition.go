@@ -30,7 +30,12 @@ type Definition struct {
 	Partitioned bool
 
 	source    string
+	native    Mapper // of an index without JavaScript
+	language  string // likewise, and
+	text      []byte // the definition: what an interactive index is made anew of
+	later     bool   // options.interactive is false: the index is brought up to date before queries
 	analyzers *analysis.Set
+	synonyms  synonyms
 	signature signature
 }
 
@@ -56,7 +61,7 @@ func (x *Indexes) Lookup(
 		if err != nil {
 			return corrupt("design document")
 		}
-		def, err = newDefinition(body, kind, ddoc, name, s.Partitioned())
+		def, err = x.newDefinition(body, kind, ddoc, name, s.Partitioned())
 		return err
 	})
 	return def, err
@@ -64,13 +69,19 @@ func (x *Indexes) Lookup(
 
 // newDefinition reads a definition (dreyfus_index, nouveau_util: design_doc_to_index). partitioned is the kind of the
 // database.
-func newDefinition(body ejson.Value, kind index.Kind, ddoc, name string, partitioned bool) (*Definition, error) {
+func (x *Indexes) newDefinition(
+	body ejson.Value, kind index.Kind, ddoc, name string, partitioned bool,
+) (*Definition, error) {
 	def := &Definition{Kind: kind, DesignDoc: ddoc, Name: name, Partitioned: partitioned}
 	if options, ok := body.Get("options"); ok {
 		if p, ok := options.Get("partitioned"); ok {
 			if b, ok := p.Bool(); ok {
 				def.Partitioned = b
 			}
+		}
+		if p, ok := options.Get("interactive"); ok {
+			interactive, isBool := p.Bool()
+			def.later = isBool && !interactive
 		}
 	}
 	all, _ := body.Get(member(kind))
@@ -83,41 +94,71 @@ func newDefinition(body ejson.Value, kind index.Kind, ddoc, name string, partiti
 		return def, compat.Named(compat.KindUnknown, "invalid_design_doc",
 			"index `"+name+"` must have parameter `index`")
 	}
-	def.source = source.Text()
-	if language, ok := body.Get("language"); ok && !language.TextIs("javascript") && language.Kind() == ejson.String {
-		return def, compat.NewError(compat.KindNotImplemented,
+	var analyzers []ejson.Value
+	var err error
+	language, ok := body.Get("language")
+	switch {
+	case !ok, language.Kind() != ejson.String, language.TextIs("javascript"):
+		def.source = source.Text()
+		analyzers, err = def.readAnalyzers(d)
+	case x.opts.Languages[language.Text()] != nil:
+		def.language = language.Text()
+		analyzers, err = def.compile(x.opts.Languages[def.language], d, source)
+	default:
+		err = compat.NewError(compat.KindNotImplemented,
 			"Indexes of full-text search in the language "+language.Text()+" are not part of this server.")
 	}
-	var analyzers []ejson.Value
-	if kind == index.Nouveau {
-		standard, _ := d.Get("default_analyzer")
-		fields, _ := d.Get("field_analyzers")
-		analyzers = []ejson.Value{standard, fields}
-		var unknown string
-		var err error
-		if def.analyzers, unknown, err = analysis.NouveauSet(standard.Text(), fields); err != nil {
-			return def, compat.NewError(compat.KindBadRequest, unknown+" is not a valid analyzer name")
-		}
-	} else {
-		analyzer, _ := d.Get("analyzer")
-		analyzers = []ejson.Value{analyzer}
-		var err error
-		if def.analyzers, err = analysis.ClouseauSet(analyzer); err != nil {
-			return def, compat.Named(compat.KindUnknown, "unknown_error", "no_such_analyzer")
-		}
+	if err == nil {
+		err = def.readSynonyms(d)
 	}
-	def.sign(source, analyzers, partitioned)
+	if err != nil {
+		return def, err
+	}
+	def.sign(source, d, analyzers, partitioned)
 	return def, nil
 }
 
+var errNoAnalyzer = compat.Named(compat.KindUnknown, "unknown_error", "no_such_analyzer")
+
+func errNoAnalyzerNamed(name string) error {
+	return compat.NewError(compat.KindBadRequest, name+" is not a valid analyzer name")
+}
+
+// readAnalyzers reads the analyzers of an index of JavaScript, and gives what the definition has of them.
+func (def *Definition) readAnalyzers(d ejson.Value) (analyzers []ejson.Value, err error) {
+	if def.Kind == index.Nouveau {
+		standard, _ := d.Get("default_analyzer")
+		fields, _ := d.Get("field_analyzers")
+		var unknown string
+		if def.analyzers, unknown, err = analysis.NouveauSet(standard.Text(), fields); err != nil {
+			return nil, errNoAnalyzerNamed(unknown)
+		}
+		return []ejson.Value{standard, fields}, nil
+	}
+	analyzer, _ := d.Get("analyzer")
+	if def.analyzers, err = analysis.ClouseauSet(analyzer); err != nil {
+		return nil, errNoAnalyzer
+	}
+	return []ejson.Value{analyzer}, nil
+}
+
 // sign makes both signatures.
-func (def *Definition) sign(source ejson.Value, analyzers []ejson.Value, partitioned bool) {
+func (def *Definition) sign(source, d ejson.Value, analyzers []ejson.Value, partitioned bool) {
 	own := sha256.New()
 	own.Write([]byte{recordFormat, analysis.Version, byte(def.Kind)})
 	if partitioned {
 		own.Write([]byte{1})
 	}
-	for _, v := range append(analyzers, source) {
+	all := append(slices.Clone(analyzers), source)
+	if def.native != nil {
+		own.Write([]byte{0, nativeFormat})
+		if def.later {
+			own.Write([]byte{2})
+		}
+		analyzer, _ := d.Get("analyzer")
+		all = append(all, analyzer)
+	}
+	for _, v := range all {
 		text := v.AppendJSON(nil)
 		own.Write(binary.AppendUvarint(nil, uint64(len(text))))
 		own.Write(text)
@@ -164,5 +205,5 @@ func appendTermMap(term []byte, object ejson.Value) []byte {
 
 // wants reports whether a document goes through the index function at all.
 func (def *Definition) wants(id string, partitioned bool) bool {
-	return !compat.IsDesignID(id) || def.Kind == index.Clouseau && !partitioned
+	return !compat.IsDesignID(id) || def.Kind == index.Clouseau && !partitioned && def.native == nil
 }

@@ -75,12 +75,17 @@ func (def *Definition) fieldsOf(id, partition string, result *js.MapResult) *fie
 		}
 	}
 	if len(f.values) > 0 {
-		f.add(index.Value{Name: "_id", Text: id})
-		if partition != "" {
-			f.add(index.Value{Name: "_partition", Text: partition})
-		}
+		f.name(id, partition)
 	}
 	return f
+}
+
+// name adds the fields that name the document and its partition.
+func (f *fields) name(id, partition string) {
+	f.add(index.Value{Name: "_id", Text: id})
+	if partition != "" {
+		f.add(index.Value{Name: "_partition", Text: partition})
+	}
 }
 
 func (f *fields) add(v index.Value) { f.values = append(f.values, v) }
@@ -195,10 +200,14 @@ func (f *fields) checkTypes(known map[string]fieldType) (fresh []typedField) {
 type maker struct {
 	of     *index.Maker
 	tokens analysis.Tokens
+	most   int // bytes of a record
 }
 
 func (def *Definition) newMaker() *maker {
-	m := &maker{}
+	m := &maker{most: maxRecord}
+	if def.native != nil && !def.later {
+		m.most = maxInteractive
+	}
 	m.of = index.NewMaker(def.Kind, func(field, text string, add func(term []byte, increment, start, end int)) {
 		m.analyze(def.analyzers.For(field), text, add)
 	})

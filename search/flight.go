@@ -3,11 +3,11 @@ package search
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // A flight is the one build of an index that runs in this process. Whoever needs the index while it runs waits for it.
@@ -60,11 +60,12 @@ func (x *Indexes) Update(ctx context.Context, db *storage.DB, def *Definition) e
 	current := false
 	err := db.ViewAgain(ctx, func(s *storage.Snapshot) (err error) {
 		uuid = s.UUID()
-		if target, err = s.LastSeq(); err != nil {
+		rec, _, err := readRecord(s.KV(), spaceOf(s), def.signature)
+		if current = rec != nil && rec.ready; current || err != nil {
 			return err
 		}
-		rec, _, err := readRecord(s.KV(), spaceOf(s), def.signature)
-		current = rec != nil && !rec.seq.Before(target)
+		target, err = s.LastSeq()
+		current = err == nil && rec != nil && !rec.interactive() && !rec.seq.Before(target)
 		return err
 	})
 	for err == nil && !current {
@@ -119,9 +120,6 @@ var errMoved = errors.New("search: index was changed by another builder")
 // errUnwanted ends a build that nobody waits for, of an index that the design document does not have any more.
 var errUnwanted = errors.New("search: index is not wanted any more")
 
-// lastPause is the longest pause after a lost race.
-const lastPause = 2 * time.Second
-
 // build brings an index to the end of the feed as it is at the beginning, and tells where that is.
 func (x *Indexes) build(
 	ctx context.Context, db *storage.DB, def *Definition, f *flight,
@@ -134,20 +132,23 @@ func (x *Indexes) build(
 		if reached == (storage.Seq{}) {
 			reached = b.last
 		}
-		if b.target = reached; !b.rec.seq.Before(reached) {
+		if b.target = reached; b.rec.interactive() {
+			b.target = endOfFeed
+		}
+		if b.rec.ready {
+			x.mergeSoon(db, b.uuid, def, b.recordKey, b.rec.number, b.keys)
+		}
+		if b.rec.ready || !b.rec.interactive() && !b.rec.seq.Before(reached) {
 			return reached, nil
 		}
-		if err := b.pass(ctx); err == nil || !errors.Is(err, errMoved) {
+		switch err := b.pass(ctx); {
+		case err == nil && b.rec.interactive():
+			continue // it is ready now, or what is left does not go into a segment directly
+		case !errors.Is(err, errMoved):
 			return reached, err
 		}
-		// Who has changed the index is likely to do what this build wants: it waits for the next change, or for a
-		// time that grows with the races lost.
-		pause, cancel := context.WithTimeout(ctx, rand.N(min(10*time.Millisecond<<min(lost, 10), lastPause)))
-		err := x.opts.KV.Watch(pause, b.recordKey, b.stored)
-		ended := pause.Err() != nil
-		cancel()
-		if err != nil && !ended || ctx.Err() != nil {
-			return reached, errors.Join(err, ctx.Err())
+		if err := kv.AfterLostRace(ctx, x.opts.KV, b.recordKey, b.stored, lost); err != nil {
+			return reached, err
 		}
 	}
 }

@@ -79,9 +79,13 @@ type bench struct {
 	store   *storage.Store
 	indexes *Indexes
 	db      *storage.DB
+	dead    bool // processes that were there before are dead: what they have claimed is free
 }
 
-const fewEntries = 8
+const (
+	fewEntries = 8
+	fewDirect  = 20
+)
 
 func newBench(t testing.TB, engine kv.Store, o storage.CreateOptions) *bench {
 	s, err := storage.Open(context.Background(), storage.Options{KV: engine, Manual: true})
@@ -103,7 +107,14 @@ func (b *bench) restart() {
 	if b.indexes != nil {
 		b.indexes.Close()
 	}
-	b.indexes = New(Options{Store: b.store, KV: b.engine, JS: script{}, flushEntries: fewEntries})
+	o := Options{
+		Store: b.store, KV: b.engine, JS: script{}, Languages: map[string]Language{"listed": listed{}},
+		flushEntries: fewEntries, directDocs: fewDirect,
+	}
+	if b.dead {
+		o.claimTime = 1
+	}
+	b.indexes = New(o)
 	b.store.SetHooks(storage.Hooks{Indexer: b.indexes})
 }
 
@@ -164,29 +175,34 @@ func (b *bench) try(def *Definition, text string, sort ...string) (out string, e
 		return "", err
 	}
 	err = b.indexes.Search(ctx, b.db, def, func(ctx context.Context, s *Searcher) error {
-		n, err := s.Parse(text, "", query.Options{})
-		if err != nil {
-			return err
-		}
-		q := &index.Request{Query: n, Limit: 1000}
-		if q.Sort, err = s.ParseSort(sort); err != nil {
-			return err
-		}
-		result, err := s.Index.Search(ctx, q)
-		if err != nil {
-			return err
-		}
-		var ids []string
-		for _, h := range result.Hits {
-			ids = append(ids, h.ID)
-		}
-		if len(sort) == 0 {
-			slices.Sort(ids)
-		}
-		out = fmt.Sprint(result.Total, " ", strings.Join(ids, " "))
-		return nil
+		out, err = askIn(ctx, s, text, sort...)
+		return err
 	})
 	return out, err
+}
+
+// askIn asks an index that is open.
+func askIn(ctx context.Context, s *Searcher, text string, sort ...string) (out string, err error) {
+	n, err := s.Parse(text, "", query.Options{})
+	if err != nil {
+		return "", err
+	}
+	q := &index.Request{Query: n, Limit: 1000}
+	if q.Sort, err = s.ParseSort(sort); err != nil {
+		return "", err
+	}
+	result, err := s.Index.Search(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	var ids []string
+	for _, h := range result.Hits {
+		ids = append(ids, h.ID)
+	}
+	if len(sort) == 0 {
+		slices.Sort(ids)
+	}
+	return fmt.Sprint(result.Total, " ", strings.Join(ids, " ")), nil
 }
 
 const design = `{"indexes":{"c":{"index":"f"},"broken":{"index":"broken"}},"nouveau":{"n":{"index":"g"}}}`

@@ -46,7 +46,7 @@ func (x *Indexes) Info(ctx context.Context, db *storage.DB, def *Definition) (*I
 		}
 		info.Built = true
 		seq := rec.seq
-		if !seq.Before(last) {
+		if rec.ready || !seq.Before(last) {
 			seq = last
 		}
 		if info.Committed, err = s.Number(seq); err != nil {
@@ -149,6 +149,11 @@ func (x *Indexes) Cleanup(ctx context.Context, db *storage.DB) error {
 			if err != nil || rec == nil {
 				return err
 			}
+			if rec.interactive() {
+				if err := release(tx, sp, of); err != nil {
+					return err
+				}
+			}
 			tx.KV().ClearRange(children(sp.keysOf(rec.number).prefix))
 			tx.KV().Clear(sp.record(of))
 			return nil
@@ -172,7 +177,7 @@ func (x *Indexes) wanted(ctx context.Context, db *storage.DB) (map[signature]boo
 		if err != nil {
 			return corrupt("design document")
 		}
-		for _, def := range definitions(body, row.ID, partitioned) {
+		for _, def := range x.definitions(body, row.ID, partitioned) {
 			wanted[def.signature] = true
 		}
 		return nil
@@ -181,14 +186,14 @@ func (x *Indexes) wanted(ctx context.Context, db *storage.DB) (map[signature]boo
 }
 
 // definitions are all indexes of a design document that can be built.
-func definitions(body ejson.Value, ddoc string, partitioned bool) (all []*Definition) {
+func (x *Indexes) definitions(body ejson.Value, ddoc string, partitioned bool) (all []*Definition) {
 	for _, kind := range []index.Kind{index.Clouseau, index.Nouveau} {
 		members, _ := body.Get(member(kind))
 		if members.Kind() != ejson.Object {
 			continue
 		}
 		for name := range members.Members() {
-			if def, err := newDefinition(body, kind, ddoc, name.Text(), partitioned); err == nil {
+			if def, err := x.newDefinition(body, kind, ddoc, name.Text(), partitioned); err == nil {
 				all = append(all, def)
 			}
 		}
@@ -199,7 +204,7 @@ func definitions(body ejson.Value, ddoc string, partitioned bool) (all []*Defini
 // InDesign are the indexes that a design document, whose body it is, has and that can be built.
 func (x *Indexes) InDesign(ctx context.Context, db *storage.DB, ddoc string, body ejson.Value) ([]*Definition, error) {
 	partitioned, err := db.Partitioned(ctx)
-	return definitions(body, ddoc, partitioned), err
+	return x.definitions(body, ddoc, partitioned), err
 }
 
 // Behind reports whether an index has not reached the end of the feed.
@@ -210,7 +215,7 @@ func (x *Indexes) Behind(ctx context.Context, db *storage.DB, def *Definition) (
 			return err
 		}
 		rec, _, err := readRecord(s.KV(), spaceOf(s), def.signature)
-		behind = rec == nil || rec.seq.Before(last)
+		behind = rec == nil || !rec.ready && (rec.interactive() || rec.seq.Before(last))
 		return err
 	})
 	return behind, err

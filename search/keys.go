@@ -14,12 +14,14 @@ import (
 //	(0, signature)   record of an index
 //	(1)              next number
 //	(2, number, …)   all of an index: keysOf
+//	(3)              interactive indexes: interactiveList
 type space []byte
 
 const (
 	keyRecord int64 = iota
 	keyNextNumber
 	keyIndex
+	keyInteractive
 )
 
 // Below (2, number); docs/keyspace.md has the table.

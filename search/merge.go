@@ -6,6 +6,7 @@ import (
 
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // A merge makes one segment of several that follow each other, without the documents that are not alive. It runs beside
@@ -17,6 +18,8 @@ const (
 	fanOut = 8
 	// mostMerged is how many documents a merged segment has at most: the different strings of a field are in memory.
 	mostMerged = 1 << 20
+	// mostMergedBytes is how many bytes of blocks are merged: places in a stream have 32 bits.
+	mostMergedBytes = 2 << 30
 )
 
 // mergeSoon has segments merged in the background, if there is anything to merge. One merge of an index runs at a time.
@@ -31,7 +34,7 @@ func (x *Indexes) mergeSoon(
 	}
 	x.merging[key] = true
 	x.running.Go(func() {
-		err := x.merge(x.ctx, db, uuid, recordKey, number, k)
+		err := x.merge(kv.InBackground(x.ctx), db, uuid, recordKey, number, k)
 		x.mu.Lock()
 		delete(x.merging, key)
 		x.mu.Unlock()
@@ -49,11 +52,19 @@ func (x *Indexes) merge(
 	for {
 		var m *manifest
 		err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
-			value, err := s.KV().Get(k.key(keyManifest))
-			if err == nil {
-				m, err = parseManifest(value)
+			values, err := s.KV().GetMany([][]byte{k.key(keyManifest), recordKey})
+			if err != nil {
+				return err
 			}
-			return err
+			if m, err = parseManifest(values[0]); err != nil || values[1] == nil {
+				return err
+			}
+			// Segments of a first build come before those of what was written meanwhile.
+			if rec, err := parseRecord(values[1]); err != nil || rec.interactive() && !rec.ready {
+				m = &manifest{}
+				return err
+			}
+			return nil
 		})
 		if err != nil {
 			return err
@@ -84,11 +95,12 @@ func (m *manifest) choose() (from, to int) {
 	}
 	for most := 0; most < 8; most++ {
 		to = len(m.segments)
-		docs, alike := int64(0), 0
+		docs, bytes, alike := int64(0), int64(0), 0
 		for from = to; from > 0; from-- {
 			s := &m.segments[from-1]
 			of := tier(s)
-			if docs += s.docs - s.killed; of > most || docs > mostMerged {
+			docs, bytes = docs+s.docs-s.killed, bytes+s.bytes
+			if of > most || docs > mostMerged || bytes > mostMergedBytes {
 				break
 			}
 			if of == most {

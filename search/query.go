@@ -22,11 +22,12 @@ type Searcher struct {
 	// Begun is set by who has begun to answer: a snapshot that is too old then ends the search.
 	Begun bool
 
-	def    *Definition
-	locale query.Locale
-	types  map[string]fieldType
-	maker  *maker
-	keys   *keys // nil if nothing was ever indexed
+	def      *Definition
+	locale   query.Locale
+	types    map[string]fieldType
+	maker    *maker
+	keys     *keys // nil if nothing was ever indexed
+	synonyms map[*analysis.Analyzer]map[string][]string
 }
 
 // Search opens an index as it is, and calls ask for it, again if the snapshot becomes too old before it has begun to
@@ -157,7 +158,10 @@ func (s *Searcher) Tokens(field, text string) []query.Token {
 		position += increment
 		tokens = append(tokens, query.Token{Term: string(term), Position: position})
 	})
-	return tokens
+	if strings.HasPrefix(field, "_") {
+		return tokens
+	}
+	return s.withSynonyms(field, tokens)
 }
 
 // Analyze makes terms of a text as a field has them.
@@ -191,7 +195,12 @@ func (s *Searcher) Normalize(field, text string) string {
 }
 
 // IsDouble implements query.Schema.
-func (s *Searcher) IsDouble(field string) bool { return s.types[field] == doubleField }
+func (s *Searcher) IsDouble(field string) bool {
+	if s.def.native != nil {
+		return nativeDouble(field)
+	}
+	return s.types[field] == doubleField
+}
 
 // Locale implements query.Schema.
 func (s *Searcher) Locale() query.Locale { return s.locale }

@@ -15,26 +15,53 @@ type record struct {
 	number int64
 	seq    storage.Seq // of the feed, up to which it is built
 	fields int64       // how many fields have a type; none ever goes
+
+	// Of an interactive index: what is written after began, writers have put into it; once it is ready, it has all.
+	began storage.Seq
+	ready bool
 }
 
-const recordFormat = 1
+const (
+	recordFormat      = 1
+	interactiveFormat = 2 // began follows, and whether it is ready
+)
+
+// interactive reports whether writers keep the index.
+func (r *record) interactive() bool { return r.began != storage.Seq{} }
 
 func (r *record) encode() []byte {
-	b := binary.AppendUvarint([]byte{recordFormat}, uint64(r.number))
+	format := byte(recordFormat)
+	if r.interactive() {
+		format = interactiveFormat
+	}
+	b := binary.AppendUvarint([]byte{format}, uint64(r.number))
 	b = binary.AppendUvarint(b, uint64(r.fields))
-	return storage.AppendSeq(b, r.seq)
+	b = storage.AppendSeq(b, r.seq)
+	if r.interactive() {
+		b = append(storage.AppendSeq(b, r.began), 0)
+		if r.ready {
+			b[len(b)-1] = 1
+		}
+	}
+	return b
 }
 
 func parseRecord(b []byte) (r record, err error) {
 	d := reader{packed.Reader{B: b}}
-	if d.Byte() != recordFormat {
-		return r, corrupt("record of an index")
-	}
+	format := d.Byte()
 	r.number, r.fields = d.int(), d.int()
-	if d.Bad || len(d.B) != storage.SeqSize {
+	seq := d.Take(storage.SeqSize)
+	switch {
+	case format == recordFormat && d.Done():
+	case format == interactiveFormat && !d.Bad && len(d.B) == storage.SeqSize+1:
+		if r.began, err = storage.ParseSeq(d.Take(storage.SeqSize)); err != nil {
+			return r, err
+		}
+		r.ready = d.Byte() == 1
+	default:
 		return r, corrupt("record of an index")
 	}
-	r.seq, err = storage.ParseSeq(d.B)
+	r.seq, err = storage.ParseSeq(seq)
 	return r, err
 }
 
@@ -183,16 +210,17 @@ func parseLogEntry(at index.Identity, b []byte) (*logEntry, error) {
 	return e, nil
 }
 
-// writeLog puts an entry into the log, in pieces, and returns how many bytes it takes.
+// writeLog puts an entry into the log, in pieces, and returns how many bytes it takes. There may be 0xff00 pieces:
+// children ends before a byte 0xff.
 func (k *keys) writeLog(tx kv.Tx, at []byte, e *logEntry) int {
 	value := e.encode()
 	prefix := k.key(keyLog)
 	for piece := 0; piece == 0 || len(value) > 0; piece++ {
 		part := value[:min(len(value), maxValue)]
 		value = value[len(part):]
-		key := append(append(make([]byte, 0, len(prefix)+len(at)+1), prefix...), at...)
+		key := append(append(make([]byte, 0, len(prefix)+len(at)+2), prefix...), at...)
 		if piece > 0 {
-			key = append(key, byte(piece))
+			key = binary.BigEndian.AppendUint16(key, uint16(piece))
 		}
 		tx.SetVersionstampedKey(key, len(prefix)+1, part)
 	}

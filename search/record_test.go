@@ -1,13 +1,18 @@
 package search
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
 // What is stored of an index is read as it was written, or refused as damaged.
@@ -40,4 +45,35 @@ func FuzzRecords(f *testing.F) {
 			require.True(t, errors.Is(err, kv.ErrCorrupt), err)
 		}
 	})
+}
+
+// TestManyPieces: an entry of the log comes back whole from any number of pieces, and the entry after it stays apart.
+func TestManyPieces(t *testing.T) {
+	ctx := context.Background()
+	engine := memkv.New()
+	defer engine.Close()
+	k := space("prefix").keysOf(1)
+	doc := make([]byte, 300*maxValue+1)
+	rand.NewChaCha8([32]byte{1}).Read(doc)
+	for i, entry := range []*logEntry{{doc: doc}, {doc: []byte("next")}} {
+		_, err := engine.Update(ctx, func(tx kv.Tx) error {
+			at := make([]byte, storage.SeqSize)
+			at[storage.SeqSize-1] = byte(i)
+			k.writeLog(tx, at, entry)
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	var got [][]byte
+	require.NoError(t, engine.View(ctx, func(r kv.ReadTx) error {
+		upTo, err := k.lastOfLog(r)
+		require.NoError(t, err)
+		return k.readLog(r, "", upTo, func(e *logEntry) error {
+			got = append(got, bytes.Clone(e.doc))
+			return nil
+		})
+	}))
+	require.Len(t, got, 2)
+	require.True(t, bytes.Equal(doc, got[0]))
+	require.Equal(t, "next", string(got[1]))
 }

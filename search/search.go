@@ -5,6 +5,9 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
@@ -19,13 +22,17 @@ type Options struct {
 	KV kv.Store
 	// JS runs index functions; nil: indexes cannot be built.
 	JS JavaScript
+	// Languages are those besides JavaScript, by the `language` of design documents.
+	Languages map[string]Language
 	// Log has what is told of maintenance that failed; nil: nothing.
 	Log *slog.Logger
 	// Memory is how many bytes the process may take in all; what is remembered of indexes takes a twelfth of it, up to
-	// 192 MB. 0: that.
+	// 192 MB. 0: that. A build that has much to index takes about another twelfth.
 	Memory int64
 
-	flushEntries int64 // see defaultFlushEntries; 0 for that, tests have fewer
+	flushEntries int64         // see defaultFlushEntries; 0 for that, tests have fewer
+	directDocs   int           // see mostDirect, likewise
+	claimTime    time.Duration // see defaultClaimTime, likewise
 }
 
 // JavaScript runs user code; *js.Pool does, in worker processes. It is safe for concurrent use. tenant is the database,
@@ -40,9 +47,11 @@ var _ JavaScript = (*js.Pool)(nil)
 // Indexes are the search indexes of all databases of a store. It is safe for concurrent use; several Indexes, in
 // several processes, may work on one store.
 type Indexes struct {
-	opts   Options
-	states *states
-	blocks *blockCache
+	opts     Options
+	states   *states
+	blocks   *blockCache
+	programs *lru.Cache[signature, *program] // of interactive indexes
+	endless  *lru.Cache[endlessKey, string]  // why they cannot be indexed
 
 	ctx     context.Context // of builds; it ends with Close
 	cancel  context.CancelFunc
@@ -54,12 +63,17 @@ type Indexes struct {
 	closed  bool
 }
 
-var _ storage.PurgeIndexer = (*Indexes)(nil)
-
-// New makes the Indexes of a store. It has to be one of the store's Indexers (storage.Hooks), to know of purges.
+// New makes the Indexes of a store. It has to be one of the store's Indexers (storage.Hooks), to know of purges and
+// to write interactive indexes.
 func New(o Options) *Indexes {
 	if o.flushEntries == 0 {
 		o.flushEntries = defaultFlushEntries
+	}
+	if o.directDocs == 0 {
+		o.directDocs = mostDirect
+	}
+	if o.claimTime == 0 {
+		o.claimTime = defaultClaimTime
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -67,8 +81,16 @@ func New(o Options) *Indexes {
 	if o.Memory <= 0 || o.Memory > plentyOfMemory {
 		o.Memory = plentyOfMemory
 	}
+	programs, err := lru.New[signature, *program](keptPrograms)
+	if err != nil {
+		panic(err) // the size is right
+	}
+	endless, err := lru.New[endlessKey, string](keptEndless)
+	if err != nil {
+		panic(err) // likewise
+	}
 	x := &Indexes{opts: o, states: newStates(int(o.Memory / 18)), blocks: newBlockCache(int(o.Memory / 36)),
-		flights: map[flightKey]*flight{}, merging: map[stateKey]bool{}}
+		programs: programs, endless: endless, flights: map[flightKey]*flight{}, merging: map[stateKey]bool{}}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	return x
 }
@@ -92,6 +114,9 @@ func (x *Indexes) Forget() {
 }
 
 var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are shut down.")
+
+// directBytes is about how many bytes of documents become a segment directly; as many again are collected meanwhile.
+func (x *Indexes) directBytes() int { return int(x.opts.Memory / 48) }
 
 // workers is how many batches are on their way at a time.
 func (x *Indexes) workers() int { return max(1, min(runtime.NumCPU(), runtime.GOMAXPROCS(0))) }

@@ -26,6 +26,7 @@ import (
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/find"
+	"github.com/settee-db/settee/server/forward"
 	"github.com/settee-db/settee/server/functions"
 	"github.com/settee-db/settee/server/logging"
 	"github.com/settee-db/settee/server/logins"
@@ -63,8 +64,10 @@ type Options struct {
 	Node      string // name of the node, NodeName if empty
 	// Nodes are those that have the store open; nil: there is no other one.
 	Nodes *nodes.Members
-	Build string // what was built, as `git describe` names it; GET / shows it as git_sha
-	Web   string // directory of the web interface, none if empty or missing
+	// Claims are what one of them at a time does; nil where Nodes are.
+	Claims *nodes.Claims
+	Build  string // what was built, as `git describe` names it; GET / shows it as git_sha
+	Web    string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue
 	// Functions are the event functions of the store, FunctionEngine runs them. Without an engine the server has none.
@@ -79,6 +82,8 @@ type Options struct {
 	Memory int64
 	// Descriptors is how many files the process may have open; connections leave some of them to the store. 0: unknown.
 	Descriptors int64
+	// Cluster gives what the store's cluster says of itself as JSON, for _system; nil: it has none.
+	Cluster func() []byte
 	// Metrics are what _prometheus shows besides the server's own.
 	Metrics []prometheus.Collector
 }
@@ -124,10 +129,13 @@ func New(o Options) (*Server, error) {
 	s.connections = newConnections(func() int {
 		return maxConnections(env.Settings().MaxConnections, o.Memory, o.Descriptors)
 	}, env.Log)
-	s.replications = replicator.New(env, o.Jobs, s.port)
+	others := forward.New(o.Nodes)
+	s.replications = replicator.New(replicator.Options{
+		Env: env, Jobs: o.Jobs, Port: s.port, Nodes: others, Members: o.Nodes, Claims: o.Claims,
+	})
 	s.admin, err = admin.New(admin.Options{
-		Env: env, Nodes: o.Nodes, Jobs: o.Jobs, JS: o.JS, Verifier: verifier, Replications: s.replications.Tasks,
-		Build: o.Build, Web: o.Web,
+		Env: env, Nodes: others, Jobs: o.Jobs, JS: o.JS, Verifier: verifier, Replications: s.replications.Tasks,
+		Build: o.Build, Web: o.Web, Cluster: o.Cluster,
 		Metrics: append([]prometheus.Collector{s.connections, prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "settee_store_unavailable_total", Help: "Requests that the store did not answer.",
 		}, func() float64 { return float64(env.Unavailable.Load()) })}, o.Metrics...),

@@ -121,8 +121,12 @@ func (w *bulk) transact(groups []editGroup, apart bool) (left []editGroup, lacki
 	return append(left, groups[b.done:]...), len(b.lacking), nil
 }
 
-// outgrown tells that a transaction failed because of what it was to write, or of how long it took.
+// outgrown tells that a transaction failed because of what it was to write, or of how long it took: not because the
+// store's servers did not answer, which is no better for halves of it.
 func outgrown(err error) bool {
+	if errors.Is(err, kv.ErrUnavailable) {
+		return false
+	}
 	for _, target := range []error{kv.ErrTooLarge, kv.ErrTooOld, kv.ErrKeyTooLarge, kv.ErrValueTooLarge} {
 		if errors.Is(err, target) {
 			return true

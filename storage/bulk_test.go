@@ -2,12 +2,14 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/tuple"
@@ -176,3 +178,41 @@ func TestBulkTakesTooLong(t *testing.T) {
 type indexerFunc IndexFunc
 
 func (f indexerFunc) Prepare(context.Context, *Tx) (IndexFunc, error) { return IndexFunc(f), nil }
+
+// late is a store whose transactions become too old, once it is told with what error.
+type late struct {
+	kv.Store
+	err     error
+	updates int
+}
+
+func (l *late) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
+	if l.err == nil {
+		return l.Store.Update(ctx, fn)
+	}
+	l.updates++
+	return kv.Versionstamp{}, l.err
+}
+
+// A bulk request whose transaction becomes too old is tried in halves, but not where the store's servers do not answer:
+// its client would wait for each of them.
+func TestBulkEndsWithoutServers(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		halves bool
+	}{{kv.ErrTooOld, true}, {fmt.Errorf("%w: %w", kv.ErrTooOld, kv.ErrUnavailable), false}} {
+		store := &late{Store: memkv.New()}
+		s := openStore(t, store)
+		must(t, s.Create(t.Context(), "db", CreateOptions{}))
+		var docs []*compat.Document
+		for i := range 8 {
+			docs = append(docs, &compat.Document{ID: fmt.Sprint(i), Body: compat.Body{JSON: []byte("{}")}})
+		}
+		store.err = c.err
+		_, err := s.DB("db").Update(t.Context(), docs, UpdateOptions{})
+		if !errors.Is(err, c.err) || store.updates > 1 != c.halves {
+			t.Errorf("%v: %v after %d transactions", c.err, err, store.updates)
+		}
+		store.err = nil
+	}
+}

@@ -14,7 +14,7 @@ var ErrStop = errors.New("storage: enough rows")
 
 // LastSeq is the end of the changes feed, `since=now`.
 func (db *DB) LastSeq(ctx context.Context) (last UpdateSeq, err error) {
-	err = db.viewOn(ctx, func(d *dbRead) (err error) {
+	err = db.viewWhole(ctx, func(d *dbRead) (err error) {
 		last, err = d.updateSeq()
 		return err
 	})
@@ -81,9 +81,15 @@ func (c *changesScan) scan(d *dbRead) error {
 	if err != nil || c.left == 0 {
 		return err
 	}
-	c.ahead.begin(d.wide(firstWide))
+	first := firstWide
+	if c.o.Unnumbered {
+		first = mostWide
+	}
+	c.ahead.begin(d.wide(first))
 	if !c.moved {
-		if err := c.scanRest(d, updates); err != nil || !c.aged || c.left == 0 {
+		err := c.scanRest(d, updates)
+		c.end.More = c.o.Unnumbered && (err != nil || c.left == 0)
+		if err != nil || !c.aged || c.left == 0 {
 			return err
 		}
 		c.moved = true
@@ -98,6 +104,7 @@ func (c *changesScan) scanRest(d *dbRead, updates int64) error {
 	first := true
 	return c.scanRange(d, updates, c.rest(d), func(seq Seq) (int64, error) {
 		switch {
+		case c.o.Unnumbered:
 		case !c.o.Descending:
 			after--
 		case first:
@@ -168,6 +175,12 @@ func (c *changesScan) readsMore() bool { return c.o.IncludeDocs || c.o.AllLeaves
 // start brings c.end to what the snapshot says of the place reached so far, and returns the number of updates ever
 // made.
 func (c *changesScan) start(d *dbRead) (updates int64, err error) {
+	if c.o.Unnumbered {
+		if !c.given {
+			c.end = ChangesEnd{Last: UpdateSeq{Seq: c.o.Since}, More: true}
+		}
+		return 0, nil
+	}
 	counts, err := d.statsBeside(statUpdates)
 	if err != nil {
 		return 0, err
@@ -369,7 +382,9 @@ func (c *changesScan) took(d *dbRead, seq UpdateSeq) {
 		return
 	}
 	c.given, c.end.Last = true, seq
-	c.end.Pending--
+	if !c.o.Unnumbered {
+		c.end.Pending--
+	}
 }
 
 // ChangesByID is Changes for the documents with the given ids, which are looked up: rows in the order of the feed, two

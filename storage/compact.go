@@ -59,7 +59,7 @@ func (db *DB) StartCompact(ctx context.Context) error {
 		run := c.begin(db.name) // here, so that Info shows it when StartCompact has returned
 		task := func(ctx context.Context) {
 			defer c.end(run)
-			_ = db.compact(ctx, run) // what is left is removed by the next compaction
+			_ = db.compact(kv.InBackground(ctx), run) // what is left is removed by the next compaction
 		}
 		if !db.store.bg.run(task) {
 			c.end(run)
@@ -74,7 +74,7 @@ func (db *DB) Compact(ctx context.Context) error {
 	c := &db.store.bg.compactions
 	run := c.begin(db.name)
 	defer c.end(run)
-	return db.compact(ctx, run)
+	return db.compact(kv.InBackground(ctx), run)
 }
 
 func (db *DB) compact(ctx context.Context, run *compaction) error {

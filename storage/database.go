@@ -158,7 +158,7 @@ func (db *DB) Exists(ctx context.Context) (bool, error) {
 // Info reads what GET /db shows, all from one snapshot.
 func (db *DB) Info(ctx context.Context) (*Info, error) {
 	var info *Info
-	err := db.viewOn(ctx, func(d *dbRead) (err error) {
+	err := db.viewWhole(ctx, func(d *dbRead) (err error) {
 		info, err = d.info()
 		return err
 	})

@@ -65,6 +65,13 @@ type Tx struct{ t *dbTx }
 // KV is the store's transaction.
 func (x *Tx) KV() kv.Tx { return x.t.tx }
 
+// RaiseIncarnation has the sequences that the database gives out from now on be above all others of it. There must be
+// a next incarnation.
+func (x *Tx) RaiseIncarnation() {
+	x.t.rec.incarnation++
+	x.t.tx.Set(dbRecordKey(x.t.name), x.t.rec.encode())
+}
+
 // HeadIndexer is an Indexer whose Prepare reads the same keys in every transaction on a database. They are asked for
 // together with what else the transaction begins with, and Tx.Head has them.
 type HeadIndexer interface {
@@ -151,6 +158,8 @@ type Hooks struct {
 	// MaxPartitionSize is the setting couchdb/max_partition_size in bytes; <= 0 or nil: no limit. It may change at any
 	// time.
 	MaxPartitionSize func() int64
+	// Tag is what transactions on a database are marked with (kv.WithTag), "" for nothing; nil: none is.
+	Tag func(database string) string
 	// Updated is called after each commit of this Store that changed documents of a database. It has to return at once.
 	Updated func(name string)
 }

@@ -19,6 +19,7 @@ import (
 //	(rootNodes, …)                          the processes that have the store open        nodes/
 //	(rootSettings, …)                       settings that they share                      ../server/config/shared/
 //	(rootLogins, …)                         failed logins that they tell each other of    ../server/logins/
+//	(rootClaims, …)                         what one process at a time does               nodes/
 //	(prefix, TagX, …)                       a database, prefix >= firstPrefix:
 //
 //	TagSecurity                             security object, JSON                                 security.go
@@ -51,6 +52,7 @@ const (
 	rootNodes
 	rootSettings
 	rootLogins
+	rootClaims
 
 	// firstPrefix is the first database's prefix; the tuple integers below are tags of the root.
 	firstPrefix = 32
@@ -112,6 +114,9 @@ func SettingsPrefix() []byte { return rootKey(rootSettings) }
 
 // LoginsPrefix is the key prefix of failed logins (package server/logins).
 func LoginsPrefix() []byte { return rootKey(rootLogins) }
+
+// ClaimsPrefix is the key prefix of what one process at a time does (package storage/nodes).
+func ClaimsPrefix() []byte { return rootKey(rootClaims) }
 
 func dbRecordKey(name string) []byte { return tuple.AppendString(tuple.AppendInt(nil, rootDBs), name) }
 

@@ -1,9 +1,11 @@
 package storage
 
 import (
+	"context"
 	"encoding/binary"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/rank"
 )
 
@@ -49,6 +51,35 @@ func (d *dbRead) idsBefore(key []byte) (int64, error) {
 		return 0, err
 	}
 	return w.Add(counts.ids.Between(nil, from)).Rows, nil
+}
+
+// splitBoundaries is how many boundaries of the lowest level SplitIDs passes for each id that it gives.
+const splitBoundaries = 8
+
+// SplitIDs gives ids in a range, at most so many, in its order, that cut it into parts of about a thousand documents
+// each; after the last one there may be more than that. Not all of them need be of documents that are there now.
+func (db *DB) SplitIDs(ctx context.Context, o RangeOptions, most int) (ids []string, err error) {
+	o.clamp()
+	err = db.viewOn(ctx, func(d *dbRead) error {
+		ids = ids[:0]
+		level := d.keys.rank(nil, TagRankIDs, 1)
+		begin, end := o.keys(level)
+		it := d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending, Limit: most * splitBoundaries})
+		defer it.Close()
+		for n := 1; it.Next(); n++ {
+			key := it.Key()[len(level):]
+			if n%splitBoundaries != 0 || len(key) == 0 { // the empty boundary is before all ids
+				continue
+			}
+			id, _, err := tuple.ReadString(key)
+			if err != nil {
+				return corrupt("boundary of ids", err)
+			}
+			ids = append(ids, id)
+		}
+		return it.Err()
+	})
+	return ids, err
 }
 
 func concat(a, b []byte) []byte { return append(append(make([]byte, 0, len(a)+len(b)+1), a...), b...) }

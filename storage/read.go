@@ -14,7 +14,7 @@ import (
 // and Latest are looked at of the other options, as in CouchDB.
 func (db *DB) Open(ctx context.Context, id string, o OpenOptions) (*Document, error) {
 	var doc *Document
-	err := db.viewOn(ctx, func(d *dbRead) (err error) {
+	err := db.viewWhole(ctx, func(d *dbRead) (err error) {
 		doc, err = d.openDoc(id, o)
 		return err
 	})

@@ -17,10 +17,9 @@ const (
 	// that of later ones, and of all windows of documents that a request names.
 	firstWide = 64
 	mostWide  = 1024
-	// leavesAhead is how many ranges over leaves are open at once, leavesFirst and leavesWide how many across a
-	// network: at first, and when those have shown that leaves are small.
+	// leavesAhead is how many ranges over leaves are open at once, leavesWide how many across a network, less when
+	// those before have shown that leaves are large.
 	leavesAhead = 64
-	leavesFirst = 128
 	leavesWide  = 512
 	// leafBytes is how much of memory the leaves of the documents of a window take, if one document does not take more.
 	leafBytes = 4 << 20
@@ -265,7 +264,7 @@ func (d *dbRead) leavesAtOnce(others, size int) int {
 	case !d.sizes.remote:
 		return leavesAhead
 	case others == 0:
-		return leavesFirst
+		return leavesWide
 	}
 	return min(max((leafBytes-size)/(size/others+1), 1), leavesWide)
 }

@@ -124,7 +124,7 @@ func parseRights(object []byte) (compat.Security, error) {
 // Security reads the security object as it was set, nil if it never was. It is not to be changed.
 func (db *DB) Security(ctx context.Context) ([]byte, error) {
 	var object []byte
-	err := db.viewOn(ctx, func(d *dbRead) (err error) {
+	err := db.viewWhole(ctx, func(d *dbRead) (err error) {
 		object, err = d.security()
 		return err
 	})
@@ -136,7 +136,7 @@ func (db *DB) Security(ctx context.Context) ([]byte, error) {
 func (db *DB) Rights(ctx context.Context) (*compat.Security, error) {
 	var small []byte
 	var shared *securityObject
-	err := db.viewOn(ctx, func(d *dbRead) (err error) {
+	err := db.viewWhole(ctx, func(d *dbRead) (err error) {
 		small, shared, err = d.securityObject()
 		return err
 	})

@@ -31,6 +31,11 @@ func (db *DB) ViewAgain(ctx context.Context, fn func(*Snapshot) error) error {
 	return db.viewOn(ctx, func(d *dbRead) error { return fn(&Snapshot{d}) })
 }
 
+// ViewAgainLike is ViewAgain for reads of a kind; see ViewLike.
+func (db *DB) ViewAgainLike(ctx context.Context, kind string, fn func(*Snapshot) error) error {
+	return db.viewOnLike(ctx, kind, func(d *dbRead) error { return fn(&Snapshot{d}) })
+}
+
 // Advance says, in ViewAgain, that what was done so far need not be done again in another snapshot.
 func (s *Snapshot) Advance() { s.d.advance() }
 
@@ -46,7 +51,7 @@ func (x *Tx) Snapshot() *Snapshot { return &Snapshot{&x.t.dbRead} }
 
 // Join gives a database as a transaction or snapshot of the caller reads it; compat.ErrNoDatabase if there is none.
 func (db *DB) Join(ctx context.Context, r kv.ReadTx) (*Snapshot, error) {
-	d := &dbRead{memory: db.memory, ctx: ctx, shared: &db.store.securities, sizes: db.store.sizes}
+	d := db.reading(ctx)
 	if err := d.open(r, db.name); err != nil {
 		return nil, err
 	}
@@ -121,6 +126,18 @@ func (s *Snapshot) LastSeq() (Seq, error) { return s.seqAt(TagLastSeq) }
 
 // LastPurge is the sequence of the last purge, the zero Seq if there was none.
 func (s *Snapshot) LastPurge() (Seq, error) { return s.seqAt(TagPurgeSeq) }
+
+// LastPurgeWith is LastPurge together with values that the caller keeps in the store, in one round trip.
+func (s *Snapshot) LastPurgeWith(keys ...[]byte) (last Seq, values [][]byte, err error) {
+	values, err = s.d.r.GetMany(append([][]byte{s.d.keys.sub(nil, TagPurgeSeq)}, keys...))
+	if err != nil {
+		return Seq{}, nil, err
+	}
+	if values[0] != nil {
+		last, err = ParseSeq(values[0])
+	}
+	return last, values[1:], err
+}
 
 func (s *Snapshot) seqAt(tag Tag) (Seq, error) {
 	value, err := s.d.r.Get(s.d.keys.sub(nil, tag))

@@ -39,6 +39,7 @@ type Store struct {
 	securities securities
 	sizes      sizes
 	foresight  wrapkv.Foresight // of reads of databases, on engines across a network
+	records    wrapkv.Recall    // of databases, likewise
 }
 
 // Open prepares the store: it writes the format and an identity on first use. The error is kv.ErrFormat if another

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // DB is a handle on the database of that name, whether it exists or not. It holds no state and is safe for concurrent
@@ -59,6 +60,7 @@ type dbRead struct {
 	foldedRead bool
 	// advanced is set when a part of the work is done for good; see viewOn.
 	advanced bool
+	recalled *wrapkv.Recalled // rec, if it is what it was the last time; see openRecalled
 }
 
 // advance notes that what was done so far need not be done again in another snapshot.
@@ -103,6 +105,33 @@ func (d *dbRead) open(r kv.ReadTx, name string) error {
 	if err != nil {
 		return err
 	}
+	return d.openWith(r, name, value)
+}
+
+// openRecalled is open for who gives nothing to anybody before the end, which goes through confirm: across a network
+// what the record was the last time does, so that it is read beside what depends on it (ADR 0044).
+func (d *dbRead) openRecalled(s *Store, r kv.ReadTx, name string) error {
+	if !s.sizes.remote {
+		return d.open(r, name)
+	}
+	value, unconfirmed, err := s.records.Get(r, dbRecordKey(name))
+	if err != nil {
+		return err
+	}
+	d.recalled = unconfirmed
+	return d.openWith(r, name, value)
+}
+
+// confirm gives the error with which work on the database ends that ended with err: wrapkv.ErrRecall if the record was
+// another one, so that all has to be done again.
+func (d *dbRead) confirm(err error) error {
+	if wrong := d.recalled.Confirm(); wrong != nil {
+		return wrong
+	}
+	return err
+}
+
+func (d *dbRead) openWith(r kv.ReadTx, name string, value []byte) (err error) {
 	if value == nil {
 		return compat.ErrNoDatabase
 	}
@@ -113,9 +142,17 @@ func (d *dbRead) open(r kv.ReadTx, name string) error {
 	return nil
 }
 
+// tagged is ctx with the database's mark.
+func (db *DB) tagged(ctx context.Context) context.Context {
+	if tag := db.store.hooks.Tag; tag != nil {
+		return kv.WithTag(ctx, tag(db.name))
+	}
+	return ctx
+}
+
 // view runs fn once on a snapshot of the database; compat.ErrNoDatabase if there is none.
 func (db *DB) view(ctx context.Context, fn func(*dbRead) error) error {
-	return db.store.kv.View(ctx, func(r kv.ReadTx) error { return db.read(ctx, r, fn) })
+	return db.store.kv.View(db.tagged(ctx), func(r kv.ReadTx) error { return db.read(ctx, r, fn) })
 }
 
 // viewLike is view for reads that begin with the same keys as others of the kind: across a network these are read
@@ -124,22 +161,50 @@ func (db *DB) viewLike(ctx context.Context, kind string, fn func(*dbRead) error)
 	if !db.store.sizes.remote {
 		return db.view(ctx, fn)
 	}
-	return db.store.kv.View(ctx, func(r kv.ReadTx) error {
+	return db.store.kv.View(db.tagged(ctx), func(r kv.ReadTx) error {
 		return db.store.foresight.View(db.name+" "+kind, r, func(r kv.ReadTx) error { return db.read(ctx, r, fn) })
 	})
 }
 
 func (db *DB) read(ctx context.Context, r kv.ReadTx, fn func(*dbRead) error) error {
-	d := dbRead{memory: db.memory, ctx: ctx, shared: &db.store.securities, sizes: db.store.sizes}
+	d := db.reading(ctx)
 	if err := d.open(r, db.name); err != nil {
 		return err
 	}
+	return db.begin(d, fn)
+}
+
+func (db *DB) reading(ctx context.Context) *dbRead {
+	return &dbRead{memory: db.memory, ctx: ctx, shared: &db.store.securities, sizes: db.store.sizes}
+}
+
+// begin runs fn on a database that was opened.
+func (db *DB) begin(d *dbRead, fn func(*dbRead) error) error {
 	if db.begins != nil {
 		if err := db.begins(d.rec.partitioned); err != nil {
 			return err
 		}
 	}
-	return fn(&d)
+	return fn(d)
+}
+
+// viewWhole is viewOn for reads that give nothing to anybody before they end.
+func (db *DB) viewWhole(ctx context.Context, fn func(*dbRead) error) error {
+	for {
+		err := goOn(ctx, func() (bool, error) {
+			return false, db.store.kv.View(db.tagged(ctx), func(r kv.ReadTx) error {
+				d := db.reading(ctx)
+				err := d.openRecalled(db.store, r, db.name)
+				if err == nil {
+					err = db.begin(d, fn)
+				}
+				return d.confirm(err)
+			})
+		})
+		if !errors.Is(err, wrapkv.ErrRecall) {
+			return err
+		}
+	}
 }
 
 // viewOn is view for reads that can go on with a new snapshot: when a snapshot has become too old for the store, fn is
@@ -169,17 +234,18 @@ func (db *DB) viewOnLike(ctx context.Context, kind string, fn func(*dbRead) erro
 const maxAged = 10
 
 // goOn calls read until it does not fail with kv.ErrTooOld any more, or does so again and again without having
-// advanced.
+// advanced, or the store's servers do not answer (ADR 0043).
 func goOn(ctx context.Context, read func() (advanced bool, err error)) error {
+	since := time.Now()
 	for aged := 1; ; aged++ {
 		advanced, err := read()
 		if !errors.Is(err, kv.ErrTooOld) || ctx.Err() != nil {
 			return err
 		}
 		if advanced {
-			aged = 0
+			aged, since = 0, time.Now()
 		}
-		if aged == maxAged {
+		if aged == maxAged || kv.GivesUp(err, since) {
 			return err
 		}
 	}
@@ -188,20 +254,25 @@ func goOn(ctx context.Context, read func() (advanced bool, err error)) error {
 // update runs fn in a transaction on the database, again when it conflicts: fn must not change anything outside that it
 // does not set anew in each run.
 func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
+	ctx = db.tagged(ctx)
 	changed, logged := false, 0
-	err := db.store.write(ctx, func(tx kv.Tx) error {
-		t, err := db.store.openTx(ctx, tx, db.name)
-		if err != nil {
-			return err
+	run := func(tx kv.Tx) error {
+		t := db.store.newTx(ctx, tx)
+		err := t.openRecalled(db.store, tx, db.name)
+		if err == nil {
+			err = fn(t)
 		}
-		if err := fn(t); err != nil {
-			return err
+		if err == nil {
+			changed = t.orders > 0
+			err = t.finish()
+			logged = t.logged
 		}
-		changed = t.orders > 0
-		err = t.finish()
-		logged = t.logged
-		return err
-	})
+		return t.confirm(err)
+	}
+	err := db.store.write(ctx, run)
+	for errors.Is(err, wrapkv.ErrRecall) {
+		err = db.store.write(ctx, run)
+	}
 	if err == nil && changed {
 		db.store.touched(db.name, eventUpdated)
 		db.store.logged(ctx, db.name, logged)
@@ -211,10 +282,14 @@ func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 
 // openTx makes a transaction of the store one on a database.
 func (s *Store) openTx(ctx context.Context, tx kv.Tx, name string) (*dbTx, error) {
-	t := &dbTx{
+	t := s.newTx(ctx, tx)
+	return t, t.open(tx, name)
+}
+
+func (s *Store) newTx(ctx context.Context, tx kv.Tx) *dbTx {
+	return &dbTx{
 		dbRead: dbRead{ctx: ctx, shared: &s.securities, sizes: s.sizes}, tx: tx, short: kv.UsesReserve(ctx), now: s.now,
 	}
-	return t, t.open(tx, name)
 }
 
 // nextSeq gives out the next sequence of this transaction, whose versionstamp bytes the commit fills in.

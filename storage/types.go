@@ -127,6 +127,9 @@ type ChangesOptions struct {
 	Conflicts   bool // with IncludeDocs
 	// DeletedConflicts fills Document.DeletedConflicts, with IncludeDocs.
 	DeletedConflicts bool
+	// Unnumbered is for who goes through the whole feed, in ascending order, and shows nobody where it is: sequences
+	// have no numbers, and the end has More instead of Pending. To count rows takes several round trips.
+	Unnumbered bool
 }
 
 // Change is one row of the changes feed. It is valid until the callback returns.
@@ -143,4 +146,5 @@ type Change struct {
 type ChangesEnd struct {
 	Last    UpdateSeq // of the last row seen, or of the start
 	Pending int64     // rows after it
+	More    bool      // with Unnumbered: the scan ended by the limit or by its reader, and there may be rows after it
 }

@@ -134,23 +134,24 @@ func (v *Views) applyRows(ctx context.Context, w *indexWriter) error {
 	if err != nil {
 		return err
 	}
-	if x.Logged {
-		x.Log(w.tx, w.changes, w.order)
-		w.write()
-		return nil
-	}
 	if x.NeedsOld() {
 		if err := w.readOld(); err != nil {
 			return err
 		}
+	}
+	if x.Logged {
+		if err := x.Log(w.tx, w.changes, w.order); err != nil {
+			return err
+		}
+		w.write()
+		return nil
 	}
 	touched, err := x.Apply(w.tx, w.changes)
 	if err != nil {
 		return err
 	}
 	w.write()
-	// other writers may be next to these rows: readers make up for stale aggregates
-	if w.ix.rec.interactive || w.leaveStale {
+	if w.leaveStale { // readers make up for stale aggregates
 		return nil
 	}
 	return x.Refresh(ctx, w.tx, touched)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
@@ -31,8 +30,8 @@ func (p *pass) read(ctx context.Context, since storage.Seq) (*batch, error) {
 	for failures := 0; ; {
 		limit := p.size.Load()
 		b := &batch{ready: make(chan error, 1)}
-		began := time.Now()
-		err := p.db.View(ctx, func(s *storage.Snapshot) error { return p.readFrom(s, b, since, limit) })
+		began := p.v.now()
+		err := p.db.ViewLike(ctx, "build", func(s *storage.Snapshot) error { return p.readFrom(s, b, since, limit) })
 		switch tooOld := errors.Is(err, kv.ErrTooOld); {
 		case tooOld && len(b.docs) > 0:
 			p.limitSize(len(b.docs) / 2)
@@ -43,8 +42,11 @@ func (p *pass) read(ctx context.Context, since storage.Seq) (*batch, error) {
 		case tooOld && failures < maxFailures && ctx.Err() == nil:
 			failures++
 		default:
-			if time.Since(began) > readLong {
+			switch took := p.v.now().Sub(began); {
+			case took > readLong:
 				p.limitSize(len(b.docs) / 2)
+			case p.v.remote() && took < commitShort && int64(len(b.docs)) >= limit:
+				p.size.Store(min(limit*2, p.most.Load()))
 			}
 			return b, err
 		}
@@ -56,7 +58,10 @@ func (p *pass) readFrom(s *storage.Snapshot, b *batch, since storage.Seq, limit 
 	if b.purge, err = s.LastPurge(); err != nil {
 		return err
 	}
-	o := storage.ChangesOptions{Since: since, Limit: limit, IncludeDocs: true, Conflicts: true, DeletedConflicts: true}
+	o := storage.ChangesOptions{
+		Since: since, Limit: limit, IncludeDocs: true, Conflicts: true, DeletedConflicts: true,
+		Unnumbered: !p.showsNumber(),
+	}
 	var memory arena
 	end, err := s.Changes(o, func(c *storage.Change) error {
 		p.take(b, c, &memory)
@@ -68,7 +73,7 @@ func (p *pass) readFrom(s *storage.Snapshot, b *batch, since storage.Seq, limit 
 	if err != nil {
 		return err
 	}
-	if end.Pending > 0 { // writers may be faster than the build: it ends where the feed ended when it began
+	if end.More || end.Pending > 0 { // writers may be faster than the build: it ends where the feed ended when it began
 		b.end, b.last = end.Last.Seq, !end.Last.Seq.Before(p.target)
 		return nil
 	}
@@ -86,7 +91,7 @@ func (p *pass) take(b *batch, c *storage.Change, memory *arena) {
 	b.bytes += len(c.ID) + 100
 	if src.mapped {
 		if p.program.needsText() {
-			p.scratch = appendSource(p.scratch[:0], c.Doc, p.design.localSeq && !p.design.interactive, c.Seq.N)
+			p.scratch = appendSource(p.scratch[:0], c.Doc, p.showsNumber(), c.Seq.N)
 			src.text = memory.copy(p.scratch)
 			b.bytes += len(src.text)
 		}
@@ -97,6 +102,9 @@ func (p *pass) take(b *batch, c *storage.Change, memory *arena) {
 	}
 	b.docs = append(b.docs, src)
 }
+
+// showsNumber tells that map functions see the number of each change.
+func (p *pass) showsNumber() bool { return p.design.localSeq && !p.design.interactive }
 
 // wants reports whether a document goes through the map functions at all.
 func (p *pass) wants(id string) bool {

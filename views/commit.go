@@ -117,15 +117,11 @@ func (p *pass) fence(tx *storage.Tx, b *batch) (purged bool, err error) {
 	if err := p.check(tx.KV()); err != nil {
 		return false, err
 	}
-	purge, err := tx.Snapshot().LastPurge()
-	if err != nil {
-		return false, err
-	}
 	keys := make([][]byte, len(p.indexes))
 	for n, ix := range p.indexes {
 		keys[n] = ix.keys.space.info(ix.def.signature)
 	}
-	values, err := tx.KV().GetMany(keys)
+	purge, values, err := tx.Snapshot().LastPurgeWith(keys...)
 	if err != nil {
 		return false, err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -189,7 +188,7 @@ func (v *Views) build(ctx context.Context, b *builder) (reached storage.Seq, err
 			}
 			continue
 		default:
-			err = b.build(ctx)
+			err = b.build(b.behindRequests(ctx))
 		}
 		if !errors.Is(err, errMoved) {
 			return b.target, err
@@ -218,44 +217,52 @@ type builder struct {
 	lagging   []*index
 }
 
+// behindRequests has a first build that is a job let requests go first, where the store has more to do than it can. An
+// update does not: it is what a query waits for, and a store that is busy with writes may never come to it.
+func (b *builder) behindRequests(ctx context.Context) context.Context {
+	begun := func(ix *index) bool { return ix.rec.seq != (storage.Seq{}) }
+	if b.run == nil || slices.ContainsFunc(b.indexes, begun) {
+		return ctx
+	}
+	return kv.InBackground(ctx)
+}
+
 // done reports whether there is nothing left to do.
 func (b *builder) done() bool {
 	return !slices.ContainsFunc(b.indexes, func(ix *index) bool { return ix.needsCatchUp(b.target) || !ix.complete() })
 }
 
-// Pauses after a lost race, at most.
-const (
-	firstPause = 10 * time.Millisecond
-	lastPause  = 2 * time.Second
-)
-
 // yield lets somebody else go on who has changed the indexes: that builder is likely to have done, or to do soon, what
-// this one wants. It waits until the indexes change again, or for a time that grows with the races lost.
+// this one wants.
 func (b *builder) yield(ctx context.Context, lost int) error {
 	if _, err := b.prepare(ctx); err != nil || b.done() {
 		return err
 	}
-	most := min(firstPause<<min(lost, 10), lastPause)
-	pause, cancel := context.WithTimeout(ctx, rand.N(most))
-	defer cancel()
 	ix := b.indexes[0]
 	if len(b.lagging) > 0 {
 		ix = b.lagging[0]
 	}
-	err := b.v.opts.KV.Watch(pause, ix.keys.space.info(ix.def.signature), ix.stored)
-	if pause.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+	return kv.AfterLostRace(ctx, b.v.opts.KV, ix.keys.space.info(ix.def.signature), ix.stored, lost)
 }
 
 // prepare finds out what there is to do, up to the sequence it returns.
 func (b *builder) prepare(ctx context.Context) (reached storage.Seq, err error) {
-	if b.indexes, err = b.v.indexesOf(ctx, b.db, b.design); err != nil {
-		return reached, err
+	for {
+		err = b.db.ViewAgainLike(ctx, "build of "+b.design.id, func(s *storage.Snapshot) (err error) {
+			b.indexes, err = readIndexes(s, spaceOf(s), b.design.definitions)
+			if err != nil || slices.Contains(b.indexes, nil) {
+				return err
+			}
+			b.lagging, reached, err = survey(s, b.indexes)
+			return err
+		})
+		if err != nil || !slices.Contains(b.indexes, nil) {
+			return reached, err
+		}
+		if err := b.v.createAll(ctx, b.db, b.design); err != nil {
+			return reached, err
+		}
 	}
-	b.lagging, reached, err = b.v.survey(ctx, b.db, b.indexes)
-	return reached, err
 }
 
 // work is about how many changes or rows there are to go through.
@@ -339,42 +346,34 @@ func (b *builder) check(tx kv.Tx) error {
 }
 
 // survey finds out which indexes have not reached the end of the feed, and how many changes they lack.
-func (v *Views) survey(
-	ctx context.Context,
-	db *storage.DB,
-	indexes []*index,
-) (lagging []*index, last storage.Seq, err error) {
-	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
-		if last, err = s.LastSeq(); err != nil {
-			return err
+func survey(s *storage.Snapshot, indexes []*index) (lagging []*index, last storage.Seq, err error) {
+	if last, err = s.LastSeq(); err != nil {
+		return nil, last, err
+	}
+	counts := make([][]byte, len(indexes))
+	for i, ix := range indexes {
+		counts[i] = ix.keys.count(countRows)
+	}
+	if counts, err = s.KV().GetMany(counts); err != nil {
+		return nil, last, err
+	}
+	pending := make(map[storage.Seq]int64) // most indexes are at the same sequence
+	for i, ix := range indexes {
+		ix.rowTotal = counter(counts[i])
+		if !ix.needsCatchUp(last) {
+			continue
 		}
-		lagging = nil
-		counts := make([][]byte, len(indexes))
-		for i, ix := range indexes {
-			counts[i] = ix.keys.count(countRows)
-		}
-		if counts, err = s.KV().GetMany(counts); err != nil {
-			return err
-		}
-		pending := make(map[storage.Seq]int64) // most indexes are at the same sequence
-		for i, ix := range indexes {
-			ix.rowTotal = counter(counts[i])
-			if !ix.needsCatchUp(last) {
-				continue
+		lagging = append(lagging, ix)
+		n, known := pending[ix.rec.seq]
+		if !known {
+			if n, err = s.Pending(ix.rec.seq); err != nil {
+				return nil, last, err
 			}
-			lagging = append(lagging, ix)
-			n, known := pending[ix.rec.seq]
-			if !known {
-				if n, err = s.Pending(ix.rec.seq); err != nil {
-					return err
-				}
-				pending[ix.rec.seq] = n
-			}
-			ix.pending = n
+			pending[ix.rec.seq] = n
 		}
-		return nil
-	})
-	return lagging, last, err
+		ix.pending = n
+	}
+	return lagging, last, nil
 }
 
 func (p *pass) defs() []*definition {

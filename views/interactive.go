@@ -9,6 +9,8 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
+	"github.com/settee-db/settee/views/levels"
+	"github.com/settee-db/settee/views/reduce"
 )
 
 // Interactive indexes change in the transactions of their documents. One key lists them, so that such a transaction
@@ -190,9 +192,30 @@ func (v *Views) AppendHead(keys [][]byte, tx *storage.Tx) [][]byte {
 
 // Fold implements storage.FoldIndexer: it takes what writers have logged into the levels of the interactive indexes.
 func (v *Views) Fold(ctx context.Context, db *storage.DB) error {
+	return foldIndexes(ctx, db, v.levels, (*levels.Index).Fold)
+}
+
+// Moved prepares the indexes of a database for a store whose versionstamps may be lower than those in it. No Views need
+// be open.
+func Moved(ctx context.Context, db *storage.DB) error {
+	ranks := func(ix *index) (*levels.Index, error) {
+		return newLevels(ix, false, func(source string) (reduce.Func, error) {
+			return reduce.New(source, reduce.Options{JavaScript: reducer{}}) // folding calls none
+		})
+	}
+	return foldIndexes(ctx, db, ranks, (*levels.Index).FoldAll)
+}
+
+// foldIndexes calls fold for all interactive indexes of a database that log, as often as something is left.
+func foldIndexes(
+	ctx context.Context,
+	db *storage.DB,
+	levelsOf func(*index) (*levels.Index, error),
+	fold func(x *levels.Index, tx kv.Tx) (more bool, err error),
+) error {
 	var list interactiveList
 	var sp space
-	if err := db.ViewAgain(ctx, func(s *storage.Snapshot) (err error) {
+	if err := db.ViewAgainLike(ctx, "fold", func(s *storage.Snapshot) (err error) {
 		sp = spaceOf(s)
 		list, err = readInteractive(s.KV(), sp)
 		return err
@@ -202,7 +225,7 @@ func (v *Views) Fold(ctx context.Context, db *storage.DB) error {
 	for i := range list {
 		e := &list[i]
 		ix := &index{def: &e.def, keys: sp.keysOf(e.record.number), rec: e.record, tenant: db.Name()}
-		x, err := v.levels(ix)
+		x, err := levelsOf(ix)
 		if err != nil || !x.Logged {
 			continue
 		}
@@ -213,7 +236,7 @@ func (v *Views) Fold(ctx context.Context, db *storage.DB) error {
 					more = false // it is gone, and nothing is to be left of it
 					return err
 				}
-				more, err = x.Fold(tx.KV())
+				more, err = fold(x, tx.KV())
 				return err
 			}); err != nil {
 				return err

@@ -4,19 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
 // newJobBench is newBench with a queue of jobs.
-func newJobBench(t testing.TB) *bench {
+func newJobBench(t testing.TB) *bench { return newJobBenchOn(t, memkv.New()) }
+
+func newJobBenchOn(t testing.TB, engine kv.Store) *bench {
 	ctx := context.Background()
-	engine := memkv.New()
 	s, err := storage.Open(ctx, storage.Options{KV: engine, Manual: true})
 	must(t, err)
 	q, err := jobs.Open(ctx, jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true, Owner: "test"})
@@ -39,6 +42,19 @@ func newJobBench(t testing.TB) *bench {
 		must(t, engine.Close())
 	})
 	return &bench{s, v, s.DB("db")}
+}
+
+// marking counts the transactions that let requests go first.
+type marking struct {
+	kv.Store
+	background atomic.Int64
+}
+
+func (m *marking) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
+	if kv.IsInBackground(ctx) {
+		m.background.Add(1)
+	}
+	return m.Store.Update(ctx, fn)
 }
 
 // many writes n documents that emit one row each.
@@ -66,6 +82,29 @@ func TestLargeBuildIsAJob(t *testing.T) {
 	err = b.tryQuery("broken", "v", "", discard{})
 	if e, ok := compat.AsError(err); !ok || e.Word() != "broken" || e.Status() != 404 {
 		t.Errorf("error of a job: %v", err)
+	}
+}
+
+// TestOnlyFirstBuildsWait: jobs that build an index for the first time let requests go first, those that bring it up to
+// date, which queries wait for, do not.
+func TestOnlyFirstBuildsWait(t *testing.T) {
+	engine := &marking{Store: memkv.New()}
+	b := newJobBenchOn(t, engine)
+	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a","reduce":"_sum"}}`))
+	b.many(t, 3000)
+	want(t, "sum", b.query(t, "d", "v", "").rows, "[null=3000]")
+	if engine.background.Load() == 0 {
+		t.Error("the first build does not let requests go first")
+	}
+	engine.background.Store(0)
+	for i := range 1000 {
+		b.put(t, fmt.Sprintf("more%d", i), `{"emit":[[1,1]]}`)
+	}
+	want(t, "sum", b.query(t, "d", "v", "").rows, "[null=4000]")
+	done, err := b.views.opts.Jobs.List(t.Context(), jobType, "", 10)
+	must(t, err)
+	if n := engine.background.Load(); n != 0 || len(done) != 1 || done[0].State != jobs.Finished {
+		t.Errorf("%d transactions of the update let requests go first; jobs %+v", n, done)
 	}
 }
 

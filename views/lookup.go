@@ -17,7 +17,7 @@ type designKey struct {
 
 // openDesign reads a design document; uuid is the database's.
 func (v *Views) openDesign(ctx context.Context, db *storage.DB, ddocID string) (d *design, uuid [16]byte, err error) {
-	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+	err = db.ViewAgainLike(ctx, "design "+ddocID, func(s *storage.Snapshot) error {
 		uuid = s.UUID()
 		d, err = v.designIn(s, ddocID)
 		return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"slices"
 
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
@@ -73,17 +72,10 @@ func parseIndex(s *storage.Snapshot, sp space, def *definition, stored []byte) (
 	return &index{def: def, keys: sp.keysOf(rec.number), rec: rec, stored: bytes.Clone(stored), tenant: s.Name()}, nil
 }
 
-// indexesOf gives the indexes of a design document, and makes those that are not there.
-func (v *Views) indexesOf(ctx context.Context, db *storage.DB, d *design) ([]*index, error) {
-	var indexes []*index
-	err := db.ViewAgain(ctx, func(s *storage.Snapshot) (err error) {
-		indexes, err = readIndexes(s, spaceOf(s), d.definitions)
-		return err
-	})
-	if err != nil || !slices.Contains(indexes, nil) {
-		return indexes, err
-	}
-	err = db.Transact(ctx, func(tx *storage.Tx) (err error) {
+// createAll makes the indexes of a design document that are not there.
+func (v *Views) createAll(ctx context.Context, db *storage.DB, d *design) error {
+	return db.Transact(ctx, func(tx *storage.Tx) (err error) {
+		indexes := make([]*index, len(d.definitions))
 		for i := range d.definitions {
 			if indexes[i], err = v.create(tx, &d.definitions[i]); err != nil {
 				return err
@@ -91,7 +83,6 @@ func (v *Views) indexesOf(ctx context.Context, db *storage.DB, d *design) ([]*in
 		}
 		return v.register(tx, d, indexes)
 	})
-	return indexes, err
 }
 
 // create makes the record of an index unless it is there; one that cannot be used goes.

@@ -25,6 +25,7 @@ type pass struct {
 
 const (
 	firstBatch = 100
+	firstWide  = 500 // across a network, where a commit takes as long as reading so many
 	largeBatch = 2000
 	smallBatch = 10
 	// A commit should take about that long: long enough to be worth its synchronisation, short enough for a store that
@@ -41,7 +42,7 @@ const (
 // bring brings the indexes to the end of the feed.
 func (p *pass) bring(ctx context.Context) error {
 	p.largest = p.v.batchSize()
-	p.size.Store(int64(min(firstBatch, p.largest)))
+	p.size.Store(int64(min(p.v.firstBatch(), p.largest)))
 	p.most.Store(int64(p.largest))
 	p.part = p.largest
 	since := p.indexes[0].rec.seq
@@ -121,7 +122,7 @@ func (p *pass) commit(ctx context.Context, b *batch) error {
 			return err
 		}
 	}
-	began := time.Now()
+	began := p.v.now()
 	parts := 0
 	for from := 0; parts == 0 || from < len(b.docs); parts++ {
 		to, err := p.commitPart(ctx, b, from)
@@ -130,7 +131,7 @@ func (p *pass) commit(ctx context.Context, b *batch) error {
 		}
 		from = to
 	}
-	p.adapt(time.Since(began), parts, len(b.docs))
+	p.adapt(p.v.now().Sub(began), parts, len(b.docs))
 	p.task.advance(int64(len(b.docs)))
 	return nil
 }

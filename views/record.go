@@ -11,7 +11,7 @@ import (
 )
 
 // formatVersion is that of everything below TagViews; an index of another one is built anew.
-const formatVersion = 3
+const formatVersion = 4
 
 // record is what (info, signature) holds of an index.
 //

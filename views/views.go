@@ -44,7 +44,8 @@ type Options struct {
 	// Workers is how many batches are mapped at the same time; 0 means one for each processor.
 	Workers int
 
-	largeUpdate int64 // see defaultLargeUpdate; 0 for that, tests have fewer
+	largeUpdate int64            // see defaultLargeUpdate; 0 for that, tests have fewer
+	now         func() time.Time // time.Now; tests have one by which nothing takes time
 }
 
 // Views are the indexes of all databases of a store. It is safe for concurrent use; several Views, in several
@@ -76,6 +77,9 @@ const cachedDesigns = 1000
 // Open makes the Views of a store. It has to become the store's Indexer (storage.Hooks) before documents are written.
 func Open(o Options) (*Views, error) {
 	o.largeUpdate = cmp.Or(o.largeUpdate, defaultLargeUpdate)
+	if o.now == nil {
+		o.now = time.Now
+	}
 	v := &Views{opts: o, flights: make(map[flightKey]*flight)}
 	v.limits = limits{key: o.MaxKey, value: o.MaxValue, keys: o.MaxKeys}
 	if engine := o.KV.Limits(); engine.KeySize > 0 || engine.ValueSize > 0 {
@@ -145,6 +149,16 @@ func (v *Views) batchSize() int {
 	}
 	return largeBatch
 }
+
+// firstBatch is how many changes a build begins with.
+func (v *Views) firstBatch() int {
+	if v.remote() {
+		return firstWide
+	}
+	return firstBatch
+}
+
+func (v *Views) now() time.Time { return v.opts.now() }
 
 // workers is how many batches are on their way at a time.
 func (v *Views) workers() int {

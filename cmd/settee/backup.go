@@ -34,16 +34,33 @@ const archiveSuffix = ".settee"
 
 func backupCommand() *cobra.Command {
 	var output, format string
+	var physical bool
+	var o appOptions
 	cmd := &cobra.Command{
-		Use:   "backup URL",
+		Use:   "backup URL | backup --physical",
 		Short: "Write a database of a running settee to a file, or all its databases to a directory",
 		Long: `Write a database of a running settee to a file, or all its databases to a directory.
 
 URL is that of a database, or of a server; a name and password may be part of it, or be in
 COUCHDB_USER and COUCHDB_PASSWORD. The archive has every document with its conflicts, deletions
-and attachments as they were at one moment. For another CouchDB see "settee migrate".`,
-		Args: cobra.ExactArgs(1),
+and attachments as they were at one moment. For another CouchDB see "settee migrate".
+
+With --physical it is the whole data directory of the embedded engine, as it is at one moment, indexes
+and settings too, whether a server on this machine uses it or not: the files of --data are copied into
+a new directory --output, which "settee serve --data" serves.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if physical {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if physical {
+				if output == "" {
+					return errors.New("a physical backup needs a directory: --output")
+				}
+				return physicalBackup(cmd.Context(), o, output, cmd.ErrOrStderr())
+			}
 			server, db, err := parseSite(args[0])
 			if err != nil {
 				return err
@@ -63,6 +80,8 @@ and attachments as they were at one moment. For another CouchDB see "settee migr
 	cmd.Flags().StringVarP(&output, "output", "o", "",
 		"file, or directory for all databases (default: standard output)")
 	cmd.Flags().StringVar(&format, "format", "settee", "settee, or couchbackup for that tool's format")
+	cmd.Flags().BoolVar(&physical, "physical", false, "copy the files of a data directory of the embedded engine")
+	addStoreFlags(cmd, &o)
 	return cmd
 }
 

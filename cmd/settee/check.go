@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,29 +19,53 @@ import (
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views"
 )
 
+// checkRate is how many megabytes a second a check reads where servers use the store, unless it is told another number.
+const checkRate = 32
+
 func checkCommand() *cobra.Command {
 	var o appOptions
+	rate := int64(0)
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Check the databases in a data directory that no server uses",
-		Args:  cobra.NoArgs,
+		Short: "Check the databases in a data directory or on a FoundationDB cluster",
+		Long: `Check the databases in a data directory or on a FoundationDB cluster.
+
+Servers may go on meanwhile. Of the embedded engine what is checked is the store as it is when the check begins: a server
+that has it open gives a copy of it, which takes no space but for what is replaced meanwhile. On a cluster it is checked
+range by range, and what looks wrong is looked at again, so that no write that came in between is taken for damage.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return check(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if !cmd.Flags().Changed("rate") && sharedEngines[o.engine] {
+				rate = checkRate
+			}
+			return check(cmd.Context(), o, rate<<20, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	addStoreFlags(cmd, &o)
+	cmd.Flags().Int64Var(&rate, "rate", 0, fmt.Sprintf(
+		"megabytes a second to read at most, 0 for no bound (default %d on a FoundationDB cluster)", checkRate))
 	return cmd
 }
 
 // check verifies what storage/doc.go, views/doc.go, mango/allfields/doc.go, search/doc.go, storage/jobs/doc.go,
 // storage/expiry/doc.go, eventing/doc.go and eventing/registry/doc.go promise about the store, and prints each
-// violation.
-func check(ctx context.Context, o appOptions, out, progress io.Writer) (err error) {
+// violation. rate bounds the bytes that are read a second, 0 does not.
+func check(ctx context.Context, o appOptions, rate int64, out, progress io.Writer) (err error) {
 	store, err := openEngine(o, commandLog(progress))
+	if errors.Is(err, kv.ErrLocked) {
+		copied, release, err := askForCopy(ctx, o.dataDir)
+		if err != nil {
+			return err
+		}
+		defer release()
+		o.dataDir = copied
+		return check(ctx, o, rate, out, progress)
+	}
 	if err != nil {
 		return err
 	}
@@ -49,91 +75,138 @@ func check(ctx context.Context, o appOptions, out, progress io.Writer) (err erro
 			fmt.Fprintln(out, "lost at a start:", loss)
 		}
 	}
-	return checkStore(ctx, store, out, progress)
+	c := checker{store: store, out: out, progress: progress}
+	if rate > 0 {
+		c.store = wrapkv.Throttled(store, rate)
+	}
+	if sharedEngines[o.engine] {
+		c.again, c.pause = confirmations, confirmationPause
+	}
+	return c.run(kv.InBackground(ctx))
 }
 
-// checkStore is check of a store that is open.
+// checkStore is check of a store that is open and that nobody writes to.
 func checkStore(ctx context.Context, store kv.Store, out, progress io.Writer) error {
-	bar := countBar(progress, "checking")
-	violations, err := storage.Check(ctx, store, func(done, total int64) {
+	c := checker{store: store, out: out, progress: progress}
+	return c.run(ctx)
+}
+
+const (
+	// confirmations is how often what is wrong in a store with writers is looked at again before it is told, after a
+	// pause: what is found each time is no change that came between two snapshots.
+	confirmations     = 3
+	confirmationPause = time.Second
+)
+
+// checker checks a store, part by part.
+type checker struct {
+	store         kv.Store
+	out, progress io.Writer
+	again         int           // how often violations are looked for again, 0 where nobody writes
+	pause         time.Duration // before each time
+}
+
+// run checks everything. What is above the documents makes sense only where these are right.
+func (c *checker) run(ctx context.Context) error {
+	if err := c.part(ctx, "the databases", c.documents); err != nil {
+		return err
+	}
+	if err := errors.Join(
+		c.layers(ctx),
+		c.keys(ctx, "jobs", storage.JobsPrefix(), jobs.Check),
+		c.keys(ctx, "nodes", storage.NodesPrefix(), nodes.Check),
+		c.keys(ctx, "claims", storage.ClaimsPrefix(), nodes.CheckClaims),
+		c.keys(ctx, "failed logins", storage.LoginsPrefix(), logins.Check),
+		c.keys(ctx, "settings", storage.SettingsPrefix(), shared.Check),
+	); err != nil {
+		return err
+	}
+	fmt.Fprintln(c.out, "no violations")
+	return nil
+}
+
+// part prints what a check finds, each time that it is run; name is what it looks at.
+func (c *checker) part(ctx context.Context, name string, find func(context.Context) ([]string, error)) error {
+	found, err := find(ctx)
+	for n := 0; n < c.again && err == nil && len(found) > 0; n++ {
+		select {
+		case <-time.After(c.pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		var now []string
+		now, err = find(ctx)
+		found = slices.DeleteFunc(found, func(text string) bool { return !slices.Contains(now, text) })
+	}
+	for _, text := range found {
+		fmt.Fprintln(c.out, text)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if n := len(found); n > 0 {
+		return fmt.Errorf("%d violations in %s", n, name)
+	}
+	return nil
+}
+
+// documents checks package storage's part.
+func (c *checker) documents(ctx context.Context) ([]string, error) {
+	bar := countBar(c.progress, "checking")
+	violations, err := storage.Check(ctx, c.store, func(done, total int64) {
 		bar.ChangeMax64(total)
 		_ = bar.Set64(done) // a terminal that cannot be written to does not stop the check
 	})
 	_ = bar.Finish()
-	if err != nil {
-		return err
-	}
-	for _, v := range violations {
-		fmt.Fprintln(out, v)
-	}
-	if n := len(violations); n > 0 {
-		return fmt.Errorf("%d violations", n)
-	}
-	err = errors.Join(
-		checkLayers(ctx, store, out),
-		checkKeys(ctx, store, out, "jobs", storage.JobsPrefix(), jobs.Check),
-		checkKeys(ctx, store, out, "nodes", storage.NodesPrefix(), nodes.Check),
-		checkKeys(ctx, store, out, "failed logins", storage.LoginsPrefix(), logins.Check),
-		checkKeys(ctx, store, out, "settings", storage.SettingsPrefix(), shared.Check),
-	)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(out, "no violations")
-	return nil
+	return texts(violations), err
 }
 
-// checkLayers verifies what layers above documents keep: the indexes of views, as far as that goes without running
-// their functions, those over all fields, what expires, event functions.
-func checkLayers(ctx context.Context, engine kv.Store, out io.Writer) (err error) {
-	store, err := storage.Open(ctx, storage.Options{KV: engine, Manual: true})
+// layers verifies what layers above documents keep: the indexes of views, as far as that goes without running their
+// functions, those over all fields and of texts, what expires, event functions.
+func (c *checker) layers(ctx context.Context) (err error) {
+	store, err := storage.Open(ctx, storage.Options{KV: c.store, Manual: true})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	return errors.Join(
-		checkLayer(ctx, engine, store, out, "indexes", views.Check),
-		checkLayer(ctx, engine, store, out, "indexes over all fields", allfields.Check),
-		checkLayer(ctx, engine, store, out, "full-text indexes", search.Check),
-		checkLayer(ctx, engine, store, out, "expiries", expiry.Check),
-		checkLayer(ctx, engine, store, out, "event functions", eventing.Check),
+		checkLayer(ctx, c, store, "indexes", views.Check),
+		checkLayer(ctx, c, store, "indexes over all fields", allfields.Check),
+		checkLayer(ctx, c, store, "full-text indexes", search.Check),
+		checkLayer(ctx, c, store, "expiries", expiry.Check),
+		checkLayer(ctx, c, store, "event functions", eventing.Check),
 	)
 }
 
-// checkLayer prints what one check finds; name is what it looks at.
-func checkLayer[Violation any](
+// checkLayer checks what a layer keeps; name is what it looks at.
+func checkLayer[Violation fmt.Stringer](
 	ctx context.Context,
-	engine kv.Store,
+	c *checker,
 	store *storage.Store,
-	out io.Writer,
 	name string,
 	check func(context.Context, kv.Store, *storage.Store) ([]Violation, error),
 ) error {
-	violations, err := check(ctx, engine, store)
-	for _, v := range violations {
-		fmt.Fprintln(out, v)
-	}
-	if n := len(violations); n > 0 && err == nil {
-		err = fmt.Errorf("%d violations in %s", n, name)
-	}
-	return err
+	return c.part(ctx, name, func(ctx context.Context) ([]string, error) {
+		violations, err := check(ctx, c.store, store)
+		return texts(violations), err
+	})
 }
 
-// checkKeys prints what a check of the keys below a prefix finds; name is what it looks at.
-func checkKeys(
+// keys checks the keys below a prefix; name is what they are.
+func (c *checker) keys(
 	ctx context.Context,
-	engine kv.Store,
-	out io.Writer,
 	name string,
 	prefix []byte,
 	check func(context.Context, kv.Store, []byte) ([]string, error),
 ) error {
-	violations, err := check(ctx, engine, prefix)
-	for _, v := range violations {
-		fmt.Fprintln(out, v)
+	return c.part(ctx, name, func(ctx context.Context) ([]string, error) { return check(ctx, c.store, prefix) })
+}
+
+// texts are violations as lines.
+func texts[Violation fmt.Stringer](violations []Violation) []string {
+	lines := make([]string, len(violations))
+	for i, v := range violations {
+		lines[i] = v.String()
 	}
-	if n := len(violations); n > 0 && err == nil {
-		err = fmt.Errorf("%d violations in %s", n, name)
-	}
-	return err
+	return lines
 }

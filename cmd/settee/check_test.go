@@ -16,14 +16,14 @@ func TestCheckDrawsNoProgressIntoFiles(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, openSmall(t, dir).Close())
 	var out, progress bytes.Buffer
-	require.NoError(t, check(context.Background(), appOptions{engine: "pebble", dataDir: dir}, &out, &progress))
+	require.NoError(t, check(context.Background(), appOptions{engine: "pebble", dataDir: dir}, 0, &out, &progress))
 	require.Equal(t, "no violations\n", out.String())
 	require.Empty(t, progress.String())
 
 	file, err := os.Create(filepath.Join(t.TempDir(), "progress"))
 	require.NoError(t, err)
 	defer file.Close()
-	require.NoError(t, check(context.Background(), appOptions{engine: "pebble", dataDir: dir}, &out, file))
+	require.NoError(t, check(context.Background(), appOptions{engine: "pebble", dataDir: dir}, 0, &out, file))
 	info, err := file.Stat()
 	require.NoError(t, err)
 	require.Zero(t, info.Size())

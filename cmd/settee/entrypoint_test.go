@@ -44,6 +44,13 @@ func TestContainerEntryPoint(t *testing.T) {
 	out, err = entryPoint(t, home, admin, "--engine=memory")
 	require.NoError(t, err)
 	require.Equal(t, serve+" --engine=memory\n", out)
+	for _, contents := range []string{"a:b@127.0.0.1:4500", "other"} { // the second time there is one
+		_, err = entryPoint(t, home, append(admin, "FDB_CLUSTER_FILE_CONTENTS="+contents), "--engine=fdb")
+		require.NoError(t, err)
+		file, err := os.ReadFile(filepath.Join(home, "data", "fdb.cluster"))
+		require.NoError(t, err)
+		require.Equal(t, "a:b@127.0.0.1:4500\n", string(file))
+	}
 	out, err = entryPoint(t, home, nil, "settee", "version")
 	require.NoError(t, err)
 	require.Equal(t, "settee version\n", out)

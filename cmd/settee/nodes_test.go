@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,11 +46,18 @@ func shareStore(t *testing.T) (engine string, store kv.Store) {
 // startNodes starts servers on one store at the same time, and returns their URLs. file is the override of the first.
 func startNodes(t *testing.T, override string, names ...string) (urls []string) {
 	t.Helper()
+	urls, _ = startStoppable(t, override, names...)
+	return urls
+}
+
+// startStoppable is startNodes with a function for each server that ends it before the test does.
+func startStoppable(t *testing.T, override string, names ...string) (urls []string, stops []func() error) {
+	t.Helper()
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
 	engine, store := shareStore(t)
 	urls = make([]string, len(names))
-	stops := make([]func() error, len(names))
+	stops = make([]func() error, len(names))
 	var starting sync.WaitGroup
 	for i, name := range names {
 		o := serveOptions{listen: freeAddress(t)}
@@ -60,10 +69,11 @@ func startNodes(t *testing.T, override string, names ...string) (urls []string) 
 		}
 		urls[i] = "http://" + o.listen
 		starting.Go(func() {
-			var err error
-			if stops[i], err = tryServe(t, o, io.Discard); err != nil {
+			stop, err := tryServe(t, o, io.Discard)
+			if err != nil {
 				t.Error(err)
 			}
+			stops[i] = sync.OnceValue(stop)
 		})
 	}
 	starting.Wait()
@@ -75,7 +85,7 @@ func startNodes(t *testing.T, override string, names ...string) (urls []string) 
 		var out bytes.Buffer
 		require.NoError(t, checkStore(context.Background(), store, &out, io.Discard), out.String())
 	})
-	return urls
+	return urls, stops
 }
 
 // ask sends a request with credentials, name:password or a cookie, and returns the status and the answer's JSON.
@@ -257,4 +267,119 @@ func TestNodesCommand(t *testing.T) {
 		return nodes["couchdb@a"][1] == urls[0] && nodes["couchdb@a"][4] == "0" && nodes["couchdb@b"][4] == "1"
 	}, time.Minute, 100*time.Millisecond)
 	require.ErrorContains(t, listNodes(t.Context(), appOptions{engine: "memory"}, io.Discard, io.Discard), "no nodes")
+}
+
+// TestNodesShareReplications: replications of documents run on all nodes, each on one of them, and go on elsewhere when
+// their node ends; each node shows all of them, ends those of others, and joins what another one runs already.
+func TestNodesShareReplications(t *testing.T) {
+	const admin, documents = "admin:secret", 16
+	urls, stops := startStoppable(t, "[replicator]\nstartup_jitter = 0\n", "couchdb@a", "couchdb@b", "couchdb@c")
+	get := func(node int, path string) map[string]any {
+		t.Helper()
+		status, answer, _ := ask(t, admin, "GET", urls[node]+path, "")
+		require.Equal(t, 200, status, answer)
+		return answer.(map[string]any)
+	}
+	put := func(node int, path, body string) {
+		t.Helper()
+		status, answer, _ := ask(t, admin, "PUT", urls[node]+path, body)
+		require.Equal(t, 201, status, answer)
+	}
+	put(0, "/source", "")
+	endpoint := func(name string) string { // of the last node, which stays
+		return `"` + strings.Replace(urls[2], "http://", "http://"+admin+"@", 1) + "/" + name + `"`
+	}
+	for i := range documents {
+		put(i%3, fmt.Sprintf("/_replicator/r%02d", i), fmt.Sprintf(
+			`{"source":%s,"target":%s,"create_target":true,"continuous":true}`, endpoint("source"),
+			endpoint(fmt.Sprint("target", i))))
+	}
+	nodesOf := func(node int, path, list, key, where string) map[string]string {
+		t.Helper()
+		byKey := make(map[string]string)
+		for _, entry := range get(node, path)[list].([]any) {
+			e := entry.(map[string]any)
+			if where == "" || e["state"] == where {
+				byKey[e[key].(string)], _ = e["node"].(string)
+			}
+		}
+		return byKey
+	}
+	running := func(node, want int) func() bool {
+		return func() bool {
+			return len(nodesOf(node, "/_scheduler/docs", "docs", "doc_id", "running")) == want
+		}
+	}
+	for node := range urls {
+		require.Eventually(t, running(node, documents), time.Minute, 50*time.Millisecond)
+	}
+	placed := nodesOf(0, "/_scheduler/docs", "docs", "doc_id", "running")
+	count := make(map[string]int)
+	for _, node := range placed {
+		count[node]++
+	}
+	require.Greater(t, len(count), 1, "all on one node: %v", placed)
+	for node := range urls {
+		require.Equal(t, placed, nodesOf(node, "/_scheduler/docs", "docs", "doc_id", ""))
+		require.Equal(t, placed, nodesOf(node, "/_scheduler/jobs", "jobs", "doc_id", ""))
+		page := get(node, "/_scheduler/jobs?limit=3&skip=2")
+		require.EqualValues(t, documents, page["total_rows"])
+		require.Len(t, page["jobs"], 3)
+		for id, at := range placed {
+			require.Equal(t, at, get(node, "/_scheduler/docs/_replicator/"+id)["node"])
+		}
+		for _, job := range get(node, "/_scheduler/jobs")["jobs"].([]any) {
+			id := job.(map[string]any)["id"].(string)
+			require.Equal(t, id, get(node, "/_scheduler/jobs/"+id)["id"])
+		}
+		require.Eventually(t, func() bool {
+			_, tasks, _ := ask(t, admin, "GET", urls[node]+"/_active_tasks", "")
+			byDocument := make(map[string]string)
+			for _, task := range tasks.([]any) {
+				if e := task.(map[string]any); e["type"] == "replication" {
+					byDocument[e["doc_id"].(string)] = e["node"].(string)
+				}
+			}
+			return assert.ObjectsAreEqual(placed, byDocument)
+		}, time.Minute, 50*time.Millisecond)
+	}
+
+	// one of nobody's documents: asked for twice, it runs once; whoever is asked cancels it
+	body := `{"source":"source","target":"copy","create_target":true,"continuous":true}`
+	status, first, _ := ask(t, admin, "POST", urls[0]+"/_replicate", body)
+	require.Equal(t, 202, status, first)
+	id := first.(map[string]any)["_local_id"].(string)
+	require.Eventually(t, func() bool {
+		job := get(1, "/_scheduler/jobs/"+url.PathEscape(id))
+		return job["info"] != nil // it copies, so it has its claim
+	}, time.Minute, 50*time.Millisecond)
+	_, second, _ := ask(t, admin, "POST", urls[1]+"/_replicate", body)
+	require.Equal(t, first, second)
+	require.Len(t, get(2, "/_scheduler/jobs")["jobs"], documents+1)
+	status, answer, _ := ask(t, admin, "POST", urls[2]+"/_replicate", `{"cancel":true,"replication_id":"`+id+`"}`)
+	require.Equal(t, 200, status, answer)
+	require.Len(t, get(1, "/_scheduler/jobs")["jobs"], documents)
+	status, _, _ = ask(t, admin, "POST", urls[2]+"/_replicate", `{"cancel":true,"replication_id":"`+id+`"}`)
+	require.Equal(t, 404, status)
+	status, first, _ = ask(t, admin, "POST", urls[0]+"/_replicate", body)
+	require.Equal(t, 202, status, first)
+	cancel := strings.Replace(body, "{", `{"cancel":true,`, 1)
+	status, answer, _ = ask(t, admin, "POST", urls[1]+"/_replicate", cancel)
+	require.Equal(t, 200, status, answer)
+
+	// what a node ran that ends goes on elsewhere, and copies what comes
+	for node := range 2 {
+		require.NoError(t, stops[node]())
+		require.Eventually(t, running(2, documents), time.Minute, 50*time.Millisecond)
+	}
+	for id, at := range nodesOf(2, "/_scheduler/docs", "docs", "doc_id", "") {
+		require.Equal(t, "couchdb@c", at, id)
+	}
+	put(2, "/source/doc", "{}")
+	for i := range documents {
+		require.Eventually(t, func() bool {
+			status, _, _ := ask(t, admin, "GET", fmt.Sprintf("%s/target%d/doc", urls[2], i), "")
+			return status == 200
+		}, time.Minute, 50*time.Millisecond)
+	}
 }

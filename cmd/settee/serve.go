@@ -90,6 +90,7 @@ func serve(ctx context.Context, o serveOptions, logs *logs) error {
 	}
 	logs.follow(a.config)
 	defer logs.close()
+	copies := offerCopies(a.kv, a.dataDir, logs.log)
 	l := listeners{app: a, o: o, log: logs.log, failed: make(chan error, maxListeners)}
 	if err = l.start(ctx); err == nil {
 		a.startJavaScript(logs.log)
@@ -104,6 +105,7 @@ func serve(ctx context.Context, o serveOptions, logs *logs) error {
 	defer cancel()
 	err = errors.Join(err, a.server.Shutdown(drain))
 	l.running.Wait()
+	copies.close()
 	return errors.Join(err, a.close())
 }
 

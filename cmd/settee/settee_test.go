@@ -101,7 +101,7 @@ func TestServeEndsFeedsAndKeepsData(t *testing.T) {
 	require.Equal(t, 200, request(t, "GET", base+"/db/a", ""))
 	stop()
 	var out bytes.Buffer
-	require.NoError(t, check(context.Background(), appOptions{engine: "pebble", dataDir: dir}, &out, io.Discard))
+	require.NoError(t, check(context.Background(), appOptions{engine: "pebble", dataDir: dir}, 0, &out, io.Discard))
 	require.Equal(t, "no violations\n", out.String())
 }
 

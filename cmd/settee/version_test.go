@@ -14,7 +14,7 @@ import (
 )
 
 // TestVersions: `settee version` and GET / say the same of what was built and of the CouchDB it answers as, and the
-// members of GET / are CouchDB's, in its order.
+// members of GET / are CouchDB's, in its order, as of one with both of its full-text servers.
 func TestVersions(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
@@ -30,7 +30,7 @@ func TestVersions(t *testing.T) {
 	_, err = body.ReadFrom(r.Body)
 	require.NoError(t, err)
 	require.Equal(t, `{"couchdb":"Welcome","version":"3.5.0","git_sha":"`+buildVersion()+`","uuid":"u",`+
-		`"features":["access-ready","partitioned","pluggable-storage-engines","reshard","scheduler"],`+
+		`"features":["search","nouveau","access-ready","partitioned","pluggable-storage-engines","reshard","scheduler"],`+
 		`"vendor":{"name":"The Apache Software Foundation"}}`+"\n", body.String())
 
 	var welcome struct {

@@ -43,6 +43,7 @@ var systemDatabases = []string{"_users", "_replicator", "_global_changes"}
 
 // app is a composed server.
 type app struct {
+	engine    kv.Store // below kv
 	kv        kv.Store
 	store     *storage.Store
 	jobs      *jobs.Queue
@@ -56,8 +57,10 @@ type app struct {
 	config    *config.Config
 	server    *server.Server
 	nodes     *nodes.Members
-	logins    *logins.Log  // nil where the store has one process
-	requests  atomic.Int64 // under way
+	claims    *nodes.Claims // nil where the store has one process
+	logins    *logins.Log   // nil where the store has one process
+	requests  atomic.Int64  // under way
+	dataDir   string
 
 	present      context.Context    // as long as the process is one of nodes
 	leave        context.CancelFunc // ends present
@@ -91,15 +94,22 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if err = makeDataDir(a.config, o); err != nil {
 		return nil, err
 	}
+	a.dataDir = o.dataDir
 	o.memory = limitMemory(a.config)
 	if a.kv, err = openEngine(o, log); err != nil {
 		return nil, err
 	}
+	a.engine = a.kv
 	if sharedEngines[o.engine] {
-		a.kv = format.Guarded(a.kv, storage.HeadKey(), o.formats())
+		a.kv = format.Guarded(tellSlow(a.kv, log), storage.HeadKey(), o.formats())
 	}
 	if a.store, err = storage.Open(ctx, storage.Options{KV: a.kv, Program: o.formats()}); err != nil {
 		return nil, errors.Join(err, a.kv.Close())
+	}
+	if sharedEngines[o.engine] {
+		if err = settle(ctx, a.kv, a.store, log); err != nil {
+			return nil, errors.Join(err, a.close())
+		}
 	}
 	if err = a.openNodes(ctx, o, log); err != nil {
 		return nil, errors.Join(err, a.close())
@@ -107,7 +117,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	if err = prepareAdmin(a.config, os.Stderr); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	if a.jobs, err = openJobs(ctx, a.kv, o, log); err != nil {
+	if a.jobs, err = openJobs(ctx, a.kv, a.nodes, o, log); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	if a.js, err = openJavaScript(a.config, log); err != nil {
@@ -131,7 +141,10 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	}); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	a.search = search.New(search.Options{Store: a.store, KV: a.kv, JS: a.js, Log: log, Memory: o.memory})
+	a.search = search.New(search.Options{
+		Store: a.store, KV: a.kv, JS: a.js, Log: log, Memory: o.memory,
+		Languages: map[string]search.Language{mango.Language: mango.Texts{}},
+	})
 	a.warmer = warm.New(warm.Options{
 		Store: a.store, Views: a.views, Search: a.search, Jobs: a.jobs, Config: a.config, Log: log,
 	})
@@ -143,6 +156,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
 		Validator:        docs.NewValidator(a.config, a.views, a.js),
 		Indexer:          storage.Indexers(a.views, a.allFields, a.search),
+		Tag:              a.databaseTags(o.engine),
 		Updated:          a.warmer.Changed,
 	})
 	if err = a.warmer.Start(); err == nil {
@@ -159,8 +173,10 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 			Functions: a.eventing.Registry(), FunctionEngine: a.eventing,
 			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Search: a.search, Jobs: a.jobs,
 			Config: a.config, Log: log,
-			Node: o.node, Nodes: a.nodes, Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
-			Logins: a.logins, Running: &a.requests, Memory: o.memory, Descriptors: openFiles(),
+			Node: o.node, Nodes: a.nodes, Claims: a.claims,
+			Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
+			Cluster: a.clusterJSON(),
+			Logins:  a.logins, Running: &a.requests, Memory: o.memory, Descriptors: openFiles(),
 		})
 	}
 	if err == nil && a.logins != nil {
@@ -211,20 +227,41 @@ func unlessFull(err error, log *slog.Logger) error {
 // sharedEngines are those whose store other processes may have open at the same time.
 var sharedEngines = map[string]bool{"fdb": true}
 
+// databaseTags gives the marks of transactions on databases, for engines that may heed them.
+func (a *app) databaseTags(engine string) func(database string) string {
+	if !sharedEngines[engine] {
+		return nil
+	}
+	return func(database string) string {
+		if a.config.String("settee", "transaction_tags") != "database" {
+			return ""
+		}
+		return "db:" + database
+	}
+}
+
 // viewSetting is a number of the section couch_views, 0 for none.
 func (a *app) viewSetting(key string) int {
 	return int(max(0, min(a.config.Int("couch_views", key, 0), 1<<31-1)))
 }
 
-func openJobs(ctx context.Context, store kv.Store, o appOptions, log *slog.Logger) (*jobs.Queue, error) {
+func openJobs(
+	ctx context.Context,
+	store kv.Store,
+	members *nodes.Members,
+	o appOptions,
+	log *slog.Logger,
+) (*jobs.Queue, error) {
 	return jobs.Open(ctx, jobs.Options{
-		KV: store, Prefix: storage.JobsPrefix(), Exclusive: !sharedEngines[o.engine], Owner: o.node, Log: log,
+		KV: store, Prefix: storage.JobsPrefix(), Exclusive: !sharedEngines[o.engine], Owner: o.node, Nodes: members,
+		Log: log,
 	})
 }
 
-// nodeLease is how long a process on a shared store counts as there without a sign of life: so long it keeps its
-// partitions of event functions, and so long a change of the configuration waits for it.
-const nodeLease = 10 * time.Second
+// nodeLease is how long a process on a shared store counts as there without a sign of life: so long it keeps its jobs,
+// its replications and its partitions of event functions, and so long a change of the configuration waits for it. What
+// a dead process did goes on elsewhere within five seconds.
+const nodeLease = 4 * time.Second
 
 // openNodes makes the process one of those that have the store open, and the configuration theirs together.
 func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) error {
@@ -239,6 +276,7 @@ func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) err
 	}
 	options.Lease = nodeLease
 	a.nodes = nodes.New(options)
+	a.claims = nodes.NewClaims(a.kv, storage.ClaimsPrefix(), a.nodes)
 	settings, err := shared.Open(ctx, shared.Options{
 		KV: a.kv, Prefix: storage.SettingsPrefix(), Nodes: a.nodes, Config: a.config, Log: log,
 	})
@@ -334,10 +372,21 @@ func parseUser(text string) (user, group int, err error) {
 // collectors are the parts that have numbers for Prometheus.
 func (a *app) collectors() []prometheus.Collector {
 	list := []prometheus.Collector{a.store, a.jobs, a.js}
-	if engine, ok := a.kv.(prometheus.Collector); ok {
+	if engine, ok := a.engine.(prometheus.Collector); ok {
 		list = append(list, engine)
 	}
+	if engine, ok := a.engine.(statusTeller); ok {
+		list = append(list, clusterStatus{engine})
+	}
 	return list
+}
+
+// clusterJSON gives what the engine's cluster says of itself; nil if it has none.
+func (a *app) clusterJSON() func() []byte {
+	if engine, ok := a.engine.(statusTeller); ok {
+		return clusterStatus{engine}.JSON
+	}
+	return nil
 }
 
 // close ends what works on the store, then the store. Jobs go first: their handlers work with the rest.

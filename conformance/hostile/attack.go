@@ -28,6 +28,7 @@ func attacks() []attack {
 		jsonAttacks,
 		listAttacks,
 		findAttacks,
+		searchAttacks,
 		functionAttacks,
 		accountAttacks,
 		loginAttacks,

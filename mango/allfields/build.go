@@ -103,7 +103,7 @@ func (x *Indexes) build(ctx context.Context, run *jobs.Run) ([]byte, error) {
 		return x.sweep(ctx)
 	}
 	b := builder{x: x, db: x.store.DB(run.ID), run: run, size: x.batchSize()}
-	err := b.all(ctx)
+	err := b.all(kv.InBackground(ctx))
 	if e, ok := compat.AsError(err); ok && e.Kind == compat.KindNoDatabase {
 		return nil, jobs.ErrForget
 	}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"math"
@@ -26,6 +27,7 @@ type blockField struct {
 	norms         bool
 	terms, places int32
 	values, sorts int32
+	listed        [lists]int32 // documents of which norms and columns are; 0: of all
 
 	mu    sync.Mutex
 	index []termPlace // of the dictionary, once it was read
@@ -39,7 +41,8 @@ func OpenBlocks(ctx context.Context, blocks Blocks, live *Bitmap) (*BlockSegment
 	run := &Run{ctx: ctx, left: postingsBetweenChecks}
 	h := newStream(run, blocks, streamHeader, 0)
 	s := &BlockSegment{blocks: blocks, live: live, fields: map[string]*blockField{}}
-	if h.byte() != segmentVersion {
+	version := h.byte()
+	if version != segmentVersion && version != denseVersion {
 		h.fail()
 	}
 	if s.docs = h.int(); s.docs > mostDocs {
@@ -56,6 +59,14 @@ func OpenBlocks(ctx context.Context, blocks Blocks, live *Bitmap) (*BlockSegment
 		f.norms = flags&2 != 0
 		f.terms, f.places, f.values, f.sorts = h.int(), h.int(), h.int(), h.int()
 		f.info.Strings = f.values > 0
+		for i := range f.listed {
+			if version != denseVersion {
+				f.listed[i] = h.int()
+			}
+			if f.listed[i] > s.docs {
+				h.fail()
+			}
+		}
 		if f.info.Docs > s.docs || (f.places == 0) != (f.terms == 0) {
 			h.fail()
 		}
@@ -128,7 +139,29 @@ func (s *BlockSegment) Norms(r *Run, field string) []byte {
 	if f == nil || !f.norms {
 		return nil
 	}
-	return newStream(r, s.blocks, streamNorms, f.number).bytes(0, int(s.docs))
+	norms := newStream(r, s.blocks, streamNorms, f.number)
+	list := s.list(r, f, listNorms)
+	if list == nil {
+		return norms.bytes(0, int(s.docs))
+	}
+	all := make([]byte, s.docs)
+	for i := int32(0); i < list.n && r.err == nil; i++ {
+		doc := list.number(i)
+		if doc >= s.docs {
+			list.stream.fail()
+			break
+		}
+		all[doc] = norms.byte()
+	}
+	return all
+}
+
+// list are the documents that have something of a kind in a field; nil: all.
+func (s *BlockSegment) list(r *Run, f *blockField, of byte) *documentList {
+	if f.listed[of] == 0 {
+		return nil
+	}
+	return &documentList{stream: newStream(r, s.blocks, streamNormDocuments+of, f.number), n: f.listed[of]}
 }
 
 // Numbers are the numbers of a field.
@@ -138,13 +171,13 @@ func (s *BlockSegment) Numbers(r *Run, field string) NumberColumn {
 		return nil
 	}
 	return &blockNumbers{values: newStream(r, s.blocks, streamNumbers, f.number),
-		ends: newStream(r, s.blocks, streamNumberEnds, f.number)}
+		ends: newStream(r, s.blocks, streamNumberEnds, f.number), list: s.list(r, f, listNumbers)}
 }
 
 // Strings are the values of a field that are counted.
 func (s *BlockSegment) Strings(r *Run, field string) StringColumn {
 	if f := s.fields[field]; f != nil && f.values > 0 {
-		return s.strings(r, f, streamOrdinals, f.values)
+		return s.strings(r, f, streamOrdinals, f.values, listStrings)
 	}
 	return nil
 }
@@ -152,13 +185,13 @@ func (s *BlockSegment) Strings(r *Run, field string) StringColumn {
 // Sorts are the values of a field that are sorted by.
 func (s *BlockSegment) Sorts(r *Run, field string) StringColumn {
 	if f := s.fields[field]; f != nil && f.sorts > 0 {
-		return s.strings(r, f, streamSorts, f.sorts)
+		return s.strings(r, f, streamSorts, f.sorts, listSorts)
 	}
 	return nil
 }
 
-func (s *BlockSegment) strings(r *Run, f *blockField, first byte, n int32) StringColumn {
-	c := &blockStrings{n: n, ordinals: newStream(r, s.blocks, first, f.number),
+func (s *BlockSegment) strings(r *Run, f *blockField, first byte, n int32, list byte) StringColumn {
+	c := &blockStrings{n: n, documents: s.list(r, f, list), ordinals: newStream(r, s.blocks, first, f.number),
 		ends:   newStream(r, s.blocks, first+1, f.number),
 		values: newStream(r, s.blocks, first+2, f.number), valueEnds: newStream(r, s.blocks, first+3, f.number)}
 	// What makes room for a count of each value trusts n.
@@ -179,6 +212,33 @@ func (s *BlockSegment) document(r *Run, doc int32) (Identity, []byte) {
 		return "", nil
 	}
 	return Identity(identity), docs.bytes(docs.at, int(to-docs.at))
+}
+
+// documentReader reads documents one after the other, as they are stored.
+type documentReader struct{ docs, ends *stream }
+
+func (s *BlockSegment) documents(r *Run) *documentReader {
+	return &documentReader{newStream(r, s.blocks, streamDocuments, 0), newStream(r, s.blocks, streamDocumentEnds, 0)}
+}
+
+// bytes are the identity and the record of a document.
+func (d *documentReader) bytes(doc int32) []byte {
+	from, to := d.ends.between(doc)
+	return d.docs.bytes(from, int(to-from))
+}
+
+// id is the id of a document, valid until the next call.
+func (d *documentReader) id(doc int32) []byte {
+	from, to := d.ends.between(doc)
+	d.docs.at = from
+	identity := d.docs.int()
+	d.docs.at += int64(identity) + 1 // the version of the record
+	n := d.docs.int()
+	if d.docs.run.err != nil || d.docs.at+int64(n) > to {
+		d.docs.fail()
+		return nil
+	}
+	return d.docs.bytes(d.docs.at, int(n))
 }
 
 // ID is the id of a document.
@@ -218,7 +278,7 @@ type blockTerms struct {
 	dictionary *stream
 	places     []termPlace // read by the first Seek
 	next       int32       // the number of the next term
-	term       string
+	term       []byte
 	docs       int32
 	postings   int64
 	positions  int64
@@ -235,23 +295,25 @@ func (t *blockTerms) Next() bool {
 	if t.field == nil || t.next >= t.field.terms || t.run.err != nil {
 		return false
 	}
-	shared := int(t.dictionary.int())
-	rest := t.dictionary.text()
-	t.docs = t.dictionary.int()
-	t.postings, t.positions = t.dictionary.long(), t.dictionary.long()
-	if shared > len(t.term) || t.docs == 0 || t.docs > t.of.docs {
+	shared, length := int(t.dictionary.int()), int(t.dictionary.int())
+	if t.run.err != nil {
+		return false
+	}
+	rest := t.dictionary.bytes(t.dictionary.at, length)
+	if t.run.err == nil && (shared > len(t.term) || t.next > 0 && bytes.Compare(rest, t.term[shared:]) <= 0) {
 		t.dictionary.fail()
 	}
 	if t.run.err != nil {
 		return false
 	}
-	last := t.term
-	if t.term = t.term[:shared] + rest; t.next > 0 && t.term <= last {
+	t.term = append(t.term[:shared], rest...)
+	t.docs = t.dictionary.int()
+	t.postings, t.positions = t.dictionary.long(), t.dictionary.long()
+	if t.docs == 0 || t.docs > t.of.docs {
 		t.dictionary.fail()
-		return false
 	}
 	t.next++
-	return true
+	return t.run.err == nil
 }
 
 // Seek goes to the place before a term and from there on.
@@ -263,14 +325,15 @@ func (t *blockTerms) Seek(term string) bool {
 	if i--; i < 0 {
 		i = 0
 	}
-	t.dictionary.at, t.next, t.term = t.places[i].at, int32(i*termsInPlace), ""
+	// The entry of a place shares nothing with the one before.
+	t.dictionary.at, t.next, t.term = t.places[i].at, int32(i*termsInPlace), t.term[:0]
 	first := true
 	for ok := t.Next(); ok; ok = t.Next() {
-		if first && t.term != t.places[i].term {
+		if first && string(t.term) != t.places[i].term {
 			t.dictionary.fail()
 			return false
 		}
-		if first = false; t.term >= term {
+		if first = false; string(t.term) >= term {
 			return true
 		}
 	}
@@ -297,7 +360,7 @@ func (t *blockTerms) readPlaces() bool {
 }
 
 // Term is the term.
-func (t *blockTerms) Term() string { return t.term }
+func (t *blockTerms) Term() string { return string(t.term) }
 
 // Docs is the number of its documents.
 func (t *blockTerms) Docs() int32 { return t.docs }
@@ -368,6 +431,25 @@ func (p *blockPostings) advance(target int32) int32 {
 	return p.at
 }
 
+// each calls found for all documents that are alive, group by group.
+func (p *blockPostings) each(t *termIterator, live *Bitmap, scores bool, found func(doc int32, score float32)) {
+	score := float32(0)
+	for p.Next() != noMore && !t.run.spent(p.n-p.i) {
+		for ; p.i < p.n; p.i++ {
+			doc := p.docs[p.i]
+			if live != nil && !live.Has(doc) {
+				continue
+			}
+			if scores {
+				score = t.scorer.score(float32(p.freqs[p.i]), doc)
+			}
+			found(doc, score)
+		}
+		p.i = p.n - 1
+		p.at = p.docs[p.i]
+	}
+}
+
 // group reads the next group, or jumps over it if it ends before target.
 func (p *blockPostings) group(target int32) bool {
 	if p.left <= 0 || p.run.err != nil {
@@ -424,7 +506,9 @@ func (p *blockPostings) Positions() []int32 {
 	if p.read == 0 || p.read > p.i+1 {
 		p.positions.at, p.read = p.groupAt, 0
 	}
-	for ; p.read <= p.i && p.run.err == nil; p.read++ {
+	p.skipPositions()
+	if p.read == p.i && p.run.err == nil {
+		p.read++
 		p.list = p.list[:0]
 		at := int32(0)
 		for n := p.positions.int(); n > 0 && p.run.err == nil; n-- {
@@ -440,52 +524,23 @@ func (p *blockPostings) Positions() []int32 {
 	return p.list
 }
 
-// blockNumbers is a column of numbers.
-type blockNumbers struct {
-	values, ends *stream
-	numbers      []float64
-}
-
-func (c *blockNumbers) Numbers(doc int32) []float64 {
-	from, to := c.ends.between(doc)
-	c.numbers = c.numbers[:0]
-	b := c.values.bytes(8*from, int(8*(to-from)))
-	for ; len(b) >= 8; b = b[8:] {
-		c.numbers = append(c.numbers, math.Float64frombits(binary.BigEndian.Uint64(b)))
+// skipPositions passes over those of the documents of the group before the current one.
+func (p *blockPostings) skipPositions() {
+	for ; p.read < p.i && p.run.err == nil; p.read++ {
+		p.positions.appendVarints(nil, p.positions.int())
 	}
-	return c.numbers
 }
 
-// blockStrings is a column of strings, whose ordinals are in the order of the values.
-type blockStrings struct {
-	n                                 int32
-	ordinals, ends, values, valueEnds *stream
-	list                              []int32
-}
-
-func (c *blockStrings) Ordinals(doc int32) []int32 {
-	from, to := c.ends.between(doc)
-	c.list = c.list[:0]
-	b := c.ordinals.bytes(4*from, int(4*(to-from)))
-	for ; len(b) >= 4; b = b[4:] {
-		ordinal := binary.BigEndian.Uint32(b)
-		if ordinal >= uint32(c.n) {
-			c.ordinals.fail()
-			return nil
-		}
-		c.list = append(c.list, int32(ordinal))
+// appendPositions implements writtenPositions. Positions are not asked for in between.
+func (p *blockPostings) appendPositions(dst []byte) []byte {
+	if p.positions == nil {
+		return append(dst, 0)
 	}
-	return c.list
-}
-
-func (c *blockStrings) Value(ordinal int32) string {
-	from, to := c.valueEnds.between(ordinal)
-	return string(c.values.bytes(from, int(to-from)))
-}
-
-func (c *blockStrings) Len() int { return int(c.n) }
-
-func (c *blockStrings) Find(value string) (int32, bool) {
-	i := int32(sort.Search(int(c.n), func(i int) bool { return c.Value(int32(i)) >= value }))
-	return i, i < c.n && c.Value(i) == value
+	if p.read == 0 || p.read > p.i {
+		p.positions.at, p.read = p.groupAt, 0
+	}
+	p.skipPositions()
+	p.read++
+	n := p.positions.int()
+	return p.positions.appendVarints(binary.AppendUvarint(dst, uint64(n)), n)
 }

@@ -8,8 +8,10 @@
 //
 //   - document.go: Document, Field, Identity; record.go: their bytes; make.go: Maker, Kind; norm.go: lengths as bytes
 //   - segment.go: Segment and what it consists of, Run, Bitmap
-//   - ram.go: RAM, a segment that grows; ramview.go: RAM as it was at one time
-//   - encode.go: Encode, segments as one of blocks; stream.go: its streams; blocks.go: BlockSegment, which reads them
+//   - ram.go: RAM, a segment that grows; ramview.go: RAM as it was at one time; batch.go: Batch, a segment in memory
+//     that is on its way into one of blocks
+//   - encode.go: Encode, segments as one of blocks; stream.go: its streams; blocks.go: BlockSegment, which reads
+//     them; columns.go: its norms and columns
 //   - weight.go: what parts of a query need besides a document: terms, phrases, fuzzy words; bool.go: clauses;
 //     filter.go: parts with one score, such as ranges and patterns; similarity.go: scores
 //   - iterator.go: documents one by one: AND, OR by windows, sets; phrase.go: phrases

@@ -17,10 +17,26 @@ const groupSize = 128
 // next.
 const termsInPlace = 64
 
-const segmentVersion = 1
+// The versions of segments. denseVersion has norms and columns of all documents.
+const (
+	denseVersion   = 1
+	segmentVersion = 2
+)
 
-// Encode writes the live documents of segments that follow each other as one segment of blocks. In memory are a block
-// of each stream of a field, the new numbers of the documents, and the different strings of a field.
+// Of what a field may have a list of documents, in the order of the streams.
+const (
+	listNorms byte = iota
+	listNumbers
+	listStrings
+	listSorts
+	lists = iota
+)
+
+// sparse is how many times more documents there are than ones that have something in a field for these to be listed.
+const sparse = 4
+
+// Encode writes the live documents of segments that follow each other as one segment of blocks, which put may keep. In
+// memory are a block of each stream of a field, the new numbers of the documents, and the different strings of a field.
 func Encode(ctx context.Context, segments []Segment, put func(BlockKey, []byte) error) error {
 	run := &Run{ctx: ctx, left: postingsBetweenChecks}
 	e := &encoder{run: run, put: put}
@@ -94,12 +110,22 @@ func (e *encoder) close(all ...*streamWriter) {
 // documents writes identities, ids and stored values.
 func (e *encoder) documents() {
 	docs, ends := e.stream(streamDocuments, 0), e.stream(streamDocumentEnds, 0)
+	var b []byte
 	for _, s := range e.segments {
+		var written *documentReader
+		if blocks, ok := s.Segment.(*BlockSegment); ok {
+			written = blocks.documents(e.run)
+		}
 		for doc, number := range s.numbers {
-			if number < 0 {
+			if number < 0 || e.run.spent(1) {
 				continue
 			}
-			b := packed.AppendText(nil, string(s.Identity(e.run, int32(doc))))
+			if written != nil {
+				docs.write(written.bytes(int32(doc)))
+				ends.end(docs.length)
+				continue
+			}
+			b = packed.AppendText(b[:0], string(s.Identity(e.run, int32(doc))))
 			b = AppendRecord(b, &Document{ID: s.ID(e.run, int32(doc)), Stored: s.Stored(e.run, int32(doc))})
 			docs.write(b)
 			ends.end(docs.length)
@@ -111,17 +137,17 @@ func (e *encoder) documents() {
 // field writes all of a field, and what is said of it in the header.
 func (e *encoder) field(i int32, name string) {
 	var info FieldInfo
-	hasNorms := false
-	e.norms(i, name, &hasNorms)
+	var listed [lists]int64
+	hasNorms := e.norms(i, name, &listed[listNorms])
 	for _, s := range e.segments {
 		if f, ok := s.Field(name); ok {
 			info.Positions = info.Positions || f.Positions
 		}
 	}
 	terms, places := e.terms(i, name, &info)
-	info.Numbers = e.numbers(i, name)
-	values := e.strings(i, name, false)
-	sorts := e.strings(i, name, true)
+	info.Numbers = e.numbers(i, name, &listed[listNumbers])
+	values := e.strings(i, name, false, &listed[listStrings])
+	sorts := e.strings(i, name, true, &listed[listSorts])
 	info.Strings = values > 0
 	e.header = packed.AppendText(e.header, name)
 	flags := flagIf(info.Positions, 1) | flagIf(hasNorms, 2) | flagIf(info.Numbers, 4)
@@ -129,67 +155,147 @@ func (e *encoder) field(i int32, name string) {
 	for _, v := range []int64{int64(info.Docs), info.Length, terms, places, values, sorts} {
 		e.header = binary.AppendUvarint(e.header, uint64(v))
 	}
+	for _, n := range listed {
+		e.header = binary.AppendUvarint(e.header, uint64(n))
+	}
 }
 
-// norms writes the norms of a field.
-func (e *encoder) norms(i int32, name string, any *bool) {
-	for _, s := range e.segments {
-		*any = *any || s.Norms(e.run, name) != nil
+// norms writes the norms of a field. No document has the norm 0.
+func (e *encoder) norms(i int32, name string, listed *int64) (any bool) {
+	all := make([][]byte, len(e.segments))
+	var docs []int32
+	for j, s := range e.segments {
+		if all[j] = s.Norms(e.run, name); all[j] == nil {
+			continue
+		}
+		for doc, norm := range all[j] {
+			if any = true; norm != 0 && s.numbers[doc] >= 0 {
+				docs = append(docs, s.numbers[doc])
+			}
+		}
 	}
-	if !*any {
-		return
+	if !any {
+		return false
 	}
+	*listed = e.list(i, listNorms, docs)
 	w := e.stream(streamNorms, i)
-	for _, s := range e.segments {
-		norms := s.Norms(e.run, name)
+	for j, s := range e.segments {
+		norms := all[j]
 		for doc, number := range s.numbers {
-			if number < 0 {
-				continue
+			switch {
+			case number < 0 || *listed > 0 && (doc >= len(norms) || norms[doc] == 0):
+			case doc < len(norms):
+				w.write(norms[doc : doc+1])
+			default:
+				w.write([]byte{0})
 			}
-			norm := byte(0)
-			if doc < len(norms) {
-				norm = norms[doc]
-			}
-			w.write([]byte{norm})
 		}
 	}
 	e.close(w)
+	return true
+}
+
+// list writes which documents have something in a field, if they are few, and tells how many.
+func (e *encoder) list(i int32, of byte, docs []int32) int64 {
+	if len(docs) == 0 || len(docs)*sparse > int(e.docs) {
+		return 0
+	}
+	w := e.stream(streamNormDocuments+of, i)
+	for _, doc := range docs {
+		w.end(int64(doc))
+	}
+	e.close(w)
+	return int64(len(docs))
+}
+
+// ends says where the values of documents end.
+type ends struct {
+	docs []int32
+	all  []int64
+}
+
+func (n *ends) add(doc int32, end int64) { n.docs, n.all = append(n.docs, doc), append(n.all, end) }
+
+// ends writes where values end, for all documents or for some.
+func (e *encoder) ends(i int32, of, stream byte, n *ends) (listed int64) {
+	listed = e.list(i, of, n.docs)
+	w := e.stream(stream, i)
+	if listed > 0 {
+		for _, end := range n.all {
+			w.end(end)
+		}
+	} else {
+		end, next := int64(0), 0
+		for doc := range e.docs {
+			if next < len(n.docs) && n.docs[next] == doc {
+				end = n.all[next]
+				next++
+			}
+			w.end(end)
+		}
+	}
+	e.close(w)
+	return listed
+}
+
+// column is a column that knows which documents have values at all.
+type column interface{ documents() []int32 }
+
+// eachDocument calls fn for the documents of a segment that are alive and may have values in a column.
+func (s source) eachDocument(c any, fn func(doc, number int32)) {
+	if c, ok := c.(column); ok {
+		for _, doc := range c.documents() {
+			if int(doc) < len(s.numbers) && s.numbers[doc] >= 0 {
+				fn(doc, s.numbers[doc])
+			}
+		}
+		return
+	}
+	for doc, number := range s.numbers {
+		if number >= 0 {
+			fn(int32(doc), number)
+		}
+	}
 }
 
 // posting is a document of a term that is being written.
-type posting struct {
-	doc, freq int32
-	positions []byte
-}
+type posting struct{ doc, freq int32 }
 
 // terms writes the dictionary of a field with its postings.
 func (e *encoder) terms(i int32, name string, info *FieldInfo) (terms, places int64) {
 	dictionary, index := e.stream(streamTerms, i), e.stream(streamTermPlaces, i)
-	postings, positions := e.stream(streamPostings, i), e.stream(streamPositions, i)
-	has := NewBitmap(e.docs)
+	group := &groupWriter{postings: e.stream(streamPostings, i), positions: e.stream(streamPositions, i),
+		has: NewBitmap(e.docs)}
 	sources := make([]Terms, len(e.segments))
+	heads := make([]string, len(e.segments))
 	alive := make([]bool, len(e.segments))
+	next := func(j int) {
+		if alive[j] = sources[j].Next(); alive[j] {
+			heads[j] = sources[j].Term()
+		}
+	}
 	for j, s := range e.segments {
 		sources[j] = s.Terms(e.run, name)
-		alive[j] = sources[j].Next()
+		next(j)
 	}
 	last := ""
+	var entry []byte
 	for e.run.err == nil {
 		term, any := "", false
-		for j, t := range sources {
-			if alive[j] && (!any || t.Term() < term) {
-				term, any = t.Term(), true
+		for j, head := range heads {
+			if alive[j] && (!any || head < term) {
+				term, any = head, true
 			}
 		}
 		if !any {
 			break
 		}
-		group := &groupWriter{postings: postings, positions: positions, has: has}
-		atPostings, atPositions := postings.length, positions.length
+		group.docs, group.length = 0, 0
+		atPostings, atPositions := group.postings.length, group.positions.length
 		for j, t := range sources {
-			if alive[j] && t.Term() == term {
+			if alive[j] && heads[j] == term {
 				group.add(e.run, e.segments[j], t, info.Positions)
-				alive[j] = t.Next()
+				next(j)
 			}
 		}
 		group.flush()
@@ -203,45 +309,56 @@ func (e *encoder) terms(i int32, name string, info *FieldInfo) (terms, places in
 			places++
 			shared = 0
 		}
-		entry := binary.AppendUvarint(nil, uint64(shared))
+		entry = binary.AppendUvarint(entry[:0], uint64(shared))
 		entry = packed.AppendText(entry, term[shared:])
-		for _, v := range []int64{group.docs, atPostings, atPositions} {
+		for _, v := range [...]int64{group.docs, atPostings, atPositions} {
 			entry = binary.AppendUvarint(entry, uint64(v))
 		}
 		dictionary.write(entry)
 		last = term
 		terms++
 	}
-	for doc := has.after(0); doc != noMore; doc = has.after(doc + 1) {
-		info.Docs++
-	}
-	e.close(dictionary, index, postings, positions)
+	info.Docs = group.has.Count()
+	e.close(dictionary, index, group.postings, group.positions)
 	return terms, places
 }
 
-// groupWriter writes the postings of one term in groups.
+// groupWriter writes the postings of terms in groups.
 type groupWriter struct {
 	postings, positions *streamWriter
 	has                 *Bitmap // documents with a term of the field
 	group               []posting
-	docs, length        int64
+	places              []byte // positions of the group
+	packed              []byte
+	docs, length        int64 // of the term
+}
+
+// writtenPositions are postings whose positions are stored as a group has them.
+type writtenPositions interface {
+	// appendPositions appends how many positions the current document has, and these.
+	appendPositions(dst []byte) []byte
 }
 
 // add adds the live documents of a term of one segment.
 func (g *groupWriter) add(run *Run, s source, t Terms, positions bool) {
 	p := t.Postings(positions)
+	written, _ := p.(writtenPositions)
 	for doc := p.Next(); doc != noMore && !run.spent(1); doc = p.Next() {
 		number := s.numbers[doc]
 		if number < 0 {
 			continue
 		}
 		next := posting{doc: number, freq: p.Freq()}
-		if positions {
+		switch {
+		case !positions:
+		case written != nil:
+			g.places = written.appendPositions(g.places)
+		default:
 			at := int32(0)
 			list := p.Positions()
-			next.positions = binary.AppendUvarint(nil, uint64(len(list)))
+			g.places = binary.AppendUvarint(g.places, uint64(len(list)))
 			for _, position := range list {
-				next.positions = binary.AppendUvarint(next.positions, uint64(position-at))
+				g.places = binary.AppendUvarint(g.places, uint64(position-at))
 				at = position
 			}
 		}
@@ -254,35 +371,31 @@ func (g *groupWriter) add(run *Run, s source, t Terms, positions bool) {
 	}
 }
 
+// flush writes some postings: the first and the last document, how many bytes of positions the group has, its greatest
+// frequency, how many bits a difference of documents and a frequency have, then these.
 func (g *groupWriter) flush() {
-	if len(g.group) > 0 {
-		writeGroup(g.postings, g.positions, g.group)
+	group := g.group
+	if len(group) == 0 {
+		return
 	}
-	g.group = g.group[:0]
-}
-
-// writeGroup writes some postings: the first and the last document, how many bytes follow, how many bytes of positions
-// the group has, its greatest frequency, how many bits a difference of documents and a frequency have, then these.
-func writeGroup(postings, positions *streamWriter, group []posting) {
 	first, last := group[0].doc, group[len(group)-1].doc
-	most, bitsOfDelta, length := int32(1), 0, int64(0)
+	most, bitsOfDelta := int32(1), 0
 	for i, p := range group {
 		most = max(most, p.freq)
 		if i > 0 {
 			bitsOfDelta = max(bitsOfDelta, bits.Len32(uint32(p.doc-group[i-1].doc-1)))
 		}
-		length += int64(len(p.positions))
-		positions.write(p.positions)
 	}
 	bitsOfFreq := bits.Len32(uint32(most - 1))
-	packed := (len(group)*(bitsOfDelta+bitsOfFreq) + 7) / 8
-	b := binary.AppendUvarint(nil, uint64(first))
-	for _, v := range []int64{int64(last - first), length, int64(most)} {
+	b := binary.AppendUvarint(g.packed[:0], uint64(first))
+	for _, v := range [...]int64{int64(last - first), int64(len(g.places)), int64(most)} {
 		b = binary.AppendUvarint(b, uint64(v))
 	}
 	b = append(b, byte(bitsOfDelta), byte(bitsOfFreq))
 	at := len(b) * 8
-	b = append(b, make([]byte, packed)...)
+	for range (len(group)*(bitsOfDelta+bitsOfFreq) + 7) / 8 {
+		b = append(b, 0)
+	}
 	for i, p := range group {
 		delta := uint32(0)
 		if i > 0 {
@@ -291,20 +404,28 @@ func writeGroup(postings, positions *streamWriter, group []posting) {
 		at = putBits(b, at, delta, bitsOfDelta)
 		at = putBits(b, at, uint32(p.freq-1), bitsOfFreq)
 	}
-	postings.write(b)
+	g.postings.write(b)
+	g.positions.write(g.places)
+	g.packed, g.places, g.group = b, g.places[:0], group[:0]
 }
 
 // putBits writes the low n bits of v at a bit of b.
 func putBits(b []byte, at int, v uint32, n int) int {
-	for i := n - 1; i >= 0; i-- {
-		b[at>>3] |= byte(v>>i&1) << (7 - at&7)
-		at++
+	for n > 0 {
+		room := 8 - at&7
+		take := min(room, n)
+		b[at>>3] |= byte(v>>(n-take)&(1<<take-1)) << (room - take)
+		at += take
+		n -= take
 	}
 	return at
 }
 
 // getBits reads n bits at a bit of b.
 func getBits(b []byte, at, n int) uint32 {
+	if i := at >> 3; i+8 <= len(b) {
+		return uint32(binary.BigEndian.Uint64(b[i:]) << (at & 7) >> (64 - n))
+	}
 	v := uint32(0)
 	for n > 0 {
 		have := 8 - at&7
@@ -317,56 +438,57 @@ func getBits(b []byte, at, n int) uint32 {
 }
 
 // numbers writes the numbers of a field.
-func (e *encoder) numbers(i int32, name string) bool {
-	values, ends, any := e.stream(streamNumbers, i), e.stream(streamNumberEnds, i), false
+func (e *encoder) numbers(i int32, name string, listed *int64) bool {
+	var values *streamWriter
+	var where ends
 	for _, s := range e.segments {
-		column := s.Numbers(e.run, name)
-		for doc, number := range s.numbers {
-			if number < 0 {
-				continue
-			}
-			if column != nil {
-				for _, v := range column.Numbers(int32(doc)) {
-					values.write(binary.BigEndian.AppendUint64(nil, math.Float64bits(v)))
-					any = true
-				}
-			}
-			ends.end(values.length / 8)
+		c := s.Numbers(e.run, name)
+		if c == nil {
+			continue
 		}
+		s.eachDocument(c, func(doc, number int32) {
+			numbers := c.Numbers(doc)
+			if len(numbers) == 0 {
+				return
+			}
+			if values == nil {
+				values = e.stream(streamNumbers, i)
+			}
+			for _, v := range numbers {
+				values.end64(math.Float64bits(v))
+			}
+			where.add(number, values.length/8)
+		})
 	}
-	if any {
-		e.close(values, ends)
+	if values == nil {
+		return false
 	}
-	return any
+	e.close(values)
+	*listed = e.ends(i, listNumbers, streamNumberEnds, &where)
+	return true
 }
 
 // strings writes a column of strings, whose ordinals are in the order of the values, and answers how many values there
 // are.
-func (e *encoder) strings(i int32, name string, sorts bool) int64 {
-	column := func(s source) StringColumn {
-		if sorts {
-			return s.Sorts(e.run, name)
+func (e *encoder) strings(i int32, name string, sorts bool, listed *int64) int64 {
+	columns := make([]StringColumn, len(e.segments))
+	// The new ordinals of those of each segment; before they are known, -1 for one that is not used and 0 for others.
+	ordinals := make([][]int32, len(e.segments))
+	known := map[string]int32{}
+	for j, s := range e.segments {
+		if columns[j] = s.Strings(e.run, name); sorts {
+			columns[j] = s.Sorts(e.run, name)
 		}
-		return s.Strings(e.run, name)
-	}
-	known := map[string]uint32{}
-	for _, s := range e.segments {
-		if c := column(s); c != nil {
-			for doc, number := range s.numbers {
-				if number >= 0 {
-					for _, ordinal := range c.Ordinals(int32(doc)) {
-						known[clone(c.Value(ordinal))] = 0
-					}
-				}
-			}
+		if columns[j] != nil {
+			ordinals[j] = s.used(columns[j], known)
 		}
 	}
-	if len(known) == 0 {
+	if len(known) == 0 || e.run.err != nil {
 		return 0
 	}
-	first := streamOrdinals
+	first, list := streamOrdinals, listStrings
 	if sorts {
-		first = streamSorts
+		first, list = streamSorts, listSorts
 	}
 	all := make([]string, 0, len(known))
 	for v := range known {
@@ -375,25 +497,53 @@ func (e *encoder) strings(i int32, name string, sorts bool) int64 {
 	slices.Sort(all)
 	values, valueEnds := e.stream(first+2, i), e.stream(first+3, i)
 	for ordinal, v := range all {
-		known[v] = uint32(ordinal)
+		known[v] = int32(ordinal)
 		values.write([]byte(v))
 		valueEnds.end(values.length)
 	}
-	ordinals, ends := e.stream(first, i), e.stream(first+1, i)
-	for _, s := range e.segments {
-		c := column(s)
-		for doc, number := range s.numbers {
-			if number < 0 {
-				continue
+	for j, of := range ordinals {
+		for ordinal, used := range of {
+			if used >= 0 {
+				of[ordinal] = known[columns[j].Value(int32(ordinal))]
 			}
-			if c != nil {
-				for _, ordinal := range c.Ordinals(int32(doc)) {
-					ordinals.write(binary.BigEndian.AppendUint32(nil, known[c.Value(ordinal)]))
-				}
-			}
-			ends.end(ordinals.length / 4)
 		}
 	}
-	e.close(values, valueEnds, ordinals, ends)
+	written := e.stream(first, i)
+	var where ends
+	for j, s := range e.segments {
+		c := columns[j]
+		if c == nil {
+			continue
+		}
+		s.eachDocument(c, func(doc, number int32) {
+			of := c.Ordinals(doc)
+			for _, ordinal := range of {
+				written.end(int64(ordinals[j][ordinal]))
+			}
+			if len(of) > 0 {
+				where.add(number, written.length/4)
+			}
+		})
+	}
+	e.close(values, valueEnds, written)
+	*listed = e.ends(i, list, first+1, &where)
 	return int64(len(all))
+}
+
+// used adds the values that documents of a segment have to those that are known, and tells which ordinals they have: 0
+// for these, -1 for others.
+func (s source) used(c StringColumn, known map[string]int32) []int32 {
+	used := make([]int32, c.Len())
+	for ordinal := range used {
+		used[ordinal] = -1
+	}
+	s.eachDocument(c, func(doc, _ int32) {
+		for _, ordinal := range c.Ordinals(doc) {
+			if used[ordinal] < 0 {
+				used[ordinal] = 0
+				known[clone(c.Value(ordinal))] = 0
+			}
+		}
+	})
+	return used
 }

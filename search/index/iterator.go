@@ -323,6 +323,10 @@ func (d *disjunction) fill(target int32) int32 {
 		clear(d.sums[:d.to-d.from])
 	}
 	for _, p := range d.parts {
+		if t, blocks := groupsOf(p); blocks != nil {
+			d.add(t, blocks)
+			continue
+		}
 		for at := p.doc(); at < d.to; at = p.next() {
 			i := at - d.from
 			d.set[i>>6] |= 1 << (i & 63)
@@ -333,6 +337,41 @@ func (d *disjunction) fill(target int32) int32 {
 		}
 	}
 	return first
+}
+
+// groupsOf is an iterator over the postings of one term in a segment of blocks, which are read by groups; nil for
+// others.
+func groupsOf(i iterator) (*termIterator, *blockPostings) {
+	if t, ok := i.(*termIterator); ok {
+		blocks, _ := t.postings.(*blockPostings)
+		return t, blocks
+	}
+	return nil, nil
+}
+
+// add adds the postings of a term that are in the window, group by group.
+func (d *disjunction) add(t *termIterator, p *blockPostings) {
+	for p.at < d.to {
+		i := p.i
+		for ; i < p.n && p.docs[i] < d.to; i++ {
+			at := p.docs[i] - d.from
+			d.set[at>>6] |= 1 << (at & 63)
+			d.counts[at]++
+			if d.scores {
+				d.sums[at] += float64(t.scorer.score(float32(p.freqs[i]), p.docs[i]))
+			}
+		}
+		if t.run.spent(i - p.i) {
+			p.Advance(noMore)
+			return
+		}
+		if i < p.n {
+			p.i, p.at = i, p.docs[i]
+			return
+		}
+		p.i, p.at = p.n-1, p.docs[p.n-1]
+		p.Next()
+	}
 }
 
 func (d *disjunction) score() float32 {

@@ -63,6 +63,11 @@ func NewMaker(kind Kind, analyze Analyze) *Maker {
 	return &Maker{kind: kind, analyze: analyze, fields: map[string]*fieldMaker{}}
 }
 
+// Analyze makes terms of a text as the Maker does.
+func (m *Maker) Analyze(field, text string, add func(term []byte, increment, start, end int)) {
+	m.analyze(field, text, add)
+}
+
 // Document is the document of values, in the order that they are given in.
 func (m *Maker) Document(id string, values []Value) *Document {
 	for _, name := range m.names {

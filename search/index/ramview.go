@@ -149,6 +149,8 @@ func valuesOf[T any](doc int32, docs, ends []int32, all []T, last *int) []T {
 	return all[from:ends[i]]
 }
 
+func (v *numberView) documents() []int32 { return v.docs }
+
 // stringView is a column for one query.
 type stringView struct {
 	docs, ends []int32
@@ -163,6 +165,7 @@ func (v *stringView) Ordinals(doc int32) []int32 {
 	return valuesOf(doc, v.docs, v.ends, v.all, &v.last)
 }
 
+func (v *stringView) documents() []int32         { return v.docs }
 func (v *stringView) Value(ordinal int32) string { return v.values[ordinal] }
 func (v *stringView) Len() int                   { return len(v.values) }
 

@@ -96,6 +96,10 @@ func each(run *Run, segments []*reading, w weight, scores bool, drilldown [][]st
 		}
 		enter(s)
 		live, score := s.Live(), float32(0)
+		if t, blocks := groupsOf(i); blocks != nil && len(drill.columns) == 0 {
+			blocks.each(t, live, scores, found)
+			continue
+		}
 		for doc := i.next(); doc != noMore && run.err == nil; doc = i.next() {
 			if live != nil && !live.Has(doc) || !drill.allows(doc) {
 				continue
@@ -171,6 +175,7 @@ type top struct {
 	limit  int
 	after  *After
 	sorter *sorter
+	best   bool // the first things that hits are sorted by is their score, the greatest first
 	heap   topHeap
 	total  int64 // that were offered
 }
@@ -183,7 +188,10 @@ type entry struct {
 	doc     int32
 }
 
-func (t *top) enter(s *reading) { t.sorter = newSorter(t.kind, t.sort, s) }
+func (t *top) enter(s *reading) {
+	t.sorter = newSorter(t.kind, t.sort, s)
+	t.best = len(t.sort) > 0 && t.sort[0].By == ByScore && !t.sort[0].Reverse
+}
 
 // offer takes a document if it is among the first ones. Documents come in the order of the index, so that one which is
 // equal to another comes behind it.
@@ -199,6 +207,9 @@ func (t *top) offer(doc int32, score float32) {
 		t.heap.sort = t.sort
 	}
 	full := len(t.heap.entries) == t.limit
+	if full && t.best && float64(score) < t.heap.entries[0].values[0].Number {
+		return
+	}
 	if full && t.compare(doc, score, t.heap.entries[0].values) >= 0 {
 		return
 	}
@@ -222,7 +233,16 @@ func (t *top) offer(doc int32, score float32) {
 // compare compares a document with values of another one; it looks at no more of it than it has to.
 func (t *top) compare(doc int32, score float32, values []SortValue) int {
 	for i := range t.sort {
-		if c := t.sort[i].compare(t.sorter.value(i, doc, score), values[i]); c != 0 {
+		c := 0
+		if t.sort[i].By == ByID {
+			c = t.sorter.compareID(doc, values[i].Text)
+			if t.sort[i].Reverse {
+				c = -c
+			}
+		} else {
+			c = t.sort[i].compare(t.sorter.value(i, doc, score), values[i])
+		}
+		if c != 0 {
 			return c
 		}
 	}

@@ -24,6 +24,7 @@ type termScorer struct {
 	kind   Kind
 	weight float32
 	norms  []byte
+	read   *normReader // of blocks, in the place of norms
 	// factors are what norms mean: 1/(k1·…) for BM25, the norm itself for TF-IDF; shared by the segments of a search.
 	factors *[256]float32
 	missing float32 // of fields without norms
@@ -53,6 +54,9 @@ var tfFactors = func() *[256]float32 {
 }()
 
 func (s *termScorer) factor(doc int32) float32 {
+	if s.read != nil {
+		return s.factors[s.read.norm(doc)]
+	}
 	if int(doc) < len(s.norms) {
 		return s.factors[s.norms[doc]]
 	}

@@ -184,11 +184,15 @@ type sorter struct {
 	segment *reading
 	numbers [][2]NumberColumn // by field; a distance has two
 	strings []StringColumn
+	docs    *documentReader // of blocks
 }
 
 func newSorter(kind Kind, fields []SortField, s *reading) *sorter {
 	o := &sorter{fields: fields, kind: kind, segment: s, numbers: make([][2]NumberColumn, len(fields)),
 		strings: make([]StringColumn, len(fields))}
+	if blocks, ok := s.Segment.(*BlockSegment); ok {
+		o.docs = blocks.documents(s.run)
+	}
 	for i, f := range fields {
 		switch {
 		case f.By == ByNumber:
@@ -226,6 +230,20 @@ func (o *sorter) value(i int, doc int32, score float32) SortValue {
 		}
 	}
 	return SortValue{IsNull: true}
+}
+
+// compareID compares the id of a document with another one.
+func (o *sorter) compareID(doc int32, id string) int {
+	if o.docs == nil {
+		return strings.Compare(o.segment.ID(o.segment.run, doc), id)
+	}
+	switch own := o.docs.id(doc); {
+	case string(own) < id:
+		return -1
+	case string(own) > id:
+		return 1
+	}
+	return 0
 }
 
 // number is the number to sort by: Clouseau's cache of numbers kept the greatest, Nouveau takes the least.

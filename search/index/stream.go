@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"sort"
 )
 
 // A segment in the store is streams of bytes, each cut into blocks of equal size. A stream is named by what it holds
@@ -27,7 +28,8 @@ const blockSize = 32 << 10
 // ErrSegment is the error of a segment that is damaged.
 var ErrSegment = errors.New("search: a segment of an index is damaged")
 
-// The streams of a segment. Ends of the i-th thing are four bytes each at 4·i in a stream of their own.
+// The streams of a segment. Ends of the i-th thing are four bytes each at 4·i in a stream of their own. Norms and ends
+// of a field are for all documents, or where few have any for those that are listed, four bytes each, ascending.
 const (
 	streamHeader byte = iota
 	streamTerms
@@ -47,6 +49,10 @@ const (
 	streamSortValueEnds
 	streamDocuments
 	streamDocumentEnds
+	streamNormDocuments
+	streamNumberDocuments
+	streamStringDocuments
+	streamSortDocuments
 )
 
 // streamWriter cuts what is appended into blocks.
@@ -56,6 +62,7 @@ type streamWriter struct {
 	buffer []byte
 	length int64
 	err    error
+	small  []byte
 }
 
 func (w *streamWriter) write(b []byte) {
@@ -68,7 +75,16 @@ func (w *streamWriter) write(b []byte) {
 	}
 }
 
-func (w *streamWriter) end(v int64) { w.write(binary.BigEndian.AppendUint32(nil, uint32(v))) }
+// end writes a number of four bytes, end64 one of eight.
+func (w *streamWriter) end(v int64) {
+	w.small = binary.BigEndian.AppendUint32(w.small[:0], uint32(v))
+	w.write(w.small)
+}
+
+func (w *streamWriter) end64(v uint64) {
+	w.small = binary.BigEndian.AppendUint64(w.small[:0], v)
+	w.write(w.small)
+}
 
 func (w *streamWriter) close() error {
 	if w.err == nil && len(w.buffer) > 0 {
@@ -161,6 +177,10 @@ func (s *stream) bytes(at int64, n int) []byte {
 
 // byte is the byte at s.at.
 func (s *stream) byte() byte {
+	if i := s.at - int64(s.key.Number)*blockSize; uint64(i) < uint64(len(s.block)) && s.run.err == nil {
+		s.at++
+		return s.block[i]
+	}
 	if b := s.bytes(s.at, 1); b != nil {
 		return b[0]
 	}
@@ -169,6 +189,11 @@ func (s *stream) byte() byte {
 
 // uint is the varint at s.at, with at most 32 bits.
 func (s *stream) uint() uint32 {
+	if i := s.at - int64(s.key.Number)*blockSize; uint64(i) < uint64(len(s.block)) && s.block[i] < 0x80 &&
+		s.run.err == nil {
+		s.at++
+		return uint32(s.block[i])
+	}
 	v := uint64(0)
 	for shift := 0; shift < 35; shift += 7 {
 		c := s.byte()
@@ -191,6 +216,20 @@ func (s *stream) int() int32 {
 		return 0
 	}
 	return int32(v)
+}
+
+// appendVarints reads n varints, and appends their bytes unless dst is nil.
+func (s *stream) appendVarints(dst []byte, n int32) []byte {
+	for n > 0 && s.run.err == nil {
+		c := s.byte()
+		if dst != nil {
+			dst = append(dst, c)
+		}
+		if c < 0x80 {
+			n--
+		}
+	}
+	return dst
 }
 
 // text is a text with its length before it, at s.at. It is a copy.
@@ -218,4 +257,38 @@ func (s *stream) between(i int32) (from, to int64) {
 		return 0, 0
 	}
 	return from, to
+}
+
+// documentList finds documents in a list of those that have something in a field. nil lists all.
+type documentList struct {
+	stream *stream
+	n, at  int32
+}
+
+// number is the i-th of the list.
+func (l *documentList) number(i int32) int32 {
+	b := l.stream.bytes(4*int64(i), 4)
+	if b == nil {
+		return noMore
+	}
+	return int32(binary.BigEndian.Uint32(b) & math.MaxInt32)
+}
+
+// place is where in the list a document is. Most are asked for in order.
+func (l *documentList) place(doc int32) (int32, bool) {
+	if l == nil {
+		return doc, true
+	}
+	from, to := l.at, l.n
+	if from > 0 && l.number(from-1) >= doc {
+		from, to = 0, from
+	} else if from < l.n && l.number(from) >= doc {
+		return from, l.number(from) == doc
+	}
+	if from+1 < to && l.number(from+1) >= doc {
+		l.at = from + 1
+		return l.at, l.number(l.at) == doc
+	}
+	l.at = from + int32(sort.Search(int(to-from), func(i int) bool { return l.number(from+int32(i)) >= doc }))
+	return l.at, l.at < l.n && l.number(l.at) == doc
 }

@@ -109,8 +109,13 @@ func (s *scoring) normalize(norm, boost float32) {
 }
 
 func (s *scoring) on(r *reading) *termScorer {
-	return &termScorer{kind: s.kind, weight: s.weight, factors: s.factors, missing: s.missing,
-		norms: r.Norms(r.run, s.field)}
+	t := &termScorer{kind: s.kind, weight: s.weight, factors: s.factors, missing: s.missing}
+	if blocks, ok := r.Segment.(*BlockSegment); ok {
+		t.read = blocks.normReader(r.run, s.field)
+	} else {
+		t.norms = r.Norms(r.run, s.field)
+	}
+	return t
 }
 
 // termWeight is a term.

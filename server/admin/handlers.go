@@ -10,34 +10,36 @@ import (
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/forward"
 	"github.com/settee-db/settee/storage/jobs"
-	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views/js"
 )
 
 // Options are what the handlers for the server and its node need besides what all handlers share.
 type Options struct {
 	Env          *call.Env
-	Nodes        *nodes.Members // that have the store open, nil: there is no other one
+	Nodes        *forward.Nodes // that have the store open
 	Jobs         *jobs.Queue    // whose running jobs _active_tasks shows, nil without
 	JS           *js.Pool       // nil without
 	Verifier     *auth.Verifier
 	Replications func() []replication.Task // that run
 	Build        string                    // what was built; GET / shows it as git_sha
 	Web          string                    // directory of the web interface, none if empty or missing
+	Cluster      func() []byte             // what the store's cluster says of itself as JSON, nil without
 	Metrics      []prometheus.Collector    // that _prometheus shows besides CouchDB's and the process's own
 }
 
 // Handlers serve the server and its node.
 type Handlers struct {
 	env          *call.Env
-	nodes        *nodes.Members
+	nodes        *forward.Nodes
 	jobs         *jobs.Queue
 	js           *js.Pool
 	verifier     *auth.Verifier
 	replications func() []replication.Task
 	build        string
-	web          *os.Root // nil without a web interface
+	web          *os.Root      // nil without a web interface
+	cluster      func() []byte // nil without
 	metrics      *prometheus.Registry
 	health       *health
 	reshard      reshardState
@@ -48,7 +50,7 @@ type Handlers struct {
 func New(o Options) (*Handlers, error) {
 	h := &Handlers{
 		env: o.Env, nodes: o.Nodes, jobs: o.Jobs, js: o.JS, verifier: o.Verifier, replications: o.Replications,
-		build: o.Build, started: time.Now(),
+		build: o.Build, cluster: o.Cluster, started: time.Now(),
 		health: &health{store: o.Env.Store, log: o.Env.Log},
 	}
 	var err error

@@ -97,7 +97,7 @@ func (h *Handlers) Routes() []call.Route {
 		{Methods: "GET", Pattern: "/_node/{node}/_prometheus", Access: call.Metrics, Handle: h.getPrometheus,
 			Doc: "Counters in Prometheus' text form."},
 		{Methods: "GET", Pattern: "/_node/{node}/_system", Access: call.Metrics, Handle: h.getSystem,
-			Doc: "Memory, processes and queues."},
+			Doc: "Memory, processes and queues; with cluster=true the FoundationDB cluster, too."},
 		{Methods: "GET", Pattern: "/_node/{node}/_versions", Access: call.ServerAdmin, Handle: getVersions,
 			Doc: "Versions of JavaScript, run-time system and collation."},
 		{Methods: "GET", Pattern: "/_node/{node}/_smoosh/status", Access: call.ServerAdmin, Handle: getSmooshStatus,

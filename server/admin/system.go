@@ -65,7 +65,8 @@ func (h *Handlers) readSystem() system {
 	return y
 }
 
-// getSystem answers them in the shape of chttpd_node:get_stats.
+// getSystem answers them in the shape of chttpd_node:get_stats; with cluster=true, on FoundationDB, and with what the
+// cluster says of itself, for which it is asked.
 func (h *Handlers) getSystem(c *call.Call) error {
 	if err := checkNode(c); err != nil {
 		return err
@@ -94,7 +95,11 @@ func (h *Handlers) getSystem(c *call.Call) error {
 	b = append(
 		b,
 		`,"message_queues":{"couch_file":{},"couch_db_updater":{},"couch_server":0,"index_server":0,"rexi_server":0,"rexi_buffer":0}`...)
-	b = append(b, `,"internal_replication_jobs":0,"distribution":{},"distribution_events":{}}`...)
+	b = append(b, `,"internal_replication_jobs":0,"distribution":{},"distribution_events":{}`...)
+	if asked, _ := c.Query.First("cluster"); asked == "true" && h.cluster != nil {
+		b = append(append(b, `,"cluster":`...), h.cluster()...)
+	}
+	b = append(b, '}')
 	return c.JSON(http.StatusOK, b)
 }
 

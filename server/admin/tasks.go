@@ -13,6 +13,7 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/forward"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/views"
@@ -26,14 +27,21 @@ type task struct {
 	node    string
 	pid     string
 	members map[string]string
+	text    []byte // of another node's, in place of members
 }
 
-// getActiveTasks lists background work, sorted as couch_task_status and chttpd_misc:handle_task_status_req do: the jobs
-// whose handlers tell what they are at, on all processes, and the compactions of this one.
+// getActiveTasks lists background work of all nodes, sorted as couch_task_status and chttpd_misc:handle_task_status_req
+// do: the jobs whose handlers tell what they are at, which the store has of all, and what each node knows of itself.
 func (h *Handlers) getActiveTasks(c *call.Call) error {
-	tasks, err := h.runningJobs(c.Context())
-	if err != nil {
-		return err
+	var tasks []task
+	if !forward.Passed(c) {
+		var err error
+		if tasks, err = h.runningJobs(c.Context()); err != nil {
+			return err
+		}
+		for _, answer := range h.nodes.All(c, "/_active_tasks", nil) {
+			tasks = append(tasks, tasksOf(answer)...)
+		}
 	}
 	tasks = append(tasks, h.indexTasks()...)
 	tasks = append(tasks, h.searchTasks()...)
@@ -54,8 +62,36 @@ func (h *Handlers) getActiveTasks(c *call.Call) error {
 	return c.JSON(http.StatusOK, append(b, ']'))
 }
 
+// tasksOf are the tasks in the answer of another node.
+func tasksOf(answer forward.Answer) (tasks []task) {
+	list, err := ejson.Parse(answer.Body)
+	if answer.Status != http.StatusOK || err != nil || list.Kind() != ejson.Array {
+		return nil
+	}
+	for v := range list.Elements() {
+		node, pid := memberOf(v, "node"), memberOf(v, "pid")
+		if node != "" {
+			tasks = append(tasks, task{node: node, pid: pid, text: v.AppendJSON(nil)})
+		}
+	}
+	return tasks
+}
+
+// memberOf is a text in an object, "" where there is none.
+func memberOf(v ejson.Value, name string) string {
+	if v.Kind() == ejson.Object {
+		if m, ok := v.Get(name); ok && m.Kind() == ejson.String {
+			return m.Text()
+		}
+	}
+	return ""
+}
+
 // append appends the task: node, pid and status first, then the other members by name.
 func (t *task) append(b []byte) []byte {
+	if t.text != nil {
+		return append(b, t.text...)
+	}
 	b = ejson.AppendString(append(b, `{"node":`...), t.node)
 	b = ejson.AppendString(append(b, `,"pid":`...), t.pid)
 	b = append(b, `,"process_status":"waiting"`...)

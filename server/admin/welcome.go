@@ -11,9 +11,12 @@ import (
 	"github.com/settee-db/settee/server/params"
 )
 
-// features are what GET / announces; clients look for them before they use partitions or the scheduler. Full-text
-// search is not among them as long as Mango has no text indexes: who looks for "search" creates those, too.
-const features = `["access-ready","partitioned","pluggable-storage-engines","reshard","scheduler"]`
+// features are what GET / announces; clients look for them before they use partitions, the scheduler or full-text
+// search, which comes first, as in a CouchDB with both of its search servers.
+const (
+	features       = `"access-ready","partitioned","pluggable-storage-engines","reshard","scheduler"]`
+	searchFeatures = `"search","nouveau",`
+)
 
 // getWelcome answers GET / as CouchDB does: version, features and vendor are CouchDB's, since clients choose by them
 // what they can use; git_sha, which none reads, says which settee this is.
@@ -21,7 +24,11 @@ func (h *Handlers) getWelcome(c *call.Call) error {
 	b := append([]byte(nil), `{"couchdb":"Welcome","version":"`+call.Version+`","git_sha":`...)
 	b = append(ejson.AppendString(b, h.build), `,"uuid":`...)
 	b = ejson.AppendString(b, c.Env.UUID())
-	b = append(b, `,"features":`+features+`,"vendor":`...)
+	b = append(b, `,"features":[`...)
+	if c.Env.Search != nil {
+		b = append(b, searchFeatures...)
+	}
+	b = append(b, features+`,"vendor":`...)
 	return c.JSON(http.StatusOK, append(appendVendor(c, b), '}'))
 }
 

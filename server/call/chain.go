@@ -11,6 +11,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // chain is what every request passes once it is let in, the outermost first. Authorisation and the route itself follow
@@ -179,6 +180,9 @@ func authenticate(next Handler) Handler {
 	return func(c *Call) error {
 		if err := c.authenticate(); err != nil {
 			return err
+		}
+		if c.Settings.tagUsers {
+			c.Request = c.Request.WithContext(kv.WithTag(c.Context(), "user:"+c.User.Name))
 		}
 		return next(c)
 	}

@@ -86,7 +86,7 @@ func (c *Call) readRaw(limit int64) ([]byte, error) {
 	n := c.Request.ContentLength
 	if n < 0 || n > maxTrusted {
 		c.claim(memory.BodyCopies * n)
-		return c.ReadLimited(c.body, limit)
+		return c.readParts(c.body, limit, n)
 	}
 	raw := make([]byte, n)
 	_, err := io.ReadFull(c.body, raw)
@@ -139,11 +139,15 @@ const (
 // maxInflation allows. It holds twice the bytes at its end, where a buffer that grows would have thrown away several
 // times as many.
 func (c *Call) ReadLimited(r io.Reader, limit int64) ([]byte, error) {
+	return c.readParts(r, limit, -1)
+}
+
+// readParts is ReadLimited for what has length bytes; -1: nobody knows.
+func (c *Call) readParts(r io.Reader, limit, length int64) ([]byte, error) {
 	var parts [][]byte
 	var total int64
-	known := c.body.share.Claim / memory.BodyCopies
 	for size := int64(firstPart); ; size = min(2*size, lastPart) {
-		if left := known - total; left > 0 {
+		if left := length - total; left >= 0 {
 			size = min(size, left+1) // and a byte for the end
 		}
 		if total+size > memory.FreeBody {

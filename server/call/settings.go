@@ -47,6 +47,7 @@ type Settings struct {
 	SecureRewrites   bool
 	RewriteLimit     int64
 	couchLog         bool
+	tagUsers         bool // transactions of requests are marked with the user
 	Auth             *auth.Settings
 	cors             *corsSettings // nil when off
 	frames           *frameOptions // nil when off
@@ -107,6 +108,7 @@ func readSettings(c *config.Config, old *Settings) *Settings {
 		Maintenance:      c.String("couchdb", "maintenance_mode"),
 		DefaultSecurity:  c.String("couchdb", "default_security"),
 		couchLog:         c.String("log", "format") == "couchdb",
+		tagUsers:         c.String("settee", "transaction_tags") == "user",
 		Auth:             authentication,
 		cors:             readCORS(c),
 		frames:           readFrameOptions(c),

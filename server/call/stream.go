@@ -1,6 +1,13 @@
 package call
 
-import "sync"
+import (
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
 
 // streamBuffer is how many bytes of a list are gathered before they go out as one chunk.
 const streamBuffer = 16 << 10
@@ -155,4 +162,31 @@ func (s *Stream) send() error {
 		return ErrClientGone
 	}
 	return nil
+}
+
+// StreamErrors answers with the documents that an index could not take: those that list hands to send, at most limit.
+// send returns storage.ErrStop when it wants no more, which list may return.
+func (c *Call) StreamErrors(limit int64, list func(send func(id, message string) error) error) error {
+	s := c.Stream(http.StatusOK)
+	if _, err := s.WriteString(`{"errors":[`); err != nil {
+		return err
+	}
+	separator := "\r\n"
+	err := list(func(id, message string) error {
+		if limit == 0 {
+			return storage.ErrStop
+		}
+		limit--
+		b := ejson.AppendString(append(append(s.Buffer(), separator...), `{"id":`...), id)
+		b = ejson.AppendString(append(b, `,"error":`...), message)
+		separator = ",\r\n"
+		return s.Commit(append(b, '}'))
+	})
+	if err != nil && !errors.Is(err, storage.ErrStop) {
+		return err
+	}
+	if _, err := s.WriteString("\r\n]}\n"); err != nil {
+		return err
+	}
+	return s.Close()
 }

@@ -218,7 +218,7 @@ var Settings = []Setting{
 	{"dreyfus", "limit", "25", "Rows of a query of _search that names no limit."},
 	{"dreyfus", "limit_partitions", "2000", "The same, in partitioned databases."},
 	{"dreyfus", "max_group_limit", "200", "Most groups of a query of _search."},
-	{"dreyfus", "max_limit", "200", "Greatest limit of a query of _search."},
+	{"dreyfus", "max_limit", "200", "Greatest limit of a query of _search, and most documents of a Mango query that reads an index of type text."},
 	{"dreyfus", "max_limit_partitions", "2000", "The same, in partitioned databases."},
 	{
 		"eventing",
@@ -323,10 +323,17 @@ var Settings = []Setting{
 	{"mango", "default_limit", "25", "Most documents of a Mango query that names no limit."},
 	{
 		"mango",
+		"index_all_disabled",
+		"false",
+		"Whether new text indexes of all fields are refused: true, false, or warn, which logs them.",
+	},
+	{
+		"mango",
 		"index_scan_warning_threshold",
 		"10",
 		"Documents read for each result from which on a Mango query warns; 0 for never.",
 	},
+	{"nouveau", "max_limit", "200", "Most documents of a Mango query that reads an index of type nouveau."},
 	{
 		"prometheus",
 		"additional_port",
@@ -465,6 +472,12 @@ var Settings = []Setting{
 		"memory",
 		"auto",
 		"Bytes of memory that the server process stays below, those of JavaScript workers not counted; auto is nine tenths of the container's or the machine's, with less than 5 GB what 512 MB less leave, with less than 2 GB three quarters. The limit of Go's heap is 56 MB (the store's blocks, which builds with cgo have outside of it) and an eighth (128 MB at most, by which the collector misses it under load) less. Of that limit three eighths are for bodies of requests, three sixteenths for documents of answers, a sixteenth for what queries sort (docs/adr/0024). Needs a restart; the environment's GOMEMLIMIT goes first, and GOMAXPROCS says how many goroutines run at a time (docs/adr/0029). Not in CouchDB.",
+	},
+	{
+		"settee",
+		"transaction_tags",
+		"none",
+		"What transactions on a FoundationDB cluster are marked with, so that it can throttle one tenant: database (db: and its name), user (user: and the name, of requests) or none; docs/cluster.md. Not in CouchDB.",
 	},
 	{
 		"smoosh",

@@ -2,8 +2,10 @@ package find
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -21,7 +23,11 @@ func (h *Handlers) mangoPlan(c *call.Call, explain bool) (*mango.Plan, error) {
 	if err := c.TakeForMango(body); err != nil {
 		return nil, err
 	}
-	defaults := mango.Defaults{Limit: c.Settings.MangoLimit}
+	defaults := mango.Defaults{
+		Limit:        c.Settings.MangoLimit,
+		TextLimit:    c.Env.Config.Int("dreyfus", "max_limit", math.MaxInt64),
+		NouveauLimit: c.Env.Config.Int("nouveau", "max_limit", math.MaxInt64),
+	}
 	if partition, ok := c.Query.First("partition"); ok {
 		defaults.Partition = &partition
 	}
@@ -100,6 +106,8 @@ func mangoSource(c *call.Call) *mango.Source {
 		DB:          c.DB,
 		Views:       c.Env.Views,
 		AllFields:   c.Env.AllFields,
+		Search:      c.Env.Search,
+		SearchTime:  time.Duration(c.Env.Config.Int("search", "timeout", 0)) * time.Millisecond,
 		Keep:        c.Keep,
 		ScanWarning: c.Settings.MangoScanWarning,
 	}

@@ -86,6 +86,9 @@ func (h *Handlers) createIndex(c *call.Call) error {
 	if err == nil {
 		err = definition.Complete(autoDefaults(c.Env.Config))
 	}
+	if err == nil {
+		err = checkText(c, definition)
+	}
 	if err != nil {
 		return err
 	}
@@ -119,8 +122,11 @@ func (h *Handlers) createIndex(c *call.Call) error {
 			return errSavingDesign(refused)
 		}
 		result = "created"
-		if !definition.AllFields() {
+		switch definition.Kind() {
+		case mango.KindJSON:
 			awaitIndex(c, definition)
+		case mango.KindText, mango.KindNouveau:
+			awaitText(c, definition)
 		}
 	}
 	b := append(append([]byte(`{"result":"`), result...), `","id":`...)
@@ -170,15 +176,12 @@ func (h *Handlers) deleteIndex(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(list,
-		func(ix *mango.Index) bool { return ix.DDoc == ddoc && ix.Kind.String() == kind && ix.Name == name }) {
+	i := slices.IndexFunc(list,
+		func(ix *mango.Index) bool { return ix.DDoc == ddoc && ix.Kind.String() == kind && ix.Name == name })
+	if i < 0 {
 		return compat.ErrMissing
 	}
-	of := mango.KindJSON
-	if kind == mango.KindAllFields.String() {
-		of = mango.KindAllFields
-	}
-	if err := removeIndex(c, ddoc, of, name); err != nil {
+	if err := removeIndex(c, ddoc, list[i].Kind, name); err != nil {
 		return err
 	}
 	return c.OK(http.StatusOK)

@@ -8,6 +8,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
+	"github.com/settee-db/settee/server/params"
 )
 
 // textRange is a field whose ranges are counted, with their labels.
@@ -33,16 +34,22 @@ func (a *searchAnswer) readFacets() (err error) {
 	if err := a.readRanges(); err != nil {
 		return err
 	}
+	a.request.Drilldown, err = drilldown(a.o)
+	return err
+}
+
+// drilldown are the fields with the values of which hits have one.
+func drilldown(o *params.SearchOptions) (all [][]string, err error) {
 	seen := map[string]bool{}
-	for _, v := range a.o.Drilldown {
+	for _, v := range o.Drilldown {
 		list, ok := textsOf(v)
 		if !ok || len(list) == 0 || seen[list[0]] {
-			return badRequest("invalid drilldown query")
+			return nil, badRequest("invalid drilldown query")
 		}
 		seen[list[0]] = true
-		a.request.Drilldown = append(a.request.Drilldown, list)
+		all = append(all, list)
 	}
-	return nil
+	return all, nil
 }
 
 // textsOf are the texts of an array; false if it is something else.

@@ -170,6 +170,15 @@ func TestNouveau(t *testing.T) {
 		{"GET", "fruit?q=name:kiwi", "", 200, `{"bookmark":"…","counts":null,"hits":[{"fields":{"name":"kiwi",` +
 			`"price":1.0},"id":"kiwi","order":[{"@type":"float","value":…},{"@type":"string","value":"kiwi"}]}],` +
 			`"ranges":null,"total_hits":1,"total_hits_relation":"EQUAL_TO","update_latency":…}`},
+		{"GET", `fruit?q=name:red&sort=["price"]&highlight_fields=["name"]&include_fields=["price"]`, "", 200,
+			`"hits":[{"fields":{"price":3.0},"highlights":{"name":["<em>Red</em> apple"]},"id":"apple",…` +
+				`"highlights":{"name":["<em>red</em> <em>red</em> plum"]},"id":"plum",…`},
+		{"POST", "fruit", `{"q":"*:*","drilldown":[["place","lobby"]]}`, 200, `"hits":[{…"id":"plum",…"total_hits":1,…`},
+		{"GET", `fruit?q=*:*&group_field=place&group_sort="-place"&sort=["-price"]&limit=1`, "", 200,
+			`{"groups":[{"by":"lobby","hits":[{…"id":"plum",…}],"total_hits":1},{"by":"kitchen","hits":[{…"id":"apple",…}],` +
+				`"total_hits":2},{"by":null,…"id":"kiwi",…}],"total_hits":4,"total_hits_relation":"EQUAL_TO",…`},
+		{"GET", "fruit?q=*:*&group_field=place&limit=50000", "", 400, `limit parameter must not be greater than 100000`},
+		{"GET", "fruit?q=*:*&group_limit=0", "", 400, `group_limit must be greater than zero`},
 		{"POST", "fruit", `{"q":"*:*","sort":["-price"],"limit":1,"include_docs":true}`, 200,
 			`"hits":[{"doc":{"_id":"plum",…},"fields":{"name":"red red plum","place":"lobby","price":4.0},"id":"plum",` +
 				`"order":[{"@type":"double","value":4.0},{"@type":"string","value":"plum"}]}]`},
@@ -180,6 +189,8 @@ func TestNouveau(t *testing.T) {
 			`{"label":"dear","min":2.5,"min_inclusive":false}]}}`, 200,
 			`"counts":{"place":{"kitchen":2,"lobby":1}},…"ranges":{"price":{"cheap":2,"dear":2}}…`},
 		{"POST", "fruit", `{"q":"*:*","counts":["place"],"top_n":1}`, 200, `"counts":{"place":{"kitchen":2}}…`},
+		{"POST", "fruit", `{"q":"*:*","ranges":{"price":[{"label":"any","min":0},{"label":"dear","min":3}]},"top_n":1}`, 200,
+			`"ranges":{"price":{"any":`},
 		{"GET", "throws?q=a", "", 200, `"total_hits":0…`},
 		{"GET", "clash?q=a", "", 400, `{"error":"bad_request","reason":"field x is of type STRING not DOUBLE"}`},
 		{"GET", "fruit", "", 400, `{"error":"query_parse_error","reason":"q parameter is mandatory"}`},
@@ -218,7 +229,7 @@ func TestNouveau(t *testing.T) {
 		require.Equal(t, 202, code, answer)
 		require.Equal(t, `{"ok":true}`, answer)
 	}
-	require.NotContains(t, s.Do("GET", "/", "").Body.String(), `"search"`, "Mango has no text indexes yet")
+	require.Contains(t, s.Do("GET", "/", "").Body.String(), `"features":["search","nouveau","access-ready",`)
 }
 
 // TestPages: bookmarks go on where a page ended, though documents come, go and change between.

@@ -7,30 +7,49 @@ import (
 	"strconv"
 
 	"github.com/settee-db/settee/compat/ejson"
+	engine "github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/server/params"
 )
 
 var groupField = regexp.MustCompile(`^([.\w]+)(?:<(\w+)>)?$`)
 
+// groupRequest reads how hits are grouped.
+func groupRequest(
+	s *engine.Searcher, request *index.Request, o *params.SearchOptions,
+) (*index.GroupRequest, error) {
+	m := groupField.FindStringSubmatch(*o.GroupBy)
+	switch {
+	case m == nil:
+		return nil, badRequest("Unrecognized group_field parameter: " + *o.GroupBy)
+	case m[2] == "number":
+		return nil, badRequest("Group by number not supported. Group by string terms only.")
+	case m[2] != "" && m[2] != "string":
+		return nil, badRequest("Unrecognized type: " + m[2])
+	}
+	texts, err := sortTexts(o.GroupSort)
+	if err != nil {
+		return nil, err
+	}
+	q := &index.GroupRequest{Request: *request, Field: m[1], Groups: int(o.GroupLimit)}
+	q.After, q.Counts, q.Ranges = nil, nil, nil
+	q.GroupSort, err = s.ParseSort(texts)
+	return q, err
+}
+
+// appendBy appends the value of a group.
+func appendBy(b []byte, g *index.Group) []byte {
+	if g.By.IsNull {
+		return append(b, "null"...)
+	}
+	return ejson.AppendString(b, g.By.Text)
+}
+
 // groups answers a query whose hits are grouped (dreyfus_fabric_group1, dreyfus_fabric_group2): group_field in the new
 // form, group_by in the old one.
 func (a *searchAnswer) groups(ctx context.Context) error {
-	m := groupField.FindStringSubmatch(*a.o.GroupBy)
-	switch {
-	case m == nil:
-		return badRequest("Unrecognized group_field parameter: " + *a.o.GroupBy)
-	case m[2] == "number":
-		return badRequest("Group by number not supported. Group by string terms only.")
-	case m[2] != "" && m[2] != "string":
-		return badRequest("Unrecognized type: " + m[2])
-	}
-	texts, err := sortTexts(a.o.GroupSort)
+	q, err := groupRequest(a.s, &a.request, a.o)
 	if err != nil {
-		return err
-	}
-	q := &index.GroupRequest{Request: a.request, Field: m[1], Groups: int(a.o.GroupLimit)}
-	q.After, q.Counts, q.Ranges = nil, nil, nil
-	if q.GroupSort, err = a.s.ParseSort(texts); err != nil {
 		return err
 	}
 	result, err := a.s.Group(ctx, q)
@@ -56,12 +75,7 @@ func (a *searchAnswer) groups(ctx context.Context) error {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, `{"by":`...)
-		if g.By.IsNull {
-			b = append(b, "null"...)
-		} else {
-			b = ejson.AppendString(b, g.By.Text)
-		}
+		b = appendBy(append(b, `{"by":`...), g)
 		b = strconv.AppendInt(name(append(b, ','), total), g.Total, 10)
 		if err := a.stream.Commit(append(name(append(b, ','), rows), '[')); err != nil {
 			return err

@@ -1,7 +1,6 @@
 package fulltext
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
-	"github.com/settee-db/settee/storage"
 )
 
 // readInfo reads what is told of the index that the path names.
@@ -146,26 +144,9 @@ func answerErrors(c *call.Call, kind index.Kind) error {
 	if o.StartKey.Kind() == ejson.String {
 		from = o.StartKey.Text()
 	}
-	s := c.Stream(http.StatusOK)
-	if _, err := s.WriteString(`{"errors":[`); err != nil {
-		return err
-	}
-	separator, left := "\r\n", o.Limit
-	err = c.Env.Search.Errors(c.Context(), c.DB, def, from, func(e engine.Error) error {
-		if left == 0 {
-			return storage.ErrStop
-		}
-		left--
-		b := ejson.AppendString(append(append(s.Buffer(), separator...), `{"id":`...), e.ID)
-		b = ejson.AppendString(append(b, `,"error":`...), e.Message)
-		separator = ",\r\n"
-		return s.Commit(append(b, '}'))
+	return c.StreamErrors(o.Limit, func(send func(id, message string) error) error {
+		return c.Env.Search.Errors(c.Context(), c.DB, def, from, func(e engine.Error) error {
+			return send(e.ID, e.Message)
+		})
 	})
-	if err != nil && !errors.Is(err, storage.ErrStop) {
-		return err
-	}
-	if _, err := s.WriteString("\r\n]}\n"); err != nil {
-		return err
-	}
-	return s.Close()
 }

@@ -52,15 +52,19 @@ func nouveau(c *call.Call) error {
 			return err
 		}
 	}
-	o, err := params.ParseNouveau(c.Query, body)
+	o, err := params.ParseNouveau(c.Query, body, searchLimits(c, false))
 	if err == nil {
 		err = missing
 	}
-	if err == nil && o.Limit > mostNouveauHits {
-		err = errNouveauLimit
-	}
 	if err != nil {
 		return err
+	}
+	most := o.Limit
+	if o.Beyond.GroupBy != nil && most <= mostNouveauHits {
+		most *= o.Beyond.GroupLimit
+	}
+	if most > mostNouveauHits {
+		return errNouveauLimit
 	}
 	began := time.Now()
 	c.Env.Stats.ActiveSearches.Add(1)
@@ -87,8 +91,10 @@ type nouveauAnswer struct {
 	o       *params.NouveauOptions
 	s       *engine.Searcher
 	stream  *call.Stream
+	query   query.Node // without the partition
 	sort    []index.SortField
-	latency int64 // milliseconds that bringing the index up to date took
+	only    map[string]bool // names of fields that are shown; nil: all
+	latency int64           // milliseconds that bringing the index up to date took
 }
 
 func (a *nouveauAnswer) answer(ctx context.Context) error {
@@ -99,6 +105,7 @@ func (a *nouveauAnswer) answer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.query, a.only = n, onlyFields(&a.o.Beyond)
 	if a.o.Partition != nil {
 		n = engine.InPartition(n, *a.o.Partition)
 	}
@@ -106,7 +113,12 @@ func (a *nouveauAnswer) answer(ctx context.Context) error {
 	if q.Sort, err = a.s.ParseSort(a.o.Sort); err != nil {
 		return err
 	}
-	a.sort = q.Sort
+	if q.Drilldown, err = drilldown(&a.o.Beyond); err != nil {
+		return err
+	}
+	if a.sort = q.Sort; a.o.Beyond.GroupBy != nil {
+		return a.groups(ctx, q)
+	}
 	if a.o.Bookmark != nil {
 		if q.After, err = readOrderBookmark(*a.o.Bookmark, q.Sort); err != nil {
 			return err
@@ -178,14 +190,21 @@ func (a *nouveauAnswer) hits(hits []index.Hit) error {
 		b = append(b, `"fields":{`...)
 		list := names(all)
 		slices.Sort(list)
-		for j, name := range list {
-			if j > 0 {
-				b = append(b, ',')
+		separator := ""
+		for _, name := range list {
+			if a.only != nil && !a.only[name] {
+				continue
 			}
-			b = append(ejson.AppendString(b, name), ':')
+			b = append(ejson.AppendString(append(b, separator...), name), ':')
 			b = appendInOrder(b, stored(all, name))
+			separator = ","
 		}
-		b = ejson.AppendString(append(b, `},"id":`...), hits[i].ID)
+		if b = append(b, '}'); a.o.Beyond.HighlightFields.Kind() == ejson.Array {
+			if b, err = appendHighlights(a.c.Context(), b, a.s, a.query, &a.o.Beyond, all); err != nil {
+				return err
+			}
+		}
+		b = ejson.AppendString(append(b, `,"id":`...), hits[i].ID)
 		b = appendOrder(append(b, `,"order":`...), a.sort, &hits[i])
 		return a.stream.Commit(append(b, '}'))
 	}
@@ -198,6 +217,46 @@ func (a *nouveauAnswer) hits(hits []index.Hit) error {
 		}
 	}
 	return nil
+}
+
+// groups answers a query whose hits are grouped, which Nouveau does not do.
+func (a *nouveauAnswer) groups(ctx context.Context, request *index.Request) error {
+	q, err := groupRequest(a.s, request, &a.o.Beyond)
+	if err != nil {
+		return err
+	}
+	result, err := a.s.Group(ctx, q)
+	if err != nil {
+		return err
+	}
+	a.s.Begun, a.stream = true, a.c.Stream(http.StatusOK)
+	if _, err := a.stream.WriteString(`{"groups":[`); err != nil {
+		return err
+	}
+	for i := range result.Groups {
+		b := a.stream.Buffer()
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendBy(append(b, `{"by":`...), &result.Groups[i])
+		if err := a.stream.Commit(append(b, `,"hits":[`...)); err != nil {
+			return err
+		}
+		if err := a.hits(result.Groups[i].Hits); err != nil {
+			return err
+		}
+		b = strconv.AppendInt(append(a.stream.Buffer(), `],"total_hits":`...), result.Groups[i].Total, 10)
+		if err := a.stream.Commit(append(b, '}')); err != nil {
+			return err
+		}
+	}
+	b := strconv.AppendInt(append(a.stream.Buffer(), `],"total_hits":`...), result.Total, 10)
+	b = append(b, `,"total_hits_relation":"EQUAL_TO","update_latency":`...)
+	b = strconv.AppendInt(b, a.latency, 10)
+	if err := a.stream.Commit(append(b, "}\n"...)); err != nil {
+		return err
+	}
+	return a.stream.Close()
 }
 
 // appendInOrder appends the values of a field: one as it is, several as an array.
@@ -219,22 +278,27 @@ func appendInOrder(b []byte, values []index.Stored) []byte {
 func (a *nouveauAnswer) appendCounts(b []byte, counts map[string]map[string]int64) []byte {
 	shown := map[string]map[string]int64{}
 	for _, field := range a.o.Counts {
-		all := counts[field]
-		labels := slices.SortedFunc(maps.Keys(all), func(x, y string) int {
-			return cmp.Or(cmp.Compare(all[y], all[x]), strings.Compare(x, y))
-		})
-		shown[field] = map[string]int64{}
-		for _, label := range labels[:min(int64(len(labels)), a.o.Top)] {
-			shown[field][label] = all[label]
-		}
+		shown[field] = a.greatest(counts[field])
 	}
 	return appendIntegers(b, shown)
+}
+
+// greatest are as many counts as the answer shows of a field.
+func (a *nouveauAnswer) greatest(all map[string]int64) map[string]int64 {
+	labels := slices.SortedFunc(maps.Keys(all), func(x, y string) int {
+		return cmp.Or(cmp.Compare(all[y], all[x]), strings.Compare(x, y))
+	})
+	shown := map[string]int64{}
+	for _, label := range labels[:min(int64(len(labels)), a.o.Top)] {
+		shown[label] = all[label]
+	}
+	return shown
 }
 
 func (a *nouveauAnswer) appendRanges(b []byte, ranges map[string]map[string]int64) []byte {
 	shown := map[string]map[string]int64{}
 	for _, r := range a.o.Ranges {
-		shown[r.Field] = ranges[r.Field]
+		shown[r.Field] = a.greatest(ranges[r.Field])
 	}
 	return appendIntegers(b, shown)
 }

@@ -113,13 +113,20 @@ func (a *searchAnswer) read() (err error) {
 			return err
 		}
 	}
-	if o.IncludeFields.Kind() != ejson.Invalid {
-		a.only = map[string]bool{}
-		for v := range o.IncludeFields.Elements() {
-			a.only[v.Text()] = true
-		}
-	}
+	a.only = onlyFields(o)
 	return a.readFacets()
+}
+
+// onlyFields are the names of fields that are shown; nil: all.
+func onlyFields(o *params.SearchOptions) map[string]bool {
+	if o.IncludeFields.Kind() == ejson.Invalid {
+		return nil
+	}
+	only := map[string]bool{}
+	for v := range o.IncludeFields.Elements() {
+		only[v.Text()] = true
+	}
+	return only
 }
 
 // sortTexts are the texts of a sort, which is one or a list.
@@ -255,7 +262,7 @@ func (a *searchAnswer) appendHit(
 	}
 	b = append(b, '}')
 	if a.o.HighlightFields.Kind() == ejson.Array {
-		return a.appendHighlights(ctx, b, all)
+		return appendHighlights(ctx, b, a.s, a.query, a.o, all)
 	}
 	return b, nil
 }
@@ -284,12 +291,14 @@ func appendStored(b []byte, v *index.Stored) []byte {
 }
 
 // appendHighlights appends fragments of the stored texts of fields.
-func (a *searchAnswer) appendHighlights(ctx context.Context, b []byte, all []index.Stored) ([]byte, error) {
-	h := &index.Highlighter{Query: a.query, Analyze: a.s.Analyze, Pre: a.o.HighlightPre, Post: a.o.HighlightPost,
-		Size: int(min(a.o.HighlightSize, math.MaxInt32)), Number: int(min(a.o.HighlightNumber, math.MaxInt32))}
+func appendHighlights(
+	ctx context.Context, b []byte, s *engine.Searcher, n query.Node, o *params.SearchOptions, all []index.Stored,
+) ([]byte, error) {
+	h := &index.Highlighter{Query: n, Analyze: s.Analyze, Pre: o.HighlightPre, Post: o.HighlightPost,
+		Size: int(min(o.HighlightSize, math.MaxInt32)), Number: int(min(o.HighlightNumber, math.MaxInt32))}
 	b = append(b, `,"highlights":{`...)
 	separator := ""
-	for field := range a.o.HighlightFields.Elements() {
+	for field := range o.HighlightFields.Elements() {
 		name := field.Text()
 		b = append(ejson.AppendString(append(b, separator...), name), ":["...)
 		separator = ","

@@ -66,7 +66,7 @@ func TestRoundTripsOfLists(t *testing.T) {
 		{"GET", "/db/_changes?include_docs=true&style=all_docs&conflicts=true", "", 10},
 		{"GET", "/db/_changes?include_docs=true&descending=true", "", 14},
 		{"POST", "/db/_changes?filter=_doc_ids", `{"doc_ids":[` + all(keys[:100]) + `]}`, 12},
-		{"POST", "/db/_bulk_get", `{"docs":[` + all(gets) + `]}`, 6},
+		{"POST", "/db/_bulk_get", `{"docs":[` + all(gets) + `]}`, 5},
 		{"POST", "/db/_revs_diff", `{` + all(diffs[:500]) + `}`, 5},
 		{"GET", "/db/_design/d/_view/v", "", 15},
 		{"GET", "/db/_design/d/_view/v?limit=100", "", 4},

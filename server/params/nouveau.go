@@ -24,11 +24,18 @@ type NouveauOptions struct {
 
 	// LeadingWildcard is this project's own option: words such as *ing are taken.
 	LeadingWildcard bool
+	// Beyond are options that Nouveau does not have and _search does: of its groups, highlights, drilldown and
+	// include_fields.
+	Beyond SearchOptions
 }
 
 // nouveauNames are the options that are read, in the order in which they are looked at.
 var nouveauNames = [...]string{"bookmark", "counts", "include_docs", "limit", "locale", "partition", "q", "ranges",
 	"sort", "top_n", "update", "allow_leading_wildcard"}
+
+// beyondNouveau are the options of _search that _nouveau has, too.
+var beyondNouveau = [...]string{"drilldown", "group_field", "group_limit", "group_sort", "highlight_fields",
+	"highlight_number", "highlight_post_tag", "highlight_pre_tag", "highlight_size", "include_fields"}
 
 const (
 	defaultNouveauLimit = 25
@@ -36,7 +43,8 @@ const (
 )
 
 // ParseNouveau reads the options of a GET (body is the zero Value) or POST; the partition is in the query string.
-func ParseNouveau(q compat.Query, body ejson.Value) (*NouveauOptions, error) {
+// Groups have the limits of _search.
+func ParseNouveau(q compat.Query, body ejson.Value, limits SearchLimits) (*NouveauOptions, error) {
 	o := &NouveauOptions{Limit: defaultNouveauLimit, Top: defaultTop, Update: true}
 	for _, name := range nouveauNames {
 		v := optionValue{}
@@ -62,7 +70,31 @@ func ParseNouveau(q compat.Query, body ejson.Value) (*NouveauOptions, error) {
 			return nil, err
 		}
 	}
-	return o, nil
+	return o, o.setBeyond(q, body, limits)
+}
+
+// setBeyond reads the options that are those of _search.
+func (o *NouveauOptions) setBeyond(q compat.Query, body ejson.Value, limits SearchLimits) error {
+	o.Beyond = newSearchOptions(limits)
+	for _, name := range beyondNouveau {
+		if body.Kind() != ejson.Invalid {
+			if v, given := body.Get(name); given && v.Kind() != ejson.Null {
+				if err := o.Beyond.setJSON(name, v, limits); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		for i := range q {
+			if q[i].Name != name {
+				continue
+			}
+			if err := o.Beyond.setText(name, q[i].Value, limits); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (o *NouveauOptions) set(name string, v optionValue) (err error) {

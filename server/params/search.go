@@ -47,12 +47,17 @@ type SearchLimits struct{ Default, Max, MaxGroups int64 }
 
 const defaultGroupLimit = 10
 
-// ParseSearch reads the options of a GET (body is the zero Value) or POST. Unknown ones are ignored.
-func ParseSearch(q compat.Query, body ejson.Value, limits SearchLimits) (*SearchOptions, error) {
-	o := &SearchOptions{
+func newSearchOptions(limits SearchLimits) SearchOptions {
+	return SearchOptions{
 		Limit: limits.Default, GroupLimit: defaultGroupLimit, HighlightPre: "<em>", HighlightPost: "</em>",
 		HighlightNumber: 1,
 	}
+}
+
+// ParseSearch reads the options of a GET (body is the zero Value) or POST. Unknown ones are ignored.
+func ParseSearch(q compat.Query, body ejson.Value, limits SearchLimits) (*SearchOptions, error) {
+	options := newSearchOptions(limits)
+	o := &options
 	if body.Kind() == ejson.Invalid {
 		for i := range q {
 			if err := o.setText(q[i].Name, q[i].Value, limits); err != nil {

@@ -2,7 +2,6 @@ package queries
 
 import (
 	"encoding/hex"
-	"errors"
 	"net/http"
 	"strconv"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/find"
 	"github.com/settee-db/settee/server/params"
-	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views"
 )
 
@@ -83,29 +81,12 @@ func getViewErrors(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	s := c.Stream(http.StatusOK)
-	if _, err := s.WriteString(`{"errors":[`); err != nil {
-		return err
-	}
-	separator, left := "\r\n", o.Limit
-	err = c.Env.Views.Errors(c.Context(), c.DB, c.DocID(), c.Segment(4), func(e views.MapError) error {
-		if o.StartKey.Kind() == ejson.String && e.ID < o.StartKey.Text() {
-			return nil
-		}
-		if left == 0 {
-			return storage.ErrStop
-		}
-		left--
-		b := ejson.AppendString(append(append(s.Buffer(), separator...), `{"id":`...), e.ID)
-		b = ejson.AppendString(append(b, `,"error":`...), e.Message)
-		separator = ",\r\n"
-		return s.Commit(append(b, '}'))
+	return c.StreamErrors(o.Limit, func(send func(id, message string) error) error {
+		return c.Env.Views.Errors(c.Context(), c.DB, c.DocID(), c.Segment(4), func(e views.MapError) error {
+			if o.StartKey.Kind() == ejson.String && e.ID < o.StartKey.Text() {
+				return nil
+			}
+			return send(e.ID, e.Message)
+		})
 	})
-	if err != nil && !errors.Is(err, storage.ErrStop) {
-		return err
-	}
-	if _, err := s.WriteString("\r\n]}\n"); err != nil {
-		return err
-	}
-	return s.Close()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/forward"
 )
 
 // postReplicate serves POST /_replicate. The body comes first, whatever the method and the user
@@ -33,11 +34,22 @@ func (r *Replications) postReplicate(c *call.Call) error {
 	spec.Source.Local, spec.Source.IsLocal = body.local("source")
 	spec.Target.Local, spec.Target.IsLocal = body.local("target")
 	if spec.Options.Cancel {
-		return r.cancelReplication(c, spec)
+		return r.cancelReplication(c, spec, body.sent)
 	}
 	scheduler := r.scheduler
 	if err := scheduler.Identify(c.Context(), spec); err != nil {
 		return replicationError(err)
+	}
+	if !forward.Passed(c) { // who asks twice waits for the one that runs, whichever node that was asked of
+		node, is, err := r.elsewhere(c.Context(), scheduler.Claim(spec))
+		if err != nil {
+			return err
+		}
+		if is {
+			if err := r.nodes.To(c, node, body.sent, 0); !errors.Is(err, forward.ErrNoAnswer) {
+				return err
+			}
+		}
 	}
 	wait, err := scheduler.Add(spec, c.User.IsAdmin())
 	if err != nil {
@@ -69,18 +81,26 @@ func appendLocalID(id replication.JobID) []byte {
 	return append(ejson.AppendString([]byte(`{"ok":true,"_local_id":`), id.String()), '}')
 }
 
-func (r *Replications) cancelReplication(c *call.Call, spec *replication.Spec) error {
+// cancelReplication cancels a replication at the node that runs it; sent is the request's body.
+func (r *Replications) cancelReplication(c *call.Call, spec *replication.Spec, sent []byte) error {
 	scheduler := r.scheduler
 	if spec.Options.CancelID != nil {
 		spec.ID = *spec.Options.CancelID
 	} else if err := scheduler.Identify(c.Context(), spec); err != nil {
 		return replicationError(err)
+	} else {
+		spec.ID = scheduler.Running(spec)
 	}
 	found, err := scheduler.Cancel(spec.ID, spec.User, c.User.IsAdmin())
 	if err != nil {
 		return replicationError(err)
 	}
 	if !found {
+		for _, answer := range r.nodes.All(c, "/_replicate", sent) {
+			if answer.Status != http.StatusNotFound {
+				return c.JSON(answer.Status, answer.Body)
+			}
+		}
 		return compat.ErrMissing
 	}
 	return c.JSON(http.StatusOK, appendLocalID(spec.ID))
@@ -88,6 +108,7 @@ func (r *Replications) cancelReplication(c *call.Call, spec *replication.Spec) e
 
 // replicateBody is the body of _replicate after names of databases were made endpoints of this server.
 type replicateBody struct {
+	sent   []byte // as it came, for other nodes
 	value  ejson.Value
 	locals map[string]string
 }
@@ -112,7 +133,8 @@ func (r *Replications) readReplicate(c *call.Call) (*replicateBody, error) {
 	if err := c.RequireJSON(); err != nil {
 		return nil, err
 	}
-	body := &replicateBody{locals: map[string]string{}}
+	c.Request.Header.Del("Content-Encoding") // other nodes get it unpacked
+	body := &replicateBody{sent: v.AppendJSON(nil), locals: map[string]string{}}
 	replaced := map[string][]byte{}
 	for _, side := range []string{"source", "target"} {
 		endpoint, given := v.Get(side)

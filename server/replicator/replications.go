@@ -10,15 +10,31 @@ import (
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/databases"
 	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/forward"
 	"github.com/settee-db/settee/server/localpeer"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/nodes"
 )
+
+// Options are what replications need of the server.
+type Options struct {
+	Env  *call.Env
+	Jobs *jobs.Queue   // nil without
+	Port func() string // that the server listens on, "" before it does
+	// Nodes are the other nodes, Members all of them, Claims what one of them at a time does; nil where there is no
+	// other one.
+	Nodes   *forward.Nodes
+	Members *nodes.Members
+	Claims  *nodes.Claims
+}
 
 // Replications is the server's part in running replications.
 type Replications struct {
 	env       *call.Env
 	jobs      *jobs.Queue
 	port      func() string // that the server listens on, "" before it does
+	nodes     *forward.Nodes
+	shared    *sharing // nil where there is no other node
 	scheduler *replication.Scheduler
 	current   atomic.Pointer[replication.Settings]
 	ctx       context.Context // the life of what runs beside requests
@@ -26,24 +42,32 @@ type Replications struct {
 	follower  sync.WaitGroup
 }
 
-// followerJob is the type, and the id, of the job that follows the documents of replicator databases. There is one on a
-// store, so of several processes one runs the documents' replications; when it dies another one goes on.
+// followerJob is the type, and the id, of the job that follows the documents of replicator databases where one process
+// has the store.
 const followerJob = "replicator"
 
-// New makes the scheduler; documents are not looked at before start. port is what the server listens on, "" before it
-// does.
-func New(env *call.Env, queue *jobs.Queue, port func() string) *Replications {
-	r := &Replications{env: env, jobs: queue, port: port}
+// New makes the scheduler; documents are not looked at before start.
+func New(o Options) *Replications {
+	r := &Replications{env: o.Env, jobs: o.Jobs, port: o.Port, nodes: o.Nodes}
 	r.ctx, r.stop = context.WithCancel(context.Background())
+	scheduler := replication.SchedulerOptions{
+		Store: o.Env.Store, Settings: r.Settings, Connect: r.connect, Log: o.Env.Log,
+	}
+	if o.Claims != nil {
+		r.shared = &sharing{members: o.Members, claims: o.Claims, log: o.Env.Log}
+		scheduler.Sharing = r.shared
+	}
 	r.ConfigChanged()
-	r.scheduler = replication.NewScheduler(replication.SchedulerOptions{
-		Store: env.Store, Settings: r.Settings, Connect: r.connect, Log: env.Log,
-	})
+	r.scheduler = replication.NewScheduler(scheduler)
 	return r
 }
 
 // ConfigChanged reads the settings again.
-func (r *Replications) ConfigChanged() { r.current.Store(replicatorSettings(r.env)) }
+func (r *Replications) ConfigChanged() {
+	set := replicatorSettings(r.env)
+	set.Shared = r.shared != nil
+	r.current.Store(set)
+}
 
 // Settings are those in force.
 func (r *Replications) Settings() *replication.Settings { return r.current.Load() }
@@ -67,10 +91,10 @@ func (r *Replications) connect(
 	return replication.NewHTTPPeer(e, &spec.Options, set)
 }
 
-// Start begins to run the replications of documents, here or on another process of the same store.
+// Start begins to run the replications of documents: of several nodes each runs what falls to it.
 func (r *Replications) Start() error {
 	queue := r.jobs
-	if queue == nil {
+	if queue == nil || r.shared != nil {
 		r.follower.Go(func() { r.scheduler.Follow(r.ctx) })
 		return nil
 	}

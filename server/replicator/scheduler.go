@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/forward"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 )
@@ -27,14 +29,16 @@ func (r *Replications) getSchedulerJobs(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	list := r.scheduler.Jobs(c.Env.Node)
-	total := int64(len(list))
+	list := r.jobsOfAll(c, skip+min(limit, math.MaxInt64-skip))
+	total := list.total
+	jobs := list.jobs
 	offset := min(skip, total)
-	list = list[offset:min(total, offset+min(limit, total))]
+	jobs = jobs[min(offset, int64(len(jobs))):]
+	jobs = jobs[:min(limit, int64(len(jobs)))]
 	b := strconv.AppendInt([]byte(`{"total_rows":`), total, 10)
 	b = strconv.AppendInt(append(b, `,"offset":`...), offset, 10)
 	b = append(b, `,"jobs":[`...)
-	for i, job := range list {
+	for i, job := range jobs {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -63,6 +67,11 @@ func schedulerInt(c *call.Call, name string, standard int64) (int64, error) {
 func (r *Replications) getSchedulerJob(c *call.Call) error {
 	if job := r.scheduler.Job(replication.ParseJobID(c.Segment(2)), c.Env.Node); job != nil {
 		return c.JSON(http.StatusOK, job)
+	}
+	for _, answer := range r.nodes.All(c, c.Request.URL.EscapedPath(), nil) {
+		if answer.Status == http.StatusOK {
+			return c.JSON(http.StatusOK, answer.Body)
+		}
 	}
 	return compat.ErrMissing
 }
@@ -116,8 +125,16 @@ func (r *Replications) schedulerDoc(c *call.Call, db, id string) error {
 	if info := r.scheduler.Document(db, id, c.Env.Node); info != nil {
 		return c.JSON(http.StatusOK, info.JSON)
 	}
+	if forward.Passed(c) { // asked whether it runs here
+		return compat.ErrMissing
+	}
 	if info := replication.EndedDocument(db, id, d.Body, r.Settings()); info != nil {
 		return c.JSON(http.StatusOK, info.JSON)
+	}
+	for _, answer := range r.nodes.All(c, c.Request.URL.EscapedPath(), nil) {
+		if answer.Status == http.StatusOK {
+			return c.JSON(http.StatusOK, answer.Body)
+		}
 	}
 	return c.JSON(http.StatusOK, replication.IdleDocument(db, id, d.Body, r.Settings()).JSON)
 }
@@ -149,6 +166,7 @@ func (r *Replications) schedulerDocs(c *call.Call, db string) error {
 	if err != nil {
 		return err
 	}
+	others := r.documentsOfOthers(c, db)
 	s := c.Stream(http.StatusOK)
 	skip, limit, separator := o.Skip, o.Limit, ""
 	list := o.IDRange()
@@ -163,6 +181,9 @@ func (r *Replications) schedulerDocs(c *call.Call, db string) error {
 			return storage.ErrStop
 		}
 		info := r.documentInfo(c, db, row)
+		if info == nil {
+			info = others[row.ID]
+		}
 		if info == nil || len(states) > 0 && !slices.Contains(states, info.State) {
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/storage/kv"
@@ -27,11 +28,12 @@ func NewJSOn(t testing.TB, engine kv.Store) *Server {
 	pool := js.NewPool(js.Options{Timeout: time.Minute})
 	t.Cleanup(pool.Close)
 	store := OpenStore(t, engine)
-	v, err := views.Open(views.Options{Store: store, KV: engine, JS: pool})
+	v, err := views.Open(views.Options{
+		Store: store, KV: engine, JS: pool, Languages: map[string]views.Language{mango.Language: mango.Views{}},
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { v.Close() })
-	indexes := search.New(search.Options{Store: store, KV: engine, JS: pool})
-	t.Cleanup(indexes.Close)
+	indexes := OpenSearch(t, search.Options{Store: store, KV: engine, JS: pool})
 	s := Start(t, server.Options{Store: store, Views: v, JS: pool, Search: indexes})
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
 	security := `{"admins":{"names":["x"]},"members":{"names":[],"roles":[]}}`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
@@ -66,6 +67,24 @@ func NewAllFields(t testing.TB) *Server {
 	all, err := allfields.New(allfields.Options{Store: store, Jobs: queue, Split: mango.SplitField})
 	require.NoError(t, err)
 	return Start(t, server.Options{Store: store, Views: OpenViews(t, store, engine), AllFields: all})
+}
+
+// NewSearch is New with full-text search, but without JavaScript: its indexes are Mango's.
+func NewSearch(t testing.TB) *Server {
+	t.Helper()
+	engine := memkv.New()
+	store := OpenStore(t, engine)
+	indexes := OpenSearch(t, search.Options{Store: store, KV: engine})
+	return Start(t, server.Options{Store: store, Views: OpenViews(t, store, engine), Search: indexes})
+}
+
+// OpenSearch opens search indexes, those of Mango among them, for the time of the test.
+func OpenSearch(t testing.TB, o search.Options) *search.Indexes {
+	t.Helper()
+	o.Languages = map[string]search.Language{mango.Language: mango.Texts{}}
+	indexes := search.New(o)
+	t.Cleanup(indexes.Close)
+	return indexes
 }
 
 // OpenStore opens a store for the time of the test.

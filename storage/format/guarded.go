@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
 
 // Guarded is store with the head checked in every transaction, for stores that other processes, of other versions, have
@@ -125,7 +126,7 @@ func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 
 // Range implements kv.ReadTx.
 func (r *reader) Range(begin, end []byte, opts kv.RangeOptions) kv.Iterator {
-	return &iterator{Iterator: r.tx.Range(begin, end, opts), c: r.c}
+	return wrapkv.GateRows(r.tx.Range(begin, end, opts), r.c.done)
 }
 
 // Snapshot implements kv.ReadTx.
@@ -138,35 +139,4 @@ func (r *reader) ReadVersion() (uint64, error) { return r.tx.ReadVersion() }
 func (r *reader) SizeEstimate(begin, end []byte) (int64, error) {
 	size, err := r.tx.SizeEstimate(begin, end)
 	return size, r.c.or(err)
-}
-
-// iterator gives rows when the head has been checked.
-type iterator struct {
-	kv.Iterator
-	c   *check
-	err error
-}
-
-// Next implements kv.Iterator.
-func (it *iterator) Next() bool {
-	if it.err == nil {
-		it.err = it.c.done()
-	}
-	return it.err == nil && it.Iterator.Next()
-}
-
-// Err implements kv.Iterator.
-func (it *iterator) Err() error {
-	if it.err != nil {
-		return it.err
-	}
-	return it.Iterator.Err()
-}
-
-// Close implements kv.Iterator.
-func (it *iterator) Close() error {
-	if err := it.Iterator.Close(); it.err == nil {
-		return err
-	}
-	return it.err
 }

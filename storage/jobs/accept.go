@@ -172,7 +172,7 @@ func (q *Queue) take(ctx context.Context, t *Type, e entry, now time.Time) (run 
 			return nil
 		}
 		after := *before
-		after.state, after.run, after.serving = Running, newToken(), before.request
+		after.state, after.run, after.serving = Running, q.newRun(), before.request
 		after.delay, after.order, after.due = 0, 0, 0
 		after.began, after.owner = now.UnixMilli(), q.owner
 		x.change(t.Name, e.id, before, &after)

@@ -114,7 +114,7 @@ func (q *Queue) RemoveTx(tx kv.Tx, typ, id string) error {
 
 // Wait waits until the run that the ticket is for has ended with the job finished, and gives the job as it is then:
 // finished, or waiting for a run that was asked for since. The error is ErrNotFound if the job was removed, or finished
-// and forgotten, and kv.ErrFull while it waits for space.
+// and forgotten, kv.ErrFull while it waits for space, and kv.ErrUnavailable when the store's servers do not answer.
 func (q *Queue) Wait(ctx context.Context, t Ticket) (*Job, error) {
 	key := q.keys.job(t.Type, t.ID)
 	for {
@@ -139,8 +139,26 @@ func (q *Queue) Wait(ctx context.Context, t Ticket) (*Job, error) {
 		case r.state == Pending && r.err == waitsForSpace && errors.Is(q.kv.Health(ctx), kv.ErrFull):
 			return nil, kv.ErrFull
 		}
-		if err := q.kv.Watch(ctx, key, seen); err != nil {
+		if err := q.watchAwhile(ctx, key, seen); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// lookEvery is how often who waits for a job looks at a store that other processes share: a watch says nothing while
+// the store's servers are away, and waits have a bound (ADR 0043).
+const lookEvery = 2 * time.Second
+
+// watchAwhile returns when the key changes or it is time to look at it again.
+func (q *Queue) watchAwhile(ctx context.Context, key, seen []byte) error {
+	if q.exclusive {
+		return q.kv.Watch(ctx, key, seen)
+	}
+	awhile, cancel := context.WithTimeout(ctx, lookEvery)
+	defer cancel()
+	err := q.kv.Watch(awhile, key, seen)
+	if awhile.Err() != nil {
+		return ctx.Err()
+	}
+	return err
 }

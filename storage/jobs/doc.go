@@ -28,6 +28,7 @@
 //	run.go, outcome.go a running job: token, progress, heartbeat; what becomes of it
 //	sweep.go           jobs of dead workers
 //	metrics.go         what a queue counts, for Prometheus
+//	moved.go           jobs that were brought from another store
 //	check.go           the check of the invariants
 //
 // # Invariants (Check and TestModel look at 1 to 4)
@@ -40,16 +41,18 @@
 //     is not disturbed.
 //  6. To accept a job reads at most acceptWindow entries of each delay, however many wait; delays are few: types use
 //     constants. Adding one reads its record only and conflicts with nobody who deals with other jobs.
-//  7. No time of one process's clock is compared with another's, so that clocks may differ by any amount: a lease is
-//     dead when it was seen unchanged for Options.Lease; a wait has a length and begins when a process sees the store
-//     go past its version (timeline). Only for what already waited when the queue was opened the stored end is
-//     believed, and the whole length after the opening at the latest; so a restart prolongs no wait where clocks agree.
-//  8. No waiting is by polling but for the sweep over the leases, which a queue that has the store to itself does
-//     without.
+//  7. No time of one process's clock is compared with another's, so that clocks may differ by any amount: a lease
+//     is dead when it was seen unchanged for Options.Lease, or when its process is gone (Options.Nodes): the token of
+//     a run begins with that of its process. A wait has a length and begins when a process sees the store go past its
+//     version (timeline). Only for what already waited when the queue was opened the stored end is believed, and the
+//     whole length after the opening at the latest; so a restart prolongs no wait where clocks agree.
+//  8. No waiting is by polling but for the sweep over the leases and a look at the store every two seconds by who waits
+//     for a job, so that an outage is noticed. A queue that has the store to itself does without both.
 //  9. The death of a worker is no failure of the job. A job that had run for provenAfter runs again at once, however
 //     often that happens. One that loses its worker again and again before that may be what kills it: it waits from the
 //     third time on, for a second and then twice as long each time up to five minutes. MaxFailures counts failures
 //     only: a build does not use up its attempts by restarts of the server.
-//  10. A full store (kv.ErrFull) fails no job: those that meet it wait, with that as their error, and run when there is
-//     space. What frees space (Type.Frees) and what became of jobs is written out of the store's reserve.
+//  10. A full store (kv.ErrFull), or one whose servers are away (kv.ErrUnavailable), fails no job: those that meet
+//     it wait, with that as their error, and run when there is space, or after a pause. What frees space (Type.Frees)
+//     and what became of jobs is written out of the store's reserve.
 package jobs

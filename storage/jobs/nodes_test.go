@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/nodes"
 )
 
 // killed is a process that took the job and died after so long.
@@ -208,4 +210,114 @@ func TestTimeline(t *testing.T) {
 			t.Fatalf("version %d: late by %v", version, late)
 		}
 	}
+}
+
+// TestInherit: what a process ran that has died goes on elsewhere as soon as it counts as gone, long before the lease
+// of the job has run out; what one runs that lives stays there.
+func TestInherit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lease = 4 * time.Second
+		store := memkv.New()
+		defer store.Close()
+		process := func(name string) (*Queue, *nodes.Members) {
+			log := slog.New(slog.DiscardHandler)
+			m := nodes.New(nodes.Options{KV: store, Prefix: []byte("\x15\x06"), Lease: lease, Log: log})
+			must(t, m.Refresh(t.Context()))
+			q, err := Open(context.Background(), Options{
+				KV: store, Prefix: []byte("\x15\x03"), Lease: time.Hour, Owner: name, Nodes: m, Log: log,
+			})
+			must(t, err)
+			return q, m
+		}
+		type running struct{ id, on string }
+		runs := make(chan running, 10)
+		take := func(q *Queue) {
+			must(t, q.Handle(Type{Name: "t", Workers: 1, Run: func(ctx context.Context, r *Run) ([]byte, error) {
+				runs <- running{r.ID, q.owner}
+				<-ctx.Done()
+				return nil, context.Cause(ctx)
+			}}))
+		}
+		dies, _ := process("dies") // it has come, and gives no sign of life any more
+		defer dies.Close()
+		lives, m := process("lives")
+		defer lives.Close()
+		heir, m2 := process("heir")
+		defer heir.Close()
+		ctx, leave := context.WithCancel(t.Context())
+		var beats sync.WaitGroup
+		defer beats.Wait()
+		defer leave()
+		beats.Go(func() { m.Run(ctx) })
+		beats.Go(func() { m2.Run(ctx) })
+		for id, q := range map[string]*Queue{"orphan": dies, "kept": lives} {
+			typ := Type{Name: "t"}
+			add(t, q, Spec{Type: "t", ID: id})
+			seen, err := q.look(t.Context(), "t", &timeline{}, time.Now())
+			must(t, err)
+			_, err = q.take(t.Context(), &typ, seen.due[0], time.Now())
+			must(t, err)
+		}
+		began := time.Now()
+		take(heir)
+		if got := <-runs; got != (running{"orphan", "heir"}) {
+			t.Errorf("%+v runs", got)
+		}
+		if took := time.Since(began); took < lease/2 || took > 5*time.Second {
+			t.Errorf("taken over after %v", took)
+		}
+		time.Sleep(time.Minute)
+		job, err := heir.Get(t.Context(), "t", "kept")
+		must(t, err)
+		if job.State != Running || job.Owner != "lives" {
+			t.Errorf("what the process that lives ran: %+v", job)
+		}
+	})
+}
+
+// TestAway: an outage of the store uses up no attempts of a job, and ends the wait for one.
+func TestAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &awayStore{Store: memkv.New()}
+		defer store.Close()
+		q := openNode(t, store, 0)
+		defer q.Close()
+		runs := 0
+		must(t, q.Handle(Type{Name: "t", MaxFailures: 2, Run: func(context.Context, *Run) ([]byte, error) {
+			if runs++; runs < 10 {
+				return nil, fmt.Errorf("read: %w", kv.ErrUnavailable)
+			}
+			return nil, nil
+		}}))
+		ticket := add(t, q, Spec{Type: "t", ID: "a"})
+		if job, err := q.Wait(t.Context(), ticket); err != nil || job.Error != "" || runs != 10 {
+			t.Errorf("after %d runs: %+v %v", runs, job, err)
+		}
+		ticket = add(t, q, Spec{Type: "nobody's", ID: "a"})
+		ended := make(chan error)
+		go func() {
+			_, err := q.Wait(t.Context(), ticket)
+			ended <- err
+		}()
+		time.Sleep(time.Minute)
+		store.away.Store(true)
+		began := time.Now()
+		if err := <-ended; !errors.Is(err, kv.ErrUnavailable) || time.Since(began) > lookEvery {
+			t.Errorf("a wait ended after %v with %v", time.Since(began), err)
+		}
+		store.away.Store(false)
+	})
+}
+
+// awayStore is a store whose servers stop to answer.
+type awayStore struct {
+	kv.Store
+	away atomic.Bool
+}
+
+func (s *awayStore) View(ctx context.Context, fn func(kv.ReadTx) error) error {
+	if s.away.Load() {
+		return kv.ErrUnavailable
+	}
+	return s.Store.View(ctx, fn)
 }

@@ -11,6 +11,10 @@ import (
 // spacePause is how long a job waits that met a full store. Then it waits until it can be taken, which writes.
 const spacePause = 5 * time.Second
 
+// awayPause is how long a job waits that the store's servers did not answer. It is no failure of the job: an outage
+// would use up its attempts.
+const awayPause = time.Second
+
 // waitsForSpace is the error of such a job.
 var waitsForSpace = kv.ErrFull.Error()
 
@@ -101,6 +105,10 @@ func (r *jobRecord) outcome(
 	if errors.Is(err, kv.ErrFull) { // no fault of the job
 		after.err = waitsForSpace
 		return after, spacePause
+	}
+	if errors.Is(err, kv.ErrUnavailable) {
+		after.err = cut(err.Error())
+		return after, awayPause
 	}
 	failed := err != nil && !errors.Is(err, ErrForget)
 	if failed {

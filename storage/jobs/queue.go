@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/nodes"
 )
 
 // Options configure Open.
@@ -24,6 +25,8 @@ type Options struct {
 	Exclusive bool
 	// Owner names this process in Job.Owner.
 	Owner string
+	// Nodes are the processes on the store: what those ran that are gone is queued again at once. nil: leases tell.
+	Nodes *nodes.Members
 	// Log is told of failures; nil for nobody.
 	Log *slog.Logger
 
@@ -37,6 +40,7 @@ type Queue struct {
 	lease     time.Duration
 	exclusive bool
 	owner     string
+	nodes     *nodes.Members // nil: unknown
 	log       *slog.Logger
 	now       func() time.Time // for what others read
 	metrics   metrics
@@ -56,8 +60,8 @@ const retryEvery = time.Second
 // Open makes a queue ready for use. It runs nothing before Handle.
 func Open(ctx context.Context, o Options) (*Queue, error) {
 	q := &Queue{
-		keys: keys(o.Prefix), kv: o.KV, lease: o.Lease, exclusive: o.Exclusive, owner: o.Owner, log: o.Log, now: o.now,
-		types: make(map[string]bool), metrics: newMetrics(),
+		keys: keys(o.Prefix), kv: o.KV, lease: o.Lease, exclusive: o.Exclusive, owner: o.Owner, nodes: o.Nodes,
+		log: o.Log, now: o.now, types: make(map[string]bool), metrics: newMetrics(),
 	}
 	if q.lease <= 0 {
 		q.lease = 30 * time.Second
@@ -84,6 +88,9 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	}
 	if !q.exclusive {
 		q.tasks.Go(q.sweep)
+	}
+	if !q.exclusive && q.nodes != nil {
+		q.tasks.Go(q.inherit)
 	}
 	return q, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/storage/kv/packed"
+	"github.com/settee-db/settee/storage/nodes"
 )
 
 // recordFormat is the first byte of records and leases.
@@ -19,6 +20,24 @@ type token [tokenSize]byte
 
 func newToken() (t token) {
 	rand.Read(t[:]) // never fails
+	return t
+}
+
+// mark is what tokens of runs begin with that a process began, where processes know each other: the begin of its id.
+type mark [8]byte
+
+func markOf(id nodes.ID) mark { return mark(id[:]) }
+
+// mark is that of the process that began the run.
+func (t token) mark() mark { return mark(t[:]) }
+
+// newRun names a run of this process.
+func (q *Queue) newRun() token {
+	t := newToken()
+	if q.nodes != nil {
+		m := markOf(q.nodes.Self())
+		copy(t[:], m[:])
+	}
 	return t
 }
 

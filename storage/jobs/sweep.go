@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/nodes"
 )
 
 // sighting is a lease as it was seen last.
@@ -49,7 +51,7 @@ func (s *sweeper) pass(ctx context.Context, now time.Time) error {
 		if now.Sub(last.since) < s.queue.lease {
 			return nil
 		}
-		return s.queue.requeue(ctx, key, value)
+		return s.queue.requeue(ctx, key, value, nil)
 	})
 	for key, last := range s.seen {
 		if last.round != s.round {
@@ -61,7 +63,7 @@ func (s *sweeper) pass(ctx context.Context, now time.Time) error {
 
 // requeueAll queues all running jobs again.
 func (q *Queue) requeueAll(ctx context.Context) error {
-	return q.leases(ctx, func(key, value []byte) error { return q.requeue(ctx, key, value) })
+	return q.leases(ctx, func(key, value []byte) error { return q.requeue(ctx, key, value, nil) })
 }
 
 // requeueLater is requeueAll for a store that was full when the queue was opened. No job is taken before.
@@ -107,8 +109,57 @@ func (q *Queue) leases(ctx context.Context, fn func(key, value []byte) error) er
 	}
 }
 
-// requeue takes a job from its dead worker, if its lease is still the one that was seen.
-func (q *Queue) requeue(ctx context.Context, key, seen []byte) error {
+// inherit queues jobs again whose processes are gone, until the queue closes. Leases would tell of it later.
+func (q *Queue) inherit() {
+	known := make(map[mark]nodes.ID) // that were there and whose jobs were not queued again
+	for {
+		live, changed, err := q.nodes.Live(q.ctx)
+		if err != nil {
+			return
+		}
+		gone := maps.Clone(known)
+		for _, m := range live {
+			known[markOf(m.ID)] = m.ID
+			delete(gone, markOf(m.ID))
+		}
+		if err := q.requeueOf(gone); err == nil {
+			maps.DeleteFunc(known, func(m mark, _ nodes.ID) bool { return gone[m] != nodes.ID{} })
+		} else if q.ctx.Err() == nil {
+			q.log.Warn("jobs: cannot take over the jobs of a process that is gone", "error", err)
+			if q.sleep(retryEvery) {
+				continue
+			}
+		}
+		select {
+		case <-changed:
+		case <-q.ctx.Done():
+			return
+		}
+	}
+}
+
+// requeueOf queues the jobs of processes again.
+func (q *Queue) requeueOf(gone map[mark]nodes.ID) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	return q.leases(q.ctx, func(key, value []byte) error {
+		l, err := parseLease(value)
+		if err != nil {
+			return err
+		}
+		id, of := gone[l.run.mark()]
+		if !of {
+			return nil
+		}
+		// What it does is fenced, so that it may be alive after all; but one that has come back keeps its jobs.
+		return q.requeue(q.ctx, key, value, func(tx kv.ReadTx) (bool, error) { return q.nodes.Gone(tx, id) })
+	})
+}
+
+// requeue takes a job from its dead worker, if its lease is still the one that was seen, and dead, if it is given, says
+// so in the transaction.
+func (q *Queue) requeue(ctx context.Context, key, seen []byte, dead func(kv.ReadTx) (bool, error)) error {
 	typ, id, err := q.keys.parseName(key)
 	if err != nil {
 		return err
@@ -121,6 +172,11 @@ func (q *Queue) requeue(ctx context.Context, key, seen []byte) error {
 		value, err := tx.Get(key)
 		if err != nil || !bytes.Equal(value, seen) {
 			return err
+		}
+		if dead != nil {
+			if is, err := dead(tx); err != nil || !is {
+				return err
+			}
 		}
 		before, err := q.keys.read(tx, typ, id)
 		if err != nil || before == nil {

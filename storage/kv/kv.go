@@ -10,14 +10,16 @@ import (
 type Store interface {
 	// View runs fn once on one consistent snapshot of the store. Nothing fn has read may be kept after it returns.
 	// On an engine with a read time limit (Limits.ReadTime) a long fn sees [ErrTooOld] from its reads; View does not
-	// run fn again, because fn may already have streamed bytes to a client.
+	// run fn again, because fn may already have streamed bytes to a client. A read across a network that became too old
+	// because its servers did not answer fails with an error that is [ErrUnavailable] besides.
 	View(ctx context.Context, fn func(ReadTx) error) error
 
 	// Update runs fn in a serialisable transaction and commits what it wrote, durably, before it returns. fn is run
 	// again when its reads conflict with another commit, when the transaction became too old, and when the outcome of
 	// the commit was unknown and turned out not to have happened; so fn must be free of side effects beyond the
 	// transaction. A transaction that becomes too old again and again fails with [ErrTooOld] in the end. One across
-	// a network, whose servers do not answer, fails with [ErrUnavailable] after a while; if it was the commit that they
+	// a network, whose servers do not answer, fails with [ErrUnavailable] after a while (and [ErrTooOld] besides, if
+	// that is what became of it); if it was the commit that they
 	// did not answer, nobody knows then whether it has happened or will: no other error leaves that open. An error from
 	// fn rolls back and is returned as it is, unless it came from a read that was too old. The returned Versionstamp is
 	// the commit's (user part 0); it is zero when fn wrote nothing, not even a write conflict range.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"time"
 )
 
 // Row is an entry of the store.
@@ -16,12 +17,22 @@ const (
 	maxAged   = 10
 )
 
+// awayPatience is for how long reads are made again that became too old because the store's servers did not answer.
+const awayPatience = 8 * time.Second
+
+// GivesUp tells of reads that have had no success since then, and failed with err, that it is not for age but because
+// the store's servers do not answer: those who make reads again that became too old have waited long enough.
+func GivesUp(err error, since time.Time) bool {
+	return errors.Is(err, ErrUnavailable) && time.Since(since) >= awayPatience
+}
+
 // ViewAgain is Store.View for reads that can begin anew: fn is run again when its snapshot became too old, ten times in
 // a row at most.
 func ViewAgain(ctx context.Context, s Store, fn func(ReadTx) error) error {
+	began := time.Now()
 	for aged := 1; ; aged++ {
 		err := s.View(ctx, fn)
-		if !errors.Is(err, ErrTooOld) || aged == maxAged || ctx.Err() != nil {
+		if !errors.Is(err, ErrTooOld) || aged == maxAged || GivesUp(err, began) || ctx.Err() != nil {
 			return err
 		}
 	}

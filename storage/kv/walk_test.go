@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -70,5 +71,37 @@ func TestWalkOfSlowRows(t *testing.T) {
 		return nil
 	}); err != nil || rows != 300 {
 		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+// ageing is a store whose snapshots become too old after five seconds, before a read is answered.
+type ageing struct {
+	kv.Store
+	err   error
+	views int
+}
+
+func (a *ageing) View(context.Context, func(kv.ReadTx) error) error {
+	a.views++
+	time.Sleep(5 * time.Second)
+	return a.err
+}
+
+// Reads that become too old are made ten times; if it is because the servers do not answer, for eight seconds.
+func TestViewAgainEnds(t *testing.T) {
+	for _, c := range []struct {
+		err   error
+		views int
+	}{
+		{kv.ErrTooOld, 10},
+		{fmt.Errorf("%w: %w", kv.ErrTooOld, kv.ErrUnavailable), 2},
+		{kv.ErrUnavailable, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &ageing{err: c.err}
+			if err := kv.ViewAgain(t.Context(), s, nil); !errors.Is(err, c.err) || s.views != c.views {
+				t.Errorf("%v: %v after %d snapshots", c.err, err, s.views)
+			}
+		})
 	}
 }

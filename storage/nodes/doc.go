@@ -1,15 +1,22 @@
 // Package nodes knows which processes have a store open, and divides work among them.
 //
+// Which replication of a document falls to whom is in [Share], which process does what only one may in [Claims].
+//
 // # Keys, below the prefix of the members
 //
 //	()      counts processes that came and took their leave, 8 bytes little-endian; what is watched
 //	(id)    of a process that is there: beat, what it has seen, what it tells of itself    members.go
+//
+// Below the prefix of claims:
+//
+//	(name)  id of the process that has the name                                            claims.go
 //
 // # Map
 //
 //	members.go   Members: this process says that it lives, and sees which others do
 //	check.go     Check: what is stored can be read; List: who has a key
 //	plan.go      Plan: who is to own which partition of an event function
+//	claims.go    Claims: what one process at a time does; Share: what falls to whom by its name
 //
 // # Invariants
 //
@@ -21,4 +28,6 @@
 //     stay.
 //  4. A process that has the store to itself writes nothing.
 //  5. Below the prefix there are only keys that are described above.
+//  6. So there are below that of the claims. A claim of a process that is gone is free; one that is given back is no
+//     more.
 package nodes

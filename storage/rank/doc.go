@@ -32,7 +32,7 @@
 //
 // An index that is folded has one writer, the folder, which takes changes that others have noted elsewhere into the
 // weights (Fold). It has neither open nor retired boundaries, and no marks. Who reads it has the changes that are not
-// folded with it (BeforePlus, SelectWith).
+// folded with it (BeforeWith, SelectWith).
 //
 // Map: index.go the index and its keys · weight.go weights, states and their stored form · read.go sums, counts and
 // selection · askback.go reads of all levels together · prefixsums.go what is before the boundaries of a level ·

@@ -73,11 +73,11 @@ func TestFoldAgainstCount(t *testing.T) {
 				for i := range 62 {
 					key := fmt.Sprintf("%02d", i)
 					want, _ := slices.BinarySearch(keys, key)
-					if w, err := x.BeforePlus(r, []byte(key), rest); err != nil || w.Rows != int64(want) {
+					if w, err := x.BeforeWith(r, nil, []byte(key), rest); err != nil || w.Rows != int64(want) {
 						t.Fatalf("%d rows before %s, want %d (%v)", w.Rows, key, want, err)
 					}
 				}
-				if w, err := x.BeforePlus(r, nil, rest); err != nil || w.Rows != int64(len(keys)) {
+				if w, err := x.BeforeWith(r, nil, nil, rest); err != nil || w.Rows != int64(len(keys)) {
 					t.Fatalf("%d rows, want %d (%v)", w.Rows, len(keys), err)
 				}
 				for i, want := range keys {

@@ -39,6 +39,14 @@ func Height(key []byte, levels int, fan uint64) int {
 	return n
 }
 
+// atOnce is how many reads of a kind go together: on this machine it gains nothing that they do.
+func (x *Index) atOnce() int {
+	if x.Remote {
+		return seeksAtOnce
+	}
+	return 1
+}
+
 func (x *Index) wide() bool { return x.Weigh != nil }
 
 // level is the prefix of the weights of level n, which begins with 1; mark that of its marks.

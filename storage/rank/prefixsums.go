@@ -17,8 +17,9 @@ type PrefixSums struct {
 	before []Weight
 }
 
-// ReadPrefixSums reads those of a level; nil if there are more boundaries than most.
-func (x *Index) ReadPrefixSums(r kv.ReadTx, level, most int) (*PrefixSums, error) {
+// ReadPrefixSums reads those of a level; nil if there are more boundaries than most. Of an index that is folded, rest
+// are the changes that it does not have yet; the boundaries whose rows are gone are left out.
+func (x *Index) ReadPrefixSums(r kv.ReadTx, level, most int, rest *Deltas) (*PrefixSums, error) {
 	p := &PrefixSums{level: level, ends: []int{0}, before: []Weight{{}}} // the empty boundary is before all rows
 	prefix := x.level(level)
 	it := r.Range(prefix, rangeEnd(prefix, nil), kv.RangeOptions{WantAll: true})
@@ -26,14 +27,14 @@ func (x *Index) ReadPrefixSums(r kv.ReadTx, level, most int) (*PrefixSums, error
 	var sum, stretch Weight // up to the last settled boundary, and since then
 	for it.Next() {
 		weight, state := Parse(it.Value())
-		if key := it.Key()[len(prefix):]; state == Settled && len(key) > 0 {
+		if key := it.Key()[len(prefix):]; state == Settled && len(key) > 0 && rest.of(key).Rows >= 0 {
 			if len(p.before) == most {
 				return nil, nil
 			}
 			sum, stretch = sum.Add(stretch), Weight{}
 			p.keys = append(p.keys, key...)
 			p.ends = append(p.ends, len(p.keys))
-			p.before = append(p.before, sum)
+			p.before = append(p.before, sum.Add(rest.Between(nil, key)))
 		}
 		stretch = stretch.Add(weight)
 	}
@@ -66,33 +67,29 @@ func (p *PrefixSums) First(key []byte) int {
 	return sort.Search(p.Len(), func(i int) bool { return bytes.Compare(p.Key(i), key) >= 0 })
 }
 
-// BeforeWith is Before with prefix sums of the state that the snapshot shows; nil is without.
-func (x *Index) BeforeWith(r kv.ReadTx, p *PrefixSums, key []byte) (Weight, error) {
-	if p == nil {
-		return x.Before(r, key)
-	}
-	sum, from, found := p.below(key)
-	if found {
-		return sum, nil
-	}
-	rest, err := x.between(r, p.level-1, from, key, true)
-	return sum.Add(rest), err
+// BeforeWith is Before with prefix sums of the state that the snapshot shows, nil is without; of an index that is
+// folded with the changes that it does not have yet in the snapshot.
+func (x *Index) BeforeWith(r kv.ReadTx, p *PrefixSums, key []byte, rest *Deltas) (Weight, error) {
+	return x.beforeWith(r, p, key, rest, true)
 }
 
 // RowsBefore is BeforeWith for the number of rows alone.
-func (x *Index) RowsBefore(r kv.ReadTx, p *PrefixSums, key []byte) (int64, error) {
-	var sum Weight
-	var from []byte
-	level := len(x.Levels)
+func (x *Index) RowsBefore(r kv.ReadTx, p *PrefixSums, key []byte, rest *Deltas) (int64, error) {
+	w, err := x.beforeWith(r, p, key, rest, false)
+	return w.Rows, err
+}
+
+func (x *Index) beforeWith(r kv.ReadTx, p *PrefixSums, key []byte, rest *Deltas, all bool) (sum Weight, err error) {
+	from, level := []byte{}, len(x.Levels)
 	if p != nil {
-		var found bool
-		if sum, from, found = p.below(key); found {
-			return sum.Rows, nil
+		bound, found := []byte(nil), false
+		if sum, bound, found = p.below(key); found {
+			return sum, nil
 		}
-		level = p.level - 1
+		from, level = append(from, bound...), p.level-1
 	}
-	rest, err := x.between(r, level, from, key, false)
-	return sum.Rows + rest.Rows, err
+	w, last, err := x.betweenBy(r, level, from, key, all)
+	return sum.Add(w).Add(rest.Between(from, append([]byte{}, last...))), err
 }
 
 // below gives the last boundary at a key or before it with its sum; found tells that it is the key.

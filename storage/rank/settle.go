@@ -9,6 +9,14 @@ import (
 // maxTidied bounds the boundaries that are looked at in one stretch, and the stretches of a level in one transaction.
 const maxTidied = 500
 
+// stretch is the boundaries from a settled one up to the next one.
+type stretch struct {
+	parts  []stretchPart
+	next   []byte   // the settled boundary after it, nil if there is none
+	settle bool     // its open boundaries get their rows
+	rows   []Weight // then: what the parts but the first have now
+}
+
 // stretchPart is a boundary with the retired ones after it, up to the next one that is not retired.
 type stretchPart struct {
 	key     []byte
@@ -54,66 +62,70 @@ func (x *Index) Settle(tx kv.Tx, snap kv.ReadTx, n int, bounds [][]byte) error {
 	return x.tidyAll(tx, snap, n, untidy)
 }
 
-// tidyAll tidies the stretches of boundaries of level n that are not settled, in order.
+// tidyAll tidies the stretches of boundaries of level n that are not settled, in order. Across a network what belongs
+// to many of them is asked for together.
 func (x *Index) tidyAll(tx kv.Tx, snap kv.ReadTx, n int, bounds [][]byte) error {
-	var done []byte // up to there
-	for _, bound := range bounds {
-		if done != nil && bytes.Compare(bound, done) <= 0 {
-			continue
-		}
-		var err error
-		if done, err = x.tidy(tx, snap, n, bound); err != nil {
+	for len(bounds) > 0 {
+		done, err := x.tidy(tx, snap, n, bounds[:min(len(bounds), x.atOnce())])
+		if err != nil {
 			return err
+		}
+		bounds = bounds[1:]
+		for len(bounds) > 0 && bytes.Compare(bounds[0], done) <= 0 {
+			bounds = bounds[1:]
 		}
 	}
 	return nil
 }
 
-// tidy gives the open boundaries of a stretch their rows, unless one of them is still open on a lower level: one that
-// is settled is so on all levels below. It takes retired boundaries away, whose weight goes to the one before. bound is
-// one of either. It returns the last boundary of the stretch that it saw.
-func (x *Index) tidy(tx kv.Tx, snap kv.ReadTx, n int, bound []byte) (last []byte, err error) {
-	first, err := x.stretchBefore(snap, n, bound)
+// tidy gives the open boundaries of some stretches their rows, unless one of a stretch is still open on a lower level:
+// one that is settled is so on all levels below. It takes retired boundaries away, whose weight goes to the one before.
+// Each of bounds is one of either; the stretches are theirs, up to the first one of too many boundaries. It returns the
+// last boundary that it saw.
+func (x *Index) tidy(tx kv.Tx, snap kv.ReadTx, n int, bounds [][]byte) (last []byte, err error) {
+	firsts, err := x.stretchesBefore(snap, n, bounds)
 	if err != nil {
 		return nil, err
 	}
-	parts, next, whole, err := x.stretchFrom(snap, n, first)
+	stretches, err := x.stretchesFrom(snap, n, firsts)
 	if err != nil {
 		return nil, err
 	}
-	settle := whole && len(parts) > 1
-	if settle {
-		if settle, err = x.settledBelow(snap, n, parts[1:]); err != nil {
-			return nil, err
-		}
+	if err := x.settledBelow(snap, n, stretches); err != nil {
+		return nil, err
 	}
-	var rows []Weight
-	if settle {
-		if rows, err = x.weighParts(snap, n, parts, next); err != nil {
-			return nil, err
-		}
+	if err := x.weighParts(snap, n, stretches); err != nil {
+		return nil, err
 	}
+	for i := range stretches {
+		last = maxKey(last, x.tidyStretch(tx, n, &stretches[i]))
+	}
+	return last, nil
+}
+
+// tidyStretch is tidy for one stretch.
+func (x *Index) tidyStretch(tx kv.Tx, n int, s *stretch) (last []byte) {
 	var moved Weight
-	gains := make([]Weight, len(parts))
-	for i := len(parts) - 1; i >= 0; i-- {
-		p := &parts[i]
+	gains := make([]Weight, len(s.parts))
+	for i := len(s.parts) - 1; i >= 0; i-- {
+		p := &s.parts[i]
 		last = maxKey(last, p.key)
 		gains[i] = p.rest()
 		if i == 0 {
 			gains[0] = gains[0].Sub(moved)
 			break
 		}
-		if !settle {
+		if !s.settle {
 			continue
 		}
-		found := rows[i].Sub(p.weight).Sub(gains[i]) // when it was made
+		found := s.rows[i].Sub(p.weight).Sub(gains[i]) // when it was made
 		gains[i] = gains[i].Add(found)
 		moved = moved.Add(found)
 	}
-	for i := range parts {
-		p := &parts[i]
+	for i := range s.parts {
+		p := &s.parts[i]
 		var mark int64
-		if p.open && settle {
+		if p.open && s.settle {
 			mark = -Open.mark()
 		}
 		x.lock(tx, n, p.key)
@@ -123,38 +135,60 @@ func (x *Index) tidy(tx kv.Tx, snap kv.ReadTx, n int, bound []byte) (last []byte
 		}
 		x.add(tx, concat(x.level(n), p.key), mark, gains[i])
 	}
-	return last, nil
+	return last
 }
 
-// weighParts weighs the rows of the parts but the first, up to next, in one range: the rows of level 1, and on others
-// the weights of the level below, where all of these boundaries are settled.
-func (x *Index) weighParts(snap kv.ReadTx, n int, parts []stretchPart, next []byte) ([]Weight, error) {
-	sums := make([]Weight, len(parts))
+// weighParts weighs the rows of the parts but the first of stretches that are to be settled, each in one range: the
+// rows of level 1, and on others the weights of the level below, where all of these boundaries are settled.
+func (x *Index) weighParts(snap kv.ReadTx, n int, stretches []stretch) error {
 	prefix := x.Rows
 	if n > 1 {
 		prefix = x.level(n - 1)
 	}
-	it := snap.Range(concat(prefix, parts[1].key), rangeEnd(prefix, next), kv.RangeOptions{WantAll: true})
-	defer it.Close()
-	at := 1
-	for it.Next() {
-		key := it.Key()[len(prefix):]
-		for at+1 < len(parts) && bytes.Compare(parts[at+1].key, key) <= 0 {
-			at++
+	its := make([]kv.Iterator, len(stretches))
+	for i := range stretches {
+		if s := &stretches[i]; s.settle {
+			begin, end := concat(prefix, s.parts[1].key), rangeEnd(prefix, s.next)
+			its[i] = snap.Range(begin, end, kv.RangeOptions{WantAll: true})
+			defer its[i].Close()
 		}
-		w := Weight{Rows: 1}
-		switch {
-		case n > 1:
-			w, _ = Parse(it.Value())
-		case x.wide():
-			var err error
-			if w, err = x.Weigh(key, it.Value()); err != nil {
-				return nil, err
-			}
-		}
-		sums[at] = sums[at].Add(w)
 	}
-	return sums, it.Err()
+	for i, it := range its {
+		if it == nil {
+			continue
+		}
+		s := &stretches[i]
+		s.rows = make([]Weight, len(s.parts))
+		at := 1
+		for it.Next() {
+			key := it.Key()[len(prefix):]
+			for at+1 < len(s.parts) && bytes.Compare(s.parts[at+1].key, key) <= 0 {
+				at++
+			}
+			w, err := x.weightBelow(n, key, it.Value())
+			if err != nil {
+				return err
+			}
+			s.rows[at] = s.rows[at].Add(w)
+		}
+		if err := it.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// weightBelow is what level n makes of a row of what is below it: the rows, or the weights of another level.
+func (x *Index) weightBelow(n int, key, value []byte) (w Weight, err error) {
+	switch {
+	case n > 1:
+		w, _ = Parse(value)
+	case x.wide():
+		w, err = x.Weigh(key, value)
+	default:
+		w.Rows = 1
+	}
+	return w, err
 }
 
 func maxKey(a, b []byte) []byte {
@@ -196,62 +230,102 @@ func (x *Index) lock(tx kv.Tx, n int, bound []byte) {
 // afterKey, appended to a row's key, makes a key that is no row's and sorts just after it.
 const afterKey = 0xff
 
-// stretchBefore finds the last settled boundary before another one.
-func (x *Index) stretchBefore(r kv.ReadTx, n int, bound []byte) ([]byte, error) {
+// stretchesBefore finds the last settled boundary before each of some others, each once.
+func (x *Index) stretchesBefore(r kv.ReadTx, n int, bounds [][]byte) ([][]byte, error) {
 	level := x.level(n)
-	it := r.Range(level, concat(level, bound), kv.RangeOptions{Reverse: true})
-	defer it.Close()
-	for it.Next() {
-		if _, state := Parse(it.Value()); state == Settled {
-			return bytes.Clone(it.Key()[len(level):]), nil
+	its := make([]kv.Iterator, len(bounds))
+	for i, bound := range bounds {
+		its[i] = r.Range(level, concat(level, bound), kv.RangeOptions{Reverse: true})
+		defer its[i].Close()
+	}
+	var firsts [][]byte
+	for _, it := range its {
+		first := []byte(nil)
+		for first == nil && it.Next() {
+			if _, state := Parse(it.Value()); state == Settled {
+				first = append([]byte{}, it.Key()[len(level):]...)
+			}
+		}
+		if err := it.Err(); err != nil {
+			return nil, err
+		}
+		if len(firsts) == 0 || !bytes.Equal(first, firsts[len(firsts)-1]) {
+			firsts = append(firsts, first)
 		}
 	}
-	return nil, it.Err()
+	return firsts, nil
 }
 
-// stretchFrom reads the stretch from a settled boundary up to the next one, nil if there is none; whole is false if
-// there are too many.
-func (x *Index) stretchFrom(
-	r kv.ReadTx,
-	n int,
-	first []byte,
-) (parts []stretchPart, next []byte, whole bool, err error) {
+// stretchesFrom reads the stretches from settled boundaries up to the next ones, up to the first that has too many
+// boundaries.
+func (x *Index) stretchesFrom(r kv.ReadTx, n int, firsts [][]byte) ([]stretch, error) {
 	level := x.level(n)
-	it := r.Range(kv.AppendKeyAfter(nil, concat(level, first)), rangeEnd(level, nil), kv.RangeOptions{Limit: maxTidied})
-	defer it.Close()
-	parts = []stretchPart{{key: first}}
+	its := make([]kv.Iterator, len(firsts))
+	for i, first := range firsts {
+		begin := kv.AppendKeyAfter(nil, concat(level, first))
+		its[i] = r.Range(begin, rangeEnd(level, nil), kv.RangeOptions{Limit: maxTidied})
+		defer its[i].Close()
+	}
+	stretches := make([]stretch, 0, len(firsts))
+	for i, it := range its {
+		s := stretch{parts: []stretchPart{{key: firsts[i]}}}
+		ended, err := s.read(it, len(level))
+		if err != nil {
+			return nil, err
+		}
+		s.settle = ended && len(s.parts) > 1
+		if stretches = append(stretches, s); !ended {
+			break
+		}
+	}
+	return stretches, nil
+}
+
+// read reads what comes after the first boundary; ended is false if there are too many.
+func (s *stretch) read(it kv.Iterator, prefix int) (ended bool, err error) {
 	read := 0
 	for ; it.Next(); read++ {
-		key := bytes.Clone(it.Key()[len(level):])
+		key := bytes.Clone(it.Key()[prefix:])
 		switch weight, state := Parse(it.Value()); {
 		case state == Settled:
-			return parts, key, true, nil
+			s.next = key
+			return true, nil
 		case state&Retired != 0:
-			last := &parts[len(parts)-1]
+			last := &s.parts[len(s.parts)-1]
 			last.retired = append(last.retired, weighed{key, weight})
 		default:
-			parts = append(parts, stretchPart{key: key, open: true, weight: weight})
+			s.parts = append(s.parts, stretchPart{key: key, open: true, weight: weight})
 		}
 	}
-	return parts, nil, read < maxTidied, it.Err()
+	return read < maxTidied, it.Err()
 }
 
-// settledBelow reports whether boundaries are settled on the levels below n.
-func (x *Index) settledBelow(r kv.ReadTx, n int, parts []stretchPart) (bool, error) {
+// settledBelow lets those stretches alone whose boundaries are not settled on the levels below n.
+func (x *Index) settledBelow(r kv.ReadTx, n int, stretches []stretch) error {
 	var keys [][]byte
-	for i := range parts {
-		for below := 1; below < n; below++ {
-			keys = append(keys, concat(x.level(below), parts[i].key))
+	var of []*stretch // of each key
+	for i := range stretches {
+		s := &stretches[i]
+		if !s.settle {
+			continue
 		}
+		for _, p := range s.parts[1:] {
+			for below := 1; below < n; below++ {
+				keys, of = append(keys, concat(x.level(below), p.key)), append(of, s)
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return nil
 	}
 	values, err := r.GetMany(keys)
 	if err != nil {
-		return false, err
+		return err
 	}
-	for _, v := range values {
+	for i, v := range values {
 		if _, state := Parse(v); v == nil || state != Settled {
-			return false, nil
+			of[i].settle = false
 		}
 	}
-	return true, nil
+	return nil
 }

@@ -1,91 +1,22 @@
 // Fauxton, CouchDB's web interface, in Chromium: log in, databases, documents, attachments, views, Mango, replication,
-// permissions, configuration. Any error in
-// the browser's console and any answer of 400 or more fails the test. With SCREENSHOTS set, pictures go to that directory.
-import { after, before, test } from 'node:test'
+// permissions, configuration.
+import { test } from 'node:test'
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { chromium } from 'playwright-core'
-import { startServer } from '../lib/server.js'
+import { api, base, errors, open, page, picture, setCode, settled, until } from './fauxton.js'
 
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const NAME = 'tour'
-
-let server, base, browser, page
-const errors = []
-
-before(async () => {
-  assert.ok(existsSync(CHROMIUM), `${CHROMIUM} is missing: apt-get install chromium`)
-  server = await startServer()
-  const url = new URL(server.url)
-  base = `${url.protocol}//${url.host}`
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
-  page = await browser.newPage({ viewport: { width: 1200, height: 720 } })
-  page.setDefaultTimeout(10_000)
-  page.on('dialog', dialog => dialog.accept()) // whether an edited document may be left
-  page.on('console', message => { if (message.type() === 'error') errors.push(`console: ${message.text()}`) })
-  page.on('pageerror', error => errors.push(`page: ${error.message}`))
-  page.on('response', r => { if (r.status() >= 400) errors.push(`${r.status()} ${r.request().method()} ${r.url()}`) })
-})
-
-after(async () => {
-  await browser?.close()
-  await server?.stop()
-})
-
-// Opens a page of the interface afresh: what the one before had open or unsaved does not follow.
-async function open (where) {
-  await page.goto('about:blank')
-  await page.goto(`${base}/_utils/#${where}`)
-}
-
-async function picture (name) {
-  if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`) })
-}
-
-// Asks the server directly, as the administrator.
-async function api (path, options) {
-  const r = await fetch(base + path, { ...options, headers: { authorization: 'Basic ' + btoa('admin:password'), 'content-type': 'application/json' } })
-  return r.json()
-}
-
-// Waits until check(answer) holds.
-async function until (path, check) {
-  for (let i = 0; i < 100; i++) {
-    const answer = await api(path)
-    if (check(answer)) return answer
-    await page.waitForTimeout(100)
-  }
-  assert.fail(`${path}: ${JSON.stringify(await api(path))}`)
-}
 
 // Writes a text into the document editor, in place of what is there, and saves it.
 async function saveDocument (text) {
-  await page.evaluate(text => globalThis.document.querySelector('.ace_editor').env.editor.setValue(text, 1), text)
+  await setCode(text)
   await page.click('.save-doc')
   await settled()
-}
-
-// Waits until Fauxton has seen its answers: it fails when the page is left before.
-async function settled () {
-  await page.waitForLoadState('networkidle')
-  await page.waitForTimeout(700)
 }
 
 async function openDocument (id) {
   await open(`/database/${NAME}/${id}`)
   await page.waitForFunction(id => globalThis.document.querySelector('.ace_editor')?.env?.editor.getValue().includes(`"${id}"`), id)
 }
-
-test('log in', async () => {
-  await open('')
-  await page.fill('#username', 'admin')
-  await page.fill('#password', 'password')
-  await picture('login')
-  await page.click('[type=submit]')
-  await page.waitForSelector('.add-new-database-btn')
-  await page.waitForSelector('text=_replicator')
-})
 
 test('create a database', async () => {
   await page.click('.add-new-database-btn')
@@ -137,7 +68,7 @@ test('make and read a view', async () => {
   await page.fill('#new-ddoc', 'fruit')
   await page.fill('#index-name', 'by-n')
   await page.waitForSelector('#map-function .ace_editor, .ace_editor')
-  await page.evaluate(() => globalThis.document.querySelector('.ace_editor').env.editor.setValue('function (doc) { if (doc.n) emit(doc.n, doc._id) }', 1))
+  await setCode('function (doc) { if (doc.n) emit(doc.n, doc._id) }')
   await page.click('#save-view')
   await until(`/${NAME}/_design/fruit/_view/by-n?reduce=false`, view => view.total_rows === 2)
   await open(`/database/${NAME}/_design/fruit/_view/by-n?reduce=false`)
@@ -149,7 +80,7 @@ test('make and read a view', async () => {
 test('run a Mango query', async () => {
   await open(`/database/${NAME}/_find`)
   await page.waitForSelector('.ace_editor')
-  await page.evaluate(() => globalThis.document.querySelector('.ace_editor').env.editor.setValue('{"selector": {"n": {"$gt": 3}}}', 1))
+  await setCode('{"selector": {"n": {"$gt": 3}}}')
   await page.click('text=Run Query')
   await page.waitForSelector('text=pear')
   await picture('find')

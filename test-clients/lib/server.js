@@ -32,7 +32,7 @@ class OwnServer {
       stream.on('data', text => { this.log = (this.log + text).slice(-100_000) })
     }
     this.ended = new Promise(resolve => this.child.on('exit', resolve))
-    for (const deadline = Date.now() + 20_000; Date.now() < deadline; await sleep(20)) {
+    for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(20)) {
       if (this.child.exitCode !== null) break
       const up = await fetch(`http://127.0.0.1:${this.port}/_up`).catch(() => null)
       if (up?.ok) return

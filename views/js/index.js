@@ -12,6 +12,8 @@
             throw {name: 'ReservedName', message: 'name must not start with an underscore'};
         }
     }
+    // Options of most calls, as JSON: objects are written out, and a text is what no function can give.
+    const stored = '{"store":true}', plain = nouveau ? '{"store":false}' : '{}';
     const types = {text: 'string', string: 'string', double: 'number'};
     if (nouveau) {
         return function index(type, name, value, options) {
@@ -25,7 +27,7 @@
                 must(Object.prototype.hasOwnProperty.call(types, type), type + ' not supported');
                 must(typeof value === types[type], 'type of value must be a ' + types[type] + ' not ' + typeof value);
             }
-            keep([type, name, value], {store: !!(options && options.store)});
+            keep(type, name, value, options && options.store ? stored : plain);
         };
     }
     return function index(name, value, options) {
@@ -34,6 +36,6 @@
         must(typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean',
             'value must be a string, a number or boolean not ' + typeof value);
         must(!options || typeof options === 'object', 'options must be an object not ' + typeof options);
-        keep([name, value], options || {});
+        keep(name, value, options || plain);
     };
 })

@@ -3,6 +3,7 @@ package js
 import (
 	_ "embed" // what index functions have beside the prelude
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/dop251/goja"
@@ -26,8 +27,8 @@ func (s *sandbox) provideIndex(of SearchIndex) error {
 	}
 	run, _ := goja.AssertFunction(start)
 	keep := func(c goja.FunctionCall) goja.Value {
-		if s.emit != nil {
-			s.emit(c.Argument(0), c.Argument(1))
+		if last := len(c.Arguments) - 1; s.index != nil && last > 0 {
+			s.index(slices.Clone(c.Arguments[:last]), c.Arguments[last])
 		}
 		return goja.Undefined()
 	}

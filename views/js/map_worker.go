@@ -56,8 +56,12 @@ type mapFunction struct {
 	text []byte
 }
 
-// emission is a row as it was emitted; objects are written out when the function has returned, as in CouchDB.
-type emission struct{ key, value goja.Value }
+// emission is a row as it was emitted; objects are written out when the function has returned, as in CouchDB. The key
+// of a call of index() is a list of values that are no objects.
+type emission struct {
+	key, value goja.Value
+	list       []goja.Value
+}
 
 func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
 	s, err := w.newSandbox(p.root)
@@ -80,7 +84,10 @@ func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
 		list[i] = object
 	}
 	f.this = s.vm.NewArray(list...)
-	s.emit = func(key, value goja.Value) { f.rows = append(f.rows, emission{key, value}) }
+	s.emit = func(key, value goja.Value) { f.rows = append(f.rows, emission{key: key, value: value}) }
+	s.index = func(list []goja.Value, options goja.Value) {
+		f.rows = append(f.rows, emission{list: list, value: options})
+	}
 	return f, nil
 }
 
@@ -214,16 +221,35 @@ func withID(doc ejson.Value) string {
 // write makes the JSON of a row. The texts of one document share memory.
 func (f *mapFunction) write(r emission) (Emitted, error) {
 	start := len(f.text)
-	var err error
-	if f.text, err = f.appendJSON(f.text, r.key); err != nil {
+	err := f.appendKey(r)
+	if err != nil {
 		return Emitted{}, f.stringifyError(err)
 	}
 	middle := len(f.text)
-	if f.text, err = f.appendJSON(f.text, r.value); err != nil {
+	if options, ok := r.value.(goja.String); ok && r.list != nil {
+		f.text = append(f.text, options.String()...)
+	} else if f.text, err = f.appendJSON(f.text, r.value); err != nil {
 		return Emitted{}, f.stringifyError(err)
 	}
 	end := len(f.text)
 	return Emitted{Key: f.text[start:middle:middle], Value: f.text[middle:end:end]}, nil
+}
+
+// appendKey appends the JSON of a row's key.
+func (f *mapFunction) appendKey(r emission) (err error) {
+	if r.list == nil {
+		f.text, err = f.appendJSON(f.text, r.key)
+		return err
+	}
+	separator := byte('[')
+	for _, v := range r.list {
+		if f.text, err = f.appendJSON(append(f.text, separator), v); err != nil {
+			return err
+		}
+		separator = ','
+	}
+	f.text = append(f.text, ']')
+	return nil
 }
 
 // stringifyError is the answer to what JSON.stringify threw.

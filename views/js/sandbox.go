@@ -60,9 +60,10 @@ type sandbox struct {
 	provideRequire            goja.Callable
 
 	emit      func(key, value goja.Value)
-	ddoc      goja.Value // what require() starts from
-	document  goja.Value // what the function is called with, for the texts of errors
-	parameter string     // the name of the function's first parameter
+	index     func(list []goja.Value, options goja.Value) // a call of index(); options may be their JSON
+	ddoc      goja.Value                                  // what require() starts from
+	document  goja.Value                                  // what the function is called with, for the texts of errors
+	parameter string                                      // the name of the function's first parameter
 }
 
 // newSandbox makes a realm. root is what require() starts from; nil: there is no require, as in reduce functions.

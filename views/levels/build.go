@@ -60,8 +60,8 @@ const maxEntered = 5000
 // enter enters all boundaries into a slot, as stale.
 func (x *Index) enter(ctx context.Context, store kv.Store, guard Guard, s Slot) error {
 	for level := 1; level <= x.height(); level++ {
-		marks, prefix := x.space(keyMarks, int64(level)), x.aggregates(s, level)
-		for cursor := marks; cursor != nil; {
+		marks, prefix := x.boundaries(level), x.aggregates(s, level)
+		for cursor := kv.AppendKeyAfter(nil, marks); cursor != nil; {
 			var next []byte
 			if _, err := store.Update(ctx, func(tx kv.Tx) error {
 				if guard != nil {

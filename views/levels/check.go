@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/rank"
 )
 
 // checkWindow is how many entries Check reads from one snapshot at a time.
@@ -15,14 +14,14 @@ const checkWindow = 1000
 // anew. It reads as many snapshots as that takes: what it reports is right if nothing was written meanwhile. It holds
 // the boundaries in memory.
 func (x *Index) Check(ctx context.Context, store kv.Store, report func(format string, args ...any)) error {
-	var rest *rank.Deltas
+	var rest *unfolded
 	if err := store.View(ctx, func(r kv.ReadTx) (err error) {
 		rest, err = x.rest(r)
 		return err
 	}); err != nil {
 		return err
 	}
-	if err := x.ranks.CheckWith(ctx, store, rest, report); err != nil {
+	if err := x.ranks.CheckWith(ctx, store, rest.deltas, report); err != nil {
 		return err
 	}
 	for _, s := range x.kept {
@@ -30,7 +29,7 @@ func (x *Index) Check(ctx context.Context, store kv.Store, report func(format st
 			if err := x.checkEntries(ctx, store, s, level, report); err != nil {
 				return err
 			}
-			if err := x.checkAggregates(ctx, store, s, level, report); err != nil {
+			if err := x.checkAggregates(ctx, store, s, level, rest, report); err != nil {
 				return err
 			}
 		}
@@ -38,7 +37,7 @@ func (x *Index) Check(ctx context.Context, store kv.Store, report func(format st
 	return nil
 }
 
-// checkEntries compares the boundaries of a slot with the marks.
+// checkEntries compares the boundaries of a slot with those of the index.
 func (x *Index) checkEntries(
 	ctx context.Context,
 	store kv.Store,
@@ -46,9 +45,10 @@ func (x *Index) checkEntries(
 	level int,
 	report func(format string, args ...any),
 ) error {
-	marks, prefix := x.space(keyMarks, int64(level)), x.aggregates(s, level)
+	marks, prefix := x.boundaries(level), x.aggregates(s, level)
 	var bounds [][]byte
-	err := kv.Walk(ctx, store, marks, prefixEnd(marks), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
+	begin := kv.AppendKeyAfter(nil, marks)
+	err := kv.Walk(ctx, store, begin, prefixEnd(marks), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
 		for _, row := range window {
 			bounds = append(bounds, bytes.Clone(row.Key[len(marks):]))
 		}
@@ -58,7 +58,7 @@ func (x *Index) checkEntries(
 		return err
 	}
 	next := 0
-	begin := kv.AppendKeyAfter(nil, prefix)
+	begin = kv.AppendKeyAfter(nil, prefix)
 	err = kv.Walk(ctx, store, begin, prefixEnd(prefix), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
 		for _, row := range window {
 			key := row.Key[len(prefix):]
@@ -85,9 +85,11 @@ func (x *Index) checkAggregates(
 	store kv.Store,
 	s Slot,
 	level int,
+	rest *unfolded,
 	report func(format string, args ...any),
 ) error {
 	prefix := x.aggregates(s, level)
+	touched := rest.touching(x.restOnly(s))
 	return kv.Walk(ctx, store, prefix, prefixEnd(prefix), maxGroups, func(r kv.ReadTx, window []kv.Row) error {
 		var bounds, stored [][]byte
 		for _, row := range window {
@@ -98,11 +100,18 @@ func (x *Index) checkAggregates(
 		if len(bounds) == 0 {
 			return nil
 		}
+		nexts, err := x.nextEntries(r, prefix, bounds)
+		if err != nil {
+			return err
+		}
 		aggs, err := x.made(ctx, r, s, level, bounds)
 		if err != nil {
 			return err
 		}
 		for i, a := range aggs {
+			if touched.within(bounds[i], nexts[i]) {
+				continue // it is stale to all readers
+			}
 			if !bytes.Equal(a, stored[i]) {
 				report("slot %d, level %d at %q: %.100q, of rows %.100q", s.Number, level, bounds[i], stored[i], a)
 			}

@@ -14,7 +14,16 @@ type cover struct {
 	slot  Slot
 	r     kv.ReadTx
 	arena arena
-	stale int // stale aggregates met
+	stale int       // stale aggregates met
+	rest  *unfolded // of a logged index, once it was read
+}
+
+// unfolded gives the changes that a logged index does not have in its levels yet; none of others.
+func (c *cover) unfolded() (rest *unfolded, err error) {
+	if c.rest == nil {
+		c.rest, err = c.x.rest(c.r)
+	}
+	return c.rest, err
 }
 
 // entry is a boundary with what is stored for it; a nil aggregate is stale.
@@ -81,7 +90,7 @@ func (c *cover) addStretches(group *gathered, n int, entries []entry, to []byte)
 func (c *cover) entries(n int, from, to []byte) ([]entry, error) {
 	it := c.openEntries(n, from, to)
 	defer it.Close()
-	return c.readEntries(it, n, from)
+	return c.readEntries(it, n, from, to)
 }
 
 func (c *cover) openEntries(n int, from, to []byte) kv.Iterator {
@@ -89,7 +98,13 @@ func (c *cover) openEntries(n int, from, to []byte) kv.Iterator {
 	return c.r.Range(concat(prefix, from), rangeEnd(prefix, to), kv.RangeOptions{WantAll: true})
 }
 
-func (c *cover) readEntries(it kv.Iterator, n int, from []byte) ([]entry, error) {
+// readEntries reads entries with from <= boundary < to. Where changes are not folded yet an aggregate is stale: of the
+// last one that is so only if to is the boundary after it, as it has to be where its aggregate counts.
+func (c *cover) readEntries(it kv.Iterator, n int, from, to []byte) ([]entry, error) {
+	rest, err := c.unfolded()
+	if err != nil {
+		return nil, err
+	}
 	prefix := c.x.aggregates(c.slot, n)
 	var out []entry
 	for it.Next() {
@@ -104,6 +119,16 @@ func (c *cover) readEntries(it kv.Iterator, n int, from []byte) ([]entry, error)
 	}
 	if len(from) == 0 && len(out) == 0 {
 		out = append(out, entry{})
+	}
+	keys := rest.touching(c.x.restOnly(c.slot))
+	for i := range out {
+		end := to
+		if i+1 < len(out) {
+			end = out[i+1].bound
+		}
+		if keys.within(out[i].bound, end) {
+			out[i].agg = nil
+		}
 	}
 	return out, it.Err()
 }

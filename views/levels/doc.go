@@ -13,6 +13,10 @@
 // blindly; queries make up for stale ones from the level below, in the end from the rows; Refresh and RefreshAll
 // compute them anew. With sums, the aggregates of _sum are over those rows only that have no 64-bit integer.
 //
+// An index that many write at once is logged: writers append their changes to a log, and a folder takes them into all
+// this later. Until then queries add what the log has to counts and sums, and take aggregates above its changes for
+// stale (log.go).
+//
 // # Queries
 //
 // The reduction of a range is made of the rows up to the first boundary, of aggregates on higher and higher levels, and
@@ -27,10 +31,10 @@
 //
 // Invariants:
 //
-//	L1 An aggregate that is not stale is what its function makes of the rows from its boundary to the next one on its
-//	   level.
+//	L1 An aggregate that is not stale, and in a logged index not above a change of the log, is what its function makes
+//	   of the rows from its boundary to the next one on its level.
 //	L2 Each boundary but the empty one has an entry in each slot that has aggregates, once the slot is built.
 //	L3 A query gives the same with levels and without, but for the grouping of a fold over many rows.
 //	L4 Writers of different rows conflict only on boundaries made between them (storage/rank), and, where there are
-//	   aggregates, on the boundary before them when its row goes.
+//	   aggregates, on the boundary before them when its row goes; those of a logged index on nothing.
 package levels

@@ -13,7 +13,7 @@ import (
 )
 
 // With what is known before the boundaries of any level every query gives what it gives over the rows; also where
-// boundaries are open, and aggregates stale.
+// boundaries are open, aggregates stale, and a log is not folded, or folded meanwhile.
 func TestKnownEqualsRows(t *testing.T) {
 	store := storagetest.Engines["memory"](t)
 	defer store.Close()
@@ -23,13 +23,18 @@ func TestKnownEqualsRows(t *testing.T) {
 		clearAll(ctx, t, store)
 		plain, slots := slotsFor(t, rng)
 		shape := config(rng, rng.IntN(3) > 0)
-		x := newIndex(shape, slots)
+		x := newIndexOf(shape, slots, rng.IntN(2) == 0)
 		m := &model{rows: map[string][]byte{}}
 		refresh := rng.IntN(2) == 0
 		for range 1 + rng.IntN(4) {
 			rows := m.randomRows(rng, 200+rng.IntN(400), plain)
 			if err := change(ctx, store, x, refresh, rows); err != nil {
 				t.Fatal(err)
+			}
+			if rng.IntN(2) == 0 {
+				if err := fold(ctx, store, x, rng.IntN(2) == 0); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 		for level := 1; level <= shape.Levels; level++ {
@@ -41,6 +46,12 @@ func TestKnownEqualsRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkAll(t, store, x.With(known), slots, rng, m, 15)
+			if rng.IntN(4) == 0 { // the rows stay as they are
+				if err := fold(ctx, store, x, rng.IntN(2) == 0); err != nil {
+					t.Fatal(err)
+				}
+				checkAll(t, store, x.With(known), slots, rng, m, 15)
+			}
 		}
 	})
 }

@@ -72,7 +72,14 @@ func change(ctx context.Context, store kv.Store, x *levels.Index, refresh bool, 
 				changes = append(changes, levels.Change{Key: []byte(key), Old: old, New: value})
 			}
 		}
-		touched, err := x.Apply(tx, changes)
+		var touched *levels.Touched
+		var err error
+		if x.Logged {
+			entry := uint16(0)
+			err = x.Log(tx, changes, func() uint16 { entry++; return entry })
+		} else {
+			touched, err = x.Apply(tx, changes)
+		}
 		if err != nil {
 			return err
 		}
@@ -83,12 +90,25 @@ func change(ctx context.Context, store kv.Store, x *levels.Index, refresh bool, 
 				tx.Set([]byte(rowsPrefix+string(c.Key)), c.New)
 			}
 		}
-		if !refresh {
+		if !refresh || x.Logged {
 			return nil
 		}
 		return x.Refresh(ctx, tx, touched)
 	})
 	return err
+}
+
+// fold takes some of the log of a logged index into its levels, or all of it.
+func fold(ctx context.Context, store kv.Store, x *levels.Index, all bool) error {
+	for more := true; more; more = more && all {
+		if _, err := store.Update(ctx, func(tx kv.Tx) (err error) {
+			more, err = x.Fold(tx)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // slotsOf makes a slot of each source.
@@ -107,8 +127,14 @@ func slotsOf(t fataler, js reduce.JavaScript, sources ...string) []levels.Slot {
 type fataler interface{ Fatalf(string, ...any) }
 
 func newIndex(config levels.Config, slots []levels.Slot) *levels.Index {
+	return newIndexOf(config, slots, false)
+}
+
+// newIndexOf is newIndex for an index that many write, if it is shared.
+func newIndexOf(config levels.Config, slots []levels.Slot, shared bool) *levels.Index {
 	return levels.New(levels.Options{
 		Config: config, Rows: []byte(rowsPrefix), Levels: []byte("\x15\x02"), Layout: layout{}, Slots: slots,
+		Shared: shared,
 	})
 }
 

@@ -63,7 +63,7 @@ type Options struct {
 	Levels []byte // prefix of what this package stores
 	Layout Layout
 	Slots  []Slot // the functions whose aggregates are to be kept up
-	// Shared indexes are written by many at once. Those without sums and aggregates are logged; see log.go.
+	// Shared indexes are written by many at once, so they are logged; see log.go.
 	Shared bool
 	// Remote: the store is across a network, so that reads of all levels go together.
 	Remote bool
@@ -103,7 +103,7 @@ func New(o Options) *Index {
 			x.kept = append(x.kept, s)
 		}
 	}
-	x.Logged = o.Shared && !o.Sums && len(x.kept) == 0
+	x.Logged = o.Shared
 	ranks := rank.Options{Rows: o.Rows, Fan: uint64(o.Fan), Remote: o.Remote}
 	for n := 1; n <= o.Config.Levels; n++ {
 		ranks.Levels = append(ranks.Levels, x.space(keyWeights, int64(n)))
@@ -137,6 +137,15 @@ func (x *Index) restOnly(s Slot) bool { return x.Sums && s.Func.Kind() == reduce
 // NeedsOld reports whether Change.Old has to be the stored row.
 func (x *Index) NeedsOld() bool { return x.Sums }
 
+// boundaries is the prefix of the boundaries of a level: their marks, or, in a logged index, the weights, which have
+// the empty boundary, too.
+func (x *Index) boundaries(level int) []byte {
+	if x.Logged {
+		return x.space(keyWeights, int64(level))
+	}
+	return x.space(keyMarks, int64(level))
+}
+
 func (x *Index) space(parts ...int64) []byte {
 	key := bytes.Clone(x.Levels)
 	for _, p := range parts {
@@ -165,13 +174,13 @@ func (x *Index) weigh(key, value []byte) (rank.Weight, error) {
 // They make reads of that state cheaper.
 type Known = rank.PrefixSums
 
-// ReadKnown reads those of a level; nil if there are more boundaries than most, and for logged indexes, whose weights
-// change without their rows.
+// ReadKnown reads those of a level; nil if there are more boundaries than most.
 func (x *Index) ReadKnown(r kv.ReadTx, level, most int) (*Known, error) {
-	if x.Logged {
-		return nil, nil
+	rest, err := x.rest(r)
+	if err != nil {
+		return nil, err
 	}
-	return x.ranks.ReadPrefixSums(r, level, most)
+	return x.ranks.ReadPrefixSums(r, level, most, rest.deltas)
 }
 
 // With gives the index for reads of snapshots that show the state that known is of.
@@ -183,15 +192,11 @@ func (x *Index) With(known *Known) *Index {
 
 // CountBefore counts the rows before a key; nil is after all.
 func (x *Index) CountBefore(r kv.ReadTx, key []byte) (int64, error) {
-	if x.Logged {
-		rest, err := x.rest(r)
-		if err != nil {
-			return 0, err
-		}
-		w, err := x.ranks.BeforePlus(r, key, rest)
-		return w.Rows, err
+	rest, err := x.rest(r)
+	if err != nil {
+		return 0, err
 	}
-	return x.ranks.RowsBefore(r, x.known, key)
+	return x.ranks.RowsBefore(r, x.known, key, rest.deltas)
 }
 
 // Count counts the rows with start <= key < end; a nil end is open.
@@ -210,7 +215,7 @@ func (x *Index) Select(r kv.ReadTx, n int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.ranks.SelectWith(r, n, rest)
+	return x.ranks.SelectWith(r, n, rest.deltas)
 }
 
 // Clear removes all levels.

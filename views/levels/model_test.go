@@ -192,7 +192,7 @@ func TestQueriesEqualRows(t *testing.T) {
 		ctx := context.Background()
 		clearAll(ctx, t, store)
 		plain, slots := slotsFor(t, rng)
-		x := newIndex(config(rng, rng.IntN(3) > 0), slots)
+		x := newIndexOf(config(rng, rng.IntN(3) > 0), slots, rng.IntN(2) == 0)
 		m := &model{rows: map[string][]byte{}}
 		refresh := rng.IntN(2) == 0
 		for range 1 + rng.IntN(6) {
@@ -200,6 +200,20 @@ func TestQueriesEqualRows(t *testing.T) {
 			if err := change(ctx, store, x, refresh, rows); err != nil {
 				t.Fatal(err)
 			}
+			if rng.IntN(2) == 0 {
+				if err := fold(ctx, store, x, false); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if rng.IntN(4) == 0 {
+				if err := x.RefreshAll(ctx, store, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		checkAll(t, store, x, slots, rng, m, 15)
+		if err := fold(ctx, store, x, true); err != nil {
+			t.Fatal(err)
 		}
 		checkAll(t, store, x, slots, rng, m, 15)
 		if err := x.RefreshAll(ctx, store, nil); err != nil {
@@ -224,10 +238,15 @@ func TestQueriesEqualRows(t *testing.T) {
 // Concurrent writers, with settling going on between them, leave an index that is right, and so it is for readers
 // meanwhile.
 func TestConcurrentWriters(t *testing.T) {
+	t.Run("boundaries by writers", func(t *testing.T) { testConcurrentWriters(t, false) })
+	t.Run("logged", func(t *testing.T) { testConcurrentWriters(t, true) })
+}
+
+func testConcurrentWriters(t *testing.T, shared bool) {
 	storagetest.OnEngines(t, func(t *testing.T, store kv.Store) {
 		defer store.Close()
 		slots := slotsOf(t, adder{}, allSources...)
-		x := newIndex(levels.Config{Levels: 3, Fan: 4, Sums: true}, slots)
+		x := newIndexOf(levels.Config{Levels: 3, Fan: 4, Sums: true}, slots, shared)
 		m := &model{rows: map[string][]byte{}}
 		var writers, others sync.WaitGroup
 		done := make(chan struct{})
@@ -263,6 +282,10 @@ func TestConcurrentWriters(t *testing.T) {
 					return
 				default:
 				}
+				if err := fold(t.Context(), store, x, false); err != nil {
+					t.Error(err)
+					return
+				}
 				if err := x.RefreshAll(t.Context(), store, nil); err != nil {
 					t.Error(err)
 					return
@@ -274,6 +297,7 @@ func TestConcurrentWriters(t *testing.T) {
 		others.Wait()
 		rng := rand.New(rand.NewPCG(1, 1))
 		checkAll(t, store, x, slots, rng, m, 100)
+		must(t, fold(t.Context(), store, x, true))
 		must(t, x.RefreshAll(t.Context(), store, nil))
 		checkAll(t, store, x, slots, rng, m, 100)
 		must(t, x.BuildSlot(t.Context(), store, nil, slots[8].Number))

@@ -93,7 +93,6 @@ type reduction struct {
 	// The weight of the rows before a key that was asked for last.
 	beforeKey []byte
 	before    rank.Weight
-	unfolded  *rank.Deltas // of a logged index, once it was read
 	emit      func(int, *Group) error
 }
 
@@ -236,15 +235,11 @@ func (u *reduction) between(start, end []byte) (w rank.Weight, err error) {
 
 // weightBefore weighs the rows before a key.
 func (u *reduction) weightBefore(key []byte) (w rank.Weight, err error) {
-	if !u.x.Logged {
-		return u.x.ranks.BeforeWith(u.r, u.x.known, key)
+	rest, err := u.unfolded()
+	if err != nil {
+		return w, err
 	}
-	if u.unfolded == nil {
-		if u.unfolded, err = u.x.rest(u.r); err != nil {
-			return w, err
-		}
-	}
-	return u.x.ranks.BeforePlus(u.r, key, u.unfolded)
+	return u.x.ranks.BeforeWith(u.r, u.x.known, key, rest.deltas)
 }
 
 // addEnd adds the first or last row of a range, and those of the same document with the same key.

@@ -190,7 +190,7 @@ func (c *cover) addRun(level int, run boundRun, it kv.Iterator) error {
 			return c.row(groups[at], r)
 		})
 	}
-	entries, err := c.readEntries(it, level-1, bounds[0])
+	entries, err := c.readEntries(it, level-1, bounds[0], run.to)
 	if err != nil {
 		return err
 	}

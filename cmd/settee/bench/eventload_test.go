@@ -41,7 +41,7 @@ func TestAServerWithoutFunctionsIsMeasuredWithAFollower(t *testing.T) {
 func TestAProgramForNodeFollowsInAFunctionsPlace(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("there is no node")
+		t.Skip("Node.js is not installed: the follower in Go is tested in its place")
 	}
 	f, a := startFake(t)
 	f.functions = nil

@@ -190,7 +190,7 @@ func (d *fakeDB) special(w http.ResponseWriter, name string, body []byte, includ
 	}
 	_ = json.Unmarshal(body, &in)
 	switch name {
-	case "_compact", "_view_cleanup":
+	case "_compact", "_view_cleanup", "_search_cleanup":
 		w.WriteHeader(http.StatusAccepted)
 	case "_index":
 		fmt.Fprintln(w, `{"result":"created"}`)
@@ -232,6 +232,8 @@ func (d *fakeDB) design(w http.ResponseWriter, r *http.Request, path []string) {
 		fmt.Fprintln(w, `{"ok":true,"rev":"1-x"}`)
 	case len(path) == 1: // DELETE
 		fmt.Fprintln(w, `{"ok":true}`)
+	case path[1] == "_search":
+		fmt.Fprintln(w, `{"total_rows":1,"bookmark":"x","rows":[{"id":"x"}]}`)
 	case r.URL.Query().Get("reduce") == "false":
 		start, end := r.URL.Query().Get("startkey"), r.URL.Query().Get("endkey")
 		if key := r.URL.Query().Get("key"); key != "" {

@@ -47,7 +47,7 @@ func (m *meter) watch(pids []int) {
 			m.peak <- peak
 			return
 		case <-tick.C:
-			peak = max(peak, residentOf(pids))
+			peak = max(peak, residentOf(m.pid, pids))
 		}
 	}
 }

@@ -21,7 +21,7 @@ const ticksPerSecond = 100
 // usage is what a process and its descendants have used.
 type usage struct {
 	cpu time.Duration // since they started, including descendants that have ended
-	rss int64         // resident now, in bytes; pages that processes share count in each
+	rss int64         // resident now, in bytes; see residentOf
 }
 
 // usageOf sums up a process and all its descendants: CouchDB's JavaScript processes count as CouchDB.
@@ -34,12 +34,14 @@ func usageOf(root int) (usage, error) {
 		return usage{}, fmt.Errorf("process %d has ended", root)
 	}
 	var u usage
+	var pids []int
 	for pid, s := range stats {
 		if descends(stats, pid, root) {
 			u.cpu += s.cpu
-			u.rss += s.rss
+			pids = append(pids, pid)
 		}
 	}
+	u.rss = residentOf(root, pids)
 	return u, nil
 }
 
@@ -68,15 +70,43 @@ func family(root int) []int {
 	return pids
 }
 
-// residentOf sums up the memory of those of the processes that still run, in bytes.
-func residentOf(pids []int) int64 {
+// residentOf sums up the memory of those of the processes that still run, in bytes: of the root all that is resident,
+// of its descendants what is theirs alone. Workers that are the same program as the server would count its pages again.
+func residentOf(root int, pids []int) int64 {
 	var total int64
 	for _, pid := range pids {
-		if s, err := readStat(pid); err == nil {
+		if own, err := ownMemory(pid); err == nil && pid != root {
+			total += own
+		} else if s, err := readStat(pid); err == nil {
 			total += s.rss
 		}
 	}
 	return total
+}
+
+// ownMemory is how many bytes of memory a process shares with none, as /proc/PID/smaps_rollup says.
+func ownMemory(pid int) (int64, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "smaps_rollup"))
+	if err != nil {
+		return 0, err
+	}
+	return parsePrivate(text)
+}
+
+func parsePrivate(text []byte) (int64, error) {
+	var total int64
+	for line := range bytes.Lines(text) {
+		fields := strings.Fields(string(line))
+		if len(fields) < 2 || fields[0] != "Private_Clean:" && fields[0] != "Private_Dirty:" {
+			continue
+		}
+		kB, err := strconv.ParseInt(fields[1], 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		total += kB << 10
+	}
+	return total, nil
 }
 
 // processStat is a line of /proc/PID/stat.

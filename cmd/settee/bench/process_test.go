@@ -62,6 +62,21 @@ func TestOwnProcessIsFoundByItsPort(t *testing.T) {
 	}
 }
 
+func TestMemoryOfDescendants(t *testing.T) {
+	own, err := parsePrivate([]byte("7ffc-7ffd ---p 00000000 00:00 0 [rollup]\nRss:  9000 kB\nShared_Clean: 5000 kB\n" +
+		"Private_Clean:      24 kB\nPrivate_Dirty:    1000 kB\nPrivate_Hugetlb: 8 kB\n"))
+	if err != nil || own != 1024<<10 {
+		t.Errorf("%d bytes, %v", own, err)
+	}
+	all, own := residentOf(os.Getpid(), []int{os.Getpid()}), residentOf(1, []int{os.Getpid()})
+	if own < 1<<20 || own > all+1<<20 {
+		t.Errorf("of %d bytes %d are its own", all, own)
+	}
+	if _, err := parsePrivate([]byte("Private_Clean: x kB\n")); err == nil {
+		t.Error("what is no number was taken for one")
+	}
+}
+
 func TestTargets(t *testing.T) {
 	for _, bad := range []string{"", "127.0.0.1:5984", "https://localhost", "http://localhost/db", "http://%zz"} {
 		if target, err := ParseTarget("A", bad); err == nil {

@@ -83,7 +83,7 @@ func (r *runner) all(ctx context.Context, list []*workload, report *Report) erro
 			continue
 		}
 		result, err := r.workload(ctx, w)
-		if errors.Is(err, errNotHere) || errors.Is(err, errNoFunctions) {
+		if errors.Is(err, errNotHere) || lacks(err) {
 			fmt.Fprintf(r.options.Progress, "%s: left out: %v\n", w.name, err)
 			continue
 		}
@@ -95,6 +95,9 @@ func (r *runner) all(ctx context.Context, list []*workload, report *Report) erro
 	}
 	return nil
 }
+
+// lacks says that a server does not have what a workload measures.
+func lacks(err error) bool { return errors.Is(err, errNoFunctions) || errors.Is(err, errNoSearch) }
 
 // workload runs all rounds of one workload on both servers in turn.
 func (r *runner) workload(ctx context.Context, w *workload) (_ *Result, err error) {
@@ -108,7 +111,7 @@ func (r *runner) workload(ctx context.Context, w *workload) (_ *Result, err erro
 	sessions := r.sessions
 	for i, s := range sessions {
 		err := w.prepare(ctx, s)
-		if i > 0 && errors.Is(err, errNoFunctions) {
+		if i > 0 && lacks(err) {
 			fmt.Fprintf(r.options.Progress, "%s: without server %s: %v\n", w.name, s.target.Name, err)
 			sessions = sessions[:i]
 			break

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
@@ -73,5 +74,49 @@ func TestOutcomeStaysUnknown(t *testing.T) {
 	s.markers.db, s.send = there, commit
 	if err := set(s); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRetryAfterTimeout: a transaction whose time has passed when FoundationDB asks for another attempt gets one, in
+// the state that a new one has.
+func TestRetryAfterTimeout(t *testing.T) {
+	s := openStore(t, t.Name())
+	for _, code := range []int{codeConflict, codeUnknownResult, codeTooOld, codeTimedOut} {
+		tr, err := s.take()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tr.timeout(time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		for passed := false; !passed; time.Sleep(time.Millisecond) {
+			_, err := tr.Get(s.space.key([]byte("a"))).Get()
+			passed = codeOf(err) == codeTimedOut
+		}
+		if err := tr.retry(t.Context(), fdb.Error{Code: code}); err != nil {
+			t.Errorf("error %d: %v", code, err)
+		} else if _, err := tr.begin(t.Context()); err != nil {
+			t.Errorf("after error %d: %v", code, err)
+		}
+		tr.release()
+	}
+}
+
+// TestStalled: of what made a transaction too old, only a long wait for the servers is said to be their fault.
+func TestStalled(t *testing.T) {
+	for _, c := range []struct {
+		code   int
+		waited time.Duration
+		want   bool
+	}{
+		{codeTooOld, 0, false},
+		{codeTooOld, time.Hour, true},
+		{codeTimedOut, time.Hour, true},
+		{codeConflict, time.Hour, false},
+	} {
+		err := contractError(t.Context(), stalled(fdb.Error{Code: c.code}, time.Now().Add(-c.waited)))
+		if errors.Is(err, kv.ErrUnavailable) != c.want || codeOf(err) != c.code {
+			t.Errorf("%d after %v: %v", c.code, c.waited, err)
+		}
 	}
 }

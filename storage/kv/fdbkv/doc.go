@@ -4,7 +4,8 @@
 // Map: store.go open, close, View · update.go Update: attempts and their outcomes · commit.go what an attempt sends ·
 // marker.go the markers that tell the outcome of a commit · transaction.go a transaction that ends with its context ·
 // snapshot.go, iter.go its reads · space.go keys below the prefix · watch.go watches · errors.go FoundationDB's errors
-// · include a header for checking the code where the client is not installed.
+// · status.go what the cluster says of itself · include a header for checking the code where the client is not
+// installed.
 //
 // The overlay of a transaction's own writes, its conflict ranges and its errors are internal/txn's, as in the other
 // engines: FoundationDB's own is switched off, reads go to it as snapshot reads, and a commit sends conflicts and
@@ -19,6 +20,7 @@
 //	F4 A marker's key belongs to one Update at a time, which took it before its first snapshot: no two conflict over
 //	   it.
 //	F5 A context ends waiting and reading, never a commit that is under way.
-//	F6 No View or Update waits for a cluster that does not answer for longer than 20 seconds.
+//	F6 No View or Update waits for a cluster that does not answer for longer than 20 seconds, but those in the
+//	   background (kv.InBackground), which begin at the priority "batch".
 //	F7 However many watch a key in this process, FoundationDB has one watch of it.
 package fdbkv

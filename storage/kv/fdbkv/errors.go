@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
@@ -16,11 +17,14 @@ import (
 const (
 	codeTooOld            = 1007 // transaction_too_old
 	codeFutureVersion     = 1009 // future_version: the storage server is behind the snapshot
+	codeConflict          = 1020 // not_committed
 	codeUnknownResult     = 1021 // commit_unknown_result
 	codeCancelled         = 1025 // transaction_cancelled
 	codeTimedOut          = 1031 // transaction_timed_out
 	codeProcessBehind     = 1037 // process_behind: the same as future_version
 	codeClusterChanged    = 1039 // cluster_version_changed: the commit may have happened
+	codeTagThrottled      = 1213 // tag_throttled: transactions with the tag have to wait
+	codeProxyTagThrottled = 1223 // proxy_tag_throttled: likewise, told by a proxy
 	codeOperationCanceled = 1101 // operation_cancelled: of a future
 	codeTooLarge          = 2101 // transaction_too_large
 	codeKeyTooLarge       = 2102 // key_too_large
@@ -42,6 +46,17 @@ func isLate(err error) bool {
 	return code == codeTooOld || code == codeTimedOut
 }
 
+// stall is how long a call waits at least for servers that, by then, cannot be said to answer: it takes milliseconds.
+const stall = 3 * time.Second
+
+// stalled marks an error that made a transaction too old and is that of a call that waited since began for the servers.
+func stalled(err error, began time.Time) error {
+	if isLate(err) && time.Since(began) >= stall {
+		return fmt.Errorf("%w: %w", kv.ErrUnavailable, err)
+	}
+	return err
+}
+
 // isUnknown tells that a commit that failed with err may have happened, or may still happen.
 func isUnknown(err error) bool {
 	switch codeOf(err) {
@@ -60,8 +75,10 @@ func isBehind(err error) bool {
 // contractError returns the contract's error for one of FoundationDB, which it wraps; ctx is the transaction's.
 func contractError(ctx context.Context, err error) error {
 	switch codeOf(err) {
-	case codeTooOld, codeTimedOut:
+	case codeTooOld, codeTimedOut: // kv.ErrUnavailable besides, if the servers were slow
 		return fmt.Errorf("%w: %w", kv.ErrTooOld, err)
+	case codeTagThrottled, codeProxyTagThrottled: // for so long that its time has come
+		return fmt.Errorf("%w: %w", kv.ErrUnavailable, err)
 	case codeCancelled:
 		if ctx.Err() != nil {
 			return ctx.Err()

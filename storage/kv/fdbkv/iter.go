@@ -4,6 +4,7 @@ package fdbkv
 
 import (
 	"math"
+	"time"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
@@ -59,14 +60,14 @@ func (it *iterator) Next() bool {
 	if it.done {
 		return false
 	}
-	for it.rows.Advance() {
+	for began := time.Now(); it.rows.Advance(); {
 		row, err := it.rows.Get()
 		if err == nil {
 			it.accept(row)
 			return true
 		}
 		if !it.snap.waits(err) {
-			it.err = it.snap.fail(err)
+			it.err = it.snap.fail(err, began)
 			break
 		}
 		it.open()

@@ -113,10 +113,10 @@ func (m *marker) set(tr fdb.Transaction, attempt uint64) {
 }
 
 // outcome reports whether the last attempt was committed, and with which versionstamp. If not, it never will be: the
-// attempt conflicts with what outcome has written. It fails when the cluster does not answer in time: then the attempt
-// may have been committed, or may be.
-func (m *marker) outcome() (stamp kv.Versionstamp, committed bool, err error) {
-	deadline := time.Now().Add(outcomeTimeout)
+// attempt conflicts with what outcome has written. It fails when the cluster does not answer in so much time: then the
+// attempt may have been committed, or may be.
+func (m *marker) outcome(within time.Duration) (stamp kv.Versionstamp, committed bool, err error) {
+	deadline := time.Now().Add(within)
 	_, err = m.db.Transact(func(tr fdb.Transaction) (any, error) {
 		if err := tr.Options().SetTimeout(max(1, time.Until(deadline).Milliseconds())); err != nil {
 			return nil, err

@@ -89,10 +89,10 @@ func TestLateCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	late.Set(s.space.key([]byte("a")), nil)
-	if _, committed, err := m.outcome(); committed || err != nil {
+	if _, committed, err := m.outcome(outcomeTimeout); committed || err != nil {
 		t.Fatalf("committed %v, %v", committed, err)
 	}
-	if err := commit(late); codeOf(err) != 1020 {
+	if err := commit(late); codeOf(err) != codeConflict {
 		t.Errorf("the late commit: %v, want not_committed", err)
 	}
 }

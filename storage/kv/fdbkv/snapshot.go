@@ -37,7 +37,7 @@ func (s *snapshot) Get(key []byte) ([]byte, error) {
 		return nil, nil
 	}
 	future := s.begun[string(key)]
-	for {
+	for began := time.Now(); ; {
 		if future == nil {
 			future = s.get(key)
 		}
@@ -46,7 +46,7 @@ func (s *snapshot) Get(key []byte) ([]byte, error) {
 			return value, nil
 		}
 		if !s.waits(err) {
-			return nil, s.fail(err)
+			return nil, s.fail(err, began)
 		}
 		future = nil
 	}
@@ -66,8 +66,9 @@ func (s *snapshot) waits(err error) bool {
 	return true
 }
 
-// fail keeps the error of a read and returns the contract's for it.
-func (s *snapshot) fail(err error) error {
+// fail keeps the error of a read that began then and returns the contract's for it.
+func (s *snapshot) fail(err error, began time.Time) error {
+	err = stalled(err, began)
 	if s.failed == nil {
 		s.failed = err
 	}
@@ -76,13 +77,13 @@ func (s *snapshot) fail(err error) error {
 
 // SizeEstimate implements txn.Snapshot: from FoundationDB's samples, coarse for ranges of less than some megabytes.
 func (s *snapshot) SizeEstimate(begin, end []byte) (int64, error) {
-	for {
+	for began := time.Now(); ; {
 		size, err := s.tr.GetEstimatedRangeSizeBytes(s.keyRange(begin, end)).Get()
 		if err == nil {
 			return size, nil
 		}
 		if !s.waits(err) {
-			return 0, s.fail(err)
+			return 0, s.fail(err, began)
 		}
 	}
 }

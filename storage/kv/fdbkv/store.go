@@ -4,6 +4,7 @@ package fdbkv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -130,6 +131,9 @@ func (s *Store) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 		snap, err := t.begin(ctx)
 		if err == nil {
 			return fn(reads{txn.ReadOnly{Snap: snap}, snap})
+		}
+		if errors.Is(err, kv.ErrUnavailable) {
+			return err
 		}
 		if err = t.retry(ctx, err); err != nil {
 			return err

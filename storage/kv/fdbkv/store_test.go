@@ -48,6 +48,36 @@ func TestKeysStayBelowThePrefix(t *testing.T) {
 	}
 }
 
+// TestThrottlingTags: tags are no longer than FoundationDB takes, and what the documentation has operators compute; the
+// cluster takes transactions with them.
+func TestThrottlingTags(t *testing.T) {
+	for tenant, want := range map[string]string{
+		"db:reports":             "db:reports",
+		"db:1234567890123":       "db:1234567890123",
+		"db:quarterly-reports":   "db:292a3a535ef88",
+		"user:quarterly-reports": "user:292a3a535ef",
+	} {
+		if got := throttlingTag(tenant); got != want || len(got) > maxTag {
+			t.Errorf("%s: %s instead of %s", tenant, got, want)
+		}
+	}
+	s := openStore(t, t.Name())
+	ctx := kv.WithTag(context.Background(), "db:quarterly-reports")
+	_, err := s.Update(ctx, func(tx kv.Tx) error { tx.Set([]byte("a"), []byte("1")); return nil })
+	if err == nil {
+		err = s.View(ctx, func(tx kv.ReadTx) error {
+			value, err := tx.Get([]byte("a"))
+			if string(value) != "1" {
+				t.Errorf("read %q", value)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestReservedKeys(t *testing.T) {
 	s := openStore(t, t.Name())
 	for name, write := range map[string]func(kv.Tx){

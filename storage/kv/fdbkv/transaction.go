@@ -4,8 +4,11 @@ package fdbkv
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
@@ -13,14 +16,26 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// How long a call waits for a cluster that does not answer. Together they are less than 20 seconds, whenever it stops
-// answering: a read waits for readTimeout, and the next snapshot for beginTimeout; or a commit for commitTimeout, and
-// its marker for outcomeTimeout. A recovery of the cluster takes less, and a snapshot lives shorter.
+// How long a call waits at most for a cluster that does not answer, or hardly (ADR 0043). A recovery of the cluster
+// takes less, and a snapshot lives five seconds.
 const (
 	beginTimeout   = 8 * time.Second
-	readTimeout    = 10 * time.Second
+	readTimeout    = 6 * time.Second
 	commitTimeout  = 10 * time.Second
 	outcomeTimeout = 8 * time.Second
+
+	// waitBound is for all that one call waits for; only leastTimeout of each that comes then. Of it, reserve is kept
+	// for what comes after a snapshot or a commit.
+	waitBound    = 18 * time.Second
+	reserve      = 4 * time.Second
+	leastTimeout = 2 * time.Second
+
+	// patience is for how long after its begin a call makes another attempt of what failed because the servers did not
+	// answer.
+	patience = 8 * time.Second
+
+	// backgroundTimeout is beginTimeout of transactions in the background, which a cluster that is busy lets wait.
+	backgroundTimeout = time.Minute
 )
 
 // transaction is a FoundationDB transaction that is cancelled when a context ends. The zero value of leave means that
@@ -29,20 +44,23 @@ type transaction struct {
 	fdb.Transaction
 	store *Store
 	born  time.Time // when FoundationDB began to count its time
+	since time.Time // when the call began, or had the last sign that the cluster works
 	leave func() bool
 	lost  bool // cancelled, perhaps still being cancelled: not to be used again
 }
 
 // take returns a transaction in its initial state. The caller releases it.
 func (s *Store) take() (*transaction, error) {
-	if tr, ok := s.transactions.Get().(*transaction); ok {
-		return tr, nil
+	now := time.Now()
+	if t, ok := s.transactions.Get().(*transaction); ok {
+		t.since = now
+		return t, nil
 	}
 	tr, err := s.db.CreateTransaction()
 	if err != nil {
 		return nil, contractError(context.Background(), err)
 	}
-	return &transaction{Transaction: tr, store: s, born: time.Now()}, nil
+	return &transaction{Transaction: tr, store: s, born: now, since: now}, nil
 }
 
 // release ends the transaction and keeps it for others: the binding frees one only when the garbage collector finds it.
@@ -73,7 +91,19 @@ func (t *transaction) unfollow() bool {
 
 // begin takes the snapshot. It fails with an error of FoundationDB.
 func (t *transaction) begin(ctx context.Context) (*snapshot, error) {
-	if err := errors.Join(t.Options().SetReadYourWritesDisable(), t.timeout(beginTimeout)); err != nil {
+	wait := t.left(beginTimeout, reserve)
+	if kv.IsInBackground(ctx) {
+		wait = backgroundTimeout
+		if err := t.Options().SetPriorityBatch(); err != nil {
+			return nil, err
+		}
+	}
+	if tenant := kv.Tag(ctx); tenant != "" {
+		if err := t.Options().SetAutoThrottleTag(throttlingTag(tenant)); err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(t.Options().SetReadYourWritesDisable(), t.timeout(wait)); err != nil {
 		return nil, err
 	}
 	version, err := t.GetReadVersion().Get()
@@ -81,13 +111,38 @@ func (t *transaction) begin(ctx context.Context) (*snapshot, error) {
 		t.reset()
 		return nil, fmt.Errorf("%w: %w", kv.ErrUnavailable, err)
 	}
+	if kv.IsInBackground(ctx) {
+		t.since = time.Now()
+	}
 	if err == nil {
-		err = t.timeout(readTimeout)
+		err = t.timeout(t.left(readTimeout, 0))
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &snapshot{tr: t.Transaction, ctx: ctx, space: t.store.space, version: uint64(version)}, nil
+}
+
+// left is how long a wait may take that takes wait at most, when so much is kept for what comes after it.
+func (t *transaction) left(wait, keep time.Duration) time.Duration {
+	return min(wait, max(leastTimeout, waitBound-time.Since(t.since)-keep))
+}
+
+// impatient tells that there shall be no other attempt after one that failed because the servers did not answer.
+func (t *transaction) impatient() bool { return time.Since(t.since) >= patience }
+
+// maxTag is FoundationDB's limit of a tag's length.
+const maxTag = 16
+
+// throttlingTag is FoundationDB's tag of a tenant, "kind:name": that itself if it is not too long, else as much of the
+// SHA-256 of the name in hexadecimal digits as has room in place of it. Operators give it to fdbcli.
+func throttlingTag(tenant string) string {
+	if len(tenant) <= maxTag {
+		return tenant
+	}
+	kind, name, _ := strings.Cut(tenant, ":")
+	hash := sha256.Sum256([]byte(name))
+	return (kind + ":" + hex.EncodeToString(hash[:]))[:maxTag]
 }
 
 // timeout has the transaction end when so much time from now on has passed.
@@ -102,12 +157,16 @@ func (t *transaction) retry(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, kv.ErrUnavailable), !errors.As(err, &failed):
+	case !errors.As(err, &failed):
 		return err
 	case failed.Code == codeTimedOut: // for FoundationDB the end, but only the time for reading was limited
 		t.reset()
 		return nil
-	case t.OnError(failed).Get() != nil:
+	}
+	switch again := t.OnError(failed).Get(); {
+	case codeOf(again) == codeTimedOut: // the time that the last attempt had has passed meanwhile
+		t.reset()
+	case again != nil:
 		return contractError(ctx, err)
 	}
 	return ctx.Err()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/internal/txn"
@@ -32,13 +33,19 @@ func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionsta
 		if failed == nil {
 			return stamp, err
 		}
-		if isLate(failed) && !errors.Is(failed, kv.ErrUnavailable) {
-			if late++; late == maxLate {
+		switch {
+		case codeOf(failed) == codeConflict: // the cluster works
+			t.since = time.Now()
+		case isLate(failed):
+			if late++; late == maxLate || t.impatient() {
 				return kv.Versionstamp{}, contractError(ctx, failed)
 			}
 		}
 		if err := t.retry(ctx, failed); err != nil {
 			return kv.Versionstamp{}, err
+		}
+		if t.impatient() {
+			return kv.Versionstamp{}, fmt.Errorf("%w: %w", kv.ErrUnavailable, failed)
 		}
 	}
 }
@@ -54,7 +61,10 @@ func (s *Store) attempt(
 	t.follow(ctx)
 	defer t.unfollow()
 	snap, failed := t.begin(ctx)
-	if failed != nil {
+	switch {
+	case errors.Is(failed, kv.ErrUnavailable):
+		return stamp, nil, failed
+	case failed != nil:
 		return stamp, failed, nil
 	}
 	overlay, ok := s.overlays.Get().(*txn.Tx)
@@ -88,11 +98,12 @@ func (s *Store) commit(t *transaction, m *marker, overlay *txn.Tx) (stamp kv.Ver
 	if err := m.mark(t.Transaction); err != nil {
 		return stamp, err, nil
 	}
-	if err := t.timeout(commitTimeout); err != nil {
+	if err := t.timeout(t.left(commitTimeout, reserve)); err != nil {
 		return stamp, err, nil
 	}
 	versionstamp := t.GetVersionstamp()
-	failed = s.send(t.Transaction)
+	began := time.Now()
+	failed = stalled(s.send(t.Transaction), began)
 	if failed == nil {
 		if engine, err := versionstamp.Get(); err == nil {
 			copy(stamp[:], engine)
@@ -101,7 +112,7 @@ func (s *Store) commit(t *transaction, m *marker, overlay *txn.Tx) (stamp kv.Ver
 	} else if !isUnknown(failed) {
 		return stamp, failed, nil
 	}
-	stamp, committed, err := m.outcome()
+	stamp, committed, err := m.outcome(t.left(outcomeTimeout, 0))
 	switch {
 	case err != nil:
 		return stamp, nil, fmt.Errorf("%w: a commit's outcome stays unknown: %w", kv.ErrUnavailable, err)

@@ -9,7 +9,8 @@
 // operations · conflicts.go, writeset.go what was written lately · keys.go stored keys · space.go the full disk,
 // reserve.go who may use what is left of it, reclaim.go what was freed, readonly.go opening without any space ·
 // failure.go errors · metrics.go, prometheus.go numbers · logger.go Pebble's log lines · mark.go what a start has
-// lost · damaged.go files in which something cannot be read · recover.go, files/ what can be read of such files.
+// lost · checkpoint.go copies of the store as it is now · damaged.go files in which something cannot be read ·
+// recover.go, files/ what can be read of such files.
 //
 // Invariants:
 //
@@ -22,7 +23,7 @@
 //	   an earlier group or earlier in its own. Checks may err on the side of conflict, never on the other.
 //	P5 Values are plain: atomic operations are evaluated by the committer, readers fold nothing.
 //	P6 The commit version is stored in each group's batch; versions grow, by one from group to group, by more across a
-//	   restart that has lost commits (mark.go): none is used twice.
+//	   restart that has lost commits (mark.go) and at the first start of a copy (checkpoint.go): none is used twice.
 //	P7 Stored keys begin with a byte that parts the callers' keys from the engine's own: every key is the callers' to
 //	   use.
 //	P8 What was written is remembered for the oldest running transaction, up to a bound. A transaction that is older,

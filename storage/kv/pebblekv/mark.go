@@ -71,6 +71,12 @@ func writeMark(fsys vfs.FS, dir string, version uint64) error {
 // consequence: the old mark stays true. The version of a store that is open for reading only is not what the next start
 // finds.
 func (s *Store) raiseMark(version uint64) {
+	if copied := s.copied.Load(); copied > 0 { // what a copy goes on from is not stored before its first commit
+		if version <= copied || s.endCopy() != nil {
+			return
+		}
+		s.copied.Store(0)
+	}
 	if !s.readOnly.Load() && version > s.mark.Load() && writeMark(s.space.fs, s.space.dir, version) == nil {
 		s.mark.Store(version)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"syscall"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -104,6 +105,10 @@ const maxNamed = 20
 func (s *Store) missing(db *pebble.DB, in files.Inspection, version uint64, readOnly bool) (uint64, error) {
 	var losses []string
 	var err error
+	copied := isCopy(s.opts.fs, s.space.dir)
+	if copied { // its last log may break off within a commit that came after the copy
+		in.Dropped = nil
+	}
 	for _, d := range in.Dropped {
 		s.opts.Log.Warn("the end of a log is not readable", "file", d.File, "what", d.What)
 		losses = append(losses, d.File+": "+d.What)
@@ -114,6 +119,10 @@ func (s *Store) missing(db *pebble.DB, in files.Inspection, version uint64, read
 		if version = marked + versionsSkipped; !readOnly { // for the next start
 			err = db.Set(versionKey, binary.BigEndian.AppendUint64(nil, version), pebble.Sync)
 		}
+	}
+	if copied {
+		version = copyVersion(version, time.Now())
+		s.copied.Store(version)
 	}
 	if len(losses) > 0 && !readOnly {
 		if err := noteLosses(s.space.fs, s.space.dir, losses); err != nil {

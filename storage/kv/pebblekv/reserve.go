@@ -39,11 +39,14 @@ const (
 	// memTableMemory is which part of the process's memory a memtable may be: two stay after busy times. Smaller ones
 	// cost much more processor time (ADR 0006).
 	memTableMemory = 128
-	// cacheMemory is which part of it blocks of tables and memtables have, between smallestCache and largestCache. What
-	// is not there comes from the system's page cache.
+	// cacheMemory is which part of it blocks of tables and memtables have, from smallestCache to commonCache. What is
+	// not there comes from the system's page cache, but has to be decompressed for every read: where memory is plenty
+	// there are more of them, spareMemory's part of it, up to largestCache (ADR 0006).
 	cacheMemory   = 16
+	spareMemory   = 64
 	smallestCache = 8 << 20
-	largestCache  = 40 << 20
+	commonCache   = 40 << 20
+	largestCache  = 128 << 20
 )
 
 // fit chooses what was left open by the size of the device in bytes; 0 means that it is not known.
@@ -60,9 +63,9 @@ func (o Options) fit(device uint64) Options {
 		o.MemTableSize = int(max(smallestMemTable, min(device/memTableShare, most)))
 	}
 	if o.CacheSize <= 0 {
-		o.CacheSize = largestCache
-		if o.Memory > 0 {
-			o.CacheSize = max(smallestCache, min(o.Memory/cacheMemory, largestCache))
+		o.CacheSize = commonCache
+		if m := o.Memory; m > 0 {
+			o.CacheSize = max(smallestCache, min(m/cacheMemory, commonCache), min(m/spareMemory, largestCache))
 		}
 	}
 	if o.MinFreeSpace == 0 {

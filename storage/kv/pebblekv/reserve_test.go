@@ -256,8 +256,8 @@ func TestSizesFollowMemory(t *testing.T) {
 		memory, cache int64
 		memTable      int
 	}{
-		{0, 40 << 20, 8 << 20}, {10 << 30, 40 << 20, 8 << 20}, {640 << 20, 40 << 20, 5 << 20},
-		{256 << 20, 16 << 20, 2 << 20}, {16 << 20, 8 << 20, 256 << 10},
+		{0, 40 << 20, 8 << 20}, {20 << 30, 128 << 20, 8 << 20}, {4 << 30, 64 << 20, 8 << 20},
+		{640 << 20, 40 << 20, 5 << 20}, {256 << 20, 16 << 20, 2 << 20}, {16 << 20, 8 << 20, 256 << 10},
 	} {
 		o := Options{Memory: c.memory}.withDefaults().fit(0)
 		if o.CacheSize != c.cache || o.MemTableSize != c.memTable {

@@ -40,6 +40,7 @@ type Store struct {
 	closing   chan struct{} // closed by Close
 	tasks     sync.WaitGroup
 	mark      atomic.Uint64 // the version in the mark
+	copied    atomic.Uint64 // the version from which a copy goes on, until its first commit; else 0
 	blocks    atomic.Pointer[pebble.Cache]
 
 	// readOnly is set while the store is open for reading only; db and committer belong to awaitSpace then. writing is

@@ -29,7 +29,7 @@ func (r *gatedReader) GetMany(keys [][]byte) ([][]byte, error) {
 
 // Range implements ReadTx.
 func (r *gatedReader) Range(begin, end []byte, opts kv.RangeOptions) kv.Iterator {
-	return &gatedIterator{Iterator: r.tx.Range(begin, end, opts), gate: r.gate}
+	return GateRows(r.tx.Range(begin, end, opts), r.gate)
 }
 
 // Snapshot implements ReadTx.
@@ -49,6 +49,11 @@ func (r *gatedReader) SizeEstimate(begin, end []byte) (int64, error) {
 		return 0, err
 	}
 	return r.tx.SizeEstimate(begin, end)
+}
+
+// GateRows returns it with gate asked before each row: an error of gate ends it.
+func GateRows(it kv.Iterator, gate func() error) kv.Iterator {
+	return &gatedIterator{Iterator: it, gate: gate}
 }
 
 type gatedIterator struct {

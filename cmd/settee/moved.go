@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/moved"
+	"github.com/settee-db/settee/views"
+)
+
+// settle makes a store usable that was brought here from another cluster, by a restored backup: sequences go on growing
+// although this cluster's versionstamps are lower. Any number of nodes may do so at the same time, and one that comes
+// when another one has settled everything changes nothing.
+func settle(ctx context.Context, engine kv.Store, store *storage.Store, log *slog.Logger) error {
+	is, err := moved.Is(ctx, store)
+	if err != nil || !is {
+		return err
+	}
+	log.Info("the data is from another cluster, whose versions are higher: sequences of all databases get a new beginning")
+	if err := jobs.Moved(ctx, engine, storage.JobsPrefix()); err != nil {
+		return err
+	}
+	if _, err := engine.Update(ctx, func(tx kv.Tx) error {
+		// failed logins are followed in the order of versionstamps
+		tx.ClearRange(storage.LoginsPrefix(), append(storage.LoginsPrefix(), 0xff))
+		return nil
+	}); err != nil {
+		return err
+	}
+	n, err := moved.Settle(ctx, store, views.Moved)
+	log.Info("the data from another cluster is settled", "databases", n, "error", err)
+	return err
+}

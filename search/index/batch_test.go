@@ -1,0 +1,154 @@
+package index
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestBatchesAreSegments: batches are written as the same bytes as documents that were made one by one and added to a
+// segment in memory. Documents that were taken out of a batch leave nothing.
+func TestBatchesAreSegments(t *testing.T) {
+	forWorlds(t, 40, func(t *testing.T, w *world) {
+		ram, maker := NewRAM(), NewMaker(w.oracle.kind, words)
+		batches := []*Batch{NewBatch(w.oracle.kind, words)}
+		for i := range w.IntN(60) {
+			if w.IntN(15) == 0 {
+				batches = append(batches, NewBatch(w.oracle.kind, words))
+			}
+			id, identity, values := fmt.Sprint(i), Identity(fmt.Sprintf("%013d", i)), w.values()
+			if w.IntN(8) == 0 { // a field that nearly no document has
+				values = append(values, Value{Name: fmt.Sprint("rare", i), Text: w.text(3), Analyzed: true})
+			}
+			b := batches[len(batches)-1]
+			doc, fields := b.Add(id, values)
+			if d := maker.Document(id, values); len(d.Fields) != fields {
+				t.Errorf("%d fields, want %d", fields, len(d.Fields))
+			} else if w.IntN(4) == 0 {
+				b.Remove(doc)
+			} else {
+				b.SetIdentity(doc, identity)
+				ram.Add(identity, d)
+			}
+		}
+		var segments []Segment
+		for _, b := range batches {
+			segments = append(segments, b)
+		}
+		want, got := encode(t, ram.View("9")), encode(t, segments...)
+		if !maps.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("blocks %v, want %v", got, want)
+		}
+	})
+}
+
+// TestSparseFields: what a field takes that few documents have does not grow with the others.
+func TestSparseFields(t *testing.T) {
+	size := func(docs, fields int) (n int) {
+		b := NewBatch(Clouseau, words)
+		for i := range docs {
+			values := []Value{{Name: "t", Text: "a b c", Analyzed: true, Norms: true}}
+			if i < fields {
+				values = append(values, Value{Name: fmt.Sprint("f", i), Text: "a", Analyzed: true, Norms: true},
+					Value{Name: fmt.Sprint("n", i), Number: 1, IsNumber: true})
+			}
+			b.SetIdentity(first(b.Add(fmt.Sprint(i), values)), Identity(fmt.Sprintf("%013d", i)))
+		}
+		for _, block := range encode(t, b) {
+			n += len(block)
+		}
+		return n
+	}
+	one, many := size(4000, 1), size(4000, 400)
+	if each := (many - one) / 400; each > 2000 {
+		t.Errorf("a field that one document has takes %d bytes", each)
+	}
+}
+
+func first(doc int32, _ int) int32 { return doc }
+
+// TestLargeThings: a term of the greatest length, one that is longer, a document of very many terms, thousands of
+// fields and of strings go through a segment.
+func TestLargeThings(t *testing.T) {
+	greatest, longer := strings.Repeat("g", longestTerm), strings.Repeat("l", 1<<20)
+	var many strings.Builder
+	for i := range 200_000 {
+		fmt.Fprintf(&many, "m%d ", i%50_000)
+	}
+	text := func(name, s string) Value { return Value{Name: name, Text: s, Analyzed: true, Norms: true} }
+	all := [][]Value{{text("t", greatest+" "+longer+" end")}, {text("t", many.String())}, {}, {}}
+	for i := range 3000 {
+		all[2] = append(all[2], text(fmt.Sprint("f", i), "x"))
+		all[3] = append(all[3], Value{Name: "s", Text: fmt.Sprint(i), Facet: true, Store: true},
+			Value{Name: "n", Number: float64(i), IsNumber: true})
+	}
+	ram, batch, maker := NewRAM(), NewBatch(Nouveau, words), NewMaker(Nouveau, words)
+	for i, values := range all {
+		identity := Identity(fmt.Sprintf("%013d", i))
+		d := maker.Document(fmt.Sprint(i), values)
+		record, err := ReadRecord(AppendRecord(nil, d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ram.Add(identity, record)
+		batch.SetIdentity(first(batch.Add(fmt.Sprint(i), values)), identity)
+	}
+	blocks := encode(t, ram.View("9"))
+	if !maps.EqualFunc(encode(t, batch), blocks, slices.Equal) {
+		t.Error("a batch is another segment than documents in memory")
+	}
+	s := open(t, blocks, nil)
+	run := newRun()
+	for _, c := range []struct {
+		field, term string
+		docs        int32
+	}{{"t", greatest, 1}, {"t", longer, 0}, {"t", "end", 1}, {"t", "m49999", 1}, {"f2999", "x", 1}, {"s", "2999", 1}} {
+		p, docs := s.Term(run, c.field, c.term, true)
+		if docs != c.docs {
+			t.Errorf("%s:%.10s is in %d documents, want %d", c.field, c.term, docs, c.docs)
+		}
+		if c.term == "m49999" {
+			p.Next()
+			if got := p.Positions(); !slices.Equal(got, []int32{49_999, 99_999, 149_999, 199_999}) {
+				t.Errorf("positions %v", got)
+			}
+		}
+	}
+	if n := len(s.Strings(run, "s").Ordinals(3)); n != 3000 {
+		t.Errorf("%d strings", n)
+	}
+	if n := len(s.Numbers(run, "n").Numbers(3)); n != 3000 {
+		t.Errorf("%d numbers", n)
+	}
+	if run.err != nil {
+		t.Error(run.err)
+	}
+}
+
+func BenchmarkBatch(b *testing.B) {
+	values := benchDocuments(2000)
+	b.ReportAllocs()
+	for b.Loop() {
+		batch := NewBatch(Nouveau, words)
+		for i, v := range values[:500] {
+			batch.SetIdentity(first(batch.Add(fmt.Sprint(i), v)), Identity(fmt.Sprintf("%013d", i)))
+		}
+		encode(b, batch)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/500, "µs/doc")
+}
+
+func BenchmarkMerge(b *testing.B) {
+	values := benchDocuments(4000)
+	var segments []Segment
+	for i := range 8 {
+		segments = append(segments, open(b, encode(b, fill(values[i*500:i*500+500]).View("9")), nil))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		encode(b, segments...)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/4000, "µs/doc")
+}

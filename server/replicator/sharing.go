@@ -1,0 +1,77 @@
+package replicator
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/settee-db/settee/replication"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/nodes"
+)
+
+// sharing divides replications among the nodes on a store. Those of documents fall to nodes by the names of the
+// documents; those of _replicate run where they were asked for. What runs has a claim, so that what falls to another
+// node begins there when it has ended here, or when this node is gone.
+type sharing struct {
+	members *nodes.Members
+	claims  *nodes.Claims
+	log     *slog.Logger
+}
+
+var _ replication.Sharing = (*sharing)(nil)
+
+// Mine implements replication.Sharing.
+func (s *sharing) Mine(db, id string) bool {
+	return nodes.Share(db+"\x00"+id, s.members.Known()) == s.members.Self()
+}
+
+// Moved implements replication.Sharing.
+func (s *sharing) Moved(ctx context.Context) <-chan struct{} {
+	_, changed, _ := s.members.Live(ctx) // fails when ctx ends
+	return changed
+}
+
+// claimPrefix is what the names of replications begin with among the claims.
+const claimPrefix = "replication "
+
+// giveTime bounds how long a claim is tried to be given back. One that stays is this process's until it ends.
+const giveTime = 5 * time.Second
+
+// awayPause is how long a claim waits that the store did not answer.
+const awayPause = time.Second
+
+// Claim implements replication.Sharing. An outage of the store is no failure of the replication.
+func (s *sharing) Claim(ctx context.Context, name string) (release func(), err error) {
+	for err := s.claims.Take(ctx, claimPrefix+name); err != nil; err = s.claims.Take(ctx, claimPrefix+name) {
+		if !errors.Is(err, kv.ErrUnavailable) {
+			return nil, err
+		}
+		select {
+		case <-time.After(awayPause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveTime)
+		defer cancel()
+		if err := s.claims.Give(ctx, claimPrefix+name); err != nil {
+			s.log.Warn("a replication's claim could not be given back", "replication", name, "error", err)
+		}
+	}, nil
+}
+
+// elsewhere is the node that runs the replication of that name, if it is another one that listens.
+func (r *Replications) elsewhere(ctx context.Context, name string) (m nodes.Member, is bool, err error) {
+	if r.shared == nil {
+		return m, false, nil
+	}
+	holder, held, err := r.shared.claims.Holder(ctx, claimPrefix+name)
+	if err != nil || !held {
+		return m, false, err
+	}
+	m, is = r.nodes.Other(holder)
+	return m, is, nil
+}
