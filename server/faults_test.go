@@ -168,3 +168,36 @@ func anyRequest(s *servertest.Server, random *rand.Rand) (method, target, body s
 	}
 	return "PUT", "/db", ""
 }
+
+// late is a store across a network that answers no transaction promptly.
+type late struct {
+	kv.Store
+	mu    sync.Mutex
+	since map[time.Time]bool // when the transactions' waits began
+}
+
+func (l *late) Limits() kv.Limits { return kv.FDBLimits }
+
+func (l *late) View(ctx context.Context, fn func(kv.ReadTx) error) error {
+	since := kv.WaitsSince(ctx, time.Now())
+	l.mu.Lock()
+	l.since[since] = true
+	l.mu.Unlock()
+	kv.Waited(ctx, since, false)
+	return l.Store.View(ctx, fn)
+}
+
+// Of a store that answers late, all transactions of one request wait no longer than one.
+func TestTransactionsOfARequestShareTheirWait(t *testing.T) {
+	engine := &late{Store: memkv.New(), since: map[time.Time]bool{}}
+	store, err := storage.Open(t.Context(), storage.Options{KV: engine})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	s := servertest.Start(t, server.Options{Store: store, Views: servertest.OpenViews(t, store, engine)})
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db", "").Code)
+	for range 2 {
+		clear(engine.since)
+		require.Equal(t, http.StatusOK, s.Do("GET", "/db/_all_docs?include_docs=true", "").Code)
+		require.Len(t, engine.since, 1)
+	}
+}

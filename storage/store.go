@@ -72,6 +72,9 @@ func (s *Store) Close() error {
 // Health tells why the store could not serve reads and writes now, nil if it could; see kv.Store.
 func (s *Store) Health(ctx context.Context) error { return s.kv.Health(ctx) }
 
+// Remote tells that reads and writes cross a network.
+func (s *Store) Remote() bool { return s.limits.Remote }
+
 // Damaged names files of the store in which something could not be read since it was opened, where the engine knows.
 func (s *Store) Damaged() []string {
 	if engine, ok := s.kv.(interface{ Damaged() []string }); ok {

@@ -178,6 +178,9 @@ func readOptions(next Handler) Handler {
 // authenticate finds the user; wrong credentials end the request.
 func authenticate(next Handler) Handler {
 	return func(c *Call) error {
+		if c.Env.Store.Remote() {
+			c.Request = c.Request.WithContext(kv.WithOneWait(c.Context()))
+		}
 		if err := c.authenticate(); err != nil {
 			return err
 		}

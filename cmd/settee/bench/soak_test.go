@@ -35,15 +35,22 @@ func TestASoakPrintsLinesAndLeavesNothing(t *testing.T) {
 func TestASoakEndsWithTheFirstError(t *testing.T) {
 	f, a := startFake(t)
 	o := Soak{Target: a, Duration: time.Minute, Every: time.Minute, Out: &bytes.Buffer{}}
-	time.AfterFunc(300*time.Millisecond, func() {
+	drop := func() (dropped bool) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for name := range f.dbs {
 			if strings.HasSuffix(name, soakDB) {
 				delete(f.dbs, name)
+				dropped = true
 			}
 		}
-	})
+		return dropped
+	}
+	go func() {
+		for time.Sleep(300 * time.Millisecond); !drop() && t.Context().Err() == nil; {
+			time.Sleep(100 * time.Millisecond) // the database is not there yet
+		}
+	}()
 	start := time.Now()
 	err := o.run(context.Background(), tinySizes)
 	if err == nil || !strings.Contains(err.Error(), "404") {

@@ -58,6 +58,21 @@ func set(s *Store) error {
 	return err
 }
 
+// TestOneWaitAway: of the calls of one request only the first waits as long as a call may.
+func TestOneWaitAway(t *testing.T) {
+	db, sp := away(t), space{[]byte("away")}
+	s := &Store{db: db, space: sp, send: commit, markers: newMarkers(db, sp), watches: newWatches(db)}
+	ctx := kv.WithOneWait(t.Context())
+	kv.Waited(ctx, time.Now().Add(-waitBound), false)
+	began := time.Now()
+	if err := s.View(ctx, func(kv.ReadTx) error { return nil }); !errors.Is(err, kv.ErrUnavailable) {
+		t.Error(err)
+	}
+	if waited := time.Since(began); waited >= beginTimeout {
+		t.Errorf("the second call waited %v", waited)
+	}
+}
+
 // TestOutcomeStaysUnknown: a commit that the cluster did not answer, nor what became of it, is told as such, and its
 // marker is not used again.
 func TestOutcomeStaysUnknown(t *testing.T) {
@@ -82,7 +97,7 @@ func TestOutcomeStaysUnknown(t *testing.T) {
 func TestRetryAfterTimeout(t *testing.T) {
 	s := openStore(t, t.Name())
 	for _, code := range []int{codeConflict, codeUnknownResult, codeTooOld, codeTimedOut} {
-		tr, err := s.take()
+		tr, err := s.take(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

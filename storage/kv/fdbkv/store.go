@@ -116,16 +116,16 @@ func (s *Store) enter(ctx context.Context) error {
 }
 
 // View implements kv.Store.
-func (s *Store) View(ctx context.Context, fn func(kv.ReadTx) error) error {
+func (s *Store) View(ctx context.Context, fn func(kv.ReadTx) error) (err error) {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.running.Done()
-	t, err := s.take()
+	t, err := s.take(ctx)
 	if err != nil {
 		return err
 	}
-	defer t.release()
+	defer func() { t.end(ctx, err) }()
 	t.follow(ctx)
 	for {
 		snap, err := t.begin(ctx)

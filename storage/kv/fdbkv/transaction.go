@@ -34,6 +34,9 @@ const (
 	// answer.
 	patience = 8 * time.Second
 
+	// prompt is how long a wait for the servers takes at most, if they answer as they should.
+	prompt = time.Second
+
 	// backgroundTimeout is beginTimeout of transactions in the background, which a cluster that is busy lets wait.
 	backgroundTimeout = time.Minute
 )
@@ -45,22 +48,30 @@ type transaction struct {
 	store *Store
 	born  time.Time // when FoundationDB began to count its time
 	since time.Time // when the call began, or had the last sign that the cluster works
+	late  bool      // a wait of the call was longer than prompt
 	leave func() bool
 	lost  bool // cancelled, perhaps still being cancelled: not to be used again
 }
 
-// take returns a transaction in its initial state. The caller releases it.
-func (s *Store) take() (*transaction, error) {
+// take returns a transaction in its initial state, of a call that begins with ctx. The caller releases it.
+func (s *Store) take(ctx context.Context) (*transaction, error) {
 	now := time.Now()
+	since := kv.WaitsSince(ctx, now)
 	if t, ok := s.transactions.Get().(*transaction); ok {
-		t.since = now
+		t.since, t.late = since, false
 		return t, nil
 	}
 	tr, err := s.db.CreateTransaction()
 	if err != nil {
 		return nil, contractError(context.Background(), err)
 	}
-	return &transaction{Transaction: tr, store: s, born: now, since: now}, nil
+	return &transaction{Transaction: tr, store: s, born: now, since: since}, nil
+}
+
+// end releases the transaction of a call that fails with err or succeeds, and tells the request how it waited.
+func (t *transaction) end(ctx context.Context, err error) {
+	kv.Waited(ctx, t.since, !t.late && !errors.Is(err, kv.ErrUnavailable))
+	t.release()
 }
 
 // release ends the transaction and keeps it for others: the binding frees one only when the garbage collector finds it.
@@ -106,7 +117,9 @@ func (t *transaction) begin(ctx context.Context) (*snapshot, error) {
 	if err := errors.Join(t.Options().SetReadYourWritesDisable(), t.timeout(wait)); err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	version, err := t.GetReadVersion().Get()
+	t.waited(began)
 	if codeOf(err) == codeTimedOut {
 		t.reset()
 		return nil, fmt.Errorf("%w: %w", kv.ErrUnavailable, err)
@@ -122,6 +135,9 @@ func (t *transaction) begin(ctx context.Context) (*snapshot, error) {
 	}
 	return &snapshot{tr: t.Transaction, ctx: ctx, space: t.store.space, version: uint64(version)}, nil
 }
+
+// waited notes a wait for the servers that began then.
+func (t *transaction) waited(began time.Time) { t.late = t.late || time.Since(began) > prompt }
 
 // left is how long a wait may take that takes wait at most, when so much is kept for what comes after it.
 func (t *transaction) left(wait, keep time.Duration) time.Duration {

@@ -16,16 +16,16 @@ import (
 const maxLate = 3
 
 // Update implements kv.Store. It returns with the outcome known, unless the cluster does not tell it in time.
-func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
+func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (_ kv.Versionstamp, err error) {
 	if err := s.enter(ctx); err != nil {
 		return kv.Versionstamp{}, err
 	}
 	defer s.running.Done()
-	t, err := s.take()
+	t, err := s.take(ctx)
 	if err != nil {
 		return kv.Versionstamp{}, err
 	}
-	defer t.release()
+	defer func() { t.end(ctx, err) }()
 	marker := s.markers.take()
 	defer s.markers.release(marker)
 	for late := 0; ; {
@@ -104,6 +104,7 @@ func (s *Store) commit(t *transaction, m *marker, overlay *txn.Tx) (stamp kv.Ver
 	versionstamp := t.GetVersionstamp()
 	began := time.Now()
 	failed = stalled(s.send(t.Transaction), began)
+	t.waited(began)
 	if failed == nil {
 		if engine, err := versionstamp.Get(); err == nil {
 			copy(stamp[:], engine)
