@@ -20,6 +20,7 @@ import (
 //	(rootSettings, …)                       settings that they share                      ../server/config/shared/
 //	(rootLogins, …)                         failed logins that they tell each other of    ../server/logins/
 //	(rootClaims, …)                         what one process at a time does               nodes/
+//	(rootHome)                              identity of the cluster that the store is on          moved/
 //	(prefix, TagX, …)                       a database, prefix >= firstPrefix:
 //
 //	TagSecurity                             security object, JSON                                 security.go
@@ -53,6 +54,7 @@ const (
 	rootSettings
 	rootLogins
 	rootClaims
+	rootHome
 
 	// firstPrefix is the first database's prefix; the tuple integers below are tags of the root.
 	firstPrefix = 32
@@ -117,6 +119,9 @@ func LoginsPrefix() []byte { return rootKey(rootLogins) }
 
 // ClaimsPrefix is the key prefix of what one process at a time does (package storage/nodes).
 func ClaimsPrefix() []byte { return rootKey(rootClaims) }
+
+// HomeKey is the key of the identity of the cluster that the store is on (package storage/moved).
+func HomeKey() []byte { return rootKey(rootHome) }
 
 func dbRecordKey(name string) []byte { return tuple.AppendString(tuple.AppendInt(nil, rootDBs), name) }
 

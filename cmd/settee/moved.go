@@ -11,15 +11,30 @@ import (
 	"github.com/settee-db/settee/views"
 )
 
+// identified is an engine on a cluster that can be told from others.
+type identified interface {
+	Identity(ctx context.Context) ([]byte, error)
+}
+
 // settle makes a store usable that was brought here from another cluster, by a restored backup: sequences go on growing
-// although this cluster's versionstamps are lower. Any number of nodes may do so at the same time, and one that comes
-// when another one has settled everything changes nothing.
-func settle(ctx context.Context, engine kv.Store, store *storage.Store, log *slog.Logger) error {
-	is, err := moved.Is(ctx, store)
-	if err != nil || !is {
+// although this cluster's versionstamps are lower, or lower than those of the other one by now. Any number of nodes may
+// do so at the same time, and one that comes when another one has settled everything changes nothing. cluster is the
+// engine itself.
+func settle(ctx context.Context, engine, cluster kv.Store, store *storage.Store, log *slog.Logger) (err error) {
+	home := moved.Home{KV: engine}
+	if named, ok := cluster.(identified); ok {
+		if home.Cluster, err = named.Identity(ctx); err != nil {
+			return err
+		}
+	}
+	is, err := moved.Is(ctx, store, home)
+	if err != nil {
 		return err
 	}
-	log.Info("the data is from another cluster, whose versions are higher: sequences of all databases get a new beginning")
+	if !is {
+		return home.Keep(ctx)
+	}
+	log.Info("the data is from another cluster: sequences of all databases get a new beginning")
 	if err := jobs.Moved(ctx, engine, storage.JobsPrefix()); err != nil {
 		return err
 	}
@@ -30,7 +45,7 @@ func settle(ctx context.Context, engine kv.Store, store *storage.Store, log *slo
 	}); err != nil {
 		return err
 	}
-	n, err := moved.Settle(ctx, store, views.Moved)
+	n, err := moved.Settle(ctx, store, home, views.Moved)
 	log.Info("the data from another cluster is settled", "databases", n, "error", err)
 	return err
 }

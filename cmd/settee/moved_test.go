@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -135,6 +136,89 @@ func TestMoved(t *testing.T) {
 		require.Equal(t, each+1, replicate(base), "only what was written since")
 		since, info = get(base + "/db/_changes?since=now")["last_seq"].(string), get(base+"/db")
 	}
+	stop()
+	var out bytes.Buffer
+	require.NoError(t, checkStore(context.Background(), *store, &out, io.Discard), out.String())
+}
+
+// called is a store on a cluster with a name.
+type called struct {
+	kv.Store
+	name string
+}
+
+func (c called) Identity(context.Context) ([]byte, error) { return []byte(c.name), nil }
+
+// TestMovedHigher: a store that was restored in another cluster, whose versionstamps are above those of the copy but
+// below what the first cluster went on to, is found to have moved, by the cluster's identity: who followed the first
+// one to its end gets what is written. A node that starts where the store was before changes nothing.
+func TestMovedHigher(t *testing.T) {
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "secret")
+	store := shareStores(t, "movable")
+	open := engines["movable"]
+	cluster := "first"
+	engines["movable"] = func(o appOptions, log *slog.Logger) (kv.Store, error) {
+		s, err := open(o, log)
+		return called{s, cluster}, err
+	}
+	node := func() (base string, stop func()) {
+		o := serveOptions{listen: freeAddress(t)}
+		o.engine, o.dataDir, o.node = "movable", t.TempDir(), "couchdb@a"
+		end, err := tryServe(t, o, io.Discard)
+		require.NoError(t, err)
+		return "http://" + o.listen, func() { require.NoError(t, end()) }
+	}
+	changes := func(base, since string) (ids []string, last string) {
+		t.Helper()
+		status, answer, _ := ask(t, "admin:secret", "GET", base+"/db/_changes?since="+since, "")
+		require.Equal(t, 200, status, answer)
+		feed := answer.(map[string]any)
+		for _, row := range feed["results"].([]any) {
+			ids = append(ids, row.(map[string]any)["id"].(string))
+		}
+		return ids, feed["last_seq"].(string)
+	}
+	// commits raises a store's version by n at least, and to at least least.
+	commits := func(s kv.Store, n int, least uint64) (version uint64) {
+		t.Helper()
+		for ; n > 0 || version < least; n-- {
+			_, err := s.Update(t.Context(), func(tx kv.Tx) (err error) {
+				tx.Clear([]byte("\xfe"))
+				version, err = tx.ReadVersion()
+				return err
+			})
+			require.NoError(t, err)
+		}
+		return version
+	}
+	base, stop := node()
+	require.Equal(t, 201, request(t, "PUT", base+"/db", ""))
+	require.Equal(t, 201, request(t, "PUT", base+"/db/before", "{}"))
+	stop()
+	base, stop = node() // where it was before
+	require.Equal(t, 201, request(t, "PUT", base+"/db/again", "{}"))
+	stop()
+	s, err := storage.Open(t.Context(), storage.Options{KV: kept{*store}, Manual: true})
+	require.NoError(t, err)
+	last, err := s.DB("db").LastSeq(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.EqualValues(t, 1, last.Seq.Incarnation, "where the store stays")
+
+	copied := move(t, kept{*store})
+	commits(copied, 0, commits(*store, 1, 0)+1)
+	base, stop = node()
+	commits(*store, 10_000, 0)
+	require.Equal(t, 201, request(t, "PUT", base+"/db/lost", "{}"))
+	_, since := changes(base, "now")
+	stop()
+	require.NoError(t, (*store).Close())
+	*store, cluster = copied, "second"
+	base, stop = node()
+	require.Equal(t, 201, request(t, "PUT", base+"/db/after", "{}"))
+	ids, _ := changes(base, since)
+	require.Equal(t, []string{"after"}, ids)
 	stop()
 	var out bytes.Buffer
 	require.NoError(t, checkStore(context.Background(), *store, &out, io.Discard), out.String())

@@ -107,7 +107,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		return nil, errors.Join(err, a.kv.Close())
 	}
 	if sharedEngines[o.engine] {
-		if err = settle(ctx, a.kv, a.store, log); err != nil {
+		if err = settle(ctx, a.kv, a.engine, a.store, log); err != nil {
 			return nil, errors.Join(err, a.close())
 		}
 	}

@@ -10,16 +10,23 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // looked is how many databases Is looks at. The first ones are those of the system, by their names: with
 // _global_changes, which is written to soon after any other.
 const looked = 100
 
-// Is reports whether the keys of the store were brought to it from one with higher versionstamps.
-func Is(ctx context.Context, s *storage.Store) (bool, error) {
+// Is reports whether the keys of the store were brought to it from another one.
+func Is(ctx context.Context, s *storage.Store, home Home) (other bool, err error) {
+	if err := home.KV.View(ctx, func(r kv.ReadTx) error {
+		other, err = home.isOther(r)
+		return err
+	}); other || err != nil {
+		return other, err
+	}
 	var names []string
-	err := s.AllDBs(ctx, storage.RangeOptions{Limit: looked}, func(name string) error {
+	err = s.AllDBs(ctx, storage.RangeOptions{Limit: looked}, func(name string) error {
 		names = append(names, name)
 		return nil
 	})
@@ -27,7 +34,7 @@ func Is(ctx context.Context, s *storage.Store) (bool, error) {
 		return false, err
 	}
 	for _, name := range names {
-		moved, err := isMoved(ctx, s.DB(name))
+		moved, err := isMoved(ctx, s.DB(name), home)
 		if moved || err != nil {
 			return moved, err
 		}
@@ -36,9 +43,9 @@ func Is(ctx context.Context, s *storage.Store) (bool, error) {
 }
 
 // isMoved reports whether a database is not settled.
-func isMoved(ctx context.Context, db *storage.DB) (moved bool, err error) {
+func isMoved(ctx context.Context, db *storage.DB, home Home) (moved bool, err error) {
 	err = db.ViewAgain(ctx, func(s *storage.Snapshot) error {
-		moved, err = isAhead(s)
+		moved, err = isAhead(s, home)
 		return err
 	})
 	if errors.Is(err, compat.KindNoDatabase) {
@@ -47,9 +54,14 @@ func isMoved(ctx context.Context, db *storage.DB) (moved bool, err error) {
 	return moved, err
 }
 
-// isAhead reports whether the last sequence of a database is one that its next ones may be below.
-func isAhead(s *storage.Snapshot) (bool, error) {
+// isAhead reports whether the last sequence of a database is one that its next ones may be below: because it is of the
+// same incarnation, and above the version of the store, or other ones that followed it elsewhere may be.
+func isAhead(s *storage.Snapshot, home Home) (bool, error) {
 	now, err := s.KV().ReadVersion()
+	if err != nil {
+		return false, err
+	}
+	other, err := home.isOther(s.KV())
 	if err != nil {
 		return false, err
 	}
@@ -58,7 +70,7 @@ func isAhead(s *storage.Snapshot) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if seq.Incarnation >= s.Incarnation() && binary.BigEndian.Uint64(seq.Versionstamp[:]) > now {
+		if seq.Incarnation >= s.Incarnation() && (other || binary.BigEndian.Uint64(seq.Versionstamp[:]) > now) {
 			return true, nil
 		}
 	}
@@ -66,10 +78,12 @@ func isAhead(s *storage.Snapshot) (bool, error) {
 }
 
 // Settle gives all databases that were brought from another store their next incarnation, and returns how many these
-// were. Before that prepare is called for each. Databases of the system are the last: those that Is looks at.
+// were. Before that prepare is called for each. Databases of the system are the last: those that Is looks at. In the
+// end the store names its home.
 func Settle(
 	ctx context.Context,
 	s *storage.Store,
+	home Home,
 	prepare func(ctx context.Context, db *storage.DB) error,
 ) (settled int, err error) {
 	var names []string
@@ -81,7 +95,7 @@ func Settle(
 	}
 	for _, name := range slices.Backward(names) {
 		db := s.DB(name)
-		moved, err := isMoved(ctx, db)
+		moved, err := isMoved(ctx, db, home)
 		if err != nil {
 			return settled, err
 		}
@@ -91,7 +105,7 @@ func Settle(
 		err = prepare(ctx, db)
 		if err == nil {
 			err = db.Transact(ctx, func(tx *storage.Tx) error {
-				moved, err := isAhead(tx.Snapshot())
+				moved, err := isAhead(tx.Snapshot(), home)
 				if !moved || err != nil {
 					return err
 				}
@@ -109,5 +123,5 @@ func Settle(
 			return settled, err
 		}
 	}
-	return settled, nil
+	return settled, home.Keep(ctx)
 }

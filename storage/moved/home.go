@@ -1,0 +1,41 @@
+package moved
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Home is where the keys of a store are.
+type Home struct {
+	KV kv.Store
+	// Cluster is the identity of the cluster that KV is on. With nil nothing is known of it, nor kept.
+	Cluster []byte
+}
+
+// isOther reports whether the store was somewhere else when it was settled last. One that does not say where is from
+// before homes were kept: it is held to its versionstamps alone.
+func (h Home) isOther(r kv.ReadTx) (bool, error) {
+	if h.Cluster == nil {
+		return false, nil
+	}
+	was, err := r.Get(storage.HomeKey())
+	return was != nil && !bytes.Equal(was, h.Cluster), err
+}
+
+// Keep has the store name its home.
+func (h Home) Keep(ctx context.Context) error {
+	if h.Cluster == nil {
+		return nil
+	}
+	_, err := h.KV.Update(ctx, func(tx kv.Tx) error {
+		was, err := tx.Get(storage.HomeKey())
+		if err == nil && !bytes.Equal(was, h.Cluster) {
+			tx.Set(storage.HomeKey(), h.Cluster)
+		}
+		return err
+	})
+	return err
+}
