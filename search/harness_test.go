@@ -102,6 +102,19 @@ func newBench(t testing.TB, engine kv.Store, o storage.CreateOptions) *bench {
 	return b
 }
 
+// beside is another process on the same store, which ends before b does.
+func (b *bench) beside(t testing.TB) *bench {
+	store, err := storage.Open(context.Background(), storage.Options{KV: b.engine, Manual: true})
+	must(t, err)
+	other := &bench{engine: b.engine, store: store, db: store.DB("db")}
+	other.restart()
+	t.Cleanup(func() {
+		other.indexes.Close()
+		must(t, store.Close())
+	})
+	return other
+}
+
 // restart forgets what the process remembers.
 func (b *bench) restart() {
 	if b.indexes != nil {

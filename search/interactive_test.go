@@ -214,20 +214,19 @@ func TestInteractiveKills(t *testing.T) {
 			_ = b.indexes.Update(context.Background(), b.db, def)
 			_ = b.indexes.Fold(context.Background(), b.db)
 			b.indexes.Close()
-			if process.revive() {
+			killed := b.outlive(t, process, func() {
+				for range 5 { // written beside a build that is half done
+					m.change(t, b, rng)
+				}
+				m.check(t, b, def, rng, false)
+			})
+			if t.Failed() {
+				t.Fatalf("round %d, killed in commit %d", round, step)
+			}
+			if killed {
 				kills++
 			} else {
 				step = 0
-			}
-			b.restart()
-			for range 5 { // written beside a build that is half done
-				m.change(t, b, rng)
-			}
-			m.check(t, b, def, rng, false)
-			b.indexes.running.Wait()
-			b.checkStored(t)
-			if t.Failed() {
-				t.Fatalf("round %d, killed in commit %d", round, step)
 			}
 		}
 		if kills < rounds/2 {
@@ -242,16 +241,7 @@ func TestInteractiveKills(t *testing.T) {
 func TestInteractiveWrites(t *testing.T) {
 	storagetest.OnEngines(t, func(t *testing.T, engine kv.Store) {
 		b := newBench(t, engine, storage.CreateOptions{})
-		processes := []*bench{b}
-		for range 2 {
-			store, err := storage.Open(context.Background(), storage.Options{KV: engine, Manual: true})
-			must(t, err)
-			other := &bench{engine: engine, store: store, db: store.DB("db")}
-			other.restart()
-			defer store.Close()
-			defer other.indexes.Close()
-			processes = append(processes, other)
-		}
+		processes := []*bench{b, b.beside(t), b.beside(t)}
 		const docs = 60
 		for i := range docs {
 			b.put(t, fmt.Sprintf("old%02d", i), `{"index":[["default","all old",{}]]}`)

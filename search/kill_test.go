@@ -63,6 +63,16 @@ func (m *mortal) revive() bool {
 	return m.dead.Swap(false)
 }
 
+// outlive checks what a process has left that may have died, and tells whether it had.
+func (b *bench) outlive(t *testing.T, process *mortal, check func()) (killed bool) {
+	killed = process.revive()
+	b.restart()
+	check()
+	b.indexes.running.Wait()
+	b.checkStored(t)
+	return killed
+}
+
 // TestKills: a process that dies in any commit of a build, of a flush, of a merge or of a segment that is made
 // directly, before or after it took place, leaves an index that another process goes on with, and nothing beside it.
 func TestKills(t *testing.T) {
@@ -96,19 +106,18 @@ func TestKills(t *testing.T) {
 				_ = b.indexes.Update(context.Background(), b.db, def)
 			}
 			b.indexes.Close()
-			if process.revive() {
+			killed := b.outlive(t, process, func() {
+				for _, def := range defs {
+					m.check(t, b, def, rng, false)
+				}
+			})
+			if t.Failed() {
+				t.Fatalf("round %d, killed in commit %d", round, step)
+			}
+			if killed {
 				kills++
 			} else {
 				step = 0
-			}
-			b.restart()
-			for _, def := range defs {
-				m.check(t, b, def, rng, false)
-			}
-			b.indexes.running.Wait()
-			b.checkStored(t)
-			if t.Failed() {
-				t.Fatalf("round %d, killed in commit %d", round, step)
 			}
 		}
 		if kills < rounds/2 {
@@ -124,16 +133,7 @@ func TestWritesWhileBuilding(t *testing.T) {
 		b := newBench(t, engine, storage.CreateOptions{})
 		b.put(t, "_design/d", design)
 		def := b.lookup(t, index.Nouveau, "n")
-		processes := []*bench{b}
-		for range 2 {
-			store, err := storage.Open(context.Background(), storage.Options{KV: engine, Manual: true})
-			must(t, err)
-			other := &bench{engine: engine, store: store, db: store.DB("db")}
-			other.restart()
-			defer store.Close()
-			defer other.indexes.Close()
-			processes = append(processes, other)
-		}
+		processes := []*bench{b, b.beside(t), b.beside(t)}
 		body := func(n int) string {
 			return fmt.Sprintf(`{"nouveau":[["text","body","all n%d",{}],["double","n",%d,{}]]}`, n, n)
 		}

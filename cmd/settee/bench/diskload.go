@@ -46,14 +46,11 @@ func diskSize() *workload {
 }
 
 func (s *session) editFifth(ctx context.Context, name string) error {
-	c, err := dial(ctx, s.target, joinBelow)
+	c, err := s.connect(ctx, compactLimit)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	if err := c.limit(compactLimit); err != nil {
-		return err
-	}
 	var body []byte
 	for first := int64(0); first < s.size.diskDocuments; first += 5 * int64(s.size.bulk) {
 		if body, err = s.appendEdits(ctx, c, body[:0], name, first); err != nil {

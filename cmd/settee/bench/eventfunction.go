@@ -61,14 +61,11 @@ func (s *session) hasFunctions(ctx context.Context) (bool, error) {
 	if s.functionsKnown {
 		return s.functions, nil
 	}
-	c, err := dial(ctx, s.target, joinBelow)
+	c, err := s.connect(ctx, requestLimit)
 	if err != nil {
 		return false, err
 	}
 	defer c.close()
-	if err := c.limit(requestLimit); err != nil {
-		return false, err
-	}
 	resp, err := c.do(ctx, &request{method: "GET", path: []byte(eventingPath + "/status")}, http.StatusOK)
 	switch {
 	case err == nil:

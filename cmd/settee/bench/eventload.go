@@ -282,14 +282,11 @@ func (s *session) delays(ctx context.Context, source, target string, p plan) (ou
 func (s *session) writeSteadily(
 	ctx context.Context, db string, start time.Time, acknowledged []time.Time, first int,
 ) error {
-	c, err := dial(ctx, s.target, joinBelow)
+	c, err := s.connect(ctx, requestLimit)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	if err := c.limit(requestLimit); err != nil {
-		return err
-	}
 	for i := first; i < len(acknowledged); i += delayWriters {
 		if err := sleep(ctx, time.Until(start.Add(time.Duration(i)*time.Second/delayRate))); err != nil {
 			return err

@@ -94,14 +94,11 @@ func (f *feeds) close() {
 func (s *session) wake(ctx context.Context, f *feeds, databases []string, round int) (time.Duration, error) {
 	writers := make([]*conn, len(databases))
 	for i := range writers {
-		c, err := dial(ctx, s.target, joinBelow)
+		c, err := s.connect(ctx, requestLimit)
 		if err != nil {
 			return 0, err
 		}
 		defer c.close()
-		if err := c.limit(requestLimit); err != nil {
-			return 0, err
-		}
 		writers[i] = c
 	}
 	errs := make([]error, len(databases))

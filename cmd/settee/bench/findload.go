@@ -98,14 +98,11 @@ func fillFields(ctx context.Context, s *session) error {
 
 // findOnce sends one query with all the time it takes and returns the number of lines of the answer.
 func (s *session) findOnce(ctx context.Context, db, query string) (lines int64, err error) {
-	c, err := dial(ctx, s.target, joinBelow)
+	c, err := s.connect(ctx, buildLimit)
 	if err != nil {
 		return 0, err
 	}
 	defer c.close()
-	if err := c.limit(buildLimit); err != nil {
-		return 0, err
-	}
 	resp, err := c.do(ctx, &request{method: "POST", path: []byte(s.db(db) + "/_find"), body: []byte(query)}, 200)
 	return resp.lines, err
 }

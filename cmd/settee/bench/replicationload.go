@@ -64,14 +64,11 @@ func (s *session) withoutJitter(ctx context.Context) (restore func()) {
 
 // replicate runs one replication to its end; the sample's value is documents per second.
 func (s *session) replicate(ctx context.Context, source, target string) (sample, error) {
-	c, err := dial(ctx, s.target, joinBelow)
+	c, err := s.connect(ctx, replicationLimit)
 	if err != nil {
 		return sample{}, err
 	}
 	defer c.close()
-	if err := c.limit(replicationLimit); err != nil {
-		return sample{}, err
-	}
 	c.keep = true
 	m, err := startMeter(s.target)
 	if err != nil {

@@ -57,14 +57,11 @@ func (s *session) search(db, design, query string) string {
 
 // askSearch sends one query with all the time it takes.
 func (s *session) askSearch(ctx context.Context, path string) error {
-	c, err := dial(ctx, s.target, joinBelow)
+	c, err := s.connect(ctx, buildLimit)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	if err := c.limit(buildLimit); err != nil {
-		return err
-	}
 	c.keep = true
 	resp, err := c.do(ctx, &request{method: "GET", path: []byte(path)}, http.StatusOK)
 	if resp.status == http.StatusNotFound || resp.status == http.StatusServiceUnavailable {

@@ -79,6 +79,19 @@ type session struct {
 	functionsKnown bool
 }
 
+// connect opens a connection whose requests fail for good after so long. The caller closes it.
+func (s *session) connect(ctx context.Context, limit time.Duration) (*conn, error) {
+	c, err := dial(ctx, s.target, joinBelow)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.limit(limit); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
 func newSession(
 	ctx context.Context,
 	t *Target,

@@ -90,14 +90,11 @@ func (s *session) addStats(ctx context.Context) error {
 
 // index asks a view for a row, and so has it brought up to date.
 func (s *session) index(ctx context.Context, view string) error {
-	c, err := dial(ctx, s.target, joinBelow)
+	c, err := s.connect(ctx, buildLimit)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	if err := c.limit(buildLimit); err != nil {
-		return err
-	}
 	req := &request{method: "GET", path: []byte(view + "?reduce=false&limit=1")}
 	for {
 		c.keep = true
@@ -176,14 +173,11 @@ func updateView() *workload {
 func (s *session) changeDocuments(ctx context.Context, db string, round int) (count int64, err error) {
 	count = min(changedDocuments, s.size.viewDocuments)
 	step := s.size.viewDocuments / count
-	c, err := dial(ctx, s.target, joinBelow)
+	c, err := s.connect(ctx, requestLimit)
 	if err != nil {
 		return 0, err
 	}
 	defer c.close()
-	if err := c.limit(requestLimit); err != nil {
-		return 0, err
-	}
 	pick := func(i int64) int64 { return (i*step + int64(round)) % s.size.viewDocuments }
 	body, err := s.appendRevisions(ctx, c, nil, db, count, pick)
 	if err != nil {
