@@ -17,7 +17,7 @@
 //   - iterator.go: documents one by one: AND, OR by windows, sets; phrase.go: phrases
 //   - automaton.go: patterns over a dictionary; regexp.go: wildcards and Lucene's regular expressions
 //   - search.go: Index, Search, pages, drilldown; sort.go: orders of hits; facet.go: counts; group.go: groups
-//   - highlight.go: marked fragments of stored texts
+//   - highlight.go: marked fragments of stored texts; suggest.go: terms that begin with a text or are near to it
 //
 // What a search costs: memory for the hits that are answered, a set of the documents of each pattern or range of texts
 // (128 MB at most), 40,000 states of automata at most; time until its context ends, looked at every 4,096 postings.

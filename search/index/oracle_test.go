@@ -436,6 +436,7 @@ func (g generator) values() []Value {
 	for range g.IntN(3) {
 		all = append(all, Value{Name: "s", Text: g.word(), Facet: true, Store: true})
 	}
+	all = append(all, Value{Name: "_partition", Text: g.word()})
 	for range g.IntN(3) {
 		all = append(all, Value{Name: "n", Number: float64(g.IntN(8)) / 2, IsNumber: true, Store: true})
 	}

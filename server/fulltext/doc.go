@@ -7,5 +7,6 @@
 //   - bookmark.go: where pages end
 //   - hits.go: documents and stored fields of hits
 //   - info.go: what is told of indexes, clean-up, documents that could not be indexed
+//   - suggest.go: terms of an index for what somebody types
 //   - analyze.go: trying out an analyzer
 package fulltext

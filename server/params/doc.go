@@ -9,6 +9,6 @@
 //	document.go            options of documents, and the revision that a query and headers name
 //	changes.go, changesfilter.go, dbupdates.go  _changes, its filters, _db_updates
 //	accept.go              the headers Accept and Accept-Encoding
-//	search.go, nouveau.go  _search and _nouveau
+//	search.go, nouveau.go, suggest.go  _search and _nouveau
 //	uuids.go               _uuids
 package params

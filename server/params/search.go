@@ -99,7 +99,7 @@ func (o *SearchOptions) setText(name, text string, limits SearchLimits) (err err
 		o.Bookmark = &text
 	case "stale":
 		if text != "ok" {
-			return compat.NewError(compat.KindQueryParse, "stale only available as stale=ok")
+			return errStale
 		}
 		o.Stale = true
 	case "include_docs", "stable", "allow_leading_wildcard":
@@ -224,6 +224,7 @@ func (v optionValue) count(name string, least, most int64) (int64, error) {
 }
 
 var (
+	errStale       = compat.NewError(compat.KindQueryParse, "stale only available as stale=ok")
 	errNoQuery     = compat.NewError(compat.KindQueryParse, "Query must include a 'q' or 'query' argument")
 	errNoPartition = compat.NewError(compat.KindBadRequest,
 		"`partition` parameter is mandatory for queries to this index.")
@@ -234,13 +235,11 @@ var (
 
 // Check checks the options together (validate_search_restrictions). The database and the index are partitioned or not.
 func (o *SearchOptions) Check(database, index bool, limits SearchLimits) (err error) {
-	switch given := o.Partition != nil; {
-	case o.Query == nil:
+	if o.Query == nil {
 		return errNoQuery
-	case given && (!database || !index):
-		return errPartition
-	case index && !given:
-		return errNoPartition
+	}
+	if err := CheckPartition(o.Partition != nil, database, index); err != nil {
+		return err
 	}
 	if o.limit.Kind() != ejson.Invalid {
 		if o.Limit, err = (optionValue{json: o.limit}).count("limit", 0, limits.Max); err != nil {

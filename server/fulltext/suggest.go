@@ -1,0 +1,73 @@
+package fulltext
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/settee-db/settee/compat/ejson"
+	engine "github.com/settee-db/settee/search"
+	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/params"
+)
+
+// searchSuggest serves GET …/_search_suggest/{index}, an extension: the terms of a field that begin with what somebody
+// has typed, or that it may have been meant to be.
+func searchSuggest(c *call.Call) error { return suggest(c, index.Clouseau) }
+
+// nouveauSuggest serves GET …/_nouveau_suggest/{index}.
+func nouveauSuggest(c *call.Call) error { return suggest(c, index.Nouveau) }
+
+func suggest(c *call.Call, kind index.Kind) error {
+	if err := available(c); err != nil {
+		return err
+	}
+	def, missing, err := lookup(c, kind)
+	if err != nil {
+		return err
+	}
+	partitioned, err := c.DB.Partitioned(c.Context())
+	if err != nil {
+		return err
+	}
+	o, err := params.ParseSuggest(c.Query, searchLimits(c, false).Max)
+	if err == nil && kind == index.Clouseau {
+		err = params.CheckPartition(o.Partition != nil, partitioned, def.Partitioned)
+	}
+	if err == nil {
+		err = missing
+	}
+	if err != nil {
+		return err
+	}
+	if !o.AsItIs {
+		if err := c.Env.Search.Update(c.Context(), c.DB, def); err != nil {
+			return err
+		}
+	}
+	return searching(c, def, func(ctx context.Context, s *engine.Searcher) error {
+		list, err := s.Suggest(ctx, &index.SuggestRequest{Field: o.Field, Text: s.Normalize(o.Field, o.Text),
+			Near: o.Near, Edits: o.Edits, Partition: o.Partition, Limit: o.Limit})
+		if err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, appendSuggestions(list, o.Near))
+	})
+}
+
+func appendSuggestions(list []index.Suggestion, near bool) []byte {
+	b := []byte(`{"suggestions":[`)
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = ejson.AppendString(append(b, `{"term":`...), s.Term)
+		b = strconv.AppendInt(append(b, `,"docs":`...), s.Docs, 10)
+		if near {
+			b = strconv.AppendInt(append(b, `,"edits":`...), int64(s.Edits), 10)
+		}
+		b = append(b, '}')
+	}
+	return append(b, "]}"...)
+}

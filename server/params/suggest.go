@@ -1,0 +1,84 @@
+package params
+
+import (
+	"github.com/settee-db/settee/compat"
+)
+
+// SuggestOptions are the options of _search_suggest and _nouveau_suggest, which CouchDB does not have.
+type SuggestOptions struct {
+	Field string
+	Text  string
+	// Near asks for terms that differ by at most Edits edits, and not for those that begin with Text.
+	Near      bool
+	Edits     int
+	Limit     int
+	Partition *string
+	AsItIs    bool // does not bring the index up to date before
+}
+
+const (
+	defaultSuggestions = 10
+	mostSuggestedEdits = 2
+)
+
+var (
+	errNothingToSuggest = compat.NewError(compat.KindQueryParse,
+		"Query must include one of the arguments 'prefix' and 'word'")
+	errSuggestedEdits = compat.NewError(compat.KindQueryParse, "edits must be 0, 1 or 2")
+)
+
+// ParseSuggest reads the options of a GET; most is the largest limit. Unknown ones are ignored.
+func ParseSuggest(q compat.Query, most int64) (*SuggestOptions, error) {
+	o := &SuggestOptions{Field: "default", Edits: mostSuggestedEdits, Limit: int(min(defaultSuggestions, most))}
+	given := 0
+	for i := range q {
+		text := q[i].Value
+		switch q[i].Name {
+		case "prefix", "word":
+			given++
+			o.Text, o.Near = text, q[i].Name == "word"
+		case "field":
+			o.Field = text
+		case "edits":
+			n, ok := compat.ErlangInteger(text)
+			if !ok || n < 0 || n > mostSuggestedEdits {
+				return nil, errSuggestedEdits
+			}
+			o.Edits = int(n)
+		case "limit":
+			n, err := optionValue{text: text}.count("limit", 0, most)
+			if err != nil {
+				return nil, err
+			}
+			o.Limit = int(n)
+		case "partition":
+			o.Partition = &text
+		case "stale":
+			if text != "ok" {
+				return nil, errStale
+			}
+			o.AsItIs = true
+		case "update":
+			if text != "true" && text != "false" {
+				return nil, invalidValue("update", optionValue{text: text})
+			}
+			o.AsItIs = text == "false"
+		}
+	}
+	if given != 1 {
+		return nil, errNothingToSuggest
+	}
+	return o, nil
+}
+
+// CheckPartition holds a partition that was named, or was not, to the rules of _search: the database and the index are
+// partitioned or not.
+func CheckPartition(given, database, index bool) error {
+	switch {
+	case given && (!database || !index):
+		return errPartition
+	case index && !given:
+		return errNoPartition
+	}
+	return nil
+}
