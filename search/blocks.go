@@ -41,10 +41,11 @@ func (c *blockCache) forget() { c.kept.Purge() }
 
 // segmentBlocks reads the blocks of a segment.
 type segmentBlocks struct {
-	cache *blockCache
-	id    cachedBlock // but for the key
-	keys  *keys
-	get   func(key []byte) ([]byte, error)
+	cache    *blockCache
+	frequent *frequentCache
+	id       cachedBlock // but for the key
+	keys     *keys
+	get      func(key []byte) ([]byte, error)
 }
 
 var errNoBlock = errors.New("search: a block of a segment is missing")
@@ -70,7 +71,8 @@ func (b *segmentBlocks) ReadBlock(key index.BlockKey) ([]byte, error) {
 
 // blocksIn are the blocks of a segment in a snapshot.
 func (x *Indexes) blocksIn(s *storage.Snapshot, k *keys, number, segment int64) *segmentBlocks {
-	return &segmentBlocks{x.blocks, cachedBlock{database: s.UUID(), number: number, segment: segment}, k, s.KV().Get}
+	id := cachedBlock{database: s.UUID(), number: number, segment: segment}
+	return &segmentBlocks{x.blocks, x.frequent, id, k, s.KV().Get}
 }
 
 // blocksOver are the blocks of a segment for work that outlives a snapshot: each is read in one of its own. They are
@@ -86,7 +88,7 @@ func (x *Indexes) blocksOver(
 		})
 		return value, err
 	}
-	return &segmentBlocks{x.blocks, cachedBlock{database: uuid, number: number, segment: segment}, k, get}
+	return &segmentBlocks{x.blocks, x.frequent, cachedBlock{database: uuid, number: number, segment: segment}, k, get}
 }
 
 // readLive reads the set of documents of a segment that are alive; nil: all are.

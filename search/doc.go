@@ -17,7 +17,8 @@
 //   - interactive.go: what happens in the documents' transactions
 //   - flight.go: one build of an index at a time; build.go: reading and mapping; fields.go: what functions give;
 //     commit.go: transactions, purges; direct.go: segments without a detour by the log
-//   - state.go: what a process remembers; blocks.go: blocks and sets of documents
+//   - state.go: what a process remembers; blocks.go: blocks and sets of documents;
+//     frequent.go: documents of frequent words, remembered
 //   - claim.go: who writes a segment; flush.go, merge.go: how
 //   - query.go: an index in a snapshot; synonyms.go: words that queries take for each other
 //   - info.go: what is told of indexes, errors, clean-up; check.go: the check

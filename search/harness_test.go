@@ -122,7 +122,7 @@ func (b *bench) restart() {
 	}
 	o := Options{
 		Store: b.store, KV: b.engine, JS: script{}, Languages: map[string]Language{"listed": listed{}},
-		flushEntries: fewEntries, directDocs: fewDirect,
+		flushEntries: fewEntries, directDocs: fewDirect, frequent: 1,
 	}
 	if b.dead {
 		o.claimTime = 1

@@ -26,13 +26,14 @@ type Options struct {
 	Languages map[string]Language
 	// Log has what is told of maintenance that failed; nil: nothing.
 	Log *slog.Logger
-	// Memory is how many bytes the process may take in all; what is remembered of indexes takes a twelfth of it, up to
-	// 192 MB. 0: that. A build that has much to index takes about another twelfth.
+	// Memory is how many bytes the process may take in all; what is remembered of indexes takes a ninth of it, up to
+	// 256 MB. 0: that. A build that has much to index takes about another twelfth.
 	Memory int64
 
 	flushEntries int64         // see defaultFlushEntries; 0 for that, tests have fewer
 	directDocs   int           // see mostDirect, likewise
 	claimTime    time.Duration // see defaultClaimTime, likewise
+	frequent     int32         // see leastFrequent, likewise
 }
 
 // JavaScript runs user code; *js.Pool does, in worker processes. It is safe for concurrent use. tenant is the database,
@@ -50,6 +51,7 @@ type Indexes struct {
 	opts     Options
 	states   *states
 	blocks   *blockCache
+	frequent *frequentCache
 	programs *lru.Cache[signature, *program] // of interactive indexes
 	endless  *lru.Cache[endlessKey, string]  // why they cannot be indexed
 
@@ -75,6 +77,9 @@ func New(o Options) *Indexes {
 	if o.claimTime == 0 {
 		o.claimTime = defaultClaimTime
 	}
+	if o.frequent == 0 {
+		o.frequent = leastFrequent
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -90,6 +95,7 @@ func New(o Options) *Indexes {
 		panic(err) // likewise
 	}
 	x := &Indexes{opts: o, states: newStates(int(o.Memory / 18)), blocks: newBlockCache(int(o.Memory / 36)),
+		frequent: newFrequentCache(int(o.Memory/36), o.frequent),
 		programs: programs, endless: endless, flights: map[flightKey]*flight{}, merging: map[stateKey]bool{}}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	return x
@@ -111,6 +117,7 @@ func (x *Indexes) Close() {
 func (x *Indexes) Forget() {
 	x.states.forget()
 	x.blocks.forget()
+	x.frequent.forget()
 }
 
 var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are shut down.")

@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"math"
 	"sort"
 	"sync"
@@ -117,15 +116,23 @@ func (s *BlockSegment) Field(field string) (FieldInfo, bool) {
 
 // Term are the documents with a term.
 func (s *BlockSegment) Term(r *Run, field, term string, positions bool) (Postings, int32) {
-	t := s.Terms(r, field)
-	if !t.Seek(term) || t.Term() != term {
+	t, ok := s.seek(r, field, term)
+	if !ok {
 		return nil, 0
 	}
-	return t.Postings(positions), t.Docs()
+	return t.Postings(positions), t.docs
+}
+
+// seek finds a term.
+func (s *BlockSegment) seek(r *Run, field, term string) (t *blockTerms, ok bool) {
+	t = s.dictionary(r, field)
+	return t, t.Seek(term) && string(t.term) == term
 }
 
 // Terms are the terms of a field.
-func (s *BlockSegment) Terms(r *Run, field string) Terms {
+func (s *BlockSegment) Terms(r *Run, field string) Terms { return s.dictionary(r, field) }
+
+func (s *BlockSegment) dictionary(r *Run, field string) *blockTerms {
 	f := s.fields[field]
 	if f == nil || f.terms == 0 {
 		return &blockTerms{}
@@ -279,9 +286,13 @@ type blockTerms struct {
 	places     []termPlace // read by the first Seek
 	next       int32       // the number of the next term
 	term       []byte
-	docs       int32
-	postings   int64
-	positions  int64
+	termEntry
+}
+
+// termEntry is what the dictionary says of a term: how many documents there are, and where they begin.
+type termEntry struct {
+	docs                int32
+	postings, positions int64
 }
 
 // termPlace is a term with the place of its entry.
@@ -367,180 +378,17 @@ func (t *blockTerms) Docs() int32 { return t.docs }
 
 // Postings are its documents.
 func (t *blockTerms) Postings(positions bool) Postings {
-	p := &blockPostings{run: t.run, limit: t.of.docs, left: t.docs, at: -1, last: -1,
-		postings: newStream(t.run, t.of.blocks, streamPostings, t.field.number)}
-	p.postings.at = t.postings
-	if positions && t.field.info.Positions {
-		p.positions = newStream(t.run, t.of.blocks, streamPositions, t.field.number)
-		p.nextPositions = t.positions
+	return t.of.open(t.run, t.field, &t.termEntry, positions)
+}
+
+// open begins with the documents of a term.
+func (s *BlockSegment) open(r *Run, f *blockField, e *termEntry, positions bool) Postings {
+	p := &blockPostings{run: r, limit: s.docs, left: e.docs, at: -1, last: -1,
+		postings: newStream(r, s.blocks, streamPostings, f.number)}
+	p.postings.at = e.postings
+	if positions && f.info.Positions {
+		p.positions = newStream(r, s.blocks, streamPositions, f.number)
+		p.nextPositions = e.positions
 	}
 	return p
-}
-
-// blockPostings reads postings by groups; a group whose last document is before the one that is asked for is jumped
-// over.
-type blockPostings struct {
-	run       *Run
-	limit     int32 // of documents
-	left      int32 // postings of the groups that are not read
-	postings  *stream
-	positions *stream
-
-	docs, freqs [groupSize]int32
-	n, i        int // postings of the group; the current one
-	at          int32
-	last        int32 // document of the group before
-
-	nextPositions int64 // of the group that follows
-	groupAt       int64 // where those of this group begin
-	read          int   // documents of the group whose positions were read
-	list          []int32
-}
-
-func (p *blockPostings) Doc() int32 { return p.at }
-
-func (p *blockPostings) Next() int32 {
-	if p.at == noMore {
-		return noMore
-	}
-	if p.i+1 < p.n {
-		p.i++
-		p.at = p.docs[p.i]
-		return p.at
-	}
-	return p.advance(p.at + 1)
-}
-
-func (p *blockPostings) Advance(target int32) int32 {
-	if p.at == noMore {
-		return noMore
-	}
-	return p.advance(target)
-}
-
-func (p *blockPostings) advance(target int32) int32 {
-	for p.n == 0 || p.docs[p.n-1] < target {
-		if !p.group(target) {
-			p.at = noMore
-			return noMore
-		}
-	}
-	from := min(p.i, p.n-1)
-	p.i = from + sort.Search(p.n-from, func(i int) bool { return p.docs[from+i] >= target })
-	p.at = p.docs[p.i]
-	return p.at
-}
-
-// each calls found for all documents that are alive, group by group.
-func (p *blockPostings) each(t *termIterator, live *Bitmap, scores bool, found func(doc int32, score float32)) {
-	score := float32(0)
-	for p.Next() != noMore && !t.run.spent(p.n-p.i) {
-		for ; p.i < p.n; p.i++ {
-			doc := p.docs[p.i]
-			if live != nil && !live.Has(doc) {
-				continue
-			}
-			if scores {
-				score = t.scorer.score(float32(p.freqs[p.i]), doc)
-			}
-			found(doc, score)
-		}
-		p.i = p.n - 1
-		p.at = p.docs[p.i]
-	}
-}
-
-// group reads the next group, or jumps over it if it ends before target.
-func (p *blockPostings) group(target int32) bool {
-	if p.left <= 0 || p.run.err != nil {
-		return false
-	}
-	n := int(min(p.left, groupSize))
-	s := p.postings
-	first, span := s.int(), s.int()
-	length := s.long()
-	most := s.int()
-	bitsOfDelta, bitsOfFreq := int(s.byte()), int(s.byte())
-	if bitsOfDelta > 31 || bitsOfFreq > 31 || most == 0 || first <= p.last || span >= p.limit-first {
-		s.fail()
-		return false
-	}
-	p.left -= int32(n)
-	p.last = first + span
-	p.groupAt, p.nextPositions = p.nextPositions, p.nextPositions+length
-	packed := (n*(bitsOfDelta+bitsOfFreq) + 7) / 8
-	if p.last < target {
-		s.at += int64(packed)
-		p.n, p.i = 0, 0
-		return true
-	}
-	b := s.bytes(s.at, packed)
-	if b == nil {
-		return false
-	}
-	doc, at := int64(first), 0
-	for i := range n {
-		delta := getBits(b, at, bitsOfDelta)
-		at += bitsOfDelta
-		if i > 0 {
-			doc += int64(delta) + 1
-		}
-		p.docs[i], p.freqs[i] = int32(min(doc, noMore)), int32(getBits(b, at, bitsOfFreq))+1
-		at += bitsOfFreq
-	}
-	if doc != int64(p.last) {
-		s.fail()
-		return false
-	}
-	p.n, p.i, p.read = n, 0, 0
-	return true
-}
-
-func (p *blockPostings) Freq() int32 { return p.freqs[p.i] }
-
-// Positions reads those of the documents of the group before the current one, too, unless they were read.
-func (p *blockPostings) Positions() []int32 {
-	if p.positions == nil {
-		return nil
-	}
-	if p.read == 0 || p.read > p.i+1 {
-		p.positions.at, p.read = p.groupAt, 0
-	}
-	p.skipPositions()
-	if p.read == p.i && p.run.err == nil {
-		p.read++
-		p.list = p.list[:0]
-		at := int32(0)
-		for n := p.positions.int(); n > 0 && p.run.err == nil; n-- {
-			step := p.positions.int()
-			if step > noMore-at {
-				p.positions.fail()
-				break
-			}
-			at += step
-			p.list = append(p.list, at)
-		}
-	}
-	return p.list
-}
-
-// skipPositions passes over those of the documents of the group before the current one.
-func (p *blockPostings) skipPositions() {
-	for ; p.read < p.i && p.run.err == nil; p.read++ {
-		p.positions.appendVarints(nil, p.positions.int())
-	}
-}
-
-// appendPositions implements writtenPositions. Positions are not asked for in between.
-func (p *blockPostings) appendPositions(dst []byte) []byte {
-	if p.positions == nil {
-		return append(dst, 0)
-	}
-	if p.read == 0 || p.read > p.i {
-		p.positions.at, p.read = p.groupAt, 0
-	}
-	p.skipPositions()
-	p.read++
-	n := p.positions.int()
-	return p.positions.appendVarints(binary.AppendUvarint(dst, uint64(n)), n)
 }

@@ -59,12 +59,15 @@ func TestBlocksAgainstTheOracle(t *testing.T) {
 		for _, p := range w.parts {
 			flushed = append(flushed, open(t, encode(t, p.View(w.now())), nil))
 		}
-		merged := open(t, encode(t, flushed...), nil)
+		blocks := encode(t, flushed...)
+		merged := open(t, blocks, nil)
+		kept := keeping(blocks)
 		o := w.oracle.at(w.now()).without()
 		if int(merged.Docs()) != len(o.docs) {
 			t.Errorf("%d documents, want %d", merged.Docs(), len(o.docs))
 		}
-		indexes := []*Index{{Kind: o.kind, Segments: flushed}, {Kind: o.kind, Segments: []Segment{merged}}}
+		indexes := []*Index{{Kind: o.kind, Segments: flushed}, {Kind: o.kind, Segments: []Segment{merged}},
+			{Kind: o.kind, Segments: []Segment{open(t, kept, nil)}}}
 		memory := w.index(w.now(), false)
 		for range 15 {
 			n := w.query(3, true)

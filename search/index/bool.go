@@ -105,6 +105,11 @@ func (b *boolWeight) iterator(s *reading, scores bool) iterator {
 		c.bool.clauses = b.scorers(s, required)
 	}
 	slices.SortStableFunc(c.parts, func(a, b iterator) int { return int(a.cost() - b.cost()) })
+	for _, i := range slices.Concat(c.parts[1:], prohibited) {
+		if t, ok := i.(*termIterator); ok {
+			t.jump()
+		}
+	}
 	return c
 }
 

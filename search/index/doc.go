@@ -11,9 +11,11 @@
 //   - ram.go: RAM, a segment that grows; ramview.go: RAM as it was at one time; batch.go: Batch, a segment in memory
 //     that is on its way into one of blocks
 //   - encode.go: Encode, segments as one of blocks; stream.go: its streams; blocks.go: BlockSegment, which reads
-//     them; columns.go: its norms and columns
+//     them; postings.go: its documents of a term; columns.go: its norms and columns
 //   - weight.go: what parts of a query need besides a document: terms, phrases, fuzzy words; bool.go: clauses;
 //     filter.go: parts with one score, such as ranges and patterns; similarity.go: scores
+//   - frequent.go: Frequent, the documents of a frequent term or phrase as a set, which a Keeper keeps between queries;
+//     together.go: documents counted as sets, and scored where bounds say that they may be among the first ones
 //   - iterator.go: documents one by one: AND, OR by windows, sets; phrase.go: phrases
 //   - automaton.go: patterns over a dictionary; regexp.go: wildcards and Lucene's regular expressions
 //   - search.go: Index, Search, pages, drilldown; sort.go: orders of hits; facet.go: counts; group.go: groups

@@ -45,7 +45,7 @@ func (x *Index) Group(ctx context.Context, q *GroupRequest) (*GroupResult, error
 	by := SortField{By: ByString, Field: q.Field}
 	run, segments, w := x.begin(ctx, q.Query)
 	heads := &groupHeads{kind: x.Kind, by: by, sort: q.GroupSort, limit: q.Groups, known: map[SortValue]*groupHead{}}
-	each(run, segments, w, needScores(q.GroupSort, 1), q.Drilldown, heads.enter, heads.offer)
+	each(segments, w, needScores(q.GroupSort, 1), q.Drilldown, heads.enter, heads.offer)
 	chosen := heads.ordered()
 
 	result, tops := &GroupResult{}, map[SortValue]*top{}
@@ -53,7 +53,7 @@ func (x *Index) Group(ctx context.Context, q *GroupRequest) (*GroupResult, error
 		tops[h.by] = &top{kind: x.Kind, sort: sort, limit: q.Limit}
 	}
 	var values *sorter
-	each(run, segments, w, needScores(sort, q.Limit), q.Drilldown, func(s *reading) {
+	each(segments, w, needScores(sort, q.Limit), q.Drilldown, func(s *reading) {
 		values = newSorter(x.Kind, []SortField{by}, s)
 		for _, t := range tops {
 			t.enter(s)

@@ -17,6 +17,17 @@ type termIterator struct {
 	postings Postings
 	docs     int32
 	scorer   *termScorer
+	kept     func() *Frequent // nil: its documents are not kept
+}
+
+// jump makes it one that jumps to single documents, if they are kept as a set.
+func (t *termIterator) jump() {
+	if t.kept == nil {
+		return
+	}
+	if f := t.kept(); f != nil {
+		t.postings = &frequentPostings{f, -1}
+	}
 }
 
 func (t *termIterator) doc() int32  { return t.postings.Doc() }

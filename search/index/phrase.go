@@ -1,6 +1,9 @@
 package index
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // phraseIterator is the documents that have the terms of a phrase at positions that fit together.
 type phraseIterator struct {
@@ -8,6 +11,7 @@ type phraseIterator struct {
 	parts  []*phrasePart // in the order of the phrase
 	byCost []*phrasePart
 	slop   int32
+	packed bool // all parts are of blocks
 	repeat bool // a term is there twice
 	mixed  bool // and one of its parts has alternatives
 	at     int32
@@ -18,6 +22,7 @@ type phraseIterator struct {
 // phrasePart is one position of a phrase, with one term or several alternatives.
 type phrasePart struct {
 	Postings
+	blocks *blockPostings // the same, if they are that
 	offset int32
 	docs   int32
 	list   []int32 // positions in the current document
@@ -68,6 +73,11 @@ func (p *phraseIterator) settle(doc int32) int32 {
 
 // count is how often the current document has the phrase; with slop the farther apart, the less it counts.
 func (p *phraseIterator) count() float32 {
+	if p.slop == 0 && p.packed {
+		if n, ok := p.meet(); ok {
+			return n
+		}
+	}
 	n := 0
 	for _, part := range p.parts {
 		part.list, part.i = part.Positions(), 0
@@ -84,6 +94,62 @@ func (p *phraseIterator) count() float32 {
 		return p.repeated()
 	}
 	return p.sloppy()
+}
+
+// marks are positions as a set.
+const markWords = 4
+
+type marks [markWords]uint64
+
+// meet counts the positions at which every term has its place as exact does, from the bytes of the positions: each term
+// marks where the phrase would begin. Not ok: there are positions too far behind, or twice, or the segment is damaged.
+func (p *phraseIterator) meet() (count float32, ok bool) {
+	var all marks
+	first := p.parts[0].offset
+	for i, part := range p.parts {
+		var own marks
+		if !own.add(part.blocks.place(), int(part.offset-first)) {
+			return 0, false
+		}
+		if i == 0 {
+			all = own
+			continue
+		}
+		left := uint64(0)
+		for j := range all {
+			all[j] &= own[j]
+			left |= all[j]
+		}
+		if left == 0 {
+			return 0, true
+		}
+	}
+	n := 0
+	for _, w := range all {
+		n += bits.OnesCount64(w)
+	}
+	p.run.spent(n)
+	return float32(n), true
+}
+
+// add marks positions less an offset; those before it mark nothing. b begins with how many there are, then there are
+// differences; all have to be of one byte, and none but the first one may be 0.
+func (m *marks) add(b []byte, offset int) bool {
+	if len(b) < 2 || b[0] >= 0x80 || b[0] == 0 || int(b[0]) >= len(b) {
+		return false
+	}
+	steps := b[1 : 1+int(b[0])]
+	at, odd := int(steps[0])-offset, steps[0]
+	if at >= 0 {
+		m[at>>6&(markWords-1)] |= 1 << (at & 63)
+	}
+	for _, step := range steps[1:] {
+		odd |= step | (step - 1)
+		if at += int(step); at >= 0 {
+			m[at>>6&(markWords-1)] |= 1 << (at & 63)
+		}
+	}
+	return odd < 0x80 && at < 64*markWords
 }
 
 // exact counts the positions at which every term has its place.

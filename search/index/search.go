@@ -63,7 +63,7 @@ func (x *Index) begin(ctx context.Context, q query.Node) (*Run, []*reading, weig
 	run := &Run{ctx: ctx, left: postingsBetweenChecks}
 	p := &planner{kind: x.Kind, run: run, factors: map[string]*[256]float32{}}
 	for i, s := range x.Segments {
-		p.segments = append(p.segments, &reading{s, run, i})
+		p.segments = append(p.segments, &reading{Segment: s, run: run, place: i})
 		p.docs += int64(s.Docs())
 	}
 	if err := ctx.Err(); err != nil {
@@ -81,34 +81,42 @@ func (x *Index) begin(ctx context.Context, q query.Node) (*Run, []*reading, weig
 }
 
 // each calls found for each live document of a query in each segment, after enter for the segment.
-func each(run *Run, segments []*reading, w weight, scores bool, drilldown [][]string, enter func(*reading),
+func each(segments []*reading, w weight, scores bool, drilldown [][]string, enter func(*reading),
 	found func(doc int32, score float32),
 ) {
 	for _, s := range segments {
-		if run.err != nil {
-			return
-		}
-		run.bytes = 0
-		i := w.iterator(s, scores)
-		drill, possible := newDrill(s, drilldown)
-		if i == nil || !possible {
+		eachIn(s, w, scores, drilldown, enter, found)
+	}
+}
+
+// eachIn does so for one segment.
+func eachIn(s *reading, w weight, scores bool, drilldown [][]string, enter func(*reading),
+	found func(doc int32, score float32),
+) {
+	run := s.run
+	if run.err != nil {
+		return
+	}
+	run.bytes = 0
+	i := w.iterator(s, scores)
+	drill, possible := newDrill(s, drilldown)
+	if i == nil || !possible {
+		return
+	}
+	enter(s)
+	live, score := s.Live(), float32(0)
+	if t, blocks := groupsOf(i); blocks != nil && len(drill.columns) == 0 {
+		blocks.each(t, live, scores, found)
+		return
+	}
+	for doc := i.next(); doc != noMore && run.err == nil; doc = i.next() {
+		if live != nil && !live.Has(doc) || !drill.allows(doc) {
 			continue
 		}
-		enter(s)
-		live, score := s.Live(), float32(0)
-		if t, blocks := groupsOf(i); blocks != nil && len(drill.columns) == 0 {
-			blocks.each(t, live, scores, found)
-			continue
+		if scores {
+			score = i.score()
 		}
-		for doc := i.next(); doc != noMore && run.err == nil; doc = i.next() {
-			if live != nil && !live.Has(doc) || !drill.allows(doc) {
-				continue
-			}
-			if scores {
-				score = i.score()
-			}
-			found(doc, score)
-		}
+		found(doc, score)
 	}
 }
 
@@ -126,14 +134,24 @@ func (x *Index) Search(ctx context.Context, q *Request) (*Result, error) {
 	top := &top{kind: x.Kind, sort: sort, limit: q.Limit, after: q.After}
 	result := &Result{}
 	base := x.bases()
-	each(run, segments, w, needScores(sort, q.Limit), q.Drilldown, func(s *reading) {
-		facets.enter(s)
-		top.enter(s)
-	}, func(doc int32, score float32) {
-		result.Total++
-		top.offer(doc, score)
-		facets.count(doc)
-	})
+	// Where nothing else is asked of each hit, many of them are counted together.
+	counted := len(q.Counts)+len(q.Ranges)+len(q.Drilldown) == 0
+	for _, s := range segments {
+		if counted && (q.Limit <= 0 || sort[0].bestFirst()) {
+			if n, ok := bySets(s, w, top); ok {
+				result.Total += n
+				continue
+			}
+		}
+		eachIn(s, w, needScores(sort, q.Limit), q.Drilldown, func(s *reading) {
+			facets.enter(s)
+			top.enter(s)
+		}, func(doc int32, score float32) {
+			result.Total++
+			top.offer(doc, score)
+			facets.count(doc)
+		})
+	}
 	facets.finish(result)
 	result.Hits = top.hits(segments, base)
 	if run.err != nil {
@@ -190,7 +208,7 @@ type entry struct {
 
 func (t *top) enter(s *reading) {
 	t.sorter = newSorter(t.kind, t.sort, s)
-	t.best = len(t.sort) > 0 && t.sort[0].By == ByScore && !t.sort[0].Reverse
+	t.best = len(t.sort) > 0 && t.sort[0].bestFirst()
 }
 
 // offer takes a document if it is among the first ones. Documents come in the order of the index, so that one which is

@@ -63,11 +63,14 @@ func (s *termScorer) factor(doc int32) float32 {
 	return s.missing
 }
 
-func (s *termScorer) score(freq float32, doc int32) float32 {
+func (s *termScorer) score(freq float32, doc int32) float32 { return s.of(freq, s.factor(doc)) }
+
+// of is the score for a frequency and a factor.
+func (s *termScorer) of(freq, factor float32) float32 {
 	if s.kind == Nouveau {
-		return s.weight - s.weight/(1+float32(freq*s.factor(doc)))
+		return s.weight - s.weight/(1+float32(freq*factor))
 	}
-	return float32(float32(math.Sqrt(float64(freq)))*s.weight) * s.factor(doc)
+	return float32(float32(math.Sqrt(float64(freq)))*s.weight) * factor
 }
 
 // coordFactors are held/all for each number of clauses that hold.

@@ -151,6 +151,9 @@ func (x *Index) field(field string) (all FieldInfo, ok bool) {
 	return all, ok
 }
 
+// bestFirst reports whether it is by score, the best first.
+func (f *SortField) bestFirst() bool { return f.By == ByScore && !f.Reverse }
+
 // compare orders two values of a field: below 0 if a comes first.
 func (f *SortField) compare(a, b SortValue) int {
 	c := 0

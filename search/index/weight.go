@@ -29,6 +29,47 @@ type reading struct {
 	Segment
 	run   *Run
 	place int // among the segments
+	terms map[fieldTerm]termEntry
+}
+
+type fieldTerm struct{ field, term string }
+
+// entry looks a term of a segment of blocks up, once in a search.
+func (r *reading) entry(blocks *BlockSegment, field, term string) termEntry {
+	key := fieldTerm{field, term}
+	e, known := r.terms[key]
+	if !known {
+		if t, ok := blocks.seek(r.run, field, term); ok {
+			e = t.termEntry
+		}
+		if r.terms == nil {
+			r.terms = map[fieldTerm]termEntry{}
+		}
+		r.terms[key] = e
+	}
+	return e
+}
+
+// Term are the documents with a term.
+func (r *reading) Term(run *Run, field, term string, positions bool) (Postings, int32) {
+	blocks, ok := r.Segment.(*BlockSegment)
+	if !ok {
+		return r.Segment.Term(run, field, term, positions)
+	}
+	e := r.entry(blocks, field, term)
+	if e.docs == 0 {
+		return nil, 0
+	}
+	return blocks.open(run, blocks.fields[field], &e, positions), e.docs
+}
+
+// frequency is how many documents have a term.
+func (r *reading) frequency(field, term string) int32 {
+	if blocks, ok := r.Segment.(*BlockSegment); ok {
+		return r.entry(blocks, field, term).docs
+	}
+	_, n := r.Segment.Term(r.run, field, term, false)
+	return n
 }
 
 // planner makes weights of a query.
@@ -133,8 +174,7 @@ func (p *planner) term(field, term string, boost float32) weight {
 func (p *planner) frequency(field, term string) int64 {
 	sum := int64(0)
 	for _, s := range p.segments {
-		_, n := s.Term(p.run, field, term, false)
-		sum += int64(n)
+		sum += int64(s.frequency(field, term))
 	}
 	return sum
 }
@@ -145,6 +185,9 @@ func (w *termWeight) iterator(s *reading, scores bool) iterator {
 		return nil
 	}
 	t := &termIterator{run: s.run, postings: postings, docs: n}
+	if k := s.keeper(); k != nil && k.Worth(n, s.Docs()) {
+		t.kept = func() *Frequent { return k.Kept(w.keptName()).known() }
+	}
 	if scores {
 		t.scorer = w.on(s)
 	}
@@ -221,7 +264,7 @@ func printPhrase(n *query.Phrase) string {
 }
 
 func (w *phraseWeight) iterator(s *reading, scores bool) iterator {
-	p := &phraseIterator{run: s.run, slop: int32(min(w.of.Slop, math.MaxInt32)), at: -1}
+	p := &phraseIterator{run: s.run, slop: int32(min(w.of.Slop, math.MaxInt32)), at: -1, packed: true}
 	seen := map[string]bool{}
 	terms := w.of.Terms
 	for i := 0; i < len(terms); {
@@ -238,6 +281,7 @@ func (w *phraseWeight) iterator(s *reading, scores bool) iterator {
 			seen[t.Term] = true
 		}
 		p.mixed = p.mixed || j > i+1
+		p.packed = p.packed && part.blocks != nil
 		p.parts = append(p.parts, part)
 		i = j
 	}
@@ -264,6 +308,7 @@ func phrasePartOf(s *reading, field string, terms []query.PhraseTerm) *phrasePar
 		return nil
 	case len(terms) == 1:
 		part.Postings = all[0]
+		part.blocks, _ = all[0].(*blockPostings)
 	default:
 		part.Postings = &alternatives{all: all, at: -1}
 	}

@@ -1,0 +1,252 @@
+package index
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Keeper is Blocks that keep what was made of a segment between queries. It is safe for concurrent use.
+type Keeper interface {
+	Blocks
+	// Kept is what was kept under a name, nil if nothing is any more.
+	Kept(name string) *Frequent
+	Keep(name string, f *Frequent)
+	// Worth reports whether documents are kept that are so many among others.
+	Worth(n, docs int32) bool
+}
+
+// Frequent is the documents of a segment that have a term or a phrase, as a set, with how often they have it and, for
+// each word of the set, how good a score can be. It never changes.
+type Frequent struct {
+	docs   *Bitmap
+	n      int32
+	before []int32 // how many documents are before each word
+	freqs  []byte  // of the documents in order
+	peaks  []peak  // by word
+}
+
+// peak bounds the scores of the documents of a word: those that have the term more often than half of the most often
+// have one of these norms or a worse one, and the others likewise. No document has a frequency of 0.
+type peak struct{ freq, norm, less, lessNorm byte }
+
+// mostFreq is the largest frequency that a Frequent has.
+const mostFreq = 255
+
+// Bytes is about how many bytes it takes.
+func (f *Frequent) Bytes() int {
+	if f == notFrequent {
+		return 0
+	}
+	return 8*len(f.docs.words) + 4*len(f.before) + 4*len(f.peaks) + cap(f.freqs)
+}
+
+// notFrequent is kept for what has a document with too large a frequency.
+var notFrequent = &Frequent{}
+
+// freq is how often a document of the set has the term.
+func (f *Frequent) freq(doc int32) int32 {
+	w := doc >> 6
+	rank := f.before[w] + int32(bits.OnesCount64(f.docs.words[w]&(1<<(doc&63)-1)))
+	return int32(f.freqs[rank])
+}
+
+// frequentMaker makes a Frequent of documents that are added in order.
+type frequentMaker struct {
+	kind  Kind
+	f     *Frequent
+	norms *normReader
+	word  int32 // of the documents that are in this and of those in all
+	all   [64]struct{ freq, norm byte }
+	n     int
+}
+
+func newFrequentMaker(kind Kind, s *reading, field string, n int32) *frequentMaker {
+	words := (int(s.Docs()) + 63) / 64
+	m := &frequentMaker{kind: kind, f: &Frequent{docs: NewBitmap(s.Docs()), before: make([]int32, words),
+		freqs: make([]byte, 0, n), peaks: make([]peak, words)}}
+	if blocks, ok := s.Segment.(*BlockSegment); ok {
+		m.norms = blocks.normReader(s.run, field)
+	}
+	return m
+}
+
+// add reports whether the frequency is not too large.
+func (m *frequentMaker) add(doc, freq int32) bool {
+	if freq > mostFreq || doc >= m.f.docs.n {
+		return false
+	}
+	if w := doc >> 6; w != m.word {
+		m.endWord()
+		m.word = w
+	}
+	norm := byte(0)
+	if m.norms != nil {
+		norm = m.norms.norm(doc)
+	}
+	m.all[m.n].freq, m.all[m.n].norm = byte(freq), m.kind.knownNorm(norm)
+	m.n++
+	m.f.docs.words[doc>>6] |= 1 << (doc & 63)
+	m.f.freqs = append(m.f.freqs, byte(freq))
+	return true
+}
+
+// endWord makes the peak of a word.
+func (m *frequentMaker) endWord() {
+	var p peak
+	for _, d := range m.all[:m.n] {
+		p.freq = max(p.freq, d.freq)
+	}
+	for _, d := range m.all[:m.n] {
+		switch {
+		case d.freq > p.freq/2:
+			p.norm = m.kind.betterNorm(p.norm, d.norm)
+		default:
+			p.less, p.lessNorm = max(p.less, d.freq), m.kind.betterNorm(p.lessNorm, d.norm)
+		}
+	}
+	m.f.peaks[m.word], m.n = p, 0
+}
+
+func (m *frequentMaker) done() *Frequent {
+	m.endWord()
+	n := int32(0)
+	for w, word := range m.f.docs.words {
+		m.f.before[w] = n
+		n += int32(bits.OnesCount64(word))
+	}
+	m.f.n = n
+	return m.f
+}
+
+// knownNorm is a norm that means the same and is not 0.
+func (k Kind) knownNorm(norm byte) byte {
+	switch {
+	case norm != 0:
+		return norm
+	case k == Nouveau:
+		return 1
+	}
+	return normOfOne
+}
+
+// normOfOne is the norm of Clouseau's kind that multiplies by 1.
+const normOfOne = 124
+
+// betterNorm is the norm that gives the better score; 0 is none yet.
+func (k Kind) betterNorm(a, b byte) byte {
+	if a == 0 || (k == Nouveau) == (b < a) {
+		return b
+	}
+	return a
+}
+
+// bound is the best score that documents of a word may have. Scores ascend with frequencies and factors, rounded or
+// not, where the weight is not negative.
+func (t *termScorer) bound(p peak) float32 {
+	if p.freq == 0 {
+		return 0
+	}
+	most := t.of(float32(p.freq), t.factors[p.norm])
+	if p.less > 0 {
+		most = max(most, t.of(float32(p.less), t.factors[p.lessNorm]))
+	}
+	return most
+}
+
+// keeper is what keeps documents of a segment; nil if nothing does.
+func (r *reading) keeper() Keeper {
+	if blocks, ok := r.Segment.(*BlockSegment); ok {
+		k, _ := blocks.blocks.(Keeper)
+		return k
+	}
+	return nil
+}
+
+// keptName begins the name under which a term or a phrase is kept. Norms are compared as the kind of index does.
+func keptName(what byte, kind Kind, field string) []byte {
+	b := []byte{what, byte(kind)}
+	b = binary.AppendUvarint(b, uint64(len(field)))
+	return append(b, field...)
+}
+
+func (w *termWeight) keptName() string {
+	return string(append(keptName('t', w.kind, w.field), w.term...))
+}
+
+// frequent is the documents of a term as a set, made if it was not kept; nil if it cannot be one, or the time is up.
+func (w *termWeight) frequent(s *reading) *Frequent {
+	k := s.keeper()
+	name := w.keptName()
+	if f := k.Kept(name); f != nil {
+		return f.known()
+	}
+	postings, n := s.Term(s.run, w.field, w.term, false)
+	m := newFrequentMaker(w.kind, s, w.field, n)
+	for doc := postings.Next(); doc != noMore; doc = postings.Next() {
+		if s.run.spent(1) || !m.add(doc, postings.Freq()) {
+			return keep(s.run, k, name, notFrequent)
+		}
+	}
+	return keep(s.run, k, name, m.done())
+}
+
+// keep keeps what was made, unless it was not to the end.
+func keep(run *Run, k Keeper, name string, f *Frequent) *Frequent {
+	if run.err != nil {
+		return nil
+	}
+	k.Keep(name, f)
+	return f.known()
+}
+
+// known is nil for what is kept to be no set, as for what is not kept.
+func (f *Frequent) known() *Frequent {
+	if f == notFrequent {
+		return nil
+	}
+	return f
+}
+
+// frequent is the same for a phrase.
+func (w *phraseWeight) frequent(s *reading) *Frequent {
+	k := s.keeper()
+	b := keptName('p', w.kind, w.field)
+	for _, t := range w.of.Terms {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(t.Position)), uint64(len(t.Term)))
+		b = append(b, t.Term...)
+	}
+	name := string(b)
+	if f := k.Kept(name); f != nil {
+		return f.known()
+	}
+	m := newFrequentMaker(w.kind, s, w.field, 0)
+	if i := w.iterator(s, false); i != nil {
+		p := i.(*phraseIterator)
+		for doc := p.next(); doc != noMore; doc = p.next() {
+			if !m.add(doc, int32(p.freq)) {
+				return keep(s.run, k, name, notFrequent)
+			}
+		}
+	}
+	return keep(s.run, k, name, m.done())
+}
+
+// frequentPostings are the documents of a Frequent.
+type frequentPostings struct {
+	of *Frequent
+	at int32
+}
+
+func (p *frequentPostings) Doc() int32  { return p.at }
+func (p *frequentPostings) Next() int32 { return p.Advance(p.at + 1) }
+
+func (p *frequentPostings) Advance(target int32) int32 {
+	p.at = noMore
+	if target < noMore {
+		p.at = p.of.docs.after(target)
+	}
+	return p.at
+}
+
+func (p *frequentPostings) Freq() int32        { return p.of.freq(p.at) }
+func (p *frequentPostings) Positions() []int32 { return nil }
