@@ -50,6 +50,17 @@ func (f *Frequent) freq(doc int32) int32 {
 	return int32(f.freqs[rank])
 }
 
+// atLeast leaves those of the documents of a word that have the term as often.
+func (f *Frequent) atLeast(i int, all uint64, freq byte) uint64 {
+	freqs := f.freqs[f.before[i]:]
+	for word, k := f.docs.words[i], 0; word != 0; word, k = word&(word-1), k+1 {
+		if freqs[k] < freq {
+			all &^= word & -word
+		}
+	}
+	return all & f.docs.words[i]
+}
+
 // frequentMaker makes a Frequent of documents that are added in order.
 type frequentMaker struct {
 	kind  Kind
@@ -104,6 +115,9 @@ func (m *frequentMaker) endWord() {
 			p.less, p.lessNorm = max(p.less, d.freq), m.kind.betterNorm(p.lessNorm, d.norm)
 		}
 	}
+	if m.kind.betterNorm(p.norm, p.lessNorm) == p.norm {
+		p.less, p.lessNorm = 0, p.norm // neither is better
+	}
 	m.f.peaks[m.word], m.n = p, 0
 }
 
@@ -134,7 +148,10 @@ const normOfOne = 124
 
 // betterNorm is the norm that gives the better score; 0 is none yet.
 func (k Kind) betterNorm(a, b byte) byte {
-	if a == 0 || (k == Nouveau) == (b < a) {
+	switch {
+	case b == 0:
+		return a
+	case a == 0 || (k == Nouveau) == (b < a):
 		return b
 	}
 	return a

@@ -365,12 +365,57 @@ func (p *boolPart) best(i int, all uint64, e enough, offer func(doc int32, score
 	if e.not(coordinate(0, 0, p.coord)) {
 		all &= essential
 	}
+	all = p.narrow(i, all, bounds, e)
 	for ; all != 0; all &= all - 1 {
 		doc := int32(i<<6 + bits.TrailingZeros64(all))
 		if score, ok := p.scoreOf(doc, bounds, e); ok {
 			offer(doc, score)
 		}
 	}
+}
+
+// Bounds of narrow: clauses, and frequencies that are tried.
+const (
+	mostNarrowed = 8
+	mostTried    = 8
+)
+
+// narrow leaves documents out that have a clause too seldom, whatever the others add.
+func (p *boolPart) narrow(i int, all uint64, bounds []clauseBound, e enough) uint64 {
+	if len(bounds) > mostNarrowed {
+		return all
+	}
+	for j := len(bounds) - 1; j >= 0 && all != 0; j-- {
+		c, ok := p.scoring[bounds[j].clause].(*frequentPart)
+		if !ok {
+			continue
+		}
+		others := 0.0
+		for k := range bounds {
+			if k != j {
+				others += float64(bounds[k].bound)
+			}
+		}
+		enough := func(score float32) bool {
+			return !e.not(coordinate((others+float64(score))*rounding, len(bounds), p.coord))
+		}
+		if enough(0) {
+			continue
+		}
+		// That many are enough, and it is looked for whether less are.
+		peak := c.of.peaks[i]
+		freq, factor := peak.freq, c.scorer.factors[c.scorer.kind.betterNorm(peak.norm, peak.lessNorm)]
+		tries := 0
+		for ; freq > 1 && tries < mostTried && enough(c.scorer.of(float32(freq-1), factor)); tries++ {
+			freq--
+		}
+		if freq > 1 && tries < mostTried {
+			all = c.of.atLeast(i, all, freq)
+		} else {
+			all &= c.word(i)
+		}
+	}
+	return all
 }
 
 // scoreOf is the score of a document; not ok if it is not good enough.
