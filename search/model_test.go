@@ -200,6 +200,7 @@ func TestModel(t *testing.T) {
 		b.put(t, first.id, first.body())
 		m.docs[first.id] = first
 		rng := rand.New(rand.NewPCG(1, 2))
+		sets := 0
 		for round := range rounds {
 			changes := rng.IntN(12)
 			if round%8 == 7 { // enough for segments without a detour by the log
@@ -215,6 +216,7 @@ func TestModel(t *testing.T) {
 				m.check(t, b, def, rng, false)
 				for range 3 {
 					m.check(t, b, def, rng, true)
+					m.checkBest(t, b, def, rng)
 				}
 				info, err := b.indexes.Info(context.Background(), b.db, def)
 				must(t, err)
@@ -223,6 +225,10 @@ func TestModel(t *testing.T) {
 			if t.Failed() {
 				return
 			}
+			sets = max(sets, b.indexes.frequent.len())
+		}
+		if sets == 0 {
+			t.Error("no query was answered by sets")
 		}
 		b.indexes.running.Wait()
 		b.checkStored(t)

@@ -234,6 +234,19 @@ func (d *documentReader) bytes(doc int32) []byte {
 	return d.docs.bytes(from, int(to-from))
 }
 
+// name is the id and the identity of a document.
+func (d *documentReader) name(doc int32) (string, Identity) {
+	r := &recordReader{packed.Reader{B: d.bytes(doc)}}
+	identity := Identity(r.Text())
+	r.Byte() // the version of the record
+	id := r.Text()
+	if r.Bad {
+		d.docs.run.Fail(ErrSegment)
+		return "", ""
+	}
+	return id, identity
+}
+
 // id is the id of a document, valid until the next call.
 func (d *documentReader) id(doc int32) []byte {
 	from, to := d.ends.between(doc)

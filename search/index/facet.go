@@ -21,6 +21,22 @@ type facets struct {
 	values  []map[string]int64
 	numbers []NumberColumn
 	inRange [][]int64
+	bytes   int // of values that were counted, about
+}
+
+// Bounds of what counts take in memory: those of the values of a segment, and of all that the answer has.
+const (
+	bytesOfCount   = 8
+	bytesOfValue   = 64
+	mostCountBytes = mostSetBytes
+)
+
+// take ends the search where counts become too large.
+func (r *Run) take(bytes int, all *int) bool {
+	if *all += bytes; *all > mostCountBytes {
+		r.Fail(&Error{"there are too many different values to be counted"})
+	}
+	return r.err == nil
 }
 
 // newFacets checks that what is to be counted can be.
@@ -51,11 +67,14 @@ func (x *Index) newFacets(q *Request) (*facets, error) {
 
 // enter begins a segment.
 func (f *facets) enter(s *reading) {
-	f.leave()
+	f.leave(s.run)
+	counts := f.bytes
 	for i, field := range f.of.Counts {
-		if f.columns[i] = s.Strings(s.run, field); f.columns[i] != nil {
-			f.counts[i] = make([]int64, f.columns[i].Len())
+		column := s.Strings(s.run, field)
+		if column == nil || !s.run.take(bytesOfCount*column.Len(), &counts) {
+			continue
 		}
+		f.columns[i], f.counts[i] = column, make([]int64, column.Len())
 	}
 	for i, r := range f.of.Ranges {
 		f.numbers[i] = s.Numbers(s.run, r.Field)
@@ -63,17 +82,21 @@ func (f *facets) enter(s *reading) {
 }
 
 // leave adds the counts of a segment to those by value.
-func (f *facets) leave() {
+func (f *facets) leave(run *Run) {
 	for i, column := range f.columns {
 		if column == nil {
 			continue
 		}
 		for ordinal, n := range f.counts[i] {
-			if n > 0 {
-				f.values[i][clone(column.Value(int32(ordinal)))] += n
+			if n == 0 || run.spent(1) {
+				continue
+			}
+			value := column.Value(int32(ordinal))
+			if _, known := f.values[i][value]; known || run.take(bytesOfValue+len(value), &f.bytes) {
+				f.values[i][clone(value)] += n
 			}
 		}
-		f.columns[i] = nil
+		f.columns[i], f.counts[i] = nil, nil
 	}
 }
 
@@ -106,8 +129,8 @@ func (f *facets) countRanges(i int, numbers []float64) {
 }
 
 // finish puts the counts into the answer.
-func (f *facets) finish(result *Result) {
-	f.leave()
+func (f *facets) finish(run *Run, result *Result) {
+	f.leave(run)
 	for i, field := range f.of.Counts {
 		if result.Counts == nil {
 			result.Counts = map[string]map[string]int64{}

@@ -152,7 +152,7 @@ func (x *Index) Search(ctx context.Context, q *Request) (*Result, error) {
 			facets.count(doc)
 		})
 	}
-	facets.finish(result)
+	facets.finish(run, result)
 	result.Hits = top.hits(segments, base)
 	if run.err != nil {
 		return nil, run.err
@@ -285,7 +285,8 @@ func (t *top) hits(segments []*reading, bases []int64) []Hit {
 	for i := len(hits) - 1; i >= 0; i-- {
 		e := heap.Pop(&t.heap).(entry)
 		s := segments[e.segment]
-		hits[i] = Hit{ID: s.ID(s.run, e.doc), Identity: s.Identity(s.run, e.doc), Score: e.score, Sort: e.values,
+		id, identity := s.name(e.doc)
+		hits[i] = Hit{ID: id, Identity: identity, Score: e.score, Sort: e.values,
 			Order: bases[e.segment] + int64(e.doc), segment: e.segment, doc: e.doc}
 	}
 	return hits

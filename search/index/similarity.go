@@ -1,6 +1,9 @@
 package index
 
-import "math"
+import (
+	"math"
+	"sync/atomic"
+)
 
 // Scores are Lucene's, in float32 and in its order of operations: BM25 of Lucene 9 in Nouveau's kind of index, and
 // TF-IDF of Lucene 4 with its norms, query norm and coord in Clouseau's. Conversions around products keep compilers
@@ -30,13 +33,25 @@ type termScorer struct {
 	missing float32 // of fields without norms
 }
 
+// lastFactors are those that were asked for the last time: one query after the other asks for the same.
+var lastFactors atomic.Pointer[averageFactors]
+
+type averageFactors struct {
+	average float32
+	factors [256]float32
+}
+
 // bm25Factors are the inverse norms for an average length.
 func bm25Factors(average float32) *[256]float32 {
-	f := &[256]float32{}
-	for i := range f {
-		f[i] = bm25Factor(float32(normLength(byte(max(i, 1)))), average)
+	if last := lastFactors.Load(); last != nil && last.average == average {
+		return &last.factors
 	}
-	return f
+	f := &averageFactors{average: average}
+	for i := range f.factors {
+		f.factors[i] = bm25Factor(float32(normLength(byte(max(i, 1)))), average)
+	}
+	lastFactors.Store(f)
+	return &f.factors
 }
 
 func bm25Factor(length, average float32) float32 {

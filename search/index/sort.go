@@ -192,10 +192,7 @@ type sorter struct {
 
 func newSorter(kind Kind, fields []SortField, s *reading) *sorter {
 	o := &sorter{fields: fields, kind: kind, segment: s, numbers: make([][2]NumberColumn, len(fields)),
-		strings: make([]StringColumn, len(fields))}
-	if blocks, ok := s.Segment.(*BlockSegment); ok {
-		o.docs = blocks.documents(s.run)
-	}
+		strings: make([]StringColumn, len(fields)), docs: s.documents()}
 	for i, f := range fields {
 		switch {
 		case f.By == ByNumber:

@@ -218,20 +218,6 @@ func (s *stream) int() int32 {
 	return int32(v)
 }
 
-// appendVarints reads n varints, and appends their bytes unless dst is nil.
-func (s *stream) appendVarints(dst []byte, n int32) []byte {
-	for n > 0 && s.run.err == nil {
-		c := s.byte()
-		if dst != nil {
-			dst = append(dst, c)
-		}
-		if c < 0x80 {
-			n--
-		}
-	}
-	return dst
-}
-
 // text is a text with its length before it, at s.at. It is a copy.
 func (s *stream) text() string {
 	n := s.int()

@@ -226,3 +226,49 @@ func TestTimeIsLookedAtBySets(t *testing.T) {
 		t.Errorf("of a set that is kept: %v after %d looks", err, calls)
 	}
 }
+
+// manyValues is a segment with a field of many values.
+type manyValues struct {
+	Segment
+	n int
+}
+
+func (m manyValues) Strings(*Run, string) StringColumn { return countedColumn{m.n} }
+
+type countedColumn struct{ n int }
+
+func (c countedColumn) Ordinals(doc int32) []int32      { return []int32{doc} }
+func (c countedColumn) Value(ordinal int32) string      { return fmt.Sprint("value", ordinal) }
+func (c countedColumn) Find(value string) (int32, bool) { return 0, false }
+func (c countedColumn) Len() int                        { return c.n }
+
+// TestCountsAreBounded: what counts take in memory is bounded, in a segment and over all of them.
+func TestCountsAreBounded(t *testing.T) {
+	ram, maker := NewRAM(), NewMaker(Nouveau, words)
+	values := []Value{{Name: "s", Text: "a", Facet: true}}
+	for i := range 3 {
+		ram.Add(Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprint(i), values))
+	}
+	q := &Request{Query: &query.All{}, Counts: []string{"s"}}
+	const most, three = mostCountBytes / bytesOfCount, 3 * (bytesOfValue + len("value0"))
+	for n, ok := range map[int]bool{3: true, most: true, most + 1: false} {
+		x := &Index{Kind: Nouveau, Segments: []Segment{manyValues{ram.View("9"), n}}}
+		r, err := x.Search(context.Background(), q)
+		var refused *Error
+		if (err == nil) != ok || err != nil && !errors.As(err, &refused) {
+			t.Errorf("%d values in a segment: %v", n, err)
+		}
+		if err == nil && len(r.Counts["s"]) != 3 {
+			t.Errorf("%d values in a segment: counts are %v", n, r.Counts)
+		}
+	}
+	for room, ok := range map[int]bool{three: true, three - 1: false} {
+		run := newRun()
+		f := &facets{of: q, columns: []StringColumn{countedColumn{3}}, counts: [][]int64{{1, 1, 1}},
+			values: []map[string]int64{{}}, bytes: mostCountBytes - room}
+		f.leave(run)
+		if (run.err == nil) != ok {
+			t.Errorf("%d bytes left for values: %v", room, run.err)
+		}
+	}
+}

@@ -30,6 +30,23 @@ type reading struct {
 	run   *Run
 	place int // among the segments
 	terms map[fieldTerm]termEntry
+	docs  *documentReader // of blocks, once it is asked for
+}
+
+// documents reads documents of a segment of blocks; nil for others.
+func (r *reading) documents() *documentReader {
+	if blocks, ok := r.Segment.(*BlockSegment); ok && r.docs == nil {
+		r.docs = blocks.documents(r.run)
+	}
+	return r.docs
+}
+
+// name is the id and the identity of a document.
+func (r *reading) name(doc int32) (string, Identity) {
+	if d := r.documents(); d != nil {
+		return d.name(doc)
+	}
+	return r.ID(r.run, doc), r.Identity(r.run, doc)
 }
 
 type fieldTerm struct{ field, term string }

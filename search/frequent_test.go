@@ -1,0 +1,124 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/search/query"
+)
+
+// frequentOf is a set that takes about as many bytes as it is asked to.
+func frequentOf(t *testing.T, docs int) *index.Frequent {
+	t.Helper()
+	ram, maker := index.NewRAM(), index.NewMaker(index.Clouseau, func(_, text string, add func([]byte, int, int, int)) {
+		add([]byte(text), 1, 0, len(text))
+	})
+	for i := range docs {
+		ram.Add(index.Identity(fmt.Sprintf("%013d", i)), maker.Document(fmt.Sprint(i), []index.Value{
+			{Name: "t", Text: "x", Analyzed: true}}))
+	}
+	b := &keptInTest{blocks: map[index.BlockKey][]byte{}}
+	must(t, index.Encode(context.Background(), []index.Segment{ram.View("9")}, func(k index.BlockKey, v []byte) error {
+		b.blocks[k] = v
+		return nil
+	}))
+	s, err := index.OpenBlocks(context.Background(), b, nil)
+	must(t, err)
+	x := &index.Index{Kind: index.Clouseau, Segments: []index.Segment{s}}
+	_, err = x.Search(context.Background(), &index.Request{Query: &query.Term{Field: "t", Term: "x"}, Limit: 1})
+	must(t, err)
+	if b.kept == nil {
+		t.Fatal("no set was made")
+	}
+	return b.kept
+}
+
+type keptInTest struct {
+	blocks map[index.BlockKey][]byte
+	kept   *index.Frequent
+}
+
+func (b *keptInTest) ReadBlock(k index.BlockKey) ([]byte, error) { return b.blocks[k], nil }
+func (b *keptInTest) Kept(string) *index.Frequent                { return b.kept }
+func (b *keptInTest) Keep(_ string, f *index.Frequent)           { b.kept = f }
+func (b *keptInTest) Worth(int32, int32) bool                    { return true }
+
+// TestFrequentCache: what is kept is bounded in bytes, the least recently used goes first, and segments are kept apart.
+func TestFrequentCache(t *testing.T) {
+	f := frequentOf(t, 1000)
+	key := func(segment int, name string) cachedFrequent {
+		return cachedFrequent{cachedBlock{segment: int64(segment)}, name}
+	}
+	k := key(1, "a")
+	size := k.size(f)
+	c := newFrequentCache(4*size, 1)
+	for i := range 4 {
+		c.add(key(i, "a"), f)
+	}
+	if c.get(key(0, "a")) == nil || c.get(key(0, "b")) != nil || c.bytes != 4*size {
+		t.Errorf("%d bytes are kept, want %d", c.bytes, 4*size)
+	}
+	c.add(key(4, "a"), f)
+	c.add(key(4, "a"), f)
+	if c.get(key(1, "a")) != nil || c.get(key(0, "a")) == nil || c.get(key(4, "a")) == nil || c.bytes != 4*size {
+		t.Errorf("%d bytes are kept after one more, want %d", c.bytes, 4*size)
+	}
+	c.add(key(5, "a"), frequentOf(t, 4000))
+	if c.get(key(5, "a")) != nil || c.bytes != 4*size {
+		t.Error("a set is kept that is too large")
+	}
+	c.forget()
+	if c.get(key(4, "a")) != nil || c.bytes != 0 {
+		t.Errorf("%d bytes are left", c.bytes)
+	}
+	b := &segmentBlocks{frequent: newFrequentCache(1<<20, 100)}
+	for _, w := range []struct {
+		n, docs int32
+		want    bool
+	}{{100, 3200, true}, {99, 100, false}, {100, 3201, false}, {300_000, 300_000, false}} {
+		want(t, fmt.Sprint(w.n, " of ", w.docs), b.Worth(w.n, w.docs), w.want)
+	}
+}
+
+func (c *frequentCache) len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kept.Len()
+}
+
+// checkBest asks for the best hits, which are found by sets where words are frequent: how many there are in all, and
+// that those that are answered are among them, the better ones first.
+func (m *model) checkBest(t tester, b *bench, def *Definition, rng *rand.Rand) {
+	text := "default"
+	if def.Kind == index.Nouveau {
+		text = "body"
+	}
+	q := randomQuery(rng, text, 2)
+	total, limit := 0, 1+rng.IntN(5)
+	for _, d := range m.docs {
+		if q.holds(d) {
+			total++
+		}
+	}
+	must(t, b.indexes.Search(context.Background(), b.db, def, func(ctx context.Context, s *Searcher) error {
+		n, err := s.Parse(q.text, "", query.Options{})
+		if err != nil {
+			return err
+		}
+		r, err := s.Index.Search(ctx, &index.Request{Query: n, Limit: limit})
+		if err != nil {
+			return err
+		}
+		want(t, q.text+": total of the best", r.Total, int64(total))
+		want(t, q.text+": the best", len(r.Hits), min(limit, total))
+		for i, h := range r.Hits {
+			if d := m.docs[h.ID]; d == nil || !q.holds(d) || i > 0 && h.Score > r.Hits[i-1].Score {
+				t.Errorf("%s: %s is hit %d", q.text, h.ID, i)
+			}
+		}
+		return nil
+	}))
+}
