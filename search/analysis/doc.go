@@ -20,6 +20,7 @@
 //	english.go     possessives, Porter's stemmer
 //	snowball.go    stemmers of the Snowball project
 //	light.go       stemmers that take little away; small.go: more of them
+//	endings.go      stemmers whose rules are tables in files; greek.go: that for Greek
 //	suffixes.go, elision.go   what they are made of; articles before words
 //
 // Invariants:

@@ -164,7 +164,7 @@ func turkishLowercase(w *word) bool {
 var greekLetters = replacement("ά", "α", "έ", "ε", "ή", "η", "ίϊΐ", "ι", "ό", "ο", "ύϋΰ", "υ", "ώ", "ω", "ς", "σ")
 
 func greekAnalyzer(d Dialect, set stopSet) *Analyzer {
-	a := words(d, lowercase, letterStep(greekLetters), stop(set.or("greek")))
+	a := words(d, lowercase, letterStep(greekLetters), stop(set.or("greek")), cached(greekStem))
 	a.normal = append(a.normal, letterStep(greekLetters))
 	return a
 }

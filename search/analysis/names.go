@@ -17,7 +17,7 @@ const (
 )
 
 // Version is the version of the tables and rules here. An index that was made with another one is built anew.
-const Version = 1
+const Version = 2
 
 // MaxTerm is the length in bytes of the longest term that an index takes. Only the keyword analyzer makes longer ones.
 const MaxTerm = 32_766
@@ -55,11 +55,11 @@ var recipes = map[string]struct {
 	"latvian":             {make: language("latvian", ofRunes(latvianStem))},
 	"persian":             {make: persianAnalyzer},
 	"turkish":             {make: turkishAnalyzer},
-	"armenian":            {make: language("armenian")},
-	"basque":              {make: language("basque")},
-	"brazilian":           {make: language("brazilian")},
-	"catalan":             {make: elided("catalan", catalanArticles)},
-	"galician":            {make: language("galician")},
+	"armenian":            {make: language("armenian", cached(armenianStem))},
+	"basque":              {make: language("basque", cached(basqueStem))},
+	"brazilian":           {make: language("brazilian", cached(brazilianStem))},
+	"catalan":             {make: elided("catalan", catalanArticles, cached(catalanStem))},
+	"galician":            {make: language("galician", cached(galicianStem))},
 	"greek":               {make: greekAnalyzer},
 	"polish":              {make: language("polish")},
 	"danish":              {make: language("danish", danishStems.step)},

@@ -45,3 +45,9 @@ func (s *stemmer) step(w *word) bool {
 	}
 	return true
 }
+
+// cached is a step that stems, for stemmers that are slow enough to be remembered.
+func cached(stem func([]rune) []rune) step {
+	s := &stemmer{stem: func(word string) string { return string(stem([]rune(word))) }}
+	return s.step
+}
