@@ -16,7 +16,8 @@
 //     filter.go: parts with one score, such as ranges and patterns; similarity.go: scores
 //   - frequent.go: Frequent, the documents of a frequent term or phrase as a set, which a Keeper keeps between queries;
 //     together.go: documents counted as sets, and scored where bounds say that they may be among the first ones
-//   - iterator.go: documents one by one: AND, OR by windows, sets; phrase.go: phrases
+//   - iterator.go: documents one by one: AND, OR by windows, sets; phrase.go: phrases; interval.go: functions of
+//     intervals
 //   - automaton.go: patterns over a dictionary; regexp.go: wildcards and Lucene's regular expressions
 //   - search.go: Index, Search, pages, drilldown; sort.go: orders of hits; facet.go: counts; group.go: groups
 //   - highlight.go: marked fragments of stored texts; suggest.go: terms that begin with a text or are near to it

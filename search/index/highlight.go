@@ -169,6 +169,8 @@ func (m *marker) mark(n query.Node) {
 		m.matching(n.Field, newLevenshtein(m.run, n.Text, fuzzyEdits(n)))
 	case *query.Phrase:
 		m.phrase(n)
+	case *query.Intervals:
+		m.intervals(n.Field, n.Source)
 	}
 }
 

@@ -110,6 +110,8 @@ func (p *planner) plan(n query.Node, boost float32) weight {
 		return p.bool(n, boost)
 	case *query.Fuzzy:
 		return p.fuzzy(n, boost)
+	case *query.Intervals:
+		return p.intervals(n, boost)
 	case *query.Number:
 		if p.kind == Clouseau {
 			return p.number(n, boost)

@@ -1,6 +1,7 @@
 package query
 
-// Node is a query or a part of one. Parse makes Group, Text, Prefix, Wildcard, Regexp, Fuzzy, Range, All and Boost;
+// Node is a query or a part of one. Parse makes Group, Text, Prefix, Wildcard, Regexp, Fuzzy, Range, Intervals, All and
+// Boost;
 // Resolve makes of Group Bool, and of Text and Range also Term, Phrase, Number and NumRange.
 type Node interface{ node() }
 

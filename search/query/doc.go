@@ -13,6 +13,7 @@
 //   - parser.go: Parse, errors, bounds; parseclassic.go, parseflexible.go: the grammars
 //   - escape.go: backslashes; number.go: Java's numbers, numbers of a locale
 //   - print.go: Print
+//   - interval.go: functions of intervals, fn: of the flexible language
 //   - resolve.go: Resolve, Schema; occur.go: which clauses are required
 //
 // The lexers take the longest token, and of equally long ones the first, as the generated lexers of Lucene do; what

@@ -1,6 +1,7 @@
 package query
 
-// flexibleClause is field < bound, or [field (":" | "=")] ( term | "(" query ")" ["^" number] ["@" number] ).
+// flexibleClause is field < bound, or [field (":" | "=")] before a term, a function of intervals or
+// "(" query ")" ["^" number] ["@" number].
 func (p *parser) flexibleClause(field string) (Node, error) {
 	if p.peekIs(0, kindTerm) {
 		next, err := p.peek(1)
@@ -28,7 +29,7 @@ func (p *parser) flexibleClause(field string) (Node, error) {
 	case kindOpen:
 		return p.flexibleGroup(field)
 	case kindFunction:
-		return nil, faultf("interval functions (fn:) are not supported")
+		return p.intervals(field)
 	case kindRangeIn, kindRangeEx:
 		n, err := p.bounds(field)
 		if err != nil {

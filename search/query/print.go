@@ -66,6 +66,8 @@ func (p *printer) print(n Node) {
 		p.b.WriteString("~" + number(n.Edits))
 	case *Range:
 		p.bounds(n)
+	case *Intervals:
+		p.intervals(n)
 	}
 }
 

@@ -67,6 +67,8 @@ func show(n Node) string {
 		return fmt.Sprintf("%s:\"%s\"~%d", n.Field, s[1:], n.Slop)
 	case *Number:
 		return fmt.Sprintf("%s:#%v", n.Field, n.Value)
+	case *Intervals:
+		return n.Field + ":" + showInterval(n.Source)
 	case *NumRange:
 		return fmt.Sprintf("%s:#%c%v TO %v%c", n.Field, bracket(n.MinInclude, '[', '{'), n.Min, n.Max,
 			bracket(n.MaxInclude, ']', '}'))
@@ -76,6 +78,21 @@ func show(n Node) string {
 		return p.b.String()
 	}
 	return Print(n, Classic)
+}
+
+// showInterval prints a resolved function.
+func showInterval(n *Interval) string {
+	if n.Function == "term" {
+		return n.Text
+	}
+	s := n.Function + "("
+	for _, number := range n.Numbers {
+		s += fmt.Sprint(number, " ")
+	}
+	for _, source := range n.Sources {
+		s += showInterval(source) + " "
+	}
+	return strings.TrimSpace(s+n.Text) + ")"
 }
 
 func TestResolve(t *testing.T) {
@@ -151,6 +168,21 @@ func TestResolve(t *testing.T) {
 		{Flexible, `12`, `d:12`},
 		{Flexible, `roam~1`, `d:roam~1`},
 		{Flexible, `"a b"~2`, `d:"0:a 1:b"~2`},
+		{Flexible, `fn:ordered(A b)`, `d:ordered(a b)`},
+		{Flexible, `f:fn:maxGaps(2 fn:unordered("A b" fn:or(c 1)))`, `f:maxgaps(2 unordered(phrase(a b) or(c 1)))`},
+		{Flexible, `a AND fn:wildcard(x*) NOT kw=fn:phrase("A b" c)`, `(+d:a +d:wildcard(x*) -kw:phrase(A b c))`},
+		{Flexible, `fn:ordered("the a the b" tv the)`,
+			`d:ordered(phrase(extend(1 0 a) extend(1 0 b)) or(tv television) none())`},
+		{Flexible, `fn:within(a 3 b)`, `d:containedBy(a extend(3 3 b))`},
+		{Flexible, `fn:notwithin(a 3 b)`, `d:notContainedBy(a extend(3 3 b))`},
+		{Flexible, `fn:unorderedNoOverlaps(a "a b")`, `d:or(ordered(a phrase(a b)) ordered(phrase(a b) a))`},
+		{Flexible, `fn:unordered(a b a a)`, `d:unordered(repeated(3 a) b)`},
+		{Flexible, `fn:ordered(a a b a)`, `d:ordered(repeated(2 a) b a)`},
+		{Flexible, `fn:ordered(a fn:ordered(b c))`, `d:ordered(a b c)`},
+		{Flexible, `fn:phrase(fn:or(a b "a b") c)`, `d:or(phrase(phrase(a b) c) phrase(or(a b) c))`},
+		{Flexible, `fn:atleast(2 a b)`, `d:unordered(a b)`},
+		{Flexible, `fn:atleast(3 a b)`, `d:none()`},
+		{Flexible, `fn:extend(a 1 2)`, `d:extend(1 2 a)`},
 	} {
 		n, err := Parse(c.in, Options{Dialect: c.dialect, DefaultField: "d"})
 		if err == nil {
@@ -188,8 +220,15 @@ func TestErrors(t *testing.T) {
 		{Flexible, `*x`, `Leading wildcard is not allowed: *x`},
 		{Flexible, `foo:*`, `Leading wildcard is not allowed: *`},
 		{Flexible, `num:x`, `Could not parse text "x" using java.text.DecimalFormat`},
-		{Flexible, `fn:ordered(a b)`,
-			`Syntax Error, cannot parse fn:ordered(a b): interval functions (fn:) are not supported`},
+		{Flexible, `fn:ordered()`,
+			`Syntax Error, cannot parse fn:ordered(): Encountered " ")" ") "" at line 1, column 11.`},
+		{Flexible, `fn:sorted(a)`,
+			`Syntax Error, cannot parse fn:sorted(a): Encountered " <TERM> "sorted "" at line 1, column 3.`},
+		{Flexible, `fn:ordered(a b)^2`,
+			`Syntax Error, cannot parse fn:ordered(a b)^2: Encountered " "^" "^ "" at line 1, column 15.`},
+		{Flexible, `fn:maxgaps(a b)`,
+			`Syntax Error, cannot parse fn:maxgaps(a b): Encountered " <TERM> "a "" at line 1, column 11.`},
+		{Flexible, "fn:phrase(" + strings.Repeat(`fn:or(a "b c" "d e f") `, 7) + ")", `maxClauseCount is set to 1024`},
 		{Flexible, strings.Repeat("a ", MaxClauses+1), `maxClauseCount is set to 1024`},
 		{Flexible, strings.Repeat("(a b) ", 600), `maxClauseCount is set to 1024`},
 	} {
@@ -277,7 +316,8 @@ func checkIdentity(t interface{ Fatalf(string, ...any) }, in string, dialect Dia
 var pieces = []string{"a", "the", "tv", "AND", "OR", "NOT", "&&", "||", "!", "+", "-", "(", ")", "^", "2", "0.5",
 	"~", "*", "?", "[", "]", "{", "}", " TO ", "TO", `"`, `\`, "/", ":", "f:", "num:", "@", "<", ">", "=", " ", " ", " ", "\t",
 	"\u3000", "é", "𝄞", "\xff", `\u0041`, `\ud834\udd1e`, `\"`, "fn", "fn:", "1", "-1", ".", ",", "*:*",
-	"(a b)", "[a TO b]", `"a b"`, "/a.b/", "a*", "a~", "AND ", " OR "}
+	"(a b)", "fn:ordered(", "fn:within(a 2 b)",
+	"fn:maxgaps(", "fn:wildcard(", "fn:or(", "[a TO b]", `"a b"`, "/a.b/", "a*", "a~", "AND ", " OR "}
 
 func TestPrintedQueriesAreTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -291,6 +331,11 @@ func FuzzParse(f *testing.F) {
 	for _, in := range []string{`a AND (b OR c)^2 "d e"~3 f:[1 TO *} /x\/y/ g~0.5 \*:h* *:*`, `(a b)@2 f>=3 "x`,
 		`["a\\" TO "b"]`, "[\ta TO b]", `\AND`, `fn\:a`, `12:a`, `+-a`, `a\`, `((a b)@2)@1`, `(a b)^2@2`, `\*:\*`} {
 		f.Add(in, false)
+		f.Add(in, true)
+	}
+	for _, in := range []string{`fn:ordered(a "b c" fn:maxgaps(2 fn:unordered(d 1)))`,
+		`f:fn:within(a 3 b) -fn:atleast(2 a b c)`,
+		`fn:extend(fn:wildcard("a*") 1 2)`, `fn:phrase(fn:or(a "a b") c)`, `fn:notContainedBy(\a b)`} {
 		f.Add(in, true)
 	}
 	f.Fuzz(func(t *testing.T, in string, flexible bool) {

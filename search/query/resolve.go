@@ -60,6 +60,8 @@ func (r *resolver) node(n Node) (Node, error) {
 		return &Fuzzy{n.Field, r.schema.Normalize(n.Field, n.Text), n.Edits}, nil
 	case *Range:
 		return r.bounds(n)
+	case *Intervals:
+		return r.intervals(n)
 	}
 	return n, nil
 }

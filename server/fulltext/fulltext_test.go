@@ -184,6 +184,9 @@ func TestNouveau(t *testing.T) {
 				`"order":[{"@type":"double","value":4.0},{"@type":"string","value":"plum"}]}]`},
 		{"GET", `fruit?q=*:*&sort="place"`, "", 200, `"id":"kiwi","order":[{"@type":"null"},…"id":"apple",…"id":"pear",…"id":"plum"…`},
 		{"GET", "fruit?q=price:[2 TO 3]", "", 200, `"total_hits":2…`},
+		{"GET", "fruit?q=name:fn:maxgaps(0 fn:unordered(apple red))", "", 200, `"id":"apple",…"total_hits":1,…`},
+		{"GET", "fruit?q=fn:ordered(", "", 400, `{"error":"bad_request","reason":"Syntax Error, cannot parse fn:ordered(: `},
+		{"GET", "fruit?q=place:fn:ordered(kitchen x)", "", 400, `because it has no indexed positions"}`},
 		{"GET", "fruit?q=price:2,5&locale=de", "", 200, `"total_hits":1…`},
 		{"POST", "fruit", `{"q":"*:*","counts":["place"],"ranges":{"price":[{"label":"cheap","min":0,"max":2.5},` +
 			`{"label":"dear","min":2.5,"min_inclusive":false}]}}`, 200,
