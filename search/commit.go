@@ -58,19 +58,15 @@ func (b *build) partOf(batch *batch, from, most int) (to int) {
 // for.
 func (b *build) tryPart(ctx context.Context, batch *batch, from, to int, seq storage.Seq) error {
 	var w *writer
-	var rec record
+	var rec *record
 	var stored []byte
 	runs := 0
 	err := b.db.Transact(ctx, func(tx *storage.Tx) error {
 		if runs++; runs > commitRuns && to-from > 1 {
 			return errCrowded
 		}
-		current, err := tx.KV().Get(b.recordKey)
-		if err != nil {
+		if err := b.unmoved(tx); err != nil {
 			return err
-		}
-		if !bytes.Equal(current, b.stored) {
-			return errMoved
 		}
 		docs, err := b.current(tx, batch.docs[from:to], batch.purge)
 		if err != nil {
@@ -80,21 +76,42 @@ func (b *build) tryPart(ctx context.Context, batch *batch, from, to int, seq sto
 		if err := w.write(docs); err != nil {
 			return err
 		}
-		rec = *b.rec
-		rec.fields += w.fresh
-		if rec.seq.Before(seq) {
-			rec.seq = seq
-		}
-		rec.ready = rec.interactive() && batch.last && to == len(batch.docs)
-		stored = rec.encode()
-		tx.KV().Set(b.recordKey, stored)
+		ready := b.rec.interactive() && batch.last && to == len(batch.docs)
+		rec, stored = b.move(tx, w.fresh, seq, ready)
 		return nil
 	})
 	if err == nil {
-		b.rec, b.stored, b.types = &rec, stored, w.types
-		b.entries, b.logBytes = b.entries+w.counts[countLogEntries], b.logBytes+w.counts[countLogBytes]
+		b.moved(rec, stored, w, w.types)
 	}
 	return err
+}
+
+// unmoved is errMoved if the record is not the one that the build knows: somebody else has gone on with the index.
+func (b *build) unmoved(tx *storage.Tx) error {
+	current, err := tx.KV().Get(b.recordKey)
+	if err == nil && !bytes.Equal(current, b.stored) {
+		err = errMoved
+	}
+	return err
+}
+
+// move writes the record of an index that has some more fields and is built to a sequence.
+func (b *build) move(tx *storage.Tx, fields int64, seq storage.Seq, ready bool) (*record, []byte) {
+	rec := *b.rec
+	rec.fields += fields
+	if rec.seq.Before(seq) {
+		rec.seq = seq
+	}
+	rec.ready = ready
+	stored := rec.encode()
+	tx.KV().Set(b.recordKey, stored)
+	return &rec, stored
+}
+
+// moved takes over what a transaction has committed.
+func (b *build) moved(rec *record, stored []byte, w *writer, types map[string]fieldType) {
+	b.rec, b.stored, b.types = rec, stored, types
+	b.entries, b.logBytes = b.entries+w.counts[countLogEntries], b.logBytes+w.counts[countLogBytes]
 }
 
 // current are documents without those that were purged after they were read, when before was the last purge: the purge

@@ -260,7 +260,7 @@ func (c *claim) place(ctx context.Context) ([]byte, error) {
 // publishDirect makes the segment part of the index, with the entries of its documents.
 func (b *build) publishDirect(ctx context.Context, c *claim, s *collected) error {
 	var w *writer
-	var rec record
+	var rec *record
 	var stored []byte
 	runs := 0
 	before, err := b.segmentsBefore(ctx)
@@ -274,12 +274,8 @@ func (b *build) publishDirect(ctx context.Context, c *claim, s *collected) error
 		if err := c.check(tx); err != nil {
 			return err
 		}
-		current, err := tx.KV().Get(b.recordKey)
-		if err != nil {
+		if err := b.unmoved(tx); err != nil {
 			return err
-		}
-		if !bytes.Equal(current, b.stored) {
-			return errMoved
 		}
 		m, err := c.manifest(tx, -1)
 		if err != nil {
@@ -309,18 +305,11 @@ func (b *build) publishDirect(ctx context.Context, c *claim, s *collected) error
 			m.segments = slices.Insert(m.segments, before, info)
 		}
 		c.publish(tx.KV(), m)
-		rec = *b.rec
-		rec.fields += int64(len(s.fresh))
-		if rec.seq.Before(s.end) {
-			rec.seq = s.end
-		}
-		stored = rec.encode()
-		tx.KV().Set(b.recordKey, stored)
+		rec, stored = b.move(tx, int64(len(s.fresh)), s.end, b.rec.ready)
 		return nil
 	})
 	if err == nil {
-		b.rec, b.stored, b.types = &rec, stored, s.types
-		b.entries, b.logBytes = b.entries+w.counts[countLogEntries], b.logBytes+w.counts[countLogBytes]
+		b.moved(rec, stored, w, s.types)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	engine "github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
+	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
 )
 
@@ -45,6 +46,31 @@ func appendBy(b []byte, g *index.Group) []byte {
 	return ejson.AppendString(b, g.By.Text)
 }
 
+// writeGroups writes the groups of an answer: what they are grouped by, then what before appends, which ends with the
+// name of the hits, the hits, and what behind appends.
+func writeGroups(
+	s *call.Stream, groups []index.Group, before func(b []byte, g *index.Group) []byte,
+	hits func([]index.Hit) error, behind func(b []byte, g *index.Group) []byte,
+) error {
+	for i := range groups {
+		g, b := &groups[i], s.Buffer()
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = before(appendBy(append(b, `{"by":`...), g), g)
+		if err := s.Commit(append(b, '[')); err != nil {
+			return err
+		}
+		if err := hits(g.Hits); err != nil {
+			return err
+		}
+		if err := s.Commit(append(behind(append(s.Buffer(), ']'), g), '}')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // groups answers a query whose hits are grouped (dreyfus_fabric_group1, dreyfus_fabric_group2): group_field in the new
 // form, group_by in the old one.
 func (a *searchAnswer) groups(ctx context.Context) error {
@@ -69,23 +95,12 @@ func (a *searchAnswer) groups(ctx context.Context) error {
 	if err := a.stream.Commit(append(b, `,"groups":[`...)); err != nil {
 		return err
 	}
-	for i := range result.Groups {
-		g := &result.Groups[i]
-		b := a.stream.Buffer()
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendBy(append(b, `{"by":`...), g)
+	err = writeGroups(a.stream, result.Groups, func(b []byte, g *index.Group) []byte {
 		b = strconv.AppendInt(name(append(b, ','), total), g.Total, 10)
-		if err := a.stream.Commit(append(name(append(b, ','), rows), '[')); err != nil {
-			return err
-		}
-		if err := a.hits(q.Sort, g.Hits); err != nil {
-			return err
-		}
-		if _, err := a.stream.WriteString("]}"); err != nil {
-			return err
-		}
+		return name(append(b, ','), rows)
+	}, func(hits []index.Hit) error { return a.hits(q.Sort, hits) }, func(b []byte, _ *index.Group) []byte { return b })
+	if err != nil {
+		return err
 	}
 	if _, err := a.stream.WriteString("]}\n"); err != nil {
 		return err

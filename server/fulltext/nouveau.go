@@ -161,7 +161,12 @@ func (a *nouveauAnswer) write(result *index.Result) error {
 	} else {
 		b = append(b, "null"...)
 	}
-	b = strconv.AppendInt(append(b, `,"total_hits":`...), result.Total, 10)
+	return a.end(b, result.Total)
+}
+
+// end writes the total and what comes behind it.
+func (a *nouveauAnswer) end(b []byte, total int64) error {
+	b = strconv.AppendInt(append(b, `,"total_hits":`...), total, 10)
 	b = append(b, `,"total_hits_relation":"EQUAL_TO","update_latency":`...)
 	b = strconv.AppendInt(b, a.latency, 10)
 	if err := a.stream.Commit(append(b, "}\n"...)); err != nil {
@@ -233,30 +238,15 @@ func (a *nouveauAnswer) groups(ctx context.Context, request *index.Request) erro
 	if _, err := a.stream.WriteString(`{"groups":[`); err != nil {
 		return err
 	}
-	for i := range result.Groups {
-		b := a.stream.Buffer()
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendBy(append(b, `{"by":`...), &result.Groups[i])
-		if err := a.stream.Commit(append(b, `,"hits":[`...)); err != nil {
-			return err
-		}
-		if err := a.hits(result.Groups[i].Hits); err != nil {
-			return err
-		}
-		b = strconv.AppendInt(append(a.stream.Buffer(), `],"total_hits":`...), result.Groups[i].Total, 10)
-		if err := a.stream.Commit(append(b, '}')); err != nil {
-			return err
-		}
-	}
-	b := strconv.AppendInt(append(a.stream.Buffer(), `],"total_hits":`...), result.Total, 10)
-	b = append(b, `,"total_hits_relation":"EQUAL_TO","update_latency":`...)
-	b = strconv.AppendInt(b, a.latency, 10)
-	if err := a.stream.Commit(append(b, "}\n"...)); err != nil {
+	err = writeGroups(a.stream, result.Groups, func(b []byte, _ *index.Group) []byte {
+		return append(b, `,"hits":`...)
+	}, a.hits, func(b []byte, g *index.Group) []byte {
+		return strconv.AppendInt(append(b, `,"total_hits":`...), g.Total, 10)
+	})
+	if err != nil {
 		return err
 	}
-	return a.stream.Close()
+	return a.end(append(a.stream.Buffer(), ']'), result.Total)
 }
 
 // appendInOrder appends the values of a field: one as it is, several as an array.
