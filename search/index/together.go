@@ -67,30 +67,28 @@ func (p *frequentPart) score(doc int32) float32 { return p.scorer.score(float32(
 type listPart struct {
 	docs   []int32
 	scores []float32 // nil: none are asked for
-	most   float32
-	at, i  int // of the next chunk, and of the last score
+	at, i  int       // of the next chunk, and of the last score
 	from   int
 	words  chunk
+	bounds [chunkWords]float32
 }
 
 func (p *listPart) fill(i int) {
 	p.from = i
 	clear(p.words[:])
+	clear(p.bounds[:])
 	for end := int32(min((i+chunkWords)*64, noMore)); p.at < len(p.docs) && p.docs[p.at] < end; p.at++ {
-		if at := int(p.docs[p.at]) - i*64; at >= 0 {
-			p.words[at>>6] |= 1 << (at & 63)
+		at := int(p.docs[p.at]) - i*64
+		p.words[at>>6] |= 1 << (at & 63)
+		if p.scores != nil {
+			p.bounds[at>>6] = max(p.bounds[at>>6], p.scores[p.at])
 		}
 	}
 }
 
 func (p *listPart) word(i int) uint64 { return p.words[i-p.from] }
 
-func (p *listPart) bound(i int) float32 {
-	if p.word(i) == 0 {
-		return 0
-	}
-	return p.most
-}
+func (p *listPart) bound(i int) float32 { return p.bounds[i-p.from] }
 
 func (p *listPart) score(doc int32) float32 {
 	for p.docs[p.i] < doc {
@@ -135,8 +133,7 @@ func (w *termWeight) part(s *reading, scores bool) (part, bool) {
 		}
 		p.docs = append(p.docs, doc)
 		if scores {
-			score := scorer.score(float32(postings.Freq()), doc)
-			p.scores, p.most = append(p.scores, score), max(p.most, score)
+			p.scores = append(p.scores, scorer.score(float32(postings.Freq()), doc))
 		}
 	}
 	return p, true
