@@ -342,9 +342,12 @@ func (i *intervals) filter(lists [][]span) {
 			keep = int64(s.gaps) <= int64(i.numbers[0])
 		case "maxwidth":
 			keep = int64(s.width()) <= int64(i.numbers[0])
-		case "containing", "notContaining":
+		case "containing":
 			k := from(s.start)
-			keep = (k < len(others) && others[k].end <= s.end) == (i.function == "containing")
+			keep = k < len(others) && others[k].end <= s.end
+		case "notContaining": // nor the beginning of one, nor a part of one, as in Lucene
+			k := from(s.start)
+			keep = (k == len(others) || others[k].start > s.end) && (k == 0 || others[k-1].end < s.end)
 		case "containedBy", "notContainedBy":
 			k := from(s.start + 1)
 			keep = (k > 0 && others[k-1].end >= s.end) == (i.function == "containedBy")
@@ -352,7 +355,8 @@ func (i *intervals) filter(lists [][]span) {
 			k := from(s.end + 1)
 			keep = (k > 0 && others[k-1].end >= s.start) == (i.function == "overlapping")
 		case "before":
-			keep = others[len(others)-1].start > s.end
+			// Lucene has 0 as the position before 0.
+			keep = s.end <= max(0, others[len(others)-1].start-1)
 		case "after":
 			keep = others[0].end < s.start
 		}

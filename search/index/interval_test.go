@@ -186,10 +186,11 @@ func (d *oracleDoc) spansOf(field string, n *query.Interval) []span {
 			"containing":  func(s, o span) bool { return s.start <= o.start && o.end <= s.end },
 			"containedBy": func(s, o span) bool { return o.start <= s.start && s.end <= o.end },
 			"overlapping": func(s, o span) bool { return s.start <= o.end && o.start <= s.end },
-			"before":      func(s, o span) bool { return s.end < o.start },
+			"before":      func(s, o span) bool { return s.end < o.start || s.end == 0 },
+			"beginning":   func(s, o span) bool { return o.start <= s.end && (o.start >= s.start || o.end >= s.end) },
 			"after":       func(s, o span) bool { return s.start > o.end },
 		}
-		not := map[string]string{"notContaining": "containing", "notContainedBy": "containedBy",
+		not := map[string]string{"notContaining": "beginning", "notContainedBy": "containedBy",
 			"nonOverlapping": "overlapping"}[n.Function]
 		return keep(func(s span) bool {
 			if not != "" {

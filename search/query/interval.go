@@ -268,7 +268,7 @@ func (r *resolver) combine(function string, numbers []int, sources []*Interval) 
 		if err != nil {
 			return nil, err
 		}
-		return of(map[string]string{"within": "containedBy", "notWithin": "notContainedBy"}[function], nil, sources[0],
+		return of(map[string]string{"within": "containedBy", "notWithin": "nonOverlapping"}[function], nil, sources[0],
 			wide)
 	case "ordered", "unordered":
 		if sources = repeated(flat(function, sources), function == "unordered"); len(sources) == 1 {
@@ -283,8 +283,10 @@ func (r *resolver) combine(function string, numbers []int, sources []*Interval) 
 			return sources[0], nil
 		}
 		apart = len(sources)
-	case "containing", "notContaining", "notContainedBy", "nonOverlapping":
+	case "containing", "notContaining", "notContainedBy":
 		apart = 1
+	case "overlapping", "nonOverlapping":
+		apart = 0
 	}
 	n := &Interval{Function: function, Numbers: numbers, Sources: sources}
 	return r.apart(n, apart)
@@ -404,8 +406,6 @@ func (n *Interval) MinExtent() int {
 		return slices.Min(extents)
 	case "phrase", "ordered", "unordered":
 		return sum
-	case "repeated":
-		return min(n.Numbers[0]*extents[0], longestInterval)
 	case "extend":
 		return min(extents[0]+n.Numbers[0]+n.Numbers[1], longestInterval)
 	case "atleast":
