@@ -256,7 +256,7 @@ var Settings = []Setting{
 		"jwt_keys",
 		"",
 		"",
-		"Keys of JSON web tokens: hmac:KID = base64, rsa:KID and ec:KID = PEM with \\n for line ends; KID _default without kid. An ec key is on the curve of its algorithm: ES256 P-256, ES384 P-384, ES512 P-521.",
+		"Keys of JSON web tokens: hmac:KID = base64, rsa:KID and ec:KID = PEM with \\n for line ends; KID _default without kid. An ec key is on P-256, P-384 or P-521.",
 	},
 	{"csp", "utils_header_value", "", "Content-Security-Policy of files below _utils; empty is CouchDB's own."},
 	{
