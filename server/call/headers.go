@@ -60,6 +60,10 @@ func (d *dateCache) header(now time.Time) []string {
 	return next.value
 }
 
+// lengthOfNothing is Content-Length as net/http does not know it: from answers without a body it takes that away, but
+// CouchDB sends 0 with 304, and clients read it.
+const lengthOfNothing = "Content-length"
+
 // StartHeaders writes status and headers; length is the body's, -1 where it is not known.
 func (c *Call) StartHeaders(status int, length int64) {
 	h := c.Writer.Header()
@@ -68,6 +72,8 @@ func (c *Call) StartHeaders(status int, length int64) {
 	h[headerRequestID] = []string{c.ID}
 	h[headerBodyTime] = c.body.timeHeader()
 	switch {
+	case status == http.StatusNotModified:
+		h[lengthOfNothing] = zeroValue
 	case length >= 0:
 		h["Content-Length"] = []string{strconv.FormatInt(length, 10)}
 	case c.IsHead():
