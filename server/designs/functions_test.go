@@ -108,7 +108,10 @@ func TestSecureRewrites(t *testing.T) {
 	}
 	insecure("/db/_design/f/_rewrite/config")
 	require.Equal(t, level, s.Do("GET", setting, "").Body.String())
-	for _, to := range []string{"../../..", "../../../_all_dbs", "../../../../_all_dbs", "/../../../_users", "../../../db2", "../../../_node/_local?x=../db"} {
+	require.Contains(t, s.Do("GET", "/db/_design/f/_rewrite/x?to=../../../_uuids", "").Body.String(), `{"uuids":["`)
+	require.Equal(t, 200, s.Do("GET", "/db/_design/f/_rewrite/x?to=../../../_up", "").Code)
+	for _, to := range []string{"../../..", "../../../_uuids/x", "../../../_upx", "../../../_uuids/../_all_dbs",
+		"../../../%5Fup/../_all_dbs", "../../../_all_dbs", "../../../../_all_dbs", "/../../../_users", "../../../db2", "../../../_node/_local?x=../db"} {
 		insecure("/db/_design/f/_rewrite/x?to=" + to)
 	}
 	insecure("/db/_design/r/_rewrite/up/%2e%2e/_all_dbs")

@@ -59,12 +59,13 @@ func rewriteByRules(c *call.Call, list ejson.Value) error {
 	return c.Reroute(call.Rerouting{Target: target, Method: c.Request.Method})
 }
 
-// resolveRewrite makes the new path, which chttpd/secure_rewrites keeps in the database. In CouchDB it binds the rules
+// resolveRewrite makes the new path, which chttpd/secure_rewrites keeps in the database, but for what is
+// rewrite.Harmless. In CouchDB it binds the rules
 // only, not what their variables stand for, nor functions: an administrator of a database who gets one of the server to
 // open a URL could do anything.
 func resolveRewrite(c *call.Call, target string) (string, error) {
 	path := rewrite.Resolve(c.Segment(0), c.Segment(2), target)
-	if c.Settings.SecureRewrites && !rewrite.Within(c.Segment(0), path) {
+	if c.Settings.SecureRewrites && !rewrite.Within(c.Segment(0), path) && !rewrite.Harmless(path) {
 		return "", rewrite.ErrInsecure
 	}
 	return path, nil

@@ -33,6 +33,13 @@ func Within(db, path string) bool {
 	return ok && (rest == "" || rest[0] == '/' || rest[0] == '?')
 }
 
+// Harmless reports whether a path that Resolve made is one that everybody may ask for, with whatever method, and that
+// changes and tells nothing: functions of CouchDB that take ids of the server go on with secure rewrites.
+func Harmless(path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	return path == "/_uuids" || path == "/_up"
+}
+
 // AppendQuery appends the parameters to a path that a rewrite function returned (chttpd_rewrite:rewrite_query_params).
 func AppendQuery(path string, query compat.Query) string {
 	var out strings.Builder
