@@ -2,6 +2,7 @@ package docs
 
 import (
 	"context"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -68,7 +69,7 @@ func NewValidator(c *config.Config, designs DesignChecker, pool *js.Pool) storag
 			if tx.Name() != c.String("chttpd_auth", "authentication_db") {
 				return nil, nil
 			}
-			return checkUser, nil
+			return userRule(tx), nil
 		},
 	}}
 }
@@ -123,6 +124,26 @@ func designRule(ctx context.Context, _ *storage.Tx) (storage.ValidateFunc, error
 		}
 		return compat.NewError(compat.KindForbidden, needsDBAdmin)
 	}, nil
+}
+
+// userRule is checkUser, from which administrators of the server are exempt while the database has no built-in design
+// document. In CouchDB everybody is, its rules being that document's alone.
+func userRule(tx *storage.Tx) storage.ValidateFunc {
+	return func(ctx context.Context, edit, parent *storage.Document) error {
+		refused := checkUser(ctx, edit, parent)
+		from, _ := ctx.Value(writerKey{}).(*writer)
+		if refused == nil || from == nil || !from.who.IsAdmin() {
+			return refused
+		}
+		designs, err := tx.DesignDocs()
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(designs, func(d storage.DocRef) bool { return d.ID == authDesignID }) {
+			return refused
+		}
+		return nil
+	}
 }
 
 // checkUser is the check of user documents. Design documents are not subject to it, as none are to validation

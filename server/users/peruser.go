@@ -25,11 +25,22 @@ type peruserState struct {
 // watchPause is how long the directory waits after a failure, or while there is no users database.
 const watchPause = time.Second
 
+// renamePause is how long another database than before that the settings name has no built-in design document, so that
+// administrators can fill it as they like (see docs.EnsureAuthDesign). CouchDB makes it this long after the database
+// before is gone.
+const renamePause = 5 * time.Second
+
 // watch follows the users database until the server stops or the store is closed: what is remembered is dropped when it
 // changes, and users get databases of their own if couch_peruser says so. settings returns those in force.
 func (d *Directory) watch(settings func() *auth.Settings) {
+	before := settings().UsersDB
 	for d.ctx.Err() == nil {
-		err := d.follow(settings)
+		name, pause := settings().UsersDB, time.Duration(0)
+		if name != before {
+			pause = renamePause
+		}
+		before = name
+		err := d.follow(settings, name, pause)
 		if errors.Is(err, kv.ErrClosed) {
 			return
 		}
@@ -45,18 +56,17 @@ func (d *Directory) watch(settings func() *auth.Settings) {
 	}
 }
 
-// follow listens to one database until it is gone or the settings name another one.
-func (d *Directory) follow(settings func() *auth.Settings) error {
-	name := settings().UsersDB
+// follow listens to one database until it is gone or the settings name another one. The database gets its design
+// document after pause.
+func (d *Directory) follow(settings func() *auth.Settings, name string, pause time.Duration) error {
 	l, err := d.store.DB(name).Listen(d.ctx)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	defer d.Forget()
-	if err := docs.EnsureAuthDesign(d.ctx, d.store.DB(name)); err != nil {
-		return err
-	}
+	design := time.NewTimer(pause)
+	defer design.Stop()
 	for {
 		d.Forget()
 		set := settings()
@@ -70,6 +80,10 @@ func (d *Directory) follow(settings func() *auth.Settings) error {
 		case <-d.ctx.Done():
 			return d.ctx.Err()
 		case <-d.nudge:
+		case <-design.C:
+			if err := docs.EnsureAuthDesign(d.ctx, d.store.DB(name)); err != nil {
+				return err
+			}
 		case <-l.C():
 			if err := l.Wait(d.ctx); err != nil {
 				return err

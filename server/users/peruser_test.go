@@ -50,3 +50,28 @@ func TestDatabasesOfUsers(t *testing.T) {
 	remove("joe1")
 	becomes(404, joe1)
 }
+
+// TestAnotherUsersDatabase: a database that becomes that of the users can be filled by administrators as they like
+// until it has its design document, and by nobody else.
+func TestAnotherUsersDatabase(t *testing.T) {
+	t.Parallel()
+	s := servertest.NewWithUsers(t, 1)
+	require.Equal(t, 201, s.Do("PUT", "/people", "").Code)
+	require.Equal(t, 200, s.Do("PUT", "/people/_security", "{}").Code)
+	require.Equal(t, 201, s.Do("PUT", "/people/org.couchdb.user:joe0", `{"x":1}`).Code)
+	require.Equal(t, 201, s.Do("PUT", "/people/org.couchdb.user:ada",
+		`{"name":"ada","type":"user","roles":[],"password":"apple"}`).Code)
+	s.Set("chttpd_auth", "authentication_db", "people")
+	const untyped = `{"name":"tom","roles":[],"password":"cat"}`
+	put := func(name string, headers ...string) int {
+		return s.Do("PUT", "/people/org.couchdb.user:"+name, untyped, headers...).Code
+	}
+	require.Equal(t, 201, put("tom"))
+	require.Equal(t, 403, put("tim", "Authorization", ""))
+	session := s.Do("POST", "/_session", `{"name":"tom","password":"cat"}`, "Authorization", "")
+	require.Equal(t, 200, session.Code, session.Body)
+	require.Eventually(t, func() bool {
+		return s.Do("GET", "/people/_design/_auth", "").Code == 200
+	}, time.Minute, 10*time.Millisecond)
+	require.Equal(t, 403, put("tim"))
+}
