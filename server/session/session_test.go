@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -147,6 +148,25 @@ func TestHashIsUpgradedAtLogin(t *testing.T) {
 	}, time.Minute, 5*time.Millisecond)
 	require.Equal(t, 200, login())
 	require.Contains(t, s.Do("GET", "/_users/org.couchdb.user:old", "").Body.String(), `"x":1`)
+}
+
+// A document that a user stores at once after a login is no conflict, though the login has its hash upgraded.
+func TestUpgradeWaitsForTheUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := servertest.NewWithOpenUsers(t, 1)
+		const path = "/_users/org.couchdb.user:joe0"
+		before := s.Do("GET", path, "").Body.String()
+		require.Contains(t, before, `"pbkdf2_prf":"sha256"`)
+		s.Set("chttpd_auth", "pbkdf2_prf", "sha512")
+		require.Equal(t, 200, s.Do("GET", "/_session", "", servertest.As("joe0")...).Code)
+		synctest.Wait()
+		w := s.Do("PUT", path, strings.Replace(before, `"name"`, `"x":1,"name"`, 1), servertest.As("joe0")...)
+		require.Equal(t, 201, w.Code, w.Body)
+		time.Sleep(time.Second)
+		after := s.Do("GET", path, "").Body.String()
+		require.Contains(t, after, `"x":1`)
+		require.Contains(t, after, `"pbkdf2_prf":"sha512"`)
+	})
 }
 
 // The body of a request and the security object that decides about it must not share a parser.

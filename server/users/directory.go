@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -103,6 +104,10 @@ func (d *Directory) Forget() {
 	d.known.Purge()
 }
 
+// upgradePause is how long after a login a hash is rewritten. Programs log in and then store the user's document as
+// they had read it, with a new password: that goes first and is no conflict.
+const upgradePause = 250 * time.Millisecond
+
 // Upgrade rewrites a user's outdated hash in the background (couch_password_hasher). The password was checked.
 func (d *Directory) Upgrade(set *auth.Settings, name, password string) {
 	d.mu.Lock()
@@ -112,6 +117,10 @@ func (d *Directory) Upgrade(set *auth.Settings, name, password string) {
 	}
 	d.upgrading[name] = true
 	d.running.Go(func() {
+		select {
+		case <-time.After(upgradePause):
+		case <-d.ctx.Done():
+		}
 		if err := d.rewrite(d.ctx, set, name, password); err != nil && d.ctx.Err() == nil {
 			d.log.Warn("password hash was not upgraded", "user", name, "error", err)
 		}
