@@ -85,15 +85,19 @@ func (p *pass) tryPart(
 
 // note takes over the records that a transaction wrote. They changed in their sequence only: m.above stays right.
 func (p *pass) note(written []writtenRecord) {
+	replaced := int64(0)
 	for n, ix := range p.indexes {
+		replaced += written[n].replaced + int64(len(ix.stored))
 		ix.stored, ix.rec = written[n].stored, written[n].rec
 	}
+	p.v.addReplaced(flightKey{p.uuid, p.design.signature}, replaced)
 }
 
 // writtenRecord is a record with what its key has.
 type writtenRecord struct {
-	rec    indexRecord
-	stored []byte
+	rec      indexRecord
+	stored   []byte
+	replaced int64 // see indexWriter
 }
 
 // readSize is about what the read of a document's rows in one index takes in a transaction, if there are none, too.
@@ -176,5 +180,6 @@ func (p *pass) finishIndex(
 	if len(w.changes) > 0 {
 		w.tx.Set(ix.keys.changed, storage.AppendSeq(nil, rec.seq))
 	}
-	return writtenRecord{rec, putLarge(w.tx, ix.keys.space.info(ix.def.signature), ix.stored, rec.encode())}, nil
+	stored := putLarge(w.tx, ix.keys.space.info(ix.def.signature), ix.stored, rec.encode())
+	return writtenRecord{rec, stored, w.replaced}, nil
 }

@@ -13,6 +13,7 @@ import (
 // Info reads what _info shows.
 func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info, error) {
 	var info *Info
+	var key flightKey
 	var indexes []*index
 	err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		d, err := v.designIn(s, ddocID)
@@ -29,7 +30,8 @@ func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info,
 			return err
 		}
 		info.PurgeSeq = uint64(purges)
-		v.addFlight(info, flightKey{s.UUID(), d.signature})
+		key = flightKey{s.UUID(), d.signature}
+		v.addFlight(info, key)
 		indexes, err = v.addIndexes(info, s, d)
 		return err
 	})
@@ -42,8 +44,17 @@ func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info,
 		return nil, err
 	}
 	// engines do not count what they hold in memory yet, and compress the rest
-	info.SizeFile = max(info.SizeFile, info.SizeActive)
+	replaced, _ := v.replaced.Get(key)
+	info.SizeFile = max(info.SizeFile, info.SizeActive+replaced)
 	return info, nil
+}
+
+// addReplaced counts what an update of indexes has replaced.
+func (v *Views) addReplaced(key flightKey, bytes int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	before, _ := v.replaced.Get(key)
+	v.replaced.Add(key, before+bytes)
 }
 
 // addFlight tells of a running build.
@@ -124,9 +135,13 @@ func (v *Views) Update(ctx context.Context, db *storage.DB, ddocID string) error
 	return v.ensure(ctx, db, d, uuid, last.Seq)
 }
 
-// Compact reports whether there is such a design document; rows are stored so that they need no compaction.
+// Compact has Info count no more what was replaced in the indexes of a design document, or fails if there is none. Rows
+// are stored so that they need no compaction: engines drop what was replaced by themselves.
 func (v *Views) Compact(ctx context.Context, db *storage.DB, ddocID string) error {
-	_, _, err := v.openDesign(ctx, db, ddocID)
+	d, uuid, err := v.openDesign(ctx, db, ddocID)
+	if err == nil {
+		v.replaced.Remove(flightKey{uuid, d.signature})
+	}
 	return err
 }
 

@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/settee-db/settee/storage"
@@ -59,7 +60,8 @@ func TestDuplicates(t *testing.T) {
 	want(t, "skip", b.query(t, "d", "v", "descending=true&skip=3&limit=2").rows, `[a "k"=false a "k"=null]`)
 }
 
-// TestInfoSizes: the size on disk is never below that of the rows, be they in the engine's memory or on disk.
+// TestInfoSizes: the size on disk is never below that of the rows, be they in the engine's memory or on disk, and
+// a compaction makes it smaller after updates where the engine does not tell how much it is.
 func TestInfoSizes(t *testing.T) {
 	onEngines(t, func(t *testing.T, b *bench) {
 		b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a","reduce":"_sum"},"w":{"map":"b"}}`))
@@ -69,11 +71,14 @@ func TestInfoSizes(t *testing.T) {
 				b.put(t, fmt.Sprint("doc", i), body)
 			}
 			must(t, b.views.Update(t.Context(), b.db, "_design/d"))
+			before, err := b.views.Info(t.Context(), b.db, "_design/d")
+			must(t, err)
 			must(t, b.views.Compact(t.Context(), b.db, "_design/d"))
 			info, err := b.views.Info(t.Context(), b.db, "_design/d")
 			must(t, err)
-			if info.SizeFile < info.SizeActive {
-				t.Errorf("file %d, active %d", info.SizeFile, info.SizeActive)
+			less := before.SizeFile - info.SizeFile
+			if info.SizeFile < info.SizeActive || less < 0 || less == 0 && strings.HasSuffix(t.Name(), "/pebble") {
+				t.Errorf("file %d, active %d, before compaction %d", info.SizeFile, info.SizeActive, before.SizeFile)
 			}
 			return info.SizeActive
 		}

@@ -69,6 +69,8 @@ type Views struct {
 	mu      sync.Mutex
 	flights map[flightKey]*flight
 	closed  bool
+	// replaced is how many bytes this process has replaced in indexes since their last compaction.
+	replaced *lru.Cache[flightKey, int64]
 }
 
 // cachedDesigns is how many parsed design documents are kept.
@@ -94,6 +96,9 @@ func Open(o Options) (*Views, error) {
 		return nil, err
 	}
 	if v.aggregates, err = lru.New[string, *levels.Index](cachedDesigns); err != nil {
+		return nil, err
+	}
+	if v.replaced, err = lru.New[flightKey, int64](cachedDesigns); err != nil {
 		return nil, err
 	}
 	if v.refreshed, err = lru.New[flightKey, time.Time](cachedDesigns); err != nil {

@@ -25,7 +25,9 @@ type indexWriter struct {
 	ids     []idChange
 	cuts    []cutChange
 	delta   [counters]int64
-	scratch []byte
+	// replaced is how many bytes of rows and ids the writes take the place of.
+	replaced int64
+	scratch  []byte
 }
 
 // idChange is what happens to the entries of a document in IDS and ERRORS.
@@ -116,6 +118,7 @@ func (w *indexWriter) collectDoc(docID string, rows *docRows, entry []byte) erro
 	}
 	w.moveCut(docID, entry, cut)
 	w.delta[countActive] += int64(len(change.entry) - len(entry))
+	w.replaced += int64(len(entry))
 	w.merge(kept, fresh)
 	if !bytes.Equal(change.entry, entry) || change.failure != "" {
 		w.ids = append(w.ids, change)
@@ -154,6 +157,9 @@ func (w *indexWriter) change(rowKey, old, value []byte, rows int64, was, is int)
 	w.delta[countRows] += rows
 	w.delta[countExternal] += int64(is - was)
 	w.delta[countActive] += int64(is-was) + rows*int64(len(rowKey))
+	if rows <= 0 {
+		w.replaced += int64(was + len(rowKey))
+	}
 }
 
 // write writes rows, ids, errors and counters.

@@ -24,13 +24,18 @@ func (d *Database) Pending(ctx context.Context, since storage.Seq) (int64, error
 	return end.Pending, err
 }
 
+// FileBase is what a database or an index takes at least in the sizes of files that are shown: its records and
+// counters. As in CouchDB, where they are a file's first pages, the file is larger than the live data even if there is
+// none.
+const FileBase = 4096
+
 // AppendInfo appends what GET /db shows, in CouchDB's order.
 func AppendInfo(b []byte, i *storage.Info) []byte {
 	b = AppendStart(append(b, `{"instance_start_time":`...), i)
 	b = ejson.AppendString(append(b, `,"db_name":`...), i.Name)
 	b = AppendSeq(append(b, `,"purge_seq":`...), i.PurgeSeq)
 	b = AppendSeq(append(b, `,"update_seq":`...), i.UpdateSeq)
-	b = strconv.AppendInt(append(b, `,"sizes":{"file":`...), i.SizeFile, 10)
+	b = strconv.AppendInt(append(b, `,"sizes":{"file":`...), FileBase+i.SizeFile, 10)
 	b = strconv.AppendInt(append(b, `,"external":`...), i.SizeExternal, 10)
 	b = strconv.AppendInt(append(b, `,"active":`...), i.SizeActive, 10)
 	b = append(b, `},"props":{`...)

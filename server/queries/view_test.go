@@ -234,6 +234,16 @@ func TestInfoCompactAndCleanup(t *testing.T) {
 	s.Do("GET", "/db/_design/d/_view/m", "")
 	info := s.Do("GET", "/db/_design/d/_info", "").Body.String()
 	require.Contains(t, info, `{"name":"d","view_index":{"updates_pending":{"minimum":0,`)
+	var sizes struct {
+		Index struct{ Sizes struct{ File, Active int64 } } `json:"view_index"`
+		Sizes struct{ File, Active int64 }
+	}
+	require.NoError(t, json.Unmarshal([]byte(info), &sizes))
+	require.Greater(t, sizes.Index.Sizes.File, sizes.Index.Sizes.Active)
+	require.Positive(t, sizes.Index.Sizes.Active)
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/empty", "").Code)
+	require.NoError(t, json.Unmarshal(s.Do("GET", "/empty", "").Body.Bytes(), &sizes))
+	require.Greater(t, sizes.Sizes.File, sizes.Sizes.Active)
 	require.Contains(t, info, `"language":"member","compact_running":false,"collator_versions":["153.120"]}}`)
 	servertest.Expect(t, s.Do("POST", "/db/_compact/d", "{}"), http.StatusAccepted, "{\"ok\":true}\n")
 	servertest.Expect(t,
