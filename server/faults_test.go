@@ -180,10 +180,12 @@ func (l *late) Limits() kv.Limits { return kv.FDBLimits }
 
 func (l *late) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 	since := kv.WaitsSince(ctx, time.Now())
-	l.mu.Lock()
-	l.since[since] = true
-	l.mu.Unlock()
 	kv.Waited(ctx, since, false)
+	if !kv.WaitsSince(ctx, time.Time{}).IsZero() { // a request's, not one of what runs beside
+		l.mu.Lock()
+		l.since[since] = true
+		l.mu.Unlock()
+	}
 	return l.Store.View(ctx, fn)
 }
 
