@@ -349,6 +349,15 @@ func (t *blockTerms) Seek(term string) bool {
 	if i--; i < 0 {
 		i = 0
 	}
+	if int32(i*termsInPlace) < t.next && string(t.term) < term {
+		// It is near, behind the term that was read last.
+		for t.Next() {
+			if string(t.term) >= term {
+				return true
+			}
+		}
+		return false
+	}
 	// The entry of a place shares nothing with the one before.
 	t.dictionary.at, t.next, t.term = t.places[i].at, int32(i*termsInPlace), t.term[:0]
 	first := true

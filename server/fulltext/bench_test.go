@@ -53,4 +53,16 @@ func BenchmarkFullText(b *testing.B) {
 			}
 		})
 	}
+	for _, c := range []struct{ name, path string }{
+		{"suggest-prefix", "_search_suggest/fruit?prefix=w9"}, {"suggest-all", "_search_suggest/fruit?prefix="},
+		{"fuzzy", "_search/fruit?limit=1&q=w900y~"}, {"suggest-word", "_search_suggest/fruit?word=w900y"},
+		{"intervals-common", "_nouveau/fruit?limit=10&q=name:fn:ordered(w0x+w1x)"},
+		{"intervals-rare", "_nouveau/fruit?limit=10&q=name:fn:maxgaps(2+fn:unordered(w0x+w900x))"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for range b.N {
+				require.Equal(b, 200, s.Do("GET", "/db/_design/d/"+c.path, "").Code)
+			}
+		})
+	}
 }
