@@ -14,9 +14,13 @@ import (
 type peer struct {
 	dir   string
 	index bleve.Index
+	there bool
 }
 
 func newBleve(dir string) (*peer, error) {
+	if index, err := bleve.Open(dir); err == nil {
+		return &peer{dir, index, true}, nil
+	}
 	text := bleve.NewTextFieldMapping()
 	text.Analyzer = standard.Name
 	text.Store, text.IncludeInAll, text.DocValues = false, false, false
@@ -26,8 +30,10 @@ func newBleve(dir string) (*peer, error) {
 	mapping.DefaultMapping = doc
 	mapping.DefaultField = "t"
 	index, err := bleve.New(dir, mapping)
-	return &peer{dir, index}, err
+	return &peer{dir, index, false}, err
 }
+
+func (p *peer) built(context.Context) (bool, error) { return p.there, nil }
 
 func (p *peer) build(_ context.Context, docs int, next func() string) (time.Duration, error) {
 	const together = 1000

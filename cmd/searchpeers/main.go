@@ -54,6 +54,8 @@ var queries = []query{
 
 // engine is one of those that are compared.
 type engine interface {
+	// built reports whether what was opened has an index already.
+	built(ctx context.Context) (bool, error)
 	// build indexes documents that are asked for one after the other.
 	build(ctx context.Context, docs int, next func() string) (time.Duration, error)
 	// ask gives the number of all hits of a query, having found the best ten.
@@ -67,19 +69,21 @@ func main() {
 	docs := flag.Int("docs", 100_000, "documents")
 	dir := flag.String("dir", "", "where to build; a temporary directory is made there")
 	lone := flag.Bool("alone", false, "without Bleve")
+	keep := flag.Bool("keep", false, "build in -dir itself, leave it, and only ask what was built there before")
 	flag.Parse()
-	if err := run(*docs, *dir, *lone); err != nil {
+	if err := run(*docs, *dir, *lone, *keep); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(docs int, dir string, lone bool) error {
+func run(docs int, dir string, lone, keep bool) (err error) {
 	ctx := context.Background()
-	dir, err := os.MkdirTemp(dir, "searchpeers")
-	if err != nil {
-		return err
+	if !keep {
+		if dir, err = os.MkdirTemp(dir, "searchpeers"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
 	}
-	defer os.RemoveAll(dir)
 	ours, err := newSettee(ctx, filepath.Join(dir, "settee"))
 	if err != nil {
 		return err
@@ -93,20 +97,26 @@ func run(docs int, dir string, lone bool) error {
 		engines = append(engines, bleve)
 	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(out, "%d documents of 1 KB\tsettee\tbleve\n", docs)
+	fmt.Fprintf(out, "%d documents of 1 KB\tsettee\tfirst\tbleve\tfirst\n", docs)
 	row := []string{"build, documents/s"}
 	disk := []string{"disk, bytes/document"}
 	for _, e := range engines {
-		took, err := e.build(ctx, docs, newTexts().next)
-		if err != nil {
+		speed := "built before"
+		if there, err := e.built(ctx); err != nil {
 			return err
+		} else if !there {
+			took, err := e.build(ctx, docs, newTexts().next)
+			if err != nil {
+				return err
+			}
+			speed = fmt.Sprintf("%.0f", float64(docs)/took.Seconds())
 		}
-		row = append(row, fmt.Sprintf("%.0f", float64(docs)/took.Seconds()))
+		row = append(row, speed, "")
 		n, err := e.bytes()
 		if err != nil {
 			return err
 		}
-		disk = append(disk, fmt.Sprint(n/int64(docs)))
+		disk = append(disk, fmt.Sprint(n/int64(docs)), "")
 		runtime.GC()
 	}
 	fmt.Fprintln(out, strings.Join(row, "\t"))
@@ -115,12 +125,12 @@ func run(docs int, dir string, lone bool) error {
 		row := []string{q.name}
 		totals := map[int64]bool{}
 		for _, e := range engines {
-			p50, total, err := measure(ctx, e, q)
+			p50, first, total, err := measure(ctx, e, q)
 			if err != nil {
 				return err
 			}
 			totals[total] = true
-			row = append(row, p50.Round(time.Microsecond).String())
+			row = append(row, p50.Round(time.Microsecond).String(), first.Round(time.Microsecond).String())
 		}
 		if len(totals) > 1 {
 			row = append(row, fmt.Sprint("totals differ: ", totals))
@@ -138,21 +148,23 @@ func run(docs int, dir string, lone bool) error {
 	return nil
 }
 
-// measure asks a query for a while, after a first time, and gives the median.
-func measure(ctx context.Context, e engine, q query) (p50 time.Duration, total int64, err error) {
+// measure asks a query for a while, after a first time, and gives the median and what the first time took.
+func measure(ctx context.Context, e engine, q query) (p50, first time.Duration, total int64, err error) {
+	start := time.Now()
 	if total, err = e.ask(ctx, q); err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
+	first = time.Since(start)
 	var all []time.Duration
 	for began := time.Now(); len(all) < 5 || time.Since(began) < time.Second && len(all) < 2000; {
 		start := time.Now()
 		if _, err := e.ask(ctx, q); err != nil {
-			return 0, 0, err
+			return 0, 0, 0, err
 		}
 		all = append(all, time.Since(start))
 	}
 	slices.Sort(all)
-	return all[len(all)/2], total, nil
+	return all[len(all)/2], first, total, nil
 }
 
 // size is what a directory takes.

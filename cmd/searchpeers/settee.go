@@ -58,11 +58,24 @@ func newSettee(ctx context.Context, dir string) (*settee, error) {
 	s := &settee{engine: engine, store: store}
 	s.indexes = search.New(search.Options{Store: store, KV: engine, JS: function{}})
 	store.SetHooks(storage.Hooks{Indexer: s.indexes})
-	if err := store.Create(ctx, "db", storage.CreateOptions{}); err != nil {
-		return nil, err
-	}
 	s.db = store.DB("db")
-	return s, nil
+	err = store.Create(ctx, "db", storage.CreateOptions{})
+	if errors.Is(err, compat.KindFileExists) {
+		err = nil
+	}
+	return s, err
+}
+
+// built finds the index of an earlier run, and brings it to the end of the database.
+func (s *settee) built(ctx context.Context) (bool, error) {
+	var err error
+	s.def, err = s.indexes.Lookup(ctx, s.db, index.Nouveau, "_design/d", "t")
+	if errors.Is(err, compat.KindNotFound) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	return true, s.indexes.Update(ctx, s.db, s.def)
 }
 
 func (s *settee) put(ctx context.Context, bodies map[string]string) error {
