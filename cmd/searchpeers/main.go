@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 )
@@ -97,7 +98,7 @@ func run(docs int, dir string, lone, keep bool) (err error) {
 		engines = append(engines, bleve)
 	}
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(out, "%d documents of 1 KB\tsettee\tfirst\tbleve\tfirst\n", docs)
+	fmt.Fprintf(out, "%d documents of 1 KB\tsettee\tcpu\tfirst\tbleve\tcpu\tfirst\n", docs)
 	row := []string{"build, documents/s"}
 	disk := []string{"disk, bytes/document"}
 	for _, e := range engines {
@@ -111,12 +112,12 @@ func run(docs int, dir string, lone, keep bool) (err error) {
 			}
 			speed = fmt.Sprintf("%.0f", float64(docs)/took.Seconds())
 		}
-		row = append(row, speed, "")
+		row = append(row, speed, "", "")
 		n, err := e.bytes()
 		if err != nil {
 			return err
 		}
-		disk = append(disk, fmt.Sprint(n/int64(docs)), "")
+		disk = append(disk, fmt.Sprint(n/int64(docs)), "", "")
 		runtime.GC()
 	}
 	fmt.Fprintln(out, strings.Join(row, "\t"))
@@ -125,12 +126,14 @@ func run(docs int, dir string, lone, keep bool) (err error) {
 		row := []string{q.name}
 		totals := map[int64]bool{}
 		for _, e := range engines {
-			p50, first, total, err := measure(ctx, e, q)
+			took, total, err := measure(ctx, e, q)
 			if err != nil {
 				return err
 			}
 			totals[total] = true
-			row = append(row, p50.Round(time.Microsecond).String(), first.Round(time.Microsecond).String())
+			for _, d := range []time.Duration{took.p50, took.cpu, took.first} {
+				row = append(row, d.Round(time.Microsecond).String())
+			}
 		}
 		if len(totals) > 1 {
 			row = append(row, fmt.Sprint("totals differ: ", totals))
@@ -148,23 +151,40 @@ func run(docs int, dir string, lone, keep bool) (err error) {
 	return nil
 }
 
-// measure asks a query for a while, after a first time, and gives the median and what the first time took.
-func measure(ctx context.Context, e engine, q query) (p50, first time.Duration, total int64, err error) {
+// times are what a query takes: the median, processor time of the whole process on average, which depends less on what
+// else the machine does, and what it took the first time.
+type times struct{ p50, cpu, first time.Duration }
+
+// measure asks a query once, and then for a while.
+func measure(ctx context.Context, e engine, q query) (t times, total int64, err error) {
 	start := time.Now()
 	if total, err = e.ask(ctx, q); err != nil {
-		return 0, 0, 0, err
+		return t, 0, err
 	}
-	first = time.Since(start)
+	t.first = time.Since(start)
 	var all []time.Duration
+	used, err := processorTime()
+	if err != nil {
+		return t, 0, err
+	}
 	for began := time.Now(); len(all) < 5 || time.Since(began) < time.Second && len(all) < 2000; {
 		start := time.Now()
 		if _, err := e.ask(ctx, q); err != nil {
-			return 0, 0, 0, err
+			return t, 0, err
 		}
 		all = append(all, time.Since(start))
 	}
+	after, err := processorTime()
 	slices.Sort(all)
-	return all[len(all)/2], first, total, nil
+	t.p50, t.cpu = all[len(all)/2], (after-used)/time.Duration(len(all))
+	return t, total, err
+}
+
+// processorTime is what the process has used.
+func processorTime() (time.Duration, error) {
+	var u syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), err
 }
 
 // size is what a directory takes.
