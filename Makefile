@@ -19,7 +19,7 @@ FUZZTIME ?= 60s
 CRASH_ROUNDS ?= 200
 HOSTILE_FLAGS ?=
 # All packages that start goroutines or are used by several; conformance talks to processes without the detector.
-RACE_PACKAGES ?= ./storage/... ./views/... ./mango/... ./replication/... ./server/... ./cmd/...
+RACE_PACKAGES ?= ./storage/... ./views/... ./mango/... ./search/... ./replication/... ./server/... ./cmd/...
 RACE_FLAGS ?= -short
 TEST_TIMEOUT ?= 9m
 

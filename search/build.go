@@ -32,8 +32,9 @@ type build struct {
 	uuid        [16]byte
 	partitioned bool
 	recordKey   []byte
-	stored      []byte // the record as it is in the store: what a commit has to find unchanged
-	rec         *record
+	stored      []byte      // the record as it is in the store: what a commit has to find unchanged
+	rec         *record     // as it is in the store now; commits replace it
+	began       storage.Seq // its own, which no commit changes
 	keys        *keys
 	types       map[string]fieldType
 	entries     int64 // of the log
@@ -83,6 +84,9 @@ func (k *keys) readTypes(r kv.ReadTx) (map[string]fieldType, error) {
 	return types, it.Err()
 }
 
+// interactive is record.interactive, for those that read ahead of commits as well.
+func (b *build) interactive() bool { return b.began != storage.Seq{} }
+
 // prepare reads what there is of the index, and makes its record if there is none.
 func (b *build) prepare(ctx context.Context) error {
 	read := func(s *storage.Snapshot) (err error) {
@@ -95,7 +99,7 @@ func (b *build) prepare(ctx context.Context) error {
 		if b.rec, b.stored, err = readRecord(s.KV(), sp, b.def.signature); err != nil || b.rec == nil {
 			return err
 		}
-		b.keys = sp.keysOf(b.rec.number)
+		b.began, b.keys = b.rec.began, sp.keysOf(b.rec.number)
 		counts, err := s.KV().GetMany([][]byte{b.keys.count(countLogEntries), b.keys.count(countLogBytes)})
 		if err != nil {
 			return err
@@ -195,9 +199,10 @@ func (b *build) pass(ctx context.Context) error {
 	defer cancel()
 	queue := make(chan *batch, b.x.workers())
 	var readError error
+	reading := ctx
 	running.Go(func() {
 		defer close(queue)
-		readError = b.readAhead(ctx, queue, &running)
+		readError = b.readAhead(reading, queue, &running)
 	})
 	var segments *direct
 	defer func() {
@@ -257,7 +262,7 @@ func (b *build) readAhead(ctx context.Context, queue chan<- *batch, running *syn
 		}
 		since = batch.end
 		// What an interactive index begins with comes before what writers have put into its log meanwhile.
-		direct = direct || !b.indirect.Load() && (b.rec.interactive() && len(batch.docs) > 0 ||
+		direct = direct || !b.indirect.Load() && (b.interactive() && len(batch.docs) > 0 ||
 			batch.pending+int64(len(batch.docs)) >= 2*b.x.opts.flushEntries)
 		if batch.direct = direct && !batch.later; batch.direct {
 			ctx = kv.InBackground(ctx)
@@ -267,7 +272,8 @@ func (b *build) readAhead(ctx context.Context, queue chan<- *batch, running *syn
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		running.Go(func() { batch.ready <- b.make(ctx, batch) })
+		making := ctx // this batch's: the next ones may be in the background
+		running.Go(func() { batch.ready <- b.make(making, batch) })
 		if batch.last {
 			return nil
 		}
@@ -316,7 +322,7 @@ func (b *build) readFrom(s *storage.Snapshot, read *batch, since storage.Seq) (e
 	cut := false
 	end, err := s.Changes(o, func(c *storage.Change) error {
 		src := source{id: c.ID, seq: c.Seq.Seq}
-		later := b.rec.interactive() && b.rec.began.Before(src.seq)
+		later := b.interactive() && b.began.Before(src.seq)
 		if cut = later && !read.later && len(read.docs) > 0; cut {
 			return storage.ErrStop
 		}

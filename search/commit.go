@@ -76,7 +76,7 @@ func (b *build) tryPart(ctx context.Context, batch *batch, from, to int, seq sto
 		if err := w.write(docs); err != nil {
 			return err
 		}
-		ready := b.rec.interactive() && batch.last && to == len(batch.docs)
+		ready := b.interactive() && batch.last && to == len(batch.docs)
 		rec, stored = b.move(tx, w.fresh, seq, ready)
 		return nil
 	})
@@ -119,7 +119,7 @@ func (b *build) moved(rec *record, stored []byte, w *writer, types map[string]fi
 // since are left out, too: these have put them into the index.
 func (b *build) current(tx *storage.Tx, docs []source, before storage.Seq) ([]source, error) {
 	purge, err := tx.Snapshot().LastPurge()
-	if err != nil || purge == before && !b.rec.interactive() || len(docs) == 0 {
+	if err != nil || purge == before && !b.interactive() || len(docs) == 0 {
 		return docs, err
 	}
 	seqs := make([]storage.Seq, len(docs))
@@ -133,7 +133,7 @@ func (b *build) current(tx *storage.Tx, docs []source, before storage.Seq) ([]so
 	var current []source
 	for i := range docs {
 		same := there[i]
-		if !same && b.rec.interactive() && docs[i].mapped { // writers do not see to it if its winner is what it was
+		if !same && b.interactive() && docs[i].mapped { // writers do not see to it if its winner is what it was
 			rev, err := tx.Snapshot().WinnerRev(docs[i].id)
 			if err != nil {
 				return nil, err

@@ -192,7 +192,7 @@ func (b *build) writeDirect(ctx context.Context, s *collected) error {
 // writeSegment names the documents and writes the blocks.
 func (b *build) writeSegment(ctx context.Context, c *claim, s *collected) error {
 	var place []byte
-	if !b.rec.interactive() {
+	if !b.interactive() {
 		var err error
 		if place, err = c.place(ctx); err != nil {
 			return err
@@ -210,7 +210,7 @@ func (b *build) writeSegment(ctx context.Context, c *claim, s *collected) error 
 				continue
 			}
 			src := &s.docs[s.at[part.ID(nil, doc)]]
-			if b.rec.interactive() {
+			if b.interactive() {
 				src.identity = index.Identity(storage.AppendSeq(nil, src.seq))
 			} else {
 				src.identity = index.Identity(binary.BigEndian.AppendUint16(place[:len(place):len(place)], order))
@@ -297,7 +297,7 @@ func (b *build) publishDirect(ctx context.Context, c *claim, s *collected) error
 			if live := s.live(docs, int32(c.docs)); live != nil {
 				b.keys.writeLive(tx.KV(), &info, live)
 			}
-			if !b.rec.interactive() {
+			if !b.interactive() {
 				before = len(m.segments)
 			} else if before > len(m.segments) {
 				return errMoved

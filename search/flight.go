@@ -132,17 +132,17 @@ func (x *Indexes) build(
 		if reached == (storage.Seq{}) {
 			reached = b.last
 		}
-		if b.target = reached; b.rec.interactive() {
+		if b.target = reached; b.interactive() {
 			b.target = endOfFeed
 		}
 		if b.rec.ready {
 			x.mergeSoon(db, b.uuid, def, b.recordKey, b.rec.number, b.keys)
 		}
-		if b.rec.ready || !b.rec.interactive() && !b.rec.seq.Before(reached) {
+		if b.rec.ready || !b.interactive() && !b.rec.seq.Before(reached) {
 			return reached, nil
 		}
 		switch err := b.pass(ctx); {
-		case err == nil && b.rec.interactive():
+		case err == nil && b.interactive():
 			continue // it is ready now, or what is left does not go into a segment directly
 		case !errors.Is(err, errMoved):
 			return reached, err

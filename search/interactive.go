@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -75,7 +76,7 @@ func readInteractive(r kv.ReadTx, sp space) (interactiveList, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseInteractive(value)
+	return parseInteractive(bytes.Clone(value)) // what is made of the entries is kept
 }
 
 // register makes a new index interactive, if it is one whose analysis needs no JavaScript: it notes it for writers, and
@@ -304,7 +305,7 @@ func (b *build) leaveOut(s *storage.Snapshot, read *batch) error {
 	if err != nil {
 		return err
 	}
-	began := index.Identity(storage.AppendSeq(nil, b.rec.began))
+	began := index.Identity(storage.AppendSeq(nil, b.began))
 	left := read.docs[:0]
 	for i := range read.docs {
 		at, err := identityIn(values[i])
@@ -322,10 +323,10 @@ func (b *build) leaveOut(s *storage.Snapshot, read *batch) error {
 // segmentsBefore is how many segments have documents that were written before an interactive index was: all others are
 // of the log. What publishes segments holds the claim for flushes, and nothing merges them yet.
 func (b *build) segmentsBefore(ctx context.Context) (n int, err error) {
-	if !b.rec.interactive() {
+	if !b.interactive() {
 		return 0, nil
 	}
-	began := index.Identity(storage.AppendSeq(nil, b.rec.began))
+	began := index.Identity(storage.AppendSeq(nil, b.began))
 	err = b.db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		n = 0
 		o, err := b.x.open(ctx, s, b.def)
@@ -356,13 +357,13 @@ var endOfFeed = func() (seq storage.Seq) {
 // Fold implements storage.FoldIndexer: it flushes the logs of interactive indexes that are large. Nobody else does,
 // since queries have nothing to build.
 func (x *Indexes) Fold(ctx context.Context, db *storage.DB) error {
-	var list interactiveList
+	var large interactiveList
 	var sp space
 	var uuid [16]byte
-	var counts [][]byte
 	if err := db.ViewAgainLike(ctx, "fold", func(s *storage.Snapshot) (err error) {
-		sp, uuid = spaceOf(s), s.UUID()
-		if list, err = readInteractive(s.KV(), sp); err != nil || len(list) == 0 {
+		sp, uuid, large = spaceOf(s), s.UUID(), nil
+		list, err := readInteractive(s.KV(), sp)
+		if err != nil || len(list) == 0 {
 			return err
 		}
 		var keys [][]byte
@@ -370,16 +371,21 @@ func (x *Indexes) Fold(ctx context.Context, db *storage.DB) error {
 			k := sp.keysOf(list[i].number)
 			keys = append(keys, k.count(countLogEntries), k.count(countLogBytes))
 		}
-		counts, err = s.KV().GetMany(keys)
-		return err
+		counts, err := s.KV().GetMany(keys)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if counter(counts[2*i]) >= x.opts.flushEntries || counter(counts[2*i+1]) >= flushBytes {
+				large = append(large, list[i])
+			}
+		}
+		return nil
 	}); err != nil {
 		return err
 	}
-	for i := range list {
-		e := &list[i]
-		if counter(counts[2*i]) < x.opts.flushEntries && counter(counts[2*i+1]) < flushBytes {
-			continue
-		}
+	for i := range large {
+		e := &large[i]
 		def, recordKey, k := x.programOf(e).def, sp.record(e.signature), sp.keysOf(e.number)
 		err := x.flush(ctx, db, def, recordKey, k)
 		switch {

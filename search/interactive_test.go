@@ -296,6 +296,38 @@ func TestInteractiveWrites(t *testing.T) {
 	})
 }
 
+// TestFoldComesFirst: a process that has neither queried nor written an interactive index takes its log in, and writers
+// go on with it.
+func TestFoldComesFirst(t *testing.T) {
+	onEngines(t, func(t *testing.T, b *bench) {
+		def := b.interactive(t)
+		must(t, b.indexes.Update(t.Context(), b.db, def))
+		for i := range 3 * fewEntries {
+			b.put(t, fmt.Sprint("doc", i), `{"index":[["default","all",{}]]}`)
+		}
+		b.restart()
+		must(t, b.indexes.Fold(t.Context(), b.db))
+		b.indexes.running.Wait()
+		entries := int64(0)
+		must(t, b.db.View(t.Context(), func(s *storage.Snapshot) error {
+			sp := spaceOf(s)
+			rec, _, err := readRecord(s.KV(), sp, def.signature)
+			if err != nil {
+				return err
+			}
+			value, err := s.KV().Get(sp.keysOf(rec.number).count(countLogEntries))
+			entries = counter(value)
+			return err
+		}))
+		if entries >= fewEntries {
+			t.Errorf("%d entries are in the log", entries)
+		}
+		b.put(t, "last", `{"index":[["default","all last",{}]]}`)
+		want(t, "last", b.found(t, def, "last")[:2], "1 ")
+		want(t, "all", b.found(t, def, "all")[:3], fmt.Sprint(3*fewEntries+1, " "))
+	})
+}
+
 // conflict gives a document another revision that does not win.
 func (b *bench) conflict(t tester, id string) {
 	edit := newDoc(t, id, "1-00000000000000000000000000000000", `{}`)
@@ -330,6 +362,7 @@ func TestInteractiveCosts(t *testing.T) {
 	without = write("without")
 	def := b.interactive(t)
 	b.ask(t, def, "*:*")
+	b.indexes.running.Wait() // what the build has left to do reads, too
 	write("warm2")
 	with = write("with")
 	if with[0] > without[0] || with[1] > without[1]+1 {
