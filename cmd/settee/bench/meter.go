@@ -1,6 +1,9 @@
 package bench
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // sampleEvery is how often resident memory is looked at.
 const sampleEvery = 100 * time.Millisecond
@@ -8,6 +11,7 @@ const sampleEvery = 100 * time.Millisecond
 // resources are what a server and this process used during a round.
 type resources struct {
 	serverCPU time.Duration
+	laterCPU  time.Duration // of the server, after the round, until it came to rest
 	clientCPU time.Duration
 	elapsed   time.Duration
 	peakRSS   int64 // of the server, bytes
@@ -50,6 +54,37 @@ func (m *meter) watch(pids []int) {
 			peak = max(peak, residentOf(m.pid, pids))
 		}
 	}
+}
+
+const (
+	// restful is the part of a core that a server at rest takes at most, in one pause after the other.
+	restful     = 0.1
+	restfulness = 3 // pauses in a row
+	maxRest     = 100
+)
+
+// comeToRest waits until a server does nothing any more, or for maxRest pauses, so that what it has put off does not
+// run while the other server is measured. It returns the CPU time that this took: it belongs to what was done before.
+func comeToRest(ctx context.Context, t *Target, pause time.Duration) (later time.Duration, err error) {
+	if t.PID == 0 {
+		return 0, sleep(ctx, pause)
+	}
+	last, err := usageOf(t.PID)
+	for quiet, n := 0, 0; err == nil && quiet < restfulness && n < maxRest; n++ {
+		if err = sleep(ctx, pause); err != nil {
+			break
+		}
+		var now usage
+		if now, err = usageOf(t.PID); err != nil {
+			break
+		}
+		used := now.cpu - last.cpu
+		later, last = later+used, now
+		if quiet++; used.Seconds() > restful*pause.Seconds() {
+			quiet = 0
+		}
+	}
+	return later, err
 }
 
 func (m *meter) stop() (resources, error) {

@@ -25,7 +25,8 @@ type Side struct {
 	P50 float64 `json:"p50_ms,omitempty"`
 	P99 float64 `json:"p99_ms,omitempty"`
 	Max float64 `json:"max_ms,omitempty"`
-	// CPUPerUnit is the server's CPU time for each document, row, edit, feed or MB, in microseconds.
+	// CPUPerUnit is the server's CPU time for each document, row, edit, feed or MB, in microseconds, with what it went
+	// on to do until it came to rest.
 	CPUPerUnit float64 `json:"server_cpu_us_per_unit,omitempty"`
 	// ServerCPU and ClientCPU are CPU time over time: 1 is a core that is busy all the time.
 	ServerCPU float64 `json:"server_cpu_cores,omitempty"`
@@ -55,6 +56,7 @@ func newSide(samples []sample) *Side {
 		}
 		units += s.units
 		total.serverCPU += s.used.serverCPU
+		total.laterCPU += s.used.laterCPU
 		total.clientCPU += s.used.clientCPU
 		total.elapsed += s.used.elapsed
 		side.PeakRSS = max(side.PeakRSS, s.used.peakRSS)
@@ -62,7 +64,7 @@ func newSide(samples []sample) *Side {
 	side.Median = median(side.Values)
 	side.P50, side.P99, side.Max = milliseconds(latency, 0.5), milliseconds(latency, 0.99), milliseconds(latency, 1)
 	if units > 0 {
-		side.CPUPerUnit = float64(total.serverCPU) / float64(time.Microsecond) / float64(units)
+		side.CPUPerUnit = float64(total.serverCPU+total.laterCPU) / float64(time.Microsecond) / float64(units)
 	}
 	if total.elapsed > 0 {
 		side.ServerCPU = total.serverCPU.Seconds() / total.elapsed.Seconds()

@@ -127,10 +127,10 @@ func (r *runner) workload(ctx context.Context, w *workload) (_ *Result, err erro
 	}
 	for round := first; round <= last; round++ {
 		for i, s := range sessions {
-			if err := sleep(ctx, s.size.pause); err != nil {
-				return nil, err
-			}
 			out, err := w.round(ctx, s, plan{round: round, duration: r.options.Duration})
+			if err == nil {
+				out.used.laterCPU, err = comeToRest(ctx, s.target, s.size.pause)
+			}
 			if err != nil {
 				return nil, fmt.Errorf("server %s: %w", s.target.Name, err)
 			}

@@ -27,7 +27,7 @@ type sizes struct {
 
 // waits are times in which nothing is measured.
 type waits struct {
-	pause      time.Duration // between two rounds, so that a server comes to rest before the other one is measured
+	pause      time.Duration // in several of which in a row a server must do nothing; see comeToRest
 	settle     time.Duration // before the memory of feeds is looked at
 	diskSteady time.Duration // as long unchanged, a data directory counts as settled
 	rest       time.Duration // at the end, before memory at rest is looked at

@@ -14,7 +14,7 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-func openBench(b *testing.B, opts Options) *Store {
+func openBench(b testing.TB, opts Options) *Store {
 	b.Helper()
 	opts.Log = slog.New(slog.DiscardHandler)
 	s, err := Open(b.TempDir(), opts)

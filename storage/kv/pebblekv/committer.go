@@ -19,21 +19,22 @@ const batchOverhead = 256
 // committer takes requests in groups to the disk. One goroutine (run) checks a group, applies it and hands it on;
 // another (complete) waits for its sync, publishes it and answers. So the next group is prepared while one syncs.
 type committer struct {
-	db       *pebble.DB
-	queue    *queue
-	builder  builder
-	maxGroup int
-	version  uint64     // of the last group applied
-	waiting  []*request // lead the next group
-	flying   chan *group
-	space    *spaceGuard
-	freed    *freed
-	failure  *failure
-	watches  *txn.Watches
-	publish  func(*snapshot)
-	oldest   func() uint64 // version at which the oldest running transaction began
-	stats    *stats
-	done     chan struct{} // closed when both goroutines have ended
+	db          *pebble.DB
+	queue       *queue
+	builder     builder
+	maxGroup    int
+	version     uint64     // of the last group applied
+	waiting     []*request // lead the next group
+	flying      chan *group
+	space       *spaceGuard
+	freed       *freed
+	failure     *failure
+	watches     *txn.Watches
+	compactions *compactions
+	publish     func(*snapshot)
+	oldest      func() uint64 // version at which the oldest running transaction began
+	stats       *stats
+	done        chan struct{} // closed when both goroutines have ended
 
 	writing atomic.Int32 // groups that are being written
 	moved   atomic.Int64 // when that began or went on, in nanoseconds since 1970
@@ -187,6 +188,7 @@ func (c *committer) apply(g *group) (err error) {
 	if err := c.db.ApplyNoSyncWait(g.batch, pebble.Sync); err != nil {
 		return err
 	}
+	c.compactions.wrote(g.batch.Len())
 	g.snapshot = newSnapshot(c.db, g.version)
 	return nil
 }

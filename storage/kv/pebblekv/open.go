@@ -183,18 +183,19 @@ func (s *Store) newCommitter(version uint64, opts Options) *committer {
 		conflicts.maxKeys = opts.conflictKeys
 	}
 	return &committer{
-		db:       s.db,
-		queue:    newQueue(),
-		builder:  builder{conflicts: conflicts, fold: newFolder(s.db, conflicts), known: s.known},
-		maxGroup: opts.MaxGroup,
-		version:  version,
-		space:    s.space,
-		freed:    &s.freed,
-		failure:  s.failure,
-		watches:  s.watches,
-		publish:  s.publish,
-		oldest:   func() uint64 { return s.updates.oldest(s.current.Load().version) },
-		stats:    &s.stats,
+		db:          s.db,
+		queue:       newQueue(),
+		builder:     builder{conflicts: conflicts, fold: newFolder(s.db, conflicts), known: s.known},
+		maxGroup:    opts.MaxGroup,
+		version:     version,
+		space:       s.space,
+		freed:       &s.freed,
+		failure:     s.failure,
+		watches:     s.watches,
+		compactions: s.compactions,
+		publish:     s.publish,
+		oldest:      func() uint64 { return s.updates.oldest(s.current.Load().version) },
+		stats:       &s.stats,
 	}
 }
 

@@ -49,9 +49,9 @@ const blockSize = 8 << 10
 const flushDelay = 10 * time.Second
 
 // separation keeps large values, such as chunks of attachments, in files of their own, so that compactions do not
-// rewrite them.
+// rewrite them. Each table of L0 has such a file: those of patientSublevels must not count as too scattered.
 var separation = pebble.ValueSeparationPolicy{
-	Enabled: true, MinimumSize: 8 << 10, MaxBlobReferenceDepth: 10,
+	Enabled: true, MinimumSize: 8 << 10, MaxBlobReferenceDepth: 3 * patientSublevels,
 	RewriteMinimumAge: 30 * time.Second, TargetGarbageRatio: 0.2,
 }
 
@@ -96,6 +96,14 @@ func (o Options) l0Threshold() int {
 	return 8
 }
 
+// patientSublevels is up to how many sublevels of L0 compactions wait for busy writers; 0: not at all.
+func (o Options) patientSublevels() int {
+	if o.device < 8<<30 {
+		return 0
+	}
+	return patientSublevels
+}
+
 // pebbleOptions are Pebble's settings, for documents of about a kilobyte among many small keys.
 func (o Options) pebbleOptions() *pebble.Options {
 	p := &pebble.Options{
@@ -121,6 +129,9 @@ func (o Options) pebbleOptions() *pebble.Options {
 	// reason to compact.
 	p.Experimental.ReadSamplingMultiplier = -1
 	p.Experimental.L0CompactionConcurrency = 4
+	if n := o.patientSublevels(); n > 0 {
+		p.Experimental.L0CompactionConcurrency = n
+	}
 	p.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return compression })
 	// Tables of a small device are small, so that a compaction finds room for its output.
 	p.TargetFileSizes[0] = int64(max(256<<10, min(o.device/128, 2<<20)))

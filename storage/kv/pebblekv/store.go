@@ -19,29 +19,30 @@ const maxTransaction = 1 << 30
 
 // Store is the embedded kv.Store. Open returns one. All methods are safe for concurrent use.
 type Store struct {
-	opts      Options
-	db        *pebble.DB
-	lock      *pebble.Lock
-	gate      *gate
-	current   atomic.Pointer[snapshot]
-	committer *committer
-	space     *spaceGuard
-	freed     freed
-	failure   *failure
-	damaged   *damagedFiles
-	watches   *txn.Watches
-	seed      maphash.Seed
-	known     *knownValues
-	stats     stats
-	readers   runningReaders
-	updates   beginnings
-	readTime  time.Duration // how long a replaced snapshot can be read
-	flushes   atomic.Int64  // memtables written
-	closing   chan struct{} // closed by Close
-	tasks     sync.WaitGroup
-	mark      atomic.Uint64 // the version in the mark
-	copied    atomic.Uint64 // the version from which a copy goes on, until its first commit; else 0
-	blocks    atomic.Pointer[pebble.Cache]
+	opts        Options
+	db          *pebble.DB
+	lock        *pebble.Lock
+	gate        *gate
+	current     atomic.Pointer[snapshot]
+	committer   *committer
+	space       *spaceGuard
+	freed       freed
+	compactions *compactions
+	failure     *failure
+	damaged     *damagedFiles
+	watches     *txn.Watches
+	seed        maphash.Seed
+	known       *knownValues
+	stats       stats
+	readers     runningReaders
+	updates     beginnings
+	readTime    time.Duration // how long a replaced snapshot can be read
+	flushes     atomic.Int64  // memtables written
+	closing     chan struct{} // closed by Close
+	tasks       sync.WaitGroup
+	mark        atomic.Uint64 // the version in the mark
+	copied      atomic.Uint64 // the version from which a copy goes on, until its first commit; else 0
+	blocks      atomic.Pointer[pebble.Cache]
 
 	// readOnly is set while the store is open for reading only; db and committer belong to awaitSpace then. writing is
 	// closed when that ends.
