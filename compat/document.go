@@ -30,11 +30,45 @@ type Body struct {
 	// JSON is the canonical text, at least `{}`.
 	JSON []byte
 	// Term is the body as Erlang's external term, without the leading 131: the input of NewRev. It is nil where
-	// nobody asked for it (replicated writes need none).
+	// nobody asked for it (replicated writes need none), and where ParseDocument made what needs it.
 	Term []byte
 	// Size is CouchDB's estimate of the encoded size in bytes (couch_ejson_size), which max_document_size and the
 	// external size of a database count.
 	Size int64
+
+	// edit is the revision that the document made with this body when it was read, without attachments; zero if it was
+	// not made. It is cheaper to make it then than to keep Term, which is larger than JSON.
+	edit bodyEdit
+}
+
+// bodyEdit is a revision and what it was made of besides a body.
+type bodyEdit struct {
+	parent  Rev
+	deleted bool
+	rev     Rev
+}
+
+// term is Term, made again from JSON if it was not kept.
+func (b *Body) term() []byte {
+	if b.Term == nil {
+		if again, err := NewBody(b.JSON); err == nil { // it was read before
+			return again.Term
+		}
+	}
+	return b.Term
+}
+
+// NewRev is the revision that an edit by this document makes with these attachments; see the function NewRev.
+func (d *Document) NewRev(atts []RevAttachment) Rev {
+	if e := &d.Body.edit; len(atts) == 0 && !e.rev.IsZero() && e.parent == d.Rev() && e.deleted == d.Deleted {
+		return e.rev
+	}
+	return NewRev(d.Rev(), d.Deleted, d.Body.term(), atts)
+}
+
+// RecreatedRev is the revision that this document makes over a tombstone; see the function RecreatedRev.
+func (d *Document) RecreatedRev(tombstone Rev, attachments int) Rev {
+	return RecreatedRev(tombstone, d.Body.term(), attachments)
 }
 
 // Source tells where the bytes of an attachment are.

@@ -1,6 +1,10 @@
 package compat
 
 import (
+	"bytes"
+	"slices"
+	"sync"
+
 	"github.com/settee-db/settee/compat/ejson"
 )
 
@@ -9,7 +13,8 @@ type DocRules struct {
 	IDs               IDRules
 	MaxSize           int64 // of the body, as Body.Size counts (couchdb/max_document_size); 0: any
 	MaxAttachmentSize int64 // bytes (couchdb/max_attachment_size); 0: any
-	Terms             bool  // make Body.Term, for edits that get a new revision
+	Edits             bool  // they get a new revision: it is made, or Body.Term is kept for it
+	AnyParent         bool  // of these the revision that is edited may be told later: nothing is made yet
 }
 
 // ParseDocument reads a document from the wire. It makes CouchDB's checks in CouchDB's order: the special members in
@@ -24,7 +29,11 @@ func ParseDocument(v ejson.Value, rules DocRules) (*Document, error) {
 		return nil, ErrDocNotAnObject
 	}
 	d := new(Document)
-	body := newBodyBuilder(len(v.Raw()), rules.Terms)
+	var room *[]byte
+	if rules.Edits {
+		room = terms.Get().(*[]byte)
+	}
+	body := newBodyBuilder(len(v.Raw()), room)
 	var scratch [64]byte
 	for key, value := range v.Members() {
 		if name := specialName(key, scratch[:0]); name != nil {
@@ -52,8 +61,25 @@ func ParseDocument(v ejson.Value, rules DocRules) (*Document, error) {
 			return nil, err
 		}
 	}
+	if rules.Edits && !rules.AnyParent && len(d.Attachments) == 0 {
+		d.Body.edit = bodyEdit{d.Rev(), d.Deleted, NewRev(d.Rev(), d.Deleted, d.Body.Term, nil)}
+		if !bytes.Contains(d.Body.JSON, subnormal) {
+			if *room = d.Body.Term[:0]; cap(*room) <= maxTermRoom {
+				terms.Put(room)
+			}
+			d.Body.Term = nil
+		}
+	}
 	return d, nil
 }
+
+// terms are buffers for Terms that are not kept, of at most maxTermRoom bytes.
+var terms = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxTermRoom = 64 << 10
+
+// subnormal is in numbers that may not read as they were printed (5e-324), no more than in CouchDB.
+var subnormal = []byte("e-3")
 
 // specialName returns the name of a member that begins with an underscore, nil for others.
 func specialName(key ejson.Value, scratch []byte) []byte {
@@ -185,11 +211,13 @@ type bodyBuilder struct {
 	err     error
 }
 
-func newBodyBuilder(sourceSize int, terms bool) bodyBuilder {
+// newBodyBuilder begins a body for a source of that many bytes; with a room also its Term, which is made there if it
+// is large enough.
+func newBodyBuilder(sourceSize int, room *[]byte) bodyBuilder {
 	b := bodyBuilder{json: append(make([]byte, 0, sourceSize), '{')}
-	if terms {
+	if room != nil {
 		// The count of members is filled in at the end.
-		b.term = ejson.AppendTermTuple(make([]byte, 0, sourceSize+sourceSize/2+32), 1)
+		b.term = ejson.AppendTermTuple(slices.Grow((*room)[:0], sourceSize+sourceSize/2+32), 1)
 		b.term = ejson.AppendTermList(b.term, 1)
 	}
 	return b
@@ -242,7 +270,7 @@ func NewBody(json []byte) (Body, error) {
 	if err != nil {
 		return Body{}, ErrInvalidJSON
 	}
-	builder := newBodyBuilder(len(json), true)
+	builder := newBodyBuilder(len(json), new([]byte))
 	for key, value := range v.Members() {
 		builder.add(key, value)
 	}

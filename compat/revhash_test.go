@@ -19,10 +19,11 @@ func parseText(t testing.TB, text string, rules DocRules) (*Document, error) {
 	return ParseDocument(v, rules)
 }
 
-// edit is the revision of a document with inline attachments that are stored as they are.
+// edit is the revision of a document with inline attachments that are stored as they are, of a parent that it names
+// or is given after it was read.
 func edit(t testing.TB, parent, text string) string {
 	t.Helper()
-	d, err := parseText(t, text, DocRules{Terms: true})
+	d, err := parseText(t, text, DocRules{Edits: true})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -30,7 +31,19 @@ func edit(t testing.TB, parent, text string) string {
 	for _, a := range d.Attachments {
 		atts = append(atts, RevAttachment{Name: a.Name, Type: a.Type, MD5: md5.Sum(a.Data)})
 	}
-	return NewRev(mustRev(t, parent), d.Deleted, d.Body.Term, atts).String()
+	rev := d.NewRev(atts)
+	if parent != "" {
+		named, err := parseText(t, `{"_rev":"`+parent+`",`+text[1:], DocRules{Edits: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rev = named.NewRev(atts)
+		d.Revs = RevPath{Start: rev.Pos - 1, IDs: []string{mustRev(t, parent).Hash}}
+		if given := d.NewRev(atts); given != rev {
+			t.Errorf("%s: %v with the parent given later, %v", text, given, rev)
+		}
+	}
+	return rev.String()
 }
 
 func mustRev(t testing.TB, s string) Rev {
@@ -54,7 +67,7 @@ func TestNewRevVectors(t *testing.T) {
 	for line := range strings.Lines(string(vectors)) {
 		want, text, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if want == "badarith" {
-			if _, err := parseText(t, text, DocRules{Terms: true}); err != ErrBadArith {
+			if _, err := parseText(t, text, DocRules{Edits: true}); err != ErrBadArith {
 				t.Errorf("%.80s: %v", text, err)
 			}
 			continue
@@ -123,18 +136,13 @@ func TestNewRevAttachments(t *testing.T) {
 		}
 	}
 	// Of an attachment that is stored compressed the MD5 is that of the gzip bytes.
-	empty, _ := parseText(t, `{}`, DocRules{Terms: true})
+	empty, _ := parseText(t, `{}`, DocRules{Edits: true})
 	for digest, want := range map[string]string{
 		"88c6a20bcc2a885943d8d8cb4de9af09": "1-29e7ef48cefd8fd46bc4f3a5767e2434",
 		"7029066c27ac6f5ef18d660d5741979a": "1-1d9d1517641dacfc5226bd85c95678d6",
 	} {
 		raw, _ := hex.DecodeString(digest)
-		got := NewRev(
-			Rev{},
-			false,
-			empty.Body.Term,
-			[]RevAttachment{{Name: "f", Type: "text/plain", MD5: [16]byte(raw)}},
-		)
+		got := empty.NewRev([]RevAttachment{{Name: "f", Type: "text/plain", MD5: [16]byte(raw)}})
 		if got.String() != want {
 			t.Errorf("gzip %s: %s, want %s", digest, got, want)
 		}
@@ -153,11 +161,11 @@ func TestRecreatedRev(t *testing.T) {
 		{`{}`, 2, "3-850647d100a150c184a3226e83f61d2e"},
 	}
 	for _, tt := range tests {
-		d, err := parseText(t, tt.text, DocRules{Terms: true})
+		d, err := parseText(t, tt.text, DocRules{Edits: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := RecreatedRev(tombstone, d.Body.Term, tt.attachments); got.String() != tt.want {
+		if got := d.RecreatedRev(tombstone, tt.attachments); got.String() != tt.want {
 			t.Errorf("%s with %d: %s, want %s", tt.text, tt.attachments, got, tt.want)
 		}
 	}
@@ -176,14 +184,14 @@ func TestByteLists(t *testing.T) {
 
 func BenchmarkNewRev(b *testing.B) {
 	text := `{"type":"post","body":"` + strings.Repeat("lorem ipsum ", 80) + `","n":3}`
-	d, err := parseText(b, text, DocRules{Terms: true})
+	d, err := parseText(b, text, DocRules{Edits: true})
 	if err != nil {
 		b.Fatal(err)
 	}
-	parent := Rev{Pos: 3, Hash: "0123456789abcdef"}
-	b.SetBytes(int64(len(d.Body.Term)))
+	parent, term := Rev{Pos: 3, Hash: "0123456789abcdef"}, d.Body.term()
+	b.SetBytes(int64(len(term)))
 	b.ReportAllocs()
 	for b.Loop() {
-		NewRev(parent, false, d.Body.Term, nil)
+		NewRev(parent, false, term, nil)
 	}
 }

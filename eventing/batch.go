@@ -367,7 +367,7 @@ func (p *editParser) edit(
 			if parser, err = d.Parser(ctx, false); err != nil {
 				return e, err
 			}
-			p.of[key.database] = parser
+			p.of[key.database] = parser.AnyParent()
 		}
 		if e.Doc, err = parser.ParseText(p.text); err != nil { // which is not a part of the document
 			return e, err

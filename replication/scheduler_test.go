@@ -82,7 +82,7 @@ func (s *testScheduler) write(t *testing.T, db, id, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := compat.ParseDocument(v, compat.DocRules{Terms: true})
+	d, err := compat.ParseDocument(v, compat.DocRules{Edits: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func (e *docEdit) newLeaf(doc *compat.Document, atts []compat.Attachment) (leaf 
 			return leaf, false
 		}
 		tombstone := e.tree[e.tree.Winner()].Rev
-		rev := compat.RecreatedRev(tombstone, doc.Body.Term, len(atts))
+		rev := doc.RecreatedRev(tombstone, len(atts))
 		return revtree.Leaf{
 			Rev:       rev,
 			Ancestors: revtree.NewLine(rev.Pos-1, []string{tombstone.Hash}),
@@ -180,7 +180,7 @@ func (e *docEdit) newLeaf(doc *compat.Document, atts []compat.Attachment) (leaf 
 	for i := range atts {
 		hashed[i] = compat.RevAttachment{Name: atts[i].Name, Type: atts[i].Type, MD5: atts[i].Digest}
 	}
-	rev := compat.NewRev(doc.Rev(), doc.Deleted, doc.Body.Term, hashed)
+	rev := doc.NewRev(hashed)
 	return revtree.Leaf{
 		Rev:       rev,
 		Deleted:   doc.Deleted,

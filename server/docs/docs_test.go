@@ -3,6 +3,7 @@ package docs
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/replication/archive"
 	"github.com/settee-db/settee/server/auth"
@@ -268,4 +270,58 @@ func TestArchivesAreForServerAdmins(t *testing.T) {
 	require.Contains(t, out.String(), "derived_key")
 	_, err = s.as(ada, "_users").Restore(t.Context(), archive.NewReader(&out), archive.Header{}, false)
 	require.ErrorIs(t, err, compat.KindUnauthorized)
+}
+
+// TestParseAll: documents that are read side by side come in their order, with ids that ascend, and the error is that
+// of the first one that has any.
+func TestParseAll(t *testing.T) {
+	d := newStore(t, `{}`, "db").as(admin, "db")
+	parser, err := d.Parser(t.Context(), false)
+	require.NoError(t, err)
+	list := func(n int, text func(i int) string) ejson.Value {
+		var b bytes.Buffer
+		for i := range n {
+			fmt.Fprintf(&b, "%c%s", "[,"[min(i, 1)], text(i))
+		}
+		v, err := ejson.Parse(append(b.Bytes(), ']'))
+		require.NoError(t, err)
+		return v
+	}
+	asked := 0
+	before := func(ejson.Value) error {
+		asked++
+		return nil
+	}
+	for _, n := range []int{1, parsedAhead, parsedAhead + 1, 1000} {
+		asked = 0
+		got, err := parser.ParseAll(list(n, func(i int) string {
+			return fmt.Sprintf(`{"n":%d,"half":%d.5e0,"text":"é\u00e9\n","n":%d}`, i, i, i)
+		}), before)
+		require.NoError(t, err)
+		require.Len(t, got, n)
+		require.Equal(t, n, asked)
+		for i, doc := range got {
+			require.Equal(t, fmt.Sprintf(`{"half":%d.5,"text":"éé\n","n":%d}`, i, i), string(doc.Body.JSON))
+			require.True(t, i == 0 || doc.ID > got[i-1].ID, "ids do not ascend")
+		}
+	}
+	for _, tc := range []struct{ bad, refused, want int }{{999, -1, 999}, {700, 300, -1}, {300, 700, 300}, {0, -1, 0}} {
+		asked = 0
+		_, err := parser.ParseAll(list(1000, func(i int) string {
+			if i >= tc.bad {
+				return fmt.Sprintf(`{"_bad%d":1}`, i)
+			}
+			return `{}`
+		}), func(ejson.Value) error {
+			if asked++; asked-1 == tc.refused {
+				return compat.ErrTimeout
+			}
+			return nil
+		})
+		if tc.want < 0 {
+			require.Equal(t, compat.ErrTimeout, err)
+		} else {
+			require.ErrorContains(t, err, fmt.Sprintf("_bad%d", tc.want))
+		}
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
 )
@@ -182,7 +181,6 @@ func EditOf(doc *storage.Document) (*compat.Document, error) {
 
 // EmptyBody is the body {}.
 func EmptyBody() compat.Body {
-	v, _ := ejson.Parse([]byte(`{}`))
-	doc, _ := compat.ParseDocument(v, compat.DocRules{Terms: true})
-	return doc.Body
+	body, _ := compat.NewBody([]byte(`{}`))
+	return body
 }

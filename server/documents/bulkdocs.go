@@ -105,18 +105,7 @@ func bulkDocuments(c *call.Call, list ejson.Value, newEdits bool) ([]*compat.Doc
 	if err := c.TakeForDocuments(list.Len()); err != nil {
 		return nil, err
 	}
-	docs := make([]*compat.Document, 0, list.Len())
-	for v := range list.Elements() {
-		if err := c.TakeForAttachments(v); err != nil {
-			return nil, err
-		}
-		d, err := parser.Parse(v)
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, d)
-	}
-	return docs, nil
+	return parser.ParseAll(list, c.TakeForAttachments)
 }
 
 // refuseAllOrNothing answers what CouchDB has answered since its version 2: there is no such transaction.

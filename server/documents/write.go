@@ -39,6 +39,7 @@ func putDoc(c *call.Call) error {
 	if err := c.TakeForAttachments(value); err != nil {
 		return err
 	}
+	rules.AnyParent = params.NamesRev(c.Query, c.Request.Header["If-Match"])
 	d, err := compat.ParseDocument(value, rules)
 	if err != nil {
 		return err

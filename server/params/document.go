@@ -147,6 +147,12 @@ func withIfMatch(rev compat.Rev, ok bool, ifMatch []string) (compat.Rev, bool, e
 	return match, true, nil
 }
 
+// NamesRev reports whether a request names a revision besides the one in its body.
+func NamesRev(q compat.Query, ifMatch []string) bool {
+	_, found := q.First("rev")
+	return found || len(ifMatch) > 0
+}
+
 // SetRequestRev completes the revision of a document to be written with what the request names (see RequestRev); the
 // document's own revision must agree (chttpd_db:couch_doc_from_req).
 func SetRequestRev(d *compat.Document, q compat.Query, ifMatch []string) error {
