@@ -59,24 +59,30 @@ func writeReport() error {
 	return f.Close()
 }
 
+// target is where scenarios are replayed; nodes are the servers behind addr if they are several.
+type target struct {
+	addr  string
+	nodes []string
+}
+
 // TestConformance replays every scenario that does not wait for a feature on every engine (replayedOn). With
 // COUCHDB_URL set it replays on that server instead, which must be one that nobody else uses.
 func TestConformance(t *testing.T) {
 	files := loadFiles(t)
 	known := loadKnown(t)
-	if target := os.Getenv("COUCHDB_URL"); target != "" {
-		u, err := url.Parse(target)
+	if server := os.Getenv("COUCHDB_URL"); server != "" {
+		u, err := url.Parse(server)
 		if err != nil {
 			t.Fatal(err)
 		}
-		replayFiles(t, u.Host, files, known, func(*testing.T, *File) string { return u.Host })
+		replayFiles(t, u.Host, files, known, func(*testing.T, *File) target { return target{addr: u.Host} })
 		return
 	}
 	for _, engine := range chosenEngines(t) {
 		t.Run(engine.Name, func(t *testing.T) {
 			t.Parallel()
 			shared := startNodes(t, engine, quickPasswords)
-			replayFiles(t, engine.Name, replayedOn(engine, files), known, func(t *testing.T, f *File) string {
+			replayFiles(t, engine.Name, replayedOn(engine, files), known, func(t *testing.T, f *File) target {
 				if !Isolated(f.Area) {
 					return shared
 				}
@@ -113,12 +119,12 @@ func settingsFor(t *testing.T, f *File) string {
 }
 
 // replayFiles replays each file on the server that start gives for it.
-func replayFiles(t *testing.T, target string, files []*File, known *Known, start func(*testing.T, *File) string) {
+func replayFiles(t *testing.T, name string, files []*File, known *Known, start func(*testing.T, *File) target) {
 	for _, f := range files {
 		active := slices.DeleteFunc(slices.Clone(f.Scenarios), func(sc *Scenario) bool {
 			return known.Waiting(f.Area, sc.Name) != "" && !*runWaiting
 		})
-		report.Add(target, f.Area, Count{Waiting: len(f.Scenarios) - len(active)})
+		report.Add(name, f.Area, Count{Waiting: len(f.Scenarios) - len(active)})
 		if len(active) == 0 {
 			continue
 		}
@@ -126,21 +132,21 @@ func replayFiles(t *testing.T, target string, files []*File, known *Known, start
 			if os.Getenv("COUCHDB_URL") == "" {
 				t.Parallel()
 			}
-			addr := start(t, f)
+			at := start(t, f)
 			for _, sc := range active {
 				t.Run(sc.Name, func(t *testing.T) {
 					if !Isolated(f.Area) {
 						t.Parallel()
 					}
-					replayScenario(t, target, addr, f.Area, sc, known)
+					replayScenario(t, name, at, f.Area, sc, known)
 				})
 			}
 		})
 	}
 }
 
-func replayScenario(t *testing.T, target, addr, area string, sc *Scenario, known *Known) {
-	results, err := Replay(t.Context(), addr, sc)
+func replayScenario(t *testing.T, name string, at target, area string, sc *Scenario, known *Known) {
+	results, err := Replay(t.Context(), at.addr, sc, at.nodes...)
 	if err != nil {
 		t.Error(err)
 	}
@@ -162,7 +168,7 @@ func replayScenario(t *testing.T, target, addr, area string, sc *Scenario, known
 	if waiting != "" && agrees {
 		t.Logf("%s/%s agrees: it need not wait for %s", area, sc.Name, waiting)
 	}
-	report.Add(target, area, count)
+	report.Add(name, area, count)
 }
 
 // TestKnownListsNameSomething fails on entries of the known lists that name no scenario or step.
@@ -243,7 +249,7 @@ func skipRestarts(f *File) {
 
 func loadKnown(t *testing.T) *Known {
 	t.Helper()
-	known, err := LoadKnown("known")
+	known, err := LoadKnown("known", *nodeCount > 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +273,7 @@ func chosenEngines(t *testing.T) []Engine {
 }
 
 // startNodes is startServer with as many servers on one store as -nodes says, behind an address of their own.
-func startNodes(t *testing.T, engine Engine, settings string) (addr string) {
+func startNodes(t *testing.T, engine Engine, settings string) (at target) {
 	t.Helper()
 	servers := []*Server{startServer(t, engine, settings)}
 	for len(servers) < *nodeCount {
@@ -276,7 +282,12 @@ func startNodes(t *testing.T, engine Engine, settings string) (addr string) {
 		}
 		servers = append(servers, startServer(t, engine, settings, engine.env(servers[0].dir)))
 	}
-	return balancer(t, servers...)
+	if at.addr = balancer(t, servers...); len(servers) > 1 {
+		for _, s := range servers {
+			at.nodes = append(at.nodes, s.Addr)
+		}
+	}
+	return at
 }
 
 // startServer runs a fresh server for the test and stops it at the test's end. settings are an ini file that it begins

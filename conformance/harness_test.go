@@ -178,7 +178,7 @@ func TestKnownLists(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return LoadKnown(dir)
+		return LoadKnown(dir, false)
 	}
 	known, err := load("# comment\n\ndocs/get#3 on purpose\n", "auth-* logins\ndocs/view* views\n")
 	if err != nil {

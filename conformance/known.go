@@ -14,6 +14,7 @@ import (
 //
 // known/differs.txt: "area/scenario#step reason", one step a line.
 // known/waiting.txt: "area[/scenario] feature", where both names may be patterns with *.
+// differs-nodes.txt, waiting-nodes.txt: the same, besides, where requests go to several nodes in turn.
 // A # at the beginning of a line makes it a comment.
 type Known struct {
 	differs map[string]string // area/scenario#step → reason
@@ -25,10 +26,10 @@ type wait struct {
 	feature string
 }
 
-// LoadKnown reads both lists from dir.
-func LoadKnown(dir string) (*Known, error) {
+// LoadKnown reads the lists from dir, for one server or for several nodes.
+func LoadKnown(dir string, nodes bool) (*Known, error) {
 	k := &Known{differs: map[string]string{}}
-	err := readList(path.Join(dir, "differs.txt"), func(key, reason string) error {
+	differs := func(key, reason string) error {
 		if _, twice := k.differs[key]; twice {
 			return fmt.Errorf("%s is listed twice", key)
 		}
@@ -37,17 +38,25 @@ func LoadKnown(dir string) (*Known, error) {
 		}
 		k.differs[key] = reason
 		return nil
-	})
+	}
+	err := readList(path.Join(dir, "differs.txt"), differs)
+	if err == nil && nodes {
+		err = readList(path.Join(dir, "differs-nodes.txt"), differs)
+	}
 	if err != nil {
 		return nil, err
 	}
-	err = readList(path.Join(dir, "waiting.txt"), func(pattern, feature string) error {
+	waits := func(pattern, feature string) error {
 		if _, err := path.Match(pattern, ""); err != nil {
 			return err
 		}
 		k.waiting = append(k.waiting, wait{pattern, feature})
 		return nil
-	})
+	}
+	err = readList(path.Join(dir, "waiting.txt"), waits)
+	if err == nil && nodes {
+		err = readList(path.Join(dir, "waiting-nodes.txt"), waits)
+	}
 	return k, err
 }
 

@@ -127,6 +127,9 @@ func (r *Run) unfill(text string) string {
 	for _, i := range []int{2, 1, 0, 3} {
 		text = strings.ReplaceAll(text, r.vars[i].value, "$"+r.vars[i].name)
 	}
+	for _, node := range r.nodes { // they call themselves so where databases of theirs are endpoints
+		text = strings.ReplaceAll(text, node, "$host")
+	}
 	for _, v := range r.vars[fixed:] {
 		if utf8.RuneCountInString(v.value) >= minReplacedValue && !revision.MatchString(v.value) {
 			text = strings.ReplaceAll(text, v.value, "$"+v.name)

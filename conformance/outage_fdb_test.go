@@ -163,6 +163,9 @@ func TestOutage(t *testing.T) {
 	if up.Status != http.StatusServiceUnavailable {
 		t.Errorf("_up at the end of the outage: %d %s", up.Status, up.Body)
 	}
+	if log := s.Tail(); !strings.Contains(log, "unavailable") && !strings.Contains(log, "does not answer") {
+		t.Errorf("nothing in the log of the outage: %s", log)
+	}
 	cluster.start()
 	back := time.Now()
 	for _, o := range clients { // all are answered again
@@ -199,9 +202,6 @@ func TestOutage(t *testing.T) {
 		if n > 1 {
 			t.Errorf("the feed had %s %d times", id, n)
 		}
-	}
-	if log := s.Tail(); !strings.Contains(log, "unavailable") && !strings.Contains(log, "does not answer") {
-		t.Errorf("nothing in the log of the outage: %s", log)
 	}
 }
 

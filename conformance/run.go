@@ -37,17 +37,20 @@ type outcome struct {
 // Run performs the steps of one scenario on one server. It is not safe for concurrent use.
 type Run struct {
 	addr       string
+	nodes      []string // that addr leads to, if they are several
 	vars       []variable
 	background map[string]chan outcome
 }
 
-// NewRun makes a run with fresh database names on the server at addr (host:port).
-func NewRun(addr string) *Run {
+// NewRun makes a run with fresh database names on the server at addr (host:port), which may lead to nodes in turn. What
+// scenarios set for the life of a server's process is kept then, or it would hold at one of them.
+func NewRun(addr string, nodes ...string) *Run {
 	var random [5]byte
 	rand.Read(random[:])
 	tag := "g" + hex.EncodeToString(random[:])
 	return &Run{
 		addr:       addr,
+		nodes:      nodes,
 		vars:       []variable{{"db", tag + "a"}, {"db2", tag + "b"}, {"db3", tag + "c"}, {"host", addr}},
 		background: map[string]chan outcome{},
 	}
@@ -186,7 +189,7 @@ func (r *Run) headers(st *Step) []Header {
 	}
 	kept := headers[:0]
 	for _, h := range headers {
-		if h.Value != nil {
+		if h.Value != nil && !(len(r.nodes) > 0 && h.Name == "X-Couch-Persist") {
 			kept = append(kept, h)
 		}
 	}

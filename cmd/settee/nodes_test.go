@@ -367,6 +367,20 @@ func TestNodesShareReplications(t *testing.T) {
 	status, answer, _ = ask(t, admin, "POST", urls[1]+"/_replicate", cancel)
 	require.Equal(t, 200, status, answer)
 
+	// asked for twice before it has its claim, and cancelled once
+	var asking sync.WaitGroup
+	for node := range 2 {
+		asking.Go(func() {
+			status, answer, _ := ask(t, admin, "POST", urls[node]+"/_replicate", body)
+			assert.Equal(t, 202, status, answer)
+		})
+	}
+	asking.Wait()
+	status, answer, _ = ask(t, admin, "POST", urls[0]+"/_replicate", cancel)
+	require.Equal(t, 200, status, answer)
+	status, answer, _ = ask(t, admin, "POST", urls[1]+"/_replicate", cancel)
+	require.Equal(t, 404, status, answer)
+
 	// what a node ran that ends goes on elsewhere, and copies what comes
 	for node := range 2 {
 		require.NoError(t, stops[node]())

@@ -63,7 +63,7 @@ func (c *Config) overridden(section, key string) bool {
 // address that one listens on cannot be another one's on the same machine.
 var nodes = map[string]map[string]bool{
 	"chttpd":     {"bind_address": true, "port": true},
-	"couchdb":    {"database_dir": true, "view_index_dir": true, "uuid": true},
+	"couchdb":    {"database_dir": true, "view_index_dir": true},
 	"eventing":   {"port": true},
 	"httpd":      {"bind_address": true, "port": true},
 	"log":        {"file": true},

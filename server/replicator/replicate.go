@@ -81,7 +81,8 @@ func appendLocalID(id replication.JobID) []byte {
 	return append(ejson.AppendString([]byte(`{"ok":true,"_local_id":`), id.String()), '}')
 }
 
-// cancelReplication cancels a replication at the node that runs it; sent is the request's body.
+// cancelReplication cancels a replication at all nodes that have it: of two that were asked for it before it had its
+// claim one waits for the other. sent is the request's body.
 func (r *Replications) cancelReplication(c *call.Call, spec *replication.Spec, sent []byte) error {
 	scheduler := r.scheduler
 	if spec.Options.CancelID != nil {
@@ -95,12 +96,12 @@ func (r *Replications) cancelReplication(c *call.Call, spec *replication.Spec, s
 	if err != nil {
 		return replicationError(err)
 	}
-	if !found {
-		for _, answer := range r.nodes.All(c, "/_replicate", sent) {
-			if answer.Status != http.StatusNotFound {
-				return c.JSON(answer.Status, answer.Body)
-			}
+	for _, answer := range r.nodes.All(c, "/_replicate", sent) {
+		if !found && answer.Status != http.StatusNotFound {
+			return c.JSON(answer.Status, answer.Body)
 		}
+	}
+	if !found {
 		return compat.ErrMissing
 	}
 	return c.JSON(http.StatusOK, appendLocalID(spec.ID))
