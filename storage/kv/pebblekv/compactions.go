@@ -25,7 +25,6 @@ const (
 // together later, which is less work than one part after the other: L0's tables are merged into those below them once
 // (docs/adr/0049). It is Pebble's own ConcurrencyLimitScheduler but for the waiting.
 type compactions struct {
-	patient bool // whether anything waits at all
 	written atomic.Int64
 
 	db   pebble.DBForCompaction
@@ -42,14 +41,18 @@ type compactions struct {
 
 var _ pebble.CompactionScheduler = (*compactions)(nil)
 
-func newCompactions(patient bool) *compactions {
-	c := &compactions{patient: patient, stop: make(chan struct{}), done: make(chan struct{})}
+func newCompactions() *compactions {
+	c := &compactions{stop: make(chan struct{}), done: make(chan struct{})}
 	c.idle.L = &c.mu
 	return c
 }
 
-// wrote takes note of a batch.
-func (c *compactions) wrote(bytes int) { c.written.Add(int64(bytes)) }
+// wrote takes note of a batch; where Pebble schedules compactions itself c is nil.
+func (c *compactions) wrote(bytes int) {
+	if c != nil {
+		c.written.Add(int64(bytes))
+	}
+}
 
 // Register implements pebble.CompactionScheduler.
 func (c *compactions) Register(_ int, db pebble.DBForCompaction) {
@@ -95,7 +98,7 @@ func (c *compactions) watch() {
 // allowed is how many compactions may run now; c.mu is held. Pebble allows one that nothing presses for.
 func (c *compactions) allowed() int {
 	n := c.db.GetAllowedWithoutPermission()
-	if n == 1 && c.patient && c.busy > 0 {
+	if n == 1 && c.busy > 0 {
 		return 0
 	}
 	return n

@@ -42,19 +42,17 @@ func (b *backlog) Schedule(h pebble.CompactionGrantHandle) bool {
 func TestCompactionsWait(t *testing.T) {
 	const busy = 5 * time.Second
 	for name, tc := range map[string]struct {
-		patient bool
 		allowed int // at once, by Pebble
 		writing time.Duration
 		begins  time.Duration // the first one, and not more than three ticks later
 	}{
-		"quiet":     {patient: true, allowed: 1},
-		"busy":      {patient: true, allowed: 1, writing: busy, begins: busy},
-		"pressing":  {patient: true, allowed: 2, writing: busy},
-		"impatient": {allowed: 1, writing: busy},
+		"quiet":    {allowed: 1},
+		"busy":     {allowed: 1, writing: busy, begins: busy},
+		"pressing": {allowed: 2, writing: busy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newCompactions(tc.patient)
+				c := newCompactions()
 				db := &backlog{allowed: tc.allowed}
 				c.Register(2, db)
 				began := time.Now()

@@ -26,8 +26,10 @@ func (s *Store) openDB(readOnly bool) (*pebble.DB, uint64, error) {
 	p := s.opts.pebbleOptions()
 	p.ReadOnly = readOnly
 	p.Experimental.ValueSeparationPolicy = s.space.valueSeparation
-	s.compactions = newCompactions(s.opts.patientSublevels() > 0)
-	p.Experimental.CompactionScheduler = s.compactions
+	if s.opts.patientSublevels() > 0 {
+		s.compactions = newCompactions()
+		p.Experimental.CompactionScheduler = s.compactions
+	}
 	p.Lock = s.lock
 	fatal := func(err error) { s.failure.fail(err, true) }
 	p.FS = &guardedFS{FS: s.opts.fs, guard: s.space, damaged: s.damaged, fatal: fatal}
