@@ -30,7 +30,10 @@ func ParseDocument(v ejson.Value, rules DocRules) (*Document, error) {
 	}
 	d := new(Document)
 	var room *[]byte
-	if rules.Edits {
+	switch {
+	case rules.Edits && rules.AnyParent: // the Term is kept
+		room = new([]byte)
+	case rules.Edits:
 		room = terms.Get().(*[]byte)
 	}
 	body := newBodyBuilder(len(v.Raw()), room)

@@ -137,6 +137,9 @@ func TestNodesShareSettings(t *testing.T) {
 	for node := range urls {
 		require.Equal(t, 404, get(node, "section/key"))
 	}
+	put(2, "couchdb/uuid", "0123456789abcdef0123456789abcdef")
+	_, welcome, _ := ask(t, "", "GET", urls[1]+"/", "")
+	require.Equal(t, "0123456789abcdef0123456789abcdef", welcome.(map[string]any)["uuid"], "a part of replication ids")
 	put(2, "chttpd/port", "1234")
 	require.Equal(t, "1234", get(2, "chttpd/port"))
 	require.Equal(t, "5984", get(1, "chttpd/port"), "each node has its own")

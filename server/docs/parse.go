@@ -62,8 +62,8 @@ func (p *Parser) Parse(v ejson.Value) (*compat.Document, error) {
 // parsedAhead is how many documents a processor reads in one go.
 const parsedAhead = 64
 
-// ParseAll is Parse for all elements of an array, on several processors. Before an element is read before is called
-// with it. The error is that of the first element that has one.
+// ParseAll is Parse for all elements of an array, on several processors; before is called with each of them first, one
+// after the other. The error is that of the first element that has one.
 func (p *Parser) ParseAll(list ejson.Value, before func(ejson.Value) error) ([]*compat.Document, error) {
 	docs := make([]*compat.Document, 0, list.Len())
 	workers := min(runtime.NumCPU(), runtime.GOMAXPROCS(0))

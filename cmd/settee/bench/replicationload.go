@@ -80,6 +80,10 @@ func (s *session) replicate(ctx context.Context, source, target string) (sample,
 		return sample{}, err
 	}
 	elapsed := time.Since(begin)
+	used, err := m.stop()
+	if err != nil {
+		return sample{}, err
+	}
 	var answer struct {
 		History []struct {
 			Written int64 `json:"docs_written"`
@@ -93,8 +97,6 @@ func (s *session) replicate(ctx context.Context, source, target string) (sample,
 	if h := answer.History; len(h) != 1 || h[0].Written < s.size.viewDocuments || h[0].Failed > 0 {
 		return sample{}, fmt.Errorf("not all documents were replicated: %s", c.body)
 	}
-	out := sample{units: answer.History[0].Written}
-	out.value = float64(out.units) / elapsed.Seconds()
-	out.used, err = m.stop()
-	return out, err
+	written := answer.History[0].Written
+	return sample{units: written, value: float64(written) / elapsed.Seconds(), used: used}, nil
 }
