@@ -60,7 +60,7 @@ func TestCrash(t *testing.T) {
 	}
 	follower := &crashFollower{base: c.base, revs: map[string]string{}, since: "0"}
 	for round := range rounds {
-		crashRound(t, s, writers, follower, random)
+		crashRound(t, s, writers, follower, random, int64(round+1)*crashWriters)
 		checkData(t, dir)
 		if err := s.Restart(t.Context()); err != nil {
 			t.Fatal(err)
@@ -71,19 +71,33 @@ func TestCrash(t *testing.T) {
 			t.Fatalf("in round %d of seed %d", round, seed)
 		}
 	}
-	acknowledged := 0
-	for _, w := range writers {
-		acknowledged += w.acknowledged
-	}
-	t.Logf("%d kills, %d acknowledged writes, 0 lost", rounds, acknowledged)
-	if acknowledged < rounds*crashWriters {
+	count := crashAcknowledged(writers)
+	t.Logf("%d kills, %d acknowledged writes, 0 lost", rounds, count)
+	if count < int64(rounds)*crashWriters {
 		t.Error("hardly a write got through: the test shows nothing")
 	}
 }
 
-// crashRound lets all writers and the follower work for a moment and kills the server under them. Now and then the
+// crashAcknowledged is the number of all acknowledged writes. The writers may be at work.
+func crashAcknowledged(writers []*crashWriter) int64 {
+	var count int64
+	for _, w := range writers {
+		count += w.acknowledged.Load()
+	}
+	return count
+}
+
+// crashRound lets all writers and the follower work for a moment and kills the server under them; on a machine that is
+// so busy that fewer than enough writes have been acknowledged, in all rounds, it waits for them. Now and then the
 // server was just about to stop by itself.
-func crashRound(t *testing.T, s *Server, writers []*crashWriter, follower *crashFollower, random *rand.Rand) {
+func crashRound(
+	t *testing.T,
+	s *Server,
+	writers []*crashWriter,
+	follower *crashFollower,
+	random *rand.Rand,
+	enough int64,
+) {
 	t.Helper()
 	work, stop := context.WithCancel(t.Context())
 	var group sync.WaitGroup
@@ -92,6 +106,9 @@ func crashRound(t *testing.T, s *Server, writers []*crashWriter, follower *crash
 	}
 	group.Go(func() { follower.run(work) })
 	time.Sleep(time.Duration(20+random.IntN(500)) * time.Millisecond)
+	for end := time.Now().Add(20 * time.Second); crashAcknowledged(writers) < enough && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 	if random.IntN(8) == 0 {
 		s.Interrupt()
 		time.Sleep(time.Duration(random.IntN(50)) * time.Millisecond)

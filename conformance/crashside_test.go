@@ -44,7 +44,7 @@ func (w *crashWriter) local(ctx context.Context) error {
 	if marker == "" {
 		l.rev = ""
 	}
-	w.acknowledged++
+	w.acknowledged.Add(1)
 	return nil
 }
 
@@ -126,7 +126,7 @@ func (w *crashWriter) sideChange(
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	side.exists, side.docs, side.unsure = exists, docs, nil
-	w.acknowledged++
+	w.acknowledged.Add(1)
 	return nil
 }
 

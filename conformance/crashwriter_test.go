@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,7 +31,7 @@ type crashWriter struct {
 	locals       map[string]*crashLocal
 	side         crashSide
 	writes       int // numbers the markers
-	acknowledged int
+	acknowledged atomic.Int64
 	failure      error // a write that was refused, or an answer that makes no sense
 }
 
@@ -256,7 +257,7 @@ func (w *crashWriter) write(
 			}
 		}
 		w.docs[id].apply(ch, rev)
-		w.acknowledged++
+		w.acknowledged.Add(1)
 	}
 	return nil
 }
