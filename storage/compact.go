@@ -48,6 +48,11 @@ func (p CompactionPolicy) due(history, active int64) bool {
 	return !p.Off && history >= p.MinHistory && float64(history+active) > p.Ratio*float64(active)
 }
 
+// rangeCompacter is an engine that leaves what is deleted in its files until those are compacted.
+type rangeCompacter interface {
+	CompactRange(ctx context.Context, begin, end []byte) error
+}
+
 // StartCompact compacts the database in the background, unless this process is at it already. The error is
 // compat.ErrNoDatabase if there is none.
 func (db *DB) StartCompact(ctx context.Context) error {
@@ -59,7 +64,7 @@ func (db *DB) StartCompact(ctx context.Context) error {
 		run := c.begin(db.name) // here, so that Info shows it when StartCompact has returned
 		task := func(ctx context.Context) {
 			defer c.end(run)
-			_ = db.compact(kv.InBackground(ctx), run) // what is left is removed by the next compaction
+			_ = db.compact(kv.InBackground(ctx), run, true) // what is left is removed by the next compaction
 		}
 		if !db.store.bg.run(task) {
 			c.end(run)
@@ -69,16 +74,20 @@ func (db *DB) StartCompact(ctx context.Context) error {
 	return nil
 }
 
-// Compact removes the bodies of the revisions that were replaced before it began, and returns when that is done.
+// Compact removes the bodies of the revisions that were replaced before it began, has the engine give back the space of
+// all that was deleted in the database and its indexes, and returns when that is done.
 func (db *DB) Compact(ctx context.Context) error {
 	c := &db.store.bg.compactions
 	run := c.begin(db.name)
 	defer c.end(run)
-	return db.compact(kv.InBackground(ctx), run)
+	return db.compact(kv.InBackground(ctx), run, true)
 }
 
-func (db *DB) compact(ctx context.Context, run *compaction) error {
+// compact is Compact; without files it leaves space in the engine's files to the engine.
+func (db *DB) compact(ctx context.Context, run *compaction, files bool) error {
+	var prefix space
 	err := db.viewOn(ctx, func(d *dbRead) error {
+		prefix = d.keys
 		rows, err := d.stats(statHistoryRows)
 		if err == nil {
 			run.total.Store(rows[0])
@@ -104,10 +113,18 @@ func (db *DB) compact(ctx context.Context, run *compaction) error {
 				short = short || kv.UsesReserve(ctx)
 				return db.forgetPurges(ctx)
 			})
-			if err == nil && short {
-				_, err = db.collectAttachments(ctx) // which else has time
+			if err != nil {
+				return err
 			}
-			return err
+			if short { // the engine compacts what is freed then
+				_, err = db.collectAttachments(ctx) // which else has time
+				return err
+			}
+			engine, ok := db.store.kv.(rangeCompacter)
+			if begin, end := children([]byte(prefix)); files && ok {
+				return engine.CompactRange(ctx, begin, end)
+			}
+			return nil
 		}
 		for len(keys) > 0 {
 			var part [][]byte
@@ -235,7 +252,9 @@ func (s *Store) compactAutomatically(ctx context.Context) {
 			return err
 		})
 		if err == nil && s.compaction.due(sizes[0], sizes[1]) {
-			_ = db.Compact(ctx) // tried again after the next write
+			run := s.bg.compactions.begin(name)
+			_ = db.compact(kv.InBackground(ctx), run, false) // tried again after the next write
+			s.bg.compactions.end(run)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
@@ -214,8 +216,19 @@ func TestCompactionForgetsPurges(t *testing.T) {
 	want(t, "remembered", ids, []string{"doc4", "doc5", "doc6"})
 }
 
+// filed is a store that leaves what is deleted in its files until CompactRange.
+type filed struct {
+	kv.Store
+	asked []string
+}
+
+func (f *filed) CompactRange(_ context.Context, begin, end []byte) error {
+	f.asked = append(f.asked, string(begin)+" to "+string(end))
+	return nil
+}
+
 func TestAutomaticCompaction(t *testing.T) {
-	k := memkv.New()
+	k := &filed{Store: memkv.New()}
 	defer k.Close()
 	s, err := Open(t.Context(), Options{KV: k, Compaction: CompactionPolicy{MinHistory: 3000}})
 	must(t, err)
@@ -241,12 +254,18 @@ func TestAutomaticCompaction(t *testing.T) {
 	}
 	s.compactAutomatically(t.Context())
 	want(t, "replaced revisions", history(), 0)
+	want(t, "files compacted without being asked", len(k.asked), 0)
 	wantError(t, s.DB("none").StartCompact(t.Context()), compat.ErrNoDatabase)
 	must(t, db.StartCompact(t.Context()))
 	for range 1000 {
 		info, err := db.Info(t.Context())
 		must(t, err)
 		if !info.CompactRunning {
+			must(t, db.viewOn(t.Context(), func(d *dbRead) error {
+				begin, end := children([]byte(d.keys))
+				want(t, "files compacted", k.asked, []string{string(begin) + " to " + string(end)})
+				return nil
+			}))
 			return
 		}
 		time.Sleep(time.Millisecond)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // What is deleted takes space until the deletions have come down to the tables below, which Pebble leaves to the writes
@@ -22,6 +24,12 @@ const (
 	spanPrefix = 6
 	// maxSpans bounds the spans that are remembered; more become one.
 	maxSpans = 256
+	// compactPiece is how large the tables are, in bytes, that CompactRange has rewritten together: what a piece
+	// replaces stays until its new tables are there.
+	compactPiece = 256 << 20
+	// compactAtLeast is the size in bytes from which on CompactRange does something: less than that shares its tables
+	// with others, which would be rewritten for it.
+	compactAtLeast = 1 << 20
 	// maxReclaim is the largest span that is compacted at once, in reserves: the tables of a larger one take too long
 	// to be rewritten for what it may hold.
 	maxReclaim = 32
@@ -95,12 +103,8 @@ func (f *freed) take(since time.Time) (spans []*span) {
 
 // watchSpace makes the ballast again when there is space, and has compacted what was freed, until the store closes.
 func (s *Store) watchSpace() {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := s.untilClosed(context.Background())
 	defer cancel()
-	go func() {
-		<-s.space.closed
-		cancel()
-	}()
 	s.space.refill()
 	for s.pause(s.opts.spaceEvery) {
 		s.space.refill()
@@ -110,6 +114,19 @@ func (s *Store) watchSpace() {
 			}
 		}
 	}
+}
+
+// untilClosed is a context that ends when the store is about to close.
+func (s *Store) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-s.space.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // reclaim compacts the tables of a span.
@@ -128,6 +145,52 @@ func (s *Store) reclaim(ctx context.Context, span *span) error {
 		return err
 	}
 	return s.db.Compact(ctx, span.first, end, true)
+}
+
+// CompactRange brings all that is in [begin, end) down to the last level, where nothing that was deleted takes space
+// and compression is the densest, and returns when it is there. It does so piece by piece, and beside writers. Ranges
+// below a megabyte are left to Pebble's own compactions.
+func (s *Store) CompactRange(ctx context.Context, begin, end []byte) error {
+	if !s.gate.enter() {
+		return kv.ErrClosed
+	}
+	defer s.gate.leave()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	ctx, cancel := s.untilClosed(ctx)
+	defer cancel()
+	first, last := appendStored(nil, begin), appendStored(nil, end)
+	size, err := s.db.EstimateDiskUsage(first, last)
+	if err != nil || size < compactAtLeast {
+		return translate(err)
+	}
+	pieces, err := s.pieces(first, last, compactPiece)
+	for _, piece := range pieces {
+		if err == nil {
+			err = s.db.Compact(ctx, piece.first, piece.last, false)
+		}
+	}
+	return translate(err)
+}
+
+// pieces cuts a range where tables of the last level end that come to most bytes together.
+func (s *Store) pieces(first, last []byte, most uint64) ([]span, error) {
+	tables, err := s.db.SSTables(pebble.WithKeyRangeFilter(first, last))
+	if err != nil {
+		return nil, err
+	}
+	var pieces []span
+	var size uint64
+	for _, table := range tables[len(tables)-1] {
+		size += table.Size
+		cut := append(bytes.Clone(table.Largest.UserKey), 0)
+		if size >= most && bytes.Compare(cut, last) < 0 {
+			pieces = append(pieces, span{first, cut})
+			first, size = cut, 0
+		}
+	}
+	return append(pieces, span{first, last}), nil
 }
 
 // valueSeparation is Pebble's policy about large values. What is rewritten of them costs less than no space.
