@@ -9,6 +9,8 @@ import { startServer } from '../lib/server.js'
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
 export const errors = []
+const waiting = new Set() // requests of the page that are not answered
+let changed = 0 // when there was another one, or one less, in milliseconds
 export let base, page
 let server, browser
 
@@ -20,6 +22,13 @@ before(async () => {
   browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
   page = await browser.newPage({ viewport: { width: 1200, height: 720 } })
   page.setDefaultTimeout(60_000)
+  const answered = request => { waiting.delete(request); changed = Date.now() }
+  page.on('request', request => {
+    changed = Date.now()
+    if (request.url().startsWith(base)) waiting.add(request) // not a worker's blob, which has no end if the worker goes
+  })
+  page.on('requestfinished', answered)
+  page.on('requestfailed', answered)
   page.on('dialog', dialog => dialog.accept()) // whether an edited document may be left
   page.on('console', message => { if (message.type() === 'error') errors.push(`console: ${message.text()}`) })
   page.on('pageerror', error => errors.push(`page: ${error.message}`))
@@ -65,8 +74,11 @@ export async function setCode (text) {
 
 // Waits until Fauxton has seen its answers: it fails when the page is left before.
 export async function settled () {
-  await page.waitForLoadState('networkidle')
-  await page.waitForTimeout(700)
+  for (let i = 0; i < 600; i++) {
+    if (waiting.size === 0 && Date.now() - changed > 700) return
+    await page.waitForTimeout(100)
+  }
+  assert.fail(`not answered: ${[...waiting].map(request => request.url())}`)
 }
 
 test('log in', async () => {
