@@ -52,6 +52,7 @@ var rooms = map[string][]string{
 		"server/auth",
 		"server/logging",
 		"server/logins",
+		"server/reshard",
 		"server/stats",
 		"server/users",
 		"server/call",
@@ -76,7 +77,8 @@ var rooms = map[string][]string{
 		"server/functionspage",
 	},
 	// Handlers are packages by resource: each names what it has of others.
-	"server/admin":   handlers("replication", "server/auth", "server/config", "server/databases", "server/forward"),
+	"server/admin": handlers("replication", "server/auth", "server/config", "server/databases", "server/forward",
+		"server/reshard"),
 	"server/session": handlers("server/auth", "server/users"),
 	"server/replicator": handlers(
 		"mango",
@@ -129,11 +131,13 @@ var rooms = map[string][]string{
 	"server/logging":       {"server/config"},
 	// Failed logins of other processes are in the store.
 	"server/logins": {"storage/kv"},
-	"server/stats":  {"compat", "views"},
-	"server/users":  {"compat", "storage", "storage/kv", "server/auth", "server/docs", "server/stats"},
+	// So are jobs of resharding.
+	"server/reshard": {"storage/kv"},
+	"server/stats":   {"compat", "views"},
+	"server/users":   {"compat", "storage", "storage/kv", "server/auth", "server/docs", "server/stats"},
 	// servertest starts whole servers for tests of the packages below server.
 	serverTest: {"compat", "storage", "storage/kv", "views", "mango", "search", "server", "server/auth", "server/config",
-		"server/docs"},
+		"server/docs", "server/reshard"},
 	// Statements in handlers know documents by an interface only; tests compare with what Mango's selectors find.
 	"eventing/query": {"compat", "mango"},
 	"cmd": {
@@ -152,6 +156,7 @@ var rooms = map[string][]string{
 		"server/auth",
 		"server/logging",
 		"server/logins",
+		"server/reshard",
 		"server/admin",
 		"server/warm",
 		"cmd/settee/bench",

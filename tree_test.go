@@ -20,7 +20,7 @@ const (
 	maxPackageFiles = 66
 	// storage: the log of counts and its folder belong to the transactions that they spare, the record that
 	// transactions across a network begin with to all that check it, a tenant's mark to where its transactions begin
-	maxPackageLines = 12_680
+	maxPackageLines = 12_690
 )
 
 // maxColumns is how long a line may be, with four columns for a tab.

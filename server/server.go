@@ -32,6 +32,7 @@ import (
 	"github.com/settee-db/settee/server/logins"
 	"github.com/settee-db/settee/server/memory"
 	"github.com/settee-db/settee/server/replicator"
+	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/server/session"
 	"github.com/settee-db/settee/server/stats"
 	"github.com/settee-db/settee/server/users"
@@ -70,6 +71,8 @@ type Options struct {
 	Web    string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue
+	// Reshard keeps the jobs of _reshard.
+	Reshard *reshard.Jobs
 	// Functions are the event functions of the store, FunctionEngine runs them. Without an engine the server has none.
 	Functions      *registry.Registry
 	FunctionEngine functions.Engine
@@ -134,8 +137,8 @@ func New(o Options) (*Server, error) {
 		Env: env, Jobs: o.Jobs, Port: s.port, Nodes: others, Members: o.Nodes, Claims: o.Claims,
 	})
 	s.admin, err = admin.New(admin.Options{
-		Env: env, Nodes: others, Jobs: o.Jobs, JS: o.JS, Verifier: verifier, Replications: s.replications.Tasks,
-		Build: o.Build, Web: o.Web, Cluster: o.Cluster,
+		Env: env, Nodes: others, Jobs: o.Jobs, Reshard: o.Reshard, JS: o.JS, Verifier: verifier,
+		Replications: s.replications.Tasks, Build: o.Build, Web: o.Web, Cluster: o.Cluster,
 		Metrics: append([]prometheus.Collector{s.connections, prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "settee_store_unavailable_total", Help: "Requests that the store did not answer.",
 		}, func() float64 { return float64(env.Unavailable.Load()) })}, o.Metrics...),

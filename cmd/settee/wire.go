@@ -25,6 +25,7 @@ import (
 	"github.com/settee-db/settee/server/config/shared"
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/logins"
+	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/format"
@@ -172,7 +173,8 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		a.server, err = server.New(server.Options{
 			Functions: a.eventing.Registry(), FunctionEngine: a.eventing,
 			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Search: a.search, Jobs: a.jobs,
-			Config: a.config, Log: log,
+			Reshard: reshard.New(a.kv, storage.ReshardPrefix()),
+			Config:  a.config, Log: log,
 			Node: o.node, Nodes: a.nodes, Claims: a.claims,
 			Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
 			Cluster: a.clusterJSON(),

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/forward"
+	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/views/js"
 )
@@ -20,7 +21,8 @@ type Options struct {
 	Env          *call.Env
 	Nodes        *forward.Nodes // that have the store open
 	Jobs         *jobs.Queue    // whose running jobs _active_tasks shows, nil without
-	JS           *js.Pool       // nil without
+	Reshard      *reshard.Jobs
+	JS           *js.Pool // nil without
 	Verifier     *auth.Verifier
 	Replications func() []replication.Task // that run
 	Build        string                    // what was built; GET / shows it as git_sha
@@ -42,15 +44,15 @@ type Handlers struct {
 	cluster      func() []byte // nil without
 	metrics      *prometheus.Registry
 	health       *health
-	reshard      reshardState
+	reshard      *reshard.Jobs
 	started      time.Time
 }
 
 // New opens the web interface and registers the metrics.
 func New(o Options) (*Handlers, error) {
 	h := &Handlers{
-		env: o.Env, nodes: o.Nodes, jobs: o.Jobs, js: o.JS, verifier: o.Verifier, replications: o.Replications,
-		build: o.Build, cluster: o.Cluster, started: time.Now(),
+		env: o.Env, nodes: o.Nodes, jobs: o.Jobs, reshard: o.Reshard, js: o.JS, verifier: o.Verifier,
+		replications: o.Replications, build: o.Build, cluster: o.Cluster, started: time.Now(),
 		health: &health{store: o.Env.Store, log: o.Env.Log},
 	}
 	var err error

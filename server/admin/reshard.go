@@ -11,109 +11,101 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/databases"
+	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/storage"
 )
 
 // Databases have no shards here: the map that clients see is a property, and splitting changes the property. A job
-// therefore completes at once. Jobs live in memory only, as long as their database.
+// therefore completes at once (package reshard), and is kept as long as its database.
 
-// reshardState is the state of resharding and its jobs.
-type reshardState struct {
-	mu      sync.Mutex
-	stopped bool
-	reason  string
-	jobs    []*reshardJob // sorted by id
-}
-
-// reshardJob is one split of one shard.
-type reshardJob struct {
-	id, source, state string
-	targets           [2]string
-	started, updated  time.Time
-	db                string
-	created           time.Time // of db
-}
-
-// find returns the index of a job, -1 if there is none.
-func (r *reshardState) find(id string) int {
-	return slices.IndexFunc(r.jobs, func(j *reshardJob) bool { return j.id == id })
-}
-
-// count returns the number of jobs in a state.
-func (r *reshardState) count(state string) (n int) {
-	for _, j := range r.jobs {
-		if j.state == state {
-			n++
-		}
+// reshardJobs reads the jobs, those of databases that are gone (mem3_reshard:db_monitor) removed.
+func (h *Handlers) reshardJobs(ctx context.Context) (jobs []reshard.Job, err error) {
+	if jobs, err = h.reshard.List(ctx); err != nil {
+		return nil, err
 	}
-	return n
-}
-
-func (r *reshardState) appendState(b []byte, reasonName string) []byte {
-	state := "running"
-	if r.stopped {
-		state = "stopped"
-	}
-	b = append(b, `{"state":"`+state+`","`+reasonName+`":`...)
-	if !r.stopped {
-		return append(b, "null"...)
-	}
-	return ejson.AppendString(b, r.reason)
-}
-
-// forgetDeleted drops the jobs of databases that are gone (mem3_reshard:db_monitor).
-func (r *reshardState) forgetDeleted(ctx context.Context, store *storage.Store) error {
-	r.mu.Lock()
-	jobs := slices.Clone(r.jobs)
-	r.mu.Unlock()
 	created := make(map[string]time.Time)
-	for _, j := range jobs {
-		if _, known := created[j.db]; known {
-			continue
+	var gone []string
+	jobs = slices.DeleteFunc(jobs, func(j reshard.Job) bool {
+		at, known := created[j.DB]
+		if !known && err == nil {
+			at, err = h.createdAt(ctx, j.DB)
+			created[j.DB] = at
 		}
-		info, err := store.DB(j.db).Info(ctx)
-		switch {
-		case errors.Is(err, compat.KindNoDatabase):
-			created[j.db] = time.Time{}
-		case err != nil:
-			return err
-		default:
-			created[j.db] = info.Created
+		if at.Equal(j.Created) {
+			return false
 		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.jobs = slices.DeleteFunc(r.jobs, func(j *reshardJob) bool {
-		at, known := created[j.db]
-		return known && !at.Equal(j.created)
+		gone = append(gone, j.ID)
+		return true
 	})
-	return nil
+	if err == nil && len(gone) > 0 {
+		err = h.reshard.Remove(ctx, gone...)
+	}
+	return jobs, err
+}
+
+// createdAt is when a database was made, the zero time if there is none.
+func (h *Handlers) createdAt(ctx context.Context, db string) (time.Time, error) {
+	info, err := h.env.Store.DB(db).Info(ctx)
+	if errors.Is(err, compat.KindNoDatabase) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.Created, nil
+}
+
+// reshardJob reads the job that the path names.
+func (h *Handlers) reshardJob(c *call.Call) (reshard.Job, error) {
+	j, found, err := h.reshard.Get(c.Context(), c.Segment(2))
+	if err != nil {
+		return j, err
+	}
+	if found {
+		var at time.Time
+		at, err = h.createdAt(c.Context(), j.DB)
+		found = at.Equal(j.Created)
+	}
+	if err == nil && !found {
+		err = compat.ErrMissing
+	}
+	return j, err
+}
+
+// appendReshardState begins an object with the state and its reason.
+func (h *Handlers) appendReshardState(ctx context.Context, b []byte, reasonName string) ([]byte, error) {
+	stopped, reason, err := h.reshard.Stopped(ctx)
+	if !stopped {
+		return append(b, `{"state":"running","`+reasonName+`":null`...), err
+	}
+	return ejson.AppendString(append(b, `{"state":"stopped","`+reasonName+`":`...), reason), err
 }
 
 func (h *Handlers) getReshard(c *call.Call) error {
-	r := &h.reshard
-	if err := r.forgetDeleted(c.Context(), c.Env.Store); err != nil {
+	jobs, err := h.reshardJobs(c.Context())
+	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	b := r.appendState(nil, "state_reason")
-	return c.JSON(http.StatusOK, fmt.Appendf(b, `,"completed":%d,"failed":%d,"running":%d,"stopped":%d,"total":%d}`,
-		r.count("completed"), r.count("failed"), r.count("running"), r.count("stopped"), len(r.jobs)))
+	b, err := h.appendReshardState(c.Context(), nil, "state_reason")
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, fmt.Appendf(b, `,"completed":%d,"failed":0,"running":0,"stopped":0,"total":%d}`,
+		len(jobs), len(jobs)))
 }
 
 func (h *Handlers) getReshardState(c *call.Call) error {
-	r := &h.reshard
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return c.JSON(http.StatusOK, append(r.appendState(nil, "reason"), '}'))
+	b, err := h.appendReshardState(c.Context(), nil, "reason")
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, append(b, '}'))
 }
 
 // stateBody reads {"state","reason"}.
@@ -133,6 +125,9 @@ func stateBody(c *call.Call, defaultReason string) (stop bool, reason string, er
 		if given, ok := v.Get("reason"); ok {
 			reason = given.Text()
 		}
+		if len(reason) > reshard.MaxReason {
+			return false, "", compat.NewError(compat.KindBadRequest, "The reason is too long")
+		}
 		return true, reason, nil
 	}
 	return false, "", compat.NewError(compat.KindBadRequest, "State field not `running` or `stopped`")
@@ -143,46 +138,45 @@ func (h *Handlers) putReshardState(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	r := &h.reshard
-	r.mu.Lock()
-	if stop && !r.stopped {
-		r.reason = reason
+	if stop {
+		err = h.reshard.Stop(c.Context(), reason)
+	} else {
+		err = h.reshard.Start(c.Context())
 	}
-	r.stopped = stop
-	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	return c.OK(http.StatusOK)
 }
 
 func (h *Handlers) getReshardJobs(c *call.Call) error {
-	r := &h.reshard
-	if err := r.forgetDeleted(c.Context(), c.Env.Store); err != nil {
+	jobs, err := h.reshardJobs(c.Context())
+	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	b := fmt.Appendf(nil, `{"total_rows":%d,"offset":0,"jobs":[`, len(r.jobs))
-	for i, j := range r.jobs {
+	b := fmt.Appendf(nil, `{"total_rows":%d,"offset":0,"jobs":[`, len(jobs))
+	for i, j := range jobs {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = j.appendJSON(b, c.Env.Node)
+		b = appendReshardJob(b, j)
 	}
 	return c.JSON(http.StatusOK, append(b, "]}"...))
 }
 
-func (j *reshardJob) appendJSON(b []byte, node string) []byte {
-	const layout = "2006-01-02T15:04:05Z"
-	b = ejson.AppendString(append(b, `{"id":`...), j.id)
-	b = ejson.AppendString(append(b, `,"type":"split","source":`...), j.source)
-	b = ejson.AppendString(append(b, `,"target":[`...), j.targets[0])
-	b = ejson.AppendString(append(b, ','), j.targets[1])
-	started, updated := j.started.UTC().Format(layout), j.updated.UTC().Format(layout)
-	b = append(b, `],"job_state":"`+j.state+`","split_state":"`+j.state+`","state_info":{},"node":"`+node+
-		`","start_time":"`+started+`","update_time":"`+updated+`","history":[{"timestamp":"`+started+`","type":"new","detail":null}`...)
+func appendReshardJob(b []byte, j reshard.Job) []byte {
+	b = ejson.AppendString(append(b, `{"id":`...), j.ID)
+	b = ejson.AppendString(append(b, `,"type":"split","source":`...), j.Source)
+	b = ejson.AppendString(append(b, `,"target":[`...), j.Targets[0])
+	b = ejson.AppendString(append(b, ','), j.Targets[1])
+	b = append(b, `],"job_state":"completed","split_state":"completed","state_info":{},"node":`...)
+	done := j.Done.UTC().Format("2006-01-02T15:04:05Z")
+	b = append(ejson.AppendString(b, j.Node), `,"start_time":"`+done+`","update_time":"`+done+
+		`","history":[{"timestamp":"`+done+`","type":"new","detail":null}`...)
 	for _, step := range splitSteps {
-		b = append(b, `,{"timestamp":"`+started+`","type":"running","detail":"`+step+`"}`...)
+		b = append(b, `,{"timestamp":"`+done+`","type":"running","detail":"`+step+`"}`...)
 	}
-	return append(b, `,{"timestamp":"`+updated+`","type":"`+j.state+`","detail":null}]}`...)
+	return append(b, `,{"timestamp":"`+done+`","type":"completed","detail":null}]}`...)
 }
 
 // splitSteps are what a job in CouchDB goes through.
@@ -192,7 +186,7 @@ var splitSteps = []string{
 
 // splitRequest is what POST /_reshard/jobs asks for: the shards of a database, or of them the one of a range or a name.
 type splitRequest struct {
-	db, hashRange, shard string
+	node, db, hashRange, shard string
 }
 
 func (h *Handlers) postReshardJobs(c *call.Call) error {
@@ -200,7 +194,7 @@ func (h *Handlers) postReshardJobs(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	request, err := readSplit(c, v)
+	request, err := h.readSplit(c, v)
 	if err != nil {
 		return err
 	}
@@ -216,22 +210,23 @@ func (h *Handlers) postReshardJobs(c *call.Call) error {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, `{"ok":true,"id":"`+j.id+`","node":"`+c.Env.Node+`","shard":`...)
-		b = append(ejson.AppendString(b, j.source), '}')
+		b = ejson.AppendString(append(b, `{"ok":true,"id":"`+j.ID+`","node":`...), j.Node)
+		b = append(ejson.AppendString(append(b, `,"shard":`...), j.Source), '}')
 	}
 	return c.JSON(http.StatusCreated, append(b, ']'))
 }
 
 // readSplit checks node, shard, db, range, type, in this order (mem3_reshard_httpd:validate_*), and which of them go
 // together (mem3_reshard_api:pick_shards).
-func readSplit(c *call.Call, v ejson.Value) (splitRequest, error) {
-	var r splitRequest
+func (h *Handlers) readSplit(c *call.Call, v ejson.Value) (splitRequest, error) {
+	r := splitRequest{node: c.Env.Node}
 	refuse := func(reason string) (splitRequest, error) { return r, compat.NewError(compat.KindBadRequest, reason) }
 	if node, ok := v.Get("node"); ok {
 		if node.Kind() != ejson.String {
 			return refuse("Invalid `node`")
 		}
-		if node.Text() != c.Env.Node {
+		r.node = node.Text()
+		if _, ok := h.live()[r.node]; !ok {
 			return refuse("`node` is not a valid node name")
 		}
 	}
@@ -299,17 +294,17 @@ const maxShards = 4096
 var errTooManyShards = compat.NewError(compat.KindBadRequest, "The database has too many shards.")
 
 // splitShards splits the ranges asked for in the map of the database and makes the finished jobs.
-func (h *Handlers) splitShards(c *call.Call, r splitRequest) ([]*reshardJob, error) {
+func (h *Handlers) splitShards(c *call.Call, r splitRequest) ([]reshard.Job, error) {
 	db := c.Env.Store.DB(r.db)
 	info, err := db.Info(c.Context())
 	if err != nil {
 		return nil, err
 	}
-	var jobs []*reshardJob
+	var jobs []reshard.Job
 	tooMany := false
 	err = db.SplitShards(c.Context(), func(starts []uint32) []uint32 {
 		var split []uint32
-		split, jobs = h.splitStarts(r, info, starts)
+		split, jobs = splitStarts(r, info, starts)
 		if tooMany = len(split) > maxShards; tooMany || len(jobs) == 0 {
 			return nil
 		}
@@ -321,20 +316,15 @@ func (h *Handlers) splitShards(c *call.Call, r splitRequest) ([]*reshardJob, err
 	if tooMany {
 		return nil, errTooManyShards
 	}
-	state := &h.reshard
-	state.mu.Lock()
-	defer state.mu.Unlock()
-	state.jobs = append(state.jobs, jobs...)
-	slices.SortFunc(state.jobs, func(a, b *reshardJob) int { return strings.Compare(a.id, b.id) })
-	return jobs, nil
+	return jobs, h.reshard.Add(c.Context(), jobs)
 }
 
 // splitStarts halves the ranges of a map that are asked for (mem3_reshard:target_ranges) and makes a job for each.
-func (h *Handlers) splitStarts(
+func splitStarts(
 	r splitRequest,
 	info *storage.Info,
 	starts []uint32,
-) (split []uint32, jobs []*reshardJob) {
+) (split []uint32, jobs []reshard.Job) {
 	now := time.Now()
 	suffix := "/" + info.Name + "." + strconv.FormatInt(info.Created.Unix(), 10)
 	for i, first := range starts {
@@ -350,58 +340,45 @@ func (h *Handlers) splitStarts(
 			continue
 		}
 		split = append(split, first+uint32((end-uint64(first))/2))
-		j := &reshardJob{
-			source:  source,
-			state:   "completed",
-			started: now,
-			updated: now,
-			db:      info.Name,
-			created: info.Created,
-		}
 		halves := []uint32{first, split[len(split)-1]}
-		j.targets = [2]string{
-			"shards/" + databases.ShardRange(halves, 0) + suffix,
-			fmt.Sprintf("shards/%08x-%08x%s", halves[1], end-1, suffix),
+		id := sha256.Sum256([]byte(source + r.node))
+		j := reshard.Job{
+			ID: "001-" + hex.EncodeToString(id[:]), Node: r.node, DB: info.Name, Created: info.Created, Source: source,
+			Targets: [2]string{
+				"shards/" + databases.ShardRange(halves, 0) + suffix,
+				fmt.Sprintf("shards/%08x-%08x%s", halves[1], end-1, suffix),
+			},
+			Done: now,
 		}
-		sum := sha256.Sum256([]byte(j.source + h.env.Node))
-		j.id = "001-" + hex.EncodeToString(sum[:])
 		jobs = append(jobs, j)
 	}
 	return split, jobs
 }
 
-// withJob runs f on the job the path names, under the lock.
-func (h *Handlers) withJob(c *call.Call, f func(r *reshardState, i int) error) error {
-	r := &h.reshard
-	if err := r.forgetDeleted(c.Context(), c.Env.Store); err != nil {
+func (h *Handlers) getReshardJob(c *call.Call) error {
+	j, err := h.reshardJob(c)
+	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	i := r.find(c.Segment(2))
-	if i < 0 {
-		return compat.ErrMissing
-	}
-	return f(r, i)
-}
-
-func (h *Handlers) getReshardJob(c *call.Call) error {
-	return h.withJob(c, func(r *reshardState, i int) error {
-		return c.JSON(http.StatusOK, r.jobs[i].appendJSON(nil, c.Env.Node))
-	})
+	return c.JSON(http.StatusOK, appendReshardJob(nil, j))
 }
 
 func (h *Handlers) deleteReshardJob(c *call.Call) error {
-	return h.withJob(c, func(r *reshardState, i int) error {
-		r.jobs = slices.Delete(r.jobs, i, i+1)
-		return c.OK(http.StatusOK)
-	})
+	j, err := h.reshardJob(c)
+	if err == nil {
+		err = h.reshard.Remove(c.Context(), j.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return c.OK(http.StatusOK)
 }
 
 func (h *Handlers) getReshardJobState(c *call.Call) error {
-	return h.withJob(c, func(r *reshardState, i int) error {
-		return c.JSON(http.StatusOK, []byte(`{"state":"`+r.jobs[i].state+`","reason":null}`))
-	})
+	if _, err := h.reshardJob(c); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, []byte(`{"state":"completed","reason":null}`))
 }
 
 // putReshardJobState accepts any change: what has completed stays completed.
@@ -409,5 +386,8 @@ func (h *Handlers) putReshardJobState(c *call.Call) error {
 	if _, _, err := stateBody(c, "Stopped by user"); err != nil {
 		return err
 	}
-	return h.withJob(c, func(*reshardState, int) error { return c.OK(http.StatusOK) })
+	if _, err := h.reshardJob(c); err != nil {
+		return err
+	}
+	return c.OK(http.StatusOK)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -104,6 +105,9 @@ func Start(t testing.TB, o server.Options) *Server {
 		engine := memkv.New()
 		o.Store = OpenStore(t, engine)
 		o.Views = OpenViews(t, o.Store, engine)
+	}
+	if o.Reshard == nil {
+		o.Reshard = reshard.New(memkv.New(), storage.ReshardPrefix())
 	}
 	if o.Config == nil {
 		c, err := config.Load(config.Stock())
