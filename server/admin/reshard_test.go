@@ -16,9 +16,9 @@ import (
 // TestReshardAtAllNodes: jobs and state of resharding are the same at each node of a store, and go with the database.
 func TestReshardAtAllNodes(t *testing.T) {
 	engine := memkv.New()
-	store := servertest.OpenStore(t, engine)
 	jobs := reshard.New(engine, storage.ReshardPrefix())
 	start := func(node string) *servertest.Server {
+		store := servertest.OpenStore(t, engine)
 		views := servertest.OpenViews(t, store, engine)
 		return servertest.Start(t, server.Options{Store: store, Views: views, Node: node, Reshard: jobs})
 	}
