@@ -30,8 +30,8 @@ func onEveryEngine(t *testing.T, test func(t *testing.T, c *client)) {
 			}
 			t.Cleanup(s.Kill)
 			test(t, keptAlive(t, s.Addr))
-			if log := s.log.buf.String(); strings.Contains(log, "level=ERROR") {
-				t.Errorf("errors in the log, the last one %.500s", log[strings.LastIndex(log, "level=ERROR"):])
+			if last := s.log.from("level=ERROR"); last != "" {
+				t.Errorf("errors in the log, the last one %.500s", last)
 			}
 			if err := s.Stop(); err != nil {
 				t.Error(err)

@@ -295,3 +295,14 @@ func (b *syncBuffer) tail() string {
 	all := strings.Split(b.buf.String(), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
+
+// from returns what is there from the last occurrence of mark on; it is empty if there is none.
+func (b *syncBuffer) from(mark string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := bytes.LastIndex(b.buf.Bytes(), []byte(mark))
+	if at < 0 {
+		return ""
+	}
+	return string(b.buf.Bytes()[at:])
+}

@@ -174,8 +174,8 @@ func conflictTrees(ctx context.Context, a *assault) error {
 			i,
 		)
 	}
-	path := make([]string, 1000)
 	deep := func(round, i int) string {
+		path := make([]string, 1000)
 		for j := range path {
 			path[j] = fmt.Sprintf(`"%032x"`, (1000-j)+1_000_000*((i+round)%50))
 		}
@@ -188,15 +188,10 @@ func conflictTrees(ctx context.Context, a *assault) error {
 			if round%4 == 0 {
 				n = a.n(100)
 			}
-			var one sync.Mutex
 			a.send(ctx, request{
 				method: "POST",
 				path:   "/" + a.db + "/_bulk_docs",
-				body: list(`{"new_edits":false,"docs":[`, `]}`, n, func(i int) string {
-					one.Lock()
-					defer one.Unlock()
-					return kind(round, i)
-				}),
+				body:   list(`{"new_edits":false,"docs":[`, `]}`, n, func(i int) string { return kind(round, i) }),
 			}, 201, 413, 503)
 		}
 		a.gets(ctx, 1, []string{

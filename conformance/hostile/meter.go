@@ -90,12 +90,12 @@ type peaks struct{ server, workers int64 }
 
 // meter watches the memory of the server and of its workers.
 type meter struct {
-	t     *target
-	reset bool // whether the kernel keeps the peak
-	end   func()
+	t   *target
+	end func()
 
-	mu   sync.Mutex
-	most peaks
+	mu    sync.Mutex // held while it measures, too: no peak of one request counts for the next
+	reset bool       // whether the kernel keeps the peak
+	most  peaks
 }
 
 func (t *target) newMeter() *meter {
@@ -122,6 +122,13 @@ func (t *target) newMeter() *meter {
 }
 
 func (m *meter) sample() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.measure()
+}
+
+// measure is called with m.mu held.
+func (m *meter) measure() {
 	now := peaks{workers: workersMemory(m.t.pid)}
 	if u, err := conformance.UsageOfProcess(m.t.pid); err == nil {
 		now.server = u.Resident
@@ -129,16 +136,14 @@ func (m *meter) sample() {
 			now.server = u.Peak
 		}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.most = peaks{max(m.most.server, now.server), max(m.most.workers, now.workers)}
 }
 
 // take returns the peaks since the last call and begins anew.
 func (m *meter) take() peaks {
-	m.sample()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.measure()
 	most := m.most
 	m.most = peaks{}
 	m.reset = m.t.pid != 0 && conformance.ResetPeak(m.t.pid) == nil
