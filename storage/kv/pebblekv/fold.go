@@ -134,9 +134,11 @@ func (f *folder) close(batch *pebble.Batch, version uint64) error {
 	if len(f.counters) <= maxCounters {
 		return nil
 	}
-	kept := make(map[string]*counter, maxCounters) // a map that was large stays so
+	// Half of them go at a time: writers that count under keys of their own, as blobs do, bring new ones with each
+	// group, and all that stay are moved to a new map, since one that was large stays so.
+	kept := make(map[string]*counter, maxCounters)
 	for key, c := range f.counters {
-		if len(kept) == maxCounters {
+		if len(kept) == maxCounters/2 {
 			break // any will do: what is in use comes back
 		}
 		kept[key] = c

@@ -187,7 +187,7 @@ func TestFoldingForgets(t *testing.T) {
 	if err := f.close(nil, 2); err != nil {
 		t.Fatal(err)
 	}
-	if len(f.counters) != maxCounters || cap(f.open) > maxCounters {
+	if len(f.counters) != maxCounters/2 || cap(f.open) > maxCounters {
 		t.Errorf("%d counters are remembered, with room for %d in a group", len(f.counters), cap(f.open))
 	}
 }
