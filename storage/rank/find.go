@@ -9,8 +9,10 @@ import (
 
 const (
 	// The boundaries of a level that rows of a batch lie between are read in one go, unless they are more than
-	// boundsPerRow for each.
+	// boundsPerRow for each. That there are more is found out as they are read, from the boundsToTell-th on; across a
+	// network all that might be needed is on its way by then.
 	boundsPerRow = 8
+	boundsToTell = 32
 	// seeksAtOnce is how many boundaries are sought together.
 	seeksAtOnce = 64
 )
@@ -100,9 +102,10 @@ func (x *Index) readKnown(snap kv.ReadTx, found [][]byte, rows []row, going bool
 		if len(found[n]) == 0 { // the empty boundary need not be stored
 			l.known = append(l.known, bound{})
 		}
-		read := 0
+		read, passed := 0, 0 // boundaries, and rows before the last of them
+		complete := true
 		var last []byte
-		for ; it.Next(); read++ {
+		for it.Next() {
 			last = bytes.Clone(it.Key()[len(prefix):])
 			switch _, state := Parse(it.Value()); {
 			case state&Retired != 0:
@@ -110,11 +113,17 @@ func (x *Index) readKnown(snap kv.ReadTx, found [][]byte, rows []row, going bool
 			case len(last) > 0:
 				l.known = append(l.known, bound{last, state != Settled})
 			}
+			for passed < len(rows) && bytes.Compare(rows[passed].key, last) < 0 {
+				passed++
+			}
+			if read++; read == limit || !x.Remote && read > boundsToTell+boundsPerRow*passed {
+				complete = false
+				break
+			}
 		}
 		if err := it.Err(); err != nil {
 			return err
 		}
-		complete := read < limit
 		at := 0
 		for i := range rows {
 			if !complete && bytes.Compare(rows[i].key, last) > 0 {
