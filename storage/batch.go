@@ -37,7 +37,6 @@ type batch struct {
 // else that can be known to be needed.
 func (b *batch) store(groups []editGroup) (err error) {
 	b.window = editWindow
-	defer b.t.endHead()
 	if b.asked, err = b.ask(groups[:min(len(groups), b.window)], true); err != nil {
 		return err
 	}

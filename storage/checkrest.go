@@ -287,5 +287,16 @@ func (c *dbCheck) checkRest(d *dbRead) error {
 	if err == nil && security != nil && !isObject(security) {
 		c.violation(12, "_security", "is no JSON object")
 	}
+	if err != nil {
+		return err
+	}
+	stamp, err := (&Snapshot{d}).AppendDesignStamp(nil)
+	if err != nil || len(stamp) > 0 {
+		return err
+	}
+	designs, err := designDocs(d.r, d.keys)
+	if len(designs) > 0 {
+		c.violation(3, designs[0].ID, "is listed, but no design document was ever changed")
+	}
 	return err
 }

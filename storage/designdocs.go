@@ -6,62 +6,48 @@ import (
 )
 
 // AppendDesignStamp appends a text that differs whenever the design documents of the database do: which there are, or
-// one's current revision. It costs a range read of a row for each design document. In a transaction whatever is made of
-// the text is ordered with writes of design documents; those of the transaction itself do not show.
+// one's current revision. There is none if there never was a design document. It costs the read of a key. In a
+// transaction whatever is made of the text is ordered with writes of design documents; those of the transaction itself
+// do not show.
 func (x *Tx) AppendDesignStamp(dst []byte) ([]byte, error) {
-	add := func(key, winner []byte) error {
-		dst = append(append(dst, key...), winner...)
-		return nil
-	}
-	it := x.t.designRows
-	if x.t.designRows = nil; it == nil {
-		it = designRange(x.t.tx, x.t.keys)
-	}
-	err := designRows(it, x.t.keys, add)
-	return dst, err
+	stamp, err := x.Head().Get(x.t.keys.sub(nil, TagDesigns))
+	return append(dst, stamp...), err
 }
 
 // AppendDesignStamp is that of Tx, as the snapshot shows it.
 func (s *Snapshot) AppendDesignStamp(dst []byte) ([]byte, error) {
-	err := designRows(designRange(s.d.r, s.d.keys), s.d.keys, func(key, winner []byte) error {
-		dst = append(append(dst, key...), winner...)
-		return nil
-	})
-	return dst, err
+	stamp, err := s.d.r.Get(s.d.keys.sub(nil, TagDesigns))
+	return append(dst, stamp...), err
+}
+
+// stampDesigns has the transaction change what AppendDesignStamp tells.
+func (t *dbTx) stampDesigns() {
+	stamp := Seq{Incarnation: t.rec.incarnation}
+	t.tx.SetVersionstampedValue(t.keys.sub(nil, TagDesigns), AppendSeq(nil, stamp), 1)
 }
 
 // DesignDocs lists the design documents that AppendDesignStamp tells of, in order of their ids.
-func (x *Tx) DesignDocs() (list []DocRef, err error) {
-	err = designRows(designRange(x.t.tx, x.t.keys), x.t.keys, func(key, winner []byte) error {
-		id, _, err := tuple.ReadString(key)
-		if err != nil {
-			return corrupt("list of ids", err)
-		}
-		rev, err := parseWinner(winner)
-		list = append(list, DocRef{ID: id, Rev: rev})
-		return err
-	})
-	return list, err
-}
+func (x *Tx) DesignDocs() ([]DocRef, error) { return designDocs(x.t.tx, x.t.keys) }
 
-// designRange asks for the rows of the design documents in TagAllDocs.
-func designRange(r kv.ReadTx, keys space) kv.Iterator {
+func designDocs(r kv.ReadTx, keys space) (list []DocRef, err error) {
 	o := RangeOptions{Namespace: NamespaceDesign, Limit: -1}
 	o.clamp()
-	begin, end := o.keys(keys.sub(nil, TagAllDocs))
-	return r.Range(begin, end, kv.RangeOptions{WantAll: true})
-}
-
-// designRows calls row for each row of designRange with its key after the prefix of TagAllDocs.
-func designRows(it kv.Iterator, keys space, row func(key, winner []byte) error) error {
-	defer it.Close()
 	prefix := keys.sub(nil, TagAllDocs)
+	begin, end := o.keys(prefix)
+	it := r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
 	for it.Next() {
-		if err := row(it.Key()[len(prefix):], it.Value()); err != nil {
-			return err
+		id, _, err := tuple.ReadString(it.Key()[len(prefix):])
+		if err != nil {
+			return nil, corrupt("list of ids", err)
 		}
+		rev, err := parseWinner(it.Value())
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, DocRef{ID: id, Rev: rev})
 	}
-	return it.Err()
+	return list, it.Err()
 }
 
 // OpenDesign reads a revision that DesignDocs listed.

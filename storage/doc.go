@@ -55,7 +55,8 @@
 //  1. Every leaf has exactly one REVS entry; the one that sorts last is the winner, and only it carries a sequence.
 //  2. A leaf that is not deleted has a DOCS entry; a deleted one has one only if it has a body other than {} or
 //     attachments. DOCS has no other entries. An entry is one key.
-//  3. ALL_DOCS holds an id if and only if the winner is not deleted, with that winner.
+//  3. ALL_DOCS holds an id if and only if the winner is not deleted, with that winner. DESIGNS changes whenever the
+//     row of a design document in it does.
 //  4. CHANGES holds each document with a leaf exactly once, at the winner's sequence.
 //  5. doc_count is the number of entries in ALL_DOCS, doc_del_count that of documents with only deleted leaves.
 //  6. The counts of each rank level, with what the log of counts says beside them, add up to the number of rows below

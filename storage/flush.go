@@ -395,6 +395,9 @@ func (e *docEdit) putLists(after []leafRecord) {
 	if wasLive == 1 && isLive == 0 {
 		t.tx.Clear(t.keys.allDocs(nil, e.id))
 	}
+	if compat.IsDesignID(e.id) && wasLive+isLive > 0 {
+		t.stampDesigns()
+	}
 	t.rankID(e.id, isLive-wasLive)
 	t.stats[statDocCount] += isLive - wasLive
 	t.stats[statDelCount] += isDeleted - wasDeleted

@@ -104,25 +104,16 @@ func (h headReader) Get(key []byte) ([]byte, error) {
 	return h.ReadTx.Get(key)
 }
 
-// appendHead asks for what the hooks are going to read first: it appends the keys of it, and opens the range over the
-// design documents, whose revisions a BatchValidator looks at.
+// appendHead appends the keys of what the hooks are going to read first.
 func (t *dbTx) appendHead(keys [][]byte, hooks *Hooks, trusted bool) [][]byte {
 	t.head = make(map[string][]byte)
 	if i, ok := hooks.Indexer.(HeadIndexer); ok {
 		keys = i.AppendHead(keys, &Tx{t})
 	}
 	if _, ok := hooks.Validator.(BatchValidator); ok && !trusted {
-		t.designRows = designRange(t.tx, t.keys)
+		keys = append(keys, t.keys.sub(nil, TagDesigns))
 	}
 	return keys
-}
-
-// endHead ends reads that nobody has waited for.
-func (t *dbTx) endHead() {
-	if t.designRows != nil {
-		_ = t.designRows.Close()
-		t.designRows = nil
-	}
 }
 
 // Name is the name of the database.

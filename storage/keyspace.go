@@ -43,6 +43,7 @@ import (
 //	TagLastSeq                              13 bytes of seq, of the last update                   tx.go
 //	TagPurgeSeq                             13 bytes of seq, of the last purge                    purge.go
 //	TagCountLog, …                          changes that the counts do not have yet               countlog.go
+//	TagDesigns                              13 bytes of seq, of the last change of design documents   designdocs.go
 //	TagViews, TagMango, TagEventing, TagExpiry, TagSearch  of higher layers (Tx.AppendPrefix)
 const (
 	rootMeta = iota
@@ -85,6 +86,7 @@ const (
 	TagLastSeq    Tag = 16
 	TagPurgeSeq   Tag = 17
 	TagCountLog   Tag = 18
+	TagDesigns    Tag = 19
 	TagViews      Tag = 32
 	TagMango      Tag = 33
 	TagEventing   Tag = 34

@@ -171,7 +171,7 @@ var tagNames = map[Tag]string{
 	TagRevs: "REVS", TagDocs: "DOCS", TagHistory: "HISTORY", TagLocal: "LOCAL",
 	TagAtt: "ATT", TagAttRefs: "ATTREFS", TagAttPending: "ATTPENDING", TagPurges: "PURGES", TagPartStats: "PARTSTATS",
 	TagRankIDs: "RANKIDS", TagSeqBlocks: "SEQBLOCKS", TagLastSeq: "LASTSEQ", TagPurgeSeq: "PURGESEQ",
-	TagCountLog: "COUNTLOG",
+	TagCountLog: "COUNTLOG", TagDesigns: "DESIGNS",
 }
 
 // split takes a key apart: where it is, and what follows the tag.
@@ -254,7 +254,7 @@ func (d *keyDump) value(key, value string) string {
 		return "a record" // with a random uuid
 	}
 	if seq, err := ParseSeq([]byte(value)); err == nil && len(value) == SeqSize &&
-		(tag == TagLastSeq || tag == TagPurgeSeq || tag == TagCountLog) {
+		(tag == TagLastSeq || tag == TagPurgeSeq || tag == TagCountLog || tag == TagDesigns) {
 		return seqText(seq)
 	}
 	if len(value) == 8 && (slices.Contains(counters, tag) || first == rootNextPrefix) {

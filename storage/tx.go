@@ -91,9 +91,8 @@ type dbTx struct {
 	designs  bool // see Tx.ChangesDesigns
 	// questions are those that hooks may ask; nil where nobody answers.
 	questions *questions
-	// head is what the hooks read first, by its keys, designRows the range of design documents; see appendHead.
+	// head is what the hooks read first, by its keys; see appendHead.
 	head       map[string][]byte
-	designRows kv.Iterator
 	hookOrders uint16 // see Tx.NextOrder
 }
 

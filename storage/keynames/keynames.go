@@ -16,7 +16,8 @@ var tags = map[storage.Tag]string{
 	storage.TagAttRefs: "references to bytes", storage.TagAttPending: "bytes that are uploaded",
 	storage.TagPurges: "purges", storage.TagPartStats: "counters of partitions", storage.TagRankIDs: "ranks of ids",
 	storage.TagSeqBlocks: "blocks of the feed", storage.TagLastSeq: "last sequence",
-	storage.TagPurgeSeq: "last purge", storage.TagCountLog: "log of counts", storage.TagViews: "views",
+	storage.TagPurgeSeq: "last purge", storage.TagCountLog: "log of counts",
+	storage.TagDesigns: "last change of design documents", storage.TagViews: "views",
 	storage.TagMango: "indexes over all fields", storage.TagEventing: "origins", storage.TagExpiry: "expiries",
 	storage.TagSearch: "full-text indexes",
 }
