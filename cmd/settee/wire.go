@@ -62,6 +62,7 @@ type app struct {
 	logins    *logins.Log   // nil where the store has one process
 	requests  atomic.Int64  // under way
 	dataDir   string
+	pacer     *pacer // nil where the engine has no cache of its own
 
 	present      context.Context    // as long as the process is one of nodes
 	leave        context.CancelFunc // ends present
@@ -101,10 +102,14 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		return nil, err
 	}
 	a.engine = a.kv
+	if cache, ok := a.engine.(interface{ HeapBlocks() int64 }); ok {
+		a.pacer = paceCollector(cache.HeapBlocks)
+	}
 	if sharedEngines[o.engine] {
 		a.kv = format.Guarded(tellSlow(a.kv, log), storage.HeadKey(), o.formats())
 	}
 	if a.store, err = storage.Open(ctx, storage.Options{KV: a.kv, Program: o.formats()}); err != nil {
+		a.pacer.end()
 		return nil, errors.Join(err, a.kv.Close())
 	}
 	if sharedEngines[o.engine] {
@@ -422,5 +427,6 @@ func (a *app) close() error {
 		a.leave()
 		a.staying.Wait()
 	}
+	a.pacer.end()
 	return errors.Join(err, a.store.Close(), a.kv.Close())
 }

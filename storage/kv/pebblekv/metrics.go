@@ -98,6 +98,16 @@ func (s *Store) Metrics() Metrics {
 	return m
 }
 
+// HeapBlocks is how many bytes the cache of blocks has in Go's heap: none in builds with cgo.
+func (s *Store) HeapBlocks() int64 {
+	c := s.blocks.Load()
+	if c == nil || !blocksInHeap || !s.gate.enter() {
+		return 0
+	}
+	defer s.gate.leave()
+	return c.Size()
+}
+
 // ForgetBlocks empties the cache of blocks, whose memory goes back to the process. What is read then comes from files.
 func (s *Store) ForgetBlocks() {
 	if !s.gate.enter() {
