@@ -19,8 +19,9 @@ import (
 const (
 	maxPackageFiles = 66
 	// storage: the log of counts and its folder belong to the transactions that they spare, the record that
-	// transactions across a network begin with to all that check it, a tenant's mark to where its transactions begin
-	maxPackageLines = 12_690
+	// transactions across a network begin with to all that check it, a tenant's mark to where its transactions begin,
+	// where the feed can be cut to its counts
+	maxPackageLines = 12_725
 )
 
 // maxColumns is how long a line may be, with four columns for a tab.

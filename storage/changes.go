@@ -251,6 +251,9 @@ func (c *changesScan) rest(d *dbRead) (r feedRange) {
 		Limit:   int(max(c.left, 0)),
 	}
 	r.begin, r.end, r.o = d.seqRange(d.keys.sub(nil, TagChanges), after, before, o)
+	if c.o.Until != (Seq{}) {
+		r.end = kv.AppendKeyAfter(nil, d.keys.seqKey(nil, TagChanges, c.o.Until))
+	}
 	return r
 }
 

@@ -187,9 +187,48 @@ func checkCounts(t *testing.T, db *DB) {
 		}
 	}
 	checkLookups(t, db, rows)
+	for _, size := range []int64{1, 20, 100} {
+		checkCuts(t, db, rows, size)
+	}
 	last, err := db.LastSeq(t.Context())
 	if err != nil || last.N != uint64(updates) || last.Seq.Before(seqs[len(seqs)-1]) {
 		t.Fatalf("last sequence %v, %v", last, err)
+	}
+}
+
+// checkCuts reads the feed by the ranges that it is cut into.
+func checkCuts(t *testing.T, db *DB, rows []seenChange, size int64) {
+	t.Helper()
+	var cuts []FeedCut
+	if err := db.ViewAgain(t.Context(), func(s *Snapshot) (err error) {
+		cuts, err = s.CutFeed(size)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if most := int64(len(rows)) / size; size < 100 && len(cuts) == 0 || int64(len(cuts)) > most+1 {
+		t.Errorf("%d rows are cut %d times into ranges of %d", len(rows), len(cuts), size)
+	}
+	var since Seq
+	var got []seenChange
+	for _, c := range cuts {
+		if c.Rows < size || !since.Before(c.Seq) {
+			t.Errorf("cut %+v after %v, of %d rows", c, since, size)
+		}
+		part, end := readChanges(t, db, ChangesOptions{Since: since, Until: c.Seq, Limit: -1, Unnumbered: true})
+		if end.More {
+			t.Errorf("the range up to %v has more", c.Seq)
+		}
+		got, since = append(got, part...), c.Seq
+	}
+	rest, _ := readChanges(t, db, ChangesOptions{Since: since, Limit: -1, Unnumbered: true})
+	if got = append(got, rest...); len(got) != len(rows) {
+		t.Fatalf("%d rows in ranges, %d in all", len(got), len(rows))
+	}
+	for i := range got {
+		if got[i].seq.Seq != rows[i].seq.Seq {
+			t.Fatalf("row %d is at %v, want %v", i, got[i].seq, rows[i].seq)
+		}
 	}
 }
 

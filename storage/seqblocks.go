@@ -187,6 +187,35 @@ func (d *dbRead) rowsAfterEach(seqs []Seq) ([]int64, error) {
 	return counts, err
 }
 
+// FeedCut is where a range of the feed ends, and about how many rows it has.
+type FeedCut struct {
+	Seq  Seq
+	Rows int64
+}
+
+// CutFeed cuts the feed into ranges of at least as many rows as are asked for, by the counts of its blocks, so that not
+// a row of it is read. It tells of all ranges but the last one where they end.
+func (s *Snapshot) CutFeed(rows int64) (cuts []FeedCut, err error) {
+	level := 0
+	for above := s.d.sizes.seqBlockRows * s.d.sizes.seqBlockFan; level+1 < seqLevels && rows > 2*above; level++ {
+		above *= s.d.sizes.seqBlockFan
+	}
+	prefix := s.d.keys.seqLevel(nil, level)
+	it := s.d.r.Range(prefix, kv.AppendPrefixEnd(nil, prefix), kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	for n := int64(0); it.Next(); {
+		begin, err := ParseSeq(it.Key())
+		if err != nil {
+			return nil, err
+		}
+		if n >= rows {
+			cuts, n = append(cuts, FeedCut{begin, n}), 0
+		}
+		n += counter(it.Value())
+	}
+	return cuts, it.Err()
+}
+
 // countLevel adds what lies between each sequence and its end, and moves the end to the first of it. weight tells what
 // a value counts.
 func (d *dbRead) countLevel(prefix []byte, seqs, ends []Seq, counts []int64, weight func([]byte) int64) error {

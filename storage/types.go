@@ -120,6 +120,7 @@ type RevsDiff struct {
 // ChangesOptions select rows of the changes feed.
 type ChangesOptions struct {
 	Since       Seq // only rows after it, whatever the direction
+	Until       Seq // only rows up to it, in ascending order; zero: all
 	Descending  bool
 	Limit       int64 // < 0: none
 	AllLeaves   bool  // style=all_docs: Change.Revs has all leaves
