@@ -17,7 +17,7 @@ const maxBatchBytes = 2 << 20
 type batch struct {
 	docs  []source
 	bytes int
-	end   storage.Seq // sequence of the indexes once it is committed
+	end   storage.Seq // sequence of the indexes, or of the piece, once it is committed
 	purge storage.Seq // the last purge when it was read
 	last  bool        // it ends where the build is to end, or the feed did
 	ready chan error  // the maps have run
@@ -60,7 +60,7 @@ func (p *pass) readFrom(s *storage.Snapshot, b *batch, since storage.Seq, limit 
 	}
 	o := storage.ChangesOptions{
 		Since: since, Limit: limit, IncludeDocs: true, Conflicts: true, DeletedConflicts: true,
-		Unnumbered: !p.showsNumber(),
+		Unnumbered: !p.showsNumber(), Until: p.until,
 	}
 	var memory arena
 	end, err := s.Changes(o, func(c *storage.Change) error {
@@ -73,13 +73,18 @@ func (p *pass) readFrom(s *storage.Snapshot, b *batch, since storage.Seq, limit 
 	if err != nil {
 		return err
 	}
-	if end.More || end.Pending > 0 { // writers may be faster than the build: it ends where the feed ended when it began
-		b.end, b.last = end.Last.Seq, !end.Last.Seq.Before(p.target)
-		return nil
+	piece, more := p.until != storage.Seq{}, end.More || end.Pending > 0
+	if piece { // what is after it counts for nothing
+		more = b.bytes > maxBatchBytes || int64(len(b.docs)) >= limit
 	}
-	last, err := s.LastSeq()
-	if err == nil {
-		b.end, b.last = last, true
+	switch {
+	case more: // writers may be faster than the build: it ends where the feed ended when it began
+		b.end, b.last = end.Last.Seq, !end.Last.Seq.Before(p.target)
+	case piece:
+		b.end, b.last = p.until, true
+	default:
+		b.end, err = s.LastSeq()
+		b.last = true
 	}
 	return err
 }

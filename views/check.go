@@ -32,7 +32,7 @@ const enoughViolations = 20
 // checkWindow is how many keys Check reads from one snapshot at a time.
 const checkWindow = 1000
 
-// Check verifies invariants 2, 3, 5, 7 and 9 of all indexes of a store, which engine is below. It does not run map
+// Check verifies invariants 2, 3, 5, 7, 9 and 10 of all indexes of a store, which engine is below. It does not run map
 // functions. It reads as many snapshots as that takes; what spans several of them is compared only where nobody has
 // written meanwhile.
 func Check(ctx context.Context, engine kv.Store, s *storage.Store) ([]Violation, error) {
@@ -49,7 +49,9 @@ func Check(ctx context.Context, engine kv.Store, s *storage.Store) ([]Violation,
 func checkDatabase(ctx context.Context, engine kv.Store, db *storage.DB) (found []Violation, err error) {
 	var indexes []*index
 	if err := db.ViewAgain(ctx, func(snap *storage.Snapshot) error {
-		indexes, err = readRecords(snap.KV(), spaceOf(snap))
+		if indexes, err = readRecords(snap.KV(), spaceOf(snap)); err == nil {
+			found, err = checkPieces(snap, indexes)
+		}
 		return err
 	}); err != nil {
 		return nil, err
@@ -122,6 +124,15 @@ func (c *indexCheck) state(ctx context.Context) (s checkState, err error) {
 		}
 		record, err := snap.KV().Get(spaceOf(snap).info(c.ix.def.signature))
 		s.record = string(record)
+		if err != nil || c.ix.rec.pieces == 0 {
+			return err
+		}
+		set, err := readPieces(snap.KV(), spaceOf(snap), c.ix.rec.pieces)
+		if set != nil { // which move on, and not the record
+			for _, part := range set.pieces {
+				s.record += string(part.stored)
+			}
+		}
 		return err
 	})
 	return s, err

@@ -26,7 +26,7 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 		if !last {
 			seq = b.docs[to-1].seq
 		}
-		var written []writtenRecord
+		var written writtenPart
 		written, err = p.tryPart(ctx, b, from, to, seq, b.last && last, leaveStale)
 		switch size := to - from; {
 		case err == nil:
@@ -47,17 +47,17 @@ func (p *pass) commitPart(ctx context.Context, b *batch, from int) (to int, err 
 	}
 }
 
-// tryPart is one attempt of commitPart; it returns the records written.
+// tryPart is one attempt of commitPart.
 func (p *pass) tryPart(
 	ctx context.Context,
 	b *batch,
 	from, to int,
 	seq storage.Seq,
 	end, leaveStale bool,
-) ([]writtenRecord, error) {
-	written := make([]writtenRecord, len(p.indexes))
+) (written writtenPart, err error) {
+	written.records = make([]writtenRecord, len(p.indexes))
 	runs := 0
-	err := p.db.Transact(ctx, func(tx *storage.Tx) error {
+	err = p.db.Transact(ctx, func(tx *storage.Tx) error {
 		if runs++; runs > commitRuns && to-from > 1 {
 			return errCrowded
 		}
@@ -74,23 +74,34 @@ func (p *pass) tryPart(
 			if err := w.collect(docs); err != nil {
 				return err
 			}
-			if written[n], err = p.finishIndex(ctx, &w, seq, end); err != nil {
+			if written.records[n], err = p.finishIndex(ctx, &w, seq, end); err != nil {
 				return err
 			}
+		}
+		if p.piece != nil {
+			written.piece = p.piece.moved(seq, to-from)
+			tx.KV().Set(written.piece.key, written.piece.stored)
 		}
 		return nil
 	})
 	return written, err
 }
 
-// note takes over the records that a transaction wrote. They changed in their sequence only: m.above stays right.
-func (p *pass) note(written []writtenRecord) {
+// note takes over what a transaction wrote. Records changed in their sequence only: m.above stays right.
+func (p *pass) note(written writtenPart) {
 	replaced := int64(0)
 	for n, ix := range p.indexes {
-		replaced += written[n].replaced + int64(len(ix.stored))
-		ix.stored, ix.rec = written[n].stored, written[n].rec
+		replaced += written.records[n].replaced + int64(len(ix.stored))
+		ix.stored, ix.rec = written.records[n].stored, written.records[n].rec
 	}
+	p.piece = written.piece
 	p.v.addReplaced(flightKey{p.uuid, p.design.signature}, replaced)
+}
+
+// writtenPart is what a transaction of a pass has moved on.
+type writtenPart struct {
+	records []writtenRecord // by index
+	piece   *piece          // of a pass over one
 }
 
 // writtenRecord is a record with what its key has.
@@ -115,22 +126,25 @@ func (p *pass) partOf(b *batch, from int) (to int, last bool) {
 	return to, true
 }
 
-// fence checks, with conflicts, that nobody else changed the indexes, and reports whether documents were purged since
-// the batch was read.
+// fence checks, with conflicts, that nobody else changed the indexes, or came further with the piece, and reports
+// whether documents were purged since the batch was read.
 func (p *pass) fence(tx *storage.Tx, b *batch) (purged bool, err error) {
 	if err := p.check(tx.KV()); err != nil {
 		return false, err
 	}
-	keys := make([][]byte, len(p.indexes))
+	keys, expected := make([][]byte, len(p.indexes)), make([][]byte, len(p.indexes))
 	for n, ix := range p.indexes {
-		keys[n] = ix.keys.space.info(ix.def.signature)
+		keys[n], expected[n] = ix.keys.space.info(ix.def.signature), ix.stored
+	}
+	if p.piece != nil {
+		keys, expected = append(keys, p.piece.key), append(expected, p.piece.stored)
 	}
 	purge, values, err := tx.Snapshot().LastPurgeWith(keys...)
 	if err != nil {
 		return false, err
 	}
-	for n, ix := range p.indexes {
-		if !bytes.Equal(values[n], ix.stored) {
+	for n, value := range values {
+		if !bytes.Equal(value, expected[n]) {
 			return false, errMoved
 		}
 	}
@@ -161,7 +175,8 @@ func (p *pass) current(tx *storage.Tx, docs []source, purged bool) ([]source, er
 	return current, nil
 }
 
-// finishMember writes what collect found for one index and its new record, which it returns.
+// finishIndex writes what collect found for one index and its new record, which it returns. While there are pieces the
+// record stays as it is.
 func (p *pass) finishIndex(
 	ctx context.Context,
 	w *indexWriter,
@@ -171,6 +186,9 @@ func (p *pass) finishIndex(
 	ix := w.ix
 	if err := p.v.applyRows(ctx, w); err != nil {
 		return written, err
+	}
+	if p.piece != nil {
+		return writtenRecord{ix.rec, ix.stored, w.replaced}, nil
 	}
 	rec := ix.rec
 	if rec.seq.Before(seq) {

@@ -12,7 +12,7 @@
 //
 //  1. An index is at one sequence of the feed: its rows are what the map function emits for the winners as they were
 //     then. The commit of a batch reads and writes that sequence in one serialisable transaction, so a batch counts
-//     once, whoever builds.
+//     once, whoever builds. One that is in pieces (10) is at the beginning, whatever rows it has.
 //  2. IDS holds, for each document with rows, what it takes to find them; for one whose map function failed, just that,
 //     and where it is in CUT. There are no other entries, and no other rows.
 //  3. The counters of an index are the numbers of its rows, of their bytes, and of the documents in CUT.
@@ -26,6 +26,11 @@
 //     row of the feed moved after they were read, and so writes nothing that is older than what is there.
 //  9. In an index of another language than JavaScript, a document whose rows do not fit is in CUT, and View.Scan gives
 //     its rows among the others, in their order, as if they were there.
+//  10. An index whose record names who leads is built in pieces of the feed: it is not interactive, and has no levels
+//     and no sequence until all pieces are at their ends, when it is where the last one ends. Each piece is at one
+//     sequence, which the commit of a batch reads and writes with the records of the indexes unchanged. No document is
+//     in two pieces, and none was seen before: what changes meanwhile comes after the last one. Pieces are there only
+//     below an index that leads.
 //
 // # File tour
 //
@@ -35,10 +40,11 @@
 //	keys.go, record.go, large.go, ids.go, rows.go  what is stored
 //	open.go                       indexes of a design document: found, made
 //	flight.go, job.go             builds: one at a time in a process, large ones as jobs
+//	pieces.go, piecejob.go        first builds that processes share
 //	wanted.go                     whether a build has still somebody to build for
 //	pass.go, batch.go, mapping.go, commit.go, writer.go  a build: read, map, write
 //	aggregates.go, reducers.go    what is kept above the rows, with views/levels and views/reduce
-//	check.go                      the check of the invariants above
+//	check.go, checkpieces.go      the check of the invariants above
 //	interactive.go, interactivewrite.go, purge.go  what happens in the documents' transactions
 //	query.go, span.go, rowbatch.go, groups.go  queries
 //	known.go                      what queries know of indexes that do not change between them

@@ -46,8 +46,11 @@ func newTask(database, design string) *task {
 	return t
 }
 
-func (t *task) advance(changes int64) {
-	t.done.Add(changes)
+func (t *task) advance(changes int64) { t.reach(t.done.Load() + changes) }
+
+// reach sets how many changes are done, all in all.
+func (t *task) reach(changes int64) {
+	t.done.Store(changes)
 	t.updated.Store(time.Now().Unix())
 	if t.report != nil {
 		t.report()
@@ -282,6 +285,9 @@ func (b *builder) work() int64 {
 // build does the work. Indexes that lack about as many changes as each other share a pass; one that is far ahead does
 // not take part in a pass over documents that it has.
 func (b *builder) build(ctx context.Context) error {
+	if err := b.inPieces(ctx); err != nil {
+		return err
+	}
 	slices.SortStableFunc(b.lagging, func(x, y *index) int { return cmp.Compare(y.pending, x.pending) })
 	for left := b.lagging; len(left) > 0; {
 		n := 1
@@ -302,7 +308,7 @@ func (b *builder) build(ctx context.Context) error {
 // pass brings some indexes to the end of the feed; the first one has the most to do.
 func (b *builder) pass(ctx context.Context, indexes []*index) (err error) {
 	p := &pass{builder: b, indexes: indexes}
-	if p.program, err = b.v.program(b.db.Name(), p.defs()); err != nil {
+	if p.program, err = b.v.program(b.db.Name(), defsOf(indexes)); err != nil {
 		return err
 	}
 	b.task.done.Store(0)
@@ -376,9 +382,10 @@ func survey(s *storage.Snapshot, indexes []*index) (lagging []*index, last stora
 	return lagging, last, nil
 }
 
-func (p *pass) defs() []*definition {
-	defs := make([]*definition, len(p.indexes))
-	for i, ix := range p.indexes {
+// defsOf are the definitions of indexes.
+func defsOf(indexes []*index) []*definition {
+	defs := make([]*definition, len(indexes))
+	for i, ix := range indexes {
 		defs[i] = ix.def
 	}
 	return defs

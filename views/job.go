@@ -20,7 +20,8 @@ import (
 
 const (
 	jobType = "view"
-	// jobWorkers is how many design documents are built at a time, each with several batches on their way.
+	// jobWorkers is how many design documents are built at a time, each with several batches on their way, and how many
+	// pieces.
 	jobWorkers = 2
 	// jobAttempts is how often a build that fails for no fault of a client's is tried.
 	jobAttempts = 4
@@ -39,9 +40,18 @@ func (v *Views) handleJobs() error {
 	if v.opts.Jobs == nil {
 		return nil
 	}
-	return v.opts.Jobs.Handle(jobs.Type{
-		Name: jobType, Workers: jobWorkers, Run: v.runJob, MaxFailures: jobAttempts, Keep: time.Minute,
-	})
+	handled := map[string]func(context.Context, *jobs.Run) ([]byte, error){jobType: v.runJob}
+	if v.opts.Nodes != nil {
+		handled[pieceJobType] = v.runPiece
+	}
+	for name, run := range handled {
+		if err := v.opts.Jobs.Handle(jobs.Type{
+			Name: name, Workers: jobWorkers, Run: run, MaxFailures: jobAttempts, Keep: time.Minute,
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // runJob is a build as a job. Errors that a client is to see are its result: another attempt would meet them again.
@@ -58,6 +68,11 @@ func (v *Views) runJob(ctx context.Context, run *jobs.Run) ([]byte, error) {
 		t.report = func() { run.Progress(t.json()) }
 		_, err = v.build(ctx, &builder{v: v, db: db, uuid: uuid, design: d, task: t, run: run})
 	}
+	return jobOutcome(err)
+}
+
+// jobOutcome is what becomes of a job that ended with err.
+func jobOutcome(err error) (result []byte, _ error) {
 	switch e, ok := compat.AsError(err); {
 	case ok && e.Kind == compat.KindNoDatabase:
 		return nil, jobs.ErrForget
@@ -73,10 +88,17 @@ func (v *Views) buildAsJob(ctx context.Context, db *storage.DB, d *design) error
 	if err != nil {
 		return err
 	}
+	err = v.waitJob(ctx, ticket)
+	if errors.Is(err, jobs.ErrNotFound) {
+		return compat.ErrNoDatabase
+	}
+	return err
+}
+
+// waitJob waits for the end of a job and gives its error.
+func (v *Views) waitJob(ctx context.Context, ticket jobs.Ticket) error {
 	job, err := v.opts.Jobs.Wait(ctx, ticket)
 	switch {
-	case errors.Is(err, jobs.ErrNotFound):
-		return compat.ErrNoDatabase
 	case err != nil:
 		return err
 	case job.Error != "":

@@ -17,6 +17,8 @@ import (
 //	(errors, number, document id)  message of a failed map function
 //	(changed, number)              13 bytes of the sequence at which rows last changed
 //	(cut, number, …)               documents whose rows do not fit                         cut.go
+//	(pieces, number)               a first build in pieces: whose it is                    pieces.go
+//	(pieces, number, piece)        a piece of the feed: where it is, where it ends
 //
 // A row key is the emitted key in the index's order (in a partitioned index after the partition), the document id as a
 // tuple string, and the number of the row among those that the document has at that key, as a tuple integer.
@@ -31,6 +33,7 @@ const (
 	keyErrors
 	keyChanged
 	keyCut
+	keyPieces
 )
 
 // What follows the emitted key in a row key: a document id is a tuple string, which begins with rowKeyID.
@@ -70,7 +73,7 @@ func (s space) index(tag, number int64) []byte { return tuple.AppendInt(s.sub(ni
 func children(key []byte) (begin, end []byte) { return key, append(key[:len(key):len(key)], 0xff) }
 
 // indexTags are the subspaces that an index's number leads to.
-var indexTags = [...]int64{keyRows, keyIDs, keyCounts, keyLevels, keyErrors, keyChanged, keyCut}
+var indexTags = [...]int64{keyRows, keyIDs, keyCounts, keyLevels, keyErrors, keyChanged, keyCut, keyPieces}
 
 // clear removes all data of an index.
 func (s space) clear(tx kv.Tx, number int64) {

@@ -24,12 +24,15 @@ import (
 //	create [partitioned]                   the database
 //	design name=… [language=query]         a design document, the input are its views; of language query: interactive
 //	put id=…                               a document, `emit` in the input is what it emits; without a body it goes
+//	many n=…                               so many documents that emit nothing
+//	cut design=…, piece n=…, end           a first build is cut into pieces; one of them is built; they become one
 //	query view=DESIGN/VIEW [options=…]     the rows, after the index was brought up to date; options are as in a URL
 //
 // All print what has come (+), gone (-) or become another (~) among the keys of indexes.
 func TestKeySpace(t *testing.T) {
 	datadriven.Walk(t, "testdata/keyspace", func(t *testing.T, path string) {
 		var b *bench
+		var building *builder // in pieces
 		dump := &indexDump{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			result := ""
@@ -55,12 +58,45 @@ func TestKeySpace(t *testing.T) {
 				for _, row := range b.query(t, design, name, options).rows {
 					result += row + "\n"
 				}
+			case "many":
+				var n int
+				d.ScanArgs(t, "n", &n)
+				b.more(t, n, `{}`)
+			case "cut":
+				var name string
+				d.ScanArgs(t, "design", &name)
+				building = b.cutForTest(t, "_design/"+name)
+			case "piece":
+				var n int64
+				d.ScanArgs(t, "n", &n)
+				must(t, building.buildPiece(t.Context(), building.indexes[0].rec.pieces, n))
+			case "end":
+				must(t, building.endPieces(t.Context(), building.indexes[0].rec.pieces))
 			default:
 				d.Fatalf(t, "unknown command")
 			}
 			return result + dump.changes(t, b.db)
 		})
 	})
+}
+
+// cutForTest cuts the first build of a design document into pieces of some 500 changes, whoever shares it.
+func (b *bench) cutForTest(t *testing.T, ddoc string) *builder {
+	t.Helper()
+	b.views.opts.pieceChanges = 500
+	d, uuid, err := b.views.openDesign(t.Context(), b.db, ddoc)
+	must(t, err)
+	building := &builder{v: b.views, db: b.db, uuid: uuid, design: d, task: newTask("db", ddoc)}
+	_, err = building.prepare(t.Context())
+	must(t, err)
+	cut, err := building.cutUp(t.Context(), building.lagging)
+	must(t, err)
+	_, err = building.prepare(t.Context())
+	must(t, err)
+	if !cut {
+		t.Error("the build is not cut")
+	}
+	return building
 }
 
 // indexDump tells what has changed below TagViews.
@@ -123,7 +159,11 @@ func entryText(t *testing.T, key, value string) string {
 	case keyInfo: // the signature is a hash of the definition
 		rec, _, err := parseRecord([]byte(value))
 		must(t, err)
-		return fmt.Sprintf("(INFO, <signature>) = index %d up to %s", rec.number, seqText(rec.seq))
+		text := fmt.Sprintf("(INFO, <signature>) = index %d up to %s", rec.number, seqText(rec.seq))
+		if rec.pieces != 0 {
+			text += fmt.Sprintf(", in pieces of %d up to %s", rec.pieces, seqText(rec.fresh))
+		}
+		return text
 	case keyNextNumber:
 		return fmt.Sprintf("(NEXT) = %d", binary.LittleEndian.Uint64([]byte(value)))
 	case keyInteractive:
@@ -133,7 +173,7 @@ func entryText(t *testing.T, key, value string) string {
 	must(t, err)
 	name := [...]string{
 		keyRows: "ROWS", keyIDs: "IDS", keyCounts: "COUNTS", keyLevels: "LEVELS", keyErrors: "ERRORS",
-		keyChanged: "CHANGED", keyCut: "CUT",
+		keyChanged: "CHANGED", keyCut: "CUT", keyPieces: "PIECES",
 	}[tag]
 	text := func(key, value string) string { return fmt.Sprintf("(%s, %d%s) = %s", name, number, key, value) }
 	switch tag {
@@ -147,12 +187,28 @@ func entryText(t *testing.T, key, value string) string {
 		counter, _, err := tuple.ReadInt(rest)
 		must(t, err)
 		return text(fmt.Sprint(", ", counter), fmt.Sprint(int64(binary.LittleEndian.Uint64([]byte(value)))))
+	case keyPieces:
+		return text(piecesText(t, rest, []byte(value)))
 	case keyChanged:
 		seq, err := storage.ParseSeq([]byte(value))
 		must(t, err)
 		return text("", seqText(seq))
 	}
 	return text(", "+quoted(string(rest)), quoted(value))
+}
+
+// piecesText is a build in pieces, or one of them.
+func piecesText(t *testing.T, rest, value []byte) (key, text string) {
+	if len(rest) == 0 {
+		set := &pieceSet{}
+		must(t, set.parse(value))
+		return "", set.design + ", <signature>"
+	}
+	n, _, err := tuple.ReadInt(rest)
+	must(t, err)
+	c := &piece{}
+	must(t, c.parse(value))
+	return fmt.Sprint(", ", n), fmt.Sprintf("at %s of %s, %d of %d", seqText(c.at), seqText(c.end), c.done, c.total)
 }
 
 // rowText is a row: the emitted key as it sorts, the document's id, the number; the emitted key and value as JSON.

@@ -13,7 +13,9 @@ import (
 // their way at a time; they are committed in order.
 type pass struct {
 	*builder
-	indexes []*index // those that take part
+	indexes []*index    // those that take part
+	piece   *piece      // as it was committed last; nil: what the indexes lack up to the end of the feed
+	until   storage.Seq // where the piece ends; zero without one
 	program *program
 
 	size    atomic.Int64 // documents of the next batch
@@ -39,19 +41,13 @@ const (
 	commitRuns = 3
 )
 
-// bring brings the indexes to the end of the feed.
+// bring brings the indexes to the end of the feed, or the piece to its own.
 func (p *pass) bring(ctx context.Context) error {
 	p.largest = p.v.batchSize()
 	p.size.Store(int64(min(p.v.firstBatch(), p.largest)))
 	p.most.Store(int64(p.largest))
 	p.part = p.largest
-	since := p.indexes[0].rec.seq
-	for _, ix := range p.indexes {
-		if ix.rec.seq.Before(since) {
-			since = ix.rec.seq
-		}
-	}
-	first, err := p.read(ctx, since)
+	first, err := p.read(ctx, p.since())
 	if err != nil {
 		return err
 	}
@@ -62,6 +58,20 @@ func (p *pass) bring(ctx context.Context) error {
 		return p.commit(ctx, first)
 	}
 	return p.pipeline(ctx, first)
+}
+
+// since is where the pass begins.
+func (p *pass) since() storage.Seq {
+	if p.piece != nil {
+		return p.piece.at
+	}
+	since := p.indexes[0].rec.seq
+	for _, ix := range p.indexes {
+		if ix.rec.seq.Before(since) {
+			since = ix.rec.seq
+		}
+	}
+	return since
 }
 
 // pipeline reads and maps ahead of the commits.

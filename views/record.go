@@ -13,10 +13,15 @@ import (
 // formatVersion is that of everything below TagViews; an index of another one is built anew.
 const formatVersion = 4
 
+// formatPieces is the first byte of the record of an index that is built in pieces. A program that knows no pieces
+// takes it for an index of another format: it would write rows that are there for a second time.
+const formatPieces = 5
+
 // record is what (info, signature) holds of an index.
 //
 // Format: format byte, flags, varint number, seq, fresh, text of collate.Version, varints of claims, height and fan of
-// the levels, then the reduce functions that have aggregates as (varint slot number, text).
+// the levels, then with formatPieces the varint number of who leads them, then the reduce functions that have
+// aggregates as (varint slot number, text).
 type indexRecord struct {
 	number      int64
 	interactive bool
@@ -33,7 +38,10 @@ type indexRecord struct {
 	claims      int64
 	levelHeight int
 	levelFan    int
-	slots       []slot
+	// pieces is not 0 while the index is built in pieces: the number of the index below which they are (pieces.go).
+	// Until they are done seq is zero, and fresh where the last of them ends.
+	pieces int64
+	slots  []slot
 }
 
 // slot is a reduce function with aggregates in the levels.
@@ -64,6 +72,10 @@ func (r *indexRecord) encode() []byte {
 	dst = binary.AppendVarint(dst, r.claims)
 	dst = binary.AppendVarint(dst, int64(r.levelHeight))
 	dst = binary.AppendVarint(dst, int64(r.levelFan))
+	if r.pieces != 0 {
+		dst[0] = formatPieces
+		dst = binary.AppendVarint(dst, r.pieces)
+	}
 	for _, s := range r.slots {
 		dst = binary.AppendVarint(dst, int64(s.number))
 		dst = packed.AppendText(dst, s.source)
@@ -80,7 +92,7 @@ func parseRecord(b []byte) (r indexRecord, usable bool, err error) {
 	if p.Bad {
 		return r, false, corrupt("index record")
 	}
-	if format != formatVersion {
+	if format != formatVersion && format != formatPieces {
 		return r, false, nil
 	}
 	r.interactive, r.ready = flags&flagInteractive != 0, flags&flagReady != 0
@@ -90,6 +102,9 @@ func parseRecord(b []byte) (r indexRecord, usable bool, err error) {
 	version := p.Text()
 	r.claims = p.Varint()
 	r.levelHeight, r.levelFan = int(p.Varint()), int(p.Varint())
+	if format == formatPieces {
+		r.pieces = p.Varint()
+	}
 	for len(p.B) > 0 && !p.Bad {
 		r.slots = append(r.slots, slot{number: uint32(p.Varint()), source: p.Text()})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views/levels"
 )
 
@@ -22,6 +23,9 @@ type Options struct {
 	KV kv.Store
 	// Jobs takes large builds; nil: they run like small ones, in this process. It has to be closed before the Views.
 	Jobs *jobs.Queue
+	// Nodes are the processes on the store, which share the large first builds (with Jobs); nil: this one has it to
+	// itself.
+	Nodes *nodes.Members
 	// JS runs JavaScript; nil: design documents in JavaScript fail as CouchDB's unknown languages do.
 	JS JavaScript
 	// Languages are those besides JavaScript, by the `language` of design documents. Indexes of the language "query"
@@ -44,8 +48,9 @@ type Options struct {
 	// Workers is how many batches are mapped at the same time; 0 means one for each processor.
 	Workers int
 
-	largeUpdate int64            // see defaultLargeUpdate; 0 for that, tests have fewer
-	now         func() time.Time // time.Now; tests have one by which nothing takes time
+	largeUpdate  int64            // see defaultLargeUpdate; 0 for that, tests have fewer
+	pieceChanges int64            // see defaultPieceChanges, likewise
+	now          func() time.Time // time.Now; tests have one by which nothing takes time
 }
 
 // Views are the indexes of all databases of a store. It is safe for concurrent use; several Views, in several
@@ -79,6 +84,7 @@ const cachedDesigns = 1000
 // Open makes the Views of a store. It has to become the store's Indexer (storage.Hooks) before documents are written.
 func Open(o Options) (*Views, error) {
 	o.largeUpdate = cmp.Or(o.largeUpdate, defaultLargeUpdate)
+	o.pieceChanges = cmp.Or(o.pieceChanges, defaultPieceChanges)
 	if o.now == nil {
 		o.now = time.Now
 	}

@@ -130,7 +130,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		return nil, errors.Join(err, a.close())
 	}
 	if a.views, err = views.Open(views.Options{
-		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js,
+		Store: a.store, KV: a.kv, Jobs: a.jobs, JS: a.js, Nodes: a.sharing(o),
 		Languages:   map[string]views.Language{mango.Language: mango.Views{}},
 		ReduceLimit: func() string { return a.config.String("query_server_config", "reduce_limit") },
 		MaxKey:      a.viewSetting("key_size_limit"),
@@ -233,6 +233,14 @@ func unlessFull(err error, log *slog.Logger) error {
 
 // sharedEngines are those whose store other processes may have open at the same time.
 var sharedEngines = map[string]bool{"fdb": true}
+
+// sharing are the processes that may have the store open beside this one; nil where none can.
+func (a *app) sharing(o appOptions) *nodes.Members {
+	if sharedEngines[o.engine] {
+		return a.nodes
+	}
+	return nil
+}
 
 // databaseTags gives the marks of transactions on databases, for engines that may heed them.
 func (a *app) databaseTags(engine string) func(database string) string {
