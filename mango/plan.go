@@ -80,9 +80,12 @@ func NewPlan(req *Request, indexes []*Index, partitionedDB, explain bool) (*Plan
 }
 
 // goOn takes the index that the bookmark is from. If there is none any more, or it has changed, its order cannot be
-// known.
+// known. Where there is nothing to read, nobody looks at the bookmark.
 func (p *Plan) goOn() (err error) {
-	if p.from, err = parseBookmark(p.req.Bookmark); err != nil || p.Nothing() {
+	if p.Nothing() {
+		return nil
+	}
+	if p.from, err = parseBookmark(p.req.Bookmark); err != nil {
 		return err
 	}
 	for _, c := range p.candidates {

@@ -110,6 +110,9 @@ func (b *batch) run(groups []editGroup) error {
 		return err
 	}
 	edits := b.edits[:len(groups)]
+	if err := b.checkUnwritten(groups, edits); err != nil {
+		return err
+	}
 	first, err := b.validateFirst(groups, edits)
 	if err != nil {
 		return err
@@ -134,18 +137,27 @@ func (b *batch) run(groups []editGroup) error {
 	return nil
 }
 
+// checkUnwritten finds out whether edits are checked because of what the database was last written with, where that makes
+// a difference: for edits of unknown revisions, and several edits of one document.
+func (b *batch) checkUnwritten(groups []editGroup, edits []docEdit) error {
+	if b.mode.checked || b.mode.replicated {
+		return nil
+	}
+	for n, g := range groups {
+		if len(g.edits) > 1 || len(edits[n].before) == 0 && len(b.docs[g.edits[0]].Revs.IDs) > 0 {
+			written, err := b.t.written()
+			b.mode.checked = !written
+			return err
+		}
+	}
+	return nil
+}
+
 // edit makes the edits of one document, of which checked has the first one, validated. ErrPending: some lack an answer,
 // and nothing was written.
 func (b *batch) edit(g editGroup, e *docEdit, checked []validatedEdit) (err error) {
 	if e.partitionFull, err = b.partitionFull(g.id); err != nil {
 		return err
-	}
-	if len(g.edits) > 1 && !b.mode.checked && !b.mode.replicated {
-		written, err := b.t.written()
-		if err != nil {
-			return err
-		}
-		b.mode.checked = !written
 	}
 	pending := checked[0].pending
 	for _, i := range g.edits[1:] {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/revtree"
 )
 
@@ -131,13 +132,9 @@ func (e *docEdit) interactive(doc *compat.Document, v *validatedEdit) (EditResul
 			atts[i].RevPos = doc.Revs.Start + 1
 		}
 	}
-	var err error
 	leaf, ok := e.newLeaf(doc, atts)
-	if ok && len(e.tree) == 0 && len(doc.Revs.IDs) > 0 {
-		ok, err = e.t.written()
-	}
-	if err != nil || !ok {
-		return refused(doc, compat.ErrConflict), err
+	if !ok {
+		return refused(doc, compat.ErrConflict), nil
 	}
 	tree, merged := revtree.Merge(slices.Clone(e.tree), leaf)
 	if merged.Outcome != revtree.NewLeaf {
@@ -151,14 +148,26 @@ func (e *docEdit) interactive(doc *compat.Document, v *validatedEdit) (EditResul
 	return EditResult{ID: doc.ID, Rev: leaf.Rev}, nil
 }
 
-// written reports whether the database was ever written to. CouchDB does not know the validation functions of one that
-// was not, and so looks at the stored documents first as if there were some (couch_db:before_docs_update; see
-// editMode.checked): an edit of an unknown revision is a conflict, also where another edit of the same request is about
-// to make that revision. In all others it makes a revision below a missing parent (couch_db_updater's fold over an
-// empty tree), or builds on the other edit.
+// written reports whether the database was ever written to, and last by something else than an edit of a design
+// document. CouchDB does not know the validation functions of one that was not, or whose design documents have just
+// changed, and so looks at the stored documents first as if there were some (couch_db:before_docs_update,
+// couch_db_updater:refresh_validate_doc_funs/1; see editMode.checked): an edit of an unknown revision is a conflict,
+// also where another edit of the same request is about to make that revision. In all others it makes a revision below a
+// missing parent (couch_db_updater's fold over an empty tree), or builds on the other edit.
 func (t *dbTx) written() (bool, error) {
 	counts, err := readCounters(t.tx.Snapshot(), [][]byte{t.keys.stat(nil, statUpdates)})
-	return err != nil || counts[0] > 0, err
+	if err != nil || counts[0] == 0 || t.addedSeqs > 0 { // the feed cannot be read any more
+		return err == nil && counts[0] > 0, err
+	}
+	feed := t.keys.sub(nil, TagChanges)
+	o := kv.RangeOptions{Reverse: true, Limit: 1}
+	it := t.tx.Snapshot().Range(feed, kv.AppendPrefixEnd(nil, feed), o)
+	defer it.Close()
+	if !it.Next() { // all is purged
+		return true, it.Err()
+	}
+	last, err := parseChange(it.Value())
+	return !compat.IsDesignID(last.id), err
 }
 
 // newLeaf makes the line of an interactive edit; ok is false for a conflict that needs no look at the tree.

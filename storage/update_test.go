@@ -60,6 +60,11 @@ func TestUnknownParent(t *testing.T) {
 		d := open(t, db, "a", OpenOptions{RevsInfo: true})
 		want(t, "parent", d.RevsInfo[1].Status, "missing")
 		want(t, "design document", put(t, db, "_design/a", "1-abc", `{}`), "conflict")
+		put(t, db, "_design/a", "", `{}`)
+		want(t, "after a design document", put(t, db, "b", "1-abc", `{"v":1}`), "conflict")
+		got := update(t, db, UpdateOptions{}, doc(t, "c", "", `{}`), doc(t, "d", "1-abc", `{}`))
+		want(t, "in a request", got[1], "conflict")
+		want(t, "later", put(t, db, "b", "1-abc", `{"v":1}`), "2-faee4c0d7be6f35f158e17bb137f693c")
 	})
 }
 

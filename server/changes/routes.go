@@ -14,13 +14,12 @@ func Routes() []call.Route {
 		{Methods: "GET,POST,HEAD", Pattern: "/{db}/_changes", Access: call.Member, Handle: h.changes, Heavy: true,
 			Doc: "Feed of changed documents."},
 		{
-			Methods:  "GET",
-			Pattern:  "/{db}/_changes/{rest...}",
-			Access:   call.Member,
-			Handle:   h.changes,
-			Heavy:    true,
-			Unlisted: true,
-			Doc:      "The same; the rest of the path is ignored.",
+			Methods: "GET,POST,HEAD",
+			Pattern: "/{db}/_changes/{rest...}",
+			Access:  call.Member,
+			Handle:  h.changes,
+			Heavy:   true,
+			Doc:     "The same; the rest of the path is ignored.",
 		},
 	}
 }

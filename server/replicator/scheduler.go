@@ -104,7 +104,7 @@ func (r *Replications) getSchedulerDocs(c *call.Call) error {
 
 // schedulerUnknown answers every other path below /_scheduler.
 func schedulerUnknown(c *call.Call) error {
-	if c.Method != http.MethodGet {
+	if c.Method != http.MethodGet && c.Method != http.MethodHead {
 		return compat.MethodNotAllowed("GET,HEAD")
 	}
 	return c.JSON(http.StatusNotFound, []byte(`{"error":"not found"}`))
