@@ -20,8 +20,8 @@ const (
 	maxPackageFiles = 66
 	// storage: the log of counts and its folder belong to the transactions that they spare, the record that
 	// transactions across a network begin with to all that check it, a tenant's mark to where its transactions begin,
-	// where the feed can be cut to its counts
-	maxPackageLines = 12_725
+	// where the feed can be cut to its counts, what a database was last written with to how its edits are checked
+	maxPackageLines = 12_740
 )
 
 // maxColumns is how long a line may be, with four columns for a tab.

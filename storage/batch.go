@@ -137,8 +137,8 @@ func (b *batch) run(groups []editGroup) error {
 	return nil
 }
 
-// checkUnwritten finds out whether edits are checked because of what the database was last written with, where that makes
-// a difference: for edits of unknown revisions, and several edits of one document.
+// checkUnwritten finds out whether edits are checked because of what the database was last written with, where that
+// makes a difference: for edits of unknown revisions, and several edits of one document.
 func (b *batch) checkUnwritten(groups []editGroup, edits []docEdit) error {
 	if b.mode.checked || b.mode.replicated {
 		return nil
