@@ -141,8 +141,8 @@ func appendResults(b []byte, results []storage.EditResult, accepted bool) []byte
 	return append(b, ']')
 }
 
-// appendFailures appends the refused ones only, by id: the answer to replicated writes. A shard of CouchDB tells them in
-// the order in which it looks at documents (couch_db:group_alike_docs/1).
+// appendFailures appends the refused ones only, by id: the answer to replicated writes. A shard of CouchDB tells them
+// in the order in which it looks at documents (couch_db:group_alike_docs/1).
 func appendFailures(b []byte, results []storage.EditResult) []byte {
 	slices.SortStableFunc(results, func(a, b storage.EditResult) int { return cmp.Compare(a.ID, b.ID) })
 	b = append(b, '[')
