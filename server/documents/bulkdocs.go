@@ -144,7 +144,7 @@ func appendResults(b []byte, results []storage.EditResult, accepted bool) []byte
 // appendFailures appends the refused ones only, by id: the answer to replicated writes. A shard of CouchDB tells them
 // in the order in which it looks at documents (couch_db:group_alike_docs/1).
 func appendFailures(b []byte, results []storage.EditResult) []byte {
-	slices.SortStableFunc(results, func(a, b storage.EditResult) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(results, func(x, y storage.EditResult) int { return cmp.Compare(x.ID, y.ID) })
 	b = append(b, '[')
 	for i := range results {
 		if results[i].Err == nil {
