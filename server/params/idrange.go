@@ -12,10 +12,14 @@ func (o *ViewOptions) IDRange() storage.RangeOptions {
 		Descending: o.Descending, Skip: o.Skip, Limit: o.Limit, IncludeDocs: o.IncludeDocs,
 		Conflicts: o.Conflicts, WithSeq: o.UpdateSeq,
 	}
+	startDocID, endDocID := o.StartDocID, o.EndDocID
+	if o.Partition != "" { // its ends are keys (couch_mrview_util:apply_all_docs_partition/2)
+		startDocID, endDocID = nil, nil
+	}
 	startEmpty, endEmpty := false, false
-	r.Start, startEmpty = bound(o.StartKey, o.StartDocID, o.Descending)
-	r.End, endEmpty = bound(o.EndKey, o.EndDocID, !o.Descending)
-	r.End.Exclusive = o.ExclusiveEnd && o.EndKey.Kind() != ejson.Invalid
+	r.Start, startEmpty = bound(o.StartKey, startDocID, o.Descending)
+	r.End, endEmpty = bound(o.EndKey, endDocID, !o.Descending)
+	r.End.Exclusive = o.ExclusiveEnd && r.End.Set
 	if o.Partition != "" {
 		clampToPartition(&r, o.Partition)
 	}
