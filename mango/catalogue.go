@@ -22,7 +22,7 @@ const maxCachedLists = 1000
 
 // indexList is the indexes of one database.
 type indexList struct {
-	designs     [sha256.Size]byte // of the database's identity and the revisions of its design documents
+	designs     [sha256.Size]byte // of the database's identity and the stamp of its design documents
 	partitioned bool
 	indexes     []*Index
 }

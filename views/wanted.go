@@ -47,8 +47,8 @@ func unwanted(ctx context.Context, err error) error {
 	return err
 }
 
-// watch returns why the build is not wanted any more; nil if ctx ends before. A look reads the list of design
-// documents, and the documents only if the list has changed.
+// watch returns why the build is not wanted any more; nil if ctx ends before. A look reads the stamp of the
+// design documents, and the documents only if it has changed.
 func (b *builder) watch(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -28,9 +27,6 @@ func TestPercentOf(t *testing.T) {
 // The collector's percentage follows the blocks, and is the default again at the end.
 func TestPacer(t *testing.T) {
 	t.Setenv("GOGC", "")
-	if err := os.Unsetenv("GOGC"); err != nil {
-		t.Fatal(err)
-	}
 	percent := func() int { // reading sets it for a moment
 		n := debug.SetGCPercent(usualPercent)
 		debug.SetGCPercent(n)

@@ -20,8 +20,8 @@ import (
 )
 
 // This file asks the functions validate_doc_update about documents that are to be written. Which there are follows
-// from the list of design documents, which the document's transaction reads: a function counts from the commit of its
-// design document on. The functions run between the runs of the transaction (storage.Tx.Ask); a verdict is on the
+// from the stamp of the design documents, which the document's transaction reads: a function counts from the commit of
+// its design document on. The functions run between the runs of the transaction (storage.Tx.Ask); a verdict is on the
 // very texts that the function was given.
 
 // validationCache is for how many databases the functions are remembered.
