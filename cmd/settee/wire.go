@@ -165,6 +165,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		Tag:              a.databaseTags(o.engine),
 		Updated:          a.warmer.Changed,
 	})
+	a.jobs.Start() // what the last process left reads and writes with the hooks
 	if err = a.warmer.Start(); err == nil {
 		err = unlessFull(prepareDatabases(ctx, a.store, a.config.String("chttpd_auth", "authentication_db")), log)
 	}
@@ -269,7 +270,7 @@ func openJobs(
 ) (*jobs.Queue, error) {
 	return jobs.Open(ctx, jobs.Options{
 		KV: store, Prefix: storage.JobsPrefix(), Exclusive: !sharedEngines[o.engine], Owner: o.node, Nodes: members,
-		Log: log,
+		Held: true, Log: log,
 	})
 }
 

@@ -33,10 +33,12 @@ func (q *Queue) dispatch(t *Type) {
 	slots := make(chan struct{}, t.Workers)
 	var past timeline
 	waits := false // for space
-	select {
-	case <-q.ready:
-	case <-q.ctx.Done():
-		return
+	for _, open := range []chan struct{}{q.begun, q.ready} {
+		select {
+		case <-open:
+		case <-q.ctx.Done():
+			return
+		}
 	}
 	for {
 		seen, err := q.look(q.ctx, t.Name, &past, time.Now())

@@ -27,6 +27,8 @@ type Options struct {
 	Owner string
 	// Nodes are the processes on the store: what those ran that are gone is queued again at once. nil: leases tell.
 	Nodes *nodes.Members
+	// Held says that no job is run before Start, whatever Handle is told.
+	Held bool
 	// Log is told of failures; nil for nobody.
 	Log *slog.Logger
 
@@ -46,6 +48,8 @@ type Queue struct {
 	metrics   metrics
 
 	ready  chan struct{}   // closed when jobs can be taken
+	begun  chan struct{}   // closed by start
+	start  func()          // more than one call does nothing
 	ctx    context.Context // ends with ErrClosed
 	cancel context.CancelCauseFunc
 	mu     sync.Mutex
@@ -79,7 +83,11 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		}
 	}
 	q.ctx, q.cancel = context.WithCancelCause(context.Background())
-	q.ready = make(chan struct{})
+	q.ready, q.begun = make(chan struct{}), make(chan struct{})
+	q.start = sync.OnceFunc(func() { close(q.begun) })
+	if !o.Held {
+		q.start()
+	}
 	if err != nil {
 		q.log.Warn("jobs: all jobs wait for space")
 		q.tasks.Go(q.requeueLater)
@@ -94,6 +102,9 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	}
 	return q, nil
 }
+
+// Start lets the jobs run of a queue that was opened Held.
+func (q *Queue) Start() { q.start() }
 
 // Handle begins to run the jobs of a type. The error is ErrClosed after Close; a type can be handled once.
 func (q *Queue) Handle(t Type) error {

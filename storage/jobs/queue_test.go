@@ -246,6 +246,33 @@ func TestRestart(t *testing.T) {
 	})
 }
 
+// TestHeld: what was left runs when the queue is started and not before, though its type is handled.
+func TestHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memkv.New()
+		defer store.Close()
+		q, err := Open(t.Context(), Options{KV: store, Held: true})
+		must(t, err)
+		defer q.Close()
+		add(t, q, Spec{Type: "t", ID: "a"})
+		runs := 0
+		must(t, q.Handle(Type{Name: "t", Run: func(context.Context, *Run) ([]byte, error) {
+			runs++
+			return nil, nil
+		}}))
+		time.Sleep(time.Hour)
+		if runs != 0 {
+			t.Error("a job ran before Start")
+		}
+		q.Start()
+		q.Start()
+		synctest.Wait()
+		if runs != 1 {
+			t.Errorf("%d runs after Start", runs)
+		}
+	})
+}
+
 func first(t testing.TB, q *Queue) entry {
 	seen, err := q.look(context.Background(), "t", &timeline{}, time.Now())
 	must(t, err)

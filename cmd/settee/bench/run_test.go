@@ -35,6 +35,9 @@ func options(a, b *Target) Options {
 }
 
 func TestAllWorkloadsRunOnBothServersAndLeaveNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute and a half under the race detector; the other tests run what goroutines share")
+	}
 	fakeA, a := startFake(t)
 	fakeB, b := startFake(t)
 	a.DataDir, b.DataDir = t.TempDir(), t.TempDir()
