@@ -42,9 +42,7 @@ func parseAttachment(name string, props ejson.Value) (Attachment, error) {
 		}
 	}
 	isStub, follows := isTrue(props, "stub"), isTrue(props, "follows")
-	if typed && contentType.Kind() != ejson.String && !isStub {
-		return a, ErrFunctionClause
-	}
+	a.BadType = typed && contentType.Kind() != ejson.String && !isStub
 	if !isStub && !follows {
 		return a, a.parseInline(props)
 	}

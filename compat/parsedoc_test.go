@@ -49,7 +49,6 @@ func TestParseDocumentErrors(t *testing.T) {
 		{`{"_attachments":{"f":{"data":"aGk=x"}}}`, "bad_request: Invalid attachment data for f"},
 		{`{"_attachments":{"f":{"data":"a-k="}}}`, "bad_request: Invalid attachment data for f"},
 		{`{"_attachments":{"f":{"data":null}}}`, "bad_request: Invalid attachment data for f"},
-		{`{"_attachments":{"f":{"data":"aGk=","content_type":5}}}`, "unknown_error: function_clause"},
 		{`{"_attachments":{"f":{"stub":true,"digest":"md5-zz"}}}`, "unknown_error: function_clause"},
 		{`{"_attachments":{"f":{"stub":true,"encoding":"zzq"}}}`, "unknown_error: badarg"},
 		{`{"_attachments":{"f":{"stub":true,"encoding":5}}}`, "unknown_error: badarg"},

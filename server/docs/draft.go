@@ -30,6 +30,9 @@ func (w *Draft) Inline(ctx context.Context) error {
 		if a.Source != compat.SourceInline {
 			continue
 		}
+		if a.BadType && !compat.IsLocalID(w.doc.ID) {
+			return compat.ErrFunctionClause
+		}
 		stored, err := w.Upload(ctx, storage.Upload{Name: a.Name, Type: a.Type, Length: int64(len(a.Data))},
 			bytes.NewReader(a.Data))
 		if err != nil {
@@ -43,6 +46,9 @@ func (w *Draft) Inline(ctx context.Context) error {
 // Follow stores length bytes of an attachment of the document whose bytes come after it, encoded as the document
 // says, and puts what is stored in its place.
 func (w *Draft) Follow(ctx context.Context, a *compat.Attachment, length int64, from io.Reader) error {
+	if a.BadType {
+		return compat.ErrFunctionClause
+	}
 	upload := storage.Upload{Name: a.Name, Type: a.Type, Encoding: a.Encoding, Length: length}
 	if a.HasDigest {
 		upload.Digest = &a.Digest
