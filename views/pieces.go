@@ -24,9 +24,13 @@ import (
 // cut comes after the last piece.
 
 const (
-	// defaultPieceChanges is about how many changes a piece has: enough to be worth its job, and so few that processes
-	// that are not equally fast end at about the same time.
+	// defaultPieceChanges is about how many changes a piece has at most: so few that who inherits one of a dead process
+	// has little to do again.
 	defaultPieceChanges = 10_000
+	// piecesPerProcess is how many pieces there are for each process, so that those which are not equally fast end at
+	// about the same time, unless they would have fewer than minPieceChanges: a piece costs a job.
+	piecesPerProcess = 8
+	minPieceChanges  = 2_500
 	// maxPieces bounds the pieces of a build; of a longer feed they are larger.
 	maxPieces = 256
 	// piecesFormat is the first byte of what is stored of pieces.
@@ -216,13 +220,22 @@ func (b *builder) cutUp(ctx context.Context, indexes []*index) (cut bool, err er
 	return cut, err
 }
 
+// pieceSize is about how many changes a piece has of a build of so many.
+func (v *Views) pieceSize(pending int64) int64 {
+	share := int64(minPieceChanges)
+	if v.opts.Nodes != nil {
+		share = max(share, pending/int64(piecesPerProcess*max(1, len(v.opts.Nodes.Known()))))
+	}
+	return max(min(share, v.opts.pieceChanges), pending/maxPieces)
+}
+
 // cutFeed cuts the feed as a snapshot has it. Which rows a piece has is said by its sequences, however old the counts
 // are by which it was cut.
 func (b *builder) cutFeed(s *storage.Snapshot, lead *index) (set *pieceSet, end storage.Seq, err error) {
 	if end, err = s.LastSeq(); err != nil {
 		return nil, end, err
 	}
-	cuts, err := s.CutFeed(max(b.v.opts.pieceChanges, lead.pending/maxPieces))
+	cuts, err := s.CutFeed(b.v.pieceSize(lead.pending))
 	if err != nil {
 		return nil, end, err
 	}

@@ -380,6 +380,25 @@ func (s *slowed) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionst
 	return s.Store.Update(ctx, fn)
 }
 
+// TestPieceSize: each of four processes has eight pieces, within the bounds of a piece and of a build.
+func TestPieceSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memkv.New()
+		defer store.Close()
+		all := openProcesses(t, store, 4)
+		defer stopAll(t, all)
+		v := all[0].views
+		v.opts.pieceChanges = defaultPieceChanges
+		for pending, want := range map[int64]int64{
+			20_000: 2_500, 100_000: 3_125, 320_000: 10_000, 1_000_000: 10_000, 10_000_000: 39_062,
+		} {
+			if got := v.pieceSize(pending); got != want {
+				t.Errorf("pieces of %d changes of %d, want %d", got, pending, want)
+			}
+		}
+	})
+}
+
 // TestMoreProcessesBuildFaster, by a clock by which only maps and the network take time: 20,000 documents a second for
 // each of a process's two workers.
 func TestMoreProcessesBuildFaster(t *testing.T) {
