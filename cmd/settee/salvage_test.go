@@ -251,6 +251,9 @@ func withDB(t *testing.T, dir string, fn func(*storage.DB)) {
 // TestSalvageAfterAnyDamage damages files at random. Whatever is wrong, nothing panics, what comes out passes the
 // check, and each difference was reported.
 func TestSalvageAfterAnyDamage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a command that works alone: the race detector has nothing to look for, and takes long")
+	}
 	original := t.TempDir()
 	salvageData(t, original)
 	before := contents(t, original)

@@ -37,6 +37,9 @@ func (d *discarding) Write(p []byte) (int, error) {
 // Attachments in JSON are sent as they are read, whatever shows them: neither a large one nor one that gzip makes small
 // is in memory. The answers are those of attachments that are.
 func TestAttachmentsAreNotHeld(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures memory, of which the race detector takes its own; one request at a time")
+	}
 	const size = 24_000_001
 	s := servertest.NewWithUsers(t, 0)
 	data := bytes.Repeat([]byte("0123456789abcdef"), size/16+1)[:size]

@@ -18,6 +18,9 @@ func eventOptions(a, b *Target, progress *bytes.Buffer) Options {
 }
 
 func TestAServerWithoutFunctionsIsMeasuredWithAFollower(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute under the race detector; the program for Node is followed by the same code")
+	}
 	_, a := startFake(t)
 	f, b := startFake(t)
 	f.functions, b.Name = nil, "B"
