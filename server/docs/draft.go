@@ -30,8 +30,8 @@ func (w *Draft) Inline(ctx context.Context) error {
 		if a.Source != compat.SourceInline {
 			continue
 		}
-		if a.BadType && !compat.IsLocalID(w.doc.ID) {
-			return compat.ErrFunctionClause
+		if err := w.checkType(a); err != nil {
+			return err
 		}
 		stored, err := w.Upload(ctx, storage.Upload{Name: a.Name, Type: a.Type, Length: int64(len(a.Data))},
 			bytes.NewReader(a.Data))
@@ -43,11 +43,19 @@ func (w *Draft) Inline(ctx context.Context) error {
 	return nil
 }
 
+// checkType refuses a type that is no string, but of attachments of local documents, which are dropped.
+func (w *Draft) checkType(a *compat.Attachment) error {
+	if a.BadType && !compat.IsLocalID(w.doc.ID) {
+		return compat.ErrFunctionClause
+	}
+	return nil
+}
+
 // Follow stores length bytes of an attachment of the document whose bytes come after it, encoded as the document
 // says, and puts what is stored in its place.
 func (w *Draft) Follow(ctx context.Context, a *compat.Attachment, length int64, from io.Reader) error {
-	if a.BadType {
-		return compat.ErrFunctionClause
+	if err := w.checkType(a); err != nil {
+		return err
 	}
 	upload := storage.Upload{Name: a.Name, Type: a.Type, Encoding: a.Encoding, Length: length}
 	if a.HasDigest {

@@ -22,7 +22,7 @@
 //	record.go, keys.go codecs
 //	change.go          the one place that writes a job's keys: from one state to the next
 //	add.go, list.go    add, remove, wait for the end; look up, list
-//	queue.go           a queue: open, handle a type, close
+//	queue.go           a queue: open, handle a type, start, close
 //	accept.go          a worker takes the next job
 //	timeline.go        when a wait that another process began is over, by the own clock
 //	run.go, outcome.go a running job: token, progress, heartbeat; what becomes of it

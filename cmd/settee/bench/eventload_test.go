@@ -19,7 +19,7 @@ func eventOptions(a, b *Target, progress *bytes.Buffer) Options {
 
 func TestAServerWithoutFunctionsIsMeasuredWithAFollower(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes half a minute under the race detector; the program for Node is followed by the same code")
+		t.Skip("takes half a minute under the race detector; the follower runs in TestAFollowerThatFailsEndsItsFeed, too")
 	}
 	_, a := startFake(t)
 	f, b := startFake(t)
