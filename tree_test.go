@@ -20,8 +20,9 @@ const (
 	maxPackageFiles = 66
 	// storage: the log of counts and its folder belong to the transactions that they spare, the record that
 	// transactions across a network begin with to all that check it, a tenant's mark to where its transactions begin,
-	// where the feed can be cut to its counts, what a database was last written with to how its edits are checked
-	maxPackageLines = 12_740
+	// where the feed can be cut to its counts, what a database was last written with to how its edits are checked,
+	// which edits share a transaction to how they are stored
+	maxPackageLines = 12_860
 )
 
 // maxColumns is how long a line may be, with four columns for a tab.

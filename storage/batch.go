@@ -96,6 +96,9 @@ func (b *batch) prepare() (err error) {
 			}
 		}
 		b.mode.checked = b.mode.checked || b.mode.each != nil || b.mode.many != nil
+		if b.mode.shared && b.mode.validates() { // which may ask who writes
+			return errApart
+		}
 	}
 	if hooks.Indexer != nil {
 		b.index, err = hooks.Indexer.Prepare(b.t.ctx, &Tx{b.t})

@@ -38,6 +38,7 @@
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
 //	chunks/                             the memory of what is uploaded
+//	coalesce/                           how edits of single documents wait for others, to share a transaction
 //	body.go, largebodies.go             bodies that are too large for their entries, or for a transaction
 //	compact.go, compactions.go          compaction; what is running of it
 //	check*.go                           the check of the invariants below

@@ -43,10 +43,12 @@ type editMode struct {
 	// keeps says that new revisions have the attachments of those they replace; over are the edits that replace the
 	// current revision whichever it is. See Commit.
 	keeps bool
-	over  map[*compat.Document]bool
-	each  ValidateFunc
-	many  ValidateBatchFunc
-	large *largeBodies
+	// shared says that the edits come from different requests; see editLines.
+	shared bool
+	over   map[*compat.Document]bool
+	each   ValidateFunc
+	many   ValidateBatchFunc
+	large  *largeBodies
 }
 
 // validates reports whether somebody is going to look at the documents and their parents.

@@ -11,7 +11,9 @@ import (
 type Validator interface {
 	// Prepare returns the check in force for the database in the transaction tx, nil if there is none. It must read in
 	// tx whatever the answer depends on, or a key that changes with it, so that a new design document and a document
-	// write are ordered. It is called once for each run of a transaction that writes documents.
+	// write are ordered. It is called once for each run of a transaction that writes documents. Whether there is one
+	// depends on ctx only for edits of design documents: those of other requests may be in the transaction if there is
+	// none (editLines).
 	Prepare(ctx context.Context, tx *Tx) (ValidateFunc, error)
 }
 

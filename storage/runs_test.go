@@ -31,6 +31,7 @@ func TestRunsOfWriters(t *testing.T) {
 				return faultkv.Commit
 			}}))
 			s.sizes.rankFan, s.sizes.seqBlockRows, s.sizes.foldItems = 16, 64, 64
+			s.edits = nil // each in a transaction of its own
 			must(t, s.Create(t.Context(), "db", CreateOptions{}))
 			db := s.DB("db")
 			count.Reset()

@@ -38,6 +38,7 @@ type Store struct {
 	metrics    metrics
 	securities securities
 	sizes      sizes
+	edits      *editLines       // nil: none share
 	foresight  wrapkv.Foresight // of reads of databases, on engines across a network
 	records    wrapkv.Recall    // of databases, likewise
 }
@@ -50,6 +51,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		sizes: defaultSizes(),
 	}
 	s.sizes.remote = s.limits.Remote
+	s.edits = newEditLines(s.limits.Remote)
 	if s.now == nil {
 		s.now = time.Now
 	}

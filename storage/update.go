@@ -3,9 +3,13 @@ package storage
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/coalesce"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // Update stores documents and returns one result for each, in order. Documents are stored one by one, each whole or not
@@ -17,6 +21,14 @@ import (
 // without its counterpart (compat.MissingStub) and an unknown upload fail the request as a whole. Ids are taken as they
 // are. After an error some of the documents may be stored.
 func (db *DB) Update(ctx context.Context, docs []*compat.Document, o UpdateOptions) ([]EditResult, error) {
+	if db.shares(ctx, docs, &o) {
+		return db.updateShared(ctx, docs, &o)
+	}
+	return db.updateAlone(ctx, docs, &o)
+}
+
+// updateAlone is Update in transactions of its own.
+func (db *DB) updateAlone(ctx context.Context, docs []*compat.Document, o *UpdateOptions) ([]EditResult, error) {
 	results := make([]EditResult, len(docs))
 	groups, locals := groupEdits(docs)
 	large := &largeBodies{db: db}
@@ -105,4 +117,111 @@ func (s *Store) batchSize(groups []editGroup, docs []*compat.Document) int {
 		}
 	}
 	return len(groups)
+}
+
+const (
+	// sharedBytes bounds the body of an edit that shares a transaction: what is larger costs more than the transaction
+	// around it.
+	sharedBytes = 16 << 10
+	// sharedPause is how long the edits of a database do not share, after some could not.
+	sharedPause = time.Second
+	// sharedLines is how many databases' lines are remembered.
+	sharedLines = 1024
+)
+
+// errApart ends a shared transaction whose edits have to be stored one by one.
+var errApart = errors.New("storage: edits cannot share a transaction")
+
+// editLines let the edits of single documents share transactions (ADR 0055): while a database has some under way, those
+// that come wait until there are less, and then go on together. Each is stored or refused as if it were alone: only
+// edits of different documents share, and only where no validation function is in force; those that need an answer from
+// elsewhere (questions.go) leave the others. The key is the name of the database with the tag of the transaction.
+type editLines = coalesce.Lines[*compat.Document, EditResult]
+
+// newEditLines returns lines in which few edits are as fast as alone: across a network several commits overlap, on
+// a local disk one follows the other.
+func newEditLines(remote bool) *editLines {
+	l := coalesce.Limits{Running: 2, Batch: 64, Wait: 50 * time.Millisecond}
+	if remote {
+		l.Running = 4
+	}
+	return coalesce.NewLines[*compat.Document, EditResult](sharedLines, l)
+}
+
+// shares reports whether the edits of a request may share a transaction with others.
+func (db *DB) shares(ctx context.Context, docs []*compat.Document, o *UpdateOptions) bool {
+	return db.store.edits != nil && len(docs) == 1 && !o.Replicated && !o.Trusted && o.Stored == nil &&
+		len(docs[0].Body.JSON) <= sharedBytes && !compat.IsLocalID(docs[0].ID) && !needsCheck(docs) &&
+		!kv.UsesReserve(ctx) && !kv.IsInBackground(ctx)
+}
+
+// updateShared is Update for an edit that shares: alone while few are under way, with others otherwise.
+func (db *DB) updateShared(ctx context.Context, docs []*compat.Document, o *UpdateOptions) ([]EditResult, error) {
+	line := db.store.edits.Line(db.name + "\x00" + kv.Tag(ctx))
+	turn, err := line.Join(ctx, docs[0].ID, docs[0], db.store.now())
+	if err != nil {
+		return nil, err
+	}
+	if n := len(turn.Lead); n > 0 {
+		defer line.Done(n)
+	}
+	if len(turn.Lead) > 1 {
+		turn.Result, turn.Err = db.lead(ctx, line, turn.Lead)
+	}
+	switch {
+	case turn.Err != nil:
+		return nil, turn.Err
+	case turn.Result != nil:
+		return []EditResult{*turn.Result}, nil
+	}
+	return db.updateAlone(ctx, docs, o)
+}
+
+// lead stores the edits of batch in one transaction, tells all but the first what has become of theirs, and returns
+// what has become of the first: nothing if it has to be stored alone. It goes on when ctx ends, for the others.
+func (db *DB) lead(
+	ctx context.Context,
+	line *coalesce.Line[*compat.Document, EditResult],
+	batch []*coalesce.Place[*compat.Document, EditResult],
+) (*EditResult, error) {
+	docs := make([]*compat.Document, len(batch))
+	for i, p := range batch {
+		docs[i] = p.Item
+	}
+	results, errs := make([]*EditResult, len(batch)), make([]error, len(batch))
+	defer func() {
+		for i, p := range batch[1:] {
+			p.Tell(results[i+1], errs[i+1])
+		}
+	}()
+	w := bulk{
+		db: db, docs: docs, results: make([]EditResult, len(docs)),
+		mode: editMode{ctx: context.WithoutCancel(ctx), shared: true, large: &largeBodies{db: db}}, // there are none
+	}
+	groups, _ := groupEdits(docs)
+	for len(groups) > 0 {
+		left, lacking, err := w.transact(groups, true)
+		if lacking > 0 || errors.Is(err, errApart) {
+			line.Disperse(db.store.now().Add(sharedPause))
+		}
+		if errors.Is(err, kv.ErrUnavailable) { // no better alone, and may have happened
+			for _, g := range groups {
+				errs[g.edits[0]] = err
+			}
+		}
+		if err != nil {
+			break
+		}
+		waits := make(map[int]bool, len(left))
+		for _, g := range left {
+			waits[g.edits[0]] = true
+		}
+		for _, g := range groups {
+			if i := g.edits[0]; !waits[i] {
+				results[i] = &w.results[i]
+			}
+		}
+		groups = left[lacking:] // those that lack answers are the first
+	}
+	return results[0], errs[0]
 }

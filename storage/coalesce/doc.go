@@ -1,0 +1,13 @@
+// Package coalesce lets work that comes while other work of its kind is under way wait, and go on together. It knows
+// nothing of what is done.
+//
+// # File tour
+//
+//	line.go    a line, and how it moves; lines by a key
+//
+// # Invariants
+//
+//  1. Each place is told its turn once. One that has left the line is not told, and one that was told cannot leave.
+//  2. Items with the same id never go on together.
+//  3. If anything waits, something is under way, and takes the line on when it ends.
+package coalesce

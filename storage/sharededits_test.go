@@ -1,0 +1,325 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/coalesce"
+	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+)
+
+// held is a store whose updates wait until they are let go, and are counted then.
+type held struct {
+	kv.Store
+	mu      sync.Mutex
+	gate    chan struct{} // nil: nobody waits
+	updates int
+	fail    func(update int) error // after the commit
+}
+
+func (h *held) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
+	h.mu.Lock()
+	gate := h.gate
+	h.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
+	stamp, err := h.Store.Update(ctx, func(tx kv.Tx) error { return cmp.Or(fn(tx), ctx.Err()) })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.updates++
+	if h.fail != nil && err == nil {
+		if err = h.fail(h.updates); err != nil {
+			return kv.Versionstamp{}, err
+		}
+	}
+	return stamp, err
+}
+
+// hold lets no update happen before the returned function is called.
+func (h *held) hold() (release func() (updates func() int)) {
+	gate := make(chan struct{})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.gate, h.updates = gate, 0
+	return func() func() int {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.gate = nil
+		close(gate)
+		return func() int {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return h.updates
+		}
+	}
+}
+
+// openHeld is a store with a database, in which edits share transactions as soon as one is under way.
+func openHeld(t *testing.T) (*held, *DB) {
+	h := &held{Store: memkv.New()}
+	s := openStore(t, h)
+	setEditLines(s, 1, time.Hour)
+	must(t, s.Create(t.Context(), "db", CreateOptions{}))
+	return h, s.DB("db")
+}
+
+// setEditLines lets edits share when so many are under way.
+func setEditLines(s *Store, running int, wait time.Duration) {
+	l := coalesce.Limits{Running: running, Batch: 64, Wait: wait}
+	s.edits = coalesce.NewLines[*compat.Document, EditResult](1, l)
+}
+
+// startEdit begins an edit, and returns when it is under way or waits in the line. The function gives its end.
+func startEdit(t *testing.T, ctx context.Context, db *DB, d *compat.Document) func() (EditResult, error) {
+	t.Helper()
+	line := db.store.edits.Line("db\x00")
+	before, end := line.Len(), make(chan struct{})
+	var results []EditResult
+	var err error
+	go func() {
+		defer close(end)
+		results, err = db.Update(ctx, []*compat.Document{d}, UpdateOptions{})
+	}()
+	for line.Len() == before {
+		time.Sleep(100 * time.Microsecond)
+	}
+	return func() (EditResult, error) {
+		<-end
+		if err != nil {
+			return EditResult{}, err
+		}
+		return results[0], nil
+	}
+}
+
+// TestSharedEdits: edits that wait for another one are stored in one transaction, each with the result that it has
+// alone.
+func TestSharedEdits(t *testing.T) {
+	h, db := openHeld(t)
+	other := db.store
+	must(t, other.Create(t.Context(), "alone", CreateOptions{}))
+	alone := other.DB("alone")
+	var revs []string
+	for _, d := range []*DB{db, alone} {
+		revs = []string{put(t, d, "old", "", `{"n":1}`), put(t, d, "gone", "", `{}`), put(t, d, "left", "", `{}`)}
+		remove(t, d, "gone", revs[1])
+	}
+	edits := func() []*compat.Document {
+		list := []*compat.Document{
+			doc(t, "first", "", `{}`),
+			doc(t, "old", revs[0], `{"n":2}`),
+			doc(t, "old", revs[0], `{"n":3}`), // in the next one, where it is a conflict
+			doc(t, "left", "", `{}`),
+			deleted(t, "new-1", revs[0]),
+			doc(t, "gone", "", `{"again":true}`),
+			doc(t, "large", "", `{"large":"`+strings.Repeat("x", sharedBytes-20)+`"}`),
+		}
+		for i := range 30 {
+			list = append(list, doc(t, fmt.Sprint("new-", 10+i), "", fmt.Sprint(`{"i":`, i, `}`)))
+		}
+		return append(list, deleted(t, "left", revs[2]))
+	}
+	release := h.hold()
+	var ends []func() (EditResult, error)
+	for _, d := range edits() {
+		ends = append(ends, startEdit(t, t.Context(), db, d))
+	}
+	updates := release()
+	for i, d := range edits() {
+		got, err := ends[i]()
+		must(t, err)
+		want, err := alone.updateAlone(t.Context(), []*compat.Document{d}, &UpdateOptions{})
+		must(t, err)
+		if !reflect.DeepEqual(got, want[0]) {
+			t.Errorf("%s: %+v, alone %+v", d.ID, got, want[0])
+		}
+	}
+	if n := updates() - len(ends); n != 3 { // the first one, all others, and those of documents that were edited there
+		t.Errorf("%d transactions for %d edits", n, len(ends))
+	}
+}
+
+// TestSharedEditsAlone: edits of which somebody has to be asked leave the others, which do not wait for them; and where
+// a validation function is in force each is seen by it with its own context.
+func TestSharedEditsAlone(t *testing.T) {
+	t.Run("questions", func(t *testing.T) {
+		h, db := openHeld(t)
+		o := &oracle{t: t, indexes: true}
+		stored := make(chan struct{})
+		o.meanwhile = func(texts []string) {
+			if !strings.Contains(texts[0], "first") {
+				<-stored // the answer takes until all others are there
+			}
+		}
+		db.store.hooks.Indexer = asksAbout{oracleIndexer{o}, "slow"}
+		release := h.hold()
+		ends := []func() (EditResult, error){startEdit(t, t.Context(), db, doc(t, "first", "", `{}`))}
+		slow := startEdit(t, t.Context(), db, doc(t, "slow", "", `{}`))
+		for i := range 5 {
+			ends = append(ends, startEdit(t, t.Context(), db, doc(t, fmt.Sprint("quick-", i), "", `{}`)))
+		}
+		release()
+		for _, end := range ends {
+			_, err := end()
+			must(t, err)
+		}
+		close(stored)
+		_, err := slow()
+		must(t, err)
+		if o.row(db, "slow") == "" {
+			t.Error("the edit that had to wait for an answer is not in the index")
+		}
+	})
+	t.Run("validation", func(t *testing.T) {
+		h, db := openHeld(t)
+		type user struct{}
+		db.store.hooks.Validator = validatorFunc(func(ctx context.Context, _, _ *Document) error {
+			if name, _ := ctx.Value(user{}).(string); name == "mallory" {
+				return compat.NewError(compat.KindForbidden, "not you")
+			}
+			return nil
+		})
+		release := h.hold()
+		var ends []func() (EditResult, error)
+		names := []string{"alice", "bob", "mallory", "carol", "mallory"}
+		for i, name := range names {
+			ctx := context.WithValue(t.Context(), user{}, name)
+			ends = append(ends, startEdit(t, ctx, db, doc(t, fmt.Sprint(i), "", `{}`)))
+		}
+		release()
+		for i, name := range names {
+			r, err := ends[i]()
+			must(t, err)
+			if refused := r.Err != nil; refused != (name == "mallory") {
+				t.Errorf("%s: %v", name, r.Err)
+			}
+		}
+	})
+}
+
+// validatorFunc is a check that is always in force.
+type validatorFunc ValidateFunc
+
+func (f validatorFunc) Prepare(context.Context, *Tx) (ValidateFunc, error) {
+	return ValidateFunc(f), nil
+}
+
+// asksAbout is an indexer that indexes one document only.
+type asksAbout struct {
+	oracleIndexer
+	id string
+}
+
+func (a asksAbout) Prepare(ctx context.Context, tx *Tx) (IndexFunc, error) {
+	index, err := a.oracleIndexer.Prepare(ctx, tx)
+	return func(ctx context.Context, tx *Tx, id string, before, after *Document) error {
+		if id != a.id {
+			return nil
+		}
+		return index(ctx, tx, id, before, after)
+	}, err
+}
+
+// TestSharedEditsFails: an edit whose client has gone leaves the line, and takes nobody with it; one whose commit has
+// no known outcome has none for all; what fails otherwise is tried for each.
+func TestSharedEditsFails(t *testing.T) {
+	type end = func() (EditResult, error)
+	start := func(t *testing.T, ctx context.Context, h *held, db *DB) (release func() func() int, ends []end) {
+		release = h.hold()
+		ends = []end{startEdit(t, t.Context(), db, doc(t, "0", "", `{}`))}
+		for i := range 4 {
+			ends = append(ends, startEdit(t, ctx, db, doc(t, fmt.Sprint(1+i), "", `{}`)))
+			ctx = t.Context()
+		}
+		return release, ends
+	}
+	t.Run("gone before", func(t *testing.T) {
+		h, db := openHeld(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		release, ends := start(t, ctx, h, db)
+		cancel()
+		if _, err := ends[1](); !errors.Is(err, context.Canceled) {
+			t.Errorf("of the edit whose context has ended: %v", err)
+		}
+		release()
+		for i, end := range ends {
+			if _, err := end(); i != 1 && err != nil {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+		if _, err := db.Open(t.Context(), "1", OpenOptions{}); !errors.Is(err, compat.KindNotFound) {
+			t.Errorf("the edit whose context has ended was stored: %v", err)
+		}
+	})
+	t.Run("gone meanwhile", func(t *testing.T) {
+		h, db := openHeld(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		db.store.hooks.Indexer = indexerFunc(func(_ context.Context, _ *Tx, id string, _, _ *Document) error {
+			if id == "4" {
+				cancel() // the transaction of all is under way, the leader's client is gone
+			}
+			return nil
+		})
+		release, ends := start(t, ctx, h, db)
+		release()
+		for i, end := range ends {
+			if _, err := end(); err != nil {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+	})
+	for _, c := range []struct {
+		name    string
+		err     error
+		unknown bool
+		updates int
+	}{
+		{"unknown outcome", kv.ErrUnavailable, true, 2},
+		{"too old", kv.ErrTooOld, false, 6}, // they are there by then: conflicts
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h, db := openHeld(t)
+			release, ends := start(t, t.Context(), h, db)
+			h.fail = func(update int) error {
+				if update == 2 {
+					return c.err
+				}
+				return nil
+			}
+			updates := release()
+			for i, end := range ends {
+				if _, err := end(); errors.Is(err, c.err) != (c.unknown && i > 0) {
+					t.Errorf("%d: %v", i, err)
+				}
+			}
+			if n := updates(); n != c.updates {
+				t.Errorf("%d transactions, %d expected", n, c.updates)
+			}
+		})
+	}
+}
+
+// TestSharedEditsWaits: who has waited for a slow commit for a while goes on without it.
+func TestSharedEditsWaits(t *testing.T) {
+	h, db := openHeld(t)
+	setEditLines(db.store, 1, time.Millisecond)
+	release := h.hold()
+	first := startEdit(t, t.Context(), db, doc(t, "slow", "", `{}`))
+	h.mu.Lock()
+	h.gate = nil // for those that come now
+	h.mu.Unlock()
+	put(t, db, "quick", "", `{}`)
+	release()
+	_, err := first()
+	must(t, err)
+}
