@@ -22,6 +22,8 @@ HOSTILE_FLAGS ?=
 # takes two minutes more than the check has: RACE_PACKAGES=./eventing/...
 RACE_PACKAGES ?= ./storage/... ./views/... ./mango/... ./search/... ./replication/... ./server/... ./cmd/...
 RACE_FLAGS ?= -short
+# Of the JavaScript workers: most of their tests are about what one program does, and take two minutes with the detector.
+RACE_JS_TESTS ?= Worker|Concurrently|Killed|Cancel|Idle|Starvation|Hostile$$|Memory|Isolation|HeavyCalls|Builds|Use|Slow|Metrics|Recordings|Map|Reduce|Batch
 TEST_TIMEOUT ?= 9m
 
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.48.0
@@ -57,7 +59,8 @@ test: ## the whole Go test suite
 
 .PHONY: test-race
 test-race: ## short forms of the tests under the race detector (RACE_PACKAGES=, RACE_FLAGS= for the long ones)
-	$(GO) test -race $(RACE_FLAGS) -timeout 20m $(RACE_PACKAGES)
+	$(GO) test -race $(RACE_FLAGS) -timeout 20m $$($(GO) list $(RACE_PACKAGES) | grep -v /views/js$$)
+	$(GO) test -race $(RACE_FLAGS) -timeout 20m -run '$(RACE_JS_TESTS)' ./views/js
 
 .PHONY: test-clients
 test-clients: build ## PouchDB and nano in Node against a real server process (COUCHDB_URL= for another server)

@@ -153,6 +153,9 @@ func textSelector(r *rand.Rand, depth int) string {
 // Each selector finds by a text index what passes it, in pages and at once, in the order of a sort, while documents are
 // written; whatever part of the documents the index has.
 func TestTextIndexFindsWhatPasses(t *testing.T) {
+	if testing.Short() { // under the race detector
+		t.Skip("nothing here is concurrent")
+	}
 	for name, definition := range map[string]string{
 		"all fields": `{}`,
 		"no lengths": `{"index_array_lengths":false,"default_field":false}`,

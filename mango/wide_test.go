@@ -14,6 +14,9 @@ import (
 // Requests with very many conditions, fields or sort fields are read and planned in time that grows with their number,
 // not with its square: a million conditions took five minutes.
 func TestWideRequests(t *testing.T) {
+	if testing.Short() { // under the race detector
+		t.Skip("nothing here is concurrent")
+	}
 	const n = 50_000
 	list := func(item string) string {
 		var b strings.Builder

@@ -316,6 +316,9 @@ func TestAbandonedBody(t *testing.T) {
 // TestBulkRequestsOfLargeDocuments: requests with many documents of a size are stored, changed and deleted as those
 // with one are.
 func TestBulkRequestsOfLargeDocuments(t *testing.T) {
+	if testing.Short() { // under the race detector
+		t.Skip("nothing here is concurrent")
+	}
 	type bulk struct{ size, docs int }
 	all := []bulk{
 		{70_000, 200},

@@ -175,6 +175,9 @@ func TestPartitions(t *testing.T) {
 
 // Batches are cut to fit the store's transactions; each document is stored whole.
 func TestBatchesFitTransactions(t *testing.T) {
+	if testing.Short() { // under the race detector
+		t.Skip("nothing here is concurrent")
+	}
 	store := wrapkv.NewCounting(wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now))
 	s := openStore(t, store)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))

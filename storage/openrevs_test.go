@@ -22,6 +22,9 @@ func newCountedDB(t *testing.T) (*DB, *wrapkv.Counting) {
 
 // However large the leaves of a document are together, no more of them is read than is given.
 func TestRevisionsAreNotHeld(t *testing.T) {
+	if testing.Short() { // under the race detector
+		t.Skip("nothing here is concurrent")
+	}
 	db, counting := newCountedDB(t)
 	const leaves, size = 24, 1 << 20
 	for i := range leaves {

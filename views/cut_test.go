@@ -226,6 +226,9 @@ func (w *cutWorld) round(t *rapid.T, partitioned bool) {
 // TestManyCutRows: more documents than a window or the memory takes come in order, those that begin alike, too, and the
 // scan ends when it has enough. An index that is built later is the same.
 func TestManyCutRows(t *testing.T) {
+	if testing.Short() { // under the race detector
+		t.Skip("nothing here is concurrent")
+	}
 	w := newCutWorld(t, wrapkv.WithLimits(memkv.New(), shortKeys, time.Now), storage.CreateOptions{})
 	same := strings.Repeat("s", 3000)
 	const many = maxCutRows + 50

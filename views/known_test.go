@@ -14,6 +14,9 @@ import (
 // TestKnownStates: queries that are asked again and again, with changes and purges in between, answer what those do
 // that know nothing of the state of the index; of one that is built for the query, and of an interactive one.
 func TestKnownStates(t *testing.T) {
+	if testing.Short() { // under the race detector
+		t.Skip("nothing here is concurrent")
+	}
 	for _, language := range []string{"emitter", languageQuery} {
 		t.Run(language, func(t *testing.T) {
 			b := newBench(t, memkv.New(), storage.CreateOptions{})

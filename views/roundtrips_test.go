@@ -12,6 +12,9 @@ import (
 // TestRoundTripsOfBuilds holds builds to a number of round trips: what belongs together is asked for together. Batches
 // adapt to the time that reads and commits take, so here nothing takes any.
 func TestRoundTripsOfBuilds(t *testing.T) {
+	if testing.Short() { // under the race detector
+		t.Skip("nothing here is concurrent")
+	}
 	for _, c := range []struct {
 		name, language, reduces string
 		most                    int64

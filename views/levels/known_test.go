@@ -15,6 +15,9 @@ import (
 // With what is known before the boundaries of any level every query gives what it gives over the rows; also where
 // boundaries are open, aggregates stale, and a log is not folded, or folded meanwhile.
 func TestKnownEqualsRows(t *testing.T) {
+	if testing.Short() { // under the race detector
+		t.Skip("nothing here is concurrent")
+	}
 	store := storagetest.Engines["memory"](t)
 	defer store.Close()
 	rapid.Check(t, func(t *rapid.T) {

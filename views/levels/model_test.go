@@ -181,6 +181,9 @@ func config(rng *rand.Rand, sums bool) levels.Config {
 // Random changes, refreshed at once, later or never, and rebuilt: every query equals that over the rows. Each round has
 // one of the engines.
 func TestQueriesEqualRows(t *testing.T) {
+	if testing.Short() { // under the race detector
+		t.Skip("nothing here is concurrent")
+	}
 	stores := map[string]kv.Store{}
 	for name, open := range storagetest.Engines {
 		stores[name] = open(t)

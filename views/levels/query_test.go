@@ -32,6 +32,9 @@ func someRows(t *testing.T, store kv.Store, x *levels.Index, n int) {
 
 // Ranges that are reduced together give what they give one by one.
 func TestReduceRanges(t *testing.T) {
+	if testing.Short() { // under the race detector
+		t.Skip("nothing here is concurrent")
+	}
 	store := memkv.New()
 	defer store.Close()
 	slots := slotsOf(t, adder{}, allSources...)
