@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -89,11 +90,16 @@ func ReadSettings(c *config.Config) *Settings {
 	return s
 }
 
-// authInt reads a number of chttpd_auth; the table's default when it is none.
+// authInt reads a number of chttpd_auth or its old section; the table's default where neither has one
+// (chttpd_util:get_chttpd_auth_config_integer).
 func authInt(c *config.Config, key string) int64 {
-	if _, ok := c.Get("chttpd_auth", key); !ok {
-		if _, ok := c.Get("couch_httpd_auth", key); ok {
-			return c.Int("couch_httpd_auth", key, math.MaxInt64)
+	for _, section := range []string{"chttpd_auth", "couch_httpd_auth"} {
+		v, _ := c.Get(section, key)
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+			return n
+		}
+		if v == "infinity" {
+			return math.MaxInt64
 		}
 	}
 	return c.Int("chttpd_auth", key, math.MaxInt64)
