@@ -21,8 +21,8 @@ const (
 	// storage: the log of counts and its folder belong to the transactions that they spare, the record that
 	// transactions across a network begin with to all that check it, a tenant's mark to where its transactions begin,
 	// where the feed can be cut to its counts, what a database was last written with to how its edits are checked,
-	// which edits share a transaction to how they are stored
-	maxPackageLines = 12_860
+	// which edits and reads share a transaction to how they are stored and read
+	maxPackageLines = 12_990
 )
 
 // maxColumns is how long a line may be, with four columns for a tab.

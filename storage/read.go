@@ -3,16 +3,28 @@ package storage
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/coalesce"
+	"github.com/settee-db/settee/storage/kv"
 )
 
 // Open reads one revision of a document, the winner unless o.Rev asks for another one. The error is compat.ErrMissing
 // for an unknown document or revision, compat.ErrDeleted for a deleted winner without o.Deleted. With o.Rev only Revs
 // and Latest are looked at of the other options, as in CouchDB.
 func (db *DB) Open(ctx context.Context, id string, o OpenOptions) (*Document, error) {
+	if db.store.opens != nil && o == (OpenOptions{}) && !compat.IsLocalID(id) && !kv.IsInBackground(ctx) {
+		return db.openShared(ctx, id)
+	}
+	return db.openAlone(ctx, id, o)
+}
+
+// openAlone is Open in a snapshot of its own.
+func (db *DB) openAlone(ctx context.Context, id string, o OpenOptions) (*Document, error) {
 	var doc *Document
 	err := db.viewWhole(ctx, func(d *dbRead) (err error) {
 		doc, err = d.openDoc(id, o)
@@ -22,6 +34,110 @@ func (db *DB) Open(ctx context.Context, id string, o OpenOptions) (*Document, er
 		return nil, err
 	}
 	return doc, nil
+}
+
+// openLines let reads of winners across a network share snapshots (ADR 0055), as editLines let edits share
+// transactions.
+type openLines = coalesce.Lines[string, openedDoc]
+
+// openedDoc is what a shared snapshot has of a document.
+type openedDoc struct {
+	doc         *Document
+	err         error
+	partitioned bool // the database
+}
+
+func newOpenLines() *openLines {
+	l := coalesce.Limits{Running: 4, Batch: 64, Wait: 20 * time.Millisecond}
+	return coalesce.NewLines[string, openedDoc](sharedLines, l)
+}
+
+// openShared is Open of a winner: alone while few are read, with others of the database otherwise. The snapshot begins
+// after all of them were asked for.
+func (db *DB) openShared(ctx context.Context, id string) (*Document, error) {
+	line := db.store.opens.Line(db.name + "\x00" + kv.Tag(ctx))
+	turn, err := line.Join(ctx, "", id, db.store.now())
+	if err != nil {
+		return nil, err
+	}
+	if n := len(turn.Lead); n > 0 {
+		defer line.Done(n)
+	}
+	if len(turn.Lead) > 1 {
+		turn.Result, turn.Err = db.leadOpens(ctx, turn.Lead)
+	}
+	switch {
+	case turn.Err != nil:
+		return nil, turn.Err
+	case turn.Result == nil:
+		return db.openAlone(ctx, id, OpenOptions{})
+	case db.begins != nil:
+		if err := db.begins(turn.Result.partitioned); err != nil {
+			return nil, err
+		}
+	}
+	return turn.Result.doc, turn.Result.err
+}
+
+// leadOpens reads the winners of batch in one snapshot, tells all but the first what there is, and returns what there
+// is of the first: nothing if it has to be read alone. It goes on when ctx ends, for the others.
+func (db *DB) leadOpens(ctx context.Context, batch []*coalesce.Place[string, openedDoc]) (*openedDoc, error) {
+	results := make([]*openedDoc, len(batch))
+	var failed error
+	defer func() {
+		for i, p := range batch[1:] {
+			p.Tell(results[i+1], failed)
+		}
+	}()
+	var found []*openedDoc
+	err := db.store.DB(db.name).viewWhole(context.WithoutCancel(ctx), func(d *dbRead) (err error) {
+		found, err = d.openWinners(batch)
+		return err
+	})
+	if err == nil {
+		results = found
+	}
+	if errors.Is(err, kv.ErrUnavailable) { // no better alone
+		failed = err
+	}
+	return results[0], failed
+}
+
+// openWinners reads winners that are whole in their entries, and nothing for others. What is known only from the leaves
+// is read for all that need it together.
+func (d *dbRead) openWinners(batch []*coalesce.Place[string, openedDoc]) ([]*openedDoc, error) {
+	results, asked := make([]*openedDoc, len(batch)), make([]lastRead, len(batch))
+	for i, p := range batch {
+		asked[i] = d.askLast(p.Item)
+		defer asked[i].it.Close()
+	}
+	var ids []string
+	var at []int
+	for i, p := range batch {
+		rev, deleted, found, e, err := asked[i].read()
+		switch {
+		case err != nil:
+			return nil, err
+		case !found || deleted:
+			ids, at = append(ids, p.Item), append(at, i)
+		case e.whole():
+			e.body = owned(e.body)
+			results[i] = &openedDoc{doc: newDocument(p.Item, rev, false, e), partitioned: d.rec.partitioned}
+		}
+	}
+	if len(ids) == 0 {
+		return results, nil
+	}
+	leaves, err := d.leavesEach(ids, true)
+	for n := range leaves { // the first ones, if they are many
+		switch l := leaves[n]; {
+		case len(l) == 0:
+			results[at[n]] = &openedDoc{err: compat.ErrMissing, partitioned: d.rec.partitioned}
+		case l[len(l)-1].Deleted:
+			results[at[n]] = &openedDoc{err: compat.ErrDeleted, partitioned: d.rec.partitioned}
+		}
+	}
+	return results, err
 }
 
 func (d *dbRead) openDoc(id string, o OpenOptions) (*Document, error) {

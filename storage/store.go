@@ -39,6 +39,7 @@ type Store struct {
 	securities securities
 	sizes      sizes
 	edits      *editLines       // nil: none share
+	opens      *openLines       // nil: none share
 	foresight  wrapkv.Foresight // of reads of databases, on engines across a network
 	records    wrapkv.Recall    // of databases, likewise
 }
@@ -52,6 +53,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.sizes.remote = s.limits.Remote
 	s.edits = newEditLines(s.limits.Remote)
+	if s.limits.Remote {
+		s.opens = newOpenLines()
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -5,24 +5,28 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// lastEntry reads the entry in TagDocs that sorts last: the winner's, unless the winner is a tombstone without a body.
-// found is false if the document has no entry.
-func (d *dbRead) lastEntry(id string, noBody bool) (rev compat.Rev, deleted, found bool, e entry, err error) {
+// lastRead is a read of the entry of a document in TagDocs that sorts last: the winner's, unless the winner is
+// a tombstone without a body. It is on its way.
+type lastRead struct {
+	prefix int // length of the part of the key that the document's entries share
+	it     kv.Iterator
+}
+
+func (d *dbRead) askLast(id string) lastRead {
 	prefix := d.keys.doc(make([]byte, 0, 64), TagDocs, id)
 	begin, end := children(prefix)
-	it := d.r.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})
-	defer it.Close()
-	if !it.Next() {
-		return rev, false, false, e, it.Err()
+	return lastRead{len(prefix), d.r.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})}
+}
+
+// read ends the read. found is false if the document has no entry. The entry is in the memory of the iterator.
+func (l lastRead) read() (rev compat.Rev, deleted, found bool, e entry, err error) {
+	if !l.it.Next() {
+		return rev, false, false, e, l.it.Err()
 	}
-	key := it.Key()
-	if deleted, rev, _, err = parseLeafKey(key[len(prefix):]); err != nil {
+	if deleted, rev, _, err = parseLeafKey(l.it.Key()[l.prefix:]); err != nil {
 		return rev, deleted, false, e, err
 	}
-	if e, err = parseEntry(it.Value()); err == nil {
-		e, err = d.completed(!noBody, e)
-		e.body = owned(e.body) // the iterator's memory ends with it
-	}
+	e, err = parseEntry(l.it.Value())
 	return rev, deleted, true, e, err
 }
 
@@ -35,11 +39,17 @@ func (d *dbRead) openWinner(id string, o OpenOptions) (*Document, error) {
 		}
 		return d.openWinnerOf(id, leaves, o)
 	}
-	rev, deleted, found, e, err := d.lastEntry(id, o.NoBody)
+	last := d.askLast(id)
+	defer last.it.Close()
+	rev, deleted, found, e, err := last.read()
+	if err == nil {
+		e, err = d.completed(!o.NoBody, e)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if found && !deleted {
+		e.body = owned(e.body) // the iterator's memory ends with it
 		return newDocument(id, rev, false, e), nil
 	}
 	leaves, err := d.heads(id)

@@ -8,6 +8,6 @@
 // # Invariants
 //
 //  1. Each place is told its turn once. One that has left the line is not told, and one that was told cannot leave.
-//  2. Items with the same id never go on together.
+//  2. Items with the same id, if they have one, never go on together.
 //  3. If anything waits, something is under way, and takes the line on when it ends.
 package coalesce

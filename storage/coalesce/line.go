@@ -55,7 +55,7 @@ type Line[T, R any] struct {
 
 // Place is an item that waits for its turn.
 type Place[T, R any] struct {
-	ID   string
+	ID   string // no two with the same one go on together; "" is like no other
 	Item T
 	turn chan Turn[T, R] // has room for the only one
 }
@@ -134,7 +134,9 @@ func (l *Line[T, R]) take() (batch []*Place[T, R]) {
 			rest = append(rest, p)
 			continue
 		}
-		ids[p.ID] = true
+		if p.ID != "" {
+			ids[p.ID] = true
+		}
 		batch = append(batch, p)
 	}
 	clear(l.waiting[len(rest):])
