@@ -44,6 +44,7 @@ type openLines = coalesce.Lines[string, openedDoc]
 type openedDoc struct {
 	doc         *Document
 	err         error
+	shared      bool // it was read with others, for whoever
 	partitioned bool // the database
 }
 
@@ -56,85 +57,77 @@ func newOpenLines() *openLines {
 // after all of them were asked for.
 func (db *DB) openShared(ctx context.Context, id string) (*Document, error) {
 	line := db.store.opens.Line(db.name + "\x00" + kv.Tag(ctx))
-	turn, err := line.Join(ctx, "", id, db.store.now())
+	opened, err := line.Do(ctx, "", id, db.store.now(), coalesce.Work[string, openedDoc]{
+		Alone: func() (o openedDoc, err error) {
+			o.doc, err = db.openAlone(ctx, id, OpenOptions{})
+			return o, err
+		},
+		Together: db.openTogether,
+	})
+	if err == nil && opened.shared && db.begins != nil {
+		err = db.begins(opened.partitioned)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if n := len(turn.Lead); n > 0 {
-		defer line.Done(n)
-	}
-	if len(turn.Lead) > 1 {
-		turn.Result, turn.Err = db.leadOpens(ctx, turn.Lead)
-	}
-	switch {
-	case turn.Err != nil:
-		return nil, turn.Err
-	case turn.Result == nil:
-		return db.openAlone(ctx, id, OpenOptions{})
-	case db.begins != nil:
-		if err := db.begins(turn.Result.partitioned); err != nil {
-			return nil, err
-		}
-	}
-	return turn.Result.doc, turn.Result.err
+	return opened.doc, opened.err
 }
 
-// leadOpens reads the winners of batch in one snapshot, tells all but the first what there is, and returns what there
-// is of the first: nothing if it has to be read alone. It goes on when ctx ends, for the others.
-func (db *DB) leadOpens(ctx context.Context, batch []*coalesce.Place[string, openedDoc]) (*openedDoc, error) {
-	results := make([]*openedDoc, len(batch))
-	var failed error
-	defer func() {
-		for i, p := range batch[1:] {
-			p.Tell(results[i+1], failed)
-		}
-	}()
-	var found []*openedDoc
-	err := db.store.DB(db.name).viewWhole(context.WithoutCancel(ctx), func(d *dbRead) (err error) {
-		found, err = d.openWinners(batch)
+// openTogether reads winners in one snapshot, but for those that have to be read alone.
+func (db *DB) openTogether(ctx context.Context, ids []string) (results []coalesce.Result[openedDoc]) {
+	err := db.store.DB(db.name).viewWhole(ctx, func(d *dbRead) (err error) {
+		results, err = d.openWinners(ids)
 		return err
 	})
 	if err == nil {
-		results = found
+		return results
 	}
+	results = make([]coalesce.Result[openedDoc], len(ids))
 	if errors.Is(err, kv.ErrUnavailable) { // no better alone
-		failed = err
+		for i := range results {
+			results[i] = coalesce.Result[openedDoc]{Done: true, Err: err}
+		}
 	}
-	return results[0], failed
+	return results
 }
 
 // openWinners reads winners that are whole in their entries, and nothing for others. What is known only from the leaves
 // is read for all that need it together.
-func (d *dbRead) openWinners(batch []*coalesce.Place[string, openedDoc]) ([]*openedDoc, error) {
-	results, asked := make([]*openedDoc, len(batch)), make([]lastRead, len(batch))
-	for i, p := range batch {
-		asked[i] = d.askLast(p.Item)
+func (d *dbRead) openWinners(ids []string) ([]coalesce.Result[openedDoc], error) {
+	results, asked := make([]coalesce.Result[openedDoc], len(ids)), make([]lastRead, len(ids))
+	give := func(i int, doc *Document, err error) {
+		results[i] = coalesce.Result[openedDoc]{
+			Done: true, Value: openedDoc{doc: doc, err: err, shared: true, partitioned: d.rec.partitioned},
+		}
+	}
+	for i, id := range ids {
+		asked[i] = d.askLast(id)
 		defer asked[i].it.Close()
 	}
-	var ids []string
+	var without []string // ids that have no entry of a winner
 	var at []int
-	for i, p := range batch {
+	for i, id := range ids {
 		rev, deleted, found, e, err := asked[i].read()
 		switch {
 		case err != nil:
 			return nil, err
 		case !found || deleted:
-			ids, at = append(ids, p.Item), append(at, i)
+			without, at = append(without, id), append(at, i)
 		case e.whole():
 			e.body = owned(e.body)
-			results[i] = &openedDoc{doc: newDocument(p.Item, rev, false, e), partitioned: d.rec.partitioned}
+			give(i, newDocument(id, rev, false, e), nil)
 		}
 	}
-	if len(ids) == 0 {
+	if len(without) == 0 {
 		return results, nil
 	}
-	leaves, err := d.leavesEach(ids, true)
+	leaves, err := d.leavesEach(without, true)
 	for n := range leaves { // the first ones, if they are many
 		switch l := leaves[n]; {
 		case len(l) == 0:
-			results[at[n]] = &openedDoc{err: compat.ErrMissing, partitioned: d.rec.partitioned}
+			give(at[n], nil, compat.ErrMissing)
 		case l[len(l)-1].Deleted:
-			results[at[n]] = &openedDoc{err: compat.ErrDeleted, partitioned: d.rec.partitioned}
+			give(at[n], nil, compat.ErrDeleted)
 		}
 	}
 	return results, err

@@ -158,59 +158,50 @@ func (db *DB) shares(ctx context.Context, docs []*compat.Document, o *UpdateOpti
 // updateShared is Update for an edit that shares: alone while few are under way, with others otherwise.
 func (db *DB) updateShared(ctx context.Context, docs []*compat.Document, o *UpdateOptions) ([]EditResult, error) {
 	line := db.store.edits.Line(db.name + "\x00" + kv.Tag(ctx))
-	turn, err := line.Join(ctx, docs[0].ID, docs[0], db.store.now())
+	result, err := line.Do(ctx, docs[0].ID, docs[0], db.store.now(), coalesce.Work[*compat.Document, EditResult]{
+		Alone: func() (EditResult, error) {
+			results, err := db.updateAlone(ctx, docs, o)
+			if err != nil {
+				return EditResult{}, err
+			}
+			return results[0], nil
+		},
+		Together: func(ctx context.Context, docs []*compat.Document) []coalesce.Result[EditResult] {
+			results, apart := db.updateTogether(ctx, docs)
+			if apart {
+				line.Disperse(db.store.now().Add(sharedPause))
+			}
+			return results
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
-	if n := len(turn.Lead); n > 0 {
-		defer line.Done(n)
-	}
-	if len(turn.Lead) > 1 {
-		turn.Result, turn.Err = db.lead(ctx, line, turn.Lead)
-	}
-	switch {
-	case turn.Err != nil:
-		return nil, turn.Err
-	case turn.Result != nil:
-		return []EditResult{*turn.Result}, nil
-	}
-	return db.updateAlone(ctx, docs, o)
+	return []EditResult{result}, nil
 }
 
-// lead stores the edits of batch in one transaction, tells all but the first what has become of theirs, and returns
-// what has become of the first: nothing if it has to be stored alone. It goes on when ctx ends, for the others.
-func (db *DB) lead(
+// updateTogether stores edits of different documents in one transaction, but for those that have to be stored alone.
+// apart tells that some of them have to because of what is asked about them.
+func (db *DB) updateTogether(
 	ctx context.Context,
-	line *coalesce.Line[*compat.Document, EditResult],
-	batch []*coalesce.Place[*compat.Document, EditResult],
-) (*EditResult, error) {
-	docs := make([]*compat.Document, len(batch))
-	for i, p := range batch {
-		docs[i] = p.Item
-	}
-	results, errs := make([]*EditResult, len(batch)), make([]error, len(batch))
-	defer func() {
-		for i, p := range batch[1:] {
-			p.Tell(results[i+1], errs[i+1])
-		}
-	}()
+	docs []*compat.Document,
+) (results []coalesce.Result[EditResult], apart bool) {
+	results = make([]coalesce.Result[EditResult], len(docs))
 	w := bulk{
 		db: db, docs: docs, results: make([]EditResult, len(docs)),
-		mode: editMode{ctx: context.WithoutCancel(ctx), shared: true, large: &largeBodies{db: db}}, // there are none
+		mode: editMode{ctx: ctx, shared: true, large: &largeBodies{db: db}}, // there are none
 	}
 	groups, _ := groupEdits(docs)
 	for len(groups) > 0 {
 		left, lacking, err := w.transact(groups, true)
-		if lacking > 0 || errors.Is(err, errApart) {
-			line.Disperse(db.store.now().Add(sharedPause))
-		}
+		apart = apart || lacking > 0 || errors.Is(err, errApart)
 		if errors.Is(err, kv.ErrUnavailable) { // no better alone, and may have happened
 			for _, g := range groups {
-				errs[g.edits[0]] = err
+				results[g.edits[0]] = coalesce.Result[EditResult]{Done: true, Err: err}
 			}
 		}
 		if err != nil {
-			break
+			return results, apart
 		}
 		waits := make(map[int]bool, len(left))
 		for _, g := range left {
@@ -218,10 +209,10 @@ func (db *DB) lead(
 		}
 		for _, g := range groups {
 			if i := g.edits[0]; !waits[i] {
-				results[i] = &w.results[i]
+				results[i] = coalesce.Result[EditResult]{Done: true, Value: w.results[i]}
 			}
 		}
 		groups = left[lacking:] // those that lack answers are the first
 	}
-	return results[0], errs[0]
+	return results, apart
 }

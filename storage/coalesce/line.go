@@ -49,61 +49,116 @@ type Line[T, R any] struct {
 	limits  Limits
 	mu      sync.Mutex
 	running int
-	waiting []*Place[T, R]
+	waiting []*place[T, R]
 	apart   time.Time // until when nobody waits
 }
 
-// Place is an item that waits for its turn.
-type Place[T, R any] struct {
-	ID   string // no two with the same one go on together; "" is like no other
-	Item T
-	turn chan Turn[T, R] // has room for the only one
+// place is an item that waits for its turn.
+type place[T, R any] struct {
+	id   string
+	item T
+	turn chan turn[T, R] // has room for the only one
 }
 
-// Turn is what becomes of an item. It goes on alone if there is neither a result nor an error nor anybody else to lead.
-type Turn[T, R any] struct {
-	// Lead are those whose work it does, itself the first: it owes a Done of so many, and a Tell to all others.
-	Lead   []*Place[T, R]
-	Result *R    // of the work that was done for it
-	Err    error // likewise
+// turn is what becomes of an item that waited: it leads the work of some, itself the first, or has the result of its
+// own.
+type turn[T, R any] struct {
+	lead   []*place[T, R]
+	result Result[R]
 }
 
-// Join lets an item begin if few are under way, or waits until it is its turn; it fails when ctx ends meanwhile, but
-// not once somebody else does its work.
-func (l *Line[T, R]) Join(ctx context.Context, id string, item T, now time.Time) (Turn[T, R], error) {
-	place := &Place[T, R]{ID: id, Item: item}
+// Result is what was done for an item together with others. Where nothing was done it is worked on alone.
+type Result[R any] struct {
+	Done  bool
+	Value R
+	Err   error
+}
+
+// Work is how items of a line are worked on.
+type Work[T, R any] struct {
+	// Alone works on the caller's item.
+	Alone func() (R, error)
+	// Together works on the items of several callers, each of which gets its own of the results. ctx does not end with
+	// the caller's.
+	Together func(ctx context.Context, items []T) []Result[R]
+}
+
+// Do works on an item: alone if few are under way, else together with those that wait as well when it is their turn. No
+// two items with the same id are worked on together; "" is like no other. Do fails when ctx ends while the item waits,
+// but not once somebody else works on it.
+func (l *Line[T, R]) Do(ctx context.Context, id string, item T, now time.Time, w Work[T, R]) (R, error) {
+	t, err := l.join(ctx, id, item, now)
+	if err != nil {
+		var none R
+		return none, err
+	}
+	if n := len(t.lead); n > 0 {
+		defer l.done(n)
+	}
+	if len(t.lead) > 1 {
+		t.result = lead(ctx, t.lead, w.Together)
+	}
+	if t.result.Done {
+		return t.result.Value, t.result.Err
+	}
+	return w.Alone()
+}
+
+// lead works on the items of batch, tells all but the first what was done, and returns what was done for the first.
+func lead[T, R any](
+	ctx context.Context,
+	batch []*place[T, R],
+	together func(context.Context, []T) []Result[R],
+) Result[R] {
+	results := make([]Result[R], len(batch))
+	defer func() { // also when together panics: the others are not to wait for ever
+		for i, p := range batch[1:] {
+			p.turn <- turn[T, R]{result: results[i+1]}
+		}
+	}()
+	items := make([]T, len(batch))
+	for i, p := range batch {
+		items[i] = p.item
+	}
+	copy(results, together(context.WithoutCancel(ctx), items))
+	return results[0]
+}
+
+// join takes a place among those under way, where the item leads itself, or waits until it is its turn.
+func (l *Line[T, R]) join(ctx context.Context, id string, item T, now time.Time) (turn[T, R], error) {
+	p := &place[T, R]{id: id, item: item}
 	l.mu.Lock()
 	switch {
 	case now.Before(l.apart):
 		l.mu.Unlock()
-		return Turn[T, R]{}, nil
+		return turn[T, R]{}, nil
 	case l.running < l.limits.Running:
 		l.running++
 		l.mu.Unlock()
-		return Turn[T, R]{Lead: []*Place[T, R]{place}}, nil
+		return turn[T, R]{lead: []*place[T, R]{p}}, nil
 	}
-	place.turn = make(chan Turn[T, R], 1)
-	l.waiting = append(l.waiting, place)
+	p.turn = make(chan turn[T, R], 1)
+	l.waiting = append(l.waiting, p)
 	l.mu.Unlock()
 
 	timer := time.NewTimer(l.limits.Wait)
 	defer timer.Stop()
 	var err error
 	select {
-	case turn := <-place.turn:
-		return turn, nil
+	case t := <-p.turn:
+		return t, nil
 	case <-timer.C:
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	if l.leave(place) {
-		return Turn[T, R]{}, err
+	if l.leave(p) {
+		return turn[T, R]{}, err
 	}
-	return <-place.turn, nil
+	return <-p.turn, nil
 }
 
 // leave takes a place out of the line; false if it is not there any more.
-func (l *Line[T, R]) leave(p *Place[T, R]) bool {
+func (l *Line[T, R]) leave(p *place[T, R]) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := slices.Index(l.waiting, p)
@@ -113,8 +168,8 @@ func (l *Line[T, R]) leave(p *Place[T, R]) bool {
 	return at >= 0
 }
 
-// Done ends the work of items. Those that wait go on if few are under way then.
-func (l *Line[T, R]) Done(items int) {
+// done gives back the places of items. Those that wait go on if few are under way then.
+func (l *Line[T, R]) done(items int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.running -= items; l.running >= l.limits.Running || len(l.waiting) == 0 {
@@ -122,20 +177,20 @@ func (l *Line[T, R]) Done(items int) {
 	}
 	batch := l.take()
 	l.running += len(batch)
-	batch[0].turn <- Turn[T, R]{Lead: batch}
+	batch[0].turn <- turn[T, R]{lead: batch}
 }
 
 // take takes items of different ids out of the line.
-func (l *Line[T, R]) take() (batch []*Place[T, R]) {
+func (l *Line[T, R]) take() (batch []*place[T, R]) {
 	ids := make(map[string]bool, min(len(l.waiting), l.limits.Batch))
 	rest := l.waiting[:0]
 	for _, p := range l.waiting {
-		if len(batch) == l.limits.Batch || ids[p.ID] {
+		if len(batch) == l.limits.Batch || ids[p.id] {
 			rest = append(rest, p)
 			continue
 		}
-		if p.ID != "" {
-			ids[p.ID] = true
+		if p.id != "" {
+			ids[p.id] = true
 		}
 		batch = append(batch, p)
 	}
@@ -144,16 +199,13 @@ func (l *Line[T, R]) take() (batch []*Place[T, R]) {
 	return batch
 }
 
-// Tell gives an item the result of the work that was done for it. With neither a result nor an error it goes on alone.
-func (p *Place[T, R]) Tell(result *R, err error) { p.turn <- Turn[T, R]{Result: result, Err: err} }
-
 // Disperse sends all that wait on alone, and those that come until a time.
 func (l *Line[T, R]) Disperse(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.apart = until
 	for _, p := range l.waiting {
-		p.Tell(nil, nil)
+		p.turn <- turn[T, R]{}
 	}
 	l.waiting = nil
 }

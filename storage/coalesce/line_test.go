@@ -4,110 +4,189 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
 
-type turn = Turn[int, string]
+// worker works on items, each time when it is told to, and notes which of them it works on at once.
+type worker struct {
+	line *Line[string, string]
+	next chan func(items []string) []Result[string]
+	done chan []string
+}
 
-// join begins to join, and returns when the item is under way or waits.
-func join(t *testing.T, l *Line[int, string], ctx context.Context, id string) <-chan turn {
+func newWorker(l Limits) *worker {
+	return &worker{
+		NewLines[string, string](1, l).Line("a"), make(chan func([]string) []Result[string]), make(chan []string, 10),
+	}
+}
+
+// outcome is what Do returned.
+type outcome struct {
+	value string
+	err   error
+}
+
+// start begins to work on an item, and returns when it is under way or waits.
+func (w *worker) start(t *testing.T, ctx context.Context, id, item string) <-chan outcome {
 	t.Helper()
-	turns, before := make(chan turn, 1), l.Len()
+	ends, before := make(chan outcome, 1), w.line.Len()
+	work := Work[string, string]{
+		Alone: func() (string, error) {
+			<-w.next
+			w.done <- []string{item}
+			return item + " alone", nil
+		},
+		Together: func(ctx context.Context, items []string) []Result[string] {
+			results := (<-w.next)(items)
+			w.done <- slices.Clone(items)
+			if ctx.Err() != nil {
+				panic("the context of one ends the work for all")
+			}
+			return results
+		},
+	}
 	go func() {
-		got, err := l.Join(ctx, id, 0, time.Now())
-		got.Err = errors.Join(got.Err, err)
-		turns <- got
+		value, err := w.line.Do(ctx, id, item, time.Now(), work)
+		ends <- outcome{value, err}
 	}()
-	for l.Len() == before {
+	for w.line.Len() == before {
 		time.Sleep(100 * time.Microsecond)
 	}
-	return turns
+	return ends
 }
 
-func led(x turn) (ids []string) {
-	for _, p := range x.Lead {
-		ids = append(ids, p.ID)
+// step lets one piece of work be done, and returns its items.
+func (w *worker) step(f func(items []string) []Result[string]) []string {
+	w.next <- f
+	return <-w.done
+}
+
+func all(items []string) (results []Result[string]) {
+	for _, item := range items {
+		results = append(results, Result[string]{Done: true, Value: strings.Join(items, " "), Err: errOf(item)})
 	}
-	return ids
+	return results
 }
 
-// TestLine: what waits goes on together when less is under way, not more at once than allowed, and no two of one id;
-// who is told has the result.
+var errBad = errors.New("bad")
+
+func errOf(item string) error {
+	if item == "bad" {
+		return errBad
+	}
+	return nil
+}
+
+// TestLine: what waits is worked on together when less is under way, not more at once than allowed, and no two of one
+// id; each has its own result, and who has none is worked on alone.
 func TestLine(t *testing.T) {
-	lines := NewLines[int, string](10, Limits{Running: 2, Batch: 3, Wait: time.Hour})
-	l := lines.Line("a")
-	if lines.Line("a") != l || lines.Line("b") == l {
-		t.Error("a key has one line")
+	w := newWorker(Limits{Running: 2, Batch: 3, Wait: time.Hour})
+	first := []<-chan outcome{w.start(t, t.Context(), "1", "1"), w.start(t, t.Context(), "2", "2")}
+	ctx, cancel := context.WithCancel(t.Context())
+	leader := w.start(t, ctx, "x", "x")
+	again := w.start(t, t.Context(), "x", "again")
+	bad, last := w.start(t, t.Context(), "", "bad"), w.start(t, t.Context(), "", "last")
+	late := w.start(t, t.Context(), "", "late")
+	leaver, leave := context.WithCancel(t.Context())
+	gone := w.start(t, leaver, "", "gone")
+	leave()
+	if o := <-gone; !errors.Is(o.err, context.Canceled) {
+		t.Errorf("who has left: %v", o)
 	}
-	for range 2 { // not more than allowed: they begin
-		if x := <-join(t, l, t.Context(), "first"); len(x.Lead) != 1 {
-			t.Errorf("leads %v", led(x))
+
+	w.step(nil)
+	w.step(nil)
+	for _, end := range first {
+		if o := <-end; o.err != nil || !strings.HasSuffix(o.value, "alone") {
+			t.Errorf("of few: %v", o)
 		}
 	}
-	var waiting []<-chan turn
-	for _, id := range []string{"x", "x", "y", "z", "v"} {
-		waiting = append(waiting, join(t, l, t.Context(), id))
+	cancel() // too late: it works for others
+	if got := w.step(all); !slices.Equal(got, []string{"x", "bad", "last"}) {
+		t.Errorf("together: %v", got)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	gone := join(t, l, ctx, "gone")
-	cancel()
-	if x := <-gone; !errors.Is(x.Err, context.Canceled) {
-		t.Errorf("who has gone has %v", x)
+	for _, c := range []struct {
+		end  <-chan outcome
+		want error
+	}{{leader, nil}, {bad, errBad}, {last, nil}} {
+		if o := <-c.end; !errors.Is(o.err, c.want) || o.value != "x bad last" {
+			t.Errorf("of those together: %v", o)
+		}
 	}
-
-	l.Done(1)
-	first := <-waiting[0]
-	if got := led(first); !slices.Equal(got, []string{"x", "y", "z"}) {
-		t.Errorf("leads %v", got)
+	got := w.step(func(items []string) []Result[string] { return []Result[string]{{Done: true, Value: "done"}, {}} })
+	if !slices.Equal(got, []string{"again", "late"}) {
+		t.Errorf("together: %v", got)
 	}
-	l.Done(1) // three are under way
-	if l.Len() != 5 {
-		t.Errorf("%d under way or waiting", l.Len())
+	if o := <-again; o != (outcome{"done", nil}) {
+		t.Errorf("with a result: %v", o)
 	}
-	result, failed := "done", errors.New("failed")
-	first.Lead[1].Tell(&result, nil)
-	first.Lead[2].Tell(nil, failed)
-	if x := <-waiting[2]; x.Result == nil || *x.Result != "done" {
-		t.Errorf("y has %v", x)
+	w.step(nil)
+	if o := <-late; o != (outcome{"late alone", nil}) {
+		t.Errorf("without a result: %v", o)
 	}
-	if x := <-waiting[3]; !errors.Is(x.Err, failed) {
-		t.Errorf("z has %v", x)
-	}
-	l.Done(3)
-	if got := led(<-waiting[1]); !slices.Equal(got, []string{"x", "v"}) {
-		t.Errorf("leads %v", got)
-	}
-	l.Done(2)
-	if l.Len() != 0 {
-		t.Errorf("%d under way or waiting at the end", l.Len())
+	for w.line.Len() > 0 { // places are given back after the results
+		time.Sleep(100 * time.Microsecond)
 	}
 }
 
 // TestAlone: who has waited for long goes on alone, and all do where they cannot go on together.
 func TestAlone(t *testing.T) {
-	l := NewLines[int, string](1, Limits{Running: 1, Batch: 3, Wait: 5 * time.Millisecond}).Line("a")
-	alone := func(x turn) bool { return x.Lead == nil && x.Result == nil && x.Err == nil }
-	<-join(t, l, t.Context(), "first")
-	if x := <-join(t, l, t.Context(), "slow"); !alone(x) {
-		t.Errorf("after the wait: %v", x)
+	w := newWorker(Limits{Running: 1, Batch: 3, Wait: 5 * time.Millisecond})
+	first, slow := w.start(t, t.Context(), "", "first"), w.start(t, t.Context(), "", "slow")
+	w.step(nil)
+	w.step(nil)
+	<-first
+	if o := <-slow; o.value != "slow alone" {
+		t.Errorf("after the wait: %v", o)
 	}
-	l.limits.Wait = time.Hour
-	waits := join(t, l, t.Context(), "waits")
+	w.line.limits.Wait = time.Hour
+	first = w.start(t, t.Context(), "", "first")
+	waits := []<-chan outcome{w.start(t, t.Context(), "", "waits"), w.start(t, t.Context(), "", "as well")}
 	until := time.Now().Add(time.Hour)
-	l.Disperse(until)
-	if x := <-waits; !alone(x) {
-		t.Errorf("dispersed: %v", x)
+	w.line.Disperse(until)
+	for range 3 {
+		w.step(nil)
 	}
-	for _, c := range []struct {
-		at    time.Time
-		alone bool
-	}{{until.Add(-1), true}, {until, false}} {
-		if !c.alone {
-			l.Done(1)
+	<-first
+	for _, end := range waits {
+		if o := <-end; !strings.HasSuffix(o.value, "alone") {
+			t.Errorf("dispersed: %v", o)
 		}
-		if x, err := l.Join(t.Context(), "late", 0, c.at); err != nil || alone(x) != c.alone {
-			t.Errorf("at %v: %v %v", c.at, x, err)
-		}
+	}
+	if turn, err := w.line.join(t.Context(), "", "", until.Add(-1)); err != nil || turn.lead != nil {
+		t.Errorf("before the end of the pause: %v %v", turn, err)
+	}
+	if turn, err := w.line.join(t.Context(), "", "", until); err != nil || len(turn.lead) != 1 {
+		t.Errorf("at the end of the pause: %v %v", turn, err)
+	}
+}
+
+// TestPanic: where the work for others panics they are worked on alone.
+func TestPanic(t *testing.T) {
+	w := newWorker(Limits{Running: 1, Batch: 3, Wait: time.Hour})
+	first := w.start(t, t.Context(), "", "first")
+	go func() {
+		defer func() { _ = recover() }()
+		_, _ = w.line.Do(t.Context(), "", "panics", time.Now(), Work[string, string]{
+			Together: func(context.Context, []string) []Result[string] { panic("on purpose") },
+		})
+	}()
+	for w.line.Len() < 2 {
+		time.Sleep(100 * time.Microsecond)
+	}
+	other := w.start(t, t.Context(), "", "other")
+	w.step(nil)
+	w.step(nil)
+	if <-first; (<-other).value != "other alone" {
+		t.Error("the other one's work was not done")
+	}
+}
+
+func TestLines(t *testing.T) {
+	lines := NewLines[string, string](2, Limits{})
+	if a := lines.Line("a"); lines.Line("a") != a || lines.Line("b") == a {
+		t.Error("a key does not have its own line")
 	}
 }
