@@ -154,7 +154,7 @@ func textSelector(r *rand.Rand, depth int) string {
 // written; whatever part of the documents the index has.
 func TestTextIndexFindsWhatPasses(t *testing.T) {
 	if testing.Short() { // under the race detector
-		t.Skip("nothing here is concurrent")
+		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
 	for name, definition := range map[string]string{
 		"all fields": `{}`,

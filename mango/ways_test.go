@@ -130,7 +130,7 @@ func walk(docs []skewed, order func(a, b *skewed) int, in, passes func(*skewed) 
 // TestReadsNearlyTheLeast: on skewed data random queries read at most three times what their best way reads.
 func TestReadsNearlyTheLeast(t *testing.T) {
 	if testing.Short() { // under the race detector
-		t.Skip("nothing here is concurrent")
+		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
 	const count, queries = 6000, 200
 	store := wrapkv.NewCounting(memkv.New())

@@ -15,7 +15,7 @@ import (
 // not with its square: a million conditions took five minutes.
 func TestWideRequests(t *testing.T) {
 	if testing.Short() { // under the race detector
-		t.Skip("nothing here is concurrent")
+		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
 	const n = 50_000
 	list := func(item string) string {

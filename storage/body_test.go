@@ -317,7 +317,7 @@ func TestAbandonedBody(t *testing.T) {
 // with one are.
 func TestBulkRequestsOfLargeDocuments(t *testing.T) {
 	if testing.Short() { // under the race detector
-		t.Skip("nothing here is concurrent")
+		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
 	type bulk struct{ size, docs int }
 	all := []bulk{

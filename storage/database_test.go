@@ -176,7 +176,7 @@ func TestPartitions(t *testing.T) {
 // Batches are cut to fit the store's transactions; each document is stored whole.
 func TestBatchesFitTransactions(t *testing.T) {
 	if testing.Short() { // under the race detector
-		t.Skip("nothing here is concurrent")
+		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
 	store := wrapkv.NewCounting(wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now))
 	s := openStore(t, store)

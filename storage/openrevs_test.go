@@ -23,7 +23,7 @@ func newCountedDB(t *testing.T) (*DB, *wrapkv.Counting) {
 // However large the leaves of a document are together, no more of them is read than is given.
 func TestRevisionsAreNotHeld(t *testing.T) {
 	if testing.Short() { // under the race detector
-		t.Skip("nothing here is concurrent")
+		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
 	db, counting := newCountedDB(t)
 	const leaves, size = 24, 1 << 20

@@ -14,59 +14,105 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/coalesce"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// held is a store whose updates wait until they are let go, and are counted then.
+// held is a store whose transactions, of both kinds, wait until they are let go, and are counted then.
 type held struct {
 	kv.Store
-	mu      sync.Mutex
-	gate    chan struct{} // nil: nobody waits
-	updates int
-	fail    func(update int) error // after the commit
+	mu     sync.Mutex
+	gate   chan struct{} // nil: nobody waits
+	runs   int
+	fail   func(run int) error // after a commit, or instead of a snapshot
+	during func(run int)       // in a snapshot
 }
 
-func (h *held) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
+// enter waits, and numbers the transaction.
+func (h *held) enter() (run int) {
 	h.mu.Lock()
 	gate := h.gate
 	h.mu.Unlock()
 	if gate != nil {
 		<-gate
 	}
-	stamp, err := h.Store.Update(ctx, func(tx kv.Tx) error { return cmp.Or(fn(tx), ctx.Err()) })
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.updates++
-	if h.fail != nil && err == nil {
-		if err = h.fail(h.updates); err != nil {
-			return kv.Versionstamp{}, err
-		}
-	}
-	return stamp, err
+	h.runs++
+	return h.runs
 }
 
-// hold lets no update happen before the returned function is called.
-func (h *held) hold() (release func() (updates func() int)) {
+func (h *held) failure(run int) error {
+	if h.fail == nil {
+		return nil
+	}
+	return h.fail(run)
+}
+
+// second is a failure of the second transaction.
+func second(err error) func(run int) error {
+	return func(run int) error {
+		if run == 2 {
+			return err
+		}
+		return nil
+	}
+}
+
+func (h *held) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
+	run := h.enter()
+	stamp, err := h.Store.Update(ctx, func(tx kv.Tx) error { return cmp.Or(fn(tx), ctx.Err()) })
+	if err = cmp.Or(err, h.failure(run)); err != nil {
+		return kv.Versionstamp{}, err
+	}
+	return stamp, nil
+}
+
+func (h *held) View(ctx context.Context, fn func(kv.ReadTx) error) error {
+	run := h.enter()
+	if err := h.failure(run); err != nil {
+		return err
+	}
+	return h.Store.View(ctx, func(r kv.ReadTx) error {
+		err := fn(r)
+		if h.during != nil {
+			h.during(run)
+		}
+		return cmp.Or(err, ctx.Err())
+	})
+}
+
+// hold lets no transaction happen before the returned function is called, and counts from here.
+func (h *held) hold() (release func()) {
 	gate := make(chan struct{})
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.gate, h.updates = gate, 0
-	return func() func() int {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.gate = nil
+	h.gate, h.runs = gate, 0
+	return func() {
+		h.pass()
 		close(gate)
-		return func() int {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			return h.updates
-		}
 	}
 }
 
+// pass lets the transactions happen that begin now.
+func (h *held) pass() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.gate = nil
+}
+
+// count is how many transactions there were since hold.
+func (h *held) count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.runs
+}
+
 // openHeld is a store with a database, in which edits share transactions as soon as one is under way.
-func openHeld(t *testing.T) (*held, *DB) {
-	h := &held{Store: memkv.New()}
+func openHeld(t *testing.T) (*held, *DB) { return openHeldOn(t, memkv.New()) }
+
+func openHeldOn(t *testing.T, store kv.Store) (*held, *DB) {
+	h := &held{Store: store}
 	s := openStore(t, h)
 	setEditLines(s, 1, time.Hour)
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
@@ -134,18 +180,22 @@ func TestSharedEdits(t *testing.T) {
 	for _, d := range edits() {
 		ends = append(ends, startEdit(t, t.Context(), db, d))
 	}
-	updates := release()
-	for i, d := range edits() {
-		got, err := ends[i]()
+	release()
+	results := make([]EditResult, len(ends))
+	for i, end := range ends {
+		var err error
+		results[i], err = end()
 		must(t, err)
+	}
+	if n := h.count(); n != 3 { // the first one, all others, and those of documents that were edited there
+		t.Errorf("%d transactions for %d edits", n, len(ends))
+	}
+	for i, d := range edits() {
 		want, err := alone.updateAlone(t.Context(), []*compat.Document{d}, &UpdateOptions{})
 		must(t, err)
-		if !reflect.DeepEqual(got, want[0]) {
-			t.Errorf("%s: %+v, alone %+v", d.ID, got, want[0])
+		if !reflect.DeepEqual(results[i], want[0]) {
+			t.Errorf("%s: %+v, alone %+v", d.ID, results[i], want[0])
 		}
-	}
-	if n := updates() - len(ends); n != 3 { // the first one, all others, and those of documents that were edited there
-		t.Errorf("%d transactions for %d edits", n, len(ends))
 	}
 }
 
@@ -234,7 +284,7 @@ func (a asksAbout) Prepare(ctx context.Context, tx *Tx) (IndexFunc, error) {
 // no known outcome has none for all; what fails otherwise is tried for each.
 func TestSharedEditsFails(t *testing.T) {
 	type end = func() (EditResult, error)
-	start := func(t *testing.T, ctx context.Context, h *held, db *DB) (release func() func() int, ends []end) {
+	start := func(t *testing.T, ctx context.Context, h *held, db *DB) (release func(), ends []end) {
 		release = h.hold()
 		ends = []end{startEdit(t, t.Context(), db, doc(t, "0", "", `{}`))}
 		for i := range 4 {
@@ -290,19 +340,14 @@ func TestSharedEditsFails(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h, db := openHeld(t)
 			release, ends := start(t, t.Context(), h, db)
-			h.fail = func(update int) error {
-				if update == 2 {
-					return c.err
-				}
-				return nil
-			}
-			updates := release()
+			h.fail = second(c.err)
+			release()
 			for i, end := range ends {
 				if _, err := end(); errors.Is(err, c.err) != (c.unknown && i > 0) {
 					t.Errorf("%d: %v", i, err)
 				}
 			}
-			if n := updates(); n != c.updates {
+			if n := h.count(); n != c.updates {
 				t.Errorf("%d transactions, %d expected", n, c.updates)
 			}
 		})
@@ -315,11 +360,40 @@ func TestSharedEditsWaits(t *testing.T) {
 	setEditLines(db.store, 1, time.Millisecond)
 	release := h.hold()
 	first := startEdit(t, t.Context(), db, doc(t, "slow", "", `{}`))
-	h.mu.Lock()
-	h.gate = nil // for those that come now
-	h.mu.Unlock()
+	h.pass()
 	put(t, db, "quick", "", `{}`)
 	release()
 	_, err := first()
 	must(t, err)
+}
+
+// TestSharedEditsConflict: a transaction that conflicts runs again with half of its edits; the others share the next
+// one.
+func TestSharedEditsConflict(t *testing.T) {
+	batch, conflicted := false, false
+	h, db := openHeldOn(t, faultkv.New(memkv.New(), faultkv.Plan{Commit: func(int, int) faultkv.Outcome {
+		if batch && !conflicted {
+			conflicted = true
+			return faultkv.Conflict
+		}
+		return faultkv.Commit
+	}}))
+	db.store.hooks.Indexer = indexerFunc(func(_ context.Context, _ *Tx, id string, _, _ *Document) error {
+		batch = batch || id == "0"
+		return nil
+	})
+	release := h.hold()
+	ends := []func() (EditResult, error){startEdit(t, t.Context(), db, doc(t, "first", "", `{}`))}
+	for i := range 8 {
+		ends = append(ends, startEdit(t, t.Context(), db, doc(t, fmt.Sprint(i), "", `{}`)))
+	}
+	release()
+	for i, end := range ends {
+		if r, err := end(); err != nil || r.Err != nil {
+			t.Errorf("%d: %v %v", i, r.Err, err)
+		}
+	}
+	if n := h.count(); n != 3 {
+		t.Errorf("%d transactions for %d edits", n, len(ends))
+	}
 }

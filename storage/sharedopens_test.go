@@ -16,44 +16,6 @@ import (
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
-// heldViews is a store whose snapshots wait until they are let go, and are counted.
-type heldViews struct {
-	kv.Store
-	mu     sync.Mutex
-	gate   chan struct{} // nil: nobody waits
-	views  int
-	fail   error  // of the second snapshot after the gate was closed
-	during func() // runs in that
-}
-
-func (h *heldViews) View(ctx context.Context, fn func(kv.ReadTx) error) error {
-	h.mu.Lock()
-	gate := h.gate
-	h.mu.Unlock()
-	if gate != nil {
-		<-gate
-	}
-	h.mu.Lock()
-	h.views++
-	fail, during := h.fail, h.during
-	if h.views != 2 {
-		fail, during = nil, nil
-	}
-	h.mu.Unlock()
-	if fail != nil {
-		return fail
-	}
-	return h.Store.View(ctx, func(r kv.ReadTx) error {
-		if err := fn(r); err != nil {
-			return err
-		}
-		if during != nil {
-			during()
-		}
-		return ctx.Err()
-	})
-}
-
 // opened is what an Open gave.
 type opened struct {
 	doc *Document
@@ -62,19 +24,16 @@ type opened struct {
 
 // openTogether opens documents while one is being read already, so that they share a snapshot, and tells how many there
 // were.
-func openTogether(t *testing.T, h *heldViews, dbs []*DB, ids []string) (results []opened, views int) {
+func openTogether(t *testing.T, h *held, dbs []*DB, ids []string) (results []opened, views int) {
 	t.Helper()
 	return openTogetherIn(t, t.Context(), h, dbs, ids)
 }
 
 // openTogetherIn is openTogether with a context of the second document's, which makes the snapshot.
-func openTogetherIn(t *testing.T, second context.Context, h *heldViews, dbs []*DB, ids []string) ([]opened, int) {
+func openTogetherIn(t *testing.T, second context.Context, h *held, dbs []*DB, ids []string) ([]opened, int) {
 	t.Helper()
 	line := dbs[0].store.opens.Line("db\x00")
-	gate := make(chan struct{})
-	h.mu.Lock()
-	h.gate, h.views = gate, 0
-	h.mu.Unlock()
+	release := h.hold()
 	results := make([]opened, len(ids))
 	var wg sync.WaitGroup
 	for i, id := range ids {
@@ -90,18 +49,15 @@ func openTogetherIn(t *testing.T, second context.Context, h *heldViews, dbs []*D
 			time.Sleep(100 * time.Microsecond)
 		}
 	}
-	h.mu.Lock()
-	h.gate = nil
-	close(gate)
-	h.mu.Unlock()
+	release()
 	wg.Wait()
-	return results, h.views
+	return results, h.count()
 }
 
 // TestSharedOpens: documents that are asked for together are read in one snapshot, each with the result that it has
 // alone.
 func TestSharedOpens(t *testing.T) {
-	h := &heldViews{Store: memkv.New()}
+	h := &held{Store: memkv.New()}
 	s := openStore(t, h)
 	s.opens = coalesce.NewLines[string, openedDoc](1, coalesce.Limits{Running: 1, Batch: 64, Wait: time.Hour})
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))
@@ -143,7 +99,7 @@ func TestSharedOpens(t *testing.T) {
 		err   error
 		views int
 	}{{kv.ErrUnavailable, 2}, {kv.ErrClosed, 4}} { // the second is tried for each
-		h.fail = c.err
+		h.fail = second(c.err)
 		got, views = openTogether(t, h, []*DB{db}, []string{"first", "doc-1", "doc-2"})
 		all := errors.Is(got[1].err, c.err) && errors.Is(got[2].err, c.err)
 		if all != (c.views == 2) || views != c.views {
@@ -153,7 +109,11 @@ func TestSharedOpens(t *testing.T) {
 	h.fail = nil
 
 	ctx, cancel := context.WithCancel(t.Context())
-	h.during = cancel // the snapshot is there when the client of the one that made it goes away
+	h.during = func(run int) {
+		if run == 2 {
+			cancel() // the snapshot is there when the client of the one that made it goes away
+		}
+	}
 	got, views = openTogetherIn(t, ctx, h, []*DB{db}, []string{"first", "doc-1", "doc-2"})
 	if h.during = nil; got[2].err != nil || views != 2 {
 		t.Errorf("after another one's context has ended: %v, %d snapshots", got[2].err, views)

@@ -227,7 +227,7 @@ func (w *cutWorld) round(t *rapid.T, partitioned bool) {
 // scan ends when it has enough. An index that is built later is the same.
 func TestManyCutRows(t *testing.T) {
 	if testing.Short() { // under the race detector
-		t.Skip("nothing here is concurrent")
+		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
 	w := newCutWorld(t, wrapkv.WithLimits(memkv.New(), shortKeys, time.Now), storage.CreateOptions{})
 	same := strings.Repeat("s", 3000)

@@ -15,7 +15,7 @@ import (
 // that know nothing of the state of the index; of one that is built for the query, and of an interactive one.
 func TestKnownStates(t *testing.T) {
 	if testing.Short() { // under the race detector
-		t.Skip("nothing here is concurrent")
+		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
 	for _, language := range []string{"emitter", languageQuery} {
 		t.Run(language, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // adapt to the time that reads and commits take, so here nothing takes any.
 func TestRoundTripsOfBuilds(t *testing.T) {
 	if testing.Short() { // under the race detector
-		t.Skip("nothing here is concurrent")
+		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
 	for _, c := range []struct {
 		name, language, reduces string

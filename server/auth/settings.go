@@ -4,7 +4,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -95,11 +94,8 @@ func ReadSettings(c *config.Config) *Settings {
 func authInt(c *config.Config, key string) int64 {
 	for _, section := range []string{"chttpd_auth", "couch_httpd_auth"} {
 		v, _ := c.Get(section, key)
-		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+		if n, ok := config.ParseInt(v, math.MaxInt64); ok {
 			return n
-		}
-		if v == "infinity" {
-			return math.MaxInt64
 		}
 	}
 	return c.Int("chttpd_auth", key, math.MaxInt64)

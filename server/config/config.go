@@ -205,14 +205,20 @@ func (c *Config) String(section, key string) string {
 // default.
 func (c *Config) Int(section, key string, unlimited int64) int64 {
 	for _, v := range []string{c.String(section, key), defaults[section][key]} {
-		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+		if n, ok := ParseInt(v, unlimited); ok {
 			return n
-		}
-		if v == "infinity" {
-			return unlimited
 		}
 	}
 	return 0
+}
+
+// ParseInt reads a value as an integer, or as unlimited for "infinity"; ok is false when it is neither.
+func ParseInt(v string, unlimited int64) (n int64, ok bool) {
+	if v == "infinity" {
+		return unlimited, true
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	return n, err == nil
 }
 
 // Bool returns whether the value is true; the table's default when it is neither true nor false.

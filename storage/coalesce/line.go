@@ -182,7 +182,7 @@ func (l *Line[T, R]) done(items int) {
 
 // take takes items of different ids out of the line.
 func (l *Line[T, R]) take() (batch []*place[T, R]) {
-	ids := make(map[string]bool, min(len(l.waiting), l.limits.Batch))
+	ids := map[string]bool{}
 	rest := l.waiting[:0]
 	for _, p := range l.waiting {
 		if len(batch) == l.limits.Batch || ids[p.id] {

@@ -167,7 +167,7 @@ func BenchmarkUpdate(b *testing.B) {
 // What queries and changes cost, as numbers of operations on the store: they grow with the logarithm of the rows.
 func TestCosts(t *testing.T) {
 	if testing.Short() { // under the race detector
-		t.Skip("nothing here is concurrent")
+		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
 	const levelRows = 4 * 32 * 4 // what a query may read: of each level and of the rows, two sides of a few stretches
 	for _, n := range []int{2_000, 60_000} {

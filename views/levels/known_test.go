@@ -16,7 +16,7 @@ import (
 // boundaries are open, aggregates stale, and a log is not folded, or folded meanwhile.
 func TestKnownEqualsRows(t *testing.T) {
 	if testing.Short() { // under the race detector
-		t.Skip("nothing here is concurrent")
+		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
 	store := storagetest.Engines["memory"](t)
 	defer store.Close()

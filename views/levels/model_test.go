@@ -182,7 +182,7 @@ func config(rng *rand.Rand, sums bool) levels.Config {
 // one of the engines.
 func TestQueriesEqualRows(t *testing.T) {
 	if testing.Short() { // under the race detector
-		t.Skip("nothing here is concurrent")
+		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
 	stores := map[string]kv.Store{}
 	for name, open := range storagetest.Engines {

@@ -33,7 +33,7 @@ func someRows(t *testing.T, store kv.Store, x *levels.Index, n int) {
 // Ranges that are reduced together give what they give one by one.
 func TestReduceRanges(t *testing.T) {
 	if testing.Short() { // under the race detector
-		t.Skip("nothing here is concurrent")
+		t.Skip("has one goroutine, where the race detector finds nothing; runs without -short")
 	}
 	store := memkv.New()
 	defer store.Close()
