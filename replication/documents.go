@@ -102,10 +102,8 @@ func (d *documents) changed(ctx context.Context, db string, id string, deleted b
 	if compat.IsDesignID(id) {
 		return
 	}
-	if deleted || !d.s.o.Sharing.Mine(db, id) {
-		d.s.mu.Lock()
-		d.forget(key)
-		d.s.mu.Unlock()
+	if deleted {
+		d.lose(key)
 		return
 	}
 	doc, err := parseDocument(id, body)
@@ -113,6 +111,15 @@ func (d *documents) changed(ctx context.Context, db string, id string, deleted b
 		return
 	}
 	set := d.s.o.Settings()
+	spec, refused := ParseSpec(doc, set)
+	share := db + "\x00" + id
+	if refused == nil {
+		share = spec.share(set)
+	}
+	if !d.s.o.Sharing.Mine(share) {
+		d.lose(key)
+		return
+	}
 	set.Counters.DocumentChanges.add(1)
 	switch memberText(doc, "_replication_state") {
 	case "completed":
@@ -130,11 +137,10 @@ func (d *documents) changed(ctx context.Context, db string, id string, deleted b
 			d.write(db, id, noStateFields())
 		}
 	}
-	spec, err := ParseSpec(doc, set)
-	if err != nil {
+	if refused != nil {
 		var bad *SpecError
-		reason := err.Error()
-		if errors.As(err, &bad) {
+		reason := refused.Error()
+		if errors.As(refused, &bad) {
 			reason = bad.Forbidden()
 		}
 		d.write(db, id, failedFields(reason))
@@ -142,6 +148,13 @@ func (d *documents) changed(ctx context.Context, db string, id string, deleted b
 	}
 	spec.DB, spec.DocID, spec.Begun, spec.TakenOver = db, id, time.Now(), moved
 	d.update(ctx, key, spec)
+}
+
+// lose forgets a document that is gone, or is another process's now.
+func (d *documents) lose(key docKey) {
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	d.forget(key)
 }
 
 // parseDocument parses a body with the document's id in it.

@@ -60,15 +60,13 @@ func (s *Spec) anywhere() *Spec {
 	return &here
 }
 
-// claim is the name of what a replication does, the same at all processes on a store.
-func (s *Spec) claim(set *Settings) string {
-	here := *s.anywhere()
-	here.SetID(set, s.filterCode)
-	return here.ID.String()
+// share is the name by which a replication falls to a process, known before its filter's source is: all documents that
+// ask for one replication have the same, and a process sees that the second of them does.
+func (s *Spec) share(set *Settings) string {
+	named := *s
+	named.SetID(set, "")
+	return named.ID.String()
 }
-
-// Claim is the name of what a replication does, the same at all processes on a store.
-func (s *Scheduler) Claim(spec *Spec) string { return spec.claim(s.o.Settings()) }
 
 // baseID is the hash of version 1 to 4: the MD5 of the external term of a list (couch_replicator_ids:replication_id).
 func (s *Spec) baseID(set *Settings, version int, filterCode string) string {

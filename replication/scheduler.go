@@ -24,20 +24,20 @@ type SchedulerOptions struct {
 
 // Sharing divides replications among several processes.
 type Sharing interface {
-	// Mine reports whether the replication of a document falls to this process.
-	Mine(db, id string) bool
+	// Mine reports whether what has a name falls to this process: a replication that documents ask for.
+	Mine(name string) bool
 	// Moved is closed when Mine may answer otherwise.
 	Moved(ctx context.Context) <-chan struct{}
-	// Claim waits until no other process runs the replication of a name; release lets others run it.
-	Claim(ctx context.Context, name string) (release func(), err error)
+	// Claim waits until no other process runs the replication; release lets others run it.
+	Claim(ctx context.Context, id JobID) (release func(), err error)
 }
 
 // alone is the Sharing of a process that has the store to itself.
 type alone struct{}
 
-func (alone) Mine(string, string) bool                                { return true }
-func (alone) Moved(context.Context) <-chan struct{}                   { return nil }
-func (alone) Claim(context.Context, string) (release func(), _ error) { return func() {}, nil }
+func (alone) Mine(string) bool                                       { return true }
+func (alone) Moved(context.Context) <-chan struct{}                  { return nil }
+func (alone) Claim(context.Context, JobID) (release func(), _ error) { return func() {}, nil }
 
 // Scheduler runs replications: those of POST /_replicate, and those of the documents in replicator databases. At most
 // max_jobs run at once; continuous ones take turns. It is safe for concurrent use.
@@ -109,23 +109,6 @@ func (s *Scheduler) Add(spec *Spec, admin bool) (<-chan Outcome, error) {
 	wait := make(chan Outcome, 1)
 	j.waiting = append(j.waiting, wait)
 	return wait, nil
-}
-
-// Running is the id of the job that does what a replication asks for, which another process may call by another id:
-// where databases of the server are ends of it, ids depend on the address that the process listens at.
-func (s *Scheduler) Running(spec *Spec) JobID {
-	set := s.o.Settings()
-	claim := spec.claim(set)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.jobs[spec.ID] == nil {
-		for id, j := range s.jobs {
-			if j.spec.claim(set) == claim {
-				return id
-			}
-		}
-	}
-	return spec.ID
 }
 
 // Cancel stops a job and forgets it; found is false where there is none (couch_replicator:cancel_replication).
@@ -227,7 +210,7 @@ func (s *Scheduler) execute(ctx context.Context, j *job, spec *Spec, set *Settin
 	if err := sleep(ctx, pause); err != nil {
 		return nil, err
 	}
-	release, err := s.o.Sharing.Claim(ctx, spec.claim(set))
+	release, err := s.o.Sharing.Claim(ctx, spec.ID)
 	if err != nil {
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}

@@ -2,8 +2,11 @@ package replication
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,6 +28,11 @@ type testScheduler struct {
 
 func newTestScheduler(t *testing.T, change func(*Settings)) *testScheduler {
 	t.Helper()
+	return newTestProcess(t, newTestStore(t), nil, change)
+}
+
+func newTestStore(t *testing.T) *storage.Store {
+	t.Helper()
 	store, err := storage.Open(t.Context(), storage.Options{KV: memkv.New()})
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +42,17 @@ func newTestScheduler(t *testing.T, change func(*Settings)) *testScheduler {
 			t.Fatal(err)
 		}
 	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+// newTestProcess is a scheduler on a store, which it may share with others.
+func newTestProcess(t *testing.T, store *storage.Store, sharing Sharing, change func(*Settings)) *testScheduler {
+	t.Helper()
 	s := &testScheduler{store: store, peers: map[string]*memoryPeer{}}
 	set := DefaultSettings()
 	set.StartupJitter = 0
@@ -45,7 +64,7 @@ func newTestScheduler(t *testing.T, change func(*Settings)) *testScheduler {
 		s.peers[host] = newMemoryPeer(host, 1)
 	}
 	s.Scheduler = NewScheduler(SchedulerOptions{
-		Store: store, Settings: s.set.Load, Log: slog.New(slog.DiscardHandler),
+		Store: store, Settings: s.set.Load, Sharing: sharing, Log: slog.New(slog.DiscardHandler),
 		Connect: func(e *Endpoint, _ *Spec, _ *Settings) Peer {
 			u, _ := parseURL(e.URL)
 			if p := s.peers[u.host]; p != nil {
@@ -64,11 +83,51 @@ func newTestScheduler(t *testing.T, change func(*Settings)) *testScheduler {
 		stop()
 		<-following
 		s.Close()
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
 	})
 	return s
+}
+
+// parted is the Sharing of one of some processes. What has a name falls to them by its hash.
+type parted struct {
+	alone
+	self, processes byte
+	mine            atomic.Int64 // how many documents fell to this one
+}
+
+func (p *parted) Mine(name string) bool {
+	if sum := sha256.Sum256([]byte(name)); sum[0]%p.processes != p.self {
+		return false
+	}
+	p.mine.Add(1)
+	return true
+}
+
+// TestDuplicatesAcrossProcesses writes pairs of documents that ask for one replication each, on a store of two
+// processes: the second of each pair fails, whichever process it would fall to by its own name.
+func TestDuplicatesAcrossProcesses(t *testing.T) {
+	const pairs = 8
+	store := newTestStore(t)
+	sharings := []*parted{{self: 0, processes: 2}, {self: 1, processes: 2}}
+	var processes []*testScheduler
+	for _, p := range sharings {
+		processes = append(processes, newTestProcess(t, store, p, func(set *Settings) { set.Shared = true }))
+	}
+	for i := range pairs {
+		first, second := fmt.Sprintf("first%d", i), fmt.Sprintf("second%d", i)
+		body := fmt.Sprintf(`{"source":"http://s/a%d","target":"http://t/b","continuous":true}`, i)
+		processes[0].write(t, ReplicatorDB, first, body)
+		until(t, "a job of "+first, func() bool {
+			return slices.ContainsFunc(processes, func(p *testScheduler) bool { return p.state(first) != "" })
+		})
+		processes[0].write(t, ReplicatorDB, second, body)
+		until(t, "the end of "+second, func() bool {
+			return strings.Contains(processes[0].body(t, ReplicatorDB, second),
+				"already started, triggered by document `"+first+"` from db `_replicator`")
+		})
+	}
+	if sharings[0].mine.Load() == 0 || sharings[1].mine.Load() == 0 {
+		t.Error("one process has all: the test shows nothing")
+	}
 }
 
 // missingPeer is a database that is not there.

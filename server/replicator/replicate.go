@@ -41,7 +41,7 @@ func (r *Replications) postReplicate(c *call.Call) error {
 		return replicationError(err)
 	}
 	if !forward.Passed(c) { // who asks twice waits for the one that runs, whichever node that was asked of
-		node, is, err := r.elsewhere(c.Context(), scheduler.Claim(spec))
+		node, is, err := r.elsewhere(c.Context(), spec.ID)
 		if err != nil {
 			return err
 		}
@@ -89,8 +89,6 @@ func (r *Replications) cancelReplication(c *call.Call, spec *replication.Spec, s
 		spec.ID = *spec.Options.CancelID
 	} else if err := scheduler.Identify(c.Context(), spec); err != nil {
 		return replicationError(err)
-	} else {
-		spec.ID = scheduler.Running(spec)
 	}
 	found, err := scheduler.Cancel(spec.ID, spec.User, c.User.IsAdmin())
 	if err != nil {

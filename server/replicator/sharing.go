@@ -11,9 +11,9 @@ import (
 	"github.com/settee-db/settee/storage/nodes"
 )
 
-// sharing divides replications among the nodes on a store. Those of documents fall to nodes by the names of the
-// documents; those of _replicate run where they were asked for. What runs has a claim, so that what falls to another
-// node begins there when it has ended here, or when this node is gone.
+// sharing divides replications among the nodes on a store. Those of documents fall to nodes by their ids, so that one
+// node sees that two documents ask for the same; those of _replicate run where they were asked for. What runs has a
+// claim, so that what falls to another node begins there when it has ended here, or when this node is gone.
 type sharing struct {
 	members *nodes.Members
 	claims  *nodes.Claims
@@ -23,8 +23,8 @@ type sharing struct {
 var _ replication.Sharing = (*sharing)(nil)
 
 // Mine implements replication.Sharing.
-func (s *sharing) Mine(db, id string) bool {
-	return nodes.Share(db+"\x00"+id, s.members.Known()) == s.members.Self()
+func (s *sharing) Mine(name string) bool {
+	return nodes.Share(name, s.members.Known()) == s.members.Self()
 }
 
 // Moved implements replication.Sharing.
@@ -43,8 +43,9 @@ const giveTime = 5 * time.Second
 const awayPause = time.Second
 
 // Claim implements replication.Sharing. An outage of the store is no failure of the replication.
-func (s *sharing) Claim(ctx context.Context, name string) (release func(), err error) {
-	for err := s.claims.Take(ctx, claimPrefix+name); err != nil; err = s.claims.Take(ctx, claimPrefix+name) {
+func (s *sharing) Claim(ctx context.Context, id replication.JobID) (release func(), err error) {
+	name := claimPrefix + id.String()
+	for err := s.claims.Take(ctx, name); err != nil; err = s.claims.Take(ctx, name) {
 		if !errors.Is(err, kv.ErrUnavailable) {
 			return nil, err
 		}
@@ -57,18 +58,18 @@ func (s *sharing) Claim(ctx context.Context, name string) (release func(), err e
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveTime)
 		defer cancel()
-		if err := s.claims.Give(ctx, claimPrefix+name); err != nil {
-			s.log.Warn("a replication's claim could not be given back", "replication", name, "error", err)
+		if err := s.claims.Give(ctx, name); err != nil {
+			s.log.Warn("a replication's claim could not be given back", "replication", id, "error", err)
 		}
 	}, nil
 }
 
-// elsewhere is the node that runs the replication of that name, if it is another one that listens.
-func (r *Replications) elsewhere(ctx context.Context, name string) (m nodes.Member, is bool, err error) {
+// elsewhere is the node that runs the replication, if it is another one that listens.
+func (r *Replications) elsewhere(ctx context.Context, id replication.JobID) (m nodes.Member, is bool, err error) {
 	if r.shared == nil {
 		return m, false, nil
 	}
-	holder, held, err := r.shared.claims.Holder(ctx, claimPrefix+name)
+	holder, held, err := r.shared.claims.Holder(ctx, claimPrefix+id.String())
 	if err != nil || !held {
 		return m, false, err
 	}
