@@ -84,7 +84,8 @@ func (o *Options) set(name string, v ejson.Value) error {
 	case "use_bulk_get":
 		return setBool(&o.UseBulkGet, name, v)
 	case "use_checkpoints":
-		o.UseCheckpoints, _ = v.Bool() // anything but true switches them off
+		on, isBool := v.Bool()
+		o.UseCheckpoints = on || !isBool // only false switches them off (couch_replicator_scheduler_job:do_checkpoint)
 	case "_local_id", "replication_id", "id":
 		if v.Kind() != ejson.String {
 			return errFunctionClause

@@ -109,3 +109,23 @@ func FuzzGuard(f *testing.F) {
 		}
 	})
 }
+
+func TestUseCheckpoints(t *testing.T) {
+	set := DefaultSettings()
+	for option, want := range map[string]bool{
+		"": true, `,"use_checkpoints":true`: true, `,"use_checkpoints":false`: false,
+		// CouchDB looks for false and takes what is no boolean as it comes.
+		`,"use_checkpoints":null`: true, `,"use_checkpoints":"x"`: true, `,"use_checkpoints":0`: true,
+	} {
+		doc, err := ejson.Parse([]byte(`{"source":"http://s/a","target":"http://t/b"` + option + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, err := ParseSpec(doc, &set)
+		if err != nil {
+			t.Errorf("%s: %v", option, err)
+		} else if got := spec.Options.UseCheckpoints; got != want {
+			t.Errorf("%s: %v instead of %v", option, got, want)
+		}
+	}
+}
