@@ -289,8 +289,8 @@ type feedSeen struct {
 
 func (f *feedSeen) note(id string) { f.ids[id]++ }
 
-// all reports whether every document was there that is acknowledged. What was stored without an answer does not stand in
-// for another one.
+// all reports whether every document was there that is acknowledged. What was stored without an answer does not stand
+// in for another one.
 func (f *feedSeen) all(k *killsTest) bool {
 	for writer := range k.acked {
 		n := int(k.acked[writer].Load())
