@@ -57,10 +57,14 @@ func postBulkDocs(c *call.Call) error {
 		return err
 	}
 	if !newEdits {
-		return c.JSON(bulkStatus(c, body), appendFailures(nil, results))
+		return c.JSON(http.StatusCreated, appendFailures(nil, results))
 	}
-	return c.JSON(bulkStatus(c, body),
-		appendResults(make([]byte, 0, 96*len(results)), results, bulkStatus(c, body) == http.StatusAccepted))
+	status := http.StatusCreated
+	accepted := bulkAccepted(c, body)
+	if accepted && slices.ContainsFunc(results, func(r storage.EditResult) bool { return r.Err == nil }) {
+		status = http.StatusAccepted
+	}
+	return c.JSON(status, appendResults(make([]byte, 0, 96*len(results)), results, accepted))
 }
 
 func isTrue(v ejson.Value) bool {
@@ -85,18 +89,13 @@ func bulkNewEdits(body ejson.Value) (bool, error) {
 	return newEdits, nil
 }
 
-// bulkStatus is 202 where the w of the body or of the query asks for more copies than there are.
-func bulkStatus(c *call.Call, body ejson.Value) int {
+// bulkAccepted reports whether the w of the body or of the query asks for more copies than there are.
+func bulkAccepted(c *call.Call, body ejson.Value) bool {
 	if w, _ := body.Get("w"); isInteger(w) {
-		if n, _ := w.Int(); n > 1 {
-			return http.StatusAccepted
-		}
-		return http.StatusCreated
+		n, _ := w.Int()
+		return n > 1
 	}
-	if Accepted(c) {
-		return http.StatusAccepted
-	}
-	return http.StatusCreated
+	return Accepted(c)
 }
 
 func bulkDocuments(c *call.Call, list ejson.Value, newEdits bool) ([]*compat.Document, error) {

@@ -193,10 +193,7 @@ func bulkGetJSON(c *call.Call, entries bulkGetEntries) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Commit(append(s.Buffer(), "]}\n"...)); err != nil {
-		return err
-	}
-	return s.Close()
+	return s.End("]}")
 }
 
 // appendBulkGetRevs appends what an entry's row has of some revisions.

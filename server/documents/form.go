@@ -39,7 +39,11 @@ func postForm(c *call.Call) error {
 		return err
 	}
 	c.SetETag(rev.String())
-	return c.JSON(http.StatusCreated, appendWritten(nil, id, rev))
+	status := http.StatusCreated
+	if Accepted(c) {
+		status = http.StatusAccepted
+	}
+	return c.JSON(status, appendWritten(nil, id, rev))
 }
 
 // formDocument is the document of a form: in its field _doc, or the stored one of revision _rev.

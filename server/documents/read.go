@@ -1,9 +1,8 @@
 package documents
 
 import (
-	"crypto/md5"
-	"math/big"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/settee-db/settee/compat"
@@ -99,12 +98,7 @@ func docETag(d *storage.Document) string {
 
 // localETag is a checksum that changes with a local document (CouchDB's is opaque too).
 func localETag(id string, rev compat.Rev, body []byte) string {
-	h := md5.New()
-	h.Write([]byte(id))
-	h.Write([]byte{0})
-	h.Write(rev.Append(nil))
-	h.Write(body)
-	return new(big.Int).SetBytes(h.Sum(nil)).Text(36)
+	return call.ContentTag(slices.Concat([]byte(id), []byte{0}, rev.Append(nil), body))
 }
 
 // sendRelated answers with multipart/related; with nothing to follow it is the bare JSON.

@@ -43,7 +43,7 @@ func putRelated(c *call.Call, id string, replicated bool, rules compat.DocRules)
 	if err != nil {
 		return uploadError(err)
 	}
-	return written(c, d, rev, true)
+	return written(c, d, rev, replicated)
 }
 
 func writeRelated(

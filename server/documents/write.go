@@ -54,7 +54,7 @@ func putDoc(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	return written(c, d, rev, true)
+	return written(c, d, rev, replicated)
 }
 
 // addressDoc gives the document the id of the URL and the revision that body, query and If-Match agree on
@@ -123,9 +123,10 @@ func parseExpires(text string, now time.Time) (int64, error) {
 	return at.UnixMilli(), nil
 }
 
-// written answers a stored document. withETag tells PUT from POST.
-func written(c *call.Call, d *compat.Document, rev compat.Rev, withETag bool) error {
-	if withETag {
+// written answers a stored document. Who replicates is not told of copies that are missing, as in CouchDB.
+func written(c *call.Call, d *compat.Document, rev compat.Rev, replicated bool) error {
+	named := c.Method != http.MethodPost
+	if named {
 		if compat.IsLocalID(d.ID) {
 			c.SetETag(localETag(d.ID, rev, d.Body.JSON))
 		} else {
@@ -137,9 +138,9 @@ func written(c *call.Call, d *compat.Document, rev compat.Rev, withETag bool) er
 	}
 	status := http.StatusCreated
 	switch {
-	case Accepted(c):
+	case Accepted(c) && !replicated:
 		status = http.StatusAccepted
-	case d.Deleted && withETag:
+	case d.Deleted && named:
 		status = http.StatusOK
 	}
 	return c.JSON(status, appendWritten(nil, d.ID, rev))
@@ -186,7 +187,7 @@ func deleteDoc(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	return written(c, d, rev, true)
+	return written(c, d, rev, false)
 }
 
 // postDoc serves POST /{db}: a new document, whose id is made where the body has none.

@@ -74,9 +74,10 @@ func (h *Handlers) findUser(c *call.Call, name string) (*auth.User, error) {
 	if len(name) > maxUserName {
 		return nil, nil
 	}
-	u, err := h.users.Find(c.Context(), c.Settings.Auth.UsersDB, name)
+	admin := c.Settings.Auth.Admins[name]
+	u, err := h.users.Find(c.Context(), c.Settings.Auth.UsersDB, name, admin != nil)
 	conflicted := u != nil && u.Conflicted && !c.Settings.Auth.ConflictedDocs
-	if admin := c.Settings.Auth.Admins[name]; admin != nil {
+	if admin != nil {
 		if err != nil || u == nil || conflicted {
 			return admin, nil //nolint:nilerr // administrators come in without users
 		}

@@ -302,3 +302,33 @@ func TestLogLinesAreBounded(t *testing.T) {
 		)
 	}
 }
+
+// TestAuthCacheCounts: who is known is a hit, who is not a miss each time; server admins need no document and count
+// only where they have one (chttpd_auth_cache:get_from_cache).
+func TestAuthCacheCounts(t *testing.T) {
+	s := servertest.NewWithUsers(t, 1)
+	count := func(name string) (n int) {
+		w := s.Do("GET", "/_node/_local/_stats/couchdb/"+name, "")
+		var stat struct{ Value int }
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &stat), w.Body.String())
+		return stat.Value
+	}
+	hits, misses := count("auth_cache_hits"), count("auth_cache_misses")
+	counted := func(wantHits, wantMisses int) {
+		t.Helper()
+		require.Equal(t, hits+wantHits, count("auth_cache_hits"), "hits")
+		require.Equal(t, misses+wantMisses, count("auth_cache_misses"), "misses")
+	}
+	for range 3 {
+		require.Equal(t, 200, s.Do("GET", "/_session", "").Code) // the server admin
+	}
+	counted(0, 0)
+	for range 2 {
+		require.Equal(t, 401, s.Do("GET", "/_session", "", "Authorization", servertest.Basic("nobody", "p")).Code)
+	}
+	counted(0, 2)
+	for range 3 {
+		require.Equal(t, 200, s.Do("GET", "/_session", "", servertest.As("joe0")...).Code)
+	}
+	counted(2, 3)
+}
