@@ -20,7 +20,7 @@ import (
 type flight struct {
 	done    chan struct{}
 	err     error       // valid once done is closed
-	reached storage.Seq // likewise: all indexes are at or after it
+	reached storage.Seq // likewise: all indexes are at or after it, or were to be
 	waiting atomic.Int64
 	task    *task
 	refresh bool // stale aggregates of all indexes are made anew
@@ -77,10 +77,11 @@ func (v *Views) Tasks() []Task {
 	return tasks
 }
 
-// ensure waits until all indexes of a design document have the changes up to target.
+// ensure waits until all indexes of a design document have the changes up to target. A build that was under way may fail
+// with a document that has been mended since: another one is begun then.
 func (v *Views) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, target storage.Seq) error {
 	for {
-		f, err := v.join(db, d, uuid, false)
+		f, begun, err := v.join(db, d, uuid, false)
 		if err != nil {
 			return err
 		}
@@ -92,7 +93,7 @@ func (v *Views) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]
 			f.waiting.Add(-1)
 			return ctx.Err()
 		}
-		if f.err != nil {
+		if f.err != nil && (begun || !f.reached.Before(target)) {
 			return f.err
 		}
 		if !f.reached.Before(target) {
@@ -118,7 +119,7 @@ func (v *Views) refreshSoon(db *storage.DB, d *design, uuid [16]byte) error {
 	if !due {
 		return nil
 	}
-	_, err := v.join(db, d, uuid, true)
+	_, _, err := v.join(db, d, uuid, true)
 	return err
 }
 
@@ -128,7 +129,7 @@ func (v *Views) refreshNow(ctx context.Context, db *storage.DB, d *design, uuid 
 	if failures != 2 {
 		return nil
 	}
-	f, err := v.join(db, d, uuid, true)
+	f, _, err := v.join(db, d, uuid, true)
 	if err != nil {
 		return err
 	}
@@ -140,18 +141,18 @@ func (v *Views) refreshNow(ctx context.Context, db *storage.DB, d *design, uuid 
 	}
 }
 
-// join gives the flight of a design document, and starts it if none is under way.
-func (v *Views) join(db *storage.DB, d *design, uuid [16]byte, refresh bool) (*flight, error) {
+// join gives the flight of a design document; it is begun if none is under way.
+func (v *Views) join(db *storage.DB, d *design, uuid [16]byte, refresh bool) (f *flight, begun bool, err error) {
 	key := flightKey{uuid, d.signature}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if f := v.flights[key]; f != nil {
-		return f, nil
+		return f, false, nil
 	}
 	if v.closed {
-		return nil, errClosed
+		return nil, false, errClosed
 	}
-	f := &flight{done: make(chan struct{}), task: newTask(db.Name(), d.id), refresh: refresh}
+	f = &flight{done: make(chan struct{}), task: newTask(db.Name(), d.id), refresh: refresh}
 	v.flights[key] = f
 	v.running.Go(func() {
 		f.reached, f.err = v.build(v.ctx,
@@ -161,7 +162,7 @@ func (v *Views) join(db *storage.DB, d *design, uuid [16]byte, refresh bool) (*f
 		v.mu.Unlock()
 		close(f.done)
 	})
-	return f, nil
+	return f, true, nil
 }
 
 var errClosed = compat.NewError(compat.KindServiceUnavailable, "The indexes are shut down.")

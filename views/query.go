@@ -134,7 +134,7 @@ func (q *query) finish(ctx context.Context, err error) error {
 		}
 	}
 	if err == nil && asked.Update == UpdateLazy {
-		_, err = w.v.join(w.db, w.design, w.uuid, false)
+		_, _, err = w.v.join(w.db, w.design, w.uuid, false)
 	}
 	return err
 }
@@ -213,7 +213,7 @@ func (q *query) open(s *storage.Snapshot) (*index, error) {
 		return nil, errNeedsCatchUp
 	}
 	if !ix.complete() && !q.waited { // answers are right without levels, only slower; the next one may have them
-		_, err = q.w.v.join(q.w.db, q.w.design, q.w.uuid, false)
+		_, _, err = q.w.v.join(q.w.db, q.w.design, q.w.uuid, false)
 	}
 	return ix, err
 }
