@@ -77,8 +77,8 @@ func (v *Views) Tasks() []Task {
 	return tasks
 }
 
-// ensure waits until all indexes of a design document have the changes up to target. A build that was under way may fail
-// with a document that has been mended since: another one is begun then.
+// ensure waits until all indexes of a design document have the changes up to target. A build that was under way may
+// fail with a document that has been mended since: another one is begun then.
 func (v *Views) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, target storage.Seq) error {
 	for {
 		f, begun, err := v.join(db, d, uuid, false)
