@@ -179,11 +179,7 @@ func attachmentWritten(c *call.Call, id, name string, rev compat.Rev) error {
 	}
 	// The database's name goes into this one as it is.
 	c.SetHeader("Location", c.BaseURL()+"/"+c.DB.Name()+"/"+compat.EncodeURL(id)+"/"+compat.EncodeURL(name))
-	status := http.StatusCreated
-	if Accepted(c) {
-		status = http.StatusAccepted
-	}
-	return c.JSON(status, appendWritten(nil, id, rev))
+	return c.JSON(storedStatus(c), appendWritten(nil, id, rev))
 }
 
 // deleteAttachment serves DELETE /{db}/{id}/{attachment}.

@@ -2,7 +2,6 @@ package documents
 
 import (
 	"bytes"
-	"net/http"
 	"slices"
 
 	"github.com/settee-db/settee/compat"
@@ -39,11 +38,7 @@ func postForm(c *call.Call) error {
 		return err
 	}
 	c.SetETag(rev.String())
-	status := http.StatusCreated
-	if Accepted(c) {
-		status = http.StatusAccepted
-	}
-	return c.JSON(status, appendWritten(nil, id, rev))
+	return c.JSON(storedStatus(c), appendWritten(nil, id, rev))
 }
 
 // formDocument is the document of a form: in its field _doc, or the stored one of revision _rev.

@@ -137,10 +137,10 @@ func written(c *call.Call, d *compat.Document, rev compat.Rev, replicated bool) 
 		c.SetHeader("Location", c.Link(c.DB.Name(), d.ID))
 	}
 	status := http.StatusCreated
-	switch {
-	case Accepted(c) && !replicated:
-		status = http.StatusAccepted
-	case d.Deleted && named:
+	if !replicated {
+		status = storedStatus(c)
+	}
+	if d.Deleted && named && status == http.StatusCreated {
 		status = http.StatusOK
 	}
 	return c.JSON(status, appendWritten(nil, d.ID, rev))
@@ -164,6 +164,14 @@ func checkWriteQuorum(c *call.Call) error {
 func Accepted(c *call.Call) bool {
 	n, _, _ := params.Quorum(c.Query, "w")
 	return n > 1
+}
+
+// storedStatus is 201, or 202 where more copies are asked for than there are.
+func storedStatus(c *call.Call) int {
+	if Accepted(c) {
+		return http.StatusAccepted
+	}
+	return http.StatusCreated
 }
 
 // deleteDoc serves DELETE /{db}/{id}. The document is looked for before its revision is read.
