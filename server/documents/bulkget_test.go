@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -124,4 +125,33 @@ func TestDocumentsOfRowsAreSentAsTheyAreRead(t *testing.T) {
 		require.LessOrEqual(t, w.most, int64(5<<20), request)
 		require.True(t, json.Valid(w.Body.Bytes()))
 	}
+}
+
+// TestBulkGetLength: an answer that fits the buffer has its length, as all have in CouchDB; a long one is chunked.
+func TestBulkGetLength(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/long", `{"v":"`+strings.Repeat("x", 1<<20)+`"}`).Code)
+	for ids, chunked := range map[string]bool{``: false, `{"id":"nobody"}`: false, `{"id":"long"}`: true} {
+		w := s.Do("POST", "/db/_bulk_get", `{"docs":[`+ids+`]}`)
+		require.Equal(t, 200, w.Code)
+		length := w.Header().Get("Content-Length")
+		if chunked {
+			require.Empty(t, length)
+		} else {
+			require.Equal(t, strconv.Itoa(w.Body.Len()), length)
+		}
+	}
+}
+
+// TestLocalETag: the entity tag of a local document is in upper case, as all that couch_httpd:make_etag makes, and
+// changes with its body.
+func TestLocalETag(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	first := servertest.ETag(s.Do("PUT", "/db/_local/x", `{"v":1}`))
+	require.Regexp(t, `^"[0-9A-Z]{15,25}"$`, first)
+	require.Equal(t, first, servertest.ETag(s.Do("GET", "/db/_local/x", "")))
+	require.Equal(t, 304, s.Do("GET", "/db/_local/x", "", "If-None-Match", first).Code)
+	require.NotEqual(t, first, servertest.ETag(s.Do("PUT", "/db/_local/x", `{"_rev":"0-1","v":2}`)))
 }
