@@ -77,10 +77,11 @@ func (v *Views) Tasks() []Task {
 	return tasks
 }
 
-// ensure waits until all indexes of a design document have the changes up to target. A build that was under way may
-// fail with a document that has been mended since: another one is begun then.
+// ensure waits until all indexes of a design document have the changes up to target. The first build that it waits for
+// may have begun before and fail with a document that has been mended since: it waits for another one then. It does so
+// once, and not where the store failed, which nobody waits for twice.
 func (v *Views) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]byte, target storage.Seq) error {
-	for {
+	for first := true; ; first = false {
 		f, begun, err := v.join(db, d, uuid, false)
 		if err != nil {
 			return err
@@ -93,7 +94,11 @@ func (v *Views) ensure(ctx context.Context, db *storage.DB, d *design, uuid [16]
 			f.waiting.Add(-1)
 			return ctx.Err()
 		}
-		if f.err != nil && (begun || !f.reached.Before(target)) {
+		if f.err != nil {
+			_, wire := compat.AsError(f.err)
+			if earlier := first && !begun && f.reached.Before(target); earlier && wire {
+				continue
+			}
 			return f.err
 		}
 		if !f.reached.Before(target) {

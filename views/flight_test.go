@@ -1,11 +1,14 @@
 package views
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -46,6 +49,47 @@ func TestFailureOfAnEarlierState(t *testing.T) {
 		t.Error("the first query does not fail: the test shows nothing")
 	}
 	must(t, <-second)
+}
+
+// TestFailuresOfOtherBuilds: of a build that had begun before, one that failed with a state before the query's is not
+// the query's failure. Others are: one with its own state, and a store that does not answer, which is not asked again.
+func TestFailuresOfOtherBuilds(t *testing.T) {
+	b := newBench(t, memkv.New(), storage.CreateOptions{})
+	b.put(t, "a", `{"emit":[[1,1]]}`)
+	b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"m"}}`))
+	d, uuid, err := b.views.openDesign(t.Context(), b.db, "_design/d")
+	must(t, err)
+	last, err := b.db.LastSeq(t.Context())
+	must(t, err)
+	bad := compat.Named(compat.KindUnknown, "invalid_value", "x")
+	for _, c := range []struct {
+		what      string
+		failure   error
+		reached   storage.Seq
+		takenOver bool
+	}{
+		{"an earlier state", bad, storage.Seq{}, false},
+		{"the query's own state", bad, last.Seq, true},
+		{"the store", kv.ErrUnavailable, storage.Seq{}, true},
+	} {
+		f := &flight{done: make(chan struct{}), task: newTask("db", d.id), err: c.failure, reached: c.reached}
+		key := flightKey{uuid, d.signature}
+		b.views.mu.Lock()
+		b.views.flights[key] = f
+		b.views.mu.Unlock()
+		updated := make(chan error, 1)
+		go func() { updated <- b.views.Update(t.Context(), b.db, "_design/d") }()
+		for b.views.waiters() < 1 {
+			time.Sleep(time.Millisecond)
+		}
+		b.views.mu.Lock()
+		delete(b.views.flights, key)
+		b.views.mu.Unlock()
+		close(f.done)
+		if err := <-updated; c.takenOver && !errors.Is(err, c.failure) || !c.takenOver && err != nil {
+			t.Errorf("%s: %v", c.what, err)
+		}
+	}
 }
 
 // waiters is how many queries wait for builds.

@@ -100,10 +100,14 @@ func (c *Call) NotModified(tag string) bool {
 	return false
 }
 
-// ContentTag makes an entity tag of a body: its MD5 as a number to the base of 36 (couch_httpd:make_etag).
-func ContentTag(body []byte) string {
-	sum := md5.Sum(body)
-	return strings.ToUpper(new(big.Int).SetBytes(sum[:]).Text(36))
+// ContentTag makes an entity tag of content, which may be in parts: its MD5 as a number to the base of 36
+// (couch_httpd:make_etag).
+func ContentTag(parts ...[]byte) string {
+	h := md5.New()
+	for _, part := range parts {
+		h.Write(part)
+	}
+	return strings.ToUpper(new(big.Int).SetBytes(h.Sum(nil)).Text(36))
 }
 
 // Redirect answers 301 or 302 to an absolute URL, without a body.

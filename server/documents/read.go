@@ -2,7 +2,6 @@ package documents
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/settee-db/settee/compat"
@@ -98,7 +97,7 @@ func docETag(d *storage.Document) string {
 
 // localETag is a checksum that changes with a local document (CouchDB's is opaque too).
 func localETag(id string, rev compat.Rev, body []byte) string {
-	return call.ContentTag(slices.Concat([]byte(id), []byte{0}, rev.Append(nil), body))
+	return call.ContentTag([]byte(id), []byte{0}, rev.Append(nil), body)
 }
 
 // sendRelated answers with multipart/related; with nothing to follow it is the bare JSON.
