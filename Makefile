@@ -152,7 +152,7 @@ vulncheck: ## look for known vulnerabilities in what the binary calls
 	.ci/vulncheck
 
 .PHONY: lint
-lint: vet deadcode ## go vet, deadcode and golangci-lint (with staticcheck), at pinned versions
+lint: vet deadcode lint-files ## go vet, deadcode, golangci-lint (with staticcheck) at pinned versions, scripts and YAML
 	$(GO) run $(GOLANGCI) run ./...
 
 .PHONY: fmt
