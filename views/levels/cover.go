@@ -14,8 +14,10 @@ type cover struct {
 	slot  Slot
 	r     kv.ReadTx
 	arena arena
-	stale int       // stale aggregates met
-	rest  *unfolded // of a logged index, once it was read
+	stale int // stale aggregates met
+	// fractions: a tally was not enough, since not all values are integers.
+	fractions bool
+	rest      *unfolded // of a logged index, once it was read
 }
 
 // unfolded gives the changes that a logged index does not have in its levels yet; none of others.
@@ -88,9 +90,17 @@ func (c *cover) addStretches(group *gathered, n int, entries []entry, to []byte)
 
 // entries reads the boundaries of level n with from <= boundary < to; an empty from, which begins all levels, is one.
 func (c *cover) entries(n int, from, to []byte) ([]entry, error) {
+	known := c.x.known
+	if entries, ok := known.recall(c.slot, n, from, to); ok {
+		return entries, nil
+	}
 	it := c.openEntries(n, from, to)
 	defer it.Close()
-	return c.readEntries(it, n, from, to)
+	entries, err := c.readEntries(it, n, from, to)
+	if err == nil && known.worth(c.slot, n, len(entries)) {
+		err = c.know(known)
+	}
+	return entries, err
 }
 
 func (c *cover) openEntries(n int, from, to []byte) kv.Iterator {
@@ -135,7 +145,32 @@ func (c *cover) readEntries(it kv.Iterator, n int, from, to []byte) ([]entry, er
 
 // addRows adds the rows with from <= row < to, but for those that the weights have.
 func (c *cover) addRows(group *gathered, from, to []byte) error {
+	if kind := c.fn.Kind(); kind == reduce.KindStats && !c.fractions {
+		t, err := c.tallyRows(kind, from, to)
+		if err != nil || t.Rows == 0 {
+			return err
+		}
+		if t.Exact(kind) {
+			group.parts = append(group.parts, part{agg: t.Aggregate(kind)})
+			return nil
+		}
+		c.fractions = true
+	}
 	return c.eachRow(from, to, c.x.restOnly(c.slot), func(_ []byte, r gatheredRow) error { return c.row(group, r) })
+}
+
+// tallyRows tallies the rows with from <= row < to.
+func (c *cover) tallyRows(kind reduce.Kind, from, to []byte) (t reduce.Tally, err error) {
+	it := c.openRows(from, to)
+	defer it.Close()
+	for it.Next() {
+		r, _, err := c.x.Layout.Row(it.Key()[len(c.x.Rows):], it.Value())
+		if err != nil {
+			return t, err
+		}
+		t.Add(kind, r.Value)
+	}
+	return t, it.Err()
 }
 
 // eachRow calls fn for the rows with from <= row < to, or, if restOnly, those of them that are not in the weights'

@@ -12,48 +12,27 @@ type current struct {
 	prefix []byte // of its rows' keys; nil before the first
 	rows   int
 	group  pendingGroup
-	tally  tally
+	tally  reduce.Tally
 	skip   bool
 	// first: there are no rows between where the walk began and this group.
 	first bool
 	jump  jump
 }
 
-// tally reduces rows without keeping them, where they are only counted, or are integers to be added up.
-type tally struct {
-	rows, sum int64
-	inexact   bool // sum is not the sum
-}
-
-func (t *tally) add(kind reduce.Kind, value []byte) {
-	t.rows++
-	if kind != reduce.KindSum {
-		return
-	}
-	n, ok := reduce.SmallInt(value)
-	s := t.sum + n
-	if !ok || (s > t.sum) != (n > 0) {
-		t.inexact = true
-	}
-	t.sum = s
-}
-
-// tallies reports whether rows are tallied.
+// tallies reports whether rows are tallied. Of _stats they no longer are once a tally was not enough, since then they
+// have to be read again.
 func (u *reduction) tallies() bool {
 	kind := u.fn.Kind()
-	return kind == reduce.KindCount || kind == reduce.KindSum
+	return kind.Tallied() && !(kind == reduce.KindStats && u.fractions)
 }
 
 // tallied gives a group its aggregate, reading its rows again if the tally is not enough.
-func (u *reduction) tallied(group *pendingGroup, t *tally, from, to []byte) error {
-	switch kind := u.fn.Kind(); {
-	case kind == reduce.KindCount:
-		group.agg = reduce.CountAggregate(t.rows)
-		return nil
-	case kind == reduce.KindSum && !t.inexact:
-		group.agg = reduce.CountAggregate(t.sum)
+func (u *reduction) tallied(group *pendingGroup, t *reduce.Tally, from, to []byte) error {
+	if kind := u.fn.Kind(); t.Exact(kind) {
+		group.agg = t.Aggregate(kind)
 		return nil
 	}
+	u.fractions = true
 	parts := u.partsOf(group)
 	return u.eachRow(from, to, false, func(_ []byte, r gatheredRow) error { return u.row(parts, r) })
 }
@@ -137,7 +116,7 @@ func (u *reduction) walk(start, end []byte) (next []byte, more bool, err error) 
 // addRow adds a row to the group.
 func (u *reduction) addRow(c *current, key, value []byte) error {
 	if u.large && !u.tallies() && !c.jump.found { // so will this one be, probably: if not, its rows are read again
-		c.tally.rows++
+		c.tally.Miss()
 		return nil
 	}
 	r, keyed, err := u.x.Layout.Row(key, value)
@@ -145,7 +124,7 @@ func (u *reduction) addRow(c *current, key, value []byte) error {
 		return err
 	}
 	if u.tallies() {
-		c.tally.add(u.fn.Kind(), r.Value)
+		c.tally.Add(u.fn.Kind(), r.Value)
 		return nil
 	}
 	if c.group.parts == nil {
@@ -192,7 +171,7 @@ func (u *reduction) close(c *current, start, end []byte) error {
 				u.forget(&c.group)
 				return err
 			}
-		} else if c.tally.rows > 0 {
+		} else if c.tally.Rows > 0 {
 			from, to := u.within(c, start, end)
 			if err := u.tallied(&c.group, &c.tally, from, to); err != nil {
 				u.forget(&c.group)
@@ -223,7 +202,7 @@ func (u *reduction) rest(c *current, start, end []byte) error {
 	if !c.skip {
 		from, to := u.within(c, start, end)
 		u.forget(&c.group)
-		c.tally = tally{}
+		c.tally = reduce.Tally{}
 		if err := u.many(&c.group, from, to); err != nil {
 			u.forget(&c.group)
 			return err

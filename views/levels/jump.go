@@ -98,25 +98,32 @@ func (u *reduction) leap(c *current) error {
 	if c.skip || u.tallies() {
 		return nil // jumped adds it
 	}
-	from, to := c.jump.from, c.jump.to
-	if c.group.parts == nil {
-		c.group.parts = u.begin(false)
-	}
-	return u.add(c.group.parts, u.levelOf(u.knownRows(from, to)), u.x.known.Key(from), u.x.known.Key(to), 1)
+	return u.leapt(u.partsOf(&c.group), c.jump)
 }
 
 // jumped gives a group that is tallied its aggregate.
 func (u *reduction) jumped(c *current, start, end []byte) error {
 	w := u.knownWeight(c.jump.from, c.jump.to)
-	switch {
-	case u.fn.Kind() == reduce.KindCount:
-		c.group.agg = reduce.CountAggregate(c.tally.rows + w.Rows)
+	switch kind := u.fn.Kind(); {
+	case kind == reduce.KindCount:
+		c.group.agg = reduce.CountAggregate(c.tally.Rows + w.Rows)
 		return nil
-	case u.x.Sums && w.Rest == 0 && !c.tally.inexact:
-		sum := w.Sum.Add(rank.Int(c.tally.sum))
+	case kind == reduce.KindSum && u.x.Sums && w.Rest == 0 && c.tally.Exact(kind):
+		sum := w.Sum.Add(rank.Int(c.tally.Sum))
 		c.group.agg = reduce.SumAggregate(sum.Hi, sum.Lo)
 		return nil
+	case kind == reduce.KindStats && c.tally.Exact(kind):
+		parts := u.partsOf(&c.group)
+		parts.parts = append(parts.parts, part{agg: c.tally.Aggregate(kind)})
+		return u.leapt(parts, c.jump)
 	}
+	u.fractions = true
 	from, to := u.within(c, start, end)
 	return u.many(&c.group, from, to)
+}
+
+// leapt adds the rows that the walk left out to a group.
+func (u *reduction) leapt(group *gathered, j jump) error {
+	level := u.levelOf(u.knownRows(j.from, j.to))
+	return u.add(group, level, u.x.known.Key(j.from), u.x.known.Key(j.to), 1)
 }

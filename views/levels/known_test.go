@@ -2,14 +2,22 @@ package levels_test
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/settee-db/settee/compat/collate"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/storagetest"
 	"github.com/settee-db/settee/views/levels"
+	"github.com/settee-db/settee/views/reduce"
 )
 
 // With what is known before the boundaries of any level every query gives what it gives over the rows; also where
@@ -81,4 +89,61 @@ func TestKnownIsBounded(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// Functions whose queries have read as many aggregates as there are have them in memory: then only rows are read. Those
+// of a function whose aggregates are large are read as before.
+func TestKnownAggregates(t *testing.T) {
+	for _, one := range []struct {
+		source string
+		js     reduce.JavaScript
+		kept   bool
+	}{{"_stats", nil, true}, {"function", adder{}, true}, {"function", wide{}, false}} {
+		t.Run(fmt.Sprintf("%s %T", one.source, one.js), func(t *testing.T) {
+			store := wrapkv.NewCounting(memkv.New())
+			defer store.Close()
+			slots := slotsOf(t, one.js, one.source)
+			x := newIndex(levels.Config{Levels: 3, Fan: 8}, slots)
+			someRows(t, store, x, 3000)
+			must(t, store.View(t.Context(), func(r kv.ReadTx) error {
+				known, err := x.ReadKnown(r, 1, 1<<20)
+				must(t, err)
+				x = x.With(known)
+				return nil
+			}))
+			rng := rand.New(rand.NewPCG(7, 7))
+			cost := func() float64 { // ranges read for a query
+				store.Reset()
+				const queries = 100
+				for range queries {
+					v, err := ejson.Parse([]byte(rowOf(rng, rng.IntN(3000), true).key))
+					must(t, err)
+					q := levels.Query{Start: collate.AppendKey(nil, v), Limit: -1}
+					_, err = answer(t.Context(), store, x, slots[0], q)
+					must(t, err)
+				}
+				return float64(store.Counts().Ranges) / queries
+			}
+			first, then := cost(), cost()
+			t.Logf("%.2f ranges a query, then %.2f", first, then)
+			if one.kept != (then <= 2) { // the rows at one end, and those that show that they are many
+				t.Errorf("%.2f ranges are read for a query, then %.2f", first, then)
+			}
+		})
+	}
+}
+
+// wide has large aggregates.
+type wide struct{ adder }
+
+func (wide) Reduce(_ context.Context, _ string, groups [][]reduce.Row) ([]reduce.Value, error) {
+	return wideValues(len(groups)), nil
+}
+
+func (wide) Rereduce(_ context.Context, _ string, groups [][][]byte) ([]reduce.Value, error) {
+	return wideValues(len(groups)), nil
+}
+
+func wideValues(n int) []reduce.Value {
+	return slices.Repeat([]reduce.Value{{JSON: []byte(`"` + strings.Repeat("x", 500) + `"`)}}, n)
 }

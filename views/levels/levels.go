@@ -170,33 +170,13 @@ func (x *Index) weigh(key, value []byte) (rank.Weight, error) {
 	return rank.Weight{Rows: 1, Rest: 1}, nil
 }
 
-// Known are the weights of the rows before the boundaries of a level, in the state of the rows that a snapshot shows.
-// They make reads of that state cheaper.
-type Known = rank.PrefixSums
-
-// ReadKnown reads those of a level; nil if there are more boundaries than most.
-func (x *Index) ReadKnown(r kv.ReadTx, level, most int) (*Known, error) {
-	rest, err := x.rest(r)
-	if err != nil {
-		return nil, err
-	}
-	return x.ranks.ReadPrefixSums(r, level, most, rest.deltas)
-}
-
-// With gives the index for reads of snapshots that show the state that known is of.
-func (x *Index) With(known *Known) *Index {
-	with := *x
-	with.known = known
-	return &with
-}
-
 // CountBefore counts the rows before a key; nil is after all.
 func (x *Index) CountBefore(r kv.ReadTx, key []byte) (int64, error) {
 	rest, err := x.rest(r)
 	if err != nil {
 		return 0, err
 	}
-	return x.ranks.RowsBefore(r, x.known, key, rest.deltas)
+	return x.ranks.RowsBefore(r, x.sums(), key, rest.deltas)
 }
 
 // Count counts the rows with start <= key < end; a nil end is open.

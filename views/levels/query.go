@@ -139,7 +139,7 @@ func (u *reduction) few(group *pendingGroup) (rows int, over bool, err error) {
 	prefix := u.x.Rows
 	it := u.r.Range(concat(prefix, u.q.Start), rangeEnd(prefix, u.q.End), kv.RangeOptions{})
 	defer it.Close()
-	var t tally
+	var t reduce.Tally
 	for ; it.Next(); rows++ {
 		if rows == directRows && !u.q.RowsOnly {
 			return rows, true, nil
@@ -157,7 +157,7 @@ func (u *reduction) few(group *pendingGroup) (rows int, over bool, err error) {
 		if rows == 0 {
 			group.Row = u.keep(r, nil).Row
 		}
-		t.add(u.fn.Kind(), r.Value)
+		t.Add(u.fn.Kind(), r.Value)
 	}
 	if err := it.Err(); err != nil || rows == 0 {
 		return rows, false, err
@@ -239,7 +239,7 @@ func (u *reduction) weightBefore(key []byte) (w rank.Weight, err error) {
 	if err != nil {
 		return w, err
 	}
-	return u.x.ranks.BeforeWith(u.r, u.x.known, key, rest.deltas)
+	return u.x.ranks.BeforeWith(u.r, u.x.sums(), key, rest.deltas)
 }
 
 // addEnd adds the first or last row of a range, and those of the same document with the same key.

@@ -36,6 +36,7 @@ const (
 	KindOther Kind = iota
 	KindCount      // the number of rows
 	KindSum        // the sum of the values, where all are integers
+	KindStats      // statistics of the values, which a Tally has where all are integers
 	KindFirst      // depends on the rows of the lowest key and id alone
 	KindLast       // depends on the rows of the highest key and id alone
 )

@@ -176,6 +176,43 @@ func TestPartitions(t *testing.T) {
 	})
 }
 
+// An exact tally is what the function makes of the rows one by one; only fractions, other values and large integers are
+// not.
+func TestTally(t *testing.T) {
+	kinds := map[string]reduce.Kind{"_count": reduce.KindCount, "_sum": reduce.KindSum, "_stats": reduce.KindStats}
+	rapid.Check(t, func(t *rapid.T) {
+		source := rapid.SampledFrom([]string{"_count", "_sum", "_stats"}).Draw(t, "function")
+		f, kind := newFunc(t, source), kinds[source]
+		number := rapid.OneOf(rapid.Int64Range(-5, 5), rapid.Int64Range(-1<<28, 1<<28))
+		var tally reduce.Tally
+		var each []reduce.Aggregate
+		small := true
+		for range rapid.IntRange(1, 40).Draw(t, "rows") {
+			text := strconv.FormatInt(number.Draw(t, "n"), 10)
+			if rapid.IntRange(0, 30).Draw(t, "odd") == 0 {
+				text = rapid.SampledFrom([]string{"0.5", "-2147483648", "9223372036854775807"}).Draw(t, "value")
+				small = false
+			}
+			tally.Add(kind, []byte(text))
+			one, err := f.Reduce(t.Context(), [][]reduce.Row{rowsOf(text)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			each = append(each, one...)
+		}
+		if small && !tally.Exact(kind) {
+			t.Fatalf("the tally of %s is not exact", each)
+		}
+		want, err := f.Rereduce(t.Context(), [][]reduce.Aggregate{each})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tally.Exact(kind) && string(tally.Aggregate(kind)) != string(want[0]) {
+			t.Errorf("%s of %s is %s, tallied %s", source, each, want[0], tally.Aggregate(kind))
+		}
+	})
+}
+
 // _sum of integers is exact, and that of floats the one of adding them one by one.
 func TestSumAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

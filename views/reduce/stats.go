@@ -1,7 +1,7 @@
 package reduce
 
 import (
-	"math"
+	"bytes"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -11,6 +11,9 @@ import (
 // any depth.
 type stats struct{}
 
+// usualStat is a length in bytes that most aggregates stay below.
+const usualStat = 64
+
 // stat is the statistics of numbers, or of the places of arrays.
 type stat struct {
 	leaf                          bool
@@ -18,14 +21,14 @@ type stat struct {
 	items                         []stat
 }
 
-func (stats) kind() Kind { return KindOther }
+func (stats) kind() Kind { return KindStats }
 
 func (stats) reduce(rows []Row) (Aggregate, error) {
 	acc, err := reduceStats(rows)
 	if err != nil {
 		return nil, err
 	}
-	return acc.appendAggregate(nil), nil
+	return acc.appendAggregate(make([]byte, 0, usualStat)), nil
 }
 
 func reduceStats(rows []Row) (acc stat, err error) {
@@ -49,25 +52,16 @@ func reduceStats(rows []Row) (acc stat, err error) {
 	return acc, nil
 }
 
-// integerStats is reduceStats for the rows before the first whose value is no integer of half the bits, or no longer
-// fits in.
+// integerStats is reduceStats for the rows before the first that a tally cannot take.
 func integerStats(rows []Row) (acc stat, done int) {
-	var sum, lowest, highest, squares int64
+	var t, next Tally
 	for ; done < len(rows); done++ {
-		n, ok := SmallInt(rows[done].Value)
-		if !ok || n != int64(int32(n)) || squares > math.MaxInt64-n*n {
+		if next.Add(KindStats, rows[done].Value); next.inexact {
 			break
 		}
-		if done == 0 {
-			lowest, highest = n, n
-		}
-		sum, squares = sum+n, squares+n*n
-		lowest, highest = min(lowest, n), max(highest, n)
+		t = next
 	}
-	return stat{
-		leaf: done > 0, sum: intNumber(sum), count: intNumber(int64(done)),
-		min: intNumber(lowest), max: intNumber(highest), squares: intNumber(squares),
-	}, done
+	return t.stat(), done
 }
 
 // firstStat is couch_query_servers:build_initial_accumulator.
@@ -193,7 +187,7 @@ func (stats) rereduce(aggregates []Aggregate) (Aggregate, error) {
 			return nil, err
 		}
 	}
-	return acc.appendAggregate(nil), nil
+	return acc.appendAggregate(make([]byte, 0, usualStat)), nil
 }
 
 func (stats) finish(a Aggregate) ([]byte, error) {
@@ -205,11 +199,37 @@ func (stats) finish(a Aggregate) ([]byte, error) {
 }
 
 func parseStat(a Aggregate) (stat, error) {
+	if s, ok := parseIntegers(a); ok {
+		return s, nil
+	}
 	v, err := ejson.Parse(a)
 	if err != nil {
 		return stat{}, corrupt("_stats")
 	}
 	return parseStatValue(v, 0)
+}
+
+// parseIntegers is parseStat for five integers of 64 bits.
+func parseIntegers(a Aggregate) (stat, bool) {
+	rest, ok := bytes.CutPrefix(a, []byte("["))
+	if !ok {
+		return stat{}, false
+	}
+	if rest, ok = bytes.CutSuffix(rest, []byte("]")); !ok {
+		return stat{}, false
+	}
+	var numbers [5]number
+	for i := range numbers {
+		var text []byte
+		var more bool
+		text, rest, more = bytes.Cut(rest, []byte(","))
+		n, ok := SmallInt(text)
+		if !ok || more != (i < len(numbers)-1) {
+			return stat{}, false
+		}
+		numbers[i] = intNumber(n)
+	}
+	return statOfNumbers(numbers), true
 }
 
 func parseStatValue(v ejson.Value, depth int) (s stat, err error) {

@@ -1,0 +1,68 @@
+package reduce
+
+import "math"
+
+// Tally reduces rows without keeping them, where they are only counted, or have values that are integers. The zero
+// Tally has no rows.
+type Tally struct {
+	Rows, Sum                int64
+	lowest, highest, squares int64
+	inexact                  bool // it is not what the function makes of the rows
+}
+
+// Tallied reports whether functions of a kind have aggregates of a Tally.
+func (k Kind) Tallied() bool { return k == KindCount || k == KindSum || k == KindStats }
+
+// Add adds a row with a value to the tally for functions of a kind.
+func (t *Tally) Add(k Kind, value []byte) {
+	t.Rows++
+	if k == KindCount || t.inexact {
+		return
+	}
+	n, ok := SmallInt(value)
+	if !ok || k == KindStats && !t.addStat(n) {
+		t.inexact = true
+		return
+	}
+	s := t.Sum + n
+	t.inexact = (s > t.Sum) != (n > 0)
+	t.Sum = s
+}
+
+// addStat adds what _stats has besides the sum, of integers of half the bits.
+func (t *Tally) addStat(n int64) bool {
+	if n != int64(int32(n)) || t.squares > math.MaxInt64-n*n {
+		return false
+	}
+	if t.Rows == 1 {
+		t.lowest, t.highest = n, n
+	}
+	t.squares += n * n
+	t.lowest, t.highest = min(t.lowest, n), max(t.highest, n)
+	return true
+}
+
+// Miss adds a row whose value is not looked at: the tally is not exact.
+func (t *Tally) Miss() { t.Rows++; t.inexact = true }
+
+// Exact reports whether the tally is what a function of a kind makes of the rows.
+func (t *Tally) Exact(k Kind) bool { return k == KindCount || k.Tallied() && !t.inexact }
+
+// Aggregate is the aggregate of a function of a kind for which the tally is exact; it has a row.
+func (t *Tally) Aggregate(k Kind) Aggregate {
+	switch k {
+	case KindCount:
+		return CountAggregate(t.Rows)
+	case KindSum:
+		return CountAggregate(t.Sum)
+	}
+	s := t.stat()
+	return s.appendAggregate(make([]byte, 0, usualStat))
+}
+
+func (t *Tally) stat() stat {
+	return stat{
+		leaf: t.Rows > 0, sum: intNumber(t.Sum), count: intNumber(t.Rows),
+		min: intNumber(t.lowest), max: intNumber(t.highest), squares: intNumber(t.squares),
+	}
+}
