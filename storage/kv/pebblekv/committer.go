@@ -31,6 +31,7 @@ type committer struct {
 	failure     *failure
 	watches     *txn.Watches
 	compactions *compactions
+	subspaces   *subspaces
 	publish     func(*snapshot)
 	oldest      func() uint64 // version at which the oldest running transaction began
 	stats       *stats
@@ -189,6 +190,7 @@ func (c *committer) apply(g *group) (err error) {
 		return err
 	}
 	c.compactions.wrote(g.batch.Len())
+	c.subspaces.wrote(g.batch)
 	g.snapshot = newSnapshot(c.db, g.version)
 	return nil
 }

@@ -46,18 +46,19 @@ func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		opts:     opts,
-		lock:     lock,
-		gate:     newGate(),
-		space:    newSpaceGuard(opts.fs, dir, opts.MinFreeSpace),
-		failure:  newFailure(),
-		damaged:  &damagedFiles{log: opts.Log},
-		watches:  txn.NewWatches(),
-		seed:     maphash.MakeSeed(),
-		known:    &knownValues{},
-		readTime: opts.ReadTime,
-		closing:  make(chan struct{}),
-		writing:  make(chan struct{}),
+		opts:      opts,
+		lock:      lock,
+		gate:      newGate(),
+		space:     newSpaceGuard(opts.fs, dir, opts.MinFreeSpace),
+		subspaces: newSubspaces(opts.MemTableSize),
+		failure:   newFailure(),
+		damaged:   &damagedFiles{log: opts.Log},
+		watches:   txn.NewWatches(),
+		seed:      maphash.MakeSeed(),
+		known:     &knownValues{},
+		readTime:  opts.ReadTime,
+		closing:   make(chan struct{}),
+		writing:   make(chan struct{}),
 	}
 	s.mark.Store(readMark(opts.fs, dir))
 	readOnly := s.lacksSpace()
@@ -193,6 +194,7 @@ func (s *Store) newCommitter(version uint64, opts Options) *committer {
 		failure:     s.failure,
 		watches:     s.watches,
 		compactions: s.compactions,
+		subspaces:   s.subspaces,
 		publish:     s.publish,
 		oldest:      func() uint64 { return s.updates.oldest(s.current.Load().version) },
 		stats:       &s.stats,
@@ -223,6 +225,7 @@ func (s *Store) listener(log *slog.Logger) *pebble.EventListener {
 		// In goroutines of their own, because closing an iterator may need Pebble's lock.
 		FlushEnd: func(pebble.FlushInfo) {
 			s.flushes.Add(1)
+			s.subspaces.flushed()
 			go s.letGo()
 		},
 		CompactionEnd: func(info pebble.CompactionInfo) {

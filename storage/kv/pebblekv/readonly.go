@@ -26,6 +26,7 @@ func (s *Store) openDB(readOnly bool) (*pebble.DB, uint64, error) {
 	p := s.opts.pebbleOptions()
 	p.ReadOnly = readOnly
 	p.Experimental.ValueSeparationPolicy = s.space.valueSeparation
+	p.Experimental.SpanPolicyFunc = s.subspaces.end
 	if s.opts.patientSublevels() > 0 {
 		s.compactions = newCompactions()
 		p.Experimental.CompactionScheduler = s.compactions

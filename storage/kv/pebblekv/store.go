@@ -28,6 +28,7 @@ type Store struct {
 	space       *spaceGuard
 	freed       freed
 	compactions *compactions
+	subspaces   *subspaces
 	failure     *failure
 	damaged     *damagedFiles
 	watches     *txn.Watches
