@@ -13,6 +13,8 @@ const (
 	// network all that might be needed is on its way by then.
 	boundsPerRow = 8
 	boundsToTell = 32
+	// rowsPerStretch are found at least before reading on after a gap between rows, which a seek passes.
+	rowsPerStretch = 8
 	// seeksAtOnce is how many boundaries are sought together.
 	seeksAtOnce = 64
 )
@@ -20,7 +22,6 @@ const (
 // around is what a batch has to know of one level.
 type around struct {
 	bounds  []bound // of each row, the last boundary at or before it
-	known   []bound // boundaries that were read in one go, in order, from the first row's on
 	retired [][]byte
 }
 
@@ -44,13 +45,7 @@ func (x *Index) find(snap kv.ReadTx, rows []row) ([]around, error) {
 	}
 	going := slices.ContainsFunc(rows, row.goes)
 	if len(rows) == 1 && !going {
-		if err := x.states(snap, found, levels); err != nil {
-			return nil, err
-		}
-		for n := range levels {
-			levels[n].bounds = levels[n].known
-		}
-		return levels, nil
+		return levels, x.states(snap, found, levels)
 	}
 	if err := x.readKnown(snap, found, rows, going, levels); err != nil {
 		return nil, err
@@ -58,11 +53,11 @@ func (x *Index) find(snap kv.ReadTx, rows []row) ([]around, error) {
 	return levels, x.findRest(snap, rows, levels)
 }
 
-// states makes known what was found, one boundary of each level.
+// states gives the levels what was found, one boundary each.
 func (x *Index) states(snap kv.ReadTx, found [][]byte, levels []around) error {
 	var keys [][]byte
 	for n, key := range found {
-		levels[n].known = []bound{{key: key}}
+		levels[n].bounds = []bound{{key: key}}
 		if len(key) > 0 {
 			keys = append(keys, concat(x.level(n+1), key))
 		}
@@ -77,7 +72,7 @@ func (x *Index) states(snap kv.ReadTx, found [][]byte, levels []around) error {
 	for n, key := range found {
 		if len(key) > 0 {
 			_, state := Parse(values[0])
-			levels[n].known[0].open, values = state != Settled, values[1:]
+			levels[n].bounds[0].open, values = state != Settled, values[1:]
 		}
 	}
 	return nil
@@ -86,6 +81,7 @@ func (x *Index) states(snap kv.ReadTx, found [][]byte, levels []around) error {
 // readKnown reads the boundaries of each level from the one found on, as many as may be needed.
 func (x *Index) readKnown(snap kv.ReadTx, found [][]byte, rows []row, going bool, levels []around) error {
 	limit := boundsPerRow * len(rows)
+	ranges := make([]func(from []byte) kv.Iterator, len(levels))
 	its := make([]kv.Iterator, len(levels))
 	for n := range levels {
 		prefix := x.level(n + 1)
@@ -93,49 +89,73 @@ func (x *Index) readKnown(snap kv.ReadTx, found [][]byte, rows []row, going bool
 		if going { // the stretch of the last row may have retired boundaries after it
 			end = rangeEnd(prefix, nil)
 		}
-		its[n] = snap.Range(concat(prefix, found[n]), end, kv.RangeOptions{Limit: limit})
-		defer its[n].Close()
+		ranges[n] = func(from []byte) kv.Iterator {
+			return snap.Range(concat(prefix, from), end, kv.RangeOptions{Limit: limit})
+		}
+		its[n] = ranges[n](found[n])
+		defer func() { its[n].Close() }()
 	}
-	for n, it := range its {
+	for n := range levels {
 		l := &levels[n]
-		prefix := x.level(n + 1)
-		if len(found[n]) == 0 { // the empty boundary need not be stored
-			l.known = append(l.known, bound{})
-		}
-		read, passed := 0, 0 // boundaries, and rows before the last of them
-		complete := true
-		var last []byte
-		for it.Next() {
-			last = bytes.Clone(it.Key()[len(prefix):])
-			switch _, state := Parse(it.Value()); {
-			case state&Retired != 0:
-				l.retired = append(l.retired, last)
-			case len(last) > 0:
-				l.known = append(l.known, bound{last, state != Settled})
+		for from := found[n]; ; {
+			before := len(l.bounds)
+			if err := x.readStretch(its[n], n+1, from, rows, limit, l); err != nil {
+				return err
 			}
-			for passed < len(rows) && bytes.Compare(rows[passed].key, last) < 0 {
-				passed++
-			}
-			if read++; read == limit || !x.Remote && read > boundsToTell+boundsPerRow*passed {
-				complete = false
+			if len(l.bounds) == len(rows) || x.Remote || len(l.bounds)-before < rowsPerStretch {
 				break
 			}
-		}
-		if err := it.Err(); err != nil {
-			return err
-		}
-		at := 0
-		for i := range rows {
-			if !complete && bytes.Compare(rows[i].key, last) > 0 {
-				break
+			again, err := x.seek(snap, []sought{{n + 1, rows[len(l.bounds)].key, false}})
+			if err != nil {
+				return err
 			}
-			for at+1 < len(l.known) && bytes.Compare(l.known[at+1].key, rows[i].key) <= 0 {
-				at++
-			}
-			l.bounds = append(l.bounds, l.known[at])
+			from = again[0]
+			its[n].Close()
+			its[n] = ranges[n](from)
 		}
 	}
 	return nil
+}
+
+// readStretch finds the boundaries of the rows of which l has none yet, up to the limit, or to a gap between rows that
+// has many boundaries. The iterator begins at from, the boundary of the first of them.
+func (x *Index) readStretch(it kv.Iterator, level int, from []byte, rows []row, limit int, l *around) error {
+	prefix := x.level(level)
+	var known []bound   // from the first row's on
+	if len(from) == 0 { // the empty boundary need not be stored
+		known = append(known, bound{})
+	}
+	rows = rows[len(l.bounds):]
+	read, passed := 0, 0 // boundaries, and rows before the last of them
+	complete := true
+	var last []byte
+	for it.Next() {
+		last = bytes.Clone(it.Key()[len(prefix):])
+		switch _, state := Parse(it.Value()); {
+		case state&Retired != 0:
+			l.retired = append(l.retired, last)
+		case len(last) > 0:
+			known = append(known, bound{last, state != Settled})
+		}
+		for passed < len(rows) && bytes.Compare(rows[passed].key, last) < 0 {
+			passed++
+		}
+		if read++; read == limit || !x.Remote && read > boundsToTell+boundsPerRow*passed {
+			complete = false
+			break
+		}
+	}
+	at := 0
+	for i := range rows {
+		if !complete && bytes.Compare(rows[i].key, last) > 0 {
+			break
+		}
+		for at+1 < len(known) && bytes.Compare(known[at+1].key, rows[i].key) <= 0 {
+			at++
+		}
+		l.bounds = append(l.bounds, known[at])
+	}
+	return it.Err()
 }
 
 // findRest finds the boundaries of rows that readKnown did not get to.
