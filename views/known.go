@@ -30,8 +30,8 @@ type knownState struct {
 	reading bool          // somebody reads it
 }
 
-// What is kept, and what it may cost: a boundary takes about 80 bytes. In all, reading it is a small part of what the
-// queries before have read.
+// What is kept, and what it may cost: a boundary takes about 80 bytes, and 256 more at most for aggregates
+// (levels.Known). In all, reading it is a small part of what the queries before have read.
 const (
 	maxKnownStates     = 32
 	maxKnownBoundaries = 32 << 10  // of an index

@@ -76,7 +76,8 @@ func (k *Known) recall(s Slot, level int, from, to []byte) ([]entry, bool) {
 	if len(from) > 0 {
 		first = firstEntry(all, from)
 	}
-	return all[first:max(first, firstEntry(all, to))], true
+	last := max(first, firstEntry(all, to))
+	return all[first:last:last], true
 }
 
 // firstEntry is the first entry at a key or after it; a nil key is after all.

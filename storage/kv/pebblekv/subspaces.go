@@ -85,7 +85,7 @@ func (s *subspaces) run(subspace, first, last []byte, size int64) {
 
 // subspaceOf is what the stored key begins with if it is in a subspace.
 func subspaceOf(key []byte) []byte {
-	if key[0] != userSpace {
+	if len(key) == 0 || key[0] != userSpace {
 		return nil
 	}
 	_, rest, err := tuple.ReadInt(key[1:])

@@ -136,6 +136,7 @@ func TestSubspacesCounted(t *testing.T) {
 // Keys of others than settee's databases are in no subspace.
 func TestSubspaceOf(t *testing.T) {
 	for _, c := range []struct{ key, want []byte }{
+		{nil, nil},
 		{versionKey, nil},
 		{appendStored(nil, "text"), nil},
 		{appendStored(nil, tuple.AppendInt(nil, 7)), nil},
