@@ -134,7 +134,7 @@ func TestKnownAggregates(t *testing.T) {
 }
 
 // wide has large aggregates.
-type wide struct{ adder }
+type wide struct{}
 
 func (wide) Reduce(_ context.Context, _ string, groups [][]reduce.Row) ([]reduce.Value, error) {
 	return wideValues(len(groups)), nil
