@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	// The boundaries of a level that rows of a batch lie between are read in one go, unless they are more than
-	// boundsPerRow for each. That there are more is found out as they are read, from the boundsToTell-th on; across a
-	// network all that might be needed is on its way by then.
+	// The boundaries of a level that rows of a batch lie between are read in one go, or in a few, unless they are more
+	// than boundsPerRow for each. That there are more is found out as they are read, from the boundsToTell-th on;
+	// across a network all that might be needed is on its way by then.
 	boundsPerRow = 8
 	boundsToTell = 32
-	// rowsPerStretch are found at least before reading on after a gap between rows, which a seek passes.
+	// rowsPerStretch are found at least in one go for another one to begin after the gap that ended it.
 	rowsPerStretch = 8
 	// seeksAtOnce is how many boundaries are sought together.
 	seeksAtOnce = 64

@@ -15,8 +15,8 @@ type cover struct {
 	r     kv.ReadTx
 	arena arena
 	stale int // stale aggregates met
-	// fractions: a tally was not enough, since not all values are integers.
-	fractions bool
+	// untallied: a tally was not enough, since there are fractions or large numbers.
+	untallied bool
 	rest      *unfolded // of a logged index, once it was read
 }
 
@@ -145,7 +145,7 @@ func (c *cover) readEntries(it kv.Iterator, n int, from, to []byte) ([]entry, er
 
 // addRows adds the rows with from <= row < to, but for those that the weights have.
 func (c *cover) addRows(group *gathered, from, to []byte) error {
-	if kind := c.fn.Kind(); kind == reduce.KindStats && !c.fractions {
+	if kind := c.fn.Kind(); kind == reduce.KindStats && !c.untallied {
 		t, err := c.tallyRows(kind, from, to)
 		if err != nil || t.Rows == 0 {
 			return err
@@ -154,7 +154,7 @@ func (c *cover) addRows(group *gathered, from, to []byte) error {
 			group.parts = append(group.parts, part{agg: t.Aggregate(kind)})
 			return nil
 		}
-		c.fractions = true
+		c.untallied = true
 	}
 	return c.eachRow(from, to, c.x.restOnly(c.slot), func(_ []byte, r gatheredRow) error { return c.row(group, r) })
 }

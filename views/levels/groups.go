@@ -23,7 +23,7 @@ type current struct {
 // have to be read again.
 func (u *reduction) tallies() bool {
 	kind := u.fn.Kind()
-	return kind.Tallied() && !(kind == reduce.KindStats && u.fractions)
+	return kind.Tallied() && !(kind == reduce.KindStats && u.untallied)
 }
 
 // tallied gives a group its aggregate, reading its rows again if the tally is not enough.
@@ -32,7 +32,7 @@ func (u *reduction) tallied(group *pendingGroup, t *reduce.Tally, from, to []byt
 		group.agg = t.Aggregate(kind)
 		return nil
 	}
-	u.fractions = true
+	u.untallied = true
 	parts := u.partsOf(group)
 	return u.eachRow(from, to, false, func(_ []byte, r gatheredRow) error { return u.row(parts, r) })
 }

@@ -117,7 +117,7 @@ func (u *reduction) jumped(c *current, start, end []byte) error {
 		parts.parts = append(parts.parts, part{agg: c.tally.Aggregate(kind)})
 		return u.leapt(parts, c.jump)
 	}
-	u.fractions = true
+	u.untallied = true
 	from, to := u.within(c, start, end)
 	return u.many(&c.group, from, to)
 }

@@ -3,7 +3,6 @@ package levels
 import (
 	"bytes"
 	"slices"
-	"sort"
 	"sync"
 
 	"github.com/settee-db/settee/storage/kv"
@@ -85,7 +84,8 @@ func firstEntry(entries []entry, key []byte) int {
 	if key == nil {
 		return len(entries)
 	}
-	return sort.Search(len(entries), func(i int) bool { return bytes.Compare(entries[i].bound, key) >= 0 })
+	i, _ := slices.BinarySearchFunc(entries, key, func(e entry, key []byte) int { return bytes.Compare(e.bound, key) })
+	return i
 }
 
 // worth counts entries that were read of the store, and reports to one of the queries that have read many that all are
