@@ -14,6 +14,7 @@ import (
 	"github.com/settee-db/settee/search/analysis"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views/js"
 )
 
 // signature names what an index holds: all that it depends on goes into it.
@@ -29,11 +30,12 @@ type Definition struct {
 	// Partitioned says that a query names a partition.
 	Partitioned bool
 
-	source    string
-	native    Mapper // of an index without JavaScript
-	language  string // likewise, and
-	text      []byte // the definition: what an interactive index is made anew of
-	later     bool   // options.interactive is false: the index is brought up to date before queries
+	source    string      // as js.Language.Source gives it
+	script    js.Language // of source
+	native    Mapper      // of an index without JavaScript
+	language  string      // likewise, and
+	text      []byte      // the definition: what an interactive index is made anew of
+	later     bool        // options.interactive is false: the index is brought up to date before queries
 	analyzers *analysis.Set
 	synonyms  synonyms
 	signature signature
@@ -97,9 +99,10 @@ func (x *Indexes) newDefinition(
 	var analyzers []ejson.Value
 	var err error
 	language, ok := body.Get("language")
+	script, isScript := js.LanguageNamed(language.Text())
 	switch {
-	case !ok, language.Kind() != ejson.String, language.TextIs("javascript"):
-		def.source = source.Text()
+	case !ok, language.Kind() != ejson.String, isScript:
+		def.script, def.source = script, script.Source(source.Text())
 		analyzers, err = def.readAnalyzers(d)
 	case x.opts.Languages[language.Text()] != nil:
 		def.language = language.Text()
@@ -148,6 +151,9 @@ func (def *Definition) sign(source, d ejson.Value, analyzers []ejson.Value, part
 	own.Write([]byte{recordFormat, analysis.Version, byte(def.Kind)})
 	if partitioned {
 		own.Write([]byte{1})
+	}
+	if def.script == js.CoffeeScript {
+		own.Write([]byte{3})
 	}
 	all := append(slices.Clone(analyzers), source)
 	if def.native != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/views/js"
 	"github.com/settee-db/settee/views/reduce"
 )
 
@@ -130,13 +131,15 @@ type checkedView struct{ name, source string }
 // checkFunctions compiles the functions of all views.
 func (v *Views) checkFunctions(ctx context.Context, tenant, language string, ddoc ejson.Value) error {
 	native, known := v.opts.Languages[language]
-	script := language == languageJavaScript && v.opts.JS != nil
-	if !known && !script {
+	script, scripted := js.LanguageNamed(language)
+	scripted = scripted && v.opts.JS != nil
+	if !known && !scripted {
 		return nil // documents in unknown languages may be saved
 	}
 	for _, m := range collectMaps(ddoc) {
-		if script {
-			if err := named(v.opts.JS.CheckMap(ctx, tenant, m.source), "map", m.name()); err != nil {
+		if scripted {
+			source := script.Source(m.source)
+			if err := named(v.opts.JS.CheckMap(ctx, tenant, source), "map", m.name()); err != nil {
 				return err
 			}
 		} else if _, err := native.Compile(m.definition); err != nil {
@@ -147,8 +150,9 @@ func (v *Views) checkFunctions(ctx context.Context, tenant, language string, ddo
 				if err := reduce.CheckName(r.source); err != nil {
 					return err
 				}
-			} else if script {
-				if err := named(v.opts.JS.CheckReduce(ctx, tenant, r.source), "reduce", r.name); err != nil {
+			} else if scripted {
+				source := script.Source(r.source)
+				if err := named(v.opts.JS.CheckReduce(ctx, tenant, source), "reduce", r.name); err != nil {
 					return err
 				}
 			}

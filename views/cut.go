@@ -29,7 +29,7 @@ const (
 const cutLength = 1000
 
 // keepsCut reports whether documents whose rows do not fit are in CUT.
-func (d *definition) keepsCut() bool { return d.language != languageJavaScript }
+func (d *definition) keepsCut() bool { return !isScript(d.language) }
 
 // beginning is what a collector keeps of a document in case that its rows do not fit.
 type beginning struct {

@@ -10,6 +10,8 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/views/js"
+	"github.com/settee-db/settee/views/reduce"
 )
 
 // languageJavaScript is the language of design documents that name none; languageQuery is Mango's.
@@ -17,6 +19,12 @@ const (
 	languageJavaScript = "javascript"
 	languageQuery      = "query"
 )
+
+// isScript reports whether functions in a language run in workers of views/js.
+func isScript(language string) bool {
+	_, ok := js.LanguageNamed(language)
+	return ok
+}
 
 // Signature names what an index holds: all that the rows depend on goes into it.
 type Signature [16]byte
@@ -39,7 +47,7 @@ type design struct {
 type viewDef struct {
 	name       string
 	definition int    // into design.indexes
-	reduce     string // source; "" if there is none
+	reduce     string // source, as js.Language.Source gives it, or the name of a built-in one; "" if there is none
 	hasReduce  bool
 }
 
@@ -47,7 +55,7 @@ type viewDef struct {
 type definition struct {
 	signature   Signature
 	language    string
-	source      string // of the map function; for other languages than JavaScript the JSON of `map`
+	source      string // of the map function, as js.Language.Source gives it; the JSON of `map` if it is not scripted
 	options     string // JSON of the view's `options`; "" if there are none
 	lib         string // JSON of views.lib where the source may use it
 	raw         bool   // collation
@@ -104,8 +112,9 @@ func (d *design) addView(name string, view ejson.Value) {
 		language: d.language, partitioned: d.partitioned, interactive: d.interactive,
 		localSeq: d.localSeq, withDesign: d.withDesign,
 	}
-	if def.language == languageJavaScript {
-		def.source = mapping.Text()
+	script, known := js.LanguageNamed(def.language)
+	if known {
+		def.source = script.Source(mapping.Text())
 		if strings.Contains(def.source, "require") {
 			def.lib = string(d.lib)
 		}
@@ -119,8 +128,11 @@ func (d *design) addView(name string, view ejson.Value) {
 		}
 	}
 	v := viewDef{name: name}
-	if reduce, ok := view.Get("reduce"); ok && reduce.Kind() == ejson.String {
-		v.reduce, v.hasReduce = reduce.Text(), true
+	if function, ok := view.Get("reduce"); ok && function.Kind() == ejson.String {
+		v.reduce, v.hasReduce = function.Text(), true
+		if !reduce.Builtin(v.reduce) {
+			v.reduce = script.Source(v.reduce)
+		}
 	}
 	v.definition = slices.IndexFunc(d.definitions, func(other definition) bool { return other.sameRows(&def) })
 	if v.definition < 0 {
@@ -136,7 +148,7 @@ func (d *design) addView(name string, view ejson.Value) {
 // sameRows reports whether two map functions of one design document give the same index.
 func (def *definition) sameRows(other *definition) bool {
 	return def.source == other.source &&
-		(def.options == other.options || def.language == languageJavaScript && def.raw == other.raw)
+		(def.options == other.options || isScript(def.language) && def.raw == other.raw)
 }
 
 // finish sorts the reduce functions and signs.
@@ -152,7 +164,7 @@ func (def *definition) finish() {
 	}
 	h.Write([]byte{formatVersion, flags})
 	texts := []string{collate.Version, def.language, def.source, def.lib}
-	if def.language != languageJavaScript {
+	if !isScript(def.language) {
 		texts = append(texts, def.options)
 	}
 	for _, text := range texts {

@@ -35,7 +35,7 @@ func (v *Views) program(tenant string, defs []*definition) (*program, error) {
 	var sources []string
 	var lib []byte
 	for i, def := range defs {
-		if def.language == languageJavaScript && v.opts.JS != nil {
+		if v.opts.JS != nil && isScript(def.language) {
 			sources = append(sources, def.source)
 			if def.lib != "" {
 				lib = []byte(def.lib)

@@ -57,8 +57,10 @@ func (f *Functions) Compile() (*js.Design, error) {
 }
 
 func compile(pool *js.Pool, db string, doc *storage.Document, body ejson.Value) (*js.Design, error) {
-	if language, given := body.Get("language"); given && !language.TextIs("javascript") {
-		return nil, compat.Named(compat.KindError, "unknown_query_language", compat.ErlangText(language))
+	if language, given := body.Get("language"); given {
+		if _, known := js.LanguageNamed(language.Text()); !known {
+			return nil, compat.Named(compat.KindError, "unknown_query_language", compat.ErlangText(language))
+		}
 	}
 	if pool == nil {
 		return nil, compat.NewError(compat.KindNotImplemented, "This server runs without JavaScript.")

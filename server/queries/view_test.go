@@ -38,12 +38,12 @@ func newViewServer(t testing.TB, options string) *servertest.Server {
 func TestOtherLanguages(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
-	design := `{"language":"coffeescript","views":{"v":{"map":"(doc) -> emit doc._id, 1"}}}`
+	design := `{"language":"erlang","views":{"v":{"map":"fun({Doc}) -> Emit(1, null) end."}}}`
 	require.Equal(t, 201, s.Do("PUT", "/db/_design/c", design).Code)
 	require.Equal(t, 200, s.Do("GET", "/db/_design/c", "").Code)
 	w := s.Do("GET", "/db/_design/c/_view/v", "")
 	require.Equal(t, 500, w.Code)
-	require.Contains(t, w.Body.String(), `"error":"unknown_query_language","reason":"coffeescript"`)
+	require.Contains(t, w.Body.String(), `"error":"unknown_query_language","reason":"erlang"`)
 	require.Equal(t, 201, s.Do("PUT", "/db/a", "{}").Code) // a view of another language holds up no writes
 }
 

@@ -18,6 +18,7 @@ import (
 // compiled is a source that is ready to run in any realm, or the reason why it is none.
 type compiled struct {
 	refusal string // the error as toSource() shows it; the rest is empty then
+	source  string // of a function of a design document, as it was written
 	name    string // unique in the process; stack frames carry it
 	program *goja.Program
 	tree    *ast.Program

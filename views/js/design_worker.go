@@ -84,13 +84,15 @@ func findFunction(ddoc []byte, path []string) (source string, refusal []byte) {
 		return "", refuse("invalid_json", err.Error())
 	}
 	id, _ := v.Get("_id")
+	name, _ := v.Get("language")
+	language, _ := LanguageNamed(name.Text())
 	last := ""
 	for _, last = range path {
 		v, _ = v.Get(last)
 	}
 	switch {
 	case v.Kind() == ejson.String && v.Text() != "":
-		return v.Text(), nil
+		return language.Source(v.Text()), nil
 	case isFalsy(v):
 		return "", refuse("not_found", "missing "+path[0]+" function "+last+" on design doc "+id.Text())
 	}

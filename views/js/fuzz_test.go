@@ -162,6 +162,7 @@ func FuzzEventSource(f *testing.F) {
 func FuzzSource(f *testing.F) {
 	for _, s := range []string{
 		"function(doc){ emit(doc._id, 1); }", "doc => { try { emit(1) } catch ({message}) { } }", "var a = 1; function(doc){}", "function", "(", "/[/",
+		CoffeeScript.Source("(doc) ->\n  emit \"#{x ? y}\" for x in doc.a when x isnt ///a b///"),
 		"'\\u{110000}'", "function(doc){ /\\p{L}[\\P{Script=Greek}x]/u }", "function*(){ yield }", "`${", "class A { get a(){} }", "\xff\xfe", "async x => { for await (const y of x) {} }",
 	} {
 		f.Add(s)

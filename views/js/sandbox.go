@@ -233,7 +233,7 @@ func (s *sandbox) run(c *compiled) (goja.Value, error) {
 	return s.vm.RunProgram(c.program)
 }
 
-// function evaluates the source of a function of a design document.
+// function evaluates the source of a function of a design document, as Language.Source gives it.
 func (s *sandbox) function(source string) (*goja.Object, goja.Callable, error) {
 	c, err := s.w.compileFunction(source)
 	if err != nil {
@@ -245,12 +245,12 @@ func (s *sandbox) function(source string) (*goja.Object, goja.Callable, error) {
 		if e != nil {
 			return nil, nil, e
 		}
-		return nil, nil, compilationError(s.source(thrown), source)
+		return nil, nil, compilationError(s.source(thrown), c.source)
 	}
 	call, ok := goja.AssertFunction(v)
 	if !ok {
 		return nil, nil, compat.NewError(compat.KindCompilationError,
-			"Expression does not eval to a function. ("+source+")")
+			"Expression does not eval to a function. ("+c.source+")")
 	}
 	s.parameter = firstParameter(c.tree)
 	return v.(*goja.Object), call, nil

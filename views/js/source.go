@@ -3,6 +3,7 @@ package js
 import (
 	_ "embed" // the parser and the printer of sources
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -49,22 +50,45 @@ type normaliser struct {
 }
 
 func newNormaliser() (*normaliser, error) {
-	vm := goja.New()
-	vm.SetMaxCallStackSize(maxCallStack)
 	esprima := strings.Replace(esprimaSource, anonymousStatement, withoutName, 1)
 	escodegen := strings.Replace(escodegenSource, appending, joining, 1)
 	if esprima == esprimaSource || escodegen == escodegenSource {
 		return nil, errors.New("js: esprima or escodegen are not what they were")
 	}
-	modules := []struct{ name, text string }{
-		{"esprima", esprima}, {"estraverse", estraverseSource}, {"esutils-code", esutilsSource},
-		{"escodegen", escodegen}, {"normalise", normaliseSource},
-	}
-	require := vm.NewObject()
-	if err := require.Set("./package.json", vm.NewObject()); err != nil { // escodegen asks for its version
+	vm := newConverterRealm()
+	require, err := loadModules(vm, []module{
+		{"./package.json", "module.exports = {}"}, // escodegen asks for its version
+		{"esprima", esprima},
+		{"estraverse", estraverseSource},
+		{"esutils-code", esutilsSource},
+		{"esutils", "exports.code = require('esutils-code')"},
+		{"escodegen", escodegen},
+		{"normalise", normaliseSource},
+	})
+	if err != nil {
 		return nil, err
 	}
-	load := func(call goja.FunctionCall) goja.Value { return require.Get(call.Argument(0).String()) }
+	run, ok := goja.AssertFunction(require.Get("normalise"))
+	if !ok {
+		return nil, errors.New("js: normalise is no function")
+	}
+	return &normaliser{vm: vm, run: run}, nil
+}
+
+// newConverterRealm makes a realm in which no user code runs.
+func newConverterRealm() *goja.Runtime {
+	vm := goja.New()
+	vm.SetMaxCallStackSize(maxCallStack)
+	return vm
+}
+
+// module is a CommonJS module by the name that others require it by.
+type module struct{ name, text string }
+
+// loadModules runs modules, each of which finds those before it, and gives what they export, by name.
+func loadModules(vm *goja.Runtime, modules []module) (*goja.Object, error) {
+	loaded := vm.NewObject()
+	require := vm.ToValue(func(call goja.FunctionCall) goja.Value { return loaded.Get(call.Argument(0).String()) })
 	for _, m := range modules {
 		program, err := goja.Compile(m.name, "(function (module, exports, require) {"+m.text+"\n})", false)
 		if err != nil {
@@ -75,38 +99,25 @@ func newNormaliser() (*normaliser, error) {
 			return nil, err
 		}
 		call, _ := goja.AssertFunction(wrapper)
-		module, exports := vm.NewObject(), vm.NewObject()
-		if err := module.Set("exports", exports); err != nil {
+		it, exports := vm.NewObject(), vm.NewObject()
+		if err := it.Set("exports", exports); err != nil {
 			return nil, err
 		}
-		if _, err := call(goja.Undefined(), module, exports, vm.ToValue(load)); err != nil {
+		if _, err := call(exports, it, exports, require); err != nil {
 			return nil, err
 		}
-		if err := require.Set(m.name, module.Get("exports")); err != nil {
+		if err := loaded.Set(m.name, it.Get("exports")); err != nil {
 			return nil, err
-		}
-		if m.name == "esutils-code" {
-			esutils := vm.NewObject()
-			_ = esutils.Set("code", module.Get("exports"))
-			_ = require.Set("esutils", esutils)
 		}
 	}
-	run, ok := goja.AssertFunction(require.Get("normalise"))
-	if !ok {
-		return nil, errors.New("js: normalise is no function")
-	}
-	return &normaliser{vm: vm, run: run}, nil
+	return loaded, nil
 }
 
-// normalise gives the text to evaluate for a source, or the error of the parser as toSource() shows it.
-func (n *normaliser) normalise(source string) (text, refusal string) {
+// convert gives the JavaScript to evaluate for a source, or the error of the parser as toSource() shows it.
+func (n *normaliser) convert(source string) (text, refusal string) {
 	v, err := n.run(goja.Undefined(), n.vm.ToValue(source))
 	if err != nil {
-		var overflow *goja.StackOverflowError
-		if errors.As(err, &overflow) {
-			return "", `(new InternalError("too much recursion", "./share/server/main.js", 1))`
-		}
-		return "", `(new Error(` + quoteSource(err.Error()) + `, "./share/server/main.js", 1))`
+		return "", conversionError(err, "main.js", 1)
 	}
 	pair := v.ToObject(n.vm)
 	if text := pair.Get("text"); text != nil && !goja.IsUndefined(text) {
@@ -115,41 +126,66 @@ func (n *normaliser) normalise(source string) (text, refusal string) {
 	return "", pair.Get("error").String()
 }
 
-// normaliser is made when the first source comes.
-func (w *worker) normaliser() (*normaliser, error) {
-	if w.esprima == nil {
-		n, err := newNormaliser()
-		if err != nil {
-			return nil, err
+// conversionError shows what a converter threw at a line of one of CouchDB's files.
+func conversionError(err error, file string, line int) string {
+	name, message := "Error", err.Error()
+	var overflow *goja.StackOverflowError
+	var exception *goja.Exception
+	if errors.As(err, &overflow) {
+		name, message = "InternalError", "too much recursion"
+	} else if errors.As(err, &exception) {
+		if thrown, ok := exception.Value().(*goja.Object); ok && thrown.Get("message") != nil {
+			name, message = thrown.Get("name").String(), thrown.Get("message").String()
 		}
-		w.esprima = n
 	}
-	return w.esprima, nil
+	return "(new " + name + "(" + quoteSource(message) + `, "./share/server/` + file + `", ` + strconv.Itoa(line) + "))"
 }
 
-// compileFunction compiles the source of a function of a design document. Errors are those that CouchDB answers with
-// (Couch.compileFunction in share/server/util.js).
+// converter makes JavaScript of the source of a function.
+type converter interface {
+	convert(source string) (text, refusal string)
+}
+
+// converter finds the one for a source by its language, and gives the source as it was written. They are made when
+// the first source comes.
+func (w *worker) converter(source string) (c converter, written string, err error) {
+	text, isCoffee := strings.CutPrefix(source, coffeeMark)
+	switch {
+	case isCoffee && w.coffee == nil:
+		w.coffee, err = newCoffee()
+	case !isCoffee && w.esprima == nil:
+		w.esprima, err = newNormaliser()
+	}
+	if isCoffee {
+		return w.coffee, text, err
+	}
+	return w.esprima, text, err
+}
+
+// compileFunction compiles the source of a function of a design document, as Language.Source gives it. Errors are those
+// that CouchDB answers with (Couch.compileFunction in share/server/util.js).
 func (w *worker) compileFunction(source string) (*compiled, error) {
-	if source == "" {
+	converter, written, err := w.converter(source)
+	if err != nil {
+		return nil, err
+	}
+	if written == "" {
 		return nil, compat.NewError(compat.KindNotFound, "missing function")
 	}
 	key := digestOf([]byte("function\x00" + source))
 	c, ok := w.compiled.Get(key)
 	if !ok {
-		n, err := w.normaliser()
-		if err != nil {
-			return nil, err
-		}
-		text, refusal := n.normalise(source)
+		text, refusal := converter.convert(written)
 		if refusal != "" {
 			c = &compiled{refusal: refusal}
 		} else {
 			c = compile(text)
 		}
+		c.source = written
 		w.compiled.Add(key, c)
 	}
 	if c.refusal != "" {
-		return nil, compilationError(c.refusal, source)
+		return nil, compilationError(c.refusal, written)
 	}
 	return c, nil
 }

@@ -34,6 +34,7 @@ type worker struct {
 	kept      *lru.Cache[digest, any]       // what commands keep under the digest of a source
 	collators map[string]*collate.Collator
 	esprima   *normaliser
+	coffee    *coffee
 	spare     []*sandbox      // realms that are ready for any function
 	warm      []*eventProgram // those that have a realm, the last made last
 	flushed   time.Time       // when the clock of the call started last
