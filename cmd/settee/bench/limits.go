@@ -95,7 +95,7 @@ func (l *Limits) compare(ctx context.Context, a, document, rows *session, rawDir
 	if err != nil {
 		return nil, err
 	}
-	report.Servers[1].Welcome = "a constant answer; for bulk-docs: the store, in this process"
+	report.Servers[1].Welcome = "a constant answer; for writes: the store, in this process"
 	for _, part := range []struct {
 		b         *session
 		workloads []*workload
@@ -116,46 +116,56 @@ func (l *Limits) compare(ctx context.Context, a, document, rows *session, rawDir
 		return nil, err
 	}
 	r.sessions[1] = &session{target: &Target{Name: "raw store", PID: os.Getpid()}, docs: a.docs, size: a.size}
-	err = r.all(ctx, []*workload{bulkOrRaw(r.sessions[1], raw)}, report)
+	err = r.all(ctx, []*workload{
+		orRaw(putDocuments("put-1", 1), r.sessions[1], raw, 1),
+		orRaw(bulkDocuments("bulk-docs", 1), r.sessions[1], raw, a.size.bulk),
+	}, report)
 	report.Machine.LoadAtEnd = loadAverage()
 	return report, errors.Join(err, raw.Close())
 }
 
-// bulkOrRaw is _bulk_docs on A; on the session raw the same documents go straight to the store.
-func bulkOrRaw(raw *session, store RawStore) *workload {
-	const name = "bulk-docs"
+// orRaw is a workload of new documents on A; on the session raw the same documents go straight to the store, batch
+// at a time.
+func orRaw(w *workload, raw *session, store RawStore, batch int) *workload {
+	overHTTP := *w
 	next := counters{}
-	return &workload{
-		name: name, unit: "docs/s", about: "_bulk_docs of 1,000 documents; B is the store, written in the same batches with sync",
-		prepare: func(ctx context.Context, s *session) error {
-			if s == raw {
-				return nil
-			}
-			return s.create(ctx, name)
-		},
-		round: func(ctx context.Context, s *session, p plan) (sample, error) {
-			if s == raw {
-				return writeRaw(ctx, s, store, next.of(s), p.duration)
-			}
-			return s.bulk(ctx, name, 1, next.of(s), p.duration)
-		},
+	w.about += "; B is the store, written in the same batches with sync"
+	w.prepare = func(ctx context.Context, s *session) error {
+		if s == raw {
+			return nil
+		}
+		return overHTTP.prepare(ctx, s)
 	}
+	w.round = func(ctx context.Context, s *session, p plan) (sample, error) {
+		if s == raw {
+			return writeRaw(ctx, s, store, rawBatches{w.name, next.of(s), batch}, p.duration)
+		}
+		return overHTTP.round(ctx, s, p)
+	}
+	return w
+}
+
+// rawBatches are new documents, so many at a time.
+type rawBatches struct {
+	prefix string // of their keys
+	next   *atomic.Int64
+	size   int
 }
 
 // writeRaw writes batches of documents to the store for a time.
-func writeRaw(ctx context.Context, s *session, store RawStore, next *atomic.Int64, d time.Duration) (sample, error) {
+func writeRaw(ctx context.Context, s *session, store RawStore, b rawBatches, d time.Duration) (sample, error) {
 	m, err := startMeter(s.target)
 	if err != nil {
 		return sample{}, err
 	}
-	keys, values := make([][]byte, s.size.bulk), make([][]byte, s.size.bulk)
+	keys, values := make([][]byte, b.size), make([][]byte, b.size)
 	out := sample{latency: &histogram{}}
 	start := time.Now()
 	for time.Since(start) < d && ctx.Err() == nil {
 		begin := time.Now()
 		for i := range keys {
-			n := next.Add(1)
-			keys[i], values[i] = appendID(keys[i][:0], n), s.docs.body(n)
+			n := b.next.Add(1)
+			keys[i], values[i] = appendID(append(keys[i][:0], b.prefix...), n), s.docs.body(n)
 		}
 		if err := store.Commit(keys, values); err != nil {
 			return out, err
