@@ -27,6 +27,8 @@ type committer struct {
 	waiting     []*request // lead the next group
 	flying      chan *group
 	space       *spaceGuard
+	left        room      // of the device, as
+	asked       time.Time // said then
 	freed       *freed
 	failure     *failure
 	watches     *txn.Watches
@@ -111,7 +113,7 @@ func (c *committer) build(taken []*request) (*group, error) {
 		}
 		return g, nil
 	}
-	room := c.space.room()
+	room := c.room(g.began)
 	g.batch = c.newBatch(taken)
 	c.builder.group = g
 	c.builder.conflicts.rotate(c.oldest())
@@ -157,6 +159,15 @@ func (c *committer) build(taken []*request) (*group, error) {
 	}
 	c.version = g.version
 	return g, nil
+}
+
+// room tells what a group may take of the device. Far from the reserve it goes by what was free a moment ago, less what
+// groups took since then: asking the system costs a single write a thirtieth of its time.
+func (c *committer) room(now time.Time) *room {
+	if c.left.ordinary < plenty || now.Sub(c.asked) > plentyFor {
+		c.left, c.asked = c.space.room(), now
+	}
+	return &c.left
 }
 
 // newBatch makes a batch with room for what the requests write: one that grew to megabytes would copy them, and leave

@@ -21,6 +21,7 @@ import (
 type troubledFS struct {
 	vfs.FS
 	free    atomic.Int64 // what GetDiskUsage says
+	asked   atomic.Int32 // how often
 	full    atomic.Bool  // writes fail with ENOSPC, half way
 	failing atomic.Value // string: the syncs of files with this in their names fail with EIO
 	refuses atomic.Value // error: no file can be made, and files go on being written
@@ -29,7 +30,7 @@ type troubledFS struct {
 
 func newTroubledFS() *troubledFS {
 	f := &troubledFS{FS: vfs.NewMem()}
-	f.free.Store(1 << 40)
+	f.free.Store(plenty / 2) // so that it is asked for each group
 	f.failing.Store("")
 	f.refuses.Store(noError)
 	return f
@@ -47,6 +48,7 @@ func (f *troubledFS) refusal(name string) error {
 }
 
 func (f *troubledFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	f.asked.Add(1)
 	return vfs.DiskUsage{AvailBytes: uint64(f.free.Load())}, nil
 }
 

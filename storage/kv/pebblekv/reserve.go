@@ -32,6 +32,9 @@ const (
 	floorShare = 8
 	// ballastFloors is how many floors the ballast is: one that stays, and one to work in.
 	ballastFloors = 2
+	// plenty, in bytes beyond the reserve, is not written full by others within plentyFor.
+	plenty    = 1 << 30
+	plentyFor = 20 * time.Millisecond
 	// largestMemTable and memTableShare are the same of a memtable: of the log that goes with each there are several.
 	largestMemTable  = 8 << 20
 	smallestMemTable = 256 << 10

@@ -59,6 +59,41 @@ func TestReserveIsForFreeing(t *testing.T) {
 	}
 }
 
+// TestPlentyOfSpace: the system is not asked for each group while much is free, and the committer counts what it takes.
+func TestPlentyOfSpace(t *testing.T) {
+	disk := newTroubledFS()
+	s := openTroubled(t, disk)
+	defer s.Close()
+	c := s.committer
+	disk.free.Store(2 * plenty)
+	now := time.Now()
+	first := *c.room(now)
+	before := disk.asked.Load()
+	taken := &request{size: 1 << 20}
+	for range 10 {
+		if err := c.room(now.Add(plentyFor)).take(taken); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked := disk.asked.Load() - before; asked != 0 || c.left.ordinary != first.ordinary-10<<20 {
+		t.Errorf("asked %d times, %d left of %d", asked, c.left.ordinary, first.ordinary)
+	}
+	disk.free.Store(1<<20 - 1)
+	if err := c.room(now.Add(plentyFor + 1)).take(taken); !errors.Is(err, kv.ErrFull) {
+		t.Errorf("later: %v", err)
+	}
+	// Large groups in a moment come near the reserve.
+	disk.free.Store(2 * plenty)
+	now = now.Add(time.Second)
+	if err := c.room(now).take(&request{size: 3 * plenty / 2}); err != nil {
+		t.Error(err)
+	}
+	before = disk.asked.Load()
+	if c.room(now); disk.asked.Load() == before {
+		t.Error("not asked near the reserve")
+	}
+}
+
 // fill writes keys with values that cannot be compressed until there is no space, and returns how many.
 func fill(t *testing.T, s kv.Store, size int) (keys int) {
 	t.Helper()
