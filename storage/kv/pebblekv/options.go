@@ -117,7 +117,9 @@ func (o Options) pebbleOptions() *pebble.Options {
 		// nothing measurable; from 12 on it costs a quarter of the throughput (ADR 0018).
 		L0CompactionThreshold: o.l0Threshold(),
 		L0StopWritesThreshold: 24,
-		LBaseMaxBytes:         int64(max(4<<20, min(o.device/16, 64<<20))),
+		// A compaction of L0 is merged with all that the base level has of the subspaces that are not apart: less there
+		// is less to merge, and what is behind all else is moved on (ADR 0056).
+		LBaseMaxBytes:         int64(max(4<<20, min(o.device/16, 16<<20))),
 		FlushDelayDeleteRange: flushDelay,
 		FlushDelayRangeKey:    flushDelay,
 		MaxManifestFileSize:   16 << 20,
@@ -128,6 +130,9 @@ func (o Options) pebbleOptions() *pebble.Options {
 	// Reads do not trigger compactions: winners are looked up all over the key space, and each of those looks like a
 	// reason to compact.
 	p.Experimental.ReadSamplingMultiplier = -1
+	// A table of edits has some blocks of deletions, of the sequences that they replace. Pebble would merge it by
+	// itself from a tenth on, with up to forty times its size, right after it was written (ADR 0006).
+	p.Experimental.TombstoneDenseCompactionThreshold = 0.5
 	p.Experimental.L0CompactionConcurrency = 4
 	if n := o.patientSublevels(); n > 0 {
 		p.Experimental.L0CompactionConcurrency = n
