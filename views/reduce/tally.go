@@ -1,13 +1,39 @@
 package reduce
 
-import "math"
+import (
+	"encoding/binary"
+	"math/big"
+	"math/bits"
+)
 
-// Tally reduces rows without keeping them, where they are only counted, or have values that are integers. The zero
-// Tally has no rows.
+// Tally reduces rows without keeping them, where they are only counted, or have values that are integers of 64 bits.
+// The zero Tally has no rows.
 type Tally struct {
-	Rows, Sum                int64
-	lowest, highest, squares int64
-	inexact                  bool // it is not what the function makes of the rows
+	Rows, Sum       int64
+	lowest, highest int64
+	squares         wide
+	inexact         bool // it is not what the function makes of the rows
+}
+
+// wide is a number of 128 bits: the sum of the squares of times in milliseconds is one.
+type wide struct{ high, low uint64 }
+
+// addSquare adds the square of n; ok is false where that is too much.
+func (w *wide) addSquare(n int64) (ok bool) {
+	u := uint64(n)
+	if n < 0 {
+		u = -u
+	}
+	high, low := bits.Mul64(u, u)
+	var carry uint64
+	w.low, carry = bits.Add64(w.low, low, 0)
+	w.high, carry = bits.Add64(w.high, high, carry)
+	return carry == 0
+}
+
+func (w wide) number() number {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 16), w.high)
+	return bigNumber(new(big.Int).SetBytes(binary.BigEndian.AppendUint64(b, w.low)))
 }
 
 // Tallied reports whether functions of a kind have aggregates of a Tally.
@@ -29,17 +55,13 @@ func (t *Tally) Add(k Kind, value []byte) {
 	t.Sum = s
 }
 
-// addStat adds what _stats has besides the sum, of integers of half the bits.
+// addStat adds what _stats has besides the sum.
 func (t *Tally) addStat(n int64) bool {
-	if n != int64(int32(n)) || t.squares > math.MaxInt64-n*n {
-		return false
-	}
 	if t.Rows == 1 {
 		t.lowest, t.highest = n, n
 	}
-	t.squares += n * n
 	t.lowest, t.highest = min(t.lowest, n), max(t.highest, n)
-	return true
+	return t.squares.addSquare(n)
 }
 
 // Miss adds a row whose value is not looked at: the tally is not exact.
@@ -63,6 +85,6 @@ func (t *Tally) Aggregate(k Kind) Aggregate {
 func (t *Tally) stat() stat {
 	return stat{
 		leaf: t.Rows > 0, sum: intNumber(t.Sum), count: intNumber(t.Rows),
-		min: intNumber(t.lowest), max: intNumber(t.highest), squares: intNumber(t.squares),
+		min: intNumber(t.lowest), max: intNumber(t.highest), squares: t.squares.number(),
 	}
 }
