@@ -1,6 +1,7 @@
 package js
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -163,9 +164,15 @@ func runHostile(t *testing.T, p *Pool, tenant string, i int) {
 // one that was, in bytes; 0 where there is no /proc.
 func largestChild() int64 {
 	parents, resident := map[int]int{}, map[int]int64{}
-	files, _ := filepath.Glob("/proc/[0-9]*/status")
-	for _, name := range files {
-		b, err := os.ReadFile(name)
+	own, _ := os.ReadFile("/proc/self/cmdline")
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		// Until its program begins, a process that is being started has this one's memory, and its command line.
+		command, err := os.ReadFile(dir + "/cmdline")
+		if err != nil || bytes.Equal(command, own) {
+			continue
+		}
+		b, err := os.ReadFile(dir + "/status")
 		if err != nil {
 			continue
 		}
