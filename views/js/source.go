@@ -128,14 +128,17 @@ func (n *normaliser) convert(source string) (text, refusal string) {
 
 // conversionError shows what a converter threw at a line of one of CouchDB's files.
 func conversionError(err error, file string, line int) string {
-	name, message := "Error", err.Error()
 	var overflow *goja.StackOverflowError
 	var exception *goja.Exception
-	if errors.As(err, &overflow) {
+	var name, message string
+	if errors.As(err, &overflow) { // its own text is the whole stack
 		name, message = "InternalError", "too much recursion"
-	} else if errors.As(err, &exception) {
-		if thrown, ok := exception.Value().(*goja.Object); ok && thrown.Get("message") != nil {
-			name, message = thrown.Get("name").String(), thrown.Get("message").String()
+	} else {
+		name, message = "Error", err.Error()
+		if errors.As(err, &exception) {
+			if thrown, ok := exception.Value().(*goja.Object); ok && thrown.Get("message") != nil {
+				name, message = thrown.Get("name").String(), thrown.Get("message").String()
+			}
 		}
 	}
 	return "(new " + name + "(" + quoteSource(message) + `, "./share/server/` + file + `", ` + strconv.Itoa(line) + "))"

@@ -2,6 +2,7 @@ package reduce
 
 import (
 	"encoding/binary"
+	"math"
 	"math/big"
 	"math/bits"
 )
@@ -32,6 +33,9 @@ func (w *wide) addSquare(n int64) (ok bool) {
 }
 
 func (w wide) number() number {
+	if w.high == 0 && w.low <= math.MaxInt64 {
+		return intNumber(int64(w.low))
+	}
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, 16), w.high)
 	return bigNumber(new(big.Int).SetBytes(binary.BigEndian.AppendUint64(b, w.low)))
 }
