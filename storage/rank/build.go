@@ -97,7 +97,7 @@ func (f *finished) apply(tx kv.Tx, x *Index) {
 // read reads rows until there is enough to write, or the snapshot is too old; more tells that rows are left.
 func (b *builder) read(ctx context.Context, store kv.Store) (more bool, err error) {
 	progress := false
-	err = store.View(ctx, func(r kv.ReadTx) error {
+	err = kv.ViewAgain(ctx, store, func(r kv.ReadTx) error {
 		begin := b.Rows
 		if b.begun {
 			begin = kv.AppendKeyAfter(nil, concat(b.Rows, b.cursor))
@@ -106,6 +106,9 @@ func (b *builder) read(ctx context.Context, store kv.Store) (more bool, err erro
 		defer it.Close()
 		for b.size < buildBytes {
 			if !it.Next() {
+				if more = progress && errors.Is(it.Err(), kv.ErrTooOld); more {
+					return nil
+				}
 				return it.Err()
 			}
 			if err := b.row(it.Key()[len(b.Rows):], it.Value()); err != nil {
@@ -116,9 +119,6 @@ func (b *builder) read(ctx context.Context, store kv.Store) (more bool, err erro
 		more = true
 		return nil
 	})
-	if errors.Is(err, kv.ErrTooOld) && progress {
-		return true, nil
-	}
 	return more, err
 }
 

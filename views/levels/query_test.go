@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/faultkv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/views/levels"
@@ -113,6 +114,32 @@ func TestQueriesGoOn(t *testing.T) {
 			}
 			if snapshots < 2 && len(want) > 60 {
 				t.Errorf("slot %d: %d groups in one snapshot", slot.Number, len(want))
+			}
+		}
+	}
+}
+
+// Levels are made and made anew in snapshots that become too old after a few reads, many of them before the first one.
+func TestBuildAged(t *testing.T) {
+	store := memkv.New()
+	defer store.Close()
+	slots := slotsOf(t, adder{}, "_count", "_stats")
+	x := newIndex(levels.Config{Levels: 3, Fan: 4, Sums: true}, slots)
+	someRows(t, store, x, 1000)
+	aged := faultkv.New(store, faultkv.Plan{TooOld: func(r faultkv.Read) bool {
+		return !r.Update && (r.N > 20 || r.Call%3 > 0)
+	}})
+	must(t, x.Build(t.Context(), aged, nil))
+	must(t, x.RefreshAll(t.Context(), aged, nil))
+	for _, slot := range slots {
+		for _, q := range []levels.Query{{Level: 1, Limit: -1}, {Level: levels.Exact, Limit: -1}} {
+			got, err := answer(t.Context(), store, x, slot, q)
+			must(t, err)
+			q.RowsOnly = true
+			want, err := answer(t.Context(), store, x, slot, q)
+			must(t, err)
+			if !slices.Equal(got, want) {
+				t.Errorf("slot %d %+v:\n%s\nwant\n%s", slot.Number, q, got, want)
 			}
 		}
 	}

@@ -231,7 +231,7 @@ func (x *Index) refreshSlot(ctx context.Context, store kv.Store, guard Guard, s 
 		for cursor != nil {
 			var bounds [][]byte
 			var next []byte
-			if err := store.View(ctx, func(r kv.ReadTx) (err error) {
+			if err := kv.ViewAgain(ctx, store, func(r kv.ReadTx) (err error) {
 				bounds, next, err = x.findStale(r, prefix, cursor)
 				return err
 			}); err != nil {
@@ -307,7 +307,8 @@ func (x *Index) refreshStale(
 // maxScanned bounds the boundaries that one read looks at.
 const maxScanned = 20_000
 
-// findStale finds the next stale boundaries of a level; next is where to go on, nil at the end.
+// findStale finds the next stale boundaries of a level, as many as the snapshot lasts for; next is where to go on, nil
+// at the end.
 func (x *Index) findStale(r kv.ReadTx, prefix, begin []byte) (bounds [][]byte, next []byte, err error) {
 	it := r.Range(begin, prefixEnd(prefix), kv.RangeOptions{})
 	defer it.Close()
@@ -321,12 +322,18 @@ func (x *Index) findStale(r kv.ReadTx, prefix, begin []byte) (bounds [][]byte, n
 		if len(it.Value()) == 0 {
 			bounds = append(bounds, bytes.Clone(key))
 		}
+		next = kv.AppendKeyAfter(next[:0], it.Key())
 		if len(bounds) >= maxGroups || scanned >= maxScanned {
-			return bounds, kv.AppendKeyAfter(nil, it.Key()), it.Err()
+			return bounds, next, nil
 		}
 	}
-	if empty {
+	switch err := it.Err(); {
+	case next != nil && errors.Is(err, kv.ErrTooOld):
+		return bounds, next, nil
+	case err != nil:
+		return nil, nil, err
+	case empty:
 		bounds = append(bounds, []byte{})
 	}
-	return bounds, nil, it.Err()
+	return bounds, nil, nil
 }
