@@ -2,10 +2,7 @@ package js
 
 import (
 	"embed"
-	"errors"
 	"strings"
-
-	"github.com/dop251/goja"
 )
 
 // CouchDB's query server for CoffeeScript evaluates what the compiler makes of a source, and does not print it anew.
@@ -23,13 +20,8 @@ const (
 	coffeeLine = 7891
 )
 
-// coffee is the compiler of CoffeeScript. It is a realm of its own that runs no user code.
-type coffee struct {
-	vm  *goja.Runtime
-	run goja.Callable
-}
-
-func newCoffee() (*coffee, error) {
+// newCoffee makes the converter of CoffeeScript: its compiler.
+func newCoffee() (*converter, error) {
 	const main = "coffee-script"
 	modules := []module{{"fs", ""}, {"vm", ""}, {"path", ""}} // of Node: for its command
 	for _, name := range [...]string{
@@ -41,26 +33,7 @@ func newCoffee() (*coffee, error) {
 		}
 		modules = append(modules, module{"./" + name, strings.Replace(string(text), labelled, "function lex()", 1)})
 	}
-	modules = append(modules, module{
-		"compile", "module.exports = function (source) { return require('./" + main + "').compile(source, {bare: true}); };",
-	})
-	vm := newConverterRealm()
-	require, err := loadModules(vm, modules)
-	if err != nil {
-		return nil, err
-	}
-	run, ok := goja.AssertFunction(require.Get("compile"))
-	if !ok {
-		return nil, errors.New("js: the compiler of CoffeeScript is no function")
-	}
-	return &coffee{vm: vm, run: run}, nil
-}
-
-// convert gives the JavaScript of a source, or the error of the compiler as toSource() shows it.
-func (c *coffee) convert(source string) (text, refusal string) {
-	v, err := c.run(goja.Undefined(), c.vm.ToValue(source))
-	if err == nil {
-		return v.String(), ""
-	}
-	return "", conversionError(err, coffeeFile, coffeeLine)
+	compile := "const {compile} = require('./" + main + "');" +
+		"module.exports = function (source) { return {text: compile(source, {bare: true})}; };"
+	return newConverter(coffeeFile, coffeeLine, append(modules, module{"compile", compile}))
 }

@@ -43,20 +43,14 @@ const (
 		"        return parts.join('');"
 )
 
-// normaliser turns sources into the text that is evaluated. It is a realm of its own that runs no user code.
-type normaliser struct {
-	vm  *goja.Runtime
-	run goja.Callable
-}
-
-func newNormaliser() (*normaliser, error) {
+// newNormaliser makes the converter of JavaScript: what escodegen prints of a source.
+func newNormaliser() (*converter, error) {
 	esprima := strings.Replace(esprimaSource, anonymousStatement, withoutName, 1)
 	escodegen := strings.Replace(escodegenSource, appending, joining, 1)
 	if esprima == esprimaSource || escodegen == escodegenSource {
 		return nil, errors.New("js: esprima or escodegen are not what they were")
 	}
-	vm := newConverterRealm()
-	require, err := loadModules(vm, []module{
+	return newConverter("main.js", 1, []module{
 		{"./package.json", "module.exports = {}"}, // escodegen asks for its version
 		{"esprima", esprima},
 		{"estraverse", estraverseSource},
@@ -65,21 +59,31 @@ func newNormaliser() (*normaliser, error) {
 		{"escodegen", escodegen},
 		{"normalise", normaliseSource},
 	})
+}
+
+// converter makes JavaScript of the source of a function. It is a realm of its own that runs no user code.
+type converter struct {
+	vm   *goja.Runtime
+	run  goja.Callable
+	file string // of CouchDB, which its errors are from
+	line int    // there
+}
+
+// newConverter makes a converter of the function that the last of some modules exports. That gives {text: …}, or
+// {error: …} in the words of CouchDB, or throws.
+func newConverter(file string, line int, modules []module) (*converter, error) {
+	vm := goja.New()
+	vm.SetMaxCallStackSize(maxCallStack)
+	require, err := loadModules(vm, modules)
 	if err != nil {
 		return nil, err
 	}
-	run, ok := goja.AssertFunction(require.Get("normalise"))
+	entry := modules[len(modules)-1].name
+	run, ok := goja.AssertFunction(require.Get(entry))
 	if !ok {
-		return nil, errors.New("js: normalise is no function")
+		return nil, errors.New("js: " + entry + " is no function")
 	}
-	return &normaliser{vm: vm, run: run}, nil
-}
-
-// newConverterRealm makes a realm in which no user code runs.
-func newConverterRealm() *goja.Runtime {
-	vm := goja.New()
-	vm.SetMaxCallStackSize(maxCallStack)
-	return vm
+	return &converter{vm: vm, run: run, file: file, line: line}, nil
 }
 
 // module is a CommonJS module by the name that others require it by.
@@ -114,20 +118,20 @@ func loadModules(vm *goja.Runtime, modules []module) (*goja.Object, error) {
 }
 
 // convert gives the JavaScript to evaluate for a source, or the error of the parser as toSource() shows it.
-func (n *normaliser) convert(source string) (text, refusal string) {
-	v, err := n.run(goja.Undefined(), n.vm.ToValue(source))
+func (c *converter) convert(source string) (text, refusal string) {
+	v, err := c.run(goja.Undefined(), c.vm.ToValue(source))
 	if err != nil {
-		return "", conversionError(err, "main.js", 1)
+		return "", c.thrown(err)
 	}
-	pair := v.ToObject(n.vm)
+	pair := v.ToObject(c.vm)
 	if text := pair.Get("text"); text != nil && !goja.IsUndefined(text) {
 		return text.String(), ""
 	}
 	return "", pair.Get("error").String()
 }
 
-// conversionError shows what a converter threw at a line of one of CouchDB's files.
-func conversionError(err error, file string, line int) string {
+// thrown shows what a conversion threw.
+func (c *converter) thrown(err error) string {
 	var overflow *goja.StackOverflowError
 	var exception *goja.Exception
 	var name, message string
@@ -141,28 +145,22 @@ func conversionError(err error, file string, line int) string {
 			}
 		}
 	}
-	return "(new " + name + "(" + quoteSource(message) + `, "./share/server/` + file + `", ` + strconv.Itoa(line) + "))"
-}
-
-// converter makes JavaScript of the source of a function.
-type converter interface {
-	convert(source string) (text, refusal string)
+	where := `, "./share/server/` + c.file + `", ` + strconv.Itoa(c.line)
+	return "(new " + name + "(" + quoteSource(message) + where + "))"
 }
 
 // converter finds the one for a source by its language, and gives the source as it was written. They are made when
 // the first source comes.
-func (w *worker) converter(source string) (c converter, written string, err error) {
-	text, isCoffee := strings.CutPrefix(source, coffeeMark)
-	switch {
-	case isCoffee && w.coffee == nil:
-		w.coffee, err = newCoffee()
-	case !isCoffee && w.esprima == nil:
-		w.esprima, err = newNormaliser()
-	}
+func (w *worker) converter(source string) (c *converter, written string, err error) {
+	at, made := &w.javaScript, newNormaliser
+	written, isCoffee := strings.CutPrefix(source, coffeeMark)
 	if isCoffee {
-		return w.coffee, text, err
+		at, made = &w.coffeeScript, newCoffee
 	}
-	return w.esprima, text, err
+	if *at == nil {
+		*at, err = made()
+	}
+	return *at, written, err
 }
 
 // compileFunction compiles the source of a function of a design document, as Language.Source gives it. Errors are those

@@ -33,13 +33,13 @@ type worker struct {
 	compiled  *lru.Cache[digest, *compiled] // functions and modules by their text
 	kept      *lru.Cache[digest, any]       // what commands keep under the digest of a source
 	collators map[string]*collate.Collator
-	esprima   *normaliser
-	coffee    *coffee
-	spare     []*sandbox      // realms that are ready for any function
-	warm      []*eventProgram // those that have a realm, the last made last
-	flushed   time.Time       // when the clock of the call started last
-	logs      int             // texts that the call has logged
-	results   []byte          // room for the results of events
+	// Of the two languages, once a source in it has come.
+	javaScript, coffeeScript *converter
+	spare                    []*sandbox      // realms that are ready for any function
+	warm                     []*eventProgram // those that have a realm, the last made last
+	flushed                  time.Time       // when the clock of the call started last
+	logs                     int             // texts that the call has logged
+	results                  []byte          // room for the results of events
 }
 
 // RunWorkerIfAsked turns this process into a JavaScript worker if it was started as one, and then does not return. main
