@@ -55,11 +55,11 @@ var separation = pebble.ValueSeparationPolicy{
 	RewriteMinimumAge: 30 * time.Second, TargetGarbageRatio: 0.2,
 }
 
-// compression is cheap in the upper levels, whose tables are rewritten soon, and thorough in the last two, where nearly
-// all data rests.
+// compression is cheap in the upper levels, whose tables are rewritten soon, and thorough in the last one, where nearly
+// all data comes to rest. What is moved there as it is, is compressed when it is next rewritten.
 var compression = pebble.DBCompressionSettings{Name: "settee", Levels: [...]*block.CompressionProfile{
 	block.FastestCompression, block.FastestCompression, block.FastestCompression, block.FastestCompression,
-	block.FastestCompression, block.BalancedCompression, block.BalancedCompression,
+	block.FastestCompression, block.FastestCompression, block.BalancedCompression,
 }}
 
 func (o Options) withDefaults() Options {
