@@ -114,7 +114,7 @@ func (b *Batch) applyLevel(tx kv.Tx, snap kv.ReadTx, x *Index, n int, l *around,
 		for to < len(b.rows) && bytes.Equal(l.bounds[to].key, l.bounds[from].key) {
 			to++
 		}
-		x.applySegment(tx, n, l.bounds[from].key, b.rows[from:to], there, touch)
+		x.applySegment(tx, n, &l.bounds[from], x.Alone && len(untidy) == 0, b.rows[from:to], there, touch)
 		from = to
 	}
 	return nil
@@ -155,9 +155,18 @@ func (x *Index) there(snap kv.ReadTx, n int, rows []row, bounds []bound) (map[st
 }
 
 // applySegment adds the rows, which all lie between two boundaries of level n, and opens boundaries at those that reach
-// the level and are none yet. A boundary whose row goes is retired: nothing is read for it.
-func (x *Index) applySegment(tx kv.Tx, n int, bound []byte, rows []row, there map[string]State, touch Touch) {
-	level, mark := x.level(n), x.mark(n)
+// the level and are none yet. A boundary whose row goes is retired: nothing is read for it. The weight of the first
+// boundary is written if what is known of it still holds in the transaction, else added to.
+func (x *Index) applySegment(
+	tx kv.Tx,
+	n int,
+	first *bound,
+	known bool,
+	rows []row,
+	there map[string]State,
+	touch Touch,
+) {
+	level, mark, bound := x.level(n), x.mark(n), first.key
 	tx.AddReadConflictRange(x.guard(n, bound), afterGuard(concat(mark, rows[len(rows)-1].key)))
 	var after Weight // rows from here up to the next boundary
 	how := Changed
@@ -184,7 +193,13 @@ func (x *Index) applySegment(tx kv.Tx, n int, bound []byte, rows []row, there ma
 		state, how = Retired, Gone
 		tx.Clear(concat(mark, bound))
 	}
-	x.add(tx, concat(level, bound), state.mark(), after)
+	key := concat(level, bound)
+	if known && after != (Weight{}) {
+		tx.AddReadConflictRange(key, kv.AppendKeyAfter(nil, key))
+		x.put(tx, key, state.mark(), first.weight.Add(after))
+	} else {
+		x.add(tx, key, state.mark(), after)
+	}
 	if touch != nil {
 		touch(n, bound, how)
 	}

@@ -7,7 +7,8 @@
 //
 // A writer finds the boundary before its row with a snapshot read, declares a conflict with boundaries that are made
 // between it and the row, and adds to its weight atomically: two writers conflict only if one of them makes a boundary
-// between.
+// between. A writer that is alone (Options.Alone) writes the weight, which it has read, with a conflict: the store of
+// this machine need not read it to add to it.
 //
 // To make a boundary would take the weight of the rows that it takes over, which conflicts with all their writers. So
 // it begins open: it weighs only changes made after it, and the rows it found stay in the weight of the boundary

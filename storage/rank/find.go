@@ -27,8 +27,9 @@ type around struct {
 
 // bound is a boundary that is not retired.
 type bound struct {
-	key  []byte
-	open bool
+	key    []byte
+	open   bool
+	weight Weight
 }
 
 // find finds the boundaries around sorted rows on all levels; retired ones are looked for only where rows go. What
@@ -53,12 +54,17 @@ func (x *Index) find(snap kv.ReadTx, rows []row) ([]around, error) {
 	return levels, x.findRest(snap, rows, levels)
 }
 
+func newBound(key, value []byte) bound {
+	weight, state := Parse(value)
+	return bound{key, state != Settled, weight}
+}
+
 // states gives the levels what was found, one boundary each.
 func (x *Index) states(snap kv.ReadTx, found [][]byte, levels []around) error {
 	var keys [][]byte
 	for n, key := range found {
 		levels[n].bounds = []bound{{key: key}}
-		if len(key) > 0 {
+		if len(key) > 0 || x.Alone {
 			keys = append(keys, concat(x.level(n+1), key))
 		}
 	}
@@ -70,9 +76,8 @@ func (x *Index) states(snap kv.ReadTx, found [][]byte, levels []around) error {
 		return err
 	}
 	for n, key := range found {
-		if len(key) > 0 {
-			_, state := Parse(values[0])
-			levels[n].bounds[0].open, values = state != Settled, values[1:]
+		if len(key) > 0 || x.Alone {
+			levels[n].bounds[0], values = newBound(key, values[0]), values[1:]
 		}
 	}
 	return nil
@@ -97,9 +102,9 @@ func (x *Index) readKnown(snap kv.ReadTx, found [][]byte, rows []row, going bool
 	}
 	for n := range levels {
 		l := &levels[n]
-		for from := found[n]; ; {
+		for {
 			before := len(l.bounds)
-			if err := x.readStretch(its[n], n+1, from, rows, limit, l); err != nil {
+			if err := x.readStretch(its[n], n+1, rows, limit, l); err != nil {
 				return err
 			}
 			if len(l.bounds) == len(rows) || x.Remote || len(l.bounds)-before < rowsPerStretch {
@@ -109,51 +114,49 @@ func (x *Index) readKnown(snap kv.ReadTx, found [][]byte, rows []row, going bool
 			if err != nil {
 				return err
 			}
-			from = again[0]
 			its[n].Close()
-			its[n] = ranges[n](from)
+			its[n] = ranges[n](again[0])
 		}
 	}
 	return nil
 }
 
 // readStretch finds the boundaries of the rows of which l has none yet, up to the limit, or to a gap between rows that
-// has many boundaries. The iterator begins at from, the boundary of the first of them.
-func (x *Index) readStretch(it kv.Iterator, level int, from []byte, rows []row, limit int, l *around) error {
+// has many boundaries. The iterator begins at the boundary of the first of them; the empty one need not be stored.
+func (x *Index) readStretch(it kv.Iterator, level int, rows []row, limit int, l *around) error {
 	prefix := x.level(level)
-	var known []bound   // from the first row's on
-	if len(from) == 0 { // the empty boundary need not be stored
-		known = append(known, bound{})
-	}
 	rows = rows[len(l.bounds):]
-	read, passed := 0, 0 // boundaries, and rows before the last of them
-	complete := true
-	var last []byte
-	for it.Next() {
-		last = bytes.Clone(it.Key()[len(prefix):])
-		switch _, state := Parse(it.Value()); {
+	var at bound // of the first of rows
+	var used bool
+	give := func() {
+		l.bounds, rows, used = append(l.bounds, at), rows[1:], true
+	}
+	passed := 0
+	for read := 1; it.Next(); read++ {
+		key := it.Key()[len(prefix):]
+		for ; len(rows) > 0 && bytes.Compare(rows[0].key, key) < 0; passed++ {
+			give()
+		}
+		switch weight, state := Parse(it.Value()); {
 		case state&Retired != 0:
-			l.retired = append(l.retired, last)
-		case len(last) > 0:
-			known = append(known, bound{last, state != Settled})
+			l.retired = append(l.retired, bytes.Clone(key))
+		case len(rows) == 0:
+			return nil
+		default:
+			if used {
+				at.key, used = nil, false
+			}
+			at = bound{append(at.key[:0], key...), state != Settled, weight}
 		}
-		for passed < len(rows) && bytes.Compare(rows[passed].key, last) < 0 {
-			passed++
-		}
-		if read++; read == limit || !x.Remote && read > boundsToTell+boundsPerRow*passed {
-			complete = false
-			break
+		if read == limit || !x.Remote && read > boundsToTell+boundsPerRow*passed {
+			if len(rows) > 0 && bytes.Equal(rows[0].key, key) {
+				give()
+			}
+			return nil
 		}
 	}
-	at := 0
-	for i := range rows {
-		if !complete && bytes.Compare(rows[i].key, last) > 0 {
-			break
-		}
-		for at+1 < len(known) && bytes.Compare(known[at+1].key, rows[i].key) <= 0 {
-			at++
-		}
-		l.bounds = append(l.bounds, known[at])
+	for len(rows) > 0 {
+		give()
 	}
 	return it.Err()
 }
@@ -183,8 +186,7 @@ func (x *Index) findRest(snap kv.ReadTx, rows []row, levels []around) error {
 	}
 	for i := range rest {
 		l := &levels[rest[i].level-1]
-		_, state := Parse(values[i])
-		l.bounds = append(l.bounds, bound{found[i], state != Settled})
+		l.bounds = append(l.bounds, newBound(found[i], values[i]))
 	}
 	return nil
 }

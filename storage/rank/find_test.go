@@ -92,3 +92,70 @@ func TestRowsInPlaces(t *testing.T) {
 	})
 	check(t, store, x)
 }
+
+// Who is alone writes weights, since it has read them; those that stay are not read on the way.
+func TestAloneWritesWeights(t *testing.T) {
+	store := wrapkv.NewCounting(memkv.New())
+	defer store.Close()
+	x := index(4, number)
+	x.Alone = true
+	rows := map[string][]byte{}
+	for i := range 500 {
+		rows[fmt.Sprintf("%03d", i)] = binary.LittleEndian.AppendUint64(nil, uint64(i))
+	}
+	if err := set(t.Context(), store, x, true, rows); err != nil {
+		t.Fatal(err)
+	}
+	check(t, store, x)
+	for _, step := range []int{1, 7, 500} { // one row alone is found in another way
+		store.Reset()
+		if _, err := store.Update(t.Context(), func(tx kv.Tx) error {
+			var b rank.Batch
+			for i := 0; i < 500; i += step {
+				key := fmt.Sprintf("%03d", i)
+				b.Add([]byte(key), rank.Weight{Sum: rank.Int(1)})
+				value := binary.LittleEndian.Uint64(rows[key]) + 1
+				rows[key] = binary.LittleEndian.AppendUint64(nil, value)
+				tx.Set([]byte("r"+key), rows[key])
+			}
+			return b.Apply(tx, x, nil)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if n := store.Counts().Atomics; n > 0 {
+			t.Errorf("%d additions", n)
+		}
+		check(t, store, x)
+	}
+}
+
+// What is read behind the last of rows that go is the retired boundaries next to it, not the rest of the level.
+func TestRowsThatGo(t *testing.T) {
+	store := wrapkv.NewCounting(memkv.New())
+	defer store.Close()
+	x := index(2, nil)
+	if _, err := store.Update(t.Context(), func(tx kv.Tx) error {
+		for i := range 3000 {
+			tx.Set(fmt.Appendf(nil, "r%04d", i), []byte("x"))
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Rebuild(t.Context(), store, nil); err != nil {
+		t.Fatal(err)
+	}
+	store.Reset()
+	if _, err := store.Update(t.Context(), func(tx kv.Tx) error {
+		var b rank.Batch
+		for i := range 100 {
+			b.Add(fmt.Appendf(nil, "%04d", i), rank.Weight{Rows: -1})
+		}
+		return b.Apply(tx, x, nil)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if read := store.Counts().Rows; read > 200 {
+		t.Errorf("%d keys read for 100 rows", read)
+	}
+}

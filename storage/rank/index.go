@@ -13,6 +13,9 @@ type Options struct {
 	Marks  [][]byte // prefix of the marks of each level
 	Fan    uint64   // one key of a level in so many reaches the next; at least 2
 	Remote bool     // the store is across a network: reads of all levels go together
+	// Alone: transactions with a Batch hardly ever run at once, so that what they have read of a weight is good for its
+	// new value, and the store need not read it again. They conflict where they change the same one.
+	Alone bool
 
 	// Weigh gives what a row is worth besides being counted; nil: rows are only counted, and weights take 8 bytes
 	// instead of 32. The key comes without the prefix.

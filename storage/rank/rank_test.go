@@ -168,6 +168,7 @@ func TestAgainstRows(t *testing.T) {
 			weigh = number
 		}
 		x := index(rapid.SampledFrom([]uint64{2, 3, 5}).Draw(t, "fan"), weigh)
+		x.Alone = rapid.Bool().Draw(t, "alone")
 		store := wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now)
 		defer store.Close()
 		settle := rapid.Bool().Draw(t, "settle")
@@ -198,7 +199,14 @@ func TestAgainstRows(t *testing.T) {
 
 // Concurrent writers next to each other, on an engine with faults, keep them exact too.
 func TestConcurrentWriters(t *testing.T) {
+	for _, alone := range []bool{false, true} {
+		t.Run(fmt.Sprint("alone ", alone), func(t *testing.T) { testConcurrentWriters(t, alone) })
+	}
+}
+
+func testConcurrentWriters(t *testing.T, alone bool) {
 	x := index(4, number)
+	x.Alone = alone
 	faults := faultkv.Rates{Conflict: 0.1, UnknownAborted: 0.05, UnknownCommitted: 0.05, TooOld: 0.02}
 	store := faultkv.New(memkv.New(), faultkv.Random(1, faults))
 	defer store.Close()

@@ -6,7 +6,8 @@
 // Rows are in order of their keys. A skip list over them (storage/rank) has, on each level, boundaries at the keys
 // whose hash reaches the level (they go with their rows), with the number of rows up to the next boundary, and, if a
 // reduce function is _sum, with the sum of those values that are 64-bit integers and the number of those that are not.
-// They are maintained by atomic additions, without reading.
+// They are maintained by atomic additions, without reading; on this machine, where only the builder of an index writes
+// it, by what that has read.
 //
 // What other functions make of the rows from a boundary to the next is an aggregate, stored for each function (slot) at
 // each boundary of each level. It is either right or marked stale: whoever changes a row marks those that depend on it,
@@ -36,6 +37,7 @@
 //	   of the rows from its boundary to the next one on its level.
 //	L2 Each boundary but the empty one has an entry in each slot that has aggregates, once the slot is built.
 //	L3 A query gives the same with levels and without, but for the grouping of a fold over many rows.
-//	L4 Writers of different rows conflict only on boundaries made between them (storage/rank), and, where there are
-//	   aggregates, on the boundary before them when its row goes; those of a logged index on nothing.
+//	L4 Writers of different rows of a logged index conflict on nothing; of others across a network only on boundaries
+//	   made between them (storage/rank), and, where there are aggregates, on the boundary before them when its row
+//	   goes.
 package levels

@@ -104,7 +104,7 @@ func New(o Options) *Index {
 		}
 	}
 	x.Logged = o.Shared
-	ranks := rank.Options{Rows: o.Rows, Fan: uint64(o.Fan), Remote: o.Remote}
+	ranks := rank.Options{Rows: o.Rows, Fan: uint64(o.Fan), Remote: o.Remote, Alone: !o.Shared && !o.Remote}
 	for n := 1; n <= o.Config.Levels; n++ {
 		ranks.Levels = append(ranks.Levels, x.space(keyWeights, int64(n)))
 		if !x.Logged {
