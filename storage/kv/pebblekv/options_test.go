@@ -1,0 +1,45 @@
+package pebblekv
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// TestBaseLevel: what comes in any order is merged into a small level at first, not into all that there is.
+func TestBaseLevel(t *testing.T) {
+	s := openBench(t, Options{MemTableSize: 2 << 20, device: 100 << 30})
+	const rows = 40_000
+	order, noise, value := rand.New(rand.NewPCG(1, 1)).Perm(rows), rand.NewChaCha8([32]byte{1}), make([]byte, 1000)
+	for from := 0; from < rows; from += 100 {
+		mustUpdate(t, s, func(tx kv.Tx) error {
+			for _, n := range order[from : from+100] {
+				_, _ = noise.Read(value)
+				tx.Set(fmt.Appendf(nil, "row%06d", n), value)
+			}
+			return nil
+		})
+	}
+	if err := s.db.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	m := s.db.Metrics()
+	for quiet, count := 0, int64(-1); quiet < 2*quietTicks; time.Sleep(quietTick) { // until it is compacted
+		if m = s.db.Metrics(); m.Compact.NumInProgress > 0 || m.Compact.Count != count {
+			quiet, count = 0, m.Compact.Count
+			continue
+		}
+		quiet++
+	}
+	last := len(m.Levels) - 1
+	var above int64
+	for _, l := range m.Levels[1:last] {
+		above += l.TablesSize
+	}
+	if below := m.Levels[last].TablesSize; above == 0 || above > 20<<20 || below < 10<<20 {
+		t.Errorf("%d bytes in the last level, %d in those above", below, above)
+	}
+}
