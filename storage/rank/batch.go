@@ -114,7 +114,7 @@ func (b *Batch) applyLevel(tx kv.Tx, snap kv.ReadTx, x *Index, n int, l *around,
 		for to < len(b.rows) && bytes.Equal(l.bounds[to].key, l.bounds[from].key) {
 			to++
 		}
-		x.applySegment(tx, n, &l.bounds[from], x.Alone && len(untidy) == 0, b.rows[from:to], there, touch)
+		x.applySegment(tx, n, segment{l.bounds[from], x.Alone && len(untidy) == 0, b.rows[from:to]}, there, touch)
 		from = to
 	}
 	return nil
@@ -154,19 +154,17 @@ func (x *Index) there(snap kv.ReadTx, n int, rows []row, bounds []bound) (map[st
 	return found, nil
 }
 
-// applySegment adds the rows, which all lie between two boundaries of level n, and opens boundaries at those that reach
-// the level and are none yet. A boundary whose row goes is retired: nothing is read for it. The weight of the first
-// boundary is written if what is known of it still holds in the transaction, else added to.
-func (x *Index) applySegment(
-	tx kv.Tx,
-	n int,
-	first *bound,
-	known bool,
-	rows []row,
-	there map[string]State,
-	touch Touch,
-) {
-	level, mark, bound := x.level(n), x.mark(n), first.key
+// segment is the rows of a batch between two boundaries of a level.
+type segment struct {
+	first bound
+	known bool // the weight of first still holds in the transaction
+	rows  []row
+}
+
+// applySegment adds the rows, and opens boundaries at those that reach level n and are none yet. A boundary whose row
+// goes is retired: nothing is read for it. The weight of the first boundary is written if it is known, else added to.
+func (x *Index) applySegment(tx kv.Tx, n int, s segment, there map[string]State, touch Touch) {
+	level, mark, bound, rows := x.level(n), x.mark(n), s.first.key, s.rows
 	tx.AddReadConflictRange(x.guard(n, bound), afterGuard(concat(mark, rows[len(rows)-1].key)))
 	var after Weight // rows from here up to the next boundary
 	how := Changed
@@ -194,9 +192,9 @@ func (x *Index) applySegment(
 		tx.Clear(concat(mark, bound))
 	}
 	key := concat(level, bound)
-	if known && after != (Weight{}) {
+	if s.known && after != (Weight{}) {
 		tx.AddReadConflictRange(key, kv.AppendKeyAfter(nil, key))
-		x.put(tx, key, state.mark(), first.weight.Add(after))
+		x.put(tx, key, state.mark(), s.first.weight.Add(after))
 	} else {
 		x.add(tx, key, state.mark(), after)
 	}

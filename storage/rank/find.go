@@ -61,24 +61,16 @@ func newBound(key, value []byte) bound {
 
 // states gives the levels what was found, one boundary each.
 func (x *Index) states(snap kv.ReadTx, found [][]byte, levels []around) error {
-	var keys [][]byte
+	keys := make([][]byte, len(found))
 	for n, key := range found {
-		levels[n].bounds = []bound{{key: key}}
-		if len(key) > 0 || x.Alone {
-			keys = append(keys, concat(x.level(n+1), key))
-		}
-	}
-	if len(keys) == 0 {
-		return nil
+		keys[n] = concat(x.level(n+1), key)
 	}
 	values, err := snap.GetMany(keys)
 	if err != nil {
 		return err
 	}
 	for n, key := range found {
-		if len(key) > 0 || x.Alone {
-			levels[n].bounds[0], values = newBound(key, values[0]), values[1:]
-		}
+		levels[n].bounds = []bound{newBound(key, values[n])}
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func TestRowsInPlaces(t *testing.T) {
 	check(t, store, x)
 }
 
-// Who is alone writes weights, since it has read them; those that stay are not read on the way.
+// Who is alone writes weights, which it has read, and has the store add to none.
 func TestAloneWritesWeights(t *testing.T) {
 	store := wrapkv.NewCounting(memkv.New())
 	defer store.Close()

@@ -6,8 +6,8 @@
 // Rows are in order of their keys. A skip list over them (storage/rank) has, on each level, boundaries at the keys
 // whose hash reaches the level (they go with their rows), with the number of rows up to the next boundary, and, if a
 // reduce function is _sum, with the sum of those values that are 64-bit integers and the number of those that are not.
-// They are maintained by atomic additions, without reading; on this machine, where only the builder of an index writes
-// it, by what that has read.
+// They are maintained by atomic additions, without reading; on this machine, where hardly anybody but the builder of an
+// index writes it, by what it has read, with conflicts.
 //
 // What other functions make of the rows from a boundary to the next is an aggregate, stored for each function (slot) at
 // each boundary of each level. It is either right or marked stale: whoever changes a row marks those that depend on it,
