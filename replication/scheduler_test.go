@@ -325,19 +325,23 @@ func TestTransient(t *testing.T) {
 	}
 }
 
-// TestOtherReplicatorDatabases follows databases that come and go.
+// TestOtherReplicatorDatabases follows databases that come and go, also when the end of one is heard of late.
 func TestOtherReplicatorDatabases(t *testing.T) {
 	s := newTestScheduler(t, nil)
 	const name = "x/_replicator"
+	running := func() bool {
+		d := s.Document(name, "live", "n")
+		return d != nil && d.State == "running"
+	}
 	for range 2 {
 		if err := s.store.Create(t.Context(), name, storage.CreateOptions{Q: 1, N: 1}); err != nil {
 			t.Fatal(err)
 		}
 		s.write(t, name, "live", `{"source":"http://s/a","target":"http://t/b","continuous":true}`)
-		until(t, "its job", func() bool {
-			d := s.Document(name, "live", "n")
-			return d != nil && d.State == "running"
-		})
+		until(t, "its job", running)
+		s.write(t, storage.GlobalChanges, "deleted:"+name, `{}`) // another process tells of an earlier one
+		s.write(t, name, "second", `{"source":"http://s/a","target":"http://t/u","continuous":true}`)
+		until(t, "both jobs", func() bool { return len(s.Jobs("n")) == 2 && running() })
 		if err := s.store.Delete(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}

@@ -108,19 +108,19 @@ func (w *watcher) followEvents(d time.Duration) error {
 			}
 			return err
 		}
+		deleted := make(map[string]bool) // by name, whether its database was deleted or only created
 		end, err := db.Changes(ctx, storage.ChangesOptions{Since: since, Limit: -1}, func(c *storage.Change) error {
 			event, name, _ := strings.Cut(c.ID, ":")
-			if !IsReplicatorDB(name) {
-				return nil
-			}
-			switch event {
-			case "created":
-				w.follow(name) // one of the same name that was deleted meanwhile ends by itself (followDB)
-			case "deleted":
-				w.leave(name)
+			if IsReplicatorDB(name) && (event == "created" || event == "deleted") {
+				deleted[name] = deleted[name] || event == "deleted"
 			}
 			return nil
 		})
+		for name, gone := range deleted {
+			if err == nil {
+				err = w.look(ctx, name, gone)
+			}
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -129,6 +129,23 @@ func (w *watcher) followEvents(d time.Duration) error {
 		}
 		since = end.Last.Seq
 	}
+}
+
+// look follows a database that was created or deleted, if there is one now: events of several processes come in any
+// order, and the next database of a name may be there before the end of the last one is heard of. A deletion ends what
+// followed the last one. One whose deletion is not heard of ends by itself (followDB).
+func (w *watcher) look(ctx context.Context, name string, deleted bool) error {
+	there, err := w.s.o.Store.DB(name).Exists(ctx)
+	if err != nil {
+		return err
+	}
+	if deleted || !there {
+		w.leave(name)
+	}
+	if there {
+		w.follow(name)
+	}
+	return nil
 }
 
 func (w *watcher) follow(name string) {

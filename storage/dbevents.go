@@ -86,11 +86,12 @@ func (s *Store) touched(name string, event dbEvent) {
 	if event == eventUpdated {
 		l.updated[name] = struct{}{}
 	}
-	if name == GlobalChanges {
+	_, again := l.noted[key]
+	if name == GlobalChanges || again && event == eventUpdated {
 		return
 	}
-	if _, ok := l.noted[key]; ok {
-		return
+	if again {
+		l.order = slices.DeleteFunc(l.order, func(k eventKey) bool { return k == key }) // the last one counts
 	}
 	l.noted[key] = struct{}{}
 	l.order = append(l.order, key)
@@ -152,7 +153,9 @@ func (s *Store) recordEvents(ctx context.Context) {
 func (s *Store) writeEvents(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
 	defer cancel()
-	for batch := range slices.Chunk(s.bg.events.take(), eventBatch) {
+	for events := s.bg.events.take(); len(events) > 0; {
+		batch := events[:batchOfEvents(events)]
+		events = events[len(batch):]
 		for range eventTries {
 			rest, err := s.writeEventDocs(ctx, batch)
 			if err != nil || len(rest) == 0 {
@@ -161,6 +164,19 @@ func (s *Store) writeEvents(ctx context.Context) {
 			batch = rest
 		}
 	}
+}
+
+// batchOfEvents is how many of the events are written in one call: one of each database, because the documents of a
+// call get their sequences in the order of their ids: a deletion would come after the creation of the next database.
+func batchOfEvents(events []eventKey) int {
+	names := make(map[string]bool, eventBatch)
+	for i, e := range events {
+		if names[e.name] || i == eventBatch {
+			return i
+		}
+		names[e.name] = true
+	}
+	return len(events)
 }
 
 // writeEventDocs writes a new revision of each event's document, and returns the events that met a conflict.

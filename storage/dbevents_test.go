@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,6 +75,33 @@ func testEvents(t *testing.T) {
 	slices.Sort(all)
 	want(t, "events after closing", all, []string{"created:db", "created:last", "deleted:db", "updated:db"})
 	checkStore(t, k)
+}
+
+// TestEventsKeepTheirOrder: what happened last to a database is last in the feed, though events are written together.
+func TestEventsKeepTheirOrder(t *testing.T) {
+	k := memkv.New()
+	defer k.Close()
+	s := openWithTasks(t, k)
+	must(t, s.Create(t.Context(), GlobalChanges, CreateOptions{}))
+	for range 20 {
+		for _, last := range []dbEvent{eventCreated, eventDeleted} {
+			for _, e := range []dbEvent{eventCreated, eventUpdated, eventDeleted, eventCreated, last} {
+				s.touched("one", e)
+				s.touched("two", e)
+			}
+			for tries := 0; ; tries++ {
+				all := events(t, s)
+				all = slices.DeleteFunc(all, func(id string) bool { return strings.HasPrefix(id, "updated:") })
+				if n := len(all); n > 1 && all[n-2] == last.prefix()+"one" && all[n-1] == last.prefix()+"two" {
+					break
+				}
+				if tries == 1000 {
+					t.Fatalf("the last event is %s, the feed tells %v", last.prefix(), all)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
 }
 
 // TestEventsWithoutTheirDatabase: nothing is kept, and nothing fails.
