@@ -24,6 +24,8 @@ RACE_PACKAGES ?= ./storage/... ./views/... ./mango/... ./search/... ./replicatio
 RACE_FLAGS ?= -short
 # Of the JavaScript workers: most of their tests are about what one program does, and take two minutes with the detector.
 RACE_JS_TESTS ?= Worker|Concurrently|Killed|Cancel|Idle|Starvation|Hostile$$|Memory|Isolation|HeavyCalls|Builds|Use|Slow|Metrics|Recordings|Map|Reduce|Batch
+# Long tests of one goroutine, which have nothing for the detector; `make test` runs them.
+RACE_SKIP ?= ListsUnderWrites|LeavesOfAWindowAreBounded|WideWindowsAreBounded|LongLines|MemoryOfLongLines|BodiesOfAllSizes|LongListOfAttachments|LargeTrees|RowsInPlaces|BoundariesGo|PlanMovesLittle|MoreProcessesBuildFaster|WritersBeforeCompactions|CompactRange|PiecesOfARange|SubspacesApart|BaseLevel|AnyDamageIsSurvived|SmallDisk|AllFieldsSorts|SortingWithinMemory|BulkWithEntries
 TEST_TIMEOUT ?= 9m
 
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.48.0
@@ -59,7 +61,7 @@ test: ## the whole Go test suite
 
 .PHONY: test-race
 test-race: ## short forms of the tests under the race detector (RACE_PACKAGES=, RACE_FLAGS= for the long ones)
-	$(GO) test -race $(RACE_FLAGS) -timeout 20m $$($(GO) list $(RACE_PACKAGES) | grep -v /views/js$$)
+	$(GO) test -race $(RACE_FLAGS) -timeout 20m -skip '^Test($(RACE_SKIP))$$' $$($(GO) list $(RACE_PACKAGES) | grep -v /views/js$$)
 	$(GO) test -race $(RACE_FLAGS) -timeout 20m -run '$(RACE_JS_TESTS)' ./views/js
 
 .PHONY: test-clients

@@ -90,8 +90,8 @@ func TestCompactRange(t *testing.T) {
 	}
 }
 
-// TestPieces: the pieces of a range meet, and none but the last is smaller than asked for, nor much larger.
-func TestPieces(t *testing.T) {
+// TestPiecesOfARange: the pieces of a range meet, and none but the last is smaller than asked for, nor much larger.
+func TestPiecesOfARange(t *testing.T) {
 	s := openBench(t, Options{MemTableSize: 256 << 10, device: 100 << 30})
 	for i := 0; i < 30_000; i += 500 {
 		mustUpdate(t, s, func(tx kv.Tx) error {
