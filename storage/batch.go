@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/revtree"
 )
 
 // editWindow is how many documents of a batch are read together: their reads overlap on a store across a network, and a
@@ -141,13 +142,20 @@ func (b *batch) run(groups []editGroup) error {
 }
 
 // checkUnwritten finds out whether edits are checked because of what the database was last written with, where that
-// makes a difference: for edits of unknown revisions, and several edits of one document.
+// makes a difference: for edits of unknown revisions, several edits of one document, replicated revisions that are
+// known, and where a refused edit would cut a line.
 func (b *batch) checkUnwritten(groups []editGroup, edits []docEdit) error {
-	if b.mode.checked || b.mode.replicated {
+	if b.mode.checked {
 		return nil
 	}
 	for n, g := range groups {
-		if len(g.edits) > 1 || len(edits[n].before) == 0 && len(b.docs[g.edits[0]].Revs.IDs) > 0 {
+		doc, e := b.docs[g.edits[0]], &edits[n]
+		long := func(l revtree.Leaf) bool { return int64(l.Ancestors.Len()) >= b.t.rec.revsLimit }
+		matters := len(g.edits) > 1 || len(e.before) == 0 && len(doc.Revs.IDs) > 0 || slices.ContainsFunc(e.tree, long)
+		if b.mode.replicated {
+			matters = len(e.before) > 0 && (len(g.edits) > 1 || e.tree.Find(doc.Rev()) >= 0)
+		}
+		if matters {
 			written, err := b.t.written()
 			b.mode.checked = !written
 			return err
@@ -174,10 +182,15 @@ func (b *batch) edit(g editGroup, e *docEdit, checked []validatedEdit) (err erro
 	if pending {
 		return ErrPending
 	}
+	decided := true // nothing comes to couch_db_updater, which would cut the lines
 	for k, i := range g.edits {
+		decided = decided && checked[k].decided
 		if b.results[i], err = e.apply(&b.mode, b.docs[i], &checked[k]); err != nil {
 			return err
 		}
+	}
+	if decided {
+		return nil
 	}
 	return e.flush(b.index)
 }

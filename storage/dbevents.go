@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/ejson"
 )
 
 // GlobalChanges is the database that lists what happened to the others: a document `created:db`, `updated:db` or
@@ -41,13 +40,7 @@ const (
 
 // prefix begins the id of the event's document (global_changes_listener:handle_event).
 func (e dbEvent) prefix() string {
-	switch e {
-	case eventCreated:
-		return "created:"
-	case eventDeleted:
-		return "deleted:"
-	}
-	return "updated:"
+	return [...]string{eventUpdated: "updated:", eventCreated: "created:", eventDeleted: "deleted:"}[e]
 }
 
 type eventKey struct {
@@ -211,11 +204,4 @@ func (s *Store) writeEventDocs(ctx context.Context, batch []eventKey) ([]eventKe
 }
 
 // emptyDocument is the body {}.
-var emptyDocument = func() compat.Body {
-	v, err := ejson.Parse(emptyBody)
-	if err != nil {
-		panic(err) // a constant
-	}
-	size, _ := v.EncodedSize()
-	return compat.Body{JSON: emptyBody, Term: v.AppendTerm(nil), Size: size}
-}()
+var emptyDocument = compat.Body{JSON: emptyBody, Size: 2}

@@ -251,8 +251,7 @@ func sortedRevs[V any](m map[compat.Rev]V) []compat.Rev {
 
 // tombstone brings back a deletion without its body.
 func (w *salvage) tombstone(doc *damagedDoc, line compat.RevPath) error {
-	body := compat.Body{JSON: emptyBody, Size: 2}
-	return w.add(doc, &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: true, Body: body}, nil)
+	return w.add(doc, &compat.Document{ID: doc.id, HasID: true, Revs: line, Deleted: true, Body: emptyDocument}, nil)
 }
 
 // leaf brings back a leaf; one whose body is lost is replaced by its newest ancestor that has one.

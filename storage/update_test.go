@@ -90,6 +90,31 @@ func TestReplicatedEdits(t *testing.T) {
 	})
 }
 
+// TestRefusedBeforeTheMerge: what CouchDB refuses or ignores before it merges changes nothing, where a conflict that is
+// found by merging cuts the lines to a limit that was lowered. Recorded from CouchDB 3.5.0.
+func TestRefusedBeforeTheMerge(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *DB) {
+		replicate(t, db, "a", "4-d,c,b,a")
+		replicate(t, db, "_design/a", "4-d,c,b,a")
+		put(t, db, "z", "", `{}`)
+		must(t, db.SetRevsLimit(t.Context(), 2))
+		line := func(id string) []any {
+			d := open(t, db, id, OpenOptions{RevsInfo: true, LocalSeq: true})
+			return []any{len(d.RevsInfo), d.LocalSeq}
+		}
+		want(t, "an edit of a design document", put(t, db, "_design/a", "1-x", `{}`), "conflict")
+		want(t, "its line and sequence", line("_design/a"), "[4 2]")
+		put(t, db, "_design/b", "", `{}`)
+		want(t, "an edit after one of a design document", put(t, db, "a", "1-x", `{}`), "conflict")
+		want(t, "its line and sequence", line("a"), "[4 1]")
+		replicate(t, db, "a", "3-c,b,a,0", "4-d,c,b,a,0")
+		want(t, "with known revisions", line("a"), "[4 1]")
+		put(t, db, "y", "", `{}`)
+		want(t, "another edit", put(t, db, "a", "1-x", `{}`), "conflict")
+		want(t, "its line and sequence", line("a"), "[2 6]")
+	})
+}
+
 func TestSameDocumentTwice(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		first, second := "1-7a7e4b29f3af401e69b6f86e4c26b727", "2-d9b15b235a7d0afdfe6058d5fb8afbd1"
