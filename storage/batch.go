@@ -182,7 +182,7 @@ func (b *batch) edit(g editGroup, e *docEdit, checked []validatedEdit) (err erro
 	if pending {
 		return ErrPending
 	}
-	decided := true // nothing comes to couch_db_updater, which would cut the lines
+	decided := true // nothing comes to couch_db_updater, which cuts the lines
 	for k, i := range g.edits {
 		decided = decided && checked[k].decided
 		if b.results[i], err = e.apply(&b.mode, b.docs[i], &checked[k]); err != nil {
@@ -192,6 +192,7 @@ func (b *batch) edit(g editGroup, e *docEdit, checked []validatedEdit) (err erro
 	if decided {
 		return nil
 	}
+	e.tree = revtree.Stem(e.tree, b.t.rec.revsLimit)
 	return e.flush(b.index)
 }
 

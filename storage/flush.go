@@ -13,9 +13,8 @@ import (
 
 // flush writes what the edits made of the document; nothing, and no sequence is taken, if that is what is stored
 // already. As in CouchDB, even a refused edit cuts the lines to a limit that was lowered, if it was not refused before
-// the merge (editMode.checked). ErrPending of index comes before anything is written.
+// the merge (editMode.checked); a purge does not. ErrPending of index comes before anything is written.
 func (e *docEdit) flush(index IndexFunc) error {
-	e.tree = revtree.Stem(e.tree, e.t.rec.revsLimit)
 	e.keepFlags()
 	e.tree.Sort()
 	inner, err := e.innerWrites()

@@ -126,7 +126,6 @@ func (m *model) purged(id string, revs []compat.Rev) {
 	}
 	if len(tree) > 0 {
 		m.updates += uint64(len(tree)) - 1
-		tree = revtree.Stem(tree, m.limit)
 	}
 	m.trees[id] = tree
 	m.prune(id)

@@ -96,22 +96,25 @@ func TestRefusedBeforeTheMerge(t *testing.T) {
 	onEngines(t, func(t *testing.T, db *DB) {
 		replicate(t, db, "a", "4-d,c,b,a")
 		replicate(t, db, "_design/a", "4-d,c,b,a")
-		put(t, db, "z", "", `{}`)
+		replicate(t, db, "b", "4-d,c,b,a", "2-x,a!")
 		must(t, db.SetRevsLimit(t.Context(), 2))
 		line := func(id string) []any {
 			d := open(t, db, id, OpenOptions{RevsInfo: true, LocalSeq: true})
 			return []any{len(d.RevsInfo), d.LocalSeq}
 		}
 		want(t, "an edit of a design document", put(t, db, "_design/a", "1-x", `{}`), "conflict")
-		want(t, "its line and sequence", line("_design/a"), "[4 2]")
+		want(t, "its line and sequence", line("_design/a"), "[4 3]")
 		put(t, db, "_design/b", "", `{}`)
 		want(t, "an edit after one of a design document", put(t, db, "a", "1-x", `{}`), "conflict")
-		want(t, "its line and sequence", line("a"), "[4 1]")
+		want(t, "its line and sequence", line("a"), "[4 2]")
 		replicate(t, db, "a", "3-c,b,a,0", "4-d,c,b,a,0")
-		want(t, "with known revisions", line("a"), "[4 1]")
+		want(t, "with known revisions", line("a"), "[4 2]")
+		_, err := db.Purge(t.Context(), []IDRevs{{"b", []compat.Rev{{Pos: 2, Hash: "x"}}}})
+		must(t, err)
+		want(t, "after a purge", line("b"), "[4 6]")
 		put(t, db, "y", "", `{}`)
 		want(t, "another edit", put(t, db, "a", "1-x", `{}`), "conflict")
-		want(t, "its line and sequence", line("a"), "[2 6]")
+		want(t, "its line and sequence", line("a"), "[2 8]")
 	})
 }
 
