@@ -24,8 +24,14 @@ RACE_PACKAGES ?= ./storage/... ./views/... ./mango/... ./search/... ./replicatio
 RACE_FLAGS ?= -short
 # Of the JavaScript workers: most of their tests are about what one program does, and take two minutes with the detector.
 RACE_JS_TESTS ?= Worker|Concurrently|Killed|Cancel|Idle|Starvation|Hostile$$|Memory|Isolation|HeavyCalls|Builds|Use|Slow|Metrics|Recordings|Map|Reduce|Batch
-# Long tests of one goroutine, which have nothing for the detector; `make test` runs them.
-RACE_SKIP ?= ListsUnderWrites|LeavesOfAWindowAreBounded|WideWindowsAreBounded|LongLines|MemoryOfLongLines|BodiesOfAllSizes|LongListOfAttachments|LargeTrees|RowsInPlaces|BoundariesGo|PlanMovesLittle|MoreProcessesBuildFaster|WritersBeforeCompactions|CompactRange|PiecesOfARange|SubspacesApart|BaseLevel|AnyDamageIsSurvived|SmallDisk|AllFieldsSorts|SortingWithinMemory|BulkWithEntries
+# Long tests of one goroutine or of commands that work alone, which have nothing for the detector; `make test` runs them.
+RACE_SKIP ?= ListsUnderWrites|LeavesOfAWindowAreBounded|WideWindowsAreBounded|LongLines|MemoryOfLongLines|BodiesOfAllSizes$\
+|LongListOfAttachments|LargeSecurityIsShared|CompactionOfLargeBodies|LargeTrees|RowsInPlaces|BoundariesGo|PlanMovesLittle$\
+|MoreProcessesBuildFaster|WritersBeforeCompactions|CompactRange|PiecesOfARange|SubspacesApart|BaseLevel|AnyDamageIsSurvived$\
+|SmallDisk|AllFieldsSorts|SortingWithinMemory|PagesAmongWrites|BulkWithEntries|EntriesBeyondATransaction|Samples$\
+|KeptWithDocuments|LargeThings|FunctionsInCoffeeScript|RoundTripsOfFilteredConflicts|RevisionsAreSentAsTheyAreRead$\
+|DocumentsOfRowsAreSentAsTheyAreRead|Moved|MovedHigher|Migrate|DamagedBlockCostsItsDocuments|SalvageOfAWholeStoreLosesNothing$\
+|Upgrade|PhysicalBackup|BackupAndRestore|AProgramForNodeFollowsInAFunctionsPlace
 TEST_TIMEOUT ?= 9m
 
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.48.0
