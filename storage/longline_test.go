@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -111,4 +112,35 @@ func TestLeafReader(t *testing.T) {
 		t.Error("a lost chunk of a line was not found")
 	}
 	must(t, db.store.Delete(t.Context(), "db"))
+}
+
+// parentsSeen notes what edits are validated against.
+type parentsSeen struct{ revs *[]string }
+
+func (p parentsSeen) Prepare(context.Context, *Tx) (ValidateFunc, error) {
+	return func(_ context.Context, _, parent *Document) error {
+		*p.revs = append(*p.revs, parent.Rev.String())
+		return nil
+	}, nil
+}
+
+// TestAncestorsAreAskedForTogether: the ancestor that a replicated branch is validated against may be far up the line.
+func TestAncestorsAreAskedForTogether(t *testing.T) {
+	db, counting := newCountedDB(t)
+	first := doc(t, "long", "", `{"n":1}`)
+	first.Revs = longLine(10, "first", hash16)
+	update(t, db, UpdateOptions{Replicated: true}, first)
+	var parents []string
+	db.store.SetHooks(Hooks{Validator: parentsSeen{&parents}})
+	for _, newest := range []string{"one", "another"} {
+		d := doc(t, "long", "", `{"n":2}`)
+		d.Revs = longLine(1000, newest, hash16)
+		d.Revs.IDs[990] = "first"
+		counting.Reset()
+		update(t, db, UpdateOptions{Replicated: true}, d)
+		if n := counting.Counts().GetManys; n > 16 {
+			t.Errorf("%q: %d reads one after the other", newest, n)
+		}
+	}
+	want(t, "parents", parents, "[10-first 10-first]")
 }

@@ -170,17 +170,6 @@ func (doc *Document) losesTo(other *Document) bool {
 	return doc.Rev.Compare(other.Rev) < 0
 }
 
-// openRevOf reads any revision of a document whose leaves are at hand, nil if it is missing.
-func (d *dbRead) openRevOf(id string, leaves []leafRecord, rev compat.Rev, o OpenOptions) (doc *Document, err error) {
-	w := wantedRev{rev, lineOf(leaves, rev)}
-	err = d.readEntries(nil, [][]byte{w.key(d, id)}, nil, !o.NoBody, func(_ int, e *entry, found bool) (err error) {
-		e.body = owned(e.body)
-		doc, err = w.document(d, id, e, found, o)
-		return err
-	})
-	return doc, err
-}
-
 // RevsDiff tells which revisions the database does not know: it calls fn for each request, in their order, also for
 // those without a missing revision (couch_db:get_missing_revs). Requests are taken as they are needed, a window ahead
 // of fn. What fn gets is valid until it returns.
