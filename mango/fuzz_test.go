@@ -138,6 +138,7 @@ func FuzzPicker(f *testing.F) {
 	f.Add(`{"a":1,"b":{"a":[1,"}"]},"\"":"\\","é":null}`, "a", `"`)
 	f.Add(`{"a":"\\\"","a.b":true}`, `a\.b`, "é.x")
 	f.Add(`{"a`, "a", "b")
+	f.Add(`\\"`, "a", "b") // no object
 	f.Fuzz(func(t *testing.T, text, first, second string) {
 		p := newPicker([]path{parsePath(first), parsePath(second)})
 		p.append(nil, &storage.Document{ID: "x", Body: []byte(text)})

@@ -184,6 +184,7 @@ func valueEnd(text []byte, i int) int {
 // stringEnd is where the string ends that begins at i: after the first quote with an even number of backslashes before
 // it.
 func stringEnd(text []byte, i int) int {
+	begin := i
 	for i++; i < len(text); {
 		quote := bytes.IndexByte(text[i:], '"')
 		if quote < 0 {
@@ -191,7 +192,7 @@ func stringEnd(text []byte, i int) int {
 		}
 		i += quote
 		backslashes := 0
-		for text[i-1-backslashes] == '\\' {
+		for i-1-backslashes > begin && text[i-1-backslashes] == '\\' {
 			backslashes++
 		}
 		if i++; backslashes%2 == 0 {
