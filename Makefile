@@ -24,10 +24,10 @@ RACE_PACKAGES ?= ./storage/... ./views/... ./mango/... ./search/... ./replicatio
 RACE_FLAGS ?= -short
 # Of the JavaScript workers: most of their tests are about what one program does, and take two minutes with the detector.
 RACE_JS_TESTS ?= Worker|Concurrently|Killed|Cancel|Idle|Starvation|Hostile$$|Memory|Isolation|HeavyCalls|Builds|Use|Slow|Metrics|Recordings|Map|Reduce|Batch
-# Long tests of one goroutine or of commands that work alone, which have nothing for the detector; `make test` runs them.
+# Long tests of one goroutine, of commands that work alone, or whose goroutines other tests run, too; `make test` has them.
 RACE_SKIP ?= ListsUnderWrites|LeavesOfAWindowAreBounded|WideWindowsAreBounded|LongLines|MemoryOfLongLines|BodiesOfAllSizes$\
 |LongListOfAttachments|LargeSecurityIsShared|CompactionOfLargeBodies|LargeTrees|RowsInPlaces|BoundariesGo|PlanMovesLittle$\
-|MoreProcessesBuildFaster|WritersBeforeCompactions|CompactRange|PiecesOfARange|SubspacesApart|BaseLevel|AnyDamageIsSurvived$\
+|MoreProcessesBuildFaster|WritersBeforeCompactions|PiecesOfARange|SubspacesApart|BaseLevel|AnyDamageIsSurvived$\
 |SmallDisk|AllFieldsSorts|SortingWithinMemory|PagesAmongWrites|BulkWithEntries|EntriesBeyondATransaction|Samples$\
 |KeptWithDocuments|LargeThings|FunctionsInCoffeeScript|RoundTripsOfFilteredConflicts|RevisionsAreSentAsTheyAreRead$\
 |DocumentsOfRowsAreSentAsTheyAreRead|Moved|MovedHigher|Migrate|DamagedBlockCostsItsDocuments|SalvageOfAWholeStoreLosesNothing$\

@@ -148,12 +148,15 @@ func (b *batch) checkUnwritten(groups []editGroup, edits []docEdit) error {
 	if b.mode.checked {
 		return nil
 	}
+	long := func(l revtree.Leaf) bool { return int64(l.Ancestors.Len()) >= b.t.rec.revsLimit }
 	for n, g := range groups {
-		doc, e := b.docs[g.edits[0]], &edits[n]
-		long := func(l revtree.Leaf) bool { return int64(l.Ancestors.Len()) >= b.t.rec.revsLimit }
-		matters := len(g.edits) > 1 || len(e.before) == 0 && len(doc.Revs.IDs) > 0 || slices.ContainsFunc(e.tree, long)
+		e := &edits[n]
+		var matters bool
 		if b.mode.replicated {
-			matters = len(e.before) > 0 && (len(g.edits) > 1 || e.tree.Find(doc.Rev()) >= 0)
+			matters = slices.ContainsFunc(g.edits, func(i int) bool { return e.tree.Find(b.docs[i].Rev()) >= 0 })
+		} else {
+			matters = len(g.edits) > 1 || slices.ContainsFunc(e.tree, long) ||
+				len(e.before) == 0 && len(b.docs[g.edits[0]].Revs.IDs) > 0
 		}
 		if matters {
 			written, err := b.t.written()

@@ -142,5 +142,14 @@ func TestAncestorsAreAskedForTogether(t *testing.T) {
 			t.Errorf("%q: %d reads one after the other", newest, n)
 		}
 	}
-	want(t, "parents", parents, "[10-first 10-first]")
+	d := doc(t, "long", "", `{"n":3}`)
+	line := longLine(1000, "one", hash16).IDs
+	d.Revs = compat.RevPath{Start: 1005, IDs: append([]string{"e", "d", "c", "b", "a"}, line...)}
+	d.Revs.IDs[995] = "first"
+	counting.Reset()
+	update(t, db, UpdateOptions{Replicated: true}, d)
+	if n := counting.Counts().Gets; n > 4 {
+		t.Errorf("%d keys read where a leaf is the ancestor", n)
+	}
+	want(t, "parents", parents, "[10-first 10-first 1000-one]")
 }

@@ -36,19 +36,19 @@ func (e *docEdit) replicate(doc *compat.Document, v *validatedEdit) (EditResult,
 }
 
 // nearestAncestor reads the newest revision above rev on its line whose body is stored, nil if there is none
-// (couch_db:make_first_doc_on_disk). It mostly is the parent; what lies beyond is asked for together.
+// (couch_db:make_first_doc_on_disk). It mostly is the parent or another leaf; what lies beyond is asked for together.
 func (e *docEdit) nearestAncestor(tree revtree.Tree, rev compat.Rev) (nearest *Document, err error) {
 	line, d := tree[tree.Leaf(rev)].Ancestors, &e.t.dbRead
-	for from, n := 0, 1; from < line.Len() && nearest == nil && err == nil; from, n = from+n, 1024 {
+	for i, n := 0, 1; i < line.Len() && nearest == nil && err == nil; n = min(max(2*n, firstAhead), mostAhead) {
 		var wanted []wantedRev
 		var keys [][]byte
-		for i := from; i < min(from+n, line.Len()); i++ {
+		for isLeaf := false; len(wanted) < n && i < line.Len() && !isLeaf; i++ {
 			ancestor := compat.Rev{Pos: rev.Pos - 1 - int64(i), Hash: line.At(i)}
-			wanted = append(wanted, wantedRev{ancestor, lineOf(e.before, ancestor)})
-			keys = append(keys, wanted[i-from].key(d, e.id))
+			w := wantedRev{ancestor, lineOf(e.before, ancestor)}
+			wanted, keys = append(wanted, w), append(keys, w.key(d, e.id))
+			isLeaf = w.line != nil && w.line.Rev == ancestor
 		}
-		few := []int{maxEntry >> 10} // how long those that are there may be, so that not many are read with the first
-		err = d.readEntries(nil, keys, few, true, func(i int, stored *entry, found bool) (err error) {
+		err = d.readEntries(nil, keys, nil, true, func(i int, stored *entry, found bool) (err error) {
 			if nearest == nil {
 				stored.body = owned(stored.body)
 				nearest, err = wanted[i].document(d, e.id, stored, found, OpenOptions{Revs: true})
