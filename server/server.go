@@ -140,7 +140,7 @@ func New(o Options) (*Server, error) {
 		Env: env, Nodes: others, Jobs: o.Jobs, Reshard: o.Reshard, JS: o.JS, Verifier: verifier,
 		Replications: s.replications.Tasks, Build: o.Build, Web: o.Web, Cluster: o.Cluster,
 		Metrics: append([]prometheus.Collector{s.connections, prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "settee_store_unavailable_total", Help: "Requests that the store did not answer.",
+			Name: "settee_store_unavailable_total", Help: "Requests that the store did not answer, or too slowly.",
 		}, func() float64 { return float64(env.Unavailable.Load()) })}, o.Metrics...),
 	})
 	if err != nil {

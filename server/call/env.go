@@ -35,7 +35,7 @@ type Env struct {
 	Node      string        // name of the node
 	Running   *atomic.Int64 // requests under way
 
-	Unavailable atomic.Int64 // requests that the store did not answer
+	Unavailable atomic.Int64 // requests that the store did not answer, or not fast enough
 	Draining    atomic.Bool  // load balancers are told to send nothing more
 
 	// Identify are the ways to identify a user, by the names that auth.Settings has for them. One sets Call.User and

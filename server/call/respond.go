@@ -153,6 +153,10 @@ var errUpgraded = compat.Busy("The store was upgraded to a format of another ver
 // whether it was stored.
 var errUnavailable = compat.Busy("The store does not answer. A write may have been stored all the same.")
 
+// errSlow is what a request is answered whose reads became too old again and again, though the store answers: it, or
+// this machine, has more to do than it can.
+var errSlow = compat.Busy("The store is too slow for this request at the moment.")
+
 // unexpected logs an error that has no wire meaning and makes the client's part of it. Where the client is gone there
 // is none: the connection is closed, as CouchDB does with requests that break off.
 func (c *Call) unexpected(err error) *compat.Error {
@@ -169,6 +173,11 @@ func (c *Call) unexpected(err error) *compat.Error {
 		c.Env.Log.Error("the store does not answer", "request", c.ID, "method", c.Method, "error", err)
 		c.Env.Unavailable.Add(1)
 		return errUnavailable
+	}
+	if errors.Is(err, kv.ErrTooOld) {
+		c.Env.Log.Error("the store is too slow", "request", c.ID, "method", c.Method, "error", err)
+		c.Env.Unavailable.Add(1)
+		return errSlow
 	}
 	c.Env.Log.Error("internal error", "request", c.ID, "method", c.Request.Method, "path", c.Request.RequestURI,
 		"error", err)

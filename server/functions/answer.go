@@ -53,7 +53,7 @@ func fail(c *call.Call, err error) error {
 	if c.Context().Err() != nil || errors.Is(err, call.ErrClientGone) {
 		return err
 	}
-	for _, ofStore := range []error{kv.ErrFull, kv.ErrUnavailable, kv.ErrFormat} {
+	for _, ofStore := range []error{kv.ErrFull, kv.ErrUnavailable, kv.ErrTooOld, kv.ErrFormat} {
 		if errors.Is(err, ofStore) {
 			return err
 		}
