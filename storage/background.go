@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/settee-db/settee/storage/compactions"
 )
 
 // background is what a Store does beside the calls of its methods: wake-ups, _db_updates, compaction, collection of
@@ -19,7 +21,7 @@ type background struct {
 
 	hubs        hubs
 	events      eventLog
-	compactions compactions
+	compactions compactions.List
 	folds       folds
 }
 

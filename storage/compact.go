@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/compactions"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -59,15 +60,15 @@ func (db *DB) StartCompact(ctx context.Context) error {
 	if err := db.viewOn(ctx, func(*dbRead) error { return nil }); err != nil {
 		return err
 	}
-	if !db.compactRunning() {
+	if !db.store.bg.compactions.Has(db.name) {
 		c := &db.store.bg.compactions
-		run := c.begin(db.name) // here, so that Info shows it when StartCompact has returned
+		run := c.Begin(db.name) // here, so that Info shows it when StartCompact has returned
 		task := func(ctx context.Context) {
-			defer c.end(run)
+			defer c.End(run)
 			_ = db.compact(kv.InBackground(ctx), run, true) // what is left is removed by the next compaction
 		}
 		if !db.store.bg.run(task) {
-			c.end(run)
+			c.End(run)
 			return kv.ErrClosed
 		}
 	}
@@ -78,19 +79,19 @@ func (db *DB) StartCompact(ctx context.Context) error {
 // all that was deleted in the database and its indexes, and returns when that is done.
 func (db *DB) Compact(ctx context.Context) error {
 	c := &db.store.bg.compactions
-	run := c.begin(db.name)
-	defer c.end(run)
+	run := c.Begin(db.name)
+	defer c.End(run)
 	return db.compact(kv.InBackground(ctx), run, true)
 }
 
 // compact is Compact; without files it leaves space in the engine's files to the engine.
-func (db *DB) compact(ctx context.Context, run *compaction, files bool) error {
+func (db *DB) compact(ctx context.Context, run *compactions.Run, files bool) error {
 	var prefix space
 	err := db.viewOn(ctx, func(d *dbRead) error {
 		prefix = d.keys
 		rows, err := d.stats(statHistoryRows)
 		if err == nil {
-			run.total.Store(rows[0])
+			run.Expect(rows[0])
 		}
 		return err
 	})
@@ -144,7 +145,7 @@ func (db *DB) compact(ctx context.Context, run *compaction, files bool) error {
 			}
 			cursor, keys = part[len(part)-1], keys[len(part):]
 			most = min(4*most, compactBatch)
-			run.advance(int64(len(part)))
+			run.Advance(int64(len(part)))
 		}
 	}
 }
@@ -252,9 +253,12 @@ func (s *Store) compactAutomatically(ctx context.Context) {
 			return err
 		})
 		if err == nil && s.compaction.due(sizes[0], sizes[1]) {
-			run := s.bg.compactions.begin(name)
+			run := s.bg.compactions.Begin(name)
 			_ = db.compact(kv.InBackground(ctx), run, false) // tried again after the next write
-			s.bg.compactions.end(run)
+			s.bg.compactions.End(run)
 		}
 	}
 }
+
+// Compactions lists the compactions that this process is at, by database.
+func (s *Store) Compactions() []compactions.Compaction { return s.bg.compactions.All() }

@@ -165,7 +165,7 @@ func (db *DB) Info(ctx context.Context) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	info.CompactRunning = db.compactRunning()
+	info.CompactRunning = db.store.bg.compactions.Has(db.name)
 	return info, nil
 }
 

@@ -40,7 +40,7 @@
 //	chunks/                             the memory of what is uploaded
 //	coalesce/                           how edits of single documents wait for others, to share a transaction
 //	body.go, largebodies.go             bodies that are too large for their entries, or for a transaction
-//	compact.go, compactions.go          compaction; what is running of it
+//	compact.go                          compaction
 //	check*.go                           the check of the invariants below
 //	full.go                             what a full store still takes
 //	salvage.go, salvagedocs.go          documents out of a store of which keys are missing

@@ -60,9 +60,9 @@ func (s *Store) Collect(out chan<- prometheus.Metric) {
 	s.metrics.writes.Collect(out)
 	s.metrics.retries.Collect(out)
 	c := &s.bg.compactions
-	out <- prometheus.MustNewConstMetric(compactionsDesc, prometheus.CounterValue, float64(c.finished.Load()))
+	out <- prometheus.MustNewConstMetric(compactionsDesc, prometheus.CounterValue, float64(c.Finished()))
 	out <- prometheus.MustNewConstMetric(compactingDesc, prometheus.GaugeValue, float64(len(s.Compactions())))
-	out <- prometheus.MustNewConstMetric(compactedDesc, prometheus.CounterValue, float64(c.removed.Load()))
+	out <- prometheus.MustNewConstMetric(compactedDesc, prometheus.CounterValue, float64(c.Removed()))
 	hubs, listeners := s.bg.hubs.count()
 	out <- prometheus.MustNewConstMetric(watchedDesc, prometheus.GaugeValue, float64(hubs))
 	out <- prometheus.MustNewConstMetric(listenersDesc, prometheus.GaugeValue, float64(listeners))

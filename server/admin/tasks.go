@@ -14,7 +14,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/forward"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/compactions"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/views"
 )
@@ -218,7 +218,7 @@ func (h *Handlers) replicationTasks() (tasks []task) {
 }
 
 // compactionTask is what couch_bt_engine_compactor reports.
-func (h *Handlers) compactionTask(run storage.Compaction) task {
+func (h *Handlers) compactionTask(run compactions.Compaction) task {
 	progress := int64(0)
 	if run.Total > 0 {
 		progress = min(run.Done*100/run.Total, 100)

@@ -6,12 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/compactions"
 )
 
 func TestCompactionTask(t *testing.T) {
 	h := &Handlers{env: &call.Env{Node: call.NodeName}}
-	task := h.compactionTask(storage.Compaction{Database: "db", Done: 3, Total: 4})
+	task := h.compactionTask(compactions.Compaction{Database: "db", Done: 3, Total: 4})
 	require.Regexp(
 		t,
 		`^{"node":"couchdb@127.0.0.1","pid":"<0\.\d+\.0>","process_status":"waiting","changes_done":3,"database":"db",`+
