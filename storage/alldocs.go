@@ -30,12 +30,35 @@ func (db *DB) AllDocs(
 			if err := header(h); err != nil {
 				return err
 			}
+			if err := d.skipRows(&o, &h); err != nil {
+				return err
+			}
 		}
 		if o.IncludeDocs {
 			return d.listDocs(&o, row)
 		}
 		return d.listIDs(&o, row)
 	})
+}
+
+// skipRows moves the range past the rows to be skipped where these are many, as its header says.
+func (d *dbRead) skipRows(o *RangeOptions, h *ListHeader) error {
+	if o.Skip < d.sizes.skipped || o.Namespace != NamespaceAll {
+		return nil
+	}
+	row := h.Offset
+	if o.Descending {
+		row = h.Total - 1 - h.Offset
+	}
+	id, found, err := d.idAt(row)
+	if err != nil {
+		return err
+	}
+	if !found {
+		o.Limit = 0
+	}
+	o.Start, o.Skip = Bound{ID: id, Set: true}, 0
+	return nil
 }
 
 // AllDocs is DB.AllDocs on this snapshot alone and without a header. In a transaction it conflicts with changes to what

@@ -223,34 +223,61 @@ func TestListOutlivesSnapshots(t *testing.T) {
 	}
 }
 
-// Offsets agree with counting for random ranges.
+// Offsets and rows agree with counting for random ranges, also where rows to be skipped are found by their rank, among
+// counts of which a part is folded.
 func TestOffsets(t *testing.T) {
 	db := newTestDB(t, CreateOptions{})
-	db.store.sizes.rankFan = 4
+	db.store.sizes.rankFan, db.store.sizes.foldItems, db.store.sizes.skipped = 4, 40, 3
 	rng := rand.New(rand.NewPCG(1, 2))
 	var ids []string
 	for _, i := range rng.Perm(400)[:250] {
 		id := fmt.Sprintf("%03d", i)
 		ids = append(ids, id)
-		put(t, db, id, "", `{}`)
+		if rev := put(t, db, id, "", `{}`); rng.IntN(5) == 0 {
+			remove(t, db, id, rev)
+			ids = ids[:len(ids)-1]
+		}
 	}
 	slices.Sort(ids)
-	for range 200 {
+	for range 400 {
 		o := RangeOptions{
-			Descending: rng.IntN(2) == 0,
-			Skip:       int64(rng.IntN(3)),
-			Start:      Bound{ID: fmt.Sprintf("%03d", rng.IntN(400)), Set: true, Exclusive: rng.IntN(2) == 0},
+			Descending:  rng.IntN(2) == 0,
+			IncludeDocs: rng.IntN(4) == 0,
+			Limit:       int64(rng.IntN(3)),
+			Skip:        int64(rng.IntN(1 + rng.IntN(len(ids)+10))),
+			Start:       Bound{ID: fmt.Sprintf("%03d", rng.IntN(400)), Set: true, Exclusive: rng.IntN(2) == 0},
+		}
+		if rng.IntN(4) == 0 {
+			o.Start = Bound{}
+		}
+		if rng.IntN(2) == 0 {
+			o.End = Bound{ID: fmt.Sprintf("%03d", rng.IntN(400)), Set: true, Exclusive: rng.IntN(2) == 0}
+		}
+		order := slices.Clone(ids)
+		if o.Descending {
+			slices.Reverse(order)
+		}
+		follows := func(id string, b Bound) bool { // in the list's direction
+			return (id > b.ID) != o.Descending && id != b.ID || id == b.ID && !b.Exclusive
 		}
 		n := 0
-		for _, id := range ids {
-			first := id >= o.Start.ID && !(o.Start.Exclusive && id == o.Start.ID)
-			if o.Descending {
-				first = id <= o.Start.ID && !(o.Start.Exclusive && id == o.Start.ID)
-			}
-			if !first {
+		var rows []string
+		for _, id := range order {
+			end := Bound{ID: o.End.ID, Exclusive: !o.End.Exclusive}
+			switch {
+			case o.Start.Set && !follows(id, o.Start):
 				n++
+			case !o.End.Set || !follows(id, end):
+				rows = append(rows, id)
 			}
 		}
-		want(t, fmt.Sprintf("%+v", o), list(t, db, o), fmt.Sprintf("%d/250", min(n+int(o.Skip), 250)))
+		wanted := fmt.Sprintf("%d/%d", min(n+int(o.Skip), len(ids)), len(ids))
+		rows = rows[min(int(o.Skip), len(rows)):]
+		for _, id := range rows[:min(int(o.Limit), len(rows))] {
+			if wanted += " " + id; o.IncludeDocs {
+				wanted += "{}"
+			}
+		}
+		want(t, fmt.Sprintf("%+v", o), list(t, db, o), wanted)
 	}
 }

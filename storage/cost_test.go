@@ -72,6 +72,8 @@ func TestCosts(t *testing.T) {
 		cost{gets: 3, getManys: 6, ranges: 17, rows: 868, sets: 4015, clears: 1, atomics: 4, commits: 2})
 	measure("1000 updates", func() { bulk("new", revs, 1000) },
 		cost{gets: 1003, getManys: 6, ranges: 9, rows: 1003, sets: 5005, clears: 3002, atomics: 4, commits: 2})
+	measure("a page far from the beginning", func() { list(t, db, RangeOptions{Limit: 20, Skip: 1100}) },
+		cost{gets: 3, getManys: 1, ranges: 6, rows: 350})
 	feed := func(o ChangesOptions) Seq {
 		end, err := db.Changes(t.Context(), o, func(*Change) error { return nil })
 		must(t, err)

@@ -44,7 +44,7 @@ func openCrashStore(dir string, manual bool) (*Store, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s.sizes = sizes{rankFan: 3, seqBlockRows: 4, seqBlockFan: 3, foldItems: 3}
+	s.sizes = sizes{rankFan: 3, seqBlockRows: 4, seqBlockFan: 3, foldItems: 3, skipped: 3}
 	return s, func() error {
 		if err := s.Close(); err != nil {
 			return err

@@ -65,14 +65,8 @@ func (o *RangeOptions) clamp() {
 		*low, *high = Bound{ID: designEnd, Set: true}, Bound{ID: designEnd, Set: true, Exclusive: true}
 	}
 	if high.ID < compat.DesignPrefix {
-		*low, *high = Bound{
-			ID:  compat.DesignPrefix,
-			Set: true,
-		}, Bound{
-			ID:        compat.DesignPrefix,
-			Set:       true,
-			Exclusive: true,
-		}
+		*low = Bound{ID: compat.DesignPrefix, Set: true}
+		*high = Bound{ID: compat.DesignPrefix, Set: true, Exclusive: true}
 	}
 }
 

@@ -19,11 +19,12 @@ type sizes struct {
 	seqBlockRows int64  // rows from which on a new block of sequences begins
 	seqBlockFan  int64  // the same for blocks of the second level, in blocks of the first
 	foldItems    int    // items in the log of counts from which on it is folded
+	skipped      int64  // rows to be skipped from which on the last of them is found by its rank
 	remote       bool   // see kv.Limits
 }
 
 func defaultSizes() sizes {
-	return sizes{rankFan: 128, seqBlockRows: 512, seqBlockFan: 256, foldItems: 512}
+	return sizes{rankFan: 128, seqBlockRows: 512, seqBlockFan: 256, foldItems: 512, skipped: 1000}
 }
 
 // idRanks is the rank index over the rows of TagAllDocs, as far as the log of counts is folded (countlog.go).
@@ -51,6 +52,22 @@ func (d *dbRead) idsBefore(key []byte) (int64, error) {
 		return 0, err
 	}
 	return w.Add(counts.ids.Between(nil, from)).Rows, nil
+}
+
+// idAt is the id in TagAllDocs with so many others before it.
+func (d *dbRead) idAt(rows int64) (id string, found bool, err error) {
+	rest, err := d.countRest()
+	if err != nil {
+		return "", false, err
+	}
+	key, err := d.idRanks().SelectWith(d.r, rows, rest.ids)
+	if err != nil || key == nil {
+		return "", false, err
+	}
+	if id, _, err = tuple.ReadString(key); err != nil {
+		return "", false, corrupt("list of ids", err)
+	}
+	return id, true, nil
 }
 
 // splitBoundaries is how many boundaries of the lowest level SplitIDs passes for each id that it gives.
