@@ -62,8 +62,9 @@ func (s *Session) Left(
 	if err != nil {
 		return 0, false
 	}
+	begun = min(max(begun, -1<<33), 1<<33) // others, such as milliseconds, do not fit a Duration
 	left = time.Duration(begun-now.Unix())*time.Second + timeout
-	if begun < -1<<33 || begun > 1<<33 || left <= 0 {
+	if left <= 0 {
 		return 0, false
 	}
 	for _, algorithm := range algorithms {
@@ -137,10 +138,11 @@ func (o *CookieOptions) SetCookie(value string, now time.Time) string {
 	return b.String()
 }
 
-// CookieValue finds the session cookie in a Cookie header; its name counts with its case, quotes around it do not
-// (mochiweb_cookies:parse_cookie). It is "" when there is none.
-func CookieValue(header string) string {
-	for pair := range strings.SplitSeq(header, ";") {
+// CookieValue finds the session cookie in the Cookie headers, which count as one; its name counts with its case, quotes
+// around it do not (mochiweb_cookies:parse_cookie). It is "" when there is none.
+func CookieValue(headers []string) string {
+	between := func(r rune) bool { return r == ';' || r == ',' }
+	for pair := range strings.FieldsFuncSeq(strings.Join(headers, ","), between) {
 		name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
 		if !ok || strings.TrimSpace(name) != CookieName {
 			continue

@@ -26,6 +26,10 @@ func TestSession(t *testing.T) {
 		_, ok = s.Left("secretsalt", []string{"sha256"}, timeout, at)
 		require.False(t, ok, name)
 	}
+	later, err := ParseSession(NewSession("jöhn", "secretsalt", "sha256", begin.Add(280*365*24*time.Hour)))
+	require.NoError(t, err)
+	_, ok = later.Left("secretsalt", []string{"sha256"}, timeout, begin)
+	require.True(t, ok, "a time to come, such as one in milliseconds")
 	_, ok = s.Left("othersalt", []string{"sha256"}, timeout, begin)
 	require.False(t, ok)
 	_, ok = s.Left("secretsalt", []string{"sha"}, timeout, begin)
@@ -65,16 +69,19 @@ func TestCookieValue(t *testing.T) {
 		"authsession=x":                "",
 		"":                             "",
 		"XAuthSession=y;AuthSession=z": "z",
+		"a=b,AuthSession=x":            "x",
 	} {
-		require.Equal(t, want, CookieValue(header), header)
+		require.Equal(t, want, CookieValue([]string{header}), header)
 	}
+	require.Equal(t, "x", CookieValue([]string{"a=b", "AuthSession=x", "AuthSession=y"}))
+	require.Empty(t, CookieValue(nil))
 }
 
 func FuzzCookie(f *testing.F) {
 	f.Add("AuthSession=" + NewSession("name", "key", "sha", time.Unix(1, 0)))
 	f.Add("AuthSession=!!!; x")
 	f.Fuzz(func(t *testing.T, header string) {
-		s, err := ParseSession(CookieValue(header))
+		s, err := ParseSession(CookieValue([]string{header}))
 		if err != nil {
 			return
 		}

@@ -48,14 +48,24 @@ var algorithms = map[string]jwt.SigningMethod{
 
 var claimPattern = regexp.MustCompile(`([a-z]+)|\{([a-z]+)\s*,\s*"([^"]+)"\}`)
 
-// parseClaims reads the setting required_claims: names, and {name, "value"}. One that holds no name refuses every
-// token.
+// parseClaims reads the setting required_claims: names, and {name, "value"}. One that holds no name, or asks for what
+// is never checked, refuses every token (jwtf:validate_checks).
 func parseClaims(setting string) Claims {
 	c := Claims{names: make(map[string]string)}
 	matches := claimPattern.FindAllStringSubmatch(setting, -1)
 	c.broken = len(matches) == 0 && setting != ""
 	for _, m := range matches {
-		c.names[m[1]+m[2]] = m[3]
+		name := m[1] + m[2]
+		_, twice := c.names[name]
+		c.names[name] = m[3]
+		switch name {
+		case "iss", "kid", "sig", "typ":
+			c.broken = c.broken || twice
+		case "exp", "iat", "nbf": // of any value
+			c.broken = c.broken || twice || m[3] != ""
+		default:
+			c.broken = true
+		}
 	}
 	return c
 }

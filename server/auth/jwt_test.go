@@ -153,6 +153,12 @@ func flipped(b []byte) []byte {
 func TestParseClaims(t *testing.T) {
 	require.Equal(t, map[string]string{"exp": "", "iss": "me too"}, parseClaims(`exp, {iss, "me too"}`).names)
 	require.Empty(t, parseClaims("").names)
+	for setting, broken := range map[string]bool{
+		"": false, "exp,nbf,iat": false, `iss, exp`: false, "typ,kid": false,
+		"sub": true, `exp, {aud, "me"}`: true, "exp,exp": true, `{exp, "1"}`: true, "alg": true, "!": true,
+	} {
+		require.Equal(t, broken, parseClaims(setting).broken, setting)
+	}
 }
 
 func FuzzToken(f *testing.F) {

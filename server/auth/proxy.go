@@ -19,6 +19,9 @@ func ProxyToken(token, name, secret string, algorithms []string) bool {
 // SplitRoles splits a list at commas and drops the white space around them (re:split with trim: empty items at the end
 // are dropped, but an empty text is one empty item).
 func SplitRoles(list string) []string {
+	if list == "" {
+		return []string{""}
+	}
 	parts := strings.Split(list, ",")
 	for i, part := range parts {
 		if i > 0 {
@@ -29,7 +32,7 @@ func SplitRoles(list string) []string {
 		}
 		parts[i] = part
 	}
-	for len(parts) > 1 && parts[len(parts)-1] == "" {
+	for len(parts) > 0 && parts[len(parts)-1] == "" {
 		parts = parts[:len(parts)-1]
 	}
 	return parts

@@ -125,11 +125,7 @@ func (h *Handlers) checkPassword(c *call.Call, name, password string, u *auth.Us
 
 // cookieHandler reads the session cookie. One that cannot be read ends the request; one that is not valid is as none.
 func (h *Handlers) cookieHandler(c *call.Call) (bool, error) {
-	header := c.Header("Cookie")
-	if header == "" {
-		return false, nil
-	}
-	value := auth.CookieValue(header)
+	value := auth.CookieValue(c.Request.Header.Values("Cookie"))
 	if value == "" {
 		return false, nil
 	}
