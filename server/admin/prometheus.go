@@ -66,7 +66,7 @@ func (h *Handlers) prometheusText() ([]byte, error) {
 // ServeMetrics answers the additional port of Prometheus (couch_prometheus_http): /_node/{node}/_prometheus without a
 // login, whatever the method, and nothing else.
 func (h *Handlers) ServeMetrics(w http.ResponseWriter, r *http.Request) {
-	w.Header()["Server"] = call.ServerValue
+	w.Header()["Server"] = h.env.Settings().Server
 	status, kind, body := http.StatusOK, "application/json", []byte(nil)
 	segments := strings.FieldsFunc(r.URL.Path, func(c rune) bool { return c == '/' })
 	switch {

@@ -32,7 +32,7 @@ type corsSettings struct {
 
 // readCORS parses the configuration; nil when chttpd/enable_cors is not true.
 func readCORS(c *config.Config) *corsSettings {
-	if chttpdValue(c, "enable_cors") != "true" {
+	if !c.Bool("chttpd", "enable_cors") {
 		return nil
 	}
 	s := &corsSettings{general: readCORSRules(c, "cors"), byHost: make(map[string]*corsRules)}

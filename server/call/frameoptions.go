@@ -14,7 +14,7 @@ type frameOptions struct {
 }
 
 func readFrameOptions(c *config.Config) *frameOptions {
-	if chttpdValue(c, "enable_xframe_options") != "true" {
+	if !c.Bool("chttpd", "enable_xframe_options") {
 		return nil
 	}
 	return &frameOptions{

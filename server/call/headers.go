@@ -12,7 +12,8 @@ const Version = "3.5.0"
 
 // Header values that never change are shared slices: net/http does not modify them.
 var (
-	ServerValue         = []string{"CouchDB/" + Version + " (Erlang OTP/25)"}
+	serverValue         = []string{"CouchDB/" + Version + " (Erlang OTP/25)"}
+	plainServerValue    = []string{"CouchDB"}
 	mustRevalidateValue = []string{"must-revalidate"}
 	jsonValue           = []string{"application/json"}
 	closeValue          = []string{"close"}
@@ -29,11 +30,15 @@ const (
 	HeaderWWWAuth   = "WWW-Authenticate"
 )
 
-// minimalHeaders are those that Prefer: return=minimal keeps (chttpd_prefer_header). Date and Connection belong to
-// HTTP.
-var minimalHeaders = map[string]bool{
-	"Cache-Control": true, "Content-Length": true, "Content-Range": true, "Content-Type": true, "ETag": true, "Server": true,
-	"Transfer-Encoding": true, "Vary": true, "Date": true, "Connection": true,
+// readMinimalHeaders finds those that Prefer: return=minimal keeps (chttpd_prefer_header). Some belong to HTTP.
+func readMinimalHeaders(list []string) map[string]bool {
+	kept := map[string]bool{
+		"Connection": true, "Content-Length": true, "Date": true, "Server": true, "Transfer-Encoding": true,
+	}
+	for _, name := range list {
+		kept[name] = true
+	}
+	return kept
 }
 
 // SetHeader sets a response header, keeping the name's case.
@@ -67,7 +72,7 @@ const lengthOfNothing = "Content-length"
 // StartHeaders writes status and headers; length is the body's, -1 where it is not known.
 func (c *Call) StartHeaders(status int, length int64) {
 	h := c.Writer.Header()
-	h["Server"] = ServerValue
+	h["Server"] = c.Settings.Server
 	h["Date"] = c.Env.dates.header(time.Now())
 	h[headerRequestID] = []string{c.ID}
 	h[headerBodyTime] = c.body.timeHeader()
@@ -92,7 +97,7 @@ func (c *Call) StartHeaders(status int, length int64) {
 	}
 	if c.minimal {
 		for name := range h {
-			if !minimalHeaders[name] {
+			if !c.Settings.minimalHeaders[name] {
 				delete(h, name)
 			}
 		}

@@ -34,6 +34,8 @@ type Settings struct {
 	UsersSecurity    bool
 	wwwAuthenticate  string
 	loginPage        string
+	Server           []string // the header
+	minimalHeaders   map[string]bool
 	forwardedHost    string
 	forwardedProto   string
 	forwardedSSL     string
@@ -99,7 +101,9 @@ func readSettings(c *config.Config, old *Settings) *Settings {
 		requireUser:      c.Bool("chttpd", "require_valid_user"),
 		requireUserButUp: c.Bool("chttpd", "require_valid_user_except_for_up"),
 		UsersSecurity:    c.Bool("couchdb", "users_db_security_editable"),
-		wwwAuthenticate:  chttpdValue(c, "WWW-Authenticate"),
+		wwwAuthenticate:  c.String("chttpd", "WWW-Authenticate"),
+		Server:           serverValue,
+		minimalHeaders:   readMinimalHeaders(SplitList(c.String("chttpd", "prefer_minimal"))),
 		loginPage:        auth.Value(c, "authentication_redirect"),
 		forwardedHost:    c.String("chttpd", "x_forwarded_host"),
 		forwardedProto:   c.String("chttpd", "x_forwarded_proto"),
@@ -116,6 +120,9 @@ func readSettings(c *config.Config, old *Settings) *Settings {
 		scrubRequests:    c.Bool("chttpd", "scrub_json_request"),
 		SecureRewrites:   c.Bool("chttpd", "secure_rewrites"),
 		RewriteLimit:     c.Int("chttpd", "rewrite_limit", math.MaxInt64),
+	}
+	if !c.Bool("chttpd", "server_header_versions") {
+		s.Server = plainServerValue
 	}
 	if c.Bool("csp", "attachments_enable") {
 		s.AttachmentCSP = c.String("csp", "attachments_header_value")
@@ -168,14 +175,4 @@ func SplitList(s string) []string {
 		}
 	}
 	return out
-}
-
-// chttpdValue reads a setting of chttpd, which CouchDB also accepts in section httpd (chttpd_util:get_chttpd_config).
-func chttpdValue(c *config.Config, key string) string {
-	if _, ok := c.Get("chttpd", key); !ok {
-		if v, ok := c.Get("httpd", key); ok {
-			return v
-		}
-	}
-	return c.String("chttpd", key)
 }

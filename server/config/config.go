@@ -28,6 +28,7 @@ var (
 var protected = map[string]bool{
 	"daemons": true, "external": true, "httpd_design_handlers": true, "httpd_db_handlers": true,
 	"httpd_global_handlers": true, "native_query_servers": true, "os_daemons": true, "query_servers": true,
+	"feature_flags": true,
 }
 
 // Config is the live configuration: what is built in, over it what files say, then what processes that have a store
@@ -197,6 +198,11 @@ func (c *Config) Get(section, key string) (string, bool) {
 func (c *Config) String(section, key string) string {
 	if v, ok := c.Get(section, key); ok {
 		return v
+	}
+	if section == "chttpd" && alsoInHTTPD[key] {
+		if v, ok := c.Get("httpd", key); ok {
+			return v
+		}
 	}
 	return defaults[section][key]
 }

@@ -77,6 +77,17 @@ func TestTypedGetters(t *testing.T) {
 	require.False(t, c.Bool("chttpd", "allow_jsonp"))
 }
 
+func TestOldSection(t *testing.T) {
+	c, err := Load(nil)
+	require.NoError(t, err)
+	_, _ = c.Set("httpd", "max_http_request_size", "100", false)
+	_, _ = c.Set("httpd", "require_valid_user", "true", false)
+	require.EqualValues(t, 100, c.Int("chttpd", "max_http_request_size", -1))
+	require.False(t, c.Bool("chttpd", "require_valid_user"), "is read in its new section only")
+	_, _ = c.Set("chttpd", "max_http_request_size", "200", false)
+	require.EqualValues(t, 200, c.Int("chttpd", "max_http_request_size", -1))
+}
+
 // TestEditKeepsOtherLines: an edit is read back, and changes nothing else, comments included.
 func TestEditKeepsOtherLines(t *testing.T) {
 	name := rapid.StringMatching(`[a-z][a-z0-9_]{0,5}`)

@@ -60,9 +60,9 @@ the secret of cookies, ` + "`NODENAME`" + ` the host in the node's name (couchdb
 directory of the web interface. ` + "`COUCHDB_ERLANG_COOKIE`" + ` and ` + "`ERL_FLAGS`" + ` are ignored.
 
 A clear password in [admins] is replaced by its salted hash at the start, at a reload and when it is set. The sections
-daemons, external, httpd_design_handlers, httpd_db_handlers, httpd_global_handlers, native_query_servers, os_daemons and
-query_servers cannot be changed over HTTP. Settings that are not listed here can be set and read back; they have no
-effect.
+daemons, external, feature_flags, httpd_design_handlers, httpd_db_handlers, httpd_global_handlers, native_query_servers,
+os_daemons and query_servers cannot be changed over HTTP. What CouchDB also reads in the older sections httpd and
+couch_httpd_auth counts there, too. Settings that are not listed here can be set and read back; they have no effect.
 
 ## Settings that have effect
 

@@ -58,6 +58,12 @@ var Settings = []Setting{
 	{"chttpd", "require_valid_user_except_for_up", "false", "The same, but /_up stays open."},
 	{
 		"chttpd",
+		"prefer_minimal",
+		"Cache-Control, Content-Length, Content-Range, Content-Type, ETag, Server, Transfer-Encoding, Vary",
+		"Headers of an answer to `Prefer: return=minimal`.",
+	},
+	{
+		"chttpd",
 		"receive_timeout",
 		"300000",
 		"Time in milliseconds in which a client must send 64 KB of a body, or what is left of it; one that does not is cut off. infinity waits for ever. Not in CouchDB, which waits five minutes for each piece.",
@@ -76,6 +82,7 @@ var Settings = []Setting{
 		"300000",
 		"Time in milliseconds in which a client must take 64 KB of an answer, or what is left of it; one that does not is cut off. infinity waits for ever, as CouchDB does. Not in CouchDB.",
 	},
+	{"chttpd", "server_header_versions", "true", "Whether the Server header says versions."},
 	{"chttpd", "WWW-Authenticate", "", "Value of the WWW-Authenticate header of 401 answers; empty sends none."},
 	{
 		"chttpd",
@@ -514,6 +521,15 @@ var Settings = []Setting{
 		"Addresses of this server (http://host:port) at which answers may be framed; * is all.",
 	},
 	{"x_frame_options", "same_origin", "false", "Whether pages of this server may frame answers."},
+}
+
+// alsoInHTTPD are the settings of chttpd that count in httpd, their old section, where chttpd does not set them
+// (chttpd_util:get_chttpd_config).
+var alsoInHTTPD = map[string]bool{
+	"allow_jsonp": true, "changes_timeout": true, "enable_cors": true, "enable_xframe_options": true,
+	"max_http_request_size": true, "max_uri_length": true, "rewrite_limit": true, "secure_rewrites": true,
+	"server_header_versions": true, "WWW-Authenticate": true, "x_forwarded_host": true, "x_forwarded_proto": true,
+	"x_forwarded_ssl": true,
 }
 
 // Stock returns the values that a stock CouchDB's own ini file sets, so that they are listed and clients find them. The
