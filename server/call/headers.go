@@ -101,6 +101,9 @@ func (c *Call) StartHeaders(status int, length int64) {
 				delete(h, name)
 			}
 		}
+		if !c.Settings.minimalHeaders["Content-Type"] {
+			h["Content-Type"] = nil // else net/http would guess one
+		}
 	}
 	if status == http.StatusNotFound {
 		c.conn.NotFound()
