@@ -304,8 +304,7 @@ type FilterError struct{ Reason string }
 // Error implements error.
 func (e *FilterError) Error() string { return e.Reason }
 
-// fetchFilter reads the source of a filter function, without blanks around it
-// (couch_replicator_filters:fetch_internal).
+// fetchFilter reads the source of a filter function (couch_replicator_filters:fetch_internal).
 func fetchFilter(ctx context.Context, p Peer, o *Options) (string, error) {
 	if err := p.Open(ctx, false, nil); err != nil {
 		return "", &FilterError{"Could not open source database `" + p.URI() + "`: " + failureText(err)}
@@ -332,7 +331,20 @@ func fetchFilter(ctx context.Context, p Peer, o *Options) (string, error) {
 		}
 		v = member
 	}
-	return strings.Trim(plainText(v), " \t\n\v\f\r"), nil
+	return trimFilter(plainText(v)), nil
+}
+
+// trimFilter is a filter's source as it counts for ids: what is on one line loses the blanks around it, but not the
+// line feed at its end; anything else stays as it is.
+func trimFilter(code string) string {
+	line, end := strings.CutSuffix(code, "\n")
+	switch {
+	case strings.Contains(line, "\n"):
+		return code
+	case end:
+		return strings.Trim(line, " ") + "\n"
+	}
+	return strings.Trim(line, " ")
 }
 
 func failureText(err error) string {

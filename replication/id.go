@@ -31,7 +31,7 @@ func ParseJobID(text string) JobID {
 	return JobID{Base: text}
 }
 
-// SetID computes the replication's id. filterCode is the trimmed source of the user's filter, if it has one.
+// SetID computes the replication's id. filterCode is the source of the user's filter, trimmed, if it has one.
 func (s *Spec) SetID(set *Settings, filterCode string) {
 	of := s
 	if set.Shared {

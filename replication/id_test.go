@@ -46,3 +46,15 @@ func TestIDs(t *testing.T) {
 		}
 	}
 }
+
+// TestTrimFilter: a CouchDB 3.5.0 gave the same replication ids for these and for what they become.
+func TestTrimFilter(t *testing.T) {
+	for code, want := range map[string]string{
+		"": "", "  ": "", "  \n": "\n", " f ": "f", "f \n": "f\n", "\tf\t": "\tf\t", " f\r\n": "f\r\n",
+		"\n f": "\n f", "{\n} ": "{\n} ", "f\n\n": "f\n\n", " f\u00a0 ": "f\u00a0",
+	} {
+		if got := trimFilter(code); got != want {
+			t.Errorf("%q gives %q, not %q", code, got, want)
+		}
+	}
+}
