@@ -64,7 +64,7 @@ func (s *cookieSession) login(ctx context.Context) error {
 	form := "name=" + url.QueryEscape(e.User) + "&password=" + url.QueryEscape(e.Password)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, strings.NewReader(form))
 	if err != nil {
-		return s.failure("session_request_failed", "{error,invalid_uri}")
+		return s.failure("session_request_failed", "invalid_uri")
 	}
 	req.Header.Set("User-Agent", UserAgent)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")

@@ -347,8 +347,13 @@ func trimFilter(code string) string {
 	return strings.Trim(line, " ")
 }
 
+// failureText is what Erlang's catch makes of a failure, printed: a request that failed is an exit.
 func failureText(err error) string {
 	var f *Failure
+	var h *httpFailure
+	if errors.As(err, &h) {
+		return breakTerm("{'EXIT'," + h.failure().Term + "}")
+	}
 	if errors.As(err, &f) {
 		return f.Text()
 	}

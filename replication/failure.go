@@ -10,27 +10,30 @@ import (
 type Failure struct {
 	Tag    string // first element of the tuple
 	Reason string // of a pair with a text: the text
-	Term   string // of any other term: what ~p prints; Reason is empty then
-	Inner  string // of a pair whose second element is no text: that, printed
+	Term   string // of any other term: that, printed on one line; Reason is empty then
+	Inner  string // of a pair whose second element is no text: that, printed on one line
 	Start  bool   // the replication could not begin
 }
 
 // Error implements error.
 func (f *Failure) Error() string { return f.Summary() }
 
-// Text is the whole term.
+// Text is the whole term as ~p prints it.
 func (f *Failure) Text() string {
 	if f.Term != "" {
-		return f.Term
+		return breakTerm(f.Term)
 	}
-	return tupleTerm(f.Tag, string(appendBinaryTerm(nil, f.Reason)))
+	return breakTerm(tupleTerm(f.Tag, string(appendBinaryTerm(nil, f.Reason))))
 }
+
+// InnerText is the second element of a pair as ~p prints it, "" if that is a text.
+func (f *Failure) InnerText() string { return breakTerm(f.Inner) }
 
 // Summary is what the scheduler shows as reason of a crash (couch_replicator_scheduler:crash_reason_json).
 func (f *Failure) Summary() string {
 	switch {
 	case f.Term != "":
-		return f.Term
+		return f.Text()
 	case f.Start:
 		return f.Tag + ": " + f.Reason
 	}
@@ -89,12 +92,12 @@ type httpFailure struct {
 	method, url string
 	code        int    // status of the last answer, 0 for none
 	nxdomain    bool   // the host's name is unknown
-	cause       string // printed term
+	cause       string // printed term: what ibrowse's {error,…} holds
 	err         error
 }
 
 // Error implements error.
-func (h *httpFailure) Error() string { return h.failure().Term }
+func (h *httpFailure) Error() string { return h.failure().Text() }
 
 // Unwrap gives the same as a Failure, and what caused it.
 func (h *httpFailure) Unwrap() []error {
@@ -112,7 +115,7 @@ func (h *httpFailure) causeTerm() string {
 	if h.code != 0 {
 		return "{error,{code," + intTerm(h.code) + "}}"
 	}
-	return "{error," + h.cause + "}"
+	return "{error,{error," + h.cause + "}}"
 }
 
 // causeTerm prints a network error as ibrowse tells it.
@@ -120,17 +123,17 @@ func causeTerm(err error) (term string, nxdomain bool) {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "no such host"):
-		return "{error,{conn_failed,{error,nxdomain}}}", true
+		return "{conn_failed,{error,nxdomain}}", true
 	case strings.Contains(text, "connection refused"):
-		return "{error,{conn_failed,{error,econnrefused}}}", false
+		return "{conn_failed,{error,econnrefused}}", false
 	case strings.Contains(text, "no route to host"):
-		return "{error,{conn_failed,{error,ehostunreach}}}", false
+		return "{conn_failed,{error,ehostunreach}}", false
 	case errors.Is(err, errInactive):
-		return "{error,req_timedout}", false
+		return "req_timedout", false
 	case isAddressError(err):
-		return "{error,{conn_failed,{error,eacces}}}", false
+		return "{conn_failed,{error,eacces}}", false
 	}
-	return "{error,connection_closed}", false
+	return "connection_closed", false
 }
 
 func isAddressError(err error) bool {

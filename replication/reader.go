@@ -78,9 +78,10 @@ func changesFailure(err error) error {
 	var h *httpFailure
 	switch {
 	case errors.As(err, &h) && h.code != 0:
-		return termFailure("changes_req_failed", intTerm(h.code))
+		return termFailure("changes_reader_died", tupleTerm("http_request_failed",
+			stringTerm(h.method), stringTerm(h.url), tupleTerm("code", intTerm(h.code))))
 	case errors.As(err, &h):
-		return termFailure("changes_req_failed", h.cause)
+		return termFailure("changes_req_failed", "{error,"+h.cause+"}")
 	case errors.As(err, &failure):
 		return err
 	}

@@ -23,16 +23,9 @@ func stringTerm(s string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(b, "<<"), ">>")
 }
 
-// termWidth is the length of a line from which on ~p breaks it.
-const termWidth = 80
-
-// tupleTerm prints a tuple whose first element is an atom: on one line, or with the other elements below each other.
+// tupleTerm prints a tuple whose first element is an atom.
 func tupleTerm(tag string, elements ...string) string {
-	line := "{" + tag + "," + strings.Join(elements, ",") + "}"
-	if len(line) < termWidth || len(elements) < 2 {
-		return line
-	}
-	return "{" + tag + "," + strings.Join(elements, ",\n"+strings.Repeat(" ", len(tag)+2)) + "}"
+	return "{" + tag + "," + strings.Join(elements, ",") + "}"
 }
 
 func intTerm(n int) string { return strconv.Itoa(n) }

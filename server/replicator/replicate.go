@@ -249,9 +249,9 @@ func replicationError(err error) error {
 	case f.Tag == "forbidden" && f.Term == "":
 		return compat.NewError(compat.KindForbidden, f.Reason)
 	case f.Inner != "":
-		return compat.Named(compat.KindError, f.Tag, f.Inner)
+		return compat.Named(compat.KindError, f.Tag, f.InnerText())
 	case f.Term != "":
-		return compat.NewError(compat.KindError, f.Term)
+		return compat.NewError(compat.KindError, f.Text())
 	}
 	return compat.Named(compat.KindError, f.Tag, f.Reason)
 }
