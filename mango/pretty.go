@@ -23,7 +23,7 @@ type printed struct {
 // printable strings as text, lines broken (io_lib_pretty:print). Values nested deeper than maxDepth are cut.
 func prettyTerm(prefix string, v ejson.Value) string {
 	p := printedTerm(v, 0)
-	column := len(prefix) - 1 - strings.LastIndexByte(prefix, '\n')
+	column := len(prefix) - strings.LastIndexByte(prefix, '\n')
 	var b strings.Builder
 	b.WriteString(prefix)
 	p.write(&b, column, 0)
@@ -79,9 +79,10 @@ func (p *printed) closed() printed {
 	return *p
 }
 
-func (p *printed) isLeaf() bool { return p.open == "" }
+// isLeaf tells that p has no parts; a binary shown as numbers counts as one that has (io_lib_pretty: ATM).
+func (p *printed) isLeaf() bool { return p.open == "" && p.bytes == nil }
 
-// write prints p from a column on; closing is how many brackets follow it directly.
+// write prints p from a column on, the first being 1; closing is how many brackets follow it directly.
 func (p *printed) write(b *strings.Builder, column, closing int) {
 	switch {
 	case p.width < lineLength-column-closing:
@@ -114,7 +115,7 @@ func (p *printed) writeParts(b *strings.Builder, column, closing int) {
 			at += part.width + 1
 			continue
 		default:
-			b.WriteString(",\n" + strings.Repeat(" ", column))
+			b.WriteString(",\n" + strings.Repeat(" ", column-1))
 			at = column
 		}
 		if part.isLeaf() && part.width < lineLength-column-more {
@@ -149,7 +150,7 @@ func (p *printed) writeBytes(b *strings.Builder, column, closing int) {
 			number += ","
 		}
 		if left < len(number) {
-			b.WriteString("\n" + strings.Repeat(" ", column+2))
+			b.WriteString("\n" + strings.Repeat(" ", column+1))
 			left = room
 		}
 		b.WriteString(number)
