@@ -3,6 +3,7 @@ package docs
 import (
 	"context"
 	"iter"
+	"math"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -25,6 +26,8 @@ type ListOptions struct {
 	// Keys, an Array, are ids to be looked up in place of the range, of which Descending, Skip and Limit apply to them.
 	// Else it is of kind Invalid.
 	Keys ejson.Value
+	// InPartition tells that the range is that of a partition: no more rows count as skipped than it has.
+	InPartition bool
 	// What AppendDoc shows of documents.
 	Attachments, AttEncodingInfo bool
 }
@@ -62,10 +65,41 @@ func (l *List) Rows(ctx context.Context, sink ListSink) error {
 	case l.kind == ListLocal:
 		return l.local(ctx, sink)
 	}
+	o := l.rangeOptions()
+	offset := int64(math.MaxInt64)
+	if l.o.InPartition && o.Skip > 0 {
+		var err error
+		if offset, err = l.offsetInside(ctx, o); err != nil {
+			return err
+		}
+	}
 	header := func(h storage.ListHeader) error {
+		h.Offset = min(h.Offset, offset)
 		return sink.Head(ListHead{ListHeader: h, Counted: true, Ranked: true})
 	}
-	return l.d.db.AllDocs(ctx, l.rangeOptions(), header, sink.Row)
+	return l.d.db.AllDocs(ctx, o, header, sink.Row)
+}
+
+// offsetInside counts the rows before a range, and those of it that are skipped (fabric_view:fix_skip_and_limit).
+func (l *List) offsetInside(ctx context.Context, o storage.RangeOptions) (int64, error) {
+	skip := o.Skip
+	o.Skip, o.Limit, o.WithSeq = 0, 0, false
+	before := func(start storage.Bound) (n int64, err error) {
+		o.Start = start
+		err = l.d.db.AllDocs(ctx, o, func(h storage.ListHeader) error {
+			n = h.Offset
+			return nil
+		}, nil)
+		return n, err
+	}
+	first, err := before(o.Start)
+	if err != nil {
+		return 0, err
+	}
+	end := o.End
+	o.End = storage.Bound{}
+	last, err := before(storage.Bound{ID: end.ID, Set: true, Exclusive: !end.Exclusive})
+	return first + min(skip, max(last-first, 0)), err
 }
 
 // AppendDoc prints the document of a row as the principal may see it, null if it has none; one that the principal may

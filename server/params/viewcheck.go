@@ -32,7 +32,8 @@ func (o *ViewOptions) List(limits Limits) (*docs.ListOptions, error) {
 		return nil, err
 	}
 	return &docs.ListOptions{
-		Range: o.IDRange(), Keys: o.Keys, Attachments: o.Attachments, AttEncodingInfo: o.AttEncodingInfo,
+		Range: o.IDRange(), Keys: o.Keys, InPartition: o.Partition != "",
+		Attachments: o.Attachments, AttEncodingInfo: o.AttEncodingInfo,
 	}, nil
 }
 
