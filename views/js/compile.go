@@ -39,7 +39,7 @@ func compile(text string) *compiled {
 		return &compiled{refusal: syntaxError(err, text)}
 	}
 	hoistBlockFunctions(tree)
-	walk(tree, adapt)
+	walk(tree, func(n ast.Node) { adapt(n, text) })
 	program, err := goja.CompileAST(tree, false)
 	if err != nil {
 		return &compiled{refusal: syntaxError(err, text)}
@@ -48,9 +48,12 @@ func compile(text string) *compiled {
 	return c
 }
 
-// adapt changes what goja compiles differently.
-func adapt(node ast.Node) {
+// adapt changes what goja parses or compiles differently.
+func adapt(node ast.Node, text string) {
 	switch n := node.(type) {
+	case *ast.BinaryExpression:
+		for leftToRight(n, text) {
+		}
 	case *ast.CatchStatement:
 		if n.Parameter != nil {
 			translateCatch(n)
@@ -60,6 +63,56 @@ func adapt(node ast.Node) {
 			n.Pattern = expandProperties(n.Pattern)
 		}
 	}
+}
+
+// leftToRight makes (a < b) < c of a < (b < c) where the text has no such parentheses: goja's parser reads chains of
+// comparisons from the right.
+func leftToRight(n *ast.BinaryExpression, text string) bool {
+	right, ok := n.Right.(*ast.BinaryExpression)
+	if !ok || !isRelational(n.Operator) || !isRelational(right.Operator) {
+		return false
+	}
+	from, to := operatorAfter(n.Left, text), operatorAfter(right.Left, text)
+	if from > to || parentheses(text[from:to]) != openInLiterals(right.Left, text) {
+		return false
+	}
+	left := *n
+	left.Right = right.Left
+	n.Operator, n.Left, n.Right, n.Comparison = right.Operator, &left, right.Right, right.Comparison
+	return true
+}
+
+// operatorAfter is where the operator behind an operand begins in the text.
+func operatorAfter(operand ast.Node, text string) int {
+	from := max(int(operand.Idx1())-1, 0)
+	if from >= len(text) {
+		return len(text)
+	}
+	return from + max(strings.IndexAny(text[from:], "<>i"), 0)
+}
+
+// parentheses counts those that open and do not close.
+func parentheses(s string) int { return strings.Count(s, "(") - strings.Count(s, ")") }
+
+// openInLiterals counts the same in the strings and regular expressions of a node, where they mean nothing.
+func openInLiterals(root ast.Node, text string) (n int) {
+	walk(root, func(node ast.Node) {
+		switch node.(type) {
+		case *ast.StringLiteral, *ast.RegExpLiteral:
+			if from, to := int(node.Idx0())-1, int(node.Idx1())-1; 0 <= from && from <= to && to <= len(text) {
+				n += parentheses(text[from:to])
+			}
+		}
+	})
+	return n
+}
+
+func isRelational(operator token.Token) bool {
+	switch operator {
+	case token.LESS, token.LESS_OR_EQUAL, token.GREATER, token.GREATER_OR_EQUAL, token.INSTANCEOF, token.IN:
+		return true
+	}
+	return false
 }
 
 // translateCatch makes a catch clause pass what it caught through translateName.

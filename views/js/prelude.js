@@ -44,6 +44,7 @@ function (native, global) {
     remove(Object, ['hasOwn', 'groupBy']);
     remove(Map, ['groupBy']);
     remove(Promise, ['any', 'withResolvers', 'try']);
+    remove(JSON, ['rawJSON', 'isRawJSON']);
     remove(Error, ['isError', 'captureStackTrace', 'stackTraceLimit']);
 
     // ---- code from strings is refused ----
@@ -149,27 +150,28 @@ function (native, global) {
     }
     hide(global, 'Intl', Intl);
 
-    // Dates: two forms that goja reads and SpiderMonkey refuses.
-    const PlainDate = Date, parseDate = Date.parse;
-    const refuseDate = /^\s*\d{1,2}\.\d{1,2}\.\d/, isoDay = /^([+-]\d{6}|\d{4})-(\d\d)-(\d\d)(?!\d)/;
-    function strictParse(value) {
-        const string = String(value), iso = isoDay.exec(string);
-        if (refuseDate.test(string) || iso && +iso[3] > new PlainDate(PlainDate.UTC(+iso[1], +iso[2], 0)).getUTCDate()) {
-            return NaN;
-        }
-        return parseDate(string);
+    // Dates from texts: goja reads other forms. Years beyond four digits have six, and milliseconds before 1970 count up.
+    const PlainDate = Date, plainISO = Date.prototype.toISOString;
+    hide(Date.prototype, 'toISOString', function toISOString() {
+        return plainISO.call(this).replace(/^([+-])(\d+)/, function (all, sign, year) { return sign + year.padStart(6, '0'); });
+    });
+    for (const name of ['setMilliseconds', 'setUTCMilliseconds']) {
+        hide(Date.prototype, name, {[name](ms) {
+            const time = this.getTime();
+            return this.setTime(Math.floor(time / 1000) * 1000 + Math.trunc(ms));
+        }}[name]);
     }
     function DateOf(...args) {
         if (new.target === undefined) {
             return new PlainDate().toString();
         }
         if (args.length === 1 && typeof args[0] === 'string') {
-            args[0] = strictParse(args[0]);
+            args[0] = native.date(args[0]);
         }
         return Reflect.construct(PlainDate, args, new.target);
     }
     replace('Date', DateOf, 7);
-    hide(Date, 'parse', function parse(string) { return strictParse(string); });
+    hide(Date, 'parse', function parse(string) { return native.date(String(string)); });
 
     // Regular expressions: \p{...} is spelt out.
     const PlainRegExp = RegExp;
@@ -205,8 +207,13 @@ function (native, global) {
         const plain = Number.prototype[name];
         hide(Number.prototype, name, {[name](digits) {
             const n = Math.trunc(Number(digits)) || 0;
-            if (typeof this === 'number' && (digits !== undefined || name === 'toFixed') && !(n >= least && n <= 100)) {
+            if (typeof this === 'number' && (digits !== undefined && isFinite(this) || name === 'toFixed') && !(n >= least && n <= 100)) {
                 throw new RangeError('precision ' + n + ' out of range');
+            }
+            // Between two, whole numbers are rounded to the even one.
+            const size = typeof this === 'number' ? Math.abs(this) : NaN, unit = 10 ** (String(size).length - n - 1 + least);
+            if (name !== 'toFixed' && digits !== undefined && Number.isInteger(size) && size < 1e15 && unit > 1 && size % unit === unit / 2 && Math.floor(size / unit) % 2 === 0) {
+                return plain.call(this < 0 ? 1 - size : size - 1, digits);
             }
             return plain.call(this, digits);
         }}[name]);
@@ -375,11 +382,12 @@ function (native, global) {
         function require(name, from) {
             const module = find(name.split('/'), from ? from.parent : undefined, ddoc);
             if (!has.call(cache, module.id)) {
-                cache[module.id] = {}; // what a circle of modules sees
                 const run = load(name, module);
+                cache[module.id] = {}; // what a circle of modules sees
                 try {
                     call.call(run, global, module, module.exports, function (name) { return require(name, module); });
                 } catch (e) {
+                    delete cache[module.id]; // it fails the next time, too
                     throw refuse('compilation_error', "Module require('" + name + "') raised error " + toSource(e));
                 }
                 cache[module.id] = module.exports;

@@ -150,6 +150,9 @@ func (s *sandbox) natives() *goja.Object {
 			return s.vm.ToValue(expandProperties(c.Argument(0).String()))
 		},
 		"compare": s.nativeCompare,
+		"date": func(c goja.FunctionCall) goja.Value {
+			return s.vm.ToValue(parseDate(c.Argument(0).String()))
+		},
 		"lower": func(c goja.FunctionCall) goja.Value {
 			return s.vm.ToValue(lowerIn(c.Argument(0).String(), c.Argument(1).String()))
 		},

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
@@ -37,15 +36,18 @@ func (s *sandbox) nativeCompare(c goja.FunctionCall) goja.Value {
 	return s.vm.ToValue(s.w.collator(locale, numeric, sensitivity).CompareString(a, b))
 }
 
-// comparePOSIX is the order of the locale en_US_POSIX, which CouchDB's engine has as its default: ASCII by code,
-// everything else after it in the root order, accents as later levels.
+// comparePOSIX is the order of the locale en_US_POSIX, which CouchDB's engine has as its default: the root order, in
+// which ASCII stands behind the letter a, by code; accents are later levels.
 func comparePOSIX(a, b string) int {
 	x, y := norm.NFD.String(a), norm.NFD.String(b)
 	for {
 		p, restX := nextBase(x)
 		q, restY := nextBase(y)
 		if p != q {
-			if p < utf8.RuneSelf || q < utf8.RuneSelf {
+			if n := cmp.Compare(placePOSIX(p), placePOSIX(q)); n != 0 {
+				return n
+			}
+			if isPOSIX(p) {
 				return cmp.Compare(p, q)
 			}
 			if n := collation.CompareStrings([]byte(string(p)), []byte(string(q))); n != 0 {
@@ -59,13 +61,35 @@ func comparePOSIX(a, b string) int {
 	}
 }
 
-// nextBase gives the next character that is no combining mark, -1 at the end.
+// placePOSIX tells the end of a text (0), what comes before ASCII (1), ASCII (2) and what comes after it (3) apart.
+func placePOSIX(c rune) int {
+	switch {
+	case c < 0:
+		return 0
+	case isPOSIX(c):
+		return 2
+	case collation.AppendStringKey(nil, []byte(string(c)))[0] <= letterA:
+		return 1
+	}
+	return 3
+}
+
+// isPOSIX reports whether the locale has a place of its own for a character.
+func isPOSIX(c rune) bool { return ' ' <= c && c < utf8.RuneSelf }
+
+// letterA is the primary weight of the letter a, which is a byte.
+var letterA = collation.AppendStringKey(nil, []byte("a"))[0]
+
+// nextBase gives the next character that is no combining mark and not ignored, -1 at the end.
 func nextBase(s string) (c rune, rest string) {
 	for s != "" {
 		c, size := utf8.DecodeRuneInString(s)
 		s = s[size:]
-		if !unicode.Is(unicode.Mn, c) {
+		if isPOSIX(c) {
 			return c, s
+		}
+		if key := collation.AppendStringKey(nil, []byte(string(c))); len(key) > 0 && key[0] > 1 {
+			return c, s // it has a primary weight
 		}
 	}
 	return -1, ""

@@ -92,7 +92,7 @@ func (s *sandbox) errorText(o *goja.Object, text string) string {
 	}
 	at := s.whereMade(o)
 	switch {
-	case text == "" && at.native:
+	case text == "" && at.native && o.Get("name").String() == "TypeError":
 		return "0 is read-only" // an array function on a frozen array
 	case strings.HasPrefix(text, "Cannot read property '"):
 		return at.memberText(text)

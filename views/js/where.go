@@ -234,8 +234,7 @@ func (w *whereMade) calleeText(text string) string {
 		case *ast.BinaryExpression:
 			switch n.Operator.String() {
 			case "in":
-				name, object := expressionText(n.Left), expressionText(n.Right)
-				return "cannot use 'in' operator to search for " + name + " in " + object
+				return inText(expressionText(n.Left), value)
 			case "instanceof":
 				return "invalid 'instanceof' operand " + expressionText(n.Right)
 			}
@@ -245,6 +244,23 @@ func (w *whereMade) calleeText(text string) string {
 		return value + " is not a function"
 	}
 	return text
+}
+
+// inText is for the operator in on what is no object.
+func inText(name, value string) string {
+	kind := ""
+	switch value {
+	case "undefined", "null":
+		kind = value
+	case "true", "false":
+		kind = "boolean"
+	default:
+		if _, err := strconv.ParseFloat(value, 64); err != nil {
+			return "cannot use 'in' operator to search for " + name + " in " + quoteSource(value)
+		}
+		kind = "number" // or a string of digits
+	}
+	return "right-hand side of 'in' should be an object, got " + kind
 }
 
 func calleeName(e ast.Expression, value string) string {

@@ -1,0 +1,53 @@
+package js
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What CouchDB's engine gives and goja alone does not.
+func TestEngine(t *testing.T) {
+	p := newTestPool(t, Options{})
+	for source, want := range map[string]string{
+		// dates
+		"new Date('13/1/2020')":                        `null`,
+		"[Date.parse('1-Jan-2020'), Date.parse(NaN)]":  `[-125912275200000,null]`,
+		"[new Date(-1, 0), new Date(253402300800000)]": `["-000001-01-01T00:00:00.000Z","+010000-01-01T00:00:00.000Z"]`,
+		"[new Date(-1).setMilliseconds(-1), new Date(5).setUTCMilliseconds(1.9), new Date(5).setMilliseconds()]": `[-1001,1,null]`,
+		// numbers between two
+		"[25..toPrecision(1), (-105).toPrecision(2), 35..toPrecision(1), 2.5.toPrecision(1), 0.5.toPrecision(3)]": `["2e+1","-1.0e+2","4e+1","3","0.500"]`,
+		"[245..toExponential(1), 255..toExponential(1), 95..toExponential(0), 245..toExponential()]":              `["2.4e+2","2.6e+2","1e+2","2.45e+2"]`,
+		"[(NaN).toPrecision(0), typeof JSON.rawJSON]":                                                             `["NaN","undefined"]`,
+		// comparisons go from left to right
+		"[0 < 3 < 2, 3 > 2 > 1, 0 < (3 < 2), 0 < doc.n * (1 + 1) < 1, 0 < ((1 + 1) * doc.n < 1)]":           `[true,false,false,false,false]`,
+		"[9 > [5][0] > 4 > (3 > 2), 1 <= (2) < 2, '_id' in doc in {true: 1}, doc instanceof Object in doc]": `[false,true,true,false]`,
+		"0 < ')'.indexOf(')') + 1 < 2": `true`,
+		// the order of en_US_POSIX
+		"['b', 'ä', '½', 'Z', '€', '😀', 'æ', 'ø', '-', 'a\u200bc', 'ab', '٣', '\ufb01', '日', ''].sort(function (a, b) { return a.localeCompare(b); })": `["","😀","€","½","٣","æ","-","Z","ä","ab","a` + "\u200b" + `c","b","ﬁ","ø","日"]`,
+		"text(function () { throw Error(); })": `""`,
+		// the operator in
+		"text(function () { return 'a' in doc.none; })": `"right-hand side of 'in' should be an object, got undefined"`,
+		"text(function () { return 'a' in doc.n; })":    `"right-hand side of 'in' should be an object, got number"`,
+		"text(function () { return 'a' in doc._id; })":  `"cannot use 'in' operator to search for \"a\" in \"x\""`,
+	} {
+		got, err := mapText(t, p, `function (doc) {
+			function text(f) { try { return f(); } catch (e) { return e.message; } }
+			emit(`+source+`);
+		}`, "", `{"_id":"x","n":1}`)
+		require.NoError(t, err)
+		require.Equal(t, want+":null|", got, source)
+	}
+}
+
+// A module that failed fails again.
+func TestModulesThatFail(t *testing.T) {
+	d := newTestPool(t, Options{}).Design("db", []byte(`{"_id":"_design/d","lib":{"t":"throw new Error('a')","s":"exports.x = ;"},
+"shows":{"t":"function () { return require('lib/t').x; }","s":"function () { return require('lib/s').x; }"}}`))
+	for _, name := range []string{"t", "s"} {
+		for range 2 {
+			got := callText(t, d, []string{"shows", name}, "null", `{"method":"GET","path":["db"],"headers":{"Accept":"text/html"},"query":{}}`)
+			require.Contains(t, got, "500 compilation_error \"Module require('lib/"+name+"') raised error ")
+		}
+	}
+}
