@@ -97,6 +97,35 @@ func TestDesignCall(t *testing.T) {
 	}
 }
 
+// TestDesignOfNothing is for what update functions commonly do with a document that is not there.
+func TestDesignOfNothing(t *testing.T) {
+	p := newTestPool(t, Options{})
+	for _, c := range []struct{ body, want string }{
+		{`doc.x = 1`, `doc is null`},
+		{`doc['x'] = req.method + 'x'`, `doc is null`},
+		{`for (var i in {a: 1}) doc[i] = 2`, `doc is null`},
+		{`doc.count++`, `doc is null`},
+		{`doc['count'] += 1`, `doc is null`},
+		{`var k = 'a'; doc[k]++`, `doc is null`},
+		{`delete doc.x`, `doc is null`},
+		{`var d = doc; d.x = 1`, `d is null`},
+		{`req.foo.bar = 1`, `req.foo is undefined`},
+		{`req['a']['b'] = 1`, `req.a is undefined`},
+		{`req.a.b += 1`, `req.a is undefined`},
+		{`doc.x = 1; for (var z of [1]) {}`, `doc is null`},
+		{`if ('a' in doc) return 1`, `right-hand side of 'in' should be an object, got null`},
+		{`if ('a' in 1) return 1`, `right-hand side of 'in' should be an object, got number`},
+		{`if (1 in 'abc') return 1`, `right-hand side of 'in' should be an object, got string`},
+		{`if ('a' in 'abcdefghijklmnopq') return 1`, `cannot use 'in' operator to search for \\\"a\\\" in \\\"abcdefghijklmnop...\\\"`},
+	} {
+		d := p.Design("db", fmt.Appendf(nil, `{"_id":"_design/d","updates":{"u":%q}}`, "function(doc, req) { "+c.body+" }"))
+		got := callText(t, d, []string{"updates", "u"}, `null`, `{"method":"POST"}`)
+		if !strings.Contains(got, `TypeError(\"`+c.want+`\"`) {
+			t.Errorf("%s: %s, want %s", c.body, got, c.want)
+		}
+	}
+}
+
 func TestDesignFilter(t *testing.T) {
 	p := newTestPool(t, Options{})
 	d := p.Design("db", []byte(testDesign))

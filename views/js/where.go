@@ -77,6 +77,11 @@ func (w *whereMade) memberText(text string) string {
 	}
 	for _, n := range w.nodes() {
 		switch n := n.(type) {
+		case *ast.Identifier:
+			// a.b++ and a.b += 1 are reported at the object.
+			if strings.HasSuffix(text, "' of undefined") {
+				return w.emptyValueText(w.memberedBy(n))
+			}
 		case *ast.DotExpression:
 			// Assignments are reported at the object: a.b for a.b.c = 1.
 			if !strings.HasPrefix(text, "Cannot read property '"+n.Identifier.Name.String()+"'") {
@@ -88,6 +93,17 @@ func (w *whereMade) memberText(text string) string {
 		}
 	}
 	return text
+}
+
+// memberedBy is a of a[name]++, where name was evaluated last, else the expression itself.
+func (w *whereMade) memberedBy(name *ast.Identifier) (object ast.Expression) {
+	object = name
+	walk(w.source.tree, func(n ast.Node) {
+		if b, ok := n.(*ast.BracketExpression); ok && b.Member == ast.Expression(name) {
+			object = b.Left
+		}
+	})
+	return object
 }
 
 // isNull reports whether the value of an expression, known to be null or undefined, is null: goja's errors do not say.
@@ -199,24 +215,23 @@ func (w *whereMade) sourceText(text string, word func(ast.Expression) string) st
 		return text
 	}
 	e, ok := w.source.sourceAfter(w.place)
+	if e != nil && w.source.placeOf(reported(e)) == w.place {
+		return word(e)
+	}
+	// What was evaluated last is the object of a member that is written, if it is no source itself.
+	for _, n := range w.nodes() {
+		if member, ok := n.(ast.Expression); ok && leftOf(member) != nil && strings.HasPrefix(text, "can't convert") {
+			return w.emptyValueText(leftOf(member))
+		}
+	}
 	switch {
 	case !ok:
 		return text
-	case e == nil || w.source.placeOf(reported(e)) != w.place:
-		// What was evaluated last is the object of a member that is written, if it is no source itself.
-		for _, n := range w.nodes() {
-			if member, ok := n.(ast.Expression); ok && leftOf(member) != nil &&
-				strings.HasPrefix(text, "can't convert") {
-				return w.emptyValueText(leftOf(member))
-			}
-		}
-		if e != nil {
-			return word(e)
-		}
-		_, rest, _ := strings.Cut(word(&ast.Identifier{Name: "x"}), " ")
-		return "(destructured parameter) " + rest
+	case e != nil:
+		return word(e)
 	}
-	return word(e)
+	_, rest, _ := strings.Cut(word(&ast.Identifier{Name: "x"}), " ")
+	return "(destructured parameter) " + rest
 }
 
 // calleeText is for calls of what is no function, and for operators that want an object.
@@ -234,7 +249,7 @@ func (w *whereMade) calleeText(text string) string {
 		case *ast.BinaryExpression:
 			switch n.Operator.String() {
 			case "in":
-				return inText(expressionText(n.Left), value)
+				return w.noObjectText(n.Left, value)
 			case "instanceof":
 				return "invalid 'instanceof' operand " + expressionText(n.Right)
 			}
@@ -246,21 +261,47 @@ func (w *whereMade) calleeText(text string) string {
 	return text
 }
 
-// inText is for the operator in on what is no object.
-func inText(name, value string) string {
-	kind := ""
-	switch value {
-	case "undefined", "null":
+// noObjectText is for a name looked for in a value that is no object.
+func (w *whereMade) noObjectText(name ast.Expression, value string) string {
+	kind := "string"
+	switch {
+	case value == "null", value == "undefined":
 		kind = value
-	case "true", "false":
+	case value == "true", value == "false":
 		kind = "boolean"
 	default:
-		if _, err := strconv.ParseFloat(value, 64); err != nil {
-			return "cannot use 'in' operator to search for " + name + " in " + quoteSource(value)
+		if _, err := strconv.ParseFloat(value, 64); err == nil {
+			kind = "number"
 		}
-		kind = "number" // or a string of digits
+	}
+	if assigned, ok := name.(*ast.Identifier); ok {
+		if e := w.lastAssigned(assigned); e != nil {
+			name = e
+		}
+	}
+	text := expressionText(name)
+	switch e := name.(type) {
+	case *ast.StringLiteral:
+		text = shortText(e.Value.String())
+	case *ast.NumberLiteral, *ast.NullLiteral, *ast.BooleanLiteral:
+		text = ""
+	default:
+		if v, ok := w.currentValue(name).(goja.String); ok {
+			text = shortText(v.String())
+		}
+	}
+	if kind == "string" && text != "" {
+		return "cannot use 'in' operator to search for " + text + " in " + shortText(value)
 	}
 	return "right-hand side of 'in' should be an object, got " + kind
+}
+
+// shortText is a string in quotes, of which no more than sixteen characters are shown.
+func shortText(s string) string {
+	if r := []rune(s); len(r) > 16 {
+		s = string(r[:16]) + "..."
+	}
+	return strconv.Quote(s)
 }
 
 func calleeName(e ast.Expression, value string) string {
