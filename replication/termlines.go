@@ -8,11 +8,14 @@ const (
 	termWidth   = 80
 	termHalf    = termWidth / 2
 	shortIndent = 4
+	// brokenBytes is the longest term that is broken into lines: in longer ones a peer may have sent thousands of
+	// brackets, each of which begins a line further right.
+	brokenBytes = 8 << 10
 )
 
 // breakTerm breaks a printed term into lines as Erlang's ~p does (io_lib_pretty:print).
 func breakTerm(line string) string {
-	if len(line) < termWidth-1 {
+	if len(line) < termWidth-1 || len(line) > brokenBytes {
 		return line
 	}
 	p := termLines{src: line}

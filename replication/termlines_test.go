@@ -2,6 +2,7 @@ package replication
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -63,4 +64,46 @@ func TestBreakTerm(t *testing.T) {
 			t.Errorf("gives\n%s\nnot\n%s", got, want)
 		}
 	}
+}
+
+// FuzzBreakTerm: breaking adds nothing but line feeds and blanks, whatever the term.
+func FuzzBreakTerm(f *testing.F) {
+	f.Add(`{error,{conn_failed,{error,econnrefused}},"a \"text\" of some length, so that it is broken",[1,2,<<1,2>>]}`)
+	f.Add(strings.Repeat("[", 100))
+	f.Add(strings.Repeat(`"\`, 50))
+	f.Add(strings.Repeat("<<", 50))
+	plain := strings.NewReplacer("\n", "", " ", "")
+	f.Fuzz(func(t *testing.T, term string) {
+		if got := breakTerm(term); isPrinted(term) && plain.Replace(got) != plain.Replace(term) {
+			t.Errorf("%q became %q", term, got)
+		}
+	})
+}
+
+// isPrinted reports whether the brackets of a text without quotes fit each other, as those of a printed term do.
+func isPrinted(s string) bool {
+	if s == "" || strings.ContainsAny(s, "\"'<\\") || s[0] != '{' && s[0] != '[' {
+		return false
+	}
+	var open []byte
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '{', '[':
+			open = append(open, c+2)
+		case '}', ']':
+			if len(open) == 0 || open[len(open)-1] != c || len(open) == 1 && i < len(s)-1 || s[i-1] == ',' {
+				return false
+			}
+			open = open[:len(open)-1]
+		case ',':
+			if s[i-1] == ',' || s[i-1] == '{' || s[i-1] == '[' {
+				return false
+			}
+		default:
+			if i > 0 && (s[i-1] == '}' || s[i-1] == ']') {
+				return false
+			}
+		}
+	}
+	return len(open) == 0
 }

@@ -50,3 +50,15 @@ func TestParseDate(t *testing.T) {
 		}
 	}
 }
+
+// FuzzParseDate: every text is a date that a Date can have, or none.
+func FuzzParseDate(f *testing.F) {
+	f.Add("Thu Jan 02 2020 03:04:05.678 GMT-0500 (EST)")
+	f.Add("-000001-12-31T24:00:00.000+23:59")
+	f.Add("99999999999/99999999999/99999999999 99999999999:99999999999:99999999999 +99999999999")
+	f.Fuzz(func(t *testing.T, text string) {
+		if ms := parseDate(text); !math.IsNaN(ms) && math.Abs(ms) > 8.64e15 {
+			t.Errorf("%q is %v", text, ms)
+		}
+	})
+}
