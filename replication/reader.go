@@ -9,11 +9,17 @@ import (
 // feedPause keeps a feed that ends again and again without a row from becoming a storm of requests.
 const feedPause = 200 * time.Millisecond
 
+// longestFeedWait is how long a source is left alone at most that does not answer.
+const longestFeedWait = 8 * time.Second
+
 // readChanges follows the source's changes: to their end, or for as long as the session lives. Where a feed breaks off,
-// it goes on after the last row (couch_replicator_changes_reader).
+// it goes on after the last row. One that fails is asked for again as often as other requests are; where the source does
+// not answer that is for half of the health threshold, a minute by default, so that a source may be started anew
+// (couch_replicator_changes_reader, couch_replicator_httpc:total_error_time_exceeded).
 func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 	defer close(b.rows)
 	since, left, wait := r.points.start, r.spec.Options.Retries, firstWait
+	var failing time.Time // since when; zero: the last feed had rows, or ended by itself
 	for {
 		begun, rows := time.Now(), 0
 		next := ChangesRequest{Since: since, Options: &r.spec.Options}
@@ -34,11 +40,12 @@ func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 			since = row.Seq
 			return nil
 		})
-		if rows > 0 {
-			left, wait = r.spec.Options.Retries, firstWait
+		if rows > 0 || err == nil {
+			left, wait, failing = r.spec.Options.Retries, firstWait, time.Time{}
 		}
 		var callback *callbackError
 		var failure *Failure
+		var away *httpFailure
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -62,13 +69,17 @@ func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 		case errors.As(err, &failure) && failure == maxBackoff:
 			return err
 		}
-		if left--; left < 0 || isAddressError(err) {
+		if failing.IsZero() {
+			failing = time.Now()
+		}
+		patient := r.spec.Options.Retries > 0 && errors.As(err, &away) && time.Since(failing) < r.set.HealthThreshold/2
+		if left--; left < 0 && !patient || isAddressError(err) {
 			return changesFailure(err)
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}
-		wait = min(2*wait, longestWait)
+		wait = min(2*wait, longestFeedWait)
 	}
 }
 
