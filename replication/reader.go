@@ -13,8 +13,8 @@ const feedPause = 200 * time.Millisecond
 const longestFeedWait = 8 * time.Second
 
 // readChanges follows the source's changes: to their end, or for as long as the session lives. Where a feed breaks off,
-// it goes on after the last row. One that fails is asked for again as often as other requests are; where the source does
-// not answer that is for half of the health threshold, a minute by default, so that a source may be started anew
+// it goes on after the last row. One that fails is asked for again as often as other requests are; where the source
+// does not answer that is for half of the health threshold, a minute by default, so that a source may be started anew
 // (couch_replicator_changes_reader, couch_replicator_httpc:total_error_time_exceeded).
 func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 	defer close(b.rows)
