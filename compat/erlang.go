@@ -1,6 +1,7 @@
 package compat
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/settee-db/settee/compat/ejson"
@@ -76,6 +77,9 @@ func appendErlangTerm(dst []byte, v ejson.Value, depth int) []byte {
 			separator = ","
 		}
 		return append(dst, "]}"...)
+	case ejson.Double:
+		f, _ := v.Float()
+		return AppendErlangFloat(dst, f)
 	}
 	return v.AppendJSON(dst)
 }
@@ -162,4 +166,56 @@ func erlangEscape(c byte) byte {
 		return 'e'
 	}
 	return 0
+}
+
+// AppendErlangFloat prints the shortest digits that read as f, in decimal or with an exponent, whichever is shorter
+// (io_lib_format:fwrite_g/1).
+func AppendErlangFloat(dst []byte, f float64) []byte {
+	if math.Signbit(f) {
+		dst = append(dst, '-')
+		f = -f
+	}
+	if f == 0 {
+		return append(dst, "0.0"...)
+	}
+	var buf [32]byte
+	text := strconv.AppendFloat(buf[:0], f, 'e', -1, 64) // d.ddde±xx
+	digits := make([]byte, 0, len(text))
+	i := 0
+	for ; text[i] != 'e'; i++ {
+		if text[i] != '.' {
+			digits = append(digits, text[i])
+		}
+	}
+	exponent, _ := strconv.Atoi(string(text[i+1:]))
+	point := exponent + 1 // of the decimal point: f = 0.digits · 10^point
+	cost := len(strconv.Itoa(exponent)) + 2
+	if len(digits) == 1 {
+		cost++
+	}
+	switch {
+	case point >= 0 && point < len(digits):
+		if point == 0 {
+			dst = append(dst, '0')
+		}
+		dst = append(append(dst, digits[:point]...), '.')
+		return append(dst, digits[point:]...)
+	case point < 0 && 2-point <= cost:
+		return append(appendZeros(append(dst, "0."...), -point), digits...)
+	case point > 0 && point-len(digits)+2 <= cost && f < 1<<53:
+		return append(appendZeros(append(dst, digits...), point-len(digits)), ".0"...)
+	}
+	dst = append(dst, digits[0], '.')
+	if len(digits) == 1 {
+		dst = append(dst, '0')
+	}
+	dst = append(append(dst, digits[1:]...), 'e')
+	return strconv.AppendInt(dst, int64(exponent), 10)
+}
+
+func appendZeros(dst []byte, n int) []byte {
+	for range n {
+		dst = append(dst, '0')
+	}
+	return dst
 }

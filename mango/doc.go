@@ -23,7 +23,7 @@
 //     sort; collect.go: what some way finds, sorted; count.go, allfieldscount.go: how many there are
 //   - pick.go: the members of a document that are asked for; bookmark.go, stats.go: what follows the documents
 //   - distinct.go: the values of a field
-//   - errors.go, term.go, pretty.go: what clients are told
+//   - errors.go, term.go: what clients are told
 //
 // Invariants:
 //  1. A Selector and a Fields are immutable after parsing, own their memory and may be used by several goroutines.

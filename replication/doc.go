@@ -4,7 +4,7 @@
 //
 //   - settings.go: [Settings], what the configuration says; counters.go: [Counters], what is counted
 //   - spec.go, options.go, url.go: [Spec], a replication as it is asked for, and what is wrong with one
-//   - id.go, term.go, termlines.go: CouchDB's replication ids, and Erlang terms in messages
+//   - id.go, term.go: CouchDB's replication ids, and Erlang terms in messages
 //   - peer.go: [Peer], one end of a replication; the server implements it for its own databases
 //   - http.go, httpdb.go, httpdocs.go: [HTTPPeer]; cookiesession.go, watchdog.go: its login, its patience and its pace
 //   - guard.go: [Guard], the networks it may connect to

@@ -352,7 +352,7 @@ func failureText(err error) string {
 	var f *Failure
 	var h *httpFailure
 	if errors.As(err, &h) {
-		return breakTerm("{'EXIT'," + h.failure().Term + "}")
+		return compat.BreakTerm("{'EXIT',"+h.failure().Term+"}", 1)
 	}
 	if errors.As(err, &f) {
 		return f.Text()

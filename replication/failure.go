@@ -3,6 +3,8 @@ package replication
 import (
 	"errors"
 	"strings"
+
+	"github.com/settee-db/settee/compat"
 )
 
 // Failure ends a replication. It has the form of the Erlang term that CouchDB's replicator exits with, because that is
@@ -21,13 +23,13 @@ func (f *Failure) Error() string { return f.Summary() }
 // Text is the whole term as ~p prints it.
 func (f *Failure) Text() string {
 	if f.Term != "" {
-		return breakTerm(f.Term)
+		return compat.BreakTerm(f.Term, 1)
 	}
-	return breakTerm(tupleTerm(f.Tag, string(appendBinaryTerm(nil, f.Reason))))
+	return compat.BreakTerm(tupleTerm(f.Tag, string(appendBinaryTerm(nil, f.Reason))), 1)
 }
 
 // InnerText is the second element of a pair as ~p prints it, "" if that is a text.
-func (f *Failure) InnerText() string { return breakTerm(f.Inner) }
+func (f *Failure) InnerText() string { return compat.BreakTerm(f.Inner, 1) }
 
 // Summary is what the scheduler shows as reason of a crash (couch_replicator_scheduler:crash_reason_json).
 func (f *Failure) Summary() string {

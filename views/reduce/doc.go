@@ -7,7 +7,7 @@
 // it. That last step is visible: [] becomes [0] with _sum, and a JavaScript function is called with rereduce.
 //
 // Map: reduce.go functions and names · number.go Erlang's numbers · sum.go, sumterm.go _sum · count.go _count ·
-// tally.go integers that are only added up · stats.go, statserror.go, pretty.go _stats · distinct.go, estimate.go,
+// tally.go integers that are only added up · stats.go, statserror.go _stats · distinct.go, estimate.go,
 // estimatedata.go _approx_count_distinct · ranked.go _top_N and _bottom_N · ends.go _first and _last · javascript.go
 // functions in JavaScript.
 //

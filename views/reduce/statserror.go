@@ -25,16 +25,35 @@ func invalidStat(reason string) error {
 	return compat.Named(compat.KindError, "invalid_value", reason).WithRef()
 }
 
-const unusable = "The _stats function requires that map values be numbers or arrays of numbers, not '"
-
-// unusableStat is the error for a value that cannot be added.
-func unusableStat(v ejson.Value) error {
-	return invalidStat(unusable + string(appendPretty(nil, v, len(unusable), 0)) + "'")
+// unusable is the error for what cannot be added, a printed term.
+func unusable(term string) error {
+	const reason = "The _stats function requires that map values be numbers or arrays of numbers, not '"
+	return invalidStat(reason + compat.BreakTerm(term, len(reason)+1) + "'")
 }
 
+// unusableStat is the error for a value that cannot be added.
+func unusableStat(v ejson.Value) error { return unusable(compat.ErlangTerm(v)) }
+
 // unusableStats is that for a number where a list was expected, and the other way round.
-func unusableStats(s *stat) error {
-	return invalidStat(unusable + string(s.appendPretty(nil, len(unusable))) + "'")
+func unusableStats(s *stat) error { return unusable(string(s.appendTerm(nil))) }
+
+// appendTerm prints an accumulator.
+func (s *stat) appendTerm(dst []byte) []byte {
+	separator := ""
+	if s.leaf {
+		dst = append(dst, '{')
+		for _, n := range s.numbers() {
+			dst = n.appendJSON(append(dst, separator...))
+			separator = ","
+		}
+		return append(dst, '}')
+	}
+	dst = append(dst, '[')
+	for i := range s.items {
+		dst = s.items[i].appendTerm(append(dst, separator...))
+		separator = ","
+	}
+	return append(dst, ']')
 }
 
 // readStat reads statistics that a map function emitted (couch_query_servers:unpack_stats).
@@ -44,7 +63,8 @@ func readStat(v ejson.Value) (stat, error) {
 		member, found := v.Get(name)
 		if !found {
 			reason := "user _stats input missing required field " + name + " ("
-			return stat{}, invalidStat(reason + string(appendPrettyMembers(nil, v, len(reason), 0)) + ")")
+			members := compat.ErlangTerm(v) // in braces
+			return stat{}, invalidStat(reason + compat.BreakTerm(members[1:len(members)-1], len(reason)+1) + ")")
 		}
 		n, ok := numberOf(member)
 		if !ok {

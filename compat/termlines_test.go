@@ -1,4 +1,4 @@
-package replication
+package compat
 
 import (
 	"regexp"
@@ -60,7 +60,7 @@ func TestBreakTerm(t *testing.T) {
        {h,
         {i,{j,{k,{l,{m,"1234567890123456789012345678901234567890"}}}}}}}}}}}}}`,
 	} {
-		if got := breakTerm(lines.ReplaceAllString(want, "")); got != want {
+		if got := BreakTerm(lines.ReplaceAllString(want, ""), 1); got != want {
 			t.Errorf("gives\n%s\nnot\n%s", got, want)
 		}
 	}
@@ -74,7 +74,7 @@ func FuzzBreakTerm(f *testing.F) {
 	f.Add(strings.Repeat("<<", 50))
 	plain := strings.NewReplacer("\n", "", " ", "")
 	f.Fuzz(func(t *testing.T, term string) {
-		if got := breakTerm(term); isPrinted(term) && plain.Replace(got) != plain.Replace(term) {
+		if got := BreakTerm(term, 1); isPrinted(term) && plain.Replace(got) != plain.Replace(term) {
 			t.Errorf("%q became %q", term, got)
 		}
 	})
