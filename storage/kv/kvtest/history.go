@@ -25,16 +25,29 @@ type transaction struct {
 }
 
 // randomKey returns one of few keys, so that actions meet: most below k/, some below v/, where versionstamped values
-// are. Keys below s/ are versionstamped. No atomic operation is done below v/: what it makes of a versionstamp depends
-// on the engine's numbers.
+// are, and some that belong to documents. Keys below s/ are versionstamped. No atomic operation is done below v/: what
+// it makes of a versionstamp depends on the engine's numbers.
 func randomKey(rng *rand.Rand) string {
-	const letters = "ab\x00\xfe"
+	const letters = "ab\x00\xfe\xff"
 	var key strings.Builder
+	if rng.IntN(3) == 0 {
+		key.WriteString(randomDocument(rng))
+		for range rng.IntN(3) {
+			key.WriteByte(letters[rng.IntN(len(letters))])
+		}
+		return key.String()
+	}
 	key.WriteString([]string{"k/", "k/", "k/", "v/"}[rng.IntN(4)])
 	for range rng.IntN(4) {
 		key.WriteByte(letters[rng.IntN(len(letters))])
 	}
 	return key.String()
+}
+
+// randomDocument returns what the keys of one of few documents begin with.
+func randomDocument(rng *rand.Rand) string {
+	key := tuple.AppendInt(tuple.AppendInt(nil, 40), 5)
+	return string(tuple.AppendString(key, []string{"", "a", "a\x00", "b"}[rng.IntN(4)]))
 }
 
 func randomRange(rng *rand.Rand) (begin, end string) {
@@ -49,6 +62,9 @@ func randomRange(rng *rand.Rand) (begin, end string) {
 		end = "w"
 	case 2:
 		return "s/", "s0"
+	case 3, 4:
+		begin = randomDocument(rng)
+		return begin, begin + "\xff"
 	}
 	return begin, end
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // formatVersion is the version of this package's own layout of the directory. It grows when an older settee must not
-// open what a newer one wrote.
-const formatVersion = 1
+// open what a newer one wrote. 2: keys have prefixes (package prefix), which those of format 1 had not.
+const formatVersion = 2
 
 // formatFile holds formatVersion in decimal. It is a file of its own, and not a key, so that it is read before Pebble
 // replays logs or raises its own format.
@@ -28,7 +28,7 @@ const formatFile = "SETTEE-FORMAT"
 // directory afterwards.
 const pebbleFormat = pebble.FormatValueSeparation
 
-// checkFormat refuses a directory that a newer settee wrote, and marks a new one.
+// checkFormat refuses a directory that another version of settee wrote, and marks a new one.
 func checkFormat(fsys vfs.FS, dir string) error {
 	name := fsys.PathJoin(dir, formatFile)
 	file, err := fsys.Open(name)
@@ -47,9 +47,8 @@ func checkFormat(fsys vfs.FS, dir string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s: not a format version: %q", kv.ErrCorrupt, name, text)
 	}
-	if version > formatVersion {
-		return fmt.Errorf("%w: %s is of format %d, this binary knows up to %d", kv.ErrFormat, dir, version,
-			formatVersion)
+	if version != formatVersion {
+		return fmt.Errorf("%w: %s is of format %d, this binary knows %d", kv.ErrFormat, dir, version, formatVersion)
 	}
 	return checkPebbleFormat(fsys, dir)
 }

@@ -151,10 +151,10 @@ func TestCorruptLog(t *testing.T) {
 	}
 }
 
-// TestFormat: a directory says which format it has, and a newer one is not touched.
+// TestFormat: a directory says which format it has, and another one is not touched.
 func TestFormat(t *testing.T) {
 	for text, want := range map[string]error{
-		"2\n": kv.ErrFormat, "1": nil, "": kv.ErrCorrupt, "1x": kv.ErrCorrupt, "-1": kv.ErrCorrupt,
+		"3\n": kv.ErrFormat, "2": nil, "1": kv.ErrFormat, "": kv.ErrCorrupt, "2x": kv.ErrCorrupt, "-1": kv.ErrCorrupt,
 	} {
 		dir := filledDir(t, false)
 		name := filepath.Join(dir, formatFile)

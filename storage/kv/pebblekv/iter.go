@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/pebblekv/prefix"
 )
 
 // cancelEvery is after how many rows an iteration looks at its context.
@@ -37,6 +38,7 @@ type rangeIterator struct {
 	limit        int
 	reverse      bool
 	placed       bool // it is at the row
+	prefixed     bool // all keys of a prefix are to be read
 	ended        bool
 
 	linked         bool // it is in r.further
@@ -75,6 +77,7 @@ func (i *rangeIterator) unlink() {
 func (i *rangeIterator) open(r *reader, begin, end []byte, opts kv.RangeOptions) {
 	i.r, i.limit, i.reverse = r, opts.Limit, opts.Reverse
 	i.lower, i.upper = appendStored(i.lower, begin), appendStored(i.upper, end)
+	i.prefixed = prefix.Is(i.lower, i.upper)
 	if i.err = r.readable(); i.err != nil {
 		i.ended = true
 	}
@@ -119,9 +122,38 @@ func (i *rangeIterator) move() bool {
 		}
 		i.it = it
 	}
+	if i.prefixed && i.reverse && i.limit == 1 {
+		if found, known := i.lastOfFew(); known {
+			return found
+		}
+	}
 	if !i.step() {
 		return false
 	}
+	return i.copyRow()
+}
+
+// mostOfPrefix is how many keys of a prefix are walked over for its last one.
+const mostOfPrefix = 4
+
+// lastOfFew goes to the last key of a prefix, if it has few: forward, since only that way tables without the prefix are
+// passed over. Not known: it has many.
+func (i *rangeIterator) lastOfFew() (found, known bool) {
+	n := 0
+	for ok := i.it.SeekPrefixGE(i.lower); ok; ok = i.it.Next() {
+		if n++; n > mostOfPrefix {
+			return false, false
+		}
+		if !i.copyRow() {
+			return false, true
+		}
+	}
+	i.placed = true
+	return n > 0, true
+}
+
+// copyRow takes the row over.
+func (i *rangeIterator) copyRow() bool {
 	value, err := i.it.ValueAndErr()
 	if err != nil {
 		i.err = translate(err)
@@ -167,6 +199,8 @@ func (i *rangeIterator) step() bool {
 	switch {
 	case !placed && i.reverse:
 		return i.it.Last()
+	case !placed && i.prefixed:
+		return i.it.SeekPrefixGE(i.lower)
 	case !placed:
 		return i.it.First()
 	case i.reverse:

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/settee-db/settee/storage/kv/pebblekv/prefix"
 )
 
 // Options are what can be chosen when a store is opened; zero fields get the defaults.
@@ -54,6 +55,10 @@ var separation = pebble.ValueSeparationPolicy{
 	Enabled: true, MinimumSize: 8 << 10, MaxBlobReferenceDepth: 3 * patientSublevels,
 	RewriteMinimumAge: 30 * time.Second, TargetGarbageRatio: 0.2,
 }
+
+// leavesTogether keeps the values of all keys of a prefix with the keys: those after the first are no older versions,
+// which is what Pebble takes them for.
+var leavesTogether = pebble.SpanPolicy{DisableValueSeparationBySuffix: true}
 
 // compression is cheap in the upper levels, whose tables are rewritten soon, and thorough in the last one, where nearly
 // all data comes to rest. What is moved there as it is, is compressed when it is next rewritten.
@@ -107,6 +112,7 @@ func (o Options) patientSublevels() int {
 // pebbleOptions are Pebble's settings, for documents of about a kilobyte among many small keys.
 func (o Options) pebbleOptions() *pebble.Options {
 	p := &pebble.Options{
+		Comparer:                    prefix.Comparer,
 		FormatMajorVersion:          pebbleFormat,
 		CacheSize:                   o.CacheSize,
 		MaxOpenFiles:                o.MaxOpenFiles,
@@ -126,6 +132,7 @@ func (o Options) pebbleOptions() *pebble.Options {
 		BytesPerSync:          512 << 10,
 	}
 	p.Experimental.ValueSeparationPolicy = func() pebble.ValueSeparationPolicy { return separation }
+	p.Experimental.SpanPolicyFunc = func([]byte) (pebble.SpanPolicy, []byte, error) { return leavesTogether, nil, nil }
 	p.CompactionConcurrencyRange = func() (int, int) { return 1, 2 }
 	// Reads do not trigger compactions: winners are looked up all over the key space, and each of those looks like a
 	// reason to compact.
@@ -144,11 +151,10 @@ func (o Options) pebbleOptions() *pebble.Options {
 		l := &p.Levels[i]
 		l.BlockSize = blockSize
 		l.IndexBlockSize = 64 << 10
-		// The last level holds nine tenths of the keys; a filter there costs memory for reads that mostly hit.
-		if i < len(p.Levels)-1 {
-			l.FilterPolicy = bloom.FilterPolicy(10)
-			l.FilterType = pebble.TableFilter
-		}
+		// The last level holds nine tenths of the keys. It has filters, too, for new documents: without them each would
+		// read a block of it that has no use (ADR 0058).
+		l.FilterPolicy = bloom.FilterPolicy(10)
+		l.FilterType = pebble.TableFilter
 	}
 	return p
 }

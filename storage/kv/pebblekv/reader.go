@@ -1,6 +1,7 @@
 package pebblekv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -190,7 +191,8 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 		return nil, translate(err)
 	}
 	var value []byte
-	if it.SeekPrefixGE(r.stored) {
+	// other keys may share its prefix
+	if it.SeekPrefixGE(r.stored) && bytes.Equal(it.Key(), r.stored) {
 		value, err = it.ValueAndErr()
 		value = r.copy(value)
 	}

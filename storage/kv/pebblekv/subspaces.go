@@ -127,5 +127,5 @@ func (s *subspaces) end(key []byte) (_ pebble.SpanPolicy, end []byte, _ error) {
 			end = limit
 		}
 	}
-	return pebble.SpanPolicy{}, end, nil
+	return leavesTogether, end, nil
 }

@@ -1,8 +1,6 @@
 package txn
 
 import (
-	"bytes"
-
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -27,7 +25,8 @@ func (w *Write) unreadable() bool {
 }
 
 // Eval returns the value after the commit with stamp, over base, the value that the key has below it (nil: absent). It
-// may share memory with base.
+// may share memory with base, and with what the transaction has written, where it puts the stamp: of calls with several
+// stamps the last one counts.
 func (w *Write) Eval(base, stamp []byte) []byte {
 	value := base
 	if w.Known {
@@ -35,7 +34,7 @@ func (w *Write) Eval(base, stamp []byte) []byte {
 	}
 	for _, o := range w.Ops {
 		if o.Atomic == 0 {
-			value = bytes.Clone(o.Param)
+			value = o.Param
 			copy(value[o.Offset:], stamp)
 			continue
 		}

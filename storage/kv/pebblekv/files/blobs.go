@@ -71,9 +71,8 @@ func openBlob(ctx context.Context, fsys vfs.FS, path string) (*blob.FileReader, 
 	if err != nil {
 		return nil, closing(file, err)
 	}
-	options := pebble.Options{}
 	r, err := blob.NewFileReader(ctx, readable,
-		blob.FileReaderOptions{ReaderOptions: options.MakeReaderOptions().ReaderOptions})
+		blob.FileReaderOptions{ReaderOptions: options().MakeReaderOptions().ReaderOptions})
 	if err != nil {
 		return nil, closing(readable, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
@@ -93,9 +92,7 @@ func (in *Inspection) options(fsys vfs.FS, dir string, found listing) error {
 
 func compatible(dir, text string) (err error) {
 	defer recovered(&err)
-	var o pebble.Options
-	o.EnsureDefaults()
-	return o.CheckCompatibility(dir, text)
+	return options().CheckCompatibility(dir, text)
 }
 
 // missing looks for the tables and blob files that the manifest names.

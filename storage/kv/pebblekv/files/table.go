@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/sstable/colblk"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/settee-db/settee/storage/kv/pebblekv/prefix"
 )
 
 // row is a row of a table or a log: one version of a key.
@@ -83,8 +84,7 @@ func (t *table) byIndex(fs vfs.FS, path string) (err error) {
 	if err != nil {
 		return closing(f, err)
 	}
-	options := pebble.Options{}
-	r, err := sstable.NewReader(context.Background(), readable, options.MakeReaderOptions())
+	r, err := sstable.NewReader(context.Background(), readable, options().MakeReaderOptions())
 	if err != nil {
 		return closing(readable, err)
 	}
@@ -100,6 +100,13 @@ func (t *table) byIndex(fs vfs.FS, path string) (err error) {
 		t.deletions = append(t.deletions, layout.RangeDel)
 	}
 	return nil
+}
+
+// options are what Pebble has to know to read the files of a store.
+func options() *pebble.Options {
+	o := &pebble.Options{Comparer: prefix.Comparer}
+	o.EnsureDefaults()
+	return o
 }
 
 // recovered makes an error of a panic: Pebble's readers rely on checksums, which damage may get past.
@@ -141,7 +148,7 @@ func decompressed(b []byte, how byte) ([]byte, error) {
 	return out, block.DecompressInto(kind, b, out)
 }
 
-var keySchema = colblk.DefaultKeySchema(pebble.DefaultComparer, 16)
+var keySchema = colblk.DefaultKeySchema(prefix.Comparer, 16)
 
 // Where a block's number of columns is, and what it is.
 const (
@@ -173,7 +180,7 @@ func (t *table) rows(h block.Handle, blobs []uint64) (rows []row, err error) {
 	decoder.Init(&keySchema, data)
 	var it colblk.DataBlockIter
 	apart := newHandles(block.GetInternalValueForPrefixAndValueHandler.GetInternalValueForPrefixAndValueHandle)
-	it.InitOnce(&keySchema, pebble.DefaultComparer, apart)
+	it.InitOnce(&keySchema, prefix.Comparer, apart)
 	if err := it.Init(&decoder, block.NoTransforms); err != nil {
 		return nil, err
 	}
@@ -232,7 +239,7 @@ func (t *table) deletedBy(h block.Handle) (all []deletion, err error) {
 		handle.Release()
 		return nil, err
 	}
-	it := colblk.NewKeyspanIter(pebble.DefaultComparer.Compare, handle, block.NoFragmentTransforms)
+	it := colblk.NewKeyspanIter(prefix.Comparer.Compare, handle, block.NoFragmentTransforms)
 	defer it.Close() // releases the block
 	for span, err := it.First(); ; span, err = it.Next() {
 		if err != nil || span == nil {
