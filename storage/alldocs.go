@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -151,13 +152,13 @@ func (o *RangeOptions) scanLimit() int {
 	return int(o.Limit + o.Skip)
 }
 
-// listDocs lists with documents, from TagDocs alone.
+// listDocs lists with documents, in one pass over their leaves.
 func (d *dbRead) listDocs(o *RangeOptions, row func(*ListRow) error) error {
 	if o.Limit == 0 {
 		return nil
 	}
 	s := d.scanWinners(o)
-	defer s.it.Close()
+	defer s.close()
 	var r ListRow
 	for o.Limit != 0 {
 		doc, err := s.next()
@@ -216,34 +217,34 @@ type idList struct {
 	next  func() (string, bool)
 	ids   []string // those that were taken and have no row yet
 	row   func(*ListRow) error
-	ahead readAhead
+	ahead ahead.Window
 	room  bodyRoom
 }
 
 // give gives the rows that are left, by windows.
 func (l *idList) give(d *dbRead) error {
-	l.ahead.begin(d.wide(mostWide))
+	l.ahead.Begin(d.wide(ahead.MostWide))
 	for {
-		if l.ids = takeAhead(l.ids, l.next, l.ahead.window()); len(l.ids) == 0 {
+		if l.ids = ahead.Take(l.ids, l.next, l.ahead.Size()); len(l.ids) == 0 {
 			return nil
 		}
 		size, err := l.giveSome(d, l.ids[:l.window()])
 		if err != nil {
 			return err
 		}
-		l.ahead.took(size)
+		l.ahead.Took(size)
 	}
 }
 
 // window is how many of the ids have their rows together. Local documents are read with their bodies, so that they are
 // no part of what makes a window wide.
 func (l *idList) window() int {
-	n := min(len(l.ids), l.ahead.window())
-	if n <= l.ahead.rows {
+	n := min(len(l.ids), l.ahead.Size())
+	if n <= l.ahead.Rows {
 		return n
 	}
-	if local := slices.IndexFunc(l.ids[l.ahead.rows:n], compat.IsLocalID); local >= 0 {
-		return l.ahead.rows + local
+	if local := slices.IndexFunc(l.ids[l.ahead.Rows:n], compat.IsLocalID); local >= 0 {
+		return l.ahead.Rows + local
 	}
 	return n
 }
@@ -264,12 +265,9 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 	}
 	rows := make([]ListRow, len(ids))
 	trees := make([]string, len(ids)) // ids of documents whose leaves are needed
-	var sizes []int
-	if l.ahead.wide > 0 {
-		sizes = make([]int, len(ids))
-	}
+	reads := make([]entryRead, len(ids))
 	for i, id := range ids {
-		rows[i], keys[i] = ListRow{ID: id}, nil
+		rows[i] = ListRow{ID: id}
 		switch {
 		case compat.IsLocalID(id):
 			if values[i] != nil {
@@ -281,10 +279,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 			rows[i].Found = true
 			var size int
 			if rows[i].Rev, size, err = parseListed(values[i]); err == nil && l.o.IncludeDocs {
-				if sizes != nil {
-					sizes[i] = size
-				}
-				keys[i] = d.keys.leaf(nil, TagDocs, id, false, rows[i].Rev)
+				reads[i] = d.winnerRead(id, rows[i].Rev, size)
 				if l.o.Conflicts {
 					trees[i] = id
 				}
@@ -298,15 +293,15 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	l.ahead.reached(len(leaves), len(ids))
-	err = d.readEntries(&l.room, keys[:len(leaves)], sizes, true, func(i int, e *entry, found bool) error {
+	l.ahead.Reached(len(leaves), len(ids))
+	err = d.readEntries(&l.room, reads[:len(leaves)], true, func(i int, e *entry, found bool) error {
 		r := &rows[i]
 		switch {
 		case found:
 			size += int(e.size)
 			r.Doc = newDocument(r.ID, r.Rev, false, *e)
 			r.Doc.addConflicts(leaves[i], true, false)
-		case keys[i] != nil:
+		case reads[i].key != nil:
 			return corrupt("winner without its entry", nil)
 		case r.Found && l.o.IncludeDocs: // a local one
 			if err := d.localRow(r, values[i], true); err != nil {

@@ -225,8 +225,8 @@ func (b *batch) validateNext(e *docEdit, doc *compat.Document) (*validatedEdit, 
 // editReads are what is asked for together for the documents of a window.
 type editReads struct {
 	leaves *leafWindow
-	// entries are values by their keys in TagDocs, of the revisions that edits say they replace. An edit that says a
-	// wrong one reads in vain.
+	// entries are values by their keys in TagDocs, of the revisions that large edits say they replace: those of small
+	// ones are in the leaves. An edit that says a wrong one reads in vain.
 	entries map[string][]byte
 }
 
@@ -236,7 +236,8 @@ func (b *batch) ask(groups []editGroup, head bool) (*editReads, error) {
 	var keys [][]byte
 	for _, g := range groups {
 		for _, i := range g.edits[:1] {
-			if rev := parentOf(b.docs[i], b.mode.replicated); !rev.IsZero() {
+			doc := b.docs[i]
+			if rev := parentOf(doc, b.mode.replicated); !rev.IsZero() && doc.Body.Size >= besideKilobytes<<10 {
 				keys = append(keys, b.t.keys.leaf(nil, TagDocs, g.id, false, rev))
 			}
 		}
@@ -367,6 +368,9 @@ func (b *batch) loadEntries(reads *editReads, leaves []*leafRecord, owners []*do
 	var keys [][]byte
 	var at []int
 	for i, l := range leaves {
+		if values[i] = l.entry; l.entry != nil {
+			continue
+		}
 		key := b.t.keys.leaf(nil, TagDocs, owners[i].id, l.Deleted, l.Rev)
 		if values[i] = reads.entries[string(key)]; values[i] == nil {
 			keys, at = append(keys, key), append(at, i)

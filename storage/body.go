@@ -51,10 +51,16 @@ func (t *dbTx) putBlob(b []byte) blob {
 
 // setEntry writes an entry and returns its size. What it refers to is counted already.
 func (t *dbTx) setEntry(key []byte, e *entry) int64 {
-	value := e.encode(t.scratch[:0])
-	t.scratch = value[:0]
+	value, size := t.encodeEntry(e)
 	t.tx.Set(key, value)
-	return int64(len(value) + e.attsApart.length + e.bodyApart.length)
+	return size
+}
+
+// encodeEntry gives an entry's value, in memory that the next one takes, and its size.
+func (t *dbTx) encodeEntry(e *entry) (value []byte, size int64) {
+	value = e.encode(t.scratch[:0])
+	t.scratch = value[:0]
+	return value, int64(len(value) + e.attsApart.length + e.bodyApart.length)
 }
 
 // entryOf reads an entry whose value is at hand.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -51,12 +52,11 @@ type changesScan struct {
 	// count are the rows given, of a scan that looks its rows up.
 	lookup bool
 	count  int64
-	ahead  readAhead
-	rows   []feedRow // the window
-	keys   [][]byte  // of their documents
-	sizes  []int     // of their entries, in kilobytes, on engines across a network
-	mem    []byte    // of the keys
-	room   bodyRoom  // of their bodies
+	ahead  ahead.Window
+	rows   []feedRow   // the window
+	reads  []entryRead // of their documents
+	mem    []byte      // of the keys
+	room   bodyRoom    // of their bodies
 
 	// Of a descending scan:
 	top   Seq  // the end of the feed in the snapshot of the first row
@@ -81,11 +81,11 @@ func (c *changesScan) scan(d *dbRead) error {
 	if err != nil || c.left == 0 {
 		return err
 	}
-	first := firstWide
+	first := ahead.FirstWide
 	if c.o.Unnumbered {
-		first = mostWide
+		first = ahead.MostWide
 	}
-	c.ahead.begin(d.wide(first))
+	c.ahead.Begin(d.wide(first))
 	if !c.moved {
 		err := c.scanRest(d, updates)
 		c.end.More = c.o.Unnumbered && (err != nil || c.left == 0)
@@ -151,7 +151,7 @@ func (c *changesScan) scanRange(d *dbRead, updates int64, rest feedRange, number
 			return err
 		}
 		if c.readsMore() {
-			window = c.ahead.window()
+			window = c.ahead.Size()
 		}
 		if c.rows = append(c.rows, row); len(c.rows) < window {
 			continue
@@ -247,7 +247,7 @@ func (c *changesScan) rest(d *dbRead) (r feedRange) {
 	}
 	o := kv.RangeOptions{
 		Reverse: c.o.Descending && !c.moved,
-		WantAll: c.left < 0 || c.left >= mostAhead,
+		WantAll: c.left < 0 || c.left >= ahead.Most,
 		Limit:   int(max(c.left, 0)),
 	}
 	r.begin, r.end, r.o = d.seqRange(d.keys.sub(nil, TagChanges), after, before, o)
@@ -272,7 +272,7 @@ func (c *changesScan) giveRows(d *dbRead, updates int64, rows []feedRow) error {
 		return nil
 	}
 	for len(rows) > 0 {
-		n, err := c.giveSome(d, updates, rows[:min(len(rows), c.ahead.window())])
+		n, err := c.giveSome(d, updates, rows[:min(len(rows), c.ahead.Size())])
 		if err != nil {
 			return err
 		}
@@ -288,7 +288,7 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 		return 0, err
 	}
 	if leaves != nil {
-		c.ahead.reached(len(leaves), len(rows))
+		c.ahead.Reached(len(leaves), len(rows))
 		rows = rows[:len(leaves)]
 	}
 	give := func(i int, e *entry) error {
@@ -304,27 +304,27 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 				return 0, err
 			}
 		}
-		c.ahead.took(0)
+		c.ahead.Took(0)
 		return len(rows), nil
 	}
-	c.keys, c.mem, c.sizes = c.keys[:0], c.mem[:0], c.sizes[:0]
+	c.reads, c.mem = c.reads[:0], c.mem[:0]
 	for i := range rows {
 		row, start := &rows[i].value, len(c.mem)
-		c.mem = d.keys.leaf(c.mem, TagDocs, row.id, row.deleted, row.winner)
-		c.keys = append(c.keys, c.mem[start:len(c.mem):len(c.mem)])
-		if c.ahead.wide > 0 {
-			c.sizes = append(c.sizes, row.kilobytes)
-		}
+		tag := entryTag(row.kilobytes)
+		c.mem = d.keys.leaf(c.mem, tag, row.id, row.deleted, row.winner)
+		c.reads = append(c.reads, entryRead{
+			key: c.mem[start:len(c.mem):len(c.mem)], record: tag == TagRevs, kilobytes: row.kilobytes,
+		})
 	}
 	size := 0
-	err = d.readEntries(&c.room, c.keys, c.sizes, true, func(i int, e *entry, found bool) error {
+	err = d.readEntries(&c.room, c.reads, true, func(i int, e *entry, found bool) error {
 		if !found && !rows[i].value.deleted {
 			return corrupt("change without its document", nil)
 		}
 		size += int(e.size)
 		return give(i, e)
 	})
-	c.ahead.took(size)
+	c.ahead.Took(size)
 	return len(rows), err
 }
 

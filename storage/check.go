@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -86,7 +87,7 @@ type checkedRecord struct {
 func (c *storeCheck) records(ctx context.Context, s *Store) (databases []checkedRecord, err error) {
 	begin, end := children(rootKey(rootDBs))
 	owners := make(map[int64]string)
-	err = kv.Walk(ctx, s.kv, begin, end, mostAhead, func(r kv.ReadTx, window []kv.Row) error {
+	err = kv.Walk(ctx, s.kv, begin, end, ahead.Most, func(r kv.ReadTx, window []kv.Row) error {
 		some := make([]checkedRecord, 0, len(window))
 		var broken []Violation
 		keys := [][]byte{rootKey(rootNextPrefix)}
@@ -192,7 +193,7 @@ type dbCheck struct {
 	first  *Seq
 	folded []byte // up to where the log of counts was folded then
 	moved  bool
-	ahead  readAhead
+	ahead  ahead.Window
 
 	docs docsCheck
 	feed feedCheck
@@ -222,7 +223,7 @@ func (c *dbCheck) run(d *dbRead) error {
 	if err := c.notice(d); err != nil {
 		return err
 	}
-	c.ahead.begin(0)
+	c.ahead.Begin(0)
 	for len(c.phases) > 0 {
 		if err := c.phases[0].run(d); err != nil {
 			return err
@@ -303,10 +304,10 @@ func (c *dbCheck) walkWindows(d *dbRead, prefix []byte, cursor *[]byte, fn func(
 	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
 	defer it.Close()
 	for more := true; more; {
-		window := make([]kv.Row, 0, mostAhead)
+		window := make([]kv.Row, 0, ahead.Most)
 		for more = it.Next(); more; more = it.Next() {
 			window = append(window, kv.Row{Key: bytes.Clone(it.Key()[len(prefix):]), Value: bytes.Clone(it.Value())})
-			if len(window) >= c.ahead.rows {
+			if len(window) >= c.ahead.Rows {
 				break
 			}
 		}
@@ -318,7 +319,7 @@ func (c *dbCheck) walkWindows(d *dbRead, prefix []byte, cursor *[]byte, fn func(
 		}
 		*cursor = window[len(window)-1].Key
 		d.advance()
-		c.ahead.took(0)
+		c.ahead.Took(0)
 	}
 	return nil
 }

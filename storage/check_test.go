@@ -145,9 +145,20 @@ var damages = map[string]damage{
 		l.winner, l.Ancestors = false, revtree.Line{}
 		tx.Set(d.keys.leaf(nil, TagRevs, "doc", false, parent), l.encode(nil))
 	}},
+	"entry in a loser's record": {2, "db", func(t *testing.T, tx kv.Tx, d *dbRead) {
+		key := d.keys.leaf(nil, TagRevs, "conflict", false, compat.Rev{Pos: 1, Hash: strings.Repeat("a", 16)})
+		value, err := tx.Get(key)
+		must(t, err)
+		l, _, err := parseLeafValue(value)
+		must(t, err)
+		l.entry, err = tx.Get(d.keys.ofEntry(key))
+		must(t, err)
+		tx.Clear(d.keys.ofEntry(key))
+		tx.Set(key, l.encode(nil))
+	}},
 	"entry lost":      {2, "db", clearLast(TagDocs)},
 	"entry garbled":   {2, "db", garbleFirst(TagDocs)},
-	"entry of nobody": {2, "db", copyLeaf(TagDocs, "doc", "nobody")},
+	"entry of nobody": {2, "db", copyLeaf(TagRevs, TagDocs, "doc", "nobody")},
 	"not listed":      {3, "db", clearFirst(TagAllDocs)},
 	"listed wrongly":  {3, "db", garbleFirst(TagAllDocs)},
 	"listed but gone": {3, "db", func(_ *testing.T, tx kv.Tx, d *dbRead) {
@@ -214,7 +225,7 @@ var damages = map[string]damage{
 		key, _ := firstKey(t, tx, d.keys.doc(nil, TagHistory, "large"), false)
 		tx.Clear(key)
 	}},
-	"history of nobody": {13, "db", copyLeaf(TagHistory, "doc", "nobody")},
+	"history of nobody": {13, "db", copyLeaf(TagHistory, TagHistory, "doc", "nobody")},
 	"history lost":      {13, "db", clearFirst(TagHistory)},
 	"history size":      {13, "db", addTo(statKey(statHistory), 7)},
 	"local garbled":     {12, "db", garbleFirst(TagLocal)},
@@ -262,10 +273,10 @@ var damages = map[string]damage{
 	},
 }
 
-// copyLeaf stores what a document's last key in a subspace holds for another document, too.
-func copyLeaf(tag Tag, from, to string) func(*testing.T, kv.Tx, *dbRead) {
+// copyLeaf stores an entry of a document for another one, too, at its last key in a subspace.
+func copyLeaf(key, tag Tag, from, to string) func(*testing.T, kv.Tx, *dbRead) {
 	return func(t *testing.T, tx kv.Tx, d *dbRead) {
-		prefix := d.keys.doc(nil, tag, from)
+		prefix := d.keys.doc(nil, key, from)
 		key, _ := firstKey(t, tx, prefix, false)
 		_, value := firstKey(t, tx, d.keys.doc(nil, TagHistory, from), false)
 		tx.Set(append(d.keys.doc(nil, tag, to), key[len(prefix):]...), value)

@@ -89,7 +89,7 @@ func (c *dbCheck) checkDocs(d *dbRead) error {
 	}
 	for more := true; more; {
 		var docs []*docRows
-		for len(docs) < c.ahead.rows {
+		for len(docs) < c.ahead.Rows {
 			doc, err := nextDoc(d, streams)
 			if err != nil {
 				return err
@@ -102,7 +102,7 @@ func (c *dbCheck) checkDocs(d *dbRead) error {
 		if err := c.checkSome(d, docs); err != nil {
 			return err
 		}
-		c.ahead.took(0)
+		c.ahead.Took(0)
 		if len(c.store.violations) > maxViolations {
 			return errEnoughViolations
 		}
@@ -166,6 +166,13 @@ func (doc *docRows) read(d *dbRead, streams [4]*idStream) error {
 	}
 	stray(leaves.end())
 	doc.leaves = leaves.leaves
+	for i := range doc.leaves {
+		if l := &doc.leaves[i]; l.entry != nil {
+			if err := doc.addEntry(d, &doc.docs, l.Deleted, l.Rev, l.entry); err != nil {
+				return err
+			}
+		}
+	}
 	if err := doc.readEntries(d, docs, &doc.docs, parseLeafKey); err != nil {
 		return err
 	}
@@ -201,21 +208,28 @@ func (doc *docRows) readEntries(
 		case len(rest) > 0:
 			doc.stray = append(doc.stray, "a key below the entry of "+rev.String())
 		default:
-			e, err := d.entryOf(s.it.Value())
-			if err != nil && !isCorrupt(err) {
+			if err := doc.addEntry(d, entries, deleted, rev, s.it.Value()); err != nil {
 				return err
 			}
-			if err != nil {
-				doc.stray = append(doc.stray, rev.String()+": "+err.Error())
-			}
-			broken := err != nil || !isObject(e.body)
-			e.body = nil // the memory is the store's
-			*entries = append(*entries, revEntry{rev, deleted, e, broken})
 		}
 		if err := s.next(); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+func (doc *docRows) addEntry(d *dbRead, entries *[]revEntry, deleted bool, rev compat.Rev, value []byte) error {
+	e, err := d.entryOf(value)
+	if err != nil && !isCorrupt(err) {
+		return err
+	}
+	if err != nil {
+		doc.stray = append(doc.stray, rev.String()+": "+err.Error())
+	}
+	broken := err != nil || !isObject(e.body)
+	e.body = nil // the memory is the store's
+	*entries = append(*entries, revEntry{rev, deleted, e, broken})
 	return nil
 }
 
@@ -237,10 +251,7 @@ func (c *dbCheck) checkDoc(d *dbRead, doc *docRows, row []byte) {
 	c.checkEntries(doc)
 	if n > 0 {
 		winner := &doc.leaves[n-1]
-		want := changeValue{id: doc.id, winner: winner.Rev, deleted: winner.Deleted, leaves: n}
-		if have, err := parseChange(row); err == nil && have.kilobytes == winner.kilobytes() {
-			want.kilobytes = have.kilobytes
-		}
+		want := changeValue{doc.id, winner.Rev, winner.Deleted, n, winner.kilobytes()}
 		if !bytes.Equal(row, want.encode(nil)) {
 			c.violation(4, doc.id, "its row of the changes feed is missing or differs")
 		}
@@ -311,6 +322,9 @@ func (c *dbCheck) checkEntries(doc *docRows) {
 			c.violation(2, doc.id, "leaf %s: says it has an entry: %v, has one: %v", l.Rev, l.stored, has)
 		} else if !has && !l.Deleted {
 			c.violation(2, doc.id, "leaf %s has no entry", l.Rev)
+		}
+		if l.entry != nil && !(l.winner && entryTag(l.kilobytes()) == TagRevs) {
+			c.violation(2, doc.id, "leaf %s: its entry is in its record", l.Rev)
 		}
 	}
 	if stored != len(doc.docs) {

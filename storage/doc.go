@@ -6,15 +6,16 @@
 // A database is a record (name -> [record]) that gives it a short key prefix; below the prefix each kind of data has
 // its own subspace (keyspace.go has all keys and value formats). A document is the set of its leaf revisions:
 //
-//	REVS     one entry per leaf: its line of ancestors, sizes; the winner's also has the document's sequence
-//	DOCS     one entry per leaf that has a body: metadata, attachments, the body
+//	REVS     one record per leaf: its line of ancestors, sizes; the winner's also has the document's sequence and, if
+//	         that is short, its entry: metadata, attachments, the body
+//	DOCS     the entries of other leaves that have a body
 //	HISTORY  entries of replaced revisions, until compaction
 //	ATT      bytes of attachments and of large bodies, which entries refer to
 //	ALL_DOCS the ids of documents whose winner is not deleted, with the winner
 //	CHANGES  every document at the sequence of its last update
 //
 // The keys of DOCS and REVS are (id, not deleted, depth, hash), so the winning revision sorts last: reading the current
-// body of a document is the database record and one reverse range read.
+// body of a document is the database record and one reverse range read, and one more read where it is long.
 //
 // # File tour
 //
@@ -38,6 +39,7 @@
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
 //	chunks/                             the memory of what is uploaded
+//	ahead/, rights/                     the sizes of windows; security objects as they are parsed
 //	coalesce/                           how edits of single documents wait for others, to share a transaction
 //	body.go, largebodies.go             bodies that are too large for their entries, or for a transaction
 //	compact.go                          compaction
@@ -54,17 +56,18 @@
 // # Invariants (checked by Check)
 //
 //  1. Every leaf has exactly one REVS entry; the one that sorts last is the winner, and only it carries a sequence.
-//  2. A leaf that is not deleted has a DOCS entry; a deleted one has one only if it has a body other than {} or
-//     attachments. DOCS has no other entries. An entry is one key.
+//  2. A leaf that is not deleted has an entry; a deleted one has one only if it has a body other than {} or
+//     attachments. An entry is in the leaf's record, which only a winner's may be, if it is short, or one key of DOCS.
+//     DOCS has no others.
 //  3. ALL_DOCS holds an id if and only if the winner is not deleted, with that winner. DESIGNS changes whenever the
 //     row of a design document in it does.
 //  4. CHANGES holds each document with a leaf exactly once, at the winner's sequence.
 //  5. doc_count is the number of entries in ALL_DOCS, doc_del_count that of documents with only deleted leaves.
 //  6. The counts of each rank level, with what the log of counts says beside them, add up to the number of rows below
 //     (rank.go); those of the sequence blocks, likewise, to the rows of CHANGES (seqblocks.go).
-//  7. The reference count of an attachment, or of a body that is apart, is the number of DOCS and HISTORY entries that
-//     name it; its bytes are there, whole and with its digest. Other bytes have a pending marker, and no count:
-//     uploads, and what was released a while ago.
+//  7. The reference count of an attachment, or of a body that is apart, is the number of entries of leaves and of
+//     HISTORY that name it; its bytes are there, whole and with its digest. Other bytes have a pending marker, and no
+//     count: uploads, and what was released a while ago.
 //  8. Nothing reads a counter with a conflict on the write path, and writers of different documents share no read key
 //     but the database's record (which only creation, deletion and changes of settings write) and what hooks read.
 //  9. A document changes in one transaction, all of it: leaves, bodies, lists, counters, indexes of higher layers.

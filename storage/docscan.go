@@ -2,46 +2,69 @@ package storage
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
-// winnerScan walks over TagDocs and gives the winner of each document that has one that is not deleted. That needs no
-// other subspace: the winner's entry is the last one of its document. Bodies that are apart are read ahead, many in a
-// round trip.
+// winnerScan walks over the leaves and gives the winner of each document that has one that is not deleted. Entries that
+// are not in the records of the leaves come from a second walk beside the first one; bodies that are apart are read
+// ahead, many in a round trip.
 type winnerScan struct {
 	d       *dbRead
 	o       *RangeOptions
-	it      kv.Iterator
-	prefix  int
+	it      kv.Iterator // over TagRevs
+	prefix  int         // length of the part that all keys of a subspace share
 	reverse bool
-	// conflicts says that documents are given with theirs: every leaf that is not deleted has an entry.
+	// conflicts says that documents are given with theirs.
 	conflicts bool
-	pushed    bool // the iterator's current row has not been looked at
+	pushed    bool   // the iterator's current row has not been looked at
+	passed    int    // tombstones, one after the other
+	ended     bool   // only tombstones are left
+	key, body []byte // of the winner that was read last: the key without the prefix
+	others    []compat.Rev
 
-	current []byte // id that is being read; reverse: whose winner is known
-	ahead   []*Document
-	window  readAhead
-	room    bodyRoom
-	body    []byte
-	entry   entry // of the document that was read last
+	docs  kv.Iterator // over TagDocs, nil: not begun
+	ahead []*Document
+	// window is how many documents are read ahead.
+	window ahead.Window
+	room   bodyRoom
+	entry  entry // of the document that was read last
 }
 
+// mostPassed is how many tombstones a scan walks over before it looks for the next document in the list of ids.
+const mostPassed = 64
+
 func (d *dbRead) scanWinners(o *RangeOptions) *winnerScan {
-	prefix := d.keys.sub(nil, TagDocs)
-	begin, end := o.keys(prefix)
 	s := &winnerScan{
 		d:         d,
 		o:         o,
-		it:        d.r.Range(begin, end, kv.RangeOptions{Reverse: o.Descending}),
-		prefix:    len(prefix),
+		prefix:    len(d.keys.sub(nil, TagRevs)),
 		reverse:   o.Descending,
 		conflicts: o.Conflicts,
 	}
-	s.window.begin(0)
+	s.it = s.walk(TagRevs, o.Start, 0)
+	s.window.Begin(0)
 	return s
+}
+
+// walk begins a walk over what a subspace has of the range from an id on.
+func (s *winnerScan) walk(tag Tag, from Bound, limit int) kv.Iterator {
+	rest := *s.o
+	rest.Start = from
+	begin, end := rest.keys(s.d.keys.sub(nil, tag))
+	return s.d.r.Range(begin, end, kv.RangeOptions{Reverse: s.reverse, Limit: limit})
+}
+
+func (s *winnerScan) close() {
+	_ = s.it.Close()
+	if s.docs != nil {
+		_ = s.docs.Close()
+	}
 }
 
 // next gives the next winner, nil at the end. It is valid until the next call.
@@ -63,7 +86,7 @@ func (s *winnerScan) next() (*Document, error) {
 // readAhead collects rows from one on whose body is apart, and then reads all bodies of them.
 func (s *winnerScan) readAhead(doc *Document, e *entry) error {
 	var entries []*entry
-	rows := s.window.rows
+	rows := s.window.Rows
 	if left := s.o.scanLimit(); left > 0 {
 		rows = min(rows, left)
 	}
@@ -83,7 +106,7 @@ func (s *winnerScan) readAhead(doc *Document, e *entry) error {
 	if err := s.d.completeIn(&s.room, 0, true, entries...); err != nil {
 		return err
 	}
-	s.window.took(size)
+	s.window.Took(size)
 	for i, e := range entries {
 		s.ahead[i].Body, s.ahead[i].Attachments = e.body, e.atts
 	}
@@ -92,23 +115,63 @@ func (s *winnerScan) readAhead(doc *Document, e *entry) error {
 
 // winner gives the next winner with its entry, without what is apart.
 func (s *winnerScan) winner() (*Document, *entry, error) {
-	if s.reverse {
-		return s.previousWinner()
+	l, id, err := s.nextLeaf()
+	if err != nil || id == nil {
+		return nil, nil, err
 	}
-	for {
-		doc, e, err := s.nextDocument()
-		if err != nil || doc == nil {
-			return nil, nil, err
+	doc := &Document{ID: string(id)}
+	if s.entry, err = s.entryOf(doc.ID, &l); err != nil {
+		return nil, nil, err
+	}
+	doc.Rev, doc.Body, doc.Attachments = l.Rev, s.entry.body, s.entry.atts
+	switch {
+	case s.conflicts && s.reverse:
+		if s.entry.body != nil { // the iterator goes on
+			s.body = append(s.body[:0], s.entry.body...)
+			s.entry.body, doc.Body = s.body, s.body
 		}
-		if doc.Deleted {
+		err = s.readConflicts(doc)
+	case len(s.others) > 0:
+		doc.Conflicts = slices.Clone(s.others)
+		slices.Reverse(doc.Conflicts)
+	}
+	return doc, &s.entry, err
+}
+
+// nextLeaf walks to the next winner that is not deleted; id is nil at the end, and belongs to the iterator. Its
+// conflicts are in others where they come first.
+func (s *winnerScan) nextLeaf() (l leafRecord, id []byte, err error) {
+	s.others = s.others[:0]
+	for s.step() {
+		deleted, rev, id, chunk, err := s.leafKey()
+		if err != nil {
+			return l, nil, err
+		}
+		if chunk {
 			continue
 		}
-		if n := len(doc.Conflicts); n > 0 { // ascending, the winner is the last one
-			doc.Conflicts = doc.Conflicts[:n-1]
-			slices.Reverse(doc.Conflicts)
+		value := s.it.Value()
+		if !isWinner(value) {
+			if s.conflicts && !s.reverse && !deleted {
+				s.others = append(s.others, rev)
+			}
+			continue
 		}
-		return doc, e, nil
+		if deleted {
+			if s.passed++; s.passed > mostPassed {
+				if err := s.pass(id); err != nil {
+					return l, nil, err
+				}
+			}
+			continue
+		}
+		s.passed = 0
+		s.key = append(s.key[:0], s.it.Key()[s.prefix:]...)
+		l, _, err = parseLeafValue(value)
+		l.Rev = rev
+		return l, id, err
 	}
+	return l, nil, s.it.Err()
 }
 
 func (s *winnerScan) step() bool {
@@ -116,95 +179,69 @@ func (s *winnerScan) step() bool {
 		s.pushed = false
 		return true
 	}
-	return s.it.Next()
+	return !s.ended && s.it.Next()
 }
 
-// nextDocument reads the entries of one document and gives the last one, nil at the end.
-func (s *winnerScan) nextDocument() (doc *Document, e *entry, err error) {
-	e = &s.entry
-	for s.step() {
-		key := s.it.Key()
-		id, rest, err := tuple.ReadText(key[s.prefix:])
-		if err != nil {
-			return nil, nil, corrupt("entry's key", err)
-		}
-		if doc != nil && !bytes.Equal(id, s.current) {
-			s.pushed = true
-			return doc, e, nil
-		}
-		deleted, rev, _, err := parseLeafKey(rest)
-		if err != nil {
-			return nil, nil, err
-		}
-		if doc == nil {
-			s.current = append(s.current[:0], id...)
-			doc = &Document{ID: string(id)}
-		}
-		doc.Rev, doc.Deleted = rev, deleted
-		if s.conflicts && !deleted {
-			doc.Conflicts = append(doc.Conflicts, rev)
-		}
-		if *e, err = parseEntry(s.it.Value()); err != nil {
-			return nil, nil, err
-		}
-		if e.body != nil {
-			s.body = append(s.body[:0], e.body...)
-			e.body = s.body
-		}
-		doc.Body, doc.Attachments = e.body, e.atts
+// leafKey parses the iterator's key.
+func (s *winnerScan) leafKey() (deleted bool, rev compat.Rev, id []byte, chunk bool, err error) {
+	id, rest, err := tuple.ReadText(s.it.Key()[s.prefix:])
+	if err != nil {
+		return false, rev, nil, false, corrupt("leaf key", err)
 	}
-	return doc, e, s.it.Err()
+	deleted, rev, rest, err = parseLeafKey(rest)
+	return deleted, rev, id, len(rest) > 0, err
 }
 
-// previousWinner is winner for a descending scan: a document's last entry comes first.
-func (s *winnerScan) previousWinner() (*Document, *entry, error) {
-	for s.step() {
-		key := s.it.Key()
-		id, rest, err := tuple.ReadText(key[s.prefix:])
-		if err != nil {
-			return nil, nil, corrupt("entry's key", err)
-		}
-		if s.current != nil && bytes.Equal(id, s.current) {
-			continue
-		}
-		deleted, rev, _, err := parseLeafKey(rest)
-		if err != nil {
-			return nil, nil, err
-		}
-		s.current = append(s.current[:0], id...)
-		if deleted {
-			continue
-		}
-		if s.entry, err = parseEntry(s.it.Value()); err != nil {
-			return nil, nil, err
-		}
-		if s.conflicts && s.entry.body != nil { // the iterator goes on
-			s.body = append(s.body[:0], s.entry.body...)
-			s.entry.body = s.body
-		}
-		doc := &Document{ID: string(id), Rev: rev, Body: s.entry.body, Attachments: s.entry.atts}
-		if s.conflicts {
-			err = s.readConflicts(doc)
-		}
-		return doc, &s.entry, err
+// pass goes on at the next document in the list of ids after a tombstone.
+func (s *winnerScan) pass(id []byte) error {
+	s.passed = 0
+	list := s.walk(TagAllDocs, Bound{ID: string(id), Set: true, Exclusive: true}, 1)
+	defer list.Close()
+	if s.ended = !list.Next(); s.ended {
+		return list.Err()
 	}
-	return nil, nil, s.it.Err()
+	next, _, err := tuple.ReadString(list.Key()[s.prefix:])
+	if err != nil {
+		return corrupt("list of ids", err)
+	}
+	s.close()
+	s.it, s.docs = s.walk(TagRevs, Bound{ID: next, Set: true}, 0), nil
+	return nil
+}
+
+// entryOf gives the entry of the winner that was read last. TagDocs has the keys in the same order.
+func (s *winnerScan) entryOf(id string, l *leafRecord) (entry, error) {
+	if l.entry != nil {
+		return parseEntry(l.entry)
+	}
+	if s.docs == nil {
+		s.docs = s.walk(TagDocs, Bound{ID: id, Set: true}, 0)
+	}
+	for s.docs.Next() {
+		order := bytes.Compare(s.docs.Key()[s.prefix:], s.key)
+		if order == 0 {
+			return parseEntry(s.docs.Value())
+		}
+		if (order > 0) != s.reverse {
+			break
+		}
+	}
+	return entry{}, cmp.Or(s.docs.Err(), corrupt("leaf without its entry", nil))
 }
 
 // readConflicts reads what a descending scan has of a document after its winner.
 func (s *winnerScan) readConflicts(doc *Document) error {
 	for s.it.Next() {
-		id, rest, err := tuple.ReadText(s.it.Key()[s.prefix:])
-		if err != nil {
-			return corrupt("entry's key", err)
-		}
-		if !bytes.Equal(id, s.current) {
-			s.pushed = true
-			return nil
-		}
-		deleted, rev, _, err := parseLeafKey(rest)
+		deleted, rev, _, chunk, err := s.leafKey()
 		if err != nil {
 			return err
+		}
+		if chunk {
+			continue
+		}
+		if isWinner(s.it.Value()) {
+			s.pushed = true
+			return nil
 		}
 		if !deleted {
 			doc.Conflicts = append(doc.Conflicts, rev)

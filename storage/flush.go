@@ -169,7 +169,7 @@ func (e *docEdit) keepReplaced() error {
 func (e *docEdit) clearLeaf(l *leafRecord) {
 	t := e.t
 	t.clearLeafRecord(e.id, l)
-	if l.stored {
+	if l.stored && l.entry == nil {
 		t.tx.Clear(t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev))
 	}
 	e.count(l, -1)
@@ -317,13 +317,14 @@ func (e *docEdit) putLeaves() ([]leafRecord, error) {
 	for i := range after {
 		l := &after[i]
 		l.Leaf = e.tree[i]
+		l.winner = i == 0
 		old := e.leafBefore(l.Rev)
 		if old != nil {
-			l.stored, l.external, l.active = old.stored, old.external, old.active
+			l.stored, l.external, l.active, l.entry = old.stored, old.external, old.active, old.entry
+			e.keepBeside(l)
 		} else if err := e.putBody(l); err != nil {
 			return nil, err
 		}
-		l.winner = i == 0
 		if !l.winner && old != nil && !old.winner && old.Ancestors.Equal(l.Ancestors) {
 			continue
 		}
@@ -335,7 +336,16 @@ func (e *docEdit) putLeaves() ([]leafRecord, error) {
 	return after, nil
 }
 
-// putBody stores a new leaf's body and attachments.
+// keepBeside moves the entry of a leaf, unless that is the winner, and it is short, from its record to TagDocs.
+func (e *docEdit) keepBeside(l *leafRecord) {
+	if l.entry != nil && !(l.winner && entryTag(l.kilobytes()) == TagRevs) {
+		e.t.tx.Set(e.t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev), l.entry)
+		l.entry = nil
+	}
+}
+
+// putBody stores a new leaf's body and attachments; the entry stays in the record where it may, in memory that the next
+// entry takes.
 func (e *docEdit) putBody(l *leafRecord) error {
 	w := e.writes[l.Rev]
 	l.external = externalSize(w.doc.Body.Size, w.atts)
@@ -345,9 +355,10 @@ func (e *docEdit) putBody(l *leafRecord) error {
 		if err != nil {
 			return err
 		}
-		size = e.t.setEntry(e.t.keys.leaf(nil, TagDocs, e.id, l.Deleted, l.Rev), &n)
+		l.entry, size = e.t.encodeEntry(&n)
 	}
 	l.active = size + int64(l.Ancestors.Len())*16 + attachmentBytes(w.atts)
+	e.keepBeside(l)
 	e.count(l, 1)
 	return nil
 }

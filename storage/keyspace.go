@@ -28,9 +28,9 @@ import (
 //	TagStats, stat                          counter, 8 bytes little-endian                        stats.go
 //	TagAllDocs, id                          winner: depth, hash, kilobytes                        leafrecord.go
 //	TagChanges + 13 bytes of seq            deleted, leaf count, winner, kilobytes, id            leafrecord.go
-//	TagRevs, id, not deleted, depth, hash   leaf record                                           leafrecord.go
+//	TagRevs, id, not deleted, depth, hash   leaf record, of a winner with its entry if short      leafrecord.go
 //	TagRevs, …, chunk (int)                 further bytes of a leaf record with a long line       leafrecord.go
-//	TagDocs, id, not deleted, depth, hash   entry: attachments and body                           entry.go
+//	TagDocs, id, not deleted, depth, hash   entry that is not in the leaf record                  entry.go
 //	TagHistory, id, depth, hash             entry of a replaced revision                          entry.go
 //	TagLocal, id [, chunk]                  local document: revision number, body                 local.go
 //	TagAtt, blob id (16 bytes), chunk       bytes of attachments and of large bodies              attachments.go
@@ -182,6 +182,12 @@ func (s space) doc(dst []byte, tag Tag, id string) []byte {
 // leaf is the key of a leaf in TagRevs or TagDocs.
 func (s space) leaf(dst []byte, tag Tag, id string, deleted bool, rev compat.Rev) []byte {
 	return AppendRevision(tuple.AppendBool(s.doc(dst, tag, id), !deleted), rev)
+}
+
+// ofEntry is the key of TagDocs of the leaf that has a key of TagRevs.
+func (s space) ofEntry(leaf []byte) []byte {
+	key := s.sub(make([]byte, 0, len(leaf)), TagDocs)
+	return append(key, leaf[len(s.sub(nil, TagRevs)):]...)
 }
 
 func (s space) history(dst []byte, id string, rev compat.Rev) []byte {

@@ -14,29 +14,34 @@ import (
 
 // leafRecord is one leaf of a document as TagRevs holds it.
 //
-// Value, format 1: format, flags, [seq (13), if the winner], varints external, active, number of ancestors; their
-// hashes, newest first: 16 bytes each, or with a varint length each if flagged. A value that is too long goes on in
-// chunks below the key, and has a flag that says so.
+// Value, format 2: format, flags, [seq (13), if the winner], varints external and active, [the entry with its varint
+// length, if flagged], varint number of ancestors; their hashes, newest first: 16 bytes each, or with a varint length
+// each if flagged. A value that is too long goes on in chunks below the key, and has a flag that says so.
 type leafRecord struct {
 	revtree.Leaf
 	seq      Seq  // of the document, in the winner
 	winner   bool // carries seq
-	stored   bool // has an entry in TagDocs
+	stored   bool // has an entry
 	external int64
 	active   int64
-	long     bool // has chunks below its key; set by parseLeaf only
+	entry    []byte // the entry's value, where it is in the record; else an entry is in TagDocs
+	long     bool   // has chunks below its key; set by parseLeaf only
 }
 
 const (
-	leafFormat = 1
+	leafFormat = 2
 
 	leafWinner = 1
 	leafStored = 2
-	leafOdd    = 4 // a hash has another length than 16
-	leafLong   = 8 // more of the value is in chunks below the key
+	leafOdd    = 4  // a hash has another length than 16
+	leafLong   = 8  // more of the value is in chunks below the key
+	leafEntry  = 16 // the entry is in the record
 
 	// leafSeqOffset is where the versionstamp is in a winner's value.
 	leafSeqOffset = 3
+
+	// besideKilobytes: the entry of a winner that has less than that (leafRecord.kilobytes) is in its record.
+	besideKilobytes = 4
 )
 
 func (l *leafRecord) encode(dst []byte) []byte {
@@ -52,12 +57,18 @@ func (l *leafRecord) encode(dst []byte) []byte {
 			flags |= leafOdd
 		}
 	}
-	dst = append(slices.Grow(dst, 40+17*l.Ancestors.Len()), leafFormat, flags)
+	if l.entry != nil {
+		flags |= leafEntry
+	}
+	dst = append(slices.Grow(dst, 40+len(l.entry)+17*l.Ancestors.Len()), leafFormat, flags)
 	if l.winner {
 		dst = AppendSeq(dst, l.seq)
 	}
 	dst = binary.AppendUvarint(dst, uint64(l.external))
 	dst = binary.AppendUvarint(dst, uint64(l.active))
+	if l.entry != nil {
+		dst = packed.AppendText(dst, l.entry)
+	}
 	dst = binary.AppendUvarint(dst, uint64(l.Ancestors.Len()))
 	for _, a := range l.Ancestors.All() {
 		if flags&leafOdd != 0 {
@@ -71,7 +82,8 @@ func (l *leafRecord) encode(dst []byte) []byte {
 // putLeaf writes a leaf's record; before is the one that the key has so far, nil if there is none.
 func (t *dbTx) putLeaf(id string, l, before *leafRecord) {
 	key := t.keys.leaf(nil, TagRevs, id, l.Deleted, l.Rev)
-	value := l.encode(nil)
+	value := l.encode(t.leafScratch[:0])
+	t.leafScratch = value[:0]
 	if before != nil && before.long {
 		t.tx.ClearRange(children(key))
 	}
@@ -156,15 +168,28 @@ func (l *leafLine) parse(stored []byte, n int) []string {
 	return list
 }
 
-// parseLeafHead reads what a leaf's own value says, and leaves its line of ancestors as it is.
-func parseLeafHead(suffix, value []byte) (l leafRecord, line leafLine, err error) {
-	var chunk []byte
-	if l.Deleted, l.Rev, chunk, err = parseLeafKey(suffix); err == nil && len(chunk) > 0 {
+// parseLeafHead reads what a leaf's own value says, and leaves its line of ancestors as it is. The entry shares memory
+// with the value.
+func parseLeafHead(suffix, value []byte) (leafRecord, leafLine, error) {
+	deleted, rev, chunk, err := parseLeafKey(suffix)
+	if err == nil && len(chunk) > 0 {
 		err = corrupt("leaf key", nil)
 	}
 	if err != nil {
-		return l, line, err
+		return leafRecord{}, leafLine{}, err
 	}
+	l, line, err := parseLeafValue(value)
+	l.Deleted, l.Rev = deleted, rev
+	return l, line, err
+}
+
+// isWinner reports whether a value of TagRevs is the record of a winner.
+func isWinner(value []byte) bool {
+	return len(value) > 1 && value[0] == leafFormat && value[1]&leafWinner != 0
+}
+
+// parseLeafValue is parseLeafHead without what the key says.
+func parseLeafValue(value []byte) (l leafRecord, line leafLine, err error) {
 	r := packed.Reader{B: value}
 	if r.Byte() != leafFormat {
 		return l, line, corrupt("leaf record", nil)
@@ -177,6 +202,10 @@ func parseLeafHead(suffix, value []byte) (l leafRecord, line leafLine, err error
 	}
 	l.stored, l.long = flags&leafStored != 0, flags&leafLong != 0
 	l.external, l.active = int64(r.Uvarint()), int64(r.Uvarint())
+	if flags&leafEntry != 0 {
+		l.entry = r.Bytes()
+		r.Bad = r.Bad || len(l.entry) == 0
+	}
 	line.count, line.odd = r.Uvarint(), flags&leafOdd != 0
 	if line.hashes = r.B; r.Bad {
 		err = corrupt("leaf record", nil)
@@ -243,7 +272,7 @@ func (r *leafReader) take(suffix, value []byte, head bool) (err error) {
 	if err != nil {
 		return err
 	}
-	l.Tag = len(r.leaves)
+	l.Tag, l.entry = len(r.leaves), bytes.Clone(l.entry)
 	r.leaves = append(r.leaves, l)
 	return nil
 }
@@ -293,8 +322,18 @@ func treeOf(leaves []leafRecord) revtree.Tree {
 }
 
 // kilobytes is about how long the entry of a leaf is, or how much belongs to it, if that is less than an entry can be.
-// Rows of lists have it, so that who reads the entries of many rows knows how many have room together.
+// Rows of lists have it, so that who reads the entries of many rows knows how many have room together, and where most
+// of them are.
 func (l *leafRecord) kilobytes() int { return int(min(l.active, maxEntry) >> 10) }
+
+// entryTag is the subspace whose key of a winner has its entry, if it became the winner when it was written: TagRevs,
+// where the record has the entry, or TagDocs. Of another winner the record says that its entry is not there.
+func entryTag(kilobytes int) Tag {
+	if kilobytes < besideKilobytes {
+		return TagRevs
+	}
+	return TagDocs
+}
 
 func readKilobytes(r *packed.Reader) int {
 	n := r.Uvarint()
@@ -305,11 +344,10 @@ func readKilobytes(r *packed.Reader) int {
 	return int(n)
 }
 
-// isListed reports whether a value of TagAllDocs is that of the leaf. Rows that were written before there were
-// kilobytes have none.
+// isListed reports whether a value of TagAllDocs is that of the leaf.
 func (l *leafRecord) isListed(value []byte) bool {
 	rev, kilobytes, err := parseListed(value)
-	return err == nil && rev == l.Rev && (kilobytes == 0 || kilobytes == l.kilobytes())
+	return err == nil && rev == l.Rev && kilobytes == l.kilobytes()
 }
 
 // The value of TagAllDocs: the winner, depth as a signed varint, then the hash. Of an entry from a kilobyte on the

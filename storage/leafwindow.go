@@ -6,8 +6,12 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// windowMin is how many documents must be read together for one range over all of them to be tried.
-const windowMin = 8
+const (
+	// windowMin is how many documents must be read together for one range over all of them to be tried.
+	windowMin = 8
+	// foreignMost is how many documents of others may lie between them, and two more for each one that was read.
+	foreignMost = 32
+)
 
 // leafWindow are reads of the leaves of documents that were asked for.
 //
@@ -24,7 +28,7 @@ type leafWindow struct {
 
 // askLeaves asks for the leaves of the documents of groups; the answer is on its way when it returns.
 func (t *dbTx) askLeaves(groups []editGroup) *leafWindow {
-	w := &leafWindow{groups: groups, limit: 4*len(groups) + 16}
+	w := &leafWindow{groups: groups, limit: len(groups) + 16}
 	if len(groups) < windowMin {
 		w.scan(t, groups)
 		return w
@@ -90,7 +94,7 @@ func (t *dbTx) leavesBetween(w *leafWindow, out [][]leafRecord) (known int, err 
 		known++
 		return err
 	}
-	read := 0
+	read, foreign := 0, 0
 	for ; it.Next(); read++ {
 		key := it.Key()
 		for bytes.Compare(key, after) >= 0 { // end is the last one's after
@@ -100,6 +104,9 @@ func (t *dbTx) leavesBetween(w *leafWindow, out [][]leafRecord) (known int, err 
 			bounds()
 		}
 		if bytes.Compare(key, first) < 0 {
+			if foreign++; foreign > foreignMost+2*known {
+				return known, nil
+			}
 			continue
 		}
 		if err := r.add(key[len(first):], it.Value()); err != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/ahead"
 )
 
 // DocRef names a document, and a revision of it unless Rev is zero.
@@ -40,8 +41,8 @@ type eachRead struct {
 func (r *eachRead) readSome() error {
 	from, refs := r.next, r.refs[r.next:]
 	local := func(ref DocRef) bool { return compat.IsLocalID(ref.ID) } // they come with their bodies
-	if len(refs) > mostAhead && slices.ContainsFunc(refs, local) {
-		refs = refs[:mostAhead]
+	if len(refs) > ahead.Most && slices.ContainsFunc(refs, local) {
+		refs = refs[:ahead.Most]
 	}
 	keys, trees := make([][]byte, len(refs)), make([]string, len(refs))
 	for i := range refs {
@@ -61,21 +62,14 @@ func (r *eachRead) readSome() error {
 		return err
 	}
 	wanted := make([]wantedRev, len(refs))
-	var sizes []int
-	if r.d.sizes.remote {
-		sizes = make([]int, len(refs))
-	}
+	reads := make([]entryRead, len(refs))
 	for i := range refs {
-		keys[i] = nil
 		if ref := &refs[i]; values[i] != nil && !compat.IsLocalID(ref.ID) {
 			var size int
 			if wanted[i].rev, size, err = parseListed(values[i]); err != nil {
 				return err
 			}
-			if sizes != nil {
-				sizes[i] = size
-			}
-			keys[i] = r.d.keys.leaf(nil, TagDocs, ref.ID, false, wanted[i].rev)
+			reads[i] = r.d.winnerRead(ref.ID, wanted[i].rev, size)
 			if ref.Conflicts {
 				trees[i] = ref.ID
 			}
@@ -89,13 +83,10 @@ func (r *eachRead) readSome() error {
 	for i := range leaves {
 		if rev := refs[i].Rev; !rev.IsZero() {
 			wanted[i] = wantedRev{rev, lineOf(leaves[i], rev)}
-			keys[i] = wanted[i].key(r.d, refs[i].ID)
-			if sizes != nil {
-				sizes[i] = wanted[i].kilobytes()
-			}
+			reads[i] = wanted[i].where(r.d, refs[i].ID)
 		}
 	}
-	return r.d.readEntries(&r.room, keys[:len(leaves)], sizes, true, func(i int, e *entry, found bool) error {
+	return r.d.readEntries(&r.room, reads[:len(leaves)], true, func(i int, e *entry, found bool) error {
 		doc, err := r.document(&refs[i], &wanted[i], values[i], e, found)
 		if err != nil {
 			return err

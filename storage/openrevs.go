@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/ahead"
 )
 
 // OpenRevs reads several revisions of one document and calls fn with each that is found, ascending by (depth, hash),
@@ -79,7 +80,7 @@ type revsRead struct {
 	next   func() (OpenRevsRequest, bool)
 	sorted bool // the revisions of a request ascend, each once
 	fn     func(i int, revs []RevResult, more bool) error
-	ahead  readAhead
+	ahead  ahead.Window
 	room   *bodyRoom         // nil: bodies that are apart have memory of their own
 	taken  []OpenRevsRequest // those that are not done
 	done   int               // how many were before them
@@ -101,37 +102,33 @@ func (r *revsRead) view(ctx context.Context, db *DB) error {
 // run gives what is left.
 func (r *revsRead) run(d *dbRead) error {
 	r.last = nil
-	for r.ahead.begin(d.wide(mostWide)); ; {
-		if r.taken = takeAhead(r.taken, r.next, r.ahead.window()); len(r.taken) == 0 {
+	for r.ahead.Begin(d.wide(ahead.MostWide)); ; {
+		if r.taken = ahead.Take(r.taken, r.next, r.ahead.Size()); len(r.taken) == 0 {
 			return nil
 		}
 		size, err := r.readWindow(d)
 		if err != nil {
 			return err
 		}
-		r.ahead.took(size)
+		r.ahead.Took(size)
 	}
 }
 
 // readWindow gives the results of some requests and tells the size of the documents.
 func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
-	window := r.taken[:min(len(r.taken), r.ahead.window())]
+	window := r.taken[:min(len(r.taken), r.ahead.Size())]
 	leaves, err := r.leaves(d, window)
 	if err != nil {
 		return 0, err
 	}
-	r.ahead.reached(len(leaves), len(window))
+	r.ahead.Reached(len(leaves), len(window))
 	var wanted [][]wantedRev
-	var keys [][]byte
-	var sizes []int
+	var reads []entryRead
 	bodies := false
-	for i := 0; i < len(leaves) && len(keys) < revsAhead; i++ {
+	for i := 0; i < len(leaves) && len(reads) < revsAhead; i++ {
 		revs := r.choose(i, leaves[i])
 		for n := range revs {
-			keys = append(keys, revs[n].key(d, window[i].ID))
-			if r.ahead.wide > 0 {
-				sizes = append(sizes, revs[n].kilobytes())
-			}
+			reads = append(reads, revs[n].where(d, window[i].ID))
 		}
 		wanted = append(wanted, revs)
 		bodies = bodies || !window[i].Open.NoBody
@@ -164,7 +161,7 @@ func (r *revsRead) readWindow(d *dbRead) (size int, err error) {
 	if err := end(); err != nil { // those that want nothing
 		return 0, err
 	}
-	err = d.readEntries(r.room, keys, sizes, bodies, func(_ int, e *entry, found bool) error {
+	err = d.readEntries(r.room, reads, bodies, func(_ int, e *entry, found bool) error {
 		request, w := &window[at], &wanted[at][read]
 		doc, err := w.document(d, request.ID, e, found, request.Open)
 		if err != nil {
@@ -358,26 +355,15 @@ func lineOf(leaves []leafRecord, rev compat.Rev) *leafRecord {
 	return line
 }
 
-// key is where the revision's body is; nil if there is none.
-func (w *wantedRev) key(d *dbRead, id string) []byte {
-	switch {
-	case w.line == nil || w.line.Rev == w.rev && !w.line.stored:
-		return nil
-	case w.line.Rev == w.rev:
-		return d.keys.leaf(nil, TagDocs, id, w.line.Deleted, w.rev)
-	}
-	return d.keys.history(nil, id, w.rev)
-}
-
-// kilobytes is about how long the entry of the revision is; of one that was replaced only its bound is known.
-func (w *wantedRev) kilobytes() int {
+// where tells where the revision's entry is; of one that was replaced only a bound of its size is known.
+func (w *wantedRev) where(d *dbRead, id string) entryRead {
 	switch {
 	case w.line == nil:
-		return 0
+		return entryRead{}
 	case w.line.Rev == w.rev:
-		return w.line.kilobytes()
+		return d.leafRead(id, w.line)
 	}
-	return maxEntry >> 10
+	return entryRead{key: d.keys.history(nil, id, w.rev), kilobytes: maxEntry >> 10}
 }
 
 // document makes the document of a revision; nil if it is missing.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/coalesce"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -91,8 +92,8 @@ func (db *DB) openTogether(ctx context.Context, ids []string) (results []coalesc
 	return results
 }
 
-// openWinners reads winners that are whole in their entries, and nothing for others. What is known only from the leaves
-// is read for all that need it together.
+// openWinners reads winners that are whole in their entries, and nothing for others. Entries that are not in the
+// records of the leaves are read together.
 func (d *dbRead) openWinners(ids []string) ([]coalesce.Result[openedDoc], error) {
 	results, asked := make([]coalesce.Result[openedDoc], len(ids)), make([]lastRead, len(ids))
 	give := func(i int, doc *Document, err error) {
@@ -104,33 +105,36 @@ func (d *dbRead) openWinners(ids []string) ([]coalesce.Result[openedDoc], error)
 		asked[i] = d.askLast(id)
 		defer asked[i].it.Close()
 	}
-	var without []string // ids that have no entry of a winner
-	var at []int
+	reads := make([]entryRead, len(ids))
+	revs := make([]compat.Rev, len(ids))
 	for i, id := range ids {
-		rev, deleted, found, e, err := asked[i].read()
-		switch {
-		case err != nil:
+		switch l, err := asked[i].read(false); {
+		case errors.Is(err, compat.ErrMissing) || errors.Is(err, compat.ErrDeleted):
+			give(i, nil, err)
+		case err == nil:
+			reads[i], revs[i] = d.leafRead(id, &l), l.Rev
+		case err != errLongRecord:
 			return nil, err
-		case !found || deleted:
-			without, at = append(without, id), append(at, i)
-		case e.whole():
+		}
+	}
+	values, err := d.entryValues(reads)
+	if err != nil {
+		return nil, err
+	}
+	for i, value := range values {
+		if value == nil {
+			continue
+		}
+		e, err := parseEntry(value)
+		if err != nil {
+			return nil, err
+		}
+		if e.whole() {
 			e.body = owned(e.body)
-			give(i, newDocument(id, rev, false, e), nil)
+			give(i, newDocument(ids[i], revs[i], false, e), nil)
 		}
 	}
-	if len(without) == 0 {
-		return results, nil
-	}
-	leaves, err := d.leavesEach(without, true)
-	for n := range leaves { // the first ones, if they are many
-		switch l := leaves[n]; {
-		case len(l) == 0:
-			give(at[n], nil, compat.ErrMissing)
-		case l[len(l)-1].Deleted:
-			give(at[n], nil, compat.ErrDeleted)
-		}
-	}
-	return results, err
+	return results, nil
 }
 
 func (d *dbRead) openDoc(id string, o OpenOptions) (*Document, error) {
@@ -184,7 +188,7 @@ func (db *DB) RevsDiff(
 	var failed error // what fn ended it with: not for another snapshot
 	err := db.viewOn(ctx, func(d *dbRead) error {
 		for {
-			if taken = takeAhead(taken, next, max(leavesAhead, d.wide(leavesWide))); len(taken) == 0 {
+			if taken = ahead.Take(taken, next, max(leavesAhead, d.wide(leavesWide))); len(taken) == 0 {
 				return nil
 			}
 			window := taken

@@ -1,22 +1,13 @@
 package storage
 
-import "slices"
+import (
+	"slices"
 
-// Lists read ahead: a window of rows first, then what belongs to all of them together, which on a store across a
-// network is one round trip instead of one for each row. Only then the rows are given, and the list's cursor moves past
-// each one that was taken, so that a list can go on in another snapshot wherever a read failed. A window is bounded in
-// rows, and by what the windows before it had in bytes.
-//
-// On engines across a network a window may be wider: as wide as its entries have room in aheadBytes, whose sizes the
-// rows tell (leafRecord.kilobytes).
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/ahead"
+)
+
 const (
-	firstAhead = 16
-	mostAhead  = 128
-	aheadBytes = 1 << 20
-	// firstWide is the width of the first window of a scan across a network, whose reader may stop at any row; mostWide
-	// that of later ones, and of all windows of documents that a request names.
-	firstWide = 64
-	mostWide  = 1024
 	// leavesAhead is how many ranges over leaves are open at once, leavesWide how many across a network, less when
 	// those before have shown that leaves are large.
 	leavesAhead = 64
@@ -27,25 +18,6 @@ const (
 	largeAhead = 4 << 20
 )
 
-// readAhead is the size of a list's next window.
-type readAhead struct {
-	rows int // whatever their size
-	wide int // of rows that tell their sizes, if that is more; 0 where the engine is on this machine
-}
-
-// begin is called with each snapshot, and with the width of the first window. After one that became too old windows are
-// smaller again: they may have been what took so long.
-func (w *readAhead) begin(wide int) {
-	if w.rows == 0 {
-		w.rows, w.wide = firstAhead, wide
-		return
-	}
-	w.rows, w.wide = max(1, w.rows/4), w.wide/4
-}
-
-// window is how many rows the next window has.
-func (w *readAhead) window() int { return max(w.rows, w.wide) }
-
 // wide is a width of windows, if the engine is across a network.
 func (d *dbRead) wide(rows int) int {
 	if d.sizes.remote {
@@ -54,61 +26,89 @@ func (d *dbRead) wide(rows int) int {
 	return 0
 }
 
-// took adapts the size to the bytes of a window.
-func (w *readAhead) took(bytes int) {
-	switch {
-	case bytes > aheadBytes:
-		w.rows = max(1, w.rows/2)
-	case bytes <= aheadBytes/2:
-		w.rows = min(2*w.rows, mostAhead)
-	}
-	w.wide = min(4*w.wide, mostWide)
+// entryRead says where an entry is.
+type entryRead struct {
+	value     []byte // it, if it is known already
+	key       []byte // else where it is; nil: there is none
+	record    bool   // the key is that of a leaf's record, which may have it or say that it is in TagDocs
+	kilobytes int    // about how long it is
 }
 
-// reached makes windows as small as what could be read of one.
-func (w *readAhead) reached(rows, of int) {
-	if rows < of {
-		w.rows, w.wide = max(1, rows), min(w.wide, rows)
+// leafRead is where a leaf's entry is.
+func (d *dbRead) leafRead(id string, l *leafRecord) entryRead {
+	if l.entry != nil || !l.stored {
+		return entryRead{value: l.entry}
 	}
+	return entryRead{key: d.keys.leaf(nil, TagDocs, id, l.Deleted, l.Rev), kilobytes: l.kilobytes()}
 }
 
-// takeAhead lengthens a list of what was taken and is not done to as many as the next window has, as long as there are
-// more.
-func takeAhead[T any](taken []T, next func() (T, bool), rows int) []T {
-	for len(taken) < rows {
-		one, ok := next()
-		if !ok {
-			break
+// winnerRead is where the entry of a winner is that a row of a list names, if that is not deleted.
+func (d *dbRead) winnerRead(id string, rev compat.Rev, kilobytes int) entryRead {
+	tag := entryTag(kilobytes)
+	return entryRead{key: d.keys.leaf(nil, tag, id, false, rev), record: tag == TagRevs, kilobytes: kilobytes}
+}
+
+// entryValues reads the values of entries together, nil where there is none.
+func (d *dbRead) entryValues(reads []entryRead) ([][]byte, error) {
+	keys := make([][]byte, len(reads))
+	for i := range reads {
+		keys[i] = reads[i].key
+	}
+	values, err := d.getPresent(keys)
+	if err != nil {
+		return nil, err
+	}
+	elsewhere := false
+	for i := range reads {
+		if keys[i] = nil; reads[i].value != nil {
+			values[i] = reads[i].value
 		}
-		taken = append(taken, one)
+		if !reads[i].record || values[i] == nil {
+			continue
+		}
+		l, _, err := parseLeafValue(values[i])
+		if err != nil {
+			return nil, err
+		}
+		if values[i] = l.entry; l.stored && l.entry == nil {
+			keys[i], elsewhere = d.keys.ofEntry(reads[i].key), true
+		}
 	}
-	return taken
+	if !elsewhere {
+		return values, nil
+	}
+	found, err := d.getPresent(keys)
+	for i, value := range found {
+		if value != nil {
+			values[i] = value
+		}
+	}
+	return values, err
 }
 
-// readEntries reads the entries at keys of TagDocs and TagHistory together and gives them to fn in order; found is
-// false where there is none, or the key is nil. Entries are valid until fn returns. It takes a round trip for mostAhead
-// keys, of large entries for aheadBytes, and one for each largeAhead bytes of what is apart; that is left out of bodies
-// that are not wanted. With room the bodies that are apart are in it, and also valid no longer than until fn returns.
-// Of what is not apart more than aheadBytes belong to the memory of the reader, too: how much that is, is known when it
-// was read. With kilobytes, how long the entry at each key is, more than mostAhead small ones share a round trip.
+// readEntries reads entries together and gives them to fn in order; found is false where there is none. Entries are
+// valid until fn returns. It takes a round trip for ahead.Most keys, of large entries for ahead.Bytes, and one for each
+// largeAhead bytes of what is apart; that is left out of bodies that are not wanted. With room the bodies that are
+// apart are in it, and also valid no longer than until fn returns. Of what is not apart more than ahead.Bytes belong to
+// the memory of the reader, too: how much that is, is known when it was read. Across a network more than ahead.Most
+// small ones share a round trip.
 func (d *dbRead) readEntries(
 	room *bodyRoom,
-	keys [][]byte,
-	kilobytes []int,
+	reads []entryRead,
 	bodies bool,
 	fn func(i int, e *entry, found bool) error,
 ) error {
-	ahead := readAhead{rows: mostAhead}
-	if len(kilobytes) > 0 { // more of a size that is not said only if they turn out to be small
-		ahead.rows = firstAhead
+	window := ahead.Window{Rows: ahead.Most}
+	if d.sizes.remote { // more of a size that is not said only if they turn out to be small
+		window.Rows = ahead.First
 	}
-	for from := 0; from < len(keys); {
-		n := ahead.rows
-		if from < len(kilobytes) {
-			n = max(n, haveRoom(kilobytes[from:]))
+	for from := 0; from < len(reads); {
+		n := window.Rows
+		if d.sizes.remote {
+			n = max(n, haveRoom(reads[from:]))
 		}
-		part := keys[from:min(len(keys), from+n)]
-		values, err := d.getPresent(part)
+		part := reads[from:min(len(reads), from+n)]
+		values, err := d.entryValues(part)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (d *dbRead) readEntries(
 		for _, value := range values {
 			size += len(value)
 		}
-		if size > aheadBytes {
+		if size > ahead.Bytes {
 			beside = size
 		}
 		var entries []entry
@@ -131,23 +131,23 @@ func (d *dbRead) readEntries(
 				i++
 			}
 		}
-		if n == ahead.rows {
-			ahead.took(size)
+		if n == window.Rows {
+			window.Took(size)
 		}
 		from += len(part)
 	}
 	return nil
 }
 
-// haveRoom is how many entries of such sizes have room in aheadBytes.
-func haveRoom(kilobytes []int) int {
-	left := aheadBytes >> 10
-	for n, size := range kilobytes {
-		if left -= size + 1; left < 0 {
+// haveRoom is how many entries of such sizes have room in ahead.Bytes.
+func haveRoom(reads []entryRead) int {
+	left := ahead.Bytes >> 10
+	for n := range reads {
+		if left -= reads[n].kilobytes + 1; left < 0 {
 			return n
 		}
 	}
-	return len(kilobytes)
+	return len(reads)
 }
 
 // getPresent is GetMany for keys some of which are nil.
@@ -274,7 +274,7 @@ func sizeOf(leaves []leafRecord) int {
 	const leaf, ancestor = 160, 32
 	size := 0
 	for i := range leaves {
-		size += leaf + ancestor*leaves[i].Ancestors.Len()
+		size += leaf + ancestor*leaves[i].Ancestors.Len() + len(leaves[i].entry)
 	}
 	return size
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/revtree"
 )
 
@@ -39,16 +40,18 @@ func (e *docEdit) replicate(doc *compat.Document, v *validatedEdit) (EditResult,
 // (couch_db:make_first_doc_on_disk). It mostly is the parent or another leaf; what lies beyond is asked for together.
 func (e *docEdit) nearestAncestor(tree revtree.Tree, rev compat.Rev) (nearest *Document, err error) {
 	line, d := tree[tree.Leaf(rev)].Ancestors, &e.t.dbRead
-	for i, n := 0, 1; i < line.Len() && nearest == nil && err == nil; n = min(max(2*n, firstAhead), mostAhead) {
+	for i, n := 0, 1; i < line.Len() && nearest == nil && err == nil; n = min(max(2*n, ahead.First), ahead.Most) {
 		var wanted []wantedRev
-		var keys [][]byte
+		var reads []entryRead
 		for isLeaf := false; len(wanted) < n && i < line.Len() && !isLeaf; i++ {
 			ancestor := compat.Rev{Pos: rev.Pos - 1 - int64(i), Hash: line.At(i)}
 			w := wantedRev{ancestor, lineOf(e.before, ancestor)}
-			wanted, keys = append(wanted, w), append(keys, w.key(d, e.id))
+			read := w.where(d, e.id)
+			read.kilobytes = 0 // n are few enough
+			wanted, reads = append(wanted, w), append(reads, read)
 			isLeaf = w.line != nil && w.line.Rev == ancestor
 		}
-		err = d.readEntries(nil, keys, nil, true, func(i int, stored *entry, found bool) (err error) {
+		err = d.readEntries(nil, reads, true, func(i int, stored *entry, found bool) (err error) {
 			if nearest == nil {
 				stored.body = owned(stored.body)
 				nearest, err = wanted[i].document(d, e.id, stored, found, OpenOptions{Revs: true})

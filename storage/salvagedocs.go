@@ -141,6 +141,9 @@ func (w *salvage) read(d *dbRead, id string) (*damagedDoc, error) {
 	err := d.rowsOf(TagRevs, id, func(suffix, value []byte) {
 		if deleted, rev, rest, err := parseLeafKey(suffix); err == nil && len(rest) == 0 {
 			doc.deleted[rev], doc.lines[rev] = deleted, true
+			if l, _, err := parseLeafValue(value); err == nil && l.entry != nil {
+				doc.entries[rev] = bytes.Clone(l.entry)
+			}
 		}
 		if err := r.add(suffix, value); err != nil {
 			r.held = false

@@ -5,11 +5,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"sync"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage/kv/packed"
+	"github.com/settee-db/settee/storage/rights"
 )
 
 // Security objects. Each request of a user reads the one of its database. Most are a few hundred bytes and are parsed
@@ -25,100 +24,20 @@ const (
 	MaxSecurity = 1 << 20
 	// sharedSecurity is the size from which on objects are shared.
 	sharedSecurity = 8 << 10
-	// keptSecurity is how many bytes of shared objects are kept. What they take parsed is about five times as much.
-	keptSecurity = 8 << 20
 )
 
 // errSecurityTooLarge refuses an object of more than MaxSecurity bytes. CouchDB takes any, and holds it in memory for
 // each open database.
 var errSecurityTooLarge = compat.NewError(compat.KindDocumentTooLarge, "_security")
 
-// securityObject is a large security object. Nobody changes it.
-type securityObject struct {
-	json   []byte
-	rights compat.Security
-	err    error // of rights
-}
-
-// securities are the large security objects that were used last, by the hashes of their texts. It is safe for
-// concurrent use.
-type securities struct {
-	loading sync.Mutex // one at a time is read and parsed
-
-	mu    sync.Mutex
-	list  map[[sha256.Size]byte]*securityObject
-	order [][sha256.Size]byte // the one that was loaded first comes first
-	size  int
-}
-
-func (s *securities) get(hash [sha256.Size]byte) *securityObject {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.list[hash]
-}
-
-// load gives the object with the hash, read by read unless another request has done so meanwhile.
-func (s *securities) load(hash [sha256.Size]byte, read func() ([]byte, error)) (*securityObject, error) {
-	if o := s.get(hash); o != nil {
-		return o, nil
-	}
-	s.loading.Lock()
-	defer s.loading.Unlock()
-	if o := s.get(hash); o != nil {
-		return o, nil
-	}
-	json, err := read()
-	if err != nil {
-		return nil, err
-	}
-	o := &securityObject{json: json}
-	o.rights, o.err = parseRights(json)
-	s.keep(hash, o)
-	return o, nil
-}
-
-// keep remembers an object, and forgets the oldest ones for it.
-func (s *securities) keep(hash [sha256.Size]byte, o *securityObject) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.list == nil {
-		s.list = make(map[[sha256.Size]byte]*securityObject)
-	}
-	s.list[hash] = o
-	s.order = append(s.order, hash)
-	for s.size += len(o.json); s.size > keptSecurity && len(s.order) > 1; s.order = s.order[1:] {
-		s.size -= len(s.list[s.order[0]].json)
-		delete(s.list, s.order[0])
-	}
-}
-
-func (s *securities) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list, s.order, s.size = nil, nil, 0
-}
-
 // ForgetParsed empties the cache of large security objects, which are then read again. It may be called at any time.
-func (s *Store) ForgetParsed() { s.securities.forget() }
+func (s *Store) ForgetParsed() { s.securities.Forget() }
 
 // ForgetBlocks empties the engine's cache of blocks, where it has one: what is read then comes from files again.
 func (s *Store) ForgetBlocks() {
 	if engine, ok := s.kv.(interface{ ForgetBlocks() }); ok {
 		engine.ForgetBlocks()
 	}
-}
-
-func parseRights(object []byte) (compat.Security, error) {
-	if object == nil {
-		object = []byte(compat.DefaultSecurity)
-	}
-	p := ejson.AcquireParser()
-	defer p.Release()
-	v, err := p.Parse(object)
-	if err != nil {
-		return compat.Security{}, err
-	}
-	return compat.ParseSecurity(v)
 }
 
 // Security reads the security object as it was set, nil if it never was. It is not to be changed.
@@ -135,7 +54,7 @@ func (db *DB) Security(ctx context.Context) ([]byte, error) {
 // are not to be changed.
 func (db *DB) Rights(ctx context.Context) (*compat.Security, error) {
 	var small []byte
-	var shared *securityObject
+	var shared *rights.Object
 	err := db.viewWhole(ctx, func(d *dbRead) (err error) {
 		small, shared, err = d.securityObject()
 		return err
@@ -144,23 +63,23 @@ func (db *DB) Rights(ctx context.Context) (*compat.Security, error) {
 	case err != nil:
 		return nil, err
 	case shared != nil:
-		return &shared.rights, shared.err
+		return &shared.Rights, shared.Err
 	}
-	rights, err := parseRights(small)
-	return &rights, err
+	parsed, err := rights.Parse(small)
+	return &parsed, err
 }
 
 // security reads the text of the security object.
 func (d *dbRead) security() ([]byte, error) {
 	object, shared, err := d.securityObject()
 	if shared != nil {
-		object = shared.json
+		object = shared.JSON
 	}
 	return object, err
 }
 
 // securityObject reads the security object: either as a text of its own, nil if there is none, or as a shared one.
-func (d *dbRead) securityObject() (object []byte, shared *securityObject, err error) {
+func (d *dbRead) securityObject() (object []byte, shared *rights.Object, err error) {
 	key := d.keys.sub(nil, TagSecurity)
 	value, err := d.r.Get(key)
 	if err != nil || value == nil {
@@ -169,12 +88,12 @@ func (d *dbRead) securityObject() (object []byte, shared *securityObject, err er
 	r := packed.Reader{B: value}
 	length := r.Uvarint()
 	if length == 0 && !r.Bad && len(r.B) > sha256.Size {
-		hash := [sha256.Size]byte(r.B)
+		hash := rights.Hash(r.B)
 		r.B = r.B[sha256.Size:]
 		if length = r.Uvarint(); r.Bad || length > maxBlob || len(r.B) > 0 {
 			return nil, nil, corrupt("security object", nil)
 		}
-		shared, err = d.shared.load(hash, func() ([]byte, error) { return d.readChunks(key, int(length)) })
+		shared, err = d.shared.Load(hash, func() ([]byte, error) { return d.readChunks(key, int(length)) })
 		return nil, shared, err
 	}
 	if r.Bad || length > maxBlob || len(r.B) > int(length) {

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
+	"github.com/settee-db/settee/storage/rights"
 )
 
 // Options configure Open.
@@ -36,7 +37,7 @@ type Store struct {
 	compaction CompactionPolicy
 	bg         background
 	metrics    metrics
-	securities securities
+	securities rights.Cache
 	sizes      sizes
 	edits      *editLines       // nil: none share
 	opens      *openLines       // nil: none share

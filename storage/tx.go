@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
+	"github.com/settee-db/settee/storage/rights"
 )
 
 // DB is a handle on the database of that name, whether it exists or not. It holds no state and is safe for concurrent
@@ -52,7 +53,7 @@ type dbRead struct {
 	memory Memory
 	ctx    context.Context // of the call of DB.view or DB.update, for what it reads in parts
 	// shared holds large security objects.
-	shared *securities
+	shared *rights.Cache
 	sizes  sizes
 	// rest is what the log of counts has; folded the value of its first key, if that was read: see countRest.
 	rest       *countRest
@@ -83,7 +84,8 @@ type dbTx struct {
 	atts        attachmentRefs
 	claims      map[string]claimState
 	large       *largeBodies // of the request, nil for none
-	scratch     []byte
+	scratch     []byte       // memory for an entry, leafScratch for the record of a leaf that may hold it
+	leafScratch []byte
 	short       bool // the store is full: what is replaced is not kept
 	now         func() time.Time
 	// deferred is what indexers have put off; see Tx.Defer.

@@ -23,6 +23,8 @@ func FuzzValues(f *testing.F) {
 		active:   8,
 	}
 	odd := leafRecord{Leaf: revtree.Leaf{Ancestors: revtree.NewLine(1, []string{"a", ""})}}
+	whole := leaf
+	whole.entry = (&entry{body: emptyBody}).encode(nil)
 	change := changeValue{id: "a", winner: compat.Rev{Pos: 3, Hash: "x"}, deleted: true, leaves: 2, kilobytes: 7}
 	atts := []compat.Attachment{{Name: "n", Type: "t", Ref: "r", RevPos: 1, Length: 2, EncodedLength: -1}}
 	inline := entry{atts: atts, body: emptyBody, deleted: true}
@@ -30,7 +32,7 @@ func FuzzValues(f *testing.F) {
 	apart := entry{attsApart: there, bodyApart: there}
 	for _, seed := range [][]byte{
 		nil, rec.encode(), split.encode(), leaf.encode(nil), odd.encode(nil), change.encode(nil),
-		encodeWinner(nil, change.winner), encodeListed(nil, change.winner, 7),
+		encodeWinner(nil, change.winner), encodeListed(nil, change.winner, 7), whole.encode(nil),
 		inline.encode(nil), apart.encode(nil), {localInline, 1, '1', '{', '}'},
 		packed.AppendText(packed.AppendText(nil, "id"), string(encodeWinner(nil, change.winner))),
 	} {

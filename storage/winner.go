@@ -1,56 +1,57 @@
 package storage
 
 import (
+	"cmp"
+	"errors"
+
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// lastRead is a read of the entry of a document in TagDocs that sorts last: the winner's, unless the winner is
-// a tombstone without a body. It is on its way.
+// lastRead is a read of the record of a document's winner, which sorts last. It is on its way.
 type lastRead struct {
-	prefix int // length of the part of the key that the document's entries share
+	prefix int // length of the part of the key that the document's leaves share
 	it     kv.Iterator
 }
 
 func (d *dbRead) askLast(id string) lastRead {
-	prefix := d.keys.doc(make([]byte, 0, 64), TagDocs, id)
+	prefix := d.keys.doc(make([]byte, 0, 64), TagRevs, id)
 	begin, end := children(prefix)
 	return lastRead{len(prefix), d.r.Range(begin, end, kv.RangeOptions{Reverse: true, Limit: 1})}
 }
 
-// read ends the read. found is false if the document has no entry. The entry is in the memory of the iterator.
-func (l lastRead) read() (rev compat.Rev, deleted, found bool, e entry, err error) {
+// read ends the read: the winner without its line, in the memory of the iterator. It is compat.ErrMissing or
+// compat.ErrDeleted where there is no winner, or it is a tombstone that is not wanted, and errLongRecord if the last
+// row is not the winner's own.
+func (l lastRead) read(deleted bool) (winner leafRecord, err error) {
 	if !l.it.Next() {
-		return rev, false, false, e, l.it.Err()
+		return winner, cmp.Or(l.it.Err(), error(compat.ErrMissing))
 	}
-	if deleted, rev, _, err = parseLeafKey(l.it.Key()[l.prefix:]); err != nil {
-		return rev, deleted, false, e, err
+	suffix := l.it.Key()[l.prefix:]
+	if _, _, chunk, err := parseLeafKey(suffix); err == nil && len(chunk) > 0 {
+		return winner, errLongRecord
 	}
-	e, err = parseEntry(l.it.Value())
-	return rev, deleted, true, e, err
+	if winner, _, err = parseLeafHead(suffix, l.it.Value()); err == nil && winner.Deleted && !deleted {
+		err = compat.ErrDeleted
+	}
+	return winner, err
 }
+
+// errLongRecord: a record goes on in further rows, which come after it.
+var errLongRecord = errors.New("storage: a leaf's record has several rows")
 
 // openWinner reads the current revision. The body of the result belongs to the caller.
 func (d *dbRead) openWinner(id string, o OpenOptions) (*Document, error) {
-	if o.needsTree() {
-		leaves, err := d.heads(id)
-		if err != nil {
+	if !o.needsTree() {
+		last := d.askLast(id)
+		defer last.it.Close()
+		winner, err := last.read(o.Deleted)
+		if err == nil {
+			return d.openLeaf(id, &winner, o)
+		}
+		if err != errLongRecord {
 			return nil, err
 		}
-		return d.openWinnerOf(id, leaves, o)
-	}
-	last := d.askLast(id)
-	defer last.it.Close()
-	rev, deleted, found, e, err := last.read()
-	if err == nil {
-		e, err = d.completed(!o.NoBody, e)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if found && !deleted {
-		e.body = owned(e.body) // the iterator's memory ends with it
-		return newDocument(id, rev, false, e), nil
 	}
 	leaves, err := d.heads(id)
 	if err != nil {
@@ -109,8 +110,11 @@ func (d *dbRead) openLeaf(id string, l *leafRecord, o OpenOptions) (*Document, e
 
 // leafEntry reads the entry of a leaf, but nothing that is apart.
 func (d *dbRead) leafEntry(id string, l *leafRecord) (entry, error) {
-	if !l.stored {
+	switch {
+	case !l.stored:
 		return entry{body: emptyBody}, nil
+	case l.entry != nil:
+		return parseEntry(l.entry)
 	}
 	value, err := d.r.Get(d.keys.leaf(nil, TagDocs, id, l.Deleted, l.Rev))
 	if err != nil {

@@ -162,7 +162,7 @@ func TestCheckOnline(t *testing.T) {
 	}
 	require.Positive(t, ended.Load())
 	require.Equal(t, 201, request(t, "PUT", db+"/victim", `{"n":1}`))
-	harm(t, *store, storage.TagDocs, "victim")
+	harm(t, *store, storage.TagRevs, "victim")
 	text, err := online()
 	require.Error(t, err)
 	require.Contains(t, text, `"victim"`)

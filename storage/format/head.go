@@ -17,7 +17,7 @@ type Program struct {
 }
 
 // This is what this program knows. A format that older programs can read has a Reader below it.
-var This = Program{Oldest: 6, Newest: 6}
+var This = Program{Oldest: 7, Newest: 7}
 
 // Head is what a store says of itself.
 type Head struct {
