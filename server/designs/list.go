@@ -70,9 +70,6 @@ func readListRequest(c *call.Call, l *listRequest) error {
 			return err
 		}
 		request.Body = body.AppendJSON(nil)
-		if keys, given := body.Get("keys"); given && keys.Kind() != ejson.Array {
-			return errListKeys
-		}
 		if body, err = withoutMember(body, "queries"); err != nil {
 			return err
 		}
@@ -92,6 +89,9 @@ func readListRequest(c *call.Call, l *listRequest) error {
 		return err
 	}
 	if view == "_all_docs" {
+		if keys, given := body.Get("keys"); given && keys.Kind() != ejson.Array {
+			return errListKeys
+		}
 		if l.options, err = params.ParseAllDocs(c.Query, body); err == nil {
 			l.docs, err = lists.Check(c, l.options)
 		}
@@ -124,7 +124,7 @@ func openListView(c *call.Call, l *listRequest, ddoc, view string, body ejson.Va
 	if err != nil {
 		return err
 	}
-	if l.options, err = params.ParseView(c.Query, body); err != nil {
+	if l.options, err = params.ParseListView(c.Query, body); err != nil {
 		return err
 	}
 	if err := c.Docs.CheckQuery(c.Context()); err != nil {

@@ -190,7 +190,11 @@ func (l *listRun) fail(err error) error {
 	e, wire := compat.AsError(err)
 	var broken brokenList
 	if !wire || !l.reading || l.ended || errors.As(err, &broken) {
-		if l.out != nil {
+		switch {
+		case l.out == nil:
+		case l.c.IsHead(): // the answer is whole
+			return l.out.Close()
+		default:
 			_ = l.out.Flush() // then the answer breaks off
 		}
 		return err

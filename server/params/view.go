@@ -112,6 +112,27 @@ func ParseView(q compat.Query, body ejson.Value) (*ViewOptions, error) {
 	return o, o.setQuery(q)
 }
 
+// ParseListView reads the options of a list function's view. There `keys` with one element are `keys` as well as the
+// range, and what is no array is refused when the options are checked (chttpd_show:handle_view_list).
+func ParseListView(q compat.Query, body ejson.Value) (*ViewOptions, error) {
+	o := newViewOptions()
+	if body.Kind() == ejson.Invalid {
+		var err error
+		if o.Keys, err = firstKeys(q); err != nil {
+			return nil, err
+		}
+		return o, o.setQuery(q)
+	}
+	if body.Kind() != ejson.Object {
+		return nil, compat.ErrNotAnObject
+	}
+	o.Keys, _ = body.Get("keys")
+	if err := o.setBody(body); err != nil {
+		return nil, err
+	}
+	return o, o.setQuery(q)
+}
+
 // ParseViewDefaults reads the options of _all_dbs and _dbs_info, and those of a `…/queries` endpoint that its queries
 // start from (see ForQuery).
 func ParseViewDefaults(q compat.Query) (*ViewOptions, error) {
