@@ -266,7 +266,7 @@ func (d *documents) scheduleDocument(ctx context.Context, doc *document) error {
 	if other := d.s.jobs[spec.ID]; other != nil && (other.spec.DocID != doc.key.id || other.spec.DB != doc.key.db) {
 		d.s.mu.Unlock()
 		text := "Replication `" + spec.ID.String() + "` specified by document `" + doc.key.id + "` already "
-		if other.spec.DocID == "" {
+		if !other.spec.ofDocument() {
 			return errors.New(text + "running as a transient replication, started via `_replicate` API endpoint")
 		}
 		return &permanentError{

@@ -201,7 +201,7 @@ func (s *Scheduler) execute(ctx context.Context, j *job, spec *Spec, set *Settin
 		<-j.after // it was told to stop, and will do so soon
 	}
 	var pause time.Duration
-	if spec.DocID != "" {
+	if spec.ofDocument() {
 		pause = documentPause
 	}
 	if set.StartupJitter > 0 && !spec.TakenOver {
@@ -242,7 +242,7 @@ func (s *Scheduler) began(j *job, session *Session, set *Settings) {
 	j.session = session
 	removed := j.removed
 	s.mu.Unlock()
-	if set.UpdateDocs && j.spec.DocID != "" && !removed {
+	if set.UpdateDocs && j.spec.ofDocument() && !removed {
 		s.docs.write(j.spec.DB, j.spec.DocID, triggeredFields(j.id))
 	}
 }
@@ -254,7 +254,7 @@ func (s *Scheduler) finished(j *job, result []byte, err error) {
 	s.running--
 	set.Counters.JobsRunning.add(-1)
 	j.stop, j.pid = nil, 0
-	document := j.spec.DocID != ""
+	document := j.spec.ofDocument()
 	removed := j.removed
 	now := time.Now()
 	switch {

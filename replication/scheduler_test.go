@@ -326,6 +326,19 @@ func TestTransient(t *testing.T) {
 	if found, _ := s.Cancel(live.ID, UserContext{Name: "a"}, false); found {
 		t.Error("found after it was cancelled")
 	}
+	named := spec(`,"_id":"of no document"`, "a")
+	named.Source.URL = "http://none/a/"
+	if wait, err = s.Add(named, false); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case o := <-wait:
+		if !strings.Contains(fmt.Sprint(o.Err), "could not open memory:none") || len(s.Jobs("n")) != 0 {
+			t.Errorf("%v, %d jobs", o.Err, len(s.Jobs("n")))
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("one whose body has an _id is retried as a document's")
+	}
 }
 
 // TestOtherReplicatorDatabases follows databases that come and go, also when the end of one is heard of late.

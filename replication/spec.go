@@ -13,7 +13,8 @@ import (
 
 // Spec is a replication as it was asked for, by a document or by POST /_replicate (#rep{} of couch_replicator.hrl).
 type Spec struct {
-	DB, DocID string // of the replicator document, "" for a transient one
+	DB        string // the replicator database, "" for a transient replication
+	DocID     string // of the replicator document; a body of _replicate may have an _id, too
 	Source    Endpoint
 	Target    Endpoint
 	Options   Options
@@ -24,6 +25,9 @@ type Spec struct {
 
 	filterCode string // source of the user's filter, once it was read
 }
+
+// ofDocument says whether a document asked for the replication, as opposed to POST /_replicate.
+func (s *Spec) ofDocument() bool { return s.DB != "" }
 
 // UserContext is who asked for a replication: the caller of _replicate, or the user_ctx of a document.
 type UserContext struct {
