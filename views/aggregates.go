@@ -3,6 +3,7 @@ package views
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -28,7 +29,10 @@ func (v *Views) levels(ix *index) (*levels.Index, error) {
 		ix.above = x
 		return x, nil
 	}
-	function := func(source string) (reduce.Func, error) { return v.function(ix.tenant, source) }
+	function := func(source string) (reduce.Func, error) {
+		f, err := v.function(ix.tenant, source)
+		return blamed{f, reduce.Canonical(source)}, err
+	}
 	x, err := newLevels(ix, v.remote(), function)
 	if err != nil {
 		return nil, err
@@ -79,6 +83,73 @@ func (v *Views) planLevels(s *storage.Snapshot, ix *index) error {
 	return err
 }
 
+// refusal is an error of a reduce function with aggregates in the levels.
+type refusal struct {
+	error
+	source string
+}
+
+// Unwrap gives the error itself.
+func (r refusal) Unwrap() error { return r.error }
+
+// blamed is a reduce function whose errors say its source.
+type blamed struct {
+	reduce.Func
+	source string
+}
+
+// Reduce implements reduce.Func.
+func (f blamed) Reduce(ctx context.Context, groups [][]reduce.Row) ([]reduce.Aggregate, error) {
+	aggregates, err := f.Func.Reduce(ctx, groups)
+	return aggregates, f.blame(err)
+}
+
+// Rereduce implements reduce.Func.
+func (f blamed) Rereduce(ctx context.Context, groups [][]reduce.Aggregate) ([]reduce.Aggregate, error) {
+	aggregates, err := f.Func.Rereduce(ctx, groups)
+	return aggregates, f.blame(err)
+}
+
+func (f blamed) blame(err error) error {
+	if err == nil {
+		return nil
+	}
+	return refusal{err, f.source}
+}
+
+// forgive takes the reduce function that err came from off the indexes on which no view of this design document has it,
+// and gives errForgiven if there are such: what another one has on the same rows, or this one had before it was mended,
+// is no error of these views. Who still wants the function has it made anew, and the error again.
+func (b *builder) forgive(ctx context.Context, err error) error {
+	var r refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	for _, ix := range b.indexes {
+		if ix.rec.interactive || ix.rec.slot(r.source) == 0 || ix.reduces(r.source) {
+			continue
+		}
+		drop := func(tx kv.Tx, rec *indexRecord) error {
+			err := b.v.clearLevels(tx, ix, rec)
+			rec.slots = slices.DeleteFunc(rec.slots, func(s slot) bool { return s.source == r.source })
+			rec.claims++ // what is known of the slots' numbers is not true any more
+			return err
+		}
+		if err := b.v.changeRecord(ctx, b.db, ix, drop); err != nil {
+			return err
+		}
+		err = errForgiven
+	}
+	return err
+}
+
+var errForgiven = errors.New("views: another design document's reduce function was taken off")
+
+// reduces reports whether a view of the design document has a reduce function, given as Canonical has it.
+func (ix *index) reduces(source string) bool {
+	return slices.ContainsFunc(ix.def.reduces, func(s string) bool { return reduce.Canonical(s) == source })
+}
+
 // setSlots gives reduce functions slots; those that have one keep it.
 func (r *indexRecord) setSlots(sources []string) {
 	next := uint32(1)
@@ -119,9 +190,7 @@ func (ix *index) complete() bool {
 // unchecked reports whether a reduce function is to come that may refuse the values of the rows, as _stats does: that
 // is an error of the whole index.
 func (ix *index) unchecked() bool {
-	return slices.ContainsFunc(ix.def.reduces, func(source string) bool {
-		return reduce.Canonical(source) == "_stats" && ix.rec.slot(source) == 0
-	})
+	return ix.reduces("_stats") && ix.rec.slot("_stats") == 0
 }
 
 // applyRows writes what w collected, and what is kept above the rows.

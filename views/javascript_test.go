@@ -1,6 +1,7 @@
 package views
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/settee-db/settee/compat"
@@ -91,6 +92,42 @@ func TestCheckDesign(t *testing.T) {
 	if e, ok := compat.AsError(err); !ok || e.Kind != compat.KindCompilationError {
 		t.Errorf("a function that does not compile: %v", err)
 	}
+}
+
+// TestRefusedBySomebodyElse: a reduce function that refuses the rows of a map function fails the design document that
+// has it, and no other one with the same map function; nor that one, once it has another reduce function.
+func TestRefusedBySomebodyElse(t *testing.T) {
+	b := newBench(t, memkv.New(), storage.CreateOptions{})
+	b.put(t, "a", `{"emit":[[1,1]]}`)
+	refused := func(when string) {
+		t.Helper()
+		if e, ok := compat.AsError(b.tryQuery("bad", "v", "", discard{})); !ok || e.Word() != "invalid_value" {
+			t.Errorf("%s: error %v", when, e)
+		}
+	}
+	count := func(when, ddoc string, n int) {
+		t.Helper()
+		want(t, when, b.query(t, ddoc, "v", "").rows, []string{fmt.Sprintf("null=%d", n)})
+	}
+	b.put(t, "_design/bad", designBody("emitter", `{"v":{"map":"a","reduce":"_stats"}}`))
+	b.query(t, "bad", "v", "")
+	b.put(t, "_design/good", designBody("emitter", `{"v":{"map":"a","reduce":"_count"},"w":{"map":"b"}}`))
+	count("before", "good", 1)
+	b.put(t, "b", `{"emit":[[2,"x"]]}`)
+	count("a row that _stats refuses", "good", 2)
+	refused("the row")
+	b.put(t, "c", `{"emit":[[3,"x"]]}`)
+	refused("another row")
+	count("another row", "good", 3)
+	b.put(t, "_design/bad", designBody("emitter", `{"v":{"map":"a","reduce":"_count"}}`))
+	count("mended", "bad", 3)
+
+	b.put(t, "_design/first", designBody("emitter", `{"v":{"map":"c","reduce":"_stats"}}`))
+	if err := b.tryQuery("first", "v", "", discard{}); err == nil {
+		t.Error("_stats takes all rows")
+	}
+	b.put(t, "_design/first", designBody("emitter", `{"v":{"map":"c","reduce":"_count"}}`))
+	count("mended before anything was built", "first", 3)
 }
 
 // TestStatsOverBuiltRows: a _stats that comes to rows that are there already refuses them as it does when it is there

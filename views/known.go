@@ -1,6 +1,7 @@
 package views
 
 import (
+	"encoding/binary"
 	"strconv"
 	"sync"
 
@@ -78,13 +79,14 @@ func (v *Views) readKnown(s *storage.Snapshot, ix *index) error {
 
 // state names the state of the rows.
 func (ix *index) state(s *storage.Snapshot) (string, error) {
-	var buf [3*storage.SeqSize + 8]byte
+	var buf [3*storage.SeqSize + 16]byte
 	state := storage.AppendSeq(buf[:0], ix.rec.seq)
 	purge, err := s.LastPurge()
 	if err != nil {
 		return "", err
 	}
 	state = strconv.AppendBool(storage.AppendSeq(state, purge), ix.rec.sums)
+	state = binary.AppendVarint(state, ix.rec.claims)
 	if ix.rec.interactive {
 		last, err := s.LastSeq()
 		if err != nil {

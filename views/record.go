@@ -33,8 +33,8 @@ type indexRecord struct {
 	seq         storage.Seq
 	// fresh: documents at or before it that the index has not seen yet were never seen, and have no rows.
 	fresh storage.Seq
-	// claims counts what makes a builder of the levels begin anew: other builders of them that began later, and purges
-	// that took rows away while there were none.
+	// claims counts what makes a builder of the levels begin anew: other builders of them that began later, purges that
+	// took rows away while there were none, and reduce functions that were taken off.
 	claims      int64
 	levelHeight int
 	levelFan    int
