@@ -27,7 +27,8 @@ func TestPrometheusNames(t *testing.T) {
 		`couchdb_httpd_request_methods{method="PUT"} 2`, `couchdb_httpd_status_codes{code="201"} 2`, "couchdb_database_writes_total 1",
 		"# TYPE couchdb_httpd_clients_requesting_changes gauge", "# TYPE couchdb_request_time_seconds summary",
 		`couchdb_request_time_seconds{quantile="0.5"}`, "couchdb_request_time_seconds_count 2", "couchdb_uptime_seconds ",
-		`couchdb_erlang_memory_bytes{memory_type="processes"} `, "couchdb_erlang_processes ", `couchdb_membership{nodes="all_nodes"} 1`,
+		`couchdb_erlang_memory_bytes{memory_type="processes"} `, `couchdb_erlang_memory_bytes{memory_type="total"} `,
+		`couchdb_couch_log_requests_total{level="error"} `, "couchdb_erlang_processes ", `couchdb_membership{nodes="all_nodes"} 1`,
 		"couchdb_auth_cache_requests_total", "couchdb_couch_replicator_checkpoints_total", "go_goroutines ",
 	} {
 		require.Contains(t, text, "\n"+line, line)

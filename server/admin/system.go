@@ -155,7 +155,9 @@ func (m systemMetrics) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(p.desc, p.kind, p.value(&y))
 	}
 	memory := map[string]uint64{
+		"total": y.reserved + y.other + y.code, "system": y.other + y.code, // as erlang:memory/0 adds up
 		"processes": y.reserved, "processes_used": y.used, "other": y.other, "code": y.code,
+		"atom": 0, "atom_used": 0, "binary": 0, "ets": 0,
 	}
 	for kind, bytes := range memory {
 		out <- prometheus.MustNewConstMetric(memoryDesc, prometheus.GaugeValue, float64(bytes), kind)

@@ -62,6 +62,7 @@ var promRenamed = map[string]struct {
 
 // promLabels are groups of statistics that are one metric with a label.
 var promLabels = map[string][3]string{
+	"couch_log.level":               {"couch_log_requests_total", "level", "number of logged messages"},
 	"couchdb.httpd_request_methods": {"httpd_request_methods", "method", "number of HTTP requests by method"},
 	"couchdb.httpd_status_codes":    {"httpd_status_codes", "code", "number of HTTP responses by status code"},
 	"rexi.streams.timeout":          {"rexi_streams_timeout_total", "stage", "number of rexi stream timeouts"},
