@@ -166,6 +166,13 @@ func (r *indexRecord) setSlots(sources []string) {
 	}
 }
 
+// keepSlots leaves the slots of some reduce functions.
+func (r *indexRecord) keepSlots(sources []string) {
+	r.slots = slices.DeleteFunc(r.slots, func(s slot) bool {
+		return !slices.ContainsFunc(sources, func(source string) bool { return reduce.Canonical(source) == s.source })
+	})
+}
+
 // slot is the number of a reduce function's slot, 0 if it has none.
 func (r *indexRecord) slot(source string) uint32 {
 	source = reduce.Canonical(source)
@@ -311,17 +318,29 @@ func (ix *index) unchanged(tx kv.Tx) error {
 	return err
 }
 
-// finishLevels makes the levels of indexes that lack some, in one pass over the rows.
+// finishLevels makes the levels of indexes that lack some, in one pass over the rows. They are without the reduce
+// functions that no design document has any more, which every update would have to keep up.
 func (b *builder) finishLevels(ctx context.Context) error {
 	v, db := b.v, b.db
+	var wanted map[Signature][]string
 	for _, ix := range b.indexes {
 		if ix.complete() {
 			continue
 		}
-		// of several builders the last one goes on
-		begin := func(_ kv.Tx, rec *indexRecord) error { rec.claims++; return nil }
-		if ix.rec.levels {
-			begin = func(tx kv.Tx, rec *indexRecord) error { return v.clearLevels(tx, ix, rec) }
+		foreign := func(s slot) bool { return !ix.reduces(s.source) }
+		if wanted == nil && slices.ContainsFunc(ix.rec.slots, foreign) {
+			var err error
+			if wanted, err = v.wantedIndexes(ctx, db); err != nil {
+				return err
+			}
+		}
+		begin := func(tx kv.Tx, rec *indexRecord) (err error) {
+			if rec.levels {
+				err = v.clearLevels(tx, ix, rec)
+			}
+			rec.keepSlots(slices.Concat(wanted[ix.def.signature], ix.def.reduces))
+			rec.claims++ // of several builders the last one goes on
+			return err
 		}
 		if err := v.changeRecord(ctx, db, ix, begin); err != nil {
 			return err

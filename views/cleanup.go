@@ -27,7 +27,8 @@ func (v *Views) Cleanup(ctx context.Context, db *storage.DB) error {
 			if err != nil || len(text) != len(Signature{}) {
 				return corrupt("index record's key")
 			}
-			if signature := Signature(text); len(chunk) == 0 && !wanted[signature] {
+			signature := Signature(text)
+			if _, isWanted := wanted[signature]; len(chunk) == 0 && !isWanted {
 				unused = append(unused, signature)
 			}
 		}
@@ -41,9 +42,9 @@ func (v *Views) Cleanup(ctx context.Context, db *storage.DB) error {
 	return err
 }
 
-// wantedIndexes are the indexes of all design documents.
-func (v *Views) wantedIndexes(ctx context.Context, db *storage.DB) (map[Signature]bool, error) {
-	wanted := make(map[Signature]bool)
+// wantedIndexes are the indexes of all design documents, with their reduce functions.
+func (v *Views) wantedIndexes(ctx context.Context, db *storage.DB) (map[Signature][]string, error) {
+	wanted := make(map[Signature][]string)
 	partitioned, err := db.Partitioned(ctx)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,8 @@ func (v *Views) wantedIndexes(ctx context.Context, db *storage.DB) (map[Signatur
 			return err
 		}
 		for i := range d.definitions {
-			wanted[d.definitions[i].signature] = true
+			def := &d.definitions[i]
+			wanted[def.signature] = append(wanted[def.signature], def.reduces...)
 		}
 		return nil
 	})

@@ -130,6 +130,31 @@ func TestRefusedBySomebodyElse(t *testing.T) {
 	count("mended before anything was built", "first", 3)
 }
 
+// TestReplacedReduceFunctions: a reduce function that no design document has any more is not kept up, one that another
+// document has is.
+func TestReplacedReduceFunctions(t *testing.T) {
+	b := newBench(t, memkv.New(), storage.CreateOptions{})
+	b.put(t, "a", `{"emit":[[1,1]]}`)
+	b.put(t, "_design/other", designBody("emitter", `{"v":{"map":"a","reduce":"_count"}}`))
+	b.query(t, "other", "v", "")
+	for _, source := range []string{"_first", "_last", "_sum"} {
+		b.put(t, "_design/d", designBody("emitter", `{"v":{"map":"a","reduce":"`+source+`"}}`))
+		b.query(t, "d", "v", "")
+	}
+	d, _, err := b.views.openDesign(t.Context(), b.db, "_design/d")
+	must(t, err)
+	must(t, b.db.ViewAgain(t.Context(), func(s *storage.Snapshot) error {
+		ix, err := readIndex(s, spaceOf(s), &d.definitions[0])
+		must(t, err)
+		var kept []string
+		for _, s := range ix.rec.slots {
+			kept = append(kept, s.source)
+		}
+		want(t, "functions", kept, []string{"_count", "_sum"})
+		return nil
+	}))
+}
+
 // TestStatsOverBuiltRows: a _stats that comes to rows that are there already refuses them as it does when it is there
 // first.
 func TestStatsOverBuiltRows(t *testing.T) {
