@@ -221,13 +221,15 @@ func (doc *docRows) readEntries(
 
 func (doc *docRows) addEntry(d *dbRead, entries *[]revEntry, deleted bool, rev compat.Rev, value []byte) error {
 	e, err := d.entryOf(value)
-	if err != nil && !isCorrupt(err) {
-		return err
+	broken := isCorrupt(err)
+	if broken {
+		doc.stray = append(doc.stray, rev.String()+": "+err.Error())
+		err = nil
 	}
 	if err != nil {
-		doc.stray = append(doc.stray, rev.String()+": "+err.Error())
+		return err
 	}
-	broken := err != nil || !isObject(e.body)
+	broken = broken || !isObject(e.body)
 	e.body = nil // the memory is the store's
 	*entries = append(*entries, revEntry{rev, deleted, e, broken})
 	return nil
