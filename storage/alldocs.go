@@ -279,7 +279,7 @@ func (l *idList) giveSome(d *dbRead, ids []string) (size int, err error) {
 			rows[i].Found = true
 			var size int
 			if rows[i].Rev, size, err = parseListed(values[i]); err == nil && l.o.IncludeDocs {
-				reads[i] = d.winnerRead(id, rows[i].Rev, size)
+				reads[i], _ = d.winnerRead(nil, id, false, rows[i].Rev, size)
 				if l.o.Conflicts {
 					trees[i] = id
 				}

@@ -309,12 +309,10 @@ func (c *changesScan) giveSome(d *dbRead, updates int64, rows []feedRow) (n int,
 	}
 	c.reads, c.mem = c.reads[:0], c.mem[:0]
 	for i := range rows {
-		row, start := &rows[i].value, len(c.mem)
-		tag := entryTag(row.kilobytes)
-		c.mem = d.keys.leaf(c.mem, tag, row.id, row.deleted, row.winner)
-		c.reads = append(c.reads, entryRead{
-			key: c.mem[start:len(c.mem):len(c.mem)], record: tag == TagRevs, kilobytes: row.kilobytes,
-		})
+		row := &rows[i].value
+		var read entryRead
+		read, c.mem = d.winnerRead(c.mem, row.id, row.deleted, row.winner, row.kilobytes)
+		c.reads = append(c.reads, read)
 	}
 	size := 0
 	err = d.readEntries(&c.room, c.reads, true, func(i int, e *entry, found bool) error {

@@ -25,7 +25,7 @@ type winnerScan struct {
 	pushed    bool   // the iterator's current row has not been looked at
 	passed    int    // tombstones, one after the other
 	ended     bool   // only tombstones are left
-	key, body []byte // of the winner that was read last: the key without the prefix
+	body      []byte // of the winner that was read last
 	others    []compat.Rev
 
 	docs  kv.Iterator // over TagDocs, nil: not begun
@@ -166,7 +166,6 @@ func (s *winnerScan) nextLeaf() (l leafRecord, id []byte, err error) {
 			continue
 		}
 		s.passed = 0
-		s.key = append(s.key[:0], s.it.Key()[s.prefix:]...)
 		l, _, err = parseLeafValue(value)
 		l.Rev = rev
 		return l, id, err
@@ -209,7 +208,7 @@ func (s *winnerScan) pass(id []byte) error {
 	return nil
 }
 
-// entryOf gives the entry of the winner that was read last. TagDocs has the keys in the same order.
+// entryOf gives the entry of the winner that the scan stands at. TagDocs has the keys in the same order.
 func (s *winnerScan) entryOf(id string, l *leafRecord) (entry, error) {
 	if l.entry != nil {
 		return parseEntry(l.entry)
@@ -218,7 +217,7 @@ func (s *winnerScan) entryOf(id string, l *leafRecord) (entry, error) {
 		s.docs = s.walk(TagDocs, Bound{ID: id, Set: true}, 0)
 	}
 	for s.docs.Next() {
-		order := bytes.Compare(s.docs.Key()[s.prefix:], s.key)
+		order := bytes.Compare(s.docs.Key()[s.prefix:], s.it.Key()[s.prefix:])
 		if order == 0 {
 			return parseEntry(s.docs.Value())
 		}

@@ -69,7 +69,7 @@ func (r *eachRead) readSome() error {
 			if wanted[i].rev, size, err = parseListed(values[i]); err != nil {
 				return err
 			}
-			reads[i] = r.d.winnerRead(ref.ID, wanted[i].rev, size)
+			reads[i], _ = r.d.winnerRead(nil, ref.ID, false, wanted[i].rev, size)
 			if ref.Conflicts {
 				trees[i] = ref.ID
 			}

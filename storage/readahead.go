@@ -42,10 +42,12 @@ func (d *dbRead) leafRead(id string, l *leafRecord) entryRead {
 	return entryRead{key: d.keys.leaf(nil, TagDocs, id, l.Deleted, l.Rev), kilobytes: l.kilobytes()}
 }
 
-// winnerRead is where the entry of a winner is that a row of a list names, if that is not deleted.
-func (d *dbRead) winnerRead(id string, rev compat.Rev, kilobytes int) entryRead {
-	tag := entryTag(kilobytes)
-	return entryRead{key: d.keys.leaf(nil, tag, id, false, rev), record: tag == TagRevs, kilobytes: kilobytes}
+// winnerRead is where the entry of a winner is that a row of a list or of the feed names. The key is appended to mem,
+// which it gives back.
+func (d *dbRead) winnerRead(mem []byte, id string, deleted bool, rev compat.Rev, kilobytes int) (entryRead, []byte) {
+	tag, start := entryTag(kilobytes), len(mem)
+	mem = d.keys.leaf(mem, tag, id, deleted, rev)
+	return entryRead{key: mem[start:len(mem):len(mem)], record: tag == TagRevs, kilobytes: kilobytes}, mem
 }
 
 // entryValues reads the values of entries together, nil where there is none.

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/settee-db/settee/storage/kv/pebblekv/prefix"
 )
 
@@ -151,10 +152,12 @@ func (o Options) pebbleOptions() *pebble.Options {
 		l := &p.Levels[i]
 		l.BlockSize = blockSize
 		l.IndexBlockSize = 64 << 10
-		// The last level holds nine tenths of the keys. It has filters, too, for new documents: without them each would
-		// read a block of it that has no use (ADR 0058).
-		l.FilterPolicy = bloom.FilterPolicy(10)
-		l.FilterType = pebble.TableFilter
+		// The last level holds nine tenths of the keys; a filter there costs memory for reads that mostly hit (ADR
+		// 0058).
+		if i < len(p.Levels)-1 {
+			l.FilterPolicy = bloom.FilterPolicy(10)
+			l.FilterType = pebble.TableFilter
+		}
 	}
 	return p
 }
