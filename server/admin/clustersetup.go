@@ -87,7 +87,8 @@ func (h *Handlers) postClusterSetup(c *call.Call) error {
 			return errSetupEnabled
 		}
 		err = h.setUpNode(c, v)
-	case "add_node", "remove_node", "receive_cookie":
+	case "remove_node": // CouchDB, too, does nothing; nodes that are gone leave by themselves
+	case "add_node", "receive_cookie":
 		err = errSetupNodes
 	default:
 		err = errSetupAction

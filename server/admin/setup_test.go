@@ -52,6 +52,7 @@ func TestClusterSetup(t *testing.T) {
 		400,
 		`{"error":"bad_request","reason":"Cluster is not enabled."}`+"\n",
 	)
+	servertest.Expect(t, s.Do("POST", "/_cluster_setup", `{"action":"remove_node"}`), 201, "{\"ok\":true}\n")
 	servertest.Expect(t, s.Do("POST", "/_cluster_setup", `{}`), 400, `{"error":"bad_request","reason":"Invalid Action'"}`+"\n")
 	require.Equal(t, 403, s.Do("POST", "/_node/_local/_restart", "").Code)
 }

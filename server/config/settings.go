@@ -532,8 +532,8 @@ var alsoInHTTPD = map[string]bool{
 	"x_forwarded_ssl": true,
 }
 
-// Stock returns the values that a stock CouchDB's own ini file sets, so that they are listed and clients find them. The
-// caller adds what it knows of the place it runs in.
+// Stock returns the values that a stock CouchDB's own ini file sets, so that they are listed and clients find them, and
+// those of [log], which the recorded server set. The caller adds what it knows of the place it runs in.
 func Stock() map[string]map[string]string {
 	return map[string]map[string]string{
 		"chttpd":           {"bind_address": "127.0.0.1", "port": "5984"},

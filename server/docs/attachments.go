@@ -50,7 +50,7 @@ func (d *Database) PutAttachment(
 	if err != nil {
 		return compat.Rev{}, err
 	}
-	draft := d.Draft(doc, WriteOptions{streamed: u.Name})
+	draft := d.Draft(doc, WriteOptions{AttachmentsOnly: true, streamed: u.Name})
 	att, err := draft.Upload(ctx, u, from)
 	if err != nil {
 		draft.Discard(ctx)
@@ -74,7 +74,7 @@ func (d *Database) DeleteAttachment(ctx context.Context, id string, rev compat.R
 	if err != nil {
 		return compat.Rev{}, err
 	}
-	return d.updateOne(ctx, doc, WriteOptions{})
+	return d.updateOne(ctx, doc, WriteOptions{AttachmentsOnly: true})
 }
 
 func (d *Database) withoutAttachment(

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
@@ -60,7 +61,7 @@ func (d *Database) Find(ctx context.Context, id string, o storage.OpenOptions) (
 // missing replaces the error for an id that was not found. Looking only after a miss keeps the database's record out
 // of every read.
 func (d *Database) missing(ctx context.Context, id string, err error) error {
-	if err == nil || !errors.Is(err, compat.KindNotFound) || compat.IsDesignID(id) || compat.IsLocalID(id) {
+	if err == nil || !errors.Is(err, compat.KindNotFound) || strings.HasPrefix(id, "_") {
 		return err
 	}
 	if _, _, idErr := compat.SplitPartition(id); idErr != nil {

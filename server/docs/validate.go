@@ -21,14 +21,18 @@ type writer struct {
 	iterations int64
 	// streamed is the attachment that the request uploads by itself, "" for none.
 	streamed string
-	checks   designChecks
+	// attachmentsOnly is WriteOptions.AttachmentsOnly.
+	attachmentsOnly bool
+	checks          designChecks
 }
 
 type writerKey struct{}
 
 // asWriter names the principal to the validator.
 func (d *Database) asWriter(ctx context.Context, docs []*compat.Document, o WriteOptions) (context.Context, error) {
-	w := &writer{who: d.who, streamed: o.streamed, iterations: d.rules.Hashing.Iterations}
+	w := &writer{
+		who: d.who, streamed: o.streamed, attachmentsOnly: o.AttachmentsOnly, iterations: d.rules.Hashing.Iterations,
+	}
 	for _, doc := range docs {
 		w.designs = w.designs || compat.IsDesignID(doc.ID)
 	}

@@ -150,7 +150,7 @@ func (v *designValidator) verdicts(
 		if compat.IsDesignID(e.Edit.ID) {
 			continue
 		}
-		doc := js.ValidatedDoc{New: appendEdit(nil, e, w.streamed)}
+		doc := js.ValidatedDoc{New: appendEdit(nil, e, w)}
 		if e.Parent != nil {
 			doc.Old = appendForFunction(nil, e.Parent, revs)
 		}
@@ -216,8 +216,11 @@ func (a *validationAsker) Answer(ctx context.Context, questions []any) ([]any, e
 // appendEdit prints a document that is about to be stored: attachments that come with it have no digest yet, and one
 // that is uploaded by itself, streamed, not even a length. Those taken over from a stored revision have a revpos
 // already, unless they are replicated.
-func appendEdit(b []byte, e storage.ValidatedEdit, streamed string) []byte {
+func appendEdit(b []byte, e storage.ValidatedEdit, w *writer) []byte {
 	view := View(e.Edit, &ReadOptions{Revs: true})
+	if w.attachmentsOnly && e.Parent != nil {
+		view.Revisions = e.Parent.Revs
+	}
 	for i := range view.Attachments {
 		a := &view.Attachments[i]
 		if a.HasRevPos && (!e.Replicated || isStored(e.Parent, a.Attachment)) {
@@ -225,7 +228,7 @@ func appendEdit(b []byte, e storage.ValidatedEdit, streamed string) []byte {
 		}
 		plain := *a.Attachment
 		plain.HasDigest = false
-		a.Attachment, a.Streamed = &plain, streamed != "" && a.Name == streamed
+		a.Attachment, a.Streamed = &plain, w.streamed != "" && a.Name == w.streamed
 	}
 	return compat.AppendDocument(b, view)
 }

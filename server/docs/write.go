@@ -19,6 +19,10 @@ type WriteOptions struct {
 	// never. See package storage/expiry.
 	Expires int64
 
+	// AttachmentsOnly says that the document is a stored revision with other attachments: validation functions see all
+	// of its line, as CouchDB has it at hand (chttpd_db:db_attachment_req).
+	AttachmentsOnly bool
+
 	streamed string // the attachment that the request uploads by itself
 }
 

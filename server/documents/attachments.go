@@ -17,7 +17,7 @@ import (
 // getAttachment serves GET /{db}/{id}/{attachment} (chttpd_db:db_attachment_req).
 func getAttachment(c *call.Call) error {
 	if location, ok := designLocation(c); ok {
-		return c.Redirect(http.StatusMovedPermanently, location)
+		return redirect(c, location)
 	}
 	q, err := params.ReadDocument(c.Query)
 	if err != nil {
@@ -159,10 +159,10 @@ func attachmentUpload(c *call.Call, name string) (storage.Upload, error) {
 	if values := c.Request.Header["Content-Type"]; values != nil {
 		u.Type = values[0]
 	}
-	coding, _ := c.ContentEncoding()
-	switch strings.ToLower(strings.Trim(coding, " ")) {
-	case "", "identity":
-	case "gzip":
+	coding, given := c.ContentEncoding()
+	switch coding = strings.ToLower(strings.Trim(coding, " ")); {
+	case !given || coding == "identity":
+	case coding == "gzip":
 		u.Encoding = compat.EncodingGzip
 	default:
 		return u, compat.NewError(compat.KindBadContentType, "Only gzip and identity content-encodings are supported")

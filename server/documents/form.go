@@ -33,7 +33,7 @@ func postForm(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	rev, err := writeForm(c, d, form.Files)
+	rev, err := writeForm(c, d, form.Files, docs.WriteOptions{AttachmentsOnly: !form.HasDoc})
 	if err != nil {
 		return err
 	}
@@ -70,11 +70,11 @@ func formDocument(c *call.Call, id string, form *docForm, rules compat.DocRules)
 
 var errDuplicateAttachments = compat.NewError(compat.KindBadRequest, "Duplicate attachments")
 
-func writeForm(c *call.Call, d *compat.Document, files []formFile) (compat.Rev, error) {
+func writeForm(c *call.Call, d *compat.Document, files []formFile, o docs.WriteOptions) (compat.Rev, error) {
 	if err := checkWriteQuorum(c); err != nil {
 		return compat.Rev{}, err
 	}
-	draft := c.Docs.Draft(d, docs.WriteOptions{})
+	draft := c.Docs.Draft(d, o)
 	added, err := uploadFiles(c, draft, files)
 	if err != nil {
 		draft.Discard(c.Context())

@@ -15,7 +15,7 @@ import (
 // getDoc serves GET /{db}/{id} (chttpd_db:db_doc_req).
 func getDoc(c *call.Call) error {
 	if location, ok := designLocation(c); ok {
-		return c.Redirect(http.StatusMovedPermanently, location)
+		return redirect(c, location)
 	}
 	q, err := params.ReadDocument(c.Query)
 	if err != nil {
@@ -80,6 +80,17 @@ func designLocation(c *call.Call) (string, bool) {
 		return "", false
 	}
 	return c.BaseURL() + c.Request.RequestURI[:i] + compat.DesignPrefix + c.Request.RequestURI[i+len(escaped):], true
+}
+
+// redirect sends a read to another path of the database, if there is one.
+func redirect(c *call.Call, location string) error {
+	switch exists, err := c.DB.Exists(c.Context()); {
+	case err != nil:
+		return err
+	case !exists:
+		return compat.ErrNoDatabase
+	}
+	return c.Redirect(http.StatusMovedPermanently, location)
 }
 
 // hasMeta reports whether the answer holds more than the revision determines: it has no ETag then (chttpd_db:send_doc).

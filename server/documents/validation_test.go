@@ -66,3 +66,33 @@ func TestValidationOfDatabaseRecreated(t *testing.T) {
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
 	require.Equal(t, 201, s.Do("PUT", "/db/a", `{}`).Code)
 }
+
+// TestLineOfAttachmentEdits: a function sees the whole line of the revision where a request changes attachments only,
+// as CouchDB has read the document then; of a document that comes with the request it sees what came.
+func TestLineOfAttachmentEdits(t *testing.T) {
+	s := servertest.NewJS(t)
+	require.Equal(t, 201, s.Do("PUT", "/db/doc", `{"_attachments":{"a":{"data":""}}}`).Code)
+	revision := func() string { return strings.Trim(servertest.ETag(s.Do("HEAD", "/db/doc", "")), `"`) }
+	require.Equal(t, 201, s.Do("PUT", "/db/doc", `{"_rev":"`+revision()+`","_attachments":{"a":{"stub":true}}}`).Code)
+	s.PutDesign("v", `{"validate_doc_update":"function(n){ throw {forbidden: n._revisions.ids.length} }"}`)
+	rev := revision()
+	form := "--XX\r\nContent-Disposition: form-data; name=%q\r\n\r\n%s\r\n--XX--"
+	formType := []string{"Content-Type", "multipart/form-data; boundary=XX", "Referer", "http://example.com/"}
+	for _, test := range []struct {
+		method, path, body string
+		header             []string
+		want               string
+	}{
+		{"PUT", "/db/doc/a?rev=" + rev, "x", nil, "2"},
+		{"PUT", "/db/doc/b?rev=" + rev, "x", nil, "2"},
+		{"DELETE", "/db/doc/a?rev=" + rev, "", nil, "2"},
+		{"POST", "/db/doc", fmt.Sprintf(form, "_rev", rev), formType, "2"},
+		{"POST", "/db/doc", fmt.Sprintf(form, "_doc", `{"_rev":"`+rev+`"}`), formType, "1"},
+		{"PUT", "/db/doc", `{"_rev":"` + rev + `"}`, nil, "1"},
+		{"COPY", "/db/doc", "", []string{"Destination", "doc?rev=" + rev}, "1"},
+	} {
+		w := s.Do(test.method, test.path, test.body, test.header...)
+		require.Equal(t, 403, w.Code, "%s %s: %s", test.method, test.path, w.Body)
+		require.Contains(t, w.Body.String(), test.want, "%s %s", test.method, test.path)
+	}
+}

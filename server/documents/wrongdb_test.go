@@ -40,3 +40,27 @@ func TestManyDocumentsOfTheWrongDatabase(t *testing.T) {
 	require.Contains(t, bad, "illegal_docid")
 	require.NotContains(t, s.Do("POST", "/plain/_bulk_get", `{"docs":[{"id":"a"}]}`).Body.String(), "illegal")
 }
+
+// TestNamesOfNoDocument: what reads say of names that no document has.
+func TestNamesOfNoDocument(t *testing.T) {
+	s := servertest.NewQuiet(t, memkv.New())
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/parts?partitioned=true", "").Code)
+	const (
+		noDatabase  = `{"error":"not_found","reason":"Database does not exist."}` + "\n"
+		noDocument  = `{"error":"not_found","reason":"missing"}` + "\n"
+		noPartition = `{"error":"illegal_docid","reason":"Doc id must be of form partition:id"}` + "\n"
+	)
+	servertest.Expect(t, s.Do("GET", "/none/_design%2Fd", ""), 404, noDatabase)
+	servertest.Expect(t, s.Do("GET", "/none/_design%2fd/a", ""), 404, noDatabase)
+	require.Equal(t, http.StatusMovedPermanently, s.Do("GET", "/parts/_design%2Fd", "").Code)
+	servertest.Expect(t, s.Do("GET", "/parts/%5Fx", ""), 404, noDocument)
+	servertest.Expect(t, s.Do("GET", "/parts/x", ""), 400, noPartition)
+}
+
+// TestEmptyCoding: a header Content-Encoding without a value names no coding that is known.
+func TestEmptyCoding(t *testing.T) {
+	s := servertest.NewQuiet(t, memkv.New())
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db", "").Code)
+	require.Equal(t, http.StatusUnsupportedMediaType, s.Do("PUT", "/db/a/x", "x", "Content-Encoding", " ").Code)
+	require.Equal(t, http.StatusCreated, s.Do("PUT", "/db/a/x", "x", "Content-Encoding", " Identity ").Code)
+}

@@ -55,6 +55,13 @@ func (o *ViewOptions) CheckView(hasReduce bool, limits Limits) error {
 	return nil
 }
 
+// CheckUnreduced checks the options of a list that has no use for reduce and takes any value of it
+// (couch_replicator_httpd:handle_scheduler_docs).
+func (o *ViewOptions) CheckUnreduced() error {
+	o.reduce = no
+	return o.check(false)
+}
+
 func (o *ViewOptions) checkLimit(limits Limits, partitioned bool) error {
 	limit := limits.QueryLimit
 	if partitioned {

@@ -109,3 +109,22 @@ func TestFilterFunctionSeesLocalReplication(t *testing.T) {
 	w := s.Do("POST", "/_replicate", `{"source":"db","target":"dst","filter":"d/mine","query_params":{"a":"b"}}`)
 	require.Contains(t, w.Body.String(), `"docs_written":1`)
 }
+
+// TestSchedulerDocsOptions: options of the list are checked as those of a view, whatever reduce is.
+func TestSchedulerDocsOptions(t *testing.T) {
+	s := servertest.NewWithUsers(t, 0)
+	require.Equal(t, 201, s.Do("PUT", "/_replicator", "").Code)
+	for query, reason := range map[string]string{
+		`keys="a"`:               "must be an array of strings",
+		`keys=["a","b"]&key="a"`: "incompatible",
+		`keys=["a","b"]`:         "not supported",
+		`group=true`:             "Invalid use of grouping",
+	} {
+		w := s.Do("GET", "/_scheduler/docs?"+query, "")
+		require.Equal(t, 400, w.Code, query)
+		require.Contains(t, w.Body.String(), reason)
+	}
+	for _, query := range []string{`keys=["a"]`, `keys=[]`, `reduce=true`} {
+		require.Equal(t, 200, s.Do("GET", "/_scheduler/docs?"+query, "").Code, query)
+	}
+}

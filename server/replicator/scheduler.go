@@ -155,6 +155,9 @@ func schedulerStates(c *call.Call) ([]string, error) {
 	return states, nil
 }
 
+// errSchedulerKeys is for what CouchDB crashes at; one key it takes as key.
+var errSchedulerKeys = compat.NewError(compat.KindQueryParse, "`keys` of several documents is not supported here.")
+
 // schedulerDocs lists documents by id with the parameters of a view; skip and limit count those that pass states
 // (couch_replicator_httpd:handle_scheduler_docs).
 func (r *Replications) schedulerDocs(c *call.Call, db string) error {
@@ -165,6 +168,15 @@ func (r *Replications) schedulerDocs(c *call.Call, db string) error {
 	states, err := schedulerStates(c)
 	if err != nil {
 		return err
+	}
+	if err := o.CheckUnreduced(); err != nil {
+		return err
+	}
+	if o.Keys.Kind() == ejson.Array {
+		if o.Keys.Len() > 0 {
+			return errSchedulerKeys
+		}
+		o.Limit = 0
 	}
 	others := r.documentsOfOthers(c, db)
 	s := c.Stream(http.StatusOK)
