@@ -66,7 +66,7 @@ func ParseDocument(v ejson.Value, rules DocRules) (*Document, error) {
 	}
 	if rules.Edits && !rules.AnyParent && len(d.Attachments) == 0 {
 		d.Body.edit = bodyEdit{d.Rev(), d.Deleted, NewRev(d.Rev(), d.Deleted, d.Body.Term, nil)}
-		if !bytes.Contains(d.Body.JSON, subnormal) {
+		if !bytes.Contains(d.Body.Term, negativeZero) {
 			if *room = d.Body.Term[:0]; cap(*room) <= maxTermRoom {
 				terms.Put(room)
 			}
@@ -81,8 +81,8 @@ var terms = sync.Pool{New: func() any { return new([]byte) }}
 
 const maxTermRoom = 64 << 10
 
-// subnormal is in numbers that may not read as they were printed (5e-324), no more than in CouchDB.
-var subnormal = []byte("e-3")
+// negativeZero is in the Term of -0.0, which is printed as 0.0, so that the Term cannot be made again from the text.
+var negativeZero = []byte("F\x80\x00\x00\x00\x00\x00\x00\x00")
 
 // specialName returns the name of a member that begins with an underscore, nil for others.
 func specialName(key ejson.Value, scratch []byte) []byte {
@@ -269,7 +269,7 @@ func (b *bodyBuilder) finish(body *Body) error {
 
 // NewBody makes the Body of a stored canonical object, for an edit that takes over what is stored.
 func NewBody(json []byte) (Body, error) {
-	v, err := ejson.Parse(json)
+	v, err := ejson.ParsePrinted(json)
 	if err != nil {
 		return Body{}, ErrInvalidJSON
 	}

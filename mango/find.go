@@ -322,7 +322,7 @@ func (f *finder) parseCovered(r *found) (ejson.Value, error) {
 		return ejson.Value{}, err
 	}
 	f.scratch.text = text
-	return f.scratch.parser.Parse(text)
+	return f.scratch.parser.ParsePrinted(text)
 }
 
 // give shows a row that passed, unless it is to be skipped.
@@ -366,7 +366,7 @@ func (f *finder) appendRow(dst []byte, r *found) ([]byte, error) {
 		v, err = f.parseCovered(r)
 	} else {
 		f.scratch.text = f.shown.append(f.scratch.text[:0], r.doc)
-		v, err = f.scratch.parser.Parse(f.scratch.text)
+		v, err = f.scratch.parser.ParsePrinted(f.scratch.text)
 	}
 	if err != nil {
 		return dst, err

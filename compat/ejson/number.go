@@ -81,6 +81,16 @@ func parsePlainDouble(text []byte) (f float64, ok bool) {
 	return f, true
 }
 
+// double is the value of a Double.
+func (p *Parser) double(n *node) (f float64, ok bool) {
+	text := p.src[n.start:n.end]
+	if n.flags&flagNearest != 0 {
+		f, err := strconv.ParseFloat(string(text), 64)
+		return f, err == nil
+	}
+	return parseDouble(text)
+}
+
 // isZero reports whether all digits before the exponent are 0.
 func isZero(text []byte) bool {
 	for _, c := range text {

@@ -3,6 +3,7 @@ package ejson
 import (
 	"encoding/binary"
 	"math/bits"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -206,6 +207,16 @@ func doubleFlags(text []byte) uint8 {
 	var buf [32]byte
 	if string(AppendFloat(buf[:0], f)) == string(text) {
 		return flagCanonical
+	}
+	return 0
+}
+
+// printedFlags are the flags of a double that was printed, and is not canonical as parseDouble reads it.
+func printedFlags(text []byte) uint8 {
+	f, err := strconv.ParseFloat(string(text), 64)
+	var buf [32]byte
+	if err == nil && string(AppendFloat(buf[:0], f)) == string(text) {
+		return flagCanonical | flagNearest
 	}
 	return 0
 }
