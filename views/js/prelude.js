@@ -203,6 +203,17 @@ function (native, global) {
             return plain.call(s, n, fill);
         }}[name]);
     }
+    // Beyond 64 bits goja's rounds with each digit.
+    const plainInt = parseInt;
+    hide(global, 'parseInt', function parseInt(string, radix) {
+        const n = plainInt(string, radix);
+        if (!(n > 9e18 || n < -9e18)) {
+            return n;
+        }
+        const digits = (radix | 0 || 10) === 10 ? /^\s*([-+]?\d{19,})/.exec(string) : null;
+        return digits ? Number(digits[1]) : n;
+    });
+    hide(Number, 'parseInt', global.parseInt);
     for (const [name, least] of [['toFixed', 0], ['toExponential', 0], ['toPrecision', 1]]) {
         const plain = Number.prototype[name];
         hide(Number.prototype, name, {[name](digits) {

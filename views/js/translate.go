@@ -98,6 +98,8 @@ func (s *sandbox) errorText(o *goja.Object, text string) string {
 		return at.memberText(text)
 	case text == "Cannot convert undefined or null to object", text == "Value is not object coercible":
 		return at.sourceText("can't convert undefined to object", at.emptyValueText)
+	case strings.HasPrefix(text, "Could not convert ") && strings.HasSuffix(text, " to primitive"):
+		return at.primitiveText()
 	case text == "object is not iterable":
 		return at.sourceText(text, func(e ast.Expression) string { return expressionText(e) + " is not iterable" })
 	case strings.HasPrefix(text, "Object has no member '"), strings.HasPrefix(text, "Value is not an object: "),

@@ -234,6 +234,23 @@ func (w *whereMade) sourceText(text string, word func(ast.Expression) string) st
 	return "(destructured parameter) " + rest
 }
 
+// primitiveText is for an object without a value: one that was made without a prototype, or whose toString is no
+// function. It names what was given to String() or Number().
+func (w *whereMade) primitiveText() string {
+	for _, n := range w.nodes() {
+		e, ok := n.(*ast.CallExpression)
+		if !ok || w.source == prelude() || len(e.ArgumentList) != 1 {
+			continue
+		}
+		callee, _ := e.Callee.(*ast.Identifier)
+		if callee != nil && (callee.Name == "String" || callee.Name == "Number") {
+			kind := strings.ToLower(callee.Name.String())
+			return "can't convert " + expressionText(e.ArgumentList[0]) + " to " + kind
+		}
+	}
+	return "can't convert object to primitive type"
+}
+
 // calleeText is for calls of what is no function, and for operators that want an object.
 func (w *whereMade) calleeText(text string) string {
 	_, value, _ := strings.Cut(text, ": ")
