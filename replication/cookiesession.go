@@ -113,7 +113,7 @@ func (s *cookieSession) failure(tag string, more ...string) error {
 
 // authFailure is {replication_auth_error, Term}: its reason is a printed term and no text.
 func authFailure(term string) error {
-	return &Failure{Tag: "replication_auth_error", Term: tupleTerm("replication_auth_error", term), Inner: term}
+	return termPairFailure("replication_auth_error", term)
 }
 
 // takeCookie takes the session's cookie from an answer.

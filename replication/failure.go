@@ -50,6 +50,11 @@ func termFailure(tag string, elements ...string) *Failure {
 	return &Failure{Tag: tag, Term: tupleTerm(tag, elements...)}
 }
 
+// termPairFailure is {Tag, Inner}, whose second element is a printed term.
+func termPairFailure(tag, inner string) *Failure {
+	return &Failure{Tag: tag, Term: tupleTerm(tag, inner), Inner: inner}
+}
+
 // What peers tell the pipeline; see Peer.
 var (
 	ErrConflict    = errors.New("checkpoint conflict")

@@ -27,8 +27,14 @@ func TestFailureTexts(t *testing.T) {
 			t.Errorf("%s\nnot\n%s", c.got, c.want)
 		}
 	}
-	s := &cookieSession{url: "http://127.0.0.1:9/_session", peer: &HTTPPeer{endpoint: &Endpoint{User: "u"}}}
 	var f *Failure
+	if err := changesFailure(feed); !errors.As(err, &f) || f.InnerText() !=
+		`{http_request_failed,"GET",
+                     "http://h/a/_changes?filter=f%2Ff&feed=normal&since=0",
+                     {code,500}}` {
+		t.Errorf("%v", err)
+	}
+	s := &cookieSession{url: "http://127.0.0.1:9/_session", peer: &HTTPPeer{endpoint: &Endpoint{User: "u"}}}
 	if err := s.failure("session_request_failed", refused.cause); !errors.As(err, &f) || f.InnerText() !=
 		`{session_request_failed,"http://127.0.0.1:9/_session","u",
                         {conn_failed,{error,econnrefused}}}` {

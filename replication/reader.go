@@ -3,6 +3,7 @@ package replication
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 )
 
@@ -15,7 +16,8 @@ const longestFeedWait = 8 * time.Second
 // readChanges follows the source's changes: to their end, or for as long as the session lives. Where a feed breaks off,
 // it goes on after the last row. One that fails is asked for again as often as other requests are; where the source
 // does not answer that is for half of the health threshold, a minute by default, so that a source may be started anew
-// (couch_replicator_changes_reader, couch_replicator_httpc:total_error_time_exceeded).
+// (couch_replicator_changes_reader, couch_replicator_httpc:total_error_time_exceeded). A source that answers 500 is
+// there: mostly it is the filter that fails, and does so again.
 func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 	defer close(b.rows)
 	since, left, wait := r.points.start, r.spec.Options.Retries, firstWait
@@ -72,7 +74,8 @@ func (r *Session) readChanges(ctx context.Context, b *batcher) error {
 		if failing.IsZero() {
 			failing = time.Now()
 		}
-		patient := r.spec.Options.Retries > 0 && errors.As(err, &away) && time.Since(failing) < r.set.HealthThreshold/2
+		patient := r.spec.Options.Retries > 0 && errors.As(err, &away) && away.code != http.StatusInternalServerError &&
+			time.Since(failing) < r.set.HealthThreshold/2
 		if left--; left < 0 && !patient || isAddressError(err) {
 			return changesFailure(err)
 		}
@@ -89,10 +92,10 @@ func changesFailure(err error) error {
 	var h *httpFailure
 	switch {
 	case errors.As(err, &h) && h.code != 0:
-		return termFailure("changes_reader_died", tupleTerm("http_request_failed",
+		return termPairFailure("changes_reader_died", tupleTerm("http_request_failed",
 			stringTerm(h.method), stringTerm(h.url), tupleTerm("code", intTerm(h.code))))
 	case errors.As(err, &h):
-		return termFailure("changes_req_failed", "{error,"+h.cause+"}")
+		return termPairFailure("changes_req_failed", "{error,"+h.cause+"}")
 	case errors.As(err, &failure):
 		return err
 	}

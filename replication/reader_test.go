@@ -24,7 +24,10 @@ func (s *startedAnew) Changes(_ context.Context, _ ChangesRequest, row func(Chan
 		time.Sleep(30 * time.Second)
 		return "", nil
 	case since < s.quiet+s.after:
-		if s.code != 0 {
+		switch {
+		case s.code >= 500:
+			return "", &httpFailure{method: "GET", url: "http://127.0.0.1/db/_changes", code: s.code}
+		case s.code != 0:
 			return "", termFailure("changes_req_failed", intTerm(s.code))
 		}
 		return "", &httpFailure{cause: "{conn_failed,{error,econnrefused}}"}
@@ -55,6 +58,8 @@ func TestFeedsWaitForTheirSource(t *testing.T) {
 		{name: "away", after: time.Hour, retries: 5, took: time.Minute},
 		{name: "away, without retries", after: time.Hour},
 		{name: "away, many retries", after: 3 * time.Minute, retries: 30, row: true, took: 3 * time.Minute},
+		{name: "an error, as of a filter", after: time.Hour, code: 500, retries: 5, took: 7 * time.Second},
+		{name: "a proxy in front is there", after: time.Hour, code: 503, retries: 5, took: time.Minute},
 		{name: "no feed", after: time.Hour, code: 404, retries: 5, took: 7 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
