@@ -233,8 +233,33 @@ func hasStubs(json []byte) bool {
 	return ok && atts.Len() > 0
 }
 
-// fetch copies one revision. What was announced but is missing is asked for once more.
+// fetch copies one revision. It is read again, as often as requests are made again, when the target did not answer:
+// attachments come from a stream, so that Put by itself cannot send them twice.
 func (w *worker) fetch(ctx context.Context, v Wanted) error {
+	left, wait, began := w.session.spec.Options.Retries, firstWait, time.Now()
+	for {
+		err := w.fetchOnce(ctx, v)
+		var away *putFailure
+		left--
+		if !errors.As(err, &away) || left < 0 || time.Since(began) > w.session.set.HealthThreshold/2 {
+			return err
+		}
+		w.session.counters.read.Add(-1)
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+		wait = min(2*wait, longestWait)
+	}
+}
+
+// putFailure is a request to the target that failed but may not when it is made again.
+type putFailure struct{ error }
+
+// Unwrap gives the failure itself.
+func (f *putFailure) Unwrap() error { return f.error }
+
+// fetchOnce copies one revision. What was announced but is missing is asked for once more.
+func (w *worker) fetchOnce(ctx context.Context, v Wanted) error {
 	take := func(d *Document) error { return w.take(ctx, d) }
 	err := w.session.source.Fetch(ctx, v, take)
 	if errors.Is(err, ErrMissingDoc) || errors.Is(err, ErrMissingStub) {
@@ -262,6 +287,7 @@ func (w *worker) take(ctx context.Context, d *Document) error {
 	w.session.counters.read.Add(1)
 	err := w.session.target.Put(ctx, d)
 	var refused *Refusal
+	var failed *httpFailure
 	switch {
 	case err == nil:
 		w.session.counters.written.Add(1)
@@ -271,6 +297,8 @@ func (w *worker) take(ctx context.Context, d *Document) error {
 		return nil
 	case errors.Is(err, ErrMissingStub):
 		w.session.counters.read.Add(-1)
+	case errors.As(err, &failed) && !isAddressError(err):
+		return &putFailure{err}
 	}
 	return err
 }
