@@ -201,7 +201,7 @@ func jsonFields(c *call.Call) (map[string]string, error) {
 	case err != nil:
 		return nil, err
 	case v.Kind() != ejson.Object:
-		return nil, compat.Named(compat.KindUnknown, "badmatch", v.Text())
+		return nil, compat.Named(compat.KindUnknown, "badmatch", compat.ErlangText(v))
 	}
 	fields := make(map[string]string, v.Len())
 	for name, value := range v.Members() {

@@ -332,3 +332,14 @@ func TestAuthCacheCounts(t *testing.T) {
 	}
 	counted(2, 3)
 }
+
+func TestLoginThatIsNoObject(t *testing.T) {
+	s := servertest.NewWithUsers(t, 0)
+	for body, reason := range map[string]string{
+		`"x"`: `x`, `1.0`: `1.0`, `[1.5,"x"]`: `[1.5,<<\"x\">>]`, `true`: `true`,
+	} {
+		r := s.Do("POST", "/_session", body, "Authorization", "")
+		require.Equal(t, 500, r.Code)
+		require.Contains(t, r.Body.String(), `{"error":"badmatch","reason":"`+reason+`"`)
+	}
+}
