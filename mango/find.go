@@ -322,7 +322,7 @@ func (f *finder) parseCovered(r *found) (ejson.Value, error) {
 		return ejson.Value{}, err
 	}
 	f.scratch.text = text
-	return f.scratch.parser.ParsePrinted(text)
+	return f.scratch.parser.Parse(text)
 }
 
 // give shows a row that passed, unless it is to be skipped.

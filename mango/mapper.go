@@ -91,7 +91,7 @@ func (m *mapper) Map(d *storage.Document, emit func(key, value []byte)) error {
 		}
 	}
 	s.text = m.columnsPicker.append(s.text[:0], d)
-	v, err := s.parser.ParsePrinted(s.text)
+	v, err := s.parser.Parse(s.text)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ var null = []byte("null")
 // match reports whether a document passes, reading what p picks of it.
 func (s *mapScratch) match(selector *Selector, p *picker, d *storage.Document) (bool, error) {
 	s.text = p.append(s.text[:0], d)
-	v, err := s.parser.ParsePrinted(s.text)
+	v, err := s.parser.Parse(s.text)
 	if err != nil {
 		return false, err
 	}

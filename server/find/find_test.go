@@ -65,3 +65,12 @@ func TestUnreadableFilter(t *testing.T) {
 	)
 	require.Equal(t, 400, w.Code)
 }
+
+// The least double is shown as it is stored. To selectors it is 0.0, in documents as in the request.
+func TestLeastDouble(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/x", `{"a":4.9e-324}`).Code)
+	w := s.Do("POST", "/db/_find", `{"selector":{"a":4.9e-324},"fields":["a"]}`, "Content-Type", "application/json")
+	require.Contains(t, w.Body.String(), `{"a":5e-324}`)
+}
