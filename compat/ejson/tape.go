@@ -69,8 +69,8 @@ type Parser struct {
 	slots      []uint32
 }
 
-// maxPooledNodes bounds the memory a pooled Parser keeps (20 bytes a node).
-const maxPooledNodes = 1 << 16
+// maxPooledNodes bounds the memory a pooled Parser keeps (20 bytes a node): a bulk write of some thousand documents.
+const maxPooledNodes = 1 << 17
 
 var parsers = sync.Pool{New: func() any { return new(Parser) }}
 

@@ -110,9 +110,7 @@ func (e *Env) Serve(ec echo.Context) error {
 	defer c.body.abandon() // also where the answer is broken off by a panic
 	err := e.handle(c)
 	c.finish()
-	if c.json != nil {
-		c.json.Release()
-	}
+	c.DropJSON()
 	*c = Call{} // the pool keeps no request alive
 	e.calls.Put(c)
 	return err

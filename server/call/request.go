@@ -84,17 +84,46 @@ const maxTrusted = memory.FreeBody
 
 func (c *Call) readRaw(limit int64) ([]byte, error) {
 	n := c.Request.ContentLength
-	if n < 0 || n > maxTrusted {
+	if n < 0 || n > largeBody {
 		c.claim(memory.BodyCopies * n)
 		return c.readParts(c.body, limit, n)
 	}
-	raw := make([]byte, n)
-	_, err := io.ReadFull(c.body, raw)
-	if err == nil {
-		c.body.end()
+	if n > maxTrusted {
+		c.claim(memory.BodyCopies * n)
 	}
-	return raw, err
+	return c.readAnnounced(limit, n)
 }
+
+// readAnnounced reads a body of n bytes. It gets memory for maxTrusted of them, then for trust times as many as have
+// come: for all of it a third more than its size, where parts that are joined take it twice.
+func (c *Call) readAnnounced(limit, n int64) ([]byte, error) {
+	raw := []byte{}
+	for {
+		came := int64(len(raw))
+		switch {
+		case came > limit:
+			return nil, compat.ErrRequestTooLarge
+		case came == n:
+			c.body.end()
+			return raw, nil
+		}
+		size := n // divided so that the last step is a whole one
+		for size > max(maxTrusted, trust*came) {
+			size = (size + trust - 1) / trust
+		}
+		if size > maxTrusted {
+			if err := c.takeMemory(memory.BodyCopies * (size - came)); err != nil {
+				return nil, err
+			}
+		}
+		raw = append(make([]byte, 0, size), raw...)[:size]
+		if _, err := io.ReadFull(c.body, raw[came:]); err != nil {
+			return nil, err
+		}
+	}
+}
+
+const trust = 4
 
 // maxInflation is how much larger than sent a body may be that is larger than largeBody, twice CouchDB's largest
 // document. JSON of real documents comes to usualInflation, equal bytes to a thousand.
@@ -300,6 +329,15 @@ func (c *Call) parser() *ejson.Parser {
 		c.json = ejson.AcquireParser()
 	}
 	return c.json
+}
+
+// DropJSON ends the life of the value that was parsed last, before the handler returns, so that its memory serves
+// others.
+func (c *Call) DropJSON() {
+	if c.json != nil {
+		c.json.Release()
+		c.json = nil
+	}
 }
 
 // JSONBody parses the body; ErrInvalidJSON for an empty or broken one. The value is valid until the handler returns or

@@ -48,6 +48,8 @@ func postBulkDocs(c *call.Call) error {
 	if aon, _ := body.Get("all_or_nothing"); newEdits && isTrue(aon) {
 		return refuseAllOrNothing(c, docs)
 	}
+	accepted := bulkAccepted(c, body)
+	c.DropJSON() // nothing below refers to it, and writing takes longer than parsing
 	o, err := writeOptions(c, !newEdits)
 	if err != nil {
 		return err
@@ -60,7 +62,6 @@ func postBulkDocs(c *call.Call) error {
 		return c.JSON(http.StatusCreated, appendFailures(nil, results))
 	}
 	status := http.StatusCreated
-	accepted := bulkAccepted(c, body)
 	if accepted && slices.ContainsFunc(results, func(r storage.EditResult) bool { return r.Err == nil }) {
 		status = http.StatusAccepted
 	}

@@ -170,6 +170,9 @@ func (c *committer) room(now time.Time) *room {
 	return &c.left
 }
 
+// maxRetained is up to which size a batch's memory serves later ones: that of a few bulk writes.
+const maxRetained = 4 << 20
+
 // newBatch makes a batch with room for what the requests write: one that grew to megabytes would copy them, and leave
 // as much to the collector.
 func (c *committer) newBatch(taken []*request) *pebble.Batch {
@@ -179,7 +182,7 @@ func (c *committer) newBatch(taken []*request) *pebble.Batch {
 			size += q.tx.Data()
 		}
 	}
-	return c.db.NewBatchWithSize(size)
+	return c.db.NewBatchWithSize(size, pebble.WithMaxRetainedSizeBytes(maxRetained))
 }
 
 // apply hands the batch to Pebble's log and memtable, and takes the snapshot of the state after it.
