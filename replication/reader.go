@@ -99,5 +99,5 @@ func changesFailure(err error) error {
 	case errors.As(err, &failure):
 		return err
 	}
-	return termFailure("changes_reader_died", stringTerm(err.Error()))
+	return pairFailure("changes_reader_died", err.Error())
 }

@@ -110,6 +110,18 @@ func TestFilterFunctionSeesLocalReplication(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"docs_written":1`)
 }
 
+// TestFilterThatFails: the error of a replication on this server has the form of one between servers.
+func TestFilterThatFails(t *testing.T) {
+	s := servertest.NewJS(t)
+	require.Equal(t, 201, s.Do("PUT", "/dst", "").Code)
+	s.PutDesign("d", `{"filters":{"f":"function() { throw 'no such luck'; }"}}`)
+	require.Equal(t, 201, s.Do("PUT", "/db/a", "{}").Code)
+	w := s.Do("POST", "/_replicate", `{"source":"db","target":"dst","filter":"d/f","retries_per_request":0}`)
+	require.Equal(t, 500, w.Code)
+	require.Contains(t, w.Body.String(), `{"error":"changes_reader_died","reason":"`)
+	require.Contains(t, w.Body.String(), "no such luck")
+}
+
 // TestSchedulerDocsOptions: options of the list are checked as those of a view, whatever reduce is.
 func TestSchedulerDocsOptions(t *testing.T) {
 	s := servertest.NewWithUsers(t, 0)
