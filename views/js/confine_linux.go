@@ -125,8 +125,10 @@ const reserved = 96 << 20
 
 // confine takes from this process what a worker needs not: memory beyond the bound, files, core dumps, privileges,
 // system calls other than those of the table and of more. RLIMIT_DATA counts writable private memory, so it bounds the
-// heap and not the address space that Go only reserves. Processes are not bounded in number, because the kernel counts
-// all of the user, the server's threads included: the filter lets none be made.
+// heap and not the address space that Go only reserves. But what takes the place of a reservation, as all of Go's
+// heap does, is counted when it is there: one allocation of a gigabyte passed. So the address space may not grow by
+// more than the heap, either. Processes are not bounded in number, because the kernel counts all of the user, the
+// server's threads included: the filter lets none be made.
 func confine(c Confinement, memory int64, more ...uint32) (holds, error) {
 	// The kernel shall end a worker rather than the server when the machine runs out of memory.
 	// with 500 it took a server of 370 MB before a worker of 90
@@ -144,6 +146,7 @@ func confine(c Confinement, memory int64, more ...uint32) (holds, error) {
 		{unix.RLIMIT_MEMLOCK, 0},
 		{unix.RLIMIT_MSGQUEUE, 0},
 		{unix.RLIMIT_DATA, uint64(memory + reserved + detector)},
+		{unix.RLIMIT_AS, addressSpace(uint64(memory + reserved + detector))},
 	} {
 		if err := unix.Setrlimit(l.resource, &unix.Rlimit{Cur: l.value, Max: l.value}); err != nil {
 			return nil, err
@@ -167,6 +170,20 @@ func confine(c Confinement, memory int64, more ...uint32) (holds, error) {
 		return nil, fmt.Errorf("no_new_privs %d, filter of system calls: %v", renounced, filtered)
 	}
 	return h, nil
+}
+
+// addressSpace is a bound of it that leaves room for so many bytes more, beside what is reserved now, and for two
+// arenas, which Go reserves 64 MB at a time; no bound where that cannot be told.
+func addressSpace(more uint64) uint64 {
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil || detector > 0 { // which takes what it likes
+		return unix.RLIM_INFINITY
+	}
+	var pages uint64
+	if _, err := fmt.Sscan(string(statm), &pages); err != nil {
+		return unix.RLIM_INFINITY
+	}
+	return pages*uint64(os.Getpagesize()) + more + 128<<20
 }
 
 // closeInherited closes what this process inherited beside its three pipes, and what Go's runtime reads the number of

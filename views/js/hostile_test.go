@@ -138,7 +138,9 @@ func TestHostile(t *testing.T) {
 		largest>>20,
 	)
 	require.Greater(t, calls, int64(5))
-	require.Less(t, largest, int64(memory+64<<20+detector))
+	// What the kernel holds it to: the bound, what Go reserves and mostly leaves untouched (96 MB, confine_linux.go),
+	// and the program itself. Mostly it is 275 MB.
+	require.Less(t, largest, int64(memory+(96+48)<<20+detector))
 }
 
 func runHostile(t *testing.T, p *Pool, tenant string, i int) {
