@@ -84,11 +84,8 @@ func designLocation(c *call.Call) (string, bool) {
 
 // redirect sends a read to another path of the database, if there is one.
 func redirect(c *call.Call, location string) error {
-	switch exists, err := c.DB.Exists(c.Context()); {
-	case err != nil:
+	if err := c.RequireDB(); err != nil {
 		return err
-	case !exists:
-		return compat.ErrNoDatabase
 	}
 	return c.Redirect(http.StatusMovedPermanently, location)
 }

@@ -93,6 +93,7 @@ func TestLineOfAttachmentEdits(t *testing.T) {
 	} {
 		w := s.Do(test.method, test.path, test.body, test.header...)
 		require.Equal(t, 403, w.Code, "%s %s: %s", test.method, test.path, w.Body)
-		require.Contains(t, w.Body.String(), test.want, "%s %s", test.method, test.path)
+		want := `{"error":"forbidden","reason":` + test.want + "}\n"
+		require.Equal(t, want, w.Body.String(), "%s %s", test.method, test.path)
 	}
 }

@@ -173,7 +173,8 @@ func confine(c Confinement, memory int64, more ...uint32) (holds, error) {
 }
 
 // addressSpace is a bound of it that leaves room for so many bytes more, beside what is reserved now, and for two
-// arenas, which Go reserves 64 MB at a time; no bound where that cannot be told.
+// arenas, which Go reserves 64 MB at a time; no bound where that cannot be told. It is coarser than RLIMIT_DATA by what
+// Go has mapped already and by the arenas: so much more than the bound one allocation may still take.
 func addressSpace(more uint64) uint64 {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil || detector > 0 { // which takes what it likes

@@ -138,8 +138,8 @@ func TestHostile(t *testing.T) {
 		largest>>20,
 	)
 	require.Greater(t, calls, int64(5))
-	// What the kernel holds it to: the bound, what Go reserves and mostly leaves untouched (96 MB, confine_linux.go),
-	// and the program itself. Mostly it is 275 MB.
+	// The bound, what Go reserves and mostly leaves untouched (96 MB, confine_linux.go), and the program itself: what
+	// many small allocations may come to. Mostly it is 275 MB.
 	require.Less(t, largest, int64(memory+(96+48)<<20+detector))
 }
 
