@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/storage/compactions"
+	"github.com/settee-db/settee/storage/dbevents"
 )
 
 // background is what a Store does beside the calls of its methods: wake-ups, _db_updates, compaction, collection of
@@ -20,7 +21,7 @@ type background struct {
 	tasks   sync.WaitGroup
 
 	hubs        hubs
-	events      eventLog
+	events      *dbevents.Log
 	compactions compactions.List
 	folds       folds
 }
@@ -30,7 +31,7 @@ func (b *background) start(s *Store, manual bool) {
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.manual = manual
 	b.hubs.open = make(map[string]*hub)
-	b.events.init()
+	b.events = dbevents.New(GlobalChanges)
 	if manual {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/dbevents"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -163,7 +164,7 @@ func (r *commitRun) transact(ctx context.Context) error {
 	if err == nil {
 		for i, changed := range r.changed {
 			if changed {
-				r.store.touched(r.c.Databases[i].DB.name, eventUpdated)
+				r.store.touched(r.c.Databases[i].DB.name, dbevents.Updated)
 				r.store.logged(ctx, r.c.Databases[i].DB.name, r.logged[i])
 			}
 		}

@@ -245,7 +245,7 @@ func (db *DB) forgetPurges(ctx context.Context) error {
 
 // compactAutomatically compacts the databases that were written to since the last call and need it.
 func (s *Store) compactAutomatically(ctx context.Context) {
-	for _, name := range s.bg.events.takeUpdated() {
+	for _, name := range s.bg.events.TakeUpdated() {
 		db := s.DB(name)
 		var sizes []int64
 		err := db.viewOn(ctx, func(d *dbRead) (err error) {

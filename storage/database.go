@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/dbevents"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -48,7 +49,7 @@ func (s *Store) create(
 		return nil
 	})
 	if err == nil {
-		s.touched(name, eventCreated)
+		s.touched(name, dbevents.Created)
 	}
 	return err
 }
@@ -98,7 +99,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 		return err
 	})
 	if err == nil {
-		s.touched(name, eventDeleted)
+		s.touched(name, dbevents.Deleted)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/settee-db/settee/storage/dbevents"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -73,7 +74,7 @@ func testEvents(t *testing.T) {
 	must(t, s.Close())
 	all := events(t, s)
 	slices.Sort(all)
-	want(t, "events after closing", all, []string{"created:db", "created:last", "deleted:db", "updated:db"})
+	want(t, "events after closing", all, []string{"created:db", "created:last", "deleted:db", "updated:_dbs", "updated:db"})
 	checkStore(t, k)
 }
 
@@ -84,19 +85,20 @@ func TestEventsKeepTheirOrder(t *testing.T) {
 	s := openWithTasks(t, k)
 	must(t, s.Create(t.Context(), GlobalChanges, CreateOptions{}))
 	for range 20 {
-		for _, last := range []dbEvent{eventCreated, eventDeleted} {
-			for _, e := range []dbEvent{eventCreated, eventUpdated, eventDeleted, eventCreated, last} {
+		for _, last := range []dbevents.Kind{dbevents.Created, dbevents.Deleted} {
+			before := []dbevents.Kind{dbevents.Created, dbevents.Updated, dbevents.Deleted, dbevents.Created}
+			for _, e := range append(before, last) {
 				s.touched("one", e)
 				s.touched("two", e)
 			}
 			for tries := 0; ; tries++ {
 				all := events(t, s)
 				all = slices.DeleteFunc(all, func(id string) bool { return strings.HasPrefix(id, "updated:") })
-				if n := len(all); n > 1 && all[n-2] == last.prefix()+"one" && all[n-1] == last.prefix()+"two" {
+				if n := len(all); n > 1 && all[n-2] == last.String()+":one" && all[n-1] == last.String()+":two" {
 					break
 				}
 				if tries == 1000 {
-					t.Fatalf("the last event is %s, the feed tells %v", last.prefix(), all)
+					t.Fatalf("the last event is %s, the feed tells %v", last, all)
 				}
 				time.Sleep(time.Millisecond)
 			}
@@ -114,7 +116,7 @@ func TestEventsWithoutTheirDatabase(t *testing.T) {
 	must(t, s.Close())
 	_, err := s.DB(GlobalChanges).Exists(t.Context())
 	must(t, err)
-	if rest := s.bg.events.take(); len(rest) > 0 {
+	if rest := s.bg.events.Take(); len(rest) > 0 {
 		t.Errorf("left: %v", rest)
 	}
 }
@@ -133,8 +135,8 @@ func TestEventsOfTwoStores(t *testing.T) {
 	}
 	must(t, a.Close())
 	must(t, b.Close())
-	if n := len(events(t, a)); n != 40 {
-		t.Errorf("%d documents, want 40", n)
+	if n := len(events(t, a)); n != 41 {
+		t.Errorf("%d documents, want 40 and updated:_dbs", n)
 	}
 }
 

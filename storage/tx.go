@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/dbevents"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/rights"
@@ -275,7 +276,7 @@ func (db *DB) update(ctx context.Context, fn func(*dbTx) error) error {
 		err = db.store.write(ctx, run)
 	}
 	if err == nil && changed {
-		db.store.touched(db.name, eventUpdated)
+		db.store.touched(db.name, dbevents.Updated)
 		db.store.logged(ctx, db.name, logged)
 	}
 	return err
