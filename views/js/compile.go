@@ -31,21 +31,31 @@ const translateName = unistring.String("\x00translate")
 
 var compiledCount atomic.Int64
 
-// compile parses and compiles a text. The parser must not follow source maps: they name files.
+// compile parses and compiles a text.
 func compile(text string) *compiled {
-	c := &compiled{name: "u" + strconv.FormatInt(compiledCount.Add(1), 10)}
-	tree, err := parser.ParseFile(nil, c.name, text, 0, parser.WithDisableSourceMaps)
+	name, tree, err := parse(text)
 	if err != nil {
 		return &compiled{refusal: syntaxError(err, text)}
 	}
+	return compileTree(name, tree, text)
+}
+
+// parse parses a text under a name of its own. The parser must not follow source maps: they name files.
+func parse(text string) (name string, tree *ast.Program, err error) {
+	name = "u" + strconv.FormatInt(compiledCount.Add(1), 10)
+	tree, err = parser.ParseFile(nil, name, text, 0, parser.WithDisableSourceMaps)
+	return name, tree, err
+}
+
+// compileTree compiles what was parsed of a text.
+func compileTree(name string, tree *ast.Program, text string) *compiled {
 	hoistBlockFunctions(tree)
 	walk(tree, func(n ast.Node) { adapt(n, text) })
 	program, err := goja.CompileAST(tree, false)
 	if err != nil {
 		return &compiled{refusal: syntaxError(err, text)}
 	}
-	c.tree, c.program = tree, program
-	return c
+	return &compiled{name: name, tree: tree, program: program}
 }
 
 // adapt changes what goja parses or compiles differently.

@@ -17,10 +17,9 @@
 // event_source.go (what code may be), event_realm.go with event.js, event_subdoc.js and event_services.js (the realm),
 // event_worker.go and event_clock.go (batches), event_use.go and event_partial.go (documents of which a handler needs
 // little), event_store.go (writes that are not committed), event_alias.go, event_natives.go and event_ask.go. In the
-// worker: source.go and coffee.go make texts of sources (language.go says what those are in), compile.go programs of
-// them (blockfunctions.go and properties.go for what goja lacks),
-// sandbox.go, prelude.js, text.go and date.go
-// are the realm that a function sees, values.go takes JSON in and out, translate.go,
+// worker: source.go and coffee.go make texts of sources (language.go says what those are in; large.go takes them as
+// they stand), compile.go programs of them (blockfunctions.go and properties.go for what goja lacks), sandbox.go,
+// prelude.js, text.go and date.go are the realm that a function sees, values.go takes JSON in and out, translate.go,
 // where.go, decompile.go, jsonerror.go, quote.go and thrown.go make CouchDB's texts of goja's errors. thirdparty has
 // esprima, escodegen and the compiler of CoffeeScript as published, with their licences.
 //
@@ -43,8 +42,8 @@
 //  6. What a worker sends is not trusted: frames and results have a largest size, payloads are checked while decoding.
 //  7. A worker has no system calls but those of seccomp_linux.go on any thread, no privileges and no way to any; what
 //     the system does not let it give up is told (Options.Confined), or refused (ConfineRequired).
-//  8. The texts of answers are CouchDB's: sources are parsed by esprima and printed by escodegen, or compiled by
-//     CoffeeScript, as there, errors of goja are reworded. docs/compatibility.md lists what differs.
+//  8. The texts of answers are CouchDB's: sources up to 32 KB are parsed by esprima and printed by escodegen, or
+//     compiled by CoffeeScript, as there, errors of goja are reworded. docs/compatibility.md lists what differs.
 //  9. The time of an invocation of an event handler holds whatever the host does for it meanwhile: only results
 //     start it anew. JavaScript is interrupted when it is over, and the batch goes on; a built-in function of goja that
 //     cannot be is killed a second later. Nothing passes from one invocation to another but what the host knows of:

@@ -180,6 +180,7 @@ func FuzzSource(f *testing.F) {
 			c.nodesAt(place{1, 1})
 			firstParameter(c.tree)
 		}
+		compileLarge(source)
 		w.compileModule(source)
 		expandProperties(source)
 		require.NotEmpty(t, jsonError(source))

@@ -130,6 +130,15 @@ func (c *converter) convert(source string) (text, refusal string) {
 	return "", pair.Get("error").String()
 }
 
+// compile compiles what it makes of a source.
+func (c *converter) compile(source string) *compiled {
+	text, refusal := c.convert(source)
+	if refusal != "" {
+		return &compiled{refusal: refusal}
+	}
+	return compile(text)
+}
+
 // thrown shows what a conversion threw.
 func (c *converter) thrown(err error) string {
 	var overflow *goja.StackOverflowError
@@ -176,11 +185,11 @@ func (w *worker) compileFunction(source string) (*compiled, error) {
 	key := digestOf([]byte("function\x00" + source))
 	c, ok := w.compiled.Get(key)
 	if !ok {
-		text, refusal := converter.convert(written)
-		if refusal != "" {
-			c = &compiled{refusal: refusal}
-		} else {
-			c = compile(text)
+		if len(source) > mostPrinted && source == written { // no CoffeeScript
+			c = compileLarge(source)
+		}
+		if c == nil {
+			c = converter.compile(written)
 		}
 		c.source = written
 		w.compiled.Add(key, c)
