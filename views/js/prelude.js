@@ -410,5 +410,6 @@ function (native, global) {
         defineProperty(global.require, 'name', {value: 'require'});
         return ddoc;
     }
-    return {objectProto, arrayProto, freeze, preventExtensions, stringify, toSource, provideRequire};
+    function add(a, b) { return a + b; }
+    return {objectProto, arrayProto, freeze, preventExtensions, stringify, toSource, provideRequire, add};
 }

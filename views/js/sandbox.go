@@ -9,6 +9,7 @@ import (
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/token"
+	"github.com/dop251/goja/unistring"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
@@ -23,16 +24,17 @@ var preludeSource string
 // prelude is compiled once in a worker.
 var prelude = sync.OnceValue(func() *compiled { return compile("(" + preludeSource + ")") })
 
-// declareTranslate is `const <translateName> = translate`.
-var declareTranslate = func() *goja.Program {
+// declareHidden is `const <translateName> = translate, <appendName> = append`.
+var declareHidden = func() *goja.Program {
+	declaration := &ast.LexicalDeclaration{Idx: 1, Token: token.CONST}
+	for hidden, name := range map[unistring.String]unistring.String{translateName: "translate", appendName: "append"} {
+		declaration.List = append(declaration.List, &ast.Binding{
+			Target:      &ast.Identifier{Name: hidden, Idx: 1},
+			Initializer: &ast.Identifier{Name: name, Idx: 1},
+		})
+	}
 	program, err := goja.CompileAST(&ast.Program{
-		File: file.NewFile("", "", 0),
-		Body: []ast.Statement{&ast.LexicalDeclaration{Idx: 1, Token: token.CONST, List: []*ast.Binding{{
-			Target: &ast.Identifier{
-				Name: translateName,
-				Idx:  1,
-			}, Initializer: &ast.Identifier{Name: "translate", Idx: 1},
-		}}}},
+		File: file.NewFile("", "", 0), Body: []ast.Statement{declaration},
 	}, false)
 	if err != nil {
 		panic(err) // the same at every start
@@ -52,11 +54,12 @@ type sandbox struct {
 	names   map[string]string
 	scratch []byte
 	inexact int // integers beyond 2^53 that have entered
+	growing growing
 
 	objectProto, arrayProto   *goja.Object    // of values that come from outside
 	inherited                 map[string]bool // the members of objectProto, if it is frozen
 	freeze, preventExtensions goja.Callable
-	stringify, toSource       goja.Callable
+	stringify, toSource, add  goja.Callable
 	provideRequire            goja.Callable
 
 	emit      func(key, value goja.Value)
@@ -98,7 +101,7 @@ func (w *worker) bareSandbox() (*sandbox, error) {
 		return nil, errors.New("js: prelude: " + common.refusal)
 	}
 	s.sources[common.name] = common
-	if err := s.bindTranslate(); err != nil {
+	if err := s.bindHidden(); err != nil {
 		return nil, err
 	}
 	start, err := s.vm.RunProgram(common.program)
@@ -114,20 +117,39 @@ func (w *worker) bareSandbox() (*sandbox, error) {
 	s.objectProto, s.arrayProto = made.Get("objectProto").ToObject(s.vm), made.Get("arrayProto").ToObject(s.vm)
 	s.freeze, s.preventExtensions = callable(made, "freeze"), callable(made, "preventExtensions")
 	s.stringify, s.toSource = callable(made, "stringify"), callable(made, "toSource")
-	s.provideRequire = callable(made, "provideRequire")
+	s.provideRequire, s.add = callable(made, "provideRequire"), callable(made, "add")
 	return s, nil
 }
 
-// bindTranslate declares translateName as a constant of the realm, which is no member of the global object.
-func (s *sandbox) bindTranslate() error {
-	translate := func(c goja.FunctionCall) goja.Value { return s.translate(c.Argument(0)) }
-	if err := s.vm.Set("translate", translate); err != nil {
+// bindHidden declares translateName and appendName as constants of the realm, which are no members of the global
+// object.
+func (s *sandbox) bindHidden() error {
+	natives := map[string]func(c goja.FunctionCall) goja.Value{
+		"translate": func(c goja.FunctionCall) goja.Value { return s.translate(c.Argument(0)) },
+		"append":    s.appendText,
+	}
+	global := s.vm.GlobalObject()
+	for name, native := range natives {
+		if err := s.vm.Set(name, native); err != nil {
+			return err
+		}
+	}
+	if _, err := s.vm.RunProgram(declareHidden); err != nil {
 		return err
 	}
-	if _, err := s.vm.RunProgram(declareTranslate); err != nil {
-		return err
+	return errors.Join(global.Delete("translate"), global.Delete("append"))
+}
+
+// appendText is x + y for a text x.
+func (s *sandbox) appendText(c goja.FunctionCall) goja.Value {
+	if sum, ok := s.growing.append(c.Argument(0), c.Argument(1)); ok {
+		return sum
 	}
-	return s.vm.GlobalObject().Delete("translate")
+	sum, err := s.add(goja.Undefined(), c.Argument(0), c.Argument(1))
+	if err != nil {
+		panic(err)
+	}
+	return sum
 }
 
 func callable(o *goja.Object, name string) goja.Callable {
