@@ -99,7 +99,7 @@ func (b *Batch) applyLevel(tx kv.Tx, snap kv.ReadTx, x *Index, n int, l *around,
 		}
 	}
 	if len(l.retired) > 0 {
-		untidy = append(untidy, l.retired[:min(len(l.retired), maxTidied)]...)
+		untidy = append(untidy, l.retired[:min(len(l.retired), x.tidied)]...)
 		slices.SortFunc(untidy, bytes.Compare)
 	}
 	if err := x.tidyAll(tx, snap, n, untidy); err != nil {

@@ -15,7 +15,8 @@
 // before. Sums over whole stretches from one boundary that is not open to the next are right at any time, and nothing
 // else is read. Later a writer that comes upon an open boundary settles it: the rows between it and the next boundary,
 // less its own weight, both in one snapshot, are what it found when it was made, a number that does not change any
-// more; it is moved over atomically. Only other settlers of the same stretch conflict with that.
+// more; it is moved over atomically. Only other settlers of the same stretch conflict with that. Of many in a row the
+// last ones are settled first, and the stretch ends before them.
 //
 // A boundary has a second key, a mark that is never rewritten: a backward read that looks for the boundary before a row
 // must not land on weights, since a store that keeps versions walks over all those of a weight that every writer adds

@@ -23,10 +23,13 @@ type Options struct {
 }
 
 // Index is one rank index. It has no state of its own and is safe for concurrent use.
-type Index struct{ Options }
+type Index struct {
+	Options
+	tidied int // maxTidied; tests have less
+}
 
 // New returns the index that the options describe.
-func New(o Options) *Index { return &Index{o} }
+func New(o Options) *Index { return &Index{o, maxTidied} }
 
 // Height is the number of levels that a row's key reaches.
 func (x *Index) Height(key []byte) int { return Height(key, len(x.Levels), x.Fan) }

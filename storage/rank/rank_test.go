@@ -169,6 +169,8 @@ func TestAgainstRows(t *testing.T) {
 		}
 		x := index(rapid.SampledFrom([]uint64{2, 3, 5}).Draw(t, "fan"), weigh)
 		x.Alone = rapid.Bool().Draw(t, "alone")
+		x.Remote = rapid.Bool().Draw(t, "remote")
+		rank.TidyForTest(x, rapid.SampledFrom([]int{1, 2, 5, 500}).Draw(t, "tidied"))
 		store := wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now)
 		defer store.Close()
 		settle := rapid.Bool().Draw(t, "settle")
@@ -195,6 +197,75 @@ func TestAgainstRows(t *testing.T) {
 		}
 		check(t, store, x)
 	})
+}
+
+// A transaction may open any number of boundaries in a row, and remove the rows of any number: others do not pay for
+// each of them with all, and in the end all are settled.
+func TestManyBoundariesInARow(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		t.Run(fmt.Sprint("remote ", remote), func(t *testing.T) {
+			x := index(4, nil)
+			x.Remote = remote
+			store := wrapkv.NewCounting(memkv.New())
+			defer store.Close()
+			batch := func(from int, value []byte) map[string][]byte {
+				rows := map[string][]byte{}
+				for i := range 4000 {
+					rows[fmt.Sprintf("%04d-%d", i, from)] = value
+				}
+				return rows
+			}
+			for i := range 5 {
+				if err := set(t.Context(), store, x, false, batch(i, []byte("none"))); err != nil {
+					t.Fatal(err)
+				}
+				check(t, store, x)
+				settleAll(t, store, x)
+			}
+			for i := range 4 {
+				if err := set(t.Context(), store, x, false, batch(i, nil)); err != nil {
+					t.Fatal(err)
+				}
+				check(t, store, x)
+			}
+			settleAll(t, store, x)
+		})
+	}
+}
+
+// settleAll settles all boundaries, level by level, and shows what that costs and that none is left.
+func settleAll(t *testing.T, store *wrapkv.Counting, x *rank.Index) {
+	t.Helper()
+	for level, prefix := range x.Levels {
+		for tries := 0; ; tries++ {
+			var open [][]byte
+			store.Reset()
+			_, err := store.Update(t.Context(), func(tx kv.Tx) error {
+				open = nil
+				it := tx.Snapshot().Range(prefix, kv.AppendPrefixEnd(nil, prefix), kv.RangeOptions{})
+				defer it.Close()
+				for it.Next() {
+					if _, state := rank.Parse(it.Value()); state != rank.Settled {
+						open = append(open, bytes.Clone(it.Key()[len(prefix):]))
+					}
+				}
+				return x.Settle(tx, tx.Snapshot(), level+1, open)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(open) == 0 {
+				break
+			}
+			if rows := store.Counts().Rows; rows > 100_000 {
+				t.Errorf("level %d, %d open boundaries: %d rows are read", level+1, len(open), rows)
+			}
+			if tries > 100 {
+				t.Fatalf("level %d: %d boundaries stay open", level+1, len(open))
+			}
+		}
+	}
+	check(t, store, x)
 }
 
 // Concurrent writers next to each other, on an engine with faults, keep them exact too.

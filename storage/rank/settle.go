@@ -2,17 +2,20 @@ package rank
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// maxTidied bounds the boundaries that are looked at in one stretch, and the stretches of a level in one transaction.
+// maxTidied bounds the boundaries of a stretch that are tidied at a time, and the stretches of a level with retired
+// ones that are tidied in one transaction.
 const maxTidied = 500
 
-// stretch is the boundaries from a settled one up to the next one.
+// stretch is the boundaries from a settled one up to the next one, or, of many, that one and the last ones.
 type stretch struct {
 	parts  []stretchPart
 	next   []byte   // the settled boundary after it, nil if there is none
+	cut    bool     // there are open boundaries between the first part and the second
 	settle bool     // its open boundaries get their rows
 	rows   []Weight // then: what the parts but the first have now
 }
@@ -70,19 +73,34 @@ func (x *Index) tidyAll(tx kv.Tx, snap kv.ReadTx, n int, bounds [][]byte) error 
 		if err != nil {
 			return err
 		}
-		bounds = bounds[1:]
-		for len(bounds) > 0 && bytes.Compare(bounds[0], done) <= 0 {
-			bounds = bounds[1:]
+		for _, d := range done {
+			bounds = d.without(bounds)
 		}
 	}
 	return nil
 }
 
+// tidied is the boundaries from one up to another.
+type tidied struct{ from, to []byte } // to: nil is after all
+
+// without gives the boundaries that are not among those; they are in order.
+func (d tidied) without(bounds [][]byte) [][]byte {
+	from, _ := slices.BinarySearchFunc(bounds, d.from, bytes.Compare)
+	to := len(bounds)
+	if d.to != nil {
+		to, _ = slices.BinarySearchFunc(bounds, d.to, bytes.Compare)
+	}
+	if from == 0 {
+		return bounds[to:]
+	}
+	return append(bounds[:from:from], bounds[to:]...)
+}
+
 // tidy gives the open boundaries of some stretches their rows, unless one of a stretch is still open on a lower level:
 // one that is settled is so on all levels below. It takes retired boundaries away, whose weight goes to the one before.
-// Each of bounds is one of either; the stretches are theirs, up to the first one of too many boundaries. It returns the
-// last boundary that it saw.
-func (x *Index) tidy(tx kv.Tx, snap kv.ReadTx, n int, bounds [][]byte) (last []byte, err error) {
+// Each of bounds is one of either; the stretches are theirs. Of a stretch that is cut those before the last ones are
+// for the next time, but across a network for the next transaction. It returns what needs no other look.
+func (x *Index) tidy(tx kv.Tx, snap kv.ReadTx, n int, bounds [][]byte) (done []tidied, err error) {
 	firsts, err := x.stretchesBefore(snap, n, bounds)
 	if err != nil {
 		return nil, err
@@ -98,18 +116,23 @@ func (x *Index) tidy(tx kv.Tx, snap kv.ReadTx, n int, bounds [][]byte) (last []b
 		return nil, err
 	}
 	for i := range stretches {
-		last = maxKey(last, x.tidyStretch(tx, n, &stretches[i]))
+		s := &stretches[i]
+		x.tidyStretch(tx, n, s)
+		from := s.parts[0].key
+		if s.cut && s.settle && !x.Remote {
+			from = s.parts[1].key
+		}
+		done = append(done, tidied{from, s.next})
 	}
-	return last, nil
+	return done, nil
 }
 
 // tidyStretch is tidy for one stretch.
-func (x *Index) tidyStretch(tx kv.Tx, n int, s *stretch) (last []byte) {
+func (x *Index) tidyStretch(tx kv.Tx, n int, s *stretch) {
 	var moved Weight
 	gains := make([]Weight, len(s.parts))
 	for i := len(s.parts) - 1; i >= 0; i-- {
 		p := &s.parts[i]
-		last = maxKey(last, p.key)
 		gains[i] = p.rest()
 		if i == 0 {
 			gains[0] = gains[0].Sub(moved)
@@ -131,11 +154,9 @@ func (x *Index) tidyStretch(tx kv.Tx, n int, s *stretch) (last []byte) {
 		x.lock(tx, n, p.key)
 		for _, r := range p.retired {
 			x.remove(tx, n, p.key, r.key)
-			last = maxKey(last, r.key)
 		}
 		x.add(tx, concat(x.level(n), p.key), mark, gains[i])
 	}
-	return last
 }
 
 // weighParts weighs the rows of the parts but the first of stretches that are to be settled, each in one range: the
@@ -189,13 +210,6 @@ func (x *Index) weightBelow(n int, key, value []byte) (w Weight, err error) {
 		w.Rows = 1
 	}
 	return w, err
-}
-
-func maxKey(a, b []byte) []byte {
-	if bytes.Compare(a, b) < 0 {
-		return b
-	}
-	return a
 }
 
 // remove takes a retired boundary away whose weight into, the one before it, gets. It conflicts with whoever changed
@@ -256,40 +270,35 @@ func (x *Index) stretchesBefore(r kv.ReadTx, n int, bounds [][]byte) ([][]byte, 
 	return firsts, nil
 }
 
-// stretchesFrom reads the stretches from settled boundaries up to the next ones, up to the first that has too many
-// boundaries.
+// stretchesFrom reads the stretches from settled boundaries up to the next ones.
 func (x *Index) stretchesFrom(r kv.ReadTx, n int, firsts [][]byte) ([]stretch, error) {
 	level := x.level(n)
 	its := make([]kv.Iterator, len(firsts))
 	for i, first := range firsts {
-		begin := kv.AppendKeyAfter(nil, concat(level, first))
-		its[i] = r.Range(begin, rangeEnd(level, nil), kv.RangeOptions{Limit: maxTidied})
+		its[i] = r.Range(kv.AppendKeyAfter(nil, concat(level, first)), rangeEnd(level, nil), kv.RangeOptions{})
 		defer its[i].Close()
 	}
-	stretches := make([]stretch, 0, len(firsts))
+	stretches := make([]stretch, len(firsts))
 	for i, it := range its {
-		s := stretch{parts: []stretchPart{{key: firsts[i]}}}
-		ended, err := s.read(it, len(level))
-		if err != nil {
+		s := &stretches[i]
+		s.parts = []stretchPart{{key: firsts[i]}}
+		if err := s.read(it, len(level)); err != nil {
 			return nil, err
 		}
-		s.settle = ended && len(s.parts) > 1
-		if stretches = append(stretches, s); !ended {
-			break
-		}
+		s.settle = len(s.parts) > 1
+		s.shorten(x.tidied)
 	}
 	return stretches, nil
 }
 
-// read reads what comes after the first boundary; ended is false if there are too many.
-func (s *stretch) read(it kv.Iterator, prefix int) (ended bool, err error) {
-	read := 0
-	for ; it.Next(); read++ {
+// read reads what comes after the first boundary.
+func (s *stretch) read(it kv.Iterator, prefix int) error {
+	for it.Next() {
 		key := bytes.Clone(it.Key()[prefix:])
 		switch weight, state := Parse(it.Value()); {
 		case state == Settled:
 			s.next = key
-			return true, nil
+			return nil
 		case state&Retired != 0:
 			last := &s.parts[len(s.parts)-1]
 			last.retired = append(last.retired, weighed{key, weight})
@@ -297,7 +306,25 @@ func (s *stretch) read(it kv.Iterator, prefix int) (ended bool, err error) {
 			s.parts = append(s.parts, stretchPart{key: key, open: true, weight: weight})
 		}
 	}
-	return read < maxTidied, it.Err()
+	return it.Err()
+}
+
+// shorten leaves the last ones of too many boundaries: with their rows, which the first one gives them, they are
+// settled, and the stretch ends before them. Where there are too many retired ones only those go.
+func (s *stretch) shorten(most int) {
+	from := len(s.parts)
+	for n := 0; from > 1 && n < most; n += 1 + len(s.parts[from].retired) {
+		from--
+	}
+	if from > 1 {
+		s.cut = true
+		s.parts = append([]stretchPart{{key: s.parts[0].key}}, s.parts[from:]...)
+	}
+	for i := range s.parts {
+		if p := &s.parts[i]; len(p.retired) > most {
+			p.retired, s.settle = p.retired[:most], false
+		}
+	}
 }
 
 // settledBelow lets those stretches alone whose boundaries are not settled on the levels below n.
