@@ -39,6 +39,28 @@ func TestJavaScript(t *testing.T) {
 	want(t, "failed", failed, "[b]")
 }
 
+// TestMembersOfSource: what map functions find in a document beside its body comes in the order of CouchDB.
+func TestMembersOfSource(t *testing.T) {
+	var revs []compat.Rev
+	for _, text := range []string{"2-aa", "1-bb", "1-cc"} {
+		rev, err := compat.ParseRev(text)
+		must(t, err)
+		revs = append(revs, rev)
+	}
+	doc := storage.Document{ID: "a", Rev: revs[0], Body: []byte(`{"n":1}`)}
+	want(t, "plain", string(appendSource(nil, &doc, false, 7)), `{"_id":"a","_rev":"2-aa","n":1}`)
+	doc.Conflicts = revs[1:2]
+	doc.DeletedConflicts = revs[2:]
+	doc.Attachments = []compat.Attachment{{Name: "t", Type: "x/y", RevPos: 1}}
+	want(
+		t,
+		"all",
+		string(appendSource(nil, &doc, true, 7)),
+		`{"_id":"a","_rev":"2-aa","n":1,"_conflicts":["1-bb"],"_deleted_conflicts":["1-cc"],"_local_seq":7,`+
+			`"_attachments":{"t":{"content_type":"x/y","revpos":1,"length":0,"stub":true}}}`,
+	)
+}
+
 // TestFatalErrors: one map function that fails fatally keeps the whole design document from progress, until the
 // document changes.
 func TestFatalErrors(t *testing.T) {

@@ -2,7 +2,6 @@ package views
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
@@ -164,23 +163,20 @@ func (c *collector) collect(docID string, result *js.MapResult) docRows {
 	return c.end(docID)
 }
 
-// appendSource appends a document as map functions get it: _id, _rev, the members, then attachments, conflicts and,
-// with localSeq, the number of its sequence.
+// appendSource appends a document as map functions get it: with its attachments and, if it has any, its conflicts and
+// deleted conflicts, and with localSeq the number of its sequence.
 func appendSource(dst []byte, doc *storage.Document, localSeq bool, number uint64) []byte {
-	view := compat.DocumentView{ID: doc.ID, Rev: doc.Rev, Body: doc.Body}
+	view := compat.DocumentView{
+		ID: doc.ID, Rev: doc.Rev, Body: doc.Body, HasLocalSeq: localSeq, LocalSeq: int64(number),
+	}
+	if len(doc.Conflicts) > 0 {
+		view.Conflicts = doc.Conflicts
+	}
+	if len(doc.DeletedConflicts) > 0 {
+		view.DeletedConflicts = doc.DeletedConflicts
+	}
 	for i := range doc.Attachments {
 		view.Attachments = append(view.Attachments, compat.AttachmentView{Attachment: &doc.Attachments[i]})
 	}
-	dst = compat.AppendDocument(dst, &view)
-	dst = dst[:len(dst)-1]
-	if len(doc.Conflicts) > 0 {
-		dst = compat.AppendRevs(append(dst, `,"_conflicts":`...), doc.Conflicts)
-	}
-	if len(doc.DeletedConflicts) > 0 {
-		dst = compat.AppendRevs(append(dst, `,"_deleted_conflicts":`...), doc.DeletedConflicts)
-	}
-	if localSeq {
-		dst = strconv.AppendUint(append(dst, `,"_local_seq":`...), number, 10)
-	}
-	return append(dst, '}')
+	return compat.AppendDocument(dst, &view)
 }
