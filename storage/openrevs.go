@@ -203,7 +203,7 @@ func (r *revsRead) leaves(d *dbRead, window []OpenRevsRequest) ([]*knownLeaves, 
 	for i := range leaves {
 		id := window[i].ID
 		if of[id] == nil {
-			of[id] = &knownLeaves{id: id, leaves: leaves[i]}
+			of[id] = &knownLeaves{id: id, leaves: leaves[i], revsLimit: d.rec.revsLimit}
 		}
 		known[i] = of[id]
 	}
@@ -262,22 +262,23 @@ func (o *OpenRevsOptions) choose(known *knownLeaves) []wantedRev {
 
 // knownLeaves are the leaves of a document, and what lookups among many of them are made with.
 type knownLeaves struct {
-	id      string
-	leaves  []leafRecord
-	lookups int
-	byRev   map[compat.Rev]*leafRecord
-	depth   int64                  // of byHash
-	byHash  map[string]*leafRecord // the first line with each revision of a depth
+	id        string
+	leaves    []leafRecord
+	revsLimit int64
+	lookups   int
+	byRev     map[compat.Rev]*leafRecord
+	depth     int64                  // of byHash
+	byHash    map[string]*leafRecord // the first line with each revision of a depth
 
 	ordered    []*leafRecord            // from left to right
 	belowDepth int64                    // of belowHash
 	belowHash  map[string][]*leafRecord // the leaves whose lines have a revision of a depth
 }
 
-// inOrder are the leaves in the order of couch_key_tree:get_all_leafs.
+// inOrder are the leaves in the order of couch_key_tree:get_all_leafs, in a tree made of what is read of each.
 func (k *knownLeaves) inOrder() []*leafRecord {
 	if k.ordered == nil {
-		tree := treeOf(k.leaves)
+		tree := treeOf(k.leaves).Reread(k.revsLimit)
 		tree.SortByRoots()
 		k.ordered = make([]*leafRecord, len(tree))
 		for i := range tree {

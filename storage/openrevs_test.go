@@ -93,6 +93,28 @@ func TestLeavesAreShared(t *testing.T) {
 	}
 }
 
+// TestOrderOfCutLines: leaves come in the order of the tree that they make as they are read, which is cut.
+func TestOrderOfCutLines(t *testing.T) {
+	db, _ := newCountedDB(t)
+	must(t, db.SetRevsLimit(t.Context(), 3))
+	deep, flat := doc(t, "a", "", `{}`), doc(t, "a", "", `{}`)
+	deep.Revs = compat.RevPath{Start: 4, IDs: []string{"4d", "3c", "2b", "1a"}}
+	flat.Revs = compat.RevPath{Start: 2, IDs: []string{"2a", "1a"}}
+	update(t, db, UpdateOptions{Replicated: true}, flat, deep)
+	for limit, order := range map[int64]string{3: "[4-4d 2-2a]", 4: "[2-2a 4-4d]"} {
+		must(t, db.SetRevsLimit(t.Context(), limit))
+		var revs []compat.Rev
+		requests := slices.Values([]OpenRevsRequest{{"a", OpenRevsOptions{All: true}}})
+		must(t, db.BulkGet(t.Context(), requests, func(_ int, found []RevResult, _ bool) error {
+			for i := range found {
+				revs = append(revs, found[i].Rev)
+			}
+			return nil
+		}))
+		want(t, "order", fmt.Sprint(revs), order)
+	}
+}
+
 // Documents with long lines of many leaves fill a window before it is full of documents; no list loses one for it.
 func TestLeavesOfAWindowAreBounded(t *testing.T) {
 	t.Run("here", func(t *testing.T) { testLeavesOfAWindowAreBounded(t, false) })

@@ -19,6 +19,27 @@ func Stem(t Tree, limit int64) Tree {
 	return t
 }
 
+// Reread is the tree that the leaves make when each is read with its newest limit revisions (fabric_open_revs): a
+// revision that Stem keeps for another branch is not in it. It may change t.
+func (t Tree) Reread(limit int64) Tree {
+	cut := false
+	for i := range t {
+		if l := &t[i]; int64(l.Ancestors.Len()) >= limit {
+			l.Ancestors = l.Ancestors.First(int(limit - 1))
+			cut = true
+		}
+	}
+	if !cut {
+		return t
+	}
+	slices.SortFunc(t, func(a, b Leaf) int { return compareForest(&a, &b) })
+	merged := make(Tree, 0, len(t))
+	for _, l := range t {
+		merged, _ = Merge(merged, l)
+	}
+	return merged
+}
+
 func cutLines(t Tree, limit int64) {
 	long := false
 	for i := range t {

@@ -51,6 +51,7 @@ func treeString(t []Leaf) string {
 //	tree             begins with the lines of the input
 //	merge            merges the line of the input, and says what it was
 //	stem limit=…
+//	reread limit=…   the lines from the left to the right; the tree stays
 //	ancestors        possible ancestors of the revisions of the input
 //
 // A line is `3-c,b,a`, a tombstone ends in `!`. The lines of a tree are printed in the order in which they win.
@@ -72,6 +73,15 @@ func TestTrees(t *testing.T) {
 			var limit int64
 			d.ScanArgs(t, "limit", &limit)
 			tree = Stem(tree, limit)
+		case "reread":
+			var limit int64
+			d.ScanArgs(t, "limit", &limit)
+			read := slices.Clone(tree).Reread(limit)
+			read.SortByRoots()
+			for i := range read {
+				result += lineString(&read[i]) + "\n"
+			}
+			return result
 		case "ancestors":
 			var revs []compat.Rev
 			for _, s := range strings.Fields(d.Input) {
