@@ -166,7 +166,7 @@ func RequestFailed(tag string, code int, word, reason string) error {
 
 // WriteFailed is the failure of a document that could not be written for a reason that is not its own.
 func WriteFailed(word, reason string) error {
-	return termFailure("doc_write_failed",
+	return termPairFailure("doc_write_failed",
 		tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason))))
 }
 

@@ -34,6 +34,11 @@ func TestFailureTexts(t *testing.T) {
                      {code,500}}` {
 		t.Errorf("%v", err)
 	}
+	if err := WriteFailed("invalid_design_doc", "a"); !errors.As(err, &f) || f.Text() !=
+		`{doc_write_failed,{<<"invalid_design_doc">>,<<"a">>}}` ||
+		f.InnerText() != `{<<"invalid_design_doc">>,<<"a">>}` {
+		t.Errorf("%v", err)
+	}
 	s := &cookieSession{url: "http://127.0.0.1:9/_session", peer: &HTTPPeer{endpoint: &Endpoint{User: "u"}}}
 	if err := s.failure("session_request_failed", refused.cause); !errors.As(err, &f) || f.InnerText() !=
 		`{session_request_failed,"http://127.0.0.1:9/_session","u",

@@ -364,7 +364,7 @@ func putResult(doc *Document, status int, v ejson.Value) error {
 	case status == http.StatusOK || status == http.StatusCreated || status == http.StatusAccepted:
 		return nil
 	case status == http.StatusConflict:
-		return termFailure("doc_write_failed", "conflict")
+		return termPairFailure("doc_write_failed", "conflict")
 	case status == http.StatusUnauthorized && word == "unauthorized",
 		status == http.StatusForbidden && word == "forbidden",
 		status == http.StatusRequestEntityTooLarge,
@@ -374,9 +374,9 @@ func putResult(doc *Document, status int, v ejson.Value) error {
 	case status == http.StatusPreconditionFailed && word == "missing_stub":
 		return ErrMissingStub
 	case word == "":
-		return termFailure("doc_write_failed", tupleTerm(intTerm(status), valueTerm(v)))
+		return termPairFailure("doc_write_failed", tupleTerm(intTerm(status), valueTerm(v)))
 	}
-	return termFailure("doc_write_failed",
+	return termPairFailure("doc_write_failed",
 		tupleTerm(string(appendBinaryTerm(nil, word)), string(appendBinaryTerm(nil, reason))))
 }
 
