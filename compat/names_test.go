@@ -106,7 +106,7 @@ func TestSeq(t *testing.T) {
 	s := Seq{Incarnation: 255, Versionstamp: [12]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}
 	text := string(AppendSeq(nil, 42, s))
 	opaque := strings.TrimPrefix(text, "42-")
-	if len(opaque) != 18 || len(text) != 21 {
+	if len(opaque) != 19 || len(text) != 22 {
 		t.Fatalf("AppendSeq = %s", text)
 	}
 	for _, in := range []string{text, opaque, `"` + text + `"`, "99-" + opaque, `"` + opaque + `"`, "0-" + opaque} {
@@ -122,14 +122,6 @@ func TestSeq(t *testing.T) {
 	for _, in := range []string{"", "00", `"0"`, "NOW", "5", "abc", "-1", "1-", "1-abc", "null", "[1,2]", `"now"`, text + "A", text[:len(text)-1], text + "=", "42-" + strings.Repeat("+", 18), "x-" + opaque} {
 		if got, err := ParseSince(in); err != ErrMalformedSeq {
 			t.Errorf("ParseSince(%s) = %v, %v", in, got, err)
-		}
-	}
-	// An opaque part that looks like a number and a dash.
-	odd := Seq{Incarnation: 0xD3, Versionstamp: [12]byte{0x5F, 0xBF}} // "01-_"
-	if b := AppendSeq(nil, 7, odd); true {
-		opaque := strings.TrimPrefix(string(b), "7-")
-		if got, ok := ParseSeq(opaque); !ok || got != odd {
-			t.Errorf("ParseSeq(%s) = %v, %v", opaque, got, ok)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"encoding/binary"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -24,22 +26,58 @@ func (s Seq) Compare(other Seq) int {
 		bytes.Compare(s.Versionstamp[:], other.Versionstamp[:]))
 }
 
-const seqSize = 13
+const (
+	seqSize = 13
+	// seqMark is before them in the opaque part of rows. Their text comes after that of an Erlang term, which begins
+	// with `g`: clients that wait for a row whose sequence is not below the database's update_seq compare the texts
+	// (follow).
+	seqMark = 0xb0
+)
 
 // seqEncoding refuses texts whose last character has unused bits set, so that each Seq has one text.
 var seqEncoding = base64.RawURLEncoding.Strict()
 
-var seqTextSize = seqEncoding.EncodedLen(seqSize)
+// bareSize is the length of an opaque part without seqMark, as it was before there were others.
+var bareSize = seqEncoding.EncodedLen(seqSize)
 
 // AppendSeq appends the wire form `N-opaque` of a sequence: n counts updates, for people and for clients that compare
 // numbers; the opaque part alone has the meaning.
 func AppendSeq(dst []byte, n uint64, s Seq) []byte {
-	var raw [seqSize]byte
-	raw[0] = s.Incarnation
-	copy(raw[1:], s.Versionstamp[:])
+	var raw [1 + seqSize]byte
+	raw[0], raw[1] = seqMark, s.Incarnation
+	copy(raw[2:], s.Versionstamp[:])
 	dst = strconv.AppendUint(dst, n, 10)
 	dst = append(dst, '-')
 	return seqEncoding.AppendEncode(dst, raw[:])
+}
+
+// The sequence as an Erlang term: [{Node, [0, 16#ffffffff], {N, Opaque, Node}}], one shard that covers all. Opaque
+// stands where CouchDB has the incarnation of the shard's file.
+const (
+	termNode   = "d\x00\x06settee"
+	termRange  = "l\x00\x00\x00\x02a\x00n\x04\x00\xff\xff\xff\xffj"
+	termHead   = "\x83l\x00\x00\x00\x01h\x03" + termNode + termRange + "h\x03"
+	termOpaque = "m\x00\x00\x00\x0d"
+	termTail   = termNode + "j"
+	termSize   = len(termHead) + 11 + len(termOpaque) + seqSize + len(termTail) // at most: N takes 2, 5 or 11 bytes
+)
+
+// AppendUpdateSeq appends a sequence whose opaque part is an Erlang term, as CouchDB's are: monitoring tools take the
+// `update_seq` of a database and of a view apart, to show how far the view is behind. It means what that of AppendSeq
+// means, and is four times as long.
+func AppendUpdateSeq(dst []byte, n uint64, s Seq) []byte {
+	term := append(make([]byte, 0, termSize), termHead...)
+	switch {
+	case n <= math.MaxUint8:
+		term = append(term, 'a', byte(n))
+	case n <= math.MaxInt32:
+		term = binary.BigEndian.AppendUint32(append(term, 'b'), uint32(n))
+	default:
+		term = binary.LittleEndian.AppendUint64(append(term, 'n', 8, 0), n) // leading zeros pass
+	}
+	term = append(append(append(term, termOpaque...), s.Incarnation), s.Versionstamp[:]...)
+	term = append(term, termTail...)
+	return seqEncoding.AppendEncode(append(strconv.AppendUint(dst, n, 10), '-'), term)
 }
 
 // Since is a place in the changes given by a client. The zero Since is before all changes.
@@ -71,8 +109,8 @@ func ParseSince(text string) (Since, error) {
 func ParseSeq(text string) (s Seq, ok bool) {
 	text = strings.TrimPrefix(text, `"`)
 	text = strings.TrimSuffix(text, `"`)
-	// An opaque part alone may itself look as if it had a number in front.
-	if len(text) != seqTextSize {
+	// A bare opaque part may itself look as if it had a number in front.
+	if len(text) != bareSize {
 		n := 0
 		for n < len(text) && text[n] >= '0' && text[n] <= '9' {
 			n++
@@ -81,12 +119,23 @@ func ParseSeq(text string) (s Seq, ok bool) {
 			text = text[n+1:]
 		}
 	}
-	if len(text) != seqTextSize {
+	if len(text) > seqEncoding.EncodedLen(termSize) {
 		return Seq{}, false
 	}
-	var raw [seqSize + 2]byte
-	n, err := seqEncoding.Decode(raw[:], []byte(text))
-	if err != nil || n != seqSize {
+	raw, err := seqEncoding.DecodeString(text)
+	if err != nil {
+		return Seq{}, false
+	}
+	if term, ok := bytes.CutPrefix(raw, []byte(termHead)); ok {
+		term, ok = bytes.CutSuffix(term, []byte(termTail))
+		if !ok || len(term) < len(termOpaque)+seqSize {
+			return Seq{}, false
+		}
+		raw = term[len(term)-seqSize:]
+	} else if len(raw) > 0 && raw[0] == seqMark { // no store without the mark had so many incarnations
+		raw = raw[1:]
+	}
+	if len(raw) != seqSize {
 		return Seq{}, false
 	}
 	s.Incarnation = raw[0]

@@ -237,7 +237,7 @@ func (s *listSink) Head(h *views.Head) error {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = docs.AppendSeq(append(b, `"update_seq":`...), h.UpdateSeq)
+		b = docs.AppendUpdateSeq(append(b, `"update_seq":`...), h.UpdateSeq)
 	}
 	s.run.start(append(b, '}'))
 	return nil

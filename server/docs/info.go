@@ -34,7 +34,7 @@ func AppendInfo(b []byte, i *storage.Info) []byte {
 	b = AppendStart(append(b, `{"instance_start_time":`...), i)
 	b = ejson.AppendString(append(b, `,"db_name":`...), i.Name)
 	b = AppendSeq(append(b, `,"purge_seq":`...), i.PurgeSeq)
-	b = AppendSeq(append(b, `,"update_seq":`...), i.UpdateSeq)
+	b = AppendUpdateSeq(append(b, `,"update_seq":`...), i.UpdateSeq)
 	b = strconv.AppendInt(append(b, `,"sizes":{"file":`...), FileBase+i.SizeFile, 10)
 	b = strconv.AppendInt(append(b, `,"external":`...), i.SizeExternal, 10)
 	b = strconv.AppendInt(append(b, `,"active":`...), i.SizeActive, 10)
@@ -57,4 +57,9 @@ func AppendStart(b []byte, i *storage.Info) []byte {
 // AppendSeq appends a sequence as a JSON string.
 func AppendSeq(b []byte, s storage.UpdateSeq) []byte {
 	return append(compat.AppendSeq(append(b, '"'), s.N, s.Seq), '"')
+}
+
+// AppendUpdateSeq appends the `update_seq` of a database or of a view; see compat.AppendUpdateSeq.
+func AppendUpdateSeq(b []byte, s storage.UpdateSeq) []byte {
+	return append(compat.AppendUpdateSeq(append(b, '"'), s.N, s.Seq), '"')
 }

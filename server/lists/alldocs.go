@@ -160,7 +160,7 @@ func (w *listWriter) Head(h docs.ListHead) error {
 	}
 	switch {
 	case w.asked.Range.WithSeq && h.Ranked:
-		b = docs.AppendSeq(append(b, `,"update_seq":`...), h.UpdateSeq)
+		b = docs.AppendUpdateSeq(append(b, `,"update_seq":`...), h.UpdateSeq)
 	case w.asked.Range.WithSeq:
 		b = append(b, `,"update_seq":null`...)
 	}

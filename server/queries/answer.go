@@ -76,7 +76,7 @@ func (w *viewWriter) Head(h *views.Head) error {
 		b = append(b, ',')
 	}
 	if w.o.UpdateSeq {
-		b = append(docs.AppendSeq(append(b, `"update_seq":`...), h.UpdateSeq), ',')
+		b = append(docs.AppendUpdateSeq(append(b, `"update_seq":`...), h.UpdateSeq), ',')
 	}
 	return w.s.Commit(append(b, "\"rows\":[\r\n"...))
 }
