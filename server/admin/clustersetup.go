@@ -79,7 +79,9 @@ func (h *Handlers) postClusterSetup(c *call.Call) error {
 		if err := h.setUpNode(c, v); err != nil {
 			return err
 		}
-		err = h.finishSetup(c, v)
+		if err = h.finishSetup(c, v); errors.Is(err, errSetupFinished) {
+			err = nil // as in CouchDB: scripts may ask for it at each start
+		}
 	case "finish_cluster":
 		err = h.finishSetup(c, v)
 	case "enable_cluster":

@@ -34,9 +34,10 @@ func TestClusterSetup(t *testing.T) {
 	for _, name := range []string{"_users", "_replicator"} {
 		require.Equal(t, 200, s.Do("HEAD", "/"+name, "").Code, name)
 	}
+	servertest.Expect(t, s.Do("POST", "/_cluster_setup", enable), 201, "{\"ok\":true}\n")
 	servertest.Expect(
 		t,
-		s.Do("POST", "/_cluster_setup", enable),
+		s.Do("POST", "/_cluster_setup", `{"action":"finish_cluster"}`),
 		400,
 		`{"error":"bad_request","reason":"Cluster is already finished"}`+"\n",
 	)
