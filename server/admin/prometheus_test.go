@@ -112,6 +112,6 @@ func TestRequestCounters(t *testing.T) {
 	require.Contains(
 		t,
 		s.Do("GET", "/_node/_local/_stats/couchdb/httpd/bulk_docs/value", "").Body.String(),
-		`"n":1,"min":1,`,
+		`"n":1,"min":1.0,`,
 	)
 }

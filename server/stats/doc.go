@@ -1,6 +1,7 @@
 // Package stats counts what CouchDB counts, under CouchDB's names (names.tsv).
 //
-//	stats.go         the counters, gauges and histograms; their moments
+//	stats.go         the counters and gauges
+//	histogram.go     the histograms; their moments
 //	moved.go         those that the server moves, by CouchDB's names
 //	javascript.go    those that are taken from the pool of JavaScript workers
 //	tree.go          as _stats shows them

@@ -115,13 +115,16 @@ func dropCouchDB(path []string) []string {
 	return path
 }
 
-// promSummary is a histogram as a summary in seconds; the samples are milliseconds.
+// promSummary is a histogram as a summary in seconds; the samples are milliseconds. Quantiles are those of the last
+// seconds, as everywhere; count and sum are those of all values, which CouchDB does not keep, so that they only grow.
 func (st *stat) promSummary(name string) prometheus.Metric {
-	values, count, sum := st.samples.sorted()
+	recent := st.samples.recent()
+	m := recent.summarise()
 	quantiles := make(map[float64]float64, len(percentiles))
-	for _, p := range percentiles {
-		quantiles[p.rank] = percentile(values, p.rank) / 1000
+	for i, p := range percentiles {
+		quantiles[p.rank] = m.percentiles[i] / 1000
 	}
+	count, sum := st.samples.total()
 	return prometheus.MustNewConstSummary(prometheus.NewDesc(name, st.desc, nil, nil), uint64(count), sum/1000,
 		quantiles)
 }

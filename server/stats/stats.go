@@ -2,11 +2,8 @@ package stats
 
 import (
 	_ "embed"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -28,7 +25,7 @@ func (c *Counter) set(n int64) { c.n.Store(n) }
 // Value is its number.
 func (c *Counter) Value() int64 { return c.n.Load() }
 
-// stat is one statistic. Counters and gauges use n; histograms keep recent samples.
+// stat is one statistic. Counters and gauges use n, histograms samples.
 type stat struct {
 	path    []string
 	kind    string // counter, gauge, histogram
@@ -123,86 +120,4 @@ func (s *Stats) End(status int, took time.Duration, received, sent int64) {
 		s.codes[status].n.Add(1)
 	}
 	s.RequestTime.Took(took)
-}
-
-// Histogram keeps the newest values.
-type Histogram struct {
-	mu     sync.Mutex
-	values [1024]float64
-	count  int
-	sum    float64
-}
-
-// Add adds a value.
-func (h *Histogram) Add(v float64) {
-	h.mu.Lock()
-	h.values[h.count%len(h.values)] = v
-	h.count++
-	h.sum += v
-	h.mu.Unlock()
-}
-
-// Took adds a time, in milliseconds.
-func (h *Histogram) Took(d time.Duration) { h.Add(float64(d.Microseconds()) / 1000) }
-
-// sorted returns the kept values in ascending order, and the number and sum of all values ever added.
-func (h *Histogram) sorted() (values []float64, count int, sum float64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	values = slices.Clone(h.values[:min(h.count, len(h.values))])
-	slices.Sort(values)
-	return values, h.count, h.sum
-}
-
-// percentiles are those that CouchDB reports; 999 stands for 99.9.
-var percentiles = []struct {
-	label int
-	rank  float64
-}{{50, .5}, {75, .75}, {90, .9}, {95, .95}, {99, .99}, {999, .999}}
-
-func percentile(sorted []float64, rank float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[min(int(rank*float64(len(sorted))), len(sorted)-1)]
-}
-
-// summary are the moments of a histogram, as CouchDB's bear library names them.
-type summary struct {
-	min, max, mean, geometric, harmonic, median, variance, deviation, skewness, kurtosis float64
-}
-
-func summarise(sorted []float64) summary {
-	n := float64(len(sorted))
-	if n == 0 {
-		return summary{}
-	}
-	var sum, logs, inverses float64
-	for _, v := range sorted {
-		sum += v
-		logs += math.Log(max(v, 1e-9))
-		inverses += 1 / max(v, 1e-9)
-	}
-	r := summary{
-		min:       sorted[0],
-		max:       sorted[len(sorted)-1],
-		mean:      sum / n,
-		geometric: math.Exp(logs / n),
-		harmonic:  n / inverses,
-		median:    percentile(sorted, .5),
-	}
-	var m2, m3, m4 float64
-	for _, v := range sorted {
-		d := v - r.mean
-		m2, m3, m4 = m2+d*d, m3+d*d*d, m4+d*d*d*d
-	}
-	if n > 1 {
-		r.variance = m2 / (n - 1)
-		r.deviation = math.Sqrt(r.variance)
-	}
-	if m2 > 0 {
-		r.skewness = (m3 / n) / math.Pow(m2/n, 1.5)
-		r.kurtosis = (m4/n)/math.Pow(m2/n, 2) - 3
-	}
-	return r
 }

@@ -58,16 +58,16 @@ func (st *stat) appendValue(b []byte) []byte {
 	if st.samples == nil {
 		return strconv.AppendInt(b, st.n.Value(), 10)
 	}
-	values, count, _ := st.samples.sorted()
-	m := summarise(values)
-	b = strconv.AppendInt(append(b, `{"n":`...), int64(count), 10)
+	recent := st.samples.recent()
+	m := recent.summarise()
+	b = strconv.AppendInt(append(b, `{"n":`...), int64(m.n), 10)
 	for _, f := range []struct {
 		name  string
 		value float64
 	}{
 		{"min", m.min}, {"max", m.max},
 		{"arithmetic_mean", m.mean}, {"geometric_mean", m.geometric}, {"harmonic_mean", m.harmonic},
-		{"median", m.median}, {"variance", m.variance}, {"standard_deviation", m.deviation},
+		{"median", m.percentiles[0]}, {"variance", m.variance}, {"standard_deviation", m.deviation},
 		{"skewness", m.skewness}, {"kurtosis", m.kurtosis},
 	} {
 		b = append(append(append(b, ',', '"'), f.name...), '"', ':')
@@ -79,13 +79,18 @@ func (st *stat) appendValue(b []byte) []byte {
 			b = append(b, ',')
 		}
 		b = strconv.AppendInt(append(b, '['), int64(p.label), 10)
-		b = append(appendNumber(append(b, ','), percentile(values, p.rank)), ']')
+		b = append(appendNumber(append(b, ','), m.percentiles[i]), ']')
 	}
 	return append(b, `],"histogram":[[0,0]]}`...) // CouchDB 3.5 no longer fills it
 }
 
-// appendNumber appends a double as JSON.
-func appendNumber(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'g', 6, 64) }
+// appendNumber appends a double as JSON; where there is nothing to measure CouchDB has the integer 0.
+func appendNumber(b []byte, f float64) []byte {
+	if f == 0 {
+		return append(b, '0')
+	}
+	return ejson.AppendFloat(b, f)
+}
 
 // AppendTree appends what is below path; ok is false when there is nothing.
 func (s *Stats) AppendTree(b []byte, path []string) (out []byte, ok bool) {
