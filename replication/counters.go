@@ -7,7 +7,8 @@ type Counters struct {
 	DocumentChanges                       Counter // in replicator databases
 	JobAdds, JobRemoves                   Counter
 	JobStarts, JobStops, JobCrashes       Counter
-	Jobs, JobsRunning                     Counter // gauges
+	Jobs                                  Counter // a gauge
+	JobsRunning, JobsPending, JobsCrashed Counter // gauges; a job that waits after a crash is not pending
 }
 
 // Counter is a number that moves.

@@ -22,7 +22,8 @@ type job struct {
 	seen      bool
 	pid       uint32
 	removed   bool
-	backedOff bool // the last session ended because a peer answered 429 for too long
+	counted   Counter // the gauge that has it
+	backedOff bool    // the last session ended because a peer answered 429 for too long
 }
 
 // event is something that happened to a job.

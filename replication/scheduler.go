@@ -142,6 +142,7 @@ func (s *Scheduler) add(spec *Spec) *job {
 	s.jobs[spec.ID] = j
 	set.Counters.JobAdds.add(1)
 	set.Counters.Jobs.add(1)
+	s.count(j)
 	if s.running < set.MaxJobs && s.ctx.Err() == nil {
 		s.start(j)
 	}
@@ -165,7 +166,25 @@ func (s *Scheduler) drop(j *job) {
 	if s.jobs[j.id] == j {
 		delete(s.jobs, j.id)
 		s.o.Settings().Counters.Jobs.add(-1)
+		s.count(j)
 	}
+}
+
+// count puts a job on the gauge of its state. The lock is held.
+func (s *Scheduler) count(j *job) {
+	gauges := s.o.Settings().Counters
+	to := gauges.JobsPending
+	switch {
+	case j.stop != nil:
+		to = gauges.JobsRunning
+	case s.jobs[j.id] != j:
+		to = Counter{}
+	case j.history[0].kind == eventCrashed:
+		to = gauges.JobsCrashed
+	}
+	j.counted.add(-1)
+	to.add(1)
+	j.counted = to
 }
 
 // start lets a job run. The lock is held.
@@ -174,11 +193,11 @@ func (s *Scheduler) start(j *job) {
 	s.running++
 	s.pids++
 	set.Counters.JobStarts.add(1)
-	set.Counters.JobsRunning.add(1)
 	j.pid = s.pids
 	j.ended = make(chan struct{})
 	ctx, stop := context.WithCancelCause(s.ctx)
 	j.stop = stop
+	s.count(j)
 	j.note(event{kind: eventStarted, at: time.Now()}, set.MaxHistory)
 	spec := j.spec
 	if j.backedOff {
@@ -252,7 +271,6 @@ func (s *Scheduler) finished(j *job, result []byte, err error) {
 	set := s.o.Settings()
 	s.mu.Lock()
 	s.running--
-	set.Counters.JobsRunning.add(-1)
 	j.stop, j.pid = nil, 0
 	document := j.spec.ofDocument()
 	removed := j.removed
@@ -274,6 +292,7 @@ func (s *Scheduler) finished(j *job, result []byte, err error) {
 		j.note(event{kind: eventCrashed, at: now, reason: crashReason(err)}, set.MaxHistory)
 		j.backedOff = errors.Is(err, maxBackoff)
 	}
+	s.count(j)
 	if s.ending[j.id] == (<-chan struct{})(j.ended) {
 		delete(s.ending, j.id)
 	}

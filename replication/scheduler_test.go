@@ -220,10 +220,28 @@ func TestDocumentsBecomeJobs(t *testing.T) {
 	)
 }
 
+// gauge is a number that a Counter moves.
+type gauge struct{ atomic.Int64 }
+
+func (g *gauge) Add(n int64) { g.Int64.Add(n) }
+
 func TestCrashes(t *testing.T) {
-	s := newTestScheduler(t, func(set *Settings) { set.UpdateDocs = true })
+	var running, pending, crashed gauge
+	s := newTestScheduler(t, func(set *Settings) {
+		set.UpdateDocs, set.MaxJobs, set.Interval = true, 0, 30*time.Millisecond
+		c := &set.Counters
+		c.JobsRunning, c.JobsPending, c.JobsCrashed = Counter{&running}, Counter{&pending}, Counter{&crashed}
+	})
 	s.write(t, ReplicatorDB, "c", `{"source":"http://nowhere/a","target":"http://t/b"}`)
+	gauges := func(r, p, c int64) func() bool {
+		return func() bool { return running.Load() == r && pending.Load() == p && crashed.Load() == c }
+	}
+	until(t, "a job that may not run", gauges(0, 1, 0))
+	set := *s.set.Load()
+	set.MaxJobs = 5
+	s.set.Store(&set)
 	until(t, "the crash", func() bool { return s.state("c") == "crashing" })
+	until(t, "the gauge of crashed jobs", gauges(0, 0, 1))
 	info := string(s.Document(ReplicatorDB, "c", "node").JSON)
 	if !strings.Contains(info, `"info":{"error":"db_not_found: could not open memory:nowhere"},"error_count":1`) {
 		t.Error(info)

@@ -83,6 +83,8 @@ func counters(e *call.Env) replication.Counters {
 		JobCrashes:         replication.Counter{To: e.Stats.ReplicationJobCrashes},
 		Jobs:               replication.Counter{To: e.Stats.ReplicationJobs},
 		JobsRunning:        replication.Counter{To: e.Stats.RunningReplications},
+		JobsPending:        replication.Counter{To: e.Stats.PendingReplications},
+		JobsCrashed:        replication.Counter{To: e.Stats.CrashedReplications},
 	}
 }
 

@@ -40,7 +40,9 @@ type Moved struct {
 	ReplicationJobStops           *Counter
 	ReplicationJobCrashes         *Counter
 	ReplicationJobs               *Counter // a gauge
-	RunningReplications           *Counter // a gauge
+	RunningReplications           *Counter // a gauge, as are the next two
+	PendingReplications           *Counter
+	CrashedReplications           *Counter
 
 	ActiveSearches *Counter // of _nouveau, a gauge
 
@@ -94,6 +96,8 @@ func (s *Stats) register() {
 		ReplicationJobCrashes:         s.counter("couch_replicator.jobs.crashes"),
 		ReplicationJobs:               s.counter("couch_replicator.jobs.total"),
 		RunningReplications:           s.counter("couch_replicator.jobs.running"),
+		PendingReplications:           s.counter("couch_replicator.jobs.pending"),
+		CrashedReplications:           s.counter("couch_replicator.jobs.crashed"),
 
 		ActiveSearches: s.counter("nouveau.active_searches"),
 
