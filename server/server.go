@@ -113,9 +113,9 @@ func New(o Options) (*Server, error) {
 	}
 	env := &call.Env{
 		Store: o.Store, Views: o.Views, AllFields: o.AllFields, Search: o.Search,
-		Config: o.Config, Stats: stats.New(), Node: o.Node,
-		Log: slog.New(logging.Limited{Handler: o.Log.Handler()}), Running: cmp.Or(o.Running, new(atomic.Int64)),
+		Config: o.Config, Stats: stats.New(), Node: o.Node, Running: cmp.Or(o.Running, new(atomic.Int64)),
 	}
+	env.Log = slog.New(logging.Limited{Handler: logging.Counted{Handler: o.Log.Handler(), Count: env.Stats.Logged}})
 	env.Open(o.Memory)
 	verifier := auth.NewVerifier(env.Stats.Hashed)
 	if o.Logins != nil {

@@ -48,7 +48,7 @@ const prometheusType = "text/plain; version=2.0"
 
 // prometheusText gathers the metrics.
 func (h *Handlers) prometheusText() ([]byte, error) {
-	h.env.Stats.TakeJavaScript(h.js)
+	h.takeStats()
 	families, err := h.metrics.Gather()
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -98,6 +99,8 @@ func TestRequestCounters(t *testing.T) {
 	for _, r := range [][3]string{
 		{"POST", "/db/_bulk_docs", `{"docs":[{"_id":"p:x"}]}`}, {"POST", "/db/_bulk_get", `{"docs":[]}`}, {"GET", "/db/_partition/p/_design/d/_view/m", ""},
 		{"GET", "/db/_partition/p/_all_docs", ""}, {"GET", "/db", ""},
+		{"POST", "/db/_purge", `{"p:x":["1-967a00dff5e02add41819138abb3284d"]}`},
+		{"POST", "/db/_find", `{"selector":{}}`},
 	} {
 		w := s.Do(r[0], r[1], r[2])
 		require.Less(t, w.Code, 300, "%s: %s", r[1], w.Body)
@@ -105,10 +108,15 @@ func TestRequestCounters(t *testing.T) {
 	for name, want := range map[string]string{
 		"httpd/bulk_requests/value": "2", "httpd/bulk_docs/value/n": "null", "httpd/partition_view_requests/value": "1",
 		"httpd/partition_all_docs_requests/value": "1", "document_writes/value": "12", "query_server/process_starts/value": "0",
+		"document_purges/success/value": "1", "database_purges/value": "1",
 	} {
 		require.Equal(t, want+"\n", s.Do("GET", "/_node/_local/_stats/couchdb/"+name, "").Body.String(), name)
 	}
 	require.Contains(t, s.Do("GET", "/_node/_local/_stats/couchdb/dbinfo/value", "").Body.String(), `"n":1,`)
+	require.Contains(t, s.Do("GET", "/_node/_local/_stats/mango/query_time/value", "").Body.String(), `"n":1,`)
+	if runtime.GOOS == "linux" {
+		require.NotEqual(t, "0\n", s.Do("GET", "/_node/_local/_stats/couchdb/open_os_files/value", "").Body.String())
+	}
 	require.Contains(
 		t,
 		s.Do("GET", "/_node/_local/_stats/couchdb/httpd/bulk_docs/value", "").Body.String(),

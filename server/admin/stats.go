@@ -12,10 +12,16 @@ func (h *Handlers) getStats(c *call.Call) error {
 		return err
 	}
 	path := c.Segments[3:]
-	c.Env.Stats.TakeJavaScript(h.js)
+	h.takeStats()
 	b, ok := c.Env.Stats.AppendTree(nil, path)
 	if !ok {
 		b = append(b[:0], "null"...)
 	}
 	return c.JSON(http.StatusOK, b)
+}
+
+// takeStats brings up to date what is not counted as it happens.
+func (h *Handlers) takeStats() {
+	h.env.Stats.TakeJavaScript(h.js)
+	h.env.Stats.TakeOpenFiles(openFiles())
 }

@@ -24,7 +24,7 @@ func postPurge(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	c.Env.Stats.DocumentPurges.Add(int64(v.Len()))
+	c.Env.Stats.Purged(v.Len())
 	status := http.StatusCreated
 	if w, ok := c.Query.First("w"); ok {
 		if n, err := strconv.Atoi(w); err == nil && n > 1 {

@@ -41,6 +41,28 @@ func (l Limited) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (l Limited) WithGroup(name string) slog.Handler { return Limited{l.Handler.WithGroup(name)} }
 
+// Counted is a slog.Handler that counts what is logged, by CouchDB's names of the levels.
+type Counted struct {
+	slog.Handler
+	Count func(level string)
+}
+
+// Handle implements slog.Handler.
+func (c Counted) Handle(ctx context.Context, r slog.Record) error {
+	c.Count(couchLevels[r.Level])
+	return c.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (c Counted) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return Counted{c.Handler.WithAttrs(attrs), c.Count}
+}
+
+// WithGroup implements slog.Handler.
+func (c Counted) WithGroup(name string) slog.Handler {
+	return Counted{c.Handler.WithGroup(name), c.Count}
+}
+
 func shortAttr(a slog.Attr) slog.Attr {
 	switch v := a.Value; v.Kind() {
 	case slog.KindString:

@@ -2,6 +2,7 @@ package logging
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
 	"testing"
 
@@ -34,4 +35,16 @@ func TestLines(t *testing.T) {
 	couch = false
 	log.Info("plain")
 	require.Contains(t, out.String(), "msg=plain")
+}
+
+// Lines are counted by CouchDB's names of their levels, those below the level are not.
+func TestCounted(t *testing.T) {
+	counts := make(map[string]int)
+	text := slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelInfo})
+	log := slog.New(Counted{Handler: text, Count: func(level string) { counts[level]++ }})
+	log.Debug("below")
+	log.Info("x")
+	log.With("a", 1).Warn("x")
+	log.WithGroup("g").Error("x")
+	require.Equal(t, map[string]int{"notice": 1, "warning": 1, "error": 1}, counts)
 }

@@ -21,6 +21,9 @@ type Moved struct {
 	DatabaseWrites *Counter
 	DocumentWrites *Counter
 	DocumentPurges *Counter
+	DocumentsGone  *Counter // of them those that succeeded
+	DatabasePurges *Counter
+	OpenFiles      *Counter // a gauge
 
 	KeysExamined       *Counter
 	DocsExamined       *Counter
@@ -49,6 +52,7 @@ type Moved struct {
 	RequestTime       *Histogram
 	DBInfoTime        *Histogram
 	BulkDocs          *Histogram
+	QueryTime         *Histogram // of Mango
 	SearchTime        *Histogram
 	NouveauTime       *Histogram
 	NouveauUpdateTime *Histogram
@@ -76,6 +80,9 @@ func (s *Stats) register() {
 		DatabaseWrites: s.counter("couchdb.database_writes"),
 		DocumentWrites: s.counter("couchdb.document_writes"),
 		DocumentPurges: s.counter("couchdb.document_purges.total"),
+		DocumentsGone:  s.counter("couchdb.document_purges.success"),
+		DatabasePurges: s.counter("couchdb.database_purges"),
+		OpenFiles:      s.counter("couchdb.open_os_files"),
 
 		KeysExamined:       s.counter("mango.keys_examined"),
 		DocsExamined:       s.counter("mango.docs_examined"),
@@ -104,6 +111,7 @@ func (s *Stats) register() {
 		RequestTime:       s.histogram("couchdb.request_time"),
 		DBInfoTime:        s.histogram("couchdb.dbinfo"),
 		BulkDocs:          s.histogram("couchdb.httpd.bulk_docs"),
+		QueryTime:         s.histogram("mango.query_time"),
 		SearchTime:        s.histogram("dreyfus.httpd.search"),
 		NouveauTime:       s.histogram("nouveau.search_latency"),
 		NouveauUpdateTime: s.histogram("nouveau.update_latency"),

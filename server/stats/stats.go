@@ -104,6 +104,23 @@ func (s *Stats) Written(n int) {
 	s.DocumentWrites.Add(int64(n))
 }
 
+// Purged counts a purge that was asked for, with the documents that it names.
+func (s *Stats) Purged(documents int) {
+	s.DatabasePurges.Add(1)
+	s.DocumentPurges.Add(int64(documents))
+	s.DocumentsGone.Add(int64(documents))
+}
+
+// Logged counts a line of the log, by CouchDB's name of its level.
+func (s *Stats) Logged(level string) {
+	if st := s.byName["couch_log.level."+level]; st != nil {
+		st.n.Add(1)
+	}
+}
+
+// TakeOpenFiles sets how many files the process has open.
+func (s *Stats) TakeOpenFiles(n int) { s.OpenFiles.set(int64(n)) }
+
 // Begin counts a request.
 func (s *Stats) Begin(method string) {
 	s.Requests.Add(1)
