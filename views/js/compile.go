@@ -23,6 +23,7 @@ type compiled struct {
 	program *goja.Program
 	tree    *ast.Program
 	nodes   map[place][]ast.Node // by the place that goja reports for errors; made at the first error
+	use     *paramUse            // of the first parameter of the function that it evaluates to; made when asked for
 }
 
 // translateName is the hidden name of the function that every catch clause calls first, so that caught errors have the

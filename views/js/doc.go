@@ -9,7 +9,7 @@
 // Files: pool.go (who gets a worker), process.go (a worker as the server sees it), confine.go with confine_linux.go,
 // seccomp_linux*.go and confine_other.go (what is taken from it), call.go (one crossing), wire.go (frames and
 // payloads), worker.go (the other side), metrics.go (calls counted), race_*.go (what the race detector takes);
-// commands.go lists the commands, each has a file for either side (map.go and map_worker.go, with index.go,
+// commands.go lists the commands, each has a file for either side (map.go and map_worker.go with map_use.go, index.go,
 // index_worker.go and index.js for functions of search indexes, reduce.go and
 // reduce_worker.go, design.go and design_worker.go with design.js, list.go and list_worker.go, validate.go and
 // validate_worker.go). Event functions (eventing) are event*.go: the caller's side in event.go (programs, events,

@@ -123,20 +123,24 @@ func (c *useCheck) operation(call *ast.CallExpression) string {
 // handler tells the uses of the first parameters of a function.
 func (c *useCheck) handler(name string) (uses [2]paramUse) {
 	for i := range uses {
-		u := &uses[i]
-		if f := c.functions[name]; f == nil || c.off {
-			u.complete, u.mentioned = true, true
-		} else {
-			c.parameter(f, i, u, map[parameterOf]bool{})
-		}
-		for _, a := range u.names {
-			// what is deleted and written again would change its place
-			u.complete = u.complete || u.written && a&deletes != 0 && a&changes != 0
-		}
-		// a function in its place would get the object
-		u.complete = u.complete || u.names[hasOwn]&changes != 0
+		uses[i] = c.use(c.functions[name], i)
 	}
 	return uses
+}
+
+// use tells the uses of a parameter of a function, which may be nil.
+func (c *useCheck) use(f *ast.FunctionLiteral, at int) (u paramUse) {
+	if f == nil || c.off {
+		return paramUse{complete: true, mentioned: true}
+	}
+	c.parameter(f, at, &u, map[parameterOf]bool{})
+	for _, a := range u.names {
+		// what is deleted and written again would change its place
+		u.complete = u.complete || u.written && a&deletes != 0 && a&changes != 0
+	}
+	// a function in its place would get the object
+	u.complete = u.complete || u.names[hasOwn]&changes != 0
+	return u
 }
 
 type parameterOf struct {

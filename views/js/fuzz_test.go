@@ -179,6 +179,7 @@ func FuzzSource(f *testing.F) {
 		} else {
 			c.nodesAt(place{1, 1})
 			firstParameter(c.tree)
+			c.documentUse()
 		}
 		compileLarge(source)
 		w.compileModule(source)

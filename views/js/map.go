@@ -53,7 +53,8 @@ type DocResult []MapResult
 
 // MapStats count what a call of Map met.
 type MapStats struct {
-	Inexact int // integers beyond 2^53 in the documents, which JavaScript cannot hold exactly
+	// Inexact is how many integers beyond 2^53, which JavaScript cannot hold exactly, the first function was shown.
+	Inexact int
 }
 
 // Map runs the functions of a program over documents, given as JSON with _id, _rev and the rest, in order. Variables

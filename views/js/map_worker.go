@@ -51,6 +51,7 @@ type mapFunction struct {
 	*sandbox
 	call goja.Callable
 	this goja.Value
+	use  *paramUse // of its document
 	rows []emission
 	out  []Emitted
 	text []byte
@@ -77,7 +78,11 @@ func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &mapFunction{sandbox: s, call: call}
+	c, err := w.compileFunction(p.maps[at])
+	if err != nil {
+		return nil, err
+	}
+	f := &mapFunction{sandbox: s, call: call, use: c.documentUse()}
 	// `this` is the list of the functions that run together; the others live in sandboxes of their own.
 	list := make([]any, len(p.maps))
 	for i := range list {
@@ -184,7 +189,7 @@ func mapDocument(e *encoder, functions []*mapFunction, doc []byte) error {
 func (f *mapFunction) mapOne(parsed ejson.Value) (failure string, err error) {
 	clear(f.rows)
 	f.rows, f.out, f.text = f.rows[:0], f.out[:0], f.text[:0]
-	doc, err := f.build(parsed, true, 0)
+	doc, err := f.document(parsed)
 	// no function can be shown such a document: it has no rows, and the others do not suffer
 	if errors.Is(err, errDepth) {
 		return errDepth.Error() + withID(parsed), nil
@@ -192,7 +197,7 @@ func (f *mapFunction) mapOne(parsed ejson.Value) (failure string, err error) {
 	if err != nil {
 		return "", err
 	}
-	f.document = doc
+	f.sandbox.document = doc
 	if _, err := f.call(f.this, doc); err != nil {
 		text, fatal := f.viewError(err)
 		if fatal != nil {
