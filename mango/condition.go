@@ -58,11 +58,12 @@ type condition struct {
 	raw  bool        // opDefault: arg stands in place of {"$text": …}
 
 	// What matching needs of arg.
-	text     string   // $type, $beginsWith
-	size     int      // $size, -1 for a number no list can have
-	exists   bool     // $exists
-	pattern  *pattern // $regex
-	modulus  *big.Int // $mod
+	text     string    // $type, $beginsWith
+	set      *valueSet // $in, $nin of many values
+	size     int       // $size, -1 for a number no list can have
+	exists   bool      // $exists
+	pattern  *pattern  // $regex
+	modulus  *big.Int  // $mod
 	residue  *big.Int
 	smallMod bool // both fit in 64 bits
 }

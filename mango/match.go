@@ -95,9 +95,9 @@ func (c *condition) matchValue(v ejson.Value, raw bool) bool {
 	case opGt:
 		return compare(v, c.arg, raw) > 0
 	case opIn:
-		return isIn(v, c.arg, raw)
+		return c.isIn(v, raw)
 	case opNin:
-		return c.arg.Len() == 0 || !isIn(v, c.arg, raw)
+		return c.arg.Len() == 0 || !c.isIn(v, raw)
 	case opAll:
 		return hasAll(v, c.arg)
 	case opExists:

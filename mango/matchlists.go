@@ -1,23 +1,63 @@
 package mango
 
 import (
+	"slices"
+
 	"github.com/settee-db/settee/compat/collate"
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// isIn reports whether v equals one of the values of a list; of an array, whether one of its elements does.
-func isIn(v, list ejson.Value, raw bool) bool {
-	for arg := range list.Elements() {
-		if v.Kind() != ejson.Array {
-			if compare(v, arg, raw) == 0 {
-				return true
-			}
-			continue
+// manyValues is from how many values of a list on they are sorted, and not compared one by one.
+const manyValues = 16
+
+// valueSet is the values of a list, in both orders that selectors compare in.
+type valueSet struct{ collated, raw []ejson.Value }
+
+// newValueSet makes the set of a list that is long enough to need one.
+func newValueSet(list ejson.Value) *valueSet {
+	if list.Len() < manyValues {
+		return nil
+	}
+	s := &valueSet{}
+	for v := range list.Elements() {
+		s.collated = append(s.collated, v)
+	}
+	s.raw = slices.Clone(s.collated)
+	slices.SortFunc(s.collated, collate.Compare)
+	slices.SortFunc(s.raw, collate.CompareRaw)
+	return s
+}
+
+func (s *valueSet) has(v ejson.Value, raw bool) (found bool) {
+	if raw {
+		_, found = slices.BinarySearchFunc(s.raw, v, collate.CompareRaw)
+	} else {
+		_, found = slices.BinarySearchFunc(s.collated, v, collate.Compare)
+	}
+	return found
+}
+
+// isIn reports whether v equals one of the values of the argument; of an array, whether one of its elements does.
+func (c *condition) isIn(v ejson.Value, raw bool) bool {
+	if v.Kind() != ejson.Array {
+		return c.lists(v, raw)
+	}
+	for element := range v.Elements() {
+		if c.lists(element, raw) {
+			return true
 		}
-		for element := range v.Elements() {
-			if compare(element, arg, raw) == 0 {
-				return true
-			}
+	}
+	return false
+}
+
+// lists reports whether a value is one of the argument's.
+func (c *condition) lists(v ejson.Value, raw bool) bool {
+	if c.set != nil {
+		return c.set.has(v, raw)
+	}
+	for arg := range c.arg.Elements() {
+		if compare(v, arg, raw) == 0 {
+			return true
 		}
 	}
 	return false

@@ -105,6 +105,7 @@ func (c *condition) readArgument() (ok bool) {
 	kind := c.arg.Kind()
 	switch c.op {
 	case opIn, opNin, opAll:
+		c.set = newValueSet(c.arg)
 		return kind == ejson.Array
 	case opExists:
 		c.exists, ok = c.arg.Bool()
