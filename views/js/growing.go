@@ -174,7 +174,7 @@ var (
 	unitsType  = reflect.TypeFor[[]uint16]()
 )
 
-// growing has the texts that grew last in a realm.
+// growing has the texts that grew last in a call.
 type growing struct {
 	texts [4]growingText
 	next  int

@@ -54,7 +54,6 @@ type sandbox struct {
 	names   map[string]string
 	scratch []byte
 	inexact int // integers beyond 2^53 that have entered
-	growing growing
 
 	objectProto, arrayProto   *goja.Object    // of values that come from outside
 	inherited                 map[string]bool // the members of objectProto, if it is frozen
@@ -142,7 +141,7 @@ func (s *sandbox) bindHidden() error {
 
 // appendText is x + y for a text x.
 func (s *sandbox) appendText(c goja.FunctionCall) goja.Value {
-	if sum, ok := s.growing.append(c.Argument(0), c.Argument(1)); ok {
+	if sum, ok := s.w.growing.append(c.Argument(0), c.Argument(1)); ok {
 		return sum
 	}
 	sum, err := s.add(goja.Undefined(), c.Argument(0), c.Argument(1))
