@@ -84,7 +84,7 @@ func TestMuch(t *testing.T) {
 	for i := range docs {
 		docs[i] = []byte(`{"n":12345678901234567890}`)
 	}
-	program := NewMapProgram("db", []string{"function(doc){ emit(1, 'x'.repeat(300000)); }"}, nil)
+	program := NewMapProgram("db", []string{"function(doc){ if (doc.n) emit(1, 'x'.repeat(300000)); }"}, nil)
 	results, stats, err := p.Map(context.Background(), program, docs)
 	require.NoError(t, err)
 	require.Len(t, results, 8)
