@@ -210,19 +210,19 @@ func TestManyBoundariesInARow(t *testing.T) {
 			defer store.Close()
 			batch := func(from int, value []byte) map[string][]byte {
 				rows := map[string][]byte{}
-				for i := range 4000 {
+				for i := range 2400 {
 					rows[fmt.Sprintf("%04d-%d", i, from)] = value
 				}
 				return rows
 			}
-			for i := range 5 {
+			for i := range 3 {
 				if err := set(t.Context(), store, x, false, batch(i, []byte("none"))); err != nil {
 					t.Fatal(err)
 				}
 				check(t, store, x)
 				settleAll(t, store, x)
 			}
-			for i := range 4 {
+			for i := range 2 {
 				if err := set(t.Context(), store, x, false, batch(i, nil)); err != nil {
 					t.Fatal(err)
 				}
