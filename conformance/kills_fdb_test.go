@@ -378,7 +378,7 @@ func TestKills(t *testing.T) {
 	cluster := newCluster(t)
 	i := slices.IndexFunc(Engines, func(e Engine) bool { return e.Name == "fdb" })
 	if i < 0 {
-		t.Skip("FDB_CLUSTER_FILE is not set")
+		t.Skip("no FoundationDB cluster to test on: FDB_CLUSTER_FILE is not set")
 	}
 	k := &killsTest{t: t, acked: make([]atomic.Int64, len(killsBatch)), client: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: 100},

@@ -103,7 +103,7 @@ func TestOutage(t *testing.T) {
 	cluster := newCluster(t)
 	i := slices.IndexFunc(Engines, func(e Engine) bool { return e.Name == "fdb" })
 	if i < 0 {
-		t.Skip("FDB_CLUSTER_FILE is not set")
+		t.Skip("no FoundationDB cluster to test on: FDB_CLUSTER_FILE is not set")
 	}
 	s, err := Engines[i].StartWith(t.Context(), t.TempDir(), Options{
 		Env: []string{"FDB_CLUSTER_FILE=" + cluster.file, "SETTEE_FDB_PREFIX=outage"},

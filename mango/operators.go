@@ -104,8 +104,10 @@ func (c *condition) parseList(depth int) error {
 func (c *condition) readArgument() (ok bool) {
 	kind := c.arg.Kind()
 	switch c.op {
-	case opIn, opNin, opAll:
+	case opIn, opNin:
 		c.set = newValueSet(c.arg)
+		return kind == ejson.Array
+	case opAll:
 		return kind == ejson.Array
 	case opExists:
 		c.exists, ok = c.arg.Bool()

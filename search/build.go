@@ -492,7 +492,7 @@ func (b *build) run(ctx context.Context, docs []*source, fatal *int) error {
 	for i, src := range docs {
 		texts[i] = src.text
 	}
-	results, _, err := b.x.opts.JS.Map(ctx, b.program, texts)
+	results, err := b.x.opts.JS.Map(ctx, b.program, texts)
 	if err == nil {
 		for i, src := range docs {
 			partition := ""

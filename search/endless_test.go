@@ -21,13 +21,13 @@ type endlessScript struct {
 
 func (s *endlessScript) Map(
 	ctx context.Context, program *js.MapProgram, docs [][]byte,
-) ([]js.DocResult, js.MapStats, error) {
-	results, stats, err := s.script.Map(ctx, program, docs)
+) ([]js.DocResult, error) {
+	results, err := s.script.Map(ctx, program, docs)
 	if e, ok := compat.AsError(err); ok && e.Reason == "endless" {
 		s.timeouts.Add(1)
 		err = compat.Named(compat.KindUnknown, "os_process_error", "OS process timed out.")
 	}
-	return results, stats, err
+	return results, err
 }
 
 // A document with which the function does not come to an end is listed, and costs two waits for it; where there are

@@ -39,15 +39,15 @@ func (script) CheckMap(_ context.Context, _, source string) error {
 	return nil
 }
 
-func (script) Map(_ context.Context, program *js.MapProgram, docs [][]byte) ([]js.DocResult, js.MapStats, error) {
+func (script) Map(_ context.Context, program *js.MapProgram, docs [][]byte) ([]js.DocResult, error) {
 	var results []js.DocResult
 	for _, text := range docs {
 		doc, err := ejson.Parse(text)
 		if err != nil {
-			return nil, js.MapStats{}, err
+			return nil, err
 		}
 		if fatal, ok := doc.Get("fatal"); ok {
-			return nil, js.MapStats{}, compat.NewError(compat.KindUnknown, fatal.Text())
+			return nil, compat.NewError(compat.KindUnknown, fatal.Text())
 		}
 		var result js.MapResult
 		if fail, ok := doc.Get("fail"); ok {
@@ -70,7 +70,7 @@ func (script) Map(_ context.Context, program *js.MapProgram, docs [][]byte) ([]j
 		}
 		results = append(results, js.DocResult{result})
 	}
-	return results, js.MapStats{}, nil
+	return results, nil
 }
 
 // bench is a store with search indexes.

@@ -40,7 +40,7 @@ type Options struct {
 // for fairness.
 type JavaScript interface {
 	CheckMap(ctx context.Context, tenant, source string) error
-	Map(ctx context.Context, program *js.MapProgram, docs [][]byte) ([]js.DocResult, js.MapStats, error)
+	Map(ctx context.Context, program *js.MapProgram, docs [][]byte) ([]js.DocResult, error)
 }
 
 var _ JavaScript = (*js.Pool)(nil)

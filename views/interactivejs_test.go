@@ -22,7 +22,7 @@ type scripted struct {
 func (s *scripted) CheckMap(context.Context, string, string) error    { return nil }
 func (s *scripted) CheckReduce(context.Context, string, string) error { return nil }
 
-func (s *scripted) Map(_ context.Context, program *js.MapProgram, docs [][]byte) ([]js.DocResult, js.MapStats, error) {
+func (s *scripted) Map(_ context.Context, program *js.MapProgram, docs [][]byte) ([]js.DocResult, error) {
 	s.calls++
 	if s.meanwhile != nil {
 		s.meanwhile()
@@ -30,14 +30,14 @@ func (s *scripted) Map(_ context.Context, program *js.MapProgram, docs [][]byte)
 	results := make([]js.DocResult, len(docs))
 	for i := range docs {
 		if string(program.Maps[0]) == "dies" && len(docs[i]) > 100 {
-			return nil, js.MapStats{}, compat.Named(compat.KindUnknown, "os_process_error", "died")
+			return nil, compat.Named(compat.KindUnknown, "os_process_error", "died")
 		}
 		results[i] = make(js.DocResult, len(program.Maps))
 		for n := range results[i] {
 			results[i][n].Rows = []js.Emitted{{Key: fmt.Append(nil, len(docs[i])), Value: []byte("null")}}
 		}
 	}
-	return results, js.MapStats{}, nil
+	return results, nil
 }
 
 func newScriptedBench(t *testing.T) (*bench, *scripted) {

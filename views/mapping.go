@@ -137,7 +137,7 @@ func (p *program) runJavaScript(ctx context.Context, mapped []*source) error {
 			collectors = append(collectors, p.collector(n))
 		}
 	}
-	results, _, err := p.js.Map(ctx, p.scripts, texts)
+	results, err := p.js.Map(ctx, p.scripts, texts)
 	if err != nil {
 		return err
 	}

@@ -173,7 +173,7 @@ var _ storage.Indexer = (*Views)(nil)
 type JavaScript interface {
 	CheckMap(ctx context.Context, tenant, source string) error
 	CheckReduce(ctx context.Context, tenant, source string) error
-	Map(ctx context.Context, program *js.MapProgram, docs [][]byte) ([]js.DocResult, js.MapStats, error)
+	Map(ctx context.Context, program *js.MapProgram, docs [][]byte) ([]js.DocResult, error)
 	Reduce(ctx context.Context, tenant, source string, limit bool, groups []js.ReduceGroup) ([]js.ReduceResult, error)
 }
 

@@ -37,12 +37,12 @@ type oneWord struct{}
 
 func (oneWord) CheckMap(context.Context, string, string) error { return nil }
 
-func (oneWord) Map(_ context.Context, _ *js.MapProgram, docs [][]byte) ([]js.DocResult, js.MapStats, error) {
+func (oneWord) Map(_ context.Context, _ *js.MapProgram, docs [][]byte) ([]js.DocResult, error) {
 	results := make([]js.DocResult, len(docs))
 	for i := range results {
 		results[i] = js.DocResult{{Rows: []js.Emitted{{Key: []byte(`["default","x"]`), Value: []byte("{}")}}}}
 	}
-	return results, js.MapStats{}, nil
+	return results, nil
 }
 
 // newWarmed starts a server on an engine, and a Warmer with a queue on another or the same one.

@@ -103,7 +103,7 @@ func BenchmarkMapWorker(b *testing.B) {
 			program := NewMapProgram("db", []string{benchMap}, nil)
 			docs := benchDocs(batch)
 			run := func() {
-				if _, _, err := p.Map(context.Background(), program, docs); err != nil {
+				if _, err := p.Map(context.Background(), program, docs); err != nil {
 					b.Fatal(err)
 				}
 			}

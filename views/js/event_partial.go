@@ -45,36 +45,8 @@ func (r *eventRealm) document(text []byte, u *paramUse) (goja.Value, error) {
 		doc = asPrinted
 	}
 	p.doc, p.use = doc, u
-	p.object, p.shown, err = r.pick(doc, u)
+	p.object, p.shown, err = r.pick(doc, u, false, 1)
 	return p.object, err
-}
-
-// pick makes an object of the members with names that are used; nested: an object or array is among them.
-func (r *eventRealm) pick(doc ejson.Value, u *paramUse) (o *goja.Object, nested bool, err error) {
-	o = r.vm.CreateObject(r.objectProto)
-	if len(u.names) == 0 {
-		return o, false, nil
-	}
-	for name, member := range doc.Members() {
-		if !r.isNamed(u, name) {
-			continue
-		}
-		v, err := r.build(member, false, 1)
-		if err != nil {
-			return nil, false, err
-		}
-		nested = nested || member.Kind() == ejson.Object || member.Kind() == ejson.Array
-		if err = r.addMember(o, r.name(name), v, goja.FLAG_TRUE); err != nil {
-			return nil, false, err
-		}
-	}
-	return o, nested, nil
-}
-
-// isNamed reports whether a member's name is among the uses.
-func (r *eventRealm) isNamed(u *paramUse, name ejson.Value) bool {
-	_, ok := u.names[string(name.TextBytes(r.scratch[:0]))]
-	return ok
 }
 
 // isDeep reports whether build refuses a value that so many others are around.
@@ -280,7 +252,7 @@ func (r *eventRealm) metaFor(text []byte, u *paramUse) (goja.Value, error) {
 	if doc.Kind() != ejson.Object {
 		return r.meta(text)
 	}
-	o, _, err := r.pick(doc, u)
+	o, _, err := r.pick(doc, u, false, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func TestHostile(t *testing.T) {
 			case <-time.After(10 * time.Millisecond):
 			}
 			start := time.Now()
-			_, _, err := p.Map(
+			_, err := p.Map(
 				context.Background(),
 				NewMapProgram("good", []string{"function(doc){ emit(doc.a, 1); }"}, nil),
 				[][]byte{[]byte(`{"a":1}`)},
@@ -146,7 +146,7 @@ func TestHostile(t *testing.T) {
 func runHostile(t *testing.T, p *Pool, tenant string, i int) {
 	h := hostile[i]
 	start := time.Now()
-	_, _, err := p.Map(
+	_, err := p.Map(
 		context.Background(),
 		NewMapProgram(tenant, []string{h.source}, nil),
 		[][]byte{[]byte(`{"_id":"a"}`)},
@@ -210,7 +210,7 @@ func TestStarvation(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 30 {
 		wg.Go(func() {
-			_, _, _ = p.Map(
+			_, _ = p.Map(
 				ctx,
 				NewMapProgram("bad", []string{"function(doc){ for (;;) {} }"}, nil),
 				[][]byte{[]byte(`{}`)},
@@ -239,7 +239,7 @@ func TestMemoryAcrossDocuments(t *testing.T) {
 		docs[i] = []byte(`{"_id":"a"}`)
 	}
 	source := "function(doc){ if (typeof all === 'undefined') all = []; all.push('x'.repeat(5e7 + all.length)); emit(all.length, 1); }"
-	_, _, err := p.Map(context.Background(), NewMapProgram("db", []string{source}, nil), docs)
+	_, err := p.Map(context.Background(), NewMapProgram("db", []string{source}, nil), docs)
 	if err != nil { // on a slow machine crossings end before the memory is full, and begin empty
 		require.ErrorContains(t, err, "os_process_error: OS process ran out of memory, its limit is 256 MB.")
 	}
@@ -260,12 +260,12 @@ func TestIsolation(t *testing.T) {
 }`
 	clean := `function(doc){ emit(doc._id, [typeof doc.poison, doc.n, doc.a, Object.keys(doc), JSON.stringify(doc.a), typeof globalThis.doc, Array.isArray([].concat(doc.a))]); }`
 	docs := [][]byte{[]byte(`{"_id":"a","n":1,"a":{"b":2}}`), []byte(`{"_id":"b","n":2,"a":{"b":3}}`)}
-	results, _, err := p.Map(context.Background(), NewMapProgram("db", []string{poison, clean}, nil), docs)
+	results, err := p.Map(context.Background(), NewMapProgram("db", []string{poison, clean}, nil), docs)
 	require.NoError(t, err)
 	want := `["undefined",1,{"b":2},["_id","n","a"],"{\"b\":2}","undefined",true]`
 	require.Equal(t, "1", string(results[0][0].Rows[0].Value))
 	require.Equal(t, want, string(results[0][1].Rows[0].Value))
-	results, _, err = p.Map(context.Background(), NewMapProgram("other", []string{clean}, nil), docs)
+	results, err = p.Map(context.Background(), NewMapProgram("other", []string{clean}, nil), docs)
 	require.NoError(t, err)
 	require.Equal(t, want, string(results[0][0].Rows[0].Value))
 }
@@ -276,7 +276,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	_, _, err := p.Map(ctx, NewMapProgram("db", []string{"function(doc){ for (;;) {} }"}, nil), [][]byte{[]byte(`{}`)})
+	_, err := p.Map(ctx, NewMapProgram("db", []string{"function(doc){ for (;;) {} }"}, nil), [][]byte{[]byte(`{}`)})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.Less(t, time.Since(start), 30*time.Second) // the timeout of the pool is a minute
 	require.NoError(t, p.CheckMap(context.Background(), "db", "function(doc){}"))

@@ -31,7 +31,7 @@ func TestIndexFunctions(t *testing.T) {
 			`message:"point not supported"}) with doc._id x`},
 	} {
 		program := NewIndexProgram("db", c.of, "function (doc) {"+c.source+"}")
-		results, _, err := p.Map(context.Background(), program, [][]byte{[]byte(`{"_id":"x","n":1}`)})
+		results, err := p.Map(context.Background(), program, [][]byte{[]byte(`{"_id":"x","n":1}`)})
 		require.NoError(t, err, c.source)
 		got := ""
 		if results[0][0].Err != "" {
@@ -42,7 +42,7 @@ func TestIndexFunctions(t *testing.T) {
 		}
 		require.Equal(t, c.want, got, c.source)
 	}
-	_, _, err := p.Map(context.Background(), NewMapProgram("db", []string{"function (doc) { index(1) }"}, nil),
+	_, err := p.Map(context.Background(), NewMapProgram("db", []string{"function (doc) { index(1) }"}, nil),
 		[][]byte{[]byte(`{"_id":"x"}`)})
 	require.NoError(t, err)
 }

@@ -51,44 +51,36 @@ type MapResult struct {
 // DocResult is what the functions of a program made of one document, in the order of MapProgram.Maps.
 type DocResult []MapResult
 
-// MapStats count what a call of Map met.
-type MapStats struct {
-	// Inexact is how many integers beyond 2^53, which JavaScript cannot hold exactly, the first function was shown.
-	Inexact int
-}
-
 // Map runs the functions of a program over documents, given as JSON with _id, _rev and the rest, in order. Variables
 // that a function forgets to declare live from document to document, and no longer than the call. An error stands for
 // the whole call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function that does
 // not compile, os_process_error for time and memory. Documents whose rows are too many for one crossing go one half
 // after the other, and those whose functions are slow in as many crossings as they need, between which other calls get
 // the worker.
-func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, MapStats, error) {
-	results, stats, err := p.mapOnce(ctx, program, docs)
+func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, error) {
+	results, err := p.mapOnce(ctx, program, docs)
 	for err == nil && len(results) < len(docs) {
 		var more []DocResult
-		var found MapStats
-		more, found, err = p.mapOnce(ctx, program, docs[len(results):])
+		more, err = p.mapOnce(ctx, program, docs[len(results):])
 		results = append(results, more...)
-		stats.Inexact += found.Inexact
 	}
 	if !errors.Is(err, errTooMuch) || len(docs) < 2 {
-		return results, stats, err
+		return results, err
 	}
 	half := len(docs) / 2
-	first, stats, err := p.Map(ctx, program, docs[:half])
+	first, err := p.Map(ctx, program, docs[:half])
 	if err != nil {
-		return nil, MapStats{}, err
+		return nil, err
 	}
-	second, more, err := p.Map(ctx, program, docs[half:])
+	second, err := p.Map(ctx, program, docs[half:])
 	if err != nil {
-		return nil, MapStats{}, err
+		return nil, err
 	}
-	return append(first, second...), MapStats{Inexact: stats.Inexact + more.Inexact}, nil
+	return append(first, second...), nil
 }
 
 // mapOnce is Map for as many of the documents, from the first, as one crossing has time for.
-func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, MapStats, error) {
+func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, error) {
 	size := 64
 	for _, d := range docs {
 		size += len(d) + 5
@@ -104,21 +96,19 @@ func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) 
 		}
 		return d.err
 	}
-	end, err := p.do(ctx, &request{
+	_, err := p.do(ctx, &request{
 		tenant: program.Tenant, command: commandMap, payload: e.b, program: program.key,
 		source: func(digest) []byte { return program.encoded },
 		chunk:  decode,
 		again:  func() { results = results[:0] },
 	})
 	if err != nil {
-		return nil, MapStats{}, err
+		return nil, err
 	}
-	d := decoder{b: end}
-	stats := MapStats{Inexact: int(d.uint())}
-	if d.err != nil || len(results) > len(docs) || len(results) == 0 && len(docs) > 0 {
-		return nil, MapStats{}, compat.NewError(compat.KindInternal, errFrame.Error())
+	if len(results) > len(docs) || len(results) == 0 && len(docs) > 0 {
+		return nil, compat.NewError(compat.KindInternal, errFrame.Error())
 	}
-	return results, stats, nil
+	return results, nil
 }
 
 func encodeMapResult(e *encoder, rows []Emitted, failure string) {

@@ -37,19 +37,6 @@ func (f *mapFunction) document(doc ejson.Value) (goja.Value, error) {
 	if f.use.complete || doc.Kind() != ejson.Object || isDeep(doc, 0) {
 		return f.build(doc, true, 0)
 	}
-	o := f.vm.CreateObject(f.objectProto)
-	for name, member := range doc.Members() {
-		if _, used := f.use.names[string(name.TextBytes(f.scratch[:0]))]; !used {
-			continue
-		}
-		v, err := f.build(member, true, 1)
-		if err != nil {
-			return nil, err
-		}
-		if err := f.addMember(o, f.name(name), v, goja.FLAG_FALSE); err != nil {
-			return nil, err
-		}
-	}
-	_, err := f.preventExtensions(goja.Undefined(), o)
+	o, _, err := f.pick(doc, f.use, true, 1)
 	return o, err
 }

@@ -74,11 +74,11 @@ func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
 			return nil, err
 		}
 	}
-	object, call, err := s.function(p.maps[at])
+	c, err := w.compileFunction(p.maps[at])
 	if err != nil {
 		return nil, err
 	}
-	c, err := w.compileFunction(p.maps[at])
+	object, call, err := s.evaluate(c)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
 const longestCrossing = 500 * time.Millisecond
 
 // runMap runs a program over documents, or the first of them if it takes long: payload is its digest and the list of
-// documents; each chunk holds the results of some documents, the result the number of inexact integers.
+// documents; each chunk holds the results of some documents.
 func runMap(w *worker, payload []byte) ([]byte, error) {
 	if len(payload) < len(digest{}) {
 		return nil, errFrame
@@ -138,13 +138,7 @@ func runMap(w *worker, payload []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	inexact := 0
-	for _, f := range functions[:min(1, len(functions))] {
-		inexact += f.inexact
-	}
-	var end encoder
-	end.uint(uint64(inexact))
-	return end.b, nil
+	return nil, nil
 }
 
 // kept gives what a command keeps for a source, and gets the source from the caller if there is nothing.

@@ -20,7 +20,7 @@ import (
 // this is another process.
 func TestWorkersEndFirst(t *testing.T) {
 	p := newTestPool(t, Options{Workers: 1})
-	_, _, err := p.Map(
+	_, err := p.Map(
 		t.Context(),
 		NewMapProgram("a", []string{"function(doc) {}"}, nil),
 		[][]byte{[]byte(`{"_id":"a"}`)},
@@ -79,7 +79,7 @@ func TestCallsOfEndedWorkersAreRepeated(t *testing.T) {
 		t.Errorf("a worker ended: %v, %d results, blamed: %v", err, taken, blamed())
 	}
 	times.Store(2)
-	_, _, err := p.Map(t.Context(), program, docs)
+	_, err := p.Map(t.Context(), program, docs)
 	var e *compat.Error
 	if !errors.As(err, &e) || e.Status() != 503 || !blamed() {
 		t.Errorf("two workers ended: %v, blamed: %v", err, blamed())

@@ -179,7 +179,7 @@ func TestSlowMapsCrossOften(t *testing.T) {
 	source := "function(doc){ if (typeof n === 'undefined') n = 0; n++; var t = Date.now(); while (Date.now() - t < 100); emit(n, 1); }"
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		results, _, err := p.Map(context.Background(), NewMapProgram("slow", []string{source}, nil), docs)
+		results, err := p.Map(context.Background(), NewMapProgram("slow", []string{source}, nil), docs)
 		require.NoError(t, err)
 		require.Len(t, results, len(docs))
 		begun := 0
@@ -201,7 +201,7 @@ func TestSlowMapsCrossOften(t *testing.T) {
 func TestDeepDocuments(t *testing.T) {
 	p := newTestPool(t, Options{})
 	deep := deepDocument(maxDepth + 10)
-	results, _, err := p.Map(
+	results, err := p.Map(
 		t.Context(),
 		NewMapProgram("db", []string{"function(doc){ emit(doc._id, 1) }"}, nil),
 		[][]byte{[]byte(`{"_id":"a"}`), deep, []byte(`{"_id":"b"}`)},

@@ -80,7 +80,7 @@ func checkRows(t *testing.T, p *Pool, name string, d *designDoc, view string, do
 	}
 	require.NoError(t, json.Unmarshal([]byte(answer), &want))
 	program := NewMapProgram("db", []string{d.mapOf(t, view)}, d.Views["lib"])
-	results, _, err := p.Map(context.Background(), program, docs)
+	results, err := p.Map(context.Background(), program, docs)
 	require.NoError(t, err, name)
 	var got, recorded []string
 	for _, r := range results {
@@ -110,7 +110,7 @@ func TestExpressions(t *testing.T) {
 	}
 	source.WriteString("emit(1, r); }")
 	doc := `{"_id":"a","n":1,"s":"str","a":[1,{"b":2}],"o":{"p":{}},"nul":null}`
-	results, _, err := newTestPool(
+	results, err := newTestPool(
 		t,
 		Options{},
 	).Map(

@@ -24,13 +24,19 @@ var preludeSource string
 // prelude is compiled once in a worker.
 var prelude = sync.OnceValue(func() *compiled { return compile("(" + preludeSource + ")") })
 
-// declareHidden is `const <translateName> = translate, <appendName> = append`.
+// hidden are the functions of a realm that no source can name, and their names until they are constants.
+var hidden = [...]struct {
+	name  unistring.String
+	given string
+}{{translateName, "translate"}, {appendName, "append"}}
+
+// declareHidden makes constants of them.
 var declareHidden = func() *goja.Program {
 	declaration := &ast.LexicalDeclaration{Idx: 1, Token: token.CONST}
-	for hidden, name := range map[unistring.String]unistring.String{translateName: "translate", appendName: "append"} {
+	for _, h := range hidden {
 		declaration.List = append(declaration.List, &ast.Binding{
-			Target:      &ast.Identifier{Name: hidden, Idx: 1},
-			Initializer: &ast.Identifier{Name: name, Idx: 1},
+			Target:      &ast.Identifier{Name: h.name, Idx: 1},
+			Initializer: &ast.Identifier{Name: unistring.NewFromString(h.given), Idx: 1},
 		})
 	}
 	program, err := goja.CompileAST(&ast.Program{
@@ -53,7 +59,6 @@ type sandbox struct {
 	printed ejson.Parser // of values that leave
 	names   map[string]string
 	scratch []byte
-	inexact int // integers beyond 2^53 that have entered
 
 	objectProto, arrayProto   *goja.Object    // of values that come from outside
 	inherited                 map[string]bool // the members of objectProto, if it is frozen
@@ -120,23 +125,23 @@ func (w *worker) bareSandbox() (*sandbox, error) {
 	return s, nil
 }
 
-// bindHidden declares translateName and appendName as constants of the realm, which are no members of the global
-// object.
+// bindHidden declares the hidden functions as constants of the realm, which are no members of the global object.
 func (s *sandbox) bindHidden() error {
-	natives := map[string]func(c goja.FunctionCall) goja.Value{
-		"translate": func(c goja.FunctionCall) goja.Value { return s.translate(c.Argument(0)) },
-		"append":    s.appendText,
-	}
-	global := s.vm.GlobalObject()
-	for name, native := range natives {
-		if err := s.vm.Set(name, native); err != nil {
+	translate := func(c goja.FunctionCall) goja.Value { return s.translate(c.Argument(0)) }
+	for i, f := range [len(hidden)]func(goja.FunctionCall) goja.Value{translate, s.appendText} {
+		if err := s.vm.Set(hidden[i].given, f); err != nil {
 			return err
 		}
 	}
 	if _, err := s.vm.RunProgram(declareHidden); err != nil {
 		return err
 	}
-	return errors.Join(global.Delete("translate"), global.Delete("append"))
+	for _, h := range hidden {
+		if err := s.vm.GlobalObject().Delete(h.given); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // appendText is x + y for a text x.
@@ -263,6 +268,11 @@ func (s *sandbox) function(source string) (*goja.Object, goja.Callable, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	return s.evaluate(c)
+}
+
+// evaluate is function for a source that is compiled.
+func (s *sandbox) evaluate(c *compiled) (*goja.Object, goja.Callable, error) {
 	v, err := s.run(c)
 	if err != nil {
 		thrown, e := s.thrown(err)

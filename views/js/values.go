@@ -39,7 +39,6 @@ func (s *sandbox) build(v ejson.Value, frozen bool, depth int) (goja.Value, erro
 		if ok && n >= -maxSafeInteger && n <= maxSafeInteger {
 			return s.vm.ToValue(n), nil
 		}
-		s.inexact++
 		return s.number(v), nil
 	case ejson.Double:
 		return s.number(v), nil
@@ -93,26 +92,41 @@ func (s *sandbox) buildObject(v ejson.Value, frozen bool, depth int) (goja.Value
 	if depth > maxDepth {
 		return nil, errDepth
 	}
-	o := s.vm.CreateObject(s.objectProto)
+	o, _, err := s.pick(v, nil, frozen, depth)
+	return o, err
+}
+
+// pick makes an object of the members of v with names that are used, of all if use is nil; nested: an object or array
+// is among them.
+func (s *sandbox) pick(v ejson.Value, use *paramUse, frozen bool, depth int) (o *goja.Object, nested bool, err error) {
+	o = s.vm.CreateObject(s.objectProto)
 	changeable := goja.FLAG_TRUE
 	if frozen {
 		changeable = goja.FLAG_FALSE
 	}
 	for name, child := range v.Members() {
+		if use != nil && !s.isNamed(use, name) {
+			continue
+		}
 		member, err := s.build(child, frozen, depth)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		nested = nested || child.Kind() == ejson.Object || child.Kind() == ejson.Array
 		if err := s.addMember(o, s.name(name), member, changeable); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 	if frozen {
-		if _, err := s.preventExtensions(goja.Undefined(), o); err != nil {
-			return nil, err
-		}
+		_, err = s.preventExtensions(goja.Undefined(), o)
 	}
-	return o, nil
+	return o, nested, err
+}
+
+// isNamed reports whether a member's name is among the uses.
+func (s *sandbox) isNamed(use *paramUse, name ejson.Value) bool {
+	_, ok := use.names[string(name.TextBytes(s.scratch[:0]))]
+	return ok
 }
 
 // addMember adds a member of a name that an object does not have yet. An assignment is cheaper than a definition, but
