@@ -159,7 +159,7 @@ func New(o Options) (*Server, error) {
 	if o.FunctionEngine != nil {
 		rows = append(rows, functionRoutes(functions.New(o.Functions, o.FunctionEngine))...)
 	}
-	env.Route(rows, s.connections.enterStream)
+	env.Route(rows, s.connections.enterRequest)
 	forget := func(last bool) {
 		o.Store.ForgetParsed()
 		if last {

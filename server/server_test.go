@@ -150,7 +150,7 @@ func TestPanicsAreAnswered(t *testing.T) {
 	s := servertest.New(t)
 	s.Env().Route(
 		[]call.Route{{Methods: "GET", Pattern: "/", Handle: func(*call.Call) error { panic("bug") }}},
-		func(next call.Handler) call.Handler { return next },
+		func(c *call.Call, next call.Handler) error { return next(c) },
 	)
 	w := s.Do("GET", "/", "")
 	require.Equal(t, 500, w.Code)

@@ -14,39 +14,54 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// chain is what every request passes once it is let in, the outermost first. Authorisation and the route itself follow
-// in dispatch.
-var chain = []func(Handler) Handler{
-	limitHead,
-	resolveHost,
-	parseTarget,
-	readOptions,
-	answerPreflight,
-	authenticate,
+// step is one of the things that a request passes before its handler. done says that it has been answered.
+type step func(*Call) (done bool, err error)
+
+// chain is what every request passes once it is let in. Its route is found then. Steps follow one another instead of
+// being nested: what a feed has on its stack stays there for hours.
+var chain = []step{limitHead, resolveHost, parseTarget, readOptions, answerPreflight, (*Call).identify}
+
+// handle counts the request, and turns its errors and panics into answers.
+func (c *Call) handle() (err error) {
+	begin := time.Now()
+	c.ID = requestID(c.Header("X-Couch-Request-Id"))
+	c.Env.Stats.Begin(c.Request.Method)
+	defer c.observe(begin)
+	defer func() {
+		if v := recover(); v != nil {
+			err = c.recovered(v)
+		}
+	}()
+	err = c.Env.enter(c, func(c *Call) error { return c.pass(chain) })
+	switch {
+	case err == nil:
+		return nil
+	// after which net/http has ended the context
+	case c.status == 0 && !errors.Is(c.body.failed, os.ErrDeadlineExceeded):
+		err = c.databaseFirst(err)
+	}
+	return c.fail(err)
 }
 
-// compose puts the chain around the last handler: the request is counted and its errors answered around all else, enter
-// included.
-func compose(enter func(Handler) Handler, h Handler) Handler {
-	for i := len(chain) - 1; i >= 0; i-- {
-		h = chain[i](h)
-	}
-	return observe(answerErrors(enter(h)))
+// observe counts and logs the answer.
+func (c *Call) observe(begin time.Time) {
+	took := time.Since(begin)
+	c.Env.Stats.End(c.status, took, c.body.read.Load(), c.sent)
+	c.logAccess(took)
 }
 
-// observe counts and logs the request.
-func observe(next Handler) Handler {
-	return func(c *Call) error {
-		begin := time.Now()
-		c.ID = requestID(c.Header("X-Couch-Request-Id"))
-		c.Env.Stats.Begin(c.Request.Method)
-		defer func() {
-			took := time.Since(begin)
-			c.Env.Stats.End(c.status, took, c.body.read.Load(), c.sent)
-			c.logAccess(took)
-		}()
-		return next(c)
+// pass takes the request through steps, to its route.
+func (c *Call) pass(steps []step) error {
+	for _, s := range steps {
+		if done, err := s(c); done || err != nil {
+			return err
+		}
 	}
+	e, err := c.find()
+	if err != nil {
+		return err
+	}
+	return c.run(e)
 }
 
 // requestID takes the client's id if it is at most 36 of 0-9a-zA-Z-_, else makes one of 10 hex digits.
@@ -68,26 +83,6 @@ func requestID(given string) string {
 	return hex.EncodeToString(raw[:])
 }
 
-// answerErrors turns errors and panics of what follows into answers.
-func answerErrors(next Handler) Handler {
-	return func(c *Call) (err error) {
-		defer func() {
-			if v := recover(); v != nil {
-				err = c.recovered(v)
-			}
-		}()
-		err = next(c)
-		switch {
-		case err == nil:
-			return nil
-		// after which net/http has ended the context
-		case c.status == 0 && !errors.Is(c.body.failed, os.ErrDeadlineExceeded):
-			err = c.databaseFirst(err)
-		}
-		return c.fail(err)
-	}
-}
-
 // The head of a request: MochiWeb's limits.
 const (
 	maxLine    = 8192
@@ -98,104 +93,95 @@ const (
 )
 
 // limitHead refuses a request line above 8192 bytes, a header line of 8192 or 1000 headers: 400, empty, closed.
-func limitHead(next Handler) Handler {
-	return func(c *Call) error {
-		count, long := 1, len(c.Request.Method)+len(c.Request.RequestURI)+len(" HTTP/1.1\r\n")+1 > maxLine
-		for name, values := range c.Request.Header {
-			count += len(values)
-			for _, v := range values {
-				long = long || len(name)+len(v)+len(": \r\n") >= maxLine
-			}
+func limitHead(c *Call) (done bool, err error) {
+	count, long := 1, len(c.Request.Method)+len(c.Request.RequestURI)+len(" HTTP/1.1\r\n")+1 > maxLine
+	for name, values := range c.Request.Header {
+		count += len(values)
+		for _, v := range values {
+			long = long || len(name)+len(v)+len(": \r\n") >= maxLine
 		}
-		if !long && count < maxHeaders { // Host is not among the headers
-
-			return next(c)
-		}
-		c.Writer.Header()["Connection"] = closeValue
-		c.Writer.Header()["Content-Length"] = zeroValue
-		c.Writer.Header()["Server"] = []string{"MochiWeb/1.0 (Any of you quaids got a smint?)"}
-		c.status = http.StatusBadRequest
-		c.Writer.WriteHeader(c.status)
-		return nil
 	}
+	if !long && count < maxHeaders { // Host is not among the headers
+		return false, nil
+	}
+	c.Writer.Header()["Connection"] = closeValue
+	c.Writer.Header()["Content-Length"] = zeroValue
+	c.Writer.Header()["Server"] = []string{"MochiWeb/1.0 (Any of you quaids got a smint?)"}
+	c.status = http.StatusBadRequest
+	c.Writer.WriteHeader(c.status)
+	return true, nil
 }
 
 var errBadCallback = compat.NewError(compat.KindBadRequest, "invalid_callback")
 
 // parseTarget splits and decodes path and query.
-func parseTarget(next Handler) Handler {
-	return func(c *Call) error {
-		target := c.Request.RequestURI
-		if int64(len(target)) > c.Settings.maxURILength {
-			return compat.ErrURITooLong
-		}
-		if c.conn.TakeBadTarget() {
-			return compat.ErrURLEncoding
-		}
-		if target == "*" {
-			panic(http.ErrAbortHandler) // CouchDB closes the connection without a word
-		}
-		if target == "" || target[0] != '/' { // absolute form
-			target = c.Request.URL.EscapedPath()
-			if c.Request.URL.RawQuery != "" {
-				target += "?" + c.Request.URL.RawQuery
-			}
-		}
-		if err := compat.CheckURLEncoding(target); err != nil {
-			return err
-		}
-		path, query := compat.SplitTarget(target)
-		c.Segments = compat.PathParts(path, c.Settings.Rules.PlusIsSpace)
-		c.Query = compat.ParseQuery(query)
-		return next(c)
+func parseTarget(c *Call) (done bool, err error) {
+	target := c.Request.RequestURI
+	if int64(len(target)) > c.Settings.maxURILength {
+		return false, compat.ErrURITooLong
 	}
+	if c.conn.TakeBadTarget() {
+		return false, compat.ErrURLEncoding
+	}
+	if target == "*" {
+		panic(http.ErrAbortHandler) // CouchDB closes the connection without a word
+	}
+	if target == "" || target[0] != '/' { // absolute form
+		target = c.Request.URL.EscapedPath()
+		if c.Request.URL.RawQuery != "" {
+			target += "?" + c.Request.URL.RawQuery
+		}
+	}
+	if err := compat.CheckURLEncoding(target); err != nil {
+		return false, err
+	}
+	path, query := compat.SplitTarget(target)
+	c.Segments = compat.PathParts(path, c.Settings.Rules.PlusIsSpace)
+	c.Query = compat.ParseQuery(query)
+	return false, nil
 }
 
 // readOptions looks at what shapes the request and its answer: method override, JSONP, Prefer.
-func readOptions(next Handler) Handler {
-	return func(c *Call) error {
-		c.Method = c.Request.Method
-		if c.Method == http.MethodPost {
-			switch m := c.Header("X-Http-Method-Override"); m {
-			case "GET", "HEAD", "PUT", "DELETE", "TRACE", "CONNECT", "COPY":
-				c.Method = m
+func readOptions(c *Call) (done bool, err error) {
+	c.Method = c.Request.Method
+	if c.Method == http.MethodPost {
+		switch m := c.Header("X-Http-Method-Override"); m {
+		case "GET", "HEAD", "PUT", "DELETE", "TRACE", "CONNECT", "COPY":
+			c.Method = m
+		}
+	}
+	c.minimal = strings.EqualFold(c.Header("Prefer"), "return=minimal")
+	if c.Settings.allowJSONP {
+		name, _ := c.Query.First("callback")
+		for i := 0; i < len(name); i++ {
+			if b := name[i]; !(b-'0' < 10 || (b|0x20)-'a' < 26 || strings.IndexByte("_.[]", b) >= 0) {
+				return false, errBadCallback
 			}
 		}
-		c.minimal = strings.EqualFold(c.Header("Prefer"), "return=minimal")
-		if c.Settings.allowJSONP {
-			name, _ := c.Query.First("callback")
-			for i := 0; i < len(name); i++ {
-				if b := name[i]; !(b-'0' < 10 || (b|0x20)-'a' < 26 || strings.IndexByte("_.[]", b) >= 0) {
-					return errBadCallback
-				}
-			}
-			c.callback = name
-		}
-		return next(c)
+		c.callback = name
 	}
+	return false, nil
 }
 
-// authenticate finds the user; wrong credentials end the request.
-func authenticate(next Handler) Handler {
-	return func(c *Call) error {
-		if c.Env.Store.Remote() {
-			c.Request = c.Request.WithContext(kv.WithOneWait(c.Context()))
-		}
-		if err := c.authenticate(); err != nil {
-			return err
-		}
-		if c.Settings.tagUsers {
-			c.Request = c.Request.WithContext(kv.WithTag(c.Context(), "user:"+c.User.Name))
-		}
-		return next(c)
+// identify finds the user; wrong credentials end the request.
+func (c *Call) identify() (done bool, err error) {
+	if c.Env.Store.Remote() {
+		c.Request = c.Request.WithContext(kv.WithOneWait(c.Context()))
 	}
+	if err := c.authenticate(); err != nil {
+		return false, err
+	}
+	if c.Settings.tagUsers {
+		c.Request = c.Request.WithContext(kv.WithTag(c.Context(), "user:"+c.User.Name))
+	}
+	return false, nil
 }
 
-// dispatch finds the route, applies its access rule and runs its handler.
-func dispatch(c *Call) error {
+// find finds the route and applies its access rule.
+func (c *Call) find() (*Endpoint, error) {
 	e := c.Env.Routes.Find(c.Segments)
 	if e == nil {
-		return compat.ErrMissing
+		return nil, compat.ErrMissing
 	}
 	if e.inDB {
 		c.Outgoing.of(c.User.Name)
@@ -203,7 +189,7 @@ func dispatch(c *Call) error {
 			docs.Origin{Rules: &c.Settings.Rules, Address: c.Peer, Request: c.ID, Memory: c.Outgoing})
 		c.DB = c.Docs.Bare()
 		if err := c.outOfService(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	access := e.access
@@ -211,11 +197,11 @@ func dispatch(c *Call) error {
 		access = r.Access
 	}
 	if err := c.authorize(access); err != nil {
-		return err
+		return nil, err
 	}
 	c.authorized = true
 	c.countRequest(e.Pattern)
-	return c.run(e)
+	return e, nil
 }
 
 // RunRoute runs the handler for the path as a handler has changed it.
@@ -225,13 +211,7 @@ func (c *Call) RunRoute() error { return c.run(c.Env.Routes.Find(c.Segments)) }
 func (c *Call) run(e *Endpoint) error {
 	r := e.Route(c.Method)
 	if r == nil {
-		// Whatever is asked of it, the design document comes first.
-		if c.Segment(1) == "_design" && strings.HasPrefix(c.Segment(3), "_") {
-			if err := c.Docs.RequireDesign(c.Context(), c.Segment(2)); err != nil {
-				return err
-			}
-		}
-		return compat.MethodNotAllowed(e.Allow)
+		return c.refuseMethod(e)
 	}
 	if r.Heavy {
 		if err := c.Env.Gate.Pass(c.Context()); err != nil {
@@ -239,4 +219,15 @@ func (c *Call) run(e *Endpoint) error {
 		}
 	}
 	return r.Handle(c)
+}
+
+// refuseMethod answers a method that the endpoint does not have. Whatever is asked of it, the design document comes
+// first.
+func (c *Call) refuseMethod(e *Endpoint) error {
+	if c.Segment(1) == "_design" && strings.HasPrefix(c.Segment(3), "_") {
+		if err := c.Docs.RequireDesign(c.Context(), c.Segment(2)); err != nil {
+			return err
+		}
+	}
+	return compat.MethodNotAllowed(e.Allow)
 }

@@ -102,25 +102,23 @@ func hostWithoutPort(host string) string {
 
 // answerPreflight answers the question of a browser whether it may send a request, before any authentication. What is
 // asked for in vain is treated as an ordinary OPTIONS request.
-func answerPreflight(next Handler) Handler {
-	return func(c *Call) error {
-		if c.Request.Method != http.MethodOptions {
-			return next(c)
-		}
-		rules, origin := c.corsRules()
-		if rules == nil || !rules.allow(c.Request.Header) {
-			return next(c)
-		}
-		c.preflight = true
-		c.SetHeader("Access-Control-Allow-Origin", origin)
-		c.SetHeader("Access-Control-Max-Age", rules.maxAge)
-		c.SetHeader("Access-Control-Allow-Methods", strings.Join(rules.methods, ", "))
-		c.SetHeader("Access-Control-Allow-Headers", c.Header("Access-Control-Request-Headers"))
-		if rules.credentials {
-			c.SetHeader("Access-Control-Allow-Credentials", "true")
-		}
-		return c.noContent()
+func answerPreflight(c *Call) (done bool, err error) {
+	if c.Request.Method != http.MethodOptions {
+		return false, nil
 	}
+	rules, origin := c.corsRules()
+	if rules == nil || !rules.allow(c.Request.Header) {
+		return false, nil
+	}
+	c.preflight = true
+	c.SetHeader("Access-Control-Allow-Origin", origin)
+	c.SetHeader("Access-Control-Max-Age", rules.maxAge)
+	c.SetHeader("Access-Control-Allow-Methods", strings.Join(rules.methods, ", "))
+	c.SetHeader("Access-Control-Allow-Headers", c.Header("Access-Control-Request-Headers"))
+	if rules.credentials {
+		c.SetHeader("Access-Control-Allow-Credentials", "true")
+	}
+	return true, c.noContent()
 }
 
 // allow reports whether the method and all headers a preflight asks for are in the rules.

@@ -48,7 +48,7 @@ type Env struct {
 	Sorting  *memory.Budget // of queries
 	Gate     *memory.Gate
 	Routes   *Router
-	handle   Handler
+	enter    func(*Call, Handler) error
 	calls    sync.Pool
 	dates    dateCache
 	stopping chan struct{}
@@ -66,9 +66,9 @@ func (e *Env) Open(bytes int64) {
 	e.settings.Store(readSettings(e.Config, nil))
 }
 
-// Route sets the rows of all routes, and what requests pass between being counted and their limits.
-func (e *Env) Route(routes []Route, enter func(Handler) Handler) {
-	e.Routes, e.handle = NewRouter(routes), compose(enter, dispatch)
+// Route sets the rows of all routes, and what lets requests in between being counted and their limits.
+func (e *Env) Route(routes []Route, enter func(*Call, Handler) error) {
+	e.Routes, e.enter = NewRouter(routes), enter
 }
 
 // Settings are those in force now. A request sees those of its begin: Call.Settings.
@@ -96,19 +96,15 @@ func (e *Env) UUID() string {
 func (e *Env) Serve(ec echo.Context) error {
 	e.Running.Add(1)
 	defer e.Running.Add(-1)
-	c := e.calls.Get().(*Call)
-	r := ec.Request()
-	conn := wire.FromContext(r.Context())
-	conn.Begin()
-	set := e.settings.Load()
-	*c = Call{
-		Env: e, Settings: set, Request: r, Writer: ec.Response(), conn: conn,
-		body:     newRequestBody(r, ec.Response(), e.Bodies, set.receiveTimeout),
-		Outgoing: newOutgoing(ec.Response(), e.Answers),
-	}
+	c := e.calls.Get().(*Call) // an empty one
+	c.Env, c.Settings, c.Request, c.Writer = e, e.settings.Load(), ec.Request(), ec.Response()
+	c.conn = wire.FromContext(c.Request.Context())
+	c.conn.Begin()
+	c.body = newRequestBody(c.Request, ec.Response(), e.Bodies, c.Settings.receiveTimeout)
+	c.Outgoing = newOutgoing(ec.Response(), e.Answers)
 	defer c.Outgoing.end()
 	defer c.body.abandon() // also where the answer is broken off by a panic
-	err := e.handle(c)
+	err := c.handle()
 	c.finish()
 	c.DropJSON()
 	*c = Call{} // the pool keeps no request alive

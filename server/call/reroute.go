@@ -26,22 +26,15 @@ type Named struct {
 }
 
 // rerouted is what a rerouted request passes: all that depends on its path, method or headers.
-var rerouted = parseTarget(readOptions(answerPreflight(identify(dispatch))))
+var rerouted = []step{parseTarget, readOptions, answerPreflight, identifyAgain}
 
-// identify authenticates a rerouted request whose headers are not the client's any more; else the user is who it was.
-func identify(next Handler) Handler {
-	return func(c *Call) error {
-		if c.identified {
-			if err := c.requireUserOrKnown(); err != nil {
-				return err
-			}
-			return next(c)
-		}
-		if err := c.authenticate(); err != nil {
-			return err
-		}
-		return next(c)
+// identifyAgain authenticates a rerouted request whose headers are not the client's any more; else the user is who it
+// was.
+func identifyAgain(c *Call) (done bool, err error) {
+	if c.identified {
+		return false, c.requireUserOrKnown()
 	}
+	return false, c.authenticate()
 }
 
 // requireUserOrKnown applies the rules for requests of nobody to the new path.
@@ -87,5 +80,5 @@ func (c *Call) Reroute(to Rerouting) error {
 		c.User, c.IdentifiedBy, c.Renew = docs.Principal{}, "", nil
 	}
 	c.DB, c.Docs, c.DBKnown, c.authorized = nil, nil, false, false
-	return rerouted(c)
+	return c.pass(rerouted)
 }

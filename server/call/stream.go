@@ -27,7 +27,7 @@ type Stream struct {
 	c      *Call
 	status int
 	buf    []byte
-	pooled *[]byte // where buf came from; nil: from nowhere
+	pooled *[]byte // where buf came from; nil: there was none yet
 	limit  int
 	script bool // JSONP: the last line feed is kept back
 }
@@ -41,12 +41,11 @@ func (c *Call) Stream(status int) *Stream {
 	if h["Content-Type"] == nil {
 		h["Content-Type"] = jsonValue
 	}
-	s := &Stream{c: c, status: status, limit: streamBuffer, pooled: streamBuffers.Get().(*[]byte)}
-	s.buf = (*s.pooled)[:0]
+	s := c.RawStream(status)
 	if c.callback != "" {
 		h["Content-Type"] = []string{"application/javascript"}
 		s.script = true
-		s.buf = append(append(append(s.buf, "/* CouchDB */"...), c.callback...), '(')
+		s.buf = append(append(append(s.Buffer(), "/* CouchDB */"...), c.callback...), '(')
 	}
 	return s
 }
@@ -60,7 +59,29 @@ func (c *Call) RawStream(status int) *Stream {
 func (s *Stream) Limit(n int) { s.limit = n }
 
 // Buffer lends the buffer for appending; give it back with Commit. It saves a copy for each row.
-func (s *Stream) Buffer() []byte { return s.buf }
+func (s *Stream) Buffer() []byte {
+	if s.buf == nil {
+		s.pooled = streamBuffers.Get().(*[]byte)
+		s.buf = (*s.pooled)[:0]
+	}
+	return s.buf
+}
+
+// Rest gives the buffer back until there is something to send again, if it is empty: the stream may have nothing to say
+// for hours.
+func (s *Stream) Rest() {
+	if len(s.buf) == 0 {
+		s.giveBack()
+	}
+}
+
+func (s *Stream) giveBack() {
+	if s.pooled != nil && cap(s.buf) <= 2*streamBuffer {
+		*s.pooled = s.buf[:0]
+		streamBuffers.Put(s.pooled)
+	}
+	s.buf, s.pooled = nil, nil
+}
 
 // Commit takes the buffer back and sends it when it is full. The error says that the client is gone.
 func (s *Stream) Commit(b []byte) error {
@@ -78,15 +99,17 @@ func (s *Stream) Send(b []byte) ([]byte, error) {
 }
 
 // Write implements io.Writer.
-func (s *Stream) Write(p []byte) (int, error) { return len(p), s.Commit(append(s.buf, p...)) }
+func (s *Stream) Write(p []byte) (int, error) { return len(p), s.Commit(append(s.Buffer(), p...)) }
 
 // WriteString is Write for strings.
-func (s *Stream) WriteString(p string) (int, error) { return len(p), s.Commit(append(s.buf, p...)) }
+func (s *Stream) WriteString(p string) (int, error) {
+	return len(p), s.Commit(append(s.Buffer(), p...))
+}
 
 // Pass is Write for bytes that may be many: those are not copied.
 func (s *Stream) Pass(p []byte) error {
 	if len(p) < s.limit || s.script {
-		return s.Commit(append(s.buf, p...))
+		return s.Commit(append(s.Buffer(), p...))
 	}
 	if err := s.send(); err != nil {
 		return err
@@ -116,20 +139,16 @@ func (s *Stream) Close() error {
 		if n := len(s.buf); n > 0 && s.buf[n-1] == '\n' {
 			s.buf = s.buf[:n-1]
 		}
-		s.buf, s.script = append(s.buf, ");\n"...), false
+		s.buf, s.script = append(s.Buffer(), ");\n"...), false
 	}
 	_ = s.send() // the client is gone, which is nobody's error any more
-	if s.pooled != nil && cap(s.buf) <= 2*streamBuffer {
-		*s.pooled = s.buf[:0]
-		streamBuffers.Put(s.pooled)
-	}
-	s.buf, s.pooled = nil, nil
+	s.giveBack()
 	return nil
 }
 
 // End ends the answer with tail and a line feed. An answer of which nothing was sent yet has a Content-Length.
 func (s *Stream) End(tail string) error {
-	s.buf = append(append(s.buf, tail...), '\n')
+	s.buf = append(append(s.Buffer(), tail...), '\n')
 	if s.c.status == 0 && !s.script {
 		return s.c.Bytes(s.status, s.buf)
 	}
@@ -156,7 +175,7 @@ func (s *Stream) send() error {
 		s.buf = nil
 	}
 	if kept != 0 {
-		s.buf = append(s.buf, kept)
+		s.buf = append(s.Buffer(), kept)
 	}
 	if err != nil {
 		return ErrClientGone

@@ -183,13 +183,11 @@ func matchVirtualHost(rules []virtualHost, host string, segments []string) (targ
 }
 
 // resolveHost puts the path of a virtual host in front of the request's (couch_httpd_vhost:dispatch_host).
-func resolveHost(next Handler) Handler {
-	return func(c *Call) error {
-		if len(c.Settings.virtualHosts) > 0 && strings.HasPrefix(c.Request.RequestURI, "/") {
-			c.redirectToHost()
-		}
-		return next(c)
+func resolveHost(c *Call) (done bool, err error) {
+	if len(c.Settings.virtualHosts) > 0 && strings.HasPrefix(c.Request.RequestURI, "/") {
+		c.redirectToHost()
 	}
+	return false, nil
 }
 
 func (c *Call) redirectToHost() {

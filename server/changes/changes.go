@@ -30,6 +30,19 @@ func (h *handlers) changes(c *call.Call) error {
 	if err != nil {
 		return err
 	}
+	var f *changesFeed
+	err = deep(func() (err error) {
+		f, err = h.feed(c, o, body)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return f.serve()
+}
+
+// feed makes the feed that a request asks for.
+func (h *handlers) feed(c *call.Call, o *params.ChangesOptions, body ejson.Value) (*changesFeed, error) {
 	feed, err := c.Docs.Feed(c.Context(), &o.FeedOptions, func() *docs.Request {
 		request := call.DesignRequest{}
 		if body.Kind() != ejson.Invalid {
@@ -38,19 +51,19 @@ func (h *handlers) changes(c *call.Call) error {
 		return c.FunctionRequest(request)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	kind, err := o.CheckFeed()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	since, err := o.ParseSince()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	first, err := feed.Begin(c.Context(), since)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f := &changesFeed{
 		c:          c,
@@ -66,7 +79,7 @@ func (h *handlers) changes(c *call.Call) error {
 	}
 	f.appendRow = changeRow(c, o, feed, func(b []byte) ([]byte, error) { return f.s.Send(b) })
 	f.wait, f.heartbeat = o.Wait(time.Duration(c.Settings.ChangesTimeout) * time.Millisecond)
-	return f.serve()
+	return f, nil
 }
 
 // changesBody is the JSON of a POST; filters alone look into it. An empty body is fine.
@@ -151,7 +164,11 @@ func appendSeqText(s storage.UpdateSeq) []byte {
 
 // follow answers with rows as they come (fabric_view_changes:keep_sending_changes).
 func (f *changesFeed) follow() error {
-	listener, err := f.db.Listen(f.c.Context())
+	var listener *storage.Listener
+	err := deep(func() (err error) {
+		listener, err = f.db.Listen(f.c.Context())
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -193,6 +210,14 @@ func (f *changesFeed) work(mark string) (done bool, err error) {
 		return true, call.ErrClientGone
 	}
 	defer end()
+	err = deep(func() (err error) {
+		done, err = f.send(mark)
+		return err
+	})
+	return done, err
+}
+
+func (f *changesFeed) send(mark string) (done bool, err error) {
 	if mark != "" {
 		f.s.WriteString(mark)
 		if err := f.s.Flush(); err != nil {
@@ -358,7 +383,11 @@ func (f *changesFeed) waiting() error {
 		f.spoke = true
 		f.s.WriteString("\n")
 	}
-	return f.s.Flush()
+	if err := f.s.Flush(); err != nil {
+		return err
+	}
+	f.s.Rest()
+	return nil
 }
 
 // markOf is what marks the end of a wait, "" for nothing: in _changes for an update as for a heartbeat.
