@@ -19,10 +19,10 @@
 // little), event_store.go (writes that are not committed), event_alias.go, event_natives.go and event_ask.go. In the
 // worker: source.go and coffee.go make texts of sources (language.go says what those are in; large.go takes them as
 // they stand), compile.go programs of them (blockfunctions.go and properties.go for what goja lacks, growing.go for
-// what it does slowly), sandbox.go, prelude.js, text.go and date.go are the realm that a function sees, values.go takes
-// JSON in and out, translate.go,
-// where.go, decompile.go, jsonerror.go, quote.go and thrown.go make CouchDB's texts of goja's errors. thirdparty has
-// esprima, escodegen and the compiler of CoffeeScript as published, with their licences.
+// what it does slowly), sandbox.go, prelude.js, text.go and date.go are the realm that a function sees, realms.go keeps
+// those of map and reduce functions, values.go takes JSON in and out, translate.go, where.go, decompile.go,
+// jsonerror.go, quote.go and thrown.go make CouchDB's texts of goja's errors. thirdparty has esprima, escodegen and the
+// compiler of CoffeeScript as published, with their licences.
 //
 // # Invariants
 //
@@ -36,9 +36,8 @@
 //     free. Builds of indexes and tenants that have used workers for long leave one worker to all others, builds leave
 //     another one to calls that somebody waits for, and no caller maps for longer than half a second before others have
 //     had their turn.
-//  4. A sandbox (realm) belongs to one function. Sandboxes of map and reduce functions live for one call, those of
-//     other functions of a design document as long as the worker keeps them, and never across databases; programs,
-//     which hold no state, are shared by all.
+//  4. A sandbox (realm) belongs to one function of one database, and lives as long as the worker keeps it; that of a
+//     map or reduce function is dropped when a call fails. Programs, which hold no state, are shared by all.
 //  5. Sources cross once: workers keep them under their digest and ask if they have not got one. Caches are bounded.
 //  6. What a worker sends is not trusted: frames and results have a largest size, payloads are checked while decoding.
 //  7. A worker has no system calls but those of seccomp_linux.go on any thread, no privileges and no way to any; what

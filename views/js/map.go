@@ -52,11 +52,11 @@ type MapResult struct {
 type DocResult []MapResult
 
 // Map runs the functions of a program over documents, given as JSON with _id, _rev and the rest, in order. Variables
-// that a function forgets to declare live from document to document, and no longer than the call. An error stands for
-// the whole call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function that does
-// not compile, os_process_error for time and memory. Documents whose rows are too many for one crossing go one half
-// after the other, and those whose functions are slow in as many crossings as they need, between which other calls get
-// the worker.
+// that a function forgets to declare live from document to document, as long as its realm (realms.go). An error stands
+// for the whole call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function that
+// does not compile, os_process_error for time and memory. Documents whose rows are too many for one crossing go one
+// half after the other, and those whose functions are slow in as many crossings as they need, between which other calls
+// get the worker.
 func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, error) {
 	results, err := p.mapOnce(ctx, program, docs)
 	for err == nil && len(results) < len(docs) {
@@ -81,12 +81,13 @@ func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]D
 
 // mapOnce is Map for as many of the documents, from the first, as one crossing has time for.
 func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, error) {
-	size := 64
+	size := 64 + len(program.Tenant)
 	for _, d := range docs {
 		size += len(d) + 5
 	}
 	e := encoder{b: make([]byte, 0, size)}
 	e.b = append(e.b, program.key[:]...)
+	e.string(program.Tenant)
 	e.list(docs)
 	results := make([]DocResult, 0, len(docs))
 	decode := func(payload []byte) error {

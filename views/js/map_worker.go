@@ -96,11 +96,17 @@ func (w *worker) newMapFunction(p *mapProgram, at int) (*mapFunction, error) {
 	return f, nil
 }
 
+// rest drops what the function has of its last call.
+func (f *mapFunction) rest() {
+	f.rows, f.out, f.text = nil, nil, nil
+	f.sandbox.rest()
+}
+
 // longestCrossing is how long a worker maps documents for one caller; the rest go in another crossing.
 const longestCrossing = 500 * time.Millisecond
 
-// runMap runs a program over documents, or the first of them if it takes long: payload is its digest and the list of
-// documents; each chunk holds the results of some documents.
+// runMap runs a program over documents, or the first of them if it takes long: payload is its digest, the name of the
+// database and the list of documents; each chunk holds the results of some documents.
 func runMap(w *worker, payload []byte) ([]byte, error) {
 	if len(payload) < len(digest{}) {
 		return nil, errFrame
@@ -111,12 +117,16 @@ func runMap(w *worker, payload []byte) ([]byte, error) {
 		return nil, err
 	}
 	d := decoder{b: payload[len(digest{}):]}
-	docs := d.list()
+	tenant, docs := d.string(), d.list()
 	if d.err != nil {
 		return nil, d.err
 	}
 	functions := make([]*mapFunction, len(program.maps))
 	for i := range functions {
+		var ok bool
+		if functions[i], ok = takeRealm[*mapFunction](w, realmKey(commandMap, tenant, key, i)); ok {
+			continue
+		}
 		if functions[i], err = w.newMapFunction(program, i); err != nil {
 			return nil, err
 		}
@@ -137,6 +147,9 @@ func runMap(w *worker, payload []byte) ([]byte, error) {
 		if err := w.chunk(e.b); err != nil {
 			return nil, err
 		}
+	}
+	for i, f := range functions {
+		w.keepRealm(realmKey(commandMap, tenant, key, i), f)
 	}
 	return nil, nil
 }

@@ -60,6 +60,7 @@ func TestCallsOfEndedWorkersAreRepeated(t *testing.T) {
 	docs := [][]byte{[]byte(`{"_id":"a"}`), []byte(`{"_id":"b","last":true}`)}
 	payload := func(docs [][]byte) []byte {
 		e := encoder{b: append([]byte(nil), program.key[:]...)}
+		e.string(program.Tenant)
 		e.list(docs)
 		return e.b
 	}

@@ -12,6 +12,9 @@ import (
 	"github.com/settee-db/settee/compat"
 )
 
+// defaultMemory is the default of Options.Memory.
+const defaultMemory = 512 << 20
+
 // Options say how many workers there are and what they may take. The zero value of each member is its default.
 type Options struct {
 	Workers    int           // most worker processes at a time; the number of processors and two more
@@ -116,7 +119,7 @@ func NewPool(opts Options) *Pool {
 		opts.PerTenant = max(1, opts.Workers-1)
 	}
 	if opts.Memory <= 0 {
-		opts.Memory = 512 << 20
+		opts.Memory = defaultMemory
 	}
 	opts.Memory = max(opts.Memory, 64<<20)
 	if opts.MaxResult <= 0 {

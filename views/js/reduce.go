@@ -38,6 +38,7 @@ func (p *Pool) Reduce(
 	var e encoder
 	key := digestOf([]byte(source))
 	e.b = append(e.b, key[:]...)
+	e.string(tenant)
 	e.bool(limit)
 	e.uint(uint64(len(groups)))
 	for i := range groups {

@@ -21,16 +21,14 @@ type reducer struct {
 	text  []byte
 }
 
-// runReduce runs a reduce function over groups: payload is the digest of the source, the limit and the groups; the
-// results come in chunks.
-func runReduce(w *worker, payload []byte) ([]byte, error) {
-	if len(payload) < len(digest{}) {
-		return nil, errFrame
-	}
-	source, err := kept(w, digest(payload[:len(digest{})]), func(b []byte) (string, error) { return string(b), nil })
-	if err != nil {
-		return nil, err
-	}
+// rest drops what the function has of its last call.
+func (r *reducer) rest() {
+	r.text = nil
+	r.sandbox.rest()
+}
+
+// newReducer makes a reduce function of its source.
+func (w *worker) newReducer(source string) (*reducer, error) {
 	s, err := w.newSandbox(nil)
 	if err != nil {
 		return nil, err
@@ -39,9 +37,31 @@ func runReduce(w *worker, payload []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reducer{sandbox: s, call: call, this: s.vm.NewArray(object)}
-	r.extra = unitsOf(ejson.AppendString(nil, source)) - unitsOf([]byte(source))
+	return &reducer{
+		sandbox: s, call: call, this: s.vm.NewArray(object),
+		extra: unitsOf(ejson.AppendString(nil, source)) - unitsOf([]byte(source)),
+	}, nil
+}
+
+// runReduce runs a reduce function over groups: payload is the digest of the source, the name of the database, the
+// limit and the groups; the results come in chunks.
+func runReduce(w *worker, payload []byte) ([]byte, error) {
+	if len(payload) < len(digest{}) {
+		return nil, errFrame
+	}
+	key := digest(payload[:len(digest{})])
+	source, err := kept(w, key, func(b []byte) (string, error) { return string(b), nil })
+	if err != nil {
+		return nil, err
+	}
 	d := decoder{b: payload[len(digest{}):]}
+	place := realmKey(commandReduce, d.string(), key, 0)
+	r, ok := takeRealm[*reducer](w, place)
+	if !ok {
+		if r, err = w.newReducer(source); err != nil {
+			return nil, err
+		}
+	}
 	r.limit = d.bool()
 	var e encoder
 	for n := d.count(); n > 0; n-- {
@@ -56,9 +76,12 @@ func runReduce(w *worker, payload []byte) ([]byte, error) {
 		}
 	}
 	if len(e.b) > 0 {
-		err = w.chunk(e.b)
+		if err := w.chunk(e.b); err != nil {
+			return nil, err
+		}
 	}
-	return nil, err
+	w.keepRealm(place, r)
+	return nil, nil
 }
 
 // group reads one group and writes its result.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	live "runtime/metrics"
 	"strconv"
 	"time"
 
@@ -32,6 +33,9 @@ type worker struct {
 	out       *bufio.Writer
 	compiled  *lru.Cache[digest, *compiled] // functions and modules by their text
 	kept      *lru.Cache[digest, any]       // what commands keep under the digest of a source
+	realms    *lru.Cache[digest, any]       // functions with their realms, see realms.go
+	memory    int64                         // bytes that the process may fill
+	live      [1]live.Sample                // bytes that were in use when the collector ran last
 	collators map[string]*collate.Collator
 	// Of the two languages, once a source in it has come.
 	javaScript, coffeeScript *converter
@@ -70,6 +74,7 @@ func RunWorkerIfAsked() {
 		os.Exit(2)
 	}
 	w := newWorker(os.Stdout)
+	w.memory = memory
 	go w.read(os.Stdin)
 	if err := w.serve(append(whose, held...)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -81,11 +86,15 @@ func RunWorkerIfAsked() {
 func newWorker(out io.Writer) *worker {
 	compiledCache, _ := lru.New[digest, *compiled](512)
 	kept, _ := lru.New[digest, any](64)
+	realms, _ := lru.New[digest, any](keptRealms)
 	return &worker{
 		requests:  make(chan frame),
 		out:       bufio.NewWriterSize(out, 64<<10),
 		compiled:  compiledCache,
 		kept:      kept,
+		realms:    realms,
+		memory:    defaultMemory,
+		live:      [1]live.Sample{{Name: "/gc/heap/live:bytes"}},
 		collators: map[string]*collate.Collator{},
 	}
 }
@@ -120,6 +129,7 @@ func (w *worker) serve(held holds) error {
 			return fmt.Errorf("js: unknown command %d", f.payload[0])
 		}
 		w.flushed, w.logs, w.growing = time.Now(), 0, growing{}
+		w.dropCrowdedRealms()
 		result, err := handle(w, f.payload[1:])
 		kind := frameResult
 		if err != nil {
