@@ -20,9 +20,9 @@
 // worker: source.go and coffee.go make texts of sources (language.go says what those are in; large.go takes them as
 // they stand), compile.go programs of them (blockfunctions.go and properties.go for what goja lacks, growing.go for
 // what it does slowly), sandbox.go, prelude.js, text.go and date.go are the realm that a function sees, realms.go keeps
-// those of map and reduce functions, values.go takes JSON in and out, translate.go, where.go, decompile.go,
-// jsonerror.go, quote.go and thrown.go make CouchDB's texts of goja's errors. thirdparty has esprima, escodegen and the
-// compiler of CoffeeScript as published, with their licences.
+// those of map and reduce functions, values.go takes JSON in and out (plain.go what is simple), translate.go, where.go,
+// decompile.go, jsonerror.go, quote.go and thrown.go make CouchDB's texts of goja's errors. thirdparty has esprima,
+// escodegen and the compiler of CoffeeScript as published, with their licences.
 //
 // # Invariants
 //

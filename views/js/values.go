@@ -179,6 +179,16 @@ func (s *sandbox) appendJSON(dst []byte, v goja.Value) ([]byte, error) {
 }
 
 func (s *sandbox) appendObject(dst []byte, v goja.Value) ([]byte, error) {
+	if o, ok := v.(*goja.Object); ok {
+		if out, ok := s.appendPlain(dst, o); ok {
+			return out, nil
+		}
+	}
+	return s.appendStringified(dst, v)
+}
+
+// appendStringified appends what JSON.stringify makes of a value.
+func (s *sandbox) appendStringified(dst []byte, v goja.Value) ([]byte, error) {
 	text, err := s.stringify(goja.Undefined(), v)
 	if err != nil {
 		return dst, err
