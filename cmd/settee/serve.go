@@ -130,9 +130,23 @@ func (l *listeners) start(ctx context.Context) error {
 	if err := errors.Join(l.startTLS(ctx), l.startMetrics(ctx), l.startFunctions(ctx)); err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	if err := l.showAddress(listener.Addr()); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	l.nodes.Advertise(cmp.Or(l.o.advertise, advertised(listener.Addr())))
 	l.serve(listener, l.server.Serve, "engine", l.o.engine, "data", l.o.dataDir)
 	return nil
+}
+
+// showAddress has the configuration say where the server listens if flags have chosen that, in memory only.
+func (l *listeners) showAddress(address net.Addr) error {
+	host, port, err := net.SplitHostPort(address.String())
+	if err != nil || l.o.listen == "" && l.o.bind == "" && l.o.port == 0 {
+		return nil
+	}
+	_, bindErr := l.config.Set("chttpd", "bind_address", host, false)
+	_, portErr := l.config.Set("chttpd", "port", port, false)
+	return errors.Join(bindErr, portErr)
 }
 
 // drain leaves load balancers the time to turn away.

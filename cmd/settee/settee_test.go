@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,6 +115,25 @@ func TestDrain(t *testing.T) {
 	begin := time.Now()
 	require.NoError(t, end())
 	require.GreaterOrEqual(t, time.Since(begin), o.drain)
+}
+
+// TestShownAddress: the configuration says where the server listens also if a flag has chosen that, and keeps what its
+// file says.
+func TestShownAddress(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "secret")
+	file := filepath.Join(dir, localFile)
+	require.NoError(t, os.WriteFile(file, []byte("[chttpd]\nport = 5999\n"), 0o600))
+	base, stop := startServe(t, dir)
+	status, shown, _ := ask(t, "admin:secret", "GET", base+"/_node/_local/_config/chttpd", "")
+	require.Equal(t, 200, status)
+	host, port, _ := strings.Cut(strings.TrimPrefix(base, "http://"), ":")
+	require.Equal(t, map[string]any{"bind_address": host, "port": port}, shown)
+	stop()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "port = 5999\n")
 }
 
 // startServe runs serve on a free port until stop is called.
