@@ -151,6 +151,7 @@ func New(o Options) (*Server, error) {
 		Store: o.Store, Designs: o.Views, JS: o.JS, Log: env.Log, Verifier: verifier,
 		Rules: func() *docs.Rules { return &env.Settings().Rules }, Replicator: s.replications.Settings,
 		UsersChanged: directory.Forget, Read: env.Stats.Read, Written: env.Stats.Written,
+		Evaluated: env.Stats.Evaluated,
 	})
 	sessions := session.New(verifier, directory)
 	env.Identify = sessions.Identify()

@@ -147,7 +147,7 @@ func (e *docEdit) interactive(doc *compat.Document, v *validatedEdit) (EditResul
 	}
 	e.tree = tree
 	e.write(leaf.Rev, doc, atts)
-	return EditResult{ID: doc.ID, Rev: leaf.Rev}, nil
+	return EditResult{ID: doc.ID, Rev: leaf.Rev, Made: true, First: len(e.before) == 0}, nil
 }
 
 // written reports whether the database was ever written to, and last by something else than an edit of a design

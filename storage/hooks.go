@@ -162,4 +162,6 @@ type EditResult struct {
 	ID  string
 	Rev compat.Rev    // of a stored edit the new revision, of a refused one the revision that was sent
 	Err *compat.Error // nil: stored
+	// Made tells that a revision of a document was written, First that there was none of it before.
+	Made, First bool
 }

@@ -33,7 +33,7 @@ func (e *docEdit) replicate(doc *compat.Document, v *validatedEdit) (EditResult,
 	if !known {
 		e.write(v.rev, doc, v.atts)
 	}
-	return EditResult{ID: doc.ID, Rev: doc.Rev()}, nil
+	return EditResult{ID: doc.ID, Rev: doc.Rev(), Made: !known, First: len(e.before) == 0}, nil
 }
 
 // nearestAncestor reads the newest revision above rev on its line whose body is stored, nil if there is none

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -107,13 +108,19 @@ func TestRequestCounters(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"httpd/bulk_requests/value": "2", "httpd/bulk_docs/value/n": "null", "httpd/partition_view_requests/value": "1",
-		"httpd/partition_all_docs_requests/value": "1", "document_writes/value": "12", "query_server/process_starts/value": "0",
+		"httpd/partition_all_docs_requests/value": "1", "document_writes/value": "12", "document_inserts/value": "12", "query_server/process_starts/value": "0",
 		"document_purges/success/value": "1", "database_purges/value": "1",
 	} {
 		require.Equal(t, want+"\n", s.Do("GET", "/_node/_local/_stats/couchdb/"+name, "").Body.String(), name)
 	}
 	require.Contains(t, s.Do("GET", "/_node/_local/_stats/couchdb/dbinfo/value", "").Body.String(), `"n":1,`)
 	require.Contains(t, s.Do("GET", "/_node/_local/_stats/mango/query_time/value", "").Body.String(), `"n":1,`)
+	evaluated := func() string {
+		return s.Do("GET", "/_node/_local/_stats/mango/evaluate_selector/value", "").Body.String()
+	}
+	require.Equal(t, "10\n", evaluated())
+	require.Equal(t, 200, s.Do("POST", "/db/_changes?filter=_selector", `{"selector":{"k":1}}`).Code)
+	require.Equal(t, "21\n", evaluated())
 	if runtime.GOOS == "linux" {
 		require.NotEqual(t, "0\n", s.Do("GET", "/_node/_local/_stats/couchdb/open_os_files/value", "").Body.String())
 	}
@@ -122,4 +129,34 @@ func TestRequestCounters(t *testing.T) {
 		s.Do("GET", "/_node/_local/_stats/couchdb/httpd/bulk_docs/value", "").Body.String(),
 		`"n":1,"min":1.0,`,
 	)
+}
+
+// TestWriteCounters: documents count when they are stored, local ones apart, and as inserted when there was none.
+func TestWriteCounters(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	for i, step := range []struct {
+		body string
+		adds string // to documents, inserts, local documents, updates
+	}{
+		{`{"docs":[{"_id":"a"},{"_id":"b"},{"_id":"a"},{"_id":"_local/a"}]}`, "2 2 1 1"},
+		{`{"docs":[{"_id":"a"}]}`, "0 0 0 1"}, // a conflict
+		{`{"docs":[{"_id":"a","_rev":"1-x"},{"_id":"c","_rev":"1-x"}],"new_edits":false}`, "2 1 0 1"},
+		{`{"docs":[{"_id":"c","_rev":"1-x"}],"new_edits":false}`, "0 0 0 1"}, // known
+	} {
+		count := func() (n [4]int) {
+			for i, name := range []string{"document_writes", "document_inserts", "local_document_writes", "database_writes"} {
+				body := s.Do("GET", "/_node/_local/_stats/couchdb/"+name+"/value", "").Body.String()
+				n[i], _ = strconv.Atoi(strings.TrimSpace(body))
+			}
+			return n
+		}
+		before := count()
+		require.Equal(t, 201, s.Do("POST", "/db/_bulk_docs", step.body).Code)
+		after := count()
+		for i := range after {
+			after[i] -= before[i]
+		}
+		require.Equal(t, "["+step.adds+"]", fmt.Sprint(after), "step %d", i)
+	}
 }

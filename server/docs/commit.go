@@ -19,7 +19,7 @@ type CommitPart struct {
 // storage.Store.Commit.
 func (s *Store) Commit(ctx context.Context, with func(tx kv.Tx) error, parts []CommitPart) error {
 	c := storage.Commit{With: with, Databases: make([]storage.DatabaseCommit, len(parts))}
-	written := 0
+	made := make([][]storage.EditResult, len(parts))
 	for i := range parts {
 		p := &parts[i]
 		c.Databases[i] = storage.DatabaseCommit{
@@ -33,14 +33,22 @@ func (s *Store) Commit(ctx context.Context, with func(tx kv.Tx) error, parts []C
 			return err
 		}
 		c.Databases[i].Context = inner
-		written += len(p.Edits)
+		c.Databases[i].Stored = func(x *storage.Tx, results []storage.EditResult) error {
+			made[i] = results
+			if p.Stored == nil {
+				return nil
+			}
+			return p.Stored(x, results)
+		}
 		if users {
 			defer s.o.UsersChanged()
 		}
 	}
 	err := s.o.Store.Commit(ctx, &c)
-	if err == nil && written > 0 {
-		s.o.Written(written)
+	for _, results := range made {
+		if err == nil && results != nil {
+			s.written(results)
+		}
 	}
 	return err
 }

@@ -61,7 +61,7 @@ func newStore(t *testing.T, security string, names ...string) *Store {
 		Store: stored, Designs: anyDesign{},
 		Log: slog.New(slog.DiscardHandler), Verifier: auth.NewVerifier(func(bool) {}),
 		Rules: func() *Rules { return rules }, Replicator: func() *replication.Settings { return &settings },
-		UsersChanged: func() {}, Read: func(int) {}, Written: func(int) {},
+		UsersChanged: func() {}, Read: func(int) {}, Written: func(int, int, int) {}, Evaluated: func(int) {},
 	})
 }
 

@@ -79,6 +79,7 @@ func (f *selectorFilter) passes(ctx context.Context, ch *storage.Change) (bool, 
 // matches matches one revision. Without a document the row has all that the selector asks for. Conflicts are seen in
 // the winner's only, and not with style=all_docs.
 func (f *selectorFilter) matches(d *storage.Document, ch *storage.Change) (bool, error) {
+	f.feed.d.store.o.Evaluated(1)
 	if f.selector.Empty() {
 		return true, nil
 	}

@@ -23,8 +23,12 @@ type Options struct {
 	Replicator func() *replication.Settings
 	// UsersChanged is called after each write to a users database, before it is answered.
 	UsersChanged func()
-	// Read and Written count documents.
-	Read, Written func(n int)
+	// Read counts documents; Written those that an update stored, how many of them there were not before, and the local
+	// ones besides.
+	Read    func(n int)
+	Written func(documents, inserts, local int)
+	// Evaluated counts documents that feeds matched with a selector.
+	Evaluated func(n int)
 }
 
 // Store is a store whose databases are used by principals, under the rules of a server. It is safe for concurrent use.

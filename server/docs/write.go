@@ -70,7 +70,6 @@ func (d *Database) WriteAll(
 		discard()
 		return nil, err
 	}
-	d.store.o.Written(len(docs))
 	for i := range results {
 		if results[i].Err != nil && drafts != nil && drafts[i] != nil {
 			drafts[i].Discard(ctx)
@@ -98,7 +97,29 @@ func (d *Database) Update(ctx context.Context, docs []*compat.Document, o WriteO
 			return nil
 		}
 	}
-	return d.db.Update(inner, docs, update)
+	results, err := d.db.Update(inner, docs, update)
+	if err == nil {
+		d.store.written(results)
+	}
+	return results, err
+}
+
+// written counts what the edits of one update have stored.
+func (s *Store) written(results []storage.EditResult) {
+	var documents, inserts, local int
+	for i := range results {
+		switch r := &results[i]; {
+		case r.Err != nil:
+		case compat.IsLocalID(r.ID):
+			local++
+		case r.Made:
+			documents++
+			if r.First {
+				inserts++
+			}
+		}
+	}
+	s.o.Written(documents, inserts, local)
 }
 
 // prepare makes documents ready to be written by the principal, whom the context names to the checks then. users tells
@@ -133,7 +154,6 @@ func (d *Database) updateOne(ctx context.Context, doc *compat.Document, o WriteO
 	if results[0].Err != nil {
 		return compat.Rev{}, results[0].Err
 	}
-	d.store.o.Written(1)
 	if o.Replicated && compat.IsLocalID(doc.ID) {
 		return doc.Rev(), nil // stored as any other write of it, but answered as sent
 	}

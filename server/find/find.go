@@ -179,6 +179,7 @@ func countQuery(c *call.Call, plan *mango.Plan, a *mango.Answer) {
 	s.DocsExamined.Add(a.Stats.Docs)
 	s.QuorumDocsExamined.Add(a.Stats.QuorumDocs)
 	s.ResultsReturned.Add(a.Stats.Results)
+	s.Evaluated(int(max(a.Stats.Keys, a.Stats.Docs)))
 	s.QueryTime.Took(a.Stats.Time)
 	s.Read(int(a.Stats.Docs + a.Stats.QuorumDocs))
 	if plan.Index().Kind == mango.KindAllDocs {

@@ -2,9 +2,10 @@ package stats
 
 import "github.com/settee-db/settee/views/js"
 
-// javaScript are the statistics below couchdb.query_server.
+// javaScript are the statistics below couchdb.query_server and couchdb.mrview.
 type javaScript struct {
 	starts, spawns, errors, errorExits, exits, prompts, acquired *Counter
+	mapped, emitted                                              *Counter
 	calls                                                        map[string]javaScriptCalls // by command
 	others                                                       javaScriptCalls
 }
@@ -32,6 +33,8 @@ func (s *Stats) javaScript() javaScript {
 		exits:      s.counter(prefix + "process_exits"),
 		prompts:    s.counter(prefix + "process_prompts"),
 		acquired:   s.counter(prefix + "acquired_processes"),
+		mapped:     s.counter("couchdb.mrview.map_doc"),
+		emitted:    s.counter("couchdb.mrview.emits"),
 		calls:      make(map[string]javaScriptCalls, len(workerCalls)),
 		others:     calls("other"),
 	}
@@ -41,7 +44,7 @@ func (s *Stats) javaScript() javaScript {
 	return j
 }
 
-// TakeJavaScript sets the statistics below couchdb.query_server to those of the pool.
+// TakeJavaScript sets the statistics below couchdb.query_server and couchdb.mrview to those of the pool.
 func (s *Stats) TakeJavaScript(p *js.Pool) {
 	if p == nil {
 		return
@@ -51,6 +54,8 @@ func (s *Stats) TakeJavaScript(p *js.Pool) {
 	s.workers.spawns.set(pool.Started)
 	s.workers.errors.set(pool.Killed)
 	s.workers.errorExits.set(pool.Killed)
+	s.workers.mapped.set(pool.Mapped)
+	s.workers.emitted.set(pool.Emitted)
 	s.workers.exits.set(pool.Started - pool.Killed - int64(pool.Running))
 	all, sums := int64(0), make(map[javaScriptCalls]js.Calls)
 	for command, calls := range pool.Calls {

@@ -17,19 +17,22 @@ type Moved struct {
 	PurgeRequests     *Counter
 	OpenFeeds         *Counter // a gauge: feeds that wait
 
-	DatabaseReads  *Counter
-	DatabaseWrites *Counter
-	DocumentWrites *Counter
-	DocumentPurges *Counter
-	DocumentsGone  *Counter // of them those that succeeded
-	DatabasePurges *Counter
-	OpenFiles      *Counter // a gauge
+	DatabaseReads   *Counter
+	DatabaseWrites  *Counter
+	DocumentWrites  *Counter
+	DocumentInserts *Counter
+	LocalWrites     *Counter
+	DocumentPurges  *Counter
+	DocumentsGone   *Counter // of them those that succeeded
+	DatabasePurges  *Counter
+	OpenFiles       *Counter // a gauge
 
 	KeysExamined       *Counter
 	DocsExamined       *Counter
 	QuorumDocsExamined *Counter
 	ResultsReturned    *Counter
 	UnindexedQueries   *Counter
+	EvaluatedSelectors *Counter
 
 	ReplicationRequests           *Counter
 	ReplicationResponses          *Counter
@@ -76,19 +79,22 @@ func (s *Stats) register() {
 		PurgeRequests:     s.counter("couchdb.httpd.purge_requests"),
 		OpenFeeds:         s.counter("couchdb.httpd.clients_requesting_changes"),
 
-		DatabaseReads:  s.counter("couchdb.database_reads"),
-		DatabaseWrites: s.counter("couchdb.database_writes"),
-		DocumentWrites: s.counter("couchdb.document_writes"),
-		DocumentPurges: s.counter("couchdb.document_purges.total"),
-		DocumentsGone:  s.counter("couchdb.document_purges.success"),
-		DatabasePurges: s.counter("couchdb.database_purges"),
-		OpenFiles:      s.counter("couchdb.open_os_files"),
+		DatabaseReads:   s.counter("couchdb.database_reads"),
+		DatabaseWrites:  s.counter("couchdb.database_writes"),
+		DocumentWrites:  s.counter("couchdb.document_writes"),
+		DocumentInserts: s.counter("couchdb.document_inserts"),
+		LocalWrites:     s.counter("couchdb.local_document_writes"),
+		DocumentPurges:  s.counter("couchdb.document_purges.total"),
+		DocumentsGone:   s.counter("couchdb.document_purges.success"),
+		DatabasePurges:  s.counter("couchdb.database_purges"),
+		OpenFiles:       s.counter("couchdb.open_os_files"),
 
 		KeysExamined:       s.counter("mango.keys_examined"),
 		DocsExamined:       s.counter("mango.docs_examined"),
 		QuorumDocsExamined: s.counter("mango.quorum_docs_examined"),
 		ResultsReturned:    s.counter("mango.results_returned"),
 		UnindexedQueries:   s.counter("mango.unindexed_queries"),
+		EvaluatedSelectors: s.counter("mango.evaluate_selector"),
 
 		ReplicationRequests:           s.counter("couch_replicator.requests"),
 		ReplicationResponses:          s.counter("couch_replicator.responses.success"),

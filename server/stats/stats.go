@@ -98,11 +98,17 @@ func (s *Stats) Hashed(slow bool) {
 // Read counts documents that were read.
 func (s *Stats) Read(n int) { s.DatabaseReads.Add(int64(n)) }
 
-// Written counts documents that were written.
-func (s *Stats) Written(n int) {
-	s.DatabaseWrites.Add(int64(n))
-	s.DocumentWrites.Add(int64(n))
+// Written counts an update of a database: the documents that it stored, those of them that there were not before, and
+// the local ones besides.
+func (s *Stats) Written(documents, inserts, local int) {
+	s.DatabaseWrites.Add(1)
+	s.DocumentWrites.Add(int64(documents))
+	s.DocumentInserts.Add(int64(inserts))
+	s.LocalWrites.Add(int64(local))
 }
+
+// Evaluated counts documents that were matched with a selector.
+func (s *Stats) Evaluated(n int) { s.EvaluatedSelectors.Add(int64(n)) }
 
 // Purged counts a purge that was asked for, with the documents that it names.
 func (s *Stats) Purged(documents int) {

@@ -65,6 +65,9 @@ func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]D
 		results = append(results, more...)
 	}
 	if !errors.Is(err, errTooMuch) || len(docs) < 2 {
+		if err == nil && program.index == noSearchIndex {
+			p.countRows(results)
+		}
 		return results, err
 	}
 	half := len(docs) / 2
@@ -77,6 +80,18 @@ func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]D
 		return nil, err
 	}
 	return append(first, second...), nil
+}
+
+// countRows counts documents that map functions of views were run over, and what these emitted.
+func (p *Pool) countRows(results []DocResult) {
+	rows := 0
+	for _, of := range results {
+		for i := range of {
+			rows += len(of[i].Rows)
+		}
+	}
+	p.mapped.Add(int64(len(results)))
+	p.emitted.Add(int64(rows))
 }
 
 // mapOnce is Map for as many of the documents, from the first, as one crossing has time for.

@@ -89,6 +89,7 @@ type Pool struct {
 	stop            chan struct{}
 
 	started, killed, repeated atomic.Int64
+	mapped, emitted           atomic.Int64 // documents and rows of views
 	holds                     atomic.Value // string: what confines the worker that was started last
 	metrics                   metrics
 }
@@ -166,7 +167,9 @@ type Stats struct {
 	Killed  int64 // of them, killed for time, memory or a crash
 	// Repeated are calls made a second time, since the system had ended their worker.
 	Repeated int64
-	Calls    map[string]Calls
+	// Mapped are documents that map functions of views were run over, Emitted the rows that these made of them.
+	Mapped, Emitted int64
+	Calls           map[string]Calls
 }
 
 // Calls are the calls of one command: check, map, reduce, filter, validate, design, list, events, check_events.
@@ -186,6 +189,8 @@ func (p *Pool) Stats() Stats {
 		Killed:  p.killed.Load(),
 
 		Repeated: p.repeated.Load(),
+		Mapped:   p.mapped.Load(),
+		Emitted:  p.emitted.Load(),
 		Calls:    p.metrics.perCommand(),
 	}
 }

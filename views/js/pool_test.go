@@ -240,3 +240,16 @@ func deepDocument(depth int) []byte {
 	}
 	return append(b, '}')
 }
+
+// TestCountedRows: documents that were mapped and what came of them are counted, those of search are not.
+func TestCountedRows(t *testing.T) {
+	p := NewPool(Options{})
+	t.Cleanup(p.Close)
+	docs := [][]byte{[]byte(`{"_id":"a"}`), []byte(`{"_id":"b"}`)}
+	twice := "function (doc) { emit(1); emit(2); }"
+	_, err := p.Map(t.Context(), NewMapProgram("db", []string{twice, "function (doc) { emit(doc._id); }"}, nil), docs)
+	require.NoError(t, err)
+	_, err = p.Map(t.Context(), NewIndexProgram("db", ClouseauIndex, `function (doc) { index("a", 1); }`), docs)
+	require.NoError(t, err)
+	require.Equal(t, [2]int64{2, 6}, [2]int64{p.Stats().Mapped, p.Stats().Emitted})
+}

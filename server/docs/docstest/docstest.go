@@ -41,6 +41,6 @@ func New(t testing.TB, store *storage.Store, indexer storage.Indexer, pool *js.P
 		Store: store, Designs: anyDesign{}, JS: pool, Log: slog.New(slog.DiscardHandler),
 		Verifier: auth.NewVerifier(func(bool) {}),
 		Rules:    func() *docs.Rules { return rules }, Replicator: func() *replication.Settings { return &settings },
-		UsersChanged: func() {}, Read: func(int) {}, Written: func(int) {},
+		UsersChanged: func() {}, Read: func(int) {}, Written: func(int, int, int) {}, Evaluated: func(int) {},
 	})
 }
