@@ -105,8 +105,10 @@ func (a *Attachment) parseLengths(props ejson.Value) error {
 	case "gzip":
 		a.Encoding = EncodingGzip
 	case "identity":
-	default:
-		return ErrBadArg
+	default: // what is stored has its own, whatever a stub says
+		if a.Source != SourceStub || encoding.Kind() != ejson.String {
+			return ErrBadArg
+		}
 	}
 	a.EncodedLength = lengthOf(props, "encoded_length", a.Length)
 	return nil

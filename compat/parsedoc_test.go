@@ -50,7 +50,7 @@ func TestParseDocumentErrors(t *testing.T) {
 		{`{"_attachments":{"f":{"data":"a-k="}}}`, "bad_request: Invalid attachment data for f"},
 		{`{"_attachments":{"f":{"data":null}}}`, "bad_request: Invalid attachment data for f"},
 		{`{"_attachments":{"f":{"stub":true,"digest":"md5-zz"}}}`, "unknown_error: function_clause"},
-		{`{"_attachments":{"f":{"stub":true,"encoding":"zzq"}}}`, "unknown_error: badarg"},
+		{`{"_attachments":{"f":{"follows":true,"encoding":"zzq"}}}`, "unknown_error: badarg"},
 		{`{"_attachments":{"f":{"stub":true,"encoding":5}}}`, "unknown_error: badarg"},
 		{`{"_attachments":{"f":{"follows":true,"length":11}}}`, "attachment_too_large: f"},
 		{`{"_attachments":{"f":{"data":"aGVsbG9oZWxsb2hlbGxv"}}}`, "attachment_too_large: f"},
@@ -59,6 +59,10 @@ func TestParseDocumentErrors(t *testing.T) {
 		if _, err := parseText(t, tt.text, rules); err == nil || err.Error() != tt.want {
 			t.Errorf("%.80s: %v, want %s", tt.text, err, tt.want)
 		}
+	}
+	stub := `{"_attachments":{"f":{"stub":true,"encoding":"br"}}}`
+	if _, err := parseText(t, stub, rules); err != nil {
+		t.Error(err)
 	}
 	partitioned := DocRules{IDs: IDRules{Partitioned: true}}
 	if _, err := parseText(t, `{"_id":"a"}`, partitioned); err == nil ||
