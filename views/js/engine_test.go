@@ -14,7 +14,9 @@ func TestEngine(t *testing.T) {
 		"new Date('13/1/2020')":                        `null`,
 		"[Date.parse('1-Jan-2020'), Date.parse(NaN)]":  `[-125912275200000,null]`,
 		"[new Date(-1, 0), new Date(253402300800000)]": `["-000001-01-01T00:00:00.000Z","+010000-01-01T00:00:00.000Z"]`,
-		"[new Date(-1).setMilliseconds(-1), new Date(5).setUTCMilliseconds(1.9), new Date(5).setMilliseconds()]": `[-1001,1,null]`,
+		"[new Date(-1).setMilliseconds(-1), new Date(5).setUTCMilliseconds(1.9), new Date(5).setMilliseconds()]":   `[-1001,1,null]`,
+		"[new Date(['user', -1]), new Date([1]), +new Date([2020, 1, 2]), +new Date(new String('2020-1-2'))]":      `[null,null,1577923200000,1577923200000]`,
+		"[+new Date({valueOf: () => 5}), +new Date(new Date(7)), +new Date({[Symbol.toPrimitive]: h => h + '1'})]": `[5,7,null]`,
 		// numbers between two
 		"[25..toPrecision(1), (-105).toPrecision(2), 35..toPrecision(1), 2.5.toPrecision(1), 0.5.toPrecision(3)]": `["2e+1","-1.0e+2","4e+1","3","0.500"]`,
 		"[245..toExponential(1), 255..toExponential(1), 95..toExponential(0), 245..toExponential()]":              `["2.4e+2","2.6e+2","1e+2","2.45e+2"]`,

@@ -161,12 +161,24 @@ function (native, global) {
             return this.setTime(Math.floor(time / 1000) * 1000 + Math.trunc(ms));
         }}[name]);
     }
+    // What a Date is made of: a text is read as SpiderMonkey does, that of an array or another object, too.
+    const ordinary = Date.prototype[Symbol.toPrimitive];
+    function dateValue(value) {
+        if (value instanceof PlainDate) {
+            return value;
+        }
+        if (value !== null && (typeof value === 'object' || typeof value === 'function')) {
+            const own = value[Symbol.toPrimitive];
+            value = own == null ? call.call(ordinary, value, 'number') : call.call(own, value, 'default');
+        }
+        return typeof value === 'string' ? native.date(value) : value;
+    }
     function DateOf(...args) {
         if (new.target === undefined) {
             return new PlainDate().toString();
         }
-        if (args.length === 1 && typeof args[0] === 'string') {
-            args[0] = native.date(args[0]);
+        if (args.length === 1) {
+            args[0] = dateValue(args[0]);
         }
         return Reflect.construct(PlainDate, args, new.target);
     }
