@@ -21,6 +21,9 @@ func TestEngine(t *testing.T) {
 		"[25..toPrecision(1), (-105).toPrecision(2), 35..toPrecision(1), 2.5.toPrecision(1), 0.5.toPrecision(3)]": `["2e+1","-1.0e+2","4e+1","3","0.500"]`,
 		"[245..toExponential(1), 255..toExponential(1), 95..toExponential(0), 245..toExponential()]":              `["2.4e+2","2.6e+2","1e+2","2.45e+2"]`,
 		"[(NaN).toPrecision(0), typeof JSON.rawJSON]":                                                             `["NaN","undefined"]`,
+		// JSON
+		"[JSON.stringify([1, {}], null, '\u00a0é'), JSON.stringify([1], null, new String('é'.repeat(11))), JSON.stringify(), JSON.stringify.length]": `["[\n é1,\n é{}\n]","[\néééééééééé1\n]",null,3]`,
+		"[JSON.stringify([1], null, Infinity), JSON.stringify([1], null, 2.9), JSON.stringify([1], null, -1), JSON.stringify([1], null, '-')]":       `["[\n          1\n]","[\n  1\n]","[1]","[\n-1\n]"]`,
 		// comparisons go from left to right
 		"[0 < 3 < 2, 3 > 2 > 1, 0 < (3 < 2), 0 < doc.n * (1 + 1) < 1, 0 < ((1 + 1) * doc.n < 1)]":           `[true,false,false,false,false]`,
 		"[9 > [5][0] > 4 > (3 > 2), 1 <= (2) < 2, '_id' in doc in {true: 1}, doc instanceof Object in doc]": `[false,true,true,false]`,

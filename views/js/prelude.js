@@ -255,6 +255,24 @@ function (native, global) {
             throw e;
         }
     });
+    // goja prints what JSON is indented with byte by byte, and takes no infinite number of blanks.
+    hide(JSON, 'stringify', {stringify(value, replacer, space) {
+        if (space === undefined) {
+            return stringify(value, replacer);
+        }
+        if (space instanceof String || space instanceof Number) {
+            space = space.valueOf();
+        }
+        if (typeof space === 'number') {
+            return stringify(value, replacer, Math.min(space, 10));
+        }
+        if (typeof space !== 'string' || !/[^\0-\x7f]/.test(space)) {
+            return stringify(value, replacer, space);
+        }
+        space = space.slice(0, 10);
+        const made = stringify(value, replacer, space.length);
+        return made && made.replace(/\n +/g, function (line) { return '\n' + space.repeat((line.length - 1) / space.length); });
+    }}.stringify);
 
     // ---- toSource and uneval ----
     function nameSource(name) {
