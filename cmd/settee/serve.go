@@ -140,9 +140,12 @@ func (l *listeners) start(ctx context.Context) error {
 
 // showAddress has the configuration say where the server listens if flags have chosen that, in memory only.
 func (l *listeners) showAddress(address net.Addr) error {
-	host, port, err := net.SplitHostPort(address.String())
-	if err != nil || l.o.listen == "" && l.o.bind == "" && l.o.port == 0 {
+	if l.o.listen == "" && l.o.bind == "" && l.o.port == 0 {
 		return nil
+	}
+	host, port, err := net.SplitHostPort(address.String())
+	if err != nil {
+		return err
 	}
 	_, bindErr := l.config.Set("chttpd", "bind_address", host, false)
 	_, portErr := l.config.Set("chttpd", "port", port, false)
