@@ -76,7 +76,7 @@ func (s *Stream) Rest() {
 }
 
 func (s *Stream) giveBack() {
-	if s.pooled != nil && cap(s.buf) <= 2*streamBuffer {
+	if s.pooled != nil && s.buf != nil && cap(s.buf) <= 2*streamBuffer {
 		*s.pooled = s.buf[:0]
 		streamBuffers.Put(s.pooled)
 	}

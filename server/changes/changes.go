@@ -217,6 +217,7 @@ func (f *changesFeed) work(mark string) (done bool, err error) {
 	return done, err
 }
 
+// send is work, once it is the feed's turn.
 func (f *changesFeed) send(mark string) (done bool, err error) {
 	if mark != "" {
 		f.s.WriteString(mark)

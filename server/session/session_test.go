@@ -307,6 +307,7 @@ func TestLogLinesAreBounded(t *testing.T) {
 // only where they have one (chttpd_auth_cache:get_from_cache).
 func TestAuthCacheCounts(t *testing.T) {
 	s := servertest.NewWithUsers(t, 1)
+	s.StopFollowers() // which may still forget who was written
 	count := func(name string) (n int) {
 		w := s.Do("GET", "/_node/_local/_stats/couchdb/"+name, "")
 		var stat struct{ Value int }
