@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // client. How fast is for `make hostile` to say.
 func TestHostile(t *testing.T) {
 	if _, err := os.Stat("/proc/self/clear_refs"); err != nil {
-		t.Skip("reads the memory of another process from /proc")
+		t.Skip("reads the memory of another process from /proc, which this system has not")
 	}
 	server, err := startTarget(t.Context(), 512<<20)
 	if err != nil {

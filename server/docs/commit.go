@@ -44,11 +44,13 @@ func (s *Store) Commit(ctx context.Context, with func(tx kv.Tx) error, parts []C
 			defer s.o.UsersChanged()
 		}
 	}
-	err := s.o.Store.Commit(ctx, &c)
+	if err := s.o.Store.Commit(ctx, &c); err != nil {
+		return err
+	}
 	for _, results := range made {
-		if err == nil && results != nil {
+		if results != nil { // of a part without edits there are none
 			s.written(results)
 		}
 	}
-	return err
+	return nil
 }

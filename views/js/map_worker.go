@@ -49,12 +49,13 @@ func runCheck(w *worker, payload []byte) ([]byte, error) {
 // mapFunction is one function of a program in its sandbox.
 type mapFunction struct {
 	*sandbox
-	call goja.Callable
-	this goja.Value
-	use  *paramUse // of its document
-	rows []emission
-	out  []Emitted
-	text []byte
+	place digest // where its realm is kept
+	call  goja.Callable
+	this  goja.Value
+	use   *paramUse // of its document
+	rows  []emission
+	out   []Emitted
+	text  []byte
 }
 
 // emission is a row as it was emitted; objects are written out when the function has returned, as in CouchDB. The key
@@ -123,13 +124,15 @@ func runMap(w *worker, payload []byte) ([]byte, error) {
 	}
 	functions := make([]*mapFunction, len(program.maps))
 	for i := range functions {
+		place := realmKey(commandMap, tenant, key, i)
 		var ok bool
-		if functions[i], ok = takeRealm[*mapFunction](w, realmKey(commandMap, tenant, key, i)); ok {
+		if functions[i], ok = takeRealm[*mapFunction](w, place); ok {
 			continue
 		}
 		if functions[i], err = w.newMapFunction(program, i); err != nil {
 			return nil, err
 		}
+		functions[i].place = place
 	}
 	var e encoder
 	for began, n := time.Now(), 0; n < len(docs) && (n == 0 || time.Since(began) < longestCrossing); n++ {
@@ -148,8 +151,8 @@ func runMap(w *worker, payload []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	for i, f := range functions {
-		w.keepRealm(realmKey(commandMap, tenant, key, i), f)
+	for _, f := range functions {
+		w.keepRealm(f.place, f)
 	}
 	return nil, nil
 }

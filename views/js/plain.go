@@ -1,7 +1,6 @@
 package js
 
 import (
-	"math/big"
 	"reflect"
 	"strconv"
 	"strings"
@@ -108,9 +107,6 @@ func (w *plainWriter) members(o *goja.Object, depth int) bool {
 func (w *plainWriter) value(v goja.Value, depth int) bool {
 	if o, ok := v.(*goja.Object); ok {
 		return w.object(o, depth)
-	}
-	if _, ok := v.Export().(*big.Int); ok {
-		return false
 	}
 	var err error
 	w.dst, err = w.s.appendJSON(w.dst, v)

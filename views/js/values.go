@@ -159,7 +159,10 @@ func (s *sandbox) appendJSON(dst []byte, v goja.Value) ([]byte, error) {
 	case nil:
 		return append(dst, "null"...), nil
 	case *goja.Object:
-		return s.appendObject(dst, v)
+		if simple, ok := s.appendPlain(dst, v); ok {
+			return simple, nil
+		}
+		return s.appendStringified(dst, v)
 	case goja.String:
 		return appendText(dst, v), nil
 	case *goja.Symbol:
@@ -175,16 +178,7 @@ func (s *sandbox) appendJSON(dst []byte, v goja.Value) ([]byte, error) {
 	case nil:
 		return append(dst, "null"...), nil
 	}
-	return s.appendObject(dst, v) // a BigInt: JSON.stringify throws the right error
-}
-
-func (s *sandbox) appendObject(dst []byte, v goja.Value) ([]byte, error) {
-	if o, ok := v.(*goja.Object); ok {
-		if out, ok := s.appendPlain(dst, o); ok {
-			return out, nil
-		}
-	}
-	return s.appendStringified(dst, v)
+	return s.appendStringified(dst, v) // a BigInt: JSON.stringify throws the right error
 }
 
 // appendStringified appends what JSON.stringify makes of a value.
