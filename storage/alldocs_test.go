@@ -103,6 +103,24 @@ func TestAllDocs(t *testing.T) {
 	})
 }
 
+// Where nothing is in the range, the offset is counted where the range begins, as CouchDB does.
+func TestOffsetOfDesignDocsOutsideTheirNamespace(t *testing.T) {
+	onEngines(t, func(t *testing.T, db *DB) {
+		for _, id := range []string{"A", "_design/m", "_design/y", "a"} {
+			put(t, db, id, "", `{}`)
+		}
+		design := func(start, end string, descending bool) string {
+			return list(t, db, RangeOptions{
+				Limit: -1, Namespace: NamespaceDesign, Start: at(start), End: at(end), Descending: descending,
+			})
+		}
+		want(t, "end before all", design("_design/y", "Z", false), "2/2")
+		want(t, "backward from before all to after all", design("_", "b", true), "2/2")
+		want(t, "backward to after all", design("_design/n", "b", true), "2/2")
+		want(t, "backward after all", design("b", "aa", true), "1/2")
+	})
+}
+
 // hexRev is the hash of the document's first revision, which lost.
 func hexRev(t *testing.T, db *DB, id string) string {
 	d := open(t, db, id, OpenOptions{Conflicts: true})

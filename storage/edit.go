@@ -175,8 +175,8 @@ func (t *dbTx) written() (bool, error) {
 // newLeaf makes the line of an interactive edit; ok is false for a conflict that needs no look at the tree.
 func (e *docEdit) newLeaf(doc *compat.Document, atts []compat.Attachment) (leaf revtree.Leaf, ok bool) {
 	if e.tree.Deleted() {
-		// Only a document without a revision recreates; it continues the winning tombstone.
-		if len(doc.Revs.IDs) > 0 || doc.Deleted {
+		// Only a document without a revision, or of generation 0, recreates; it continues the winning tombstone.
+		if doc.Revs.Start > 0 || doc.Deleted {
 			return leaf, false
 		}
 		tombstone := e.tree[e.tree.Winner()].Rev

@@ -46,7 +46,8 @@ func (b Bound) key(prefix []byte, after bool) []byte {
 // The namespace of design documents: from `_design/` up to, but without, `_design0`.
 const designEnd = "_design0"
 
-// clamp restricts the range to the namespace.
+// clamp restricts the range to the namespace. An end outside of it, on its own side, stays: nothing is in the range
+// then, and the offset is counted at the end where it begins (couch_db:set_design_doc_keys).
 func (o *RangeOptions) clamp() {
 	if o.Namespace != NamespaceDesign {
 		return
@@ -60,13 +61,6 @@ func (o *RangeOptions) clamp() {
 	}
 	if !high.Set || high.ID >= designEnd {
 		*high = Bound{ID: designEnd, Set: true, Exclusive: true}
-	}
-	if low.ID >= designEnd { // after all design documents: an empty range there
-		*low, *high = Bound{ID: designEnd, Set: true}, Bound{ID: designEnd, Set: true, Exclusive: true}
-	}
-	if high.ID < compat.DesignPrefix {
-		*low = Bound{ID: compat.DesignPrefix, Set: true}
-		*high = Bound{ID: compat.DesignPrefix, Set: true, Exclusive: true}
 	}
 }
 

@@ -49,6 +49,9 @@ func TestRecreateVector(t *testing.T) {
 			"2-d9b15b235a7d0afdfe6058d5fb8afbd1",
 		)
 		want(t, "recreate", put(t, db, "a", "", `{"v":2}`), "3-67738dadce07b296ee5510c66239e11b")
+		put(t, db, "b", "", `{"x":1}`)
+		remove(t, db, "b", "1-0785e9eb543380151003dc452c3a001a")
+		want(t, "of generation 0", put(t, db, "b", "0-1", `{}`), "3-287ba638dd2faffc6fc6c9806821df60")
 	})
 }
 
