@@ -91,10 +91,16 @@ func replyError(v ejson.Value) error {
 	if !list[0].TextIs("error") && !list[0].TextIs("fatal") {
 		return nil
 	}
-	if list[1].Kind() != ejson.String {
+	var word string
+	switch list[1].Kind() {
+	case ejson.String:
+		word = list[1].Text()
+	case ejson.Null, ejson.Bool: // atoms of Erlang as well (couch_util:to_existing_atom)
+		word = string(list[1].AppendJSON(nil))
+	default:
 		return compat.ErrFunctionClause
 	}
-	thrown := compat.Thrown(list[1].Text(), list[2])
+	thrown := compat.Thrown(word, list[2])
 	if body, given := list[2].Get("body"); given && list[2].Len() == 1 && body.Kind() == ejson.String {
 		return &RawError{Err: thrown, Body: body.Text()}
 	}

@@ -2,6 +2,7 @@ package js
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -94,6 +95,26 @@ func TestDesignCall(t *testing.T) {
 			`500 os_process_error "OS process timed out."`,
 			callText(t, d, []string{"shows", name}, `{}`, req),
 		)
+	}
+}
+
+// TestThrownValues has the answers of CouchDB 3.5.0 to what functions throw.
+func TestThrownValues(t *testing.T) {
+	p := newTestPool(t, Options{})
+	for _, c := range []struct{ value, want string }{
+		{`['error', null, null]`, `500 unknown_error "null"`},
+		{`['error', function () {}, 1]`, `500 null "1"`},
+		{`['error', true, 'x']`, `500 true "x"`},
+		{`['error', undefined, 'x', 1]`, `["error",null,"x",1]`},
+		{`{a: function () {}}`, `500 render_error "function raised error: ({a:(function () {\n        })}) `},
+		{`{toSource: function () { return 'it'; }}`, `500 render_error "function raised error: it `},
+		{`Object.create(null)`, `500 TypeError "{[]}"`},
+		{`-0`, `500 render_error "function raised error: (new Number(0)) `},
+	} {
+		source, err := json.Marshal(`function () { throw ` + c.value + `; }`)
+		require.NoError(t, err)
+		d := p.Design("db", []byte(`{"_id":"_design/d","shows":{"f":`+string(source)+`}}`))
+		require.Equal(t, c.want, callText(t, d, []string{"shows", "f"}, `{}`, `{"path":[]}`), c.value)
 	}
 }
 

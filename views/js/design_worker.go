@@ -143,7 +143,11 @@ func (w *worker) newDesignFunction(ddoc []byte, path []string, source string) (*
 		native,
 		s.vm.GlobalObject(),
 		s.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-			return s.vm.ToValue(s.source(c.Argument(0)))
+			text, err := s.toSource(goja.Undefined(), c.Argument(0))
+			if err != nil {
+				panic(err)
+			}
+			return text
 		}),
 		s.arrayProto,
 	)

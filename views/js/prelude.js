@@ -63,9 +63,10 @@ function (native, global) {
         setPrototypeOf(code[name], name === 'Function' ? prototype : code.Function);
     }
 
-    hide(Function.prototype, 'toString', function toString() {
-        return functionText.call(this).replace(/^(function \w*\(\)) \{ \[native code\] \}$/, '$1 {\n    [native code]\n}');
-    });
+    function functionString() {
+        return functionText.call(this).replace(/^(function [\w ]*\(\)) \{ \[native code\] \}$/, '$1 {\n    [native code]\n}');
+    }
+    hide(Function.prototype, 'toString', {toString() { return functionString.call(this); }}.toString);
 
     // ---- what goja does not have ----
     hide(global, 'InternalError', class InternalError extends Error {});
@@ -199,6 +200,7 @@ function (native, global) {
         get: {source() { return sourceOf.call(this).replace(/\\u002f/g, '\\/').replace(/\[[^\]]*\]/g, function (c) { return c.replace(/\\\//g, '/'); }); }}.source,
         configurable: true
     });
+    hide(RegExp.prototype, 'toString', {toString() { return '/' + this.source + '/' + this.flags; }}.toString);
 
     // Strings beyond the engine's bound fail before they are made.
     const longest = 1073741822;
@@ -215,16 +217,29 @@ function (native, global) {
             return plain.call(s, n, fill);
         }}[name]);
     }
-    // Beyond 64 bits goja's rounds with each digit.
+    // goja's is right up to 2^63 and in powers of two. SpiderMonkey's rounds once in base 10, and in others with each digit
+    // beyond 2^53.
     const plainInt = parseInt;
     hide(global, 'parseInt', function parseInt(string, radix) {
-        const n = plainInt(string, radix);
-        if (!(n > 9e18 || n < -9e18)) {
-            return n;
-        }
-        const digits = (radix | 0 || 10) === 10 ? /^\s*([-+]?\d{19,})/.exec(string) : null;
-        return digits ? Number(digits[1]) : n;
+        const n = plainInt(string, radix), base = radix | 0 || 10;
+        return (n > 9e15 || n < -9e15) && (base & base - 1) !== 0 ? largeInt(string, base, n) : n;
     });
+    function largeInt(string, base, near) {
+        const [, sign, text] = /^\s*([-+]?)(\w+)/.exec(string);
+        if (/^0x/i.test(text) && base === 10) { // without a radix
+            return near;
+        }
+        let n = 0;
+        for (let i = 0; i < text.length; i++) {
+            const digit = plainInt(text[i], base);
+            if (isNaN(digit)) {
+                break;
+            }
+            n = n * base + digit;
+        }
+        n = base === 10 ? Number(/^\d+/.exec(text)[0]) : n;
+        return sign === '-' ? -n : n;
+    }
     hide(Number, 'parseInt', global.parseInt);
     for (const [name, least] of [['toFixed', 0], ['toExponential', 0], ['toPrecision', 1]]) {
         const plain = Number.prototype[name];
@@ -283,6 +298,13 @@ function (native, global) {
         const file = has.call(e, 'fileName') ? e.fileName : '<unknown>', line = has.call(e, 'lineNumber') ? e.lineNumber : place;
         return '(new ' + e.name + '(' + native.quote(String(e.message)) + ', ' + native.quote(String(file)) + ', ' + line + '))';
     }
+    // Function expressions are in parentheses, arrows, classes, methods and what the engine has are not.
+    function functionSource(f) {
+        const text = functionString.call(f);
+        return /^(async )?function/.test(text) && !text.endsWith('[native code]\n}') ? '(' + text + ')' : text;
+    }
+    const given = new Set(); // the functions toSource of the language, which show what is shown here
+    function showsItself(value) { return typeof value.toSource === 'function' && !given.has(value.toSource); }
     // The text that makes the value again; inner: as a part of another one.
     function source(value, inner, open) {
         switch (typeof value) {
@@ -291,7 +313,7 @@ function (native, global) {
         case 'number': return Object.is(value, -0) ? '-0' : String(value);
         case 'bigint': return value + 'n';
         case 'symbol': return value.description === undefined ? 'Symbol()' : 'Symbol(' + native.quote(value.description) + ')';
-        case 'function': return inner ? functionText.call(value) : '(' + functionText.call(value) + ')';
+        case 'function': return functionSource(value);
         case 'boolean': return String(value);
         }
         if (value === null) {
@@ -301,12 +323,15 @@ function (native, global) {
         if (seen.includes(value)) {
             return isRealArray(value) ? '[]' : '{}';
         }
+        if (inner && showsItself(value)) {
+            return value.toSource();
+        }
         switch (toStringOf.call(value)) {
         case '[object Error]': return errorSource(value);
         case '[object Date]': return '(new Date(' + value.getTime() + '))';
         case '[object RegExp]': return String(value);
         case '[object String]': return '(new String(' + native.quote(String(value)) + '))';
-        case '[object Number]': return '(new Number(' + source(Number(value)) + '))';
+        case '[object Number]': return '(new Number(' + Number(value) + '))';
         case '[object Boolean]': return '(new Boolean(' + value + '))';
         }
         seen.push(value);
@@ -327,12 +352,16 @@ function (native, global) {
         seen.pop();
         return result;
     }
-    hide(global, 'uneval', function uneval(value) { return source(value); });
+    hide(global, 'uneval', function uneval(value) {
+        return Object(value) === value && showsItself(value) ? value.toSource() : source(value);
+    });
     for (const holder of [Object, Array, Function, Error, Date, RegExp]) {
         hide(holder.prototype, 'toSource', function toSource() { return source(this); });
+        given.add(holder.prototype.toSource);
     }
     for (const holder of [String, Number, Boolean, Symbol]) {
         hide(holder.prototype, 'toSource', function toSource() { return source(Object(this.valueOf())); });
+        given.add(holder.prototype.toSource);
     }
     hide(Math, 'toSource', function toSource() { return 'Math'; });
     hide(JSON, 'toSource', function toSource() { return 'JSON'; });
