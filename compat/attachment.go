@@ -27,8 +27,7 @@ func parseAttachments(v ejson.Value) ([]Attachment, error) {
 	return atts, nil
 }
 
-// parseAttachment reads one attachment (couch_att:from_json). A property of the wrong kind that the real server
-// stumbles over is answered with its crash.
+// parseAttachment reads one attachment (couch_att:from_json).
 func parseAttachment(name string, props ejson.Value) (Attachment, error) {
 	a := Attachment{Name: name, Type: DefaultContentType}
 	contentType, typed := props.Get("content_type")
@@ -107,7 +106,7 @@ func (a *Attachment) parseLengths(props ejson.Value) error {
 	case "identity":
 	default: // what is stored has its own, whatever a stub says
 		if a.Source != SourceStub || encoding.Kind() != ejson.String {
-			return ErrBadArg
+			return NewError(KindBadRequest, "Invalid attachment encoding for "+a.Name)
 		}
 	}
 	a.EncodedLength = lengthOf(props, "encoded_length", a.Length)
@@ -134,12 +133,10 @@ func (a *Attachment) parseDigest(props ejson.Value) error {
 	}
 	raw, ok := decodeBase64([]byte(text))
 	switch {
-	case !ok:
-		return ErrFunctionClause
-	case len(raw) == len(a.Digest):
+	case ok && len(raw) == len(a.Digest):
 		a.Digest, a.HasDigest = [16]byte(raw), true
-	case len(raw) > 0 && a.Source == SourceFollows:
-		return ErrFunctionClause // no bytes have this digest
+	case !ok, len(raw) > 0 && a.Source == SourceFollows: // no bytes have this digest
+		return NewError(KindBadRequest, "Invalid attachment digest for "+a.Name)
 	}
 	return nil
 }

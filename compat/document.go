@@ -103,8 +103,8 @@ func (e Encoding) String() string {
 type Attachment struct {
 	Name string
 	Type string // content type
-	// BadType tells that the document gives a type which is no string. The real server stumbles over it when the bytes
-	// are stored (couch_att:flush), so a local document, whose attachments are dropped, may have it.
+	// BadType tells that the document gives a type which is no string. As in the real server, a local document, whose
+	// attachments are dropped, may have it.
 	BadType bool
 	// RevPos is the depth of the revision that brought the attachment. HasRevPos is false where the document did not
 	// say: a stub without it matches any.

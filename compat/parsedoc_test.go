@@ -49,9 +49,9 @@ func TestParseDocumentErrors(t *testing.T) {
 		{`{"_attachments":{"f":{"data":"aGk=x"}}}`, "bad_request: Invalid attachment data for f"},
 		{`{"_attachments":{"f":{"data":"a-k="}}}`, "bad_request: Invalid attachment data for f"},
 		{`{"_attachments":{"f":{"data":null}}}`, "bad_request: Invalid attachment data for f"},
-		{`{"_attachments":{"f":{"stub":true,"digest":"md5-zz"}}}`, "unknown_error: function_clause"},
-		{`{"_attachments":{"f":{"follows":true,"encoding":"zzq"}}}`, "unknown_error: badarg"},
-		{`{"_attachments":{"f":{"stub":true,"encoding":5}}}`, "unknown_error: badarg"},
+		{`{"_attachments":{"f":{"stub":true,"digest":"md5-zz"}}}`, "bad_request: Invalid attachment digest for f"},
+		{`{"_attachments":{"f":{"follows":true,"encoding":"zzq"}}}`, "bad_request: Invalid attachment encoding for f"},
+		{`{"_attachments":{"f":{"stub":true,"encoding":5}}}`, "bad_request: Invalid attachment encoding for f"},
 		{`{"_attachments":{"f":{"follows":true,"length":11}}}`, "attachment_too_large: f"},
 		{`{"_attachments":{"f":{"data":"aGVsbG9oZWxsb2hlbGxv"}}}`, "attachment_too_large: f"},
 	}

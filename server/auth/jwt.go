@@ -90,9 +90,6 @@ func Token(header string, r *TokenRules, now time.Time) (name string, roles []st
 	if !found || strings.Trim(token, " \t") == "" {
 		return "", nil, false, nil
 	}
-	if r.Claims.broken {
-		return "", nil, false, errMisconfigured
-	}
 	claims, err := verifyToken(token, r, now)
 	if err != nil {
 		return "", nil, false, err
@@ -114,6 +111,9 @@ func verifyToken(token string, r *TokenRules, now time.Time) (claims ejson.Value
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
 		return claims, errMalformed
+	}
+	if r.Claims.broken {
+		return claims, errMisconfigured
 	}
 	header, err := tokenObject(parts[0])
 	if err != nil {

@@ -107,6 +107,8 @@ func TestTokens(t *testing.T) {
 	r.Claims = parseClaims("!")
 	_, _, _, err = Token("Bearer a.b.c", r, now)
 	require.Equal(t, error(errMisconfigured), err)
+	_, _, _, err = Token("Bearer abc", r, now)
+	require.Equal(t, error(errMalformed), err, "whoever sent it, it is no token")
 }
 
 // TestTokenCurve: the algorithm says the hash, the key says the curve, and both halves of a signature may be padded, as

@@ -46,7 +46,7 @@ func (w *Draft) Inline(ctx context.Context) error {
 // checkType refuses a type that is no string, but of attachments of local documents, which are dropped.
 func (w *Draft) checkType(a *compat.Attachment) error {
 	if a.BadType && !compat.IsLocalID(w.doc.ID) {
-		return compat.ErrFunctionClause
+		return compat.NewError(compat.KindBadRequest, "Invalid attachment content_type for "+a.Name)
 	}
 	return nil
 }

@@ -63,3 +63,13 @@ func TestAttachmentWhoseBytesNeverCame(t *testing.T) {
 	servertest.Expect(t, w, 500, `{"error":"unknown_error","reason":"function_clause","ref":3102027302}`+"\n")
 	require.NotEmpty(t, w.Header().Get("X-Couch-Stack-Hash"))
 }
+
+// What a document says of an attachment is the client's mistake; CouchDB answers 500.
+func TestAttachmentOfNoType(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	w := s.Do("PUT", "/db/doc", `{"_attachments":{"a":{"data":"dGhyZWU=","content_type":5}}}`)
+	servertest.Expect(t, w, 400, `{"error":"bad_request","reason":"Invalid attachment content_type for a"}`+"\n")
+	w = s.Do("PUT", "/db/doc", `{"_attachments":{"a":{"stub":true,"digest":"md5-wrong"}}}`)
+	servertest.Expect(t, w, 400, `{"error":"bad_request","reason":"Invalid attachment digest for a"}`+"\n")
+}
