@@ -3,6 +3,7 @@ package mango
 import (
 	"math/big"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 )
 
@@ -109,12 +110,12 @@ func (c *condition) appendJSON(dst []byte) []byte {
 
 // appendTerm prints an opDefault as Erlang's ~w does.
 func (c *condition) appendTerm(dst []byte) []byte {
-	dst = append(appendBinary(append(dst, "{[{"...), opNames[c.op]), ',')
+	dst = append(compat.AppendRawBinary(append(dst, "{[{"...), opNames[c.op]), ',')
 	if c.raw {
-		dst = appendTerm(dst, c.arg)
+		dst = compat.AppendRawTerm(dst, c.arg)
 	} else {
-		dst = append(appendBinary(append(dst, "{[{"...), "$text"), ',')
-		dst = append(appendTerm(dst, c.arg), "}]}"...)
+		dst = append(compat.AppendRawBinary(append(dst, "{[{"...), "$text"), ',')
+		dst = append(compat.AppendRawTerm(dst, c.arg), "}]}"...)
 	}
 	return append(dst, "}]}"...)
 }

@@ -257,7 +257,7 @@ func CheckLanguage(body ejson.Value) error {
 	}
 	found := "false"
 	if ok {
-		found = string(append(append(append(appendBinary([]byte{'{'}, "language"), ','), term(language)...), '}'))
+		found = "{" + string(compat.AppendRawBinary(nil, "language")) + "," + term(language) + "}"
 	}
 	return compat.Named(compat.KindBadRequest, "invalid_ddoc_lang",
 		"Existing design doc has an invalid language: "+found)

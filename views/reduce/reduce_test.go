@@ -90,6 +90,7 @@ func TestErrors(t *testing.T) {
 		{"_sum", `1e308|1e308`, "bad argument in an arithmetic expression"},
 		{"_sum", "1" + strings.Repeat("0", 309) + "|0.5", "bad argument in an arithmetic expression"},
 		{"_stats", `1e200`, "bad argument in an arithmetic expression"},
+		{"_stats", `{"sum":1,"count":1,"min":1,"max":1,"sumsqr":[1e-7]}`, "non-numeric _stats input received for sumsqr: [1.0e-7]"},
 		{"_stats", `[1]|["x",1]`, "The _stats function requires that map values be numbers or arrays of numbers, not '<<\"x\">>'"},
 		{"_stats", `[1,2]|[1]`, "arrays of different lengths below _stats"},
 	} {

@@ -86,7 +86,7 @@ func firstStat(v ejson.Value, depth int) (stat, error) {
 	case ejson.Object:
 		return readStat(v)
 	}
-	return stat{}, invalidStat("non-numeric _stats input: " + termText(v))
+	return stat{}, invalidStat("non-numeric _stats input: " + compat.RawTerm(v))
 }
 
 func statOf(n number) (stat, error) {

@@ -1,8 +1,6 @@
 package reduce
 
 import (
-	"strconv"
-
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 )
@@ -68,50 +66,9 @@ func readStat(v ejson.Value) (stat, error) {
 		}
 		n, ok := numberOf(member)
 		if !ok {
-			return stat{}, invalidStat("non-numeric _stats input received for " + name + ": " + termText(member))
+			return stat{}, invalidStat("non-numeric _stats input received for " + name + ": " + compat.RawTerm(member))
 		}
 		numbers[i] = n
 	}
 	return statOfNumbers(numbers), nil
-}
-
-// termText prints a value as io_lib's ~w prints its term.
-func termText(v ejson.Value) string { return string(appendTermText(nil, v, 0)) }
-
-func appendTermText(dst []byte, v ejson.Value, depth int) []byte {
-	if depth > maxDepth {
-		return append(dst, "..."...)
-	}
-	separator := ""
-	switch v.Kind() {
-	case ejson.String:
-		return appendBinaryText(dst, v)
-	case ejson.Array:
-		dst = append(dst, '[')
-		for e := range v.Elements() {
-			dst = appendTermText(append(dst, separator...), e, depth+1)
-			separator = ","
-		}
-		return append(dst, ']')
-	case ejson.Object:
-		dst = append(dst, "{["...)
-		for name, value := range v.Members() {
-			dst = appendBinaryText(append(append(dst, separator...), '{'), name)
-			dst = append(appendTermText(append(dst, ','), value, depth+1), '}')
-			separator = ","
-		}
-		return append(dst, "]}"...)
-	}
-	return v.AppendJSON(dst)
-}
-
-func appendBinaryText(dst []byte, v ejson.Value) []byte {
-	dst = append(dst, "<<"...)
-	for i, c := range []byte(v.Text()) {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendUint(dst, uint64(c), 10)
-	}
-	return append(dst, ">>"...)
 }
