@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -218,13 +219,19 @@ func TestMemoryOfListsOfLargeBodies(t *testing.T) {
 			return err
 		},
 	} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		n = 0
-		must(t, list())
-		runtime.ReadMemStats(&after)
-		want(t, "rows", n, rows)
-		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > rows*size {
+		// The least of some runs: in a build without cgo the blocks of tables are in the same heap, and which bodies
+		// are in tables by now, but not yet in the cache, is up to the engine.
+		allocated := uint64(math.MaxUint64)
+		for range 4 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			n = 0
+			must(t, list())
+			runtime.ReadMemStats(&after)
+			want(t, "rows", n, rows)
+			allocated = min(allocated, after.TotalAlloc-before.TotalAlloc)
+		}
+		if allocated > rows*size/2 {
 			t.Errorf("%s: %d bytes are allocated for %d of bodies", what, allocated, rows*size)
 		} else {
 			t.Logf("%s: %d bytes are allocated for %d of bodies", what, allocated, rows*size)
