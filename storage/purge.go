@@ -11,7 +11,7 @@ import (
 
 // Purge removes leaves for good: no tombstone is left, and ancestors that only they had go with them. It answers, in
 // the order of the requests, which of the revisions were leaves and are gone, ascending. All of it happens in one
-// transaction. The update sequence moves on even if nothing was there to purge.
+// transaction. The update sequence moves on even if nothing was there to purge, but not without any request.
 func (db *DB) Purge(ctx context.Context, requests []IDRevs) ([]IDRevs, error) {
 	var asked questions
 	for range maxLacks {
@@ -68,7 +68,9 @@ func (db *DB) purge(ctx context.Context, requests []IDRevs, asked *questions) ([
 				return err
 			}
 		}
-		t.stats[statUpdates] += max(renumbered, 1) - t.addedSeqs
+		if len(requests) > 0 {
+			t.stats[statUpdates] += max(renumbered, 1) - t.addedSeqs
+		}
 		return t.notePurges(requests)
 	})
 	return purged, err

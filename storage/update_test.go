@@ -276,6 +276,11 @@ func TestPurge(t *testing.T) {
 		info, err := db.Info(t.Context())
 		must(t, err)
 		want(t, "counts", []any{info.DocCount, info.DocDelCount, info.PurgeSeq.N, info.UpdateSeq.N}, "[1 0 3 5]")
+		_, err = db.Purge(t.Context(), nil)
+		must(t, err)
+		info, err = db.Info(t.Context())
+		must(t, err)
+		want(t, "after a purge of nothing", []any{info.PurgeSeq.N, info.UpdateSeq.N}, "[3 5]")
 		assertHistory(t, db, 0)
 	})
 }
