@@ -155,3 +155,13 @@ func TestLocalETag(t *testing.T) {
 	require.Equal(t, 304, s.Do("GET", "/db/_local/x", "", "If-None-Match", first).Code)
 	require.NotEqual(t, first, servertest.ETag(s.Do("PUT", "/db/_local/x", `{"_rev":"0-1","v":2}`)))
 }
+
+// Leaves have no _local_seq, whatever the query asks for.
+func TestBulkGetLocalSeq(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	require.Equal(t, 201, s.Do("PUT", "/db/a", `{}`).Code)
+	w := s.Do("POST", "/db/_bulk_get?local_seq=true", `{"docs":[{"id":"a"}]}`)
+	servertest.Expect(t, w, 200,
+		`{"results":[{"id":"a","docs":[{"ok":{"_id":"a","_rev":"1-967a00dff5e02add41819138abb3284d"}}]}]}`+"\n")
+}

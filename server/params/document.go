@@ -55,6 +55,7 @@ func BulkGet(q compat.Query) (*docs.ReadOptions, error) {
 			return nil, err
 		}
 	}
+	o.LocalSeq = false // leaves are read, which have no number of their own
 	return &o.ReadOptions, nil
 }
 
