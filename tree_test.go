@@ -76,6 +76,36 @@ func TestPackagesStaySmall(t *testing.T) {
 	}
 }
 
+// fdbPackages is the line of the Makefile with the packages whose tests run on FoundationDB as well.
+var fdbPackages = regexp.MustCompile(`(?m)^FDB_PACKAGES \?= (.*)$`)
+
+// TestEnginesAreTestedTogether: make test-fdb has all packages whose tests run on every engine.
+func TestEnginesAreTestedTogether(t *testing.T) {
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := fdbPackages.FindSubmatch(text)
+	if line == nil {
+		t.Fatal("the Makefile does not say which packages' tests run on FoundationDB")
+	}
+	trees := strings.Fields(string(line[1]))
+	for _, src := range sources(t) {
+		ast.Inspect(src.file, func(n ast.Node) bool {
+			of, ok := n.(*ast.SelectorExpr)
+			if !ok || !src.test || of.Sel.Name != "OnEngines" && of.Sel.Name != "Engines" {
+				return true
+			}
+			from, ok := of.X.(*ast.Ident)
+			tree, _, _ := strings.Cut(src.dir, "/")
+			if ok && from.Name == "storagetest" && !slices.Contains(trees, "./"+tree+"/...") {
+				t.Errorf("%s: this runs on every engine, but make test-fdb does not run it", src.at(n.Pos()))
+			}
+			return true
+		})
+	}
+}
+
 // TestContextsAreParameters: a struct that keeps a context says why.
 func TestContextsAreParameters(t *testing.T) {
 	for _, src := range sources(t) {
