@@ -45,7 +45,8 @@ type printedTerm struct {
 // isBytes reports whether t is a binary shown as numbers, between which it may be broken. It counts as one that has
 // elements.
 func (t *printedTerm) isBytes() bool {
-	return len(t.text) > 2 && t.text[:2] == "<<" && isTermDigit(t.text[2])
+	return len(t.text) >= len("<<0>>") && strings.HasPrefix(t.text, "<<") && isTermDigit(t.text[2]) &&
+		strings.HasSuffix(t.text, ">>")
 }
 
 func (t *printedTerm) isLeaf() bool { return len(t.items) == 0 && !t.isBytes() }

@@ -72,6 +72,7 @@ func FuzzBreakTerm(f *testing.F) {
 	f.Add(strings.Repeat("[", 100))
 	f.Add(strings.Repeat(`"\`, 50))
 	f.Add(strings.Repeat("<<", 50))
+	f.Add("{a" + strings.Repeat("0", 80) + ",<<0")
 	plain := strings.NewReplacer("\n", "", " ", "")
 	f.Fuzz(func(t *testing.T, term string) {
 		if got := BreakTerm(term, 1); isPrinted(term) && plain.Replace(got) != plain.Replace(term) {
