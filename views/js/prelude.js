@@ -226,18 +226,14 @@ function (native, global) {
     });
     function largeInt(string, base, near) {
         const [, sign, text] = /^\s*([-+]?)(\w+)/.exec(string);
-        if (/^0x/i.test(text) && base === 10) { // without a radix
-            return near;
+        if (base === 10) {
+            const digits = /^\d+/.exec(text)[0];
+            return digits === '0' ? near : Number(sign + digits); // 0: of 0x, without a radix
         }
         let n = 0;
-        for (let i = 0; i < text.length; i++) {
-            const digit = plainInt(text[i], base);
-            if (isNaN(digit)) {
-                break;
-            }
+        for (let i = 0, digit; i < text.length && !isNaN(digit = plainInt(text[i], base)); i++) {
             n = n * base + digit;
         }
-        n = base === 10 ? Number(/^\d+/.exec(text)[0]) : n;
         return sign === '-' ? -n : n;
     }
     hide(Number, 'parseInt', global.parseInt);
