@@ -43,7 +43,9 @@ EXPOSE 5984 4369 9100
 
 # /_up answers 404 in maintenance mode, which --fail makes unhealthy: load balancers drain on it.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
-  CMD curl --fail --silent --show-error --output /dev/null ${COUCHDB_USER:+-u "$COUCHDB_USER:$COUCHDB_PASSWORD"} http://127.0.0.1:5984/_up || exit 1
+  CMD user=${COUCHDB_USER:-$(cat "$COUCHDB_USER_FILE" 2>/dev/null)}; \
+    password=${COUCHDB_PASSWORD:-$(cat "$COUCHDB_PASSWORD_FILE" 2>/dev/null)}; \
+    curl --fail --silent --show-error --output /dev/null ${user:+-u "$user:$password"} http://127.0.0.1:5984/_up || exit 1
 
 # settee ends on SIGTERM after it has answered running requests. The entry point gives up root for the user couchdb.
 STOPSIGNAL SIGTERM

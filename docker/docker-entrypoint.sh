@@ -27,6 +27,19 @@ for option in "$@"; do
   esac
 done
 
+# Secrets may be in files, as Docker and Kubernetes mount them. They are read here, since the server's user may not.
+for name in COUCHDB_USER COUCHDB_PASSWORD COUCHDB_SECRET; do
+  eval "value=\${$name:-} file=\${${name}_FILE:-}"
+  if [ -n "$file" ]; then
+    if [ -n "$value" ]; then
+      echo "ERROR: $name and ${name}_FILE are both set: set one of them." >&2
+      exit 1
+    fi
+    value=$(cat "$file") || { echo "ERROR: the file that ${name}_FILE names cannot be read." >&2; exit 1; }
+    export "$name=$value"
+  fi
+done
+
 # What is set over HTTP is written to the last file that is read: docker.ini, unless a mounted file sorts behind it.
 mkdir -p "$home/data" "$etc/default.d" "$etc/local.d" 2>/dev/null || true
 touch "$etc/local.d/docker.ini" 2>/dev/null || true
@@ -53,8 +66,8 @@ if [ -z "${COUCHDB_USER:-}" ] || [ -z "${COUCHDB_PASSWORD:-}" ]; then
     awk '/^[ \t]*\[/ { in_admins = ($0 ~ /^[ \t]*\[admins\]/) } in_admins && /^[ \t]*[^;# \t\[][^=]*=[ \t]*[^ \t]/ { found = 1 } END { exit !found }'; then
     cat >&2 <<'EOF'
 ERROR: no administrator. A CouchDB without one would let everybody in, so this container does not start.
-Set COUCHDB_USER and COUCHDB_PASSWORD (docker run -e COUCHDB_USER=admin -e COUCHDB_PASSWORD=...), or mount an ini file with a
-section [admins] at /opt/couchdb/etc/local.ini or in /opt/couchdb/etc/local.d.
+Set COUCHDB_USER and COUCHDB_PASSWORD (docker run -e COUCHDB_USER=admin -e COUCHDB_PASSWORD=...), or COUCHDB_USER_FILE and
+COUCHDB_PASSWORD_FILE, or mount an ini file with a section [admins] at /opt/couchdb/etc/local.ini or in /opt/couchdb/etc/local.d.
 EOF
     exit 1
   fi

@@ -14,7 +14,11 @@ import (
 func entryPoint(t *testing.T, home string, env []string, args ...string) (string, error) {
 	t.Helper()
 	bin := t.TempDir()
-	for name, script := range map[string]string{"settee": `echo settee "$@"`, "id": "echo 5984"} {
+	for name, script := range map[string]string{
+		"settee": `echo settee "$@"
+[ -z "${SEEN:-}" ] || echo "$COUCHDB_USER|$COUCHDB_PASSWORD|$COUCHDB_SECRET" >"$SEEN"`,
+		"id": "echo 5984",
+	} {
 		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
 	}
 	script, err := filepath.Abs("../../docker/docker-entrypoint.sh")
@@ -66,4 +70,32 @@ func TestContainerEntryPoint(t *testing.T) {
 	out, err = entryPoint(t, home, nil)
 	require.NoError(t, err, out)
 	require.Equal(t, serve+"\n", out)
+}
+
+// TestContainerSecretFiles: what is in files counts as what is in the environment; a file that is not there, or both,
+// is told.
+func TestContainerSecretFiles(t *testing.T) {
+	dir := t.TempDir()
+	var env []string
+	for name, text := range map[string]string{
+		"COUCHDB_USER": "anna\n", "COUCHDB_PASSWORD": `a "$(b)" c`, "COUCHDB_SECRET": "s",
+	} {
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		env = append(env, name+"_FILE="+file)
+	}
+	home := t.TempDir()
+	seen := filepath.Join(dir, "seen")
+	out, err := entryPoint(t, home, append(env, "SEEN="+seen))
+	require.NoError(t, err, out)
+	text, err := os.ReadFile(seen)
+	require.NoError(t, err)
+	require.Equal(t, `anna|a "$(b)" c|s`+"\n", string(text))
+
+	out, err = entryPoint(t, home, append(env, "COUCHDB_SECRET=other"))
+	require.Error(t, err)
+	require.Contains(t, out, "COUCHDB_SECRET and COUCHDB_SECRET_FILE are both set")
+	out, err = entryPoint(t, home, []string{"COUCHDB_USER=anna", "COUCHDB_PASSWORD_FILE=" + dir + "/none"})
+	require.Error(t, err)
+	require.Contains(t, out, "COUCHDB_PASSWORD_FILE names cannot be read")
 }
