@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,6 +77,18 @@ func TestStartsAfterBadSettings(t *testing.T) {
 			require.NoError(t, stop())
 			require.Contains(t, log.String(), c.logged)
 		})
+	}
+}
+
+// TestAddressesOfIPv4: 0.0.0.0 is no address of IPv6, whose firewall nobody may have set up.
+func TestAddressesOfIPv4(t *testing.T) {
+	for bind, listened := range map[string]string{"0.0.0.0": "0.0.0.0", "127.0.0.1": "127.0.0.1", "": "::"} {
+		l, err := listen(t.Context(), net.JoinHostPort(bind, "0"))
+		require.NoError(t, err)
+		host, _, err := net.SplitHostPort(l.Addr().String())
+		require.NoError(t, err)
+		require.Equal(t, listened, host, bind)
+		require.NoError(t, l.Close())
 	}
 }
 

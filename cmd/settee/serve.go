@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"os/signal"
 	"strconv"
@@ -242,19 +243,24 @@ func (l *listeners) startFunctions(ctx context.Context) error {
 	return nil
 }
 
-// listen opens a port, which has to be a number: an empty one would be any. Servers of names have lookupTime to answer.
+// listen opens a port, which has to be a number: an empty one would be any. An address of IPv4 is only that, as in
+// CouchDB; "" and :: are all addresses of both. Servers of names have lookupTime to answer.
 func listen(ctx context.Context, address string) (net.Listener, error) {
-	_, port, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return nil, fmt.Errorf("%q is no port, a number from 0 to 65535 is expected", port)
 	}
+	network := "tcp"
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
+		network = "tcp4" // of which 0.0.0.0 would also be all addresses of IPv6
+	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	var l net.ListenConfig
-	return l.Listen(ctx, "tcp", address)
+	return l.Listen(ctx, network, address)
 }
 
 // mend adds to what keeps the server from starting which settings do, and where those made over HTTP can be changed
