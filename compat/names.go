@@ -22,12 +22,19 @@ const (
 	databaseSuffix = len(".1234567890") + len(".couch") // what CouchDB adds to a database's last segment
 )
 
+// shardMap is the database of shards, which each CouchDB has (mem3:shards).
+const shardMap = "_dbs"
+
 // ValidateDatabaseName checks the name of a database to be created: illegal_database_name, or database_name_too_long
-// for what the real server could not keep in a file (couch_db:validate_dbname, fabric_db_create).
+// for what the real server could not keep in a file (couch_db:validate_dbname, fabric_db_create), or file_exists for
+// the one that it always has.
 func ValidateDatabaseName(name string) error {
 	if !legalDatabaseName(name) && !IsSystemDatabase(name) {
 		return NewError(KindIllegalDatabaseName, "Name: '"+name+"'. Only lowercase characters (a-z), digits (0-9), "+
 			"and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.")
+	}
+	if name == shardMap {
+		return ErrFileExists
 	}
 	segment := 0
 	for i := 0; i <= len(name); i++ {
@@ -62,7 +69,7 @@ func legalDatabaseName(name string) bool {
 }
 
 // IsSystemDatabase reports whether name is that of a system database, alone or below a legal name: `_users`, `a/_users`
-// (couch_db:is_system_db_name, without the names that only clusters use).
+// (couch_db:is_system_db_name).
 func IsSystemDatabase(name string) bool {
 	prefix, base := "", name
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
@@ -72,7 +79,7 @@ func IsSystemDatabase(name string) bool {
 		}
 	}
 	switch base {
-	case "_users", "_replicator", "_global_changes":
+	case shardMap, "_global_changes", "_metadata", "_nodes", "_replicator", "_users":
 		return true
 	}
 	return false

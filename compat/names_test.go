@@ -8,7 +8,7 @@ import (
 
 func TestValidateDatabaseName(t *testing.T) {
 	x := strings.Repeat("x", 300)
-	for _, name := range []string{"a", "a/_foo", "a/", "a//x", "a_$()+-/9", "_users", "_replicator", "_global_changes", "a/_users", "a//_users", x[:238], x[:255] + "/" + x[:238]} {
+	for _, name := range []string{"a", "a/_foo", "a/", "a//x", "a_$()+-/9", "_users", "_replicator", "_global_changes", "_metadata", "_nodes", "a/_users", "a/_nodes", "a/_dbs", "a//_users", x[:238], x[:255] + "/" + x[:238]} {
 		if err := ValidateDatabaseName(name); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
@@ -28,6 +28,9 @@ func TestValidateDatabaseName(t *testing.T) {
 			e.Reason != "At least one path segment of `"+name+"` is too long." {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+	if err := ValidateDatabaseName("_dbs"); !errors.Is(err, KindFileExists) {
+		t.Error("_dbs", err)
 	}
 	if ValidatePartitionedName("a/_users") == nil || ValidatePartitionedName("a") != nil {
 		t.Error("ValidatePartitionedName")

@@ -32,12 +32,9 @@ func (h *Handlers) atNode(route call.Route) call.Route {
 	here := route.Handle
 	route.Handle = func(c *call.Call) error {
 		name := c.Segment(1)
-		if name == "_local" || name == c.Env.Node || forward.Passed(c) {
-			return here(c)
-		}
 		m, ok := h.live()[name]
-		if !ok {
-			return here(c) // which says that there is no such node
+		if !ok || name == c.Env.Node || forward.Passed(c) {
+			return here(c) // which says so if there is no such node
 		}
 		body, _, err := c.RawBody()
 		if err != nil {

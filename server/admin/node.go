@@ -10,13 +10,20 @@ import (
 
 var errNodePath = compat.NewError(compat.KindBadRequest, "Incomplete path to _node request")
 
-// checkNode accepts _local and the node's own name.
+// namelessNode are the names of a CouchDB that was given none: its image's, its packages'. Scripts that were made for
+// one ask below them, so they are the node that is asked, unless another one is called so.
+var namelessNode = map[string]bool{"nonode@nohost": true, "couchdb@127.0.0.1": true, "couchdb@localhost": true}
+
+// checkNode accepts _local and the node's names.
 func checkNode(c *call.Call) error {
-	if name := c.Segment(1); name != "_local" && name != c.Env.Node {
+	if name := c.Segment(1); name != "_local" && !namesThis(c.Env, name) {
 		return compat.NewError(compat.KindNotFound, "no such node: "+name)
 	}
 	return nil
 }
+
+// namesThis reports whether a name that is no other node's is this one's.
+func namesThis(env *call.Env, name string) bool { return name == env.Node || namelessNode[name] }
 
 func nodeIncomplete(*call.Call) error { return errNodePath }
 

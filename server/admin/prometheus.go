@@ -72,7 +72,7 @@ func (h *Handlers) ServeMetrics(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case len(segments) != 3 || segments[0] != "_node" || segments[2] != "_prometheus":
 		status, body = http.StatusNotFound, []byte(`{"error":"not_found","reason":""}`)
-	case segments[1] != "_local" && segments[1] != h.env.Node:
+	case segments[1] != "_local" && !namesThis(h.env, segments[1]):
 		status = http.StatusInternalServerError
 		reason := `throw:{not_found,<<"no such node: ` + segments[1] + `">>}`
 		body = append(ejson.AppendString([]byte(`{"error":"server_error","reason":`), reason), '}')

@@ -225,8 +225,9 @@ func (h *Handlers) readSplit(c *call.Call, v ejson.Value) (splitRequest, error) 
 		if node.Kind() != ejson.String {
 			return refuse("Invalid `node`")
 		}
-		r.node = node.Text()
-		if _, ok := h.live()[r.node]; !ok {
+		if _, ok := h.live()[node.Text()]; ok {
+			r.node = node.Text()
+		} else if !namesThis(h.env, node.Text()) {
 			return refuse("`node` is not a valid node name")
 		}
 	}
