@@ -12,13 +12,15 @@ import (
 )
 
 // prepareAdmin makes sure that there is an administrator and that no password is stored in clear. COUCHDB_USER and
-// COUCHDB_PASSWORD name one; without any, the first start makes one up and prints its password once.
+// COUCHDB_PASSWORD name one; without any, the first start makes one up and prints its password once. COUCHDB_SECRET is
+// the secret of cookies where there is none yet, as in CouchDB's image.
 func prepareAdmin(c *config.Config, out io.Writer) error {
 	if err := admin.HashAdmins(c); err != nil {
 		return err
 	}
-	if secret := os.Getenv("COUCHDB_SECRET"); secret != "" {
-		if _, err := c.Set("chttpd_auth", "secret", secret, false); err != nil {
+	_, known := c.Get("chttpd_auth", "secret")
+	if secret := os.Getenv("COUCHDB_SECRET"); secret != "" && !known { // else it may be one that was set later
+		if _, err := c.SetNew("chttpd_auth", "secret", secret); err != nil {
 			return fmt.Errorf("COUCHDB_SECRET: %w", err)
 		}
 	}

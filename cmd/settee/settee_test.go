@@ -56,6 +56,7 @@ func TestEnvironmentAndClearPasswords(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, prepareAdmin(c, io.Discard))
 	require.Equal(t, "s", c.String("chttpd_auth", "secret"))
+	t.Setenv("COUCHDB_SECRET", "other") // the one that there is counts, as in CouchDB's image
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "; mine\n")
@@ -63,6 +64,8 @@ func TestEnvironmentAndClearPasswords(t *testing.T) {
 	require.NotContains(t, string(text), "pass word")
 	again, err := loadConfig(&appOptions{dataDir: dir, dataChosen: true, configFiles: []string{file}})
 	require.NoError(t, err)
+	require.NoError(t, prepareAdmin(again, io.Discard))
+	require.Equal(t, "s", again.String("chttpd_auth", "secret"))
 	for name, password := range map[string]string{"anna": "clear", "root": "pass word"} {
 		stored, _ := again.Get("admins", name)
 		require.True(t, auth.CheckAdmin(password, stored), name)

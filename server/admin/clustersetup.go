@@ -109,8 +109,7 @@ func (h *Handlers) setUpNode(c *call.Call, v ejson.Value) error {
 		password = hash
 	}
 	set := func(section, key, value string) error {
-		_, err := c.Env.Config.Set(section, key, value, true)
-		return configError(err)
+		return configError(c.Env.Config.Keep(section, key, value))
 	}
 	if name.Kind() == ejson.String && password.Kind() == ejson.String {
 		hash, err := h.hashAdmin(c, password.Text())
@@ -143,7 +142,8 @@ func (h *Handlers) setUpNode(c *call.Call, v ejson.Value) error {
 	return set("cluster", "n", "1")
 }
 
-// finishSetup creates the system databases; when all exist, the set-up was finished before.
+// finishSetup creates the system databases. When all exist CouchDB says that the set-up was finished before; here they
+// do from the first start on, so whether it was is kept.
 func (h *Handlers) finishSetup(c *call.Call, v ejson.Value) error {
 	names := setupDatabases
 	if list, ok := v.Get("ensure_dbs_exist"); ok {
@@ -154,7 +154,7 @@ func (h *Handlers) finishSetup(c *call.Call, v ejson.Value) error {
 	}
 	if complete, err := haveDBs(c.Context(), c.Env.Store, names); err != nil {
 		return err
-	} else if complete {
+	} else if complete && c.Env.Config.Bool("settee", "setup_finished") {
 		return errSetupFinished
 	}
 	for _, name := range names {
@@ -163,7 +163,7 @@ func (h *Handlers) finishSetup(c *call.Call, v ejson.Value) error {
 			return err
 		}
 	}
-	return nil
+	return configError(c.Env.Config.Keep("settee", "setup_finished", "true"))
 }
 
 func setupNames(v ejson.Value) ([]string, error) {

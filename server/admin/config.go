@@ -113,7 +113,8 @@ func configError(err error) error {
 		return compat.NewError(compat.KindNotFound, err.Error())
 	case errors.Is(err, config.ErrProtected), errors.Is(err, config.ErrOverridden):
 		return compat.NewError(compat.KindForbidden, err.Error())
-	case errors.Is(err, config.ErrSection), errors.Is(err, config.ErrKey), errors.Is(err, config.ErrValue):
+	case errors.Is(err, config.ErrSection), errors.Is(err, config.ErrKey), errors.Is(err, config.ErrValue),
+		errors.As(err, new(config.ReadOnlyError)):
 		return compat.NewError(compat.KindBadRequest, err.Error())
 	}
 	return err

@@ -27,6 +27,10 @@ func TestClusterSetup(t *testing.T) {
 		401,
 		`{"error":"unauthorized","reason":"You are not a server admin."}`+"\n",
 	)
+	const finish = `{"action":"finish_cluster"}`
+	servertest.Expect(t, s.Do("POST", "/_cluster_setup", finish), 201, "{\"ok\":true}\n")
+	servertest.Expect(t, s.Do("POST", "/_cluster_setup", finish), 400,
+		`{"error":"bad_request","reason":"Cluster is already finished"}`+"\n")
 	const enable = `{"action":"enable_single_node","username":"eve","password":"apple","bind_address":"0.0.0.0","port":5984,"singlenode":true}`
 	servertest.Expect(t, s.Do("POST", "/_cluster_setup", enable), 201, "{\"ok\":true}\n")
 	stored, _ := s.Config.Get("admins", "eve")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 )
 
 // What Set and Delete refuse; the texts are CouchDB's (config:validate_config_update).
@@ -23,6 +24,13 @@ var (
 
 	ErrOverridden = errors.New("A file of this node sets the key in place of what all nodes share: change it there.")
 )
+
+// ReadOnlyError is what Set and Delete fail with where the file that receives changes may not be written. Its text is
+// CouchDB's, the system's word for it: eacces or erofs.
+type ReadOnlyError string
+
+// Error implements error.
+func (e ReadOnlyError) Error() string { return string(e) }
 
 // protected are the sections the API must not change (chttpd_node, couch_util:check_config_blacklist).
 var protected = map[string]bool{
@@ -278,20 +286,29 @@ func (c *Config) Set(section, key, value string, persist bool) (string, error) {
 	return old, nil
 }
 
-// SetNew stores and persists a value where the key has none, and returns the one that the key has then: of processes
-// that do so at the same time all get the same one.
+// Keep is Set with persist, but keeps a value in memory that the file may not receive, as CouchDB does with what it
+// makes itself.
+func (c *Config) Keep(section, key, value string) error {
+	_, err := c.Set(section, key, value, true)
+	if errors.As(err, new(ReadOnlyError)) {
+		_, err = c.Set(section, key, value, false)
+	}
+	return err
+}
+
+// SetNew keeps a value where the key has none, and returns the one that the key has then: of processes that do so at
+// the same time all get the same one.
 func (c *Config) SetNew(section, key, value string) (string, error) {
 	if !c.shares(section, key) {
 		if old, ok := c.Get(section, key); ok {
 			return old, nil
 		}
-		_, err := c.Set(section, key, value, true)
-		return value, err
+		return value, c.Keep(section, key, value)
 	}
 	return c.change(section, key, Change{Value: &value, OnlyNew: true})
 }
 
-// Settle stores and persists a value in place of what this process's files say. Where processes share one already, that
+// Settle keeps a value in place of what this process's files say. Where processes share one already, that
 // one stays; what an override says is replaced in memory only.
 func (c *Config) Settle(section, key, value string) error {
 	var err error
@@ -301,7 +318,7 @@ func (c *Config) Settle(section, key, value string) error {
 	case shares:
 		_, err = c.SetNew(section, key, value)
 	default:
-		_, err = c.Set(section, key, value, true)
+		err = c.Keep(section, key, value)
 	}
 	return err
 }
@@ -372,7 +389,14 @@ func (c *Config) editFile(section, key string, value *string) error {
 	if text, err = editINI(text, section, key, value); err != nil {
 		return err
 	}
-	return writeFile(c.written, text)
+	err = writeFile(c.written, text)
+	switch {
+	case errors.Is(err, syscall.EROFS):
+		return ReadOnlyError("erofs")
+	case errors.Is(err, os.ErrPermission):
+		return ReadOnlyError("eacces")
+	}
+	return err
 }
 
 func checkNames(section, key string) error {

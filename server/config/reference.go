@@ -55,11 +55,15 @@ key:
    unless the header ` + "`X-Couch-Persist: false`" + ` keeps it in memory. ` + "`POST /_node/_local/_config/_reload`" + ` reads the files
    again. On FoundationDB all nodes share what the API set ([operations.md](operations.md#foundationdb)).
 
-The environment: ` + "`COUCHDB_USER`" + `, ` + "`COUCHDB_PASSWORD`" + ` make an administrator unless the user exists, ` + "`COUCHDB_SECRET`" + ` is
-the secret of cookies, ` + "`NODENAME`" + ` the host in the node's name (couchdb@NODENAME), ` + "`COUCHDB_FAUXTON_DOCROOT`" + ` the
-directory of the web interface. ` + "`COUCHDB_ERLANG_COOKIE`" + ` and ` + "`ERL_FLAGS`" + ` are ignored.
+The environment: ` + "`COUCHDB_USER`" + `, ` + "`COUCHDB_PASSWORD`" + ` make an administrator unless the user exists, ` + "`COUCHDB_SECRET`" + `
+the secret of cookies unless there is one, ` + "`NODENAME`" + ` is the host in the node's name (couchdb@NODENAME),
+` + "`COUCHDB_FAUXTON_DOCROOT`" + ` the directory of the web interface. The container image also takes the first three from the
+files that ` + "`COUCHDB_USER_FILE`" + `, ` + "`COUCHDB_PASSWORD_FILE`" + ` and ` + "`COUCHDB_SECRET_FILE`" + ` name. ` + "`COUCHDB_ERLANG_COOKIE`" + `,
+` + "`COUCHDB_ERLANG_COOKIE_FILE`" + ` and ` + "`ERL_FLAGS`" + ` are ignored.
 
-A clear password in [admins] is replaced by its salted hash at the start, at a reload and when it is set. The sections
+A clear password in [admins] is replaced by its salted hash at the start, at a reload and when it is set. Where the last
+ini file may not be written, hashes and a secret of cookies are made in memory for each run, and changes over HTTP are
+400 ` + "`eacces`" + ` or ` + "`erofs`" + ` unless ` + "`X-Couch-Persist: false`" + ` keeps them in memory. The sections
 daemons, external, feature_flags, httpd_design_handlers, httpd_db_handlers, httpd_global_handlers, native_query_servers,
 os_daemons and query_servers cannot be changed over HTTP. What CouchDB also reads in the older sections httpd and
 couch_httpd_auth counts there, too. Settings that are not listed here can be set and read back; they have no effect.

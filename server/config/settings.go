@@ -482,6 +482,12 @@ var Settings = []Setting{
 	},
 	{
 		"settee",
+		"setup_finished",
+		"false",
+		"Whether /_cluster_setup has made the system databases, which it keeps here: then finish_cluster is refused, as in CouchDB. Not in CouchDB.",
+	},
+	{
+		"settee",
 		"transaction_tags",
 		"none",
 		"What transactions on a FoundationDB cluster are marked with, so that it can throttle one tenant: database (db: and its name), user (user: and the name, of requests) or none; docs/cluster.md. Not in CouchDB.",

@@ -5,6 +5,7 @@
 //	users.go        one with users
 //	javascript.go   one that runs functions of design documents
 //	language.go     views without JavaScript
+//	nobody_linux.go   what a process may do that is not root
 //
 // Only tests import it, in external test packages (package documents_test), since it imports server and all below.
 package servertest
