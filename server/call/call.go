@@ -43,6 +43,7 @@ type Call struct {
 	callback     string         // JSONP function, "" for none
 	minimal      bool           // Prefer: return=minimal
 	preflight    bool           // the answer is a preflight's
+	crossSite    bool           // a page of another site may have sent it (crosssite.go)
 	Rewrites     int64          // how often the request was rewritten
 	identified   bool           // a rewritten request has the user it had
 	headOnly     bool           // a rewritten request began as HEAD

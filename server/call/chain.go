@@ -19,7 +19,8 @@ type step func(*Call) (done bool, err error)
 
 // chain is what every request passes once it is let in. Its route is found then. Steps follow one another instead of
 // being nested: what a feed has on its stack stays there for hours.
-var chain = []step{limitHead, resolveHost, parseTarget, readOptions, answerPreflight, (*Call).identify}
+var chain = []step{limitHead, resolveHost, parseTarget, readOptions, answerPreflight, (*Call).identify,
+	lookForOtherSite}
 
 // handle counts the request, and turns its errors and panics into answers.
 func (c *Call) handle() (err error) {
@@ -212,6 +213,9 @@ func (c *Call) run(e *Endpoint) error {
 	r := e.Route(c.Method)
 	if r == nil {
 		return c.refuseMethod(e)
+	}
+	if c.crossSite && r.changes(c.Method) {
+		return errCrossSite
 	}
 	if r.Heavy {
 		if err := c.Env.Gate.Pass(c.Context()); err != nil {

@@ -1,6 +1,10 @@
 package call
 
-import "github.com/settee-db/settee/compat"
+import (
+	"net/http"
+
+	"github.com/settee-db/settee/compat"
+)
 
 // Access says who may use a route. The rules are CouchDB's chttpd_auth_request.
 type Access uint8
@@ -40,8 +44,16 @@ type Route struct {
 	Unlisted bool
 	// Heavy is for what may make large answers: it waits while memory is short (memorygate.go).
 	Heavy bool
+	// Reads says that no method of the row changes anything that is stored, POST included. Of the other rows everything
+	// but GET and HEAD changes something, and is refused to pages of other sites (crosssite.go).
+	Reads bool
 	// Doc is what docs/api-coverage.md says of it.
 	Doc string
+}
+
+// changes reports whether a request of the row may change what is stored.
+func (r *Route) changes(method string) bool {
+	return !r.Reads && method != http.MethodGet && method != http.MethodHead
 }
 
 // NotFound answers what CouchDB answers below known endpoints: 404 missing.

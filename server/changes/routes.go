@@ -12,11 +12,12 @@ func Routes() []call.Route {
 		{Methods: "GET", Pattern: "/_db_updates", Access: call.ServerAdmin, Handle: h.dbUpdates,
 			Doc: "Feed of created, updated and deleted databases."},
 		{Methods: "GET,POST,HEAD", Pattern: "/{db}/_changes", Access: call.Member, Handle: h.changes, Heavy: true,
-			Doc: "Feed of changed documents."},
+			Reads: true, Doc: "Feed of changed documents."},
 		{
 			Methods: "GET,POST,HEAD",
 			Pattern: "/{db}/_changes/{rest...}",
 			Access:  call.Member,
+			Reads:   true,
 			Handle:  h.changes,
 			Heavy:   true,
 			Doc:     "The same; the rest of the path is ignored.",

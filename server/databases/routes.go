@@ -17,11 +17,11 @@ func Routes() []call.Route {
 		{Methods: "GET,HEAD", Pattern: "/_dbs_info", Access: call.Lister, Handle: getDBsInfo,
 			Doc: "Information on several databases."},
 		{Methods: "POST", Pattern: "/_dbs_info", Access: call.Lister, Handle: postDBsInfo,
-			Doc: "Information on the databases of a list of keys."},
+			Reads: true, Doc: "Information on the databases of a list of keys."},
 		{Methods: "GET,HEAD", Pattern: "/_dbs_info/{rest...}", Access: call.Lister, Handle: getDBsInfo,
 			Doc: "The same; the rest of the path is ignored."},
 		{Methods: "POST", Pattern: "/_dbs_info/{rest...}", Access: call.Lister, Handle: postDBsInfo,
-			Doc: "The same; the rest of the path is ignored."},
+			Reads: true, Doc: "The same; the rest of the path is ignored."},
 		{Methods: "DELETE", Pattern: "/{db}", Access: call.ServerAdmin, Handle: deleteDB, Doc: "Delete a database."},
 		{Methods: "GET,HEAD", Pattern: "/{db}", Access: call.Member, Handle: getDB, Doc: "Information on a database."},
 		{

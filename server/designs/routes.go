@@ -6,17 +6,18 @@ import "github.com/settee-db/settee/server/call"
 func Routes() []call.Route {
 	return []call.Route{
 		{Methods: "*", Pattern: "/{db}/_design/{name}/_show", Access: call.Member, Handle: showFunction,
-			Doc: "Needs the name of a function."},
+			Reads: true, Doc: "Needs the name of a function."},
 		{Methods: "*", Pattern: "/{db}/_design/{name}/_show/{show}", Access: call.Member, Handle: showFunction,
-			Doc: "A show function without document."},
+			Reads: true, Doc: "A show function without document."},
 		{Methods: "*", Pattern: "/{db}/_design/{name}/_show/{show}/{id...}", Access: call.Member, Handle: showFunction,
-			Doc: "A document through a show function."},
+			Reads: true, Doc: "A document through a show function."},
 		{Methods: "*", Pattern: "/{db}/_design/{name}/_list", Access: call.Member, Handle: listFunction, Heavy: true,
-			Doc: "Needs the names of a function and a view."},
+			Reads: true, Doc: "Needs the names of a function and a view."},
 		{
 			Methods: "*",
 			Pattern: "/{db}/_design/{name}/_list/{list}",
 			Access:  call.Member,
+			Reads:   true,
 			Handle:  listFunction,
 			Heavy:   true,
 			Doc:     "Needs the name of a view.",
@@ -25,6 +26,7 @@ func Routes() []call.Route {
 			Methods: "*",
 			Pattern: "/{db}/_design/{name}/_list/{list}/{view...}",
 			Access:  call.Member,
+			Reads:   true,
 			Handle:  listFunction,
 			Heavy:   true,
 			Doc:     "A view through a list function.",
@@ -41,8 +43,8 @@ func Routes() []call.Route {
 			Doc:     "An update function on a document.",
 		},
 		{Methods: "*", Pattern: "/{db}/_design/{name}/_rewrite", Access: call.Member, Handle: rewriteRequest,
-			Doc: "The same as the empty path."},
+			Reads: true, Doc: "The same as the empty path."},
 		{Methods: "*", Pattern: "/{db}/_design/{name}/_rewrite/{path...}", Access: call.Member, Handle: rewriteRequest,
-			Doc: "Rewritten paths."},
+			Reads: true, Doc: "Rewritten paths."},
 	}
 }

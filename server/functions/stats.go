@@ -162,7 +162,8 @@ func (h *Handlers) part(choose func(*functionStats) any) call.Handler {
 	}
 }
 
-// resetStats: POST /resetStatsCounters?appName=f, or GET, as Couchbase's documentation has it.
+// resetStats: POST /resetStatsCounters?appName=f. Couchbase takes GET as well, which any page can
+// make a browser send.
 func (h *Handlers) resetStats(c *call.Call) error {
 	r, err := h.running(c)
 	if err != nil {
