@@ -149,7 +149,7 @@ func TestInteractiveModel(t *testing.T) {
 	}
 	onEngines(t, func(t *testing.T, b *bench) {
 		rng := rand.New(rand.NewPCG(5, 6))
-		m := &model{docs: map[string]*modelDoc{}}
+		m := newModel()
 		for range 30 {
 			m.change(t, b, rng)
 		}
@@ -199,7 +199,7 @@ func TestInteractiveKills(t *testing.T) {
 		b.dead = true
 		b.restart()
 		def := b.interactive(t)
-		m := &model{docs: map[string]*modelDoc{}}
+		m := newModel()
 		rng := rand.New(rand.NewPCG(7, 8))
 		kills := 0
 		for round, step := 0, 1; round < rounds; round, step = round+1, step+1 {

@@ -87,7 +87,7 @@ func TestKills(t *testing.T) {
 		b.restart()
 		b.put(t, "_design/d", design)
 		defs := []*Definition{b.lookup(t, index.Clouseau, "c"), b.lookup(t, index.Nouveau, "n")}
-		m := &model{docs: map[string]*modelDoc{}}
+		m := newModel()
 		first := &modelDoc{id: "first", words: vocabulary, place: "red"}
 		b.put(t, first.id, first.body())
 		m.docs[first.id] = first

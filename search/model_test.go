@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -91,26 +92,29 @@ func randomQuery(rng *rand.Rand, text string, depth int) modelQuery {
 // model is documents in a list, and queries by looking at each.
 type model struct {
 	docs    map[string]*modelDoc
+	failed  map[string]bool // documents that cannot be indexed; false: by Nouveau only
 	updates int
 }
+
+func newModel() *model { return &model{docs: map[string]*modelDoc{}, failed: map[string]bool{}} }
 
 // change changes a document at random: writes, deletes or purges it, or makes it one that cannot be indexed.
 func (m *model) change(t tester, b *bench, rng *rand.Rand) {
 	id := fmt.Sprintf("d%02d", rng.IntN(40))
 	m.updates++
+	delete(m.docs, id)
+	delete(m.failed, id)
 	switch rng.IntN(12) {
 	case 0:
 		b.put(t, id, "")
-		delete(m.docs, id)
 	case 1:
 		b.purge(t, id)
-		delete(m.docs, id)
 	case 2:
 		b.put(t, id, `{"fail":"no"}`)
-		delete(m.docs, id)
+		m.failed[id] = true
 	case 3:
 		b.put(t, id, `{"index":[["default",1]],"nouveau":[["double","body",1,{}]]}`)
-		delete(m.docs, id)
+		m.failed[id] = false
 	default:
 		d := &modelDoc{id: id, updated: m.updates, n: rng.IntN(12), place: vocabulary[rng.IntN(3)]}
 		for range 1 + rng.IntN(6) {
@@ -184,8 +188,21 @@ func (m *model) check(t tester, b *bench, def *Definition, rng *rand.Rand, stale
 	want(t, q.text, strings.Join(got, " "), strings.Join(expected, " "))
 }
 
+// checkErrors compares the documents that an index lists as ones that it could not take.
+func (m *model) checkErrors(t tester, b *bench, def *Definition) {
+	t.Helper()
+	var listed []string
+	must(t, b.indexes.Errors(context.Background(), b.db, def, "", func(e Error) error {
+		listed = append(listed, e.ID)
+		return nil
+	}))
+	failed := maps.Clone(m.failed)
+	maps.DeleteFunc(failed, func(_ string, all bool) bool { return !all && def.Kind != index.Nouveau })
+	want(t, "documents that cannot be indexed", fmt.Sprint(listed), fmt.Sprint(slices.Sorted(maps.Keys(failed))))
+}
+
 // TestModel: indexes of both kinds show what a scan of the documents shows, while these change, are purged, cannot be
-// indexed; over flushes, merges and restarts.
+// indexed, which is listed; over flushes, merges and restarts.
 func TestModel(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
@@ -194,7 +211,7 @@ func TestModel(t *testing.T) {
 	onEngines(t, func(t *testing.T, b *bench) {
 		b.put(t, "_design/d", design)
 		defs := []*Definition{b.lookup(t, index.Clouseau, "c"), b.lookup(t, index.Nouveau, "n")}
-		m := &model{docs: map[string]*modelDoc{}}
+		m := newModel()
 		// A first document says which types the fields have.
 		first := &modelDoc{id: "first", words: vocabulary, place: "red"}
 		b.put(t, first.id, first.body())
@@ -221,6 +238,7 @@ func TestModel(t *testing.T) {
 				info, err := b.indexes.Info(context.Background(), b.db, def)
 				must(t, err)
 				want(t, fmt.Sprint("documents of ", i, " in round ", round), info.Docs, int64(len(m.docs)))
+				m.checkErrors(t, b, def)
 			}
 			if t.Failed() {
 				return

@@ -130,7 +130,8 @@ func modelPath(rt *rapid.T) clause {
 var modelScalars = slices.DeleteFunc(slices.Clone(scalars), func(s string) bool { return len(s) > 15 && s[0] == '9' })
 
 func modelConstant(rt *rapid.T) clause {
-	text := rapid.SampledFrom(append([]string{"[]", "{}", `[1,"a"]`, `{"a":1}`, "MISSING"}, modelScalars...)).Draw(rt, "constant")
+	texts := append([]string{"[]", "{}", `[1,"a"]`, `{"a":1}`, "MISSING"}, modelScalars...)
+	text := rapid.SampledFrom(texts).Draw(rt, "constant")
 	if text == "MISSING" {
 		return clause{text, func(map[string]any) any { return missing{} }}
 	}
@@ -207,7 +208,8 @@ func modelCondition(rt *rapid.T, depth int) clause {
 	case kind < 3 || depth == 0 && kind > 5:
 		return modelComparison(rt, a, modelExpression(rt, depth))
 	case kind < 4:
-		what := rapid.SampledFrom([]string{"MISSING", "NULL", "VALUED", "NOT MISSING", "NOT NULL", "NOT VALUED"}).Draw(rt, "is")
+		kinds := []string{"MISSING", "NULL", "VALUED", "NOT MISSING", "NOT NULL", "NOT VALUED"}
+		what := rapid.SampledFrom(kinds).Draw(rt, "is")
 		return clause{"(" + a.text + " IS " + what + ")", func(d map[string]any) any { return modelIs(a.of(d), what) }}
 	case kind < 5:
 		low, high := modelExpression(rt, 0), modelExpression(rt, 0)
@@ -236,9 +238,11 @@ func modelCondition(rt *rapid.T, depth int) clause {
 	}
 	x, y := modelCondition(rt, depth-1), modelCondition(rt, depth-1)
 	if kind == 7 {
-		return clause{"(" + x.text + " OR " + y.text + ")", func(d map[string]any) any { return anyOne(x.of(d), y.of(d)) }}
+		text := "(" + x.text + " OR " + y.text + ")"
+		return clause{text, func(d map[string]any) any { return anyOne(x.of(d), y.of(d)) }}
 	}
-	return clause{"(" + x.text + " AND " + y.text + ")", func(d map[string]any) any { return all(x.of(d), y.of(d)) }}
+	text := "(" + x.text + " AND " + y.text + ")"
+	return clause{text, func(d map[string]any) any { return all(x.of(d), y.of(d)) }}
 }
 
 func modelComparison(rt *rapid.T, a, b clause) clause {
