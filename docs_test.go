@@ -163,3 +163,68 @@ func namesAFile(name string, files []string) bool {
 	}
 	return false
 }
+
+var (
+	oracleTest = regexp.MustCompile("`([a-z0-9/]+)\\.((?:Test|Fuzz)\\w+)`")
+	extension  = regexp.MustCompile("`([^`]+)`")
+)
+
+// TestOwnFeaturesHaveOracles: each row of docs/oracles.md names tests that are in the packages it says, and what
+// docs/compatibility.md lists as an extension stands there.
+func TestOwnFeaturesHaveOracles(t *testing.T) {
+	tests := map[string]bool{}
+	for _, src := range sources(t) {
+		for _, decl := range src.file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && src.test && f.Recv == nil {
+				tests[src.dir+"."+f.Name.Name] = true
+			}
+		}
+	}
+	oracles, err := os.ReadFile("docs/oracles.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(oracles)) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| **") || strings.HasPrefix(line, "| feature |") {
+			continue
+		}
+		rows++
+		cells := strings.Split(line, " | ")
+		named := oracleTest.FindAllStringSubmatch(cells[len(cells)-1], -1)
+		if len(named) == 0 {
+			t.Errorf("docs/oracles.md names no test for %s", cells[0])
+		}
+		for _, n := range named {
+			if !tests[n[1]+"."+n[2]] {
+				t.Errorf("docs/oracles.md names %s.%s, which is not there", n[1], n[2])
+			}
+		}
+	}
+	compatibility, err := os.ReadFile("docs/compatibility.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(compatibility), "## Extensions")
+	list, _, _ = strings.Cut(list, "\n## ")
+	extensions := 0
+	for line := range strings.Lines(list) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| request ") {
+			continue
+		}
+		names := extension.FindAllStringSubmatch(strings.Split(line, " | ")[0], -1)
+		if strings.HasPrefix(line, "| header ") {
+			names = names[:1] // the requests that may have it follow
+		}
+		for _, name := range names {
+			extensions++
+			short := path.Base(strings.TrimSuffix(name[1], "/i"))
+			if !strings.Contains(string(oracles), name[1]) && !strings.Contains(string(oracles), short) {
+				t.Errorf("docs/oracles.md has nothing of the extension %s", name[1])
+			}
+		}
+	}
+	if rows == 0 || extensions == 0 {
+		t.Errorf("%d rows of oracles and %d extensions were found", rows, extensions)
+	}
+}

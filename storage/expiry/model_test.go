@@ -136,7 +136,8 @@ func (m *model) compare() {
 				got = string(d.Body)
 			}
 			if got != docs[id].body {
-				m.Fatalf("at %d %s/%s has %q, wanted %q (expires at %d)", m.now, name, id, got, docs[id].body, docs[id].expires)
+				m.Fatalf("at %d %s/%s has %q, wanted %q (expires at %d)",
+					m.now, name, id, got, docs[id].body, docs[id].expires)
 			}
 		}
 	}
