@@ -20,7 +20,7 @@ import (
 
 // access is a way to find all documents that pass a selector: those with an entry in one of the ranges.
 type access struct {
-	field  string // that the ranges are of, "" for several
+	fields []string // that the ranges are of; of an $or those of all its branches
 	ranges []allfields.Range
 	class  accessClass
 	exact  bool // a document whose value is in the range passes the whole selector
@@ -53,7 +53,7 @@ func (s *Selector) accesses(d *allfields.Definition) []access {
 	}
 	slices.SortStableFunc(list, func(a, b access) int {
 		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(len(a.ranges), len(b.ranges)),
-			cmp.Compare(a.field, b.field))
+			slices.Compare(a.fields, b.fields))
 	})
 	return list
 }
@@ -98,9 +98,17 @@ func (a *access) fix(choose func([]access) int) (access, bool) {
 			return fixed, false
 		}
 		fixed.ranges = append(fixed.ranges, one.ranges...)
+		fixed.fields = addFields(fixed.fields, one.fields)
 		fixed.name += "." + one.name
 	}
 	return fixed, true
+}
+
+// addFields adds the names of fields to a sorted list.
+func addFields(list, names []string) []string {
+	list = append(list, names...)
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // named finds the way with a name among those of a selector.
@@ -125,9 +133,9 @@ func named(list []access, name string) (access, bool) {
 func (c *condition) accesses(d *allfields.Definition) []access {
 	switch c.op {
 	case opAnd:
-		return accessesOfAll(c.kids, nil, false, d)
+		return accessesOfAll(c.kids, array{}, d)
 	case opField:
-		list := accessesOfAll([]*condition{c}, nil, false, d)
+		list := accessesOfAll([]*condition{c}, array{}, d)
 		for i := range list {
 			list[i].exact = c.kids[0].isExact() && !list[i].ranges[0].Element
 		}
@@ -157,6 +165,9 @@ func accessOfAny(kids []*condition, d *allfields.Definition) []access {
 			return nil
 		}
 		joined.branches = append(joined.branches, list)
+		for i := range list {
+			joined.fields = addFields(joined.fields, list[i].fields)
+		}
 		best := slices.MinFunc(list, func(a, b access) int { return cmp.Compare(a.class, b.class) })
 		joined.class = max(joined.class, best.class)
 		least += best.width()
@@ -173,22 +184,40 @@ func (a *access) width() int { return max(len(a.ranges), len(a.branches)) }
 // maxRanges is how many ranges a way may have.
 const maxRanges = 1000
 
-// accessesOfAll are the ways that conditions offer which all have to hold. Below $elemMatch base is the path of the
-// array.
-func accessesOfAll(kids []*condition, base []string, element bool, d *allfields.Definition) []access {
+// array is the array that conditions below $elemMatch are on elements of; elsewhere it is the zero value.
+type array struct {
+	field string
+	path  []string
+}
+
+func (a *array) none() bool { return a.path == nil }
+
+// name is what is told of a field of the elements, "" for the elements themselves: as text indexes name them.
+func (a *array) name(field string) string {
+	switch {
+	case a.none():
+		return field
+	case field == "":
+		return a.field + ".[]"
+	}
+	return a.field + ".[]." + field
+}
+
+// accessesOfAll are the ways that conditions offer which all have to hold, in the document or for an element.
+func accessesOfAll(kids []*condition, in array, d *allfields.Definition) []access {
 	var list []access
 	var seen []string
 	for _, kid := range flatten(kids, nil) {
 		switch {
-		case kid.op == opOr && base == nil:
+		case kid.op == opOr && in.none():
 			list = append(list, accessOfAny(kid.kids, d)...)
 		case kid.op == opField && !slices.Contains(seen, kid.name):
-			parts, ok := kid.indexedPath(base, d)
+			path, ok := kid.indexedPath(in, d)
 			if !ok {
 				continue
 			}
 			seen = append(seen, kid.name)
-			list = append(list, fieldAccesses(kids, kid.name, parts, element, d)...)
+			list = append(list, fieldAccesses(kids, kid.name, in, path, d)...)
 		}
 	}
 	return list
@@ -207,18 +236,16 @@ func flatten(kids, list []*condition) []*condition {
 }
 
 // indexedPath is the path of the field's entries. A part that is a number may mean an element, which has no path of its
-// own.
-func (c *condition) indexedPath(base []string, d *allfields.Definition) ([]string, bool) {
-	path := slices.Clone(base)
+// own; a field _id is compared in an order that entries are not in, also in an element.
+func (c *condition) indexedPath(in array, d *allfields.Definition) ([]string, bool) {
+	path := slices.Clone(in.path)
 	if c.name != "" {
-		if !c.path.valid || base == nil && c.path.parts[0] != "" && c.path.parts[0][0] == '_' {
+		if !c.path.valid || c.name == "_id" || in.none() && c.path.parts[0] != "" && c.path.parts[0][0] == '_' {
 			return nil, false
 		}
 		path = append(path, c.path.parts...)
-		for _, part := range c.path.parts {
-			if looksLikeNumber(part) {
-				return nil, false
-			}
+		if slices.ContainsFunc(c.path.parts, looksLikeNumber) {
+			return nil, false
 		}
 	}
 	return path, d.Covers(path)
@@ -230,10 +257,11 @@ func looksLikeNumber(part string) bool {
 }
 
 // fieldAccesses are the ways that the conditions on one field offer.
-func fieldAccesses(kids []*condition, name string, path []string, element bool, d *allfields.Definition) []access {
+func fieldAccesses(kids []*condition, name string, in array, path []string, d *allfields.Definition) []access {
 	r := fieldRange{field: name, lowOp: opGt, highOp: opLt}
 	required := false
 	var list []access
+	var before []byte // above all strings that begin as they have to
 	for _, kid := range flatten(kids, nil) {
 		if kid.op != opField || kid.name != name {
 			continue
@@ -242,16 +270,18 @@ func fieldAccesses(kids []*condition, name string, path []string, element bool, 
 		required = required || inner.op != opExists || inner.exists
 		switch inner.op {
 		case opBeginsWith:
-			if isASCII(inner.text) { // elsewhere a string need not lie between its beginning and what follows
-				r.narrow(inner)
+			// Beginnings that are not ASCII have strings elsewhere, too.
+			if isASCII(inner.text) && !r.empty {
+				r.bound(opGte, inner.arg)
+				before = lower(before, collate.AppendPrefixEnd(nil, inner.text))
 			}
 		case opIn, opAll:
-			if !element {
+			if in.none() {
 				list = append(list, inner.listAccess(name, path)...)
 			}
 		case opElemMatch:
-			if !element {
-				list = append(list, accessesOfAll([]*condition{inner.kids[0]}, path, true, d)...)
+			if in.none() {
+				list = append(list, accessesOfAll([]*condition{inner.kids[0]}, array{name, path}, d)...)
 			}
 		default:
 			if !r.empty {
@@ -262,15 +292,25 @@ func fieldAccesses(kids []*condition, name string, path []string, element bool, 
 	if !required {
 		return list
 	}
-	a := access{field: name, ranges: []allfields.Range{{Path: path, Element: element}}, class: accessPath}
-	a.ranges[0].Start, a.ranges[0].End = r.keys()
+	one := allfields.Range{Path: path, Element: !in.none()}
+	one.Start, one.End = r.keys()
+	one.End = lower(one.End, before)
+	a := access{fields: []string{in.name(name)}, ranges: []allfields.Range{one}, class: accessPath}
 	switch {
 	case r.lowOp == opEq || r.empty:
 		a.class = accessPoint
-	case r.low.Kind() != ejson.Invalid || r.high.Kind() != ejson.Invalid:
+	case one.Start != nil || one.End != nil:
 		a.class = accessRange
 	}
 	return append(list, a)
+}
+
+// lower is the lower one of two upper bounds, nil for none.
+func lower(a, b []byte) []byte {
+	if a == nil || b != nil && bytes.Compare(b, a) < 0 {
+		return b
+	}
+	return a
 }
 
 func isASCII(s string) bool {
@@ -310,7 +350,7 @@ func (c *condition) listAccess(name string, path []string) []access {
 	if len(points) == 0 || 2*len(points) > maxRanges {
 		return nil
 	}
-	a := access{field: name, class: accessPoints}
+	a := access{fields: []string{name}, class: accessPoints}
 	for _, element := range []bool{false, true} {
 		for _, p := range points {
 			a.ranges = append(a.ranges,

@@ -280,16 +280,16 @@ func (r *Request) wanted() int64 {
 // sortAccess is the way that finds the documents in the order of the sort's first field, nil if there is none.
 func sortAccess(s *Selector, d *allfields.Definition, sort []string) *access {
 	for _, a := range s.accesses(d) {
-		if a.field == sort[0] && a.branches == nil && !a.repeats() {
+		if a.fields[0] == sort[0] && a.branches == nil && !a.repeats() {
 			return &a
 		}
 	}
 	field := newField(sort[0], nil) // documents without it are left out, as by a JSON index on it
-	path, ok := field.indexedPath(nil, d)
+	path, ok := field.indexedPath(array{}, d)
 	if !ok {
 		return nil
 	}
-	return &access{field: sort[0], ranges: []allfields.Range{{Path: path}}, class: accessPath}
+	return &access{fields: sort[:1], ranges: []allfields.Range{{Path: path}}, class: accessPath}
 }
 
 // appendEntryPosition appends the key of a row that is an entry: the number of its range, and the key of the entry.

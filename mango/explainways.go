@@ -31,15 +31,20 @@ func (c *course) appendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendName appends the members that tell a way: its index, and of an index over all fields the field.
+// appendName appends the members that tell a way: its index, and of an index over all fields the field, or the fields
+// of the branches of an $or.
 func (w *way) appendName(dst []byte) []byte {
 	dst = append(append(append(dst, `"type":"`...), w.index.Kind.String()...), '"')
 	if w.index.Kind != KindAllDocs {
 		dst = ejson.AppendString(append(dst, `,"ddoc":`...), w.index.DDoc)
 		dst = ejson.AppendString(append(dst, `,"name":`...), w.index.Name)
 	}
-	if w.access != nil {
-		dst = ejson.AppendString(append(dst, `,"field":`...), w.access.field)
+	switch {
+	case w.access == nil:
+	case len(w.access.fields) == 1:
+		dst = ejson.AppendString(append(dst, `,"field":`...), w.access.fields[0])
+	default:
+		dst = ejson.AppendStrings(append(dst, `,"fields":`...), w.access.fields)
 	}
 	return dst
 }

@@ -303,12 +303,15 @@ func TestExplainShowsWays(t *testing.T) {
 		ways, _ := allFields.Get("ways")
 		for e := range ways.Elements() {
 			kind, _ := e.Get("type")
-			field, _ := e.Get("field")
+			field, there := e.Get("field")
+			if !there {
+				field, _ = e.Get("fields")
+			}
 			n, _ := e.Get("estimate")
 			chosen, _ := e.Get("chosen")
 			list = append(
 				list,
-				kind.Text()+" "+field.Text()+" "+string(
+				kind.Text()+" "+strings.Trim(string(field.Raw()), `"`)+" "+string(
 					n.Raw(),
 				)+map[bool]string{true: " chosen"}[string(chosen.Raw()) == "true"],
 			)
@@ -321,6 +324,9 @@ func TestExplainShowsWays(t *testing.T) {
 		`"selector":{"a":1}`:                             "_design/json true auto a 250, json  250 chosen, special  502",
 		`"selector":{"b":1},"sort":["c"]`:                "_design/auto true auto c 448, auto b 5 chosen",
 		`"selector":{"a":{"$gte":0},"b":1},"sort":["a"]`: "_design/json true json  500, auto b 5 chosen, auto a 448",
+		`"selector":{"$or":[{"b":1,"a":1},{"c":3}]}`:     `_design/auto true auto ["a","b","c"] 6 chosen, special  502`,
+		`"selector":{"a":{"$elemMatch":{"$eq":1}}}`:      "_design/json true auto a.[] 250, auto a 448, json  500 chosen, special  502",
+		`"selector":{"a":{"$elemMatch":{"b.c":1}}}`:      "_design/auto true auto a.[].b.c 0 chosen, auto a 448, json  500, special  502",
 	} {
 		if got := explain(request); got != want {
 			t.Errorf("%s: %s\nwant %s", request, got, want)

@@ -2,6 +2,19 @@ package collate
 
 import "bytes"
 
+// AppendPrefixEnd appends a bound above the keys of all strings that begin with an ASCII text; of other strings only
+// those are below it that the collation has before them, or that differ in nothing but accents, case and characters
+// that it ignores. Other texts have no such bound: what follows may change the weights of their last character.
+func AppendPrefixEnd(dst []byte, text string) []byte {
+	start := len(dst)
+	dst = AppendStringKey(append(dst, rankString), []byte(text))
+	if end := bytes.IndexByte(dst[start:], levelSeparator); end > 0 {
+		dst = dst[:start+end]
+	}
+	dst[len(dst)-1]++ // an ASCII character's primary weight does not end in 0xff
+	return dst
+}
+
 // GroupLength is the number of bytes of a key that all keys of its group share, and no others begin with: for an array
 // that is not empty those of at most its first n elements, else the whole key (couch_btree:make_group_fun). -1 if b
 // begins with no key.

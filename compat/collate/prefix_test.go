@@ -51,3 +51,32 @@ func FuzzGroupLength(f *testing.F) {
 		}
 	})
 }
+
+// FuzzPrefixEnd checks that strings with a prefix have keys below its end, and those of the next letter above it.
+func FuzzPrefixEnd(f *testing.F) {
+	for _, s := range [][2]string{{"", ""}, {"", "\uffff\uffff"}, {"a", "\u0301"}, {"aB", "\uffffz"}, {"\x01", "~"},
+		{"l", "·l"}, {"1", "23"}, {"a ", "日本"}, {"-", "\U0010ffff"}, {"z", "\u0000"}} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, prefix, rest string) {
+		for _, c := range []byte(prefix) {
+			if c >= 0x80 {
+				return
+			}
+		}
+		key := func(text string) []byte {
+			v, err := ejson.Parse(ejson.AppendString(nil, text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return collate.AppendKey(nil, v)
+		}
+		end := collate.AppendPrefixEnd([]byte("x"), prefix)[1:]
+		if bytes.Compare(key(prefix+rest), end) >= 0 {
+			t.Errorf("%q is not below the end of %q", prefix+rest, prefix)
+		}
+		if bytes.Compare(end, key("b"+rest)) > 0 && bytes.HasPrefix([]byte(prefix), []byte("a")) {
+			t.Errorf("the end of %q is above b", prefix)
+		}
+	})
+}

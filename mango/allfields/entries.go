@@ -165,15 +165,23 @@ func (s *entries) push(path, value []byte, position int64, cut bool) {
 // whole is the beginning of another one.
 func AppendValue(dst []byte, v ejson.Value) (key []byte, cut bool) {
 	start := len(dst)
-	keep := keepString
-	switch v.Kind() {
-	case ejson.Object:
+	if v.Kind() == ejson.Object {
 		return append(dst, objectRank), true
-	case ejson.Array:
-		keep = keepArray
 	}
-	if dst = collate.AppendKey(dst, v); len(dst)-start > keep {
+	dst = collate.AppendKey(dst, v)
+	if keep := keptOf(dst[start]); len(dst)-start > keep {
 		return dst[:start+keep], true
 	}
 	return dst, false
+}
+
+// keptOf is how many bytes entries keep of a value's key that begins with a byte.
+func keptOf(first byte) int {
+	switch first {
+	case objectRank:
+		return 1
+	case arrayRank:
+		return keepArray
+	}
+	return keepString
 }

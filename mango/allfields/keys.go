@@ -121,7 +121,7 @@ func AppendEntryKey(dst []byte, path []string, value []byte, position int64, id 
 // AppendKeyBefore appends a key before all entries of a value as the index has it, in the direction of a scan.
 func AppendKeyBefore(dst []byte, path []string, value []byte, descending bool) []byte {
 	if dst = append(appendPath(dst, path), value...); descending {
-		dst = append(dst, 0xff)
+		dst = append(dst, afterValue)
 	}
 	return dst
 }

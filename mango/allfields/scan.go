@@ -42,8 +42,11 @@ type Range struct {
 	Start, End []byte
 }
 
+// afterValue follows a value's key in a bound just after it. It ends no value's key, and begins no position.
+const afterValue = 0xff
+
 // AppendAfter appends a bound just after a value's key.
-func AppendAfter(dst, key []byte) []byte { return append(append(dst, key...), 0xff) }
+func AppendAfter(dst, key []byte) []byte { return append(append(dst, key...), afterValue) }
 
 // Entry is what a scan finds. It is valid until the callback returns.
 type Entry struct {
@@ -57,29 +60,31 @@ type Entry struct {
 	Key []byte
 }
 
-// keys gives the scan's bounds, relative to the rows. A lower bound is cut as values are, so that cut values that may
-// reach it are found.
+// keys gives the scan's bounds, relative to the rows. Both are cut as values are, so that cut values that may lie
+// between them are found.
 func (r *Range) keys() (begin, end []byte) {
 	path := appendPath(nil, r.Path)
 	low, high := []byte{firstValue}, []byte{endValue}
-	if len(r.Start) > 0 {
-		low = cutBound(r.Start)
+	if r.Start != nil {
+		low, _ = cutBound(r.Start)
 	}
 	if r.End != nil {
-		high = r.End
+		var cut bool
+		if high, cut = cutBound(r.End); cut {
+			high = AppendAfter(nil, high)
+		}
 	}
 	return append(bytes.Clone(path), low...), append(path, high...)
 }
 
-func cutBound(key []byte) []byte {
-	keep := keepString
-	switch key[0] {
-	case objectRank:
-		keep = 1
-	case arrayRank:
-		keep = keepArray
+// cutBound cuts a bound where the values are cut that it may be compared with. A bound just after a value that entries
+// have whole tells it from longer ones, and stays as it is.
+func cutBound(bound []byte) (kept []byte, cut bool) {
+	keep := keptOf(bound[0])
+	if len(bound) <= keep || len(bound) == keep+1 && bound[keep] == afterValue {
+		return bound, false
 	}
-	return key[:min(len(key), keep)]
+	return bound[:keep], true
 }
 
 // Scan walks over the entries of a range in the order of (value, position, id), or backwards, from after the key of an
