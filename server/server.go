@@ -98,6 +98,7 @@ type Server struct {
 	replications *replicator.Replications
 	admin        *admin.Handlers
 	echo         *echo.Echo
+	address      atomic.Pointer[net.Addr] // that Serve was called for last, nil before
 	// connections are those of all listeners.
 	connections *connections
 	// metricsPort serves the additional port of Prometheus.
@@ -192,8 +193,8 @@ func New(o Options) (*Server, error) {
 
 // port is what the server listens on, "" before it does.
 func (s *Server) port() string {
-	if l := s.echo.Listener; l != nil {
-		if _, port, err := net.SplitHostPort(l.Addr().String()); err == nil {
+	if address := s.address.Load(); address != nil {
+		if _, port, err := net.SplitHostPort((*address).String()); err == nil {
 			return port
 		}
 	}
@@ -234,10 +235,13 @@ func (s *Server) Stopping() <-chan struct{} { return s.env.Stopping() }
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 
-// Serve answers connections of l until Shutdown.
+// Serve answers connections of l until Shutdown, or until l is closed: then the error is net.ErrClosed, and those that
+// there are go on.
 func (s *Server) Serve(l net.Listener) error {
-	s.echo.Listener = wire.Listen(s.connections.listen(l, fullAnswer))
-	if err := s.echo.Server.Serve(s.echo.Listener); !errors.Is(err, http.ErrServerClosed) {
+	address := l.Addr()
+	s.address.Store(&address)
+	err := s.echo.Server.Serve(wire.Listen(s.connections.listen(l, fullAnswer)))
+	if !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

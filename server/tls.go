@@ -100,8 +100,8 @@ func fileVersion(path string) string {
 
 // ServeTLS answers connections of l over TLS, with HTTP/2 where the client has it, until Shutdown.
 func (s *Server) ServeTLS(l net.Listener, t *tls.Config) error {
-	s.echo.TLSListener = wire.ListenTLS(s.connections.listen(l, ""), t, headTimeout)
-	if err := s.echo.TLSServer.Serve(s.echo.TLSListener); !errors.Is(err, http.ErrServerClosed) {
+	secure := wire.ListenTLS(s.connections.listen(l, ""), t, headTimeout)
+	if err := s.echo.TLSServer.Serve(secure); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

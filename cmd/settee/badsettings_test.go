@@ -44,6 +44,13 @@ func TestStartsAfterBadSettings(t *testing.T) {
 	base, stop := startServe(t, dir)
 	require.Equal(t, 201, request(t, "PUT", base+"/db", ""))
 	for i := range cases {
+		if strings.HasPrefix(cases[i].settings[0], "chttpd/") {
+			key, value, _ := strings.Cut(cases[i].settings[0], "=")
+			status := request(t, "PUT", base+"/_node/_local/_config/"+key, `"`+value+`"`)
+			require.Equal(t, 400, status, "refused at once")
+			cases[i].ini = "[chttpd]\n" + strings.Replace(cases[i].settings[0][len("chttpd/"):], "=", " = ", 1) + "\n"
+			continue
+		}
 		for _, setting := range cases[i].settings {
 			key, value, _ := strings.Cut(setting, "=")
 			require.Equal(t, 200, request(t, "PUT", base+"/_node/_local/_config/"+key, `"`+value+`"`), setting)

@@ -226,12 +226,12 @@ func TestNodesKnowEachOther(t *testing.T) {
 			return assert.ObjectsAreEqual(map[string]any{"all_nodes": names, "cluster_nodes": names}, answer)
 		}, 20*time.Second, 50*time.Millisecond)
 	}
-	for _, url := range urls {
+	for i, url := range urls {
 		for _, name := range []string{"couchdb@a", "couchdb@b"} {
-			status, _, _ := ask(t, "admin:secret", "PUT", url+"/_node/"+name+"/_config/chttpd/port", `"`+name[8:]+`"`)
+			status, _, _ := ask(t, "admin:secret", "PUT", url+"/_node/"+name+"/_config/settee/memory", `"`+name[8:]+`"`)
 			require.Equal(t, 200, status)
 			for _, other := range urls {
-				_, answer, _ := ask(t, "admin:secret", "GET", other+"/_node/"+name+"/_config/chttpd/port", "")
+				_, answer, _ := ask(t, "admin:secret", "GET", other+"/_node/"+name+"/_config/settee/memory", "")
 				require.Equal(t, name[8:], answer)
 			}
 			for path, want := range map[string]int{
@@ -246,6 +246,8 @@ func TestNodesKnowEachOther(t *testing.T) {
 			status, _, _ = ask(t, "admin:wrong", "GET", url+"/_node/"+name+"/_system", "")
 			require.Equal(t, 401, status)
 		}
+		_, answer, _ := ask(t, "admin:secret", "GET", url+"/_node/nonode@nohost/_config/settee/memory", "")
+		require.Equal(t, []string{"a", "b"}[i], answer, "the node that is asked")
 		status, _, _ := ask(t, "admin:secret", "GET", url+"/_node/couchdb@c/_stats", "")
 		require.Equal(t, 404, status)
 	}

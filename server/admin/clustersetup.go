@@ -101,7 +101,7 @@ func (h *Handlers) postClusterSetup(c *call.Call) error {
 	return c.OK(http.StatusCreated)
 }
 
-// setUpNode stores the administrator, address and port of the request. The address is used from the next start on.
+// setUpNode stores the administrator, address and port of the request.
 func (h *Handlers) setUpNode(c *call.Call, v ejson.Value) error {
 	name, _ := v.Get("username")
 	password, _ := v.Get("password")

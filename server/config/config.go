@@ -55,6 +55,7 @@ type Config struct {
 	shared      Shared   // receives changes; nil: a file does
 	current     atomic.Pointer[values]
 	subscribers []func()
+	check       func(section, key, value string) error // may refuse values
 }
 
 // Load reads the ini files in order over the stock values; later ones win. A path that is a directory stands for its
@@ -196,6 +197,13 @@ func (c *Config) Subscribe(f func()) {
 	c.subscribers = append(c.subscribers, f)
 }
 
+// Check registers f to be asked by Set before a value is changed; what it refuses is ErrValue. It is called once.
+func (c *Config) Check(f func(section, key, value string) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.check = f
+}
+
 // Get returns a value that a file or the API set; defaults do not count.
 func (c *Config) Get(section, key string) (string, bool) {
 	v, ok := (*c.current.Load())[section][key]
@@ -266,6 +274,14 @@ func (c *Config) Set(section, key, value string, persist bool) (string, error) {
 		return "", ErrValue
 	}
 	value = strings.TrimSpace(value)
+	c.mu.Lock()
+	check := c.check
+	c.mu.Unlock()
+	if check != nil {
+		if err := check(section, key, value); err != nil {
+			return "", fmt.Errorf("%w: %w", ErrValue, err)
+		}
+	}
 	old, _ := c.Get(section, key)
 	if persist && c.shares(section, key) {
 		_, err := c.change(section, key, Change{Value: &value})

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPortsFollowSettings: what is set over HTTP of the addresses is in force when the answer is there, or refused;
+// connections that were open go on.
+func TestPortsFollowSettings(t *testing.T) {
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "secret")
+	o := serveOptions{appOptions: appOptions{engine: "memory", dataDir: t.TempDir()}, listen: freeAddress(t)}
+	file := filepath.Join(o.dataDir, localFile)
+	require.NoError(t, os.WriteFile(file, []byte("[chttpd_auth]\niterations = 10\n"), 0o600))
+	stop, err := tryServe(t, o, io.Discard)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, stop()) }()
+	set := func(base, key, value string) int {
+		return request(t, "PUT", base+"/_node/_local/_config/"+key, `"`+value+`"`)
+	}
+	shown := func(base, key string) any {
+		status, value, _ := ask(t, "admin:secret", "GET", base+"/_node/_local/_config/"+key, "")
+		require.Equal(t, 200, status)
+		return value
+	}
+	first, second := "http://"+o.listen, "http://"+freeAddress(t)
+	port := func(base string) string { return base[strings.LastIndexByte(base, ':')+1:] }
+	open, err := net.Dial("tcp", o.listen)
+	require.NoError(t, err)
+	defer open.Close()
+
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	for key, bad := range map[string][]string{
+		"chttpd/port":         {"x", "", "65536", port("http://" + taken.Addr().String())},
+		"chttpd/bind_address": {"256.1.1.1", "192.0.2.1"},
+	} {
+		before := shown(first, key)
+		for _, value := range bad {
+			require.Equal(t, 400, set(first, key, value), value)
+		}
+		require.Equal(t, before, shown(first, key))
+	}
+
+	require.Equal(t, 200, set(first, "chttpd/port", port(second)))
+	require.Equal(t, 200, request(t, "GET", second+"/_up", ""))
+	fmt.Fprint(open, "GET /_up HTTP/1.1\r\nHost: x\r\n\r\n")
+	w, err := http.ReadResponse(bufio.NewReader(open), nil)
+	require.NoError(t, err, "the connection to the old port goes on")
+	require.Equal(t, 200, w.StatusCode)
+	_, err = net.Dial("tcp", o.listen)
+	require.Error(t, err, "the old port is closed")
+
+	// another address at the same port, by a set-up as installers send it; what listens beside it moves along
+	functions := "http://" + freeAddress(t)
+	require.Equal(t, 200, set(second, "eventing/port", port(functions)))
+	require.Equal(t, 200, request(t, "GET", functions+"/api/v1/functions", ""))
+	require.Equal(t, 201, request(t, "POST", second+"/_cluster_setup", `{"action":"enable_single_node"}`))
+	require.Equal(t, "0.0.0.0", shown(second, "chttpd/bind_address"))
+	other := func(base string) string { return strings.Replace(base, "127.0.0.1", "127.0.0.2", 1) }
+	require.Equal(t, 200, request(t, "GET", other(functions)+"/api/v1/functions", ""))
+	elsewhere := other(second)
+	require.Equal(t, 200, set(elsewhere, "chttpd/bind_address", "127.0.0.1"))
+	require.Equal(t, 200, request(t, "GET", second+"/_up", ""))
+	_, err = net.Dial("tcp", strings.TrimPrefix(elsewhere, "http://"))
+	require.Error(t, err)
+
+	require.Equal(t, 200, set(second, "eventing/port", ""))
+	_, err = net.Dial("tcp", strings.TrimPrefix(functions, "http://"))
+	require.Error(t, err)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "port = "+port(second)+"\n")
+}
