@@ -76,6 +76,8 @@ type Options struct {
 	// Functions are the event functions of the store, FunctionEngine runs them. Without an engine the server has none.
 	Functions      *registry.Registry
 	FunctionEngine functions.Engine
+	// Current returns when Config has what other processes have set; nil: there are none.
+	Current func(context.Context) error
 	// Logins tell other processes of failed logins; nil: there are none.
 	Logins *logins.Log
 	// Running is where the requests that are under way are counted, feeds that wait among them; nil: nowhere.
@@ -115,6 +117,7 @@ func New(o Options) (*Server, error) {
 	env := &call.Env{
 		Store: o.Store, Views: o.Views, AllFields: o.AllFields, Search: o.Search,
 		Config: o.Config, Stats: stats.New(), Node: o.Node, Running: cmp.Or(o.Running, new(atomic.Int64)),
+		Current: o.Current,
 	}
 	env.Log = slog.New(logging.Limited{Handler: logging.Counted{Handler: o.Log.Handler(), Count: env.Stats.Logged}})
 	env.Open(o.Memory)

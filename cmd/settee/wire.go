@@ -59,8 +59,9 @@ type app struct {
 	server    *server.Server
 	nodes     *nodes.Members
 	claims    *nodes.Claims // nil where the store has one process
-	logins    *logins.Log   // nil where the store has one process
-	requests  atomic.Int64  // under way
+	settings  *shared.Settings
+	logins    *logins.Log  // nil where the store has one process
+	requests  atomic.Int64 // under way
 	dataDir   string
 	pacer     *pacer // nil where the engine has no cache of its own
 
@@ -184,6 +185,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 			Node: o.node, Nodes: a.nodes, Claims: a.claims,
 			Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
 			Cluster: a.clusterJSON(),
+			Current: a.current(),
 			Logins:  a.logins, Running: &a.requests, Memory: o.memory, Descriptors: openFiles(),
 		})
 	}
@@ -293,7 +295,8 @@ func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) err
 	options.Lease = nodeLease
 	a.nodes = nodes.New(options)
 	a.claims = nodes.NewClaims(a.kv, storage.ClaimsPrefix(), a.nodes)
-	settings, err := shared.Open(ctx, shared.Options{
+	var err error
+	a.settings, err = shared.Open(ctx, shared.Options{
 		KV: a.kv, Prefix: storage.SettingsPrefix(), Nodes: a.nodes, Config: a.config, Log: log,
 	})
 	if err != nil {
@@ -301,9 +304,17 @@ func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) err
 	}
 	a.present, a.leave = context.WithCancel(context.Background())
 	a.staying.Go(func() { a.nodes.Run(a.present) })
-	a.staying.Go(func() { settings.Run(a.present) })
+	a.staying.Go(func() { a.settings.Run(a.present) })
 	a.logins = logins.New(logins.Options{KV: a.kv, Prefix: storage.LoginsPrefix(), Log: log})
 	return nil
+}
+
+// current waits for what other processes have set; nil where there are none.
+func (a *app) current() func(context.Context) error {
+	if a.settings == nil {
+		return nil
+	}
+	return a.settings.Current
 }
 
 // openJavaScript makes the worker processes for functions of design documents; their time follows the configuration.

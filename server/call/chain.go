@@ -19,7 +19,7 @@ type step func(*Call) (done bool, err error)
 
 // chain is what every request passes once it is let in. Its route is found then. Steps follow one another instead of
 // being nested: what a feed has on its stack stays there for hours.
-var chain = []step{limitHead, resolveHost, parseTarget, readOptions, answerPreflight, (*Call).identify,
+var chain = []step{takeSettings, limitHead, resolveHost, parseTarget, readOptions, answerPreflight, (*Call).identify,
 	lookForOtherSite}
 
 // handle counts the request, and turns its errors and panics into answers.
@@ -82,6 +82,19 @@ func requestID(given string) string {
 	n := rand.Uint64()
 	raw := [5]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24), byte(n >> 32)}
 	return hex.EncodeToString(raw[:])
+}
+
+// takeSettings has the request see what other processes have set by now, its user's rights among it. /_up needs none of
+// that: it says what the store does.
+func takeSettings(c *Call) (done bool, err error) {
+	if c.Env.Current == nil || c.Request.URL.Path == "/_up" {
+		return false, nil
+	}
+	if err := c.Env.Current(kv.WithOneWait(c.Context())); err != nil {
+		return false, err
+	}
+	c.Settings = c.Env.Settings()
+	return false, nil
 }
 
 // The head of a request: MochiWeb's limits.

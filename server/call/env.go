@@ -1,6 +1,7 @@
 package call
 
 import (
+	"context"
 	"encoding/hex"
 	"log/slog"
 	"sync"
@@ -34,6 +35,9 @@ type Env struct {
 	Stats     *stats.Stats
 	Node      string        // name of the node
 	Running   *atomic.Int64 // requests under way
+
+	// Current returns when the settings are those that all processes on the store have; nil: this one has it alone.
+	Current func(context.Context) error
 
 	Unavailable atomic.Int64 // requests that the store did not answer, or not fast enough
 	Draining    atomic.Bool  // load balancers are told to send nothing more

@@ -14,6 +14,7 @@
 // # Map
 //
 //	members.go   Members: this process says that it lives, and sees which others do
+//	present.go   Members.CaughtUp: what a process does that stood still, before it serves anything
 //	check.go     Check: what is stored can be read; List: who has a key
 //	plan.go      Plan: who is to own which partition of an event function
 //	claims.go    Claims: what one process at a time does; Share: what falls to whom by its name
@@ -30,4 +31,6 @@
 //  5. Below the prefix there are only keys that are described above.
 //  6. So there are below that of the claims. A claim of a process that is gone is free; one that is given back is no
 //     more.
+//  7. A process that another one may have taken for gone is not Present until it has read again what others change. Its
+//     own clock counts, the calendar, and the others' beats.
 package nodes

@@ -98,6 +98,9 @@ type Members struct {
 	saw     [topics]uint64
 	live    []Member
 	changed chan struct{} // closed when live changes
+	present time.Time     // when the last sign of life began, without a gap before it; zero: it is to catch up
+
+	returning chan struct{} // held by who catches up
 }
 
 // sighting is a process as it was seen last.
@@ -110,7 +113,7 @@ type sighting struct {
 func New(o Options) *Members {
 	m := &Members{
 		o: o, now: time.Now, kick: make(chan struct{}, 1), looked: make(chan struct{}), seen: make(map[ID]sighting),
-		changed: make(chan struct{}),
+		changed: make(chan struct{}), returning: make(chan struct{}, 1),
 	}
 	_, _ = rand.Read(m.self[:]) // it never fails
 	m.live = []Member{{ID: m.self, Info: o.Info}}
@@ -344,7 +347,9 @@ func (m *Members) look(ctx context.Context) error {
 		return err
 	}
 	m.there = true
-	m.tell(append(m.judge(rows, now, m.now()), self))
+	ended := m.now()
+	m.beaten(now, ended, rows, seen)
+	m.tell(append(m.judge(rows, now, ended), self))
 	return nil
 }
 

@@ -12,8 +12,8 @@
 //
 // # Invariants
 //
-//  1. When Change returns, every process that is there has the change, and whoever comes later reads it before it is
-//     there (nodes.Settings).
+//  1. When Change returns, every process that is there has the change, and whoever comes later, or stood still
+//     meanwhile, reads it before it serves anything (Settings.Current).
 //  2. Of processes that make a new value of a key at the same time, all get the same one.
 //  3. Below the prefix there are only keys that are described above.
 package shared

@@ -48,15 +48,21 @@ type Settings struct {
 // configuration is used by others; Run follows what other processes change.
 func Open(ctx context.Context, o Options) (*Settings, error) {
 	s := &Settings{o: o}
-	// First this process is there, then it reads: a change that was made meanwhile waits for it.
-	if err := o.Nodes.Refresh(ctx); err != nil {
-		return nil, err
-	}
-	if _, err := s.refresh(ctx); err != nil {
+	if err := s.Current(ctx); err != nil {
 		return nil, err
 	}
 	o.Config.Share(s)
 	return s, nil
+}
+
+// Current returns when the configuration has all changes that were answered before it was called: at once, unless the
+// others may have taken this process for gone. Then it is there first, and reads: a change that is made meanwhile waits
+// for it.
+func (s *Settings) Current(ctx context.Context) error {
+	return s.o.Nodes.CaughtUp(ctx, func(ctx context.Context) error {
+		_, err := s.refresh(ctx)
+		return err
+	})
 }
 
 // Run follows the changes of other processes until ctx ends.
