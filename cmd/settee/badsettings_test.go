@@ -40,6 +40,7 @@ func TestStartsAfterBadSettings(t *testing.T) {
 		{settings: []string{"log/writer=nonsense"}, logged: "unknown writer"},
 		{settings: []string{"log/file=" + file + "/log", "log/writer=file"}, logged: "mkdir " + file},
 		{settings: []string{"couchdb/max_document_size=x"}},
+		{settings: []string{"couchdb/max_dbs_open=5000"}, logged: `setting="[couchdb] max_dbs_open"`},
 	}
 	base, stop := startServe(t, dir)
 	require.Equal(t, 201, request(t, "PUT", base+"/db", ""))

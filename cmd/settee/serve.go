@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -79,6 +81,10 @@ func serve(ctx context.Context, o serveOptions, logs *logs) error {
 		return err
 	}
 	logs.follow(a.config)
+	ignored := a.config.WithoutEffect()
+	for _, name := range slices.Sorted(maps.Keys(ignored)) {
+		logs.log.Warn("a setting has no effect", "setting", name, "here", ignored[name])
+	}
 	defer logs.close()
 	copies := offerCopies(a.kv, a.dataDir, logs.log)
 	l := newListeners(a, o, logs.log)

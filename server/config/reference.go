@@ -8,7 +8,8 @@ import (
 
 //go:generate go test . -run TestReference -update
 
-// Reference is the text of docs/configuration.md: where settings come from, and the table of those that have effect.
+// Reference is the text of docs/configuration.md: where settings come from, the table of those that have effect, and that
+// of CouchDB's that have none.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
@@ -35,8 +36,26 @@ func Reference() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", key, value, strings.ReplaceAll(s.Doc, "|", `\|`))
 	}
+	b.WriteString(ignoredHead)
+	for _, s := range Ignored {
+		key := "(all)"
+		if s.Key != "" {
+			key = "`" + s.Key + "`"
+		}
+		fmt.Fprintf(&b, "| `[%s]` | %s | %s |\n", s.Section, key, s.Means)
+	}
 	return b.String()
 }
+
+const ignoredHead = `
+## Settings of CouchDB without effect
+
+What else is in the ini file of a stock CouchDB 3.5.0 can be set and read back, and does nothing. A server names those
+that are set to something else than there in its log, once at each start. A star stands for any rest of the name.
+
+| section | key | here |
+|---|---|---|
+`
 
 const referenceHead = `# Configuration
 
@@ -66,7 +85,7 @@ ini file may not be written, hashes and a secret of cookies are made in memory f
 400 ` + "`eacces`" + ` or ` + "`erofs`" + ` unless ` + "`X-Couch-Persist: false`" + ` keeps them in memory. The sections
 daemons, external, feature_flags, httpd_design_handlers, httpd_db_handlers, httpd_global_handlers, native_query_servers,
 os_daemons and query_servers cannot be changed over HTTP. What CouchDB also reads in the older sections httpd and
-couch_httpd_auth counts there, too. Settings that are not listed here can be set and read back; they have no effect.
+couch_httpd_auth counts there, too. Settings that are not listed here can be set and read back; they have no effect, as those of the last list.
 
 ## Settings that have effect
 

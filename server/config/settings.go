@@ -156,6 +156,7 @@ var Settings = []Setting{
 	{"cors", "max_age", "600", "How long browsers may remember a preflight, in seconds."},
 	{"cors", "methods", "CONNECT, COPY, DELETE, GET, HEAD, OPTIONS, POST, PUT, TRACE", "Methods that pages may use."},
 	{"cors", "origins", "", "Origins whose pages may use the server, separated by commas; * is all."},
+	{"couch_httpd_auth", "", "", "The older section of chttpd_auth: what that does not have counts here."},
 	{"couch_peruser", "database_prefix", "userdb-", "Begins the names of the users' databases."},
 	{"couch_peruser", "delete_dbs", "false", "Whether a user's database is deleted with the user."},
 	{"couch_peruser", "enable", "false", "Whether every user gets a database of its own."},
@@ -202,6 +203,7 @@ var Settings = []Setting{
 		"1000",
 		"Up to this many ids of filter=_doc_ids are looked up instead of scanning the feed.",
 	},
+	{"couchdb", "database_dir", "", "The data directory, where `--data` names none. Needs a restart."},
 	{"couchdb", "default_security", "admin_only", "Who may use a new database: admin_only, admin_local or everyone."},
 	{
 		"couchdb",
@@ -256,6 +258,7 @@ var Settings = []Setting{
 		"",
 		"TCP port, at the address of chttpd, where event functions are managed as by Couchbase's tools: below /api/v1 instead of /_eventing/api/v1. Empty is none. Not in CouchDB.",
 	},
+	{"httpd", "port", "5986", "The port of CouchDB's back end. Nothing listens there; ids of replications are made with it."},
 	{"jwt_auth", "required_claims", "exp", "Claims a JSON web token must have: names, and {name, \"value\"}."},
 	{"jwt_auth", "roles_claim_name", "_couchdb.roles", "Claim with the roles."},
 	{
@@ -519,6 +522,7 @@ var Settings = []Setting{
 	{"uuids", "algorithm", "sequential", "How ids are made: sequential, random, utc_random or utc_id."},
 	{"uuids", "max_count", "1000", "Most ids in one _uuids request."},
 	{"uuids", "utc_id_suffix", "", "Text after the time in ids of the algorithm utc_id."},
+	{"vendor", "", "", "What GET / says of the vendor."},
 	{
 		"vhosts",
 		"",
