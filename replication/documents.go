@@ -111,7 +111,7 @@ func (d *documents) changed(ctx context.Context, db string, id string, deleted b
 		return
 	}
 	set := d.s.o.Settings()
-	spec, refused := ParseSpec(doc, set)
+	spec, refused := ParseDocument(doc, set)
 	share := db + "\x00" + id
 	if refused == nil {
 		share = spec.share(set)

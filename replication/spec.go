@@ -133,6 +133,15 @@ func ParseSpec(doc ejson.Value, set *Settings) (*Spec, error) {
 	return s, nil
 }
 
+// ParseDocument is ParseSpec of a document in a replicator database, whose user_ctx has to be an object if it has one
+// (couch_replicator_parse:rep_user_ctx).
+func ParseDocument(doc ejson.Value, set *Settings) (*Spec, error) {
+	if ctx, ok := doc.Get("user_ctx"); ok && ctx.Kind() != ejson.Object {
+		return nil, &SpecError{Class: SpecCrash, Reason: "{case_clause," + compat.ErlangTerm(ctx) + "}"}
+	}
+	return ParseSpec(doc, set)
+}
+
 func parseUserContext(doc ejson.Value) UserContext {
 	var u UserContext
 	ctx, ok := doc.Get("user_ctx")

@@ -75,10 +75,17 @@ func (db *DB) gunzip(ctx context.Context, att *compat.Attachment, w io.Writer) e
 		stored.CloseWithError(db.copyAttachment(ctx, att.Ref, 0, att.EncodedLength, stored))
 	}()
 	err := decode(encoded, w)
+	if zgzip.Malformed(err) {
+		err = errNoGzip
+	}
 	encoded.CloseWithError(err) // ends the copying if the decoder stopped early
 	<-done
 	return err
 }
+
+// errNoGzip is what an attachment is answered that was uploaded as gzip and is none, where its bytes must be decoded.
+var errNoGzip = compat.NewError(compat.KindNotAcceptable,
+	"The attachment is marked gzip and is none: it can be read as it is stored, with Accept-Encoding: gzip.")
 
 func decode(encoded io.Reader, w io.Writer) error {
 	r, err := zgzip.NewReader(encoded)

@@ -1,8 +1,10 @@
 package zgzip
 
 import (
+	"errors"
 	"io"
 
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 )
 
@@ -10,4 +12,12 @@ import (
 // none. Close does not close r. A Reader is not safe for concurrent use.
 func NewReader(r io.Reader) (io.ReadCloser, error) {
 	return gzip.NewReader(r)
+}
+
+// Malformed reports whether an error of NewReader or of its reader says that the bytes are no gzip stream, or not all
+// of one.
+func Malformed(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &corrupt)
 }

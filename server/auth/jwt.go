@@ -36,7 +36,7 @@ var (
 	errBadHMAC       = badToken("Bad HMAC")
 	errBadSignature  = badToken("Bad signature")
 	errNoSubject     = compat.NewError(compat.KindUnauthorized, "Token missing sub claim.")
-	errMisconfigured = compat.Named(compat.KindUnknown, "misconfigured_server", "JWT is not configured correctly")
+	errMisconfigured = compat.Named(compat.KindError, "misconfigured_server", "JWT is not configured correctly")
 )
 
 // algorithms are those CouchDB knows; `none` is not among them.

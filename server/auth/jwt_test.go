@@ -17,6 +17,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/settee-db/settee/compat"
 )
 
 func pemText(t testing.TB, key any) string {
@@ -107,6 +109,7 @@ func TestTokens(t *testing.T) {
 	r.Claims = parseClaims("!")
 	_, _, _, err = Token("Bearer a.b.c", r, now)
 	require.Equal(t, error(errMisconfigured), err)
+	require.Equal(t, compat.KindError, errMisconfigured.Kind, "CouchDB throws it, so it has no ref")
 	_, _, _, err = Token("Bearer abc", r, now)
 	require.Equal(t, error(errMalformed), err, "whoever sent it, it is no token")
 }

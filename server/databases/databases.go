@@ -3,6 +3,7 @@ package databases
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -40,6 +41,11 @@ func putDB(c *call.Call) error {
 // Create creates a database as the query asks for it.
 func Create(ctx context.Context, e *call.Env, set *call.Settings, name string, query compat.Query) error {
 	options, err := createOptions(set, query)
+	if errors.Is(err, errTooLarge) {
+		if exists, existsErr := e.Store.DB(name).Exists(ctx); existsErr == nil && exists {
+			return compat.ErrFileExists // which comes first where q is any number at all
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -61,7 +67,7 @@ func Create(ctx context.Context, e *call.Env, set *call.Settings, name string, q
 func createOptions(set *call.Settings, query compat.Query) (storage.CreateOptions, error) {
 	o := storage.CreateOptions{N: 1, Q: int(set.Shards), Security: databaseSecurity(set)}
 	var n int
-	if err := positive(query, "n", &n); err != nil {
+	if err := positive(query, "n", &n); err != nil && !errors.Is(err, errTooLarge) {
 		return o, err
 	}
 	if err := positive(query, "q", &o.Q); err != nil {
@@ -88,13 +94,20 @@ func positive(query compat.Query, name string, n *int) error {
 	if !ok {
 		return nil
 	}
+	refused := compat.NewError(compat.KindBadRequest, "The `"+name+"` value should be a positive integer.")
 	v, err := strconv.ParseUint(text, 10, 31)
+	if errors.Is(err, strconv.ErrRange) {
+		return fmt.Errorf("%w: %w", refused, errTooLarge)
+	}
 	if err != nil || v == 0 {
-		return compat.NewError(compat.KindBadRequest, "The `"+name+"` value should be a positive integer.")
+		return refused
 	}
 	*n = int(v)
 	return nil
 }
+
+// errTooLarge is what CouchDB takes for a number of shards, and could not make.
+var errTooLarge = errors.New("the number is too large")
 
 // validPlacement accepts zone:n lists (mem3_util:parse_placement).
 func validPlacement(text string) bool {

@@ -44,3 +44,20 @@ func TestLargeSecurity(t *testing.T) {
 	require.Equal(t, 413, got.Code)
 	require.JSONEq(t, `{"error":"document_too_large","reason":"_security"}`, got.Body.String())
 }
+
+// TestNumbersOfAnySize: a q that no database could have is refused, but of one that exists that comes first; n says
+// nothing here.
+func TestNumbersOfAnySize(t *testing.T) {
+	s := servertest.NewWithUsers(t, 1)
+	const exists = `{"error":"file_exists","reason":"The database could not be created, the file already exists."}` + "\n"
+	const refused = `{"error":"bad_request","reason":"The ` + "`q`" + ` value should be a positive integer."}` + "\n"
+	for _, q := range []string{"99999999999", "1" + strings.Repeat("0", 500)} {
+		servertest.Expect(t, s.Do("PUT", "/db?q="+q, ""), 412, exists)
+		servertest.Expect(t, s.Do("PUT", "/new?q="+q, ""), 400, refused)
+		require.Equal(t, 404, s.Do("GET", "/new", "").Code)
+	}
+	for _, q := range []string{"x", "0", "-1", "", "1.5"} {
+		servertest.Expect(t, s.Do("PUT", "/db?q="+q, ""), 400, refused)
+	}
+	require.Equal(t, 201, s.Do("PUT", "/new?n=99999999999", "").Code)
+}

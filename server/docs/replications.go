@@ -51,7 +51,7 @@ func (d *Database) prepareReplications(ctx context.Context, docs []*compat.Docum
 			state.Kind() == ejson.String && state.Text() == "failed" {
 			continue
 		}
-		if _, err := replication.ParseSpec(body, d.store.o.Replicator()); err != nil {
+		if _, err := replication.ParseDocument(body, d.store.o.Replicator()); err != nil {
 			return forbiddenSpec(err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,4 +73,24 @@ func TestAttachmentOfNoType(t *testing.T) {
 	servertest.Expect(t, w, 400, `{"error":"bad_request","reason":"Invalid attachment content_type for a"}`+"\n")
 	w = s.Do("PUT", "/db/doc", `{"_attachments":{"a":{"stub":true,"digest":"md5-wrong"}}}`)
 	servertest.Expect(t, w, 400, `{"error":"bad_request","reason":"Invalid attachment digest for a"}`+"\n")
+}
+
+// TestAttachmentThatIsNoGzip: what was uploaded as gzip and is none can be read as it is stored, and elsewhere makes no
+// error of the server; CouchDB breaks the answer off.
+func TestAttachmentThatIsNoGzip(t *testing.T) {
+	s := servertest.New(t)
+	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
+	const refused = `{"error":"not_acceptable","reason":"The attachment is marked gzip and is none: ` +
+		`it can be read as it is stored, with Accept-Encoding: gzip."}` + "\n"
+	for i, body := range []string{
+		"hello", "", "\x1f\x8b", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", strings.Repeat("x", 70_000),
+	} {
+		id := fmt.Sprint("/db/d", i)
+		w := s.Do("PUT", id+"/a", body, "Content-Type", "text/plain", "Content-Encoding", "gzip")
+		require.Equal(t, 201, w.Code, w.Body.String())
+		servertest.Expect(t, s.Do("GET", id+"/a", ""), 406, refused)
+		servertest.Expect(t, s.Do("GET", id+"?attachments=true", "", "Accept", "application/json"), 406, refused)
+		servertest.Expect(t, s.Do("GET", id+"/a", "", "Accept-Encoding", "gzip"), 200, body)
+		require.Contains(t, s.Do("GET", id+"?attachments=true", "").Body.String(), body)
+	}
 }

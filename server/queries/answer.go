@@ -55,9 +55,10 @@ func (w *viewWriter) end() error {
 }
 
 // withRef gives an error of indexing or reading the ref that it has in CouchDB, where it comes from another process.
+// What clients are to try again later is this server's own.
 func withRef(err error) error {
 	e, ok := compat.AsError(err)
-	if !ok || e.Kind == compat.KindNoDatabase || e.Is(compat.ErrInvalidRev) {
+	if !ok || e.Kind == compat.KindNoDatabase || e.Is(compat.ErrInvalidRev) || e.Retry {
 		return err
 	}
 	return e.WithRef()

@@ -140,3 +140,21 @@ func TestSchedulerDocsOptions(t *testing.T) {
 		require.Equal(t, 200, s.Do("GET", "/_scheduler/docs?"+query, "").Code, query)
 	}
 }
+
+// TestUserContextIsAnObject: a document whose user_ctx is anything else is refused before its endpoints are looked at,
+// in CouchDB's words. In the body of _replicate it says nothing.
+func TestUserContextIsAnObject(t *testing.T) {
+	s := servertest.New(t)
+	if w := s.Do("PUT", "/_replicator", ""); w.Code != 201 && w.Code != 412 {
+		t.Fatal(w.Body)
+	}
+	for value, term := range map[string]string{
+		`"x"`: `<<\"x\">>`, `5`: `5`, `null`: `null`, `["a",1]`: `[<<\"a\">>,1]`, `true`: `true`,
+	} {
+		servertest.Expect(t, s.Do("PUT", "/_replicator/r", `{"source":1,"target":2,"user_ctx":`+value+`}`), 403,
+			`{"error":"forbidden","reason":"{error,{case_clause,`+term+`}}"}`+"\n")
+	}
+	const good = `{"source":"http://127.0.0.1:1/a","target":"http://127.0.0.1:1/b","user_ctx":{}}`
+	require.Equal(t, 201, s.Do("PUT", "/_replicator/r", good).Code)
+	require.NotContains(t, s.Do("POST", "/_replicate", `{"source":"a","target":"b","user_ctx":5}`).Body.String(), "case_clause")
+}

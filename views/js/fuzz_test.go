@@ -207,7 +207,7 @@ func FuzzValue(f *testing.F) {
 		for _, frozen := range []bool{false, true} {
 			v, err := s.parse(data, frozen)
 			require.NoError(t, err)
-			got, err := s.appendJSON(nil, v)
+			got, err := s.appendJSON(nil, v, 0)
 			require.NoError(t, err)
 			if !bytes.ContainsAny(data, "0123456789") {
 				require.Equal(t, string(want.AppendJSON(nil)), string(got))

@@ -243,7 +243,7 @@ func (f *mapFunction) write(r emission) (Emitted, error) {
 	middle := len(f.text)
 	if options, ok := r.value.(goja.String); ok && r.list != nil {
 		f.text = append(f.text, options.String()...)
-	} else if f.text, err = f.appendJSON(f.text, r.value); err != nil {
+	} else if f.text, err = f.appendJSON(f.text, r.value, 1); err != nil {
 		return Emitted{}, f.stringifyError(err)
 	}
 	end := len(f.text)
@@ -253,12 +253,12 @@ func (f *mapFunction) write(r emission) (Emitted, error) {
 // appendKey appends the JSON of a row's key.
 func (f *mapFunction) appendKey(r emission) (err error) {
 	if r.list == nil {
-		f.text, err = f.appendJSON(f.text, r.key)
+		f.text, err = f.appendJSON(f.text, r.key, 0)
 		return err
 	}
 	separator := byte('[')
-	for _, v := range r.list {
-		if f.text, err = f.appendJSON(append(f.text, separator), v); err != nil {
+	for i, v := range r.list {
+		if f.text, err = f.appendJSON(append(f.text, separator), v, int64(i)); err != nil {
 			return err
 		}
 		separator = ','

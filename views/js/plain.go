@@ -108,9 +108,9 @@ func (w *plainWriter) value(v goja.Value, depth int) bool {
 	if o, ok := v.(*goja.Object); ok {
 		return w.object(o, depth)
 	}
-	var err error
-	w.dst, err = w.s.appendJSON(w.dst, v)
-	return err == nil
+	var ok bool
+	w.dst, ok = appendScalar(w.dst, v)
+	return ok
 }
 
 // isNothing reports whether a value is left out of an object, and null in an array; functions are not written here.

@@ -168,7 +168,7 @@ func (r *reducer) reduce(keys, values goja.Value, rereduce bool) (failure string
 		r.text = append(r.text[:0], "null"...)
 		return failure, nil
 	}
-	if r.text, err = r.appendJSON(r.text[:0], result); err != nil {
+	if r.text, err = r.appendJSON(r.text[:0], result, 0); err != nil {
 		return "", r.stringifyError(err)
 	}
 	return "", nil

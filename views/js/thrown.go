@@ -39,7 +39,7 @@ func (s *sandbox) named(word, reason goja.Value) *compat.Error {
 	if word != nil {
 		text = word.String()
 	}
-	b, err := s.appendJSON(nil, reason)
+	b, err := s.appendJSON(nil, reason, 2)
 	if err != nil {
 		b = []byte("{}")
 	}

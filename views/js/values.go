@@ -152,45 +152,57 @@ func (s *sandbox) name(v ejson.Value) string {
 }
 
 // appendJSON appends what JSON.stringify makes of a value inside an array, as CouchDB stores and prints it after:
-// undefined and functions are null, integers have all digits up to 1e21, unpaired surrogates are U+FFFD. An error is
-// what a toJSON method, a getter or JSON.stringify itself threw.
-func (s *sandbox) appendJSON(dst []byte, v goja.Value) ([]byte, error) {
-	switch v := v.(type) {
-	case nil:
-		return append(dst, "null"...), nil
-	case *goja.Object:
-		if simple, ok := s.appendPlain(dst, v); ok {
+// undefined and functions are null, integers have all digits up to 1e21, unpaired surrogates are U+FFFD. at is the
+// value's index there, which toJSON methods are given as text. An error is what such a method, a getter or
+// JSON.stringify itself threw.
+func (s *sandbox) appendJSON(dst []byte, v goja.Value, at int64) ([]byte, error) {
+	if o, ok := v.(*goja.Object); ok {
+		if simple, ok := s.appendPlain(dst, o); ok {
 			return simple, nil
 		}
-		return s.appendStringified(dst, v)
+		return s.appendStringified(dst, v, at)
+	}
+	if simple, ok := appendScalar(dst, v); ok {
+		return simple, nil
+	}
+	return s.appendStringified(dst, v, at) // a BigInt: JSON.stringify throws the right error
+}
+
+// appendScalar appends what is no object; false for a BigInt.
+func appendScalar(dst []byte, v goja.Value) (_ []byte, ok bool) {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...), true
 	case goja.String:
-		return appendText(dst, v), nil
+		return appendText(dst, v), true
 	case *goja.Symbol:
-		return append(dst, "null"...), nil
+		return append(dst, "null"...), true
 	}
 	switch x := v.Export().(type) {
 	case bool:
-		return strconv.AppendBool(dst, x), nil
+		return strconv.AppendBool(dst, x), true
 	case int64:
-		return strconv.AppendInt(dst, x, 10), nil
+		return strconv.AppendInt(dst, x, 10), true
 	case float64:
-		return appendNumber(dst, x), nil
+		return appendNumber(dst, x), true
 	case nil:
-		return append(dst, "null"...), nil
+		return append(dst, "null"...), true
 	}
-	return s.appendStringified(dst, v) // a BigInt: JSON.stringify throws the right error
+	return dst, false
 }
 
-// appendStringified appends what JSON.stringify makes of a value.
-func (s *sandbox) appendStringified(dst []byte, v goja.Value) ([]byte, error) {
-	text, err := s.stringify(goja.Undefined(), v)
+// appendStringified appends what JSON.stringify makes of a value, which it sees as the member at of an object without a
+// prototype: an array may have a toJSON method of its own.
+func (s *sandbox) appendStringified(dst []byte, v goja.Value, at int64) ([]byte, error) {
+	name, holder := indexName(at), s.vm.CreateObject(nil)
+	if err := holder.Set(name, v); err != nil {
+		return dst, err
+	}
+	text, err := s.stringify(goja.Undefined(), holder)
 	if err != nil {
 		return dst, err
 	}
-	str, ok := text.(goja.String)
-	if !ok {
-		return append(dst, "null"...), nil
-	}
+	str := text.(goja.String) // JSON.stringify gives nothing else for an object
 	s.scratch = append(s.scratch[:0], str.String()...)
 	if bytes.Contains(s.scratch, []byte(`\ud`)) {
 		s.scratch = append(s.scratch[:0], cleanJSON(str)...)
@@ -199,7 +211,10 @@ func (s *sandbox) appendStringified(dst []byte, v goja.Value) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	return parsed.AppendJSON(dst), nil
+	if made, ok := parsed.Get(name); ok {
+		return made.AppendJSON(dst), nil
+	}
+	return append(dst, "null"...), nil
 }
 
 func appendText(dst []byte, v goja.String) []byte { return ejson.AppendString(dst, v.String()) }

@@ -26,6 +26,11 @@ func TestEmittedForms(t *testing.T) {
 		"emit(new Date(0), new String('s'))":                                 `"1970-01-01T00:00:00.000Z":"s"|`,
 		"var o = {a: 1}; emit(1, o); o.a = 2;":                               `1:{"a":2}|`,
 		"emit(1, {toJSON: function(k){ return 'j'; }})":                      `1:"j"|`,
+		"emit({toJSON: k => typeof k + k}, {toJSON: k => ['v', k]})":         `"string0":["v","1"]|`,
+		"emit([{toJSON: k => k}], {a: [0, {toJSON: k => k}]})":               `["0"]:{"a":[0,"1"]}|`,
+		"emit({toJSON: k => undefined}, {toJSON: k => () => 1})":             "null:null|",
+		"Array.prototype.toJSON = k => k; emit({toJSON: k => k}, [1])":       `"0":"1"|`,
+		"BigInt.prototype.toJSON = k => k; emit(BigInt(1), [BigInt(1)])":     `"0":["0"]|`,
 		"emit()":               "null:null|",
 		"emit(doc.big, doc.s)": "9007199254740992:\"é\"|",
 		"emit(doc); ":          `{"_id":"a","big":9007199254740992,"s":"é","list":[1,{"a":[]}]}:null|`,
@@ -92,6 +97,7 @@ func TestReduce(t *testing.T) {
 	require.Equal(t, "2", string(reduce("function(k, v){ return sum(v); }", true).Value))
 	require.Equal(t, "null", string(reduce("function(){}", true).Value))
 	require.Equal(t, "null", string(reduce("function(){ return NaN; }", true).Value))
+	require.Equal(t, `"0"`, string(reduce("function(){ return {toJSON: k => k}; }", true).Value))
 	failed := reduce("function(){ throw 1; }", true)
 	require.Equal(t, "null", string(failed.Value))
 	require.Equal(t, "function raised exception (new Number(1))", failed.Log)
