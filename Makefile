@@ -25,8 +25,8 @@ RACE_FLAGS ?= -short
 # Of the JavaScript workers: most of their tests are about what one program does, and take two minutes with the detector.
 RACE_JS_TESTS ?= Worker|Concurrently|Killed|Cancel|Idle|Starvation|Hostile$$|Memory|Isolation|HeavyCalls|Builds|Use|Slow|Metrics|Recordings|Map|Reduce|Batch
 # Long tests of one goroutine, of commands that work alone, or whose goroutines other tests run, too; `make test` has them.
-RACE_SKIP ?= ManyBoundariesInARow|ListsUnderWrites|LeavesOfAWindowAreBounded|WideWindowsAreBounded|LongLines|MemoryOfLongLines|BodiesOfAllSizes$\
-|LongListOfAttachments|LargeSecurityIsShared|CompactionOfLargeBodies|LargeTrees|RowsInPlaces|BoundariesGo|PlanMovesLittle$\
+RACE_SKIP ?= ListsUnderWrites|LeavesOfAWindowAreBounded|WideWindowsAreBounded|LongLines|MemoryOfLongLines|BodiesOfAllSizes$\
+|LongListOfAttachments|LargeSecurityIsShared|CompactionOfLargeBodies|LargeTrees|BoundariesGo|PlanMovesLittle$\
 |MoreProcessesBuildFaster|WritersBeforeCompactions|PiecesOfARange|SubspacesApart|BaseLevel|AnyDamageIsSurvived$\
 |SmallDisk|AllFieldsSorts|SortingWithinMemory|PagesAmongWrites|BulkWithEntries|EntriesBeyondATransaction|Samples$\
 |KeptWithDocuments|LargeThings|FunctionsInCoffeeScript|RoundTripsOfFilteredConflicts|RevisionsAreSentAsTheyAreRead$\

@@ -18,7 +18,7 @@ func (c *dbCheck) checkRanks(ctx context.Context, db *DB) error {
 		return err
 	}
 	report := func(format string, args ...any) { c.sum(6, "", "rank: "+format, args...) }
-	if err := x.CheckWith(ctx, db.store.kv, rest.ids, report); err != nil {
+	if err := x.Check(ctx, db.store.kv, rest.ids, report); err != nil {
 		return err
 	}
 	return db.viewOn(ctx, c.notice)

@@ -156,7 +156,7 @@ func (s *Store) foldSome(ctx context.Context, name string) (more bool, err error
 		if err := t.foldSeqs(log[:n]); err != nil {
 			return err
 		}
-		if err := t.idRanks().Fold(tx, idDeltas(log[:n]), idDeltas(log[n:])); err != nil {
+		if _, err := t.idRanks().Fold(tx, idDeltas(log[:n]), idDeltas(log[n:]), nil); err != nil {
 			return err
 		}
 		prefix := t.keys.countLog(nil)

@@ -60,7 +60,7 @@ func (d *dbRead) idAt(rows int64) (id string, found bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	key, err := d.idRanks().SelectWith(d.r, rows, rest.ids)
+	key, err := d.idRanks().Select(d.r, rows, rest.ids)
 	if err != nil || key == nil {
 		return "", false, err
 	}

@@ -42,8 +42,7 @@ func checkRanks(t *testing.T, db *DB, ids []string) {
 			it := d.r.Range(begin, end, kv.RangeOptions{})
 			sum := rest.ids.Between(nil, nil).Rows
 			for it.Next() {
-				weight, _ := rank.Parse(it.Value())
-				sum += weight.Rows
+				sum += rank.Parse(it.Value()).Rows
 			}
 			if err := it.Close(); err != nil {
 				return err

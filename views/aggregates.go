@@ -222,15 +222,12 @@ func (v *Views) applyRows(ctx context.Context, w *indexWriter) error {
 		w.write()
 		return nil
 	}
-	touched, err := x.Apply(w.tx, w.changes)
-	if err != nil {
+	w.write()
+	stale, err := x.Apply(w.tx, w.changes)
+	if err != nil || w.leaveStale { // readers make up for stale aggregates
 		return err
 	}
-	w.write()
-	if w.leaveStale { // readers make up for stale aggregates
-		return nil
-	}
-	return x.Refresh(ctx, w.tx, touched)
+	return x.Refresh(ctx, w.tx, stale)
 }
 
 // checkValues fails as CouchDB does for values that _stats cannot take, which fails the whole design document.

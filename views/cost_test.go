@@ -49,7 +49,7 @@ func TestCosts(t *testing.T) {
 	measure(
 		"one changed document",
 		ask("reduce=false&key=7"),
-		cost{views: 4, commits: 1, gets: 25, ranges: 15, rows: 17, sets: 8},
+		cost{views: 4, commits: 1, gets: 20, ranges: 15, rows: 20, sets: 8},
 	)
 	var docs []*compat.Document
 	for i := range 100 {

@@ -11,7 +11,11 @@ import (
 )
 
 // formatVersion is that of everything below TagViews; an index of another one is built anew.
-const formatVersion = 4
+const formatVersion = 6
+
+// formatMarked is the one before: the levels of an index that is not interactive had boundaries in another form. They
+// are made anew, the rows stay.
+const formatMarked = 4
 
 // formatPieces is the first byte of the record of an index that is built in pieces. A program that knows no pieces
 // takes it for an index of another format: it would write rows that are there for a second time.
@@ -92,11 +96,12 @@ func parseRecord(b []byte) (r indexRecord, usable bool, err error) {
 	if p.Bad {
 		return r, false, corrupt("index record")
 	}
-	if format != formatVersion && format != formatPieces {
+	if format != formatVersion && format != formatMarked && format != formatPieces {
 		return r, false, nil
 	}
 	r.interactive, r.ready = flags&flagInteractive != 0, flags&flagReady != 0
 	r.levels, r.sums = flags&flagLevels != 0, flags&flagSums != 0
+	r.levels = r.levels && (format != formatMarked || r.interactive)
 	r.raw, r.partitioned = flags&flagRaw != 0, flags&flagPartitioned != 0
 	r.seq, r.fresh = p.seq(), p.seq()
 	version := p.Text()

@@ -14,7 +14,7 @@ const buildBytes = 1 << 20
 // Guard is run first in each transaction of a long operation; its error ends that.
 type Guard func(tx kv.Tx) error
 
-// Rebuild writes all weights and boundaries anew, all settled, in one pass over the rows and as many transactions as it
+// Rebuild writes all weights and boundaries anew in one pass over the rows and as many transactions as it
 // takes. The rows must not change meanwhile: guard (it may be nil) sees to that. Readers find wrong weights until it is
 // done.
 func (x *Index) Rebuild(ctx context.Context, store kv.Store, guard Guard) error {
@@ -41,7 +41,7 @@ func (x *Index) Rebuild(ctx context.Context, store kv.Store, guard Guard) error 
 				return err
 			}
 			for _, w := range b.written {
-				w.apply(tx, x)
+				x.put(tx, concat(x.level(w.level), w.bound), w.weight)
 			}
 			return nil
 		}); err != nil {
@@ -64,9 +64,6 @@ func (x *Index) Clear(tx kv.Tx) {
 	for i := range x.Levels {
 		tx.ClearRange(x.Levels[i], rangeEnd(x.Levels[i], nil))
 	}
-	for i := range x.Marks {
-		tx.ClearRange(x.Marks[i], rangeEnd(x.Marks[i], nil))
-	}
 }
 
 // builder walks over the rows in order.
@@ -85,13 +82,6 @@ type finished struct {
 	level  int
 	bound  []byte
 	weight Weight
-}
-
-func (f *finished) apply(tx kv.Tx, x *Index) {
-	x.put(tx, concat(x.level(f.level), f.bound), 0, f.weight)
-	if len(f.bound) > 0 && len(x.Marks) > 0 {
-		tx.Set(concat(x.mark(f.level), f.bound), nil)
-	}
 }
 
 // read reads rows until there is enough to write, or the snapshot is too old; more tells that rows are left.

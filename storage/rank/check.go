@@ -11,7 +11,6 @@ import (
 type bounds struct {
 	keys   [][]byte
 	stored []Weight
-	states []State
 	found  []Weight // of the rows from each boundary to the next
 	rows   int      // that are boundaries
 	at     int      // the boundary before the row at hand
@@ -20,15 +19,10 @@ type bounds struct {
 // checkWindow is how many rows Check reads from one snapshot at a time.
 const checkWindow = 1000
 
-// Check compares all weights and marks with the rows and reports what breaks the package's invariants. It reads as many
-// snapshots as that takes: what it reports is right if nothing was written meanwhile. It holds the boundaries in
-// memory.
-func (x *Index) Check(ctx context.Context, store kv.Store, report func(format string, args ...any)) error {
-	return x.CheckWith(ctx, store, nil, report)
-}
-
-// CheckWith is Check for an index that is folded; rest are the changes that it does not have yet.
-func (x *Index) CheckWith(
+// Check compares all weights with the rows and reports what breaks the package's invariants; rest are the changes that
+// the weights do not have yet. It reads as many snapshots as that takes: what it reports is right if nothing was
+// written meanwhile. It holds the boundaries in memory.
+func (x *Index) Check(
 	ctx context.Context,
 	store kv.Store,
 	rest *Deltas,
@@ -55,7 +49,7 @@ func (x *Index) CheckWith(
 				switch {
 				case b.row(key, w):
 					b.rows++
-				case height > i && rest.of(key).Rows <= 0:
+				case height > i && rest.Of(key).Rows <= 0:
 					report("%q is no boundary of level %d", key, i+1)
 				}
 			}
@@ -78,53 +72,24 @@ func (x *Index) readBounds(
 	n int,
 	report func(format string, args ...any),
 ) (*bounds, error) {
-	b := &bounds{keys: [][]byte{{}}, stored: []Weight{{}}, states: []State{Settled}}
+	b := &bounds{keys: [][]byte{{}}, stored: []Weight{{}}}
 	level := x.level(n)
 	err := kv.Walk(ctx, store, level, rangeEnd(level, nil), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
 		for _, row := range window {
 			key := bytes.Clone(row.Key[len(level):])
-			w, state := Parse(row.Value)
+			w := Parse(row.Value)
 			if len(key) == 0 {
 				b.stored[0] = w
 				continue
 			}
-			b.keys, b.stored, b.states = append(b.keys, key), append(b.stored, w), append(b.states, state)
+			b.keys, b.stored = append(b.keys, key), append(b.stored, w)
 			if x.Height(key) < n {
 				report("%q does not reach level %d", key, n)
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return b, err
-	}
 	b.found = make([]Weight, len(b.keys))
-	if err != nil || len(x.Marks) == 0 {
-		return b, err
-	}
-	marks := x.mark(n)
-	next := 0
-	missing := func(before []byte) { // reports boundaries without a mark; retired ones need none
-		for next++; next < len(b.keys) && (before == nil || bytes.Compare(b.keys[next], before) < 0); next++ {
-			if b.states[next]&Retired == 0 {
-				report("level %d has no mark at %q", n, b.keys[next])
-			}
-		}
-		next--
-	}
-	err = kv.Walk(ctx, store, marks, rangeEnd(marks, nil), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
-		for _, row := range window {
-			key := row.Key[len(marks):]
-			missing(key)
-			if next+1 < len(b.keys) && bytes.Equal(b.keys[next+1], key) && b.states[next+1]&Retired == 0 {
-				next++
-				continue
-			}
-			report("level %d has a mark at %q without a weight", n, key)
-		}
-		return nil
-	})
-	missing(nil)
 	return b, err
 }
 
@@ -134,32 +99,25 @@ func (b *bounds) row(key []byte, w Weight) bool {
 		b.at++
 	}
 	b.found[b.at] = b.found[b.at].Add(w)
-	return bytes.Equal(b.keys[b.at], key) && b.states[b.at]&Retired == 0
+	return bytes.Equal(b.keys[b.at], key)
 }
 
-// compare compares the weights from one settled boundary to the next, and the boundaries with the rows that are some.
+// compare compares the weights, and the boundaries with the rows that are some.
 func (b *bounds) compare(n int, rest *Deltas, report func(format string, args ...any)) {
-	marked := -1 // the empty one is no row
-	for i, state := range b.states {
-		if state&Retired == 0 && rest.of(b.keys[i]).Rows >= 0 {
-			marked++
-		}
-	}
-	if marked != b.rows {
-		report("level %d has %d boundaries, %d of them rows", n, marked, b.rows)
-	}
-	for i := 0; i < len(b.keys); {
-		first, stored, found := i, Weight{}, Weight{}
-		for ; i == first || i < len(b.keys) && b.states[i] != Settled; i++ {
-			stored, found = stored.Add(b.stored[i]), found.Add(b.found[i])
+	there := -1 // the empty one is no row
+	for i, key := range b.keys {
+		if rest.Of(key).Rows >= 0 {
+			there++
 		}
 		var next []byte
-		if i < len(b.keys) {
-			next = b.keys[i]
+		if i+1 < len(b.keys) {
+			next = b.keys[i+1]
 		}
-		stored = stored.Add(rest.Between(b.keys[first], next))
-		if stored != found {
-			report("level %d at %q, %d boundaries: weight %v, of rows %v", n, b.keys[first], i-first, stored, found)
+		if stored := b.stored[i].Add(rest.Between(key, next)); stored != b.found[i] {
+			report("level %d at %q: weight %v, of rows %v", n, key, stored, b.found[i])
 		}
+	}
+	if there != b.rows {
+		report("level %d has %d boundaries, %d of them rows", n, there, b.rows)
 	}
 }

@@ -60,7 +60,10 @@ func TestFoldAgainstCount(t *testing.T) {
 				return nil
 			})
 			if n := rapid.IntRange(0, len(log)).Draw(t, "folded"); n > 0 {
-				update(func(tx kv.Tx) error { return x.Fold(tx, deltas(log[:n]), deltas(log[n:])) })
+				update(func(tx kv.Tx) error {
+					_, err := x.Fold(tx, deltas(log[:n]), deltas(log[n:]), nil)
+					return err
+				})
 				log = log[n:]
 			}
 			var keys []string
@@ -73,26 +76,26 @@ func TestFoldAgainstCount(t *testing.T) {
 				for i := range 62 {
 					key := fmt.Sprintf("%02d", i)
 					want, _ := slices.BinarySearch(keys, key)
-					if w, err := x.BeforeWith(r, nil, []byte(key), rest); err != nil || w.Rows != int64(want) {
+					if w, err := x.Before(r, nil, []byte(key), rest); err != nil || w.Rows != int64(want) {
 						t.Fatalf("%d rows before %s, want %d (%v)", w.Rows, key, want, err)
 					}
 				}
-				if w, err := x.BeforeWith(r, nil, nil, rest); err != nil || w.Rows != int64(len(keys)) {
+				if w, err := x.Before(r, nil, nil, rest); err != nil || w.Rows != int64(len(keys)) {
 					t.Fatalf("%d rows, want %d (%v)", w.Rows, len(keys), err)
 				}
 				for i, want := range keys {
-					if key, err := x.SelectWith(r, int64(i), rest); err != nil || string(key) != want {
+					if key, err := x.Select(r, int64(i), rest); err != nil || string(key) != want {
 						t.Fatalf("row %d is %s, want %s (%v)", i, key, want, err)
 					}
 				}
-				if key, err := x.SelectWith(r, int64(len(keys)), rest); err != nil || key != nil {
+				if key, err := x.Select(r, int64(len(keys)), rest); err != nil || key != nil {
 					t.Fatalf("a row after all: %s (%v)", key, err)
 				}
 				return nil
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if err := x.CheckWith(ctx, store, rest, func(format string, args ...any) {
+			if err := x.Check(ctx, store, rest, func(format string, args ...any) {
 				t.Errorf(format, args...)
 			}); err != nil {
 				t.Fatal(err)

@@ -10,12 +10,8 @@ import (
 type Options struct {
 	Rows   []byte   // the prefix of the rows
 	Levels [][]byte // prefix of the weights of each level, from level 1 on
-	Marks  [][]byte // prefix of the marks of each level
 	Fan    uint64   // one key of a level in so many reaches the next; at least 2
 	Remote bool     // the store is across a network: reads of all levels go together
-	// Alone: transactions with a Batch hardly ever run at once, so that what they have read of a weight is good for its
-	// new value, and the store need not read it again. They conflict where they change the same one.
-	Alone bool
 
 	// Weigh gives what a row is worth besides being counted; nil: rows are only counted, and weights take 8 bytes
 	// instead of 32. The key comes without the prefix.
@@ -23,13 +19,10 @@ type Options struct {
 }
 
 // Index is one rank index. It has no state of its own and is safe for concurrent use.
-type Index struct {
-	Options
-	tidied int // maxTidied; tests have less
-}
+type Index struct{ Options }
 
 // New returns the index that the options describe.
-func New(o Options) *Index { return &Index{o, maxTidied} }
+func New(o Options) *Index { return &Index{o} }
 
 // Height is the number of levels that a row's key reaches.
 func (x *Index) Height(key []byte) int { return Height(key, len(x.Levels), x.Fan) }
@@ -45,6 +38,14 @@ func Height(key []byte, levels int, fan uint64) int {
 	return n
 }
 
+const (
+	// The boundaries of a level that changed rows lie between are read in one go, unless they are more than
+	// boundsPerRow for each.
+	boundsPerRow = 8
+	// seeksAtOnce is how many boundaries are sought together.
+	seeksAtOnce = 64
+)
+
 // atOnce is how many reads of a kind go together: on this machine it gains nothing that they do.
 func (x *Index) atOnce() int {
 	if x.Remote {
@@ -55,9 +56,8 @@ func (x *Index) atOnce() int {
 
 func (x *Index) wide() bool { return x.Weigh != nil }
 
-// level is the prefix of the weights of level n, which begins with 1; mark that of its marks.
+// level is the prefix of the weights of level n, which begins with 1.
 func (x *Index) level(n int) []byte { return x.Levels[n-1] }
-func (x *Index) mark(n int) []byte  { return x.Marks[n-1] }
 
 // rowsEnd is where a range of rows up to a key ends; nil is after all rows.
 func (x *Index) rowsEnd(to []byte) []byte { return rangeEnd(x.Rows, to) }

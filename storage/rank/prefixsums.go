@@ -7,9 +7,8 @@ import (
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// PrefixSums are the weights of all rows before each settled boundary of one level, in one state of the rows. They stay
-// right, and their boundaries settled, as long as no row comes, goes or changes. They are not changed once they are
-// read.
+// PrefixSums are the weights of all rows before each boundary of one level, in one state of the rows. They stay right
+// as long as no row comes, goes or changes. They are not changed once they are read.
 type PrefixSums struct {
 	level  int
 	keys   []byte // one after the other
@@ -17,26 +16,24 @@ type PrefixSums struct {
 	before []Weight
 }
 
-// ReadPrefixSums reads those of a level; nil if there are more boundaries than most. Of an index that is folded, rest
-// are the changes that it does not have yet; the boundaries whose rows are gone are left out.
+// ReadPrefixSums reads those of a level; nil if there are more boundaries than most. rest are the changes that the
+// weights do not have yet; the boundaries whose rows are gone are left out.
 func (x *Index) ReadPrefixSums(r kv.ReadTx, level, most int, rest *Deltas) (*PrefixSums, error) {
 	p := &PrefixSums{level: level, ends: []int{0}, before: []Weight{{}}} // the empty boundary is before all rows
 	prefix := x.level(level)
 	it := r.Range(prefix, rangeEnd(prefix, nil), kv.RangeOptions{WantAll: true})
 	defer it.Close()
-	var sum, stretch Weight // up to the last settled boundary, and since then
+	var sum Weight // of the rows before the boundary
 	for it.Next() {
-		weight, state := Parse(it.Value())
-		if key := it.Key()[len(prefix):]; state == Settled && len(key) > 0 && rest.of(key).Rows >= 0 {
+		if key := it.Key()[len(prefix):]; len(key) > 0 && rest.Of(key).Rows >= 0 {
 			if len(p.before) == most {
 				return nil, nil
 			}
-			sum, stretch = sum.Add(stretch), Weight{}
 			p.keys = append(p.keys, key...)
 			p.ends = append(p.ends, len(p.keys))
 			p.before = append(p.before, sum.Add(rest.Between(nil, key)))
 		}
-		stretch = stretch.Add(weight)
+		sum = sum.Add(Parse(it.Value()))
 	}
 	return p, it.Err()
 }
@@ -67,19 +64,19 @@ func (p *PrefixSums) First(key []byte) int {
 	return sort.Search(p.Len(), func(i int) bool { return bytes.Compare(p.Key(i), key) >= 0 })
 }
 
-// BeforeWith is Before with prefix sums of the state that the snapshot shows, nil is without; of an index that is
-// folded with the changes that it does not have yet in the snapshot.
-func (x *Index) BeforeWith(r kv.ReadTx, p *PrefixSums, key []byte, rest *Deltas) (Weight, error) {
-	return x.beforeWith(r, p, key, rest, true)
+// Before weighs the rows with keys < key; key is without the prefix of the rows, nil is after all. p are prefix sums of
+// the state that the snapshot shows, nil is without; rest are the changes that the weights do not have yet.
+func (x *Index) Before(r kv.ReadTx, p *PrefixSums, key []byte, rest *Deltas) (Weight, error) {
+	return x.before(r, p, key, rest, true)
 }
 
-// RowsBefore is BeforeWith for the number of rows alone.
+// RowsBefore is Before for the number of rows alone.
 func (x *Index) RowsBefore(r kv.ReadTx, p *PrefixSums, key []byte, rest *Deltas) (int64, error) {
-	w, err := x.beforeWith(r, p, key, rest, false)
+	w, err := x.before(r, p, key, rest, false)
 	return w.Rows, err
 }
 
-func (x *Index) beforeWith(r kv.ReadTx, p *PrefixSums, key []byte, rest *Deltas, all bool) (sum Weight, err error) {
+func (x *Index) before(r kv.ReadTx, p *PrefixSums, key []byte, rest *Deltas, all bool) (sum Weight, err error) {
 	from, level := []byte{}, len(x.Levels)
 	if p != nil {
 		bound, found := []byte(nil), false
@@ -88,7 +85,7 @@ func (x *Index) beforeWith(r kv.ReadTx, p *PrefixSums, key []byte, rest *Deltas,
 		}
 		from, level = append(from, bound...), p.level-1
 	}
-	w, last, err := x.betweenBy(r, level, from, key, all)
+	w, last, err := x.between(r, level, from, key, all)
 	return sum.Add(w).Add(rest.Between(from, append([]byte{}, last...))), err
 }
 

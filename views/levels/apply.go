@@ -12,109 +12,33 @@ import (
 // Old and New are as stored. Where NeedsOld is false, any slice that is not nil does for Old.
 type Change struct{ Key, Old, New []byte }
 
-// Touched are the boundaries whose rows a transaction changed, for Settle.
-type Touched struct {
-	levels [][]touched // [0] is that of level 1; in order of the boundaries
-	gone   [][][]byte  // likewise, boundaries whose row goes
-	rest   [][]byte    // keys of changed rows that are not in the sums, in order
-}
+// Stale are the boundaries whose aggregates a transaction marked as stale, for Refresh: of each slot that has
+// aggregates and each level, in order.
+type Stale [][][][]byte
 
-type touched struct {
-	bound  []byte
-	opened bool // it is new, or has other boundaries next to it than before
-}
-
-// note is the rank.Touch.
-func (t *Touched) note(level int, bound []byte, how rank.Touched) {
-	if how == rank.Gone {
-		t.gone[level-1] = append(t.gone[level-1], bound)
-		return
-	}
-	t.levels[level-1] = append(t.levels[level-1], touched{bound, how == rank.Opened})
-}
-
-// sort puts boundaries in order, each once.
-func (t *Touched) sort() {
-	for n, list := range t.levels {
-		slices.SortFunc(list, func(a, b touched) int { return bytes.Compare(a.bound, b.bound) })
-		kept := list[:0]
-		for _, b := range list {
-			if last := len(kept) - 1; last >= 0 && bytes.Equal(kept[last].bound, b.bound) {
-				kept[last].opened = kept[last].opened || b.opened
-			} else {
-				kept = append(kept, b)
-			}
-		}
-		t.levels[n] = kept
-	}
-}
-
-// unsettled are the boundaries of a level whose stretches have to be tidied, in order.
-func (t *Touched) unsettled(level int) [][]byte {
-	bounds := slices.Clone(t.gone[level-1])
-	for _, b := range t.levels[level-1] {
-		if b.opened && len(b.bound) > 0 {
-			bounds = append(bounds, b.bound)
-		}
-	}
-	slices.SortFunc(bounds, bytes.Compare)
-	return bounds
-}
-
-// Apply changes the weights, and marks aggregates as stale. It must run before the rows themselves are written in the
-// transaction; each key at most once in it. Several transactions may do so at once, for different rows. Logged indexes
-// have Log instead.
-func (x *Index) Apply(tx kv.Tx, changes []Change) (*Touched, error) {
-	t := &Touched{levels: make([][]touched, x.height()), gone: make([][][]byte, x.height())}
+// Apply changes the weights, and marks aggregates as stale. It runs after the rows themselves are written in the
+// transaction; each key at most once in it. Of two transactions at the same time that change the same index one runs
+// again: builders of it are alone by their claim, but documents are purged meanwhile. Logged indexes have Log instead.
+func (x *Index) Apply(tx kv.Tx, changes []Change) (Stale, error) {
+	tx.AddReadConflictRange(x.Levels, prefixEnd(x.Levels))
+	u := &unfolded{}
 	var batch rank.Batch
-	for _, c := range changes {
-		delta, err := x.delta(&c)
+	for i := range changes {
+		c := &changes[i]
+		d, err := x.delta(c)
 		if err != nil {
 			return nil, err
 		}
-		if delta.rest {
-			t.rest = append(t.rest, c.Key)
+		batch.Add(c.Key, d.weight)
+		if len(x.kept) == 0 {
+			continue
 		}
-		if delta.weight == (rank.Weight{}) && len(x.kept) == 0 {
-			continue // another value that nobody reduces
-		}
-		batch.Add(c.Key, delta.weight)
-	}
-	slices.SortFunc(t.rest, bytes.Compare)
-	if err := batch.Apply(tx, x.ranks, t.note); err != nil {
-		return nil, err
-	}
-	t.sort()
-	if len(x.kept) > 0 {
-		x.requireBoundaries(tx, t)
-	}
-	for _, s := range x.kept {
-		for level := 1; level <= x.height(); level++ {
-			prefix := x.aggregates(s, level)
-			for _, bound := range x.stale(t, s, level) {
-				tx.Set(concat(prefix, bound), nil)
-			}
-			for _, bound := range t.gone[level-1] {
-				tx.Clear(concat(prefix, bound))
-			}
+		if u.all = append(u.all, c.Key); d.rest {
+			u.rest = append(u.rest, c.Key)
 		}
 	}
-	return t, nil
-}
-
-// requireBoundaries makes the transaction conflict with those that remove the row of a boundary whose aggregates it
-// marks: the mark would bring back an entry that is gone, and leave the one before it, which has those rows by then, as
-// it is.
-func (x *Index) requireBoundaries(tx kv.Tx, t *Touched) {
-	for n, list := range t.levels {
-		marks := x.space(keyMarks, int64(n+1))
-		for _, b := range list {
-			if len(b.bound) > 0 {
-				key := concat(marks, b.bound)
-				tx.AddReadConflictRange(key, kv.AppendKeyAfter(nil, key))
-			}
-		}
-	}
+	u.deltas, u.all, u.rest = batch.Deltas(), u.all.sorted(), u.rest.sorted()
+	return x.fold(tx, u, nil)
 }
 
 type delta struct {
@@ -146,23 +70,90 @@ func (x *Index) delta(c *Change) (d delta, err error) {
 	return d, nil
 }
 
-// stale lists the boundaries of a level whose aggregates of a slot are stale after the changes, in order.
-func (x *Index) stale(t *Touched, s Slot, level int) [][]byte {
-	bounds := make([][]byte, 0, len(t.levels[level-1]))
-	rest := t.rest
-	list := t.levels[level-1]
-	for i, b := range list {
-		affected := b.opened || !x.restOnly(s)
-		if !affected {
-			// Each changed row lies after the last of these boundaries that is not after it.
-			for len(rest) > 0 && bytes.Compare(rest[0], b.bound) < 0 {
-				rest = rest[1:]
+// unfolded are changes that the levels do not have yet.
+type unfolded struct {
+	deltas *rank.Deltas
+	all    touchedKeys // of rows that come, go or change
+	rest   touchedKeys // those of them that are not in the sums, before or after
+}
+
+// touchedKeys are keys in order, each once.
+type touchedKeys [][]byte
+
+func (k touchedKeys) sorted() touchedKeys {
+	slices.SortFunc(k, bytes.Compare)
+	return slices.CompactFunc(k, bytes.Equal)
+}
+
+// within reports whether there is a key with from <= key < to; a nil to is open.
+func (k touchedKeys) within(from, to []byte) bool {
+	i, _ := slices.BinarySearchFunc(k, from, bytes.Compare)
+	return i < len(k) && (to == nil || bytes.Compare(k[i], to) < 0)
+}
+
+// touching are the keys of the changes that make aggregates stale.
+func (u *unfolded) touching(restOnly bool) touchedKeys {
+	if restOnly {
+		return u.rest
+	}
+	return u.all
+}
+
+// fold takes changes into the weights, and marks the aggregates that they are below as stale; later are changes that
+// the rows have as well, and that stay for later.
+func (x *Index) fold(tx kv.Tx, now *unfolded, later *rank.Deltas) (Stale, error) {
+	floors, err := x.ranks.Fold(tx, now.deltas, later, now.all)
+	if err != nil || len(now.all) == 0 {
+		return nil, err
+	}
+	return x.markAggregates(tx, now, floors), nil
+}
+
+// markAggregates marks the aggregates that changes are below as stale, enters boundaries that came, and takes away
+// those that went; floors are for each level the boundaries before the keys of now.all, without new ones.
+func (x *Index) markAggregates(tx kv.Tx, now *unfolded, floors [][]rank.Floor) Stale {
+	stale := make(Stale, len(x.kept))
+	for level := 1; level <= x.height(); level++ {
+		var opened, gone [][]byte
+		now.deltas.Each(func(key []byte, w rank.Weight) {
+			switch {
+			case w.Rows == 0 || x.ranks.Height(key) < level:
+			case w.Rows > 0:
+				opened = append(opened, key)
+			default:
+				gone = append(gone, key)
 			}
-			affected = len(rest) > 0 && (i+1 == len(list) || bytes.Compare(rest[0], list[i+1].bound) < 0)
-		}
-		if affected {
-			bounds = append(bounds, b.bound)
+		})
+		for n, s := range x.kept {
+			prefix := x.aggregates(s, level)
+			for _, key := range gone {
+				tx.Clear(concat(prefix, key))
+			}
+			bounds := append(x.staleFloors(s, floors[level-1], now), opened...)
+			slices.SortFunc(bounds, bytes.Compare)
+			for _, bound := range bounds {
+				tx.Set(concat(prefix, bound), nil)
+			}
+			stale[n] = append(stale[n], bounds)
 		}
 	}
-	return bounds
+	return stale
+}
+
+// staleFloors are the boundaries of a level whose aggregates are stale: floors are those before the keys of now.all,
+// without boundaries that are opened.
+func (x *Index) staleFloors(s Slot, floors []rank.Floor, now *unfolded) (stale [][]byte) {
+	for i, f := range floors {
+		if len(stale) > 0 && bytes.Equal(stale[len(stale)-1], f.Key) {
+			continue
+		}
+		// Boundaries come and go with their rows, whatever is in the sums.
+		if key := now.all[i]; x.restOnly(s) && (x.ranks.Height(key) == 0 || now.deltas.Of(key).Rows == 0) {
+			if _, found := slices.BinarySearchFunc(now.rest, key, bytes.Compare); !found {
+				continue
+			}
+		}
+		stale = append(stale, f.Key)
+	}
+	return stale
 }

@@ -60,8 +60,8 @@ const maxEntered = 5000
 // enter enters all boundaries into a slot, as stale.
 func (x *Index) enter(ctx context.Context, store kv.Store, guard Guard, s Slot) error {
 	for level := 1; level <= x.height(); level++ {
-		marks, prefix := x.boundaries(level), x.aggregates(s, level)
-		for cursor := kv.AppendKeyAfter(nil, marks); cursor != nil; {
+		weights, prefix := x.boundaries(level), x.aggregates(s, level)
+		for cursor := kv.AppendKeyAfter(nil, weights); cursor != nil; {
 			var next []byte
 			if _, err := store.Update(ctx, func(tx kv.Tx) error {
 				if guard != nil {
@@ -70,13 +70,13 @@ func (x *Index) enter(ctx context.Context, store kv.Store, guard Guard, s Slot) 
 					}
 				}
 				next = nil
-				it := tx.Range(cursor, prefixEnd(marks), kv.RangeOptions{Limit: maxEntered})
+				it := tx.Range(cursor, prefixEnd(weights), kv.RangeOptions{Limit: maxEntered})
 				defer it.Close()
 				var last []byte
 				n := 0
 				for ; it.Next(); n++ {
 					last = append(last[:0], it.Key()...)
-					tx.Set(concat(prefix, last[len(marks):]), nil)
+					tx.Set(concat(prefix, last[len(weights):]), nil)
 				}
 				if n == maxEntered {
 					next = kv.AppendKeyAfter(nil, bytes.Clone(last))

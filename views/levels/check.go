@@ -21,7 +21,7 @@ func (x *Index) Check(ctx context.Context, store kv.Store, report func(format st
 	}); err != nil {
 		return err
 	}
-	if err := x.ranks.CheckWith(ctx, store, rest.deltas, report); err != nil {
+	if err := x.ranks.Check(ctx, store, rest.deltas, report); err != nil {
 		return err
 	}
 	for _, s := range x.kept {
@@ -45,12 +45,12 @@ func (x *Index) checkEntries(
 	level int,
 	report func(format string, args ...any),
 ) error {
-	marks, prefix := x.boundaries(level), x.aggregates(s, level)
+	weights, prefix := x.boundaries(level), x.aggregates(s, level)
 	var bounds [][]byte
-	begin := kv.AppendKeyAfter(nil, marks)
-	err := kv.Walk(ctx, store, begin, prefixEnd(marks), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
+	begin := kv.AppendKeyAfter(nil, weights)
+	err := kv.Walk(ctx, store, begin, prefixEnd(weights), checkWindow, func(_ kv.ReadTx, window []kv.Row) error {
 		for _, row := range window {
-			bounds = append(bounds, bytes.Clone(row.Key[len(marks):]))
+			bounds = append(bounds, bytes.Clone(row.Key[len(weights):]))
 		}
 		return nil
 	})

@@ -6,12 +6,11 @@
 // Rows are in order of their keys. A skip list over them (storage/rank) has, on each level, boundaries at the keys
 // whose hash reaches the level (they go with their rows), with the number of rows up to the next boundary, and, if a
 // reduce function is _sum, with the sum of those values that are 64-bit integers and the number of those that are not.
-// They are maintained by atomic additions, without reading; on this machine, where hardly anybody but the builder of an
-// index writes it, by what it has read, with conflicts.
+// Whoever builds the index, or purges documents of it, writes them after the rows, one at a time.
 //
 // What other functions make of the rows from a boundary to the next is an aggregate, stored for each function (slot) at
-// each boundary of each level. It is either right or marked stale: whoever changes a row marks those that depend on it,
-// blindly; queries make up for stale ones from the level below, in the end from the rows; Refresh and RefreshAll
+// each boundary of each level. It is either right or marked stale: whoever changes rows marks those that depend on
+// them; queries make up for stale ones from the level below, in the end from the rows; Refresh and RefreshAll
 // compute them anew. With sums, the aggregates of _sum are over those rows only that have no 64-bit integer.
 //
 // An index that many write at once is logged: writers append their changes to a log, and a folder takes them into all
@@ -37,7 +36,6 @@
 //	   of the rows from its boundary to the next one on its level.
 //	L2 Each boundary but the empty one has an entry in each slot that has aggregates, once the slot is built.
 //	L3 A query gives the same with levels and without, but for the grouping of a fold over many rows.
-//	L4 Writers of different rows of a logged index conflict on nothing; of others across a network only on boundaries
-//	   made between them (storage/rank), and, where there are aggregates, on the boundary before them when its row
-//	   goes.
+//	L4 Writers of different rows of a logged index conflict on nothing. Of two
+//	   transactions that change another index at the same time one runs again.
 package levels

@@ -72,17 +72,6 @@ func change(ctx context.Context, store kv.Store, x *levels.Index, refresh bool, 
 				changes = append(changes, levels.Change{Key: []byte(key), Old: old, New: value})
 			}
 		}
-		var touched *levels.Touched
-		var err error
-		if x.Logged {
-			entry := uint16(0)
-			err = x.Log(tx, changes, func() uint16 { entry++; return entry })
-		} else {
-			touched, err = x.Apply(tx, changes)
-		}
-		if err != nil {
-			return err
-		}
 		for _, c := range changes {
 			if c.New == nil {
 				tx.Clear([]byte(rowsPrefix + string(c.Key)))
@@ -90,10 +79,15 @@ func change(ctx context.Context, store kv.Store, x *levels.Index, refresh bool, 
 				tx.Set([]byte(rowsPrefix+string(c.Key)), c.New)
 			}
 		}
-		if !refresh || x.Logged {
-			return nil
+		if x.Logged {
+			entry := uint16(0)
+			return x.Log(tx, changes, func() uint16 { entry++; return entry })
 		}
-		return x.Refresh(ctx, tx, touched)
+		stale, err := x.Apply(tx, changes)
+		if err != nil || !refresh {
+			return err
+		}
+		return x.Refresh(ctx, tx, stale)
 	})
 	return err
 }

@@ -82,7 +82,7 @@ type Index struct {
 // Subspaces below Options.Levels.
 const (
 	keyWeights    = iota // (level) + key: a rank.Weight
-	keyMarks             // (level) + key: empty
+	_                    // was another writer's, and stays free
 	keyAggregates        // (slot, level) + key: an aggregate, noRows, or nothing if it is stale
 	keyLog               // see log.go
 )
@@ -104,12 +104,9 @@ func New(o Options) *Index {
 		}
 	}
 	x.Logged = o.Shared
-	ranks := rank.Options{Rows: o.Rows, Fan: uint64(o.Fan), Remote: o.Remote, Alone: !o.Shared && !o.Remote}
+	ranks := rank.Options{Rows: o.Rows, Fan: uint64(o.Fan), Remote: o.Remote}
 	for n := 1; n <= o.Config.Levels; n++ {
-		ranks.Levels = append(ranks.Levels, x.space(keyWeights, int64(n)))
-		if !x.Logged {
-			ranks.Marks = append(ranks.Marks, x.space(keyMarks, int64(n)))
-		}
+		ranks.Levels = append(ranks.Levels, x.boundaries(n))
 	}
 	if o.Sums {
 		ranks.Weigh = x.weigh
@@ -137,14 +134,8 @@ func (x *Index) restOnly(s Slot) bool { return x.Sums && s.Func.Kind() == reduce
 // NeedsOld reports whether Change.Old has to be the stored row.
 func (x *Index) NeedsOld() bool { return x.Sums }
 
-// boundaries is the prefix of the boundaries of a level: their marks, or, in a logged index, the weights, which have
-// the empty boundary, too.
-func (x *Index) boundaries(level int) []byte {
-	if x.Logged {
-		return x.space(keyWeights, int64(level))
-	}
-	return x.space(keyMarks, int64(level))
-}
+// boundaries is the prefix of the weights of a level, which all its boundaries have.
+func (x *Index) boundaries(level int) []byte { return x.space(keyWeights, int64(level)) }
 
 func (x *Index) space(parts ...int64) []byte {
 	key := bytes.Clone(x.Levels)
@@ -195,17 +186,11 @@ func (x *Index) Select(r kv.ReadTx, n int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.ranks.SelectWith(r, n, rest.deltas)
+	return x.ranks.Select(r, n, rest.deltas)
 }
 
 // Clear removes all levels.
-func (x *Index) Clear(tx kv.Tx) {
-	x.ranks.Clear(tx)
-	for _, sub := range []int64{keyAggregates, keyLog} {
-		prefix := x.space(sub)
-		tx.ClearRange(prefix, prefixEnd(prefix))
-	}
-}
+func (x *Index) Clear(tx kv.Tx) { tx.ClearRange(x.Levels, prefixEnd(x.Levels)) }
 
 func prefixEnd(prefix []byte) []byte { return kv.AppendPrefixEnd(nil, prefix) }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"slices"
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/packed"
@@ -111,35 +110,6 @@ func (x *Index) readLog(r kv.ReadTx, folded []byte) ([]logEntry, error) {
 	return log, it.Err()
 }
 
-// unfolded are the changes of entries of the log.
-type unfolded struct {
-	deltas *rank.Deltas
-	all    touchedKeys // of rows that come, go or change
-	rest   touchedKeys // those of them that are not in the sums, before or after
-}
-
-// touchedKeys are keys in order, each once.
-type touchedKeys [][]byte
-
-func (k touchedKeys) sorted() touchedKeys {
-	slices.SortFunc(k, bytes.Compare)
-	return slices.CompactFunc(k, bytes.Equal)
-}
-
-// within reports whether there is a key with from <= key < to; a nil to is open.
-func (k touchedKeys) within(from, to []byte) bool {
-	i, _ := slices.BinarySearchFunc(k, from, bytes.Compare)
-	return i < len(k) && (to == nil || bytes.Compare(k[i], to) < 0)
-}
-
-// touching are the keys of the changes that make aggregates stale.
-func (u *unfolded) touching(restOnly bool) touchedKeys {
-	if restOnly {
-		return u.rest
-	}
-	return u.all
-}
-
 // changesOf are the changes of entries.
 func (x *Index) changesOf(log []logEntry) (*unfolded, error) {
 	u := &unfolded{}
@@ -219,10 +189,7 @@ func (x *Index) Fold(tx kv.Tx) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := x.ranks.Fold(tx, now.deltas, later.deltas); err != nil {
-		return false, err
-	}
-	if err := x.foldAggregates(tx, now); err != nil {
+	if _, err := x.fold(tx, now, later.deltas); err != nil {
 		return false, err
 	}
 	prefix := x.space(keyLog, 1)
@@ -238,66 +205,4 @@ func (x *Index) FoldAll(tx kv.Tx) (more bool, err error) {
 		tx.Clear(x.space(keyLog, 0))
 	}
 	return more, err
-}
-
-// foldAggregates marks the aggregates that changes are below as stale, enters boundaries that came, and takes away
-// those that went.
-func (x *Index) foldAggregates(tx kv.Tx, now *unfolded) error {
-	if len(x.kept) == 0 || len(now.all) == 0 {
-		return nil
-	}
-	var prefixes [][]byte
-	opened := make([][][]byte, x.height()) // by level
-	for level := 1; level <= x.height(); level++ {
-		var gone [][]byte
-		now.deltas.Each(func(key []byte, w rank.Weight) {
-			switch {
-			case w.Rows == 0 || x.ranks.Height(key) < level:
-			case w.Rows > 0:
-				opened[level-1] = append(opened[level-1], key)
-			default:
-				gone = append(gone, key)
-			}
-		})
-		for _, s := range x.kept {
-			prefix := x.aggregates(s, level)
-			prefixes = append(prefixes, prefix)
-			for _, key := range gone {
-				tx.Clear(concat(prefix, key))
-			}
-		}
-	}
-	floors, err := rank.FloorsOf(tx.Snapshot(), prefixes, now.all)
-	if err != nil {
-		return err
-	}
-	for level := 1; level <= x.height(); level++ {
-		for n, s := range x.kept {
-			at := (level-1)*len(x.kept) + n
-			x.markFloors(tx, s, prefixes[at], floors[at], now, opened[level-1])
-		}
-	}
-	return nil
-}
-
-// markFloors marks the aggregates of a level as stale: floors are the boundaries before the keys of now.all, without
-// those that are opened.
-func (x *Index) markFloors(tx kv.Tx, s Slot, prefix []byte, floors []rank.Floor, now *unfolded, opened [][]byte) {
-	for _, key := range opened {
-		tx.Set(concat(prefix, key), nil)
-	}
-	last := []byte(nil)
-	for i, f := range floors {
-		if last != nil && bytes.Equal(last, f.Key) {
-			continue
-		}
-		// Boundaries come and go with their rows, whatever is in the sums.
-		if key := now.all[i]; x.restOnly(s) && x.ranks.Height(key) == 0 {
-			if _, found := slices.BinarySearchFunc(now.rest, key, bytes.Compare); !found {
-				continue
-			}
-		}
-		last = append([]byte{}, f.Key...)
-		tx.Set(concat(prefix, f.Key), nil)
-	}
 }

@@ -238,10 +238,10 @@ func TestQueriesEqualRows(t *testing.T) {
 	})
 }
 
-// Concurrent writers, with settling going on between them, leave an index that is right, and so it is for readers
-// meanwhile.
+// Concurrent writers, with folding and refreshing going on between them, leave an index that is right, and so it is for
+// readers meanwhile.
 func TestConcurrentWriters(t *testing.T) {
-	t.Run("boundaries by writers", func(t *testing.T) { testConcurrentWriters(t, false) })
+	t.Run("one at a time", func(t *testing.T) { testConcurrentWriters(t, false) })
 	t.Run("logged", func(t *testing.T) { testConcurrentWriters(t, true) })
 }
 

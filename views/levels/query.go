@@ -239,7 +239,7 @@ func (u *reduction) weightBefore(key []byte) (w rank.Weight, err error) {
 	if err != nil {
 		return w, err
 	}
-	return u.x.ranks.BeforeWith(u.r, u.x.sums(), key, rest.deltas)
+	return u.x.ranks.Before(u.r, u.x.sums(), key, rest.deltas)
 }
 
 // addEnd adds the first or last row of a range, and those of the same document with the same key.

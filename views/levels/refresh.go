@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/rank"
@@ -14,24 +15,14 @@ import (
 // the limit of values.
 const maxAggregate = 90_000
 
-// Refresh makes the aggregates anew that Apply marked, and settles the weights of new boundaries. It runs in the same
-// transaction after the rows are written, or in a later one; it conflicts with writers of rows next to those of
-// touched. ctx is for functions in JavaScript.
-func (x *Index) Refresh(ctx context.Context, tx kv.Tx, t *Touched) error {
-	for level := 1; level <= x.height(); level++ {
-		if err := x.ranks.Settle(tx, tx.Snapshot(), level, t.unsettled(level)); err != nil {
-			return err
-		}
-	}
-	for _, s := range x.kept {
-		for level := 1; level <= x.height(); level++ {
-			bounds := x.stale(t, s, level)
-			for len(bounds) > 0 {
-				n := min(len(bounds), maxGroups)
-				if err := x.refresh(ctx, tx, s, level, bounds[:n]); err != nil {
+// Refresh makes the aggregates anew that Apply marked, in the same transaction. ctx is for functions in JavaScript.
+func (x *Index) Refresh(ctx context.Context, tx kv.Tx, stale Stale) error {
+	for n, levels := range stale {
+		for at, bounds := range levels {
+			for part := range slices.Chunk(bounds, maxGroups) {
+				if err := x.refresh(ctx, tx, x.kept[n], at+1, part); err != nil {
 					return err
 				}
-				bounds = bounds[n:]
 			}
 		}
 	}
