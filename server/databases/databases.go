@@ -95,7 +95,8 @@ func positive(query compat.Query, name string, n *int) error {
 		return nil
 	}
 	refused := compat.NewError(compat.KindBadRequest, "The `"+name+"` value should be a positive integer.")
-	v, err := strconv.ParseUint(text, 10, 31)
+	const bits = 16 // _shards names as many ranges
+	v, err := strconv.ParseUint(text, 10, bits)
 	if errors.Is(err, strconv.ErrRange) {
 		return fmt.Errorf("%w: %w", refused, errTooLarge)
 	}

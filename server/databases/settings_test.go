@@ -51,7 +51,8 @@ func TestNumbersOfAnySize(t *testing.T) {
 	s := servertest.NewWithUsers(t, 1)
 	const exists = `{"error":"file_exists","reason":"The database could not be created, the file already exists."}` + "\n"
 	const refused = `{"error":"bad_request","reason":"The ` + "`q`" + ` value should be a positive integer."}` + "\n"
-	for _, q := range []string{"99999999999", "1" + strings.Repeat("0", 500)} {
+	require.Equal(t, 201, s.Do("PUT", "/many?q=65535", "").Code)
+	for _, q := range []string{"65536", "99999999999", "1" + strings.Repeat("0", 500)} {
 		servertest.Expect(t, s.Do("PUT", "/db?q="+q, ""), 412, exists)
 		servertest.Expect(t, s.Do("PUT", "/new?q="+q, ""), 400, refused)
 		require.Equal(t, 404, s.Do("GET", "/new", "").Code)
