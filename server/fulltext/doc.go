@@ -3,7 +3,7 @@
 //
 //   - routes.go: the endpoints
 //   - search.go: _search and its answers; facets.go: counts and ranges of it; groups.go: groups
-//   - nouveau.go: _nouveau and its answers
+//   - nouveau.go: _nouveau and its answers; nouveauparts.go: long ones, part by part
 //   - bookmark.go: where pages end
 //   - hits.go: documents and stored fields of hits
 //   - info.go: what is told of indexes, clean-up, documents that could not be indexed

@@ -23,13 +23,19 @@ func searching(
 	c *call.Call, def *engine.Definition, ask func(ctx context.Context, s *engine.Searcher) error,
 ) error {
 	return c.Env.Search.Search(c.Context(), c.DB, def, func(ctx context.Context, s *engine.Searcher) error {
-		if limit := c.Env.Config.Int("search", "timeout", 0); limit > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(limit)*time.Millisecond, errTime)
-			defer cancel()
-		}
+		ctx, cancel := queryTime(ctx, c)
+		defer cancel()
 		return ask(ctx, s)
 	})
+}
+
+// queryTime gives a query the time that the settings allow.
+func queryTime(ctx context.Context, c *call.Call) (context.Context, context.CancelFunc) {
+	limit := c.Env.Config.Int("search", "timeout", 0)
+	if limit <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, time.Duration(limit)*time.Millisecond, errTime)
 }
 
 // lookup finds the index that the path names. def is there without an index, too, if there is the design document: what
@@ -52,18 +58,21 @@ func eachDocument(
 		refs[i].ID = hits[i].ID
 	}
 	done := 0
+	var failed error
 	read := func(s *storage.Snapshot) error {
 		first := done
 		return s.OpenEach(refs[first:], func(i int, d *storage.Document) error {
 			if d != nil && d.Deleted {
 				d = nil
 			}
-			done = first + i + 1
-			return fn(first+i, d)
+			if failed = fn(first+i, d); failed == nil {
+				done = first + i + 1
+			}
+			return failed
 		})
 	}
 	err := read(s)
-	if errors.Is(err, kv.ErrTooOld) {
+	if failed == nil && errors.Is(err, kv.ErrTooOld) {
 		err = c.DB.ViewAgain(c.Context(), read)
 	}
 	return err

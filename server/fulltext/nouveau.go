@@ -20,21 +20,25 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// mostNouveauHits is the largest limit of a query: hits are in memory together.
-const mostNouveauHits = 100_000
+// mostGroupedHits is how many hits an answer in groups may have: they are in memory together.
+const mostGroupedHits = 100_000
 
-var errNouveauLimit = compat.NewError(compat.KindQueryParse,
-	"limit parameter must not be greater than "+strconv.Itoa(mostNouveauHits))
+var errGroupedHits = compat.NewError(compat.KindQueryParse,
+	"limit times group_limit must not be greater than "+strconv.Itoa(mostGroupedHits))
 
 // nouveauAvailable refuses methods that Nouveau does not take; allow is how it says which it does.
 func nouveauAvailable(c *call.Call, allow string, methods ...string) error {
 	if c.Env.Search == nil {
 		return compat.ErrMissing
 	}
-	if !slices.Contains(methods, c.Method) {
-		return &compat.Error{Kind: compat.KindMethodNotAllowed, Reason: "Only " + allow + " allowed", Allow: allow}
+	if !slices.Contains(methods, c.MethodName()) {
+		return nouveauMethod(allow)
 	}
 	return nil
+}
+
+func nouveauMethod(allow string) error {
+	return &compat.Error{Kind: compat.KindMethodNotAllowed, Reason: "Only " + allow + " allowed", Allow: allow}
 }
 
 // nouveau serves GET and POST of …/_nouveau/{index} (nouveau_httpd:handle_search_req_int).
@@ -59,12 +63,8 @@ func nouveau(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	most := o.Limit
-	if o.Beyond.GroupBy != nil && most <= mostNouveauHits {
-		most *= o.Beyond.GroupLimit
-	}
-	if most > mostNouveauHits {
-		return errNouveauLimit
+	if o.Beyond.GroupBy != nil && o.Limit > mostGroupedHits/o.Beyond.GroupLimit {
+		return errGroupedHits
 	}
 	began := time.Now()
 	c.Env.Stats.ActiveSearches.Add(1)
@@ -95,6 +95,11 @@ type nouveauAnswer struct {
 	sort    []index.SortField
 	only    map[string]bool // names of fields that are shown; nil: all
 	latency int64           // milliseconds that bringing the index up to date took
+
+	first   *index.Result // has the counts and the total; nil: nothing is written yet
+	written int64         // hits
+	last    index.Hit     // of these
+	long    bool          // the answer is in several parts, and its bookmark at the end
 }
 
 func (a *nouveauAnswer) answer(ctx context.Context) error {
@@ -109,7 +114,7 @@ func (a *nouveauAnswer) answer(ctx context.Context) error {
 	if a.o.Partition != nil {
 		n = engine.InPartition(n, *a.o.Partition)
 	}
-	q := &index.Request{Query: n, Limit: int(a.o.Limit), Counts: a.o.Counts, Ranges: a.o.Ranges}
+	q := &index.Request{Query: n, Counts: a.o.Counts, Ranges: a.o.Ranges}
 	if q.Sort, err = a.s.ParseSort(a.o.Sort); err != nil {
 		return err
 	}
@@ -117,6 +122,7 @@ func (a *nouveauAnswer) answer(ctx context.Context) error {
 		return err
 	}
 	if a.sort = q.Sort; a.o.Beyond.GroupBy != nil {
+		q.Limit = int(a.o.Limit)
 		return a.groups(ctx, q)
 	}
 	if a.o.Bookmark != nil {
@@ -124,44 +130,7 @@ func (a *nouveauAnswer) answer(ctx context.Context) error {
 			return err
 		}
 	}
-	result, err := a.s.Search(ctx, q)
-	if err != nil {
-		return err
-	}
-	return a.write(result)
-}
-
-// write writes the answer, whose members are sorted.
-func (a *nouveauAnswer) write(result *index.Result) error {
-	a.s.Begun, a.stream = true, a.c.Stream(http.StatusOK)
-	bookmark := ""
-	if n := len(result.Hits); n > 0 {
-		bookmark = orderBookmark(a.sort, &result.Hits[n-1])
-	} else if a.o.Bookmark != nil {
-		bookmark = *a.o.Bookmark
-	} else {
-		bookmark = orderBookmark(a.sort, nil)
-	}
-	b := ejson.AppendString(append(a.stream.Buffer(), `{"bookmark":`...), bookmark)
-	b = append(b, `,"counts":`...)
-	if a.o.Counted {
-		b = a.appendCounts(b, result.Counts)
-	} else {
-		b = append(b, "null"...)
-	}
-	if err := a.stream.Commit(append(b, `,"hits":[`...)); err != nil {
-		return err
-	}
-	if err := a.hits(result.Hits); err != nil {
-		return err
-	}
-	b = append(a.stream.Buffer(), `],"ranges":`...)
-	if a.o.Ranged {
-		b = a.appendRanges(b, result.Ranges)
-	} else {
-		b = append(b, "null"...)
-	}
-	return a.end(b, result.Total)
+	return a.parts(q)
 }
 
 // end writes the total and what comes behind it.
@@ -169,49 +138,44 @@ func (a *nouveauAnswer) end(b []byte, total int64) error {
 	b = strconv.AppendInt(append(b, `,"total_hits":`...), total, 10)
 	b = append(b, `,"total_hits_relation":"EQUAL_TO","update_latency":`...)
 	b = strconv.AppendInt(b, a.latency, 10)
+	if a.long {
+		b = ejson.AppendString(append(b, `,"bookmark":`...), orderBookmark(a.sort, &a.last))
+	}
 	if err := a.stream.Commit(append(b, "}\n"...)); err != nil {
 		return err
 	}
 	return a.stream.Close()
 }
 
-func (a *nouveauAnswer) hits(hits []index.Hit) error {
-	write := func(i int, d *storage.Document) (err error) {
-		b := a.stream.Buffer()
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, '{')
-		if a.o.IncludeDocs {
-			if b, err = appendDocument(a.c, append(b, `"doc":`...), d, a.stream.Send); err != nil {
-				return err
-			}
-			b = append(b, ',')
-		}
+// hits writes hits behind others or not, and calls wrote after each: an answer that ends in between can go on there.
+func (a *nouveauAnswer) hits(hits []index.Hit, others bool, wrote func(*index.Hit)) error {
+	write := func(i int, d *storage.Document) error {
 		all, err := a.s.Stored(a.c.Context(), &hits[i])
 		if err != nil {
 			return err
 		}
-		b = append(b, `"fields":{`...)
-		list := names(all)
-		slices.Sort(list)
-		separator := ""
-		for _, name := range list {
-			if a.only != nil && !a.only[name] {
-				continue
-			}
-			b = append(ejson.AppendString(append(b, separator...), name), ':')
-			b = appendInOrder(b, stored(all, name))
-			separator = ","
+		b := a.stream.Buffer()
+		if others {
+			b = append(b, ',')
 		}
-		if b = append(b, '}'); a.o.Beyond.HighlightFields.Kind() == ejson.Array {
+		b = append(b, '{')
+		if a.o.IncludeDocs {
+			if b, err = appendDocument(a.c, append(b, `"doc":`...), d, a.sendPart); err != nil {
+				return err
+			}
+			b = append(b, ',')
+		}
+		b = a.appendFields(b, all)
+		if a.o.Beyond.HighlightFields.Kind() == ejson.Array {
 			if b, err = appendHighlights(a.c.Context(), b, a.s, a.query, &a.o.Beyond, all); err != nil {
 				return err
 			}
 		}
 		b = ejson.AppendString(append(b, `,"id":`...), hits[i].ID)
-		b = appendOrder(append(b, `,"order":`...), a.sort, &hits[i])
-		return a.stream.Commit(append(b, '}'))
+		b = append(appendOrder(append(b, `,"order":`...), a.sort, &hits[i]), '}')
+		others = true
+		wrote(&hits[i])
+		return a.stream.Commit(b)
 	}
 	if a.o.IncludeDocs {
 		return eachDocument(a.c, a.s.Snapshot, hits, write)
@@ -222,6 +186,28 @@ func (a *nouveauAnswer) hits(hits []index.Hit) error {
 		}
 	}
 	return nil
+}
+
+// sendPart sends a part of a hit, which can then only be ended.
+func (a *nouveauAnswer) sendPart(b []byte) ([]byte, error) {
+	a.s.Begun = true
+	return a.stream.Send(b)
+}
+
+func (a *nouveauAnswer) appendFields(b []byte, all []index.Stored) []byte {
+	b = append(b, `"fields":{`...)
+	list := names(all)
+	slices.Sort(list)
+	separator := ""
+	for _, name := range list {
+		if a.only != nil && !a.only[name] {
+			continue
+		}
+		b = append(ejson.AppendString(append(b, separator...), name), ':')
+		b = appendInOrder(b, stored(all, name))
+		separator = ","
+	}
+	return append(b, '}')
 }
 
 // groups answers a query whose hits are grouped, which Nouveau does not do.
@@ -240,7 +226,9 @@ func (a *nouveauAnswer) groups(ctx context.Context, request *index.Request) erro
 	}
 	err = writeGroups(a.stream, result.Groups, func(b []byte, _ *index.Group) []byte {
 		return append(b, `,"hits":`...)
-	}, a.hits, func(b []byte, g *index.Group) []byte {
+	}, func(hits []index.Hit) error {
+		return a.hits(hits, false, func(*index.Hit) {})
+	}, func(b []byte, g *index.Group) []byte {
 		return strconv.AppendInt(append(b, `,"total_hits":`...), g.Total, 10)
 	})
 	if err != nil {
