@@ -236,6 +236,47 @@ func TestNouveau(t *testing.T) {
 	require.Contains(t, s.Do("GET", "/", "").Body.String(), `"features":["search","nouveau","access-ready",`)
 }
 
+// TestRequestsOfSearch: what CouchDB's search handlers look at before they read the options of a request, and what not.
+func TestRequestsOfSearch(t *testing.T) {
+	s := fruit(t)
+	const design, nothing = "/db/_design/d/", `{"error":"bad_request","reason":"path not recognized"}`
+	const wrongType = `{"error":"bad_content_type","reason":"Content-Type must be application/json"}`
+	for _, c := range []struct {
+		method, path, contentType string
+		status                    int
+		answer                    string
+	}{
+		{"POST", design + "_search/fruit", "text/plain;charset=UTF-8", 200, `{"total_rows":1,`},
+		{"POST", design + "_search/fruit", "application/x-www-form-urlencoded", 200, `{"total_rows":1,`},
+		{"POST", design + "_search/fruit", "", 200, `{"total_rows":1,`},
+		{"POST", design + "_nouveau/fruit", "text/plain", 415, wrongType},
+		{"POST", "/_search_analyze", "text/plain", 415, wrongType},
+		{"POST", "/_nouveau_analyze", "text/plain", 415, wrongType},
+		{"POST", "/db/_search_cleanup", "text/plain", 202, `{"ok":true}`},
+		{"POST", "/db/_nouveau_cleanup", "text/plain", 415, wrongType},
+		{"HEAD", design + "_search/fruit?q=kiwi", "", 200, ""},
+		{"HEAD", design + "_nouveau/fruit?q=name:kiwi", "", 200, ""},
+		{"HEAD", design + "_nouveau_info/fruit", "", 200, ""},
+		{"POST", design + "_search", "", 400, nothing},
+		{"GET", design + "_search/fruit/x", "", 400, nothing},
+		{"GET", design + "_search_info", "", 400, nothing},
+		{"PUT", design + "_search_info/fruit/x", "", 400, nothing},
+		{"DELETE", design + "_search_disk_size", "", 400, nothing},
+		{"GET", design + "_nouveau_info", "", 400, nothing},
+		{"GET", design + "_nouveau_info/fruit/x", "", 400, nothing},
+		{"GET", design + "_nouveau", "", 405, `{"error":"method_not_allowed","reason":"Only GET, POST allowed"}`},
+		{"POST", design + "_nouveau/fruit/x", "", 405, `Only GET, POST allowed`},
+		{"GET", "/db/_design/gone/_search_info", "", 404, `{"error":"not_found","reason":"missing"}`},
+		{"GET", "/db/_design/gone/_nouveau", "", 404, `{"error":"not_found","reason":"missing"}`},
+	} {
+		w := s.Do(c.method, c.path, `{"q":"kiwi"}`, "Content-Type", c.contentType)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.answer) {
+			t.Errorf("%s %s as %q: %d %s, want %d %s", c.method, c.path, c.contentType, w.Code, w.Body, c.status,
+				c.answer)
+		}
+	}
+}
+
 // TestPages: bookmarks go on where a page ended, though documents come, go and change between.
 func TestPages(t *testing.T) {
 	s := servertest.NewJS(t)

@@ -1,14 +1,17 @@
 package fulltext
 
 import (
+	"errors"
+
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/storage"
 )
 
 // Routes are the rows of the route table for full-text search.
 func Routes() []call.Route {
 	const design = "/{db}/_design/{name}/"
-	return []call.Route{
+	routes := []call.Route{
 		{Methods: "GET,POST", Pattern: "/_search_analyze", Access: call.ServerAdmin, Handle: searchAnalyze,
 			Reads: true, Doc: "The terms that an analyzer of `_search` makes of a text."},
 		{Methods: "POST", Pattern: "/_nouveau_analyze", Access: call.ServerAdmin, Handle: nouveauAnalyze,
@@ -19,10 +22,6 @@ func Routes() []call.Route {
 			Doc: "Remove full-text indexes no design document uses."},
 		{Methods: "GET,POST", Pattern: design + "_search/{index}", Access: call.Member, Handle: search, Heavy: true,
 			Reads: true, Doc: "Full-text search, as by Clouseau."},
-		{Methods: "*", Pattern: design + "_search", Access: call.Member, Handle: unrecognized,
-			Doc: "Needs the name of an index."},
-		{Methods: "*", Pattern: design + "_search/{index}/{rest...}", Access: call.Member, Handle: unrecognized,
-			Doc: "Refused for every method."},
 		{Methods: "GET", Pattern: design + "_search_info/{index}", Access: call.Member, Handle: searchInfo,
 			Doc: "State of a full-text index."},
 		{Methods: "GET", Pattern: design + "_search_disk_size/{index}", Access: call.Member, Handle: searchDiskSize,
@@ -40,8 +39,34 @@ func Routes() []call.Route {
 		{Methods: "GET", Pattern: design + "_nouveau_errors/{index}", Access: call.Member, Handle: nouveauErrors,
 			Doc: "Documents that a full-text index could not take; not in CouchDB."},
 	}
+	for _, name := range []string{"_search", "_search_info", "_search_disk_size", "_nouveau", "_nouveau_info"} {
+		handle := unrecognized
+		if name == "_nouveau" {
+			handle = nouveauUnrecognized
+		}
+		routes = append(routes,
+			call.Route{Methods: "*", Pattern: design + name, Access: call.Member, Handle: handle,
+				Doc: "Needs the name of an index."},
+			call.Route{Methods: "*", Pattern: design + name + "/{index}/{rest...}", Access: call.Member, Handle: handle,
+				Doc: "Refused for every method."})
+	}
+	return routes
 }
 
 var errUnrecognized = compat.NewError(compat.KindBadRequest, "path not recognized")
 
-func unrecognized(*call.Call) error { return errUnrecognized }
+// unrecognized refuses a path that has no index, or more than one (dreyfus_httpd, nouveau_httpd:handle_info_req).
+func unrecognized(c *call.Call) error {
+	if _, err := c.Docs.Open(c.Context(), c.DocID(), storage.OpenOptions{NoBody: true}); err != nil {
+		return err
+	}
+	return errUnrecognized
+}
+
+// nouveauUnrecognized does so in the words of nouveau_httpd:handle_search_req_int.
+func nouveauUnrecognized(c *call.Call) error {
+	if err := unrecognized(c); !errors.Is(err, errUnrecognized) {
+		return err
+	}
+	return nouveauMethod("GET, POST")
+}

@@ -56,7 +56,8 @@ func search(c *call.Call) error {
 	}
 	var body ejson.Value
 	if c.Method == http.MethodPost {
-		if body, err = c.JSONRequest(); err != nil {
+		// Of any content type: dreyfus_httpd:parse_index_params looks at none.
+		if body, err = c.JSONObject(); err != nil {
 			return err
 		}
 	}
