@@ -13,7 +13,8 @@
 //   - encode.go: Encode, segments as one of blocks; stream.go: its streams; blocks.go: BlockSegment, which reads
 //     them; postings.go: its documents of a term; columns.go: its norms and columns
 //   - weight.go: what parts of a query need besides a document: terms, phrases, fuzzy words; bool.go: clauses;
-//     filter.go: parts with one score, such as ranges and patterns; similarity.go: scores
+//     filter.go: parts with one score, such as ranges and patterns; numberterms.go: numbers as terms; similarity.go:
+//     scores
 //   - frequent.go: Frequent, the documents of a frequent term or phrase as a set, which a Keeper keeps between queries;
 //     together.go: documents counted as sets, and scored where bounds say that they may be among the first ones
 //   - iterator.go: documents one by one: AND, OR by windows, sets; phrase.go: phrases; interval.go: functions of

@@ -1,8 +1,8 @@
 package index
 
 import (
-	"math"
 	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"github.com/settee-db/settee/search/query"
@@ -21,13 +21,17 @@ func (p *planner) filter(n query.Node) func(s *reading, value float32) iterator 
 		return numbersBetween(&query.NumRange{Field: n.Field, Min: n.Value, Max: n.Value, MinInclude: true,
 			MaxInclude: true})
 	case *query.Range:
-		return p.existsOrBetween(n)
+		if p.kind == Nouveau && n.LowerOpen && n.UpperOpen {
+			// It holds for a field that has anything.
+			return either(between(n), numbersThat(n.Field, func(float64) bool { return true }))
+		}
+		return p.orNumbers(n.Field, between(n), rangeTest(n))
 	case *query.Prefix:
-		return collect(n.Field, func(s *reading, terms Terms, add func()) {
+		return p.orNumbers(n.Field, collect(n.Field, func(s *reading, terms Terms, add func()) {
 			for ok := terms.Seek(n.Text); ok && strings.HasPrefix(terms.Term(), n.Text); ok = terms.Next() {
 				add()
 			}
-		})
+		}), prefixTest(n.Text))
 	case *query.Wildcard:
 		return p.matching(n.Field, parseWildcard(n.Pattern))
 	case *query.Regexp:
@@ -72,7 +76,9 @@ func (p *planner) matching(field string, re *syntax.Regexp) func(*reading, float
 		p.run.Fail(err)
 		return nil
 	}
-	return collect(field, func(s *reading, terms Terms, add func()) { walk(s.run, terms, a, func(int32) { add() }) })
+	return p.orNumbers(field, collect(field, func(s *reading, terms Terms, add func()) {
+		walk(s.run, terms, a, func(int32) { add() })
+	}), automatonTest(a))
 }
 
 // between are the terms of a range.
@@ -101,17 +107,11 @@ func between(n *query.Range) func(*reading, float32) iterator {
 	})
 }
 
-// existsOrBetween: a range that is open on both sides holds for a field that has anything.
-func (p *planner) existsOrBetween(n *query.Range) func(*reading, float32) iterator {
-	terms := between(n)
-	if !n.LowerOpen || !n.UpperOpen {
-		return terms
-	}
-	numbers := numbersBetween(&query.NumRange{Field: n.Field, Min: math.Inf(-1), Max: math.Inf(1), MinInclude: true,
-		MaxInclude: true})
+// either opens the documents of both.
+func either(first, second func(*reading, float32) iterator) func(*reading, float32) iterator {
 	return func(s *reading, value float32) iterator {
 		var parts []iterator
-		for _, open := range []func(*reading, float32) iterator{terms, numbers} {
+		for _, open := range []func(*reading, float32) iterator{first, second} {
 			if i := open(s, value); i != nil {
 				parts = append(parts, i)
 			}
@@ -136,18 +136,18 @@ func (p *planner) existsOrBetween(n *query.Range) func(*reading, float32) iterat
 }
 
 func numbersBetween(n *query.NumRange) func(*reading, float32) iterator {
+	return numbersThat(n.Field, func(v float64) bool { return inRange(n, v) })
+}
+
+// numbersThat opens the documents with a number that passes.
+func numbersThat(field string, passes func(v float64) bool) func(*reading, float32) iterator {
 	return func(s *reading, value float32) iterator {
-		column := s.Numbers(s.run, n.Field)
+		column := s.Numbers(s.run, field)
 		if column == nil {
 			return nil
 		}
 		return &checkIterator{run: s.run, at: -1, n: s.Docs(), value: value, check: func(doc int32) bool {
-			for _, v := range column.Numbers(doc) {
-				if inRange(n, v) {
-					return true
-				}
-			}
-			return false
+			return slices.ContainsFunc(column.Numbers(doc), passes)
 		}}
 	}
 }

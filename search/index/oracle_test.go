@@ -199,8 +199,14 @@ func (d *oracleDoc) phrases(n *query.Phrase) float64 {
 
 // holds reports whether a query holds for a document.
 func (o *oracle) holds(n query.Node, d *oracleDoc) bool {
-	anyTerm := func(field string, ok func(string) bool) bool {
+	anyWord := func(field string, ok func(string) bool) bool {
 		return slices.ContainsFunc(d.field(field).Terms, func(t Term) bool { return ok(t.Term) })
+	}
+	anyTerm := func(field string, ok func(string) bool) bool {
+		return anyWord(field, ok) || o.kind == Clouseau &&
+			slices.ContainsFunc(d.field(field).Numbers, func(v float64) bool {
+				return slices.ContainsFunc(oracleNumberTerms(v), ok)
+			})
 	}
 	switch n := n.(type) {
 	case *query.All:
@@ -221,7 +227,7 @@ func (o *oracle) holds(n query.Node, d *oracleDoc) bool {
 		return anyTerm(n.Field, regexp.MustCompile("^(?s:"+n.Pattern+")$").MatchString)
 	case *query.Fuzzy:
 		near := o.fuzzy(n)
-		return anyTerm(n.Field, func(t string) bool { return near[t] > 0 })
+		return anyWord(n.Field, func(t string) bool { return near[t] > 0 })
 	case *query.Range:
 		in := func(t string) bool {
 			return (n.LowerOpen || t > n.Lower || n.LowerInclude && t == n.Lower) &&
@@ -473,17 +479,19 @@ func (g generator) query(depth int, exact bool) query.Node {
 		}
 		return n
 	case 4:
-		return &query.Prefix{Field: g.field(), Text: []string{"a", "ab", "b", "", "z"}[g.IntN(5)]}
+		return &query.Prefix{Field: g.termField(), Text: []string{"a", "ab", "b", "", "z",
+			g.end()}[g.IntN(6)]}
 	case 5:
-		return &query.Wildcard{Field: g.field(), Pattern: []string{"a*d", "?b*", "*", "??", "d?er", "*r"}[g.IntN(6)]}
+		return &query.Wildcard{Field: g.termField(), Pattern: []string{"a*d", "?b*", "*", "??", "d?er", "*r", "8*",
+			"4???????"}[g.IntN(8)]}
 	case 6:
-		return &query.Regexp{Field: g.field(), Pattern: []string{"a.*", "(b|d)e+r", "[a-c]{1,2}", "b?ear|7",
-			".é?"}[g.IntN(5)]}
+		return &query.Regexp{Field: g.termField(), Pattern: []string{"a.*", "(b|d)e+r", "[a-c]{1,2}", "b?ear|7",
+			".é?", "[ -8].*", ".{4,5}"}[g.IntN(7)]}
 	case 7:
 		return &query.Fuzzy{Field: g.field(), Text: []string{"bear", "deer", "abc", "ba", "x"}[g.IntN(5)],
 			Edits: []float32{1, 2, 0.5}[g.IntN(3)]}
 	case 8:
-		return &query.Range{Field: g.field(), Lower: g.word(), Upper: g.word(), LowerOpen: g.IntN(4) == 0,
+		return &query.Range{Field: g.termField(), Lower: g.end(), Upper: g.end(), LowerOpen: g.IntN(4) == 0,
 			UpperOpen: g.IntN(4) == 0, LowerInclude: g.IntN(2) == 0, UpperInclude: g.IntN(2) == 0}
 	case 9:
 		if g.IntN(2) == 0 {

@@ -71,6 +71,10 @@ func TestSearch(t *testing.T) {
 				`"order":[null,1.0,3],…`},
 		{"GET", `fruit?q=price:[2 TO 3]&sort="price"&include_fields=["price"]`, "", 200,
 			`{"total_rows":2,…"fields":{"price":2.5}},…"fields":{"price":3.0}}]}`},
+		{"POST", "fruit", `{"q":"red AND price:[\"\" TO *]"}`, 200, `{"total_rows":2,…`},
+		{"POST", "fruit", `{"q":"*:* -price:[\"\" TO *]"}`, 200, `{"total_rows":0,…`},
+		{"GET", `fruit?q=price:8*`, "", 200, `{"total_rows":4,…`},
+		{"GET", `fruit?q=price:[a TO z]`, "", 200, `{"total_rows":0,…`},
 		{"POST", "fruit", `{"q":"red AND NOT plum","include_docs":true}`, 200,
 			`{"total_rows":1,…"rows":[{"id":"apple",…,"doc":{"_id":"apple","_rev":"1-…","name":"Red apple",…}}]}`},
 		{"GET", `fruit?q=*:*&limit=0&counts=["place"]`, "", 200, `{"total_rows":4,"bookmark":"g2o","rows":[],` +
