@@ -85,6 +85,8 @@ func unhealthy(err error) string {
 		return "The store is corrupt."
 	case errors.Is(err, kv.ErrFormat):
 		return "The store was upgraded to a format of another version of settee than this node's."
+	case errors.Is(err, kv.ErrLocked):
+		return "The store's directory is no longer this process's: its LOCK was removed or replaced."
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, kv.ErrTooOld), errors.Is(err, kv.ErrUnavailable):
 		return "The store does not answer."
 	case errors.Is(err, kv.ErrClosed):

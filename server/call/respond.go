@@ -149,6 +149,9 @@ const retryAfter = "5"
 // errUpgraded is what a node answers whose store was upgraded beyond what it knows: others can answer.
 var errUpgraded = compat.Busy("The store was upgraded to a format of another version of settee than this node's.")
 
+// errTaken is what a request is answered where another process may have the store's directory; see pebblekv's place.
+var errTaken = compat.Busy("The store's directory is no longer this process's: its LOCK was removed or replaced.")
+
 // errUnavailable is what a request is answered that has waited for the store in vain. Of a write nobody knows then
 // whether it was stored.
 var errUnavailable = compat.Busy("The store does not answer. A write may have been stored all the same.")
@@ -165,6 +168,9 @@ func (c *Call) unexpected(err error) *compat.Error {
 	}
 	if errors.Is(err, kv.ErrFormat) {
 		return errUpgraded
+	}
+	if errors.Is(err, kv.ErrLocked) {
+		return errTaken
 	}
 	if isGone(c, err) {
 		panic(http.ErrAbortHandler)

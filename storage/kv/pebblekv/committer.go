@@ -34,6 +34,7 @@ type committer struct {
 	watches     *txn.Watches
 	compactions *compactions
 	subspaces   *subspaces
+	hold        func() error // fails when another process may have the directory
 	publish     func(*snapshot)
 	oldest      func() uint64 // version at which the oldest running transaction began
 	stats       *stats
@@ -216,6 +217,9 @@ func (c *committer) complete() {
 		if g.batch != nil {
 			if err := g.batch.SyncWait(); err != nil {
 				c.failure.fail(err, false)
+				return
+			}
+			if c.hold() != nil {
 				return
 			}
 			now := time.Now()

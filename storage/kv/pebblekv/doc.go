@@ -10,8 +10,9 @@
 // them · space.go the full disk, reserve.go who may use what is left of it, reclaim.go what was freed, and ranges that
 // are compacted when asked · readonly.go opening without any space · compactions.go when Pebble compacts · subspaces.go
 // what has tables of its own · failure.go errors · metrics.go, prometheus.go numbers · logger.go Pebble's log lines ·
-// mark.go what a start has lost · checkpoint.go copies of the store as it is now · heap_*.go where the cache is ·
-// damaged.go files in which something cannot be read · recover.go, files/ what can be read of such files.
+// mark.go what a start has lost · place.go two processes on one directory · checkpoint.go copies of the store as it is
+// now · heap_*.go where the cache is · damaged.go files in which something cannot be read · recover.go, files/ what can
+// be read of such files.
 //
 // Invariants:
 //
@@ -40,4 +41,5 @@
 //	P12 A directory with files that are missing or broken is refused before Pebble changes anything in it
 //	   (files.Inspect).
 //	P13 A value of the known ones (known.go) is given only in snapshots in which the key has it.
+//	P14 Nothing is answered, and no file made or removed, once LOCK is not the file that this process has locked.
 package pebblekv

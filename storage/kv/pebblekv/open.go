@@ -45,9 +45,14 @@ func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 	if err := checkFormat(opts.fs, dir); err != nil {
 		return nil, err
 	}
+	place, err := newPlace(opts.fs, dir)
+	if err != nil {
+		return nil, err
+	}
 	s := &Store{
 		opts:      opts,
 		lock:      lock,
+		place:     place,
 		gate:      newGate(),
 		space:     newSpaceGuard(opts.fs, dir, opts.MinFreeSpace),
 		subspaces: newSubspaces(opts.MemTableSize),
@@ -195,6 +200,7 @@ func (s *Store) newCommitter(version uint64, opts Options) *committer {
 		watches:     s.watches,
 		compactions: s.compactions,
 		subspaces:   s.subspaces,
+		hold:        s.holdPlace,
 		publish:     s.publish,
 		oldest:      func() uint64 { return s.updates.oldest(s.current.Load().version) },
 		stats:       &s.stats,

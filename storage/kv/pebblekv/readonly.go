@@ -33,7 +33,7 @@ func (s *Store) openDB(readOnly bool) (*pebble.DB, uint64, error) {
 	}
 	p.Lock = s.lock
 	fatal := func(err error) { s.failure.fail(err, true) }
-	p.FS = &guardedFS{FS: s.opts.fs, guard: s.space, damaged: s.damaged, fatal: fatal}
+	p.FS = &guardedFS{FS: s.opts.fs, guard: s.space, place: s.place, damaged: s.damaged, fatal: fatal}
 	p.Logger = &logger{log: s.opts.Log, fatal: fatal}
 	p.EventListener = s.listener(s.opts.Log)
 	p.Cache = pebble.NewCache(s.opts.CacheSize)

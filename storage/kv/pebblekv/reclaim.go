@@ -106,7 +106,7 @@ func (s *Store) watchSpace() {
 	ctx, cancel := s.untilClosed(context.Background())
 	defer cancel()
 	s.space.refill()
-	for s.pause(s.opts.spaceEvery) {
+	for s.pause(s.opts.spaceEvery) && s.holdPlace() == nil {
 		s.space.refill()
 		for _, span := range s.freed.take(time.Now().Add(-s.opts.spaceEvery)) {
 			if err := s.reclaim(ctx, span); err != nil && ctx.Err() == nil {

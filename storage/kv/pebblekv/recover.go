@@ -90,7 +90,7 @@ func recoverStore(
 
 // lockIfThere locks a directory that has a lock file: one that has none is used by nobody, and is not written to.
 func lockIfThere(fsys vfs.FS, dir string) (*pebble.Lock, error) {
-	if _, err := fsys.Stat(fsys.PathJoin(dir, "LOCK")); err != nil {
+	if _, err := fsys.Stat(fsys.PathJoin(dir, lockFile)); err != nil {
 		return nil, nil //nolint:nilerr // nobody uses it
 	}
 	lock, err := pebble.LockDirectory(dir, fsys)

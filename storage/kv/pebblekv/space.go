@@ -105,6 +105,7 @@ func (g *spaceGuard) wait(op func() error) error {
 type guardedFS struct {
 	vfs.FS
 	guard   *spaceGuard
+	place   *place
 	damaged *damagedFiles
 	fatal   func(error) // ends the store's writing
 }
@@ -120,6 +121,10 @@ func (f *guardedFS) orStop(err error) error {
 	select {}
 }
 
+// mine lets Pebble change files only while the directory is this process's: what another one has there is not to be
+// removed or written over.
+func (f *guardedFS) mine() error { return f.orStop(f.place.check()) }
+
 // isTable reports whether Pebble can fail to write the file and go on.
 func isTable(name string) bool {
 	ext := filepath.Ext(name)
@@ -128,6 +133,9 @@ func isTable(name string) bool {
 
 // Create implements vfs.FS.
 func (f *guardedFS) Create(name string, category vfs.DiskWriteCategory) (file vfs.File, err error) {
+	if err := f.mine(); err != nil {
+		return nil, err
+	}
 	if isTable(name) {
 		rewritten := strings.Contains(string(category), "compaction") || strings.Contains(string(category), "rewrite")
 		if rewritten {
@@ -152,6 +160,9 @@ func (f *guardedFS) Create(name string, category vfs.DiskWriteCategory) (file vf
 
 // ReuseForWrite implements vfs.FS.
 func (f *guardedFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (file vfs.File, err error) {
+	if err := f.mine(); err != nil {
+		return nil, err
+	}
 	err = f.guard.wait(func() (err error) {
 		file, err = f.FS.ReuseForWrite(oldname, newname, category)
 		return err
@@ -161,11 +172,25 @@ func (f *guardedFS) ReuseForWrite(oldname, newname string, category vfs.DiskWrit
 
 // Rename implements vfs.FS.
 func (f *guardedFS) Rename(oldname, newname string) error {
+	if err := f.mine(); err != nil {
+		return err
+	}
 	return f.guard.wait(func() error { return f.FS.Rename(oldname, newname) })
+}
+
+// Remove implements vfs.FS.
+func (f *guardedFS) Remove(name string) error {
+	if err := f.mine(); err != nil {
+		return err
+	}
+	return f.FS.Remove(name)
 }
 
 // Link implements vfs.FS.
 func (f *guardedFS) Link(oldname, newname string) error {
+	if err := f.mine(); err != nil {
+		return err
+	}
 	return f.guard.wait(func() error { return f.FS.Link(oldname, newname) })
 }
 

@@ -22,6 +22,7 @@ type Store struct {
 	opts        Options
 	db          *pebble.DB
 	lock        *pebble.Lock
+	place       *place
 	gate        *gate
 	current     atomic.Pointer[snapshot]
 	committer   *committer
@@ -64,6 +65,9 @@ func (s *Store) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 		return kv.ErrClosed
 	}
 	defer s.gate.leave()
+	if err := s.place.noticed(); err != nil {
+		return err
+	}
 	r := s.newReader(ctx, true)
 	defer r.close()
 	return fn(r.view)
@@ -77,6 +81,9 @@ func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionsta
 		return kv.Versionstamp{}, kv.ErrClosed
 	}
 	defer s.gate.leave()
+	if err := s.place.noticed(); err != nil {
+		return kv.Versionstamp{}, err
+	}
 	var p prospects
 	for {
 		if err := ctx.Err(); err != nil {
