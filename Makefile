@@ -17,6 +17,7 @@ FILES ?=
 ENGINES ?= pebble-packed,memory-packed
 FUZZTIME ?= 60s
 CRASH_ROUNDS ?= 200
+DAMAGE_ROUNDS ?= 2000
 HOSTILE_FLAGS ?=
 # Packages that start goroutines or are used by several; conformance talks to processes without the detector, and eventing
 # takes two minutes more than the check has: RACE_PACKAGES=./eventing/...
@@ -69,6 +70,10 @@ test: ## the whole Go test suite
 test-race: ## short forms of the tests under the race detector (RACE_PACKAGES=, RACE_FLAGS= for the long ones)
 	$(GO) test -race $(RACE_FLAGS) -timeout 20m -skip '^Test($(RACE_SKIP))$$' $$($(GO) list $(RACE_PACKAGES) | grep -v /views/js$$)
 	$(GO) test -race $(RACE_FLAGS) -timeout 20m -run '$(RACE_JS_TESTS)' ./views/js
+
+.PHONY: damage
+damage: ## damage a store's files 2,000 times: opening, check and salvage have all that there was, or say so (DAMAGE_ROUNDS=)
+	SETTEE_DAMAGE_ROUNDS=$(DAMAGE_ROUNDS) $(GO) test ./cmd/settee -count=1 -v -timeout 4h -run '^TestAnyDamageIsTold$$' | grep -v level=
 
 .PHONY: test-clients
 test-clients: build ## PouchDB and nano in Node against a real server process (COUCHDB_URL= for another server)

@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,9 +20,9 @@ import (
 // now, and indexes are built anew.
 //
 // The sequences of a salvaged database begin anew, above all that it ever gave out (the incarnation grows): a client
-// that goes on from a sequence of before is given all documents again, instead of missing some. Replications whose
-// checkpoints say that the database has something it may have lost begin anew as well: where anything is missing, their
-// checkpoints are left out.
+// that goes on from a sequence of before is given all documents again, instead of missing some. Checkpoints of
+// replications are left out: they say that the database has things which it may have lost. So replications begin anew,
+// and heal it.
 
 // Salvaged is what was brought back of one database.
 type Salvaged struct {
@@ -56,8 +55,6 @@ func (l Loss) String() string {
 type SalvageOptions struct {
 	// From is the store with what could be read. It should be at rest.
 	From kv.Store
-	// Damages are the parts of it that could not be read.
-	Damages []kv.Damage
 	// Lost is called for each loss, Done after each database.
 	Lost func(Loss)
 	Done func(Salvaged)
@@ -188,7 +185,8 @@ func (w *salvage) run() error {
 	if !w.found.named {
 		w.lost("", compat.Rev{}, "the database's name and settings are lost: it has this name now")
 	}
-	for _, step := range [...]func(*dbRead) error{w.create, w.purges, w.documents, w.otherDocuments, w.locals} {
+	steps := [...]func(*dbRead) error{w.create, w.purges, w.documents, w.otherDocuments, w.locals, w.expiries}
+	for _, step := range steps {
 		if err := w.view(step); err != nil {
 			return err
 		}
@@ -295,7 +293,6 @@ func (w *salvage) purges(d *dbRead) error {
 
 // locals brings back the local documents.
 func (w *salvage) locals(d *dbRead) error {
-	partial := w.result.Losses > 0 || w.touched(d)
 	prefix := d.keys.sub(nil, TagLocal)
 	begin, end := children(prefix)
 	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
@@ -313,7 +310,7 @@ func (w *salvage) locals(d *dbRead) error {
 		if err != nil {
 			return err
 		}
-		if partial && isCheckpoint(doc.Body) {
+		if isCheckpoint(doc.Body) {
 			w.result.Checkpoints++
 			continue
 		}
@@ -360,10 +357,17 @@ func isCheckpoint(body []byte) bool {
 	return session && history || session && (seq || last)
 }
 
-// touched reports whether a damage may be of the database's keys.
-func (w *salvage) touched(d *dbRead) bool {
-	begin, end := children([]byte(d.keys))
-	return slices.ContainsFunc(w.o.Damages, func(a kv.Damage) bool {
-		return (a.From == nil || bytes.Compare(a.From, end) < 0) && (a.To == nil || bytes.Compare(begin, a.To) < 0)
-	})
+// expiries tells how many documents do not expire any more.
+func (w *salvage) expiries(d *dbRead) error {
+	begin, end := children(d.keys.sub(nil, TagExpiry))
+	it := d.r.Range(begin, end, kv.RangeOptions{WantAll: true})
+	defer it.Close()
+	n := 0
+	for it.Next() {
+		n++
+	}
+	if n > 0 {
+		w.lost("", compat.Rev{}, "%d documents do not expire any more", n)
+	}
+	return it.Err()
 }

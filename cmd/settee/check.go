@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -57,7 +58,11 @@ range by range, and what looks wrong is looked at again, so that no write that c
 // storage/expiry/doc.go, eventing/doc.go and eventing/registry/doc.go promise about the store, and prints each
 // violation. rate bounds the bytes that are read a second, 0 does not.
 func check(ctx context.Context, o appOptions, rate int64, out, progress io.Writer) (err error) {
-	store, err := openEngine(o, commandLog(progress))
+	missing, err := verifyFiles(ctx, o, rate, out, progress)
+	var store kv.Store
+	if err == nil {
+		store, err = openEngine(o, commandLog(progress))
+	}
 	if errors.Is(err, kv.ErrLocked) {
 		copied, release, err := askForCopy(ctx, o.dataDir)
 		if err != nil {
@@ -74,6 +79,7 @@ func check(ctx context.Context, o appOptions, rate int64, out, progress io.Write
 	if engine, ok := store.(interface{ Losses() []string }); ok {
 		for _, loss := range engine.Losses() {
 			fmt.Fprintln(out, "lost at a start:", loss)
+			missing++
 		}
 	}
 	c := checker{store: store, out: out, progress: progress}
@@ -83,13 +89,54 @@ func check(ctx context.Context, o appOptions, rate int64, out, progress io.Write
 	if sharedEngines[o.engine] {
 		c.again, c.pause = confirmations, confirmationPause
 	}
-	return c.run(kv.InBackground(ctx))
+	err = c.run(kv.InBackground(ctx))
+	if engine, ok := store.(interface{ Damaged() []string }); ok {
+		for _, name := range engine.Damaged() {
+			fmt.Fprintf(out, "file %s: something that it has cannot be read\n", name)
+			missing++
+		}
+	}
+	switch {
+	case missing > 0:
+		return errors.Join(err, fmt.Errorf("%d damages or losses: not all that was stored may be there", missing))
+	case err == nil:
+		fmt.Fprintln(out, "no violations")
+	}
+	return err
+}
+
+// verifyFiles reads the files of a store of the embedded engine one by one, prints what is wrong with them and counts
+// it: a check of what is stored meets neither what nothing leads to any more, nor what its caches have.
+func verifyFiles(ctx context.Context, o appOptions, rate int64, out, progress io.Writer) (int, error) {
+	verify, ok := verifiers[o.engine]
+	if !ok {
+		return 0, nil
+	}
+	bar, began := countBar(progress, "reading keys"), time.Now()
+	damages, err := verify(ctx, o, func(keys, bytes int64) {
+		_ = bar.Set64(keys) // a terminal that cannot be written to does not stop the check
+		if rate > 0 {
+			time.Sleep(time.Duration(float64(bytes)/float64(rate)*float64(time.Second)) - time.Since(began))
+		}
+	})
+	_ = bar.Finish()
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil // a new store
+	}
+	for _, d := range damages {
+		fmt.Fprintf(out, "file %s\n", describe(d))
+	}
+	return len(damages), err
 }
 
 // checkStore is check of a store that is open and that nobody writes to.
 func checkStore(ctx context.Context, store kv.Store, out, progress io.Writer) error {
 	c := checker{store: store, out: out, progress: progress}
-	return c.run(ctx)
+	err := c.run(ctx)
+	if err == nil {
+		fmt.Fprintln(out, "no violations")
+	}
+	return err
 }
 
 const (
@@ -112,7 +159,7 @@ func (c *checker) run(ctx context.Context) error {
 	if err := c.part(ctx, "the databases", c.documents); err != nil {
 		return err
 	}
-	if err := errors.Join(
+	return errors.Join(
 		c.layers(ctx),
 		c.keys(ctx, "jobs", storage.JobsPrefix(), jobs.Check),
 		c.keys(ctx, "nodes", storage.NodesPrefix(), nodes.Check),
@@ -120,11 +167,7 @@ func (c *checker) run(ctx context.Context) error {
 		c.keys(ctx, "failed logins", storage.LoginsPrefix(), logins.Check),
 		c.keys(ctx, "jobs of resharding", storage.ReshardPrefix(), reshard.Check),
 		c.keys(ctx, "settings", storage.SettingsPrefix(), shared.Check),
-	); err != nil {
-		return err
-	}
-	fmt.Fprintln(c.out, "no violations")
-	return nil
+	)
 }
 
 // part prints what a check finds, each time that it is run; name is what it looks at.

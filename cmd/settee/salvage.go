@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,10 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
@@ -25,11 +29,12 @@ func salvageCommand() *cobra.Command {
 
 Files of the store that are missing, broken off or changed are passed over; everything else is read, block by
 block. Documents are written anew with their conflicts, deletions, attachments and lines of revisions. What is
-lost is listed, a line each, and ends the command with status 1. SOURCE_DIR is not changed; no server may use it.
+lost is listed, a line each. A file of which something cannot be read, and a loss, ends the command with status 1:
+documents that nothing but such a file named are not listed. SOURCE_DIR is not changed; no server may use it.
 TARGET_DIR must not have a store. It needs about three times the space of the data while this runs.
 
-Sequences of the databases begin anew, and where something is lost checkpoints of replications are left out: whoever
-follows a database is given all of it again.`,
+Sequences of the databases begin anew, and checkpoints of replications are left out: whoever follows a database is
+given all of it again. Event functions are there, undeployed.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := salvager{source: args[0], target: args[1], out: cmd.OutOrStdout(), progress: cmd.ErrOrStderr()}
@@ -44,7 +49,8 @@ const storeDir = "pebble"
 type salvager struct {
 	source, target string
 	out, progress  io.Writer
-	losses         int64
+	damages        int   // of files
+	losses         int64 // that are known
 }
 
 func (s *salvager) run(ctx context.Context) (err error) {
@@ -60,36 +66,37 @@ func (s *salvager) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	damages, err := s.read(ctx, scratch)
-	if err != nil {
+	if err := s.read(ctx, scratch); err != nil {
 		return err
 	}
-	if err := s.write(ctx, scratch, target, damages); err != nil {
+	if err := s.write(ctx, scratch, target); err != nil {
 		return errors.Join(err, os.RemoveAll(target))
 	}
 	if err := s.copySettings(); err != nil {
 		return err
 	}
-	if s.losses > 0 {
-		return fmt.Errorf("%s has all that could be read; %d losses", s.target, s.losses)
+	if s.damages > 0 || s.losses > 0 {
+		return fmt.Errorf("%s has all that could be read, which may be less than there was: %d damages of files, "+
+			"%d known losses", s.target, s.damages, s.losses)
 	}
 	return nil
 }
 
 // read copies what can be read of the files into the store scratch.
-func (s *salvager) read(ctx context.Context, scratch string) ([]kv.Damage, error) {
+func (s *salvager) read(ctx context.Context, scratch string) error {
 	bar := countBar(s.progress, "reading keys")
 	r, err := pebblekv.Recover(ctx, filepath.Join(s.source, storeDir), scratch,
-		func(keys int64) { _ = bar.Set64(keys) })
+		func(keys, _ int64) { _ = bar.Set64(keys) })
 	_ = bar.Finish() // only the terminal
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, d := range r.Damages {
 		fmt.Fprintf(s.out, "file %s\n", describe(d))
 	}
 	fmt.Fprintf(s.out, "read %d keys of %d tables and %d logs, %d damages\n", r.Keys, r.Tables, r.Logs, len(r.Damages))
-	return r.Damages, nil
+	s.damages = len(r.Damages)
+	return nil
 }
 
 func describe(d kv.Damage) string {
@@ -100,13 +107,16 @@ func describe(d kv.Damage) string {
 }
 
 // write brings the databases of the store scratch into the new store, and checks that.
-func (s *salvager) write(ctx context.Context, scratch, target string, damages []kv.Damage) (err error) {
+func (s *salvager) write(ctx context.Context, scratch, target string) (err error) {
 	log := commandLog(s.progress)
 	from, err := pebblekv.Open(scratch, pebblekv.Options{Log: log})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
+	if _, err := format.Open(ctx, from, storage.HeadKey(), format.This); err != nil {
+		return err
+	}
 	engine, err := pebblekv.Open(target, pebblekv.Options{Log: log})
 	if err != nil {
 		return err
@@ -117,17 +127,51 @@ func (s *salvager) write(ctx context.Context, scratch, target string, damages []
 		return err
 	}
 	err = store.Salvage(ctx, storage.SalvageOptions{
-		From: from, Damages: damages,
-		Lost: func(l storage.Loss) {
-			s.losses++
-			fmt.Fprintf(s.out, "lost %s\n", l)
-		},
+		From: from,
+		Lost: func(l storage.Loss) { s.lost(l.String()) },
 		Done: s.done,
 	})
+	if err == nil {
+		err = s.functions(ctx, from, engine)
+	}
 	if err = errors.Join(err, store.Close()); err != nil {
 		return err
 	}
 	return checkStore(ctx, engine, s.out, s.progress)
+}
+
+// functions brings back event functions, undeployed: their timers, and how far they have come, belong to databases as
+// they were.
+func (s *salvager) functions(ctx context.Context, from, to kv.Store) error {
+	before, after := registry.New(from, registry.Hooks{}), registry.New(to, registry.Hooks{})
+	records, _, err := before.List(ctx)
+	config, configErr := before.Config(ctx)
+	if err = errors.Join(err, configErr); errors.Is(err, kv.ErrCorrupt) {
+		s.lost("event functions: " + err.Error())
+		return nil
+	}
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	for _, r := range records {
+		if _, err := after.Put(ctx, r.Draft, nil); err != nil {
+			return err
+		}
+		if r.State != definition.Undeployed {
+			s.lost(fmt.Sprintf("event function %s: it was %s, and is undeployed now, without timers", r.Draft.Name,
+				r.State))
+		}
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return err
+	}
+	return after.MergeConfig(ctx, text)
+}
+
+func (s *salvager) lost(what string) {
+	s.losses++
+	fmt.Fprintf(s.out, "lost %s\n", what)
 }
 
 func (s *salvager) done(d storage.Salvaged) {

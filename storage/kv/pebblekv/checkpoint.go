@@ -42,7 +42,7 @@ func (s *Store) Checkpoint(ctx context.Context, to string) error {
 	}
 	fsys := s.space.fs
 	return translate(errors.Join(
-		writeMark(fsys, to, version),
+		writeSynced(fsys, fsys.PathJoin(to, markFile), string(encodeMark(version))),
 		copyLosses(fsys, s.space.dir, to),
 		writeSynced(fsys, fsys.PathJoin(to, copyFile), "a copy\n"),
 		// last: without it the directory is refused

@@ -35,6 +35,7 @@ type committer struct {
 	compactions *compactions
 	subspaces   *subspaces
 	hold        func() error // fails when another process may have the directory
+	raiseMark   func(version uint64)
 	publish     func(*snapshot)
 	oldest      func() uint64 // version at which the oldest running transaction began
 	stats       *stats
@@ -222,6 +223,7 @@ func (c *committer) complete() {
 			if c.hold() != nil {
 				return
 			}
+			c.raiseMark(g.version)
 			now := time.Now()
 			c.stats.synced(len(g.accepted), now.Sub(g.began))
 			c.moved.Store(now.UnixNano())

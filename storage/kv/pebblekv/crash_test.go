@@ -46,7 +46,7 @@ func crashRounds(t *testing.T, few int) int {
 
 // crashOptions differ from round to round, so that crashes meet flushes and compactions, too.
 func crashOptions() Options {
-	opts := Options{Log: silent, MinFreeSpace: 1, markEvery: time.Duration(1+rand.IntN(20)) * time.Millisecond}
+	opts := Options{Log: silent, MinFreeSpace: 1}
 	if rand.IntN(2) == 0 {
 		opts.CacheSize, opts.MemTableSize, opts.MaxGroup = 1<<20, 32<<10, 1+rand.IntN(8)
 	}

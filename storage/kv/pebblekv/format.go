@@ -30,11 +30,21 @@ const pebbleFormat = pebble.FormatValueSeparation
 
 // checkFormat refuses a directory that another version of settee wrote, and marks a new one.
 func checkFormat(fsys vfs.FS, dir string) error {
+	err := knownFormat(fsys, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return createFormat(fsys, dir, fsys.PathJoin(dir, formatFile))
+	}
+	if err != nil {
+		return err
+	}
+	return checkPebbleFormat(fsys, dir)
+}
+
+// knownFormat fails with kv.ErrFormat where another version of settee wrote a directory, and with fs.ErrNotExist where
+// it is not marked.
+func knownFormat(fsys vfs.FS, dir string) error {
 	name := fsys.PathJoin(dir, formatFile)
 	file, err := fsys.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return createFormat(fsys, dir, name)
-	}
 	if err != nil {
 		return err
 	}
@@ -44,13 +54,13 @@ func checkFormat(fsys vfs.FS, dir string) error {
 		return err
 	}
 	version, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 32)
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("%w: %s: not a format version: %q", kv.ErrCorrupt, name, text)
-	}
-	if version != formatVersion {
+	case version != formatVersion:
 		return fmt.Errorf("%w: %s is of format %d, this binary knows %d", kv.ErrFormat, dir, version, formatVersion)
 	}
-	return checkPebbleFormat(fsys, dir)
+	return nil
 }
 
 // checkPebbleFormat refuses what a newer Pebble wrote; Pebble's own error for it cannot be told from others.

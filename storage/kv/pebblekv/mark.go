@@ -6,25 +6,22 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The mark is a small file beside Pebble's that holds a commit version up to which all commits are durable. Pebble
+// The mark is a small file beside Pebble's that holds the commit version up to which all commits are durable. Pebble
 // reads its last log up to where it breaks off, as it has to after a crash; only the mark reports whether that was
 // before a commit that had been acknowledged.
 //
-// It is written now and then, never synced, and in place: it may be old, or gone, but it is never ahead of what was
-// durable.
+// It is written in place before each group is answered, and never synced: after the end of a process it is exact, after
+// one of the machine it may be some seconds old, but it is never ahead of what was durable.
 
 const (
 	markFile = "SETTEE-MARK"
 	markSize = 12
-	// defaultMarkEvery is how often the mark is written while there are commits.
-	defaultMarkEvery = time.Second
 	// versionsSkipped is how far versions move on where some are missing: beyond all that may have been given out since
 	// the mark.
 	versionsSkipped = 1 << 24
@@ -39,61 +36,57 @@ func encodeMark(version uint64) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, markTable))
 }
 
-// readMark returns the marked version, 0 if there is none that can be read.
-func readMark(fsys vfs.FS, dir string) uint64 {
+// readMark returns the marked version; false if there is none that can be read.
+func readMark(fsys vfs.FS, dir string) (version uint64, ok bool) {
 	f, err := fsys.Open(fsys.PathJoin(dir, markFile))
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	defer f.Close()
 	b := make([]byte, markSize)
 	if _, err := io.ReadFull(f, b); err != nil || binary.BigEndian.Uint32(b[8:]) != crc32.Checksum(b[:8], markTable) {
-		return 0
+		return 0, false
 	}
-	return binary.BigEndian.Uint64(b)
+	return binary.BigEndian.Uint64(b), true
 }
 
-// writeMark writes the mark.
-func writeMark(fsys vfs.FS, dir string, version uint64) error {
+// openMark opens the mark, to be written to. One that cannot be read begins with version.
+func openMark(fsys vfs.FS, dir string, version uint64) (vfs.File, error) {
 	name := fsys.PathJoin(dir, markFile)
-	f, err := fsys.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err = fsys.Create(name, vfs.WriteCategoryUnspecified)
+	if _, ok := readMark(fsys, dir); !ok {
+		if err := writeSynced(fsys, name, string(encodeMark(version))); err != nil {
+			return nil, err
+		}
+		if err := syncDir(fsys, dir); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(encodeMark(version), 0)
-	return errors.Join(err, f.Close())
+	return fsys.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
 }
 
-// raiseMark marks a version up to which everything is durable, unless a higher one is marked. An error is of no
-// consequence: the old mark stays true. The version of a store that is open for reading only is not what the next start
-// finds.
+// raiseMark marks a version up to which everything is durable. An error is of no consequence: the old mark stays true.
 func (s *Store) raiseMark(version uint64) {
-	if copied := s.copied.Load(); copied > 0 { // what a copy goes on from is not stored before its first commit
-		if version <= copied || s.endCopy() != nil {
+	if s.copied { // what it went on from is stored now
+		if s.endCopy() != nil {
 			return
 		}
-		s.copied.Store(0)
+		s.copied = false
 	}
-	if !s.readOnly.Load() && version > s.mark.Load() && writeMark(s.space.fs, s.space.dir, version) == nil {
-		s.mark.Store(version)
-	}
+	_, _ = s.mark.WriteAt(encodeMark(version), 0)
 }
 
-// keepMark raises the mark until the store closes.
-func (s *Store) keepMark() {
-	ticker := time.NewTicker(s.opts.markEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			s.raiseMark(s.current.Load().version)
-		case <-s.closing:
-			return
-		}
+// unproved tells why it is not known that all acknowledged commits are there, where the store has come to version; ""
+// if they are.
+func unproved(fsys vfs.FS, dir string, version uint64) string {
+	marked, ok := readMark(fsys, dir)
+	switch {
+	case !ok && version > 0:
+		return markFile + ": it is missing or broken: commits at the end of the last log may be missing, nobody knows"
+	case marked > version:
+		return fmt.Sprintf("%d commits that had been acknowledged are missing: a log was cut or removed, or files are "+
+			"older than others", marked-version)
 	}
+	return ""
 }
 
 // noteLosses writes down what was missing at a start.
@@ -131,14 +124,5 @@ func readLosses(fsys vfs.FS, dir string) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// Losses are lines about what was missing when the store was started, then and earlier: the ends of logs, commits that
-// had been acknowledged.
+// Losses are lines about what was missing when the store was started, then and earlier.
 func (s *Store) Losses() []string { return readLosses(s.space.fs, s.space.dir) }
-
-// lostCommits says that versions are missing.
-func lostCommits(marked, version uint64) string {
-	return fmt.Sprintf(
-		"%d commits that had been acknowledged are missing: a log was cut or removed, or files are older than others",
-		marked-version,
-	)
-}

@@ -65,14 +65,15 @@ func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 		closing:   make(chan struct{}),
 		writing:   make(chan struct{}),
 	}
-	s.mark.Store(readMark(opts.fs, dir))
 	readOnly := s.lacksSpace()
 	db, version, err := s.openDB(readOnly)
 	if err != nil {
 		return nil, err
 	}
 	s.space.arm()
-	s.begin(db, version, readOnly)
+	if err := s.begin(db, version, readOnly); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	if readOnly {
 		go s.awaitSpace()
 	} else {
@@ -80,7 +81,6 @@ func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 	}
 	go s.watchAges()
 	s.tasks.Go(s.watchSpace)
-	s.tasks.Go(s.keepMark)
 	return s, nil
 }
 
@@ -117,18 +117,21 @@ func (s *Store) missing(db *pebble.DB, in files.Inspection, version uint64, read
 	}
 	for _, d := range in.Dropped {
 		s.opts.Log.Warn("the end of a log is not readable", "file", d.File, "what", d.What)
-		losses = append(losses, d.File+": "+d.What)
 	}
-	if marked := s.mark.Load(); marked > version {
-		losses = append(losses, lostCommits(marked, version))
-		s.opts.Log.Error("commits are missing", "commits", marked-version, "last", version, "marked", marked)
-		if version = marked + versionsSkipped; !readOnly { // for the next start
+	if why := unproved(s.opts.fs, s.space.dir, version); why != "" {
+		for _, d := range in.Dropped {
+			losses = append(losses, d.File+": "+d.What)
+		}
+		losses = append(losses, why)
+		s.opts.Log.Error("commits are missing", "last", version, "what", why)
+		marked, _ := readMark(s.opts.fs, s.space.dir)
+		if version = max(version, marked) + versionsSkipped; !readOnly { // for the next start
 			err = db.Set(versionKey, binary.BigEndian.AppendUint64(nil, version), pebble.Sync)
 		}
 	}
 	if copied {
 		version = copyVersion(version, time.Now())
-		s.copied.Store(version)
+		s.copied = true
 	}
 	if len(losses) > 0 && !readOnly {
 		if err := noteLosses(s.space.fs, s.space.dir, losses); err != nil {
@@ -201,6 +204,7 @@ func (s *Store) newCommitter(version uint64, opts Options) *committer {
 		compactions: s.compactions,
 		subspaces:   s.subspaces,
 		hold:        s.holdPlace,
+		raiseMark:   s.raiseMark,
 		publish:     s.publish,
 		oldest:      func() uint64 { return s.updates.oldest(s.current.Load().version) },
 		stats:       &s.stats,

@@ -41,7 +41,6 @@ type Options struct {
 	fs           vfs.FS        // tests use other file systems
 	conflictKeys int           // tests use short windows
 	spaceEvery   time.Duration // how often it looks for space, tests more often
-	markEvery    time.Duration
 }
 
 // blockSize is a compromise: larger blocks compress better, smaller ones make single reads cheaper.
@@ -81,9 +80,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.spaceEvery <= 0 {
 		o.spaceEvery = defaultSpaceEvery
-	}
-	if o.markEvery <= 0 {
-		o.markEvery = defaultMarkEvery
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

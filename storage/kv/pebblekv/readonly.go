@@ -70,7 +70,12 @@ func (s *Store) lacksSpace() bool {
 }
 
 // begin makes db the store's.
-func (s *Store) begin(db *pebble.DB, version uint64, readOnly bool) {
+func (s *Store) begin(db *pebble.DB, version uint64, readOnly bool) (err error) {
+	if !readOnly {
+		if s.mark, err = openMark(s.opts.fs, s.space.dir, version); err != nil {
+			return err
+		}
+	}
 	s.db = db
 	s.known.forget()
 	if !readOnly {
@@ -81,6 +86,7 @@ func (s *Store) begin(db *pebble.DB, version uint64, readOnly bool) {
 	if before := s.current.Swap(newSnapshot(db, version)); before != nil {
 		close(before.next)
 	}
+	return nil
 }
 
 // awaitSpace opens the store for writing once there is space.
@@ -136,8 +142,10 @@ func (s *Store) reopen() error {
 	for _, readOnly := range []bool{false, true} {
 		db, version, err := s.openDB(readOnly)
 		if err == nil {
-			s.begin(db, version, readOnly)
-			return nil
+			if err = s.begin(db, version, readOnly); err == nil {
+				return nil
+			}
+			err = errors.Join(err, db.Close())
 		}
 		s.opts.Log.Error("the store cannot be opened", "read_only", readOnly, "err", translate(err))
 	}

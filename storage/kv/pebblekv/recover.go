@@ -31,7 +31,7 @@ const recoverBatch = 4 << 20
 // new store in the directory to, which must not exist. dir is locked meanwhile, where that is possible, and not
 // changed. What is in the new store is what single keys had: it is for the layers above to see what of it still belongs
 // together.
-func Recover(ctx context.Context, dir, to string, progress func(keys int64)) (Recovered, error) {
+func Recover(ctx context.Context, dir, to string, progress func(keys, bytes int64)) (Recovered, error) {
 	return recoverStore(ctx, vfs.Default, dir, to, progress)
 }
 
@@ -39,7 +39,7 @@ func recoverStore(
 	ctx context.Context,
 	fsys vfs.FS,
 	dir, to string,
-	progress func(keys int64),
+	progress func(keys, bytes int64),
 ) (result Recovered, err error) {
 	if _, err := fsys.Stat(dir); err != nil {
 		return result, err
@@ -70,20 +70,55 @@ func recoverStore(
 		return result, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	s := &recoverSink{db: db, batch: db.NewBatch(), progress: progress}
-	report, err := files.Read(ctx, fsys, dir, s)
-	result = Recovered{Tables: report.Tables, Logs: report.Logs, Keys: s.keys, Bytes: report.Bytes}
-	for _, d := range report.Damages {
-		result.Damages = append(result.Damages, damage(d))
-	}
-	if marked := readMark(fsys, dir); marked > s.version {
-		result.Damages = append(result.Damages, kv.Damage{File: "*.log", What: lostCommits(marked, s.version)})
-	}
+	s := &recoverSink{versionSink: versionSink{progress: progress}, db: db, batch: db.NewBatch()}
+	result, err = readFiles(ctx, fsys, dir, s, &s.versionSink)
 	if err == nil {
 		err = s.batch.Commit(pebble.NoSync)
 	}
 	if err == nil {
 		err = db.Flush()
+	}
+	return result, err
+}
+
+// Verify reads all that there is to be read of the store in directory dir, changes nothing, and says what cannot be
+// read, or may be missing. The error is kv.ErrLocked where a process has it open.
+func Verify(ctx context.Context, dir string, progress func(keys, bytes int64)) (result Recovered, err error) {
+	lock, err := lockIfThere(vfs.Default, dir)
+	if err != nil {
+		return result, err
+	}
+	if lock != nil {
+		defer func() { err = errors.Join(err, lock.Close()) }()
+	}
+	s := &versionSink{progress: progress}
+	return readFiles(ctx, vfs.Default, dir, s, s)
+}
+
+// readFiles gives sink what can be read. seen is what it has seen of that.
+func readFiles(
+	ctx context.Context,
+	fsys vfs.FS,
+	dir string,
+	sink files.Sink,
+	seen *versionSink,
+) (result Recovered, err error) {
+	switch err := knownFormat(fsys, dir); {
+	case errors.Is(err, kv.ErrFormat):
+		return result, err
+	case err != nil:
+		result.Damages = []kv.Damage{{File: formatFile, What: err.Error()}}
+	}
+	report, err := files.Read(ctx, fsys, dir, sink)
+	result.Tables, result.Logs, result.Keys, result.Bytes = report.Tables, report.Logs, seen.keys, report.Bytes
+	if isCopy(fsys, dir) { // its last log may break off within a commit that came after the copy
+		report.Torn = nil
+	}
+	if why := unproved(fsys, dir, seen.version); why != "" {
+		report.Damages = append(append(report.Damages, report.Torn...), files.Damage{File: "*.log", What: why})
+	}
+	for _, d := range report.Damages {
+		result.Damages = append(result.Damages, damage(d))
 	}
 	return result, err
 }
@@ -119,23 +154,39 @@ func userBound(stored string) []byte {
 	return []byte(stored[1:])
 }
 
+// versionSink sees the rows pass.
+type versionSink struct {
+	keys     int64
+	bytes    int64
+	version  uint64 // the last commit's
+	progress func(keys, bytes int64)
+}
+
+// Row implements files.Sink.
+func (s *versionSink) Row(key, value []byte) error {
+	if bytes.Equal(key, versionKey) && len(value) == 8 {
+		s.version = binary.BigEndian.Uint64(value)
+	}
+	s.bytes += int64(len(key) + len(value))
+	if s.keys++; s.keys%1000 == 0 {
+		s.progress(s.keys, s.bytes)
+	}
+	return nil
+}
+
+// Lost implements files.Sink.
+func (s *versionSink) Lost([]byte) {}
+
 // recoverSink writes rows to the new store as they are stored.
 type recoverSink struct {
-	db       *pebble.DB
-	batch    *pebble.Batch
-	keys     int64
-	version  uint64 // the last commit's
-	progress func(keys int64)
+	versionSink
+	db    *pebble.DB
+	batch *pebble.Batch
 }
 
 // Row implements files.Sink.
 func (s *recoverSink) Row(key, value []byte) error {
-	if bytes.Equal(key, versionKey) && len(value) == 8 {
-		s.version = binary.BigEndian.Uint64(value)
-	}
-	if s.keys++; s.keys%10_000 == 0 {
-		s.progress(s.keys)
-	}
+	_ = s.versionSink.Row(key, value) // it never fails
 	if len(s.batch.Repr())+len(key)+len(value) > recoverBatch && s.batch.Count() > 0 {
 		if err := s.batch.Commit(pebble.NoSync); err != nil {
 			return err
@@ -144,9 +195,6 @@ func (s *recoverSink) Row(key, value []byte) error {
 	}
 	return s.batch.Set(key, value, nil)
 }
-
-// Lost implements files.Sink.
-func (s *recoverSink) Lost([]byte) {}
 
 // quiet drops Pebble's messages about a store that nobody else sees.
 type quiet struct{}

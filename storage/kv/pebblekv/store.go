@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/internal/txn"
@@ -42,8 +43,8 @@ type Store struct {
 	flushes     atomic.Int64  // memtables written
 	closing     chan struct{} // closed by Close
 	tasks       sync.WaitGroup
-	mark        atomic.Uint64 // the version in the mark
-	copied      atomic.Uint64 // the version from which a copy goes on, until its first commit; else 0
+	mark        vfs.File // open while commits are taken
+	copied      bool     // the directory is a copy that nobody has committed to
 	blocks      atomic.Pointer[pebble.Cache]
 
 	// readOnly is set while the store is open for reading only; db and committer belong to awaitSpace then. writing is
@@ -274,8 +275,9 @@ func (s *Store) Close() error {
 	if s.db != nil {
 		last := s.current.Load()
 		last.replace(time.Now(), 0)
-		if err = s.db.Close(); err == nil {
-			s.raiseMark(last.version)
+		err = s.db.Close()
+		if s.mark != nil {
+			err = errors.Join(err, s.mark.Close())
 		}
 	}
 	if lockErr := s.lock.Close(); err == nil {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2/batchrepr"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 )
@@ -56,7 +55,9 @@ func Inspect(fsys vfs.FS, dir string) (in Inspection, err error) {
 		in.broken(name, "nothing of it can be read")
 	}
 	if len(m.Damage) == 0 {
-		in.missing(m, found)
+		if err := in.missing(fsys, dir, m, found); err != nil {
+			return in, err
+		}
 	}
 	if err := in.options(fsys, dir, found); err != nil {
 		return in, err
@@ -95,20 +96,40 @@ func compatible(dir, text string) (err error) {
 	return options().CheckCompatibility(dir, text)
 }
 
-// missing looks for the tables and blob files that the manifest names.
-func (in *Inspection) missing(m *Manifest, found listing) {
+// missing looks for the tables and blob files that the manifest names: whether they are there, and as long as they
+// were.
+func (in *Inspection) missing(fsys vfs.FS, dir string, m *Manifest, found listing) error {
+	look := func(n uint64, name string) error {
+		if !slices.Contains(found.names, name) {
+			in.broken(name, "it is missing")
+			return nil
+		}
+		info, err := fsys.Stat(fsys.PathJoin(dir, name))
+		if err != nil {
+			return err
+		}
+		if what := m.resized(n, info.Size()); what != "" {
+			in.broken(name, what)
+		}
+		return nil
+	}
 	for n, t := range m.Tables {
-		if !t.Part && !slices.Contains(found.tables, n) {
-			in.broken(tableName(n), "it is missing")
+		if !t.Part {
+			if err := look(n, tableName(n)); err != nil {
+				return err
+			}
 		}
 		for _, id := range t.Blobs {
-			if file, ok := m.Blobs[id]; ok && !slices.Contains(found.names, blobName(file)) {
-				in.broken(blobName(file), "it is missing")
+			if file, ok := m.Blobs[id]; ok {
+				if err := look(file, blobName(file)); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	slices.SortFunc(in.Broken, func(a, b Damage) int { return compareNames(a.File, b.File) })
 	in.Broken = slices.CompactFunc(in.Broken, func(a, b Damage) bool { return a.File == b.File })
+	return nil
 }
 
 func compareNames(a, b string) int {
@@ -121,13 +142,10 @@ func compareNames(a, b string) int {
 	return 0
 }
 
-// firstSeq is the first sequence number of a store.
-const firstSeq = 10
-
 // logs looks at the logs that are going to be read. What Pebble refuses, it may say itself; what it passes over is
 // told.
 func (in *Inspection) logs(fsys vfs.FS, dir string, m *Manifest, found listing) error {
-	first := true
+	follow := following{last: m.LastSeq}
 	for _, n := range found.logs {
 		if n < m.FirstLog {
 			continue
@@ -137,11 +155,8 @@ func (in *Inspection) logs(fsys vfs.FS, dir string, m *Manifest, found listing) 
 			return err
 		}
 		records := readRecords(file, uint32(n))
-		if first && len(records.Whole) > 0 {
-			first = false
-			if h, ok := batchrepr.ReadHeader(records.Whole[0]); ok && uint64(h.SeqNum) > max(m.LastSeq, firstSeq)+1 {
-				in.broken(m.File, fmt.Sprintf("it ends before %s begins: it was cut, or a log is missing", logName(n)))
-			}
+		if gap := follow.gap(&records); gap != "" {
+			in.broken(logName(n), gap)
 		}
 		for _, gap := range records.Gaps {
 			what := gap.String()
@@ -150,6 +165,9 @@ func (in *Inspection) logs(fsys vfs.FS, dir string, m *Manifest, found listing) 
 			}
 			in.Dropped = append(in.Dropped, Damage{File: logName(n), What: what})
 		}
+	}
+	if table, ok := m.behind(fsys, dir, found, follow.firstSeq()); ok {
+		in.broken(m.File, "it does not name "+tableName(table)+", which has what no other file has: it was cut")
 	}
 	return nil
 }

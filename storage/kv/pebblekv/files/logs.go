@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -62,4 +63,42 @@ func (l *logRows) sort() {
 		}
 		return 1
 	})
+}
+
+// firstSeq is the first sequence number of a store.
+const firstSeq = 10
+
+// following sees whether each log begins where what is before it ends: all that is written has a number.
+type following struct {
+	last  uint64 // what was written last before, as far as that is known
+	first uint64 // of all logs, 0 if there is none
+}
+
+// firstSeq is the first number in the logs, above all others if they have none.
+func (f *following) firstSeq() uint64 {
+	if f.first == 0 {
+		return math.MaxUint64
+	}
+	return f.first
+}
+
+// gap tells that something is missing before the records of a log.
+func (f *following) gap(log *Records) (what string) {
+	n := len(log.Whole)
+	if n == 0 {
+		return ""
+	}
+	first, ok := batchrepr.ReadHeader(log.Whole[0])
+	last, lastOK := batchrepr.ReadHeader(log.Whole[n-1])
+	if !ok || !lastOK {
+		return ""
+	}
+	if f.first == 0 {
+		f.first = uint64(first.SeqNum)
+	}
+	if uint64(first.SeqNum) > max(f.last, firstSeq)+1 {
+		what = "something is missing before it: a log was cut or removed, or the manifest was cut"
+	}
+	f.last = max(f.last, uint64(last.SeqNum)+uint64(last.Count)-1)
+	return what
 }

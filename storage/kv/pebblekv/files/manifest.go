@@ -2,7 +2,10 @@ package files
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/settee-db/settee/storage/kv/packed"
 )
@@ -15,6 +18,8 @@ type Manifest struct {
 	Tables map[uint64]TableInfo
 	// Blobs are the numbers of the files of blob file ids.
 	Blobs map[uint64]uint64
+	// Sizes are the lengths in bytes of tables and blob files, by file number.
+	Sizes map[uint64]int64
 	// FirstLog is the number of the first log that may have something that no table has.
 	FirstLog uint64
 	// LastSeq is at or above the sequence numbers of all that was written when it was written.
@@ -33,9 +38,10 @@ type Manifest struct {
 // TableInfo is what a manifest says of a table.
 type TableInfo struct {
 	Level int
-	Size  int64
 	// Smallest and Largest are the bounds of its keys, both inclusive.
 	Smallest, Largest []byte
+	// LastSeq is the largest sequence number of its rows.
+	LastSeq uint64
 	// Blobs are the ids of the blob files that its rows refer to by their place here.
 	Blobs []uint64
 	// Part tells that it is a part of another file: Backing.
@@ -45,10 +51,17 @@ type TableInfo struct {
 
 var errManifest = errors.New("malformed record of a manifest")
 
+func newManifest(name string) *Manifest {
+	return &Manifest{
+		File: name, Tables: map[uint64]TableInfo{}, Blobs: map[uint64]uint64{}, Sizes: map[uint64]int64{},
+		Known: map[uint64]bool{},
+	}
+}
+
 // readManifest reads a manifest, the records after a damage, too: they say what later tables refer to.
 func readManifest(name string, file []byte) *Manifest {
 	records := readRecords(file, 0)
-	m := &Manifest{File: name, Tables: map[uint64]TableInfo{}, Blobs: map[uint64]uint64{}, Known: map[uint64]bool{}}
+	m := newManifest(name)
 	for _, gap := range records.Gaps {
 		if gap.Records > 0 {
 			m.Damage = append(m.Damage, gap)
@@ -126,12 +139,12 @@ func (e *editReader) read() error {
 			e.m.Known[e.Uvarint()] = true
 			e.Uvarint()
 		case tagNewBlobFile:
-			id, file := e.Uvarint(), e.Uvarint()
-			e.Uvarint()
+			id, file, size := e.Uvarint(), e.Uvarint(), e.Uvarint()
 			e.Uvarint()
 			e.Uvarint()
 			if !e.Bad {
 				e.m.Blobs[id] = file
+				e.m.Sizes[file] = int64(size & (1<<62 - 1))
 				e.m.Known[file] = true
 			}
 		case tagDeletedBlob:
@@ -154,7 +167,7 @@ func (e *editReader) read() error {
 func (e *editReader) table(rangeKeys bool) {
 	t := TableInfo{Level: int(e.Uvarint())}
 	number := e.Uvarint()
-	t.Size = int64(e.Uvarint() & (1<<62 - 1))
+	size := int64(e.Uvarint() & (1<<62 - 1))
 	if rangeKeys {
 		if e.Byte()&1 != 0 {
 			t.Smallest, t.Largest = e.key(), e.key()
@@ -165,13 +178,16 @@ func (e *editReader) table(rangeKeys bool) {
 		t.Smallest, t.Largest = e.key(), e.key()
 	}
 	e.Uvarint()
-	e.Uvarint()
+	t.LastSeq = e.Uvarint()
 	for !e.Bad {
 		tag := e.Uvarint()
 		switch {
 		case tag == customTerminate:
 			e.m.Known[number] = true
 			e.m.Tables[number] = t
+			if !t.Part {
+				e.m.Sizes[number] = size
+			}
 			return
 		case tag == customVirtual:
 			t.Part, t.Backing = true, e.Uvarint()
@@ -194,4 +210,43 @@ func (e *editReader) key() []byte {
 		return nil
 	}
 	return slices.Clone(b[:len(b)-8])
+}
+
+// resized tells that a file has not the length that was written down; "" if it has, or if that is not known.
+func (m *Manifest) resized(file uint64, now int64) string {
+	if size, ok := m.Sizes[file]; ok && size != now {
+		return fmt.Sprintf("it has %d bytes, it had %d", now, size)
+	}
+	return ""
+}
+
+// behind gives a table that the manifest does not name, and that has what is neither in named ones nor in the logs,
+// whose first sequence number is firstLogged: the manifest was cut before it. What an unfinished flush wrote is in the
+// logs, and what a compaction wrote is no newer than what it read.
+func (m *Manifest) behind(fsys vfs.FS, dir string, found listing, firstLogged uint64) (table uint64, ok bool) {
+	named := uint64(0)
+	for _, t := range m.Tables {
+		named = max(named, t.LastSeq)
+	}
+	for _, n := range found.tables {
+		if m.Known[n] {
+			continue
+		}
+		t, err := openTable(fsys, fsys.PathJoin(dir, tableName(n)))
+		if err != nil {
+			continue // it was never finished
+		}
+		newest := uint64(0)
+		for _, h := range t.blocks {
+			rows, _ := t.rows(h, nil) // those of an unfinished table as far as they are there
+			for _, r := range rows {
+				newest = max(newest, r.seq)
+			}
+		}
+		_ = t.file.Close() // was only read
+		if newest > named && newest < firstLogged {
+			return n, true
+		}
+	}
+	return 0, false
 }

@@ -3,6 +3,7 @@ package files
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -34,6 +35,9 @@ type Report struct {
 	Tables, Logs int // that were read
 	Rows, Bytes  int64
 	Damages      []Damage
+	// Torn is the end of the last log, where it breaks off as after a process that stopped during a commit. Whether
+	// that is all it was the files do not say.
+	Torn []Damage
 }
 
 // Sink takes what can be read.
@@ -87,6 +91,7 @@ type reader struct {
 	m         *Manifest
 	whole     bool // the manifest says all
 	logs      logRows
+	follow    following
 	deletions []deletion
 	report    Report
 }
@@ -184,7 +189,7 @@ func (r *reader) manifest(found listing) {
 		r.m.add(m)
 	}
 	if r.m.File == "" {
-		r.m = &Manifest{Tables: map[uint64]TableInfo{}, Blobs: map[uint64]uint64{}, Known: map[uint64]bool{}}
+		r.m = newManifest("")
 		r.damaged(Damage{File: "MANIFEST", What: "there is none: all tables and logs are read, the replaced ones, too"})
 	}
 }
@@ -208,6 +213,10 @@ func (r *reader) readLogs(found listing) {
 	if len(found.logs) == 0 { // each start begins one before it removes those of the last
 		r.damaged(Damage{File: "*.log", What: "there is none"})
 	}
+	r.follow.last = math.MaxUint64 - 1
+	if r.whole {
+		r.follow.last = r.m.LastSeq
+	}
 	for i, n := range found.logs {
 		if r.whole && n < r.m.FirstLog {
 			continue
@@ -220,7 +229,14 @@ func (r *reader) readLogs(found listing) {
 		}
 		records := readRecords(file, uint32(n))
 		for _, gap := range records.Gaps {
-			r.damaged(Damage{File: name, What: gap.String()})
+			if d := (Damage{File: name, What: gap.String()}); gap.Records == 0 && i == len(found.logs)-1 {
+				r.report.Torn = append(r.report.Torn, d)
+			} else {
+				r.damaged(d)
+			}
+		}
+		if gap := r.follow.gap(&records); gap != "" {
+			r.damaged(Damage{File: name, What: gap})
 		}
 		if len(records.Gaps) == 0 && !records.Closed && i < len(found.logs)-1 {
 			r.damaged(Damage{File: name, What: fmt.Sprintf("it ends at %d without the mark of its end", records.End)})
@@ -255,17 +271,26 @@ func (r *reader) tables(found listing) (sources []*tableSource) {
 			})
 		}
 	}
+	for id, n := range r.m.Blobs {
+		if info, err := r.fs.Stat(r.fs.PathJoin(r.dir, blobName(n))); err == nil {
+			if what := r.m.resized(n, info.Size()); what != "" {
+				// Its end, which leads to the values, is gone, or it is another file: Pebble would trust what it finds.
+				r.damaged(Damage{File: blobName(n), What: what})
+				delete(r.m.Blobs, id)
+			}
+		}
+	}
+	_, behind := r.m.behind(r.fs, r.dir, found, r.follow.firstSeq())
 	for _, n := range found.tables {
 		info, live := r.m.Tables[n]
 		if !live && r.m.Known[n] {
 			continue // replaced
 		}
-		// as all that it has is elsewhere, too, if nothing is wrong with the manifest, it does no harm
 		if !live && r.m.File != "" {
-			r.damaged(Damage{
-				File: tableName(n),
-				What: "no manifest names it: that breaks off, or a flush or compaction was not finished",
-			})
+			if r.whole && !behind {
+				continue // of a flush or a compaction that was not finished: all that it has is elsewhere
+			}
+			r.damaged(Damage{File: tableName(n), What: "no manifest names it: that breaks off"})
 		}
 		s := &tableSource{
 			fs:     r.fs,
@@ -274,14 +299,15 @@ func (r *reader) tables(found listing) (sources []*tableSource) {
 			first:  info.Smallest,
 			report: r.damaged,
 		}
-		if r.prepare(s) {
+		if r.prepare(n, s) {
 			sources = append(sources, s)
 		}
 	}
 	return sources
 }
 
-func (r *reader) prepare(s *tableSource) bool {
+// prepare is of the table n.
+func (r *reader) prepare(n uint64, s *tableSource) bool {
 	bounded := func(what string) Damage {
 		d := Damage{File: r.fs.PathBase(s.path), What: what, From: string(s.info.Smallest)}
 		if s.info.Largest != nil {
@@ -296,6 +322,9 @@ func (r *reader) prepare(s *tableSource) bool {
 	}
 	s.t = t
 	defer s.close()
+	if what := r.m.resized(n, t.size); what != "" {
+		r.damaged(bounded(what))
+	}
 	if t.scanned && t.gone > 0 {
 		what := fmt.Sprintf("its index cannot be read: %d blocks were found without it, in %d bytes there is none",
 			len(t.blocks), t.gone)
