@@ -19,6 +19,7 @@ import (
 	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
+	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
@@ -81,6 +82,9 @@ func check(ctx context.Context, o appOptions, rate int64, out, progress io.Write
 			fmt.Fprintln(out, "lost at a start:", loss)
 			missing++
 		}
+	}
+	if _, err := format.Open(ctx, store, storage.HeadKey(), o.formats()); err != nil {
+		return err // what another version wrote would look like damage
 	}
 	c := checker{store: store, out: out, progress: progress}
 	if rate > 0 {

@@ -32,6 +32,9 @@ Nodes on a FoundationDB cluster are upgraded one after the other: each is stoppe
 Meanwhile all write the store as the old version does, and one can go back. When all have the new version,
 "settee upgrade --finalise" raises the format of the store. From then on older versions are refused; there is no way back.
 
+Where the new format has other keys or values, they are rewritten first. That can be killed at any point: it goes on at
+the next call. No server may run meanwhile. The embedded engine's server is stopped for it anyway.
+
 It is refused while a node with an older version is there. One that was killed is listed for up to two minutes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -74,7 +77,9 @@ func upgrade(ctx context.Context, o upgradeOptions, out, progress io.Writer) (er
 	case len(behind) > 0 && !o.force:
 		return fmt.Errorf("these nodes do not know format %d: %s", program.Newest, strings.Join(behind, ", "))
 	}
-	_, head, err = format.Finalise(ctx, store, storage.HeadKey(), program)
+	_, head, err = format.Finalise(ctx, store, storage.HeadKey(), program, func(from byte, pieces int) {
+		fmt.Fprintf(progress, "format %d: %d pieces are rewritten\n", from, pieces)
+	})
 	if err == nil {
 		fmt.Fprintf(out, "The store is of format %d now.\n", head.Format)
 	}

@@ -9,7 +9,7 @@
 //
 // # Map
 //
-//	head.go      Head: what is stored; Program: what a program knows; Open, Finalise
+//	head.go      Head: what is stored; Program: what a program knows; Step; Open, Finalise
 //	guarded.go   Guarded: a store whose transactions all check the head
 //
 // # Invariants
@@ -18,4 +18,6 @@
 //     commits nothing, whenever the head was changed: the head is read in the transaction, beside its first read.
 //  2. A program writes a store in the format that its head says, not in the newest that it knows. Only Finalise raises
 //     the format.
+//  3. A step is taken once, whole: each of its transactions moves the cursor (the head's key and a byte), and the last
+//     one raises the format.
 package format

@@ -81,7 +81,7 @@ func TestTwoVersions(t *testing.T) {
 	require.ErrorIs(t, err, kv.ErrFormat)
 	require.ErrorIs(t, read(Guarded(store, key, last)), kv.ErrFormat)
 
-	before, after, err := Finalise(t.Context(), b, key, next)
+	before, after, err := Finalise(t.Context(), b, key, next, nil)
 	require.NoError(t, err)
 	require.Equal(t, Head{Format: 5, UUID: before.UUID, Reader: 5, Writer: 5}, before)
 	require.Equal(t, Head{Format: 6, UUID: before.UUID, Reader: 5, Writer: 6}, after)
@@ -95,14 +95,14 @@ func TestTwoVersions(t *testing.T) {
 
 	c := opened(t, store, last)
 	require.NoError(t, write(c))
-	_, _, err = Finalise(t.Context(), c, key, last)
+	_, _, err = Finalise(t.Context(), c, key, last, nil)
 	require.NoError(t, err)
 	for _, s := range []kv.Store{a, b} {
 		require.ErrorIs(t, read(s), kv.ErrFormat)
 		require.ErrorIs(t, list(s), kv.ErrFormat)
 		require.ErrorIs(t, write(s), kv.ErrFormat)
 	}
-	_, again, err := Finalise(t.Context(), c, key, last)
+	_, again, err := Finalise(t.Context(), c, key, last, nil)
 	require.NoError(t, err)
 	require.Equal(t, Head{Format: 7, UUID: before.UUID, Reader: 7, Writer: 7}, again)
 }
@@ -117,7 +117,7 @@ func TestOvertaken(t *testing.T) {
 			return err
 		}
 		if runs++; runs == 1 {
-			_, _, err := Finalise(t.Context(), store, key, next)
+			_, _, err := Finalise(t.Context(), store, key, next, nil)
 			require.NoError(t, err)
 		}
 		tx.Set([]byte("a"), []byte("1"))
@@ -125,6 +125,69 @@ func TestOvertaken(t *testing.T) {
 	})
 	require.ErrorIs(t, err, kv.ErrFormat)
 	require.ErrorContains(t, read(store), "nothing there")
+}
+
+// TestStepsSurviveKills: two steps rewrite all keys, whenever they are killed; no key twice, and none is left out.
+func TestStepsSurviveKills(t *testing.T) {
+	store := memkv.New()
+	const rows = 25
+	opened(t, store, old)
+	name := func(i int) []byte { return []byte{'r', byte(i)} }
+	_, err := store.Update(t.Context(), func(tx kv.Tx) error {
+		for i := range rows {
+			tx.Set(name(i), []byte("5"))
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	kills, killed := 0, errors.New("killed")
+	rewrite := func(from byte) Step {
+		return Step{From: from, Run: func(tx kv.Tx, cursor []byte) ([]byte, error) {
+			first := 0
+			if cursor != nil {
+				first = int(cursor[0])
+			}
+			for i := first; i < min(first+4, rows); i++ {
+				value, err := tx.Get(name(i))
+				if err != nil {
+					return nil, err
+				}
+				tx.Set(name(i), append(bytes.Clone(value), '0'+from+1))
+			}
+			if kills++; kills%3 == 0 {
+				return nil, killed
+			}
+			if first+4 >= rows {
+				return nil, nil
+			}
+			return []byte{byte(first + 4)}, nil
+		}}
+	}
+	p := Program{Oldest: 5, Newest: 7, Steps: &[]Step{rewrite(5), rewrite(6)}}
+	formats := map[byte]bool{}
+	for {
+		_, after, err := Finalise(t.Context(), store, key, p, func(from byte, _ int) { formats[from] = true })
+		if err == nil {
+			require.Equal(t, byte(7), after.Format)
+			break
+		}
+		require.ErrorIs(t, err, killed)
+		h, err := Read(t.Context(), store, key)
+		require.NoError(t, err)
+		require.NoError(t, p.check(h, true), "it opens between two pieces")
+	}
+	require.Greater(t, kills, 14)
+	require.Equal(t, map[byte]bool{5: true, 6: true}, formats)
+	require.NoError(t, store.View(t.Context(), func(tx kv.ReadTx) error {
+		for i := range rows {
+			value, err := tx.Get(name(i))
+			require.NoError(t, err)
+			require.Equal(t, "567", string(value))
+		}
+		cursor, err := tx.Get(append(bytes.Clone(key), 1))
+		require.Nil(t, cursor)
+		return err
+	}))
 }
 
 // TestRoundTrips: the check costs a transaction that reads no round trip.

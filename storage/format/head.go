@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -14,6 +15,16 @@ type Program struct {
 	// Reader and Writer are the oldest formats that a program must know to read and to write a store of format Newest;
 	// 0: Newest itself.
 	Reader, Writer byte
+	// Steps bring stores of older formats up to Newest; see Finalise.
+	Steps *[]Step
+}
+
+// Step rewrites what a store of format From has that is not so in the next one.
+type Step struct {
+	From byte
+	// Run rewrites a piece, from cursor on, which is nil at first, and returns where the next piece begins, nil at the
+	// end. It is a transaction of the store, with its limits of size and time, and may be run again.
+	Run func(tx kv.Tx, cursor []byte) (next []byte, err error)
 }
 
 // This is what this program knows. A format that older programs can read has a Reader below it.
@@ -60,8 +71,9 @@ func (p Program) check(h Head, write bool) error {
 	}
 	switch {
 	case h.Format < p.Oldest:
-		return fmt.Errorf("%w: it is of format %d, this program knows %d to %d", kv.ErrFormat, h.Format, p.Oldest,
-			p.Newest)
+		return fmt.Errorf("%w: it is of format %d, this program knows %d to %d; serve it with the version that wrote "+
+			"it, and copy it to a server of this one: settee migrate OLD_URL --to NEW_URL",
+			kv.ErrFormat, h.Format, p.Oldest, p.Newest)
 	case needed > p.Newest:
 		return fmt.Errorf("%w: it is of format %d, %s it needs a program that knows format %d, this one knows %d to %d",
 			kv.ErrFormat, h.Format, what, needed, p.Oldest, p.Newest)
@@ -116,25 +128,88 @@ func Read(ctx context.Context, store kv.Store, key []byte) (h Head, err error) {
 	return h, err
 }
 
-// Finalise raises a store to the newest format that the program knows. From the commit on programs that do not know it
-// are refused; before, the store is as it was.
-func Finalise(ctx context.Context, store kv.Store, key []byte, p Program) (before, after Head, err error) {
+// Finalise raises a store to the newest format that the program knows. First come the program's steps, each a number of
+// transactions that note how far it has come: one that was killed goes on from there, at the next call. After the last
+// of a step the store is of the format after it. progress, if not nil, is told the format and the pieces done of it.
+// From the commit that raises the format on programs that do not know it are refused. While steps run nobody else may
+// write the store.
+func Finalise(
+	ctx context.Context,
+	store kv.Store,
+	key []byte,
+	p Program,
+	progress func(from byte, pieces int),
+) (before, after Head, err error) {
+	if before, err = Read(ctx, store, key); err != nil {
+		return before, before, err
+	}
+	if p.Steps != nil {
+		for _, step := range *p.Steps {
+			if err := step.take(ctx, store, key, p, progress); err != nil {
+				return before, before, err
+			}
+		}
+	}
 	_, err = store.Update(ctx, func(tx kv.Tx) error {
-		value, err := tx.Get(key)
-		if err != nil {
-			return err
-		}
-		if before, err = parse(value); err != nil {
-			return err
-		}
-		if err := p.check(before, true); err != nil {
-			return err
-		}
-		if after = before; before.Format < p.Newest {
-			after = p.raised(before.UUID)
+		h, err := p.read(tx, key)
+		if after = h; err == nil && h.Format < p.Newest {
+			after = p.raised(h.UUID)
 			tx.Set(key, after.encode())
 		}
-		return nil
+		return err
 	})
 	return before, after, err
+}
+
+// read reads the head of a store that the program is to write.
+func (p Program) read(tx kv.ReadTx, key []byte) (h Head, err error) {
+	value, err := tx.Get(key)
+	if err == nil {
+		h, err = parse(value)
+	}
+	if err == nil {
+		err = p.check(h, true)
+	}
+	return h, err
+}
+
+// take does the step, if the store is of its format.
+func (s *Step) take(
+	ctx context.Context,
+	store kv.Store,
+	key []byte,
+	p Program,
+	progress func(from byte, pieces int),
+) error {
+	cursorKey := append(bytes.Clone(key), 1)
+	for pieces := 1; ; pieces++ {
+		more := false
+		_, err := store.Update(ctx, func(tx kv.Tx) error {
+			h, err := p.read(tx, key)
+			if more = err == nil && h.Format == s.From; !more {
+				return err
+			}
+			cursor, err := tx.Get(cursorKey)
+			if err != nil {
+				return err
+			}
+			next, err := s.Run(tx, bytes.Clone(cursor))
+			if err != nil {
+				return err
+			}
+			if next != nil {
+				tx.Set(cursorKey, next)
+				return nil
+			}
+			tx.Clear(cursorKey)
+			tx.Set(key, Head{Format: s.From + 1, UUID: h.UUID, Reader: s.From + 1, Writer: s.From + 1}.encode())
+			return nil
+		})
+		if err != nil || !more {
+			return err
+		}
+		if progress != nil {
+			progress(s.From, pieces)
+		}
+	}
 }

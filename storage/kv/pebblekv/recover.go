@@ -78,6 +78,9 @@ func recoverStore(
 	if err == nil {
 		err = db.Flush()
 	}
+	if err == nil { // what is missing is told of the source
+		err = writeSynced(fsys, fsys.PathJoin(to, markFile), string(encodeMark(s.version)))
+	}
 	return result, err
 }
 
