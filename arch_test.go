@@ -35,7 +35,7 @@ var rooms = map[string][]string{
 	"search/analysis": {"compat"},
 	"search/query":    {"compat"},
 	"search/index":    {"compat", "storage/kv", "search/query"},
-	"eventing":        {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "eventing/query"},
+	"eventing":        {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "server/memory", "eventing/query"},
 	"replication":     {"compat", "storage", "storage/kv"},
 	"server": {
 		"compat",

@@ -78,7 +78,7 @@ type batch struct {
 	effects []js.EventEffect
 	own     map[docKey]*docState
 	queries queries
-	curls   *curlMemo
+	holding *holding
 	size    int   // bytes of bodies and contexts that handlers have written
 	forged  bool  // a result cannot be: its item has failed, and the batch has to run again without it
 	again   bool  // the run has ended at an item that is tried again
@@ -87,13 +87,13 @@ type batch struct {
 	ahead
 }
 
-func (f *function) newBatch(items []*item, curls *curlMemo) *batch {
+func (f *function) newBatch(items []*item, h *holding) *batch {
 	b := &batch{
 		f: f, items: items, dbs: make(map[string]*docs.Database), docs: make(map[docKey]*docState),
-		timers: make(map[timerName]*timer), seen: make(map[timerName]bool), curls: curls,
+		timers: make(map[timerName]*timer), seen: make(map[timerName]bool), holding: h,
 		ahead: ahead{decided: make(chan struct{})},
 	}
-	curls.again()
+	h.again()
 	for _, it := range items {
 		it.result = nil
 	}
@@ -105,7 +105,7 @@ func (b *batch) database(ctx context.Context, name string) (*docs.Database, erro
 	if d := b.dbs[name]; d != nil {
 		return d, nil
 	}
-	d := b.f.engine.docs.Database(name, b.f.owner, docs.Origin{})
+	d := b.f.engine.docs.Database(name, b.f.owner, docs.Origin{Memory: b.holding})
 	if err := d.Authorize(ctx, false); err != nil {
 		return nil, err
 	}
@@ -139,6 +139,11 @@ func (b *batch) open(ctx context.Context, key docKey) (state *docState, err erro
 	// Where documents may be there and hidden, that there is none could not be verified.
 	if err != nil && (d.Hides() || !errors.Is(err, compat.KindNotFound)) {
 		return nil, err
+	}
+	if err == nil {
+		if err := b.holding.take(ctx, int64(len(doc.Body))); err != nil {
+			return nil, err
+		}
 	}
 	if state == nil {
 		state = &docState{}

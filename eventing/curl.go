@@ -1,9 +1,11 @@
 package eventing
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,48 +15,74 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/views/js"
 )
 
-// curlMemo has the answers that requests of a batch's handlers have got, so that they are not made again when the batch
-// has to run again: handlers that do the same again get the same again.
-type curlMemo struct {
-	answers map[[sha256.Size]byte][]curlAnswer
-	used    map[[sha256.Size]byte]int
-}
-
+// curlAnswer is what a request was answered. A batch that has to run again does not make it again: handlers that do the
+// same again get the same again.
 type curlAnswer struct {
 	response js.EventResponse
 	err      error
 }
 
-// again begins a new run of the handlers.
-func (m *curlMemo) again() { m.used = make(map[[sha256.Size]byte]int) }
-
-// take gives the next known answer to a request.
-func (m *curlMemo) take(key [sha256.Size]byte) (curlAnswer, bool) {
-	n := m.used[key]
-	m.used[key]++
-	if n < len(m.answers[key]) {
-		return m.answers[key][n], true
+// answered gives the next known answer to a request.
+func (h *holding) answered(key [sha256.Size]byte) (curlAnswer, bool) {
+	n := h.used[key]
+	h.used[key]++
+	if n < len(h.answers[key]) {
+		return h.answers[key][n], true
 	}
 	return curlAnswer{}, false
 }
 
-func (m *curlMemo) keep(key [sha256.Size]byte, a curlAnswer) {
-	if m.answers == nil {
-		m.answers = make(map[[sha256.Size]byte][]curlAnswer)
+// mostKept bounds the answers of a batch that are kept, in bytes of bodies: later requests are made again.
+const mostKept = 16 << 20
+
+// keep remembers an answer, unless that is too much.
+func (h *holding) keep(ctx context.Context, key [sha256.Size]byte, a curlAnswer) {
+	size := int64(cap(a.response.Body))
+	for _, header := range a.response.Headers {
+		size += int64(len(header[0]) + len(header[1]))
 	}
-	m.answers[key] = append(m.answers[key], a)
+	if h.full = h.full || h.kept+size > mostKept || h.take(ctx, size) != nil; h.full {
+		return
+	}
+	h.kept += size
+	if h.answers == nil {
+		h.answers = make(map[[sha256.Size]byte][]curlAnswer)
+	}
+	h.answers[key] = append(h.answers[key], a)
 }
 
-// maxMemo bounds the answers that are remembered, in bytes of bodies: beyond it requests are made again.
-const maxMemo = 16 << 20
+// requestKey is a hash of all that a request is.
+func requestKey(r *js.EventRequest) (key [sha256.Size]byte) {
+	h := sha256.New()
+	part := func(text string) {
+		_ = binary.Write(h, binary.LittleEndian, int64(len(text)))
+		_, _ = io.WriteString(h, text)
+	}
+	for _, text := range []string{strconv.Itoa(r.Binding), r.Method, r.Path, strconv.FormatBool(r.Redirect)} {
+		part(text)
+	}
+	for _, pairs := range [][][2]string{r.Params, r.Headers} {
+		part(strconv.Itoa(len(pairs)))
+		for _, p := range pairs {
+			part(p[0])
+			part(p[1])
+		}
+	}
+	part(strconv.FormatBool(r.HasBody))
+	_, _ = h.Write(r.Body)
+	return [sha256.Size]byte(h.Sum(nil))
+}
 
 // Curl implements js.EventHost.
 func (b *batch) Curl(ctx context.Context, r js.EventRequest) (js.EventResponse, error) {
@@ -64,15 +92,12 @@ func (b *batch) Curl(ctx context.Context, r js.EventRequest) (js.EventResponse, 
 	if err := b.await(ctx); err != nil {
 		return js.EventResponse{}, err
 	}
-	key := sha256.Sum256(fmt.Appendf(nil, "%d %q %q %q %q %v %q %v", r.Binding, r.Method, r.Path, r.Params, r.Headers,
-		r.HasBody, r.Body, r.Redirect))
-	if a, known := b.curls.take(key); known {
+	key := requestKey(&r)
+	if a, known := b.holding.answered(key); known {
 		return a.response, a.err
 	}
-	response, err := b.f.urls[r.Binding].do(ctx, &r)
-	if len(response.Body) <= maxMemo {
-		b.curls.keep(key, curlAnswer{response, err})
-	}
+	response, err := b.f.urls[r.Binding].do(ctx, &r, b.holding)
+	b.holding.keep(ctx, key, curlAnswer{response, err})
 	return response, err
 }
 
@@ -102,13 +127,50 @@ func newURLBinding(c definition.CurlBinding, limit int64, allows func(netip.Addr
 		MaxIdleConnsPerHost: 4,
 		IdleConnTimeout:     time.Minute,
 		TLSHandshakeTimeout: 30 * time.Second,
+
+		MaxResponseHeaderBytes: mostHeaders,
 	}}
 	if c.Cookies {
-		if u.client.Jar, err = cookiejar.New(nil); err != nil {
-			return nil, err
-		}
+		u.client.Jar = new(jar)
 	}
 	return u, nil
+}
+
+// jar keeps the cookies of a binding, those that came last.
+type jar struct {
+	mu    sync.Mutex
+	inner http.CookieJar
+	size  int // bytes that came
+}
+
+// mostCookies is how many bytes of cookies a jar takes before it is emptied: servers may send any number.
+const mostCookies = 64 << 10
+
+// SetCookies implements http.CookieJar.
+func (j *jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	size := 0
+	for _, c := range cookies {
+		size += len(c.Raw)
+	}
+	if j.size += size; j.inner == nil || j.size > mostCookies {
+		j.inner, _ = cookiejar.New(nil) // it fails without options never
+		j.size = size
+	}
+	if size <= mostCookies {
+		j.inner.SetCookies(u, cookies)
+	}
+}
+
+// Cookies implements http.CookieJar.
+func (j *jar) Cookies(u *url.URL) []*http.Cookie {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.inner == nil {
+		return nil
+	}
+	return j.inner.Cookies(u)
 }
 
 func checkAddress(address string, allows func(netip.Addr) bool) error {
@@ -154,7 +216,7 @@ func (u *urlBinding) target(r *js.EventRequest) *url.URL {
 }
 
 // do makes a request.
-func (u *urlBinding) do(ctx context.Context, r *js.EventRequest) (js.EventResponse, error) {
+func (u *urlBinding) do(ctx context.Context, r *js.EventRequest, h *holding) (js.EventResponse, error) {
 	if r.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
@@ -162,7 +224,7 @@ func (u *urlBinding) do(ctx context.Context, r *js.EventRequest) (js.EventRespon
 	}
 	var body io.Reader
 	if r.HasBody {
-		body = strings.NewReader(string(r.Body))
+		body = bytes.NewReader(r.Body)
 	}
 	request, err := http.NewRequestWithContext(ctx, r.Method, u.target(r).String(), body)
 	if err != nil {
@@ -181,7 +243,7 @@ func (u *urlBinding) do(ctx context.Context, r *js.EventRequest) (js.EventRespon
 		return js.EventResponse{}, curlError(err)
 	}
 	defer response.Body.Close()
-	return u.read(response)
+	return u.read(response, func(bytes int64) error { return h.cross(ctx, int64(len(r.Body))+bytes) })
 }
 
 // authorize adds what the binding has of credentials. They go to the binding's host only: net/http leaves them out of
@@ -195,15 +257,42 @@ func (u *urlBinding) authorize(request *http.Request) {
 	}
 }
 
-// read takes an answer, unless it is too long.
-func (u *urlBinding) read(response *http.Response) (js.EventResponse, error) {
-	body, err := io.ReadAll(io.LimitReader(response.Body, u.limit+1))
-	if err != nil {
-		return js.EventResponse{}, curlError(err)
-	}
-	if int64(len(body)) > u.limit {
-		return js.EventResponse{}, &js.EventError{Class: "CurlError", Code: js.EventCurlTooLarge, Name: "TooLarge",
-			Desc: fmt.Sprintf("the response is larger than %d bytes", u.limit)}
+const (
+	// leastBody is the room for the first bytes of an answer. It doubles whenever it is full.
+	leastBody = 16 << 10
+	// bodyCopies is how many times an answer is in memory: as it was read, and on its way to the worker, or half as long
+	// while its room grows.
+	bodyCopies = 2
+	// mostHeaders bounds the headers of an answer, in bytes.
+	mostHeaders = 256 << 10
+)
+
+// read takes an answer, unless it is too long: what was compressed counts as it is then. hold is called with the bytes
+// that it takes in memory, before it does.
+func (u *urlBinding) read(response *http.Response, hold func(bytes int64) error) (js.EventResponse, error) {
+	tooLarge := &js.EventError{Class: "CurlError", Code: js.EventCurlTooLarge, Name: "TooLarge"}
+	var body []byte
+	for err := error(nil); err == nil; {
+		if len(body) == cap(body) {
+			room := max(2*cap(body), leastBody)
+			if err := hold(bodyCopies * int64(room)); err != nil {
+				if _, refused := compat.AsError(err); !refused {
+					return js.EventResponse{}, curlError(err)
+				}
+				tooLarge.Desc = "there is no memory for the response: " + errNoMemory.Reason
+				return js.EventResponse{}, tooLarge
+			}
+			body = append(make([]byte, 0, room), body...)
+		}
+		var n int
+		n, err = response.Body.Read(body[len(body):cap(body)])
+		if body = body[:len(body)+n]; int64(len(body)) > u.limit {
+			tooLarge.Desc = fmt.Sprintf("the response is larger than %d bytes", u.limit)
+			return js.EventResponse{}, tooLarge
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return js.EventResponse{}, curlError(err)
+		}
 	}
 	answer := js.EventResponse{Status: response.StatusCode, Body: body}
 	for name, values := range response.Header {

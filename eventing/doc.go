@@ -18,6 +18,7 @@
 //	lane.go       one batch after the other: handlers of the next while one is stored
 //	process.go    batches of events or timers until they are stored: conflicts, refusals, retries, crashes
 //	batch.go      one run of handlers: what they read and write; its commit
+//	holding.go    what the handlers of a batch hold in memory
 //	ahead.go      handlers that run before the batch before them is stored: what they may see, when they are void
 //	host.go, queries.go, curl.go  what handlers get at: documents and timers, statements, other servers
 //	expiry.go     deletes documents whose time has come
@@ -40,7 +41,8 @@
 //  4. A function does with a database what its owner may, and only with databases that are bound to it.
 //  5. All that is kept of an instance lies below one prefix, so that to undeploy is to clear one range.
 //  6. What a function may have in memory is bounded: chunks of the feed, two batches for each lane, its log; and the
-//     chunks of all functions together, with what is kept of feeds for functions that are behind.
+//     chunks of all functions together, with what is kept of feeds for functions that are behind. What handlers hold
+//     is taken from one budget before it is there (holding).
 //  7. A handler that throws, takes too long or kills its worker costs its event, and nothing else.
 //  8. A timer is stored twice, by the time that it is due and by its name, with the same nonce; the pieces of its
 //     context are numbered without a gap.

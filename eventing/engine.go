@@ -1,6 +1,7 @@
 package eventing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/server/memory"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -47,6 +49,8 @@ type Options struct {
 	// FeedMemory is how many bytes of feeds all functions together may have in memory, beyond what each always may have
 	// (leastChunk). 0: a thirty-second of the limit of the heap, from 8 to 64 MB.
 	FeedMemory int64
+	// HandlerMemory is how many bytes handlers hold together: what they read, write and are answered. 0: handlerMemory.
+	HandlerMemory int64
 	// Connects says which addresses functions may make requests to.
 	Connects func(netip.Addr) bool
 }
@@ -67,6 +71,7 @@ type Engine struct {
 	watching   sync.WaitGroup
 	places     chan struct{} // an element for each chunk that takes part in Options.FeedMemory
 	feeds      *feeds
+	memory     *memory.Budget // of Options.HandlerMemory
 	// looked is closed when the list of functions was looked at once: no work begins before, since what it writes is
 	// marked according to that list (isSource).
 	looked chan struct{}
@@ -97,12 +102,13 @@ func New(o Options) *Engine {
 		sources: make(map[string]int), running: make(map[definition.Ref]*running),
 		stats: make(map[int64]*Statistics), logs: make(map[definition.Ref]*appLog), looked: make(chan struct{}),
 	}
-	memory := o.FeedMemory
-	if memory <= 0 {
-		memory = min(max(debug.SetMemoryLimit(-1)/32, 8<<20), 64<<20)
+	feeds := o.FeedMemory
+	if feeds <= 0 {
+		feeds = min(max(debug.SetMemoryLimit(-1)/32, 8<<20), 64<<20)
 	}
-	e.feeds = newFeeds(int(memory / feedShare))
-	e.places = make(chan struct{}, max((memory-memory/feedShare)/chunkBytes, 1))
+	e.feeds = newFeeds(int(feeds / feedShare))
+	e.places = make(chan struct{}, max((feeds-feeds/feedShare)/chunkBytes, 1))
+	e.memory = memory.NewHandlers(cmp.Or(o.HandlerMemory, handlerMemory()))
 	e.statements, _ = lru.New[string, *query.Statement](1000)
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.registry = registry.New(o.KV, registry.Hooks{

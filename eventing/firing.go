@@ -76,7 +76,7 @@ func newTimerLane(f *function, among []int) *timerLane {
 }
 
 // gather waits until timers are due, and takes them, but those that are being fired.
-func (l *timerLane) gather(ctx context.Context) ([]*item, error) {
+func (l *timerLane) gather(ctx context.Context, h *holding) ([]*item, error) {
 	for ctx.Err() == nil {
 		now := l.f.engine.now()
 		in, next := l.f.alarm.due(l.among, now.UnixMilli())
@@ -85,6 +85,9 @@ func (l *timerLane) gather(ctx context.Context) ([]*item, error) {
 				return nil, err
 			}
 			continue
+		}
+		if err := h.await(ctx, mostContexts); err != nil {
+			return nil, err
 		}
 		var list []timer
 		var nexts []int64
@@ -100,6 +103,7 @@ func (l *timerLane) gather(ctx context.Context) ([]*item, error) {
 		for i, p := range in {
 			l.f.alarm.set(p, nexts[i])
 		}
+		h.give(mostContexts)
 		if len(list) > 0 {
 			return l.f.firing(list, now), nil
 		}

@@ -79,7 +79,7 @@ func (b *batch) HasTimer(ctx context.Context, callback, reference string) (found
 func (b *batch) Flush(effects []js.EventEffect) error {
 	for i := range effects {
 		if err := b.apply(&effects[i]); err != nil {
-			return err
+			return seen(err)
 		}
 	}
 	return nil
@@ -89,6 +89,9 @@ func (b *batch) Flush(effects []js.EventEffect) error {
 func (b *batch) apply(e *js.EventEffect) error {
 	if (e.Kind == js.EffectSet || e.Kind == js.EffectDelete) && !b.f.writes(e.Database) {
 		return errForged
+	}
+	if err := b.holding.take(b.ctx, effectSize(e)); err != nil {
+		return err
 	}
 	b.effects = append(b.effects, *e)
 	if e.Kind == js.EffectSet || e.Kind == js.EffectDelete {

@@ -24,9 +24,9 @@ type pipeline struct {
 	f    *function
 	at   cursor
 	size int // items that the next batch may have
-	// gather waits for the items of the next batch. It calls turn when over is closed, so that nothing of the batch
+	// gather waits for the items of the next batch, and takes memory for what they have apart. It calls turn when over is closed, so that nothing of the batch
 	// before is kept until there are some.
-	gather func(ctx context.Context) ([]*item, error)
+	gather func(ctx context.Context, h *holding) ([]*item, error)
 	// fill adds the items that have come since to those of a batch, as many as it may have; done is told of items that
 	// are done for good. They may be nil.
 	fill func([]*item) []*item
@@ -44,14 +44,17 @@ func (p *pipeline) work(ctx, hard context.Context) error {
 	hard, drop := context.WithCancel(hard)
 	defer drop()
 	for {
-		items, err := p.gather(ctx)
+		h := p.f.newHolding()
+		items, err := p.gather(ctx, h)
 		if err != nil {
+			h.forget()
 			return errors.Join(p.turn(), err)
 		}
-		b := p.f.newBatch(items, new(curlMemo))
+		b := p.f.newBatch(items, h)
 		b.before = p.storing
 		p.run(hard, b)
 		if err := p.turn(); err != nil {
+			h.forget()
 			return err // the batch has had no effect
 		}
 		b = p.catchUp(hard, b)
@@ -113,7 +116,7 @@ func (p *pipeline) catchUp(ctx context.Context, b *batch) *batch {
 		for _, it := range b.items {
 			it.attempt, it.failure = 0, nil
 		}
-		b = p.f.newBatch(fill(b.items), b.curls)
+		b = p.f.newBatch(fill(b.items), b.holding)
 	} else if b.before = nil; b.whole() {
 		b.items = fill(b.items)
 	} else {
@@ -126,7 +129,7 @@ func (p *pipeline) catchUp(ctx context.Context, b *batch) *batch {
 }
 
 // gather waits for an event, and takes those that are there with it.
-func (l *lane) gather(ctx context.Context) ([]*item, error) {
+func (l *lane) gather(ctx context.Context, _ *holding) ([]*item, error) {
 	for ctx.Err() == nil {
 		select {
 		case it := <-l.queue:

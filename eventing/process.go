@@ -41,7 +41,7 @@ func (f *function) process(ctx context.Context, items []*item, at cursor) error 
 	if len(items) == 0 {
 		return nil
 	}
-	b := f.newBatch(items, new(curlMemo))
+	b := f.newBatch(items, f.newHolding())
 	b.run(ctx)
 	return f.complete(ctx, b, at)
 }
@@ -49,7 +49,8 @@ func (f *function) process(ctx context.Context, items []*item, at cursor) error 
 // complete does for a batch whose handlers have run what process does then: it stores what they did, and runs them
 // again as often as it takes.
 func (f *function) complete(ctx context.Context, b *batch, at cursor) error {
-	items, curls := b.items, b.curls
+	items, h := b.items, b.holding
+	defer h.forget()
 	for runs := 1; ; runs++ {
 		err := b.failed
 		if err == nil {
@@ -65,7 +66,8 @@ func (f *function) complete(ctx context.Context, b *batch, at cursor) error {
 					return err
 				}
 			}
-			items, runs, curls = rest, 0, new(curlMemo)
+			items, runs = rest, 0
+			h.forget()
 		case errors.As(err, &gone):
 			items = without(items, gone.item)
 		case errors.Is(err, errRefused):
@@ -101,7 +103,7 @@ func (f *function) complete(ctx context.Context, b *batch, at cursor) error {
 		if len(items) == 0 {
 			return nil
 		}
-		b = f.newBatch(items, curls)
+		b = f.newBatch(items, h)
 		b.run(ctx)
 	}
 }
@@ -210,6 +212,11 @@ func (b *batch) runHandlers(ctx context.Context) error {
 			if b.lost() {
 				return js.ErrEnough
 			}
+			r, enough := b.admit(from+i, r)
+			if r == nil {
+				full = true
+				return js.ErrEnough
+			}
 			failed := b.items[from+i]
 			if r.Outcome != js.EventDone && r.Outcome != js.EventSkipped && failed.attempt < b.f.maxRetries {
 				failed.attempt++
@@ -220,7 +227,7 @@ func (b *batch) runHandlers(ctx context.Context) error {
 			if r.Outcome == js.EventFailed || r.Outcome == js.EventTimedOut {
 				b.deadLetter(failed)
 			}
-			if full = b.size > maxBatch && b.current < len(b.items); full {
+			if full = enough || b.size > maxBatch && b.current < len(b.items); full {
 				return js.ErrEnough
 			}
 			return nil

@@ -29,19 +29,49 @@ type queries struct {
 type openQuery struct {
 	rows   *query.Rows
 	cancel context.CancelFunc
+	within *openStatement
 }
 
 func (q *openQuery) close() {
 	q.rows.Close()
 	q.cancel()
+	q.within.end()
 }
 
-func (q *queries) add(rows *query.Rows, cancel context.CancelFunc) uint64 {
+// openStatement is the keyspaces of one statement, and what it holds of memory.
+type openStatement struct {
+	*batch
+	held int64
+}
+
+// Hold implements query.Keyspaces.
+func (s *openStatement) Hold(bytes int) error {
+	if err := s.holding.take(s.ctx, int64(bytes)); err != nil {
+		return limited(err)
+	}
+	s.held += int64(bytes)
+	return nil
+}
+
+func (s *openStatement) end() {
+	s.holding.give(s.held)
+	s.held = 0
+}
+
+// limited makes a want of memory one of the statement.
+func limited(err error) error {
+	if errors.Is(err, errNoMemory) {
+		return &query.Error{Kind: query.KindLimit, Message: errNoMemory.Reason}
+	}
+	return err
+}
+
+func (q *queries) add(rows *query.Rows, cancel context.CancelFunc, within *openStatement) uint64 {
 	if q.open == nil {
 		q.open = make(map[uint64]*openQuery)
 	}
 	q.last++
-	q.open[q.last] = &openQuery{rows, cancel}
+	q.open[q.last] = &openQuery{rows, cancel, within}
 	return q.last
 }
 
@@ -82,13 +112,15 @@ func (b *batch) Query(running context.Context, q js.EventQuery) (handle uint64, 
 		return 0, false, err
 	}
 	before := len(b.effects)
-	rows, err := bound.Rows(ctx, b)
+	within := &openStatement{batch: b}
+	rows, err := bound.Rows(ctx, within)
 	changed = len(b.effects) > before
 	if err != nil {
 		cancel()
+		within.end()
 		return 0, changed, queryError(err)
 	}
-	return b.queries.add(rows, cancel), changed, nil
+	return b.queries.add(rows, cancel, within), changed, nil
 }
 
 const (
@@ -98,7 +130,7 @@ const (
 )
 
 // Rows implements js.EventHost.
-func (b *batch) Rows(_ context.Context, handle uint64) (rows [][]byte, done bool, err error) {
+func (b *batch) Rows(ctx context.Context, handle uint64) (rows [][]byte, done bool, err error) {
 	q := b.queries.open[handle]
 	if q == nil {
 		return nil, true, nil
@@ -115,6 +147,10 @@ func (b *batch) Rows(_ context.Context, handle uint64) (rows [][]byte, done bool
 		}
 		rows = append(rows, row)
 		size += len(row)
+		if err := b.holding.cross(ctx, 2*int64(size)); err != nil {
+			b.queries.closeOne(handle)
+			return nil, true, queryError(limited(err))
+		}
 	}
 	return rows, false, nil
 }
@@ -246,6 +282,9 @@ func (b *batch) openMany(ctx context.Context, d *docs.Database, ids []string) er
 		err := s.OpenEach(refs, func(i int, doc *storage.Document) error {
 			state := &docState{read: true}
 			if doc != nil {
+				if err := b.holding.take(ctx, int64(len(doc.Body))); err != nil {
+					return err
+				}
 				state.rev, state.body = doc.Rev, bytes.Clone(doc.Body)
 				revs, found = append(revs, storage.ReadRev{ID: doc.ID, Rev: doc.Rev}), append(found, state)
 			}
@@ -330,7 +369,9 @@ func (k *keyspace) findStored(ctx context.Context, f query.Find, written map[str
 	if plan.Nothing() {
 		return true, nil
 	}
-	source := &mango.Source{DB: k.d.Bare(), Views: engine.o.Views, AllFields: engine.o.AllFields}
+	keep, end := k.b.holding.sorting()
+	defer end()
+	source := &mango.Source{DB: k.d.Bare(), Views: engine.o.Views, AllFields: engine.o.AllFields, Keep: keep}
 	if k.d.Hides() {
 		source.Shown = func(d *storage.Document) error {
 			err := k.d.Show(ctx, d)
@@ -467,5 +508,5 @@ func (k *keyspace) Write(ctx context.Context, w query.Write) error {
 	if w.Delete {
 		e = js.EventEffect{Kind: js.EffectDelete, Database: k.name, ID: w.ID}
 	}
-	return k.b.apply(&e)
+	return limited(k.b.apply(&e))
 }

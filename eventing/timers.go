@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
+	"github.com/settee-db/settee/views/js"
 )
 
 // timerName names a timer of an instance: of two with the same name the later one replaces the earlier one.
@@ -153,6 +154,9 @@ func dueTimers(
 
 // maxContexts bounds the contexts of timers that are read together, in bytes.
 const maxContexts = 1 << 20
+
+// mostContexts is how many there may be: a partition is read while there are not too many, and ends with a long one.
+const mostContexts = 2*maxContexts + js.MaxEventBytes
 
 // dueIn is dueTimers for the timers of one partition, whose keys have a prefix of so many bytes.
 func dueIn(

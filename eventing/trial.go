@@ -93,7 +93,9 @@ func (e *Engine) Test(
 	if err != nil {
 		return nil, definition.AsError(err)
 	}
-	b := f.newBatch([]*item{it}, new(curlMemo))
+	h := f.newHolding()
+	defer h.forget()
+	b := f.newBatch([]*item{it}, h)
 	if b.run(ctx); b.failed != nil {
 		return nil, definition.AsError(b.failed)
 	}

@@ -12,6 +12,8 @@ type documents struct {
 	docs []Document
 }
 
+func (d *documents) Hold(int) error { return nil }
+
 func (d *documents) Open(context.Context, string) (Keyspace, error) { return d, nil }
 
 func (d *documents) Find(_ context.Context, f Find) error {

@@ -32,7 +32,7 @@ func (r *run) written(e *env) error {
 	if r.size += len(row) + valueSize; r.size > maxKeptBytes {
 		return limitf("RETURNING would have to keep more than %d MB in memory", maxKeptBytes>>20)
 	}
-	return nil
+	return r.memory.keep(len(row) + valueSize)
 }
 
 // insert does INSERT and UPSERT, one document after the other.
@@ -45,7 +45,7 @@ func (r *run) insert() error {
 		if err := r.keyspace.Write(r.ctx, w); err != nil {
 			return err
 		}
-		e := r.env(r.ctx)
+		e := r.env()
 		e.document, e.meta = document, &Document{ID: w.ID, Body: w.Body, Exists: true, Expiry: w.Expiry}
 		if err := r.written(e); err != nil {
 			return err
@@ -59,7 +59,7 @@ const valueMember = "$value"
 
 // insertion evaluates an element of VALUES.
 func (r *run) insertion(row *insertRow) (w Write, document value, err error) {
-	e := r.env(r.ctx)
+	e := r.env()
 	key, err := row.key.eval(e)
 	if err != nil {
 		return w, document, err
@@ -153,7 +153,7 @@ func (r *run) targets() ([]string, error) {
 		if len(ids) > maxKeptRows {
 			return false, limitf("%s would change more than %d documents: use LIMIT", r.statement.kind, maxKeptRows)
 		}
-		return len(ids) != r.limit, nil
+		return len(ids) != r.limit, r.memory.keep(len(e.meta.ID))
 	})
 	return ids, err
 }
@@ -161,7 +161,7 @@ func (r *run) targets() ([]string, error) {
 // changeOne changes a document if WHERE holds for it, as it is now.
 func (r *run) changeOne(d *Document) error {
 	for try := 1; ; try++ {
-		_, err := r.visit(r.env(r.ctx), d, func(e *env) (bool, error) { return false, r.apply(e) })
+		_, err := r.visit(r.env(), d, func(e *env) (bool, error) { return false, r.apply(e) })
 		var refused *Error
 		if !errors.As(err, &refused) {
 			return err

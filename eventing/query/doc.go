@@ -15,7 +15,7 @@
 //     functions.go, functionstext.go, functionsarray.go, functionssets.go, functionsobject.go, functionsregexp.go,
 //     functionsdate.go, functionsbits.go
 //   - selector.go: WHERE as a selector of Mango, ids that WHERE names
-//   - keyspace.go: what statements need of documents
+//   - keyspace.go: what statements need of documents; memory.go: what they hold
 //   - query.go: Query, the statement with its parameters; rows.go: Rows, rows one by one
 //   - select.go: SELECT, ORDER BY; fold.go: aggregates, DISTINCT; change.go: INSERT, UPSERT, UPDATE, DELETE
 //   - errors.go: SyntaxError, Error
@@ -33,7 +33,7 @@
 //     are the same with and without it.
 //  5. Evaluation fails only for want of memory or time: what makes no sense is NULL or MISSING.
 //  6. What a statement keeps in memory is bounded (maxKeptRows, maxKeptBytes, maxValueSize; maxHeld for the values of
-//     expressions at one time). A SELECT without ORDER BY and DISTINCT keeps one row.
+//     expressions at one time), and the keyspaces are asked for it before (Keyspaces.Hold). A SELECT without ORDER BY and DISTINCT keeps one row.
 //  7. UPDATE and DELETE write a document only if it is as it was when WHERE was asked.
 //
 // Comparisons follow Couchbase's server: operands of different types compare by type (1 < "a"), strings by their bytes.

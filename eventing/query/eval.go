@@ -17,6 +17,7 @@ type env struct {
 	variables []member
 	results   []value // of the aggregates
 	steps     int
+	memory    *memory                   // of the query; nil: its values have no bound but maxHeld
 	held      int                       // bytes of values that expressions have and are not done with
 	regexps   map[string]*regexp.Regexp // compiled patterns, nil for those that are wrong
 }
@@ -30,7 +31,7 @@ func (e *env) step() error {
 }
 
 // maxHeld bounds the values that expressions have together at one time, each of which is not too large.
-const maxHeld = 4 * maxValueSize
+const maxHeld = 2 * maxValueSize
 
 // hold counts a value that an expression keeps until it has others. Whoever holds values puts e.held back when it is
 // done.
@@ -38,7 +39,7 @@ func (e *env) hold(v *value) error {
 	if e.held += valueSize + v.cost(); e.held > maxHeld {
 		return errTooMuch
 	}
-	return nil
+	return e.memory.hold(e.held)
 }
 
 var errTooMuch = limitf("the expressions of the statement need more than %d MB of memory", maxHeld>>20)
@@ -213,11 +214,11 @@ func (x *concat) eval(e *env) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	return concatenate(list)
+	return e.concatenate(list)
 }
 
 // concatenate joins strings; others make it NULL.
-func concatenate(list []value) (value, error) {
+func (e *env) concatenate(list []value) (value, error) {
 	size, unknown := 0, kindString
 	for i := range list {
 		switch list[i].kind {
@@ -232,8 +233,8 @@ func concatenate(list []value) (value, error) {
 	if unknown != kindString {
 		return value{kind: unknown}, nil
 	}
-	if size > maxValueSize {
-		return value{}, limitf("a string of the statement is longer than %d bytes", maxValueSize)
+	if err := e.room(int64(size)); err != nil {
+		return value{}, err
 	}
 	joined := make([]byte, 0, size)
 	for i := range list {

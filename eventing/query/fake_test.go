@@ -25,6 +25,7 @@ type fake struct {
 	gets        [][]string
 	read        int // documents that Find gave
 	cas         int
+	held, most  int // bytes that statements hold, and may; 0 for no bound
 }
 
 func newFake(t testing.TB, docs map[string]string) *fake {
@@ -45,6 +46,13 @@ func (f *fake) Open(_ context.Context, name string) (Keyspace, error) {
 		return nil, &Error{Kind: KindKeyspace, Message: "there is no keyspace unknown", Keyspace: name}
 	}
 	return f, nil
+}
+
+func (f *fake) Hold(bytes int) error {
+	if f.held += bytes; f.most > 0 && f.held > f.most {
+		return limitf("more than %d bytes", f.most)
+	}
+	return nil
 }
 
 func (f *fake) Get(_ context.Context, ids []string) ([]Document, error) {

@@ -14,12 +14,13 @@ type fold struct {
 	seen  *seen // of DISTINCT
 	list  []value
 	size  int // of the list, in bytes
+	held  *memory
 }
 
-func newFold(of *aggregate) *fold {
-	f := &fold{of: of, best: null}
+func newFold(of *aggregate, held *memory) *fold {
+	f := &fold{of: of, best: null, held: held}
 	if of.distinct {
-		f.seen = newSeen()
+		f.seen = newSeen(held)
 	}
 	return f
 }
@@ -66,7 +67,10 @@ func (f *fold) add(v *value) (err error) {
 		}
 	}
 	if better {
-		f.best, _, err = v.detach()
+		size := 0
+		if f.best, size, err = v.detach(); err == nil {
+			err = f.held.hold(size)
+		}
 	}
 	return err
 }
@@ -81,7 +85,7 @@ func (f *fold) keep(v *value) error {
 	if f.size += size; f.size > maxKeptBytes {
 		return limitf("ARRAY_AGG would have to keep more than %d MB in memory", maxKeptBytes>>20)
 	}
-	return nil
+	return f.held.keep(size)
 }
 
 func (f *fold) result() value {
@@ -102,9 +106,10 @@ func (f *fold) result() value {
 type seen struct {
 	keys map[string]bool
 	size int
+	held *memory
 }
 
-func newSeen() *seen { return &seen{keys: map[string]bool{}} }
+func newSeen(held *memory) *seen { return &seen{keys: map[string]bool{}, held: held} }
 
 // before reports whether an equal row was there before.
 func (s *seen) before(row []byte) (bool, error) {
@@ -124,5 +129,5 @@ func (s *seen) beforeKey(key string) (bool, error) {
 	if s.size += len(key) + valueSize; s.size > maxKeptBytes {
 		return false, limitf("DISTINCT would have to keep more than %d MB in memory", maxKeptBytes>>20)
 	}
-	return false, nil
+	return false, s.held.keep(len(key) + valueSize)
 }

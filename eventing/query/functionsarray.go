@@ -75,7 +75,7 @@ func registerArrays() {
 	}), "ARRAY_REVERSE")
 	for _, name := range []string{"SUM", "MIN", "MAX", "AVG"} {
 		register(onArray(1, 1, func(list, _ []value) value {
-			fold := newFold(&aggregate{name: name})
+			fold := newFold(&aggregate{name: name}, nil)
 			for i := range list {
 				if fold.add(&list[i]) != nil {
 					return null

@@ -59,8 +59,8 @@ func registerStrings() {
 		})
 	}
 	register(decoded(url.QueryUnescape), "URLDECODE")
-	register(builtin{least: 1, most: -1, call: func(_ *env, args []value) (value, error) {
-		return concatenate(args)
+	register(builtin{least: 1, most: -1, call: func(e *env, args []value) (value, error) {
+		return e.concatenate(args)
 	}}, "CONCAT")
 	register(builtin{least: 3, most: 4, call: replace}, "REPLACE")
 	register(builtin{least: 2, most: 2, call: repeat}, "REPEAT")
@@ -162,7 +162,7 @@ func initials(s string) string {
 // padding is a function of a string, the number of bytes that it shall have, and what it is filled up with. A longer
 // string is cut.
 func padding(join func(s, pad string) string) builtin {
-	return builtin{least: 2, most: 3, call: func(_ *env, args []value) (value, error) {
+	return builtin{least: 2, most: 3, call: func(e *env, args []value) (value, error) {
 		fill := " "
 		if len(args) > 2 {
 			if fill = args[2].text; args[2].kind != kindString || fill == "" {
@@ -175,10 +175,11 @@ func padding(join func(s, pad string) string) builtin {
 		switch {
 		case !ok || size < 0 || args[0].kind != kindString:
 			return null, nil
-		case size > maxValueSize:
-			return value{}, limitf("a string of the statement is longer than %d bytes", maxValueSize)
 		case missing <= 0:
 			return text(strings.ToValidUTF8(s[:size], "\ufffd")), nil
+		}
+		if err := e.room(size); err != nil {
+			return value{}, err
 		}
 		pad := strings.Repeat(fill, int(missing)/len(fill)+1)[:missing]
 		return text(join(s, strings.ToValidUTF8(pad, "\ufffd"))), nil
@@ -186,7 +187,7 @@ func padding(join func(s, pad string) string) builtin {
 }
 
 // replace is REPLACE(string, old, new[, count]).
-func replace(_ *env, args []value) (value, error) {
+func replace(e *env, args []value) (value, error) {
 	for _, arg := range args[:3] {
 		if arg.kind != kindString {
 			return null, nil
@@ -202,24 +203,25 @@ func replace(_ *env, args []value) (value, error) {
 			n = min(n, most)
 		}
 	}
-	// The bound is checked before, with a product that cannot overflow: both factors are below 2**26.
-	if int64(len(args[0].text))+n*int64(len(args[2].text)) > maxValueSize {
-		return value{}, limitf("a string of the statement is longer than %d bytes", maxValueSize)
+	// The product cannot overflow: both factors are below 2**26.
+	if err := e.room(int64(len(args[0].text)) + n*int64(len(args[2].text))); err != nil {
+		return value{}, err
 	}
 	return text(strings.Replace(args[0].text, args[1].text, args[2].text, int(n))), nil
 }
 
 // repeat is REPEAT(string, count).
-func repeat(_ *env, args []value) (value, error) {
+func repeat(e *env, args []value) (value, error) {
 	n, ok := count(&args[1])
 	if !ok || n < 0 || args[0].kind != kindString {
 		return null, nil
 	}
-	if n > 0 && int64(len(args[0].text)) > maxValueSize/n {
-		return value{}, limitf("a string of the statement is longer than %d bytes", maxValueSize)
-	}
+	n = min(n, maxValueSize+1) // what is longer is refused, and the product does not overflow
 	if args[0].text == "" {
 		n = 0
+	}
+	if err := e.room(n * int64(len(args[0].text))); err != nil {
+		return value{}, err
 	}
 	return text(strings.Repeat(args[0].text, int(n))), nil
 }

@@ -7,6 +7,9 @@ type Keyspaces interface {
 	// Open finds a keyspace by the name in the statement: the alias of a binding, or the name of a database. It is an
 	// *Error of KindKeyspace if there is none, of KindForbidden if it may not be used.
 	Open(ctx context.Context, name string) (Keyspace, error)
+	// Hold is asked before a statement takes so many bytes more, which it has until its rows are closed. Its error ends
+	// the statement.
+	Hold(bytes int) error
 }
 
 // Keyspace is a set of documents. Bodies are JSON objects without the members that begin with an underscore; design

@@ -150,7 +150,7 @@ func (q *Query) env(ctx context.Context) *env {
 // Rows runs the query. SELECT reads while the rows are fetched; other statements are done when Rows returns, so that
 // only RETURNING has rows. What a failed statement has written before stays written. The Rows must be closed.
 func (q *Query) Rows(ctx context.Context, keyspaces Keyspaces) (*Rows, error) {
-	r := &run{Query: q, ctx: ctx}
+	r := &run{Query: q, ctx: ctx, memory: memory{ask: keyspaces.Hold}}
 	if q.statement.from != nil {
 		var err error
 		if r.keyspace, err = keyspaces.Open(ctx, q.keyspace); err != nil {

@@ -60,6 +60,7 @@ type run struct {
 	mutations int
 	returning [][]byte
 	size      int // of returning
+	memory    memory
 }
 
 // keysAtOnce is how many documents are read by their ids at once.
@@ -67,7 +68,7 @@ const keysAtOnce = 100
 
 // documents calls each with all documents that WHERE holds for, until it wants no more.
 func (r *run) documents(f Find, each func(e *env) (more bool, err error)) error {
-	e := r.env(r.ctx)
+	e := r.env()
 	visit := func(d *Document) (bool, error) {
 		if err := r.ctx.Err(); err != nil {
 			return false, err

@@ -178,14 +178,14 @@ func TestSortByID(t *testing.T) {
 
 // TestSortByIDOfMany: what is too much to be sorted is found in the order of ids.
 func TestSortByIDOfMany(t *testing.T) {
-	f := newFake(t, map[string]string{"a": `{"n":1}`, "b": `{"n":1}`, "c": `{"n":2}`})
-	text := `SELECT n, REPEAT("x", 30000000) AS x FROM p WHERE n > 0 ORDER BY META().id DESC`
+	f := newFake(t, map[string]string{"a": `{"n":1}`, "b": `{"n":1}`, "c": `{"n":1}`, "d": `{"n":1}`, "e": `{"n":2}`})
+	text := `SELECT n, REPEAT("x", 15000000) AS x FROM p WHERE n > 0 ORDER BY META().id DESC`
 	if _, err := rows(t, f, text, ""); !isKind(err, KindLimit) {
 		t.Error(err)
 	}
 	f.sorts = true
 	have, err := rows(t, f, text, "")
-	if err != nil || len(have) != 3 || have[0][:6] != `{"n":2` || have[2][:6] != `{"n":1` {
+	if err != nil || len(have) != 5 || have[0][:6] != `{"n":2` || have[4][:6] != `{"n":1` {
 		t.Error(len(have), err)
 	}
 }
@@ -208,5 +208,36 @@ func TestSortBound(t *testing.T) {
 	if have, err = rows(t, f, `SELECT RAW LENGTH(REPEAT("x", 100000)) FROM p ORDER BY n LIMIT 1`, ""); err != nil ||
 		len(have) != 1 {
 		t.Error(have, err)
+	}
+}
+
+// TestMemory: whatever a statement keeps or makes is asked for before, and ends the statement where it is refused.
+func TestMemory(t *testing.T) {
+	docs := map[string]string{}
+	for i := range 2000 {
+		docs[fmt.Sprintf("%0500d", i)] = fmt.Sprintf(`{"n":%d,"x":"%0100d"}`, i, i)
+	}
+	for _, text := range []string{
+		`SELECT n FROM p ORDER BY x`,
+		`SELECT DISTINCT x FROM p`,
+		`SELECT ARRAY_AGG(x) FROM p`,
+		`SELECT COUNT(DISTINCT x) FROM p`,
+		`SELECT MIN(REPEAT(x, 2000)) FROM p`,
+		`UPDATE p SET n = 0 LIMIT 1900 RETURNING x`,
+		`DELETE FROM p`,
+		`SELECT REPEAT("x", 1000000) AS x FROM p LIMIT 1`,
+		`SELECT LENGTH(RPAD("x", 1000000)) FROM p LIMIT 1`,
+		`SELECT LENGTH(REPLACE(x, "0", "0123456789012345678901234567890")) FROM p WHERE LENGTH(REPEAT(x, 4000)) > 0`,
+		`SELECT LENGTH(CONCAT(REPEAT("x", 90000), REPEAT("x", 90000), REPEAT("x", 90000))) FROM p LIMIT 1`,
+	} {
+		f := newFake(t, docs)
+		if _, err := rows(t, f, text, ""); err != nil || f.held < 64<<10 {
+			t.Errorf("%s holds %d: %v", text, f.held, err)
+		}
+		f = newFake(t, docs)
+		f.most = 130_000
+		if _, err := rows(t, f, text, ""); !isKind(err, KindLimit) || len(f.docs) < len(docs) {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

@@ -17,7 +17,7 @@ func (r *run) selectRows(yield func(row []byte) bool) error {
 	s := r.statement
 	out := &output{yield: yield, skip: r.offset, left: r.limit}
 	if s.distinct {
-		out.seen = newSeen()
+		out.seen = newSeen(&r.memory)
 	}
 	switch {
 	case r.limit == 0:
@@ -72,7 +72,7 @@ func (o *output) row(row []byte) (more bool, err error) {
 func (r *run) selectAggregates(out *output) error {
 	folds := make([]*fold, len(r.statement.aggregates))
 	for i, a := range r.statement.aggregates {
-		folds[i] = newFold(a)
+		folds[i] = newFold(a, &r.memory)
 	}
 	err := r.documents(Find{}, func(e *env) (bool, error) {
 		for _, f := range folds {
@@ -85,7 +85,7 @@ func (r *run) selectAggregates(out *output) error {
 	if err != nil {
 		return err
 	}
-	e := r.env(r.ctx)
+	e := r.env()
 	for _, f := range folds {
 		e.results = append(e.results, f.result())
 	}
@@ -114,8 +114,9 @@ func (r *run) selectSorted(out *output) error {
 	}
 	rows, err := r.sorted(out.seen)
 	if byID && isKind(err, KindLimit) {
+		r.memory.kept = 0 // the rows are gone
 		if out.seen != nil {
-			out.seen = newSeen()
+			out.seen = newSeen(&r.memory)
 		}
 		if err := r.selectFound(out, by); !isKind(err, KindUnsorted) {
 			return err
@@ -161,7 +162,7 @@ func usesFields(x expr) bool {
 // sortOfFind is the order as Find may have it: only that of ids, because Mango orders strings in another way.
 func (r *run) sortOfFind() ([]SortField, bool) {
 	order := r.statement.order
-	t := translator{env: r.env(r.ctx)}
+	t := translator{env: r.env()}
 	if f, ok := t.path(order[0].expr); !ok || !f.id || r.byKeys || r.keyspace == nil {
 		return nil, false
 	}
@@ -186,16 +187,21 @@ func (r *run) sorted(seen *seen) ([]sortedRow, error) {
 				return err == nil, err
 			}
 		}
+		if err := r.memory.keep(row.size); err != nil {
+			return false, err
+		}
 		rows = append(rows, row)
 		size += row.size
 		full := len(rows) > maxKeptRows || size > maxKeptBytes
 		if keep >= 0 && len(rows) > keep && (full || len(rows) > 2*keep+1000) {
 			r.sort(rows)
 			clear(rows[keep:])
+			before := size
 			rows, size = rows[:keep], 0
 			for i := range rows {
 				size += rows[i].size
 			}
+			r.memory.kept -= before - size
 			full = len(rows) > maxKeptRows || size > maxKeptBytes
 		}
 		if full {

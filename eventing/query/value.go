@@ -251,4 +251,4 @@ const valueSize = 200
 
 // maxValueSize is the size from which on a value is refused: strings and arrays that are built from others, rows,
 // documents that are written.
-const maxValueSize = 64 << 20
+const maxValueSize = 16 << 20

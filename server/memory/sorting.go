@@ -11,6 +11,9 @@ func NewSorting(memory int64, gate *Gate) *Budget {
 	return newMemoryBudget(memory, max(memory/16, leastSorting), gate)
 }
 
+// NewHandlers shares total bytes among event functions.
+func NewHandlers(total int64) *Budget { return newMemoryBudget(total, total, nil) }
+
 // Grow makes the share at least n bytes, of which it has at most half of the budget, and does not wait: the error is
 // ErrBusy where there is no room. Those that have stalled go then, so that there may be some for the next one.
 func (s *Share) Grow(n int64) error {

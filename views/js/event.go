@@ -187,10 +187,12 @@ type EventLine struct {
 	LastLog   string
 }
 
+// MaxEventBytes is how many bytes the effects of one invocation have together, and what it asks the host at a time.
+const MaxEventBytes = 8 << 20
+
 // Limits of one invocation.
 const (
 	maxEventEffects = 10_000
-	maxEventBytes   = 8 << 20 // of effects together
 	maxEventLog     = 4 << 10
 	maxEventLines   = 1000 // that are counted
 	maxEventText    = 4 << 10

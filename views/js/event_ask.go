@@ -16,8 +16,14 @@ func (r *eventRealm) beginAsk(e *encoder, what byte) {
 	e.uint(uint64(max(0, left.Milliseconds()+1)))
 }
 
+// askOverhead is what a question may have besides what an invocation gives: lengths, and names of ten thousand effects.
+const askOverhead = 4 << 20
+
 // ask sends a question and waits for the answer. What the host lets the handler see is thrown as an error of the class.
 func (r *eventRealm) ask(e *encoder, class string) decoder {
+	if len(e.b) > MaxEventBytes+askOverhead {
+		r.throw(class, "what is asked for is longer than "+itoa(MaxEventBytes>>20)+" MB")
+	}
 	payload, err := r.w.ask(e.b)
 	if err != nil || len(payload) == 0 {
 		r.breakOff(err)

@@ -113,8 +113,8 @@ func (r *eventRealm) effect(v EventEffect, size int) {
 	if r.run.made++; r.run.made > maxEventEffects {
 		r.throw("EventingError", "an invocation may make at most "+itoa(maxEventEffects)+" writes and timers")
 	}
-	if r.run.bytes += size; r.run.bytes > maxEventBytes {
-		r.throw("EventingError", "an invocation may write at most "+itoa(maxEventBytes>>20)+" MB")
+	if r.run.bytes += size; r.run.bytes > MaxEventBytes {
+		r.throw("EventingError", "an invocation may write at most "+itoa(MaxEventBytes>>20)+" MB")
 	}
 	r.run.effects = append(r.run.effects, v)
 }
