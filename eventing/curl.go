@@ -131,13 +131,15 @@ func newURLBinding(c definition.CurlBinding, limit int64, allows func(netip.Addr
 		MaxResponseHeaderBytes: mostHeaders,
 	}}
 	if c.Cookies {
-		u.client.Jar = new(jar)
+		u.client.Jar = &jar{of: base}
 	}
 	return u, nil
 }
 
-// jar keeps the cookies of a binding, those that came last.
+// jar keeps the cookies of a binding's origin, those that came last. Others neither set nor get them, though cookies
+// know no ports.
 type jar struct {
+	of    *url.URL
 	mu    sync.Mutex
 	inner http.CookieJar
 	size  int // bytes that came
@@ -148,6 +150,9 @@ const mostCookies = 64 << 10
 
 // SetCookies implements http.CookieJar.
 func (j *jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
+	if !compat.SameOrigin(j.of, u) {
+		return
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	size := 0
@@ -167,7 +172,7 @@ func (j *jar) SetCookies(u *url.URL, cookies []*http.Cookie) {
 func (j *jar) Cookies(u *url.URL) []*http.Cookie {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.inner == nil {
+	if j.inner == nil || !compat.SameOrigin(j.of, u) {
 		return nil
 	}
 	return j.inner.Cookies(u)
@@ -234,6 +239,7 @@ func (u *urlBinding) do(ctx context.Context, r *js.EventRequest, h *holding) (js
 		request.Header.Add(h[0], h[1])
 	}
 	client := *u.client
+	client.CheckRedirect = compat.KeepCredentials
 	if !r.Redirect {
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
@@ -246,8 +252,7 @@ func (u *urlBinding) do(ctx context.Context, r *js.EventRequest, h *holding) (js
 	return u.read(response, func(bytes int64) error { return h.cross(ctx, int64(len(r.Body))+bytes) })
 }
 
-// authorize adds what the binding has of credentials. They go to the binding's host only: net/http leaves them out of
-// requests that a redirection sends elsewhere.
+// authorize adds what the binding has of credentials. They go to the binding's origin only (compat.KeepCredentials).
 func (u *urlBinding) authorize(request *http.Request) {
 	switch u.binding.AuthType {
 	case definition.AuthBasic:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
+	"github.com/settee-db/settee/views/js"
 )
 
 // TestOnDeploy: OnDeploy runs before any event, when a function is deployed and when it is resumed, and is told which,
@@ -327,6 +329,41 @@ function OnUpdate(doc, meta) {
 		`{"status":418,"body":{"at":"POST /base/x?q=1+2","user":"ada:secret","body":"{\"n\":1}"}}`)
 	n.becomes("dst", "moved", `{"status":302,"followed":"GET /base/elsewhere"}`)
 	n.becomes("dst", "large", `{"curl":true}`)
+}
+
+// TestCurlKeepsCredentials: neither the binding's credentials nor what the handler sends nor cookies go to another port
+// of the same host.
+func TestCurlKeepsCredentials(t *testing.T) {
+	var there []http.Header
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		there = append(there, r.Header)
+	}))
+	defer other.Close()
+	here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "session", Value: "secret"})
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	}))
+	defer here.Close()
+	for _, c := range []definition.CurlBinding{
+		{AuthType: definition.AuthBasic, Username: "u", Password: "p"}, {AuthType: definition.AuthBearer, BearerKey: "k"},
+	} {
+		c.Hostname, c.Cookies = here.URL, true
+		u, err := newURLBinding(c, 1<<20, func(netip.Addr) bool { return true })
+		require.NoError(t, err)
+		f := &function{engine: newAlone(t).engine}
+		r := js.EventRequest{Method: "GET", Headers: [][2]string{{"X-Api-Key", "key"}}, Redirect: true}
+		for range 2 {
+			answer, err := u.do(t.Context(), &r, f.newHolding())
+			require.NoError(t, err)
+			require.Equal(t, http.StatusOK, answer.Status)
+		}
+	}
+	require.Len(t, there, 4)
+	for _, h := range there {
+		for _, name := range []string{"X-Api-Key", "Cookie", "Authorization", "Referer"} {
+			require.Empty(t, h.Get(name), name)
+		}
+	}
 }
 
 // TestTrials: a test of a function runs its handler, deployed or not, on what there is, and shows what it would have

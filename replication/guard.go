@@ -1,7 +1,9 @@
 package replication
 
 import (
+	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -14,6 +16,7 @@ import (
 type Guard struct {
 	allow []netip.Prefix // empty: every address
 	deny  []netip.Prefix
+	own   bool // the addresses of this machine's interfaces are denied, too
 }
 
 // NoNetworks is the policy that refuses every address.
@@ -34,21 +37,36 @@ func (e *AddressError) Error() string {
 	return "address " + e.Address + " is not allowed for replications"
 }
 
-// ParseGuard reads lists of networks in CIDR form or single addresses, separated by commas. An address must be in one
-// of the allowed networks, if there are any, and in none of the denied ones.
+// ownAddresses stands in a list of denied networks for the addresses that the interfaces of this machine have when a
+// connection is made.
+const ownAddresses = "own"
+
+// ParseGuard reads lists of networks in CIDR form or single addresses, separated by commas; what is denied may have the
+// word own, for the addresses of this machine. An address must be in one of the allowed networks, if there are any, and
+// in none of the denied ones. The same holds for the IPv4 address that an IPv6 address stands for.
 func ParseGuard(allow, deny string) (*Guard, error) {
 	g := new(Guard)
 	var err error
-	if g.allow, err = parseNetworks(allow); err != nil {
+	if g.allow, err = parseNetworks(split(allow)); err != nil {
 		return nil, err
 	}
-	g.deny, err = parseNetworks(deny)
+	words := split(deny)
+	words = slices.DeleteFunc(words, func(word string) bool {
+		g.own = g.own || word == ownAddresses
+		return word == ownAddresses
+	})
+	g.deny, err = parseNetworks(words)
 	return g, err
 }
 
-func parseNetworks(list string) ([]netip.Prefix, error) {
+// split takes the words of a list apart.
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
+}
+
+func parseNetworks(list []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
-	for _, text := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
+	for _, text := range list {
 		p, err := compat.ParseNetwork(text)
 		if err != nil {
 			return nil, err
@@ -64,10 +82,55 @@ func (g *Guard) Allows(addr netip.Addr) bool {
 		return true
 	}
 	addr = addr.Unmap().WithZone("")
+	if inner, ok := standsFor(addr); ok && !g.Allows(inner) {
+		return false
+	}
 	if len(g.allow) > 0 && !within(g.allow, addr) {
 		return false
 	}
-	return !within(g.deny, addr)
+	return !within(g.deny, addr) && !(g.own && isOwn(addr))
+}
+
+// translated are the networks of IPv6 whose addresses have one of IPv4 in them, and where: those of NAT64 (RFC 6052,
+// RFC 8215), of 6to4 (RFC 3056), and compatible addresses (RFC 4291). A gateway may lead there.
+var translated = []struct {
+	network netip.Prefix
+	at      int
+}{
+	{netip.MustParsePrefix("64:ff9b::/96"), 12},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), 12},
+	{netip.MustParsePrefix("2002::/16"), 2},
+	{netip.MustParsePrefix("::/96"), 12},
+}
+
+// standsFor is the IPv4 address that an IPv6 address has in it.
+func standsFor(addr netip.Addr) (inner netip.Addr, ok bool) {
+	if addr.IsLoopback() || addr.IsUnspecified() {
+		return inner, false
+	}
+	for _, t := range translated {
+		if t.network.Contains(addr) {
+			bytes := addr.As16()
+			return netip.AddrFrom4([4]byte(bytes[t.at : t.at+4])), true
+		}
+	}
+	return inner, false
+}
+
+// isOwn reports whether an interface of this machine has the address. Where that cannot be found out it has.
+func isOwn(addr netip.Addr) bool {
+	list, err := net.InterfaceAddrs()
+	if err != nil {
+		return true
+	}
+	for _, a := range list {
+		if n, ok := a.(*net.IPNet); ok {
+			if own, ok := netip.AddrFromSlice(n.IP); ok && own.Unmap() == addr {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func within(networks []netip.Prefix, addr netip.Addr) bool {

@@ -78,7 +78,7 @@ type request struct {
 	url     string                // instead of path and query, after a redirect
 	retries int                   // -1: those of the options
 	feed    bool                  // _changes: no limit on the time of the whole
-	bare    bool                  // no credentials: the host is another one
+	bare    bool                  // no credentials: the origin is another one
 	epoch   int                   // of the session's cookie it went out with
 }
 
@@ -217,7 +217,7 @@ func (p *HTTPPeer) attempt(
 	}
 	p.limiter.success(r.method)
 	p.set.Counters.Responses.add(1)
-	if p.session != nil && p.session.again(r, resp) {
+	if p.session != nil && !r.bare && p.session.again(r, resp) {
 		drain(body)
 		return nil, errAgain
 	}
@@ -297,9 +297,13 @@ func (p *HTTPPeer) send(ctx context.Context, r *request, alive *watchdog) (*http
 			return io.NopCloser(&watchedBody{r: bytes.NewReader(r.body), alive: alive}), nil
 		}
 	}
-	for _, list := range [][]Header{defaultHeaders, p.endpoint.Headers, r.headers} {
+	own := p.endpoint.Headers
+	if r.bare {
+		own = nil // any of them may be secret
+	}
+	for _, list := range [][]Header{defaultHeaders, own, r.headers} {
 		for _, h := range list {
-			if h.Value != "" && (!r.bare || !secretHeader(h.Name)) {
+			if h.Value != "" {
 				req.Header.Set(h.Name, h.Value)
 			}
 		}
@@ -317,11 +321,7 @@ func (p *HTTPPeer) send(ctx context.Context, r *request, alive *watchdog) (*http
 	return p.client.Do(req)
 }
 
-func secretHeader(name string) bool {
-	return strings.EqualFold(name, "authorization") || strings.EqualFold(name, "cookie")
-}
-
-// redirect sends the request to another URL; credentials go to the same host only.
+// redirect sends the request to another URL; credentials go to the same origin only.
 func (p *HTTPPeer) redirect(r *request, resp *http.Response) error {
 	to, err := resp.Location()
 	if err != nil {
@@ -330,7 +330,7 @@ func (p *HTTPPeer) redirect(r *request, resp *http.Response) error {
 	if to.Scheme != "http" && to.Scheme != "https" {
 		return p.codeFailure(r, resp.StatusCode)
 	}
-	if to.Host != resp.Request.URL.Host || to.Scheme != resp.Request.URL.Scheme {
+	if !compat.SameOrigin(to, resp.Request.URL) {
 		r.bare = true
 	}
 	to.User = nil

@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/multipart"
@@ -202,6 +206,54 @@ func TestGuard(t *testing.T) {
 	if NoNetworks().control("tcp", "1.2.3.4:1", nil) == nil ||
 		NoNetworks().control("tcp", "[2001:db8::1]:1", nil) == nil {
 		t.Error("NoNetworks allows one")
+	}
+}
+
+// TestGuardOfTranslatedAddresses: an address that stands for another one is as that one, and own is whatever this
+// machine has.
+func TestGuardOfTranslatedAddresses(t *testing.T) {
+	g, err := ParseGuard("", "10.0.0.0/8, own")
+	require.NoError(t, err)
+	addresses := map[string]bool{
+		"64:ff9b::a00:1": false, "64:ff9b::b00:1": true, "64:ff9b:1::a01:203": false, "2002:a01:203::1": false,
+		"2002:b01:203::1": true, "::10.0.0.1": false, "::ffff:10.0.0.1": false, "11.0.0.1": true, "2001:db8::1": true,
+		"::1": true,
+	}
+	own, err := net.InterfaceAddrs()
+	require.NoError(t, err)
+	for _, a := range own {
+		addresses[a.(*net.IPNet).IP.String()] = false
+	}
+	for address, allowed := range addresses {
+		require.Equal(t, allowed, g.Allows(netip.MustParseAddr(address)), address)
+	}
+	if g, err = ParseGuard("::1, 10.0.0.0/8", ""); err != nil || !g.Allows(netip.IPv6Loopback()) {
+		t.Error("what is allowed alone is not", err)
+	}
+}
+
+// TestRedirectToAnotherOrigin: nothing that may be secret goes to another port of the same host, and its answer is no
+// renewed session.
+func TestRedirectToAnotherOrigin(t *testing.T) {
+	var there http.Header
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		there = r.Header
+		answerJSON(w, `{"db_name":"a","instance_start_time":"0","update_seq":"1"}`)
+	}))
+	defer other.Close()
+	p := peerOf(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Api-Key") != "key" {
+			t.Error("the header is left out at once")
+		}
+		http.Redirect(w, r, other.URL, http.StatusFound)
+	}, "")
+	p.endpoint.Headers = append(p.endpoint.Headers, Header{"X-Api-Key", "key"}, Header{"Cookie", "a=b"})
+	p.endpoint.HasCreds, p.endpoint.User, p.endpoint.Password = true, "u", "p"
+	_, err := p.Info(t.Context())
+	require.NoError(t, err)
+	require.NotNil(t, there)
+	for _, name := range []string{"X-Api-Key", "Cookie", "Authorization", "Referer"} {
+		require.Empty(t, there.Get(name), name)
 	}
 }
 

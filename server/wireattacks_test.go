@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -279,6 +280,19 @@ func TestForgedIdentities(t *testing.T) {
 			c.token,
 		)
 		require.Equal(t, c.is, strings.Contains(w.Body.String(), `"authenticated":"proxy"`), name)
+	}
+	for _, twice := range []string{"X-Auth-CouchDB-UserName", "X-Auth-CouchDB-Roles", "X-Auth-CouchDB-Token"} {
+		r := httptest.NewRequest("GET", "/_session", nil)
+		r.Header = http.Header{}
+		for name, value := range map[string]string{
+			"X-Auth-CouchDB-UserName": "joe", "X-Auth-CouchDB-Roles": "_admin", "X-Auth-CouchDB-Token": proxy,
+		} {
+			r.Header.Set(name, value)
+		}
+		r.Header.Add(twice, r.Header.Get(twice))
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		require.Equal(t, 400, w.Code, twice)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/settee-db/settee/compat"
 )
 
 // Site is a server. It is safe for concurrent use.
@@ -56,6 +58,9 @@ func Parse(text string) (*Site, string, error) {
 // DBPath is the path of a database. CouchDB takes a plus sign for a blank.
 func DBPath(name string) string { return "/" + url.QueryEscape(name) }
 
+// client follows redirections as http.DefaultClient does, but for credentials.
+var client = &http.Client{CheckRedirect: compat.KeepCredentials}
+
 // Do sends a request; path begins with a slash. The caller closes the body.
 func (s *Site) Do(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, s.Base+path, body)
@@ -69,7 +74,7 @@ func (s *Site) Do(ctx context.Context, method, path string, body io.Reader) (*ht
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil || resp.StatusCode < 300 {
 		return resp, err
 	}

@@ -243,8 +243,8 @@ var Settings = []Setting{
 	{
 		"eventing",
 		"curl_denied_networks",
-		"0.0.0.0/8, 127.0.0.0/8, 169.254.0.0/16, ::, ::1, fe80::/10",
-		"Networks that event functions may not make requests to. Needs a restart. Not in CouchDB.",
+		"0.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, ::, ::1, fd00:ec2::254, fe80::/10, own",
+		"Networks that event functions may not make requests to; own stands for all addresses of this machine. Needs a restart. Not in CouchDB.",
 	},
 	{
 		"eventing",
@@ -420,8 +420,8 @@ var Settings = []Setting{
 	{
 		"replicator",
 		"denied_networks",
-		"169.254.0.0/16,fe80::/10",
-		"Networks that replications may not connect to, with commas; by default link-local addresses, where clouds keep their secrets. Not in CouchDB.",
+		"100.100.100.200,169.254.0.0/16,fd00:ec2::254,fe80::/10",
+		"Networks that replications may not connect to, with commas; by default where clouds keep their secrets; own stands for all addresses of this machine. Not in CouchDB.",
 	},
 	{"replicator", "health_threshold", "120", "Seconds without a crash after which a job counts as healthy again."},
 	{"replicator", "http_connections", "20", "Most connections to each end of a replication."},

@@ -155,9 +155,15 @@ func (h *Handlers) cookieHandler(c *call.Call) (bool, error) {
 
 // proxyHandler believes the headers of a proxy that has identified the user, with a token if proxy_use_secret asks for
 // one (couch_httpd_auth:proxy_auth_user). An empty name, which CouchDB takes for a user, is nobody; and where a token
-// is asked for but no secret is set, nobody is believed, whereas CouchDB believes everybody.
+// is asked for but no secret is set, nobody is believed, whereas CouchDB believes everybody. Of two headers of a kind one
+// may have come through the proxy: both are refused, whereas CouchDB takes one.
 func proxyHandler(c *call.Call) (bool, error) {
 	set := c.Settings.Auth
+	for _, header := range []string{set.ProxyUser, set.ProxyRoles, set.ProxyToken} {
+		if len(c.Request.Header.Values(header)) > 1 {
+			return false, compat.NewError(compat.KindBadRequest, "several headers "+header)
+		}
+	}
 	name := c.Header(set.ProxyUser)
 	if name == "" {
 		return false, nil
