@@ -67,7 +67,9 @@ type batch struct {
 	f       *function
 	ctx     context.Context // of the run
 	items   []*item
-	current int // the item whose handler is running
+	current int            // the item whose handler is running
+	owner   docs.Principal // as they were when owned
+	owned   time.Time
 	dbs     map[string]*docs.Database
 	docs    map[docKey]*docState
 	timers  map[timerName]*timer // nil: cancelled
@@ -102,10 +104,13 @@ func (f *function) newBatch(items []*item, h *holding) *batch {
 
 // database gives a database as the owner of the function sees it; the error is why the owner may not use it.
 func (b *batch) database(ctx context.Context, name string) (*docs.Database, error) {
+	if err := b.lookAtOwner(ctx); err != nil {
+		return nil, err
+	}
 	if d := b.dbs[name]; d != nil {
 		return d, nil
 	}
-	d := b.f.engine.docs.Database(name, b.f.owner, docs.Origin{Memory: b.holding})
+	d := b.f.engine.docs.Database(name, b.owner, docs.Origin{Memory: b.holding})
 	if err := d.Authorize(ctx, false); err != nil {
 		return nil, err
 	}

@@ -92,6 +92,9 @@ func (b *batch) Curl(ctx context.Context, r js.EventRequest) (js.EventResponse, 
 	if err := b.await(ctx); err != nil {
 		return js.EventResponse{}, err
 	}
+	if err := b.lookAtOwner(ctx); err != nil {
+		return js.EventResponse{}, err
+	}
 	key := requestKey(&r)
 	if a, known := b.holding.answered(key); known {
 		return a.response, a.err

@@ -18,6 +18,7 @@
 //	lane.go       one batch after the other: handlers of the next while one is stored
 //	process.go    batches of events or timers until they are stored: conflicts, refusals, retries, crashes
 //	batch.go      one run of handlers: what they read and write; its commit
+//	owner.go      the rights that the owner of a function has now
 //	holding.go    what the handlers of a batch hold in memory
 //	ahead.go      handlers that run before the batch before them is stored: what they may see, when they are void
 //	host.go, queries.go, curl.go  what handlers get at: documents and timers, statements, other servers
@@ -38,7 +39,7 @@
 //  2. No transaction and no snapshot is open while JavaScript runs, but the reads of a query whose rows are fetched.
 //  3. The events of a document are processed in the order of its changes, one after another; between documents of
 //     different partitions there is no order.
-//  4. A function does with a database what its owner may, and only with databases that are bound to it.
+//  4. A function does with a database what its owner may now, and only with databases that are bound to it.
 //  5. All that is kept of an instance lies below one prefix, so that to undeploy is to clear one range.
 //  6. What a function may have in memory is bounded: chunks of the feed, two batches for each lane, its log; and the
 //     chunks of all functions together, with what is kept of feeds for functions that are behind. What handlers hold

@@ -61,6 +61,7 @@ type Options struct {
 type Engine struct {
 	o        Options
 	docs     *docs.Store
+	rights   Rights // nil: owners have the roles that they had when they deployed
 	registry *registry.Registry
 	members  *nodes.Members
 	// catalogue and statements are what queries need again and again.
@@ -130,10 +131,10 @@ func (e *Engine) now() time.Time {
 	return time.Now()
 }
 
-// Start begins to run functions, which see documents as their owners do. It is called once, before the registry is
-// used.
-func (e *Engine) Start(documents *docs.Store) error {
-	e.docs = documents
+// Start begins to run functions, which see documents as their owners do, with the rights that these have then. It is
+// called once, before the registry is used.
+func (e *Engine) Start(documents *docs.Store, rights Rights) error {
+	e.docs, e.rights = documents, rights
 	backoff := func(failures int) time.Duration { return pause(failures, time.Second, time.Minute) }
 	err := e.o.Jobs.Handle(jobs.Type{Name: jobType, Workers: maxLed, Run: e.runJob, Backoff: backoff})
 	if err == nil {

@@ -23,7 +23,6 @@ type function struct {
 	record   *registry.Record
 	instance int64
 	space    space
-	owner    docs.Principal
 	source   string
 	settings *definition.Settings
 
@@ -65,10 +64,11 @@ func (f *function) selects(ch *row, doc *storage.Document) (bool, error) {
 // serve runs the share of the function that this process has, until ctx ends, it is stopped by a change of its state,
 // or something breaks. Its workers stop between batches; what they were at is done again, here or elsewhere.
 func (f *function) serve(ctx context.Context) (err error) {
-	db := f.engine.docs.Database(f.source, f.owner, docs.Origin{})
-	if err := db.Authorize(ctx, true); err != nil {
+	owner, err := f.mayRun(ctx)
+	if err != nil {
 		return err
 	}
+	db := f.engine.docs.Database(f.source, owner, docs.Origin{})
 	defer func() { err = errors.Join(err, f.release(ctx)) }()
 	for {
 		p, err := f.share(ctx, db)
@@ -105,6 +105,7 @@ func (f *function) workUntil(ctx context.Context, r *reader) error {
 	start := func(work func() error) { running.Go(func() { cancel(work()) }) }
 	start(func() error { return f.keepShare(ctx, r.mine) })
 	if len(r.mine) > 0 {
+		start(func() error { return f.keepOwner(ctx) })
 		start(func() error { return r.read(ctx) })
 		for _, l := range r.lanes {
 			start(func() error { return l.work(ctx, hard) })

@@ -187,7 +187,9 @@ func without(items []*item, gone *item) []*item {
 // be tried again, and where the handlers have written much. failed is set where it could not run them.
 func (b *batch) run(ctx context.Context) {
 	b.ctx = ctx
-	b.failed = b.runHandlers(ctx)
+	if b.failed = b.lookAtOwner(ctx); b.failed == nil {
+		b.failed = b.runHandlers(ctx)
+	}
 	b.queries.closeAll()
 }
 

@@ -135,6 +135,9 @@ func (b *batch) Rows(ctx context.Context, handle uint64) (rows [][]byte, done bo
 	if q == nil {
 		return nil, true, nil
 	}
+	if err := b.lookAtOwner(ctx); err != nil {
+		return nil, true, err
+	}
 	for size := 0; len(rows) < crossingRows && size < crossingBytes; {
 		row, ok, err := q.rows.Next()
 		if err != nil {

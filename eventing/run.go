@@ -10,7 +10,6 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/nodes"
@@ -107,11 +106,12 @@ type errCannotRun struct{ why string }
 func (e errCannotRun) Error() string { return "eventing: " + e.why }
 
 // cannotRun ends what cannot be: a function on the way goes back to where it was; one that was deployed is undeployed
-// if its source is gone.
+// if its source is gone, and paused if its owner may not run it any more.
 func (e *Engine) cannotRun(ctx context.Context, r *registry.Record, err error) error {
 	var cannot errCannotRun
+	var owner errOwner
 	gone := errors.Is(err, errSourceGone) || errors.Is(err, compat.KindNoDatabase)
-	if !errors.As(err, &cannot) && !gone {
+	if !errors.As(err, &cannot) && !errors.As(err, &owner) && !gone {
 		return err
 	}
 	e.o.Log.Error("eventing: a function cannot run", "function", r.Ref().String(), "error", err)
@@ -123,6 +123,8 @@ func (e *Engine) cannotRun(ctx context.Context, r *registry.Record, err error) e
 		return e.registry.Finish(ctx, r.Ref(), r.Instance, r.State, definition.Paused)
 	case gone:
 		_, err = e.registry.Undeploy(ctx, r)
+	case owner.why != "":
+		_, err = e.registry.Stop(ctx, r, owner.why)
 	}
 	return err
 }
@@ -187,7 +189,7 @@ func (e *Engine) prepare(r *registry.Record) (*function, error) {
 	}
 	f := &function{
 		engine: e, ref: r.Ref(), record: r, instance: r.Instance, space: spaceOf(r.Instance),
-		owner: docs.Principal{Name: r.Owner.Name, Roles: r.Owner.Roles}, source: d.Bindings.SourceBucket,
+		source:   d.Bindings.SourceBucket,
 		settings: &d.Settings, program: compiled.program, bindings: compiled.bindings, selector: compiled.selector,
 		hopLimit: uint64(d.Settings.HopLimit), maxRetries: int(d.Settings.MaxRetries),
 		stats: e.statsOf(r), log: e.logOf(r.Ref()), storing: make(chan struct{}, 1),

@@ -80,6 +80,7 @@ func (e *Engine) Test(
 	if _, wrong := e.Compile(ctx, d); wrong != nil {
 		return nil, wrong
 	}
+	who.External = true // with the roles that the request has
 	f, err := e.prepare(&registry.Record{Draft: d, Owner: who})
 	if err != nil {
 		return nil, definition.AsError(err)
@@ -117,7 +118,11 @@ func (f *function) tried(ctx context.Context, t *trial) (*item, error) {
 		it := &item{event: js.Event{Kind: js.EventTimer, Callback: t.Timer, Context: t.Context}, id: t.ID}
 		return it, nil
 	case t.Doc == nil && !t.Delete:
-		doc, err := f.engine.docs.Database(f.source, f.owner, docs.Origin{}).Open(ctx, t.ID, storage.OpenOptions{})
+		owner, err := f.principal(ctx)
+		if err != nil {
+			return nil, err
+		}
+		doc, err := f.engine.docs.Database(f.source, owner, docs.Origin{}).Open(ctx, t.ID, storage.OpenOptions{})
 		if err != nil {
 			return nil, err
 		}

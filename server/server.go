@@ -99,6 +99,7 @@ type Server struct {
 	users        *users.Directory
 	replications *replicator.Replications
 	admin        *admin.Handlers
+	sessions     *session.Handlers
 	echo         *echo.Echo
 	address      atomic.Pointer[net.Addr] // that Serve was called for last, nil before
 	// connections are those of all listeners.
@@ -158,6 +159,7 @@ func New(o Options) (*Server, error) {
 		Evaluated: env.Stats.Evaluated,
 	})
 	sessions := session.New(verifier, directory)
+	s.sessions = sessions
 	env.Identify = sessions.Identify()
 	queries := new(find.Handlers)
 	rows := routes(s.admin, sessions, s.replications, queries)
@@ -231,6 +233,11 @@ func (s *Server) configure(server *http.Server) {
 
 // Docs are the documents as principals see them, for what works beside requests.
 func (s *Server) Docs() *docs.Store { return s.env.Docs }
+
+// Roles are those that a user has now, on this server; known is false for one who is not there.
+func (s *Server) Roles(ctx context.Context, name string) (roles []string, known bool, err error) {
+	return s.sessions.Roles(ctx, s.env.Settings().Auth, name)
+}
 
 // Stopping is closed when the server is about to stop: feeds end their answers then.
 func (s *Server) Stopping() <-chan struct{} { return s.env.Stopping() }

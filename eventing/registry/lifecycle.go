@@ -30,7 +30,7 @@ func (g *Registry) Deploy(ctx context.Context, seen *Record, owner Principal, qu
 			r.Draft = r.Draft.Clone()
 			r.Draft.InstanceID = fmt.Sprintf("%d-%s", r.Draft.UUID, strconv.FormatInt(r.Instance, 36))
 		}
-		r.State, r.Changed, r.Deployed, r.Owner, r.Queries = to, now, r.Draft, owner, queries
+		r.State, r.Changed, r.Deployed, r.Owner, r.Queries, r.Reason = to, now, r.Draft, owner, queries, ""
 		if fresh {
 			return r, g.hooks.Deploy(tx, r)
 		}
@@ -70,22 +70,29 @@ func nextInstance(tx kv.Tx) (int64, error) {
 
 // Pause begins to pause a deployed function.
 func (g *Registry) Pause(ctx context.Context, seen *Record) (*Record, error) {
-	return g.begin(ctx, seen, definition.OpPause)
+	return g.begin(ctx, seen, definition.OpPause, "")
+}
+
+// Stop is Pause for a reason that the record tells until the function is resumed or undeployed.
+func (g *Registry) Stop(ctx context.Context, seen *Record, reason string) (*Record, error) {
+	return g.begin(ctx, seen, definition.OpPause, reason)
 }
 
 // Undeploy begins to undeploy a deployed or paused function.
 func (g *Registry) Undeploy(ctx context.Context, seen *Record) (*Record, error) {
-	return g.begin(ctx, seen, definition.OpUndeploy)
+	return g.begin(ctx, seen, definition.OpUndeploy, "")
 }
 
-func (g *Registry) begin(ctx context.Context, seen *Record, op definition.Operation) (*Record, error) {
+func (g *Registry) begin(
+	ctx context.Context, seen *Record, op definition.Operation, reason string,
+) (*Record, error) {
 	ref, now := seen.Ref(), g.now()
 	return g.change(ctx, ref, seen.Version, func(_ kv.Tx, r *Record) (*Record, error) {
 		to, err := r.State.Begin(op, ref.String())
 		if err != nil {
 			return nil, err
 		}
-		r.State, r.Changed = to, now
+		r.State, r.Changed, r.Reason = to, now, reason
 		return r, nil
 	})
 }

@@ -16,6 +16,8 @@ import (
 type Principal struct {
 	Name  string   `json:"name"`
 	Roles []string `json:"roles"`
+	// External is one whom a proxy or a token has identified: with these roles, whatever is known here.
+	External bool `json:"external,omitempty"`
 }
 
 // Record is all that is known of a function. One that was given out is not changed.
@@ -36,6 +38,8 @@ type Record struct {
 	// of who wrote them, for people and for OnDeploy.
 	Changed time.Time  `json:"changed"`
 	Paused  *time.Time `json:"paused,omitempty"`
+	// Reason is why it was paused, where nobody has asked for that.
+	Reason string `json:"reason,omitempty"`
 }
 
 // Ref names the function.

@@ -40,7 +40,8 @@ func requireAdmin(c *call.Call) error {
 
 // owner is who asks, as the registry keeps it.
 func owner(c *call.Call) registry.Principal {
-	return registry.Principal{Name: c.User.Name, Roles: slices.Clone(c.User.Roles)}
+	external := c.IdentifiedBy == "proxy" || c.IdentifiedBy == "jwt"
+	return registry.Principal{Name: c.User.Name, Roles: slices.Clone(c.User.Roles), External: external}
 }
 
 // database is a database as the user sees it.

@@ -19,12 +19,13 @@ type functionStatus struct {
 	DeploymentStatus   bool             `json:"deployment_status"`
 	ProcessingStatus   bool             `json:"processing_status"`
 	RedeployRequired   bool             `json:"redeploy_required"`
+	Reason             string           `json:"reason,omitempty"`
 }
 
 // newStatus tells a function's state. A state on the way is one until all nodes have come to its end, so that no node
 // has to be asked.
 func newStatus(r *registry.Record, nodes int) functionStatus {
-	s := functionStatus{CompositeStatus: r.State, Name: r.Draft.Name, Scope: r.Draft.Scope}
+	s := functionStatus{CompositeStatus: r.State, Name: r.Draft.Name, Scope: r.Draft.Scope, Reason: r.Reason}
 	s.DeploymentStatus, s.ProcessingStatus = r.State.Statuses()
 	switch r.State {
 	case definition.Deploying, definition.Resuming:

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -71,12 +73,16 @@ func (h *Handlers) basicHandler(c *call.Call) (bool, error) {
 // password does not count (chttpd_auth_cache:get_user_creds). It is nil for unknown names, among them those longer than
 // any account's. Nothing in the users database, which may be open for sign-up, keeps a server admin out.
 func (h *Handlers) findUser(c *call.Call, name string) (*auth.User, error) {
+	return h.lookUp(c.Context(), c.Settings.Auth, name)
+}
+
+func (h *Handlers) lookUp(ctx context.Context, set *auth.Settings, name string) (*auth.User, error) {
 	if len(name) > maxUserName {
 		return nil, nil
 	}
-	admin := c.Settings.Auth.Admins[name]
-	u, err := h.users.Find(c.Context(), c.Settings.Auth.UsersDB, name, admin != nil)
-	conflicted := u != nil && u.Conflicted && !c.Settings.Auth.ConflictedDocs
+	admin := set.Admins[name]
+	u, err := h.users.Find(ctx, set.UsersDB, name, admin != nil)
+	conflicted := u != nil && u.Conflicted && !set.ConflictedDocs
 	if admin != nil {
 		if err != nil || u == nil || conflicted {
 			return admin, nil //nolint:nilerr // administrators come in without users
@@ -90,6 +96,19 @@ func (h *Handlers) findUser(c *call.Call, name string) (*auth.User, error) {
 		return nil, errConflicted
 	}
 	return u, nil
+}
+
+// Roles are those that a user has by the settings and the users database, as after a login; known is false for one who
+// could not log in by name.
+func (h *Handlers) Roles(ctx context.Context, set *auth.Settings, name string) (roles []string, known bool, err error) {
+	u, err := h.lookUp(ctx, set, name)
+	if errors.Is(err, compat.KindUnauthorized) {
+		return nil, false, nil
+	}
+	if err != nil || u == nil {
+		return nil, false, err
+	}
+	return u.Roles, true, nil
 }
 
 // maxUserName bounds the names that are looked up, hashed and counted, in bytes. CouchDB has no bound; a name is kept

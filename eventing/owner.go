@@ -1,0 +1,81 @@
+package eventing
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/server/docs"
+)
+
+// Rights tell which roles a user has now; known is false for one who is not there any more.
+type Rights func(ctx context.Context, name string) (roles []string, known bool, err error)
+
+const (
+	// ownerEvery is how often it is looked whether a function may run still, whether there are events or not.
+	ownerEvery = 2 * time.Second
+	// rightsFor is how long a batch goes on with the rights that it has found.
+	rightsFor = time.Second
+)
+
+// errOwner is why the owner of a function may not run it any more.
+type errOwner struct{ why string }
+
+// Error implements error.
+func (e errOwner) Error() string { return "eventing: " + e.why }
+
+// principal is the owner of the function, with the roles of now. Who was identified by others, a proxy or the issuer of
+// a token, keeps those of then: nobody here knows of a change.
+func (f *function) principal(ctx context.Context) (docs.Principal, error) {
+	o := f.record.Owner
+	p := docs.Principal{Name: o.Name, Roles: o.Roles}
+	if f.engine.rights == nil || o.External {
+		return p, nil
+	}
+	roles, known, err := f.engine.rights(ctx, o.Name)
+	if err == nil && !known {
+		err = errOwner{"its owner " + o.Name + " is not there any more"}
+	}
+	p.Roles = roles
+	return p, err
+}
+
+// mayRun gives the owner, who may still read the source; else the error is errOwner.
+func (f *function) mayRun(ctx context.Context) (docs.Principal, error) {
+	p, err := f.principal(ctx)
+	if err != nil {
+		return p, err
+	}
+	err = f.engine.docs.Database(f.source, p, docs.Origin{}).Authorize(ctx, true)
+	if errors.Is(err, compat.KindForbidden) || errors.Is(err, compat.KindUnauthorized) {
+		err = errOwner{"its owner " + p.Name + " may not read " + f.source + " any more"}
+	}
+	return p, err
+}
+
+// keepOwner returns when the owner may not run the function any more.
+func (f *function) keepOwner(ctx context.Context) error {
+	for {
+		if err := sleep(ctx, ownerEvery); err != nil {
+			return err
+		}
+		var gone errOwner
+		if _, err := f.mayRun(ctx); errors.As(err, &gone) {
+			return err
+		}
+	}
+}
+
+// lookAtOwner finds out, from time to time, which rights the handlers of a batch have.
+func (b *batch) lookAtOwner(ctx context.Context) error {
+	if !b.owned.IsZero() && time.Since(b.owned) < rightsFor {
+		return nil
+	}
+	p, err := b.f.mayRun(ctx)
+	if err == nil {
+		b.owner, b.owned = p, time.Now()
+		clear(b.dbs)
+	}
+	return err
+}
