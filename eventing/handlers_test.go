@@ -331,6 +331,23 @@ function OnUpdate(doc, meta) {
 	n.becomes("dst", "large", `{"curl":true}`)
 }
 
+// TestOldMeta: docid and expiry of functions of version 5 are there, whether a document expires or not.
+func TestOldMeta(t *testing.T) {
+	n := newAlone(t, "src", "dst")
+	n.define("f", `
+function OnUpdate(doc, meta) {
+	dst[meta.docid] = {expiry: meta.expiry, same: meta.expiry === meta.expiration};
+	if (meta.id === "a") couchbase.upsert(src, {id: "b", expiry_date: new Date(4e12)}, {}, {self_recursion: true});
+}
+function OnDelete(meta) { dst["gone:" + meta.docid] = {expiry: meta.expiry}; }`, "", "+dst=dst", "+src=src")
+	n.deploy("f")
+	n.put("src", "a", `{}`)
+	n.becomes("dst", "a", `{"expiry":0,"same":true}`)
+	n.becomes("dst", "b", `{"expiry":4000000000,"same":true}`)
+	n.put("src", "a", "")
+	n.becomes("dst", "gone:a", `{"expiry":0}`)
+}
+
 // TestCurlKeepsCredentials: neither the binding's credentials nor what the handler sends nor cookies go to another port
 // of the same host.
 func TestCurlKeepsCredentials(t *testing.T) {

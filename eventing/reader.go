@@ -238,6 +238,7 @@ var notExpired, hasExpired = []byte(`{"expired":false}`), []byte(`{"expired":tru
 // appendExpiry completes what meta has begun.
 func appendExpiry(b []byte, ms int64) []byte {
 	b = strconv.AppendInt(append(b, `,"expiration":`...), ms/1000, 10)
+	b = strconv.AppendInt(append(b, `,"expiry":`...), ms/1000, 10)
 	if ms > 0 {
 		b = strconv.AppendInt(append(b, `,"expiry_date":`...), ms, 10)
 	}
@@ -251,6 +252,7 @@ const usualMeta = 384
 func metaOf(b []byte, source string, ch *storage.Change, partition int) []byte {
 	rev := ch.Revs[0].String()
 	b = ejson.AppendString(append(b, `{"id":`...), ch.ID)
+	b = ejson.AppendString(append(b, `,"docid":`...), ch.ID)
 	b = ejson.AppendString(append(b, `,"cas":`...), rev)
 	b = ejson.AppendString(append(b, `,"rev":`...), rev)
 	b = strconv.AppendUint(append(b, `,"seq":`...), ch.Seq.N, 10)

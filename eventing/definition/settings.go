@@ -257,6 +257,19 @@ func (s *Settings) Merge(object json.RawMessage, strict bool) error {
 	return nil
 }
 
+// Warnings name the settings that differ from the default and have no effect.
+func (s *Settings) Warnings() (list []string) {
+	usual := DefaultSettings()
+	for i := range SettingTable {
+		r := &SettingTable[i]
+		_, why, without := strings.Cut(r.Doc, "o effect")
+		if without && !reflect.DeepEqual(r.field(s), r.field(&usual)) {
+			list = append(list, "the setting "+r.Name+" has no effect"+strings.TrimSuffix(why, "."))
+		}
+	}
+	return list
+}
+
 // set reads a value. null leaves the setting as it is, but takes a selector away.
 func (r *SettingRow) set(s *Settings, value json.RawMessage) error {
 	isNull := bytes.Equal(bytes.TrimSpace(value), []byte("null"))

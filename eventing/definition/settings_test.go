@@ -129,3 +129,14 @@ func TestSettingsAreDocumented(t *testing.T) {
 	}
 	require.Equal(t, settingsTable(), string(table.Find(text)), "stale: go test ./eventing/definition -update")
 }
+
+// TestWarnings: settings that have no effect are named where they are not as they would be without.
+func TestWarnings(t *testing.T) {
+	s := definition.DefaultSettings()
+	require.Empty(t, s.Warnings())
+	require.NoError(t, s.Merge([]byte(`{"log_level":"TRACE","worker_count":3,"num_timer_partitions":16,"lcb_timeout":5}`), true))
+	require.Equal(t, []string{
+		"the setting log_level has no effect: the function's own log has all lines, the server's what concerns the server",
+		"the setting num_timer_partitions has no effect: timers are one list in the order of time",
+	}, s.Warnings())
+}
