@@ -166,6 +166,10 @@ func (c *checker) instances(ctx context.Context) error {
 				if len(row.Value) != len(oneMore) {
 					c.violate(subject, 13, "malformed count of changes")
 				}
+			case tag == tagEnds:
+				if id, rest, err := tuple.ReadString(rest); err != nil || len(rest) > 0 || len(id) != len(nodes.ID{}) {
+					c.violate(subject, 13, "malformed end %q", row.Key)
+				}
 			case tag == tagStats:
 				if _, _, err := parseStats(rest, row.Value); err != nil {
 					c.violate(subject, 13, "key %q: %v", row.Key, err)

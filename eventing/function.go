@@ -37,6 +37,7 @@ type function struct {
 	log   *appLog
 
 	alarm   alarm         // of timers
+	ends    int           // of processes in a row while they ran the function, without a shutdown
 	storing chan struct{} // has an element while a batch with manyEdits is stored
 
 	mu     sync.Mutex
@@ -75,6 +76,9 @@ func (f *function) serve(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
+		if f.ends >= mostEnds {
+			return errEnds
+		}
 		if err := f.workUntil(ctx, newReader(f, db, p)); !errors.Is(err, errShare) {
 			return err
 		}
@@ -106,6 +110,7 @@ func (f *function) workUntil(ctx context.Context, r *reader) error {
 	start(func() error { return f.keepShare(ctx, r.mine) })
 	if len(r.mine) > 0 {
 		start(func() error { return f.keepOwner(ctx) })
+		start(func() error { return f.runsWell(ctx) })
 		start(func() error { return r.read(ctx) })
 		for _, l := range r.lanes {
 			start(func() error { return l.work(ctx, hard) })

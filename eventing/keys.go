@@ -21,6 +21,7 @@ import (
 //	(ownersChanged)                   counts changes of owners, 8 bytes little-endian; what is watched
 //	(stats, node)                     what a process has counted, JSON; the zero id: those that are gone
 //	(resets)                          counts resets of what was counted, 8 bytes little-endian
+//	(ends, process)                   a process that ended without a shutdown while it ran the function; 1
 const (
 	rootInstances = 4 // below storage.EventingPrefix; package registry has the others
 
@@ -33,6 +34,7 @@ const (
 	tagOwnersChanged = 6
 	tagStats         = 7
 	tagResets        = 8
+	tagEnds          = 9
 )
 
 // partitions is how many lists of events a function has. The events of a document are all in one.

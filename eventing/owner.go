@@ -19,11 +19,11 @@ const (
 	rightsFor = time.Second
 )
 
-// errOwner is why the owner of a function may not run it any more.
-type errOwner struct{ why string }
+// errStopped is why a function is paused without anybody asking for it.
+type errStopped struct{ why string }
 
 // Error implements error.
-func (e errOwner) Error() string { return "eventing: " + e.why }
+func (e errStopped) Error() string { return "eventing: " + e.why }
 
 // principal is the owner of the function, with the roles of now. Who was identified by others, a proxy or the issuer of
 // a token, keeps those of then: nobody here knows of a change.
@@ -35,13 +35,13 @@ func (f *function) principal(ctx context.Context) (docs.Principal, error) {
 	}
 	roles, known, err := f.engine.rights(ctx, o.Name)
 	if err == nil && !known {
-		err = errOwner{"its owner " + o.Name + " is not there any more"}
+		err = errStopped{"its owner " + o.Name + " is not there any more"}
 	}
 	p.Roles = roles
 	return p, err
 }
 
-// mayRun gives the owner, who may still read the source; else the error is errOwner.
+// mayRun gives the owner, who may still read the source; else the error is errStopped.
 func (f *function) mayRun(ctx context.Context) (docs.Principal, error) {
 	p, err := f.principal(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (f *function) mayRun(ctx context.Context) (docs.Principal, error) {
 	}
 	err = f.engine.docs.Database(f.source, p, docs.Origin{}).Authorize(ctx, true)
 	if errors.Is(err, compat.KindForbidden) || errors.Is(err, compat.KindUnauthorized) {
-		err = errOwner{"its owner " + p.Name + " may not read " + f.source + " any more"}
+		err = errStopped{"its owner " + p.Name + " may not read " + f.source + " any more"}
 	}
 	return p, err
 }
@@ -60,7 +60,7 @@ func (f *function) keepOwner(ctx context.Context) error {
 		if err := sleep(ctx, ownerEvery); err != nil {
 			return err
 		}
-		var gone errOwner
+		var gone errStopped
 		if _, err := f.mayRun(ctx); errors.As(err, &gone) {
 			return err
 		}

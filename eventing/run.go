@@ -106,12 +106,12 @@ type errCannotRun struct{ why string }
 func (e errCannotRun) Error() string { return "eventing: " + e.why }
 
 // cannotRun ends what cannot be: a function on the way goes back to where it was; one that was deployed is undeployed
-// if its source is gone, and paused if its owner may not run it any more.
+// if its source is gone, and paused if it has to stop until somebody resumes it.
 func (e *Engine) cannotRun(ctx context.Context, r *registry.Record, err error) error {
 	var cannot errCannotRun
-	var owner errOwner
+	var stopped errStopped
 	gone := errors.Is(err, errSourceGone) || errors.Is(err, compat.KindNoDatabase)
-	if !errors.As(err, &cannot) && !errors.As(err, &owner) && !gone {
+	if !errors.As(err, &cannot) && !errors.As(err, &stopped) && !gone {
 		return err
 	}
 	e.o.Log.Error("eventing: a function cannot run", "function", r.Ref().String(), "error", err)
@@ -123,8 +123,8 @@ func (e *Engine) cannotRun(ctx context.Context, r *registry.Record, err error) e
 		return e.registry.Finish(ctx, r.Ref(), r.Instance, r.State, definition.Paused)
 	case gone:
 		_, err = e.registry.Undeploy(ctx, r)
-	case owner.why != "":
-		_, err = e.registry.Stop(ctx, r, owner.why)
+	case stopped.why != "":
+		_, err = e.registry.Stop(ctx, r, stopped.why)
 	}
 	return err
 }

@@ -70,7 +70,11 @@ func (f *function) share(ctx context.Context, db *docs.Database) (p progress, er
 		if p.source != s.UUID() {
 			return errSourceGone
 		}
-		return f.divide(tx, &p, members)
+		gone, err := f.divide(tx, &p, members)
+		if err == nil {
+			f.ends, err = f.noteEnds(tx, gone)
+		}
+		return err
 	})
 	if err == nil && fresh {
 		f.log.say("what the function had done was lost: it begins with all documents")
@@ -79,9 +83,11 @@ func (f *function) share(ctx context.Context, db *docs.Database) (p progress, er
 	return p, err
 }
 
-// divide changes owners in a transaction as the plan of those who live wants it.
-func (f *function) divide(tx kv.Tx, p *progress, members []nodes.Member) error {
+// divide changes owners in a transaction as the plan of those who live wants it, and gives those that have not given up
+// theirs.
+func (f *function) divide(tx kv.Tx, p *progress, members []nodes.Member) (left map[nodes.ID]bool, err error) {
 	self, live, moved := f.engine.members.Self(), ids(members), false
+	left = make(map[nodes.ID]bool)
 	for i, id := range planOf(p.owners[:], members) {
 		owner := p.owners[i]
 		switch {
@@ -91,10 +97,13 @@ func (f *function) divide(tx kv.Tx, p *progress, members []nodes.Member) error {
 		case owner != self && id == self && !alive(owner, live):
 			gone, err := f.gone(tx, owner)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if !gone {
 				continue // it has just come: the next look sees it
+			}
+			if owner != (nodes.ID{}) {
+				left[owner] = true
 			}
 			p.owners[i] = self
 			tx.Set(f.space.owner(i), self[:])
@@ -106,7 +115,7 @@ func (f *function) divide(tx kv.Tx, p *progress, members []nodes.Member) error {
 	if moved {
 		tx.Atomic(kv.Add, f.space.ownersChanged(), oneMore)
 	}
-	return nil
+	return left, nil
 }
 
 // gone reports whether an owner who is not known to live does not; nobody does not.
@@ -219,6 +228,9 @@ func (f *function) release(ctx context.Context) error {
 		p, _, err := readProgress(tx, f.space)
 		if err != nil {
 			return err
+		}
+		if f.ends > 0 {
+			tx.ClearRange(below(f.space.sub(tagEnds)))
 		}
 		mine := p.mine(self)
 		for _, i := range mine {

@@ -17,6 +17,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/search"
@@ -143,7 +144,8 @@ func New(o Options) (*Server, error) {
 	})
 	s.admin, err = admin.New(admin.Options{
 		Env: env, Nodes: others, Jobs: o.Jobs, Reshard: o.Reshard, JS: o.JS, Verifier: verifier,
-		Replications: s.replications.Tasks, Build: o.Build, Web: o.Web, Cluster: o.Cluster,
+		Replications: s.replications.Tasks, Paused: pausedFunctions(o.Functions),
+		Build: o.Build, Web: o.Web, Cluster: o.Cluster,
 		Metrics: append([]prometheus.Collector{s.connections, prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "settee_store_unavailable_total", Help: "Requests that the store did not answer, or too slowly.",
 		}, func() float64 { return float64(env.Unavailable.Load()) })}, o.Metrics...),
@@ -229,6 +231,22 @@ func (s *Server) configure(server *http.Server) {
 	server.IdleTimeout = 10 * time.Minute
 	server.DisableGeneralOptionsHandler = true
 	server.ErrorLog = log.New(logging.ConnectionLog{Log: s.env.Log}, "", 0)
+}
+
+// pausedFunctions gives those of the event functions that were paused for a reason.
+func pausedFunctions(functions *registry.Registry) func(context.Context) ([]admin.Paused, error) {
+	if functions == nil {
+		return nil
+	}
+	return func(ctx context.Context) (paused []admin.Paused, err error) {
+		all, _, err := functions.List(ctx)
+		for _, r := range all {
+			if r.State == definition.Paused && r.Reason != "" {
+				paused = append(paused, admin.Paused{Function: r.Ref().String(), Reason: r.Reason, Since: r.Changed})
+			}
+		}
+		return paused, err
+	}
 }
 
 // Docs are the documents as principals see them, for what works beside requests.

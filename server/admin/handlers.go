@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"time"
@@ -25,10 +26,12 @@ type Options struct {
 	JS           *js.Pool // nil without
 	Verifier     *auth.Verifier
 	Replications func() []replication.Task // that run
-	Build        string                    // what was built; GET / shows it as git_sha
-	Web          string                    // directory of the web interface, none if empty or missing
-	Cluster      func() []byte             // what the store's cluster says of itself as JSON, nil without
-	Metrics      []prometheus.Collector    // that _prometheus shows besides CouchDB's and the process's own
+	// Paused are the event functions that were paused for a reason; nil without.
+	Paused  func(context.Context) ([]Paused, error)
+	Build   string                 // what was built; GET / shows it as git_sha
+	Web     string                 // directory of the web interface, none if empty or missing
+	Cluster func() []byte          // what the store's cluster says of itself as JSON, nil without
+	Metrics []prometheus.Collector // that _prometheus shows besides CouchDB's and the process's own
 }
 
 // Handlers serve the server and its node.
@@ -39,6 +42,7 @@ type Handlers struct {
 	js           *js.Pool
 	verifier     *auth.Verifier
 	replications func() []replication.Task
+	paused       func(context.Context) ([]Paused, error)
 	build        string
 	web          *os.Root      // nil without a web interface
 	cluster      func() []byte // nil without
@@ -52,7 +56,7 @@ type Handlers struct {
 func New(o Options) (*Handlers, error) {
 	h := &Handlers{
 		env: o.Env, nodes: o.Nodes, jobs: o.Jobs, reshard: o.Reshard, js: o.JS, verifier: o.Verifier,
-		replications: o.Replications, build: o.Build, cluster: o.Cluster, started: time.Now(),
+		replications: o.Replications, paused: o.Paused, build: o.Build, cluster: o.Cluster, started: time.Now(),
 		health: &health{store: o.Env.Store, log: o.Env.Log},
 	}
 	var err error

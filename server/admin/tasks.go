@@ -39,6 +39,11 @@ func (h *Handlers) getActiveTasks(c *call.Call) error {
 		if tasks, err = h.runningJobs(c.Context()); err != nil {
 			return err
 		}
+		paused, err := h.pausedFunctions(c.Context())
+		if err != nil {
+			return err
+		}
+		tasks = append(tasks, paused...)
 		for _, answer := range h.nodes.All(c, "/_active_tasks", nil) {
 			tasks = append(tasks, tasksOf(answer)...)
 		}
@@ -205,6 +210,29 @@ func indexerMembers(t *views.Task) map[string]string {
 		"changes_done":    strconv.FormatInt(t.ChangesDone, 10),
 		"total_changes":   strconv.FormatInt(t.TotalChanges, 10),
 	}
+}
+
+// Paused is an event function that was paused for a reason, without anybody asking for it.
+type Paused struct {
+	Function, Reason string
+	Since            time.Time
+}
+
+// pausedFunctions are tasks that wait for somebody.
+func (h *Handlers) pausedFunctions(ctx context.Context) (tasks []task, err error) {
+	if h.paused == nil {
+		return nil, nil
+	}
+	list, err := h.paused(ctx)
+	for _, p := range list {
+		t := task{node: h.env.Node, pid: pidOf(crc32.ChecksumIEEE([]byte(p.Function))), members: map[string]string{
+			"type": `"event_function"`, "state": `"paused"`, "function": string(ejson.AppendString(nil, p.Function)),
+			"reason": string(ejson.AppendString(nil, p.Reason)),
+		}}
+		t.setTimes(p.Since, p.Since)
+		tasks = append(tasks, t)
+	}
+	return tasks, err
 }
 
 // replicationTasks are the replications that run.
