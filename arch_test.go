@@ -35,8 +35,11 @@ var rooms = map[string][]string{
 	"search/analysis": {"compat"},
 	"search/query":    {"compat"},
 	"search/index":    {"compat", "storage/kv", "search/query"},
-	"eventing":        {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "server/memory", "eventing/query"},
-	"replication":     {"compat", "storage", "storage/kv"},
+	"eventing": {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "server/memory", "eventing/query",
+		"replication/redirects"},
+	"replication": {"compat", "storage", "storage/kv", "replication/redirects"},
+	// What follows a redirection is the same for all who send credentials.
+	"replication/redirects": {"compat"},
 	"server": {
 		"compat",
 		"storage",

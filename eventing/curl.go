@@ -23,6 +23,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
+	"github.com/settee-db/settee/replication/redirects"
 	"github.com/settee-db/settee/views/js"
 )
 
@@ -242,7 +243,7 @@ func (u *urlBinding) do(ctx context.Context, r *js.EventRequest, h *holding) (js
 		request.Header.Add(h[0], h[1])
 	}
 	client := *u.client
-	client.CheckRedirect = compat.KeepCredentials
+	client.CheckRedirect = redirects.KeepCredentials
 	if !r.Redirect {
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
@@ -255,7 +256,7 @@ func (u *urlBinding) do(ctx context.Context, r *js.EventRequest, h *holding) (js
 	return u.read(response, func(bytes int64) error { return h.cross(ctx, int64(len(r.Body))+bytes) })
 }
 
-// authorize adds what the binding has of credentials. They go to the binding's origin only (compat.KeepCredentials).
+// authorize adds what the binding has of credentials. They go to the binding's origin only (redirects.KeepCredentials).
 func (u *urlBinding) authorize(request *http.Request) {
 	switch u.binding.AuthType {
 	case definition.AuthBasic:
@@ -268,8 +269,8 @@ func (u *urlBinding) authorize(request *http.Request) {
 const (
 	// leastBody is the room for the first bytes of an answer. It doubles whenever it is full.
 	leastBody = 16 << 10
-	// bodyCopies is how many times an answer is in memory: as it was read, and on its way to the worker, or half as long
-	// while its room grows.
+	// bodyCopies is how many times an answer is in memory: as it was read, and on its way to the worker, or half as
+	// long while its room grows.
 	bodyCopies = 2
 	// mostHeaders bounds the headers of an answer, in bytes.
 	mostHeaders = 256 << 10

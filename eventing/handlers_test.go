@@ -362,7 +362,8 @@ func TestCurlKeepsCredentials(t *testing.T) {
 	}))
 	defer here.Close()
 	for _, c := range []definition.CurlBinding{
-		{AuthType: definition.AuthBasic, Username: "u", Password: "p"}, {AuthType: definition.AuthBearer, BearerKey: "k"},
+		{AuthType: definition.AuthBasic, Username: "u", Password: "p"},
+		{AuthType: definition.AuthBearer, BearerKey: "k"},
 	} {
 		c.Hostname, c.Cookies = here.URL, true
 		u, err := newURLBinding(c, 1<<20, func(netip.Addr) bool { return true })

@@ -24,8 +24,8 @@ type pipeline struct {
 	f    *function
 	at   cursor
 	size int // items that the next batch may have
-	// gather waits for the items of the next batch, and takes memory for what they have apart. It calls turn when over is closed, so that nothing of the batch
-	// before is kept until there are some.
+	// gather waits for the items of the next batch, and takes memory for what they have apart. It calls turn when over
+	// is closed, so that nothing of the batch before is kept until there are some.
 	gather func(ctx context.Context, h *holding) ([]*item, error)
 	// fill adds the items that have come since to those of a batch, as many as it may have; done is told of items that
 	// are done for good. They may be nil.

@@ -33,7 +33,8 @@
 //     are the same with and without it.
 //  5. Evaluation fails only for want of memory or time: what makes no sense is NULL or MISSING.
 //  6. What a statement keeps in memory is bounded (maxKeptRows, maxKeptBytes, maxValueSize; maxHeld for the values of
-//     expressions at one time), and the keyspaces are asked for it before (Keyspaces.Hold). A SELECT without ORDER BY and DISTINCT keeps one row.
+//     expressions at one time), and the keyspaces are asked for it before (Keyspaces.Hold). A SELECT
+//     without ORDER BY and DISTINCT keeps one row.
 //  7. UPDATE and DELETE write a document only if it is as it was when WHERE was asked.
 //
 // Comparisons follow Couchbase's server: operands of different types compare by type (1 < "a"), strings by their bytes.

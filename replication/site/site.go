@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/replication/redirects"
 )
 
 // Site is a server. It is safe for concurrent use.
@@ -59,7 +59,7 @@ func Parse(text string) (*Site, string, error) {
 func DBPath(name string) string { return "/" + url.QueryEscape(name) }
 
 // client follows redirections as http.DefaultClient does, but for credentials.
-var client = &http.Client{CheckRedirect: compat.KeepCredentials}
+var client = &http.Client{CheckRedirect: redirects.KeepCredentials}
 
 // Do sends a request; path begins with a slash. The caller closes the body.
 func (s *Site) Do(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {

@@ -482,29 +482,6 @@ func TestStatus(t *testing.T) {
 	require.JSONEq(t, `{"app":`+app+`,"num_eventing_nodes":2}`, x.Do("GET", base+"/status/f", "").Body.String())
 }
 
-// TestPausedForAReason: a function that was paused without anybody asking for it tells why, in its status and as a task,
-// until it is resumed.
-func TestPausedForAReason(t *testing.T) {
-	x := newFixture(t)
-	settle := step{"settle", "", "", 0, 0, ""}
-	x.run([]step{
-		{"POST", "/functions/f", function(), 200, 0, ""}, {"POST", "/functions/f/deploy", "", 200, 0, ""}, settle,
-	})
-	require.NotContains(t, x.Do("GET", "/_active_tasks", "").Body.String(), "event_function")
-	r, err := x.reg.Get(t.Context(), definition.Ref{Scope: definition.Global, Name: "f"})
-	require.NoError(t, err)
-	_, err = x.reg.Stop(t.Context(), r, "the moon is full")
-	require.NoError(t, err)
-	x.run([]step{settle})
-	require.Contains(t, x.Do("GET", base+"/status/f", "").Body.String(), `"reason": "the moon is full"`)
-	tasks := x.Do("GET", "/_active_tasks", "").Body.String()
-	require.Contains(t, tasks, `"function":"f","reason":"the moon is full"`)
-	require.Contains(t, tasks, `"state":"paused"`)
-	x.run([]step{{"POST", "/functions/f/resume", "", 200, 0, ""}, settle})
-	require.NotContains(t, x.Do("GET", base+"/status/f", "").Body.String(), "moon")
-	require.NotContains(t, x.Do("GET", "/_active_tasks", "").Body.String(), "moon")
-}
-
 func TestStats(t *testing.T) {
 	x := newFixture(t)
 	x.run([]step{

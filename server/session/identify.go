@@ -174,8 +174,8 @@ func (h *Handlers) cookieHandler(c *call.Call) (bool, error) {
 
 // proxyHandler believes the headers of a proxy that has identified the user, with a token if proxy_use_secret asks for
 // one (couch_httpd_auth:proxy_auth_user). An empty name, which CouchDB takes for a user, is nobody; and where a token
-// is asked for but no secret is set, nobody is believed, whereas CouchDB believes everybody. Of two headers of a kind one
-// may have come through the proxy: both are refused, whereas CouchDB takes one.
+// is asked for but no secret is set, nobody is believed, whereas CouchDB believes everybody. Of two headers of a kind
+// one may have come through the proxy: both are refused, whereas CouchDB takes one.
 func proxyHandler(c *call.Call) (bool, error) {
 	set := c.Settings.Auth
 	for _, header := range []string{set.ProxyUser, set.ProxyRoles, set.ProxyToken} {
