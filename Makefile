@@ -16,6 +16,7 @@ COUCHDB_URL ?=
 FILES ?=
 ENGINES ?= pebble-packed,memory-packed
 FUZZTIME ?= 60s
+SEED ?= $(shell date +%s)
 CRASH_ROUNDS ?= 200
 DAMAGE_ROUNDS ?= 2000
 HOSTILE_FLAGS ?=
@@ -120,6 +121,11 @@ bench-auth: ## what logins cost: basic authentication against none, 10,000 cooki
 .PHONY: fuzz
 fuzz: ## every fuzzer for FUZZTIME each
 	.ci/fuzz $(FUZZTIME)
+
+.PHONY: fuzz-queries
+fuzz-queries: ## random Mango queries of random documents, by all indexes and by brute force, until two answers differ (SEED= to begin with)
+	@echo 'the first seed is $(SEED)'
+	$(GO) test -count=1 -timeout 0 ./mango -run 'TestQueriesAgree$$' -args -from $(SEED)
 
 .PHONY: crash
 crash: ## kill the server and the store under load, CRASH_ROUNDS times each: no acknowledged write is lost, indexes equal fresh builds, event functions act once

@@ -1,7 +1,9 @@
 package mango_test
 
 import (
+	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -10,60 +12,30 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 )
 
-// This file is a matcher of its own: it reads selectors as they are written and shares nothing with the package but the
-// order of values.
+// This file is a matcher of its own: it reads selectors as they are written, neither rewrites nor plans them, and
+// shares nothing with the package but the order of values.
 
-// brute reports whether a document passes a selector of anySelector; negated: whether it passes its opposite. A missing
-// field fails every condition, negated or not, but for one that it is missing.
+// brute reports whether a document passes a selector; negated: whether it passes its opposite. A missing field fails
+// every condition, negated or not, but for one that it is missing.
 func brute(selector, doc ejson.Value, negated bool) bool {
-	all := true
-	for name, arg := range selector.Members() {
-		all = bruteMember(name.Text(), arg, doc, negated) == !negated && all
-	}
-	if negated {
-		// The opposite of several members is that one of them does not hold.
-		some := false
-		for name, arg := range selector.Members() {
-			some = some || bruteMember(name.Text(), arg, doc, true)
-		}
-		return some
-	}
-	return all
+	return bruteMatcher{}.holds(nil, selector, doc, negated)
 }
 
-func bruteMember(name string, arg, doc ejson.Value, negated bool) bool {
+// bruteMatcher is where conditions stand: inside $elemMatch and its like a negation is true of what is missing, and
+// below a field _id values are in raw order.
+type bruteMatcher struct{ inside, raw bool }
+
+// holds is brute for a condition on the field at a path; without a path it is on the document, or the element.
+func (m bruteMatcher) holds(path []string, cond, doc ejson.Value, negated bool) bool {
+	if negated && m.inside {
+		return !m.holds(path, cond, doc, false)
+	}
+	if cond.Kind() != ejson.Object || cond.Len() == 0 && len(path) > 0 {
+		return m.operator(path, "$eq", cond, doc, negated)
+	}
 	every, some := true, false
-	kids := func(negated bool) {
-		for kid := range arg.Elements() {
-			holds := brute(kid, doc, negated)
-			every, some = every && holds, some || holds
-		}
-	}
-	switch name {
-	case "$and":
-		if kids(negated); negated {
-			return some
-		}
-		return every
-	case "$or":
-		if kids(negated); negated {
-			return every
-		}
-		return some
-	case "$nor":
-		if kids(!negated); negated {
-			return some
-		}
-		return every
-	case "$not":
-		return brute(arg, doc, !negated)
-	}
-	value, there := lookup(doc, name)
-	if arg.Kind() != ejson.Object {
-		return there && (collate.Compare(value, arg) == 0) == !negated
-	}
-	for o, operand := range arg.Members() {
-		holds := bruteCondition(o.Text(), operand, value, there, negated)
+	for name, arg := range cond.Members() {
+		holds := m.member(path, name.Text(), arg, doc, negated)
 		every, some = every && holds, some || holds
 	}
 	if negated {
@@ -72,54 +44,188 @@ func bruteMember(name string, arg, doc ejson.Value, negated bool) bool {
 	return every
 }
 
-func bruteCondition(o string, operand, value ejson.Value, there, negated bool) bool {
-	if o == "$exists" {
-		want, _ := operand.Bool()
-		return there == (want != negated)
+func (m bruteMatcher) member(path []string, name string, arg, doc ejson.Value, negated bool) bool {
+	kids := func(negated bool) (every, some bool) {
+		every = true
+		for kid := range arg.Elements() {
+			holds := m.holds(path, kid, doc, negated)
+			every, some = every && holds, some || holds
+		}
+		return every, some
 	}
-	if !there {
-		return false
+	switch name {
+	case "$and", "$nor":
+		every, some := kids(negated != (name == "$nor"))
+		if negated {
+			return some
+		}
+		return every
+	case "$or":
+		every, some := kids(negated)
+		if negated {
+			return every
+		}
+		return some
+	case "$not":
+		return m.holds(path, arg, doc, !negated)
 	}
-	order := collate.Compare(value, operand)
-	holds := map[string]bool{
-		"$lt": order < 0, "$lte": order <= 0, "$eq": order == 0,
-		"$ne": order != 0, "$gte": order >= 0, "$gt": order > 0,
-	}[o]
-	switch o {
-	case "$in", "$nin":
-		holds = slices.ContainsFunc(slices.Collect(operand.Elements()), func(e ejson.Value) bool {
-			if value.Kind() != ejson.Array {
-				return collate.Compare(value, e) == 0
-			}
-			return slices.ContainsFunc(
-				slices.Collect(value.Elements()),
-				func(v ejson.Value) bool { return collate.Compare(v, e) == 0 },
-			)
-		}) == (o == "$in")
-	case "$beginsWith":
-		holds = value.Kind() == ejson.String && strings.HasPrefix(value.Text(), operand.Text())
-	case "$regex":
-		holds = value.Kind() == ejson.String && strings.Contains(value.Text(), operand.Text())
-	case "$size":
-		n, _ := operand.Int()
-		holds = value.Kind() == ejson.Array && int64(value.Len()) == n
+	if strings.HasPrefix(name, "$") {
+		return m.operator(path, name, arg, doc, negated)
 	}
-	return holds != negated
+	m.raw = m.raw || len(path) == 0 && name == "_id"
+	return m.holds(append(slices.Clone(path), splitName(name)...), arg, doc, negated)
 }
 
-// lookup follows a name with dots through objects.
-func lookup(doc ejson.Value, name string) (ejson.Value, bool) {
-	for _, part := range strings.Split(name, ".") {
-		if doc.Kind() != ejson.Object {
-			return doc, false
-		}
-		member, ok := doc.Get(part)
-		if !ok {
-			return doc, false
-		}
-		doc = member
+// operator tests an operator on the value at a path.
+func (m bruteMatcher) operator(path []string, name string, arg, doc ejson.Value, negated bool) bool {
+	value, there, reached := follow(doc, path)
+	if name == "$exists" {
+		want, _ := arg.Bool()
+		return reached && there == (want != negated)
 	}
-	return doc, true
+	return there && m.test(name, arg, value) != negated
+}
+
+func (m bruteMatcher) compare(a, b ejson.Value) int {
+	if m.raw {
+		return collate.CompareRaw(a, b)
+	}
+	return collate.Compare(a, b)
+}
+
+func (m bruteMatcher) test(name string, arg, value ejson.Value) bool {
+	order := m.compare(value, arg)
+	switch name {
+	case "$lt":
+		return order < 0
+	case "$lte":
+		return order <= 0
+	case "$eq":
+		return order == 0
+	case "$ne":
+		return order != 0
+	case "$gte":
+		return order >= 0
+	case "$gt":
+		return order > 0
+	case "$in":
+		return m.isIn(arg, value)
+	case "$nin":
+		return arg.Len() == 0 || !m.isIn(arg, value)
+	case "$type":
+		return arg.Text() == bruteType(value)
+	case "$size":
+		n, _ := arg.Int()
+		return value.Kind() == ejson.Array && int64(value.Len()) == n
+	case "$mod":
+		numbers := slices.Collect(arg.Elements())
+		return value.Kind() == ejson.Int &&
+			new(big.Int).Rem(value.BigInt(), numbers[0].BigInt()).Cmp(numbers[1].BigInt()) == 0
+	case "$beginsWith": // an accent after the prefix changes its last character
+		rest, begins := strings.CutPrefix(value.Text(), arg.Text())
+		return value.Kind() == ejson.String && begins && (arg.Text() == "" || !strings.HasPrefix(rest, "\u0301"))
+	case "$regex":
+		return value.Kind() == ejson.String && bruteRegex(arg.Text(), value.Text())
+	}
+	return m.testParts(name, arg, value)
+}
+
+// testParts tests operators on the parts of arrays and objects.
+func (m bruteMatcher) testParts(name string, arg, value ejson.Value) bool {
+	m.inside = true
+	passes := func(v ejson.Value) bool { return m.holds(nil, arg, v, false) }
+	elements := slices.Collect(value.Elements())
+	switch name {
+	case "$elemMatch":
+		return value.Kind() == ejson.Array && slices.ContainsFunc(elements, passes)
+	case "$allMatch":
+		fails := func(v ejson.Value) bool { return !passes(v) }
+		return value.Kind() == ejson.Array && len(elements) > 0 && !slices.ContainsFunc(elements, fails)
+	case "$keyMapMatch":
+		for key := range value.Members() {
+			if passes(key) {
+				return true
+			}
+		}
+		return false
+	case "$all":
+		wanted := slices.Collect(arg.Elements())
+		lacks := func(want ejson.Value) bool {
+			text := string(want.AppendJSON(nil))
+			return !slices.ContainsFunc(elements, func(v ejson.Value) bool { return string(v.AppendJSON(nil)) == text })
+		}
+		if value.Kind() != ejson.Array || len(wanted) == 0 {
+			return false
+		}
+		return !slices.ContainsFunc(wanted, lacks) ||
+			len(wanted) == 1 && wanted[0].Kind() == ejson.Array && collate.CompareRaw(wanted[0], value) == 0
+	}
+	panic("no such operator: " + name)
+}
+
+func (m bruteMatcher) isIn(list, value ejson.Value) bool {
+	of := []ejson.Value{value}
+	if value.Kind() == ejson.Array {
+		of = slices.Collect(value.Elements())
+	}
+	return slices.ContainsFunc(slices.Collect(list.Elements()), func(want ejson.Value) bool {
+		return slices.ContainsFunc(of, func(v ejson.Value) bool { return m.compare(v, want) == 0 })
+	})
+}
+
+// bruteRegex knows the patterns that the generators make: letters, alternatives, and a letter at the beginning.
+func bruteRegex(pattern, text string) bool {
+	if begin, ok := strings.CutPrefix(pattern, "^"); ok {
+		return strings.HasPrefix(text, begin)
+	}
+	contains := func(part string) bool { return strings.Contains(text, part) }
+	return slices.ContainsFunc(strings.Split(pattern, "|"), contains)
+}
+
+func bruteType(v ejson.Value) string {
+	return map[ejson.Kind]string{
+		ejson.Null: "null", ejson.Bool: "boolean", ejson.Int: "number", ejson.Double: "number",
+		ejson.String: "string", ejson.Array: "array", ejson.Object: "object",
+	}[v.Kind()]
+}
+
+// splitName splits a field's name at its dots, but for those after a backslash.
+func splitName(name string) []string {
+	parts := strings.Split(strings.ReplaceAll(name, `\.`, "\x00dot"), ".")
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(strings.ReplaceAll(parts[i], `\`, ""), "\x00dot", ".")
+	}
+	return parts
+}
+
+// lookup finds the value of a field.
+func lookup(doc ejson.Value, name string) (ejson.Value, bool) {
+	value, there, _ := follow(doc, splitName(name))
+	return value, there
+}
+
+// follow follows a path through objects and arrays; reached says that there is what would have its last part.
+func follow(v ejson.Value, path []string) (value ejson.Value, there, reached bool) {
+	for _, part := range path {
+		switch v.Kind() {
+		case ejson.Object:
+			member, ok := v.Get(part)
+			if !ok {
+				return v, false, true
+			}
+			v = member
+		case ejson.Array:
+			n, err := strconv.Atoi(part)
+			elements := slices.Collect(v.Elements())
+			if err != nil || n < 0 || n >= len(elements) {
+				return v, false, false
+			}
+			v = elements[n]
+		default:
+			return v, false, false
+		}
+	}
+	return v, true, true
 }
 
 // long is longer than a row of an index may be on a store with limits.

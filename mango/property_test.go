@@ -43,7 +43,7 @@ type fatal interface {
 
 var check = storagetest.Must
 
-func openWorld(t testing.TB, engine kv.Store) *world {
+func openWorld(t tester, engine kv.Store) *world {
 	s, err := storage.Open(context.Background(), storage.Options{KV: engine, Manual: true})
 	check(t, err)
 	v, err := views.Open(
@@ -60,8 +60,10 @@ func openWorld(t testing.TB, engine kv.Store) *world {
 }
 
 // begin makes a new, empty database.
-func (w *world) begin(t fatal, name string) {
-	check(t, w.store.Create(context.Background(), name, storage.CreateOptions{}))
+func (w *world) begin(t fatal, name string) { w.beginWith(t, name, storage.CreateOptions{}) }
+
+func (w *world) beginWith(t fatal, name string, o storage.CreateOptions) {
+	check(t, w.store.Create(context.Background(), name, o))
 	w.src.DB = w.store.DB(name)
 	w.designs, w.docs, w.revs = map[string]string{}, map[string]ejson.Value{}, map[string]compat.Rev{}
 }
@@ -76,7 +78,9 @@ func (w *world) put(t fatal, id, body string) {
 		return
 	}
 	v, err := ejson.Parse([]byte(cmpOr(body, "{}")))
-	check(t, err)
+	if err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
 	doc.Body, err = compat.NewBody(v.AppendJSON(nil))
 	check(t, err)
 	results, err := w.src.DB.Update(context.Background(), []*compat.Document{doc}, storage.UpdateOptions{})
@@ -90,7 +94,11 @@ func (w *world) put(t fatal, id, body string) {
 	} else if compat.IsDesignID(id) {
 		w.designs[id] = body
 	} else {
-		w.docs[id], err = ejson.Parse([]byte(`{"_id":"` + id + `",` + body[1:]))
+		members := "," + body[1:]
+		if body == "{}" {
+			members = "}"
+		}
+		w.docs[id], err = ejson.Parse([]byte(`{"_id":"` + id + `"` + members))
 		check(t, err)
 	}
 }

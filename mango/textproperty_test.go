@@ -216,14 +216,10 @@ func findTexts(t *testing.T, w *world, name string) {
 func (w *world) passing(t fatal, selector string, filtered bool) (want []string) {
 	v, err := ejson.Parse([]byte(selector))
 	check(t, err)
-	s, err := mango.ParseSelector(v)
-	check(t, err)
 	filter, err := ejson.Parse([]byte(`{"n":{"$lt":2}}`))
 	check(t, err)
 	for _, id := range slices.Sorted(maps.Keys(w.docs)) {
-		passes, err := s.Match(w.docs[id])
-		check(t, err)
-		if passes && (!filtered || brute(filter, w.docs[id], false)) {
+		if brute(v, w.docs[id], false) && (!filtered || brute(filter, w.docs[id], false)) {
 			want = append(want, `{"_id":"`+id+`"}`)
 		}
 	}

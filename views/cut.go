@@ -17,7 +17,7 @@ import (
 //	(cutPlaced) + beginning, document id    its one row is at a key that begins so; value: varint of the length of the
 //	                                        beginning
 //
-// A beginning is the first cutLength bytes of a row key, and before them, as in row keys, the partition. No key is the
+// A beginning is the first CutLength bytes of a row key, and before them, as in row keys, the partition. No key is the
 // beginning of another one, so rows that differ there are in the order of their beginnings.
 
 const (
@@ -25,8 +25,8 @@ const (
 	cutByKey
 )
 
-// cutLength is how much of a key is kept of a row that does not fit. It is on disk.
-const cutLength = 1000
+// CutLength is how many bytes of a key are kept of a row that does not fit. It is on disk.
+const CutLength = 1000
 
 // keepsCut reports whether documents whose rows do not fit are in CUT.
 func (d *definition) keepsCut() bool { return !isScript(d.language) }
@@ -44,7 +44,7 @@ func (b *beginning) note(key []byte) {
 	b.several = b.some
 	if !b.some {
 		b.some = true
-		b.key = append(b.key[:0], key[:min(len(key), cutLength)]...)
+		b.key = append(b.key[:0], key[:min(len(key), CutLength)]...)
 	}
 }
 

@@ -96,7 +96,7 @@ func (x *cutScan) bounds(kind int) span {
 		}
 		return span{lo, hi}
 	}
-	most := cutLength
+	most := CutLength
 	if x.ix.def.partitioned {
 		most += len(appendPartition(nil, x.c.scan.Partition))
 	}

@@ -54,7 +54,7 @@
 //  4. An update writes the entries that only one of the two bodies has.
 //  5. An index is of one [Version]; one of another version is not used, and is built anew under another number.
 //  6. A document that is not broken down, one of the others, has a single entry, at the empty path, which every scan
-//     finds. These are documents with more values than the definition allows, with longer ids than maxID, with entries
+//     finds. These are documents with more values than the definition allows, with longer ids than MaxID, with entries
 //     that take more than a tenth of what a transaction of the store may, and those that a build could not index. The
 //     entry says so, nothing else does: updates read it.
 //  7. The entries of a level of samples are those of the documents whose ids' hash reaches it.

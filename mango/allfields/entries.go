@@ -11,9 +11,10 @@ import (
 
 // Bounds of what is indexed. They belong to Version.
 const (
-	// maxPath is the greatest length of a path's key in bytes, maxID that of a document id.
+	// maxPath is the greatest length of a path's key in bytes.
 	maxPath = 1000
-	maxID   = 4000
+	// MaxID is the greatest length in bytes of the id of a document that is broken down.
+	MaxID = 4000
 
 	// keyOverhead is about what a key has before the path, and besides the id; writeOverhead what a write has besides
 	// its key.
@@ -85,7 +86,7 @@ func (d *Definition) whole(exclude [][]byte) bounds { return bounds{exclude: exc
 func (s *entries) of(body ejson.Value, id string, b bounds) []entry {
 	s.bounds = b
 	s.each, s.copies = len(id)+keyOverhead, 1+sampleHeight(id)
-	s.arena, s.list, s.size, s.full = s.arena[:0], s.list[:0], 0, len(id) > maxID
+	s.arena, s.list, s.size, s.full = s.arena[:0], s.list[:0], 0, len(id) > MaxID
 	var path [maxPath]byte
 	s.members(path[:0], body, 0, 1)
 	if s.full {
