@@ -41,9 +41,8 @@ type build struct {
 	logBytes    int64
 
 	program  *js.MapProgram
-	makers   sync.Pool // of *maker, which remember stems
-	size     int       // documents of the next batch
-	timeouts atomic.Int32
+	makers   sync.Pool   // of *maker, which remember stems
+	size     int         // documents of the next batch
 	indirect atomic.Bool // segments are made of the log only: one that was made directly could not be published
 }
 
@@ -452,28 +451,25 @@ var (
 )
 
 const (
-	// maxFatal is how many documents of a batch may end a worker or the whole call before the build gives up.
+	// maxFatal is how many documents of a batch may fail the whole call before the build gives up.
 	maxFatal = 16
-	// maxTimeouts is how often a build waits for functions that run longer than they may before it gives up. The next
-	// one begins with what is known of documents.
-	maxTimeouts = 4
-	// keptEndless is of how many documents it is known that functions do not come to an end with them.
-	keptEndless = 10_000
+	// keptKilled is of how many documents it is known that functions end their workers with them.
+	keptKilled = 10_000
 )
 
-// endlessKey is a document whose function ran longer than it may.
-type endlessKey struct {
+// killedKey is a document for which the worker of the function had to be ended.
+type killedKey struct {
 	signature signature
 	id        string
 	rev       compat.Rev
 }
 
-// runKnown is run for documents of which some may be known to be endless.
+// runKnown is run for documents of which some may be known to end workers.
 func (b *build) runKnown(ctx context.Context, docs []*source) error {
 	fatal := 0
 	left := docs[:0:0]
 	for _, src := range docs {
-		if reason, endless := b.x.endless.Get(endlessKey{b.def.signature, src.id, src.rev}); endless {
+		if reason, killed := b.x.killed.Get(killedKey{b.def.signature, src.id, src.rev}); killed {
 			src.fields = &fields{failure: reason, thrown: true}
 		} else {
 			left = append(left, src)
@@ -482,8 +478,9 @@ func (b *build) runKnown(ctx context.Context, docs []*source) error {
 	return b.run(ctx, left, &fatal)
 }
 
-// run has documents mapped. What ends the whole call is the fault of one of them: it is left out, and the others do not
-// suffer. It is found by halves, but where a function does not come to an end, which takes long each time, one by one.
+// run has documents mapped. What ends a worker or fails the whole call is the fault of one of them: it is left out, and
+// the others do not suffer. What fails the call is found by halves; js.MapEach finds what ends workers. Where it gives
+// up, the next build begins with what is known of documents.
 func (b *build) run(ctx context.Context, docs []*source, fatal *int) error {
 	if len(docs) == 0 {
 		return nil
@@ -492,47 +489,36 @@ func (b *build) run(ctx context.Context, docs []*source, fatal *int) error {
 	for i, src := range docs {
 		texts[i] = src.text
 	}
-	results, err := b.x.opts.JS.Map(ctx, b.program, texts)
-	if err == nil {
-		for i, src := range docs {
-			partition := ""
-			if b.partitioned {
-				partition = partitionOf(src.id)
-			}
-			src.fields = b.def.fieldsOf(src.id, partition, &results[i][0])
+	results, err := js.MapEach(ctx, b.x.opts.JS, b.program, texts)
+	for i := range results {
+		src, partition := docs[i], ""
+		if b.partitioned {
+			partition = partitionOf(src.id)
 		}
-		return nil
+		src.fields = b.def.fieldsOf(src.id, partition, &results[i][0])
+		if results[i][0].Killed {
+			b.x.killed.Add(killedKey{b.def.signature, src.id, src.rev}, src.fields.failure)
+		}
 	}
+	left := docs[len(results):]
 	e, ok := compat.AsError(err)
-	if !ok || ctx.Err() != nil || e.Kind == compat.KindCompilationError || e.Kind == compat.KindServiceUnavailable {
+	switch {
+	case len(left) == 0:
+		return nil
+	case !ok || ctx.Err() != nil || js.Killed(err) || e.Kind == compat.KindCompilationError ||
+		e.Kind == compat.KindServiceUnavailable:
 		return err
-	}
-	timedOut := js.TimedOut(err)
-	if timedOut && len(docs) == 1 {
-		b.x.endless.Add(endlessKey{b.def.signature, docs[0].id, docs[0].rev}, e.Reason)
-	}
-	if timedOut && b.timeouts.Add(1) > maxTimeouts {
-		return err
-	}
-	if len(docs) == 1 {
-		if *fatal++; *fatal > maxFatal {
+	case len(left) > 1:
+		if err := b.run(ctx, left[:len(left)/2], fatal); err != nil {
 			return err
 		}
-		docs[0].fields = &fields{failure: e.Reason, thrown: true}
-		return nil
+		return b.run(ctx, left[len(left)/2:], fatal)
 	}
-	if timedOut {
-		for i := range docs {
-			if err := b.run(ctx, docs[i:i+1], fatal); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := b.run(ctx, docs[:len(docs)/2], fatal); err != nil {
+	if *fatal++; *fatal > maxFatal {
 		return err
 	}
-	return b.run(ctx, docs[len(docs)/2:], fatal)
+	left[0].fields = &fields{failure: e.Reason, thrown: true}
+	return nil
 }
 
 func partitionOf(id string) string {

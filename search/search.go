@@ -53,7 +53,7 @@ type Indexes struct {
 	blocks   *blockCache
 	frequent *frequentCache
 	programs *lru.Cache[signature, *program] // of interactive indexes
-	endless  *lru.Cache[endlessKey, string]  // why they cannot be indexed
+	killed   *lru.Cache[killedKey, string]   // why they cannot be indexed
 
 	ctx     context.Context // of builds; it ends with Close
 	cancel  context.CancelFunc
@@ -90,13 +90,13 @@ func New(o Options) *Indexes {
 	if err != nil {
 		panic(err) // the size is right
 	}
-	endless, err := lru.New[endlessKey, string](keptEndless)
+	killed, err := lru.New[killedKey, string](keptKilled)
 	if err != nil {
 		panic(err) // likewise
 	}
 	x := &Indexes{opts: o, states: newStates(int(o.Memory / 18)), blocks: newBlockCache(int(o.Memory / 36)),
 		frequent: newFrequentCache(int(o.Memory/36), o.frequent),
-		programs: programs, endless: endless, flights: map[flightKey]*flight{}, merging: map[stateKey]bool{}}
+		programs: programs, killed: killed, flights: map[flightKey]*flight{}, merging: map[stateKey]bool{}}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	return x
 }

@@ -20,7 +20,9 @@ type batch struct {
 	end   storage.Seq // sequence of the indexes, or of the piece, once it is committed
 	purge storage.Seq // the last purge when it was read
 	last  bool        // it ends where the build is to end, or the feed did
-	ready chan error  // the maps have run
+	first bool        // no document was mapped before
+	// ready: the maps have run. An error is of documents after those that are left in the batch.
+	ready chan error
 }
 
 // read reads the next changes after since: as many as p.size says, or what comes in the life of a snapshot. What was
@@ -51,6 +53,26 @@ func (p *pass) read(ctx context.Context, since storage.Seq) (*batch, error) {
 			return b, err
 		}
 	}
+}
+
+// run has the documents of a batch mapped. Those before one that fails stay in it, so that what was found out about
+// them is committed, and the next build does not meet it again: functions may have had to be ended for them. Where that
+// is all of them, the function is to blame and not a document only if it never worked: that is an error as in CouchDB.
+func (b *batch) run(ctx context.Context, program *program) error {
+	done, err := program.run(ctx, b.docs)
+	switch {
+	case err == nil:
+	case done == len(b.docs):
+		if !b.first {
+			return nil
+		}
+	case done > 0:
+		b.end, b.last = b.docs[done-1].seq, false
+		fallthrough
+	default:
+		b.docs = b.docs[:done]
+	}
+	return err
 }
 
 // readFrom reads changes of one snapshot.

@@ -195,13 +195,16 @@ func (p *program) Answer(ctx context.Context, questions []any) ([]any, error) {
 	for i, q := range questions {
 		docs[i] = q.(source)
 	}
-	err := p.run(ctx, docs)
+	done, err := p.run(ctx, docs)
 	deadline := time.Now().Add(singlyTime)
 	answers := make([]any, len(docs))
 	for i := range docs {
 		one := err
-		if err != nil && len(docs) > 1 && time.Now().Before(deadline) {
-			one = p.run(ctx, docs[i:i+1])
+		switch {
+		case i < done:
+			one = nil
+		case len(docs) > 1 && time.Now().Before(deadline):
+			_, one = p.run(ctx, docs[i:i+1])
 		}
 		if one == nil {
 			answers[i] = docs[i].byIndex[0]

@@ -2,6 +2,7 @@ package views
 
 import (
 	"context"
+	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
@@ -69,9 +70,9 @@ func (p *program) needsDocuments() bool {
 	return p.scripts == nil || len(p.scripts.Maps) < len(p.defs)
 }
 
-// run maps documents and fills in their rows. Only fatal errors are errors: documents whose map function throws have a
-// failure.
-func (p *program) run(ctx context.Context, docs []source) error {
+// run maps documents and fills in their rows. Documents whose map function throws, or has to be ended, have a failure.
+// Other errors are errors: done is how many documents have their rows then.
+func (p *program) run(ctx context.Context, docs []source) (done int, err error) {
 	mapped := make([]*source, 0, len(docs))
 	all := make([]docRows, len(docs)*len(p.defs))
 	for i := range docs {
@@ -81,7 +82,7 @@ func (p *program) run(ctx context.Context, docs []source) error {
 		}
 	}
 	if len(mapped) == 0 {
-		return nil
+		return len(docs), nil
 	}
 	for n, m := range p.mappers {
 		if m == nil {
@@ -93,9 +94,13 @@ func (p *program) run(ctx context.Context, docs []source) error {
 		}
 	}
 	if !p.needsText() {
-		return nil
+		return len(docs), nil
 	}
-	return p.runJavaScript(ctx, mapped)
+	n, err := p.runJavaScript(ctx, mapped)
+	if n == len(mapped) {
+		return len(docs), err
+	}
+	return slices.IndexFunc(docs, func(src source) bool { return src.id == mapped[n].id }), err
 }
 
 func (p *program) collector(n int) *collector {
@@ -123,8 +128,8 @@ func mapOne(c *collector, m Mapper, doc *storage.Document) docRows {
 	return c.end(doc.ID)
 }
 
-// runJavaScript maps documents in a worker process.
-func (p *program) runJavaScript(ctx context.Context, mapped []*source) error {
+// runJavaScript maps documents in a worker process, and tells how many have their rows.
+func (p *program) runJavaScript(ctx context.Context, mapped []*source) (done int, err error) {
 	texts := make([][]byte, len(mapped))
 	for i, src := range mapped {
 		texts[i] = src.text
@@ -137,16 +142,14 @@ func (p *program) runJavaScript(ctx context.Context, mapped []*source) error {
 			collectors = append(collectors, p.collector(n))
 		}
 	}
-	results, err := p.js.Map(ctx, p.scripts, texts)
-	if err != nil {
-		return err
-	}
-	for doc, src := range mapped {
+	results, err := js.MapEach(ctx, p.js, p.scripts, texts)
+	for doc := range results {
+		src := mapped[doc]
 		for n, c := range collectors {
 			src.byIndex[scripts[n]] = c.collect(src.id, &results[doc][n])
 		}
 	}
-	return nil
+	return len(results), err
 }
 
 // collect makes the rows of one document of what its map function emitted.

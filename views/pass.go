@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -47,17 +48,30 @@ func (p *pass) bring(ctx context.Context) error {
 	p.size.Store(int64(min(p.v.firstBatch(), p.largest)))
 	p.most.Store(int64(p.largest))
 	p.part = p.largest
-	first, err := p.read(ctx, p.since())
+	since := p.since()
+	first, err := p.read(ctx, since)
 	if err != nil {
 		return err
 	}
-	if err := p.program.run(ctx, first.docs); err != nil {
-		return err
+	first.first = since == storage.Seq{}
+	if err := first.run(ctx, p.program); err != nil {
+		return p.commitBefore(ctx, first, err)
 	}
 	if first.last {
 		return p.commit(ctx, first)
 	}
 	return p.pipeline(ctx, first)
+}
+
+// commitBefore commits what is left of a batch that failed, and gives its error.
+func (p *pass) commitBefore(ctx context.Context, b *batch, failed error) error {
+	if _, told := compat.AsError(failed); !told || len(b.docs) == 0 {
+		return failed
+	}
+	if err := p.commit(ctx, b); err != nil {
+		return err
+	}
+	return failed
 }
 
 // since is where the pass begins.
@@ -93,7 +107,7 @@ func (p *pass) pipeline(ctx context.Context, first *batch) error {
 		select {
 		case err := <-b.ready:
 			if err != nil {
-				return err
+				return p.commitBefore(ctx, b, err)
 			}
 		case <-ctx.Done():
 			return ctx.Err()
@@ -118,7 +132,7 @@ func (p *pass) readAhead(ctx context.Context, since storage.Seq, queue chan<- *b
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		running.Go(func() { b.ready <- p.program.run(ctx, b.docs) })
+		running.Go(func() { b.ready <- b.run(ctx, p.program) })
 		if b.last {
 			return nil
 		}

@@ -9,8 +9,8 @@
 // Files: pool.go (who gets a worker), process.go (a worker as the server sees it), confine.go with confine_linux.go,
 // seccomp_linux*.go and confine_other.go (what is taken from it), call.go (one crossing), wire.go (frames and
 // payloads), worker.go (the other side), metrics.go (calls counted), race_*.go (what the race detector takes);
-// commands.go lists the commands, each has a file for either side (map.go and map_worker.go with map_use.go, index.go,
-// index_worker.go and index.js for functions of search indexes, reduce.go and
+// commands.go lists the commands, each has a file for either side (map.go, mapeach.go (which documents end workers) and
+// map_worker.go with map_use.go, index.go, index_worker.go and index.js for functions of search indexes, reduce.go and
 // reduce_worker.go, design.go and design_worker.go with design.js, list.go and list_worker.go, validate.go and
 // validate_worker.go). Event functions (eventing) are event*.go: the caller's side in event.go (programs, events,
 // results), event_host.go (what the host does for handlers), event_check.go and event_wire.go; the worker's in
@@ -29,7 +29,8 @@
 //  1. A process runs one call at a time. A call that breaks off (time, memory, crash, the caller's end) kills its
 //     process; its call gets os_process_error, no other call notices. Where the system ends a worker for want of memory
 //     the call is made once more, unless what it gave was used already; a second time it is 503. A document that is
-//     nested deeper than JavaScript bears has no rows, passes no filter and no validation; others do not suffer.
+//     nested deeper than JavaScript bears has no rows, passes no filter and no validation; others do not suffer. Nor do
+//     they from one that ends the worker of an index (MapEach).
 //  2. The time of a call starts anew with each frame of the worker but logs; a worker sends one at least every 250 ms
 //     between documents, so the bound is for one document or one function call, as os_process_timeout is in CouchDB.
 //  3. A tenant holds at most Options.PerTenant workers, one if a call of it was killed lately, so that others find one

@@ -46,6 +46,8 @@ type Emitted struct {
 type MapResult struct {
 	Rows []Emitted
 	Err  string // the exception that dropped the document's rows, as CouchDB logs it; "" without
+	// Killed: the function did not come to an end or filled the memory, and its worker was ended (MapEach).
+	Killed bool
 }
 
 // DocResult is what the functions of a program made of one document, in the order of MapProgram.Maps.
@@ -53,33 +55,27 @@ type DocResult []MapResult
 
 // Map runs the functions of a program over documents, given as JSON with _id, _rev and the rest, in order. Variables
 // that a function forgets to declare live from document to document, as long as its realm (realms.go). An error stands
-// for the whole call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function that
-// does not compile, os_process_error for time and memory. Documents whose rows are too many for one crossing go one
-// half after the other, and those whose functions are slow in as many crossings as they need, between which other calls
-// get the worker.
+// for the call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function that does not
+// compile, os_process_error for time and memory. It comes with the results of the first documents, as far as they are
+// known. Documents whose rows are too many for one crossing go one half after the other, and those whose functions are
+// slow in as many crossings as they need, between which other calls get the worker.
 func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, error) {
-	results, err := p.mapOnce(ctx, program, docs)
-	for err == nil && len(results) < len(docs) {
-		var more []DocResult
-		more, err = p.mapOnce(ctx, program, docs[len(results):])
+	var results []DocResult
+	for most := len(docs); ; {
+		next := docs[len(results):]
+		next = next[:min(most, len(next))]
+		more, err := p.mapOnce(ctx, program, next)
 		results = append(results, more...)
-	}
-	if !errors.Is(err, errTooMuch) || len(docs) < 2 {
-		if err == nil && program.index == noSearchIndex {
-			p.countRows(results)
+		if program.index == noSearchIndex {
+			p.countRows(more)
 		}
-		return results, err
+		switch {
+		case errors.Is(err, errTooMuch) && len(next) > 1:
+			most = len(next) / 2
+		case err != nil || len(results) == len(docs):
+			return results, err
+		}
 	}
-	half := len(docs) / 2
-	first, err := p.Map(ctx, program, docs[:half])
-	if err != nil {
-		return nil, err
-	}
-	second, err := p.Map(ctx, program, docs[half:])
-	if err != nil {
-		return nil, err
-	}
-	return append(first, second...), nil
 }
 
 // countRows counts documents that map functions of views were run over, and what these emitted.
@@ -94,7 +90,8 @@ func (p *Pool) countRows(results []DocResult) {
 	p.emitted.Add(int64(rows))
 }
 
-// mapOnce is Map for as many of the documents, from the first, as one crossing has time for.
+// mapOnce is Map for as many of the documents, from the first, as one crossing has time for. An error comes with the
+// results that were there before it.
 func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, error) {
 	size := 64 + len(program.Tenant)
 	for _, d := range docs {
@@ -108,9 +105,13 @@ func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) 
 	decode := func(payload []byte) error {
 		d := decoder{b: payload}
 		for len(d.b) > 0 {
-			results = append(results, decodeDocResult(&d))
+			one := decodeDocResult(&d)
+			if d.err != nil || len(results) == len(docs) {
+				return errFrame
+			}
+			results = append(results, one)
 		}
-		return d.err
+		return nil
 	}
 	_, err := p.do(ctx, &request{
 		tenant: program.Tenant, command: commandMap, payload: e.b, program: program.key,
@@ -119,9 +120,9 @@ func (p *Pool) mapOnce(ctx context.Context, program *MapProgram, docs [][]byte) 
 		again:  func() { results = results[:0] },
 	})
 	if err != nil {
-		return nil, err
+		return results, err
 	}
-	if len(results) > len(docs) || len(results) == 0 && len(docs) > 0 {
+	if len(results) == 0 && len(docs) > 0 {
 		return nil, compat.NewError(compat.KindInternal, errFrame.Error())
 	}
 	return results, nil

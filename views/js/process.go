@@ -224,12 +224,6 @@ func processError(reason string) *compat.Error {
 // errTimedOut is the answer to a function that ran longer than os_process_timeout.
 var errTimedOut = processError("OS process timed out.")
 
-// TimedOut reports whether an error is that of a function that ran longer than os_process_timeout.
-func TimedOut(err error) bool {
-	e, ok := compat.AsError(err)
-	return ok && e.Reason == errTimedOut.Reason
-}
-
 // errEnded is the answer where the system has ended a worker, and the one that took its place: the memory of the
 // machine or container is short for now.
 var errEnded = compat.Busy("The system has ended the JavaScript process, memory is short. Try again later.")
