@@ -3,6 +3,7 @@ package server
 import (
 	"container/list"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -10,12 +11,14 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/wire"
 )
 
 // The connections of clients have a bound together (chttpd/max_connections). When it is reached, a newcomer gets the
@@ -30,10 +33,17 @@ const (
 	// leastConnections is the bound by memory on the smallest machine.
 	leastConnections = 256
 	// otherDescriptors are left to the store (500 tables), JavaScript workers, replications and the rest; on small
-	// limits a half is.
+	// limits a half is, and leastDescriptors, which is what a server has that does nothing and runs a few functions.
 	otherDescriptors = 1000
+	leastDescriptors = 48
+	// fewConnections are let in however few descriptors there are.
+	fewConnections = 4
 	// freshFor is how long a connection that waits for a request is not taken for one that is not needed.
 	freshFor = time.Second
+	// tellFor is how long a client that was refused may take to see it, and telling how many do so at a time: others
+	// may see a connection that broke.
+	tellFor = time.Second
+	telling = 32
 	// refusalsLogged is the time between two lines about a server that is full.
 	refusalsLogged = time.Minute
 )
@@ -52,6 +62,8 @@ type connections struct {
 	now   func() time.Time // replaced by tests
 
 	refused, closed atomic.Int64
+
+	told chan struct{} // of clients that are refused
 
 	mu     sync.Mutex
 	count  int
@@ -88,7 +100,7 @@ func maxConnections(setting, memory, descriptors int64) int {
 		n = max(memory/4/connectionMemory, leastConnections)
 	}
 	if descriptors > 0 {
-		most := descriptors - min(otherDescriptors, descriptors/2)
+		most := max(descriptors-min(otherDescriptors, max(descriptors/2, leastDescriptors)), fewConnections)
 		if n <= 0 || n > most {
 			n = most
 		}
@@ -97,7 +109,8 @@ func maxConnections(setting, memory, descriptors int64) int {
 }
 
 func newConnections(bound func() int, log *slog.Logger) *connections {
-	return &connections{bound: bound, log: log, now: time.Now, peers: make(map[string]*peer)}
+	return &connections{bound: bound, log: log, now: time.Now, peers: make(map[string]*peer),
+		told: make(chan struct{}, telling)}
 }
 
 // enter gives a place to a client of an address, busy or waiting for a request; nil if there is none. end is called,
@@ -145,15 +158,20 @@ func (c *client) take() {
 	delete(c.peer.busy, c)
 }
 
-// makeRoom takes the place of another client for one of an address.
-func (s *connections) makeRoom(name string) bool {
+// most is the address that has most clients, nil where there are none.
+func (s *connections) most() *peer {
 	var most *peer
 	for _, p := range s.peers {
 		if most == nil || p.count > most.count {
 			most = p
 		}
 	}
-	own := s.peers[name]
+	return most
+}
+
+// makeRoom takes the place of another client for one of an address.
+func (s *connections) makeRoom(name string) bool {
+	most, own := s.most(), s.peers[name]
 	s.logFull(most)
 	var victim *client
 	switch {
@@ -165,10 +183,25 @@ func (s *connections) makeRoom(name string) bool {
 	if victim == nil {
 		return false
 	}
+	s.evict(victim)
+	return true
+}
+
+func (s *connections) evict(victim *client) {
 	s.closed.Add(1)
 	victim.leaveLocked()
 	go victim.end()
-	return true
+}
+
+// shed ends the least needed client of the address that has most, if it has several: the process may open no more
+// files, so that the next newcomer, whoever it is, could not be let in.
+func (s *connections) shed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if most := s.most(); most != nil && most.count > 1 {
+		s.logFull(most)
+		s.evict(most.leastNeeded())
+	}
 }
 
 // logFull says, now and then, that there are too many connections, and whose.
@@ -251,6 +284,9 @@ type boundListener struct {
 func (l *boundListener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
+		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+			l.connections.shed() // and net/http tries it again
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -259,12 +295,29 @@ func (l *boundListener) Accept() (net.Conn, error) {
 		if c.client = l.connections.enter(peerName(inner.RemoteAddr().String()), end, false); c.client != nil {
 			return c, nil
 		}
-		if l.answer != "" { // which a new connection takes without waiting
-			_ = inner.SetDeadline(time.Now().Add(time.Second))
-			_, _ = io.WriteString(inner, l.answer)
+		if l.answer == "" || !l.refuse(inner) {
+			_ = inner.Close()
 		}
-		_ = inner.Close()
 	}
+}
+
+// refuse tells a client that there is no place, and closes the connection once the client has seen it; false where too
+// many are being told.
+func (l *boundListener) refuse(inner net.Conn) bool {
+	select {
+	case l.connections.told <- struct{}{}:
+	default:
+		return false
+	}
+	go func() {
+		defer func() { <-l.connections.told }()
+		defer func() { _ = inner.Close() }()
+		_ = inner.SetWriteDeadline(time.Now().Add(tellFor))
+		if _, err := io.WriteString(inner, l.answer); err == nil {
+			_ = wire.Linger(inner, tellFor, tellFor)
+		}
+	}()
+	return true
 }
 
 // peerName is what an address and its port count as.
@@ -291,6 +344,15 @@ func (c *clientConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.client.moved.Store(time.Now().UnixNano())
 	return n, err
+}
+
+// CloseWrite ends what is sent.
+func (c *clientConn) CloseWrite() error {
+	half, ok := c.Conn.(interface{ CloseWrite() error })
+	if !ok {
+		return nil
+	}
+	return half.CloseWrite()
 }
 
 // Close implements net.Conn.

@@ -3,6 +3,9 @@ package server
 import (
 	"fmt"
 	"log/slog"
+	"net"
+	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +27,8 @@ func TestMaxConnections(t *testing.T) {
 		{50000, 1, 20000, 19000},
 		{50000, 1, 0, 50000},
 		{0, 0, 100, 50},
+		{0, 0, 64, 16},
+		{0, 0, 24, 4},
 	} {
 		require.Equal(t, c.want, maxConnections(c.setting, c.memory, c.descriptors), "%+v", c)
 	}
@@ -47,6 +52,53 @@ func newCrowd(bound int) *crowd {
 func (c *crowd) come(address, name string, busy bool) *client {
 	c.clock = c.clock.Add(time.Millisecond)
 	return c.enter(address, func() { c.ended <- name }, busy)
+}
+
+// TestShed: where the process may open no more files, the address with most gives one back, whoever comes next.
+func TestShed(t *testing.T) {
+	c := newCrowd(100)
+	c.shed()
+	c.come("b", "other", true)
+	c.shed()
+	require.Empty(t, c.ended, "an only connection stays")
+	for i := range 3 {
+		c.come("a", fmt.Sprint("feed ", i), true)
+	}
+	c.shed()
+	require.Equal(t, "feed 0", <-c.ended)
+	c.shed()
+	require.Equal(t, "feed 1", <-c.ended)
+	c.shed()
+	require.Empty(t, c.ended)
+	require.Equal(t, 2, c.count)
+}
+
+// fewFiles is a listener that finds no descriptor for some connections, and then one.
+type fewFiles struct {
+	net.Listener
+	fails int
+}
+
+func (l *fewFiles) Accept() (net.Conn, error) {
+	if l.fails--; l.fails >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return l.Listener.Accept()
+}
+
+// TestNoDescriptorForAConnection: each connection that finds none costs the largest address one of its own.
+func TestNoDescriptorForAConnection(t *testing.T) {
+	c := newCrowd(100)
+	for range 3 {
+		c.come("a", "feed", true)
+	}
+	l := c.listen(&fewFiles{fails: 2}, "")
+	for range 2 {
+		_, err := l.Accept()
+		require.ErrorIs(t, err, syscall.EMFILE)
+		require.Equal(t, "feed", <-c.ended)
+	}
+	require.Equal(t, 1, c.count)
 }
 
 func TestRoomForOtherAddresses(t *testing.T) {

@@ -2,7 +2,8 @@
 // before any handler runs, or writes what a handler cannot choose.
 //
 // Map: conn.go wraps a connection · head.go looks at the head of a request before net/http parses it · after.go
-// follows what comes after it · tls.go shakes hands, so that all this holds inside of TLS.
+// follows what comes after it · tls.go shakes hands, so that all this holds inside of TLS · linger.go ends connections
+// whose requests were answered before they were there.
 //
 // What differs, and how it is done:
 //

@@ -54,11 +54,11 @@ type MapResult struct {
 type DocResult []MapResult
 
 // Map runs the functions of a program over documents, given as JSON with _id, _rev and the rest, in order. Variables
-// that a function forgets to declare live from document to document, as long as its realm (realms.go). An error stands
-// for the call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function that does not
-// compile, os_process_error for time and memory. It comes with the results of the first documents, as far as they are
-// known. Documents whose rows are too many for one crossing go one half after the other, and those whose functions are
-// slow in as many crossings as they need, between which other calls get the worker.
+// that a function forgets to declare live from document to document, as long as its realm (realms.go). An error
+// stands for the call: exceptions that CouchDB lets fail the index (throw "fatal_error" and the like), a function
+// that does not compile, os_process_error for time and memory. It comes with the results of the first documents, as
+// far as they are known. Documents whose rows are too many for one crossing go one half after the other, and those
+// whose functions are slow in as many crossings as they need, between which other calls get the worker.
 func (p *Pool) Map(ctx context.Context, program *MapProgram, docs [][]byte) ([]DocResult, error) {
 	var results []DocResult
 	for most := len(docs); ; {
