@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // bodyAttacks send more than the memory holds: packed, many at once, without end.
@@ -22,6 +23,12 @@ var bodyAttacks = []attack{
 		shows: "100 MB each, plain, chunked and as multipart, 12 at once",
 		short: 0.05,
 		run:   largeAttachments,
+	},
+	{
+		name:  "an attachment of 2 GB",
+		shows: "it is stored, read in whole, in part and as base64, and copied",
+		run:   hugeAttachment,
+		limit: 10 * time.Minute,
 	},
 }
 
@@ -139,5 +146,40 @@ func largeAttachments(ctx context.Context, a *assault) error {
 			a.put(ctx, id, inline, nil, 201, 413, 503)
 		}
 	})
+	return nil
+}
+
+// hugeAttachment stores more than the memory in one attachment, and reads it in each way.
+func hugeAttachment(ctx context.Context, a *assault) error {
+	remove, err := a.database(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	const setting = "/_node/_local/_config/couchdb/max_attachment_size"
+	a.send(ctx, request{method: "PUT", path: setting, as: admin, body: text(`"infinity"`)}, 200)
+	defer a.send(context.WithoutCancel(ctx), request{method: "DELETE", path: setting, as: admin})
+	size := a.n(2048) << 20
+	content := repeat("", strings.Repeat("0123456789abcdef", 64), size/1024, "")
+	a.put(ctx, "huge/a", content, []string{"Content-Type", "application/octet-stream"}, 201)
+	path := "/" + a.db + "/huge"
+	for _, c := range []struct {
+		path, part string
+		length     int64
+	}{
+		{path + "/a", "", int64(size)},
+		{path + "/a", fmt.Sprintf("bytes=%d-%d", size-16, size-1), 16},
+		{path + "?attachments=true", "", int64(size)/3*4 + 1},
+	} {
+		r := request{method: "GET", path: c.path, headers: []string{"Accept", "application/json"}}
+		if c.part != "" {
+			r.headers = append(r.headers, "Range", c.part)
+		}
+		got := a.send(ctx, r, 200, 206)
+		if got.length < c.length && ctx.Err() == nil {
+			a.fault("%s: %d bytes instead of %d", c.path, got.length, c.length)
+		}
+	}
+	a.send(ctx, request{method: "COPY", path: path, headers: []string{"Destination", "copy"}}, 201)
 	return nil
 }

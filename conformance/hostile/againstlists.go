@@ -16,6 +16,12 @@ var listAttacks = []attack{
 		run:   millionKeys,
 	},
 	{
+		name:  "selector feeds",
+		shows: "24 feeds of 20,000 documents by _selector, with the documents, beside 8 large bodies at a time",
+		short: 0.05,
+		run:   selectorFeeds,
+	},
+	{
 		name:  "lists without end",
 		shows: "largest limits and skips, a thousand queries in one, of 100,000 documents",
 		short: 0.01,
@@ -154,4 +160,34 @@ func (a *assault) each(ctx context.Context, at int, requests []request, expected
 			}
 		}
 	})
+}
+
+// selectorFeeds reads feeds by a selector while large bodies take the memory. Small feeds wait and are not refused for
+// good: 503 comes with the time after which to try it again.
+func selectorFeeds(ctx context.Context, a *assault) error {
+	remove, err := a.database(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	n := a.n(20_000)
+	if err := a.fill(ctx, n, func(i int) string {
+		return fmt.Sprintf(`{"_id":"s%d","n":%d,"text":"%0*d"}`, i, i, 1000, i)
+	}); err != nil {
+		return err
+	}
+	selector := text(`{"selector":{"$and":[{"n":{"$gte":0}},{"text":{"$regex":"^0*[0-9]+$"}}]}}`)
+	bodies := repeat(`{"docs":[`, `{"a":"`+strings.Repeat("x", 10_000)+`"},`, a.n(2000), `{}]}`)
+	together(32, func(i int) {
+		if i%4 == 3 {
+			a.send(ctx, request{method: "POST", path: "/" + a.db + "/_bulk_docs", body: bodies}, 201, 413, 503)
+			return
+		}
+		got := a.send(ctx, request{method: "POST", path: "/" + a.db + "/_changes?filter=_selector&include_docs=true",
+			body: selector}, 200, 503)
+		if got.status == http.StatusServiceUnavailable && got.header.Get("Retry-After") == "" {
+			a.fault("503 without Retry-After")
+		}
+	})
+	return nil
 }

@@ -31,11 +31,19 @@ var processAttacks = []attack{
 		own:   true,
 		run:   readOnlyDirectories,
 	},
+	{
+		name:  "few files",
+		shows: "another server may open 40 files, and 300 feeds of one address come while another address reads and writes",
+		short: 1,
+		alone: true,
+		own:   true,
+		run:   fewFiles,
+	},
 }
 
 // another runs a part of the attack on another server with as much memory, then ends that and checks its data.
-func (a *assault) another(ctx context.Context, run func(b *assault) error) error {
-	t, err := startTarget(ctx, a.memory)
+func (a *assault) another(ctx context.Context, run func(b *assault) error, within ...string) error {
+	t, err := startTarget(ctx, a.memory, within...)
 	if err != nil {
 		return err
 	}
@@ -126,6 +134,31 @@ func killed(ctx context.Context, a *assault) error {
 		}
 		return nil
 	})
+}
+
+// fewFiles has feeds of one address take all files that a server may open. Others must come in meanwhile.
+func fewFiles(ctx context.Context, a *assault) error {
+	return a.another(ctx, func(b *assault) error {
+		b.put(ctx, "before", text(`{}`), nil, http.StatusCreated)
+		feeding, cancel := context.WithCancel(ctx)
+		defer cancel()
+		for range b.n(300) {
+			if conn, err := b.connect(feeding, ""); err == nil {
+				_, _ = fmt.Fprintf(conn, "GET /%s/_changes?feed=continuous HTTP/1.1\r\nHost: x\r\n%s\r\n", b.db, credentials())
+			}
+		}
+		other := newClient("127.0.0.3")
+		for i := range 20 {
+			within, cancel := context.WithTimeout(ctx, 30*time.Second)
+			got, err := b.ask(within, request{method: "GET", path: "/" + b.db + "/before", client: other})
+			cancel()
+			if err := unless(got, err, http.StatusOK); err != nil && ctx.Err() == nil {
+				return fmt.Errorf("request %d of another address: %w", i, err)
+			}
+			other.CloseIdleConnections()
+		}
+		return nil
+	}, "/bin/sh", "-c", `ulimit -n 40 && exec "$0" "$@"`)
 }
 
 // readOnlyDirectories lets a server meet directories that take no new file. It must refuse writes, go on reading, and

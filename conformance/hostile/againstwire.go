@@ -20,6 +20,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // wireAttacks misuse TLS and HTTP themselves, mostly without an account.
@@ -38,6 +40,20 @@ var wireAttacks = []attack{
 		run:   pipelines,
 	},
 	{name: "slow heads", shows: "1000 heads of 64 KB, byte by byte", short: 0.1, run: slowHeads},
+	{
+		name:  "slow heads in TLS",
+		shows: "1000 heads byte by byte within TLS, and connections of HTTP/2 that begin and say nothing",
+		short: 0.05,
+		own:   true,
+		run:   slowHeadsInTLS,
+	},
+	{
+		name:  "refused while sending",
+		shows: "64 MB that are refused by their length and sent all the same, before the answer is looked at, 16 at once",
+		short: 0.5,
+		own:   true,
+		run:   refusedWhileSending,
+	},
 	{
 		name:  "slow bodies",
 		shows: "1000 documents of a megabyte announced, of which a little comes, and 1000 attachments, of which most comes",
@@ -222,6 +238,53 @@ func slowHeads(ctx context.Context, a *assault) error {
 			a.saw("let")
 		} else {
 			a.saw("cut")
+		}
+	})
+	return nil
+}
+
+func slowHeadsInTLS(ctx context.Context, a *assault) error {
+	together(a.n(1000), func(i int) {
+		protocol := []string{"http/1.1", "h2"}[i%2]
+		conn, err := a.secure(ctx, protocol)
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		said, slowly := "GET /_up HTTP/1.1\r\nHost: x\r\n", "X-Slow: "+strings.Repeat("x", 40)
+		if protocol == "h2" {
+			said, slowly = http2.ClientPreface, "\x00\x10\x00\x01\x04\x00\x00\x00\x01" // the begin of a head of 4 KB
+		}
+		if _, err := io.WriteString(conn, said); err == nil && drip(conn, slowly, 4*time.Second) {
+			a.saw("let")
+		} else {
+			a.saw("cut")
+		}
+	})
+	return nil
+}
+
+// refusedWhileSending: who sends a large body to its end, and then reads, must find why it was refused.
+func refusedWhileSending(ctx context.Context, a *assault) error {
+	const length = 64 << 20
+	part := strings.Repeat("x", 1<<20)
+	together(a.n(16), func(i int) {
+		connect := func() (net.Conn, error) { return a.connect(ctx, "") }
+		if i%2 == 1 {
+			connect = func() (net.Conn, error) { return a.secure(ctx, "http/1.1") }
+		}
+		conn, err := connect()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, err = fmt.Fprintf(conn, "POST /_session HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n"+
+			"Content-Type: application/json\r\n\r\n", length)
+		for sent := 0; sent < length && err == nil; sent += len(part) {
+			_, err = io.WriteString(conn, part)
+		}
+		if got := a.answers(conn, 1); (err != nil || got != 1) && ctx.Err() == nil {
+			a.fault("the answer to a refused body was not there: %v", err)
 		}
 	})
 	return nil

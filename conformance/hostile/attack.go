@@ -38,5 +38,6 @@ func attacks() []attack {
 		massAttacks,
 		definitionAttacks,
 		peerAttacks,
+		pageAttacks,
 	)
 }

@@ -34,8 +34,9 @@ type target struct {
 // attackersAddress is on loopback, too, but not the innocents': failures of logins are counted by address.
 const attackersAddress = "127.0.0.2"
 
-// startTarget starts a server that may have so many bytes of memory.
-func startTarget(ctx context.Context, memory int64) (*target, error) {
+// startTarget starts a server that may have so many bytes of memory, by the command within, which takes its command
+// line as arguments, if there is one.
+func startTarget(ctx context.Context, memory int64, within ...string) (*target, error) {
 	admin = account{conformance.AdminName, conformance.AdminPassword}
 	dir, err := os.MkdirTemp("", "settee-hostile-")
 	if err != nil {
@@ -60,7 +61,7 @@ func startTarget(ctx context.Context, memory int64) (*target, error) {
 		return nil, err
 	}
 	t.server, err = conformance.Engines[0].StartWith(ctx, dir,
-		conformance.Options{Wrapper: t.cage.wrapper(), Log: &t.log})
+		conformance.Options{Wrapper: append(t.cage.wrapper(), within...), Log: &t.log})
 	if err == nil {
 		t.url, t.pid = t.server.URL(), t.server.PID()
 		err = t.settleIn(ctx)
