@@ -2,6 +2,8 @@ package mango
 
 import (
 	"fmt"
+	"regexp"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -19,7 +21,13 @@ const (
 	backtrackTotalTime = 10 * time.Second
 	maxBacktracked     = 4096    // bytes of a pattern
 	maxBacktrackStack  = 1 << 20 // entries
+	// backtrackerSize is about as how many instructions of package regexp a byte of a pattern takes.
+	backtrackerSize = 2
 )
+
+// backtracking has a place for each match that may run at a time: a match takes the memory of its stack, and is over
+// after backtrackTime.
+var backtracking = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 // backtracker is a pattern on the backtracking engine. It is safe for concurrent use.
 type backtracker struct {
@@ -45,6 +53,8 @@ func (b *backtracker) match(text []rune) (bool, error) {
 	if b.spent.Load() > int64(backtrackTotalTime) {
 		return false, compat.ErrTimeout
 	}
+	backtracking <- struct{}{}
+	defer func() { <-backtracking }()
 	started := time.Now()
 	ok, err := b.re.MatchRunes(text)
 	b.spent.Add(int64(time.Since(started)))
@@ -63,10 +73,15 @@ type dotNet struct {
 	out  []string // atoms and what is between them
 	atom int      // in out: where the latest atom begins, -1 if there is none to repeat
 	open []int    // in out: where the open groups begin
+	// refers says that something in the pattern may refer to a group by its number.
+	refers bool
 }
 
+// reference is what refers to a group: \1, \g{1}, \k<name>, (?P=name), (?(1)…).
+var reference = regexp.MustCompile(`\\[1-9gk]|\(\?P=|\(\?\(`)
+
 func dotNetPattern(pattern string) string {
-	d := dotNet{in: pattern, atom: -1}
+	d := dotNet{in: pattern, atom: -1, refers: reference.MatchString(pattern)}
 	for d.in != "" {
 		d.step()
 	}
@@ -135,6 +150,9 @@ func (d *dotNet) put(atom string) {
 // group takes the beginning of one; names are written in one way only.
 func (d *dotNet) group() {
 	begin := "("
+	if strings.HasPrefix(d.in, branchReset) && !d.refers {
+		d.in = "(?:" + d.in[len(branchReset):]
+	}
 	for _, spelling := range [...][2]string{{"(?P<", "(?<"}, {"(?P=", `\k<`}} {
 		if !strings.HasPrefix(d.in, spelling[0]) {
 			continue

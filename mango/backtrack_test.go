@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/compat/patterns"
 )
 
 // matchesPattern compiles a pattern and matches a text.
 func matchesPattern(t *testing.T, pattern, text string) bool {
 	t.Helper()
-	p, err := compilePattern(pattern)
+	p, err := compilePattern(pattern, new(patterns.Budget))
 	if err != nil {
 		t.Fatalf("%s: %v", pattern, err)
 	}
@@ -43,7 +44,7 @@ func TestBacktracking(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`(?=`, `(?=a`, `(?R)`, `(?<=a)\`, `(?=a)[b`, `(?=` + strings.Repeat("a", 5000) + `)`} {
-		if _, err := compilePattern(bad); err == nil {
+		if _, err := compilePattern(bad, new(patterns.Budget)); err == nil {
 			t.Errorf("%.20s compiles", bad)
 		}
 	}
@@ -51,7 +52,7 @@ func TestBacktracking(t *testing.T) {
 
 // TestRunawayPattern shows that a pattern that would take for ever is no match after a while, and an error in the end.
 func TestRunawayPattern(t *testing.T) {
-	p, err := compilePattern(`^(?=a)(a+)+$`)
+	p, err := compilePattern(`^(?=a)(a+)+$`, new(patterns.Budget))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func FuzzPattern(f *testing.F) {
 		f.Add(seed, "aab")
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {
-		p, err := compilePattern(pattern)
+		p, err := compilePattern(pattern, new(patterns.Budget))
 		if err != nil || len(text) > 100 {
 			return
 		}
@@ -95,7 +96,7 @@ func BenchmarkPattern(b *testing.B) {
 	text := parsed(b, `"the quick brown fox jumps over the lazy dog, order 4711 of Berlin"`)
 	for name, pattern := range map[string]string{"linear": `order \d+ of Ber`, "backtracking": `order \d++ of Ber`, "look-ahead": `order \d+(?= of Ber)`} {
 		b.Run(name, func(b *testing.B) {
-			p, err := compilePattern(pattern)
+			p, err := compilePattern(pattern, new(patterns.Budget))
 			if err != nil {
 				b.Fatal(err)
 			}

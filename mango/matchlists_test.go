@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/compat/patterns"
 )
 
 // TestLongLists: a long list of values has what it has as conditions of one value each.
@@ -34,7 +35,7 @@ func TestLongLists(t *testing.T) {
 			values[i] = value()
 		}
 		long := &condition{op: opIn, arg: parse("[" + strings.Join(values, ",") + "]")}
-		require.True(t, long.readArgument())
+		require.True(t, long.readArgument(new(patterns.Budget)))
 		require.NotNil(t, long.set)
 		short := *long
 		short.set = nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/compat/patterns"
 )
 
 // operators are the names that stand in selectors, with what they become.
@@ -26,8 +27,11 @@ var unsupported = map[string]bool{
 	"$nearSphere":    true,
 }
 
-// parseNode makes a condition of a value and checks the arguments of operators (mango_selector:norm_ops/1).
-func parseCondition(v ejson.Value, depth int) (*condition, error) {
+// selectorParser is what the conditions of a selector share while they are parsed.
+type selectorParser struct{ patterns patterns.Budget }
+
+// condition makes a condition of a value and checks the arguments of operators (mango_selector:norm_ops/1).
+func (p *selectorParser) condition(v ejson.Value, depth int) (*condition, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
 	}
@@ -36,12 +40,12 @@ func parseCondition(v ejson.Value, depth int) (*condition, error) {
 	}
 	if v.Len() == 1 {
 		for name, arg := range v.Members() {
-			return parseMember(name.Text(), arg, depth)
+			return p.member(name.Text(), arg, depth)
 		}
 	}
 	all := &condition{op: opAnd}
 	for name, arg := range v.Members() {
-		kid, err := parseMember(name.Text(), arg, depth+1)
+		kid, err := p.member(name.Text(), arg, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -50,9 +54,9 @@ func parseCondition(v ejson.Value, depth int) (*condition, error) {
 	return all, nil
 }
 
-func parseMember(name string, arg ejson.Value, depth int) (*condition, error) {
+func (p *selectorParser) member(name string, arg ejson.Value, depth int) (*condition, error) {
 	if !strings.HasPrefix(name, "$") {
-		kid, err := parseCondition(arg, depth+1)
+		kid, err := p.condition(arg, depth+1)
 		return &condition{op: opField, name: name, kids: []*condition{kid}}, err
 	}
 	o, known := operators[name]
@@ -65,12 +69,12 @@ func parseMember(name string, arg ejson.Value, depth int) (*condition, error) {
 	c := &condition{op: o, arg: arg}
 	switch o {
 	case opAnd, opOr, opNor:
-		return c, c.parseList(depth)
+		return c, p.list(c, depth)
 	case opNot, opElemMatch, opAllMatch, opKeyMapMatch:
 		if arg.Kind() != ejson.Object {
 			return nil, errBadArg(name, arg)
 		}
-		kid, err := parseCondition(arg, depth+1)
+		kid, err := p.condition(arg, depth+1)
 		c.kids = []*condition{kid}
 		return c, err
 	case opRegex, opBeginsWith:
@@ -80,18 +84,18 @@ func parseMember(name string, arg ejson.Value, depth int) (*condition, error) {
 	case opDefault:
 		c.raw = name == "$default"
 	}
-	if !c.readArgument() {
+	if !c.readArgument(&p.patterns) {
 		return nil, errBadArg(name, arg)
 	}
 	return c, nil
 }
 
-func (c *condition) parseList(depth int) error {
+func (p *selectorParser) list(c *condition, depth int) error {
 	if c.arg.Kind() != ejson.Array {
 		return errBadArg(opNames[c.op], c.arg)
 	}
 	for e := range c.arg.Elements() {
-		kid, err := parseCondition(e, depth+1)
+		kid, err := p.condition(e, depth+1)
 		if err != nil {
 			return err
 		}
@@ -101,7 +105,7 @@ func (c *condition) parseList(depth int) error {
 }
 
 // readArgument checks the argument of an operator that takes no conditions, and prepares it for matching.
-func (c *condition) readArgument() (ok bool) {
+func (c *condition) readArgument(budget *patterns.Budget) (ok bool) {
 	kind := c.arg.Kind()
 	switch c.op {
 	case opIn, opNin:
@@ -116,7 +120,7 @@ func (c *condition) readArgument() (ok bool) {
 		c.text = c.arg.Text()
 		return kind == ejson.String
 	case opRegex:
-		compiled, err := compilePattern(c.arg.Text())
+		compiled, err := compilePattern(c.arg.Text(), budget)
 		c.pattern = &compiled
 		return err == nil
 	case opMod:

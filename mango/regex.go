@@ -1,12 +1,12 @@
 package mango
 
 import (
-	"regexp"
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/compat/patterns"
 )
 
 // CouchDB runs PCRE over the bytes of UTF-8 and takes each for a character of Latin-1. So patterns are compiled, and
@@ -38,21 +38,42 @@ var outsideEscapes = map[byte]string{'Z': `\n?\z`, 'N': `[^\n]`, 'R': `(?:\r\n|[
 
 // pattern is a compiled $regex: linear, or backtracking where that cannot be.
 type pattern struct {
-	linear *regexp.Regexp
+	linear *patterns.Pattern
 	back   *backtracker
 }
 
-// compilePattern compiles a pattern of PCRE.
-func compilePattern(text string) (p pattern, err error) {
+// compilePattern compiles a pattern of PCRE, whose program comes out of the budget of its selector. What is too large
+// for package regexp, but short, may still be a pattern for the backtracking engine, which does not write out counts.
+func compilePattern(text string, budget *patterns.Budget) (p pattern, err error) {
+	if len(text) > patterns.MaxText {
+		return p, patterns.ErrTooLarge
+	}
 	wide := string(latin1(nil, []byte(text)))
-	tree, err := syntax.Parse(translatePattern(wide), syntax.Perl)
+	tree, err := patterns.Parse(translatePattern(wide))
 	if err == nil {
-		p.linear, err = regexp.Compile(dollars(tree).String())
+		p.linear, err = budget.Of(dollars(tree))
 	}
 	if err != nil {
-		p.back, err = newBacktracker(wide)
+		if err = budget.Take(backtrackerSize * int64(len(wide))); err == nil {
+			p.back, err = newBacktracker(wide)
+		}
 	}
 	return p, err
+}
+
+// patternSize is about the most memory that a pattern takes while it is compiled, in bytes.
+func patternSize(text string) int64 {
+	if len(text) > patterns.MaxText {
+		return 0 // it is refused
+	}
+	instructions := int64(len(text))
+	if strings.Contains(text, "{") {
+		tree, err := patterns.Parse(translatePattern(string(latin1(nil, []byte(text)))))
+		if err == nil {
+			instructions = max(instructions, patterns.Instructions(tree))
+		}
+	}
+	return min(instructions, patterns.MaxInstructions) * patterns.InstructionSize
 }
 
 // translatePattern replaces escapes that RE2 does not know or understands in another way.
@@ -80,6 +101,10 @@ func translatePattern(pattern string) string {
 				i += end + 1
 				c = ']'
 			}
+		case bracket < 0 && strings.HasPrefix(pattern[i:], branchReset):
+			b.WriteString("(?:")
+			i += len(branchReset) - 1
+			continue
 		case c == '[' && bracket < 0:
 			bracket = i + 1
 			if strings.HasPrefix(pattern[bracket:], "^") {
@@ -92,6 +117,10 @@ func translatePattern(pattern string) string {
 	}
 	return b.String()
 }
+
+// branchReset begins a group whose alternatives number their groups alike. Where nothing refers to these it is any
+// group.
+const branchReset = "(?|"
 
 func translateEscape(c byte, inBrackets bool) string {
 	set, isSet := escapes[c]

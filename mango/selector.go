@@ -24,7 +24,7 @@ func ParseSelector(v ejson.Value) (*Selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := parseCondition(own, 0)
+	c, err := new(selectorParser).condition(own, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +47,32 @@ const (
 	valueSize     = 150
 )
 
-// Size is about the most memory that the selector, the fields and the sort in a request take, in bytes.
+// Size is about the most memory that the selector, the fields and the sort in a request take, its patterns included, in
+// bytes.
 func Size(request ejson.Value) int64 {
 	values, members := request.Count()
-	return conditionSize*int64(members) + valueSize*int64(values)
+	return conditionSize*int64(members) + valueSize*int64(values) + PatternSize(request)
+}
+
+// PatternSize is about the most memory that the patterns in a request take, in bytes.
+func PatternSize(v ejson.Value) (bytes int64) {
+	switch v.Kind() {
+	case ejson.Object:
+		for name, arg := range v.Members() {
+			if arg.Kind() == ejson.String {
+				if name.TextIs("$regex") {
+					bytes += patternSize(arg.Text())
+				}
+				continue
+			}
+			bytes += PatternSize(arg)
+		}
+	case ejson.Array:
+		for e := range v.Elements() {
+			bytes += PatternSize(e)
+		}
+	}
+	return bytes
 }
 
 // maxFilter bounds the Size of a partial index's selector: those of all databases in use stay in memory, and each write

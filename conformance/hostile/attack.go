@@ -28,6 +28,7 @@ func attacks() []attack {
 		jsonAttacks,
 		listAttacks,
 		findAttacks,
+		patternAttacks,
 		searchAttacks,
 		functionAttacks,
 		accountAttacks,

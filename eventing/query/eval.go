@@ -2,8 +2,9 @@ package query
 
 import (
 	"context"
-	"regexp"
 	"time"
+
+	"github.com/settee-db/settee/compat/patterns"
 )
 
 // env is what expressions are evaluated in: a document, parameters and variables.
@@ -17,9 +18,10 @@ type env struct {
 	variables []member
 	results   []value // of the aggregates
 	steps     int
-	memory    *memory                   // of the query; nil: its values have no bound but maxHeld
-	held      int                       // bytes of values that expressions have and are not done with
-	regexps   map[string]*regexp.Regexp // compiled patterns, nil for those that are wrong
+	memory    *memory                      // of the query; nil: its values have no bound but maxHeld
+	held      int                          // bytes of values that expressions have and are not done with
+	regexps   map[string]*patterns.Pattern // compiled patterns, nil for those that are wrong
+	patterns  patterns.Budget              // theirs
 }
 
 // step counts the work that one document causes, so that loops in loops end when the query does.

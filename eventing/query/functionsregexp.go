@@ -1,25 +1,46 @@
 package query
 
-import "regexp"
+import (
+	"errors"
+	"regexp"
 
-// maxRegexps is how many patterns a query keeps compiled.
-const maxRegexps = 100
+	"github.com/settee-db/settee/compat/patterns"
+)
 
-// regexp compiles a pattern, which is one of Go as in Couchbase's server, or finds it compiled; nil if it is none. Its
-// matches take time linear in the text.
-func (e *env) regexp(pattern string) *regexp.Regexp {
-	if r, ok := e.regexps[pattern]; ok {
-		return r
+const (
+	// maxRegexps is how many patterns a query keeps compiled, as long as their programs fit into one patterns.Budget.
+	maxRegexps = 100
+	// maxGroups is how many groups a pattern may have whose places are asked for: each instruction of its program may
+	// keep those of all of them.
+	maxGroups = 20
+)
+
+// regexp compiles a pattern, which is one of Go as in Couchbase's server, or finds it compiled, for a text; nil if it
+// is none, or takes too much memory or time. Its matches take time linear in the text.
+func (e *env) regexp(pattern, text string) *regexp.Regexp {
+	p, known := e.regexps[pattern]
+	if !known {
+		if e.regexps == nil || len(e.regexps) >= maxRegexps {
+			e.forgetRegexps()
+		}
+		var err error
+		if p, err = e.patterns.Compile(pattern); errors.Is(err, patterns.ErrTooLarge) {
+			e.forgetRegexps()
+			p, err = e.patterns.Compile(pattern)
+		}
+		if err != nil {
+			p = nil
+		}
+		e.regexps[pattern] = p
 	}
-	r, err := regexp.Compile(pattern)
-	if err != nil {
-		r = nil
+	if p == nil {
+		return nil
 	}
-	if e.regexps == nil || len(e.regexps) >= maxRegexps {
-		e.regexps = map[string]*regexp.Regexp{}
-	}
-	e.regexps[pattern] = r
-	return r
+	return p.Within(len(text))
+}
+
+func (e *env) forgetRegexps() {
+	e.regexps, e.patterns = map[string]*patterns.Pattern{}, patterns.Budget{}
 }
 
 // onPattern is a function of a string, a pattern and perhaps more.
@@ -28,7 +49,7 @@ func onPattern(least, most int, call func(s string, p *regexp.Regexp, more []val
 		if args[0].kind != kindString || args[1].kind != kindString {
 			return null, nil
 		}
-		p := e.regexp(args[1].text)
+		p := e.regexp(args[1].text, args[0].text)
 		if p == nil {
 			return null, nil
 		}
@@ -52,10 +73,10 @@ func registerRegexps() {
 
 // regexpLike is REGEXP_LIKE(string, pattern): the pattern is for the whole string.
 func regexpLike(e *env, args []value) (value, error) {
-	if args[0].kind != kindString || args[1].kind != kindString || e.regexp(args[1].text) == nil {
+	if args[0].kind != kindString || args[1].kind != kindString || e.regexp(args[1].text, args[0].text) == nil {
 		return null, nil
 	}
-	whole := e.regexp(`\A(?:` + args[1].text + `)\z`)
+	whole := e.regexp(`\A(?:`+args[1].text+`)\z`, args[0].text)
 	return boolean(whole != nil && whole.MatchString(args[0].text)), nil
 }
 
@@ -69,7 +90,7 @@ func regexpReplace(s string, p *regexp.Regexp, more []value) (value, error) {
 		}
 		left = n
 	}
-	if more[0].kind != kindString {
+	if more[0].kind != kindString || p.NumSubexp() > maxGroups {
 		return null, nil
 	}
 	var replaced []byte

@@ -6,6 +6,8 @@ import (
 	"regexp/syntax"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/settee-db/settee/compat/patterns"
 )
 
 // automaton says which terms match a pattern, character by character. States are numbers; dead is the one that nothing
@@ -18,8 +20,16 @@ type automaton interface {
 
 const dead = int32(-1)
 
+var errTooManyStates = &Error{fmt.Sprintf("Determinizing automaton would require more than %d states.", mostStates)}
+
 // mostStates bounds the memory of an automaton, as Lucene bounds it.
 const mostStates = 10000
+
+// What is counted as one state: bytes of the key that a state is known by, and instructions of a pattern.
+const (
+	stateSize         = 512
+	stateInstructions = 4
+)
 
 // lazy keeps the states of an automaton and what leads from one to another once it was asked.
 type lazy struct {
@@ -40,8 +50,8 @@ func (l *lazy) state(key string, accept bool) int32 {
 	if n, ok := l.known[key]; ok {
 		return n
 	}
-	if l.run.states++; len(l.states) == mostStates || l.run.states > mostStatesTogether {
-		l.run.Fail(&Error{fmt.Sprintf("Determinizing automaton would require more than %d states.", mostStates)})
+	if l.run.states += 1 + len(key)/stateSize; len(l.states) == mostStates || l.run.states > mostStatesTogether {
+		l.run.Fail(errTooManyStates)
 		return dead
 	}
 	n := int32(len(l.states))
@@ -86,8 +96,14 @@ type program struct {
 	seen []bool
 }
 
-// newProgram makes an automaton of an expression.
+// newProgram makes an automaton of an expression. A pattern that has more instructions than an automaton may have
+// states is refused before it is compiled.
 func newProgram(run *Run, re *syntax.Regexp) (*program, error) {
+	size := patterns.Instructions(re)
+	if size > mostStates || run.states+int(size/stateInstructions) > mostStatesTogether {
+		return nil, errTooManyStates
+	}
+	run.states += int(size / stateInstructions)
 	prog, err := syntax.Compile(re.Simplify())
 	if err != nil {
 		return nil, &Error{err.Error()}

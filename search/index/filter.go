@@ -33,6 +33,10 @@ func (p *planner) filter(n query.Node) func(s *reading, value float32) iterator 
 			}
 		}), prefixTest(n.Text))
 	case *query.Wildcard:
+		if len(n.Pattern) > longestPattern {
+			p.run.Fail(errTooManyStates)
+			return nil
+		}
 		return p.matching(n.Field, parseWildcard(n.Pattern))
 	case *query.Regexp:
 		re, err := parseRegexp(n.Pattern)

@@ -15,10 +15,15 @@ import (
 const (
 	deepestRegexp = 100
 	mostRepeats   = 1000
+	// longestPattern is how many bytes a pattern may have: each character, of four bytes at most, is an instruction.
+	longestPattern = 4 * mostStates
 )
 
 // parseRegexp makes an expression of the standard library of one of Lucene's.
 func parseRegexp(in string) (*syntax.Regexp, error) {
+	if len(in) > longestPattern {
+		return nil, errTooManyStates
+	}
 	p := &regexpParser{rest: in}
 	re, err := p.union()
 	if err == nil && p.rest != "" {

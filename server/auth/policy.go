@@ -1,9 +1,8 @@
 package auth
 
 import (
-	"regexp"
-
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/patterns"
 )
 
 // Policy is what new passwords must match (setting password_regexp). The zero Policy accepts all.
@@ -13,7 +12,7 @@ type Policy struct {
 }
 
 type requirement struct {
-	pattern *regexp.Regexp
+	pattern *patterns.Pattern
 	refusal *compat.Error
 }
 
@@ -30,6 +29,7 @@ func parsePolicy(setting string) Policy {
 		return Policy{broken: true}
 	}
 	var p Policy
+	var budget patterns.Budget
 	for _, item := range list.items {
 		reason := notConforming
 		expression := item
@@ -39,7 +39,7 @@ func parsePolicy(setting string) Policy {
 				reason += " " + item.items[1].text
 			}
 		}
-		pattern, err := regexp.Compile(expression.text)
+		pattern, err := budget.Compile(expression.text)
 		if expression.kind != '"' || err != nil {
 			return Policy{broken: true}
 		}
@@ -53,7 +53,7 @@ func (p *Policy) check(password string) error {
 		return errCannotHash
 	}
 	for _, r := range p.requirements {
-		if !r.pattern.MatchString(password) {
+		if !r.pattern.Match([]byte(password)) {
 			return r.refusal
 		}
 	}

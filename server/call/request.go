@@ -230,9 +230,13 @@ func (c *Call) takeMemory(n int64) error {
 	return share.Take(c.Context(), n)
 }
 
-// TakeForMango asks for the memory of what Mango makes of a request, where that is no small one.
+// freePatterns is how much the patterns of a small request may take without asking.
+const freePatterns = 256 << 10
+
+// TakeForMango asks for the memory of what Mango makes of a request, where that is no small one: a pattern of ten bytes
+// may become a program of a megabyte.
 func (c *Call) TakeForMango(request ejson.Value) error {
-	if c.body.share.Held == 0 {
+	if c.body.share.Held == 0 && mango.PatternSize(request) <= freePatterns {
 		return nil
 	}
 	return c.takeMemory(mango.Size(request))
