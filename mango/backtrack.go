@@ -267,6 +267,10 @@ func dotNetEscape(s string, inBrackets bool) string {
 		return s
 	case s[1] == 'Z' || s[1] == 'z' || s[1] == 'A' || s[1] == 'G':
 		return s
+	case s[1] == 'b' && !inBrackets: // of words in ASCII; the engine's own are those of Unicode
+		return `(?:(?<=[a-zA-Z0-9_])(?![a-zA-Z0-9_])|(?<![a-zA-Z0-9_])(?=[a-zA-Z0-9_]))`
+	case s[1] == 'B' && !inBrackets:
+		return `(?:(?<=[a-zA-Z0-9_])(?=[a-zA-Z0-9_])|(?<![a-zA-Z0-9_])(?![a-zA-Z0-9_]))`
 	}
 	text := translateEscape(s[1], inBrackets)
 	for {

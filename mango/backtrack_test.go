@@ -7,6 +7,7 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/compat/patterns"
+	"pgregory.net/rapid"
 )
 
 // matchesPattern compiles a pattern and matches a text.
@@ -65,6 +66,50 @@ func TestRunawayPattern(t *testing.T) {
 	p.back.spent.Store(int64(backtrackTotalTime) + 1)
 	if _, err := p.match(text); err == nil {
 		t.Fatal("no end")
+	}
+}
+
+// TestEnginesAgree: what both engines take they find in the same texts. An empty look-ahead sends a pattern to the
+// backtracking one.
+func TestEnginesAgree(t *testing.T) {
+	atoms := []string{"a", "b", ".", `\n`, "[ab]", "[^a]", `\w`, `\x62`, "^", "$", `\b`, `\B`, "é"}
+	var pattern func(rt *rapid.T, depth int) string
+	pattern = func(rt *rapid.T, depth int) string {
+		kind := rapid.IntRange(0, 7).Draw(rt, "kind")
+		if depth == 0 || kind < 2 {
+			return rapid.SampledFrom(atoms).Draw(rt, "atom")
+		}
+		a := pattern(rt, depth-1)
+		switch kind {
+		case 2, 3:
+			return a + pattern(rt, depth-1)
+		case 4:
+			return "(" + a + "|" + pattern(rt, depth-1) + ")"
+		case 5:
+			return a + "|" + pattern(rt, depth-1)
+		}
+		return "(?:" + a + ")" + rapid.SampledFrom([]string{"*", "+", "?", "{1,2}", "*?", "+?"}).Draw(rt, "times")
+	}
+	matched := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		p := rapid.SampledFrom([]string{"", "(?i)", "(?s)", "(?m)"}).Draw(rt, "flags") + pattern(rt, 4)
+		for range 20 {
+			parts := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "\n", "B", "é", " "}), 0, 7)
+			text := strings.Join(parts.Draw(rt, "text"), "")
+			linear, backtracking := matchesPattern(t, p, text), matchesPattern(t, "(?=)"+p, text)
+			// The linear engine has no look-ahead for a $ before the last line feed: it goes past that, so that what
+			// stands behind the $ in the pattern is looked for there.
+			lastLine := strings.Contains(p, "$") && strings.HasSuffix(text, "\n")
+			if linear != backtracking && !lastLine {
+				rt.Fatalf("%s on %q: %v by the linear engine, %v by the other", p, text, linear, backtracking)
+			}
+			if linear {
+				matched++
+			}
+		}
+	})
+	if matched == 0 {
+		t.Error("nothing matched")
 	}
 }
 
