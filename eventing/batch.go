@@ -52,6 +52,11 @@ type docState struct {
 	// expiry is when it expires, as it was read or written; milliseconds since 1970, 0 for never.
 	expiry int64
 
+	// replaces is set where a handler has been told the revision that its write makes: the commit has to make that of
+	// what is written in the end, next.
+	replaces *replaced
+	next     compat.Rev
+
 	written   bool
 	deleted   bool
 	after     []byte // the body, of one that is not deleted
@@ -125,7 +130,16 @@ func (b *batch) open(ctx context.Context, key docKey) (state *docState, err erro
 		return state, nil
 	}
 	state = b.docs[key]
-	if state != nil && (state.written || state.read) {
+	if state != nil && state.written {
+		return state, nil
+	}
+	return b.read(ctx, key)
+}
+
+// read reads a document as it is in the store, which the commit verifies, whether handlers have written it or not.
+func (b *batch) read(ctx context.Context, key docKey) (*docState, error) {
+	state := b.docs[key]
+	if state != nil && state.read {
 		return state, nil
 	}
 	if b.before != nil && b.before.writes(key) {
@@ -156,7 +170,10 @@ func (b *batch) open(ctx context.Context, key docKey) (state *docState, err erro
 	}
 	state.read = true
 	if err == nil {
-		state.rev, state.body, state.expiry = doc.Rev, doc.Body, expires
+		state.rev, state.body = doc.Rev, doc.Body
+		if !state.written {
+			state.expiry = expires
+		}
 	}
 	return state, nil
 }
@@ -283,7 +300,7 @@ func (b *batch) parts(ctx context.Context) ([]docs.CommitPart, []string, error) 
 	var names []string
 	var parts []docs.CommitPart
 	at := make(map[string]int)
-	p := editParser{of: make(map[string]*docs.Parser)}
+	p := newEditParser()
 	refused := false
 	for key, state := range b.docs {
 		if !state.read && !state.written {
@@ -315,6 +332,8 @@ func (b *batch) parts(ctx context.Context) ([]docs.CommitPart, []string, error) 
 			refused = true
 		} else if err != nil {
 			return nil, nil, err
+		} else if state.replaces != nil {
+			state.next = state.replaces.by(edit.Doc)
 		}
 		part.Edits = append(part.Edits, edit)
 	}
@@ -334,6 +353,9 @@ func (b *batch) stored(x *storage.Tx, results []storage.EditResult) error {
 		if rev.IsZero() {
 			continue
 		}
+		if state.replaces != nil && rev != state.next {
+			return errStale // over another tombstone
+		}
 		if source {
 			b.f.origin(state).set(x, id, rev)
 		}
@@ -349,6 +371,8 @@ type editParser struct {
 	of   map[string]*docs.Parser // by database
 	text []byte                  // room for one document
 }
+
+func newEditParser() *editParser { return &editParser{of: make(map[string]*docs.Parser)} }
 
 // edit makes the edit of a document that handlers have written.
 func (p *editParser) edit(

@@ -19,6 +19,7 @@
 //	process.go    batches of events or timers until they are stored: conflicts, refusals, retries, crashes
 //	batch.go      one run of handlers: what they read and write; its commit
 //	ends.go       functions that ran when processes ended without a shutdown
+//	revision.go   which revision a write will make
 //	owner.go      the rights that the owner of a function has now
 //	holding.go    what the handlers of a batch hold in memory
 //	ahead.go      handlers that run before the batch before them is stored: what they may see, when they are void

@@ -33,6 +33,21 @@ func (b *batch) Get(ctx context.Context, binding int, id string) (doc js.EventDo
 	return doc, nil
 }
 
+// Revision implements js.EventHost.
+func (b *batch) Revision(ctx context.Context, binding int, id string, body []byte) (string, error) {
+	if binding < 0 || binding >= len(b.f.bindings) {
+		return "", errForged
+	}
+	rev, err := b.revision(ctx, docKey{b.f.bindings[binding].Database, id}, body)
+	if err != nil {
+		return "", seen(err)
+	}
+	if rev.IsZero() {
+		return "", nil
+	}
+	return rev.String(), nil
+}
+
 // errForged is of a worker that asks for what the function has no binding for: no program does.
 var errForged = errors.New("eventing: a worker has asked for what is not bound")
 

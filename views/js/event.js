@@ -92,8 +92,20 @@
       'cas_mismatch');
   }
 
+  // The cas of what was written is a function that asks for it (casOf): it is asked for when somebody looks.
+  const known = (cas) => (typeof cas === 'function' ? cas() : cas);
+
   function success(id, cas, expiry, more) {
     const meta = { id, cas };
+    if (typeof cas === 'function') {
+      let held = cas;
+      defineProperty(meta, 'cas', {
+        get() { return held === cas ? cas() : held; },
+        set(v) { held = v; },
+        enumerable: true,
+        configurable: true,
+      });
+    }
     if (expiry > 0) meta.expiry_date = new Date(expiry);
     return Object.assign({ success: true, meta }, more);
   }
@@ -102,7 +114,7 @@
   function existing(at) {
     const found = native.stat(at.binding, at.id);
     if (found === undefined) return { refused: keyNotFound() };
-    if (at.cas !== undefined && at.cas !== found.cas) return { refused: casMismatch() };
+    if (at.cas !== undefined && at.cas !== known(found.cas)) return { refused: casMismatch() };
     return found;
   }
 

@@ -108,7 +108,7 @@ func TestEventOperations(t *testing.T) {
 		`"desc":"The document key exists with a CAS value different than specified","cas_mismatch":true}}`
 	const notNumber = `{"success":false,"error":{"code":6,"name":"LCB_DELTA_BADVAL",` +
 		`"desc":"The value in the server is not a valid number","not_number":true}}`
-	const written = `{"success":true,"meta":{"id":"x","cas":"uncommitted-1"}}`
+	const written = `{"success":true,"meta":{"id":"x","cas":"told-1"}}`
 	runCases(t, func(h *eventHost) {
 		h.put(0, "a", `{"a":1}`)
 		h.put(0, "five", `{"$value":5}`)
@@ -155,7 +155,7 @@ log(couchbase.delete(dst, {id: "a"}), couchbase.get(dst, {id: "a"}).success, cou
 				`"desc":"The document has a value of another kind where the path leads"}`},
 		{"touch", `log(couchbase.touch(dst, {id: "x", expiry_date: new Date(1)}).error.key_not_found);
 log(couchbase.touch(dst, {id: "a", expiry_date: new Date(9000)}))`,
-			`true | {"success":true,"meta":{"id":"a","cas":"uncommitted-1","expiry_date":"1970-01-01T00:00:09.000Z"}}` +
+			`true | {"success":true,"meta":{"id":"a","cas":"told-1","expiry_date":"1970-01-01T00:00:09.000Z"}}` +
 				` | set d/a {"a":1} until 9000`},
 		{"touch keeps all digits", `couchbase.touch(dst, {id: "dated"})`, `set d/dated {"d":12345678901234567890}`},
 		{"services that are not there", `try { couchbase.analyticsQuery("x") } catch (e) { log(e.name) }

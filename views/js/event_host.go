@@ -16,6 +16,9 @@ type EventHost interface {
 	// the effects that were flushed leave it. A worker asks once for a document in a call of RunEvents, and knows its
 	// own writes.
 	Get(ctx context.Context, binding int, id string) (EventDoc, error)
+	// Revision tells which revision a document will have that the running invocation gives this body, if it gives it
+	// none after; empty for one that will be refused.
+	Revision(ctx context.Context, binding int, id string, body []byte) (string, error)
 	// HasTimer tells whether a timer is there that the call of RunEvents has not touched.
 	HasTimer(ctx context.Context, callback, reference string) (bool, error)
 	// Flush gives the effects of the running invocation so far, or since the last Flush, before a query that may see
@@ -37,7 +40,7 @@ type EventHost interface {
 type EventDoc struct {
 	Exists   bool
 	Body     []byte
-	Cas      string // its revision
+	Cas      string // its revision; empty if handlers have written it: see EventHost.Revision
 	Expiry   int64  // milliseconds since 1970; 0: it does not expire
 	Datatype string // "json" if it is empty
 }
@@ -111,6 +114,7 @@ const (
 	askRows
 	askClose
 	askCurl
+	askRevision
 )
 
 // answer answers a question of a worker. The answer begins with a zero byte, that of an EventError with a one.
@@ -190,6 +194,14 @@ func (p *EventProgram) askHost(ctx context.Context, host EventHost, what byte, d
 		return d.err
 	case askCurl:
 		return p.askURL(ctx, host, d, e)
+	case askRevision:
+		binding, id, body := boundedNumber(d, len(p.opts.Bindings)), d.string(), d.bytes()
+		if d.err != nil {
+			return d.err
+		}
+		rev, err := host.Revision(ctx, binding, id, body)
+		e.string(rev)
+		return err
 	}
 	d.fail()
 	return d.err

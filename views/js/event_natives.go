@@ -112,12 +112,13 @@ func (r *eventRealm) provideDocuments(o *goja.Object) {
 	text := func(c goja.FunctionCall, i int) string { return c.Argument(i).String() }
 	for name, f := range map[string]func(c goja.FunctionCall) goja.Value{
 		"stat": func(c goja.FunctionCall) goja.Value {
-			d := r.doc(binding(c), text(c, 1))
+			at, id := binding(c), text(c, 1)
+			d := r.doc(at, id)
 			if !d.exists {
 				return goja.Undefined()
 			}
 			stat := r.vm.NewObject()
-			_ = stat.Set("cas", d.cas)
+			_ = stat.Set("cas", r.casOf(at, id, d))
 			_ = stat.Set("expiry", d.expiry)
 			_ = stat.Set("datatype", d.datatype)
 			return stat
@@ -128,12 +129,13 @@ func (r *eventRealm) provideDocuments(o *goja.Object) {
 		},
 		"value": func(c goja.FunctionCall) goja.Value { return r.value(r.doc(binding(c), text(c, 1)).body) },
 		"write": func(c goja.FunctionCall) goja.Value {
-			d := r.set(binding(c), text(c, 1), c.Argument(2), c.Argument(3).ToInteger(), c.Argument(4).ToBoolean())
-			return r.vm.ToValue(d.cas)
+			at, id := binding(c), text(c, 1)
+			d := r.set(at, id, c.Argument(2), c.Argument(3).ToInteger(), c.Argument(4).ToBoolean())
+			return r.casOf(at, id, d)
 		},
 		"touch": func(c goja.FunctionCall) goja.Value {
-			body := r.doc(binding(c), text(c, 1)).body
-			return r.vm.ToValue(r.setBody(binding(c), text(c, 1), body, c.Argument(2).ToInteger(), false).cas)
+			at, id := binding(c), text(c, 1)
+			return r.casOf(at, id, r.setBody(at, id, r.doc(at, id).body, c.Argument(2).ToInteger(), false))
 		},
 		"remove": func(c goja.FunctionCall) goja.Value {
 			r.remove(binding(c), text(c, 1))

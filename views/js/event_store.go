@@ -38,6 +38,27 @@ func (r *eventRealm) doc(binding int, id string) *eventDoc {
 	return d
 }
 
+// casOf gives the revision of a document, or a function that asks for it: to know the one which a write makes, the host
+// has to read what the write replaces, and then the write stands against every other.
+func (r *eventRealm) casOf(binding int, id string, d *eventDoc) goja.Value {
+	if d.cas != "" {
+		return r.vm.ToValue(d.cas)
+	}
+	return r.vm.ToValue(func(goja.FunctionCall) goja.Value {
+		if d.cas == "" {
+			var e encoder
+			r.beginAsk(&e, askRevision)
+			e.uint(uint64(binding))
+			e.string(id)
+			e.bytes(d.body)
+			answer := r.ask(&e, "KVError")
+			d.cas = answer.string()
+			r.checkAnswer(&answer)
+		}
+		return r.vm.ToValue(d.cas)
+	})
+}
+
 // remember keeps a document that was read; when there are too many, those before are asked for again.
 func (b *eventBatch) remember(key docKey, d *eventDoc) {
 	if b.held += len(d.body) + len(key.id) + 200; b.held > maxHeld {
@@ -63,11 +84,7 @@ func (r *eventRealm) setBody(binding int, id string, body []byte, expiry int64, 
 	r.effect(EventEffect{
 		Kind: EffectSet, Database: b.Database, ID: id, Body: body, Expiry: expiry, SelfRecursion: recursion,
 	}, len(id)+len(body))
-	r.batch.stamps++
-	d := &eventDoc{
-		exists: true, body: body, cas: "uncommitted-" + itoa(r.batch.stamps), expiry: expiry,
-		datatype: datatypeOf(body), written: true,
-	}
+	d := &eventDoc{exists: true, body: body, expiry: expiry, datatype: datatypeOf(body), written: true}
 	r.overlay(docKey{b.Database, id}, d)
 	return d
 }

@@ -30,6 +30,7 @@ type eventHost struct {
 	curl    func(r EventRequest) (EventResponse, error)
 	delay   time.Duration
 	onGet   func()
+	told    int // revisions
 }
 
 func newEventHost() *eventHost {
@@ -63,6 +64,12 @@ func (h *eventHost) Get(ctx context.Context, binding int, id string) (EventDoc, 
 		return EventDoc{}, errors.New("the lease is lost")
 	}
 	return h.docs[binding][id], nil
+}
+
+// Revision numbers the questions.
+func (h *eventHost) Revision(context.Context, int, string, []byte) (string, error) {
+	h.told++
+	return fmt.Sprint("told-", h.told), nil
 }
 
 func (h *eventHost) HasTimer(_ context.Context, callback, reference string) (bool, error) {
@@ -394,7 +401,19 @@ func TestEventSharedDatabase(t *testing.T) {
 	p := newTestPool(t, Options{})
 	r := runBody(t, p, newEventHost(), `dst.a = {n: 1}; log(same.a, couchbase.get(same, {id: "a"}).meta.cas)`,
 		func(o *EventOptions) { o.Bindings[1] = EventBinding{"same", "d", false} })
-	require.Equal(t, `{"n":1} "uncommitted-1" | set d/a {"n":1}`, told(r))
+	require.Equal(t, `{"n":1} "told-1" | set d/a {"n":1}`, told(r))
+}
+
+// The host is asked for the revision of a write once, when a handler looks at it; else it is a member as any other.
+func TestEventCas(t *testing.T) {
+	host := newEventHost()
+	r := runBody(t, newTestPool(t, Options{}), host, `
+couchbase.upsert(dst, {id: "a"}, {});
+var meta = couchbase.upsert(dst, {id: "b"}, {}).meta, copied = Object.assign({}, meta);
+log(Object.keys(meta), meta.cas === copied.cas, couchbase.get(dst, {id: "b"}).meta.cas === meta.cas);
+meta.cas = "mine"; log(meta.cas, Object.freeze(copied).cas, couchbase.replace(dst, meta, {}).success)`)
+	require.Equal(t, `["id","cas"] true true | "mine" "told-1" false | set d/a {} | set d/b {}`, told(r))
+	require.Equal(t, 1, host.told)
 }
 
 // More invocations than a realm serves.

@@ -100,7 +100,6 @@ type eventBatch struct {
 	timers map[timerKey]bool
 	spare  map[docKey]*eventDoc // an empty one, for the documents of the next invocation
 	held   int                  // bytes of documents that were read
-	stamps int64                // revisions given to what is written
 	clock  eventClock
 }
 
@@ -112,7 +111,7 @@ type timerKey struct{ callback, reference string }
 type eventDoc struct {
 	exists   bool
 	body     []byte
-	cas      string
+	cas      string // empty: it was written, and nobody has asked yet
 	expiry   int64
 	datatype string
 	written  bool // by the batch
