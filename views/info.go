@@ -142,6 +142,9 @@ func (v *Views) Compact(ctx context.Context, db *storage.DB, ddocID string) erro
 	if err == nil {
 		v.replaced.Remove(flightKey{uuid, d.signature})
 	}
+	if err == nil && v.opts.Jobs != nil {
+		err = v.opts.Jobs.Resume(ctx, db.Name())
+	}
 	return err
 }
 

@@ -35,6 +35,16 @@ func jobSpec(database string, d *design) jobs.Spec {
 	return jobs.Spec{Type: jobType, ID: database + "\x00" + hex.EncodeToString(d.signature[:]), Data: data}
 }
 
+// DesignOf is the design document that a build or a piece of one is of, "" for jobs of other types.
+func DesignOf(job *jobs.Job) string {
+	if job.Type != jobType && job.Type != pieceJobType {
+		return ""
+	}
+	p := parser{packed.Reader{B: job.Data}}
+	_, id := p.Text(), p.Text()
+	return id
+}
+
 // handleJobs lets this process work on builds.
 func (v *Views) handleJobs() error {
 	if v.opts.Jobs == nil {
@@ -46,7 +56,7 @@ func (v *Views) handleJobs() error {
 	}
 	for name, run := range handled {
 		if err := v.opts.Jobs.Handle(jobs.Type{
-			Name: name, Workers: jobWorkers, Run: run, MaxFailures: jobAttempts, Keep: time.Minute,
+			Name: name, Workers: jobWorkers, Run: run, MaxFailures: jobAttempts, Pauses: true, Keep: time.Minute,
 		}); err != nil {
 			return err
 		}
@@ -95,10 +105,16 @@ func (v *Views) buildAsJob(ctx context.Context, db *storage.DB, d *design) error
 	return err
 }
 
+// errPaused is of a build that may be what ends processes.
+var errPaused = compat.NewError(compat.KindServiceUnavailable, "The build of this index is paused: "+
+	jobs.ErrPaused.Error()+". It is tried again after an hour, and at once after POST /{db}/_compact/{ddoc}.")
+
 // waitJob waits for the end of a job and gives its error.
 func (v *Views) waitJob(ctx context.Context, ticket jobs.Ticket) error {
 	job, err := v.opts.Jobs.Wait(ctx, ticket)
 	switch {
+	case errors.Is(err, jobs.ErrPaused):
+		return errPaused
 	case err != nil:
 		return err
 	case job.Error != "":

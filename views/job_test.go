@@ -19,10 +19,19 @@ import (
 func newJobBench(t testing.TB) *bench { return newJobBenchOn(t, memkv.New()) }
 
 func newJobBenchOn(t testing.TB, engine kv.Store) *bench {
+	b := newHeldBench(t, engine)
+	b.views.opts.Jobs.Start()
+	return b
+}
+
+// newHeldBench is newJobBenchOn with a queue that runs nothing until it is started.
+func newHeldBench(t testing.TB, engine kv.Store) *bench {
 	ctx := context.Background()
 	s, err := storage.Open(ctx, storage.Options{KV: engine, Manual: true})
 	must(t, err)
-	q, err := jobs.Open(ctx, jobs.Options{KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true, Owner: "test"})
+	q, err := jobs.Open(ctx, jobs.Options{
+		KV: engine, Prefix: storage.JobsPrefix(), Exclusive: true, Owner: "test", Held: true,
+	})
 	must(t, err)
 	v, err := Open(
 		Options{
@@ -82,6 +91,64 @@ func TestLargeBuildIsAJob(t *testing.T) {
 	err = b.tryQuery("broken", "v", "", discard{})
 	if e, ok := compat.AsError(err); !ok || e.Word() != "broken" || e.Status() != 404 {
 		t.Errorf("error of a job: %v", err)
+	}
+}
+
+// TestPausedBuild: a build that ran at three ends of the server is paused. Queries say so, others go on, and it goes on
+// when the design document is asked to be compacted, or changed.
+func TestPausedBuild(t *testing.T) {
+	b := newHeldBench(t, memkv.New())
+	b.many(t, 600)
+	queue := b.views.opts.Jobs
+	var specs []jobs.Spec
+	for _, name := range []string{"bad", "worse"} {
+		b.put(t, "_design/"+name, designBody("emitter", `{"v":{"map":"`+name+`","reduce":"_sum"}}`))
+		d, _, err := b.views.openDesign(t.Context(), b.db, "_design/"+name)
+		must(t, err)
+		specs = append(specs, jobSpec("db", d))
+	}
+	b.endsWhile(t, specs...)
+	queue.Start()
+	b.put(t, "_design/good", designBody("emitter", `{"v":{"map":"a","reduce":"_sum"}}`))
+	want(t, "another build", b.query(t, "good", "v", "").rows, "[null=600]")
+	for _, name := range []string{"bad", "worse"} {
+		err := b.tryQuery(name, "v", "", discard{})
+		if !errors.Is(err, errPaused) || errPaused.Status() != 503 {
+			t.Errorf("a paused build answers %v", err)
+		}
+	}
+	paused, err := queue.Paused(t.Context(), 10)
+	must(t, err)
+	if len(paused) != 2 || DesignOf(&paused[0]) == "" || DesignOf(&paused[0]) == DesignOf(&paused[1]) {
+		t.Errorf("paused are %+v", paused)
+	}
+	b.put(t, "_design/worse", designBody("emitter", `{"v":{"map":"better","reduce":"_sum"}}`))
+	want(t, "a changed design document", b.query(t, "worse", "v", "").rows, "[null=600]")
+	must(t, b.views.Compact(t.Context(), b.db, "_design/bad"))
+	want(t, "after a compaction", b.query(t, "bad", "v", "").rows, "[null=600]")
+}
+
+// endsWhile adds jobs that run at three ends of processes which are no shutdowns: each loses the jobs to the next one
+// and never comes back.
+func (b *bench) endsWhile(t *testing.T, specs ...jobs.Spec) {
+	for ends := range 4 {
+		o := jobs.Options{KV: b.views.opts.KV, Prefix: storage.JobsPrefix(), Exclusive: true}
+		q, err := jobs.Open(t.Context(), o)
+		must(t, err)
+		began, end := make(chan struct{}, len(specs)), make(chan struct{})
+		t.Cleanup(func() { close(end); must(t, q.Close()) })
+		if ends == 3 {
+			return
+		}
+		for _, spec := range specs {
+			_, err = q.Add(t.Context(), spec)
+			must(t, err)
+		}
+		run := func(context.Context, *jobs.Run) ([]byte, error) { began <- struct{}{}; <-end; return nil, nil }
+		must(t, q.Handle(jobs.Type{Name: jobType, Workers: len(specs), Run: run}))
+		for range specs {
+			<-began
+		}
 	}
 }
 

@@ -39,11 +39,14 @@ const (
 // document alone that cannot be indexed becomes one of the others.
 
 func (x *Indexes) handleBuilds() error {
-	return x.jobs.Handle(jobs.Type{Name: jobType, Workers: 1, Run: x.build})
+	return x.jobs.Handle(jobs.Type{Name: jobType, Workers: 1, Run: x.build, Pauses: true})
 }
 
 func (x *Indexes) queueBuild(tx *storage.Tx) error {
-	_, err := x.jobs.AddTx(tx.KV(), jobs.Spec{Type: jobType, ID: tx.Name(), Again: true})
+	err := x.jobs.ResumeTx(tx.KV(), jobType, tx.Name())
+	if err == nil {
+		_, err = x.jobs.AddTx(tx.KV(), jobs.Spec{Type: jobType, ID: tx.Name(), Again: true})
+	}
 	return err
 }
 

@@ -89,6 +89,9 @@ func (x *Indexes) Wait(ctx context.Context, db *storage.DB) (ready bool, err err
 			return false, err
 		}
 		if _, err = x.jobs.Wait(ctx, ticket); err != nil {
+			if errors.Is(err, jobs.ErrPaused) {
+				err = nil
+			}
 			return false, err
 		}
 	}

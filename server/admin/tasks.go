@@ -44,6 +44,10 @@ func (h *Handlers) getActiveTasks(c *call.Call) error {
 			return err
 		}
 		tasks = append(tasks, paused...)
+		if paused, err = h.pausedJobs(c.Context()); err != nil {
+			return err
+		}
+		tasks = append(tasks, paused...)
 		for _, answer := range h.nodes.All(c, "/_active_tasks", nil) {
 			tasks = append(tasks, tasksOf(answer)...)
 		}
@@ -230,6 +234,29 @@ func (h *Handlers) pausedFunctions(ctx context.Context) (tasks []task, err error
 			"reason": string(ejson.AppendString(nil, p.Reason)),
 		}}
 		t.setTimes(p.Since, p.Since)
+		tasks = append(tasks, t)
+	}
+	return tasks, err
+}
+
+// pausedJobs are the builds that are not run because the server ended too often while they ran.
+func (h *Handlers) pausedJobs(ctx context.Context) (tasks []task, err error) {
+	if h.jobs == nil {
+		return nil, nil
+	}
+	list, err := h.jobs.Paused(ctx, maxTasks)
+	for i := range list {
+		job := &list[i]
+		database, _, _ := strings.Cut(job.ID, "\x00")
+		pid := pidOf(crc32.ChecksumIEEE([]byte(job.Type + job.ID)))
+		t := task{node: h.env.Node, pid: pid, members: map[string]string{
+			"type": `"indexer"`, "state": `"paused"`, "database": string(ejson.AppendString(nil, database)),
+			"job": string(ejson.AppendString(nil, job.Type)), "reason": string(ejson.AppendString(nil, job.Error)),
+		}}
+		if design := views.DesignOf(job); design != "" {
+			t.members["design_document"] = string(ejson.AppendString(nil, design))
+		}
+		t.setTimes(job.Began, job.Due)
 		tasks = append(tasks, t)
 	}
 	return tasks, err

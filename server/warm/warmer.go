@@ -78,7 +78,7 @@ func (w *Warmer) Start() error {
 	channels := int(w.o.Config.Int("ken", "batch_channels", maxWarmChannels))
 	err := w.o.Jobs.Handle(jobs.Type{
 		Name: IndexJob, Workers: min(max(channels, 1), maxWarmChannels), MaxFailures: maxWarmFailures,
-		Keep: time.Hour, Run: w.index,
+		Keep: time.Hour, Run: w.index, Pauses: true,
 	})
 	if err == nil {
 		err = w.o.Jobs.Handle(jobs.Type{
@@ -113,6 +113,9 @@ func (w *Warmer) Changed(name string) {
 // views.Options.DesignChanged.
 func (w *Warmer) DesignChanged(tx *storage.Tx) error {
 	if w.wanted(tx.Name()) {
+		if err := w.o.Jobs.ResumeTx(tx.KV(), IndexJob, tx.Name()); err != nil {
+			return err
+		}
 		spec := jobs.Spec{Type: IndexJob, ID: tx.Name(), After: w.o.Pause, Again: true}
 		if _, err := w.o.Jobs.AddTx(tx.KV(), spec); err != nil {
 			return err

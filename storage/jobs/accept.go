@@ -157,13 +157,15 @@ func (q *Queue) lookFrom(
 	return next, it.Err()
 }
 
-// take leases the job of an entry of keyDue, or forgets a finished one. The run is nil if another worker was faster.
+// take leases the job of an entry of keyDue, forgets a finished one, or pauses one whose worker has died too often. The
+// run is nil then, and if another worker was faster.
 func (q *Queue) take(ctx context.Context, t *Type, e entry, now time.Time) (run *Run, err error) {
 	if t.Frees {
 		ctx = kv.UseReserve(ctx)
 	}
+	paused := false
 	_, err = q.kv.Update(ctx, func(tx kv.Tx) error {
-		run = nil
+		run, paused = nil, false
 		before, err := q.keys.read(tx, t.Name, e.id)
 		if err != nil || before == nil || !before.waits() || before.order != e.order || before.delay != e.delay {
 			return err
@@ -174,6 +176,14 @@ func (q *Queue) take(ctx context.Context, t *Type, e entry, now time.Time) (run 
 			return nil
 		}
 		after := *before
+		if paused = t.Pauses && before.crashes >= mostCrashes && !before.paused(); paused {
+			after.err = ErrPaused.Error()
+			if err := x.wait(&after, pausedFor, now); err != nil {
+				return err
+			}
+			x.change(t.Name, e.id, before, &after)
+			return nil
+		}
 		after.state, after.run, after.serving = Running, q.newRun(), before.request
 		after.delay, after.order, after.due = 0, 0, 0
 		after.began, after.owner = now.UnixMilli(), q.owner
@@ -186,6 +196,9 @@ func (q *Queue) take(ctx context.Context, t *Type, e entry, now time.Time) (run 
 	})
 	if err != nil {
 		return nil, err
+	}
+	if paused {
+		q.log.Error("jobs: job is paused", "type", t.Name, "id", e.id, "reason", ErrPaused, "for", pausedFor)
 	}
 	return run, nil
 }

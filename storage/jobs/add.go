@@ -114,7 +114,8 @@ func (q *Queue) RemoveTx(tx kv.Tx, typ, id string) error {
 
 // Wait waits until the run that the ticket is for has ended with the job finished, and gives the job as it is then:
 // finished, or waiting for a run that was asked for since. The error is ErrNotFound if the job was removed, or finished
-// and forgotten, kv.ErrFull while it waits for space, and kv.ErrUnavailable when the store's servers do not answer.
+// and forgotten, ErrPaused while it is paused, kv.ErrFull while it waits for space, and
+// kv.ErrUnavailable when the store's servers do not answer.
 func (q *Queue) Wait(ctx context.Context, t Ticket) (*Job, error) {
 	key := q.keys.job(t.Type, t.ID)
 	for {
@@ -138,6 +139,8 @@ func (q *Queue) Wait(ctx context.Context, t Ticket) (*Job, error) {
 			return r.job(t.Type, t.ID, nil), nil
 		case r.state == Pending && r.err == waitsForSpace && errors.Is(q.kv.Health(ctx), kv.ErrFull):
 			return nil, kv.ErrFull
+		case r.paused():
+			return nil, ErrPaused
 		}
 		if err := q.watchAwhile(ctx, key, seen); err != nil {
 			return nil, err

@@ -27,6 +27,7 @@
 //	timeline.go        when a wait that another process began is over, by the own clock
 //	run.go, outcome.go a running job: token, progress, heartbeat; what becomes of it
 //	sweep.go           jobs of dead workers
+//	crashed.go         what their deaths mean for them; those that are paused, and how they go on
 //	metrics.go         what a queue counts, for Prometheus
 //	moved.go           jobs that were brought from another store
 //	check.go           the check of the invariants
@@ -48,10 +49,12 @@
 //     whole length after the opening at the latest; so a restart prolongs no wait where clocks agree.
 //  8. No waiting is by polling but for the sweep over the leases and a look at the store every two seconds by who waits
 //     for a job, so that an outage is noticed. A queue that has the store to itself does without both.
-//  9. The death of a worker is no failure of the job. A job that had run for provenAfter runs again at once, however
-//     often that happens. One that loses its worker again and again before that may be what kills it: it waits from the
-//     third time on, for a second and then twice as long each time up to five minutes. MaxFailures counts failures
-//     only: a build does not use up its attempts by restarts of the server.
+//  9. The death of a worker is no failure of the job. A job that had run for provenAfter runs again at once. One that
+//     loses its worker again and again before that may be what kills it: it waits from the third time on, for a second
+//     and then twice as long each time up to five minutes. One whose type Pauses and whose worker
+//     dies mostCrashes times in a row, each within wellAfter, is paused for pausedFor, says so as its error, and is run
+//     once then; Resume lets it run before. An end of a run that the worker writes breaks the row. MaxFailures counts
+//     failures only: a build does not use up its attempts by restarts of the server.
 //  10. A full store (kv.ErrFull), or one whose servers are away (kv.ErrUnavailable), fails no job: those that meet
 //     it wait, with that as their error, and run when there is space, or after a pause. What frees space (Type.Frees)
 //     and what became of jobs is written out of the store's reserve.

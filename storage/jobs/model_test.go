@@ -3,6 +3,7 @@ package jobs
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -30,7 +31,8 @@ type modelJob struct {
 	beat                   uint64
 	crashes                int
 	began                  time.Time
-	ran                    bool          // its lease says that it ran for long
+	ran                    time.Duration // as its lease has it
+	paused                 bool
 	unseen                 time.Duration // since when the lease is unchanged in the eyes of the sweeper
 	seen                   bool
 	told                   time.Time // when the wait ends by the clock of the model
@@ -52,8 +54,10 @@ func TestModel(t *testing.T) {
 		defer store.Close()
 		m := &model{jobs: map[string]*modelJob{}, now: time.Now()}
 		clock := func() time.Time { return m.now.Add(-1000 * time.Hour) } // what is stored as times decides nothing
-		q := &Queue{keys: "\x15\x03", kv: store, lease: 10 * time.Second, now: clock}
+		quiet := slog.New(slog.DiscardHandler)
+		q := &Queue{keys: "\x15\x03", kv: store, lease: 10 * time.Second, now: clock, log: quiet}
 		typ := &Type{Name: "t", Backoff: backoff, MaxFailures: 3, Keep: time.Minute}
+		typ.Pauses = rapid.Bool().Draw(rt, "pauses")
 		s := sweeper{queue: q, seen: map[string]sighting{}}
 		_, err := q.look(t.Context(), "t", &m.past, m.now)
 		must(t, err)
@@ -67,7 +71,7 @@ func TestModel(t *testing.T) {
 func (m *model) step(t *rapid.T, q *Queue, typ *Type, s *sweeper) {
 	id := rapid.SampledFrom([]string{"a", "b", "c\x00"}).Draw(t, "id")
 	job := m.jobs[id]
-	switch rapid.IntRange(0, 8).Draw(t, "op") {
+	switch rapid.IntRange(0, 10).Draw(t, "op") {
 	case 0, 1:
 		m.add(t, q, id)
 	case 2, 3:
@@ -87,18 +91,24 @@ func (m *model) step(t *rapid.T, q *Queue, typ *Type, s *sweeper) {
 			job.beat++
 			job.run.Began = time.Now().Add(job.began.Sub(m.now)) // renew uses the real clock
 			must(t, job.run.renew(t.Context(), job.beat))
-			job.ran = m.now.Sub(job.began) >= provenAfter
+			job.ran = m.now.Sub(job.began)
 			job.seen = false
 		}
 	case 7:
-		d := time.Duration(rapid.IntRange(0, 6000).Draw(t, "ms")) * time.Millisecond
-		m.now = m.now.Add(d)
-		for _, j := range m.jobs {
-			j.unseen += d
-		}
+		m.pass(time.Duration(rapid.OneOf(rapid.IntRange(0, 6000), rapid.SampledFrom([]int{300_000, 3_600_000})).
+			Draw(t, "ms")) * time.Millisecond)
 	case 8:
 		must(t, s.pass(t.Context(), m.now))
 		m.swept()
+	case 9:
+		_, err := q.kv.Update(t.Context(), func(tx kv.Tx) error { return q.ResumeTx(tx, "t", id) })
+		must(t, err)
+		if job != nil && job.paused {
+			job.paused, job.crashes = false, 0
+			m.wait(job, 0)
+		}
+	case 10:
+		m.dies(t, q, typ, s)
 	}
 	for _, r := range m.lost {
 		if err := r.renew(t.Context(), 99); !errors.Is(err, ErrLost) {
@@ -106,6 +116,26 @@ func (m *model) step(t *rapid.T, q *Queue, typ *Type, s *sweeper) {
 		}
 		if err := r.finish(t.Context(), nil, nil, false, r.queue.now()); !errors.Is(err, ErrLost) {
 			t.Fatalf("a worker that lost %q can finish: %v", r.ID, err)
+		}
+	}
+}
+
+// pass lets time pass.
+func (m *model) pass(d time.Duration) {
+	m.now = m.now.Add(d)
+	for _, j := range m.jobs {
+		j.unseen += d
+	}
+}
+
+// dies has all that is due and runs lose its worker a few times.
+func (m *model) dies(t *rapid.T, q *Queue, typ *Type, s *sweeper) {
+	for range rapid.IntRange(1, 4).Draw(t, "deaths") {
+		m.take(t, q, typ)
+		for range 2 {
+			must(t, s.pass(t.Context(), m.now))
+			m.swept()
+			m.pass(10 * time.Second)
 		}
 	}
 }
@@ -188,6 +218,14 @@ func (m *model) take(t *rapid.T, q *Queue, typ *Type) {
 		delete(m.jobs, e.id)
 		return
 	}
+	if typ.Pauses && job.crashes >= 3 && !job.paused {
+		if run != nil {
+			t.Fatal("a job runs that is to be paused")
+		}
+		job.paused = true
+		m.wait(job, pausedFor)
+		return
+	}
 	if run == nil || string(run.Data) != job.data || run.Failures != job.failures {
 		t.Fatalf("took %+v, want %+v", run, job)
 	}
@@ -263,14 +301,14 @@ func (m *model) swept() {
 		case j.unseen >= 10*time.Second:
 			m.lost = append(m.lost, j.run)
 			j.state, j.run, j.beat, j.seen = Pending, nil, 0, false
-			if j.crashes++; j.ran {
+			if j.crashes++; j.ran >= wellAfter {
 				j.crashes = 0
 			}
-			j.ran = false
 			pause := time.Duration(0)
-			if j.crashes > 2 {
+			if j.crashes > 2 && j.ran < provenAfter {
 				pause = backoff(j.crashes - 2)
 			}
+			j.ran = 0
 			m.wait(j, pause)
 		}
 	}
@@ -286,7 +324,8 @@ func (m *model) compare(t *rapid.T, q *Queue) {
 		if j.waits {
 			want["due "+id] = fmt.Sprint(j.delay)
 		}
-		want[string(q.keys.job("t", id))] = fmt.Sprint(j.state, j.request, j.done, j.failures, j.crashes, j.data)
+		want[string(q.keys.job("t", id))] = fmt.Sprint(
+			j.state, j.request, j.done, j.failures, j.crashes, j.paused, j.data)
 	}
 	got := map[string]string{}
 	must(t, q.kv.View(t.Context(), func(tx kv.ReadTx) error {
@@ -300,7 +339,7 @@ func (m *model) compare(t *rapid.T, q *Queue) {
 			case keyJob:
 				r, err := parseJobRecord(it.Value())
 				must(t, err)
-				got[key] = fmt.Sprint(r.state, r.request, r.done, r.failures, r.crashes, string(r.data))
+				got[key] = fmt.Sprint(r.state, r.request, r.done, r.failures, r.crashes, r.paused(), string(r.data))
 			case keyDue:
 				e, err := q.keys.parseDue("t", it.Key(), it.Value())
 				must(t, err)

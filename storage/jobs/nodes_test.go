@@ -85,6 +85,80 @@ func TestKills(t *testing.T) {
 	})
 }
 
+// TestPaused: a job of a type that pauses which ran at three ends of a process in a row is not run at the next start,
+// says so to who waits for it and in the list, and runs again after an hour, or at once when it is resumed. An end in
+// order and a run of five minutes break the row.
+func TestPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memkv.New()
+		defer store.Close()
+		typ := Type{Name: "t", Pauses: true}
+		add(t, openQueue(t, store, true), Spec{Type: "t", ID: "db\x00a"})
+		kills := func(lived ...time.Duration) {
+			for _, d := range lived {
+				killed(t, store, typ, d)
+			}
+		}
+		// start begins a process that ends in order, and reports whether the job ran within a minute.
+		start := func(more func(*Queue, Ticket)) (ran bool) {
+			q := openQueue(t, store, true)
+			defer q.Close()
+			running := typ
+			running.Run = func(ctx context.Context, _ *Run) ([]byte, error) {
+				ran = true
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			must(t, q.Handle(running))
+			ticket := add(t, q, Spec{Type: "t", ID: "db\x00a", Again: true})
+			time.Sleep(time.Minute)
+			if more != nil {
+				more(q, ticket)
+			}
+			return ran
+		}
+		paused := func(q *Queue, ticket Ticket) {
+			t.Helper()
+			if _, err := q.Wait(t.Context(), ticket); !errors.Is(err, ErrPaused) {
+				t.Errorf("who waits is told %v", err)
+			}
+			list, err := q.Paused(t.Context(), 10)
+			if err != nil || len(list) != 1 || list[0].Error != ErrPaused.Error() {
+				t.Errorf("%+v %v", list, err)
+			}
+		}
+		const short, long = time.Minute, 6 * time.Minute
+		kills(short, short)
+		if !start(nil) {
+			t.Error("the job does not run after two ends")
+		}
+		kills(short, short, long, short, short)
+		if !start(nil) {
+			t.Error("the job does not run though the row was broken")
+		}
+		kills(short, time.Second, short)
+		if start(paused) || start(paused) {
+			t.Error("the job runs after three ends")
+		}
+		kills(short) // an hour later
+		if start(paused) {
+			t.Error("the job runs after the fourth end")
+		}
+		resumed := start(func(q *Queue, _ Ticket) {
+			must(t, q.Resume(t.Context(), "other"))
+			must(t, q.Resume(t.Context(), "d"))
+			if list, err := q.Paused(t.Context(), 10); err != nil || len(list) != 1 {
+				t.Errorf("%+v %v", list, err)
+			}
+			must(t, q.Resume(t.Context(), "db"))
+			time.Sleep(time.Minute)
+		})
+		if !resumed {
+			t.Error("the job does not run though it was resumed")
+		}
+	})
+}
+
 // openNode is a queue of a process whose clock is wrong by so much.
 func openNode(t *testing.T, store kv.Store, wrong time.Duration) *Queue {
 	q, err := Open(context.Background(), Options{

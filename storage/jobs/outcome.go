@@ -147,25 +147,3 @@ func cut(text string) string {
 	}
 	return text
 }
-
-// provenAfter is how long a run must have lasted for the death of its worker not to be blamed on the job.
-const provenAfter = 5 * time.Second
-
-// crashed is the record after the worker died, and the pause until the job runs again. A process that is killed kills
-// what it runs, so this is no failure of the job. Only one whose workers die again and again when it has hardly begun
-// may be the cause; it pauses longer each time from the third one on, so that the process that it kills comes to other
-// work.
-func (r *jobRecord) crashed(l *lease) (after *jobRecord, pause time.Duration) {
-	next := *r
-	after = &next
-	after.run, after.owner, after.state = token{}, "", Pending
-	after.err = "worker died"
-	after.crashes++
-	if l.ran >= uint64(provenAfter.Milliseconds()) {
-		after.crashes = 0
-	}
-	if after.crashes > 2 {
-		pause = backoff(int(after.crashes) - 2)
-	}
-	return after, pause
-}

@@ -21,7 +21,7 @@ type Options struct {
 	// should have the same.
 	Lease time.Duration
 	// Exclusive says that no other queue runs jobs of this store: whatever runs when the queue is opened was held by a
-	// dead process and is queued again at once, and no heartbeats are written.
+	// dead process and is queued again at once, and heartbeats only tell how long a run has lasted.
 	Exclusive bool
 	// Owner names this process in Job.Owner.
 	Owner string
@@ -53,7 +53,7 @@ type Queue struct {
 	ctx    context.Context // ends with ErrClosed
 	cancel context.CancelCauseFunc
 	mu     sync.Mutex
-	types  map[string]bool
+	types  map[string]bool // that are handled: Type.Pauses
 	closed bool
 	tasks  sync.WaitGroup
 }
@@ -110,17 +110,18 @@ func (q *Queue) Start() { q.start() }
 func (q *Queue) Handle(t Type) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	_, handled := q.types[t.Name]
 	switch {
 	case q.closed:
 		return ErrClosed
-	case q.types[t.Name]:
+	case handled:
 		return fmt.Errorf("jobs: type %q is handled already", t.Name)
 	}
 	t.Workers = max(t.Workers, 1)
 	if t.Backoff == nil {
 		t.Backoff = backoff
 	}
-	q.types[t.Name] = true
+	q.types[t.Name] = t.Pauses
 	q.tasks.Go(func() { q.dispatch(&t) })
 	return nil
 }

@@ -131,8 +131,9 @@ func (r *Run) guard(ctx context.Context, cancel context.CancelCauseFunc) {
 // may have the job by now.
 func (r *Run) renewals(ctx context.Context, cancel context.CancelCauseFunc) {
 	// also where nobody waits for heartbeats the first one tells that the run has got going
-	every, first := r.queue.lease/3, provenAfter
+	every, first := wellAfter, provenAfter
 	if !r.queue.exclusive {
+		every = r.queue.lease / 3
 		first = min(first, every)
 	}
 	beat := time.NewTimer(first)
@@ -159,9 +160,7 @@ func (r *Run) renewals(ctx context.Context, cancel context.CancelCauseFunc) {
 		default:
 			r.queue.log.Warn("jobs: cannot renew a lease", "type", r.typ.Name, "id", r.ID, "error", err)
 		}
-		if !r.queue.exclusive {
-			beat.Reset(every)
-		}
+		beat.Reset(every)
 		if !pause(ctx, min(progressEvery, every)) {
 			return
 		}

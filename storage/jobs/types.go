@@ -88,6 +88,9 @@ type Type struct {
 	// Frees says that the job's work frees space: it is begun out of the store's reserve where the store is full. Other
 	// jobs wait then.
 	Frees bool
+	// Pauses says that a job of the type may be what ends processes: one whose worker died mostCrashes times in a row
+	// waits for pausedFor, or Resume, before it runs again. Who waits for it gets ErrPaused.
+	Pauses bool
 	// Keep is how long a finished job can be looked up at least; 0 for ever.
 	Keep time.Duration
 }
@@ -101,6 +104,8 @@ var (
 	ErrNotFound = errors.New("jobs: no such job")
 	// ErrForget as a handler's error finishes the job without a trace. Who waits for it gets ErrNotFound.
 	ErrForget = errors.New("jobs: forget the job")
+	// ErrPaused: the job is paused because its worker died three times in a row (Type.Pauses).
+	ErrPaused = errors.New("the server ended without a shutdown three times in a row while it ran")
 	// ErrTooLarge: data, result or progress is longer than a store's value may be.
 	ErrTooLarge = errors.New("jobs: data too large")
 )

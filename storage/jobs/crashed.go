@@ -1,0 +1,112 @@
+package jobs
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/settee-db/settee/storage/kv"
+)
+
+const (
+	// provenAfter is how long a run must have lasted for the job to go on at once after the death of its worker.
+	provenAfter = 5 * time.Second
+	// wellAfter is how long a run must have lasted for the death of its worker not to be blamed on the job.
+	wellAfter = 5 * time.Minute
+	// mostCrashes is how many deaths in a row that are blamed on a job make it wait.
+	mostCrashes = 3
+	// pausedFor is how long a job of a type that Pauses is paused then. Each death after that pauses it again.
+	pausedFor = time.Hour
+)
+
+// crashed is the record after the worker died, and the pause until the job runs again. A process that is killed kills
+// what it runs, so this is no failure of the job. Only one whose workers die again and again may be the cause. Where
+// that is when it has hardly begun it pauses longer each time from the third one on, so that the process that it kills
+// comes to other work; one of a type that Pauses is paused when it is to be taken.
+func (r *jobRecord) crashed(l *lease) (after *jobRecord, pause time.Duration) {
+	next := *r
+	after = &next
+	after.run, after.owner, after.state = token{}, "", Pending
+	after.err = "worker died"
+	after.crashes++
+	if l.ran >= uint64(wellAfter.Milliseconds()) {
+		after.crashes = 0
+	}
+	if after.crashes >= mostCrashes && l.ran < uint64(provenAfter.Milliseconds()) {
+		pause = backoff(int(after.crashes) - mostCrashes + 1)
+	}
+	return after, pause
+}
+
+// paused reports whether the job is paused.
+func (r *jobRecord) paused() bool {
+	return r.state == Pending && r.crashes >= mostCrashes && r.err == ErrPaused.Error()
+}
+
+// Paused gives at most limit jobs that are paused, of the types that this queue has handlers for. It reads the entries
+// of keyDue whose delay is pausedFor, and no others.
+func (q *Queue) Paused(ctx context.Context, limit int) (found []Job, err error) {
+	q.mu.Lock()
+	types := make([]string, 0, len(q.types))
+	for name, pauses := range q.types {
+		if pauses {
+			types = append(types, name)
+		}
+	}
+	q.mu.Unlock()
+	for _, typ := range types {
+		ms := uint64(pausedFor.Milliseconds())
+		begin, end := q.keys.delay(typ, ms), q.keys.delay(typ, ms+1)
+		err := kv.Walk(ctx, q.kv, begin, end, listWindow, func(tx kv.ReadTx, window []kv.Row) error {
+			for _, row := range window {
+				e, err := q.keys.parseDue(typ, row.Key, row.Value)
+				if err != nil {
+					return err
+				}
+				r, err := q.keys.read(tx, typ, e.id)
+				if err != nil {
+					return err
+				}
+				if r != nil && r.paused() && len(found) < limit {
+					found = append(found, *r.job(typ, e.id, nil))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// Resume lets jobs that are paused run again, as if none of their workers had died: those of any type whose ids are
+// the given one or begin with it and a zero byte.
+func (q *Queue) Resume(ctx context.Context, id string) error {
+	list, err := q.Paused(ctx, maxResumed)
+	for i := range list {
+		if name := list[i].ID; err == nil && (name == id || strings.HasPrefix(name, id+"\x00")) {
+			_, err = q.kv.Update(ctx, func(tx kv.Tx) error { return q.ResumeTx(tx, list[i].Type, name) })
+		}
+	}
+	return err
+}
+
+// maxResumed is how many jobs that are paused Resume looks at.
+const maxResumed = 10_000
+
+// ResumeTx is Resume for one job, inside a transaction of the caller.
+func (q *Queue) ResumeTx(tx kv.Tx, typ, id string) error {
+	before, err := q.keys.read(tx, typ, id)
+	if err != nil || before == nil || !before.paused() {
+		return err
+	}
+	after := *before
+	after.crashes, after.err = 0, ""
+	t := transaction{q.keys, tx}
+	if err := t.wait(&after, 0, q.now()); err != nil {
+		return err
+	}
+	t.change(typ, id, before, &after)
+	return nil
+}
