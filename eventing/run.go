@@ -78,7 +78,7 @@ func (e *Engine) step(ctx context.Context, run *jobs.Run, r *registry.Record) er
 		return finish(definition.Undeployed)
 	}
 	// What functions write into the source is marked, from now on, by all processes.
-	_, changes, err := e.registry.List(ctx)
+	changes, err := e.registry.Changes(ctx)
 	if err == nil {
 		err = e.members.AwaitSeen(ctx, nodes.Functions, changes)
 	}

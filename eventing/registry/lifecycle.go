@@ -19,7 +19,7 @@ func (g *Registry) Deploy(ctx context.Context, seen *Record, owner Principal, qu
 		if err != nil {
 			return nil, err
 		}
-		if err := checkRecursion(tx, r.Draft.Flow(queries)); err != nil {
+		if err := g.checkRecursion(tx, r.Draft.Flow(queries)); err != nil {
 			return nil, err
 		}
 		fresh := r.State == definition.Undeployed
@@ -39,12 +39,12 @@ func (g *Registry) Deploy(ctx context.Context, seen *Record, owner Principal, qu
 }
 
 // checkRecursion looks at all deployed functions, so that of two that may not be deployed together one comes too late.
-func checkRecursion(tx kv.Tx, f definition.Flow) error {
+func (g *Registry) checkRecursion(tx kv.Tx, f definition.Flow) error {
 	c, err := readConfig(tx)
 	if err != nil || c.AllowRecursion {
 		return err
 	}
-	all, err := scanAll(tx)
+	all, err := g.scanAll(tx)
 	if err != nil {
 		return err
 	}

@@ -130,23 +130,15 @@ func readText(tx kv.ReadTx, ref definition.Ref) ([]byte, error) {
 	return texts[0], nil
 }
 
-// parsed is a record with the text that it was made of.
-type parsed struct {
-	text   []byte
-	record *Record
-}
-
-// parse makes the record of a text, unless it was the last text: programs ask for the statistics of a function many
-// times a second, and its record is some kilobytes of JSON.
+// parse makes the record of a text, unless the last look at all records met it: programs ask for the statistics of a
+// function many times a second, and its record is some kilobytes of JSON.
 func (g *Registry) parse(text []byte) (*Record, error) {
-	if last := g.last.Load(); last != nil && bytes.Equal(last.text, text) {
-		return last.record, nil
+	if known := g.known.Load(); known != nil {
+		if r := (*known)[string(text)]; r != nil {
+			return r, nil
+		}
 	}
-	r, err := parseRecord(text)
-	if err == nil {
-		g.last.Store(&parsed{text, r})
-	}
-	return r, err
+	return parseRecord(text)
 }
 
 func parseRecord(text []byte) (r *Record, err error) {
@@ -159,18 +151,22 @@ func parseRecord(text []byte) (r *Record, err error) {
 	return r, nil
 }
 
-// scan gives the records of a range, in the order of their keys.
-func scan(tx kv.ReadTx, begin, end []byte) ([]*Record, error) {
+// scanAll gives all records, in the order of their keys. Only those that have changed since the last time are made of
+// their texts: every change of a function makes all processes look at all of them.
+func (g *Registry) scanAll(tx kv.ReadTx) ([]*Record, error) {
+	begin, end := children(key(keyFunction))
 	texts, err := scanTexts(tx, begin, end)
 	if err != nil {
 		return nil, err
 	}
-	records := make([]*Record, len(texts))
+	records, known := make([]*Record, len(texts)), make(map[string]*Record, len(texts))
 	for i, text := range texts {
-		if records[i], err = parseRecord(text); err != nil {
+		if records[i], err = g.parse(text); err != nil {
 			return nil, err
 		}
+		known[string(text)] = records[i]
 	}
+	g.known.Store(&known)
 	return records, nil
 }
 

@@ -32,7 +32,7 @@ type Registry struct {
 	store kv.Store
 	hooks Hooks
 	now   func() time.Time
-	last  atomic.Pointer[parsed] // the record that Get has given last
+	known atomic.Pointer[map[string]*Record] // by their texts: those that scanAll has met last
 }
 
 // New makes the registry of a store.
@@ -53,7 +53,7 @@ func New(store kv.Store, hooks Hooks) *Registry {
 	return &Registry{store: store, hooks: hooks, now: time.Now}
 }
 
-// Get gives the record of a function, nil if there is none.
+// Get gives the record of a function, nil if there is none. It is not to be changed.
 func (g *Registry) Get(ctx context.Context, ref definition.Ref) (r *Record, err error) {
 	err = kv.ViewAgain(ctx, g.store, func(tx kv.ReadTx) error {
 		r = nil
@@ -75,21 +75,26 @@ func Stands(tx kv.ReadTx, seen *Record) error {
 	return err
 }
 
-// List gives all records in the order of scopes and names, and the count of changes that they belong to.
+// Changes is the count of changes so far, of which List and Watch tell.
+func (g *Registry) Changes(ctx context.Context) (n uint64, err error) {
+	err = kv.ViewAgain(ctx, g.store, func(tx kv.ReadTx) error {
+		n, err = readCount(tx, ChangesKey())
+		return err
+	})
+	return n, err
+}
+
+// List gives all records in the order of scopes and names, and the count of changes that they belong to. They are not
+// to be changed: those of functions that have not changed are the same as before.
 func (g *Registry) List(ctx context.Context) (all []*Record, changes uint64, err error) {
 	err = kv.ViewAgain(ctx, g.store, func(tx kv.ReadTx) error {
 		if changes, err = readCount(tx, ChangesKey()); err != nil {
 			return err
 		}
-		all, err = scanAll(tx)
+		all, err = g.scanAll(tx)
 		return err
 	})
 	return all, changes, err
-}
-
-func scanAll(tx kv.ReadTx) ([]*Record, error) {
-	begin, end := children(key(keyFunction))
-	return scan(tx, begin, end)
 }
 
 // Watch waits until there were other changes than List has told of, or ctx ends.

@@ -331,6 +331,31 @@ func TestHooks(t *testing.T) {
 	require.Zero(t, keys())
 }
 
+// TestListMakesWhatHasChanged: a change of one function costs the making of one record, however many functions there
+// are.
+func TestListMakesWhatHasChanged(t *testing.T) {
+	for _, count := range []int{10, 100} {
+		l := life{registry.New(newStore(t), registry.Hooks{}), t}
+		for i := range count {
+			l.put(newFunction(t, fmt.Sprint("f", i), "a"))
+		}
+		before, _, err := l.List(t.Context())
+		require.NoError(t, err)
+		changed := l.deploy("f3").Ref()
+		after, _, err := l.List(t.Context())
+		require.NoError(t, err)
+		require.Len(t, after, count)
+		for i, r := range after {
+			if r.Ref() == changed {
+				require.Equal(t, definition.Undeployed, before[i].State)
+				require.Equal(t, definition.Deployed, r.State)
+				continue
+			}
+			require.Same(t, before[i], r)
+		}
+	}
+}
+
 // TestWatch: each change ends a watch, and none is missed between List and Watch.
 func TestWatch(t *testing.T) {
 	l := life{registry.New(newStore(t), registry.Hooks{}), t}
