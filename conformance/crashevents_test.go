@@ -78,6 +78,7 @@ func TestCrashEvents(t *testing.T) {
 		if err := s.Restart(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		crashResume(c)
 	}
 	crashEventsDone(c, timers)
 	// What was done and is not known to be done would be done again now.
@@ -212,6 +213,7 @@ func crashEventsDone(c *client, timers int) {
 	c.t.Helper()
 	var state string
 	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		crashResume(c)
 		counted := c.docCount(crashCountedDB)
 		// a document for each that is counted, one for each timer, and the total
 		effects := c.docCount(crashEffectsDB)
@@ -231,6 +233,23 @@ func crashEventsDone(c *client, timers int) {
 		}
 	}
 	c.t.Fatalf("functions do not come to an end: %s", state)
+}
+
+// crashResume resumes functions that are paused, as they are after three kills in a row.
+func crashResume(c *client) {
+	c.t.Helper()
+	var list struct {
+		Apps []struct {
+			Name   string
+			Status string `json:"composite_status"`
+		}
+	}
+	c.decode(c.want(http.StatusOK, c.do("GET", "/_eventing/api/v1/status", "")), &list)
+	for _, app := range list.Apps {
+		if app.Status == "paused" {
+			c.want(http.StatusOK, c.do("POST", "/_eventing/api/v1/functions/"+app.Name+"/resume?wait=60s", ""))
+		}
+	}
 }
 
 func (c *client) docCount(db string) int {
