@@ -35,6 +35,6 @@ func TestRolesOfNow(t *testing.T) {
 	require.Empty(t, roles("joe"))
 	write(`,"roles":["_other"],"_deleted":true` + rev)
 	require.Equal(t, "unknown", roles("joe"))
-	s.Set("admins", "joe", "secret")
+	require.Equal(t, 200, s.Do("PUT", "/_node/_local/_config/admins/joe", `"secret"`).Code)
 	require.Equal(t, []string{"_admin"}, roles("joe"))
 }

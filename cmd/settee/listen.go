@@ -135,8 +135,9 @@ func (l *listeners) check(section, key, value string) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, now, err := net.SplitHostPort(l.ports[0].open.Addr().String()); err != nil || port == now {
-		port = "0" // that one is in use: whether the address is one has to do
+	_, now, err := net.SplitHostPort(l.ports[0].open.Addr().String())
+	if _, bad := strconv.ParseUint(port, 10, 16); bad == nil && (err != nil || port == now || l.o.byFlag()) {
+		port = "0" // that one is in use, or is for the next start: whether the address is one has to do
 	}
 	tried, err := listen(context.Background(), net.JoinHostPort(anyHost(host), port))
 	if err != nil {
@@ -231,10 +232,13 @@ func (l *listeners) serve(p *port, opened net.Listener, answer func(net.Listener
 	return nil
 }
 
-// showAddress has the configuration say where the server listens if flags have chosen that, in memory only. From then
-// on it decides.
+// byFlag reports whether a flag has chosen where the server listens. Settings count for the next start without one
+// then: set-up scripts store a port with each run, and a server that was told another one stays there.
+func (o *serveOptions) byFlag() bool { return o.listen != "" || o.bind != "" || o.port != 0 }
+
+// showAddress has the configuration say where the server listens if flags have chosen that, in memory only.
 func (l *listeners) showAddress(address net.Addr) error {
-	if l.o.listen == "" && l.o.bind == "" && l.o.port == 0 {
+	if !l.o.byFlag() {
 		return nil
 	}
 	host, port, err := net.SplitHostPort(address.String())
@@ -243,7 +247,6 @@ func (l *listeners) showAddress(address net.Addr) error {
 	}
 	_, bindErr := l.config.Set("chttpd", "bind_address", host, false)
 	_, portErr := l.config.Set("chttpd", "port", port, false)
-	l.o.listen, l.o.bind, l.o.port = "", "", 0
 	return errors.Join(bindErr, portErr)
 }
 

@@ -19,10 +19,12 @@ import (
 func TestPortsFollowSettings(t *testing.T) {
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
-	o := serveOptions{appOptions: appOptions{engine: "memory", dataDir: t.TempDir()}, listen: freeAddress(t)}
+	o := serveOptions{appOptions: appOptions{engine: "memory", dataDir: t.TempDir()}}
+	address := freeAddress(t)
 	file := filepath.Join(o.dataDir, localFile)
-	require.NoError(t, os.WriteFile(file, []byte("[chttpd_auth]\niterations = 10\n"), 0o600))
-	stop, err := tryServe(t, o, io.Discard)
+	ini := "[chttpd_auth]\niterations = 10\n[chttpd]\nbind_address = 127.0.0.1\nport = " + address[strings.LastIndexByte(address, ':')+1:]
+	require.NoError(t, os.WriteFile(file, []byte(ini+"\n"), 0o600))
+	stop, err := tryServeAt(t, o, address, io.Discard)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, stop()) }()
 	set := func(base, key, value string) int {
@@ -33,9 +35,9 @@ func TestPortsFollowSettings(t *testing.T) {
 		require.Equal(t, 200, status)
 		return value
 	}
-	first, second := "http://"+o.listen, "http://"+freeAddress(t)
+	first, second := "http://"+address, "http://"+freeAddress(t)
 	port := func(base string) string { return base[strings.LastIndexByte(base, ':')+1:] }
-	open, err := net.Dial("tcp", o.listen)
+	open, err := net.Dial("tcp", address)
 	require.NoError(t, err)
 	defer open.Close()
 
@@ -59,7 +61,7 @@ func TestPortsFollowSettings(t *testing.T) {
 	w, err := http.ReadResponse(bufio.NewReader(open), nil)
 	require.NoError(t, err, "the connection to the old port goes on")
 	require.Equal(t, 200, w.StatusCode)
-	_, err = net.Dial("tcp", o.listen)
+	_, err = net.Dial("tcp", address)
 	require.Error(t, err, "the old port is closed")
 
 	// another address at the same port, by a set-up as installers send it; what listens beside it moves along
@@ -82,4 +84,22 @@ func TestPortsFollowSettings(t *testing.T) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "port = "+port(second)+"\n")
+}
+
+// TestFlagsOutrankSettings: a server whose address a flag has chosen stays there, whatever is set, loaded again or sent
+// by a set-up script; what was set is in the file for a start without the flag.
+func TestFlagsOutrankSettings(t *testing.T) {
+	t.Setenv("COUCHDB_USER", "admin")
+	t.Setenv("COUCHDB_PASSWORD", "secret")
+	dir := t.TempDir()
+	base, stop := startServe(t, dir)
+	defer stop()
+	require.Equal(t, 201, request(t, "POST", base+"/_cluster_setup",
+		`{"action":"enable_single_node","bind_address":"0.0.0.0","port":5999}`))
+	require.Equal(t, 200, request(t, "POST", base+"/_node/_local/_config/_reload", ""))
+	require.Equal(t, 200, request(t, "PUT", base+"/_node/_local/_config/chttpd/port", `"5998"`))
+	require.Equal(t, 200, request(t, "GET", base+"/_up", ""))
+	text, err := os.ReadFile(filepath.Join(dir, localFile))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "port = 5998\n")
 }

@@ -160,6 +160,12 @@ func freeAddress(t *testing.T) string {
 // tryServe runs serve until it answers on o.listen, or ends and says why.
 func tryServe(t *testing.T, o serveOptions, log io.Writer) (stop func() error, err error) {
 	t.Helper()
+	return tryServeAt(t, o, o.listen, log)
+}
+
+// tryServeAt is tryServe where settings say where it listens.
+func tryServeAt(t *testing.T, o serveOptions, address string, log io.Writer) (stop func() error, err error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- serve(ctx, o, newLogs(log, "")) }()
@@ -175,7 +181,7 @@ func tryServe(t *testing.T, o serveOptions, log io.Writer) (stop func() error, e
 			require.Error(t, err, "the server ended by itself")
 			return nil, err
 		case <-time.After(20 * time.Millisecond):
-			if r, err := client.Get("http://" + o.listen + "/_up"); err == nil {
+			if r, err := client.Get("http://" + address + "/_up"); err == nil {
 				r.Body.Close()
 				return stop, nil
 			}
