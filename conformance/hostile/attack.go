@@ -40,5 +40,6 @@ func attacks() []attack {
 		definitionAttacks,
 		peerAttacks,
 		pageAttacks,
+		eventAttacks,
 	)
 }
