@@ -69,7 +69,8 @@ key:
    their names), else those of the environment variable ` + "`COUCHDB_INI_FILES`" + ` (separated by blanks), else ` + "`local.ini`" + ` in
    the data directory. The container image names /opt/couchdb/etc/default.ini, default.d, local.ini and local.d, as
    CouchDB's does;
-3. the flags ` + "`--bind`" + `, ` + "`--port`" + ` and ` + "`--listen`" + `, for the address only, which ` + "`_config/chttpd`" + ` shows then;
+3. the flags ` + "`--bind`" + `, ` + "`--port`" + ` and ` + "`--listen`" + `, for the address only, which ` + "`_config/chttpd`" + ` shows then. A server that
+   was started with one stays there: what the API sets of ` + "`chttpd/bind_address`" + ` and ` + "`port`" + ` counts for a start without;
 4. what the API set: ` + "`PUT /_node/_local/_config/section/key`" + ` takes effect at once and is written to the last ini file,
    unless the header ` + "`X-Couch-Persist: false`" + ` keeps it in memory. ` + "`POST /_node/_local/_config/_reload`" + ` reads the files
    again. On FoundationDB all nodes share what the API set ([operations.md](operations.md#foundationdb)).
