@@ -334,6 +334,7 @@ func killsDeploy(c *client) {
 func killsEffects(t *testing.T, c *client, there map[string]bool) {
 	last, since := -1, time.Now()
 	for ; ; time.Sleep(100 * time.Millisecond) {
+		crashResume(c)
 		var left struct {
 			Events int `json:"dcp_backlog"`
 		}
