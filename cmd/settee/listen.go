@@ -184,7 +184,9 @@ func (l *listeners) move(ctx context.Context, p *port) error {
 	next, err := listen(ctx, address)
 	if errors.Is(err, syscall.EADDRINUSE) && p.open != nil { // perhaps by itself, at another address of the machine
 		was := p.open.Addr().String()
-		err = p.close()
+		if err := p.close(); err != nil {
+			return err
+		}
 		if next, err = listen(ctx, address); err != nil {
 			var again error
 			if next, again = listen(ctx, was); again != nil {

@@ -250,7 +250,7 @@ func slowHeadsInTLS(ctx context.Context, a *assault) error {
 		if err != nil {
 			return
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		said, slowly := "GET /_up HTTP/1.1\r\nHost: x\r\n", "X-Slow: "+strings.Repeat("x", 40)
 		if protocol == "h2" {
 			said, slowly = http2.ClientPreface, "\x00\x10\x00\x01\x04\x00\x00\x00\x01" // the begin of a head of 4 KB

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,8 +30,11 @@ type nouveauRead struct {
 // reads finds its snapshot too old, and its bookmark goes on behind its end.
 func TestNouveauAnswersInParts(t *testing.T) {
 	const docs = 40
+	var mu sync.Mutex // the server reads beside requests, too
 	armed, base, view, read, failed := false, 0, 0, 0, false
 	engine := faultkv.New(memkv.New(), faultkv.Plan{TooOld: func(r faultkv.Read) bool {
+		mu.Lock()
+		defer mu.Unlock()
 		if !armed || r.Update {
 			return false
 		}
@@ -81,20 +85,24 @@ func TestNouveauAnswersInParts(t *testing.T) {
 			require.Equal(t, append([]any{}, whole.Hits[len(want.Hits):min(2*len(want.Hits), docs)]...), rest.Hits)
 		}
 		restore := fulltext.SetHitsTogether(7)
-		armed = true
-		for view = 0; view < 12; view++ {
-			for read = 1; ; read++ {
-				base, failed = 0, false
+		for inView := range 12 {
+			for ofRead := 1; ; ofRead++ {
+				mu.Lock()
+				armed, base, view, read, failed = true, 0, inView, ofRead, false
+				mu.Unlock()
 				parts := ask("{" + options + `,"limit":200000}`)
-				if !failed {
+				mu.Lock()
+				armed = false
+				met := failed
+				mu.Unlock()
+				if !met {
 					break
 				}
 				fails++
-				require.Equal(t, whole.Hits, parts.Hits, "%s: read %d of view %d fails", options, read, view)
+				require.Equal(t, whole.Hits, parts.Hits, "%s: read %d of view %d fails", options, ofRead, inView)
 				require.Equal(t, whole.Counts, parts.Counts)
 			}
 		}
-		armed = false
 		restore()
 	}
 	require.Greater(t, fails, 100)
