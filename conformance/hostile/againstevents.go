@@ -26,7 +26,6 @@ var eventAttacks = []attack{
 	{
 		name:  "answers that are kept",
 		shows: "a handler that keeps sixty answers of 8 MB",
-		short: 0.2,
 		own:   true,
 		run:   keptAnswers,
 	},
