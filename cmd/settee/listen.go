@@ -43,8 +43,9 @@ type port struct {
 	// answer makes what has connections answered.
 	answer func() (func(net.Listener) error, error)
 
-	open net.Listener // nil: it does not listen
-	key  string       // what it was opened for, or could not be
+	open  net.Listener  // nil: it does not listen
+	ended chan struct{} // closed when nothing accepts from open any longer
+	key   string        // what it was opened for, or could not be
 }
 
 func newListeners(a *app, o serveOptions, log *slog.Logger) *listeners {
@@ -201,13 +202,16 @@ func (l *listeners) move(ctx context.Context, p *port) error {
 	return errors.Join(p.close(), l.serve(p, next, answer))
 }
 
+// close ends listening. It waits until the HTTP server has forgotten the listener, which a Shutdown at the same time
+// would close once more, and fail.
 func (p *port) close() error {
 	if p.open == nil {
 		return nil
 	}
-	open := p.open
+	err := p.open.Close()
 	p.open = nil
-	return open.Close()
+	<-p.ended
+	return err
 }
 
 // serve has the connections of a port answered.
@@ -219,9 +223,11 @@ func (l *listeners) serve(p *port, opened net.Listener, answer func(net.Listener
 		_, p.key = p.wanted()
 		l.nodes.Advertise(cmp.Or(l.o.advertise, advertised(opened.Addr())))
 	}
-	p.open = opened
+	ended := make(chan struct{})
+	p.open, p.ended = opened, ended
 	l.log.Info("listening", append([]any{"address", opened.Addr().String()}, p.about...)...)
 	l.running.Go(func() {
+		defer close(ended)
 		err := answer(opened)
 		if err == nil || errors.Is(err, net.ErrClosed) { // at the end, or by move
 			return
