@@ -106,6 +106,10 @@ compare: ## run scenarios side by side on URL_A and on a real CouchDB and print 
 	$(if $(COUCHDB_URL),,$(error COUCHDB_URL is not set))
 	$(TRANSCRIPTS) compare $(URL_A) $(COUCHDB_URL) $(or $(FILES),conformance/testdata/*.json)
 
+.PHONY: metrics
+metrics: ## how large the tree is and how well it is explained, beside the limits that TestMetrics holds
+	@$(GO) test -count=1 -v -run 'TestMetrics$$' . | grep -v '^=== '
+
 .PHONY: bench
 bench: build ## the benchmark's workloads on URL_A, alternately with URL_B if given (URL_A= ARGS=--limits: against net/http and Pebble)
 	$(BIN) bench $(URL_A) $(URL_B) $(ARGS)

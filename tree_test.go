@@ -14,17 +14,6 @@ import (
 	"unicode/utf8"
 )
 
-// What a package may have, tests not counted. A reader takes in at most that much as one thing; what is larger has a
-// second subject.
-const (
-	maxPackageFiles = 66
-	// storage: the log of counts and its folder belong to the transactions that they spare, the record that
-	// transactions across a network begin with to all that check it, a tenant's mark to where its transactions begin,
-	// where the feed can be cut to its counts, what a database was last written with to how its edits are checked,
-	// which edits and reads share a transaction to how they are stored and read
-	maxPackageLines = 12_990
-)
-
 // maxColumns is how long a line may be, with four columns for a tab.
 const maxColumns = 120
 
@@ -56,22 +45,6 @@ func TestMapsAreTrue(t *testing.T) {
 			if err != nil || len(found) == 0 {
 				t.Errorf("%s/doc.go names %s, which is not there", dir, pattern)
 			}
-		}
-	}
-}
-
-func TestPackagesStaySmall(t *testing.T) {
-	files, lines := map[string]int{}, map[string]int{}
-	for _, src := range sources(t) {
-		if !src.test {
-			files[src.dir]++
-			lines[src.dir] += src.lines
-		}
-	}
-	for dir := range files {
-		if files[dir] > maxPackageFiles || lines[dir] > maxPackageLines {
-			t.Errorf("%s has %d files and %d lines, more than %d and %d",
-				dir, files[dir], lines[dir], maxPackageFiles, maxPackageLines)
 		}
 	}
 }
