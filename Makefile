@@ -26,14 +26,6 @@ RACE_PACKAGES ?= ./storage/... ./views/... ./mango/... ./search/... ./replicatio
 RACE_FLAGS ?= -short
 # Of the JavaScript workers: most of their tests are about what one program does, and take two minutes with the detector.
 RACE_JS_TESTS ?= Worker|Concurrently|Killed|Cancel|Idle|Starvation|Hostile$$|Memory|Isolation|HeavyCalls|Builds|Use|Slow|Metrics|Recordings|Map|Reduce|Batch
-# Long tests of one goroutine, of commands that work alone, or whose goroutines other tests run, too; `make test` has them.
-RACE_SKIP ?= ListsUnderWrites|LeavesOfAWindowAreBounded|WideWindowsAreBounded|LongLines|MemoryOfLongLines|BodiesOfAllSizes$\
-|LongListOfAttachments|LargeSecurityIsShared|CompactionOfLargeBodies|LargeTrees|BoundariesGo|PlanMovesLittle$\
-|MoreProcessesBuildFaster|WritersBeforeCompactions|PiecesOfARange|SubspacesApart|BaseLevel|AnyDamageIsSurvived$\
-|SmallDisk|AllFieldsSorts|SortingWithinMemory|PagesAmongWrites|BulkWithEntries|EntriesBeyondATransaction|Samples$\
-|KeptWithDocuments|LargeThings|FunctionsInCoffeeScript|RoundTripsOfFilteredConflicts|RevisionsAreSentAsTheyAreRead$\
-|DocumentsOfRowsAreSentAsTheyAreRead|Moved|MovedHigher|Migrate|DamagedBlockCostsItsDocuments|SalvageOfAWholeStoreLosesNothing$\
-|Upgrade|PhysicalBackup|BackupAndRestore|AProgramForNodeFollowsInAFunctionsPlace
 TEST_TIMEOUT ?= 9m
 
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.48.0
@@ -69,7 +61,7 @@ test: ## the whole Go test suite
 
 .PHONY: test-race
 test-race: ## short forms of the tests under the race detector (RACE_PACKAGES=, RACE_FLAGS= for the long ones)
-	$(GO) test -race $(RACE_FLAGS) -timeout 20m -skip '^Test($(RACE_SKIP))$$' $$($(GO) list $(RACE_PACKAGES) | grep -v /views/js$$)
+	$(GO) test -race $(RACE_FLAGS) -timeout 20m $$($(GO) list $(RACE_PACKAGES) | grep -v /views/js$$)
 	$(GO) test -race $(RACE_FLAGS) -timeout 20m -run '$(RACE_JS_TESTS)' ./views/js
 
 .PHONY: damage

@@ -22,6 +22,7 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
@@ -325,6 +326,7 @@ func (w *allFieldsWorld) checkCount(t testing.TB, request string, want int) {
 
 // TestAutoSorts: the order is that of the field's values, then of the ids; documents without the field are left out.
 func TestAllFieldsSorts(t *testing.T) {
+	kvtest.Long(t)
 	for _, built := range []bool{true, false} {
 		w := newAllFieldsWorld(t, memkv.New())
 		w.ready(t)

@@ -20,6 +20,7 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views"
@@ -35,6 +36,7 @@ var jsonIndexes = []string{
 // in the order of the sort, whatever way the query goes, and whatever is written between its pages and its documents,
 // or becomes too old.
 func TestPagesAmongWrites(t *testing.T) {
+	kvtest.Long(t)
 	engines := map[string]func() (kv.Store, func()){
 		"memory": func() (kv.Store, func()) { return memkv.New(), func() {} },
 		"far": func() (kv.Store, func()) {

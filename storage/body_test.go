@@ -14,6 +14,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
@@ -77,6 +78,7 @@ func collectAll(t testing.TB, db *DB) (chunks int64) {
 // TestBodiesOfAllSizes: whatever fits as a body can be created, read, replaced, replicated, deleted and purged, on
 // every engine, and leaves nothing behind.
 func TestBodiesOfAllSizes(t *testing.T) {
+	kvtest.Long(t)
 	sizes := []int{maxInline, maxInline + 1, maxEntry, maxEntry + 1, 1_000_000, 1_000_001, 5_500_000, 8_000_000}
 	sizes = shorter(sizes, sizes[1:6])
 	onEngines(t, func(t *testing.T, db *DB) {
@@ -263,6 +265,7 @@ var md5Empty = [16]byte{0xd4, 0x1d, 0x8c, 0xd9, 0x8f, 0x00, 0xb2, 0x04, 0xe9, 0x
 // TestLongListOfAttachments: the list of attachments may be too long for the entry, with a small body and with a large
 // one.
 func TestLongListOfAttachments(t *testing.T) {
+	kvtest.Long(t)
 	onEngines(t, func(t *testing.T, db *DB) {
 		for _, size := range []int{10, maxInline + 1} {
 			id := fmt.Sprint("doc", size)

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
@@ -55,6 +56,7 @@ func TestCompaction(t *testing.T) {
 
 // TestCompactionOfLargeBodies: entries in several chunks, more of them than fit one transaction of the compaction.
 func TestCompactionOfLargeBodies(t *testing.T) {
+	kvtest.Long(t)
 	onEngines(t, func(t *testing.T, db *DB) {
 		rev := ""
 		for i := range 14 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv/faultkv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -341,6 +342,7 @@ func newListDB(t *testing.T, remote bool) (*failingStore, *DB, []string) {
 // While documents are changed between the snapshots of a list, each of those that were there has its row: once and in
 // order in lists of ids, at least once in feeds.
 func TestListsUnderWrites(t *testing.T) {
+	kvtest.Long(t)
 	t.Run("here", func(t *testing.T) { testListsUnderWrites(t, false) })
 	t.Run("across a network", func(t *testing.T) { testListsUnderWrites(t, true) })
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // longLine is a line of revisions as it is replicated: of so many, the newest with the given hash.
@@ -26,6 +27,7 @@ func hashOdd(i int) string { return fmt.Sprint("revision ", i) }
 // TestLongLines: a document has as many ancestors as its database allows, and all that can be done with others can be
 // done with it.
 func TestLongLines(t *testing.T) {
+	kvtest.Long(t)
 	onEngines(t, func(t *testing.T, db *DB) {
 		must(t, db.SetRevsLimit(t.Context(), 100_000))
 		lengths := shorter([]int{5000, 5623, 5624, 6500, 20_000}, []int{5623, 5624})

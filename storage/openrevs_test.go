@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
@@ -117,6 +118,7 @@ func TestOrderOfCutLines(t *testing.T) {
 
 // Documents with long lines of many leaves fill a window before it is full of documents; no list loses one for it.
 func TestLeavesOfAWindowAreBounded(t *testing.T) {
+	kvtest.Long(t)
 	t.Run("here", func(t *testing.T) { testLeavesOfAWindowAreBounded(t, false) })
 	t.Run("across a network", func(t *testing.T) { testLeavesOfAWindowAreBounded(t, true) })
 }

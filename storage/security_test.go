@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -23,6 +24,7 @@ func securityOf(user string, size int) []byte {
 
 // Large security objects are read and parsed once, not for each request of each user; and there is a largest one.
 func TestLargeSecurityIsShared(t *testing.T) {
+	kvtest.Long(t)
 	s := openStore(t, memkv.New())
 	db, other := s.DB("db"), s.DB("other")
 	must(t, s.Create(t.Context(), "db", CreateOptions{}))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // longTree is a document with so many conflicts, each with an ancestor of its own, and so many that they share.
@@ -36,6 +37,7 @@ func allocated(fn func()) int {
 // What is read of many leaves with long lines takes memory for the leaves, and once for what their lines share: not
 // 32 KB a leaf.
 func TestMemoryOfLongLines(t *testing.T) {
+	kvtest.Long(t)
 	const leaves, ancestors = 400, 990
 	db := newTestDB(t, CreateOptions{})
 	revs := longTree(t, db, leaves, ancestors)

@@ -10,6 +10,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/ahead"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -44,6 +45,7 @@ func (r largestReader) Snapshot() kv.ReadTx { return largestReader{r.ReadTx.Snap
 // Windows across a network are wide where documents are small, and hold no more than others where they are as large as
 // an entry can be, also where small ones come before them. Every row is there, each once.
 func TestWideWindowsAreBounded(t *testing.T) {
+	kvtest.Long(t)
 	s := &largestReads{Store: latencykv.New(memkv.New(), latencykv.Options{})}
 	db := func() *DB {
 		s := openStore(t, s)

@@ -15,6 +15,7 @@ import (
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/faultkv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -402,6 +403,7 @@ func TestPieceSize(t *testing.T) {
 // TestMoreProcessesBuildFaster, by a clock by which only maps and the network take time: 20,000 documents a second for
 // each of a process's two workers.
 func TestMoreProcessesBuildFaster(t *testing.T) {
+	kvtest.Long(t)
 	var took []time.Duration
 	for _, n := range []int{1, 2, 4} {
 		synctest.Test(t, func(t *testing.T) {

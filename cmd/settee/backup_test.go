@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -25,6 +26,7 @@ func run(t *testing.T, args ...string) (string, error) {
 
 // TestBackupAndRestore takes all databases of one server to another one.
 func TestBackupAndRestore(t *testing.T) {
+	kvtest.Long(t)
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
 	from, stop := startServe(t, t.TempDir())

@@ -9,12 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/stretchr/testify/require"
 )
 
 // TestMigrate moves a server with conflicts, attachments, a refusing validation function, users and partitions, follows
 // it, and finds what differs.
 func TestMigrate(t *testing.T) {
+	kvtest.Long(t)
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
 	from, stop := startServe(t, t.TempDir())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -54,6 +55,7 @@ func move(t *testing.T, from kv.Store) kv.Store {
 // sequences: feeds give what is written next, each document once, replications go on where they were, lists and indexes
 // count right. Then it moves once more.
 func TestMoved(t *testing.T) {
+	kvtest.Long(t)
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
 	store := shareStores(t, "movable")
@@ -153,6 +155,7 @@ func (c called) Identity(context.Context) ([]byte, error) { return []byte(c.name
 // below what the first cluster went on to, is found to have moved, by the cluster's identity: who followed the first
 // one to its end gets what is written. A node that starts where the store was before changes nothing.
 func TestMovedHigher(t *testing.T) {
+	kvtest.Long(t)
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
 	store := shareStores(t, "movable")

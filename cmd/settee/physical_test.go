@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // numberedWriters put documents w0-1, w0-2, … of several writers into a database, each after the one before it was
@@ -64,6 +65,7 @@ func (w *numberedWriters) await(t *testing.T, more int64) {
 // before it began, of each writer a beginning, and its index; its sequences go on above those that were given out after
 // it was made. Meanwhile the data is checked, too.
 func TestPhysicalBackup(t *testing.T) {
+	kvtest.Long(t)
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
 	dir, to := t.TempDir(), filepath.Join(t.TempDir(), "backups", "monday")

@@ -19,6 +19,7 @@ import (
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/pebblekv"
 )
 
@@ -199,6 +200,7 @@ func runSalvage(t *testing.T, dir string) (target, out string, err error) {
 }
 
 func TestSalvageOfAWholeStoreLosesNothing(t *testing.T) {
+	kvtest.Long(t)
 	dir := t.TempDir()
 	salvageData(t, dir)
 	before := contents(t, dir)

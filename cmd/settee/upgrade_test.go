@@ -10,11 +10,13 @@ import (
 
 	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // TestUpgrade: nodes of two versions serve a store until the newer one's format is finalised. From then on the older
 // one answers nothing, says why, and does not start again.
 func TestUpgrade(t *testing.T) {
+	kvtest.Long(t)
 	t.Setenv("COUCHDB_USER", "admin")
 	t.Setenv("COUCHDB_PASSWORD", "secret")
 	engine, _ := shareStore(t)

@@ -18,6 +18,7 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/storagetest"
@@ -345,6 +346,7 @@ const allFields = `{"language":"query","auto":{"all":{"exclude":["out","a.out"]}
 
 // Invariants 1 to 4: an index that is there from the start, with writers at once.
 func TestKeptWithDocuments(t *testing.T) {
+	kvtest.Long(t)
 	onEngines(t, func(w *world) {
 		w.put("_design/auto", allFields)
 		w.index(func(*allfields.Index) error { return nil })

@@ -12,6 +12,7 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
@@ -46,6 +47,7 @@ func (w *world) ids() (found, others []string) {
 // whether the index was there before it or not; and it leaves them when it gets smaller, becomes larger again, and
 // goes.
 func TestEntriesBeyondATransaction(t *testing.T) {
+	kvtest.Long(t)
 	long := strings.Repeat("L", 3500)
 	for _, before := range []bool{true, false} {
 		w := newWorld(t, wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now))
@@ -83,6 +85,7 @@ func TestEntriesBeyondATransaction(t *testing.T) {
 
 // Documents that each fit are written in one request, whatever their entries take together.
 func TestBulkWithEntries(t *testing.T) {
+	kvtest.Long(t)
 	for _, values := range []int{20, 200, 1000} {
 		w := newWorld(t, wrapkv.WithLimits(memkv.New(), kv.FDBLimits, time.Now))
 		w.put("_design/auto", allFields)

@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -24,6 +25,7 @@ func point(t *testing.T, field, value string) allfields.Range {
 
 // Invariant 7, as far as it is seen: samples tell few entries from many, and follow updates and deletions.
 func TestSamples(t *testing.T) {
+	kvtest.Long(t)
 	const docs = 8000
 	w := newWorld(t, memkv.New())
 	w.put("_design/auto", allFields)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // TestBatchesAreSegments: batches are written as the same bytes as documents that were made one by one and added to a
@@ -72,6 +74,7 @@ func first(doc int32, _ int) int32 { return doc }
 // TestLargeThings: a term of the greatest length, one that is longer, a document of very many terms, thousands of
 // fields and of strings go through a segment.
 func TestLargeThings(t *testing.T) {
+	kvtest.Long(t)
 	greatest, longer := strings.Repeat("g", longestTerm), strings.Repeat("l", 1<<20)
 	var many strings.Builder
 	for i := range 200_000 {

@@ -6,10 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/server/servertest"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // Every kind of function may be in CoffeeScript; the name of a language counts in any case.
 func TestFunctionsInCoffeeScript(t *testing.T) {
+	kvtest.Long(t)
 	s := servertest.NewJS(t)
 	s.PutDesign("d", `{"language":"CoffeeScript",
 		"views":{"v":{"map":"(doc) -> emit doc._id, doc.n if doc.n",

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/server/servertest"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 )
@@ -52,6 +53,7 @@ func doHeld(s *servertest.Server, store *wrapkv.Counting, method, target, body, 
 // Answers with many large revisions of a document go out as these are read, whatever the form of the answer and of the
 // request. Held whole, 60 of 7.5 MB ended a server with 400 MB.
 func TestRevisionsAreSentAsTheyAreRead(t *testing.T) {
+	kvtest.Long(t)
 	s, counting := countingServer(t)
 	const leaves, size = 24, 1 << 20
 	for i := range leaves {
@@ -77,6 +79,7 @@ func TestRevisionsAreSentAsTheyAreRead(t *testing.T) {
 // Lists and queries give each large document before they read many others, whichever way they go. Rows of views had all
 // of theirs read first, 128 of 7.5 MB.
 func TestDocumentsOfRowsAreSentAsTheyAreRead(t *testing.T) {
+	kvtest.Long(t)
 	s, counting := countingServer(t)
 	const docs, size = 18, 600_000
 	var small, locals []string

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/server/servertest"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/views/js"
@@ -97,6 +98,7 @@ func TestRoundTripsOfLists(t *testing.T) {
 // A filter in JavaScript sees every leaf of conflicts: those of many documents are read together, and no more at once
 // than it is asked about, however large they are.
 func TestRoundTripsOfFilteredConflicts(t *testing.T) {
+	kvtest.Long(t)
 	engine := latencykv.New(memkv.New(), latencykv.Options{})
 	s := servertest.NewJSOn(t, engine)
 	s.StopFollowers()

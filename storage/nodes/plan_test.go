@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -34,6 +35,7 @@ func TestPlanOfFreePartitions(t *testing.T) {
 
 // TestPlanMovesLittle: processes come and go; shares stay even, and of what could stay nothing moves.
 func TestPlanMovesLittle(t *testing.T) {
+	kvtest.Long(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	owners, live := make([]ID, 64), named(100)
 	for range 2000 {

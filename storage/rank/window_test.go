@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
@@ -83,6 +84,7 @@ var churns = []churn{
 
 // TestBoundariesGo: boundaries go with their rows, however many there were, and weights are exact at any moment.
 func TestBoundariesGo(t *testing.T) {
+	kvtest.Long(t)
 	for _, c := range churns {
 		t.Run(c.name, func(t *testing.T) {
 			x := index(4, nil)

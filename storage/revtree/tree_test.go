@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // line reads `3-c,b,a`; a trailing `!` marks a tombstone.
@@ -217,6 +218,7 @@ func BenchmarkMergeEdit(b *testing.B) {
 
 // Lines are merged and looked for without sorting, or walking, a large tree for each one: else these took minutes.
 func TestLargeTrees(t *testing.T) {
+	kvtest.Long(t)
 	const n = 100_000
 	var tree Tree
 	var revs []compat.Rev

@@ -148,7 +148,7 @@ func updates(docs ...string) []Event {
 	return events
 }
 
-// runEvents runs events and gives the results as they were taken.
+// runTestEvents runs events and gives the results as they were taken.
 func runTestEvents(t testing.TB, p *Pool, o EventOptions, host EventHost, events []Event) ([]*EventResult, error) {
 	t.Helper()
 	var results []*EventResult

@@ -24,7 +24,7 @@ func newTestPool(t testing.TB, opts Options) *Pool {
 	return p
 }
 
-// mapOne gives the rows of one function for documents as one text: key:value|key:value.
+// mapText gives the rows of one function for documents as one text: key:value|key:value.
 func mapText(t testing.TB, p *Pool, source, lib string, docs ...string) (string, error) {
 	t.Helper()
 	var texts [][]byte

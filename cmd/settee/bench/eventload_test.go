@@ -42,6 +42,9 @@ func TestAServerWithoutFunctionsIsMeasuredWithAFollower(t *testing.T) {
 }
 
 func TestAProgramForNodeFollowsInAFunctionsPlace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long, and has one goroutine for the race detector")
+	}
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("Node.js is not installed: the follower in Go is tested in its place")

@@ -4,7 +4,8 @@
 // in one transaction · conflicts.go what conflicts with what · isolation.go anomalies under concurrency · atomic.go ·
 // stamps.go versionstamps · watches.go · lifecycle.go errors, contexts, closing, limits · metamorphic.go, history.go
 // one random history on the reference model and on the engine · endings.go attempts that an engine may end ·
-// linear.go linearizability of concurrent histories.
+// linear.go linearizability of concurrent histories · long.go which tests the
+// race detector is spared.
 //
 // Invariants:
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // backlog is a database with compactions to run, each of which takes a second.
@@ -95,6 +96,7 @@ func TestCompactionsWait(t *testing.T) {
 // TestWritersBeforeCompactions: under a load without a pause L0 grows to patientSublevels and about as much as is
 // written while it is compacted, and is compacted when the load ends.
 func TestWritersBeforeCompactions(t *testing.T) {
+	kvtest.Long(t)
 	s := openBench(t, Options{MemTableSize: 256 << 10, device: 100 << 30})
 	highest := 0
 	for n := range 60 {

@@ -19,6 +19,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/pebblekv/files"
 )
 
@@ -296,6 +297,7 @@ func opened(t *testing.T, disk vfs.FS) *Store {
 // TestAnyDamageIsSurvived damages files at random: nothing panics, neither the opening nor the reading of single files,
 // and what is read has only values that were written.
 func TestAnyDamageIsSurvived(t *testing.T) {
+	kvtest.Long(t)
 	whole := damagedStore(t)
 	values := &collector{rows: map[string]string{}}
 	if _, err := files.Read(t.Context(), diskOf(t, whole), "/s", values); err != nil || len(values.rows) != 121 {

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // TestBaseLevel: what comes in any order is merged into a small level at first, not into all that there is.
 func TestBaseLevel(t *testing.T) {
+	kvtest.Long(t)
 	s := openBench(t, Options{MemTableSize: 2 << 20, device: 100 << 30})
 	const rows = 40_000
 	order, noise, value := rand.New(rand.NewPCG(1, 1)).Perm(rows), rand.NewChaCha8([32]byte{1}), make([]byte, 1000)

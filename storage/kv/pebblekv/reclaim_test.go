@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // TestCompactRange: what is deleted in a range takes no space after it, beside writers, and what lies around it stays
@@ -92,6 +93,7 @@ func TestCompactRange(t *testing.T) {
 
 // TestPiecesOfARange: the pieces of a range meet, and none but the last is smaller than asked for, nor much larger.
 func TestPiecesOfARange(t *testing.T) {
+	kvtest.Long(t)
 	s := openBench(t, Options{MemTableSize: 256 << 10, device: 100 << 30})
 	for i := 0; i < 30_000; i += 500 {
 		mustUpdate(t, s, func(tx kv.Tx) error {

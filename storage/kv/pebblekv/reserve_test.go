@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 )
 
 // clearKeys removes the keys from begin to end in a transaction that frees space.
@@ -121,6 +122,7 @@ func fill(t *testing.T, s kv.Store, size int) (keys int) {
 // TestSmallDisk: a store fills a small device for the most part, and what is deleted then comes back without a restart,
 // whether it was in values of their own or in tables. What was acknowledged is there.
 func TestSmallDisk(t *testing.T) {
+	kvtest.Long(t)
 	for _, size := range []int{1 << 10, 60 << 10} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			const device = 16 << 20

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/settee-db/settee/storage/kv"
+	"github.com/settee-db/settee/storage/kv/kvtest"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
 
@@ -19,6 +20,7 @@ func subspace(database, tag int64) []byte {
 // TestSubspacesApart: what is written to much has tables of its own, beside subspaces with little and a key that every
 // transaction writes.
 func TestSubspacesApart(t *testing.T) {
+	kvtest.Long(t)
 	s := openBench(t, Options{MemTableSize: 2 << 20, device: 100 << 30})
 	const database, small, large = 100, 5, 6
 	const rows = 30_000
