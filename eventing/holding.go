@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/server/memory"
+	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/views/js"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/server"
-	"github.com/settee-db/settee/server/memory"
 	"github.com/settee-db/settee/server/servertest"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/server/memory"
+	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/server/servertest"
 )
 

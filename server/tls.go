@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/server/wire"
 )
 

@@ -17,7 +17,7 @@ import (
 //	(rootEventing, …)                       event functions                               ../eventing/
 //	(rootExpiries, …)                       revisions that expire                         expiry/
 //	(rootNodes, …)                          the processes that have the store open        nodes/
-//	(rootSettings, …)                       settings that they share                      ../server/config/shared/
+//	(rootSettings, …)                       settings that they share                      ../config/shared/
 //	(rootLogins, …)                         failed logins that they tell each other of    ../server/logins/
 //	(rootClaims, …)                         what one process at a time does               nodes/
 //	(rootHome)                              identity of the cluster that the store is on          moved/
@@ -115,7 +115,7 @@ func ExpiryPrefix() []byte { return rootKey(rootExpiries) }
 // NodesPrefix is the key prefix of the processes that have the store open (package storage/nodes).
 func NodesPrefix() []byte { return rootKey(rootNodes) }
 
-// SettingsPrefix is the key prefix of settings that processes share (package server/config/shared).
+// SettingsPrefix is the key prefix of settings that processes share (package config/shared).
 func SettingsPrefix() []byte { return rootKey(rootSettings) }
 
 // LoginsPrefix is the key prefix of failed logins (package server/logins).

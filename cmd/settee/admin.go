@@ -6,9 +6,9 @@ import (
 	"io"
 	"os"
 
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/auth"
-	"github.com/settee-db/settee/server/config"
 )
 
 // prepareAdmin makes sure that there is an administrator and that no password is stored in clear. COUCHDB_USER and

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/settee-db/settee/config/shared"
 	"github.com/settee-db/settee/eventing"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/search"
-	"github.com/settee-db/settee/server/config/shared"
 	"github.com/settee-db/settee/server/logins"
 	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/storage"

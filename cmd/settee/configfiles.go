@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/config"
 )
 
 // localFile is the ini file in the data directory that changes over HTTP are written to when no file is named.

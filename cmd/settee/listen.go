@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/server"
-	"github.com/settee-db/settee/server/config"
 )
 
 // lookupTime is how long it may take to find the address of a name to listen on.

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/server"
-	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/logging"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
-	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/config"
 )
 
 // What the process leaves of the container's or machine's memory when nothing says how much it may take: a quarter, of

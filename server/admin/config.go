@@ -9,8 +9,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/config"
 )
 
 func getConfig(c *call.Call) error {

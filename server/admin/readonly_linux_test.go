@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/auth"
-	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/servertest"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/config"
 )
 
 // Settings are the settings of logins, parsed once for each change of the configuration.

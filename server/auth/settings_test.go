@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/config"
 )
 
 // TestNumbersOfOldSettings: a number comes from chttpd_auth, else from its old section; what is no number is not there.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/config"
 )
 
 // Cross-origin requests as CouchDB answers them (chttpd_cors).

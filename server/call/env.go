@@ -9,11 +9,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/search"
-	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/docs"
-	"github.com/settee-db/settee/server/memory"
 	"github.com/settee-db/settee/server/stats"
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"

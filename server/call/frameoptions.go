@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/config"
 )
 
 // frameOptions say which pages may show answers in a frame (chttpd_xframe_options). A nil *frameOptions sets no header.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/server/docs"
-	"github.com/settee-db/settee/server/memory"
 )
 
 // This file makes the request object that functions of design documents get (chttpd_external:json_req_obj).

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/settee-db/settee/server/memory"
+	"github.com/settee-db/settee/memory"
 )
 
 // Clients that do not take what they asked for. CouchDB waits for them as long as their connection lives. Here a client
 // that takes nothing for chttpd/send_timeout is cut off, and what is held for it belongs to the budget of all answers
-// (server/memory). One that reads slowly but steadily gets all of its answer, however long it takes.
+// (memory). One that reads slowly but steadily gets all of its answer, however long it takes.
 
 const (
 	// sendPiece is what a client must take within chttpd/send_timeout.

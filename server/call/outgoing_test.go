@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/server/memory"
+	"github.com/settee-db/settee/memory"
 )
 
 // An answer that has ended holds nothing any more, whoever goes on to read.

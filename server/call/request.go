@@ -11,7 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/mango"
-	"github.com/settee-db/settee/server/memory"
+	"github.com/settee-db/settee/memory"
 )
 
 var (

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/server/memory"
+	"github.com/settee-db/settee/memory"
 )
 
 func callWith(r *http.Request) *Call {

@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/settee-db/settee/server/memory"
+	"github.com/settee-db/settee/memory"
 )
 
 // Clients that do not send what they announced. CouchDB waits five minutes for each piece, however small. Here
 // receivePiece must come within chttpd/receive_timeout, and bodies that hold memory for which others wait must come
-// faster (server/memory).
+// faster (memory).
 
 // receivePiece is what a client must send within chttpd/receive_timeout, unless the body ends before.
 const receivePiece = 64 << 10

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/server/auth"
-	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/docs"
 )
 

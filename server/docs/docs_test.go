@@ -13,10 +13,10 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/replication/archive"
 	"github.com/settee-db/settee/server/auth"
-	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )

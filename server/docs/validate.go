@@ -6,8 +6,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/server/auth"
-	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views/js"
 )

@@ -14,7 +14,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views/js"
 )

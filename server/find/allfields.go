@@ -8,10 +8,10 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
 )
 

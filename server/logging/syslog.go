@@ -7,7 +7,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/config"
 )
 
 // syslogSink sends lines to a syslog server over UDP, in the form of RFC 5424 (couch_log_writer_syslog). Without a

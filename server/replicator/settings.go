@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/config"
-	"github.com/settee-db/settee/server/memory"
 )
 
 // replicatorSettings reads the section replicator. What cannot be read is an error of every replication that needs it.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/auth"
-	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/storage"

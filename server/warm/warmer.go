@@ -9,9 +9,9 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
-	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/views"

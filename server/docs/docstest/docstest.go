@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server/auth"
-	"github.com/settee-db/settee/server/config"
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views/js"

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/settee-db/settee/server/config"
+	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 	"github.com/settee-db/settee/storage/nodes"

@@ -59,7 +59,7 @@ that are set to something else than there in its log, once at each start. A star
 
 const referenceHead = `# Configuration
 
-Made from the table in server/config/settings.go (` + "`go generate ./server/config`" + `).
+Made from the table in config/settings.go (` + "`go generate ./config`" + `).
 
 Settings are CouchDB's: an ini file's sections and keys, all values strings. Later sources win over earlier ones, key by
 key:

@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/configuration.md")
 
-const referenceFile = "../../docs/configuration.md"
+const referenceFile = "../docs/configuration.md"
 
 func TestReference(t *testing.T) {
 	if *update {
@@ -19,7 +19,7 @@ func TestReference(t *testing.T) {
 	}
 	text, err := os.ReadFile(referenceFile)
 	require.NoError(t, err)
-	require.Equal(t, Reference(), string(text), "stale: run go generate ./server/config")
+	require.Equal(t, Reference(), string(text), "stale: run go generate ./config")
 }
 
 func TestSettingsAreNamedOnce(t *testing.T) {
