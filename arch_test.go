@@ -27,15 +27,21 @@ const maxLines = 600
 var rooms = map[string][]string{
 	"compat":     {},
 	"storage/kv": {},
-	"storage":    {"compat", "storage/kv"},
-	"views":      {"compat", "storage", "storage/kv"},
-	"mango":      {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
-	"search":     {"compat", "storage", "storage/kv", "views", "search/analysis", "search/index", "search/query"},
+	// Settings and the budget of memory know nobody who uses them.
+	"config": {},
+	"memory": {"compat"},
+	// What the processes on one store know of each other is below the databases in it.
+	"cluster":          {"storage/kv"},
+	"cluster/settings": {"storage/kv", "cluster", "config"},
+	"storage":          {"compat", "storage/kv", "cluster"},
+	"views":            {"compat", "cluster", "storage", "storage/kv"},
+	"mango":            {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
+	"search":           {"compat", "storage", "storage/kv", "views", "search/analysis", "search/index", "search/query"},
 	// What search is made of knows no store.
 	"search/analysis": {"compat"},
 	"search/query":    {"compat"},
 	"search/index":    {"compat", "storage/kv", "search/query"},
-	"eventing": {"compat", "storage", "storage/kv", "views", "mango", "server/docs", "memory", "eventing/query",
+	"eventing": {"compat", "cluster", "storage", "storage/kv", "views", "mango", "server/docs", "memory", "eventing/query",
 		"replication/redirects"},
 	"replication": {"compat", "storage", "storage/kv", "replication/redirects"},
 	// What follows a redirection is the same for all who send credentials.
@@ -54,7 +60,7 @@ var rooms = map[string][]string{
 		"config",
 		"server/auth",
 		"server/logging",
-		"server/logins",
+		"cluster",
 		"server/reshard",
 		"server/stats",
 		"server/users",
@@ -80,10 +86,11 @@ var rooms = map[string][]string{
 		"server/functionspage",
 	},
 	// Handlers are packages by resource: each names what it has of others.
-	"server/admin": handlers("replication", "server/auth", "config", "server/databases", "server/forward",
+	"server/admin": handlers("cluster", "replication", "server/auth", "config", "server/databases", "server/forward",
 		"server/reshard"),
 	"server/session": handlers("server/auth", "server/users"),
 	"server/replicator": handlers(
+		"cluster",
 		"mango",
 		"replication",
 		"config",
@@ -94,7 +101,7 @@ var rooms = map[string][]string{
 		"server/stats",
 	),
 	// Other nodes are asked as a client has asked this one.
-	"server/forward":   handlers(),
+	"server/forward":   handlers("cluster"),
 	"server/databases": handlers("replication", "server/find"),
 	"server/documents": handlers("replication"),
 	"server/lists":     handlers(),
@@ -110,7 +117,6 @@ var rooms = map[string][]string{
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
 	"server/call": {"compat", "storage", "storage/kv", "views", "mango", "search", "server/docs", "config", "server/auth",
 		"server/logging", "server/stats", "memory", "server/wire", "server/rewrite", "server/params"},
-	"memory": {"compat", "storage"},
 	// What options mean is told by the questions that they become, and knows no request.
 	"server/params":  {"compat", "storage", "views", "mango", "search/index", "server/docs"},
 	"server/wire":    {"compat"},
@@ -128,12 +134,7 @@ var rooms = map[string][]string{
 	},
 	"server/localpeer": {"compat", "storage", "replication", "server/docs", "server/params"},
 	"server/auth":      {"compat", "config"},
-	"config":           {"compat"},
-	// What processes share of the configuration is in the store.
-	"config/shared":  {"storage", "storage/kv", "config"},
-	"server/logging": {"config"},
-	// Failed logins of other processes are in the store.
-	"server/logins": {"storage/kv"},
+	"server/logging":   {"config"},
 	// So are jobs of resharding.
 	"server/reshard": {"storage/kv"},
 	"server/stats":   {"compat", "views"},
@@ -155,10 +156,10 @@ var rooms = map[string][]string{
 		"server",
 		"server/docs",
 		"config",
-		"config/shared",
+		"cluster/settings",
 		"server/auth",
 		"server/logging",
-		"server/logins",
+		"cluster",
 		"server/reshard",
 		"server/admin",
 		"server/warm",
@@ -216,7 +217,7 @@ var forbidden = map[string][]string{
 var noEncodingJSON = []string{"compat", "storage", "views", "mango", "search", "eventing/query"}
 
 var jsonAllowed = map[string]string{
-	"storage/nodes/members.go":          "what a process tells of itself is no document",
+	"cluster/nodes/members.go":          "what a process tells of itself is no document",
 	"storage/storagetest/recordings.go": "only tests read recordings",
 }
 

@@ -20,7 +20,7 @@ import (
 func nextVersion(t *testing.T) (path string) {
 	t.Helper()
 	dir := t.TempDir()
-	source, err := filepath.Abs("../storage/format/head.go")
+	source, err := filepath.Abs("../cluster/format/head.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 // Violation is something stored that is not as the package promises.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 // A process that ends in order gives up its partitions. Partitions whose owner is gone tell that it did not, and which

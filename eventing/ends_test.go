@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 // die has a node end as a process ends that is killed: what it had of f is not given up.

@@ -12,6 +12,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/query"
@@ -23,7 +24,6 @@ import (
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
 )

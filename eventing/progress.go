@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 // progress is how far an instance has come in the feed of its source, and who works on it.

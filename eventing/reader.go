@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views/js"
 )
 

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 // The partitions of a deployed function belong to the processes on the store in even shares (nodes.Plan). Each process

@@ -9,12 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/tuple"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 // countCode counts in a document for each how often it was seen, and once more an instant later, by a timer.

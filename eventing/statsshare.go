@@ -7,11 +7,11 @@ import (
 	"errors"
 	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 // Where several processes run functions each writes what it has counted into the store every so often, so that every

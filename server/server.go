@@ -17,6 +17,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/settee-db/settee/cluster/logins"
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
@@ -31,7 +33,6 @@ import (
 	"github.com/settee-db/settee/server/forward"
 	"github.com/settee-db/settee/server/functions"
 	"github.com/settee-db/settee/server/logging"
-	"github.com/settee-db/settee/server/logins"
 	"github.com/settee-db/settee/server/replicator"
 	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/server/session"
@@ -40,7 +41,6 @@ import (
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
-	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
 )

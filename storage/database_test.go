@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settee-db/settee/cluster/format"
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"

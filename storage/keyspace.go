@@ -10,16 +10,16 @@ import (
 
 // The key space. Keys are FoundationDB tuples, so that other tools can read them; values are described at their codecs.
 //
-//	(rootMeta)                              format of the store and its uuid              format/
+//	(rootMeta)                              format of the store and its uuid              ../cluster/format/
 //	(rootDBs, name)                         database record                                       record.go
 //	(rootNextPrefix)                        next database prefix, 8 bytes little-endian           database.go
 //	(rootJobs, …)                           the queue of background jobs                  jobs/
 //	(rootEventing, …)                       event functions                               ../eventing/
 //	(rootExpiries, …)                       revisions that expire                         expiry/
-//	(rootNodes, …)                          the processes that have the store open        nodes/
-//	(rootSettings, …)                       settings that they share                      ../config/shared/
-//	(rootLogins, …)                         failed logins that they tell each other of    ../server/logins/
-//	(rootClaims, …)                         what one process at a time does               nodes/
+//	(rootNodes, …)                          the processes that have the store open        ../cluster/nodes/
+//	(rootSettings, …)                       settings that they share                      ../cluster/settings/
+//	(rootLogins, …)                         failed logins that they tell each other of    ../cluster/logins/
+//	(rootClaims, …)                         what one process at a time does        ../cluster/nodes/
 //	(rootHome)                              identity of the cluster that the store is on          moved/
 //	(rootReshard, …)                        jobs of _reshard                              ../server/reshard/
 //	(prefix, TagX, …)                       a database, prefix >= firstPrefix:
@@ -100,7 +100,7 @@ const maxEntry = 90_000
 
 func rootKey(tag int64) []byte { return tuple.AppendInt(nil, tag) }
 
-// HeadKey is the key of the head of the store (package storage/format).
+// HeadKey is the key of the head of the store (package cluster/format).
 func HeadKey() []byte { return rootKey(rootMeta) }
 
 // JobsPrefix is the key prefix of the queue of background jobs (package storage/jobs).
@@ -112,16 +112,16 @@ func EventingPrefix() []byte { return rootKey(rootEventing) }
 // ExpiryPrefix is the key prefix of revisions that expire (package storage/expiry).
 func ExpiryPrefix() []byte { return rootKey(rootExpiries) }
 
-// NodesPrefix is the key prefix of the processes that have the store open (package storage/nodes).
+// NodesPrefix is the key prefix of the processes that have the store open (package cluster/nodes).
 func NodesPrefix() []byte { return rootKey(rootNodes) }
 
-// SettingsPrefix is the key prefix of settings that processes share (package config/shared).
+// SettingsPrefix is the key prefix of settings that processes share (package cluster/settings).
 func SettingsPrefix() []byte { return rootKey(rootSettings) }
 
-// LoginsPrefix is the key prefix of failed logins (package server/logins).
+// LoginsPrefix is the key prefix of failed logins (package cluster/logins).
 func LoginsPrefix() []byte { return rootKey(rootLogins) }
 
-// ClaimsPrefix is the key prefix of what one process at a time does (package storage/nodes).
+// ClaimsPrefix is the key prefix of what one process at a time does (package cluster/nodes).
 func ClaimsPrefix() []byte { return rootKey(rootClaims) }
 
 // HomeKey is the key of the identity of the cluster that the store is on (package storage/moved).

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/settee-db/settee/cluster/format"
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/kv/latencykv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )

@@ -6,7 +6,7 @@ import (
 	"crypto/rand"
 	"time"
 
-	"github.com/settee-db/settee/storage/format"
+	"github.com/settee-db/settee/cluster/format"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/rights"

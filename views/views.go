@@ -9,10 +9,10 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views/levels"
 )
 

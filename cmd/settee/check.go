@@ -11,19 +11,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/settee-db/settee/config/shared"
+	"github.com/settee-db/settee/cluster/format"
+	"github.com/settee-db/settee/cluster/logins"
+	"github.com/settee-db/settee/cluster/nodes"
+	"github.com/settee-db/settee/cluster/settings"
 	"github.com/settee-db/settee/eventing"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/search"
-	"github.com/settee-db/settee/server/logins"
 	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
-	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
-	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views"
 )
 
@@ -170,7 +170,7 @@ func (c *checker) run(ctx context.Context) error {
 		c.keys(ctx, "claims", storage.ClaimsPrefix(), nodes.CheckClaims),
 		c.keys(ctx, "failed logins", storage.LoginsPrefix(), logins.Check),
 		c.keys(ctx, "jobs of resharding", storage.ReshardPrefix(), reshard.Check),
-		c.keys(ctx, "settings", storage.SettingsPrefix(), shared.Check),
+		c.keys(ctx, "settings", storage.SettingsPrefix(), settings.Check),
 	)
 }
 

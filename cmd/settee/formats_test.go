@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/cluster/format"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/format"
 )
 
 // TestStoresOfEachFormat: a store of each format from the oldest known one on, as it was written then, opens, has what

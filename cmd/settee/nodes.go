@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 func nodesCommand() *cobra.Command {

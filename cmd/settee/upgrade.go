@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/settee-db/settee/cluster/format"
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 type upgradeOptions struct {

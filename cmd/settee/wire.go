@@ -14,9 +14,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/settee-db/settee/cluster/format"
+	"github.com/settee-db/settee/cluster/logins"
+	"github.com/settee-db/settee/cluster/nodes"
+	"github.com/settee-db/settee/cluster/settings"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/config"
-	"github.com/settee-db/settee/config/shared"
 	"github.com/settee-db/settee/eventing"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
@@ -24,14 +27,11 @@ import (
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/docs"
-	"github.com/settee-db/settee/server/logins"
 	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/storage/format"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/nodes"
 	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
 	"github.com/settee-db/settee/views/levels"
@@ -59,7 +59,7 @@ type app struct {
 	server    *server.Server
 	nodes     *nodes.Members
 	claims    *nodes.Claims // nil where the store has one process
-	settings  *shared.Settings
+	settings  *settings.Settings
 	logins    *logins.Log  // nil where the store has one process
 	requests  atomic.Int64 // under way
 	dataDir   string
@@ -296,7 +296,7 @@ func (a *app) openNodes(ctx context.Context, o appOptions, log *slog.Logger) err
 	a.nodes = nodes.New(options)
 	a.claims = nodes.NewClaims(a.kv, storage.ClaimsPrefix(), a.nodes)
 	var err error
-	a.settings, err = shared.Open(ctx, shared.Options{
+	a.settings, err = settings.Open(ctx, settings.Options{
 		KV: a.kv, Prefix: storage.SettingsPrefix(), Nodes: a.nodes, Config: a.config, Log: log,
 	})
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/forward"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 // nodeAnswerTime bounds the wait for the head of another node's answer; profiles take a minute.

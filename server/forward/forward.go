@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 const (

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server/call"
@@ -13,7 +14,6 @@ import (
 	"github.com/settee-db/settee/server/forward"
 	"github.com/settee-db/settee/server/localpeer"
 	"github.com/settee-db/settee/storage/jobs"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 // Options are what replications need of the server.

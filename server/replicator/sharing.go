@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 // sharing divides replications among the nodes on a store. Those of documents fall to nodes by their ids, so that one

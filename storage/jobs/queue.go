@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 // Options configure Open.

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/storage/kv/packed"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 // recordFormat is the first byte of records and leases.

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/storage/kv"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 // sighting is a lease as it was seen last.

@@ -1,4 +1,4 @@
-package shared
+package settings
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
-	"github.com/settee-db/settee/storage/nodes"
 )
 
 var prefix = []byte("settings")

@@ -1,4 +1,4 @@
-// Package shared keeps settings in a store that several processes have open, so that all have the same ones.
+// Package settings keeps settings in a store that several processes have open, so that all have the same ones.
 //
 // # Keys, below storage.SettingsPrefix
 //
@@ -16,4 +16,4 @@
 //     meanwhile, reads it before it serves anything (Settings.Current).
 //  2. Of processes that make a new value of a key at the same time, all get the same one.
 //  3. Below the prefix there are only keys that are described above.
-package shared
+package settings
