@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -345,9 +346,17 @@ func TestFilesStaySmall(t *testing.T) {
 	}
 }
 
-// sources parses every Go file of the tree, whatever its build tags.
+// sources is every Go file of the tree, whatever its build tags. Tests do not change them.
 func sources(t *testing.T) []source {
 	t.Helper()
+	all, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var parsed = sync.OnceValues(func() ([]source, error) {
 	var all []source
 	fset := token.NewFileSet()
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -381,11 +390,8 @@ func sources(t *testing.T) []source {
 		all = append(all, src)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
+	return all, err
+})
 
 // roomOf returns the room that a package belongs to, "" if none.
 func roomOf(dir string) string {
