@@ -42,8 +42,12 @@ var rooms = map[string][]string{
 	"search/analysis": {"compat"},
 	"search/query":    {"compat"},
 	"search/index":    {"compat", "storage/kv", "search/query"},
-	"eventing": {"compat", "cluster", "storage", "storage/kv", "views", "mango", "server/docs", "memory", "eventing/query",
-		"replication/redirects"},
+	// Who asks, and how that is proved; what comes in headers is read in server/auth.
+	"principal": {"compat"},
+	// Documents as one principal sees them have no requests.
+	"documents": {"compat", "storage", "storage/kv", "views", "mango", "replication", "config", "principal"},
+	"eventing": {"compat", "memory", "cluster", "storage", "storage/kv", "principal", "documents", "views", "mango",
+		"config", "eventing/query", "replication", "replication/redirects"},
 	"replication": {"compat", "storage", "storage/kv", "replication/redirects"},
 	// What follows a redirection is the same for all who send credentials.
 	"replication/redirects": {"compat"},
@@ -56,10 +60,10 @@ var rooms = map[string][]string{
 		"search",
 		"eventing",
 		"replication",
-		"server/docs",
+		"documents",
 		"server/localpeer",
 		"config",
-		"server/auth",
+		"server/auth", "principal",
 		"server/logging",
 		"cluster",
 		"server/reshard",
@@ -87,10 +91,11 @@ var rooms = map[string][]string{
 		"server/functionspage",
 	},
 	// Handlers are packages by resource: each names what it has of others.
-	"server/admin": handlers("cluster", "replication", "server/auth", "config", "server/databases", "server/forward",
+	"server/admin": handlers("cluster", "replication", "server/auth", "principal", "config", "server/databases", "server/forward",
 		"server/reshard"),
-	"server/session": handlers("server/auth", "server/users"),
+	"server/session": handlers("server/auth", "principal", "server/users"),
 	"server/replicator": handlers(
+		"principal",
 		"cluster",
 		"mango",
 		"replication",
@@ -116,33 +121,23 @@ var rooms = map[string][]string{
 	"server/functionspage": {"compat", "eventing", "server/call", "server/functions"},
 	"server/warm":          {"compat", "storage", "views", "search", "search/index", "config"},
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
-	"server/call": {"compat", "storage", "storage/kv", "views", "mango", "search", "server/docs", "config", "server/auth",
+	"server/call": {"compat", "storage", "storage/kv", "views", "mango", "search", "documents", "config", "server/auth", "principal",
 		"server/logging", "server/stats", "memory", "server/wire", "server/rewrite", "server/params"},
 	// What options mean is told by the questions that they become, and knows no request.
-	"server/params":  {"compat", "storage", "views", "mango", "search/index", "server/docs"},
+	"server/params":  {"compat", "storage", "views", "mango", "search/index", "documents"},
 	"server/wire":    {"compat"},
 	"server/rewrite": {"compat"},
 	// What is below the handlers knows nothing of requests.
-	"server/docs": {
-		"compat",
-		"storage",
-		"storage/kv",
-		"views",
-		"mango",
-		"replication",
-		"server/auth",
-		"config",
-	},
-	"server/localpeer": {"compat", "storage", "replication", "server/docs", "server/params"},
-	"server/auth":      {"compat", "config"},
+	"server/localpeer": {"compat", "storage", "replication", "principal", "documents", "server/params"},
+	"server/auth":      {"compat", "config", "principal"},
 	"server/logging":   {"config"},
 	// So are jobs of resharding.
 	"server/reshard": {"storage/kv"},
 	"server/stats":   {"compat", "views"},
-	"server/users":   {"compat", "storage", "storage/kv", "server/auth", "server/docs", "server/stats"},
+	"server/users":   {"compat", "storage", "storage/kv", "server/auth", "principal", "documents", "server/stats"},
 	// servertest starts whole servers for tests of the packages below server.
-	serverTest: {"compat", "storage", "storage/kv", "views", "mango", "search", "server", "server/auth", "config",
-		"server/docs", "server/reshard"},
+	serverTest: {"compat", "storage", "storage/kv", "views", "mango", "search", "server", "server/auth", "principal", "config",
+		"documents", "server/reshard"},
 	// Statements in handlers know documents by an interface only; tests compare with what Mango's selectors find.
 	"eventing/query": {"compat", "mango"},
 	"cmd": {
@@ -155,10 +150,10 @@ var rooms = map[string][]string{
 		"eventing",
 		"replication",
 		"server",
-		"server/docs",
+		"documents",
 		"config",
 		"cluster/settings",
-		"server/auth",
+		"server/auth", "principal",
 		"server/logging",
 		"cluster",
 		"server/reshard",
@@ -174,7 +169,7 @@ var rooms = map[string][]string{
 
 // handlers are the rooms that the handlers of any resource may import, and some more.
 func handlers(more ...string) []string {
-	all := []string{"compat", "storage", "storage/kv", "views", "server/call", "server/docs", "server/params"}
+	all := []string{"compat", "storage", "storage/kv", "views", "server/call", "documents", "server/params"}
 	return append(all, more...)
 }
 
@@ -183,7 +178,7 @@ var engines = []string{"storage/kv/pebblekv", "storage/kv/fdbkv", "storage/kv/me
 	"storage/kv/latencykv"}
 
 // testKits are for tests only, and name engines as they do.
-var testKits = []string{"storage/storagetest", "server/docs/docstest", serverTest}
+var testKits = []string{"storage/storagetest", serverTest}
 
 // serverTest stands above server, and tests of server and of the packages below it use it all the same: what a handler
 // answers shows only behind the chain that server puts together. They are external tests (package x_test), which no
@@ -207,8 +202,9 @@ var forbidden = map[string][]string{
 	"views":      {"net/http"},
 	"mango":      {"net/http"},
 	"search":     {"net/http"},
-	// Documents as one principal sees them have no requests.
-	"server/docs":      {"net", "net/http"},
+	// Documents as one principal sees them have no requests, nor have principals.
+	"documents":        {"net", "net/http"},
+	"principal":        {"net", "net/http"},
 	"server/localpeer": {"net", "net/http"},
 	"server/params":    {"net", "net/http"},
 }

@@ -8,7 +8,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/kv"
@@ -72,10 +73,10 @@ type batch struct {
 	f       *function
 	ctx     context.Context // of the run
 	items   []*item
-	current int            // the item whose handler is running
-	owner   docs.Principal // as they were when owned
+	current int                 // the item whose handler is running
+	owner   principal.Principal // as they were when owned
 	owned   time.Time
-	dbs     map[string]*docs.Database
+	dbs     map[string]*documents.Database
 	docs    map[docKey]*docState
 	timers  map[timerName]*timer // nil: cancelled
 	// seen are timers that handlers have asked for, and whether they were there before the batch.
@@ -96,7 +97,7 @@ type batch struct {
 
 func (f *function) newBatch(items []*item, h *holding) *batch {
 	b := &batch{
-		f: f, items: items, dbs: make(map[string]*docs.Database), docs: make(map[docKey]*docState),
+		f: f, items: items, dbs: make(map[string]*documents.Database), docs: make(map[docKey]*docState),
 		timers: make(map[timerName]*timer), seen: make(map[timerName]bool), holding: h,
 		ahead: ahead{decided: make(chan struct{})},
 	}
@@ -108,14 +109,14 @@ func (f *function) newBatch(items []*item, h *holding) *batch {
 }
 
 // database gives a database as the owner of the function sees it; the error is why the owner may not use it.
-func (b *batch) database(ctx context.Context, name string) (*docs.Database, error) {
+func (b *batch) database(ctx context.Context, name string) (*documents.Database, error) {
 	if err := b.lookAtOwner(ctx); err != nil {
 		return nil, err
 	}
 	if d := b.dbs[name]; d != nil {
 		return d, nil
 	}
-	d := b.f.engine.docs.Database(name, b.owner, docs.Origin{Memory: b.holding})
+	d := b.f.engine.docs.Database(name, b.owner, documents.Origin{Memory: b.holding})
 	if err := d.Authorize(ctx, false); err != nil {
 		return nil, err
 	}
@@ -179,7 +180,11 @@ func (b *batch) read(ctx context.Context, key docKey) (*docState, error) {
 }
 
 // openWithExpiry reads a document, and when it expires.
-func openWithExpiry(ctx context.Context, d *docs.Database, id string) (doc *storage.Document, ms int64, err error) {
+func openWithExpiry(
+	ctx context.Context,
+	d *documents.Database,
+	id string,
+) (doc *storage.Document, ms int64, err error) {
 	if d.Hides() {
 		doc, err = d.Open(ctx, id, storage.OpenOptions{})
 		return doc, 0, err
@@ -296,9 +301,9 @@ func (b *batch) refuse(key docKey, state *docState, err *compat.Error) {
 }
 
 // parts are the reads and edits of the batch by database. The error is errRefused if some edits cannot be made.
-func (b *batch) parts(ctx context.Context) ([]docs.CommitPart, []string, error) {
+func (b *batch) parts(ctx context.Context) ([]documents.CommitPart, []string, error) {
 	var names []string
-	var parts []docs.CommitPart
+	var parts []documents.CommitPart
 	at := make(map[string]int)
 	p := newEditParser()
 	refused := false
@@ -319,7 +324,8 @@ func (b *batch) parts(ctx context.Context) ([]docs.CommitPart, []string, error) 
 		if !known {
 			i = len(parts)
 			at[key.database] = i
-			names, parts = append(names, key.database), append(parts, docs.CommitPart{Database: d, Stored: b.stored})
+			names = append(names, key.database)
+			parts = append(parts, documents.CommitPart{Database: d, Stored: b.stored})
 		}
 		part := &parts[i]
 		if !state.written || state.deleted && state.read && state.rev.IsZero() {
@@ -368,16 +374,16 @@ func (b *batch) stored(x *storage.Tx, results []storage.EditResult) error {
 
 // editParser reads what handlers have written.
 type editParser struct {
-	of   map[string]*docs.Parser // by database
-	text []byte                  // room for one document
+	of   map[string]*documents.Parser // by database
+	text []byte                       // room for one document
 }
 
-func newEditParser() *editParser { return &editParser{of: make(map[string]*docs.Parser)} }
+func newEditParser() *editParser { return &editParser{of: make(map[string]*documents.Parser)} }
 
 // edit makes the edit of a document that handlers have written.
 func (p *editParser) edit(
 	ctx context.Context,
-	d *docs.Database,
+	d *documents.Database,
 	key docKey,
 	state *docState,
 ) (e storage.Edit, err error) {
@@ -386,7 +392,7 @@ func (p *editParser) edit(
 		return e, compat.NewError(compat.KindBadRequest, "Functions cannot write local documents")
 	}
 	if state.deleted {
-		e.Doc = &compat.Document{ID: key.id, HasID: true, Deleted: true, Body: docs.EmptyBody()}
+		e.Doc = &compat.Document{ID: key.id, HasID: true, Deleted: true, Body: documents.EmptyBody()}
 	} else {
 		if len(state.after) < 2 || state.after[0] != '{' {
 			return e, compat.NewError(compat.KindBadRequest, "Document must be a JSON object")

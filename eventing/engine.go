@@ -14,13 +14,14 @@ import (
 
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/query"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/memory"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -60,7 +61,7 @@ type Options struct {
 // concurrent use.
 type Engine struct {
 	o        Options
-	docs     *docs.Store
+	docs     *documents.Store
 	rights   Rights // nil: owners have the roles that they had when they deployed
 	registry *registry.Registry
 	members  *nodes.Members
@@ -133,7 +134,7 @@ func (e *Engine) now() time.Time {
 
 // Start begins to run functions, which see documents as their owners do, with the rights that these have then. It is
 // called once, before the registry is used.
-func (e *Engine) Start(documents *docs.Store, rights Rights) error {
+func (e *Engine) Start(documents *documents.Store, rights Rights) error {
 	e.docs, e.rights = documents, rights
 	backoff := func(failures int) time.Duration { return pause(failures, time.Second, time.Minute) }
 	err := e.o.Jobs.Handle(jobs.Type{Name: jobType, Workers: maxLed, Run: e.runJob, Backoff: backoff})
@@ -157,7 +158,8 @@ func (e *Engine) Close() {
 // deploy is the registry's hook for a new instance: where it begins is decided in the transaction of the request.
 func (e *Engine) deploy(tx kv.Tx, r *registry.Record) error {
 	f := r.Running()
-	source := e.docs.Database(f.Bindings.SourceBucket, docs.Principal{Roles: []string{"_admin"}}, docs.Origin{})
+	admin := principal.Principal{Roles: []string{"_admin"}}
+	source := e.docs.Database(f.Bindings.SourceBucket, admin, documents.Origin{})
 	err := begin(e.ctx, tx, r.Instance, source.Bare(), f.Settings.Boundary == definition.FromNow)
 	if errors.Is(err, compat.KindNoDatabase) {
 		return definition.Errorf(definition.CodeBucketMissing, "Bucket: %s does not exist", f.Bindings.SourceBucket)

@@ -15,10 +15,10 @@ import (
 
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
-	"github.com/settee-db/settee/server/docs"
-	"github.com/settee-db/settee/server/docs/docstest"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -37,7 +37,7 @@ type node struct {
 	t      testing.TB
 	kv     kv.Store
 	store  *storage.Store
-	docs   *docs.Store
+	docs   *documents.Store
 	jobs   *jobs.Queue
 	views  *views.Views
 	js     *js.Pool
@@ -60,7 +60,7 @@ func newNode(t testing.TB, store kv.Store, lease time.Duration) *node {
 	n.js = js.NewPool(js.Options{Workers: 4, Memory: 256 << 20})
 	n.views, err = views.Open(views.Options{Store: n.store, KV: store, Jobs: n.jobs})
 	require.NoError(t, err)
-	n.docs = docstest.New(t, n.store, n.views, n.js)
+	n.docs = newDocuments(t, n.store, n.views, n.js)
 	members := nodes.New(nodes.Options{
 		KV: store, Prefix: storage.NodesPrefix(), Info: nodes.Info{Name: "node"}, Lease: lease,
 		Log: slog.New(slog.DiscardHandler),
@@ -107,9 +107,11 @@ func (n *node) create(databases ...string) {
 	}
 }
 
-var admin = docs.Principal{Name: "root", Roles: []string{"_admin"}}
+var admin = principal.Principal{Name: "root", Roles: []string{"_admin"}}
 
-func (n *node) db(name string) *docs.Database { return n.docs.Database(name, admin, docs.Origin{}) }
+func (n *node) db(name string) *documents.Database {
+	return n.docs.Database(name, admin, documents.Origin{})
+}
 
 // put writes a document over whatever is there; body is without _id, empty for a deletion.
 func (n *node) put(database, id, body string) {
@@ -134,7 +136,7 @@ func (n *node) put(database, id, body string) {
 		require.NoError(n.t, err)
 		doc, err := p.ParseText([]byte(text))
 		require.NoError(n.t, err)
-		_, err = d.Write(context.Background(), doc, docs.WriteOptions{})
+		_, err = d.Write(context.Background(), doc, documents.WriteOptions{})
 		if errors.Is(err, compat.KindConflict) {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
 )
@@ -338,7 +338,7 @@ func ownCopy(mem *slab, doc *storage.Document) *storage.Document {
 }
 
 // shown is the document of a row as a principal may see it, false if not at all.
-func (r *row) shown(ctx context.Context, db *docs.Database) (*storage.Document, bool) {
+func (r *row) shown(ctx context.Context, db *documents.Database) (*storage.Document, bool) {
 	if !db.Hides() {
 		return r.Doc, true
 	}

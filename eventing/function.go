@@ -8,10 +8,10 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/mango"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views/js"
 )
@@ -51,7 +51,7 @@ func (f *function) selects(ch *row, doc *storage.Document) (bool, error) {
 	}
 	view := &compat.DocumentView{ID: ch.ID, Rev: ch.Revs[0], Deleted: ch.Deleted}
 	if doc != nil {
-		view = docs.View(doc, &docs.ReadOptions{})
+		view = documents.View(doc, &documents.ReadOptions{})
 	}
 	p := ejson.AcquireParser()
 	defer p.Release()
@@ -69,7 +69,7 @@ func (f *function) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	db := f.engine.docs.Database(f.source, owner, docs.Origin{})
+	db := f.engine.docs.Database(f.source, owner, documents.Origin{})
 	defer func() { err = errors.Join(err, f.release(ctx)) }()
 	for {
 		p, err := f.share(ctx, db)

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/principal"
 )
 
 // Rights tell which roles a user has now; known is false for one who is not there any more.
@@ -27,9 +28,9 @@ func (e errStopped) Error() string { return "eventing: " + e.why }
 
 // principal is the owner of the function, with the roles of now. Who was identified by others, a proxy or the issuer of
 // a token, keeps those of then: nobody here knows of a change.
-func (f *function) principal(ctx context.Context) (docs.Principal, error) {
+func (f *function) principal(ctx context.Context) (principal.Principal, error) {
 	o := f.record.Owner
-	p := docs.Principal{Name: o.Name, Roles: o.Roles}
+	p := principal.Principal{Name: o.Name, Roles: o.Roles}
 	if f.engine.rights == nil || o.External {
 		return p, nil
 	}
@@ -42,12 +43,12 @@ func (f *function) principal(ctx context.Context) (docs.Principal, error) {
 }
 
 // mayRun gives the owner, who may still read the source; else the error is errStopped.
-func (f *function) mayRun(ctx context.Context) (docs.Principal, error) {
+func (f *function) mayRun(ctx context.Context) (principal.Principal, error) {
 	p, err := f.principal(ctx)
 	if err != nil {
 		return p, err
 	}
-	err = f.engine.docs.Database(f.source, p, docs.Origin{}).Authorize(ctx, true)
+	err = f.engine.docs.Database(f.source, p, documents.Origin{}).Authorize(ctx, true)
 	if errors.Is(err, compat.KindForbidden) || errors.Is(err, compat.KindUnauthorized) {
 		err = errStopped{"its owner " + p.Name + " may not read " + f.source + " any more"}
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/query"
 	"github.com/settee-db/settee/mango"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/views/js"
@@ -231,7 +231,7 @@ func (b *batch) Open(ctx context.Context, name string) (query.Keyspace, error) {
 // keyspace is a database in a statement, with what the batch has written there.
 type keyspace struct {
 	b        *batch
-	d        *docs.Database
+	d        *documents.Database
 	name     string
 	writable bool
 }
@@ -267,7 +267,7 @@ func (s *docState) show(d *query.Document) {
 }
 
 // openMany reads the documents of a list that are not known yet, together.
-func (b *batch) openMany(ctx context.Context, d *docs.Database, ids []string) error {
+func (b *batch) openMany(ctx context.Context, d *documents.Database, ids []string) error {
 	var refs []storage.DocRef
 	for _, id := range ids {
 		key := docKey{d.Name(), id}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views/js"
@@ -39,7 +39,7 @@ type chunk struct {
 // and stores that from time to time, so that events without effects are not read again and again.
 type reader struct {
 	f        *function
-	db       *docs.Database
+	db       *documents.Database
 	progress progress
 	mine     []int // partitions of this process, in order
 	lanes    []*lane
@@ -70,7 +70,7 @@ type lane struct {
 }
 
 // newReader makes the reader of the partitions that this process has.
-func newReader(f *function, db *docs.Database, p progress) *reader {
+func newReader(f *function, db *documents.Database, p progress) *reader {
 	r := &reader{
 		f: f, db: db, progress: p, mine: p.mine(f.engine.members.Self()), room: make(chan struct{}, maxChunks),
 		own: make(chan struct{}, 1),

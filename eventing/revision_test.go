@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -32,7 +32,7 @@ func (n *node) attach(database, id string) {
 	doc, err := p.ParseText(fmt.Appendf(nil, `{"_id":%q,"count":3,"_attachments":{
 		"b":{"content_type":"text/plain","data":"YWJj"},"a":{"content_type":"image/png","data":""}}}`, id))
 	require.NoError(n.t, err)
-	_, err = d.Write(n.t.Context(), doc, docs.WriteOptions{})
+	_, err = d.Write(n.t.Context(), doc, documents.WriteOptions{})
 	require.NoError(n.t, err)
 }
 
@@ -45,7 +45,7 @@ func (n *node) branch(database, id string, deleted bool) {
 	doc, err := p.ParseText(fmt.Appendf(nil,
 		`{"_id":%q,"_rev":"1-00000000000000000000000000000000","_deleted":%t}`, id, deleted))
 	require.NoError(n.t, err)
-	_, err = d.Write(n.t.Context(), doc, docs.WriteOptions{Replicated: true})
+	_, err = d.Write(n.t.Context(), doc, documents.WriteOptions{Replicated: true})
 	require.NoError(n.t, err)
 }
 

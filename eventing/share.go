@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/cluster/nodes"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/registry"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -39,7 +39,7 @@ func planOf(owners []nodes.ID, members []nodes.Member) []nodes.ID {
 // and are free. What it has then is in the progress. Nothing of the process works on any of them meanwhile. Where the
 // progress is lost the instance begins anew. The error is registry.ErrChanged if the function is not deployed any more
 // as the process knows it.
-func (f *function) share(ctx context.Context, db *docs.Database) (p progress, err error) {
+func (f *function) share(ctx context.Context, db *documents.Database) (p progress, err error) {
 	if err := f.engine.members.Refresh(ctx); err != nil {
 		return p, err
 	}

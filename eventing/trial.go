@@ -9,9 +9,9 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views/js"
 )
@@ -122,7 +122,7 @@ func (f *function) tried(ctx context.Context, t *trial) (*item, error) {
 		if err != nil {
 			return nil, err
 		}
-		doc, err := f.engine.docs.Database(f.source, owner, docs.Origin{}).Open(ctx, t.ID, storage.OpenOptions{})
+		doc, err := f.engine.docs.Database(f.source, owner, documents.Origin{}).Open(ctx, t.ID, storage.OpenOptions{})
 		if err != nil {
 			return nil, err
 		}

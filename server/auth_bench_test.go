@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/server/servertest"
 )
 
@@ -21,7 +21,7 @@ func BenchmarkGetAs(b *testing.B) {
 	s := servertest.NewWithUsers(b, 1)
 	var u struct{ Salt string }
 	require.NoError(b, json.Unmarshal(s.Do("GET", "/_users/org.couchdb.user:joe0", "").Body.Bytes(), &u))
-	cookie := auth.NewSession("joe0", "a secret"+u.Salt, "sha256", time.Now())
+	cookie := principal.NewSession("joe0", "a secret"+u.Salt, "sha256", time.Now())
 	for _, c := range []struct{ name, header, value string }{
 		{"nobody", "X", "x"}, {"basic", "Authorization", servertest.Basic("joe0", "p")}, {"cookie", "Cookie", "AuthSession=" + cookie},
 		{"admin", "Authorization", servertest.Basic("admin", "secret")},
@@ -162,10 +162,8 @@ func TestManySessions(t *testing.T) {
 		begin := time.Now()
 		for i := range users {
 			r := httptest.NewRequest("GET", "/_session", nil)
-			r.Header.Set(
-				"Cookie",
-				"AuthSession="+auth.NewSession(fmt.Sprint("joe", i), fmt.Sprint("a secrets", i), "sha256", time.Now()),
-			)
+			session := principal.NewSession(fmt.Sprint("joe", i), fmt.Sprint("a secrets", i), "sha256", time.Now())
+			r.Header.Set("Cookie", "AuthSession="+session)
 			w := httptest.NewRecorder()
 			s.ServeHTTP(w, r)
 			require.Contains(t, w.Body.String(), fmt.Sprintf(`"name":"joe%d"`, i))

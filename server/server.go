@@ -20,15 +20,16 @@ import (
 	"github.com/settee-db/settee/cluster/logins"
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/memory"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/find"
 	"github.com/settee-db/settee/server/forward"
 	"github.com/settee-db/settee/server/functions"
@@ -123,9 +124,9 @@ func New(o Options) (*Server, error) {
 	}
 	env.Log = slog.New(logging.Limited{Handler: logging.Counted{Handler: o.Log.Handler(), Count: env.Stats.Logged}})
 	env.Open(o.Memory)
-	verifier := auth.NewVerifier(env.Stats.Hashed)
+	verifier := principal.NewVerifier(env.Stats.Hashed)
 	if o.Logins != nil {
-		rules := func() auth.LockoutRules { return env.Settings().Auth.Rules.Lockout }
+		rules := func() principal.LockoutRules { return env.Settings().Auth.Rules.Lockout }
 		verifier.Tell(func(failure [sha256.Size]byte) { o.Logins.Tell(failure) })
 		o.Logins.Follow(func(f logins.Failure) { verifier.FailedElsewhere(f, rules()) },
 			func() time.Duration { return rules().Lifetime })
@@ -154,9 +155,9 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.metricsPort = s.newMetricsServer()
-	env.Docs = docs.New(docs.Options{
+	env.Docs = documents.New(documents.Options{
 		Store: o.Store, Designs: o.Views, JS: o.JS, Log: env.Log, Verifier: verifier,
-		Rules: func() *docs.Rules { return &env.Settings().Rules }, Replicator: s.replications.Settings,
+		Rules: func() *documents.Rules { return &env.Settings().Rules }, Replicator: s.replications.Settings,
 		UsersChanged: directory.Forget, Read: env.Stats.Read, Written: env.Stats.Written,
 		Evaluated: env.Stats.Evaluated,
 	})
@@ -250,7 +251,7 @@ func pausedFunctions(functions *registry.Registry) func(context.Context) ([]admi
 }
 
 // Docs are the documents as principals see them, for what works beside requests.
-func (s *Server) Docs() *docs.Store { return s.env.Docs }
+func (s *Server) Docs() *documents.Store { return s.env.Docs }
 
 // Roles are those that a user has now, on this server; known is false for one who is not there.
 func (s *Server) Roles(ctx context.Context, name string) (roles []string, known bool, err error) {

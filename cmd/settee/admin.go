@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/auth"
 )
@@ -50,7 +51,7 @@ func prepareAdmin(c *config.Config, out io.Writer) error {
 // setAdmin stores the password's hash for an administrator that there is not yet, and reports whether it did: of
 // processes that start on a store at the same time one does.
 func setAdmin(c *config.Config, name, password string) (made bool, err error) {
-	hash, err := auth.HashAdmin(password, auth.ReadHashing(c))
+	hash, err := principal.HashAdmin(password, auth.ReadHashing(c))
 	if err != nil {
 		return false, err
 	}

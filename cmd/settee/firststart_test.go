@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -43,7 +43,7 @@ func TestNodesStartTogetherOnAnEmptyStore(t *testing.T) {
 			return nil
 		}))
 		require.ElementsMatch(t, systemDatabases, names)
-		require.NoError(t, docs.EnsureAuthDesign(t.Context(), s.DB("_users")))
+		require.NoError(t, documents.EnsureAuthDesign(t.Context(), s.DB("_users")))
 		violations, err := storage.Check(t.Context(), engine, nil)
 		require.NoError(t, err)
 		require.Empty(t, violations)

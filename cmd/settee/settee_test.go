@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/settee-db/settee/server/auth"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/views/js"
 )
 
@@ -39,7 +39,7 @@ func TestFirstStartMakesAnAdministrator(t *testing.T) {
 	require.NoError(t, prepareAdmin(again, &out))
 	require.Empty(t, out.String(), "shown once")
 	stored, _ := again.Get("admins", "admin")
-	require.True(t, auth.CheckAdmin(password, stored))
+	require.True(t, principal.CheckAdmin(password, stored))
 }
 
 func TestEnvironmentAndClearPasswords(t *testing.T) {
@@ -68,7 +68,7 @@ func TestEnvironmentAndClearPasswords(t *testing.T) {
 	require.Equal(t, "s", again.String("chttpd_auth", "secret"))
 	for name, password := range map[string]string{"anna": "clear", "root": "pass word"} {
 		stored, _ := again.Get("admins", name)
-		require.True(t, auth.CheckAdmin(password, stored), name)
+		require.True(t, principal.CheckAdmin(password, stored), name)
 	}
 }
 

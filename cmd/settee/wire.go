@@ -20,13 +20,13 @@ import (
 	"github.com/settee-db/settee/cluster/settings"
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
@@ -161,7 +161,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 	// before the system databases, whose creation is written to _global_changes meanwhile
 	a.store.SetHooks(storage.Hooks{
 		MaxPartitionSize: func() int64 { return a.config.Int("couchdb", "max_partition_size", 0) },
-		Validator:        docs.NewValidator(a.config, a.views, a.js),
+		Validator:        documents.NewValidator(a.config, a.views, a.js),
 		Indexer:          storage.Indexers(a.views, a.allFields, a.search),
 		Tag:              a.databaseTags(o.engine),
 		Updated:          a.warmer.Changed,
@@ -222,7 +222,7 @@ func prepareDatabases(ctx context.Context, s *storage.Store, users string) error
 			return fmt.Errorf("database %s: %w", name, err)
 		}
 	}
-	return docs.EnsureAuthDesign(ctx, s.DB(users))
+	return documents.EnsureAuthDesign(ctx, s.DB(users))
 }
 
 // unlessFull passes over what a full store refuses at the start: a server on it reads, and can make room.

@@ -9,6 +9,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/storage"
@@ -205,10 +206,10 @@ var errRestart = compat.NewError(compat.KindForbidden,
 func HashAdmins(c *config.Config) error {
 	var failed []error
 	for name, stored := range c.Section("admins") {
-		if auth.IsHashed(stored) {
+		if principal.IsHashed(stored) {
 			continue
 		}
-		hash, err := auth.HashAdmin(stored, auth.ReadHashing(c))
+		hash, err := principal.HashAdmin(stored, auth.ReadHashing(c))
 		if err == nil {
 			err = c.Settle("admins", name, hash)
 		}
@@ -219,11 +220,11 @@ func HashAdmins(c *config.Config) error {
 
 // hashAdmin hashes a password as the configuration says, within the bounds of all hashes; a hash is kept as it is.
 func (h *Handlers) hashAdmin(c *call.Call, password string) (hash string, err error) {
-	if auth.IsHashed(password) {
+	if principal.IsHashed(password) {
 		return password, nil
 	}
 	err = h.verifier.Do(c.Context(), c.Peer(), func() (err error) {
-		hash, err = auth.HashAdmin(password, c.Settings.Auth.Hashing)
+		hash, err = principal.HashAdmin(password, c.Settings.Auth.Hashing)
 		return err
 	})
 	return hash, err

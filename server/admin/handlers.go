@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/replication"
-	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/forward"
 	"github.com/settee-db/settee/server/reshard"
@@ -24,7 +24,7 @@ type Options struct {
 	Jobs         *jobs.Queue    // whose running jobs _active_tasks shows, nil without
 	Reshard      *reshard.Jobs
 	JS           *js.Pool // nil without
-	Verifier     *auth.Verifier
+	Verifier     *principal.Verifier
 	Replications func() []replication.Task // that run
 	// Paused are the event functions that were paused for a reason; nil without.
 	Paused  func(context.Context) ([]Paused, error)
@@ -40,7 +40,7 @@ type Handlers struct {
 	nodes        *forward.Nodes
 	jobs         *jobs.Queue
 	js           *js.Pool
-	verifier     *auth.Verifier
+	verifier     *principal.Verifier
 	replications func() []replication.Task
 	paused       func(context.Context) ([]Paused, error)
 	build        string

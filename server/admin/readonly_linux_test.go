@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/admin"
-	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/servertest"
 )
 
@@ -24,7 +24,7 @@ func TestReadOnlyINI(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, admin.HashAdmins(c))
 		stored, _ := c.Get("admins", "anna")
-		require.True(t, auth.CheckAdmin("clear", stored))
+		require.True(t, principal.CheckAdmin("clear", stored))
 
 		s := servertest.Start(t, server.Options{Config: c})
 		w := s.Do("POST", "/_session", `{"name":"anna","password":"clear"}`, "Authorization", "")
@@ -42,7 +42,7 @@ func TestReadOnlyINI(t *testing.T) {
 		require.Equal(t, 201, s.Do("POST", "/_cluster_setup", `{"action":"enable_single_node"}`).Code)
 		require.Equal(t, 200, s.Do("POST", "/_node/_local/_config/_reload", "").Code)
 		stored, _ = c.Get("admins", "anna")
-		require.True(t, auth.CheckAdmin("clear", stored))
+		require.True(t, principal.CheckAdmin("clear", stored))
 		written, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.Equal(t, text, string(written))

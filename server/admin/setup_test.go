@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/server"
 	"github.com/settee-db/settee/server/admin"
-	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/servertest"
 )
@@ -34,7 +34,7 @@ func TestClusterSetup(t *testing.T) {
 	const enable = `{"action":"enable_single_node","username":"eve","password":"apple","bind_address":"0.0.0.0","port":5984,"singlenode":true}`
 	servertest.Expect(t, s.Do("POST", "/_cluster_setup", enable), 201, "{\"ok\":true}\n")
 	stored, _ := s.Config.Get("admins", "eve")
-	require.True(t, auth.CheckAdmin("apple", stored))
+	require.True(t, principal.CheckAdmin("apple", stored))
 	for _, name := range []string{"_users", "_replicator"} {
 		require.Equal(t, 200, s.Do("HEAD", "/"+name, "").Code, name)
 	}
@@ -138,7 +138,7 @@ func TestReloadHashesAdmins(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "clear")
 	stored, _ := c.Get("admins", "anna")
-	require.True(t, auth.CheckAdmin("clear", stored))
+	require.True(t, principal.CheckAdmin("clear", stored))
 }
 
 func TestWebInterface(t *testing.T) {

@@ -3,8 +3,10 @@ package auth
 import (
 	"encoding/base64"
 	"strings"
+	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/principal"
 )
 
 // The refusals of logins.
@@ -30,4 +32,15 @@ func Basic(header string) (name, password string, ok bool, err error) {
 		return "", "", false, nil
 	}
 	return name, password, true, nil
+}
+
+// Token reads an Authorization header that holds a bearer token (couch_httpd_auth:jwt_authentication_handler). ok is
+// false when it holds none; the error is that of principal.CheckToken.
+func Token(header string, r *principal.TokenRules, now time.Time) (name string, roles []string, ok bool, err error) {
+	token, found := strings.CutPrefix(header, "Bearer ")
+	if !found || strings.Trim(token, " \t") == "" {
+		return "", nil, false, nil
+	}
+	name, roles, err = principal.CheckToken(token, r, now)
+	return name, roles, err == nil, err
 }

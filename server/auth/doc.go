@@ -1,18 +1,8 @@
-// Package auth knows how CouchDB identifies users: stored passwords, session cookies, tokens. It does no I/O
-// and knows nothing of HTTP handlers; package server asks it.
+// Package auth reads how a request says who asks, and what the configuration says of logins; package principal checks
+// it.
 //
-// Map: user.go what a login is checked against, from a user document or an [admins] entry · password.go hashes ·
-// verifier.go checks passwords within bounds, gate.go the bounds, lockout.go counts failures · basic.go, cookie.go,
-// jwt.go, jwtkeys.go, proxy.go what comes in headers · totp.go second factors · userdoc.go, userrules.go what a user
-// document may be, policy.go, term.go the setting password_regexp · settings.go what the configuration says of all
-// this.
+// Map: basic.go the Authorization header · cookie.go the session cookie ·
+// settings.go what the configuration says of all this.
 //
-// Invariants:
-//  1. Secrets are compared in constant time, and never part of an error.
-//  2. A wrong password costs a whole hash, an unknown name too; a right one only the first time. What is remembered is
-//     keyed with a key of the process and bounded.
-//  3. No more hashes run at the same time than the gate has slots, and a peer has one of them at most. Nobody waits for
-//     a slot for longer than ten seconds, and a hash that a user brings along costs no more than those the server
-//     makes.
-//  4. Nothing here panics on input.
+// Invariants: nothing here panics on input.
 package auth

@@ -1,6 +1,10 @@
 package auth
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/settee-db/settee/principal"
+)
 
 func FuzzParseHandlers(f *testing.F) {
 	f.Add("{chttpd_auth, cookie_authentication_handler}, {x,y}")
@@ -8,8 +12,8 @@ func FuzzParseHandlers(f *testing.F) {
 		if len(parseHandlers(setting)) == 0 {
 			t.Fatal("no handler is left")
 		}
-		parseClaims(setting)
-		parsePath(setting)
-		parsePolicy(setting)
+		principal.ParseClaims(setting)
+		principal.ParsePath(setting)
+		principal.ParsePolicy(setting)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/principal"
 )
 
 // Settings are the settings of logins, parsed once for each change of the configuration.
@@ -15,20 +16,20 @@ type Settings struct {
 	Handlers       []string // ways to identify a user, in their order: the first words of CouchDB's names
 	UsersDB        string
 	ShowUsersDB    bool // the database's name is set, so GET /_session shows it
-	Admins         map[string]*User
+	Admins         map[string]*principal.User
 	Secret         string
 	Algorithms     []string // of cookies and proxy tokens; the first signs
 	Cookie         CookieOptions
-	Rules          Rules
-	Hashing        Hashing
-	Policy         Policy
+	Rules          principal.Rules
+	Hashing        principal.Hashing
+	Policy         principal.Policy
 	Upgrade        bool   // rewrite outdated hashes at a login
 	ConflictedDocs bool   // users with conflicted documents may log in
 	ProxyUser      string // header names
 	ProxyRoles     string
 	ProxyToken     string
 	ProxySecret    bool
-	Tokens         TokenRules
+	Tokens         principal.TokenRules
 	PerUser        PerUser
 }
 
@@ -57,22 +58,22 @@ func ReadSettings(c *config.Config) *Settings {
 		Handlers:       parseHandlers(c.String("chttpd", "authentication_handlers")),
 		UsersDB:        c.String("chttpd_auth", "authentication_db"),
 		ShowUsersDB:    showUsersDB,
-		Admins:         make(map[string]*User),
+		Admins:         make(map[string]*principal.User),
 		Secret:         Value(c, "secret"),
-		Algorithms:     Algorithms(Value(c, "hash_algorithms")),
+		Algorithms:     principal.Algorithms(Value(c, "hash_algorithms")),
 		Hashing:        ReadHashing(c),
-		Policy:         parsePolicy(Value(c, "password_regexp")),
+		Policy:         principal.ParsePolicy(Value(c, "password_regexp")),
 		Upgrade:        Value(c, "upgrade_hash_on_auth") != "false",
 		ConflictedDocs: c.Bool("chttpd_auth", "allow_conflicted_user_docs"),
 		ProxyUser:      Value(c, "x_auth_username"),
 		ProxyRoles:     Value(c, "x_auth_roles"),
 		ProxyToken:     Value(c, "x_auth_token"),
 		ProxySecret:    Value(c, "proxy_use_secret") == "true",
-		Tokens: TokenRules{
-			Keys:      ParseKeys(c.Section("jwt_keys")),
-			Claims:    parseClaims(c.String("jwt_auth", "required_claims")),
+		Tokens: principal.TokenRules{
+			Keys:      principal.ParseKeys(c.Section("jwt_keys")),
+			Claims:    principal.ParseClaims(c.String("jwt_auth", "required_claims")),
 			RolesName: c.String("jwt_auth", "roles_claim_name"),
-			RolesPath: parsePath(c.String("jwt_auth", "roles_claim_path")),
+			RolesPath: principal.ParsePath(c.String("jwt_auth", "roles_claim_path")),
 		},
 		PerUser: PerUser{
 			Enabled: c.Bool("couch_peruser", "enable"), DeleteDBs: c.Bool("couch_peruser", "delete_dbs"),
@@ -80,7 +81,7 @@ func ReadSettings(c *config.Config) *Settings {
 		},
 	}
 	for name, stored := range c.Section("admins") {
-		if u := ParseAdmin(name, stored); u != nil {
+		if u := principal.ParseAdmin(name, stored); u != nil {
 			s.Admins[name] = u
 		}
 	}
@@ -113,24 +114,27 @@ func (s *Settings) readCookie(c *config.Config) {
 
 func (s *Settings) readRules(c *config.Config) {
 	s.Rules.Usual = s.Hashing
-	s.Rules.Limits = Limits{MinIterations: authInt(c, "min_iterations"), MaxIterations: authInt(c, "max_iterations")}
+	s.Rules.Limits = principal.Limits{
+		MinIterations: authInt(c, "min_iterations"),
+		MaxIterations: authInt(c, "max_iterations"),
+	}
 	lifetime := min(max(c.Int("chttpd_auth_lockout", "max_lifetime", 0), 0), 1<<40)
-	s.Rules.Lockout = LockoutRules{
+	s.Rules.Lockout = principal.LockoutRules{
 		Threshold: c.Int("chttpd_auth_lockout", "threshold", math.MaxInt64),
 		Objects:   int(min(max(c.Int("chttpd_auth_lockout", "max_objects", 1<<20), 1), 1<<20)),
 		Lifetime:  time.Duration(lifetime) * time.Millisecond,
 	}
 	switch c.String("chttpd_auth_lockout", "mode") {
 	case "warn":
-		s.Rules.Lockout.Mode = LockoutWarn
+		s.Rules.Lockout.Mode = principal.LockoutWarn
 	case "enforce":
-		s.Rules.Lockout.Mode = LockoutEnforce
+		s.Rules.Lockout.Mode = principal.LockoutEnforce
 	}
 }
 
 // ReadHashing reads how new passwords are hashed.
-func ReadHashing(c *config.Config) Hashing {
-	return Hashing{
+func ReadHashing(c *config.Config) principal.Hashing {
+	return principal.Hashing{
 		Scheme:     Value(c, "password_scheme"),
 		PRF:        Value(c, "pbkdf2_prf"),
 		Iterations: authInt(c, "iterations"),

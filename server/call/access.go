@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
 )
 
 var (
@@ -38,7 +38,7 @@ func (c *Call) authorize(access Access) error {
 		}
 	case Lister:
 		if c.Settings.adminOnlyAllDBs {
-			return docs.ErrNotServerAdmin
+			return documents.ErrNotServerAdmin
 		}
 	case ServerAdmin:
 		if c.inOpenSystemDB() {
@@ -46,7 +46,7 @@ func (c *Call) authorize(access Access) error {
 				return err
 			}
 		}
-		return docs.ErrNotServerAdmin
+		return documents.ErrNotServerAdmin
 	case Member:
 		return c.Docs.CheckMember(c.Context())
 	case DatabaseAdmin:
@@ -55,12 +55,12 @@ func (c *Call) authorize(access Access) error {
 	return nil
 }
 
-// systemAccess tightens the rule for the server's own databases (see docs.AdminsOnly).
+// systemAccess tightens the rule for the server's own databases (see documents.AdminsOnly).
 func systemAccess(db, second string, access Access) Access {
 	if db == "_stats" && second == "" { // it was an endpoint once, now it is missing for all
 		return access
 	}
-	if docs.AdminsOnly(db, second == "_all_docs" || second == "_changes") {
+	if documents.AdminsOnly(db, second == "_all_docs" || second == "_changes") {
 		return ServerAdmin
 	}
 	return access

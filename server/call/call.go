@@ -7,7 +7,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"
@@ -30,24 +31,24 @@ type Call struct {
 	Method       string   // after X-HTTP-Method-Override; never HEAD where a GET handler serves it
 	Segments     []string // decoded path
 	Query        compat.Query
-	User         docs.Principal
-	IdentifiedBy string         // the authentication handler that found the user
-	Renew        func()         // gives a session that gets old a new cookie, nil for others
-	authorized   bool           // the route's access rule was passed
-	DB           *storage.DB    // nil outside /{db}
-	Docs         *docs.Database // db as the user sees it
-	DBKnown      bool           // the errors are not about a missing database
-	json         *ejson.Parser  // see parser
-	status       int            // of the answer, 0 before it
-	sent         int64          // bytes of body
-	callback     string         // JSONP function, "" for none
-	minimal      bool           // Prefer: return=minimal
-	preflight    bool           // the answer is a preflight's
-	crossSite    bool           // a page of another site may have sent it (crosssite.go)
-	Rewrites     int64          // how often the request was rewritten
-	identified   bool           // a rewritten request has the user it had
-	headOnly     bool           // a rewritten request began as HEAD
-	rewritten    *Named         // what the last rewrite function changed of the request, nil for nothing
+	User         principal.Principal
+	IdentifiedBy string              // the authentication handler that found the user
+	Renew        func()              // gives a session that gets old a new cookie, nil for others
+	authorized   bool                // the route's access rule was passed
+	DB           *storage.DB         // nil outside /{db}
+	Docs         *documents.Database // db as the user sees it
+	DBKnown      bool                // the errors are not about a missing database
+	json         *ejson.Parser       // see parser
+	status       int                 // of the answer, 0 before it
+	sent         int64               // bytes of body
+	callback     string              // JSONP function, "" for none
+	minimal      bool                // Prefer: return=minimal
+	preflight    bool                // the answer is a preflight's
+	crossSite    bool                // a page of another site may have sent it (crosssite.go)
+	Rewrites     int64               // how often the request was rewritten
+	identified   bool                // a rewritten request has the user it had
+	headOnly     bool                // a rewritten request began as HEAD
+	rewritten    *Named              // what the last rewrite function changed of the request, nil for nothing
 }
 
 // Context ends when the client goes away or the server stops.

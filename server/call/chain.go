@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -200,7 +200,7 @@ func (c *Call) find() (*Endpoint, error) {
 	if e.inDB {
 		c.Outgoing.of(c.User.Name)
 		c.Docs = c.Env.Docs.Database(c.Segments[0], c.User,
-			docs.Origin{Rules: &c.Settings.Rules, Address: c.Peer, Request: c.ID, Memory: c.Outgoing})
+			documents.Origin{Rules: &c.Settings.Rules, Address: c.Peer, Request: c.ID, Memory: c.Outgoing})
 		c.DB = c.Docs.Bare()
 		if err := c.outOfService(); err != nil {
 			return nil, err

@@ -27,6 +27,6 @@
 //  4. "Database does not exist." wins over every error but those of authorisation.
 //  5. A request sees one state of the settings, that of its begin.
 //  6. Documents are read, written and shown through Call.Docs; Call.DB is for what is no document, and for readers of
-//     snapshots that pass each document through docs.Database.Show.
+//     snapshots that pass each document through documents.Database.Show.
 //  7. No handler is named here: they come with the rows that Env.Route gets.
 package call

@@ -10,10 +10,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/search"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/stats"
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"
@@ -26,7 +26,7 @@ const NodeName = "couchdb@127.0.0.1"
 // Env is what all handlers of a server share. What only one resource needs belongs to its package.
 type Env struct {
 	Store     *storage.Store
-	Docs      *docs.Store // what principals see of it
+	Docs      *documents.Store // what principals see of it
 	Views     *views.Views
 	AllFields *allfields.Indexes // indexes over all fields, nil without
 	Search    *search.Indexes    // full-text indexes, nil without

@@ -10,8 +10,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/memory"
-	"github.com/settee-db/settee/server/docs"
 )
 
 // This file makes the request object that functions of design documents get (chttpd_external:json_req_obj).
@@ -30,9 +30,9 @@ func (c *Call) RequestObject(q DesignRequest) ([]byte, error) {
 }
 
 // FunctionRequest is the request as functions see it.
-func (c *Call) FunctionRequest(q DesignRequest) *docs.Request {
+func (c *Call) FunctionRequest(q DesignRequest) *documents.Request {
 	isForm := strings.HasPrefix(c.Header("Content-Type"), "application/x-www-form-urlencoded")
-	r := &docs.Request{
+	r := &documents.Request{
 		ID: q.ID, HasID: q.HasID, Bare: q.Bare,
 		Method:        c.appendMethod(nil, c.MethodName()),
 		RequestedPath: c.requestedPath(), Path: c.Segments, RawPath: c.Request.RequestURI,

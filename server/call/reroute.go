@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/server/rewrite"
 )
 
@@ -77,7 +77,7 @@ func (c *Call) Reroute(to Rerouting) error {
 		c.rewritten = to.Named
 	}
 	if !c.identified {
-		c.User, c.IdentifiedBy, c.Renew = docs.Principal{}, "", nil
+		c.User, c.IdentifiedBy, c.Renew = principal.Principal{}, "", nil
 	}
 	c.DB, c.Docs, c.DBKnown, c.authorized = nil, nil, false, false
 	return c.pass(rerouted)

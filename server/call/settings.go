@@ -8,13 +8,13 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/auth"
-	"github.com/settee-db/settee/server/docs"
 )
 
 // Settings are the values of the configuration that requests need, parsed once for each change of the configuration.
 type Settings struct {
-	Rules            docs.Rules
+	Rules            documents.Rules
 	MaxRequestSize   int64
 	MaxConnections   int64 // 0: by memory
 	maxURILength     int64
@@ -66,7 +66,7 @@ func milliseconds(n int64) time.Duration {
 func readSettings(c *config.Config, old *Settings) *Settings {
 	authentication := auth.ReadSettings(c)
 	s := &Settings{
-		Rules: docs.Rules{
+		Rules: documents.Rules{
 			MaxDocumentSize:     c.Int("couchdb", "max_document_size", math.MaxInt64),
 			MaxAttachmentSize:   c.Int("couchdb", "max_attachment_size", math.MaxInt64),
 			MaxDocIDLength:      c.Int("couchdb", "max_document_id_length", math.MaxInt64),

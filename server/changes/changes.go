@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
@@ -43,7 +43,7 @@ func (h *handlers) changes(c *call.Call) error {
 
 // feed makes the feed that a request asks for.
 func (h *handlers) feed(c *call.Call, o *params.ChangesOptions, body ejson.Value) (*changesFeed, error) {
-	feed, err := c.Docs.Feed(c.Context(), &o.FeedOptions, func() *docs.Request {
+	feed, err := c.Docs.Feed(c.Context(), &o.FeedOptions, func() *documents.Request {
 		request := call.DesignRequest{}
 		if body.Kind() != ejson.Invalid {
 			request.Body = body.AppendJSON(nil)
@@ -103,7 +103,7 @@ func changesBody(c *call.Call) (ejson.Value, error) {
 // rowFunc takes a row of a feed; storage.ErrStop ends the scan.
 type rowFunc = func(*storage.Change) error
 
-// scanFunc hands the rows after a sequence that pass the filter to row, at most limit; docs.Feed.Scan is one.
+// scanFunc hands the rows after a sequence that pass the filter to row, at most limit; documents.Feed.Scan is one.
 type scanFunc func(ctx context.Context, since storage.Seq, limit int64, row rowFunc) (storage.ChangesEnd, error)
 
 // changesFeed is one running feed, of a database's changes or of _db_updates.
@@ -158,7 +158,7 @@ func (f *changesFeed) normal() error {
 
 // appendSeqText is a sequence as an ETag: it changes with every write.
 func appendSeqText(s storage.UpdateSeq) []byte {
-	quoted := docs.AppendSeq(nil, s)
+	quoted := documents.AppendSeq(nil, s)
 	return quoted[1 : len(quoted)-1]
 }
 
@@ -337,14 +337,14 @@ func appendRowSeq(b []byte, ch *storage.Change, withSeq bool) []byte {
 	if !withSeq {
 		return append(b, "null"...)
 	}
-	return docs.AppendSeq(b, ch.Seq)
+	return documents.AppendSeq(b, ch.Seq)
 }
 
 // changeRow prints rows of _changes.
 func changeRow(
 	c *call.Call,
 	o *params.ChangesOptions,
-	feed *docs.Feed,
+	feed *documents.Feed,
 	send func([]byte) ([]byte, error),
 ) func([]byte, *storage.Change, bool) ([]byte, error) {
 	return func(b []byte, ch *storage.Change, withSeq bool) ([]byte, error) {
@@ -422,7 +422,7 @@ func (f *changesFeed) stop() error {
 }
 
 func (f *changesFeed) appendEnd(b []byte) []byte {
-	b = docs.AppendSeq(append(b, `"last_seq":`...), f.last)
+	b = documents.AppendSeq(append(b, `"last_seq":`...), f.last)
 	if !f.quiet {
 		b = strconv.AppendInt(append(b, `,"pending":`...), f.pending, 10)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/find"
 	"github.com/settee-db/settee/storage"
 )
@@ -24,7 +24,7 @@ func getDB(c *call.Call) error {
 		return err
 	}
 	c.Env.Stats.DBInfoTime.Took(time.Since(began))
-	return c.JSON(http.StatusOK, docs.AppendInfo(nil, info))
+	return c.JSON(http.StatusOK, documents.AppendInfo(nil, info))
 }
 
 // putDB creates a database; the checks come in CouchDB's order (chttpd_db:create_db_req, fabric_db_create).
@@ -229,7 +229,7 @@ func infos(c *call.Call, n int, key func(int) (string, []byte), skipMissing bool
 		switch {
 		case err == nil:
 			b = append(append(append(b, separator...), `{"key":`...), asJSON...)
-			b = append(docs.AppendInfo(append(b, `,"info":`...), info), '}')
+			b = append(documents.AppendInfo(append(b, `,"info":`...), info), '}')
 		case !errors.Is(err, compat.KindNoDatabase):
 			return err
 		case skipMissing:

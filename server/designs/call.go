@@ -5,7 +5,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/views/js"
 )
 
@@ -15,7 +15,7 @@ import (
 // callFunction runs a function and gives what the query server protocol has it answer.
 func callFunction(ctx context.Context, d *js.Design, path []string, args ...[]byte) (ejson.Value, error) {
 	v, err := d.Call(ctx, path, args...)
-	return v, docs.FunctionError(err)
+	return v, documents.FunctionError(err)
 }
 
 // badMatch is the crash of the real server on an answer it does not expect.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/lists"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/server/queries"
@@ -22,11 +22,11 @@ var (
 
 // listRequest is a request to a list function, checked.
 type listRequest struct {
-	design  *docs.Functions
+	design  *documents.Functions
 	name    string
 	view    *views.View
 	options *params.ViewOptions
-	docs    *docs.ListOptions // of _all_docs, in place of a view
+	docs    *documents.ListOptions // of _all_docs, in place of a view
 	req     []byte
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/lists"
 	"github.com/settee-db/settee/server/queries"
 	"github.com/settee-db/settee/storage"
@@ -168,7 +168,7 @@ func (l *listRun) finish(err error) error {
 	case err != nil:
 		return err
 	case l.err != nil:
-		return l.fail(docs.FunctionError(l.err))
+		return l.fail(documents.FunctionError(l.err))
 	case l.out == nil:
 		return l.c.Bytes(http.StatusOK, nil)
 	}
@@ -237,7 +237,7 @@ func (s *listSink) Head(h *views.Head) error {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = docs.AppendUpdateSeq(append(b, `"update_seq":`...), h.UpdateSeq)
+		b = documents.AppendUpdateSeq(append(b, `"update_seq":`...), h.UpdateSeq)
 	}
 	s.run.start(append(b, '}'))
 	return nil

@@ -7,8 +7,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/rewrite"
 )
 
@@ -84,7 +84,7 @@ func rewriteHeaders(c *call.Call, list []compat.Param) []compat.Param {
 	})
 }
 
-func rewriteByFunction(c *call.Call, d *docs.Functions) error {
+func rewriteByFunction(c *call.Call, d *documents.Functions) error {
 	req, err := c.RequestObject(call.DesignRequest{Bare: true})
 	if err != nil {
 		return err

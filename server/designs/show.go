@@ -5,8 +5,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -53,7 +53,7 @@ func showFunction(c *call.Call) error {
 
 func runShow(
 	c *call.Call,
-	d *docs.Functions,
+	d *documents.Functions,
 	name string,
 	doc []byte,
 	request call.DesignRequest,

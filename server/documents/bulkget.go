@@ -7,8 +7,8 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/compat/multipart"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 )
@@ -20,7 +20,7 @@ type bulkGetEntry struct {
 	err  *compat.Error
 	noID bool
 	open storage.OpenRevsRequest
-	q    docs.ReadOptions
+	q    documents.ReadOptions
 }
 
 // postBulkGet serves POST /{db}/_bulk_get. Rows stream out as they are read; what is wrong with an entry is told in its
@@ -75,7 +75,7 @@ type bulkGetEntries func(rules *compat.IDRules) iter.Seq[*bulkGetEntry]
 
 // parseBulkGetEntry reads {id, rev, atts_since} (chttpd_db:bulk_get_parse_arg). The id is a string, if it is given. An
 // entry with an error asks for nothing.
-func parseBulkGetEntry(v ejson.Value, q *docs.ReadOptions, rules compat.IDRules) *bulkGetEntry {
+func parseBulkGetEntry(v ejson.Value, q *documents.ReadOptions, rules compat.IDRules) *bulkGetEntry {
 	e := &bulkGetEntry{rev: []byte("null"), q: *q}
 	if v.Kind() != ejson.Object || v.Len() == 0 {
 		e.noID, e.err = true, compat.NewError(compat.KindBadRequest, "document must be a JSON object")

@@ -6,8 +6,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -33,7 +33,7 @@ func postForm(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	rev, err := writeForm(c, d, form.Files, docs.WriteOptions{AttachmentsOnly: !form.HasDoc})
+	rev, err := writeForm(c, d, form.Files, documents.WriteOptions{AttachmentsOnly: !form.HasDoc})
 	if err != nil {
 		return err
 	}
@@ -65,12 +65,12 @@ func formDocument(c *call.Call, id string, form *docForm, rules compat.DocRules)
 	if err != nil {
 		return nil, err
 	}
-	return docs.EditOf(stored)
+	return documents.EditOf(stored)
 }
 
 var errDuplicateAttachments = compat.NewError(compat.KindBadRequest, "Duplicate attachments")
 
-func writeForm(c *call.Call, d *compat.Document, files []formFile, o docs.WriteOptions) (compat.Rev, error) {
+func writeForm(c *call.Call, d *compat.Document, files []formFile, o documents.WriteOptions) (compat.Rev, error) {
 	if err := checkWriteQuorum(c); err != nil {
 		return compat.Rev{}, err
 	}
@@ -80,11 +80,11 @@ func writeForm(c *call.Call, d *compat.Document, files []formFile, o docs.WriteO
 		draft.Discard(c.Context())
 		return compat.Rev{}, err
 	}
-	d.Attachments = docs.WithAttachments(d.Attachments, added...)
+	d.Attachments = documents.WithAttachments(d.Attachments, added...)
 	return draft.Commit(c.Context())
 }
 
-func uploadFiles(c *call.Call, draft *docs.Draft, files []formFile) ([]compat.Attachment, error) {
+func uploadFiles(c *call.Call, draft *documents.Draft, files []formFile) ([]compat.Attachment, error) {
 	added := make([]compat.Attachment, 0, len(files))
 	for _, file := range files {
 		if err := compat.ValidateAttachmentName(file.Name); err != nil {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/multipart"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 )
@@ -30,7 +30,7 @@ func getDoc(c *call.Call) error {
 	}
 	if compat.IsLocalID(d.ID) {
 		// It has no tree and no place in the changes.
-		q = &docs.ReadOptions{Revs: q.Revs}
+		q = &documents.ReadOptions{Revs: q.Revs}
 	}
 	if !hasMeta(d, q) && c.NotModified(docETag(d)) {
 		return nil
@@ -91,8 +91,8 @@ func redirect(c *call.Call, location string) error {
 }
 
 // hasMeta reports whether the answer holds more than the revision determines: it has no ETag then (chttpd_db:send_doc).
-func hasMeta(d *storage.Document, q *docs.ReadOptions) bool {
-	return len(d.RevsInfo) > 0 || len(d.Conflicts) > 0 || len(d.DeletedConflicts) > 0 || docs.ShowsLocalSeq(q)
+func hasMeta(d *storage.Document, q *documents.ReadOptions) bool {
+	return len(d.RevsInfo) > 0 || len(d.Conflicts) > 0 || len(d.DeletedConflicts) > 0 || documents.ShowsLocalSeq(q)
 }
 
 // docETag is the revision; that of a local document says nothing about its body, so a checksum stands for it.
@@ -109,7 +109,7 @@ func localETag(id string, rev compat.Rev, body []byte) string {
 }
 
 // sendRelated answers with multipart/related; with nothing to follow it is the bare JSON.
-func sendRelated(c *call.Call, d *storage.Document, q *docs.ReadOptions) error {
+func sendRelated(c *call.Call, d *storage.Document, q *documents.ReadOptions) error {
 	json, parts := c.Docs.Parts(c.Context(), d, q)
 	boundary := multipart.NewBoundary()
 	contentType := "application/json"
@@ -125,9 +125,9 @@ func sendRelated(c *call.Call, d *storage.Document, q *docs.ReadOptions) error {
 }
 
 // getOpenRevs serves open_revs, as JSON or as multipart/mixed (chttpd_db:send_docs_multipart).
-func getOpenRevs(c *call.Call, q *docs.ReadOptions) error {
+func getOpenRevs(c *call.Call, q *documents.ReadOptions) error {
 	// What belongs to the document and not to a revision is not shown here.
-	only := docs.ReadOptions{Revs: q.Revs, Attachments: q.Attachments, AttEncodingInfo: q.AttEncodingInfo,
+	only := documents.ReadOptions{Revs: q.Revs, Attachments: q.Attachments, AttEncodingInfo: q.AttEncodingInfo,
 		AttsSince: q.AttsSince, HasAttsSince: q.HasAttsSince}
 	if c.Accept().Takes("multipart/mixed") {
 		return openRevsMixed(c, q, &only)
@@ -165,7 +165,7 @@ func appendRevResult(
 	c *call.Call,
 	b []byte,
 	r storage.RevResult,
-	q *docs.ReadOptions,
+	q *documents.ReadOptions,
 	send func([]byte) ([]byte, error),
 ) ([]byte, error) {
 	if r.Doc == nil {
@@ -175,7 +175,7 @@ func appendRevResult(
 	return append(b, '}'), err
 }
 
-func openRevsMixed(c *call.Call, q, shown *docs.ReadOptions) error {
+func openRevsMixed(c *call.Call, q, shown *documents.ReadOptions) error {
 	s := c.RawStream(http.StatusOK)
 	w := multipart.NewOpenRevsWriter(s, multipart.NewBoundary(), multipart.NewBoundary())
 	c.SetHeader("Content-Type", w.ContentType())

@@ -3,8 +3,8 @@ package documents
 import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/multipart"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 )
 
 // putRelated serves PUT /{db}/{id} with a multipart/related body: the document, then the bytes of the attachments that
@@ -77,7 +77,12 @@ func writeRelated(
 }
 
 // uploadFollowing stores one attachment from its part. The digest is that of the bytes as sent.
-func uploadFollowing(c *call.Call, related *multipart.RelatedReader, draft *docs.Draft, a *compat.Attachment) error {
+func uploadFollowing(
+	c *call.Call,
+	related *multipart.RelatedReader,
+	draft *documents.Draft,
+	a *compat.Attachment,
+) error {
 	length := a.Length
 	if a.Encoding == compat.EncodingGzip {
 		length = a.EncodedLength

@@ -8,9 +8,9 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/replication/migrate"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 )
@@ -101,8 +101,8 @@ func Write(c *call.Call, d *compat.Document, replicated bool) (compat.Rev, error
 const expiresHeader = "X-Settee-Expires"
 
 // writeOptions are those of the request; settee migrate writes what was accepted elsewhere.
-func writeOptions(c *call.Call, replicated bool) (o docs.WriteOptions, err error) {
-	o = docs.WriteOptions{Replicated: replicated, Trusted: replicated && c.Header(migrate.TrustedHeader) == "true"}
+func writeOptions(c *call.Call, replicated bool) (o documents.WriteOptions, err error) {
+	o = documents.WriteOptions{Replicated: replicated, Trusted: replicated && c.Header(migrate.TrustedHeader) == "true"}
 	if text := c.Header(expiresHeader); text != "" {
 		if o.Expires, err = parseExpires(text, time.Now()); err != nil {
 			return o, err
@@ -184,7 +184,7 @@ func deleteDoc(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	d := &compat.Document{Deleted: true, Body: docs.EmptyBody()}
+	d := &compat.Document{Deleted: true, Body: documents.EmptyBody()}
 	if err := addressDoc(c, d, id, false); err != nil {
 		return err
 	}

@@ -3,9 +3,9 @@ package find
 import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -45,7 +45,7 @@ func writeDesign(
 ) (refused *compat.Error, err error) {
 	edit := &compat.Document{ID: id, HasID: true}
 	if d != nil {
-		if edit, err = docs.EditOf(d); err != nil {
+		if edit, err = documents.EditOf(d); err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +53,7 @@ func writeDesign(
 		return nil, err
 	}
 	edit.Deleted = deleted
-	results, err := c.Docs.Update(c.Context(), []*compat.Document{edit}, docs.WriteOptions{})
+	results, err := c.Docs.Update(c.Context(), []*compat.Document{edit}, documents.WriteOptions{})
 	if e, ok := compat.AsError(err); ok && e.Kind != compat.KindNoDatabase {
 		return e, nil
 	}

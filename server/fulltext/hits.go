@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/documents"
 	engine "github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -86,7 +86,7 @@ func appendDocument(c *call.Call, b []byte, d *storage.Document, send func([]byt
 	if err := c.Docs.Show(c.Context(), d); err != nil {
 		return nil, err
 	}
-	return c.Docs.AppendView(c.Context(), b, c.Docs.View(d, &docs.ReadOptions{}), send)
+	return c.Docs.AppendView(c.Context(), b, c.Docs.View(d, &documents.ReadOptions{}), send)
 }
 
 // stored are the values of a field.

@@ -6,10 +6,10 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
 	"github.com/settee-db/settee/eventing/registry"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 )
 
 // Server admins manage all functions. Others manage those whose databases are theirs: they are admins of the source and
@@ -45,9 +45,9 @@ func owner(c *call.Call) registry.Principal {
 }
 
 // database is a database as the user sees it.
-func database(c *call.Call, name string) *docs.Database {
+func database(c *call.Call, name string) *documents.Database {
 	return c.Env.Docs.Database(name, c.User,
-		docs.Origin{Rules: &c.Settings.Rules, Address: c.Peer, Request: c.ID, Memory: c.Outgoing})
+		documents.Origin{Rules: &c.Settings.Rules, Address: c.Peer, Request: c.ID, Memory: c.Outgoing})
 }
 
 // mayManage refuses who may not manage a function, whose statements write to queries, too.
@@ -56,12 +56,12 @@ func mayManage(c *call.Call, f *definition.Function, queries ...string) error {
 		return err
 	}
 	for _, name := range slices.Concat([]string{f.Bindings.SourceBucket}, f.Writes(), queries) {
-		if err := mayUse(c, name, (*docs.Database).CheckAdmin); err != nil {
+		if err := mayUse(c, name, (*documents.Database).CheckAdmin); err != nil {
 			return err
 		}
 	}
 	for _, name := range f.Reads() {
-		if err := mayUse(c, name, (*docs.Database).CheckMember); err != nil {
+		if err := mayUse(c, name, (*documents.Database).CheckMember); err != nil {
 			return err
 		}
 	}
@@ -69,8 +69,8 @@ func mayManage(c *call.Call, f *definition.Function, queries ...string) error {
 }
 
 // mayUse asks a database with check. Of one that is missing nobody is admin but those of the server.
-func mayUse(c *call.Call, name string, check func(*docs.Database, context.Context) error) error {
-	if docs.AdminsOnly(name, true) {
+func mayUse(c *call.Call, name string, check func(*documents.Database, context.Context) error) error {
+	if documents.AdminsOnly(name, true) {
 		return errForbidden
 	}
 	err := check(database(c, name), c.Context())

@@ -5,20 +5,20 @@ import (
 	"strconv"
 
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 )
 
-func listKind(c *call.Call) docs.ListKind {
+func listKind(c *call.Call) documents.ListKind {
 	switch c.Segment(1) {
 	case "_design_docs":
-		return docs.ListDesign
+		return documents.ListDesign
 	case "_local_docs":
-		return docs.ListLocal
+		return documents.ListLocal
 	}
-	return docs.ListAll
+	return documents.ListAll
 }
 
 // allDocs serves _all_docs, _design_docs and _local_docs.
@@ -46,7 +46,7 @@ func allDocs(c *call.Call) error {
 }
 
 // Check checks the options of a list together; only those that ask for a partition need to know the database.
-func Check(c *call.Call, o *params.ViewOptions) (*docs.ListOptions, error) {
+func Check(c *call.Call, o *params.ViewOptions) (*documents.ListOptions, error) {
 	rules := &c.Settings.Rules
 	limits := params.Limits{QueryLimit: rules.QueryLimit, PartitionQueryLimit: rules.PartitionQueryLimit}
 	if o.Partition != "" {
@@ -73,7 +73,7 @@ func allDocsQueries(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	read := func(query ejson.Value) (*docs.ListOptions, error) {
+	read := func(query ejson.Value) (*documents.ListOptions, error) {
 		o, err := defaults.ForQuery(query)
 		if err != nil {
 			return nil, err
@@ -112,12 +112,12 @@ func allDocsQueries(c *call.Call) error {
 	return s.Close()
 }
 
-// listWriter is the docs.ListSink that writes a list to a stream.
+// listWriter is the documents.ListSink that writes a list to a stream.
 type listWriter struct {
 	c     *call.Call
 	s     *call.Stream
-	list  *docs.List
-	asked *docs.ListOptions
+	list  *documents.List
+	asked *documents.ListOptions
 	first bool
 	feed  Feed // takes the rows in place of s
 }
@@ -129,13 +129,13 @@ type Feed interface {
 }
 
 // Into gives the list of all documents to a feed.
-func Into(c *call.Call, asked *docs.ListOptions, feed Feed) error {
-	list := c.Docs.List(docs.ListAll, asked)
+func Into(c *call.Call, asked *documents.ListOptions, feed Feed) error {
+	list := c.Docs.List(documents.ListAll, asked)
 	return list.Rows(c.Context(), &listWriter{c: c, list: list, asked: asked, feed: feed})
 }
 
 // writeList answers one list and ends it with tail.
-func writeList(c *call.Call, s *call.Stream, asked *docs.ListOptions, tail string) error {
+func writeList(c *call.Call, s *call.Stream, asked *documents.ListOptions, tail string) error {
 	list := c.Docs.List(listKind(c), asked)
 	w := &listWriter{c: c, s: s, list: list, asked: asked, first: true}
 	if err := list.Rows(c.Context(), w); err != nil {
@@ -145,8 +145,8 @@ func writeList(c *call.Call, s *call.Stream, asked *docs.ListOptions, tail strin
 	return err
 }
 
-// Head implements docs.ListSink.
-func (w *listWriter) Head(h docs.ListHead) error {
+// Head implements documents.ListSink.
+func (w *listWriter) Head(h documents.ListHead) error {
 	b := append(w.buffer(), `{"total_rows":`...)
 	if h.Counted {
 		b = strconv.AppendInt(b, h.Total, 10)
@@ -160,7 +160,7 @@ func (w *listWriter) Head(h docs.ListHead) error {
 	}
 	switch {
 	case w.asked.Range.WithSeq && h.Ranked:
-		b = docs.AppendUpdateSeq(append(b, `,"update_seq":`...), h.UpdateSeq)
+		b = documents.AppendUpdateSeq(append(b, `,"update_seq":`...), h.UpdateSeq)
 	case w.asked.Range.WithSeq:
 		b = append(b, `,"update_seq":null`...)
 	}
@@ -187,7 +187,7 @@ func (w *listWriter) next() []byte {
 	return b
 }
 
-// Row implements docs.ListSink.
+// Row implements documents.ListSink.
 func (w *listWriter) Row(r *storage.ListRow) error {
 	b := append(w.next(), `{"id":`...)
 	at := len(b)
@@ -224,7 +224,7 @@ func (w *listWriter) commit(b []byte) error {
 	return w.s.Commit(b)
 }
 
-// NotFound implements docs.ListSink.
+// NotFound implements documents.ListSink.
 func (w *listWriter) NotFound(key []byte) error {
 	if w.feed != nil { // as list functions see it
 		return w.feed.Row(append(append([]byte(`{"id":"error","key":`), key...), `,"value":"not_found"}`...))

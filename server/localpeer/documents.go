@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/replication"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -51,7 +51,11 @@ type bulkDoc struct {
 }
 
 // bulkGet reads the documents of the first n requests, of as many as bulkGetBytes allows and of at least one.
-func bulkGet(ctx context.Context, d *docs.Database, asked []storage.OpenRevsRequest) (got []bulkDoc, n int, err error) {
+func bulkGet(
+	ctx context.Context,
+	d *documents.Database,
+	asked []storage.OpenRevsRequest,
+) (got []bulkDoc, n int, err error) {
 	size := 0
 	several := -1 // a request with more than one result
 	enough := errors.New("enough")
@@ -66,7 +70,7 @@ func bulkGet(ctx context.Context, d *docs.Database, asked []storage.OpenRevsRequ
 		}
 		doc := revs[0].Doc
 		text := compat.AppendDocument(make([]byte, 0, len(doc.Body)+160),
-			docs.View(doc, &docs.ReadOptions{Revs: true}))
+			documents.View(doc, &documents.ReadOptions{Revs: true}))
 		got = append(got, bulkDoc{i, text})
 		if size += len(text); size >= bulkGetBytes {
 			return enough
@@ -85,7 +89,7 @@ func (p *peer) Fetch(ctx context.Context, wanted replication.Wanted, take func(*
 	if err != nil {
 		return err
 	}
-	q := &docs.ReadOptions{
+	q := &documents.ReadOptions{
 		OpenRevs: []compat.Rev{wanted.Rev}, Latest: true, Revs: true,
 		Attachments: true, AttsSince: wanted.Ancestors, HasAttsSince: len(wanted.Ancestors) > 0,
 	}
@@ -125,7 +129,7 @@ func (p *peer) Put(ctx context.Context, doc *replication.Document) error {
 	if err != nil {
 		return putError(doc.ID, doc.Rev, err)
 	}
-	draft := d.Draft(edit, docs.WriteOptions{Replicated: true})
+	draft := d.Draft(edit, documents.WriteOptions{Replicated: true})
 	if err := upload(ctx, draft, edit, doc.Attachments); err != nil {
 		draft.Discard(ctx)
 		return putError(doc.ID, doc.Rev, err)
@@ -135,7 +139,7 @@ func (p *peer) Put(ctx context.Context, doc *replication.Document) error {
 }
 
 // upload stores the attachments of a document, those that follow it from the source, in order.
-func upload(ctx context.Context, draft *docs.Draft, d *compat.Document, following []replication.Attachment) error {
+func upload(ctx context.Context, draft *documents.Draft, d *compat.Document, following []replication.Attachment) error {
 	if err := draft.Inline(ctx); err != nil {
 		return err
 	}
@@ -156,7 +160,7 @@ func upload(ctx context.Context, draft *docs.Draft, d *compat.Document, followin
 }
 
 // follow stores one attachment as the source gives it.
-func follow(ctx context.Context, draft *docs.Draft, a *compat.Attachment, from *replication.Attachment) error {
+func follow(ctx context.Context, draft *documents.Draft, a *compat.Attachment, from *replication.Attachment) error {
 	r, w := io.Pipe()
 	done := make(chan struct{})
 	go func() {
@@ -203,7 +207,7 @@ func (p *peer) BulkWrite(ctx context.Context, list [][]byte) ([]replication.Refu
 			return nil, bulkError(err)
 		}
 	}
-	results, err := d.WriteAll(ctx, parsed, docs.WriteOptions{Replicated: true})
+	results, err := d.WriteAll(ctx, parsed, documents.WriteOptions{Replicated: true})
 	if err != nil {
 		return nil, bulkError(err)
 	}

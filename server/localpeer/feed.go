@@ -9,8 +9,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/replication"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 )
@@ -51,9 +51,9 @@ func changesError(err error) error {
 
 // feed reads the changes of a local database.
 type feed struct {
-	d          *docs.Database
+	d          *documents.Database
 	row        func(replication.ChangeRow) error
-	changes    *docs.Feed
+	changes    *documents.Feed
 	continuous bool
 	silence    time.Duration // after which a continuous feed ends
 	last       storage.UpdateSeq
@@ -80,7 +80,7 @@ func (f *feed) prepare(ctx context.Context, query compat.Query, body []byte) err
 	if err := o.ReadFilter(query, body != nil, posted, f.d.Rules().PlusIsSpace); err != nil {
 		return err
 	}
-	f.changes, err = f.d.Feed(ctx, &o.FeedOptions, func() *docs.Request {
+	f.changes, err = f.d.Feed(ctx, &o.FeedOptions, func() *documents.Request {
 		return filterRequest(f.d.Name(), query, posted)
 	})
 	if err != nil {
@@ -100,10 +100,10 @@ func (f *feed) prepare(ctx context.Context, query compat.Query, body []byte) err
 
 // filterRequest is what filter functions see of a replication: the request that another server would make, without
 // what only its connection has.
-func filterRequest(db string, query compat.Query, posted ejson.Value) *docs.Request {
-	r := &docs.Request{
+func filterRequest(db string, query compat.Query, posted ejson.Value) *documents.Request {
+	r := &documents.Request{
 		Method: []byte(`"GET"`), Path: []string{db, "_changes"}, Query: query, Headers: []compat.Param{{Name: "Host"}},
-		Body: docs.NoBody,
+		Body: documents.NoBody,
 	}
 	if posted.Kind() != ejson.Invalid {
 		r.Method, r.Body = []byte(`"POST"`), func() ([]byte, error) { return posted.AppendJSON(nil), nil }
@@ -112,7 +112,7 @@ func filterRequest(db string, query compat.Query, posted ejson.Value) *docs.Requ
 }
 
 func (f *feed) lastSeq() replication.Sequence {
-	return replication.Sequence(docs.AppendSeq(nil, f.last))
+	return replication.Sequence(documents.AppendSeq(nil, f.last))
 }
 
 func (f *feed) run(ctx context.Context) error {
@@ -169,7 +169,7 @@ func (f *feed) rows(ctx context.Context, until storage.Seq) error {
 				return errFeedEnd
 			}
 			chunk = append(chunk, replication.ChangeRow{
-				Seq: replication.Sequence(docs.AppendSeq(nil, ch.Seq)), ID: ch.ID, Revs: slices.Clone(ch.Revs),
+				Seq: replication.Sequence(documents.AppendSeq(nil, ch.Seq)), ID: ch.ID, Revs: slices.Clone(ch.Revs),
 			})
 			return nil
 		})

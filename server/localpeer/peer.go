@@ -6,14 +6,15 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/replication"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 )
 
 // Options are what peers work with.
 type Options struct {
-	Docs *docs.Store
+	Docs *documents.Store
 	// Create makes a database as the query of its PUT says, without asking for rights.
 	Create func(ctx context.Context, name string, query compat.Query) error
 }
@@ -24,11 +25,11 @@ type peer struct {
 	o    Options
 	name string
 	uri  string
-	who  docs.Principal
+	who  principal.Principal
 }
 
 // New makes the peer of a database, with the rights of a principal; uri names it in messages.
-func New(o Options, name, uri string, who docs.Principal) replication.Peer {
+func New(o Options, name, uri string, who principal.Principal) replication.Peer {
 	return &peer{o: o, name: name, uri: uri, who: who}
 }
 
@@ -39,10 +40,12 @@ func (p *peer) URI() string { return p.uri }
 func (p *peer) Close() {}
 
 // database is the database under the rules now in force: each call asks for it anew, as each request would.
-func (p *peer) database() *docs.Database { return p.o.Docs.Database(p.name, p.who, docs.Origin{}) }
+func (p *peer) database() *documents.Database {
+	return p.o.Docs.Database(p.name, p.who, documents.Origin{})
+}
 
 // open is database for whoever may use it.
-func (p *peer) open(ctx context.Context) (*docs.Database, error) {
+func (p *peer) open(ctx context.Context) (*documents.Database, error) {
 	d := p.database()
 	return d, d.Authorize(ctx, false)
 }
@@ -81,7 +84,7 @@ func (p *peer) create(ctx context.Context, params []replication.Header) error {
 		for i, q := range params {
 			uri += string("?&"[min(i, 1)]) + compat.EncodeURL(q.Name) + "=" + compat.EncodeURL(q.Value)
 		}
-		return p.opened(docs.ErrNotServerAdmin, uri)
+		return p.opened(documents.ErrNotServerAdmin, uri)
 	}
 	err := p.o.Create(ctx, p.name, queryOf(params))
 	if _, wire := compat.AsError(err); wire {
@@ -112,8 +115,8 @@ func (p *peer) Info(ctx context.Context) (replication.Info, error) {
 		return replication.Info{}, p.opened(err, p.uri)
 	}
 	return replication.Info{
-		UpdateSeq:     replication.Sequence(docs.AppendSeq(nil, info.UpdateSeq)),
-		InstanceStart: string(docs.AppendStart(nil, info)),
+		UpdateSeq:     replication.Sequence(documents.AppendSeq(nil, info.UpdateSeq)),
+		InstanceStart: string(documents.AppendStart(nil, info)),
 	}, nil
 }
 
@@ -150,7 +153,7 @@ func (p *peer) PutLocal(ctx context.Context, id string, doc replication.LocalDoc
 		}
 		edit.Revs = compat.RevPath{Start: rev.Pos, IDs: []string{rev.Hash}}
 	}
-	rev, err := d.Write(ctx, edit, docs.WriteOptions{})
+	rev, err := d.Write(ctx, edit, documents.WriteOptions{})
 	if errors.Is(err, compat.KindConflict) {
 		return "", replication.ErrConflict
 	}
@@ -179,7 +182,7 @@ func (p *peer) OpenDocument(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compat.AppendDocument(nil, docs.View(doc, &docs.ReadOptions{})), nil
+	return compat.AppendDocument(nil, documents.View(doc, &documents.ReadOptions{})), nil
 }
 
 // Pending implements replication.Peer.

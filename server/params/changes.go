@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
 )
 
 // Feed is the kind of a changes feed.
@@ -50,7 +50,7 @@ var (
 // ChangesOptions are the query options of _changes (#changes_args). Names ignore case, values do not; the last of
 // several equal ones counts.
 type ChangesOptions struct {
-	docs.FeedOptions // the filter is there after ReadFilter
+	documents.FeedOptions // the filter is there after ReadFilter
 
 	Limit       int64 // rows; MaxChangesLimit if absent or negative
 	SeqInterval int64 // 0 if absent

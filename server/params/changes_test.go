@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
 )
 
 func TestChangesOptions(t *testing.T) {
@@ -111,7 +111,7 @@ func TestFeedWait(t *testing.T) {
 	}
 }
 
-func readFilter(t *testing.T, query, body string) (docs.Filter, error) {
+func readFilter(t *testing.T, query, body string) (documents.Filter, error) {
 	t.Helper()
 	q := compat.ParseQuery(query)
 	o, err := ParseChanges(q, "")
@@ -123,18 +123,18 @@ func readFilter(t *testing.T, query, body string) (docs.Filter, error) {
 }
 
 func TestReadFilter(t *testing.T) {
-	for query, want := range map[string]docs.Filter{
+	for query, want := range map[string]documents.Filter{
 		"":                          {},
 		"filter=/":                  {},
-		"filter=_doc_ids":           {Kind: docs.FilterIDs, IDs: []string{}},
-		"filter=_selector":          {Kind: docs.FilterSelector},
-		"filter=_design":            {Kind: docs.FilterDesign},
-		"filter=_view&view=/d//v/":  {Kind: docs.FilterView, Design: "d", Function: "v"},
-		"filter=d/f":                {Kind: docs.FilterFunction, Design: "d", Function: "f"},
-		"filter=d/a%252Fb&view=x/y": {Kind: docs.FilterFunction, Design: "d", Function: "a/b"},
+		"filter=_doc_ids":           {Kind: documents.FilterIDs, IDs: []string{}},
+		"filter=_selector":          {Kind: documents.FilterSelector},
+		"filter=_design":            {Kind: documents.FilterDesign},
+		"filter=_view&view=/d//v/":  {Kind: documents.FilterView, Design: "d", Function: "v"},
+		"filter=d/f":                {Kind: documents.FilterFunction, Design: "d", Function: "f"},
+		"filter=d/a%252Fb&view=x/y": {Kind: documents.FilterFunction, Design: "d", Function: "a/b"},
 	} {
 		got, err := readFilter(t, query, `{"doc_ids":[],"selector":{}}`)
-		if (got.Selector != nil) != (want.Kind == docs.FilterSelector) {
+		if (got.Selector != nil) != (want.Kind == documents.FilterSelector) {
 			t.Errorf("%s: the selector is %v", query, got.Selector)
 		}
 		got.Selector = nil

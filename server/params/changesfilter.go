@@ -5,8 +5,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/mango"
-	"github.com/settee-db/settee/server/docs"
 )
 
 // ReadFilter reads `filter`, and what the filter needs: `view` or `doc_ids` of the query, or members of the body that
@@ -19,14 +19,14 @@ func (o *ChangesOptions) ReadFilter(q compat.Query, posted bool, body ejson.Valu
 		if posted && body.Kind() == ejson.Invalid {
 			return compat.ErrInvalidJSON // the query is not looked at
 		}
-		f.Kind = docs.FilterIDs
+		f.Kind = documents.FilterIDs
 		f.IDs, err = filterIDs(q, body)
 		return err
 	case "_selector":
-		f.Kind = docs.FilterSelector
+		f.Kind = documents.FilterSelector
 		return readSelector(f, posted, body)
 	case "_design":
-		f.Kind = docs.FilterDesign
+		f.Kind = documents.FilterDesign
 		return nil
 	case "_view":
 		return readViewFilter(f, q, plusIsSpace)
@@ -38,14 +38,14 @@ func (o *ChangesOptions) ReadFilter(q compat.Query, posted bool, body ejson.Valu
 	case 0:
 		return nil
 	case 2:
-		f.Kind, f.Design, f.Function = docs.FilterFunction, parts[0], parts[1]
+		f.Kind, f.Design, f.Function = documents.FilterFunction, parts[0], parts[1]
 		return nil
 	}
 	return compat.NewError(compat.KindBadRequest, "`filter` must be of the form `designname/filtername`")
 }
 
 // readViewFilter reads `view`; the real server crashes where there are one or three parts.
-func readViewFilter(f *docs.Filter, q compat.Query, plusIsSpace bool) error {
+func readViewFilter(f *documents.Filter, q compat.Query, plusIsSpace bool) error {
 	view, _ := q.First("view")
 	if view == "" {
 		return compat.NewError(compat.KindBadRequest, "`view` filter parameter is not provided.")
@@ -54,12 +54,12 @@ func readViewFilter(f *docs.Filter, q compat.Query, plusIsSpace bool) error {
 	if len(parts) != 2 {
 		return compat.NewError(compat.KindBadRequest, "`view` must be of the form `designname/viewname`")
 	}
-	f.Kind, f.Design, f.Function = docs.FilterView, parts[0], parts[1]
+	f.Kind, f.Design, f.Function = documents.FilterView, parts[0], parts[1]
 	return nil
 }
 
 // readSelector reads selector and fields of a POST (couch_changes:get_selector_and_fields).
-func readSelector(f *docs.Filter, posted bool, body ejson.Value) (err error) {
+func readSelector(f *documents.Filter, posted bool, body ejson.Value) (err error) {
 	switch {
 	case !posted:
 		return compat.NewError(compat.KindBadRequest, "Selector must be specified in POST payload")

@@ -4,18 +4,18 @@ import (
 	"strings"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
 )
 
 // Names and values of the options of documents are case-sensitive and unknown ones are ignored; booleans act on the
 // exact value `true` only, and any one of several counts (#doc_query_args).
 type documentOptions struct {
-	docs.ReadOptions
+	documents.ReadOptions
 	keepRev bool // `new_edits=false`; of `true` and `false` the last counts
 }
 
 // ReadDocument reads the query of a GET of a document or an attachment (chttpd_db:parse_doc_query).
-func ReadDocument(q compat.Query) (*docs.ReadOptions, error) {
+func ReadDocument(q compat.Query) (*documents.ReadOptions, error) {
 	o, err := parseDocument(q)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func parseDocument(q compat.Query) (*documentOptions, error) {
 }
 
 // BulkGet reads the query of _bulk_get, where some options are refused (chttpd_db:bulk_get_parse_doc_query).
-func BulkGet(q compat.Query) (*docs.ReadOptions, error) {
+func BulkGet(q compat.Query) (*documents.ReadOptions, error) {
 	o := &documentOptions{}
 	for i := range q {
 		switch q[i].Name {

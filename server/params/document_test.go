@@ -6,12 +6,12 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
 )
 
 func TestDocOptions(t *testing.T) {
 	a, b := compat.Rev{Pos: 1, Hash: "a"}, compat.Rev{Pos: 2, Hash: "b"}
-	for query, want := range map[string]docs.ReadOptions{
+	for query, want := range map[string]documents.ReadOptions{
 		"":                {},
 		"rev=1-a&rev=2-b": {Rev: b, HasRev: true},
 		"attachments=true&attachments=false&revs=TRUE&unknown=1": {Attachments: true},

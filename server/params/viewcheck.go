@@ -6,7 +6,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/server/docs"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/views"
 )
 
@@ -21,7 +21,7 @@ type Limits struct {
 
 // List checks the options of _all_docs and its relatives, _all_dbs and _dbs_info, in CouchDB's order
 // (couch_mrview_util:validate_all_docs_args), and gives the list that they ask for.
-func (o *ViewOptions) List(limits Limits) (*docs.ListOptions, error) {
+func (o *ViewOptions) List(limits Limits) (*documents.ListOptions, error) {
 	if err := o.check(false); err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (o *ViewOptions) List(limits Limits) (*docs.ListOptions, error) {
 	if err := o.checkLimit(limits, o.Partition != ""); err != nil {
 		return nil, err
 	}
-	return &docs.ListOptions{
+	return &documents.ListOptions{
 		Range: o.IDRange(), Keys: o.Keys, InPartition: o.Partition != "",
 		Attachments: o.Attachments, AttEncodingInfo: o.AttEncodingInfo,
 	}, nil

@@ -6,8 +6,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views"
@@ -77,7 +77,7 @@ func (w *viewWriter) Head(h *views.Head) error {
 		b = append(b, ',')
 	}
 	if w.o.UpdateSeq {
-		b = append(docs.AppendUpdateSeq(append(b, `"update_seq":`...), h.UpdateSeq), ',')
+		b = append(documents.AppendUpdateSeq(append(b, `"update_seq":`...), h.UpdateSeq), ',')
 	}
 	return w.s.Commit(append(b, "\"rows\":[\r\n"...))
 }
@@ -108,7 +108,7 @@ func (w *viewWriter) write(r *views.Row, doc *RowDoc) (err error) {
 	return w.s.Commit(b)
 }
 
-// AppendRow appends a row with its document, unless doc is nil; send is that of docs.Database.AppendView.
+// AppendRow appends a row with its document, unless doc is nil; send is that of documents.Database.AppendView.
 func (w *RowDocs) AppendRow(
 	b []byte,
 	r *views.Row,
@@ -220,9 +220,9 @@ func (w *RowDocs) append(b []byte, doc *RowDoc, send func([]byte) ([]byte, error
 	if err := w.c.Docs.Show(w.c.Context(), doc.d); err != nil {
 		return nil, err
 	}
-	var asked docs.ReadOptions
+	var asked documents.ReadOptions
 	if !doc.linked {
-		asked = docs.ReadOptions{Attachments: w.o.Attachments, AttEncodingInfo: w.o.AttEncodingInfo}
+		asked = documents.ReadOptions{Attachments: w.o.Attachments, AttEncodingInfo: w.o.AttEncodingInfo}
 	}
 	return w.c.Docs.AppendView(w.c.Context(), b, w.c.Docs.View(doc.d, &asked), send)
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/find"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/views"
@@ -43,7 +43,7 @@ func appendDesignInfo(b []byte, i *views.Info) []byte {
 	integer(`,"waiting_clients":`, int64(i.WaitingClients))
 	boolean(`,"updater_running":`, i.UpdaterRunning)
 	integer(`,"update_seq":`, int64(i.UpdateSeq.N))
-	integer(`,"sizes":{"file":`, docs.FileBase+i.SizeFile)
+	integer(`,"sizes":{"file":`, documents.FileBase+i.SizeFile)
 	integer(`,"external":`, i.SizeExternal)
 	integer(`,"active":`, i.SizeActive)
 	b = hex.AppendEncode(append(b, `},"signature":"`...), i.Signature[:])

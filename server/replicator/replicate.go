@@ -11,9 +11,9 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/forward"
 )
 
@@ -237,7 +237,7 @@ func replicationError(err error) error {
 	var filter *replication.FilterError
 	switch {
 	case errors.Is(err, replication.ErrNotAllowed):
-		return docs.ErrNotServerAdmin
+		return documents.ErrNotServerAdmin
 	case errors.As(err, &filter):
 		return compat.NewError(compat.KindNotFound, filter.Reason)
 	case !errors.As(err, &f):

@@ -7,10 +7,10 @@ import (
 
 	"github.com/settee-db/settee/cluster/nodes"
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/databases"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/forward"
 	"github.com/settee-db/settee/server/localpeer"
 	"github.com/settee-db/settee/storage/jobs"
@@ -86,7 +86,7 @@ func (r *Replications) connect(
 			},
 		}
 		return localpeer.New(peers, e.Local, e.DisplayURL(),
-			docs.Principal{Name: spec.User.Name, Roles: spec.User.Roles})
+			principal.Principal{Name: spec.User.Name, Roles: spec.User.Roles})
 	}
 	return replication.NewHTTPPeer(e, &spec.Options, set)
 }

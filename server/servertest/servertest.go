@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
-	"github.com/settee-db/settee/server/auth"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
@@ -114,7 +114,7 @@ func Start(t testing.TB, o server.Options) *Server {
 		require.NoError(t, err)
 		o.Config = c
 	}
-	hooks := storage.Hooks{Validator: docs.NewValidator(o.Config, o.Views, o.JS), Indexer: o.Views}
+	hooks := storage.Hooks{Validator: documents.NewValidator(o.Config, o.Views, o.JS), Indexer: o.Views}
 	if o.AllFields != nil {
 		hooks.Indexer = storage.Indexers(o.Views, o.AllFields)
 	}
@@ -125,7 +125,8 @@ func Start(t testing.TB, o server.Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	hash, err := auth.HashAdmin("secret", auth.Hashing{Scheme: auth.SchemePBKDF2, PRF: "sha256", Iterations: 10})
+	cheap := principal.Hashing{Scheme: principal.SchemePBKDF2, PRF: "sha256", Iterations: 10}
+	hash, err := principal.HashAdmin("secret", cheap)
 	require.NoError(t, err)
 	_, err = o.Config.Set("admins", "admin", hash, false)
 	require.NoError(t, err)

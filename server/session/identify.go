@@ -7,21 +7,22 @@ import (
 	"time"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/docs"
+
 	"github.com/settee-db/settee/server/users"
 )
 
 // Handlers find out who makes a request, and serve /_session.
 type Handlers struct {
-	verifier *auth.Verifier
+	verifier *principal.Verifier
 	users    *users.Directory
 	secretMu sync.Mutex // while the cookie secret is made
 }
 
 // New makes them; passwords are checked by the verifier, users found by the directory.
-func New(verifier *auth.Verifier, directory *users.Directory) *Handlers {
+func New(verifier *principal.Verifier, directory *users.Directory) *Handlers {
 	return &Handlers{verifier: verifier, users: directory}
 }
 
@@ -65,18 +66,18 @@ func (h *Handlers) basicHandler(c *call.Call) (bool, error) {
 	if !ok {
 		return false, auth.ErrBadLogin
 	}
-	c.User = docs.Principal{Name: name, Roles: u.Roles}
+	c.User = principal.Principal{Name: name, Roles: u.Roles}
 	return true, nil
 }
 
 // findUser finds a server admin, a user of the users database, or one who is both: then the document adds roles and its
 // password does not count (chttpd_auth_cache:get_user_creds). It is nil for unknown names, among them those longer than
 // any account's. Nothing in the users database, which may be open for sign-up, keeps a server admin out.
-func (h *Handlers) findUser(c *call.Call, name string) (*auth.User, error) {
+func (h *Handlers) findUser(c *call.Call, name string) (*principal.User, error) {
 	return h.lookUp(c.Context(), c.Settings.Auth, name)
 }
 
-func (h *Handlers) lookUp(ctx context.Context, set *auth.Settings, name string) (*auth.User, error) {
+func (h *Handlers) lookUp(ctx context.Context, set *auth.Settings, name string) (*principal.User, error) {
 	if len(name) > maxUserName {
 		return nil, nil
 	}
@@ -116,7 +117,7 @@ func (h *Handlers) Roles(ctx context.Context, set *auth.Settings, name string) (
 const maxUserName = 1024
 
 // checkPassword checks a password, and has an outdated hash rewritten in the background. u is nil for an unknown name.
-func (h *Handlers) checkPassword(c *call.Call, name, password string, u *auth.User) (bool, error) {
+func (h *Handlers) checkPassword(c *call.Call, name, password string, u *principal.User) (bool, error) {
 	var ok, warn bool
 	var err error
 	if len(name) <= maxUserName {
@@ -124,7 +125,7 @@ func (h *Handlers) checkPassword(c *call.Call, name, password string, u *auth.Us
 	}
 	switch {
 	case err != nil:
-		if err == error(auth.ErrLocked) {
+		if err == error(principal.ErrLocked) {
 			c.Env.Log.Warn("login refused: locked after too many failures", "request", c.ID, "user", name,
 				"peer", c.Peer())
 		}
@@ -148,7 +149,7 @@ func (h *Handlers) cookieHandler(c *call.Call) (bool, error) {
 	if value == "" {
 		return false, nil
 	}
-	s, err := auth.ParseSession(value)
+	s, err := principal.ParseSession(value)
 	if err != nil {
 		return false, err
 	}
@@ -165,7 +166,7 @@ func (h *Handlers) cookieHandler(c *call.Call) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	c.User = docs.Principal{Name: s.Name, Roles: u.Roles}
+	c.User = principal.Principal{Name: s.Name, Roles: u.Roles}
 	if left < set.Cookie.Timeout/10*9 {
 		c.Renew = func() { renewSession(c, key) }
 	}
@@ -188,12 +189,12 @@ func proxyHandler(c *call.Call) (bool, error) {
 		return false, nil
 	}
 	if set.ProxySecret &&
-		(set.Secret == "" || !auth.ProxyToken(c.Header(set.ProxyToken), name, set.Secret, set.Algorithms)) {
+		(set.Secret == "" || !principal.ProxyToken(c.Header(set.ProxyToken), name, set.Secret, set.Algorithms)) {
 		return false, nil
 	}
-	c.User = docs.Principal{Name: name, Roles: []string{}}
+	c.User = principal.Principal{Name: name, Roles: []string{}}
 	if c.HasHeader(set.ProxyRoles) {
-		c.User.Roles = auth.SplitRoles(c.Header(set.ProxyRoles))
+		c.User.Roles = principal.SplitRoles(c.Header(set.ProxyRoles))
 	}
 	return true, nil
 }
@@ -206,7 +207,7 @@ func tokenHandler(c *call.Call) (bool, error) {
 	}
 	name, roles, ok, err := auth.Token(header, &c.Settings.Auth.Tokens, time.Now())
 	if ok {
-		c.User = docs.Principal{Name: name, Roles: roles}
+		c.User = principal.Principal{Name: name, Roles: roles}
 	}
 	return ok, err
 }

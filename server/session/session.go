@@ -9,6 +9,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/call"
 )
@@ -83,7 +84,7 @@ func (h *Handlers) postSession(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	setSessionCookie(c, auth.NewSession(login.name, secret+u.Salt, c.Settings.Auth.Algorithms[0], time.Now()))
+	setSessionCookie(c, principal.NewSession(login.name, secret+u.Salt, c.Settings.Auth.Algorithms[0], time.Now()))
 	b := ejson.AppendString([]byte(`{"ok":true,"name":`), login.name)
 	b = ejson.AppendStrings(append(b, `,"roles":`...), u.Roles)
 	return c.JSON(status, append(b, '}'))
@@ -136,7 +137,7 @@ func setSessionCookie(c *call.Call, value string) {
 
 // renewSession gives a session a new cookie.
 func renewSession(c *call.Call, key string) {
-	setSessionCookie(c, auth.NewSession(c.User.Name, key, c.Settings.Auth.Algorithms[0], time.Now()))
+	setSessionCookie(c, principal.NewSession(c.User.Name, key, c.Settings.Auth.Algorithms[0], time.Now()))
 }
 
 // readLogin reads the body of a login: a form or JSON, by the beginning of the content type.

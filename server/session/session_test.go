@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/server"
-	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/server/session"
 )
@@ -255,7 +255,7 @@ func TestUsersBringNoCostlyHashes(t *testing.T) {
 	known := servertest.As("joe0")
 	require.Equal(t, 201, s.Do("PUT", path, doc(10, ""), known...).Code)
 	require.Equal(t, 201, s.Do("PUT", path, doc(11, "")).Code, "administrators may")
-	session := auth.NewSession("joe0", "a secret"+"s", "sha256", time.Now())
+	session := principal.NewSession("joe0", "a secret"+"s", "sha256", time.Now())
 	asJoe := []string{"Authorization", "", "Cookie", "AuthSession=" + session}
 	require.Equal(t, 201, s.Do("PUT", path, doc(11, `,"x":1`), asJoe...).Code, "what was there")
 	servertest.Expect(t, s.Do("PUT", path, doc(12, ""), asJoe...), 403, refusal)

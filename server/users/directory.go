@@ -11,8 +11,9 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/server/auth"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/server/stats"
 	"github.com/settee-db/settee/storage"
 )
@@ -21,13 +22,13 @@ import (
 // once for writes through this server, and a wake-up later for those of others.
 type Directory struct {
 	store    *storage.Store
-	verifier *auth.Verifier
+	verifier *principal.Verifier
 	stats    *stats.Stats
 	log      *slog.Logger
 
 	mu         sync.Mutex
 	generation uint64 // of the database; what was read before a change is not remembered after it
-	known      *lru.Cache[userKey, *auth.User]
+	known      *lru.Cache[userKey, *principal.User]
 
 	upgrading map[string]bool // names, guarded by mu
 	running   sync.WaitGroup
@@ -43,8 +44,8 @@ type userKey struct{ db, name string }
 const knownUsers = 16384
 
 // New opens the directory over the users database of the store, which need not be there yet.
-func New(store *storage.Store, verifier *auth.Verifier, stats *stats.Stats, log *slog.Logger) (*Directory, error) {
-	known, err := lru.New[userKey, *auth.User](knownUsers)
+func New(store *storage.Store, verifier *principal.Verifier, stats *stats.Stats, log *slog.Logger) (*Directory, error) {
+	known, err := lru.New[userKey, *principal.User](knownUsers)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (d *Directory) Close() {
 
 // Find reads a user's document; nil if there is none, or no such database. Statistics count who is known as a hit,
 // others as a miss, unless they are server admins, who need no document (chttpd_auth_cache:get_from_cache).
-func (d *Directory) Find(ctx context.Context, db, name string, admin bool) (*auth.User, error) {
+func (d *Directory) Find(ctx context.Context, db, name string, admin bool) (*principal.User, error) {
 	key := userKey{db, name}
 	u, known := d.known.Get(key)
 	if u != nil || !admin {
@@ -81,10 +82,10 @@ func (d *Directory) Find(ctx context.Context, db, name string, admin bool) (*aut
 	d.mu.Lock()
 	generation := d.generation
 	d.mu.Unlock()
-	doc, err := d.store.DB(db).Open(ctx, auth.DocPrefix+name, storage.OpenOptions{Conflicts: true})
+	doc, err := d.store.DB(db).Open(ctx, principal.DocPrefix+name, storage.OpenOptions{Conflicts: true})
 	switch {
 	case err == nil:
-		if u = auth.ParseUser(name, doc.Body); u != nil {
+		if u = principal.ParseUser(name, doc.Body); u != nil {
 			u.Conflicted = len(doc.Conflicts) > 0
 		}
 	case !errors.Is(err, compat.KindNotFound) && !errors.Is(err, compat.KindNoDatabase):
@@ -134,27 +135,27 @@ func (d *Directory) Upgrade(set *auth.Settings, name, password string) {
 
 func (d *Directory) rewrite(ctx context.Context, set *auth.Settings, name, password string) error {
 	db := d.store.DB(set.UsersDB)
-	stored, err := db.Open(ctx, auth.DocPrefix+name, storage.OpenOptions{})
+	stored, err := db.Open(ctx, principal.DocPrefix+name, storage.OpenOptions{})
 	if err != nil {
 		return err
 	}
-	if u := auth.ParseUser(name, stored.Body); u == nil || !u.Outdated(set.Hashing) {
+	if u := principal.ParseUser(name, stored.Body); u == nil || !u.Outdated(set.Hashing) {
 		return nil // somebody else has changed it
 	}
 	body, err := ejson.Parse(stored.Body)
 	if err != nil {
 		return err
 	}
-	edit, err := docs.EditOf(stored)
+	edit, err := documents.EditOf(stored)
 	if err != nil {
 		return err
 	}
-	if body, err = ejson.Parse(auth.WithPassword(body, password)); err != nil {
+	if body, err = ejson.Parse(principal.WithPassword(body, password)); err != nil {
 		return err
 	}
 	var hashed []byte
 	err = d.verifier.Do(ctx, "", func() (err error) {
-		hashed, err = auth.HashDocument(body, set.Hashing, &set.Policy)
+		hashed, err = principal.HashDocument(body, set.Hashing, &set.Policy)
 		return err
 	})
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/server/auth"
-	"github.com/settee-db/settee/server/docs"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv"
 )
@@ -26,8 +27,8 @@ type peruserState struct {
 const watchPause = time.Second
 
 // renamePause is how long another database than before that the settings name has no built-in design document, so that
-// administrators can fill it as they like (see docs.EnsureAuthDesign). CouchDB makes it this long after the database
-// before is gone.
+// administrators can fill it as they like (see documents.EnsureAuthDesign). CouchDB makes it this long after the
+// database before is gone.
 const renamePause = 5 * time.Second
 
 // watch follows the users database until the server stops or the store is closed: what is remembered is dropped when it
@@ -81,7 +82,7 @@ func (d *Directory) follow(settings func() *auth.Settings, name string, pause ti
 			return d.ctx.Err()
 		case <-d.nudge:
 		case <-design.C:
-			if err := docs.EnsureAuthDesign(d.ctx, d.store.DB(name)); err != nil {
+			if err := documents.EnsureAuthDesign(d.ctx, d.store.DB(name)); err != nil {
 				return err
 			}
 		case <-l.C():
@@ -115,7 +116,7 @@ func (d *Directory) syncDatabases(ctx context.Context, set *auth.Settings) error
 	var changed []change
 	since := storage.ChangesOptions{Since: d.peruser.since, Limit: -1}
 	end, err := d.store.DB(set.UsersDB).Changes(ctx, since, func(c *storage.Change) error {
-		if name, ok := strings.CutPrefix(c.ID, auth.DocPrefix); ok {
+		if name, ok := strings.CutPrefix(c.ID, principal.DocPrefix); ok {
 			changed = append(changed, change{name, c.Deleted})
 		}
 		return nil

@@ -1,0 +1,167 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+)
+
+var errNoAttachment = compat.NewError(compat.KindNotFound, "Document is missing attachment")
+
+// Attachment finds an attachment of the revision that the options ask for; its bytes are read with ReadAttachment.
+// With latest a revision stands for the leaf that descends from it. Where there are several, CouchDB crashes
+// (case_clause).
+func (d *Database) Attachment(ctx context.Context, id, name string, q *ReadOptions) (*compat.Attachment, error) {
+	doc, err := d.Find(ctx, id, storage.OpenOptions{Rev: q.Rev, Latest: q.Latest, Deleted: q.Deleted, NoBody: true})
+	if err != nil {
+		return nil, err
+	}
+	i := indexOf(doc.Attachments, name)
+	if i < 0 {
+		return nil, errNoAttachment
+	}
+	return &doc.Attachments[i], nil
+}
+
+// ReadAttachment writes bytes of an attachment; see storage.DB.ReadAttachment.
+func (d *Database) ReadAttachment(
+	ctx context.Context,
+	att *compat.Attachment,
+	o storage.AttachmentRange,
+	w io.Writer,
+) error {
+	return d.db.ReadAttachment(ctx, att, o, w)
+}
+
+// PutAttachment stores an attachment as the first one of a new revision of the document. That comes after rev, or is
+// the first one of a new document if rev is zero.
+func (d *Database) PutAttachment(
+	ctx context.Context,
+	id string,
+	rev compat.Rev,
+	u storage.Upload,
+	from io.Reader,
+) (compat.Rev, error) {
+	doc, err := d.attachmentTarget(ctx, id, rev)
+	if err != nil {
+		return compat.Rev{}, err
+	}
+	draft := d.Draft(doc, WriteOptions{AttachmentsOnly: true, streamed: u.Name})
+	att, err := draft.Upload(ctx, u, from)
+	if err != nil {
+		draft.Discard(ctx)
+		return compat.Rev{}, err
+	}
+	doc.Attachments = WithAttachments(doc.Attachments, att)
+	return draft.Commit(ctx)
+}
+
+func (d *Database) attachmentTarget(ctx context.Context, id string, rev compat.Rev) (*compat.Document, error) {
+	if rev.IsZero() {
+		return d.newDocument(ctx, id)
+	}
+	return d.openEdit(ctx, id, rev, func(*storage.Document) error { return nil })
+}
+
+// DeleteAttachment removes an attachment in a new revision of the document, which comes after rev. Without one the
+// document has to have the attachment all the same before it is a conflict.
+func (d *Database) DeleteAttachment(ctx context.Context, id string, rev compat.Rev, name string) (compat.Rev, error) {
+	doc, err := d.withoutAttachment(ctx, id, rev, name)
+	if err != nil {
+		return compat.Rev{}, err
+	}
+	return d.updateOne(ctx, doc, WriteOptions{AttachmentsOnly: true})
+}
+
+func (d *Database) withoutAttachment(
+	ctx context.Context,
+	id string,
+	rev compat.Rev,
+	name string,
+) (*compat.Document, error) {
+	check := func(doc *storage.Document) error {
+		if indexOf(doc.Attachments, name) < 0 {
+			return errNoAttachment
+		}
+		return nil
+	}
+	if rev.IsZero() {
+		doc, err := d.Find(ctx, id, storage.OpenOptions{NoBody: true})
+		if err == nil {
+			err = check(doc)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return d.newDocument(ctx, id)
+	}
+	edit, err := d.openEdit(ctx, id, rev, check)
+	if err == nil {
+		edit.Attachments = without(edit.Attachments, name)
+	}
+	return edit, err
+}
+
+// newDocument is an empty document with an id.
+func (d *Database) newDocument(ctx context.Context, id string) (*compat.Document, error) {
+	rules, err := d.DocRules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := compat.ValidateDocID(id, rules.IDs); err != nil {
+		return nil, err
+	}
+	return &compat.Document{ID: id, Body: EmptyBody()}, nil
+}
+
+// openEdit makes an edit of a leaf that check accepts.
+func (d *Database) openEdit(
+	ctx context.Context,
+	id string,
+	rev compat.Rev,
+	check func(*storage.Document) error,
+) (*compat.Document, error) {
+	doc, err := d.db.Open(ctx, id, storage.OpenOptions{Rev: rev})
+	if err != nil && !errors.Is(err, compat.ErrMissing) {
+		return nil, d.missing(ctx, id, err)
+	}
+	if err != nil {
+		if err := d.CheckPartitions(ctx, slices.Values([]string{id})); err != nil {
+			return nil, err
+		}
+		return nil, compat.ErrMissingRev
+	}
+	if err := d.Show(ctx, doc); err != nil {
+		return nil, err
+	}
+	if err := check(doc); err != nil {
+		return nil, err
+	}
+	return EditOf(doc)
+}
+
+func indexOf(atts []compat.Attachment, name string) int {
+	return slices.IndexFunc(atts, func(a compat.Attachment) bool { return a.Name == name })
+}
+
+func without(atts []compat.Attachment, name string) []compat.Attachment {
+	kept := make([]compat.Attachment, 0, len(atts))
+	for _, a := range atts {
+		if a.Name != name {
+			kept = append(kept, a)
+		}
+	}
+	return kept
+}
+
+// WithAttachments is a list of attachments with others before it, which replace those of the same names.
+func WithAttachments(atts []compat.Attachment, added ...compat.Attachment) []compat.Attachment {
+	for _, a := range added {
+		atts = without(atts, a.Name)
+	}
+	return append(slices.Clip(added), atts...)
+}

@@ -1,0 +1,55 @@
+package documents
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+)
+
+// DesignChecker checks design documents before they are stored; *views.Views is one.
+type DesignChecker interface {
+	// CheckDesign looks at the fields of a design document and compiles its functions. body is its canonical JSON,
+	// tenant the name of the database, partitioned its kind.
+	CheckDesign(ctx context.Context, tenant string, partitioned bool, body []byte) error
+}
+
+// designChecks are the outcomes of a request's checks, by the bodies: functions are compiled before the transaction
+// that writes them, and once however often it runs.
+type designChecks map[string]error
+
+// checkDesigns checks the design documents that a request is about to write.
+func (d *Database) checkDesigns(ctx context.Context, docs []*compat.Document) (designChecks, error) {
+	partitioned, err := d.db.Partitioned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	checks := make(designChecks)
+	for _, doc := range docs {
+		if compat.IsDesignID(doc.ID) {
+			checks[string(doc.Body.JSON)] = d.store.o.Designs.CheckDesign(ctx, d.Name(), partitioned, doc.Body.JSON)
+		}
+	}
+	return checks, nil
+}
+
+// designSyntax refuses design documents that do not pass the check (couch_db:validate_ddoc). Those that checkDesigns
+// has not seen are checked in the transaction.
+func designSyntax(checker DesignChecker) rule {
+	return func(ctx context.Context, tx *storage.Tx) (storage.ValidateFunc, error) {
+		w, _ := ctx.Value(writerKey{}).(*writer)
+		if w == nil || !w.designs {
+			return nil, nil
+		}
+		name, partitioned := tx.Name(), tx.Snapshot().Partitioned()
+		return func(ctx context.Context, edit, _ *storage.Document) error {
+			if !compat.IsDesignID(edit.ID) {
+				return nil
+			}
+			if err, known := w.checks[string(edit.Body)]; known {
+				return err
+			}
+			return checker.CheckDesign(ctx, name, partitioned, edit.Body)
+		}, nil
+	}
+}

@@ -1,0 +1,138 @@
+package documents
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/kv"
+)
+
+// Attachments in JSON. They are read as they are sent, a piece at a time: one attachment may be larger than the memory
+// that there is, and what gzip makes small is larger than its length says.
+
+const (
+	// dataPiece is how much of an answer is gathered until it is sent.
+	dataPiece = 64 << 10
+	// maxWhole is how much the attachments of one document take, in base64, where they have to be in memory together.
+	maxWhole = 16 << 20
+)
+
+// View is what the options want to see of a document, to be printed with AppendView.
+func (d *Database) View(doc *storage.Document, q *ReadOptions) *compat.DocumentView {
+	view := View(doc, q)
+	if q.Attachments {
+		for i := range view.Attachments {
+			if a := &view.Attachments[i]; wanted(a.Attachment, doc, q) {
+				a.Form = compat.FormData
+			}
+		}
+	}
+	return view
+}
+
+// AppendView prints a document with the attachments that the view has the data of. send takes what was appended up to
+// now, and gives the buffer to go on with; it is not called for little. Without it all has to be in memory: that waits
+// for its room there, and is refused (413) above maxWhole.
+func (d *Database) AppendView(
+	ctx context.Context,
+	b []byte,
+	view *compat.DocumentView,
+	send func([]byte) ([]byte, error),
+) ([]byte, error) {
+	whole := &wholeData{d: d, view: view}
+	return compat.AppendDocumentWith(b, view, func(b []byte, a *compat.AttachmentView) ([]byte, error) {
+		w := &dataWriter{b: b, send: send}
+		if send == nil {
+			if err := whole.hold(ctx); err != nil {
+				return b, err
+			}
+			w.send = whole.check
+		}
+		encoder := base64.NewEncoder(base64.StdEncoding, w)
+		err := d.db.ReadAttachment(ctx, a.Attachment, storage.AttachmentRange{To: -1, Gunzip: true}, encoder)
+		if err == nil {
+			err = encoder.Close()
+		}
+		if errors.Is(err, kv.ErrTooOld) { // whoever reads the document must not begin again: some of it was sent
+			err = fmt.Errorf("an attachment cannot be read: %v", err)
+		}
+		return w.b, err
+	})
+}
+
+// ViewLength is how many bytes AppendView appends. What is compressed is read for that.
+func (d *Database) ViewLength(ctx context.Context, view *compat.DocumentView) (int64, error) {
+	var data int64
+	b, err := compat.AppendDocumentWith(nil, view, func(b []byte, a *compat.AttachmentView) ([]byte, error) {
+		n := counter(a.EncodedLength)
+		if a.Encoding == compat.EncodingGzip {
+			n = 0
+			err := d.db.ReadAttachment(ctx, a.Attachment, storage.AttachmentRange{To: -1, Gunzip: true}, &n)
+			if err != nil {
+				return b, err
+			}
+		}
+		data += (int64(n) + 2) / 3 * 4
+		return b, nil
+	})
+	return int64(len(b)) + data, err
+}
+
+// counter counts what is written to it.
+type counter int64
+
+// Write implements io.Writer.
+func (n *counter) Write(p []byte) (int, error) {
+	*n += counter(len(p))
+	return len(p), nil
+}
+
+// dataWriter appends to a buffer, and sends it when it is full.
+type dataWriter struct {
+	b    []byte
+	send func([]byte) ([]byte, error)
+}
+
+// Write implements io.Writer.
+func (w *dataWriter) Write(p []byte) (_ int, err error) {
+	if w.b = append(w.b, p...); len(w.b) >= dataPiece {
+		if w.b, err = w.send(w.b); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// wholeData is attachments that are in memory together.
+type wholeData struct {
+	d    *Database
+	view *compat.DocumentView
+	held bool
+}
+
+// hold waits for memory for all of them, before the first one is read.
+func (w *wholeData) hold(ctx context.Context) error {
+	if w.held || w.d.from.Memory == nil {
+		return nil
+	}
+	w.held = true
+	size := int64(0)
+	for _, a := range w.view.Attachments {
+		if a.Form == compat.FormData {
+			size += max(a.Length, a.EncodedLength) // at least
+		}
+	}
+	return w.d.from.Memory.Hold(ctx, len(w.view.Body)+int(min(size, maxWhole)))
+}
+
+// check refuses what becomes too large.
+func (w *wholeData) check(b []byte) ([]byte, error) {
+	if len(b) > len(w.view.Body)+maxWhole {
+		return b, compat.NewError(compat.KindDocumentTooLarge, w.view.ID)
+	}
+	return b, nil
+}

@@ -1,0 +1,112 @@
+package documents
+
+import (
+	"context"
+	"slices"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/storage"
+)
+
+// selectorFilter is the filter _selector of a changes feed.
+type selectorFilter struct {
+	feed     *Feed
+	selector *mango.Selector
+	parser   ejson.Parser
+	doc      []byte // the text of the document that is matched
+}
+
+// bySelector is the scan of the filter.
+func (f *Feed) bySelector(selector *mango.Selector) scanFunc {
+	filter := &selectorFilter{feed: f, selector: selector}
+	return f.passing(filter.options, filter.passes)
+}
+
+// mangoError is an error of Mango in a feed that runs: the crash of CouchDB's worker.
+func mangoError(err error) error {
+	if e, ok := compat.AsError(err); ok {
+		return compat.NewError(compat.KindError, e.Reason)
+	}
+	return err
+}
+
+// options are those of the scan. Documents are read only if the selector or the client wants to see them.
+func (f *selectorFilter) options(since storage.Seq, limit int64) storage.ChangesOptions {
+	opts := f.feed.options(since, limit)
+	opts.IncludeDocs = f.feed.o.IncludeDocs || !f.selector.OnlyMeta()
+	return opts
+}
+
+// passes reports whether the winner does, or with style=all_docs one of the leaves; the others are taken out of the row
+// (couch_changes:filter).
+func (f *selectorFilter) passes(ctx context.Context, ch *storage.Change) (bool, error) {
+	if !f.feed.o.AllLeaves {
+		return f.matches(ch.Doc, ch)
+	}
+	if f.feed.o.IncludeDocs && f.feed.o.Conflicts && ch.Doc.Conflicts == nil {
+		ch.Doc.Conflicts = []compat.Rev{} // CouchDB prints an empty list here
+	}
+	if len(ch.Revs) == 1 {
+		return f.matches(ch.Doc, ch)
+	}
+	if f.selector.Empty() {
+		return true, nil
+	}
+	open := storage.OpenRevsOptions{
+		Revs: slices.Clone(ch.Revs),
+		Open: storage.OpenOptions{NoBody: f.selector.OnlyMeta()},
+	}
+	passing := make(map[compat.Rev]bool, len(open.Revs)) // without those purged in the meantime
+	err := f.feed.d.db.OpenRevs(ctx, ch.ID, open, func(revs []storage.RevResult) error {
+		for _, r := range revs {
+			if r.Doc == nil {
+				continue
+			}
+			ok, err := f.matches(r.Doc, ch)
+			if err != nil {
+				return err
+			}
+			passing[r.Rev] = ok
+		}
+		return nil
+	})
+	ch.Revs = slices.DeleteFunc(ch.Revs, func(rev compat.Rev) bool { return !passing[rev] })
+	return len(ch.Revs) > 0, err
+}
+
+// matches matches one revision. Without a document the row has all that the selector asks for. Conflicts are seen in
+// the winner's only, and not with style=all_docs.
+func (f *selectorFilter) matches(d *storage.Document, ch *storage.Change) (bool, error) {
+	f.feed.d.store.o.Evaluated(1)
+	if f.selector.Empty() {
+		return true, nil
+	}
+	view := &compat.DocumentView{ID: ch.ID, Rev: ch.Revs[0], Deleted: ch.Deleted}
+	if d != nil {
+		view = View(d, &ReadOptions{})
+	}
+	if f.feed.o.AllLeaves {
+		view.Conflicts = nil
+	}
+	f.doc = compat.AppendDocument(f.doc[:0], view)
+	v, err := f.parser.Parse(f.doc)
+	if err != nil {
+		return false, err
+	}
+	ok, err := f.selector.Match(v)
+	return ok, mangoError(err)
+}
+
+// appendFields appends what fields show of a document, whose text is the rest of b from start on.
+func appendFields(b []byte, start int, fields *mango.Fields) ([]byte, error) {
+	p := ejson.AcquireParser()
+	defer p.Release()
+	v, err := p.Parse(slices.Clone(b[start:]))
+	if err != nil {
+		return b, err
+	}
+	shown, err := fields.AppendJSON(b[:start], v)
+	return shown, mangoError(err)
+}

@@ -1,0 +1,65 @@
+package documents
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/storage"
+)
+
+// Info is what GET /db shows; see storage.DB.Info.
+func (d *Database) Info(ctx context.Context) (*storage.Info, error) { return d.db.Info(ctx) }
+
+// LastSeq is the sequence of the newest change.
+func (d *Database) LastSeq(ctx context.Context) (storage.UpdateSeq, error) { return d.db.LastSeq(ctx) }
+
+// Listen tells of changes; see storage.DB.Listen.
+func (d *Database) Listen(ctx context.Context) (*storage.Listener, error) { return d.db.Listen(ctx) }
+
+// Pending counts the rows of the feed after a sequence.
+func (d *Database) Pending(ctx context.Context, since storage.Seq) (int64, error) {
+	end, err := d.db.Changes(ctx, storage.ChangesOptions{Since: since}, func(*storage.Change) error { return nil })
+	return end.Pending, err
+}
+
+// FileBase is what a database or an index takes at least in the sizes of files that are shown: its records and
+// counters. As in CouchDB, where they are a file's first pages, the file is larger than the live data even if there is
+// none.
+const FileBase = 4096
+
+// AppendInfo appends what GET /db shows, in CouchDB's order.
+func AppendInfo(b []byte, i *storage.Info) []byte {
+	b = AppendStart(append(b, `{"instance_start_time":`...), i)
+	b = ejson.AppendString(append(b, `,"db_name":`...), i.Name)
+	b = AppendSeq(append(b, `,"purge_seq":`...), i.PurgeSeq)
+	b = AppendUpdateSeq(append(b, `,"update_seq":`...), i.UpdateSeq)
+	b = strconv.AppendInt(append(b, `,"sizes":{"file":`...), FileBase+i.SizeFile, 10)
+	b = strconv.AppendInt(append(b, `,"external":`...), i.SizeExternal, 10)
+	b = strconv.AppendInt(append(b, `,"active":`...), i.SizeActive, 10)
+	b = append(b, `},"props":{`...)
+	if i.Partitioned {
+		b = append(b, `"partitioned":true`...)
+	}
+	b = strconv.AppendInt(append(b, `},"doc_del_count":`...), i.DocDelCount, 10)
+	b = strconv.AppendInt(append(b, `,"doc_count":`...), i.DocCount, 10)
+	b = strconv.AppendBool(append(b, `,"disk_format_version":8,"compact_running":`...), i.CompactRunning)
+	b = strconv.AppendInt(append(b, `,"cluster":{"q":`...), int64(i.Q), 10)
+	return append(b, `,"n":1,"w":1,"r":1}}`...)
+}
+
+// AppendStart appends the time of creation, which is a string.
+func AppendStart(b []byte, i *storage.Info) []byte {
+	return append(strconv.AppendInt(append(b, '"'), i.Created.Unix(), 10), '"')
+}
+
+// AppendSeq appends a sequence as a JSON string.
+func AppendSeq(b []byte, s storage.UpdateSeq) []byte {
+	return append(compat.AppendSeq(append(b, '"'), s.N, s.Seq), '"')
+}
+
+// AppendUpdateSeq appends the `update_seq` of a database or of a view; see compat.AppendUpdateSeq.
+func AppendUpdateSeq(b []byte, s storage.UpdateSeq) []byte {
+	return append(compat.AppendUpdateSeq(append(b, '"'), s.N, s.Seq), '"')
+}

@@ -1,0 +1,114 @@
+package documents
+
+import (
+	"log/slog"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/principal"
+	"github.com/settee-db/settee/replication"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views/js"
+)
+
+// Options are what a Store works with.
+type Options struct {
+	Store   *storage.Store
+	Designs DesignChecker
+	JS      *js.Pool // runs functions of design documents, nil: none can be run
+	Log     *slog.Logger
+	// Verifier bounds the hashes that new passwords cost.
+	Verifier *principal.Verifier
+	// Rules gives the rules now in force, Replicator the settings of replications.
+	Rules      func() *Rules
+	Replicator func() *replication.Settings
+	// UsersChanged is called after each write to a users database, before it is answered.
+	UsersChanged func()
+	// Read counts documents; Written those that an update stored, how many of them there were not before, and the local
+	// ones besides.
+	Read    func(n int)
+	Written func(documents, inserts, local int)
+	// Evaluated counts documents that feeds matched with a selector.
+	Evaluated func(n int)
+}
+
+// Store is a store whose databases are used by principals, under the rules of a server. It is safe for concurrent use.
+type Store struct{ o Options }
+
+// New makes a Store.
+func New(o Options) *Store { return &Store{o: o} }
+
+// Rules are the limits and settings that hold for the documents of all databases, as they were at some moment. They
+// are not changed.
+type Rules struct {
+	MaxDocIDLength, MaxDocumentSize, MaxAttachmentSize int64 // bytes
+	// CompressionLevel is that of attachments of the types Compressible, 0 for none.
+	CompressionLevel int64
+	Compressible     []string
+	UUIDs            *compat.UUIDs // makes ids of new documents
+	// FunctionRevs is how many ids are in _revisions of the documents that functions get.
+	FunctionRevs int64
+
+	MaxPurgeIDs, MaxPurgeRevs int64 // in one request
+	// QueryLimit is the greatest limit of a list or view, PartitionQueryLimit that of one in a partition; 0 for none.
+	QueryLimit, PartitionQueryLimit int64
+	MaxLookedUpIDs                  int64 // of filter=_doc_ids; more make the feed scan
+	PlusIsSpace                     bool  // in names of filters (chttpd/decode_plus_to_space)
+
+	// UsersDB is the database of the logins (chttpd_auth/authentication_db), PublicFields what everybody sees of its
+	// documents.
+	UsersDB      string
+	PublicFields []string
+	// Hashing is how passwords in user documents are hashed, Passwords what they must be like.
+	Hashing   principal.Hashing
+	Passwords *principal.Policy
+}
+
+// Origin is what a request brings along besides its principal. The zero value is one of the server itself.
+type Origin struct {
+	Rules   *Rules         // those of the request's begin, nil: those now in force
+	Address func() string  // of the client; at most one password at a time is hashed for each. nil: none
+	Request string         // id of the request, for the log
+	Memory  storage.Memory // for the documents that are read; nil: without bound
+}
+
+// Database gives a database, which need not exist, as a principal sees it. It touches nothing.
+func (s *Store) Database(name string, who principal.Principal, from Origin) *Database {
+	if from.Rules == nil {
+		from.Rules = s.o.Rules()
+	}
+	return &Database{store: s, rules: from.Rules, db: s.o.Store.DB(name).Within(from.Memory), who: who, from: from}
+}
+
+// Database is a database as one principal sees it: what is read is cut down to what the principal may see, and what
+// is written is checked. It is made for one request or one job, is used by one goroutine at a time, and remembers the
+// database's _security.
+//
+// Whether the principal may use the database at all is asked with Authorize, once, before anything else: the other
+// methods do not ask again.
+type Database struct {
+	store    *Store
+	rules    *Rules
+	db       *storage.DB
+	who      principal.Principal
+	from     Origin
+	security *compat.Security // nil before it was read
+	exists   bool             // the database was looked for
+}
+
+// Name is the name of the database.
+func (d *Database) Name() string { return d.db.Name() }
+
+// Rules are those in force.
+func (d *Database) Rules() *Rules { return d.rules }
+
+// Bare is the database without the rules: for its settings and indexes, and for readers that pass each document
+// through Show.
+func (d *Database) Bare() *storage.DB { return d.db }
+
+// address is that of the client, "" if there is none.
+func (d *Database) address() string {
+	if d.from.Address == nil {
+		return ""
+	}
+	return d.from.Address()
+}

@@ -1,0 +1,247 @@
+package documents
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"hash"
+	"math"
+	"strconv"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
+	"github.com/settee-db/settee/config"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views/js"
+)
+
+// This file asks the functions validate_doc_update about documents that are to be written. Which there are follows
+// from the stamp of the design documents, which the document's transaction reads: a function counts from the commit of
+// its design document on. The functions run between the runs of the transaction (storage.Tx.Ask); a verdict is on the
+// very texts that the function was given.
+
+// validationCache is for how many databases the functions are remembered.
+const validationCache = 4096
+
+// designValidator asks the validation functions of design documents.
+type designValidator struct {
+	config *config.Config
+	pool   *js.Pool
+	sets   *lru.Cache[string, *validationSet] // by the key prefix of the database
+}
+
+// validationSet is the validation functions of a database while its design documents are those of stamp.
+type validationSet struct {
+	stamp   []byte
+	native  bool // the database is that of the logins
+	designs []*js.Design
+	// blocked refuses what passed the functions: the next design document is in a language that cannot be run.
+	blocked *compat.Error
+}
+
+func newDesignValidator(c *config.Config, pool *js.Pool) *designValidator {
+	sets, _ := lru.New[string, *validationSet](validationCache) // only fails for a size below 1
+	return &designValidator{config: c, pool: pool, sets: sets}
+}
+
+// prepare is storage.BatchValidator's PrepareBatch: nil without functions, and for the server's own writes.
+func (v *designValidator) prepare(ctx context.Context, tx *storage.Tx) (storage.ValidateBatchFunc, error) {
+	w, _ := ctx.Value(writerKey{}).(*writer)
+	if w == nil {
+		return nil, nil
+	}
+	var room [512]byte
+	stamp, err := tx.AppendDesignStamp(room[:0])
+	if err != nil || len(stamp) == 0 {
+		return nil, err
+	}
+	key := string(tx.AppendPrefix(nil, storage.TagViews))
+	native := tx.Name() == v.config.String("chttpd_auth", "authentication_db")
+	set, known := v.sets.Get(key)
+	if !known || set.native != native || !bytes.Equal(set.stamp, stamp) {
+		if set, err = v.load(tx, stamp, native); err != nil {
+			return nil, err
+		}
+		v.sets.Add(key, set)
+	}
+	if len(set.designs) == 0 && set.blocked == nil {
+		return nil, nil
+	}
+	security, err := tx.Security()
+	if err != nil {
+		return nil, err
+	}
+	asker := &validationAsker{
+		pool: v.pool, designs: set.designs,
+		user: appendUser(nil, tx.Name(), w.who), security: securityOf(security),
+	}
+	base := sha256.New()
+	for _, part := range [][]byte{set.stamp, strconv.AppendBool(nil, set.native), asker.user, asker.security} {
+		hashPart(base, part)
+	}
+	asker.base = base.Sum(nil)
+	return func(_ context.Context, edits []storage.ValidatedEdit) ([]error, error) {
+		return v.verdicts(tx, w, set, asker, edits)
+	}, nil
+}
+
+func hashPart(h hash.Hash, part []byte) {
+	var size [8]byte
+	binary.LittleEndian.PutUint64(size[:], uint64(len(part)))
+	h.Write(size[:])
+	h.Write(part)
+}
+
+// load collects the functions. The one that every users database begins with is left out where logins use the
+// database, native: there its rules are applied in Go (see checkUser).
+func (v *designValidator) load(tx *storage.Tx, stamp []byte, native bool) (*validationSet, error) {
+	refs, err := tx.DesignDocs()
+	if err != nil {
+		return nil, err
+	}
+	set := &validationSet{stamp: bytes.Clone(stamp), native: native}
+	for _, ref := range refs {
+		doc, err := tx.OpenDesign(ref)
+		if err != nil {
+			return nil, err
+		}
+		body, err := ejson.Parse(doc.Body)
+		if err != nil {
+			return nil, err
+		}
+		source, given := body.Get("validate_doc_update")
+		if !given || native && doc.ID == authDesignID && source.TextIs(authDesignSource) {
+			continue
+		}
+		design, err := compile(v.pool, tx.Name(), doc, body)
+		if err != nil {
+			set.blocked = blockedBy(body, err)
+			break
+		}
+		set.designs = append(set.designs, design)
+	}
+	return set, nil
+}
+
+// blockedBy is the error of writes below a validation function in another language.
+func blockedBy(body ejson.Value, err error) *compat.Error {
+	if language, _ := body.Get("language"); language.TextIs("query") {
+		return compat.NewError(compat.KindError, "internal_server_error")
+	}
+	e, _ := compat.AsError(err)
+	return e
+}
+
+// verdicts gives the verdicts on edits as far as they are known. Design documents are never asked about.
+func (v *designValidator) verdicts(
+	tx *storage.Tx,
+	w *writer,
+	set *validationSet,
+	asker *validationAsker,
+	edits []storage.ValidatedEdit,
+) ([]error, error) {
+	verdicts := make([]error, len(edits))
+	revs := v.config.Int("query_server_config", "revs_limit", math.MaxInt64)
+	for i, e := range edits {
+		if compat.IsDesignID(e.Edit.ID) {
+			continue
+		}
+		doc := js.ValidatedDoc{New: appendEdit(nil, e, w)}
+		if e.Parent != nil {
+			doc.Old = appendForFunction(nil, e.Parent, revs)
+		}
+		answer, err := tx.Ask(asker.question(&doc), asker, func() any { return doc })
+		switch {
+		case errors.Is(err, storage.ErrPending):
+			verdicts[i] = err
+			continue
+		case err != nil:
+			return nil, err
+		}
+		switch verdict, _ := answer.(error); {
+		case errors.Is(verdict, compat.ErrFunctionClause):
+			return nil, compat.ErrFunctionClause // the real server's worker crashes, with the whole request
+		case verdict != nil:
+			verdicts[i] = FunctionError(verdict)
+		case set.blocked != nil:
+			verdicts[i] = set.blocked
+		}
+	}
+	return verdicts, nil
+}
+
+// validationAsker is a storage.Asker about the documents that a user writes while functions are in force.
+type validationAsker struct {
+	pool           *js.Pool
+	designs        []*js.Design
+	user, security []byte
+	base           []byte // hash of all that is the same for all documents
+}
+
+func (a *validationAsker) question(doc *js.ValidatedDoc) (q storage.Question) {
+	h := sha256.New()
+	h.Write(a.base)
+	hashPart(h, doc.New)
+	hashPart(h, doc.Old)
+	h.Sum(q[:0])
+	return q
+}
+
+// Answer implements storage.Asker.
+func (a *validationAsker) Answer(ctx context.Context, questions []any) ([]any, error) {
+	v := js.Validation{
+		Designs:  a.designs,
+		User:     a.user,
+		Security: a.security,
+		Docs:     make([]js.ValidatedDoc, len(questions)),
+	}
+	for i, q := range questions {
+		v.Docs[i] = q.(js.ValidatedDoc)
+	}
+	verdicts, err := a.pool.Validate(ctx, &v)
+	if err != nil {
+		return nil, FunctionError(err)
+	}
+	answers := make([]any, len(verdicts))
+	for i, verdict := range verdicts {
+		answers[i] = verdict
+	}
+	return answers, nil
+}
+
+// appendEdit prints a document that is about to be stored: attachments that come with it have no digest yet, and one
+// that is uploaded by itself, streamed, not even a length. Those taken over from a stored revision have a revpos
+// already, unless they are replicated.
+func appendEdit(b []byte, e storage.ValidatedEdit, w *writer) []byte {
+	view := View(e.Edit, &ReadOptions{Revs: true})
+	if w.attachmentsOnly && e.Parent != nil {
+		view.Revisions = e.Parent.Revs
+	}
+	for i := range view.Attachments {
+		a := &view.Attachments[i]
+		if a.HasRevPos && (!e.Replicated || isStored(e.Parent, a.Attachment)) {
+			continue
+		}
+		plain := *a.Attachment
+		plain.HasDigest = false
+		a.Attachment, a.Streamed = &plain, w.streamed != "" && a.Name == w.streamed
+	}
+	return compat.AppendDocument(b, view)
+}
+
+// isStored reports whether a revision has the attachment already.
+func isStored(d *storage.Document, a *compat.Attachment) bool {
+	if d == nil {
+		return false
+	}
+	for i := range d.Attachments {
+		if s := &d.Attachments[i]; s.Name == a.Name && s.Digest == a.Digest && s.RevPos == a.RevPos {
+			return true
+		}
+	}
+	return false
+}

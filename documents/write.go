@@ -1,0 +1,210 @@
+package documents
+
+import (
+	"context"
+
+	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/expiry"
+)
+
+// WriteOptions say how documents are written.
+type WriteOptions struct {
+	// Replicated is new_edits=false: the documents come with their lines of revisions.
+	Replicated bool
+	// Trusted replicated writes are stored without asking validation functions: they were accepted elsewhere. Only
+	// server admins are believed.
+	Trusted bool
+	// Expires is when the revisions are deleted, unless others have taken their place, in milliseconds since 1970; 0:
+	// never. See package storage/expiry.
+	Expires int64
+
+	// AttachmentsOnly says that the document is a stored revision with other attachments: validation functions see all
+	// of its line, as CouchDB has it at hand (chttpd_db:db_attachment_req).
+	AttachmentsOnly bool
+
+	streamed string // the attachment that the request uploads by itself
+}
+
+// Write stores a document with its inline attachments, and returns its new revision.
+func (d *Database) Write(ctx context.Context, doc *compat.Document, o WriteOptions) (compat.Rev, error) {
+	draft := d.Draft(doc, o)
+	err := draft.Inline(ctx)
+	if err != nil {
+		draft.Discard(ctx)
+		return compat.Rev{}, err
+	}
+	return draft.Commit(ctx)
+}
+
+// WriteAll stores documents with their inline attachments. The results are in the order of the documents; a refusal
+// of one says nothing of the others.
+func (d *Database) WriteAll(
+	ctx context.Context,
+	docs []*compat.Document,
+	o WriteOptions,
+) ([]storage.EditResult, error) {
+	var drafts []*Draft // those of documents with attachments
+	discard := func() {
+		for _, draft := range drafts {
+			if draft != nil {
+				draft.Discard(ctx)
+			}
+		}
+	}
+	for i, doc := range docs {
+		if len(doc.Attachments) == 0 {
+			continue
+		}
+		if drafts == nil {
+			drafts = make([]*Draft, len(docs))
+		}
+		drafts[i] = d.Draft(doc, o)
+		if err := drafts[i].Inline(ctx); err != nil {
+			discard()
+			return nil, err
+		}
+	}
+	results, err := d.Update(ctx, docs, o)
+	if err != nil {
+		discard()
+		return nil, err
+	}
+	for i := range results {
+		if results[i].Err != nil && drafts != nil && drafts[i] != nil {
+			drafts[i].Discard(ctx)
+		}
+	}
+	return results, nil
+}
+
+// Update stores documents whose attachments are stored already, as the principal may: every write of documents goes
+// through here. See storage.DB.Update.
+func (d *Database) Update(ctx context.Context, docs []*compat.Document, o WriteOptions) ([]storage.EditResult, error) {
+	inner, users, err := d.prepare(ctx, docs, o)
+	if err != nil {
+		return nil, err
+	}
+	if users {
+		defer d.store.o.UsersChanged()
+	}
+	update := storage.UpdateOptions{Replicated: o.Replicated, Trusted: o.Replicated && o.Trusted && d.who.IsAdmin()}
+	if o.Expires > 0 {
+		update.Stored = func(x *storage.Tx, results []storage.EditResult) error {
+			for i := range results {
+				expiry.Set(x, results[i].ID, results[i].Rev, o.Expires)
+			}
+			return nil
+		}
+	}
+	results, err := d.db.Update(inner, docs, update)
+	if err == nil {
+		d.store.written(results)
+	}
+	return results, err
+}
+
+// written counts what the edits of one update have stored.
+func (s *Store) written(results []storage.EditResult) {
+	var documents, inserts, local int
+	for i := range results {
+		switch r := &results[i]; {
+		case r.Err != nil:
+		case compat.IsLocalID(r.ID):
+			local++
+		case r.Made:
+			documents++
+			if r.First {
+				inserts++
+			}
+		}
+	}
+	s.o.Written(documents, inserts, local)
+}
+
+// prepare makes documents ready to be written by the principal, whom the context names to the checks then. users tells
+// that they are logins, of which others have to be told after the write.
+func (d *Database) prepare(
+	ctx context.Context,
+	docs []*compat.Document,
+	o WriteOptions,
+) (inner context.Context, users bool, err error) {
+	if inner, err = d.asWriter(ctx, docs, o); err != nil {
+		return nil, false, err
+	}
+	if users = d.isUsers(); users {
+		if err := d.prepareUsers(ctx, docs); err != nil {
+			return nil, false, err
+		}
+	}
+	if d.isReplicator() {
+		if err := d.prepareReplications(ctx, docs); err != nil {
+			return nil, false, err
+		}
+	}
+	return inner, users, nil
+}
+
+// updateOne is Update for one document; its refusal is the error.
+func (d *Database) updateOne(ctx context.Context, doc *compat.Document, o WriteOptions) (compat.Rev, error) {
+	results, err := d.Update(ctx, []*compat.Document{doc}, o)
+	if err != nil {
+		return compat.Rev{}, err
+	}
+	if results[0].Err != nil {
+		return compat.Rev{}, results[0].Err
+	}
+	if o.Replicated && compat.IsLocalID(doc.ID) {
+		return doc.Rev(), nil // stored as any other write of it, but answered as sent
+	}
+	return results[0].Rev, nil
+}
+
+// Copy makes the body and the attachments of a document's revision, the winner if it is zero, a new revision of
+// another document, whose current one is rev.
+func (d *Database) Copy(
+	ctx context.Context,
+	id string,
+	source compat.Rev,
+	target string,
+	rev compat.Rev,
+) (compat.Rev, error) {
+	rules, err := d.DocRules(ctx)
+	if err != nil {
+		return compat.Rev{}, err
+	}
+	if err := compat.ValidateDocID(target, rules.IDs); err != nil {
+		return compat.Rev{}, err
+	}
+	doc, err := d.Find(ctx, id, storage.OpenOptions{Rev: source})
+	if err != nil {
+		return compat.Rev{}, err
+	}
+	edit, err := EditOf(doc)
+	if err != nil {
+		return compat.Rev{}, err
+	}
+	edit.ID, edit.Revs = target, compat.RevPath{}
+	if !rev.IsZero() {
+		edit.Revs = compat.RevPath{Start: rev.Pos, IDs: []string{rev.Hash}}
+	}
+	return d.updateOne(ctx, edit, WriteOptions{})
+}
+
+// EditOf makes an edit of a stored revision: the same body and attachments, to be changed by the caller.
+func EditOf(doc *storage.Document) (*compat.Document, error) {
+	body, err := compat.NewBody(doc.Body)
+	if err != nil {
+		return nil, err
+	}
+	return &compat.Document{
+		ID: doc.ID, HasID: true, Deleted: doc.Deleted, Body: body, Attachments: doc.Attachments,
+		Revs: compat.RevPath{Start: doc.Rev.Pos, IDs: []string{doc.Rev.Hash}},
+	}, nil
+}
+
+// EmptyBody is the body {}.
+func EmptyBody() compat.Body {
+	body, _ := compat.NewBody([]byte(`{}`))
+	return body
+}
