@@ -6,6 +6,8 @@ SHELL := /bin/bash
 
 GO ?= go
 BIN := bin/settee
+# Programs that are modules of their own, so that the server does not depend on what they need.
+MODULES := cmd/bench cmd/searchpeers
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # What can be set on the command line.
@@ -20,6 +22,8 @@ SEED ?= $(shell date +%s)
 CRASH_ROUNDS ?= 200
 DAMAGE_ROUNDS ?= 2000
 HOSTILE_FLAGS ?=
+BENCH_FLAGS ?=
+SEARCH_FLAGS ?=
 # Packages that start goroutines or are used by several; conformance talks to processes without the detector, and eventing
 # takes two minutes more than the check has: RACE_PACKAGES=./eventing/...
 RACE_PACKAGES ?= ./memory/... ./config/... ./cluster/... ./principal/... ./documents/... ./storage/... ./views/... ./mango/... ./search/... ./replication/... ./server/... ./cmd/...
@@ -56,13 +60,15 @@ fauxton: ## fetch the web interface from npm into bin/fauxton; `make run` serves
 	docker/fetch-fauxton.sh bin/fauxton
 
 .PHONY: test
-test: ## the whole Go test suite
+test: ## the whole Go test suite, the benchmark's too
 	$(GO) test -timeout $(TEST_TIMEOUT) ./...
+	cd cmd/bench && $(GO) test -timeout $(TEST_TIMEOUT) ./...
 
 .PHONY: test-race
 test-race: ## short forms of the tests under the race detector (RACE_PACKAGES=, RACE_FLAGS= for the long ones)
 	$(GO) test -race $(RACE_FLAGS) -timeout 20m $$($(GO) list $(RACE_PACKAGES) | grep -v /views/js$$)
 	$(GO) test -race $(RACE_FLAGS) -timeout 20m -run '$(RACE_JS_TESTS)' ./views/js
+	cd cmd/bench && $(GO) test -race $(RACE_FLAGS) -timeout 20m ./...
 
 .PHONY: damage
 damage: ## damage a store's files 2,000 times: opening, check and salvage have all that there was, or say so (DAMAGE_ROUNDS=)
@@ -103,8 +109,9 @@ metrics: ## how large the tree is and how well it is explained, beside the limit
 	@$(GO) test -count=1 -v -run 'TestMetrics$$' . | grep -v '^=== '
 
 .PHONY: bench
-bench: build ## the benchmark's workloads on URL_A, alternately with URL_B if given (URL_A= ARGS=--limits: against net/http and Pebble)
-	$(BIN) bench $(URL_A) $(URL_B) $(ARGS)
+bench: build ## the benchmark's workloads on URL_A, alternately with URL_B if given (URL_A= BENCH_FLAGS=--limits: against net/http and Pebble)
+	cd cmd/bench && CGO_ENABLED=0 $(GO) build -o $(CURDIR)/bin/bench .
+	SETTEE_BINARY=$(CURDIR)/$(BIN) bin/bench $(URL_A) $(URL_B) $(BENCH_FLAGS)
 
 .PHONY: bench-search
 bench-search: ## full-text search beside Bleve: builds, disk, queries in the process (SEARCH_FLAGS='-docs 1000000')
@@ -153,7 +160,7 @@ vet: ## go vet of the code behind the build tag fdb; golangci-lint has it for al
 
 .PHONY: deadcode
 deadcode: ## functions that neither the programs nor the tests reach
-	@dead=$$($(GO) run $(DEADCODE) -test ./...); if [ -n "$$dead" ]; then echo "$$dead" >&2; exit 1; fi
+	@dead=$$(for module in . $(MODULES); do (cd $$module && $(GO) run $(DEADCODE) -test ./...) || exit 1; done); if [ -n "$$dead" ]; then echo "$$dead" >&2; exit 1; fi
 
 .PHONY: lint-files
 lint-files: ## check shell scripts, the systemd unit and YAML with the tools that are installed
@@ -165,7 +172,7 @@ vulncheck: ## look for known vulnerabilities in what the binary calls
 
 .PHONY: lint
 lint: vet deadcode lint-files ## go vet, deadcode, golangci-lint (with vet and staticcheck) at pinned versions, scripts and YAML
-	$(GO) run $(GOLANGCI) run ./...
+	for module in . $(MODULES); do (cd $$module && $(GO) run $(GOLANGCI) run ./...) || exit 1; done
 
 .PHONY: fmt
 fmt: ## gofmt all files

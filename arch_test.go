@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,10 +160,9 @@ var rooms = map[string][]string{
 		"server/reshard",
 		"server/admin",
 		"server/warm",
-		"cmd/settee/bench",
 	},
-	"conformance":      {}, // talks to the running server only
-	"cmd/settee/bench": {}, // so does the benchmark
+	"conformance": {}, // talks to the running server only
+	"cmd/bench":   {}, // so does the benchmark, a module of its own
 	// a module of its own, which measures the engine of search without a server
 	"cmd/searchpeers": {"compat", "storage", "storage/kv", "views", "search", "search/index", "search/query"},
 }
@@ -188,10 +188,11 @@ const serverTest = "server/servertest"
 // wholeServer is what those tests may import besides: servers, and the contract of the engines below them.
 var wholeServer = []string{serverTest, "server", "storage/kv"}
 
-// engineLibraries are the foreign modules behind the engines, with the room that may import them.
-var engineLibraries = map[string]string{
-	"github.com/cockroachdb/pebble":  "storage/kv/pebblekv",
-	"github.com/apple/foundationdb/": "storage/kv/fdbkv",
+// engineLibraries are the foreign modules behind the engines, with the rooms that may import them. The benchmark holds
+// the server against Pebble alone.
+var engineLibraries = map[string][]string{
+	"github.com/cockroachdb/pebble":  {"storage/kv/pebblekv", "cmd/bench/barepebble"},
+	"github.com/apple/foundationdb/": {"storage/kv/fdbkv"},
 }
 
 // forbidden are imports that a room must not have outside tests.
@@ -274,13 +275,47 @@ func TestOnlyCmdNamesAnEngine(t *testing.T) {
 			if slices.Contains(testKits, local) && !src.test {
 				t.Errorf("%s imports %s, which is for tests", src.path, local)
 			}
-			for library, home := range engineLibraries {
-				if strings.HasPrefix(imp, library) && src.dir != home && !strings.HasPrefix(src.dir, home+"/") {
-					t.Errorf("%s imports %s, which belongs to %s", src.path, imp, home)
+			for library, homes := range engineLibraries {
+				at := func(home string) bool { return strings.HasPrefix(src.dir+"/", home+"/") }
+				if strings.HasPrefix(imp, library) && !slices.ContainsFunc(homes, at) {
+					t.Errorf("%s imports %s, which belongs to %s", src.path, imp, homes)
 				}
 			}
 		}
 	}
+}
+
+// TestModulesAgree: what a program with a module of its own needs and the server, too, has the same version in both, so
+// that the benchmark compares with the Pebble that the server has. A module that says less no longer builds.
+func TestModulesAgree(t *testing.T) {
+	server := requirements(t, "go.mod")
+	modules, err := filepath.Glob("cmd/*/go.mod")
+	if err != nil || len(modules) == 0 {
+		t.Fatalf("no modules: %v", err)
+	}
+	for _, file := range modules {
+		for module, version := range requirements(t, file) {
+			if want := server[module]; want != "" && version != want {
+				t.Errorf("%s has %s %s, the server %s", file, module, version, want)
+			}
+		}
+	}
+}
+
+// requirements are the modules that a go.mod names, with their versions; of the server's those that it imports itself.
+func requirements(t *testing.T, file string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for _, line := range regexp.MustCompile(`(?m)^\t(\S+) (v\S+)( // indirect)?$`).FindAllSubmatch(text, -1) {
+		if file != "go.mod" || len(line[3]) == 0 {
+			versions[string(line[1])] = string(line[2])
+		}
+	}
+	return versions
 }
 
 func TestForbiddenImports(t *testing.T) {

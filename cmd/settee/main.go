@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -30,6 +31,18 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(serveCommand(), checkCommand(), salvageCommand(), migrateCommand(), backupCommand(),
-		restoreCommand(), functionsCommand(), nodesCommand(), upgradeCommand(), benchCommand(), versionCommand())
+		restoreCommand(), functionsCommand(), nodesCommand(), upgradeCommand(), versionCommand(), benchCommand())
 	return root
+}
+
+// benchCommand says where the benchmark is, which was a command of this program once.
+func benchCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                "bench",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("the benchmark is a program of its own: make bench URL_A=… in settee's sources")
+		},
+	}
 }

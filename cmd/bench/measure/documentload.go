@@ -1,0 +1,178 @@
+package measure
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+// readDB is the database that reading workloads share. It stays until the run's end.
+const readDB = "read"
+
+func documentWorkloads() []*workload {
+	return []*workload{
+		putDocuments("put-1", 1), putDocuments("put-64", 64),
+		bulkDocuments("bulk-docs", 1), bulkDocuments("bulk-docs-4", 4),
+		getDocuments("get-1", 1), getDocuments("get-64", 64),
+		editDocuments("edit-1", 1), editDocuments("edit-64", 64),
+	}
+}
+
+func createOnly(name string) func(context.Context, *session) error {
+	return func(ctx context.Context, s *session) error { return s.create(ctx, name) }
+}
+
+// counters give each server's session its own next document number, over all rounds.
+type counters map[*session]*atomic.Int64
+
+func (c counters) of(s *session) *atomic.Int64 {
+	if c[s] == nil {
+		c[s] = new(atomic.Int64)
+	}
+	return c[s]
+}
+
+func putDocuments(name string, conns int) *workload {
+	next := counters{}
+	return &workload{
+		name: name, unit: "docs/s", prepare: createOnly(name), databases: []string{name},
+		about: fmt.Sprintf("PUT of new 1 KB documents, %d connection(s)", conns),
+		round: func(ctx context.Context, s *session, p plan) (sample, error) {
+			n := next.of(s)
+			return s.load(ctx, demand{conns: conns, buffer: joinBelow, newStep: func(int) step {
+				req := &request{method: "PUT"}
+				base := s.db(name) + "/"
+				return func(c *conn) (int64, error) {
+					i := n.Add(1)
+					req.path = appendID(append(req.path[:0], base...), i)
+					req.body = s.docs.body(i)
+					_, err := c.do(ctx, req, 201)
+					return 1, err
+				}
+			}}, p.duration)
+		},
+	}
+}
+
+func bulkDocuments(name string, conns int) *workload {
+	next := counters{}
+	return &workload{
+		name: name, unit: "docs/s", prepare: createOnly(name), databases: []string{name},
+		about: fmt.Sprintf("_bulk_docs of 1,000 new 1 KB documents a request, %d connection(s)", conns),
+		round: func(ctx context.Context, s *session, p plan) (sample, error) {
+			return s.bulk(ctx, name, conns, next.of(s), p.duration)
+		},
+	}
+}
+
+// bulk writes batches of new documents; next is the next free number.
+func (s *session) bulk(
+	ctx context.Context,
+	name string,
+	conns int,
+	next *atomic.Int64,
+	d time.Duration,
+) (sample, error) {
+	size := int64(s.size.bulk)
+	return s.load(ctx, demand{conns: conns, buffer: bufferLarge, newStep: func(int) step {
+		req := &request{method: "POST", path: []byte(s.db(name) + "/_bulk_docs")}
+		return func(c *conn) (int64, error) {
+			req.body = s.docs.appendBulk(req.body[:0], next.Add(size)-size, s.size.bulk)
+			c.keep = true
+			if _, err := c.do(ctx, req, 201); err != nil {
+				return 0, err
+			}
+			if stored := int64(bytes.Count(c.body, []byte(`"ok":true`))); stored != size {
+				return 0, fmt.Errorf("%d of %d documents were stored", stored, size)
+			}
+			return size, nil
+		}
+	}}, d)
+}
+
+func getDocuments(name string, conns int) *workload {
+	return &workload{
+		name: name, unit: "docs/s", prepare: fillReadDB,
+		about: fmt.Sprintf("GET of random 1 KB documents, %d connection(s)", conns),
+		round: func(ctx context.Context, s *session, p plan) (sample, error) { return s.get(ctx, conns, p) },
+	}
+}
+
+func fillReadDB(ctx context.Context, s *session) error { return s.fill(ctx, readDB, s.size.documents) }
+
+// get reads random documents of the read database.
+func (s *session) get(ctx context.Context, conns int, p plan) (sample, error) {
+	return s.load(ctx, demand{conns: conns, buffer: joinBelow, newStep: func(worker int) step {
+		rnd := rand.New(rand.NewPCG(uint64(p.round), uint64(worker)))
+		req := &request{method: "GET"}
+		base := s.db(readDB) + "/"
+		return func(c *conn) (int64, error) {
+			req.path = appendID(append(req.path[:0], base...), rnd.Int64N(s.size.documents))
+			resp, err := c.do(ctx, req, 200)
+			if err == nil && resp.length < documentSize {
+				err = fmt.Errorf("a document of %d bytes", resp.length)
+			}
+			return 1, err
+		}
+	}}, p.duration)
+}
+
+// editDocuments reads a document and writes a new revision of it. Connections work on documents of their own, so that
+// there are no conflicts.
+func editDocuments(name string, conns int) *workload {
+	return &workload{
+		name: name, unit: "edits/s", databases: []string{name},
+		about:   fmt.Sprintf("GET then PUT of the next revision of random documents, %d connection(s)", conns),
+		prepare: func(ctx context.Context, s *session) error { return s.fill(ctx, name, s.size.documents) },
+		round: func(ctx context.Context, s *session, p plan) (sample, error) {
+			return s.load(ctx, demand{conns: conns, buffer: joinBelow, newStep: func(worker int) step {
+				rnd := rand.New(rand.NewPCG(uint64(p.round), uint64(worker)))
+				share := s.size.documents / int64(conns)
+				e := &editor{session: s, base: s.db(name) + "/"}
+				return func(c *conn) (int64, error) {
+					return 1, e.edit(ctx, c, int64(worker)*share+rnd.Int64N(share), s.docs.body(rnd.Int64N(poolSize)))
+				}
+			}}, p.duration)
+		},
+	}
+}
+
+// editor holds the buffers of a connection that edits.
+type editor struct {
+	session  *session
+	base     string
+	get, put request
+}
+
+func (e *editor) edit(ctx context.Context, c *conn, n int64, body []byte) error {
+	e.get.method, e.put.method = "GET", "PUT"
+	e.get.path = appendID(append(e.get.path[:0], e.base...), n)
+	e.put.path = e.get.path
+	c.keep = true
+	if _, err := c.do(ctx, &e.get, 200); err != nil {
+		return err
+	}
+	rev, err := revisionIn(c.body)
+	if err != nil {
+		return err
+	}
+	b := append(e.put.body[:0], `{"_rev":"`...)
+	b = append(append(b, rev...), `",`...)
+	e.put.body = append(b, body[1:]...)
+	_, err = c.do(ctx, &e.put, 201)
+	return err
+}
+
+// revisionIn returns the value of the first _rev member of a document.
+func revisionIn(doc []byte) ([]byte, error) {
+	_, rest, found := bytes.Cut(doc, []byte(`"_rev":"`))
+	rev, _, ended := bytes.Cut(rest, []byte(`"`))
+	if !found || !ended {
+		return nil, errors.New("a document without _rev")
+	}
+	return rev, nil
+}

@@ -1,0 +1,162 @@
+package measure
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var tinySizes = sizes{
+	documents:       130,
+	diskDocuments:   50,
+	viewDocuments:   200,
+	bulk:            20,
+	bulkGet:         5,
+	feeds:           60,
+	smallAttachment: 1000,
+	largeAttachment: 100_000,
+	attachmentBytes: 300_000,
+	eventWorkers:    1,
+	timers:          250,
+	timersFired:     20,
+	waits:           waits{diskSteady: time.Millisecond, timerLead: 50 * time.Millisecond},
+}
+
+func options(a, b *Target) Options {
+	return Options{A: a, B: b, Duration: 5 * time.Millisecond, Rounds: 2, Progress: io.Discard}
+}
+
+func TestAllWorkloadsRunOnBothServersAndLeaveNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute and a half under the race detector; the other tests run what goroutines share")
+	}
+	fakeA, a := startFake(t)
+	fakeB, b := startFake(t)
+	a.DataDir, b.DataDir = t.TempDir(), t.TempDir()
+	report, err := run(context.Background(), options(a, b), tinySizes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := len(workloads(tinySizes)); len(report.Results) != want {
+		t.Errorf("%d results of %d workloads", len(report.Results), want)
+	}
+	for _, r := range report.Results {
+		if r.A == nil || r.B == nil || len(r.A.Values) != len(r.B.Values) {
+			t.Errorf("%s: %+v %+v", r.Workload, r.A, r.B)
+		} else if alone := []string{"disk", "feeds-memory", "event-delay", "search-disk"}; r.Ratio == nil &&
+			!slices.Contains(alone, r.Workload) {
+			t.Errorf("%s has no ratio: %+v %+v", r.Workload, r.A, r.B)
+		}
+	}
+	if len(fakeA.dbs) != 0 || len(fakeB.dbs) != 0 {
+		t.Errorf("databases are left: %v %v", fakeA.dbs, fakeB.dbs)
+	}
+	checkOutput(t, report)
+}
+
+func checkOutput(t *testing.T, report *Report) {
+	t.Helper()
+	var table, text bytes.Buffer
+	if err := report.WriteTable(&table); err != nil {
+		t.Fatal(err)
+	}
+	if err := report.WriteJSON(&text); err != nil {
+		t.Fatal(err)
+	}
+	var back Report
+	if err := json.Unmarshal(text.Bytes(), &back); err != nil || len(back.Results) != len(report.Results) {
+		t.Errorf("the JSON has %d of %d results, %v", len(back.Results), len(report.Results), err)
+	}
+	for _, r := range report.Results {
+		if strings.Count(table.String(), "\n"+r.Workload+" ") != 2 {
+			t.Errorf("%s is not in both tables:\n%s", r.Workload, &table)
+		}
+	}
+}
+
+func TestOneServerAndChosenWorkloads(t *testing.T) {
+	f, a := startFake(t)
+	o := options(a, nil)
+	o.Only = regexp.MustCompile("^get-1$")
+	report, err := run(context.Background(), o, tinySizes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Results) != 1 || report.Results[0].B != nil || report.Results[0].Ratio != nil || len(f.dbs) != 0 {
+		t.Errorf("got %+v, databases %v", report.Results, f.dbs)
+	}
+	checkOutput(t, report)
+}
+
+func TestRefusedRequestsEndTheRun(t *testing.T) {
+	_, a := startFake(t)
+	a.Auth = ""
+	if _, err := run(context.Background(), options(a, nil), tinySizes); err == nil ||
+		!strings.Contains(err.Error(), "401") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestFailuresUnderLoadAreReported(t *testing.T) {
+	f, a := startFake(t)
+	s, err := newSession(context.Background(), a, newDocuments(), newBlob(1000), tinySizes, "x-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.control.close()
+	_, err = s.get(context.Background(), 4, plan{duration: time.Hour})
+	if err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("reading a database that is not there: %v after %d requests", err, f.requests)
+	}
+}
+
+func TestACancelledRunCleansUp(t *testing.T) {
+	f, a := startFake(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	o := options(a, nil)
+	o.Duration, o.Only = time.Minute, regexp.MustCompile("put-64")
+	time.AfterFunc(100*time.Millisecond, cancel)
+	if _, err := run(ctx, o, tinySizes); err == nil {
+		t.Error("no error")
+	}
+	if len(f.dbs) != 0 {
+		t.Errorf("databases are left: %v", f.dbs)
+	}
+}
+
+func TestServeBareRepeatsTheAnswer(t *testing.T) {
+	addr, err := freeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, out := net.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- ServeBare(context.Background(), addr, in) }()
+	answer := bareAnswer{Header: http.Header{"X-Same": {"yes"}}, Body: []byte("hello\n")}
+	if err := json.NewEncoder(out).Encode(answer); err != nil {
+		t.Fatal(err)
+	}
+	if err := waitUp(context.Background(), addr); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Get("http://" + addr + "/any")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, _ := io.ReadAll(resp.Body); string(body) != "hello\n" || resp.Header.Get("X-Same") != "yes" {
+		t.Errorf("%q %v", body, resp.Header)
+	}
+	out.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
