@@ -31,11 +31,11 @@ type function struct{}
 
 func (function) CheckMap(context.Context, string, string) error { return nil }
 
-func (function) Map(_ context.Context, _ *js.MapProgram, docs [][]byte) (all []js.DocResult, _ js.MapStats, err error) {
+func (function) Map(_ context.Context, _ *js.MapProgram, docs [][]byte) (all []js.DocResult, err error) {
 	for _, text := range docs {
 		var doc struct{ T json.RawMessage }
 		if err := json.Unmarshal(text, &doc); err != nil {
-			return nil, js.MapStats{}, err
+			return nil, err
 		}
 		var rows []js.Emitted
 		if doc.T != nil {
@@ -43,7 +43,7 @@ func (function) Map(_ context.Context, _ *js.MapProgram, docs [][]byte) (all []j
 		}
 		all = append(all, js.DocResult{{Rows: rows}})
 	}
-	return all, js.MapStats{}, nil
+	return all, nil
 }
 
 func newSettee(ctx context.Context, dir string) (*settee, error) {
