@@ -9,6 +9,10 @@ BIN := bin/settee
 # Programs that are modules of their own, so that the server does not depend on what they need.
 MODULES := cmd/bench cmd/searchpeers
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# Without what only debuggers read: stacks of panics and profiles have their names from elsewhere.
+LDFLAGS := -s -w -X main.version=$(VERSION)
+# How many bytes the program for linux/amd64 may have; docs/adr/0064 says of what. It only falls.
+MAX_SIZE := 44000000
 
 # What can be set on the command line.
 ARGS ?=
@@ -49,7 +53,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/settee
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/settee
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/settee
 
 .PHONY: run
 run: build ## build, and serve http://127.0.0.1:5984 with the data in ./data (ARGS= further options)
@@ -151,8 +155,13 @@ test-fdb: ## the engine's tests, those that run on every engine, and the transcr
 # FDB_BIN= where fdbserver and fdbcli are, if not on PATH; NODES= PORT=. Header and client library as above.
 .PHONY: cluster
 cluster: ## a cluster on this machine until Ctrl-C: three FoundationDB processes and two settee nodes (NODES=, PORT=, FDB_BIN=, CLUSTER_DIR=)
-	CGO_ENABLED=1 $(GO) build -tags fdb -ldflags '-X main.version=$(VERSION)' -o $(BIN)-fdb ./cmd/settee
+	CGO_ENABLED=1 $(GO) build -tags fdb -ldflags '$(LDFLAGS)' -o $(BIN)-fdb ./cmd/settee
 	docker/local-cluster.sh $(BIN)-fdb $(CLUSTER_DIR)
+
+.PHONY: size
+size: ## the program for linux/amd64 has no more than MAX_SIZE bytes
+	@GOOS=linux GOARCH=amd64 CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/size ./cmd/settee; \
+	size=$$(wc -c <bin/size); rm bin/size; echo "$$size bytes, of $(MAX_SIZE)"; [ "$$size" -le $(MAX_SIZE) ]
 
 .PHONY: vet
 vet: ## go vet of the code behind the build tag fdb; golangci-lint has it for all other
@@ -171,7 +180,7 @@ vulncheck: ## look for known vulnerabilities in what the binary calls
 	.ci/vulncheck
 
 .PHONY: lint
-lint: vet deadcode lint-files ## go vet, deadcode, golangci-lint (with vet and staticcheck) at pinned versions, scripts and YAML
+lint: vet deadcode lint-files size ## go vet, deadcode, the size of the program, golangci-lint (with vet and staticcheck) at pinned versions, scripts and YAML
 	for module in . $(MODULES); do (cd $$module && $(GO) run $(GOLANGCI) run ./...) || exit 1; done
 
 .PHONY: fmt
