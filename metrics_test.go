@@ -15,7 +15,7 @@ import (
 // What the tree may have, tests and modules of their own not counted: each number only falls, the share of comments
 // only rises.
 const (
-	maxCode         = 141_400 // lines with more than a comment
+	maxCode         = 136_600 // lines with more than a comment
 	minComments     = 10.2    // of a hundred lines that are not blank
 	maxUnexplained  = 145     // functions of more than 25 lines with no comment above or inside
 	maxPackageFiles = 66
