@@ -67,7 +67,6 @@ var rooms = map[string][]string{
 		"server/auth", "principal",
 		"server/logging",
 		"cluster",
-		"server/reshard",
 		"server/stats",
 		"server/users",
 		"server/call",
@@ -92,8 +91,7 @@ var rooms = map[string][]string{
 		"server/functionspage",
 	},
 	// Handlers are packages by resource: each names what it has of others.
-	"server/admin": handlers("cluster", "replication", "server/auth", "principal", "config", "server/databases", "server/forward",
-		"server/reshard"),
+	"server/admin":   handlers("cluster", "replication", "server/auth", "principal", "config", "server/forward"),
 	"server/session": handlers("server/auth", "principal", "server/users"),
 	"server/replicator": handlers(
 		"principal",
@@ -132,13 +130,11 @@ var rooms = map[string][]string{
 	"server/localpeer": {"compat", "storage", "replication", "principal", "documents", "server/params"},
 	"server/auth":      {"compat", "config", "principal"},
 	"server/logging":   {"config"},
-	// So are jobs of resharding.
-	"server/reshard": {"storage/kv"},
-	"server/stats":   {"compat", "views"},
-	"server/users":   {"compat", "storage", "storage/kv", "server/auth", "principal", "documents", "server/stats"},
+	"server/stats":     {"compat", "views"},
+	"server/users":     {"compat", "storage", "storage/kv", "server/auth", "principal", "documents", "server/stats"},
 	// servertest starts whole servers for tests of the packages below server.
 	serverTest: {"compat", "storage", "storage/kv", "views", "mango", "search", "server", "server/auth", "principal", "config",
-		"documents", "server/reshard"},
+		"documents"},
 	// Statements in handlers know documents by an interface only; tests compare with what Mango's selectors find.
 	"eventing/query": {"compat", "mango"},
 	"cmd": {
@@ -157,7 +153,6 @@ var rooms = map[string][]string{
 		"server/auth", "principal",
 		"server/logging",
 		"cluster",
-		"server/reshard",
 		"server/admin",
 		"server/warm",
 	},

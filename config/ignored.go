@@ -21,7 +21,7 @@ const (
 	searches = "Full-text search is part of this server, in the same store (docs/search.md)."
 	noScan   = "There are no scanners of databases."
 	oldPort  = "There is no back-end port: what it had is below /_node/_local."
-	resplit  = "Jobs of _reshard complete at once, since there are no shards to copy."
+	resplit  = "There are no jobs of _reshard, since there are no shards to split."
 	memories = "What a JavaScript worker may take is [query_server_config] os_process_memory."
 	mochiweb = "There is no MochiWeb: [chttpd] max_connections bounds connections, others of its options do not apply."
 	offHeap  = "Messages between Erlang's processes do not exist here."

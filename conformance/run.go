@@ -22,6 +22,7 @@ const (
 const (
 	untilLimit      = 10 * time.Second
 	untilPause      = 100 * time.Millisecond
+	unsaved         = "unsaved-"             // begins what stands for a value that an answer did not have
 	backgroundPause = 300 * time.Millisecond // lets a background request reach the server before the next step
 )
 
@@ -107,7 +108,11 @@ func (r *Run) Perform(ctx context.Context, st *Step) (*Answer, error) {
 		}()
 		return nil, pause(ctx, backgroundPause)
 	}
-	answer, err := r.repeat(ctx, req, st.Until)
+	until := st.Until
+	if strings.Contains(req.target, unsaved) {
+		until = "" // nothing changes about what is not there
+	}
+	answer, err := r.repeat(ctx, req, until)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +230,7 @@ func withDefault(headers []Header, name, value string) []Header {
 }
 
 // save takes the values a step asks for out of its answer. What is not there becomes "unsaved-NAME", so that the steps
-// that use it fail visibly.
+// that use it fail visibly, and at once.
 func (r *Run) save(answer *Answer, saves []Save) error {
 	for _, s := range saves {
 		spec, expr, hasExpr := strings.Cut(s.Spec, "~")
@@ -239,7 +244,7 @@ func (r *Run) save(answer *Answer, saves []Save) error {
 		default:
 			found, ok := jsonPath(answer.Body, strings.Split(path, "."))
 			if !ok {
-				found = "unsaved-" + s.Name
+				found = unsaved + s.Name
 			}
 			value = found
 		}
@@ -249,7 +254,7 @@ func (r *Run) save(answer *Answer, saves []Save) error {
 				return err
 			}
 			if !ok {
-				found = "unsaved-" + s.Name
+				found = unsaved + s.Name
 			}
 			value = found
 		}

@@ -35,7 +35,6 @@ import (
 	"github.com/settee-db/settee/server/functions"
 	"github.com/settee-db/settee/server/logging"
 	"github.com/settee-db/settee/server/replicator"
-	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/server/session"
 	"github.com/settee-db/settee/server/stats"
 	"github.com/settee-db/settee/server/users"
@@ -73,8 +72,6 @@ type Options struct {
 	Web    string // directory of the web interface, none if empty or missing
 	// Jobs is the queue whose running jobs _active_tasks shows, nil without one.
 	Jobs *jobs.Queue
-	// Reshard keeps the jobs of _reshard.
-	Reshard *reshard.Jobs
 	// Functions are the event functions of the store, FunctionEngine runs them. Without an engine the server has none.
 	Functions      *registry.Registry
 	FunctionEngine functions.Engine
@@ -144,7 +141,7 @@ func New(o Options) (*Server, error) {
 		Env: env, Jobs: o.Jobs, Port: s.port, Nodes: others, Members: o.Nodes, Claims: o.Claims,
 	})
 	s.admin, err = admin.New(admin.Options{
-		Env: env, Nodes: others, Jobs: o.Jobs, Reshard: o.Reshard, JS: o.JS, Verifier: verifier,
+		Env: env, Nodes: others, Jobs: o.Jobs, JS: o.JS, Verifier: verifier,
 		Replications: s.replications.Tasks, Paused: pausedFunctions(o.Functions),
 		Build: o.Build, Web: o.Web, Cluster: o.Cluster,
 		Metrics: append([]prometheus.Collector{s.connections, prometheus.NewCounterFunc(prometheus.CounterOpts{

@@ -189,7 +189,7 @@ func (d *dbRead) info() (*Info, error) {
 	}
 	return &Info{
 		Name: d.name, UUID: d.rec.uuid, Created: d.rec.created, Partitioned: d.rec.partitioned,
-		Q: int(d.rec.q), N: int(d.rec.n), starts: d.rec.starts,
+		Q: int(d.rec.q), N: int(d.rec.n),
 		DocCount: counts[0], DocDelCount: counts[1], UpdateSeq: seq, PurgeSeq: purge,
 		SizeFile: counts[3] + counts[5], SizeExternal: counts[2], SizeActive: counts[3],
 	}, nil

@@ -121,21 +121,11 @@ func TestSettings(t *testing.T) {
 		}
 		must(t, db.SetRevsLimit(t.Context(), 7))
 		must(t, db.SetPurgedInfosLimit(t.Context(), 8))
-		must(t, db.SplitShards(t.Context(), func(starts []uint32) []uint32 {
-			want(t, "shards", starts, "[0]")
-			return []uint32{0, 1, 1 << 31}
-		}))
 		revs, err := db.RevsLimit(t.Context())
 		must(t, err)
 		infos, err := db.PurgedInfosLimit(t.Context())
 		must(t, err)
-		info, err := db.Info(t.Context())
-		must(t, err)
-		want(t, "limits", []any{revs, infos, info.Q, info.ShardStarts()}, "[7 8 3 [0 1 2147483648]]")
-		must(t, db.SplitShards(t.Context(), func([]uint32) []uint32 { return []uint32{0, 1 << 30, 1 << 31, 3 << 30} }))
-		info, err = db.Info(t.Context())
-		must(t, err)
-		want(t, "equal shards", []any{info.Q, info.ShardStarts()}, "[4 [0 1073741824 2147483648 3221225472]]")
+		want(t, "limits", []any{revs, infos}, "[7 8]")
 	})
 }
 

@@ -35,7 +35,7 @@
 //	rank.go, rank/                      the indexable skip list that counts their offset
 //	countlog.go, countfold.go           what writers log for that and for the feed's counts; the folder of the log
 //	local.go, purge.go, settings.go     _local documents, _purge, limits
-//	security.go, shards.go              the security object, the map of shards that is shown
+//	security.go                         the security object
 //	changes*.go, seqblocks.go, notify.go  the changes feed, its counts, wake-ups
 //	attach*.go                          attachment bytes: uploads, references, reads, collection
 //	chunks/                             the memory of what is uploaded

@@ -21,7 +21,7 @@ import (
 //	(rootLogins, …)                         failed logins that they tell each other of    ../cluster/logins/
 //	(rootClaims, …)                         what one process at a time does        ../cluster/nodes/
 //	(rootHome)                              identity of the cluster that the store is on          moved/
-//	(rootReshard, …)                        jobs of _reshard                              ../server/reshard/
+//	(11, …)                                 jobs of _reshard that older versions kept; nothing reads them
 //	(prefix, TagX, …)                       a database, prefix >= firstPrefix:
 //
 //	TagSecurity                             security object, JSON                                 security.go
@@ -57,7 +57,7 @@ const (
 	rootLogins
 	rootClaims
 	rootHome
-	rootReshard
+	_ // 11 is taken, see above
 
 	// firstPrefix is the first database's prefix; the tuple integers below are tags of the root.
 	firstPrefix = 32
@@ -126,9 +126,6 @@ func ClaimsPrefix() []byte { return rootKey(rootClaims) }
 
 // HomeKey is the key of the identity of the cluster that the store is on (package storage/moved).
 func HomeKey() []byte { return rootKey(rootHome) }
-
-// ReshardPrefix is the key prefix of the jobs of _reshard (package server/reshard).
-func ReshardPrefix() []byte { return rootKey(rootReshard) }
 
 func dbRecordKey(name string) []byte { return tuple.AppendString(tuple.AppendInt(nil, rootDBs), name) }
 

@@ -40,8 +40,6 @@ type Info struct {
 	SizeExternal   int64 // of the leaves' bodies by couch_ejson_size, and of their attachments
 	SizeActive     int64 // bytes of the leaves' records, bodies and attachments as stored
 	CompactRunning bool
-
-	starts []uint32 // see ShardStarts
 }
 
 // PartitionInfo is what GET /db/_partition/p shows.

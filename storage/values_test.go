@@ -2,19 +2,31 @@ package storage
 
 import (
 	"bytes"
+	"encoding/binary"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv/packed"
 	"github.com/settee-db/settee/storage/revtree"
 )
 
+// TestRecordOfASplitDatabase: what older versions wrote behind the record of a database that they had split is passed
+// over.
+func TestRecordOfASplitDatabase(t *testing.T) {
+	rec := dbRecord{prefix: 40, created: time.UnixMicro(7).UTC(), q: 2, n: 1, revsLimit: 9, partitioned: true}
+	old := binary.AppendUvarint(append(rec.encode(), 0), 1<<30)
+	old[1] |= 2
+	got, err := parseDBRecord(old)
+	must(t, err)
+	want(t, "record", got == rec, true)
+}
+
 // FuzzValues feeds every parser of stored values: they may fail but not panic, and what they accept is written back the
 // same.
 func FuzzValues(f *testing.F) {
 	rec := dbRecord{prefix: 40, q: 2, n: 1, revsLimit: 1000, purgedInfosLimit: 1000, partitioned: true}
-	split := dbRecord{q: 2, starts: []uint32{0, 1 << 31}}
 	leaf := leafRecord{
 		Leaf:     revtree.Leaf{Ancestors: revtree.NewLine(1, []string{"0123456789abcdef"})},
 		winner:   true,
@@ -31,7 +43,7 @@ func FuzzValues(f *testing.F) {
 	there := blob{ref: "0123456789abcdef", length: 7}
 	apart := entry{attsApart: there, bodyApart: there}
 	for _, seed := range [][]byte{
-		nil, rec.encode(), split.encode(), leaf.encode(nil), odd.encode(nil), change.encode(nil),
+		nil, rec.encode(), leaf.encode(nil), odd.encode(nil), change.encode(nil),
 		encodeWinner(nil, change.winner), encodeListed(nil, change.winner, 7), whole.encode(nil),
 		inline.encode(nil), apart.encode(nil), {localInline, 1, '1', '{', '}'},
 		packed.AppendText(packed.AppendText(nil, "id"), string(encodeWinner(nil, change.winner))),

@@ -18,7 +18,6 @@ import (
 	"github.com/settee-db/settee/eventing"
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/search"
-	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/expiry"
 	"github.com/settee-db/settee/storage/jobs"
@@ -169,7 +168,6 @@ func (c *checker) run(ctx context.Context) error {
 		c.keys(ctx, "nodes", storage.NodesPrefix(), nodes.Check),
 		c.keys(ctx, "claims", storage.ClaimsPrefix(), nodes.CheckClaims),
 		c.keys(ctx, "failed logins", storage.LoginsPrefix(), logins.Check),
-		c.keys(ctx, "jobs of resharding", storage.ReshardPrefix(), reshard.Check),
 		c.keys(ctx, "settings", storage.SettingsPrefix(), settings.Check),
 	)
 }

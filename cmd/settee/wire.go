@@ -27,7 +27,6 @@ import (
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
-	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/server/warm"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
@@ -180,8 +179,7 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		a.server, err = server.New(server.Options{
 			Functions: a.eventing.Registry(), FunctionEngine: a.eventing,
 			Store: a.store, JS: a.js, Views: a.views, AllFields: a.allFields, Search: a.search, Jobs: a.jobs,
-			Reshard: reshard.New(a.kv, storage.ReshardPrefix()),
-			Config:  a.config, Log: log,
+			Config: a.config, Log: log,
 			Node: o.node, Nodes: a.nodes, Claims: a.claims,
 			Build: buildVersion(), Web: o.webDir, Metrics: a.collectors(),
 			Cluster: a.clusterJSON(),

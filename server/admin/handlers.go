@@ -12,7 +12,6 @@ import (
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/forward"
-	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/views/js"
 )
@@ -22,8 +21,7 @@ type Options struct {
 	Env          *call.Env
 	Nodes        *forward.Nodes // that have the store open
 	Jobs         *jobs.Queue    // whose running jobs _active_tasks shows, nil without
-	Reshard      *reshard.Jobs
-	JS           *js.Pool // nil without
+	JS           *js.Pool       // nil without
 	Verifier     *principal.Verifier
 	Replications func() []replication.Task // that run
 	// Paused are the event functions that were paused for a reason; nil without.
@@ -48,14 +46,13 @@ type Handlers struct {
 	cluster      func() []byte // nil without
 	metrics      *prometheus.Registry
 	health       *health
-	reshard      *reshard.Jobs
 	started      time.Time
 }
 
 // New opens the web interface and registers the metrics.
 func New(o Options) (*Handlers, error) {
 	h := &Handlers{
-		env: o.Env, nodes: o.Nodes, jobs: o.Jobs, reshard: o.Reshard, js: o.JS, verifier: o.Verifier,
+		env: o.Env, nodes: o.Nodes, jobs: o.Jobs, js: o.JS, verifier: o.Verifier,
 		replications: o.Replications, paused: o.Paused, build: o.Build, cluster: o.Cluster, started: time.Now(),
 		health: &health{store: o.Env.Store, log: o.Env.Log},
 	}

@@ -21,9 +21,6 @@ func TestNodeNames(t *testing.T) {
 		require.Equal(t, 200, s.Do("GET", "/_node/"+name+"/_stats", "").Code, name)
 	}
 	servertest.Expect(t, s.Do("GET", "/_node/_local", ""), 200, `{"name":"couchdb@host"}`+"\n")
-	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
-	split := `{"type":"split","db":"db","node":"nonode@nohost"}`
-	require.Contains(t, s.Do("POST", "/_reshard/jobs", split).Body.String(), `"node":"couchdb@host"`)
 	for _, name := range []string{"nonode", "couchdb@other", "nonode@nohost2", "_local2", "couchdb@"} {
 		servertest.Expect(t, s.Do("PUT", "/_node/"+name+"/_config/chttpd/x", `"y"`), 404,
 			`{"error":"not_found","reason":"no such node: `+name+`"}`+"\n")

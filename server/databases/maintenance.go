@@ -5,12 +5,12 @@ import (
 	"hash/crc32"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/storage"
 )
 
 func postCompact(c *call.Call) error {
@@ -50,14 +50,23 @@ func tempView(*call.Call) error {
 	return compat.NewError(compat.KindGone, "Temporary views are not supported in CouchDB")
 }
 
-// ShardRange is the i-th of the ranges that begin at starts.
-func ShardRange(starts []uint32, i int) string {
-	last := uint32(math.MaxUint32)
-	if i+1 < len(starts) {
-		last = starts[i+1] - 1
+// shardRange is the i-th of the q equal ranges of hashes that a database shows as its shards, though it has none. The
+// last one takes what is left.
+func shardRange(q, i int) string {
+	width := hashes / uint64(q)
+	last := uint64(i+1)*width - 1
+	if i == q-1 {
+		last = hashes - 1
 	}
-	return fmt.Sprintf("%08x-%08x", starts[i], last)
+	return fmt.Sprintf("%08x-%08x", uint64(i)*width, last)
 }
+
+// hashes is how many hashes there are.
+const hashes = 1 << 32
+
+// shards is how many ranges a database shows: one if it was made without a number, and no more than a request for a
+// database may name, whatever the settings said when it was made.
+func shards(info *storage.Info) int { return min(max(info.Q, 1), math.MaxUint16) }
 
 func getShards(c *call.Call) error {
 	info, err := c.DB.Info(c.Context())
@@ -65,12 +74,12 @@ func getShards(c *call.Call) error {
 		return err
 	}
 	b := append([]byte(nil), `{"shards":{`...)
-	starts := info.ShardStarts()
-	for i := range starts {
+	q := shards(info)
+	for i := range q {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, `"`+ShardRange(starts, i)+`":["`+c.Env.Node+`"]`...)
+		b = append(b, `"`+shardRange(q, i)+`":["`+c.Env.Node+`"]`...)
 	}
 	return c.JSON(http.StatusOK, append(b, "}}"...))
 }
@@ -87,12 +96,9 @@ func getShard(c *call.Call) error {
 			return err
 		}
 	}
-	starts := info.ShardStarts()
-	i, found := slices.BinarySearch(starts, crc32.ChecksumIEEE([]byte(key)))
-	if !found {
-		i--
-	}
-	return c.JSON(http.StatusOK, []byte(`{"range":"`+ShardRange(starts, i)+`","nodes":["`+c.Env.Node+`"]}`))
+	q := shards(info)
+	i := min(int(uint64(crc32.ChecksumIEEE([]byte(key)))/(hashes/uint64(q))), q-1)
+	return c.JSON(http.StatusOK, []byte(`{"range":"`+shardRange(q, i)+`","nodes":["`+c.Env.Node+`"]}`))
 }
 
 func localIncomplete(*call.Call) error {

@@ -17,7 +17,6 @@ import (
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server"
-	"github.com/settee-db/settee/server/reshard"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
@@ -105,9 +104,6 @@ func Start(t testing.TB, o server.Options) *Server {
 		engine := memkv.New()
 		o.Store = OpenStore(t, engine)
 		o.Views = OpenViews(t, o.Store, engine)
-	}
-	if o.Reshard == nil {
-		o.Reshard = reshard.New(memkv.New(), storage.ReshardPrefix())
 	}
 	if o.Config == nil {
 		c, err := config.Load(config.Stock())

@@ -34,7 +34,6 @@ var roots = []struct {
 	{storage.NodesPrefix(), "nodes"},
 	{storage.SettingsPrefix(), "settings"},
 	{storage.LoginsPrefix(), "failed logins"},
-	{storage.ReshardPrefix(), "jobs of resharding"},
 }
 
 // firstDatabase is the least prefix of a database: what is below it are tags of the root.
