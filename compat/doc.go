@@ -12,7 +12,7 @@
 //     options mean
 //   - multipart: bodies in parts
 //   - security.go, uuid.go, network.go, origin.go, erlang.go, dict.go: what their names say
-//   - rawterm.go: Erlang terms in the form of ~w; termlines.go: lines of printed Erlang terms
+//   - rawterm.go: Erlang terms in the form of ~w
 //   - ejson: ordered JSON, parsed, printed and turned into Erlang terms as CouchDB does it
 //   - zgzip: gzip streams with zlib's own bytes
 //

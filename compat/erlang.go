@@ -43,7 +43,7 @@ func ErlangString(s string) string {
 const maxTermDepth = 60
 
 // ErlangTerm prints a JSON value as io_lib's ~p prints the term jiffy makes of it: strings are binaries, objects
-// {[{Key,Value},…]}. Lines are not broken.
+// {[{Key,Value},…]}. CouchDB breaks long terms into lines of eighty columns; here they are one line.
 func ErlangTerm(v ejson.Value) string { return string(appendErlangTerm(nil, v, 0)) }
 
 func appendErlangTerm(dst []byte, v ejson.Value, depth int) []byte {

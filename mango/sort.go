@@ -15,13 +15,14 @@ type Sort struct {
 func parseSort(v ejson.Value) (s Sort, err error) {
 	if v.Kind() != ejson.Array {
 		return s, compat.Named(compat.KindBadRequest, "invalid_sort_json",
-			prettyTerm("Sort must be an array of sort specs, not: ", v))
+			"Sort must be an array of sort specs, not: "+compat.ErlangTerm(v))
 	}
 	ascending, descending := false, false
 	for e := range v.Elements() {
 		name, desc, ok := sortField(e)
 		if !ok {
-			return s, compat.Named(compat.KindBadRequest, "invalid_sort_field", prettyTerm("Invalid sort field: ", e))
+			return s, compat.Named(compat.KindBadRequest, "invalid_sort_field",
+				"Invalid sort field: "+compat.ErlangTerm(e))
 		}
 		s.Fields = append(s.Fields, name)
 		ascending, descending = ascending || !desc, descending || desc

@@ -118,7 +118,7 @@ func errTextFields(v ejson.Value, kind Kind) error {
 	if kind == KindNouveau {
 		types = `"boolean,number,string or text"}. Def: `
 	}
-	return compat.Named(compat.KindBadRequest, "invalid_index_fields_definition", prettyTerm(form+types, v))
+	return compat.Named(compat.KindBadRequest, "invalid_index_fields_definition", form+types+compat.ErlangTerm(v))
 }
 
 var errIndexAllDisabled = compat.Named(compat.KindForbidden, "index_all_disabled",

@@ -352,7 +352,7 @@ func failureText(err error) string {
 	var f *Failure
 	var h *httpFailure
 	if errors.As(err, &h) {
-		return compat.BreakTerm("{'EXIT',"+h.failure().Term+"}", 1)
+		return "{'EXIT'," + h.failure().Term + "}"
 	}
 	if errors.As(err, &f) {
 		return f.Text()

@@ -3,8 +3,6 @@ package replication
 import (
 	"errors"
 	"strings"
-
-	"github.com/settee-db/settee/compat"
 )
 
 // Failure ends a replication. It has the form of the Erlang term that CouchDB's replicator exits with, because that is
@@ -20,16 +18,13 @@ type Failure struct {
 // Error implements error.
 func (f *Failure) Error() string { return f.Summary() }
 
-// Text is the whole term as ~p prints it.
+// Text is the whole term as ~p prints it, on one line.
 func (f *Failure) Text() string {
 	if f.Term != "" {
-		return compat.BreakTerm(f.Term, 1)
+		return f.Term
 	}
-	return compat.BreakTerm(tupleTerm(f.Tag, string(appendBinaryTerm(nil, f.Reason))), 1)
+	return tupleTerm(f.Tag, string(appendBinaryTerm(nil, f.Reason)))
 }
-
-// InnerText is the second element of a pair as ~p prints it, "" if that is a text.
-func (f *Failure) InnerText() string { return compat.BreakTerm(f.Inner, 1) }
 
 // Summary is what the scheduler shows as reason of a crash (couch_replicator_scheduler:crash_reason_json).
 func (f *Failure) Summary() string {

@@ -11,8 +11,7 @@ func TestFailureTexts(t *testing.T) {
 	refused.cause, _ = causeTerm(errors.New("dial tcp 127.0.0.1:9: connect: connection refused"))
 	feed := &httpFailure{method: "GET", url: "http://h/a/_changes?filter=f%2Ff&feed=normal&since=0", code: 500}
 	for _, c := range []struct{ got, want string }{
-		{refused.failure().Summary(), `{http_request_failed,"GET","http://127.0.0.1:9/x/",
-                     {error,{error,{conn_failed,{error,econnrefused}}}}}`},
+		{refused.failure().Summary(), `{http_request_failed,"GET","http://127.0.0.1:9/x/",{error,{error,{conn_failed,{error,econnrefused}}}}}`},
 		{failureText(refused), `{'EXIT',
     {http_request_failed,"GET","http://127.0.0.1:9/x/",
         {error,{error,{conn_failed,{error,econnrefused}}}}}}`},
@@ -28,21 +27,18 @@ func TestFailureTexts(t *testing.T) {
 		}
 	}
 	var f *Failure
-	if err := changesFailure(feed); !errors.As(err, &f) || f.InnerText() !=
-		`{http_request_failed,"GET",
-                     "http://h/a/_changes?filter=f%2Ff&feed=normal&since=0",
-                     {code,500}}` {
+	if err := changesFailure(feed); !errors.As(err, &f) || f.Inner !=
+		`{http_request_failed,"GET","http://h/a/_changes?filter=f%2Ff&feed=normal&since=0",{code,500}}` {
 		t.Errorf("%v", err)
 	}
 	if err := WriteFailed("invalid_design_doc", "a"); !errors.As(err, &f) || f.Text() !=
 		`{doc_write_failed,{<<"invalid_design_doc">>,<<"a">>}}` ||
-		f.InnerText() != `{<<"invalid_design_doc">>,<<"a">>}` {
+		f.Inner != `{<<"invalid_design_doc">>,<<"a">>}` {
 		t.Errorf("%v", err)
 	}
 	s := &cookieSession{url: "http://127.0.0.1:9/_session", peer: &HTTPPeer{endpoint: &Endpoint{User: "u"}}}
-	if err := s.failure("session_request_failed", refused.cause); !errors.As(err, &f) || f.InnerText() !=
-		`{session_request_failed,"http://127.0.0.1:9/_session","u",
-                        {conn_failed,{error,econnrefused}}}` {
+	if err := s.failure("session_request_failed", refused.cause); !errors.As(err, &f) || f.Inner !=
+		`{session_request_failed,"http://127.0.0.1:9/_session","u",{conn_failed,{error,econnrefused}}}` {
 		t.Errorf("%v", err)
 	}
 }

@@ -249,7 +249,7 @@ func replicationError(err error) error {
 	case f.Tag == "forbidden" && f.Term == "":
 		return compat.NewError(compat.KindForbidden, f.Reason)
 	case f.Inner != "":
-		return compat.Named(compat.KindError, f.Tag, f.InnerText())
+		return compat.Named(compat.KindError, f.Tag, f.Inner)
 	case f.Term != "":
 		return compat.NewError(compat.KindError, f.Text())
 	}

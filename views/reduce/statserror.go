@@ -26,7 +26,7 @@ func invalidStat(reason string) error {
 // unusable is the error for what cannot be added, a printed term.
 func unusable(term string) error {
 	const reason = "The _stats function requires that map values be numbers or arrays of numbers, not '"
-	return invalidStat(reason + compat.BreakTerm(term, len(reason)+1) + "'")
+	return invalidStat(reason + term + "'")
 }
 
 // unusableStat is the error for a value that cannot be added.
@@ -62,7 +62,7 @@ func readStat(v ejson.Value) (stat, error) {
 		if !found {
 			reason := "user _stats input missing required field " + name + " ("
 			members := compat.ErlangTerm(v) // in braces
-			return stat{}, invalidStat(reason + compat.BreakTerm(members[1:len(members)-1], len(reason)+1) + ")")
+			return stat{}, invalidStat(reason + members[1:len(members)-1] + ")")
 		}
 		n, ok := numberOf(member)
 		if !ok {
