@@ -18,7 +18,7 @@ func TestCoffeeScript(t *testing.T) {
 		"(doc) -> emit \"日本\", 1; é = 5; emit é":                                      `"日本":1|5:null|`,
 		"# c\n(doc) -> emit /o+/.test(doc.t), doc.foo ** 2\n":                         `true:4|`,
 		"(doc) -> emit require(\"views/lib/m\").x":                                    `7:null|`,
-		"(doc) ->\n  try\n    doc.a.b.c\n  catch e\n    emit e.message, e.lineNumber": `"doc.a is undefined":4|`,
+		"(doc) ->\n  try\n    doc.a.b.c\n  catch e\n    emit e.message, e.lineNumber": `"can't access property \"b\", it is null or undefined":4|`,
 		"(doc) ->\n  class A\n    constructor: (@a) ->\n    b: => @a\n  a = new A doc.foo\n" +
 			"  [x, ..., y] = [1..doc.foo+1]\n" +
 			"  emit [x, y, a.b?(), \"#{doc._id} é\"], {x, y} if doc.foo?": `[1,3,2,"b2 é"]:{"x":1,"y":3}|`,

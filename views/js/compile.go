@@ -22,8 +22,7 @@ type compiled struct {
 	name    string // unique in the process; stack frames carry it
 	program *goja.Program
 	tree    *ast.Program
-	nodes   map[place][]ast.Node // by the place that goja reports for errors; made at the first error
-	use     *paramUse            // of the first parameter of the function that it evaluates to; made when asked for
+	use     *paramUse // of the first parameter of the function that it evaluates to; made when asked for
 }
 
 // translateName is the hidden name of the function that every catch clause calls first, so that caught errors have the
@@ -36,7 +35,7 @@ var compiledCount atomic.Int64
 func compile(text string) *compiled {
 	name, tree, err := parse(text)
 	if err != nil {
-		return &compiled{refusal: syntaxError(err, text)}
+		return &compiled{refusal: syntaxError(err)}
 	}
 	return compileTree(name, tree, text)
 }
@@ -55,7 +54,7 @@ func compileTree(name string, tree *ast.Program, text string) *compiled {
 	defer growTexts(tree)()
 	program, err := goja.CompileAST(tree, false)
 	if err != nil {
-		return &compiled{refusal: syntaxError(err, text)}
+		return &compiled{refusal: syntaxError(err)}
 	}
 	return &compiled{name: name, tree: tree, program: program}
 }
@@ -201,95 +200,22 @@ func walkPath(root ast.Node, visit func(node ast.Node, path []ast.Node)) {
 }
 
 // syntaxError shows an error of goja's parser or compiler as CouchDB's engine words it, with its line.
-func syntaxError(err error, text string) string {
-	message, line, column := err.Error(), 1, 1
+func syntaxError(err error) string {
+	message, line := err.Error(), 1
 	var list parser.ErrorList
 	var single *parser.Error
 	var compiling *goja.CompilerSyntaxError
 	switch {
 	case errors.As(err, &list) && len(list) > 0:
-		message, line, column = list[0].Message, list[0].Position.Line, list[0].Position.Column
+		message, line = list[0].Message, list[0].Position.Line
 	case errors.As(err, &single):
-		message, line, column = single.Message, single.Position.Line, single.Position.Column
+		message, line = single.Message, single.Position.Line
 	case errors.As(err, &compiling):
 		message = compiling.Message
 		if compiling.File != nil {
 			line = compiling.File.Position(compiling.Offset).Line
 		}
 	}
-	quoted := quoteSource(syntaxText(message, text, line, column))
+	quoted := quoteSource(engineText(message))
 	return "(new SyntaxError(" + quoted + `, "<unknown>", ` + strconv.Itoa(line) + "))"
-}
-
-// syntaxText words a syntax error as SpiderMonkey does, as far as goja's message tells what happened.
-func syntaxText(message, text string, line, column int) string {
-	if name, ok := between(message, "Identifier '", "' has already been declared"); ok {
-		return "redeclaration of " + declaredAs(text, name) + " " + name
-	}
-	got, ok := strings.CutPrefix(message, "Unexpected token ")
-	if !ok {
-		switch {
-		case message == "Unexpected end of input":
-			return "expected expression, got end of script"
-		case message == "Unexpected identifier":
-			return "unexpected token: identifier"
-		case strings.HasPrefix(message, "Illegal return"):
-			return "return not in function"
-		case strings.HasPrefix(message, "Illegal break"):
-			return "unlabeled break must be inside loop or switch"
-		case strings.HasPrefix(message, "Illegal continue"):
-			return "continue must be inside loop"
-		case strings.Contains(message, "egular expression"):
-			return "unterminated regular expression literal"
-		}
-		return message
-	}
-	if got == "(" && strings.HasSuffix(strings.TrimRight(before(text, line, column), " *"), "function") {
-		return "function statement requires a name"
-	}
-	switch got {
-	case "ILLEGAL":
-		return "illegal character"
-	case "end of input":
-		return "expected expression, got end of script"
-	case "string":
-		return "unexpected token: string literal"
-	case "number":
-		return "unexpected token: numeric literal"
-	}
-	return "expected expression, got '" + got + "'"
-}
-
-// before is the text of a line up to a column.
-func before(text string, line, column int) string {
-	for ; line > 1; line-- {
-		_, rest, ok := strings.Cut(text, "\n")
-		if !ok {
-			return ""
-		}
-		text = rest
-	}
-	return text[:min(max(column-1, 0), len(text))]
-}
-
-// declaredAs is the keyword of the first declaration of a name.
-func declaredAs(text, name string) string {
-	first, keyword := len(text), "let"
-	for _, k := range []string{"let", "const", "class", "function", "var"} {
-		if i := strings.Index(text, k+" "+name); i >= 0 && i < first {
-			first, keyword = i, k
-		}
-	}
-	if keyword == "class" {
-		return "let"
-	}
-	return keyword
-}
-
-func between(s, prefix, suffix string) (string, bool) {
-	rest, ok := strings.CutPrefix(s, prefix)
-	if !ok {
-		return "", false
-	}
-	return strings.CutSuffix(rest, suffix)
 }

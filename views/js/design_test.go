@@ -64,7 +64,7 @@ func TestDesignCall(t *testing.T) {
 		{"shows/none", `{}`, `["resp",{}]`},
 		{"shows/arr", `{}`, `["resp",[1]]`},
 		{"shows/err", `{}`, `500 render_error "function raised error: (new Error(\"boom\", \"<unknown>\", 2)) `},
-		{"shows/nul", `null`, `500 render_error "function raised error: (new TypeError(\"doc is null\", \"<unknown>\", 2)) `},
+		{"shows/nul", `null`, `500 render_error "function raised error: (new TypeError(\"can't access property \\\"x\\\", it is null or undefined\", \"<unknown>\", 2)) `},
 		{"shows/tnull", `{}`, `500 TypeError "{[]}"`},
 		{"shows/str2", `{}`, `500 render_error "function raised error: (new String(\"text\")) `},
 		{"shows/syn", `{}`, `500 compilation_error "(new Error(\"Line 1: Unexpected end of input\", \"./share/server/main.js\", 1)) (function(){ return)"`},
@@ -115,35 +115,6 @@ func TestThrownValues(t *testing.T) {
 		require.NoError(t, err)
 		d := p.Design("db", []byte(`{"_id":"_design/d","shows":{"f":`+string(source)+`}}`))
 		require.Equal(t, c.want, callText(t, d, []string{"shows", "f"}, `{}`, `{"path":[]}`), c.value)
-	}
-}
-
-// TestDesignOfNothing is for what update functions commonly do with a document that is not there.
-func TestDesignOfNothing(t *testing.T) {
-	p := newTestPool(t, Options{})
-	for _, c := range []struct{ body, want string }{
-		{`doc.x = 1`, `doc is null`},
-		{`doc['x'] = req.method + 'x'`, `doc is null`},
-		{`for (var i in {a: 1}) doc[i] = 2`, `doc is null`},
-		{`doc.count++`, `doc is null`},
-		{`doc['count'] += 1`, `doc is null`},
-		{`var k = 'a'; doc[k]++`, `doc is null`},
-		{`delete doc.x`, `doc is null`},
-		{`var d = doc; d.x = 1`, `d is null`},
-		{`req.foo.bar = 1`, `req.foo is undefined`},
-		{`req['a']['b'] = 1`, `req.a is undefined`},
-		{`req.a.b += 1`, `req.a is undefined`},
-		{`doc.x = 1; for (var z of [1]) {}`, `doc is null`},
-		{`if ('a' in doc) return 1`, `right-hand side of 'in' should be an object, got null`},
-		{`if ('a' in 1) return 1`, `right-hand side of 'in' should be an object, got number`},
-		{`if (1 in 'abc') return 1`, `right-hand side of 'in' should be an object, got string`},
-		{`if ('a' in 'abcdefghijklmnopq') return 1`, `cannot use 'in' operator to search for \\\"a\\\" in \\\"abcdefghijklmnop...\\\"`},
-	} {
-		d := p.Design("db", fmt.Appendf(nil, `{"_id":"_design/d","updates":{"u":%q}}`, "function(doc, req) { "+c.body+" }"))
-		got := callText(t, d, []string{"updates", "u"}, `null`, `{"method":"POST"}`)
-		if !strings.Contains(got, `TypeError(\"`+c.want+`\"`) {
-			t.Errorf("%s: %s, want %s", c.body, got, c.want)
-		}
 	}
 }
 

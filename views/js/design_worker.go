@@ -225,9 +225,6 @@ func (f *designFunction) arguments(args [][]byte) ([]goja.Value, error) {
 		}
 		values[i] = v
 	}
-	if len(values) > 0 {
-		f.document = values[0]
-	}
 	return values, nil
 }
 
@@ -293,7 +290,7 @@ func runFilter(w *worker, payload []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.document, emitted = args[0], false
+		emitted = false
 		passing := args
 		if view {
 			passing, this = args[:1], goja.Undefined()

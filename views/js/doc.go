@@ -20,9 +20,9 @@
 // worker: source.go and coffee.go make texts of sources (language.go says what those are in; large.go takes them as
 // they stand), compile.go programs of them (blockfunctions.go and properties.go for what goja lacks, growing.go for
 // what it does slowly), sandbox.go, prelude.js, text.go and date.go are the realm that a function sees, realms.go keeps
-// those of map and reduce functions, values.go takes JSON in and out (plain.go what is simple), translate.go, where.go,
-// decompile.go, jsonerror.go, quote.go and thrown.go make CouchDB's texts of goja's errors. thirdparty has esprima,
-// escodegen and the compiler of CoffeeScript as published, with their licences.
+// those of map and reduce functions, values.go takes JSON in and out (plain.go what is simple), translate.go,
+// quote.go and thrown.go make CouchDB's form of goja's errors. thirdparty has esprima, escodegen and the compiler of
+// CoffeeScript as published, with their licences.
 //
 // # Invariants
 //
@@ -44,7 +44,8 @@
 //  7. A worker has no system calls but those of seccomp_linux.go on any thread, no privileges and no way to any; what
 //     the system does not let it give up is told (Options.Confined), or refused (ConfineRequired).
 //  8. The texts of answers are CouchDB's: sources up to 32 KB are parsed by esprima and printed by escodegen, or
-//     compiled by CoffeeScript, as there, errors of goja are reworded. docs/compatibility.md lists what differs.
+//     compiled by CoffeeScript, as there, errors of goja have CouchDB's form and a few of its texts.
+//     docs/compatibility.md lists what differs.
 //  9. The time of an invocation of an event handler holds whatever the host does for it meanwhile: only results
 //     start it anew. JavaScript is interrupted when it is over, and the batch goes on; a built-in function of goja that
 //     cannot be is killed a second later. Nothing passes from one invocation to another but what the host knows of:

@@ -34,15 +34,8 @@ func TestEngine(t *testing.T) {
 		// integers beyond 64 bits
 		"[parseInt('44267330291859460000'), parseInt(' -44267330291859460000x', 10), parseInt('0xffffffffffffffffffff')]": `[44267330291859460000,-44267330291859460000,1.2089258196146292e+24]`,
 		"[parseInt('12'), parseInt('zz', 36), parseInt(), Number.parseInt === parseInt]":                                  `[12,1295,null,true]`,
-		// objects without a value
-		"text(function () { return String(Object.create(null)); })":      `"can't convert Object.create(...) to string"`,
-		"text(function () { var o = {toString: 1}; return Number(o); })": `"can't convert o to number"`,
-		"text(function () { var o = {toString: 1}; return o + 1; })":     `"can't convert object to primitive type"`,
-		"text(function () { return parseInt({toString: 1}); })":          `"can't convert object to primitive type"`,
-		// the operator in
-		"text(function () { return 'a' in doc.none; })": `"right-hand side of 'in' should be an object, got undefined"`,
-		"text(function () { return 'a' in doc.n; })":    `"right-hand side of 'in' should be an object, got number"`,
-		"text(function () { return 'a' in doc._id; })":  `"cannot use 'in' operator to search for \"a\" in \"x\""`,
+		// what goja would show of its memory
+		"text(function () { return {toString: 1} + 1; })": `"can't convert object to primitive type"`,
 	} {
 		got, err := mapText(t, p, `function (doc) {
 			function text(f) { try { return f(); } catch (e) { return e.message; } }

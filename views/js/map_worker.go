@@ -207,7 +207,6 @@ func (f *mapFunction) mapOne(parsed ejson.Value) (failure string, err error) {
 	if err != nil {
 		return "", err
 	}
-	f.sandbox.document = doc
 	if _, err := f.call(f.this, doc); err != nil {
 		text, fatal := f.viewError(err)
 		if fatal != nil {

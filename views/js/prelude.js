@@ -260,8 +260,8 @@ function (native, global) {
         try {
             return parse(source, reviver);
         } catch (e) {
-            if (e instanceof SyntaxError && typeof source !== 'symbol') {
-                e.message = native.parseError(String(source));
+            if (e instanceof SyntaxError) {
+                e.message = 'JSON.parse: ' + e.message;
             }
             throw e;
         }
@@ -446,6 +446,9 @@ function (native, global) {
         ddoc._module_cache = {};
         const cache = ddoc._module_cache;
         function require(name, from) {
+            if (name === undefined || name === null) {
+                throw new TypeError('name is ' + name);
+            }
             const module = find(name.split('/'), from ? from.parent : undefined, ddoc);
             if (!has.call(cache, module.id)) {
                 const run = load(name, module);

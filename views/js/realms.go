@@ -42,7 +42,7 @@ func (w *worker) keepRealm(key digest, f interface{ rest() }) {
 
 // rest drops what a sandbox has of its last call.
 func (s *sandbox) rest() {
-	s.parser, s.printed, s.scratch, s.document = ejson.Parser{}, ejson.Parser{}, nil, nil
+	s.parser, s.printed, s.scratch = ejson.Parser{}, ejson.Parser{}, nil
 }
 
 // dropCrowdedRealms drops the realms where what is in use is much of what the worker may fill.

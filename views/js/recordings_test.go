@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -22,6 +23,12 @@ func (d *designDoc) mapOf(t *testing.T, name string) string {
 	require.NoError(t, json.Unmarshal(d.Views[name], &view))
 	return view.Map
 }
+
+// engineMessage finds the message of an error that the engine made: two engines do not have the same ones
+// (docs/adr/0062).
+var engineMessage = regexp.MustCompile(`\(new (\w*Error)\("(?:[^"\\]|\\.)*"|THROWS (\w*Error): (?:[^"\\]|\\.)*`)
+
+func withoutMessages(text string) string { return engineMessage.ReplaceAllString(text, "$1$2") }
 
 // TestRecordings runs the functions of the recorded scenarios about JavaScript without a server: what they emit, and
 // what is said when they are saved.
@@ -70,7 +77,9 @@ func checkSaved(t *testing.T, p *Pool, name string, d *designDoc, status int, an
 			continue
 		}
 		reason := strings.TrimPrefix(refusal.Reason, "Compilation of the map function in the '"+view+"' view failed: ")
-		assert.EqualError(t, err, refusal.Error+": "+reason, name)
+		if assert.Error(t, err, name) {
+			assert.Equal(t, withoutMessages(refusal.Error+": "+reason), withoutMessages(err.Error()), name)
+		}
 	}
 }
 
@@ -85,17 +94,17 @@ func checkRows(t *testing.T, p *Pool, name string, d *designDoc, view string, do
 	var got, recorded []string
 	for _, r := range results {
 		for _, row := range r[0].Rows {
-			got = append(got, string(row.Key)+":"+string(row.Value))
+			got = append(got, withoutMessages(string(row.Key)+":"+string(row.Value)))
 		}
 	}
 	for _, row := range want.Rows {
-		recorded = append(recorded, string(row.Key)+":"+string(row.Value))
+		recorded = append(recorded, withoutMessages(string(row.Key)+":"+string(row.Value)))
 	}
 	assert.ElementsMatch(t, recorded, got, name)
 }
 
 // TestExpressions evaluates expressions and compares with what CouchDB 3.5.0 gave for them: testdata/expressions.json
-// has pairs of a function body and the value or `THROWS` with the error.
+// has pairs of a function body and the value or `THROWS` with the error, of which the kind counts.
 func TestExpressions(t *testing.T) {
 	b, err := os.ReadFile("testdata/expressions.json")
 	require.NoError(t, err)
@@ -125,6 +134,14 @@ func TestExpressions(t *testing.T) {
 	require.NoError(t, json.Unmarshal(rows[len(rows)-1].Value, &got))
 	require.Len(t, got, len(pairs))
 	for i, p := range pairs {
-		assert.Equal(t, p[1], got[i], p[0])
+		assert.Equal(t, kindOfError(p[1]), kindOfError(got[i]), p[0])
 	}
+}
+
+// kindOfError leaves the message of what was thrown away.
+func kindOfError(v any) any {
+	if text, ok := v.(string); ok && strings.HasPrefix(text, "THROWS ") {
+		v, _, _ = strings.Cut(text, ": ")
+	}
+	return v
 }

@@ -51,9 +51,8 @@ var declareHidden = func() *goja.Program {
 // sandbox is one realm: the globals that one function sees. Nothing of it is shared with other functions, so what a
 // function does to globals and prototypes ends with its sandbox.
 type sandbox struct {
-	w       *worker
-	vm      *goja.Runtime
-	sources map[string]*compiled // by name, for the texts of errors
+	w  *worker
+	vm *goja.Runtime
 
 	parser  ejson.Parser // of values that enter
 	printed ejson.Parser // of values that leave
@@ -66,11 +65,9 @@ type sandbox struct {
 	stringify, toSource, add  goja.Callable
 	provideRequire            goja.Callable
 
-	emit      func(key, value goja.Value)
-	index     func(list []goja.Value, options goja.Value) // a call of index(); options may be their JSON
-	ddoc      goja.Value                                  // what require() starts from
-	document  goja.Value                                  // what the function is called with, for the texts of errors
-	parameter string                                      // the name of the function's first parameter
+	emit  func(key, value goja.Value)
+	index func(list []goja.Value, options goja.Value) // a call of index(); options may be their JSON
+	ddoc  goja.Value                                  // what require() starts from
 }
 
 // newSandbox makes a realm. root is what require() starts from; nil: there is no require, as in reduce functions.
@@ -97,14 +94,13 @@ func (w *worker) newSandbox(root []byte) (*sandbox, error) {
 
 // bareSandbox makes a realm without require().
 func (w *worker) bareSandbox() (*sandbox, error) {
-	s := &sandbox{w: w, vm: goja.New(), sources: map[string]*compiled{}, names: map[string]string{}}
+	s := &sandbox{w: w, vm: goja.New(), names: map[string]string{}}
 	s.vm.SetMaxCallStackSize(maxCallStack)
 	s.vm.SetParserOptions()
 	common := prelude()
 	if common.refusal != "" {
 		return nil, errors.New("js: prelude: " + common.refusal)
 	}
-	s.sources[common.name] = common
 	if err := s.bindHidden(); err != nil {
 		return nil, err
 	}
@@ -195,9 +191,6 @@ func (s *sandbox) natives() *goja.Object {
 			}
 			return v
 		},
-		"parseError": func(c goja.FunctionCall) goja.Value {
-			return s.vm.ToValue(jsonError(c.Argument(0).String()))
-		},
 	} {
 		_ = o.Set(name, f)
 	}
@@ -258,7 +251,6 @@ func (s *sandbox) nativeModule(c goja.FunctionCall) goja.Value {
 
 // run evaluates a source in the realm.
 func (s *sandbox) run(c *compiled) (goja.Value, error) {
-	s.sources[c.name] = c
 	return s.vm.RunProgram(c.program)
 }
 
@@ -286,7 +278,6 @@ func (s *sandbox) evaluate(c *compiled) (*goja.Object, goja.Callable, error) {
 		return nil, nil, compat.NewError(compat.KindCompilationError,
 			"Expression does not eval to a function. ("+c.source+")")
 	}
-	s.parameter = firstParameter(c.tree)
 	return v.(*goja.Object), call, nil
 }
 
