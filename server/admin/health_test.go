@@ -41,6 +41,7 @@ func TestUpTellsOfTheStore(t *testing.T) {
 		err    error
 		reason string
 	}{
+		{fmt.Errorf("%w: /data: read-only file system", kv.ErrUnwritable), "The data directory cannot be written: the store reads, writes are refused."},
 		{fmt.Errorf("%w: /data: 5 bytes are free", kv.ErrFull), "No space is left for the store: it reads, deletes, purges and compacts; other writes are refused."},
 		{fmt.Errorf("%w: /data/000004.log", kv.ErrCorrupt), "The store is corrupt."},
 		{errors.New("pebblekv: writing has failed: /data/x"), "The store has failed: writes are refused."},

@@ -79,6 +79,8 @@ func (h *health) answered(err error) {
 // unhealthy is what /_up says of an error of the store, to anybody who asks: the rest is in the log.
 func unhealthy(err error) string {
 	switch {
+	case errors.Is(err, kv.ErrUnwritable):
+		return "The data directory cannot be written: the store reads, writes are refused."
 	case errors.Is(err, kv.ErrFull):
 		return "No space is left for the store: it reads, deletes, purges and compacts; other writes are refused."
 	case errors.Is(err, kv.ErrCorrupt):

@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"errors"
 	"hash/crc32"
+	"io/fs"
 	"math/big"
 	"net/http"
 	"runtime/debug"
@@ -156,6 +157,13 @@ var errTaken = compat.Busy("The store's directory is no longer this process's: i
 // whether it was stored.
 var errUnavailable = compat.Busy("The store does not answer. A write may have been stored all the same.")
 
+// errUnwritable is what writes are answered while the data directory takes none, though there is space.
+var errUnwritable = compat.Busy("The data directory cannot be written: its file system is read-only, or this process " +
+	"has no permission. Writes are refused until it can be.")
+
+// errUnwritten is that of a write that was under way then.
+var errUnwritten = compat.Busy(errUnwritable.Reason + " This one may be stored all the same.")
+
 // errSlow is what a request is answered whose reads became too old again and again, though the store answers: it, or
 // this machine, has more to do than it can.
 var errSlow = compat.Busy("The store is too slow for this request at the moment.")
@@ -163,7 +171,11 @@ var errSlow = compat.Busy("The store is too slow for this request at the moment.
 // unexpected logs an error that has no wire meaning and makes the client's part of it. Where the client is gone there
 // is none: the connection is closed, as CouchDB does with requests that break off.
 func (c *Call) unexpected(err error) *compat.Error {
-	if errors.Is(err, kv.ErrFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	away := errors.Is(err, kv.ErrUnavailable)
+	if errors.Is(err, kv.ErrUnwritable) {
+		return errUnwritable
+	}
+	if errors.Is(err, kv.ErrFull) || !away && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)) {
 		return compat.ErrFull
 	}
 	if errors.Is(err, kv.ErrFormat) {
@@ -175,9 +187,12 @@ func (c *Call) unexpected(err error) *compat.Error {
 	if isGone(c, err) {
 		panic(http.ErrAbortHandler)
 	}
-	if errors.Is(err, kv.ErrUnavailable) {
+	if away {
 		c.Env.Log.Error("the store does not answer", "request", c.ID, "method", c.Method, "error", err)
 		c.Env.Unavailable.Add(1)
+		if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) {
+			return errUnwritten
+		}
 		return errUnavailable
 	}
 	if errors.Is(err, kv.ErrTooOld) {

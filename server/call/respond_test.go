@@ -3,16 +3,18 @@ package call
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http/httptest"
+	"syscall"
 	"testing"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage/kv"
 )
 
-// TestUnexpectedErrors: a full disk has a status of its own, clients come again later to a store that does not answer
-// or is too slow; what has no wire meaning is a 500.
+// TestUnexpectedErrors: a full disk has a status of its own, clients come again later to a store that does not answer,
+// is too slow or cannot be written; what has no wire meaning is a 500.
 func TestUnexpectedErrors(t *testing.T) {
 	c := &Call{Env: &Env{Log: slog.New(slog.DiscardHandler)}, Request: httptest.NewRequest("GET", "/", nil)}
 	if e := c.unexpected(fmt.Errorf("commit: %w", kv.ErrFull)); e.Kind != compat.KindInsufficientStorage ||
@@ -22,12 +24,17 @@ func TestUnexpectedErrors(t *testing.T) {
 	for want, err := range map[*compat.Error]error{
 		errUnavailable: fmt.Errorf("%w: %w", kv.ErrTooOld, kv.ErrUnavailable),
 		errSlow:        fmt.Errorf("%w: 1007", kv.ErrTooOld),
+		errUnwritable:  fmt.Errorf("%w: %w", kv.ErrUnwritable, syscall.EROFS),
+		errUnwritten:   fmt.Errorf("%w: %w", kv.ErrUnavailable, &fs.PathError{Err: syscall.EROFS}),
 	} {
 		if e := c.unexpected(err); e != want || e.Status() != 503 || !e.Retry {
 			t.Errorf("%v answers %d %v", err, e.Status(), e)
 		}
 	}
-	if n := c.Env.Unavailable.Load(); n != 2 {
+	if e := c.unexpected(fmt.Errorf("%w: %w", kv.ErrUnavailable, syscall.ENOSPC)); e != errUnavailable {
+		t.Errorf("a commit that met a full disk answers %d %v", e.Status(), e)
+	}
+	if n := c.Env.Unavailable.Load(); n != 4 {
 		t.Errorf("%d requests are counted as those that the store did not answer", n)
 	}
 	if e := c.unexpected(errors.New("broken")); e.Status() != 500 || e.Reason != "broken" {

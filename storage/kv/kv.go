@@ -17,12 +17,13 @@ type Store interface {
 	// Update runs fn in a serialisable transaction and commits what it wrote, durably, before it returns. fn is run
 	// again when its reads conflict with another commit, when the transaction became too old, and when the outcome of
 	// the commit was unknown and turned out not to have happened; so fn must be free of side effects beyond the
-	// transaction. A transaction that becomes too old again and again fails with [ErrTooOld] in the end. One across
-	// a network, whose servers do not answer, fails with [ErrUnavailable] after a while (and [ErrTooOld] besides, if
-	// that is what became of it); if it was the commit that they
-	// did not answer, nobody knows then whether it has happened or will: no other error leaves that open. An error from
-	// fn rolls back and is returned as it is, unless it came from a read that was too old. The returned Versionstamp is
-	// the commit's (user part 0); it is zero when fn wrote nothing, not even a write conflict range.
+	// transaction. A transaction that becomes too old again and again fails with [ErrTooOld] in the end. One across a
+	// network, whose servers do not answer, fails with [ErrUnavailable] after a while (and [ErrTooOld] besides, if
+	// that is what became of it); if it was the commit that they did not answer, nobody knows then whether it has
+	// happened or will: no other error leaves that open. So does a commit that an embedded engine cannot bring to its
+	// device. An error from fn rolls back and is returned as it is, unless it came from a read that was too old. The
+	// returned Versionstamp is the commit's (user part 0); it is zero when fn wrote nothing, not even a write conflict
+	// range.
 	Update(ctx context.Context, fn func(Tx) error) (Versionstamp, error)
 
 	// Watch blocks until the value of key differs from seen (nil: the key is absent), and returns nil; or until ctx
@@ -194,10 +195,20 @@ var (
 	ErrFormat        = errors.New("kv: store was written by another version")
 	ErrInvalidRange  = errors.New("kv: range begins after its end")
 
+	// ErrUnwritable is the [ErrFull] of a data directory that takes no writes for another reason than space: its file
+	// system has become read-only, or the permission is gone.
+	ErrUnwritable error = unwritable{}
+
 	// ErrInvalidOperation is of a call that no state of the store makes right: an unknown atomic operation, a
 	// versionstamp that does not fit at its offset.
 	ErrInvalidOperation = errors.New("kv: invalid operation")
 )
+
+// unwritable is an ErrFull, too: what waits for space waits for the permission in the same way.
+type unwritable struct{}
+
+func (unwritable) Error() string        { return "kv: the data directory cannot be written" }
+func (unwritable) Is(target error) bool { return target == ErrFull }
 
 // Damage is a part of a store's files that cannot be read.
 type Damage struct {

@@ -120,6 +120,9 @@ func (c *committer) build(taken []*request) (*group, error) {
 	c.builder.group = g
 	c.builder.conflicts.rotate(c.oldest())
 	for i, q := range taken {
+		if !q.claim() {
+			continue
+		}
 		if q.turn != nil {
 			g.turn = q
 			c.waiting = append(c.waiting, taken[i+1:]...)
@@ -135,6 +138,7 @@ func (c *committer) build(taken []*request) (*group, error) {
 			g.conflicts = append(g.conflicts, q)
 		case postponed:
 			c.stats.postponed.Add(1)
+			q.claimed.Store(false)
 			c.waiting = append(c.waiting, q)
 		case unreadable:
 			g.failed = append(g.failed, failed{q, err})

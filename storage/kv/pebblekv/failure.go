@@ -41,6 +41,15 @@ func isRefused(err error) bool {
 	return isNoSpace(err) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }
 
+// unwritten is the error of a commit that was not begun because the device refuses what Pebble writes, with err.
+func unwritten(err error) error {
+	meaning := kv.ErrFull
+	if !isNoSpace(err) {
+		meaning = kv.ErrUnwritable
+	}
+	return fmt.Errorf("%w: the log or a table could not be written: %w", meaning, err)
+}
+
 // isLockHeld reports whether locking a directory failed because another process, or this one, has it locked.
 func isLockHeld(err error) bool {
 	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) {

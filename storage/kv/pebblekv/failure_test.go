@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -25,7 +26,10 @@ type troubledFS struct {
 	full    atomic.Bool  // writes fail with ENOSPC, half way
 	failing atomic.Value // string: the syncs of files with this in their names fail with EIO
 	refuses atomic.Value // error: no file can be made, and files go on being written
-	met     atomic.Int32 // failures
+	// readOnly makes writes fail as after a remount; those that have begun meet it when it is unlocked.
+	readOnly   atomic.Bool
+	remounting sync.RWMutex
+	met        atomic.Int32 // failures
 }
 
 func newTroubledFS() *troubledFS {
@@ -85,6 +89,12 @@ type troubledFile struct {
 }
 
 func (f *troubledFile) Write(p []byte) (int, error) {
+	f.fs.remounting.RLock()
+	defer f.fs.remounting.RUnlock()
+	if f.fs.readOnly.Load() {
+		f.fs.met.Add(1)
+		return 0, &os.PathError{Op: "write", Path: f.name, Err: syscall.EROFS}
+	}
 	if f.fs.full.Load() {
 		f.fs.met.Add(1)
 		n, _ := f.File.Write(p[:len(p)/2])
@@ -106,7 +116,13 @@ func (f *troubledFile) SyncData() error { return errors.Join(f.fails(), f.File.S
 
 func openTroubled(t *testing.T, disk *troubledFS) *Store {
 	t.Helper()
-	s, err := Open("/store", Options{fs: disk, Log: silent, MinFreeSpace: 1 << 20, MemTableSize: 256 << 10})
+	return openPatient(t, disk, time.Hour)
+}
+
+func openPatient(t *testing.T, disk *troubledFS, patience time.Duration) *Store {
+	t.Helper()
+	s, err := Open("/store", Options{fs: disk, Log: silent, MinFreeSpace: 1 << 20, MemTableSize: 256 << 10,
+		patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,8 +361,8 @@ func TestDirectoryRefuses(t *testing.T) {
 		flushed := make(chan error, 1)
 		go func() { flushed <- s.db.Flush() }() // begins a new log
 		eventually(t, "the store meets the directory", func() bool { return s.space.waiting.Load() > 0 })
-		expectHealth(t, s, kv.ErrFull)
-		if err := setKey(s, "a", "2"); !errors.Is(err, kv.ErrFull) {
+		expectHealth(t, s, kv.ErrUnwritable)
+		if err := setKey(s, "a", "2"); !errors.Is(err, kv.ErrUnwritable) {
 			t.Errorf("%v: a commit: %v", errno, err)
 		}
 		expectKey(t, s, "a", "1")
@@ -359,6 +375,61 @@ func TestDirectoryRefuses(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Errorf("%v: %v", errno, err)
 		}
+	}
+}
+
+// TestRemountedReadOnly: the file system becomes read-only under commits. Those that are under way are told that they
+// may be stored or not, the one that the committer has not begun with is withdrawn, later ones are refused, all with
+// what the matter is; reads go on. When it can be written again all goes on, and the one that was withdrawn never
+// happens.
+func TestRemountedReadOnly(t *testing.T) {
+	disk := newTroubledFS()
+	s := openPatient(t, disk, time.Millisecond)
+	if err := setKey(s, "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	disk.remounting.Lock()
+	disk.readOnly.Store(true)
+	outcomes := map[string]chan error{}
+	for _, c := range []struct {
+		key   string
+		there func() bool
+	}{
+		{"syncs", func() bool { return s.committer.writing.Load() == 1 }},
+		{"applied", func() bool { return s.committer.writing.Load() == 2 }},
+		{"queued", func() bool {
+			s.committer.queue.mu.Lock()
+			defer s.committer.queue.mu.Unlock()
+			return len(s.committer.queue.fresh) == 1
+		}},
+	} {
+		outcome := make(chan error, 1)
+		outcomes[c.key] = outcome
+		go func() { outcome <- setKey(s, c.key, "x") }()
+		eventually(t, c.key, c.there)
+	}
+	disk.remounting.Unlock()
+	for _, key := range []string{"syncs", "applied"} {
+		err := <-outcomes[key]
+		if !errors.Is(err, kv.ErrUnavailable) || !errors.Is(err, syscall.EROFS) || errors.Is(err, kv.ErrFull) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	for key, err := range map[string]error{"queued": <-outcomes["queued"], "later": setKey(s, "later", "x")} {
+		if !errors.Is(err, kv.ErrUnwritable) || !errors.Is(err, syscall.EROFS) || !errors.Is(err, kv.ErrFull) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	expectHealth(t, s, kv.ErrUnwritable)
+	expectKey(t, s, "a", "1")
+	disk.readOnly.Store(false)
+	eventually(t, "commits go on", func() bool { return setKey(s, "a", "2") == nil })
+	expectHealth(t, s, nil)
+	for key, want := range map[string]string{"a": "2", "syncs": "x", "applied": "x", "queued": "", "later": ""} {
+		expectKey(t, s, key, want)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

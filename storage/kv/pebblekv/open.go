@@ -54,7 +54,7 @@ func openLocked(dir string, opts Options, lock *pebble.Lock) (*Store, error) {
 		lock:      lock,
 		place:     place,
 		gate:      newGate(),
-		space:     newSpaceGuard(opts.fs, dir, opts.MinFreeSpace),
+		space:     newSpaceGuard(opts.fs, dir, opts.MinFreeSpace, opts.patience),
 		subspaces: newSubspaces(opts.MemTableSize),
 		failure:   newFailure(),
 		damaged:   &damagedFiles{log: opts.Log},

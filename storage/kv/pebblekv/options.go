@@ -41,6 +41,7 @@ type Options struct {
 	fs           vfs.FS        // tests use other file systems
 	conflictKeys int           // tests use short windows
 	spaceEvery   time.Duration // how often it looks for space, tests more often
+	patience     time.Duration // see defaultPatience
 }
 
 // blockSize is a compromise: larger blocks compress better, smaller ones make single reads cheaper.
@@ -80,6 +81,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.spaceEvery <= 0 {
 		o.spaceEvery = defaultSpaceEvery
+	}
+	if o.patience <= 0 {
+		o.patience = defaultPatience
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"strings"
+	"sync/atomic"
 
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/internal/txn"
@@ -26,7 +27,14 @@ type request struct {
 
 	stamp kv.Versionstamp // once it is accepted
 	done  chan outcome    // gets the one answer
+
+	// claimed is set by whoever comes first: the committer, which then checks and commits it, or the transaction's own
+	// goroutine, which does not wait any longer.
+	claimed atomic.Bool
 }
+
+// claim reports whether the request is the caller's now.
+func (q *request) claim() bool { return q.claimed.CompareAndSwap(false, true) }
 
 // outcome is the committer's answer.
 type outcome struct {

@@ -2,7 +2,6 @@ package pebblekv
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/settee-db/settee/storage/kv"
 )
 
 // spaceRetry is how often an operation that met a full disk is tried again.
@@ -21,10 +18,14 @@ const spaceRetry = 50 * time.Millisecond
 // failingFor is how long commits are refused after a table could not be written. Pebble tries again sooner.
 const failingFor = time.Second
 
+// defaultPatience is how long commits that were under way wait for a device that refuses them.
+const defaultPatience = 5 * time.Second
+
 // spaceGuard keeps a full disk from breaking the store. The first line of defence is the reserve (reserve.go): groups
 // are refused while less is free, so Pebble's own work goes on. Should the disk fill up all the same, because of other
 // processes, what Pebble cannot recover from (log, manifest, directory entries) waits until there is space again;
 // tables fail, and Pebble writes them again later. A directory that has become read-only is treated in the same way.
+// Clients of commits that were under way are answered after a while, see lapse.
 type spaceGuard struct {
 	fs      vfs.FS // the file system below the guard
 	dir     string
@@ -38,12 +39,16 @@ type spaceGuard struct {
 	// foundFree is how much was free when that was last, in bytes.
 	foundFree atomic.Uint64
 	met       atomic.Pointer[error] // what the device last refused something with
+	patience  time.Duration
+	lapsed    lapse
 	closed    chan struct{}
 	once      sync.Once
 }
 
-func newSpaceGuard(fs vfs.FS, dir string, reserve uint64) *spaceGuard {
-	g := &spaceGuard{fs: fs, dir: dir, reserve: reserve, floor: reserve / floorShare, closed: make(chan struct{})}
+func newSpaceGuard(fs vfs.FS, dir string, reserve uint64, patience time.Duration) *spaceGuard {
+	g := &spaceGuard{fs: fs, dir: dir, reserve: reserve, floor: reserve / floorShare, closed: make(chan struct{}),
+		patience: patience}
+	g.lapsed.renew()
 	g.ballast = ballast{fs: fs, name: fs.PathJoin(dir, ballastFile), size: ballastFloors * int64(g.floor)}
 	return g
 }
@@ -59,10 +64,11 @@ func (g *spaceGuard) noticed(err error) {
 	}
 }
 
-// refusal returns kv.ErrFull while Pebble meets a full disk: the committer may be held up then, and answer late.
+// refusal returns kv.ErrFull, or kv.ErrUnwritable, while Pebble meets a device that takes nothing: the committer may be
+// held up then, and answer late.
 func (g *spaceGuard) refusal() error {
 	if g.waiting.Load() > 0 || time.Since(time.Unix(0, g.failing.Load())) < failingFor {
-		return fmt.Errorf("%w: the log or a table could not be written: %w", kv.ErrFull, *g.met.Load())
+		return unwritten(*g.met.Load())
 	}
 	return nil
 }
@@ -88,8 +94,12 @@ func (g *spaceGuard) wait(op func() error) error {
 	}
 	g.met.Store(&err)
 	g.waiting.Add(1)
-	defer g.waiting.Add(-1)
-	for {
+	defer func() {
+		if g.waiting.Add(-1) == 0 {
+			g.lapsed.renew()
+		}
+	}()
+	for began := time.Now(); ; {
 		select {
 		case <-g.closed:
 			return err
@@ -98,6 +108,37 @@ func (g *spaceGuard) wait(op func() error) error {
 		if err = op(); err == nil || !isRefused(err) {
 			return err
 		}
+		if time.Since(began) >= g.patience {
+			g.lapsed.end()
+		}
+	}
+}
+
+// lapse is a channel that is closed while an operation waits for the device longer than commits do.
+type lapse struct {
+	mu     sync.Mutex
+	closed bool
+	now    atomic.Pointer[chan struct{}]
+}
+
+// renew makes a new channel where the last one is closed.
+func (l *lapse) renew() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.now.Load() == nil {
+		open := make(chan struct{})
+		l.now.Store(&open)
+		l.closed = false
+	}
+}
+
+// end closes the channel.
+func (l *lapse) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		close(*l.now.Load())
+		l.closed = true
 	}
 }
 

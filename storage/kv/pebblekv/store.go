@@ -3,6 +3,7 @@ package pebblekv
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -76,7 +77,8 @@ func (s *Store) View(ctx context.Context, fn func(kv.ReadTx) error) error {
 
 // Update implements kv.Store. A ctx that ends before the commit is handed to the committer ends Update; after that the
 // outcome, which is certain and soon, is waited for. When the engine itself fails under a commit (see failure), the
-// error does not tell whether the commit will be there when the store is opened again.
+// error does not tell whether the commit will be there when the store is opened again; when the device refuses it for
+// long, the error (kv.ErrUnavailable) does not tell whether it will be there when the device takes writes again.
 func (s *Store) Update(ctx context.Context, fn func(kv.Tx) error) (kv.Versionstamp, error) {
 	if !s.gate.enter() {
 		return kv.Versionstamp{}, kv.ErrClosed
@@ -143,6 +145,9 @@ func (s *Store) takeTurn(length time.Duration) (*turn, error) {
 	wish := &request{turn: newTurn(length), retried: true, done: make(chan outcome, 1)}
 	s.committer.queue.put(wish)
 	o, _ := s.await(wish)
+	if o.err != nil {
+		wish.turn.end(nil)
+	}
 	return wish.turn, o.err
 }
 
@@ -163,18 +168,26 @@ func (s *Store) prepare(ctx context.Context, t *txn.Tx, r *reader, fn func(kv.Tx
 }
 
 // await waits for the committer's answer to q, or for the failure of the store, which leaves it open whether q was
-// committed.
+// committed; so does a device that refuses it, if the committer has begun with it.
 func (s *Store) await(q *request) (o outcome, answered bool) {
+	var cause error
 	select {
 	case o = <-q.done:
 		return o, true
 	case <-s.failure.failed:
+		cause = s.failure.err
+	case <-*s.space.lapsed.now.Load():
+		met := *s.space.met.Load()
+		if q.claim() {
+			return outcome{err: unwritten(met)}, false
+		}
+		cause = fmt.Errorf("%w: the device refuses a commit: %w", kv.ErrUnavailable, met)
 	}
 	select {
-	case o = <-q.done: // before the failure
+	case o = <-q.done: // meanwhile
 		return o, true
 	default:
-		return outcome{err: s.failure.err}, false
+		return outcome{err: cause}, false
 	}
 }
 
