@@ -179,7 +179,8 @@ func TestWebFilesAreFiles(t *testing.T) {
 	require.Empty(t, s.Do("HEAD", "/_utils/large.js", "").Body.String())
 }
 
-// TestRewritesDoNotGrow: a rule that leads to itself with more of everything each time ends, and soon.
+// TestRewritesDoNotGrow: a rule that leads to itself with more of everything each time ends, and soon; so does a chain
+// of few rewrites by rules of megabytes.
 func TestRewritesDoNotGrow(t *testing.T) {
 	s := servertest.New(t)
 	require.Equal(t, 201, s.Do("PUT", "/db", "").Code)
@@ -194,6 +195,18 @@ func TestRewritesDoNotGrow(t *testing.T) {
 	)
 	require.Equal(t, 414, s.Do("GET", "/db/_design/d/_rewrite/grow/a", "").Code)
 	require.Equal(t, 400, s.Do("GET", "/db/_design/d/_rewrite/circle", "").Code)
+
+	chain := `{"from":"/40","to":"../../_design/d"}`
+	for i := range 40 {
+		chain += fmt.Sprintf(`,{"from":"/%d","to":"_rewrite/%d"}`, i, i+1)
+	}
+	for name, want := range map[string]int{"short": 200, "long": 400} {
+		padding := map[string]int{"short": 1, "long": 1 << 20}[name]
+		require.Equal(t, 201, s.Do("PUT", "/db/_design/"+name,
+			fmt.Sprintf(`{"rewrites":[%s],"x":%q}`, chain, strings.Repeat("x", padding))).Code)
+		require.Equal(t, want, s.Do("GET", "/db/_design/"+name+"/_rewrite/0", "").Code, "40 rewrites by %s rules", name)
+		require.Equal(t, 200, s.Do("GET", "/db/_design/"+name+"/_rewrite/30", "").Code, "10 rewrites by %s rules", name)
+	}
 }
 
 // TestForgedIdentities: no header names a user without the secret.

@@ -46,6 +46,7 @@ type Call struct {
 	preflight    bool                // the answer is a preflight's
 	crossSite    bool                // a page of another site may have sent it (crosssite.go)
 	Rewrites     int64               // how often the request was rewritten
+	RewrittenBy  int                 // bytes of the design documents that did
 	identified   bool                // a rewritten request has the user it had
 	headOnly     bool                // a rewritten request began as HEAD
 	rewritten    *Named              // what the last rewrite function changed of the request, nil for nothing

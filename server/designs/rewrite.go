@@ -17,6 +17,10 @@ var (
 	errRewriteLimit = compat.NewError(compat.KindBadRequest, "Exceeded rewrite recursion limit")
 )
 
+// maxRewriteBytes bounds the design documents that rewrite a request one after the other, in bytes: each is read and
+// parsed anew, so that a hundred rounds through one of the largest hold a processor for seconds.
+const maxRewriteBytes = 16 << 20
+
 func errRewrite(reason string) *compat.Error {
 	return compat.Named(compat.KindError, "rewrite_error", reason)
 }
@@ -28,7 +32,8 @@ func rewriteRequest(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	if c.Rewrites >= c.Settings.RewriteLimit {
+	if c.RewrittenBy += len(d.Doc.Body); c.Rewrites >= c.Settings.RewriteLimit ||
+		c.Rewrites > 0 && c.RewrittenBy > maxRewriteBytes {
 		return errRewriteLimit
 	}
 	c.Rewrites++
