@@ -84,6 +84,7 @@ func (m *RAM) Add(identity Identity, d *Document) {
 		if field == nil {
 			field = &ramField{terms: map[string]*ramTerm{}}
 			m.fields[f.Name] = field
+			m.bytes += fieldBytes + len(f.Name)
 		}
 		m.bytes += field.add(doc, f)
 	}
@@ -120,6 +121,7 @@ func (field *ramField) add(doc int32, f *Field) int {
 	}
 	if f.HasNorm {
 		field.hasNorm = true
+		size += int(doc) + 1 - len(field.norms)
 		for len(field.norms) < int(doc) {
 			field.norms = append(field.norms, 0)
 		}
