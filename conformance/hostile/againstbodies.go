@@ -26,7 +26,7 @@ var bodyAttacks = []attack{
 	},
 	{
 		name:  "an attachment of 2 GB",
-		shows: "it is stored, read in whole, in part and as base64, and copied",
+		shows: "it is stored, read in whole, in part and as base64, slowly by 16, by _bulk_get, copied and replicated",
 		run:   hugeAttachment,
 		limit: 10 * time.Minute,
 	},
@@ -181,5 +181,59 @@ func hugeAttachment(ctx context.Context, a *assault) error {
 		}
 	}
 	a.send(ctx, request{method: "COPY", path: path, headers: []string{"Destination", "copy"}}, 201)
+	return a.shareHuge(ctx, int64(size))
+}
+
+// shareHuge has the attachment of the document huge read by many at once, some of them slowly, while it is replicated.
+func (a *assault) shareHuge(ctx context.Context, size int64) error {
+	copied := a.db + "-copied"
+	if err := a.makeDatabase(ctx, copied, attackerName); err != nil {
+		return err
+	}
+	defer func() {
+		_, _ = a.ask(context.WithoutCancel(ctx), request{method: "DELETE", path: "/" + copied, as: admin})
+	}()
+	path := "/" + a.db + "/huge"
+	const slow, parts = 16, 16
+	together(slow+parts+2, func(i int) {
+		switch {
+		case i < slow:
+			a.readSlowly(ctx, path+"/a")
+		case i < slow+parts:
+			from := size / parts * int64(i-slow)
+			got := a.send(ctx, request{method: "GET", path: path + "/a",
+				headers: []string{"Range", fmt.Sprintf("bytes=%d-%d", from, from+size/parts-1)}}, 206, 503)
+			if got.status == 206 && got.length != size/parts && ctx.Err() == nil {
+				a.fault("a part of %d bytes instead of %d", got.length, size/parts)
+			}
+		case i == slow+parts:
+			got := a.send(ctx, request{method: "POST", path: "/" + a.db + "/_bulk_get?attachments=true",
+				body: text(`{"docs":[{"id":"huge"}]}`)}, 200, 503)
+			if got.status == 200 && got.length < size/3*4 && ctx.Err() == nil {
+				a.fault("_bulk_get: %d bytes for %d", got.length, size)
+			}
+		default:
+			body := fmt.Sprintf(`{"source":%s,"target":%s,"doc_ids":["huge"]}`, a.endpoint(a.db), a.endpoint(copied))
+			got := a.send(ctx, request{method: "POST", path: "/_replicate", body: text(body)}, 200)
+			if got.status == 200 {
+				a.send(ctx, request{method: "HEAD", path: "/" + copied + "/huge/a"}, 200)
+			}
+		}
+	})
 	return nil
+}
+
+// readSlowly asks for a path and reads a little every tenth of a second, a hundred times, then goes.
+func (a *assault) readSlowly(ctx context.Context, path string) {
+	conn, err := a.connect(ctx, "")
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n", path, credentials())
+	block := make([]byte, 16<<10)
+	for i := 0; i < 100 && err == nil; i++ {
+		_, err = conn.Read(block)
+		pause(ctx, 100*time.Millisecond)
+	}
 }

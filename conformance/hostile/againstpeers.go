@@ -337,10 +337,7 @@ func manyReplications(ctx context.Context, a *assault) error {
 		a.send(ctx, request{method: "DELETE", path: "/" + name, as: admin}, 200)
 		a.send(ctx, request{method: "GET", path: "/_scheduler/jobs", as: admin}, 200)
 	}()
-	here := func(db string) string {
-		return fmt.Sprintf(`{"url":"%s/%s","auth":{"basic":{"username":%q,"password":%q}}}`, a.url,
-			strings.ReplaceAll(db, "%2F", "%%2F"), attacker.name, attacker.password)
-	}
+	here := func(db string) string { return a.endpoint(strings.ReplaceAll(db, "%2F", "%%2F")) }
 	kinds := []string{
 		`{"source":` + here(a.db) + `,"target":` + here(a.db+"-%[1]d") + `,"continuous":true}`,
 		`{"source":` + here(name) + `,"target":` + here(name) + `,"continuous":true,"filter":"none/%[1]d"}`,
@@ -372,6 +369,12 @@ func manyReplications(ctx context.Context, a *assault) error {
 		case <-time.After(time.Second):
 		}
 	}
+}
+
+// endpoint is a database of the server, with the attacker's credentials, as an end of a replication.
+func (a *assault) endpoint(db string) string {
+	return fmt.Sprintf(`{"url":"%s/%s","auth":{"basic":{"username":%q,"password":%q}}}`, a.url, db, attacker.name,
+		attacker.password)
 }
 
 func wideReplications(ctx context.Context, a *assault) error {

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -38,6 +41,22 @@ var processAttacks = []attack{
 		alone: true,
 		own:   true,
 		run:   fewFiles,
+	},
+	{
+		name:  "ends in a row",
+		shows: "a function of another server whose handler ends that server each time, which is started again",
+		short: 1,
+		alone: true,
+		own:   true,
+		run:   endsInARow,
+	},
+	{
+		name:  "a process that stands still",
+		shows: "another server is stopped for six seconds while it is written to and a function runs, and goes on",
+		short: 1,
+		alone: true,
+		own:   true,
+		run:   standingStill,
 	},
 }
 
@@ -159,6 +178,87 @@ func fewFiles(ctx context.Context, a *assault) error {
 		}
 		return nil
 	}, "/bin/sh", "-c", `ulimit -n 40 && exec "$0" "$@"`)
+}
+
+// endsInARow has the handler of a function ask a peer that kills the server. It must not get to that a fourth time.
+func endsInARow(ctx context.Context, a *assault) error {
+	return a.another(ctx, func(b *assault) error {
+		asked := make(chan struct{}, 1)
+		peer := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			select {
+			case asked <- struct{}{}:
+			default:
+			}
+			<-r.Context().Done()
+		}))
+		defer peer.Close()
+		f, err := b.deploy(ctx, admin, "function OnUpdate(doc, meta) { curl('GET', peer, {path: '/'}); }", peer.URL)
+		if err != nil {
+			return err
+		}
+		b.put(ctx, "deadly", text(`{}`), nil, http.StatusCreated)
+		const ends = 3
+		for i := range ends {
+			select {
+			case <-asked:
+			case <-ctx.Done():
+				return fmt.Errorf("after %d ends the function does not run", i)
+			}
+			b.server.Kill()
+			if err := b.server.Restart(ctx); err != nil {
+				return fmt.Errorf("after end %d: %w", i+1, err)
+			}
+			b.pid = b.server.PID()
+		}
+		reason, err := f.paused(ctx, time.Minute)
+		if err != nil {
+			return err
+		}
+		tasks, err := b.ask(ctx, request{method: "GET", path: "/_active_tasks", as: admin, whole: true})
+		if err != nil || !strings.Contains(tasks.start, reason) {
+			return fmt.Errorf("_active_tasks does not say %q: %.300s %v", reason, tasks.start, err)
+		}
+		select {
+		case <-asked:
+			return errors.New("the function has run a fourth time")
+		default:
+		}
+		return b.verifyWritten(ctx, b.db)
+	})
+}
+
+// standingStill stops a server for longer than it counts as there for others. It must go on where it was. That a node
+// does not go on with what held before shows only where others have the same store, which takes FoundationDB:
+// cmd/settee.TestNodeThatStoodStill has two in one process.
+func standingStill(ctx context.Context, a *assault) error {
+	return a.another(ctx, func(b *assault) error {
+		b.saw("two processes on one store: skipped, the embedded engine allows one")
+		b.send(ctx, request{method: "POST", path: "/" + b.db, body: text(listDesign)}, http.StatusCreated)
+		f, err := b.deploy(ctx, admin, `function OnUpdate(doc, meta) { if (doc.copy) dst["copy-" + meta.id] = {}; }`,
+			"http://127.0.0.1")
+		if err != nil {
+			return err
+		}
+		defer f.remove()
+		writing, cancel := context.WithCancel(ctx)
+		wait := b.writers(writing, 0, http.StatusOK, http.StatusCreated, http.StatusServiceUnavailable)
+		pause(ctx, time.Second)
+		process, err := os.FindProcess(b.server.PID())
+		if err == nil {
+			err = process.Signal(syscall.SIGSTOP)
+		}
+		if err == nil {
+			pause(ctx, 6*time.Second)
+			err = process.Signal(syscall.SIGCONT)
+		}
+		if err == nil {
+			b.put(ctx, "woken", text(`{"copy":true}`), nil, http.StatusCreated)
+			err = b.await(ctx, "copy-woken")
+		}
+		cancel()
+		wait()
+		return errors.Join(err, b.verifyWritten(ctx, b.db))
+	})
 }
 
 // readOnlyDirectories lets a server meet directories that take no new file. It must refuse writes, go on reading, and
