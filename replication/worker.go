@@ -21,7 +21,7 @@ type worker struct {
 
 	mu   sync.Mutex
 	out  [][]byte // documents without attachments, to be written together
-	size int
+	size int      // of their memory, in bytes
 }
 
 // ratio is a moving average of failures, which reports whether a request is worth while
@@ -45,8 +45,13 @@ func (r *ratio) update(successes, attempts int) {
 	r.last = time.Now()
 }
 
-// maxBulk is the size from which on documents are written, in bytes.
-const maxBulk = 512 << 10
+const (
+	// maxBulk is the memory from which on documents are written, in bytes.
+	maxBulk = 512 << 10
+	// documentOverhead is about what a document takes beside its text, here and where it is parsed to be stored. A
+	// source may send any number of tiny ones; those of a batch that keeps to worker_batch_size are written together.
+	documentOverhead = 256
+)
 
 func newWorker(r *Session) *worker {
 	now := time.Now()
@@ -314,7 +319,7 @@ func (w *worker) add(ctx context.Context, doc []byte) error {
 	w.session.counters.read.Add(1)
 	w.mu.Lock()
 	w.out = append(w.out, doc)
-	w.size += len(doc)
+	w.size += cap(doc) + documentOverhead
 	var full [][]byte
 	if w.size > maxBulk {
 		full, w.out, w.size = w.out, nil, 0

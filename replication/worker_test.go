@@ -60,3 +60,33 @@ func TestAttachmentsAreSentAgain(t *testing.T) {
 		})
 	}
 }
+
+// manyAtOnce is a target that notes how many documents it gets together.
+type manyAtOnce struct {
+	Peer
+	most, all int
+}
+
+func (m *manyAtOnce) BulkWrite(_ context.Context, docs [][]byte) ([]Refusal, error) {
+	m.most, m.all = max(m.most, len(docs)), m.all+len(docs)
+	return nil, nil
+}
+
+// TestTinyDocumentsWithoutEnd: a source that sends tiny documents without end has them written by the memory that they
+// take, not by their bytes, of which thirteen thousand would fit.
+func TestTinyDocumentsWithoutEnd(t *testing.T) {
+	target := &manyAtOnce{}
+	w := newWorker(&Session{target: target})
+	const count, room = 20_000, 512
+	for range count {
+		if err := w.add(t.Context(), append(make([]byte, 0, room), `{"_id":"doc0","_rev":"1-a"}`...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if most := maxBulk/(room+documentOverhead) + 1; target.most > most || target.all != count {
+		t.Errorf("%d of %d documents at once, wanted at most %d of %d", target.most, target.all, most, count)
+	}
+}
