@@ -46,9 +46,9 @@ var rooms = map[string][]string{
 	// Who asks, and how that is proved; what comes in headers is read in server/auth.
 	"principal": {"compat"},
 	// Documents as one principal sees them have no requests.
-	"documents": {"compat", "storage", "storage/kv", "views", "mango", "replication", "config", "principal"},
+	"documents": {"compat", "storage", "storage/kv", "views", "config", "principal"},
 	"eventing": {"compat", "memory", "cluster", "storage", "storage/kv", "principal", "documents", "views", "mango",
-		"config", "eventing/query", "replication", "replication/redirects"},
+		"config", "eventing/query", "replication/redirects"},
 	"replication": {"compat", "storage", "storage/kv", "replication/redirects"},
 	// What follows a redirection is the same for all who send credentials.
 	"replication/redirects": {"compat"},
@@ -108,7 +108,7 @@ var rooms = map[string][]string{
 	// Other nodes are asked as a client has asked this one.
 	"server/forward":   handlers("cluster"),
 	"server/databases": handlers("replication", "server/find"),
-	"server/documents": handlers("replication"),
+	"server/documents": handlers(),
 	"server/lists":     handlers(),
 	"server/changes":   handlers(),
 	"server/queries":   handlers("server/find"),

@@ -174,6 +174,18 @@ func ValidateAttachmentName(name string) error {
 	return nil
 }
 
+// ReplicatorDB is the name of the replicator database that is always there.
+const ReplicatorDB = "_replicator"
+
+// IsReplicatorDB reports whether documents of a database are replications.
+func IsReplicatorDB(name string) bool {
+	return name == ReplicatorDB || strings.HasSuffix(name, "/"+ReplicatorDB)
+}
+
+// TrustedHeader is the request header by which a server administrator asks for replicated documents to be stored
+// without asking validation functions; its value is "true".
+const TrustedHeader = "X-Settee-Trusted"
+
 // validUTF8 is couch_util:validate_utf8, which also takes encoded surrogates, some overlong forms and characters above
 // U+10FFFF.
 func validUTF8(s string) bool {

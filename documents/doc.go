@@ -13,7 +13,6 @@
 //	feed.go, filterselector.go, filterfunction.go  changes, with the filters of _changes
 //	list.go                            lists of documents by id
 //	info.go                            numbers of the database as a whole
-//	backup.go                          archives of a database
 //	attachments.go                     bytes of attachments
 //	revsdiff.go, purge.go              _revs_diff and _missing_revs, _purge
 //	partition.go                       ids that name no partition are refused

@@ -15,8 +15,6 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/principal"
-	"github.com/settee-db/settee/replication"
-	"github.com/settee-db/settee/replication/archive"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -51,7 +49,6 @@ func newStore(t *testing.T, security string, names ...string) *Store {
 		Hashing:   principal.Hashing{Scheme: principal.SchemePBKDF2, PRF: "sha256", Iterations: 1},
 		Passwords: &principal.Policy{},
 	}
-	settings := replication.DefaultSettings()
 	for _, name := range names {
 		require.NoError(
 			t,
@@ -61,8 +58,9 @@ func newStore(t *testing.T, security string, names ...string) *Store {
 	return New(Options{
 		Store: stored, Designs: anyDesign{},
 		Log: slog.New(slog.DiscardHandler), Verifier: principal.NewVerifier(func(bool) {}),
-		Rules: func() *Rules { return rules }, Replicator: func() *replication.Settings { return &settings },
-		UsersChanged: func() {}, Read: func(int) {}, Written: func(int, int, int) {}, Evaluated: func(int) {},
+		Rules:            func() *Rules { return rules },
+		CheckReplication: func(ejson.Value) error { return nil },
+		UsersChanged:     func() {}, Read: func(int) {}, Written: func(int, int, int) {}, Evaluated: func(int) {},
 	})
 }
 
@@ -253,26 +251,6 @@ func TestPurgeKeepsTheLimits(t *testing.T) {
 	require.ErrorIs(t, err, compat.KindBadRequest)
 	_, err = d.Purge(t.Context(), slices.Values([]storage.IDRevs{{ID: "a", Revs: []compat.Rev{rev}}}))
 	require.NoError(t, err)
-}
-
-// TestArchivesAreForServerAdmins: an archive has what nobody else may see.
-func TestArchivesAreForServerAdmins(t *testing.T) {
-	s := newStore(t, `{"admins":{"names":["ada"]}}`, "_users")
-	_, err := put(
-		t,
-		s.as(admin, "_users"),
-		`{"_id":"org.couchdb.user:bob","name":"bob","type":"user","roles":[],"password":"geheim"}`,
-	)
-	require.NoError(t, err)
-	var out bytes.Buffer
-	_, err = s.as(ada, "_users").Backup(t.Context(), &out, archive.FormNative)
-	require.ErrorIs(t, err, compat.KindUnauthorized)
-	require.Zero(t, out.Len())
-	_, err = s.as(admin, "_users").Backup(t.Context(), &out, archive.FormNative)
-	require.NoError(t, err)
-	require.Contains(t, out.String(), "derived_key")
-	_, err = s.as(ada, "_users").Restore(t.Context(), archive.NewReader(&out), archive.Header{}, false)
-	require.ErrorIs(t, err, compat.KindUnauthorized)
 }
 
 // TestParseAll: documents that are read side by side come in their order, with ids that ascend, and the error is that

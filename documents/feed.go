@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/settee-db/settee/compat"
-	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -36,9 +36,21 @@ const (
 type Filter struct {
 	Kind             FilterKind
 	IDs              []string // doubles count once
-	Selector         *mango.Selector
-	Fields           *mango.Fields // nil: all
-	Design, Function string        // the function of a document, which is named without `_design/`
+	Selector         Selector
+	Fields           Fields // nil: all
+	Design, Function string // the function of a document, which is named without `_design/`
+}
+
+// Selector is a selector of Mango. Its errors are those of compat.
+type Selector interface {
+	Match(doc ejson.Value) (bool, error)
+	OnlyMeta() bool // it asks for id, revision and deletion alone
+	Empty() bool    // it selects everything
+}
+
+// Fields print what is shown of a document. Their errors are those of compat.
+type Fields interface {
+	AppendJSON(b []byte, doc ejson.Value) ([]byte, error)
 }
 
 // Feed is the changes of a database as a filter lets them pass. It is not for concurrent use.

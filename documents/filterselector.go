@@ -6,20 +6,19 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/storage"
 )
 
 // selectorFilter is the filter _selector of a changes feed.
 type selectorFilter struct {
 	feed     *Feed
-	selector *mango.Selector
+	selector Selector
 	parser   ejson.Parser
 	doc      []byte // the text of the document that is matched
 }
 
 // bySelector is the scan of the filter.
-func (f *Feed) bySelector(selector *mango.Selector) scanFunc {
+func (f *Feed) bySelector(selector Selector) scanFunc {
 	filter := &selectorFilter{feed: f, selector: selector}
 	return f.passing(filter.options, filter.passes)
 }
@@ -100,7 +99,7 @@ func (f *selectorFilter) matches(d *storage.Document, ch *storage.Change) (bool,
 }
 
 // appendFields appends what fields show of a document, whose text is the rest of b from start on.
-func appendFields(b []byte, start int, fields *mango.Fields) ([]byte, error) {
+func appendFields(b []byte, start int, fields Fields) ([]byte, error) {
 	p := ejson.AcquireParser()
 	defer p.Release()
 	v, err := p.Parse(slices.Clone(b[start:]))

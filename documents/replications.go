@@ -2,13 +2,11 @@ package documents
 
 import (
 	"context"
-	"errors"
 	"regexp"
 	"slices"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/storage"
 )
 
@@ -16,7 +14,7 @@ import (
 // (couch_replicator_docs). What they do is the scheduler's business.
 
 // isReplicator reports whether the database's documents are replications.
-func (d *Database) isReplicator() bool { return replication.IsReplicatorDB(d.Name()) }
+func (d *Database) isReplicator() bool { return compat.IsReplicatorDB(d.Name()) }
 
 var errForeignReplication = compat.NewError(compat.KindForbidden,
 	"Can't update replication documents from other users.")
@@ -51,19 +49,11 @@ func (d *Database) prepareReplications(ctx context.Context, docs []*compat.Docum
 			state.Kind() == ejson.String && state.Text() == "failed" {
 			continue
 		}
-		if _, err := replication.ParseDocument(body, d.store.o.Replicator()); err != nil {
-			return forbiddenSpec(err)
+		if err := d.store.o.CheckReplication(body); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-func forbiddenSpec(err error) error {
-	var bad *replication.SpecError
-	if errors.As(err, &bad) {
-		return compat.NewError(compat.KindForbidden, bad.Forbidden())
-	}
-	return err
 }
 
 // withOwner is the body with the writer as owner where it names none, nil if it stays as it is. Others than the

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/principal"
-	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views/js"
 )
@@ -18,9 +18,11 @@ type Options struct {
 	Log     *slog.Logger
 	// Verifier bounds the hashes that new passwords cost.
 	Verifier *principal.Verifier
-	// Rules gives the rules now in force, Replicator the settings of replications.
-	Rules      func() *Rules
-	Replicator func() *replication.Settings
+	// Rules gives the rules now in force.
+	Rules func() *Rules
+	// CheckReplication refuses a body of a replicator database's document that is no replication: the error is the
+	// writer's.
+	CheckReplication func(body ejson.Value) error
 	// UsersChanged is called after each write to a users database, before it is answered.
 	UsersChanged func()
 	// Read counts documents; Written those that an update stored, how many of them there were not before, and the local

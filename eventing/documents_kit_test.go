@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/settee-db/settee/compat"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/principal"
-	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/views/js"
 )
@@ -37,12 +37,11 @@ func newDocuments(t testing.TB, store *storage.Store, indexer storage.Indexer, p
 		Hashing:   principal.Hashing{Scheme: principal.SchemePBKDF2, PRF: "sha256", Iterations: 1},
 		Passwords: &principal.Policy{},
 	}
-	settings := replication.DefaultSettings()
 	return documents.New(documents.Options{
 		Store: store, Designs: anyDesign{}, JS: pool, Log: slog.New(slog.DiscardHandler),
-		Verifier:     principal.NewVerifier(func(bool) {}),
-		Rules:        func() *documents.Rules { return rules },
-		Replicator:   func() *replication.Settings { return &settings },
-		UsersChanged: func() {}, Read: func(int) {}, Written: func(int, int, int) {}, Evaluated: func(int) {},
+		Verifier:         principal.NewVerifier(func(bool) {}),
+		Rules:            func() *documents.Rules { return rules },
+		CheckReplication: func(ejson.Value) error { return nil },
+		UsersChanged:     func() {}, Read: func(int) {}, Written: func(int, int, int) {}, Evaluated: func(int) {},
 	})
 }

@@ -12,14 +12,6 @@ import (
 	"github.com/settee-db/settee/storage"
 )
 
-// ReplicatorDB is the name of the replicator database that is always there.
-const ReplicatorDB = "_replicator"
-
-// IsReplicatorDB reports whether documents of a database are replications.
-func IsReplicatorDB(name string) bool {
-	return name == ReplicatorDB || strings.HasSuffix(name, "/"+ReplicatorDB)
-}
-
 // documents turns documents of replicator databases into jobs (couch_replicator_doc_processor). The scheduler's lock
 // guards known.
 type documents struct {

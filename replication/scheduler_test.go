@@ -37,7 +37,7 @@ func newTestStore(t *testing.T) *storage.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{ReplicatorDB, storage.GlobalChanges} {
+	for _, name := range []string{compat.ReplicatorDB, storage.GlobalChanges} {
 		if err := store.Create(t.Context(), name, storage.CreateOptions{Q: 1, N: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -115,16 +115,16 @@ func TestDuplicatesAcrossProcesses(t *testing.T) {
 	for i := range pairs {
 		first, second := fmt.Sprintf("first%d", i), fmt.Sprintf("second%d", i)
 		body := fmt.Sprintf(`{"source":"http://s/a%d","target":"http://t/b","continuous":true}`, i)
-		processes[0].write(t, ReplicatorDB, first, body)
+		processes[0].write(t, compat.ReplicatorDB, first, body)
 		until(t, "a job of "+first, func() bool {
 			return slices.ContainsFunc(processes, func(p *testScheduler) bool {
 				state := p.state(first)
 				return state != "" && state != string(documentNew) // then second might be faster
 			})
 		})
-		processes[0].write(t, ReplicatorDB, second, body)
+		processes[0].write(t, compat.ReplicatorDB, second, body)
 		until(t, "the end of "+second, func() bool {
-			return strings.Contains(processes[0].body(t, ReplicatorDB, second),
+			return strings.Contains(processes[0].body(t, compat.ReplicatorDB, second),
 				"already started, triggered by document `"+first+"` from db `_replicator`")
 		})
 	}
@@ -177,7 +177,7 @@ func (s *testScheduler) body(t *testing.T, db, id string) string {
 }
 
 func (s *testScheduler) state(id string) string {
-	if info := s.Document(ReplicatorDB, id, "node"); info != nil {
+	if info := s.Document(compat.ReplicatorDB, id, "node"); info != nil {
 		return info.State
 	}
 	return ""
@@ -188,31 +188,31 @@ func TestDocumentsBecomeJobs(t *testing.T) {
 	for i := range 20 {
 		s.peers["s"].write(i, "")
 	}
-	s.write(t, ReplicatorDB, "once", `{"source":"http://s/a","target":"http://t/b","note":"x"}`)
+	s.write(t, compat.ReplicatorDB, "once", `{"source":"http://s/a","target":"http://t/b","note":"x"}`)
 	until(t, "the end", func() bool {
-		return strings.Contains(s.body(t, ReplicatorDB, "once"), `"_replication_state":"completed"`)
+		return strings.Contains(s.body(t, compat.ReplicatorDB, "once"), `"_replication_state":"completed"`)
 	})
-	if body := s.body(t, ReplicatorDB, "once"); !strings.Contains(body, `"docs_written":20`) ||
+	if body := s.body(t, compat.ReplicatorDB, "once"); !strings.Contains(body, `"docs_written":20`) ||
 		!strings.HasPrefix(body, `{"source":"http://s/a","target":"http://t/b","note":"x","_replication_state"`) {
 		t.Error(body)
 	}
-	s.write(t, ReplicatorDB, "bad", `{"source":"here","target":"http://t/b"}`)
+	s.write(t, compat.ReplicatorDB, "bad", `{"source":"here","target":"http://t/b"}`)
 	until(t, "the refusal", func() bool {
 		return strings.Contains(
-			s.body(t, ReplicatorDB, "bad"),
+			s.body(t, compat.ReplicatorDB, "bad"),
 			`"_replication_state_reason":"local_endpoints_not_supported"`,
 		)
 	})
-	s.write(t, ReplicatorDB, "live", `{"source":"http://s/a","target":"http://u/b","continuous":true}`)
+	s.write(t, compat.ReplicatorDB, "live", `{"source":"http://s/a","target":"http://u/b","continuous":true}`)
 	until(t, "a running job", func() bool { return s.state("live") == "running" })
-	s.write(t, ReplicatorDB, "double", `{"source":"http://s/a","target":"http://u/b","continuous":true}`)
+	s.write(t, compat.ReplicatorDB, "double", `{"source":"http://s/a","target":"http://u/b","continuous":true}`)
 	until(t, "the second of a kind to fail", func() bool {
 		return strings.Contains(
-			s.body(t, ReplicatorDB, "double"),
+			s.body(t, compat.ReplicatorDB, "double"),
 			"already started, triggered by document `live` from db `_replicator`",
 		)
 	})
-	s.write(t, ReplicatorDB, "live", `{"_deleted":true}`)
+	s.write(t, compat.ReplicatorDB, "live", `{"_deleted":true}`)
 	until(
 		t,
 		"the end of a deleted document's job",
@@ -232,7 +232,7 @@ func TestCrashes(t *testing.T) {
 		c := &set.Counters
 		c.JobsRunning, c.JobsPending, c.JobsCrashed = Counter{&running}, Counter{&pending}, Counter{&crashed}
 	})
-	s.write(t, ReplicatorDB, "c", `{"source":"http://nowhere/a","target":"http://t/b"}`)
+	s.write(t, compat.ReplicatorDB, "c", `{"source":"http://nowhere/a","target":"http://t/b"}`)
 	gauges := func(r, p, c int64) func() bool {
 		return func() bool { return running.Load() == r && pending.Load() == p && crashed.Load() == c }
 	}
@@ -242,14 +242,16 @@ func TestCrashes(t *testing.T) {
 	s.set.Store(&set)
 	until(t, "the crash", func() bool { return s.state("c") == "crashing" })
 	until(t, "the gauge of crashed jobs", gauges(0, 0, 1))
-	info := string(s.Document(ReplicatorDB, "c", "node").JSON)
+	info := string(s.Document(compat.ReplicatorDB, "c", "node").JSON)
 	if !strings.Contains(info, `"info":{"error":"db_not_found: could not open memory:nowhere"},"error_count":1`) {
 		t.Error(info)
 	}
 	until(
 		t,
 		"the document to tell",
-		func() bool { return strings.Contains(s.body(t, ReplicatorDB, "c"), `"_replication_state":"error"`) },
+		func() bool {
+			return strings.Contains(s.body(t, compat.ReplicatorDB, "c"), `"_replication_state":"error"`)
+		},
 	)
 	j := &job{}
 	now := time.Now()
@@ -279,7 +281,7 @@ func TestTurns(t *testing.T) {
 	})
 	for i := range 10 {
 		id := "d" + string(rune('0'+i))
-		s.write(t, ReplicatorDB, id, `{"source":"http://s/`+id+`","target":"http://t/b","continuous":true}`)
+		s.write(t, compat.ReplicatorDB, id, `{"source":"http://s/`+id+`","target":"http://t/b","continuous":true}`)
 	}
 	seen := map[string]bool{}
 	until(t, "all to run", func() bool {

@@ -2,6 +2,7 @@ package replication
 
 import (
 	"encoding/base64"
+	"errors"
 	"slices"
 	"sort"
 	"strings"
@@ -131,6 +132,16 @@ func ParseSpec(doc ejson.Value, set *Settings) (*Spec, error) {
 	}
 	s.User = parseUserContext(doc)
 	return s, nil
+}
+
+// CheckDocument refuses a document of a replicator database that is no replication, as a write is refused.
+func CheckDocument(doc ejson.Value, set *Settings) error {
+	_, err := ParseDocument(doc, set)
+	var bad *SpecError
+	if errors.As(err, &bad) {
+		return compat.NewError(compat.KindForbidden, bad.Forbidden())
+	}
+	return err
 }
 
 // ParseDocument is ParseSpec of a document in a replicator database, whose user_ctx has to be an object if it has one

@@ -64,7 +64,7 @@ func (w *watcher) failed(ctx context.Context, err error) {
 func (w *watcher) lookAtAll() error {
 	var names []string
 	err := w.s.o.Store.AllDBs(w.ctx, storage.RangeOptions{Limit: -1}, func(name string) error {
-		if IsReplicatorDB(name) {
+		if compat.IsReplicatorDB(name) {
 			names = append(names, name)
 		}
 		return nil
@@ -111,7 +111,7 @@ func (w *watcher) followEvents(d time.Duration) error {
 		deleted := make(map[string]bool) // by name, whether its database was deleted or only created
 		end, err := db.Changes(ctx, storage.ChangesOptions{Since: since, Limit: -1}, func(c *storage.Change) error {
 			event, name, _ := strings.Cut(c.ID, ":")
-			if IsReplicatorDB(name) && (event == "created" || event == "deleted") {
+			if compat.IsReplicatorDB(name) && (event == "created" || event == "deleted") {
 				deleted[name] = deleted[name] || event == "deleted"
 			}
 			return nil

@@ -19,6 +19,7 @@ import (
 
 	"github.com/settee-db/settee/cluster/logins"
 	"github.com/settee-db/settee/cluster/nodes"
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/eventing/definition"
@@ -26,6 +27,7 @@ import (
 	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/memory"
 	"github.com/settee-db/settee/principal"
+	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/auth"
@@ -154,7 +156,10 @@ func New(o Options) (*Server, error) {
 	s.metricsPort = s.newMetricsServer()
 	env.Docs = documents.New(documents.Options{
 		Store: o.Store, Designs: o.Views, JS: o.JS, Log: env.Log, Verifier: verifier,
-		Rules: func() *documents.Rules { return &env.Settings().Rules }, Replicator: s.replications.Settings,
+		Rules: func() *documents.Rules { return &env.Settings().Rules },
+		CheckReplication: func(body ejson.Value) error {
+			return replication.CheckDocument(body, s.replications.Settings())
+		},
 		UsersChanged: directory.Forget, Read: env.Stats.Read, Written: env.Stats.Written,
 		Evaluated: env.Stats.Evaluated,
 	})

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/replication"
 	"github.com/settee-db/settee/replication/site"
@@ -163,7 +164,7 @@ func (d *database) replicate(ctx context.Context, continuous bool) error {
 // spec is the replication. Of the users only the users: the design document of the target is its own.
 func (d *database) spec(set *replication.Settings, continuous bool) (*replication.Spec, error) {
 	b := d.endpoint([]byte(`{"source":`), d.m.o.Source, "")
-	b = d.endpoint(append(b, `,"target":`...), d.m.o.Target, `,"headers":{"`+TrustedHeader+`":"true"}`)
+	b = d.endpoint(append(b, `,"target":`...), d.m.o.Target, `,"headers":{"`+compat.TrustedHeader+`":"true"}`)
 	b = fmt.Appendf(b, `,"checkpoint_interval":5000,"continuous":%v`, continuous)
 	if d.name == usersDB {
 		b = append(b, `,"selector":{"_id":{"$gt":"org.couchdb.user:","$lt":"org.couchdb.user;"}}`...)

@@ -8,7 +8,7 @@
 //
 // Invariants:
 //  1. The source is only read, but for the checkpoints in its _local documents.
-//  2. Documents arrive as they are: validation functions of the target are not asked ([TrustedHeader]), and user
+//  2. Documents arrive as they are: validation functions of the target are not asked ([compat.TrustedHeader]), and user
 //     documents keep their password hashes.
 //  3. Replications that the source runs are not started on the target before the last step, and only if they are asked
 //     for.

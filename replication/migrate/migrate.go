@@ -16,10 +16,6 @@ import (
 	"github.com/settee-db/settee/replication/site"
 )
 
-// TrustedHeader is the request header by which a server administrator asks for replicated documents to be stored
-// without asking validation functions; its value is "true".
-const TrustedHeader = "X-Settee-Trusted"
-
 // Options say what is moved.
 type Options struct {
 	Source, Target *site.Site

@@ -1,6 +1,7 @@
 package databases
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,11 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/replication/archive"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/storage"
 )
+
+// Archives hold every document as it is, and bring back what was accepted before without asking for rights or
+// validation: so their routes are for server admins alone (call.ServerAdmin).
 
 // getBackup streams the database as an archive (an extension: CouchDB has no such endpoint, and no document can have
 // the name). `format=couchbackup` gives what that tool reads. A stream that breaks off has no end line.
@@ -30,7 +35,7 @@ func getBackup(c *call.Call) error {
 	c.SetHeader("Content-Type", "application/x-ndjson")
 	c.SetHeader("Cache-Control", "no-store")
 	s := c.RawStream(http.StatusOK)
-	if _, err := c.Docs.Backup(c.Context(), s, form); err != nil {
+	if _, err := archive.Write(c.Context(), c.DB, s, form, nil); err != nil {
 		return err
 	}
 	return s.Close()
@@ -53,18 +58,37 @@ func postRestore(c *call.Call) error {
 	if verify, _ := c.Query.Last("verify"); verify == "true" {
 		return verifyArchive(c, reader, header)
 	}
-	settings, _ := c.Query.Last("settings")
-	sum, err := c.Docs.Restore(c.Context(), reader, header, settings == "true")
+	if settings, _ := c.Query.Last("settings"); settings == "true" && header.Form == archive.FormNative {
+		if err := restoreSettings(c.Context(), c.DB, header); err != nil {
+			return badArchive(err)
+		}
+	}
+	sum, err := archive.Restore(c.Context(), reader, header, c.DB, nil)
 	if err != nil {
 		return badArchive(err)
 	}
 	return c.JSON(http.StatusCreated, append(appendSummary([]byte(`{"ok":true`), sum), '}'))
 }
 
+// restoreSettings comes before the documents, so that no line of revisions is cut.
+func restoreSettings(ctx context.Context, db *storage.DB, h archive.Header) error {
+	if err := db.SetRevsLimit(ctx, h.RevsLimit); err != nil || h.Security == nil {
+		return err
+	}
+	v, err := ejson.Parse(h.Security)
+	if err != nil {
+		return err
+	}
+	if _, err := compat.ParseSecurity(v); err != nil {
+		return err
+	}
+	return db.SetSecurity(ctx, h.Security)
+}
+
 func verifyArchive(c *call.Call, reader *archive.Reader, h archive.Header) error {
 	var list []byte
 	var count int64
-	sum, err := c.Docs.Verify(c.Context(), reader, h, func(id string, rev compat.Rev, what string) {
+	sum, err := archive.Verify(c.Context(), reader, h, c.DB, func(id string, rev compat.Rev, what string) {
 		if count++; count > maxDifferences {
 			return
 		}

@@ -10,7 +10,8 @@ import (
 )
 
 // This file is what all functions of design documents have in common. Each kind of function has a file of its own:
-// ddocshow.go, ddocupdate.go, ddoclist.go, ddocrewrite.go; filters and validation functions are in package docs.
+// ddocshow.go, ddocupdate.go, ddoclist.go, ddocrewrite.go; filters and validation functions are in
+// package documents of the floor below.
 
 // callFunction runs a function and gives what the query server protocol has it answer.
 func callFunction(ctx context.Context, d *js.Design, path []string, args ...[]byte) (ejson.Value, error) {

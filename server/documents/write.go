@@ -9,7 +9,6 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
-	"github.com/settee-db/settee/replication/migrate"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
@@ -102,7 +101,7 @@ const expiresHeader = "X-Settee-Expires"
 
 // writeOptions are those of the request; settee migrate writes what was accepted elsewhere.
 func writeOptions(c *call.Call, replicated bool) (o documents.WriteOptions, err error) {
-	o = documents.WriteOptions{Replicated: replicated, Trusted: replicated && c.Header(migrate.TrustedHeader) == "true"}
+	o = documents.WriteOptions{Replicated: replicated, Trusted: replicated && c.Header(compat.TrustedHeader) == "true"}
 	if text := c.Header(expiresHeader); text != "" {
 		if o.Expires, err = parseExpires(text, time.Now()); err != nil {
 			return o, err

@@ -81,9 +81,9 @@ func (r *Replications) getSchedulerJob(c *call.Call) error {
 func (r *Replications) getSchedulerDocs(c *call.Call) error {
 	path := c.Segments[2:]
 	if len(path) == 0 {
-		return r.schedulerDocs(c, replication.ReplicatorDB)
+		return r.schedulerDocs(c, compat.ReplicatorDB)
 	}
-	if replication.IsReplicatorDB(path[0]) {
+	if compat.IsReplicatorDB(path[0]) {
 		switch len(path) {
 		case 1:
 			return r.schedulerDocs(c, path[0])
@@ -91,7 +91,7 @@ func (r *Replications) getSchedulerDocs(c *call.Call) error {
 			return r.schedulerDoc(c, path[0], path[1])
 		}
 	}
-	at := slices.Index(path, replication.ReplicatorDB)
+	at := slices.Index(path, compat.ReplicatorDB)
 	if len(path) > 1 && at >= 0 && at >= len(path)-2 {
 		db := strings.Join(path[:at+1], "/")
 		if at == len(path)-1 {
