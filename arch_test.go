@@ -91,7 +91,7 @@ var rooms = map[string][]string{
 		"server/functionspage",
 	},
 	// Handlers are packages by resource: each names what it has of others.
-	"server/admin":   handlers("cluster", "replication", "server/auth", "principal", "config", "server/forward"),
+	"server/admin":   handlers("cluster", "replication", "search", "server/auth", "principal", "config", "server/forward"),
 	"server/session": handlers("server/auth", "principal", "server/users"),
 	"server/replicator": handlers(
 		"principal",
@@ -110,17 +110,17 @@ var rooms = map[string][]string{
 	"server/databases": handlers("replication", "server/find"),
 	"server/documents": handlers(),
 	"server/lists":     handlers(),
-	"server/changes":   handlers(),
-	"server/queries":   handlers("server/find"),
+	"server/changes":   handlers("mango"),
+	"server/queries":   handlers(),
 	"server/designs":   handlers("server/documents", "server/lists", "server/queries", "server/rewrite"),
-	"server/find":      handlers("mango", "config"),
+	"server/find":      handlers("mango", "search", "config"),
 	"server/fulltext":  handlers("search", "search/analysis", "search/index", "search/query"),
 	"server/functions": handlers("eventing"),
 	// The page asks everything of the API, from the browser; its tests start servers that have functions.
 	"server/functionspage": {"compat", "eventing", "server/call", "server/functions"},
 	"server/warm":          {"compat", "storage", "views", "search", "search/index", "config"},
 	// Handlers stand on call; nothing that call stands on knows of requests but wire.
-	"server/call": {"compat", "storage", "storage/kv", "views", "mango", "search", "documents", "config", "server/auth", "principal",
+	"server/call": {"compat", "storage", "storage/kv", "documents", "config", "server/auth", "principal",
 		"server/logging", "server/stats", "memory", "server/wire", "server/rewrite", "server/params"},
 	// What options mean is told by the questions that they become, and knows no request.
 	"server/params":  {"compat", "storage", "views", "mango", "search/index", "documents"},

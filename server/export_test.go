@@ -22,7 +22,7 @@ func (s *Server) Connections() int {
 func (s *Server) TLSServer() *http.Server { return s.echo.TLSServer }
 
 // Routes are the rows of all resources.
-func Routes() []call.Route { return routes(nil, nil, nil, nil) }
+func Routes() []call.Route { return routes(nil, nil, nil, nil, nil, nil, nil) }
 
 // FunctionRoutes are the rows of event functions.
 func FunctionRoutes() []call.Route { return functionRoutes(nil) }

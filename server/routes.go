@@ -25,7 +25,10 @@ func routes(
 	admin *admin.Handlers,
 	session *session.Handlers,
 	replicator *replicator.Replications,
+	queries *queries.Handlers,
+	designs *designs.Handlers,
 	find *find.Handlers,
+	fulltext *fulltext.Handlers,
 ) []call.Route {
 	return slices.Concat(
 		admin.Routes(), session.Routes(), replicator.Routes(), databases.Routes(), documents.Routes(),

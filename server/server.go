@@ -32,10 +32,13 @@ import (
 	"github.com/settee-db/settee/server/admin"
 	"github.com/settee-db/settee/server/auth"
 	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/server/designs"
 	"github.com/settee-db/settee/server/find"
 	"github.com/settee-db/settee/server/forward"
+	"github.com/settee-db/settee/server/fulltext"
 	"github.com/settee-db/settee/server/functions"
 	"github.com/settee-db/settee/server/logging"
+	"github.com/settee-db/settee/server/queries"
 	"github.com/settee-db/settee/server/replicator"
 	"github.com/settee-db/settee/server/session"
 	"github.com/settee-db/settee/server/stats"
@@ -117,9 +120,8 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("bad name of a node: %q", o.Node)
 	}
 	env := &call.Env{
-		Store: o.Store, Views: o.Views, AllFields: o.AllFields, Search: o.Search,
-		Config: o.Config, Stats: stats.New(), Node: o.Node, Running: cmp.Or(o.Running, new(atomic.Int64)),
-		Current: o.Current,
+		Store: o.Store, Config: o.Config, Stats: stats.New(), Node: o.Node,
+		Running: cmp.Or(o.Running, new(atomic.Int64)), Current: o.Current,
 	}
 	env.Log = slog.New(logging.Limited{Handler: logging.Counted{Handler: o.Log.Handler(), Count: env.Stats.Logged}})
 	env.Open(o.Memory)
@@ -143,7 +145,7 @@ func New(o Options) (*Server, error) {
 		Env: env, Jobs: o.Jobs, Port: s.port, Nodes: others, Members: o.Nodes, Claims: o.Claims,
 	})
 	s.admin, err = admin.New(admin.Options{
-		Env: env, Nodes: others, Jobs: o.Jobs, JS: o.JS, Verifier: verifier,
+		Env: env, Views: o.Views, Search: o.Search, Nodes: others, Jobs: o.Jobs, JS: o.JS, Verifier: verifier,
 		Replications: s.replications.Tasks, Paused: pausedFunctions(o.Functions),
 		Build: o.Build, Web: o.Web, Cluster: o.Cluster,
 		Metrics: append([]prometheus.Collector{s.connections, prometheus.NewCounterFunc(prometheus.CounterOpts{
@@ -166,8 +168,9 @@ func New(o Options) (*Server, error) {
 	sessions := session.New(verifier, directory)
 	s.sessions = sessions
 	env.Identify = sessions.Identify()
-	queries := new(find.Handlers)
-	rows := routes(s.admin, sessions, s.replications, queries)
+	mango := find.New(find.Options{Views: o.Views, AllFields: o.AllFields, Search: o.Search})
+	rows := routes(s.admin, sessions, s.replications, queries.New(o.Views, mango.AppendInfo), designs.New(o.Views),
+		mango, fulltext.New(o.Search))
 	if o.FunctionEngine != nil {
 		rows = append(rows, functionRoutes(functions.New(o.Functions, o.FunctionEngine))...)
 	}
@@ -177,7 +180,7 @@ func New(o Options) (*Server, error) {
 		if last {
 			o.Store.ForgetBlocks()
 		}
-		queries.ForgetParsed()
+		mango.ForgetParsed()
 		if o.Views != nil {
 			o.Views.ForgetParsed()
 		}

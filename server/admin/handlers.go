@@ -10,18 +10,22 @@ import (
 
 	"github.com/settee-db/settee/principal"
 	"github.com/settee-db/settee/replication"
+	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/forward"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/views"
 	"github.com/settee-db/settee/views/js"
 )
 
 // Options are what the handlers for the server and its node need besides what all handlers share.
 type Options struct {
 	Env          *call.Env
-	Nodes        *forward.Nodes // that have the store open
-	Jobs         *jobs.Queue    // whose running jobs _active_tasks shows, nil without
-	JS           *js.Pool       // nil without
+	Views        *views.Views    // whose builds _active_tasks shows, nil without
+	Search       *search.Indexes // the same of full-text indexes
+	Nodes        *forward.Nodes  // that have the store open
+	Jobs         *jobs.Queue     // whose running jobs _active_tasks shows, nil without
+	JS           *js.Pool        // nil without
 	Verifier     *principal.Verifier
 	Replications func() []replication.Task // that run
 	// Paused are the event functions that were paused for a reason; nil without.
@@ -35,6 +39,8 @@ type Options struct {
 // Handlers serve the server and its node.
 type Handlers struct {
 	env          *call.Env
+	views        *views.Views
+	search       *search.Indexes
 	nodes        *forward.Nodes
 	jobs         *jobs.Queue
 	js           *js.Pool
@@ -52,7 +58,7 @@ type Handlers struct {
 // New opens the web interface and registers the metrics.
 func New(o Options) (*Handlers, error) {
 	h := &Handlers{
-		env: o.Env, nodes: o.Nodes, jobs: o.Jobs, js: o.JS, verifier: o.Verifier,
+		env: o.Env, views: o.Views, search: o.Search, nodes: o.Nodes, jobs: o.Jobs, js: o.JS, verifier: o.Verifier,
 		replications: o.Replications, paused: o.Paused, build: o.Build, cluster: o.Cluster, started: time.Now(),
 		health: &health{store: o.Env.Store, log: o.Env.Log},
 	}

@@ -163,10 +163,10 @@ func (h *Handlers) jobTask(job *jobs.Job) (task, bool) {
 
 // indexTasks are the builds of this process that are no jobs.
 func (h *Handlers) indexTasks() (tasks []task) {
-	if h.env.Views == nil {
+	if h.views == nil {
 		return nil
 	}
-	for _, build := range h.env.Views.Tasks() {
+	for _, build := range h.views.Tasks() {
 		t := task{
 			node:    h.env.Node,
 			pid:     pidOf(crc32.ChecksumIEEE([]byte(build.Database + build.DesignDoc))),
@@ -181,10 +181,10 @@ func (h *Handlers) indexTasks() (tasks []task) {
 
 // searchTasks are the builds of full-text indexes of this process (dreyfus_index_updater, nouveau_index_updater).
 func (h *Handlers) searchTasks() (tasks []task) {
-	if h.env.Search == nil {
+	if h.search == nil {
 		return nil
 	}
-	for _, build := range h.env.Search.Tasks() {
+	for _, build := range h.search.Tasks() {
 		t := task{
 			node: h.env.Node,
 			pid:  pidOf(crc32.ChecksumIEEE([]byte(build.Database + build.DesignDoc + "\x00" + build.Index))),

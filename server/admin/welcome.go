@@ -25,7 +25,7 @@ func (h *Handlers) getWelcome(c *call.Call) error {
 	b = append(ejson.AppendString(b, h.build), `,"uuid":`...)
 	b = ejson.AppendString(b, c.Env.UUID())
 	b = append(b, `,"features":[`...)
-	if c.Env.Search != nil {
+	if h.search != nil {
 		b = append(b, searchFeatures...)
 	}
 	b = append(b, features+`,"vendor":`...)

@@ -11,13 +11,10 @@ import (
 
 	"github.com/settee-db/settee/config"
 	"github.com/settee-db/settee/documents"
-	"github.com/settee-db/settee/mango/allfields"
 	"github.com/settee-db/settee/memory"
-	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server/stats"
 	"github.com/settee-db/settee/server/wire"
 	"github.com/settee-db/settee/storage"
-	"github.com/settee-db/settee/views"
 )
 
 // NodeName is the name of the only node unless another one is given; clients see it in shard maps and below /_node.
@@ -25,16 +22,13 @@ const NodeName = "couchdb@127.0.0.1"
 
 // Env is what all handlers of a server share. What only one resource needs belongs to its package.
 type Env struct {
-	Store     *storage.Store
-	Docs      *documents.Store // what principals see of it
-	Views     *views.Views
-	AllFields *allfields.Indexes // indexes over all fields, nil without
-	Search    *search.Indexes    // full-text indexes, nil without
-	Config    *config.Config
-	Log       *slog.Logger
-	Stats     *stats.Stats
-	Node      string        // name of the node
-	Running   *atomic.Int64 // requests under way
+	Store   *storage.Store
+	Docs    *documents.Store // what principals see of it
+	Config  *config.Config
+	Log     *slog.Logger
+	Stats   *stats.Stats
+	Node    string        // name of the node
+	Running *atomic.Int64 // requests under way
 
 	// Current returns when the settings are those that all processes on the store have; nil: this one has it alone.
 	Current func(context.Context) error

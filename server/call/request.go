@@ -10,7 +10,6 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/compat/ejson"
-	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/memory"
 )
 
@@ -233,13 +232,14 @@ func (c *Call) takeMemory(n int64) error {
 // freePatterns is how much the patterns of a small request may take without asking.
 const freePatterns = 256 << 10
 
-// TakeForMango asks for the memory of what Mango makes of a request, where that is no small one: a pattern of ten bytes
-// may become a program of a megabyte.
-func (c *Call) TakeForMango(request ejson.Value) error {
-	if c.body.share.Held == 0 && mango.PatternSize(request) <= freePatterns {
+// TakeParsed asks for the memory of what is made of a request, where that is no small one or has large patterns, which
+// take so many bytes: a pattern of ten bytes may become a program of a megabyte. size gives the memory of all of it,
+// patterns included, in bytes.
+func (c *Call) TakeParsed(patterns int64, size func() int64) error {
+	if c.body.share.Held == 0 && patterns <= freePatterns {
 		return nil
 	}
-	return c.takeMemory(mango.Size(request))
+	return c.takeMemory(size())
 }
 
 // attachmentMemory is what an attachment of a document takes while it is written: parsed, as the document before has

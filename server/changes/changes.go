@@ -10,6 +10,7 @@ import (
 
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
+	"github.com/settee-db/settee/mango"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/storage"
@@ -95,7 +96,7 @@ func changesBody(c *call.Call) (ejson.Value, error) {
 	}
 	body, err := c.JSONObject()
 	if _, ok := body.Get("selector"); ok && err == nil {
-		err = c.TakeForMango(body)
+		err = c.TakeParsed(mango.PatternSize(body), func() int64 { return mango.Size(body) })
 	}
 	return body, err
 }

@@ -32,7 +32,7 @@ type listRequest struct {
 
 // listFunction serves …/_list/{name}/{view} and …/_list/{name}/{design document}/{view}
 // (chttpd_show:handle_view_list_req).
-func listFunction(c *call.Call) error {
+func (h *Handlers) listFunction(c *call.Call) error {
 	d, err := c.Docs.Functions(c.Context(), c.Segment(2))
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func listFunction(c *call.Call) error {
 		return errListPath
 	}
 	l := &listRequest{design: d, name: c.Segment(4)}
-	if err := readListRequest(c, l); err != nil {
+	if err := h.readListRequest(c, l); err != nil {
 		return err
 	}
 	functions, err := d.Compile()
@@ -61,7 +61,7 @@ func listFunction(c *call.Call) error {
 }
 
 // readListRequest reads the body and the options; the order of the checks is CouchDB's.
-func readListRequest(c *call.Call, l *listRequest) error {
+func (h *Handlers) readListRequest(c *call.Call, l *listRequest) error {
 	var body ejson.Value
 	var err error
 	request := call.DesignRequest{}
@@ -96,7 +96,7 @@ func readListRequest(c *call.Call, l *listRequest) error {
 			l.docs, err = lists.Check(c, l.options)
 		}
 	} else {
-		err = openListView(c, l, compat.DesignPrefix+ddoc, view, body)
+		err = h.openListView(c, l, compat.DesignPrefix+ddoc, view, body)
 	}
 	if err == nil {
 		l.req, err = c.RequestObject(request)
@@ -115,9 +115,9 @@ func requireViewDoc(c *call.Call, name string) error {
 	return err
 }
 
-func openListView(c *call.Call, l *listRequest, ddoc, view string, body ejson.Value) error {
+func (h *Handlers) openListView(c *call.Call, l *listRequest, ddoc, view string, body ejson.Value) error {
 	var missing, err error
-	l.view, err = c.Env.Views.View(c.Context(), c.DB, ddoc, view)
+	l.view, err = h.views.View(c.Context(), c.DB, ddoc, view)
 	if errors.Is(err, queries.ErrMissingView) {
 		missing, err = err, nil
 	}

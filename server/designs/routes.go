@@ -1,9 +1,18 @@
 package designs
 
-import "github.com/settee-db/settee/server/call"
+import (
+	"github.com/settee-db/settee/server/call"
+	"github.com/settee-db/settee/views"
+)
+
+// Handlers serve functions of design documents.
+type Handlers struct{ views *views.Views }
+
+// New makes the handlers; list functions get rows of the views.
+func New(v *views.Views) *Handlers { return &Handlers{views: v} }
 
 // Routes are the rows of the route table for functions of design documents.
-func Routes() []call.Route {
+func (h *Handlers) Routes() []call.Route {
 	return []call.Route{
 		{Methods: "*", Pattern: "/{db}/_design/{name}/_show", Access: call.Member, Handle: showFunction,
 			Reads: true, Doc: "Needs the name of a function."},
@@ -11,14 +20,14 @@ func Routes() []call.Route {
 			Reads: true, Doc: "A show function without document."},
 		{Methods: "*", Pattern: "/{db}/_design/{name}/_show/{show}/{id...}", Access: call.Member, Handle: showFunction,
 			Reads: true, Doc: "A document through a show function."},
-		{Methods: "*", Pattern: "/{db}/_design/{name}/_list", Access: call.Member, Handle: listFunction, Heavy: true,
+		{Methods: "*", Pattern: "/{db}/_design/{name}/_list", Access: call.Member, Handle: h.listFunction, Heavy: true,
 			Reads: true, Doc: "Needs the names of a function and a view."},
 		{
 			Methods: "*",
 			Pattern: "/{db}/_design/{name}/_list/{list}",
 			Access:  call.Member,
 			Reads:   true,
-			Handle:  listFunction,
+			Handle:  h.listFunction,
 			Heavy:   true,
 			Doc:     "Needs the name of a view.",
 		},
@@ -27,7 +36,7 @@ func Routes() []call.Route {
 			Pattern: "/{db}/_design/{name}/_list/{list}/{view...}",
 			Access:  call.Member,
 			Reads:   true,
-			Handle:  listFunction,
+			Handle:  h.listFunction,
 			Heavy:   true,
 			Doc:     "A view through a list function.",
 		},

@@ -66,11 +66,11 @@ func AddDefaultIndex(ctx context.Context, e *call.Env, database string) error {
 }
 
 // autoStatus tells of the database's indexes over all fields.
-func autoStatus(c *call.Call) ([]allfields.Status, error) {
-	if c.Env.AllFields == nil {
+func (h *Handlers) autoStatus(c *call.Call) ([]allfields.Status, error) {
+	if h.o.AllFields == nil {
 		return nil, nil
 	}
-	return c.Env.AllFields.Status(c.Context(), c.DB)
+	return h.o.AllFields.Status(c.Context(), c.DB)
 }
 
 // appendAutoStatus appends the members that _index has of an index over all fields besides those of all indexes:
@@ -106,8 +106,8 @@ func autoState(ready bool) string {
 
 // AppendInfo appends what _info tells of the indexes over all fields of a design document, before the end of its
 // object.
-func AppendInfo(c *call.Call, b []byte) ([]byte, error) {
-	list, err := autoStatus(c)
+func (h *Handlers) AppendInfo(c *call.Call, b []byte) ([]byte, error) {
+	list, err := h.autoStatus(c)
 	if err != nil {
 		return nil, err
 	}
@@ -128,13 +128,13 @@ func AppendInfo(c *call.Call, b []byte) ([]byte, error) {
 }
 
 // awaitAuto waits a while for the indexes over all fields, and reports whether they are ready.
-func awaitAuto(c *call.Call) bool {
-	if c.Env.AllFields == nil {
+func (h *Handlers) awaitAuto(c *call.Call) bool {
+	if h.o.AllFields == nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), awaitTime)
 	defer cancel()
-	ready, err := c.Env.AllFields.Wait(ctx, c.DB)
+	ready, err := h.o.AllFields.Wait(ctx, c.DB)
 	if err != nil && ctx.Err() == nil {
 		c.Env.Log.Warn("index over all fields is not built yet", "database", c.DB.Name(), "error", err)
 	}

@@ -20,7 +20,7 @@ func (h *Handlers) mangoPlan(c *call.Call, explain bool) (*mango.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.TakeForMango(body); err != nil {
+	if err := c.TakeParsed(mango.PatternSize(body), func() int64 { return mango.Size(body) }); err != nil {
 		return nil, err
 	}
 	defaults := mango.Defaults{
@@ -61,7 +61,7 @@ func (h *Handlers) find(c *call.Call) error {
 	var answer *mango.Answer
 	if !plan.Nothing() {
 		separator := "\r\n"
-		answer, err = plan.Find(c.Context(), mangoSource(c), func(doc []byte) error {
+		answer, err = plan.Find(c.Context(), h.mangoSource(c), func(doc []byte) error {
 			if _, err := s.WriteString(separator); err != nil {
 				return err
 			}
@@ -101,12 +101,12 @@ func appendAnswer(b []byte, plan *mango.Plan, a *mango.Answer) []byte {
 	return b
 }
 
-func mangoSource(c *call.Call) *mango.Source {
+func (h *Handlers) mangoSource(c *call.Call) *mango.Source {
 	source := &mango.Source{
 		DB:          c.DB,
-		Views:       c.Env.Views,
-		AllFields:   c.Env.AllFields,
-		Search:      c.Env.Search,
+		Views:       h.o.Views,
+		AllFields:   h.o.AllFields,
+		Search:      h.o.Search,
 		SearchTime:  time.Duration(c.Env.Config.Int("search", "timeout", 0)) * time.Millisecond,
 		Keep:        c.Keep,
 		ScanWarning: c.Settings.MangoScanWarning,
@@ -129,7 +129,7 @@ func (h *Handlers) explain(c *call.Call) error {
 	if err != nil {
 		return err
 	}
-	answer, err := plan.AppendExplain(c.Context(), mangoSource(c), nil, c.DB.Name())
+	answer, err := plan.AppendExplain(c.Context(), h.mangoSource(c), nil, c.DB.Name())
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (h *Handlers) distinct(c *call.Call) error {
 		return err
 	}
 	separator := "\r\n"
-	answer, err := request.Find(c.Context(), mangoSource(c), func(value []byte, count int64) error {
+	answer, err := request.Find(c.Context(), h.mangoSource(c), func(value []byte, count int64) error {
 		b := append(append(append(s.Buffer(), separator...), `{"value":`...), value...)
 		b = append(strconv.AppendInt(append(b, `,"count":`...), count, 10), '}')
 		separator = ",\r\n"

@@ -28,7 +28,7 @@ func (h *Handlers) listIndexes(c *call.Call) error {
 	}
 	var auto []allfields.Status
 	if slices.ContainsFunc(list, func(ix *mango.Index) bool { return ix.Kind == mango.KindAllFields }) {
-		if auto, err = autoStatus(c); err != nil {
+		if auto, err = h.autoStatus(c); err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func (h *Handlers) createIndex(c *call.Call) error {
 	if err := c.RequireDB(); err != nil {
 		return err
 	}
-	if err := c.TakeForMango(request); err != nil {
+	if err := c.TakeParsed(mango.PatternSize(request), func() int64 { return mango.Size(request) }); err != nil {
 		return err
 	}
 	definition, err := mango.ParseDefinition(request)
@@ -87,7 +87,7 @@ func (h *Handlers) createIndex(c *call.Call) error {
 		err = definition.Complete(autoDefaults(c.Env.Config))
 	}
 	if err == nil {
-		err = checkText(c, definition)
+		err = h.checkText(c, definition)
 	}
 	if err != nil {
 		return err
@@ -124,16 +124,16 @@ func (h *Handlers) createIndex(c *call.Call) error {
 		result = "created"
 		switch definition.Kind() {
 		case mango.KindJSON:
-			awaitIndex(c, definition)
+			h.awaitIndex(c, definition)
 		case mango.KindText, mango.KindNouveau:
-			awaitText(c, definition)
+			h.awaitText(c, definition)
 		}
 	}
 	b := append(append([]byte(`{"result":"`), result...), `","id":`...)
 	b = ejson.AppendString(b, definition.DDoc)
 	b = ejson.AppendString(append(b, `,"name":`...), definition.Name)
 	if definition.AllFields() {
-		b = ejson.AppendString(append(b, `,"state":`...), autoState(awaitAuto(c)))
+		b = ejson.AppendString(append(b, `,"state":`...), autoState(h.awaitAuto(c)))
 	}
 	return c.JSON(http.StatusOK, append(b, '}'))
 }
@@ -143,10 +143,10 @@ func (h *Handlers) createIndex(c *call.Call) error {
 const awaitTime = time.Second
 
 // awaitIndex begins to build an index; what does not get ready in time is built by jobs and queries.
-func awaitIndex(c *call.Call, d *mango.Definition) {
+func (h *Handlers) awaitIndex(c *call.Call, d *mango.Definition) {
 	ctx, cancel := context.WithTimeout(c.Context(), awaitTime)
 	defer cancel()
-	ix, err := c.Env.Views.View(ctx, c.DB, d.DDoc, d.Name)
+	ix, err := h.o.Views.View(ctx, c.DB, d.DDoc, d.Name)
 	if err == nil {
 		err = ix.Wait(ctx)
 	}

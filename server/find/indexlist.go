@@ -5,12 +5,28 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/mango"
+	"github.com/settee-db/settee/mango/allfields"
+	"github.com/settee-db/settee/search"
 	"github.com/settee-db/settee/server/call"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/views"
 )
 
-// Handlers serve what needs the list of a database's indexes.
-type Handlers struct{ catalogue mango.Catalogue }
+// Handlers serve Mango queries and their indexes.
+type Handlers struct {
+	o         Options
+	catalogue mango.Catalogue
+}
+
+// Options are the indexes that queries go by.
+type Options struct {
+	Views     *views.Views
+	AllFields *allfields.Indexes // nil without
+	Search    *search.Indexes    // nil without
+}
+
+// New makes the handlers.
+func New(o Options) *Handlers { return &Handlers{o: o} }
 
 // ForgetParsed empties the cache of indexes, which are then read again. It may be called at any time.
 func (h *Handlers) ForgetParsed() { h.catalogue.Forget() }

@@ -9,10 +9,10 @@ import (
 )
 
 // checkText refuses text indexes where there is no full-text search, and those of all fields where a setting says so.
-func checkText(c *call.Call, d *mango.Definition) error {
+func (h *Handlers) checkText(c *call.Call, d *mango.Definition) error {
 	switch kind := d.Kind(); kind {
 	case mango.KindText, mango.KindNouveau:
-		if c.Env.Search == nil {
+		if h.o.Search == nil {
 			return compat.Named(compat.KindServiceUnavailable, "required index service unavailable", kind.String())
 		}
 	}
@@ -24,12 +24,12 @@ func checkText(c *call.Call, d *mango.Definition) error {
 }
 
 // awaitText begins to build a text index, as awaitIndex does with others.
-func awaitText(c *call.Call, d *mango.Definition) {
+func (h *Handlers) awaitText(c *call.Call, d *mango.Definition) {
 	ctx, cancel := context.WithTimeout(c.Context(), awaitTime)
 	defer cancel()
-	def, err := c.Env.Search.Lookup(ctx, c.DB, d.Kind().SearchKind(), d.DDoc, d.Name)
+	def, err := h.o.Search.Lookup(ctx, c.DB, d.Kind().SearchKind(), d.DDoc, d.Name)
 	if err == nil {
-		err = c.Env.Search.Update(ctx, c.DB, def)
+		err = h.o.Search.Update(ctx, c.DB, def)
 	}
 	if err != nil && ctx.Err() == nil {
 		c.Env.Log.Warn("text index is not built yet", "database", c.DB.Name(), "design", d.DDoc, "name", d.Name,

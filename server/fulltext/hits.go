@@ -19,10 +19,10 @@ var errTime = compat.NewError(compat.KindTimeout, "The query took longer than [s
 
 // searching calls ask with an index in a snapshot. Its context ends when the time is over that the settings give to a
 // query; what is sent to the client takes as long as it takes.
-func searching(
+func (h *Handlers) searching(
 	c *call.Call, def *engine.Definition, ask func(ctx context.Context, s *engine.Searcher) error,
 ) error {
-	return c.Env.Search.Search(c.Context(), c.DB, def, func(ctx context.Context, s *engine.Searcher) error {
+	return h.indexes.Search(c.Context(), c.DB, def, func(ctx context.Context, s *engine.Searcher) error {
 		ctx, cancel := queryTime(ctx, c)
 		defer cancel()
 		return ask(ctx, s)
@@ -40,8 +40,8 @@ func queryTime(ctx context.Context, c *call.Call) (context.Context, context.Canc
 
 // lookup finds the index that the path names. def is there without an index, too, if there is the design document: what
 // is missing is told after all else that is wrong with the request.
-func lookup(c *call.Call, kind index.Kind) (def *engine.Definition, missing, err error) {
-	def, err = c.Env.Search.Lookup(c.Context(), c.DB, kind, c.DocID(), c.Segment(4))
+func (h *Handlers) lookup(c *call.Call, kind index.Kind) (def *engine.Definition, missing, err error) {
+	def, err = h.indexes.Lookup(c.Context(), c.DB, kind, c.DocID(), c.Segment(4))
 	if def != nil {
 		return def, err, c.Docs.CheckQuery(c.Context())
 	}

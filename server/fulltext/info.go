@@ -13,15 +13,15 @@ import (
 )
 
 // readInfo reads what is told of the index that the path names.
-func readInfo(c *call.Call, kind index.Kind) (*engine.Definition, *engine.Info, error) {
-	def, missing, err := lookup(c, kind)
+func (h *Handlers) readInfo(c *call.Call, kind index.Kind) (*engine.Definition, *engine.Info, error) {
+	def, missing, err := h.lookup(c, kind)
 	if err == nil {
 		err = missing
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := c.Env.Search.Info(c.Context(), c.DB, def)
+	info, err := h.indexes.Info(c.Context(), c.DB, def)
 	return def, info, err
 }
 
@@ -35,11 +35,11 @@ func appendNumber(b []byte, name string, n int64) []byte {
 }
 
 // searchInfo serves GET …/_search_info/{index} (dreyfus_fabric_info).
-func searchInfo(c *call.Call) error {
-	if err := available(c); err != nil {
+func (h *Handlers) searchInfo(c *call.Call) error {
+	if err := h.available(c); err != nil {
 		return err
 	}
-	def, info, err := readInfo(c, index.Clouseau)
+	def, info, err := h.readInfo(c, index.Clouseau)
 	if err != nil {
 		return err
 	}
@@ -54,11 +54,11 @@ func searchInfo(c *call.Call) error {
 }
 
 // searchDiskSize serves GET …/_search_disk_size/{index}.
-func searchDiskSize(c *call.Call) error {
-	if err := available(c); err != nil {
+func (h *Handlers) searchDiskSize(c *call.Call) error {
+	if err := h.available(c); err != nil {
 		return err
 	}
-	def, info, err := readInfo(c, index.Clouseau)
+	def, info, err := h.readInfo(c, index.Clouseau)
 	if err != nil {
 		return err
 	}
@@ -69,11 +69,11 @@ func searchDiskSize(c *call.Call) error {
 var errNotBuilt = compat.NewError(compat.KindNotFound, "Index does not exist")
 
 // nouveauInfo serves GET …/_nouveau_info/{index} (nouveau_fabric_info).
-func nouveauInfo(c *call.Call) error {
-	if err := nouveauAvailable(c, "GET", http.MethodGet); err != nil {
+func (h *Handlers) nouveauInfo(c *call.Call) error {
+	if err := h.nouveauAvailable(c, "GET", http.MethodGet); err != nil {
 		return err
 	}
-	def, info, err := readInfo(c, index.Nouveau)
+	def, info, err := h.readInfo(c, index.Nouveau)
 	if err != nil {
 		return err
 	}
@@ -90,29 +90,29 @@ func nouveauInfo(c *call.Call) error {
 }
 
 // searchCleanup serves POST /{db}/_search_cleanup; what nobody needs of the other API goes as well.
-func searchCleanup(c *call.Call) error {
+func (h *Handlers) searchCleanup(c *call.Call) error {
 	if err := c.RequireDB(); err != nil {
 		return err
 	}
-	return cleanUp(c)
+	return h.cleanUp(c)
 }
 
 // nouveauCleanup serves POST /{db}/_nouveau_cleanup.
-func nouveauCleanup(c *call.Call) error {
+func (h *Handlers) nouveauCleanup(c *call.Call) error {
 	if err := c.RequireDB(); err != nil {
 		return err
 	}
 	if err := c.RequireJSON(); err != nil {
 		return err
 	}
-	return cleanUp(c)
+	return h.cleanUp(c)
 }
 
-func cleanUp(c *call.Call) error {
-	if err := available(c); err != nil {
+func (h *Handlers) cleanUp(c *call.Call) error {
+	if err := h.available(c); err != nil {
 		return err
 	}
-	if err := c.Env.Search.Cleanup(c.Context(), c.DB); err != nil {
+	if err := h.indexes.Cleanup(c.Context(), c.DB); err != nil {
 		return err
 	}
 	return c.OK(http.StatusAccepted)
@@ -120,16 +120,16 @@ func cleanUp(c *call.Call) error {
 
 // searchErrors serves GET …/_search_errors/{index}, an extension: the documents that the index could not take, in the
 // order of their ids. Options are limit and startkey, the id to begin with.
-func searchErrors(c *call.Call) error { return answerErrors(c, index.Clouseau) }
+func (h *Handlers) searchErrors(c *call.Call) error { return h.answerErrors(c, index.Clouseau) }
 
 // nouveauErrors serves GET …/_nouveau_errors/{index}.
-func nouveauErrors(c *call.Call) error { return answerErrors(c, index.Nouveau) }
+func (h *Handlers) nouveauErrors(c *call.Call) error { return h.answerErrors(c, index.Nouveau) }
 
-func answerErrors(c *call.Call, kind index.Kind) error {
-	if err := available(c); err != nil {
+func (h *Handlers) answerErrors(c *call.Call, kind index.Kind) error {
+	if err := h.available(c); err != nil {
 		return err
 	}
-	def, missing, err := lookup(c, kind)
+	def, missing, err := h.lookup(c, kind)
 	if err == nil {
 		err = missing
 	}
@@ -145,7 +145,7 @@ func answerErrors(c *call.Call, kind index.Kind) error {
 		from = o.StartKey.Text()
 	}
 	return c.StreamErrors(o.Limit, func(send func(id, message string) error) error {
-		return c.Env.Search.Errors(c.Context(), c.DB, def, from, func(e engine.Error) error {
+		return h.indexes.Errors(c.Context(), c.DB, def, from, func(e engine.Error) error {
 			return send(e.ID, e.Message)
 		})
 	})

@@ -27,8 +27,8 @@ var errGroupedHits = compat.NewError(compat.KindQueryParse,
 	"limit times group_limit must not be greater than "+strconv.Itoa(mostGroupedHits))
 
 // nouveauAvailable refuses methods that Nouveau does not take; allow is how it says which it does.
-func nouveauAvailable(c *call.Call, allow string, methods ...string) error {
-	if c.Env.Search == nil {
+func (h *Handlers) nouveauAvailable(c *call.Call, allow string, methods ...string) error {
+	if h.indexes == nil {
 		return compat.ErrMissing
 	}
 	if !slices.Contains(methods, c.MethodName()) {
@@ -42,11 +42,11 @@ func nouveauMethod(allow string) error {
 }
 
 // nouveau serves GET and POST of …/_nouveau/{index} (nouveau_httpd:handle_search_req_int).
-func nouveau(c *call.Call) error {
-	if err := nouveauAvailable(c, "GET, POST", http.MethodGet, http.MethodPost); err != nil {
+func (h *Handlers) nouveau(c *call.Call) error {
+	if err := h.nouveauAvailable(c, "GET, POST", http.MethodGet, http.MethodPost); err != nil {
 		return err
 	}
-	def, missing, err := lookup(c, index.Nouveau)
+	def, missing, err := h.lookup(c, index.Nouveau)
 	if err != nil {
 		return err
 	}
@@ -73,13 +73,13 @@ func nouveau(c *call.Call) error {
 		c.Env.Stats.NouveauTime.Took(time.Since(began))
 	}()
 	if o.Update {
-		if err := c.Env.Search.Update(c.Context(), c.DB, def); err != nil {
+		if err := h.indexes.Update(c.Context(), c.DB, def); err != nil {
 			return err
 		}
 		c.Env.Stats.NouveauUpdateTime.Took(time.Since(began))
 	}
 	a := &nouveauAnswer{c: c, o: o, latency: max(1, time.Since(began).Milliseconds())}
-	return searching(c, def, func(ctx context.Context, s *engine.Searcher) error {
+	return h.searching(c, def, func(ctx context.Context, s *engine.Searcher) error {
 		a.s = s
 		return a.answer(ctx)
 	})

@@ -20,8 +20,8 @@ import (
 var errNoSearch = compat.NewError(compat.KindServiceUnavailable, "Search is not available")
 
 // available refuses where the server has no search indexes.
-func available(c *call.Call) error {
-	if c.Env.Search != nil {
+func (h *Handlers) available(c *call.Call) error {
+	if h.indexes != nil {
 		return nil
 	}
 	if c.Segment(1) == "_design" {
@@ -44,13 +44,13 @@ func searchLimits(c *call.Call, partitioned bool) params.SearchLimits {
 
 // search serves GET and POST of …/_search/{index}, in the order in which CouchDB looks at what is asked for
 // (dreyfus_httpd:handle_search_req/3).
-func search(c *call.Call) error {
-	if err := available(c); err != nil {
+func (h *Handlers) search(c *call.Call) error {
+	if err := h.available(c); err != nil {
 		return err
 	}
 	began := time.Now()
 	defer func() { c.Env.Stats.SearchTime.Took(time.Since(began)) }()
-	def, missing, err := lookup(c, index.Clouseau)
+	def, missing, err := h.lookup(c, index.Clouseau)
 	if err != nil {
 		return err
 	}
@@ -77,11 +77,11 @@ func search(c *call.Call) error {
 		return err
 	}
 	if !o.Stale {
-		if err := c.Env.Search.Update(c.Context(), c.DB, def); err != nil {
+		if err := h.indexes.Update(c.Context(), c.DB, def); err != nil {
 			return err
 		}
 	}
-	return searching(c, def, func(ctx context.Context, s *engine.Searcher) error {
+	return h.searching(c, def, func(ctx context.Context, s *engine.Searcher) error {
 		a := &searchAnswer{c: c, o: o, s: s}
 		if err := a.read(); err != nil {
 			return err

@@ -14,16 +14,16 @@ import (
 
 // searchSuggest serves GET …/_search_suggest/{index}, an extension: the terms of a field that begin with what somebody
 // has typed, or that it may have been meant to be.
-func searchSuggest(c *call.Call) error { return suggest(c, index.Clouseau) }
+func (h *Handlers) searchSuggest(c *call.Call) error { return h.suggest(c, index.Clouseau) }
 
 // nouveauSuggest serves GET …/_nouveau_suggest/{index}.
-func nouveauSuggest(c *call.Call) error { return suggest(c, index.Nouveau) }
+func (h *Handlers) nouveauSuggest(c *call.Call) error { return h.suggest(c, index.Nouveau) }
 
-func suggest(c *call.Call, kind index.Kind) error {
-	if err := available(c); err != nil {
+func (h *Handlers) suggest(c *call.Call, kind index.Kind) error {
+	if err := h.available(c); err != nil {
 		return err
 	}
-	def, missing, err := lookup(c, kind)
+	def, missing, err := h.lookup(c, kind)
 	if err != nil {
 		return err
 	}
@@ -42,11 +42,11 @@ func suggest(c *call.Call, kind index.Kind) error {
 		return err
 	}
 	if !o.AsItIs {
-		if err := c.Env.Search.Update(c.Context(), c.DB, def); err != nil {
+		if err := h.indexes.Update(c.Context(), c.DB, def); err != nil {
 			return err
 		}
 	}
-	return searching(c, def, func(ctx context.Context, s *engine.Searcher) error {
+	return h.searching(c, def, func(ctx context.Context, s *engine.Searcher) error {
 		list, err := s.Suggest(ctx, &index.SuggestRequest{Field: o.Field, Text: s.Normalize(o.Field, o.Text),
 			Near: o.Near, Edits: o.Edits, Partition: o.Partition, Limit: o.Limit})
 		if err != nil {

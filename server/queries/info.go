@@ -9,7 +9,6 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/documents"
 	"github.com/settee-db/settee/server/call"
-	"github.com/settee-db/settee/server/find"
 	"github.com/settee-db/settee/server/params"
 	"github.com/settee-db/settee/views"
 )
@@ -20,12 +19,12 @@ import (
 const collatorVersions = `["153.120"]`
 
 // getDesignInfo serves GET …/_info (fabric_group_info).
-func getDesignInfo(c *call.Call) error {
-	i, err := c.Env.Views.Info(c.Context(), c.DB, c.DocID())
+func (h *Handlers) getDesignInfo(c *call.Call) error {
+	i, err := h.views.Info(c.Context(), c.DB, c.DocID())
 	if err != nil {
 		return err
 	}
-	b, err := find.AppendInfo(c, appendDesignInfo(nil, i))
+	b, err := h.info(c, appendDesignInfo(nil, i))
 	if err != nil {
 		return err
 	}
@@ -54,19 +53,19 @@ func appendDesignInfo(b []byte, i *views.Info) []byte {
 }
 
 // postCompactViews serves POST …/_compact/{ddoc}.
-func postCompactViews(c *call.Call) error {
+func (h *Handlers) postCompactViews(c *call.Call) error {
 	if err := c.RequireJSON(); err != nil {
 		return err
 	}
-	if err := c.Env.Views.Compact(c.Context(), c.DB, compat.DesignPrefix+c.Segment(2)); err != nil {
+	if err := h.views.Compact(c.Context(), c.DB, compat.DesignPrefix+c.Segment(2)); err != nil {
 		return err
 	}
 	return c.OK(http.StatusAccepted)
 }
 
 // postViewCleanup serves POST …/_view_cleanup.
-func postViewCleanup(c *call.Call) error {
-	if err := c.Env.Views.Cleanup(c.Context(), c.DB); err != nil {
+func (h *Handlers) postViewCleanup(c *call.Call) error {
+	if err := h.views.Cleanup(c.Context(), c.DB); err != nil {
 		return err
 	}
 	return c.OK(http.StatusAccepted)
@@ -74,7 +73,7 @@ func postViewCleanup(c *call.Call) error {
 
 // getViewErrors serves GET …/_view_errors/{view}, an extension: the documents that have no rows in a view because its
 // map function failed for them, in order of their ids. Options are limit and startkey, the id to begin with.
-func getViewErrors(c *call.Call) error {
+func (h *Handlers) getViewErrors(c *call.Call) error {
 	if err := c.Docs.CheckQuery(c.Context()); err != nil {
 		return err
 	}
@@ -83,7 +82,7 @@ func getViewErrors(c *call.Call) error {
 		return err
 	}
 	return c.StreamErrors(o.Limit, func(send func(id, message string) error) error {
-		return c.Env.Views.Errors(c.Context(), c.DB, c.DocID(), c.Segment(4), func(e views.MapError) error {
+		return h.views.Errors(c.Context(), c.DB, c.DocID(), c.Segment(4), func(e views.MapError) error {
 			if o.StartKey.Kind() == ejson.String && e.ID < o.StartKey.Text() {
 				return nil
 			}

@@ -19,8 +19,8 @@ var ErrMissingView = compat.NewError(compat.KindNotFound, "missing_named_view")
 
 // openView finds the view that the path names. CouchDB opens the design document first and tells much later that the
 // view is not in it: missing is that error.
-func openView(c *call.Call) (w *views.View, missing, err error) {
-	w, err = c.Env.Views.View(c.Context(), c.DB, c.DocID(), c.Segment(4))
+func (h *Handlers) openView(c *call.Call) (w *views.View, missing, err error) {
+	w, err = h.views.View(c.Context(), c.DB, c.DocID(), c.Segment(4))
 	if e, ok := compat.AsError(err); ok && e.Is(ErrMissingView) {
 		return nil, err, c.Docs.CheckQuery(c.Context())
 	}
@@ -28,9 +28,9 @@ func openView(c *call.Call) (w *views.View, missing, err error) {
 }
 
 // queryView serves GET and POST of …/_view/{view}. Without a body, the view is found and queried in one snapshot.
-func queryView(c *call.Call) error {
+func (h *Handlers) queryView(c *call.Call) error {
 	if c.Method == http.MethodPost {
-		return queryViewBody(c)
+		return h.queryViewBody(c)
 	}
 	var s *call.Stream
 	var w *viewWriter
@@ -45,7 +45,7 @@ func queryView(c *call.Call) error {
 		}
 		return &o.Query, w, nil
 	}
-	err := c.Env.Views.Query(c.Context(), c.DB, c.DocID(), c.Segment(4), ask)
+	err := h.views.Query(c.Context(), c.DB, c.DocID(), c.Segment(4), ask)
 	switch e, ok := compat.AsError(err); {
 	case err == nil:
 		return endView(s, w)
@@ -61,8 +61,8 @@ func queryView(c *call.Call) error {
 }
 
 // queryViewBody serves POST of …/_view/{view}.
-func queryViewBody(c *call.Call) error {
-	v, missing, err := openView(c)
+func (h *Handlers) queryViewBody(c *call.Call) error {
+	v, missing, err := h.openView(c)
 	if err != nil {
 		return err
 	}
@@ -112,8 +112,8 @@ func endView(s *call.Stream, w *viewWriter) error {
 }
 
 // queryViewMany serves …/_view/{view}/queries: several queries in one answer. All are read before any is answered.
-func queryViewMany(c *call.Call) error {
-	w, missing, err := openView(c)
+func (h *Handlers) queryViewMany(c *call.Call) error {
+	w, missing, err := h.openView(c)
 	if err != nil {
 		return err
 	}
