@@ -10,27 +10,19 @@ import (
 	"github.com/settee-db/settee/server/servertest"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/jobs/jobstest"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
 
 // TestPausedJob: a job that ran at three ends of the server is shown, with the reason.
 func TestPausedJob(t *testing.T) {
 	kv := memkv.New()
-	var q *jobs.Queue
-	for ends := range 4 {
-		var err error
-		q, err = jobs.Open(t.Context(), jobs.Options{KV: kv, Prefix: storage.JobsPrefix(), Exclusive: true})
-		require.NoError(t, err)
-		began, end := make(chan struct{}, 1), make(chan struct{})
-		run := func(context.Context, *jobs.Run) ([]byte, error) { began <- struct{}{}; <-end; return nil, nil }
-		require.NoError(t, q.Handle(jobs.Type{Name: "fieldindex", Run: run, Pauses: true}))
-		defer func() { close(end); q.Close() }()
-		if ends < 3 {
-			_, err = q.Add(t.Context(), jobs.Spec{Type: "fieldindex", ID: "db"})
-			require.NoError(t, err)
-			<-began
-		}
-	}
+	jobstest.EndsWhile(t, kv, storage.JobsPrefix(), "fieldindex", false, jobs.Spec{Type: "fieldindex", ID: "db"})
+	q, err := jobs.Open(t.Context(), jobs.Options{KV: kv, Prefix: storage.JobsPrefix(), Exclusive: true})
+	require.NoError(t, err)
+	defer q.Close()
+	run := func(context.Context, *jobs.Run) ([]byte, error) { return nil, nil }
+	require.NoError(t, q.Handle(jobs.Type{Name: "fieldindex", Run: run, Pauses: true}))
 	s := servertest.Start(t, server.Options{Jobs: q})
 	shown := func() string { return s.Do("GET", "/_active_tasks", "").Body.String() }
 	require.Eventually(t, func() bool { return shown() != "[]\n" }, 20e9, 1e8)

@@ -120,6 +120,13 @@ func appendMembers(b []byte, members map[string]string) []byte {
 	return append(b, '}')
 }
 
+// show adds the members of an object.
+func (t *task) show(v ejson.Value) {
+	for name, value := range v.Members() {
+		t.members[name.Text()] = string(value.AppendJSON(nil))
+	}
+}
+
 func (t *task) setTimes(began, updated time.Time) {
 	t.members["started_on"] = strconv.FormatInt(began.Unix(), 10)
 	t.members["updated_on"] = strconv.FormatInt(max(updated.Unix(), began.Unix()), 10)
@@ -154,9 +161,7 @@ func (h *Handlers) jobTask(job *jobs.Job) (task, bool) {
 	if t.node == "" {
 		t.node = h.env.Node
 	}
-	for name, value := range v.Members() {
-		t.members[name.Text()] = string(value.AppendJSON(nil))
-	}
+	t.show(v)
 	t.setTimes(job.Began, job.Updated)
 	return t, true
 }
@@ -239,7 +244,8 @@ func (h *Handlers) pausedFunctions(ctx context.Context) (tasks []task, err error
 	return tasks, err
 }
 
-// pausedJobs are the builds that are not run because the server ended too often while they ran.
+// pausedJobs are the jobs that are not run because the server ended too often while they ran. Those whose data is an
+// object show its members.
 func (h *Handlers) pausedJobs(ctx context.Context) (tasks []task, err error) {
 	if h.jobs == nil {
 		return nil, nil
@@ -250,9 +256,14 @@ func (h *Handlers) pausedJobs(ctx context.Context) (tasks []task, err error) {
 		database, _, _ := strings.Cut(job.ID, "\x00")
 		pid := pidOf(crc32.ChecksumIEEE([]byte(job.Type + job.ID)))
 		t := task{node: h.env.Node, pid: pid, members: map[string]string{
-			"type": `"indexer"`, "state": `"paused"`, "database": string(ejson.AppendString(nil, database)),
-			"job": string(ejson.AppendString(nil, job.Type)), "reason": string(ejson.AppendString(nil, job.Error)),
+			"state": `"paused"`, "reason": string(ejson.AppendString(nil, job.Error)),
 		}}
+		if v, err := ejson.Parse(job.Data); err == nil && v.Kind() == ejson.Object {
+			t.show(v)
+		} else {
+			t.members["type"], t.members["job"] = `"indexer"`, string(ejson.AppendString(nil, job.Type))
+			t.members["database"] = string(ejson.AppendString(nil, database))
+		}
 		if design := views.DesignOf(job); design != "" {
 			t.members["design_document"] = string(ejson.AppendString(nil, design))
 		}

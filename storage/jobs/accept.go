@@ -171,34 +171,38 @@ func (q *Queue) take(ctx context.Context, t *Type, e entry, now time.Time) (run 
 			return err
 		}
 		x := transaction{q.keys, tx}
-		if before.state == Finished {
+		after := *before
+		switch {
+		case before.state == Finished:
 			x.change(t.Name, e.id, before, nil)
 			return nil
+		case t.Run == nil:
+			return x.unclaimed(t.Name, e.id, before, now)
+		case t.Pauses && before.crashes >= mostCrashes && !before.paused():
+			paused = true
+			return x.pause(t.Name, e.id, before, before.data, now)
 		}
-		after := *before
-		if paused = t.Pauses && before.crashes >= mostCrashes && !before.paused(); paused {
-			after.err = ErrPaused.Error()
-			if err := x.wait(&after, pausedFor, now); err != nil {
-				return err
-			}
-			x.change(t.Name, e.id, before, &after)
-			return nil
-		}
-		after.state, after.run, after.serving = Running, q.newRun(), before.request
-		after.delay, after.order, after.due = 0, 0, 0
-		after.began, after.owner = now.UnixMilli(), q.owner
-		x.change(t.Name, e.id, before, &after)
-		run = &Run{
-			ID: e.id, Data: after.data, Failures: int(after.failures), Began: time.Now(),
-			queue: q, typ: t, token: after.run, key: q.keys.job(t.Name, e.id), dirty: make(chan struct{}, 1),
-		}
+		after.delay = 0
+		run = q.begin(x, t, e.id, before, &after, now)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	if paused {
-		q.log.Error("jobs: job is paused", "type", t.Name, "id", e.id, "reason", ErrPaused, "for", pausedFor)
+		q.logPaused(t.Name, e.id)
 	}
 	return run, nil
+}
+
+// begin leases a job in the transaction x: after is its record as it is but for that, before what was read, or nil.
+func (q *Queue) begin(x transaction, t *Type, id string, before, after *jobRecord, now time.Time) *Run {
+	after.state, after.run, after.serving = Running, q.newRun(), after.request
+	after.order, after.due = 0, 0
+	after.began, after.owner = now.UnixMilli(), q.owner
+	x.change(t.Name, id, before, after)
+	return &Run{
+		ID: id, Data: after.data, Failures: int(after.failures), Began: time.Now(),
+		queue: q, typ: t, token: after.run, key: q.keys.job(t.Name, id), dirty: make(chan struct{}, 1),
+	}
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,18 +23,20 @@ const (
 // crashed is the record after the worker died, and the pause until the job runs again. A process that is killed kills
 // what it runs, so this is no failure of the job. Only one whose workers die again and again may be the cause. Where
 // that is when it has hardly begun it pauses longer each time from the third one on, so that the process that it kills
-// comes to other work; one of a type that Pauses is paused when it is to be taken.
+// comes to other work; one of a type that Pauses is paused when it is to be taken. One that ran by Do is kept for
+// whoever begins it again.
 func (r *jobRecord) crashed(l *lease) (after *jobRecord, pause time.Duration) {
 	next := *r
 	after = &next
 	after.run, after.owner, after.state = token{}, "", Pending
 	after.err = "worker died"
+	pause = time.Duration(r.delay) * time.Millisecond
 	after.crashes++
 	if l.ran >= uint64(wellAfter.Milliseconds()) {
 		after.crashes = 0
 	}
 	if after.crashes >= mostCrashes && l.ran < uint64(provenAfter.Milliseconds()) {
-		pause = backoff(int(after.crashes) - mostCrashes + 1)
+		pause = max(pause, backoff(int(after.crashes)-mostCrashes+1))
 	}
 	return after, pause
 }
@@ -43,13 +46,28 @@ func (r *jobRecord) paused() bool {
 	return r.state == Pending && r.crashes >= mostCrashes && r.err == ErrPaused.Error()
 }
 
+// pause pauses a job whose workers have died too often.
+func (t *transaction) pause(typ, id string, before *jobRecord, data []byte, now time.Time) error {
+	after := *before
+	after.data, after.err = data, ErrPaused.Error()
+	if err := t.wait(&after, pausedFor, now); err != nil {
+		return err
+	}
+	t.change(typ, id, before, &after)
+	return nil
+}
+
+func (q *Queue) logPaused(typ, id string) {
+	q.log.Error("jobs: job is paused", "type", typ, "id", id, "reason", ErrPaused, "for", pausedFor)
+}
+
 // Paused gives at most limit jobs that are paused, of the types that this queue has handlers for. It reads the entries
 // of keyDue whose delay is pausedFor, and no others.
 func (q *Queue) Paused(ctx context.Context, limit int) (found []Job, err error) {
 	q.mu.Lock()
 	types := make([]string, 0, len(q.types))
-	for name, pauses := range q.types {
-		if pauses {
+	for name, t := range q.types {
+		if t.Pauses {
 			types = append(types, name)
 		}
 	}
@@ -80,20 +98,25 @@ func (q *Queue) Paused(ctx context.Context, limit int) (found []Job, err error) 
 	return found, nil
 }
 
-// Resume lets jobs that are paused run again, as if none of their workers had died: those of any type whose ids are
-// the given one or begin with it and a zero byte.
+// PausedOf gives the jobs that are paused, of any type, whose ids are the given one or begin with it and a zero byte.
+func (q *Queue) PausedOf(ctx context.Context, id string) ([]Job, error) {
+	list, err := q.Paused(ctx, maxPaused)
+	return slices.DeleteFunc(list, func(j Job) bool { return j.ID != id && !strings.HasPrefix(j.ID, id+"\x00") }), err
+}
+
+// maxPaused is how many jobs that are paused PausedOf looks at.
+const maxPaused = 10_000
+
+// Resume lets the jobs of PausedOf run again, as if none of their workers had died.
 func (q *Queue) Resume(ctx context.Context, id string) error {
-	list, err := q.Paused(ctx, maxResumed)
+	list, err := q.PausedOf(ctx, id)
 	for i := range list {
-		if name := list[i].ID; err == nil && (name == id || strings.HasPrefix(name, id+"\x00")) {
-			_, err = q.kv.Update(ctx, func(tx kv.Tx) error { return q.ResumeTx(tx, list[i].Type, name) })
+		if err == nil {
+			_, err = q.kv.Update(ctx, func(tx kv.Tx) error { return q.ResumeTx(tx, list[i].Type, list[i].ID) })
 		}
 	}
 	return err
 }
-
-// maxResumed is how many jobs that are paused Resume looks at.
-const maxResumed = 10_000
 
 // ResumeTx is Resume for one job, inside a transaction of the caller.
 func (q *Queue) ResumeTx(tx kv.Tx, typ, id string) error {

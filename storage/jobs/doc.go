@@ -25,6 +25,7 @@
 //	queue.go           a queue: open, handle a type, start, close
 //	accept.go          a worker takes the next job
 //	timeline.go        when a wait that another process began is over, by the own clock
+//	do.go              a job that its caller runs
 //	run.go, outcome.go a running job: token, progress, heartbeat; what becomes of it
 //	sweep.go           jobs of dead workers
 //	crashed.go         what their deaths mean for them; those that are paused, and how they go on
@@ -53,8 +54,10 @@
 //     loses its worker again and again before that may be what kills it: it waits from the third time on, for a second
 //     and then twice as long each time up to five minutes. One whose type Pauses and whose worker
 //     dies mostCrashes times in a row, each within wellAfter, is paused for pausedFor, says so as its error, and is run
-//     once then; Resume lets it run before. An end of a run that the worker writes breaks the row. MaxFailures counts
-//     failures only: a build does not use up its attempts by restarts of the server.
+//     once then; Resume lets it run before. One that is begun by Do is kept for so long after the death of its worker
+//     and forgotten if nobody begins it again; one that was paused twice as long, so that it may run once. An end of a
+//     run that the worker writes breaks the row. MaxFailures counts failures only: a build does not use up its attempts
+//     by restarts of the server.
 //  10. A full store (kv.ErrFull), or one whose servers are away (kv.ErrUnavailable), fails no job: those that meet
 //     it wait, with that as their error, and run when there is space, or after a pause. What frees space (Type.Frees)
 //     and what became of jobs is written out of the store's reserve.

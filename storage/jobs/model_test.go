@@ -56,7 +56,7 @@ func TestModel(t *testing.T) {
 		clock := func() time.Time { return m.now.Add(-1000 * time.Hour) } // what is stored as times decides nothing
 		quiet := slog.New(slog.DiscardHandler)
 		q := &Queue{keys: "\x15\x03", kv: store, lease: 10 * time.Second, now: clock, log: quiet}
-		typ := &Type{Name: "t", Backoff: backoff, MaxFailures: 3, Keep: time.Minute}
+		typ := &Type{Name: "t", Backoff: backoff, MaxFailures: 3, Keep: time.Minute, Run: nothing}
 		typ.Pauses = rapid.Bool().Draw(rt, "pauses")
 		s := sweeper{queue: q, seen: map[string]sighting{}}
 		_, err := q.look(t.Context(), "t", &m.past, m.now)

@@ -327,7 +327,7 @@ func TestInherit(t *testing.T) {
 		beats.Go(func() { m.Run(ctx) })
 		beats.Go(func() { m2.Run(ctx) })
 		for id, q := range map[string]*Queue{"orphan": dies, "kept": lives} {
-			typ := Type{Name: "t"}
+			typ := Type{Name: "t", Run: nothing}
 			add(t, q, Spec{Type: "t", ID: id})
 			seen, err := q.look(t.Context(), "t", &timeline{}, time.Now())
 			must(t, err)

@@ -53,7 +53,7 @@ type Queue struct {
 	ctx    context.Context // ends with ErrClosed
 	cancel context.CancelCauseFunc
 	mu     sync.Mutex
-	types  map[string]bool // that are handled: Type.Pauses
+	types  map[string]*Type // that are handled
 	closed bool
 	tasks  sync.WaitGroup
 }
@@ -65,7 +65,7 @@ const retryEvery = time.Second
 func Open(ctx context.Context, o Options) (*Queue, error) {
 	q := &Queue{
 		keys: keys(o.Prefix), kv: o.KV, lease: o.Lease, exclusive: o.Exclusive, owner: o.Owner, nodes: o.Nodes,
-		log: o.Log, now: o.now, types: make(map[string]bool), metrics: newMetrics(),
+		log: o.Log, now: o.now, types: make(map[string]*Type), metrics: newMetrics(),
 	}
 	if q.lease <= 0 {
 		q.lease = 30 * time.Second
@@ -121,7 +121,7 @@ func (q *Queue) Handle(t Type) error {
 	if t.Backoff == nil {
 		t.Backoff = backoff
 	}
-	q.types[t.Name] = t.Pauses
+	q.types[t.Name] = &t
 	q.tasks.Go(func() { q.dispatch(&t) })
 	return nil
 }

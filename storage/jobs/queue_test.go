@@ -32,6 +32,9 @@ func openQueue(t testing.TB, store kv.Store, exclusive bool) *Queue {
 	return q
 }
 
+// nothing is a handler that has nothing to do.
+func nothing(context.Context, *Run) ([]byte, error) { return nil, nil }
+
 func add(t testing.TB, q *Queue, s Spec) Ticket {
 	ticket, err := q.Add(context.Background(), s)
 	must(t, err)
@@ -228,7 +231,7 @@ func TestRestart(t *testing.T) {
 		if err := q.Handle(Type{Name: "u"}); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
-		dead := &Type{Name: "t"}
+		dead := &Type{Name: "t", Run: nothing}
 		if run, err := q.take(t.Context(), dead, first(t, q), time.Now()); run == nil || err != nil {
 			t.Fatal(err)
 		}
@@ -391,7 +394,7 @@ func TestDeadWorker(t *testing.T) {
 		defer store.Close()
 		dead := openQueue(t, store, false)
 		add(t, dead, Spec{Type: "t", ID: "a"})
-		run, err := dead.take(t.Context(), &Type{Name: "t"}, first(t, dead), time.Now())
+		run, err := dead.take(t.Context(), &Type{Name: "t", Run: nothing}, first(t, dead), time.Now())
 		must(t, err)
 		must(t, dead.Close())
 		q := openQueue(t, store, false)
@@ -443,7 +446,7 @@ func TestCosts(t *testing.T) {
 	for n := range 1000 {
 		add(t, q, Spec{Type: "t", ID: fmt.Sprint(n)})
 	}
-	typ := &Type{Name: "t"}
+	typ := &Type{Name: "t", Run: nothing}
 	var run *Run
 	measure := func(what string, call func() error, gets, rows, writes int64) {
 		t.Helper()
@@ -509,7 +512,7 @@ func TestCheck(t *testing.T) {
 	defer q.Close()
 	add(t, q, Spec{Type: "t", ID: "a"})
 	add(t, q, Spec{Type: "t", ID: "b"})
-	run, err := q.take(t.Context(), &Type{Name: "t"}, first(t, q), time.Now())
+	run, err := q.take(t.Context(), &Type{Name: "t", Run: nothing}, first(t, q), time.Now())
 	must(t, err)
 	violations := func(change func(kv.Tx)) int {
 		t.Helper()

@@ -51,7 +51,7 @@ type jobRecord struct {
 	done     uint64 // the last request whose run has ended with the job finished
 	failures uint64
 	crashes  uint64 // in a row, of runs that had only begun
-	delay    uint64 // ms; pending: how long to wait; finished: how long to keep
+	delay    uint64 // ms; pending: how long to wait; finished, or running by Do: how long to keep
 	order    uint64 // read version of the transaction that began the wait
 	due      int64  // ms, by the clock of who began the wait: when it is over; finished: 0 if never
 	added    int64  // ms

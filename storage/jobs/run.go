@@ -67,25 +67,34 @@ func (r *Run) Progress(json []byte) {
 	}
 }
 
-// work runs the handler with its lease renewed and writes what became of the job.
+// work runs the handler and writes what became of the job.
 func (r *Run) work() {
-	ctx, cancel := context.WithCancelCause(r.queue.ctx)
-	r.queue.metrics.running.WithLabelValues(r.typ.Name).Inc()
-	var tenders sync.WaitGroup
-	tenders.Go(func() { r.renewals(ctx, cancel) })
-	tenders.Go(func() { r.guard(ctx, cancel) })
-	result, err := r.call(ctx)
-	lost := errors.Is(context.Cause(ctx), ErrLost)
-	cancel(nil)
-	tenders.Wait()
-	r.queue.metrics.end(r.typ.Name, time.Since(r.Began), lost, err)
+	result, lost, err := r.tend(r.queue.ctx, r.typ.Run)
 	if !lost {
 		r.recordOutcome(result, err)
 	}
 }
 
+// tend runs the handler with the lease renewed; lost says that the job was taken away meanwhile.
+func (r *Run) tend(ctx context.Context, handler handler) (result []byte, lost bool, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	r.queue.metrics.running.WithLabelValues(r.typ.Name).Inc()
+	var tenders sync.WaitGroup
+	tenders.Go(func() { r.renewals(ctx, cancel) })
+	tenders.Go(func() { r.guard(ctx, cancel) })
+	result, err = r.call(ctx, handler)
+	lost = errors.Is(context.Cause(ctx), ErrLost)
+	cancel(nil)
+	tenders.Wait()
+	r.queue.metrics.end(r.typ.Name, time.Since(r.Began), lost, err)
+	return result, lost, err
+}
+
+// handler is Type.Run, or does its work.
+type handler func(ctx context.Context, r *Run) (result []byte, err error)
+
 // call runs the handler; a panic of it is a failure of the job only.
-func (r *Run) call(ctx context.Context) (result []byte, err error) {
+func (r *Run) call(ctx context.Context, handler handler) (result []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.queue.log.Error("jobs: handler panicked", "type", r.typ.Name, "id", r.ID, "panic", p,
@@ -93,7 +102,7 @@ func (r *Run) call(ctx context.Context) (result []byte, err error) {
 			err = fmt.Errorf("jobs: handler panicked: %v", p)
 		}
 	}()
-	result, err = r.typ.Run(ctx, r)
+	result, err = handler(ctx, r)
 	if err == nil && len(result) > maxData {
 		err = Permanent(ErrTooLarge)
 	}

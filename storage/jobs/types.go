@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/settee-db/settee/cluster/nodes"
 )
 
 // State is where a job is.
@@ -71,14 +73,17 @@ type Job struct {
 	Run      [tokenSize]byte // of a running job: names the run
 }
 
+// RunsOn reports whether the job's run is that of a process, where processes know each other.
+func (j *Job) RunsOn(id nodes.ID) bool { return token(j.Run).mark() == markOf(id) }
+
 // Type is a kind of job and how it is run.
 type Type struct {
 	Name string
 	// Workers is how many jobs of the type this queue runs at once, at least 1.
 	Workers int
-	// Run does the work. It must return soon after its ctx ends, whose cause is ErrLost if the job was taken away and
-	// ErrClosed if the queue is closing. Its error is Permanent, Later or ErrForget to end in another way than by a new
-	// attempt.
+	// Run does the work; nil: jobs of the type are begun by Queue.Do only. It must return soon after its ctx ends,
+	// whose cause is ErrLost if the job was taken away and ErrClosed if the queue is closing. Its error is Permanent,
+	// Later or ErrForget to end in another way than by a new attempt.
 	Run func(ctx context.Context, r *Run) (result []byte, err error)
 	// Backoff is the pause after so many failures in a row; nil means a second, doubled each time up to five minutes.
 	Backoff func(failures int) time.Duration
@@ -89,7 +94,7 @@ type Type struct {
 	// jobs wait then.
 	Frees bool
 	// Pauses says that a job of the type may be what ends processes: one whose worker died mostCrashes times in a row
-	// waits for pausedFor, or Resume, before it runs again. Who waits for it gets ErrPaused.
+	// waits for pausedFor, or Resume, before it runs again. Who waits for it, or begins it by Do, gets ErrPaused.
 	Pauses bool
 	// Keep is how long a finished job can be looked up at least; 0 for ever.
 	Keep time.Duration
