@@ -1,11 +1,13 @@
 package views
 
 import (
+	"bytes"
 	"context"
 	"strings"
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -15,6 +17,7 @@ func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info,
 	var info *Info
 	var key flightKey
 	var indexes []*index
+	var build jobs.Spec
 	err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		d, err := v.designIn(s, ddocID)
 		if err != nil {
@@ -30,6 +33,7 @@ func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info,
 			return err
 		}
 		info.PurgeSeq = uint64(purges)
+		build = jobSpec(db.Name(), d)
 		key = flightKey{s.UUID(), d.signature}
 		v.addFlight(info, key)
 		indexes, err = v.addIndexes(info, s, d)
@@ -42,6 +46,17 @@ func (v *Views) Info(ctx context.Context, db *storage.DB, ddocID string) (*Info,
 	}
 	if err != nil {
 		return nil, err
+	}
+	if v.opts.Jobs != nil {
+		paused, err := v.opts.Jobs.PausedOf(ctx, db.Name())
+		if err != nil {
+			return nil, err
+		}
+		for i := range paused {
+			if bytes.HasPrefix(paused[i].Data, build.Data) { // of the build, or of a piece of it
+				info.Paused = paused[i].Error
+			}
+		}
 	}
 	// engines do not count what they hold in memory yet, and compress the rest
 	replaced, _ := v.replaced.Get(key)

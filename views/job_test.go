@@ -11,6 +11,7 @@ import (
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
 	"github.com/settee-db/settee/storage/jobs"
+	"github.com/settee-db/settee/storage/jobs/jobstest"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/memkv"
 )
@@ -107,7 +108,7 @@ func TestPausedBuild(t *testing.T) {
 		must(t, err)
 		specs = append(specs, jobSpec("db", d))
 	}
-	b.endsWhile(t, specs...)
+	jobstest.EndsWhile(t, b.views.opts.KV, storage.JobsPrefix(), jobType, false, specs...)
 	queue.Start()
 	b.put(t, "_design/good", designBody("emitter", `{"v":{"map":"a","reduce":"_sum"}}`))
 	want(t, "another build", b.query(t, "good", "v", "").rows, "[null=600]")
@@ -116,6 +117,11 @@ func TestPausedBuild(t *testing.T) {
 		if !errors.Is(err, errPaused) || errPaused.Status() != 503 {
 			t.Errorf("a paused build answers %v", err)
 		}
+	}
+	for name, why := range map[string]string{"good": "", "bad": jobs.ErrPaused.Error()} {
+		info, err := b.views.Info(t.Context(), b.db, "_design/"+name)
+		must(t, err)
+		want(t, "why it is paused", info.Paused, why)
 	}
 	paused, err := queue.Paused(t.Context(), 10)
 	must(t, err)
@@ -126,30 +132,6 @@ func TestPausedBuild(t *testing.T) {
 	want(t, "a changed design document", b.query(t, "worse", "v", "").rows, "[null=600]")
 	must(t, b.views.Compact(t.Context(), b.db, "_design/bad"))
 	want(t, "after a compaction", b.query(t, "bad", "v", "").rows, "[null=600]")
-}
-
-// endsWhile adds jobs that run at three ends of processes which are no shutdowns: each loses the jobs to the next one
-// and never comes back.
-func (b *bench) endsWhile(t *testing.T, specs ...jobs.Spec) {
-	for ends := range 4 {
-		o := jobs.Options{KV: b.views.opts.KV, Prefix: storage.JobsPrefix(), Exclusive: true}
-		q, err := jobs.Open(t.Context(), o)
-		must(t, err)
-		began, end := make(chan struct{}, len(specs)), make(chan struct{})
-		t.Cleanup(func() { close(end); must(t, q.Close()) })
-		if ends == 3 {
-			return
-		}
-		for _, spec := range specs {
-			_, err = q.Add(t.Context(), spec)
-			must(t, err)
-		}
-		run := func(context.Context, *jobs.Run) ([]byte, error) { began <- struct{}{}; <-end; return nil, nil }
-		must(t, q.Handle(jobs.Type{Name: jobType, Workers: len(specs), Run: run}))
-		for range specs {
-			<-began
-		}
-	}
 }
 
 // TestOnlyFirstBuildsWait: jobs that build an index for the first time let requests go first, those that bring it up to

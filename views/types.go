@@ -126,6 +126,7 @@ type Info struct {
 	CompactRunning bool
 	WaitingClients int
 	WaitingCommit  bool
+	Paused         string // why its build is paused, "" if it is not
 }
 
 // Task is a running build, as _active_tasks shows it.

@@ -49,7 +49,12 @@ func appendDesignInfo(b []byte, i *views.Info) []byte {
 	integer(`","purge_seq":`, int64(i.PurgeSeq))
 	b = ejson.AppendString(append(b, `,"language":`...), i.Language)
 	boolean(`,"compact_running":`, i.CompactRunning)
-	return append(b, `,"collator_versions":`+collatorVersions+`}}`...)
+	b = append(b, `,"collator_versions":`+collatorVersions+`}`...)
+	if i.Paused != "" { // an extension
+		b = append(ejson.AppendString(append(b, `,"state":"paused","reason":`...), i.Paused), '}')
+		return b
+	}
+	return append(b, '}')
 }
 
 // postCompactViews serves POST …/_compact/{ddoc}.
