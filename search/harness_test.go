@@ -13,6 +13,7 @@ import (
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/search/query"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/wrapkv"
 	"github.com/settee-db/settee/storage/storagetest"
@@ -79,7 +80,8 @@ type bench struct {
 	store   *storage.Store
 	indexes *Indexes
 	db      *storage.DB
-	dead    bool // processes that were there before are dead: what they have claimed is free
+	jobs    *jobs.Queue // of merges, nil without
+	dead    bool        // processes that were there before are dead: what they have claimed is free
 }
 
 const (
@@ -122,7 +124,7 @@ func (b *bench) restart() {
 	}
 	o := Options{
 		Store: b.store, KV: b.engine, JS: script{}, Languages: map[string]Language{"listed": listed{}},
-		flushEntries: fewEntries, directDocs: fewDirect, frequent: 1,
+		flushEntries: fewEntries, directDocs: fewDirect, frequent: 1, Jobs: b.jobs,
 	}
 	if b.dead {
 		o.claimTime = 1

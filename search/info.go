@@ -6,6 +6,7 @@ import (
 	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/storage/kv/tuple"
 )
@@ -22,11 +23,14 @@ type Info struct {
 	// Pending is the number of updates of the database, Committed how many of them the index has.
 	Pending, Committed uint64
 	Purges             int64
+	// MergesPaused is why segments are not merged any more, "" if they are.
+	MergesPaused string
 }
 
 // Info reads what is told of an index.
 func (x *Indexes) Info(ctx context.Context, db *storage.DB, def *Definition) (*Info, error) {
 	var info *Info
+	var number int64
 	err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
 		info = &Info{}
 		last, err := s.LastSeq()
@@ -44,7 +48,7 @@ func (x *Indexes) Info(ctx context.Context, db *storage.DB, def *Definition) (*I
 		if err != nil || rec == nil {
 			return err
 		}
-		info.Built = true
+		info.Built, number = true, rec.number
 		seq := rec.seq
 		if rec.ready || !seq.Before(last) {
 			seq = last
@@ -70,6 +74,12 @@ func (x *Indexes) Info(ctx context.Context, db *storage.DB, def *Definition) (*I
 		}
 		return nil
 	})
+	if err == nil && info.Built && x.opts.Jobs != nil {
+		var paused []jobs.Job
+		if paused, err = x.opts.Jobs.PausedOf(ctx, mergeID(db.Name(), number)); len(paused) > 0 {
+			info.MergesPaused = paused[0].Error
+		}
+	}
 	return info, err
 }
 

@@ -3,9 +3,13 @@ package search
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 
+	"github.com/settee-db/settee/compat/ejson"
 	"github.com/settee-db/settee/search/index"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 )
 
@@ -34,54 +38,101 @@ func (x *Indexes) mergeSoon(
 	}
 	x.merging[key] = true
 	x.running.Go(func() {
-		err := x.merge(kv.InBackground(x.ctx), db, uuid, recordKey, number, k)
+		err := x.merge(kv.InBackground(x.ctx), db, uuid, def, recordKey, number, k)
 		x.mu.Lock()
 		delete(x.merging, key)
 		x.mu.Unlock()
-		if err != nil && !errors.Is(err, errClaimed) && !errors.Is(err, errMoved) && x.ctx.Err() == nil {
+		if err != nil && !errors.Is(err, errClaimed) && !errors.Is(err, errMoved) && !errors.Is(err, jobs.ErrPaused) &&
+			!errors.Is(err, jobs.ErrClosed) && x.ctx.Err() == nil {
 			x.opts.Log.Warn("segments of a search index were not merged",
 				"database", db.Name(), "design", def.DesignDoc, "index", def.Name, "error", err)
 		}
 	})
 }
 
-// merge merges until there is nothing left to merge.
+// merge merges until there is nothing left to merge. Each merge is a job, so that one that was running when the server
+// ended again and again is not begun any more.
 func (x *Indexes) merge(
-	ctx context.Context, db *storage.DB, uuid [16]byte, recordKey []byte, number int64, k *keys,
+	ctx context.Context, db *storage.DB, uuid [16]byte, def *Definition, recordKey []byte, number int64, k *keys,
 ) error {
 	for {
-		var m *manifest
-		err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
-			values, err := s.KV().GetMany([][]byte{k.key(keyManifest), recordKey})
-			if err != nil {
-				return err
-			}
-			if m, err = parseManifest(values[0]); err != nil || values[1] == nil {
-				return err
-			}
-			// Segments of a first build come before those of what was written meanwhile.
-			if rec, err := parseRecord(values[1]); err != nil || rec.interactive() && !rec.ready {
-				m = &manifest{}
-				return err
-			}
-			return nil
-		})
-		if err != nil {
+		infos, err := x.toMerge(ctx, db, recordKey, k)
+		if err != nil || len(infos) == 0 {
 			return err
 		}
-		from, to := m.choose()
-		if from == to {
-			return nil
+		if x.opts.Jobs == nil {
+			err = x.mergeOnce(ctx, db, uuid, recordKey, number, k)
+		} else {
+			spec := jobs.Spec{Type: mergeJob, ID: mergeID(db.Name(), number), Data: taskOf(db.Name(), def)}
+			err = x.opts.Jobs.Do(ctx, spec, func(ctx context.Context) error {
+				return x.mergeOnce(ctx, db, uuid, recordKey, number, k)
+			})
 		}
-		c, err := x.take(ctx, db, recordKey, k, claimMerge)
 		if err != nil {
-			return err
-		}
-		if err := x.mergeInto(ctx, c, uuid, number, m.segments[from:to]); err != nil {
-			c.drop()
 			return err
 		}
 	}
+}
+
+// mergeJob is the type of the jobs that merge segments.
+const mergeJob = "search_merge"
+
+func mergeID(database string, number int64) string {
+	return database + "\x00" + strconv.FormatInt(number, 10)
+}
+
+// taskOf is what _active_tasks shows of a merge that is paused.
+func taskOf(database string, def *Definition) []byte {
+	b := ejson.AppendString([]byte(`{"type":"search_indexer","job":"`+mergeJob+`","database":`), database)
+	b = ejson.AppendString(append(b, `,"design_document":`...), shown(def.DesignDoc))
+	return append(ejson.AppendString(append(b, `,"index":`...), shown(def.Name)), '}')
+}
+
+// shown is what _active_tasks shows of a name.
+func shown(name string) string { return strings.ToValidUTF8(name[:min(len(name), 1000)], "") }
+
+// toMerge are the segments that are to become one, none if there is nothing to merge.
+func (x *Indexes) toMerge(ctx context.Context, db *storage.DB, recordKey []byte, k *keys) ([]segmentInfo, error) {
+	var m *manifest
+	err := db.ViewAgain(ctx, func(s *storage.Snapshot) error {
+		values, err := s.KV().GetMany([][]byte{k.key(keyManifest), recordKey})
+		if err != nil {
+			return err
+		}
+		if m, err = parseManifest(values[0]); err != nil || values[1] == nil {
+			return err
+		}
+		// Segments of a first build come before those of what was written meanwhile.
+		if rec, err := parseRecord(values[1]); err != nil || rec.interactive() && !rec.ready {
+			m = &manifest{}
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	from, to := m.choose()
+	return m.segments[from:to], nil
+}
+
+// mergeOnce merges what is to become one segment now.
+func (x *Indexes) mergeOnce(
+	ctx context.Context, db *storage.DB, uuid [16]byte, recordKey []byte, number int64, k *keys,
+) error {
+	infos, err := x.toMerge(ctx, db, recordKey, k)
+	if err != nil || len(infos) == 0 {
+		return err
+	}
+	c, err := x.take(ctx, db, recordKey, k, claimMerge)
+	if err != nil {
+		return err
+	}
+	if err := x.mergeInto(ctx, c, uuid, number, infos); err != nil {
+		c.drop()
+		return err
+	}
+	return nil
 }
 
 // choose says which segments to merge: the last ones of about one size, if there are enough of them, or one of which

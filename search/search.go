@@ -11,6 +11,7 @@ import (
 
 	"github.com/settee-db/settee/compat"
 	"github.com/settee-db/settee/storage"
+	"github.com/settee-db/settee/storage/jobs"
 	"github.com/settee-db/settee/storage/kv"
 	"github.com/settee-db/settee/views/js"
 )
@@ -22,6 +23,8 @@ type Options struct {
 	KV kv.Store
 	// JS runs index functions; nil: indexes cannot be built.
 	JS JavaScript
+	// Jobs is the queue that merges of segments are jobs of, once Start was called; nil: they are none.
+	Jobs *jobs.Queue
 	// Languages are those besides JavaScript, by the `language` of design documents.
 	Languages map[string]Language
 	// Log has what is told of maintenance that failed; nil: nothing.
@@ -99,6 +102,14 @@ func New(o Options) *Indexes {
 		programs: programs, killed: killed, flights: map[flightKey]*flight{}, merging: map[stateKey]bool{}}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	return x
+}
+
+// Start lets merges be jobs of the queue, if there is one.
+func (x *Indexes) Start() error {
+	if x.opts.Jobs == nil {
+		return nil
+	}
+	return x.opts.Jobs.Handle(jobs.Type{Name: mergeJob, Pauses: true})
 }
 
 // plentyOfMemory is the memory from which on caches are not larger.

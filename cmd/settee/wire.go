@@ -148,9 +148,12 @@ func openApp(ctx context.Context, o appOptions, log *slog.Logger) (*app, error) 
 		return nil, errors.Join(err, a.close())
 	}
 	a.search = search.New(search.Options{
-		Store: a.store, KV: a.kv, JS: a.js, Log: log, Memory: o.memory,
+		Store: a.store, KV: a.kv, JS: a.js, Jobs: a.jobs, Log: log, Memory: o.memory,
 		Languages: map[string]search.Language{mango.Language: mango.Texts{}},
 	})
+	if err = a.search.Start(); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
 	a.warmer = warm.New(warm.Options{
 		Store: a.store, Views: a.views, Search: a.search, Jobs: a.jobs, Config: a.config, Log: log,
 	})

@@ -34,6 +34,14 @@ func appendNumber(b []byte, name string, n int64) []byte {
 	return strconv.AppendInt(append(append(append(b, `,"`...), name...), `":`...), n, 10)
 }
 
+// appendPause appends, while merges are paused, that they are, an extension.
+func appendPause(b []byte, info *engine.Info) []byte {
+	if info.MergesPaused == "" {
+		return b
+	}
+	return append(ejson.AppendString(append(b, `,"merges":{"state":"paused","reason":`...), info.MergesPaused), '}')
+}
+
 // searchInfo serves GET …/_search_info/{index} (dreyfus_fabric_info).
 func (h *Handlers) searchInfo(c *call.Call) error {
 	if err := h.available(c); err != nil {
@@ -49,7 +57,7 @@ func (h *Handlers) searchInfo(c *call.Call) error {
 	b = appendNumber(b, "doc_count", info.Docs)
 	b = appendNumber(b, "disk_size", info.Bytes)
 	b = appendNumber(b, "committed_seq", int64(info.Committed))
-	b = appendNumber(b, "error_count", info.Errors)
+	b = appendPause(appendNumber(b, "error_count", info.Errors), info)
 	return c.JSON(http.StatusOK, append(b, "}}"...))
 }
 
@@ -85,7 +93,7 @@ func (h *Handlers) nouveauInfo(c *call.Call) error {
 	b = appendNumber(b, "num_docs", info.Docs)
 	b = appendNumber(b, "purge_seq", info.Purges)
 	b = appendNumber(b, "update_seq", int64(info.Committed))
-	b = appendNumber(b, "error_count", info.Errors)
+	b = appendPause(appendNumber(b, "error_count", info.Errors), info)
 	return c.JSON(http.StatusOK, append(b, "}}"...))
 }
 
